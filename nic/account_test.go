@@ -46,7 +46,7 @@ func TestHopsStretchAndReroutesAreCountedOfWhatIsDelivered(t *testing.T) {
 	require.Equal(t, Stats{Delivered: 3, Duplicated: 1, Rerouted: 1, Hops: 11, Shortest: 7, MostHops: 7, MostExtra: 4, Detour: 4}, r.Stats())
 }
 
-func TestErasAreCountedByTheEraOfThePacket(t *testing.T) {
+func TestPacketsAreCountedByTheirGeneration(t *testing.T) {
 	r := newRig(t, Config{})
 	r.send(1)
 	r.SetEra(2)

@@ -30,7 +30,7 @@ type HopsRequest struct {
 type HopsAnswer struct {
 	Hops   []fabric.HopView `json:"hops"`
 	Last   uint64           `json:"last"`             // the number to ask for what follows
-	Missed uint64           `json:"missed,omitempty"` // tellings before Hops that are no longer kept
+	Missed uint64           `json:"missed,omitempty"` // events before Hops that are no longer kept
 }
 
 // hopsPage bounds the views of one answer: one of a switch of 256 ports has some 10 KB, a NATS message 1 MB.

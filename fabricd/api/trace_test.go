@@ -18,7 +18,7 @@ func TestAViewerReadsWhatTracedPacketsTellAndTracesNone(t *testing.T) {
 	viewer, operator := s.dial(false), s.dial(true)
 	_, err := viewer.Trace(t.Context(), TraceRequest{Src: "n00", Dst: "n10"})
 	require.ErrorIs(t, err, reply.ErrDenied)
-	const packets = 100 // some 500 tellings, and many answers
+	const packets = 100 // some 500 events, and many answers
 	order, err := operator.Trace(t.Context(), TraceRequest{Src: "n00", Dst: "n10", Count: packets})
 	require.NoError(t, err)
 	require.Equal(t, fabric.Tracing{Sent: packets}, order)

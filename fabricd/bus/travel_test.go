@@ -50,7 +50,7 @@ func TestWhatHostsSayTravels(t *testing.T) {
 	travels[fabric.Ports](t)
 	travels[fabric.Round](t)
 	travels[fault.Reconfiguration](t)
-	travels[manager.Charter](t)
+	travels[manager.Spec](t)
 	travels[tables.Patch](t)
 	travels[bus.Offer](t)
 }

@@ -87,7 +87,7 @@ func TestASecondAgentOfANameIsRefused(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, false)
 	a := startAgent(t, url, "h1", room(100), v1)
-	config := cluster.AgentConfig{Name: "h1", URL: url, Version: v1, Room: room(1), Run: (&parts{}).run}
+	config := cluster.AgentConfig{Name: "h1", URL: url, Version: v1, Room: room(1), Run: (&madeHosts{}).run}
 	err := cluster.RunAgent(t.Context(), config)
 	require.ErrorIs(t, err, cluster.ErrTaken)
 	require.Regexp(t, `agent h1: another agent has this name: process \d+ on host .*, since .*: end that, or choose another name with --name`, err.Error())
@@ -123,7 +123,7 @@ func TestAnAgentThatWasSlowToBeSeenGivesWay(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	err = cluster.RunAgent(t.Context(),
-		cluster.AgentConfig{Name: "h1", URL: url, Version: v1, Room: room(1), Run: (&parts{}).run})
+		cluster.AgentConfig{Name: "h1", URL: url, Version: v1, Room: room(1), Run: (&madeHosts{}).run})
 	require.ErrorIs(t, err, cluster.ErrTaken)
 	require.ErrorContains(t, err, "process 7 on host far")
 }

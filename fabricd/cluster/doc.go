@@ -6,6 +6,6 @@
 //	RunAgent        one host: it takes specs of hosts and runs them
 //	Find            which agents are there, of which version, and what room they have
 //	Campaign        waits until this process leads
-//	Book            the desired fabric, its placement and its state in the bucket
-//	Hosts           the leader's side of agents: it hands specs out and takes parts back
+//	StateStore      the desired fabric, its placement and its state in the bucket
+//	Hosts           the leader's side of agents: it hands specs out and ends them
 package cluster

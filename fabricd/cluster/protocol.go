@@ -15,10 +15,10 @@ const (
 	verbStatus = "parts" // nothing, answered by a Status
 )
 
-// hostRequest asks an agent to run a part.
+// hostRequest asks an agent to run a host.
 type hostRequest struct {
 	Needs Room      `json:"needs"`
-	Spec  host.Spec `json:"charter"`
+	Spec  host.Spec `json:"spec"`
 }
 
 // hostAnswer says that the host runs, or which one of the fabric runs there already.
@@ -26,7 +26,7 @@ type hostAnswer struct {
 	Runs uint64 `json:"runs,omitempty"` // its number; 0: it was made
 }
 
-// dropRequest asks an agent to end its part of a fabric.
+// dropRequest asks an agent to end its host of a fabric.
 type dropRequest struct {
 	Fabric string `json:"fabric"`
 	Term   uint64 `json:"term,omitempty"`

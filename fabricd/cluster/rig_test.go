@@ -35,13 +35,13 @@ func startServer(t *testing.T, jetStream bool) string {
 }
 
 // hosts stands in for hosts: they do nothing until they are told to end.
-type parts struct {
+type madeHosts struct {
 	mu   sync.Mutex
 	made []host.Spec
 	fail error
 }
 
-func (p *parts) run(ctx context.Context, c host.Spec, ready func()) error {
+func (p *madeHosts) run(ctx context.Context, c host.Spec, ready func()) error {
 	p.mu.Lock()
 	p.made = append(p.made, c)
 	fail := p.fail
@@ -54,7 +54,7 @@ func (p *parts) run(ctx context.Context, c host.Spec, ready func()) error {
 	return nil
 }
 
-func (p *parts) count() int {
+func (p *madeHosts) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.made)
@@ -62,7 +62,7 @@ func (p *parts) count() int {
 
 // agent is one that runs in this test.
 type agent struct {
-	parts
+	madeHosts
 	kill func() // and waits
 	mu   sync.Mutex
 	said []string

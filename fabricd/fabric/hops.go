@@ -42,7 +42,7 @@ type HopView struct {
 	End    string `json:"end,omitempty"`    // delivered, lost or discarded
 	Detail string `json:"detail,omitempty"` // of a packet that was lost: how
 	Fault  string `json:"fault,omitempty"`  // in force on Link, as "cut, fault 3"
-	Missed uint64 `json:"missed,omitempty"` // tellings before this one that the reader was too slow for
+	Missed uint64 `json:"missed,omitempty"` // events before this one that the reader was too slow for
 }
 
 // WayView is a candidate of a decision.

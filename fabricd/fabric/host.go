@@ -188,7 +188,7 @@ func trafficOf(o host.TrafficOrder) (nic.Traffic, error) {
 	return t, err
 }
 
-// sendPacket puts a packet into the send queue of a NIC of the part.
+// sendPacket puts a packet into the send queue of a NIC of the host.
 func (h *hostState) sendPacket(s host.SendOrder) (seq uint64, err error) {
 	a, err := h.order(host.Order{Send: []host.SendOrder{s}})
 	switch {

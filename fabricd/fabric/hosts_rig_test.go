@@ -72,7 +72,7 @@ func (h *hosts) host(_ context.Context, name string, c host.Spec) error {
 	if name == h.apart {
 		url = h.way
 		if h.alone {
-			h.proc = rig.Launch(h.T, partProcess{c, h.url})
+			h.proc = rig.Launch(h.T, hostProcess{c, h.url})
 			return nil
 		}
 	}
@@ -88,15 +88,15 @@ func (h *hosts) host(_ context.Context, name string, c host.Spec) error {
 	return nil
 }
 
-// partProcess is how a test tells a process what host to be.
-type partProcess struct {
-	Charter host.Spec
-	URL     string
+// hostProcess is how a test tells a process what host to be.
+type hostProcess struct {
+	Spec host.Spec
+	URL  string
 }
 
 // be is such a process.
-func (p partProcess) be(ctx context.Context) error {
-	return remote.Run(ctx, remote.Config{Spec: p.Charter, URL: p.URL})
+func (p hostProcess) be(ctx context.Context) error {
+	return remote.Run(ctx, remote.Config{Spec: p.Spec, URL: p.URL})
 }
 
 // kill ends a host without a word to its leader, and keeps its agent away.
@@ -118,8 +118,8 @@ func (h *hosts) back(name string) {
 	h.down[name] = false
 }
 
-// partLab is a running fabric of hosts.
-type partLab struct {
+// hostLab is a running fabric of hosts.
+type hostLab struct {
 	*live.Lab
 	hosts   *hosts
 	options fabric.Options
@@ -130,7 +130,7 @@ type partLab struct {
 }
 
 // keep is what fabric.Options.Keep wants.
-func (l *partLab) keep(s fabric.State) <-chan struct{} {
+func (l *hostLab) keep(s fabric.State) <-chan struct{} {
 	data, err := s.MarshalBinary()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +140,7 @@ func (l *partLab) keep(s fabric.State) <-chan struct{} {
 }
 
 // succeed has another leader take the place of the one that was.
-func (l *partLab) succeed() {
+func (l *hostLab) succeed() {
 	l.Helper()
 	var state fabric.State
 	l.mu.Lock()
@@ -156,8 +156,8 @@ func (l *partLab) succeed() {
 	l.options = next
 }
 
-// inParts divides a topology: switch i and its NICs are in part i modulo n.
-func inParts(g *topology.Graph, n int) []fabric.HostOptions {
+// onHosts divides a topology: switch i and its NICs are on host i modulo n.
+func onHosts(g *topology.Graph, n int) []fabric.HostOptions {
 	list := make([]fabric.HostOptions, n)
 	for i := range list {
 		list[i].Name = fmt.Sprintf("host%d", i)
@@ -177,23 +177,23 @@ func inParts(g *topology.Graph, n int) []fabric.HostOptions {
 	return list
 }
 
-func startParts(t *testing.T, n int, options ...func(*fabric.Options)) *partLab {
+func startHosts(t *testing.T, n int, options ...func(*fabric.Options)) *hostLab {
 	t.Helper()
-	return startPartsOn(t, n, nil, nil, options...)
+	return startHostsOn(t, n, nil, nil, options...)
 }
 
-// startPartsOn starts a fabric with hosts as they are to be; to hears of the broker's address.
-func startPartsOn(t *testing.T, n int, be func(h *hosts), to func(url string), options ...func(*fabric.Options)) *partLab {
+// startHostsOn starts a fabric with hosts as they are to be; to hears of the broker's address.
+func startHostsOn(t *testing.T, n int, be func(h *hosts), to func(url string), options ...func(*fabric.Options)) *hostLab {
 	t.Helper()
 	h := newHosts(t)
 	if be != nil {
 		be(h)
 	}
-	l := &partLab{hosts: h}
+	l := &hostLab{hosts: h}
 	l.Lab = live.Start(t, live.Config{Topology: smallTree, Routing: "adaptive-link", Options: append([]func(*fabric.Options){func(o *fabric.Options) {
 		o.Checkpoint = l.keep
-		o.Hosts, o.Host = inParts(o.Topology, n), h.host
-		h.url = o.Processes.Hosts.(remote.Hosts).Admitter.(*bus.Broker).ClientURL()
+		o.Hosts, o.Host = onHosts(o.Topology, n), h.host
+		h.url = o.Processes.Hosts.(remote.Hosts).Authorizer.(*bus.Broker).ClientURL()
 		if to != nil {
 			to(h.url)
 		}
@@ -201,17 +201,17 @@ func startPartsOn(t *testing.T, n int, be func(h *hosts), to func(url string), o
 	return l
 }
 
-func (l *partLab) load(traffic string) { l.Helper(); l.Load(traffic) }
+func (l *hostLab) load(traffic string) { l.Helper(); l.Load(traffic) }
 
-func (l *partLab) more(n uint64) { l.Helper(); l.More(n) }
+func (l *hostLab) more(n uint64) { l.Helper(); l.More(n) }
 
-func (l *partLab) until(what string, ok func() bool) {
+func (l *hostLab) until(what string, ok func() bool) {
 	l.Helper()
 	rig.Until(l, ok, what)
 }
 
 // sound requires that every packet is accounted for, by the faults too, and that all pairs are connected.
-func (l *partLab) sound() {
+func (l *hostLab) sound() {
 	l.Helper()
 	l.Settle()
 	assert.NoError(l, l.Fabric.LossesReported())

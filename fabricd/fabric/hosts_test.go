@@ -23,9 +23,9 @@ import (
 )
 
 // A fabric of several hosts does what one in a single process does: it carries traffic, reroutes at a cut, and its ledger is balanced.
-func TestFabricOfParts(t *testing.T) {
+func TestFabricOfHosts(t *testing.T) {
 	t.Parallel()
-	l := startParts(t, 3)
+	l := startHosts(t, 3)
 	l.load("uniform:0.3")
 	l.more(500)
 	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"})
@@ -47,9 +47,9 @@ func TestFabricOfParts(t *testing.T) {
 }
 
 // Cutting links of all kinds, impairing them and mending them while packets flow loses no account of any packet.
-func TestPartsUnderFaults(t *testing.T) {
+func TestHostsUnderFaults(t *testing.T) {
 	t.Parallel()
-	l := startParts(t, 2)
+	l := startHosts(t, 2)
 	l.load("uniform:0.3")
 	l.more(100)
 	names := []string{}
@@ -67,9 +67,9 @@ func TestPartsUnderFaults(t *testing.T) {
 
 // The switches and NICs of a host that dies count as crashed, the others go on, and the ledger stays balanced; when its agent is back it
 // is made anew and all is as before.
-func TestPartThatDies(t *testing.T) {
+func TestHostThatDies(t *testing.T) {
 	t.Parallel()
-	l := startParts(t, 3)
+	l := startHosts(t, 3)
 	l.load("uniform:0.3")
 	l.more(500)
 	var cuts []fault.Spec
@@ -99,9 +99,9 @@ func TestPartThatDies(t *testing.T) {
 }
 
 // New tables come into force in hosts, and on a host that is made anew.
-func TestTablesOfParts(t *testing.T) {
+func TestTablesOfHosts(t *testing.T) {
 	t.Parallel()
-	l := startParts(t, 3, func(o *fabric.Options) {
+	l := startHosts(t, 3, func(o *fabric.Options) {
 		var err error
 		o.Processes.Firmware = "ftree"
 		o.Firmware, o.Switch.VCs, err = subnet.Firmware("ftree", o.Topology)
@@ -144,9 +144,9 @@ func TestTablesOfParts(t *testing.T) {
 }
 
 // A host that stands still is not waited for, and told what it has missed when it goes on; it has lost nothing by it.
-func TestPartThatFreezes(t *testing.T) {
+func TestHostThatFreezes(t *testing.T) {
 	t.Parallel()
-	l := startPartsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
+	l := startHostsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
 	l.load("uniform:0.3")
 	l.more(300)
 	l.hosts.proc.Signal(syscall.SIGSTOP)
@@ -169,10 +169,10 @@ func TestPartThatFreezes(t *testing.T) {
 }
 
 // A host that is out of reach counts as lost, goes on by itself, and is taken back as it is.
-func TestPartOutOfReach(t *testing.T) {
+func TestHostOutOfReach(t *testing.T) {
 	t.Parallel()
 	w := rig.NewRelay(t, "")
-	l := startPartsOn(t, 3, func(h *hosts) { h.apart, h.way = "host1", "nats://"+w.Address }, func(url string) { w.To(strings.TrimPrefix(url, "nats://")) })
+	l := startHostsOn(t, 3, func(h *hosts) { h.apart, h.way = "host1", "nats://"+w.Address }, func(url string) { w.To(strings.TrimPrefix(url, "nats://")) })
 	l.load("uniform:0.3")
 	l.more(300)
 	number := l.Fabric.Hosts()[1].Number
@@ -193,11 +193,11 @@ func TestPartOutOfReach(t *testing.T) {
 
 // Hosts were started hours apart, and their clocks go 2% too fast and too slow, a hundred times worse than bad ones; one jumps by half a second. Times
 // of packets, faults and reports are by one clock all the same, and nothing is lost.
-func TestPartsWithClocksThatDiffer(t *testing.T) {
+func TestHostsWithClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	var jumped atomic.Int64
-	l := startPartsOn(t, 3, func(h *hosts) {
+	l := startHostsOn(t, 3, func(h *hosts) {
 		h.clocks = map[string]func() time.Duration{
 			"host1": func() time.Duration { return time.Hour + time.Since(start)*102/100 + time.Duration(jumped.Load()) },
 			"host2": func() time.Duration { return 9*time.Hour + time.Since(start)*98/100 },
@@ -236,7 +236,7 @@ func ms(t weft.Time) float64 { return float64(t) / float64(weft.Millisecond) }
 // A leader that is gone leaves the hosts as they are; the next one knows what the first knew, and goes on.
 func TestAnotherLeader(t *testing.T) {
 	t.Parallel()
-	l := startParts(t, 2)
+	l := startHosts(t, 2)
 	l.load("uniform:0.3")
 	l.more(300)
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"})
@@ -266,10 +266,10 @@ func TestAnotherLeader(t *testing.T) {
 }
 
 // A leader that goes on beside the next one, for it does not reach the store, hears from the hosts that it was replaced.
-func TestALeaderThatWasReplacedHearsItFromTheParts(t *testing.T) {
+func TestALeaderThatWasReplacedHearsItFromTheHosts(t *testing.T) {
 	t.Parallel()
 	replaced := make(chan struct{})
-	l := startParts(t, 2, func(o *fabric.Options) {
+	l := startHosts(t, 2, func(o *fabric.Options) {
 		o.Term, o.Replaced = 1, sync.OnceFunc(func() { close(replaced) })
 	})
 	l.load("uniform:0.3")
@@ -294,7 +294,7 @@ func TestALeaderThatWasReplacedHearsItFromTheParts(t *testing.T) {
 // before and those of now could do together must not happen because a leader died.
 func TestNICsStayHeldUnderAnotherLeader(t *testing.T) {
 	t.Parallel()
-	l := startParts(t, 2)
+	l := startHosts(t, 2)
 	l.load("uniform:0.3")
 	l.more(100)
 	l.Fabric.HoldNICsFor(rig.Patience)
@@ -327,9 +327,9 @@ func TestNICsStayHeldUnderAnotherLeader(t *testing.T) {
 }
 
 // A leader finds a host dead that was so before, and one that has died while nobody led.
-func TestAnotherLeaderOfDeadParts(t *testing.T) {
+func TestAnotherLeaderOfDeadHosts(t *testing.T) {
 	t.Parallel()
-	l := startParts(t, 3)
+	l := startHosts(t, 3)
 	l.load("uniform:0.3")
 	l.more(300)
 	l.hosts.kill("host1")

@@ -69,7 +69,7 @@ type hostState struct {
 	nextAdmission *admission    // of its next incarnation; nil: not made yet
 }
 
-// hostCounters is what is known of a part. Constant.
+// hostCounters is what is known of a host. Constant.
 type hostCounters struct {
 	at   weft.Time         // on the fabric's clock
 	own  host.Sum          // of the incarnation that runs

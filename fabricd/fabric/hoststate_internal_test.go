@@ -66,7 +66,7 @@ func TestPlaces(t *testing.T) {
 	require.Len(t, list, 1)
 	assert.Equal(t, 2, list[0].Shard, "the leader's connections hear nothing of hosts")
 
-	for want, parts := range map[string][]HostOptions{
+	for want, hosts := range map[string][]HostOptions{
 		"on host a and on host b":        {{Name: "a", Switches: []weft.SwitchID{1}}, {Name: "b", Switches: []weft.SwitchID{1}}},
 		"two hosts are called a":         {{Name: "a", Switches: []weft.SwitchID{1}}, {Name: "a", Switches: []weft.SwitchID{2}}},
 		"like a node of the topology":    {{Name: "s0.0", Switches: []weft.SwitchID{1}}},
@@ -75,12 +75,12 @@ func TestPlaces(t *testing.T) {
 		"switch 4: no such object":       {{Name: "a", Switches: []weft.SwitchID{4}}},
 		"nic 9: no such object in this ": {{Name: "a", NICs: []weft.NICID{9}}},
 	} {
-		_, err := Placements(g, parts, 1)
+		_, err := Placements(g, hosts, 1)
 		assert.ErrorContains(t, err, want)
 	}
 }
 
-func TestALargePartMayTakeLongerToComeUp(t *testing.T) {
+func TestALargeHostMayTakeLongerToComeUp(t *testing.T) {
 	h := &hostState{ends: make([]weft.End, 25_000)}
 	require.Equal(t, 35*time.Second, h.orderTime(&host.Order{SignalAll: true}))
 	require.Equal(t, orderTime, h.orderTime(&host.Order{}))

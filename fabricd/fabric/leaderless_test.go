@@ -16,7 +16,7 @@ import (
 
 // linksUp is how many ends of links to a host others count as up. It asks the other hosts, whether
 // or not anybody leads.
-func (l *partLab) linksUp(of int) (n int) {
+func (l *hostLab) linksUp(of int) (n int) {
 	l.Helper()
 	g := l.options.Topology
 	for i, p := range l.options.Hosts {
@@ -38,7 +38,7 @@ func (l *partLab) linksUp(of int) (n int) {
 // What links lose when a host dies while nobody leads is on the report of the next leader about it.
 func TestWhatAHostCostsThatDiesWhileNobodyLeadsIsOnItsReport(t *testing.T) {
 	t.Parallel()
-	l := startParts(t, 3)
+	l := startHosts(t, 3)
 	l.load("uniform:0.5")
 	l.more(300)
 	require.Positive(t, l.linksUp(2))
@@ -59,7 +59,7 @@ func TestWhatAHostCostsThatDiesWhileNobodyLeadsIsOnItsReport(t *testing.T) {
 // Links that were silent for a while when nobody led have a report under the next leader.
 func TestASilenceWhileNobodyLeadsIsReported(t *testing.T) {
 	t.Parallel()
-	l := startPartsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
+	l := startHostsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
 	l.load("uniform:0.5")
 	l.more(300)
 	all := l.linksUp(1)

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// loads are new tables for switches of a part. Those that come while others are on their way go
+// loads are new tables for switches of a host. Those that come while others are on their way go
 // together, in one request.
 type loads struct {
 	mu      sync.Mutex

@@ -18,9 +18,9 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// No goroutine outlives Stop. The test binary is also a process that runs a part.
+// No goroutine outlives Stop. The test binary is also a process that runs a host.
 func TestMain(m *testing.M) {
-	rig.Be(func(ctx context.Context, p partProcess) error { return p.be(ctx) })
+	rig.Be(func(ctx context.Context, p hostProcess) error { return p.be(ctx) })
 	goleak.VerifyTestMain(m)
 }
 

@@ -134,7 +134,7 @@ func (f *Fabric) watchHost(ctx context.Context, h *hostState) {
 	}
 }
 
-// readNodes reads all nodes of the part.
+// readNodes reads all nodes of the host.
 func (h *hostState) readNodes() {
 	h.mu.Lock()
 	alive, number := h.answers, h.number
@@ -196,7 +196,7 @@ func (f *Fabric) answering() []*hostState {
 	return slices.DeleteFunc(f.remoteHosts(), func(h *hostState) bool { return h.suspect.Load() })
 }
 
-// readSwitch is the latest reading of a switch of the part.
+// readSwitch is the latest reading of a switch of the host.
 func (h *hostState) readSwitch(id weft.SwitchID) switching.Reading {
 	if r := h.readings.Load(); r != nil && r.switches[id] != nil {
 		return *r.switches[id]

@@ -27,7 +27,7 @@ const ShardsPerHost = 2
 
 // Placements says where all nodes are: first, of no name, those that the leader itself runs with so many shards, if there are any; then the hosts.
 // The error names a node that is on two hosts, or is none.
-func Placements(g *topology.Graph, parts []HostOptions, shards int) ([]host.Placement, error) {
+func Placements(g *topology.Graph, hosts []HostOptions, shards int) ([]host.Placement, error) {
 	switches, nics := make([]string, len(g.Switches)), make([]string, len(g.NICs))
 	take := func(list []string, kind string, id int, name string) error {
 		if id >= len(list) {
@@ -41,7 +41,7 @@ func Placements(g *topology.Graph, parts []HostOptions, shards int) ([]host.Plac
 	}
 	names := map[string]bool{}
 	var errs []error
-	for _, p := range parts {
+	for _, p := range hosts {
 		_, unknown := g.NodeByName(p.Name)
 		switch {
 		case p.Name == "":
@@ -69,7 +69,7 @@ func Placements(g *topology.Graph, parts []HostOptions, shards int) ([]host.Plac
 	if len(own.Switches)+len(own.NICs) > 0 {
 		list = append(list, own)
 	}
-	for _, p := range parts {
+	for _, p := range hosts {
 		at := shards // those of the leader, also when it has no nodes
 		if n := len(list); n > 0 {
 			at = list[n-1].Shard + list[n-1].Shards
@@ -178,7 +178,7 @@ func (o Options) validateHosts() error {
 	return nil
 }
 
-// specOf is what h needs to be that part. The caller holds mu, or nothing runs yet.
+// specOf is what h needs to be that host. The caller holds mu, or nothing runs yet.
 func (f *Fabric) specOf(h *hostState) (c host.Spec, err error) {
 	if f.packed == nil {
 		var topology bytes.Buffer

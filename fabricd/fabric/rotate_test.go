@@ -21,7 +21,7 @@ import (
 
 // trusted starts a fabric of so many hosts, or 0 in this process, on a server that trusts keys of
 // its own alone, which are in dir.
-func trusted(t *testing.T, n int) (l *partLab, keys *auth.Dir, dir string, server bus.Settings) {
+func trusted(t *testing.T, n int) (l *hostLab, keys *auth.Dir, dir string, server bus.Settings) {
 	t.Helper()
 	dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
 	keys, _, err := auth.Init(auth.Options{Fabric: live.Name, Dir: dir, Hosts: []auth.Host{{Name: "a", Address: "127.0.0.1"}}, ClientPort: port})
@@ -35,12 +35,12 @@ func trusted(t *testing.T, n int) (l *partLab, keys *auth.Dir, dir string, serve
 	require.NoError(t, err)
 	h := newHosts(t)
 	h.url, h.base = at.URL, bus.Credentials{TLSCA: at.Credentials.TLSCA}
-	l = &partLab{hosts: h}
+	l = &hostLab{hosts: h}
 	l.Lab = live.Start(t, live.Config{
-		Topology: smallTree, Routing: "adaptive-link", URL: at.URL, Credentials: at.Credentials, Admitter: folder.Issuer(),
+		Topology: smallTree, Routing: "adaptive-link", URL: at.URL, Credentials: at.Credentials, Authorizer: folder.Issuer(),
 		Options: []func(*fabric.Options){func(o *fabric.Options) {
 			if n > 0 {
-				o.Hosts, o.Host = inParts(o.Topology, n), h.host
+				o.Hosts, o.Host = onHosts(o.Topology, n), h.host
 			}
 		}},
 	})
@@ -54,13 +54,13 @@ func trusted(t *testing.T, n int) (l *partLab, keys *auth.Dir, dir string, serve
 
 // rotate has the keys rotated under load, and requires that so many hosts have new ones and carry
 // packets on.
-func (l *partLab) rotate(keys *auth.Dir, parts int) {
+func (l *hostLab) rotate(keys *auth.Dir, hosts int) {
 	l.Helper()
 	l.load("uniform:0.1")
 	l.more(1000)
 	out, err := keys.Rotate(l.Context(), auth.RotateOptions{Wait: 5 * time.Second})
 	require.NoError(l, err)
-	require.Equal(l, parts, out.Renewed[0].Hosts)
+	require.Equal(l, hosts, out.Renewed[0].Hosts)
 	l.more(2000)
 	l.until("all links are up", func() bool { return len(l.Fabric.LinksDown()) == 0 })
 	l.Settle()

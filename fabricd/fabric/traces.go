@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
-// maxHopEvents is how many tellings of traced packets are kept, some 400 bytes each; the oldest are forgotten, and counted as
+// maxHopEvents is how many events of traced packets are kept, some 400 bytes each; the oldest are forgotten, and counted as
 // missed by whoever has not read them. Chosen by us: a thousand packets through a tree of three tiers.
 const maxHopEvents = 4096
 
@@ -38,7 +38,7 @@ type hopEvent struct {
 // traces keeps what was latest told of traced packets. Cores call it under their locks, so it never waits for who reads.
 type traces struct {
 	mu   sync.Mutex
-	ring []hopEvent // guarded by mu; telling n is at (n-1) % keptHops
+	ring []hopEvent // guarded by mu; event n is at (n-1) % keptHops
 	last uint64     // guarded by mu: number of the latest
 
 	swept weft.Time // guarded by mu: when lost packets were last looked for
@@ -91,7 +91,7 @@ func (t *traces) append(now weft.Time, node weft.Node, a *weft.Actions) {
 	}
 }
 
-// next is the place of the next telling. The caller holds mu.
+// next is the place of the next event. The caller holds mu.
 func (t *traces) next(kind hopEventKind, at weft.Time, node weft.Node) *hopEvent {
 	t.last++
 	if len(t.ring) < maxHopEvents {
@@ -102,7 +102,7 @@ func (t *traces) next(kind hopEventKind, at weft.Time, node weft.Node) *hopEvent
 	return e
 }
 
-// after copies at most so many tellings that follow number seq, and tells how many of them were forgotten.
+// after copies at most so many events that follow number seq, and tells how many of them were forgotten.
 func (t *traces) after(seq uint64, most int) (list []hopEvent, first, missed uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,7 +142,7 @@ const (
 const maxWireTime = time.Hour
 
 // silent are the packets that were last told to leave a node before now - patienceLossy, oldest first, with the numbers of
-// those tellings; none when it was asked a moment ago.
+// those events; none when it was asked a moment ago.
 func (t *traces) silent(now weft.Time) (list []hopEvent, numbers []uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,7 +173,7 @@ func (t *traces) silent(now weft.Time) (list []hopEvent, numbers []uint64) {
 	return list, numbers
 }
 
-// gone tells that the packet of telling n is nowhere, unless it has been heard of since.
+// gone tells that the packet of event n is nowhere, unless it has been heard of since.
 func (t *traces) gone(now weft.Time, n uint64, e hopEvent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -187,7 +187,7 @@ func (t *traces) gone(now weft.Time, n uint64, e hopEvent) {
 	g.account = weft.LostWire
 }
 
-// number is that of the latest telling.
+// number is that of the latest event.
 func (t *traces) number() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 
 // A host adds up many nodes while packets move between them, and passes packets on after its last
 // word; it injects some, too.
-func TestTheLedgerBalancesWhileAPartIsFrozen(t *testing.T) {
+func TestTheLedgerBalancesWhileAHostIsFrozen(t *testing.T) {
 	t.Parallel()
-	l := startPartsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
+	l := startHostsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
 	const rounds = 3
 	for range rounds {
 		l.load("uniform:0.3")

@@ -12,8 +12,8 @@ import (
 
 // Fabric is the fabric as its manager sees it: that of package remote over the broker, or [Local] in the same process. Methods may be called concurrently.
 type Fabric interface {
-	// Charter says what there is to manage.
-	Charter(ctx context.Context) (Charter, error)
+	// Spec says what there is to manage.
+	Spec(ctx context.Context) (Spec, error)
 	// Begin makes this one the manager: what those before it ask is refused from then on, with [ErrSuperseded]. All below are for who has begun.
 	Begin(ctx context.Context) error
 	// Watch calls heard after any end of a link has changed its mind about it, until ctx ends or nothing can be heard any more.
@@ -37,8 +37,8 @@ type Fabric interface {
 // ErrSuperseded means that another manager has begun since, or the fabric was started again.
 var ErrSuperseded = reply.Code{Name: "superseded", Text: "the term of this manager is over: another has begun, or the fabric was started again"}
 
-// Charter is what a manager must know of its fabric.
-type Charter struct {
+// Spec is what a manager must know of its fabric.
+type Spec struct {
 	Instance string `json:"instance"` // of the fabric: another one each time it is started
 	Topology string `json:"topology"` // as a file has it
 	Routing  string `json:"routing"`

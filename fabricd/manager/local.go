@@ -15,7 +15,7 @@ import (
 // Local is a fabric of this process, without a broker between. It is live.
 type Local struct {
 	Fabric   *fabric.Fabric
-	Instance string // see Charter
+	Instance string // see Spec
 	Routing  string
 	VCs      int
 	// MostHeld is how long NICs are held for a manager that asks for nothing more; 0 means 30 s. That is more than the next manager needs to take
@@ -29,13 +29,13 @@ const mostHeld = 30 * time.Second
 
 func (l Local) mostHeld() time.Duration { return cmp.Or(l.MostHeld, mostHeld) }
 
-// Charter implements [Fabric].
-func (l Local) Charter(context.Context) (Charter, error) {
+// Spec implements [Fabric].
+func (l Local) Spec(context.Context) (Spec, error) {
 	var topology bytes.Buffer
 	if err := l.Fabric.Topology().WriteYAML(&topology); err != nil {
-		return Charter{}, err
+		return Spec{}, err
 	}
-	return Charter{Instance: l.Instance, Topology: topology.String(), Routing: l.Routing, VCs: l.VCs}, nil
+	return Spec{Instance: l.Instance, Topology: topology.String(), Routing: l.Routing, VCs: l.VCs}, nil
 }
 
 // Begin implements [Fabric]. Of managers over a broker package remote knows.

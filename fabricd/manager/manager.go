@@ -17,7 +17,7 @@ import (
 // Manager manages one fabric. All but cfg and what is said below is owned by the goroutine of Run.
 type Manager struct {
 	cfg     Config
-	charter Charter
+	spec    Spec
 	planner *manage.Planner
 	head    head
 
@@ -223,8 +223,8 @@ func (m *Manager) gone() {
 	}
 }
 
-// readGraph makes the graph of a charter.
-func readGraph(c Charter) (*topology.Graph, error) {
+// readGraph makes the graph of a spec.
+func readGraph(c Spec) (*topology.Graph, error) {
 	g, err := topology.Load("fabric.yaml", []byte(c.Topology))
 	if err != nil {
 		return nil, fmt.Errorf("the topology of the fabric: %w", err)

@@ -13,7 +13,7 @@ import (
 
 // check says whether the method given is the one by which the fabric is managed already, if it is.
 func (m *Manager) check(ctx context.Context) error {
-	c, err := m.cfg.Fabric.Charter(ctx)
+	c, err := m.cfg.Fabric.Spec(ctx)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (m *Manager) check(ctx context.Context) error {
 // recover learns what there is to manage and what was done before, and finishes what was begun.
 func (m *Manager) recover(ctx context.Context) error {
 	var err error
-	if m.charter, err = m.cfg.Fabric.Charter(ctx); err != nil {
+	if m.spec, err = m.cfg.Fabric.Spec(ctx); err != nil {
 		return err
 	}
 	var h head
@@ -36,25 +36,25 @@ func (m *Manager) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	same := found && h.Instance == m.charter.Instance
+	same := found && h.Instance == m.spec.Instance
 	method, err := m.method(h, same)
 	if err != nil {
 		return err
 	}
-	g, err := readGraph(m.charter)
+	g, err := readGraph(m.spec)
 	if err != nil {
 		return err
 	}
 	if method == nil {
-		chosen, why := manage.For(m.charter.Routing, g)
+		chosen, why := manage.For(m.spec.Routing, g)
 		if why != nil {
 			return why
 		}
 		if method = &chosen; !chosen.On() {
-			return fmt.Errorf("%s: nothing to manage: it has no tables, or goes round what is dead by itself: name a method, as %s", m.charter.Routing, manage.Syntax())
+			return fmt.Errorf("%s: nothing to manage: it has no tables, or goes round what is dead by itself: name a method, as %s", m.spec.Routing, manage.Syntax())
 		}
 	}
-	if m.planner, err = manage.New(g, m.charter.Routing, *method, m.charter.VCs); err != nil {
+	if m.planner, err = manage.New(g, m.spec.Routing, *method, m.spec.VCs); err != nil {
 		return err
 	}
 	m.planner.InParallel(inParallel)
@@ -122,7 +122,7 @@ func (m *Manager) begin(ctx context.Context, h head, found bool) error {
 	}
 	m.version = last
 	m.head = head{
-		Instance: m.charter.Instance, Routing: m.charter.Routing, Method: m.planner.Method().String(), First: last + 1, Last: last,
+		Instance: m.spec.Instance, Routing: m.spec.Routing, Method: m.planner.Method().String(), First: last + 1, Last: last,
 	}
 	if err := m.cfg.State.Put(ctx, keyHead, encode(m.head)); err != nil {
 		return err

@@ -33,7 +33,7 @@ type Config struct {
 	Name, Topology, Routing string            // without a routing it is as Harness says, or adaptive-link
 	URL                     string            // of a broker that is not ours; else there is one in this process
 	Credentials             bus.Credentials   // for URL
-	Admitter                remote.Authorizer // of processes at URL; nil: they have credentials of their own
+	Authorizer              remote.Authorizer // of processes at URL; nil: they have credentials of their own
 	Store                   bool              // that one keeps what managers write down
 	InMemory                bool              // the links are, and not subjects
 	Harness                 []harness.Option
@@ -95,9 +95,9 @@ func (l *Lab) Begin(more ...func(*fabric.Options)) {
 	}
 	options = append(options, harness.Links(fabric.LinkOptions{Rate: 1_000_000}), harness.Configure(func(o *fabric.Options) {
 		peers := bustest.Client(l, bus.ClientConfig{Leads: true, Fabric: c.Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
-		hosts := remote.Hosts{Peers: peers, Admitter: c.Admitter}
+		hosts := remote.Hosts{Peers: peers, Authorizer: c.Authorizer}
 		if l.Broker != nil {
-			hosts.Admitter = l.Broker
+			hosts.Authorizer = l.Broker
 		}
 		o.Record, o.TransportEvent = nil, nil
 		o.Processes = &fabric.ProcessOptions{Fabric: c.Name, Firmware: c.routing(), Hosts: hosts}

@@ -13,8 +13,8 @@ import (
 // Hosts lets processes in that are to be hosts of a fabric, and reaches them, for their leader.
 // Peers is required.
 type Hosts struct {
-	Peers    *bus.Client
-	Admitter Authorizer // nil: processes have the credentials of their machines and users
+	Peers      *bus.Client
+	Authorizer Authorizer // nil: processes have the credentials of their machines and users
 }
 
 // Authorizer makes credentials of processes. *bus.Broker and *bus.Issuer are.
@@ -26,14 +26,14 @@ type Authorizer interface {
 
 // Admit gives a spec the credentials of its process, and says whose they are.
 func (h Hosts) Admit(c *host.Spec, g *topology.Graph) (user string, err error) {
-	if h.Admitter == nil {
+	if h.Authorizer == nil {
 		return "", nil // the broker's owner says who may do what
 	}
 	a, err := accessOf(c, g)
 	if err != nil {
 		return "", err
 	}
-	creds, err := h.Admitter.Admit(a)
+	creds, err := h.Authorizer.Admit(a)
 	if err != nil {
 		return "", err
 	}
@@ -43,14 +43,14 @@ func (h Hosts) Admit(c *host.Spec, g *topology.Graph) (user string, err error) {
 
 // Revoke takes back what Admit gave.
 func (h Hosts) Revoke(user string) {
-	if h.Admitter != nil {
-		h.Admitter.Revoke(user)
+	if h.Authorizer != nil {
+		h.Authorizer.Revoke(user)
 	}
 }
 
 // Renew gives the process of a spec, which runs, new credentials. Only an issuer can.
 func (h Hosts) Renew(ctx context.Context, c *host.Spec, g *topology.Graph) error {
-	i, ok := h.Admitter.(*bus.Issuer)
+	i, ok := h.Authorizer.(*bus.Issuer)
 	if !ok {
 		return fmt.Errorf("host %s: nobody here makes credentials that last", c.Host)
 	}

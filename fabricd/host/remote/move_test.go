@@ -40,8 +40,8 @@ func newMover(r *testbed, id weft.SwitchID) *mover {
 	}
 	m := &mover{testbed: r, id: id, hosts: map[*led]ledger.HostID{}, ledger: ledger.New(links)}
 	m.home = m.hostOf(id.Node())
-	m.at, m.lives = m.home, []link.Incarnation{{Number: m.home.charter.Number}}
-	for _, l := range r.parts {
+	m.at, m.lives = m.home, []link.Incarnation{{Number: m.home.spec.Number}}
+	for _, l := range r.served {
 		m.add(l)
 	}
 	return m
@@ -58,12 +58,12 @@ func (m *mover) step(ev ledger.Event) {
 func (m *mover) add(l *led) {
 	m.hosts[l] = ledger.HostID(len(m.hosts) + 1)
 	m.runs = append(m.runs, l)
-	e := ledger.HostStarted{Host: m.hosts[l], Incarnation: ledger.Incarnation(l.charter.Number)}
-	if !l.charter.Placement.Shared {
-		for _, id := range l.charter.Placement.SwitchIDs() {
+	e := ledger.HostStarted{Host: m.hosts[l], Incarnation: ledger.Incarnation(l.spec.Number)}
+	if !l.spec.Placement.Shared {
+		for _, id := range l.spec.Placement.SwitchIDs() {
 			e.Nodes = append(e.Nodes, id.Node())
 		}
-		for _, id := range l.charter.Placement.NICIDs() {
+		for _, id := range l.spec.Placement.NICIDs() {
 			e.Nodes = append(e.Nodes, id.Node())
 		}
 	}
@@ -72,14 +72,14 @@ func (m *mover) add(l *led) {
 
 // alone opens a host for the switch alone.
 func (m *mover) alone() *led {
-	home := m.home.charter
+	home := m.home.spec
 	c := home
 	c.Number = uint64(len(m.hosts) + 1)
 	c.Host = fmt.Sprint(m.graph.Name(m.id.Node()), "-on-", c.Number)
 	c.Placement = host.Placement{Host: c.Host, Switches: host.Spans([]weft.SwitchID{m.id}), Shard: home.Placement.Shard, Shards: home.Placement.Shards, Shared: true}
 	c.Epoch = m.lives[len(m.lives)-1].First + lifetime
 	l := m.host(c)
-	delete(m.parts, c.Host) // the testbed's own sums know nothing of moves
+	delete(m.served, c.Host) // the testbed's own sums know nothing of moves
 	m.add(l)
 	return l
 }
@@ -87,15 +87,15 @@ func (m *mover) alone() *led {
 // ask has the ledger hear all hosts.
 func (m *mover) ask() ledger.Sums {
 	peers := []host.Peer{}
-	for name, l := range m.parts {
-		peers = append(peers, host.Peer{Host: name, Incarnation: link.Incarnation{Number: l.charter.Number}})
+	for name, l := range m.served {
+		peers = append(peers, host.Peer{Host: name, Incarnation: link.Incarnation{Number: l.spec.Number}})
 	}
 	for _, k := range m.lives {
 		peers = append(peers, host.Peer{Host: m.graph.Name(m.id.Node()), Incarnation: k})
 	}
 	for _, l := range m.runs {
 		asked := m.now
-		s, err := l.Sum(context.Background(), host.SumRequest{Number: l.charter.Number, Ends: true, Peers: peers})
+		s, err := l.Sum(context.Background(), host.SumRequest{Number: l.spec.Number, Ends: true, Peers: peers})
 		require.NoError(m.t, err)
 		a := s.Answer
 		a.Host, a.Asked = m.hosts[l], asked
@@ -116,8 +116,8 @@ func (m *mover) hostOf(n weft.Node) *led {
 	if n == m.id.Node() && m.at != nil {
 		return m.at
 	}
-	for _, l := range m.parts {
-		for _, e := range l.charter.Placement.Ends(m.graph) {
+	for _, l := range m.served {
+		for _, e := range l.spec.Placement.Ends(m.graph) {
 			if e.Node == n {
 				return l
 			}
@@ -129,7 +129,7 @@ func (m *mover) hostOf(n weft.Node) *led {
 
 func (m *mover) flow(e weft.End) link.Flow {
 	l, r := m.hostOf(e.Node), host.NodeRequest{}
-	if r.Number = l.charter.Number; e.Node.IsSwitch() {
+	if r.Number = l.spec.Number; e.Node.IsSwitch() {
 		r.Switches = []weft.SwitchID{weft.SwitchID(e.Node.Index)}
 	} else {
 		r.NICs = []weft.NICID{weft.NICID(e.Node.Index)}
@@ -163,7 +163,7 @@ func (m *mover) await() {
 // release ends the switch where it is.
 func (m *mover) release(to *led) host.Released {
 	m.numbers++
-	a := m.at.order(host.Order{Release: []host.ReleaseOrder{{Switch: m.id, Number: m.numbers, To: to.charter.Number}}})
+	a := m.at.order(host.Order{Release: []host.ReleaseOrder{{Switch: m.id, Number: m.numbers, To: to.spec.Number}}})
 	require.Len(m.t, a.Released, 1)
 	return a.Released[0]
 }
@@ -172,11 +172,11 @@ func (m *mover) release(to *led) host.Released {
 func (m *mover) take(to *led, out host.Released, lost bool) {
 	from := m.at
 	above := m.lives[len(m.lives)-1].First + lifetime
-	m.lives = append(m.lives, link.Incarnation{Number: to.charter.Number, First: above})
+	m.lives = append(m.lives, link.Incarnation{Number: to.spec.Number, First: above})
 	m.step(ledger.NodeMoved{Node: m.id.Node(), To: m.hosts[to], HandOver: weft.Epoch(m.numbers)})
 	m.at = to
 	to.order(host.Order{
-		Take:      []host.TakeOrder{{Switch: m.id, From: from.charter.Number, Above: above, Released: out, Lost: lost}},
+		Take:      []host.TakeOrder{{Switch: m.id, From: from.spec.Number, Above: above, Released: out, Lost: lost}},
 		SignalAll: true,
 	})
 	for p := range weft.PortID(m.graph.Switches[m.id].Ports) {
@@ -187,9 +187,9 @@ func (m *mover) take(to *led, out host.Released, lost bool) {
 
 // burst puts packets for everybody into the send queues of all NICs, so that switches are full.
 func (m *mover) burst() {
-	for _, l := range m.parts {
+	for _, l := range m.served {
 		var o host.Order
-		for _, src := range l.charter.Placement.NICIDs() {
+		for _, src := range l.spec.Placement.NICIDs() {
 			for i := range 60 {
 				if dst := weft.NICID(i % len(m.graph.NICs)); dst != src {
 					o.Send = append(o.Send, host.SendOrder{Src: src, Dst: dst, Bytes: 64})
@@ -262,7 +262,7 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	m.await()
 	out := m.release(one)
 	m.step(ledger.NodeMoved{Node: id.Node(), To: m.hosts[one], HandOver: weft.Epoch(m.numbers)})
-	require.NoError(t, one.part.Close())
+	require.NoError(t, one.server.Close())
 	m.runs = m.runs[:len(m.runs)-1]
 	m.step(ledger.HostEnded{Host: m.hosts[one]})
 	m.numbers = 0 // nothing is on its way to the host that takes it now
@@ -283,7 +283,7 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 func TestAHandOverIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
-	west := r.parts["west"]
+	west := r.served["west"]
 	for want, o := range map[string]host.Order{
 		"switch 1: not in this host": {Number: 1, Release: []host.ReleaseOrder{{Switch: 1}}},
 		"switch 9: not in this host": {Number: 1, Take: []host.TakeOrder{{Switch: 9}}},
@@ -292,7 +292,7 @@ func TestAHandOverIsRefused(t *testing.T) {
 		_, err := west.Order(context.Background(), o)
 		require.ErrorContains(t, err, want)
 	}
-	id := west.charter.Placement.SwitchIDs()[0]
+	id := west.spec.Placement.SwitchIDs()[0]
 	bad := host.Released{Number: 5, Packets: 1, State: switching.HandOver{Packets: []switching.HeldPacket{{In: 99}}}}
 	west.order(host.Order{Release: []host.ReleaseOrder{{Switch: id, Number: 4, To: 7}}})
 	_, err := west.Order(context.Background(), host.Order{Number: 1, Take: []host.TakeOrder{{Switch: id, From: 7, Released: bad}}, SignalAll: true})

@@ -28,7 +28,7 @@ type testbed struct {
 	broker *bus.Broker
 	peers  *bus.Client
 	graph  *topology.Graph
-	parts  map[string]*led
+	served map[string]*led
 	wires  map[string]*rig.Relay // by host, what its connections go through
 
 	mu   sync.Mutex
@@ -38,9 +38,9 @@ type testbed struct {
 // led is a host as the test leads it.
 type led struct {
 	*remote.Client
-	bed     *testbed
-	charter host.Spec
-	part    *remote.Server
+	bed    *testbed
+	spec   host.Spec
+	server *remote.Server
 }
 
 // newRig hosts a topology in hosts: the switches at even places of the list are west, the others
@@ -48,7 +48,7 @@ type led struct {
 func newRig(t testing.TB, spec, firmware string, change func(c *host.Spec)) *testbed {
 	t.Helper()
 	g := topologytest.Parse(t, spec)
-	r := &testbed{t: t, graph: g, parts: map[string]*led{}, wires: map[string]*rig.Relay{}}
+	r := &testbed{t: t, graph: g, served: map[string]*led{}, wires: map[string]*rig.Relay{}}
 	r.broker = bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
 	r.peers = bustest.Client(t, bus.ClientConfig{Leads: true, Fabric: "lab", Broker: r.broker})
 	require.NoError(t, bus.Hear(r.peers, host.TellEvents, r.hear))
@@ -96,13 +96,13 @@ func (r *testbed) places() []host.Placement {
 func (r *testbed) host(c host.Spec) *led {
 	r.t.Helper()
 	var err error
-	_, err = remote.Hosts{Peers: r.peers, Admitter: r.broker}.Admit(&c, r.graph)
+	_, err = remote.Hosts{Peers: r.peers, Authorizer: r.broker}.Admit(&c, r.graph)
 	require.NoError(r.t, err)
 	p, err := remote.Open(remote.Config{Spec: c, URL: r.through(c.Host)})
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { require.NoError(r.t, p.Close()) })
-	l := &led{Client: remote.NewClient(r.peers, c.Host), bed: r, charter: c, part: p}
-	r.parts[c.Host] = l
+	l := &led{Client: remote.NewClient(r.peers, c.Host), bed: r, spec: c, server: p}
+	r.served[c.Host] = l
 	return l
 }
 
@@ -123,7 +123,7 @@ func (r *testbed) hear(_ string, seen host.EventBatch) {
 // order has a host do something.
 func (l *led) order(o host.Order) host.OrderAnswer {
 	l.bed.t.Helper()
-	o.Number = l.charter.Number
+	o.Number = l.spec.Number
 	a, err := l.Order(context.Background(), o)
 	require.NoError(l.bed.t, err)
 	return a
@@ -132,7 +132,7 @@ func (l *led) order(o host.Order) host.OrderAnswer {
 // all has every host do something.
 func (r *testbed) all(o host.Order) {
 	r.t.Helper()
-	for _, l := range r.parts {
+	for _, l := range r.served {
 		l.order(o)
 	}
 }
@@ -157,7 +157,7 @@ func (r *testbed) sum() (s sums) { return r.sumWith(host.SumRequest{}) }
 func (r *testbed) sumWith(ask host.SumRequest) (s sums) {
 	r.t.Helper()
 	return r.add(func(l *led) (host.Sum, error) {
-		return l.Sum(context.Background(), host.SumRequest{Number: l.charter.Number, Ends: true, Eras: ask.Eras})
+		return l.Sum(context.Background(), host.SumRequest{Number: l.spec.Number, Ends: true, Eras: ask.Eras})
 	})
 }
 
@@ -165,11 +165,11 @@ func (r *testbed) sumWith(ask host.SumRequest) (s sums) {
 func (r *testbed) add(says func(l *led) (host.Sum, error)) (s sums) {
 	r.t.Helper()
 	s.flows = map[weft.End]link.Flow{}
-	for _, l := range r.parts {
+	for _, l := range r.served {
 		one, err := says(l)
 		require.NoError(r.t, err)
 		s.Add(&one)
-		for i := range l.charter.Placement.Ends(r.graph) {
+		for i := range l.spec.Placement.Ends(r.graph) {
 			if s.ends++; host.Bit(one.Up, i) {
 				s.up++
 			}
@@ -241,9 +241,9 @@ func (r *testbed) connected() {
 	r.t.Helper()
 	before := r.sum().Counters.NICs.Delivered
 	n := len(r.graph.NICs)
-	for _, l := range r.parts {
+	for _, l := range r.served {
 		var o host.Order
-		for _, src := range l.charter.Placement.NICIDs() {
+		for _, src := range l.spec.Placement.NICIDs() {
 			for dst := range weft.NICID(n) {
 				if dst != src {
 					o.Send = append(o.Send, host.SendOrder{Src: src, Dst: dst, Bytes: 64})
@@ -260,8 +260,8 @@ func (r *testbed) connected() {
 // crossing is how many ends lead from one host to the other.
 func (r *testbed) crossing() (n int) {
 	of := map[weft.Node]string{}
-	for name, l := range r.parts {
-		for _, e := range l.charter.Placement.Ends(r.graph) {
+	for name, l := range r.served {
+		for _, e := range l.spec.Placement.Ends(r.graph) {
 			of[e.Node] = name
 		}
 	}

@@ -26,7 +26,7 @@ func (r *testbed) start(spec string) {
 	r.traffic(spec)
 }
 
-func TestTwoPartsAreOneFabric(t *testing.T) {
+func TestTwoHostsAreOneFabric(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,3", "deterministic-link", nil)
 	require.Zero(t, r.sum().up)
@@ -45,8 +45,8 @@ func TestTwoPartsAreOneFabric(t *testing.T) {
 // crossingLink is a link between the hosts, and which host has its end A.
 func (r *testbed) crossingLink() (l weft.LinkID, a, b *led) {
 	of := map[weft.Node]*led{}
-	for _, l := range r.parts {
-		for _, e := range l.charter.Placement.Ends(r.graph) {
+	for _, l := range r.served {
+		for _, e := range l.spec.Placement.Ends(r.graph) {
 			of[e.Node] = l
 		}
 	}
@@ -61,7 +61,7 @@ func (r *testbed) crossingLink() (l weft.LinkID, a, b *led) {
 
 // A cut is kept by both ends: each host keeps its direction, told or not told by the other, and the
 // ends find a silent one.
-func TestOrdersOfAPart(t *testing.T) {
+func TestOrdersOfAHost(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)
 	r.start("uniform:0.05")
@@ -105,9 +105,9 @@ func TestOrdersOfAPart(t *testing.T) {
 	r.delivered(50)
 
 	// A switch crashes, with all that is in it, and comes back.
-	victim := a.charter.Placement.SwitchIDs()[1]
+	victim := a.spec.Placement.SwitchIDs()[1]
 	for _, up := range []bool{false, true} {
-		for _, p := range r.parts {
+		for _, p := range r.served {
 			var o host.Order
 			for _, l := range r.graph.Links {
 				for _, e := range []weft.End{l.A, l.B} {
@@ -135,17 +135,17 @@ func TestOrdersOfAPart(t *testing.T) {
 // ends are those of a host.
 func (l *led) ends() map[weft.End]struct{} {
 	m := map[weft.End]struct{}{}
-	for _, e := range l.charter.Placement.Ends(l.bed.graph) {
+	for _, e := range l.spec.Placement.Ends(l.bed.graph) {
 		m[e] = struct{}{}
 	}
 	return m
 }
 
-func TestPartRefuses(t *testing.T) {
+func TestHostRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
-	west, east := r.parts["west"], r.parts["east"]
-	other := host.EndOf(east.charter.Placement.Ends(r.graph)[0])
+	west, east := r.served["west"], r.served["east"]
+	other := host.EndOf(east.spec.Placement.Ends(r.graph)[0])
 	for want, o := range map[string]host.Order{
 		"another incarnation":        {Number: 99},
 		"not in this host":           {Number: 1, Signals: []host.SignalOrder{{End: other}}, SignalAll: true},
@@ -186,28 +186,28 @@ func TestPartRefuses(t *testing.T) {
 	last, err := west.End(context.Background(), host.EndOrder{Why: "enough"})
 	require.NoError(t, err)
 	require.NotNil(t, last.Applied)
-	why, err := west.part.Wait(context.Background())
+	why, err := west.server.Wait(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, "enough", why)
 }
 
 // A host dies without a word, and is hosted anew: the flows of its NICs begin anew, those that
 // others have to them go on, and its links come up in new epochs.
-func TestAPartIsHostedAnew(t *testing.T) {
+func TestAHostIsHostedAnew(t *testing.T) {
 	t.Parallel()
 	// No neighbour is given up for being silent, as one on a busy machine may be: a host that is hosted
 	// anew is known by its epochs.
 	r := newRig(t, "kary-ntree:2,3", "deterministic-link", func(c *host.Spec) { c.Link.Liveness.Multiplier = 240 })
 	r.start("uniform:0.02")
 	r.delivered(100)
-	east := r.parts["east"]
+	east := r.served["east"]
 	// Nothing is on its way: packets before links that go down are rerouted, and those behind them
 	// may overtake them when the links are back.
 	r.all(host.Order{Hold: new(true)})
 	r.empty()
 	// What west says has passed with each incarnation of east.
 	through := func() map[ledger.Incarnation][2]uint64 {
-		s, err := r.parts["west"].Sum(context.Background(), host.SumRequest{Ends: true, Peers: []host.Peer{
+		s, err := r.served["west"].Sum(context.Background(), host.SumRequest{Ends: true, Peers: []host.Peer{
 			{Host: "east", Incarnation: link.Incarnation{Number: 2}}, {Host: "east", Incarnation: link.Incarnation{Number: 7, First: 1 << 20}},
 		}})
 		require.NoError(t, err)
@@ -221,14 +221,14 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	first := through()
 	require.Positive(t, first[2][0])
 	require.Zero(t, first[7])
-	require.NoError(t, east.part.Close())
+	require.NoError(t, east.server.Close())
 	_, err := east.Sum(context.Background(), host.SumRequest{})
 	require.ErrorIs(t, err, reply.ErrNobody)
-	west, err := r.parts["west"].Sum(context.Background(), host.SumRequest{})
+	west, err := r.served["west"].Sum(context.Background(), host.SumRequest{})
 	require.NoError(t, err)
-	delete(r.parts, "east")
+	delete(r.served, "east")
 
-	c := east.charter
+	c := east.spec
 	c.Number, c.Again, c.Epoch, c.Now, c.Era, c.Hold = 7, 1, 1<<20, west.Now, 4, true
 	east = r.host(c)
 	east.order(host.Order{SignalAll: true})
@@ -249,7 +249,7 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	require.Positive(t, now[7][1])
 	require.Zero(t, one.Counters.NICs.Missing+one.Counters.NICs.Reordered+one.Counters.NICs.Duplicated, "of flows that had begun when it came, too")
 	require.Equal(t, one.Counters.NICs.Injected, one.Eras[4-one.FirstEra].Injected)
-	seq := east.order(host.Order{Send: []host.SendOrder{{Src: east.charter.Placement.NICIDs()[0], Dst: 0, Bytes: 1, Traced: true}}}).Sent[0].Seq
+	seq := east.order(host.Order{Send: []host.SendOrder{{Src: east.spec.Placement.NICIDs()[0], Dst: 0, Bytes: 1, Traced: true}}}).Sent[0].Seq
 	require.Equal(t, uint64(1), seq>>40)
 	rig.Until(t, func() bool {
 		for _, o := range r.observations() {
@@ -275,8 +275,8 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 	r.delivered(100)
 	s := r.quiet()
 	var read host.Sum
-	for _, l := range r.parts {
-		all, err := l.Read(context.Background(), host.ReadRequest{Number: l.charter.Number})
+	for _, l := range r.served {
+		all, err := l.Read(context.Background(), host.ReadRequest{Number: l.spec.Number})
 		require.NoError(t, err)
 		for _, sw := range all.Switches {
 			ledger.Add(&read.Counters.Switches, &sw.Reading.Stats)
@@ -287,14 +287,14 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 		// Asked for ten times over it is more than one message takes.
 		var ids []weft.SwitchID
 		for range 60 {
-			ids = append(ids, l.charter.Placement.SwitchIDs()...)
+			ids = append(ids, l.spec.Placement.SwitchIDs()...)
 		}
 		var nodes host.Nodes
 		var vcs host.Readings
 		rig.Until(t, func() bool { // the last credits come home after the packets
-			vcs, err = l.Read(context.Background(), host.ReadRequest{Number: l.charter.Number, VCs: true})
+			vcs, err = l.Read(context.Background(), host.ReadRequest{Number: l.spec.Number, VCs: true})
 			require.NoError(t, err)
-			nodes, err = l.Nodes(context.Background(), host.NodeRequest{Number: l.charter.Number, Switches: ids, NICs: l.charter.Placement.NICIDs()})
+			nodes, err = l.Nodes(context.Background(), host.NodeRequest{Number: l.spec.Number, Switches: ids, NICs: l.spec.Placement.NICIDs()})
 			require.NoError(t, err)
 			require.Len(t, nodes.Switches, len(ids))
 			for i, v := range vcs.VCs {
@@ -328,19 +328,19 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 }
 
 func (r *testbed) latency() []byte {
-	s, err := r.parts["west"].Sum(context.Background(), host.SumRequest{Latency: true})
+	s, err := r.served["west"].Sum(context.Background(), host.SumRequest{Latency: true})
 	require.NoError(r.t, err)
 	return s.Latency
 }
 
 // New tables go to the host that has the switch, and to those that have NICs at it; a patch that
 // cannot be followed leaves the others alone.
-func TestPartsForwardByNewTables(t *testing.T) {
+func TestHostsForwardByNewTables(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "ftree", nil)
 	r.start("none")
-	west := r.parts["west"]
-	ids := west.charter.Placement.SwitchIDs()
+	west := r.served["west"]
+	ids := west.spec.Placement.SwitchIDs()
 	fw, _, err := subnet.Firmware("ftree", r.graph)
 	require.NoError(t, err)
 	program := fw.(tables.Programmed).Program()
@@ -364,12 +364,12 @@ func TestPartsForwardByNewTables(t *testing.T) {
 }
 
 // A host whose broker connections are lost takes its links down and gives them back by itself, and the ledger balances.
-func TestAPartLosesItsBroker(t *testing.T) {
+func TestAHostLosesItsBroker(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)
 	r.start("uniform:0.05")
 	r.delivered(50)
-	east := r.parts["east"]
+	east := r.served["east"]
 	before := east.epochs()
 	r.wires["east"].Drop()
 	rig.Until(t, func() bool { return east.epochs() > before }, "its links begin anew")
@@ -392,14 +392,14 @@ func (l *led) epochs() (n uint64) {
 }
 
 // Hosts end one after the other, with packets on their way everywhere.
-func TestPartsThatEndUnderLoadAgree(t *testing.T) {
+func TestHostsThatEndUnderLoadAgree(t *testing.T) {
 	r := newRig(t, "kary-ntree:4,2", "adaptive-link", nil)
 	r.all(host.Order{SignalAll: true})
 	r.up(0)
 	r.traffic("uniform:1")
 	r.delivered(1000)
 	s := r.add(func(l *led) (host.Sum, error) {
-		return l.End(context.Background(), host.EndOrder{Number: l.charter.Number, Why: "the test"})
+		return l.End(context.Background(), host.EndOrder{Number: l.spec.Number, Why: "the test"})
 	})
 	require.Positive(t, s.Held+s.Queued+s.wires, "the fabric is empty")
 	require.Zero(t, s.balance(), "%+v", s.Sum)

@@ -20,7 +20,7 @@ import (
 
 // Verbs that a fabric serves for its manager alone.
 const (
-	verbCharter  = "charter"
+	verbSpec     = "spec"
 	verbBegin    = "begin"
 	verbPorts    = "ports"
 	verbVersions = "versions"
@@ -78,7 +78,7 @@ func Serve(control *bus.Server, f manager.Fabric) error {
 		serve(control, &t, verbSettle, manager.AtOnce, func(ctx context.Context, r settleRequest) (none, error) { return none{}, f.Settle(ctx, r.Version) }),
 		serve(control, &t, verbLoad, manager.AtOnce, func(ctx context.Context, p tables.Patch) (weft.Time, error) { return f.Load(ctx, &p) }),
 		bus.Handle(control, to(verbBegin), t.begin),
-		bus.Handle(control, to(verbCharter), func(ctx context.Context, _ none) (manager.Charter, error) { return f.Charter(ctx) }),
+		bus.Handle(control, to(verbSpec), func(ctx context.Context, _ none) (manager.Spec, error) { return f.Spec(ctx) }),
 	)
 }
 
@@ -103,9 +103,9 @@ func (r *Fabric) Close() error { return r.client.Close() }
 // Ended reports whether the fabric has ended.
 func (r *Fabric) Ended() bool { return r.client.Ended() }
 
-// Charter implements [manager.Fabric].
-func (r *Fabric) Charter(ctx context.Context) (manager.Charter, error) {
-	return bus.Call[manager.Charter](ctx, r.client, to(verbCharter), nil)
+// Spec implements [manager.Fabric].
+func (r *Fabric) Spec(ctx context.Context) (manager.Spec, error) {
+	return bus.Call[manager.Spec](ctx, r.client, to(verbSpec), nil)
 }
 
 // Begin implements [manager.Fabric].
