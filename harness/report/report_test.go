@@ -35,10 +35,10 @@ firmware: updown
 traffic: uniform:0.3
 duration: 400ms
 timeline:
-  - {at: 50ms, cut: s0.0-s1.0, for: 100ms}
+  - {at: 50ms, cut: s0.0-s1.0}
   - {at: 60ms, cut: s0.1-s1.1, silent: true, direction: to}
   - {at: 100ms, crash: s0.2}
-  - {at: 100ms, impair: s0.3-s1.3, loss: 20%%}
+  - {at: 100ms, impair: s0.3-s1.3, loss: 20%%, for: 100ms}
   - {at: 150ms, flap: s0.3-s1.2, period: 40ms}
   - {at: 200ms, traffic: "uniform:0.1"}
   - {at: 300ms, heal: true}

@@ -13,11 +13,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/scenario/shrink"
-	"github.com/weft-fabric/weft/switch/wire"
+	"github.com/weft-fabric/weft/harness/virtual/world"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -54,19 +55,18 @@ func parse(t *testing.T, text string) format.File {
 	return f
 }
 
-func live(ctx context.Context, s *scenario.Scenario) (scenario.Result, error) {
-	m := wire.NewMemory()
-	defer m.Close()
-	return scenario.Runner{Transport: m}.Run(ctx, s)
+// virtual runs a scenario in virtual time. Live, on a busy machine, a run of 400 ms may cross no link while it is cut.
+func virtual(ctx context.Context, s *scenario.Scenario) (scenario.Result, error) {
+	return scenario.Runner{Runtime: func() fabric.Runtime { return world.New() }}.Run(ctx, s)
 }
 
 func TestOfTenFaultsTheOneThatMattersIsLeft(t *testing.T) {
 	t.Parallel()
 	var told []shrink.Progress
-	o, err := shrink.Config{Run: live, Tries: 1, Progress: func(p shrink.Progress) { told = append(told, p) }}.Shrink(t.Context(), parse(t, tenFaults))
+	o, err := shrink.Config{Run: virtual, Tries: 1, Progress: func(p shrink.Progress) { told = append(told, p) }}.Shrink(t.Context(), parse(t, tenFaults))
 	require.NoError(t, err)
 	assert.Empty(t, o.Stopped)
-	require.Len(t, o.File.Timeline, 1)
+	require.Len(t, o.File.Timeline, 1, "fails: %q", o.Result.Failed)
 	step := o.File.Timeline[0]
 	step.At = ""
 	assert.Equal(t, format.Step{Cut: format.Names{"s0.10-s1.10"}}, step, "and without its parameters")
@@ -228,7 +228,7 @@ func TestWhatCannotBeShrunkSaysWhy(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	f := parse(t, flaps)
 	f.Topology = "nothing"
-	_, err = shrink.Config{Run: live}.Shrink(t.Context(), f)
+	_, err = shrink.Config{Run: virtual}.Shrink(t.Context(), f)
 	require.ErrorContains(t, err, `unknown topology "nothing"`)
 }
 
