@@ -261,3 +261,29 @@ func TestAwaitingEnds(t *testing.T) {
 	}
 	require.False(t, r.portUp(1))
 }
+
+// Whatever happens before the links are up, no packet is routed: it would find no way.
+func TestNothingIsRoutedBeforeTheLinksAreUp(t *testing.T) {
+	c := Config{Liveness: moves}
+	fw := &scripted{}
+	fw.route = live(1)
+	c.Firmware = fw
+	next := newDarkRig(t, 2, c)
+	h := HandOver{Packets: []HeldPacket{{Header: weft.Header{Dst: 1, Fields: weft.NewFields()}}}}
+	next.call(func() { require.NoError(t, next.Come(next.now, 0, &h, &next.out)) })
+	next.call(func() { require.NoError(t, next.Load(next.now, fw, 2, &next.out)) })
+	require.Empty(t, next.out.Drops)
+	next.call(func() {
+		next.Signal(next.now, 0, true, &next.out)
+		next.Signal(next.now, 1, true, &next.out)
+	})
+	for p := range next.neighbour {
+		next.neighbour[p].Signal(next.now, true)
+	}
+	for range 3 {
+		next.settle(0)
+		next.settle(1)
+	}
+	_, ok := next.send(1)
+	require.True(t, ok)
+}

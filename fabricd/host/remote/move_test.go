@@ -239,6 +239,11 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 			}
 			require.Zero(t, s.Lost, "%+v", s)
 			require.Zero(t, s.Discarded, "%+v", s.DiscardedBy)
+			for _, l := range m.runs { // what each says that came in has gone out, with what it handed over
+				n, err := l.Sum(context.Background(), host.SumRequest{Number: l.spec.Number, Ends: true})
+				require.NoError(t, err)
+				require.Equal(t, n.Counters.NICs.Injected+n.Received, n.Counters.Ended()+n.Sent, n.Name)
+			}
 			c := m.ledger.Total()
 			require.Zero(t, c.NICs.Missing+c.NICs.Reordered+c.NICs.Duplicated)
 			require.Equal(t, c.NICs.Injected, c.NICs.Delivered)
