@@ -1,10 +1,12 @@
 package fabric
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -69,12 +71,35 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 		}
 	}
 	f.step(leader.Adopted{})
-	return each(ctx, f.remote, func(_ context.Context, h *hostState) error {
-		if applied[h] == nil {
+	return resyncAdopted(ctx, applied)
+}
+
+// resyncAdopted tells hosts that have answered all that they should know.
+func resyncAdopted(ctx context.Context, applied map[*hostState]*host.Applied) error {
+	hosts := slices.SortedFunc(maps.Keys(applied), func(a, b *hostState) int { return cmp.Compare(a.id, b.id) })
+	return each(ctx, hosts, func(_ context.Context, h *hostState) error { return h.resyncAdopted(applied[h]) })
+}
+
+// resyncAdopted is resync for a leader that takes over. It waits for no host that has got stuck since its first answer: that
+// one is suspect, and is told all again when it answers.
+func (h *hostState) resyncAdopted(applied *host.Applied) error {
+	done := make(chan error, 1)
+	if !h.fabric.spawn(func() { done <- h.resync(applied) }) {
+		return errStopped
+	}
+	timer := time.NewTimer(h.patience() + time.Duration(len(h.ends))*signalTime)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		if h.suspect.Load() {
 			return nil
 		}
-		return h.resync(applied[h])
-	})
+		return err
+	case <-timer.C:
+		h.stale.Store(true)
+		h.markSuspect()
+		return nil
+	}
 }
 
 // askApplied asks a host that another leader has left.

@@ -119,6 +119,18 @@ func TestAdoptionDoesNotWaitForAFrozenHost(t *testing.T) {
 	require.LessOrEqual(t, <-s.asked, answerTime)
 }
 
+// Nor does it wait for one that freezes after its first answer, before it has acted on what it is told.
+func TestAdoptionDoesNotWaitForAHostThatFreezesMeanwhile(t *testing.T) {
+	t.Parallel()
+	f, s := startStuck(t)
+	defer close(s.release)
+	h := f.switches[0].processHost.Load()
+	require.NoError(t, resyncAdopted(t.Context(), map[*hostState]*host.Applied{h: {}}))
+	<-s.ordered
+	require.True(t, h.suspect.Load(), "who attends to it")
+	require.True(t, h.stale.Load(), "tells it all again")
+}
+
 // While a host is frozen, how long it takes to look at the fabric, and to cut a link of others.
 func BenchmarkAHostIsFrozen(b *testing.B) {
 	f, s := startStuck(b)
