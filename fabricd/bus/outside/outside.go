@@ -216,7 +216,8 @@ func answers(host string, port int) bool {
 	}
 	defer conn.Close()
 	greeting := make([]byte, len("INFO "))
-	_ = conn.SetReadDeadline(time.Now().Add(time.Second)) // cannot fail on an open connection
+	// One that waits for TLS first greets late. On an open connection this cannot fail.
+	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
 	_, err = io.ReadFull(conn, greeting)
 	return err == nil && string(greeting) == "INFO "
 }
