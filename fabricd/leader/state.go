@@ -336,7 +336,7 @@ func (s *State) Step(now weft.Time, ev Event) []Effect {
 	case Found:
 		s.reportFound()
 	case Adopted:
-		s.suspectSilences()
+		s.suspectSilences("it lost packets while nobody led the fabric")
 	case Reached:
 		s.Generation = max(s.Generation, e.Generation)
 	case Sync:

@@ -269,3 +269,29 @@ func TestAHostFailsAndComesBack(t *testing.T) {
 	assert.Contains(t, list, "Concerns{Incident:1}")
 	assert.Contains(t, list, "Begun{Action:1}")
 }
+
+// Losses of which no end has told anything that explains them get a report of their own: when the broker
+// is gone for a host and for the leader at once, nobody hears of its silences.
+func TestLossesThatNobodyHasExplainedAreASilence(t *testing.T) {
+	t.Parallel()
+	l := lead(t)
+	l.comesUp()
+	k := l.link(t, "s1.0-n00")
+	l.Ledger.Step(l.now, ledger.HostStarted{Host: east, Incarnation: 1})
+	l.Ledger.Step(l.now, &ledger.Answer{Host: east, Incarnation: 1, Seq: 1, Counted: ledger.Counted{
+		Wire: []ledger.LinkLost{{Link: k.ID, Wire: [2]uint64{3, 1}}},
+	}})
+	require.EqualValues(t, 4, l.Ledger.Unattributed().Sum())
+	assert.Empty(t, l.takes(weft.Second, leader.Tick{}), "what explains it may come yet")
+	assert.Equal(t, []string{"publish silence s1.0-n00 #1"}, l.takes(weft.Second, leader.Tick{})[:1])
+	assert.Zero(t, l.Ledger.Unattributed())
+	assert.EqualValues(t, 4, l.Reports(l.now, 0)[0].Lost())
+	l.takes(weft.Second, leader.Tick{})
+	assert.Len(t, l.Reports(l.now, 0), 1)
+
+	l.Ledger.Step(l.now, &ledger.Answer{Host: east, Incarnation: 1, Seq: 2, Counted: ledger.Counted{
+		Wire: []ledger.LinkLost{{Link: k.ID, Wire: [2]uint64{3, 1}}, {Link: k.ID + 1, Wire: [2]uint64{5, 0}}},
+	}})
+	l.takes(0, leader.Close{})
+	assert.Zero(t, l.Ledger.Unattributed(), "nothing comes any more")
+}

@@ -36,7 +36,7 @@ type lastDown struct {
 type silentEnd struct {
 	end  weft.End
 	at   weft.Time
-	note string // what else there is to say; empty: that nothing was heard
+	note string // of one that only what it cost tells of; empty: it has told that it heard nothing
 }
 
 // detected is what the ends of an incident have found out.
@@ -178,7 +178,7 @@ func (s *State) reportSilences(before weft.Time) {
 	unclaimed := s.unclaimed()
 	for _, e := range due {
 		id, _, _ := s.at(e.end)
-		if s.explained(id, e.at) && !slices.Contains(unclaimed, id) {
+		if (e.note != "" || s.explained(id, e.at)) && !slices.Contains(unclaimed, id) {
 			continue
 		}
 		l, note := s.link(id), e.note
@@ -204,11 +204,18 @@ func (s *State) unclaimed() (list []weft.LinkID) {
 	return list
 }
 
-// suspectSilences has links that lost packets while nobody led count as silent, unless a fault explains
-// that in time.
-func (s *State) suspectSilences() {
+// untold is the note of a silence that the leader knows only by what it cost.
+const untold = "it lost packets, and what its ends told of that did not reach the leader"
+
+// suspectSilences has links count as silent that lost packets which no fault has, unless one explains
+// that in time: nobody led when their ends found out, or what these told was lost, as when the broker is
+// gone for them and for the leader.
+func (s *State) suspectSilences(note string) {
 	for _, id := range s.unclaimed() {
-		s.watch.silent = append(s.watch.silent, silentEnd{s.link(id).A, s.now, "it lost packets while nobody led the fabric"})
+		l := s.link(id)
+		if !slices.ContainsFunc(s.watch.silent, func(e silentEnd) bool { return e.end == l.A || e.end == l.B }) {
+			s.watch.silent = append(s.watch.silent, silentEnd{l.A, s.now, note})
+		}
 	}
 }
 
