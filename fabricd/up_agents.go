@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/lease"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/registry"
@@ -279,7 +280,11 @@ func outcome(err error, fresh, interrupted bool) (over bool, _ error) {
 
 // leadHosts opens what a leader needs, and leads.
 func (c *clusterUp) leadHosts(ctx context.Context, o fabric.Options, where *placement.Placement, lost <-chan struct{}, up *startProgress) error {
-	layout, err := leaderLayout(o)
+	places, err := fabric.Placements(o.Topology, o.Hosts, 1)
+	if err != nil {
+		return err
+	}
+	layout, err := remote.LeaderLayout(o.Topology, places)
 	if err != nil {
 		return err
 	}
@@ -307,27 +312,6 @@ func (c *clusterUp) leadHosts(ctx context.Context, o fabric.Options, where *plac
 	return leader{
 		upFlags: c.upFlags, link: link, claim: claim, log: c.log, stdout: c.stdout, stderr: c.stderr, placed: linesOf(where), lost: lost, began: c.created, up: up,
 	}.run(ctx, o)
-}
-
-// leaderLayout has the leader hear no link of a host: its own shard is the first, those of hosts follow.
-func leaderLayout(o fabric.Options) (*bus.Layout, error) {
-	g := o.Topology
-	places, err := fabric.Placements(g, o.Hosts, 1)
-	if err != nil {
-		return nil, err
-	}
-	var hosts []bus.HostShards
-	for _, p := range places {
-		s := bus.HostShards{First: p.Shard, N: p.Shards}
-		for _, id := range p.SwitchIDs() {
-			s.Nodes = append(s.Nodes, g.Switches[id].Name)
-		}
-		for _, id := range p.NICIDs() {
-			s.Nodes = append(s.Nodes, g.NICs[id].Name)
-		}
-		hosts = append(hosts, s)
-	}
-	return bus.NewLayout(bus.HostShards{First: 0, N: 1}, hosts...)
 }
 
 // settle finds the fabric that is written down, or places a new one and writes it down. No placement and no error: it was ended meanwhile.

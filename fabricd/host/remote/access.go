@@ -20,6 +20,12 @@ func layoutOf(c *host.Spec, g *topology.Graph) (*bus.Layout, error) {
 	return bus.NewLayout(shardsOf(c.Placement, g), others...)
 }
 
+// LeaderLayout is who is in which shard, as the leader of these hosts sees it, whose transport has one
+// connection: that has its own nodes, and hears no link of a host.
+func LeaderLayout(g *topology.Graph, places []host.Placement) (*bus.Layout, error) {
+	return layoutOf(&host.Spec{Placement: host.Placement{Shards: 1}, Placements: places}, g)
+}
+
 // shardsOf is a place as a [bus.Layout] has it.
 func shardsOf(p host.Placement, g *topology.Graph) bus.HostShards {
 	s := bus.HostShards{First: p.Shard, N: p.Shards}
