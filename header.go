@@ -7,16 +7,16 @@ import (
 
 // Header is a packet. Weft emulates the fabric, not the payload: Size says how long the packet is on the wire.
 type Header struct {
-	Fields   // first, where a copy of them takes what the copy of the header has just written: a processor is slow otherwise
-	Src, Dst NICID
-	Seq      uint64 // position in its flow (Src, Dst), from 0
-	Injected Time   // when its NIC generated it
-	Size     uint32 // bytes, header included
-	VC       VC     // the virtual channel it travels in on the current link
-	Era      uint16 // how many faults and repairs both ends had seen when it was generated; tells losses of one fault from the next
-	Hops     uint16 // switches crossed
-	Reroutes uint16 // of these, hops taken another way because of a fault
-	Traced   bool   // every switch reports the decision it takes for this packet
+	Fields     // first, where a copy of them takes what the copy of the header has just written: a processor is slow otherwise
+	Src, Dst   NICID
+	Seq        uint64 // position in its flow (Src, Dst), from 0
+	Injected   Time   // when its NIC generated it
+	Size       uint32 // bytes, header included
+	VC         VC     // the virtual channel it travels in on the current link
+	Generation uint16 // how many faults and repairs both ends had seen when it was generated; tells losses of one fault from the next
+	Hops       uint16 // switches crossed
+	Reroutes   uint16 // of these, hops taken another way because of a fault
+	Traced     bool   // every switch reports the decision it takes for this packet
 }
 
 // Fields are the header fields that a routing function reads and writes.

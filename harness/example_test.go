@@ -96,6 +96,6 @@ func ExampleHarness_Apply() {
 	)
 	h.RequireLedger()
 	for _, r := range h.Faults() {
-		t.Log(r.Story())
+		t.Log(r.Summary())
 	}
 }

@@ -36,36 +36,36 @@ type Stats struct {
 	Detour     uint64 // switches beyond the shortest path, of those re-routed
 }
 
-// EraStats counts the packets of one era; see weft.Header.Era.
-type EraStats struct {
+// GenerationStats counts the packets of one generation; see weft.Header.Generation.
+type GenerationStats struct {
 	Injected  uint64
 	Delivered uint64
 	Rerouted  uint64 // of those delivered, the ones that were re-routed
 
-	MostExtra int // most switches beyond the shortest path, of the re-routed packets that arrived while it was the era
+	MostExtra int // most switches beyond the shortest path, of the re-routed packets that arrived while it was the generation
 }
 
-// MaxEras is how many eras are told apart; what came before is counted as one.
-const MaxEras = 256
+// MaxGenerations is how many generations are told apart; what came before is counted as one.
+const MaxGenerations = 256
 
-// eras counts per era, for the latest MaxEras of them.
-type eras struct {
-	first int        // the era of list[0]
-	list  []EraStats // bound: MaxEras
-	older EraStats   // all eras before
+// generations counts per generation, for the latest MaxGenerations of them.
+type generations struct {
+	first int               // the generation of list[0]
+	list  []GenerationStats // bound: MaxGenerations
+	older GenerationStats   // all generations before
 }
 
-// maxAhead is how many eras a packet's may be ahead of this NIC's, which is told of a new one a little later than others.
+// maxAhead is how many generations a packet's may be ahead of this NIC's, which is told of a new one a little later than others.
 const maxAhead = 16
 
-// at returns the counters of an era. One further ahead than can be counts as the most there can be.
-func (e *eras) at(era, now uint16) *EraStats {
-	i := min(int(era), int(now)+maxAhead) - e.first
+// at returns the counters of a fault generation. One further ahead than can be counts as the most there can be.
+func (e *generations) at(generation, now uint16) *GenerationStats {
+	i := min(int(generation), int(now)+maxAhead) - e.first
 	if i < 0 {
 		return &e.older
 	}
 	for i >= len(e.list) {
-		if len(e.list) == MaxEras {
+		if len(e.list) == MaxGenerations {
 			old := &e.list[0]
 			e.older.Injected += old.Injected
 			e.older.Delivered += old.Delivered
@@ -75,7 +75,7 @@ func (e *eras) at(era, now uint16) *EraStats {
 			e.first++
 			i--
 		}
-		e.list = append(e.list, EraStats{})
+		e.list = append(e.list, GenerationStats{})
 	}
 	return &e.list[i]
 }
@@ -91,11 +91,11 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 		return
 	}
 	n.stats.Delivered++
-	era := n.eras.at(h.Era, n.era)
-	era.Delivered++
+	generation := n.generations.at(h.Generation, n.generation)
+	generation.Delivered++
 	if h.Reroutes > 0 {
 		n.stats.Rerouted++
-		era.Rerouted++
+		generation.Rerouted++
 	}
 	n.stats.Hops += uint64(h.Hops)
 	n.stats.MostHops = max(n.stats.MostHops, int(h.Hops))
@@ -106,7 +106,7 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 		n.stats.MostExtra = max(n.stats.MostExtra, extra)
 		if h.Reroutes > 0 {
 			n.stats.Detour += uint64(max(0, extra))
-			now := n.eras.at(n.era, n.era)
+			now := n.generations.at(n.generation, n.generation)
 			now.MostExtra = max(now.MostExtra, extra)
 		}
 	}
@@ -160,17 +160,17 @@ func (n *NIC) inFlow(h *weft.Header) bool {
 
 // Snapshot is the state of a NIC at one moment.
 type Snapshot struct {
-	NIC         weft.NICID
-	Stats       Stats
-	FirstEra    int        // of Eras
-	Eras        []EraStats // at most MaxEras
-	Queued      int        // packets in the send queue
-	QueuedBytes int
-	State       link.State
-	Counters    link.Counters
-	Suppressed  bool // damping keeps the link down
-	Flow        link.Flow
-	VCs         []link.Epoch
+	NIC             weft.NICID
+	Stats           Stats
+	FirstGeneration int               // of Generations
+	Generations     []GenerationStats // at most MaxGenerations
+	Queued          int               // packets in the send queue
+	QueuedBytes     int
+	State           link.State
+	Counters        link.Counters
+	Suppressed      bool // damping keeps the link down
+	Flow            link.Flow
+	VCs             []link.Epoch
 }
 
 // Sessions tells Reading.Flow apart by incarnations of the neighbour, see [link.CreditEnd.Sessions].
@@ -179,7 +179,7 @@ func (n *NIC) Sessions(peers []link.Incarnation, do func(link.Session)) { n.end.
 // Snapshot copies the state of the NIC.
 func (n *NIC) Snapshot() Snapshot {
 	s := Snapshot{
-		NIC: n.cfg.ID, Stats: n.stats, FirstEra: n.eras.first, Eras: append([]EraStats(nil), n.eras.list...),
+		NIC: n.cfg.ID, Stats: n.stats, FirstGeneration: n.generations.first, Generations: append([]GenerationStats(nil), n.generations.list...),
 		Queued: n.queue.packets, QueuedBytes: n.queue.bytes, State: n.end.State(), Counters: n.end.Counters(),
 		Suppressed: n.end.Suppressed(), Flow: n.end.Flow(),
 	}

@@ -49,13 +49,13 @@ func TestHopsStretchAndReroutesAreCountedOfWhatIsDelivered(t *testing.T) {
 func TestPacketsAreCountedByTheirGeneration(t *testing.T) {
 	r := newRig(t, Config{})
 	r.send(1)
-	r.SetEra(2)
+	r.SetGeneration(2)
 	r.send(1)
 	r.send(1)
-	r.hand(weft.Header{Src: 1, Seq: 0, Era: 0}, weft.Header{Src: 1, Seq: 1, Era: 2, Reroutes: 1})
+	r.hand(weft.Header{Src: 1, Seq: 0, Generation: 0}, weft.Header{Src: 1, Seq: 1, Generation: 2, Reroutes: 1})
 	r.take(0)
-	r.hand(weft.Header{Src: 1, Seq: 2, Era: 1})
-	require.Equal(t, []EraStats{{Injected: 1, Delivered: 1}, {Delivered: 1}, {Injected: 2, Delivered: 1, Rerouted: 1}}, r.Snapshot().Eras)
+	r.hand(weft.Header{Src: 1, Seq: 2, Generation: 1})
+	require.Equal(t, []GenerationStats{{Injected: 1, Delivered: 1}, {Delivered: 1}, {Injected: 2, Delivered: 1, Rerouted: 1}}, r.Snapshot().Generations)
 }
 
 func TestLatencyIsFromGenerationToDelivery(t *testing.T) {
@@ -79,7 +79,7 @@ func TestLatencyIsFromGenerationToDelivery(t *testing.T) {
 func TestImpossibleTimesOfGenerationDoNoHarm(t *testing.T) {
 	r := newRig(t, Config{})
 	for i, at := range []weft.Time{weft.Second, weft.Never, math.MinInt64, -weft.Never / 2} {
-		r.hand(weft.Header{Src: 1, Seq: uint64(i), Injected: at, Era: math.MaxUint16})
+		r.hand(weft.Header{Src: 1, Seq: uint64(i), Injected: at, Generation: math.MaxUint16})
 		r.take(0)
 	}
 	require.Equal(t, uint64(4), r.Stats().Delivered)

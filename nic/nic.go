@@ -73,24 +73,24 @@ type NIC struct {
 	ready bool // the driver knows that there may be something to transmit
 	held  bool // nothing leaves the send queue
 
-	source   Source
-	process  process   // of the source
-	sizes    mix       // of the source
-	plan     []Planned // of the source, what is still to come
-	began    weft.Time // when the source was set: the plan's time 0
-	nextAt   weft.Time // when the source generates its next packet
-	era      uint16
-	queue    sendQueue
-	sequence tally              // per destination, how many packets there were; not when Unordered
-	number   uint64             // the next number of all, when Unordered; else the first of a flow
-	marks    map[weft.NICID]int // per destination, how many of the next packets are traced; nil: none
-	withheld table[weft.Time]   // per destination, until when nothing is generated for it; not unless notices are honoured
-	flows    flows              // per source; not when Unordered
-	bases    table[uint64]      // per source, the first number heard of a flow that was on its way before; only with an Incarnation
+	source     Source
+	process    process   // of the source
+	sizes      mix       // of the source
+	plan       []Planned // of the source, what is still to come
+	began      weft.Time // when the source was set: the plan's time 0
+	nextAt     weft.Time // when the source generates its next packet
+	generation uint16
+	queue      sendQueue
+	sequence   tally              // per destination, how many packets there were; not when Unordered
+	number     uint64             // the next number of all, when Unordered; else the first of a flow
+	marks      map[weft.NICID]int // per destination, how many of the next packets are traced; nil: none
+	withheld   table[weft.Time]   // per destination, until when nothing is generated for it; not unless notices are honoured
+	flows      flows              // per source; not when Unordered
+	bases      table[uint64]      // per source, the first number heard of a flow that was on its way before; only with an Incarnation
 
-	stats   Stats
-	eras    eras
-	latency *hdrhistogram.PackedHistogram // made at the first delivery, unless it is shared
+	stats       Stats
+	generations generations
+	latency     *hdrhistogram.PackedHistogram // made at the first delivery, unless it is shared
 }
 
 // Source is what a NIC generates by itself. Traffic.Sources makes those of all NICs of a fabric.
@@ -162,8 +162,8 @@ func New(cfg Config) (*NIC, error) {
 // Ports implements [weft.Core].
 func (n *NIC) Ports() int { return 1 }
 
-// SetEra marks the packets generated from now on; see weft.Header.Era.
-func (n *NIC) SetEra(era uint16) { n.era = era }
+// SetGeneration marks the packets generated from now on; see weft.Header.Generation.
+func (n *NIC) SetGeneration(generation uint16) { n.generation = generation }
 
 // Notice tells that a packet of this NIC for dst was discarded, since dst cannot be reached now: the source generates nothing
 // for it until Config.HonourNotices have passed since the latest notice. What is in the send queue goes all the same, and so
@@ -292,7 +292,7 @@ func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, o
 		n.end.Spend(vc)
 		traced := p.traced || len(n.marks) > 0 && n.marked(p.dst)
 		f.Packets = append(f.Packets, weft.Header{
-			Src: n.cfg.ID, Dst: p.dst, Seq: p.seq, Injected: p.injected, Size: p.size, VC: vc, Era: p.era,
+			Src: n.cfg.ID, Dst: p.dst, Seq: p.seq, Injected: p.injected, Size: p.size, VC: vc, Generation: p.generation,
 			Traced: traced, Fields: weft.NewFields(),
 		})
 		h := &f.Packets[len(f.Packets)-1]

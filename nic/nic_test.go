@@ -16,7 +16,7 @@ func TestAPacketEntersTheFabricWithCleanFields(t *testing.T) {
 	r.now = 7
 	require.Equal(t, uint64(0), r.send(5))
 	require.Equal(t, []weft.PortID{0}, r.out.Ready)
-	r.SetEra(4)
+	r.SetGeneration(4)
 	r.now = 8
 	seq, err := r.Send(r.now, 5, 99, true, &r.out)
 	require.NoError(t, err)
@@ -24,7 +24,7 @@ func TestAPacketEntersTheFabricWithCleanFields(t *testing.T) {
 	require.Equal(t, uint64(0), r.send(6))
 	require.Equal(t, []weft.Header{
 		{Src: 3, Dst: 5, Seq: 0, Injected: 7, Size: 256, Fields: weft.NewFields()},
-		{Src: 3, Dst: 5, Seq: 1, Injected: 8, Size: 99, Era: 4, Traced: true, Fields: weft.NewFields()},
+		{Src: 3, Dst: 5, Seq: 1, Injected: 8, Size: 99, Generation: 4, Traced: true, Fields: weft.NewFields()},
 	}, r.take(9), "as many as there are credits")
 	require.Empty(t, r.take(9))
 	r.neighbour.Free(0)

@@ -11,14 +11,14 @@ import (
 
 // packet is one entry of the send queue.
 type packet struct {
-	seq      uint64
-	injected weft.Time
-	dst      weft.NICID
-	size     uint32
-	era      uint16
-	path     uint16 // see weft.Fields
-	layers   uint16 // see weft.Fields
-	traced   bool
+	seq        uint64
+	injected   weft.Time
+	dst        weft.NICID
+	size       uint32
+	generation uint16
+	path       uint16 // see weft.Fields
+	layers     uint16 // see weft.Fields
+	traced     bool
 }
 
 // sendQueue holds the packets that wait to enter the fabric, one FIFO per virtual channel that they enter by, so that a layer without

@@ -32,8 +32,8 @@ func travels[T any](t *testing.T) {
 // does not, or is new and of a type that cannot, fails here.
 func TestWhatHostsSayTravels(t *testing.T) {
 	t.Parallel()
-	travels[host.SumRequest](t)
-	travels[host.Sum](t)
+	travels[host.CountersRequest](t)
+	travels[host.Counters](t)
 	travels[host.Order](t)
 	travels[host.OrderAnswer](t)
 	travels[host.ReadRequest](t)
@@ -63,7 +63,7 @@ func FuzzWhatHostsSay(f *testing.F) {
 	f.Add([]byte("\x93\xcf\x01\x02\x03\x04\x04\xe8\a\b\xff\xdd\xdd\xdd\xdd\x7f\xff\xff\xff\xc6\x7f\xdf\xff\xff"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, v := range []any{
-			new(host.Sum), new(host.Order), new(host.Readings), new(host.Nodes), new(host.LoadOrder),
+			new(host.Counters), new(host.Order), new(host.Readings), new(host.Nodes), new(host.LoadOrder),
 			new(host.EventBatch),
 		} {
 			_ = bus.Read(data, v)

@@ -21,7 +21,7 @@ func hosts(t *testing.T, url string, term uint64, needs map[string]cluster.Room)
 	return cluster.Hosts{Agents: dial(t, url), Fabric: "lab", Term: term, Needs: needs}
 }
 
-func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
+func TestAnAgentRunsOneHostOfAFabricUntilItIsDropped(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, false)
 	a := startAgent(t, url, "h1", room(100), v1)

@@ -55,7 +55,7 @@ func (f *Fabric) attendHost(ctx context.Context, h *hostState) {
 			return
 		case <-tick.C:
 		}
-		want := host.SumRequest{Applied: h.suspect.Load() || h.stale.Load()}
+		want := host.CountersRequest{Applied: h.suspect.Load() || h.stale.Load()}
 		s, err := h.look(ctx, want)
 		switch {
 		case ctx.Err() != nil:
@@ -94,12 +94,12 @@ func (f *Fabric) attendHost(ctx context.Context, h *hostState) {
 }
 
 // look is read by whoever attends to the host, who needs the sum as it came.
-func (h *hostState) look(ctx context.Context, want host.SumRequest) (host.Sum, error) {
+func (h *hostState) look(ctx context.Context, want host.CountersRequest) (host.Counters, error) {
 	return h.lookAt(ctx, want, false)
 }
 
 // lookAt is look; final: h holds nothing any more and never will.
-func (h *hostState) lookAt(ctx context.Context, want host.SumRequest, final bool) (host.Sum, error) {
+func (h *hostState) lookAt(ctx context.Context, want host.CountersRequest, final bool) (host.Counters, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.patience())
 	defer cancel()
 	h.mu.Lock()
@@ -107,7 +107,7 @@ func (h *hostState) lookAt(ctx context.Context, want host.SumRequest, final bool
 	h.mu.Unlock()
 	want.Peers = h.peers()
 	asked := h.fabric.Now()
-	s, err := h.host.Sum(ctx, want)
+	s, err := h.host.Counters(ctx, want)
 	if err != nil {
 		h.fabric.refused(err)
 		return s, err
@@ -150,7 +150,7 @@ func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 	}
 	_ = a.dispatched.wait()
 	f.ledger.step(f.Now(), ledger.HostFailed{Host: h.id, Incident: a.incident})
-	f.refreshHosts(host.SumRequest{}) // neighbours have no signal from it, so their counters stand
+	f.refreshHosts(host.CountersRequest{}) // neighbours have no signal from it, so their counters stand
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.countNow()
@@ -192,7 +192,7 @@ func (h *hostState) setFailed(yes bool) {
 }
 
 // hostAnswers notes that h answers again and is who it was, and tells it what it has missed.
-func (f *Fabric) hostAnswers(ctx context.Context, h *hostState, s host.Sum) {
+func (f *Fabric) hostAnswers(ctx context.Context, h *hostState, s host.Counters) {
 	f.raise(s.Applied)
 	how := "it answers again"
 	if h.failed.Load() {
@@ -207,17 +207,17 @@ func (f *Fabric) hostAnswers(ctx context.Context, h *hostState, s host.Sum) {
 // raise has all NICs generate in a later fault generation than one of a host that another leader has led, and that did not answer
 // when this one took over.
 func (f *Fabric) raise(applied *host.Applied) {
-	if applied == nil || applied.Era <= f.era() {
+	if applied == nil || applied.Generation <= f.generation() {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.note(leader.Reached{Generation: applied.Era})
+	f.note(leader.Reached{Generation: applied.Generation})
 	f.decide(leader.Generate{})
 }
 
 // undoFailure takes h for alive again, which was lost. It reports false when that is not to be.
-func (f *Fabric) undoFailure(ctx context.Context, h *hostState, s host.Sum) bool {
+func (f *Fabric) undoFailure(ctx context.Context, h *hostState, s host.Counters) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.hasStopped() || ctx.Err() != nil {
@@ -311,7 +311,7 @@ func (f *Fabric) endAbsence(ctx context.Context, h *hostState) *action {
 func (h *hostState) laterIncarnation(ctx context.Context) linkend.Incarnation {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	s, err := h.host.Sum(ctx, host.SumRequest{})
+	s, err := h.host.Counters(ctx, host.CountersRequest{})
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil || s.Number <= h.number {

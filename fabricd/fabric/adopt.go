@@ -34,7 +34,7 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 		return fmt.Errorf("fabric: what was kept of the fabric: %w", err)
 	}
 	applied := make(map[*hostState]*host.Applied, len(f.remote))
-	sums := make([]host.Sum, len(f.remote))
+	counters := make([]host.Counters, len(f.remote))
 	errs := make([]error, len(f.remote))
 	index := map[*hostState]int{}
 	for i, h := range f.remote {
@@ -43,16 +43,16 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 	began := time.Now()
 	_ = each(ctx, f.remote, func(ctx context.Context, h *hostState) error {
 		i := index[h]
-		sums[i], errs[i] = h.askApplied(ctx)
+		counters[i], errs[i] = h.askApplied(ctx)
 		return nil
 	})
 	// The clock goes on where that of the host is that is furthest: time was never less.
-	for i := range sums {
+	for i := range counters {
 		if errs[i] == nil {
-			f.live.forward(sums[i].Now + weft.FromDuration(time.Since(began)))
+			f.live.forward(counters[i].Now + weft.FromDuration(time.Since(began)))
 		}
 	}
-	if _, err := f.local.order(host.Order{Era: new(f.era()), Hold: new(f.Held())}); err != nil {
+	if _, err := f.local.order(host.Order{Generation: new(f.generation()), Hold: new(f.Held())}); err != nil {
 		return fmt.Errorf("fabric: %w", err)
 	}
 	if err := f.local.reload(nil); err != nil {
@@ -61,9 +61,9 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 	for i, h := range f.remote {
 		switch err := errs[i]; {
 		case err == nil:
-			h.takeFirst(sums[i])
-			applied[h] = sums[i].Applied
-			f.note(leader.Reached{Generation: sums[i].Applied.Era})
+			h.takeFirst(counters[i])
+			applied[h] = counters[i].Applied
+			f.note(leader.Reached{Generation: counters[i].Applied.Generation})
 		case errors.Is(err, reply.ErrNobody) || errors.Is(err, reply.ErrRefused) || errors.Is(err, context.DeadlineExceeded):
 			h.markSuspect() // its attendant finds out what has become of it
 		default:
@@ -103,14 +103,14 @@ func (h *hostState) resyncAdopted(applied *host.Applied) error {
 }
 
 // askApplied asks a host that another leader has left.
-func (h *hostState) askApplied(ctx context.Context) (host.Sum, error) {
+func (h *hostState) askApplied(ctx context.Context) (host.Counters, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.patience()) // one that is frozen is looked after later
 	defer cancel()
 	h.mu.Lock()
 	number := h.number
 	h.mu.Unlock()
 	asked := h.fabric.Now()
-	s, err := h.host.Sum(ctx, host.SumRequest{Number: number, Term: h.fabric.opts.Term, Ends: true, Peers: h.peers(), Eras: true, Latency: true, Applied: true})
+	s, err := h.host.Counters(ctx, host.CountersRequest{Number: number, Term: h.fabric.opts.Term, Ends: true, Peers: h.peers(), Generations: true, Latency: true, Applied: true})
 	if s.Asked = asked; err == nil && s.Applied == nil {
 		err = errors.New("it does not say what was done to it")
 	}
@@ -118,7 +118,7 @@ func (h *hostState) askApplied(ctx context.Context) (host.Sum, error) {
 }
 
 // takeFirst makes s the first that is known of p.
-func (h *hostState) takeFirst(s host.Sum) {
+func (h *hostState) takeFirst(s host.Counters) {
 	h.mu.Lock()
 	h.clock = skew{behind: h.fabric.Now() - s.Now, trip: weft.Second, known: true} // for a moment; it is measured with every look
 	h.mu.Unlock()
@@ -156,7 +156,7 @@ func (f *Fabric) restoreState(s *State) error {
 		}
 	}
 	f.read(func(l *leader.State) {
-		err = l.Restore(leader.Restored{Generation: s.Era, Rounds: s.Rounds, Incidents: s.Incidents, Faults: s.Faults, Absent: absent})
+		err = l.Restore(leader.Restored{Generation: s.Generation, Rounds: s.Rounds, Incidents: s.Incidents, Faults: s.Faults, Absent: absent})
 	})
 	return err
 }

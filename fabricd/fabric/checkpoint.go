@@ -20,7 +20,7 @@ import (
 // writes itself down as msgpack, see [State.MarshalBinary].
 type State struct {
 	Now          weft.Time         `json:"now"` // on the fabric's clock
-	Era          uint16            `json:"era"`
+	Generation   uint16            `json:"era"`
 	Incarnations uint64            `json:"incarnations"` // numbers of specs that were given
 	Events       uint64            `json:"events"`       // the number of the latest event
 	Traffic      host.TrafficOrder `json:"traffic"`
@@ -47,7 +47,7 @@ type HostCheckpoint struct {
 	Incarnations []linkend.Incarnation `json:"incarnations,omitempty"` // the latest incarnations
 	User         string                `json:"user,omitempty"`         // of its credentials
 	Again        uint32                `json:"again"`                  // how many there were before
-	Retired      host.Sum              `json:"retired"`                // what these have counted and the ledger does not know
+	Retired      host.Counters         `json:"retired"`                // what these have counted and the ledger does not know
 	Incident     int                   `json:"incident,omitempty"`     // of its absence; 0: it is there
 	Failed       bool                  `json:"failed,omitempty"`       // nobody answers for it
 }
@@ -127,7 +127,7 @@ func (f *Fabric) stateNow() State {
 		s.Hosts = append(s.Hosts, h.checkpoint())
 	}
 	f.read(func(l *leader.State) {
-		s.Era, s.Rounds, s.Faults, s.Incidents = l.Generation, l.Rounds.Clone(), l.Faults(), l.Latest(maxClosed)
+		s.Generation, s.Rounds, s.Faults, s.Incidents = l.Generation, l.Rounds.Clone(), l.Faults(), l.Latest(maxClosed)
 		for i, h := range f.remote {
 			s.Hosts[i].Incident = l.Host(h.id).Incident
 		}

@@ -60,7 +60,7 @@ func TestASwitchThatCrashesUnderLoadLosesWhatItHoldsAndComesBack(t *testing.T) {
 				assert.Equal(t, []uint64{crashed, wire, queued}, []uint64{l.LostCrash, l.LostWire, l.LostQueued}, "what the faults report")
 				fresh(h)
 				allPairs(t, h)
-				assert.Zero(t, h.Fabric().ReroutedInLastEra())
+				assert.Zero(t, h.Fabric().ReroutedInLastGeneration())
 			})
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // CreditsHome checks, in a fabric that is quiet, that every link that is up has all its credits: what one end has sent the
 // other has received and passed on. The error names the first link where that is not so.
 func (f *Fabric) CreditsHome() error {
-	f.refreshSums()
+	f.refreshCounters()
 	snaps, nics := f.snapshots(nil), f.nicSnapshots()
 	state := func(e weft.End) (vcs []linkend.Epoch) { // of one link end, per VC
 		if !e.Node.IsSwitch() {

@@ -9,26 +9,26 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// eras adds up what the NICs counted per era, for the eras that all of them still tell apart.
-func (f *Fabric) eras() (first int, sum []nic.EraStats) {
-	return f.erasUntil(int(f.era()))
+// generations adds up what the NICs counted per generation, for the generations that all of them still tell apart.
+func (f *Fabric) generations() (first int, sum []nic.GenerationStats) {
+	return f.generationsUntil(int(f.generation()))
 }
 
-// erasUntil is eras when it is known which is the latest.
-func (f *Fabric) erasUntil(now int) (first int, sum []nic.EraStats) {
-	type eraCount struct { // of some NICs
-		first int
-		eras  []nic.EraStats
+// generationsUntil is generations when it is known which is the latest.
+func (f *Fabric) generationsUntil(now int) (first int, sum []nic.GenerationStats) {
+	type generationCount struct { // of some NICs
+		first       int
+		generations []nic.GenerationStats
 	}
-	var counts []eraCount
-	f.refreshHosts(host.SumRequest{Eras: true})
-	f.countEras(func(s *host.Sum) {
-		counts = append(counts, eraCount{s.FirstEra, s.Eras})
-		first = max(first, s.FirstEra)
+	var counts []generationCount
+	f.refreshHosts(host.CountersRequest{Generations: true})
+	f.countGenerations(func(s *host.Counters) {
+		counts = append(counts, generationCount{s.FirstGeneration, s.Generations})
+		first = max(first, s.FirstGeneration)
 	})
-	sum = make([]nic.EraStats, max(0, now-first)+1)
+	sum = make([]nic.GenerationStats, max(0, now-first)+1)
 	for _, c := range counts {
-		for i, e := range c.eras {
+		for i, e := range c.generations {
 			if at := c.first + i - first; at >= 0 && at < len(sum) {
 				sum[at].Injected += e.Injected
 				sum[at].Delivered += e.Delivered
@@ -39,10 +39,10 @@ func (f *Fabric) erasUntil(now int) (first int, sum []nic.EraStats) {
 	return first, sum
 }
 
-// ReroutedInLastEra counts the packets generated after both ends had seen the last fault or repair that were re-routed and
+// ReroutedInLastGeneration counts the packets generated after both ends had seen the last fault or repair that were re-routed and
 // delivered.
-func (f *Fabric) ReroutedInLastEra() uint64 {
-	_, e := f.eras()
+func (f *Fabric) ReroutedInLastGeneration() uint64 {
+	_, e := f.generations()
 	return e[len(e)-1].Rerouted
 }
 
@@ -74,25 +74,25 @@ func (f *Fabric) LossesExplained() error {
 		return err
 	}
 	faults := f.Faults()
-	first, eras := f.eras()
-	byEra := map[int]uint64{} // by the era the fault ended
+	first, generations := f.generations()
+	byGeneration := map[int]uint64{} // by the generation in which the fault ended
 	for _, r := range faults {
-		era := int(r.Era)
+		generation := int(r.Generation)
 		if r.Open && r.RestoredAt == 0 && !cheap(r) {
-			era = first + len(eras) - 1 // it goes on costing packets
+			generation = first + len(generations) - 1 // it goes on costing packets
 		}
-		byEra[era] += r.Lost()
+		byGeneration[generation] += r.Lost()
 		if most := f.linkCapacity(); r.Kind == string(fault.VerbCut) && !r.Silent && r.Lost() > most {
 			return fmt.Errorf("%s %s lost %d packets, its wires and queues hold %d", r.Kind, r.Target, r.Lost(), most)
 		}
 	}
 	var missing, allowed int64 // signed: of packets of a host that died, more may have been delivered than it had told of
-	for i := len(eras) - 1; i >= 0; i-- {
-		era := first + i
-		missing += int64(eras[i].Injected - eras[i].Delivered)
-		allowed += int64(byEra[era])
+	for i := len(generations) - 1; i >= 0; i-- {
+		generation := first + i
+		missing += int64(generations[i].Injected - generations[i].Delivered)
+		allowed += int64(byGeneration[generation])
 		if missing > allowed {
-			return fmt.Errorf("of the packets generated after both ends had seen fault or repair number %d, %d are missing, and later faults account for %d of them", era, missing, allowed)
+			return fmt.Errorf("of the packets generated after both ends had seen fault or repair number %d, %d are missing, and later faults account for %d of them", generation, missing, allowed)
 		}
 	}
 	return nil

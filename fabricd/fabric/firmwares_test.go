@@ -194,7 +194,7 @@ func bears(t *testing.T, spec string, e subnet.Entry, set []verify.Element, atOn
 	require.NoError(t, h.Fabric().SetTraffic(load))
 	more(h, 300)
 	l = h.RequireLedger(harness.NoneDiscarded)
-	require.Zero(t, h.Fabric().ReroutedInLastEra(), "packets go the direct ways again")
+	require.Zero(t, h.Fabric().ReroutedInLastGeneration(), "packets go the direct ways again")
 	require.Positive(t, checked(t, h, seen, walker(verify.Before).Allows))
 	lossesAreAt(t, h, l, set)
 }

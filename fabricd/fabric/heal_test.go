@@ -44,14 +44,14 @@ func TestEachOfThe128LinksAloneIsCutUnderLoadAndHeals(t *testing.T) {
 				more(h, 20)
 				restore(h, l)
 				more(h, 20)
-				require.Zero(t, h.Fabric().ReroutedInLastEra(), "%s is back, and packets generated since were re-routed", l.Name)
+				require.Zero(t, h.Fabric().ReroutedInLastGeneration(), "%s is back, and packets generated since were re-routed", l.Name)
 				require.Zero(t, h.Fabric().Ledger().Discarded, "%s", l.Name)
 				fresh(h)
 			}
 			healed(t, h)
 			require.Len(t, h.Fabric().Faults(), some)
 			allPairs(t, h)
-			assert.Zero(t, h.Fabric().ReroutedInLastEra())
+			assert.Zero(t, h.Fabric().ReroutedInLastGeneration())
 		})
 	}
 }
@@ -100,7 +100,7 @@ func TestRandomSetsOfThreeLinksAreCutOneByOneUnderLoadAndHeal(t *testing.T) {
 					restore(h, l)
 				}
 				more(h, 20)
-				require.Zero(t, h.Fabric().ReroutedInLastEra(), "%v", set)
+				require.Zero(t, h.Fabric().ReroutedInLastGeneration(), "%v", set)
 				require.Zero(t, h.Fabric().Ledger().Discarded, "%v", set)
 				fresh(h)
 			}

@@ -70,7 +70,7 @@ func (f *Fabric) startHost(ctx context.Context, h *hostState, c host.Spec) error
 // ready returns when h answers, and what its clock says is known.
 func (f *Fabric) ready(ctx context.Context, h *hostState) error {
 	for looks := 0; looks < clockLooks; {
-		err := h.read(host.SumRequest{})
+		err := h.read(host.CountersRequest{})
 		switch {
 		case err == nil:
 			looks++
@@ -94,7 +94,7 @@ func (h *hostState) begin(life linkend.Incarnation) {
 	h.addIncarnation(life)
 	number := life.Number
 	h.number, h.fresh, h.heard, h.correctedBy, h.clock = number, true, 0, nil, skew{}
-	h.counters.Store(newHostCounters(0, host.Sum{Number: number}, &h.retired))
+	h.counters.Store(newHostCounters(0, host.Counters{Number: number}, &h.retired))
 	if number == 0 {
 		return
 	}

@@ -33,7 +33,7 @@ type hostState struct {
 	// switches and nics are those of place that it alone runs; of a switch that processes are it has none.
 	switches       []weft.SwitchID
 	nics           []weft.NICID
-	ends           []weft.End // in the order of host.Sum.Up
+	ends           []weft.End // in the order of host.Counters.Up
 	cross          []weft.End // of these, those of links to nodes elsewhere
 	inside         []*link    // both ends are its own
 	border         []*link    // one is
@@ -54,13 +54,13 @@ type hostState struct {
 	number      uint64             // guarded by mu: its incarnation; 0: it was never hosted
 	fresh       bool               // guarded by mu: nothing is known yet of this incarnation
 	heard       uint64             // guarded by mu: observations it has told
-	correctedBy []byte             // guarded by mu: the host.Sum.Up that its links were last set by, while nothing was heard since
+	correctedBy []byte             // guarded by mu: the host.Counters.Up that its links were last set by, while nothing was heard since
 	clock       skew               // guarded by mu
 	answers     context.Context    // guarded by mu: ends when it gets quiet
 	unanswered  context.CancelFunc // guarded by mu
 	news        broadcast          // it has told something
 
-	retired        host.Sum                // guarded by mu: what it counted in incarnations before and the ledger does not know
+	retired        host.Counters           // guarded by mu: what it counted in incarnations before and the ledger does not know
 	retiredLatency *hdrhistogram.Histogram // guarded by mu: likewise; nil: there were none
 
 	// Guarded by Fabric.mu.
@@ -72,8 +72,8 @@ type hostState struct {
 // hostCounters is what is known of a host. Constant.
 type hostCounters struct {
 	at   weft.Time         // on the fabric's clock
-	own  host.Sum          // of the incarnation that runs
-	all  host.Sum          // and of those before, what the ledger does not know
+	own  host.Counters     // of the incarnation that runs
+	all  host.Counters     // and of those before, what the ledger does not know
 	held map[weft.End]bool // ends that damping keeps down
 }
 
@@ -84,7 +84,7 @@ func newHostState(f *Fabric, id ledger.HostID, name string, place host.Placement
 		h.host, h.counted, h.ends = f.opts.Processes.Hosts.Reach(name), toldCounters{h}, place.Ends(f.graph)
 	}
 	h.answers, h.unanswered = context.WithCancel(context.Background())
-	h.counters.Store(newHostCounters(0, host.Sum{}, &host.Sum{}))
+	h.counters.Store(newHostCounters(0, host.Counters{}, &host.Counters{}))
 	return h
 }
 
@@ -119,7 +119,7 @@ func (h *hostState) patience() time.Duration {
 }
 
 // newHostCounters is what s says, with what was before.
-func newHostCounters(at weft.Time, s host.Sum, past *host.Sum) *hostCounters {
+func newHostCounters(at weft.Time, s host.Counters, past *host.Counters) *hostCounters {
 	a := &hostCounters{at: at, own: s, all: s, held: make(map[weft.End]bool, len(s.HeldDown))}
 	a.all.Add(past)
 	for _, e := range s.HeldDown {
@@ -140,13 +140,13 @@ const (
 var errNumber = errors.New("another incarnation of this host answers")
 
 // read asks the host what it has added up. Within the call no other read ends that began before it.
-func (h *hostState) read(want host.SumRequest) error {
+func (h *hostState) read(want host.CountersRequest) error {
 	_, err := h.look(context.Background(), want)
 	return err
 }
 
 // keep makes s the latest that is known, unless a later one is. s.Asked says when it was asked for.
-func (h *hostState) keep(s host.Sum) error {
+func (h *hostState) keep(s host.Counters) error {
 	f := h.fabric
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -170,15 +170,15 @@ func (h *hostState) keep(s host.Sum) error {
 }
 
 // withOlder is s with what it does not have, and an older one of the incarnation has.
-func withOlder(s host.Sum, old *host.Sum) host.Sum {
+func withOlder(s host.Counters, old *host.Counters) host.Counters {
 	if old.Number != s.Number {
 		return s
 	}
 	if s.Latency == nil {
 		s.Latency = old.Latency
 	}
-	if s.Eras == nil {
-		s.FirstEra, s.Eras, s.OlderEra = old.FirstEra, old.Eras, old.OlderEra
+	if s.Generations == nil {
+		s.FirstGeneration, s.Generations, s.OlderGenerations = old.FirstGeneration, old.Generations, old.OlderGenerations
 	}
 	return s
 }
@@ -227,12 +227,12 @@ func (h *hostState) carryOut(o host.Order) (host.OrderAnswer, error) {
 	defer cancel()
 	defer context.AfterFunc(h.fabric.ctx, cancel)()
 	o.Number, o.Term = number, h.fabric.opts.Term
-	o.Sum = &host.SumRequest{Number: number, Ends: true, Peers: h.peers()}
+	o.Counters = &host.CountersRequest{Number: number, Ends: true, Peers: h.peers()}
 	asked := h.fabric.Now()
 	a, err := h.host.Order(ctx, o)
 	if err == nil {
-		a.Sum.Asked = asked
-		err = h.keep(a.Sum)
+		a.Counters.Asked = asked
+		err = h.keep(a.Counters)
 	}
 	if err != nil {
 		h.stale.Store(true)
@@ -243,7 +243,7 @@ func (h *hostState) carryOut(o host.Order) (host.OrderAnswer, error) {
 		h.fabric.opts.Log.Warn("order to a host", "host", h.name, "err", err)
 		return a, err
 	}
-	h.await(a.Sum.Observed)
+	h.await(a.Counters.Observed)
 	return a, nil
 }
 
@@ -294,11 +294,11 @@ func (h *hostState) await(observed uint64) {
 	}
 }
 
-// refreshSums has all hosts tell what they have counted, for what is about to be added up.
-func (f *Fabric) refreshSums() { f.refreshHosts(host.SumRequest{}) }
+// refreshCounters has all hosts tell what they have counted, for what is about to be added up.
+func (f *Fabric) refreshCounters() { f.refreshHosts(host.CountersRequest{}) }
 
 // refreshHosts has all hosts tell what they have added up, at once. It waits for none that does not answer.
-func (f *Fabric) refreshHosts(want host.SumRequest) {
+func (f *Fabric) refreshHosts(want host.CountersRequest) {
 	f.recordLocal(want)
 	var wg sync.WaitGroup
 	for _, h := range f.remoteHosts() {
@@ -319,7 +319,7 @@ func (f *Fabric) refreshHosts(want host.SumRequest) {
 const lookTime = 50 * time.Millisecond
 
 // lookAtHosts has all hosts tell what they have counted, and their nodes too where asked for, and waits for none longer than lookTime.
-func (f *Fabric) lookAtHosts(also ...func()) { f.look(append(also, f.refreshSums)...) }
+func (f *Fabric) lookAtHosts(also ...func()) { f.look(append(also, f.refreshCounters)...) }
 
 // look does all that at once, and returns when it is done or lookTime is over.
 func (f *Fabric) look(ask ...func()) {

@@ -44,7 +44,7 @@ func (f *Fabric) attendFaults() {
 		due := false
 		f.read(func(s *leader.State) { due = s.Due(now) })
 		if due {
-			f.look(func() { f.refreshHosts(host.SumRequest{Eras: true}) }) // for reports that begin or end
+			f.look(func() { f.refreshHosts(host.CountersRequest{Generations: true}) }) // for reports that begin or end
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -67,7 +67,7 @@ func (f *Fabric) deliveredNow() uint64 {
 
 // Faults returns the reports of the latest faults, at most 4096, in order; those that last are brought up to date.
 func (f *Fabric) Faults() []fault.Report {
-	f.look(func() { f.refreshHosts(host.SumRequest{Eras: true}) })
+	f.look(func() { f.refreshHosts(host.CountersRequest{Generations: true}) })
 	return f.reportsAfter(0)
 }
 
@@ -92,7 +92,7 @@ func (f *Fabric) reportsAfter(id int) (list []fault.Report) {
 
 // CloseReports ends the counting of effects for all faults that have been repaired, as when a run is over.
 func (f *Fabric) CloseReports() {
-	f.refreshHosts(host.SumRequest{Eras: true})
+	f.refreshHosts(host.CountersRequest{Generations: true})
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.countNow()

@@ -86,7 +86,7 @@ func (f *Fabric) awaitGone(name string) error {
 		return nil
 	}
 	proc := h.owner.Load()
-	if err := h.read(host.SumRequest{}); proc == nil || !errors.Is(err, reply.ErrNobody) {
+	if err := h.read(host.CountersRequest{}); proc == nil || !errors.Is(err, reply.ErrNobody) {
 		return nil // canJoin says that it is there
 	}
 	timer := time.NewTimer(goneTime)
@@ -144,7 +144,7 @@ func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
 	h := s.processHost.Load()
 	h.begin(linkend.Incarnation{Number: proc.number, First: proc.first})
 	for range clockLooks {
-		if err := h.read(host.SumRequest{}); err != nil {
+		if err := h.read(host.CountersRequest{}); err != nil {
 			f.abandon(h)
 			if errors.Is(err, reply.ErrSilent) {
 				return fmt.Errorf("%w: %w", host.ErrUnreached, err)

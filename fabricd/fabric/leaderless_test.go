@@ -23,7 +23,7 @@ func (l *hostLab) linksUp(of int) (n int) {
 		if i == of {
 			continue
 		}
-		s, err := l.options.Processes.Hosts.Reach(p.Name).Sum(l.Context(), host.SumRequest{Ends: true})
+		s, err := l.options.Processes.Hosts.Reach(p.Name).Counters(l.Context(), host.CountersRequest{Ends: true})
 		require.NoError(l, err)
 		for _, f := range s.Flows {
 			far, _, ok := g.Peer(f.End)

@@ -178,7 +178,7 @@ func (a *action) attended() (list []*action) {
 
 // countNow has the state and the ledger know what the nodes of this process have counted, before a decision that depends on it.
 func (f *Fabric) countNow() {
-	f.recordLocal(host.SumRequest{})
+	f.recordLocal(host.CountersRequest{})
 	f.noteCounted()
 }
 
@@ -186,9 +186,9 @@ func (f *Fabric) countNow() {
 func (f *Fabric) noteCounted() {
 	c := leader.Counted{Effect: weft.Time(f.leading.effect.Load())}
 	if f.ledger.total().NICs.Rerouted > 0 {
-		f.countEras(func(s *host.Sum) {
-			extra := leader.ExtraHops{First: s.FirstEra}
-			for _, e := range s.Eras {
+		f.countGenerations(func(s *host.Counters) {
+			extra := leader.ExtraHops{First: s.FirstGeneration}
+			for _, e := range s.Generations {
 				extra.Most = append(extra.Most, e.MostExtra)
 			}
 			c.Extra = append(c.Extra, extra)

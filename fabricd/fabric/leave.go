@@ -33,7 +33,7 @@ func (f *Fabric) Leave(ctx context.Context, req host.AttachRequest) error {
 		h.owner.Load().leaving = false
 		return err
 	}
-	_, heard := h.lookAt(ctx, host.SumRequest{}, true)
+	_, heard := h.lookAt(ctx, host.CountersRequest{}, true)
 	f.mu.Lock()
 	if heard != nil {
 		f.ledger.step(f.Now(), ledger.HostEnded{Host: h.id, Incident: f.crashOf(s)})

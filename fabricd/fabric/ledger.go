@@ -42,7 +42,7 @@ func (f *Fabric) Ledger() Ledger {
 
 // asked is the ledger by what all hosts that answer say when they are asked now.
 func (f *Fabric) asked() Ledger {
-	f.refreshSums()
+	f.refreshCounters()
 	return f.addUp()
 }
 

@@ -66,7 +66,7 @@ const settleTime = 2 * weft.Second
 func (f *Fabric) Settling() (gone func() bool) {
 	f.mu.Lock()
 	dispatched := f.decide(leader.Generate{}).dispatched
-	era := int(f.era())
+	generation := int(f.generation())
 	f.mu.Unlock()
 	_ = dispatched.wait() // of a host that does not answer nothing is known anyway
 	began := f.Now()
@@ -76,19 +76,19 @@ func (f *Fabric) Settling() (gone func() bool) {
 		if f.Now()-began > settleTime {
 			return true
 		}
-		return f.missing(era) <= dropped
+		return f.missing(generation) <= dropped
 	}
 }
 
-// missing is how many packets that were generated before an era have not been delivered. NICs tell the latest eras apart only (nic.MaxEras), so what
+// missing is how many packets that were generated before a fault generation have not been delivered. NICs tell the latest generations apart only (nic.MaxGenerations), so what
 // was before is what all are but for those.
-func (f *Fabric) missing(era int) uint64 {
+func (f *Fabric) missing(generation int) uint64 {
 	var injected, delivered uint64
-	f.refreshHosts(host.SumRequest{Eras: true})
-	f.countEras(func(s *host.Sum) {
+	f.refreshHosts(host.CountersRequest{Generations: true})
+	f.countGenerations(func(s *host.Counters) {
 		injected, delivered = injected+s.Counters.NICs.Injected, delivered+s.Counters.NICs.Delivered
-		for i, e := range s.Eras {
-			if s.FirstEra+i >= era {
+		for i, e := range s.Generations {
+			if s.FirstGeneration+i >= generation {
 				injected, delivered = injected-e.Injected, delivered-e.Delivered
 			}
 		}
@@ -112,10 +112,10 @@ func (f *Fabric) RoundCounts() (c RoundCounts) {
 	return c
 }
 
-// era is the fault generation of what NICs generate now.
-func (f *Fabric) era() (era uint16) {
-	f.read(func(s *leader.State) { era = s.Generation })
-	return era
+// generation is the fault generation of what NICs generate now.
+func (f *Fabric) generation() (generation uint16) {
+	f.read(func(s *leader.State) { generation = s.Generation })
+	return generation
 }
 
 // TableVersions are the versions of the tables of all switches, by number.

@@ -38,7 +38,7 @@ func TestOverNATSThreeLinksAreCutUnderLoadAndHeal(t *testing.T) {
 			fresh(h)
 			healed(t, h)
 			allPairs(t, h)
-			assert.Zero(t, h.Fabric().ReroutedInLastEra())
+			assert.Zero(t, h.Fabric().ReroutedInLastGeneration())
 		})
 	}
 }

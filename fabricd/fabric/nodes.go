@@ -127,7 +127,7 @@ func (f *Fabric) watchHost(ctx context.Context, h *hostState) {
 		}
 		if began.Sub(latency) > latencyEvery {
 			latency = began
-			_ = h.read(host.SumRequest{Latency: true})
+			_ = h.read(host.CountersRequest{Latency: true})
 		}
 		h.readNodes()
 		wait = max(readEvery, readShare*time.Since(began))

@@ -56,7 +56,7 @@ func TestEveryPairOfLinksCutAtOneInstantUnderLoadDiscardsNothing(t *testing.T) {
 			require.NoError(t, h.Fabric().SetTraffic(load))
 			more(h, 10_000)
 			h.RequireLedger()
-			require.Zero(t, h.Fabric().ReroutedInLastEra())
+			require.Zero(t, h.Fabric().ReroutedInLastGeneration())
 			t.Logf("%d pairs, %d re-routed", done, h.Fabric().Totals().Rerouted)
 		})
 	}

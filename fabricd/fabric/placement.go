@@ -195,7 +195,7 @@ func (f *Fabric) specOf(h *hostState) (c host.Spec, err error) {
 		Fabric: o.Processes.Fabric, Host: h.name, Number: f.incarnations, Term: o.Term, Again: h.again.Load(),
 		Topology: f.packed, Firmware: o.Processes.Firmware, Placement: h.placement, Placements: f.placements,
 		Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),
-		Seed: o.Seed, Era: f.era(), Hold: f.Held(), Packets: o.Record != nil,
+		Seed: o.Seed, Generation: f.generation(), Hold: f.Held(), Packets: o.Record != nil,
 	}
 	// Epochs count a thousand a second, faster than any link comes up for long, so that they are above all of before.
 	c.Now = f.Now()

@@ -48,7 +48,7 @@ type passed struct{ sent, received uint64 }
 // says has h tell what has gone through its ends, in the order of p.cross.
 func (h *hostState) says(t *testing.T, at weft.Time, state linkend.State, through ...passed) {
 	t.Helper()
-	s := host.Sum{Number: h.number, At: at, Up: []byte{0}}
+	s := host.Counters{Number: h.number, At: at, Up: []byte{0}}
 	s.Incarnation, s.Seq = ledger.Incarnation(h.number), uint64(at)
 	for i, e := range h.cross {
 		end := ledger.Flow{End: e, Peer: ownNumber}
@@ -79,7 +79,7 @@ func TestALateAnswerOfAProcessThatHasLeftTakesNoLinkDown(t *testing.T) {
 	h.says(t, 3, linkend.Up)
 
 	h.vacate()
-	require.ErrorIs(t, h.keep(host.Sum{Number: 2, At: 4, Up: []byte{0}}), errNumber)
+	require.ErrorIs(t, h.keep(host.Counters{Number: 2, At: 4, Up: []byte{0}}), errNumber)
 	require.True(t, f.view(l).Up[side])
 }
 

@@ -19,7 +19,7 @@ type progress struct {
 }
 
 func (f *Fabric) progress() progress {
-	f.refreshSums()
+	f.refreshCounters()
 	c := f.ledger.total()
 	return progress{c.NICs.Injected, c.NICs.Delivered, c.Switches.Forwarded, c.Switches.Received, c.Ended()}
 }
@@ -117,21 +117,21 @@ func (w *onItsWay) held(ctx context.Context) bool {
 func (f *Fabric) glance(waited weft.Time) time.Duration {
 	switch {
 	case len(f.remote) > 0:
-		return partGlance
+		return hostGlance
 	case !f.Virtual():
 		return time.Millisecond
 	}
 	return max(time.Millisecond, waited.Duration()/100)
 }
 
-// partGlance is how long that is where a look has hosts add up thousands of nodes. Chosen by us.
-const partGlance = 10 * time.Millisecond
+// hostGlance is how long that is where a look has hosts add up thousands of nodes. Chosen by us.
+const hostGlance = 10 * time.Millisecond
 
 // timers is how long registers may still keep packets blocked that their expiry sets free: nothing
 // when none runs. A packet that is blocked for good may write its register anew whenever it is
 // routed, so they get two rounds and no more.
 func (f *Fabric) timers() (most time.Duration) {
-	f.count(func(s *host.Sum) { most = max(most, 2*s.Timers.Duration()) })
+	f.count(func(s *host.Counters) { most = max(most, 2*s.Timers.Duration()) })
 	return most
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// What was lost so long ago that NICs do not tell its era apart any more does not stand for what is on its way now.
+// What was lost so long ago that NICs do not tell its generation apart any more does not stand for what is on its way now.
 func TestPacketsOnTheirWayAreWaitedForHoweverManyWereLostLongAgo(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, "kary-ntree:2,2", harness.FirmwareByName("ftree"))
@@ -34,7 +34,7 @@ func TestPacketsOnTheirWayAreWaitedForHoweverManyWereLostLongAgo(t *testing.T) {
 	all()
 	require.Positive(t, f.Ledger().Discarded+f.Ledger().Lost)
 	h.Heal()
-	for range nic.MaxEras + 20 {
+	for range nic.MaxGenerations + 20 {
 		f.Settling()
 		for src := range weft.NICID(4) {
 			_, err := f.Send(src, (src+1)%4, false)

@@ -88,23 +88,23 @@ func nodesOf(p host.Placement) (nodes []weft.Node) {
 }
 
 // record has the ledger take what h has counted. s.Asked says when it was asked for.
-func (h *hostState) record(s *host.Sum) {
+func (h *hostState) record(s *host.Counters) {
 	a := s.Answer
 	a.Host = h.id
 	h.fabric.ledger.step(h.fabric.Now(), &a)
 }
 
 // recordLocal has the nodes of this process tell what they have counted.
-func (f *Fabric) recordLocal(want host.SumRequest) {
+func (f *Fabric) recordLocal(want host.CountersRequest) {
 	h, asked := f.local, f.Now()
 	r := h.localRequest()
-	r.Eras = want.Eras
-	s, _ := h.local.Sum(context.Background(), r) // it fails for latencies only
+	r.Generations = want.Generations
+	s, _ := h.local.Counters(context.Background(), r) // it fails for latencies only
 	h.keepLocal(s, asked)
 }
 
 // keepLocal makes s the latest that is known of the host in this process, unless a later one is.
-func (h *hostState) keepLocal(s host.Sum, asked weft.Time) {
+func (h *hostState) keepLocal(s host.Counters, asked weft.Time) {
 	s.Asked = asked
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,21 +112,21 @@ func (h *hostState) keepLocal(s host.Sum, asked weft.Time) {
 	if old.Seq > s.Seq {
 		return
 	}
-	h.counters.Store(newHostCounters(asked, withOlder(s, old), &host.Sum{}))
+	h.counters.Store(newHostCounters(asked, withOlder(s, old), &host.Counters{}))
 	if !h.empty() {
 		h.record(&s)
 	}
 }
 
 // localRequest asks the host in this process for all that the ledger takes.
-func (h *hostState) localRequest() host.SumRequest {
-	return host.SumRequest{Number: h.fabric.own, Ends: true, Peers: h.peers()}
+func (h *hostState) localRequest() host.CountersRequest {
+	return host.CountersRequest{Number: h.fabric.own, Ends: true, Peers: h.peers()}
 }
 
 // retire keeps what an incarnation of h has counted that is over, and the ledger does not know. The caller holds h.mu.
 func (h *hostState) retire() {
 	own := &h.counters.Load().own
-	h.retired.Add(&host.Sum{Drivers: own.Drivers, FirstEra: own.FirstEra, Eras: own.Eras, OlderEra: own.OlderEra})
+	h.retired.Add(&host.Counters{Drivers: own.Drivers, FirstGeneration: own.FirstGeneration, Generations: own.Generations, OlderGenerations: own.OlderGenerations})
 	if own.Latency == nil {
 		return
 	}

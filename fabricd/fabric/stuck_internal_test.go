@@ -35,12 +35,12 @@ func (s *stuck) Order(context.Context, host.Order) (host.OrderAnswer, error) {
 	return host.OrderAnswer{}, errors.New("it was stuck")
 }
 
-func (s *stuck) Sum(ctx context.Context, _ host.SumRequest) (host.Sum, error) {
+func (s *stuck) Counters(ctx context.Context, _ host.CountersRequest) (host.Counters, error) {
 	if end, ok := ctx.Deadline(); ok && s.asked != nil {
 		s.asked <- time.Until(end)
 	}
 	<-ctx.Done()
-	return host.Sum{}, context.Cause(ctx)
+	return host.Counters{}, context.Cause(ctx)
 }
 
 func (s *stuck) Read(ctx context.Context, _ host.ReadRequest) (host.Readings, error) {
@@ -48,8 +48,8 @@ func (s *stuck) Read(ctx context.Context, _ host.ReadRequest) (host.Readings, er
 	return host.Readings{}, context.Cause(ctx)
 }
 
-func (s *stuck) End(context.Context, host.EndOrder) (host.Sum, error) {
-	return host.Sum{}, errors.New("it was stuck")
+func (s *stuck) End(context.Context, host.EndOrder) (host.Counters, error) {
+	return host.Counters{}, errors.New("it was stuck")
 }
 
 // reaches has all hosts be one.

@@ -11,7 +11,7 @@ import (
 func (e Event) Summary() string {
 	switch e.Kind {
 	case string(fault.VerbCut), string(fault.VerbFlap), string(fault.VerbImpair), string(fault.VerbCrash), KindHandover, KindSilence:
-		s := e.Fault.Story()
+		s := e.Fault.Summary()
 		if e.Kind == string(fault.VerbImpair) { // nobody sees it, and it has cost nothing yet
 			s = fmt.Sprintf("%s, at %.3f s", e.Fault.What, e.Fault.At)
 		}
@@ -20,7 +20,7 @@ func (e Event) Summary() string {
 		}
 		return s
 	case EventReport:
-		return fmt.Sprintf("fault %d is over: %s", e.Fault.ID, e.Fault.Story())
+		return fmt.Sprintf("fault %d is over: %s", e.Fault.ID, e.Fault.Summary())
 	case EventBrokerLost, EventBrokerBack, EventBrokerError, EventUnauthorized, EventTooLarge, EventSlowConsumer, EventUnknownSubject, EventInboxFull:
 		return strings.ReplaceAll(e.Kind, "_", " ") + ": " + e.Detail
 	case EventReconfigured:

@@ -54,7 +54,7 @@ func (l Latency) String() string {
 
 // Totals adds up the counters of all nodes.
 func (f *Fabric) Totals() Totals {
-	f.look(func() { f.refreshHosts(host.SumRequest{Latency: true}) })
+	f.look(func() { f.refreshHosts(host.CountersRequest{Latency: true}) })
 	t := Totals{NoticesLost: f.notices.lost.Load(), DamagedFrames: f.drivers().Damaged}
 	latency := f.sharedLatency()
 	t.add(f.ledger.total())
@@ -99,7 +99,7 @@ func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
 func (f *Fabric) Latencies() *hdrhistogram.Histogram {
 	all := nic.NewLatency()
 	all.Merge(f.sharedLatency())
-	f.look(func() { f.refreshHosts(host.SumRequest{Latency: true}) })
+	f.look(func() { f.refreshHosts(host.CountersRequest{Latency: true}) })
 	f.mergeLatency(all)
 	return all
 }
@@ -133,6 +133,6 @@ func (f *Fabric) Drivers() (sum switchd.Stats) {
 
 // drivers is Drivers, of hosts as they told it last.
 func (f *Fabric) drivers() (sum switchd.Stats) {
-	f.count(func(s *host.Sum) { sum = sum.Add(s.Drivers) })
+	f.count(func(s *host.Counters) { sum = sum.Add(s.Drivers) })
 	return sum
 }

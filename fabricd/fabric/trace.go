@@ -80,8 +80,8 @@ func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
 func (f *Fabric) unmark(src, dst weft.NICID, most int) int {
 	n := f.nics[src]
 	a, err := n.home.order(host.Order{Unmark: []host.MarkOrder{{Src: src, Dst: dst, Count: most}}})
-	if err != nil || len(a.Left) != 1 {
+	if err != nil || len(a.MarksLeft) != 1 {
 		return 0 // it is lost, or does not answer, and nobody waits for such packets
 	}
-	return a.Left[0]
+	return a.MarksLeft[0]
 }

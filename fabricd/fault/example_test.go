@@ -61,9 +61,9 @@ func ExampleImpairment_Merge() {
 	// Output: loss 10%, rate 100 kB/s
 }
 
-func ExampleMeasureDip() {
+func ExampleMeasureDegradation() {
 	second := slices.Repeat([]uint64{40}, 100) // bins of 10 ms
 	bins := slices.Concat(second, make([]uint64, 12), second)
-	fmt.Println(fault.MeasureDip(bins, 10*time.Millisecond, 100, len(bins)))
+	fmt.Println(fault.MeasureDegradation(bins, 10*time.Millisecond, 100, len(bins)))
 	// Output: fell by 100% of 4000 packets/s after 0 ms, made good after 120 ms
 }

@@ -52,7 +52,7 @@ type Report struct {
 	Reordered   uint64            `json:"reordered"`    // packets that arrived after a later one of their flow
 	Duplicated  uint64            `json:"duplicated"`   // packets that arrived twice
 	Extra       ExtraHops         `json:"extra_hops"`
-	Dip         Dip               `json:"throughput"`
+	Degradation Degradation       `json:"throughput"`
 	LastEffect  *float64          `json:"last_effect_ms" jsonschema:"nullable"` // when the latest of all this was counted; nil: nothing was
 
 	SharedWith  []int    `json:"shared_with,omitempty"` // reports of faults in force at the same time
@@ -60,7 +60,7 @@ type Report struct {
 	Open        bool     `json:"open"`                  // it lasts, or its effects are still being counted
 	CountedFrom float64  `json:"counted_from"`          // seconds: figures of all the fabric count from here; later than At when it was noticed late
 	CountedTo   float64  `json:"counted_to"`            // seconds: effects later than this are not in it
-	Era         uint16   `json:"era"`                   // packets of later eras were generated after it was acted on
+	Generation  uint16   `json:"era"`                   // packets of later generations were generated after it was acted on
 
 	Reconfiguration *Reconfiguration `json:"reconfiguration,omitempty"` // by the subnet manager; nil: none, or not yet
 }
@@ -98,7 +98,7 @@ func (r Report) Lost() uint64 { return r.LostWire + r.LostQueued + r.LostCrash }
 func (r Report) Clone() Report {
 	r.Detected, r.DiscardedBy = slices.Clone(r.Detected), maps.Clone(r.DiscardedBy)
 	r.SharedWith, r.Shared = slices.Clone(r.SharedWith), slices.Clone(r.Shared)
-	for _, ms := range []**float64{&r.FirstReroute, &r.LastEffect, &r.Dip.LowestAfter, &r.Dip.MadeGoodAfter} {
+	for _, ms := range []**float64{&r.FirstReroute, &r.LastEffect, &r.Degradation.LowestAfter, &r.Degradation.MadeGoodAfter} {
 		if *ms != nil {
 			*ms = new(**ms)
 		}

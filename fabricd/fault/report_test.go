@@ -23,10 +23,10 @@ func full() Report {
 		LostWire: 12, LostQueued: 3, LostCrash: 1, Rerouted: 480, Requeued: 2,
 		Discarded: 5, DiscardedBy: map[string]uint64{"4: no way left": 4, "2: a dead NIC": 1},
 		Reordered: 7, Duplicated: 1, Extra: ExtraHops{Packets: 470, Mean: 1.5, Most: 4},
-		Dip: Dip{
+		Degradation: Degradation{
 			Found: true, Baseline: 8000, Lowest: 6000, Depth: 25, LowestAfter: new(20.), MadeGoodAfter: new(180.),
 		},
-		LastEffect: new(9800.), SharedWith: []int{2, 4}, Shared: []string{"rerouted", "throughput"}, Open: true, Era: 4,
+		LastEffect: new(9800.), SharedWith: []int{2, 4}, Shared: []string{"rerouted", "throughput"}, Open: true, Generation: 4,
 		Reconfiguration: &Reconfiguration{
 			Version: 6, Method: "ddrc", DetectMS: 152.5, ComputeMS: 1.25, DistributeMS: 3, InForceMS: 156.75, SettledMS: 190, Switches: 4, Entries: 24,
 			FlowsTotal: 56, FlowsRerouted: 8, Unroutable: 2, Without: []string{"s0.0 to s1.1"}, Acyclic: true, Error: "s1.1 does not answer",
@@ -121,7 +121,7 @@ func TestLostIsTheSumOfAllLosses(t *testing.T) {
 	assert.Equal(t, uint64(16), full().Lost())
 }
 
-func TestStory(t *testing.T) {
+func TestSummary(t *testing.T) {
 	ends := []Detection{{End: "s0", Port: 1, How: BySignal}, {End: "s1", Port: 2, How: BySignal}}
 	three := append(ends[:2:2], Detection{End: "s1", Port: 3, How: BySignal}, ends[0])
 	cut := Report{Kind: "cut", Target: "s0-s1", At: 2.01, SeenAfter: 0.034, LostWire: 3, LostQueued: 1}
@@ -188,7 +188,7 @@ func TestStory(t *testing.T) {
 				"shared with faults 2, 4",
 		},
 	} {
-		assert.Equal(t, c.want, c.report.Story())
+		assert.Equal(t, c.want, c.report.Summary())
 	}
 }
 

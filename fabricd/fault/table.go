@@ -59,7 +59,7 @@ func (r Report) Row() []string {
 		id += "*"
 	}
 	return []string{
-		id, fmt.Sprintf("%.1fs", r.At), r.lasted(), r.seenAfter(), fmt.Sprint(r.Lost()), fmt.Sprint(r.Rerouted), fmt.Sprint(r.Discarded), r.Dip.short(),
+		id, fmt.Sprintf("%.1fs", r.At), r.lasted(), r.seenAfter(), fmt.Sprint(r.Lost()), fmt.Sprint(r.Rerouted), fmt.Sprint(r.Discarded), r.Degradation.short(),
 	}
 }
 
@@ -99,7 +99,7 @@ func (r Report) seenAfter() string {
 }
 
 // short tells d in a word or two: how deep, and how long until it was made good.
-func (d Dip) short() string {
+func (d Degradation) short() string {
 	switch {
 	case !d.Found:
 		return "no"

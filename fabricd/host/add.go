@@ -9,23 +9,23 @@ import (
 // Add adds what o has counted to s, as that of nodes of another host, or of the same in an earlier
 // incarnation. What is no count stays as it is: the clock, Links, Up, HeldDown, Flows, Latency and
 // Standing.
-func (s *Sum) Add(o *Sum) {
+func (s *Counters) Add(o *Counters) {
 	s.Counted.Add(&o.Counted)
 	s.Held, s.Blocked, s.Queued, s.Wires = s.Held+o.Held, s.Blocked+o.Blocked, s.Queued+o.Queued, s.Wires+o.Wires
 	s.Drivers = s.Drivers.Add(o.Drivers)
 	s.Timers = max(s.Timers, o.Timers)
-	s.addEras(o)
+	s.addGenerations(o)
 }
 
-// addEras adds up eras by their numbers. Those that one of the two has given up are older in the
+// addGenerations adds up generations by their numbers. Those that one of the two has given up are older in the
 // sum.
-func (s *Sum) addEras(o *Sum) {
-	s.OlderEra = addEra(s.OlderEra, o.OlderEra)
-	s.FirstEra, s.Eras = addEras(s.FirstEra, s.Eras, o.FirstEra, o.Eras)
+func (s *Counters) addGenerations(o *Counters) {
+	s.OlderGenerations = addGeneration(s.OlderGenerations, o.OlderGenerations)
+	s.FirstGeneration, s.Generations = addGenerations(s.FirstGeneration, s.Generations, o.FirstGeneration, o.Generations)
 }
 
-// addEras are the eras of two lists, which begin at these.
-func addEras(at int, a []nic.EraStats, from int, b []nic.EraStats) (first int, sum []nic.EraStats) {
+// addGenerations are the generations of two lists, which begin at these.
+func addGenerations(at int, a []nic.GenerationStats, from int, b []nic.GenerationStats) (first int, sum []nic.GenerationStats) {
 	switch {
 	case len(b) == 0:
 		return at, a
@@ -33,16 +33,16 @@ func addEras(at int, a []nic.EraStats, from int, b []nic.EraStats) (first int, s
 		return from, slices.Clone(b)
 	}
 	first = min(at, from)
-	sum = make([]nic.EraStats, max(at+len(a), from+len(b))-first)
+	sum = make([]nic.GenerationStats, max(at+len(a), from+len(b))-first)
 	copy(sum[at-first:], a)
 	for i, e := range b {
-		sum[from-first+i] = addEra(sum[from-first+i], e)
+		sum[from-first+i] = addGeneration(sum[from-first+i], e)
 	}
 	return first, sum
 }
 
-func addEra(a, b nic.EraStats) nic.EraStats {
-	return nic.EraStats{
+func addGeneration(a, b nic.GenerationStats) nic.GenerationStats {
+	return nic.GenerationStats{
 		Injected: a.Injected + b.Injected, Delivered: a.Delivered + b.Delivered, Rerouted: a.Rerouted + b.Rerouted,
 		MostExtra: max(a.MostExtra, b.MostExtra),
 	}

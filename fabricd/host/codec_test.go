@@ -11,18 +11,18 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-func TestSumsAddUp(t *testing.T) {
+func TestCountersAddUp(t *testing.T) {
 	t.Parallel()
 	e := func(n uint32, packets uint64) ledger.EndLost {
 		return ledger.EndLost{End: weft.End{Node: weft.SwitchID(n).Node()}, Packets: packets}
 	}
-	a := Sum{FirstEra: 2, Eras: []nic.EraStats{{Injected: 1}, {Injected: 2, MostExtra: 3}}, At: 7, Answer: ledger.Answer{
+	a := Counters{FirstGeneration: 2, Generations: []nic.GenerationStats{{Injected: 1}, {Injected: 2, MostExtra: 3}}, At: 7, Answer: ledger.Answer{
 		Held: 1, Counted: ledger.Counted{
 			Discards: []ledger.Rule{{Name: "x", Packets: 1}}, Crash: []ledger.NodeLost{{Switch: 1, Packets: 5}},
 			Queue: []ledger.EndLost{e(1, 2), e(3, 1)}, Wire: []ledger.LinkLost{{Link: 4, Wire: [2]uint64{1, 2}}},
 		},
 	}}
-	b := Sum{FirstEra: 3, Eras: []nic.EraStats{{Injected: 10, MostExtra: 1}, {Injected: 20}}, At: 9, Answer: ledger.Answer{
+	b := Counters{FirstGeneration: 3, Generations: []nic.GenerationStats{{Injected: 10, MostExtra: 1}, {Injected: 20}}, At: 9, Answer: ledger.Answer{
 		Held: 2, Counted: ledger.Counted{
 			Discards: []ledger.Rule{{Name: "x", Packets: 2}, {Name: "y", Packets: 1}},
 			Crash:    []ledger.NodeLost{{Switch: 0, Packets: 1}, {Switch: 1, Packets: 1}}, Queue: []ledger.EndLost{e(2, 2)},
@@ -32,8 +32,8 @@ func TestSumsAddUp(t *testing.T) {
 	}}
 	kept, _ := json.Marshal(b)
 	a.Add(&b)
-	want := Sum{
-		FirstEra: 2, Eras: []nic.EraStats{{Injected: 1}, {Injected: 12, MostExtra: 3}, {Injected: 20}}, At: 7,
+	want := Counters{
+		FirstGeneration: 2, Generations: []nic.GenerationStats{{Injected: 1}, {Injected: 12, MostExtra: 3}, {Injected: 20}}, At: 7,
 		Answer: ledger.Answer{Held: 3, Counted: ledger.Counted{
 			Discards: []ledger.Rule{{Name: "x", Packets: 3}, {Name: "y", Packets: 1}},
 			Crash:    []ledger.NodeLost{{Switch: 0, Packets: 1}, {Switch: 1, Packets: 6}},
@@ -43,10 +43,10 @@ func TestSumsAddUp(t *testing.T) {
 		}},
 	}
 	require.Equal(t, want, a)
-	var zero Sum
+	var zero Counters
 	zero.Add(&b)
 	zero.Held++
-	zero.Eras[0].Injected++
+	zero.Generations[0].Injected++
 	now, _ := json.Marshal(b)
 	require.JSONEq(t, string(kept), string(now), "what was added stays as it was")
 }

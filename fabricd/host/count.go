@@ -28,32 +28,32 @@ func (p *Local) HoldsPackets() bool {
 	})
 }
 
-func (s *Sum) addNIC(name string, st *nic.Stats) {
+func (s *Counters) addNIC(name string, st *nic.Stats) {
 	ledger.Add(&s.Counters.NICs, st)
 	if st.Wrong > 0 {
 		s.discard(WrongNIC(name), st.Wrong)
 	}
 }
 
-// addErasOf adds the eras of a NIC.
-func (s *Sum) addErasOf(sn *nic.Snapshot) {
-	var now nic.EraStats
-	for _, e := range sn.Eras {
-		now = addEra(now, e)
+// addGenerationsOf adds the generations of a NIC.
+func (s *Counters) addGenerationsOf(sn *nic.Snapshot) {
+	var now nic.GenerationStats
+	for _, e := range sn.Generations {
+		now = addGeneration(now, e)
 	}
-	s.OlderEra = addEra(s.OlderEra, nic.EraStats{
+	s.OlderGenerations = addGeneration(s.OlderGenerations, nic.GenerationStats{
 		Injected: sn.Stats.Injected - now.Injected, Delivered: sn.Stats.Delivered - now.Delivered, Rerouted: sn.Stats.Rerouted - now.Rerouted,
 	})
-	s.FirstEra, s.Eras = addEras(s.FirstEra, s.Eras, sn.FirstEra, sn.Eras)
+	s.FirstGeneration, s.Generations = addGenerations(s.FirstGeneration, s.Generations, sn.FirstGeneration, sn.Generations)
 }
 
-// forgetEras counts eras before one as older, for some NIC tells them apart no more.
-func (s *Sum) forgetEras(first int) {
-	n := min(max(0, first-s.FirstEra), len(s.Eras))
-	for _, e := range s.Eras[:n] {
-		s.OlderEra = addEra(s.OlderEra, e)
+// forgetGenerations counts generations before one as older, for some NIC tells them apart no more.
+func (s *Counters) forgetGenerations(first int) {
+	n := min(max(0, first-s.FirstGeneration), len(s.Generations))
+	for _, e := range s.Generations[:n] {
+		s.OlderGenerations = addGeneration(s.OlderGenerations, e)
 	}
-	s.FirstEra, s.Eras = s.FirstEra+n, s.Eras[n:]
+	s.FirstGeneration, s.Generations = s.FirstGeneration+n, s.Generations[n:]
 }
 
 // ReadEnd reads the end of a link: as a port of a switch has it, without what waits there.

@@ -7,8 +7,8 @@ import "context"
 type Host interface {
 	// Order has the host do something, and returns when that is done.
 	Order(ctx context.Context, o Order) (OrderAnswer, error)
-	// Sum asks for what the host has added up.
-	Sum(ctx context.Context, r SumRequest) (Sum, error)
+	// Counters asks for what the host has added up.
+	Counters(ctx context.Context, r CountersRequest) (Counters, error)
 	// Read reads all nodes.
 	Read(ctx context.Context, r ReadRequest) (Readings, error)
 	// Nodes asks for all about some nodes.
@@ -16,7 +16,7 @@ type Host interface {
 	// Load has switches forward by other tables.
 	Load(ctx context.Context, o LoadOrder) (LoadAnswer, error)
 	// End ends the host, and returns its last sum with everything in it.
-	End(ctx context.Context, o EndOrder) (Sum, error)
+	End(ctx context.Context, o EndOrder) (Counters, error)
 }
 
 var _ Host = (*Local)(nil)

@@ -14,7 +14,7 @@ func encodeLatency(h *hdrhistogram.Histogram) ([]byte, error) {
 	return data, nil
 }
 
-// DecodeLatency is the histogram in a [Sum], in nanoseconds.
+// DecodeLatency is the histogram in a [Counters], in nanoseconds.
 func DecodeLatency(data []byte) (*hdrhistogram.Histogram, error) {
 	h, err := hdrhistogram.Decode(data)
 	if err != nil {

@@ -162,7 +162,7 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 		b.Switches[id] = switchCores[i]
 	}
 	for i, id := range nics {
-		nicCores[i].SetEra(c.Era)
+		nicCores[i].SetGeneration(c.Generation)
 		b.NICs[id] = nicCores[i]
 	}
 	switchDrivers, nicDrivers, err := p.runtime.Build(b)

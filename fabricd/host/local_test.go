@@ -60,7 +60,7 @@ func TestALocalHost(t *testing.T) {
 		return a
 	}
 	ends := func() (up int) {
-		s, err := h.Sum(t.Context(), host.SumRequest{Ends: true})
+		s, err := h.Counters(t.Context(), host.CountersRequest{Ends: true})
 		require.NoError(t, err)
 		for i := range (host.Placement{Switches: []host.Span{{N: 4}}, NICs: []host.Span{{N: 4}}}).Ends(g) {
 			if host.Bit(s.Up, i) {
@@ -78,34 +78,34 @@ func TestALocalHost(t *testing.T) {
 	require.ErrorIs(t, a.Sent[3].Reason(), nic.ErrQueueFull)
 	require.Nil(t, errors.Unwrap(host.Refusal{Err: "as it travels"}.Reason()))
 	rig.Until(t, func() bool { return ends() == 2*len(g.Links) })
-	now, err := h.Sum(t.Context(), host.SumRequest{})
+	now, err := h.Counters(t.Context(), host.CountersRequest{})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, now.Counters.NICs.Injected)
 	order(host.Order{Hold: new(false)})
 	rig.Until(t, func() bool { return l.Delivered() == 2 && !l.HoldsPackets() })
 
 	// Sums, counts and readings say the same. Links that somebody else may have an end of are told by their ends.
-	s, err := h.Sum(t.Context(), host.SumRequest{Eras: true, Ends: true})
+	s, err := h.Counters(t.Context(), host.CountersRequest{Generations: true, Ends: true})
 	require.NoError(t, err)
 	require.Empty(t, s.Flows)
-	c := l.Look(host.SumRequest{Eras: true}, make([]switching.Reading, 4), make([]nic.Reading, 4))
+	c := l.Look(host.CountersRequest{Generations: true}, make([]switching.Reading, 4), make([]nic.Reading, 4))
 	require.Equal(t, s.Counters.Switches, c.Counters.Switches)
 	require.Equal(t, s.Counters.NICs, c.Counters.NICs)
-	require.Equal(t, s.Eras, c.Eras)
+	require.Equal(t, s.Generations, c.Generations)
 	l.Share(0)
 	var peers []host.Peer // what passes within the host stays inside
 	for _, e := range (host.Placement{Switches: host.Spans([]weft.SwitchID{0, 1, 2, 3}), NICs: host.Spans([]weft.NICID{0, 1, 2, 3})}).Ends(g) {
 		peers = append(peers, host.Peer{Host: g.Name(e.Node), Incarnation: link.Incarnation{Number: 7}})
 	}
 	was := s
-	s, err = h.Sum(t.Context(), host.SumRequest{Number: 7, Ends: true, Peers: peers})
+	s, err = h.Counters(t.Context(), host.CountersRequest{Number: 7, Ends: true, Peers: peers})
 	require.NoError(t, err)
 	require.Empty(t, s.Flows)
 	require.Equal(t, []uint64{0, 0, was.Wires}, []uint64{s.Sent, s.Received, s.Wires})
 	for i := range peers {
 		peers[i].Number = 8
 	}
-	s, err = h.Sum(t.Context(), host.SumRequest{Number: 7, Ends: true, Peers: peers})
+	s, err = h.Counters(t.Context(), host.CountersRequest{Number: 7, Ends: true, Peers: peers})
 	require.NoError(t, err)
 	require.NotEmpty(t, s.Flows)
 	for _, e := range s.Flows {
@@ -131,6 +131,6 @@ func TestALookUsesStorageAnew(t *testing.T) {
 	defer memory.Close()
 	switches, nics := make([]switching.Reading, len(g.Switches)), make([]nic.Reading, len(g.NICs))
 	nodes := float64(len(switches) + len(nics))
-	n := testing.AllocsPerRun(100, func() { l.Look(host.SumRequest{Ends: true}, switches, nics) })
+	n := testing.AllocsPerRun(100, func() { l.Look(host.CountersRequest{Ends: true}, switches, nics) })
 	require.LessOrEqual(t, n, nodes+4, "one for each node")
 }

@@ -192,7 +192,7 @@ func (m *moves) hand(k handed, do func(f *link.Flow)) {
 }
 
 // addHanded adds what was handed over. The caller holds the adder's lock.
-func (p *Local) addHanded(s *Sum) {
+func (p *Local) addHanded(s *Counters) {
 	s.Sent, s.Received = s.Sent+p.moves.sent, s.Received+p.moves.received
 	for k, f := range p.moves.handed {
 		s.Flows = append(s.Flows, ledger.Flow{

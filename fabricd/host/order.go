@@ -35,25 +35,25 @@ type Order struct {
 	// switching.ReturnWait.
 	Restart []weft.SwitchID `json:"restart,omitempty"`
 
-	Era       *uint16         `json:"era,omitempty"`
-	Hold      *bool           `json:"hold,omitempty"`      // NICs inject nothing, or do again
-	Readdress []weft.SwitchID `json:"readdress,omitempty"` // the NICs of these switches send by the addresses of now
-	Traffic   *TrafficOrder   `json:"traffic,omitempty"`
-	Notices   []weft.Notice   `json:"notices,omitempty"` // for sources that are NICs of the host
-	Mark      []MarkOrder     `json:"mark,omitempty"`
-	Unmark    []MarkOrder     `json:"unmark,omitempty"`
-	Send      []SendOrder     `json:"send,omitempty"`
+	Generation *uint16         `json:"era,omitempty"`
+	Hold       *bool           `json:"hold,omitempty"`      // NICs inject nothing, or do again
+	Readdress  []weft.SwitchID `json:"readdress,omitempty"` // the NICs of these switches send by the addresses of now
+	Traffic    *TrafficOrder   `json:"traffic,omitempty"`
+	Notices    []weft.Notice   `json:"notices,omitempty"` // for sources that are NICs of the host
+	Mark       []MarkOrder     `json:"mark,omitempty"`
+	Unmark     []MarkOrder     `json:"unmark,omitempty"`
+	Send       []SendOrder     `json:"send,omitempty"`
 
-	Sum *SumRequest `json:"sum,omitempty"` // what the answer's sum is to hold; nil: the least
+	Counters *CountersRequest `json:"sum,omitempty"` // what the answer's sum is to hold; nil: the least
 }
 
 // OrderAnswer is what came of an order.
 type OrderAnswer struct {
-	Sum      Sum         `json:"sum"`                // taken when all was done
-	Released []Released  `json:"released,omitempty"` // per entry of Release
-	Mark     []MarkReply `json:"mark,omitempty"`     // per entry of Mark
-	Left     []int       `json:"left,omitempty"`     // per entry of Unmark, marks that no packet has taken
-	Sent     []SendReply `json:"sent,omitempty"`     // per entry of Send
+	Counters  Counters    `json:"sum"`                // taken when all was done
+	Released  []Released  `json:"released,omitempty"` // per entry of Release
+	Mark      []MarkReply `json:"mark,omitempty"`     // per entry of Mark
+	MarksLeft []int       `json:"left,omitempty"`     // per entry of Unmark, marks that no packet has taken
+	Sent      []SendReply `json:"sent,omitempty"`     // per entry of Send
 }
 
 // SignalOrder gives an end signal or takes it.

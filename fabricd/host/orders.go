@@ -23,7 +23,7 @@ type orders struct {
 	impaired        map[int]pace.Impairment // by end; what is zero is not in it
 	moves           moves
 	traffic         TrafficOrder
-	era             uint16
+	generation      uint16
 	hold            bool
 	carried         uint64
 	lostConnections []bool // per connection: it is lost
@@ -32,7 +32,7 @@ type orders struct {
 func (o *orders) init(ends, connections int, c *Spec) {
 	o.signals, o.lostConnections = make([]bool, ends), make([]bool, connections)
 	o.cut, o.impaired = map[LinkDirection]bool{}, map[int]pace.Impairment{}
-	o.era, o.hold = c.Era, c.Hold
+	o.generation, o.hold = c.Generation, c.Hold
 	o.traffic = TrafficOrder{Spec: nic.Traffic{}.String()}
 	o.moves = moves{away: map[weft.SwitchID]bool{}, handed: map[handed]link.Flow{}}
 }
@@ -155,8 +155,8 @@ func (p *Local) Order(ctx context.Context, o Order) (a OrderAnswer, err error) {
 		err = p.do(pl, &a)
 	}
 	p.mu.Unlock()
-	if err == nil && o.Sum != nil {
-		a.Sum, err = p.Sum(ctx, *o.Sum)
+	if err == nil && o.Counters != nil {
+		a.Counters, err = p.Counters(ctx, *o.Counters)
 	}
 	return a, err
 }
@@ -189,10 +189,10 @@ func (p *Local) do(pl *plan, a *OrderAnswer) (err error) {
 		s.Do(func(now weft.Time, out *weft.Actions) { s.core.Crash(now, out) })
 	}
 	p.signal(o, pl.signals)
-	if o.Era != nil {
-		p.era = *o.Era
+	if o.Generation != nil {
+		p.generation = *o.Generation
 		for _, h := range p.nodes.nics {
-			h.SetEra(p.era)
+			h.SetGeneration(p.generation)
 		}
 	}
 	if o.Hold != nil {
@@ -336,7 +336,7 @@ func (p *Local) toNICs(o *Order, a *OrderAnswer) {
 		a.Mark = append(a.Mark, MarkReply{busy, refusal(err)})
 	}
 	for _, m := range o.Unmark {
-		a.Left = append(a.Left, n.byNIC[m.Src].Unmark(m.Dst, m.Count))
+		a.MarksLeft = append(a.MarksLeft, n.byNIC[m.Src].Unmark(m.Dst, m.Count))
 	}
 	for _, s := range o.Send {
 		seq, err := n.byNIC[s.Src].Send(s.Dst, s.Bytes, s.Traced)
@@ -373,7 +373,7 @@ func (p *Local) readdress(id weft.SwitchID) {
 
 // applied is what was done to the host. The caller holds mu.
 func (p *Local) applied() *Applied {
-	s := &Applied{Traffic: p.traffic, Era: p.era, Hold: p.hold, Orders: p.carried, Signals: make([]byte, (len(p.signals)+7)/8)}
+	s := &Applied{Traffic: p.traffic, Generation: p.generation, Hold: p.hold, Orders: p.carried, Signals: make([]byte, (len(p.signals)+7)/8)}
 	for i, signal := range p.signals {
 		if signal {
 			s.Signals[i>>3] |= 1 << (i & 7)

@@ -52,7 +52,7 @@ func (p Placement) SwitchIDs() []weft.SwitchID { return numbersOf[weft.SwitchID]
 // NICIDs are the NICs of the host, in its order.
 func (p Placement) NICIDs() []weft.NICID { return numbersOf[weft.NICID](p.NICs) }
 
-// Ends are the ends that the host has in its order, the order of [Sum].Up: the ports of each
+// Ends are the ends that the host has in its order, the order of [Counters].Up: the ports of each
 // switch, then the NICs. Ports that lead nowhere are among them.
 func (p Placement) Ends(g *topology.Graph) (list []weft.End) {
 	for _, id := range p.SwitchIDs() {
@@ -66,5 +66,5 @@ func (p Placement) Ends(g *topology.Graph) (list []weft.End) {
 	return list
 }
 
-// Bit reports whether the end of that number has its bit set, as in [Sum].Up.
+// Bit reports whether the end of that number has its bit set, as in [Counters].Up.
 func Bit(bits []byte, i int) bool { return i>>3 < len(bits) && bits[i>>3]>>(i&7)&1 == 1 }

@@ -16,31 +16,31 @@ import (
 // than one that the host has heard of, for that has been replaced. Where nobody is ever replaced
 // terms are 0.
 const (
-	AskSum   = "sum"   // a [SumRequest], answered by a [Sum]
-	AskOrder = "order" // an [Order], answered by an [OrderAnswer]
-	AskRead  = "read"  // a [ReadRequest], answered by [Readings]
-	AskNode  = "node"  // a [NodeRequest], answered by [Nodes]
-	AskLoad  = "load"  // a [LoadOrder], answered by a [LoadAnswer]
-	AskEnd   = "end"   // an [EndOrder]: the host ends. Answered by a last [Sum], with everything
+	AskCounters = "sum"   // a [CountersRequest], answered by a [Counters]
+	AskOrder    = "order" // an [Order], answered by an [OrderAnswer]
+	AskRead     = "read"  // a [ReadRequest], answered by [Readings]
+	AskNode     = "node"  // a [NodeRequest], answered by [Nodes]
+	AskLoad     = "load"  // a [LoadOrder], answered by a [LoadAnswer]
+	AskEnd      = "end"   // an [EndOrder]: the host ends. Answered by a last [Counters], with everything
 )
 
 // TellEvents is the kind of what a host tells: a [Seen].
 const TellEvents = "seen"
 
-// SumRequest asks for what the host has added up.
-type SumRequest struct {
+// CountersRequest asks for what the host has added up.
+type CountersRequest struct {
 	Number uint64 `json:"number"` // of the spec; 0: of whichever there is, as a new leader asks
 	Term   uint64 `json:"term"`   // of the leader; 0: any
 
-	Ends bool `json:"ends,omitempty"` // Sum.Flows
-	// Peers are the incarnations of the neighbours of the host. Sum.Flows tells them apart by
+	Ends bool `json:"ends,omitempty"` // Counters.Flows
+	// Peers are the incarnations of the neighbours of the host. Counters.Flows tells them apart by
 	// these, and leaves out what passed with those before the first. nil: those of the request
 	// before.
 	Peers []Peer `json:"peers,omitempty"`
 
-	Eras    bool `json:"eras,omitempty"`     // Sum.Eras
-	Latency bool `json:"latency,omitempty"`  // Sum.Latency
-	Applied bool `json:"standing,omitempty"` // Sum.Applied
+	Generations bool `json:"eras,omitempty"`     // Counters.Generations
+	Latency     bool `json:"latency,omitempty"`  // Counters.Latency
+	Applied     bool `json:"standing,omitempty"` // Counters.Applied
 }
 
 // Peer is an incarnation of a neighbour of a host: of another host by its name, of a node that is
@@ -51,9 +51,9 @@ type Peer struct {
 	link.Incarnation
 }
 
-// Sum is what a host has added up since it was made. While packets move, its nodes are read at
+// Counters is what a host has added up since it was made. While packets move, its nodes are read at
 // slightly different moments; at a quiescent point it is exact.
-type Sum struct {
+type Counters struct {
 	// What the ledger takes. Host and Asked are the leader's to fill in.
 	ledger.Answer
 
@@ -74,11 +74,11 @@ type Sum struct {
 	Up       []byte `json:"up,omitempty"`
 	HeldDown []End  `json:"held_down,omitempty"` // ends that damping keeps down
 
-	FirstEra int            `json:"first_era,omitempty"` // of Eras
-	Eras     []nic.EraStats `json:"eras,omitempty"`      // of all NICs together; of each NIC at most nic.MaxEras
-	OlderEra nic.EraStats   `json:"older_eras,omitzero"` // all before
-	Latency  []byte         `json:"latency,omitempty"`   // of all NICs together: a histogram in nanoseconds, see [DecodeLatency]
-	Applied  *Applied       `json:"standing,omitempty"`  // what was done to the host
+	FirstGeneration  int                   `json:"first_era,omitempty"` // of Generations
+	Generations      []nic.GenerationStats `json:"eras,omitempty"`      // of all NICs together; of each NIC at most nic.MaxGenerations
+	OlderGenerations nic.GenerationStats   `json:"older_eras,omitzero"` // all before
+	Latency          []byte                `json:"latency,omitempty"`   // of all NICs together: a histogram in nanoseconds, see [DecodeLatency]
+	Applied          *Applied              `json:"standing,omitempty"`  // what was done to the host
 }
 
 // End is an end of a link, as it travels.
@@ -96,15 +96,15 @@ type LinkDirection struct {
 
 // Applied is what was done to a host and lasts, for a leader that has not done it.
 type Applied struct {
-	Signals  []byte          `json:"lit"` // which ends have signal: bits as in Sum.Up
-	Cut      []LinkDirection `json:"cut,omitempty"`
-	Impaired []ImpairOrder   `json:"impaired,omitempty"`
-	Versions []uint64        `json:"versions,omitempty"` // of tables, per switch of the host in its order; nil: none has tables
-	Traffic  TrafficOrder    `json:"traffic"`
-	Era      uint16          `json:"era"`
-	Hold     bool            `json:"hold,omitempty"`
-	Away     []weft.SwitchID `json:"away,omitempty"` // switches of the host that another one runs
-	Orders   uint64          `json:"orders"`         // how many orders were carried out
+	Signals    []byte          `json:"lit"` // which ends have signal: bits as in Counters.Up
+	Cut        []LinkDirection `json:"cut,omitempty"`
+	Impaired   []ImpairOrder   `json:"impaired,omitempty"`
+	Versions   []uint64        `json:"versions,omitempty"` // of tables, per switch of the host in its order; nil: none has tables
+	Traffic    TrafficOrder    `json:"traffic"`
+	Generation uint16          `json:"era"`
+	Hold       bool            `json:"hold,omitempty"`
+	Away       []weft.SwitchID `json:"away,omitempty"` // switches of the host that another one runs
+	Orders     uint64          `json:"orders"`         // how many orders were carried out
 }
 
 // ReadRequest asks for readings of all nodes of the host.

@@ -33,15 +33,15 @@ type Spec struct {
 	Seed   uint64        `json:"seed"`
 	Epoch  weft.Epoch    `json:"epoch"` // before the first of every link
 
-	Era  uint16 `json:"era,omitempty"`  // at which its NICs begin
-	Hold bool   `json:"hold,omitempty"` // they inject nothing until told to
+	Generation uint16 `json:"era,omitempty"`  // at which its NICs begin
+	Hold       bool   `json:"hold,omitempty"` // they inject nothing until told to
 
 	// Packets has the host tell of every packet that is dropped; else of those traced.
 	Packets bool `json:"packets,omitempty"`
 
 	// Now is the time by the fabric's clock when the spec was written. The host's clock goes on
 	// from there by the clock of its own machine, so it is behind by what the spec was on its
-	// way; the leader measures that, see [Sum].Now.
+	// way; the leader measures that, see [Counters].Now.
 	Now weft.Time `json:"now"`
 
 	// Credentials are those of the process on the broker, in a form that who has the broker knows;

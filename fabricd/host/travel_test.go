@@ -15,7 +15,7 @@ import (
 
 // Leader and hosts send each other these.
 var sent = []reflect.Type{
-	reflect.TypeFor[Spec](), reflect.TypeFor[SumRequest](), reflect.TypeFor[Sum](), reflect.TypeFor[Order](), reflect.TypeFor[OrderAnswer](),
+	reflect.TypeFor[Spec](), reflect.TypeFor[CountersRequest](), reflect.TypeFor[Counters](), reflect.TypeFor[Order](), reflect.TypeFor[OrderAnswer](),
 	reflect.TypeFor[ReadRequest](), reflect.TypeFor[Readings](), reflect.TypeFor[NodeRequest](), reflect.TypeFor[Nodes](),
 	reflect.TypeFor[LoadOrder](), reflect.TypeFor[LoadAnswer](), reflect.TypeFor[EndOrder](), reflect.TypeFor[EventBatch](),
 }

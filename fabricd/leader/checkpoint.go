@@ -24,14 +24,14 @@ type FaultCheckpoint struct {
 
 // IncidentCheckpoint is a report with what it takes to go on with it.
 type IncidentCheckpoint struct {
-	Report        fault.Report  `json:"report"`
-	Began         weft.Time     `json:"began"`
-	Closes        weft.Time     `json:"closes"`
-	DipMeasured   bool          `json:"dipped,omitempty"`
-	DetectedByAll bool          `json:"seen,omitempty"`
-	Era           uint16        `json:"first_era"`
-	Links         []weft.LinkID `json:"links,omitempty"` // but for those of a host, whose name is the report's target
-	Switch        string        `json:"switch,omitempty"`
+	Report              fault.Report  `json:"report"`
+	Began               weft.Time     `json:"began"`
+	Closes              weft.Time     `json:"closes"`
+	DegradationMeasured bool          `json:"dipped,omitempty"`
+	DetectedByAll       bool          `json:"seen,omitempty"`
+	FirstGeneration     uint16        `json:"first_era"`
+	Links               []weft.LinkID `json:"links,omitempty"` // but for those of a host, whose name is the report's target
+	Switch              string        `json:"switch,omitempty"`
 }
 
 // maxEnds bounds the ends that a report of a checkpoint names. Chosen by us.
@@ -91,7 +91,7 @@ func (s *State) Latest(closed int) (list []IncidentCheckpoint) {
 }
 
 func (s *State) incidentCheckpoint(n *Incident) IncidentCheckpoint {
-	k := IncidentCheckpoint{Report: n.Report.Clone(), Began: n.Began, Closes: n.Closes, DipMeasured: n.Measured, DetectedByAll: n.Seen, Era: n.First}
+	k := IncidentCheckpoint{Report: n.Report.Clone(), Began: n.Began, Closes: n.Closes, DegradationMeasured: n.Measured, DetectedByAll: n.Seen, FirstGeneration: n.First}
 	k.Report.Detected = k.Report.Detected[:min(len(k.Report.Detected), maxEnds)]
 	if n.Report.Kind != fault.KindHost {
 		k.Links = n.Links
@@ -135,9 +135,9 @@ func (s *State) Restore(r Restored) error {
 
 // restoreIncident goes on with an incident of the leader before.
 func (s *State) restoreIncident(k IncidentCheckpoint) error {
-	n := &Incident{Report: k.Report, Began: k.Began, Closes: k.Closes, Measured: true, Seen: k.DetectedByAll, First: k.Era}
-	if !k.DipMeasured {
-		n.Report.Dip = fault.Dip{} // of a throughput that nobody sampled while there was no leader
+	n := &Incident{Report: k.Report, Began: k.Began, Closes: k.Closes, Measured: true, Seen: k.DetectedByAll, First: k.FirstGeneration}
+	if !k.DegradationMeasured {
+		n.Report.Degradation = fault.Degradation{} // of a throughput that nobody sampled while there was no leader
 	}
 	if i := slices.IndexFunc(s.Hosts, func(h Host) bool { return h.Name == k.Report.Target }); i >= 0 && k.Report.Kind == fault.KindHost {
 		n.Links = s.Hosts[i].links()

@@ -68,7 +68,7 @@ func (s *State) beginAt(at weft.Time, late bool, r fault.Report, of subject, exp
 // file puts an incident that opens in its place among the others.
 func (s *State) file(n *Incident) {
 	r := &n.Report
-	r.Open, r.Era, n.First = true, s.Generation, s.Generation
+	r.Open, r.Generation, n.First = true, s.Generation, s.Generation
 	r.At, r.CountedFrom = n.Began.Duration().Seconds(), s.now.Duration().Seconds()
 	for _, o := range s.open {
 		share(&o.Report, r.ID)
@@ -110,7 +110,7 @@ func (s *State) repaired(n *Incident) {
 	in, _ := s.Ledger.Incident(n.Report.ID)
 	n.Closes = in.Repaired + ledger.Settle
 	if !n.final() {
-		n.Report.Era = s.Generation
+		n.Report.Generation = s.Generation
 	}
 }
 
@@ -147,7 +147,7 @@ func (s *State) report(n *Incident, in ledger.Incident) fault.Report {
 		p.Extra.Most = s.mostExtra(n)
 	}
 	if !n.Measured {
-		p.Dip = s.samples.dip(n.Began, min(s.now, n.Closes))
+		p.Degradation = s.samples.degradation(n.Began, min(s.now, n.Closes))
 	}
 	n.seen.report(&p, n.Began)
 	if e := s.counted.Effect; e >= n.Began {
@@ -224,8 +224,8 @@ func (s *State) tick() {
 		switch {
 		case s.now >= n.Closes:
 			s.closeIncident(n)
-		case !n.Measured && s.now > n.Began+dipSpan:
-			n.Report.Dip, n.Measured = s.samples.dip(n.Began, s.now), true
+		case !n.Measured && s.now > n.Began+degradationSpan:
+			n.Report.Degradation, n.Measured = s.samples.degradation(n.Began, s.now), true
 		}
 	}
 }
@@ -243,11 +243,11 @@ func (s *State) closeAll() {
 	}
 }
 
-// settleDips measures the throughput of all incidents that still count, before the traffic changes.
-func (s *State) settleDips() {
+// settleDegradations measures the throughput of all incidents that still count, before the traffic changes.
+func (s *State) settleDegradations() {
 	for _, n := range s.open {
 		if !n.Measured {
-			n.Report.Dip, n.Measured = s.samples.dip(n.Began, min(s.now, n.Closes)), true
+			n.Report.Degradation, n.Measured = s.samples.degradation(n.Began, min(s.now, n.Closes)), true
 		}
 	}
 	s.samples.turn(s.now)
@@ -259,7 +259,7 @@ func (s *State) noteSeen() {
 	for _, n := range s.open {
 		if n.seen.news {
 			n.seen.news, some = false, true
-			n.Report.Era, n.Seen = s.Generation, true
+			n.Report.Generation, n.Seen = s.Generation, true
 		}
 	}
 	if some {

@@ -9,8 +9,8 @@ import (
 
 const (
 	maxBins = 6000
-	// dipSpan is how long after a fault a drop of throughput is looked for.
-	dipSpan = 30 * weft.Second
+	// degradationSpan is how long after a fault a drop of throughput is looked for.
+	degradationSpan = 30 * weft.Second
 )
 
 // samples are the packets delivered per bin since the start, the latest maxBins of them.
@@ -47,14 +47,14 @@ func (s *samples) add(now weft.Time, delivered uint64) {
 // turn begins to count anew, for the traffic has changed: what came before is nothing to compare with.
 func (s *samples) turn(now weft.Time) { s.since = int(now.Duration()/s.width) + 1 }
 
-// dip is what throughput did after a fault.
-func (s *samples) dip(began, until weft.Time) fault.Dip {
+// degradation is what throughput did after a fault.
+func (s *samples) degradation(began, until weft.Time) fault.Degradation {
 	skip := min(max(0, s.since-s.first), len(s.bins))
 	bin := func(t weft.Time) int { return int(t.Duration()/s.width) - s.first - skip }
 	at := bin(began)
 	if at < 0 {
-		return fault.Dip{}
+		return fault.Degradation{}
 	}
 	bins := s.bins[skip:]
-	return fault.MeasureDip(bins, s.width, at, min(len(bins), bin(min(until, began+dipSpan))+1))
+	return fault.MeasureDegradation(bins, s.width, at, min(len(bins), bin(min(until, began+degradationSpan))+1))
 }

@@ -16,13 +16,13 @@ func steady(s *samples, from, per int) {
 	}
 }
 
-func TestADipIsMeasuredAgainstTheTrafficThatFlows(t *testing.T) {
+func TestADegradationIsMeasuredAgainstTheTrafficThatFlows(t *testing.T) {
 	t.Parallel()
 	at := func(bin int, s *samples) weft.Time { return weft.FromDuration(time.Duration(bin) * s.width) }
 	s := &samples{width: 10 * time.Millisecond}
 	steady(s, 0, 100)
 	steady(s, 100, 50)
-	d := s.dip(at(100, s), at(200, s))
+	d := s.degradation(at(100, s), at(200, s))
 	assert.True(t, d.Found)
 	assert.InDelta(t, 50, d.Depth, 1e-9)
 
@@ -31,9 +31,9 @@ func TestADipIsMeasuredAgainstTheTrafficThatFlows(t *testing.T) {
 	steady(s, 0, 100)
 	s.turn(at(99, s))
 	steady(s, 100, 50)
-	d = s.dip(at(150, s), at(200, s))
+	d = s.degradation(at(150, s), at(200, s))
 	assert.False(t, d.Found, "%v", d)
 	assert.InDelta(t, 5000, d.Baseline, 1e-9)
-	d = s.dip(at(50, s), at(200, s))
+	d = s.degradation(at(50, s), at(200, s))
 	assert.Zero(t, d, "what came before is gone")
 }

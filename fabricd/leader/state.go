@@ -329,7 +329,7 @@ func (s *State) Step(now weft.Time, ev Event) []Effect {
 	case Drop:
 		delete(s.actions, e.Action)
 	case SetTraffic:
-		s.settleDips()
+		s.settleDegradations()
 		s.publish(Published{Kind: EventTraffic, Detail: e.What})
 	case Generate:
 		s.nextGeneration()

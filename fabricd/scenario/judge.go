@@ -54,7 +54,7 @@ func (r *run) judge(ctx context.Context, res *Result) {
 			fail("lost_only_at_faults", "lost_only_at_faults: %v", err)
 		}
 	}
-	if n := f.ReroutedInLastEra(); s.Expect.DirectAfterHeal && n > 0 {
+	if n := f.ReroutedInLastGeneration(); s.Expect.DirectAfterHeal && n > 0 {
 		fail("direct_after_heal", "direct_after_heal: %d packets generated after the last repair were re-routed", n)
 	}
 	r.silences.hear(f.Events())

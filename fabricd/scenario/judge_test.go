@@ -77,7 +77,7 @@ expect: {lost_at_most: 0, reroutes_at_least: 1000000, delivered_at_least: 100000
 }
 
 // Fewer packets because fewer are sent is no fault's doing: that would never be made good.
-func TestADipEndsWhereTheTrafficChanges(t *testing.T) {
+func TestADegradationEndsWhereTheTrafficChanges(t *testing.T) {
 	t.Parallel()
 	r := judged(t, `
 duration: 1200ms
@@ -86,9 +86,9 @@ timeline:
   - {at: 800ms, traffic: none}
 expect: {}
 `)
-	dip := r.Faults[0].Dip
-	assert.Positive(t, dip.Baseline)
-	assert.False(t, dip.Found && dip.MadeGoodAfter == nil, "%v", dip)
+	degradation := r.Faults[0].Degradation
+	assert.Positive(t, degradation.Baseline)
+	assert.False(t, degradation.Found && degradation.MadeGoodAfter == nil, "%v", degradation)
 }
 
 func TestARestoredLinkThatDampingHoldsDownIsNotWaitedFor(t *testing.T) {

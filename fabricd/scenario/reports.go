@@ -18,9 +18,9 @@ func (s *Scenario) judgeReports(reports []fault.Report, heard *silences, fail fu
 				fail("detected_within", "detected_within %v: %s at %.3f s: %d of 2 ends found out within it, %v", s.detectedWithin, r.What, r.At, ends, r.Detected)
 			}
 		}
-		if s.madeGoodWithin > 0 && r.Dip.Found {
-			if ms := r.Dip.MadeGoodAfter; ms == nil || *ms > float64(s.madeGoodWithin.Milliseconds()) {
-				fail("made_good_within", "made_good_within %v: %s at %.3f s: %s", s.madeGoodWithin, r.What, r.At, r.Dip)
+		if s.madeGoodWithin > 0 && r.Degradation.Found {
+			if ms := r.Degradation.MadeGoodAfter; ms == nil || *ms > float64(s.madeGoodWithin.Milliseconds()) {
+				fail("made_good_within", "made_good_within %v: %s at %.3f s: %s", s.madeGoodWithin, r.What, r.At, r.Degradation)
 			}
 		}
 	}

@@ -110,18 +110,18 @@ func TestSilencesAreHeardOnceAndGapsAreCounted(t *testing.T) {
 	assert.Positive(t, s.missed)
 }
 
-func TestADipIsMadeGoodInTimeOrFails(t *testing.T) {
+func TestADegradationIsMadeGoodInTimeOrFails(t *testing.T) {
 	t.Parallel()
 	s := Scenario{madeGoodWithin: time.Second}
 	for name, c := range map[string]struct {
-		dip    fault.Dip
+		dip    fault.Degradation
 		failed []string
 	}{
-		"none":    {fault.Dip{Baseline: 5}, nil},
-		"in time": {fault.Dip{Found: true, MadeGoodAfter: new(999.0)}, nil},
-		"late":    {fault.Dip{Found: true, MadeGoodAfter: new(1001.0)}, []string{"made_good_within"}},
-		"not yet": {fault.Dip{Found: true}, []string{"made_good_within"}},
+		"none":    {fault.Degradation{Baseline: 5}, nil},
+		"in time": {fault.Degradation{Found: true, MadeGoodAfter: new(999.0)}, nil},
+		"late":    {fault.Degradation{Found: true, MadeGoodAfter: new(1001.0)}, []string{"made_good_within"}},
+		"not yet": {fault.Degradation{Found: true}, []string{"made_good_within"}},
 	} {
-		assert.Equal(t, c.failed, verdicts(t, s, []fault.Report{{Kind: "cut", Dip: c.dip}}, silences{}), name)
+		assert.Equal(t, c.failed, verdicts(t, s, []fault.Report{{Kind: "cut", Degradation: c.dip}}, silences{}), name)
 	}
 }

@@ -15,7 +15,7 @@
 //
 //	 4  u8   virtual channel
 //	 5  u8   ports in the source route, n
-//	 6  u16  era
+//	 6  u16  generation
 //	 8  u32  source NIC
 //	12  u32  destination NIC
 //	16  u64  sequence number in its flow

@@ -86,7 +86,7 @@ func Append(dst []byte, r *Record) []byte {
 		return append(be.AppendUint16(dst, uint16(len(text))), text...)
 	}
 	dst = append(dst, byte(h.VC), byte(h.Route.Len()))
-	dst = be.AppendUint16(dst, h.Era)
+	dst = be.AppendUint16(dst, h.Generation)
 	dst = be.AppendUint32(dst, uint32(h.Src))
 	dst = be.AppendUint32(dst, uint32(h.Dst))
 	dst = be.AppendUint64(dst, h.Seq)
@@ -149,7 +149,7 @@ func Decode(data []byte) (r Record, err error) {
 	}
 	h := &r.Header
 	h.Traced = data[2] == flagTraced
-	h.VC, h.Era = weft.VC(data[4]), be.Uint16(data[6:])
+	h.VC, h.Generation = weft.VC(data[4]), be.Uint16(data[6:])
 	h.Src, h.Dst = weft.NICID(be.Uint32(data[8:])), weft.NICID(be.Uint32(data[12:]))
 	h.Seq, h.Injected = be.Uint64(data[16:]), weft.Time(be.Uint64(data[24:]))
 	h.Size, h.Hops, h.Reroutes = be.Uint32(data[32:]), be.Uint16(data[36:]), be.Uint16(data[38:])

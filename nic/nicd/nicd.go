@@ -41,9 +41,9 @@ func (n *NIC) SetSource(s nic.Source) (err error) {
 	return err
 }
 
-// SetEra marks the packets generated from now on.
-func (n *NIC) SetEra(era uint16) {
-	n.Do(func(weft.Time, *weft.Actions) { n.core.SetEra(era) })
+// SetGeneration marks the packets generated from now on.
+func (n *NIC) SetGeneration(generation uint16) {
+	n.Do(func(weft.Time, *weft.Actions) { n.core.SetGeneration(generation) })
 }
 
 // Hold keeps all packets in the send queue from now on, or lets them go again.

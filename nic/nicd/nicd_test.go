@@ -95,10 +95,10 @@ func TestNothingArrivesBeforeTheDelayOfTheLink(t *testing.T) {
 	require.GreaterOrEqual(t, h.Min(), delay.Nanoseconds()*98/100, "two digits of a histogram")
 }
 
-func TestASourceGeneratesUntilItIsReplacedAndMarksItsEra(t *testing.T) {
+func TestASourceGeneratesUntilItIsReplacedAndMarksItsGeneration(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t, pace.Pace{})
-	a.SetEra(2)
+	a.SetGeneration(2)
 	sources, err := nic.Traffic{Pattern: "uniform", Load: 1}.Sources(nic.Over{NICs: 2, Rate: 256_000})
 	require.NoError(t, err)
 	require.NoError(t, a.SetSource(sources[0]))
@@ -107,7 +107,7 @@ func TestASourceGeneratesUntilItIsReplacedAndMarksItsEra(t *testing.T) {
 	injected := a.Stats().Injected
 	delivered(t, b, injected)
 	require.Equal(t, injected, a.Stats().Injected)
-	require.Equal(t, injected, b.Snapshot().Eras[2].Delivered)
+	require.Equal(t, injected, b.Snapshot().Generations[2].Delivered)
 }
 
 func TestErrorsOfTheCoreReachTheCaller(t *testing.T) {

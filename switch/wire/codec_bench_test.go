@@ -15,15 +15,15 @@ import (
 
 // plainHeader is the header without a route as a struct, for msgpack/v5, which cannot leave the last element out.
 type plainHeader struct {
-	Src, Dst            weft.NICID
-	Seq                 uint64
-	Injected            weft.Time
-	Size                uint32
-	VC                  weft.VC
-	Era, Hops, Reroutes uint16
-	Traced              bool
-	PortField           int16
-	Misroute            uint64
+	Src, Dst                   weft.NICID
+	Seq                        uint64
+	Injected                   weft.Time
+	Size                       uint32
+	VC                         weft.VC
+	Generation, Hops, Reroutes uint16
+	Traced                     bool
+	PortField                  int16
+	Misroute                   uint64
 }
 
 // BenchmarkHeader compares the codec with msgpack/v5 (struct as array) in one run; one operation encodes and decodes.
@@ -44,7 +44,7 @@ func BenchmarkHeader(b *testing.B) {
 	b.Run("codec=msgpack-v5", func(b *testing.B) {
 		b.ReportAllocs()
 		want := plainHeader{
-			h.Src, h.Dst, h.Seq, h.Injected, h.Size, h.VC, h.Era, h.Hops, h.Reroutes, h.Traced, h.PortField, h.Misroute,
+			h.Src, h.Dst, h.Seq, h.Injected, h.Size, h.VC, h.Generation, h.Hops, h.Reroutes, h.Traced, h.PortField, h.Misroute,
 		}
 		var got plainHeader
 		var buf bytes.Buffer

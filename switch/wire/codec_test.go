@@ -24,7 +24,7 @@ func randomHeader(rnd *rand.Rand, vcs int) weft.Header {
 	h := weft.Header{
 		Src: weft.NICID(wide(rnd, 18)), Dst: weft.NICID(wide(rnd, 18)), Seq: wide(rnd, 64),
 		Injected: weft.Time(wide(rnd, 64)), Size: uint32(wide(rnd, 20)), VC: weft.VC(rnd.IntN(vcs)),
-		Era: uint16(wide(rnd, 16)), Hops: uint16(wide(rnd, 16)), Reroutes: uint16(wide(rnd, 16)), Traced: rnd.IntN(2) == 0,
+		Generation: uint16(wide(rnd, 16)), Hops: uint16(wide(rnd, 16)), Reroutes: uint16(wide(rnd, 16)), Traced: rnd.IntN(2) == 0,
 	}
 	h.PortField, h.Misroute = int16(wide(rnd, 16)), wide(rnd, 64)
 	if rnd.IntN(2) == 0 {
@@ -91,7 +91,7 @@ func TestFrameRoundTrip(t *testing.T) {
 func largestFrame(vcs, packets int) weft.Frame {
 	h := weft.Header{
 		Src: weft.MaxNIC - 1, Dst: weft.MaxNIC - 1, Seq: math.MaxUint64, Injected: math.MinInt64, Size: weft.MaxPacket,
-		VC: weft.VC(vcs - 1), Era: math.MaxUint16, Hops: math.MaxUint16, Reroutes: math.MaxUint16,
+		VC: weft.VC(vcs - 1), Generation: math.MaxUint16, Hops: math.MaxUint16, Reroutes: math.MaxUint16,
 		Fields: weft.Fields{PortField: math.MinInt16, Path: math.MaxUint16, Layers: math.MaxUint16, Misroute: math.MaxUint64},
 	}
 	for range weft.MaxRoute {
@@ -285,7 +285,7 @@ func TestOnlyAHeaderWithSubHeadersCarriesThem(t *testing.T) {
 type wireHeader struct{ weft.Header }
 
 func (h *wireHeader) elements(addressed bool) []any {
-	list := []any{&h.Src, &h.Dst, &h.Seq, &h.Injected, &h.Size, &h.VC, &h.Era, &h.Hops, &h.Reroutes, &h.Traced, &h.PortField, &h.Misroute}
+	list := []any{&h.Src, &h.Dst, &h.Seq, &h.Injected, &h.Size, &h.VC, &h.Generation, &h.Hops, &h.Reroutes, &h.Traced, &h.PortField, &h.Misroute}
 	if addressed {
 		list = append(list, &h.Path, &h.Layers)
 	}

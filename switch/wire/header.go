@@ -28,7 +28,7 @@ const (
 	fieldInjected
 	fieldSize
 	fieldVC
-	fieldEra
+	fieldGeneration
 	fieldHops
 	fieldReroutes
 	fieldTraced
@@ -43,7 +43,7 @@ const (
 var fieldNames = [...]string{
 	fieldFrame: "frame", fieldVersion: "version", fieldFrom: "from", fieldTo: "to", fieldSent: "sent", fieldLimit: "limit",
 	fieldPackets: "packets", fieldHeader: "header", fieldSrc: "src", fieldDst: "dst", fieldSeq: "seq",
-	fieldInjected: "injected", fieldSize: "size", fieldVC: "vc", fieldEra: "era", fieldHops: "hops",
+	fieldInjected: "injected", fieldSize: "size", fieldVC: "vc", fieldGeneration: "era", fieldHops: "hops",
 	fieldReroutes: "reroutes", fieldTraced: "traced", fieldPortField: "port field", fieldMisroute: "misroute",
 	fieldPath: "path", fieldLayers: "layers", fieldRoute: "route", fieldSub: "sub-headers",
 }
@@ -61,7 +61,7 @@ const (
 	maxFields     = headerFields + addressFields + routeFields + subFields
 	minHeader     = 1 + headerFields
 	// MaxHeader is the most bytes a header takes on the wire: one of 3, src dst size of 5, seq injected misroute of 9,
-	// vc of 2, era hops reroutes port field path and layers of 3, traced of 1, route of 2 and its ports, sub-headers of 9.
+	// vc of 2, generation hops reroutes port field path and layers of 3, traced of 1, route of 2 and its ports, sub-headers of 9.
 	MaxHeader = 3 + 3*5 + 3*9 + 2 + 6*3 + 1 + 2 + weft.MaxRoute + weft.MaxSubPaths*9
 )
 
@@ -89,7 +89,7 @@ func AppendHeader(dst []byte, h *weft.Header) []byte {
 	dst = appendInt(dst, int64(h.Injected))
 	dst = msgp.AppendUint64(dst, uint64(h.Size))
 	dst = msgp.AppendUint64(dst, uint64(h.VC))
-	dst = msgp.AppendUint64(dst, uint64(h.Era))
+	dst = msgp.AppendUint64(dst, uint64(h.Generation))
 	dst = msgp.AppendUint64(dst, uint64(h.Hops))
 	dst = msgp.AppendUint64(dst, uint64(h.Reroutes))
 	dst = msgp.AppendBool(dst, h.Traced)
@@ -146,7 +146,7 @@ func (r *reader) header(h *weft.Header, vcs int) {
 	h.Injected = weft.Time(r.int(fieldInjected, math.MaxInt64))
 	h.Size = uint32(r.uint(fieldSize, weft.MaxPacket))
 	h.VC = weft.VC(r.uint(fieldVC, uint64(vcs-1)))
-	h.Era = uint16(r.uint(fieldEra, math.MaxUint16))
+	h.Generation = uint16(r.uint(fieldGeneration, math.MaxUint16))
 	h.Hops = uint16(r.uint(fieldHops, math.MaxUint16))
 	h.Reroutes = uint16(r.uint(fieldReroutes, math.MaxUint16))
 	h.Traced = r.bool(fieldTraced)

@@ -22,9 +22,9 @@ func NewClient(c *bus.Client, name string) *Client { return &Client{c, name} }
 // Host is the name of the host.
 func (c *Client) Host() string { return c.host }
 
-// Sum asks for what the host has added up.
-func (c *Client) Sum(ctx context.Context, r host.SumRequest) (host.Sum, error) {
-	return call[host.Sum](ctx, c, host.AskSum, r)
+// Counters asks for what the host has added up.
+func (c *Client) Counters(ctx context.Context, r host.CountersRequest) (host.Counters, error) {
+	return call[host.Counters](ctx, c, host.AskCounters, r)
 }
 
 // Order has the host do something, and returns when that is done.
@@ -48,8 +48,8 @@ func (c *Client) Load(ctx context.Context, o host.LoadOrder) (host.LoadAnswer, e
 }
 
 // End ends the host, and returns its last sum with everything in it.
-func (c *Client) End(ctx context.Context, o host.EndOrder) (host.Sum, error) {
-	return call[host.Sum](ctx, c, host.AskEnd, o)
+func (c *Client) End(ctx context.Context, o host.EndOrder) (host.Counters, error) {
+	return call[host.Counters](ctx, c, host.AskEnd, o)
 }
 
 func call[Resp any](ctx context.Context, c *Client, verb string, req any) (Resp, error) {

@@ -95,7 +95,7 @@ func (m *mover) ask() ledger.Sums {
 	}
 	for _, l := range m.runs {
 		asked := m.now
-		s, err := l.Sum(context.Background(), host.SumRequest{Number: l.spec.Number, Ends: true, Peers: peers})
+		s, err := l.Counters(context.Background(), host.CountersRequest{Number: l.spec.Number, Ends: true, Peers: peers})
 		require.NoError(m.t, err)
 		a := s.Answer
 		a.Host, a.Asked = m.hosts[l], asked
@@ -240,9 +240,9 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 			require.Zero(t, s.Lost, "%+v", s)
 			require.Zero(t, s.Discarded, "%+v", s.DiscardedBy)
 			for _, l := range m.runs { // what each says that came in has gone out, with what it handed over
-				n, err := l.Sum(context.Background(), host.SumRequest{Number: l.spec.Number, Ends: true})
+				n, err := l.Counters(context.Background(), host.CountersRequest{Number: l.spec.Number, Ends: true})
 				require.NoError(t, err)
-				require.Equal(t, n.Counters.NICs.Injected+n.Received, n.Counters.Ended()+n.Sent, n.Name)
+				require.Equal(t, n.Answer.Counters.NICs.Injected+n.Received, n.Counters.Ended()+n.Sent, n.Name)
 			}
 			c := m.ledger.Total()
 			require.Zero(t, c.NICs.Missing+c.NICs.Reordered+c.NICs.Duplicated)
@@ -302,7 +302,7 @@ func TestAHandOverIsRefused(t *testing.T) {
 	west.order(host.Order{Release: []host.ReleaseOrder{{Switch: id, Number: 4, To: 7}}})
 	_, err := west.Order(context.Background(), host.Order{Number: 1, Take: []host.TakeOrder{{Switch: id, From: 7, Released: bad}}, SignalAll: true})
 	require.ErrorContains(t, err, "unusable hand-over")
-	s, err := west.Sum(context.Background(), host.SumRequest{Number: 1, Ends: true, Applied: true})
+	s, err := west.Counters(context.Background(), host.CountersRequest{Number: 1, Ends: true, Applied: true})
 	require.NoError(t, err)
 	require.Empty(t, s.Applied.Away)
 	handed := s.Flows[len(s.Flows)-1]

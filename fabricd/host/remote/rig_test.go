@@ -144,25 +144,25 @@ func (r *testbed) traffic(spec string) {
 	r.all(host.Order{Traffic: &host.TrafficOrder{Spec: spec, Draws: draws}})
 }
 
-// sums are what all hosts have added up together, with what is on crossing links and lost there.
-type sums struct {
-	host.Sum
+// allCounters are what all hosts have added up together, with what is on crossing links and lost there.
+type allCounters struct {
+	host.Counters
 	flows       map[weft.End]link.Flow
 	wires, lost uint64
 	up, ends    int
 }
 
-func (r *testbed) sum() (s sums) { return r.sumWith(host.SumRequest{}) }
+func (r *testbed) counters() (s allCounters) { return r.countersWith(host.CountersRequest{}) }
 
-func (r *testbed) sumWith(ask host.SumRequest) (s sums) {
+func (r *testbed) countersWith(ask host.CountersRequest) (s allCounters) {
 	r.t.Helper()
-	return r.add(func(l *led) (host.Sum, error) {
-		return l.Sum(context.Background(), host.SumRequest{Number: l.spec.Number, Ends: true, Eras: ask.Eras})
+	return r.add(func(l *led) (host.Counters, error) {
+		return l.Counters(context.Background(), host.CountersRequest{Number: l.spec.Number, Ends: true, Generations: ask.Generations})
 	})
 }
 
 // add adds up what every host says.
-func (r *testbed) add(says func(l *led) (host.Sum, error)) (s sums) {
+func (r *testbed) add(says func(l *led) (host.Counters, error)) (s allCounters) {
 	r.t.Helper()
 	s.flows = map[weft.End]link.Flow{}
 	for _, l := range r.served {
@@ -196,8 +196,8 @@ func (r *testbed) add(says func(l *led) (host.Sum, error)) (s sums) {
 }
 
 // balance is what is injected less all accounts.
-func (s *sums) balance() int64 {
-	n, sw := &s.Counters.NICs, &s.Counters.Switches
+func (s *allCounters) balance() int64 {
+	n, sw := &s.Answer.Counters.NICs, &s.Answer.Counters.Switches
 	return int64(n.Injected) - int64(n.Delivered+n.Wrong+s.lost+sw.LostQueue+sw.LostCrash+sw.Discarded+s.wires+s.Held+s.Queued)
 }
 
@@ -205,20 +205,20 @@ func (s *sums) balance() int64 {
 func (r *testbed) up(but int) {
 	r.t.Helper()
 	linked := 2 * len(r.graph.Links)
-	rig.Until(r.t, func() bool { return r.sum().up == linked-but })
+	rig.Until(r.t, func() bool { return r.counters().up == linked-but })
 }
 
 // quiet stops the traffic and waits until all packets have ended.
-func (r *testbed) quiet() sums {
+func (r *testbed) quiet() allCounters {
 	r.t.Helper()
 	r.traffic("none")
-	var s sums
+	var s allCounters
 	ok := func() bool {
-		s = r.sum()
+		s = r.counters()
 		return s.Held+s.Queued+s.wires == 0 && s.balance() == 0
 	}
 	if !ok() {
-		rig.Until(r.t, ok, "the ledger does not balance: %d missing, %+v", s.balance(), s.Sum)
+		rig.Until(r.t, ok, "the ledger does not balance: %d missing, %+v", s.balance(), s.Counters)
 	}
 	return s
 }
@@ -226,20 +226,20 @@ func (r *testbed) quiet() sums {
 // empty waits until no packet is in a switch or on a wire.
 func (r *testbed) empty() {
 	r.t.Helper()
-	rig.Until(r.t, func() bool { s := r.sum(); return s.Held+s.wires == 0 })
+	rig.Until(r.t, func() bool { s := r.counters(); return s.Held+s.wires == 0 })
 }
 
 // delivered waits until so many more packets have been.
 func (r *testbed) delivered(more uint64) {
 	r.t.Helper()
-	from := r.sum().Counters.NICs.Delivered
-	rig.Until(r.t, func() bool { return r.sum().Counters.NICs.Delivered >= from+more })
+	from := r.counters().Answer.Counters.NICs.Delivered
+	rig.Until(r.t, func() bool { return r.counters().Answer.Counters.NICs.Delivered >= from+more })
 }
 
 // connected checks that every NIC reaches every other.
 func (r *testbed) connected() {
 	r.t.Helper()
-	before := r.sum().Counters.NICs.Delivered
+	before := r.counters().Answer.Counters.NICs.Delivered
 	n := len(r.graph.NICs)
 	for _, l := range r.served {
 		var o host.Order
@@ -254,7 +254,7 @@ func (r *testbed) connected() {
 			require.Empty(r.t, a.Err)
 		}
 	}
-	require.Equal(r.t, before+uint64(n*(n-1)), r.quiet().Counters.NICs.Delivered)
+	require.Equal(r.t, before+uint64(n*(n-1)), r.quiet().Answer.Counters.NICs.Delivered)
 }
 
 // crossing is how many ends lead from one host to the other.

@@ -14,7 +14,7 @@ import (
 // serve has the host answer.
 func (p *Server) serve() error {
 	return errors.Join(
-		handle(p, host.AskSum, p.onSum), handle(p, host.AskOrder, p.onOrder), handle(p, host.AskRead, p.onRead),
+		handle(p, host.AskCounters, p.onCounters), handle(p, host.AskOrder, p.onOrder), handle(p, host.AskRead, p.onRead),
 		handle(p, host.AskNode, p.onNode), handle(p, host.AskLoad, p.onLoad), handle(p, host.AskEnd, p.onEnd),
 	)
 }
@@ -30,14 +30,14 @@ func handle[Req, Resp any](p *Server, verb string, h func(r Req) (Resp, error)) 
 	})
 }
 
-func (p *Server) onSum(r host.SumRequest) (host.Sum, error) {
+func (p *Server) onCounters(r host.CountersRequest) (host.Counters, error) {
 	if err := p.is(r.Number); r.Number != 0 && err != nil {
-		return host.Sum{}, err
+		return host.Counters{}, err
 	}
 	if err := p.heed(r.Term); r.Term != 0 && err != nil {
-		return host.Sum{}, err
+		return host.Counters{}, err
 	}
-	s, err := p.host.Sum(context.Background(), r)
+	s, err := p.host.Counters(context.Background(), r)
 	s.Links = p.links.Stats()
 	return s, err
 }
@@ -45,16 +45,16 @@ func (p *Server) onSum(r host.SumRequest) (host.Sum, error) {
 func (p *Server) onOrder(o host.Order) (a host.OrderAnswer, err error) {
 	p.mu.Lock()
 	if err = p.admit(o.Number, o.Term); err == nil {
-		want := cmp.Or(o.Sum, new(host.SumRequest))
-		o.Sum = nil
+		want := cmp.Or(o.Counters, new(host.CountersRequest))
+		o.Counters = nil
 		if a, err = p.host.Order(context.Background(), o); err == nil {
 			want.Number = 0
-			o.Sum = want
+			o.Counters = want
 		}
 	}
 	p.mu.Unlock()
 	if err == nil {
-		a.Sum, err = p.onSum(*o.Sum)
+		a.Counters, err = p.onCounters(*o.Counters)
 	}
 	return a, err
 }
@@ -111,7 +111,7 @@ func (p *Server) heed(term uint64) error {
 	}
 }
 
-func (p *Server) onEnd(o host.EndOrder) (host.Sum, error) {
+func (p *Server) onEnd(o host.EndOrder) (host.Counters, error) {
 	p.mu.Lock()
 	number, term := o.Number, o.Term
 	if number == 0 {
@@ -123,7 +123,7 @@ func (p *Server) onEnd(o host.EndOrder) (host.Sum, error) {
 	err := p.admit(number, term)
 	p.mu.Unlock()
 	if err != nil {
-		return host.Sum{}, err
+		return host.Counters{}, err
 	}
 	s, err := p.host.End(context.Background(), o)
 	s.Links = p.links.Stats()

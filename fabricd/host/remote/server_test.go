@@ -29,16 +29,16 @@ func (r *testbed) start(spec string) {
 func TestTwoHostsAreOneFabric(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,3", "deterministic-link", nil)
-	require.Zero(t, r.sum().up)
+	require.Zero(t, r.counters().up)
 	r.start("uniform:0.05")
 	r.delivered(100)
 	s := r.quiet()
-	require.Zero(t, s.lost+s.Counters.NICs.Missing+s.Counters.NICs.Reordered+s.Counters.NICs.Duplicated)
-	require.Greater(t, s.Counters.Switches.Forwarded, s.Counters.NICs.Delivered)
+	require.Zero(t, s.lost+s.Answer.Counters.NICs.Missing+s.Answer.Counters.NICs.Reordered+s.Answer.Counters.NICs.Duplicated)
+	require.Greater(t, s.Answer.Counters.Switches.Forwarded, s.Answer.Counters.NICs.Delivered)
 	require.Len(t, s.flows, r.crossing())
-	s = r.sumWith(host.SumRequest{Eras: true})
-	require.Equal(t, s.Counters.NICs.Injected, s.Eras[0].Injected)
-	require.Equal(t, s.Counters.NICs.Delivered, s.Eras[0].Delivered)
+	s = r.countersWith(host.CountersRequest{Generations: true})
+	require.Equal(t, s.Answer.Counters.NICs.Injected, s.Generations[0].Injected)
+	require.Equal(t, s.Answer.Counters.NICs.Delivered, s.Generations[0].Delivered)
 	r.connected()
 }
 
@@ -72,10 +72,10 @@ func TestOrdersOfAHost(t *testing.T) {
 	// Signalled: both ends are told.
 	dark := func(e weft.End) []host.SignalOrder { return []host.SignalOrder{{End: host.EndOf(e)}} }
 	a.order(host.Order{Cut: ways, Signals: dark(l.A)})
-	got := b.order(host.Order{Cut: ways, Signals: dark(l.B), Era: new(uint16(3)), Sum: &host.SumRequest{Applied: true, Ends: true}})
-	require.ElementsMatch(t, ways, got.Sum.Applied.Cut)
-	require.Equal(t, uint16(3), got.Sum.Applied.Era)
-	require.Len(t, got.Sum.Flows, r.crossing()/2)
+	got := b.order(host.Order{Cut: ways, Signals: dark(l.B), Generation: new(uint16(3)), Counters: &host.CountersRequest{Applied: true, Ends: true}})
+	require.ElementsMatch(t, ways, got.Counters.Applied.Cut)
+	require.Equal(t, uint16(3), got.Counters.Applied.Generation)
+	require.Len(t, got.Counters.Flows, r.crossing()/2)
 	r.up(2)
 	light := func(e weft.End) []host.SignalOrder { return []host.SignalOrder{{End: host.EndOf(e), Up: true}} }
 	a.order(host.Order{Restored: ways, Signals: light(l.A)})
@@ -94,9 +94,9 @@ func TestOrdersOfAHost(t *testing.T) {
 
 	// Held NICs inject nothing; an impaired end loses frames.
 	r.all(host.Order{Hold: new(true)})
-	rig.Until(t, func() bool { s := r.sum(); return s.Held+s.wires == 0 && s.Queued > 0 })
+	rig.Until(t, func() bool { s := r.counters(); return s.Held+s.wires == 0 && s.Queued > 0 })
 	loss := host.ImpairOrder{End: host.EndOf(l.A), Impair: pace.Impairment{Loss: 0.5}}
-	s := a.order(host.Order{Impair: []host.ImpairOrder{loss}, Sum: &host.SumRequest{Applied: true}}).Sum
+	s := a.order(host.Order{Impair: []host.ImpairOrder{loss}, Counters: &host.CountersRequest{Applied: true}}).Counters
 	require.Equal(t, []host.ImpairOrder{loss}, s.Applied.Impaired)
 	require.True(t, s.Applied.Hold)
 	loss.Impair = pace.Impairment{}
@@ -161,7 +161,7 @@ func TestHostRefuses(t *testing.T) {
 		require.ErrorIs(t, err, reply.ErrRefused, want)
 		require.ErrorContains(t, err, want)
 	}
-	s, err := west.Sum(context.Background(), host.SumRequest{Applied: true})
+	s, err := west.Counters(context.Background(), host.CountersRequest{Applied: true})
 	require.NoError(t, err)
 	require.Zero(t, s.Applied.Orders, "nothing of them was done")
 	require.Equal(t, make([]byte, len(s.Applied.Signals)), s.Applied.Signals)
@@ -172,7 +172,7 @@ func TestHostRefuses(t *testing.T) {
 	_, err = west.Order(context.Background(), host.Order{Number: 1, Term: 4})
 	require.ErrorContains(t, err, "another leader has taken over")
 	require.ErrorIs(t, err, host.ErrReplaced)
-	_, err = west.Sum(context.Background(), host.SumRequest{Number: 1, Term: 4})
+	_, err = west.Counters(context.Background(), host.CountersRequest{Number: 1, Term: 4})
 	require.ErrorIs(t, err, host.ErrReplaced)
 	_, err = west.Load(context.Background(), host.LoadOrder{Number: 1, Term: 4})
 	require.ErrorContains(t, err, "another leader has taken over")
@@ -207,7 +207,7 @@ func TestAHostIsHostedAnew(t *testing.T) {
 	r.empty()
 	// What west says has passed with each incarnation of east.
 	through := func() map[ledger.Incarnation][2]uint64 {
-		s, err := r.served["west"].Sum(context.Background(), host.SumRequest{Ends: true, Peers: []host.Peer{
+		s, err := r.served["west"].Counters(context.Background(), host.CountersRequest{Ends: true, Peers: []host.Peer{
 			{Host: "east", Incarnation: link.Incarnation{Number: 2}}, {Host: "east", Incarnation: link.Incarnation{Number: 7, First: 1 << 20}},
 		}})
 		require.NoError(t, err)
@@ -222,33 +222,33 @@ func TestAHostIsHostedAnew(t *testing.T) {
 	require.Positive(t, first[2][0])
 	require.Zero(t, first[7])
 	require.NoError(t, east.server.Close())
-	_, err := east.Sum(context.Background(), host.SumRequest{})
+	_, err := east.Counters(context.Background(), host.CountersRequest{})
 	require.ErrorIs(t, err, reply.ErrNobody)
-	west, err := r.served["west"].Sum(context.Background(), host.SumRequest{})
+	west, err := r.served["west"].Counters(context.Background(), host.CountersRequest{})
 	require.NoError(t, err)
 	delete(r.served, "east")
 
 	c := east.spec
-	c.Number, c.Again, c.Epoch, c.Now, c.Era, c.Hold = 7, 1, 1<<20, west.Now, 4, true
+	c.Number, c.Again, c.Epoch, c.Now, c.Generation, c.Hold = 7, 1, 1<<20, west.Now, 4, true
 	east = r.host(c)
 	east.order(host.Order{SignalAll: true})
 	r.up(0)
-	before := r.sumWith(host.SumRequest{Eras: true})
-	require.Equal(t, before.Counters.NICs.Injected, before.Eras[0].Injected, "none of the new ones yet")
+	before := r.countersWith(host.CountersRequest{Generations: true})
+	require.Equal(t, before.Answer.Counters.NICs.Injected, before.Generations[0].Injected, "none of the new ones yet")
 	r.traffic("uniform:0.02")
 	r.all(host.Order{Hold: new(false)})
 	r.delivered(100)
 	r.traffic("none")
-	rig.Until(t, func() bool { s := r.sum(); return s.Held+s.Queued+s.wires == 0 })
-	one, err := east.Sum(context.Background(), host.SumRequest{Eras: true})
+	rig.Until(t, func() bool { s := r.counters(); return s.Held+s.Queued+s.wires == 0 })
+	one, err := east.Counters(context.Background(), host.CountersRequest{Generations: true})
 	require.NoError(t, err)
-	require.Positive(t, one.Counters.NICs.Delivered)
+	require.Positive(t, one.Answer.Counters.NICs.Delivered)
 	now := through()
 	require.Equal(t, first[2], now[2], "that of before")
 	require.Positive(t, now[7][0])
 	require.Positive(t, now[7][1])
-	require.Zero(t, one.Counters.NICs.Missing+one.Counters.NICs.Reordered+one.Counters.NICs.Duplicated, "of flows that had begun when it came, too")
-	require.Equal(t, one.Counters.NICs.Injected, one.Eras[4-one.FirstEra].Injected)
+	require.Zero(t, one.Answer.Counters.NICs.Missing+one.Answer.Counters.NICs.Reordered+one.Answer.Counters.NICs.Duplicated, "of flows that had begun when it came, too")
+	require.Equal(t, one.Answer.Counters.NICs.Injected, one.Generations[4-one.FirstGeneration].Injected)
 	seq := east.order(host.Order{Send: []host.SendOrder{{Src: east.spec.Placement.NICIDs()[0], Dst: 0, Bytes: 1, Traced: true}}}).Sent[0].Seq
 	require.Equal(t, uint64(1), seq>>40)
 	rig.Until(t, func() bool {
@@ -268,21 +268,21 @@ func (r *testbed) observations() []host.Observation {
 }
 
 // What is asked about single nodes agrees with the sums, and large answers and requests come in pieces.
-func TestReadingsAgreeWithSums(t *testing.T) {
+func TestReadingsAgreeWithCounters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:3,3", "adaptive-link", nil)
 	r.start("uniform:0.05")
 	r.delivered(100)
 	s := r.quiet()
-	var read host.Sum
+	var read host.Counters
 	for _, l := range r.served {
 		all, err := l.Read(context.Background(), host.ReadRequest{Number: l.spec.Number})
 		require.NoError(t, err)
 		for _, sw := range all.Switches {
-			ledger.Add(&read.Counters.Switches, &sw.Reading.Stats)
+			ledger.Add(&read.Answer.Counters.Switches, &sw.Reading.Stats)
 		}
 		for _, n := range all.NICs {
-			ledger.Add(&read.Counters.NICs, &n.Reading.Stats)
+			ledger.Add(&read.Answer.Counters.NICs, &n.Reading.Stats)
 		}
 		// Asked for ten times over it is more than one message takes.
 		var ids []weft.SwitchID
@@ -320,15 +320,15 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, s.Counters.Switches, read.Counters.Switches)
-	require.Equal(t, s.Counters.NICs, read.Counters.NICs)
+	require.Equal(t, s.Answer.Counters.Switches, read.Answer.Counters.Switches)
+	require.Equal(t, s.Answer.Counters.NICs, read.Answer.Counters.NICs)
 	h, err := host.DecodeLatency(r.latency())
 	require.NoError(t, err)
 	require.Positive(t, h.TotalCount())
 }
 
 func (r *testbed) latency() []byte {
-	s, err := r.served["west"].Sum(context.Background(), host.SumRequest{Latency: true})
+	s, err := r.served["west"].Counters(context.Background(), host.CountersRequest{Latency: true})
 	require.NoError(r.t, err)
 	return s.Latency
 }
@@ -357,7 +357,7 @@ func TestHostsForwardByNewTables(t *testing.T) {
 	require.Equal(t, uint64(tables.FirstVersion), a.Versions[1].Version)
 	require.Contains(t, a.Versions[1].Err, "has tables of version 1")
 	require.Contains(t, a.Versions[2].Err, "not in this host")
-	s, err := west.Sum(context.Background(), host.SumRequest{Applied: true})
+	s, err := west.Counters(context.Background(), host.CountersRequest{Applied: true})
 	require.NoError(t, err)
 	require.Equal(t, []uint64{7, tables.FirstVersion}, s.Applied.Versions[:2])
 	r.connected()
@@ -381,7 +381,7 @@ func TestAHostLosesItsBroker(t *testing.T) {
 
 // epochs adds up the epochs of a host's crossing ends.
 func (l *led) epochs() (n uint64) {
-	s, err := l.Sum(context.Background(), host.SumRequest{Ends: true})
+	s, err := l.Counters(context.Background(), host.CountersRequest{Ends: true})
 	if err != nil {
 		return 0 // its connection for control is lost too
 	}
@@ -398,9 +398,9 @@ func TestHostsThatEndUnderLoadAgree(t *testing.T) {
 	r.up(0)
 	r.traffic("uniform:1")
 	r.delivered(1000)
-	s := r.add(func(l *led) (host.Sum, error) {
+	s := r.add(func(l *led) (host.Counters, error) {
 		return l.End(context.Background(), host.EndOrder{Number: l.spec.Number, Why: "the test"})
 	})
 	require.Positive(t, s.Held+s.Queued+s.wires, "the fabric is empty")
-	require.Zero(t, s.balance(), "%+v", s.Sum)
+	require.Zero(t, s.balance(), "%+v", s.Counters)
 }

@@ -59,7 +59,7 @@ func Next(tb testing.TB, inbox <-chan wire.Message) string {
 // Header is that of a packet in the middle of a run: small ids, a long clock.
 func Header() weft.Header {
 	return weft.Header{
-		Src: 40, Dst: 613, Seq: 70_000, Injected: 12 * weft.Second, Size: 256, VC: 1, Era: 2, Hops: 3,
+		Src: 40, Dst: 613, Seq: 70_000, Injected: 12 * weft.Second, Size: 256, VC: 1, Generation: 2, Hops: 3,
 		Fields: weft.NewFields(),
 	}
 }

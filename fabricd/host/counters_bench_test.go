@@ -14,11 +14,11 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// BenchmarkSum is what it costs to send, and to read, what a host of 1,000 switches has counted, each
+// BenchmarkCounters is what it costs to send, and to read, what a host of 1,000 switches has counted, each
 // of them with four links to other hosts.
-func BenchmarkSum(b *testing.B) {
+func BenchmarkCounters(b *testing.B) {
 	n := uint64(1 << 40)
-	s := Sum{Answer: ledger.Answer{Counted: ledger.Counted{Counters: ledger.Counters{
+	s := Counters{Answer: ledger.Answer{Counted: ledger.Counted{Counters: ledger.Counters{
 		Switches: switching.Stats{Received: n, Forwarded: n, Decisions: n}, NICs: nic.Stats{Injected: n, Delivered: n, Hops: 5 * n, Shortest: 5 * n},
 	}}}, Up: make([]byte, 500)}
 	for i := range weft.SwitchID(1000) {
@@ -35,7 +35,7 @@ func BenchmarkSum(b *testing.B) {
 		var err error
 		data, err = encode(&s)
 		require.NoError(b, err)
-		require.NoError(b, msgpack.Unmarshal(data, new(Sum)))
+		require.NoError(b, msgpack.Unmarshal(data, new(Counters)))
 	}
 	b.ReportMetric(float64(len(data)), "bytes")
 }

@@ -16,98 +16,98 @@ const bin = 10 * time.Millisecond
 // flat is n bins of the same.
 func flat(n int, packets uint64) []uint64 { return slices.Repeat([]uint64{packets}, n) }
 
-func TestDipOfSteadyTraffic(t *testing.T) {
+func TestDegradationOfSteadyTraffic(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		bins    []uint64
 		at, end int
-		want    Dip
+		want    Degradation
 	}{
 		{
 			"none", flat(300, 10), 100, 300,
-			Dip{Baseline: 1000, Lowest: 1000},
+			Degradation{Baseline: 1000, Lowest: 1000},
 		},
 		{
 			"a stop of 200 ms, 30 ms after the fault",
 			slices.Concat(flat(103, 10), flat(20, 0), flat(177, 10)), 100, 300,
-			Dip{Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(30.), MadeGoodAfter: new(230.)},
+			Degradation{Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(30.), MadeGoodAfter: new(230.)},
 		},
 		{
 			"half of it for 300 ms",
 			slices.Concat(flat(100, 10), flat(30, 5), flat(170, 10)), 100, 300,
-			Dip{Found: true, Baseline: 1000, Lowest: 500, Depth: 50, LowestAfter: new(0.), MadeGoodAfter: new(300.)},
+			Degradation{Found: true, Baseline: 1000, Lowest: 500, Depth: 50, LowestAfter: new(0.), MadeGoodAfter: new(300.)},
 		},
 		{
 			"a single bin",
 			slices.Concat(flat(100, 10), flat(1, 0), flat(199, 10)), 100, 300,
-			Dip{Found: true, Baseline: 1000, Lowest: 800, Depth: 20, LowestAfter: new(0.), MadeGoodAfter: new(10.)},
+			Degradation{Found: true, Baseline: 1000, Lowest: 800, Depth: 20, LowestAfter: new(0.), MadeGoodAfter: new(10.)},
 		},
 		{
 			"never made good",
 			slices.Concat(flat(100, 10), flat(200, 6)), 100, 300,
-			Dip{Found: true, Baseline: 1000, Lowest: 600, Depth: 40, LowestAfter: new(0.)},
+			Degradation{Found: true, Baseline: 1000, Lowest: 600, Depth: 40, LowestAfter: new(0.)},
 		},
 		{
 			"back for 90 ms and gone again is not made good",
 			slices.Concat(flat(100, 10), flat(20, 0), flat(9, 10), flat(20, 0)), 100, 149,
-			Dip{Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(0.)},
+			Degradation{Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(0.)},
 		},
 		{
 			"back twice for 90 ms is not either",
 			slices.Concat(flat(100, 10), flat(20, 0), flat(9, 10), flat(5, 0), flat(9, 10)), 100, 143,
-			Dip{Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(0.)},
+			Degradation{Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(0.)},
 		},
 		{
 			"back for 100 ms is",
 			slices.Concat(flat(100, 10), flat(20, 0), flat(10, 10), flat(20, 0)), 100, 150,
-			Dip{Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(0.), MadeGoodAfter: new(200.)},
+			Degradation{Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(0.), MadeGoodAfter: new(200.)},
 		},
 		{
 			"what comes after the end is not looked at",
 			slices.Concat(flat(200, 10), flat(100, 0)), 100, 200,
-			Dip{Baseline: 1000, Lowest: 1000},
+			Degradation{Baseline: 1000, Lowest: 1000},
 		},
 		{
 			"what came more than a second before is not looked at",
 			slices.Concat(flat(500, 100), flat(100, 10), flat(100, 10)), 600, 700,
-			Dip{Baseline: 1000, Lowest: 1000},
+			Degradation{Baseline: 1000, Lowest: 1000},
 		},
 		{
 			"more than before is no dip",
 			slices.Concat(flat(100, 10), flat(100, 20)), 100, 200,
-			Dip{Baseline: 1000, Lowest: 2000},
+			Degradation{Baseline: 1000, Lowest: 2000},
 		},
 		{
 			"a packet less is no dip",
 			slices.Concat(flat(100, 10), flat(1, 9), flat(99, 10)), 100, 200,
-			Dip{Baseline: 1000, Lowest: 980},
+			Degradation{Baseline: 1000, Lowest: 980},
 		},
-		{"no traffic before", slices.Concat(flat(100, 0), flat(100, 10)), 100, 200, Dip{}},
-		{"no traffic at all", flat(200, 0), 100, 200, Dip{}},
-		{"nothing before", flat(200, 10), 0, 200, Dip{}},
-		{"too little before", flat(200, 10), 9, 200, Dip{}},
-		{"nothing since", flat(100, 10), 100, 100, Dip{Baseline: 1000, Lowest: 1000}},
-		{"too little since", slices.Concat(flat(100, 10), flat(4, 0)), 100, 104, Dip{Baseline: 1000, Lowest: 1000}},
-		{"no bins", nil, 0, 0, Dip{}},
-		{"a place outside of the bins", flat(10, 1), 11, 20, Dip{}},
-		{"a negative place", flat(10, 1), -1, 20, Dip{}},
+		{"no traffic before", slices.Concat(flat(100, 0), flat(100, 10)), 100, 200, Degradation{}},
+		{"no traffic at all", flat(200, 0), 100, 200, Degradation{}},
+		{"nothing before", flat(200, 10), 0, 200, Degradation{}},
+		{"too little before", flat(200, 10), 9, 200, Degradation{}},
+		{"nothing since", flat(100, 10), 100, 100, Degradation{Baseline: 1000, Lowest: 1000}},
+		{"too little since", slices.Concat(flat(100, 10), flat(4, 0)), 100, 104, Degradation{Baseline: 1000, Lowest: 1000}},
+		{"no bins", nil, 0, 0, Degradation{}},
+		{"a place outside of the bins", flat(10, 1), 11, 20, Degradation{}},
+		{"a negative place", flat(10, 1), -1, 20, Degradation{}},
 	} {
-		got := MeasureDip(c.bins, bin, c.at, c.end)
+		got := MeasureDegradation(c.bins, bin, c.at, c.end)
 		assert.InDelta(t, c.want.Depth, got.Depth, 1e-9, c.name)
 		got.Depth = c.want.Depth
 		assert.Equal(t, c.want, got, c.name)
 	}
-	assert.Equal(t, Dip{}, MeasureDip(flat(200, 10), 0, 100, 200), "bins without a width")
-	assert.Equal(t, Dip{}, MeasureDip([]uint64{10, 20, 0, 0}, time.Second/2, 2, 4), "two bins before tell nothing of noise")
+	assert.Equal(t, Degradation{}, MeasureDegradation(flat(200, 10), 0, 100, 200), "bins without a width")
+	assert.Equal(t, Degradation{}, MeasureDegradation([]uint64{10, 20, 0, 0}, time.Second/2, 2, 4), "two bins before tell nothing of noise")
 }
 
-func TestBinsOfAnyWidthGiveTheSameDip(t *testing.T) {
+func TestBinsOfAnyWidthGiveTheSameDegradation(t *testing.T) {
 	for _, width := range []time.Duration{time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond} {
 		n := int(time.Second / width) // a second
 		packets := uint64(width / (100 * time.Microsecond))
 		bins := slices.Concat(flat(n, packets), flat(n/5*2, 0), flat(n, packets))
-		got := MeasureDip(bins, width, n, len(bins))
-		assert.Equal(t, Dip{
+		got := MeasureDegradation(bins, width, n, len(bins))
+		assert.Equal(t, Degradation{
 			Found: true, Baseline: 10_000, Lowest: 0, Depth: 100, LowestAfter: new(0.), MadeGoodAfter: new(float64(n/5*2) * width.Seconds() * 1000),
 		}, got, width)
 	}
@@ -129,9 +129,9 @@ func noisy(r *rand.Rand, n int, mean float64) []uint64 {
 	return bins
 }
 
-// What is not there must not be found: fewer than 1% of runs without a fault show a dip, however
+// What is not there must not be found: fewer than 1% of runs without a fault show a degradation, however
 // low the rate, long the run and short the time before.
-func TestNoiseIsHardlyEverTakenForADip(t *testing.T) {
+func TestNoiseIsHardlyEverTakenForADegradation(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {
@@ -149,7 +149,7 @@ func TestNoiseIsHardlyEverTakenForADip(t *testing.T) {
 		found := 0
 		const draws = 1000
 		for range draws {
-			if MeasureDip(noisy(r, c.before+c.after, c.mean), bin, c.before, c.before+c.after).Found {
+			if MeasureDegradation(noisy(r, c.before+c.after, c.mean), bin, c.before, c.before+c.after).Found {
 				found++
 			}
 		}
@@ -158,7 +158,7 @@ func TestNoiseIsHardlyEverTakenForADip(t *testing.T) {
 }
 
 // Traffic that comes in bursts longer than a bin is noisier than its bins alone tell.
-func TestBurstsAreHardlyEverTakenForADip(t *testing.T) {
+func TestBurstsAreHardlyEverTakenForADegradation(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	found := 0
@@ -168,21 +168,21 @@ func TestBurstsAreHardlyEverTakenForADip(t *testing.T) {
 		for len(bins) < 1100 {
 			bins = append(bins, noisy(r, 5, 5+15*r.Float64())...)
 		}
-		if MeasureDip(bins, bin, 100, 1100).Found {
+		if MeasureDegradation(bins, bin, 100, 1100).Found {
 			found++
 		}
 	}
 	assert.Less(t, found, draws/100)
 }
 
-// And what is there must be: a dip to half in Poisson traffic, with when it was made good to 50 ms.
-func TestADipInNoiseIsFound(t *testing.T) {
+// And what is there must be: a degradation to half in Poisson traffic, with when it was made good to 50 ms.
+func TestADegradationInNoiseIsFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	found, timely := 0, 0
 	const draws = 300
 	for range draws {
 		bins := slices.Concat(noisy(r, 100, 40), noisy(r, 30, 20), noisy(r, 170, 40))
-		d := MeasureDip(bins, bin, 100, 300)
+		d := MeasureDegradation(bins, bin, 100, 300)
 		if !d.Found {
 			continue
 		}
@@ -198,17 +198,17 @@ func TestADipInNoiseIsFound(t *testing.T) {
 	assert.Greater(t, timely, draws*9/10)
 }
 
-func TestDipIsToldInALine(t *testing.T) {
-	assert.Equal(t, "not compared, too little before", Dip{}.String())
-	assert.Equal(t, "1000 packets/s before, no dip", Dip{Baseline: 1000, Lowest: 980}.String())
-	d := Dip{Found: true, Baseline: 1000, Lowest: 600, Depth: 40, LowestAfter: new(20.)}
+func TestADegradationIsToldInALine(t *testing.T) {
+	assert.Equal(t, "not compared, too little before", Degradation{}.String())
+	assert.Equal(t, "1000 packets/s before, no dip", Degradation{Baseline: 1000, Lowest: 980}.String())
+	d := Degradation{Found: true, Baseline: 1000, Lowest: 600, Depth: 40, LowestAfter: new(20.)}
 	assert.Equal(t, "fell by 40% of 1000 packets/s after 20 ms, not made good yet", d.String())
 	d.MadeGoodAfter = new(120.)
 	assert.Equal(t, "fell by 40% of 1000 packets/s after 20 ms, made good after 120 ms", d.String())
 }
 
 // Whatever the bins, the figures can be written as JSON and make sense together.
-func FuzzMeasureDip(f *testing.F) {
+func FuzzMeasureDegradation(f *testing.F) {
 	f.Add([]byte("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), 20, 38, int64(bin))
 	f.Add([]byte("aaaaaaaaaaaaaaaaaaaa!!!!!!!!!!!!!!!!!!"), 20, 38, int64(bin))
 	f.Fuzz(func(t *testing.T, data []byte, at, end int, width int64) {
@@ -216,7 +216,7 @@ func FuzzMeasureDip(f *testing.F) {
 		for i, b := range data {
 			bins[i] = uint64(b) << (b % 40)
 		}
-		d := MeasureDip(bins, time.Duration(width), at, end)
+		d := MeasureDegradation(bins, time.Duration(width), at, end)
 		for _, v := range []float64{d.Baseline, d.Lowest, d.Depth} {
 			assert.False(t, math.IsNaN(v) || math.IsInf(v, 0) || v < 0, "%+v", d)
 		}

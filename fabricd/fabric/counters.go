@@ -7,15 +7,15 @@ import (
 )
 
 // count calls do with what each host has told last that the ledger does not know.
-func (f *Fabric) count(do func(s *host.Sum)) {
+func (f *Fabric) count(do func(s *host.Counters)) {
 	for _, h := range *f.hosts.Load() {
 		do(&h.counters.Load().all)
 	}
 }
 
-// countEras does likewise with what NICs have counted per era, those of this process as of now.
-func (f *Fabric) countEras(do func(s *host.Sum)) {
-	f.recordLocal(host.SumRequest{Eras: true})
+// countGenerations does likewise with what NICs have counted per generation, those of this process as of now.
+func (f *Fabric) countGenerations(do func(s *host.Counters)) {
+	f.recordLocal(host.CountersRequest{Generations: true})
 	f.count(do)
 }
 

@@ -26,13 +26,13 @@ type adder struct {
 	flows   []link.Flow       // per end, as it was read last; of a link that is shared what passed within the host
 	peers   map[string][]link.Incarnation
 	seq     uint64
-	// firstEra is the first that all NICs tell apart, as they were read last.
-	firstEra int
+	// firstGeneration is the first that all NICs tell apart, as they were read last.
+	firstGeneration int
 }
 
-// Sum implements Host.
-func (p *Local) Sum(_ context.Context, r SumRequest) (Sum, error) {
-	s, err := p.sum(r, nil, nil)
+// Counters implements Host.
+func (p *Local) Counters(_ context.Context, r CountersRequest) (Counters, error) {
+	s, err := p.counters(r, nil, nil)
 	if err == nil && r.Applied {
 		p.mu.Lock()
 		s.Applied = p.applied()
@@ -43,33 +43,33 @@ func (p *Local) Sum(_ context.Context, r SumRequest) (Sum, error) {
 
 // End implements Host. Its nodes stand still from now on: what it says then agrees with what other
 // hosts say, though packets are on their way.
-func (p *Local) End(ctx context.Context, _ EndOrder) (Sum, error) {
+func (p *Local) End(ctx context.Context, _ EndOrder) (Counters, error) {
 	if p.halt != nil {
 		p.halt()
 	}
-	return p.Sum(ctx, SumRequest{Ends: true, Eras: true, Latency: true, Applied: true})
+	return p.Counters(ctx, CountersRequest{Ends: true, Generations: true, Latency: true, Applied: true})
 }
 
 // Look reads all nodes of the host into two lists by number, and adds up what was read.
-func (p *Local) Look(r SumRequest, switches []switching.Reading, nics []nic.Reading) Sum {
-	s, _ := p.sum(r, switches, nics) // it fails for latencies only
+func (p *Local) Look(r CountersRequest, switches []switching.Reading, nics []nic.Reading) Counters {
+	s, _ := p.counters(r, switches, nics) // it fails for latencies only
 	return s
 }
 
-// sum adds up what the host has counted, and keeps the readings of which that is in lists by number; nil: nowhere.
-func (p *Local) sum(r SumRequest, switches []switching.Reading, nics []nic.Reading) (Sum, error) {
+// counters adds up what the host has counted, and keeps the readings of which that is in lists by number; nil: nowhere.
+func (p *Local) counters(r CountersRequest, switches []switching.Reading, nics []nic.Reading) (Counters, error) {
 	p.adder.mu.Lock()
 	defer p.adder.mu.Unlock()
 	number := p.spec.Number
 	if number == 0 { // a host in the process of its leader is what that says
 		number = r.Number
 	}
-	s := Sum{Name: p.spec.Host, Number: number, First: p.spec.Epoch, At: p.runtime.Now(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
+	s := Counters{Name: p.spec.Host, Number: number, First: p.spec.Epoch, At: p.runtime.Now(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
 	p.adder.seq++
 	s.Incarnation, s.Seq, s.Counters.Notices = ledger.Incarnation(number), p.adder.seq, p.adder.noticesLost.Load()
 	s.Observed, s.Counters.Untold = p.observed() // before anything is read: what has changed by then shows
 	p.meet(r.Peers)
-	p.adder.firstEra = 0
+	p.adder.firstGeneration = 0
 	p.adder.flows = append(p.adder.flows[:0], make([]link.Flow, len(p.nodes.ends))...)
 	for _, n := range p.nodes.switches {
 		into := &p.adder.reading
@@ -85,7 +85,7 @@ func (p *Local) sum(r SumRequest, switches []switching.Reading, nics []nic.Readi
 		}
 		p.addNIC(&s, h, &r, into)
 	}
-	s.forgetEras(p.adder.firstEra)
+	s.forgetGenerations(p.adder.firstGeneration)
 	if r.Ends {
 		p.addHanded(&s)
 	}
@@ -107,7 +107,7 @@ func (p *Local) sum(r SumRequest, switches []switching.Reading, nics []nic.Readi
 }
 
 // addSwitch reads a switch into r and adds it. The caller holds the adder's lock.
-func (p *Local) addSwitch(s *Sum, n *node, ends bool, r *switching.Reading) {
+func (p *Local) addSwitch(s *Counters, n *node, ends bool, r *switching.Reading) {
 	n.View(func() {
 		n.core.Read(r)
 		if r.Stats.Discarded > 0 {
@@ -141,7 +141,7 @@ func (p *Local) addSwitch(s *Sum, n *node, ends bool, r *switching.Reading) {
 	}
 }
 
-func (s *Sum) discard(rule string, packets uint64) {
+func (s *Counters) discard(rule string, packets uint64) {
 	i, ok := slices.BinarySearchFunc(s.Discards, rule, func(r ledger.Rule, rule string) int { return cmp.Compare(r.Name, rule) })
 	if !ok {
 		s.Discards = slices.Insert(s.Discards, i, ledger.Rule{Name: rule})
@@ -153,13 +153,13 @@ func (s *Sum) discard(rule string, packets uint64) {
 func WrongNIC(name string) string { return "nic " + name + ": packet for another NIC" }
 
 // cross counts what has passed at a crossing end.
-func (s *Sum) cross(f *link.Flow) {
+func (s *Counters) cross(f *link.Flow) {
 	s.Sent, s.Received = s.Sent+f.Sent, s.Received+f.Received
 }
 
 // addSession adds a session of a crossing end. One with this host itself, on a link that is shared,
 // is as that of any link inside. The caller holds the adder's lock.
-func (p *Local) addSession(s *Sum, e int, k link.Session) {
+func (p *Local) addSession(s *Counters, e int, k link.Session) {
 	switch k.Peer {
 	case 0:
 		return // the neighbour is nobody yet
@@ -172,7 +172,7 @@ func (p *Local) addSession(s *Sum, e int, k link.Session) {
 }
 
 // sort puts lists into the order that the ledger wants.
-func (s *Sum) sort() {
+func (s *Counters) sort() {
 	slices.SortFunc(s.Queue, ledger.EndLost.Compare)
 	slices.SortFunc(s.Wire, ledger.LinkLost.Compare)
 }
@@ -203,7 +203,7 @@ func (p *Local) meet(peers []Peer) {
 }
 
 // addState adds what an end makes of its link.
-func (s *Sum) addState(p *Local, e int, state link.State, suppressed bool) {
+func (s *Counters) addState(p *Local, e int, state link.State, suppressed bool) {
 	if state == link.Up {
 		s.Up[e>>3] |= 1 << (e & 7)
 	}
@@ -213,7 +213,7 @@ func (s *Sum) addState(p *Local, e int, state link.State, suppressed bool) {
 }
 
 // addNIC reads a NIC into r and adds it. The caller holds the adder's lock.
-func (p *Local) addNIC(s *Sum, h *nicNode, want *SumRequest, r *nic.Reading) {
+func (p *Local) addNIC(s *Counters, h *nicNode, want *CountersRequest, r *nic.Reading) {
 	if at := &p.nodes.ends[h.end]; want.Ends && at.peer != "" {
 		h.ReadSessions(r, p.peersOf(at), func(k link.Session) { p.addSession(s, h.end, k) })
 		s.cross(&r.Flow)
@@ -225,15 +225,15 @@ func (p *Local) addNIC(s *Sum, h *nicNode, want *SumRequest, r *nic.Reading) {
 	s.addNIC(p.graph.NICs[h.id].Name, &r.Stats)
 	s.Queued += uint64(r.Queued)
 	s.addState(p, h.end, r.Flow.State, r.Suppressed)
-	if want.Eras {
+	if want.Generations {
 		sn := h.Snapshot()
-		s.addErasOf(&sn)
-		p.adder.firstEra = max(p.adder.firstEra, sn.FirstEra)
+		s.addGenerationsOf(&sn)
+		p.adder.firstGeneration = max(p.adder.firstGeneration, sn.FirstGeneration)
 	}
 }
 
 // addLinks adds what the links inside the host have on their wires. The caller holds the adder's lock.
-func (p *Local) addLinks(s *Sum) {
+func (p *Local) addLinks(s *Counters) {
 	for i := range p.nodes.inside {
 		p.addLink(s, &p.nodes.inside[i])
 	}
@@ -242,7 +242,7 @@ func (p *Local) addLinks(s *Sum) {
 	}
 }
 
-func (p *Local) addLink(s *Sum, l *inside) {
+func (p *Local) addLink(s *Counters, l *inside) {
 	a, b := &p.adder.flows[l.a], &p.adder.flows[l.b]
 	wireAB, lostAB := link.OnWire(*a, *b)
 	wireBA, lostBA := link.OnWire(*b, *a)

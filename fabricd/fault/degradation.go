@@ -9,51 +9,51 @@ import (
 // Chosen by us: 50 ms is the shortest in which a moderate load delivers enough packets to compare,
 // and what comes back for less than 100 ms has not come back.
 const (
-	dipBaseline = time.Second            // what came before the fault, at most
-	dipWindow   = 50 * time.Millisecond  // rates are smoothed over this
-	dipStay     = 100 * time.Millisecond // made good is what stays so for this long
+	degradationBaseline = time.Second            // what came before the fault, at most
+	degradationWindow   = 50 * time.Millisecond  // rates are smoothed over this
+	degradationStay     = 100 * time.Millisecond // made good is what stays so for this long
 
-	dipSigmas     = 3    // what differs by less is noise, however seldom one looks
-	dipFalseAlarm = 0.01 // and more looks need more, to keep the chance that all noise together is taken for a dip
+	degradationSigmas     = 3    // what differs by less is noise, however seldom one looks
+	degradationFalseAlarm = 0.01 // and more looks need more, to keep the chance that all noise together is taken for a degradation
 )
 
-// Dip is how far throughput fell after a fault. Rates are packets per second over all of the
+// Degradation is how far throughput fell after a fault. Rates are packets per second over all of the
 // fabric.
-type Dip struct {
+type Degradation struct {
 	Found    bool    `json:"found"`    // false: no fall that noise would not explain, or no traffic before to compare with
 	Baseline float64 `json:"baseline"` // mean before the fault; 0: there was nothing to compare with
-	Lowest   float64 `json:"lowest"`   // least over 50 ms since; of a dip that is not Found it is noise
+	Lowest   float64 `json:"lowest"`   // least over 50 ms since; of a degradation that is not Found it is noise
 	Depth    float64 `json:"depth"`    // percent of the baseline that Lowest is short of; 0 unless Found
 
 	LowestAfter   *float64 `json:"lowest_after_ms" jsonschema:"nullable"`    // when the lowest 50 ms began; nil unless Found
 	MadeGoodAfter *float64 `json:"made_good_after_ms" jsonschema:"nullable"` // since when it has been as before, for 100 ms at least; nil: not yet
 }
 
-// MeasureDip finds the dip that a fault at the start of bins[at] made. Bins are the packets
+// MeasureDegradation finds the degradation that a fault at the start of bins[at] made. Bins are the packets
 // delivered in each width of time; those from end on are not looked at, for another fault may have
 // come. What counts as before is the second before the fault, or as much of it as there is.
 //
 // A rate is compared when smoothed over 50 ms. Noise is what its variance before the fault
 // explains: three standard deviations of the smoothed rate, and more when there is more to look at,
-// so that noise alone is taken for a dip in less than 1% of runs, short or long. Deliveries that
+// so that noise alone is taken for a degradation in less than 1% of runs, short or long. Deliveries that
 // are steady may differ by a packet.
-func MeasureDip(bins []uint64, width time.Duration, at, end int) Dip {
+func MeasureDegradation(bins []uint64, width time.Duration, at, end int) Degradation {
 	end = min(end, len(bins))
 	if width <= 0 || at < 0 || at > end {
-		return Dip{}
+		return Degradation{}
 	}
 	per := func(d time.Duration) int { return int(max(1, (d+width/2)/width)) } // bins
-	window, stay := per(dipWindow), max(per(dipStay), per(dipWindow))
-	before := bins[max(0, at-per(dipBaseline)):at]
+	window, stay := per(degradationWindow), max(per(degradationStay), per(degradationWindow))
+	before := bins[max(0, at-per(degradationBaseline)):at]
 	after := windows(bins[at:end], window)
 	if len(before) < 2*window || len(before) < 3 {
-		return Dip{} // too little to tell noise from anything
+		return Degradation{} // too little to tell noise from anything
 	}
 	mean, deviation := noise(before, window)
 	seconds := float64(window) * width.Seconds()
-	d := Dip{Baseline: mean / seconds}
+	d := Degradation{Baseline: mean / seconds}
 	if mean == 0 || len(after) == 0 {
-		return Dip{Baseline: d.Baseline, Lowest: d.Baseline}
+		return Degradation{Baseline: d.Baseline, Lowest: d.Baseline}
 	}
 	low := 0
 	for i, n := range after {
@@ -139,12 +139,12 @@ func moments(bins []uint64, n int) (mean, variance float64) {
 // sigmas is how many standard deviations the least of that many looks must differ by to be more
 // than noise.
 func sigmas(looks int) float64 {
-	chance := dipFalseAlarm / float64(looks) // of one look; Bonferroni
-	return max(dipSigmas, math.Sqrt2*math.Erfinv(1-2*chance))
+	chance := degradationFalseAlarm / float64(looks) // of one look; Bonferroni
+	return max(degradationSigmas, math.Sqrt2*math.Erfinv(1-2*chance))
 }
 
 // String tells d in one line.
-func (d Dip) String() string {
+func (d Degradation) String() string {
 	switch {
 	case d.Baseline == 0:
 		return "not compared, too little before"

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Story tells the report in one line, and in an indented second one what it did to the traffic, if
+// Summary tells the report in one line, and in an indented second one what it did to the traffic, if
 // anything.
-func (r Report) Story() string {
+func (r Report) Summary() string {
 	var b strings.Builder
 	head := r.head()
 	b.WriteString(head)
@@ -102,8 +102,8 @@ func (r Report) effects() (list []string) {
 		}
 		add("%d %s went %.2f hops further, at most %d", r.Extra.Packets, packets, r.Extra.Mean, r.Extra.Most)
 	}
-	if r.Dip.Found {
-		add("throughput %s", r.Dip)
+	if r.Degradation.Found {
+		add("throughput %s", r.Degradation)
 	}
 	if len(r.SharedWith) > 0 {
 		add("shared with %s", r.others())
@@ -168,7 +168,7 @@ func (r Report) Figures() (list []Figure) {
 	line("reordered", "%d", r.Reordered)
 	line("duplicated", "%d", r.Duplicated)
 	line("extra hops", "mean %.2f, most %d, of %d packets", r.Extra.Mean, r.Extra.Most, r.Extra.Packets)
-	line("throughput", "%s", r.Dip)
+	line("throughput", "%s", r.Degradation)
 	line("last effect", "%s", after(r.LastEffect, "none"))
 	if c := r.Reconfiguration; c != nil {
 		line("manager", "%s: %s", c.Method, c)
