@@ -143,6 +143,9 @@ func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 		return
 	}
 	h.markSuspect()
+	if proc := h.owner.Load(); h.sw != nil && proc != nil {
+		_ = f.revoke(proc.user).wait() // what it may have sent has come
+	}
 	f.lookAtHosts()
 	a := f.beginFailure(ctx, h)
 	if a == nil {
@@ -174,7 +177,7 @@ func (f *Fabric) beginFailure(ctx context.Context, h *hostState) *action {
 		Note: "what it received, injected or discarded after it was last heard is made up from what its neighbours have sent and received",
 	}
 	if h.sw != nil {
-		f.release(h.owner.Load()) // what it may have sent has come
+		f.release(h.owner.Load())
 		e.What = fmt.Sprintf("process of %s is gone (%v)", h.name, h)
 		e.Note = "what it lost or discarded after it was last heard counts as lost inside"
 	}
@@ -229,11 +232,15 @@ func (f *Fabric) undoFailure(ctx context.Context, h *hostState, s host.Counters)
 
 // restartHost has h made anew, if there is somebody who does.
 func (f *Fabric) restartHost(ctx context.Context, h *hostState) {
-	f.mu.Lock()
-	h.again.Add(1)
-	c, err := f.specOf(h)
-	h.again.Add(^uint32(0))
-	f.mu.Unlock()
+	by, err := f.admit(h)
+	var c host.Spec
+	if err == nil {
+		f.mu.Lock()
+		h.again.Add(1)
+		c, err = f.specOf(h, by)
+		h.again.Add(^uint32(0))
+		f.mu.Unlock()
+	}
 	if err != nil {
 		f.opts.Log.Error("spec of a host", "host", h.name, "err", err)
 		return

@@ -2,7 +2,6 @@ package fabric
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -36,7 +35,7 @@ func (a *action) settle(ctx context.Context) error {
 
 // acted waits until hosts have acted, and has what has been done published.
 func (a *action) acted() error {
-	err := errors.Join(a.err, a.dispatched.wait())
+	err := a.dispatched.wait()
 	f := a.f
 	f.lookAtHosts()
 	f.mu.Lock()

@@ -50,7 +50,10 @@ type Fabric struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup // what is live besides the world; waited for by Stop
 	leading leading
-	bin     time.Duration // of throughput
+	// What is done outside in the sequence of the decisions, which do not wait for it.
+	transport   queue
+	credentials queue         // see admissions.go
+	bin         time.Duration // of throughput
 
 	traces          traces
 	notices         notices
@@ -251,9 +254,6 @@ func (f *Fabric) Stop() {
 	f.mu.Unlock()
 	if f.stop != nil {
 		f.stop()
-	}
-	for _, h := range *f.hosts.Load() {
-		h.outbox.close()
 	}
 	f.runtime.Stop()
 	f.running.Wait()

@@ -45,15 +45,18 @@ func (f *Fabric) startHosts(ctx context.Context) error {
 
 // specsOf are what hosts need to be these hosts.
 func (f *Fabric) specsOf(list []*hostState) (map[*hostState]host.Spec, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	specs := make(map[*hostState]host.Spec, len(list))
 	for _, h := range list {
-		c, err := f.specOf(h)
+		by, err := f.admit(h)
 		if err != nil {
 			return nil, err
 		}
-		specs[h] = c
+		f.mu.Lock()
+		specs[h], err = f.specOf(h, by)
+		f.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
 	}
 	return specs, nil
 }
@@ -125,7 +128,7 @@ func (h *hostState) resync(applied *host.Applied) error {
 	o := h.resyncOrder(applied)
 	sent := h.send(o) // before any order that says more
 	f.mu.Unlock()
-	_, err := sent.wait()
+	err := sent.wait()
 	if err == nil && o.Clock > 0 {
 		h.mu.Lock()
 		h.clock = skew{}
@@ -190,7 +193,11 @@ func trafficOf(o host.TrafficOrder) (nic.Traffic, error) {
 
 // sendPacket puts a packet into the send queue of a NIC of the host.
 func (h *hostState) sendPacket(s host.SendOrder) (seq uint64, err error) {
-	a, err := h.order(host.Order{Send: []host.SendOrder{s}})
+	send := h.order
+	if !h.late() {
+		send = h.carryOut // it waits for nothing that was decided
+	}
+	a, err := send(host.Order{Send: []host.SendOrder{s}})
 	switch {
 	case err != nil:
 		return 0, err

@@ -39,7 +39,7 @@ type hostState struct {
 	border         []*link    // one is
 	host           host.Host
 	loads          loads
-	outbox         outbox
+	orders         queue
 	neighbourHosts atomic.Pointer[neighbourHosts] // nil: it was not needed yet
 	shared         []weft.End                     // guarded by Fabric.mu: ends in this process of links of switches that processes are or were
 
@@ -64,9 +64,9 @@ type hostState struct {
 	retiredLatency *hdrhistogram.Histogram // guarded by mu: likewise; nil: there were none
 
 	// Guarded by Fabric.mu.
-	again         atomic.Uint32 // how many incarnations there were before; set under mu
-	user          string        // of its credentials, where somebody makes them
-	nextAdmission *admission    // of its next incarnation; nil: not made yet
+	again         atomic.Uint32             // how many incarnations there were before; set under mu
+	user          string                    // of its credentials, where somebody makes them
+	nextAdmission atomic.Pointer[admission] // of its next incarnation; nil: not made yet
 }
 
 // hostCounters is what is known of a host. Constant.
@@ -213,9 +213,12 @@ func (h *hostState) orderTime(o *host.Order) time.Duration {
 	return orderTime
 }
 
-// carryOut asks a host in another process to carry out an order. A host that does not answer is not
-// asked: it is told what it has missed when it does.
+// carryOut asks a host to carry out an order. A host that does not answer is not asked: it is told what
+// it has missed when it does.
 func (h *hostState) carryOut(o host.Order) (host.OrderAnswer, error) {
+	if !h.late() {
+		return h.host.Order(context.Background(), o)
+	}
 	if h.suspect.Load() {
 		h.stale.Store(true)
 		return host.OrderAnswer{}, errSuspect

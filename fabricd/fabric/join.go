@@ -48,31 +48,47 @@ func (f *Fabric) expect(req host.JoinRequest) (c host.Spec, s *liveSwitch, hand 
 	if err := f.awaitGone(req.Switch); err != nil {
 		return c, nil, nil, err
 	}
+	g, err := f.joins(req)
+	if err != nil {
+		return c, nil, nil, err
+	}
+	by, err := f.admit(g)
+	if err != nil {
+		return c, nil, nil, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s, err = f.canJoin(req); err != nil {
 		return c, nil, nil, err
 	}
-	g := f.processHostOf(s)
-	if c, err = f.specOf(g); err != nil {
+	if c, err = f.specOf(g, by); err != nil {
 		return c, nil, nil, err
 	}
-	proc := &switchProcess{number: c.Number, first: c.Epoch, pid: req.PID, host: req.Host, attached: make(chan struct{}), gone: make(chan struct{})}
-	if g.nextAdmission != nil {
-		proc.user, g.nextAdmission = g.nextAdmission.user, nil // another process gets others
-	}
+	proc := &switchProcess{number: c.Number, first: c.Epoch, pid: req.PID, host: req.Host, user: by.user, attached: make(chan struct{}), gone: make(chan struct{})}
+	g.nextAdmission.CompareAndSwap(by, nil) // another process gets others
 	proc.over, proc.end = context.WithCancel(f.ctx)
 	hand = f.handOver(s, fmt.Sprintf("%s is handed over to %v", s.name, proc))
 	s.joining, s.away = proc, true
 	for _, l := range f.linksOf(s.id) {
 		for _, d := range l.dirs {
 			if d.To == s.name {
-				hand.err = errors.Join(hand.err, f.opts.Transport.Unlisten(d))
+				hand.tellTransport("hand over", func() error { return f.opts.Transport.Unlisten(d) })
 			}
 		}
 	}
 	f.running.Go(func() { f.awaitAttach(s, proc) })
 	return c, s, hand, nil
+}
+
+// joins is where the processes of a switch are known, if one can join.
+func (f *Fabric) joins(req host.JoinRequest) (*hostState, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, err := f.canJoin(req)
+	if err != nil {
+		return nil, err
+	}
+	return f.processHostOf(s), nil
 }
 
 // awaitGone waits a moment until it is noticed that the process which was a switch has ended, if it has.

@@ -1,8 +1,6 @@
 package fabric
 
 import (
-	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -56,9 +54,9 @@ type action struct {
 	number       int // 0: there is nothing to wait for but the hosts
 	attend       []int
 	dispatched   dispatched
+	cut          *sent // what the transport was told last, which the orders that follow come after; nil: nothing
 	checkpointed <-chan struct{}
 	refused      error // nothing was done
-	err          error // of the transport
 
 	incident int
 	order    leader.Order
@@ -84,15 +82,11 @@ func (a *action) do(e leader.Effect) {
 	f := a.f
 	switch e := e.(type) {
 	case leader.Cut:
-		if err := f.runtime.Cut(f.from(e.Directions)); err != nil {
-			a.err = errors.Join(a.err, fmt.Errorf("cut: %w", err))
-		}
+		a.tellTransport("cut", func() error { return f.runtime.Cut(f.from(e.Directions)) })
 	case leader.Restore:
-		if err := f.runtime.Restore(f.from(e.Directions)); err != nil {
-			a.err = errors.Join(a.err, fmt.Errorf("restore: %w", err))
-		}
+		a.tellTransport("restore", func() error { return f.runtime.Restore(f.from(e.Directions)) })
 	case leader.Orders:
-		a.dispatched = append(a.dispatched, f.dispatch(e.List)...)
+		a.dispatched = append(a.dispatched, f.dispatch(e.List, a.cut)...)
 	case leader.Checkpoint:
 		a.checkpointed = f.checkpointNow()
 	case leader.Changed:
@@ -102,7 +96,7 @@ func (a *action) do(e leader.Effect) {
 			Kind: e.Event.Kind, Link: e.Event.Link, Switch: e.Event.Switch, Node: e.Event.Node, Detail: e.Event.Detail, Fault: e.Event.Fault,
 		})
 	case leader.TakeBack:
-		f.takeBack(f.switches[e.Switch])
+		f.takeBack(a, f.switches[e.Switch])
 	case leader.Notice:
 		f.leading.wake.wake()
 	case leader.SetTimer, leader.StopTimer, leader.Scatter:
@@ -110,6 +104,12 @@ func (a *action) do(e leader.Effect) {
 	default:
 		a.answer(e)
 	}
+}
+
+// tellTransport has the transport do something before the orders that follow are sent.
+func (a *action) tellTransport(what string, do func() error) {
+	a.cut = a.f.tell(&a.f.transport, what, do)
+	a.dispatched = append(a.dispatched, a.cut)
 }
 
 // answer keeps what was answered.
@@ -171,7 +171,7 @@ func (f *Fabric) timerDue(id int) {
 // attended are the actions that began by themselves.
 func (a *action) attended() (list []*action) {
 	for _, number := range a.attend {
-		list = append(list, &action{f: a.f, number: number, dispatched: a.dispatched, err: a.err})
+		list = append(list, &action{f: a.f, number: number, dispatched: a.dispatched})
 	}
 	return list
 }

@@ -105,7 +105,7 @@ func (f *Fabric) awaitAttach(s *liveSwitch, proc *switchProcess) {
 }
 
 // takeBack makes the fabric emulate s itself again, unless a process is the switch. The caller holds mu.
-func (f *Fabric) takeBack(s *liveSwitch) {
+func (f *Fabric) takeBack(a *action, s *liveSwitch) {
 	if s.process() != nil || !s.away {
 		return
 	}
@@ -119,9 +119,9 @@ func (f *Fabric) takeBack(s *liveSwitch) {
 			if e.Node != s.id.Node() {
 				continue
 			}
-			if err := f.opts.Transport.Listen(l.dirs[1-i], f.live.NodeRuntime.Inbox(e)); err != nil {
-				f.opts.Log.Error("take a switch back", "switch", s.name, "err", err)
-			}
+			a.tellTransport("take "+s.name+" back", func() error {
+				return f.opts.Transport.Listen(l.dirs[1-i], f.live.NodeRuntime.Inbox(e))
+			})
 		}
 	}
 }

@@ -1,10 +1,9 @@
 package fabric
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
@@ -14,11 +13,12 @@ import (
 )
 
 // dispatch sends orders that were decided, and waits for no host. Orders reach a host in the order in
-// which they are given; a host that does not answer is told again when it does. The caller holds mu.
-func (f *Fabric) dispatch(list []leader.Order) dispatched {
+// which they are given, and after what the transport was told before them; a host that does not answer
+// is told again when it does. The caller holds mu.
+func (f *Fabric) dispatch(list []leader.Order, after *sent) dispatched {
 	g := make(dispatched, len(list))
 	for i := range list {
-		g[i] = f.hostNumbered(list[i].Host).send(orderOf(&list[i]))
+		g[i] = f.hostNumbered(list[i].Host).sendAfter(after, orderOf(&list[i]))
 	}
 	return g
 }
@@ -60,97 +60,77 @@ func directionsOf(list []leader.Direction) (out []host.LinkDirection) {
 	return out
 }
 
-// dispatched are orders that were sent to hosts.
-type dispatched []*sentOrder
+// dispatched is what hosts and the transport were told.
+type dispatched []*sent
 
-// wait returns when the orders have been carried out, but by hosts that do not answer. The error is
-// of a host that does. The caller does not hold mu.
+// wait returns when all have done what they were told, but for hosts that do not answer. The error is
+// of those that do. The caller does not hold mu.
 func (g dispatched) wait() error {
 	errs := make([]error, len(g))
 	for i, s := range g {
-		if _, err := s.wait(); !s.host.stale.Load() {
+		if err := s.wait(); s.host == nil || !s.host.stale.Load() {
 			errs[i] = err
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// sentOrder is an order on its way to a host, and what came of it.
-type sentOrder struct {
-	host   *hostState
-	order  host.Order
-	done   chan struct{} // closed when answer and err are set
-	answer host.OrderAnswer
+// sent is what a host, the transport or whoever makes credentials was told, and what came of it.
+type sent struct {
+	host   *hostState       // nil: it was no host
+	done   chan struct{}    // closed when answer and err are set
+	answer host.OrderAnswer // of a host
 	err    error
 }
 
-// wait returns when the host has carried the order out, or does not answer.
-func (s *sentOrder) wait() (host.OrderAnswer, error) {
+// wait returns when that is done, or the host does not answer.
+func (s *sent) wait() error {
 	<-s.done
-	return s.answer, s.err
+	return s.err
 }
 
-// outbox holds the orders for a host in another process that wait until those before have been
-// answered. A host that does not answer is not asked, so what waits for it is refused at once.
-type outbox struct {
-	mu      sync.Mutex
-	busy    bool         // guarded by mu: an order is on its way
-	waiting []*sentOrder // guarded by mu; bound: what is given within orderTime
-	closed  bool         // guarded by mu: the fabric has been stopped
-}
-
-// close refuses all orders from now on.
-func (b *outbox) close() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.closed = true
-}
-
-// send sends an order to the host. A host in this process has carried it out when send returns.
-func (h *hostState) send(o host.Order) *sentOrder {
-	s := &sentOrder{host: h, order: o, done: make(chan struct{})}
-	if !h.late() {
-		s.answer, s.err = h.host.Order(context.Background(), o)
+// tell has the transport, or whoever makes credentials, do something when it has done all before, and
+// waits for it in virtual time only.
+func (f *Fabric) tell(whom *queue, what string, do func() error) *sent {
+	s := &sent{done: make(chan struct{})}
+	f.enqueue(whom, func() {
+		if err := do(); err != nil {
+			s.err = fmt.Errorf("%s: %w", what, err)
+		}
 		close(s.done)
-		return s
-	}
-	h.outbox.mu.Lock()
-	defer h.outbox.mu.Unlock()
-	switch {
-	case h.outbox.closed:
-		s.err = errStopped
-		close(s.done)
-	case h.outbox.busy:
-		h.outbox.waiting = append(h.outbox.waiting, s)
-	default:
-		h.outbox.busy = true
-		h.fabric.running.Go(func() { h.deliver(s) })
-	}
+	})
 	return s
 }
 
-// deliver asks the host to carry out s, and then whatever was sent meanwhile.
-func (h *hostState) deliver(s *sentOrder) {
-	for s != nil {
-		s.answer, s.err = h.carryOut(s.order)
-		close(s.done)
-		s = h.outbox.next()
-	}
-}
+// send has the host carry out an order when it has carried out all before, and waits for it in virtual
+// time only.
+func (h *hostState) send(o host.Order) *sent { return h.sendAfter(nil, o) }
 
-// next takes the order that has waited longest; nil: none waits.
-func (b *outbox) next() (s *sentOrder) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.busy = len(b.waiting) > 0; b.busy {
-		s, b.waiting = b.waiting[0], b.waiting[1:]
+// sendAfter is send, once the transport has done what it was told; nil: it was told nothing.
+func (h *hostState) sendAfter(first *sent, o host.Order) *sent {
+	s := &sent{host: h, done: make(chan struct{})}
+	if h.late() && h.fabric.hasStopped() {
+		s.err = errStopped
+		close(s.done)
+		return s
 	}
+	h.fabric.enqueue(&h.orders, func() {
+		if first != nil {
+			<-first.done
+		}
+		s.answer, s.err = h.carryOut(o)
+		close(s.done)
+	})
 	return s
 }
 
 // order has the host do something, and returns when the fabric knows what came of it. The caller does
 // not hold mu.
-func (h *hostState) order(o host.Order) (host.OrderAnswer, error) { return h.send(o).wait() }
+func (h *hostState) order(o host.Order) (host.OrderAnswer, error) {
+	s := h.send(o)
+	err := s.wait()
+	return s.answer, err
+}
 
 func impairment(s fault.Impairment) pace.Impairment {
 	return pace.Impairment{Loss: s.Loss.Share(), Rate: s.Rate, Delay: s.Delay, Jitter: s.Jitter}

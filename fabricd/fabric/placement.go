@@ -178,8 +178,8 @@ func (o Options) validateHosts() error {
 	return nil
 }
 
-// specOf is what h needs to be that host. The caller holds mu, or nothing runs yet.
-func (f *Fabric) specOf(h *hostState) (c host.Spec, err error) {
+// specOf is what h needs to be that host. The caller holds mu.
+func (f *Fabric) specOf(h *hostState, by *admission) (c host.Spec, err error) {
 	if f.packed == nil {
 		var topology bytes.Buffer
 		if err := f.graph.WriteYAML(&topology); err != nil {
@@ -195,31 +195,12 @@ func (f *Fabric) specOf(h *hostState) (c host.Spec, err error) {
 		Fabric: o.Processes.Fabric, Host: h.name, Number: f.incarnations, Term: o.Term, Again: h.again.Load(),
 		Topology: f.packed, Firmware: o.Processes.Firmware, Placement: h.placement, Placements: f.placements,
 		Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),
-		Seed: o.Seed, Generation: f.generation(), Hold: f.Held(), Packets: o.Record != nil,
+		Seed: o.Seed, Generation: f.generation(), Hold: f.Held(), Packets: o.Record != nil, Credentials: by.credentials,
 	}
 	// Epochs count a thousand a second, faster than any link comes up for long, so that they are above all of before.
 	c.Now = f.Now()
 	c.Epoch = firstEpoch + weft.Epoch(c.Now/weft.Millisecond)
-	if h.nextAdmission != nil {
-		c.Credentials = h.nextAdmission.credentials
-		return c, nil
-	}
-	user, err := o.Processes.Hosts.Admit(&c, f.graph)
-	if err == nil && len(c.Credentials) > 0 {
-		h.nextAdmission = &admission{user, c.Credentials}
-	}
-	return c, err
-}
-
-// admitted notes that h has the credentials of its spec, and takes back those of its last incarnation. The caller holds mu.
-func (f *Fabric) admitted(h *hostState) {
-	if h.nextAdmission == nil {
-		return
-	}
-	if h.user != "" {
-		f.opts.Processes.Hosts.Revoke(h.user)
-	}
-	h.user, h.nextAdmission = h.nextAdmission.user, nil
+	return c, nil
 }
 
 // each calls do for hosts, all at once, and returns what went wrong.

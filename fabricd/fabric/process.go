@@ -2,7 +2,6 @@ package fabric
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,12 +35,6 @@ type Hosts interface {
 	Reach(name string) host.Host
 	// Hear calls heard with what hosts tell, one after the other, as long as they are reached.
 	Hear(heard func(name string, batch host.EventBatch)) error
-}
-
-// admission is what lets a process in.
-type admission struct {
-	user        string // whose credentials they are; empty: they have no name
-	credentials json.RawMessage
 }
 
 // Chosen by us. A host is asked often enough that the report of its end is exact to a tenth of a second, and one that is a single switch
@@ -140,10 +133,10 @@ func (f *Fabric) processes() (list []*hostState) {
 // remoteHosts are all hosts in other processes that there are now.
 func (f *Fabric) remoteHosts() []*hostState { return slices.Concat(f.remote, f.processes()) }
 
-// release ends what a process may do on the broker, and what was done for it.
+// release ends what was done for a process, and what it may do on the broker.
 func (f *Fabric) release(proc *switchProcess) {
 	proc.end()
-	f.opts.Processes.Hosts.Revoke(proc.user)
+	f.revoke(proc.user)
 }
 
 // setOwner makes a process the switch; nil: the fabric itself is.

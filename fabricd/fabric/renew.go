@@ -30,10 +30,8 @@ func (f *Fabric) RenewHosts(ctx context.Context) (renewed int, missed []string) 
 		return nil
 	})
 	f.renewed.Store(time.Now().UnixNano())
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	for _, h := range f.remote {
-		h.nextAdmission = nil // made before, and not used yet
+		h.nextAdmission.Store(nil) // made before, and not used yet
 	}
 	slices.Sort(missed)
 	return renewed, missed
