@@ -41,8 +41,9 @@ func (f *Fabric) step(ev leader.Event) (out []leader.Effect) {
 
 // note steps the state by an event that concerns no ledger and asks for nothing but to wake somebody.
 func (f *Fabric) note(ev leader.Event) {
-	var out []leader.Effect
-	f.read(func(s *leader.State) { out = s.Step(f.Now(), ev) })
+	f.leading.mu.Lock()
+	out := f.leading.state.Step(f.Now(), ev)
+	f.leading.mu.Unlock()
 	if len(out) > 0 {
 		f.leading.wake.wake()
 	}

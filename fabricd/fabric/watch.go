@@ -32,12 +32,8 @@ func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
 		if !started {
 			continue // thousands of links coming up for the first time are no news
 		}
-		e := Event{Kind: EventLinkUp, Link: w.fabric.links[id].Name, Node: w.name, Port: new(int(c.Port))}
-		if !c.Up {
-			e.Kind, e.Detail = EventLinkDown, c.Why.String()
-		}
 		w.fabric.touch(now)
-		w.change(now, end, c, e)
+		w.change(now, end, id, c)
 	}
 	w.fabric.notify(a.Notices)
 	if a.Turned > 0 {
@@ -61,7 +57,11 @@ func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
 }
 
 // change publishes that an end has its link or has lost it. A neighbour that starts anew can cause any number of these.
-func (w *watcher) change(now weft.Time, end weft.End, c weft.PortChange, e Event) {
+func (w *watcher) change(now weft.Time, end weft.End, id weft.LinkID, c weft.PortChange) {
+	e := Event{Kind: EventLinkUp, Link: w.fabric.links[id].Name, Node: w.name, Port: new(int(c.Port))}
+	if !c.Up {
+		e.Kind, e.Detail = EventLinkDown, c.Why.String()
+	}
 	if c.Up || c.Why == weft.ByNeighbour {
 		w.fabric.publishLimited(now, eventSource{end: end}, changeLimit, e)
 		return

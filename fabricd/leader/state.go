@@ -291,6 +291,21 @@ func (s *State) up(id weft.LinkID) (list []weft.End) {
 // Step takes an event and returns what is to be done, in this order.
 func (s *State) Step(now weft.Time, ev Event) []Effect {
 	s.now, s.out = now, nil
+	// What nodes report is told apart first: they run on goroutines of their own, by the ten thousand,
+	// whose stacks would all have to grow for the frame of decide.
+	switch e := ev.(type) {
+	case PortChanged:
+		s.portChanged(e)
+	case Rerouted:
+		s.watch.rerouted(s, e.At)
+	default:
+		s.decide(ev)
+	}
+	return s.out
+}
+
+// decide takes the events that do not come from nodes.
+func (s *State) decide(ev Event) {
 	switch e := ev.(type) {
 	case Apply:
 		s.apply(e.Specs)
@@ -308,20 +323,16 @@ func (s *State) Step(now weft.Time, ev Event) []Effect {
 		s.timerDue(e.Fault)
 	case CarrierDue:
 		s.carrierDue(e)
-	case PortChanged:
-		s.portChanged(e)
 	case PortSynced:
 		if id, side, ok := s.at(e.End); ok {
 			s.Links[id].Up[side] = e.Up
 		}
-	case Rerouted:
-		s.watch.rerouted(s, e.At)
 	case Seen:
 		s.noteSeen()
 	case Counted:
 		s.counted = e
 	case Sampled:
-		s.samples.add(now, e.Delivered)
+		s.samples.add(s.now, e.Delivered)
 	case Tick:
 		s.tick()
 	case Close:
@@ -354,7 +365,6 @@ func (s *State) Step(now weft.Time, ev Event) []Effect {
 	default:
 		s.host(ev)
 	}
-	return s.out
 }
 
 // host takes the events of hosts.
