@@ -47,6 +47,7 @@ func orderOf(d *leader.Order) host.Order {
 	for _, i := range d.Impair {
 		o.Impair = append(o.Impair, host.ImpairOrder{End: host.EndOf(i.End), Impair: impairment(i.Suffers)})
 	}
+	o.Signals = slices.Grow(o.Signals, len(d.Carrier))
 	for _, c := range d.Carrier {
 		o.Signals = append(o.Signals, host.SignalOrder{End: host.EndOf(c.End), Up: c.Up})
 	}

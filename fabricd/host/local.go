@@ -81,7 +81,6 @@ type nodes struct {
 	bySwitch   map[weft.SwitchID]*node
 	byNIC      map[weft.NICID]*nicNode
 	ends       []end                        // in the order of Placement.Ends
-	endOf      map[weft.End]int             // index in ends
 	inside     []inside                     // links with both ends here
 	shared     []inside                     // likewise, of switches that somebody else may be
 	atPrograms map[weft.SwitchID][]*nicNode // NICs by the switch that they are at
@@ -111,7 +110,6 @@ type end struct {
 	peer   string // who has the other end, see [Peer]; empty: this host, or nobody
 	beside string // the node at the other end
 	placed string // whose that is by the placement: a host, or the node itself where it is in none
-	shards [2]int // the connections of the link's ends; -1: another process has it
 }
 
 // inside is a link with both ends in the host, which are indices of ends.
@@ -170,7 +168,7 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 		return nil, err
 	}
 	n := &p.nodes
-	n.bySwitch, n.byNIC, n.endOf = make(map[weft.SwitchID]*node, len(switches)), make(map[weft.NICID]*nicNode, len(nics)), map[weft.End]int{}
+	n.bySwitch, n.byNIC = make(map[weft.SwitchID]*node, len(switches)), make(map[weft.NICID]*nicNode, len(nics))
 	n.atPrograms = map[weft.SwitchID][]*nicNode{}
 	drivers := make(map[weft.Node]Driver, len(switches)+len(nics))
 	for i, id := range switches {
@@ -210,14 +208,11 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 func (p *Local) findEnds(drivers map[weft.Node]Driver) {
 	n, g := &p.nodes, p.graph
 	placed := p.spec.placed()
-	for i, e := range p.spec.Placement.Ends(g) {
+	list := p.spec.Placement.Ends(g)
+	n.ends, n.inside = make([]end, len(list)), make([]inside, 0, len(list)/2)
+	for i, e := range list {
 		_, _, linked := g.Peer(e)
-		n.endOf[e] = i
-		at := end{End: e, driver: drivers[e.Node], linked: linked, shards: [2]int{-1, -1}}
-		if d, ok := Direction(g, e); ok && p.shard != nil {
-			at.shards = [2]int{p.shard(d.From), p.shard(d.To)}
-		}
-		n.ends = append(n.ends, at)
+		n.ends[i] = end{End: e, driver: drivers[e.Node], linked: linked}
 		switch {
 		case !e.Node.IsSwitch():
 			n.byNIC[weft.NICID(e.Node.Index)].end = i
@@ -233,7 +228,7 @@ func (p *Local) findEnds(drivers map[weft.Node]Driver) {
 		peer, id, _ := g.Peer(e.End)
 		e.beside = g.Name(peer.Node)
 		e.placed = cmp.Or(placed[peer.Node], e.beside)
-		other, here := n.endOf[peer]
+		other, here := n.indexOf(peer)
 		switch {
 		case !here:
 			e.peer = e.placed
@@ -241,4 +236,20 @@ func (p *Local) findEnds(drivers map[weft.Node]Driver) {
 			n.inside = append(n.inside, inside{id, i, other})
 		}
 	}
+}
+
+// indexOf is the index of an end in ends.
+func (n *nodes) indexOf(e weft.End) (i int, ok bool) {
+	if !e.Node.IsSwitch() {
+		h := n.byNIC[weft.NICID(e.Node.Index)]
+		if h == nil || e.Port != 0 {
+			return 0, false
+		}
+		return h.end, true
+	}
+	s := n.bySwitch[weft.SwitchID(e.Node.Index)]
+	if s == nil || int(e.Port) >= s.core.Ports() {
+		return 0, false
+	}
+	return s.first + int(e.Port), true
 }

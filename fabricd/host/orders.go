@@ -48,7 +48,7 @@ type plan struct {
 
 // end is the index of an end of the host.
 func (p *Local) end(e End) (int, error) {
-	i, ok := p.nodes.endOf[e.End()]
+	i, ok := p.nodes.indexOf(e.End())
 	if !ok {
 		return 0, fmt.Errorf("port %d of %v: %w", e.Port, e.End().Node, errNot)
 	}
@@ -65,8 +65,8 @@ func (p *Local) sender(w LinkDirection) (from weft.End, err error) {
 	if w.Back {
 		from, to = to, from
 	}
-	_, a := p.nodes.endOf[from]
-	_, b := p.nodes.endOf[to]
+	_, a := p.nodes.indexOf(from)
+	_, b := p.nodes.indexOf(to)
 	if !a && !b {
 		return from, fmt.Errorf("link %s: %w", l.Name, errNot)
 	}
@@ -84,10 +84,13 @@ func (p *Local) plan(o *Order) (*plan, error) {
 		}
 		return ends
 	}
-	ends := func(n int, of func(i int) End) (list []int) {
-		for i := range n {
-			e, err := p.end(of(i))
-			list, errs = append(list, e), append(errs, err)
+	ends := func(n int, of func(i int) End) []int {
+		list := make([]int, n)
+		for i := range list {
+			var err error
+			if list[i], err = p.end(of(i)); err != nil {
+				errs = append(errs, err)
+			}
 		}
 		return list
 	}
@@ -223,7 +226,7 @@ type change struct {
 
 // signal gives and takes signal. The caller holds mu.
 func (p *Local) signal(o *Order, signals []int) {
-	var list []change
+	list := make([]change, 0, len(o.Signals))
 	if o.SignalAll {
 		unsignalled := map[int]bool{}
 		for i, s := range o.Signals {
@@ -243,7 +246,10 @@ func (p *Local) signal(o *Order, signals []int) {
 	for _, c := range list {
 		p.signals[c.end] = c.up
 	}
-	list = slices.DeleteFunc(list, func(c change) bool { return p.connectionLost(&p.nodes.ends[c.end]) })
+	list = slices.DeleteFunc(list, func(c change) bool {
+		e := &p.nodes.ends[c.end]
+		return !e.linked || p.connectionLost(e)
+	})
 	if o.SignalAll {
 		p.setSignals(list)
 		return
@@ -275,10 +281,10 @@ func (p *Local) setSignals(list []change) {
 	}
 }
 
-// setNodeSignals does so for ends of one node, of a switch in one step. The caller holds mu.
+// setNodeSignals does so for ends of one node, of a switch in one step; no end, no step. The caller
+// holds mu.
 func (p *Local) setNodeSignals(list []change) {
 	n := &p.nodes
-	list = slices.DeleteFunc(slices.Clone(list), func(c change) bool { return !n.ends[c.end].linked })
 	if len(list) == 0 {
 		return
 	}
@@ -302,7 +308,14 @@ func (p *Local) isAway(n weft.Node) bool { return n.IsSwitch() && p.moves.away[w
 
 // connectionLost reports whether a connection that carries the link of an end is lost.
 func (p *Local) connectionLost(e *end) bool {
-	return slices.ContainsFunc(e.shards[:], func(s int) bool { return s >= 0 && p.lostConnections[s] })
+	if !e.linked || !slices.Contains(p.lostConnections, true) {
+		return false
+	}
+	lost := func(node string) bool {
+		shard := p.shard(node)
+		return shard >= 0 && p.lostConnections[shard] // of a node in another process nothing is known
+	}
+	return lost(p.graph.Name(e.Node)) || lost(e.beside)
 }
 
 // SetConnection notes that a connection was lost, or is back: its loss is as good as loss of signal
