@@ -250,12 +250,33 @@ func (p *Local) addLink(s *Counters, l *inside) {
 	if lostAB+lostBA > 0 {
 		// One end was read before the other, and the link may have come up in between: then what the later
 		// one had sent by its time seems lost. A receiver that is read after the sender tells for sure.
-		_, lostAB = link.OnWire(*a, p.ReadEnd(p.nodes.ends[l.b].End).Flow)
-		_, lostBA = link.OnWire(*b, p.ReadEnd(p.nodes.ends[l.a].End).Flow)
+		_, lostAB = link.OnWire(*a, p.readFlow(s.Number, l.b))
+		_, lostBA = link.OnWire(*b, p.readFlow(s.Number, l.a))
 	}
 	if lostAB+lostBA > 0 {
 		s.Wire = append(s.Wire, ledger.LinkLost{Link: l.id, Wire: [2]uint64{lostAB, lostBA}})
 	}
+}
+
+// readFlow reads an end of a link inside this host, of that number; on a link that is shared, what
+// passed within the host. The caller holds the adder's lock.
+func (p *Local) readFlow(number uint64, e int) (f link.Flow) {
+	at := &p.nodes.ends[e]
+	if at.peer == "" {
+		return p.ReadEnd(at.End).Flow
+	}
+	take := func(k link.Session) {
+		if k.Peer == number {
+			f = k.Flow
+		}
+	}
+	if !at.Node.IsSwitch() {
+		p.nodes.byNIC[weft.NICID(at.Node.Index)].ReadSessions(&nic.Reading{}, p.peersOf(at), take)
+		return f
+	}
+	n := p.nodes.bySwitch[weft.SwitchID(at.Node.Index)]
+	n.View(func() { n.core.Sessions(at.Port, p.peersOf(at), take) })
+	return f
 }
 
 // Read implements Host.

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -133,4 +134,49 @@ func TestALookUsesStorageAnew(t *testing.T) {
 	nodes := float64(len(switches) + len(nics))
 	n := testing.AllocsPerRun(100, func() { l.Look(host.CountersRequest{Ends: true}, switches, nics) })
 	require.LessOrEqual(t, n, nodes+4, "one for each node")
+}
+
+// What a link that is shared has lost within the host is told, whatever has passed there since with
+// another incarnation of a neighbour.
+func TestLossesOfALinkThatIsShared(t *testing.T) {
+	t.Parallel()
+	l, live, memory, g := newLocal(t)
+	ctx, end := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() { defer close(over); live.NodeRuntime.Run(ctx) }()
+	t.Cleanup(func() { end(); <-over; require.NoError(t, memory.Close()) })
+	order := func(o host.Order) {
+		t.Helper()
+		_, err := l.Order(t.Context(), o)
+		require.NoError(t, err)
+	}
+	leaf, port := g.SwitchOf(0)
+	a, b := weft.End{Node: weft.NICID(0).Node()}, weft.End{Node: leaf.Node(), Port: port}
+	up := func() bool { return l.ReadEnd(a).Flow.State == link.Up && l.ReadEnd(b).Flow.State == link.Up }
+	send := func() { order(host.Order{Send: []host.SendOrder{{Src: 0, Dst: 1, Bytes: 256}}}) }
+	order(host.Order{SignalAll: true})
+	rig.Until(t, up)
+	l.Share(leaf)
+	order(host.Order{Impair: []host.ImpairOrder{{End: host.EndOf(a), Impair: pace.Impairment{Loss: 1}}}})
+	send()
+	rig.Until(t, func() bool { return l.ReadEnd(a).Flow.Sent == 1 }, "it is sent, and lost")
+	order(host.Order{
+		Impair:  []host.ImpairOrder{{End: host.EndOf(a)}},
+		Signals: []host.SignalOrder{{End: host.EndOf(a)}, {End: host.EndOf(b)}},
+	})
+	order(host.Order{SignalAll: true})
+	rig.Until(t, up)
+	for n := range uint64(3) {
+		send()
+		rig.Until(t, func() bool { return l.Delivered() == n+1 })
+	}
+	var peers []host.Peer // the first time that the ends were up is of this host, the second of another
+	for _, name := range []string{g.Name(a.Node), g.Name(b.Node)} {
+		peers = append(peers, host.Peer{Host: name, Incarnation: link.Incarnation{Number: 7}},
+			host.Peer{Host: name, Incarnation: link.Incarnation{Number: 8, First: 1}})
+	}
+	s, err := l.Counters(t.Context(), host.CountersRequest{Number: 7, Ends: true, Peers: peers})
+	require.NoError(t, err)
+	require.Len(t, s.Wire, 1)
+	require.EqualValues(t, 1, s.Wire[0].Wire[0]+s.Wire[0].Wire[1])
 }
