@@ -78,7 +78,9 @@ func (h *hostState) peers() (list []host.Peer) {
 		if o == nil {
 			lives = append(lives, linkend.Incarnation{Number: h.fabric.own})
 			if s := b.switches[name]; s != nil {
-				o = s.processHost.Load()
+				if o = s.processHost.Load(); o != nil { // what passed with processes that are told of no more is none of ours
+					lives = append(lives, linkend.Incarnation{First: firstEpoch})
+				}
 			}
 		}
 		if o != nil {

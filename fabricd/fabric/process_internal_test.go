@@ -149,3 +149,32 @@ func TestActionsThatAreOverAreForgotten(t *testing.T) {
 		}
 	})
 }
+
+// What passed with processes that nobody tells of any more, for there were so many since, is not taken
+// for what passed with the nodes of the leader's own process.
+func TestManyProcessesAreASwitchInTurn(t *testing.T) {
+	t.Parallel()
+	f, list := joined(t, 1)
+	h := list[0]
+	first := func(i int) weft.Epoch { return firstEpoch + weft.Epoch(1000*i) }
+	const before = 4
+	for i := range maxIncarnations + before {
+		h.begin(linkend.Incarnation{Number: uint64(i + 10), First: first(i)})
+	}
+	owner := func(epoch weft.Epoch) (number uint64) {
+		for _, p := range f.local.peers() {
+			if p.Host == h.name && p.Incarnation.First < epoch {
+				number = p.Incarnation.Number
+			}
+		}
+		return number
+	}
+	require.EqualValues(t, ownNumber, owner(5), "the leader's own nodes")
+	for i := range maxIncarnations + before {
+		want := 0
+		if i >= before {
+			want = i + 10
+		}
+		require.EqualValues(t, want, owner(first(i)+1), "process %d", i)
+	}
+}

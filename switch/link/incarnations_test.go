@@ -74,3 +74,23 @@ func TestPeriodsThatNobodyAsksForAreJoined(t *testing.T) {
 	}
 	require.LessOrEqual(t, len(l.a.before.list), anew)
 }
+
+// As many incarnations as a leader tells of, and those beside them, are told apart.
+func TestManyIncarnationsAreToldApart(t *testing.T) {
+	l := upCreditLink(t, Config{VCs: 1, Buffer: 4, Eager: true})
+	const many = 20
+	var peers []Incarnation
+	for i := range uint64(many) {
+		peers = append(peers, Incarnation{i + 1, weft.Epoch(1000 * i)})
+		if i > 0 {
+			l.run("A-")
+			l.b.End = New(Config{VCs: 1, Buffer: 4, Eager: true, First: peers[i].First})
+			l.b.in, l.a.in = nil, nil
+			l.run("A+ B+ ..")
+		}
+		l.run("A1> >B ..")
+	}
+	for n, f := range sessions(&l.a.End, peers...) {
+		require.EqualValues(t, 1, f.Sent, "incarnation %d", n)
+	}
+}
