@@ -25,14 +25,20 @@ import (
 // newLocal makes a host of all nodes of a small tree, which do not run yet.
 func newLocal(t *testing.T) (*host.Local, *host.Live, *wire.Memory, *topology.Graph) {
 	t.Helper()
-	g := topologytest.Parse(t, "kary-ntree:2,2")
-	fw, _, err := subnet.Firmware("adaptive-link", g)
-	require.NoError(t, err)
 	memory := wire.NewMemory()
 	start := time.Now()
 	live := &host.Live{Transport: memory, Clock: func() weft.Time { return weft.FromDuration(time.Since(start)) }}
+	l, g := newLocalOn(t, live)
+	return l, live, memory, g
+}
+
+func newLocalOn(t *testing.T, runtime host.Runtime) (*host.Local, *topology.Graph) {
+	t.Helper()
+	g := topologytest.Parse(t, "kary-ntree:2,2")
+	fw, _, err := subnet.Firmware("adaptive-link", g)
+	require.NoError(t, err)
 	l, err := host.NewLocal(host.LocalConfig{
-		Graph: g, Firmware: fw, Runtime: live, Watch: func(weft.Node) switchd.Observer { return nil },
+		Graph: g, Firmware: fw, Runtime: runtime, Watch: func(weft.Node) switchd.Observer { return nil },
 		Spec: host.Spec{
 			Placement: host.Placement{Switches: []host.Span{{N: 4}}, NICs: []host.Span{{N: 4}}, Shards: 1},
 			Switch:    host.SwitchOptions{VCs: 1, InputBuffer: 2, OutputBuffer: 2},
@@ -40,7 +46,7 @@ func newLocal(t *testing.T) (*host.Local, *host.Live, *wire.Memory, *topology.Gr
 		},
 	})
 	require.NoError(t, err)
-	return l, live, memory, g
+	return l, g
 }
 
 // A host of calls needs no broker: it is ordered, counted and read by calls, and what NICs refuse
@@ -123,6 +129,29 @@ func TestALocalHost(t *testing.T) {
 	rig.Until(t, func() bool { return ends() == 2*len(g.Links) })
 	_, err = h.Order(t.Context(), host.Order{Restart: []weft.SwitchID{9}})
 	require.ErrorContains(t, err, "switch 9: not in this host")
+}
+
+// brokenCuts is a runtime whose transport fails whenever it is to look at its cuts.
+type brokenCuts struct{ *host.Live }
+
+var errCuts = errors.New("the transport looked at its cuts")
+
+func (brokenCuts) Cut([]weft.End) error     { return errCuts }
+func (brokenCuts) Restore([]weft.End) error { return errCuts }
+
+// A transport goes through all its cuts when it is given one; a packet that is to be sent is no reason for that.
+func TestAnOrderThatCutsNothingLeavesTheTransportAlone(t *testing.T) {
+	t.Parallel()
+	memory := wire.NewMemory()
+	defer memory.Close()
+	l, _ := newLocalOn(t, brokenCuts{&host.Live{Transport: memory, Clock: func() weft.Time { return 0 }}})
+	a, err := l.Order(t.Context(), host.Order{Send: []host.SendOrder{{Src: 0, Dst: 3, Bytes: 256}}, SignalAll: true})
+	require.NoError(t, err)
+	require.NoError(t, a.Sent[0].Reason())
+	for _, o := range []host.Order{{Cut: []host.LinkDirection{{}}}, {Restored: []host.LinkDirection{{}}}} {
+		_, err = l.Order(t.Context(), o)
+		require.ErrorIs(t, err, errCuts)
+	}
 }
 
 // A look uses the storage of the one before: what it allocates does not depend on how many links there are. It is not parallel, for it

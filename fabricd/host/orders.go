@@ -37,9 +37,8 @@ func (o *orders) init(ends, connections int, c *Spec) {
 	o.moves = moves{away: map[weft.SwitchID]bool{}, handed: map[handed]link.Flow{}}
 }
 
-// plan is an order that can be carried out.
+// plan is what an order that can be carried out names here.
 type plan struct {
-	order         *Order
 	cut, restored []weft.End // that send there
 	impair        []int      // per entry, the end
 	signals       []int      // likewise
@@ -74,8 +73,7 @@ func (p *Local) sender(w LinkDirection) (from weft.End, err error) {
 }
 
 // plan checks an order.
-func (p *Local) plan(o *Order) (*plan, error) {
-	pl := &plan{order: o}
+func (p *Local) plan(o *Order) (pl plan, err error) {
 	var errs []error
 	ways := func(list []LinkDirection) (ends []weft.End) {
 		for _, w := range list {
@@ -155,7 +153,7 @@ func (p *Local) Order(ctx context.Context, o Order) (a OrderAnswer, err error) {
 	p.mu.Lock()
 	pl, err := p.plan(&o)
 	if err == nil {
-		err = p.do(pl, &a)
+		err = p.do(&o, &pl, &a)
 	}
 	p.mu.Unlock()
 	if err == nil && o.Counters != nil {
@@ -166,12 +164,13 @@ func (p *Local) Order(ctx context.Context, o Order) (a OrderAnswer, err error) {
 
 // do carries out what plan has checked. The caller holds mu. An error is of the transport, or of
 // NICs that refuse a source.
-func (p *Local) do(pl *plan, a *OrderAnswer) (err error) {
-	o := pl.order
+func (p *Local) do(o *Order, pl *plan, a *OrderAnswer) (err error) {
 	if o.Clock != 0 && p.steer != nil {
 		p.steer(o.Clock)
 	}
-	err = errors.Join(p.runtime.Cut(pl.cut), p.runtime.Restore(pl.restored))
+	if len(pl.cut)+len(pl.restored) > 0 { // else it has nothing to go through all its cuts for
+		err = errors.Join(p.runtime.Cut(pl.cut), p.runtime.Restore(pl.restored))
+	}
 	for _, w := range o.Cut {
 		p.cut[w] = true
 	}
