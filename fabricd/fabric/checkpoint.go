@@ -121,28 +121,24 @@ func (f *Fabric) stateNow() State {
 		Traffic: *f.trafficOrder(), Tables: f.tablesNow(),
 		HeldUntil: weft.Time(f.holding.until.Load()),
 	}
-	s.Ledger = f.ledgerCheckpoint()
 	s.Chance, _ = f.chance.MarshalBinary() // of a PCG it never fails
 	for _, h := range f.remote {
 		s.Hosts = append(s.Hosts, h.checkpoint())
 	}
-	f.read(func(l *leader.State) {
-		s.Generation, s.Rounds, s.Faults, s.Incidents = l.Generation, l.Rounds.Clone(), l.Faults(), l.Latest(maxClosed)
-		for i, h := range f.remote {
-			s.Hosts[i].Incident = l.Host(h.id).Incident
-		}
-	})
-	return s
-}
-
-// ledgerCheckpoint is the ledger for who leads next.
-func (f *Fabric) ledgerCheckpoint() (data []byte) {
 	var err error
-	f.ledger.read(func(l *ledger.Ledger) { data, err = l.Checkpoint(maxClosed) })
+	f.ledger.read(func(book *ledger.Ledger) { // both at one moment: they have the same incidents
+		s.Ledger, err = book.Checkpoint(maxClosed)
+		f.read(func(l *leader.State) {
+			s.Generation, s.Rounds, s.Faults, s.Incidents = l.Generation, l.Rounds.Clone(), l.Faults(), l.Kept(book.Kept(maxClosed))
+			for i, h := range f.remote {
+				s.Hosts[i].Incident = l.Host(h.id).Incident
+			}
+		})
+	})
 	if err != nil {
 		f.opts.Log.Error("the ledger for who leads next", "err", err)
 	}
-	return data
+	return s
 }
 
 // checkpoint is h for who leads next. The caller holds Fabric.mu.

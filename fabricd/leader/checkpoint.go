@@ -76,17 +76,14 @@ func (s *State) faultCheckpoint(f *Fault) FaultCheckpoint {
 	return k
 }
 
-// Latest are the incidents that are open, and the latest others, so many at most.
-func (s *State) Latest(closed int) (list []IncidentCheckpoint) {
-	for _, n := range slices.Backward(s.Incidents) {
-		if !n.Report.Open {
-			if closed--; closed < 0 {
-				continue
-			}
+// Kept are the incidents of these numbers, which ascend: those that the checkpoint of the ledger has.
+// What others have cost it has as a sum.
+func (s *State) Kept(ids []int) (list []IncidentCheckpoint) {
+	for _, n := range s.Incidents {
+		if _, kept := slices.BinarySearch(ids, n.Report.ID); kept {
+			list = append(list, s.incidentCheckpoint(n))
 		}
-		list = append(list, s.incidentCheckpoint(n))
 	}
-	slices.Reverse(list)
 	return list
 }
 

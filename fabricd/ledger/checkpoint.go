@@ -21,6 +21,26 @@ var errVersion = errors.New("checkpoint of another version")
 // Checkpoint writes the state as msgpack, with so many incidents that are closed, the latest; of
 // others only what they come to. The same state is the same bytes.
 func (l *Ledger) Checkpoint(closed int) ([]byte, error) {
+	l = l.trimmed(closed)
+	var b bytes.Buffer
+	enc := msgpack.NewEncoder(&b)
+	enc.UseCompactInts(true)
+	if err := errors.Join(enc.EncodeUint(version), enc.Encode(&l.state)); err != nil {
+		return nil, fmt.Errorf("ledger: write the checkpoint: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// Kept are the incidents of a checkpoint with so many that are closed, by number.
+func (l *Ledger) Kept(closed int) (ids []int) {
+	for _, in := range l.trimmed(closed).state.Incidents {
+		ids = append(ids, in.ID)
+	}
+	return ids
+}
+
+// trimmed is the ledger as a checkpoint has it.
+func (l *Ledger) trimmed(closed int) *Ledger {
 	l = &Ledger{state: l.state}
 	l.state.Incidents, l.state.Forgotten = slices.Clone(l.state.Incidents), slices.Clone(l.state.Forgotten)
 	for i := range l.state.Incidents {
@@ -29,13 +49,7 @@ func (l *Ledger) Checkpoint(closed int) ([]byte, error) {
 		}
 	}
 	l.forget(-closed)
-	var b bytes.Buffer
-	enc := msgpack.NewEncoder(&b)
-	enc.UseCompactInts(true)
-	if err := errors.Join(enc.EncodeUint(version), enc.Encode(&l.state)); err != nil {
-		return nil, fmt.Errorf("ledger: write the checkpoint: %w", err)
-	}
-	return b.Bytes(), nil
+	return l
 }
 
 // Restore returns the ledger of a checkpoint, for a fabric with these links. The next event is
