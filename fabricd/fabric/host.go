@@ -110,9 +110,14 @@ func (h *hostState) begin(life linkend.Incarnation) {
 
 // resync tells a host all that it should know, and returns when it has acted on that. Standing is what it has heard before, nil: nothing,
 // it has just been made. The caller does not hold Fabric.mu.
-func (h *hostState) resync(applied *host.Applied) error {
+func (h *hostState) resync(applied *host.Applied) (err error) {
 	f := h.fabric
 	h.stale.Store(false)
+	defer func() {
+		if err != nil {
+			h.stale.Store(true) // it is told again when it answers
+		}
+	}()
 	if h.sw != nil { // it joins while the fabric runs, and so may new tables come
 		h.sw.Loading.Lock()
 		defer h.sw.Loading.Unlock()
@@ -128,7 +133,7 @@ func (h *hostState) resync(applied *host.Applied) error {
 	o := h.resyncOrder(applied)
 	sent := h.send(o) // before any order that says more
 	f.mu.Unlock()
-	err := sent.wait()
+	err = sent.wait()
 	if err == nil && o.Clock > 0 {
 		h.mu.Lock()
 		h.clock = skew{}
