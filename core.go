@@ -32,8 +32,8 @@ type Actions struct {
 
 	Drops   []Drop       // packets that ended here and were not delivered
 	Hops    []Hop        // decisions taken for traced packets
-	Ways    []Way        // storage of the candidates of Hops
-	Left    []Departure  // traced packets that left a NIC, or a switch late
+	Ways    []Candidate  // storage of the candidates of Hops
+	Egress  []Egress     // traced packets that left a NIC, or a switch late
 	Arrived []Header     // traced packets delivered to this NIC
 	Changes []PortChange // ports whose link came up or went down, as routing sees it
 	Turned  int          // packets sent another way because of a fault
@@ -50,7 +50,7 @@ func (a *Actions) Reset() {
 	a.Drops = a.Drops[:0]
 	a.Hops = a.Hops[:0]
 	a.Ways = a.Ways[:0]
-	a.Left = a.Left[:0]
+	a.Egress = a.Egress[:0]
 	a.Arrived = a.Arrived[:0]
 	a.Changes = a.Changes[:0]
 	a.Turned = 0
@@ -112,11 +112,11 @@ type Hop struct {
 	Why           uint8  // of Waited: a bit for each switching.Stall, of value 1 << reason
 	// Candidates are those that there were, as they were when one was chosen. They are in the storage of Actions, so whoever
 	// keeps the hop clones them.
-	Candidates []Way
+	Candidates []Candidate
 }
 
-// Way is a candidate of a Hop.
-type Way struct {
+// Candidate is a candidate of a Hop.
+type Candidate struct {
 	Port    PortID
 	VC      VC
 	Class   uint8
@@ -126,8 +126,8 @@ type Way struct {
 	Credits int32 // packets that the neighbour could take
 }
 
-// Departure is a traced packet that left a NIC, or a switch after it had waited in the output queue for a credit.
-type Departure struct {
+// Egress is a traced packet that left a NIC, or a switch after it had waited in the output queue for a credit.
+type Egress struct {
 	At     Time
 	Port   PortID
 	VC     VC
@@ -135,9 +135,9 @@ type Departure struct {
 	Header Header
 }
 
-// Told reports whether there is anything in a that an observer wants to hear of.
-func (a *Actions) Told() bool {
-	return len(a.Drops)+len(a.Hops)+len(a.Left)+len(a.Arrived)+len(a.Changes)+len(a.Faults)+len(a.Notices)+a.Turned > 0
+// HasEvents reports whether there is anything in a that an observer wants to hear of.
+func (a *Actions) HasEvents() bool {
+	return len(a.Drops)+len(a.Hops)+len(a.Egress)+len(a.Arrived)+len(a.Changes)+len(a.Faults)+len(a.Notices)+a.Turned > 0
 }
 
 // PortChange tells that a port came up or went down, as routing sees it.

@@ -41,10 +41,10 @@ Exit codes: 0 it is printed; 2 there is no such fabric, or its leader has writte
 
 // checkpoint is what fabricd state prints.
 type checkpoint struct {
-	Term   uint64        `json:"term"` // of the leader that wrote it
-	State  fabric.State  `json:"state"`
-	Ledger *ledger.State `json:"ledger"`
-	Sums   ledger.Sums   `json:"sums"`
+	Term   uint64         `json:"term"` // of the leader that wrote it
+	State  fabric.State   `json:"state"`
+	Ledger *ledger.State  `json:"ledger"`
+	Sums   ledger.Balance `json:"sums"`
 }
 
 func (s stateFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
@@ -68,7 +68,7 @@ func (s stateFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c.Ledger, c.Sums, c.State.Ledger = l.State(), l.Sums(), nil
+	c.Ledger, c.Sums, c.State.Ledger = l.State(), l.Balance(), nil
 	if s.json {
 		return cli.JSON(stdout, c)
 	}

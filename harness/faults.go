@@ -43,7 +43,7 @@ func (h *Harness) one(s fault.Spec, how []How, why string) (r fault.Report) {
 		f(&s)
 	}
 	out := h.Apply(s)[0]
-	if !out.Fresh {
+	if !out.Changed {
 		h.fail("%s: it %s", s, why)
 	}
 	if out.Fault != nil {

@@ -159,7 +159,7 @@ func upload(t *testing.T, spec, routing string, m manage.Method, vcs int, o orde
 				require.Empty(t, h.Fabric().Deadlock(), "%s: cut %s, after switch %s", o.name, l.Name, g.Switches[patch.Switch].Name)
 			}
 		}
-		p.Told()
+		p.Acknowledged()
 		h.Pause(200 * packetTime)
 		require.Empty(t, h.Fabric().Deadlock(), "%s: cut %s", o.name, l.Name)
 	}

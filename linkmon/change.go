@@ -151,7 +151,7 @@ func (m *monitor) tell(out io.Writer, s fault.Spec, o fabric.Outcome) error {
 		text = "nothing was broken"
 	case s.Do == fault.VerbHeal:
 		text = strings.Join(o.Healed, " is back\n") + " is back"
-	case !o.Fresh:
+	case !o.Changed:
 		text = o.Target + " " + already[s.Do]
 	case o.Fault != nil:
 		text = fabric.Event{Kind: string(o.Do), Fault: o.Fault, Detail: o.Note}.Summary()

@@ -22,7 +22,7 @@ func TestCutAndRestoreSayWhenThereIsNothingToDo(t *testing.T) {
 	require.Empty(t, h.Fabric().LinksDown())
 	require.Equal(t, "s0.0-s1.0 has no fault of its own\n", ok(t, "restore", "s0.0", "s1.0"))
 	fresh := object[fabric.Outcome](t, "cut", "s0.1", "s1.1")
-	require.True(t, fresh.Fresh)
+	require.True(t, fresh.Changed)
 	require.Equal(t, string(fault.VerbCut), fresh.Fault.Kind)
 	require.Equal(t, "s0.1-s1.1", fresh.Fault.Target)
 	h.RequireLedger()
@@ -38,7 +38,7 @@ func TestCrashAndRestoreOfASwitch(t *testing.T) {
 	require.Equal(t, "s1.0 has not crashed\n", ok(t, "restart", "s1.0"))
 	require.Equal(t, 2, strings.Count(ok(t, "crash", "s1.0", "s1.1"), "crash "), "several at one instant")
 	require.Equal(t, "s1.0 is back\ns1.1 is back\n", ok(t, "restart", "s1.0", "s1.1"))
-	require.True(t, object[fabric.Outcome](t, "crash", "s0.1").Fresh)
+	require.True(t, object[fabric.Outcome](t, "crash", "s0.1").Changed)
 }
 
 func TestHealAllRepairsEverything(t *testing.T) {

@@ -136,7 +136,7 @@ func TestForEndsTheFaultWithoutLinkmon(t *testing.T) {
 		{"crash", "s1.0"},
 	} {
 		out := object[fabric.Outcome](t, append(args, "--for", "30ms")...)
-		require.True(t, out.Fresh)
+		require.True(t, out.Changed)
 		h.Eventually(func() error {
 			if r := h.Fabric().Faults()[out.Fault.ID-1]; r.RestoredAt == 0 || !state(t).Well() {
 				return fmt.Errorf("%+v", r)

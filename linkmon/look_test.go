@@ -108,9 +108,9 @@ func TestLinksShowsThoseThatAreDownWhenAsked(t *testing.T) {
 }
 
 func TestDetailsOfALinkBesideAProcessThatDoesNotAnswer(t *testing.T) {
-	l := fabric.LinkState{State: fabric.LinkComing, A: "s0.0", B: "s1.0", BUp: true, Quiet: []string{"s1.0"}}
+	l := fabric.LinkState{State: fabric.LinkComing, A: "s0.0", B: "s1.0", BUp: true, Suspect: []string{"s1.0"}}
 	require.Equal(t, "s1.0 does not answer; s0.0 sees it down", l.Details(), "what s1.0 last said is not so any more")
-	l.Quiet = []string{"s0.0", "s1.0"}
+	l.Suspect = []string{"s0.0", "s1.0"}
 	require.Equal(t, "s0.0 does not answer; s1.0 does not answer", l.Details())
 	require.Equal(t, []string{"s1.0 is process 7 on lab", "s1.1 is process 8 on lab and does not answer"}, processes([]fabric.SwitchProcess{
 		{Switch: "s1.0", PID: 7, Host: "lab", Answers: true}, {Switch: "s1.1", PID: 8, Host: "lab"},

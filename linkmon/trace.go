@@ -202,7 +202,7 @@ func (p *travelled) name(all bool) string {
 
 func (p *travelled) add(v fabric.HopView) {
 	p.views = append(p.views, v)
-	if v.Rule != "" && !v.Left && v.In >= 0 && v.Out >= 0 {
+	if v.Rule != "" && !v.Egress && v.In >= 0 && v.Out >= 0 {
 		p.decided++
 	}
 	if v.Rerouted {

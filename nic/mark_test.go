@@ -26,9 +26,9 @@ func TestTheNextPacketsOfAFlowAreMarkedWhenTheyLeave(t *testing.T) {
 		h := got[0]
 		traced[h.Dst] = append(traced[h.Dst], h.Traced)
 		if h.Traced {
-			require.Equal(t, []weft.Departure{{At: 17, Queued: 17, Header: h}}, r.out.Left)
+			require.Equal(t, []weft.Egress{{At: 17, Queued: 17, Header: h}}, r.out.Egress)
 		} else {
-			require.Empty(t, r.out.Left)
+			require.Empty(t, r.out.Egress)
 		}
 		r.neighbour.Free(h.VC)
 		r.hand()

@@ -301,7 +301,7 @@ func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, o
 			n.cfg.Source(h)
 		}
 		if traced {
-			out.Left = append(out.Left, weft.Departure{At: now, VC: vc, Queued: now - p.injected, Header: *h})
+			out.Egress = append(out.Egress, weft.Egress{At: now, VC: vc, Queued: now - p.injected, Header: *h})
 		}
 	}
 	n.ready = sendable > batch || n.end.Owes()

@@ -47,8 +47,8 @@ func TestAPacketEntersByAnAddressOfItsDestination(t *testing.T) {
 		{Src: 3, Dst: 6, Size: 256, Fields: fields(0, 0)}, // a VC that the link does not have
 		{Src: 3, Dst: 7, Size: 256, Fields: fields(0, 0)}, // no address
 	}, r.take(9))
-	require.Len(t, r.out.Left, 1)
-	require.Equal(t, weft.VC(2), r.out.Left[0].VC)
+	require.Len(t, r.out.Egress, 1)
+	require.Equal(t, weft.VC(2), r.out.Egress[0].VC)
 }
 
 // Runs without addresses, or with one for each destination, draw what they drew before there were any.

@@ -19,7 +19,7 @@ func TestAPacketPassesTheStagesInOrder(t *testing.T) {
 	require.Equal(t, []weft.NICID{5}, r.fw.asked, "route")
 	require.Equal(t, []weft.Hop{{
 		At: r.now, Switch: 0, In: 0, Out: 2, OutVC: 1, Rule: "the rule", Alternatives: 1, Before: weft.NewFields(), After: fields,
-		Turned: true, Candidates: []weft.Way{{Port: 2, VC: 1, Chosen: true, Room: 2, Credits: 2}},
+		Turned: true, Candidates: []weft.Candidate{{Port: 2, VC: 1, Chosen: true, Room: 2, Credits: 2}},
 		Header: weft.Header{Src: 4, Dst: 5, Seq: seq, Hops: 1, Traced: true, Fields: weft.NewFields()},
 	}}, r.out.Hops, "select and allocate")
 	require.ElementsMatch(t, []weft.PortID{0, 2}, r.out.Ready, "the input owes a credit, the output has a packet")

@@ -29,7 +29,7 @@ func (s *Switch) traceHop(sl *slot, d *Decision, chosen int, out *weft.Actions) 
 			h.Out, h.OutVC, h.After = k.Port, k.VC, k.Fields
 			room++ // it had the place that is reserved now
 		}
-		out.Ways = append(out.Ways, weft.Way{
+		out.Ways = append(out.Ways, weft.Candidate{
 			Port: k.Port, VC: k.VC, Class: k.Class, Chosen: i == chosen, Down: !s.portUp(k.Port),
 			Room: int32(room), Credits: int32(s.ports[k.Port].end.Credits(k.VC)),
 		})
@@ -60,7 +60,7 @@ func (s *Switch) traceLeft(id slotID, c channel, out *weft.Actions) {
 		return
 	}
 	p, vc := s.portVC(c)
-	out.Left = append(out.Left, weft.Departure{At: s.now, Port: p, VC: vc, Queued: s.now - q.at, Header: s.slots.slot[id].hdr})
+	out.Egress = append(out.Egress, weft.Egress{At: s.now, Port: p, VC: vc, Queued: s.now - q.at, Header: s.slots.slot[id].hdr})
 }
 
 // Holds reports whether a packet of a flow is inside.

@@ -19,7 +19,7 @@ func TestAHopTellsTheRoomThatEachCandidateHad(t *testing.T) {
 	r.cut(3)
 	r.arriveHeader(0, traced(9))
 	require.Len(t, r.out.Hops, 1)
-	require.Equal(t, []weft.Way{
+	require.Equal(t, []weft.Candidate{
 		{Port: 1, Class: 1, Room: 1, Credits: 8},
 		{Port: 2, Class: 1, Room: 2, Credits: 8, Chosen: true},
 		{Port: 3, Class: 2, Room: 2, Down: true},
@@ -78,7 +78,7 @@ func TestAPacketThatWaitedForACreditTellsWhenItLeaves(t *testing.T) {
 	first := r.arriveHeader(0, traced(1))
 	h, _ := r.send(1)
 	require.Equal(t, first, h.Seq)
-	require.Empty(t, r.out.Left, "there was a credit")
+	require.Empty(t, r.out.Egress, "there was a credit")
 
 	second := r.arriveHeader(0, traced(1))
 	third := r.arriveHeader(0, traced(1))
@@ -89,9 +89,9 @@ func TestAPacketThatWaitedForACreditTellsWhenItLeaves(t *testing.T) {
 		r.free(1, 0)
 		h, _ := r.send(1)
 		require.Equal(t, seq, h.Seq)
-		require.Len(t, r.out.Left, 1)
-		l := r.out.Left[0]
-		require.Equal(t, weft.Departure{At: r.now, Port: 1, Queued: l.Queued, Header: h}, l)
+		require.Len(t, r.out.Egress, 1)
+		l := r.out.Egress[0]
+		require.Equal(t, weft.Egress{At: r.now, Port: 1, Queued: l.Queued, Header: h}, l)
 		require.LessOrEqual(t, l.Queued, r.now-at+20)
 		require.Positive(t, l.Queued)
 	}
@@ -102,7 +102,7 @@ func TestAPacketThatWaitedForACreditTellsWhenItLeaves(t *testing.T) {
 	r.sent(1)
 	r.free(1, 0)
 	r.sent(1)
-	require.Empty(t, r.out.Left, "these were not traced")
+	require.Empty(t, r.out.Egress, "these were not traced")
 }
 
 func TestAPacketThatJoinsAQueueThatWaitsForACreditHasWaitedToo(t *testing.T) {
@@ -116,10 +116,10 @@ func TestAPacketThatJoinsAQueueThatWaitsForACreditHasWaitedToo(t *testing.T) {
 	r.neighbour[1].Free(0)
 	r.free(1, 0)
 	r.send(1)
-	require.Empty(t, r.out.Left)
+	require.Empty(t, r.out.Egress)
 	h, _ := r.send(1)
 	require.Equal(t, last, h.Seq)
-	require.Len(t, r.out.Left, 1)
+	require.Len(t, r.out.Egress, 1)
 }
 
 func TestASwitchKnowsWhetherItHoldsAPacket(t *testing.T) {

@@ -129,7 +129,7 @@ func TestAnOperatorSetsAndRepairsEveryKindOfFault(t *testing.T) {
 		out, err := c.Apply(ctx, spec)
 		require.NoError(t, err, spec)
 		require.Len(t, out, 1)
-		require.True(t, out[0].Fresh, spec)
+		require.True(t, out[0].Changed, spec)
 		require.Equal(t, spec.Do, out[0].Do)
 		got = append(got, out[0])
 	}
@@ -161,7 +161,7 @@ func TestSeveralOrdersAreDoneAtOnceOrNotAtAll(t *testing.T) {
 
 	out, err := c.Apply(ctx, cut("s0.0-s1.0"), cut("s0.0-s1.1"), cut("s1.0-s0.0"))
 	require.NoError(t, err)
-	require.Equal(t, []bool{true, true, false}, []bool{out[0].Fresh, out[1].Fresh, out[2].Fresh})
+	require.Equal(t, []bool{true, true, false}, []bool{out[0].Changed, out[1].Changed, out[2].Changed})
 	require.Equal(t, []int{2}, out[0].Fault.SharedWith)
 	require.Equal(t, []string{"s0.0-s1.0", "s0.0-s1.1"}, s.Fabric().CutLinks())
 }
@@ -365,7 +365,7 @@ func TestMalformedRequestsAreAnsweredAndBreakNothing(t *testing.T) {
 	require.ErrorContains(t, tell(ctx, c, VerbFaults, json.RawMessage(`[1]`)), "malformed request")
 	out, err := c.Apply(ctx, everyVerb[0])
 	require.NoError(t, err)
-	require.True(t, out[0].Fresh)
+	require.True(t, out[0].Changed)
 }
 
 func TestAFollowerThatStopsReadingSlowsNothing(t *testing.T) {

@@ -51,7 +51,7 @@ func TestEveryOrderIsDoneOverHTTP(t *testing.T) {
 	for i, o := range everyOrder[:7] {
 		var out fabric.Outcome
 		require.NoError(t, json.Unmarshal([]byte(x.order(o.path, o.body).body), &out))
-		require.True(t, out.Fresh, o.path)
+		require.True(t, out.Changed, o.path)
 		l := x.Fabric().LinkStates()[x.linkID()]
 		switch i {
 		case 0:

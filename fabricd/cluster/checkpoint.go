@@ -85,7 +85,7 @@ const maxWaiting = 64
 // the keeper writes what is kept from then on. Warn hears when it cannot, and must not block.
 func (b StateStore) TakeOver(
 	ctx context.Context, term uint64, out encoding.BinaryUnmarshaler, tables *[]byte, warn func(error),
-) (keeper *Checkpointer, there bool, err error) {
+) (checkpointer *Checkpointer, there bool, err error) {
 	before, rev, err := b.claim(ctx, term)
 	if err != nil {
 		return nil, false, err

@@ -223,10 +223,10 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	t.Parallel()
 	var tables []byte
 	url := startServer(t, true)
-	book := cluster.StateStore{Store: openStore(t, url)}
+	store := cluster.StateStore{Store: openStore(t, url)}
 	warn := func(err error) { t.Error(err) }
 	var s state
-	one, there, err := book.TakeOver(t.Context(), 1, &s, &tables, warn)
+	one, there, err := store.TakeOver(t.Context(), 1, &s, &tables, warn)
 	require.NoError(t, err)
 	require.False(t, there)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -235,28 +235,28 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	cancel()
 	require.NoError(t, one.Run(ctx), "it writes what is left")
 
-	two, there, err := book.TakeOver(t.Context(), 2, &s, &tables, warn)
+	two, there, err := store.TakeOver(t.Context(), 2, &s, &tables, warn)
 	require.NoError(t, err)
 	require.True(t, there)
 	require.Equal(t, state("a, b"), s)
 	one.Write(state(""), nil)
 	require.ErrorIs(t, one.Run(t.Context()), lease.ErrLost)
-	_, _, err = book.TakeOver(t.Context(), 1, &s, &tables, warn)
+	_, _, err = store.TakeOver(t.Context(), 1, &s, &tables, warn)
 	require.ErrorIs(t, err, lease.ErrLost)
-	require.ErrorIs(t, book.Claim(t.Context(), 1), lease.ErrLost, "it must not end the fabric")
+	require.ErrorIs(t, store.Claim(t.Context(), 1), lease.ErrLost, "it must not end the fabric")
 
 	run, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- two.Run(run) }()
-	_, before, err := book.Store.Get(t.Context(), "state")
+	_, before, err := store.Store.Get(t.Context(), "state")
 	require.NoError(t, err)
 	<-two.Write(state("c"), nil)
-	_, now, err := book.Store.Get(t.Context(), "state")
+	_, now, err := store.Store.Get(t.Context(), "state")
 	require.NoError(t, err)
 	require.Greater(t, now, before)
 	stop()
 	require.NoError(t, <-ended)
-	_, _, err = book.TakeOver(t.Context(), 3, &s, &tables, warn)
+	_, _, err = store.TakeOver(t.Context(), 3, &s, &tables, warn)
 	require.NoError(t, err)
 	require.Equal(t, state("c"), s)
 }
@@ -292,11 +292,11 @@ func TestTablesAreKeptInChunks(t *testing.T) {
 	t.Parallel()
 	url := outside.Start(t, outside.Newest, "max_payload: 480000",
 		fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
-	book := cluster.StateStore{Store: openStore(t, url)}
+	store := cluster.StateStore{Store: openStore(t, url)}
 	warn := func(err error) { t.Error(err) }
 	var s state
 	var tables []byte
-	k, _, err := book.TakeOver(t.Context(), 1, &s, &tables, warn)
+	k, _, err := store.TakeOver(t.Context(), 1, &s, &tables, warn)
 	require.NoError(t, err)
 	require.Empty(t, tables)
 	write := func(s state, tables []byte) error {
@@ -306,7 +306,7 @@ func TestTablesAreKeptInChunks(t *testing.T) {
 		return k.Run(ctx)
 	}
 	revision := func(key string) uint64 {
-		_, rev, err := book.Store.Get(t.Context(), key)
+		_, rev, err := store.Store.Get(t.Context(), key)
 		if errors.Is(err, reply.ErrNoKey) {
 			return 0
 		}
@@ -326,8 +326,8 @@ func TestTablesAreKeptInChunks(t *testing.T) {
 	require.NotZero(t, revision("tables.1.2.1"))
 
 	// It dies when it has written some of the next.
-	require.NoError(t, book.Store.Put(t.Context(), "tables.1.3.0", large[:9]))
-	two, there, err := book.TakeOver(t.Context(), 2, &s, &tables, warn)
+	require.NoError(t, store.Store.Put(t.Context(), "tables.1.3.0", large[:9]))
+	two, there, err := store.TakeOver(t.Context(), 2, &s, &tables, warn)
 	require.NoError(t, err)
 	require.True(t, there)
 	require.Equal(t, state("3"), s)
@@ -343,9 +343,9 @@ func TestTablesAreKeptInChunks(t *testing.T) {
 	require.NoError(t, write("6", nil))
 	require.Zero(t, revision("tables.1.2.0"))
 	require.NoError(t, write("7", large))
-	require.NoError(t, book.End(t.Context()))
+	require.NoError(t, store.End(t.Context()))
 	require.Zero(t, revision("tables.2.1.0"))
-	k, there, err = book.TakeOver(t.Context(), 3, &s, &tables, warn)
+	k, there, err = store.TakeOver(t.Context(), 3, &s, &tables, warn)
 	require.NoError(t, err)
 	require.False(t, there)
 	require.Empty(t, tables)
@@ -355,13 +355,13 @@ func TestTablesAreKeptInChunks(t *testing.T) {
 func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, true)
-	book := cluster.StateStore{Store: openStore(t, url)}
-	_, there, err := book.Desired(t.Context())
+	store := cluster.StateStore{Store: openStore(t, url)}
+	_, there, err := store.Desired(t.Context())
 	require.NoError(t, err)
 	require.False(t, there)
 	g, err := topology.Parse("mport-tree:4,3")
 	require.NoError(t, err)
-	_, err = book.Placement(t.Context(), g)
+	_, err = store.Placement(t.Context(), g)
 	require.ErrorContains(t, err, "not its placement")
 	p, err := placement.Place(g, []placement.Agent{{Name: "h1", Ports: 100}, {Name: "h2", Ports: 100}})
 	require.NoError(t, err)
@@ -373,24 +373,24 @@ func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
 		Version: v1, Created: time.Now().UTC(), Topology: packed, Spec: g.Spec,
 		Settings: []byte(`{"seed":7}`),
 	}
-	require.NoError(t, book.Begin(t.Context(), d, p))
-	require.ErrorIs(t, book.Begin(t.Context(), d, p), reply.ErrConflict)
+	require.NoError(t, store.Begin(t.Context(), d, p))
+	require.ErrorIs(t, store.Begin(t.Context(), d, p), reply.ErrConflict)
 
-	got, there, err := book.Desired(t.Context())
+	got, there, err := store.Desired(t.Context())
 	require.NoError(t, err)
 	require.True(t, there)
 	require.Equal(t, d, got)
 	again, err := got.Graph()
 	require.NoError(t, err)
 	require.Equal(t, g.Links, again.Links)
-	q, err := book.Placement(t.Context(), again)
+	q, err := store.Placement(t.Context(), again)
 	require.NoError(t, err)
 	require.Equal(t, p, q)
-	require.NoError(t, book.End(t.Context()))
-	_, there, err = book.Desired(t.Context())
+	require.NoError(t, store.End(t.Context()))
+	_, there, err = store.Desired(t.Context())
 	require.NoError(t, err)
 	require.False(t, there)
-	require.NoError(t, book.Begin(t.Context(), d, p))
+	require.NoError(t, store.Begin(t.Context(), d, p))
 }
 
 func TestWithoutJetStreamThereIsNoCluster(t *testing.T) {
@@ -404,36 +404,36 @@ func TestWithoutJetStreamThereIsNoCluster(t *testing.T) {
 func TestAFabricBeginsWithNothingOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, true)
-	book := cluster.StateStore{Store: openStore(t, url)}
+	store := cluster.StateStore{Store: openStore(t, url)}
 	g := topologytest.Parse(t, "kary-ntree:2,2")
 	p, err := placement.Place(g, []placement.Agent{{Name: "h1", Ports: 100}})
 	require.NoError(t, err)
 	d := cluster.Desired{Version: v1, Spec: g.Spec}
-	require.NoError(t, book.Begin(t.Context(), d, p))
-	_, since, err := book.Store.Get(t.Context(), "fabric")
+	require.NoError(t, store.Begin(t.Context(), d, p))
+	_, since, err := store.Store.Get(t.Context(), "fabric")
 	require.NoError(t, err)
-	k, _, err := book.TakeOver(t.Context(), 1, new(state), new([]byte), func(err error) { t.Error(err) })
+	k, _, err := store.TakeOver(t.Context(), 1, new(state), new([]byte), func(err error) { t.Error(err) })
 	require.NoError(t, err)
 	k.Write(state("7"), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, k.Run(ctx))
-	ended, err := book.EndedSince(t.Context(), since)
+	ended, err := store.EndedSince(t.Context(), since)
 	require.NoError(t, err)
 	require.False(t, ended)
 
-	require.NoError(t, book.Store.Delete(t.Context(), "fabric"))
-	require.NoError(t, book.Begin(t.Context(), d, p))
-	_, there, err := book.TakeOver(t.Context(), 2, new(state), new([]byte), nil)
+	require.NoError(t, store.Store.Delete(t.Context(), "fabric"))
+	require.NoError(t, store.Begin(t.Context(), d, p))
+	_, there, err := store.TakeOver(t.Context(), 2, new(state), new([]byte), nil)
 	require.NoError(t, err)
 	require.False(t, there)
-	require.NoError(t, book.End(t.Context()))
-	ended, err = book.EndedSince(t.Context(), since)
+	require.NoError(t, store.End(t.Context()))
+	ended, err = store.EndedSince(t.Context(), since)
 	require.NoError(t, err)
 	require.True(t, ended)
-	_, now, err := book.Store.Get(t.Context(), "ended")
+	_, now, err := store.Store.Get(t.Context(), "ended")
 	require.NoError(t, err)
-	ended, err = book.EndedSince(t.Context(), now)
+	ended, err = store.EndedSince(t.Context(), now)
 	require.NoError(t, err)
 	require.False(t, ended)
 }
@@ -441,13 +441,13 @@ func TestAFabricBeginsWithNothingOfTheOneBefore(t *testing.T) {
 func TestAStateOfAnotherVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, true)
-	book := cluster.StateStore{Store: openStore(t, url)}
+	store := cluster.StateStore{Store: openStore(t, url)}
 	written, err := deflate.Compress([]byte(`{"term":1,"state":{"now":3}}`))
 	require.NoError(t, err)
-	require.NoError(t, book.Store.Put(t.Context(), "state", written))
-	_, _, err = book.TakeOver(t.Context(), 2, new(state), new([]byte), nil)
+	require.NoError(t, store.Store.Put(t.Context(), "state", written))
+	_, _, err = store.TakeOver(t.Context(), 2, new(state), new([]byte), nil)
 	require.ErrorContains(t, err, "did another version of fabricd write it?")
-	now, _, err := book.Store.Get(t.Context(), "state")
+	now, _, err := store.Store.Get(t.Context(), "state")
 	require.NoError(t, err)
 	require.Equal(t, written, now, "it stays as it is")
 }

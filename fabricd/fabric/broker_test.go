@@ -15,8 +15,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// told are the events of a kind so far.
-func told(l *loadedFabric, kind string) (events []fabric.Event) {
+// registerText are the events of a kind so far.
+func registerText(l *loadedFabric, kind string) (events []fabric.Event) {
 	for _, e := range l.Events().Kept(0) {
 		if e.Kind == kind {
 			events = append(events, e)
@@ -40,18 +40,18 @@ func TestABrokerThatDiesTakesAllLinksDownAndGivesThemBack(t *testing.T) {
 			server.Kill()
 			links := len(l.Topology().Links)
 			l.until("all links are down", func() bool { return len(l.LinksDown()) == links })
-			l.until("it is told", func() bool { return len(told(l, fabric.EventBrokerLost)) > 0 })
-			led := l.Ledger()
+			l.until("it is told", func() bool { return len(registerText(l, fabric.EventBrokerLost)) > 0 })
+			balance := l.Ledger()
 
 			server.Start()
 			l.until("the links are back", func() bool { return slices.Equal(l.LinksDown(), []string{cut}) })
 			l.flows(300)
-			require.NotEmpty(t, told(l, fabric.EventBrokerBack))
+			require.NotEmpty(t, registerText(l, fabric.EventBrokerBack))
 			_, err := l.Heal(t.Context())
 			require.NoError(t, err)
 			end := l.sound()
 			reports := l.judge(end)
-			assert.GreaterOrEqual(t, end.Lost, led.Lost)
+			assert.GreaterOrEqual(t, end.Lost, balance.Lost)
 			var broker []fault.Report
 			for _, r := range reports {
 				if r.Kind == fabric.KindBroker {
@@ -82,7 +82,7 @@ func TestABrokerThatIsPausedIsFoundOutBySilence(t *testing.T) {
 	l.until("the links are back", func() bool { return len(l.LinksDown()) == 0 })
 	l.flows(300)
 	l.sound()
-	for _, e := range told(l, fabric.EventLinkDown) {
+	for _, e := range registerText(l, fabric.EventLinkDown) {
 		assert.Contains(t, []string{fault.BySilence, fault.ByNeighbour}, e.Detail)
 	}
 	attack.Count(t, "the NATS server of a fabric frozen under load", 1)
@@ -96,7 +96,7 @@ func TestABrokerThatTakesOnlySmallMessagesGetsSmallFrames(t *testing.T) {
 		o.Link.Rate = 20_000_000
 	})
 	l.flows(uint64(part(t, 5000, 500)))
-	led := l.sound()
-	require.Zero(t, led.Lost)
-	require.Empty(t, told(l, fabric.EventTooLarge))
+	balance := l.sound()
+	require.Zero(t, balance.Lost)
+	require.Empty(t, registerText(l, fabric.EventTooLarge))
 }

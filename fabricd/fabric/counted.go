@@ -10,7 +10,7 @@ import (
 )
 
 // counted is what is known of the nodes of a host: of one in this process as they are now, of
-// others as these told it last. Whoever needs it of this moment has called refreshSums. What it
+// others as these told it last. Whoever needs it of this moment has called refreshCounters. What it
 // returns is not changed any more.
 type counted interface {
 	// held reports whether damping keeps an end of a link down.
@@ -27,15 +27,15 @@ type counted interface {
 	mergeLatency(hist *hdrhistogram.Histogram)
 }
 
-// toldCounters is a host that tells what it has counted.
-type toldCounters struct{ *hostState }
+// remoteCounters is a host that tells what it has counted.
+type remoteCounters struct{ *hostState }
 
-func (p toldCounters) held(e weft.End) bool                             { return p.counters.Load().held[e] }
-func (p toldCounters) mayHold(weft.SwitchID, *weft.Header) bool         { return true } // nobody can tell
-func (p toldCounters) switchNow(id weft.SwitchID, r *switching.Reading) { *r = p.readSwitch(id) }
-func (p toldCounters) nicNow(id weft.NICID) nic.Reading                 { return p.readNIC(id) }
+func (p remoteCounters) held(e weft.End) bool                             { return p.counters.Load().held[e] }
+func (p remoteCounters) mayHold(weft.SwitchID, *weft.Header) bool         { return true } // nobody can tell
+func (p remoteCounters) switchNow(id weft.SwitchID, r *switching.Reading) { *r = p.readSwitch(id) }
+func (p remoteCounters) nicNow(id weft.NICID) nic.Reading                 { return p.readNIC(id) }
 
-func (p toldCounters) readInto(switches []switching.Reading, nics []nic.Reading) {
+func (p remoteCounters) readInto(switches []switching.Reading, nics []nic.Reading) {
 	for _, id := range p.switches {
 		switches[id] = p.readSwitch(id)
 	}
@@ -44,7 +44,7 @@ func (p toldCounters) readInto(switches []switching.Reading, nics []nic.Reading)
 	}
 }
 
-func (p toldCounters) mergeLatency(hist *hdrhistogram.Histogram) {
+func (p remoteCounters) mergeLatency(hist *hdrhistogram.Histogram) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.retiredLatency != nil {

@@ -13,7 +13,7 @@ import (
 
 // A ring of four, port 1 of each leading to port 0 of the next. Each switch has a packet from the one before that waits for
 // port 1, which is full and without a credit.
-func circle(t *testing.T) (*Fabric, []switching.Snapshot) {
+func waitingRing(t *testing.T) (*Fabric, []switching.Snapshot) {
 	t.Helper()
 	g := topologytest.Parse(t, "ring:4")
 	snaps := make([]switching.Snapshot, 4)
@@ -35,7 +35,7 @@ func strand(snaps []switching.Snapshot, to ...switching.Output) {
 }
 
 func TestADeadlockIsFoundInSnapshots(t *testing.T) {
-	f, snaps := circle(t)
+	f, snaps := waitingRing(t)
 	require.Len(t, f.deadlockIn(snaps), 4)
 	snaps[2].Ports[1].VCs[0].Credits = 1
 	require.Empty(t, f.deadlockIn(snaps))
@@ -43,7 +43,7 @@ func TestADeadlockIsFoundInSnapshots(t *testing.T) {
 
 // A stranded packet came by port 0 once, but it is no longer what the neighbour there waits for.
 func TestAStrandedPacketIsNotInTheInputQueueItCameBy(t *testing.T) {
-	f, snaps := circle(t)
+	f, snaps := waitingRing(t)
 	snaps[0].Blocked = append(snaps[0].Blocked, switching.Blocked{
 		Stranded: true, In: 0, At: switching.Output{Port: 0}, For: []switching.Output{{Port: 2}}, // which has room
 	})
@@ -58,14 +58,14 @@ func TestADeadLinkIsNoPartOfADeadlockUnlessWhatIsStrandedThereIs(t *testing.T) {
 		"it may go elsewhere, or by the same way": {{Port: 0}, up},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			f, snaps := circle(t)
+			f, snaps := waitingRing(t)
 			strand(snaps, to...)
 			require.Empty(t, f.deadlockIn(snaps))
 		})
 	}
 
 	// It waits for port 0, which is full of what waits for what waits for the dead link: a packet of its flow is behind it.
-	f, snaps := circle(t)
+	f, snaps := waitingRing(t)
 	strand(snaps, switching.Output{Port: 0})
 	snaps[0].Ports[0].VCs[0] = switching.VCSnapshot{Output: 1} // to s3
 	snaps[3].Blocked = append(snaps[3].Blocked, switching.Blocked{In: 1, For: []switching.Output{{Port: 1}}})

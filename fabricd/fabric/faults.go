@@ -10,7 +10,7 @@ import (
 
 // Cut cuts a link, signalled: both ends lose signal at once. It returns when both have acted on it. Cutting a link that is
 // cut already does nothing and returns fresh false.
-func (f *Fabric) Cut(id weft.LinkID) (report fault.Report, fresh bool, err error) {
+func (f *Fabric) Cut(id weft.LinkID) (report fault.Report, changed bool, err error) {
 	l, err := f.link(id)
 	if err != nil {
 		return report, false, err
@@ -19,17 +19,17 @@ func (f *Fabric) Cut(id weft.LinkID) (report fault.Report, fresh bool, err error
 }
 
 // Restore brings a cut link back and returns when both ends have it. A link that is not cut is left as it is.
-func (f *Fabric) Restore(ctx context.Context, id weft.LinkID) (fresh bool, err error) {
+func (f *Fabric) Restore(ctx context.Context, id weft.LinkID) (changed bool, err error) {
 	l, err := f.link(id)
 	if err != nil {
 		return false, err
 	}
-	_, fresh, err = f.one(ctx, fault.Spec{Do: fault.VerbRestore, A: l.Name})
-	return fresh, err
+	_, changed, err = f.one(ctx, fault.Spec{Do: fault.VerbRestore, A: l.Name})
+	return changed, err
 }
 
 // Crash crashes a switch: all it holds is lost and its neighbours lose signal. It returns when they have acted on it.
-func (f *Fabric) Crash(id weft.SwitchID) (report fault.Report, fresh bool, err error) {
+func (f *Fabric) Crash(id weft.SwitchID) (report fault.Report, changed bool, err error) {
 	if int(id) >= len(f.switches) {
 		return report, false, fmt.Errorf("switch %d: %w: there are %d", id, ErrUnknown, len(f.switches))
 	}
@@ -37,12 +37,12 @@ func (f *Fabric) Crash(id weft.SwitchID) (report fault.Report, fresh bool, err e
 }
 
 // Restart starts a crashed switch again, empty. Its links that are not cut come back.
-func (f *Fabric) Restart(ctx context.Context, id weft.SwitchID) (fresh bool, err error) {
+func (f *Fabric) Restart(ctx context.Context, id weft.SwitchID) (changed bool, err error) {
 	if int(id) >= len(f.switches) {
 		return false, fmt.Errorf("switch %d: %w: there are %d", id, ErrUnknown, len(f.switches))
 	}
-	_, fresh, err = f.one(ctx, fault.Spec{Do: fault.VerbRestart, A: f.switches[id].name})
-	return fresh, err
+	_, changed, err = f.one(ctx, fault.Spec{Do: fault.VerbRestart, A: f.switches[id].name})
+	return changed, err
 }
 
 // Heal repairs everything: all cut and impaired links, all crashed switches. It returns their names.
@@ -54,7 +54,7 @@ func (f *Fabric) Heal(ctx context.Context) (healed []string, err error) {
 	return healed, err
 }
 
-func (f *Fabric) one(ctx context.Context, s fault.Spec) (report fault.Report, fresh bool, err error) {
+func (f *Fabric) one(ctx context.Context, s fault.Spec) (report fault.Report, changed bool, err error) {
 	out, err := f.Apply(ctx, s)
 	if len(out) == 0 {
 		return report, false, err
@@ -62,5 +62,5 @@ func (f *Fabric) one(ctx context.Context, s fault.Spec) (report fault.Report, fr
 	if out[0].Fault != nil {
 		report = *out[0].Fault
 	}
-	return report, out[0].Fresh, err
+	return report, out[0].Changed, err
 }

@@ -33,8 +33,8 @@ func (f *Fabric) ResumeNICs() { f.hold(false, 0) }
 type holding struct {
 	until atomic.Int64 // when they inject again by themselves, on the fabric's clock; weft.Never: they do not; 0: they are not held
 
-	turn uint64 // guarded by Fabric.mu: counts the changes
-	ends func() // guarded by Fabric.mu: stops the clock of HoldNICsFor; nil: it does not run
+	changes uint64 // guarded by Fabric.mu: counts the changes
+	ends    func() // guarded by Fabric.mu: stops the clock of HoldNICsFor; nil: it does not run
 }
 
 func (f *Fabric) hold(held bool, most time.Duration) {
@@ -76,15 +76,15 @@ func (f *Fabric) endHold(at weft.Time, why string) {
 		h.ends()
 		h.ends = nil
 	}
-	h.turn++
-	turn := h.turn
+	h.changes++
+	turn := h.changes
 	if at == weft.Never {
 		return
 	}
 	h.ends = f.At(at, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if h.turn == turn {
+		if h.changes == turn {
 			h.ends = nil
 			f.setHeld(0, why)
 		}
@@ -113,7 +113,7 @@ func (f *Fabric) setHeld(until weft.Time, why string) (dispatched dispatched) {
 // could deadlock. The next manager finishes that, or has the NICs inject again; should there be none, they do when they would have. The caller holds
 // mu.
 func (f *Fabric) resumeHold() {
-	if until := weft.Time(f.holding.until.Load()); until != 0 && f.holding.turn == 0 {
+	if until := weft.Time(f.holding.until.Load()); until != 0 && f.holding.changes == 0 {
 		f.endHold(until, "whoever held them under the leader before has asked for nothing since: tables are as they were left")
 		f.events.Publish(f.Now(), Event{Kind: EventHeld, Detail: "as they were under the leader before"})
 	}

@@ -24,29 +24,29 @@ type HopView struct {
 	Out   int `json:"out"` // port; -1: none
 	OutVC int `json:"out_vc"`
 
-	To         string     `json:"to,omitempty"`   // the node that Out leads to
-	Link       string     `json:"link,omitempty"` // the link at Out
-	Rule       string     `json:"rule,omitempty"` // that decided
-	Rerouted   bool       `json:"rerouted,omitempty"`
-	Waited     float64    `json:"waited_us,omitempty"` // before the decision; where Left, before it left
-	Why        []string   `json:"why,omitempty"`       // it waited: reasons as in the stalls of a switch
-	Candidates []WayView  `json:"candidates,omitempty"`
-	Dead       []DeadPort `json:"dead,omitempty"` // of a decision to reroute or to discard
+	To         string          `json:"to,omitempty"`   // the node that Out leads to
+	Link       string          `json:"link,omitempty"` // the link at Out
+	Rule       string          `json:"rule,omitempty"` // that decided
+	Rerouted   bool            `json:"rerouted,omitempty"`
+	Waited     float64         `json:"waited_us,omitempty"` // before the decision; where Left, before it left
+	Why        []string        `json:"why,omitempty"`       // it waited: reasons as in the stalls of a switch
+	Candidates []CandidateView `json:"candidates,omitempty"`
+	Dead       []DeadPort      `json:"dead,omitempty"` // of a decision to reroute or to discard
 
 	// What routing has written into the header on arrival, as "port field p1, misroute 0b10, route p4,p1"; empty: nothing.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 
 	// Left: it left a NIC, or the output queue of a switch that had decided before and where it waited for a credit.
-	Left   bool   `json:"left,omitempty"`
+	Egress bool   `json:"left,omitempty"`
 	End    string `json:"end,omitempty"`    // delivered, lost or discarded
 	Detail string `json:"detail,omitempty"` // of a packet that was lost: how
 	Fault  string `json:"fault,omitempty"`  // in force on Link, as "cut, fault 3"
 	Missed uint64 `json:"missed,omitempty"` // events before this one that the reader was too slow for
 }
 
-// WayView is a candidate of a decision.
-type WayView struct {
+// CandidateView is a candidate of a decision.
+type CandidateView struct {
 	Port    int    `json:"port"`
 	VC      int    `json:"vc"`
 	Class   int    `json:"class"`
@@ -113,8 +113,8 @@ func (f *Fabric) viewHop(n uint64, e *hopEvent) HopView {
 	switch e.kind {
 	case hopDecided:
 		f.viewDecision(&v, e)
-	case hopLeft:
-		v.Left = true
+	case hopEgress:
+		v.Egress = true
 		if e.node.IsSwitch() {
 			v.Why = []string{switching.StallNoCredit.String()}
 		}
@@ -138,7 +138,7 @@ func (f *Fabric) viewDecision(v *HopView, e *hopEvent) {
 		}
 	}
 	for _, k := range e.hop.Candidates {
-		w := WayView{Port: int(k.Port), VC: int(k.VC), Class: int(k.Class), Room: int(k.Room), Credits: int(k.Credits), Chosen: k.Chosen, Down: k.Down}
+		w := CandidateView{Port: int(k.Port), VC: int(k.VC), Class: int(k.Class), Room: int(k.Room), Credits: int(k.Credits), Chosen: k.Chosen, Down: k.Down}
 		if l, side, ok := f.linkAt(weft.End{Node: e.node, Port: k.Port}); ok {
 			w.To = f.graph.Name(l.ends()[1-side].Node)
 			if k.Down {

@@ -17,12 +17,12 @@ func (v HopView) Summary() string {
 		b.WriteString(v.loss())
 	case v.End == EndDiscarded && v.In < 0:
 		fmt.Fprintf(&b, "%s discards it: %s", v.Node, v.Rule)
-	case v.Left && v.In < 0 && len(v.Why) == 0:
+	case v.Egress && v.In < 0 && len(v.Why) == 0:
 		fmt.Fprintf(&b, "%s sends it to %s", v.Node, v.To)
 		if v.Waited >= 1 {
 			fmt.Fprintf(&b, ", after %s in its send queue", micros(v.Waited))
 		}
-	case v.Left:
+	case v.Egress:
 		fmt.Fprintf(&b, "%s sends it on by p%d vc%d, %s after it decided: %s", v.Node, v.Out, v.OutVC, micros(v.Waited), strings.Join(v.Why, ", "))
 	default:
 		fmt.Fprintf(&b, "%-8s in p%d vc%d", v.Node, v.In, v.InVC)
@@ -81,7 +81,7 @@ func (v HopView) because(more func(format string, args ...any)) {
 
 // String prints a candidate: the class unless 0, and what room there was in its queue and at the
 // neighbour.
-func (k WayView) String() string {
+func (k CandidateView) String() string {
 	text := fmt.Sprintf("p%d vc%d", k.Port, k.VC)
 	if k.To != "" {
 		text += " to " + k.To

@@ -96,7 +96,7 @@ func (h *hostState) begin(life linkend.Incarnation) {
 	defer h.mu.Unlock()
 	h.addIncarnation(life)
 	number := life.Number
-	h.number, h.fresh, h.heard, h.correctedBy, h.clock = number, true, 0, nil, skew{}
+	h.number, h.unheard, h.heard, h.correctedBy, h.clock = number, true, 0, nil, skew{}
 	h.counters.Store(newHostCounters(0, host.Counters{Number: number}, &h.retired))
 	if number == 0 {
 		return
@@ -161,7 +161,7 @@ func (h *hostState) resyncOrder(applied *host.Applied) host.Order {
 			known.Impaired = append(known.Impaired, i.End.End())
 		}
 	}
-	decided := f.decide(leader.Brief{Host: h.id, Applied: known}).order
+	decided := f.decide(leader.Resync{Host: h.id, Applied: known}).order
 	o := orderOf(&decided)
 	o.Clock, o.Hold, o.SignalAll = clock, new(f.Held()), true
 	if t := f.trafficOrder(); h.sw == nil && (t.Spec != applied.Traffic.Spec || string(t.Draws) != string(applied.Traffic.Draws)) {
@@ -259,7 +259,7 @@ func (h *hostState) takeEvents(batch host.EventBatch) {
 			o.Hops[i].Switch = weft.SwitchID(n.Index)
 			o.Hops[i].Candidates = o.Hops[i].Candidates[:min(len(o.Hops[i].Candidates), weft.MaxPorts*f.opts.Switch.VCs)]
 		}
-		at := h.clock.here(o.At, now)
+		at := h.clock.toLocal(o.At, now)
 		w := watcher{fabric: f, node: n, name: f.graph.Name(n)}
 		w.Observe(at, o.Actions())
 		if o.Effects {

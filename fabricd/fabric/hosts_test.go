@@ -29,7 +29,7 @@ func TestFabricOfHosts(t *testing.T) {
 	l.load("uniform:0.3")
 	l.more(500)
 	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"})
-	require.True(t, out[0].Fresh)
+	require.True(t, out[0].Changed)
 	l.more(500)
 	assert.Contains(t, l.Fabric.CutLinks(), "s0.00-s1.00")
 	assert.Equal(t, []string{"s0.01"}, l.Fabric.CrashedSwitches())
@@ -152,7 +152,7 @@ func TestHostThatFreezes(t *testing.T) {
 	l.hosts.proc.Signal(syscall.SIGSTOP)
 	l.until("it is missed", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchSuspect })
 	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"}) // which it does not hear
-	require.True(t, out[0].Fresh)
+	require.True(t, out[0].Changed)
 	l.more(100) // the others go on
 	l.hosts.proc.Signal(syscall.SIGCONT)
 	l.until("it is back", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchUp })
@@ -180,7 +180,7 @@ func TestHostOutOfReach(t *testing.T) {
 	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
 	l.more(200)                                                                                                   // the others go on
 	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.01-s1.01"}, fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10"}) // of two hosts, and one is host1
-	require.True(t, out[0].Fresh)
+	require.True(t, out[0].Changed)
 	require.NoError(t, l.Fabric.StopTraffic()) // which it does not hear
 	w.Restore()
 	l.until("it is back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 2 })

@@ -52,7 +52,7 @@ type hostState struct {
 
 	mu          sync.Mutex
 	number      uint64             // guarded by mu: its incarnation; 0: it was never hosted
-	fresh       bool               // guarded by mu: nothing is known yet of this incarnation
+	unheard     bool               // guarded by mu: nothing is known yet of this incarnation
 	heard       uint64             // guarded by mu: observations it has told
 	correctedBy []byte             // guarded by mu: the host.Counters.Up that its links were last set by, while nothing was heard since
 	clock       skew               // guarded by mu
@@ -81,7 +81,7 @@ func newHostState(f *Fabric, id ledger.HostID, name string, place host.Placement
 	h := &hostState{fabric: f, id: id, name: name, placement: place, switches: place.SwitchIDs(), nics: place.NICIDs()}
 	h.news.init()
 	if name != "" {
-		h.host, h.counted, h.ends = f.opts.Processes.Hosts.Reach(name), toldCounters{h}, place.Ends(f.graph)
+		h.host, h.counted, h.ends = f.opts.Processes.Hosts.Reach(name), remoteCounters{h}, place.Ends(f.graph)
 	}
 	h.answers, h.unanswered = context.WithCancel(context.Background())
 	h.counters.Store(newHostCounters(0, host.Counters{}, &host.Counters{}))
@@ -158,10 +158,10 @@ func (h *hostState) keep(s host.Counters) error {
 		return nil // what it says now is weighed when it is taken back
 	}
 	s = withOlder(s, &old.own)
-	h.counters.Store(newHostCounters(h.clock.here(s.At, f.Now()), s, &h.retired))
+	h.counters.Store(newHostCounters(h.clock.toLocal(s.At, f.Now()), s, &h.retired))
 	h.record(&s)
-	if h.fresh {
-		h.fresh, h.heard = false, s.Observed // what it told before is history
+	if h.unheard {
+		h.unheard, h.heard = false, s.Observed // what it told before is history
 	}
 	if h.heard == s.Observed {
 		h.correctLinks(s.Up)
@@ -370,8 +370,8 @@ func (s *skew) measure(asked, came, there weft.Time) {
 	*s = skew{behind: behind, trip: trip, asked: asked, known: true}
 }
 
-// here is a time of the host's clock on the fabric's, which is not later than now.
-func (s *skew) here(there, now weft.Time) weft.Time { return max(0, min(there+s.behind, now)) }
+// toLocal is a time of the host's clock on the fabric's, which is not later than now.
+func (s *skew) toLocal(there, now weft.Time) weft.Time { return max(0, min(there+s.behind, now)) }
 
 // steerFrom is how wrong a host's clock may be before it is put right; chosen by us: below what a packet takes across hosts.
 const steerFrom = weft.Millisecond

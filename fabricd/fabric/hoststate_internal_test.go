@@ -28,8 +28,8 @@ func TestSkew(t *testing.T) {
 	later := 2*skewLasts + 2000
 	s.measure(later, later+900, later)
 	assert.EqualValues(t, 450, s.behind)
-	assert.EqualValues(t, 1450, s.here(1000, 5000))
-	assert.EqualValues(t, 1200, s.here(1000, 1200), "nothing is later than now")
+	assert.EqualValues(t, 1450, s.toLocal(1000, 5000))
+	assert.EqualValues(t, 1200, s.toLocal(1000, 1200), "nothing is later than now")
 }
 
 // A clock is put right by as much as is known for certain.

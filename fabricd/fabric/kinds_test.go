@@ -134,9 +134,9 @@ func (l *loadedFabric) flows(n uint64) {
 func (l *loadedFabric) sound() fabric.Ledger {
 	l.t.Helper()
 	require.NoError(l.t, l.StopTraffic())
-	led, err := l.Quiesce(l.t.Context())
+	balance, err := l.Quiesce(l.t.Context())
 	require.NoError(l.t, err)
-	require.True(l.t, led.Balanced, "%+v", led)
+	require.True(l.t, balance.Balanced, "%+v", balance)
 	require.Empty(l.t, l.LinksDown())
 	require.Empty(l.t, l.CrashedSwitches())
 	require.NoError(l.t, l.CreditsHome())
@@ -162,29 +162,29 @@ func (l *loadedFabric) sound() fabric.Ledger {
 	}
 	after, err := l.Quiesce(l.t.Context())
 	require.NoError(l.t, err)
-	require.EqualValues(l.t, uint64(nics)*uint64(nics-1), after.Delivered-led.Delivered, "all pairs are connected")
+	require.EqualValues(l.t, uint64(nics)*uint64(nics-1), after.Delivered-balance.Delivered, "all pairs are connected")
 	require.Equal(l.t, before.Rerouted, l.Totals().Rerouted, "by the direct ways")
 	return after
 }
 
 // judge requires that the reports agree with the ledger and with the packets' own record.
-func (l *loadedFabric) judge(led fabric.Ledger) []fault.Report {
+func (l *loadedFabric) judge(balance fabric.Ledger) []fault.Report {
 	l.t.Helper()
 	l.CloseReports()
 	reports := l.Faults()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	require.Equal(l.t, led.Delivered, l.arrived)
-	require.Equal(l.t, led.LostQueued, l.account[weft.LostQueued])
-	require.Equal(l.t, led.LostCrash, l.account[weft.LostCrash])
-	require.Equal(l.t, led.Discarded, l.account[weft.Discarded])
-	require.Equal(l.t, led.LostWire, led.Injected-l.arrived-l.account[weft.LostQueued]-l.account[weft.LostCrash]-l.account[weft.Discarded])
+	require.Equal(l.t, balance.Delivered, l.arrived)
+	require.Equal(l.t, balance.LostQueued, l.account[weft.LostQueued])
+	require.Equal(l.t, balance.LostCrash, l.account[weft.LostCrash])
+	require.Equal(l.t, balance.Discarded, l.account[weft.Discarded])
+	require.Equal(l.t, balance.LostWire, balance.Injected-l.arrived-l.account[weft.LostQueued]-l.account[weft.LostCrash]-l.account[weft.Discarded])
 	var wire, queued, crash uint64
 	for _, r := range reports {
 		require.False(l.t, r.Open, r.What)
 		wire, queued, crash = wire+r.LostWire, queued+r.LostQueued, crash+r.LostCrash
 	}
-	require.Equal(l.t, []uint64{led.LostWire, led.LostQueued, led.LostCrash}, []uint64{wire, queued, crash}, "what the reports say was lost: %+v", reports)
+	require.Equal(l.t, []uint64{balance.LostWire, balance.LostQueued, balance.LostCrash}, []uint64{wire, queued, crash}, "what the reports say was lost: %+v", reports)
 	if len(reports) == 1 && reports[0].CountedFrom-reports[0].At < 0.05 { // else it was noticed late
 		r := reports[0]
 		require.Equal(l.t, l.account[weft.Discarded], r.Discarded)
@@ -219,7 +219,7 @@ func (l *loadedFabric) judge(led fabric.Ledger) []fault.Report {
 			require.NotNil(l.t, r.FirstReroute)
 			// A packet that was lost on the wire took the record of its turns along.
 			require.GreaterOrEqual(l.t, r.Rerouted, l.turns)
-			if led.LostWire == 0 {
+			if balance.LostWire == 0 {
 				require.Equal(l.t, l.turns, r.Rerouted)
 			}
 		}
@@ -299,7 +299,7 @@ func TestEveryKindOfFaultOnEveryKindOfLinkIsReportedAsThePacketsSawItAndHealed(t
 					})
 					l.flows(200)
 					out := l.apply(spec)
-					require.True(t, out[0].Fresh)
+					require.True(t, out[0].Changed)
 					require.Equal(t, link, out[0].Target)
 					if spec.Do == fault.VerbCut {
 						l.until("both ends find out", func() bool { return len(l.Faults()[0].Detected) == 2 })

@@ -127,7 +127,7 @@ func (a *action) answer(e leader.Effect) {
 	case leader.Briefing:
 		a.order = e.Order
 	case leader.Reconfigured:
-		a.told = e.Told
+		a.told = e.Reconfiguration
 	}
 }
 

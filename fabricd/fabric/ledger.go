@@ -60,9 +60,9 @@ func (f *Fabric) addUp() Ledger {
 
 // ledgerNow are the accounts by what hosts told last, without LostOn, and what there is of links, in storage
 // that may be used anew.
-func (f *Fabric) ledgerNow(storage []ledger.LinkSum) (l Ledger, links []ledger.LinkSum) {
-	var s ledger.Sums
-	f.ledger.read(func(l *ledger.Ledger) { s, links = l.Sums(), l.Links(storage) })
+func (f *Fabric) ledgerNow(storage []ledger.LinkBalance) (l Ledger, links []ledger.LinkBalance) {
+	var s ledger.Balance
+	f.ledger.read(func(l *ledger.Ledger) { s, links = l.Balance(), l.Links(storage) })
 	w := s.Waiting
 	l = Ledger{
 		Injected: s.Injected + s.Short, Delivered: s.Delivered, Lost: s.Lost, Discarded: s.Discarded, InFlight: s.InFlight, Balanced: s.Balanced,
@@ -82,6 +82,6 @@ func rules(list []ledger.Rule) map[string]uint64 {
 }
 
 // lossOf is what a link has lost.
-func lossOf(k *ledger.LinkSum) LinkLoss {
+func lossOf(k *ledger.LinkBalance) LinkLoss {
 	return LinkLoss{Wire: k.Wire[0] + k.Wire[1], Queued: k.Queued}
 }

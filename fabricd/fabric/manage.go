@@ -15,8 +15,8 @@ const EventReconfigured = leader.EventReconfigured
 type Ports struct {
 	At   weft.Time     `json:"at"`
 	Dead []weft.LinkID `json:"dead"` // links that an end of theirs takes for down
-	// Doubtful is how many of all links have ends of different opinions: one of them has not noticed yet, or has crashed.
-	Doubtful int `json:"doubtful"`
+	// Uncertain is how many of all links have ends of different opinions: one of them has not noticed yet, or has crashed.
+	Uncertain int `json:"doubtful"`
 }
 
 // Set is the same as a set.
@@ -38,7 +38,7 @@ func (f *Fabric) Ports() Ports {
 				p.Dead = append(p.Dead, weft.LinkID(i))
 			}
 			if a != b {
-				p.Doubtful++
+				p.Uncertain++
 			}
 		}
 	})

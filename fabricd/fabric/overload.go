@@ -58,29 +58,29 @@ func short(from, to Counted) bool {
 // OverloadWatch looks for overload in counts that come one after another. The zero value is ready;
 // it is for one goroutine.
 type OverloadWatch struct {
-	past []Counted // oldest first; bound: what comes in twice OverloadHalf, and two more
+	readings []Counted // oldest first; bound: what comes in twice OverloadHalf, and two more
 }
 
 // Next takes the counts of now.
 func (w *OverloadWatch) Next(now Counted) Overload {
-	w.past = append(w.past, now)
+	w.readings = append(w.readings, now)
 	middle := w.before(now.At)
 	if middle < 0 {
 		return Overload{}
 	}
-	began := w.before(w.past[middle].At)
+	began := w.before(w.readings[middle].At)
 	if began < 0 {
 		return Overload{}
 	}
-	over := Overloaded(w.past[began], w.past[middle], now)
-	w.past = w.past[began:]
+	over := Overloaded(w.readings[began], w.readings[middle], now)
+	w.readings = w.readings[began:]
 	return over
 }
 
 // before is the latest that is OverloadHalf or more before at, -1 if there is none.
 func (w *OverloadWatch) before(at weft.Time) int {
-	for i := len(w.past) - 1; i >= 0; i-- {
-		if at-w.past[i].At >= OverloadHalf {
+	for i := len(w.readings) - 1; i >= 0; i-- {
+		if at-w.readings[i].At >= OverloadHalf {
 			return i
 		}
 	}

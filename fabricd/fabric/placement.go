@@ -219,7 +219,7 @@ func each(ctx context.Context, hosts []*hostState, do func(ctx context.Context, 
 // HostStatus is a host as it is now.
 type HostStatus struct {
 	Host     string `json:"part"`
-	State    string `json:"state"` // SwitchUp, SwitchDown or SwitchQuiet, as that of its switches
+	State    string `json:"state"` // SwitchUp, SwitchDown or SwitchSuspect, as that of its switches
 	Number   uint64 `json:"number"`
 	Again    int    `json:"again"` // how often it was made anew
 	Switches int    `json:"switches"`

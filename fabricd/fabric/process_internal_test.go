@@ -109,7 +109,7 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 
 // wentThrough is what processes have told of an end.
 func (h *hostState) wentThrough(e weft.End) passed {
-	n := passedAt(h.passed(0), e)
+	n := linkTotalAt(h.linkTotals(0), e)
 	return passed{n.Sent, n.Received}
 }
 

@@ -26,9 +26,9 @@ func (f *Fabric) progress() progress {
 
 // StuckError tells that packets are left in the fabric and none of them moves.
 type StuckError struct {
-	Ledger Ledger
-	Cycle  []Channel // the channels that wait for each other, if they do: a deadlock
-	Left   Left
+	Ledger    Ledger
+	Cycle     []Channel // the channels that wait for each other, if they do: a deadlock
+	Remaining Remaining
 }
 
 // Error implements error.
@@ -36,7 +36,7 @@ func (e *StuckError) Error() string {
 	if len(e.Cycle) > 0 {
 		return fmt.Sprintf("deadlock: %d packets in switches wait for each other: %v", e.Ledger.Waiting.Switches, Cycle(e.Cycle))
 	}
-	return "nothing moves but " + e.Left.tell(e.Ledger)
+	return "nothing moves but " + e.Remaining.tell(e.Ledger)
 }
 
 // stuckLooks is how often nothing must have moved, a tick apart and with nothing on its way, before
@@ -60,7 +60,7 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 	patience := f.patience()
 	began := f.Now()
 	last, since, looks := moves(), began, 0
-	way := onItsWay{live: f.live}
+	pending := pendingWork{live: f.live}
 	for {
 		if done() {
 			return f.asked(), nil
@@ -70,26 +70,26 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 			if errors.Is(err, ErrResumed) {
 				return l, ErrResumed
 			}
-			return l, &NotDrainedError{Ledger: l, After: (f.Now() - began).Duration(), Left: f.left(), Err: err}
+			return l, &NotDrainedError{Ledger: l, After: (f.Now() - began).Duration(), Remaining: f.remaining(), Err: err}
 		}
 		if p := moves(); p != last {
-			last, since, looks, way = p, f.Now(), 0, onItsWay{live: f.live}
-		} else if way.held(ctx) {
+			last, since, looks, pending = p, f.Now(), 0, pendingWork{live: f.live}
+		} else if pending.held(ctx) {
 			since, looks = f.Now(), 0
 		} else if looks++; looks > stuckLooks && (f.Now()-since).Duration() > patience+f.timers() {
 			l := f.asked()
 			if over(l) {
 				return l, nil
 			}
-			return l, &StuckError{Ledger: l, Cycle: f.Deadlock(), Left: f.left()}
+			return l, &StuckError{Ledger: l, Cycle: f.Deadlock(), Remaining: f.remaining()}
 		}
 	}
 }
 
-// onItsWay tells whether what does not move in a live fabric may move yet: because goroutines here
+// pendingWork tells whether what does not move in a live fabric may move yet: because goroutines here
 // that have something to do have not run, or because the transport holds frames up. A broker in a
 // process of its own, on a machine that has other things to do, may do so for seconds.
-type onItsWay struct {
+type pendingWork struct {
 	live   *live             // nil: time is virtual, and nothing runs beside whoever looks
 	asked  bool              // since something has moved
 	behind []*switchd.Driver // those that have not been seen with nothing to do since
@@ -97,7 +97,7 @@ type onItsWay struct {
 
 // held reports whether that may be so. Otherwise, what was sent when it was called has come
 // through.
-func (w *onItsWay) held(ctx context.Context) bool {
+func (w *pendingWork) held(ctx context.Context) bool {
 	if w.live == nil {
 		return false
 	}
@@ -148,7 +148,7 @@ func (f *Fabric) idle() bool {
 
 // patience is how long nothing must move before the fabric counts as stuck: far longer than a
 // packet takes over a link. That this machine or the broker is slow is another matter, see
-// onItsWay.
+// pendingWork.
 func (f *Fabric) patience() time.Duration {
 	d := time.Second
 	if f.opts.Link.Paced {

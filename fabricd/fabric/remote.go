@@ -39,7 +39,7 @@ func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) sw
 			sn.Ports[i].VCs = nil // what is in it nobody knows
 		}
 	}
-	all, passed := g.told(but), g.passed(but)
+	all, passed := g.retiredCounters(but), g.linkTotals(but)
 	ledger.Add(&sn.Stats, &all.Counters.Switches)
 	for _, r := range all.Discards {
 		sn.Discards[r.Name] += r.Packets
@@ -53,15 +53,15 @@ func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) sw
 	return sn
 }
 
-// told is what all incarnations of h have counted but for one.
-func (h *hostState) told(but ledger.Incarnation) (all ledger.Counted) {
+// retiredCounters is what all incarnations of h have counted but for one.
+func (h *hostState) retiredCounters(but ledger.Incarnation) (all ledger.Counted) {
 	h.fabric.ledger.read(func(l *ledger.Ledger) { all = l.OfHost(h.id, but) })
 	return all
 }
 
-// passed is what these have told of their ends of links to other hosts.
-func (h *hostState) passed(but ledger.Incarnation) (list []ledger.Passed) {
-	h.fabric.ledger.read(func(l *ledger.Ledger) { list = l.PassedAt(h.id, but) })
+// linkTotals is what these have told of their ends of links to other hosts.
+func (h *hostState) linkTotals(but ledger.Incarnation) (list []ledger.LinkTotal) {
+	h.fabric.ledger.read(func(l *ledger.Ledger) { list = l.LinkTotals(h.id, but) })
 	return list
 }
 
@@ -84,7 +84,7 @@ func (s *liveSwitch) addProcess(r *switching.Reading) {
 	if g == nil {
 		return
 	}
-	all, passed := g.told(0), g.passed(0)
+	all, passed := g.retiredCounters(0), g.linkTotals(0)
 	own := &g.counters.Load().own
 	ledger.Add(&r.Stats, &all.Counters.Switches)
 	r.Held, r.Blocked = r.Held+int(own.Held), r.Blocked+int(own.Blocked)
@@ -107,15 +107,15 @@ func (s *liveSwitch) addProcess(r *switching.Reading) {
 
 // sentAt is how many packets an end of a link has sent since the start, as far as hosts have told; of a link inside a host in another
 // process, since that was made, and as it was read last.
-func (f *Fabric) sentAt(e weft.End, passed map[*hostState][]ledger.Passed) uint64 {
+func (f *Fabric) sentAt(e weft.End, passed map[*hostState][]ledger.LinkTotal) uint64 {
 	h := f.home(e.Node)
 	if h.late() {
 		list, ok := passed[h]
 		if !ok {
-			list = h.passed(0)
+			list = h.linkTotals(0)
 			passed[h] = list
 		}
-		if n := passedAt(list, e); n.Sent > 0 {
+		if n := linkTotalAt(list, e); n.Sent > 0 {
 			return n.Sent
 		}
 	}

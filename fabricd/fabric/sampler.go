@@ -58,13 +58,13 @@ type SwitchReading struct {
 // One pass over all nodes takes the lock of each for less than a microsecond or so. Nothing waits: neither for an order that is
 // being carried out, nor for a switch that is a process, of which the last that it said holds.
 type Sampler struct {
-	f           *Fabric
-	registersOf [][]switching.RegisterSnapshot // per switch, as they were read last
-	nodes       []switching.Reading
-	passed      map[*hostState][]ledger.Passed // of hosts in other processes
-	nics        []nic.Reading
-	sums        []ledger.LinkSum
-	told        []told // per switch
+	f             *Fabric
+	registersOf   [][]switching.RegisterSnapshot // per switch, as they were read last
+	nodes         []switching.Reading
+	linkTotals    map[*hostState][]ledger.LinkTotal // of hosts in other processes
+	nics          []nic.Reading
+	balances      []ledger.LinkBalance
+	registerTexts []registerText // per switch
 
 	latency *recent
 	cycle   cycleWatch
@@ -72,8 +72,8 @@ type Sampler struct {
 	suffers map[fault.Impairment]string
 }
 
-// told are the registers that were put into words last.
-type told struct {
+// registerText are the registers that were put into words last.
+type registerText struct {
 	values []uint64
 	text   string
 }
@@ -82,7 +82,7 @@ type told struct {
 func (f *Fabric) NewSampler() *Sampler {
 	s := &Sampler{
 		f: f, registersOf: make([][]switching.RegisterSnapshot, len(f.switches)), nodes: make([]switching.Reading, len(f.switches)),
-		nics: make([]nic.Reading, len(f.nics)), told: make([]told, len(f.switches)), suffers: map[fault.Impairment]string{}, passed: map[*hostState][]ledger.Passed{},
+		nics: make([]nic.Reading, len(f.nics)), registerTexts: make([]registerText, len(f.switches)), suffers: map[fault.Impairment]string{}, linkTotals: map[*hostState][]ledger.LinkTotal{},
 		latency: newRecent(),
 	}
 	s.now.Links, s.now.Switches = make([]LinkReading, len(f.links)), make([]SwitchReading, len(f.switches))
@@ -153,11 +153,11 @@ func (s *Sampler) Read() *Reading {
 	s.f.watched.Store(time.Now().UnixNano())
 	r := s.States()
 	s.readNodes()
-	clear(s.passed)
-	r.Ledger, s.sums = s.f.ledgerNow(s.sums)
+	clear(s.linkTotals)
+	r.Ledger, s.balances = s.f.ledgerNow(s.balances)
 	for i, l := range s.f.links {
 		a, b := s.end(l.A), s.end(l.B)
-		lost := lossOf(&s.sums[i])
+		lost := lossOf(&s.balances[i])
 		k := &r.Links[i]
 		k.Sent, k.Queued, k.Held = [2]uint64{a.sent, b.sent}, [2]int{a.waiting, b.waiting}, [2]bool{a.held, b.held}
 		k.Lost = lost.Wire + lost.Queued
@@ -183,7 +183,7 @@ func (s *Sampler) readNodes() {
 
 // registers puts those of switch i into words, when they have changed.
 func (s *Sampler) registers(i int) string {
-	t, values := &s.told[i], s.nodes[i].Registers
+	t, values := &s.registerTexts[i], s.nodes[i].Registers
 	if slices.Equal(t.values, values) {
 		return t.text
 	}
@@ -210,12 +210,12 @@ func (s *Sampler) end(e weft.End) endReading {
 	if !host.late() {
 		return endReading{p.Flow.Sent, p.Queued, p.Suppressed}
 	}
-	list, ok := s.passed[host]
+	list, ok := s.linkTotals[host]
 	if !ok {
-		list = host.passed(0)
-		s.passed[host] = list
+		list = host.linkTotals(0)
+		s.linkTotals[host] = list
 	}
-	return endReading{max(p.Flow.Sent, passedAt(list, e).Sent), p.Queued, host.held(e)}
+	return endReading{max(p.Flow.Sent, linkTotalAt(list, e).Sent), p.Queued, host.held(e)}
 }
 
 // Faults returns the reports of faults with higher numbers, as [Fabric.Faults] does, but for what processes may have counted in

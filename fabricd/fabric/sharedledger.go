@@ -51,7 +51,7 @@ func (a *sharedLedger) total() (c ledger.Counters) {
 }
 
 // onLinks is what each link has lost, and what is on its way, by number.
-func (a *sharedLedger) onLinks() (list []ledger.LinkSum) {
+func (a *sharedLedger) onLinks() (list []ledger.LinkBalance) {
 	a.read(func(l *ledger.Ledger) { list = l.Links(nil) })
 	return list
 }
@@ -138,12 +138,12 @@ func (h *hostState) retire() {
 	}
 }
 
-// passedAt is how many packets have gone through an end of a link to another host, by what all
+// linkTotalAt is how many packets have gone through an end of a link to another host, by what all
 // incarnations of the host have told.
-func passedAt(list []ledger.Passed, e weft.End) ledger.Passed {
-	i, ok := slices.BinarySearchFunc(list, ledger.Passed{End: e}, ledger.Passed.Compare)
+func linkTotalAt(list []ledger.LinkTotal, e weft.End) ledger.LinkTotal {
+	i, ok := slices.BinarySearchFunc(list, ledger.LinkTotal{End: e}, ledger.LinkTotal.Compare)
 	if !ok {
-		return ledger.Passed{End: e}
+		return ledger.LinkTotal{End: e}
 	}
 	return list[i]
 }

@@ -38,7 +38,7 @@ func TestASilenceThatNoFaultExplainsIsReportedWithWhatItCost(t *testing.T) {
 	require.NoError(t, m.Restore(d, d.Reverse()))
 	l.until("the link is back", func() bool { return len(l.LinksDown()) == 0 })
 	r := l.judge(l.sound())[0]
-	assert.Len(t, told(l, fabric.KindSilence), 1)
+	assert.Len(t, registerText(l, fabric.KindSilence), 1)
 	assert.Equal(t, fabric.KindSilence, r.Kind)
 	assert.Equal(t, "s0.00-s1.00", r.Target)
 	assert.Contains(t, r.What, "silence on s0.00-s1.00 that no fault explains")

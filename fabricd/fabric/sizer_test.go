@@ -67,9 +67,9 @@ func TestLivePacketsAreAsLongAsTheirFields(t *testing.T) {
 		_, err := f.Send(0, 2, true)
 		require.NoError(t, err)
 	}
-	led, err := f.Quiesce(t.Context())
+	balance, err := f.Quiesce(t.Context())
 	require.NoError(t, err)
-	require.True(t, led.Balanced, "%+v", led)
+	require.True(t, balance.Balanced, "%+v", balance)
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	require.Equal(t, map[[2]int]int{{nic.DefaultPacketBytes + 7, 1}: packets}, seen.arrived)

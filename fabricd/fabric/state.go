@@ -50,8 +50,8 @@ type LinkState struct {
 	HeldB bool `json:"held_b"`
 
 	// Switches at its ends, by name.
-	Dead  []string `json:"dead,omitempty"`  // have crashed, or their process is gone
-	Quiet []string `json:"quiet,omitempty"` // are processes that do not answer; what they see is what they last said
+	Dead    []string `json:"dead,omitempty"`  // have crashed, or their process is gone
+	Suspect []string `json:"quiet,omitempty"` // are processes that do not answer; what they see is what they last said
 
 	SentAB     uint64 `json:"sent_ab"` // packets A has sent to B since the start
 	SentBA     uint64 `json:"sent_ba"`
@@ -63,13 +63,13 @@ type LinkState struct {
 func (f *Fabric) LinkStates() []LinkState {
 	f.lookAtHosts(f.readAll)
 	out := make([]LinkState, len(f.links))
-	sums, passed := f.ledger.onLinks(), map[*hostState][]ledger.Passed{}
+	sums, passed := f.ledger.onLinks(), map[*hostState][]ledger.LinkTotal{}
 	views, crashed := f.views()
 	for i, l := range f.links {
 		v, lost := views[i], lossOf(&sums[i])
-		dead, quiet := f.troubled(l, crashed)
+		dead, suspect := f.troubled(l, crashed)
 		out[i] = LinkState{
-			Dead: dead, Quiet: quiet,
+			Dead: dead, Suspect: suspect,
 			Link: l.Name, A: l.dirs[0].From, APort: int(l.A.Port), B: l.dirs[0].To, BPort: int(l.B.Port), State: v.State,
 			CutAB: v.Cut[0], CutBA: v.Cut[1], Flapping: v.Flaps, SuffersAB: suffering(v.Suffers[0]), SuffersBA: suffering(v.Suffers[1]),
 			AUp: v.Up[0], BUp: v.Up[1], HeldA: f.hostOf(l.A.Node).held(l.A), HeldB: f.hostOf(l.B.Node).held(l.B),
@@ -98,16 +98,16 @@ func (f *Fabric) view(l *link) (v leader.View) {
 }
 
 // troubled names the switches at the ends of l that are down, and those that do not answer.
-func (f *Fabric) troubled(l *link, crashed []int) (dead, quiet []string) {
+func (f *Fabric) troubled(l *link, crashed []int) (dead, suspect []string) {
 	for _, e := range l.ends() {
 		switch h := f.hostOf(e.Node); {
 		case h.failed.Load(), e.Node.IsSwitch() && crashed[e.Node.Index] != 0:
 			dead = append(dead, f.graph.Name(e.Node))
 		case h.suspect.Load():
-			quiet = append(quiet, f.graph.Name(e.Node))
+			suspect = append(suspect, f.graph.Name(e.Node))
 		}
 	}
-	return dead, quiet
+	return dead, suspect
 }
 
 // SwitchProcess is a switch that is a process of its own.
@@ -201,7 +201,7 @@ func (f *Fabric) Firmware() switching.Firmware {
 	return fw
 }
 
-// SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchQuiet.
+// SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchSuspect.
 func (f *Fabric) SwitchState(id weft.SwitchID) string {
 	return f.switches[id].state(f.crashOf(f.switches[id]) != 0)
 }

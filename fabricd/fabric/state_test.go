@@ -143,10 +143,10 @@ func TestEndingTheImpairmentOfASoundLinkDoesNothing(t *testing.T) {
 	last := h.Fabric().Events().Last()
 	sound := fault.Impair{Loss: new(fault.Percent), Delay: new(fault.Duration), Jitter: new(fault.Duration), Rate: new(fault.Rate)}
 	spec := fault.Spec{Do: fault.VerbImpair, A: "s0.00-s1.00", Impair: &sound}
-	assert.False(t, h.Apply(spec)[0].Fresh)
+	assert.False(t, h.Apply(spec)[0].Changed)
 	assert.Equal(t, last, h.Fabric().Events().Last())
 	h.Impair("s0.00", "s1.00", fault.Impair{Loss: new(fault.Percent(5))}, harness.OneWay)
-	assert.True(t, h.Apply(spec)[0].Fresh)
+	assert.True(t, h.Apply(spec)[0].Changed)
 	assert.True(t, stateOf(h).Well())
 }
 

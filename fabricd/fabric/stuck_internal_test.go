@@ -152,9 +152,9 @@ func BenchmarkAHostIsFrozen(b *testing.B) {
 		l, err := f.graph.LinkBetween(f.switches[1].name, f.switches[2].name)
 		require.NoError(b, err)
 		for b.Loop() {
-			_, fresh, err := f.Cut(l.ID)
+			_, changed, err := f.Cut(l.ID)
 			require.NoError(b, err)
-			require.True(b, fresh)
+			require.True(b, changed)
 			b.StopTimer()
 			_, err = f.Restore(b.Context(), l.ID)
 			require.NoError(b, err)
@@ -190,7 +190,7 @@ func TestAHostThatIsStuckHoldsUpOnlyWhoOrdersSomethingOfIt(t *testing.T) {
 	elsewhere := fault.Spec{Do: fault.VerbCut, A: f.switches[1].name, B: f.switches[2].name}
 	out, err := f.Apply(t.Context(), elsewhere)
 	require.NoError(t, err)
-	require.True(t, out[0].Fresh)
+	require.True(t, out[0].Changed)
 	require.Len(t, out[0].Fault.Detected, 2, "both ends have acted")
 	elsewhere.Do = fault.VerbRestore
 	_, err = f.Apply(t.Context(), elsewhere)

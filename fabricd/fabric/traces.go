@@ -18,7 +18,7 @@ type hopEventKind uint8
 
 const (
 	hopDecided hopEventKind = iota // a switch has decided
-	hopLeft                        // it has left a NIC, or a switch after it waited for a credit
+	hopEgress                      // it has left a NIC, or a switch after it waited for a credit
 	hopArrived                     // it was delivered
 	hopDropped                     // it has ended elsewhere
 	hopLost                        // nobody has it any more: it was lost on a wire
@@ -32,7 +32,7 @@ type hopEvent struct {
 	hop        weft.Hop // of the other kinds: the header, and where it left or came in
 	account    weft.Account
 	rule       string
-	candidates []weft.Way // storage of hop.Candidates
+	candidates []weft.Candidate // storage of hop.Candidates
 }
 
 // traces keeps what was latest told of traced packets. Cores call it under their locks, so it never waits for who reads.
@@ -48,7 +48,7 @@ type traces struct {
 //
 // Nearly always there is nothing to tell: then little is called, and goroutines of nodes keep their small stacks.
 func (t *traces) add(now weft.Time, node weft.Node, a *weft.Actions) {
-	told := len(a.Hops) + len(a.Left) + len(a.Arrived)
+	told := len(a.Hops) + len(a.Egress) + len(a.Arrived)
 	for i := range a.Drops {
 		if a.Drops[i].Header.Traced {
 			told++
@@ -63,9 +63,9 @@ func (t *traces) add(now weft.Time, node weft.Node, a *weft.Actions) {
 func (t *traces) append(now weft.Time, node weft.Node, a *weft.Actions) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := range a.Left { // it made room for what was then decided
-		l := &a.Left[i]
-		e := t.next(hopLeft, l.At, node)
+	for i := range a.Egress { // it made room for what was then decided
+		l := &a.Egress[i]
+		e := t.next(hopEgress, l.At, node)
 		e.hop = weft.Hop{Out: l.Port, OutVC: l.VC, In: weft.NoPort, Waited: l.Queued, Header: l.Header}
 	}
 	for i := range a.Hops {
@@ -115,7 +115,7 @@ func (t *traces) after(seq uint64, most int) (list []hopEvent, first, missed uin
 	}
 	for n := first; n <= t.last && len(list) < most; n++ {
 		e := t.ring[(n-1)%maxHopEvents]
-		e.hop.Candidates = append([]weft.Way(nil), e.hop.Candidates...)
+		e.hop.Candidates = append([]weft.Candidate(nil), e.hop.Candidates...)
 		e.candidates = nil
 		list = append(list, e)
 	}
@@ -156,7 +156,7 @@ func (t *traces) silent(now weft.Time) (list []hopEvent, numbers []uint64) {
 	for n := first; n <= t.last; n++ {
 		e := &t.ring[(n-1)%maxHopEvents]
 		p := packetOf(&e.hop.Header)
-		if was, told := latest[p]; e.kind > hopLeft || e.hop.Out == weft.NoPort || told && was == ended {
+		if was, told := latest[p]; e.kind > hopEgress || e.hop.Out == weft.NoPort || told && was == ended {
 			latest[p] = ended // a process may tell later what came before
 			continue
 		}
@@ -164,7 +164,7 @@ func (t *traces) silent(now weft.Time) (list []hopEvent, numbers []uint64) {
 	}
 	for n := first; n <= t.last; n++ {
 		e := &t.ring[(n-1)%maxHopEvents]
-		if e.kind <= hopLeft && e.hop.Out != weft.NoPort && e.at < now-patienceLossy && latest[packetOf(&e.hop.Header)] == n {
+		if e.kind <= hopEgress && e.hop.Out != weft.NoPort && e.at < now-patienceLossy && latest[packetOf(&e.hop.Header)] == n {
 			c := *e
 			c.hop.Candidates, c.candidates = nil, nil
 			list, numbers = append(list, c), append(numbers, n)

@@ -48,23 +48,23 @@ func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 	l.until("garbage is counted", func() bool { return l.Drivers().BadFrames == 3 })
 	l.until("damaged frames are told, with how many there were", func() bool {
 		var n uint64
-		for _, e := range told(l, fabric.EventDamaged) {
+		for _, e := range registerText(l, fabric.EventDamaged) {
 			n += max(1, e.Count)
 		}
 		return n == 3
 	})
-	l.until("protocol faults are told", func() bool { return len(told(l, fabric.EventProtocolFault)) == 1 })
-	l.until("a frame of no link is told", func() bool { return len(told(l, fabric.EventUnknownSubject)) == 1 })
+	l.until("protocol faults are told", func() bool { return len(registerText(l, fabric.EventProtocolFault)) == 1 })
+	l.until("a frame of no link is told", func() bool { return len(registerText(l, fabric.EventUnknownSubject)) == 1 })
 	l.flows(100)
-	assert.Empty(t, told(l, fabric.EventLinkDown), "the link does not even notice")
+	assert.Empty(t, registerText(l, fabric.EventLinkDown), "the link does not even notice")
 
 	// A frame of an epoch to come is a neighbour that has started anew: the ends agree on a new epoch of their own.
 	speak(d, old)
-	l.until("the link has been down", func() bool { return len(told(l, fabric.EventLinkDown)) > 0 })
+	l.until("the link has been down", func() bool { return len(registerText(l, fabric.EventLinkDown)) > 0 })
 	l.until("and is back", func() bool { return len(l.LinksDown()) == 0 })
 	l.flows(100)
-	led := l.sound()
-	assert.Zero(t, led.Discarded)
+	balance := l.sound()
+	assert.Zero(t, balance.Discarded)
 	require.Empty(t, l.account[weft.Discarded])
 	attack.Count(t, "frames of a stranger with all rights", 6)
 }

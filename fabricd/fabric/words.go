@@ -13,7 +13,7 @@ func (s LinkState) Details() string {
 	}
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	each := func(ab, ba string, say func(way, what string)) {
+	each := func(ab, ba string, say func(direction, what string)) {
 		switch {
 		case ab == ba && ab != "":
 			say("both ways", ab)
@@ -26,11 +26,11 @@ func (s LinkState) Details() string {
 			}
 		}
 	}
-	each(s.CutAB, s.CutBA, func(way, what string) { add("cut %s, %s", way, what) })
+	each(s.CutAB, s.CutBA, func(direction, what string) { add("cut %s, %s", direction, what) })
 	if s.Flapping {
 		add("flapping")
 	}
-	each(s.SuffersAB, s.SuffersBA, func(way, what string) { add("%s %s", way, what) })
+	each(s.SuffersAB, s.SuffersBA, func(direction, what string) { add("%s %s", direction, what) })
 	for _, e := range []struct {
 		node string
 		held bool
@@ -42,17 +42,17 @@ func (s LinkState) Details() string {
 	for _, name := range s.Dead {
 		add("%s is down", name)
 	}
-	for _, name := range s.Quiet {
+	for _, name := range s.Suspect {
 		add("%s does not answer", name)
 	}
 	switch {
 	case len(s.Dead) > 0:
-	case len(s.Quiet) > 0: // what it last said may not be so any more
+	case len(s.Suspect) > 0: // what it last said may not be so any more
 		for _, e := range []struct {
 			node string
 			up   bool
 		}{{s.A, s.AUp}, {s.B, s.BUp}} {
-			if !slices.Contains(s.Quiet, e.node) {
+			if !slices.Contains(s.Suspect, e.node) {
 				add("%s sees it %s", e.node, map[bool]string{true: "up", false: "down"}[e.up])
 			}
 		}

@@ -321,7 +321,7 @@ func (p *Local) Nodes(_ context.Context, r NodeRequest) (a Nodes, err error) {
 	for _, id := range r.Switches {
 		n := p.nodes.bySwitch[id]
 		if n == nil {
-			return a, notHere(id.Node())
+			return a, errNotHosted(id.Node())
 		}
 		flows := make([]link.Flow, n.core.Ports())
 		n.View(func() {
@@ -335,7 +335,7 @@ func (p *Local) Nodes(_ context.Context, r NodeRequest) (a Nodes, err error) {
 	for _, id := range r.NICs {
 		h := p.nodes.byNIC[id]
 		if h == nil {
-			return a, notHere(id.Node())
+			return a, errNotHosted(id.Node())
 		}
 		a.NICs, drivers = append(a.NICs, h.Snapshot()), append(drivers, h.Driver.Stats())
 	}

@@ -14,7 +14,7 @@ var (
 	errNot         = errors.New("not in this host")
 )
 
-func notHere(n weft.Node) error { return fmt.Errorf("%v: %w", n, errNot) }
+func errNotHosted(n weft.Node) error { return fmt.Errorf("%v: %w", n, errNot) }
 
 // ErrReplaced means that a request comes from a leader of a lower term than one that the host has
 // heard.

@@ -9,12 +9,12 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Live is the [Runtime] of goroutines: a [Machine] on a transport.
+// Live is the [Runtime] of goroutines: a [NodeRuntime] on a transport.
 type Live struct {
 	Transport   wire.Transport
 	Clock       func() weft.Time
 	Incarnation uint64 // see [MachineConfig]
-	Still       bool   // likewise
+	NoSelfProbe bool   // likewise
 
 	NodeRuntime *NodeRuntime // that Build has made; whoever has built it runs it
 	graph       *topology.Graph
@@ -33,7 +33,7 @@ func (l *Live) Build(b BuildSpec) (switches, nics []Driver, err error) {
 	l.graph = b.Graph
 	m := NodeRuntimeConfig{
 		Graph: b.Graph, Transport: l.Transport, Clock: l.Clock, Pace: b.Pace, Batch: b.Batch, Inbox: b.Inbox, Seed: b.Seed,
-		Incarnation: l.Incarnation, Interval: b.Interval, Still: l.Still, Watch: b.Watch, Progress: b.Progress,
+		Incarnation: l.Incarnation, Interval: b.Interval, NoSelfProbe: l.NoSelfProbe, Watch: b.Watch, Progress: b.Progress,
 	}
 	drive := func(n weft.Node, core weft.Core) {
 		if core != nil {

@@ -31,7 +31,7 @@ func (p *Local) Load(_ context.Context, o LoadOrder) (a LoadAnswer, err error) {
 func (p *Local) load(patch *tables.Patch, next *Loaded) (version uint64, err error) {
 	prog := p.programs[patch.Switch]
 	if prog == nil {
-		return 0, notHere(patch.Switch.Node())
+		return 0, errNotHosted(patch.Switch.Node())
 	}
 	prog.Loading.Lock()
 	defer prog.Loading.Unlock()

@@ -91,7 +91,7 @@ func TestALocalHost(t *testing.T) {
 	order(host.Order{Hold: new(false)})
 	rig.Until(t, func() bool { return l.Delivered() == 2 && !l.HoldsPackets() })
 
-	// Sums, counts and readings say the same. Links that somebody else may have an end of are told by their ends.
+	// Counters, counts and readings say the same. Links that somebody else may have an end of are told by their ends.
 	s, err := h.Counters(t.Context(), host.CountersRequest{Generations: true, Ends: true})
 	require.NoError(t, err)
 	require.Empty(t, s.Flows)

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// NodeRuntimeConfig says what a Machine drives. All but Watch and Progress are required. Watch is
+// NodeRuntimeConfig says what a NodeRuntime drives. All but Watch and Progress are required. Watch is
 // called by several goroutines.
 type NodeRuntimeConfig struct {
 	Graph       *topology.Graph
@@ -28,7 +28,7 @@ type NodeRuntimeConfig struct {
 	Seed        uint64      // of what impairments draw
 	Incarnation uint64      // of this host, which draws anew; 0 the first time
 	Interval    weft.Time   // between hellos; 0: there are none
-	Still       bool        // it may send nothing on its shards but what is for its links, so it cannot measure what holds frames up
+	NoSelfProbe bool        // it may send nothing on its shards but what is for its links, so it cannot measure what holds frames up
 	Watch       func(n weft.Node) switchd.Observer
 	Progress    func(done, total int) // hears now and then of how many nodes the links are open; nil: nobody does
 }
@@ -38,7 +38,7 @@ type NodeRuntime struct {
 	cfg       NodeRuntimeConfig
 	drivers   map[weft.Node]*switchd.Driver // constant
 	wires     map[weft.Node][]switchd.Wire  // constant
-	selfProbe *wire.Beat                    // nil: links do not leave the process
+	selfProbe *wire.SelfProbe               // nil: links do not leave the process
 }
 
 // NewNodeRuntime opens the links of the nodes. Nothing runs yet.
@@ -46,9 +46,9 @@ func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
 	m := &NodeRuntime{
 		cfg: cfg, drivers: make(map[weft.Node]*switchd.Driver, len(cfg.Nodes)), wires: make(map[weft.Node][]switchd.Wire, len(cfg.Nodes)),
 	}
-	if every := cfg.Interval / 4; every > 0 && !cfg.Still && len(cfg.Nodes) > 0 && cfg.Transport.Enforcement() != wire.EnforcedInProcess {
+	if every := cfg.Interval / 4; every > 0 && !cfg.NoSelfProbe && len(cfg.Nodes) > 0 && cfg.Transport.Enforcement() != wire.EnforcedInProcess {
 		var err error
-		if m.selfProbe, err = wire.NewBeat(cfg.Transport, every.Duration()); err != nil {
+		if m.selfProbe, err = wire.NewSelfProbe(cfg.Transport, every.Duration()); err != nil {
 			return nil, err
 		}
 	}
@@ -152,7 +152,7 @@ func (m *NodeRuntime) Run(ctx context.Context) {
 // stallExemption tells whether what comes to the ports of a node is held up by ourselves, or was
 // until just now.
 type stallExemption struct {
-	selfProbe *wire.Beat
+	selfProbe *wire.SelfProbe
 	interval  time.Duration
 	own       int       // the connection of the node
 	ports     []heldFor // per port

@@ -21,7 +21,7 @@ type Observation struct {
 
 	Drops   []weft.Drop       `json:"drops,omitempty"`
 	Hops    []weft.Hop        `json:"hops,omitempty"`
-	Left    []weft.Departure  `json:"left,omitempty"`
+	Egress  []weft.Egress     `json:"left,omitempty"`
 	Arrived []weft.Header     `json:"arrived,omitempty"`
 	Changes []weft.PortChange `json:"changes,omitempty"`
 	Turned  int               `json:"turned,omitempty"`
@@ -49,7 +49,7 @@ func (o *Observation) Of() weft.Node {
 // Actions is o in the words of a core.
 func (o *Observation) Actions() *weft.Actions {
 	a := &weft.Actions{
-		Drops: o.Drops, Hops: o.Hops, Left: o.Left, Arrived: o.Arrived, Changes: o.Changes, Turned: o.Turned, Notices: o.Notices,
+		Drops: o.Drops, Hops: o.Hops, Egress: o.Egress, Arrived: o.Arrived, Changes: o.Changes, Turned: o.Turned, Notices: o.Notices,
 		WakeAt: weft.Never,
 	}
 	for _, f := range o.Faults {

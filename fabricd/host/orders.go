@@ -75,7 +75,7 @@ func (p *Local) sender(w LinkDirection) (from weft.End, err error) {
 // plan checks an order.
 func (p *Local) plan(o *Order) (pl plan, err error) {
 	var errs []error
-	ways := func(list []LinkDirection) (ends []weft.End) {
+	linkEnds := func(list []LinkDirection) (ends []weft.End) {
 		for _, w := range list {
 			e, err := p.sender(w)
 			ends, errs = append(ends, e), append(errs, err)
@@ -97,7 +97,7 @@ func (p *Local) plan(o *Order) (pl plan, err error) {
 			errs = append(errs, fmt.Errorf("nic %d: %w", id, errNot))
 		}
 	}
-	pl.cut, pl.restored = ways(o.Cut), ways(o.Restored)
+	pl.cut, pl.restored = linkEnds(o.Cut), linkEnds(o.Restored)
 	pl.impair = ends(len(o.Impair), func(i int) End { return o.Impair[i].End })
 	pl.signals = ends(len(o.Signals), func(i int) End { return o.Signals[i].End })
 	ends(len(o.Await), func(i int) End { return o.Await[i].End })

@@ -194,7 +194,7 @@ func (s *State) timerDue(id int) {
 		s.do(Attend{s.end(f)})
 		return
 	}
-	act := s.swing(f, !f.down)
+	act := s.setFlapPhase(f, !f.down)
 	if end := s.flap(f); end != 0 {
 		delete(s.actions, act)
 		act = end
@@ -204,17 +204,17 @@ func (s *State) timerDue(id int) {
 	}
 }
 
-// swing takes the link of a flap down, or lets it rest; 0: it does already.
-func (s *State) swing(f *Fault, resting bool) int {
-	if f.Resting == resting {
+// setFlapPhase takes the link of a flap down, or lets it rest; 0: it does already.
+func (s *State) setFlapPhase(f *Fault, flapUp bool) int {
+	if f.FlapUp == flapUp {
 		return 0
 	}
-	f.Resting = resting
+	f.FlapUp = flapUp
 	a := &action{}
 	for d, by := range s.Links[f.Link].Cut {
 		switch {
 		case by != f.ID:
-		case resting:
+		case flapUp:
 			a.restored = append(a.restored, direction(f.Link, d))
 			a.touched = append(a.touched, f.Link)
 		default:

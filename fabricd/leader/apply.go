@@ -42,12 +42,12 @@ type step struct {
 
 // Outcome is what came of one of the specs of an action.
 type Outcome struct {
-	Do     fault.Verb    `json:"do"`
-	Target string        `json:"target"`
-	Fresh  bool          `json:"fresh"` // false: it was so already, nothing was done
-	Fault  *fault.Report `json:"fault,omitempty"`
-	Healed []string      `json:"healed,omitempty"` // of heal: what was repaired
-	Note   string        `json:"note,omitempty"`   // what else there is to know
+	Do      fault.Verb    `json:"do"`
+	Target  string        `json:"target"`
+	Changed bool          `json:"fresh"` // false: it was so already, nothing was done
+	Fault   *fault.Report `json:"fault,omitempty"`
+	Healed  []string      `json:"healed,omitempty"` // of heal: what was repaired
+	Note    string        `json:"note,omitempty"`   // what else there is to know
 }
 
 // apply resolves and plans what is asked for, and does it.
@@ -156,8 +156,8 @@ func directions(d fault.Direction, reversed bool) [2]bool {
 	return [2]bool{d.AtoB(), d.BtoA()}
 }
 
-// way is the direction that dirs are of a link.
-func way(dirs [2]bool) fault.Direction {
+// directionOf is the direction that dirs are of a link.
+func directionOf(dirs [2]bool) fault.Direction {
 	switch dirs {
 	case [2]bool{true, false}:
 		return fault.To
@@ -205,7 +205,7 @@ func (s *State) planHeal(a *action, st *step) {
 
 // reportOf is the report of a fault that begins in those directions of target.
 func reportOf(spec fault.Spec, target string, dirs [2]bool) fault.Report {
-	return fault.Report{Kind: string(spec.Do), Target: target, What: spec.String(), Direction: way(dirs), Silent: spec.Silent}
+	return fault.Report{Kind: string(spec.Do), Target: target, What: spec.String(), Direction: directionOf(dirs), Silent: spec.Silent}
 }
 
 // beginFault opens the incident of a step and puts its fault in force.
@@ -397,7 +397,7 @@ func (s *State) Outcomes(id int) []Outcome {
 	out := make([]Outcome, len(a.steps))
 	for i := range a.steps {
 		st := &a.steps[i]
-		o := Outcome{Do: st.spec.Do, Target: s.target(st), Fresh: st.changed, Healed: st.healed, Note: st.note}
+		o := Outcome{Do: st.spec.Do, Target: s.target(st), Changed: st.changed, Healed: st.healed, Note: st.note}
 		if st.told != nil {
 			o.Fault = new(st.told.Clone())
 		}

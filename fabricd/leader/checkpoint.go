@@ -60,7 +60,7 @@ func (s *State) Faults() (list []FaultCheckpoint) {
 }
 
 func (s *State) faultCheckpoint(f *Fault) FaultCheckpoint {
-	k := FaultCheckpoint{Spec: f.Spec, Incident: f.ID, FlapUp: f.Resting}
+	k := FaultCheckpoint{Spec: f.Spec, Incident: f.ID, FlapUp: f.FlapUp}
 	if f.Crash {
 		k.Switch = s.cfg.Graph.Switches[f.Switch].Name
 		return k
@@ -173,7 +173,7 @@ func (s *State) restoreFault(k FaultCheckpoint) error {
 	if s.Incident(k.Incident) == nil {
 		return errors.New("its report was not kept")
 	}
-	f := &Fault{ID: k.Incident, Spec: k.Spec, Resting: k.FlapUp}
+	f := &Fault{ID: k.Incident, Spec: k.Spec, FlapUp: k.FlapUp}
 	if k.Switch != "" {
 		id, err := s.cfg.Graph.SwitchByName(k.Switch)
 		if err != nil {

@@ -100,7 +100,7 @@ type Concerns struct{ Incident int }
 type Briefing struct{ Order Order }
 
 // Reconfigured answers with what was told of a round of the subnet manager.
-type Reconfigured struct{ Told fault.Reconfiguration }
+type Reconfigured struct{ Reconfiguration fault.Reconfiguration }
 
 func (Cut) effect()          {}
 func (Restore) effect()      {}

@@ -180,9 +180,9 @@ type HostLeft struct {
 	Repaired bool // its absence counts as repaired
 }
 
-// Brief asks for the order that tells a host all that it should know. Applied is what it knows; nil:
+// Resync asks for the order that tells a host all that it should know. Applied is what it knows; nil:
 // it has just been made. It is answered by [Briefing].
-type Brief struct {
+type Resync struct {
 	Host    ledger.HostID
 	Applied *Applied
 }
@@ -236,7 +236,7 @@ func (HostWrittenOff) event() {}
 func (HostBack) event()       {}
 func (HostReported) event()   {}
 func (HostLeft) event()       {}
-func (Brief) event()          {}
+func (Resync) event()         {}
 func (Managed) event()        {}
 func (Settled) event()        {}
 func (Resume) event()         {}

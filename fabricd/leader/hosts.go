@@ -184,7 +184,7 @@ func (s *State) brokerLost(e BrokerLost) {
 	}, subject{links: e.Links, how: fault.ByBroker}, expect)
 	for _, id := range e.Links {
 		l := &s.Links[id]
-		l.Dark = append(slices.DeleteFunc(l.Dark, func(d Dark) bool { return d.Shard == e.Shard }), Dark{e.Shard, n.Report.ID})
+		l.Outages = append(slices.DeleteFunc(l.Outages, func(d Outage) bool { return d.Shard == e.Shard }), Outage{e.Shard, n.Report.ID})
 	}
 	s.sync(e.Links)
 	s.noteSeen()
@@ -197,7 +197,7 @@ func (s *State) brokerBack(e BrokerBack) {
 	a := &action{touched: slices.Clone(e.Links), back: slices.Clone(e.Links), steps: []step{{}}}
 	for _, id := range e.Links {
 		l := &s.Links[id]
-		l.Dark = slices.DeleteFunc(l.Dark, func(d Dark) bool {
+		l.Outages = slices.DeleteFunc(l.Outages, func(d Outage) bool {
 			if d.Shard != e.Shard {
 				return false
 			}

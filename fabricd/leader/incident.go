@@ -250,7 +250,7 @@ func (s *State) settleDegradations() {
 			n.Report.Degradation, n.Measured = s.samples.degradation(n.Began, min(s.now, n.Closes)), true
 		}
 	}
-	s.samples.turn(s.now)
+	s.samples.advance(s.now)
 }
 
 // noteSeen begins a new fault generation for the incidents that the last of their ends has found out.

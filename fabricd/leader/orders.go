@@ -133,8 +133,8 @@ func (s *State) sync(links []weft.LinkID) {
 	})
 }
 
-// brief makes the order that tells a host all that it should know of its links and switches.
-func (s *State) brief(e Brief) {
+// resync makes the order that tells a host all that it should know of its links and switches.
+func (s *State) resync(e Resync) {
 	h := s.Host(e.Host)
 	known := e.Applied
 	if known == nil {
@@ -142,7 +142,7 @@ func (s *State) brief(e Brief) {
 	}
 	o := Order{Host: h.ID, Generation: new(s.Generation)}
 	for _, id := range slices.Concat(h.Inside, h.Border) {
-		s.briefLink(h, &o, id)
+		s.resyncLink(h, &o, id)
 	}
 	for _, d := range known.Cut {
 		if !slices.Contains(o.Cut, d) {
@@ -163,8 +163,8 @@ func (s *State) brief(e Brief) {
 	s.do(Briefing{o})
 }
 
-// briefLink adds what was done to a link.
-func (s *State) briefLink(h *Host, o *Order, id weft.LinkID) {
+// resyncLink adds what was done to a link.
+func (s *State) resyncLink(h *Host, o *Order, id weft.LinkID) {
 	l, want := &s.Links[id], s.carrier(id)
 	for d := range both {
 		if s.IsCut(id, d) {

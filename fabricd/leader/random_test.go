@@ -17,7 +17,7 @@ import (
 
 // driven is a leader that a random script drives, and what its effects come to.
 type driven struct {
-	*led
+	*leaderRig
 	t       *testing.T
 	draw    *rand.Rand
 	all     []string // what was asked for, in words
@@ -32,7 +32,7 @@ type driven struct {
 func drive(t *testing.T, seed uint64) *driven {
 	t.Helper()
 	return &driven{
-		led: lead(t), t: t, draw: rand.New(rand.NewPCG(seed, 0)), cut: map[leader.Direction]bool{}, carrier: map[weft.End]bool{},
+		leaderRig: lead(t), t: t, draw: rand.New(rand.NewPCG(seed, 0)), cut: map[leader.Direction]bool{}, carrier: map[weft.End]bool{},
 		timers: map[int]weft.Time{}, absent: map[ledger.HostID]int{}, dark: map[int]bool{},
 	}
 }
@@ -273,7 +273,7 @@ func (d *driven) host(id ledger.HostID) {
 		}
 	default:
 		d.Step(d.now, leader.HostAnswers{Host: id})
-		d.take(leader.Brief{Host: id})
+		d.take(leader.Resync{Host: id})
 		for _, e := range d.take(leader.HostBack{Host: id}) {
 			if e, ok := e.(leader.Concerns); ok {
 				d.take(leader.HostReported{Host: id, Incident: e.Incident})

@@ -44,8 +44,8 @@ func (s *samples) add(now weft.Time, delivered uint64) {
 	}
 }
 
-// turn begins to count anew, for the traffic has changed: what came before is nothing to compare with.
-func (s *samples) turn(now weft.Time) { s.since = int(now.Duration()/s.width) + 1 }
+// advance begins to count anew, for the traffic has changed: what came before is nothing to compare with.
+func (s *samples) advance(now weft.Time) { s.since = int(now.Duration()/s.width) + 1 }
 
 // degradation is what throughput did after a fault.
 func (s *samples) degradation(began, until weft.Time) fault.Degradation {

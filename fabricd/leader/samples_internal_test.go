@@ -29,7 +29,7 @@ func TestADegradationIsMeasuredAgainstTheTrafficThatFlows(t *testing.T) {
 	// The same, but that half of the traffic was stopped with bin 100, and the fault came later.
 	s = &samples{width: 10 * time.Millisecond}
 	steady(s, 0, 100)
-	s.turn(at(99, s))
+	s.advance(at(99, s))
 	steady(s, 100, 50)
 	d = s.degradation(at(150, s), at(200, s))
 	assert.False(t, d.Found, "%v", d)

@@ -50,22 +50,22 @@ type Link struct {
 	Cut      [2]int // the fault that cuts it; 0: none
 	Impaired [2]int // the fault that impairs it
 	Suffers  [2]fault.Impairment
-	Carrier  [2]bool // what the end was given last
-	Up       [2]bool // as the end sees it
-	Dark     []Dark  // why no broker carries it; empty: one does
+	Carrier  [2]bool  // what the end was given last
+	Up       [2]bool  // as the end sees it
+	Outages  []Outage // why no broker carries it; empty: one does
 }
 
-// Dark is the loss of a connection to the broker that carried a link.
-type Dark struct{ Shard, Incident int }
+// Outage is the loss of a connection to the broker that carried a link.
+type Outage struct{ Shard, Incident int }
 
 // Fault is a fault in force. Its number is that of its incident.
 type Fault struct {
-	ID      int
-	Spec    fault.Spec
-	Link    weft.LinkID // unless it is of a switch
-	Switch  weft.SwitchID
-	Crash   bool // of a switch
-	Resting bool // of a flap: the link is up for now
+	ID     int
+	Spec   fault.Spec
+	Link   weft.LinkID // unless it is of a switch
+	Switch weft.SwitchID
+	Crash  bool // of a switch
+	FlapUp bool // of a flap: the link is up for now
 
 	next  func() (fault.Edge, bool) // of a flap: what comes after the change that is due
 	start weft.Time                 // of a flap
@@ -224,7 +224,7 @@ var both = [2]bool{true, true}
 // IsCut reports whether nothing comes through a direction now.
 func (s *State) IsCut(id weft.LinkID, d int) bool {
 	f := s.faults[s.Links[id].Cut[d]]
-	return f != nil && !f.Resting
+	return f != nil && !f.FlapUp
 }
 
 // Signalled reports whether the ends know of the cut of a direction.
@@ -248,7 +248,7 @@ func (s *State) Alive(id weft.LinkID) bool {
 			return false
 		}
 	}
-	return len(s.Links[id].Dark) == 0 && !s.failed(id)
+	return len(s.Links[id].Outages) == 0 && !s.failed(id)
 }
 
 // failed reports whether an end of a link is at a host that has failed.
@@ -389,8 +389,8 @@ func (s *State) host(ev Event) {
 		s.hostReported(e)
 	case HostLeft:
 		s.hostLeft(e)
-	case Brief:
-		s.brief(e)
+	case Resync:
+		s.resync(e)
 	default:
 		panic(fmt.Sprintf("leader: %T is no event", ev))
 	}

@@ -23,14 +23,14 @@ const (
 	west
 )
 
-// led is a leader of kary-ntree:2,2 whose switches s1.0 and s1.1 are on hosts east and west, with their NICs.
-type led struct {
+// leaderRig is a leader of kary-ntree:2,2 whose switches s1.0 and s1.1 are on hosts east and west, with their NICs.
+type leaderRig struct {
 	*leader.State
 	g   *topology.Graph
 	now weft.Time
 }
 
-func lead(t *testing.T) *led {
+func lead(t *testing.T) *leaderRig {
 	t.Helper()
 	g, err := topology.Parse("kary-ntree:2,2")
 	require.NoError(t, err)
@@ -73,11 +73,11 @@ func lead(t *testing.T) *led {
 			}
 		}
 	}
-	return &led{State: leader.New(c, ledger.New(links)), g: g}
+	return &leaderRig{State: leader.New(c, ledger.New(links)), g: g}
 }
 
 // takes steps the state and puts what it asks for into words.
-func (l *led) takes(after weft.Time, ev leader.Event) []string {
+func (l *leaderRig) takes(after weft.Time, ev leader.Event) []string {
 	l.now += after
 	list := []string{}
 	for _, e := range l.Step(l.now, ev) {
@@ -86,9 +86,9 @@ func (l *led) takes(after weft.Time, ev leader.Event) []string {
 	return list
 }
 
-func (l *led) end(e weft.End) string { return fmt.Sprintf("%s:%d", l.g.Name(e.Node), e.Port) }
+func (l *leaderRig) end(e weft.End) string { return fmt.Sprintf("%s:%d", l.g.Name(e.Node), e.Port) }
 
-func (l *led) directions(list []leader.Direction) string {
+func (l *leaderRig) directions(list []leader.Direction) string {
 	words := make([]string, len(list))
 	for i, d := range list {
 		words[i] = l.g.Links[d.Link].Name + map[bool]string{false: ">", true: "<"}[d.Back]
@@ -96,7 +96,7 @@ func (l *led) directions(list []leader.Direction) string {
 	return strings.Join(words, " ")
 }
 
-func (l *led) words(e leader.Effect) string {
+func (l *leaderRig) words(e leader.Effect) string {
 	switch e := e.(type) {
 	case leader.Cut:
 		return "cut " + l.directions(e.Directions)
@@ -120,7 +120,7 @@ func (l *led) words(e leader.Effect) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T%+v", e, e), "leader.")
 }
 
-func (l *led) order(o *leader.Order) string {
+func (l *leaderRig) order(o *leader.Order) string {
 	words := []string{fmt.Sprintf("host %d:", o.Host)}
 	for _, list := range []struct {
 		word string
@@ -148,7 +148,7 @@ func (l *led) order(o *leader.Order) string {
 	return strings.Join(words, " ")
 }
 
-func (l *led) link(t *testing.T, name string) *topology.Link {
+func (l *leaderRig) link(t *testing.T, name string) *topology.Link {
 	t.Helper()
 	k, err := l.g.LinkByName(name)
 	require.NoError(t, err)
@@ -156,7 +156,7 @@ func (l *led) link(t *testing.T, name string) *topology.Link {
 }
 
 // comesUp gives all ends carrier, and has them see their links up.
-func (l *led) comesUp() {
+func (l *leaderRig) comesUp() {
 	var all []weft.LinkID
 	for _, k := range l.g.Links {
 		all = append(all, k.ID)
@@ -168,7 +168,7 @@ func (l *led) comesUp() {
 	}
 }
 
-func (l *led) changes(e weft.End, up bool) []string {
+func (l *leaderRig) changes(e weft.End, up bool) []string {
 	return l.takes(0, leader.PortChanged{End: e, Up: up, At: l.now, Why: weft.BySignal, Started: !up})
 }
 
@@ -261,7 +261,7 @@ func TestAHostFailsAndComesBack(t *testing.T) {
 	assert.Equal(t, leader.LinkDown, l.LinkState(l.link(t, "s0.0-s1.0").ID))
 	assert.Equal(t, []string{"Changed{}", "publish part_lost east #1"}, l.takes(0, leader.HostWrittenOff{Host: east, Incident: 1}))
 	l.takes(0, leader.HostAnswers{Host: east})
-	brief := l.Step(l.now, leader.Brief{Host: east, Applied: &leader.Applied{Cut: []leader.Direction{{Link: 0}}}})
+	brief := l.Step(l.now, leader.Resync{Host: east, Applied: &leader.Applied{Cut: []leader.Direction{{Link: 0}}}})
 	require.Len(t, brief, 1)
 	order := brief[0].(leader.Briefing).Order
 	assert.Equal(t, []leader.Direction{{Link: 0}}, order.Restored, "what nobody has decided is undone")

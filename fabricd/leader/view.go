@@ -40,7 +40,7 @@ func (s *State) View(id weft.LinkID) View {
 		if f := s.faults[l.Cut[d]]; f != nil {
 			v.Flaps = v.Flaps || f.Spec.Do == fault.VerbFlap
 			switch {
-			case f.Resting:
+			case f.FlapUp:
 			case f.Spec.Silent:
 				v.Cut[d] = CutSilent
 			default:
@@ -97,7 +97,7 @@ func (s *State) FaultOn(id weft.LinkID) string {
 			add(s.cfg.Graph.Name(e.Node)+" is down", s.Crashed[e.Node.Index])
 		}
 	}
-	for _, d := range l.Dark {
+	for _, d := range l.Outages {
 		add("no broker", d.Incident)
 	}
 	return strings.Join(list, "; ")

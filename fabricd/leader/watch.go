@@ -175,17 +175,17 @@ func (s *State) reportSilences(before weft.Time) {
 	if len(due) == 0 {
 		return
 	}
-	unclaimed := s.unclaimed()
+	unattributed := s.unattributed()
 	for _, e := range due {
 		id, _, _ := s.at(e.end)
-		if (e.note != "" || s.explained(id, e.at)) && !slices.Contains(unclaimed, id) {
+		if (e.note != "" || s.explained(id, e.at)) && !slices.Contains(unattributed, id) {
 			continue
 		}
 		l, note := s.link(id), e.note
 		if note == "" {
 			note = fmt.Sprintf("%s heard nothing for %v; perhaps this machine or the broker stood still", s.cfg.Graph.Name(e.end.Node), s.cfg.Detection)
 		}
-		unclaimed = slices.DeleteFunc(unclaimed, func(k weft.LinkID) bool { return k == id })
+		unattributed = slices.DeleteFunc(unattributed, func(k weft.LinkID) bool { return k == id })
 		n := s.beginLate(e.at, fault.Report{
 			Kind: fault.KindSilence, Target: l.Name, What: fmt.Sprintf("silence on %s that no fault explains", l.Name), Note: note,
 		}, subject{links: []weft.LinkID{id}}, []weft.End{l.A, l.B})
@@ -194,9 +194,9 @@ func (s *State) reportSilences(before weft.Time) {
 	}
 }
 
-// unclaimed are the links that have lost packets which no fault has.
-func (s *State) unclaimed() (list []weft.LinkID) {
-	for _, u := range s.Ledger.State().Unclaimed {
+// unattributed are the links that have lost packets which no fault has.
+func (s *State) unattributed() (list []weft.LinkID) {
+	for _, u := range s.Ledger.State().Pending {
 		if u.Node.Kind == 0 {
 			list = append(list, u.Link)
 		}
@@ -211,7 +211,7 @@ const untold = "it lost packets, and what its ends told of that did not reach th
 // that in time: nobody led when their ends found out, or what these told was lost, as when the broker is
 // gone for them and for the leader.
 func (s *State) suspectSilences(note string) {
-	for _, id := range s.unclaimed() {
+	for _, id := range s.unattributed() {
 		l := s.link(id)
 		if !slices.ContainsFunc(s.watch.silent, func(e silentEnd) bool { return e.end == l.A || e.end == l.B }) {
 			s.watch.silent = append(s.watch.silent, silentEnd{l.A, s.now, note})

@@ -29,7 +29,7 @@ func (l *Ledger) answer(a *Answer) {
 		l.refuse(a, "its losses are not in order, or of what is not there")
 		return
 	}
-	l.bookCounted(&h.Counted, &a.Counted)
+	l.attributeCounted(&h.Counted, &a.Counted)
 	h.Seq, h.Asked, h.Heard = a.Seq, max(a.Asked, h.Asked), h.Heard || !h.Gone
 	h.Held, h.Queued, h.Wires, h.Counted = a.Held, a.Queued, a.Wires, a.Counted
 	h.Inside = inside(a)
@@ -45,7 +45,7 @@ func (l *Ledger) answer(a *Answer) {
 	for i := range a.Flows {
 		l.flow(a, &a.Flows[i])
 	}
-	l.claim()
+	l.retireUnknown()
 }
 
 // inside is how many packets the host holds by what it has counted: what came in less what went
@@ -94,7 +94,7 @@ func (l *Ledger) flow(a *Answer, f *Flow) {
 	if s.Channel.Node.Kind != 0 {
 		mine.Flow.LastTo = max(f.Flow.LastTo, given) // the leader may know of one that the host did not when it was asked
 	}
-	l.bookSession(to)
+	l.attributeSession(to)
 }
 
 // onWire tells, of the packets that one side has sent and the other has not received, how many may

@@ -55,7 +55,7 @@ func BenchmarkLedger(b *testing.B) {
 		b.Run(fmt.Sprintf("sums/hosts=%d", hosts), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				l.Sums()
+				l.Balance()
 			}
 		})
 		b.Run(fmt.Sprintf("answers/hosts=%d", hosts), func(b *testing.B) {

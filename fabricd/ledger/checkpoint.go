@@ -89,13 +89,13 @@ func (l *Ledger) valid() error {
 	case len(s.Incidents) > maxIncidents,
 		!ascending(s.Incidents, func(a, b Incident) int { return cmp.Compare(a.ID, b.ID) }):
 		return errors.New("incidents are not in order, or too many")
-	case !ascending(s.Past, func(a, b Past) int { return cmp.Compare(a.Host, b.Host) }):
+	case !ascending(s.Retired, func(a, b RetiredCounters) int { return cmp.Compare(a.Host, b.Host) }):
 		return errors.New("hosts of the past are not in order")
-	case !ascending(s.Unclaimed, Unclaimed.compare):
+	case !ascending(s.Pending, Pending.compare):
 		return errors.New("losses of no incident are not in order")
 	}
-	for i := range s.Past {
-		if p := &s.Past[i]; !l.sorted(&p.Counted) || !ascending(p.Passed, Passed.Compare) {
+	for i := range s.Retired {
+		if p := &s.Retired[i]; !l.sorted(&p.Counted) || !ascending(p.LinkTotals, LinkTotal.Compare) {
 			return fmt.Errorf("losses of the past of host %d are not in order, or of what is not there", p.Host)
 		}
 	}

@@ -48,7 +48,7 @@ func (l *Ledger) fold() {
 
 // foldHost adds up what an incarnation comes to.
 func (l *Ledger) foldHost(h *Host, held int64) {
-	l.past(h.ID).Add(&h.Counted)
+	l.retired(h.ID).Add(&h.Counted)
 	l.state.Folded = append(l.state.Folded, h.Incarnation)
 	if h.Status != Failed {
 		return
@@ -63,18 +63,18 @@ func (l *Ledger) foldHost(h *Host, held int64) {
 	}
 }
 
-// past is what the folded incarnations of a host come to.
-func (l *Ledger) past(id HostID) *Past {
-	i, ok := l.pastOf(id)
+// retired is what the folded incarnations of a host come to.
+func (l *Ledger) retired(id HostID) *RetiredCounters {
+	i, ok := l.findRetired(id)
 	if !ok {
-		l.state.Past = slices.Insert(l.state.Past, i, Past{Host: id})
+		l.state.Retired = slices.Insert(l.state.Retired, i, RetiredCounters{Host: id})
 	}
-	return &l.state.Past[i]
+	return &l.state.Retired[i]
 }
 
-// pastOf is where that is, or would be.
-func (l *Ledger) pastOf(id HostID) (int, bool) {
-	return slices.BinarySearchFunc(l.state.Past, id, func(p Past, id HostID) int { return cmp.Compare(p.Host, id) })
+// findRetired is where that is, or would be.
+func (l *Ledger) findRetired(id HostID) (int, bool) {
+	return slices.BinarySearchFunc(l.state.Retired, id, func(p RetiredCounters, id HostID) int { return cmp.Compare(p.Host, id) })
 }
 
 // foldSessions adds up what the sessions of incarnations have lost that go, and has their
@@ -96,8 +96,8 @@ func (l *Ledger) foldSessions(goes func(n Incarnation) bool) {
 		}
 		for d := range s.Sides {
 			if h := l.incarnation(s.Sides[d].Incarnation); h != nil && s.Channel.Node.Kind == 0 {
-				f, past := &s.Sides[d].Flow, l.past(h.ID)
-				past.Passed = addPassed(past.Passed, []Passed{{l.links[s.Channel.Link].ends()[d], f.Sent, f.Received}})
+				f, retired := &s.Sides[d].Flow, l.retired(h.ID)
+				retired.LinkTotals = addLinkTotals(retired.LinkTotals, []LinkTotal{{l.links[s.Channel.Link].ends()[d], f.Sent, f.Received}})
 			}
 		}
 		switch k := len(lost.Wire); {
@@ -112,5 +112,5 @@ func (l *Ledger) foldSessions(goes func(n Incarnation) bool) {
 		}
 		return true
 	})
-	l.past(0).Add(&lost)
+	l.retired(0).Add(&lost)
 }

@@ -84,14 +84,14 @@ type history struct {
 	heard   map[Incarnation]*Answer   // the latest that this ledger has taken
 	silent  map[Incarnation]weft.Time // since when it is said not to answer
 	costs   map[int]uint64            // per incident, packets lost on links while it was the latest there
-	// unclaimed are those of costs[0] that a fault noticed late may have.
-	unclaimed map[weft.LinkID]uint64
-	save      *saved
-	forget    []Order // to be done once a checkpoint is kept
-	counts    *[counted]uint64
-	was       Sums
-	stepped   bool // the ledger, since it was checked
-	err       error
+	// pending are those of costs[0] that a fault noticed late may have.
+	pending map[weft.LinkID]uint64
+	save    *saved
+	forget  []Order // to be done once a checkpoint is kept
+	counts  *[counted]uint64
+	was     Balance
+	stepped bool // the ledger, since it was checked
+	err     error
 }
 
 // What is counted beside the steps.
@@ -121,7 +121,7 @@ type saved struct {
 	costs  map[int]uint64
 	faults []activeFault
 
-	unclaimed map[weft.LinkID]uint64
+	pending map[weft.LinkID]uint64
 }
 
 // activeFault is a fault that the leader has ordered.
@@ -164,7 +164,7 @@ func newHistory(seed uint64, counts *[counted]uint64) *history {
 func begin(w *world, runs [][]weft.Node, requeue bool, counts *[counted]uint64) *history {
 	h := &history{
 		world: w, l: New(w.links), now: 1, heard: map[Incarnation]*Answer{}, silent: map[Incarnation]weft.Time{},
-		costs: map[int]uint64{}, unclaimed: map[weft.LinkID]uint64{}, counts: counts,
+		costs: map[int]uint64{}, pending: map[weft.LinkID]uint64{}, counts: counts,
 	}
 	h.requeue = requeue
 	for i := range runs {
@@ -305,10 +305,10 @@ func (h *history) carrier(e weft.End) bool {
 // claim notes that an incident, which is noticed late, has what was lost where it acts and no incident
 // has.
 func (h *history) claim(in *Incident) {
-	for k, n := range h.unclaimed {
+	for k, n := range h.pending {
 		if h.onLink(in, k) {
 			h.costs[in.ID], h.costs[0] = h.costs[in.ID]+n, h.costs[0]-n
-			delete(h.unclaimed, k)
+			delete(h.pending, k)
 		}
 	}
 }
@@ -321,7 +321,7 @@ func (h *history) onLink(in *Incident, k weft.LinkID) bool {
 
 // attribute notes on which incident losses of links became known, by its own rule: the latest open
 // one that acts there.
-func (h *history) attribute(before []LinkSum) {
+func (h *history) attribute(before []LinkBalance) {
 	was := map[weft.LinkID]uint64{}
 	for _, k := range before {
 		was[k.Link] = k.Wire[0] + k.Wire[1] + k.Queued
@@ -340,7 +340,7 @@ func (h *history) attribute(before []LinkSum) {
 			}
 		}
 		if h.costs[owner] += more; owner == 0 {
-			h.unclaimed[k.Link] += more
+			h.pending[k.Link] += more
 		}
 	}
 }

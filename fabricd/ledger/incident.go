@@ -86,7 +86,7 @@ func (l *Ledger) beginHost(h *Host, given int) {
 		target = fmt.Sprintf("incarnation %d", h.Incarnation)
 	}
 	h.Incident = l.begin(Incident{Kind: KindHost, Target: target, Host: h.ID})
-	l.claimLosses()
+	l.attributeLate()
 }
 
 // incident is one that is kept; nil: there is none of this number.
@@ -178,44 +178,44 @@ func (l *Ledger) onLink(in *Incident, id weft.LinkID) bool {
 
 // ofLink are the losses that the latest open incident on a link has cost.
 func (l *Ledger) ofLink(id weft.LinkID) *Losses {
-	return l.latest(Unclaimed{Link: id}, func(in *Incident) bool { return l.onLink(in, id) })
+	return l.latest(Pending{Link: id}, func(in *Incident) bool { return l.onLink(in, id) })
 }
 
 // ofNode are those that the latest open incident on a node has cost.
 func (l *Ledger) ofNode(n weft.Node) *Losses {
-	return l.latest(Unclaimed{Node: n}, func(in *Incident) bool { return l.acts(in, n) })
+	return l.latest(Pending{Node: n}, func(in *Incident) bool { return l.acts(in, n) })
 }
 
 // latest are the losses of the latest open incident that acts says acts; of none, those that one
-// which is noticed late may claim.
-func (l *Ledger) latest(of Unclaimed, acts func(in *Incident) bool) *Losses {
+// which is noticed late may have.
+func (l *Ledger) latest(of Pending, acts func(in *Incident) bool) *Losses {
 	for i := len(l.state.Incidents) - 1; i >= 0; i-- {
 		if in := &l.state.Incidents[i]; in.Open && acts(in) {
 			return &in.Lost
 		}
 	}
-	i, ok := slices.BinarySearchFunc(l.state.Unclaimed, of, Unclaimed.compare)
+	i, ok := slices.BinarySearchFunc(l.state.Pending, of, Pending.compare)
 	if !ok {
-		l.state.Unclaimed = slices.Insert(l.state.Unclaimed, i, of)
+		l.state.Pending = slices.Insert(l.state.Pending, i, of)
 	}
-	return &l.state.Unclaimed[i].Lost
+	return &l.state.Pending[i].Lost
 }
 
-// Unclaimed are losses of no incident on one link or node.
-type Unclaimed struct {
+// Pending are losses of no incident on one link or node.
+type Pending struct {
 	Node weft.Node // zero: it is the link
 	Link weft.LinkID
 	Lost Losses
 }
 
-func (u Unclaimed) compare(o Unclaimed) int {
+func (u Pending) compare(o Pending) int {
 	return Channel{u.Node, u.Link}.compare(Channel{o.Node, o.Link})
 }
 
-// claimLosses has the latest incident, which is noticed late, take what is unclaimed where it acts.
-func (l *Ledger) claimLosses() {
+// attributeLate has the latest incident, which is noticed late, take what is pending where it acts.
+func (l *Ledger) attributeLate() {
 	in := &l.state.Incidents[len(l.state.Incidents)-1]
-	l.state.Unclaimed = slices.DeleteFunc(l.state.Unclaimed, func(u Unclaimed) bool {
+	l.state.Pending = slices.DeleteFunc(l.state.Pending, func(u Pending) bool {
 		if u.Node.Kind == 0 && l.onLink(in, u.Link) || u.Node.Kind != 0 && l.acts(in, u.Node) {
 			in.Lost.add(&u.Lost)
 			return true
@@ -231,8 +231,8 @@ func (n *Losses) add(o *Losses) {
 // Unattributed are the losses of no incident.
 func (l *Ledger) Unattributed() (n Losses) {
 	n = l.state.Unattributed
-	for i := range l.state.Unclaimed {
-		n.add(&l.state.Unclaimed[i].Lost)
+	for i := range l.state.Pending {
+		n.add(&l.state.Pending[i].Lost)
 	}
 	return n
 }

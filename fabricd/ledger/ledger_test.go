@@ -79,12 +79,12 @@ func TestPacketsBetweenTwoHostsThatFailWereNotLost(t *testing.T) {
 			d.does(HostFailed{Host: h})
 		}
 		d.says(1, link.Down, 10, 0, [2]uint64{10, 0})
-		s := d.Sums()
+		s := d.Balance()
 		require.Equal(t, InFlight{Doubt: 10}, s.Waiting, "the other end has not been asked")
 		require.True(t, s.Balanced)
 		require.Equal(t, []HostID{2, 3}, s.Uncertain)
 		d.says(4, link.Down, 0, 10, [2]uint64{0, 10})
-		s = d.Sums()
+		s = d.Balance()
 		require.True(t, s.Balanced)
 		require.Zero(t, s.Lost+s.InFlight)
 		require.Empty(t, s.Uncertain)
@@ -103,7 +103,7 @@ func TestTwoStoppedNeighboursThatAnswerOneAfterTheOther(t *testing.T) {
 		}
 		d.says(1, link.Down, 10, 0, [2]uint64{10, 0})
 		d.says(4, link.Down, 0, 3, [2]uint64{0, 3})
-		s := d.Sums()
+		s := d.Balance()
 		require.Equal(t, []uint64{7, 7, 7}, []uint64{s.Lost, s.LostCrash, s.WrittenOff}, "seven of ten are with them")
 		costs := uint64(0)
 		for _, in := range d.Incidents(0) {
@@ -119,7 +119,7 @@ func TestTwoStoppedNeighboursThatAnswerOneAfterTheOther(t *testing.T) {
 		}
 		for _, h := range order {
 			answers[h]()
-			s = d.Sums()
+			s = d.Balance()
 			require.True(t, s.Balanced, "%+v", s)
 		}
 		require.Equal(t, []uint64{2, 0, 5}, []uint64{s.LostWire, s.LostCrash, s.Waiting.Switches})
@@ -141,16 +141,16 @@ func TestAFrozenSwitchProcessIsStoppedWhileTheFabricEnds(t *testing.T) {
 	d.says(1, link.Init, 20, 0, [2]uint64{20, 0})
 	d.says(3, link.Init, 0, 0, [2]uint64{0, 17}, [2]uint64{17, 0})
 	d.says(4, link.Up, 0, 17, [2]uint64{0, 17})
-	s := d.Sums()
+	s := d.Balance()
 	require.True(t, s.Balanced, "%+v", s)
 	require.Equal(t, InFlight{Suspect: 3}, s.Waiting)
 	orders := d.does(HostEnded{Host: 2})
 	require.Equal(t, []Order{{Kind: Ask, Host: 1}, {Kind: Ask, Host: 3}}, orders)
-	require.Equal(t, InFlight{Doubt: 3}, d.Sums().Waiting)
+	require.Equal(t, InFlight{Doubt: 3}, d.Balance().Waiting)
 	d.says(1, link.Down, 20, 0, [2]uint64{20, 0})
 	d.says(3, link.Down, 0, 0, [2]uint64{0, 18}, [2]uint64{18, 0})
 	d.says(4, link.Up, 0, 18, [2]uint64{0, 18})
-	s = d.Sums()
+	s = d.Balance()
 	require.True(t, s.Balanced, "%+v", s)
 	require.Equal(t, []uint64{2, 2, 0}, []uint64{s.Lost, s.WrittenOff, s.InFlight})
 	require.Empty(t, s.Uncertain)
@@ -164,7 +164,7 @@ func TestAHostThatFailsHasInjectedWhatLeftIt(t *testing.T) {
 	d.says(2, link.Down, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
 	d.says(3, link.Up, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
 	d.says(4, link.Up, 0, 4, [2]uint64{0, 4})
-	s := d.Sums()
+	s := d.Balance()
 	require.True(t, s.Balanced)
 	require.Equal(t, []uint64{4, 4, 0}, []uint64{s.Injected, s.Unheard, s.Lost})
 }
@@ -358,7 +358,7 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 		require.Len(t, orders, 1, want)
 		assert.Equal(t, Refuse, orders[0].Kind)
 		assert.Contains(t, orders[0].Why, want)
-		assert.True(t, d.Sums().Balanced)
+		assert.True(t, d.Balance().Balanced)
 	}
 	d := line()
 	for _, ev := range []Event{HostSuspect{Host: 9}, HostFailed{Host: 9}, HostEnded{Host: 0}, NodeMoved{Node: weft.SwitchID(77).Node(), To: 1}, FaultEnded{5}, HostStarted{}} {
@@ -411,7 +411,7 @@ func FuzzRestore(f *testing.F) {
 		l.Step(weft.Second, LeaderChanged{})
 		l.Step(100*weft.Second, d.told[2])
 		l.Step(200*weft.Second, Tick{})
-		l.Sums()
+		l.Balance()
 		l.Links(nil)
 		l.Incidents(0)
 	})

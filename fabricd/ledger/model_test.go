@@ -113,7 +113,7 @@ func (h *history) zoneOf(t *truth, in func(Incarnation) bool) (z zone) {
 // having told. A host is alive again only when it was heard since. Every loss is on one incident or
 // unattributed.
 func (h *history) never() error {
-	s, t := h.l.Sums(), h.truth()
+	s, t := h.l.Balance(), h.truth()
 	atMost := func(what string, said, is uint64) {
 		if said > is {
 			h.fail("the ledger says %d %s, and there are %d: %+v", said, what, is, s)
@@ -162,7 +162,7 @@ func (h *history) failed() func(n Incarnation) bool {
 
 // attributed checks that no loss is on no incident, or on two, and that those of links are on the
 // latest that acts there.
-func (h *history) attributed(s *Sums) {
+func (h *history) attributed(s *Balance) {
 	state := h.l.State()
 	all := h.l.Unattributed().Sum()
 	onLinks := h.l.Unattributed().Wire + h.l.Unattributed().Queued
@@ -184,7 +184,7 @@ func (h *history) attributed(s *Sums) {
 }
 
 // watch counts what the ledger had to do.
-func (h *history) watch(s *Sums) {
+func (h *history) watch(s *Balance) {
 	for what, is := range map[int]bool{
 		inDoubt: s.Waiting.Doubt > 0, writtenOff: s.WrittenOff > 0, unheardInjected: s.Unheard > 0, folded: len(h.l.State().Folded) > 0,
 	} {
@@ -255,7 +255,7 @@ func (h *history) hearAll() {
 // all: packets that ended there without being told, less those injected there without being told.
 // If every host is heard and none ever failed, everything is equal.
 func (h *history) equal() {
-	s, t, l := h.l.Sums(), h.truth(), h.l
+	s, t, l := h.l.Balance(), h.truth(), h.l
 	same := func(what string, said, is int64) {
 		if said != is {
 			h.fail("at a quiet point the ledger says %d %s, and there are %d: %+v", said, what, is, s)
@@ -329,7 +329,7 @@ func (h *history) lostAround(in func(Incarnation) bool) (n int64) {
 		}
 	}
 	n += int64(l.state.Gone.HandedOver)
-	for _, p := range l.state.Past {
+	for _, p := range l.state.Retired {
 		for _, k := range p.Wire {
 			n += int64(k.Wire[0] + k.Wire[1])
 		}

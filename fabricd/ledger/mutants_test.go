@@ -24,7 +24,7 @@ var planted = []struct{ what, file, old, new string }{
 	{"neighbours that are both unheard are not added up", "unheard.go", "join(list, at[0], at[1])", ""},
 	{"what was sent to a host that failed is forgotten", "unheard.go", "list[to].held += int64(missing)", "_, _ = to, missing"},
 	{"what a host that failed had sent is forgotten", "unheard.go", "list[from].held -= int64(unheard)", "_, _ = from, unheard"},
-	{"a loss is booked twice", "book.go", "Wire += lost - s.Lost[d]", "Wire += lost"},
+	{"a loss is attributed twice", "attribute.go", "Wire += lost - s.Lost[d]", "Wire += lost"},
 	{
 		"the oldest incident is to blame", "incident.go",
 		"for i := len(l.state.Incidents) - 1; i >= 0; i-- {\n\t\tif in := &l.state.Incidents[i]; in.Open",

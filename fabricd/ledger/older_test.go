@@ -24,7 +24,7 @@ func TestWhatWasSaidToAnotherLeaderSettlesNothing(t *testing.T) {
 		d.says(4, link.Up, 0, 0, [2]uint64{0, 0})
 	}
 	say()
-	require.EqualValues(t, 4, d.Sums().WrittenOff)
+	require.EqualValues(t, 4, d.Balance().WrittenOff)
 
 	d.Ledger, err = Restore(data, d.links)
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func TestWhatWasSaidToAnotherLeaderSettlesNothing(t *testing.T) {
 	for _, h := range []HostID{1, 3, 4} { // what they said before arrives once more
 		d.does(d.told[h])
 	}
-	require.Equal(t, InFlight{Doubt: 4}, d.Sums().Waiting)
+	require.Equal(t, InFlight{Doubt: 4}, d.Balance().Waiting)
 	say()
-	require.EqualValues(t, 4, d.Sums().WrittenOff)
+	require.EqualValues(t, 4, d.Balance().WrittenOff)
 }

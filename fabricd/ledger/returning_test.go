@@ -65,8 +65,8 @@ func TestAnEndThatWaitsComesUpWithAnIncarnationOfBefore(t *testing.T) {
 	} {
 		step.do()
 		require.NoError(t, h.never(), step.does)
-		require.Zero(t, h.l.Sums().Lost, step.does)
+		require.Zero(t, h.l.Balance().Lost, step.does)
 	}
 	require.EqualValues(t, 1, p1.holds())
-	require.EqualValues(t, 1, h.l.Sums().Waiting.Switches)
+	require.EqualValues(t, 1, h.l.Balance().Waiting.Switches)
 }

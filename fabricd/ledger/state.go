@@ -18,15 +18,15 @@ type State struct {
 	NICs     []HostID
 
 	Sessions []Session
-	Folded   []Incarnation // the latest that were, in the order in which they were
-	Past     []Past        // what these come to, by host
-	Gone     Gone          // and what is made up of them
+	Folded   []Incarnation     // the latest that were, in the order in which they were
+	Retired  []RetiredCounters `msgpack:"Past"` // what these come to, by host
+	Gone     Gone              // and what is made up of them
 
 	Incidents    []Incident // the latest
 	Last         int        // the number of the latest incident
 	Forgotten    []Forgotten
-	Unattributed Losses      // that no incident acted on
-	Unclaimed    []Unclaimed // likewise; one that is noticed late may take them
+	Unattributed Losses    // that no incident acted on
+	Pending      []Pending `msgpack:"Unclaimed"` // likewise; one that is noticed late may take them
 }
 
 // Status of an incarnation of a host.
@@ -103,21 +103,21 @@ func (s *Session) over(d int, me, other *Host) bool {
 		s.Sides[1-d].Flow.LastTo <= f.Mine // of hand-overs, the latest has been taken
 }
 
-// Past is what the folded incarnations of a host come to.
-type Past struct {
+// RetiredCounters is what the folded incarnations of a host come to.
+type RetiredCounters struct {
 	Host HostID // 0: of incarnations that were no host, and what sessions have lost
 	Counted
-	Passed []Passed // in sessions that are folded, by end
+	LinkTotals []LinkTotal `msgpack:"Passed"` // in sessions that are folded, by end
 }
 
-// Passed is what has gone through an end of a link to other hosts, in packets.
-type Passed struct {
+// LinkTotal is what has gone through an end of a link to other hosts, in packets.
+type LinkTotal struct {
 	End            weft.End
 	Sent, Received uint64
 }
 
 // Compare is the order of ends.
-func (p Passed) Compare(o Passed) int { return EndLost{End: p.End}.Compare(EndLost{End: o.End}) }
+func (p LinkTotal) Compare(o LinkTotal) int { return EndLost{End: p.End}.Compare(EndLost{End: o.End}) }
 
 // Gone is what is made up of folded incarnations, in packets.
 type Gone struct {

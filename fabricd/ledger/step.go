@@ -41,7 +41,7 @@ func (l *Ledger) Step(now weft.Time, ev Event) []Order {
 	case FaultBegan:
 		l.begin(Incident{Kind: e.Kind, Target: e.Target, Links: e.Links, Switches: e.Switches})
 		if e.Late {
-			l.claimLosses()
+			l.attributeLate()
 		}
 	case FaultEnded:
 		l.repaired(e.Incident)
@@ -127,7 +127,7 @@ func (l *Ledger) failed(id HostID, incident int, gone bool) {
 		return
 	}
 	l.fail(h, incident, gone)
-	l.claim()
+	l.retireUnknown()
 }
 
 // fail notes that nobody answers for h, and has its neighbours asked what has passed.
@@ -160,9 +160,9 @@ func (l *Ledger) back(h *Host) {
 	h.Status, h.Since, h.Incident = Alive, l.state.Now, 0
 }
 
-// claim finds the incarnations that neighbours have named and no host is, once every host is known
+// retireUnknown finds the incarnations that neighbours have named and no host is, once every host is known
 // to be another or to have failed: they are gone.
-func (l *Ledger) claim() {
+func (l *Ledger) retireUnknown() {
 	for i := range l.state.Hosts {
 		if h := &l.state.Hosts[i]; h.ID != 0 && !h.Gone && h.Status != Failed && !h.Heard {
 			return

@@ -440,7 +440,7 @@ func (h *history) checkpoint() *saved {
 	if err != nil {
 		h.fail("%w", err)
 	}
-	return &saved{data, maps.Clone(h.heard), maps.Clone(h.silent), maps.Clone(h.costs), slices.Clone(h.faults), maps.Clone(h.unclaimed)}
+	return &saved{data, maps.Clone(h.heard), maps.Clone(h.silent), maps.Clone(h.costs), slices.Clone(h.faults), maps.Clone(h.pending)}
 }
 
 // restore has another leader go on from a checkpoint.
@@ -450,9 +450,9 @@ func (h *history) restore(s *saved) {
 		h.fail("%w", err)
 		return
 	}
-	h.was, h.forget = Sums{}, nil
+	h.was, h.forget = Balance{}, nil
 	h.l, h.heard, h.silent, h.costs = l, maps.Clone(s.heard), maps.Clone(s.silent), maps.Clone(s.costs)
-	h.unclaimed = maps.Clone(s.unclaimed)
+	h.pending = maps.Clone(s.pending)
 	// What the leader before had ordered since then is undone; what it had repaired is so.
 	var left []activeFault
 	for i := range h.faults {

@@ -73,7 +73,7 @@ func TestRecordedSoaksAddUpToTheSame(t *testing.T) {
 				continue
 			}
 			quiet++
-			s := l.Sums()
+			s := l.Balance()
 			require.True(t, s.Balanced)
 			w := m.Today.Waiting
 			require.Equal(t, []uint64{m.Today.Injected, m.Today.Delivered, m.Today.Discarded, m.Today.InFlight, m.Today.LostWire, m.Today.LostQueued, m.Today.LostCrash, w.Queues, w.Switches, w.Wires},

@@ -199,7 +199,7 @@ func (v *virtual) done(plan *manage.Plan, r fabric.Round) {
 		r.Error = err.Error()
 	}
 	if err == nil {
-		v.planner.Told()
+		v.planner.Acknowledged()
 	}
 	v.f.Reconfigured(r)
 	v.round++

@@ -20,7 +20,7 @@ type doubts struct {
 
 func (d *doubts) Ports(context.Context) (fabric.Ports, error) {
 	d.asked.Add(1)
-	return fabric.Ports{Doubtful: int(d.links.Load())}, nil
+	return fabric.Ports{Uncertain: int(d.links.Load())}, nil
 }
 
 func TestAManagerWaitsForTheOtherEndOfALinkAndNotWhenBothHaveSpoken(t *testing.T) {

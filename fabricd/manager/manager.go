@@ -27,12 +27,12 @@ type Manager struct {
 	before  []uint64 // per switch: the version that it should have had before the last job
 	known   []bool   // per switch: has is what it said, and its tables are those of that version
 
-	now     *manage.Round // what the last job uploads
-	told    bool          // all switches have acknowledged the last job
-	settled bool          // since the last job
-	more    bool          // flows may return now that older packets are gone
-	down    subnet.Dead
-	failed  bool // the last plan for down came to nothing
+	now             *manage.Round // what the last job uploads
+	allAcknowledged bool          // all switches have acknowledged the last job
+	settled         bool          // since the last job
+	more            bool          // flows may return now that older packets are gone
+	down            subnet.Dead
+	failed          bool // the last plan for down came to nothing
 
 	emptying *emptying // the fabric is emptied for a plan that is being computed; nil: it is not
 	late     map[weft.SwitchID]error
@@ -217,7 +217,7 @@ func (m *Manager) loop(ctx context.Context) error {
 // gone takes note that the packets of older tables are gone.
 func (m *Manager) gone() {
 	m.planner.Settled()
-	m.told, m.settled = true, true
+	m.allAcknowledged, m.settled = true, true
 	if m.more = m.planner.More(); m.more {
 		m.hear()
 	}

@@ -132,7 +132,7 @@ func (m *Manager) begin(ctx context.Context, h head, found bool) error {
 
 // first does what there is to do before anything is dead: nothing, where the switches have what the routing begins with.
 func (m *Manager) first(ctx context.Context) error {
-	m.told, m.settled = true, true
+	m.allAcknowledged, m.settled = true, true
 	if !slices.ContainsFunc(m.has, func(v uint64) bool { return v != tables.FirstVersion }) {
 		return m.cfg.Fabric.Resume(ctx) // the one before may have gone before it told any switch, and its state with it
 	}
@@ -142,7 +142,7 @@ func (m *Manager) first(ctx context.Context) error {
 		return err
 	}
 	plan := m.planner.Now()
-	j := job{Version: m.version + 1, Static: true, Began: ports.At, Planned: ports.At, Told: true, Settled: true}
+	j := job{Version: m.version + 1, Static: true, Began: ports.At, Planned: ports.At, Acknowledged: true, Settled: true}
 	for s := range m.want {
 		j.Tells, m.want[s], m.known[s] = append(j.Tells, weft.SwitchID(s)), j.Version, false
 	}
@@ -159,7 +159,7 @@ func roundOf(j job) fabric.Round {
 // replay computes again what was planned since the fabric was started, and finishes the last job.
 func (m *Manager) replay(ctx context.Context) error {
 	first := true
-	m.version, m.told, m.settled = m.head.First-1, true, true
+	m.version, m.allAcknowledged, m.settled = m.head.First-1, true, true
 	var j job
 	plan := m.planner.Now()
 	for {
@@ -175,8 +175,8 @@ func (m *Manager) replay(ctx context.Context) error {
 		if !begins && next.Round == 0 {
 			if !first {
 				m.planner.Adopt(plan)
-				if next.Told {
-					m.planner.Told()
+				if next.Acknowledged {
+					m.planner.Acknowledged()
 				}
 				if next.Settled {
 					m.planner.Settled()

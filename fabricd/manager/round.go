@@ -22,7 +22,7 @@ func (m *Manager) coalesce(ctx context.Context) error {
 		window := m.cfg.Window
 		if ports, err := m.cfg.Fabric.Ports(ctx); err != nil {
 			return err
-		} else if ports.Doubtful == 0 {
+		} else if ports.Uncertain == 0 {
 			window = m.cfg.Agreed
 		}
 		quiet := time.NewTimer(window)
@@ -72,7 +72,7 @@ func (m *Manager) round(ctx context.Context) (done bool, err error) {
 		return false, nil
 	}
 	j := job{
-		Version: m.version + 1, Told: m.told, Settled: m.settled, Dead: ports.Dead, Died: r.Died, Static: plan.Static, Began: r.Began, Planned: r.Computed,
+		Version: m.version + 1, Acknowledged: m.allAcknowledged, Settled: m.settled, Dead: ports.Dead, Died: r.Died, Static: plan.Static, Began: r.Began, Planned: r.Computed,
 	}
 	if n := len(plan.Rounds); n > 1 {
 		j.Rounds = n
@@ -113,7 +113,7 @@ func (m *Manager) carryOut(ctx context.Context, j job, plan *manage.Plan, r fabr
 	busy := ctx
 	var at weft.Time
 	for held := false; ; {
-		m.version, m.told, m.settled = j.Version, false, false
+		m.version, m.allAcknowledged, m.settled = j.Version, false, false
 		m.now = &plan.Rounds[j.Round]
 		for _, p := range m.now.Patches {
 			m.want[p.Switch] = j.Version

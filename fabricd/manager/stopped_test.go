@@ -81,8 +81,8 @@ func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 			l.Load("uniform:0.2")
 			l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 			reached, dead := make(chan struct{}, 1000), make(chan struct{})
-			bury := sync.OnceFunc(func() { close(dead) })
-			t.Cleanup(bury)
+			end := sync.OnceFunc(func() { close(dead) })
+			t.Cleanup(end)
 			l.gate.set(func(v string) error {
 				if v != verb || !l.Fabric.Held() { // who begins has NICs inject, too
 					return nil
@@ -97,7 +97,7 @@ func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 			first.Kill()
 			tried.Add(1)
 			l.gate.set(through)
-			bury()
+			end()
 			notes, _ := l.manage("")
 			r := l.await(notes, manager.NoteRound).Round
 			assert.True(t, r.Static)
@@ -115,8 +115,8 @@ func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
 	l := start(t, "mesh:3x3", "updn:root=s0.0", func(f *manager.Local) { f.MostHeld = 300 * time.Millisecond })
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	reached, dead := make(chan struct{}, 1000), make(chan struct{})
-	bury := sync.OnceFunc(func() { close(dead) })
-	t.Cleanup(bury)
+	end := sync.OnceFunc(func() { close(dead) })
+	t.Cleanup(end)
 	l.gate.set(func(verb string) error {
 		if verb == "load" {
 			reached <- struct{}{}
@@ -138,7 +138,7 @@ func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
 		return i >= 0
 	})
 	assert.Contains(t, why, "has asked for nothing in 300ms")
-	bury()
+	end()
 	l.gate.set(through)
 	l.Do(fault.Spec{Do: fault.VerbHeal})
 	l.AllPairs(l.Settle)

@@ -53,8 +53,8 @@ func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 				l.await(notes, manager.NoteStandby)
 
 				reached, dead := make(chan struct{}, 1000), make(chan struct{})
-				bury := sync.OnceFunc(func() { close(dead) })
-				t.Cleanup(bury)
+				end := sync.OnceFunc(func() { close(dead) })
+				t.Cleanup(end)
 				var passed atomic.Int32
 				l.gate.set(func(verb string) error {
 					if verb != x.verb || int(passed.Add(1)) <= x.after {
@@ -70,7 +70,7 @@ func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 				first.Kill()
 				tried.Add(1)
 				l.gate.set(through)
-				bury()
+				end()
 
 				r := l.await(notes, manager.NoteRound).Round
 				assert.Empty(t, r.Error)
@@ -178,8 +178,8 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 			notes, _ := l.manage("dqr")
 			l.await(notes, manager.NoteStandby)
 			reached, dead := make(chan struct{}, 1000), make(chan struct{})
-			bury := sync.OnceFunc(func() { close(dead) })
-			t.Cleanup(bury)
+			end := sync.OnceFunc(func() { close(dead) })
+			t.Cleanup(end)
 			var passed atomic.Int32
 			patches := len(plan.Rounds[0].Patches)
 			l.gate.set(func(verb string) error {
@@ -198,7 +198,7 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 			first.Kill()
 			tried.Add(1)
 			l.gate.set(through)
-			bury()
+			end()
 
 			r := l.await(notes, manager.NoteRound).Round
 			assert.Empty(t, r.Error)

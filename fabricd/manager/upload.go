@@ -79,8 +79,8 @@ func (m *Manager) acknowledged() bool {
 	if len(m.late) > 0 {
 		return false
 	}
-	m.planner.Told()
-	m.told = true
+	m.planner.Acknowledged()
+	m.allAcknowledged = true
 	return true
 }
 

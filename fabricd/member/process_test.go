@@ -112,7 +112,7 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 func troubled(f *fabric.Fabric, name string) [][]string {
 	for _, l := range f.LinkStates() {
 		if l.A == name || l.B == name {
-			return [][]string{l.Dead, l.Quiet}
+			return [][]string{l.Dead, l.Suspect}
 		}
 	}
 	return nil

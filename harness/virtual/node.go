@@ -114,7 +114,7 @@ func (n *Node) begin() *weft.Actions {
 
 // act does what the core asked for.
 func (n *Node) act(out *weft.Actions) {
-	if w := n.cfg.Watch; w != nil && out.Told() {
+	if w := n.cfg.Watch; w != nil && out.HasEvents() {
 		w.Observe(n.engine.now, out)
 	}
 	if out.WakeAt < n.tickAt {

@@ -304,7 +304,7 @@ func (d *Driver) act(now weft.Time, out *weft.Actions) {
 	if len(out.Faults) > 0 {
 		d.limitFaults(now, out)
 	}
-	if d.cfg.Watch != nil && out.Told() {
+	if d.cfg.Watch != nil && out.HasEvents() {
 		d.cfg.Watch.Observe(now, out)
 	}
 }

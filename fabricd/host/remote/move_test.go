@@ -21,12 +21,12 @@ import (
 type mover struct {
 	*testbed
 	id      weft.SwitchID
-	home    *led                   // whose it is by the placement
-	at      *led                   // who runs it
-	lives   []link.Incarnation     // of the switch, by epochs
-	numbers uint64                 // of hand-overs
-	hosts   map[*led]ledger.HostID // all that there were
-	runs    []*led                 // these that run
+	home    *servedHost                   // whose it is by the placement
+	at      *servedHost                   // who runs it
+	lives   []link.Incarnation            // of the switch, by epochs
+	numbers uint64                        // of hand-overs
+	hosts   map[*servedHost]ledger.HostID // all that there were
+	runs    []*servedHost                 // these that run
 	ledger  *ledger.Ledger
 	now     weft.Time
 }
@@ -38,7 +38,7 @@ func newMover(r *testbed, id weft.SwitchID) *mover {
 	for i, l := range r.graph.Links {
 		links[i] = ledger.Link{A: l.A, B: l.B}
 	}
-	m := &mover{testbed: r, id: id, hosts: map[*led]ledger.HostID{}, ledger: ledger.New(links)}
+	m := &mover{testbed: r, id: id, hosts: map[*servedHost]ledger.HostID{}, ledger: ledger.New(links)}
 	m.home = m.hostOf(id.Node())
 	m.at, m.lives = m.home, []link.Incarnation{{Number: m.home.spec.Number}}
 	for _, l := range r.served {
@@ -55,7 +55,7 @@ func (m *mover) step(ev ledger.Event) {
 }
 
 // add has the ledger know a host. One for the switch alone has it only once it is moved there.
-func (m *mover) add(l *led) {
+func (m *mover) add(l *servedHost) {
 	m.hosts[l] = ledger.HostID(len(m.hosts) + 1)
 	m.runs = append(m.runs, l)
 	e := ledger.HostStarted{Host: m.hosts[l], Incarnation: ledger.Incarnation(l.spec.Number)}
@@ -71,7 +71,7 @@ func (m *mover) add(l *led) {
 }
 
 // alone opens a host for the switch alone.
-func (m *mover) alone() *led {
+func (m *mover) alone() *servedHost {
 	home := m.home.spec
 	c := home
 	c.Number = uint64(len(m.hosts) + 1)
@@ -85,7 +85,7 @@ func (m *mover) alone() *led {
 }
 
 // ask has the ledger hear all hosts.
-func (m *mover) ask() ledger.Sums {
+func (m *mover) ask() ledger.Balance {
 	peers := []host.Peer{}
 	for name, l := range m.served {
 		peers = append(peers, host.Peer{Host: name, Incarnation: link.Incarnation{Number: l.spec.Number}})
@@ -101,7 +101,7 @@ func (m *mover) ask() ledger.Sums {
 		a.Host, a.Asked = m.hosts[l], asked
 		m.step(&a)
 	}
-	return m.ledger.Sums()
+	return m.ledger.Balance()
 }
 
 // delivered waits until so many more packets have been.
@@ -112,7 +112,7 @@ func (m *mover) delivered(more uint64) {
 }
 
 // hostOf is who runs a node.
-func (m *mover) hostOf(n weft.Node) *led {
+func (m *mover) hostOf(n weft.Node) *servedHost {
 	if n == m.id.Node() && m.at != nil {
 		return m.at
 	}
@@ -161,7 +161,7 @@ func (m *mover) await() {
 }
 
 // release ends the switch where it is.
-func (m *mover) release(to *led) host.Released {
+func (m *mover) release(to *servedHost) host.Released {
 	m.numbers++
 	a := m.at.order(host.Order{Release: []host.ReleaseOrder{{Switch: m.id, Number: m.numbers, To: to.spec.Number}}})
 	require.Len(m.t, a.Released, 1)
@@ -169,7 +169,7 @@ func (m *mover) release(to *led) host.Released {
 }
 
 // take begins it at another host, and returns when its links are up.
-func (m *mover) take(to *led, out host.Released, lost bool) {
+func (m *mover) take(to *servedHost, out host.Released, lost bool) {
 	from := m.at
 	above := m.lives[len(m.lives)-1].First + lifetime
 	m.lives = append(m.lives, link.Incarnation{Number: to.spec.Number, First: above})
@@ -200,7 +200,7 @@ func (m *mover) burst() {
 	}
 }
 
-func (m *mover) move(to *led) (packets uint64) {
+func (m *mover) move(to *servedHost) (packets uint64) {
 	m.burst()
 	m.await()
 	out := m.release(to)
@@ -233,7 +233,7 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 				m.delivered(200)
 			}
 			r.traffic("none")
-			var s ledger.Sums
+			var s ledger.Balance
 			if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, rig.Patience, 10*time.Millisecond) {
 				t.Fatalf("%+v", s)
 			}
@@ -274,7 +274,7 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	m.take(m.home, host.Released{}, true)
 	m.delivered(200)
 	r.traffic("none")
-	var s ledger.Sums
+	var s ledger.Balance
 	if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, rig.Patience, 10*time.Millisecond) {
 		t.Fatalf("%+v", s)
 	}

@@ -53,7 +53,7 @@ func (w *watch) Observe(now weft.Time, a *weft.Actions) {
 	t := w.publisher
 	o := host.Observation{
 		NIC: !w.node.IsSwitch(), Node: w.node.Index, At: now, Changes: slices.Clone(a.Changes), Turned: a.Turned, Effects: len(a.Drops) > 0,
-		Drops: t.drops(a.Drops), Hops: hops(a.Hops), Left: slices.Clone(a.Left), Arrived: slices.Clone(a.Arrived),
+		Drops: t.drops(a.Drops), Hops: hops(a.Hops), Egress: slices.Clone(a.Egress), Arrived: slices.Clone(a.Arrived),
 	}
 	for _, f := range a.Faults {
 		o.Faults = append(o.Faults, host.Fault{Port: f.Port, Text: f.Err.Error(), Count: f.Count, Damaged: f.Damaged})
@@ -107,7 +107,7 @@ func hops(all []weft.Hop) []weft.Hop {
 
 // plain reports whether o tells no more than that something happened.
 func plain(o *host.Observation) bool {
-	return len(o.Drops)+len(o.Hops)+len(o.Left)+len(o.Arrived)+len(o.Changes)+len(o.Faults)+len(o.Notices) == 0
+	return len(o.Drops)+len(o.Hops)+len(o.Egress)+len(o.Arrived)+len(o.Changes)+len(o.Faults)+len(o.Notices) == 0
 }
 
 // merge puts a later plain observation into o.
@@ -129,7 +129,7 @@ func (t *publisher) take() (host.EventBatch, bool) {
 	n, entries := 0, 0
 	for n < len(t.waiting) && entries < maxBatchBytes {
 		o := &t.waiting[n]
-		entries += 1 + len(o.Drops) + len(o.Hops) + len(o.Left) + len(o.Arrived) + len(o.Notices)
+		entries += 1 + len(o.Drops) + len(o.Hops) + len(o.Egress) + len(o.Arrived) + len(o.Notices)
 		for _, notice := range o.Notices {
 			delete(t.notices, notice)
 		}

@@ -41,8 +41,8 @@ func TestANoticeThatWaitsIsNotToldAgain(t *testing.T) {
 func TestOnlyDropsOfTracedPacketsAreToldUnlessSomebodyWantsAll(t *testing.T) {
 	t.Parallel()
 	drops := []weft.Drop{{Rule: "a"}, {Rule: "b", Header: weft.Header{Traced: true}}}
-	ways := []weft.Way{{Port: 1}}
-	a := &weft.Actions{Drops: drops, Hops: []weft.Hop{{Rule: "c", Candidates: ways}}, Left: []weft.Departure{{Port: 2}}}
+	ways := []weft.Candidate{{Port: 1}}
+	a := &weft.Actions{Drops: drops, Hops: []weft.Hop{{Rule: "c", Candidates: ways}}, Egress: []weft.Egress{{Port: 2}}}
 	for want, c := range map[int]*host.Spec{1: {}, 2: {Packets: true}} {
 		tell := newPublisher(c, nil, nil)
 		w := watch{tell, weft.SwitchID(1).Node()}
@@ -52,7 +52,7 @@ func TestOnlyDropsOfTracedPacketsAreToldUnlessSomebodyWantsAll(t *testing.T) {
 		told := s.Events[0].Actions()
 		require.Equal(t, drops[2-want:], told.Drops)
 		require.Equal(t, a.Hops, told.Hops)
-		require.Equal(t, a.Left, told.Left)
+		require.Equal(t, a.Egress, told.Egress)
 		told.Hops[0].Candidates[0].Port = 9
 		require.EqualValues(t, 1, ways[0].Port, "they are its own")
 	}

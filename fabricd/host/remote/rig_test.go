@@ -28,15 +28,15 @@ type testbed struct {
 	broker *bus.Broker
 	peers  *bus.Client
 	graph  *topology.Graph
-	served map[string]*led
+	served map[string]*servedHost
 	wires  map[string]*rig.Relay // by host, what its connections go through
 
 	mu   sync.Mutex
 	seen []host.Observation // guarded by mu
 }
 
-// led is a host as the test leads it.
-type led struct {
+// servedHost is a host as the test leads it.
+type servedHost struct {
 	*remote.Client
 	bed    *testbed
 	spec   host.Spec
@@ -48,7 +48,7 @@ type led struct {
 func newRig(t testing.TB, spec, firmware string, change func(c *host.Spec)) *testbed {
 	t.Helper()
 	g := topologytest.Parse(t, spec)
-	r := &testbed{t: t, graph: g, served: map[string]*led{}, wires: map[string]*rig.Relay{}}
+	r := &testbed{t: t, graph: g, served: map[string]*servedHost{}, wires: map[string]*rig.Relay{}}
 	r.broker = bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
 	r.peers = bustest.Client(t, bus.ClientConfig{Leads: true, Fabric: "lab", Broker: r.broker})
 	require.NoError(t, bus.Hear(r.peers, host.TellEvents, r.hear))
@@ -93,7 +93,7 @@ func (r *testbed) places() []host.Placement {
 }
 
 // host opens a host with credentials of its own.
-func (r *testbed) host(c host.Spec) *led {
+func (r *testbed) host(c host.Spec) *servedHost {
 	r.t.Helper()
 	var err error
 	_, err = remote.Hosts{Peers: r.peers, Authorizer: r.broker}.Admit(&c, r.graph)
@@ -101,7 +101,7 @@ func (r *testbed) host(c host.Spec) *led {
 	p, err := remote.Open(remote.Config{Spec: c, URL: r.through(c.Host)})
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { require.NoError(r.t, p.Close()) })
-	l := &led{Client: remote.NewClient(r.peers, c.Host), bed: r, spec: c, server: p}
+	l := &servedHost{Client: remote.NewClient(r.peers, c.Host), bed: r, spec: c, server: p}
 	r.served[c.Host] = l
 	return l
 }
@@ -121,7 +121,7 @@ func (r *testbed) hear(_ string, seen host.EventBatch) {
 }
 
 // order has a host do something.
-func (l *led) order(o host.Order) host.OrderAnswer {
+func (l *servedHost) order(o host.Order) host.OrderAnswer {
 	l.bed.t.Helper()
 	o.Number = l.spec.Number
 	a, err := l.Order(context.Background(), o)
@@ -156,13 +156,13 @@ func (r *testbed) counters() (s allCounters) { return r.countersWith(host.Counte
 
 func (r *testbed) countersWith(ask host.CountersRequest) (s allCounters) {
 	r.t.Helper()
-	return r.add(func(l *led) (host.Counters, error) {
+	return r.add(func(l *servedHost) (host.Counters, error) {
 		return l.Counters(context.Background(), host.CountersRequest{Number: l.spec.Number, Ends: true, Generations: ask.Generations})
 	})
 }
 
 // add adds up what every host says.
-func (r *testbed) add(says func(l *led) (host.Counters, error)) (s allCounters) {
+func (r *testbed) add(says func(l *servedHost) (host.Counters, error)) (s allCounters) {
 	r.t.Helper()
 	s.flows = map[weft.End]link.Flow{}
 	for _, l := range r.served {

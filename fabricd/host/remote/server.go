@@ -121,7 +121,7 @@ func (p *Server) open(cfg Config) error {
 	p.links.Watch(p.transportEvents.Add)
 	p.publisher = newPublisher(c, p.carry, func(s host.EventBatch) error { return p.control.Publish(host.TellEvents, s) })
 	clock := newClock(c.Now, cfg.Elapsed)
-	p.runtime = &host.Live{Transport: p.links, Clock: clock.Now, Incarnation: c.Number, Still: c.Placement.Shared}
+	p.runtime = &host.Live{Transport: p.links, Clock: clock.Now, Incarnation: c.Number, NoSelfProbe: c.Placement.Shared}
 	spec := *c
 	if fits := wire.Batch(p.links.MaxFrame(), c.Switch.VCs); c.Switch.Batch == 0 || fits < c.Switch.Batch {
 		spec.Switch.Batch = min(fits, switchd.DefaultBatch)

@@ -43,8 +43,8 @@ func TestTwoHostsAreOneFabric(t *testing.T) {
 }
 
 // crossingLink is a link between the hosts, and which host has its end A.
-func (r *testbed) crossingLink() (l weft.LinkID, a, b *led) {
-	of := map[weft.Node]*led{}
+func (r *testbed) crossingLink() (l weft.LinkID, a, b *servedHost) {
+	of := map[weft.Node]*servedHost{}
 	for _, l := range r.served {
 		for _, e := range l.spec.Placement.Ends(r.graph) {
 			of[e.Node] = l
@@ -133,7 +133,7 @@ func TestOrdersOfAHost(t *testing.T) {
 }
 
 // ends are those of a host.
-func (l *led) ends() map[weft.End]struct{} {
+func (l *servedHost) ends() map[weft.End]struct{} {
 	m := map[weft.End]struct{}{}
 	for _, e := range l.spec.Placement.Ends(l.bed.graph) {
 		m[e] = struct{}{}
@@ -380,7 +380,7 @@ func TestAHostLosesItsBroker(t *testing.T) {
 }
 
 // epochs adds up the epochs of a host's crossing ends.
-func (l *led) epochs() (n uint64) {
+func (l *servedHost) epochs() (n uint64) {
 	s, err := l.Counters(context.Background(), host.CountersRequest{Ends: true})
 	if err != nil {
 		return 0 // its connection for control is lost too
@@ -398,7 +398,7 @@ func TestHostsThatEndUnderLoadAgree(t *testing.T) {
 	r.up(0)
 	r.traffic("uniform:1")
 	r.delivered(1000)
-	s := r.add(func(l *led) (host.Counters, error) {
+	s := r.add(func(l *servedHost) (host.Counters, error) {
 		return l.End(context.Background(), host.EndOrder{Number: l.spec.Number, Why: "the test"})
 	})
 	require.Positive(t, s.Held+s.Queued+s.wires, "the fabric is empty")

@@ -64,7 +64,7 @@ func TestWhatNICsWriteIsPlannedForTheAffectedPairsAlone(t *testing.T) {
 			requireWays(t, cut, fw, s.ID, vcs)
 		}
 		p.Adopt(cut)
-		p.Told()
+		p.Acknowledged()
 		p.Settled()
 		require.False(t, p.More())
 		back := plan(t, p, new(subnet.Dead))

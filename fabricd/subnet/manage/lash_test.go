@@ -58,7 +58,7 @@ func cutEach(t *testing.T, p *manage.Planner) {
 			twice++
 		}
 		p.Adopt(plan)
-		p.Told()
+		p.Acknowledged()
 		p.Settled()
 	}
 	for _, l := range p.Graph().Links {
@@ -159,7 +159,7 @@ func bring(t *testing.T, p *manage.Planner, dead *subnet.Dead, name string) {
 		next := plan(t, p, dead)
 		requireRunning(t, next, name)
 		p.Adopt(next)
-		p.Told()
+		p.Acknowledged()
 		p.Settled()
 		if len(next.Patches()) == 0 || !p.More() {
 			return

@@ -406,7 +406,7 @@ func TestWhenAllLinksAreBackTablesAreThoseOfTheEngineAgain(t *testing.T) {
 				plan, err := p.Plan(&dead)
 				require.NoError(t, err)
 				p.Adopt(plan)
-				if p.Told(); (i+j)%2 == 0 {
+				if p.Acknowledged(); (i+j)%2 == 0 {
 					p.Settled()
 				}
 			}

@@ -77,7 +77,7 @@ func (p *Planner) Plan(dead *subnet.Dead) (*Plan, error) {
 	return plan, nil
 }
 
-// Adopt says that switches are being told this plan, the latest of this planner. Until [Planner.Told] what was before it counts as in force too.
+// Adopt says that switches are being told this plan, the latest of this planner. Until [Planner.Acknowledged] what was before it counts as in force too.
 func (p *Planner) Adopt(plan *Plan) {
 	if plan == p.now {
 		return
@@ -86,8 +86,8 @@ func (p *Planner) Adopt(plan *Plan) {
 	p.now = plan
 }
 
-// Told says that all switches have acknowledged the plan adopted last. Packets that travelled by older tables may be on their way.
-func (p *Planner) Told() { p.planning.told(p.now) }
+// Acknowledged says that all switches have acknowledged the plan adopted last. Packets that travelled by older tables may be on their way.
+func (p *Planner) Acknowledged() { p.planning.told(p.now) }
 
 // Settled says that all switches have the plan adopted last, and that no packet is left that travelled by older tables.
 func (p *Planner) Settled() { p.planning.settled(p.now) }

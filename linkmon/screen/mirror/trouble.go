@@ -76,7 +76,7 @@ func (m *Mirror) LinkState(link int) fabric.LinkState {
 			case SwitchDown:
 				s.Dead = append(s.Dead, name)
 			case SwitchQuiet:
-				s.Quiet = append(s.Quiet, name)
+				s.Suspect = append(s.Suspect, name)
 			}
 		}
 	}

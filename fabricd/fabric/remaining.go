@@ -19,15 +19,15 @@ import (
 // NotDrainedError tells that packets were still in the fabric when the time to wait for them was
 // over. The ledger was read while packets moved.
 type NotDrainedError struct {
-	Ledger Ledger
-	After  time.Duration // that was waited
-	Left   Left
-	Err    error // that ended the wait: of the context, unless something else did
+	Ledger    Ledger
+	After     time.Duration // that was waited
+	Remaining Remaining
+	Err       error // that ended the wait: of the context, unless something else did
 }
 
 // Error implements error.
 func (e *NotDrainedError) Error() string {
-	text := cmp.Or(e.Ledger.NotChecked, e.after()) + ": " + e.Left.tell(e.Ledger)
+	text := cmp.Or(e.Ledger.NotChecked, e.after()) + ": " + e.Remaining.tell(e.Ledger)
 	if errors.Is(e.Err, context.DeadlineExceeded) || errors.Is(e.Err, context.Canceled) {
 		return text
 	}
@@ -46,14 +46,14 @@ func (e *NotDrainedError) after() string {
 // Unwrap is what ended the wait.
 func (e *NotDrainedError) Unwrap() error { return e.Err }
 
-// Left is where packets are that a fabric still holds.
-type Left struct {
-	Most   []LeftAt // the places that hold most, the fullest first; at most maxLeftAt
-	Places int      // that hold packets
+// Remaining is where packets are that a fabric still holds.
+type Remaining struct {
+	Most   []RemainingAt // the places that hold most, the fullest first; at most maxLeftAt
+	Places int           // that hold packets
 }
 
-// LeftAt is one place that holds packets, and what they wait for.
-type LeftAt struct {
+// RemainingAt is one place that holds packets, and what they wait for.
+type RemainingAt struct {
 	Where   string // as "the send queue of n00", "switch s0.00" or "the wire from s0.00 to s1.20"
 	Packets uint64
 	For     string // as "room at s1.20"; empty: that is not known
@@ -62,11 +62,11 @@ type LeftAt struct {
 	wire bool
 }
 
-// maxLeftAt is how many places are named. Chosen by us: what one can read in a message.
-const maxLeftAt = 5
+// maxRemainingAt is how many places are named. Chosen by us: what one can read in a message.
+const maxRemainingAt = 5
 
 // tell says how many packets of l are left, where, and what most of them wait for.
-func (l Left) tell(ledger Ledger) string {
+func (l Remaining) tell(ledger Ledger) string {
 	w := ledger.Waiting
 	if ledger.InFlight == 0 {
 		return "no packet is left, but the accounts do not add up yet"
@@ -90,23 +90,23 @@ func (l Left) tell(ledger Ledger) string {
 	return text + ": " + strings.Join(places, "; ")
 }
 
-// left looks for the packets that the fabric holds. Packets may move while it looks.
-func (f *Fabric) left() (l Left) {
+// remaining looks for the packets that the fabric holds. Packets may move while it looks.
+func (f *Fabric) remaining() (l Remaining) {
 	f.readAll()
-	var all []LeftAt
-	add := func(at LeftAt) {
+	var all []RemainingAt
+	add := func(at RemainingAt) {
 		if at.Packets > 0 {
 			all = append(all, at)
 		}
 	}
 	for i, n := range f.nics {
 		r := n.home.nicNow(n.id)
-		add(LeftAt{Where: "the send queue of " + f.graph.NICs[i].Name, Packets: uint64(r.Queued), node: n.id.Node()})
+		add(RemainingAt{Where: "the send queue of " + f.graph.NICs[i].Name, Packets: uint64(r.Queued), node: n.id.Node()})
 	}
 	for _, s := range f.switches {
 		var r switching.Reading
 		s.read(&r)
-		add(LeftAt{Where: "switch " + s.name, Packets: uint64(r.Held), node: s.id.Node()})
+		add(RemainingAt{Where: "switch " + s.name, Packets: uint64(r.Held), node: s.id.Node()})
 	}
 	sums := f.ledger.onLinks() // of a link inside a host in another process that has only added up what is on its wires
 	for i, k := range f.links {
@@ -116,12 +116,12 @@ func (f *Fabric) left() (l Left) {
 			flying[0], _ = linkend.OnWire(a, b)
 			flying[1], _ = linkend.OnWire(b, a)
 		}
-		for d, way := range [2]wire.Direction{k.dirs[0], k.dirs[1]} {
-			add(LeftAt{Where: "the wire from " + way.From + " to " + way.To, Packets: flying[d], For: way.To + " to receive them", wire: true})
+		for d, direction := range [2]wire.Direction{k.dirs[0], k.dirs[1]} {
+			add(RemainingAt{Where: "the wire from " + direction.From + " to " + direction.To, Packets: flying[d], For: direction.To + " to receive them", wire: true})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b LeftAt) int { return cmp.Compare(b.Packets, a.Packets) })
-	l.Places, l.Most = len(all), all[:min(len(all), maxLeftAt)]
+	slices.SortStableFunc(all, func(a, b RemainingAt) int { return cmp.Compare(b.Packets, a.Packets) })
+	l.Places, l.Most = len(all), all[:min(len(all), maxRemainingAt)]
 	for i := range l.Most {
 		if at := &l.Most[i]; at.For == "" {
 			at.For = f.waitsFor(at.node)

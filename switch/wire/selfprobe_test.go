@@ -12,11 +12,11 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-func TestABeatIsLateWhileTheTransportHoldsItUpAndRecovers(t *testing.T) {
+func TestASelfProbeIsLateWhileTheTransportHoldsItUpAndRecovers(t *testing.T) {
 	t.Parallel()
 	m := wire.NewMemory()
 	defer m.Close()
-	b, err := wire.NewBeat(m, 5*time.Millisecond)
+	b, err := wire.NewSelfProbe(m, 5*time.Millisecond)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// bookSession attributes what is newly known to be lost in a session. What is lost never comes
+// attributeSession attributes what is newly known to be lost in a session. What is lost never comes
 // back.
-func (l *Ledger) bookSession(s *Session) {
+func (l *Ledger) attributeSession(s *Session) {
 	for d := range s.Lost {
 		_, lost := onWire(&s.Sides[d].Flow, &s.Sides[1-d].Flow)
 		if lost <= s.Lost[d] {
@@ -22,9 +22,9 @@ func (l *Ledger) bookSession(s *Session) {
 	}
 }
 
-// bookCounted attributes what a host has newly counted as lost. What is in lists never gets less: a
+// attributeCounted attributes what a host has newly counted as lost. What is in lists never gets less: a
 // number in now that is below that in was is raised to it.
-func (l *Ledger) bookCounted(was, now *Counted) {
+func (l *Ledger) attributeCounted(was, now *Counted) {
 	now.Wire = merge(was.Wire, now.Wire, LinkLost.Compare, func(a, b *LinkLost) {
 		for d := range b.Wire {
 			b.Wire[d] = max(a.Wire[d], b.Wire[d])

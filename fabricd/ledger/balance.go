@@ -6,14 +6,14 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Sums say where every packet is. Each account is counted where packets end or wait, so that
+// Balance says where every packet is. Each account is counted where packets end or wait, so that
 //
 //	injected = delivered + lost + discarded + in flight
 //
 // is a check and not a definition. It holds when nothing moves and every host has been heard since,
 // or is made up. In between, Injected, Delivered, Discarded and Lost never say more than is true.
 // All numbers are packets.
-type Sums struct {
+type Balance struct {
 	Injected  uint64 `json:"injected"`
 	Delivered uint64 `json:"delivered"`
 	Lost      uint64 `json:"lost"`
@@ -44,13 +44,13 @@ type InFlight struct {
 	Doubt    uint64 `json:"doubt"`    // in hosts that have failed, as long as a neighbour may have received them
 }
 
-// Sums adds up the accounts.
-func (l *Ledger) Sums() Sums {
+// Balance adds up the accounts.
+func (l *Ledger) Balance() Balance {
 	gone, all := &l.state.Gone, Counted{}
-	for i := range l.state.Past {
-		all.Add(&l.state.Past[i].Counted)
+	for i := range l.state.Retired {
+		all.Add(&l.state.Retired[i].Counted)
 	}
-	n := Sums{WrittenOff: gone.WrittenOff, Unheard: gone.Unheard, LostCrash: gone.HandedOver, Uncertain: []HostID{}}
+	n := Balance{WrittenOff: gone.WrittenOff, Unheard: gone.Unheard, LostCrash: gone.HandedOver, Uncertain: []HostID{}}
 	list := l.makeUp()
 	for i := range l.state.Hosts {
 		h := &l.state.Hosts[i]
@@ -84,7 +84,7 @@ func (l *Ledger) Sums() Sums {
 }
 
 // host adds what one incarnation holds.
-func (n *Sums) host(h *Host, m *made) {
+func (n *Balance) host(h *Host, m *made) {
 	waits := !h.Gone && !h.Heard || m.doubt
 	if waits && !slices.Contains(n.Uncertain, h.ID) {
 		n.Uncertain = append(n.Uncertain, h.ID)
@@ -107,8 +107,8 @@ func (n *Sums) host(h *Host, m *made) {
 // Total is what all hosts have counted, as far as they have told.
 func (l *Ledger) Total() Counters {
 	var c Counters
-	for i := range l.state.Past {
-		c.Add(&l.state.Past[i].Counters)
+	for i := range l.state.Retired {
+		c.Add(&l.state.Retired[i].Counters)
 	}
 	for i := range l.state.Hosts {
 		c.Add(&l.state.Hosts[i].Counters)
@@ -120,8 +120,8 @@ func (l *Ledger) Total() Counters {
 // lost.
 func (l *Ledger) counted() (all Counted) {
 	all.Counters = l.Total()
-	for i := range l.state.Past {
-		all.addDiscards(l.state.Past[i].Discards)
+	for i := range l.state.Retired {
+		all.addDiscards(l.state.Retired[i].Discards)
 	}
 	for i := range l.state.Hosts {
 		all.addDiscards(l.state.Hosts[i].Discards)
@@ -131,8 +131,8 @@ func (l *Ledger) counted() (all Counted) {
 
 // OfHost is what all incarnations of a host but one have counted.
 func (l *Ledger) OfHost(id HostID, but Incarnation) (all Counted) {
-	if i, ok := l.pastOf(id); ok {
-		all.Add(&l.state.Past[i].Counted)
+	if i, ok := l.findRetired(id); ok {
+		all.Add(&l.state.Retired[i].Counted)
 	}
 	for i := range l.state.Hosts {
 		if h := &l.state.Hosts[i]; h.ID == id && h.Incarnation != but {
@@ -150,38 +150,38 @@ func (l *Ledger) Heard(id HostID) weft.Time {
 	return 0
 }
 
-// PassedAt is what they have told of the ends of their links to other hosts, in the order of ends.
-func (l *Ledger) PassedAt(id HostID, but Incarnation) (list []Passed) {
+// LinkTotals is what they have told of the ends of their links to other hosts, in the order of ends.
+func (l *Ledger) LinkTotals(id HostID, but Incarnation) (list []LinkTotal) {
 	for i := range l.state.Sessions {
 		s := &l.state.Sessions[i]
 		at, _ := l.positions(s)
 		for d := range s.Sides {
 			if h := &l.state.Hosts[at[d]]; s.Channel.Node.Kind == 0 && h.ID == id && h.Incarnation != but {
 				f := &s.Sides[d].Flow
-				list = append(list, Passed{l.links[s.Channel.Link].ends()[d], f.Sent, f.Received})
+				list = append(list, LinkTotal{l.links[s.Channel.Link].ends()[d], f.Sent, f.Received})
 			}
 		}
 	}
-	slices.SortFunc(list, Passed.Compare)
-	sum := list[:0]
+	slices.SortFunc(list, LinkTotal.Compare)
+	totals := list[:0]
 	for _, p := range list {
-		if k := len(sum) - 1; k >= 0 && sum[k].End == p.End {
-			p.Sent, p.Received, sum = p.Sent+sum[k].Sent, p.Received+sum[k].Received, sum[:k]
+		if k := len(totals) - 1; k >= 0 && totals[k].End == p.End {
+			p.Sent, p.Received, totals = p.Sent+totals[k].Sent, p.Received+totals[k].Received, totals[:k]
 		}
-		sum = append(sum, p)
+		totals = append(totals, p)
 	}
-	if i, ok := l.pastOf(id); ok {
-		return addPassed(l.state.Past[i].Passed, sum)
+	if i, ok := l.findRetired(id); ok {
+		return addLinkTotals(l.state.Retired[i].LinkTotals, totals)
 	}
-	return sum
+	return totals
 }
 
-func addPassed(a, b []Passed) []Passed {
-	return merge(a, b, Passed.Compare, func(a, b *Passed) { b.Sent, b.Received = b.Sent+a.Sent, b.Received+a.Received })
+func addLinkTotals(a, b []LinkTotal) []LinkTotal {
+	return merge(a, b, LinkTotal.Compare, func(a, b *LinkTotal) { b.Sent, b.Received = b.Sent+a.Sent, b.Received+a.Received })
 }
 
-// LinkSum is what one link has lost, in packets, all hosts together, and what is on its way.
-type LinkSum struct {
+// LinkBalance is what one link has lost, in packets, all hosts together, and what is on its way.
+type LinkBalance struct {
 	Link   weft.LinkID
 	Wire   [2]uint64 // from A to B, from B to A
 	Queued uint64
@@ -190,7 +190,7 @@ type LinkSum struct {
 
 // Links are all links, by number, in storage that may be used anew. What was on its way to a host
 // that failed is in what is written off with the host, unless it is known to have been lost before.
-func (l *Ledger) Links(storage []LinkSum) []LinkSum {
+func (l *Ledger) Links(storage []LinkBalance) []LinkBalance {
 	all := slices.Grow(storage[:0], len(l.links))[:len(l.links)]
 	clear(all)
 	add := func(c *Counted) {
@@ -202,8 +202,8 @@ func (l *Ledger) Links(storage []LinkSum) []LinkSum {
 			all[l.ends[e.End]].Queued += e.Packets
 		}
 	}
-	for i := range l.state.Past {
-		add(&l.state.Past[i].Counted)
+	for i := range l.state.Retired {
+		add(&l.state.Retired[i].Counted)
 	}
 	for i := range l.state.Hosts {
 		add(&l.state.Hosts[i].Counted)
@@ -236,11 +236,11 @@ func (l *Ledger) flying(s *Session, d int) uint64 {
 
 // Incident is a copy of one incident, with all that it has cost; ok says that it is kept.
 func (l *Ledger) Incident(id int) (in Incident, ok bool) {
-	kept := l.incident(id)
-	if kept == nil {
+	found := l.incident(id)
+	if found == nil {
 		return in, false
 	}
-	return l.complete([]Incident{*kept})[0], true
+	return l.complete([]Incident{*found})[0], true
 }
 
 // Incidents are copies of the incidents with higher numbers than after, at most 4096, with all that
@@ -273,8 +273,8 @@ func (l *Ledger) complete(list []Incident) []Incident {
 	return list
 }
 
-// HostSum is what the ledger makes of one incarnation of a host.
-type HostSum struct {
+// HostBalance is what the ledger makes of one incarnation of a host.
+type HostBalance struct {
 	Host        HostID
 	Incarnation Incarnation
 	Status      Status
@@ -287,11 +287,11 @@ type HostSum struct {
 }
 
 // Hosts are all incarnations that are kept, by number.
-func (l *Ledger) Hosts() []HostSum {
-	list := make([]HostSum, len(l.state.Hosts))
+func (l *Ledger) Hosts() []HostBalance {
+	list := make([]HostBalance, len(l.state.Hosts))
 	for i, m := range l.makeUp() {
 		h := &l.state.Hosts[i]
-		s := HostSum{
+		s := HostBalance{
 			Host: h.ID, Incarnation: h.Incarnation, Status: h.Status, Since: h.Since, Incident: h.Incident, Doubt: m.doubt,
 		}
 		held := uint64(max(0, m.held))

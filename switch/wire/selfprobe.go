@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Beat measures how long a transport holds frames up on their way: per shard, it sends a frame to itself and waits for it,
+// SelfProbe measures how long a transport holds frames up on their way: per shard, it sends a frame to itself and waits for it,
 // again and again. Whoever listens for silent neighbours asks it whether the silence is ours.
-type Beat struct {
+type SelfProbe struct {
 	transport Transport
 	every     time.Duration
 	start     time.Time
@@ -25,9 +25,9 @@ type pulse struct {
 	fresh, late atomic.Int64
 }
 
-// NewBeat prepares beats on all shards of t, so far apart. Run sends them. It must be called before t.Ready.
-func NewBeat(t Transport, every time.Duration) (*Beat, error) {
-	b := &Beat{transport: t, every: every, start: time.Now(), shards: make([]pulse, t.Shards())}
+// NewSelfProbe prepares beats on all shards of t, so far apart. Run sends them. It must be called before t.Ready.
+func NewSelfProbe(t Transport, every time.Duration) (*SelfProbe, error) {
+	b := &SelfProbe{transport: t, every: every, start: time.Now(), shards: make([]pulse, t.Shards())}
 	for found, i := 0, 0; found < len(b.shards); i++ {
 		name := fmt.Sprintf("beat-%d", i)
 		d := Direction{From: name, To: name, ToPort: 1}
@@ -35,7 +35,7 @@ func NewBeat(t Transport, every time.Duration) (*Beat, error) {
 		if p.out != nil {
 			continue
 		}
-		p.inbox = make(chan Message, maxBeats)
+		p.inbox = make(chan Message, maxProbes)
 		if err := t.Listen(d, p.inbox); err != nil {
 			return nil, fmt.Errorf("wire: beat: %w", err)
 		}
@@ -50,21 +50,21 @@ func NewBeat(t Transport, every time.Duration) (*Beat, error) {
 }
 
 // Run beats until ctx ends, and returns when its goroutines have.
-func (b *Beat) Run(ctx context.Context) {
+func (b *SelfProbe) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for i := range b.shards {
-		wg.Go(func() { b.beat(ctx, &b.shards[i]) })
+		wg.Go(func() { b.probe(ctx, &b.shards[i]) })
 	}
 	wg.Wait()
 }
 
-// lostBeat is after how long a beat is taken for lost, as when the connection was, and the next is sent.
-const lostBeat = 2 * time.Second
+// lostProbe is after how long a beat is taken for lost, as when the connection was, and the next is sent.
+const lostProbe = 2 * time.Second
 
-// maxBeats may come late all at once: as many as are sent in half a minute in which none comes back.
-const maxBeats = 16
+// maxProbes may come late all at once: as many as are sent in half a minute in which none comes back.
+const maxProbes = 16
 
-func (b *Beat) beat(ctx context.Context, p *pulse) {
+func (b *SelfProbe) probe(ctx context.Context, p *pulse) {
 	p.fresh.Store(int64(time.Since(b.start)))
 	tick := time.NewTicker(b.every)
 	defer tick.Stop()
@@ -80,7 +80,7 @@ func (b *Beat) beat(ctx context.Context, p *pulse) {
 			p.fresh.Store(int64(p.sent))
 			p.sent = 0
 		case <-tick.C:
-			if now := time.Since(b.start); p.sent == 0 || now-p.sent > lostBeat {
+			if now := time.Since(b.start); p.sent == 0 || now-p.sent > lostProbe {
 				if p.sent = now; p.out.Send([]byte{0}) != nil {
 					p.sent = 0 // the connection is gone; others tell
 				}
@@ -91,7 +91,7 @@ func (b *Beat) beat(ctx context.Context, p *pulse) {
 
 // Late reports whether the frames of a shard are late by more than slack now, or were by more than the time between beats
 // within that time. It counts as late too when the beat itself is not let run.
-func (b *Beat) Late(shard int, slack, within time.Duration) bool {
+func (b *SelfProbe) Late(shard int, slack, within time.Duration) bool {
 	p, now := &b.shards[shard], time.Since(b.start)
 	late := time.Duration(p.late.Load())
 	return now-time.Duration(p.fresh.Load())-b.every > slack || late != 0 && now-late < within
