@@ -1,8 +1,8 @@
 package weft
 
-// Core is one node of the fabric, a switch or a NIC, as its driver sees it: a function of (state, time, event) that
-// appends what must be done to out. It has one owner at a time, who serialises the calls; it keeps no clock and never
-// blocks. Times must not go backwards.
+// Core is one node of the fabric, a switch or a NIC, as its driver sees it: a function of (state,
+// time, event) that appends what must be done to out. It has one owner at a time, who serialises
+// the calls; it keeps no clock and never blocks. Times must not go backwards.
 type Core interface {
 	// Ports is the number of ports.
 	Ports() int
@@ -10,20 +10,20 @@ type Core interface {
 	Signal(now Time, p PortID, up bool, out *Actions)
 	// Receive takes a frame that arrived at port p. It keeps no reference to f.
 	Receive(now Time, p PortID, f *Frame, out *Actions)
-	// Excuse tells that the neighbour at port p is not heard because the driver holds it up: a frame waits to be received, or
-	// was not let through.
+	// Excuse tells that the neighbour at port p is not heard because the driver holds it up: a
+	// frame waits to be received, or was not let through.
 	Excuse(now Time, p PortID)
-	// Transmit fills f with what port p may send now, at most limit packets, and reports whether there is anything to
-	// send. A frame may carry no packets: credits alone, a hello, or the handshake of a link that comes up; a limit of 0
-	// asks for nothing else. out.More says whether to call again; when it does not, the port comes up in out.Ready when
-	// there is more.
+	// Transmit fills f with what port p may send now, at most limit packets, and reports whether
+	// there is anything to send. A frame may carry no packets: credits alone, a hello, or the
+	// handshake of a link that comes up; a limit of 0 asks for nothing else. out.More says whether
+	// to call again; when it does not, the port comes up in out.Ready when there is more.
 	Transmit(now Time, p PortID, limit int, f *Frame, out *Actions) bool
 	// Tick does what was due at or before now. Call it at the latest when Actions.WakeAt says.
 	Tick(now Time, out *Actions)
 }
 
-// Actions is what a core asks of its driver. The driver owns it, passes it to the next calls after Reset, and so
-// no call allocates once its slices have grown.
+// Actions is what a core asks of its driver. The driver owns it, passes it to the next calls after
+// Reset, and so no call allocates once its slices have grown.
 type Actions struct {
 	Ready  []PortID // ports that may have something to transmit, packets or a frame without; a port may stand here twice
 	Owed   []PortID // set by Tick: ports at which a hello is due, also where packets wait for the link to be free
@@ -110,8 +110,8 @@ type Hop struct {
 	Alternatives  int    // how many candidates there were
 	Turned        bool   // it was sent another way than it would be without faults
 	Why           uint8  // of Waited: a bit for each switching.Stall, of value 1 << reason
-	// Candidates are those that there were, as they were when one was chosen. They are in the storage of Actions, so whoever
-	// keeps the hop clones them.
+	// Candidates are those that there were, as they were when one was chosen. They are in the
+	// storage of Actions, so whoever keeps the hop clones them.
 	Candidates []Candidate
 }
 
@@ -126,7 +126,8 @@ type Candidate struct {
 	Credits int32 // packets that the neighbour could take
 }
 
-// Egress is a traced packet that left a NIC, or a switch after it had waited in the output queue for a credit.
+// Egress is a traced packet that left a NIC, or a switch after it had waited in the output queue
+// for a credit.
 type Egress struct {
 	At     Time
 	Port   PortID
@@ -163,15 +164,16 @@ func (c Cause) String() string {
 	return [...]string{"", "signal", "silence", "neighbour", "crash"}[c]
 }
 
-// Notice tells the source of a packet that a switch has discarded it, and that its destination cannot be reached now. It is a
-// management datagram, as a trap is in InfiniBand: it takes no credits, is in no account of the ledger, and may be lost.
+// Notice tells the source of a packet that a switch has discarded it, and that its destination
+// cannot be reached now. It is a management datagram, as a trap is in InfiniBand: it takes no
+// credits, is in no account of the ledger, and may be lost.
 type Notice struct {
 	Src, Dst NICID  // of the packet; the notice goes to Src
 	Rule     string // that discarded it
 }
 
-// Fault names a violation of the link protocol by the neighbour, or a frame that was damaged on its way from it: a named, counted
-// error, never a panic.
+// Fault names a violation of the link protocol by the neighbour, or a frame that was damaged on its
+// way from it: a named, counted error, never a panic.
 type Fault struct {
 	Port    PortID
 	Err     error

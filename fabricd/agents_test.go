@@ -129,7 +129,8 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 	require.Contains(t, errs, "start nats-server with -js")
 }
 
-// A fabric is left running, led on by another that knows only its name, left again, and ended by nobody who leads it.
+// A fabric is left running, led on by another that knows only its name, left again, and ended by
+// nobody who leads it.
 func TestAFabricOnAgentsIsLeftLedOnAndEnded(t *testing.T) {
 	for _, release := range outside.Releases {
 		t.Run(string(release), func(t *testing.T) {
@@ -201,7 +202,8 @@ func leftLedOnAndEnded(t *testing.T, url string) {
 	require.Equal(t, 2, strings.Count(list, "; runs nothing\n"), list)
 }
 
-// A leader that is killed in the middle of beginning, or of ending, leaves nothing behind that the next one stumbles over.
+// A leader that is killed in the middle of beginning, or of ending, leaves nothing behind that the
+// next one stumbles over.
 func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	ownRegistry(t)
 	url := keepingServer(t)
@@ -220,7 +222,8 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	r.out.Await(t, "standing by: process 1 on host gone leads fabric lab")
 	r.out.Await(t, "Ctrl-C drains")
 
-	// Another topology is refused at once, not when it is its turn; of other flags it is said that they change nothing.
+	// Another topology is refused at once, not when it is its turn; of other flags it is said that
+	// they change nothing.
 	refused(t, "fabric lab runs on agents already, and is kary-ntree:2,2", "up", "--name", "lab", "--server", url, "--topology", "kary-ntree:4,3")
 	other := begin(t, "up", "--name", "lab", "--server", url, "--traffic", "uniform:0.7", "--manager", "auto", "--listen", "off")
 	other.out.Await(t, "standing by")
@@ -260,7 +263,8 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	require.False(t, there)
 }
 
-// With the keys that fabricd auth init makes: TLS, an agent that may be asked and no more, hosts with credentials that the leader issues.
+// With the keys that fabricd auth init makes: TLS, an agent that may be asked and no more, hosts
+// with credentials that the leader issues.
 func TestAFabricOnAgentsWithKeys(t *testing.T) {
 	ownRegistry(t)
 	dir := filepath.Join(t.TempDir(), "keys")

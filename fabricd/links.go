@@ -20,8 +20,8 @@ type links struct {
 	ownKeys bool // they end with this
 }
 
-// brokerConfig says which broker a fabric is to run on: the server named, or an embedded one that listens there, nowhere when
-// empty.
+// brokerConfig says which broker a fabric is to run on: the server named, or an embedded one that
+// listens there, nowhere when empty.
 type brokerConfig struct {
 	name, listen string
 	keeps        string // folder in which an embedded broker keeps what a manager writes down; empty: none
@@ -31,7 +31,8 @@ type brokerConfig struct {
 	log          *slog.Logger
 }
 
-// open starts or finds the broker and connects to it. What the user should know is printed to stderr.
+// open starts or finds the broker and connects to it. What the user should know is printed to
+// stderr.
 func (b brokerConfig) open(stderr io.Writer) (l *links, err error) {
 	l = &links{keys: b.keys}
 	if l.server, err = b.server.Resolve(os.Getenv); err != nil {
@@ -76,7 +77,8 @@ func (l *links) url() string {
 	return l.server.URL
 }
 
-// credentials open a connection in a role. On a broker that is not ours, who may do what is its owner's business.
+// credentials open a connection in a role. On a broker that is not ours, who may do what is its
+// owner's business.
 func (l *links) credentials(r bus.Role) bus.Credentials {
 	if l.broker != nil {
 		return l.broker.Credentials(r)

@@ -87,7 +87,8 @@ type running struct {
 	judged    bool
 }
 
-// begin starts a command. When the test ends it is interrupted, and must end with 0 unless the test has said how it ends.
+// begin starts a command. When the test ends it is interrupted, and must end with 0 unless the test
+// has said how it ends.
 func begin(t *testing.T, args ...string) *running {
 	t.Helper()
 	r := &running{}
@@ -151,7 +152,8 @@ type up struct {
 	entry registry.Entry
 }
 
-// launch starts fabricd up on a small tree and waits until the registry has it. Without a name it is called weft.
+// launch starts fabricd up on a small tree and waits until the registry has it. Without a name it
+// is called weft.
 func launch(t *testing.T, args ...string) *up {
 	t.Helper()
 	return registered(t, begin(t, append([]string{"up", "--topology", "kary-ntree:2,2"}, args...)...))

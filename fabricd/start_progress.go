@@ -7,8 +7,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 )
 
-// startProgress shows how far a fabric has come up, stage by stage: as a bar on a terminal, and not at all elsewhere, for nobody reads that line
-// by line. A small one is up before there is anything to see.
+// startProgress shows how far a fabric has come up, stage by stage: as a bar on a terminal, and not
+// at all elsewhere, for nobody reads that line by line. A small one is up before there is anything
+// to see.
 type startProgress struct {
 	bar   *progress // nil: it is not shown
 	stage fabric.Stage

@@ -96,7 +96,8 @@ type clusterUp struct {
 	created        time.Time // the fabric
 }
 
-// cluster says whether the fabric is to run on agents, or does already: nil if not. The caller closes it.
+// cluster says whether the fabric is to run on agents, or does already: nil if not. The caller
+// closes it.
 func (u upFlags) cluster(ctx context.Context, log *slog.Logger, stdout, stderr io.Writer) (*clusterUp, error) {
 	at, err := u.server.Resolve(os.Getenv)
 	if err != nil {
@@ -129,7 +130,8 @@ func (u upFlags) cluster(ctx context.Context, log *slog.Logger, stdout, stderr i
 	return c, nil
 }
 
-// lookTime bounds how long up looks whether a fabric is written down at a server that may keep nothing, or nothing for us.
+// lookTime bounds how long up looks whether a fabric is written down at a server that may keep
+// nothing, or nothing for us.
 const lookTime = 5 * time.Second
 
 func writtenDown(ctx context.Context, name string, at bus.Resolved) (bool, error) {
@@ -230,7 +232,8 @@ func (c *clusterUp) lead(ctx context.Context, lead *lease.Lease) (err error) {
 	}
 	hosts := c.hostsOn(where, lead.Term)
 	if !kept && !fresh {
-		// Who wrote it down was killed before it was up: of the hosts that were made by then nobody knows enough to lead them.
+		// Who wrote it down was killed before it was up: of the hosts that were made by then nobody
+		// knows enough to lead them.
 		if err := c.clear(ctx, hosts, where); err != nil {
 			return err
 		}
@@ -314,7 +317,8 @@ func (c *clusterUp) leadHosts(ctx context.Context, o fabric.Options, where *plac
 	}.run(ctx, o)
 }
 
-// settle finds the fabric that is written down, or places a new one and writes it down. No placement and no error: it was ended meanwhile.
+// settle finds the fabric that is written down, or places a new one and writes it down. No
+// placement and no error: it was ended meanwhile.
 func (c *clusterUp) settle(ctx context.Context, term uint64) (o fabric.Options, where *placement.Placement, fresh bool, err error) {
 	want, there, err := c.book.Desired(ctx)
 	switch {

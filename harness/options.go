@@ -17,8 +17,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// DefaultPatience bounds every wait of the harness unless [Patience] says otherwise. What it waits for takes
-// milliseconds, but for a loaded machine.
+// DefaultPatience bounds every wait of the harness unless [Patience] says otherwise. What it waits
+// for takes milliseconds, but for a loaded machine.
 const DefaultPatience = 30 * time.Second
 
 // Option configures New.
@@ -50,13 +50,15 @@ func defaults() config {
 	return config{opts: fabric.Options{Firmware: firmware.AdaptiveLink{}}, patience: DefaultPatience}
 }
 
-// Firmware runs f in every switch; without it the fabric runs adaptive-link. There are as many virtual channels as its
-// Check asks for, one when it has none, unless VCs or Switches sets the number.
+// Firmware runs f in every switch; without it the fabric runs adaptive-link. There are as many
+// virtual channels as its Check asks for, one when it has none, unless VCs or Switches sets the
+// number.
 func Firmware(f switching.Firmware) Option {
 	return func(c *config) { c.opts.Firmware, c.byName = f, subnet.Entry{} }
 }
 
-// FirmwareByName runs one of the firmwares that come with Weft, with the tables of the topology if it needs any.
+// FirmwareByName runs one of the firmwares that come with Weft, with the tables of the topology if
+// it needs any.
 func FirmwareByName(name string) Option {
 	return func(c *config) {
 		e, err := subnet.ByName(name)
@@ -64,8 +66,8 @@ func FirmwareByName(name string) Option {
 	}
 }
 
-// Managed gives the fabric a subnet manager, by a method as "ddrc" or "engine:updn", whose delays count in virtual time. The firmware is given
-// by [FirmwareByName].
+// Managed gives the fabric a subnet manager, by a method as "ddrc" or "engine:updn", whose delays
+// count in virtual time. The firmware is given by [FirmwareByName].
 func Managed(method string, d manager.Delays) Option {
 	return func(c *config) {
 		m, err := manage.Parse(method)
@@ -81,34 +83,39 @@ func Buffers(input, output int) Option {
 	return func(c *config) { c.opts.Switch.InputBuffer, c.opts.Switch.OutputBuffer = input, output }
 }
 
-// Switches sets all that can be set of the switches, and so undoes VCs, Buffers and Requeue before it.
+// Switches sets all that can be set of the switches, and so undoes VCs, Buffers and Requeue before
+// it.
 func Switches(o fabric.SwitchOptions) Option { return func(c *config) { c.opts.Switch = o } }
 
-// NICs sets the send queue, the packet size and the tracing of the NICs, and so undoes TraceEvery and Notices before it.
+// NICs sets the send queue, the packet size and the tracing of the NICs, and so undoes TraceEvery
+// and Notices before it.
 func NICs(o fabric.NICOptions) Option { return func(c *config) { c.opts.NIC = o } }
 
-// Links sets all that can be set of the links, and so undoes Liveness and Damping before it. Without it a load of 1 is fabric.DefaultRate, and links are as fast
-// as the machine.
+// Links sets all that can be set of the links, and so undoes Liveness and Damping before it.
+// Without it a load of 1 is fabric.DefaultRate, and links are as fast as the machine.
 func Links(o fabric.LinkOptions) Option { return func(c *config) { c.opts.Link = o } }
 
-// Notices has switches tell the source of a packet that they discard, which then generates nothing for that destination for so
-// long. The firmware must be a switching.Notifier.
+// Notices has switches tell the source of a packet that they discard, which then generates nothing
+// for that destination for so long. The firmware must be a switching.Notifier.
 func Notices(honoured time.Duration) Option {
 	return func(c *config) { c.opts.NIC.Notices = honoured }
 }
 
-// Requeue lets switches route packets again that are queued for a dead link, instead of losing them.
+// Requeue lets switches route packets again that are queued for a dead link, instead of losing
+// them.
 func Requeue() Option { return func(c *config) { c.opts.Switch.Requeue = true } }
 
-// Liveness unless set: a second, far longer than a machine that runs many tests at once holds up a hello.
+// Liveness unless set: a second, far longer than a machine that runs many tests at once holds up a
+// hello.
 const (
 	patientInterval   = 200 * weft.Millisecond
 	patientMultiplier = 5
 )
 
-// Liveness sets how ends find out that a neighbour is silent: when so many hellos in a row are missing, each an interval
-// after the one before. Without it that is 200 ms and 5, more patient than elsewhere (50 ms and 3): a machine that runs the
-// tests of many fabrics at once must not make a slow neighbour look dead.
+// Liveness sets how ends find out that a neighbour is silent: when so many hellos in a row are
+// missing, each an interval after the one before. Without it that is 200 ms and 5, more patient
+// than elsewhere (50 ms and 3): a machine that runs the tests of many fabrics at once must not make
+// a slow neighbour look dead.
 func Liveness(interval time.Duration, multiplier int) Option {
 	return func(c *config) {
 		c.opts.Link.NoLiveness = false
@@ -132,27 +139,29 @@ func Traffic(spec string) Option {
 	}
 }
 
-// Transport carries the links over what open opens instead of memory, and has t close when the test ends. Package harness/live has
-// the one over NATS.
+// Transport carries the links over what open opens instead of memory, and has t close when the test
+// ends. Package harness/live has the one over NATS.
 func Transport(open func(t testing.TB) wire.Transport) Option {
 	return func(c *config) { c.transport = open }
 }
 
-// Configure changes the fabric's own options, those that no other option sets, just before it is made.
+// Configure changes the fabric's own options, those that no other option sets, just before it is
+// made.
 func Configure(change func(o *fabric.Options)) Option {
 	return func(c *config) { c.changes = append(c.changes, change) }
 }
 
-// Virtual runs the fabric in virtual time: time goes on only while a call of the harness waits, as fast as the machine can, and
-// the same seed gives the same run, event for event. Patience and all durations are virtual then. Such a harness is for one
-// goroutine.
+// Virtual runs the fabric in virtual time: time goes on only while a call of the harness waits, as
+// fast as the machine can, and the same seed gives the same run, event for event. Patience and all
+// durations are virtual then. Such a harness is for one goroutine.
 func Virtual() Option { return func(c *config) { c.virtual = true } }
 
-// Seed fixes the random draws. The flag -weft.seed overrides it. Live, goroutines still run in any order.
+// Seed fixes the random draws. The flag -weft.seed overrides it. Live, goroutines still run in any
+// order.
 func Seed(s uint64) Option { return func(c *config) { c.opts.Seed = s } }
 
-// TraceEvery records the path of one generated packet in so many, beside all those that Send sends. The latest 16,384
-// paths are kept.
+// TraceEvery records the path of one generated packet in so many, beside all those that Send sends.
+// The latest 16,384 paths are kept.
 func TraceEvery(n int) Option { return func(c *config) { c.opts.NIC.TraceEvery = n } }
 
 // Patience bounds every wait of the harness; DefaultPatience unless given.

@@ -10,8 +10,8 @@ import (
 // RuleWrongNIC is the rule by which a NIC discards a packet that is not for it.
 const RuleWrongNIC = "nic: packet for another NIC"
 
-// Latencies are recorded from 1 ns to 1000 s to two significant digits: in 36 KB where NICs share them, else in a few bytes for
-// each of the latencies that there are.
+// Latencies are recorded from 1 ns to 1000 s to two significant digits: in 36 KB where NICs share
+// them, else in a few bytes for each of the latencies that there are.
 const (
 	latencyMost   = 1_000_000_000_000
 	latencyDigits = 2
@@ -55,10 +55,12 @@ type generations struct {
 	older GenerationStats   // all generations before
 }
 
-// maxAhead is how many generations a packet's may be ahead of this NIC's, which is told of a new one a little later than others.
+// maxAhead is how many generations a packet's may be ahead of this NIC's, which is told of a new
+// one a little later than others.
 const maxAhead = 16
 
-// at returns the counters of a fault generation. One further ahead than can be counts as the most there can be.
+// at returns the counters of a fault generation. One further ahead than can be counts as the most
+// there can be.
 func (e *generations) at(generation, now uint16) *GenerationStats {
 	i := min(int(generation), int(now)+maxAhead) - e.first
 	if i < 0 {
@@ -127,7 +129,8 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 	}
 }
 
-// inFlow counts how a packet stands to those of its flow that came before; it reports false for one that has come before itself.
+// inFlow counts how a packet stands to those of its flow that came before; it reports false for one
+// that has come before itself.
 func (n *NIC) inFlow(h *weft.Header) bool {
 	flow := n.flows.get(h.Src)
 	if incarnationOf(h.Seq) != incarnationOf(flow.next) {
@@ -173,7 +176,8 @@ type Snapshot struct {
 	VCs             []link.Epoch
 }
 
-// Sessions tells Reading.Flow apart by incarnations of the neighbour, see [link.CreditEnd.Sessions].
+// Sessions tells Reading.Flow apart by incarnations of the neighbour, see
+// [link.CreditEnd.Sessions].
 func (n *NIC) Sessions(peers []link.Incarnation, do func(link.Session)) { n.end.Sessions(peers, do) }
 
 // Snapshot copies the state of the NIC.
@@ -192,8 +196,8 @@ func (n *NIC) Snapshot() Snapshot {
 // Stats counts what the NIC has done.
 func (n *NIC) Stats() Stats { return n.stats }
 
-// MergeLatency adds this NIC's latencies, in nanoseconds from generation to delivery, to h. A histogram that is shared,
-// Config.Latency, it does not add: its owner has it.
+// MergeLatency adds this NIC's latencies, in nanoseconds from generation to delivery, to h. A
+// histogram that is shared, Config.Latency, it does not add: its owner has it.
 func (n *NIC) MergeLatency(h *hdrhistogram.Histogram) {
 	if n.latency != nil {
 		n.latency.MergeInto(h)
@@ -205,7 +209,8 @@ func NewLatency() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, latencyMost, latencyDigits)
 }
 
-// Reading is what is read of a NIC again and again while somebody watches it: much less than a [Snapshot].
+// Reading is what is read of a NIC again and again while somebody watches it: much less than a
+// [Snapshot].
 type Reading struct {
 	Stats      Stats
 	Queued     int // packets in the send queue

@@ -8,9 +8,9 @@ import (
 )
 
 // A switch moves to another host in three steps. Its neighbours are told to await it, see
-// [Switch.Await], and so is the switch itself, so that nothing is on its wires. Then the core that it
-// was gives up what it holds, and the core that it becomes takes that. The new core routes the packets
-// once its links are up: it comes up whole, as a switch that returns does.
+// [Switch.Await], and so is the switch itself, so that nothing is on its wires. Then the core that
+// it was gives up what it holds, and the core that it becomes takes that. The new core routes the
+// packets once its links are up: it comes up whole, as a switch that returns does.
 
 // HandOver is what a switch takes along when it moves. Times are relative to the move, since hosts
 // have clocks of their own.
@@ -50,8 +50,8 @@ type HeldRegister struct {
 // ErrHandOver is wrapped by every error about what cannot be taken over.
 var ErrHandOver = errors.New("unusable hand-over of a switch")
 
-// Await has port p send nothing until the neighbour, which moves to another host, has begun anew; see
-// [link.End.Await]. A time that is over ends that.
+// Await has port p send nothing until the neighbour, which moves to another host, has begun anew;
+// see [link.End.Await]. A time that is over ends that.
 func (s *Switch) Await(now weft.Time, p weft.PortID, until weft.Time, out *weft.Actions) {
 	s.now = now
 	port := &s.ports[p]
@@ -63,8 +63,8 @@ func (s *Switch) Await(now weft.Time, p weft.PortID, until weft.Time, out *weft.
 	s.wake(out)
 }
 
-// Leave ends the switch here: it returns what the switch holds, and takes signal from all ports. The
-// switch is then as one that was crashed, but that nothing is lost.
+// Leave ends the switch here: it returns what the switch holds, and takes signal from all ports.
+// The switch is then as one that was crashed, but that nothing is lost.
 func (s *Switch) Leave(now weft.Time, out *weft.Actions) (h HandOver) {
 	s.now = now
 	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
@@ -123,9 +123,9 @@ func (s *Switch) held(id slotID) HeldPacket {
 	return HeldPacket{Header: sl.hdr, In: sl.port, InVC: sl.vc, Age: s.now - sl.arrived, Waited: sl.waited, Why: sl.why}
 }
 
-// Come begins the switch here with what it holds. It is new, or has left before; no port has signal.
-// Its links begin above an epoch, the latest that it may have used elsewhere. After an error, which
-// wraps [ErrHandOver], it holds nothing.
+// Come begins the switch here with what it holds. It is new, or has left before; no port has
+// signal. Its links begin above an epoch, the latest that it may have used elsewhere. After an
+// error, which wraps [ErrHandOver], it holds nothing.
 func (s *Switch) Come(now weft.Time, above weft.Epoch, h *HandOver, out *weft.Actions) error {
 	if s.Held() > 0 {
 		return fmt.Errorf("%w: switch %s holds %d packets of its own", ErrHandOver, s.place.Name, s.Held())

@@ -14,7 +14,8 @@ import (
 
 var moves = link.Liveness{Interval: weft.Millisecond, Multiplier: 3}
 
-// loaded is a switch of three ports whose queues were filled at random, and what it has inside: by number where it came in, and its flow.
+// loaded is a switch of three ports whose queues were filled at random, and what it has inside: by
+// number where it came in, and its flow.
 func loaded(t *testing.T, seed uint64, c Config) (r *rig, inside map[uint64]string) {
 	draw := rand.New(rand.NewPCG(seed, 0))
 	c.VCs, c.InputBuffer, c.OutputBuffer, c.Liveness = 2, 4, 2, moves
@@ -51,8 +52,8 @@ func (r *rig) depart() HandOver {
 	return h
 }
 
-// comeFor begins r in the place of another switch with what that held, at the neighbours of it. No neighbour ever takes its link for
-// lost.
+// comeFor begins r in the place of another switch with what that held, at the neighbours of it. No
+// neighbour ever takes its link for lost.
 func (r *rig) comeFor(was *rig, above weft.Epoch, h HandOver) {
 	r.now, r.neighbour, r.seq = was.now, was.neighbour, was.seq
 	r.call(func() { require.NoError(r.t, r.Come(r.now, above, &h, &r.out)) })
@@ -87,7 +88,8 @@ func (r *rig) comeFor(was *rig, above weft.Epoch, h HandOver) {
 	}
 }
 
-// empty lets all packets out. None overtakes another of its flow that came in by the same queue and has the same way.
+// empty lets all packets out. None overtakes another of its flow that came in by the same queue and
+// has the same way.
 func (r *rig) empty(inside map[uint64]string) {
 	for p, n := range r.neighbour {
 		for vc := range weft.VC(r.cfg.VCs) {
@@ -116,8 +118,8 @@ func (r *rig) empty(inside map[uint64]string) {
 	require.Zero(r.t, r.Held())
 }
 
-// A switch that moves takes along every packet in its queues and every register; neighbours see the link up all the time, and lose
-// nothing. It moves back to where it was as well.
+// A switch that moves takes along every packet in its queues and every register; neighbours see the
+// link up all the time, and lose nothing. It moves back to where it was as well.
 func TestASwitchMovesWithAllItHolds(t *testing.T) {
 	held := 0
 	for seed := range uint64(300) {
@@ -171,7 +173,8 @@ func TestRegistersMove(t *testing.T) {
 	assert.Zero(t, r.Snapshot().Registers[0].Value)
 }
 
-// A link that is cut while the switch moves is as one that is cut before: what is queued for it is lost there, and the rest goes on.
+// A link that is cut while the switch moves is as one that is cut before: what is queued for it is
+// lost there, and the rest goes on.
 func TestALinkThatIsCutDuringAMove(t *testing.T) {
 	c := Config{Liveness: moves}
 	r := newRig(t, 3, c)
@@ -230,7 +233,8 @@ func TestAHandOverThatDoesNotFit(t *testing.T) {
 	require.ErrorIs(t, r.Come(1, 0, &h, &r.out), ErrHandOver, "it has packets of its own")
 }
 
-// A neighbour that waits for a switch which does not come goes on with the old one, or finds out that it is gone.
+// A neighbour that waits for a switch which does not come goes on with the old one, or finds out
+// that it is gone.
 func TestAwaitingEnds(t *testing.T) {
 	c := Config{Liveness: moves}
 	r := newRig(t, 2, c)

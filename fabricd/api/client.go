@@ -17,8 +17,8 @@ import (
 // Client is a tool's view of a running fabric. Its methods may be called concurrently.
 type Client struct{ bus *bus.Client }
 
-// Dial connects to a fabric of the registry: as its operator when it is to act, otherwise as a viewer, whom the broker
-// lets change nothing.
+// Dial connects to a fabric of the registry: as its operator when it is to act, otherwise as a
+// viewer, whom the broker lets change nothing.
 func Dial(e registry.Entry, program string, act bool) (*Client, error) {
 	login := e.Viewer
 	if act {
@@ -103,12 +103,13 @@ func (c *Client) Events(ctx context.Context, after uint64) (e []fabric.Event, er
 	}
 }
 
-// applyTimeout bounds an Apply, or a change of the traffic, whose context has no deadline. Chosen by us: longer than the fabric waits
-// for a repair, and for the store.
+// applyTimeout bounds an Apply, or a change of the traffic, whose context has no deadline. Chosen
+// by us: longer than the fabric waits for a repair, and for the store.
 const applyTimeout = 20 * time.Second
 
-// Apply orders faults and repairs, all at one instant; when one cannot be done none is. It returns what came of each, in
-// order, once the ends have acted on what they are told and what was repaired is back.
+// Apply orders faults and repairs, all at one instant; when one cannot be done none is. It returns
+// what came of each, in order, once the ends have acted on what they are told and what was repaired
+// is back.
 func (c *Client) Apply(ctx context.Context, specs ...fault.Spec) ([]fabric.Outcome, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -118,7 +119,8 @@ func (c *Client) Apply(ctx context.Context, specs ...fault.Spec) ([]fabric.Outco
 	return ask[[]fabric.Outcome](ctx, c, VerbApply, ApplyRequest{Specs: specs})
 }
 
-// SetTraffic replaces what all NICs inject, by words as those of fabricd up --traffic; "none" stops them.
+// SetTraffic replaces what all NICs inject, by words as those of fabricd up --traffic; "none" stops
+// them.
 func (c *Client) SetTraffic(ctx context.Context, traffic string) (TrafficAnswer, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -133,11 +135,13 @@ func (c *Client) Ledger(ctx context.Context) (fabric.Ledger, error) {
 	return ask[fabric.Ledger](ctx, c, VerbLedger, nil)
 }
 
-// followBuffer bounds the events that wait for a follower; one that is slower hears how many it missed.
+// followBuffer bounds the events that wait for a follower; one that is slower hears how many it
+// missed.
 const followBuffer = 1024
 
-// quietTime is how long a stream may say nothing before the fabric is asked whether it is still there: a broker that has gone says
-// nothing, and the connection waits for it to come back. Chosen by us.
+// quietTime is how long a stream may say nothing before the fabric is asked whether it is still
+// there: a broker that has gone says nothing, and the connection waits for it to come back. Chosen
+// by us.
 const quietTime = 2 * time.Second
 
 // next waits for the next of a stream while the fabric is there.
@@ -162,7 +166,8 @@ func (c *Client) next(ctx context.Context, live *bus.Events) (bus.Notice, error)
 	}
 }
 
-// Follow calls f for every event after number seq, those that are kept first, until ctx ends, f returns an error or the fabric is gone.
+// Follow calls f for every event after number seq, those that are kept first, until ctx ends, f
+// returns an error or the fabric is gone.
 func (c *Client) Follow(ctx context.Context, seq uint64, f func(fabric.Event) error) error {
 	live, err := c.bus.Subscribe(StreamEvent, followBuffer)
 	if err != nil {
@@ -199,7 +204,8 @@ func (c *Client) Follow(ctx context.Context, seq uint64, f func(fabric.Event) er
 	}
 }
 
-// Watch calls f for every sample, once a second, until ctx ends, f returns an error or the fabric is gone.
+// Watch calls f for every sample, once a second, until ctx ends, f returns an error or the fabric
+// is gone.
 func (c *Client) Watch(ctx context.Context, f func(Sample) error) error {
 	live, err := c.bus.Subscribe(StreamSample, 16)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package auth makes what a fabric over many hosts is protected by, and replaces it while the fabric runs: the keys and tokens of NATS
-// accounts, certificates, the configuration of servers that trust them, and the tokens of the HTTP API. All of it is files in one folder:
+// Package auth makes what a fabric over many hosts is protected by, and replaces it while the
+// fabric runs: the keys and tokens of NATS accounts, certificates, the configuration of servers
+// that trust them, and the tokens of the HTTP API. All of it is files in one folder:
 //
 //	auth.json         what there is, by public keys: no secrets
 //	ca.pem            the authority of all certificates
@@ -8,5 +9,6 @@
 //	hosts/<host>/     for one host: the configuration of its NATS server, its certificate, the credentials of its agent
 //	users/            credentials of the subnet manager, of operators and of viewers
 //
-// A fabric is an account of NATS, which sees nothing of others. Who may do what in it is written in package bus, and in docs/security.md.
+// A fabric is an account of NATS, which sees nothing of others. Who may do what in it is written in
+// package bus, and in docs/security.md.
 package auth

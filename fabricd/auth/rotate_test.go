@@ -215,8 +215,9 @@ func TestTLSThatFailsSaysWhy(t *testing.T) {
 	require.ErrorContains(t, err, "run chmod go= ")
 }
 
-// Whoever meets a certificate that has expired says whose it is, since when, and which file it is if that is here. To rotate mends it, though no
-// server can be reached before the new certificates are in force.
+// Whoever meets a certificate that has expired says whose it is, since when, and which file it is
+// if that is here. To rotate mends it, though no server can be reached before the new certificates
+// are in force.
 func TestCertificatesThatHaveExpired(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -251,7 +252,8 @@ func TestCertificatesThatHaveExpired(t *testing.T) {
 	}
 }
 
-// Who leads gives its hosts new credentials before the old ones are revoked: their links come back by themselves.
+// Who leads gives its hosts new credentials before the old ones are revoked: their links come back
+// by themselves.
 func TestRotationRenewsHosts(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, outside.Newest)

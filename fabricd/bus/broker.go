@@ -19,28 +19,29 @@ var ErrPortInUse = errors.New("address already in use")
 
 const (
 	// maxPending is how many bytes the broker queues for one connection before it closes it. The
-	// credits bound what is in flight far below; closing a connection of the fabric would cut a shard.
+	// credits bound what is in flight far below; closing a connection of the fabric would cut a
+	// shard.
 	maxPending = 1 << 30
 	// maxPayload lets one answer list the links of the largest fabrics, some 200 bytes each.
 	maxPayload = 8 << 20
-	// defaultMaxCuts costs about 1 us per message when all are in force; chosen by us because it holds
-	// the links of a 16-port switch, both ways.
+	// defaultMaxCuts costs about 1 us per message when all are in force; chosen by us because it
+	// holds the links of a 16-port switch, both ways.
 	defaultMaxCuts = 32
 )
 
 // BrokerConfig configures an embedded broker. Fabric is required.
 type BrokerConfig struct {
 	Fabric string
-	// Listen is the host:port for clients, "127.0.0.1:0" when empty: loopback, a free port. Passwords
-	// travel in the clear, so anything but loopback is for networks that are trusted.
+	// Listen is the host:port for clients, "127.0.0.1:0" when empty: loopback, a free port.
+	// Passwords travel in the clear, so anything but loopback is for networks that are trusted.
 	Listen string
 	// NoListen takes connections from this process only.
 	NoListen bool
-	// MaxCuts bounds the cuts that the broker enforces at a time, since each one slows every message;
-	// further ones are enforced at the ends of the links. 0 is 32, negative is none.
+	// MaxCuts bounds the cuts that the broker enforces at a time, since each one slows every
+	// message; further ones are enforced at the ends of the links. 0 is 32, negative is none.
 	MaxCuts int
-	// StoreDir is a folder of the fabric's own for what its subnet manager keeps, see [Store]; empty:
-	// the broker keeps nothing.
+	// StoreDir is a folder of the fabric's own for what its subnet manager keeps, see [Store];
+	// empty: the broker keeps nothing.
 	StoreDir string
 	// Log hears the server's notices at debug level and its warnings and errors at theirs; nil is
 	// silence.

@@ -27,14 +27,14 @@ type ClientConfig struct {
 	Build       Build       // of this program; zero: of this Protocol
 	// Leads says that this is who leads the fabric: the end of it is not the end of this.
 	Leads bool
-	// Gone reports whether the process of the fabric is gone; it is asked whenever the connection is
-	// lost, or cannot be had back. nil: nobody knows.
+	// Gone reports whether the process of the fabric is gone; it is asked whenever the connection
+	// is lost, or cannot be had back. nil: nobody knows.
 	Gone func() bool
 	// Waiting is how many events of one host may wait for [Hear], 0 is 1024.
 	Waiting int
-	// OnError is told of events that were lost or make no sense, and of errors of the connection. It
-	// must not block. What a host can cause for each event is told when its count is a power of two.
-	// Nil ignores them.
+	// OnError is told of events that were lost or make no sense, and of errors of the connection.
+	// It must not block. What a host can cause for each event is told when its count is a power of
+	// two. Nil ignores them.
 	OnError func(error)
 }
 

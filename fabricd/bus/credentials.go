@@ -86,7 +86,8 @@ func (c Credentials) options() ([]nats.Option, error) {
 		opts = append(opts, nats.UserCredentials(c.CredsFile)) // it is read at each connect
 	}
 	if c.ours() {
-		// A server that was away may not know the newest credentials yet, which is no reason to give up.
+		// A server that was away may not know the newest credentials yet, which is no reason to
+		// give up.
 		opts = append(opts, nats.IgnoreAuthErrorAbort(), nats.ReconnectWait(reconnectWait))
 	}
 	if c.NKeyFile != "" {
@@ -202,8 +203,8 @@ func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) 
 	r := &refusals{creds: creds, where: "the broker at " + redact(url)}
 	if broker != nil {
 		creds = broker.Credentials(RoleFabric)
-		// A pipe to our own server does not hang, and a deadline for every write costs as much as the
-		// write.
+		// A pipe to our own server does not hang, and a deadline for every write costs as much as
+		// the write.
 		opts = append(opts, nats.InProcessServer(inProcess{broker}), nats.FlusherTimeout(0))
 	}
 	more, err := creds.options()

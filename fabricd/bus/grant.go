@@ -17,8 +17,8 @@ const (
 	RoleOperator
 	RoleViewer  // read requests (verbs get.*), events, hears frames; cannot change anything
 	RoleManager // uploads tables, keeps the manager's state, read requests, events; cannot cut
-	// is found and asked as the agent of one host; nothing else, its hosts have credentials of their
-	// own
+	// is found and asked as the agent of one host; nothing else, its hosts have credentials of
+	// their own
 	RoleAgent
 	RoleRenewer // gives processes that run new credentials, nothing else
 )

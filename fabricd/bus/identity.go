@@ -186,8 +186,8 @@ func (i *Identity) Offer() (Offer, error) {
 type Taken struct {
 	// StandsBy says that it leads no fabric, though it might.
 	StandsBy bool `json:"stands_by,omitempty"`
-	// Hosts are as many as have got new credentials in turn, and Missed those that have not, each with
-	// why.
+	// Hosts are as many as have got new credentials in turn, and Missed those that have not, each
+	// with why.
 	Hosts  int      `json:"parts,omitempty"`
 	Missed []string `json:"missed,omitempty"`
 }

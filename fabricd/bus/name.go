@@ -26,8 +26,8 @@ type NameConfig struct {
 	Credentials Credentials
 	Host        string // of this process, for who is refused
 	PID         int
-	// Leads says that this process leads a fabric on agents. Who does is settled by a lease, so that
-	// nobody is asked here: it only answers.
+	// Leads says that this process leads a fabric on agents. Who does is settled by a lease, so
+	// that nobody is asked here: it only answers.
 	Leads bool
 }
 

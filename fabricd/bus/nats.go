@@ -41,9 +41,9 @@ type NATSConfig struct {
 	// Layout says in which shard every node is, and which shards are ours; it replaces Shards. nil:
 	// Hashed(Shards).
 	Layout *Layout
-	// Pending is how many frames may wait for one shard's demultiplexer, which must cover the credits
-	// of the links into it; 0 is 1<<18, which takes 2 MB. More arriving frames are lost with
-	// EventSlowConsumer.
+	// Pending is how many frames may wait for one shard's demultiplexer, which must cover the
+	// credits of the links into it; 0 is 1<<18, which takes 2 MB. More arriving frames are lost
+	// with EventSlowConsumer.
 	Pending int
 	// Subscription is PerShard unless set.
 	Subscription Subscription
@@ -246,8 +246,8 @@ func (t *NATS) Sender(d wire.Direction) (wire.Sender, error) {
 // connection is given up.
 func (l *natsLink) Send(frame []byte) error {
 	if l.cut.Load() {
-		// Else frames sent before Restore and still on their way to the broker would slip through after
-		// it.
+		// Else frames sent before Restore and still on their way to the broker would slip through
+		// after it.
 		l.sent.Add(1)
 		l.sentBytes.Add(uint64(len(frame)))
 		l.sendCut.Add(1)

@@ -129,8 +129,8 @@ func TestOutsideMaxPayload(t *testing.T) {
 		require.NoError(t, s.Send([]byte("small")))
 		require.Equal(t, "small", next(t, inbox))
 
-		// Lowered while we are connected: the broker says so by closing the connection over the next
-		// large frame.
+		// Lowered while we are connected: the broker says so by closing the connection over the
+		// next large frame.
 		broker.Reload("max_payload: 1000")
 		_ = s.Send(make([]byte, 1500)) // some brokers tell of the new limit before
 		for n.MaxFrame() != 1000 {

@@ -30,11 +30,12 @@ type RenewalConfig struct {
 	URL         string
 	Credentials Credentials // how to connect, apart from who
 	Identity    *Identity
-	// Issuer is that of who leads: it gets a new key to sign with, too, which is kept in SignerFile.
+	// Issuer is that of who leads: it gets a new key to sign with, too, which is kept in
+	// SignerFile.
 	Issuer     *Issuer
 	SignerFile string
-	// Took is called when new credentials are in force, and may renew those of others, before the old
-	// ones are revoked. It may be nil.
+	// Took is called when new credentials are in force, and may renew those of others, before the
+	// old ones are revoked. It may be nil.
 	Took func(ctx context.Context, t *Taken)
 	// OnError is told of errors of the connection. It must not block. Nil ignores them.
 	OnError func(error)

@@ -46,8 +46,8 @@ type ServerConfig struct {
 	// fabric.
 	Node  string
 	Agent string // the name of an agent; Fabric and Node are empty
-	// User is the name of a user whose credentials in the fabric can be renewed here; it is not listed
-	// as a service.
+	// User is the name of a user whose credentials in the fabric can be renewed here; it is not
+	// listed as a service.
 	User        string
 	Broker      *Broker           // ours, in this process; or nil and
 	URL         string            // the address of another,
@@ -349,8 +349,8 @@ func (e *endpoint) Handle(r micro.Request) { e.take(r.Reply(), nats.Header(r.Hea
 // take is called by nats.go for each message, which waits for it.
 func (e *endpoint) take(reply string, h nats.Header, body []byte) {
 	s := e.server
-	// We may publish anywhere, the requester may not: answering on a subject of its choice would lend
-	// it our rights, to speak on a link, say.
+	// We may publish anywhere, the requester may not: answering on a subject of its choice would
+	// lend it our rights, to speak on a link, say.
 	if !strings.HasPrefix(reply, inboxes) {
 		s.cfg.OnError(fmt.Errorf("bus: request %s: the reply subject %.128q is no inbox: %w", e.to.Verb, reply, wire.ErrName))
 		return

@@ -18,8 +18,8 @@ import (
 
 // Errors of a [Store], beside those of package reply.
 var (
-	// ErrNoStore means that the broker keeps nothing for us: it runs without JetStream, or, when the
-	// error wraps reply.ErrDenied too, it does not let us use it.
+	// ErrNoStore means that the broker keeps nothing for us: it runs without JetStream, or, when
+	// the error wraps reply.ErrDenied too, it does not let us use it.
 	ErrNoStore = errors.New("the broker keeps nothing")
 )
 

@@ -55,8 +55,8 @@ type Subject struct {
 	Fabric string // empty for SubjectAgent
 	Shard  int    // SubjectLink: that of the sender, 0 to MaxShards-1
 	To     int    // SubjectLink: that of the receiver, likewise
-	// Node is the sender of a SubjectLink, the process of a SubjectSwitch, the agent of a SubjectAgent
-	// and the user of a SubjectRenewal.
+	// Node is the sender of a SubjectLink, the process of a SubjectSwitch, the agent of a
+	// SubjectAgent and the user of a SubjectRenewal.
 	Node string
 	Port weft.PortID // SubjectLink: the sender's port, below weft.MaxPorts
 	Verb string      // SubjectControl and SubjectSwitch: the verb; SubjectEvent and Tell: the kind

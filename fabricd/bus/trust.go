@@ -25,10 +25,11 @@ func OperatorToken(operator Key, name, system string) (string, error) {
 type Account struct {
 	Name   string
 	Public string // its key
-	// Signers are the public keys that may sign its users. A user whose signer is taken out is let in
-	// no more, and ends.
+	// Signers are the public keys that may sign its users. A user whose signer is taken out is let
+	// in no more, and ends.
 	Signers []string
-	// Revoked are users who are let in no more, by public key, when their tokens were made until then.
+	// Revoked are users who are let in no more, by public key, when their tokens were made until
+	// then.
 	Revoked map[string]time.Time
 	// Keeps gives it JetStream, with so many bytes on disk and in memory each; 0 is none.
 	Keeps int64

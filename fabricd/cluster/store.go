@@ -91,8 +91,8 @@ func (b StateStore) Begin(ctx context.Context, d Desired, p *placement.Placement
 	for _, q := range p.Hosts {
 		w.Hosts = append(w.Hosts, placedHost{Agent: q.Agent, Switches: host.Spans[weft.SwitchID](q.Switches)})
 	}
-	// A fabric that is written down has a placement, and no state of one before it, whose end may have
-	// been broken off.
+	// A fabric that is written down has a placement, and no state of one before it, whose end may
+	// have been broken off.
 	if err := b.dropState(ctx); err != nil {
 		return err
 	}

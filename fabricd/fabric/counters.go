@@ -13,7 +13,8 @@ func (f *Fabric) count(do func(s *host.Counters)) {
 	}
 }
 
-// countGenerations does likewise with what NICs have counted per generation, those of this process as of now.
+// countGenerations does likewise with what NICs have counted per generation, those of this process
+// as of now.
 func (f *Fabric) countGenerations(do func(s *host.Counters)) {
 	f.recordLocal(host.CountersRequest{Generations: true})
 	f.count(do)

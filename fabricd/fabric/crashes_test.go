@@ -207,7 +207,8 @@ func busy(t *testing.T, n int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
 	for range n {
-		// It looks for us now and then, so that it ends when this process is killed and can end nothing itself.
+		// It looks for us now and then, so that it ends when this process is killed and can end
+		// nothing itself.
 		spin := exec.CommandContext(ctx, "sh", "-c", `while kill -0 "$0"; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done 2>/dev/null`, strconv.Itoa(os.Getpid()))
 		require.NoError(t, spin.Start())
 		loops.Go(func() { _ = spin.Wait() }) // it is killed

@@ -1,37 +1,38 @@
-// Package fabric leads a fabric whose nodes run on hosts: it joins them by the links of a transport, and
-// runs it: traffic, faults, accounts, quiescence, the event stream.
+// Package fabric leads a fabric whose nodes run on hosts: it joins them by the links of a
+// transport, and runs it: traffic, faults, accounts, quiescence, the event stream.
 //
 // # Decisions
 //
-// What becomes of links, switches and hosts is decided by a core, fabricd/leader: a function of (state,
-// time, event) that returns effects. Here its events are brought and its effects are carried out, one
-// after the other (leading.go): the transport cuts, hosts get orders (order.go), timers are set, events
-// are published. Faults are ordered by [Fabric.Apply] (apply.go); whoever orders waits for hosts, and for
-// links that come back, without holding up anybody else (action.go, repairs.go). What only adds to what
-// is known, as that a port has changed, is noted at once by whoever has seen it.
+// What becomes of links, switches and hosts is decided by a core, fabricd/leader: a function of
+// (state, time, event) that returns effects. Here its events are brought and its effects are
+// carried out, one after the other (leading.go): the transport cuts, hosts get orders (order.go),
+// timers are set, events are published. Faults are ordered by [Fabric.Apply] (apply.go); whoever
+// orders waits for hosts, and for links that come back, without holding up anybody else (action.go,
+// repairs.go). What only adds to what is known, as that a port has changed, is noted at once by
+// whoever has seen it.
 //
-// Brokers (broker.go) and hosts (absence.go) that fail bring events too; host.NodeRuntime says which
-// silences are our own doing.
+// Brokers (broker.go) and hosts (absence.go) that fail bring events too; host.NodeRuntime says
+// which silences are our own doing.
 //
 // # Hosts, and switches that are processes
 //
-// The nodes of this process are a host that is reached by calls. Other processes may run hosts of the
-// fabric (fabricd/host is their side). To the leader each is a host (hoststate.go), which is ordered,
-// asked and heard. A process that takes a single switch over while the fabric runs (fabricd/member is
-// its side) is led as a host of that switch alone: it joins and leaves (join.go, leave.go), and all
-// between is the same.
+// The nodes of this process are a host that is reached by calls. Other processes may run hosts of
+// the fabric (fabricd/host is their side). To the leader each is a host (hoststate.go), which is
+// ordered, asked and heard. A process that takes a single switch over while the fabric runs
+// (fabricd/member is its side) is led as a host of that switch alone: it joins and leaves (join.go,
+// leave.go), and all between is the same.
 //
 // # The lock of the leader
 //
-// What the leader decides it decides under [Fabric]'s lock, which is not held while anybody waits for a
-// host. Orders are given under it, and reach each host in that sequence (order.go); answers are awaited
-// without it. Whoever looks at the fabric waits for hosts for a moment only; of a host that does not
-// answer, the last that it told holds.
+// What the leader decides it decides under [Fabric]'s lock, which is not held while anybody waits
+// for a host. Orders are given under it, and reach each host in that sequence (order.go); answers
+// are awaited without it. Whoever looks at the fabric waits for hosts for a moment only; of a host
+// that does not answer, the last that it told holds.
 //
 // # Accounts
 //
-// The leader has a ledger (fabricd/ledger, sharedledger.go). It tells the ledger what hosts there are and
-// what becomes of them, which faults begin and end, and what hosts answer. Totals, the ledger, the losses
-// of links and the cost of every fault are read from it, and its checkpoint is what the next leader goes
-// on from. A report has the number of its incident.
+// The leader has a ledger (fabricd/ledger, sharedledger.go). It tells the ledger what hosts there
+// are and what becomes of them, which faults begin and end, and what hosts answer. Totals, the
+// ledger, the losses of links and the cost of every fault are read from it, and its checkpoint is
+// what the next leader goes on from. A report has the number of its incident.
 package fabric

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// generations adds up what the NICs counted per generation, for the generations that all of them still tell apart.
+// generations adds up what the NICs counted per generation, for the generations that all of them
+// still tell apart.
 func (f *Fabric) generations() (first int, sum []nic.GenerationStats) {
 	return f.generationsUntil(int(f.generation()))
 }
@@ -39,8 +40,8 @@ func (f *Fabric) generationsUntil(now int) (first int, sum []nic.GenerationStats
 	return first, sum
 }
 
-// ReroutedInLastGeneration counts the packets generated after both ends had seen the last fault or repair that were re-routed and
-// delivered.
+// ReroutedInLastGeneration counts the packets generated after both ends had seen the last fault or
+// repair that were re-routed and delivered.
 func (f *Fabric) ReroutedInLastGeneration() uint64 {
 	_, e := f.generations()
 	return e[len(e)-1].Rerouted
@@ -66,9 +67,10 @@ func (f *Fabric) LossesReported() error {
 	return nil
 }
 
-// LossesExplained checks, in a fabric that is quiet, that packets were lost only by the faults, each on the wires and in
-// the queues of the links it took down and no more than these hold, and that every packet generated after both ends had
-// seen a fault was delivered or fell to a later one. Discards count as unexplained.
+// LossesExplained checks, in a fabric that is quiet, that packets were lost only by the faults,
+// each on the wires and in the queues of the links it took down and no more than these hold, and
+// that every packet generated after both ends had seen a fault was delivered or fell to a later
+// one. Discards count as unexplained.
 func (f *Fabric) LossesExplained() error {
 	if err := f.LossesReported(); err != nil {
 		return err
@@ -103,8 +105,8 @@ func cheap(r fault.Report) bool {
 	return (r.Kind == string(fault.VerbCut) || r.Kind == string(fault.VerbCrash) || r.Kind == KindBroker) && len(r.Detected) > 1
 }
 
-// linkCapacity is how many packets the wires and queues of one link hold: per direction and VC one output queue, and what
-// the credits let be on the wire.
+// linkCapacity is how many packets the wires and queues of one link hold: per direction and VC one
+// output queue, and what the credits let be on the wire.
 func (f *Fabric) linkCapacity() uint64 {
 	o := f.opts.Switch
 	return 2 * uint64(o.VCs) * uint64(o.InputBuffer+o.OutputBuffer)

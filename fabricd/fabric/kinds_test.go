@@ -27,7 +27,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// tape is the packets' own record: every one of them is traced, and what became of it is written down where it happened.
+// tape is the packets' own record: every one of them is traced, and what became of it is written
+// down where it happened.
 type tape struct {
 	graph *topology.Graph
 
@@ -191,7 +192,8 @@ func (l *loadedFabric) judge(balance fabric.Ledger) []fault.Report {
 		if len(l.rules) > 0 {
 			require.Equal(l.t, l.rules, r.DiscardedBy)
 		}
-		// What the report counts all over the fabric it counts from one moment to another, read from node to node.
+		// What the report counts all over the fabric it counts from one moment to another, read
+		// from node to node.
 		among := func(times []weft.Time, slack float64) (n uint64) {
 			for _, t := range times {
 				if at := t.Duration().Seconds(); at >= r.CountedFrom-slack && at <= r.CountedTo+slack {
@@ -294,7 +296,8 @@ func TestEveryKindOfFaultOnEveryKindOfLinkIsReportedAsThePacketsSawItAndHealed(t
 				t.Run(over+"/"+where+"/"+kind, func(t *testing.T) {
 					t.Parallel()
 					l := startTaped(t, open[over](t), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, func(o *fabric.Options) {
-						// So long that a busy machine tells a neighbour what an end has noticed before its own patience ends.
+						// So long that a busy machine tells a neighbour what an end has noticed
+						// before its own patience ends.
 						o.Link.Liveness = patientLiveness
 					})
 					l.flows(200)

@@ -2,12 +2,13 @@ package fabric
 
 import "github.com/weft-fabric/weft/fabricd/ledger"
 
-// Ledger says where every packet is (DESIGN section 4). Each account is counted where packets end or wait, so that
+// Ledger says where every packet is (DESIGN section 4). Each account is counted where packets end
+// or wait, so that
 //
 //	injected = delivered + lost + discarded + in flight
 //
-// is a check, not a definition. It is exact at a quiescent point; while packets move, its parts are read at slightly
-// different moments.
+// is a check, not a definition. It is exact at a quiescent point; while packets move, its parts are
+// read at slightly different moments.
 type Ledger struct {
 	Injected  uint64 `json:"injected"`
 	Delivered uint64 `json:"delivered"`
@@ -15,7 +16,8 @@ type Ledger struct {
 	Discarded uint64 `json:"discarded"`
 	InFlight  uint64 `json:"in_flight"`
 	Balanced  bool   `json:"balanced"`
-	// NotChecked says why Balanced is false though nobody knows whether the accounts add up; empty: they were checked.
+	// NotChecked says why Balanced is false though nobody knows whether the accounts add up; empty:
+	// they were checked.
 	NotChecked string `json:"not_checked,omitempty" jsonschema_description:"Why balanced is false though the accounts were not checked."`
 
 	LostWire   uint64 `json:"lost_wire"`   // sent on a link that died, or dropped by it
@@ -58,8 +60,8 @@ func (f *Fabric) addUp() Ledger {
 	return l
 }
 
-// ledgerNow are the accounts by what hosts told last, without LostOn, and what there is of links, in storage
-// that may be used anew.
+// ledgerNow are the accounts by what hosts told last, without LostOn, and what there is of links,
+// in storage that may be used anew.
 func (f *Fabric) ledgerNow(storage []ledger.LinkBalance) (l Ledger, links []ledger.LinkBalance) {
 	var s ledger.Balance
 	f.ledger.read(func(l *ledger.Ledger) { s, links = l.Balance(), l.Links(storage) })

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// link is a link with its directions: 0, A to B, and 1, B to A. What becomes of it the leader's state knows.
+// link is a link with its directions: 0, A to B, and 1, B to A. What becomes of it the leader's
+// state knows.
 type link struct {
 	topology.Link
 	dirs [2]wire.Direction

@@ -44,8 +44,9 @@ func (e *StuckError) Error() string {
 // nothing.
 const stuckLooks = 50
 
-// Quiesce waits until nothing moves any more and returns the ledger. The caller has stopped the traffic. Packets that are
-// left then are reported as a *StuckError beside the ledger; when ctx ends before, as a *NotDrainedError.
+// Quiesce waits until nothing moves any more and returns the ledger. The caller has stopped the
+// traffic. Packets that are left then are reported as a *StuckError beside the ledger; when ctx
+// ends before, as a *NotDrainedError.
 func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
 	l, err := f.settle(ctx, f.idle, f.progress, func(l Ledger) bool { return l.InFlight == 0 })
 	if e, ok := errors.AsType[*NotDrainedError](err); ok {
@@ -86,9 +87,9 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 	}
 }
 
-// pendingWork tells whether what does not move in a live fabric may move yet: because goroutines here
-// that have something to do have not run, or because the transport holds frames up. A broker in a
-// process of its own, on a machine that has other things to do, may do so for seconds.
+// pendingWork tells whether what does not move in a live fabric may move yet: because goroutines
+// here that have something to do have not run, or because the transport holds frames up. A broker
+// in a process of its own, on a machine that has other things to do, may do so for seconds.
 type pendingWork struct {
 	live   *live             // nil: time is virtual, and nothing runs beside whoever looks
 	asked  bool              // since something has moved

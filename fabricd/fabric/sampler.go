@@ -19,7 +19,8 @@ const (
 	SwitchSuspect = "quiet" // it is a process that does not answer
 )
 
-// Reading is a running fabric at one moment, for those who watch. Rates are for the reader to work out.
+// Reading is a running fabric at one moment, for those who watch. Rates are for the reader to work
+// out.
 type Reading struct {
 	At       weft.Time
 	Links    []LinkReading   // by number
@@ -32,8 +33,8 @@ type Reading struct {
 	Capacity float64         // packets a second that one direction of a link carries as configured, at the traffic's mean size
 }
 
-// LinkReading is one link: what [LinkState] says of it, and what waits to be sent on it. Directions and ends are A to B and A
-// first.
+// LinkReading is one link: what [LinkState] says of it, and what waits to be sent on it. Directions
+// and ends are A to B and A first.
 type LinkReading struct {
 	State    string
 	Cut      [2]string
@@ -53,10 +54,12 @@ type SwitchReading struct {
 	Registers        string // those that are not zero, as "p0.1: 0b10"
 }
 
-// Sampler reads a fabric again and again. It is for one goroutine, and uses the storage of its Reading anew each time.
+// Sampler reads a fabric again and again. It is for one goroutine, and uses the storage of its
+// Reading anew each time.
 //
-// One pass over all nodes takes the lock of each for less than a microsecond or so. Nothing waits: neither for an order that is
-// being carried out, nor for a switch that is a process, of which the last that it said holds.
+// One pass over all nodes takes the lock of each for less than a microsecond or so. Nothing waits:
+// neither for an order that is being carried out, nor for a switch that is a process, of which the
+// last that it said holds.
 type Sampler struct {
 	f             *Fabric
 	registersOf   [][]switching.RegisterSnapshot // per switch, as they were read last
@@ -98,8 +101,8 @@ func (f *Fabric) NewSampler() *Sampler {
 	return s
 }
 
-// States reads what has been done to links and switches and what ends make of it, which costs next to nothing. Counters stay
-// as they were read last.
+// States reads what has been done to links and switches and what ends make of it, which costs next
+// to nothing. Counters stay as they were read last.
 func (s *Sampler) States() *Reading {
 	f := s.f
 	s.now.At = f.Now()
@@ -128,8 +131,8 @@ func (s *Sampler) Stats(i int) switching.Stats { return s.nodes[i].Stats }
 // NIC is NIC i as it was read last.
 func (s *Sampler) NIC(i int) nic.Reading { return s.nics[i] }
 
-// VCs are what the virtual channels of each switch come to now, by number. Hosts are asked, each for all of its
-// own; there is nothing of one that does not answer.
+// VCs are what the virtual channels of each switch come to now, by number. Hosts are asked, each
+// for all of its own; there is nothing of one that does not answer.
 func (s *Sampler) VCs() [][]switching.VCSum { return s.f.sumVCs() }
 
 // suffering puts an impairment into words, once.
@@ -218,8 +221,8 @@ func (s *Sampler) end(e weft.End) endReading {
 	return endReading{max(p.Flow.Sent, linkTotalAt(list, e).Sent), p.Queued, host.held(e)}
 }
 
-// Faults returns the reports of faults with higher numbers, as [Fabric.Faults] does, but for what processes may have counted in
-// their last tenth of a second.
+// Faults returns the reports of faults with higher numbers, as [Fabric.Faults] does, but for what
+// processes may have counted in their last tenth of a second.
 func (s *Sampler) Faults(after int) []fault.Report {
 	return s.f.reportsAfter(after)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// What was lost so long ago that NICs do not tell its generation apart any more does not stand for what is on its way now.
+// What was lost so long ago that NICs do not tell its generation apart any more does not stand for
+// what is on its way now.
 func TestPacketsOnTheirWayAreWaitedForHoweverManyWereLostLongAgo(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, "kary-ntree:2,2", harness.FirmwareByName("ftree"))
@@ -53,7 +54,8 @@ func TestPacketsOnTheirWayAreWaitedForHoweverManyWereLostLongAgo(t *testing.T) {
 	rig.Until(t, gone)
 }
 
-// Who waits for an empty fabric is told when it will not be: a manager that had NICs held may be gone, and its question is still asked.
+// Who waits for an empty fabric is told when it will not be: a manager that had NICs held may be
+// gone, and its question is still asked.
 func TestWhoWaitsForAnEmptyFabricIsToldWhenNICsInjectAgain(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, "kary-ntree:2,2", harness.FirmwareByName("ftree"), harness.Traffic("uniform:1"))

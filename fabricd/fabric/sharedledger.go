@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// sharedLedger are the ledger of a fabric, which several goroutines step. Its lock is held for no call
-// to anybody.
+// sharedLedger are the ledger of a fabric, which several goroutines step. Its lock is held for no
+// call to anybody.
 type sharedLedger struct {
 	log *slog.Logger
 
@@ -74,7 +74,8 @@ func (f *Fabric) beginLocal(number uint64) {
 	}
 }
 
-// empty reports whether h has no nodes, as the leader's own process when all are on agents: then it is no host to the ledger.
+// empty reports whether h has no nodes, as the leader's own process when all are on agents: then it
+// is no host to the ledger.
 func (h *hostState) empty() bool { return len(h.switches)+len(h.nics) == 0 }
 
 func nodesOf(p host.Placement) (nodes []weft.Node) {
@@ -123,7 +124,8 @@ func (h *hostState) localRequest() host.CountersRequest {
 	return host.CountersRequest{Number: h.fabric.own, Ends: true, Peers: h.peers()}
 }
 
-// retire keeps what an incarnation of h has counted that is over, and the ledger does not know. The caller holds h.mu.
+// retire keeps what an incarnation of h has counted that is over, and the ledger does not know. The
+// caller holds h.mu.
 func (h *hostState) retire() {
 	own := &h.counters.Load().own
 	h.retired.Add(&host.Counters{Drivers: own.Drivers, FirstGeneration: own.FirstGeneration, Generations: own.Generations, OlderGenerations: own.OlderGenerations})

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// What tables take on their way to hosts, and in the store: as JSON, and compressed, as they travel. The tables are all of a fabric.
+// What tables take on their way to hosts, and in the store: as JSON, and compressed, as they
+// travel. The tables are all of a fabric.
 //
 //	go test ./fabricd/fabric -run '^$' -bench TablesSize -benchtime=1x
 func BenchmarkTablesSize(b *testing.B) {

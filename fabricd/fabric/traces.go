@@ -9,8 +9,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
-// maxHopEvents is how many events of traced packets are kept, some 400 bytes each; the oldest are forgotten, and counted as
-// missed by whoever has not read them. Chosen by us: a thousand packets through a tree of three tiers.
+// maxHopEvents is how many events of traced packets are kept, some 400 bytes each; the oldest are
+// forgotten, and counted as missed by whoever has not read them. Chosen by us: a thousand packets
+// through a tree of three tiers.
 const maxHopEvents = 4096
 
 // hopEventKind says what was told of a traced packet.
@@ -35,7 +36,8 @@ type hopEvent struct {
 	candidates []weft.Candidate // storage of hop.Candidates
 }
 
-// traces keeps what was latest told of traced packets. Cores call it under their locks, so it never waits for who reads.
+// traces keeps what was latest told of traced packets. Cores call it under their locks, so it never
+// waits for who reads.
 type traces struct {
 	mu   sync.Mutex
 	ring []hopEvent // guarded by mu; event n is at (n-1) % keptHops
@@ -46,7 +48,8 @@ type traces struct {
 
 // add keeps what a tells of traced packets.
 //
-// Nearly always there is nothing to tell: then little is called, and goroutines of nodes keep their small stacks.
+// Nearly always there is nothing to tell: then little is called, and goroutines of nodes keep their
+// small stacks.
 func (t *traces) add(now weft.Time, node weft.Node, a *weft.Actions) {
 	told := len(a.Hops) + len(a.Egress) + len(a.Arrived)
 	for i := range a.Drops {
@@ -102,7 +105,8 @@ func (t *traces) next(kind hopEventKind, at weft.Time, node weft.Node) *hopEvent
 	return e
 }
 
-// after copies at most so many events that follow number seq, and tells how many of them were forgotten.
+// after copies at most so many events that follow number seq, and tells how many of them were
+// forgotten.
 func (t *traces) after(seq uint64, most int) (list []hopEvent, first, missed uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,19 +134,21 @@ type flowPacket struct {
 
 func packetOf(h *weft.Header) flowPacket { return flowPacket{h.Src, h.Dst, h.Seq} }
 
-// sweepEvery is how often lost packets are looked for while somebody reads, and patience how long a packet must not have
-// been heard of: little where its link is known to lose packets, else longer than a loaded machine holds one up. Chosen by us.
+// sweepEvery is how often lost packets are looked for while somebody reads, and patience how long a
+// packet must not have been heard of: little where its link is known to lose packets, else longer
+// than a loaded machine holds one up. Chosen by us.
 const (
 	sweepEvery    = 250 * weft.Millisecond
 	patienceLossy = 500 * weft.Millisecond
 	patienceWell  = 3 * weft.Second
 )
 
-// maxWireTime bounds how long a packet on a slow link is waited for. Chosen by us: longer than anybody follows it.
+// maxWireTime bounds how long a packet on a slow link is waited for. Chosen by us: longer than
+// anybody follows it.
 const maxWireTime = time.Hour
 
-// silent are the packets that were last told to leave a node before now - patienceLossy, oldest first, with the numbers of
-// those events; none when it was asked a moment ago.
+// silent are the packets that were last told to leave a node before now - patienceLossy, oldest
+// first, with the numbers of those events; none when it was asked a moment ago.
 func (t *traces) silent(now weft.Time) (list []hopEvent, numbers []uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,8 +200,8 @@ func (t *traces) number() uint64 {
 	return t.last
 }
 
-// findLost looks, now and then, for traced packets that nobody has any more, and tells of them: no node sees a packet get
-// lost on a wire.
+// findLost looks, now and then, for traced packets that nobody has any more, and tells of them: no
+// node sees a packet get lost on a wire.
 func (f *Fabric) findLost() {
 	now := f.Now()
 	list, numbers := f.traces.silent(now)
@@ -221,7 +227,8 @@ func (f *Fabric) findLost() {
 	}
 }
 
-// wireTime is twice as long as a packet like h may be on a link, which has no more packets at a time than the other end has places.
+// wireTime is twice as long as a packet like h may be on a link, which has no more packets at a
+// time than the other end has places.
 func (f *Fabric) wireTime(s fault.Impairment, h *weft.Header) weft.Time {
 	t := f.opts.Link.Delay + s.Delay + s.Jitter
 	rate := s.Rate

@@ -17,8 +17,8 @@ const (
 	degradationFalseAlarm = 0.01 // and more looks need more, to keep the chance that all noise together is taken for a degradation
 )
 
-// Degradation is how far throughput fell after a fault. Rates are packets per second over all of the
-// fabric.
+// Degradation is how far throughput fell after a fault. Rates are packets per second over all of
+// the fabric.
 type Degradation struct {
 	Found    bool    `json:"found"`    // false: no fall that noise would not explain, or no traffic before to compare with
 	Baseline float64 `json:"baseline"` // mean before the fault; 0: there was nothing to compare with
@@ -29,14 +29,15 @@ type Degradation struct {
 	MadeGoodAfter *float64 `json:"made_good_after_ms" jsonschema:"nullable"` // since when it has been as before, for 100 ms at least; nil: not yet
 }
 
-// MeasureDegradation finds the degradation that a fault at the start of bins[at] made. Bins are the packets
-// delivered in each width of time; those from end on are not looked at, for another fault may have
-// come. What counts as before is the second before the fault, or as much of it as there is.
+// MeasureDegradation finds the degradation that a fault at the start of bins[at] made. Bins are the
+// packets delivered in each width of time; those from end on are not looked at, for another fault
+// may have come. What counts as before is the second before the fault, or as much of it as there
+// is.
 //
 // A rate is compared when smoothed over 50 ms. Noise is what its variance before the fault
 // explains: three standard deviations of the smoothed rate, and more when there is more to look at,
-// so that noise alone is taken for a degradation in less than 1% of runs, short or long. Deliveries that
-// are steady may differ by a packet.
+// so that noise alone is taken for a degradation in less than 1% of runs, short or long. Deliveries
+// that are steady may differ by a packet.
 func MeasureDegradation(bins []uint64, width time.Duration, at, end int) Degradation {
 	end = min(end, len(bins))
 	if width <= 0 || at < 0 || at > end {

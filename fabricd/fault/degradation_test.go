@@ -129,8 +129,8 @@ func noisy(r *rand.Rand, n int, mean float64) []uint64 {
 	return bins
 }
 
-// What is not there must not be found: fewer than 1% of runs without a fault show a degradation, however
-// low the rate, long the run and short the time before.
+// What is not there must not be found: fewer than 1% of runs without a fault show a degradation,
+// however low the rate, long the run and short the time before.
 func TestNoiseIsHardlyEverTakenForADegradation(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -175,7 +175,8 @@ func TestBurstsAreHardlyEverTakenForADegradation(t *testing.T) {
 	assert.Less(t, found, draws/100)
 }
 
-// And what is there must be: a degradation to half in Poisson traffic, with when it was made good to 50 ms.
+// And what is there must be: a degradation to half in Poisson traffic, with when it was made good
+// to 50 ms.
 func TestADegradationInNoiseIsFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	found, timely := 0, 0

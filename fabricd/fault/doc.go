@@ -13,8 +13,8 @@
 // A share is written as a percentage, never as 0.1, a time and a rate with their units: of a bare
 // number nobody can say what it means a year later.
 //
-// A [Report] is what a fault cost, and [MeasureDegradation] finds how far throughput fell and when that was
-// made good.
+// A [Report] is what a fault cost, and [MeasureDegradation] finds how far throughput fell and when
+// that was made good.
 //
 // Nothing here acts, waits or looks at a clock: whoever runs the fabric applies the faults and
 // fills the reports.

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Summary tells the report in one line, and in an indented second one what it did to the traffic, if
-// anything.
+// Summary tells the report in one line, and in an indented second one what it did to the traffic,
+// if anything.
 func (r Report) Summary() string {
 	var b strings.Builder
 	head := r.head()

@@ -17,8 +17,8 @@ func (s *Counters) Add(o *Counters) {
 	s.addGenerations(o)
 }
 
-// addGenerations adds up generations by their numbers. Those that one of the two has given up are older in the
-// sum.
+// addGenerations adds up generations by their numbers. Those that one of the two has given up are
+// older in the sum.
 func (s *Counters) addGenerations(o *Counters) {
 	s.OlderGenerations = addGeneration(s.OlderGenerations, o.OlderGenerations)
 	s.FirstGeneration, s.Generations = addGenerations(s.FirstGeneration, s.Generations, o.FirstGeneration, o.Generations)

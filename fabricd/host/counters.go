@@ -56,7 +56,8 @@ func (p *Local) Look(r CountersRequest, switches []switching.Reading, nics []nic
 	return s
 }
 
-// counters adds up what the host has counted, and keeps the readings of which that is in lists by number; nil: nowhere.
+// counters adds up what the host has counted, and keeps the readings of which that is in lists by
+// number; nil: nowhere.
 func (p *Local) counters(r CountersRequest, switches []switching.Reading, nics []nic.Reading) (Counters, error) {
 	p.adder.mu.Lock()
 	defer p.adder.mu.Unlock()
@@ -177,7 +178,8 @@ func (s *Counters) sort() {
 	slices.SortFunc(s.Wire, ledger.LinkLost.Compare)
 }
 
-// peersOf are the incarnations of the neighbour at a crossing end. The caller holds the adder's lock.
+// peersOf are the incarnations of the neighbour at a crossing end. The caller holds the adder's
+// lock.
 func (p *Local) peersOf(e *end) []link.Incarnation {
 	if list := p.adder.peers[e.beside]; list != nil {
 		return list // the node has moved
@@ -188,7 +190,8 @@ func (p *Local) peersOf(e *end) []link.Incarnation {
 	return nobodySaid
 }
 
-// nobodySaid is for neighbours that the leader has said nothing of yet: whatever passed with them is of one.
+// nobodySaid is for neighbours that the leader has said nothing of yet: whatever passed with them
+// is of one.
 var nobodySaid = []link.Incarnation{{Number: math.MaxUint64}}
 
 // meet notes which incarnations the neighbours have. The caller holds the adder's lock.
@@ -232,7 +235,8 @@ func (p *Local) addNIC(s *Counters, h *nicNode, want *CountersRequest, r *nic.Re
 	}
 }
 
-// addLinks adds what the links inside the host have on their wires. The caller holds the adder's lock.
+// addLinks adds what the links inside the host have on their wires. The caller holds the adder's
+// lock.
 func (p *Local) addLinks(s *Counters) {
 	for i := range p.nodes.inside {
 		p.addLink(s, &p.nodes.inside[i])
@@ -248,8 +252,9 @@ func (p *Local) addLink(s *Counters, l *inside) {
 	wireBA, lostBA := link.OnWire(*b, *a)
 	s.Wires += wireAB + wireBA
 	if lostAB+lostBA > 0 {
-		// One end was read before the other, and the link may have come up in between: then what the later
-		// one had sent by its time seems lost. A receiver that is read after the sender tells for sure.
+		// One end was read before the other, and the link may have come up in between: then what
+		// the later one had sent by its time seems lost. A receiver that is read after the sender
+		// tells for sure.
 		_, lostAB = link.OnWire(*a, p.readFlow(s.Number, l.b))
 		_, lostBA = link.OnWire(*b, p.readFlow(s.Number, l.a))
 	}
@@ -300,8 +305,8 @@ func (p *Local) Read(_ context.Context, what ReadRequest) (Readings, error) {
 	return r, nil
 }
 
-// forget leaves out of f what whoever watches does not need: what compares the ends of a link is in sums. It is most of what would
-// travel.
+// forget leaves out of f what whoever watches does not need: what compares the ends of a link is in
+// sums. It is most of what would travel.
 func forget(f *link.Flow) { *f = link.Flow{State: f.State, Sent: f.Sent, Received: f.Received} }
 
 // readVCs reads the virtual channels of all switches.

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// BenchmarkCounters is what it costs to send, and to read, what a host of 1,000 switches has counted, each
-// of them with four links to other hosts.
+// BenchmarkCounters is what it costs to send, and to read, what a host of 1,000 switches has
+// counted, each of them with four links to other hosts.
 func BenchmarkCounters(b *testing.B) {
 	n := uint64(1 << 40)
 	s := Counters{Answer: ledger.Answer{Counted: ledger.Counted{Counters: ledger.Counters{

@@ -91,7 +91,8 @@ func TestALocalHost(t *testing.T) {
 	order(host.Order{Hold: new(false)})
 	rig.Until(t, func() bool { return l.Delivered() == 2 && !l.HoldsPackets() })
 
-	// Counters, counts and readings say the same. Links that somebody else may have an end of are told by their ends.
+	// Counters, counts and readings say the same. Links that somebody else may have an end of are
+	// told by their ends.
 	s, err := h.Counters(t.Context(), host.CountersRequest{Generations: true, Ends: true})
 	require.NoError(t, err)
 	require.Empty(t, s.Flows)
@@ -139,7 +140,8 @@ var errCuts = errors.New("the transport looked at its cuts")
 func (brokenCuts) Cut([]weft.End) error     { return errCuts }
 func (brokenCuts) Restore([]weft.End) error { return errCuts }
 
-// A transport goes through all its cuts when it is given one; a packet that is to be sent is no reason for that.
+// A transport goes through all its cuts when it is given one; a packet that is to be sent is no
+// reason for that.
 func TestAnOrderThatCutsNothingLeavesTheTransportAlone(t *testing.T) {
 	t.Parallel()
 	memory := wire.NewMemory()
@@ -154,8 +156,8 @@ func TestAnOrderThatCutsNothingLeavesTheTransportAlone(t *testing.T) {
 	}
 }
 
-// A look uses the storage of the one before: what it allocates does not depend on how many links there are. It is not parallel, for it
-// counts what the whole process allocates.
+// A look uses the storage of the one before: what it allocates does not depend on how many links
+// there are. It is not parallel, for it counts what the whole process allocates.
 func TestALookUsesStorageAnew(t *testing.T) {
 	l, _, memory, g := newLocal(t)
 	defer memory.Close()

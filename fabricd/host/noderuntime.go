@@ -14,8 +14,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// NodeRuntimeConfig says what a NodeRuntime drives. All but Watch and Progress are required. Watch is
-// called by several goroutines.
+// NodeRuntimeConfig says what a NodeRuntime drives. All but Watch and Progress are required. Watch
+// is called by several goroutines.
 type NodeRuntimeConfig struct {
 	Graph       *topology.Graph
 	Transport   wire.Transport

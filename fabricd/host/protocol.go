@@ -69,8 +69,8 @@ type Counters struct {
 	Links   wire.Stats    `json:"links"`  // of this host; Add leaves it
 	Timers  weft.Time     `json:"timers"` // the longest that a register which has a timer running is kept; 0: none has
 
-	// Up has a bit for each end that the host has, in the order of [Placement.Ends], that is set when
-	// the end takes its link for up.
+	// Up has a bit for each end that the host has, in the order of [Placement.Ends], that is set
+	// when the end takes its link for up.
 	Up       []byte `json:"up,omitempty"`
 	HeldDown []End  `json:"held_down,omitempty"` // ends that damping keeps down
 

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// BenchmarkRead is what it costs to send, and to read, what a look reads of a host that runs a 4-ary 3-tree.
+// BenchmarkRead is what it costs to send, and to read, what a look reads of a host that runs a
+// 4-ary 3-tree.
 func BenchmarkRead(b *testing.B) {
 	var r Readings
 	read := func() link.Flow {

@@ -35,8 +35,8 @@ type subject struct {
 	how       string
 }
 
-// begin opens an incident that is about to act. Expect are the ends that should find out. Hosts have
-// told what they had counted before.
+// begin opens an incident that is about to act. Expect are the ends that should find out. Hosts
+// have told what they had counted before.
 func (s *State) begin(r fault.Report, of subject, expect []weft.End) *Incident {
 	return s.beginAt(s.now, false, r, of, expect)
 }
@@ -128,8 +128,8 @@ func (s *State) refresh(n *Incident) {
 	}
 }
 
-// report is the report of an incident by what the ledger says that it has cost. What that is may become
-// known later.
+// report is the report of an incident by what the ledger says that it has cost. What that is may
+// become known later.
 func (s *State) report(n *Incident, in ledger.Incident) fault.Report {
 	p := n.Report
 	if in.ID != 0 {
@@ -165,7 +165,8 @@ func rules(list []ledger.Rule) map[string]uint64 {
 	return by
 }
 
-// mostExtra is the most extra hops of a re-routed packet that arrived while n was in force or just after.
+// mostExtra is the most extra hops of a re-routed packet that arrived while n was in force or just
+// after.
 func (s *State) mostExtra(n *Incident) (most int) {
 	for _, h := range s.counted.Extra {
 		for i, extra := range h.Most {
@@ -243,7 +244,8 @@ func (s *State) closeAll() {
 	}
 }
 
-// settleDegradations measures the throughput of all incidents that still count, before the traffic changes.
+// settleDegradations measures the throughput of all incidents that still count, before the traffic
+// changes.
 func (s *State) settleDegradations() {
 	for _, n := range s.open {
 		if !n.Measured {
@@ -253,7 +255,8 @@ func (s *State) settleDegradations() {
 	s.samples.advance(s.now)
 }
 
-// noteSeen begins a new fault generation for the incidents that the last of their ends has found out.
+// noteSeen begins a new fault generation for the incidents that the last of their ends has found
+// out.
 func (s *State) noteSeen() {
 	some := false
 	for _, n := range s.open {

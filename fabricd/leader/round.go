@@ -7,11 +7,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// EventReconfigured is the kind of what is published of new tables that a subnet manager has brought
-// into force.
+// EventReconfigured is the kind of what is published of new tables that a subnet manager has
+// brought into force.
 const EventReconfigured = "reconfigured"
 
-// Round is what a subnet manager tells of tables that it has brought into force, with the times of its phases on the fabric's clock.
+// Round is what a subnet manager tells of tables that it has brought into force, with the times of
+// its phases on the fabric's clock.
 type Round struct {
 	fault.Reconfiguration               // but for its times
 	Died                  []weft.LinkID `json:"died"`     // links that were alive when the tables before were computed

@@ -22,8 +22,8 @@ type samples struct {
 	since int    // number of the first bin of the traffic that flows now
 }
 
-// add ends bins up to now, when so many packets have been delivered. Those that were slept through share
-// evenly.
+// add ends bins up to now, when so many packets have been delivered. Those that were slept through
+// share evenly.
 func (s *samples) add(now weft.Time, delivered uint64) {
 	n := int(now.Duration()/s.width) - s.first - len(s.bins)
 	if n <= 0 {
@@ -44,7 +44,8 @@ func (s *samples) add(now weft.Time, delivered uint64) {
 	}
 }
 
-// advance begins to count anew, for the traffic has changed: what came before is nothing to compare with.
+// advance begins to count anew, for the traffic has changed: what came before is nothing to compare
+// with.
 func (s *samples) advance(now weft.Time) { s.since = int(now.Duration()/s.width) + 1 }
 
 // degradation is what throughput did after a fault.

@@ -23,7 +23,8 @@ const (
 	CutSilent    = "silent"    // nobody was
 )
 
-// View is what there is to see of a link. Arrays are by direction, A to B first, or by end, A first.
+// View is what there is to see of a link. Arrays are by direction, A to B first, or by end, A
+// first.
 type View struct {
 	State   string
 	Cut     [2]string // CutSignalled or CutSilent; empty: it is not

@@ -9,12 +9,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// maxDetected bounds the ends that one report names, those that found out first; when the last of them
-// did it says all the same. Chosen by us.
+// maxDetected bounds the ends that one report names, those that found out first; when the last of
+// them did it says all the same. Chosen by us.
 const maxDetected = 1024
 
-// explains is how long a fault that explains a silence may take to be noticed, as that a process has
-// ended.
+// explains is how long a fault that explains a silence may take to be noticed, as that a process
+// has ended.
 const explains = 500 * weft.Millisecond
 
 // watch is what ends have found out.
@@ -158,11 +158,11 @@ func (d *detected) report(p *fault.Report, began weft.Time) {
 	}
 }
 
-// reportSilences opens incidents for silences before that time which nothing explains, and for those of
-// which no fault has what they cost: it became known when the fault that explains them was closed. A
-// silence is a neighbour that was not heard although no fault here explains it: a switch process or a
-// broker that was held up, a machine that stood still. It has an incident as any fault does, so that
-// what it cost is not lost from sight.
+// reportSilences opens incidents for silences before that time which nothing explains, and for
+// those of which no fault has what they cost: it became known when the fault that explains them was
+// closed. A silence is a neighbour that was not heard although no fault here explains it: a switch
+// process or a broker that was held up, a machine that stood still. It has an incident as any fault
+// does, so that what it cost is not lost from sight.
 func (s *State) reportSilences(before weft.Time) {
 	var due []silentEnd
 	s.watch.silent = slices.DeleteFunc(s.watch.silent, func(e silentEnd) bool {
@@ -207,9 +207,9 @@ func (s *State) unattributed() (list []weft.LinkID) {
 // untold is the note of a silence that the leader knows only by what it cost.
 const untold = "it lost packets, and what its ends told of that did not reach the leader"
 
-// suspectSilences has links count as silent that lost packets which no fault has, unless one explains
-// that in time: nobody led when their ends found out, or what these told was lost, as when the broker is
-// gone for them and for the leader.
+// suspectSilences has links count as silent that lost packets which no fault has, unless one
+// explains that in time: nobody led when their ends found out, or what these told was lost, as when
+// the broker is gone for them and for the leader.
 func (s *State) suspectSilences(note string) {
 	for _, id := range s.unattributed() {
 		l := s.link(id)

@@ -50,8 +50,8 @@ type Config struct {
 	Key    string
 	Holder []byte        // what others read; no other process has the same, and it is not empty
 	Time   time.Duration // 0 is [Default]
-	// Once has Acquire give up, with an error that wraps ErrHeld, when it sees that the holder renews
-	// the lease.
+	// Once has Acquire give up, with an error that wraps ErrHeld, when it sees that the holder
+	// renews the lease.
 	Once bool
 	// Patience is how long the store may fail to answer before Acquire gives up; 0: for ever.
 	Patience time.Duration

@@ -22,8 +22,8 @@ func (l *Ledger) attributeSession(s *Session) {
 	}
 }
 
-// attributeCounted attributes what a host has newly counted as lost. What is in lists never gets less: a
-// number in now that is below that in was is raised to it.
+// attributeCounted attributes what a host has newly counted as lost. What is in lists never gets
+// less: a number in now that is below that in was is raised to it.
 func (l *Ledger) attributeCounted(was, now *Counted) {
 	now.Wire = merge(was.Wire, now.Wire, LinkLost.Compare, func(a, b *LinkLost) {
 		for d := range b.Wire {

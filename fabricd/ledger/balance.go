@@ -116,8 +116,8 @@ func (l *Ledger) Total() Counters {
 	return c
 }
 
-// counted is what all hosts have counted, as far as they have told, without what links and nodes have
-// lost.
+// counted is what all hosts have counted, as far as they have told, without what links and nodes
+// have lost.
 func (l *Ledger) counted() (all Counted) {
 	all.Counters = l.Total()
 	for i := range l.state.Retired {
@@ -142,7 +142,8 @@ func (l *Ledger) OfHost(id HostID, but Incarnation) (all Counted) {
 	return all
 }
 
-// Heard is when the latest answer of the latest incarnation of a host was asked for; 0: there was none.
+// Heard is when the latest answer of the latest incarnation of a host was asked for; 0: there was
+// none.
 func (l *Ledger) Heard(id HostID) weft.Time {
 	if h := l.current(id); h != nil {
 		return h.Asked
@@ -150,7 +151,8 @@ func (l *Ledger) Heard(id HostID) weft.Time {
 	return 0
 }
 
-// LinkTotals is what they have told of the ends of their links to other hosts, in the order of ends.
+// LinkTotals is what they have told of the ends of their links to other hosts, in the order of
+// ends.
 func (l *Ledger) LinkTotals(id HostID, but Incarnation) (list []LinkTotal) {
 	for i := range l.state.Sessions {
 		s := &l.state.Sessions[i]
@@ -250,7 +252,8 @@ func (l *Ledger) Incidents(after int) []Incident {
 	return l.complete(slices.Clone(l.state.Incidents[from:]))
 }
 
-// complete has copies of incidents share nothing with those that are kept, and say all that they have cost.
+// complete has copies of incidents share nothing with those that are kept, and say all that they
+// have cost.
 func (l *Ledger) complete(list []Incident) []Incident {
 	if len(list) == 0 {
 		return nil

@@ -53,8 +53,8 @@ func (l *Ledger) trimmed(closed int) *Ledger {
 }
 
 // Restore returns the ledger of a checkpoint, for a fabric with these links. The next event is
-// [LeaderChanged], unless the same leader goes on. The error says what is wrong with the data, or of
-// which version it is.
+// [LeaderChanged], unless the same leader goes on. The error says what is wrong with the data, or
+// of which version it is.
 func Restore(data []byte, links []Link) (*Ledger, error) {
 	dec := msgpack.NewDecoder(bytes.NewReader(data))
 	v, err := dec.DecodeUint64()

@@ -32,8 +32,8 @@
 // later answer puts it right: of the host itself, back as it was, or of a neighbour that had not
 // been heard. Until every neighbour has said, after the failure, that its end is down, what a
 // failed host held is in doubt and counts as in flight: the ledger never calls a packet lost that
-// may have gone on. [Balance.Uncertain] names the hosts that readers wait for. An incarnation that is
-// gone for good and cannot become more certain is folded: its sums stay, its sessions go.
+// may have gone on. [Balance.Uncertain] names the hosts that readers wait for. An incarnation that
+// is gone for good and cannot become more certain is folded: its sums stay, its sessions go.
 //
 // # Incidents
 //

@@ -302,8 +302,8 @@ func (h *history) carrier(e weft.End) bool {
 	return true
 }
 
-// claim notes that an incident, which is noticed late, has what was lost where it acts and no incident
-// has.
+// claim notes that an incident, which is noticed late, has what was lost where it acts and no
+// incident has.
 func (h *history) claim(in *Incident) {
 	for k, n := range h.pending {
 		if h.onLink(in, k) {

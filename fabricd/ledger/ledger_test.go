@@ -199,8 +199,8 @@ func TestALossIsOnTheLatestIncidentOfItsLink(t *testing.T) {
 	require.Len(t, d.Incidents(first), 1)
 }
 
-// What a link has lost that no incident has goes to the first that is noticed late, whatever else begins
-// on the link meanwhile.
+// What a link has lost that no incident has goes to the first that is noticed late, whatever else
+// begins on the link meanwhile.
 func TestALossOfNoIncidentWaitsForOneThatIsNoticedLate(t *testing.T) {
 	t.Parallel()
 	d := line()
@@ -215,8 +215,8 @@ func TestALossOfNoIncidentWaitsForOneThatIsNoticedLate(t *testing.T) {
 	require.Zero(t, d.Unattributed())
 }
 
-// The incident of a host that is gone for good, which the ledger has begun, ends at once and is closed like
-// others, of one that only a neighbour knows too.
+// The incident of a host that is gone for good, which the ledger has begun, ends at once and is
+// closed like others, of one that only a neighbour knows too.
 func TestTheIncidentOfAHostThatIsGoneIsClosed(t *testing.T) {
 	t.Parallel()
 	d := line()

@@ -43,8 +43,8 @@ type Config struct {
 
 func (c *Config) routing() string { return cmp.Or(c.Routing, "adaptive-link") }
 
-// Lab is a fabric that runs and that others can join, watch and command over its broker. Its methods
-// fail the test when they cannot do what they say.
+// Lab is a fabric that runs and that others can join, watch and command over its broker. Its
+// methods fail the test when they cannot do what they say.
 type Lab struct {
 	*testing.T
 	*harness.Harness
@@ -192,7 +192,8 @@ func (l *Lab) AllUp() {
 	rig.Until(l, func() bool { return len(l.Fabric.LinksDown()) == 0 }, "all links are up")
 }
 
-// AllPairs sends a packet from every NIC to every other, and requires that all arrive. It settles before and after.
+// AllPairs sends a packet from every NIC to every other, and requires that all arrive. It settles
+// before and after.
 func (l *Lab) AllPairs(settle func() fabric.Ledger) {
 	l.Helper()
 	before := settle()

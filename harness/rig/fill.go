@@ -6,8 +6,9 @@ import (
 	"reflect"
 )
 
-// Fill puts something other than zero into every exported field of what v points to, however deep, but for those that are
-// tagged `msgpack:"-"` and those that read themselves from a text. What it puts there follows from the seed.
+// Fill puts something other than zero into every exported field of what v points to, however deep,
+// but for those that are tagged `msgpack:"-"` and those that read themselves from a text. What it
+// puts there follows from the seed.
 func Fill(v any, seed uint64) {
 	fill(reflect.ValueOf(v).Elem(), rand.New(rand.NewPCG(seed, 2)))
 }

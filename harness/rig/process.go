@@ -17,8 +17,8 @@ import (
 // env tells a test binary what process to be.
 const env = "WEFT_TEST_BE"
 
-// Be is for TestMain: the test binary is also the process that tests start. Where it was told what to be it is that, until it is
-// interrupted, and ends; else Be returns.
+// Be is for TestMain: the test binary is also the process that tests start. Where it was told what
+// to be it is that, until it is interrupted, and ends; else Be returns.
 func Be[T any](be func(ctx context.Context, as T) error) {
 	text := os.Getenv(env)
 	if text == "" {
@@ -59,7 +59,8 @@ func Launch(t testing.TB, as any) *Process {
 	return Run(t, cmd)
 }
 
-// Run starts a command, which is killed with the test. What it has said is logged when the test fails.
+// Run starts a command, which is killed with the test. What it has said is logged when the test
+// fails.
 func Run(t testing.TB, cmd *exec.Cmd) *Process {
 	t.Helper()
 	p := &Process{TB: t, Cmd: cmd, done: make(chan struct{})}

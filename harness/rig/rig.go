@@ -1,5 +1,5 @@
-// Package rig is what tests of every package share: waiting for a condition, processes and what they
-// print, ports, and connections that can be cut. It is no _test file because the tests of many
+// Package rig is what tests of every package share: waiting for a condition, processes and what
+// they print, ports, and connections that can be cut. It is no _test file because the tests of many
 // packages use it; nothing but tests imports it, and it imports nothing of ours.
 package rig
 

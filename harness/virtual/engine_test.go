@@ -23,8 +23,8 @@ func (n *network) send(t *testing.T, src, dst weft.NICID) {
 	})
 }
 
-// With nothing in its way a packet needs at each switch the routing delay and, once in all, the time it takes to send: the
-// switches pass on its first byte while the last is still coming.
+// With nothing in its way a packet needs at each switch the routing delay and, once in all, the
+// time it takes to send: the switches pass on its first byte while the last is still coming.
 func TestAPacketAloneTakesTheDelaysItMeets(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -117,7 +117,8 @@ func TestACutLosesWhatIsOnTheWireAndWhatIsSent(t *testing.T) {
 	assert.EqualValues(t, 1, n.nics[2].Stats().Delivered)
 }
 
-// A rate that changes while a packet is on its way moves what is still to be sent of it, and those that wait behind it.
+// A rate that changes while a packet is on its way moves what is still to be sent of it, and those
+// that wait behind it.
 func TestAnImpairmentActsOnWhatIsOnItsWay(t *testing.T) {
 	t.Parallel()
 	arrives := func(change func(n *virtual.Node, p weft.PortID)) weft.Time {
@@ -158,8 +159,9 @@ func TestAnImpairmentLosesItsShareTheSameEachTime(t *testing.T) {
 	assert.NotEqual(t, first, run(2))
 }
 
-// A packet takes most of the detection time. Hellos that are due leave meanwhile, so that the NIC does not take itself for absent
-// and has no need to ask, before each packet, whether its link is still up.
+// A packet takes most of the detection time. Hellos that are due leave meanwhile, so that the NIC
+// does not take itself for absent and has no need to ask, before each packet, whether its link is
+// still up.
 func TestHellosLeaveWhilePacketsTakeLong(t *testing.T) {
 	t.Parallel()
 	const packets = 20

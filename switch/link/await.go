@@ -3,8 +3,9 @@ package link
 import "github.com/weft-fabric/weft"
 
 // A node that moves to another host stops, and goes on there with what it held. Its neighbours are
-// told before: their ends send nothing until the node has begun anew, so that nothing is on the wires
-// when it goes, and the new epoch that it begins is no loss of the link. What is queued for it waits.
+// told before: their ends send nothing until the node has begun anew, so that nothing is on the
+// wires when it goes, and the new epoch that it begins is no loss of the link. What is queued for
+// it waits.
 
 // Await has an end that is up send no packets until the neighbour begins a new epoch, which is no
 // fault if it does so before a time: the link counts as up all the while. If it does not, the end
@@ -24,11 +25,12 @@ func (e *End) endAwait() { e.awaits, e.until = false, weft.Never }
 // Awaits reports whether packets wait for the neighbour to begin anew.
 func (e *End) Awaits() bool { return e.awaits }
 
-// Leave takes signal from the end of a node that goes to another host, which is no loss of the link.
+// Leave takes signal from the end of a node that goes to another host, which is no loss of the
+// link.
 func (e *End) Leave() { e.fall() }
 
-// Come has the end of a node that comes from another host, which has no signal and whose buffers are
-// empty, begin above an epoch, the latest that the host before may have used.
+// Come has the end of a node that comes from another host, which has no signal and whose buffers
+// are empty, begin above an epoch, the latest that the host before may have used.
 func (e *End) Come(above weft.Epoch) { e.mine = max(e.mine, above) }
 
 // Keep takes a place in the buffer of vc for a packet that came to the host before. It reports

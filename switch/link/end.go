@@ -22,22 +22,22 @@ type Config struct {
 	VCs    int // virtual channels, 1 to weft.MaxVCs
 	Buffer int // packets that the receiving buffer of each VC holds, 1 to weft.MaxBuffer
 
-	// Eager returns each credit in a frame of its own at once, unless packets are there to carry it.
-	// Otherwise a frame for credits alone is owed only once the neighbour has less than half of its
-	// credits left: it saves half the messages of an idle link and more of a busy one, and the
+	// Eager returns each credit in a frame of its own at once, unless packets are there to carry
+	// it. Otherwise a frame for credits alone is owed only once the neighbour has less than half of
+	// its credits left: it saves half the messages of an idle link and more of a busy one, and the
 	// neighbour, which has a credit, never waits for what is held back.
 	Eager bool
 
-	// First is the epoch before the first. An end that takes the place of another, as a process that
-	// is started again, must begin above all epochs of the one before: neighbours take lower ones for
-	// old frames.
+	// First is the epoch before the first. An end that takes the place of another, as a process
+	// that is started again, must begin above all epochs of the one before: neighbours take lower
+	// ones for old frames.
 	First weft.Epoch
 
 	Liveness Liveness // of the neighbour; must be valid, see [Liveness.Validate]
 }
 
-// End is one end of a link. The times it is told never go backwards. It has one owner; do not copy it
-// once it is used. The zero value is not usable, see [New].
+// End is one end of a link. The times it is told never go backwards. It has one owner; do not copy
+// it once it is used. The zero value is not usable, see [New].
 type End struct {
 	state      State
 	hello      bool // a frame is owed for the handshake, or because it is time
@@ -55,7 +55,8 @@ type End struct {
 	before     *periods   // nil: it has come up once at most
 
 	live detector
-	// renewing: it was up, and is in Init only because the neighbour gave us up while we were stopped.
+	// renewing: it was up, and is in Init only because the neighbour gave us up while we were
+	// stopped.
 	renewing  bool
 	explained weft.Time // until then our own absence explains that the neighbour begins a new epoch
 
@@ -82,8 +83,8 @@ func (e *End) State() State { return e.state }
 // neighbour has answered.
 func (e *End) Usable() bool { return e.state == Up || e.renewing }
 
-// Signal tells the end that signal is there or gone. It reports whether the link stopped being up. An
-// end that is told of signal once more says hello.
+// Signal tells the end that signal is there or gone. It reports whether the link stopped being up.
+// An end that is told of signal once more says hello.
 func (e *End) Signal(now weft.Time, up bool) (lost bool) {
 	if up {
 		if e.state == Down {
@@ -145,12 +146,12 @@ func (e *End) Receive(now weft.Time, f *weft.Frame) (Verdict, error) {
 	return v, err
 }
 
-// Excuse tells that the neighbour is not heard because something of ours holds it up. Its time begins
-// anew, but a silence that lasts ten times as long as it may is one whatever the reason.
+// Excuse tells that the neighbour is not heard because something of ours holds it up. Its time
+// begins anew, but a silence that lasts ten times as long as it may is one whatever the reason.
 func (e *End) Excuse(now weft.Time) { e.live.excuse(now) }
 
-// Stamp fills the epochs and counters of a frame that this end is about to send. Call it before Spend
-// for the frame's packets; it reports whether the frame may have any.
+// Stamp fills the epochs and counters of a frame that this end is about to send. Call it before
+// Spend for the frame's packets; it reports whether the frame may have any.
 func (e *End) Stamp(now weft.Time, f *weft.Frame) (packets bool) {
 	packets = !e.asking && !e.asked
 	if packets {
@@ -166,8 +167,9 @@ func (e *End) Stamp(now weft.Time, f *weft.Frame) (packets bool) {
 // Signal, and after a Receive that changed the state of the link.
 func (e *End) Due() weft.Time { return min(e.live.due(), e.until) }
 
-// Tick does what was due at or before now: saying hello, or giving up on a neighbour that is silent. It
-// reports whether the link stopped being up, and whether a hello is due: a frame that is not to wait.
+// Tick does what was due at or before now: saying hello, or giving up on a neighbour that is
+// silent. It reports whether the link stopped being up, and whether a hello is due: a frame that is
+// not to wait.
 func (e *End) Tick(now weft.Time) (lost, hello bool) {
 	if e.awaits {
 		e.live.excuse(now)

@@ -12,10 +12,10 @@ type Incarnation struct {
 type Session struct {
 	Peer uint64 // the number of the incarnation
 	// Flow counts the packets of this session alone, and has the epochs in which the end last sent.
-	// Mine is the epoch of the end now. State is Down if the end has no signal or is up with another
-	// incarnation: then nothing that was sent to epochs up to Mine is received any more. An end in Init
-	// comes up with whoever names its epoch: all its sessions are in Init then. Peer is 0 unless the
-	// end has heard this incarnation last, and Taken unless it is up with it.
+	// Mine is the epoch of the end now. State is Down if the end has no signal or is up with
+	// another incarnation: then nothing that was sent to epochs up to Mine is received any more. An
+	// end in Init comes up with whoever names its epoch: all its sessions are in Init then. Peer is
+	// 0 unless the end has heard this incarnation last, and Taken unless it is up with it.
 	Flow Flow
 }
 
@@ -33,8 +33,8 @@ type periods struct {
 }
 
 // maxPeriods bounds the periods that are kept while nobody asks for the sessions. Beyond it the two
-// become one whose epochs are closest: a new incarnation begins far from the one before. Chosen by us:
-// twice the incarnations that a leader asks for, so that there is room for others in between.
+// become one whose epochs are closest: a new incarnation begins far from the one before. Chosen by
+// us: twice the incarnations that a leader asks for, so that there is room for others in between.
 const maxPeriods = 32
 
 // begin notes that the end has come up.
@@ -89,7 +89,8 @@ func (b *periods) joinClosest() {
 	b.list = append(b.list[:at], b.list[at+1:]...)
 }
 
-// owner is the number of the incarnation that an epoch is of; 0: it is of one before all in the list.
+// owner is the number of the incarnation that an epoch is of; 0: it is of one before all in the
+// list.
 func owner(peers []Incarnation, epoch weft.Epoch) (number uint64) {
 	for _, p := range peers {
 		if p.First < epoch {
@@ -100,8 +101,8 @@ func owner(peers []Incarnation, epoch weft.Epoch) (number uint64) {
 }
 
 // Sessions calls do with the session with each of these incarnations of the neighbour, which are in
-// the order of their epochs. One that has several ranges of epochs is in the list several times. What
-// passed with incarnations before the first is left out from here on.
+// the order of their epochs. One that has several ranges of epochs is in the list several times.
+// What passed with incarnations before the first is left out from here on.
 func (e *End) Sessions(peers []Incarnation, do func(Session)) {
 	e.join(peers)
 	var latest period

@@ -13,8 +13,8 @@ type Flight[T any] struct {
 	Frame T
 }
 
-// Line holds the frames on a link with delay, in order. Bound: what the credits of the link allow in
-// flight. The zero value is empty.
+// Line holds the frames on a link with delay, in order. Bound: what the credits of the link allow
+// in flight. The zero value is empty.
 type Line[T any] struct{ first, last *Flight[T] }
 
 // Empty reports whether nothing is on its way.
@@ -52,8 +52,8 @@ func (l *Line[T]) Pop() *Flight[T] {
 	return f
 }
 
-// shift moves the frames due at from or later by so much, but none before its predecessor. It returns
-// when the last is due; 0 when there is none.
+// shift moves the frames due at from or later by so much, but none before its predecessor. It
+// returns when the last is due; 0 when there is none.
 func (l *Line[T]) shift(from, by weft.Time) (last weft.Time) {
 	for f := l.first; f != nil; f = f.next {
 		if f.due >= from {

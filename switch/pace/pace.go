@@ -18,8 +18,9 @@ type Pace struct {
 	Delay time.Duration // propagation; 0 is none
 }
 
-// Impairment is what a link direction suffers beside its pace. It acts at the sending end, on frames: a frame that is lost
-// takes its packets, credits and hello along, so that each packet is lost with the probability of its frame.
+// Impairment is what a link direction suffers beside its pace. It acts at the sending end, on
+// frames: a frame that is lost takes its packets, credits and hello along, so that each packet is
+// lost with the probability of its frame.
 type Impairment struct {
 	Loss   float64       // of frames, 0 to 1
 	Rate   float64       // bytes per second by packet size; 0 is no limit of its own
@@ -32,7 +33,8 @@ type Rand interface{ Uint64() uint64 }
 
 // Pacer is the sending end of a link direction. The zero value is unpaced and unimpaired.
 type Pacer struct {
-	// CatchUp is how far a paced link may catch up when its driver comes late, so that the rate holds on average.
+	// CatchUp is how far a paced link may catch up when its driver comes late, so that the rate
+	// holds on average.
 	CatchUp weft.Time
 
 	perByte float64 // picoseconds; 0 is unpaced
@@ -48,7 +50,8 @@ type Pacer struct {
 	jitter  weft.Time
 }
 
-// Adopt makes k pace and impair as p and i say, for a link on which there is nothing. It keeps i; see Of.
+// Adopt makes k pace and impair as p and i say, for a link on which there is nothing. It keeps i;
+// see Of.
 func (k *Pacer) Adopt(p Pace, i *Impairment) {
 	rate := p.Rate
 	if i.Rate > 0 && (rate == 0 || i.Rate < rate) {
@@ -66,9 +69,9 @@ func (k *Pacer) Adopt(p Pace, i *Impairment) {
 	k.timed = k.perByte > 0 || k.delay > 0 || k.jitter > 0
 }
 
-// Change adopts p and i at now. The packet that the link is busy with goes on at the new rate; line holds the frames on their
-// way, which arrive no later than if they had set out now: those sent over a link that was slow must not hold up the ones
-// behind them for what is no longer so.
+// Change adopts p and i at now. The packet that the link is busy with goes on at the new rate; line
+// holds the frames on their way, which arrive no later than if they had set out now: those sent
+// over a link that was slow must not hold up the ones behind them for what is no longer so.
 func (k *Pacer) Change(now weft.Time, p Pace, i *Impairment, line delayed) {
 	k.changeRate(now, p, i, line)
 	latest := max(now, k.free) + k.delay + k.jitter
@@ -99,14 +102,14 @@ func (k *Pacer) Timed() bool { return k.timed }
 // Free is when the link has sent all it was given; it may lie in the past.
 func (k *Pacer) Free() weft.Time { return k.free }
 
-// Allow says whether the next frame may leave at now, and with how many packets, of at most batch. If
-// it may not, ask again when the link is Free.
+// Allow says whether the next frame may leave at now, and with how many packets, of at most batch.
+// If it may not, ask again when the link is Free.
 //
 // A frame takes the packets that there are and what is owed beside them: credits, a hello, the
 // handshake. While a link is busy nothing leaves, since no frame overtakes the packet that is being
 // sent: what is owed goes when the link is free, with the next packet if there is one. But a hello
-// that is due (owed) leaves at once, without packets: the end would otherwise take itself for absent
-// on a link whose packets take longer than its detection time.
+// that is due (owed) leaves at once, without packets: the end would otherwise take itself for
+// absent on a link whose packets take longer than its detection time.
 //
 // A paced link takes one packet at a time, so that each keeps its own time.
 func (k *Pacer) Allow(now weft.Time, batch int, owed bool) (packets int, ok bool) {

@@ -1,4 +1,5 @@
-// Package switchd drives a core live: a receiving and a transmitting goroutine per port, and one that watches the clock.
+// Package switchd drives a core live: a receiving and a transmitting goroutine per port, and one
+// that watches the clock.
 //
 // # The flow of a frame
 //
@@ -9,14 +10,18 @@
 //	step                   core.Transmit under the lock (sequential per core)
 //	pace, encode, send     packets -> frame -> transport (parallel, one goroutine per port)
 //
-// Frames batch themselves: while a port encodes and sends, packets gather in the core, and the next frame takes them all.
-// There is no timer on the way and no wait for company, so an idle link adds no latency.
+// Frames batch themselves: while a port encodes and sends, packets gather in the core, and the next
+// frame takes them all. There is no timer on the way and no wait for company, so an idle link adds
+// no latency.
 //
-// What may leave, and when, says [pace.Pacer.Allow]. A hello that is due is sent by the goroutine that watches the clock: a
-// transmitter may be one of thousands that wait for a processor. Frames leave in the order they were filled all the same, see sender. Where a neighbour is not heard because this
-// process holds it up, the core is told so before it looks at the clock ([Config].Excuse).
+// What may leave, and when, says [pace.Pacer.Allow]. A hello that is due is sent by the goroutine
+// that watches the clock: a transmitter may be one of thousands that wait for a processor. Frames
+// leave in the order they were filled all the same, see sender. Where a neighbour is not heard
+// because this process holds it up, the core is told so before it looks at the clock
+// ([Config].Excuse).
 //
-// The lock is never held across I/O. How long goroutines waited for it is counted ([Stats].LockWait).
+// The lock is never held across I/O. How long goroutines waited for it is counted
+// ([Stats].LockWait).
 package switchd
 
 import (
@@ -44,8 +49,8 @@ type Wire struct {
 	OutSum, InSum wire.LinkSum // of the two directions
 }
 
-// Observer hears what a core reports. It is called under the core's lock, in order: it must return at once and must not
-// call the driver. It must not keep a.
+// Observer hears what a core reports. It is called under the core's lock, in order: it must return
+// at once and must not call the driver. It must not keep a.
 type Observer interface {
 	Observe(now weft.Time, a *weft.Actions)
 }
@@ -59,8 +64,9 @@ type Config struct {
 	Draws func(p weft.PortID) *rand.PCG // the stream of what a pace.Impairment draws at a port; nil: nothing is impaired
 	Watch Observer                      // nil: nobody
 
-	// Excuse tells whether what comes to a port is held up on its way by this process, so that nothing is heard although the
-	// neighbour may have spoken. Called under the core's lock; nil: never.
+	// Excuse tells whether what comes to a port is held up on its way by this process, so that
+	// nothing is heard although the neighbour may have spoken. Called under the core's lock; nil:
+	// never.
 	Excuse func(p weft.PortID) bool
 }
 
@@ -73,8 +79,8 @@ type Driver struct {
 	senders []sender      // per port
 	inHand  []atomic.Bool // per port: its receiver has a frame that the core has not seen yet
 
-	// stopped ends the goroutines. They look at it whenever they wake and are woken once it is set; a channel that all of
-	// them select on would have them all contend for its lock at every frame.
+	// stopped ends the goroutines. They look at it whenever they wake and are woken once it is set;
+	// a channel that all of them select on would have them all contend for its lock at every frame.
 	stopped atomic.Bool
 
 	mu        sync.Mutex
@@ -86,7 +92,8 @@ type Driver struct {
 
 	untold map[faultSource]*untold // guarded by mu; nil: there has been no fault
 
-	// On the clock of Config: when the clock goroutine should look next, and when something here was last found to be late.
+	// On the clock of Config: when the clock goroutine should look next, and when something here
+	// was last found to be late.
 	due, late atomic.Int64
 
 	framesIn, framesOut, framesLost, creditFrames, bytesOut, badFrames, damaged, sendErrors atomic.Uint64
@@ -199,8 +206,9 @@ func (d *Driver) receive(p weft.PortID, w Wire) {
 	}
 }
 
-// minTick is the least time between two looks at the clock, chosen by us: a NIC that injects at a high rate then generates
-// a few packets at a time, each with its own time of generation, instead of waking for every one.
+// minTick is the least time between two looks at the clock, chosen by us: a NIC that injects at a
+// high rate then generates a few packets at a time, each with its own time of generation, instead
+// of waking for every one.
 const minTick = 250 * time.Microsecond
 
 // watchClock calls Tick when it is due.
@@ -253,16 +261,17 @@ func (d *Driver) watchClock() {
 	}
 }
 
-// Late reports whether this node is late with its hellos at port p, by more than slack, because the machine does not run its
-// goroutines, or was within that time.
+// Late reports whether this node is late with its hellos at port p, by more than slack, because the
+// machine does not run its goroutines, or was within that time.
 func (d *Driver) Late(p weft.PortID, slack, within time.Duration) bool {
 	now, by := d.cfg.Clock(), weft.FromDuration(slack)
 	due, busy, late := weft.Time(d.due.Load()), weft.Time(d.senders[p].busy.Load()), weft.Time(d.late.Load())
 	return due != 0 && now-due > by || busy != 0 && now-busy > by || late != 0 && now-late < weft.FromDuration(within)
 }
 
-// Behind reports whether something waits for a goroutine of the driver to run: a frame for a receiver, or
-// for a transmitter that it has been woken. A core of which nothing moves may then move yet.
+// Behind reports whether something waits for a goroutine of the driver to run: a frame for a
+// receiver, or for a transmitter that it has been woken. A core of which nothing moves may then
+// move yet.
 func (d *Driver) Behind() bool {
 	for p := range d.wakes {
 		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() || d.cfg.Wires[p].Out != nil && len(d.wakes[p]) > 0 {
@@ -282,8 +291,8 @@ func (d *Driver) since(due weft.Time) {
 	}
 }
 
-// notice tells the core of frames that have arrived but wait for their receiver, which may be one of thousands of goroutines
-// that wait for a processor. The caller holds the lock.
+// notice tells the core of frames that have arrived but wait for their receiver, which may be one
+// of thousands of goroutines that wait for a processor. The caller holds the lock.
 func (d *Driver) notice(now weft.Time) {
 	for p := range d.cfg.Wires {
 		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() || d.cfg.Excuse != nil && d.cfg.Excuse(weft.PortID(p)) {

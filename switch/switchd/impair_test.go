@@ -84,7 +84,8 @@ func TestDelayAndJitterKeepOrderAndBounds(t *testing.T) {
 	}
 }
 
-// A packet that would take minutes is on the link when the rate changes: it goes on at the new one, with all behind it.
+// A packet that would take minutes is on the link when the rate changes: it goes on at the new one,
+// with all behind it.
 func TestRatesChangeAtOnce(t *testing.T) {
 	t.Parallel()
 	const crawl = 1 // byte a second
@@ -136,7 +137,8 @@ func TestALinkCanBeSlowedDown(t *testing.T) {
 	require.Greater(t, (last - began).Duration(), 50*time.Millisecond, "a packet a millisecond")
 }
 
-// What a core owes goes past packets that wait for their turn on a slow link, but not past the one that is on it.
+// What a core owes goes past packets that wait for their turn on a slow link, but not past the one
+// that is on it.
 func TestHellosPassPacketsThatWaitToBePaced(t *testing.T) {
 	t.Parallel()
 	const crawl = 1 // byte a second: a packet takes minutes
@@ -148,7 +150,8 @@ func TestHellosPassPacketsThatWaitToBePaced(t *testing.T) {
 				r.d.Impair(0, pace.Impairment{Rate: crawl})
 			}
 			r.give(1000)
-			// The driver may have begun a frame before it was impaired. The one behind it has one packet.
+			// The driver may have begun a frame before it was impaired. The one behind it has one
+			// packet.
 			r.eventually(func(c *fake) bool { return len(c.batches) > 0 && c.batches[len(c.batches)-1] == 1 })
 			var sent int
 			r.look(func(c *fake) { sent = len(c.batches) })
@@ -204,7 +207,8 @@ func TestImpairingUnderTrafficLosesNothingElse(t *testing.T) {
 	}
 }
 
-// within reports whether n of so many events are what their probability makes of them, to four standard deviations.
+// within reports whether n of so many events are what their probability makes of them, to four
+// standard deviations.
 func within(n, of int, p float64) bool {
 	return math.Abs(float64(n)-float64(of)*p) <= 4*math.Sqrt(float64(of)*p*(1-p))
 }

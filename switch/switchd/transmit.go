@@ -14,7 +14,8 @@ import (
 // catchUp is how far a paced link may catch up when the machine woke it late.
 const catchUp = 2 * weft.Millisecond
 
-// sender is the sending side of one port. Its transmitter and, for hellos, the clock goroutine step it.
+// sender is the sending side of one port. Its transmitter and, for hellos, the clock goroutine step
+// it.
 type sender struct {
 	mu    sync.Mutex // the rest; taken before the core's lock, so that frames leave in the order they were filled
 	frame weft.Frame
@@ -30,8 +31,9 @@ type sender struct {
 	busy       atomic.Int64                    // since when a hello waits for the transmitter, on the clock of Config; 0: none does
 }
 
-// step sends the frames on the line that are due, and one from the core, as [pace.Pacer.Allow] says. It reports whether it did
-// anything, whether the core has more, and when to come again; the caller holds s.mu.
+// step sends the frames on the line that are due, and one from the core, as [pace.Pacer.Allow]
+// says. It reports whether it did anything, whether the core has more, and when to come again; the
+// caller holds s.mu.
 func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
 	s, w := &d.senders[p], &d.cfg.Wires[p]
 	if i := s.impairment.Load(); i != s.pace.Of() {
@@ -97,8 +99,9 @@ func (d *Driver) transmit(p weft.PortID) {
 	}
 }
 
-// hello sends the hello that is due at p, from the clock goroutine: the transmitter may be one of thousands of goroutines that
-// wait for a processor, and hellos must not. Whatever remains is left to the transmitter.
+// hello sends the hello that is due at p, from the clock goroutine: the transmitter may be one of
+// thousands of goroutines that wait for a processor, and hellos must not. Whatever remains is left
+// to the transmitter.
 func (d *Driver) hello(p weft.PortID) {
 	s := &d.senders[p]
 	if d.cfg.Wires[p].Out == nil {
@@ -116,7 +119,8 @@ func (d *Driver) hello(p weft.PortID) {
 	}
 }
 
-// dispatch sends the frame of the sender of port p, now or when it is due, unless the link loses it.
+// dispatch sends the frame of the sender of port p, now or when it is due, unless the link loses
+// it.
 func (d *Driver) dispatch(p weft.PortID, now weft.Time) {
 	s, to := &d.senders[p], d.cfg.Wires[p].Out
 	due, lost := s.pace.Send(now, &s.frame, s.draws)

@@ -52,22 +52,26 @@ var fieldNames = [...]string{
 func (f field) String() string { return fieldNames[f] }
 
 const (
-	// Elements of a header's array: those that each has, the source route, the two of an address, and the sub-headers. Each count is twice
-	// the one before it, so that how many there are in all says which.
+	// Elements of a header's array: those that each has, the source route, the two of an address,
+	// and the sub-headers. Each count is twice the one before it, so that how many there are in all
+	// says which.
 	headerFields  = 12
 	routeFields   = 1
 	addressFields = 2
 	subFields     = weft.MaxSubPaths
 	maxFields     = headerFields + addressFields + routeFields + subFields
 	minHeader     = 1 + headerFields
-	// MaxHeader is the most bytes a header takes on the wire: one of 3, src dst size of 5, seq injected misroute of 9,
-	// vc of 2, generation hops reroutes port field path and layers of 3, traced of 1, route of 2 and its ports, sub-headers of 9.
+	// MaxHeader is the most bytes a header takes on the wire: one of 3, src dst size of 5, seq
+	// injected misroute of 9, vc of 2, generation hops reroutes port field path and layers of 3,
+	// traced of 1, route of 2 and its ports, sub-headers of 9.
 	MaxHeader = 3 + 3*5 + 3*9 + 2 + 6*3 + 1 + 2 + weft.MaxRoute + weft.MaxSubPaths*9
 )
 
-// AppendHeader appends h to dst as a msgpack array of its fields in declared order, integers in their shortest form,
-// times in picoseconds. Path and layers follow unless both are zero, then the source route, if there is one, as the bytes of its
-// ports, and then the sub-headers, if there are any, as four numbers, zero for none. It takes at most MaxHeader bytes and allocates only to grow dst.
+// AppendHeader appends h to dst as a msgpack array of its fields in declared order, integers in
+// their shortest form, times in picoseconds. Path and layers follow unless both are zero, then the
+// source route, if there is one, as the bytes of its ports, and then the sub-headers, if there are
+// any, as four numbers, zero for none. It takes at most MaxHeader bytes and allocates only to grow
+// dst.
 func AppendHeader(dst []byte, h *weft.Header) []byte {
 	dst = slices.Grow(dst, MaxHeader)
 	ports, fields := h.Route.Len(), uint32(headerFields)
@@ -121,9 +125,9 @@ func appendRoute(dst []byte, r weft.SourceRoute, ports int) []byte {
 // mbin8 begins msgpack's binary data of up to 255 bytes; the next byte is how many.
 const mbin8 = 0xc4
 
-// DecodeHeader decodes the header at the start of data into h and returns what follows it. It keeps no reference to data
-// and allocates only for errors. Bytes that are no header, or break a hard bound of package weft, give an error that wraps
-// ErrHeader; h is zero then.
+// DecodeHeader decodes the header at the start of data into h and returns what follows it. It keeps
+// no reference to data and allocates only for errors. Bytes that are no header, or break a hard
+// bound of package weft, give an error that wraps ErrHeader; h is zero then.
 func DecodeHeader(h *weft.Header, data []byte) (rest []byte, err error) {
 	r := newReader(data)
 	r.header(h, weft.MaxVCs)

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// SelfProbe measures how long a transport holds frames up on their way: per shard, it sends a frame to itself and waits for it,
-// again and again. Whoever listens for silent neighbours asks it whether the silence is ours.
+// SelfProbe measures how long a transport holds frames up on their way: per shard, it sends a frame
+// to itself and waits for it, again and again. Whoever listens for silent neighbours asks it
+// whether the silence is ours.
 type SelfProbe struct {
 	transport Transport
 	every     time.Duration
@@ -21,11 +22,13 @@ type pulse struct {
 	out   Sender
 	inbox chan Message  // cap maxBeats
 	sent  time.Duration // since start; 0: none is on its way
-	// In nanoseconds since start: when the latest that came back was sent, and when one last came back late.
+	// In nanoseconds since start: when the latest that came back was sent, and when one last came
+	// back late.
 	fresh, late atomic.Int64
 }
 
-// NewSelfProbe prepares beats on all shards of t, so far apart. Run sends them. It must be called before t.Ready.
+// NewSelfProbe prepares beats on all shards of t, so far apart. Run sends them. It must be called
+// before t.Ready.
 func NewSelfProbe(t Transport, every time.Duration) (*SelfProbe, error) {
 	b := &SelfProbe{transport: t, every: every, start: time.Now(), shards: make([]pulse, t.Shards())}
 	for found, i := 0, 0; found < len(b.shards); i++ {
@@ -58,10 +61,12 @@ func (b *SelfProbe) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// lostProbe is after how long a beat is taken for lost, as when the connection was, and the next is sent.
+// lostProbe is after how long a beat is taken for lost, as when the connection was, and the next is
+// sent.
 const lostProbe = 2 * time.Second
 
-// maxProbes may come late all at once: as many as are sent in half a minute in which none comes back.
+// maxProbes may come late all at once: as many as are sent in half a minute in which none comes
+// back.
 const maxProbes = 16
 
 func (b *SelfProbe) probe(ctx context.Context, p *pulse) {
@@ -89,8 +94,9 @@ func (b *SelfProbe) probe(ctx context.Context, p *pulse) {
 	}
 }
 
-// Late reports whether the frames of a shard are late by more than slack now, or were by more than the time between beats
-// within that time. It counts as late too when the beat itself is not let run.
+// Late reports whether the frames of a shard are late by more than slack now, or were by more than
+// the time between beats within that time. It counts as late too when the beat itself is not let
+// run.
 func (b *SelfProbe) Late(shard int, slack, within time.Duration) bool {
 	p, now := &b.shards[shard], time.Since(b.start)
 	late := time.Duration(p.late.Load())

@@ -2,7 +2,8 @@ package plain
 
 import "fmt"
 
-// Errorf is fmt.Errorf whose text need not have those of the errors in is, all of which the error wraps.
+// Errorf is fmt.Errorf whose text need not have those of the errors in is, all of which the error
+// wraps.
 func Errorf(is []error, format string, args ...any) error {
 	return worded{fmt.Sprintf(format, args...), is}
 }

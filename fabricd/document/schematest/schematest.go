@@ -1,5 +1,6 @@
 // Package schematest checks files against JSON schemas, as editors do. It is no _test file because
-// the tests of several packages use it; nothing but tests imports it, and it imports nothing of ours.
+// the tests of several packages use it; nothing but tests imports it, and it imports nothing of
+// ours.
 package schematest
 
 import (

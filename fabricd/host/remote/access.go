@@ -20,8 +20,8 @@ func layoutOf(c *host.Spec, g *topology.Graph) (*bus.Layout, error) {
 	return bus.NewLayout(shardsOf(c.Placement, g), others...)
 }
 
-// LeaderLayout is who is in which shard, as the leader of these hosts sees it, whose transport has one
-// connection: that has its own nodes, and hears no link of a host.
+// LeaderLayout is who is in which shard, as the leader of these hosts sees it, whose transport has
+// one connection: that has its own nodes, and hears no link of a host.
 func LeaderLayout(g *topology.Graph, places []host.Placement) (*bus.Layout, error) {
 	return layoutOf(&host.Spec{Placement: host.Placement{Shards: 1}, Placements: places}, g)
 }

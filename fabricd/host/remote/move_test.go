@@ -142,7 +142,8 @@ func (m *mover) flow(e weft.End) link.Flow {
 	return a.NICs[0].Flow
 }
 
-// await has the switch and its neighbours wait for each other, and returns when nothing is on the wires.
+// await has the switch and its neighbours wait for each other, and returns when nothing is on the
+// wires.
 func (m *mover) await() {
 	for _, l := range m.graph.Links {
 		if l.A.Node != m.id.Node() && l.B.Node != m.id.Node() {
@@ -208,8 +209,8 @@ func (m *mover) move(to *servedHost) (packets uint64) {
 	return out.Packets
 }
 
-// A switch goes from host to host and back under traffic, with all that it holds: nothing is lost, nothing comes twice or in another
-// order, nobody finds a way gone, and the ledger of it adds up.
+// A switch goes from host to host and back under traffic, with all that it holds: nothing is lost,
+// nothing comes twice or in another order, nobody finds a way gone, and the ledger of it adds up.
 func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"s0.0", "s1.0"} {
@@ -252,8 +253,8 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 	}
 }
 
-// A host that dies with a switch on its way to it has lost what the switch held, and that is counted, packet by packet; the switch
-// begins empty where it was.
+// A host that dies with a switch on its way to it has lost what the switch held, and that is
+// counted, packet by packet; the switch begins empty where it was.
 func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
@@ -283,8 +284,8 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	require.Equal(t, out.Packets, s.WrittenOff)
 }
 
-// Whoever asks for a switch that a host does not have is refused, and so is a hand-over that does not fit: the switch begins empty then,
-// and what was handed over is lost.
+// Whoever asks for a switch that a host does not have is refused, and so is a hand-over that does
+// not fit: the switch begins empty then, and what was handed over is lost.
 func TestAHandOverIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)

@@ -144,7 +144,8 @@ func (r *testbed) traffic(spec string) {
 	r.all(host.Order{Traffic: &host.TrafficOrder{Spec: spec, Draws: draws}})
 }
 
-// allCounters are what all hosts have added up together, with what is on crossing links and lost there.
+// allCounters are what all hosts have added up together, with what is on crossing links and lost
+// there.
 type allCounters struct {
 	host.Counters
 	flows       map[weft.End]link.Flow

@@ -195,8 +195,8 @@ func TestHostRefuses(t *testing.T) {
 // others have to them go on, and its links come up in new epochs.
 func TestAHostIsHostedAnew(t *testing.T) {
 	t.Parallel()
-	// No neighbour is given up for being silent, as one on a busy machine may be: a host that is hosted
-	// anew is known by its epochs.
+	// No neighbour is given up for being silent, as one on a busy machine may be: a host that is
+	// hosted anew is known by its epochs.
 	r := newRig(t, "kary-ntree:2,3", "deterministic-link", func(c *host.Spec) { c.Link.Liveness.Multiplier = 240 })
 	r.start("uniform:0.02")
 	r.delivered(100)
@@ -267,7 +267,8 @@ func (r *testbed) observations() []host.Observation {
 	return r.seen
 }
 
-// What is asked about single nodes agrees with the sums, and large answers and requests come in pieces.
+// What is asked about single nodes agrees with the sums, and large answers and requests come in
+// pieces.
 func TestReadingsAgreeWithCounters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:3,3", "adaptive-link", nil)
@@ -363,7 +364,8 @@ func TestHostsForwardByNewTables(t *testing.T) {
 	r.connected()
 }
 
-// A host whose broker connections are lost takes its links down and gives them back by itself, and the ledger balances.
+// A host whose broker connections are lost takes its links down and gives them back by itself, and
+// the ledger balances.
 func TestAHostLosesItsBroker(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)

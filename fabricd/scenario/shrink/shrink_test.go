@@ -55,7 +55,8 @@ func parse(t *testing.T, text string) format.File {
 	return f
 }
 
-// virtual runs a scenario in virtual time. Live, on a busy machine, a run of 400 ms may cross no link while it is cut.
+// virtual runs a scenario in virtual time. Live, on a busy machine, a run of 400 ms may cross no
+// link while it is cut.
 func virtual(ctx context.Context, s *scenario.Scenario) (scenario.Result, error) {
 	return scenario.Runner{Runtime: func() fabric.Runtime { return world.New() }}.Run(ctx, s)
 }

@@ -19,20 +19,24 @@ type Planner struct {
 	each     func(n int, run func(i int))
 }
 
-// planning is how plans follow from what is dead: as tables of switches, or as what NICs write into packets.
+// planning is how plans follow from what is dead: as tables of switches, or as what NICs write into
+// packets.
 type planning interface {
-	// plan says what is to follow now, without what is dead. Nothing is changed by that; each runs a function for 0 to n-1, nil: in turn.
+	// plan says what is to follow now, without what is dead. Nothing is changed by that; each runs
+	// a function for 0 to n-1, nil: in turn.
 	plan(now *Plan, dead *subnet.Dead, each func(n int, run func(i int))) (*Plan, error)
 	adopt(plan *Plan)  // switches are being told
 	told(now *Plan)    // all have acknowledged
 	settled(now *Plan) // packets that travelled by what was before are gone
 	more() bool        // planning again now may change something
-	// empties reports whether the plan for what is dead will want the fabric empty, which is known before.
+	// empties reports whether the plan for what is dead will want the fabric empty, which is known
+	// before.
 	empties(now *Plan, dead *subnet.Dead) bool
 }
 
-// New makes a planner for a fabric that runs a routing, by name, with so many virtual channels. A method that needs tables of another kind is
-// refused, and so is one for another topology; the error says what to choose.
+// New makes a planner for a fabric that runs a routing, by name, with so many virtual channels. A
+// method that needs tables of another kind is refused, and so is one for another topology; the
+// error says what to choose.
 func New(g *topology.Graph, routing string, m Method, vcs int) (*Planner, error) {
 	routing, _ = m.Routing(routing)
 	e, err := subnet.ByName(routing)
@@ -54,21 +58,24 @@ func New(g *topology.Graph, routing string, m Method, vcs int) (*Planner, error)
 // Graph is the topology.
 func (p *Planner) Graph() *topology.Graph { return p.g }
 
-// Now is the plan in force: at first what the switches have, the tables of the routing itself, so that there is nothing to tell them.
+// Now is the plan in force: at first what the switches have, the tables of the routing itself, so
+// that there is nothing to tell them.
 func (p *Planner) Now() *Plan { return p.now }
 
 // Method is how it plans.
 func (p *Planner) Method() Method { return p.method }
 
-// InParallel has each run the parts of a computation that do not depend on each other: a function for 0 to n-1, in any order or at once. Plans do
-// not depend on it. Without it they are run in turn. Only method direct has such parts.
+// InParallel has each run the parts of a computation that do not depend on each other: a function
+// for 0 to n-1, in any order or at once. Plans do not depend on it. Without it they are run in
+// turn. Only method direct has such parts.
 func (p *Planner) InParallel(each func(n int, run func(i int))) { p.each = each }
 
-// Empties reports whether the fabric may be emptied while the plan for what is dead is computed, because that plan will need it empty ([Plan.Static]).
+// Empties reports whether the fabric may be emptied while the plan for what is dead is computed,
+// because that plan will need it empty ([Plan.Static]).
 func (p *Planner) Empties(dead *subnet.Dead) bool { return p.planning.empties(p.now, dead) }
 
-// Plan computes what the switches are to forward by without what is dead. It changes nothing before [Planner.Adopt], so a plan that comes too late
-// may be thrown away. dead is copied.
+// Plan computes what the switches are to forward by without what is dead. It changes nothing before
+// [Planner.Adopt], so a plan that comes too late may be thrown away. dead is copied.
 func (p *Planner) Plan(dead *subnet.Dead) (*Plan, error) {
 	plan, err := p.planning.plan(p.now, dead, p.each)
 	if err != nil {
@@ -77,7 +84,8 @@ func (p *Planner) Plan(dead *subnet.Dead) (*Plan, error) {
 	return plan, nil
 }
 
-// Adopt says that switches are being told this plan, the latest of this planner. Until [Planner.Acknowledged] what was before it counts as in force too.
+// Adopt says that switches are being told this plan, the latest of this planner. Until
+// [Planner.Acknowledged] what was before it counts as in force too.
 func (p *Planner) Adopt(plan *Plan) {
 	if plan == p.now {
 		return
@@ -86,14 +94,17 @@ func (p *Planner) Adopt(plan *Plan) {
 	p.now = plan
 }
 
-// Acknowledged says that all switches have acknowledged the plan adopted last. Packets that travelled by older tables may be on their way.
+// Acknowledged says that all switches have acknowledged the plan adopted last. Packets that
+// travelled by older tables may be on their way.
 func (p *Planner) Acknowledged() { p.planning.told(p.now) }
 
-// Settled says that all switches have the plan adopted last, and that no packet is left that travelled by older tables.
+// Settled says that all switches have the plan adopted last, and that no packet is left that
+// travelled by older tables.
 func (p *Planner) Settled() { p.planning.settled(p.now) }
 
-// More reports whether planning again for what is dead already may change something, now that older packets are gone: flows that could not return to the
-// paths of the engine before may be able to. A plan without patches says that there is no more to come.
+// More reports whether planning again for what is dead already may change something, now that older
+// packets are gone: flows that could not return to the paths of the engine before may be able to. A
+// plan without patches says that there is no more to come.
 func (p *Planner) More() bool { return p.planning.more() }
 
 // base is a version to make differences from; who uploads gives them their own.
