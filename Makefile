@@ -130,7 +130,7 @@ experiments: build ## repeat the papers' experiments, overnight; QUICK=1 takes m
 	done # 1: a claim of ours does not hold, which the index says too
 	bin/fabricd sweep --report $(RESULTS)
 
-soak: ## random faults of every kind for hours, every packet accounted for (HOURS)
+soak: ## random faults, and failures of hosts, processes, brokers and leaders, for hours: every packet is accounted for (HOURS)
 	go test ./fabricd/fabric -run Soak -v -count 1 -timeout 0 -weft.soak $(HOURS)h
 
 crashes: ## three switches crash under load beside busy loops, hundreds of times (ROUNDS): every fabric drains

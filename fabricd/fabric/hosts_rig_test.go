@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
+	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/live"
@@ -72,7 +73,7 @@ func (h *hosts) host(_ context.Context, name string, c host.Spec) error {
 	if name == h.apart {
 		url = h.way
 		if h.alone {
-			h.proc = rig.Launch(h.T, hostProcess{c, h.url})
+			h.proc = rig.Launch(h.T, hostProcess{Spec: c, URL: h.url})
 			return nil
 		}
 	}
@@ -88,14 +89,20 @@ func (h *hosts) host(_ context.Context, name string, c host.Spec) error {
 	return nil
 }
 
-// hostProcess is how a test tells a process what host to be.
+// hostProcess is how a test tells a process what host to be, or what switch of the soak.
 type hostProcess struct {
-	Spec host.Spec
-	URL  string
+	Spec   host.Spec
+	URL    string
+	Switch string
 }
 
 // be is such a process.
 func (p hostProcess) be(ctx context.Context) error {
+	if p.Switch != "" {
+		return member.Run(ctx, member.Config{
+			Fabric: soakName, URL: p.URL, Switch: p.Switch, Attached: func(host.Spec) { fmt.Println("attached") },
+		})
+	}
 	return remote.Run(ctx, remote.Config{Spec: p.Spec, URL: p.URL})
 }
 

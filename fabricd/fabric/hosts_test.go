@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/nic"
 )
 
 // A fabric of several hosts does what one in a single process does: it carries traffic, reroutes at a cut, and its ledger is balanced.
@@ -353,4 +354,16 @@ func TestAnotherLeaderOfDeadHosts(t *testing.T) {
 	l.load("uniform:0.3")
 	l.more(300)
 	l.sound()
+}
+
+// What passes between nodes of the leader's own process and hosts is accounted for.
+func TestALeaderHasNodesBesideItsHosts(t *testing.T) {
+	t.Parallel()
+	s := startSoak(t, 1, true, nic.Traffic{Pattern: "uniform", Load: 0.2})
+	rig.Until(t, func() bool { return s.Totals().Delivered > 500 }, "it carries traffic")
+	require.NoError(t, s.StopTraffic())
+	l, err := s.Quiesce(t.Context())
+	require.NoError(t, err)
+	require.True(t, l.Balanced && l.InFlight == 0, "%+v", l)
+	require.NoError(t, s.CreditsHome())
 }

@@ -1,0 +1,50 @@
+package fabric_test
+
+import (
+	"context"
+	"flag"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// Set by make calm.
+var calmTime = flag.Duration("weft.calm", 5*time.Second, "how long a saturated fabric must not take a live neighbour for dead")
+
+// At saturation on a machine that has other things to do, 50 ms x 3 must not take a live neighbour for dead.
+func TestASaturatedFabricOnABusyMachineTakesNobodyForDead(t *testing.T) {
+	g := topologytest.Parse(t, tree)
+	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "calm", NoListen: true})
+	require.NoError(t, err)
+	defer b.Shutdown()
+	tr, err := bus.NewNATS(bus.NATSConfig{Fabric: "calm", Broker: b})
+	require.NoError(t, err)
+	defer tr.Close()
+	f, err := fabric.New(fabric.Options{
+		Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: tr, Seed: 1,
+		Traffic: nic.Traffic{Pattern: "uniform", Load: 1}, NIC: fabric.NICOptions{QueueBytes: 16 << 10},
+		Link: fabric.LinkOptions{Rate: 4_000_000},
+	})
+	require.NoError(t, err)
+	require.NoError(t, f.Start(t.Context()))
+	defer f.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), *calmTime)
+	defer cancel()
+	busy(t, runtime.NumCPU()) // the other things
+	<-ctx.Done()
+	require.Positive(t, f.Totals().Refused, "it was saturated")
+	for _, e := range f.Events().Kept(0) {
+		require.NotEqual(t, fabric.EventLinkDown, e.Kind, "%+v", e)
+	}
+	t.Logf("%v, %d packet-hops", *calmTime, f.PacketHops())
+	attack.Count(t, "a saturated fabric beside busy loops", 1)
+}

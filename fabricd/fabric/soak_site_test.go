@@ -1,0 +1,326 @@
+package fabric_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/remote"
+	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/nic"
+)
+
+// soakSite is what the fabric of a soak runs on: a broker, hosts, and the leader. Where that runs
+// nodes itself, some of its switches are processes of their own now and then; the others are never
+// replaced. All are processes, but for the leader, which is this one.
+type soakSite struct {
+	*testing.T
+	*fabric.Fabric // of who leads now
+	broker         *outside.Server
+	way            *rig.Relay // of the leader to the broker
+	hosts          []*soakHost
+	processes      []*soakProcess
+	options        fabric.Options
+	detach         func() // the leader leaves
+
+	mu    sync.Mutex
+	state []byte // guarded by mu: the latest fabric.State
+}
+
+const soakName = "soak"
+
+// soakHost is a host that the site runs, and starts anew when the leader asks for it.
+type soakHost struct {
+	name string
+	way  *rig.Relay // to the broker
+
+	mu      sync.Mutex
+	process *rig.Process // guarded by mu: the latest; nil: none was
+	away    bool         // guarded by mu: the agent that starts it is
+	killed  bool         // guarded by mu: it was to end
+}
+
+// soakProcess is a switch that processes are now and then.
+type soakProcess struct {
+	name    string
+	process *rig.Process // the latest; nil: none was
+	said    string       // by the one before
+	killed  bool         // it was to end, whatever it says
+	leaves  bool         // it was told to leave
+}
+
+const soakProcesses = 3
+
+// startSoak starts a fabric, which ends with the test. The leader's own process has the nodes that
+// would be on a third host, or there is that host.
+func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite {
+	topology := three
+	if raceEnabled {
+		topology = smallTree
+	}
+	s := &soakSite{T: t, broker: outside.Start(t, outside.Newest)}
+	address := strings.TrimPrefix(s.broker.URL, "nats://")
+	s.way = rig.NewRelay(t, address)
+	g := topologytest.Parse(t, topology)
+	placed := onHosts(g, 3)
+	if own {
+		for _, sw := range placed[2].Switches[:soakProcesses] {
+			s.processes = append(s.processes, &soakProcess{name: g.Switches[sw].Name})
+		}
+		placed = placed[:2]
+	}
+	for _, h := range placed {
+		s.hosts = append(s.hosts, &soakHost{name: h.Name, way: rig.NewRelay(t, address)})
+	}
+	// Not adaptive-link, which is proven free of deadlock for as many dead links as its paper
+	// claims, and here are more.
+	const routing = "deterministic-link"
+	s.options = fabric.Options{
+		Topology: g, Seed: seed, Traffic: load, NIC: fabric.NICOptions{QueueBytes: 16 << 10},
+		Hosts: placed, Host: s.host,
+		Checkpoint: s.keep, Switch: fabric.SwitchOptions{Requeue: seed%2 == 0},
+		Processes: &fabric.ProcessOptions{Fabric: soakName, Firmware: routing},
+	}
+	var err error
+	s.options.Firmware, s.options.Switch.VCs, err = subnet.Firmware(routing, g)
+	require.NoError(t, err)
+	s.lead(nil)
+	t.Cleanup(func() { s.detach(); s.endHosts() })
+	return s
+}
+
+// keep is what fabric.Options.Checkpoint wants.
+func (s *soakSite) keep(state fabric.State) <-chan struct{} {
+	data, err := state.MarshalBinary()
+	if err != nil {
+		s.Errorf("checkpoint: %v", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state = data
+	return nil
+}
+
+// lead has a leader begin, or go on where another has left.
+func (s *soakSite) lead(adopt *fabric.State) {
+	url := "nats://" + s.way.Address
+	places, err := fabric.Placements(s.options.Topology, s.options.Hosts, 1)
+	require.NoError(s, err)
+	layout, err := remote.LeaderLayout(s.options.Topology, places)
+	require.NoError(s, err)
+	links, err := bus.NewNATS(bus.NATSConfig{Fabric: soakName, URL: url, Layout: layout})
+	require.NoError(s, err)
+	peers, err := bus.Dial(bus.ClientConfig{Leads: true, Fabric: soakName, URL: url})
+	require.NoError(s, err)
+	control, err := bus.NewServer(bus.ServerConfig{Fabric: soakName, URL: url})
+	require.NoError(s, err)
+	o, processes := s.options, *s.options.Processes
+	processes.Hosts = remote.Hosts{Peers: peers}
+	o.Processes, o.Transport, o.Adopt = &processes, links, adopt
+	f, err := fabric.New(o)
+	require.NoError(s, err)
+	require.NoError(s, f.Start(s.Context()))
+	info := api.Info{Name: soakName, Firmware: processes.Firmware, Started: time.Now()}
+	answers, err := api.NewServer(f, control, info)
+	require.NoError(s, err)
+	ctx, stop := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	serving.Go(func() { answers.Run(ctx, nil) })
+	s.Fabric = f
+	s.detach = func() {
+		stop()
+		serving.Wait()
+		f.Detach()
+		require.NoError(s, control.Close())
+		require.NoError(s, peers.Close())
+		require.NoError(s, links.Close())
+	}
+}
+
+// host is what fabric.Options.Host wants: the agent of a host.
+func (s *soakSite) host(_ context.Context, name string, c host.Spec) error {
+	for _, h := range s.hosts {
+		if h.name == name {
+			return s.start(h, c)
+		}
+	}
+	return fmt.Errorf("no host is called %s", name)
+}
+
+func (s *soakSite) start(h *soakHost, c host.Spec) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.away:
+		return reply.ErrNobody
+	case h.process == nil:
+	case !h.process.Ended():
+		return host.ErrRuns
+	case !h.killed && !strings.Contains(h.process.Out.String(), ": bus: "): // it has not reached the broker
+		s.Errorf("%s has ended by itself:\n%s", h.name, h.process.Out.String())
+	}
+	h.process, h.killed = rig.Launch(s.T, hostProcess{Spec: c, URL: "nats://" + h.way.Address}), false
+	return nil
+}
+
+// endHosts ends those that nobody leads any more.
+func (s *soakSite) endHosts() {
+	for _, h := range s.hosts {
+		h.kill()
+	}
+}
+
+func (h *soakHost) kill() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.killed = true
+	if h.process != nil && !h.process.Ended() {
+		h.process.Kill()
+	}
+}
+
+func (h *soakHost) goAway(away bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.away = away
+}
+
+// signal stops a process or has it go on, unless it has ended.
+func signal(p *rig.Process, s syscall.Signal) {
+	if !p.Ended() {
+		_ = p.Cmd.Process.Signal(s) // it may have ended by now
+	}
+}
+
+// join has a process be the switch, unless one is.
+func (s *soakSite) join(p *soakProcess) {
+	if p.process != nil {
+		if !p.leaves && !p.process.Ended() {
+			return
+		}
+		code, said := p.process.Ends()
+		said = strings.TrimSpace(said)
+		if !p.killed && (code > 1 || p.leaves && code != 0) {
+			s.Errorf("the process of %s has ended with %d:\n%s", p.name, code, said)
+		} else if code == 1 && said != p.said {
+			s.Logf("the process of %s has ended: %s", p.name, said)
+		}
+		p.said = said
+	}
+	p.process, p.killed, p.leaves = rig.Launch(s.T, hostProcess{Switch: p.name, URL: s.broker.URL}), false, false
+}
+
+// joined returns when a process is the switch.
+func (s *soakSite) joined(p *soakProcess) *rig.Process {
+	rig.Until(s.T, func() bool {
+		s.join(p)
+		return strings.Contains(p.process.Out.String(), "attached")
+	}, "a process is %s", p.name)
+	return p.process
+}
+
+// failureKind is a kind of failure of what the fabric runs on.
+type failureKind struct {
+	name string
+	do   func(s *soak)
+}
+
+// kinds are those of failures that the fabric bears.
+func (s *soakSite) kinds() []failureKind {
+	if len(s.processes) > 0 {
+		return append(failureKinds[:len(failureKinds):len(failureKinds)], processFailures...)
+	}
+	return append(failureKinds[:len(failureKinds):len(failureKinds)], leaderReplaced)
+}
+
+var failureKinds = []failureKind{
+	{"host killed", func(s *soak) {
+		h := pick(s, s.hosts)
+		s.fail("agent of "+h.name, func() { h.goAway(true); h.kill() }, func() { h.goAway(false) })
+	}},
+	{"host frozen", func(s *soak) {
+		h := pick(s, s.hosts)
+		h.mu.Lock()
+		p := h.process
+		h.mu.Unlock()
+		s.fail("process of "+h.name, func() { signal(p, syscall.SIGSTOP) }, func() { signal(p, syscall.SIGCONT) })
+	}},
+	{"host cut off", func(s *soak) {
+		h := pick(s, s.hosts)
+		s.fail("way of "+h.name, h.way.Cut, h.way.Restore)
+	}},
+	{"broker killed", func(s *soak) { s.fail("broker", s.broker.Kill, func() { s.broker.Start() }) }},
+	{"broker frozen", func(s *soak) { s.fail("broker", s.broker.Pause, s.broker.Resume) }},
+	{"leader cut off", func(s *soak) { s.fail("way of the leader", s.way.Cut, s.way.Restore) }},
+}
+
+var processFailures = []failureKind{
+	{"process joins", func(s *soak) { s.join(pick(s, s.processes)) }},
+	{"process killed", func(s *soak) {
+		p := pick(s, s.processes)
+		s.reach()
+		q := s.joined(p)
+		p.killed = true
+		q.Kill()
+	}},
+	{"process frozen", func(s *soak) {
+		p := pick(s, s.processes)
+		s.reach()
+		q := s.joined(p)
+		s.fail("process of "+p.name, func() { signal(q, syscall.SIGSTOP) }, func() { signal(q, syscall.SIGCONT) })
+	}},
+	{"process leaves", func(s *soak) {
+		p := pick(s, s.processes)
+		s.reach()
+		s.endFailure("process of " + p.name)
+		q := s.joined(p)
+		p.leaves = true
+		signal(q, syscall.SIGTERM)
+	}},
+}
+
+var leaderReplaced = failureKind{"leader replaced", func(s *soak) {
+	s.count()
+	s.detach()
+	s.reach()
+	var state fabric.State
+	s.mu.Lock()
+	err := state.UnmarshalBinary(s.state)
+	s.mu.Unlock()
+	require.NoError(s, err)
+	s.options.Term++
+	s.lead(&state)
+}}
+
+// pick draws one of a list.
+func pick[T any](s *soak, list []T) T { return list[s.rand.IntN(len(list))] }
+
+// reach has the leader and the broker reach each other.
+func (s *soak) reach() {
+	s.endFailure("broker")
+	s.endFailure("way of the leader")
+}
+
+// unreached reports whether they do not, or did not a moment ago.
+func (s *soak) unreached() bool {
+	for _, f := range s.failures {
+		if f.what == "broker" || f.what == "way of the leader" {
+			return true
+		}
+	}
+	return len(s.LinksDown()) == len(s.Topology().Links)
+}
