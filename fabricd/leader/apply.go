@@ -351,6 +351,11 @@ func (s *State) repairCrash(a *action, st *step) {
 	if id == 0 {
 		return
 	}
+	if i := s.process[st.sw]; i >= 0 && s.Hosts[i].Failed { // the process still counts as the switch
+		st.note = fmt.Sprintf("the process of %s is gone, and what it held is being written off: repair it again",
+			s.cfg.Graph.Switches[st.sw].Name)
+		return
+	}
 	st.changed = true
 	s.over(s.faults[id], st)
 	s.Crashed[st.sw] = 0

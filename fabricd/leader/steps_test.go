@@ -295,3 +295,24 @@ func TestLossesThatNobodyHasExplainedAreASilence(t *testing.T) {
 	l.takes(0, leader.Close{})
 	assert.Zero(t, l.Ledger.Unattributed(), "nothing comes any more")
 }
+
+// A switch whose process is gone is repaired when that is written off, and not before: until then it
+// would be nobody's.
+func TestASwitchWhoseProcessIsBeingWrittenOffStaysDown(t *testing.T) {
+	t.Parallel()
+	l := lead(t)
+	l.comesUp()
+	sw, err := l.g.SwitchByName("s0.0")
+	require.NoError(t, err)
+	const process ledger.HostID = 9
+	l.takes(0, leader.HostAdded{Host: leader.Host{ID: process, Name: "s0.0", Process: true, Switch: sw}})
+	l.takes(0, leader.HostRuns{Host: process, Runs: true})
+	l.takes(0, leader.HostLost{Host: process, What: "it is gone"})
+	repair := leader.Apply{Specs: []fault.Spec{{Do: fault.VerbRestart, A: "s0.0"}}}
+	require.NotContains(t, l.takes(0, repair), fmt.Sprintf("TakeBack{Switch:%v}", sw))
+	require.NotZero(t, l.Crashed[sw])
+	l.takes(0, leader.HostAnswers{Host: process, Suspect: true})
+	l.takes(0, leader.HostRuns{Host: process})
+	require.Contains(t, l.takes(0, repair), fmt.Sprintf("TakeBack{Switch:%v}", sw))
+	require.Zero(t, l.Crashed[sw])
+}
