@@ -103,7 +103,10 @@ func (a agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return cluster.RunAgent(ctx, cluster.AgentConfig{
 		Name: a.name, URL: at.URL, Credentials: at.Credentials, Version: thisVersion(), Room: room, Log: log,
 		Run: func(ctx context.Context, c host.Spec, ready func()) error {
-			return remote.Run(ctx, remote.Config{Spec: c, URL: at.URL, Credentials: at.Credentials, Log: log, Ready: ready})
+			return remote.Run(ctx, remote.Config{
+				Spec: c, URL: at.URL, Credentials: at.Credentials, Log: log,
+				Ready: ready,
+			})
 		},
 		Note: func(s string) {
 			mu.Lock()

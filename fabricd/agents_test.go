@@ -225,7 +225,8 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	// Another topology is refused at once, not when it is its turn; of other flags it is said that
 	// they change nothing.
 	refused(t, "fabric lab runs on agents already, and is kary-ntree:2,2", "up", "--name", "lab", "--server", url, "--topology", "kary-ntree:4,3")
-	other := begin(t, "up", "--name", "lab", "--server", url, "--traffic", "uniform:0.7", "--manager", "auto", "--listen", "off")
+	other := begin(t, "up", "--name", "lab", "--server", url, "--traffic", "uniform:0.7", "--manager", "auto",
+		"--listen", "off")
 	other.out.Await(t, "standing by")
 	require.Equal(t, "fabricd: fabric lab is there already, with --traffic uniform:0.1: these flags do not change it; end it with fabricd down to begin it anew\n", other.errs.String())
 	other.end(t)

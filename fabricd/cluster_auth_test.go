@@ -167,7 +167,10 @@ func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	manager := g.start(g.hosts[1], filepath.Join(g.bin, "fabricd"), "manage", "-v", "--json", "--fabric", "lab", "--auth", g.copy("users/manager"), "--server", g.server)
 	manager.Says(`"kind":"manages"`)
 	g.client = g.operator()
-	everybody := []string{"agent-h1", "agent-h2", "agent-h3", "manager", "viewer", "fabric standing by", "fabric and 3 hosts"}
+	everybody := []string{
+		"agent-h1", "agent-h2", "agent-h3", "manager", "viewer", "fabric standing by",
+		"fabric and 3 hosts",
+	}
 	g.rotate(everybody...)
 	g.rotate(everybody...)
 
@@ -296,7 +299,10 @@ func (g *guarded) pages(token string) map[string]string {
 	ca, err := os.ReadFile(filepath.Join(g.keys, "ca.pem"))
 	require.NoError(t, err)
 	require.True(t, known.AppendCertsFromPEM(ca))
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: known}}, Timeout: rig.Patience}
+	client := &http.Client{
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: known}},
+		Timeout:   rig.Patience,
+	}
 	defer client.CloseIdleConnections()
 	all := map[string]string{}
 	for _, path := range []string{

@@ -98,7 +98,8 @@ func loopbackSite(t *testing.T) *site {
 	for i := range 3 {
 		addr := fmt.Sprintf("127.0.0.%d", i+1)
 		s.hosts = append(s.hosts, &siteHost{
-			name: fmt.Sprintf("h%d", i+1), addr: addr, client: rig.FreePort(t, addr), route: rig.FreePort(t, addr), dir: t.TempDir(),
+			name: fmt.Sprintf("h%d", i+1), addr: addr, client: rig.FreePort(t, addr), route: rig.FreePort(t, addr),
+			dir:       t.TempDir(),
 			advertise: "127.0.0.1:1", // where nobody is: else they found a way around the relays
 		})
 	}

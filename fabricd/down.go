@@ -60,7 +60,10 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	agents, err := bus.Dial(bus.ClientConfig{Leads: true, URL: f.at.URL, Credentials: f.at.Credentials, Program: "down", Build: thisVersion()})
+	agents, err := bus.Dial(bus.ClientConfig{
+		Leads: true, URL: f.at.URL, Credentials: f.at.Credentials,
+		Program: "down", Build: thisVersion(),
+	})
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,8 @@ func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			ownRegistry(t)
 			url := server(t)
-			p := rig.Run(t, exec.Command(filepath.Join(bin, "fabricd"), "up", "-t", "kary-ntree:2,2", "--server", url, "--name", "lab", "--listen", "off"))
+			p := rig.Run(t, exec.Command(filepath.Join(bin, "fabricd"), "up", "-t", "kary-ntree:2,2", "--server", url,
+				"--name", "lab", "--listen", "off"))
 			p.Says("fabric lab: ")
 			ownRegistry(t)
 			refused(t, fmt.Sprintf("process %d on host ", p.PID), "up", "--topology", "kary-ntree:2,2", "--server",
@@ -121,7 +122,8 @@ func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 	clients, taps := map[string]*api.Client{}, map[string]*bus.Tap{}
 	var fabrics []*running
 	for _, name := range names {
-		fabrics = append(fabrics, begin(t, "up", "--topology", "kary-ntree:2,2", "--server", url, "--name", name, "--listen", "off",
+		fabrics = append(fabrics, begin(t, "up", "--topology", "kary-ntree:2,2", "--server", url, "--name", name,
+			"--listen", "off",
 			"--traffic", "uniform:0.05"))
 		var e registry.Entry
 		rig.Until(t, func() (found bool) {
@@ -161,7 +163,10 @@ func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 		require.NoError(t, err)
 		for _, e := range events {
 			require.NotContains(t,
-				[]string{fabric.EventUnknownSubject, fabric.EventProtocolFault, fabric.EventDamaged, fabric.EventInboxFull}, e.Kind, name)
+				[]string{
+					fabric.EventUnknownSubject, fabric.EventProtocolFault, fabric.EventDamaged,
+					fabric.EventInboxFull,
+				}, e.Kind, name)
 			require.True(t, name == "a" || e.Kind != string(fault.VerbCut), name)
 		}
 	}

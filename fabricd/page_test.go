@@ -109,7 +109,8 @@ func TestTheExamplesOfTheGuideWork(t *testing.T) {
 	ownRegistry(t)
 	guide, err := os.ReadFile("../docs/watch.md")
 	require.NoError(t, err)
-	u := launch(t, "--topology", "kary-ntree:4,3", "--listen", "127.0.0.1:0", "--traffic", "uniform:0.01", "--hello-interval", "500ms")
+	u := launch(t, "--topology", "kary-ntree:4,3", "--listen", "127.0.0.1:0", "--traffic", "uniform:0.01",
+		"--hello-interval", "500ms")
 	settings := t.TempDir()
 	bounded := func(seconds int) { // what is no success is an error
 		require.NoError(t, os.WriteFile(filepath.Join(settings, ".curlrc"), fmt.Appendf(nil, "fail-with-body\nsilent\nmax-time = %d\n", seconds), 0o600))

@@ -40,7 +40,8 @@ func builtCommands(t *testing.T) string {
 		if commands.dir, commands.err = os.MkdirTemp("", "weft-commands"); commands.err != nil {
 			return
 		}
-		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", commands.dir+string(filepath.Separator), ".", "../linkmon")
+		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o",
+			commands.dir+string(filepath.Separator), ".", "../linkmon")
 		if said, err := build.CombinedOutput(); err != nil {
 			commands.err = fmt.Errorf("%w: %s", err, said)
 		}

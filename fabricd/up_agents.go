@@ -211,7 +211,8 @@ func (c *clusterUp) lead(ctx context.Context, lead *lease.Lease) (err error) {
 		return err
 	}
 	var state fabric.State
-	checkpointer, kept, err := c.book.TakeOver(ctx, lead.Term, &state, &state.Tables, func(err error) { fmt.Fprintln(c.stderr, "fabricd: "+err.Error()) })
+	checkpointer, kept, err := c.book.TakeOver(ctx, lead.Term, &state, &state.Tables,
+		func(err error) { fmt.Fprintln(c.stderr, "fabricd: "+err.Error()) })
 	if err != nil {
 		return err
 	}
@@ -241,7 +242,10 @@ func (c *clusterUp) lead(ctx context.Context, lead *lease.Lease) (err error) {
 	}
 	up := newClusterProgress(c.stderr)
 	o.Replaced = lose
-	o.Term, o.Checkpoint, o.Host = lead.Term, func(s fabric.State) <-chan struct{} { return checkpointer.Write(s, s.Tables) }, counting(hosts.Host, up.bar, len(where.Hosts))
+	o.Term, o.Checkpoint, o.Host = lead.Term, func(s fabric.State) <-chan struct{} {
+		return checkpointer.Write(s,
+			s.Tables)
+	}, counting(hosts.Host, up.bar, len(where.Hosts))
 	var names []string
 	for _, p := range where.Hosts {
 		names = append(names, p.Agent)

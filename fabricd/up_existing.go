@@ -60,7 +60,8 @@ func (c *clusterUp) fits(want cluster.Desired) (s upSettings, err error) {
 			c.name, want.Spec)
 	}
 	if err := json.Unmarshal(want.Settings, &s); err != nil {
-		return s, fmt.Errorf("read the settings of fabric %s: %w: did another version of fabricd write them?", c.name, err)
+		return s, fmt.Errorf("read the settings of fabric %s: %w: did another version of fabricd write them?", c.name,
+			err)
 	}
 	return s, nil
 }

@@ -48,7 +48,10 @@ var (
 func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	began := time.Now()
 	o.Log = r.log
-	o.Processes = &fabric.ProcessOptions{Fabric: r.name, Firmware: r.routing, Hosts: remoteHost.Hosts{Peers: r.link.peers, Authorizer: r.link.authorizer()}}
+	o.Processes = &fabric.ProcessOptions{
+		Fabric: r.name, Firmware: r.routing,
+		Hosts: remoteHost.Hosts{Peers: r.link.peers, Authorizer: r.link.authorizer()},
+	}
 	defer r.up.end()
 	o.Progress = r.up.onProgress
 	f, err := fabric.New(o)

@@ -250,7 +250,8 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 
 	ended, stop := context.WithCancel(t.Context())
 	stop()
-	require.ErrorContains(t, v.run(ended, nil, &rig.Output{}, &rig.Output{}), "with --checkpoint FILE the next run could go on")
+	require.ErrorContains(t, v.run(ended, nil, &rig.Output{}, &rig.Output{}),
+		"with --checkpoint FILE the next run could go on")
 }
 
 // k-1 faults at a time are too much when others were there before (DFT section VII): stale bits, and packets that meet both.

@@ -24,7 +24,10 @@ import (
 func onBroker(t *testing.T) *fabric.Fabric {
 	t.Helper()
 	ownRegistry(t)
-	return registered(t, live.Config{Name: "lab", Harness: []harness.Option{harness.NoLiveness(), harness.Traffic("uniform:0.3")}}).Fabric
+	return registered(t, live.Config{Name: "lab", Harness: []harness.Option{
+		harness.NoLiveness(),
+		harness.Traffic("uniform:0.3"),
+	}}).Fabric
 }
 
 func records(t *testing.T, in io.Reader) (names map[string]int, all int) {

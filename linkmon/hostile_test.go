@@ -49,7 +49,10 @@ func TestNothingThatAFabricSaysOfItselfIsObeyed(t *testing.T) {
 	start(t, "real")
 	real, err := registry.Find("real")
 	require.NoError(t, err)
-	from := bustest.Client(t, bus.ClientConfig{Fabric: "real", URL: real.URL, Program: "test", Credentials: real.Operator})
+	from := bustest.Client(t, bus.ClientConfig{
+		Fabric: "real", URL: real.URL, Program: "test",
+		Credentials: real.Operator,
+	})
 
 	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "hostile"})
 	control := bustest.Server(t, bus.ServerConfig{Fabric: "hostile", Broker: b})

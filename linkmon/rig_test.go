@@ -39,7 +39,10 @@ var damping = link.Damping{HalfLife: 60 * weft.Second, Suppress: 3, Reuse: 1, Ma
 // start runs a small fabric that linkmon finds by name in the registry of this test.
 func start(t *testing.T, name string, options ...harness.Option) *harness.Harness {
 	t.Helper()
-	return registered(t, live.Config{Name: name, InMemory: true, Harness: append(options, harness.Traffic("uniform:0.1"), patient)}).Harness
+	return registered(t, live.Config{
+		Name: name, InMemory: true,
+		Harness: append(options, harness.Traffic("uniform:0.1"), patient),
+	}).Harness
 }
 
 // registered runs a fabric that linkmon finds by name.
@@ -52,7 +55,8 @@ func registered(t *testing.T, c live.Config) *live.Lab {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, claim.Release()) })
 	require.NoError(t, claim.Publish(registry.Entry{
-		Name: c.Name, PID: 7, Started: time.Now(), URL: l.Broker.ClientURL(), Topology: c.Topology, Firmware: "adaptive-link",
+		Name: c.Name, PID: 7, Started: time.Now(), URL: l.Broker.ClientURL(), Topology: c.Topology,
+		Firmware: "adaptive-link",
 		Operator: l.Broker.Credentials(bus.RoleOperator), Viewer: l.Broker.Credentials(bus.RoleViewer),
 		Page: "http://127.0.0.1:1/", Token: "secret",
 	}))

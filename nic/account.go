@@ -183,8 +183,9 @@ func (n *NIC) Sessions(peers []link.Incarnation, do func(link.Session)) { n.end.
 // Snapshot copies the state of the NIC.
 func (n *NIC) Snapshot() Snapshot {
 	s := Snapshot{
-		NIC: n.cfg.ID, Stats: n.stats, FirstGeneration: n.generations.first, Generations: append([]GenerationStats(nil), n.generations.list...),
-		Queued: n.queue.packets, QueuedBytes: n.queue.bytes, State: n.end.State(), Counters: n.end.Counters(),
+		NIC: n.cfg.ID, Stats: n.stats, FirstGeneration: n.generations.first,
+		Generations: append([]GenerationStats(nil), n.generations.list...),
+		Queued:      n.queue.packets, QueuedBytes: n.queue.bytes, State: n.end.State(), Counters: n.end.Counters(),
 		Suppressed: n.end.Suppressed(), Flow: n.end.Flow(),
 	}
 	for vc := range weft.VC(n.cfg.VCs) {

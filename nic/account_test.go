@@ -55,7 +55,11 @@ func TestPacketsAreCountedByTheirGeneration(t *testing.T) {
 	r.hand(weft.Header{Src: 1, Seq: 0, Generation: 0}, weft.Header{Src: 1, Seq: 1, Generation: 2, Reroutes: 1})
 	r.take(0)
 	r.hand(weft.Header{Src: 1, Seq: 2, Generation: 1})
-	require.Equal(t, []GenerationStats{{Injected: 1, Delivered: 1}, {Delivered: 1}, {Injected: 2, Delivered: 1, Rerouted: 1}}, r.Snapshot().Generations)
+	require.Equal(t, []GenerationStats{
+		{Injected: 1, Delivered: 1},
+		{Delivered: 1},
+		{Injected: 2, Delivered: 1, Rerouted: 1},
+	}, r.Snapshot().Generations)
 }
 
 func TestLatencyIsFromGenerationToDelivery(t *testing.T) {

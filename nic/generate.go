@@ -82,7 +82,8 @@ func (n *NIC) generate(now weft.Time, dst weft.NICID, size uint32, traced bool) 
 		a = n.address(dst)
 	}
 	n.queue.fifos[a.VC].PushBack(packet{
-		seq: n.takeNumber(dst), injected: now, dst: dst, size: size, generation: n.generation, path: a.Path, layers: a.Layers, traced: traced,
+		seq: n.takeNumber(dst), injected: now, dst: dst, size: size, generation: n.generation, path: a.Path,
+		layers: a.Layers, traced: traced,
 	})
 	n.queue.pushed(a.VC, size)
 	n.stats.Injected++

@@ -187,7 +187,10 @@ func (s *Switch) fits(h *HandOver) error {
 func (s *Switch) keep(k *HeldPacket) {
 	id := s.slots.take()
 	sl := &s.slots.slot[id]
-	*sl = slot{hdr: k.Header, arrived: s.now - k.Age, in: s.channel(k.In, k.InVC), port: k.In, vc: k.InVC, waited: k.Waited, why: k.Why}
+	*sl = slot{
+		hdr: k.Header, arrived: s.now - k.Age, in: s.channel(k.In, k.InVC), port: k.In, vc: k.InVC,
+		waited: k.Waited, why: k.Why,
+	}
 	flow := flowOf(&k.Header)
 	s.slots.link[id].flow = flow
 	if k.Queued {

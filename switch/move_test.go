@@ -30,7 +30,10 @@ func loaded(t *testing.T, seed uint64, c Config) (r *rig, inside map[uint64]stri
 			}
 		}
 		if r.settle(p); r.neighbour[p].Credits(vc) > 0 {
-			h := weft.Header{VC: vc, Src: weft.NICID(10 + draw.IntN(3)), Dst: weft.NICID(draw.IntN(3)), Fields: weft.NewFields(), Traced: true}
+			h := weft.Header{
+				VC: vc, Src: weft.NICID(10 + draw.IntN(3)), Dst: weft.NICID(draw.IntN(3)),
+				Fields: weft.NewFields(), Traced: true,
+			}
 			inside[r.arriveHeader(p, h)] = fmt.Sprint(p, vc, h.Src, h.Dst)
 		}
 	}
@@ -66,7 +69,8 @@ func (r *rig) comeFor(was *rig, above weft.Epoch, h HandOver) {
 	for busy := true; busy; {
 		busy = false
 		for p, n := range r.neighbour {
-			for f := (weft.Frame{}); r.ports[p].end.Owes() && r.Transmit(r.now, weft.PortID(p), 0, &f, &r.out); f = (weft.Frame{}) {
+			for f := (weft.Frame{}); r.ports[p].end.Owes() &&
+				r.Transmit(r.now, weft.PortID(p), 0, &f, &r.out); f = (weft.Frame{}) {
 				busy = true
 				v, err := n.Receive(r.now, &f)
 				require.NoError(r.t, err)

@@ -224,7 +224,10 @@ func (s series) manager(f *fabric.Fabric) {
 	for _, outcome := range leader.Outcomes {
 		s.counter(reconfigurations, counts.Outcomes[outcome], outcome)
 	}
-	for _, phase := range []string{leader.PhaseDetect, leader.PhaseCompute, leader.PhaseDrain, leader.PhaseDistribute, leader.PhaseSettle} {
+	for _, phase := range []string{
+		leader.PhaseDetect, leader.PhaseCompute, leader.PhaseDrain, leader.PhaseDistribute,
+		leader.PhaseSettle,
+	} {
 		n, within := counts.Phases[phase], map[float64]uint64{}
 		for i, bound := range leader.PhaseBounds {
 			within[bound] = 0

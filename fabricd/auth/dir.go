@@ -262,5 +262,6 @@ func (d *Dir) tokens() (system, account string, err error) {
 
 // unknown says that there is no such user.
 func (d *Dir) unknown(name string) error {
-	return fmt.Errorf("%w; a host is given by its key, which begins with U", document.Unknown("user", name, slices.Sorted(maps.Keys(d.Users))))
+	return fmt.Errorf("%w; a host is given by its key, which begins with U",
+		document.Unknown("user", name, slices.Sorted(maps.Keys(d.Users))))
 }

@@ -47,7 +47,10 @@ func startLab(t *testing.T, release outside.Release, now time.Time, hosts ...aut
 		hosts = []auth.Host{{Name: "a", Address: "127.0.0.1"}}
 	}
 	var err error
-	l.dir, l.tokens, err = auth.Init(auth.Options{Fabric: "lab", Dir: l.path, Hosts: hosts, ClientPort: port, ClusterPort: rig.FreePort(t), Now: now})
+	l.dir, l.tokens, err = auth.Init(auth.Options{
+		Fabric: "lab", Dir: l.path, Hosts: hosts, ClientPort: port,
+		ClusterPort: rig.FreePort(t), Now: now,
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.dir.Close()) })
 	for _, h := range hosts {

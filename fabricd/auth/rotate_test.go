@@ -49,7 +49,10 @@ func (l *lab) run(creds, signer string) *process {
 		p.issuer, err = bus.NewIssuer("lab", p.Identity, key)
 		require.NoError(l.t, err)
 		signerFile = p.file + ".nk"
-		p.control = bustest.Server(l.t, bus.ServerConfig{Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: p.file, TLSCA: l.file("ca.pem")}})
+		p.control = bustest.Server(l.t, bus.ServerConfig{
+			Fabric: "lab", URL: l.url,
+			Credentials: bus.Credentials{CredsFile: p.file, TLSCA: l.file("ca.pem")},
+		})
 		require.NoError(l.t, bus.Handle(p.control, bus.Subject{Kind: bus.SubjectControl, Verb: "get.status"}, func(context.Context, struct{}) (string, error) { return "fine", nil }))
 	}
 	r, err := bus.KeepRenewed(bus.RenewalConfig{
@@ -69,7 +72,8 @@ func (l *lab) run(creds, signer string) *process {
 // host runs what of a host talks to servers: its links and the side that is asked.
 func (l *lab) part(leader *process, name string, shard int) *bus.NATS {
 	l.t.Helper()
-	layout, err := bus.NewLayout(bus.HostShards{First: shard, N: 1}, bus.HostShards{First: 1 - shard, N: 1, Nodes: []string{[]string{"s1", "s0"}[shard]}})
+	layout, err := bus.NewLayout(bus.HostShards{First: shard, N: 1},
+		bus.HostShards{First: 1 - shard, N: 1, Nodes: []string{[]string{"s1", "s0"}[shard]}})
 	require.NoError(l.t, err)
 	issued, err := leader.issuer.Admit(bus.HostAccess{Host: name, First: shard, N: 1})
 	require.NoError(l.t, err)
@@ -187,7 +191,8 @@ func TestRevokedUserIsLetInNoMore(t *testing.T) {
 		_, err := bus.Call[struct{}](ctx, client, bus.Subject{Kind: bus.SubjectControl, Verb: "get.status"}, nil)
 		return err
 	}
-	rig.Until(t, func() bool { return errors.Is(status(), reply.ErrNoAccess) }, "one that is connected loses its connection, and tries no more")
+	rig.Until(t, func() bool { return errors.Is(status(), reply.ErrNoAccess) },
+		"one that is connected loses its connection, and tries no more")
 	require.ErrorContains(t, status(), "has revoked the key "+keys[0]+" of the user of ")
 	require.NoError(t, l.ask(l.credentials("users/viewer/viewer.creds")), "others do not")
 	_, _, err = l.dir.Revoke(t.Context(), "operatr", auth.RotateOptions{URL: l.url})

@@ -254,7 +254,8 @@ func TestBrokerRefusesTwoNames(t *testing.T) {
 	for extra, want := range map[string]string{"": "PONG", `,"nkey":"UA"`: "-ERR"} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(b.ClientURL(), "nats://"))
 		require.NoError(t, err)
-		_, err = fmt.Fprintf(conn, "CONNECT {\"verbose\":false,\"user\":%q,\"pass\":%q%s}\r\nPING\r\n", c.User, c.Password,
+		_, err = fmt.Fprintf(conn, "CONNECT {\"verbose\":false,\"user\":%q,\"pass\":%q%s}\r\nPING\r\n", c.User,
+			c.Password,
 			extra)
 		require.NoError(t, err)
 		in := bufio.NewReader(conn)

@@ -222,7 +222,8 @@ func (c *Client) roundTrip(ctx context.Context, to Subject, h nats.Header, body 
 		case <-c.closedc:
 			return nil, c.conn.closedErr(nats.ErrConnectionClosed)
 		case <-ctx.Done():
-			return nil, plain.Errorf([]error{reply.ErrSilent, ctx.Err()}, "the %s does not answer in %v", to.Kind.role(),
+			return nil, plain.Errorf([]error{reply.ErrSilent, ctx.Err()}, "the %s does not answer in %v",
+				to.Kind.role(),
 				time.Since(began).Round(time.Millisecond))
 		}
 	}

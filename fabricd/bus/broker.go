@@ -156,7 +156,8 @@ func (b *Broker) awaitStart(listen string, log *serverLog) error {
 	select {
 	case why := <-log.fatal:
 		if log.inUse {
-			return fmt.Errorf("bus: broker of fabric %q listens at %s: %w: stop what runs there or give another port", b.fabric,
+			return fmt.Errorf("bus: broker of fabric %q listens at %s: %w: stop what runs there or give another port",
+				b.fabric,
 				listen, ErrPortInUse)
 		}
 		return fmt.Errorf("bus: broker of fabric %q: %s", b.fabric, why)

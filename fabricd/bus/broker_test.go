@@ -41,7 +41,8 @@ func TestBrokerPermissions(t *testing.T) {
 			},
 			map[string]bool{
 				"weft.lab.ev.>": true, "weft.lab.l.>": true, "weft.other.l.>": false, "weft.lab.ctl.>": false,
-				"_INBOX.weft-operator.x": true, "_INBOX.>": false, "weft.lab.sw.s0.do.x": false, "weft.lab.sw.*.tell.>": false,
+				"_INBOX.weft-operator.x": true, "_INBOX.>": false, "weft.lab.sw.s0.do.x": false,
+				"weft.lab.sw.*.tell.>": false,
 			},
 		},
 		{

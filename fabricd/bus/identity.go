@@ -82,7 +82,8 @@ func HostCredentials(part, host Credentials) (Credentials, *Identity, error) {
 	case part == (Credentials{}):
 		return host, nil, nil
 	case part.JWT == "": // a password of a broker of ours; the leader does not know where the host keeps its certificates
-		part.TLSCA, part.TLSCert, part.TLSKey, part.TLSFirst, part.Timeout = host.TLSCA, host.TLSCert, host.TLSKey, host.TLSFirst, host.Timeout
+		part.TLSCA, part.TLSCert, part.TLSKey, part.TLSFirst, part.Timeout = host.TLSCA, host.TLSCert, host.TLSKey,
+			host.TLSFirst, host.Timeout
 		return part, nil, nil
 	}
 	i := &Identity{}

@@ -15,7 +15,8 @@ func TestLengthsOfWhatTheLibraryWritesFit(t *testing.T) {
 	for _, compact := range []bool{true, false} {
 		for _, size := range []int{0, 1, 15, 16, 31, 32, 255, 256, 65_535, 65_536} {
 			for _, v := range []any{
-				nil, true, int8(-7), size, -size, uint64(1) << 63, 1.5, float32(2), make([]byte, size), string(make([]byte, size)),
+				nil, true, int8(-7), size, -size, uint64(1) << 63, 1.5, float32(2), make([]byte, size),
+				string(make([]byte, size)),
 				make([]int, size), make([]bool, min(size, 300)),
 				map[string]any{"a": []any{size, "b", nil}},
 			} {

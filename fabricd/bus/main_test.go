@@ -103,7 +103,8 @@ func (r *recorder) kinds(shard int) []wire.EventKind {
 func (r *recorder) awaitEach(tb testing.TB, shards int, kind wire.EventKind, n int) {
 	tb.Helper()
 	for shard := range shards {
-		rig.Until(tb, func() bool { return count(r.kinds(shard), kind) >= n }, "shard %d tells %v %d times", shard, kind, n)
+		rig.Until(tb, func() bool { return count(r.kinds(shard), kind) >= n }, "shard %d tells %v %d times", shard,
+			kind, n)
 	}
 }
 

@@ -247,8 +247,9 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 			attempts := 2 // without credentials, below
 			for who, creds := range map[string]string{
 				"fabric": "leader/leader.creds", "operator": "users/operator/operator.creds", "viewer": "users/viewer/viewer.creds",
-				"manager": "users/manager/manager.creds", "agent": "hosts/a/agent.creds", "renewer": "keys/renewer.creds",
-				"system": "keys/system.creds",
+				"manager": "users/manager/manager.creds", "agent": "hosts/a/agent.creds",
+				"renewer": "keys/renewer.creds",
+				"system":  "keys/system.creds",
 			} {
 				inbox := "_INBOX.weft-" + who
 				if who == "agent" {

@@ -44,8 +44,9 @@ type RenewalConfig struct {
 // KeepRenewed serves offers of new credentials. The caller closes it.
 func KeepRenewed(cfg RenewalConfig) (*Server, error) {
 	s, err := NewServer(ServerConfig{
-		Fabric: cfg.Fabric, User: cfg.Identity.User(), URL: cfg.URL, Credentials: cfg.Identity.Credentials(cfg.Credentials),
-		OnError: cfg.OnError,
+		Fabric: cfg.Fabric, User: cfg.Identity.User(), URL: cfg.URL,
+		Credentials: cfg.Identity.Credentials(cfg.Credentials),
+		OnError:     cfg.OnError,
 	})
 	if err != nil {
 		return nil, err

@@ -208,7 +208,8 @@ func (s Subject) refusal(msg *nats.Msg) error {
 		return nil
 	}
 	text := cmp.Or(f.Error, msg.Header.Get(micro.ErrorHeader))
-	return plain.Errorf([]error{reply.ErrRefused, travelled(code)}, "the %s refuses: %s", s.Kind.role(), plain.Text(text))
+	return plain.Errorf([]error{reply.ErrRefused, travelled(code)}, "the %s refuses: %s", s.Kind.role(),
+		plain.Text(text))
 }
 
 // travelled is the name of a [reply.Code] that has come here.

@@ -429,7 +429,8 @@ func (e *endpoint) work() {
 			took := time.Since(began)
 			e.asked.Add(1)
 			e.took.Add(int64(took))
-			s.cfg.Log.Debug("asked", "subject", e.to.String(), "by", a.from.Name, "build", a.from.Build.String(), "took", took,
+			s.cfg.Log.Debug("asked", "subject", e.to.String(), "by", a.from.Name, "build", a.from.Build.String(),
+				"took", took,
 				"err", err)
 		}
 	}

@@ -58,7 +58,8 @@ func (s *Settings) Flags(fs *pflag.FlagSet) {
 	fs.DurationVar(&s.Timeout, "timeout", s.Timeout, "`time` to connect, 5s if not given (NATS_TIMEOUT)")
 	s.timeoutFlag = fs.Lookup("timeout")
 	for _, name := range []string{
-		"server", "context", "auth", "creds", "nkey", "user", "password", "token", "tlscert", "tlskey", "tlsca", "tlsfirst",
+		"server", "context", "auth", "creds", "nkey", "user", "password", "token", "tlscert", "tlskey", "tlsca",
+		"tlsfirst",
 		"inbox-prefix", "timeout",
 	} {
 		_ = fs.SetAnnotation(name, ServerFlag, nil) // there is such a flag
@@ -160,7 +161,8 @@ func (s Settings) context(env func(string) string) (*natscontext.Context, error)
 	path, _ := natscontext.ContextPath(name) // a known name is a valid one
 	ctx, err := natscontext.New(name, true)
 	if err != nil {
-		return nil, fmt.Errorf("bus: %s: context %s in %s cannot be read: %w: mend it with \"nats context edit\"", where,
+		return nil, fmt.Errorf("bus: %s: context %s in %s cannot be read: %w: mend it with \"nats context edit\"",
+			where,
 			name, path, err)
 	}
 	for field, value := range map[string]string{

@@ -63,7 +63,8 @@ func (o *options) merge(env func(string) string, ctx *natscontext.Context) {
 		inContext = map[*option]string{
 			&o.server: ctx.ServerURL(), &o.creds: ctx.Creds(), &o.nkey: ctx.NKey(), &o.user: ctx.User(),
 			&o.password: ctx.Password(),
-			&o.token:    ctx.Token(), &o.cert: ctx.Certificate(), &o.key: ctx.Key(), &o.ca: ctx.CA(), &o.inbox: ctx.InboxPrefix(),
+			&o.token:    ctx.Token(), &o.cert: ctx.Certificate(), &o.key: ctx.Key(), &o.ca: ctx.CA(),
+			&o.inbox: ctx.InboxPrefix(),
 		}
 	}
 	for _, f := range o.all() {

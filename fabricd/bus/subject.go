@@ -92,7 +92,8 @@ func (s Subject) Validate() error {
 func (s Subject) String() string {
 	switch s.Kind {
 	case SubjectLink:
-		return root + "." + s.Fabric + ".l." + strconv.Itoa(s.Shard) + "." + strconv.Itoa(s.To) + "." + nodeToken(s.Node) +
+		return root + "." + s.Fabric + ".l." + strconv.Itoa(s.Shard) + "." + strconv.Itoa(s.To) + "." +
+			nodeToken(s.Node) +
 			"." + strconv.Itoa(int(s.Port))
 	case SubjectControl:
 		return root + "." + s.Fabric + ".ctl." + s.Verb

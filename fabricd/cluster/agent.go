@@ -63,7 +63,8 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 		Name: cfg.Name, Host: host, PID: os.Getpid(), Started: time.Now().UTC(), Version: cfg.Version, Room: cfg.Room,
 	}
 	others, err := bus.Dial(bus.ClientConfig{
-		Leads: true, URL: cfg.URL, Credentials: cfg.Credentials, Program: "agent-" + cfg.Name + "-look", Build: cfg.Version,
+		Leads: true, URL: cfg.URL, Credentials: cfg.Credentials, Program: "agent-" + cfg.Name + "-look",
+		Build: cfg.Version,
 	})
 	if err != nil {
 		return err
@@ -135,7 +136,8 @@ func (s Status) metadata() map[string]string {
 	return map[string]string{
 		"name": s.Name, "host": s.Host, "pid": strconv.Itoa(s.PID), "started": s.Started.Format(time.RFC3339Nano),
 		"protocol": strconv.Itoa(s.Version.Protocol), "revision": s.Version.Revision,
-		"ports": strconv.Itoa(s.Room.Ports), "switches": strconv.Itoa(s.Room.Switches), "cores": strconv.Itoa(s.Room.Cores),
+		"ports": strconv.Itoa(s.Room.Ports), "switches": strconv.Itoa(s.Room.Switches),
+		"cores":  strconv.Itoa(s.Room.Cores),
 		"memory": strconv.FormatInt(s.Room.Memory, 10),
 	}
 }
@@ -261,7 +263,8 @@ func (a *agent) host(ctx context.Context, r hostRequest) (answer hostAnswer, err
 	defer timer.Stop()
 	select {
 	case <-ready:
-		a.cfg.Note(fmt.Sprintf("runs host %v of fabric %s: %d switches, %d ports", ledger.Incarnation(c.Number), c.Fabric,
+		a.cfg.Note(fmt.Sprintf("runs host %v of fabric %s: %d switches, %d ports", ledger.Incarnation(c.Number),
+			c.Fabric,
 			h.Needs.Switches, h.Needs.Ports))
 		return answer, nil
 	case err := <-ended:

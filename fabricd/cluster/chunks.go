@@ -54,7 +54,8 @@ func (b StateStore) readChunks(ctx context.Context, p chunks) ([]byte, error) {
 		}
 	}
 	if len(data) != p.Size {
-		return nil, fmt.Errorf("cluster: read the tables of the fabric: they have %d bytes instead of %d", len(data), p.Size)
+		return nil, fmt.Errorf("cluster: read the tables of the fabric: they have %d bytes instead of %d", len(data),
+			p.Size)
 	}
 	return data, nil
 }

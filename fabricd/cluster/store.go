@@ -143,7 +143,8 @@ func (b StateStore) read(ctx context.Context, key string, out any) (there bool, 
 		return false, err
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return false, fmt.Errorf("cluster: read %s in the store: %w: did another version of fabricd write it?", key, err)
+		return false, fmt.Errorf("cluster: read %s in the store: %w: did another version of fabricd write it?", key,
+			err)
 	}
 	return true, nil
 }

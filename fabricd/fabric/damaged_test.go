@@ -65,7 +65,8 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 			t.Parallel()
 			links := &flipping{Transport: wire.NewMemory()}
 			if over == "nats" {
-				links.Transport = bustest.Links(t, bus.NATSConfig{Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true})})
+				links.Transport = bustest.Links(t,
+					bus.NATSConfig{Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true})})
 			}
 			t.Cleanup(func() { require.NoError(t, links.Close()) })
 			g := topologytest.Parse(t, "kary-ntree:2,3")
@@ -90,7 +91,8 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 			assert.NotZero(t, l.LostWire)
 			require.NoError(t, f.CreditsHome())
 			flips := links.flips.Load()
-			rig.Until(t, func() bool { return f.Totals().DamagedFrames == flips }, "%d frames were damaged, %d are known", flips, f.Totals().DamagedFrames)
+			rig.Until(t, func() bool { return f.Totals().DamagedFrames == flips },
+				"%d frames were damaged, %d are known", flips, f.Totals().DamagedFrames)
 			assert.Equal(t, flips, f.Drivers().BadFrames)
 			assert.Zero(t, f.Totals().Duplicated)
 

@@ -62,7 +62,8 @@ func (f *Fabric) LossesReported() error {
 		lost += r.Lost()
 	}
 	if lost != l.Lost {
-		return fmt.Errorf("%d packets were lost, the faults account for %d, and no fault has %v: %v", l.Lost, lost, unattributed, l.LostOn)
+		return fmt.Errorf("%d packets were lost, the faults account for %d, and no fault has %v: %v", l.Lost, lost,
+			unattributed, l.LostOn)
 	}
 	return nil
 }

@@ -44,7 +44,8 @@ func TestEachOfThe128LinksAloneIsCutUnderLoadAndHeals(t *testing.T) {
 				more(h, 20)
 				restore(h, l)
 				more(h, 20)
-				require.Zero(t, h.Fabric().ReroutedInLastGeneration(), "%s is back, and packets generated since were re-routed", l.Name)
+				require.Zero(t, h.Fabric().ReroutedInLastGeneration(),
+					"%s is back, and packets generated since were re-routed", l.Name)
 				require.Zero(t, h.Fabric().Ledger().Discarded, "%s", l.Name)
 				fresh(h)
 			}

@@ -27,7 +27,8 @@ func (l *hostLab) linksUp(of int) (n int) {
 		require.NoError(l, err)
 		for _, f := range s.Flows {
 			far, _, ok := g.Peer(f.End)
-			if ok && f.Flow.State == linkend.Up && slices.Contains(l.options.Hosts[of].Switches, weft.SwitchID(far.Node.Index)) {
+			if ok && f.Flow.State == linkend.Up &&
+				slices.Contains(l.options.Hosts[of].Switches, weft.SwitchID(far.Node.Index)) {
 				n++
 			}
 		}

@@ -19,7 +19,10 @@ func (f *Fabric) RenewHosts(ctx context.Context) (renewed int, missed []string) 
 		if h.failed.Load() {
 			return nil
 		}
-		err := f.opts.Processes.Hosts.Renew(ctx, &host.Spec{Host: h.name, Placement: h.placement, Placements: f.placements}, f.graph)
+		err := f.opts.Processes.Hosts.Renew(ctx, &host.Spec{
+			Host: h.name, Placement: h.placement,
+			Placements: f.placements,
+		}, f.graph)
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {

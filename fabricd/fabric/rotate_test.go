@@ -37,7 +37,8 @@ func trusted(t *testing.T, n int) (l *hostLab, keys *auth.Dir, dir string, serve
 	h.url, h.base = at.URL, bus.Credentials{TLSCA: at.Credentials.TLSCA}
 	l = &hostLab{hosts: h}
 	l.Lab = live.Start(t, live.Config{
-		Topology: smallTree, Routing: "adaptive-link", URL: at.URL, Credentials: at.Credentials, Authorizer: folder.Issuer(),
+		Topology: smallTree, Routing: "adaptive-link", URL: at.URL, Credentials: at.Credentials,
+		Authorizer: folder.Issuer(),
 		Options: []func(*fabric.Options){func(o *fabric.Options) {
 			if n > 0 {
 				o.Hosts, o.Host = onHosts(o.Topology, n), h.host
@@ -90,7 +91,8 @@ func TestKeysOfASwitchProcessAreRotatedUnderLoad(t *testing.T) {
 	attached, left := make(chan struct{}), make(chan error, 1)
 	go func() {
 		left <- member.Run(ctx, member.Config{
-			Fabric: live.Name, URL: at.URL, Credentials: at.Credentials, Switch: "s1.00", Attached: func(host.Spec) { close(attached) },
+			Fabric: live.Name, URL: at.URL, Credentials: at.Credentials, Switch: "s1.00",
+			Attached: func(host.Spec) { close(attached) },
 		})
 	}()
 	defer func() {

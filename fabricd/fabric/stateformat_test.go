@@ -24,7 +24,10 @@ func TestAStateIsReadAsItWasWritten(t *testing.T) {
 		Impair: &fault.Impair{Loss: new(fault.Percent(12.5)), Rate: new(fault.Rate(1e6))},
 	}
 	full.Faults[0].Suffer[1] = fault.Impairment{Loss: 12.5, Delay: 3, Rate: 1e6}
-	full.Faults[1].Spec = fault.Spec{Do: fault.VerbFlap, A: "s0", B: "s1", Flap: &fault.Flap{Period: fault.Duration(time.Second), Count: 5}}
+	full.Faults[1].Spec = fault.Spec{
+		Do: fault.VerbFlap, A: "s0", B: "s1",
+		Flap: &fault.Flap{Period: fault.Duration(time.Second), Count: 5},
+	}
 	for _, s := range []fabric.State{{}, full} {
 		data, err := s.MarshalBinary()
 		require.NoError(t, err)

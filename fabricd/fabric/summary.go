@@ -21,7 +21,8 @@ func (e Event) Summary() string {
 		return s
 	case EventReport:
 		return fmt.Sprintf("fault %d is over: %s", e.Fault.ID, e.Fault.Summary())
-	case EventBrokerLost, EventBrokerBack, EventBrokerError, EventUnauthorized, EventTooLarge, EventSlowConsumer, EventUnknownSubject, EventInboxFull:
+	case EventBrokerLost, EventBrokerBack, EventBrokerError, EventUnauthorized, EventTooLarge, EventSlowConsumer,
+		EventUnknownSubject, EventInboxFull:
 		return strings.ReplaceAll(e.Kind, "_", " ") + ": " + e.Detail
 	case EventReconfigured:
 		return e.Detail

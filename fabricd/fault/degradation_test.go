@@ -30,17 +30,26 @@ func TestDegradationOfSteadyTraffic(t *testing.T) {
 		{
 			"a stop of 200 ms, 30 ms after the fault",
 			slices.Concat(flat(103, 10), flat(20, 0), flat(177, 10)), 100, 300,
-			Degradation{Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(30.), MadeGoodAfter: new(230.)},
+			Degradation{
+				Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(30.),
+				MadeGoodAfter: new(230.),
+			},
 		},
 		{
 			"half of it for 300 ms",
 			slices.Concat(flat(100, 10), flat(30, 5), flat(170, 10)), 100, 300,
-			Degradation{Found: true, Baseline: 1000, Lowest: 500, Depth: 50, LowestAfter: new(0.), MadeGoodAfter: new(300.)},
+			Degradation{
+				Found: true, Baseline: 1000, Lowest: 500, Depth: 50, LowestAfter: new(0.),
+				MadeGoodAfter: new(300.),
+			},
 		},
 		{
 			"a single bin",
 			slices.Concat(flat(100, 10), flat(1, 0), flat(199, 10)), 100, 300,
-			Degradation{Found: true, Baseline: 1000, Lowest: 800, Depth: 20, LowestAfter: new(0.), MadeGoodAfter: new(10.)},
+			Degradation{
+				Found: true, Baseline: 1000, Lowest: 800, Depth: 20, LowestAfter: new(0.),
+				MadeGoodAfter: new(10.),
+			},
 		},
 		{
 			"never made good",
@@ -60,7 +69,10 @@ func TestDegradationOfSteadyTraffic(t *testing.T) {
 		{
 			"back for 100 ms is",
 			slices.Concat(flat(100, 10), flat(20, 0), flat(10, 10), flat(20, 0)), 100, 150,
-			Degradation{Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(0.), MadeGoodAfter: new(200.)},
+			Degradation{
+				Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(0.),
+				MadeGoodAfter: new(200.),
+			},
 		},
 		{
 			"what comes after the end is not looked at",
@@ -87,7 +99,10 @@ func TestDegradationOfSteadyTraffic(t *testing.T) {
 		{"nothing before", flat(200, 10), 0, 200, Degradation{}},
 		{"too little before", flat(200, 10), 9, 200, Degradation{}},
 		{"nothing since", flat(100, 10), 100, 100, Degradation{Baseline: 1000, Lowest: 1000}},
-		{"too little since", slices.Concat(flat(100, 10), flat(4, 0)), 100, 104, Degradation{Baseline: 1000, Lowest: 1000}},
+		{
+			"too little since", slices.Concat(flat(100, 10), flat(4, 0)), 100, 104,
+			Degradation{Baseline: 1000, Lowest: 1000},
+		},
 		{"no bins", nil, 0, 0, Degradation{}},
 		{"a place outside of the bins", flat(10, 1), 11, 20, Degradation{}},
 		{"a negative place", flat(10, 1), -1, 20, Degradation{}},
@@ -98,7 +113,8 @@ func TestDegradationOfSteadyTraffic(t *testing.T) {
 		assert.Equal(t, c.want, got, c.name)
 	}
 	assert.Equal(t, Degradation{}, MeasureDegradation(flat(200, 10), 0, 100, 200), "bins without a width")
-	assert.Equal(t, Degradation{}, MeasureDegradation([]uint64{10, 20, 0, 0}, time.Second/2, 2, 4), "two bins before tell nothing of noise")
+	assert.Equal(t, Degradation{}, MeasureDegradation([]uint64{10, 20, 0, 0}, time.Second/2, 2, 4),
+		"two bins before tell nothing of noise")
 }
 
 func TestBinsOfAnyWidthGiveTheSameDegradation(t *testing.T) {

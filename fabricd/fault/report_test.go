@@ -26,7 +26,8 @@ func full() Report {
 		Degradation: Degradation{
 			Found: true, Baseline: 8000, Lowest: 6000, Depth: 25, LowestAfter: new(20.), MadeGoodAfter: new(180.),
 		},
-		LastEffect: new(9800.), SharedWith: []int{2, 4}, Shared: []string{"rerouted", "throughput"}, Open: true, Generation: 4,
+		LastEffect: new(9800.), SharedWith: []int{2, 4}, Shared: []string{"rerouted", "throughput"}, Open: true,
+		Generation: 4,
 		Reconfiguration: &Reconfiguration{
 			Version: 6, Method: "ddrc", DetectMS: 152.5, ComputeMS: 1.25, DistributeMS: 3, InForceMS: 156.75, SettledMS: 190, Switches: 4, Entries: 24,
 			FlowsTotal: 56, FlowsRerouted: 8, Unroutable: 2, Without: []string{"s0.0 to s1.1"}, Acyclic: true, Error: "s1.1 does not answer",

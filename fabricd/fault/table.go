@@ -59,7 +59,8 @@ func (r Report) Row() []string {
 		id += "*"
 	}
 	return []string{
-		id, fmt.Sprintf("%.1fs", r.At), r.lasted(), r.seenAfter(), fmt.Sprint(r.Lost()), fmt.Sprint(r.Rerouted), fmt.Sprint(r.Discarded), r.Degradation.short(),
+		id, fmt.Sprintf("%.1fs", r.At), r.lasted(), r.seenAfter(), fmt.Sprint(r.Lost()), fmt.Sprint(r.Rerouted),
+		fmt.Sprint(r.Discarded), r.Degradation.short(),
 	}
 }
 

@@ -14,9 +14,13 @@ func listed() []Report {
 	return []Report{
 		{
 			ID: 9, Kind: "impair", What: "impair s0.01-s1.01, rate 100 kB/s (now loss 10%, delay 5ms, rate 100 kB/s)", At: 23.560, RestoredAt: 76.238,
-			LostWire: 662, Rerouted: 46863, Discarded: 26624, Shared: FabricWide(), Degradation: Degradation{Found: true, Depth: 53.4, MadeGoodAfter: new(19720.0)},
+			LostWire: 662, Rerouted: 46863, Discarded: 26624, Shared: FabricWide(),
+			Degradation: Degradation{Found: true, Depth: 53.4, MadeGoodAfter: new(19720.0)},
 		},
-		{ID: 10, Kind: "crash", What: "crash s1.03", At: 164.9, Detected: []Detection{{End: "s0.03"}}, SeenAfter: 0.034, LostCrash: 3, Degradation: Degradation{Found: true, Depth: 7}},
+		{
+			ID: 10, Kind: "crash", What: "crash s1.03", At: 164.9, Detected: []Detection{{End: "s0.03"}},
+			SeenAfter: 0.034, LostCrash: 3, Degradation: Degradation{Found: true, Depth: 7},
+		},
 		{ID: 11, Kind: "cut", What: "cut s0.00-s1.00", At: 171, RestoredAt: 171.25, Detected: []Detection{{End: "s0.00"}}, SeenAfter: 145.9},
 	}
 }

@@ -21,7 +21,8 @@ func (s *Counters) Add(o *Counters) {
 // older in the sum.
 func (s *Counters) addGenerations(o *Counters) {
 	s.OlderGenerations = addGeneration(s.OlderGenerations, o.OlderGenerations)
-	s.FirstGeneration, s.Generations = addGenerations(s.FirstGeneration, s.Generations, o.FirstGeneration, o.Generations)
+	s.FirstGeneration, s.Generations = addGenerations(s.FirstGeneration, s.Generations, o.FirstGeneration,
+		o.Generations)
 }
 
 // addGenerations are the generations of two lists, which begin at these.

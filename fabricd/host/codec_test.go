@@ -16,24 +16,34 @@ func TestCountersAddUp(t *testing.T) {
 	e := func(n uint32, packets uint64) ledger.EndLost {
 		return ledger.EndLost{End: weft.End{Node: weft.SwitchID(n).Node()}, Packets: packets}
 	}
-	a := Counters{FirstGeneration: 2, Generations: []nic.GenerationStats{{Injected: 1}, {Injected: 2, MostExtra: 3}}, At: 7, Answer: ledger.Answer{
-		Held: 1, Counted: ledger.Counted{
-			Discards: []ledger.Rule{{Name: "x", Packets: 1}}, Crash: []ledger.NodeLost{{Switch: 1, Packets: 5}},
-			Queue: []ledger.EndLost{e(1, 2), e(3, 1)}, Wire: []ledger.LinkLost{{Link: 4, Wire: [2]uint64{1, 2}}},
+	a := Counters{
+		FirstGeneration: 2, Generations: []nic.GenerationStats{{Injected: 1}, {Injected: 2, MostExtra: 3}},
+		At: 7, Answer: ledger.Answer{
+			Held: 1, Counted: ledger.Counted{
+				Discards: []ledger.Rule{{Name: "x", Packets: 1}}, Crash: []ledger.NodeLost{{Switch: 1, Packets: 5}},
+				Queue: []ledger.EndLost{e(1, 2), e(3, 1)}, Wire: []ledger.LinkLost{{Link: 4, Wire: [2]uint64{1, 2}}},
+			},
 		},
-	}}
-	b := Counters{FirstGeneration: 3, Generations: []nic.GenerationStats{{Injected: 10, MostExtra: 1}, {Injected: 20}}, At: 9, Answer: ledger.Answer{
-		Held: 2, Counted: ledger.Counted{
-			Discards: []ledger.Rule{{Name: "x", Packets: 2}, {Name: "y", Packets: 1}},
-			Crash:    []ledger.NodeLost{{Switch: 0, Packets: 1}, {Switch: 1, Packets: 1}}, Queue: []ledger.EndLost{e(2, 2)},
-			Wire:     []ledger.LinkLost{{Link: 3, Wire: [2]uint64{0, 1}}, {Link: 4, Wire: [2]uint64{1, 0}}},
-			Counters: ledger.Counters{NICs: nic.Stats{Injected: 5, MostHops: 3}},
+	}
+	b := Counters{
+		FirstGeneration: 3, Generations: []nic.GenerationStats{{Injected: 10, MostExtra: 1}, {Injected: 20}},
+		At: 9, Answer: ledger.Answer{
+			Held: 2, Counted: ledger.Counted{
+				Discards: []ledger.Rule{{Name: "x", Packets: 2}, {Name: "y", Packets: 1}},
+				Crash:    []ledger.NodeLost{{Switch: 0, Packets: 1}, {Switch: 1, Packets: 1}}, Queue: []ledger.EndLost{e(2, 2)},
+				Wire:     []ledger.LinkLost{{Link: 3, Wire: [2]uint64{0, 1}}, {Link: 4, Wire: [2]uint64{1, 0}}},
+				Counters: ledger.Counters{NICs: nic.Stats{Injected: 5, MostHops: 3}},
+			},
 		},
-	}}
+	}
 	kept, _ := json.Marshal(b)
 	a.Add(&b)
 	want := Counters{
-		FirstGeneration: 2, Generations: []nic.GenerationStats{{Injected: 1}, {Injected: 12, MostExtra: 3}, {Injected: 20}}, At: 7,
+		FirstGeneration: 2, Generations: []nic.GenerationStats{
+			{Injected: 1},
+			{Injected: 12, MostExtra: 3},
+			{Injected: 20},
+		}, At: 7,
 		Answer: ledger.Answer{Held: 3, Counted: ledger.Counted{
 			Discards: []ledger.Rule{{Name: "x", Packets: 3}, {Name: "y", Packets: 1}},
 			Crash:    []ledger.NodeLost{{Switch: 0, Packets: 1}, {Switch: 1, Packets: 6}},

@@ -42,9 +42,11 @@ func (s *Counters) addGenerationsOf(sn *nic.Snapshot) {
 		now = addGeneration(now, e)
 	}
 	s.OlderGenerations = addGeneration(s.OlderGenerations, nic.GenerationStats{
-		Injected: sn.Stats.Injected - now.Injected, Delivered: sn.Stats.Delivered - now.Delivered, Rerouted: sn.Stats.Rerouted - now.Rerouted,
+		Injected: sn.Stats.Injected - now.Injected, Delivered: sn.Stats.Delivered - now.Delivered,
+		Rerouted: sn.Stats.Rerouted - now.Rerouted,
 	})
-	s.FirstGeneration, s.Generations = addGenerations(s.FirstGeneration, s.Generations, sn.FirstGeneration, sn.Generations)
+	s.FirstGeneration, s.Generations = addGenerations(s.FirstGeneration, s.Generations, sn.FirstGeneration,
+		sn.Generations)
 }
 
 // forgetGenerations counts generations before one as older, for some NIC tells them apart no more.

@@ -39,7 +39,8 @@ func (c *Spec) Check(g *topology.Graph) error {
 			next := uint64(0)
 			for _, s := range l.spans {
 				if uint64(s.First) < next || uint64(s.First)+uint64(s.N) > uint64(l.n) {
-					return fmt.Errorf("host %s has %s %d to %d, of %d: %w", place.Host, l.what, s.First, uint64(s.First)+uint64(s.N)-1, l.n, errPlacement)
+					return fmt.Errorf("host %s has %s %d to %d, of %d: %w", place.Host, l.what, s.First,
+						uint64(s.First)+uint64(s.N)-1, l.n, errPlacement)
 				}
 				next = uint64(s.First) + uint64(s.N)
 			}

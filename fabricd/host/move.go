@@ -184,7 +184,8 @@ func (p *Local) endsOf(n *node) (ends []weft.End) {
 func (m *moves) hand(k handed, do func(f *link.Flow)) {
 	if _, ok := m.handed[k]; !ok && len(m.handed) == maxHanded {
 		latest := func(k handed) weft.Epoch { return max(m.handed[k].LastTo, m.handed[k].Mine) }
-		delete(m.handed, slices.MinFunc(slices.Collect(maps.Keys(m.handed)), func(a, b handed) int { return cmp.Compare(latest(a), latest(b)) }))
+		delete(m.handed, slices.MinFunc(slices.Collect(maps.Keys(m.handed)),
+			func(a, b handed) int { return cmp.Compare(latest(a), latest(b)) }))
 	}
 	f := m.handed[k]
 	do(&f)

@@ -15,9 +15,11 @@ import (
 
 // Leader and hosts send each other these.
 var sent = []reflect.Type{
-	reflect.TypeFor[Spec](), reflect.TypeFor[CountersRequest](), reflect.TypeFor[Counters](), reflect.TypeFor[Order](), reflect.TypeFor[OrderAnswer](),
+	reflect.TypeFor[Spec](), reflect.TypeFor[CountersRequest](), reflect.TypeFor[Counters](), reflect.TypeFor[Order](),
+	reflect.TypeFor[OrderAnswer](),
 	reflect.TypeFor[ReadRequest](), reflect.TypeFor[Readings](), reflect.TypeFor[NodeRequest](), reflect.TypeFor[Nodes](),
-	reflect.TypeFor[LoadOrder](), reflect.TypeFor[LoadAnswer](), reflect.TypeFor[EndOrder](), reflect.TypeFor[EventBatch](),
+	reflect.TypeFor[LoadOrder](), reflect.TypeFor[LoadAnswer](), reflect.TypeFor[EndOrder](),
+	reflect.TypeFor[EventBatch](),
 }
 
 // What a host in another process cannot read stays where it is: a field that holds an interface or

@@ -15,7 +15,10 @@ import (
 func TestFlapGoesOnUnderAnotherLeader(t *testing.T) {
 	t.Parallel()
 	s := &State{now: weft.FromDuration(1037 * time.Millisecond)}
-	f := &Fault{ID: 1, Spec: fault.Spec{Do: fault.VerbFlap, Flap: &fault.Flap{Period: fault.Duration(10 * time.Millisecond)}}}
+	f := &Fault{ID: 1, Spec: fault.Spec{
+		Do:   fault.VerbFlap,
+		Flap: &fault.Flap{Period: fault.Duration(10 * time.Millisecond)},
+	}}
 	next := s.changesLeft(f, weft.Second)
 	e, ok := next()
 	require.True(t, ok)

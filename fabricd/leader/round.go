@@ -57,7 +57,8 @@ func (s *State) managed(r Round) {
 
 // caused reports whether the fault is one that the manager acted on.
 func (n *Incident) caused(r Round) bool {
-	return n.Began <= r.Began && slices.ContainsFunc(n.Links, func(id weft.LinkID) bool { return slices.Contains(r.Died, id) })
+	return n.Began <= r.Began && slices.ContainsFunc(n.Links,
+		func(id weft.LinkID) bool { return slices.Contains(r.Died, id) })
 }
 
 // settled notes in the reports of faults that the packets of tables before a version are gone.

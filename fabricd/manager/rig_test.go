@@ -186,7 +186,10 @@ func (l *lab) await(notes chan manager.Note, kind string) manager.Note {
 // begun waits until a manager has written down that it manages.
 func (l *lab) begun() {
 	l.Helper()
-	state := bustest.Store(l, bus.StoreConfig{Fabric: live.Name, URL: l.Broker.ClientURL(), Credentials: l.Broker.Credentials(bus.RoleManager)})
+	state := bustest.Store(l, bus.StoreConfig{
+		Fabric: live.Name, URL: l.Broker.ClientURL(),
+		Credentials: l.Broker.Credentials(bus.RoleManager),
+	})
 	rig.Until(l, func() bool {
 		_, _, err := state.Get(l.Context(), "head")
 		return err == nil

@@ -54,7 +54,8 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 				out := l.Do(s)
 				require.NotNil(t, out[0].Fault, s)
 				if s.Do == fault.VerbCut {
-					rig.Until(t, func() bool { return len(l.Fabric.Faults()[out[0].Fault.ID-1].Detected) == 2 }, "%v", s)
+					rig.Until(t, func() bool { return len(l.Fabric.Faults()[out[0].Fault.ID-1].Detected) == 2 }, "%v",
+						s)
 				}
 				l.More(50)
 				l.Do(fault.Spec{Do: fault.VerbHeal})

@@ -99,7 +99,8 @@ func (cfg Config) run(ctx context.Context, p *remote.Server, c host.Spec) error 
 		return fmt.Errorf("switch %s: %w: it has asked nothing for %d s: start it again, then this switch", cfg.Switch,
 			ErrGone, goneAfter)
 	case errors.Is(err, remote.ErrRefused):
-		return fmt.Errorf("switch %s: %w: %w: another process may be this switch now", cfg.Switch, ErrGone, remote.ErrRefused)
+		return fmt.Errorf("switch %s: %w: %w: another process may be this switch now", cfg.Switch, ErrGone,
+			remote.ErrRefused)
 	}
 	return cfg.leave(c) // ctx has ended
 }
@@ -108,7 +109,8 @@ func (cfg Config) run(ctx context.Context, p *remote.Server, c host.Spec) error 
 // a busy machine.
 func (cfg Config) attach(ctx context.Context, c host.Spec) error {
 	for began := time.Now(); ; {
-		_, err := request[struct{}](ctx, cfg, attachTime, VerbAttach, host.AttachRequest{Switch: cfg.Switch, Number: c.Number})
+		_, err := request[struct{}](ctx, cfg, attachTime, VerbAttach,
+			host.AttachRequest{Switch: cfg.Switch, Number: c.Number})
 		if !errors.Is(err, host.ErrUnreached) || time.Since(began) > attachTime/2 {
 			return err
 		}
@@ -119,7 +121,8 @@ func (cfg Config) attach(ctx context.Context, c host.Spec) error {
 // have been rotated has no connection.
 func (cfg Config) leave(c host.Spec) error {
 	for began := time.Now(); ; <-time.After(againTime / 30) {
-		_, err := request[struct{}](context.Background(), cfg, leaveTime, VerbLeave, host.AttachRequest{Switch: cfg.Switch, Number: c.Number})
+		_, err := request[struct{}](context.Background(), cfg, leaveTime, VerbLeave,
+			host.AttachRequest{Switch: cfg.Switch, Number: c.Number})
 		switch {
 		case err == nil:
 			return nil

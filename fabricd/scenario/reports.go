@@ -20,7 +20,8 @@ func (s *Scenario) judgeReports(reports []fault.Report, heard *silences, fail fu
 		}
 		if s.madeGoodWithin > 0 && r.Degradation.Found {
 			if ms := r.Degradation.MadeGoodAfter; ms == nil || *ms > float64(s.madeGoodWithin.Milliseconds()) {
-				fail("made_good_within", "made_good_within %v: %s at %.3f s: %s", s.madeGoodWithin, r.What, r.At, r.Degradation)
+				fail("made_good_within", "made_good_within %v: %s at %.3f s: %s", s.madeGoodWithin, r.What, r.At,
+					r.Degradation)
 			}
 		}
 	}

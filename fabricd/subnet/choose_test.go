@@ -16,7 +16,8 @@ import (
 
 func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 	t.Parallel()
-	tree, torus, irregular := topologytest.Parse(t, "mport-tree:4,3"), topologytest.Parse(t, "torus:4x3"), topologytest.Parse(t, "irregular:9,18,1")
+	tree, torus, irregular := topologytest.Parse(t, "mport-tree:4,3"), topologytest.Parse(t, "torus:4x3"),
+		topologytest.Parse(t, "irregular:9,18,1")
 	names := subnet.Names()
 	require.True(t, slices.IsSorted(names))
 	require.Subset(t, names, firmware.Names())

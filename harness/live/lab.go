@@ -67,7 +67,10 @@ func Start(t *testing.T, c Config) *Lab {
 		}
 		l.Broker = bustest.Broker(t, broker)
 	}
-	control := bustest.Server(t, bus.ServerConfig{Fabric: c.Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
+	control := bustest.Server(t, bus.ServerConfig{
+		Fabric: c.Name, Broker: l.Broker, URL: c.URL,
+		Credentials: c.Credentials,
+	})
 	l.Begin()
 	var err error
 	l.Server, err = api.NewServer(l.Fabric, control, api.Info{Name: c.Name, Firmware: c.routing(), Started: time.Now()})
@@ -87,26 +90,36 @@ func Start(t *testing.T, c Config) *Lab {
 func (l *Lab) Begin(more ...func(*fabric.Options)) {
 	l.Helper()
 	c := l.config
-	options := []harness.Option{harness.Seed(1), harness.Patience(rig.Patience), harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10})}
+	options := []harness.Option{
+		harness.Seed(1), harness.Patience(rig.Patience),
+		harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10}),
+	}
 	if !c.InMemory {
 		options = append(options, harness.Transport(func(t testing.TB) wire.Transport {
-			return bustest.Links(t, bus.NATSConfig{Fabric: c.Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
+			return bustest.Links(t, bus.NATSConfig{
+				Fabric: c.Name, Broker: l.Broker, URL: c.URL,
+				Credentials: c.Credentials,
+			})
 		}))
 	}
-	options = append(options, harness.Links(fabric.LinkOptions{Rate: 1_000_000}), harness.Configure(func(o *fabric.Options) {
-		peers := bustest.Client(l, bus.ClientConfig{Leads: true, Fabric: c.Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
-		hosts := remote.Hosts{Peers: peers, Authorizer: c.Authorizer}
-		if l.Broker != nil {
-			hosts.Authorizer = l.Broker
-		}
-		o.Record, o.TransportEvent = nil, nil
-		o.Processes = &fabric.ProcessOptions{Fabric: c.Name, Firmware: c.routing(), Hosts: hosts}
-		if c.Routing != "" {
-			var err error
-			o.Firmware, o.Switch.VCs, err = subnet.Firmware(c.Routing, o.Topology)
-			require.NoError(l, err)
-		}
-	}))
+	options = append(options, harness.Links(fabric.LinkOptions{Rate: 1_000_000}),
+		harness.Configure(func(o *fabric.Options) {
+			peers := bustest.Client(l, bus.ClientConfig{
+				Leads: true, Fabric: c.Name, Broker: l.Broker, URL: c.URL,
+				Credentials: c.Credentials,
+			})
+			hosts := remote.Hosts{Peers: peers, Authorizer: c.Authorizer}
+			if l.Broker != nil {
+				hosts.Authorizer = l.Broker
+			}
+			o.Record, o.TransportEvent = nil, nil
+			o.Processes = &fabric.ProcessOptions{Fabric: c.Name, Firmware: c.routing(), Hosts: hosts}
+			if c.Routing != "" {
+				var err error
+				o.Firmware, o.Switch.VCs, err = subnet.Firmware(c.Routing, o.Topology)
+				require.NoError(l, err)
+			}
+		}))
 	options = append(options, c.Harness...)
 	for _, change := range append(c.Options, more...) {
 		options = append(options, harness.Configure(change))
@@ -178,7 +191,8 @@ func (l *Lab) Fresh() {
 	l.Helper()
 	rig.Until(l, func() bool {
 		for _, s := range l.Fabric.Topology().Switches {
-			if slices.ContainsFunc(l.Fabric.Switch(s.ID).Registers, func(r switching.RegisterSnapshot) bool { return r.Value != 0 }) {
+			if slices.ContainsFunc(l.Fabric.Switch(s.ID).Registers,
+				func(r switching.RegisterSnapshot) bool { return r.Value != 0 }) {
 				return false
 			}
 		}

@@ -85,7 +85,8 @@ func Run(t testing.TB, cmd *exec.Cmd) *Process {
 // Says waits until it has said something.
 func (p *Process) Says(what string) {
 	p.Helper()
-	Until(p, func() bool { return strings.Contains(p.Out.String(), what) || p.Ended() }, "process %d says %q", p.PID, what)
+	Until(p, func() bool { return strings.Contains(p.Out.String(), what) || p.Ended() }, "process %d says %q", p.PID,
+		what)
 	require.Contains(p, p.Out.String(), what)
 }
 

@@ -46,7 +46,10 @@ func TestRegistersOfTooManyValuesAreRefused(t *testing.T) {
 		require.NoError(t, err)
 		set = append(set, l)
 	}
-	_, err := Run(context.Background(), Config{Graph: g, Firmware: firmware.AdaptiveLink{}, Sets: Sets{List: [][]Element{set}}})
+	_, err := Run(context.Background(), Config{
+		Graph: g, Firmware: firmware.AdaptiveLink{},
+		Sets: Sets{List: [][]Element{set}},
+	})
 	require.ErrorIs(t, err, ErrConfig)
 	require.ErrorContains(t, err, "can hold more than 256 values: ask for fewer faults")
 }

@@ -36,7 +36,8 @@ func TestADeadlockIsShownByPacketsThatWaitForItsChannelsAlone(t *testing.T) {
 func TestACheckpointOfSamplesIsNotTakenForOneOfSamplesPerGroup(t *testing.T) {
 	t.Parallel()
 	c := Config{
-		Graph: topologytest.Parse(t, "kary-ntree:2,2"), Firmware: byName(t, "deterministic-link"), Sets: Sets{Kind: Links, Min: 1, Max: 1, Samples: 3},
+		Graph: topologytest.Parse(t, "kary-ntree:2,2"), Firmware: byName(t, "deterministic-link"),
+		Sets:       Sets{Kind: Links, Min: 1, Max: 1, Samples: 3},
 		Checkpoint: filepath.Join(t.TempDir(), "run.json"),
 	}
 	ran(t, c)

@@ -51,7 +51,10 @@ func TestGivenSetsAreChecked(t *testing.T) {
 func TestSamplesAreBoundedToo(t *testing.T) {
 	t.Parallel()
 	sets := verify.Sets{Min: 1, Max: 2, Samples: 1e9}
-	_, err := verify.Run(t.Context(), verify.Config{Graph: topologytest.Parse(t, "kary-ntree:2,2"), Firmware: firmware.UpDown{}, Sets: sets})
+	_, err := verify.Run(t.Context(), verify.Config{
+		Graph:    topologytest.Parse(t, "kary-ntree:2,2"),
+		Firmware: firmware.UpDown{}, Sets: sets,
+	})
 	require.ErrorIs(t, err, verify.ErrConfig)
 	require.ErrorContains(t, err, "ask for fewer samples")
 }
@@ -109,7 +112,10 @@ func TestPortsThatComeUpOneByOneAreThoseOfSwitchesThatComeBack(t *testing.T) {
 		{"kary-ntree:9,2", verify.Flapping, "at most 16 a switch, not 18"},
 	} {
 		_, err := verify.Run(t.Context(),
-			verify.Config{Graph: topologytest.Parse(t, c.tree), Firmware: firmware.UpDown{}, When: c.when, OneByOne: true})
+			verify.Config{
+				Graph: topologytest.Parse(t, c.tree), Firmware: firmware.UpDown{}, When: c.when,
+				OneByOne: true,
+			})
 		require.ErrorIs(t, err, verify.ErrConfig)
 		require.ErrorContains(t, err, c.want)
 	}

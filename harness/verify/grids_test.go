@@ -19,7 +19,10 @@ func TestDimensionOrderCannotDeadlockInMeshesAndTori(t *testing.T) {
 	} {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
-			r := ran(t, Config{Graph: topologytest.Parse(t, spec), Firmware: firmware.DimensionOrder{}, Sets: Sets{Kind: Links}})
+			r := ran(t, Config{
+				Graph: topologytest.Parse(t, spec), Firmware: firmware.DimensionOrder{},
+				Sets: Sets{Kind: Links},
+			})
 			assert.True(t, r.Pass)
 			assert.True(t, r.CDGAcyclic)
 			require.NotNil(t, r.Numbering)
@@ -35,7 +38,10 @@ func TestDimensionOrderCannotDeadlockInMeshesAndTori(t *testing.T) {
 func TestDimensionOrderDiscardsAtADeadLinkAndStillCannotDeadlock(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"mesh:4x4", "torus:4x4", "torus:5x5"} {
-		r := ran(t, Config{Graph: topologytest.Parse(t, spec), Firmware: firmware.DimensionOrder{}, Sets: Sets{Kind: Links, Min: 1, Max: 1}})
+		r := ran(t, Config{
+			Graph: topologytest.Parse(t, spec), Firmware: firmware.DimensionOrder{},
+			Sets: Sets{Kind: Links, Min: 1, Max: 1},
+		})
 		assert.False(t, r.Pass)
 		assert.True(t, r.CDGAcyclic, spec)
 		assert.Equal(t, r.FaultSets, r.BadSets, spec)
@@ -59,7 +65,10 @@ func (f oneChannel) Route(pkt *weft.Header, at firmware.Arrival, sw firmware.Vie
 // With a radix of four it would not: no two packets meet half way round.
 func TestDimensionOrderInATorusNeedsItsSecondVirtualChannel(t *testing.T) {
 	t.Parallel()
-	r := ran(t, Config{Graph: topologytest.Parse(t, "torus:5x5"), Firmware: oneChannel{}, VCs: 1, Sets: Sets{Kind: Links}})
+	r := ran(t, Config{
+		Graph: topologytest.Parse(t, "torus:5x5"), Firmware: oneChannel{}, VCs: 1,
+		Sets: Sets{Kind: Links},
+	})
 	assert.False(t, r.CDGAcyclic)
 	require.NotNil(t, r.Counter)
 	assert.Equal(t, Deadlock, r.Counter.What)

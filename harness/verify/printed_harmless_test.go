@@ -40,7 +40,10 @@ func TestChangesThatDoNoHarmWithinKMinus1Pass(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			config := verify.Config{Graph: topologytest.Parse(t, c.on), Firmware: with(c.real, c.rule), Sets: verify.Sets{Kind: c.kind, Max: c.faults}}
+			config := verify.Config{
+				Graph: topologytest.Parse(t, c.on), Firmware: with(c.real, c.rule),
+				Sets: verify.Sets{Kind: c.kind, Max: c.faults},
+			}
 			r := run(t, config)
 			assert.True(t, r.Pass, "%s\n%v", r, r.Counter)
 			assert.Equal(t, c.hops, r.MaxHops)
@@ -55,7 +58,10 @@ func TestChangesThatDoNoHarmWithinKMinus1Pass(t *testing.T) {
 // beyond runs a firmware over sets of exactly so many links.
 func beyond(t *testing.T, fw switching.Firmware, on string, faults int) *verify.Result {
 	t.Helper()
-	return run(t, verify.Config{Graph: topologytest.Parse(t, on), Firmware: fw, Sets: verify.Sets{Min: faults, Max: faults}})
+	return run(t, verify.Config{
+		Graph: topologytest.Parse(t, on), Firmware: fw,
+		Sets: verify.Sets{Min: faults, Max: faults},
+	})
 }
 
 // "All other bits set: discard" to the letter waits for a dead port when the only clear bits are of dead ports: a packet that would be
@@ -95,7 +101,10 @@ func TestAVectorConsultedOnTheWayUpCostsPairsBeyondKMinus1(t *testing.T) {
 func TestASharedVectorDiscardsPacketsThatItNeedNot(t *testing.T) {
 	t.Parallel()
 	count := func(fw switching.Firmware, regs verify.Registers) uint64 {
-		return run(t, verify.Config{Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: fw, Sets: verify.Sets{Min: 3, Max: 3}, Regs: regs}).Unconnected
+		return run(t, verify.Config{
+			Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: fw,
+			Sets: verify.Sets{Min: 3, Max: 3}, Regs: regs,
+		}).Unconnected
 	}
 	shared := count(firmware.AdaptiveLink{}, verify.Shared)
 	digit := count(firmware.AdaptiveLink{Vector: firmware.VectorPerDigit}, verify.Shared)
@@ -117,7 +126,10 @@ func TestAnOutputFixedOnArrivalDeadlocksAtTwoFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := verify.Config{Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: fw, Sets: verify.Sets{Max: 2}}
+			config := verify.Config{
+				Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: fw,
+				Sets: verify.Sets{Max: 2},
+			}
 			r := run(t, config)
 			assert.True(t, r.Pass, "chosen anew while blocked: %v", r.Counter)
 			assert.Positive(t, r.CyclicSets)
@@ -134,7 +146,10 @@ func TestAnOutputFixedOnArrivalDeadlocksAtTwoFaults(t *testing.T) {
 	for name, fw := range map[string]switching.Firmware{
 		"deterministic-link": firmware.DeterministicLink{}, "deterministic-switch": firmware.DeterministicSwitch{},
 	} {
-		r := run(t, verify.Config{Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: fw, Sets: verify.Sets{Max: 2}, FixedChoice: true})
+		r := run(t, verify.Config{
+			Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: fw,
+			Sets: verify.Sets{Max: 2}, FixedChoice: true,
+		})
 		assert.True(t, r.Pass, name)
 	}
 }

@@ -101,7 +101,10 @@ func caught(t *testing.T, real switching.Firmware, cases []broken) {
 		t.Run(c.name, func(t *testing.T) {
 			verify.Unraced(t)
 			t.Parallel()
-			config := verify.Config{Graph: topologytest.Parse(t, c.on), Firmware: real, Sets: verify.Sets{Kind: c.kind, Max: c.faults}, When: c.when}
+			config := verify.Config{
+				Graph: topologytest.Parse(t, c.on), Firmware: real,
+				Sets: verify.Sets{Kind: c.kind, Max: c.faults}, When: c.when,
+			}
 			if c.dead != "" {
 				config.Sets = verify.Sets{List: subsets(t, config.Graph, c.dead)}
 			}

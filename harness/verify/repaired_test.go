@@ -26,7 +26,10 @@ func TestAtMostKMinus1AtATimeIsNotEnoughWhenFaultsComeAndGo(t *testing.T) {
 		}{{"kary-ntree:2,2", 2}, {"kary-ntree:2,3", 2}, {"kary-ntree:3,2", 3}} {
 			t.Run(name+" "+tree.on, func(t *testing.T) {
 				t.Parallel()
-				config := verify.Config{Graph: topologytest.Parse(t, tree.on), Firmware: named(t, name), When: verify.Flapping}
+				config := verify.Config{
+					Graph: topologytest.Parse(t, tree.on), Firmware: named(t, name),
+					When: verify.Flapping,
+				}
 				config.Sets = verify.Sets{Max: tree.k - 1}
 				r := run(t, config)
 				assert.True(t, r.Pass, "%s\n%v", r, r.Counter)
@@ -57,7 +60,10 @@ func TestAStaleVectorBreaksTheKMinus1Guarantee(t *testing.T) {
 		for k, on := range map[int]string{2: "kary-ntree:2,3", 3: "kary-ntree:3,2"} {
 			t.Run(name+" "+on, func(t *testing.T) {
 				t.Parallel()
-				r := run(t, verify.Config{Graph: topologytest.Parse(t, on), Firmware: named(t, name), When: verify.Repaired, Sets: verify.Sets{Max: k}, AtOnce: k - 1})
+				r := run(t, verify.Config{
+					Graph: topologytest.Parse(t, on), Firmware: named(t, name),
+					When: verify.Repaired, Sets: verify.Sets{Max: k}, AtOnce: k - 1,
+				})
 				if !stale {
 					assert.True(t, r.Pass, "%s\n%v", r, r.Counter)
 					return
@@ -77,8 +83,14 @@ func TestAStaleVectorBreaksTheKMinus1Guarantee(t *testing.T) {
 func TestFaultsThatWereNeverRepairedAreAsBefore(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"deterministic-link", "misroute-vector", "updown"} {
-		before := run(t, verify.Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: named(t, name), Sets: verify.Sets{Max: 2}})
-		repaired := run(t, verify.Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: named(t, name), Sets: verify.Sets{Max: 2}, When: verify.Repaired})
+		before := run(t, verify.Config{
+			Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: named(t, name),
+			Sets: verify.Sets{Max: 2},
+		})
+		repaired := run(t, verify.Config{
+			Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: named(t, name),
+			Sets: verify.Sets{Max: 2}, When: verify.Repaired,
+		})
 		assert.Equal(t, before.Pass, repaired.Pass, name)
 		assert.Equal(t, before.BadSets > 0, repaired.BadSets > 0, name)
 		assert.GreaterOrEqual(t, repaired.Unconnected, before.Unconnected, name)
@@ -89,7 +101,8 @@ func TestAtOnceIsForFaultsThatGo(t *testing.T) {
 	t.Parallel()
 	for when, ok := range map[verify.When]bool{verify.Before: false, verify.Arriving: false, verify.Flapping: true, verify.Repaired: true} {
 		_, err := verify.Run(context.Background(), verify.Config{
-			Graph: topologytest.Parse(t, "kary-ntree:2,2"), Firmware: firmware.DeterministicLink{}, Sets: verify.Sets{Max: 1}, When: when, AtOnce: 1,
+			Graph: topologytest.Parse(t, "kary-ntree:2,2"), Firmware: firmware.DeterministicLink{},
+			Sets: verify.Sets{Max: 1}, When: when, AtOnce: 1,
 		})
 		if ok {
 			require.NoError(t, err)

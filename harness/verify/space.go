@@ -280,7 +280,13 @@ func (s *space) otherwise(f int, fs *flowSpace, id, value int32, first *alternat
 
 // packets are those that a firmware is asked with which does not say that it looks at none of this: as all that is explored, small,
 // old, far in its flow, and from afar.
-var packets = [...]weft.Header{{Size: 256}, {Size: 1}, {Size: 256, Injected: 1 << 40, Generation: 1}, {Size: 256, Seq: 1001}, {Size: 256, Hops: 5, Reroutes: 3}}
+var packets = [...]weft.Header{
+	{Size: 256},
+	{Size: 1},
+	{Size: 256, Injected: 1 << 40, Generation: 1},
+	{Size: 256, Seq: 1001},
+	{Size: 256, Hops: 5, Reroutes: 3},
+}
 
 // add adds an alternative, and reports that there was none like it.
 func (e *expansion) add(a alternative) bool {

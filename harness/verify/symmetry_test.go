@@ -125,7 +125,10 @@ func TestSymmetryIsJudgedByAllThatAFirmwareLooksAt(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			config := Config{Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: oneUp{c.pick}, Name: "one-up", Sets: Sets{Max: 2}}
+			config := Config{
+				Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: oneUp{c.pick}, Name: "one-up",
+				Sets: Sets{Max: 2},
+			}
 			r := ran(t, config)
 			assert.Equal(t, c.symmetric, r.Symmetry != "", r.Asymmetry)
 			assert.Equal(t, c.symmetric, r.Asymmetry == "", r.Asymmetry)
@@ -221,7 +224,10 @@ func TestAFirmwareThatSaysOnlyTheDestinationMattersAndIsNotSoIsFoundOut(t *testi
 		"hops":   func(pkt *weft.Header) bool { return pkt.Hops > 4 },
 		"size":   func(pkt *weft.Header) bool { return pkt.Size < 64 },
 	} {
-		c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: nosy{minds: minds}, Name: "nosy", Sets: Sets{Max: 1}}
+		c := Config{
+			Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: nosy{minds: minds}, Name: "nosy",
+			Sets: Sets{Max: 1},
+		}
 		r := ran(t, c)
 		assert.False(t, r.Pass, what)
 		assert.Regexp(t, `^nosy says that only the destination matters, which is not so, so every pair is explored by itself: at s\d\.\d\d, for a packet to n\d\d\d .* `+

@@ -16,7 +16,8 @@ func full(t testing.TB) Record {
 		Kind: KindPacket, State: StateImpaired, SrcName: "n000", DstName: "n133", Index: 3, Packets: 7, From: 0x01020304, To: 0x05060708,
 		Sent: 1 << 40, Limit: 1<<41 + 5,
 		Header: weft.Header{
-			Src: 11, Dst: 1<<18 - 1, Seq: 1 << 50, Injected: weft.Second + 7, Size: 1500, VC: 13, Generation: 9, Hops: 300, Reroutes: 2, Traced: true,
+			Src: 11, Dst: 1<<18 - 1, Seq: 1 << 50, Injected: weft.Second + 7, Size: 1500, VC: 13, Generation: 9,
+			Hops: 300, Reroutes: 2, Traced: true,
 			Fields: weft.Fields{PortField: weft.PortFieldDown, Path: 0x0203, Layers: 0x8001, Misroute: 1<<63 | 5},
 		},
 	}

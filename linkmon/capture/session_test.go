@@ -43,7 +43,10 @@ func start(t *testing.T, traffic string, inMemory bool) *lab {
 	}})}
 	l.Answer()
 	var err error
-	l.viewer, err = api.Dial(registry.Entry{Name: live.Name, URL: l.Broker.ClientURL(), Viewer: l.Broker.Credentials(bus.RoleViewer)}, "test", false)
+	l.viewer, err = api.Dial(registry.Entry{
+		Name: live.Name, URL: l.Broker.ClientURL(),
+		Viewer: l.Broker.Credentials(bus.RoleViewer),
+	}, "test", false)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.viewer.Close()) })
 	return l
@@ -180,7 +183,10 @@ func TestACaptureMarksFaultsRepairsAndWhatWasLost(t *testing.T) {
 	l := start(t, "none", false)
 	r := l.record(capture.Options{Names: []string{"s1.1", "n10"}})
 	l.send(1)
-	l.Do(fault.Spec{Do: fault.VerbImpair, A: "s1.1-n10", Direction: fault.To, Impair: &fault.Impair{Loss: new(fault.Percent(100))}})
+	l.Do(fault.Spec{
+		Do: fault.VerbImpair, A: "s1.1-n10", Direction: fault.To,
+		Impair: &fault.Impair{Loss: new(fault.Percent(100))},
+	})
 	r.marked("impair s1.1-n10, s1.1 to n10, loss 100%")
 	_, err := l.Fabric.Send(0, 2, false) // it is lost between the two
 	require.NoError(t, err)

@@ -191,7 +191,8 @@ func TestWiresharkShowsEveryFieldAsItWasWritten(t *testing.T) {
 		h := x.rec.Header
 		require.Equal(t, map[bool]string{true: "1", false: "0"}[h.Traced], fields["weft.traced"])
 		for name, value := range map[string]any{
-			"vc": uint8(h.VC), "era": h.Generation, "src": uint32(h.Src), "dst": uint32(h.Dst), "src_name": x.rec.SrcName, "dst_name": x.rec.DstName,
+			"vc": uint8(h.VC), "era": h.Generation, "src": uint32(h.Src), "dst": uint32(h.Dst),
+			"src_name": x.rec.SrcName, "dst_name": x.rec.DstName,
 			"seq": h.Seq, "injected": int64(h.Injected), "size": h.Size, "hops": h.Hops, "reroutes": h.Reroutes, "port_field": h.PortField,
 			"frame.index": x.rec.Index, "frame.packets": x.rec.Packets, "misroute": fmt.Sprintf("0x%016x", h.Misroute),
 			"path": h.Path, "layers": fmt.Sprintf("0x%04x", h.Layers),

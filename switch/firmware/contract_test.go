@@ -166,7 +166,8 @@ func TestDestinationBasedFirmwaresLookAtNothingElse(t *testing.T) {
 			d := fw.Route(&pkt, at, v)
 			d.Candidates = append([]Candidate(nil), d.Candidates...)
 			pkt.Src, pkt.Seq, pkt.Size, pkt.Injected = weft.NICID(rnd.Uint32()), rnd.Uint64(), rnd.Uint32(), weft.Time(rnd.Int64())
-			pkt.Hops, pkt.Reroutes, pkt.Generation, pkt.Traced = uint16(rnd.Uint32()), uint16(rnd.Uint32()), uint16(rnd.Uint32()), true
+			pkt.Hops, pkt.Reroutes, pkt.Generation, pkt.Traced = uint16(rnd.Uint32()), uint16(rnd.Uint32()),
+				uint16(rnd.Uint32()), true
 			again := fw.Route(&pkt, at, v)
 			again.Candidates = append([]Candidate(nil), again.Candidates...)
 			require.Equal(t, d, again, e.Name)

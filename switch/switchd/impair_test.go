@@ -173,7 +173,8 @@ func TestAHelloGoesAlongWithPackets(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, pace.Pace{}, Config{})
 	r.d.Do(func(now weft.Time, out *weft.Actions) {
-		r.core.queue = append(r.core.queue, weft.Header{Size: 256, Fields: weft.NewFields()}, weft.Header{Size: 256, Fields: weft.NewFields()})
+		r.core.queue = append(r.core.queue, weft.Header{Size: 256, Fields: weft.NewFields()},
+			weft.Header{Size: 256, Fields: weft.NewFields()})
 		r.core.owes++
 		out.WakeAt = now
 	})

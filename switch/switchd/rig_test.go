@@ -100,7 +100,10 @@ func drawing(seed uint64) func(p weft.PortID) *rand.PCG {
 
 func newRig(t *testing.T, of pace.Pace, cfg Config) *driven {
 	t.Helper()
-	r := &driven{t: t, core: &fake{}, inbox: make(chan wire.Message, 4096), far: make(chan wire.Message, 4096), start: time.Now()}
+	r := &driven{
+		t: t, core: &fake{}, inbox: make(chan wire.Message, 4096), far: make(chan wire.Message, 4096),
+		start: time.Now(),
+	}
 	m := wire.NewMemory()
 	require.NoError(t, m.Listen(rigged, r.far))
 	require.NoError(t, m.Listen(rigged.Reverse(), r.inbox))

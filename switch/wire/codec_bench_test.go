@@ -44,7 +44,8 @@ func BenchmarkHeader(b *testing.B) {
 	b.Run("codec=msgpack-v5", func(b *testing.B) {
 		b.ReportAllocs()
 		want := plainHeader{
-			h.Src, h.Dst, h.Seq, h.Injected, h.Size, h.VC, h.Generation, h.Hops, h.Reroutes, h.Traced, h.PortField, h.Misroute,
+			h.Src, h.Dst, h.Seq, h.Injected, h.Size, h.VC, h.Generation, h.Hops, h.Reroutes, h.Traced, h.PortField,
+			h.Misroute,
 		}
 		var got plainHeader
 		var buf bytes.Buffer

@@ -24,7 +24,8 @@ func randomHeader(rnd *rand.Rand, vcs int) weft.Header {
 	h := weft.Header{
 		Src: weft.NICID(wide(rnd, 18)), Dst: weft.NICID(wide(rnd, 18)), Seq: wide(rnd, 64),
 		Injected: weft.Time(wide(rnd, 64)), Size: uint32(wide(rnd, 20)), VC: weft.VC(rnd.IntN(vcs)),
-		Generation: uint16(wide(rnd, 16)), Hops: uint16(wide(rnd, 16)), Reroutes: uint16(wide(rnd, 16)), Traced: rnd.IntN(2) == 0,
+		Generation: uint16(wide(rnd, 16)), Hops: uint16(wide(rnd, 16)), Reroutes: uint16(wide(rnd, 16)),
+		Traced: rnd.IntN(2) == 0,
 	}
 	h.PortField, h.Misroute = int16(wide(rnd, 16)), wide(rnd, 64)
 	if rnd.IntN(2) == 0 {
@@ -285,7 +286,10 @@ func TestOnlyAHeaderWithSubHeadersCarriesThem(t *testing.T) {
 type wireHeader struct{ weft.Header }
 
 func (h *wireHeader) elements(addressed bool) []any {
-	list := []any{&h.Src, &h.Dst, &h.Seq, &h.Injected, &h.Size, &h.VC, &h.Generation, &h.Hops, &h.Reroutes, &h.Traced, &h.PortField, &h.Misroute}
+	list := []any{
+		&h.Src, &h.Dst, &h.Seq, &h.Injected, &h.Size, &h.VC, &h.Generation, &h.Hops, &h.Reroutes, &h.Traced,
+		&h.PortField, &h.Misroute,
+	}
 	if addressed {
 		list = append(list, &h.Path, &h.Layers)
 	}

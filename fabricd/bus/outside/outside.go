@@ -200,7 +200,8 @@ func (s *Server) start() error {
 	cmd := exec.Command(s.program, s.args...)
 	cmd.Dir = s.dir
 	p := rig.Run(s.t, cmd)
-	rig.Until(s.t, func() bool { return answers(s.host, s.port) || p.Ended() }, "%s answers at port %d:\n%s", s.program, s.port, &p.Out)
+	rig.Until(s.t, func() bool { return answers(s.host, s.port) || p.Ended() }, "%s answers at port %d:\n%s",
+		s.program, s.port, &p.Out)
 	if p.Ended() { // and somebody else may have answered
 		return fmt.Errorf("%s has ended at port %d:\n%s", s.program, s.port, &p.Out)
 	}

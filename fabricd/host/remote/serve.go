@@ -14,7 +14,8 @@ import (
 // serve has the host answer.
 func (p *Server) serve() error {
 	return errors.Join(
-		handle(p, host.AskCounters, p.onCounters), handle(p, host.AskOrder, p.onOrder), handle(p, host.AskRead, p.onRead),
+		handle(p, host.AskCounters, p.onCounters), handle(p, host.AskOrder, p.onOrder),
+		handle(p, host.AskRead, p.onRead),
 		handle(p, host.AskNode, p.onNode), handle(p, host.AskLoad, p.onLoad), handle(p, host.AskEnd, p.onEnd),
 	)
 }
@@ -85,7 +86,8 @@ func (p *Server) onLoad(o host.LoadOrder) (a host.LoadAnswer, err error) {
 // is refuses what was meant for another incarnation.
 func (p *Server) is(number uint64) error {
 	if number != p.spec.Number {
-		return fmt.Errorf("number %v, not %v: %w", ledger.Incarnation(p.spec.Number), ledger.Incarnation(number), host.ErrIncarnation)
+		return fmt.Errorf("number %v, not %v: %w", ledger.Incarnation(p.spec.Number), ledger.Incarnation(number),
+			host.ErrIncarnation)
 	}
 	return nil
 }

@@ -78,7 +78,11 @@ func Serve(control *bus.Server, f manager.Fabric) error {
 		serve(control, &t, verbSettle, manager.AtOnce, func(ctx context.Context, r settleRequest) (none, error) { return none{}, f.Settle(ctx, r.Version) }),
 		serve(control, &t, verbLoad, manager.AtOnce, func(ctx context.Context, p tables.Patch) (weft.Time, error) { return f.Load(ctx, &p) }),
 		bus.Handle(control, to(verbBegin), t.begin),
-		bus.Handle(control, to(verbSpec), func(ctx context.Context, _ none) (manager.Spec, error) { return f.Spec(ctx) }),
+		bus.Handle(control, to(verbSpec), func(ctx context.Context, _ none) (manager.Spec,
+			error,
+		) {
+			return f.Spec(ctx)
+		}),
 	)
 }
 

@@ -64,7 +64,10 @@ func virtual(ctx context.Context, s *scenario.Scenario) (scenario.Result, error)
 func TestOfTenFaultsTheOneThatMattersIsLeft(t *testing.T) {
 	t.Parallel()
 	var told []shrink.Progress
-	o, err := shrink.Config{Run: virtual, Tries: 1, Progress: func(p shrink.Progress) { told = append(told, p) }}.Shrink(t.Context(), parse(t, tenFaults))
+	o, err := shrink.Config{
+		Run: virtual, Tries: 1,
+		Progress: func(p shrink.Progress) { told = append(told, p) },
+	}.Shrink(t.Context(), parse(t, tenFaults))
 	require.NoError(t, err)
 	assert.Empty(t, o.Stopped)
 	require.Len(t, o.File.Timeline, 1, "fails: %q", o.Result.Failed)

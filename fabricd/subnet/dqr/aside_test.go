@@ -26,7 +26,8 @@ func lash(t *testing.T, spec string) *layered.Routing {
 func TestFlowsThatMoveAsideChangeNoEntryThatPacketsAsk(t *testing.T) {
 	t.Parallel()
 	for i, routing := range []*layered.Routing{
-		lash(t, "irregular:12,20,5"), lash(t, "irregular:16,32,3"), lash(t, "torus:4x4"), xy(t, topologytest.Parse(t, "mesh:4x4")), tree(t, topologytest.Parse(t, "kary-ntree:2,3")),
+		lash(t, "irregular:12,20,5"), lash(t, "irregular:16,32,3"), lash(t, "torus:4x4"),
+		xy(t, topologytest.Parse(t, "mesh:4x4")), tree(t, topologytest.Parse(t, "kary-ntree:2,3")),
 	} {
 		g := routing.Graph
 		rng := rand.New(rand.NewPCG(uint64(i), 5))

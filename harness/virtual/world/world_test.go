@@ -208,7 +208,8 @@ func TestAFaultThatEndsByItselfDoesNotHoldUpARepairNorWaitForIt(t *testing.T) {
 	require.Empty(t, f.LinksDown())
 	reports := f.Faults()
 	require.Len(t, reports, 2)
-	require.InDelta(t, reports[1].RestoredAt+0.01, reports[0].RestoredAt, 0.001, "each as soon as its link is back, 10 ms apart")
+	require.InDelta(t, reports[1].RestoredAt+0.01, reports[0].RestoredAt, 0.001,
+		"each as soon as its link is back, 10 ms apart")
 	var order []string
 	for _, e := range f.Events().Kept(0) {
 		if e.Kind == fabric.EventRestore {
@@ -222,7 +223,10 @@ func TestVirtualTimeRefusesWhatBelongsToTheClockOnTheWall(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Parse("kary-ntree:2,3")
 	require.NoError(t, err)
-	o := fabric.Options{Topology: g, Firmware: firmware.AdaptiveLink{}, Runtime: world.New(), Transport: wire.NewMemory()}
+	o := fabric.Options{
+		Topology: g, Firmware: firmware.AdaptiveLink{}, Runtime: world.New(),
+		Transport: wire.NewMemory(),
+	}
 	_, err = fabric.New(o)
 	require.ErrorContains(t, err, "in virtual time there is none: leave it out")
 	o.Transport, o.Processes = nil, &fabric.ProcessOptions{}

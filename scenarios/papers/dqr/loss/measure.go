@@ -73,7 +73,10 @@ func virtually(ctx context.Context, c live.Config) (*fabric.Fabric, func() error
 	if err != nil {
 		return nil, nil, err
 	}
-	o := fabric.Options{Topology: c.Graph, Firmware: fw, Runtime: world.New(), Link: c.Link, Traffic: c.Traffic, Seed: c.Seed}
+	o := fabric.Options{
+		Topology: c.Graph, Firmware: fw, Runtime: world.New(), Link: c.Link, Traffic: c.Traffic,
+		Seed: c.Seed,
+	}
 	o.Switch.VCs = max(vcs, 1)
 	f, err := fabric.New(o)
 	if err != nil {
