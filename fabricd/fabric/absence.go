@@ -123,17 +123,19 @@ func (h *hostState) lookAt(ctx context.Context, want host.CountersRequest, final
 func (f *Fabric) suspectHost(ctx context.Context, h *hostState) {
 	h.markSuspect()
 	f.lookAtHosts()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.hasStopped() || ctx.Err() != nil {
+	f.inLoop(func(l loop) { l.suspectHost(ctx, h) })
+}
+
+func (l loop) suspectHost(ctx context.Context, h *hostState) {
+	if l.hasStopped() || ctx.Err() != nil {
 		return
 	}
 	what := h.name + " does not answer"
 	if h.sw != nil {
 		what = fmt.Sprintf("process of %s does not answer (%v)", h.name, h)
 	}
-	f.countNow()
-	f.decide(leader.HostSilent{Host: h.id, Heard: h.counters.Load().at, What: what, Who: h.String()})
+	l.countNow()
+	l.decide(leader.HostSilent{Host: h.id, Heard: h.counters.Load().at, What: what, Who: h.String()})
 }
 
 // failHost notes that nobody answers for h: its neighbours lose signal, and its switches and NICs count as crashed until it
@@ -147,29 +149,28 @@ func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 		_ = f.revoke(proc.user).wait() // what it may have sent has come
 	}
 	f.lookAtHosts()
-	a := f.beginFailure(ctx, h)
+	var a *action
+	f.inLoop(func(l loop) { a = l.beginFailure(ctx, h) })
 	if a == nil {
 		return
 	}
 	_ = a.dispatched.wait()
 	f.ledger.step(f.Now(), ledger.HostFailed{Host: h.id, Incident: a.incident})
 	f.refreshHosts(host.CountersRequest{}) // neighbours have no signal from it, so their counters stand
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.countNow()
-	f.decide(leader.HostWrittenOff{Host: h.id, Incident: a.incident, Who: h.String()})
-	if h.sw != nil {
-		h.vacate()
-	}
-	f.portsChanged()
-	f.ports.wake()
+	f.inLoop(func(l loop) {
+		l.countNow()
+		l.decide(leader.HostWrittenOff{Host: h.id, Incident: a.incident, Who: h.String()})
+		if h.sw != nil {
+			l.vacate(h)
+		}
+		l.portsChanged()
+		l.ports.wake()
+	})
 }
 
 // beginFailure begins the incident of the loss of h, and takes signal from its neighbours; nil: h is not to be lost any more.
-func (f *Fabric) beginFailure(ctx context.Context, h *hostState) *action {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.hasStopped() || ctx.Err() != nil || h.sw != nil && h.owner.Load().leaving {
+func (l loop) beginFailure(ctx context.Context, h *hostState) *action {
+	if l.hasStopped() || ctx.Err() != nil || h.sw != nil && h.owner.Load().leaving {
 		return nil
 	}
 	e := leader.HostLost{
@@ -177,13 +178,13 @@ func (f *Fabric) beginFailure(ctx context.Context, h *hostState) *action {
 		Note: "what it received, injected or discarded after it was last heard is made up from what its neighbours have sent and received",
 	}
 	if h.sw != nil {
-		f.release(h.owner.Load())
+		l.release(h.owner.Load())
 		e.What = fmt.Sprintf("process of %s is gone (%v)", h.name, h)
 		e.Note = "what it lost or discarded after it was last heard counts as lost inside"
 	}
-	f.countNow()
+	l.countNow()
 	h.setFailed(true) // keep keeps nothing from here on
-	return f.decide(e)
+	return l.decide(e)
 }
 
 // setFailed says whether nobody answers for h.
@@ -200,7 +201,9 @@ func (f *Fabric) hostAnswers(ctx context.Context, h *hostState, s host.Counters)
 	how := "it answers again"
 	if h.failed.Load() {
 		how = "it was out of reach, and has gone on meanwhile"
-		if !f.undoFailure(ctx, h, s) {
+		undone := false
+		f.inLoop(func(l loop) { undone = l.undoFailure(ctx, h, s) })
+		if !undone {
 			return
 		}
 	}
@@ -213,17 +216,15 @@ func (f *Fabric) raise(applied *host.Applied) {
 	if applied == nil || applied.Generation <= f.generation() {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.note(leader.Reached{Generation: applied.Generation})
-	f.decide(leader.Generate{})
+	f.inLoop(func(l loop) {
+		l.note(leader.Reached{Generation: applied.Generation})
+		l.decide(leader.Generate{})
+	})
 }
 
 // undoFailure takes h for alive again, which was lost. It reports false when that is not to be.
-func (f *Fabric) undoFailure(ctx context.Context, h *hostState, s host.Counters) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.hasStopped() || ctx.Err() != nil {
+func (l loop) undoFailure(ctx context.Context, h *hostState, s host.Counters) bool {
+	if l.hasStopped() || ctx.Err() != nil {
 		return false
 	}
 	h.setFailed(false)
@@ -235,11 +236,11 @@ func (f *Fabric) restartHost(ctx context.Context, h *hostState) {
 	by, err := f.admit(h)
 	var c host.Spec
 	if err == nil {
-		f.mu.Lock()
-		h.again.Add(1)
-		c, err = f.specOf(h, by)
-		h.again.Add(^uint32(0))
-		f.mu.Unlock()
+		f.inLoop(func(l loop) {
+			h.again.Add(1)
+			c, err = l.specOf(h, by)
+			h.again.Add(^uint32(0))
+		})
 	}
 	if err != nil {
 		f.opts.Log.Error("spec of a host", "host", h.name, "err", err)
@@ -267,13 +268,13 @@ func (f *Fabric) takeIncarnation(ctx context.Context, h *hostState, life linkend
 		f.opts.Log.Warn("a host was started anew", "host", h.name, "err", err)
 		return // it is lost again, as its next look tells
 	}
-	f.mu.Lock()
-	stopped := f.hasStopped()
-	if !stopped {
-		h.again.Add(1)
-		f.admitted(h)
-	}
-	f.mu.Unlock()
+	stopped := false
+	f.inLoop(func(l loop) {
+		if stopped = l.hasStopped(); !stopped {
+			h.again.Add(1)
+			l.admitted(h)
+		}
+	})
 	if !stopped {
 		f.hostIsBack(ctx, h, nil, "it was made anew")
 	}
@@ -286,7 +287,8 @@ func (f *Fabric) hostIsBack(ctx context.Context, h *hostState, applied *host.App
 		f.opts.Log.Warn("a host is told what it has missed", "host", h.name, "err", err)
 		return
 	}
-	a := f.endAbsence(ctx, h)
+	var a *action
+	f.inLoop(func(l loop) { a = l.endAbsence(ctx, h) })
 	if a == nil {
 		return
 	}
@@ -294,20 +296,18 @@ func (f *Fabric) hostIsBack(ctx context.Context, h *hostState, applied *host.App
 		how += ": " + err.Error()
 	}
 	f.lookAtHosts()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.countNow()
-	f.decide(leader.HostReported{Host: h.id, Incident: a.incident, How: how, Who: h.String()})
+	f.inLoop(func(l loop) {
+		l.countNow()
+		l.decide(leader.HostReported{Host: h.id, Incident: a.incident, How: how, Who: h.String()})
+	})
 }
 
 // endAbsence gives the links of h, which is back, their signal again; nil: it was not missed.
-func (f *Fabric) endAbsence(ctx context.Context, h *hostState) *action {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.hasStopped() || ctx.Err() != nil {
+func (l loop) endAbsence(ctx context.Context, h *hostState) *action {
+	if l.hasStopped() || ctx.Err() != nil {
 		return nil
 	}
-	a := f.decide(leader.HostBack{Host: h.id})
+	a := l.decide(leader.HostBack{Host: h.id})
 	if a.incident == 0 {
 		return nil
 	}

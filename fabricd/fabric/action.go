@@ -18,14 +18,14 @@ func (f *Fabric) do(ctx context.Context, ev leader.Event) error {
 	return a.finish(ctx)
 }
 
-// finish settles an action, of which nobody asks for the outcomes. The caller does not hold mu.
+// finish settles an action, of which nobody asks for the outcomes.
 func (a *action) finish(ctx context.Context) error {
 	defer a.drop()
 	return a.settle(ctx)
 }
 
 // settle waits until hosts have acted and what was repaired is back, and has both published. The
-// caller does not hold mu, and drops the action.
+// caller drops the action.
 func (a *action) settle(ctx context.Context) error {
 	if err := a.acted(); err != nil || !a.pending() {
 		return err
@@ -38,10 +38,10 @@ func (a *action) acted() error {
 	err := a.dispatched.wait()
 	f := a.f
 	f.lookAtHosts()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.countNow()
-	f.decide(leader.Acted{Action: a.number})
+	f.inLoop(func(l loop) {
+		l.countNow()
+		l.decide(leader.Acted{Action: a.number})
+	})
 	return err
 }
 
@@ -76,12 +76,13 @@ func (a *action) repairs() (list []*link) {
 }
 
 // repaired has what the action has ended published.
-func (a *action) repaired(back []*link) dispatched {
+func (a *action) repaired(back []*link) (told dispatched) {
 	f := a.f
 	damped := slices.DeleteFunc(slices.Clone(back), func(l *link) bool { return !f.held(l) })
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.decide(leader.Finished{Action: a.number, Damped: idsOf(damped)}).dispatched
+	f.inLoop(func(l loop) {
+		told = l.decide(leader.Finished{Action: a.number, Damped: idsOf(damped)}).dispatched
+	})
+	return told
 }
 
 // outcomes tells what came of each spec of the action.
@@ -100,7 +101,7 @@ func (f *Fabric) isBack(l *link) (yes bool) {
 }
 
 // waitLinks waits until both ends of all links see them up. It does not wait for what damping holds down, nor for links
-// that lose every frame. The caller does not hold mu.
+// that lose every frame.
 func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 	for i, l := range links {
 		f.reportProgress(StageUp, i, len(links))

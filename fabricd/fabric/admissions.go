@@ -16,7 +16,6 @@ type admission struct {
 }
 
 // admit returns what lets the next incarnation of h in. It is made once, however often that is tried.
-// The caller does not hold mu.
 func (f *Fabric) admit(h *hostState) (a *admission, err error) {
 	err = f.tell(&f.credentials, "credentials", func() error {
 		if a = h.nextAdmission.Load(); a != nil {
@@ -35,10 +34,10 @@ func (f *Fabric) admit(h *hostState) (a *admission, err error) {
 }
 
 // admitted notes that h has the credentials of its spec, and has those of its last incarnation taken
-// back. The caller holds mu.
-func (f *Fabric) admitted(h *hostState) {
+// back.
+func (l loop) admitted(h *hostState) {
 	if next := h.nextAdmission.Swap(nil); next != nil {
-		f.revoke(h.user)
+		l.revoke(h.user)
 		h.user = next.user
 	}
 }

@@ -27,9 +27,8 @@ import (
 
 // adopt takes over the hosts that run, and has those made anew that do not answer.
 func (f *Fabric) adopt(ctx context.Context, s *State) error {
-	f.mu.Lock()
-	err := f.restoreState(s)
-	f.mu.Unlock()
+	var err error
+	f.inLoop(func(l loop) { err = l.restoreState(s) })
 	if err != nil {
 		return fmt.Errorf("fabric: what was kept of the fabric: %w", err)
 	}
@@ -125,8 +124,9 @@ func (h *hostState) takeFirst(s host.Counters) {
 	_ = h.keep(s) // its number is the one that was asked for
 }
 
-// restoreState puts the fabric into the state that was kept. The caller holds mu.
-func (f *Fabric) restoreState(s *State) error {
+// restoreState puts the fabric into the state that was kept.
+func (l loop) restoreState(s *State) error {
+	f := l.Fabric
 	f.incarnations = s.Incarnations
 	if err := f.restoreLedger(s); err != nil {
 		return err
@@ -155,8 +155,8 @@ func (f *Fabric) restoreState(s *State) error {
 			absent[h.id] = k.Incident
 		}
 	}
-	f.read(func(l *leader.State) {
-		err = l.Restore(leader.Restored{Generation: s.Generation, Rounds: s.Rounds, Incidents: s.Incidents, Faults: s.Faults, Absent: absent})
+	f.read(func(state *leader.State) {
+		err = state.Restore(leader.Restored{Generation: s.Generation, Rounds: s.Rounds, Incidents: s.Incidents, Faults: s.Faults, Absent: absent})
 	})
 	return err
 }
@@ -243,8 +243,6 @@ func (f *Fabric) restoreTables(data []byte) error {
 
 // Detach stops leading, as Stop does, but leaves the hosts as they are: they go on, for another leader to adopt.
 func (f *Fabric) Detach() {
-	f.mu.Lock()
-	f.detached = true
-	f.mu.Unlock()
+	f.inLoop(func(l loop) { l.detached = true })
 	f.Stop()
 }

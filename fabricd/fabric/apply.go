@@ -64,15 +64,17 @@ func (f *Fabric) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, ch
 }
 
 // begin begins an action. An error means that nothing was done.
-func (f *Fabric) begin(ev leader.Event) (*action, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.hasStopped() {
-		return nil, errStopped
-	}
-	f.countNow()
-	a := f.decide(ev)
-	return a, a.refused
+func (f *Fabric) begin(ev leader.Event) (a *action, err error) {
+	f.inLoop(func(l loop) {
+		if l.hasStopped() {
+			err = errStopped
+			return
+		}
+		l.countNow()
+		a = l.decide(ev)
+		err = a.refused
+	})
+	return a, err
 }
 
 func (f *Fabric) switchByName(name string) (*liveSwitch, error) {

@@ -78,18 +78,15 @@ func (f *Fabric) startCheckpoints() {
 		return
 	}
 	f.checkpoints.wake.set(f.runtime.Task(0, func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.checkpointNow()
+		f.inLoop(func(l loop) { l.checkpointNow() })
 	}))
 	f.checkpointSoon()
 }
 
-// checkpointNow keeps the state before what has been planned is done, so that who leads next knows of it, from when what it returns is closed; nil: at once. The
-// caller holds mu.
-func (f *Fabric) checkpointNow() <-chan struct{} {
-	if f.checkpoints.write != nil && f.started.Load() {
-		return f.checkpoints.write(f.stateNow())
+// checkpointNow keeps the state before what has been planned is done, so that who leads next knows of it, from when what it returns is closed; nil: at once.
+func (l loop) checkpointNow() <-chan struct{} {
+	if l.checkpoints.write != nil && l.started.Load() {
+		return l.checkpoints.write(l.stateNow())
 	}
 	return nil
 }
@@ -114,16 +111,17 @@ func awaitCheckpoint(ctx context.Context, checkpointed <-chan struct{}) bool {
 	return false
 }
 
-// stateNow is the state. The caller holds mu.
-func (f *Fabric) stateNow() State {
+// stateNow is the state.
+func (l loop) stateNow() State {
+	f := l.Fabric
 	s := State{
 		Now: f.Now(), Incarnations: f.incarnations, Events: f.events.Last(),
-		Traffic: *f.trafficOrder(), Tables: f.tablesNow(),
+		Traffic: *l.trafficOrder(), Tables: f.tablesNow(),
 		HeldUntil: weft.Time(f.holding.until.Load()),
 	}
 	s.Chance, _ = f.chance.MarshalBinary() // of a PCG it never fails
 	for _, h := range f.remote {
-		s.Hosts = append(s.Hosts, h.checkpoint())
+		s.Hosts = append(s.Hosts, l.checkpoint(h))
 	}
 	var err error
 	f.ledger.read(func(book *ledger.Ledger) { // both at one moment: they have the same incidents
@@ -141,8 +139,8 @@ func (f *Fabric) stateNow() State {
 	return s
 }
 
-// checkpoint is h for who leads next. The caller holds Fabric.mu.
-func (h *hostState) checkpoint() HostCheckpoint {
+// checkpoint is h for who leads next.
+func (loop) checkpoint(h *hostState) HostCheckpoint {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k := HostCheckpoint{Name: h.name, Number: h.number, Incarnations: h.allIncarnations(), User: h.user, Again: h.again.Load(), Retired: h.retired, Failed: h.failed.Load()}

@@ -40,16 +40,17 @@ type Fabric struct {
 	events     *Hub
 	runtime    Runtime
 	live       *live                   // the world, unless that is virtual
-	pattern    *rand.Rand              // guarded by mu: draws what a traffic pattern leaves to chance
+	pattern    *rand.Rand              // the loop alone draws from it what a traffic pattern leaves to chance
 	chance     *rand.PCG               // what it draws from
 	latency    *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
 
 	life    sync.Mutex      // a leaf
-	stopped bool            // guarded by life; set under mu
+	stopped bool            // guarded by life; the loop sets it
 	ctx     context.Context // of all that runs; set by Start
 	stop    context.CancelFunc
 	running sync.WaitGroup // what is live besides the world; waited for by Stop
 	leading leading
+	inbox   queue // of the loop
 	// What is done outside in the sequence of the decisions, which do not wait for it.
 	transport   queue
 	credentials queue         // see admissions.go
@@ -67,8 +68,8 @@ type Fabric struct {
 	changed broadcast // after every change of a port's state
 	ports   waker     // likewise, for a subnet manager in this process
 
-	mu      sync.Mutex                  // serialises what the leader decides, and is not held while anybody waits; the rest is guarded by it
-	traffic atomic.Pointer[nic.Traffic] // set under mu
+	// What only the loop touches, and sets of what others read.
+	traffic atomic.Pointer[nic.Traffic]
 
 	checkpoints  checkpoints
 	detached     bool   // hosts go on without this leader
@@ -200,17 +201,18 @@ func (f *Fabric) Start(ctx context.Context) error {
 		f.Stop()
 		return err
 	}
-	f.mu.Lock()
 	var wanted []*link
+	var signalled *action
 	own := slices.DeleteFunc(slices.Clone(f.links), func(l *link) bool {
 		h := f.home(l.A.Node)
 		return h == f.home(l.B.Node) && h.late() // it has been told of its own
 	})
-	signalled := f.decide(leader.Sync{Links: idsOf(own)})
-	f.read(func(s *leader.State) {
-		wanted = slices.DeleteFunc(slices.Clone(f.links), func(l *link) bool { return !s.Usable(l.ID) })
+	f.inLoop(func(l loop) {
+		signalled = l.decide(leader.Sync{Links: idsOf(own)})
+		l.read(func(s *leader.State) {
+			wanted = slices.DeleteFunc(slices.Clone(l.links), func(l *link) bool { return !s.Usable(l.ID) })
+		})
 	})
-	f.mu.Unlock()
 	_ = signalled.dispatched.wait() // a host that does not answer is told again when it does
 	for _, h := range f.remote {
 		f.running.Go(func() { f.attendHost(f.ctx, h) })
@@ -231,11 +233,11 @@ func (f *Fabric) Start(ctx context.Context) error {
 		f.notices.wake.set(f.runtime.Task(0, f.carryNotices))
 	}
 	if f.opts.Adopt != nil {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.resumeHold()
-		f.finishSoon(f.decide(leader.Resume{}).attended())
-		f.checkpointSoon()
+		f.inLoop(func(l loop) {
+			l.resumeHold()
+			l.finishSoon(l.decide(leader.Resume{}).attended())
+			l.checkpointSoon()
+		})
 		return nil
 	}
 	if err := f.SetTraffic(f.opts.Traffic); err != nil {
@@ -247,11 +249,11 @@ func (f *Fabric) Start(ctx context.Context) error {
 
 // Stop ends all drivers and returns when none of their goroutines is left. The counters can still be read.
 func (f *Fabric) Stop() {
-	f.mu.Lock()
-	f.life.Lock()
-	f.stopped = true // no timer of a fault begins from here on
-	f.life.Unlock()
-	f.mu.Unlock()
+	f.inLoop(func(l loop) {
+		l.life.Lock()
+		defer l.life.Unlock()
+		l.stopped = true // no timer of a fault begins from here on
+	})
 	if f.stop != nil {
 		f.stop()
 	}
@@ -281,9 +283,13 @@ func (f *Fabric) ReplaceTraffic(ctx context.Context, t nic.Traffic) (note string
 	return note, err
 }
 
-func (f *Fabric) dispatchTraffic(t nic.Traffic) (_ dispatched, checkpointed <-chan struct{}, _ error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (f *Fabric) dispatchTraffic(t nic.Traffic) (told dispatched, checkpointed <-chan struct{}, err error) {
+	f.inLoop(func(l loop) { told, checkpointed, err = l.setTraffic(t) })
+	return told, checkpointed, err
+}
+
+func (l loop) setTraffic(t nic.Traffic) (_ dispatched, checkpointed <-chan struct{}, _ error) {
+	f := l.Fabric
 	draws, err := f.chance.MarshalBinary()
 	if err != nil {
 		return nil, nil, fmt.Errorf("traffic: %w", err)
@@ -293,15 +299,15 @@ func (f *Fabric) dispatchTraffic(t nic.Traffic) (_ dispatched, checkpointed <-ch
 		return nil, nil, err
 	}
 	if t != f.Traffic() {
-		f.decide(leader.SetTraffic{What: t.String()})
+		l.decide(leader.SetTraffic{What: t.String()})
 	}
 	f.traffic.Store(&t)
 	f.draws = draws
-	checkpointed = f.checkpointNow()
+	checkpointed = l.checkpointNow()
 	defer f.checkpointSoon()
-	order := f.trafficOrder()
+	order := l.trafficOrder()
 	order.Sources = sources
-	return f.dispatchAll(host.Order{Traffic: order}), checkpointed, nil
+	return l.dispatchAll(host.Order{Traffic: order}), checkpointed, nil
 }
 
 // StopTraffic stops what the NICs generate. What is queued goes on.

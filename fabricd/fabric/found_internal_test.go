@@ -26,14 +26,13 @@ func TestWhatIsGoneWithALeaderIsReported(t *testing.T) {
 	before.ledger.step(1, s)
 	list[0].says(t, 2, linkend.Up, passed{received: 4})
 	before.checkpoints.write = func(State) <-chan struct{} { return nil }
-	before.mu.Lock()
-	state := before.stateNow()
-	before.mu.Unlock()
+	var state State
+	before.inLoop(func(l loop) { state = l.stateNow() })
 
 	next, _ := joined(t, 0)
-	next.mu.Lock()
-	require.NoError(t, next.restoreState(&state))
-	next.mu.Unlock()
+	var err error
+	next.inLoop(func(l loop) { err = l.restoreState(&state) })
+	require.NoError(t, err)
 	faults := next.Faults()
 	require.Len(t, faults, 2)
 	require.Equal(t, "the process of the leader before is gone, with the nodes that it ran", faults[0].What)

@@ -33,45 +33,47 @@ func (f *Fabric) ResumeNICs() { f.hold(false, 0) }
 type holding struct {
 	until atomic.Int64 // when they inject again by themselves, on the fabric's clock; weft.Never: they do not; 0: they are not held
 
-	changes uint64 // guarded by Fabric.mu: counts the changes
-	ends    func() // guarded by Fabric.mu: stops the clock of HoldNICsFor; nil: it does not run
+	// Only the loop touches these.
+	changes uint64 // counts the changes
+	ends    func() // stops the clock of HoldNICsFor; nil: it does not run
 }
 
 func (f *Fabric) hold(held bool, most time.Duration) {
-	f.mu.Lock()
-	until := f.limitHold(most)
-	if !held {
-		until = 0
-	}
-	dispatched := f.setHeld(until, "")
-	f.mu.Unlock()
-	_ = dispatched.wait() // a host that does not answer is told when it does
+	var told dispatched
+	f.inLoop(func(l loop) {
+		until := l.limitHold(most)
+		if !held {
+			until = 0
+		}
+		told = l.setHeld(until, "")
+	})
+	_ = told.wait() // a host that does not answer is told when it does
 }
 
 // HoldLonger begins the time of HoldNICsFor anew, if NICs are held.
 func (f *Fabric) HoldLonger(d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.Held() {
-		f.holding.until.Store(int64(f.limitHold(d)))
-		f.checkpointSoon()
-	}
+	f.inLoop(func(l loop) {
+		if l.Held() {
+			l.holding.until.Store(int64(l.limitHold(d)))
+			l.checkpointSoon()
+		}
+	})
 }
 
-// limitHold has NICs inject again after so long, never for 0, and returns when that is. The caller holds mu.
-func (f *Fabric) limitHold(most time.Duration) weft.Time {
+// limitHold has NICs inject again after so long, never for 0, and returns when that is.
+func (l loop) limitHold(most time.Duration) weft.Time {
 	if most == 0 {
-		f.endHold(weft.Never, "")
+		l.endHold(weft.Never, "")
 		return weft.Never
 	}
-	until := f.Now() + weft.FromDuration(most)
-	f.endHold(until, "whoever held them has asked for nothing in "+most.String()+": tables are as they were left")
+	until := l.Now() + weft.FromDuration(most)
+	l.endHold(until, "whoever held them has asked for nothing in "+most.String()+": tables are as they were left")
 	return until
 }
 
-// endHold has NICs inject again at a time that somebody has held and forgotten. The caller holds mu.
-func (f *Fabric) endHold(at weft.Time, why string) {
-	h := &f.holding
+// endHold has NICs inject again at a time that somebody has held and forgotten.
+func (l loop) endHold(at weft.Time, why string) {
+	h := &l.holding
 	if h.ends != nil {
 		h.ends()
 		h.ends = nil
@@ -81,40 +83,41 @@ func (f *Fabric) endHold(at weft.Time, why string) {
 	if at == weft.Never {
 		return
 	}
-	h.ends = f.At(at, func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if h.changes == turn {
-			h.ends = nil
-			f.setHeld(0, why)
-		}
+	h.ends = l.At(at, func() {
+		l.inLoop(func(l loop) {
+			if h.changes == turn {
+				h.ends = nil
+				l.setHeld(0, why)
+			}
+		})
 	})
 }
 
-// setHeld has all NICs inject nothing until then, or inject again for 0. The caller holds mu.
-func (f *Fabric) setHeld(until weft.Time, why string) (dispatched dispatched) {
+// setHeld has all NICs inject nothing until then, or inject again for 0.
+func (l loop) setHeld(until weft.Time, why string) (told dispatched) {
+	f := l.Fabric
 	was, held := f.Held(), until != 0
 	f.holding.until.Store(int64(until))
 	if held == was {
 		f.checkpointSoon()
 		return nil
 	}
-	f.checkpointNow()
-	dispatched = f.dispatchAll(host.Order{Hold: new(held)})
+	l.checkpointNow()
+	told = l.dispatchAll(host.Order{Hold: new(held)})
 	kind := EventResumed
 	if held {
 		kind = EventHeld
 	}
 	f.events.Publish(f.Now(), Event{Kind: kind, Detail: why})
-	return dispatched
+	return told
 }
 
 // resumeHold goes on with NICs that were held under the leader before: a subnet manager may be in the middle of new tables, with which those before
-// could deadlock. The next manager finishes that, or has the NICs inject again; should there be none, they do when they would have. The caller holds
-// mu.
-func (f *Fabric) resumeHold() {
+// could deadlock. The next manager finishes that, or has the NICs inject again; should there be none, they do when they would have.
+func (l loop) resumeHold() {
+	f := l.Fabric
 	if until := weft.Time(f.holding.until.Load()); until != 0 && f.holding.changes == 0 {
-		f.endHold(until, "whoever held them under the leader before has asked for nothing since: tables are as they were left")
+		l.endHold(until, "whoever held them under the leader before has asked for nothing since: tables are as they were left")
 		f.events.Publish(f.Now(), Event{Kind: EventHeld, Detail: "as they were under the leader before"})
 	}
 }

@@ -35,11 +35,11 @@ func (f *Fabric) startHosts(ctx context.Context) error {
 	if err := each(ctx, f.remote, func(ctx context.Context, h *hostState) error { return f.startHost(ctx, h, specs[h]) }); err != nil {
 		return fmt.Errorf("fabric: hosts do not come up: %w", err)
 	}
-	f.mu.Lock()
-	for _, h := range f.remote {
-		f.admitted(h)
-	}
-	f.mu.Unlock()
+	f.inLoop(func(l loop) {
+		for _, h := range l.remote {
+			l.admitted(h)
+		}
+	})
 	return each(ctx, f.remote, func(_ context.Context, h *hostState) error { return h.resync(nil) })
 }
 
@@ -51,9 +51,7 @@ func (f *Fabric) specsOf(list []*hostState) (map[*hostState]host.Spec, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.mu.Lock()
-		specs[h], err = f.specOf(h, by)
-		f.mu.Unlock()
+		f.inLoop(func(l loop) { specs[h], err = l.specOf(h, by) })
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +107,7 @@ func (h *hostState) begin(life linkend.Incarnation) {
 }
 
 // resync tells a host all that it should know, and returns when it has acted on that. Standing is what it has heard before, nil: nothing,
-// it has just been made. The caller does not hold Fabric.mu.
+// it has just been made.
 func (h *hostState) resync(applied *host.Applied) (err error) {
 	f := h.fabric
 	h.stale.Store(false)
@@ -129,11 +127,13 @@ func (h *hostState) resync(applied *host.Applied) (err error) {
 	if err := h.reload(versions); err != nil { // before its links carry anything
 		return err
 	}
-	f.mu.Lock()
-	o := h.resyncOrder(applied)
-	sent := h.send(o) // before any order that says more
-	f.mu.Unlock()
-	err = sent.wait()
+	var o host.Order
+	var told *sent
+	f.inLoop(func(l loop) {
+		o = l.resyncOrder(h, applied)
+		told = h.send(o) // before any order that says more
+	})
+	err = told.wait()
 	if err == nil && o.Clock > 0 {
 		h.mu.Lock()
 		h.clock = skew{}
@@ -142,9 +142,9 @@ func (h *hostState) resync(applied *host.Applied) (err error) {
 	return err
 }
 
-// resyncOrder is the order that tells a host all that it should know. The caller holds Fabric.mu.
-func (h *hostState) resyncOrder(applied *host.Applied) host.Order {
-	f := h.fabric
+// resyncOrder is the order that tells a host all that it should know.
+func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
+	f := l.Fabric
 	var clock weft.Time
 	var known *leader.Applied
 	if applied == nil {
@@ -161,17 +161,18 @@ func (h *hostState) resyncOrder(applied *host.Applied) host.Order {
 			known.Impaired = append(known.Impaired, i.End.End())
 		}
 	}
-	decided := f.decide(leader.Resync{Host: h.id, Applied: known}).order
+	decided := l.decide(leader.Resync{Host: h.id, Applied: known}).order
 	o := orderOf(&decided)
 	o.Clock, o.Hold, o.SignalAll = clock, new(f.Held()), true
-	if t := f.trafficOrder(); h.sw == nil && (t.Spec != applied.Traffic.Spec || string(t.Draws) != string(applied.Traffic.Draws)) {
+	if t := l.trafficOrder(); h.sw == nil && (t.Spec != applied.Traffic.Spec || string(t.Draws) != string(applied.Traffic.Draws)) {
 		o.Traffic = t
 	}
 	return o
 }
 
-// trafficOrder is the traffic of now. The caller holds mu.
-func (f *Fabric) trafficOrder() *host.TrafficOrder {
+// trafficOrder is the traffic of now.
+func (l loop) trafficOrder() *host.TrafficOrder {
+	f := l.Fabric
 	o := &host.TrafficOrder{Spec: f.Traffic().String(), Draws: f.draws}
 	if f.Traffic().Trace != nil && (len(f.remote) > 0 || f.checkpoints.write != nil) {
 		var b bytes.Buffer

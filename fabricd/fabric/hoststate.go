@@ -41,7 +41,7 @@ type hostState struct {
 	loads          loads
 	orders         queue
 	neighbourHosts atomic.Pointer[neighbourHosts] // nil: it was not needed yet
-	shared         []weft.End                     // guarded by Fabric.mu: ends in this process of links of switches that processes are or were
+	shared         []weft.End                     // only the loop touches it: ends in this process of links of switches that processes are or were
 
 	suspect      atomic.Bool // it does not answer: nobody waits for it
 	failed       atomic.Bool // nobody answers for it: its nodes count as crashed. Then it is quiet too
@@ -63,8 +63,8 @@ type hostState struct {
 	retired        host.Counters           // guarded by mu: what it counted in incarnations before and the ledger does not know
 	retiredLatency *hdrhistogram.Histogram // guarded by mu: likewise; nil: there were none
 
-	// Guarded by Fabric.mu.
-	again         atomic.Uint32             // how many incarnations there were before; set under mu
+	// Only the loop touches these, and sets what others read.
+	again         atomic.Uint32             // how many incarnations there were before
 	user          string                    // of its credentials, where somebody makes them
 	nextAdmission atomic.Pointer[admission] // of its next incarnation; nil: not made yet
 }

@@ -97,8 +97,7 @@ func (h *hostState) peers() (list []host.Peer) {
 }
 
 // share has the host in this process tell of what passes on links of a switch that is to be a process.
-// The caller holds Fabric.mu.
-func (h *hostState) share(links []*link) {
+func (loop) share(h *hostState, links []*link) {
 	for _, l := range links {
 		for _, e := range l.ends() {
 			if h.fabric.home(e.Node) == h && !slices.Contains(h.shared, e) {

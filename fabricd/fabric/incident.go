@@ -32,9 +32,7 @@ func binWidth(nics int, others bool) time.Duration {
 // reports whose time has come, until the runtime stops.
 func (f *Fabric) attendFaults() {
 	f.leading.wake.set(f.runtime.Task(0, func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.decide(leader.Seen{})
+		f.inLoop(func(l loop) { l.decide(leader.Seen{}) })
 	}))
 	f.runtime.Task(f.bin, func() {
 		delivered := f.deliveredNow()
@@ -46,12 +44,12 @@ func (f *Fabric) attendFaults() {
 		if due {
 			f.look(func() { f.refreshHosts(host.CountersRequest{Generations: true}) }) // for reports that begin or end
 		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if due {
-			f.countNow()
-		}
-		f.decide(leader.Tick{})
+		f.inLoop(func(l loop) {
+			if due {
+				l.countNow()
+			}
+			l.decide(leader.Tick{})
+		})
 	})
 }
 
@@ -83,9 +81,7 @@ func (f *Fabric) reportsAfter(id int) (list []fault.Report) {
 		})
 	}
 	for f.ledger.read(report); found; f.ledger.read(report) {
-		f.mu.Lock()
-		f.decide(leader.Found{})
-		f.mu.Unlock()
+		f.inLoop(func(l loop) { l.decide(leader.Found{}) })
 	}
 	return list
 }
@@ -93,10 +89,10 @@ func (f *Fabric) reportsAfter(id int) (list []fault.Report) {
 // CloseReports ends the counting of effects for all faults that have been repaired, as when a run is over.
 func (f *Fabric) CloseReports() {
 	f.refreshHosts(host.CountersRequest{Generations: true})
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.countNow()
-	f.decide(leader.Close{})
+	f.inLoop(func(l loop) {
+		l.countNow()
+		l.decide(leader.Close{})
+	})
 }
 
 // touch notes that something happened that a fault may be the reason of.

@@ -56,18 +56,22 @@ func (f *Fabric) expect(req host.JoinRequest) (c host.Spec, s *liveSwitch, hand 
 	if err != nil {
 		return c, nil, nil, err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if s, err = f.canJoin(req); err != nil {
+	f.inLoop(func(l loop) { c, s, hand, err = l.expect(req, g, by) })
+	return c, s, hand, err
+}
+
+func (l loop) expect(req host.JoinRequest, g *hostState, by *admission) (c host.Spec, s *liveSwitch, hand *action, err error) {
+	f := l.Fabric
+	if s, err = l.canJoin(req); err != nil {
 		return c, nil, nil, err
 	}
-	if c, err = f.specOf(g, by); err != nil {
+	if c, err = l.specOf(g, by); err != nil {
 		return c, nil, nil, err
 	}
 	proc := &switchProcess{number: c.Number, first: c.Epoch, pid: req.PID, host: req.Host, user: by.user, attached: make(chan struct{}), gone: make(chan struct{})}
 	g.nextAdmission.CompareAndSwap(by, nil) // another process gets others
 	proc.over, proc.end = context.WithCancel(f.ctx)
-	hand = f.handOver(s, fmt.Sprintf("%s is handed over to %v", s.name, proc))
+	hand = l.handOver(s, fmt.Sprintf("%s is handed over to %v", s.name, proc))
 	s.joining, s.away = proc, true
 	for _, l := range f.linksOf(s.id) {
 		for _, d := range l.dirs {
@@ -81,14 +85,14 @@ func (f *Fabric) expect(req host.JoinRequest) (c host.Spec, s *liveSwitch, hand 
 }
 
 // joins is where the processes of a switch are known, if one can join.
-func (f *Fabric) joins(req host.JoinRequest) (*hostState, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s, err := f.canJoin(req)
-	if err != nil {
-		return nil, err
-	}
-	return f.processHostOf(s), nil
+func (f *Fabric) joins(req host.JoinRequest) (h *hostState, err error) {
+	f.inLoop(func(l loop) {
+		var s *liveSwitch
+		if s, err = l.canJoin(req); err == nil {
+			h = l.processHostOf(s)
+		}
+	})
+	return h, err
 }
 
 // awaitGone waits a moment until it is noticed that the process which was a switch has ended, if it has.
@@ -114,8 +118,9 @@ func (f *Fabric) awaitGone(name string) error {
 	return nil
 }
 
-// canJoin says whether a process may become the switch it names. The caller holds mu.
-func (f *Fabric) canJoin(req host.JoinRequest) (*liveSwitch, error) {
+// canJoin says whether a process may become the switch it names.
+func (l loop) canJoin(req host.JoinRequest) (*liveSwitch, error) {
+	f := l.Fabric
 	o := f.opts.Processes
 	switch {
 	case f.hasStopped():
@@ -153,7 +158,8 @@ func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
 	if err != nil {
 		return err
 	}
-	proc, err := f.joining(s, req.Number)
+	var proc *switchProcess
+	f.inLoop(func(l loop) { proc, err = l.joining(s, req.Number) })
 	if err != nil {
 		return err
 	}
@@ -168,21 +174,24 @@ func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
 			return fmt.Errorf("the fabric cannot reach the process: %w", err)
 		}
 	}
-	if err := f.installed(s, proc); err != nil {
+	if f.inLoop(func(l loop) { err = l.installed(s, proc) }); err != nil {
 		return err
 	}
 	if err := h.resync(nil); err != nil {
 		f.opts.Log.Warn("switch process", "switch", s.name, "err", err) // it is briefed again when it answers
 	}
-	f.mu.Lock()
-	if f.hasStopped() {
-		f.mu.Unlock()
+	var a *action
+	f.inLoop(func(l loop) {
+		if l.hasStopped() {
+			return
+		}
+		l.running.Go(func() { f.attendHost(proc.over, h) })
+		l.running.Go(func() { f.watchHost(proc.over, h) })
+		a = l.decide(leader.Revive{Switch: s.id})
+	})
+	if a == nil {
 		return errStopped
 	}
-	f.running.Go(func() { f.attendHost(proc.over, h) })
-	f.running.Go(func() { f.watchHost(proc.over, h) })
-	a := f.decide(leader.Revive{Switch: s.id})
-	f.mu.Unlock()
 	if err := a.finish(ctx); err != nil {
 		return err
 	}
@@ -192,49 +201,47 @@ func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
 
 // abandon notes that the incarnation of h that was to be a switch cannot be reached.
 func (f *Fabric) abandon(h *hostState) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	h.begin(linkend.Incarnation{})
-	if id := f.crashOf(h.sw); id != 0 {
-		f.ledger.step(f.Now(), ledger.HostEnded{Host: h.id, Incident: id})
-	}
+	f.inLoop(func(l loop) {
+		h.begin(linkend.Incarnation{})
+		if id := l.crashOf(h.sw); id != 0 {
+			l.ledger.step(l.Now(), ledger.HostEnded{Host: h.id, Incident: id})
+		}
+	})
 }
 
 // joining is the process that has the spec of that number for a switch.
-func (f *Fabric) joining(s *liveSwitch, number uint64) (*switchProcess, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (l loop) joining(s *liveSwitch, number uint64) (*switchProcess, error) {
 	proc := s.joining
-	if proc == nil || proc.number != number || f.hasStopped() {
+	if proc == nil || proc.number != number || l.hasStopped() {
 		return nil, fmt.Errorf("switch %s was taken back or given to another process meanwhile: join again", s.name)
 	}
 	return proc, nil
 }
 
 // installed makes a process the switch for which it has the spec.
-func (f *Fabric) installed(s *liveSwitch, proc *switchProcess) error {
-	if _, err := f.joining(s, proc.number); err != nil {
+func (l loop) installed(s *liveSwitch, proc *switchProcess) error {
+	if _, err := l.joining(s, proc.number); err != nil {
 		return err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	h := s.processHost.Load()
 	s.joining = nil
 	close(proc.attached)
 	h.setOwner(proc)
 	h.markAlive()
-	f.ledger.step(f.Now(), ledger.NodeMoved{Node: s.id.Node(), To: h.id})
+	l.ledger.step(l.Now(), ledger.NodeMoved{Node: s.id.Node(), To: h.id})
 	return nil
 }
 
 // takeSwitchBack has the fabric emulate a switch itself again which the process of that spec was to be, unless that is it by now.
 func (f *Fabric) takeSwitchBack(ctx context.Context, s *liveSwitch, number uint64) error {
-	f.mu.Lock()
-	if s.joining == nil || s.joining.number != number || f.hasStopped() {
-		f.mu.Unlock()
+	var a *action
+	f.inLoop(func(l loop) {
+		if s.joining != nil && s.joining.number == number && !l.hasStopped() {
+			a = l.decide(leader.Revive{Switch: s.id})
+		}
+	})
+	if a == nil {
 		return nil
 	}
-	a := f.decide(leader.Revive{Switch: s.id})
-	f.mu.Unlock()
 	return a.finish(ctx)
 }

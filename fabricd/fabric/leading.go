@@ -21,7 +21,7 @@ type leading struct {
 	mu    sync.Mutex // a leaf: held for a step or a look, and for no call to anybody; taken after that of the ledger
 	state *leader.State
 
-	timers map[int]func() // guarded by Fabric.mu; per fault, stops what would change it by itself
+	timers map[int]func() // only the loop touches it; per fault, stops what would change it by itself
 }
 
 // read calls do with the state, which do does not keep.
@@ -68,28 +68,28 @@ type action struct {
 	stop  func()    // stops what looks after it then
 }
 
-// decide steps the state and does what it asks for. The caller holds mu.
-func (f *Fabric) decide(ev leader.Event) *action {
-	a := &action{f: f}
-	for _, e := range f.step(ev) {
-		a.do(e)
+// decide steps the state and does what it asks for.
+func (l loop) decide(ev leader.Event) *action {
+	a := &action{f: l.Fabric}
+	for _, e := range l.step(ev) {
+		l.do(a, e)
 	}
-	f.leading.awaits.Store(true)
+	l.leading.awaits.Store(true)
 	return a
 }
 
 // do does one thing that was asked for.
-func (a *action) do(e leader.Effect) {
-	f := a.f
+func (l loop) do(a *action, e leader.Effect) {
+	f := l.Fabric
 	switch e := e.(type) {
 	case leader.Cut:
 		a.tellTransport("cut", func() error { return f.runtime.Cut(f.from(e.Directions)) })
 	case leader.Restore:
 		a.tellTransport("restore", func() error { return f.runtime.Restore(f.from(e.Directions)) })
 	case leader.Orders:
-		a.dispatched = append(a.dispatched, f.dispatch(e.List, a.cut)...)
+		a.dispatched = append(a.dispatched, l.dispatch(e.List, a.cut)...)
 	case leader.Checkpoint:
-		a.checkpointed = f.checkpointNow()
+		a.checkpointed = l.checkpointNow()
 	case leader.Changed:
 		f.checkpointSoon()
 	case leader.Publish:
@@ -97,11 +97,11 @@ func (a *action) do(e leader.Effect) {
 			Kind: e.Event.Kind, Link: e.Event.Link, Switch: e.Event.Switch, Node: e.Event.Node, Detail: e.Event.Detail, Fault: e.Event.Fault,
 		})
 	case leader.TakeBack:
-		f.takeBack(a, f.switches[e.Switch])
+		l.takeBack(a, f.switches[e.Switch])
 	case leader.Notice:
 		f.leading.wake.wake()
 	case leader.SetTimer, leader.StopTimer, leader.Scatter:
-		f.time(e)
+		l.time(e)
 	default:
 		a.answer(e)
 	}
@@ -131,8 +131,9 @@ func (a *action) answer(e leader.Effect) {
 	}
 }
 
-// time sets and stops timers. The caller holds mu.
-func (f *Fabric) time(e leader.Effect) {
+// time sets and stops timers.
+func (l loop) time(e leader.Effect) {
+	f := l.Fabric
 	if f.hasStopped() {
 		return
 	}
@@ -147,23 +148,23 @@ func (f *Fabric) time(e leader.Effect) {
 	case leader.Scatter:
 		by := f.runtime.(Scattered).Scatter()
 		f.runtime.At(f.Now()+by, func() {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			if !f.hasStopped() {
-				f.decide(leader.CarrierDue(e))
-			}
+			f.inLoop(func(l loop) {
+				if !l.hasStopped() {
+					l.decide(leader.CarrierDue(e))
+				}
+			})
 		})
 	}
 }
 
 // timerDue changes or ends a fault by itself, and waits for what that began.
 func (f *Fabric) timerDue(id int) {
-	f.mu.Lock()
 	var list []*action
-	if !f.hasStopped() {
-		list = f.decide(leader.TimerDue{Fault: id}).attended()
-	}
-	f.mu.Unlock()
+	f.inLoop(func(l loop) {
+		if !l.hasStopped() {
+			list = l.decide(leader.TimerDue{Fault: id}).attended()
+		}
+	})
 	for _, a := range list {
 		f.finishNow(a)
 	}

@@ -21,39 +21,38 @@ func (f *Fabric) Leave(ctx context.Context, req host.AttachRequest) error {
 		return err
 	}
 	f.lookAtHosts() // what they have counted by now is not the work of the handover
-	hand, wasDown := f.takeOver(s, req.Number)
+	var hand, a *action
+	var wasDown bool
+	f.inLoop(func(l loop) { hand, wasDown = l.takeOver(s, req.Number) })
 	if hand == nil {
 		return nil // it is that switch no more
 	}
 	h := s.processHost.Load()
 	who := h.String()
 	if err := f.handedOver(s, hand); err != nil {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		h.owner.Load().leaving = false
+		f.inLoop(func(loop) { h.owner.Load().leaving = false })
 		return err
 	}
 	_, heard := h.lookAt(ctx, host.CountersRequest{}, true)
-	f.mu.Lock()
-	if heard != nil {
-		f.ledger.step(f.Now(), ledger.HostEnded{Host: h.id, Incident: f.crashOf(s)})
-	}
-	f.decide(leader.HostLeft{Host: h.id, Repaired: true})
-	h.vacate()
-	f.events.Publish(f.Now(), Event{Kind: EventProcessLeft, Switch: s.name, Detail: who})
-	if wasDown || f.hasStopped() {
-		f.mu.Unlock()
+	f.inLoop(func(l loop) {
+		if heard != nil {
+			l.ledger.step(l.Now(), ledger.HostEnded{Host: h.id, Incident: l.crashOf(s)})
+		}
+		l.decide(leader.HostLeft{Host: h.id, Repaired: true})
+		l.vacate(h)
+		l.events.Publish(l.Now(), Event{Kind: EventProcessLeft, Switch: s.name, Detail: who})
+		if !wasDown && !l.hasStopped() {
+			a = l.decide(leader.Revive{Switch: s.id})
+		}
+	})
+	if a == nil {
 		return nil
 	}
-	a := f.decide(leader.Revive{Switch: s.id})
-	f.mu.Unlock()
 	return a.finish(ctx)
 }
 
 // takeOver takes the links of s from the process of that spec; nil: it is not that switch, or is about to be lost.
-func (f *Fabric) takeOver(s *liveSwitch, number uint64) (hand *action, wasDown bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (l loop) takeOver(s *liveSwitch, number uint64) (hand *action, wasDown bool) {
 	h := s.process()
 	if h == nil || h.failed.Load() {
 		return nil, false
@@ -62,15 +61,15 @@ func (f *Fabric) takeOver(s *liveSwitch, number uint64) (hand *action, wasDown b
 	if proc.number != number || proc.leaving {
 		return nil, false
 	}
-	proc.leaving, wasDown = true, f.crashOf(s) != 0
-	return f.handOver(s, fmt.Sprintf("%s is handed back by %s", s.name, h)), wasDown
+	proc.leaving, wasDown = true, l.crashOf(s) != 0
+	return l.handOver(s, fmt.Sprintf("%s is handed back by %s", s.name, h)), wasDown
 }
 
-// handOver takes the links of s from whoever is s, unless it is down anyway. The caller holds mu.
-func (f *Fabric) handOver(s *liveSwitch, what string) *action {
-	f.processHostOf(s)
-	f.countNow()
-	return f.decide(leader.Hand{Switch: s.id, What: what})
+// handOver takes the links of s from whoever is s, unless it is down anyway.
+func (l loop) handOver(s *liveSwitch, what string) *action {
+	l.processHostOf(s)
+	l.countNow()
+	return l.decide(leader.Hand{Switch: s.id, What: what})
 }
 
 // handedOver returns when nobody is s any more, and has that published.
@@ -78,11 +77,11 @@ func (f *Fabric) handedOver(s *liveSwitch, a *action) error {
 	if err := a.finish(f.ctx); err != nil {
 		return err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if a.number != 0 {
-		f.countNow()
-		f.decide(leader.Handed{Switch: s.id})
+		f.inLoop(func(l loop) {
+			l.countNow()
+			l.decide(leader.Handed{Switch: s.id})
+		})
 	}
 	return nil
 }
@@ -104,8 +103,9 @@ func (f *Fabric) awaitAttach(s *liveSwitch, proc *switchProcess) {
 	}
 }
 
-// takeBack makes the fabric emulate s itself again, unless a process is the switch. The caller holds mu.
-func (f *Fabric) takeBack(a *action, s *liveSwitch) {
+// takeBack makes the fabric emulate s itself again, unless a process is the switch.
+func (l loop) takeBack(a *action, s *liveSwitch) {
+	f := l.Fabric
 	if s.process() != nil || !s.away {
 		return
 	}

@@ -50,10 +50,9 @@ type Round = leader.Round
 
 // Reconfigured puts into the reports of the faults that made these links die how the routes were repaired, and tells it as an event. It returns what
 // it has told, with the times since the first of these faults.
-func (f *Fabric) Reconfigured(r Round) fault.Reconfiguration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.decide(leader.Managed{Round: r}).told
+func (f *Fabric) Reconfigured(r Round) (told fault.Reconfiguration) {
+	f.inLoop(func(l loop) { told = l.decide(leader.Managed{Round: r}).told })
+	return told
 }
 
 // settleTime bounds how long packets of older tables are waited for: one that waits in the send queue of a saturated NIC has not met any.
@@ -64,11 +63,12 @@ const settleTime = 2 * weft.Second
 // The function that it returns reports whether they are: all were delivered, but for as many as had been lost before; or so
 // much time has passed that it does not matter which of them were lost since.
 func (f *Fabric) Settling() (gone func() bool) {
-	f.mu.Lock()
-	dispatched := f.decide(leader.Generate{}).dispatched
-	generation := int(f.generation())
-	f.mu.Unlock()
-	_ = dispatched.wait() // of a host that does not answer nothing is known anyway
+	var told dispatched
+	var generation int
+	f.inLoop(func(l loop) {
+		told, generation = l.decide(leader.Generate{}).dispatched, int(l.generation())
+	})
+	_ = told.wait() // of a host that does not answer nothing is known anyway
 	began := f.Now()
 	l := f.asked()
 	dropped := l.Lost + l.Discarded
@@ -98,9 +98,7 @@ func (f *Fabric) missing(generation int) uint64 {
 
 // Settled notes in the reports of faults that the packets of tables before that version are gone.
 func (f *Fabric) Settled(version uint64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.decide(leader.Settled{Version: version})
+	f.inLoop(func(l loop) { l.decide(leader.Settled{Version: version}) })
 }
 
 // RoundCounts counts what subnet managers have done since the start.

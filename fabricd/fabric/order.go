@@ -14,18 +14,18 @@ import (
 
 // dispatch sends orders that were decided, and waits for no host. Orders reach a host in the order in
 // which they are given, and after what the transport was told before them; a host that does not answer
-// is told again when it does. The caller holds mu.
-func (f *Fabric) dispatch(list []leader.Order, after *sent) dispatched {
+// is told again when it does.
+func (l loop) dispatch(list []leader.Order, after *sent) dispatched {
 	g := make(dispatched, len(list))
 	for i := range list {
-		g[i] = f.hostNumbered(list[i].Host).sendAfter(after, orderOf(&list[i]))
+		g[i] = l.hostNumbered(list[i].Host).sendAfter(after, orderOf(&list[i]))
 	}
 	return g
 }
 
-// dispatchAll sends an order to all hosts that have NICs, or may have. The caller holds mu.
-func (f *Fabric) dispatchAll(o host.Order) (g dispatched) {
-	for _, h := range *f.hosts.Load() {
+// dispatchAll sends an order to all hosts that have NICs, or may have.
+func (l loop) dispatchAll(o host.Order) (g dispatched) {
+	for _, h := range *l.hosts.Load() {
 		if h.sw == nil {
 			g = append(g, h.send(o))
 		}
@@ -65,7 +65,7 @@ func directionsOf(list []leader.Direction) (out []host.LinkDirection) {
 type dispatched []*sent
 
 // wait returns when all have done what they were told, but for hosts that do not answer. The error is
-// of those that do. The caller does not hold mu.
+// of those that do.
 func (g dispatched) wait() error {
 	errs := make([]error, len(g))
 	for i, s := range g {
@@ -125,8 +125,7 @@ func (h *hostState) sendAfter(first *sent, o host.Order) *sent {
 	return s
 }
 
-// order has the host do something, and returns when the fabric knows what came of it. The caller does
-// not hold mu.
+// order has the host do something, and returns when the fabric knows what came of it.
 func (h *hostState) order(o host.Order) (host.OrderAnswer, error) {
 	s := h.send(o)
 	err := s.wait()

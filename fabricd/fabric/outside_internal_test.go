@@ -88,9 +88,8 @@ func startSlow(t *testing.T) (f *Fabric, transport, credentials *gate) {
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
 	t.Cleanup(f.Stop)
-	f.mu.Lock()
-	h := f.processHostOf(f.switches[0])
-	f.mu.Unlock()
+	var h *hostState
+	f.inLoop(func(l loop) { h = l.processHostOf(l.switches[0]) })
 	h.begin(linkend.Incarnation{Number: 2, First: firstEpoch})
 	h.setOwner(&switchProcess{number: 2, end: func() {}, gone: make(chan struct{})})
 	h.markAlive()

@@ -178,8 +178,9 @@ func (o Options) validateHosts() error {
 	return nil
 }
 
-// specOf is what h needs to be that host. The caller holds mu.
-func (f *Fabric) specOf(h *hostState, by *admission) (c host.Spec, err error) {
+// specOf is what h needs to be that host.
+func (l loop) specOf(h *hostState, by *admission) (c host.Spec, err error) {
+	f := l.Fabric
 	if f.packed == nil {
 		var topology bytes.Buffer
 		if err := f.graph.WriteYAML(&topology); err != nil {

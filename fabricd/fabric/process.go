@@ -48,7 +48,7 @@ const (
 type placement struct {
 	processHost atomic.Pointer[hostState] // for the processes that are the switch, one after another; nil: none has ever been
 
-	// Guarded by Fabric.mu.
+	// Only the loop touches these.
 	joining *switchProcess // has a spec, and is not attached yet
 	away    bool           // the fabric's own emulation does not hear the links
 }
@@ -64,7 +64,7 @@ type switchProcess struct {
 	gone     chan struct{}   // closed when it is this switch no more
 	over     context.Context // ends when it is this switch no more
 	end      context.CancelFunc
-	leaving  bool // guarded by Fabric.mu: it hands the switch back
+	leaving  bool // only the loop touches it: it hands the switch back
 }
 
 // String names the process for those who look for it.
@@ -83,8 +83,9 @@ func (r *placement) process() *hostState {
 	return nil
 }
 
-// processHostOf is where the processes of s are known from the first on. The caller holds mu.
-func (f *Fabric) processHostOf(s *liveSwitch) *hostState {
+// processHostOf is where the processes of s are known from the first on.
+func (l loop) processHostOf(s *liveSwitch) *hostState {
+	f := l.Fabric
 	if g := s.processHost.Load(); g != nil {
 		return g
 	}
@@ -103,7 +104,7 @@ func (f *Fabric) processHostOf(s *liveSwitch) *hostState {
 	f.note(leader.HostAdded{Host: g.decided()})
 	g.markSuspect()
 	s.home.local.Share(s.id)
-	f.local.share(g.border)
+	l.share(f.local, g.border)
 	s.processHost.Store(g)
 	f.hosts.Store(new(append(slices.Clone(*f.hosts.Load()), g)))
 	return g
@@ -145,8 +146,8 @@ func (h *hostState) setOwner(proc *switchProcess) {
 	h.fabric.note(leader.HostRuns{Host: h.id, Runs: proc != nil})
 }
 
-// vacate makes what the process has counted final, which is that switch no more. The caller holds Fabric.mu.
-func (h *hostState) vacate() {
+// vacate makes what the process has counted final, which is that switch no more.
+func (l loop) vacate(h *hostState) {
 	proc := h.owner.Load()
 	h.fabric.release(proc)
 	h.markSuspect()
@@ -158,6 +159,6 @@ func (h *hostState) vacate() {
 	f := h.fabric
 	f.ledger.step(f.Now(), ledger.NodeMoved{Node: h.sw.id.Node(), To: h.sw.home.id})
 	h.setOwner(nil)
-	f.decide(leader.HostLeft{Host: h.id})
+	l.decide(leader.HostLeft{Host: h.id})
 	close(proc.gone)
 }

@@ -33,7 +33,8 @@ func joined(t *testing.T, n int) (f *Fabric, list []*hostState) {
 	f, err = New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{Hosts: nobody{}}})
 	require.NoError(t, err)
 	for _, s := range f.switches[:n] {
-		h := f.processHostOf(s)
+		var h *hostState
+		f.inLoop(func(l loop) { h = l.processHostOf(s) })
 		proc := &switchProcess{number: uint64(s.id) + 2, end: func() {}, gone: make(chan struct{})}
 		h.begin(linkend.Incarnation{Number: proc.number, First: firstEpoch})
 		h.setOwner(proc)
@@ -78,7 +79,7 @@ func TestALateAnswerOfAProcessThatHasLeftTakesNoLinkDown(t *testing.T) {
 	require.False(t, f.view(l).Up[side])
 	h.says(t, 3, linkend.Up)
 
-	h.vacate()
+	f.inLoop(func(l loop) { l.vacate(h) })
 	require.ErrorIs(t, h.keep(host.Counters{Number: 2, At: 4, Up: []byte{0}}), errNumber)
 	require.True(t, f.view(l).Up[side])
 }
@@ -94,7 +95,7 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
 		require.Equal(t, 3*(n+1), f.Switch(s.id).Stats.Received)
 		proc := *h.owner.Load()
-		h.vacate()
+		f.inLoop(func(l loop) { l.vacate(h) })
 		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
 		require.Equal(t, 5*(n+1), f.Switch(s.id).Ports[e.Port].Counters.Sent)
 		h.begin(linkend.Incarnation{Number: n + 3, First: firstEpoch + weft.Epoch(n)})
@@ -128,10 +129,11 @@ func TestActionsThatAreOverAreForgotten(t *testing.T) {
 	require.NoError(t, err)
 
 	s := f.switches[0]
-	f.mu.Lock()
-	hand := f.handOver(s, "a test")
-	s.joining, s.away = &switchProcess{number: 7, end: func() {}, gone: make(chan struct{})}, true
-	f.mu.Unlock()
+	var hand *action
+	f.inLoop(func(l loop) {
+		hand = l.handOver(s, "a test")
+		s.joining, s.away = &switchProcess{number: 7, end: func() {}, gone: make(chan struct{})}, true
+	})
 	require.NotZero(t, hand.number)
 	require.NoError(t, f.handedOver(s, hand))
 	for _, l := range f.linksOf(s.id) {

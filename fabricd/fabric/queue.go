@@ -3,7 +3,8 @@ package fabric
 import "sync"
 
 // queue has things done one after the other, in the sequence in which they were asked for. Live one
-// goroutine does them, which is there as long as anything is to be done; in virtual time, whoever asks.
+// goroutine does them, which is there as long as anything is to be done; in virtual time, and when the
+// fabric has been stopped, whoever asks.
 type queue struct {
 	mu      sync.Mutex // a leaf
 	driven  bool       // guarded by mu: somebody does what waits

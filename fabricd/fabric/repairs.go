@@ -12,10 +12,10 @@ import (
 type repairs struct {
 	wake waker
 	some atomic.Bool // the list is not empty
-	list []*action   // guarded by Fabric.mu
+	list []*action   // only the loop touches it
 }
 
-// finishNow finishes what a fault has begun by itself. The caller does not hold mu.
+// finishNow finishes what a fault has begun by itself.
 func (f *Fabric) finishNow(a *action) {
 	if err := a.acted(); err != nil {
 		f.opts.Log.Error("a fault changes by itself", "err", err)
@@ -25,51 +25,58 @@ func (f *Fabric) finishNow(a *action) {
 	if !a.pending() {
 		return
 	}
-	f.mu.Lock()
-	if f.hasStopped() {
-		f.mu.Unlock()
-		return
+	stopped := false
+	f.inLoop(func(l loop) {
+		if stopped = l.hasStopped(); stopped {
+			return
+		}
+		a.back = a.repairs()
+		a.until = l.Now() + weft.FromDuration(seeTimeout)
+		a.stop = l.runtime.At(a.until, l.attendRepairs)
+		l.repairs.list = append(l.repairs.list, a)
+		l.repairs.some.Store(true)
+	})
+	if !stopped {
+		f.attendRepairs()
 	}
-	a.back = a.repairs()
-	a.until = f.Now() + weft.FromDuration(seeTimeout)
-	a.stop = f.runtime.At(a.until, f.attendRepairs)
-	f.repairs.list = append(f.repairs.list, a)
-	f.repairs.some.Store(true)
-	f.mu.Unlock()
-	f.attendRepairs()
 }
 
-// finishSoon is finishNow for a caller who holds mu.
-func (f *Fabric) finishSoon(list []*action) {
+// finishSoon is finishNow, outside the loop.
+func (l loop) finishSoon(list []*action) {
 	for _, a := range list {
-		if !f.hasStopped() {
-			f.runtime.At(f.Now(), func() { f.finishNow(a) })
+		if !l.hasStopped() {
+			l.runtime.At(l.Now(), func() { l.finishNow(a) })
 		}
 	}
 }
 
 // attendRepairs closes the repairs whose links are back, and those that have waited too long.
 func (f *Fabric) attendRepairs() {
-	f.mu.Lock()
 	var over []*action
-	f.repairs.list = slices.DeleteFunc(f.repairs.list, func(a *action) bool {
-		missing := slices.IndexFunc(a.back, func(l *link) bool { return !f.isBack(l) })
-		if missing >= 0 && f.Now() < a.until {
-			return false
-		}
-		if missing >= 0 {
-			f.opts.Log.Error("repair: a link is not up at both ends", "link", a.back[missing].Name)
-		}
-		over = append(over, a)
-		return true
-	})
-	f.repairs.some.Store(len(f.repairs.list) > 0)
-	f.mu.Unlock()
+	f.inLoop(func(l loop) { over = l.repairsOver() })
 	for _, a := range over {
 		a.stop()
 		_ = a.repaired(a.back).wait() // a host that does not answer is told of the fault generation when it does
 		a.drop()
 	}
+}
+
+// repairsOver takes the repairs from the list that are to be closed.
+func (l loop) repairsOver() (over []*action) {
+	r := &l.repairs
+	r.list = slices.DeleteFunc(r.list, func(a *action) bool {
+		missing := slices.IndexFunc(a.back, func(k *link) bool { return !l.isBack(k) })
+		if missing >= 0 && l.Now() < a.until {
+			return false
+		}
+		if missing >= 0 {
+			l.opts.Log.Error("repair: a link is not up at both ends", "link", a.back[missing].Name)
+		}
+		over = append(over, a)
+		return true
+	})
+	r.some.Store(len(r.list) > 0)
+	return over
 }
 
 // portsChanged tells those who wait for links that an end may have changed its mind about one.

@@ -72,9 +72,8 @@ func startStuck(tb testing.TB) (*Fabric, *stuck) {
 	require.NoError(tb, err)
 	require.NoError(tb, f.Start(tb.Context()))
 	tb.Cleanup(f.Stop)
-	f.mu.Lock()
-	h := f.processHostOf(f.switches[0])
-	f.mu.Unlock()
+	var h *hostState
+	f.inLoop(func(l loop) { h = l.processHostOf(l.switches[0]) })
 	h.begin(linkend.Incarnation{Number: 2, First: firstEpoch})
 	h.setOwner(&switchProcess{number: 2, end: func() {}, gone: make(chan struct{})})
 	h.markAlive()
@@ -87,8 +86,13 @@ func TestWhoLooksDoesNotWaitForTheLeader(t *testing.T) {
 	f, s := startStuck(t)
 	defer close(s.release)
 	sampler := f.NewSampler()
-	f.mu.Lock() // somebody decides, and takes long
-	defer f.mu.Unlock()
+	deciding, decided := make(chan struct{}), make(chan struct{})
+	go f.inLoop(func(loop) { // a decision that takes long
+		close(deciding)
+		<-decided
+	})
+	defer close(decided)
+	<-deciding
 	require.Len(t, f.LinkStates(), len(f.links))
 	require.Empty(t, f.Faults())
 	require.Empty(t, sampler.Faults(0))

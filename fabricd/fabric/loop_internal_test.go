@@ -1,0 +1,54 @@
+package fabric
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/switch/wire"
+)
+
+// What is done in the loop is done one at a time and in the sequence in which somebody asks for it: before a fabric
+// starts, while it runs, while it is stopped and after that.
+func TestTheLoopDoesOneThingAtATime(t *testing.T) {
+	t.Parallel()
+	g := topologytest.Parse(t, "ring:4")
+	fw, _, err := subnet.Firmware("updn", g)
+	require.NoError(t, err)
+	f, err := New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory()})
+	require.NoError(t, err)
+	const askers, times = 8, 500
+	var done [askers]int // nobody but the loop touches these
+	var inside, total int
+	var all sync.WaitGroup
+	for who := range done {
+		all.Go(func() {
+			for n := range times {
+				f.inLoop(func(loop) {
+					inside++
+					if inside == 1 && done[who] == n {
+						total++
+					}
+					done[who]++
+					inside--
+				})
+				if who == 0 && n == times/4 {
+					if err := f.Start(t.Context()); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				if who == 0 && n == times/2 {
+					f.Stop()
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, askers*times, total)
+	f.inLoop(func(loop) { total = 0 })
+	require.Zero(t, total)
+}
