@@ -139,6 +139,9 @@ const (
 // errNumber means that another incarnation of a host answers than the one that was hosted.
 var errNumber = errors.New("another incarnation of this host answers")
 
+// errLater means that an answer, which was to be the last, was overtaken by a later one.
+var errLater = errors.New("a later answer has come")
+
 // read asks the host what it has added up. Within the call no other read ends that began before it.
 func (h *hostState) read(want host.CountersRequest) error {
 	_, err := h.look(context.Background(), want)
@@ -154,7 +157,9 @@ func (h *hostState) keep(s host.Counters) error {
 		return fmt.Errorf("%v: %w: %v, not %v", h, errNumber, ledger.Incarnation(s.Number), ledger.Incarnation(h.number))
 	}
 	old := h.counters.Load()
-	if old.own.Number == s.Number && old.own.At > s.At || h.failed.Load() {
+	if later := old.own.Number == s.Number && old.own.At > s.At; later && s.Final {
+		return errLater
+	} else if later || h.failed.Load() {
 		return nil // what it says now is weighed when it is taken back
 	}
 	s = withOlder(s, &old.own)

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,10 @@ import (
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 )
+
+// lastLooks is how often a process that leaves is asked again for its last answer. Chosen by us: it is
+// asked ten times a second otherwise.
+const lastLooks = 5
 
 // Leave takes a switch back from its process, which has been told to end. What the process held is lost, in a report of
 // kind [KindHandover]; the fabric emulates the switch again, unless it was crashed.
@@ -34,6 +39,12 @@ func (f *Fabric) Leave(ctx context.Context, req host.AttachRequest) error {
 		return err
 	}
 	_, heard := h.lookAt(ctx, host.CountersRequest{}, true)
+	for range lastLooks { // who attends to it asks too
+		if !errors.Is(heard, errLater) {
+			break
+		}
+		_, heard = h.lookAt(ctx, host.CountersRequest{}, true)
+	}
 	f.inLoop(func(l loop) {
 		if heard != nil {
 			l.ledger.step(l.Now(), ledger.HostEnded{Host: h.id, Incident: l.crashOf(s)})

@@ -180,3 +180,17 @@ func TestManyProcessesAreASwitchInTurn(t *testing.T) {
 		require.EqualValues(t, want, owner(first(i)+1), "process %d", i)
 	}
 }
+
+// The last answer of a process that leaves is not lost without a word, when whoever attends to it has
+// asked later: the ledger would take the process for one that lives.
+func TestALastAnswerThatWasOvertaken(t *testing.T) {
+	t.Parallel()
+	_, list := joined(t, 1)
+	h := list[0]
+	h.says(t, 20, linkend.Up)
+	last := host.Counters{Number: h.number, At: 10}
+	last.Incarnation, last.Seq, last.Final = ledger.Incarnation(h.number), 10, true
+	require.ErrorIs(t, h.keep(last), errLater)
+	last.At, last.Seq = 30, 30
+	require.NoError(t, h.keep(last))
+}

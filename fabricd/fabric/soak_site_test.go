@@ -214,7 +214,7 @@ func (s *soakSite) join(p *soakProcess) {
 		}
 		code, said := p.process.Ends()
 		said = strings.TrimSpace(said)
-		if !p.killed && (code > 1 || p.leaves && code != 0) {
+		if !p.killed && code > 1 {
 			s.Errorf("the process of %s has ended with %d:\n%s", p.name, code, said)
 		} else if code == 1 && said != p.said {
 			s.Logf("the process of %s has ended: %s", p.name, said)
@@ -231,6 +231,23 @@ func (s *soakSite) joined(p *soakProcess) *rig.Process {
 		return strings.Contains(p.process.Out.String(), "attached")
 	}, "a process is %s", p.name)
 	return p.process
+}
+
+// leave has all switch processes hand their switches back, which nothing keeps them from.
+func (s *soakSite) leave() {
+	for _, p := range s.processes {
+		if p.process == nil || p.process.Ended() {
+			continue
+		}
+		if !p.leaves {
+			signal(s.joined(p), syscall.SIGTERM)
+			code, said := p.process.Ends()
+			require.Zero(s, code, said)
+		}
+		p.process.Ends()
+		p.leaves = true
+	}
+	rig.Until(s.T, func() bool { return len(s.SwitchProcesses()) == 0 }, "all have left")
 }
 
 // failureKind is a kind of failure of what the fabric runs on.
@@ -313,14 +330,4 @@ func pick[T any](s *soak, list []T) T { return list[s.rand.IntN(len(list))] }
 func (s *soak) reach() {
 	s.endFailure("broker")
 	s.endFailure("way of the leader")
-}
-
-// unreached reports whether they do not, or did not a moment ago.
-func (s *soak) unreached() bool {
-	for _, f := range s.failures {
-		if f.what == "broker" || f.what == "way of the leader" {
-			return true
-		}
-	}
-	return len(s.LinksDown()) == len(s.Topology().Links)
 }
