@@ -107,7 +107,9 @@ func (h *hostState) lookAt(ctx context.Context, want host.CountersRequest, final
 	h.mu.Unlock()
 	want.Peers = h.peers()
 	asked := h.fabric.Now()
+	h.owing.CompareAndSwap(0, int64(asked))
 	s, err := h.host.Counters(ctx, want)
+	h.owing.Store(0)
 	if err != nil {
 		h.fabric.refused(err)
 		return s, err

@@ -36,7 +36,7 @@ func (c Cycle) String() string {
 // are read one after the other. In virtual time what it finds is exact at any time, but for what a
 // register that expires, or a link that comes up, may yet set free.
 func (f *Fabric) Deadlock() []Channel {
-	f.lookAtHosts(f.readAll)
+	f.lookAtNodes()
 	return f.deadlockIn(f.blockedSwitches())
 }
 

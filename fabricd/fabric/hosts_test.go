@@ -144,6 +144,37 @@ func TestTablesOfHosts(t *testing.T) {
 	l.more(100)
 }
 
+// While one of three hosts is frozen, also in the moments in which nobody knows that yet, whoever looks at the fabric and
+// whoever cuts a link of the other two is done before it goes on. How long that takes is in the log.
+func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	l := startHostsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
+	l.load("uniform:0.3")
+	l.more(300)
+	took := map[string][]time.Duration{}
+	timed := func(what string, do func()) {
+		began := time.Now()
+		do()
+		took[what] = append(took[what], time.Since(began))
+	}
+	l.hosts.proc.Signal(syscall.SIGSTOP)
+	for range 10 {
+		timed("status", func() { l.Fabric.Totals(); l.Fabric.Ledger(); l.Fabric.Faults() })
+		timed("links", func() { l.Fabric.LinkStates() })
+		var out []fabric.Outcome
+		timed("cut", func() { out = l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10"}) })
+		require.Len(t, out[0].Fault.Detected, 2, "both ends have acted")
+		l.Do(fault.Spec{Do: fault.VerbRestore, A: "s0.10-s1.10"})
+	}
+	l.hosts.proc.Signal(syscall.SIGCONT)
+	for what, list := range took {
+		t.Logf("%-6s the first %v, the slowest %v, half within %v", what, list[0], slices.Max(list), slices.Sorted(slices.Values(list))[len(list)/2])
+	}
+	l.until("it is back", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchUp && len(l.Fabric.LinksDown()) == 0 })
+	l.more(300)
+	l.sound()
+}
+
 // A host that stands still is not waited for, and told what it has missed when it goes on; it has lost nothing by it.
 func TestHostThatFreezes(t *testing.T) {
 	t.Parallel()

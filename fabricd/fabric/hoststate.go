@@ -43,9 +43,10 @@ type hostState struct {
 	neighbourHosts atomic.Pointer[neighbourHosts] // nil: it was not needed yet
 	shared         []weft.End                     // only the loop touches it: ends in this process of links of switches that processes are or were
 
-	suspect      atomic.Bool // it does not answer: nobody waits for it
-	failed       atomic.Bool // nobody answers for it: its nodes count as crashed. Then it is quiet too
-	stale        atomic.Bool // it has missed an order
+	suspect      atomic.Bool  // it does not answer: nobody waits for it
+	failed       atomic.Bool  // nobody answers for it: its nodes count as crashed. Then it is quiet too
+	stale        atomic.Bool  // it has missed an order
+	owing        atomic.Int64 // since when it owes an answer; 0: it does not
 	counters     atomic.Pointer[hostCounters]
 	readings     atomic.Pointer[readings]              // nil: nobody has watched
 	incarnations atomic.Pointer[[]linkend.Incarnation] // its latest incarnations, see incarnations.go; nil: it was never hosted
@@ -306,13 +307,13 @@ func (h *hostState) await(observed uint64) {
 func (f *Fabric) refreshCounters() { f.refreshHosts(host.CountersRequest{}) }
 
 // refreshHosts has all hosts tell what they have added up, at once. It waits for none that does not answer.
-func (f *Fabric) refreshHosts(want host.CountersRequest) {
+func (f *Fabric) refreshHosts(want host.CountersRequest) { f.refresh(f.answering(), want) }
+
+// refresh is that for some of the hosts, and that in this process.
+func (f *Fabric) refresh(hosts []*hostState, want host.CountersRequest) {
 	f.recordLocal(want)
 	var wg sync.WaitGroup
-	for _, h := range f.remoteHosts() {
-		if h.suspect.Load() {
-			continue
-		}
+	for _, h := range hosts {
 		wg.Go(func() {
 			if err := h.read(want); errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) {
 				h.markSuspect()
@@ -326,18 +327,27 @@ func (f *Fabric) refreshHosts(want host.CountersRequest) {
 // Chosen by us: a host on the same network answers in a few milliseconds.
 const lookTime = 50 * time.Millisecond
 
-// lookAtHosts has all hosts tell what they have counted, and their nodes too where asked for, and waits for none longer than lookTime.
-func (f *Fabric) lookAtHosts(also ...func()) { f.look(append(also, f.refreshCounters)...) }
+// lookAtHosts has all hosts tell what they have counted, and waits for none longer than lookTime.
+func (f *Fabric) lookAtHosts() { f.look(host.CountersRequest{}, false) }
 
-// look does all that at once, and returns when it is done or lookTime is over.
-func (f *Fabric) look(ask ...func()) {
+// lookAtNodes is that, and has them tell of their nodes too.
+func (f *Fabric) lookAtNodes() { f.look(host.CountersRequest{}, true) }
+
+// look has all hosts tell what is wanted, and returns when they have, or lookTime is over. A host that has owed somebody an
+// answer for so long is not asked: whoever comes after the first who waited for it does not wait.
+func (f *Fabric) look(want host.CountersRequest, nodes bool) {
+	hosts := slices.DeleteFunc(f.answering(), (*hostState).owes)
+	ask := []func(){func() { f.refresh(hosts, want) }}
+	if nodes {
+		ask = append(ask, func() { readNodes(hosts) })
+	}
 	done := make(chan struct{}, len(ask))
 	for _, do := range ask {
 		asks := func() {
 			do()
 			done <- struct{}{}
 		}
-		if len(f.remoteHosts()) == 0 || !f.spawn(asks) {
+		if len(hosts) == 0 || !f.spawn(asks) {
 			asks()
 		}
 	}
@@ -350,6 +360,12 @@ func (f *Fabric) look(ask ...func()) {
 			return
 		}
 	}
+}
+
+// owes reports whether the host has owed an answer for longer than somebody who looks waits.
+func (h *hostState) owes() bool {
+	since := h.owing.Load()
+	return since != 0 && h.fabric.Now()-weft.Time(since) > weft.FromDuration(lookTime)
 }
 
 // skew is how far the clock of a host is behind the fabric's. Of the questions that it was measured by, the one that was answered

@@ -42,7 +42,7 @@ func (f *Fabric) attendFaults() {
 		due := false
 		f.read(func(s *leader.State) { due = s.Due(now) })
 		if due {
-			f.look(func() { f.refreshHosts(host.CountersRequest{Generations: true}) }) // for reports that begin or end
+			f.look(host.CountersRequest{Generations: true}, false) // for reports that begin or end
 		}
 		f.inLoop(func(l loop) {
 			if due {
@@ -65,7 +65,7 @@ func (f *Fabric) deliveredNow() uint64 {
 
 // Faults returns the reports of the latest faults, at most 4096, in order; those that last are brought up to date.
 func (f *Fabric) Faults() []fault.Report {
-	f.look(func() { f.refreshHosts(host.CountersRequest{Generations: true}) })
+	f.look(host.CountersRequest{Generations: true}, false)
 	return f.reportsAfter(0)
 }
 

@@ -213,8 +213,11 @@ func (h *hostState) readNIC(id weft.NICID) nic.Reading {
 }
 
 // readAll reads all hosts now, for who needs more of them than what they add up.
-func (f *Fabric) readAll() {
-	_ = each(context.Background(), f.answering(), func(_ context.Context, h *hostState) error {
+func (f *Fabric) readAll() { readNodes(f.answering()) }
+
+// readNodes is that for some of them.
+func readNodes(hosts []*hostState) {
+	_ = each(context.Background(), hosts, func(_ context.Context, h *hostState) error {
 		h.readNodes()
 		return nil
 	})

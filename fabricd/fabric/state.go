@@ -61,7 +61,7 @@ type LinkState struct {
 
 // LinkStates returns the state of every link.
 func (f *Fabric) LinkStates() []LinkState {
-	f.lookAtHosts(f.readAll)
+	f.lookAtNodes()
 	out := make([]LinkState, len(f.links))
 	sums, passed := f.ledger.onLinks(), map[*hostState][]ledger.LinkTotal{}
 	views, crashed := f.views()

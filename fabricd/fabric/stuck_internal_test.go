@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -121,6 +122,30 @@ func TestAdoptionDoesNotWaitForAFrozenHost(t *testing.T) {
 	_, err := f.switches[0].processHost.Load().askApplied(t.Context())
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.LessOrEqual(t, <-s.asked, answerTime)
+}
+
+// The first who looks waits a moment for a host that is frozen. Whoever looks after that does not, nor does he ask it, until
+// it has answered.
+func TestWhoLooksWaitsForAFrozenHostOnce(t *testing.T) {
+	t.Parallel()
+	f, s := startStuck(t)
+	defer close(s.release)
+	h := f.switches[0].process()
+	s.asked = make(chan time.Duration, 8)
+	f.Totals()
+	<-s.asked
+	require.False(t, h.suspect.Load(), "nobody knows yet that it is frozen")
+	for f.Now() <= weft.Time(h.owing.Load())+weft.FromDuration(lookTime) {
+		require.NoError(t, f.Pause(t.Context(), time.Millisecond, nil))
+	}
+	f.Totals()
+	f.Ledger()
+	f.LinkStates()
+	f.Faults()
+	require.Empty(t, s.asked)
+	h.owing.Store(0) // it has answered
+	f.Totals()
+	<-s.asked
 }
 
 // Nor does it wait for one that freezes after its first answer, before it has acted on what it is told.

@@ -54,7 +54,7 @@ func (l Latency) String() string {
 
 // Totals adds up the counters of all nodes.
 func (f *Fabric) Totals() Totals {
-	f.look(func() { f.refreshHosts(host.CountersRequest{Latency: true}) })
+	f.look(host.CountersRequest{Latency: true}, false)
 	t := Totals{NoticesLost: f.notices.lost.Load(), DamagedFrames: f.drivers().Damaged}
 	latency := f.sharedLatency()
 	t.add(f.ledger.total())
@@ -99,7 +99,7 @@ func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
 func (f *Fabric) Latencies() *hdrhistogram.Histogram {
 	all := nic.NewLatency()
 	all.Merge(f.sharedLatency())
-	f.look(func() { f.refreshHosts(host.CountersRequest{Latency: true}) })
+	f.look(host.CountersRequest{Latency: true}, false)
 	f.mergeLatency(all)
 	return all
 }
@@ -109,7 +109,7 @@ type SwitchReroutes struct{ Rerouted, UTurns uint64 }
 
 // Reroutes are those of every switch since the start, by number.
 func (f *Fabric) Reroutes() []SwitchReroutes {
-	f.lookAtHosts(f.readAll)
+	f.lookAtNodes()
 	list := make([]SwitchReroutes, len(f.switches))
 	for i, s := range f.switches {
 		var r switching.Reading
