@@ -22,11 +22,14 @@
 // (fabricd/member is its side) is led as a host of that switch alone: it joins and leaves (join.go,
 // leave.go), and all between is the same.
 //
-// # The lock of the leader
+// # The loop
 //
-// What the leader decides it decides under [Fabric]'s lock, which is not held while anybody waits
-// for a host. Orders are given under it, and reach each host in that sequence (order.go); answers
-// are awaited without it. Whoever looks at the fabric waits for hosts for a moment only; of a host
+// The leader decides in one loop (loop.go): live a goroutine drives it, in virtual time whoever
+// lets time go on. What may be done only there has the receiver loop. It waits for nobody: what it
+// has decided goes to queues (queue.go), of which each host has one and so have the transport and
+// whoever makes credentials, and reaches each in the sequence of the decisions (order.go). Whoever
+// has asked for a decision waits for what comes of it outside, and brings that as another event.
+// Whoever looks at the fabric waits for hosts for a moment only; of a host
 // that does not answer, the last that it told holds.
 //
 // # Accounts
