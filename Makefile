@@ -131,7 +131,7 @@ experiments: build ## repeat the papers' experiments, overnight; QUICK=1 takes m
 	bin/fabricd sweep --report $(RESULTS)
 
 soak: ## random faults, and failures of hosts, processes, brokers and leaders, for hours: every packet is accounted for (HOURS)
-	go test ./fabricd/fabric -run Soak -v -count 1 -timeout 0 -weft.soak $(HOURS)h
+	go test ./fabricd/fabric -run Soak -v -count 1 -timeout 0 -weft.soak $(HOURS)h -weft.soak-seed 0
 
 crashes: ## three switches crash under load beside busy loops, hundreds of times (ROUNDS): every fabric drains
 	go test ./fabricd/fabric -run ThreeCrashes -v -count 1 -timeout 0 -weft.crash-rounds $(ROUNDS)

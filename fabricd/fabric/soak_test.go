@@ -24,7 +24,7 @@ import (
 // Set by make soak.
 var (
 	soakTime = flag.Duration("weft.soak", 10*time.Second, "how long the soak runs, at least")
-	soakSeed = flag.Uint64("weft.soak-seed", 0, "seed of the soak's faults and failures; 0 draws one")
+	soakSeed = flag.Uint64("weft.soak-seed", 1, "seed of the soak's faults and failures; 0 draws one")
 )
 
 // soak draws faults and repairs, and failures of what the fabric runs on. At most six faults and
@@ -44,8 +44,7 @@ type soak struct {
 const (
 	soakMost     = 6
 	failuresMost = 3
-	failureSteps = 40               // after so many steps a failure has ended, or before
-	soakDrain    = 30 * time.Second // between two moments at which every packet must be accounted for
+	failureSteps = 40 // after so many steps a failure has ended, or before
 )
 
 // failure is one in force.
@@ -195,7 +194,7 @@ func soaked(t *testing.T, seed uint64, own bool) int {
 	var base growth
 	for round := 1; time.Since(began) < whole; round++ {
 		require.NoError(t, s.SetTraffic(load))
-		for until := time.Now().Add(min(soakDrain, whole/3)); time.Now().Before(until) || s.dealt < len(s.kinds()); {
+		for s.dealt < round*len(s.kinds()) { // and not for a time: the seed says all
 			if err := s.step(t.Context()); err != nil { // whoever is to carry it out may not be there
 				s.counts["orders of which something is missing"]++
 			}
