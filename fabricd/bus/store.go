@@ -160,6 +160,14 @@ func makeBucket(ctx context.Context, js jetstream.JetStream, fabric string) (jet
 		Replicas: copies,
 	}
 	kv, err := js.CreateKeyValue(ctx, cfg)
+	// Servers that have just found each other do not count as ones that can keep things at once, and a bucket of one server
+	// would end with it.
+	tick := time.NewTicker(joinPoll)
+	defer tick.Stop()
+	for until := time.Now().Add(joinTime); hasCode(err, noPeers) && time.Now().Before(until); {
+		<-tick.C
+		kv, err = js.CreateKeyValue(ctx, cfg)
+	}
 	if fewServers(err) {
 		cfg.Replicas = 1
 		kv, err = js.CreateKeyValue(ctx, cfg)
@@ -172,9 +180,12 @@ func makeBucket(ctx context.Context, js jetstream.JetStream, fabric string) (jet
 
 // fewer are the server's errors for a stream with more copies than it can keep: it stands alone,
 // there are too few others, or all have no room.
-var fewer = []jetstream.ErrorCode{10074, 10005, noRoom}
+var fewer = []jetstream.ErrorCode{10074, noPeers, noRoom}
 
-const noRoom jetstream.ErrorCode = 10047
+const (
+	noPeers jetstream.ErrorCode = 10005
+	noRoom  jetstream.ErrorCode = 10047
+)
 
 func fewServers(err error) bool { return hasCode(err, fewer...) }
 
@@ -183,8 +194,11 @@ func hasCode(err error, of ...jetstream.ErrorCode) bool {
 	return errors.As(err, &api) && slices.Contains(of, api.ErrorCode)
 }
 
-// makeTime is far more than a broker takes to make a bucket.
-const makeTime = 5 * time.Second
+const (
+	makeTime = 8 * time.Second // far more than a broker takes to make a bucket
+	joinTime = 3 * time.Second // in which servers of a cluster get to know that the others keep things
+	joinPoll = 100 * time.Millisecond
+)
 
 // Close ends the connection. Closing twice is closing once.
 func (s *Store) Close() {
