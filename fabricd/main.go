@@ -34,6 +34,7 @@ Look and cut:     linkmon status, linkmon cut s0.00 s1.00
 Exit codes: 0 all went well, 1 an expectation of a scenario did not hold, 2 wrong input or nothing to work on.`,
 	}
 	root.AddCommand(upCommand(), downCommand(), stateCommand(), agentCommand(), agentsCommand(), runCommand(),
-		switchCommand(), manageCommand(), authCommand(), topologyCommand(), scenarioCommand(), explainCommand(), verifyCommand(), sweepCommand(), routesCommand(), rerouteCommand(), tolerateCommand())
+		switchCommand(), manageCommand(), authCommand(), topologyCommand(), scenarioCommand(), explainCommand(),
+		verifyCommand(), sweepCommand(), routesCommand(), rerouteCommand(), tolerateCommand())
 	return root
 }

@@ -60,7 +60,10 @@ func (s *Switch) traceLeft(id slotID, c channel, out *weft.Actions) {
 		return
 	}
 	p, vc := s.portVC(c)
-	out.Egress = append(out.Egress, weft.Egress{At: s.now, Port: p, VC: vc, Queued: s.now - q.at, Header: s.slots.slot[id].hdr})
+	out.Egress = append(out.Egress, weft.Egress{
+		At: s.now, Port: p, VC: vc, Queued: s.now - q.at,
+		Header: s.slots.slot[id].hdr,
+	})
 }
 
 // Holds reports whether a packet of a flow is inside.

@@ -109,7 +109,10 @@ func (h *hostState) askApplied(ctx context.Context) (host.Counters, error) {
 	number := h.number
 	h.mu.Unlock()
 	asked := h.fabric.Now()
-	s, err := h.host.Counters(ctx, host.CountersRequest{Number: number, Term: h.fabric.opts.Term, Ends: true, Peers: h.peers(), Generations: true, Latency: true, Applied: true})
+	s, err := h.host.Counters(ctx, host.CountersRequest{
+		Number: number, Term: h.fabric.opts.Term, Ends: true,
+		Peers: h.peers(), Generations: true, Latency: true, Applied: true,
+	})
 	if s.Asked = asked; err == nil && s.Applied == nil {
 		err = errors.New("it does not say what was done to it")
 	}
@@ -156,7 +159,10 @@ func (l loop) restoreState(s *State) error {
 		}
 	}
 	f.read(func(state *leader.State) {
-		err = state.Restore(leader.Restored{Generation: s.Generation, Rounds: s.Rounds, Incidents: s.Incidents, Faults: s.Faults, Absent: absent})
+		err = state.Restore(leader.Restored{
+			Generation: s.Generation, Rounds: s.Rounds, Incidents: s.Incidents,
+			Faults: s.Faults, Absent: absent,
+		})
 	})
 	return err
 }

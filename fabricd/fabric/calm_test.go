@@ -18,7 +18,8 @@ import (
 )
 
 // Set by make calm.
-var calmTime = flag.Duration("weft.calm", 5*time.Second, "how long a saturated fabric must not take a live neighbour for dead")
+var calmTime = flag.Duration("weft.calm", 5*time.Second,
+	"how long a saturated fabric must not take a live neighbour for dead")
 
 // At saturation on a machine that has other things to do, 50 ms x 3 must not take a live neighbour for dead.
 func TestASaturatedFabricOnABusyMachineTakesNobodyForDead(t *testing.T) {

@@ -127,7 +127,8 @@ func (l loop) stateNow() State {
 	f.ledger.read(func(book *ledger.Ledger) { // both at one moment: they have the same incidents
 		s.Ledger, err = book.Checkpoint(maxClosed)
 		f.read(func(l *leader.State) {
-			s.Generation, s.Rounds, s.Faults, s.Incidents = l.Generation, l.Rounds.Clone(), l.Faults(), l.Kept(book.Kept(maxClosed))
+			s.Generation, s.Rounds, s.Faults, s.Incidents = l.Generation, l.Rounds.Clone(), l.Faults(),
+				l.Kept(book.Kept(maxClosed))
 			for i, h := range f.remote {
 				s.Hosts[i].Incident = l.Host(h.id).Incident
 			}

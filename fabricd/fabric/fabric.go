@@ -151,7 +151,8 @@ func (f *Fabric) build() error {
 	}
 	host, err := host.NewLocal(host.LocalConfig{
 		Spec: host.Spec{
-			Placement: f.local.placement, Placements: places, Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(), Seed: o.Seed,
+			Placement: f.local.placement, Placements: places, Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),
+			Seed: o.Seed,
 		},
 		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency,
 		Watch: func(n weft.Node) switchd.Observer { return &watcher{fabric: f, node: n, name: f.graph.Name(n)} },

@@ -138,7 +138,10 @@ func (f *Fabric) viewDecision(v *HopView, e *hopEvent) {
 		}
 	}
 	for _, k := range e.hop.Candidates {
-		w := CandidateView{Port: int(k.Port), VC: int(k.VC), Class: int(k.Class), Room: int(k.Room), Credits: int(k.Credits), Chosen: k.Chosen, Down: k.Down}
+		w := CandidateView{
+			Port: int(k.Port), VC: int(k.VC), Class: int(k.Class), Room: int(k.Room),
+			Credits: int(k.Credits), Chosen: k.Chosen, Down: k.Down,
+		}
 		if l, side, ok := f.linkAt(weft.End{Node: e.node, Port: k.Port}); ok {
 			w.To = f.graph.Name(l.ends()[1-side].Node)
 			if k.Down {

@@ -164,7 +164,8 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 	decided := l.decide(leader.Resync{Host: h.id, Applied: known}).order
 	o := orderOf(&decided)
 	o.Clock, o.Hold, o.SignalAll = clock, new(f.Held()), true
-	if t := l.trafficOrder(); h.sw == nil && (t.Spec != applied.Traffic.Spec || string(t.Draws) != string(applied.Traffic.Draws)) {
+	if t := l.trafficOrder(); h.sw == nil && (t.Spec != applied.Traffic.Spec ||
+		string(t.Draws) != string(applied.Traffic.Draws)) {
 		o.Traffic = t
 	}
 	return o

@@ -168,9 +168,13 @@ func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 	}
 	l.hosts.proc.Signal(syscall.SIGCONT)
 	for what, list := range took {
-		t.Logf("%-6s the first %v, the slowest %v, half within %v", what, list[0], slices.Max(list), slices.Sorted(slices.Values(list))[len(list)/2])
+		t.Logf("%-6s the first %v, the slowest %v, half within %v", what, list[0], slices.Max(list),
+			slices.Sorted(slices.Values(list))[len(list)/2])
 	}
-	l.until("it is back", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchUp && len(l.Fabric.LinksDown()) == 0 })
+	l.until("it is back", func() bool {
+		return l.Fabric.Hosts()[1].State == fabric.SwitchUp &&
+			len(l.Fabric.LinksDown()) == 0
+	})
 	l.more(300)
 	l.sound()
 }
@@ -204,7 +208,8 @@ func TestHostThatFreezes(t *testing.T) {
 func TestHostOutOfReach(t *testing.T) {
 	t.Parallel()
 	w := rig.NewRelay(t, "")
-	l := startHostsOn(t, 3, func(h *hosts) { h.apart, h.way = "host1", "nats://"+w.Address }, func(url string) { w.To(strings.TrimPrefix(url, "nats://")) })
+	l := startHostsOn(t, 3, func(h *hosts) { h.apart, h.way = "host1", "nats://"+w.Address },
+		func(url string) { w.To(strings.TrimPrefix(url, "nats://")) })
 	l.load("uniform:0.3")
 	l.more(300)
 	number := l.Fabric.Hosts()[1].Number

@@ -184,7 +184,8 @@ func withOlder(s host.Counters, old *host.Counters) host.Counters {
 		s.Latency = old.Latency
 	}
 	if s.Generations == nil {
-		s.FirstGeneration, s.Generations, s.OlderGenerations = old.FirstGeneration, old.Generations, old.OlderGenerations
+		s.FirstGeneration, s.Generations, s.OlderGenerations = old.FirstGeneration, old.Generations,
+			old.OlderGenerations
 	}
 	return s
 }

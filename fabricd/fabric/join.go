@@ -68,7 +68,10 @@ func (l loop) expect(req host.JoinRequest, g *hostState, by *admission) (c host.
 	if c, err = l.specOf(g, by); err != nil {
 		return c, nil, nil, err
 	}
-	proc := &switchProcess{number: c.Number, first: c.Epoch, pid: req.PID, host: req.Host, user: by.user, attached: make(chan struct{}), gone: make(chan struct{})}
+	proc := &switchProcess{
+		number: c.Number, first: c.Epoch, pid: req.PID, host: req.Host, user: by.user,
+		attached: make(chan struct{}), gone: make(chan struct{}),
+	}
 	g.nextAdmission.CompareAndSwap(by, nil) // another process gets others
 	proc.over, proc.end = context.WithCancel(f.ctx)
 	hand = l.handOver(s, fmt.Sprintf("%s is handed over to %v", s.name, proc))

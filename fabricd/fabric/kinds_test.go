@@ -185,7 +185,8 @@ func (l *loadedFabric) judge(balance fabric.Ledger) []fault.Report {
 		require.False(l.t, r.Open, r.What)
 		wire, queued, crash = wire+r.LostWire, queued+r.LostQueued, crash+r.LostCrash
 	}
-	require.Equal(l.t, []uint64{balance.LostWire, balance.LostQueued, balance.LostCrash}, []uint64{wire, queued, crash}, "what the reports say was lost: %+v", reports)
+	require.Equal(l.t, []uint64{balance.LostWire, balance.LostQueued, balance.LostCrash},
+		[]uint64{wire, queued, crash}, "what the reports say was lost: %+v", reports)
 	if len(reports) == 1 && reports[0].CountedFrom-reports[0].At < 0.05 { // else it was noticed late
 		r := reports[0]
 		require.Equal(l.t, l.account[weft.Discarded], r.Discarded)

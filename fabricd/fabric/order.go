@@ -42,7 +42,8 @@ func (f *Fabric) hostNumbered(id ledger.HostID) *hostState {
 // orderOf is an order as it travels.
 func orderOf(d *leader.Order) host.Order {
 	o := host.Order{
-		Cut: directionsOf(d.Cut), Restored: directionsOf(d.Restored), Crash: d.Crash, Restart: d.Restart, Generation: d.Generation,
+		Cut: directionsOf(d.Cut), Restored: directionsOf(d.Restored), Crash: d.Crash, Restart: d.Restart,
+		Generation: d.Generation,
 	}
 	for _, i := range d.Impair {
 		o.Impair = append(o.Impair, host.ImpairOrder{End: host.EndOf(i.End), Impair: impairment(i.Suffers)})

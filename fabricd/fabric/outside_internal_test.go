@@ -118,7 +118,8 @@ func TestNoDecisionWaitsForTheTransport(t *testing.T) {
 	f.Totals()
 	f.Ledger()
 
-	require.NoError(t, f.switches[0].processHost.Load().resync(nil), "a host whom it does not concern is told what it should know")
+	require.NoError(t, f.switches[0].processHost.Load().resync(nil),
+		"a host whom it does not concern is told what it should know")
 	second, err := f.begin(leader.Apply{Specs: []fault.Spec{{Do: fault.VerbCut, A: "s2", B: "s3"}}})
 	require.NoError(t, err)
 	require.Len(t, f.CutLinks(), 2)

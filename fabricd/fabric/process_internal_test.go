@@ -121,7 +121,10 @@ func TestActionsThatAreOverAreForgotten(t *testing.T) {
 	g := topologytest.Parse(t, "ring:4")
 	fw, _, err := subnet.Firmware("updn", g)
 	require.NoError(t, err)
-	f, err := New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{Hosts: nobody{}}})
+	f, err := New(Options{
+		Topology: g, Firmware: fw, Transport: wire.NewMemory(),
+		Processes: &ProcessOptions{Hosts: nobody{}},
+	})
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
 	t.Cleanup(f.Stop)

@@ -71,7 +71,10 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 			if errors.Is(err, ErrResumed) {
 				return l, ErrResumed
 			}
-			return l, &NotDrainedError{Ledger: l, After: (f.Now() - began).Duration(), Remaining: f.remaining(), Err: err}
+			return l, &NotDrainedError{
+				Ledger: l, After: (f.Now() - began).Duration(), Remaining: f.remaining(),
+				Err: err,
+			}
 		}
 		if p := moves(); p != last {
 			last, since, looks, pending = p, f.Now(), 0, pendingWork{live: f.live}

@@ -101,7 +101,10 @@ func (f *Fabric) remaining() (l Remaining) {
 	}
 	for i, n := range f.nics {
 		r := n.home.nicNow(n.id)
-		add(RemainingAt{Where: "the send queue of " + f.graph.NICs[i].Name, Packets: uint64(r.Queued), node: n.id.Node()})
+		add(RemainingAt{
+			Where: "the send queue of " + f.graph.NICs[i].Name, Packets: uint64(r.Queued),
+			node: n.id.Node(),
+		})
 	}
 	for _, s := range f.switches {
 		var r switching.Reading
@@ -117,7 +120,10 @@ func (f *Fabric) remaining() (l Remaining) {
 			flying[1], _ = linkend.OnWire(b, a)
 		}
 		for d, direction := range [2]wire.Direction{k.dirs[0], k.dirs[1]} {
-			add(RemainingAt{Where: "the wire from " + direction.From + " to " + direction.To, Packets: flying[d], For: direction.To + " to receive them", wire: true})
+			add(RemainingAt{
+				Where: "the wire from " + direction.From + " to " + direction.To, Packets: flying[d],
+				For: direction.To + " to receive them", wire: true,
+			})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b RemainingAt) int { return cmp.Compare(b.Packets, a.Packets) })

@@ -85,7 +85,8 @@ type registerText struct {
 func (f *Fabric) NewSampler() *Sampler {
 	s := &Sampler{
 		f: f, registersOf: make([][]switching.RegisterSnapshot, len(f.switches)), nodes: make([]switching.Reading, len(f.switches)),
-		nics: make([]nic.Reading, len(f.nics)), registerTexts: make([]registerText, len(f.switches)), suffers: map[fault.Impairment]string{}, linkTotals: map[*hostState][]ledger.LinkTotal{},
+		nics: make([]nic.Reading, len(f.nics)), registerTexts: make([]registerText, len(f.switches)),
+		suffers: map[fault.Impairment]string{}, linkTotals: map[*hostState][]ledger.LinkTotal{},
 		latency: newRecent(),
 	}
 	s.now.Links, s.now.Switches = make([]LinkReading, len(f.links)), make([]SwitchReading, len(f.switches))

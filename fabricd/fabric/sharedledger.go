@@ -128,7 +128,10 @@ func (h *hostState) localRequest() host.CountersRequest {
 // caller holds h.mu.
 func (h *hostState) retire() {
 	own := &h.counters.Load().own
-	h.retired.Add(&host.Counters{Drivers: own.Drivers, FirstGeneration: own.FirstGeneration, Generations: own.Generations, OlderGenerations: own.OlderGenerations})
+	h.retired.Add(&host.Counters{
+		Drivers: own.Drivers, FirstGeneration: own.FirstGeneration,
+		Generations: own.Generations, OlderGenerations: own.OlderGenerations,
+	})
 	if own.Latency == nil {
 		return
 	}

@@ -110,7 +110,8 @@ func TestATracedPacketTellsItsWayFromNICToNIC(t *testing.T) {
 				age = v.Age
 			}
 			from, first, top, leaf, to := r.views[0], r.views[1], r.views[2], r.views[3], r.views[4]
-			assert.Equal(t, []any{"n00", true, -1, 0, "s1.0"}, []any{from.Node, from.Egress, from.In, from.Out, from.To})
+			assert.Equal(t, []any{"n00", true, -1, 0, "s1.0"},
+				[]any{from.Node, from.Egress, from.In, from.Out, from.To})
 			assert.Equal(t, []any{"s1.0", 0, "1: any live up port"}, []any{first.Node, first.In, first.Rule})
 			assert.Equal(t, "n00 sends it to s1.0", from.Summary()[:20])
 			require.Len(t, first.Candidates, 2)

@@ -170,7 +170,8 @@ func (t *traces) silent(now weft.Time) (list []hopEvent, numbers []uint64) {
 	}
 	for n := first; n <= t.last; n++ {
 		e := &t.ring[(n-1)%maxHopEvents]
-		if e.kind <= hopEgress && e.hop.Out != weft.NoPort && e.at < now-patienceLossy && latest[packetOf(&e.hop.Header)] == n {
+		if e.kind <= hopEgress && e.hop.Out != weft.NoPort && e.at < now-patienceLossy &&
+			latest[packetOf(&e.hop.Header)] == n {
 			c := *e
 			c.hop.Candidates, c.candidates = nil, nil
 			list, numbers = append(list, c), append(numbers, n)

@@ -98,7 +98,10 @@ func (r Report) Lost() uint64 { return r.LostWire + r.LostQueued + r.LostCrash }
 func (r Report) Clone() Report {
 	r.Detected, r.DiscardedBy = slices.Clone(r.Detected), maps.Clone(r.DiscardedBy)
 	r.SharedWith, r.Shared = slices.Clone(r.SharedWith), slices.Clone(r.Shared)
-	for _, ms := range []**float64{&r.FirstReroute, &r.LastEffect, &r.Degradation.LowestAfter, &r.Degradation.MadeGoodAfter} {
+	for _, ms := range []**float64{
+		&r.FirstReroute, &r.LastEffect, &r.Degradation.LowestAfter,
+		&r.Degradation.MadeGoodAfter,
+	} {
 		if *ms != nil {
 			*ms = new(**ms)
 		}

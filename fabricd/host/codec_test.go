@@ -30,7 +30,8 @@ func TestCountersAddUp(t *testing.T) {
 		At: 9, Answer: ledger.Answer{
 			Held: 2, Counted: ledger.Counted{
 				Discards: []ledger.Rule{{Name: "x", Packets: 2}, {Name: "y", Packets: 1}},
-				Crash:    []ledger.NodeLost{{Switch: 0, Packets: 1}, {Switch: 1, Packets: 1}}, Queue: []ledger.EndLost{e(2, 2)},
+				Crash:    []ledger.NodeLost{{Switch: 0, Packets: 1}, {Switch: 1, Packets: 1}},
+				Queue:    []ledger.EndLost{e(2, 2)},
 				Wire:     []ledger.LinkLost{{Link: 3, Wire: [2]uint64{0, 1}}, {Link: 4, Wire: [2]uint64{1, 0}}},
 				Counters: ledger.Counters{NICs: nic.Stats{Injected: 5, MostHops: 3}},
 			},

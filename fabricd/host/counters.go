@@ -65,7 +65,10 @@ func (p *Local) counters(r CountersRequest, switches []switching.Reading, nics [
 	if number == 0 { // a host in the process of its leader is what that says
 		number = r.Number
 	}
-	s := Counters{Name: p.spec.Host, Number: number, First: p.spec.Epoch, At: p.runtime.Now(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
+	s := Counters{
+		Name: p.spec.Host, Number: number, First: p.spec.Epoch, At: p.runtime.Now(),
+		Up: make([]byte, (len(p.nodes.ends)+7)/8),
+	}
 	p.adder.seq++
 	s.Incarnation, s.Seq, s.Counters.Notices = ledger.Incarnation(number), p.adder.seq, p.adder.noticesLost.Load()
 	s.Observed, s.Counters.Untold = p.observed() // before anything is read: what has changed by then shows

@@ -33,7 +33,8 @@ func (l *Live) Build(b BuildSpec) (switches, nics []Driver, err error) {
 	l.graph = b.Graph
 	m := NodeRuntimeConfig{
 		Graph: b.Graph, Transport: l.Transport, Clock: l.Clock, Pace: b.Pace, Batch: b.Batch, Inbox: b.Inbox, Seed: b.Seed,
-		Incarnation: l.Incarnation, Interval: b.Interval, NoSelfProbe: l.NoSelfProbe, Watch: b.Watch, Progress: b.Progress,
+		Incarnation: l.Incarnation, Interval: b.Interval, NoSelfProbe: l.NoSelfProbe, Watch: b.Watch,
+		Progress: b.Progress,
 	}
 	drive := func(n weft.Node, core weft.Core) {
 		if core != nil {

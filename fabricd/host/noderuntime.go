@@ -46,7 +46,8 @@ func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
 	m := &NodeRuntime{
 		cfg: cfg, drivers: make(map[weft.Node]*switchd.Driver, len(cfg.Nodes)), wires: make(map[weft.Node][]switchd.Wire, len(cfg.Nodes)),
 	}
-	if every := cfg.Interval / 4; every > 0 && !cfg.NoSelfProbe && len(cfg.Nodes) > 0 && cfg.Transport.Enforcement() != wire.EnforcedInProcess {
+	if every := cfg.Interval / 4; every > 0 && !cfg.NoSelfProbe && len(cfg.Nodes) > 0 &&
+		cfg.Transport.Enforcement() != wire.EnforcedInProcess {
 		var err error
 		if m.selfProbe, err = wire.NewSelfProbe(cfg.Transport, every.Duration()); err != nil {
 			return nil, err

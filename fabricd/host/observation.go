@@ -49,8 +49,9 @@ func (o *Observation) Of() weft.Node {
 // Actions is o in the words of a core.
 func (o *Observation) Actions() *weft.Actions {
 	a := &weft.Actions{
-		Drops: o.Drops, Hops: o.Hops, Egress: o.Egress, Arrived: o.Arrived, Changes: o.Changes, Turned: o.Turned, Notices: o.Notices,
-		WakeAt: weft.Never,
+		Drops: o.Drops, Hops: o.Hops, Egress: o.Egress, Arrived: o.Arrived, Changes: o.Changes, Turned: o.Turned,
+		Notices: o.Notices,
+		WakeAt:  weft.Never,
 	}
 	for _, f := range o.Faults {
 		a.Faults = append(a.Faults, weft.Fault{Port: f.Port, Err: errors.New(f.Text), Count: f.Count, Damaged: f.Damaged})

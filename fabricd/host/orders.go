@@ -385,7 +385,10 @@ func (p *Local) readdress(id weft.SwitchID) {
 
 // applied is what was done to the host. The caller holds mu.
 func (p *Local) applied() *Applied {
-	s := &Applied{Traffic: p.traffic, Generation: p.generation, Hold: p.hold, Orders: p.carried, Signals: make([]byte, (len(p.signals)+7)/8)}
+	s := &Applied{
+		Traffic: p.traffic, Generation: p.generation, Hold: p.hold, Orders: p.carried,
+		Signals: make([]byte, (len(p.signals)+7)/8),
+	}
 	for i, signal := range p.signals {
 		if signal {
 			s.Signals[i>>3] |= 1 << (i & 7)

@@ -205,7 +205,10 @@ func (s *State) planHeal(a *action, st *step) {
 
 // reportOf is the report of a fault that begins in those directions of target.
 func reportOf(spec fault.Spec, target string, dirs [2]bool) fault.Report {
-	return fault.Report{Kind: string(spec.Do), Target: target, What: spec.String(), Direction: directionOf(dirs), Silent: spec.Silent}
+	return fault.Report{
+		Kind: string(spec.Do), Target: target, What: spec.String(), Direction: directionOf(dirs),
+		Silent: spec.Silent,
+	}
 }
 
 // beginFault opens the incident of a step and puts its fault in force.

@@ -88,7 +88,10 @@ func (s *State) Kept(ids []int) (list []IncidentCheckpoint) {
 }
 
 func (s *State) incidentCheckpoint(n *Incident) IncidentCheckpoint {
-	k := IncidentCheckpoint{Report: n.Report.Clone(), Began: n.Began, Closes: n.Closes, DegradationMeasured: n.Measured, DetectedByAll: n.Seen, FirstGeneration: n.First}
+	k := IncidentCheckpoint{
+		Report: n.Report.Clone(), Began: n.Began, Closes: n.Closes,
+		DegradationMeasured: n.Measured, DetectedByAll: n.Seen, FirstGeneration: n.First,
+	}
 	k.Report.Detected = k.Report.Detected[:min(len(k.Report.Detected), maxEnds)]
 	if n.Report.Kind != fault.KindHost {
 		k.Links = n.Links
@@ -132,7 +135,10 @@ func (s *State) Restore(r Restored) error {
 
 // restoreIncident goes on with an incident of the leader before.
 func (s *State) restoreIncident(k IncidentCheckpoint) error {
-	n := &Incident{Report: k.Report, Began: k.Began, Closes: k.Closes, Measured: true, Seen: k.DetectedByAll, First: k.FirstGeneration}
+	n := &Incident{
+		Report: k.Report, Began: k.Began, Closes: k.Closes, Measured: true, Seen: k.DetectedByAll,
+		First: k.FirstGeneration,
+	}
 	if !k.DegradationMeasured {
 		n.Report.Degradation = fault.Degradation{} // of a throughput that nobody sampled while there was no leader
 	}

@@ -184,7 +184,8 @@ func (s *State) brokerLost(e BrokerLost) {
 	}, subject{links: e.Links, how: fault.ByBroker}, expect)
 	for _, id := range e.Links {
 		l := &s.Links[id]
-		l.Outages = append(slices.DeleteFunc(l.Outages, func(d Outage) bool { return d.Shard == e.Shard }), Outage{e.Shard, n.Report.ID})
+		l.Outages = append(slices.DeleteFunc(l.Outages, func(d Outage) bool { return d.Shard == e.Shard }),
+			Outage{e.Shard, n.Report.ID})
 	}
 	s.sync(e.Links)
 	s.noteSeen()

@@ -32,8 +32,9 @@ type driven struct {
 func drive(t *testing.T, seed uint64) *driven {
 	t.Helper()
 	return &driven{
-		leaderRig: lead(t), t: t, draw: rand.New(rand.NewPCG(seed, 0)), cut: map[leader.Direction]bool{}, carrier: map[weft.End]bool{},
-		timers: map[int]weft.Time{}, absent: map[ledger.HostID]int{}, dark: map[int]bool{},
+		leaderRig: lead(t), t: t, draw: rand.New(rand.NewPCG(seed, 0)), cut: map[leader.Direction]bool{},
+		carrier: map[weft.End]bool{},
+		timers:  map[int]weft.Time{}, absent: map[ledger.HostID]int{}, dark: map[int]bool{},
 	}
 }
 
@@ -331,7 +332,8 @@ func TestALeaderGoesOnFromWhatAnotherHasLeft(t *testing.T) {
 		require.NoError(t, err)
 		absent := map[ledger.HostID]int{east: d.Host(east).Incident, west: d.Host(west).Incident}
 		require.NoError(t, next.Restore(leader.Restored{
-			Generation: d.Generation, Rounds: d.Rounds, Incidents: d.Kept(d.Ledger.Kept(closed)), Faults: d.Faults(), Absent: absent,
+			Generation: d.Generation, Rounds: d.Rounds, Incidents: d.Kept(d.Ledger.Kept(closed)), Faults: d.Faults(),
+			Absent: absent,
 		}))
 		var reports, incidents []int
 		for _, r := range next.Reports(d.now, 0) {
@@ -340,7 +342,8 @@ func TestALeaderGoesOnFromWhatAnotherHasLeft(t *testing.T) {
 		for _, in := range next.Ledger.Incidents(0) {
 			incidents = append(incidents, in.ID)
 		}
-		require.Equal(t, incidents, reports, "seed %d: what is lost is on a report, or in the sum of those forgotten", seed)
+		require.Equal(t, incidents, reports, "seed %d: what is lost is on a report, or in the sum of those forgotten",
+			seed)
 		next.times(next.Step(d.now, leader.Resume{}))
 		for _, id := range slices.Sorted(maps.Keys(d.timers)) {
 			for next.timers[id] <= d.now {

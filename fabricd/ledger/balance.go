@@ -179,7 +179,10 @@ func (l *Ledger) LinkTotals(id HostID, but Incarnation) (list []LinkTotal) {
 }
 
 func addLinkTotals(a, b []LinkTotal) []LinkTotal {
-	return merge(a, b, LinkTotal.Compare, func(a, b *LinkTotal) { b.Sent, b.Received = b.Sent+a.Sent, b.Received+a.Received })
+	return merge(a, b, LinkTotal.Compare, func(a, b *LinkTotal) {
+		b.Sent, b.Received = b.Sent+a.Sent,
+			b.Received+a.Received
+	})
 }
 
 // LinkBalance is what one link has lost, in packets, all hosts together, and what is on its way.

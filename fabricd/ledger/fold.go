@@ -74,7 +74,8 @@ func (l *Ledger) retired(id HostID) *RetiredCounters {
 
 // findRetired is where that is, or would be.
 func (l *Ledger) findRetired(id HostID) (int, bool) {
-	return slices.BinarySearchFunc(l.state.Retired, id, func(p RetiredCounters, id HostID) int { return cmp.Compare(p.Host, id) })
+	return slices.BinarySearchFunc(l.state.Retired, id,
+		func(p RetiredCounters, id HostID) int { return cmp.Compare(p.Host, id) })
 }
 
 // foldSessions adds up what the sessions of incarnations have lost that go, and has their
@@ -97,7 +98,8 @@ func (l *Ledger) foldSessions(goes func(n Incarnation) bool) {
 		for d := range s.Sides {
 			if h := l.incarnation(s.Sides[d].Incarnation); h != nil && s.Channel.Node.Kind == 0 {
 				f, retired := &s.Sides[d].Flow, l.retired(h.ID)
-				retired.LinkTotals = addLinkTotals(retired.LinkTotals, []LinkTotal{{l.links[s.Channel.Link].ends()[d], f.Sent, f.Received}})
+				retired.LinkTotals = addLinkTotals(retired.LinkTotals,
+					[]LinkTotal{{l.links[s.Channel.Link].ends()[d], f.Sent, f.Received}})
 			}
 		}
 		switch k := len(lost.Wire); {

@@ -440,7 +440,10 @@ func (h *history) checkpoint() *saved {
 	if err != nil {
 		h.fail("%w", err)
 	}
-	return &saved{data, maps.Clone(h.heard), maps.Clone(h.silent), maps.Clone(h.costs), slices.Clone(h.faults), maps.Clone(h.pending)}
+	return &saved{
+		data, maps.Clone(h.heard), maps.Clone(h.silent), maps.Clone(h.costs), slices.Clone(h.faults),
+		maps.Clone(h.pending),
+	}
 }
 
 // restore has another leader go on from a checkpoint.

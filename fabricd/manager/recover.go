@@ -122,7 +122,8 @@ func (m *Manager) begin(ctx context.Context, h head, found bool) error {
 	}
 	m.version = last
 	m.head = head{
-		Instance: m.spec.Instance, Routing: m.spec.Routing, Method: m.planner.Method().String(), First: last + 1, Last: last,
+		Instance: m.spec.Instance, Routing: m.spec.Routing, Method: m.planner.Method().String(), First: last + 1,
+		Last: last,
 	}
 	if err := m.cfg.State.Put(ctx, keyHead, encode(m.head)); err != nil {
 		return err
@@ -142,7 +143,10 @@ func (m *Manager) first(ctx context.Context) error {
 		return err
 	}
 	plan := m.planner.Now()
-	j := job{Version: m.version + 1, Static: true, Began: ports.At, Planned: ports.At, Acknowledged: true, Settled: true}
+	j := job{
+		Version: m.version + 1, Static: true, Began: ports.At, Planned: ports.At, Acknowledged: true,
+		Settled: true,
+	}
 	for s := range m.want {
 		j.Tells, m.want[s], m.known[s] = append(j.Tells, weft.SwitchID(s)), j.Version, false
 	}

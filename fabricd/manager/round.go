@@ -72,7 +72,8 @@ func (m *Manager) round(ctx context.Context) (done bool, err error) {
 		return false, nil
 	}
 	j := job{
-		Version: m.version + 1, Acknowledged: m.allAcknowledged, Settled: m.settled, Dead: ports.Dead, Died: r.Died, Static: plan.Static, Began: r.Began, Planned: r.Computed,
+		Version: m.version + 1, Acknowledged: m.allAcknowledged, Settled: m.settled, Dead: ports.Dead, Died: r.Died,
+		Static: plan.Static, Began: r.Began, Planned: r.Computed,
 	}
 	if n := len(plan.Rounds); n > 1 {
 		j.Rounds = n

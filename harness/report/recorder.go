@@ -72,7 +72,8 @@ func (r *Recorder) Every() time.Duration { return max(10*time.Millisecond, r.len
 // See implements [scenario.Watcher].
 func (r *Recorder) See(f *fabric.Fabric) {
 	r.hear(f.Events())
-	if now := f.Now().Duration(); now >= min(r.next, r.length) { // the last time always: on a busy machine the rest after a sample is long
+	// The last time always: on a busy machine the rest after a sample is long.
+	if now := f.Now().Duration(); now >= min(r.next, r.length) {
 		r.sample(f)
 	}
 }

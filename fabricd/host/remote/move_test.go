@@ -95,7 +95,8 @@ func (m *mover) ask() ledger.Balance {
 	}
 	for _, l := range m.runs {
 		asked := m.now
-		s, err := l.Counters(context.Background(), host.CountersRequest{Number: l.spec.Number, Ends: true, Peers: peers})
+		s, err := l.Counters(context.Background(),
+			host.CountersRequest{Number: l.spec.Number, Ends: true, Peers: peers})
 		require.NoError(m.t, err)
 		a := s.Answer
 		a.Host, a.Asked = m.hosts[l], asked

@@ -158,7 +158,10 @@ func (r *testbed) counters() (s allCounters) { return r.countersWith(host.Counte
 func (r *testbed) countersWith(ask host.CountersRequest) (s allCounters) {
 	r.t.Helper()
 	return r.add(func(l *servedHost) (host.Counters, error) {
-		return l.Counters(context.Background(), host.CountersRequest{Number: l.spec.Number, Ends: true, Generations: ask.Generations})
+		return l.Counters(context.Background(), host.CountersRequest{
+			Number: l.spec.Number, Ends: true,
+			Generations: ask.Generations,
+		})
 	})
 }
 

@@ -33,7 +33,8 @@ func TestTwoHostsAreOneFabric(t *testing.T) {
 	r.start("uniform:0.05")
 	r.delivered(100)
 	s := r.quiet()
-	require.Zero(t, s.lost+s.Answer.Counters.NICs.Missing+s.Answer.Counters.NICs.Reordered+s.Answer.Counters.NICs.Duplicated)
+	require.Zero(t, s.lost+s.Answer.Counters.NICs.Missing+s.Answer.Counters.NICs.Reordered+
+		s.Answer.Counters.NICs.Duplicated)
 	require.Greater(t, s.Answer.Counters.Switches.Forwarded, s.Answer.Counters.NICs.Delivered)
 	require.Len(t, s.flows, r.crossing())
 	s = r.countersWith(host.CountersRequest{Generations: true})
@@ -72,7 +73,10 @@ func TestOrdersOfAHost(t *testing.T) {
 	// Signalled: both ends are told.
 	dark := func(e weft.End) []host.SignalOrder { return []host.SignalOrder{{End: host.EndOf(e)}} }
 	a.order(host.Order{Cut: ways, Signals: dark(l.A)})
-	got := b.order(host.Order{Cut: ways, Signals: dark(l.B), Generation: new(uint16(3)), Counters: &host.CountersRequest{Applied: true, Ends: true}})
+	got := b.order(host.Order{
+		Cut: ways, Signals: dark(l.B), Generation: new(uint16(3)),
+		Counters: &host.CountersRequest{Applied: true, Ends: true},
+	})
 	require.ElementsMatch(t, ways, got.Counters.Applied.Cut)
 	require.Equal(t, uint16(3), got.Counters.Applied.Generation)
 	require.Len(t, got.Counters.Flows, r.crossing()/2)
@@ -247,9 +251,13 @@ func TestAHostIsHostedAnew(t *testing.T) {
 	require.Equal(t, first[2], now[2], "that of before")
 	require.Positive(t, now[7][0])
 	require.Positive(t, now[7][1])
-	require.Zero(t, one.Answer.Counters.NICs.Missing+one.Answer.Counters.NICs.Reordered+one.Answer.Counters.NICs.Duplicated, "of flows that had begun when it came, too")
+	require.Zero(t, one.Answer.Counters.NICs.Missing+one.Answer.Counters.NICs.Reordered+
+		one.Answer.Counters.NICs.Duplicated, "of flows that had begun when it came, too")
 	require.Equal(t, one.Answer.Counters.NICs.Injected, one.Generations[4-one.FirstGeneration].Injected)
-	seq := east.order(host.Order{Send: []host.SendOrder{{Src: east.spec.Placement.NICIDs()[0], Dst: 0, Bytes: 1, Traced: true}}}).Sent[0].Seq
+	seq := east.order(host.Order{Send: []host.SendOrder{{
+		Src: east.spec.Placement.NICIDs()[0], Dst: 0, Bytes: 1,
+		Traced: true,
+	}}}).Sent[0].Seq
 	require.Equal(t, uint64(1), seq>>40)
 	rig.Until(t, func() bool {
 		for _, o := range r.observations() {
@@ -295,7 +303,8 @@ func TestReadingsAgreeWithCounters(t *testing.T) {
 		rig.Until(t, func() bool { // the last credits come home after the packets
 			vcs, err = l.Read(context.Background(), host.ReadRequest{Number: l.spec.Number, VCs: true})
 			require.NoError(t, err)
-			nodes, err = l.Nodes(context.Background(), host.NodeRequest{Number: l.spec.Number, Switches: ids, NICs: l.spec.Placement.NICIDs()})
+			nodes, err = l.Nodes(context.Background(),
+				host.NodeRequest{Number: l.spec.Number, Switches: ids, NICs: l.spec.Placement.NICIDs()})
 			require.NoError(t, err)
 			require.Len(t, nodes.Switches, len(ids))
 			for i, v := range vcs.VCs {
