@@ -101,7 +101,7 @@ func (f *Fabric) isBack(l *link) (yes bool) {
 }
 
 // waitLinks waits until both ends of all links see them up. It does not wait for what damping holds down, nor for links
-// that lose every frame.
+// that lose every frame or that another fault takes.
 func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 	for i, l := range links {
 		f.reportProgress(StageUp, i, len(links))

@@ -92,6 +92,7 @@ func (l loop) do(a *action, e leader.Effect) {
 		a.checkpointed = l.checkpointNow()
 	case leader.Changed:
 		f.checkpointSoon()
+		f.portsChanged() // nobody waits any more for a link that this has taken
 	case leader.Publish:
 		f.events.Publish(f.Now(), Event{
 			Kind: e.Event.Kind, Link: e.Event.Link, Switch: e.Event.Switch, Node: e.Event.Node, Detail: e.Event.Detail, Fault: e.Event.Fault,

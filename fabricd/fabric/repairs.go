@@ -79,7 +79,7 @@ func (l loop) repairsOver() (over []*action) {
 	return over
 }
 
-// portsChanged tells those who wait for links that an end may have changed its mind about one.
+// portsChanged tells those who wait for links that one may have changed.
 func (f *Fabric) portsChanged() {
 	f.changed.notify()
 	if f.repairs.some.Load() {

@@ -262,10 +262,11 @@ func (s *State) Usable(id weft.LinkID) bool {
 	return s.Alive(id) && !s.IsCut(id, 0) && !s.IsCut(id, 1)
 }
 
-// IsBack reports whether both ends of a link see it up, or nobody can wait for that, damping aside.
+// IsBack reports whether both ends of a link see it up, or nobody can wait for that, damping aside:
+// an end is at a host that does not answer, every frame is lost, or another fault has taken the link.
 func (s *State) IsBack(id weft.LinkID) bool {
 	l := &s.Links[id]
-	return l.Up[0] && l.Up[1] || s.suspect(id) || s.failed(id) || l.Suffers[0].Loss == 100 || l.Suffers[1].Loss == 100
+	return l.Up[0] && l.Up[1] || !s.Usable(id) || s.suspect(id) || l.Suffers[0].Loss == 100 || l.Suffers[1].Loss == 100
 }
 
 // suspect reports whether an end of a link is at a host that does not answer.

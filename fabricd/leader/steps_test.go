@@ -248,6 +248,23 @@ func TestAFaultEndsByItsTimer(t *testing.T) {
 	assert.Empty(t, l.takes(0, leader.TimerDue{Fault: 1}), "it is over")
 }
 
+// Nobody waits for a repaired link that another fault has taken.
+func TestARepairThatAnotherFaultTakesIsNotAwaited(t *testing.T) {
+	t.Parallel()
+	for _, by := range []fault.Spec{cut("s0.0-s1.0"), {Do: fault.VerbCrash, A: "s1.0"}} {
+		l := lead(t)
+		l.comesUp()
+		k := l.link(t, "s0.0-s1.0")
+		l.takes(0, leader.Apply{Specs: []fault.Spec{cut(k.Name)}})
+		l.changes(k.A, false)
+		l.changes(k.B, false)
+		l.takes(0, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbRestore, A: k.Name}}})
+		assert.False(t, l.IsBack(k.ID))
+		l.takes(0, leader.Apply{Specs: []fault.Spec{by}})
+		assert.True(t, l.IsBack(k.ID), by)
+	}
+}
+
 // The loss of a host takes carrier from its neighbours; when it is back they get it again.
 func TestAHostFailsAndComesBack(t *testing.T) {
 	t.Parallel()
