@@ -166,6 +166,25 @@ func TestSeveralOrdersAreDoneAtOnceOrNotAtAll(t *testing.T) {
 	require.Equal(t, []string{"s0.0-s1.0", "s0.0-s1.1"}, s.Fabric().CutLinks())
 }
 
+// Until 0.2.0 an answer has `changed` under its old name, too, and a fabricd may know that one alone.
+func TestAnOutcomeIsReadUnderItsOldNameAndWrittenUnderBoth(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	c := s.dial(true)
+	out, err := ask[json.RawMessage](t.Context(), c, VerbApply, ApplyRequest{Specs: everyVerb[:1]})
+	require.NoError(t, err)
+	require.Contains(t, string(out), `"changed":true,"fresh":true,`)
+
+	older := &served{t: t, broker: bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})}
+	control := bustest.Server(t, bus.ServerConfig{Fabric: "lab", Broker: older.broker})
+	require.NoError(t, bus.Handle(control, ctl(VerbApply), func(context.Context, ApplyRequest) (json.RawMessage, error) {
+		return json.RawMessage(`[{"do":"cut","fresh":true},{"do":"cut","fresh":false}]`), nil
+	}))
+	outcomes, err := older.dial(true).Apply(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, false}, []bool{outcomes[0].Changed, outcomes[1].Changed})
+}
+
 func TestWhateverIsSetIsHealedByAnotherClientWhenTheOneThatSetItIsGone(t *testing.T) {
 	t.Parallel()
 	s := serve(t, harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 20)) // what a link loses last shows at a hello

@@ -116,7 +116,11 @@ func (c *Client) Apply(ctx context.Context, specs ...fault.Spec) ([]fabric.Outco
 		ctx, cancel = context.WithTimeout(ctx, applyTimeout)
 		defer cancel()
 	}
-	return ask[[]fabric.Outcome](ctx, c, VerbApply, ApplyRequest{Specs: specs})
+	out, err := ask[[]fabric.Outcome](ctx, c, VerbApply, ApplyRequest{Specs: specs})
+	for i := range out {
+		out[i].Changed = out[i].Changed || out[i].Fresh // an older fabricd knows `fresh` alone
+	}
+	return out, err
 }
 
 // SetTraffic replaces what all NICs inject, by words as those of fabricd up --traffic; "none" stops

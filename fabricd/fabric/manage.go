@@ -15,8 +15,9 @@ const EventReconfigured = leader.EventReconfigured
 type Ports struct {
 	At   weft.Time     `json:"at"`
 	Dead []weft.LinkID `json:"dead"` // links that an end of theirs takes for down
-	// Uncertain is how many of all links have ends of different opinions: one of them has not noticed yet, or has crashed.
-	Uncertain int `json:"doubtful"`
+	// Uncertain is how many of all links have ends of different opinions: one of them has not
+	// noticed yet, or has crashed.
+	Uncertain int `json:"uncertain"`
 }
 
 // Set is the same as a set.

@@ -44,7 +44,8 @@ type step struct {
 type Outcome struct {
 	Do      fault.Verb    `json:"do"`
 	Target  string        `json:"target"`
-	Changed bool          `json:"fresh"` // false: it was so already, nothing was done
+	Changed bool          `json:"changed"` // false: it was so already, nothing was done
+	Fresh   bool          `json:"fresh"`   // the same, under its old name: until 0.2.0
 	Fault   *fault.Report `json:"fault,omitempty"`
 	Healed  []string      `json:"healed,omitempty"` // of heal: what was repaired
 	Note    string        `json:"note,omitempty"`   // what else there is to know
@@ -405,7 +406,7 @@ func (s *State) Outcomes(id int) []Outcome {
 	out := make([]Outcome, len(a.steps))
 	for i := range a.steps {
 		st := &a.steps[i]
-		o := Outcome{Do: st.spec.Do, Target: s.target(st), Changed: st.changed, Healed: st.healed, Note: st.note}
+		o := Outcome{Do: st.spec.Do, Target: s.target(st), Changed: st.changed, Fresh: st.changed, Healed: st.healed, Note: st.note}
 		if st.told != nil {
 			o.Fault = new(st.told.Clone())
 		}

@@ -35,7 +35,8 @@ type job struct {
 	Version      uint64          `json:"version"`
 	Round        int             `json:"round,omitempty"`  // of the plan: 0, or 1 for the second one
 	Rounds       int             `json:"rounds,omitempty"` // that the plan has, if more than one
-	Acknowledged bool            `json:"told"`             // all switches had acknowledged the job before when it was planned
+	Acknowledged bool            `json:"acknowledged"`     // all switches had acknowledged the job before when it was planned
+	Told         bool            `json:"told"`             // the same, under its old name: until 0.2.0
 	Settled      bool            `json:"settled"`          // the packets of older tables were gone then, too
 	Dead         []weft.LinkID   `json:"dead"`
 	Died         []weft.LinkID   `json:"died,omitempty"` // of these, those that were alive before
@@ -43,6 +44,21 @@ type job struct {
 	Tells        []weft.SwitchID `json:"tells"`          // the switches for which something changes
 	Began        weft.Time       `json:"began"`          // on the fabric's clock, as in a fabric.Round
 	Planned      weft.Time       `json:"planned"`
+}
+
+// MarshalJSON writes Told for managers that do not know Acknowledged.
+func (j job) MarshalJSON() ([]byte, error) {
+	type plain job
+	j.Told = j.Acknowledged
+	return json.Marshal(plain(j))
+}
+
+// UnmarshalJSON reads the jobs of such managers, too.
+func (j *job) UnmarshalJSON(data []byte) error {
+	type plain job
+	err := json.Unmarshal(data, (*plain)(j))
+	j.Acknowledged = j.Acknowledged || j.Told
+	return err
 }
 
 // tell lists the switches of a round.
