@@ -36,12 +36,13 @@ var patient = harness.Liveness(50*time.Millisecond, 8)
 // damping holds a link that flaps down until the test is over.
 var damping = link.Damping{HalfLife: 60 * weft.Second, Suppress: 3, Reuse: 1, Max: 600 * weft.Second}
 
-// start runs a small fabric that linkmon finds by name in the registry of this test.
+// start runs a small fabric that linkmon finds by name in the registry of this test. Options come
+// after its own traffic and liveness.
 func start(t *testing.T, name string, options ...harness.Option) *harness.Harness {
 	t.Helper()
 	return registered(t, live.Config{
 		Name: name, InMemory: true,
-		Harness: append(options, harness.Traffic("uniform:0.1"), patient),
+		Harness: append([]harness.Option{harness.Traffic("uniform:0.1"), patient}, options...),
 	}).Harness
 }
 
@@ -83,7 +84,7 @@ func run(ctx context.Context, out, errs *rig.Output, args ...string) int {
 	cmd := command()
 	cmd.SetOut(out)
 	cmd.SetErr(errs)
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // those of the test binary are not meant where there are none
 	return cli.Run(ctx, cmd)
 }
 

@@ -15,7 +15,7 @@ import (
 func TestTraceFollowsPacketsHopByHopToTheirEnds(t *testing.T) {
 	ownRegistry(t)
 	h := start(t, "lab")
-	h.SetTraffic("none")
+	h.Quiesce() // queues are empty: a packet finds room
 	out := ok(t, "trace", "--src", "n00", "--dst", "n10", "--count", "2")
 	require.Contains(t, out, "n00 sends it to s1.0")
 	require.Contains(t, out, "  rule 1: any live up port\n    candidates p2 vc0 to s0.0 room 2+")
@@ -38,8 +38,8 @@ func TestTraceFollowsPacketsHopByHopToTheirEnds(t *testing.T) {
 
 func TestTraceTellsWhereAPacketWasLostAndBySomeFault(t *testing.T) {
 	ownRegistry(t)
-	h := start(t, "lab")
-	h.SetTraffic("none")
+	h := start(t, "lab", harness.NoLiveness()) // nobody finds the cut out before the packet has come
+	h.Quiesce()
 	h.CutSilently("s1.1", "n10")
 	out := ok(t, "trace", "--src", "n00", "--dst", "n10")
 	require.Contains(t, out, "lost on the wire from s1.1 to n10, on link s1.1-n10 (cut silently, fault 1)")
@@ -49,7 +49,7 @@ func TestTraceTellsWhereAPacketWasLostAndBySomeFault(t *testing.T) {
 func TestTraceFailsWhenNothingIsHeard(t *testing.T) {
 	ownRegistry(t)
 	h := start(t, "lab")
-	h.SetTraffic("none")
+	h.Quiesce()
 	h.Cut("s1.0", "n00")
 	out, errs, code := linkmon(t, "trace", "--src", "n00", "--dst", "n10", "--count", "2", "--wait", "100ms")
 	require.Equal(t, 1, code, errs)
