@@ -14,18 +14,12 @@ func TestStreamsEndWhenTheFabricIsGone(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	c, ctx := s.dial(false), t.Context()
-	heard, ended := make(chan struct{}, 1), make(chan error, 2)
-	go func() { ended <- c.Follow(ctx, 0, func(fabric.Event) error { return nil }) }()
-	go func() {
-		ended <- c.Watch(ctx, func(Sample) error {
-			select {
-			case heard <- struct{}{}:
-			default:
-			}
-			return nil
-		})
-	}()
-	<-heard
+	s.Cut("s0.0", "s1.0") // an event
+	events, samples, ended := make(chan struct{}, 1), make(chan struct{}, 1), make(chan error, 2)
+	go func() { ended <- c.Follow(ctx, 0, func(fabric.Event) error { poke(events); return nil }) }()
+	go func() { ended <- c.Watch(ctx, func(Sample) error { poke(samples); return nil }) }()
+	<-events
+	<-samples
 	s.broker.Shutdown()
 	for range 2 {
 		require.ErrorContains(t, <-ended, "the fabric has ended")
