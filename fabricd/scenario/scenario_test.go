@@ -85,7 +85,7 @@ func TestShippedScenariosPass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := read(t, "testdata/short-"+name+".yaml")
-			s.Options.Link.NoLiveness = true // two cores and the race detector are too slow for the default
+			s.Options.Link.NoLiveness = true // a busy machine is too slow for the default
 			r, err := run(t, t.Context(), s, nil)
 			require.NoError(t, err)
 			assert.True(t, r.Pass, "%v", r.Failed)
@@ -104,6 +104,7 @@ func TestEveryVerbDoesWhatItSaysAtItsTime(t *testing.T) {
 	var steps []string
 	var last time.Duration
 	s := read(t, "testdata/every-verb.yaml")
+	s.Options.Link.NoLiveness = true // a busy machine is too slow for the default
 	r, err := run(t, t.Context(), s, func(f *fabric.Fabric, at time.Duration, step string) {
 		assert.GreaterOrEqual(t, at, last)
 		last = at
@@ -169,8 +170,7 @@ expect:
   delivered_at_least: 1000000
 `))
 	require.NoError(t, err)
-	r, err := run(t, t.Context(), s, nil)
-	require.NoError(t, err)
+	r, _ := virtually(t, s) // where packets come within 40 ms, however busy the machine is
 	assert.False(t, r.Pass)
 	all := strings.Join(r.Failed, "\n")
 	for _, want := range []string{
