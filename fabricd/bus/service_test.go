@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -65,17 +64,23 @@ func TestAgentsAreFoundAndAsked(t *testing.T) {
 	require.NoError(t, bus.Handle(one, toAgent("", "host"),
 		func(context.Context, struct{}) (any, error) { return nil, errors.New("no room") }))
 	service(t, url, "h2")
-	found, err = a.Discover(t.Context(), bus.AgentService, all)
-	require.NoError(t, err)
+	rig.Until(t, func() bool { // who is slow to answer on a busy machine is not found
+		found, err = a.Discover(t.Context(), bus.AgentService, all)
+		require.NoError(t, err)
+		return len(found) >= 2
+	})
 	names := map[string]string{}
 	for _, f := range found {
 		names[f.Metadata["name"]] = f.Version
 	}
-	require.Equal(t, map[string]string{"h1.example.net": "3.0.0+x", "h2": "3.0.0+x"}, maps.Clone(names))
-	began := time.Now()
-	_, err = a.Discover(t.Context(), bus.AgentService, func(f []bus.Found) bool { return len(f) == 2 })
-	require.NoError(t, err)
-	require.Less(t, time.Since(began), 250*time.Millisecond, "it waits for no others")
+	require.Equal(t, map[string]string{"h1.example.net": "3.0.0+x", "h2": "3.0.0+x"}, names)
+	require.Len(t, found, 2)
+	rig.Until(t, func() bool {
+		found, err = a.Discover(t.Context(), bus.AgentService, func(f []bus.Found) bool { return len(f) == 1 })
+		require.NoError(t, err)
+		return len(found) > 0
+	})
+	require.Len(t, found, 1, "it waits for no others")
 
 	answer, err := bus.Call[string](t.Context(), a, toAgent("h1.example.net", "parts"), 7)
 	require.NoError(t, err)
