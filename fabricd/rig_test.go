@@ -34,7 +34,7 @@ var commands struct {
 }
 
 // builtCommands is the folder of both.
-func builtCommands(t *testing.T) string {
+func builtCommands(t testing.TB) string {
 	t.Helper()
 	commands.Do(func() {
 		if commands.dir, commands.err = os.MkdirTemp("", "weft-commands"); commands.err != nil {
