@@ -65,7 +65,7 @@ func TestATorusUnderLoadLosesLinkAfterLinkAndAllPairsStayConnected(t *testing.T)
 				return // make whole has it
 			}
 			l := start(t, x.topology, "duato:mechanisms="+x.mechanisms)
-			l.patience = rig.Patience // what is late here is so because the machine is busy
+			l.lease = rig.Patience // what is late here is so because the machine is busy
 			requireUses(t, l.Fabric.Topology(), x.mechanisms, x.cuts)
 			notes, _ := l.manage(manageAuto(x.method))
 			l.await(notes, manager.NoteManages)
@@ -150,7 +150,7 @@ func TestWhatNoMechanismServesIsDiscardedAndTheRestGoOn(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			l := start(t, "torus:3x3", "duato:mechanisms="+x.mechanisms)
-			l.patience = rig.Patience
+			l.lease = rig.Patience
 			notes, _ := l.manage("")
 			l.await(notes, manager.NoteManages)
 			l.Load("uniform:0.2")

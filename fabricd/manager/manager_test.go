@@ -143,6 +143,7 @@ func TestFaultsDuringAnUploadBeginTheNextRound(t *testing.T) {
 func TestASwitchThatDoesNotAnswerIsNamedAndToldLater(t *testing.T) {
 	t.Parallel()
 	l := start(t, "kary-ntree:2,3", "ftree")
+	l.patience = 0 // soon over
 	notes, _ := l.manage("ddrc")
 	l.await(notes, manager.NoteManages)
 	on := make(chan struct{})

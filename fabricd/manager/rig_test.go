@@ -38,13 +38,10 @@ func TestMain(m *testing.M) {
 // identity is how a test tells a process what to be.
 type identity struct {
 	URL, Method, Holder string
-	Switch              string // it is a switch, and no manager
-	Patience            time.Duration
+	Switch              string        // it is a switch, and no manager
+	Patience, Lease     time.Duration // 0: as others
 	Credentials         bus.Credentials
 }
-
-// quick makes a lease of a dead process run out soon.
-const quickLease = 600 * time.Millisecond
 
 func managing(ctx context.Context, as identity, tell func(manager.Note)) error {
 	r, err := remote.Dial(bus.ClientConfig{Fabric: live.Name, URL: as.URL, Credentials: as.Credentials, Program: "manage"})
@@ -57,7 +54,7 @@ func managing(ctx context.Context, as identity, tell func(manager.Note)) error {
 		return err
 	}
 	defer s.Close()
-	return manager.New(manager.Config{Fabric: r, State: s, Method: as.Method, Holder: as.Holder, Lease: max(quickLease, as.Patience), Patience: as.Patience, Drain: as.Patience, Tell: tell}).Run(ctx)
+	return manager.New(manager.Config{Fabric: r, State: s, Method: as.Method, Holder: as.Holder, Lease: as.Lease, Patience: as.Patience, Drain: as.Patience, Tell: tell}).Run(ctx)
 }
 
 // lab is a running fabric that can be managed over its broker.
@@ -65,12 +62,13 @@ type lab struct {
 	*live.Lab
 	gate *gate
 
-	patience time.Duration // of its managers, for a switch and for their lease; 0: as others
+	patience time.Duration // of its managers, for a switch: what is late is so because the machine is busy
+	lease    time.Duration // of its managers; 0: as others
 }
 
 func start(t *testing.T, spec, routing string, options ...func(*manager.Local)) *lab {
 	t.Helper()
-	l := &lab{}
+	l := &lab{patience: rig.Patience}
 	l.Lab = live.Start(t, live.Config{Topology: spec, Routing: routing, Store: true, Serve: func(f *fabric.Fabric, control *bus.Server) {
 		_, vcs, err := subnet.Firmware(routing, f.Topology())
 		require.NoError(t, err)
@@ -154,7 +152,10 @@ func (g *gate) Report(ctx context.Context, r fabric.Round) (fault.Reconfiguratio
 }
 
 func (l *lab) identity(method string) identity {
-	return identity{URL: l.Broker.ClientURL(), Method: method, Credentials: l.Broker.Credentials(bus.RoleManager), Patience: l.patience}
+	return identity{
+		URL: l.Broker.ClientURL(), Method: method, Credentials: l.Broker.Credentials(bus.RoleManager),
+		Patience: l.patience, Lease: l.lease,
+	}
 }
 
 // manage runs a manager in this process until the test or stop ends it.
