@@ -10,9 +10,9 @@ type Core interface {
 	Signal(now Time, p PortID, up bool, out *Actions)
 	// Receive takes a frame that arrived at port p. It keeps no reference to f.
 	Receive(now Time, p PortID, f *Frame, out *Actions)
-	// Excuse tells that the neighbour at port p is not heard because the driver holds it up: a
+	// Exempt tells that the neighbour at port p is not heard because the driver holds it up: a
 	// frame waits to be received, or was not let through.
-	Excuse(now Time, p PortID)
+	Exempt(now Time, p PortID)
 	// Transmit fills f with what port p may send now, at most limit packets, and reports whether
 	// there is anything to send. A frame may carry no packets: credits alone, a hello, or the
 	// handshake of a link that comes up; a limit of 0 asks for nothing else. out.More says whether

@@ -264,8 +264,8 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 	n.wake(out)
 }
 
-// Excuse implements [weft.Core].
-func (n *NIC) Excuse(now weft.Time, _ weft.PortID) { n.end.Excuse(now) }
+// Exempt implements [weft.Core].
+func (n *NIC) Exempt(now weft.Time, _ weft.PortID) { n.end.Exempt(now) }
 
 // Transmit implements [weft.Core]. Packets enter the fabric in the virtual channel of their address.
 func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {

@@ -194,8 +194,8 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 	s.wake(out)
 }
 
-// Excuse implements [weft.Core].
-func (s *Switch) Excuse(now weft.Time, p weft.PortID) { s.ports[p].end.Excuse(now) }
+// Exempt implements [weft.Core].
+func (s *Switch) Exempt(now weft.Time, p weft.PortID) { s.ports[p].end.Exempt(now) }
 
 // Transmit implements [weft.Core].
 func (s *Switch) Transmit(now weft.Time, p weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {

@@ -203,7 +203,7 @@ func (s *sampling) view(i int, r *fabric.Reading, counters bool) SwitchView {
 
 // happened adds the events since the frame before. Reports come with some of them.
 func (s *sampling) happened(d *Frame) {
-	d.Events = s.f.Events().Kept(s.lastEvent)
+	d.Events = s.f.Events().Since(s.lastEvent)
 	for i := range d.Events {
 		e := &d.Events[i]
 		if i == 0 && s.lastEvent > 0 {

@@ -164,7 +164,7 @@ func (s *Server) faults(_ context.Context, r *FaultsRequest) ([]fault.Report, er
 
 // eventsAfter are the events after number seq that one answer holds.
 func (s *Server) eventsAfter(seq uint64) []fabric.Event {
-	kept := s.fabric.Events().Kept(seq)
+	kept := s.fabric.Events().Since(seq)
 	return kept[:min(len(kept), eventsPage)]
 }
 

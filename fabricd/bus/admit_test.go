@@ -85,7 +85,7 @@ func TestAdmittedProcessMayDoWhatItsPlaceNeeds(t *testing.T) {
 	sub, err := conn.SubscribeSync(subjectOf(hop(0), 2))
 	require.NoError(t, err)
 	require.NoError(t, conn.Flush())
-	fabric := stranger(t, b, bus.RoleFabric)
+	fabric := outsideConn(t, b, bus.RoleFabric)
 	require.NoError(t, fabric.PublishRequest(subjectOf(hop(0), 2), "weft.lab.ctl.cut", []byte("x")))
 	_, err = sub.NextMsg(rig.Patience)
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestAdmittedProcessCarriesFrames(t *testing.T) {
 	// undoes it.
 	require.NoError(t, fabric.Cut(hop(1)))
 	b.Revoke(admit(t, b, bus.NodeAccess{Node: "s2", Layout: bus.Hashed(2)}).User)
-	tap := stranger(t, b, bus.RoleFabric)
+	tap := outsideConn(t, b, bus.RoleFabric)
 	heard, err := tap.SubscribeSync(subjectOf(hop(1), 2))
 	require.NoError(t, err)
 	require.NoError(t, tap.Flush())
@@ -193,7 +193,7 @@ func TestRevokeEndsConnectionsAtOnce(t *testing.T) {
 	b.Revoke(c.User) // nothing left to do
 	b.Revoke("nobody")
 	b.Revoke("fabric") // not admitted, so not to be revoked
-	stranger(t, b, bus.RoleFabric)
+	outsideConn(t, b, bus.RoleFabric)
 	require.NoError(t, kept.Flush())
 	require.True(t, b.Connected(other.User))
 	require.False(t, b.Connected(""))

@@ -58,7 +58,7 @@ func TestBrokerPermissions(t *testing.T) {
 		},
 	}
 	for _, c := range cases {
-		conn := stranger(t, b, c.role, nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+		conn := outsideConn(t, b, c.role, nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 		probe(t, conn, c.role.String(), c.publish, c.subscribe)
 	}
 }
@@ -153,9 +153,9 @@ func TestControlAnswersInboxesOnly(t *testing.T) {
 	require.NoError(t, bus.Handle(c, ctl("get.status"),
 		func(context.Context, struct{}) (string, error) { return "fine", nil }))
 	heard := make(chan *nats.Msg, 8)
-	_, err := stranger(t, b, bus.RoleFabric).ChanSubscribe("weft.lab.ctl.cut", heard)
+	_, err := outsideConn(t, b, bus.RoleFabric).ChanSubscribe("weft.lab.ctl.cut", heard)
 	require.NoError(t, err)
-	viewer := stranger(t, b, bus.RoleViewer)
+	viewer := outsideConn(t, b, bus.RoleViewer)
 	require.NoError(t, viewer.PublishRequest("weft.lab.ctl.get.status", "weft.lab.ctl.cut", nil))
 	require.ErrorContains(t, rig.Next(t, errs), `the reply subject "weft.lab.ctl.cut" is no inbox`)
 	require.Empty(t, heard)

@@ -27,8 +27,8 @@ func openNATS(tb testing.TB, cfg bus.NATSConfig) *bus.NATS {
 	return n
 }
 
-// stranger is a connection that is no part of the transport.
-func stranger(tb testing.TB, b *bus.Broker, role bus.Role, opts ...nats.Option) *nats.Conn {
+// outsideConn is a connection that is no part of the transport.
+func outsideConn(tb testing.TB, b *bus.Broker, role bus.Role, opts ...nats.Option) *nats.Conn {
 	tb.Helper()
 	return login(tb, b, b.Credentials(role), opts...)
 }

@@ -27,7 +27,7 @@ func TestNATSStrangerOnTheLinks(t *testing.T) {
 	n.Watch(events.record)
 	full, fine := listen(t, n, hop(0), 2), listen(t, n, hop(1), 100)
 	ready(t, n)
-	conn := stranger(t, b, bus.RoleFabric)
+	conn := outsideConn(t, b, bus.RoleFabric)
 	for range 5 {
 		require.NoError(t, conn.Publish(subjectOf(hop(0), 2), []byte("too much")))
 	}
@@ -149,7 +149,7 @@ func TestBrokerCutHoldsForEveryPublisher(t *testing.T) {
 	cutIn, otherIn := listen(t, n, hop(0), 1000), listen(t, n, hop(9), frames)
 	ready(t, n)
 	require.Equal(t, wire.EnforcedByBroker, n.Enforcement())
-	foreign, watcher := stranger(t, b, bus.RoleFabric), stranger(t, b, bus.RoleFabric)
+	foreign, watcher := outsideConn(t, b, bus.RoleFabric), outsideConn(t, b, bus.RoleFabric)
 	heard := make(chan *nats.Msg, 1000)
 	_, err := watcher.ChanSubscribe(subjectOf(hop(0), 1), heard)
 	require.NoError(t, err)
@@ -211,8 +211,8 @@ func TestBrokerCutsFewMappings(t *testing.T) {
 	require.Equal(t, 2, n.Stats().CutsAtEnds)
 
 	// All four hold in any case, and for strangers.
-	foreign := stranger(t, b, bus.RoleFabric)
-	heard := observe(t, stranger(t, b, bus.RoleFabric))
+	foreign := outsideConn(t, b, bus.RoleFabric)
+	heard := observe(t, outsideConn(t, b, bus.RoleFabric))
 	for _, d := range append(node, singles...) {
 		require.NoError(t, foreign.Publish(subjectOf(d, 1), []byte("cut")))
 	}

@@ -76,13 +76,13 @@ func (a *action) repairs() (list []*link) {
 }
 
 // repaired has what the action has ended published.
-func (a *action) repaired(back []*link) (told dispatched) {
+func (a *action) repaired(back []*link) (orders dispatched) {
 	f := a.f
 	damped := slices.DeleteFunc(slices.Clone(back), func(l *link) bool { return !f.held(l) })
 	f.inLoop(func(l loop) {
-		told = l.decide(leader.Finished{Action: a.number, Damped: idsOf(damped)}).dispatched
+		orders = l.decide(leader.Finished{Action: a.number, Damped: idsOf(damped)}).dispatched
 	})
-	return told
+	return orders
 }
 
 // outcomes tells what came of each spec of the action.

@@ -17,7 +17,7 @@ import (
 
 // registerText are the events of a kind so far.
 func registerText(l *loadedFabric, kind string) (events []fabric.Event) {
-	for _, e := range l.Events().Kept(0) {
+	for _, e := range l.Events().Since(0) {
 		if e.Kind == kind {
 			events = append(events, e)
 		}

@@ -43,7 +43,7 @@ func TestASaturatedFabricOnABusyMachineTakesNobodyForDead(t *testing.T) {
 	busy(t, runtime.NumCPU()) // the other things
 	<-ctx.Done()
 	require.Positive(t, f.Totals().Refused, "it was saturated")
-	for _, e := range f.Events().Kept(0) {
+	for _, e := range f.Events().Since(0) {
 		require.NotEqual(t, fabric.EventLinkDown, e.Kind, "%+v", e)
 	}
 	t.Logf("%v, %d packet-hops", *calmTime, f.PacketHops())

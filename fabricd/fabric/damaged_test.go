@@ -96,7 +96,7 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 			assert.Equal(t, flips, f.Drivers().BadFrames)
 			assert.Zero(t, f.Totals().Duplicated)
 
-			events := slices.DeleteFunc(f.Events().Kept(0), func(e fabric.Event) bool { return e.Kind != fabric.EventDamaged })
+			events := slices.DeleteFunc(f.Events().Since(0), func(e fabric.Event) bool { return e.Kind != fabric.EventDamaged })
 			require.NotEmpty(t, events)
 			assert.Less(t, len(events), int(flips), "and are not told one by one")
 			for _, e := range events {
@@ -111,7 +111,7 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 }
 
 func ofKind(f *fabric.Fabric, kind string) []fabric.Event {
-	return slices.DeleteFunc(f.Events().Kept(0), func(e fabric.Event) bool { return e.Kind != kind })
+	return slices.DeleteFunc(f.Events().Since(0), func(e fabric.Event) bool { return e.Kind != kind })
 }
 
 // Whoever may speak on links can send any number of frames that break their protocol; the ring of events keeps what matters all the same.

@@ -126,8 +126,8 @@ func (h *Hub) After(ctx context.Context, seq uint64) (Event, error) {
 	}
 }
 
-// Kept returns the events after number seq that are kept, oldest first.
-func (h *Hub) Kept(seq uint64) []Event {
+// Since returns the events after number seq that the ring still holds, oldest first.
+func (h *Hub) Since(seq uint64) []Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	events := []Event{}

@@ -199,8 +199,8 @@ func bears(t *testing.T, spec string, e subnet.Entry, set []verify.Element, atOn
 	lossesAreAt(t, h, l, set)
 }
 
-// kindsOf are the kinds of fault set that a firmware bears, the most general last.
-func kindsOf(b firmware.Bears, most int) (kinds []verify.Kind) {
+// faultKinds are the kinds of fault set that a firmware bears, the most general last.
+func faultKinds(b firmware.Tolerance, most int) (kinds []verify.Kind) {
 	if most > 0 && b.Links {
 		kinds = append(kinds, verify.Links)
 	}
@@ -222,8 +222,8 @@ func eachFaults(t *testing.T, spec string, turn int, f func(t *testing.T, e subn
 		seed := fnv.New64()
 		_, _ = seed.Write([]byte(e.Name)) // cannot fail
 		r := rand.New(rand.NewPCG(*faultSeed, seed.Sum64()))
-		most := e.Bears.Most(g.Place(0).Tree.K)
-		kinds := kindsOf(e.Bears, most)
+		most := e.Tolerance.Most(g.Place(0).Tree.K)
+		kinds := faultKinds(e.Tolerance, most)
 		for at, kind := range kinds {
 			for draw := range 2 * *faultDraws {
 				atOnce, close := draw%2 == 1, (draw+at)%2 == 1

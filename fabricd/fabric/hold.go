@@ -39,15 +39,15 @@ type holding struct {
 }
 
 func (f *Fabric) hold(held bool, most time.Duration) {
-	var told dispatched
+	var orders dispatched
 	f.inLoop(func(l loop) {
 		until := l.limitHold(most)
 		if !held {
 			until = 0
 		}
-		told = l.setHeld(until, "")
+		orders = l.setHeld(until, "")
 	})
-	_ = told.wait() // a host that does not answer is told when it does
+	_ = orders.wait() // a host that does not answer is told when it does
 }
 
 // HoldLonger begins the time of HoldNICsFor anew, if NICs are held.
@@ -94,7 +94,7 @@ func (l loop) endHold(at weft.Time, why string) {
 }
 
 // setHeld has all NICs inject nothing until then, or inject again for 0.
-func (l loop) setHeld(until weft.Time, why string) (told dispatched) {
+func (l loop) setHeld(until weft.Time, why string) (orders dispatched) {
 	f := l.Fabric
 	was, held := f.Held(), until != 0
 	f.holding.until.Store(int64(until))
@@ -103,13 +103,13 @@ func (l loop) setHeld(until weft.Time, why string) (told dispatched) {
 		return nil
 	}
 	l.checkpointNow()
-	told = l.dispatchAll(host.Order{Hold: new(held)})
+	orders = l.dispatchAll(host.Order{Hold: new(held)})
 	kind := EventResumed
 	if held {
 		kind = EventHeld
 	}
 	f.events.Publish(f.Now(), Event{Kind: kind, Detail: why})
-	return told
+	return orders
 }
 
 // resumeHold goes on with NICs that were held under the leader before: a subnet manager may be in the middle of new tables, with which those before

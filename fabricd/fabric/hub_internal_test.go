@@ -15,7 +15,7 @@ func TestAHubWhoseNumbersGoOnHasNoneOfTheEventsBefore(t *testing.T) {
 	t.Parallel()
 	h := NewHub()
 	h.resume(41)
-	require.Empty(t, h.Kept(0))
+	require.Empty(t, h.Since(0))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := h.After(ctx, 0)
@@ -25,5 +25,5 @@ func TestAHubWhoseNumbersGoOnHasNoneOfTheEventsBefore(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 42, e.Seq)
 	require.EqualValues(t, 41, e.Missed)
-	require.Len(t, h.Kept(7), 1)
+	require.Len(t, h.Since(7), 1)
 }

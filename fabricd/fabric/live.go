@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// live is the World of goroutines. Its timers and agents are goroutines too.
+// live is the [Runtime] of goroutines. Its timers and tasks are goroutines too.
 type live struct {
 	host.Live
 	start time.Time
@@ -31,7 +31,7 @@ func newLive(t wire.Transport) *live {
 	return w
 }
 
-// Start implements World.
+// Start implements [Runtime].
 func (w *live) Start(ctx context.Context) error {
 	if err := w.Transport.Ready(ctx); err != nil {
 		return fmt.Errorf("fabric: links are not ready: %w", err)
@@ -49,7 +49,7 @@ func (w *live) forward(to weft.Time) {
 	}
 }
 
-// Stop implements World.
+// Stop implements [Runtime].
 func (w *live) Stop() {
 	if w.stop != nil {
 		w.stop()
@@ -57,12 +57,12 @@ func (w *live) Stop() {
 	w.running.Wait()
 }
 
-// Now implements World.
+// Now implements [Runtime].
 func (w *live) Now() weft.Time {
 	return weft.FromDuration(time.Since(w.start)) + weft.Time(w.ahead.Load())
 }
 
-// At implements World.
+// At implements [Runtime].
 func (w *live) At(t weft.Time, do func()) (stop func()) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	w.running.Go(func() {
@@ -74,7 +74,7 @@ func (w *live) At(t weft.Time, do func()) (stop func()) {
 	return cancel
 }
 
-// Task implements World.
+// Task implements [Runtime].
 func (w *live) Task(every time.Duration, do func()) (wake func()) {
 	poked := make(chan struct{}, 1)
 	w.running.Go(func() {
@@ -102,7 +102,7 @@ func (w *live) Task(every time.Duration, do func()) (wake func()) {
 	}
 }
 
-// Pause implements World.
+// Pause implements [Runtime].
 func (w *live) Pause(ctx context.Context, until weft.Time, news <-chan struct{}) error {
 	var timer <-chan time.Time
 	if until != weft.Never {
@@ -119,7 +119,7 @@ func (w *live) Pause(ctx context.Context, until weft.Time, news <-chan struct{})
 	return nil
 }
 
-// WithTimeout implements World.
+// WithTimeout implements [Runtime].
 func (w *live) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, d)
 }

@@ -64,12 +64,12 @@ const settleTime = 2 * weft.Second
 // The function that it returns reports whether they are: all were delivered, but for as many as had been lost before; or so
 // much time has passed that it does not matter which of them were lost since.
 func (f *Fabric) Settling() (gone func() bool) {
-	var told dispatched
+	var orders dispatched
 	var generation int
 	f.inLoop(func(l loop) {
-		told, generation = l.decide(leader.Generate{}).dispatched, int(l.generation())
+		orders, generation = l.decide(leader.Generate{}).dispatched, int(l.generation())
 	})
-	_ = told.wait() // of a host that does not answer nothing is known anyway
+	_ = orders.wait() // of a host that does not answer nothing is known anyway
 	began := f.Now()
 	l := f.asked()
 	dropped := l.Lost + l.Discarded

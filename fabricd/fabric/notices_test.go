@@ -25,7 +25,7 @@ func notifying(t *testing.T) map[string]switching.Firmware {
 	for _, name := range firmware.Notifiers() {
 		e, ok := firmware.ByName(name)
 		require.True(t, ok)
-		if !e.Bears.One {
+		if !e.Tolerance.One {
 			all[name] = e.New()
 		}
 	}

@@ -20,42 +20,42 @@ type Runtime interface {
 	host.Runtime
 	// Start has the drivers run. If that fails nothing is left running.
 	Start(ctx context.Context) error
-	// Stop returns when no driver, timer or agent runs any more, and none will.
+	// Stop returns when no driver, timer or task runs any more, and none will.
 	Stop()
 }
 
-// Clock is the time of a world, and how to wait for it.
+// Clock is the time of a runtime, and how to wait for it.
 type Clock interface {
-	// Now is the time since the world was made.
+	// Now is the time since the runtime was made.
 	Now() weft.Time
-	// At has do called at a time, unless it was stopped before. Only between Start and Stop. Live,
-	// do may be under way when stop returns.
+	// At calls do at a time, unless stop is called before. Only between Start and Stop. Live, do may
+	// still run when stop returns.
 	At(t weft.Time, do func()) (stop func())
-	// Task returns a function that has do called soon; calls that come before that count as one.
-	// Unless every is 0 do is called that often besides. It is called by nobody else at the same
-	// time, and never within poke. Only between Start and Stop.
+	// Task returns a function that has do called soon; calls before do has begun count as one.
+	// Unless every is 0 do is called that often besides. Two calls of do never overlap, and none is
+	// made within wake. Only between Start and Stop.
 	Task(every time.Duration, do func()) (wake func())
-	// Pause waits for a time, or until news is closed, whichever comes first. The error is that of
-	// ctx, when that ends first.
+	// Pause waits for a time, or until news is closed, whichever comes first. If ctx ends before,
+	// Pause returns its error.
 	Pause(ctx context.Context, until weft.Time, news <-chan struct{}) error
 	// WithTimeout is context.WithTimeout by this clock.
 	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 }
 
-// What a World builds, and of which drivers.
+// What a runtime builds, and of which drivers.
 type (
 	Driver    = host.Driver
 	BuildSpec = host.BuildSpec
 )
 
-// Hashed is a World that can tell whether two runs were the same.
+// Hashed is a [Runtime] that can tell whether two runs were the same.
 type Hashed interface {
 	// Hash is a fingerprint of all that has happened.
 	Hash() uint64
 }
 
-// Scattered is a World in which the links of a switch that returns do not come up by chance one
-// after the other, as they do live, but as it says.
+// Scattered is a [Runtime] that draws when each link of a switch that returns comes up. Live that is
+// chance.
 type Scattered interface {
 	// Scatter draws how long it is until the next neighbour of a switch that returns has signal.
 	Scatter() weft.Time

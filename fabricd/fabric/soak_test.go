@@ -163,7 +163,7 @@ func (s *soak) failNext() {
 
 // count counts what the leader has told of since it was called last.
 func (s *soak) count() {
-	for _, e := range s.Events().Kept(s.seen) {
+	for _, e := range s.Events().Since(s.seen) {
 		s.seen = e.Seq
 		s.counts["event "+e.Kind]++
 	}

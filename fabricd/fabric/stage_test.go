@@ -18,16 +18,16 @@ func TestHowFarAFabricHasComeUpIsTold(t *testing.T) {
 	g := topologytest.Parse(t, smallTree)
 	tr := wire.NewMemory()
 	t.Cleanup(func() { require.NoError(t, tr.Close()) })
-	type told struct{ done, total int }
+	type progress struct{ done, total int }
 	var stages []fabric.Stage
-	heard := map[fabric.Stage][]told{}
+	heard := map[fabric.Stage][]progress{}
 	f, err := fabric.New(fabric.Options{
 		Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: tr, Seed: 1,
 		Progress: func(s fabric.Stage, done, total int) {
 			if heard[s] == nil {
 				stages = append(stages, s)
 			}
-			heard[s] = append(heard[s], told{done, total})
+			heard[s] = append(heard[s], progress{done, total})
 		},
 	})
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestHowFarAFabricHasComeUpIsTold(t *testing.T) {
 	} {
 		for i, h := range heard[s] {
 			if s == fabric.StageUp {
-				require.Equal(t, told{i, total}, h, s)
+				require.Equal(t, progress{i, total}, h, s)
 			}
 			require.Equal(t, total, h.total, s)
 			require.True(t, i == 0 && h.done == 0 || i > 0 && h.done > heard[s][i-1].done && h.done <= total, "%s: %v", s, heard[s])

@@ -106,7 +106,7 @@ func goRoundADeadLink(t *testing.T, name string, in harness.Option, fw string) {
 			require.Positive(t, changed)
 			require.Less(t, changed, 12)
 			told := 0
-			for _, e := range h.Fabric().Events().Kept(after) {
+			for _, e := range h.Fabric().Events().Since(after) {
 				if e.Kind == fabric.EventTables {
 					told++
 					require.Contains(t, e.Detail, "entries")
@@ -247,7 +247,7 @@ func TestPacketsInSendQueuesGoByTheLayersOfNewTables(t *testing.T) {
 			h.RequireLedger(harness.NoneDiscarded)
 			require.Greater(t, delivered(h), before)
 			var kinds []string
-			for _, e := range f.Events().Kept(0) {
+			for _, e := range f.Events().Since(0) {
 				if e.Kind == fabric.EventHeld || e.Kind == fabric.EventResumed {
 					kinds = append(kinds, e.Kind)
 				}

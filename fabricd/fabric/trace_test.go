@@ -19,20 +19,20 @@ import (
 // tiny has two tiers of two switches, and four NICs.
 const tiny = "kary-ntree:2,2"
 
-// teller collects what is told of traced packets.
-type teller struct {
+// traceRig collects the hops of traced packets.
+type traceRig struct {
 	*harness.Harness
 	views  []fabric.HopView
 	last   uint64
 	missed uint64
 }
 
-func tell(t *testing.T, options ...harness.Option) *teller {
+func newTraceRig(t *testing.T, options ...harness.Option) *traceRig {
 	t.Helper()
-	return &teller{Harness: harness.New(t, tiny, options...)}
+	return &traceRig{Harness: harness.New(t, tiny, options...)}
 }
 
-func (r *teller) read() {
+func (r *traceRig) read() {
 	for {
 		views, last, missed := r.Fabric().Hops(r.last)
 		r.missed += missed
@@ -45,7 +45,7 @@ func (r *teller) read() {
 }
 
 // await waits until something is told that is as wanted.
-func (r *teller) await(want func(fabric.HopView) bool) (found fabric.HopView) {
+func (r *traceRig) await(want func(fabric.HopView) bool) (found fabric.HopView) {
 	next := len(r.views)
 	r.Eventually(func() error {
 		r.read()
@@ -59,7 +59,7 @@ func (r *teller) await(want func(fabric.HopView) bool) (found fabric.HopView) {
 	return found
 }
 
-func (r *teller) trace(src, dst string, count int) (fabric.Tracing, error) {
+func (r *traceRig) trace(src, dst string, count int) (fabric.Tracing, error) {
 	g := r.Topology()
 	a, err := g.NICByName(src)
 	require.NoError(r.T(), err)
@@ -69,7 +69,7 @@ func (r *teller) trace(src, dst string, count int) (fabric.Tracing, error) {
 }
 
 // until waits until so many packets of a flow have ended.
-func (r *teller) until(src, dst string, n int) {
+func (r *traceRig) until(src, dst string, n int) {
 	r.Eventually(func() error {
 		if r.read(); len(r.ended(src, dst)) < n {
 			return fmt.Errorf("%d have ended: %+v", len(r.ended(src, dst)), r.views)
@@ -79,7 +79,7 @@ func (r *teller) until(src, dst string, n int) {
 }
 
 // ended is how the packets of a flow have ended.
-func (r *teller) ended(src, dst string) (ends []string) {
+func (r *traceRig) ended(src, dst string) (ends []string) {
 	for _, v := range r.views {
 		if v.Src == src && v.Dst == dst && v.End != "" {
 			ends = append(ends, v.End)
@@ -96,7 +96,7 @@ func TestATracedPacketTellsItsWayFromNICToNIC(t *testing.T) {
 	for name, option := range map[string]harness.Option{"live": harness.Options(), "virtual": harness.Virtual(), "nats": live.OverNATS()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := tell(t, option)
+			r := newTraceRig(t, option)
 			order, err := r.trace("n00", "n10", 1)
 			require.NoError(t, err)
 			require.Equal(t, fabric.Tracing{Sent: 1}, order)
@@ -143,7 +143,7 @@ func TestATracedPacketTellsItsWayFromNICToNIC(t *testing.T) {
 
 func TestANICThatGeneratesThatFlowMarksItsOwnPackets(t *testing.T) {
 	t.Parallel()
-	r := tell(t, harness.Virtual(), harness.Traffic("uniform:0.5"))
+	r := newTraceRig(t, harness.Virtual(), harness.Traffic("uniform:0.5"))
 	order, err := r.trace("n00", "n10", 3)
 	require.NoError(t, err)
 	require.Zero(t, order.Sent)
@@ -158,7 +158,7 @@ func TestANICThatGeneratesThatFlowMarksItsOwnPackets(t *testing.T) {
 
 func TestANICThatGeneratesAnotherFlowSendsThePacketsASecondLater(t *testing.T) {
 	t.Parallel()
-	r := tell(t, harness.Virtual(), harness.Traffic("transpose:0.1"))
+	r := newTraceRig(t, harness.Virtual(), harness.Traffic("transpose:0.1"))
 	order, err := r.trace("n01", "n11", 2)
 	require.NoError(t, err)
 	require.Zero(t, order.Sent)
@@ -172,7 +172,7 @@ func TestANICThatGeneratesAnotherFlowSendsThePacketsASecondLater(t *testing.T) {
 
 func TestAReroutedHopNamesTheDeadPortAndTheFaultInForce(t *testing.T) {
 	t.Parallel()
-	r := tell(t, harness.NoLiveness())
+	r := newTraceRig(t, harness.NoLiveness())
 	c := r.Cut("s0.0", "s1.1")
 	var hop fabric.HopView
 	for hop.Node == "" { // half of the packets go up to s0.0
@@ -193,7 +193,7 @@ func TestAReroutedHopNamesTheDeadPortAndTheFaultInForce(t *testing.T) {
 
 func TestAPacketLostOnAWireIsToldWithItsLinkAndFault(t *testing.T) {
 	t.Parallel()
-	r := tell(t, harness.NoLiveness(), harness.Patience(time.Minute))
+	r := newTraceRig(t, harness.NoLiveness(), harness.Patience(time.Minute))
 	r.CutSilently("s1.1", "n10") // whichever way it comes
 	_, err := r.trace("n00", "n10", 1)
 	require.NoError(t, err)
@@ -209,7 +209,7 @@ func TestAPacketLostOnAWireIsToldWithItsLinkAndFault(t *testing.T) {
 
 func TestAPacketThatASwitchHoldsIsNotTakenForLost(t *testing.T) {
 	t.Parallel()
-	r := tell(t, harness.Virtual(), harness.NoLiveness())
+	r := newTraceRig(t, harness.Virtual(), harness.NoLiveness())
 	r.CutSilently("s1.1", "n10")
 	_, err := r.trace("n00", "n10", 4) // there are credits for two
 	require.NoError(t, err)
@@ -222,7 +222,7 @@ func TestAPacketThatASwitchHoldsIsNotTakenForLost(t *testing.T) {
 
 func TestAPacketOnASlowLinkIsNotTakenForLost(t *testing.T) {
 	t.Parallel()
-	r := tell(t, harness.NoLiveness())
+	r := newTraceRig(t, harness.NoLiveness())
 	r.Apply(fault.Spec{Do: fault.VerbImpair, A: "s1.1-n10", Impair: &fault.Impair{Rate: new(fault.Rate(200))}})
 	_, err := r.trace("n00", "n10", 1)
 	require.NoError(t, err)
@@ -233,7 +233,7 @@ func TestAPacketOnASlowLinkIsNotTakenForLost(t *testing.T) {
 
 func TestADiscardedPacketTellsTheRule(t *testing.T) {
 	t.Parallel()
-	r := tell(t, harness.Firmware(firmware.None{}))
+	r := newTraceRig(t, harness.Firmware(firmware.None{}))
 	_, err := r.trace("n00", "n10", 1)
 	require.NoError(t, err)
 	end := r.await(func(v fabric.HopView) bool { return v.End != "" })
@@ -247,7 +247,7 @@ func TestADiscardedPacketTellsTheRule(t *testing.T) {
 
 func TestPacketsInACrashedSwitchAreToldToBeLostThere(t *testing.T) {
 	t.Parallel()
-	r := tell(t, harness.Virtual(), harness.Traffic("hotspot:1,hot=1,share=1"), harness.TraceEvery(1),
+	r := newTraceRig(t, harness.Virtual(), harness.Traffic("hotspot:1,hot=1,share=1"), harness.TraceEvery(1),
 		harness.Links(fabric.LinkOptions{Rate: 100_000, Paced: true}))
 	r.Pause(200 * time.Millisecond)
 	crash := r.Crash("s0.0")
@@ -267,7 +267,7 @@ func TestPacketsInACrashedSwitchAreToldToBeLostThere(t *testing.T) {
 // What is kept has a bound, and whoever reads too late is told what it missed.
 func TestTheOldestTellingsAreForgottenAndCounted(t *testing.T) {
 	t.Parallel()
-	r := tell(t, harness.Virtual(), harness.Traffic("uniform:0.5"), harness.TraceEvery(1))
+	r := newTraceRig(t, harness.Virtual(), harness.Traffic("uniform:0.5"), harness.TraceEvery(1))
 	for r.Fabric().LastHop() < 6000 {
 		r.Pause(100 * time.Millisecond)
 	}

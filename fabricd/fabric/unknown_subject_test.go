@@ -22,14 +22,14 @@ func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
 	tr := bustest.Links(t, bus.NATSConfig{Fabric: "lab", Broker: b})
 	l := startTaped(t, tr, firmware.AdaptiveLink{}, nil)
-	stranger := bustest.Links(t, bus.NATSConfig{
+	foreign := bustest.Links(t, bus.NATSConfig{
 		Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric), Subscription: bus.PerDirection,
 	})
 
 	link, err := l.Topology().LinkByName("s0.00-s1.00")
 	require.NoError(t, err)
-	speak := func(d wire.Direction, frames ...[]byte) {
-		s, err := stranger.Sender(d)
+	send := func(d wire.Direction, frames ...[]byte) {
+		s, err := foreign.Sender(d)
 		require.NoError(t, err)
 		for _, f := range frames {
 			require.NoError(t, s.Send(f))
@@ -42,8 +42,8 @@ func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 	nowhere := d
 	nowhere.FromPort = 77
 	l.flows(100)
-	speak(d, []byte("garbage"), nil, old[:len(old)-1], lanes)
-	speak(nowhere, old)
+	send(d, []byte("garbage"), nil, old[:len(old)-1], lanes)
+	send(nowhere, old)
 
 	l.until("garbage is counted", func() bool { return l.Drivers().BadFrames == 3 })
 	l.until("damaged frames are told, with how many there were", func() bool {
@@ -59,7 +59,7 @@ func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 	assert.Empty(t, registerText(l, fabric.EventLinkDown), "the link does not even notice")
 
 	// A frame of an epoch to come is a neighbour that has started anew: the ends agree on a new epoch of their own.
-	speak(d, old)
+	send(d, old)
 	l.until("the link has been down", func() bool { return len(registerText(l, fabric.EventLinkDown)) > 0 })
 	l.until("and is back", func() bool { return len(l.LinksDown()) == 0 })
 	l.flows(100)

@@ -217,7 +217,7 @@ func (s *State) Due(now weft.Time) bool {
 // throughput of those that last.
 func (s *State) tick() {
 	s.reportFound()
-	s.suspectSilences(untold)
+	s.suspectSilences(unexplained)
 	s.reportSilences(s.now - explains)
 	s.endSilences()
 	s.Ledger.Step(s.now, ledger.Tick{})
@@ -234,7 +234,7 @@ func (s *State) tick() {
 // closeAll ends the counting of effects for all faults that have been repaired.
 func (s *State) closeAll() {
 	s.reportFound()
-	s.suspectSilences(untold)
+	s.suspectSilences(unexplained)
 	s.reportSilences(weft.Never)
 	s.endSilences()
 	for _, n := range slices.Clone(s.open) {

@@ -36,23 +36,23 @@ func (r Round) since(at weft.Time) fault.Reconfiguration {
 func (r Round) distribute() weft.Time { return max(0, r.InForce-r.Computed-r.Drain) }
 
 // managed puts into the reports of the faults that made links die how the routes were repaired, and
-// publishes it. What is told has the times since the first of these faults.
+// publishes it. What is published has the times since the first of these faults.
 func (s *State) managed(r Round) {
 	p := Published{Kind: EventReconfigured}
-	told, from := r.since(r.Began), weft.Never
+	repair, from := r.since(r.Began), weft.Never
 	for _, n := range slices.Backward(s.Incidents) {
 		old := n.Report.Reconfiguration
 		if !n.caused(r) || old != nil && (old.Error == "" || old.Version > r.Version) {
 			continue
 		}
-		told, from = r.since(n.Began), n.Began
-		n.Report.Reconfiguration = new(told)
+		repair, from = r.since(n.Began), n.Began
+		n.Report.Reconfiguration = new(repair)
 		p.Fault = new(n.Report.Clone())
 	}
 	s.Rounds.count(r, from)
-	p.Detail = told.String()
+	p.Detail = repair.String()
 	s.publish(p)
-	s.do(Reconfigured{told})
+	s.do(Reconfigured{repair})
 }
 
 // caused reports whether the fault is one that the manager acted on.

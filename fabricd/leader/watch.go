@@ -204,8 +204,8 @@ func (s *State) unattributed() (list []weft.LinkID) {
 	return list
 }
 
-// untold is the note of a silence that the leader knows only by what it cost.
-const untold = "it lost packets, and what its ends told of that did not reach the leader"
+// unexplained is the note of a silence that the leader knows only by what it cost.
+const unexplained = "it lost packets, and what its ends told of that did not reach the leader"
 
 // suspectSilences has links count as silent that lost packets which no fault has, unless one
 // explains that in time: nobody led when their ends found out, or what these told was lost, as when

@@ -90,7 +90,7 @@ func (l *Ledger) valid() error {
 		!ascending(s.Incidents, func(a, b Incident) int { return cmp.Compare(a.ID, b.ID) }):
 		return errors.New("incidents are not in order, or too many")
 	case !ascending(s.Retired, func(a, b RetiredCounters) int { return cmp.Compare(a.Host, b.Host) }):
-		return errors.New("hosts of the past are not in order")
+		return errors.New("retired counters are not in order")
 	case !ascending(s.Pending, Pending.compare):
 		return errors.New("losses of no incident are not in order")
 	}

@@ -42,7 +42,7 @@ const (
 	doSave
 	doNewLeader
 	doOldLeader
-	doQuiet
+	doQuiesce
 	kinds
 )
 
@@ -51,13 +51,13 @@ const (
 var weights = [kinds]int{
 	doInject: 12, doForward: 20, doSend: 20, doDeliver: 25, doLose: 5, doDiscard: 4, doRush: 60, doTime: 6, doCut: 3, doRepair: 8,
 	doCrash: 2, doAsk: 25, doHear: 25, doLoseAnswer: 3, doFreeze: 3, doCutOff: 3, doThaw: 12, doKill: 3, doSuspect: 5, doFail: 6,
-	doAnew: 10, doMove: 5, doTake: 10, doEndHost: 1, doSave: 2, doNewLeader: 1, doOldLeader: 1, doQuiet: 2,
+	doAnew: 10, doMove: 5, doTake: 10, doEndHost: 1, doSave: 2, doNewLeader: 1, doOldLeader: 1, doQuiesce: 2,
 }
 
 var names = [kinds]string{
 	"inject", "forward", "send", "deliver", "lose a frame", "discard", "packets rush", "time passes", "cut", "repair", "crash a switch", "ask", "answer comes",
 	"answer is lost", "freeze a host", "cut a host off", "host goes on", "kill a host", "host is suspect", "host fails", "host comes back anew",
-	"move a node", "node is taken", "host ends in order", "keep a checkpoint", "another leader", "another leader, older checkpoint", "quiet point",
+	"move a node", "node is taken", "host ends in order", "keep a checkpoint", "another leader", "another leader, older checkpoint", "quiescent point",
 }
 
 // script draws a history.
@@ -74,9 +74,9 @@ func script(seed uint64, steps int) []step {
 	return list
 }
 
-// history is a world with a leader and a ledger, and what the leader knows.
+// history is a model with a leader and a ledger, and what the leader knows.
 type history struct {
-	*world
+	*model
 	l       *Ledger
 	now     weft.Time
 	answers []*Answer // on their way
@@ -96,8 +96,8 @@ type history struct {
 
 // What is counted beside the steps.
 const (
-	quietExact = kinds + iota // quiet points at which all is equal to the truth
-	quietMadeUp
+	quiescentExact = kinds + iota // quiescent points at which all is equal to the truth
+	quiescentMadeUp
 	inDoubt
 	writtenOff
 	reconciled
@@ -109,7 +109,7 @@ const (
 )
 
 var others = [...]string{
-	"quiet point, all hosts known", "quiet point, some made up", "packets in doubt", "packets written off", "written off, and put right",
+	"quiescent point, all hosts known", "quiescent point, some made up", "packets in doubt", "packets written off", "written off, and put right",
 	"injected without telling", "neighbours both unheard", "incarnations folded", "host comes back as it was",
 }
 
@@ -151,7 +151,7 @@ func newHistory(seed uint64, counts *[counted]uint64) *history {
 		links = append(links, Link{port(weft.SwitchID(r.IntN(switches)).Node()), port(weft.NICID(i).Node())})
 	}
 	requeue := r.IntN(2) == 0
-	w := newWorld(links, hosts)
+	w := newModel(links, hosts)
 	runs := make([][]weft.Node, hosts)
 	for _, n := range w.nodes {
 		i := r.IntN(hosts)
@@ -161,9 +161,9 @@ func newHistory(seed uint64, counts *[counted]uint64) *history {
 }
 
 // begin has hosts run these nodes, and the links come up.
-func begin(w *world, runs [][]weft.Node, requeue bool, counts *[counted]uint64) *history {
+func begin(w *model, runs [][]weft.Node, requeue bool, counts *[counted]uint64) *history {
 	h := &history{
-		world: w, l: New(w.links), now: 1, heard: map[Incarnation]*Answer{}, silent: map[Incarnation]weft.Time{},
+		model: w, l: New(w.links), now: 1, heard: map[Incarnation]*Answer{}, silent: map[Incarnation]weft.Time{},
 		costs: map[int]uint64{}, pending: map[weft.LinkID]uint64{}, counts: counts,
 	}
 	h.requeue = requeue
@@ -189,7 +189,7 @@ func (h *history) play(list []step) error {
 			return fmt.Errorf("after step %d (%s): %w", i, names[int(s[0])%kinds], h.err)
 		}
 	}
-	h.do(step{doQuiet, 1, 0})
+	h.do(step{doQuiesce, 1, 0})
 	return h.err
 }
 

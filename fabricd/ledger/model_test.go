@@ -1,377 +1,499 @@
 package ledger
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// truth is where all packets are.
-type truth struct {
-	injected, delivered, discarded, queued, crashed uint64
-	held                                            uint64               // inside processes that run
-	dead                                            uint64               // inside those that are gone
-	wires                                           map[sessionOf]uint64 // may still arrive
-	lost                                            map[sessionOf]uint64 // cannot
+// model is a fabric that knows everything: every packet is in one place, and what becomes of it is
+// counted where it happens. Its link ends are real (switch/link); all else is as simple as can
+// be.
+type model struct {
+	links    []Link
+	nodes    []weft.Node
+	at       map[weft.Node]*proc // who runs a node now; nil: nobody
+	wires    []wire              // per link and direction
+	owners   []Incarnation       // of epochs, by thousands
+	ran      map[weft.End][]link.Incarnation
+	last     Incarnation
+	handed   uint32 // hand-overs
+	transits []transit
+	dead     []*proc // that are gone
+	procs    []*proc // by host, the latest
+	requeue  bool
+
+	lost map[sessionOf]uint64 // packets lost on the way, by whom they were between
 }
 
-func (h *history) truth() (t truth) {
-	t.lost, t.wires = map[sessionOf]uint64{}, map[sessionOf]uint64{}
-	for _, p := range h.all() {
-		c := &p.c
-		t.injected += c.NICs.Injected
-		t.delivered += c.NICs.Delivered
-		t.discarded += c.NICs.Wrong + c.Switches.Discarded
-		t.queued += c.Switches.LostQueue
-		t.crashed += c.Switches.LostCrash
-		if p.over {
-			t.dead += uint64(p.holds())
-		} else {
-			t.held += uint64(p.holds())
-		}
-	}
-	for k, n := range h.lost {
-		t.lost[k] += n
-	}
-	for i := range h.wires {
-		from, _ := h.endsOf(i)
-		for _, f := range h.wires[i].frames {
-			if f.n > 0 {
-				t.wires[sessionOf{from, f.from, f.to}] += uint64(f.n)
-			}
-		}
-		for k, n := range h.doomed(i) {
-			t.lost[k] += n
-			t.wires[k] -= n
-		}
-	}
-	for _, x := range h.transits {
-		t.wires[sessionOf{weft.End{Node: x.node, Port: weft.NoPort}, x.from, x.to}] += uint64(x.n)
-	}
-	if all := t.delivered + t.discarded + t.queued + t.crashed + t.held + t.dead + sum(t.wires) + sum(t.lost); all != t.injected {
-		panic("the world has lost a packet itself")
-	}
-	return t
+// sessionOf names a session in one direction.
+type sessionOf struct {
+	end      weft.End // that sent; of a hand-over its node, with NoPort
+	from, to Incarnation
 }
 
-func sum(all map[sessionOf]uint64) (n uint64) {
-	for _, x := range all {
-		n += x
-	}
-	return n
+// wire is one direction of a link.
+type wire struct {
+	frames []frame
+	cut    bool
 }
 
-// all are all processes there ever were.
-func (h *history) all() []*proc {
-	list := slices.Clone(h.dead)
-	for _, p := range h.procs {
-		if !p.over {
-			list = append(list, p)
-		}
-	}
-	return list
+type frame struct {
+	weft.Frame
+	n        int // packets
+	from, to Incarnation
 }
 
-// zone is what is true of incarnations that may have done more than they have told, the wires at
-// their ends included.
-type zone struct {
-	ended    uint64 // packets that ended, or are, there, and no answer has told so
-	injected uint64 // packets injected there that no answer has told of
+// transit is what a node held that is on its way to another host.
+type transit struct {
+	node     weft.Node
+	n        int
+	number   uint32
+	from, to Incarnation
 }
 
-// zoneOf is that of the incarnations that in says are in it. What was heard is by the answers that
-// the ledger has taken.
-func (h *history) zoneOf(t *truth, in func(Incarnation) bool) (z zone) {
-	for _, p := range h.all() {
-		if !in(p.inc) {
-			continue
-		}
-		var told Answer
-		if a := h.heard[p.inc]; a != nil {
-			told = *a
-		}
-		z.ended += p.c.Ended() - told.Counters.Ended() + uint64(p.holds())
-		z.injected += p.c.NICs.Injected - told.Counters.NICs.Injected
-		for _, k := range told.Wire {
-			z.ended -= k.Wire[0] + k.Wire[1]
-		}
-	}
-	for _, all := range []map[sessionOf]uint64{t.lost, t.wires} {
-		for k, n := range all {
-			if in(k.from) || in(k.to) {
-				z.ended += n
-			}
-		}
-	}
-	return z
+// proc is one incarnation of a host.
+type proc struct {
+	host      HostID
+	inc       Incarnation
+	frozen    bool // nothing moves in it
+	cutOff    bool // the leader does not reach it
+	over      bool // it is gone
+	nodes     map[weft.Node]*node
+	ends      map[weft.End]*end
+	flows     map[sessionKey]link.Flow // of ends that it has no more, and hand-overs
+	forgotten map[Incarnation]bool
+
+	seq            uint64
+	c              Counters
+	sent, received uint64
+	rules          uint64
+	queue          map[weft.End]uint64
+	crash          map[weft.SwitchID]uint64
+	inside         map[weft.LinkID]*[2]uint64 // the most that was seen lost on links inside
 }
 
-// never checks what the ledger says while packets move: it never says more than is true. Injected,
-// delivered, discarded and lost are at most what they are; of a link, direction by direction. What
-// is written off is at most what has ended, or is, in and around hosts that count as failed without
-// having told. A host is alive again only when it was heard since. Every loss is on one incident or
-// unattributed.
-func (h *history) never() error {
-	s, t := h.l.Balance(), h.truth()
-	atMost := func(what string, said, is uint64) {
-		if said > is {
-			h.fail("the ledger says %d %s, and there are %d: %+v", said, what, is, s)
-		}
-	}
-	atMost("injected", s.Injected, t.injected)
-	atMost("delivered", s.Delivered, t.delivered)
-	atMost("discarded", s.Discarded, t.discarded)
-	atMost("lost in queues", s.LostQueued, t.queued)
-	handed := uint64(0)
-	links := make([][2]uint64, len(h.world.links))
-	for k, n := range t.lost {
-		if k.end.Port == weft.NoPort {
-			handed += n
-			continue
-		}
-		l, d := h.linkOf(k.end)
-		links[l][d] += n
-	}
-	atMost("lost in crashes", s.LostCrash-s.WrittenOff, t.crashed+handed)
-	for _, k := range h.l.Links(nil) {
-		for d := range k.Wire {
-			atMost("lost on a link", k.Wire[d], links[k.Link][d])
-		}
-	}
-	z := h.zoneOf(&t, h.failed())
-	atMost("written off", s.WrittenOff, z.ended)
-	atMost("injected without telling", s.Unheard, z.injected)
-	for _, x := range h.l.Hosts() {
-		if a, said := h.heard[x.Incarnation], h.silent[x.Incarnation]; x.Status == Alive && said > 0 && (a == nil || a.Asked < said) {
-			h.fail("host %d counts as alive, and was not heard since it was said not to answer", x.Host)
-		}
-	}
-	h.attributed(&s)
-	h.watch(&s)
-	return h.err
+type sessionKey struct {
+	end  weft.End
+	peer Incarnation
 }
 
-// failed says which incarnations count as failed, or are put away.
-func (h *history) failed() func(n Incarnation) bool {
-	return func(n Incarnation) bool {
-		x := h.l.incarnation(n)
-		return x == nil || x.Status == Failed || x.Status == Ended
+// node holds packets: in its inputs or its send queue, and in the output queues of its ends.
+type node struct {
+	held int
+	down bool // it has crashed
+}
+
+type end struct {
+	link.End
+	carrier bool
+	out     int // packets in its output queue
+}
+
+// hello has the end say hello if it has signal.
+func (x *end) hello() {
+	if x.State() != link.Down {
+		x.Signal(0, true)
 	}
 }
 
-// attributed checks that no loss is on no incident, or on two, and that those of links are on the
-// latest that acts there.
-func (h *history) attributed(s *Balance) {
-	state := h.l.State()
-	all := h.l.Unattributed().Sum()
-	onLinks := h.l.Unattributed().Wire + h.l.Unattributed().Queued
-	for _, f := range state.Forgotten {
-		all += f.Lost
+// giveUp has an end that is up begin a new epoch. It reports whether it was up.
+func (x *end) giveUp() bool {
+	up := x.State() == link.Up
+	if up {
+		x.Signal(0, false)
+		x.Signal(0, true)
 	}
-	if onLinks != h.costs[0] {
-		h.fail("%d packets lost on links are unattributed, expected %d", onLinks, h.costs[0])
-	}
-	for _, in := range h.l.Incidents(0) {
-		all += in.Lost.Sum()
-		if n := in.Lost.Wire + in.Lost.Queued; n != h.costs[in.ID] {
-			h.fail("incident %d (%s) has cost %d packets on links, expected %d", in.ID, in.Kind, n, h.costs[in.ID])
-		}
-	}
-	if all != s.Lost {
-		h.fail("%d packets are lost, and incidents and what is unattributed come to %d", s.Lost, all)
-	}
+	return up
 }
 
-// watch counts what the ledger had to do.
-func (h *history) watch(s *Balance) {
-	for what, is := range map[int]bool{
-		inDoubt: s.Waiting.Doubt > 0, writtenOff: s.WrittenOff > 0, unheardInjected: s.Unheard > 0, folded: len(h.l.State().Folded) > 0,
-	} {
-		if is {
-			h.counts[what]++
-		}
-	}
-	if s.WrittenOff < h.was.WrittenOff {
-		h.counts[reconciled]++
-	}
-	h.was = *s
-	for i, m := range h.l.makeUp() {
-		if m.group != i {
-			h.counts[twoUnheard]++
-			break
-		}
-	}
-}
-
-// quiet lets everything come to rest and compares the ledger with the truth. With all, the leader
-// asks every host that it reaches; else only those that it takes for alive.
-func (h *history) quiet(all bool) {
-	if h.flush(); all {
-		for _, p := range h.procs {
-			if h.reach(p.host) == p {
-				h.ask(p.host)
+func newModel(links []Link, hosts int) *model {
+	w := &model{links: links, at: map[weft.Node]*proc{}, ran: map[weft.End][]link.Incarnation{}, wires: make([]wire, 2*len(links)), lost: map[sessionOf]uint64{}, procs: make([]*proc, hosts)}
+	seen := map[weft.Node]bool{}
+	for _, k := range links {
+		for _, e := range []weft.End{k.A, k.B} {
+			if !seen[e.Node] {
+				seen[e.Node] = true
+				w.nodes = append(w.nodes, e.Node)
 			}
 		}
 	}
-	h.hearAll()
-	for _, p := range h.procs { // whoever does not answer is noticed
-		if c := h.l.current(p.host); c != nil && c.Status == Alive && h.reach(p.host) == nil {
-			if p.over {
-				h.step(HostFailed{Host: p.host})
-			} else {
-				h.step(HostSuspect{Host: p.host})
+	return w
+}
+
+// start begins an incarnation of a host.
+func (w *model) start(host HostID, nodes []weft.Node) *proc {
+	w.last++
+	p := &proc{
+		host: host, inc: w.last, nodes: map[weft.Node]*node{}, ends: map[weft.End]*end{}, flows: map[sessionKey]link.Flow{},
+		forgotten: map[Incarnation]bool{}, queue: map[weft.End]uint64{}, crash: map[weft.SwitchID]uint64{}, inside: map[weft.LinkID]*[2]uint64{},
+	}
+	if old := w.procs[host-1]; old != nil {
+		w.kill(old)
+	}
+	w.procs[host-1] = p
+	for _, n := range nodes {
+		w.run(p, n)
+	}
+	return p
+}
+
+// run has p run a node, which begins empty.
+func (w *model) run(p *proc, n weft.Node) {
+	p.nodes[n] = new(node)
+	w.at[n] = p
+	for _, k := range w.links {
+		for _, e := range []weft.End{k.A, k.B} {
+			if e.Node == n {
+				if p.ends[e] != nil {
+					w.sessions(p, e, p.flows)
+				}
+				first := weft.Epoch(len(w.owners) * 1000)
+				w.owners = append(w.owners, p.inc)
+				w.ran[e] = append(w.ran[e], link.Incarnation{Number: uint64(p.inc), First: first})
+				p.ends[e] = &end{End: link.New(link.Config{VCs: 1, Buffer: 6, First: first})}
 			}
 		}
 	}
-	for range 2 { // links come to rest once all know how they are to be
-		h.hearAll()
-		h.syncAll()
-		h.flush()
-		for _, p := range h.procs {
-			c := h.l.current(p.host)
-			if h.reach(p.host) == p && (all || c == nil || c.Status == Alive || c.Incarnation != p.inc) {
-				h.ask(p.host)
-			}
-		}
-	}
-	h.hearAll()
-	if h.err == nil {
-		h.equal()
-	}
 }
 
-// hearAll has the ledger take all answers that are on their way.
-func (h *history) hearAll() {
-	for len(h.answers) > 0 && h.err == nil {
-		a := h.answers[0]
-		h.answers = h.answers[1:]
-		h.hear(a)
+// owner is the incarnation that an epoch is of.
+func (w *model) owner(e weft.Epoch) Incarnation {
+	if e == 0 {
+		return 0
 	}
+	return w.owners[int(e-1)/1000]
 }
 
-// equal compares the ledger with the truth at a quiet point. Whatever hosts that are heard have
-// counted is exact, and so is what passed between them. Of the others what is made up is exact in
-// all: packets that ended there without being told, less those injected there without being told.
-// If every host is heard and none ever failed, everything is equal.
-func (h *history) equal() {
-	s, t, l := h.l.Balance(), h.truth(), h.l
-	same := func(what string, said, is int64) {
-		if said != is {
-			h.fail("at a quiet point the ledger says %d %s, and there are %d: %+v", said, what, is, s)
-		}
-	}
-	told := Counters{}
-	unsure := map[Incarnation]bool{}
-	for _, p := range h.all() {
-		if a := h.heard[p.inc]; a != nil {
-			told.Add(&a.Counters)
-		}
-		x := l.incarnation(p.inc)
-		unsure[p.inc] = x == nil || x.Status != Alive
-	}
-	same("delivered", int64(s.Delivered), int64(told.NICs.Delivered))
-	same("discarded", int64(s.Discarded), int64(told.NICs.Wrong+told.Switches.Discarded))
-	same("lost in queues", int64(s.LostQueued), int64(told.Switches.LostQueue))
-	same("injected", int64(s.Injected-s.Unheard), int64(told.NICs.Injected))
+// incarnations are those that have run the neighbour of an end, by their epochs.
+func (w *model) incarnations(e weft.End) []link.Incarnation {
+	l, d := w.linkOf(e)
+	return w.ran[[2]weft.End{w.links[l].B, w.links[l].A}[d]]
+}
 
-	in := func(n Incarnation) bool { return unsure[n] }
-	z := h.zoneOf(&t, in)
-	made := int64(l.state.Gone.WrittenOff) - int64(l.state.Gone.Unheard)
-	for i, m := range l.makeUp() {
-		made += m.held
-		if x := &l.state.Hosts[i]; m.held < 0 && x.uncertain() && !slices.ContainsFunc(h.nodes, func(n weft.Node) bool { return !n.IsSwitch() }) {
-			h.fail("incarnation %d has no NIC and has injected", x.Incarnation)
+// sessions adds the sessions of an end to what p has told of them before, when it had the node
+// already.
+func (w *model) sessions(p *proc, e weft.End, flows map[sessionKey]link.Flow) {
+	p.ends[e].Sessions(w.incarnations(e), func(s link.Session) {
+		k := sessionKey{e, Incarnation(s.Peer)}
+		f, old := s.Flow, flows[k]
+		if f.LastSent == 0 {
+			f.LastFrom, f.LastTo, f.LastSent = old.LastFrom, old.LastTo, old.LastSent
 		}
+		f.Sent, f.Received = f.Sent+old.Sent, f.Received+old.Received
+		flows[k] = f
+	})
+}
+
+// allSessions are those of p.
+func (w *model) allSessions(p *proc) map[sessionKey]link.Flow {
+	flows := maps.Clone(p.flows)
+	for e := range p.ends {
+		w.sessions(p, e, flows)
 	}
-	made += h.lostAround(in)
-	same("packets that ended around hosts that are not heard, less those injected there", made, int64(z.ended)-int64(z.injected))
-	h.between(&t, in)
-	if !s.Balanced {
-		h.fail("at a quiet point it is not balanced: %+v", s)
-	}
-	if len(h.dead) > 0 || slices.Contains(mapValues(unsure), true) {
-		h.counts[quietMadeUp]++
+	return flows
+}
+
+// kill ends a process with all that it holds.
+func (w *model) kill(p *proc) {
+	if p.over {
 		return
 	}
-	h.counts[quietExact]++
-	same("injected", int64(s.Injected), int64(t.injected))
-	same("delivered", int64(s.Delivered), int64(t.delivered))
-	same("discarded", int64(s.Discarded), int64(t.discarded))
-	same("lost or on wires", int64(s.Lost+s.Waiting.Wires), int64(sum(t.lost)+sum(t.wires)+t.queued+t.crashed))
-	same("in switches and queues", int64(s.Waiting.Switches+s.Waiting.Queues), int64(t.held))
-}
-
-func mapValues(m map[Incarnation]bool) (list []bool) {
-	for _, v := range m {
-		list = append(list, v)
+	p.over = true
+	w.dead = append(w.dead, p)
+	for n := range p.nodes {
+		if w.at[n] == p {
+			w.at[n] = nil
+		}
 	}
-	return list
 }
 
-// lostAround is what the ledger says is lost, or on the wires, of the packets between hosts that
-// are not heard and others; of sessions that are put away too.
-func (h *history) lostAround(in func(Incarnation) bool) (n int64) {
-	l := h.l
-	for i := range l.state.Sessions {
-		s := &l.state.Sessions[i]
-		if !in(s.Sides[0].Incarnation) && !in(s.Sides[1].Incarnation) {
+// linkOf is the link at an end, and the direction out of it.
+func (w *model) linkOf(e weft.End) (link, dir int) {
+	for i, k := range w.links {
+		if k.A == e {
+			return i, 0
+		}
+		if k.B == e {
+			return i, 1
+		}
+	}
+	panic("no link at this end")
+}
+
+func (w *model) out(e weft.End) *wire { l, d := w.linkOf(e); return &w.wires[2*l+d] }
+
+// signal gives an end signal, or takes it.
+func (w *model) signal(p *proc, e weft.End, up bool) {
+	x := p.ends[e]
+	if x.carrier = up; x.Signal(0, up) {
+		w.loseQueue(p, e)
+	}
+}
+
+// loseQueue loses what an end has queued, or takes it back.
+func (w *model) loseQueue(p *proc, e weft.End) {
+	x := p.ends[e]
+	if w.requeue || !e.Node.IsSwitch() {
+		p.nodes[e.Node].held += x.out
+	} else if x.out > 0 {
+		p.queue[e] += uint64(x.out)
+		p.c.Switches.LostQueue += uint64(x.out)
+	}
+	x.out = 0
+}
+
+// transmit sends a frame with at most so many packets of the queue of an end.
+func (w *model) transmit(p *proc, e weft.End, most int) {
+	x := p.ends[e]
+	n := min(most, x.out, x.Credits(0))
+	if n == 0 && !x.Owes() {
+		return
+	}
+	f := frame{n: n, from: p.inc}
+	x.Stamp(0, &f.Frame)
+	f.to = w.owner(f.To)
+	for range n {
+		x.Spend(0)
+	}
+	x.out -= n
+	if f.to != p.inc {
+		p.sent += uint64(n)
+	}
+	if wr := w.out(e); !wr.cut {
+		wr.frames = append(wr.frames, f)
+	} else {
+		w.drop(e, &f, n)
+	}
+}
+
+// drop loses packets of a frame that an end has sent.
+func (w *model) drop(from weft.End, f *frame, n int) {
+	if n > 0 {
+		w.lost[sessionOf{from, f.from, f.to}] += uint64(n)
+	}
+}
+
+// receiver is who takes the next frame on a wire; nil: nobody does.
+func (w *model) receiver(f *frame, e weft.End) *proc {
+	for _, p := range w.procs {
+		if p != nil && !p.over && p.inc == f.to && p.nodes[e.Node] != nil {
+			return p
+		}
+	}
+	return w.at[e.Node]
+}
+
+// sender and receiver ends of a direction.
+func (w *model) endsOf(i int) (from, to weft.End) {
+	k := w.links[i/2]
+	if i%2 == 0 {
+		return k.A, k.B
+	}
+	return k.B, k.A
+}
+
+// deliver takes the next frame off a wire. It reports whether there was one that could be taken.
+func (w *model) deliver(i int) bool {
+	wr := &w.wires[i]
+	if len(wr.frames) == 0 {
+		return false
+	}
+	f := wr.frames[0]
+	from, e := w.endsOf(i)
+	p := w.receiver(&f, e)
+	if p != nil && p.frozen {
+		return false
+	}
+	wr.frames = wr.frames[1:]
+	if p == nil || p.nodes[e.Node].down {
+		w.drop(from, &f, f.n)
+		return true
+	}
+	x := p.ends[e]
+	v, err := x.Receive(0, &f.Frame)
+	if err != nil {
+		panic(err)
+	}
+	if v.Lost {
+		w.loseQueue(p, e)
+	}
+	if !v.Accept {
+		w.drop(from, &f, f.n)
+		return true
+	}
+	for j := range f.n {
+		if fresh, err := x.Take(0, f.Sent[0]+uint64(j)); err != nil || !fresh {
+			panic("a packet came twice, or without room")
+		}
+		x.Free(0)
+		if _, peer := x.Epochs(); w.owner(peer) != p.inc {
+			p.received++
+		}
+	}
+	p.nodes[e.Node].held += f.n
+	return true
+}
+
+// doomed is how many packets on wires cannot be accepted any more, whatever happens: they are lost
+// already.
+func (w *model) doomed(i int) map[sessionOf]uint64 {
+	lost := map[sessionOf]uint64{}
+	from, e := w.endsOf(i)
+	for _, f := range w.wires[i].frames {
+		if f.n == 0 {
 			continue
 		}
-		for d := range s.Sides {
-			n += int64(s.Lost[d])
-			to := l.incarnation(s.Sides[1-d].Incarnation)
-			if !to.uncertain() {
-				wire, _ := onWire(&s.Sides[d].Flow, &s.Sides[1-d].Flow)
-				missing, _ := s.missing(d)
-				n += int64(min(wire, missing))
+		p := w.receiver(&f, e)
+		if p != nil {
+			x := p.ends[e]
+			mine, peer := x.Epochs()
+			if mine == f.To && (x.State() == link.Init || x.State() == link.Up && peer == f.From) {
+				continue
+			}
+		}
+		lost[sessionOf{from, f.from, f.to}] += uint64(f.n)
+	}
+	return lost
+}
+
+// crashNode loses all that a switch holds.
+func (w *model) crashNode(p *proc, n weft.Node, down bool) {
+	x := p.nodes[n]
+	all := x.held
+	for e, at := range p.ends {
+		if e.Node == n {
+			all, at.out = all+at.out, 0
+			w.signal(p, e, false)
+		}
+	}
+	x.held, x.down = 0, down
+	if all > 0 {
+		p.crash[weft.SwitchID(n.Index)] += uint64(all)
+		p.c.Switches.LostCrash += uint64(all)
+	}
+}
+
+// give has p hand over a node to another process; transits with what it held are on their way.
+func (w *model) give(p, to *proc, n weft.Node) {
+	all := w.leave(p, n)
+	w.handed++
+	k := sessionKey{weft.End{Node: n, Port: weft.NoPort}, to.inc}
+	f := p.flows[k]
+	f.Sent += uint64(all)
+	f.LastFrom, f.LastTo, f.LastSent = weft.Epoch(w.handed), weft.Epoch(w.handed), uint64(all)
+	p.flows[k] = f
+	p.sent += uint64(all)
+	w.transits = append(w.transits, transit{n, all, w.handed, p.inc, to.inc})
+	w.at[n] = nil
+}
+
+// leave ends a node at p, and returns how many packets it held.
+func (w *model) leave(p *proc, n weft.Node) int {
+	all := p.nodes[n].held
+	for e, at := range p.ends {
+		if e.Node == n {
+			all, at.out = all+at.out, 0
+			w.signal(p, e, false)
+			w.sessions(p, e, p.flows)
+			delete(p.ends, e)
+		}
+	}
+	delete(p.nodes, n)
+	return all
+}
+
+// take has a process take a transit, or the node without what it held.
+func (w *model) take(p *proc, i int, whole bool) {
+	x := w.transits[i]
+	w.transits = slices.Delete(w.transits, i, i+1)
+	w.run(p, x.node)
+	k := sessionKey{weft.End{Node: x.node, Port: weft.NoPort}, x.from}
+	f := p.flows[k]
+	f.Mine, f.Peer, f.Taken = weft.Epoch(x.number), weft.Epoch(x.number), uint64(x.n)
+	if whole {
+		f.Received += uint64(x.n)
+	}
+	p.flows[k] = f
+	if !whole {
+		w.lost[sessionOf{k.end, x.from, x.to}] += uint64(x.n)
+		return
+	}
+	p.received += uint64(x.n)
+	p.nodes[x.node].held = x.n
+}
+
+// answer is what p says when it is asked.
+func (w *model) answer(p *proc, asked weft.Time) *Answer {
+	p.seq++
+	a := &Answer{
+		Host: p.host, Incarnation: p.inc, Seq: p.seq, Asked: asked, Sent: p.sent, Received: p.received,
+		Counted: Counted{Counters: p.c},
+	}
+	if p.rules > 0 {
+		a.Discards = []Rule{{"no port", p.rules}}
+	}
+	for n, x := range p.nodes {
+		if n.IsSwitch() {
+			a.Held += uint64(x.held)
+		} else {
+			a.Queued += uint64(x.held)
+		}
+	}
+	for e, x := range p.ends {
+		if e.Node.IsSwitch() {
+			a.Held += uint64(x.out)
+		} else {
+			a.Queued += uint64(x.out)
+		}
+	}
+	flows := w.allSessions(p)
+	for _, k := range slices.SortedFunc(maps.Keys(flows), func(a, b sessionKey) int {
+		return cmp.Or(EndLost{End: a.end}.Compare(EndLost{End: b.end}), cmp.Compare(a.peer, b.peer))
+	}) {
+		if k.peer != p.inc && !p.forgotten[k.peer] {
+			a.Flows = append(a.Flows, Flow{k.end, k.peer, flows[k]})
+		}
+	}
+	for i, k := range w.links {
+		ends := [2]weft.End{k.A, k.B}
+		for d := range ends {
+			from, to := flows[sessionKey{ends[d], p.inc}], flows[sessionKey{ends[1-d], p.inc}]
+			wires, lost := onWire(&from, &to) // an end may not have come up yet
+			a.Wires += wires
+			if lost > 0 {
+				id := weft.LinkID(i)
+				if p.inside[id] == nil {
+					p.inside[id] = new([2]uint64)
+				}
+				p.inside[id][d] = max(p.inside[id][d], lost)
 			}
 		}
 	}
-	n += int64(l.state.Gone.HandedOver)
-	for _, p := range l.state.Retired {
-		for _, k := range p.Wire {
-			n += int64(k.Wire[0] + k.Wire[1])
-		}
+	for _, id := range slices.Sorted(maps.Keys(p.inside)) {
+		a.Wire = append(a.Wire, LinkLost{id, *p.inside[id]})
 	}
-	for inc, a := range h.heard { // but for what they have told themselves
-		if l.incarnation(inc) == nil {
-			for _, k := range a.Wire {
-				n -= int64(k.Wire[0] + k.Wire[1])
-			}
-		}
+	for e, n := range p.queue {
+		a.Queue = append(a.Queue, EndLost{e, n})
+	}
+	slices.SortFunc(a.Queue, EndLost.Compare)
+	for id, n := range p.crash {
+		a.Crash = append(a.Crash, NodeLost{id, n})
+	}
+	slices.SortFunc(a.Crash, NodeLost.Compare)
+	return a
+}
+
+// holds is how many packets are inside p.
+func (p *proc) holds() (n int) {
+	for _, x := range p.nodes {
+		n += x.held
+	}
+	for _, x := range p.ends {
+		n += x.out
 	}
 	return n
-}
-
-// between checks the sessions of which both sides are heard: what is lost or on the wires is so. On
-// a link that is up both ways nothing is left that might still come.
-func (h *history) between(t *truth, in func(Incarnation) bool) {
-	l := h.l
-	for i := range l.state.Sessions {
-		s := &l.state.Sessions[i]
-		if in(s.Sides[0].Incarnation) || in(s.Sides[1].Incarnation) {
-			continue
-		}
-		for d := range s.Sides {
-			end := weft.End{Node: s.Channel.Node, Port: weft.NoPort}
-			if s.Channel.Node.Kind == 0 {
-				k := h.world.links[s.Channel.Link]
-				end = []weft.End{k.A, k.B}[d]
-			}
-			k := sessionOf{end, s.Sides[d].Incarnation, s.Sides[1-d].Incarnation}
-			wire, _ := onWire(&s.Sides[d].Flow, &s.Sides[1-d].Flow)
-			missing, _ := s.missing(d)
-			wire = min(wire, missing)
-			if s.Lost[d]+wire != t.lost[k]+t.wires[k] {
-				h.fail("between incarnations %d and %d, end %v: %d lost and %d on the wire, expected %d and %d", k.from, k.to, end, s.Lost[d], wire, t.lost[k], t.wires[k])
-			}
-			x, y := &s.Sides[0].Flow, &s.Sides[1].Flow
-			c := s.Channel
-			cut := c.Node.Kind == 0 && (h.wires[2*int(c.Link)].cut || h.wires[2*int(c.Link)+1].cut)
-			if up := !cut && x.State == link.Up && y.State == link.Up && x.Peer == y.Mine && y.Peer == x.Mine; up && s.Lost[d] != t.lost[k] {
-				h.fail("between incarnations %d and %d, end %v: %d lost, expected %d", k.from, k.to, end, s.Lost[d], t.lost[k])
-			}
-		}
-	}
 }

@@ -17,7 +17,7 @@ func TestAnEndThatWaitsComesUpWithAnIncarnationOfBefore(t *testing.T) {
 	t.Parallel()
 	s0, s1 := weft.SwitchID(0).Node(), weft.SwitchID(1).Node()
 	a, b := weft.End{Node: s0}, weft.End{Node: s1}
-	w := newWorld([]Link{{a, b}}, 3)
+	w := newModel([]Link{{a, b}}, 3)
 	h := begin(w, [][]weft.Node{{s1}, {s0}, nil}, false, new([counted]uint64))
 	p1, p2, p3 := h.procs[0], h.procs[1], h.procs[2]
 	hello := func(p *proc, e weft.End, x *end) {
@@ -61,7 +61,7 @@ func TestAnEndThatWaitsComesUpWithAnIncarnationOfBefore(t *testing.T) {
 			h.ask(2)
 			h.hearAll()
 		}},
-		{does: "the packet arrives", do: func() { h.flush(); h.quiet(true) }},
+		{does: "the packet arrives", do: func() { h.flush(); h.quiesce(true) }},
 	} {
 		step.do()
 		require.NoError(t, h.never(), step.does)

@@ -405,7 +405,7 @@ func (h *history) endHost(p *proc) {
 	h.syncAll()
 }
 
-// leaders has another leader go on, and quiet points come.
+// leaders has another leader go on, and quiescent points come.
 func (h *history) leaders(kind, a, _ int) bool {
 	switch kind {
 	case doSave:
@@ -428,8 +428,8 @@ func (h *history) leaders(kind, a, _ int) bool {
 			}
 		}
 		h.restore(h.save)
-	case doQuiet:
-		h.quiet(a%2 == 0)
+	case doQuiesce:
+		h.quiesce(a%2 == 0)
 	}
 	return true
 }
@@ -448,7 +448,7 @@ func (h *history) checkpoint() *saved {
 
 // restore has another leader go on from a checkpoint.
 func (h *history) restore(s *saved) {
-	l, err := Restore(s.data, h.world.links)
+	l, err := Restore(s.data, h.model.links)
 	if err != nil {
 		h.fail("%w", err)
 		return

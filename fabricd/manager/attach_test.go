@@ -168,7 +168,7 @@ func TestInVirtualTimePairsThatRepairedLinksJoinGetTheirPathsBackOnceOlderPacket
 	h.Heal()
 	h.Pause(3 * time.Second)
 	var told []string
-	for _, e := range h.Fabric().Events().Kept(0) {
+	for _, e := range h.Fabric().Events().Since(0) {
 		if e.Kind == fabric.EventReconfigured {
 			told = append(told, e.Detail)
 		}

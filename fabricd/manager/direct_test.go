@@ -120,7 +120,7 @@ func (l *lab) flows() {
 func requireHeld(t *testing.T, f *fabric.Fabric, static bool) {
 	t.Helper()
 	held, tables := false, 0
-	for _, e := range f.Events().Kept(0) {
+	for _, e := range f.Events().Since(0) {
 		switch e.Kind {
 		case fabric.EventHeld:
 			held = true

@@ -99,7 +99,7 @@ func TestTablesThatCannotBeMixedAreReplacedInAnEmptyFabric(t *testing.T) {
 	assert.Zero(t, ledger.Lost+ledger.Discarded)
 	l.AllPairs(l.Settle)
 	held := false
-	for _, e := range l.Fabric.Events().Kept(0) {
+	for _, e := range l.Fabric.Events().Since(0) {
 		switch e.Kind {
 		case fabric.EventHeld:
 			held = true

@@ -130,7 +130,7 @@ func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
 	first.Kill()
 	var why string
 	rig.Until(t, func() bool { // what it did is published a moment after NICs inject
-		list := l.Fabric.Events().Kept(0)
+		list := l.Fabric.Events().Since(0)
 		i := slices.IndexFunc(list, func(e fabric.Event) bool { return e.Kind == fabric.EventResumed })
 		if i >= 0 {
 			why = list[i].Detail

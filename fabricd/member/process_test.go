@@ -184,7 +184,7 @@ func TestASecondProcessForASwitchIsRefusedAndTheFirstUnharmed(t *testing.T) {
 	refused("end that first")
 	l.AllUp()
 	l.allPairs()
-	for _, e := range l.Fabric.Events().Kept(before) {
+	for _, e := range l.Fabric.Events().Since(before) {
 		assert.NotContains(t, []string{fabric.KindHandover, fabric.EventLinkDown, fabric.EventProcessFailed}, e.Kind)
 	}
 	p.Signal(syscall.SIGSTOP)

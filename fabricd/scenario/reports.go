@@ -110,7 +110,7 @@ type silences struct {
 
 // hear takes the events since it was called before.
 func (s *silences) hear(hub *fabric.Hub) {
-	for _, e := range hub.Kept(s.seq) {
+	for _, e := range hub.Since(s.seq) {
 		s.missed += e.Seq - s.seq - 1
 		s.seq = e.Seq
 		if e.Kind == fabric.EventLinkDown && e.Detail == weft.BySilence.String() {

@@ -24,7 +24,7 @@ func virtually(t *testing.T, s *scenario.Scenario) (scenario.Result, []fabric.Ev
 	}.Run(t.Context(), s)
 	require.NoError(t, err)
 	require.NotNil(t, f)
-	return r, f.Events().Kept(0)
+	return r, f.Events().Since(0)
 }
 
 func TestShippedScenariosHoldInVirtualTime(t *testing.T) {

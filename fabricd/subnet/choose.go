@@ -16,11 +16,11 @@ import (
 
 // Entry describes one way of routing that can be chosen by name: a firmware, with its tables if it needs any.
 type Entry struct {
-	Name  string
-	About string         // one line
-	On    firmware.Shape // the topologies it routes
-	Keys  []Key          // what can follow the name, as "updn:layers=2,tree=dfs"
-	Bears firmware.Bears
+	Name      string
+	About     string         // one line
+	On        firmware.Shape // the topologies it routes
+	Keys      []Key          // what can follow the name, as "updn:layers=2,tree=dfs"
+	Tolerance firmware.Tolerance
 	// New makes it for a topology, and says how many virtual channels it needs at least there.
 	New func(g *topology.Graph) (fw firmware.Firmware, vcs int, err error)
 	// Around makes it as the static fault model has it: for a topology in which these links and switches are dead, which is known when it is
@@ -40,7 +40,7 @@ const None = "none"
 // Entries lists what can be chosen, by name; None is not among them.
 func Entries() []Entry {
 	entries := []Entry{{
-		Name: "deterministic-table", Bears: firmware.Bears{Links: true}, New: newDeterministicTable, Routes: tableRoutes,
+		Name: "deterministic-table", Tolerance: firmware.Tolerance{Links: true}, New: newDeterministicTable, Routes: tableRoutes,
 		About: "fat trees: deterministic-link by forwarding tables (Algorithm 1)",
 	}}
 	entries = append(append(entries, hybrids()...), sourcePaths())
@@ -56,7 +56,7 @@ func Entries() []Entry {
 
 // Plain is the entry of a firmware without tables, one of a user's own too.
 func Plain(e firmware.Entry) Entry {
-	return Entry{Name: e.Name, About: e.About, On: e.On, Bears: e.Bears, New: func(g *topology.Graph) (firmware.Firmware, int, error) {
+	return Entry{Name: e.Name, About: e.About, On: e.On, Tolerance: e.Tolerance, New: func(g *topology.Graph) (firmware.Firmware, int, error) {
 		fw := e.New()
 		vcs := LeastVCs(fw, g)
 		if err := misfit(fw, e.On, g); vcs == 0 && err != nil {

@@ -38,7 +38,7 @@ func hybrid(name, about string, vcs int, of func(*UpDownRoutes) (firmware.Firmwa
 		return r, named(name, err)
 	}
 	return Entry{
-		Name: name, About: about, Bears: firmware.Bears{Links: true}, Routes: routes,
+		Name: name, About: about, Tolerance: firmware.Tolerance{Links: true}, Routes: routes,
 		New: func(g *topology.Graph) (firmware.Firmware, int, error) {
 			u, _, err := begin(g)
 			if err != nil {

@@ -138,7 +138,7 @@ func (l *Lab) Answer() {
 
 // tell logs what has happened.
 func (l *Lab) tell() {
-	for _, e := range l.Fabric.Events().Kept(0) {
+	for _, e := range l.Fabric.Events().Since(0) {
 		if s := e.Summary(); s != "" {
 			l.Logf("%.3f %s", e.At, s)
 		} else {

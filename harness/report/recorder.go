@@ -160,7 +160,7 @@ func (r *Recorder) scene(f *fabric.Fabric, what string, keep bool) {
 
 // hear keeps the events since it was called before.
 func (r *Recorder) hear(hub *fabric.Hub) {
-	for _, e := range hub.Kept(r.seq) {
+	for _, e := range hub.Since(r.seq) {
 		r.missed += e.Seq - r.seq - 1
 		r.seq = e.Seq
 		if len(r.events) < maxEvents {

@@ -97,7 +97,7 @@ func connects(t *testing.T, what string, g *topology.Graph, faults bool) (took [
 		}
 		took = append(took, e.Name)
 		sets := []verify.Sets{{}}
-		if faults && e.Bears.Most(g.Place(0).Tree.K) > 0 && e.Bears.Links {
+		if faults && e.Tolerance.Most(g.Place(0).Tree.K) > 0 && e.Tolerance.Links {
 			sets = append(sets, verify.Sets{Min: 1, Max: 1, Kind: verify.Links})
 		}
 		for _, s := range sets {
@@ -195,7 +195,7 @@ func TestTreesWithoutSomeSwitchesAndLinksAreFoundAndRouted(t *testing.T) {
 			}
 			res, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: fw, Name: e.Name, VCs: vcs})
 			require.NoError(t, err, "%s: %s", what, e.Name)
-			bears := e.Bears.Most(k) >= 1 && (kind < 2 && e.Bears.Links || kind == 2 && e.Bears.Switches)
+			bears := e.Tolerance.Most(k) >= 1 && (kind < 2 && e.Tolerance.Links || kind == 2 && e.Tolerance.Switches)
 			if bears || kind > 2 || e.Name == "ftree" || e.Name == subnet.Default(g) {
 				routed++
 				assert.True(t, res.Pass && res.Unconnected == 0, "%s: %s: %+v", what, e.Name, res)

@@ -216,7 +216,7 @@ func TestEveryFirmwareRoutesInWideTrees(t *testing.T) {
 		dst := weft.NICID(net.nics() - 1)
 		for _, e := range For(Trees) {
 			fw := e.New()
-			if e.Bears.Most(net.k) > 0 {
+			if e.Tolerance.Most(net.k) > 0 {
 				top, port := net.next(net.leafOf(dst), net.views[net.leafOf(dst)].At.Tree.Up(31))
 				net.die(element{{Node: weft.SwitchID(top).Node(), Port: port}})
 			}

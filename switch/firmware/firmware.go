@@ -39,12 +39,12 @@ type (
 
 // Entry describes one firmware that comes with Weft.
 type Entry struct {
-	Name  string
-	About string // one line
-	On    Shape  // the topologies it routes
-	VCs   int    // virtual channels it needs at least; in some places it may need more, see [Checker]
-	Bears Bears  // the faults with which it still connects every pair
-	New   func() Firmware
+	Name      string
+	About     string    // one line
+	On        Shape     // the topologies it routes
+	VCs       int       // virtual channels it needs at least; in some places it may need more, see [Checker]
+	Tolerance Tolerance // the faults with which it still connects every pair
+	New       func() Firmware
 }
 
 // Shape is a kind of topology, by what a switch knows of its place there.
@@ -68,16 +68,16 @@ func ShapeOf(place *weft.Place) Shape {
 	return Anything
 }
 
-// Bears says which faults a firmware bears in any combination: every pair stays connected, nothing is discarded and nothing can
+// Tolerance says which faults a firmware tolerates in any combination: every pair stays connected, nothing is discarded and nothing can
 // deadlock. The zero value is none. Verify proves it and the live tests show it, for whatever stands here.
-type Bears struct {
+type Tolerance struct {
 	Links    bool // dead links between switches
 	Switches bool // dead switches above the leaves, which are those that no NIC hangs on
 	One      bool // one fault, however many up ports there are; otherwise k-1 with k up ports
 }
 
-// Most is how many faults a firmware bears where switches have k up ports.
-func (b Bears) Most(k int) int {
+// Most is how many faults a firmware tolerates where switches have k up ports.
+func (b Tolerance) Most(k int) int {
 	switch {
 	case !b.Links && !b.Switches:
 		return 0
@@ -88,7 +88,7 @@ func (b Bears) Most(k int) int {
 }
 
 // String says it in words: "up to k-1 dead links and switches above the leaves".
-func (b Bears) String() string {
+func (b Tolerance) String() string {
 	of := [2][2]string{{"", "switches above the leaves"}, {"links", "links and switches above the leaves"}}
 	most := "up to k-1 dead "
 	if b.One {
@@ -108,51 +108,51 @@ func (b Bears) String() string {
 func Entries() []Entry {
 	return []Entry{
 		{
-			Name: "adaptive-link", VCs: 1, Bears: Bears{Links: true}, New: func() Firmware { return AdaptiveLink{} },
+			Name: "adaptive-link", VCs: 1, Tolerance: Tolerance{Links: true}, New: func() Firmware { return AdaptiveLink{} },
 			About: "fat trees: adaptive, re-routes around dead links with a re-route vector in the switch (R^link_adaptive)",
 		},
 		{
-			Name: "adaptive-link-digit", VCs: 1, Bears: Bears{Links: true}, New: func() Firmware { return AdaptiveLink{Vector: VectorPerDigit} },
+			Name: "adaptive-link-digit", VCs: 1, Tolerance: Tolerance{Links: true}, New: func() Firmware { return AdaptiveLink{Vector: VectorPerDigit} },
 			About: "fat trees: adaptive-link with one re-route vector per value of the digit that the U-turn mends",
 		},
 		{
-			Name: "adaptive-link-one", VCs: 1, Bears: Bears{Links: true, One: true}, New: func() Firmware { return AdaptiveLinkOne{} },
+			Name: "adaptive-link-one", VCs: 1, Tolerance: Tolerance{Links: true, One: true}, New: func() Firmware { return AdaptiveLinkOne{} },
 			About: "fat trees: adaptive-link for one dead link, without the re-route vector",
 		},
 		{
-			Name: "adaptive-switch", VCs: 1, Bears: Bears{Links: true, Switches: true}, New: func() Firmware { return AdaptiveSwitch{} },
+			Name: "adaptive-switch", VCs: 1, Tolerance: Tolerance{Links: true, Switches: true}, New: func() Firmware { return AdaptiveSwitch{} },
 			About: "fat trees: adaptive, re-routes around dead switches and links with a re-route vector in the switch (R^switch_adaptive)",
 		},
 		{
-			Name: "adaptive-switch-digit", VCs: 1, Bears: Bears{Links: true, Switches: true}, New: func() Firmware { return AdaptiveSwitch{Vector: VectorPerDigit} },
+			Name: "adaptive-switch-digit", VCs: 1, Tolerance: Tolerance{Links: true, Switches: true}, New: func() Firmware { return AdaptiveSwitch{Vector: VectorPerDigit} },
 			About: "fat trees: adaptive-switch with one re-route vector per value of the digit that the U-turn mends",
 		},
 		{
-			Name: "adaptive-switch-header", VCs: 1, Bears: Bears{Links: true, Switches: true}, New: func() Firmware { return AdaptiveSwitch{Vector: VectorInHeader} },
+			Name: "adaptive-switch-header", VCs: 1, Tolerance: Tolerance{Links: true, Switches: true}, New: func() Firmware { return AdaptiveSwitch{Vector: VectorInHeader} },
 			About: "fat trees: adaptive-switch with the re-route vector in the header",
 		},
 		{
-			Name: "adaptive-switch-one", VCs: 1, Bears: Bears{Links: true, Switches: true, One: true}, New: func() Firmware { return AdaptiveSwitchOne{} },
+			Name: "adaptive-switch-one", VCs: 1, Tolerance: Tolerance{Links: true, Switches: true, One: true}, New: func() Firmware { return AdaptiveSwitchOne{} },
 			About: "fat trees: adaptive-switch for one dead switch or link, with one bit in the header and no vector",
 		},
 		{
-			Name: "deterministic-link", VCs: 2, Bears: Bears{Links: true}, New: func() Firmware { return DeterministicLink{} },
+			Name: "deterministic-link", VCs: 2, Tolerance: Tolerance{Links: true}, New: func() Firmware { return DeterministicLink{} },
 			About: "fat trees: deterministic, re-routes around dead links in a second virtual layer (R^link_deterministic)",
 		},
 		{
-			Name: "deterministic-link-flat", VCs: 1, Bears: Bears{Links: true, One: true}, New: func() Firmware { return DeterministicLinkFlat{} },
+			Name: "deterministic-link-flat", VCs: 1, Tolerance: Tolerance{Links: true, One: true}, New: func() Firmware { return DeterministicLinkFlat{} },
 			About: "fat trees: deterministic-link with both layers in one virtual channel, to be measured: two dead links can deadlock it",
 		},
 		{
-			Name: "deterministic-link-one", VCs: 1, Bears: Bears{Links: true, One: true}, New: func() Firmware { return DeterministicLinkOne{} },
+			Name: "deterministic-link-one", VCs: 1, Tolerance: Tolerance{Links: true, One: true}, New: func() Firmware { return DeterministicLinkOne{} },
 			About: "fat trees: deterministic-link for one dead link, without the second layer",
 		},
 		{
-			Name: "deterministic-switch", VCs: 3, Bears: Bears{Links: true, Switches: true}, New: func() Firmware { return DeterministicSwitch{} },
+			Name: "deterministic-switch", VCs: 3, Tolerance: Tolerance{Links: true, Switches: true}, New: func() Firmware { return DeterministicSwitch{} },
 			About: "fat trees: deterministic, re-routes around dead switches and links in two more virtual layers (R^switch_deterministic)",
 		},
 		{
-			Name: "deterministic-switch-one", VCs: 1, Bears: Bears{Links: true, Switches: true, One: true}, New: func() Firmware { return DeterministicSwitchOne{} },
+			Name: "deterministic-switch-one", VCs: 1, Tolerance: Tolerance{Links: true, Switches: true, One: true}, New: func() Firmware { return DeterministicSwitchOne{} },
 			About: "fat trees: deterministic-switch for one dead switch or link, with one bit in the header and one layer",
 		},
 		{
@@ -168,11 +168,11 @@ func Entries() []Entry {
 			About: "meshes and tori: any shortest way, adaptive, with dimension order to escape to; by intermediate nodes around dead links",
 		},
 		{
-			Name: "misroute-vector", VCs: 1, Bears: Bears{Links: true}, New: func() Firmware { return MisrouteVector{} },
+			Name: "misroute-vector", VCs: 1, Tolerance: Tolerance{Links: true}, New: func() Firmware { return MisrouteVector{} },
 			About: "fat trees: adaptive, misroutes around dead links with a vector in the header (R_m)",
 		},
 		{
-			Name: "source-routed", VCs: 2, Bears: Bears{Links: true}, New: func() Firmware { return SourceRouted{} },
+			Name: "source-routed", VCs: 2, Tolerance: Tolerance{Links: true}, New: func() Firmware { return SourceRouted{} },
 			About: "fat trees: the NIC writes the way into the packet, switches splice a U-turn into it around dead links",
 		},
 		{

@@ -233,7 +233,7 @@ func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 			t.Run(size.spec+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()
 				net := newTree(size.spec)
-				most, switches := e.Bears.Most(net.k), e.Bears.Switches
+				most, switches := e.Tolerance.Most(net.k), e.Tolerance.Switches
 				if _, ok := e.New().(Numbered); ok {
 					most = 2
 				}
@@ -264,7 +264,7 @@ func TestOneFaultNeedsOneVirtualChannel(t *testing.T) {
 				t.Parallel()
 				e, _ := ByName(name)
 				net := newTree(size.spec)
-				switches := e.Bears.Switches
+				switches := e.Tolerance.Switches
 				sequences(net.elements(switches), 1, size.each, 1, func(chain []element) {
 					w := newWaits(t, net, e, chain)
 					w.split()
@@ -300,7 +300,7 @@ func TestRequeueAddsNothingToWhatCanDeadlockBeyondTheFaultsAFirmwareIsFor(t *tes
 			t.Parallel()
 			net := newTree("kary-ntree:2,3")
 			deadlocks := 0
-			switches := e.Bears.Switches
+			switches := e.Tolerance.Switches
 			sequences(net.elements(switches), 2, 1, 3, func(chain []element) {
 				w := newWaits(t, net, e, chain)
 				without := w.stuck(false)

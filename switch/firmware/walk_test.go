@@ -15,8 +15,8 @@ import (
 func variants() []Entry {
 	return append(
 		For(Trees),
-		Entry{Name: "deterministic-switch-ml2", VCs: 3, Bears: Bears{Links: true, Switches: true}, New: func() Firmware { return DeterministicSwitch{LeavesInML2: true} }},
-		Entry{Name: "misroute-vector-reset", VCs: 1, Bears: Bears{Links: true}, New: func() Firmware { return MisrouteVector{ResetWhenDied: true} }},
+		Entry{Name: "deterministic-switch-ml2", VCs: 3, Tolerance: Tolerance{Links: true, Switches: true}, New: func() Firmware { return DeterministicSwitch{LeavesInML2: true} }},
+		Entry{Name: "misroute-vector-reset", VCs: 1, Tolerance: Tolerance{Links: true}, New: func() Firmware { return MisrouteVector{ResetWhenDied: true} }},
 	)
 }
 
@@ -163,7 +163,7 @@ func TestEveryFirmwareDeliversWithTheFaultsItIsFor(t *testing.T) {
 			t.Run(size.spec+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()
 				net := newTree(size.spec)
-				faults, switches := e.Bears.Most(net.k), e.Bears.Switches
+				faults, switches := e.Tolerance.Most(net.k), e.Tolerance.Switches
 				turned := false
 				net.sets(net.elements(switches), faults, size.every, func(set []element) {
 					for dst := range weft.NICID(net.nics()) {
@@ -190,7 +190,7 @@ func TestEveryFirmwareDeliversWithTheFaultsItIsFor(t *testing.T) {
 func TestTheWalkFindsPairsThatOneMoreFaultDisconnects(t *testing.T) {
 	for _, e := range For(Trees) {
 		net := newTree("kary-ntree:2,3")
-		faults, switches := e.Bears.Most(net.k), e.Bears.Switches
+		faults, switches := e.Tolerance.Most(net.k), e.Tolerance.Switches
 		found := false
 		net.sets(net.elements(switches), faults+1, 1, func(set []element) {
 			found = found || len(set) == faults+1 && newWalk(net, e.New(), 7).from(net.start(e.New(), 0, 7), -1) != ""

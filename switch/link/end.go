@@ -146,9 +146,9 @@ func (e *End) Receive(now weft.Time, f *weft.Frame) (Verdict, error) {
 	return v, err
 }
 
-// Excuse tells that the neighbour is not heard because something of ours holds it up. Its time
+// Exempt tells that the neighbour is not heard because something of ours holds it up. Its time
 // begins anew, but a silence that lasts ten times as long as it may is one whatever the reason.
-func (e *End) Excuse(now weft.Time) { e.live.excuse(now) }
+func (e *End) Exempt(now weft.Time) { e.live.exempt(now) }
 
 // Stamp fills the epochs and counters of a frame that this end is about to send. Call it before
 // Spend for the frame's packets; it reports whether the frame may have any.
@@ -172,7 +172,7 @@ func (e *End) Due() weft.Time { return min(e.live.due(), e.until) }
 // not to wait.
 func (e *End) Tick(now weft.Time) (lost, hello bool) {
 	if e.awaits {
-		e.live.excuse(now)
+		e.live.exempt(now)
 		if e.until <= now {
 			e.endAwait()
 		}

@@ -72,16 +72,16 @@ func (s *detector) expect(now weft.Time) {
 	s.deadline, s.heardAt, s.forgiven = now+s.detection, now, false
 }
 
-// maxExcuse is for how many detection times excuse may hold off the end of a silence. Chosen by us: a
-// machine that holds a neighbour up for longer serves nobody.
-const maxExcuse = 10
+// maxExemption is for how many detection times exempt may hold off the end of a silence. Chosen by
+// us: a machine that holds a neighbour up for longer serves nobody.
+const maxExemption = 10
 
 // forget expects nothing until up, as lost does, and counts no loss.
 func (s *detector) forget() { s.deadline = weft.Never }
 
-// excuse begins the neighbour's time anew, see [End.Excuse].
-func (s *detector) excuse(now weft.Time) {
-	if s.deadline != weft.Never && now-s.heardAt < maxExcuse*s.detection {
+// exempt begins the neighbour's time anew, see [End.Exempt].
+func (s *detector) exempt(now weft.Time) {
+	if s.deadline != weft.Never && now-s.heardAt < maxExemption*s.detection {
 		s.deadline = max(s.deadline, now+s.detection)
 	}
 }

@@ -189,18 +189,19 @@ func TestAnEndThatIsAlwaysLateFindsADeadNeighbourToo(t *testing.T) {
 	}
 }
 
-// An excuse begins the neighbour's time anew, but only for ten detection times since it was last heard.
-func TestExcusesHoldASilenceOffForSoLongAndNoLonger(t *testing.T) {
+// An exemption begins the neighbour's time anew, but only for ten detection times since it was last
+// heard.
+func TestExemptionsHoldASilenceOffForSoLongAndNoLonger(t *testing.T) {
 	t.Parallel()
 	s := newDetector(Liveness{Interval: 50 * weft.Millisecond, Multiplier: 3})
 	s.start(0)
-	s.excuse(10 * weft.Millisecond)
+	s.exempt(10 * weft.Millisecond)
 	require.Equal(t, weft.Time(0), s.due(), "nothing is expected before the link is up")
 	s.up(0)
 	for now := weft.Time(0); ; now += 50 * weft.Millisecond {
-		s.excuse(now)
+		s.exempt(now)
 		if s.tick(now).silent {
-			// Last excused just before 1.5 s, which gives 150 ms.
+			// Last exempted just before 1.5 s, which gives 150 ms.
 			require.Equal(t, 1600*weft.Millisecond, now)
 			break
 		}
@@ -209,7 +210,7 @@ func TestExcusesHoldASilenceOffForSoLongAndNoLonger(t *testing.T) {
 	s.up(2 * weft.Second)
 	for now := 2 * weft.Second; now <= 2250*weft.Millisecond; now += 50 * weft.Millisecond {
 		if now == 2100*weft.Millisecond {
-			s.excuse(now)
+			s.exempt(now)
 		}
 		require.Equal(t, now == 2250*weft.Millisecond, s.tick(now).silent, "%v", now)
 	}

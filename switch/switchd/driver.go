@@ -18,7 +18,7 @@
 // that watches the clock: a transmitter may be one of thousands that wait for a processor. Frames
 // leave in the order they were filled all the same, see sender. Where a neighbour is not heard
 // because this process holds it up, the core is told so before it looks at the clock
-// ([Config].Excuse).
+// ([Config].Exempt).
 //
 // The lock is never held across I/O. How long goroutines waited for it is counted
 // ([Stats].LockWait).
@@ -64,10 +64,10 @@ type Config struct {
 	Draws func(p weft.PortID) *rand.PCG // the stream of what a pace.Impairment draws at a port; nil: nothing is impaired
 	Watch Observer                      // nil: nobody
 
-	// Excuse tells whether what comes to a port is held up on its way by this process, so that
+	// Exempt tells whether what comes to a port is held up on its way by this process, so that
 	// nothing is heard although the neighbour may have spoken. Called under the core's lock; nil:
 	// never.
-	Excuse func(p weft.PortID) bool
+	Exempt func(p weft.PortID) bool
 }
 
 // Driver runs one core. Run owns all its goroutines.
@@ -295,8 +295,8 @@ func (d *Driver) since(due weft.Time) {
 // of thousands of goroutines that wait for a processor. The caller holds the lock.
 func (d *Driver) notice(now weft.Time) {
 	for p := range d.cfg.Wires {
-		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() || d.cfg.Excuse != nil && d.cfg.Excuse(weft.PortID(p)) {
-			d.core.Excuse(now, weft.PortID(p))
+		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() || d.cfg.Exempt != nil && d.cfg.Exempt(weft.PortID(p)) {
+			d.core.Exempt(now, weft.PortID(p))
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (f *fake) Receive(now weft.Time, _ weft.PortID, fr *weft.Frame, out *weft.A
 	out.Arrived = append(out.Arrived, fr.Packets...)
 }
 
-func (f *fake) Excuse(weft.Time, weft.PortID) {}
+func (f *fake) Exempt(weft.Time, weft.PortID) {}
 
 func (f *fake) Transmit(now weft.Time, _ weft.PortID, limit int, fr *weft.Frame, out *weft.Actions) bool {
 	n := min(limit, len(f.queue))

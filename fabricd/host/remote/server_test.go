@@ -71,19 +71,19 @@ func TestOrdersOfAHost(t *testing.T) {
 	ways := []host.LinkDirection{{Link: id}, {Link: id, Back: true}}
 
 	// Signalled: both ends are told.
-	dark := func(e weft.End) []host.SignalOrder { return []host.SignalOrder{{End: host.EndOf(e)}} }
-	a.order(host.Order{Cut: ways, Signals: dark(l.A)})
+	carrierDown := func(e weft.End) []host.SignalOrder { return []host.SignalOrder{{End: host.EndOf(e)}} }
+	a.order(host.Order{Cut: ways, Signals: carrierDown(l.A)})
 	got := b.order(host.Order{
-		Cut: ways, Signals: dark(l.B), Generation: new(uint16(3)),
+		Cut: ways, Signals: carrierDown(l.B), Generation: new(uint16(3)),
 		Counters: &host.CountersRequest{Applied: true, Ends: true},
 	})
 	require.ElementsMatch(t, ways, got.Counters.Applied.Cut)
 	require.Equal(t, uint16(3), got.Counters.Applied.Generation)
 	require.Len(t, got.Counters.Flows, r.crossing()/2)
 	r.up(2)
-	light := func(e weft.End) []host.SignalOrder { return []host.SignalOrder{{End: host.EndOf(e), Up: true}} }
-	a.order(host.Order{Restored: ways, Signals: light(l.A)})
-	b.order(host.Order{Restored: ways, Signals: light(l.B)})
+	carrierUp := func(e weft.End) []host.SignalOrder { return []host.SignalOrder{{End: host.EndOf(e), Up: true}} }
+	a.order(host.Order{Restored: ways, Signals: carrierUp(l.A)})
+	b.order(host.Order{Restored: ways, Signals: carrierUp(l.B)})
 	r.up(0)
 
 	// Silent, and one direction kept by its receiver alone.
@@ -93,7 +93,7 @@ func TestOrdersOfAHost(t *testing.T) {
 	r.up(0)
 
 	// An end loses signal for a moment, and its neighbour in the other host finds out.
-	a.order(host.Order{Signals: append(dark(l.A), light(l.A)...)})
+	a.order(host.Order{Signals: append(carrierDown(l.A), carrierUp(l.A)...)})
 	r.up(0)
 
 	// Held NICs inject nothing; an impaired end loses frames.

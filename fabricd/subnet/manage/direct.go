@@ -116,9 +116,9 @@ func (w *ways) empties(now *Plan, dead *subnet.Dead) bool {
 	})
 }
 
-func (*ways) adopt(*Plan)   {}
-func (*ways) told(*Plan)    {}
-func (*ways) settled(*Plan) {}
-func (*ways) more() bool    { return false }
+func (*ways) adopt(*Plan)        {}
+func (*ways) acknowledged(*Plan) {}
+func (*ways) settled(*Plan)      {}
+func (*ways) more() bool         { return false }
 
 var _ planning = (*ways)(nil)

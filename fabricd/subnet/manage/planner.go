@@ -25,10 +25,10 @@ type planning interface {
 	// plan says what is to follow now, without what is dead. Nothing is changed by that; each runs
 	// a function for 0 to n-1, nil: in turn.
 	plan(now *Plan, dead *subnet.Dead, each func(n int, run func(i int))) (*Plan, error)
-	adopt(plan *Plan)  // switches are being told
-	told(now *Plan)    // all have acknowledged
-	settled(now *Plan) // packets that travelled by what was before are gone
-	more() bool        // planning again now may change something
+	adopt(plan *Plan)       // switches are being told
+	acknowledged(now *Plan) // all have acknowledged
+	settled(now *Plan)      // packets that travelled by what was before are gone
+	more() bool             // planning again now may change something
 	// empties reports whether the plan for what is dead will want the fabric empty, which is known
 	// before.
 	empties(now *Plan, dead *subnet.Dead) bool
@@ -96,7 +96,7 @@ func (p *Planner) Adopt(plan *Plan) {
 
 // Acknowledged says that all switches have acknowledged the plan adopted last. Packets that
 // travelled by older tables may be on their way.
-func (p *Planner) Acknowledged() { p.planning.told(p.now) }
+func (p *Planner) Acknowledged() { p.planning.acknowledged(p.now) }
 
 // Settled says that all switches have the plan adopted last, and that no packet is left that
 // travelled by older tables.

@@ -253,15 +253,15 @@ func (p *planner) adopt(plan *Plan) {
 	}
 }
 
-// told implements [planning].
-func (p *planner) told(now *Plan) { p.inForce = []*layered.Routing{now.Routing} }
+// acknowledged implements [planning].
+func (p *planner) acknowledged(now *Plan) { p.inForce = []*layered.Routing{now.Routing} }
 
 // settled implements [planning].
 func (p *planner) settled(now *Plan) {
 	if p.gone {
 		return
 	}
-	p.told(now)
+	p.acknowledged(now)
 	p.compute.settled()
 	p.transition, p.gone = layered.NewTransition(now.Routing), true
 }

@@ -211,7 +211,7 @@ func TestAFaultThatEndsByItselfDoesNotHoldUpARepairNorWaitForIt(t *testing.T) {
 	require.InDelta(t, reports[1].RestoredAt+0.01, reports[0].RestoredAt, 0.001,
 		"each as soon as its link is back, 10 ms apart")
 	var order []string
-	for _, e := range f.Events().Kept(0) {
+	for _, e := range f.Events().Since(0) {
 		if e.Kind == fabric.EventRestore {
 			order = append(order, e.Link)
 		}
