@@ -241,6 +241,49 @@ func (h *history) quiesce(all bool) {
 	}
 }
 
+// well ends all that is wrong: faults are repaired, hosts go on or are made anew, nodes that are on
+// their way are taken. Then nothing is in doubt, and after a while the ledger has put away all
+// incarnations that are gone.
+func (h *history) well() {
+	for len(h.faults) > 0 {
+		h.repair(len(h.faults) - 1)
+	}
+	for _, p := range h.procs {
+		p.frozen, p.cutOff = false, false
+	}
+	h.quiesce(true)
+	for i := range h.procs {
+		if p := h.procs[i]; p.over {
+			h.anew(p.host)
+		}
+	}
+	for i := len(h.transits) - 1; i >= 0; i-- {
+		if to := h.byIncarnation(h.transits[i].to); to != nil {
+			h.arrive(to, i, true)
+		}
+	}
+	for range 2 {
+		if h.err == nil {
+			h.quiesce(true)
+		}
+		h.now += foldAfter
+		for range h.l.State().Hosts { // one that is put away may have kept another
+			h.step(Tick{})
+		}
+	}
+	if h.err != nil {
+		return
+	}
+	if s := h.l.Balance(); len(s.Uncertain) > 0 || s.Waiting.Doubt+s.Waiting.Suspect+s.Short > 0 {
+		h.fail("every host answers and no fault is in force, and yet: %+v", s)
+	}
+	for _, x := range h.l.State().Hosts {
+		if x.Gone {
+			h.fail("incarnation %d of host %d is gone for good, and the ledger still has it", x.Incarnation, x.ID)
+		}
+	}
+}
+
 // hearAll has the ledger take all answers that are on their way.
 func (h *history) hearAll() {
 	for len(h.answers) > 0 && h.err == nil {

@@ -17,15 +17,7 @@ func (l *Ledger) fold() {
 	for i, m := range list {
 		keep[m.group] = keep[m.group] || m.doubt || !old(&l.state.Hosts[i])
 	}
-	for i := range l.state.Sessions {
-		s := &l.state.Sessions[i]
-		at, _ := l.positions(s)
-		for d := range s.Sides {
-			if g := list[at[d]].group; g != list[at[1-d]].group {
-				missing, _ := s.missing(d)
-				keep[g] = keep[g] || missing > 0 || !s.over(1-d, &l.state.Hosts[at[1-d]], &l.state.Hosts[at[d]])
-			}
-		}
+	for l.keepNeighbours(list, keep) { // which may keep others in turn
 	}
 	l.foldSessions(func(n Incarnation) bool {
 		i, ok := l.find(n)
@@ -44,6 +36,27 @@ func (l *Ledger) fold() {
 	if more := len(l.state.Folded) - maxFolded; more > 0 {
 		l.state.Folded = slices.Delete(l.state.Folded, 0, more)
 	}
+}
+
+// keepNeighbours has the groups kept of which one that is kept has yet to tell, or holds packets,
+// and reports whether there are any. Groups that go together need not wait for each other.
+func (l *Ledger) keepNeighbours(list []made, keep []bool) (more bool) {
+	for i := range l.state.Sessions {
+		s := &l.state.Sessions[i]
+		at, _ := l.positions(s)
+		for d := range s.Sides {
+			g, o, other := list[at[d]].group, list[at[1-d]].group, &l.state.Hosts[at[1-d]]
+			if g == o || keep[g] {
+				continue
+			}
+			missing, _ := s.missing(d)
+			switch {
+			case keep[o] && (missing > 0 || !s.over(1-d, other, &l.state.Hosts[at[d]])), missing > 0 && !other.uncertain():
+				keep[g], more = true, true
+			}
+		}
+	}
+	return more
 }
 
 // foldHost adds up what an incarnation comes to.

@@ -190,6 +190,7 @@ func (h *history) play(list []step) error {
 		}
 	}
 	h.do(step{doQuiesce, 1, 0})
+	h.well()
 	return h.err
 }
 

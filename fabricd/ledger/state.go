@@ -17,6 +17,11 @@ type State struct {
 	Switches []HostID
 	NICs     []HostID
 
+	// Unheard numbers the changes of the leader before which all incarnations that were not gone had
+	// been heard. Of two that were not heard since different ones of these, all is known that passed
+	// between them.
+	Unheard int
+
 	Sessions []Session
 	Folded   []Incarnation     // the latest that were, in the order in which they were
 	Retired  []RetiredCounters `msgpack:"Past"` // what these come to, by host
@@ -53,6 +58,7 @@ type Host struct {
 	Since       weft.Time // when the status began
 	Gone        bool      // for good
 	Heard       bool      // by this leader, or started: the leader before may not have written down all it did
+	Unheard     int       // of one that is not heard: since which change of the leader, see State.Unheard
 	Incident    int       // of not answering, or of its failure; 0: there was none
 
 	// Of the latest answer; see [Answer].

@@ -46,14 +46,7 @@ func (l *Ledger) Step(now weft.Time, ev Event) []Order {
 	case FaultEnded:
 		l.repaired(e.Incident)
 	case LeaderChanged:
-		for i := range l.state.Hosts {
-			if h := &l.state.Hosts[i]; !h.Gone {
-				if h.Heard = false; h.uncertain() { // the leader before may have had it back meanwhile
-					h.Since = l.state.Now
-				}
-				l.order(Order{Kind: Ask, Host: h.ID})
-			}
-		}
+		l.leaderChanged()
 	case *Answer:
 		l.answer(e)
 	case Tick:
@@ -61,6 +54,21 @@ func (l *Ledger) Step(now weft.Time, ev Event) []Order {
 		l.fold()
 	}
 	return l.orders
+}
+
+// leaderChanged has nobody heard of those that are not gone.
+func (l *Ledger) leaderChanged() {
+	if !slices.ContainsFunc(l.state.Hosts, func(h Host) bool { return !h.Gone && !h.Heard }) {
+		l.state.Unheard++
+	}
+	for i := range l.state.Hosts {
+		if h := &l.state.Hosts[i]; !h.Gone {
+			if h.Heard, h.Unheard = false, l.state.Unheard; h.uncertain() { // the leader before may have had it back meanwhile
+				h.Since = l.state.Now
+			}
+			l.order(Order{Kind: Ask, Host: h.ID})
+		}
+	}
 }
 
 // refuse tells that a host said what cannot be.
@@ -105,7 +113,8 @@ func (l *Ledger) started(e HostStarted) {
 func (l *Ledger) add(n Incarnation) *Host {
 	i, ok := l.find(n)
 	if !ok {
-		l.state.Hosts = slices.Insert(l.state.Hosts, i, Host{Incarnation: n, Status: Suspect, Since: l.state.Now})
+		h := Host{Incarnation: n, Status: Suspect, Since: l.state.Now, Unheard: l.state.Unheard}
+		l.state.Hosts = slices.Insert(l.state.Hosts, i, h)
 	}
 	return &l.state.Hosts[i]
 }

@@ -17,7 +17,7 @@ type made struct {
 func (l *Ledger) makeUp() []made {
 	hosts := l.state.Hosts
 	list := make([]made, len(hosts))
-	first, unheard, any := -1, false, false
+	firsts, unheard, any := map[int]int{}, false, false // by Unheard
 	for i := range hosts {
 		h := &hosts[i]
 		list[i] = made{group: i}
@@ -27,8 +27,9 @@ func (l *Ledger) makeUp() []made {
 		}
 		list[i].held, list[i].doubt, any = h.Inside, h.Status == Suspect, true
 		if !h.Heard { // what it met under another leader only the others can tell
-			if first < 0 {
-				first = i
+			first, ok := firsts[h.Unheard]
+			if !ok {
+				firsts[h.Unheard], first = i, i
 			}
 			join(list, first, i)
 		}
@@ -36,7 +37,7 @@ func (l *Ledger) makeUp() []made {
 	if !any {
 		return list
 	}
-	if first >= 0 && unheard {
+	if first, ok := firsts[l.state.Unheard]; ok && unheard {
 		list[first].doubt = true
 	}
 	for i := range l.state.Sessions {
