@@ -313,6 +313,36 @@ func TestLossesThatNobodyHasExplainedAreASilence(t *testing.T) {
 	assert.Zero(t, l.Ledger.Unattributed(), "nothing comes any more")
 }
 
+// What a switch has lost inside becomes known when the report of its crash is closed: its host was
+// not reached by then. It is on a report all the same.
+func TestLossesInsideASwitchThatBecomeKnownLateAreReported(t *testing.T) {
+	t.Parallel()
+	l := lead(t)
+	l.comesUp()
+	sw, err := l.g.SwitchByName("s1.0")
+	require.NoError(t, err)
+	l.Ledger.Step(l.now, ledger.HostStarted{Host: east, Incarnation: 1})
+	l.takes(0, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbCrash, A: "s1.0"}}})
+	l.takes(weft.Second, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbRestart, A: "s1.0"}}})
+	l.takes(0, leader.Finished{Action: 2})
+	l.takes(2*weft.Second, leader.Tick{})
+	l.takes(weft.Second, leader.Tick{})
+	require.False(t, l.Reports(l.now, 0)[0].Open)
+
+	l.Ledger.Step(l.now, &ledger.Answer{Host: east, Incarnation: 1, Seq: 1, Counted: ledger.Counted{
+		Crash: []ledger.NodeLost{{Switch: sw, Packets: 4}},
+	}})
+	require.EqualValues(t, 4, l.Ledger.Unattributed().Sum())
+	assert.Empty(t, l.takes(weft.Second, leader.Tick{}), "what explains it may come yet")
+	assert.Equal(t, "publish silence s1.0 #2", l.takes(weft.Second, leader.Tick{})[0])
+	assert.Zero(t, l.Ledger.Unattributed())
+	assert.EqualValues(t, 4, l.Reports(l.now, 1)[0].Lost())
+	l.takes(2*weft.Second, leader.Tick{})
+	l.takes(2*weft.Second, leader.Tick{})
+	assert.False(t, l.Reports(l.now, 1)[0].Open)
+	assert.Len(t, l.Reports(l.now, 0), 2)
+}
+
 // A switch whose process is gone is repaired when that is written off, and not before: until then it
 // would be nobody's.
 func TestASwitchWhoseProcessIsBeingWrittenOffStaysDown(t *testing.T) {

@@ -32,7 +32,8 @@ type lastDown struct {
 	rerouted weft.Time // first re-route since; Never: none yet
 }
 
-// silentEnd is an end that lost its link by silence, which an incident may cover or not.
+// silentEnd is an end that lost its link by silence, which an incident may cover or not. A switch
+// that has lost packets inside, which no incident has, is an end of weft.NoPort.
 type silentEnd struct {
 	end  weft.End
 	at   weft.Time
@@ -175,8 +176,14 @@ func (s *State) reportSilences(before weft.Time) {
 	if len(due) == 0 {
 		return
 	}
-	unattributed := s.unattributed()
+	unattributed, switches := s.unattributed()
 	for _, e := range due {
+		if sw := weft.SwitchID(e.end.Node.Index); e.end.Port == weft.NoPort {
+			if slices.Contains(switches, sw) {
+				s.reportLost(sw, e)
+			}
+			continue
+		}
 		id, _, _ := s.at(e.end)
 		if (e.note != "" || s.explained(id, e.at)) && !slices.Contains(unattributed, id) {
 			continue
@@ -194,28 +201,52 @@ func (s *State) reportSilences(before weft.Time) {
 	}
 }
 
-// unattributed are the links that have lost packets which no fault has.
-func (s *State) unattributed() (list []weft.LinkID) {
+// reportLost opens the incident of packets that a switch has lost inside, which became known when
+// the fault that explains them was closed. It ends at once.
+func (s *State) reportLost(sw weft.SwitchID, e silentEnd) {
+	name := s.cfg.Graph.Switches[sw].Name
+	n := s.beginLate(e.at, fault.Report{
+		Kind: fault.KindSilence, Target: name, What: fmt.Sprintf("packets lost inside %s that no fault explains", name), Note: e.note,
+	}, subject{sw: sw, hasSwitch: true}, nil)
+	s.repaired(n)
+	s.refresh(n)
+	s.publish(Published{Kind: fault.KindSilence, Switch: name, Fault: new(n.Report.Clone())})
+}
+
+// unattributed are the links and switches that have lost packets which no fault has.
+func (s *State) unattributed() (links []weft.LinkID, switches []weft.SwitchID) {
 	for _, u := range s.Ledger.State().Pending {
-		if u.Node.Kind == 0 {
-			list = append(list, u.Link)
+		switch {
+		case u.Lost.Sum() == 0:
+		case u.Node.Kind == 0:
+			links = append(links, u.Link)
+		case u.Node.IsSwitch():
+			switches = append(switches, weft.SwitchID(u.Node.Index))
 		}
 	}
-	return list
+	return links, switches
 }
 
 // unexplained is the note of a silence that the leader knows only by what it cost.
 const unexplained = "it lost packets, and what its ends told of that did not reach the leader"
 
-// suspectSilences has links count as silent that lost packets which no fault has, unless one
-// explains that in time: nobody led when their ends found out, or what these told was lost, as when
-// the broker is gone for them and for the leader.
+// suspectSilences has links count as silent that lost packets which no fault has, and switches that
+// lost them inside, unless one explains that in time: nobody led when their ends found out, or what
+// these told was lost, as when the broker is gone for them and for the leader.
 func (s *State) suspectSilences(note string) {
-	for _, id := range s.unattributed() {
-		l := s.link(id)
-		if !slices.ContainsFunc(s.watch.silent, func(e silentEnd) bool { return e.end == l.A || e.end == l.B }) {
-			s.watch.silent = append(s.watch.silent, silentEnd{l.A, s.now, note})
+	suspect := func(at silentEnd, or weft.End) {
+		if !slices.ContainsFunc(s.watch.silent, func(e silentEnd) bool { return e.end == at.end || e.end == or }) {
+			s.watch.silent = append(s.watch.silent, at)
 		}
+	}
+	links, switches := s.unattributed()
+	for _, id := range links {
+		l := s.link(id)
+		suspect(silentEnd{l.A, s.now, note}, l.B)
+	}
+	for _, sw := range switches {
+		e := weft.End{Node: sw.Node(), Port: weft.NoPort}
+		suspect(silentEnd{e, s.now, note}, e)
 	}
 }
 
