@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"strings"
@@ -231,7 +232,8 @@ func cannotConnect(url string, creds Credentials, err error) error {
 		return fmt.Errorf("the broker at %s refuses %s: %s: %w", redact(url), creds.withKey(), creds.right(), err)
 	case aboutTLS(err):
 		return fmt.Errorf("the broker at %s and we do not agree on TLS: %s: %w", redact(url), creds.tlsAdvice(err), err)
-	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.As(err, &netErr):
+	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.As(err, &netErr),
+		errors.Is(err, io.EOF): // of what forwards connections to it
 		return fmt.Errorf("no broker answers at %s: does it run, and is this its address? %w", redact(url), err)
 	}
 	return fmt.Errorf("connect to the broker at %s: %w", redact(url), err)
