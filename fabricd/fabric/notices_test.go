@@ -171,6 +171,9 @@ func TestSourceRoutedPacketsAreSplicedAroundDeadLinks(t *testing.T) {
 		t.Run(fmt.Sprintf("%s,nats=%v", c.spec, c.nats), func(t *testing.T) {
 			t.Parallel()
 			options := []harness.Option{harness.FirmwareByName("source-routed"), loaded()}
+			if raceEnabled {
+				options = append(options, harness.Traffic("uniform:0.04")) // as much as loadedTree has, of more NICs
+			}
 			if c.nats {
 				options = append(options, live.OverNATS())
 			}

@@ -16,7 +16,8 @@ import (
 
 func TestAReadingIsWhatTheFabricSaysWhenItIsQuiet(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "kary-ntree:2,3", saturating(8))
+	lasting := firmware.AdaptiveLink{VectorTimeout: 3600 * weft.Second} // no register expires between two looks
+	h := harness.New(t, "kary-ntree:2,3", saturating(8), harness.Firmware(lasting))
 	s := h.Fabric().NewSampler()
 	cut := h.Topology().Links[3]
 	h.Eventually(func() error { // some are lost in a queue
@@ -28,12 +29,13 @@ func TestAReadingIsWhatTheFabricSaysWhenItIsQuiet(t *testing.T) {
 		return nil
 	})
 	before := len(h.Faults())
-	h.Apply(
+	out := h.Apply(
 		fault.Spec{Do: fault.VerbCut, A: cut.Name, Direction: fault.To, Silent: true},
 		fault.Spec{Do: fault.VerbCrash, A: "s0.01"},
 		fault.Spec{Do: fault.VerbImpair, A: h.Topology().Links[8].Name, Impair: &fault.Impair{Loss: new(fault.Percent(10))}},
 	)
 	s.Read()
+	h.AwaitSeen(*out[0].Fault, 2)
 	h.RequireLedger()
 	r := s.Read()
 	l := h.Fabric().Ledger()
