@@ -235,6 +235,9 @@ func cannotConnect(url string, creds Credentials, err error) error {
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.As(err, &netErr),
 		errors.Is(err, io.EOF): // of what forwards connections to it
 		return fmt.Errorf("no broker answers at %s: does it run, and is this its address? %w", redact(url), err)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("no broker answers at %s: what takes the connection there closes it without a word, "+
+			"as a proxy does whose broker is gone: does the broker run? %w", redact(url), err)
 	}
 	return fmt.Errorf("connect to the broker at %s: %w", redact(url), err)
 }

@@ -3,6 +3,7 @@ package bus_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -125,6 +126,26 @@ func TestNATSConfigErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "secret")
 	}
+}
+
+// A proxy, or the address of a service, takes connections also while no broker is behind it.
+func TestAProxyWithoutABrokerIsNoBroker(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); serving.Wait() })
+	_, err = bus.NewNATS(bus.NATSConfig{Fabric: "lab", URL: "nats://" + l.Addr().String()})
+	require.ErrorContains(t, err, "no broker answers at nats://"+l.Addr().String())
 }
 
 // observe subscribes a connection to everything on the links, and returns what it hears.
