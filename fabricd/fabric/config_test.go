@@ -155,6 +155,7 @@ func TestOptionsThatNoFabricCanHaveAreRefused(t *testing.T) {
 		"input buffer (packets) must be 1 to 4096":                func(o *fabric.Options) { o.Switch.InputBuffer = 5000 },
 		"output buffer (packets) must be 1 to 4096":               func(o *fabric.Options) { o.Switch.OutputBuffer = -1 },
 		"or 0 for the default, not -1":                            func(o *fabric.Options) { o.NIC.QueueBytes = -1 },
+		"adopted only if all nodes are on hosts":                  func(o *fabric.Options) { o.Adopt = new(fabric.State) },
 		"the load is the share of the link capacity":              func(o *fabric.Options) { o.Traffic = nic.Traffic{Pattern: "uniform", Load: 2} },
 	} {
 		m := wire.NewMemory()

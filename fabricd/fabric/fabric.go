@@ -141,6 +141,11 @@ func (f *Fabric) build() error {
 		f.placements = places
 	}
 	own := places[:len(places)-len(o.Hosts)]
+	if o.Adopt != nil && len(own) > 0 {
+		return fmt.Errorf("fabric: another leader's fabric can be adopted only if all nodes are on hosts: %d switches and %d NICs are on none, "+
+			"and the leader's own process would run them with epochs that the one before has used",
+			len(own[0].SwitchIDs()), len(own[0].NICIDs()))
+	}
 	f.local = newHostState(f, localHostID, "", slices.Concat(own, []host.Placement{{}})[0])
 	if err := f.divide(places[len(own):]); err != nil {
 		return err

@@ -44,7 +44,7 @@ type Options struct {
 	// another leader would find this State, or a later one; nil: at once.
 	Checkpoint func(State) <-chan struct{}
 	// Adopt is what was kept under another leader, whose hosts run: Start takes them over. Traffic
-	// is then theirs.
+	// is then theirs. All nodes must be on hosts.
 	Adopt *State
 	Term  uint64 // of this leader, above those of all before it; 0: there is never another
 	// Replaced is called when a host refuses this leader because it has heard one of a higher term,
