@@ -138,7 +138,8 @@ type Egress struct {
 
 // HasEvents reports whether there is anything in a that an observer wants to hear of.
 func (a *Actions) HasEvents() bool {
-	return len(a.Drops)+len(a.Hops)+len(a.Egress)+len(a.Arrived)+len(a.Changes)+len(a.Faults)+len(a.Notices)+a.Turned > 0
+	return len(a.Drops)+len(a.Hops)+len(a.Egress)+len(a.Arrived)+len(a.Changes)+len(a.Faults)+len(a.Notices)+
+		a.Turned > 0
 }
 
 // PortChange tells that a port came up or went down, as routing sees it.

@@ -19,9 +19,10 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// How long linkmon takes, as a process each time, while one of three hosts is frozen, beside the same with all of them
-// there: linkmon status, linkmon links, and a cut between the other two. Each command is one iteration; slowest-ms is the
-// slowest of them, which for a frozen host is the first: nobody knows yet that it does not answer.
+// How long linkmon takes, as a process each time, while one of three hosts is frozen, beside the
+// same with all of them there: linkmon status, linkmon links, and a cut between the other two. Each
+// command is one iteration; slowest-ms is the slowest of them, which for a frozen host is the
+// first: nobody knows yet that it does not answer.
 func BenchmarkLinkmonWhileAHostIsFrozen(b *testing.B) {
 	bin := builtCommands(b)
 	url := outside.Start(b, outside.Newest, fmt.Sprintf("jetstream { store_dir: %q }", b.TempDir())).URL

@@ -58,7 +58,8 @@ func (s stateFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if data == nil {
-		return fmt.Errorf("fabric %s: its leader has not written down any state yet: try again when it has begun", s.name)
+		return fmt.Errorf("fabric %s: its leader has not written down any state yet: try again when it has begun",
+			s.name)
 	}
 	c := checkpoint{Term: term}
 	if err := c.State.UnmarshalBinary(data); err != nil {
@@ -74,9 +75,11 @@ func (s stateFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	n := &c.Sums
 	fmt.Fprintf(stdout, "fabric %s, term %d: %v\n", s.name, term, c.State)
-	fmt.Fprintf(stdout, "injected %d, delivered %d, lost %d, discarded %d, in flight %d\n", n.Injected, n.Delivered, n.Lost, n.Discarded, n.InFlight)
+	fmt.Fprintf(stdout, "injected %d, delivered %d, lost %d, discarded %d, in flight %d\n", n.Injected, n.Delivered,
+		n.Lost, n.Discarded, n.InFlight)
 	for _, h := range l.Hosts() {
-		fmt.Fprintf(stdout, "host %d, incarnation %v: %v since %v, holds %d packets\n", h.Host, h.Incarnation, h.Status, h.Since.Duration(), h.Held)
+		fmt.Fprintf(stdout, "host %d, incarnation %v: %v since %v, holds %d packets\n", h.Host, h.Incarnation,
+			h.Status, h.Since.Duration(), h.Held)
 	}
 	return nil
 }

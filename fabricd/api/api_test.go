@@ -37,7 +37,8 @@ type served struct {
 	server *Server
 }
 
-// serve starts it, without hellos unless options say otherwise: on a busy machine they could fail, and tests count events.
+// serve starts it, without hellos unless options say otherwise: on a busy machine they could fail,
+// and tests count events.
 func serve(t testing.TB, options ...harness.Option) *served {
 	t.Helper()
 	return serveTopology(t, "kary-ntree:2,2", options...)
@@ -166,7 +167,8 @@ func TestSeveralOrdersAreDoneAtOnceOrNotAtAll(t *testing.T) {
 	require.Equal(t, []string{"s0.0-s1.0", "s0.0-s1.1"}, s.Fabric().CutLinks())
 }
 
-// Until 0.2.0 an answer has `changed` under its old name, too, and a fabricd may know that one alone.
+// Until 0.2.0 an answer has `changed` under its old name, too, and a fabricd may know that one
+// alone.
 func TestAnOutcomeIsReadUnderItsOldNameAndWrittenUnderBoth(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

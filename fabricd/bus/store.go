@@ -160,8 +160,8 @@ func makeBucket(ctx context.Context, js jetstream.JetStream, fabric string) (jet
 		Replicas: copies,
 	}
 	kv, err := js.CreateKeyValue(ctx, cfg)
-	// Servers that have just found each other do not yet know that the others keep things too, and a
-	// bucket that one server keeps ends with it.
+	// Servers that have just found each other do not yet know that the others keep things too, and
+	// a bucket that one server keeps ends with it.
 	tick := time.NewTicker(joinPoll)
 	defer tick.Stop()
 	for until := time.Now().Add(joinTime); hasCode(err, noPeers) && time.Now().Before(until); {

@@ -37,7 +37,8 @@ func (b StateStore) readState(ctx context.Context) (k checkpoint, rev uint64, er
 		err = msgpack.Unmarshal(body, &k)
 	}
 	if err != nil {
-		return k, 0, fmt.Errorf("cluster: read the state of the fabric: %w: did another version of fabricd write it?", err)
+		return k, 0, fmt.Errorf("cluster: read the state of the fabric: %w: did another version of fabricd write it?",
+			err)
 	}
 	return k, rev, nil
 }
@@ -124,7 +125,8 @@ func (b StateStore) claim(ctx context.Context, term uint64) (before checkpoint, 
 		return before, 0, err
 	}
 	if before.Term > term {
-		return before, 0, fmt.Errorf("cluster: %w: a leader of term %d, and this one's is %d", lease.ErrLost, before.Term,
+		return before, 0, fmt.Errorf("cluster: %w: a leader of term %d, and this one's is %d", lease.ErrLost,
+			before.Term,
 			term)
 	}
 	now := before

@@ -269,7 +269,8 @@ func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 	store := openStore(t, url)
 	var s state
 	failed := make(chan error, 8)
-	k, _, err := cluster.StateStore{Store: store}.TakeOver(t.Context(), 1, &s, new([]byte), func(err error) { failed <- err })
+	k, _, err := cluster.StateStore{Store: store}.TakeOver(t.Context(), 1, &s, new([]byte),
+		func(err error) { failed <- err })
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -100,8 +100,8 @@ func (f *Fabric) isBack(l *link) (yes bool) {
 	return yes || f.held(l)
 }
 
-// waitLinks waits until both ends of all links see them up. It does not wait for what damping holds down, nor for links
-// that lose every frame or that another fault takes.
+// waitLinks waits until both ends of all links see them up. It does not wait for what damping holds
+// down, nor for links that lose every frame or that another fault takes.
 func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 	for i, l := range links {
 		f.reportProgress(StageUp, i, len(links))

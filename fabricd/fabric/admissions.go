@@ -6,8 +6,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// Whoever makes credentials may take its time over it: no decision waits for that. What it is asked for
-// it does in the sequence of Fabric.credentials.
+// Whoever makes credentials may take its time over it: no decision waits for that. What it is asked
+// for it does in the sequence of Fabric.credentials.
 
 // admission is what lets a process in.
 type admission struct {
@@ -15,7 +15,8 @@ type admission struct {
 	credentials json.RawMessage
 }
 
-// admit returns what lets the next incarnation of h in. It is made once, however often that is tried.
+// admit returns what lets the next incarnation of h in. It is made once, however often that is
+// tried.
 func (f *Fabric) admit(h *hostState) (a *admission, err error) {
 	err = f.tell(&f.credentials, "credentials", func() error {
 		if a = h.nextAdmission.Load(); a != nil {
@@ -33,8 +34,8 @@ func (f *Fabric) admit(h *hostState) (a *admission, err error) {
 	return a, err
 }
 
-// admitted notes that h has the credentials of its spec, and has those of its last incarnation taken
-// back.
+// admitted notes that h has the credentials of its spec, and has those of its last incarnation
+// taken back.
 func (l loop) admitted(h *hostState) {
 	if next := h.nextAdmission.Swap(nil); next != nil {
 		l.revoke(h.user)

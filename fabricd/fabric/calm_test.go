@@ -21,7 +21,8 @@ import (
 var calmTime = flag.Duration("weft.calm", 5*time.Second,
 	"how long a saturated fabric must not take a live neighbour for dead")
 
-// At saturation on a machine that has other things to do, 50 ms x 3 must not take a live neighbour for dead.
+// At saturation on a machine that has other things to do, 50 ms x 3 must not take a live neighbour
+// for dead.
 func TestASaturatedFabricOnABusyMachineTakesNobodyForDead(t *testing.T) {
 	g := topologytest.Parse(t, tree)
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "calm", NoListen: true})

@@ -96,7 +96,8 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 			assert.Equal(t, flips, f.Drivers().BadFrames)
 			assert.Zero(t, f.Totals().Duplicated)
 
-			events := slices.DeleteFunc(f.Events().Since(0), func(e fabric.Event) bool { return e.Kind != fabric.EventDamaged })
+			events := slices.DeleteFunc(f.Events().Since(0),
+				func(e fabric.Event) bool { return e.Kind != fabric.EventDamaged })
 			require.NotEmpty(t, events)
 			assert.Less(t, len(events), int(flips), "and are not told one by one")
 			for _, e := range events {

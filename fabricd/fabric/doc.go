@@ -29,8 +29,8 @@
 // has decided goes to queues (queue.go), of which each host has one and so have the transport and
 // whoever makes credentials, and reaches each in the sequence of the decisions (order.go). Whoever
 // has asked for a decision waits for what comes of it outside, and brings that as another event.
-// Whoever looks at the fabric waits for hosts for a moment only; of a host that does not answer, the
-// last that it told holds.
+// Whoever looks at the fabric waits for hosts for a moment only; of a host that does not answer,
+// the last that it told holds.
 //
 // # Accounts
 //

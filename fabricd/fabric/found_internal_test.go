@@ -20,7 +20,10 @@ func TestWhatIsGoneWithALeaderIsReported(t *testing.T) {
 	s.Sent = 5
 	for _, e := range list[0].cross {
 		peer, _, _ := before.graph.Peer(e)
-		s.Flows = append(s.Flows, ledger.Flow{End: peer, Peer: ledger.Incarnation(list[0].number), Flow: linkend.Flow{Sent: 5}})
+		s.Flows = append(s.Flows, ledger.Flow{
+			End: peer, Peer: ledger.Incarnation(list[0].number),
+			Flow: linkend.Flow{Sent: 5},
+		})
 		break
 	}
 	before.ledger.step(1, s)

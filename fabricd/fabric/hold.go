@@ -19,11 +19,13 @@ const (
 // ErrResumed means that NICs inject again which were held for the fabric to get empty.
 var ErrResumed = errors.New("NICs inject again: the fabric will not be empty")
 
-// HoldNICs has all NICs inject nothing until ResumeNICs. Their sources go on generating into the send queues, as an application does
-// that knows nothing of it. With [Fabric.Drained] it is how routes are replaced with which those in force could deadlock.
+// HoldNICs has all NICs inject nothing until ResumeNICs. Their sources go on generating into the
+// send queues, as an application does that knows nothing of it. With [Fabric.Drained] it is how
+// routes are replaced with which those in force could deadlock.
 func (f *Fabric) HoldNICs() { f.hold(true, 0) }
 
-// HoldNICsFor is HoldNICs for someone who may die meanwhile: so long after the latest call the NICs inject again, and the event says why.
+// HoldNICsFor is HoldNICs for someone who may die meanwhile: so long after the latest call the NICs
+// inject again, and the event says why.
 func (f *Fabric) HoldNICsFor(d time.Duration) { f.hold(true, d) }
 
 // ResumeNICs has all NICs inject again.
@@ -112,8 +114,9 @@ func (l loop) setHeld(until weft.Time, why string) (orders dispatched) {
 	return orders
 }
 
-// resumeHold goes on with NICs that were held under the leader before: a subnet manager may be in the middle of new tables, with which those before
-// could deadlock. The next manager finishes that, or has the NICs inject again; should there be none, they do when they would have.
+// resumeHold goes on with NICs that were held under the leader before: a subnet manager may be in
+// the middle of new tables, with which those before could deadlock. The next manager finishes that,
+// or has the NICs inject again; should there be none, they do when they would have.
 func (l loop) resumeHold() {
 	f := l.Fabric
 	if until := weft.Time(f.holding.until.Load()); until != 0 && f.holding.changes == 0 {
@@ -125,9 +128,10 @@ func (l loop) resumeHold() {
 // Held reports whether NICs are held.
 func (f *Fabric) Held() bool { return f.holding.until.Load() != 0 }
 
-// Drained waits until no packet is in a switch or on a wire and returns the ledger. The caller has held the NICs: what they generate
-// meanwhile waits in their send queues. Packets that are left are reported as by [Fabric.Quiesce]. It ends with
-// [ErrResumed] when the NICs inject again: whoever held them may have thought better of it, or died, and a fabric under load is never empty.
+// Drained waits until no packet is in a switch or on a wire and returns the ledger. The caller has
+// held the NICs: what they generate meanwhile waits in their send queues. Packets that are left are
+// reported as by [Fabric.Quiesce]. It ends with [ErrResumed] when the NICs inject again: whoever
+// held them may have thought better of it, or died, and a fabric under load is never empty.
 func (f *Fabric) Drained(ctx context.Context) (Ledger, error) {
 	wait, end := context.WithCancelCause(ctx)
 	defer end(nil)

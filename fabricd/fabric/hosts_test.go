@@ -23,7 +23,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// A fabric of several hosts does what one in a single process does: it carries traffic, reroutes at a cut, and its ledger is balanced.
+// A fabric of several hosts does what one in a single process does: it carries traffic, reroutes at
+// a cut, and its ledger is balanced.
 func TestFabricOfHosts(t *testing.T) {
 	t.Parallel()
 	l := startHosts(t, 3)
@@ -47,7 +48,8 @@ func TestFabricOfHosts(t *testing.T) {
 	l.sound()
 }
 
-// Cutting links of all kinds, impairing them and mending them while packets flow loses no account of any packet.
+// Cutting links of all kinds, impairing them and mending them while packets flow loses no account
+// of any packet.
 func TestHostsUnderFaults(t *testing.T) {
 	t.Parallel()
 	l := startHosts(t, 2)
@@ -66,8 +68,8 @@ func TestHostsUnderFaults(t *testing.T) {
 	l.sound()
 }
 
-// The switches and NICs of a host that dies count as crashed, the others go on, and the ledger stays balanced; when its agent is back it
-// is made anew and all is as before.
+// The switches and NICs of a host that dies count as crashed, the others go on, and the ledger
+// stays balanced; when its agent is back it is made anew and all is as before.
 func TestHostThatDies(t *testing.T) {
 	t.Parallel()
 	l := startHosts(t, 3)
@@ -146,8 +148,9 @@ func TestTablesOfHosts(t *testing.T) {
 	l.more(100)
 }
 
-// While one of three hosts is frozen, also in the moments in which nobody knows that yet, whoever looks at the fabric and
-// whoever cuts a link of the other two is done before it goes on. How long that takes is in the log.
+// While one of three hosts is frozen, also in the moments in which nobody knows that yet, whoever
+// looks at the fabric and whoever cuts a link of the other two is done before it goes on. How long
+// that takes is in the log.
 func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	l := startHostsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
@@ -181,7 +184,8 @@ func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 	l.sound()
 }
 
-// A host that stands still is not waited for, and told what it has missed when it goes on; it has lost nothing by it.
+// A host that stands still is not waited for, and told what it has missed when it goes on; it has
+// lost nothing by it.
 func TestHostThatFreezes(t *testing.T) {
 	t.Parallel()
 	l := startHostsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
@@ -230,8 +234,9 @@ func TestHostOutOfReach(t *testing.T) {
 	l.sound()
 }
 
-// Hosts were started hours apart, and their clocks go 2% too fast and too slow, a hundred times worse than bad ones; one jumps by half a second. Times
-// of packets, faults and reports are by one clock all the same, and nothing is lost.
+// Hosts were started hours apart, and their clocks go 2% too fast and too slow, a hundred times
+// worse than bad ones; one jumps by half a second. Times of packets, faults and reports are by one
+// clock all the same, and nothing is lost.
 func TestHostsWithClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
@@ -272,7 +277,8 @@ func TestHostsWithClocksThatDiffer(t *testing.T) {
 
 func ms(t weft.Time) float64 { return float64(t) / float64(weft.Millisecond) }
 
-// A leader that is gone leaves the hosts as they are; the next one knows what the first knew, and goes on.
+// A leader that is gone leaves the hosts as they are; the next one knows what the first knew, and
+// goes on.
 func TestAnotherLeader(t *testing.T) {
 	t.Parallel()
 	l := startHosts(t, 2)
@@ -304,7 +310,8 @@ func TestAnotherLeader(t *testing.T) {
 	assert.Greater(t, cut[0].Fault.ID, len(before), "it has a number of its own")
 }
 
-// A leader that goes on beside the next one, for it does not reach the store, hears from the hosts that it was replaced.
+// A leader that goes on beside the next one, for it does not reach the store, hears from the hosts
+// that it was replaced.
 func TestALeaderThatWasReplacedHearsItFromTheHosts(t *testing.T) {
 	t.Parallel()
 	replaced := make(chan struct{})
@@ -329,8 +336,9 @@ func TestALeaderThatWasReplacedHearsItFromTheHosts(t *testing.T) {
 	require.Empty(t, l.Fabric.CrashedSwitches())
 }
 
-// NICs that are held while tables are replaced stay held under the next leader, as long as they would have been: what the tables of
-// before and those of now could do together must not happen because a leader died.
+// NICs that are held while tables are replaced stay held under the next leader, as long as they
+// would have been: what the tables of before and those of now could do together must not happen
+// because a leader died.
 func TestNICsStayHeldUnderAnotherLeader(t *testing.T) {
 	t.Parallel()
 	l := startHosts(t, 2)

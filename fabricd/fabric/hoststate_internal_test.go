@@ -53,7 +53,10 @@ func TestPlaces(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Parse("kary-ntree:2,2") // 4 switches, 4 NICs
 	require.NoError(t, err)
-	list, err := Placements(g, []HostOptions{{Name: "a", Switches: []weft.SwitchID{2, 0}}, {Name: "b", NICs: []weft.NICID{3}}}, 1)
+	list, err := Placements(g, []HostOptions{
+		{Name: "a", Switches: []weft.SwitchID{2, 0}},
+		{Name: "b", NICs: []weft.NICID{3}},
+	}, 1)
 	require.NoError(t, err)
 	require.Len(t, list, 3)
 	assert.Equal(t, []weft.SwitchID{1, 3}, list[0].SwitchIDs(), "what is on no host the leader runs")
@@ -61,14 +64,23 @@ func TestPlaces(t *testing.T) {
 	assert.Equal(t, []weft.SwitchID{0, 2}, list[1].SwitchIDs())
 	assert.Equal(t, 1, list[1].Shard)
 	assert.Equal(t, 1+ShardsPerHost, list[2].Shard)
-	list, err = Placements(g, []HostOptions{{Name: "a", Switches: []weft.SwitchID{0, 1, 2, 3}, NICs: []weft.NICID{0, 1, 2, 3}}}, 2)
+	list, err = Placements(g, []HostOptions{{
+		Name: "a", Switches: []weft.SwitchID{0, 1, 2, 3},
+		NICs: []weft.NICID{0, 1, 2, 3},
+	}}, 2)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	assert.Equal(t, 2, list[0].Shard, "the leader's connections hear nothing of hosts")
 
 	for want, hosts := range map[string][]HostOptions{
-		"on host a and on host b":        {{Name: "a", Switches: []weft.SwitchID{1}}, {Name: "b", Switches: []weft.SwitchID{1}}},
-		"two hosts are called a":         {{Name: "a", Switches: []weft.SwitchID{1}}, {Name: "a", Switches: []weft.SwitchID{2}}},
+		"on host a and on host b": {
+			{Name: "a", Switches: []weft.SwitchID{1}},
+			{Name: "b", Switches: []weft.SwitchID{1}},
+		},
+		"two hosts are called a": {
+			{Name: "a", Switches: []weft.SwitchID{1}},
+			{Name: "a", Switches: []weft.SwitchID{2}},
+		},
 		"like a node of the topology":    {{Name: "s0.0", Switches: []weft.SwitchID{1}}},
 		"needs a name":                   {{Switches: []weft.SwitchID{1}}},
 		"neither a switch nor a NIC":     {{Name: "a"}},

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
-// KindSilence is the kind of the report of a neighbour that was not heard although no fault explains it.
+// KindSilence is the kind of the report of a neighbour that was not heard although no fault
+// explains it.
 const KindSilence = fault.KindSilence
 
 // Throughput is sampled in bins, for the drops that faults make.
@@ -19,7 +20,8 @@ const (
 	binPerNIC = 100 * time.Microsecond // reading thousands of NICs costs more than small bins are worth
 )
 
-// binWidth is how long a bin is in a fabric of so many NICs. Of those on other hosts only what they last told is known.
+// binWidth is how long a bin is in a fabric of so many NICs. Of those on other hosts only what they
+// last told is known.
 func binWidth(nics int, others bool) time.Duration {
 	width := max(minBin, time.Duration(nics)*binPerNIC)
 	if others {
@@ -28,8 +30,8 @@ func binWidth(nics int, others bool) time.Duration {
 	return width
 }
 
-// attendFaults samples throughput, begins a new fault generation when a fault has been seen by the last of its ends, and closes
-// reports whose time has come, until the runtime stops.
+// attendFaults samples throughput, begins a new fault generation when a fault has been seen by the
+// last of its ends, and closes reports whose time has come, until the runtime stops.
 func (f *Fabric) attendFaults() {
 	f.leading.wake.set(f.runtime.Task(0, func() {
 		f.inLoop(func(l loop) { l.decide(leader.Seen{}) })
@@ -63,13 +65,15 @@ func (f *Fabric) deliveredNow() uint64 {
 	return elsewhere + f.local.local.Delivered()
 }
 
-// Faults returns the reports of the latest faults, at most 4096, in order; those that last are brought up to date.
+// Faults returns the reports of the latest faults, at most 4096, in order; those that last are
+// brought up to date.
 func (f *Fabric) Faults() []fault.Report {
 	f.look(host.CountersRequest{Generations: true}, false)
 	return f.reportsAfter(0)
 }
 
-// reportsAfter brings the open ones among the reports with higher numbers up to date and copies them.
+// reportsAfter brings the open ones among the reports with higher numbers up to date and copies
+// them.
 func (f *Fabric) reportsAfter(id int) (list []fault.Report) {
 	f.noteCounted()
 	found := false
@@ -86,7 +90,8 @@ func (f *Fabric) reportsAfter(id int) (list []fault.Report) {
 	return list
 }
 
-// CloseReports ends the counting of effects for all faults that have been repaired, as when a run is over.
+// CloseReports ends the counting of effects for all faults that have been repaired, as when a run
+// is over.
 func (f *Fabric) CloseReports() {
 	f.refreshHosts(host.CountersRequest{Generations: true})
 	f.inLoop(func(l loop) {

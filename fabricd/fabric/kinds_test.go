@@ -296,11 +296,12 @@ func TestEveryKindOfFaultOnEveryKindOfLinkIsReportedAsThePacketsSawItAndHealed(t
 				spec := specs[kind]
 				t.Run(over+"/"+where+"/"+kind, func(t *testing.T) {
 					t.Parallel()
-					l := startTaped(t, open[over](t), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, func(o *fabric.Options) {
-						// So long that a busy machine tells a neighbour what an end has noticed
-						// before its own patience ends.
-						o.Link.Liveness = patientLiveness
-					})
+					l := startTaped(t, open[over](t), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond},
+						func(o *fabric.Options) {
+							// So long that a busy machine tells a neighbour what an end has noticed
+							// before its own patience ends.
+							o.Link.Liveness = patientLiveness
+						})
 					l.flows(200)
 					out := l.apply(spec)
 					require.True(t, out[0].Changed)

@@ -67,7 +67,8 @@ func (f *Fabric) ledgerNow(storage []ledger.LinkBalance) (l Ledger, links []ledg
 	f.ledger.read(func(l *ledger.Ledger) { s, links = l.Balance(), l.Links(storage) })
 	w := s.Waiting
 	l = Ledger{
-		Injected: s.Injected + s.Short, Delivered: s.Delivered, Lost: s.Lost, Discarded: s.Discarded, InFlight: s.InFlight, Balanced: s.Balanced,
+		Injected: s.Injected + s.Short, Delivered: s.Delivered, Lost: s.Lost, Discarded: s.Discarded,
+		InFlight: s.InFlight, Balanced: s.Balanced,
 		LostWire: s.LostWire, LostQueued: s.LostQueued, LostCrash: s.LostCrash, DiscardedBy: rules(s.DiscardedBy),
 		Waiting: InFlight{Queues: w.Queues, Switches: w.Switches + w.Suspect + w.Doubt, Wires: w.Wires},
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// What is done in the loop is done one at a time and in the sequence in which somebody asks for it: before a fabric
-// starts, while it runs, while it is stopped and after that.
+// What is done in the loop is done one at a time and in the sequence in which somebody asks for it:
+// before a fabric starts, while it runs, while it is stopped and after that.
 func TestTheLoopDoesOneThingAtATime(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:4")

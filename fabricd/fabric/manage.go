@@ -8,7 +8,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 )
 
-// EventReconfigured is the kind of event of new tables that a subnet manager has brought into force.
+// EventReconfigured is the kind of event of new tables that a subnet manager has brought into
+// force.
 const EventReconfigured = leader.EventReconfigured
 
 // Ports is what the ends of links make of them at a moment.
@@ -29,7 +30,8 @@ func (p Ports) Set() *subnet.Dead {
 	return &d
 }
 
-// Ports says which links are dead, in the eyes of the switches and NICs at their ends. It waits for nobody.
+// Ports says which links are dead, in the eyes of the switches and NICs at their ends. It waits for
+// nobody.
 func (f *Fabric) Ports() Ports {
 	p := Ports{At: f.Now(), Dead: []weft.LinkID{}}
 	f.read(func(s *leader.State) {
@@ -46,23 +48,26 @@ func (f *Fabric) Ports() Ports {
 	return p
 }
 
-// Round is what a subnet manager tells of tables that it has brought into force, with the times of its phases on the fabric's clock.
+// Round is what a subnet manager tells of tables that it has brought into force, with the times of
+// its phases on the fabric's clock.
 type Round = leader.Round
 
-// Reconfigured puts into the reports of the faults that made these links die how the routes were repaired, and tells it as an event. It returns what
-// it has told, with the times since the first of these faults.
+// Reconfigured puts into the reports of the faults that made these links die how the routes were
+// repaired, and tells it as an event. It returns what it has told, with the times since the first
+// of these faults.
 func (f *Fabric) Reconfigured(r Round) (told fault.Reconfiguration) {
 	f.inLoop(func(l loop) { told = l.decide(leader.Managed{Round: r}).told })
 	return told
 }
 
-// settleTime bounds how long packets of older tables are waited for: one that waits in the send queue of a saturated NIC has not met any.
-// Chosen by us: far longer than a packet is on its way.
+// settleTime bounds how long packets of older tables are waited for: one that waits in the send
+// queue of a saturated NIC has not met any. Chosen by us: far longer than a packet is on its way.
 const settleTime = 2 * weft.Second
 
-// Settling finds out when the packets are gone that were generated before now, and so those that travelled by tables older than those in force.
-// The function that it returns reports whether they are: all were delivered, but for as many as had been lost before; or so
-// much time has passed that it does not matter which of them were lost since.
+// Settling finds out when the packets are gone that were generated before now, and so those that
+// travelled by tables older than those in force. The function that it returns reports whether they
+// are: all were delivered, but for as many as had been lost before; or so much time has passed that
+// it does not matter which of them were lost since.
 func (f *Fabric) Settling() (gone func() bool) {
 	var orders dispatched
 	var generation int
@@ -81,8 +86,9 @@ func (f *Fabric) Settling() (gone func() bool) {
 	}
 }
 
-// missing is how many packets that were generated before a fault generation have not been delivered. NICs tell the latest generations apart only (nic.MaxGenerations), so what
-// was before is what all are but for those.
+// missing is how many packets that were generated before a fault generation have not been
+// delivered. NICs tell the latest generations apart only (nic.MaxGenerations), so what was before
+// is what all are but for those.
 func (f *Fabric) missing(generation int) uint64 {
 	var injected, delivered uint64
 	f.refreshHosts(host.CountersRequest{Generations: true})
@@ -126,7 +132,8 @@ func (f *Fabric) TableVersions() []uint64 {
 	return list
 }
 
-// OnPorts has do called soon after any end has changed its mind about its link. At most one may be set, before anything happens.
+// OnPorts has do called soon after any end has changed its mind about its link. At most one may be
+// set, before anything happens.
 func (f *Fabric) OnPorts(do func()) { f.ports.set(f.runtime.Task(0, do)) }
 
 // At has do called at a time of the fabric's clock, unless it was stopped before.

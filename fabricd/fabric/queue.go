@@ -3,8 +3,8 @@ package fabric
 import "sync"
 
 // queue has things done one after the other, in the sequence in which they were asked for. Live one
-// goroutine does them, which is there as long as anything is to be done; in virtual time, and when the
-// fabric has been stopped, whoever asks.
+// goroutine does them, which is there as long as anything is to be done; in virtual time, and when
+// the fabric has been stopped, whoever asks.
 //
 // It is as long as what is decided while one of them takes its time: for a host that is until it is
 // suspect, for then nothing waits for it.

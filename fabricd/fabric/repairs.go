@@ -7,8 +7,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// repairs are what faults have repaired that ended by themselves, until it is back. One task looks after
-// them all: in virtual time, where one goroutine does everything, none waits for another.
+// repairs are what faults have repaired that ended by themselves, until it is back. One task looks
+// after them all: in virtual time, where one goroutine does everything, none waits for another.
 type repairs struct {
 	wake waker
 	some atomic.Bool // the list is not empty

@@ -28,8 +28,8 @@ type Runtime interface {
 type Clock interface {
 	// Now is the time since the runtime was made.
 	Now() weft.Time
-	// At calls do at a time, unless stop is called before. Only between Start and Stop. Live, do may
-	// still run when stop returns.
+	// At calls do at a time, unless stop is called before. Only between Start and Stop. Live, do
+	// may still run when stop returns.
 	At(t weft.Time, do func()) (stop func())
 	// Task returns a function that has do called soon; calls before do has begun count as one.
 	// Unless every is 0 do is called that often besides. Two calls of do never overlap, and none is
@@ -54,8 +54,8 @@ type Hashed interface {
 	Hash() uint64
 }
 
-// Scattered is a [Runtime] that draws when each link of a switch that returns comes up. Live that is
-// chance.
+// Scattered is a [Runtime] that draws when each link of a switch that returns comes up. Live that
+// is chance.
 type Scattered interface {
 	// Scatter draws how long it is until the next neighbour of a switch that returns has signal.
 	Scatter() weft.Time

@@ -70,7 +70,10 @@ func (f *Fabric) beginLocal(number uint64) {
 	h := f.local
 	f.own = number
 	if !h.empty() {
-		f.ledger.step(f.Now(), ledger.HostStarted{Host: h.id, Incarnation: ledger.Incarnation(number), Nodes: nodesOf(h.placement)})
+		f.ledger.step(f.Now(), ledger.HostStarted{
+			Host: h.id, Incarnation: ledger.Incarnation(number),
+			Nodes: nodesOf(h.placement),
+		})
 	}
 }
 

@@ -66,8 +66,10 @@ func (f *Fabric) Totals() Totals {
 // add fills in what nodes have counted.
 func (t *Totals) add(c ledger.Counters) {
 	n, s := &c.NICs, &c.Switches
-	t.Injected, t.Refused, t.Withheld, t.Notices, t.Delivered = n.Injected, n.Refused, n.Withheld, n.Notices, n.Delivered
-	t.Missing, t.Duplicated, t.Reordered, t.MostHops, t.MostExtra = n.Missing, n.Duplicated, n.Reordered, n.MostHops, n.MostExtra
+	t.Injected, t.Refused, t.Withheld, t.Notices, t.Delivered = n.Injected, n.Refused, n.Withheld, n.Notices,
+		n.Delivered
+	t.Missing, t.Duplicated, t.Reordered, t.MostHops, t.MostExtra = n.Missing, n.Duplicated, n.Reordered, n.MostHops,
+		n.MostExtra
 	t.Rerouted, t.Requeued, t.UTurns, t.PacketHops = s.Rerouted, s.Requeued, s.UTurns, s.Forwarded
 	if n.Delivered > 0 {
 		t.MeanHops = float64(n.Hops) / float64(n.Delivered)

@@ -146,7 +146,8 @@ func (p *Local) addSwitch(s *Counters, n *node, ends bool, r *switching.Reading)
 }
 
 func (s *Counters) discard(rule string, packets uint64) {
-	i, ok := slices.BinarySearchFunc(s.Discards, rule, func(r ledger.Rule, rule string) int { return cmp.Compare(r.Name, rule) })
+	i, ok := slices.BinarySearchFunc(s.Discards, rule,
+		func(r ledger.Rule, rule string) int { return cmp.Compare(r.Name, rule) })
 	if !ok {
 		s.Discards = slices.Insert(s.Discards, i, ledger.Rule{Name: rule})
 	}
@@ -292,7 +293,10 @@ func (p *Local) Read(_ context.Context, what ReadRequest) (Readings, error) {
 	if what.VCs {
 		return p.readVCs(), nil
 	}
-	r := Readings{Number: p.spec.Number, At: p.runtime.Now(), Switches: make([]SwitchRead, len(p.nodes.switches)), NICs: make([]NICRead, len(p.nodes.nics))}
+	r := Readings{
+		Number: p.spec.Number, At: p.runtime.Now(), Switches: make([]SwitchRead, len(p.nodes.switches)),
+		NICs: make([]NICRead, len(p.nodes.nics)),
+	}
 	for i, n := range p.nodes.switches {
 		r.Switches[i].Switch = n.id
 		n.View(func() { n.core.Read(&r.Switches[i].Reading) })

@@ -42,7 +42,8 @@ func newLocalOn(t *testing.T, runtime host.Runtime) (*host.Local, *topology.Grap
 		Spec: host.Spec{
 			Placement: host.Placement{Switches: []host.Span{{N: 4}}, NICs: []host.Span{{N: 4}}, Shards: 1},
 			Switch:    host.SwitchOptions{VCs: 1, InputBuffer: 2, OutputBuffer: 2},
-			NIC:       host.NICOptions{PacketBytes: 256, QueueBytes: 1024}, Link: host.LinkOptions{Rate: 256_000, Inbox: 64}, Seed: 7,
+			NIC:       host.NICOptions{PacketBytes: 256, QueueBytes: 1024},
+			Link:      host.LinkOptions{Rate: 256_000, Inbox: 64}, Seed: 7,
 		},
 	})
 	require.NoError(t, err)
@@ -78,7 +79,10 @@ func TestALocalHost(t *testing.T) {
 	}
 	order(host.Order{Hold: new(true)})
 	a := order(host.Order{SignalAll: true, Send: []host.SendOrder{
-		{Src: 0, Dst: 3, Bytes: 256}, {Src: 0, Dst: 99, Bytes: 256}, {Src: 1, Dst: 2, Bytes: 512}, {Src: 1, Dst: 2, Bytes: 768},
+		{Src: 0, Dst: 3, Bytes: 256},
+		{Src: 0, Dst: 99, Bytes: 256},
+		{Src: 1, Dst: 2, Bytes: 512},
+		{Src: 1, Dst: 2, Bytes: 768},
 	}})
 	require.NoError(t, a.Sent[0].Reason())
 	require.ErrorIs(t, a.Sent[1].Reason(), nic.ErrNoSuchNIC)
@@ -102,7 +106,10 @@ func TestALocalHost(t *testing.T) {
 	require.Equal(t, s.Generations, c.Generations)
 	l.Share(0)
 	var peers []host.Peer // what passes within the host stays inside
-	for _, e := range (host.Placement{Switches: host.Spans([]weft.SwitchID{0, 1, 2, 3}), NICs: host.Spans([]weft.NICID{0, 1, 2, 3})}).Ends(g) {
+	for _, e := range (host.Placement{
+		Switches: host.Spans([]weft.SwitchID{0, 1, 2, 3}),
+		NICs:     host.Spans([]weft.NICID{0, 1, 2, 3}),
+	}).Ends(g) {
 		peers = append(peers, host.Peer{Host: g.Name(e.Node), Incarnation: link.Incarnation{Number: 7}})
 	}
 	was := s

@@ -59,7 +59,10 @@ func (s *State) beginAt(at weft.Time, late bool, r fault.Report, of subject, exp
 	s.Ledger.Step(s.now, b)
 	r.ID = s.Ledger.Last()
 	s.found = r.ID
-	n := &Incident{Report: r, Began: at, Closes: weft.Never, Links: of.links, Switch: of.sw, HasSwitch: of.hasSwitch, how: of.how}
+	n := &Incident{
+		Report: r, Began: at, Closes: weft.Never, Links: of.links, Switch: of.sw, HasSwitch: of.hasSwitch,
+		how: of.how,
+	}
 	s.file(n)
 	s.watch.add(s, n, expect)
 	return n

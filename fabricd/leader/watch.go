@@ -190,11 +190,13 @@ func (s *State) reportSilences(before weft.Time) {
 		}
 		l, note := s.link(id), e.note
 		if note == "" {
-			note = fmt.Sprintf("%s heard nothing for %v; perhaps this machine or the broker stood still", s.cfg.Graph.Name(e.end.Node), s.cfg.Detection)
+			note = fmt.Sprintf("%s heard nothing for %v; perhaps this machine or the broker stood still",
+				s.cfg.Graph.Name(e.end.Node), s.cfg.Detection)
 		}
 		unattributed = slices.DeleteFunc(unattributed, func(k weft.LinkID) bool { return k == id })
 		n := s.beginLate(e.at, fault.Report{
-			Kind: fault.KindSilence, Target: l.Name, What: fmt.Sprintf("silence on %s that no fault explains", l.Name), Note: note,
+			Kind: fault.KindSilence, Target: l.Name, What: fmt.Sprintf("silence on %s that no fault explains", l.Name),
+			Note: note,
 		}, subject{links: []weft.LinkID{id}}, []weft.End{l.A, l.B})
 		s.refresh(n)
 		s.publish(Published{Kind: fault.KindSilence, Link: l.Name, Fault: new(n.Report.Clone())})

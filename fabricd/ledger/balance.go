@@ -298,7 +298,8 @@ func (l *Ledger) Hosts() []HostBalance {
 	for i, m := range l.makeUp() {
 		h := &l.state.Hosts[i]
 		s := HostBalance{
-			Host: h.ID, Incarnation: h.Incarnation, Status: h.Status, Since: h.Since, Incident: h.Incident, Doubt: m.doubt,
+			Host: h.ID, Incarnation: h.Incarnation, Status: h.Status, Since: h.Since, Incident: h.Incident,
+			Doubt: m.doubt,
 		}
 		held := uint64(max(0, m.held))
 		switch {

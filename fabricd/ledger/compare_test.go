@@ -49,7 +49,8 @@ func (h *history) truth() (t truth) {
 	for _, x := range h.transits {
 		t.wires[sessionOf{weft.End{Node: x.node, Port: weft.NoPort}, x.from, x.to}] += uint64(x.n)
 	}
-	if all := t.delivered + t.discarded + t.queued + t.crashed + t.held + t.dead + sum(t.wires) + sum(t.lost); all != t.injected {
+	if all := t.delivered + t.discarded + t.queued + t.crashed + t.held + t.dead + sum(t.wires) +
+		sum(t.lost); all != t.injected {
 		panic("the model has lost a packet itself")
 	}
 	return t
@@ -143,7 +144,8 @@ func (h *history) never() error {
 	atMost("written off", s.WrittenOff, z.ended)
 	atMost("injected without telling", s.Unheard, z.injected)
 	for _, x := range h.l.Hosts() {
-		if a, said := h.heard[x.Incarnation], h.silent[x.Incarnation]; x.Status == Alive && said > 0 && (a == nil || a.Asked < said) {
+		if a, said := h.heard[x.Incarnation], h.silent[x.Incarnation]; x.Status == Alive && said > 0 &&
+			(a == nil || a.Asked < said) {
 			h.fail("host %d counts as alive, and was not heard since it was said not to answer", x.Host)
 		}
 	}
@@ -186,7 +188,8 @@ func (h *history) attributed(s *Balance) {
 // watch counts what the ledger had to do.
 func (h *history) watch(s *Balance) {
 	for what, is := range map[int]bool{
-		inDoubt: s.Waiting.Doubt > 0, writtenOff: s.WrittenOff > 0, unheardInjected: s.Unheard > 0, folded: len(h.l.State().Folded) > 0,
+		inDoubt: s.Waiting.Doubt > 0, writtenOff: s.WrittenOff > 0, unheardInjected: s.Unheard > 0,
+		folded: len(h.l.State().Folded) > 0,
 	} {
 		if is {
 			h.counts[what]++
@@ -323,12 +326,14 @@ func (h *history) equal() {
 	made := int64(l.state.Gone.WrittenOff) - int64(l.state.Gone.Unheard)
 	for i, m := range l.makeUp() {
 		made += m.held
-		if x := &l.state.Hosts[i]; m.held < 0 && x.uncertain() && !slices.ContainsFunc(h.nodes, func(n weft.Node) bool { return !n.IsSwitch() }) {
+		if x := &l.state.Hosts[i]; m.held < 0 && x.uncertain() &&
+			!slices.ContainsFunc(h.nodes, func(n weft.Node) bool { return !n.IsSwitch() }) {
 			h.fail("incarnation %d has no NIC and has injected", x.Incarnation)
 		}
 	}
 	made += h.lostAround(in)
-	same("packets that ended around hosts that are not heard, less those injected there", made, int64(z.ended)-int64(z.injected))
+	same("packets that ended around hosts that are not heard, less those injected there", made,
+		int64(z.ended)-int64(z.injected))
 	h.between(&t, in)
 	if !s.Balanced {
 		h.fail("at a quiescent point it is not balanced: %+v", s)
@@ -407,13 +412,16 @@ func (h *history) between(t *truth, in func(Incarnation) bool) {
 			missing, _ := s.missing(d)
 			wire = min(wire, missing)
 			if s.Lost[d]+wire != t.lost[k]+t.wires[k] {
-				h.fail("between incarnations %d and %d, end %v: %d lost and %d on the wire, expected %d and %d", k.from, k.to, end, s.Lost[d], wire, t.lost[k], t.wires[k])
+				h.fail("between incarnations %d and %d, end %v: %d lost and %d on the wire, expected %d and %d",
+					k.from, k.to, end, s.Lost[d], wire, t.lost[k], t.wires[k])
 			}
 			x, y := &s.Sides[0].Flow, &s.Sides[1].Flow
 			c := s.Channel
 			cut := c.Node.Kind == 0 && (h.wires[2*int(c.Link)].cut || h.wires[2*int(c.Link)+1].cut)
-			if up := !cut && x.State == link.Up && y.State == link.Up && x.Peer == y.Mine && y.Peer == x.Mine; up && s.Lost[d] != t.lost[k] {
-				h.fail("between incarnations %d and %d, end %v: %d lost, expected %d", k.from, k.to, end, s.Lost[d], t.lost[k])
+			if up := !cut && x.State == link.Up && y.State == link.Up && x.Peer == y.Mine && y.Peer == x.Mine; up &&
+				s.Lost[d] != t.lost[k] {
+				h.fail("between incarnations %d and %d, end %v: %d lost, expected %d", k.from, k.to, end, s.Lost[d],
+					t.lost[k])
 			}
 		}
 	}

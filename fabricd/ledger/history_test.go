@@ -57,7 +57,8 @@ var weights = [kinds]int{
 var names = [kinds]string{
 	"inject", "forward", "send", "deliver", "lose a frame", "discard", "packets rush", "time passes", "cut", "repair", "crash a switch", "ask", "answer comes",
 	"answer is lost", "freeze a host", "cut a host off", "host goes on", "kill a host", "host is suspect", "host fails", "host comes back anew",
-	"move a node", "node is taken", "host ends in order", "keep a checkpoint", "another leader", "another leader, older checkpoint", "quiescent point",
+	"move a node", "node is taken", "host ends in order", "keep a checkpoint", "another leader",
+	"another leader, older checkpoint", "quiescent point",
 }
 
 // script draws a history.
@@ -109,7 +110,8 @@ const (
 )
 
 var others = [...]string{
-	"quiescent point, all hosts known", "quiescent point, some made up", "packets in doubt", "packets written off", "written off, and put right",
+	"quiescent point, all hosts known", "quiescent point, some made up", "packets in doubt", "packets written off",
+	"written off, and put right",
 	"injected without telling", "neighbours both unheard", "incarnations folded", "host comes back as it was",
 }
 

@@ -361,7 +361,14 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 		assert.True(t, d.Balance().Balanced)
 	}
 	d := line()
-	for _, ev := range []Event{HostSuspect{Host: 9}, HostFailed{Host: 9}, HostEnded{Host: 0}, NodeMoved{Node: weft.SwitchID(77).Node(), To: 1}, FaultEnded{5}, HostStarted{}} {
+	for _, ev := range []Event{
+		HostSuspect{Host: 9},
+		HostFailed{Host: 9},
+		HostEnded{Host: 0},
+		NodeMoved{Node: weft.SwitchID(77).Node(), To: 1},
+		FaultEnded{5},
+		HostStarted{},
+	} {
 		assert.Empty(t, d.does(ev))
 	}
 	assert.Len(t, d.State().Hosts, 4)

@@ -33,8 +33,8 @@ type moment struct {
 	Quiet bool
 }
 
-// Recorded soaks, replayed: at every quiescent point the sums, and what each fault has cost, are what the fabric said, also when
-// another leader goes on from a checkpoint in between.
+// Recorded soaks, replayed: at every quiescent point the sums, and what each fault has cost, are
+// what the fabric said, also when another leader goes on from a checkpoint in between.
 func TestRecordedSoaksAddUpToTheSame(t *testing.T) {
 	t.Parallel()
 	list, err := filepath.Glob("testdata/*.trace.gz")

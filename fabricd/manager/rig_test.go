@@ -54,7 +54,10 @@ func managing(ctx context.Context, as identity, tell func(manager.Note)) error {
 		return err
 	}
 	defer s.Close()
-	return manager.New(manager.Config{Fabric: r, State: s, Method: as.Method, Holder: as.Holder, Lease: as.Lease, Patience: as.Patience, Drain: as.Patience, Tell: tell}).Run(ctx)
+	return manager.New(manager.Config{
+		Fabric: r, State: s, Method: as.Method, Holder: as.Holder, Lease: as.Lease,
+		Patience: as.Patience, Drain: as.Patience, Tell: tell,
+	}).Run(ctx)
 }
 
 // lab is a running fabric that can be managed over its broker.

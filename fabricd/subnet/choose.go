@@ -40,8 +40,9 @@ const None = "none"
 // Entries lists what can be chosen, by name; None is not among them.
 func Entries() []Entry {
 	entries := []Entry{{
-		Name: "deterministic-table", Tolerance: firmware.Tolerance{Links: true}, New: newDeterministicTable, Routes: tableRoutes,
-		About: "fat trees: deterministic-link by forwarding tables (Algorithm 1)",
+		Name: "deterministic-table", Tolerance: firmware.Tolerance{Links: true}, New: newDeterministicTable,
+		Routes: tableRoutes,
+		About:  "fat trees: deterministic-link by forwarding tables (Algorithm 1)",
 	}}
 	entries = append(append(entries, hybrids()...), sourcePaths())
 	for _, e := range firmware.Entries() {
@@ -56,14 +57,17 @@ func Entries() []Entry {
 
 // Plain is the entry of a firmware without tables, one of a user's own too.
 func Plain(e firmware.Entry) Entry {
-	return Entry{Name: e.Name, About: e.About, On: e.On, Tolerance: e.Tolerance, New: func(g *topology.Graph) (firmware.Firmware, int, error) {
-		fw := e.New()
-		vcs := LeastVCs(fw, g)
-		if err := misfit(fw, e.On, g); vcs == 0 && err != nil {
-			return nil, 0, err
-		}
-		return fw, max(e.VCs, vcs), nil
-	}}
+	return Entry{
+		Name: e.Name, About: e.About, On: e.On, Tolerance: e.Tolerance,
+		New: func(g *topology.Graph) (firmware.Firmware, int, error) {
+			fw := e.New()
+			vcs := LeastVCs(fw, g)
+			if err := misfit(fw, e.On, g); vcs == 0 && err != nil {
+				return nil, 0, err
+			}
+			return fw, max(e.VCs, vcs), nil
+		},
+	}
 }
 
 func newDeterministicTable(g *topology.Graph) (firmware.Firmware, int, error) {

@@ -1,8 +1,9 @@
-// Package firmware holds the routing functions that come with Weft, one file each, and the interface that users implement
-// to bring their own.
+// Package firmware holds the routing functions that come with Weft, one file each, and the
+// interface that users implement to bring their own.
 //
-// A firmware sees one packet and its own switch, and names where the packet may go and why: the rule that fired, numbered
-// as in the paper it comes from. It is a pure function but for the registers it declares, which live in the switch.
+// A firmware sees one packet and its own switch, and names where the packet may go and why: the
+// rule that fired, numbered as in the paper it comes from. It is a pure function but for the
+// registers it declares, which live in the switch.
 package firmware
 
 import (
@@ -68,8 +69,9 @@ func ShapeOf(place *weft.Place) Shape {
 	return Anything
 }
 
-// Tolerance says which faults a firmware tolerates in any combination: every pair stays connected, nothing is discarded and nothing can
-// deadlock. The zero value is none. Verify proves it and the live tests show it, for whatever stands here.
+// Tolerance says which faults a firmware tolerates in any combination: every pair stays connected,
+// nothing is discarded and nothing can deadlock. The zero value is none. Verify proves it and the
+// live tests show it, for whatever stands here.
 type Tolerance struct {
 	Links    bool // dead links between switches
 	Switches bool // dead switches above the leaves, which are those that no NIC hangs on
@@ -103,8 +105,8 @@ func (b Tolerance) String() string {
 	return most + what
 }
 
-// Entries lists the firmwares that come with Weft, in the order help shows them. A user's own needs no entry: it is passed
-// wherever one of these is.
+// Entries lists the firmwares that come with Weft, in the order help shows them. A user's own needs
+// no entry: it is passed wherever one of these is.
 func Entries() []Entry {
 	return []Entry{
 		{
@@ -235,8 +237,8 @@ func checkAnyTree(name string, place *weft.Place, vcs, need int) error {
 	return nil
 }
 
-// checkGrid is the Check of firmwares for meshes, tori and rings; they need so many virtual channels where no dimension goes around,
-// and around where one does.
+// checkGrid is the Check of firmwares for meshes, tori and rings; they need so many virtual
+// channels where no dimension goes around, and around where one does.
 func checkGrid(name string, place *weft.Place, vcs, need, around int) error {
 	g := place.Grid
 	if g == nil {

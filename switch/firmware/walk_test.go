@@ -15,8 +15,14 @@ import (
 func variants() []Entry {
 	return append(
 		For(Trees),
-		Entry{Name: "deterministic-switch-ml2", VCs: 3, Tolerance: Tolerance{Links: true, Switches: true}, New: func() Firmware { return DeterministicSwitch{LeavesInML2: true} }},
-		Entry{Name: "misroute-vector-reset", VCs: 1, Tolerance: Tolerance{Links: true}, New: func() Firmware { return MisrouteVector{ResetWhenDied: true} }},
+		Entry{
+			Name: "deterministic-switch-ml2", VCs: 3, Tolerance: Tolerance{Links: true, Switches: true},
+			New: func() Firmware { return DeterministicSwitch{LeavesInML2: true} },
+		},
+		Entry{
+			Name: "misroute-vector-reset", VCs: 1, Tolerance: Tolerance{Links: true},
+			New: func() Firmware { return MisrouteVector{ResetWhenDied: true} },
+		},
 	)
 }
 

@@ -76,7 +76,10 @@ func (m *mover) alone() *servedHost {
 	c := home
 	c.Number = uint64(len(m.hosts) + 1)
 	c.Host = fmt.Sprint(m.graph.Name(m.id.Node()), "-on-", c.Number)
-	c.Placement = host.Placement{Host: c.Host, Switches: host.Spans([]weft.SwitchID{m.id}), Shard: home.Placement.Shard, Shards: home.Placement.Shards, Shared: true}
+	c.Placement = host.Placement{
+		Host: c.Host, Switches: host.Spans([]weft.SwitchID{m.id}),
+		Shard: home.Placement.Shard, Shards: home.Placement.Shards, Shared: true,
+	}
 	c.Epoch = m.lives[len(m.lives)-1].First + lifetime
 	l := m.host(c)
 	delete(m.served, c.Host) // the testbed's own sums know nothing of moves
@@ -151,7 +154,10 @@ func (m *mover) await() {
 			continue
 		}
 		for _, e := range []weft.End{l.A, l.B} {
-			m.hostOf(e.Node).order(host.Order{Await: []host.AwaitOrder{{End: host.EndOf(e), Most: weft.FromDuration(rig.Patience)}}})
+			m.hostOf(e.Node).order(host.Order{Await: []host.AwaitOrder{{
+				End:  host.EndOf(e),
+				Most: weft.FromDuration(rig.Patience),
+			}}})
 		}
 		rig.Until(m.t, func() bool {
 			a, b := m.flow(l.A), m.flow(l.B)
@@ -236,7 +242,8 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 			}
 			r.traffic("none")
 			var s ledger.Balance
-			if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, rig.Patience, 10*time.Millisecond) {
+			if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, rig.Patience,
+				10*time.Millisecond) {
 				t.Fatalf("%+v", s)
 			}
 			require.Zero(t, s.Lost, "%+v", s)
@@ -277,7 +284,8 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	m.delivered(200)
 	r.traffic("none")
 	var s ledger.Balance
-	if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, rig.Patience, 10*time.Millisecond) {
+	if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, rig.Patience,
+		10*time.Millisecond) {
 		t.Fatalf("%+v", s)
 	}
 	require.Equal(t, out.Packets, s.LostCrash, "%+v", s)
@@ -302,7 +310,10 @@ func TestAHandOverIsRefused(t *testing.T) {
 	id := west.spec.Placement.SwitchIDs()[0]
 	bad := host.Released{Number: 5, Packets: 1, State: switching.HandOver{Packets: []switching.HeldPacket{{In: 99}}}}
 	west.order(host.Order{Release: []host.ReleaseOrder{{Switch: id, Number: 4, To: 7}}})
-	_, err := west.Order(context.Background(), host.Order{Number: 1, Take: []host.TakeOrder{{Switch: id, From: 7, Released: bad}}, SignalAll: true})
+	_, err := west.Order(context.Background(), host.Order{
+		Number: 1,
+		Take:   []host.TakeOrder{{Switch: id, From: 7, Released: bad}}, SignalAll: true,
+	})
 	require.ErrorContains(t, err, "unusable hand-over")
 	s, err := west.Counters(context.Background(), host.CountersRequest{Number: 1, Ends: true, Applied: true})
 	require.NoError(t, err)

@@ -135,7 +135,10 @@ func (t *publisher) take() (host.EventBatch, bool) {
 		}
 		n++
 	}
-	s := host.EventBatch{Number: t.number, Upto: t.observed - uint64(len(t.waiting)-n), Events: slices.Clone(t.waiting[:n])}
+	s := host.EventBatch{
+		Number: t.number, Upto: t.observed - uint64(len(t.waiting)-n),
+		Events: slices.Clone(t.waiting[:n]),
+	}
 	t.waiting = slices.Delete(t.waiting, 0, n)
 	return s, n > 0
 }

@@ -60,11 +60,15 @@ func newRig(t testing.TB, spec, firmware string, change func(c *host.Spec)) *tes
 	places := r.places()
 	for i, p := range places {
 		c := host.Spec{
-			Fabric: "lab", Host: p.Host, Number: uint64(i + 1), Topology: packed, Firmware: firmware, Placement: p, Placements: places,
-			Switch: host.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
-			NIC:    host.NICOptions{PacketBytes: 256, QueueBytes: 4 << 10}, // what a busy machine does not carry is refused
-			Link:   host.LinkOptions{Rate: 256_000, Liveness: link.Liveness{Interval: 250 * weft.Millisecond, Multiplier: 4}, Inbox: 64},
-			Seed:   7,
+			Fabric: "lab", Host: p.Host, Number: uint64(i + 1), Topology: packed, Firmware: firmware, Placement: p,
+			Placements: places,
+			Switch:     host.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
+			NIC:        host.NICOptions{PacketBytes: 256, QueueBytes: 4 << 10}, // what a busy machine does not carry is refused
+			Link: host.LinkOptions{
+				Rate:     256_000,
+				Liveness: link.Liveness{Interval: 250 * weft.Millisecond, Multiplier: 4}, Inbox: 64,
+			},
+			Seed: 7,
 		}
 		if change != nil {
 			change(&c)
@@ -87,7 +91,10 @@ func (r *testbed) places() []host.Placement {
 	}
 	list := make([]host.Placement, 2)
 	for i, name := range []string{"west", "east"} {
-		list[i] = host.Placement{Host: name, Switches: host.Spans(switches[i]), NICs: host.Spans(nics[i]), Shard: 10 * i, Shards: 1 + i}
+		list[i] = host.Placement{
+			Host: name, Switches: host.Spans(switches[i]), NICs: host.Spans(nics[i]),
+			Shard: 10 * i, Shards: 1 + i,
+		}
 	}
 	return list
 }
@@ -202,7 +209,8 @@ func (r *testbed) add(says func(l *servedHost) (host.Counters, error)) (s allCou
 // balance is what is injected less all accounts.
 func (s *allCounters) balance() int64 {
 	n, sw := &s.Answer.Counters.NICs, &s.Answer.Counters.Switches
-	return int64(n.Injected) - int64(n.Delivered+n.Wrong+s.lost+sw.LostQueue+sw.LostCrash+sw.Discarded+s.wires+s.Held+s.Queued)
+	return int64(n.Injected) - int64(n.Delivered+n.Wrong+s.lost+sw.LostQueue+sw.LostCrash+sw.Discarded+s.wires+s.Held+
+		s.Queued)
 }
 
 // up waits until all links of the fabric are up but so many ends.

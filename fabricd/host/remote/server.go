@@ -77,8 +77,9 @@ type Server struct {
 func Open(cfg Config) (*Server, error) {
 	c := cfg.Spec
 	p := &Server{
-		spec: c, log: cfg.Log, ended: make(chan string, 1), halted: make(chan struct{}), notices: make(chan weft.Notice, maxNotices),
-		asked: make(chan struct{}, 1), alone: cfg.Alone, transportEvents: host.NewTransportEvents(),
+		spec: c, log: cfg.Log, ended: make(chan string, 1), halted: make(chan struct{}),
+		notices: make(chan weft.Notice, maxNotices),
+		asked:   make(chan struct{}, 1), alone: cfg.Alone, transportEvents: host.NewTransportEvents(),
 	}
 	p.term.Store(c.Term)
 	if p.log == nil {
@@ -119,7 +120,10 @@ func (p *Server) open(cfg Config) error {
 		return err
 	}
 	p.links.Watch(p.transportEvents.Add)
-	p.publisher = newPublisher(c, p.carry, func(s host.EventBatch) error { return p.control.Publish(host.TellEvents, s) })
+	p.publisher = newPublisher(c, p.carry, func(s host.EventBatch) error {
+		return p.control.Publish(host.TellEvents,
+			s)
+	})
 	clock := newClock(c.Now, cfg.Elapsed)
 	p.runtime = &host.Live{Transport: p.links, Clock: clock.Now, Incarnation: c.Number, NoSelfProbe: c.Placement.Shared}
 	spec := *c
@@ -127,7 +131,8 @@ func (p *Server) open(cfg Config) error {
 		spec.Switch.Batch = min(fits, switchd.DefaultBatch)
 	}
 	p.host, err = host.NewLocal(host.LocalConfig{
-		Spec: spec, Graph: g, Firmware: fw, Runtime: p.runtime, Steer: clock.steer, Observed: p.publisher.counts, Halt: func() { p.halt() },
+		Spec: spec, Graph: g, Firmware: fw, Runtime: p.runtime, Steer: clock.steer, Observed: p.publisher.counts,
+		Halt:  func() { p.halt() },
 		Watch: func(n weft.Node) switchd.Observer { return &watch{p.publisher, n} },
 	})
 	if err != nil {
@@ -171,12 +176,14 @@ func (p *Server) Wait(ctx context.Context) (why string, err error) {
 			p.log.Info("host ends", "host", p.spec.Host, "why", why)
 			return why, nil
 		case <-p.control.Done():
-			return "", fmt.Errorf("host %s of fabric %s: %w; another process may be this host now", p.spec.Host, p.spec.Fabric, p.refused())
+			return "", fmt.Errorf("host %s of fabric %s: %w; another process may be this host now", p.spec.Host,
+				p.spec.Fabric, p.refused())
 		case <-p.asked:
 			silent = 0
 		case <-tick:
 			if silent++; silent > p.alone {
-				return "", fmt.Errorf("host %s of fabric %s: %w: %d s have passed", p.spec.Host, p.spec.Fabric, ErrAlone, p.alone)
+				return "", fmt.Errorf("host %s of fabric %s: %w: %d s have passed", p.spec.Host, p.spec.Fabric,
+					ErrAlone, p.alone)
 			}
 		case <-ctx.Done():
 			return "", context.Cause(ctx)

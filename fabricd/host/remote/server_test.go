@@ -159,7 +159,10 @@ func TestHostRefuses(t *testing.T) {
 		"nic 99: not in":             {Number: 1, Send: []host.SendOrder{{Src: 99}}, Notices: []weft.Notice{{Src: 99}}},
 		"unknown NIC":                {Number: 1, Traffic: &host.TrafficOrder{Spec: "incast:0.5,to=nobody"}},
 		"pattern":                    {Number: 1, Traffic: &host.TrafficOrder{Spec: "unifrom:0.5"}},
-		"draws":                      {Number: 1, Traffic: &host.TrafficOrder{Spec: "pairwise:0.5", Draws: []byte("x")}},
+		"draws": {Number: 1, Traffic: &host.TrafficOrder{
+			Spec:  "pairwise:0.5",
+			Draws: []byte("x"),
+		}},
 	} {
 		_, err := west.Order(context.Background(), o)
 		require.ErrorIs(t, err, reply.ErrRefused, want)
@@ -212,7 +215,8 @@ func TestAHostIsHostedAnew(t *testing.T) {
 	// What west says has passed with each incarnation of east.
 	through := func() map[ledger.Incarnation][2]uint64 {
 		s, err := r.served["west"].Counters(context.Background(), host.CountersRequest{Ends: true, Peers: []host.Peer{
-			{Host: "east", Incarnation: link.Incarnation{Number: 2}}, {Host: "east", Incarnation: link.Incarnation{Number: 7, First: 1 << 20}},
+			{Host: "east", Incarnation: link.Incarnation{Number: 2}},
+			{Host: "east", Incarnation: link.Incarnation{Number: 7, First: 1 << 20}},
 		}})
 		require.NoError(t, err)
 		all := map[ledger.Incarnation][2]uint64{}
