@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
-// do begins an action and finishes it.
+// do begins an action and waits until it has finished.
 func (f *Fabric) do(ctx context.Context, ev leader.Event) error {
 	a, err := f.begin(ev)
 	if err != nil {
@@ -18,13 +18,13 @@ func (f *Fabric) do(ctx context.Context, ev leader.Event) error {
 	return a.finish(ctx)
 }
 
-// finish settles an action, of which nobody asks for the outcomes.
+// finish settles an action and drops it: nobody asks for its outcomes.
 func (a *action) finish(ctx context.Context) error {
 	defer a.drop()
 	return a.settle(ctx)
 }
 
-// settle waits until hosts have acted and what was repaired is back, and has both published. The
+// settle waits until the hosts have acted and what was repaired is back, and publishes both. The
 // caller drops the action.
 func (a *action) settle(ctx context.Context) error {
 	if err := a.acted(); err != nil || !a.pending() {
@@ -33,7 +33,7 @@ func (a *action) settle(ctx context.Context) error {
 	return a.wait(ctx)
 }
 
-// acted waits until hosts have acted, and has what has been done published.
+// acted waits until the hosts have acted, and publishes what was done.
 func (a *action) acted() error {
 	err := a.dispatched.wait()
 	f := a.f
@@ -45,13 +45,13 @@ func (a *action) acted() error {
 	return err
 }
 
-// pending reports whether what was repaired is to be waited for.
+// pending reports whether settle has to wait for repaired links.
 func (a *action) pending() (yes bool) {
 	a.f.read(func(s *leader.State) { yes = s.Pending(a.number) })
 	return yes
 }
 
-// wait returns when what was repaired is back, and has that published.
+// wait waits until what was repaired is back, and publishes that.
 func (a *action) wait(ctx context.Context) error {
 	f := a.f
 	ctx, cancel := f.WithTimeout(ctx, seeTimeout)
@@ -75,7 +75,7 @@ func (a *action) repairs() (list []*link) {
 	return list
 }
 
-// repaired has what the action has ended published.
+// repaired publishes the faults that the action has ended.
 func (a *action) repaired(back []*link) (orders dispatched) {
 	f := a.f
 	damped := slices.DeleteFunc(slices.Clone(back), func(l *link) bool { return !f.held(l) })
@@ -91,7 +91,7 @@ func (a *action) outcomes() (list []Outcome) {
 	return list
 }
 
-// drop has the state forget the action.
+// drop makes the state forget the action.
 func (a *action) drop() { a.f.note(leader.Drop{Action: a.number}) }
 
 // isBack reports whether both ends of l see it up, or nobody can wait for that.

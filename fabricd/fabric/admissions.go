@@ -6,17 +6,17 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// Whoever makes credentials may take its time over it: no decision waits for that. What it is asked
-// for it does in the sequence of Fabric.credentials.
+// Making credentials can take long, and no decision waits for it: the requests go through the queue
+// Fabric.credentials, in sequence.
 
-// admission is what lets a process in.
+// admission is the right of one incarnation of a host to connect.
 type admission struct {
 	user        string // whose credentials they are; empty: they have no name
 	credentials json.RawMessage
 }
 
-// admit returns what lets the next incarnation of h in. It is made once, however often that is
-// tried.
+// admit returns the admission of the next incarnation of h. It is made once, however often hosting
+// h is tried.
 func (f *Fabric) admit(h *hostState) (a *admission, err error) {
 	err = f.tell(&f.credentials, "credentials", func() error {
 		if a = h.nextAdmission.Load(); a != nil {
@@ -34,8 +34,8 @@ func (f *Fabric) admit(h *hostState) (a *admission, err error) {
 	return a, err
 }
 
-// admitted notes that h has the credentials of its spec, and has those of its last incarnation
-// taken back.
+// admitted notes that h uses the credentials of its spec, and revokes those of its last
+// incarnation.
 func (l loop) admitted(h *hostState) {
 	if next := h.nextAdmission.Swap(nil); next != nil {
 		l.revoke(h.user)
@@ -43,7 +43,7 @@ func (l loop) admitted(h *hostState) {
 	}
 }
 
-// revoke has credentials taken back, unless they have no name.
+// revoke takes credentials back, unless the user has no name.
 func (f *Fabric) revoke(user string) *sent {
 	return f.tell(&f.credentials, "credentials", func() error {
 		if user != "" {

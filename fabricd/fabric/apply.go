@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
-// Outcome is what came of one order.
+// Outcome is the result of one order.
 type Outcome = leader.Outcome
 
 // errStopped refuses orders to a fabric that is being taken down.
@@ -23,7 +23,8 @@ func (f *Fabric) hasStopped() bool {
 	return f.stopped
 }
 
-// spawn has a goroutine do something that Stop waits for; false: the fabric is being taken down.
+// spawn runs do in a goroutine that Stop waits for. It returns false when the fabric is being taken
+// down.
 func (f *Fabric) spawn(do func()) bool {
 	f.life.Lock()
 	defer f.life.Unlock()
@@ -33,13 +34,15 @@ func (f *Fabric) spawn(do func()) bool {
 	return !f.stopped
 }
 
-// seeTimeout bounds how long both ends may take to see a repair; only a fabric that is broken needs so long.
+// seeTimeout bounds how long both ends may take to see a repair. Only a broken fabric needs so
+// long.
 const seeTimeout = 10 * time.Second
 
-// Apply does several things at one instant, all of them or, when one cannot be done, none: cuts act on all links before any
-// end is told. It returns when the ends have acted on what they are told, when what was repaired is back, and when another leader
-// would know of it all; where that takes too long, the outcomes say so. Repairs of what is sound, and faults that are in force
-// already, do nothing.
+// Apply carries out several specs at one instant: all of them, or none when one cannot be done.
+// Cuts act on all links before any end is told. Apply returns when the ends have acted, when
+// repaired links are back, and when another leader would know of it all; if that takes too long,
+// the outcomes say so. Repairing what is sound, and setting a fault that is in force already,
+// change nothing.
 func (f *Fabric) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, error) {
 	out, checkpointed, err := f.apply(ctx, specs)
 	if err == nil && !awaitCheckpoint(ctx, checkpointed) {

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// carry acts on what the transport tells until ctx ends.
+// carry acts on the transport's events until ctx ends.
 func (f *Fabric) carry(ctx context.Context) {
 	for {
 		select {
@@ -50,7 +50,7 @@ func (f *Fabric) transportEvent(ctx context.Context, e wire.Event) {
 	}
 }
 
-// detailOf is what there is to say of e beside its kind.
+// detailOf puts into words what e says beside its kind.
 func detailOf(e wire.Event) string {
 	s := fmt.Sprintf("connection %d", e.Shard)
 	if e.Subject != "" {
@@ -65,7 +65,7 @@ func detailOf(e wire.Event) string {
 	return s
 }
 
-// carried are the links of which a direction is carried by that connection.
+// carried are the links of which that connection carries a direction.
 func (f *Fabric) carried(shard int) (links []weft.LinkID) {
 	t := f.opts.Transport
 	ours := func(n weft.Node, name string) bool { return f.home(n) == f.local && t.Shard(name) == shard } // hosts have connections of their own

@@ -8,9 +8,9 @@ func (f *Fabric) linkOptions() host.LinkOptions {
 	return host.LinkOptions{Rate: o.Rate, Pace: o.pace(), Liveness: o.Liveness, Inbox: f.inboxSize()}
 }
 
-// inboxSize bounds the frames that can be on their way to one port: each with packets has taken a
-// credit, each without gives one that the port cannot have used yet, twice over for an epoch that
-// has just ended, and some for handshakes.
+// inboxSize bounds the frames that can be on their way to one port. A frame with packets has taken
+// a credit; one without gives a credit that the port cannot have used yet. Both count twice, for an
+// epoch that has just ended, and some are for handshakes.
 func (f *Fabric) inboxSize() int {
 	credits := f.opts.Switch.VCs * f.opts.Switch.InputBuffer
 	return 2*(credits+credits) + 32

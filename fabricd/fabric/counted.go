@@ -9,16 +9,16 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// counted is what is known of the nodes of a host: of one in this process as they are now, of
-// others as these told it last. Whoever needs it of this moment has called refreshCounters. What it
-// returns is not changed any more.
+// counted is what is known of the nodes of a host: in this process their state now, elsewhere what
+// the host told last. For the numbers of this moment, call refreshCounters first. Nobody changes
+// what its methods return.
 type counted interface {
 	// held reports whether damping keeps an end of a link down.
 	held(e weft.End) bool
-	// readInto reads all nodes of the host into two lists by number, and has the ledger take what
-	// they have counted.
+	// readInto reads all nodes of the host into two lists by number, and steps the ledger with
+	// their counters.
 	readInto(switches []switching.Reading, nics []nic.Reading)
-	// switchNow and nicNow are for those who watch.
+	// switchNow and nicNow read one node for a viewer.
 	switchNow(id weft.SwitchID, r *switching.Reading)
 	nicNow(id weft.NICID) nic.Reading
 	// mayHold reports whether a packet may be inside a switch.
@@ -27,7 +27,7 @@ type counted interface {
 	mergeLatency(hist *hdrhistogram.Histogram)
 }
 
-// remoteCounters is a host that tells what it has counted.
+// remoteCounters is a host in another process.
 type remoteCounters struct{ *hostState }
 
 func (p remoteCounters) held(e weft.End) bool                             { return p.counters.Load().held[e] }

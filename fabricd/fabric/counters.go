@@ -6,21 +6,22 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// count calls do with what each host has told last that the ledger does not know.
+// count calls do with the counters that each host told last, for those that the ledger does not
+// take.
 func (f *Fabric) count(do func(s *host.Counters)) {
 	for _, h := range *f.hosts.Load() {
 		do(&h.counters.Load().all)
 	}
 }
 
-// countGenerations does likewise with what NICs have counted per generation, those of this process
-// as of now.
+// countGenerations calls do with the counters of NICs per generation; those of this process are
+// read now.
 func (f *Fabric) countGenerations(do func(s *host.Counters)) {
 	f.recordLocal(host.CountersRequest{Generations: true})
 	f.count(do)
 }
 
-// mergeLatency adds the latencies of all NICs to h; those of hosts as they told them last.
+// mergeLatency adds the latencies of all NICs to h; those of other hosts as they told them last.
 func (f *Fabric) mergeLatency(hist *hdrhistogram.Histogram) {
 	for _, h := range *f.hosts.Load() {
 		h.mergeLatency(hist)

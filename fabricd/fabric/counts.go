@@ -2,15 +2,15 @@ package fabric
 
 import "github.com/weft-fabric/weft/fabricd/ledger"
 
-// FaultCount is what the faults of one kind have come to since the start.
+// FaultCount is the number and the cost of all faults of one kind since the start.
 type FaultCount struct {
 	Begun uint64
 	Open  int    // last, or are still counted
 	Lost  uint64 // packets, as far as hosts have told
 }
 
-// FaultCounts counts the faults by their kinds, those whose reports are no longer kept included. It
-// asks no host.
+// FaultCounts counts the faults by kind, including those whose reports are no longer kept. It asks
+// no host.
 func (f *Fabric) FaultCounts() map[string]FaultCount {
 	counts := map[string]FaultCount{}
 	f.ledger.read(func(l *ledger.Ledger) {

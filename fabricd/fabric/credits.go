@@ -9,9 +9,9 @@ import (
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// CreditsHome checks, in a fabric that is quiet, that every link that is up has all its credits:
-// what one end has sent the other has received and passed on. The error names the first link where
-// that is not so.
+// CreditsHome checks that every link that is up has all its credits: what one end has sent, the
+// other has received and passed on. The fabric must be quiescent. The error names the first link
+// with credits missing.
 func (f *Fabric) CreditsHome() error {
 	f.refreshCounters()
 	snaps, nics := f.snapshots(nil), f.nicSnapshots()
@@ -53,8 +53,7 @@ func (f *Fabric) CreditsHome() error {
 	return nil
 }
 
-// nicSnapshots copies the state of all NICs, by number. Those of hosts that do not answer are
-// empty.
+// nicSnapshots copies the state of all NICs, by number; it is empty for hosts that do not answer.
 func (f *Fabric) nicSnapshots() []nic.Snapshot {
 	list := make([]nic.Snapshot, len(f.nics))
 	for _, h := range *f.hosts.Load() {

@@ -8,8 +8,9 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// How often a fabric that moves is looked at for a deadlock, chosen by us. A look costs a snapshot
-// of all switches, so a large fabric is looked at less often: no more than a hundredth of the time.
+// How often a fabric with traffic is searched for a deadlock, chosen by us. A search takes a
+// snapshot of all switches, so in a large fabric searches are rarer: they take no more than a
+// hundredth of the time.
 const (
 	lookEvery = 500 * time.Millisecond
 	lookShare = 100
@@ -22,9 +23,9 @@ type LinkChannel struct {
 	VC   weft.VC
 }
 
-// cycleWatch looks for a deadlock while packets move elsewhere. Then the switches are read at
-// different moments, so one look proves nothing: what counts is a cycle that is found again at the
-// next look, none of its channels having sent a packet since.
+// cycleWatch looks for a deadlock while packets move elsewhere. The switches are then read at
+// different moments, so one look proves nothing. A cycle counts when the next look finds it again
+// and none of its channels has sent a packet in between.
 type cycleWatch struct {
 	next  time.Time
 	first []LinkChannel // found at the look before
@@ -32,8 +33,8 @@ type cycleWatch struct {
 	sure  []LinkChannel
 }
 
-// Deadlock returns the cycle of channels that wait for each other, if there is one, as it was at
-// the latest look; it looks when it is time. Call it after Read.
+// Deadlock returns the cycle of channels that wait for each other, as of the latest look, or nil.
+// It looks when it is time. Call it after Read.
 func (s *Sampler) Deadlock() []LinkChannel {
 	w := &s.cycle
 	if !slices.ContainsFunc(s.nodes, func(n switching.Reading) bool { return n.Blocked > 0 }) {
@@ -62,7 +63,7 @@ func (s *Sampler) Deadlock() []LinkChannel {
 	return w.sure
 }
 
-// look takes what was found at one look.
+// look takes the result of one look.
 func (w *cycleWatch) look(found []LinkChannel, sent []uint64) {
 	w.sure = nil
 	if slices.Equal(found, w.first) && slices.Equal(sent, w.sent) {

@@ -16,7 +16,7 @@ type Channel struct {
 	To     string `json:"to"` // the node at the other end
 }
 
-// Cycle is a list of channels of which each waits for the next, and the last for the first.
+// Cycle is a list of channels: each waits for the next, and the last for the first.
 type Cycle []Channel
 
 // String prints the cycle as s1.00 -> s2.01 vc0 -> ...
@@ -31,18 +31,18 @@ func (c Cycle) String() string {
 	return b.String()
 }
 
-// Deadlock looks for packets that wait for each other for ever; see [deadlock.Find]. It returns a
-// cycle among the channels that they wait for, or nothing. Live, ask when nothing moves: switches
-// are read one after the other. In virtual time what it finds is exact at any time, but for what a
-// register that expires, or a link that comes up, may yet set free.
+// Deadlock looks for packets that wait for each other for ever, see [deadlock.Find], and returns a
+// cycle of the channels that they wait for, or nil. Live, call it when nothing moves, for it reads
+// one switch after the other. In virtual time the result is exact at any time, except that a
+// register that expires, or a link that comes up, may yet resolve the cycle.
 func (f *Fabric) Deadlock() []Channel {
 	f.lookAtNodes()
 	return f.deadlockIn(f.blockedSwitches())
 }
 
-// blockedSwitches copies the state of switches that hold blocked packets, by number. Of the others,
-// and of those that do not answer, there are no ports: they take what comes, so they are in no
-// deadlock.
+// blockedSwitches copies the state of switches that hold blocked packets, by number. Other
+// switches, and those that do not answer, have no ports in it: they accept packets, so they are in
+// no deadlock.
 func (f *Fabric) blockedSwitches() []switching.Snapshot {
 	ids := make([]weft.SwitchID, 0, len(f.switches))
 	snaps := make([]switching.Snapshot, len(f.switches))
@@ -61,7 +61,7 @@ func (f *Fabric) blockedSwitches() []switching.Snapshot {
 	return snaps
 }
 
-// deadlockIn is Deadlock for the switches' snapshots.
+// deadlockIn is Deadlock on given snapshots.
 func (f *Fabric) deadlockIn(snaps []switching.Snapshot) []Channel {
 	peer := func(e weft.End) (weft.End, bool) {
 		other, _, ok := f.graph.Peer(e)

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
-// Kinds of event. Besides these there are the faults by their verbs: cut, flap, impair, crash.
+// Kinds of event. Faults have their verbs as kinds: cut, flap, impair, crash.
 const (
 	EventLinkDown      = "link_down"         // one end has lost the link
 	EventLinkUp        = "link_up"           // one end has the link back
@@ -51,8 +51,8 @@ type Event struct {
 // hubSize is how many events are kept for followers.
 const hubSize = 4096
 
-// Hub keeps the latest events for any number of followers. Publishing never waits for them: one that falls behind by more
-// than hubSize events is told how many it missed.
+// Hub keeps the latest events for any number of followers. Publishing never waits for a follower.
+// One that falls behind by more than hubSize events is told how many it missed.
 type Hub struct {
 	mu     sync.Mutex
 	ring   []Event // guarded by mu; event n is at (n-1-before) % hubSize
@@ -82,7 +82,7 @@ func (h *Hub) Publish(now weft.Time, e Event) {
 	h.news.notify()
 }
 
-// resume has numbers go on after seq. Nothing has been published yet.
+// resume makes numbers go on after seq. Call it before anything is published.
 func (h *Hub) resume(seq uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,8 +99,8 @@ func (h *Hub) Last() uint64 {
 // News returns a channel that the next event closes.
 func (h *Hub) News() <-chan struct{} { return h.news.wait() }
 
-// After returns the event that follows number seq, waiting for it if need be. When it has been dropped already the oldest
-// one kept is returned, with Missed set.
+// After returns the event that follows number seq, and waits for it if there is none yet. If that
+// event has been dropped, After returns the oldest one kept, with Missed set.
 func (h *Hub) After(ctx context.Context, seq uint64) (Event, error) {
 	for {
 		news := h.news.wait()

@@ -9,13 +9,13 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// generations adds up what the NICs counted per generation, for the generations that all of them
-// still tell apart.
+// generations adds up the NICs' counters per generation, for the generations that all NICs still
+// tell apart.
 func (f *Fabric) generations() (first int, sum []nic.GenerationStats) {
 	return f.generationsUntil(int(f.generation()))
 }
 
-// generationsUntil is generations when it is known which is the latest.
+// generationsUntil is generations for a given latest generation.
 func (f *Fabric) generationsUntil(now int) (first int, sum []nic.GenerationStats) {
 	type generationCount struct { // of some NICs
 		first       int
@@ -40,14 +40,15 @@ func (f *Fabric) generationsUntil(now int) (first int, sum []nic.GenerationStats
 	return first, sum
 }
 
-// ReroutedInLastGeneration counts the packets generated after both ends had seen the last fault or
-// repair that were re-routed and delivered.
+// ReroutedInLastGeneration counts the re-routed packets that were delivered and had been generated
+// after both ends had seen the last fault or repair.
 func (f *Fabric) ReroutedInLastGeneration() uint64 {
 	_, e := f.generations()
 	return e[len(e)-1].Rerouted
 }
 
-// LossesReported checks, in a fabric that is quiet, that the faults account for every packet lost.
+// LossesReported checks that the faults account for every packet lost. The fabric must be
+// quiescent.
 func (f *Fabric) LossesReported() error {
 	l, faults := f.asked(), f.Faults()
 	var lost uint64
@@ -68,10 +69,10 @@ func (f *Fabric) LossesReported() error {
 	return nil
 }
 
-// LossesExplained checks, in a fabric that is quiet, that packets were lost only by the faults,
-// each on the wires and in the queues of the links it took down and no more than these hold, and
-// that every packet generated after both ends had seen a fault was delivered or fell to a later
-// one. Discards count as unexplained.
+// LossesExplained checks that faults alone have lost packets: each on the wires and in the queues
+// of the links that it took down, and no more than these hold. Every packet generated after both
+// ends had seen a fault must have been delivered or have fallen to a later fault. Discards count as
+// unexplained. The fabric must be quiescent.
 func (f *Fabric) LossesExplained() error {
 	if err := f.LossesReported(); err != nil {
 		return err
@@ -101,13 +102,13 @@ func (f *Fabric) LossesExplained() error {
 	return nil
 }
 
-// cheap reports whether the fault costs nothing any more, although it lasts, because its ends know.
+// cheap reports whether a fault that lasts costs nothing any more, because its ends know of it.
 func cheap(r fault.Report) bool {
 	return (r.Kind == string(fault.VerbCut) || r.Kind == string(fault.VerbCrash) || r.Kind == KindBroker) && len(r.Detected) > 1
 }
 
 // linkCapacity is how many packets the wires and queues of one link hold: per direction and VC one
-// output queue, and what the credits let be on the wire.
+// output queue, and as many on the wire as the credits allow.
 func (f *Fabric) linkCapacity() uint64 {
 	o := f.opts.Switch
 	return 2 * uint64(o.VCs) * uint64(o.InputBuffer+o.OutputBuffer)

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// Cut cuts a link, signalled: both ends lose signal at once. It returns when both have acted on it. Cutting a link that is
-// cut already does nothing and returns fresh false.
+// Cut cuts a link, signalled: both ends lose signal at once. It returns when both have acted. If
+// the link is cut already nothing is done and changed is false.
 func (f *Fabric) Cut(id weft.LinkID) (report fault.Report, changed bool, err error) {
 	l, err := f.link(id)
 	if err != nil {
@@ -18,7 +18,8 @@ func (f *Fabric) Cut(id weft.LinkID) (report fault.Report, changed bool, err err
 	return f.one(context.Background(), fault.Spec{Do: fault.VerbCut, A: l.Name})
 }
 
-// Restore brings a cut link back and returns when both ends have it. A link that is not cut is left as it is.
+// Restore repairs a cut link and returns when both ends have it. A link that is not cut stays as it
+// is.
 func (f *Fabric) Restore(ctx context.Context, id weft.LinkID) (changed bool, err error) {
 	l, err := f.link(id)
 	if err != nil {
@@ -28,7 +29,8 @@ func (f *Fabric) Restore(ctx context.Context, id weft.LinkID) (changed bool, err
 	return changed, err
 }
 
-// Crash crashes a switch: all it holds is lost and its neighbours lose signal. It returns when they have acted on it.
+// Crash crashes a switch: it loses all that it holds and its neighbours lose signal. Crash returns
+// when they have acted.
 func (f *Fabric) Crash(id weft.SwitchID) (report fault.Report, changed bool, err error) {
 	if int(id) >= len(f.switches) {
 		return report, false, fmt.Errorf("switch %d: %w: there are %d", id, ErrUnknown, len(f.switches))
@@ -45,7 +47,7 @@ func (f *Fabric) Restart(ctx context.Context, id weft.SwitchID) (changed bool, e
 	return changed, err
 }
 
-// Heal repairs everything: all cut and impaired links, all crashed switches. It returns their names.
+// Heal repairs all cut and impaired links and all crashed switches. It returns their names.
 func (f *Fabric) Heal(ctx context.Context) (healed []string, err error) {
 	out, err := f.Apply(ctx, fault.Spec{Do: fault.VerbHeal})
 	if len(out) > 0 {

@@ -16,15 +16,15 @@ const (
 	EventResumed = "resumed" // they do again
 )
 
-// ErrResumed means that NICs inject again which were held for the fabric to get empty.
+// ErrResumed means that NICs which were held to empty the fabric inject again.
 var ErrResumed = errors.New("NICs inject again: the fabric will not be empty")
 
-// HoldNICs has all NICs inject nothing until ResumeNICs. Their sources go on generating into the
-// send queues, as an application does that knows nothing of it. With [Fabric.Drained] it is how
-// routes are replaced with which those in force could deadlock.
+// HoldNICs stops all NICs from injecting until ResumeNICs. Their sources go on generating into the
+// send queues, as an application would. With [Fabric.Drained] it replaces routes by others that
+// could deadlock with those in force.
 func (f *Fabric) HoldNICs() { f.hold(true, 0) }
 
-// HoldNICsFor is HoldNICs for someone who may die meanwhile: so long after the latest call the NICs
+// HoldNICsFor is HoldNICs for a caller that may die meanwhile: d after the latest call the NICs
 // inject again, and the event says why.
 func (f *Fabric) HoldNICsFor(d time.Duration) { f.hold(true, d) }
 
@@ -62,7 +62,7 @@ func (f *Fabric) HoldLonger(d time.Duration) {
 	})
 }
 
-// limitHold has NICs inject again after so long, never for 0, and returns when that is.
+// limitHold makes NICs inject again after most, never for 0, and returns when that is.
 func (l loop) limitHold(most time.Duration) weft.Time {
 	if most == 0 {
 		l.endHold(weft.Never, "")
@@ -73,7 +73,7 @@ func (l loop) limitHold(most time.Duration) weft.Time {
 	return until
 }
 
-// endHold has NICs inject again at a time that somebody has held and forgotten.
+// endHold makes NICs inject again when the time of their hold is over.
 func (l loop) endHold(at weft.Time, why string) {
 	h := &l.holding
 	if h.ends != nil {
@@ -95,7 +95,7 @@ func (l loop) endHold(at weft.Time, why string) {
 	})
 }
 
-// setHeld has all NICs inject nothing until then, or inject again for 0.
+// setHeld stops all NICs from injecting until a time; 0 makes them inject again.
 func (l loop) setHeld(until weft.Time, why string) (orders dispatched) {
 	f := l.Fabric
 	was, held := f.Held(), until != 0
@@ -114,9 +114,9 @@ func (l loop) setHeld(until weft.Time, why string) (orders dispatched) {
 	return orders
 }
 
-// resumeHold goes on with NICs that were held under the leader before: a subnet manager may be in
-// the middle of new tables, with which those before could deadlock. The next manager finishes that,
-// or has the NICs inject again; should there be none, they do when they would have.
+// resumeHold keeps NICs held that were held under the leader before. A subnet manager may be
+// replacing tables, and the old and the new ones could deadlock together. The next manager finishes
+// that or resumes the NICs; if none comes, the hold ends when it would have ended.
 func (l loop) resumeHold() {
 	f := l.Fabric
 	if until := weft.Time(f.holding.until.Load()); until != 0 && f.holding.changes == 0 {
@@ -128,10 +128,10 @@ func (l loop) resumeHold() {
 // Held reports whether NICs are held.
 func (f *Fabric) Held() bool { return f.holding.until.Load() != 0 }
 
-// Drained waits until no packet is in a switch or on a wire and returns the ledger. The caller has
-// held the NICs: what they generate meanwhile waits in their send queues. Packets that are left are
-// reported as by [Fabric.Quiesce]. It ends with [ErrResumed] when the NICs inject again: whoever
-// held them may have thought better of it, or died, and a fabric under load is never empty.
+// Drained waits until no packet is in a switch or on a wire, and returns the ledger. The caller has
+// held the NICs: what they generate waits in their send queues. Packets that are left are reported
+// as by [Fabric.Quiesce]. If the NICs inject again Drained ends with [ErrResumed], for a fabric
+// under load never empties.
 func (f *Fabric) Drained(ctx context.Context) (Ledger, error) {
 	wait, end := context.WithCancelCause(ctx)
 	defer end(nil)

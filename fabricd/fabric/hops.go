@@ -7,8 +7,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// HopView is one thing that was told of a traced packet: a decision of a switch, that it left a NIC or left a switch late,
-// or its end.
+// HopView is one event of a traced packet: a switch's decision, its departure from a NIC or, after
+// a wait, from a switch, or its end.
 type HopView struct {
 	N    uint64  `json:"n"` // numbers what is told, from 1 without gaps
 	Src  string  `json:"src"`
@@ -33,7 +33,8 @@ type HopView struct {
 	Candidates []CandidateView `json:"candidates,omitempty"`
 	Dead       []DeadPort      `json:"dead,omitempty"` // of a decision to reroute or to discard
 
-	// What routing has written into the header on arrival, as "port field p1, misroute 0b10, route p4,p1"; empty: nothing.
+	// What routing has written into the header on arrival, as "port field p1, misroute 0b10, route
+	// p4,p1"; empty: nothing.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 
@@ -75,8 +76,9 @@ const (
 // hopsPage bounds the views of one call of Hops.
 const hopsPage = 256
 
-// Hops returns what was told of traced packets after a number, oldest first: at most 256 views, the next ones when asked
-// again. Last is the number to ask for what follows; missed counts those that are no longer kept. The newest 4,096 are; it never holds up the switches that tell.
+// Hops returns the events of traced packets after a number, oldest first, at most 256. Last is the
+// number to ask for next time; missed counts events that are no longer kept. The newest 4,096 are
+// kept. Hops never delays a switch.
 func (f *Fabric) Hops(after uint64) (views []HopView, last, missed uint64) {
 	f.findLost()
 	list, first, missed := f.traces.after(after, hopsPage)
@@ -90,7 +92,7 @@ func (f *Fabric) Hops(after uint64) (views []HopView, last, missed uint64) {
 	return views, first + uint64(len(list)) - 1, missed
 }
 
-// LastHop is the number of the latest that was told.
+// LastHop is the number of the latest hop event.
 func (f *Fabric) LastHop() uint64 { return f.traces.number() }
 
 func (f *Fabric) viewHop(n uint64, e *hopEvent) HopView {
@@ -161,7 +163,7 @@ func (f *Fabric) viewDecision(v *HopView, e *hopEvent) {
 	}
 }
 
-// deadPorts are the ports of a switch that are down now, a moment after it has decided.
+// deadPorts are the ports of a switch that are down now, a moment after its decision.
 func (f *Fabric) deadPorts(n weft.Node) (list []DeadPort) {
 	for p := range f.graph.Switches[n.Index].Ports {
 		if l, side, ok := f.linkAt(weft.End{Node: n, Port: weft.PortID(p)}); ok && !f.view(l).Up[side] {
@@ -180,7 +182,7 @@ func (f *Fabric) faultOn(l *link) (text string) {
 // switchName is the name of a switch of the fabric.
 func (f *Fabric) switchName(s weft.SwitchID) string { return f.graph.Name(s.Node()) }
 
-// InMemory reports whether the links are within this process, where nobody else can hear them.
+// InMemory reports whether the links are inside this process, where no other process can listen.
 func (f *Fabric) InMemory() bool {
 	return f.live == nil || f.opts.Transport.Enforcement() == wire.EnforcedInProcess
 }

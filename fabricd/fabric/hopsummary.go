@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Summary tells v in a line, and what there is to know beside in more, without the packet's name.
-// Lines after the first are indented.
+// Summary describes v in one line, without the packet's name, and what else there is to know in
+// indented lines.
 func (v HopView) Summary() string {
 	var b strings.Builder
 	more := func(format string, args ...any) { fmt.Fprintf(&b, "\n    "+format, args...) }
@@ -55,7 +55,7 @@ func (v HopView) loss() string {
 	return text
 }
 
-// because tells what a decision came of.
+// because names the reasons for a decision.
 func (v HopView) because(more func(format string, args ...any)) {
 	if len(v.Why) > 0 {
 		more("waited %s: %s", micros(v.Waited), strings.Join(v.Why, ", "))
@@ -79,7 +79,7 @@ func (v HopView) because(more func(format string, args ...any)) {
 	}
 }
 
-// String prints a candidate: the class unless 0, and what room there was in its queue and at the
+// String prints a candidate: its class unless that is 0, and the room in its queue and at the
 // neighbour.
 func (k CandidateView) String() string {
 	text := fmt.Sprintf("p%d vc%d", k.Port, k.VC)

@@ -14,14 +14,14 @@ import (
 // explains it.
 const KindSilence = fault.KindSilence
 
-// Throughput is sampled in bins, for the drops that faults make.
+// Throughput is sampled in bins, to find the degradation that a fault causes.
 const (
 	minBin    = 10 * time.Millisecond
 	binPerNIC = 100 * time.Microsecond // reading thousands of NICs costs more than small bins are worth
 )
 
-// binWidth is how long a bin is in a fabric of so many NICs. Of those on other hosts only what they
-// last told is known.
+// binWidth is the length of a bin in a fabric of so many NICs. NICs on other hosts count as they
+// were told last.
 func binWidth(nics int, others bool) time.Duration {
 	width := max(minBin, time.Duration(nics)*binPerNIC)
 	if others {
@@ -30,8 +30,8 @@ func binWidth(nics int, others bool) time.Duration {
 	return width
 }
 
-// attendFaults samples throughput, begins a new fault generation when a fault has been seen by the
-// last of its ends, and closes reports whose time has come, until the runtime stops.
+// attendFaults runs until the runtime stops. It samples throughput, begins a fault generation when
+// the last end has seen a fault, and closes reports that are due.
 func (f *Fabric) attendFaults() {
 	f.leading.wake.set(f.runtime.Task(0, func() {
 		f.inLoop(func(l loop) { l.decide(leader.Seen{}) })
@@ -55,7 +55,7 @@ func (f *Fabric) attendFaults() {
 	})
 }
 
-// deliveredNow are the packets delivered: in this process as of now, elsewhere as it was told last.
+// deliveredNow are the packets delivered: in this process now, elsewhere as told last.
 func (f *Fabric) deliveredNow() uint64 {
 	var elsewhere uint64
 	f.ledger.read(func(l *ledger.Ledger) {
@@ -65,15 +65,14 @@ func (f *Fabric) deliveredNow() uint64 {
 	return elsewhere + f.local.local.Delivered()
 }
 
-// Faults returns the reports of the latest faults, at most 4096, in order; those that last are
-// brought up to date.
+// Faults returns the reports of the latest faults in order, at most 4096. Reports of faults that
+// last are brought up to date.
 func (f *Fabric) Faults() []fault.Report {
 	f.look(host.CountersRequest{Generations: true}, false)
 	return f.reportsAfter(0)
 }
 
-// reportsAfter brings the open ones among the reports with higher numbers up to date and copies
-// them.
+// reportsAfter copies the reports with higher numbers; those that are open are brought up to date.
 func (f *Fabric) reportsAfter(id int) (list []fault.Report) {
 	f.noteCounted()
 	found := false
@@ -90,8 +89,7 @@ func (f *Fabric) reportsAfter(id int) (list []fault.Report) {
 	return list
 }
 
-// CloseReports ends the counting of effects for all faults that have been repaired, as when a run
-// is over.
+// CloseReports stops counting effects for all repaired faults, as at the end of a run.
 func (f *Fabric) CloseReports() {
 	f.refreshHosts(host.CountersRequest{Generations: true})
 	f.inLoop(func(l loop) {
@@ -100,7 +98,7 @@ func (f *Fabric) CloseReports() {
 	})
 }
 
-// touch notes that something happened that a fault may be the reason of.
+// touch notes that something happened that a fault may have caused.
 func (f *Fabric) touch(now weft.Time) { f.leading.effect.Store(int64(now)) }
 
 // portChanged notes that an end has lost its link or has it back.

@@ -16,8 +16,8 @@ type Ledger struct {
 	Discarded uint64 `json:"discarded"`
 	InFlight  uint64 `json:"in_flight"`
 	Balanced  bool   `json:"balanced"`
-	// NotChecked says why Balanced is false though nobody knows whether the accounts add up; empty:
-	// they were checked.
+	// NotChecked says why Balanced is false although nobody knows whether the accounts add up;
+	// empty: they were checked.
 	NotChecked string `json:"not_checked,omitempty" jsonschema_description:"Why balanced is false though the accounts were not checked."`
 
 	LostWire   uint64 `json:"lost_wire"`   // sent on a link that died, or dropped by it
@@ -36,19 +36,19 @@ type InFlight struct {
 	Wires    uint64 `json:"wires"`    // sent and not yet received
 }
 
-// Ledger adds up the accounts of all hosts. It waits for none that takes long to answer.
+// Ledger adds up the accounts of all hosts. It does not wait for slow hosts.
 func (f *Fabric) Ledger() Ledger {
 	f.lookAtHosts()
 	return f.addUp()
 }
 
-// asked is the ledger by what all hosts that answer say when they are asked now.
+// asked is the ledger after all hosts that answer have been asked.
 func (f *Fabric) asked() Ledger {
 	f.refreshCounters()
 	return f.addUp()
 }
 
-// addUp adds up what hosts have told.
+// addUp adds up what hosts told last.
 func (f *Fabric) addUp() Ledger {
 	l, links := f.ledgerNow(nil)
 	l.LostOn = map[string]LinkLoss{}
@@ -60,8 +60,8 @@ func (f *Fabric) addUp() Ledger {
 	return l
 }
 
-// ledgerNow are the accounts by what hosts told last, without LostOn, and what there is of links,
-// in storage that may be used anew.
+// ledgerNow are the accounts as told last, without LostOn, and the balance of the links, in storage
+// that may be reused.
 func (f *Fabric) ledgerNow(storage []ledger.LinkBalance) (l Ledger, links []ledger.LinkBalance) {
 	var s ledger.Balance
 	f.ledger.read(func(l *ledger.Ledger) { s, links = l.Balance(), l.Links(storage) })

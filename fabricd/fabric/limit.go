@@ -6,13 +6,14 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Events that a peer can cause, a neighbour at a link or whoever else may send on it, are limited,
-// so that the ring keeps what matters and what is printed stays readable. None is left out of the
-// count: what is held back is in the Count of the next that is published, which comes when its time
-// has, whether there is more to tell or not. It is the latest, so a link is left as it is.
+// A neighbour, or another process that can send on a link, can cause any number of events. Such
+// events are limited, so that the ring keeps what matters and the output stays readable. None is
+// lost from the count: the next event that is published has the number of those held back in its
+// Count. It comes when its time has come, even if nothing more happens, and it is the latest one,
+// so it shows the link as it is.
 
-// limit says how many events of one source are published at once, and how often one when these are
-// used up. Chosen by us.
+// limit says how many events of one source are published at once, and how often one is after these.
+// Chosen by us.
 type limit struct {
 	burst int
 	every weft.Time
@@ -44,7 +45,7 @@ type limited struct {
 	count   uint64    // those held back
 }
 
-// admit returns e as it is to be published now, or reports that it is held back.
+// admit returns e as it is to be published now, or reports that e is held back.
 func (l *limits) admit(now weft.Time, from eventSource, most limit, e Event) (Event, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,14 +101,14 @@ func (l *limits) due(now weft.Time) (events []Event) {
 	return events
 }
 
-// publishLimited publishes e now or, if its source has had its share, later.
+// publishLimited publishes e now, or later if its source has used its share.
 func (f *Fabric) publishLimited(now weft.Time, from eventSource, most limit, e Event) {
 	if e, ok := f.limits.admit(now, from, most, e); ok {
 		f.events.Publish(now, e)
 	}
 }
 
-// publishDue publishes what was held back and has waited for long enough.
+// publishDue publishes events that were held back and are due.
 func (f *Fabric) publishDue(now weft.Time) {
 	for _, e := range f.limits.due(now) {
 		f.events.Publish(now, e)

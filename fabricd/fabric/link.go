@@ -9,8 +9,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// link is a link with its directions: 0, A to B, and 1, B to A. What becomes of it the leader's
-// state knows.
+// link is a link with its directions: 0 from A to B, 1 from B to A. The leader's state says what
+// becomes of it.
 type link struct {
 	topology.Link
 	dirs [2]wire.Direction

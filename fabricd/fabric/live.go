@@ -41,8 +41,8 @@ func (w *live) Start(ctx context.Context) error {
 	return nil
 }
 
-// forward puts the clock to a time, unless it is that late already. Only before anything goes by
-// it.
+// forward sets the clock to a time, unless it is later already. Call it before anything uses the
+// clock.
 func (w *live) forward(to weft.Time) {
 	if now := w.Now(); to > now {
 		w.ahead.Add(int64(to - now))

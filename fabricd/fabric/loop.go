@@ -1,11 +1,11 @@
 package fabric
 
-// loop is the fabric for whoever decides. Decisions are made one after the other: whatever may be
-// done only then has this receiver.
+// loop is the receiver of all that may run only in the leader's loop, where decisions are made one
+// after the other.
 type loop struct{ *Fabric }
 
-// inLoop has something done between decisions, and returns when that is done. It is for those
-// outside the loop. What is done there waits for no host, no transport and no lock but leaves.
+// inLoop runs do between decisions and returns when do has returned. Callers are outside the loop.
+// In do, wait for no host, no transport, and no lock but leaf locks.
 func (f *Fabric) inLoop(do func(l loop)) {
 	done := make(chan struct{})
 	f.enqueue(&f.inbox, func() {
