@@ -184,7 +184,7 @@ func checkUnlisten(t *testing.T, tr wire.Transport, exact bool) {
 	require.NoError(t, tr.Unlisten(Hop(0)), "twice is once")
 	Ready(t, tr)
 	require.NoError(t, s.Send([]byte("theirs")))
-	other := wire.Direction{From: "s0", To: "x", FromPort: 2} // of the same node, so on the same connection
+	other := wire.Direction{From: "s0", To: "s1", FromPort: 2, ToPort: 2} // of the same nodes, so on the same connections
 	behind := Listen(t, tr, other, 1)
 	Ready(t, tr)
 	require.NoError(t, Sender(t, tr, other).Send([]byte("behind")))
