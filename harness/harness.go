@@ -108,7 +108,7 @@ func (p plan) start(t testing.TB, c config) *Harness {
 	if h.fabric, err = fabric.New(c.opts); err != nil {
 		t.Fatalf("harness: %v", err)
 	}
-	ctx, cancel := h.fabric.WithTimeout(context.Background(), c.patience)
+	ctx, cancel := h.fabric.WithTimeout(context.Background(), max(c.patience, DefaultPatience))
 	defer cancel()
 	if err := h.fabric.Start(ctx); err != nil {
 		t.Fatalf("harness: %v", err)

@@ -164,5 +164,6 @@ func Seed(s uint64) Option { return func(c *config) { c.opts.Seed = s } }
 // The latest 16,384 paths are kept.
 func TraceEvery(n int) Option { return func(c *config) { c.opts.NIC.TraceEvery = n } }
 
-// Patience bounds every wait of the harness; DefaultPatience unless given.
+// Patience bounds every wait of the harness; DefaultPatience unless given. New waits that long at
+// least: how soon a fabric comes up is up to the machine.
 func Patience(d time.Duration) Option { return func(c *config) { c.patience = d } }
