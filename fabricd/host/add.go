@@ -18,11 +18,12 @@ func (s *Counters) Add(o *Counters) {
 }
 
 // addGenerations adds up generations by their numbers. Those that one of the two has given up are
-// older in the sum.
+// older in the sum, as are those beyond as many as a NIC tells apart.
 func (s *Counters) addGenerations(o *Counters) {
 	s.OlderGenerations = addGeneration(s.OlderGenerations, o.OlderGenerations)
 	s.FirstGeneration, s.Generations = addGenerations(s.FirstGeneration, s.Generations, o.FirstGeneration,
 		o.Generations)
+	s.forgetGenerations(s.FirstGeneration + len(s.Generations) - nic.MaxGenerations)
 }
 
 // addGenerations are the generations of two lists, which begin at these.
