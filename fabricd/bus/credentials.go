@@ -232,8 +232,7 @@ func cannotConnect(url string, creds Credentials, err error) error {
 		return fmt.Errorf("the broker at %s refuses %s: %s: %w", redact(url), creds.withKey(), creds.right(), err)
 	case aboutTLS(err):
 		return fmt.Errorf("the broker at %s and we do not agree on TLS: %s: %w", redact(url), creds.tlsAdvice(err), err)
-	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.As(err, &netErr),
-		errors.Is(err, io.EOF): // of what forwards connections to it
+	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.As(err, &netErr):
 		return fmt.Errorf("no broker answers at %s: does it run, and is this its address? %w", redact(url), err)
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("no broker answers at %s: what takes the connection there closes it without a word, "+
