@@ -8,20 +8,19 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 )
 
-// EventReconfigured is the kind of event of new tables that a subnet manager has brought into
+// EventReconfigured is the kind of the event that a subnet manager has brought new tables into
 // force.
 const EventReconfigured = leader.EventReconfigured
 
-// Ports is what the ends of links make of them at a moment.
+// Ports is the state of all links, as their ends see it at one moment.
 type Ports struct {
 	At   weft.Time     `json:"at"`
 	Dead []weft.LinkID `json:"dead"` // links that an end of theirs takes for down
-	// Uncertain is how many of all links have ends of different opinions: one of them has not
-	// noticed yet, or has crashed.
+	// Uncertain counts the links whose ends disagree: one end has not noticed yet, or has crashed.
 	Uncertain int `json:"uncertain"`
 }
 
-// Set is the same as a set.
+// Set is the dead links as a set.
 func (p Ports) Set() *subnet.Dead {
 	var d subnet.Dead
 	for _, id := range p.Dead {
@@ -30,8 +29,8 @@ func (p Ports) Set() *subnet.Dead {
 	return &d
 }
 
-// Ports says which links are dead, in the eyes of the switches and NICs at their ends. It waits for
-// nobody.
+// Ports returns which links are dead, as the switches and NICs at their ends see them. It does not
+// wait.
 func (f *Fabric) Ports() Ports {
 	p := Ports{At: f.Now(), Dead: []weft.LinkID{}}
 	f.read(func(s *leader.State) {
@@ -48,26 +47,25 @@ func (f *Fabric) Ports() Ports {
 	return p
 }
 
-// Round is what a subnet manager tells of tables that it has brought into force, with the times of
+// Round is a subnet manager's account of tables that it has brought into force, with the times of
 // its phases on the fabric's clock.
 type Round = leader.Round
 
-// Reconfigured puts into the reports of the faults that made these links die how the routes were
-// repaired, and tells it as an event. It returns what it has told, with the times since the first
-// of these faults.
+// Reconfigured writes into the reports of the faults that made these links die how the routes were
+// repaired, and publishes it. It returns the account with times since the first of these faults.
 func (f *Fabric) Reconfigured(r Round) (told fault.Reconfiguration) {
 	f.inLoop(func(l loop) { told = l.decide(leader.Managed{Round: r}).told })
 	return told
 }
 
-// settleTime bounds how long packets of older tables are waited for: one that waits in the send
-// queue of a saturated NIC has not met any. Chosen by us: far longer than a packet is on its way.
+// settleTime bounds the wait for packets of older tables. A packet in the send queue of a saturated
+// NIC has not met any table yet. Chosen by us: far longer than a packet is on its way.
 const settleTime = 2 * weft.Second
 
-// Settling finds out when the packets are gone that were generated before now, and so those that
-// travelled by tables older than those in force. The function that it returns reports whether they
-// are: all were delivered, but for as many as had been lost before; or so much time has passed that
-// it does not matter which of them were lost since.
+// Settling finds out when the packets generated before now are gone, and with them those that
+// travelled by older tables. The function that it returns reports whether they are: all were
+// delivered, except as many as had been lost before, or so much time has passed that it does not
+// matter which of them were lost since.
 func (f *Fabric) Settling() (gone func() bool) {
 	var orders dispatched
 	var generation int
@@ -86,9 +84,8 @@ func (f *Fabric) Settling() (gone func() bool) {
 	}
 }
 
-// missing is how many packets that were generated before a fault generation have not been
-// delivered. NICs tell the latest generations apart only (nic.MaxGenerations), so what was before
-// is what all are but for those.
+// missing is how many packets generated before a fault generation have not been delivered. NICs
+// tell only the latest generations apart (nic.MaxGenerations), so the rest is the total less those.
 func (f *Fabric) missing(generation int) uint64 {
 	var injected, delivered uint64
 	f.refreshHosts(host.CountersRequest{Generations: true})
@@ -103,21 +100,21 @@ func (f *Fabric) missing(generation int) uint64 {
 	return injected - min(injected, delivered)
 }
 
-// Settled notes in the reports of faults that the packets of tables before that version are gone.
+// Settled notes in the fault reports that the packets of tables before that version are gone.
 func (f *Fabric) Settled(version uint64) {
 	f.inLoop(func(l loop) { l.decide(leader.Settled{Version: version}) })
 }
 
-// RoundCounts counts what subnet managers have done since the start.
+// RoundCounts counts the rounds of subnet managers since the start.
 type RoundCounts = leader.RoundCounts
 
-// RoundCounts counts the rounds of subnet managers.
+// RoundCounts returns these counts.
 func (f *Fabric) RoundCounts() (c RoundCounts) {
 	f.read(func(s *leader.State) { c = s.Rounds.Clone() })
 	return c
 }
 
-// generation is the fault generation of what NICs generate now.
+// generation is the fault generation of packets generated now.
 func (f *Fabric) generation() (generation uint16) {
 	f.read(func(s *leader.State) { generation = s.Generation })
 	return generation
@@ -132,11 +129,11 @@ func (f *Fabric) TableVersions() []uint64 {
 	return list
 }
 
-// OnPorts has do called soon after any end has changed its mind about its link. At most one may be
-// set, before anything happens.
+// OnPorts makes do be called soon after an end changes its view of its link. Call it at most once,
+// before anything happens.
 func (f *Fabric) OnPorts(do func()) { f.ports.set(f.runtime.Task(0, do)) }
 
-// At has do called at a time of the fabric's clock, unless it was stopped before.
+// At calls do at a time of the fabric's clock, unless stop is called before.
 func (f *Fabric) At(t weft.Time, do func()) (stop func()) { return f.runtime.At(t, do) }
 
 // Empty reports whether no packet is between the NICs.

@@ -12,15 +12,15 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// What is known of single nodes of hosts: all of a few when it is asked for, and what is read again
-// and again while somebody watches.
+// What is known of single nodes of hosts: everything about a few when it is asked for, and readings
+// of all while somebody watches.
 
-// nodeTime bounds how long a host may take to tell of its nodes. Chosen by us: it is asked for all
-// of them at once when a fabric is stuck.
+// nodeTime bounds how long a host may take to answer about its nodes. Chosen by us: when a fabric
+// is stuck the host is asked for all of them at once.
 const nodeTime = 5 * time.Second
 
-// nodes asks the host for all about some nodes. Of those that it does not tell of, as when it does
-// not answer, there is nothing.
+// nodes asks the host for everything about some nodes. What the host leaves out is empty, as when
+// it does not answer.
 func (h *hostState) nodes(switches []weft.SwitchID, nics []weft.NICID) (a host.Nodes) {
 	if h.suspect.Load() {
 		return a
@@ -38,7 +38,7 @@ func (h *hostState) nodes(switches []weft.SwitchID, nics []weft.NICID) (a host.N
 	return a
 }
 
-// silentSwitch is what there is of a switch whose host does not answer.
+// silentSwitch stands for a switch whose host does not answer.
 func (f *Fabric) silentSwitch(id weft.SwitchID) switching.Snapshot {
 	return switching.Snapshot{Switch: id, Discards: map[string]uint64{}, Ports: make([]switching.PortSnapshot, f.graph.Switches[id].Ports)}
 }
@@ -81,13 +81,13 @@ func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snap
 	return all
 }
 
-// Switch copies the state of one switch. That of a host is as it says now, since it was last made;
-// one that is a process, or was, has counted since the fabric was made.
+// Switch copies the state of one switch. A host's switch counts since it was last made; one that is
+// or was a process counts since the fabric was made.
 func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot {
 	return f.snapshots([]weft.SwitchID{id})[id]
 }
 
-// NIC copies the state of one NIC, likewise.
+// NIC copies the state of one NIC, counted as that of [Fabric.Switch].
 func (f *Fabric) NIC(id weft.NICID) nic.Snapshot {
 	n := f.nics[id]
 	if list := n.home.nodes(nil, []weft.NICID{id}).NICs; len(list) == 1 {
@@ -96,7 +96,7 @@ func (f *Fabric) NIC(id weft.NICID) nic.Snapshot {
 	return nic.Snapshot{NIC: id}
 }
 
-// How often hosts are read while somebody watches: several times a second, but no more than a tenth
+// How often hosts are read while somebody watches: several times a second, but for at most a tenth
 // of the time. Chosen by us.
 const (
 	readEvery = 200 * time.Millisecond
@@ -104,7 +104,7 @@ const (
 	watchedBy = 3 * time.Second // how long after a look somebody counts as watching
 )
 
-// readings are what was read of a host's nodes. Constant.
+// readings are the latest readings of a host's nodes. Constant.
 type readings struct {
 	switches map[weft.SwitchID]*switching.Reading
 	nics     map[weft.NICID]*nic.Reading
@@ -204,7 +204,7 @@ func (h *hostState) readSwitch(id weft.SwitchID) switching.Reading {
 	return switching.Reading{Ports: make([]switching.PortReading, h.fabric.graph.Switches[id].Ports)}
 }
 
-// readNIC is that of a NIC.
+// readNIC is the latest reading of a NIC of the host.
 func (h *hostState) readNIC(id weft.NICID) nic.Reading {
 	if r := h.readings.Load(); r != nil && r.nics[id] != nil {
 		return *r.nics[id]
@@ -212,10 +212,10 @@ func (h *hostState) readNIC(id weft.NICID) nic.Reading {
 	return nic.Reading{}
 }
 
-// readAll reads all hosts now, for who needs more of them than what they add up.
+// readAll reads all hosts now, for callers that need single nodes and not sums.
 func (f *Fabric) readAll() { readNodes(f.answering()) }
 
-// readNodes is that for some of them.
+// readNodes reads some hosts now.
 func readNodes(hosts []*hostState) {
 	_ = each(context.Background(), hosts, func(_ context.Context, h *hostState) error {
 		h.readNodes()

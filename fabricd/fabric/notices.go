@@ -11,11 +11,13 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// maxNotices bounds the notices on their way, chosen by us. More are lost, which costs the discards that bring them again.
+// maxNotices bounds the notices on their way, chosen by us. Those beyond it are lost; the next
+// discard sends another.
 const maxNotices = 4096
 
-// notices are those on their way from switches to the sources of packets that they have discarded. They do not travel on the
-// links: like other management datagrams they take no credits, and reach a source whose way to the switch is dead.
+// notices are on their way from switches to the sources of packets that these have discarded. They
+// do not travel on the links: like other management datagrams they take no credits, and they reach
+// a source whose path to the switch is dead.
 type notices struct {
 	queue chan weft.Notice // bound: maxNotices
 	lost  *atomic.Uint64
@@ -30,7 +32,7 @@ func newNotices(on bool) notices {
 	return notices{queue: make(chan weft.Notice, size), lost: new(atomic.Uint64), wake: new(waker)}
 }
 
-// firmware is that of every switch: with notices one that asks for them.
+// firmware is the firmware of every switch; with the option Notices, one that sends them.
 func (o Options) firmware() (switching.Firmware, error) {
 	if o.NIC.Notices == 0 {
 		return o.Firmware, nil
@@ -43,7 +45,7 @@ func (o Options) firmware() (switching.Firmware, error) {
 	return fw.Notifying(), nil
 }
 
-// notify sends notices on their way, and never waits. A process may say anything, so what it says is looked at.
+// notify queues notices and never waits. They may come from any process, so it checks them.
 func (f *Fabric) notify(list []weft.Notice) {
 	if f.opts.NIC.Notices == 0 {
 		return
@@ -61,8 +63,8 @@ func (f *Fabric) notify(list []weft.Notice) {
 	}
 }
 
-// carryNotices hands the notices on their way to NICs. It does so for all switches: who reports a notice holds the lock of its
-// own core, and must not take that of another.
+// carryNotices hands queued notices to NICs. One goroutine does so for all switches: the core that
+// reports a notice holds its own lock, and must not take another core's.
 func (f *Fabric) carryNotices() {
 	for {
 		var list []weft.Notice

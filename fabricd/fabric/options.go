@@ -30,38 +30,38 @@ type Options struct {
 	Traffic nic.Traffic // injected from Start on; zero is none
 	Seed    uint64      // of every random choice
 
-	// Processes says how switches can be processes of their own; nil: none can.
+	// Processes says how switches can be processes of their own; nil: none can be.
 	Processes *ProcessOptions
 
-	// Hosts are run by other processes; what is in none this process runs. Then Processes is
-	// required, and
+	// Hosts run in other processes; nodes on none of them run in this process. Hosts require
+	// Processes and Host.
 	Hosts []HostOptions
-	// Host has the agent of that name make a host, and returns when it is about to answer. It is
-	// asked again for one that is lost.
+	// Host makes the agent of that name create a host, and returns when the host is about to
+	// answer. It is called again for a host that is lost.
 	Host func(ctx context.Context, name string, c host.Spec) error
-	// Checkpoint is told what another leader would have to know, whenever that has changed; nil:
-	// nobody is. It must not call the fabric, and does not wait: what it returns is closed when
-	// another leader would find this State, or a later one; nil: at once.
+	// Checkpoint gets the state that another leader would need, whenever that has changed; nil:
+	// none is kept. It must neither call the fabric nor wait. The channel that it returns is closed
+	// when another leader would find this State or a later one; nil: at once.
 	Checkpoint func(State) <-chan struct{}
-	// Adopt is what was kept under another leader, whose hosts run: Start takes them over. Traffic
-	// is then theirs. All nodes must be on hosts.
+	// Adopt is the state kept under another leader, whose hosts run: Start takes them over with
+	// their traffic. All nodes must be on hosts.
 	Adopt *State
 	Term  uint64 // of this leader, above those of all before it; 0: there is never another
-	// Replaced is called when a host refuses this leader because it has heard one of a higher term,
+	// Replaced is called when a host refuses this leader because it has heard a higher term,
 	// perhaps more than once. It must not block.
 	Replaced func()
 
-	// Progress hears how far New and Start have come, from whoever calls them; nil: nobody does.
+	// Progress hears how far New and Start have come, called by their goroutine; nil: nobody does.
 	Progress func(stage Stage, done, total int)
 
 	Record Recorder     // hears of single packets; nil: nobody
 	Log    *slog.Logger // nil: discarded
-	// TransportEvent hears of what should not happen to the links, beside the event stream; nil:
-	// nobody.
+	// TransportEvent hears, beside the event stream, of what should not happen to links; nil:
+	// nobody does.
 	TransportEvent func(wire.Event)
 }
 
-// Options of switches and NICs are those that hosts get: see there.
+// Options of switches and NICs are those of hosts.
 type (
 	SwitchOptions = host.SwitchOptions
 	NICOptions    = host.NICOptions
@@ -74,21 +74,21 @@ const (
 	MaxQueueBytes = 1 << 30
 )
 
-// LinkOptions are those of every link.
+// LinkOptions are the options of every link.
 type LinkOptions struct {
 	Rate  float64       // bytes per second, what a load of 1 means; 0 means DefaultRate
 	Paced bool          // links send no faster than Rate; otherwise as fast as the transport goes
 	Delay time.Duration // propagation
 
-	// Liveness is how ends find out that a neighbour is silent. The zero value is DefaultInterval,
-	// longer in large fabrics, times DefaultMultiplier, without damping.
+	// Liveness is how ends find out that a neighbour is silent. The zero value means
+	// DefaultInterval, longer in large fabrics, DefaultMultiplier, and no damping.
 	Liveness linkend.Liveness
-	// NoLiveness turns that off: a silent fault is then never noticed.
+	// NoLiveness turns liveness off: nobody notices a silent fault.
 	NoLiveness bool
 }
 
-// Liveness unless configured: a silent neighbour is dead after 150 ms. Chosen by us: ten times what
-// a busy machine of two cores delays a hello.
+// Default liveness: a silent neighbour is dead after 150 ms. Chosen by us: ten times what a busy
+// machine of two cores delays a hello.
 const (
 	DefaultInterval   = 50 * weft.Millisecond
 	DefaultMultiplier = 3
@@ -173,7 +173,7 @@ func (o Options) validate() error {
 	return o.Fits(o.Traffic)
 }
 
-// pace is how switchd is told about the links.
+// pace is the pacing of links for switchd.
 func (o LinkOptions) pace() pace.Pace {
 	p := pace.Pace{Delay: o.Delay}
 	if o.Paced {
@@ -182,7 +182,7 @@ func (o LinkOptions) pace() pace.Pace {
 	return p
 }
 
-// Fits is the error that SetTraffic of a fabric with these options would have.
+// Fits returns the error that SetTraffic would return in a fabric with these options.
 func (o Options) Fits(t nic.Traffic) error { return t.Fits(o.withDefaults().over(nil)) }
 
 // over is the network as traffic sees it.

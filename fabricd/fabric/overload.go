@@ -7,28 +7,27 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Counted is what tells whether a fabric carries what it is offered, at one moment.
+// Counted says, for one moment, what a fabric was offered and what it carried.
 type Counted struct {
 	At      weft.Time
 	Offered uint64 // packets generated, those that found a send queue full included
 	Carried uint64 // packets that have left the fabric: delivered, lost or discarded
 }
 
-// CountedIn is what a fabric's accounts say at one moment.
+// CountedIn makes a Counted of a fabric's totals and ledger.
 func CountedIn(at weft.Time, t Totals, l Ledger) Counted {
 	return Counted{At: at, Offered: t.Injected + t.Refused, Carried: l.Delivered + l.Lost + l.Discarded}
 }
 
-// OverloadHalf is half of the time for which more must be offered than carried before the fabric
-// counts as overloaded. Chosen by us: queues that fill at the start, or at a fault, do not take so
-// long.
+// OverloadHalf is half of the time for which more must be offered than carried before a fabric
+// counts as overloaded. Chosen by us: queues that fill at the start, or at a fault, fill faster.
 const OverloadHalf = 3 * weft.Second
 
 // Overload is by how much more is offered than carried, in packets a second. The zero value is
 // none.
 type Overload struct{ Offered, Carried float64 }
 
-// String says so in a sentence; it is empty for none.
+// String is a sentence, or empty for no overload.
 func (o Overload) String() string {
 	if o == (Overload{}) {
 		return ""
@@ -61,7 +60,7 @@ type OverloadWatch struct {
 	readings []Counted // oldest first; bound: what comes in twice OverloadHalf, and two more
 }
 
-// Next takes the counts of now.
+// Next takes the current counts and returns the overload.
 func (w *OverloadWatch) Next(now Counted) Overload {
 	w.readings = append(w.readings, now)
 	middle := w.before(now.At)

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// progress is a fingerprint of everything that moves: while packets travel, it changes.
+// progress is a fingerprint of everything that moves: it changes as long as packets travel.
 type progress struct {
 	injected, delivered, forwarded, received, ended uint64
 }
@@ -24,7 +24,7 @@ func (f *Fabric) progress() progress {
 	return progress{c.NICs.Injected, c.NICs.Delivered, c.Switches.Forwarded, c.Switches.Received, c.Ended()}
 }
 
-// StuckError tells that packets are left in the fabric and none of them moves.
+// StuckError says that packets are left in the fabric and none of them moves.
 type StuckError struct {
 	Ledger    Ledger
 	Cycle     []Channel // the channels that wait for each other, if they do: a deadlock
@@ -39,14 +39,14 @@ func (e *StuckError) Error() string {
 	return "nothing moves but " + e.Remaining.tell(e.Ledger)
 }
 
-// stuckLooks is how often nothing must have moved, a tick apart and with nothing on its way, before
-// the fabric counts as stuck: on a machine that did not run us for a while, time alone says
-// nothing.
+// stuckLooks is how many looks in a row, a tick apart and with nothing on its way, must find no
+// movement before the fabric counts as stuck. Time alone says nothing on a machine that did not run
+// us for a while.
 const stuckLooks = 50
 
 // Quiesce waits until nothing moves any more and returns the ledger. The caller has stopped the
-// traffic. Packets that are left then are reported as a *StuckError beside the ledger; when ctx
-// ends before, as a *NotDrainedError.
+// traffic. If packets are left it also returns a *StuckError; if ctx ends first, a
+// *NotDrainedError.
 func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
 	l, err := f.settle(ctx, f.idle, f.progress, func(l Ledger) bool { return l.InFlight == 0 })
 	if e, ok := errors.AsType[*NotDrainedError](err); ok {
@@ -56,7 +56,8 @@ func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
 	return l, err
 }
 
-// settle waits until all is done, or nothing moves any more and it is not over, or ctx ends.
+// settle waits until all is done, or until nothing moves although not all is done, or until ctx
+// ends.
 func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() progress, over func(Ledger) bool) (Ledger, error) {
 	patience := f.patience()
 	began := f.Now()
@@ -90,16 +91,16 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 	}
 }
 
-// pendingWork tells whether what does not move in a live fabric may move yet: because goroutines
-// here that have something to do have not run, or because the transport holds frames up. A broker
-// in a process of its own, on a machine that has other things to do, may do so for seconds.
+// pendingWork says whether packets that stand still may move yet: goroutines of this process have
+// work and have not run, or the transport holds frames up. A broker on a busy machine may do so for
+// seconds.
 type pendingWork struct {
 	live   *live             // nil: time is virtual, and nothing runs beside whoever looks
 	asked  bool              // since something has moved
 	behind []*switchd.Driver // those that have not been seen with nothing to do since
 }
 
-// held reports whether that may be so. Otherwise, what was sent when it was called has come
+// held reports whether that may be so. If not, all that had been sent when held was called has come
 // through.
 func (w *pendingWork) held(ctx context.Context) bool {
 	if w.live == nil {
@@ -115,9 +116,8 @@ func (w *pendingWork) held(ctx context.Context) bool {
 	return errors.Is(w.live.Transport.Ready(ctx), context.DeadlineExceeded) // what a lost connection held is lost
 }
 
-// glance is how long after one look at the fabric the next is worth while, of somebody who has
-// waited so long. In virtual time hours pass while a look is taken, so looks come at every
-// hundredth of what was waited.
+// glance is the pause between two looks at the fabric for a caller that has waited so long. In
+// virtual time hours pass between looks, so it is a hundredth of the time waited.
 func (f *Fabric) glance(waited weft.Time) time.Duration {
 	switch {
 	case len(f.remote) > 0:
@@ -128,12 +128,12 @@ func (f *Fabric) glance(waited weft.Time) time.Duration {
 	return max(time.Millisecond, waited.Duration()/100)
 }
 
-// hostGlance is how long that is where a look has hosts add up thousands of nodes. Chosen by us.
+// hostGlance is that pause where hosts must add up thousands of nodes for a look. Chosen by us.
 const hostGlance = 10 * time.Millisecond
 
-// timers is how long registers may still keep packets blocked that their expiry sets free: nothing
-// when none runs. A packet that is blocked for good may write its register anew whenever it is
-// routed, so they get two rounds and no more.
+// timers is how long running registers may keep packets blocked; 0: none runs. A packet that is
+// blocked for good may write its register anew whenever it is routed, so registers get two rounds
+// and no more.
 func (f *Fabric) timers() (most time.Duration) {
 	f.count(func(s *host.Counters) { most = max(most, 2*s.Timers.Duration()) })
 	return most
@@ -151,8 +151,7 @@ func (f *Fabric) idle() bool {
 }
 
 // patience is how long nothing must move before the fabric counts as stuck: far longer than a
-// packet takes over a link. That this machine or the broker is slow is another matter, see
-// pendingWork.
+// packet takes over a link. pendingWork covers a slow machine or broker.
 func (f *Fabric) patience() time.Duration {
 	d := time.Second
 	if f.opts.Link.Paced {

@@ -10,13 +10,13 @@ import (
 )
 
 // How often the latencies of all NICs are added up, which takes longer than all else: every second,
-// but no more than a hundredth of the time. Chosen by us.
+// but for at most a hundredth of the time. Chosen by us.
 const (
 	latencyEvery = time.Second
 	latencyShare = 100
 )
 
-// recent tells the latencies of the last packets from those of all.
+// recent derives the latencies of the latest packets from those of all packets.
 type recent struct {
 	all, last Latency
 	count     uint64    // packets that all is of
@@ -27,7 +27,7 @@ type recent struct {
 
 func newRecent() *recent { return &recent{sum: nic.NewLatency()} }
 
-// read adds them up when it is time. Of a fabric in virtual time all NICs share a histogram, which
+// read adds the latencies up when it is time. In virtual time all NICs share one histogram, which
 // is read as it is.
 func (r *recent) read(f *Fabric, now weft.Time) {
 	if r.next != 0 && now < r.next {

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// NotDrainedError tells that packets were still in the fabric when the time to wait for them was
-// over. The ledger was read while packets moved.
+// NotDrainedError says that packets were still in the fabric when the time to wait was over. The
+// ledger was read while packets moved.
 type NotDrainedError struct {
 	Ledger    Ledger
 	After     time.Duration // that was waited
@@ -46,7 +46,7 @@ func (e *NotDrainedError) after() string {
 // Unwrap is what ended the wait.
 func (e *NotDrainedError) Unwrap() error { return e.Err }
 
-// Remaining is where packets are that a fabric still holds.
+// Remaining says where a fabric still holds packets.
 type Remaining struct {
 	Most   []RemainingAt // the places that hold most, the fullest first; at most maxLeftAt
 	Places int           // that hold packets
@@ -65,7 +65,7 @@ type RemainingAt struct {
 // maxRemainingAt is how many places are named. Chosen by us: what one can read in a message.
 const maxRemainingAt = 5
 
-// tell says how many packets of l are left, where, and what most of them wait for.
+// tell says in words how many packets are left, where, and what most of them wait for.
 func (l Remaining) tell(ledger Ledger) string {
 	w := ledger.Waiting
 	if ledger.InFlight == 0 {
@@ -90,7 +90,7 @@ func (l Remaining) tell(ledger Ledger) string {
 	return text + ": " + strings.Join(places, "; ")
 }
 
-// remaining looks for the packets that the fabric holds. Packets may move while it looks.
+// remaining finds the packets that the fabric holds. Packets may move meanwhile.
 func (f *Fabric) remaining() (l Remaining) {
 	f.readAll()
 	var all []RemainingAt
@@ -168,7 +168,7 @@ func nicWaits(sn nic.Snapshot, held bool, neighbour string) string {
 	return "their turn on the link to " + neighbour
 }
 
-// switchWaits is what the packets in a switch wait for: of its outputs the one that most wait for.
+// switchWaits is what the packets in a switch wait for, at the output that most of them wait for.
 func switchWaits(sn switching.Snapshot, neighbour func(weft.PortID) string) string {
 	most, packets := "", 0
 	note := func(n int, what string) {

@@ -10,9 +10,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// RenewHosts gives all hosts that run, switches that are processes among them, new credentials, and
-// returns how many have them now and which have not, each with why, in the order of their names.
-// One that is lost gets others when it is hosted again.
+// RenewHosts gives new credentials to all hosts that run, switches that are processes included. It
+// returns how many have them now, and for each other host why not, in the order of names. A host
+// that is lost gets credentials when it is hosted again.
 func (f *Fabric) RenewHosts(ctx context.Context) (renewed int, missed []string) {
 	var mu sync.Mutex // of what is counted
 	_ = each(ctx, f.remoteHosts(), func(ctx context.Context, h *hostState) error {
@@ -40,6 +40,6 @@ func (f *Fabric) RenewHosts(ctx context.Context) (renewed int, missed []string) 
 	return renewed, missed
 }
 
-// renewing reports whether hosts have got new credentials just now: then the old ones are revoked
-// and all connections are opened again, ours perhaps before theirs, and nobody is taken for lost.
+// renewing reports whether hosts have just got new credentials. The old ones are then revoked and
+// all connections are opened again, ours perhaps before theirs, so no host counts as lost.
 func (f *Fabric) renewing() bool { return time.Since(time.Unix(0, f.renewed.Load())) < afterBroker }

@@ -7,15 +7,15 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// repairs are what faults have repaired that ended by themselves, until it is back. One task looks
-// after them all: in virtual time, where one goroutine does everything, none waits for another.
+// repairs are the faults that have ended by themselves and whose links are not back yet. One task
+// attends to all: in virtual time, with its single goroutine, none may wait for another.
 type repairs struct {
 	wake waker
 	some atomic.Bool // the list is not empty
 	list []*action   // only the loop touches it
 }
 
-// finishNow finishes what a fault has begun by itself.
+// finishNow finishes the action of a fault that has ended by itself.
 func (f *Fabric) finishNow(a *action) {
 	if err := a.acted(); err != nil {
 		f.opts.Log.Error("a fault changes by itself", "err", err)
@@ -41,7 +41,7 @@ func (f *Fabric) finishNow(a *action) {
 	}
 }
 
-// finishSoon is finishNow, outside the loop.
+// finishSoon calls finishNow outside the loop.
 func (l loop) finishSoon(list []*action) {
 	for _, a := range list {
 		if !l.hasStopped() {
@@ -61,7 +61,7 @@ func (f *Fabric) attendRepairs() {
 	}
 }
 
-// repairsOver takes the repairs from the list that are to be closed.
+// repairsOver removes from the list the repairs that are to be closed, and returns them.
 func (l loop) repairsOver() (over []*action) {
 	r := &l.repairs
 	r.list = slices.DeleteFunc(r.list, func(a *action) bool {
@@ -79,7 +79,7 @@ func (l loop) repairsOver() (over []*action) {
 	return over
 }
 
-// portsChanged tells those who wait for links that one may have changed.
+// portsChanged wakes all who wait for links.
 func (f *Fabric) portsChanged() {
 	f.changed.notify()
 	if f.repairs.some.Load() {

@@ -73,8 +73,8 @@ func (f *Fabric) Hash() (hash uint64, ok bool) {
 // Virtual reports whether the fabric runs in virtual time.
 func (f *Fabric) Virtual() bool { return f.live == nil }
 
-// Pause lets time go on until so much has passed on the fabric's clock, or news is closed. The
-// error is that of ctx.
+// Pause waits until so much time has passed on the fabric's clock, or news is closed. If ctx ends
+// before, it returns its error.
 func (f *Fabric) Pause(ctx context.Context, d time.Duration, news <-chan struct{}) error {
 	return f.runtime.Pause(ctx, f.Now()+weft.FromDuration(d), news)
 }
@@ -84,7 +84,7 @@ func (f *Fabric) WithTimeout(ctx context.Context, d time.Duration) (context.Cont
 	return f.runtime.WithTimeout(ctx, d)
 }
 
-// waker pokes an agent that starts later than what pokes it. What came before is no news to it.
+// waker wakes a task that starts later than its callers. Calls before that have no effect.
 type waker struct{ task atomic.Pointer[func()] }
 
 func (p *waker) set(wake func()) { p.task.Store(&wake) }

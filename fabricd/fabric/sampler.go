@@ -19,8 +19,7 @@ const (
 	SwitchSuspect = "quiet" // it is a process that does not answer
 )
 
-// Reading is a running fabric at one moment, for those who watch. Rates are for the reader to work
-// out.
+// Reading is a running fabric at one moment, for viewers. The reader computes rates.
 type Reading struct {
 	At       weft.Time
 	Links    []LinkReading   // by number
@@ -33,8 +32,8 @@ type Reading struct {
 	Capacity float64         // packets a second that one direction of a link carries as configured, at the traffic's mean size
 }
 
-// LinkReading is one link: what [LinkState] says of it, and what waits to be sent on it. Directions
-// and ends are A to B and A first.
+// LinkReading is one link: its [LinkState], and what waits to be sent on it. Arrays are by
+// direction, A to B first, or by end, A first.
 type LinkReading struct {
 	State    string
 	Cut      [2]string
@@ -54,12 +53,11 @@ type SwitchReading struct {
 	Registers        string // those that are not zero, as "p0.1: 0b10"
 }
 
-// Sampler reads a fabric again and again. It is for one goroutine, and uses the storage of its
-// Reading anew each time.
+// Sampler reads a fabric again and again. One goroutine may use it. It reuses the storage of its
+// Reading.
 //
-// One pass over all nodes takes the lock of each for less than a microsecond or so. Nothing waits:
-// neither for an order that is being carried out, nor for a switch that is a process, of which the
-// last that it said holds.
+// One pass over all nodes holds each lock for less than a microsecond or so. It waits neither for
+// an order that is being carried out nor for another process, whose last report counts.
 type Sampler struct {
 	f             *Fabric
 	registersOf   [][]switching.RegisterSnapshot // per switch, as they were read last
@@ -75,13 +73,13 @@ type Sampler struct {
 	suffers map[fault.Impairment]string
 }
 
-// registerText are the registers that were put into words last.
+// registerText caches registers in words.
 type registerText struct {
 	values []uint64
 	text   string
 }
 
-// NewSampler returns one, as many as there are who watch.
+// NewSampler returns a Sampler; each viewer has its own.
 func (f *Fabric) NewSampler() *Sampler {
 	s := &Sampler{
 		f: f, registersOf: make([][]switching.RegisterSnapshot, len(f.switches)), nodes: make([]switching.Reading, len(f.switches)),
@@ -102,8 +100,8 @@ func (f *Fabric) NewSampler() *Sampler {
 	return s
 }
 
-// States reads what has been done to links and switches and what ends make of it, which costs next
-// to nothing. Counters stay as they were read last.
+// States reads faults in force and the state of links and switches, which costs next to nothing.
+// Counters stay as read last.
 func (s *Sampler) States() *Reading {
 	f := s.f
 	s.now.At = f.Now()
@@ -132,11 +130,11 @@ func (s *Sampler) Stats(i int) switching.Stats { return s.nodes[i].Stats }
 // NIC is NIC i as it was read last.
 func (s *Sampler) NIC(i int) nic.Reading { return s.nics[i] }
 
-// VCs are what the virtual channels of each switch come to now, by number. Hosts are asked, each
-// for all of its own; there is nothing of one that does not answer.
+// VCs are the sums over the virtual channels of each switch, by number, as of now. Hosts are asked;
+// a host that does not answer leaves its switches empty.
 func (s *Sampler) VCs() [][]switching.VCSum { return s.f.sumVCs() }
 
-// suffering puts an impairment into words, once.
+// suffering puts an impairment into words, and caches them.
 func (s *Sampler) suffering(i fault.Impairment) string {
 	if i.IsZero() {
 		return ""
@@ -185,7 +183,7 @@ func (s *Sampler) readNodes() {
 	}
 }
 
-// registers puts those of switch i into words, when they have changed.
+// registers puts the registers of switch i into words when they have changed.
 func (s *Sampler) registers(i int) string {
 	t, values := &s.registerTexts[i], s.nodes[i].Registers
 	if slices.Equal(t.values, values) {
@@ -222,8 +220,8 @@ func (s *Sampler) end(e weft.End) endReading {
 	return endReading{max(p.Flow.Sent, linkTotalAt(list, e).Sent), p.Queued, host.held(e)}
 }
 
-// Faults returns the reports of faults with higher numbers, as [Fabric.Faults] does, but for what
-// processes may have counted in their last tenth of a second.
+// Faults returns the reports of faults with higher numbers, as [Fabric.Faults] does, without what
+// other processes have counted in the last tenth of a second.
 func (s *Sampler) Faults(after int) []fault.Report {
 	return s.f.reportsAfter(after)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// sharedLedger are the ledger of a fabric, which several goroutines step. Its lock is held for no
-// call to anybody.
+// sharedLedger is the ledger of a fabric, which several goroutines step. No call leaves the package
+// while its lock is held.
 type sharedLedger struct {
 	log *slog.Logger
 
@@ -22,11 +22,11 @@ type sharedLedger struct {
 	ledger *ledger.Ledger // guarded by mu
 }
 
-// localHostID is the number of the host in this process; others follow.
+// localHostID is the number of this process's host; others follow.
 const localHostID ledger.HostID = 1
 
-// step has the ledger take an event. What it wants to ask hosts is what they are asked for all the
-// time, and what they may forget they forget by themselves.
+// step steps the ledger. Its other orders need nothing: hosts are asked all the time anyway, and
+// forget by themselves.
 func (a *sharedLedger) step(now weft.Time, ev ledger.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,7 +56,7 @@ func (a *sharedLedger) onLinks() (list []ledger.LinkBalance) {
 	return list
 }
 
-// linksOf are the links of a topology, as the ledger has them.
+// linksOf are the links of a topology, in the ledger's form.
 func linksOf(g *topology.Graph) []ledger.Link {
 	links := make([]ledger.Link, len(g.Links))
 	for i, l := range g.Links {
@@ -65,7 +65,7 @@ func linksOf(g *topology.Graph) []ledger.Link {
 	return links
 }
 
-// beginLocal has the nodes of this process be a host, if there are any.
+// beginLocal starts the host of this process's nodes in the ledger, if there are any.
 func (f *Fabric) beginLocal(number uint64) {
 	h := f.local
 	f.own = number
@@ -77,8 +77,8 @@ func (f *Fabric) beginLocal(number uint64) {
 	}
 }
 
-// empty reports whether h has no nodes, as the leader's own process when all are on agents: then it
-// is no host to the ledger.
+// empty reports whether h has no nodes, as the leader's process when all nodes are on agents. The
+// ledger then has no such host.
 func (h *hostState) empty() bool { return len(h.switches)+len(h.nics) == 0 }
 
 func nodesOf(p host.Placement) (nodes []weft.Node) {
@@ -91,14 +91,14 @@ func nodesOf(p host.Placement) (nodes []weft.Node) {
 	return nodes
 }
 
-// record has the ledger take what h has counted. s.Asked says when it was asked for.
+// record steps the ledger with the counters of h. s.Asked is when they were asked for.
 func (h *hostState) record(s *host.Counters) {
 	a := s.Answer
 	a.Host = h.id
 	h.fabric.ledger.step(h.fabric.Now(), &a)
 }
 
-// recordLocal has the nodes of this process tell what they have counted.
+// recordLocal steps the ledger with the counters of this process's nodes.
 func (f *Fabric) recordLocal(want host.CountersRequest) {
 	h, asked := f.local, f.Now()
 	r := h.localRequest()
@@ -107,7 +107,7 @@ func (f *Fabric) recordLocal(want host.CountersRequest) {
 	h.keepLocal(s, asked)
 }
 
-// keepLocal makes s the latest that is known of the host in this process, unless a later one is.
+// keepLocal keeps s as the latest counters of this process's host, unless it has later ones.
 func (h *hostState) keepLocal(s host.Counters, asked weft.Time) {
 	s.Asked = asked
 	h.mu.Lock()
@@ -122,13 +122,13 @@ func (h *hostState) keepLocal(s host.Counters, asked weft.Time) {
 	}
 }
 
-// localRequest asks the host in this process for all that the ledger takes.
+// localRequest is the request for all counters that the ledger takes.
 func (h *hostState) localRequest() host.CountersRequest {
 	return host.CountersRequest{Number: h.fabric.own, Ends: true, Peers: h.peers()}
 }
 
-// retire keeps what an incarnation of h has counted that is over, and the ledger does not know. The
-// caller holds h.mu.
+// retire keeps the counters of an ended incarnation of h that the ledger does not take. The caller
+// holds h.mu.
 func (h *hostState) retire() {
 	own := &h.counters.Load().own
 	h.retired.Add(&host.Counters{
@@ -146,8 +146,8 @@ func (h *hostState) retire() {
 	}
 }
 
-// linkTotalAt is how many packets have gone through an end of a link to another host, by what all
-// incarnations of the host have told.
+// linkTotalAt is the number of packets through an end of a link to another host, as told by all
+// incarnations of the host.
 func linkTotalAt(list []ledger.LinkTotal, e weft.End) ledger.LinkTotal {
 	i, ok := slices.BinarySearchFunc(list, ledger.LinkTotal{End: e}, ledger.LinkTotal.Compare)
 	if !ok {

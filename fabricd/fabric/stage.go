@@ -1,6 +1,6 @@
 package fabric
 
-// Stage is a part of bringing a fabric up, and names the pieces that it is counted in.
+// Stage is a part of bringing a fabric up, named after the pieces that it counts.
 type Stage string
 
 // The stages, in the order in which they come.
@@ -10,7 +10,7 @@ const (
 	StageUp    Stage = "links up"
 )
 
-// reportProgress tells whoever wants to know how far a stage has come.
+// reportProgress reports how far a stage has come.
 func (f *Fabric) reportProgress(s Stage, done, total int) {
 	if f.opts.Progress != nil {
 		f.opts.Progress(s, done, total)

@@ -8,19 +8,18 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// stateVersion is that of a [State] as it is written down: raise it when State, or anything in it,
-// changes in a way that would be read wrongly. A field more needs no new version: in what was
-// written before it is zero.
+// stateVersion is the version of a written [State]. Raise it when State, or anything in it, changes
+// so that older data would be misread. A new field needs no new version: in older data it is zero.
 const stateVersion = 1
 
-// ErrStateVersion means that a state was written by a fabricd whose states are of another version.
+// ErrStateVersion means that another version of fabricd wrote the state.
 var ErrStateVersion = errors.New("state of another version")
 
-// storedState is a State without the methods by which it writes itself.
+// storedState is a State without the methods that encode it.
 type storedState State
 
-// MarshalBinary writes the state, but for its tables, as msgpack: the version, then all fields by
-// the names that they have in JSON.
+// MarshalBinary writes the state without its tables as msgpack: the version, then all fields under
+// their JSON names.
 func (s State) MarshalBinary() ([]byte, error) {
 	var b bytes.Buffer
 	enc := msgpack.NewEncoder(&b)
@@ -32,8 +31,8 @@ func (s State) MarshalBinary() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// UnmarshalBinary reads what MarshalBinary has written. The error wraps [ErrStateVersion] for a
-// state of another version, and says which.
+// UnmarshalBinary reads what MarshalBinary wrote. For a state of another version the error wraps
+// [ErrStateVersion] and names the version.
 func (s *State) UnmarshalBinary(data []byte) error {
 	dec := msgpack.NewDecoder(bytes.NewReader(data))
 	dec.SetCustomStructTag("json")

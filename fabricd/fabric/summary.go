@@ -7,7 +7,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// Summary tells the event in a line or two, or nothing when it is a detail of another.
+// Summary describes the event in a line or two. It is empty for a detail of another event.
 func (e Event) Summary() string {
 	switch e.Kind {
 	case string(fault.VerbCut), string(fault.VerbFlap), string(fault.VerbImpair), string(fault.VerbCrash), KindHandover, KindSilence:

@@ -8,15 +8,15 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// EventTables is the kind of event of a switch that forwards by new tables.
+// EventTables is the kind of the event that a switch forwards by new tables.
 const EventTables = "tables"
 
-// Load has a switch forward by other tables, and its NICs send as these have it, and returns when
-// that is in force there. To load the version that it has is no error, and changes nothing. Errors
-// are an unknown switch, a firmware without tables (wraps [firmware.ErrNotProgrammed]), a patch of
-// another version (wraps [firmware.ErrVersion]: a *[firmware.VersionError] says which it has), one
-// that is not in order (wraps [firmware.ErrPatch]), and a host that does not answer; then the
-// version before counts as in force.
+// Load gives a switch other tables and its NICs what these say about sending, and returns when both
+// are in force. Loading the version in force is no error and changes nothing. Errors: an unknown
+// switch; a firmware without tables (wraps [firmware.ErrNotProgrammed]); a patch for another
+// version (wraps [firmware.ErrVersion]: a *[firmware.VersionError] has the version in force); a
+// malformed patch (wraps [firmware.ErrPatch]); a host that does not answer, whose earlier version
+// then counts as in force.
 func (f *Fabric) Load(ctx context.Context, p *tables.Patch) error {
 	if int(p.Switch) >= len(f.switches) {
 		return fmt.Errorf("new tables for switch %d: %w: there are %d", p.Switch, ErrUnknown, len(f.switches))
@@ -59,8 +59,8 @@ func describe(p *tables.Patch) string {
 	return fmt.Sprintf("version %d: %d entries%s", p.To, entries, all)
 }
 
-// TableVersion is the version of the tables by which a switch forwards: [tables.FirstVersion] from
-// the start, 0 if there is no such switch or its firmware has no tables.
+// TableVersion is the version of a switch's tables: [tables.FirstVersion] from the start, 0 if
+// there is no such switch or its firmware has no tables.
 func (f *Fabric) TableVersion(id weft.SwitchID) uint64 {
 	if int(id) >= len(f.switches) {
 		return 0
@@ -68,7 +68,7 @@ func (f *Fabric) TableVersion(id weft.SwitchID) uint64 {
 	return f.switches[id].Now().Version
 }
 
-// Program is what a switch forwards by now, and its version; ok is false for a firmware without
+// Program is the switch's tables now, with their version; ok is false for a firmware without
 // tables.
 func (f *Fabric) Program(id weft.SwitchID) (p tables.Program, version uint64, ok bool) {
 	if int(id) >= len(f.switches) {

@@ -12,19 +12,19 @@ import (
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// Totals are what the fabric has done since it started, added up over all nodes.
+// Totals are the counters of all nodes since the fabric started, added up.
 type Totals struct {
 	Injected uint64 `json:"injected"`
 	Refused  uint64 `json:"refused"`  // generated while a send queue was full: back-pressure
 	Withheld uint64 `json:"withheld"` // not generated, for a notice said that the destination cannot be reached
 	Notices  uint64 `json:"notices"`  // notices that NICs have received
-	// NoticesLost are those beyond what can be on its way.
+	// NoticesLost counts notices beyond what can be on its way.
 	NoticesLost uint64 `json:"notices_lost"`
 	Delivered   uint64 `json:"delivered"`
 	Missing     uint64 `json:"missing"` // skipped in their flows and not received since: lost or discarded, or late
 	Duplicated  uint64 `json:"duplicated"`
-	// DamagedFrames arrived otherwise than they were sent, or were for another link. Their packets
-	// are in Ledger.LostWire.
+	// DamagedFrames arrived otherwise than they were sent, or on the wrong link. Their packets are
+	// in Ledger.LostWire.
 	DamagedFrames uint64  `json:"damaged_frames"`
 	Reordered     uint64  `json:"reordered"`
 	Rerouted      uint64  `json:"rerouted"` // decisions to go another way because of a fault, U-turns included
@@ -47,7 +47,7 @@ type Latency struct {
 	Mean float64 `json:"mean_us"`
 }
 
-// String is the median and the slow end, each in a unit that fits.
+// String is the median and the slow end, each in a fitting unit.
 func (l Latency) String() string {
 	return fmt.Sprintf("p50 %s, p99 %s, max %s", micros(l.P50), micros(l.P99), micros(l.Max))
 }
@@ -63,7 +63,7 @@ func (f *Fabric) Totals() Totals {
 	return t
 }
 
-// add fills in what nodes have counted.
+// add fills in the counters of nodes.
 func (t *Totals) add(c ledger.Counters) {
 	n, s := &c.NICs, &c.Switches
 	t.Injected, t.Refused, t.Withheld, t.Notices, t.Delivered = n.Injected, n.Refused, n.Withheld, n.Notices,
@@ -87,8 +87,8 @@ func latencyOf(hist *hdrhistogram.Histogram) Latency {
 	}
 }
 
-// sharedLatency is the histogram of all NICs, which adding that of each completes: in virtual time
-// it is complete already.
+// sharedLatency is the histogram that the NICs' histograms are added to; in virtual time it is
+// complete already.
 func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
 	if f.latency != nil {
 		return f.latency
@@ -96,8 +96,8 @@ func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
 	return nic.NewLatency()
 }
 
-// Latencies is a copy of the latencies of all packets delivered so far, in nanoseconds from
-// generation to delivery. The latencies of a span are the difference of two.
+// Latencies copies the latencies of all packets delivered so far, in nanoseconds from generation to
+// delivery. The difference of two copies has the latencies of the span between.
 func (f *Fabric) Latencies() *hdrhistogram.Histogram {
 	all := nic.NewLatency()
 	all.Merge(f.sharedLatency())
@@ -106,10 +106,10 @@ func (f *Fabric) Latencies() *hdrhistogram.Histogram {
 	return all
 }
 
-// SwitchReroutes is how often one switch went another way because of a fault.
+// SwitchReroutes is how often one switch re-routed because of a fault.
 type SwitchReroutes struct{ Rerouted, UTurns uint64 }
 
-// Reroutes are those of every switch since the start, by number.
+// Reroutes are the re-routes of every switch since the start, by number.
 func (f *Fabric) Reroutes() []SwitchReroutes {
 	f.lookAtNodes()
 	list := make([]SwitchReroutes, len(f.switches))
@@ -133,7 +133,7 @@ func (f *Fabric) Drivers() (sum switchd.Stats) {
 	return f.drivers()
 }
 
-// drivers is Drivers, of hosts as they told it last.
+// drivers is Drivers, with what other hosts told last.
 func (f *Fabric) drivers() (sum switchd.Stats) {
 	f.count(func(s *host.Counters) { sum = sum.Add(s.Drivers) })
 	return sum

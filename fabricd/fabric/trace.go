@@ -7,23 +7,23 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// MaxTraced is how many packets one order may have traced. Chosen by us: what they tell is kept,
-// see Hops.
+// MaxTraced bounds the packets of one order to trace. Chosen by us: their events are kept, see
+// Hops.
 const MaxTraced = 256
 
-// traceGrace is how long the packets to be traced may take to come from the NIC's own traffic
-// before others are sent in their place. Chosen by us: shorter than anybody waits.
+// traceGrace is how long a trace waits for packets of the NIC's own traffic before it sends others
+// in their place. Chosen by us: shorter than anybody waits.
 const traceGrace = weft.Second
 
-// Tracing is what came of an order to trace.
+// Tracing is the result of an order to trace.
 type Tracing struct {
 	After uint64 `json:"after"` // the number of what was told last before it, see Hops
 	Sent  int    `json:"sent"`  // packets sent for it at once, since the NIC generates none
 }
 
-// Trace has the next packets of a flow traced, so many of them. A NIC that generates no traffic
-// sends them itself, now; one that does is given a second for packets of its own, and then sends
-// those that are missing. They go the way of all others.
+// Trace traces the next count packets of a flow. A NIC without traffic sends them at once. One with
+// traffic has a second to send packets of its own; then Trace sends those that are missing. They
+// take the same paths as all packets.
 func (f *Fabric) Trace(src, dst weft.NICID, count int) (t Tracing, err error) {
 	switch {
 	case int(src) >= len(f.nics):
@@ -49,7 +49,7 @@ func (f *Fabric) Trace(src, dst weft.NICID, count int) (t Tracing, err error) {
 	return t, err
 }
 
-// sendMarked sends as many packets as there are marks left that no packet has taken.
+// sendMarked sends one packet for each mark that no packet has taken.
 func (f *Fabric) sendMarked(src, dst weft.NICID, most int) (sent int, err error) {
 	for range f.unmark(src, dst, most) {
 		if _, err := f.Send(src, dst, true); err != nil {
@@ -60,8 +60,8 @@ func (f *Fabric) sendMarked(src, dst weft.NICID, most int) (sent int, err error)
 	return sent, nil
 }
 
-// mark has the next packets of a flow traced, and reports whether the NIC has packets of its own to
-// send.
+// mark marks the next packets of a flow to be traced, and reports whether the NIC has packets of
+// its own to send.
 func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
 	n := f.nics[src]
 	a, err := n.home.order(host.Order{Mark: []host.MarkOrder{{Src: src, Dst: dst, Count: count}}})

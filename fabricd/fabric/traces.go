@@ -9,12 +9,11 @@ import (
 	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
-// maxHopEvents is how many events of traced packets are kept, some 400 bytes each; the oldest are
-// forgotten, and counted as missed by whoever has not read them. Chosen by us: a thousand packets
-// through a tree of three tiers.
+// maxHopEvents bounds the events of traced packets that are kept, of some 400 bytes each. A reader
+// counts older ones as missed. Chosen by us: a thousand packets through a tree of three tiers.
 const maxHopEvents = 4096
 
-// hopEventKind says what was told of a traced packet.
+// hopEventKind is the kind of a traced packet's event.
 type hopEventKind uint8
 
 const (
@@ -25,7 +24,7 @@ const (
 	hopLost                        // nobody has it any more: it was lost on a wire
 )
 
-// hopEvent is one thing that was told of a traced packet.
+// hopEvent is one event of a traced packet.
 type hopEvent struct {
 	kind       hopEventKind
 	at         weft.Time
@@ -36,8 +35,8 @@ type hopEvent struct {
 	candidates []weft.Candidate // storage of hop.Candidates
 }
 
-// traces keeps what was latest told of traced packets. Cores call it under their locks, so it never
-// waits for who reads.
+// traces keeps the latest events of traced packets. Cores call it under their locks, so it never
+// waits for readers.
 type traces struct {
 	mu   sync.Mutex
 	ring []hopEvent // guarded by mu; event n is at (n-1) % keptHops
@@ -46,10 +45,10 @@ type traces struct {
 	swept weft.Time // guarded by mu: when lost packets were last looked for
 }
 
-// add keeps what a tells of traced packets.
+// add keeps the events of traced packets in a.
 //
-// Nearly always there is nothing to tell: then little is called, and goroutines of nodes keep their
-// small stacks.
+// Nearly always there are none: then it calls little, and the goroutines of nodes keep their small
+// stacks.
 func (t *traces) add(now weft.Time, node weft.Node, a *weft.Actions) {
 	told := len(a.Hops) + len(a.Egress) + len(a.Arrived)
 	for i := range a.Drops {
@@ -62,7 +61,7 @@ func (t *traces) add(now weft.Time, node weft.Node, a *weft.Actions) {
 	}
 }
 
-// append keeps what tell was told.
+// append keeps the events that add has found.
 func (t *traces) append(now weft.Time, node weft.Node, a *weft.Actions) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,8 +104,8 @@ func (t *traces) next(kind hopEventKind, at weft.Time, node weft.Node) *hopEvent
 	return e
 }
 
-// after copies at most so many events that follow number seq, and tells how many of them were
-// forgotten.
+// after copies at most that many events after number seq, and says how many of them are no longer
+// kept.
 func (t *traces) after(seq uint64, most int) (list []hopEvent, first, missed uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,9 +133,9 @@ type flowPacket struct {
 
 func packetOf(h *weft.Header) flowPacket { return flowPacket{h.Src, h.Dst, h.Seq} }
 
-// sweepEvery is how often lost packets are looked for while somebody reads, and patience how long a
-// packet must not have been heard of: little where its link is known to lose packets, else longer
-// than a loaded machine holds one up. Chosen by us.
+// sweepEvery is how often lost packets are looked for while somebody reads. patience is how long a
+// packet must have been silent: short where its link is known to lose packets, else longer than a
+// loaded machine holds one up. Chosen by us.
 const (
 	sweepEvery    = 250 * weft.Millisecond
 	patienceLossy = 500 * weft.Millisecond
@@ -147,8 +146,8 @@ const (
 // anybody follows it.
 const maxWireTime = time.Hour
 
-// silent are the packets that were last told to leave a node before now - patienceLossy, oldest
-// first, with the numbers of those events; none when it was asked a moment ago.
+// silent are the packets whose last event is a departure before now - patienceLossy, oldest first,
+// with the numbers of those events; none if it was called a moment ago.
 func (t *traces) silent(now weft.Time) (list []hopEvent, numbers []uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -180,7 +179,7 @@ func (t *traces) silent(now weft.Time) (list []hopEvent, numbers []uint64) {
 	return list, numbers
 }
 
-// gone tells that the packet of event n is nowhere, unless it has been heard of since.
+// gone adds the event that the packet of event n is lost, unless it has had an event since.
 func (t *traces) gone(now weft.Time, n uint64, e hopEvent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,15 +193,15 @@ func (t *traces) gone(now weft.Time, n uint64, e hopEvent) {
 	g.account = weft.LostWire
 }
 
-// number is that of the latest event.
+// number is the number of the latest event.
 func (t *traces) number() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.last
 }
 
-// findLost looks, now and then, for traced packets that nobody has any more, and tells of them: no
-// node sees a packet get lost on a wire.
+// findLost looks now and then for traced packets that no node has any more, and adds their events:
+// no node sees a packet get lost on a wire.
 func (f *Fabric) findLost() {
 	now := f.Now()
 	list, numbers := f.traces.silent(now)
@@ -228,8 +227,8 @@ func (f *Fabric) findLost() {
 	}
 }
 
-// wireTime is twice as long as a packet like h may be on a link, which has no more packets at a
-// time than the other end has places.
+// wireTime is twice the time that a packet like h may be on a link, which has at most as many
+// packets on it as the other end has places.
 func (f *Fabric) wireTime(s fault.Impairment, h *weft.Header) weft.Time {
 	t := f.opts.Link.Delay + s.Delay + s.Jitter
 	rate := s.Rate
@@ -243,7 +242,8 @@ func (f *Fabric) wireTime(s fault.Impairment, h *weft.Header) weft.Time {
 	return 2 * weft.FromDuration(t)
 }
 
-// mayHold reports whether a packet may be inside a node: of a host nobody can tell.
+// mayHold reports whether a packet may be inside a node. Of a switch on another host nobody can
+// tell.
 func (f *Fabric) mayHold(n weft.Node, h *weft.Header) bool {
 	if !n.IsSwitch() {
 		return false // a NIC tells when it sends a packet, and when it has it

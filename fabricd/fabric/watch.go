@@ -5,9 +5,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
-// Recorder hears of single packets: every one that was dropped, and of those traced every hop and the delivery. It is
-// called under the lock of the node that reports, so it must return at once and must not call the fabric; it must not keep
-// what it is given, the candidates of hops neither.
+// Recorder hears of single packets: of every drop, and of traced packets every hop and the
+// delivery. It is called under the lock of the reporting node: it must return at once, must not
+// call the fabric, and must keep nothing of its arguments, not even the candidates of hops.
 type Recorder interface {
 	Record(now weft.Time, node weft.Node, a *weft.Actions)
 }
@@ -56,7 +56,8 @@ func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
 	}
 }
 
-// change publishes that an end has its link or has lost it. A neighbour that starts anew can cause any number of these.
+// change publishes that an end has its link or has lost it, limited, for a neighbour that starts
+// again and again can cause any number of these.
 func (w *watcher) change(now weft.Time, end weft.End, id weft.LinkID, c weft.PortChange) {
 	e := Event{Kind: EventLinkUp, Link: w.fabric.links[id].Name, Node: w.name, Port: new(int(c.Port))}
 	if !c.Up {
@@ -69,7 +70,7 @@ func (w *watcher) change(now weft.Time, end weft.End, id weft.LinkID, c weft.Por
 	w.fabric.events.Publish(now, e)
 }
 
-// fault publishes that a neighbour has broken the protocol, or that frames were damaged on their way from it.
+// fault publishes that a neighbour broke the protocol, or that frames from it were damaged.
 func (w *watcher) fault(now weft.Time, f weft.Fault) {
 	e := Event{Kind: EventProtocolFault, Node: w.name, Port: new(int(f.Port)), Detail: f.Err.Error(), Count: f.Count}
 	if f.Damaged {

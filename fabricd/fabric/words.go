@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Details tells what is wrong with a link; nothing when it is well.
+// Details says what is wrong with a link; empty: nothing.
 func (s LinkState) Details() string {
 	if s.Well() {
 		return ""

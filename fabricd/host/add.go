@@ -6,9 +6,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// Add adds what o has counted to s, as that of nodes of another host, or of the same in an earlier
-// incarnation. What is no count stays as it is: the clock, Links, Up, HeldDown, Flows, Latency and
-// Standing.
+// Add adds the counters of o, which has other nodes or is an earlier incarnation of the same, to s.
+// What is no count stays: the clock, Links, Up, HeldDown, Flows, Latency and Applied.
 func (s *Counters) Add(o *Counters) {
 	s.Counted.Add(&o.Counted)
 	s.Held, s.Blocked, s.Queued, s.Wires = s.Held+o.Held, s.Blocked+o.Blocked, s.Queued+o.Queued, s.Wires+o.Wires
@@ -17,8 +16,8 @@ func (s *Counters) Add(o *Counters) {
 	s.addGenerations(o)
 }
 
-// addGenerations adds up generations by their numbers. Those that one of the two has given up are
-// older in the sum, as are those beyond as many as a NIC tells apart.
+// addGenerations adds up generations by number. Generations that one of the two no longer tells
+// apart count as older, as do those beyond the number that a NIC tells apart.
 func (s *Counters) addGenerations(o *Counters) {
 	s.OlderGenerations = addGeneration(s.OlderGenerations, o.OlderGenerations)
 	s.FirstGeneration, s.Generations = addGenerations(s.FirstGeneration, s.Generations, o.FirstGeneration,

@@ -11,8 +11,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// Delivered is how many packets the NICs have received that were for them, for who asks a hundred
-// times a second.
+// Delivered is how many packets the NICs have received that were for them, for callers that ask a
+// hundred times a second.
 func (p *Local) Delivered() (n uint64) {
 	for _, h := range p.nodes.nics {
 		n += h.Stats().Delivered
@@ -49,7 +49,8 @@ func (s *Counters) addGenerationsOf(sn *nic.Snapshot) {
 		sn.Generations)
 }
 
-// forgetGenerations counts generations before one as older, for some NIC tells them apart no more.
+// forgetGenerations counts generations before first as older, because some NIC no longer tells them
+// apart.
 func (s *Counters) forgetGenerations(first int) {
 	n := min(max(0, first-s.FirstGeneration), len(s.Generations))
 	for _, e := range s.Generations[:n] {
@@ -58,7 +59,7 @@ func (s *Counters) forgetGenerations(first int) {
 	s.FirstGeneration, s.Generations = s.FirstGeneration+n, s.Generations[n:]
 }
 
-// ReadEnd reads the end of a link: as a port of a switch has it, without what waits there.
+// ReadEnd reads the end of a link as a switch's port, without the packets that wait there.
 func (p *Local) ReadEnd(e weft.End) (r switching.PortReading) {
 	if !e.Node.IsSwitch() {
 		n := p.ReadNIC(weft.NICID(e.Node.Index))
@@ -98,8 +99,8 @@ func (p *Local) MergeLatency(h *hdrhistogram.Histogram) {
 	}
 }
 
-// Share has what passes on the links of a switch be told by their ends from now on, as of links
-// that lead to other hosts: somebody else may be that switch for a time. What passes within this
+// Share makes the ends of a switch's links tell what passes on them from now on, as the ends of
+// links to other hosts do: another host may run that switch for a time. What passes within this
 // host stays inside.
 func (p *Local) Share(id weft.SwitchID) {
 	p.adder.mu.Lock()

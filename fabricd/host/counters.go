@@ -16,7 +16,7 @@ import (
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// adder adds up what a host has counted.
+// adder adds up the host's counters.
 type adder struct {
 	noticesLost atomic.Uint64
 
@@ -41,8 +41,8 @@ func (p *Local) Counters(_ context.Context, r CountersRequest) (Counters, error)
 	return s, err
 }
 
-// End implements Host. Its nodes stand still from now on: what it says then agrees with what other
-// hosts say, though packets are on their way.
+// End implements Host. The nodes stop for good, so that this last answer agrees with those of other
+// hosts although packets are on their way.
 func (p *Local) End(ctx context.Context, _ EndOrder) (Counters, error) {
 	if p.halt != nil {
 		p.halt()
@@ -50,13 +50,13 @@ func (p *Local) End(ctx context.Context, _ EndOrder) (Counters, error) {
 	return p.Counters(ctx, CountersRequest{Ends: true, Generations: true, Latency: true, Applied: true})
 }
 
-// Look reads all nodes of the host into two lists by number, and adds up what was read.
+// Look reads all nodes of the host into two lists by number, and adds their counters up.
 func (p *Local) Look(r CountersRequest, switches []switching.Reading, nics []nic.Reading) Counters {
 	s, _ := p.counters(r, switches, nics) // it fails for latencies only
 	return s
 }
 
-// counters adds up what the host has counted, and keeps the readings of which that is in lists by
+// counters adds up the host's counters, and keeps the readings that they are made of in lists by
 // number; nil: nowhere.
 func (p *Local) counters(r CountersRequest, switches []switching.Reading, nics []nic.Reading) (Counters, error) {
 	p.adder.mu.Lock()
@@ -154,16 +154,16 @@ func (s *Counters) discard(rule string, packets uint64) {
 	s.Discards[i].Packets += packets
 }
 
-// WrongNIC is the rule by which a NIC of that name discards packets that are for another.
+// WrongNIC is the rule by which a NIC discards packets for another NIC.
 func WrongNIC(name string) string { return "nic " + name + ": packet for another NIC" }
 
-// cross counts what has passed at a crossing end.
+// cross counts the packets that have passed at a crossing end.
 func (s *Counters) cross(f *link.Flow) {
 	s.Sent, s.Received = s.Sent+f.Sent, s.Received+f.Received
 }
 
-// addSession adds a session of a crossing end. One with this host itself, on a link that is shared,
-// is as that of any link inside. The caller holds the adder's lock.
+// addSession adds a session of a crossing end. On a shared link a session with this host itself
+// counts as inside. The caller holds the adder's lock.
 func (p *Local) addSession(s *Counters, e int, k link.Session) {
 	switch k.Peer {
 	case 0:
@@ -194,8 +194,8 @@ func (p *Local) peersOf(e *end) []link.Incarnation {
 	return nobodySaid
 }
 
-// nobodySaid is for neighbours that the leader has said nothing of yet: whatever passed with them
-// is of one.
+// nobodySaid stands for neighbours that the leader has not named yet: all that passed with them
+// counts as one incarnation's.
 var nobodySaid = []link.Incarnation{{Number: math.MaxUint64}}
 
 // meet notes which incarnations the neighbours have. The caller holds the adder's lock.
@@ -312,8 +312,8 @@ func (p *Local) Read(_ context.Context, what ReadRequest) (Readings, error) {
 	return r, nil
 }
 
-// forget leaves out of f what whoever watches does not need: what compares the ends of a link is in
-// sums. It is most of what would travel.
+// forget removes from f what viewers do not need, which is most of what would travel. What compares
+// the ends of a link is in Counters.
 func forget(f *link.Flow) { *f = link.Flow{State: f.State, Sent: f.Sent, Received: f.Received} }
 
 // readVCs reads the virtual channels of all switches.

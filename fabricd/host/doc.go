@@ -4,14 +4,14 @@
 //
 // # How a host lives
 //
-//	host    an agent is given a spec, builds the nodes and serves them; its links have no signal yet
-//	order   the leader gives signal, starts traffic, cuts and mends: many things in one message
-//	sum     the leader asks what the host has added up, some times a second
-//	end     the leader, or the agent, ends it
+//	host      an agent gets a spec, builds the nodes and serves them; their links have no signal yet
+//	order     the leader gives signal, starts traffic, cuts and repairs: many things in one message
+//	counters  the leader asks for the host's counters, some times a second
+//	end       the leader, or the agent, ends it
 //
-// A host adds up by itself whatever concerns it alone: its nodes, and the links that have both ends
-// in it. Of links that cross to other hosts it tells its ends, and the leader compares the two. It
-// tells by itself what happens: ports that change, packets that end, faults of the protocol. It
-// goes on when nobody asks, for whoever leads may have died; the next leader reads from a sum all
-// that it must know.
+// A host adds up what concerns it alone: its nodes, and the links with both ends in it. Of links to
+// other hosts it tells the counters of its ends, and the leader compares both sides. It tells
+// without being asked what happens: ports that change, packets that end, faults of the protocol. It
+// goes on when nobody asks, for the leader may have died; the next leader learns all that it must
+// know from the counters.
 package host

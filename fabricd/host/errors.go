@@ -16,9 +16,8 @@ var (
 
 func errNotHosted(n weft.Node) error { return fmt.Errorf("%v: %w", n, errNot) }
 
-// ErrReplaced means that a request comes from a leader of a lower term than one that the host has
-// heard.
+// ErrReplaced means that the host has heard a leader of a higher term than the one that asks.
 var ErrReplaced = reply.Code{Name: "replaced", Text: "another leader has taken over since"}
 
-// ErrRuns means that an agent is asked for a host of a fabric of which it runs one already.
+// ErrRuns means that the agent already runs a host of that fabric.
 var ErrRuns = errors.New("a host of this fabric runs here already")

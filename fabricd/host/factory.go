@@ -24,9 +24,9 @@ type NodeFactory struct {
 	Number uint64 // of the incarnation of switches that were made before: they draw anew; 0 the first time
 	Again  uint32 // see [Spec]
 
-	// Program is what a switch forwards by now, for the NICs at it.
+	// Program returns what a switch forwards by now, for its NICs.
 	Program func(id weft.SwitchID) *Program
-	// Latency is shared by all NICs where they share a goroutine; nil: each has its own.
+	// Latency is the histogram of all NICs that run on one goroutine; nil: each NIC has its own.
 	Latency *hdrhistogram.Histogram
 }
 
@@ -51,7 +51,7 @@ func (c *NodeFactory) MakeNIC(id weft.NICID) (*nic.NIC, error) {
 	})
 }
 
-// source is what the firmware has a NIC write into its packets, or nil.
+// source returns the function by which the firmware fills in headers at a NIC, or nil.
 func (c *NodeFactory) source(id weft.NICID) func(h *weft.Header) {
 	leaf, port := Leaf(c.Graph, id)
 	if leaf == nil || switching.SourceOf(c.Firmware, leaf, port) == nil {
@@ -61,7 +61,7 @@ func (c *NodeFactory) source(id weft.NICID) func(h *weft.Header) {
 	return func(h *weft.Header) { switching.Source(in.Firmware(), leaf, port, h) }
 }
 
-// addresses are those that the firmware has a NIC choose among, or nil.
+// addresses returns the function by which the firmware has a NIC choose among addresses, or nil.
 func (c *NodeFactory) addresses(id weft.NICID) func(dst weft.NICID) []weft.Address {
 	leaf, port := Leaf(c.Graph, id)
 	if leaf == nil {

@@ -12,7 +12,7 @@ type SwitchRead struct {
 	Reading switching.Reading
 }
 
-// VCRead is what the virtual channels of one switch come to.
+// VCRead is the sum over the virtual channels of one switch.
 type VCRead struct {
 	Switch weft.SwitchID
 	VCs    []switching.VCSum

@@ -25,10 +25,10 @@ func (c *Spec) Graph() (*topology.Graph, error) {
 	return g, nil
 }
 
-// errPlacement means that a spec speaks of nodes that the topology does not have.
+// errPlacement means that a spec names nodes that its topology does not have.
 var errPlacement = errors.New("the spec and its topology do not agree")
 
-// Check refuses a spec that speaks of nodes that the topology does not have, or of what cannot be.
+// Check refuses a spec that names nodes that the topology does not have, or has impossible values.
 func (c *Spec) Check(g *topology.Graph) error {
 	for _, place := range append([]Placement{c.Placement}, c.Placements...) {
 		for _, l := range []struct {
@@ -57,7 +57,7 @@ func (c *Spec) Check(g *topology.Graph) error {
 	return nil
 }
 
-// placed are the names of the hosts by their nodes.
+// placed maps each node to the name of its host.
 func (c *Spec) placed() map[weft.Node]string {
 	all := map[weft.Node]string{}
 	for _, p := range c.Placements {
@@ -71,7 +71,7 @@ func (c *Spec) placed() map[weft.Node]string {
 	return all
 }
 
-// Routing is the firmware of every switch, as it is made by name.
+// Routing makes the firmware of every switch by its name.
 func (c *Spec) Routing(g *topology.Graph) (switching.Firmware, error) {
 	fw, _, err := subnet.Firmware(c.Firmware, g)
 	if err != nil {

@@ -15,6 +15,5 @@ type AttachRequest struct {
 	Number uint64 `json:"number"` // of the spec
 }
 
-// ErrUnreached means that the fabric got no answer from a process that attaches, which may try
-// again.
+// ErrUnreached means that the process which attaches did not answer the fabric. It may try again.
 var ErrUnreached = reply.Code{Name: "unreached", Text: "the fabric cannot reach the process"}

@@ -26,8 +26,8 @@ func (p *Local) Load(_ context.Context, o LoadOrder) (a LoadAnswer, err error) {
 	return a, nil
 }
 
-// load makes a switch forward, and the NICs at it send, by a patch, or by what it comes to where
-// that is known. It returns the version in force. The caller holds mu.
+// load applies a patch to a switch and its NICs, or puts next in force if the result is known
+// already. It returns the version in force. The caller holds mu.
 func (p *Local) load(patch *tables.Patch, next *Loaded) (version uint64, err error) {
 	prog := p.programs[patch.Switch]
 	if prog == nil {

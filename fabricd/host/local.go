@@ -18,10 +18,9 @@ import (
 // transport, in virtual time an event queue.
 type Runtime interface {
 	Now() weft.Time
-	// Build makes the drivers of all nodes and joins them. Called once, before all but Now.
+	// Build makes and connects the drivers of all nodes. Called once, before all methods but Now.
 	Build(b BuildSpec) (switches, nics []Driver, err error)
-	// Cut makes frames sent from these ends go nowhere, beginning with those on the way; Restore
-	// undoes that.
+	// Cut drops frames sent from these ends, beginning with those on the way; Restore undoes that.
 	Cut(from []weft.End) error
 	Restore(from []weft.End) error
 }
@@ -57,8 +56,8 @@ type LocalConfig struct {
 	Progress func(made bool, done, total int) // hears of how many nodes there are cores, then of how many the links are open
 }
 
-// Local is a host that is reached by calls: the nodes of one process, driven, counted and
-// commanded. Its methods are safe for as many goroutines as its Runtime is.
+// Local is a host in this process: its nodes are driven, counted and ordered by calls. Its methods
+// are safe for as many goroutines as its Runtime is.
 type Local struct {
 	spec     Spec
 	graph    *topology.Graph
@@ -74,7 +73,7 @@ type Local struct {
 	orders // what was done to it
 }
 
-// nodes are those that the host has, in its order. Constant.
+// nodes are the nodes of the host, in its order. Constant.
 type nodes struct {
 	switches   []*node
 	nics       []*nicNode
@@ -118,7 +117,7 @@ type inside struct {
 	a, b int
 }
 
-// NewLocal makes the nodes of a host. They carry nothing yet, for their links have no signal.
+// NewLocal makes the nodes of a host. Their links have no signal yet, so they send nothing.
 func NewLocal(cfg LocalConfig) (*Local, error) {
 	c, g := &cfg.Spec, cfg.Graph
 	p := &Local{

@@ -13,45 +13,45 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// A switch moves from one host to another in three orders of the leader: the ends of its links
-// await it, the one host releases it, the other takes it. Each host counts what it handed over, and
-// to whom, as a session beside those of its links.
+// A switch moves from one host to another by three orders of the leader: the ends of its links
+// await it, one host releases it, the other takes it. Each host counts what it handed over, and to
+// whom, as a session beside those of its links.
 
-// AwaitOrder has an end of a link send nothing until the switch at the other end, or its own, has
-// begun anew on another host; see [link.End.Await].
+// AwaitOrder stops an end from sending until the switch at the link's other end, or its own switch,
+// has begun anew on another host; see [link.End.Await].
 type AwaitOrder struct {
 	End  End       `json:"end"`
 	Most weft.Time `json:"most"` // for how long at most; 0: no longer
 }
 
-// ReleaseOrder ends a switch on the host, which hands over what it holds.
+// ReleaseOrder ends a switch on the host, which hands over what the switch holds.
 type ReleaseOrder struct {
 	Switch weft.SwitchID `json:"switch"`
-	// Number is that of the hand-over: they rise all over the fabric. 0: the host never ran the
-	// switch, and only is not to.
+	// Number is the number of the hand-over; numbers rise all over the fabric. 0: the host never
+	// ran the switch, and must not begin to.
 	Number uint64 `json:"number"`
 	To     uint64 `json:"to"` // the incarnation that takes it
 }
 
-// Released is what came of a ReleaseOrder.
+// Released is the result of a ReleaseOrder.
 type Released struct {
 	Number  uint64             `json:"number"`
 	Packets uint64             `json:"packets"` // in State
 	State   switching.HandOver `json:"state"`
 }
 
-// TakeOrder begins a switch on the host.
+// TakeOrder starts a switch on the host.
 type TakeOrder struct {
 	Switch weft.SwitchID `json:"switch"`
 	From   uint64        `json:"from"`  // the incarnation that released it; 0: none did
 	Above  weft.Epoch    `json:"above"` // the links begin above this epoch
 	Released
-	// Lost says that nobody has what the switch held: it begins empty.
+	// Lost says that no host has what the switch held: it starts empty.
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Listener is a [Runtime] that can stop to hear what comes to some ends, and hear it again: of a
-// switch that another host runs for a time.
+// Listener is a [Runtime] that can stop listening at some ends, and start again: those of a switch
+// that another host runs for a time.
 type Listener interface {
 	Listen(ends []weft.End) error
 	Unlisten(ends []weft.End) error
@@ -60,8 +60,8 @@ type Listener interface {
 // errStays means that the nodes of a Runtime cannot move.
 var errStays = errors.New("nodes of this host cannot move to another")
 
-// moves is which switches of the host another runs, and what was handed over. Guarded by the lock
-// of orders, and what sums need of it by that of the adder.
+// moves are the switches that another host runs, and what was handed over. The lock of orders
+// guards it, and the adder's lock guards what counters need of it.
 type moves struct {
 	away     map[weft.SwitchID]bool
 	handed   map[handed]link.Flow
@@ -75,8 +75,8 @@ type handed struct {
 	peer uint64 // the incarnation on the other side
 }
 
-// maxHanded bounds the sessions of hand-overs that are told. Chosen by us: the ledger has put away
-// the incarnations of so many moves before.
+// maxHanded bounds the sessions of hand-overs that a host tells. Chosen by us: by then the ledger
+// has folded the incarnations of so many moves.
 const maxHanded = 256
 
 // planMoves checks the orders to move.
@@ -97,7 +97,7 @@ func (p *Local) planMoves(o *Order) (errs []error) {
 	return errs
 }
 
-// await has ends wait for switches that move. The caller holds mu.
+// await makes ends wait for switches that move. The caller holds mu.
 func (p *Local) await(o *Order) {
 	for _, a := range o.Await {
 		e := a.End.End()
@@ -137,8 +137,8 @@ func (p *Local) release(o *Order, a *OrderAnswer) (errs error) {
 	return errs
 }
 
-// take begins switches on the host. The caller holds mu. A switch that cannot take what it held
-// begins empty, and the error says why.
+// take starts switches on the host. The caller holds mu. A switch that cannot take what it held
+// starts empty, and the error says why.
 func (p *Local) take(o *Order) (errs error) {
 	for i := range o.Take {
 		t := &o.Take[i]
@@ -180,7 +180,7 @@ func (p *Local) endsOf(n *node) (ends []weft.End) {
 	return ends
 }
 
-// hand notes a hand-over.
+// hand records a hand-over.
 func (m *moves) hand(k handed, do func(f *link.Flow)) {
 	if _, ok := m.handed[k]; !ok && len(m.handed) == maxHanded {
 		latest := func(k handed) weft.Epoch { return max(m.handed[k].LastTo, m.handed[k].Mine) }

@@ -87,8 +87,8 @@ func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
 	return m, nil
 }
 
-// Direction is the direction of a link that an end sends on, as a transport has it; ok is false
-// when no link is there.
+// Direction is the transport's name of the direction that an end sends on; ok is false if the end
+// has no link.
 func Direction(g *topology.Graph, from weft.End) (d wire.Direction, ok bool) {
 	to, _, ok := g.Peer(from)
 	if !ok {
@@ -118,7 +118,7 @@ func (m *NodeRuntime) wire(n weft.Node, ports int) ([]switchd.Wire, error) {
 	return wires, nil
 }
 
-// Driver is the driver of a node, nil of one that is not among those of the machine.
+// Driver is the driver of a node, nil for a node of another host.
 func (m *NodeRuntime) Driver(n weft.Node) *switchd.Driver { return m.drivers[n] }
 
 // Drivers are those of all nodes.
@@ -130,7 +130,7 @@ func (m *NodeRuntime) Drivers() []*switchd.Driver {
 	return list
 }
 
-// Inbox is where frames for an end arrive. The machine goes on listening there.
+// Inbox is where frames for an end arrive. The runtime goes on listening there.
 func (m *NodeRuntime) Inbox(e weft.End) chan wire.Message { return m.wires[e.Node][e.Port].Inbox }
 
 // Run drives all nodes until ctx ends, and returns when no goroutine is left. Call it once.
@@ -145,13 +145,13 @@ func (m *NodeRuntime) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// A neighbour must not count as dead because we ourselves did not let it speak: a machine with
-// other things to do may hold up the goroutine that carries the frames of all links, or the one
-// that steps the neighbour, for hundreds of milliseconds, while the one that looks at the clock
-// runs on time. Silence counts only while neither is so.
+// This process must not take a neighbour for dead because it did not let the neighbour speak. A
+// busy machine may hold up the goroutine that carries the frames of all links, or the one that
+// steps the neighbour, for hundreds of milliseconds, while the goroutine that checks the deadline
+// runs on time. Silence counts only while neither is held up.
 
-// stallExemption tells whether what comes to the ports of a node is held up by ourselves, or was
-// until just now.
+// stallExemption says whether this process holds up what comes to a node's ports, or did until just
+// now.
 type stallExemption struct {
 	selfProbe *wire.SelfProbe
 	interval  time.Duration
@@ -159,7 +159,7 @@ type stallExemption struct {
 	ports     []heldFor // per port
 }
 
-// heldFor is where what comes to a port may be held up.
+// heldFor is where frames for a port may be held up.
 type heldFor struct {
 	linked bool
 	peer   *switchd.Driver // nil: it runs elsewhere, and whether its process holds it up nobody knows here
@@ -182,7 +182,7 @@ func (e *stallExemption) exempt(p weft.PortID) bool {
 	return h.peer != nil && h.shard != e.own && e.selfProbe.Late(h.shard, e.interval/2, e.interval)
 }
 
-// findPeers fills in who the neighbours of all nodes are, once all have drivers.
+// findPeers fills in the neighbours of all nodes, once all have drivers.
 func (m *NodeRuntime) findPeers(exemptions []*stallExemption) {
 	g := m.cfg.Graph
 	for i, n := range m.cfg.Nodes {

@@ -38,7 +38,7 @@ type Fault struct {
 	Damaged bool        `json:"damaged,omitempty"`
 }
 
-// Of is the node that o is of.
+// Of is the node that made o.
 func (o *Observation) Of() weft.Node {
 	if o.NIC {
 		return weft.NICID(o.Node).Node()
@@ -46,7 +46,7 @@ func (o *Observation) Of() weft.Node {
 	return weft.SwitchID(o.Node).Node()
 }
 
-// Actions is o in the words of a core.
+// Actions converts o to a core's actions.
 func (o *Observation) Actions() *weft.Actions {
 	a := &weft.Actions{
 		Drops: o.Drops, Hops: o.Hops, Egress: o.Egress, Arrived: o.Arrived, Changes: o.Changes, Turned: o.Turned,

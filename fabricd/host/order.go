@@ -9,16 +9,16 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Order is what a host is to do. It does so in the order of these fields, each list from its
-// beginning, and answers when all is done. What names nodes, ports or links that the host does not
-// have is refused before anything is done.
+// Order is what a host is to do: the fields in their sequence, each list from its beginning. The
+// host answers when all is done. An order that names nodes, ports or links that the host does not
+// have is refused whole.
 type Order struct {
 	Number uint64 `json:"number"` // of the spec
 	Term   uint64 `json:"term,omitempty"`
 
-	// Clock puts the host's clock forward by so much, as the leader has found it to be behind;
-	// packets on their way look older by it. Of one that is ahead it is negative: the clock goes
-	// slower until it has fallen behind by so much.
+	// Clock puts the host's clock forward by so much, because the leader has found it behind;
+	// packets on their way look older by it. Negative: the clock is ahead, and goes slower until it
+	// has lost so much.
 	Clock    weft.Time       `json:"clock,omitempty"`
 	Cut      []LinkDirection `json:"cut,omitempty"`      // directions with an end in the host that are cut from now on
 	Restored []LinkDirection `json:"restored,omitempty"` // and others that no longer are
@@ -27,12 +27,12 @@ type Order struct {
 	Release  []ReleaseOrder  `json:"release,omitempty"` // switches that another host runs from now on
 	Take     []TakeOrder     `json:"take,omitempty"`    // and others that this one runs
 	Crash    []weft.SwitchID `json:"crash,omitempty"`   // lose all that is inside
-	// SignalAll gives all ends signal that have none, but for those that Signals says are to be
-	// without, and those of switches that another host runs.
+	// SignalAll gives signal to all ends without it, except those that Signals takes it from and
+	// those of switches that another host runs.
 	SignalAll bool          `json:"light,omitempty"`
 	Signals   []SignalOrder `json:"signals,omitempty"` // an end that loses signal and gets it again is in the list twice
-	// Restart are switches that return: each gets its Signals in one step, after all others; see
-	// switching.ReturnWait.
+	// Restart are switches that return: each gets its Signals in one step, after all other ends;
+	// see switching.ReturnWait.
 	Restart []weft.SwitchID `json:"restart,omitempty"`
 
 	Generation *uint16         `json:"era,omitempty"`
@@ -47,7 +47,7 @@ type Order struct {
 	Counters *CountersRequest `json:"sum,omitempty"` // what the answer's sum is to hold; nil: the least
 }
 
-// OrderAnswer is what came of an order.
+// OrderAnswer is the result of an order.
 type OrderAnswer struct {
 	Counters  Counters    `json:"sum"`                // taken when all was done
 	Released  []Released  `json:"released,omitempty"` // per entry of Release
@@ -56,20 +56,20 @@ type OrderAnswer struct {
 	Sent      []SendReply `json:"sent,omitempty"`     // per entry of Send
 }
 
-// SignalOrder gives an end signal or takes it.
+// SignalOrder gives signal to an end, or takes it.
 type SignalOrder struct {
 	End End  `json:"end"`
 	Up  bool `json:"up,omitempty"`
 }
 
-// ImpairOrder says what the direction out of an end suffers from now on. Zero is nothing.
+// ImpairOrder sets the impairment of the direction out of an end. Zero is none.
 type ImpairOrder struct {
 	End    End             `json:"end"`
 	Impair pace.Impairment `json:"impair"`
 }
 
-// TrafficOrder is what all NICs of the fabric generate from now on; each host makes the sources of
-// its own.
+// TrafficOrder sets the traffic of all NICs of the fabric; each host makes the sources of its own
+// NICs.
 type TrafficOrder struct {
 	Spec  string `json:"spec"`            // as nic.ParseTraffic reads it; "none" stops it
 	Draws []byte `json:"draws,omitempty"` // the state of the PCG that draws what the pattern leaves to chance, before it draws
@@ -78,14 +78,14 @@ type TrafficOrder struct {
 	Sources []nic.Source `json:"-" msgpack:"-"` // of all NICs, for a host that is reached by calls; nil: it makes them
 }
 
-// MarkOrder has the next packets of a flow traced, or takes that back; see [nic.NIC.Mark].
+// MarkOrder marks the next packets of a flow to be traced, or takes marks back; see [nic.NIC.Mark].
 type MarkOrder struct {
 	Src   weft.NICID `json:"src"`
 	Dst   weft.NICID `json:"dst"`
 	Count int        `json:"count"`
 }
 
-// MarkReply is what came of a mark.
+// MarkReply is the result of a mark.
 type MarkReply struct {
 	Busy bool `json:"busy,omitempty"` // the NIC has packets of its own to send
 	Refusal
@@ -99,13 +99,13 @@ type SendOrder struct {
 	Traced bool       `json:"traced,omitempty"`
 }
 
-// SendReply is what came of that.
+// SendReply is the result of a SendOrder.
 type SendReply struct {
 	Seq uint64 `json:"seq"`
 	Refusal
 }
 
-// Refusal says why something was not done; empty: it was.
+// Refusal says why something was not done; empty: it was done.
 type Refusal struct {
 	Err string `json:"err,omitempty"`
 	err error  // of a host that is reached by calls
@@ -121,8 +121,8 @@ func (r Refusal) Reason() error {
 	return r.err
 }
 
-// LoadOrder has switches forward by other tables, and their NICs send by them. One that cannot be
-// followed leaves the others alone.
+// LoadOrder gives switches other tables, and their NICs what these say about sending. A patch that
+// cannot be applied leaves the other switches alone.
 type LoadOrder struct {
 	Number  uint64          `json:"number"` // of the spec
 	Term    uint64          `json:"term,omitempty"`
@@ -130,12 +130,12 @@ type LoadOrder struct {
 	Made    []*Loaded       `json:"-" msgpack:"-"` // per patch what it comes to, for a host that is reached by calls; nil: it makes that
 }
 
-// LoadAnswer is what came of it: per patch, when all that can be are in force.
+// LoadAnswer is the result of a LoadOrder, per patch, once all that can be are in force.
 type LoadAnswer struct {
 	Versions []LoadedVersion `json:"versions"`
 }
 
-// LoadedVersion is what a switch forwards by after a patch.
+// LoadedVersion is the version that a switch forwards by after a patch.
 type LoadedVersion struct {
 	Switch  weft.SwitchID `json:"switch"`
 	Version uint64        `json:"version"`

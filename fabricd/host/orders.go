@@ -15,7 +15,7 @@ import (
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
-// orders is what was done to a host and lasts.
+// orders is the lasting effect of the orders so far.
 type orders struct {
 	mu              sync.Mutex // serialises orders; the rest is guarded by it
 	signals         []bool     // per end
@@ -37,7 +37,7 @@ func (o *orders) init(ends, connections int, c *Spec) {
 	o.moves = moves{away: map[weft.SwitchID]bool{}, handed: map[handed]link.Flow{}}
 }
 
-// plan is what an order that can be carried out names here.
+// plan is what a valid order names on this host.
 type plan struct {
 	cut, restored []weft.End // that send there
 	impair        []int      // per entry, the end
@@ -126,7 +126,7 @@ func (p *Local) plan(o *Order) (pl plan, err error) {
 	return pl, errors.Join(errs...)
 }
 
-// sources is what the NICs of the whole fabric generate.
+// sources are the traffic sources of all NICs of the fabric.
 func (p *Local) sources(o *TrafficOrder) ([]nic.Source, error) {
 	if o.Sources != nil {
 		return o.Sources, nil
@@ -148,7 +148,7 @@ func (p *Local) sources(o *TrafficOrder) ([]nic.Source, error) {
 	})
 }
 
-// Order implements Host. The answer has a sum only if that was asked for.
+// Order implements Host. The answer has counters only if the order asked for them.
 func (p *Local) Order(ctx context.Context, o Order) (a OrderAnswer, err error) {
 	p.mu.Lock()
 	pl, err := p.plan(&o)
@@ -162,8 +162,8 @@ func (p *Local) Order(ctx context.Context, o Order) (a OrderAnswer, err error) {
 	return a, err
 }
 
-// do carries out what plan has checked. The caller holds mu. An error is of the transport, or of
-// NICs that refuse a source.
+// do carries out a checked order. The caller holds mu. Errors come from the transport, or from NICs
+// that refuse a source.
 func (p *Local) do(o *Order, pl *plan, a *OrderAnswer) (err error) {
 	if o.Clock != 0 && p.steer != nil {
 		p.steer(o.Clock)
@@ -217,7 +217,7 @@ func (p *Local) do(o *Order, pl *plan, a *OrderAnswer) (err error) {
 	return err
 }
 
-// change is signal that an end gets or loses.
+// change gives an end signal or takes it.
 type change struct {
 	end int
 	up  bool
@@ -266,8 +266,8 @@ func (p *Local) signal(o *Order, signals []int) {
 	}
 }
 
-// setSignals gives ends signal or takes it, those of a node in one step: see
-// [switching.ReturnWait]. The caller holds mu.
+// setSignals gives ends signal or takes it, in one step per node: see [switching.ReturnWait]. The
+// caller holds mu.
 func (p *Local) setSignals(list []change) {
 	slices.SortStableFunc(list, func(a, b change) int { return a.end - b.end }) // the ends of a node are beside each other
 	for len(list) > 0 {
@@ -280,8 +280,8 @@ func (p *Local) setSignals(list []change) {
 	}
 }
 
-// setNodeSignals does so for ends of one node, of a switch in one step; no end, no step. The caller
-// holds mu.
+// setNodeSignals does so for the ends of one node, for a switch in one step; without ends it does
+// nothing. The caller holds mu.
 func (p *Local) setNodeSignals(list []change) {
 	n := &p.nodes
 	if len(list) == 0 {
@@ -302,7 +302,7 @@ func (p *Local) setNodeSignals(list []change) {
 	})
 }
 
-// isAway reports whether another host runs a node of this one.
+// isAway reports whether another host runs a switch of this host.
 func (p *Local) isAway(n weft.Node) bool { return n.IsSwitch() && p.moves.away[weft.SwitchID(n.Index)] }
 
 // connectionLost reports whether a connection that carries the link of an end is lost.
@@ -317,8 +317,8 @@ func (p *Local) connectionLost(e *end) bool {
 	return lost(p.graph.Name(e.Node)) || lost(e.beside)
 }
 
-// SetConnection notes that a connection was lost, or is back: its loss is as good as loss of signal
-// at all links that it carries.
+// SetConnection notes that a connection was lost or is back. All links that it carries then lose or
+// get signal.
 func (p *Local) SetConnection(shard int, lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -337,7 +337,7 @@ func (p *Local) SetConnection(shard int, lost bool) {
 	p.setSignals(list)
 }
 
-// toNICs does what is for single NICs.
+// toNICs carries out what an order has for single NICs.
 func (p *Local) toNICs(o *Order, a *OrderAnswer) {
 	n := &p.nodes
 	for _, x := range o.Notices {
@@ -376,7 +376,7 @@ func (p *Local) Notice(n weft.Notice) {
 	}
 }
 
-// readdress has the NICs at a switch send by the addresses of now.
+// readdress makes the NICs of a switch use its present addresses.
 func (p *Local) readdress(id weft.SwitchID) {
 	for _, h := range p.nodes.atPrograms[id] {
 		h.Readdress()

@@ -10,9 +10,9 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// inParallel calls do for 0 to n-1 on all processors, in any order, and returns when all calls
-// have. Progress, unless nil, hears how many those are: 0 at first, and more now and then. After an
-// error what has not begun is left; the error is that of the lowest number that failed.
+// inParallel calls do for 0 to n-1 on all processors, in any order, and returns when all calls have
+// returned. Progress, unless nil, hears how many have: 0 at first, and more now and then. After an
+// error no further call begins; the error is the one of the lowest number.
 func inParallel(n int, progress func(done int), do func(i int) error) error {
 	var next, done atomic.Int64
 	var mu sync.Mutex // guards what follows, and calls of progress
@@ -53,10 +53,9 @@ func inParallel(n int, progress func(done int), do func(i int) error) error {
 // tellNodes is after how many nodes progress hears of them. Chosen by us: every few milliseconds.
 const tellNodes = 64
 
-// MakeAll makes the cores of these switches and NICs, in parallel: each is independent of the
-// others, and the same as if it was made alone. Program is called by several goroutines. Progress,
-// unless nil, hears of how many nodes there are cores. The error is that of [switching.New] or
-// [nic.New].
+// MakeAll makes the cores of these switches and NICs in parallel. Each is the same as if it was
+// made alone. Several goroutines call Program. Progress, unless nil, hears how many cores there
+// are. Errors are those of [switching.New] and [nic.New].
 func (c *NodeFactory) MakeAll(switches []weft.SwitchID, nics []weft.NICID, progress func(done int)) ([]*switching.Switch, []*nic.NIC, error) {
 	s, n := make([]*switching.Switch, len(switches)), make([]*nic.NIC, len(nics))
 	err := inParallel(len(s)+len(n), progress, func(i int) (err error) {

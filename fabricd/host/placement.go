@@ -12,19 +12,18 @@ type Placement struct {
 	NICs     []Span `json:"nics,omitempty"`     // by NICID, ascending
 	Shard    int    `json:"shard"`              // the first of its own
 	Shards   int    `json:"shards"`             // how many it has
-	// Shared says that the host is one switch, and its shards are those of the leader, which other
-	// nodes are in too: its subjects stay what they are when it joins a fabric that runs. It hears
-	// its own links and nothing else.
+	// Shared says that the host is one switch on the leader's shards, which other nodes are in too,
+	// so its subjects stay the same when it joins a running fabric. It hears only its own links.
 	Shared bool `json:"shared,omitempty"`
 }
 
-// Span is so many numbers in a row.
+// Span is a run of consecutive numbers.
 type Span struct {
 	First uint32 `json:"first"`
 	N     uint32 `json:"n"`
 }
 
-// Spans are the numbers of a list, which ascends, in a row each.
+// Spans splits an ascending list of numbers into runs.
 func Spans[ID ~uint32](ids []ID) (list []Span) {
 	for _, id := range ids {
 		if n := len(list); n > 0 && list[n-1].First+list[n-1].N == uint32(id) {
@@ -36,7 +35,7 @@ func Spans[ID ~uint32](ids []ID) (list []Span) {
 	return list
 }
 
-// numbersOf undoes Spans.
+// numbersOf is the inverse of Spans.
 func numbersOf[ID ~uint32](list []Span) (ids []ID) {
 	for _, s := range list {
 		for i := range s.N {
@@ -52,8 +51,8 @@ func (p Placement) SwitchIDs() []weft.SwitchID { return numbersOf[weft.SwitchID]
 // NICIDs are the NICs of the host, in its order.
 func (p Placement) NICIDs() []weft.NICID { return numbersOf[weft.NICID](p.NICs) }
 
-// Ends are the ends that the host has in its order, the order of [Counters].Up: the ports of each
-// switch, then the NICs. Ports that lead nowhere are among them.
+// Ends are the ends of the host in the order of [Counters].Up: the ports of each switch, then the
+// NICs. Unconnected ports are included.
 func (p Placement) Ends(g *topology.Graph) (list []weft.End) {
 	for _, id := range p.SwitchIDs() {
 		for port := range weft.PortID(g.Switches[id].Ports) {
@@ -66,5 +65,5 @@ func (p Placement) Ends(g *topology.Graph) (list []weft.End) {
 	return list
 }
 
-// Bit reports whether the end of that number has its bit set, as in [Counters].Up.
+// Bit reports whether the bit of an end is set, as in [Counters].Up.
 func Bit(bits []byte, i int) bool { return i>>3 < len(bits) && bits[i>>3]>>(i&7)&1 == 1 }

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Program is what a switch forwards by. Its NICs ask it how to send, wherever they are.
+// Program is what a switch forwards by. Its NICs ask it how to send, on whichever host they are.
 type Program struct {
 	Loading sync.Mutex // serialises what changes the rest
 	now     atomic.Pointer[Loaded]
@@ -21,24 +21,24 @@ type Loaded struct {
 	Version  uint64 // 0: it has no tables
 }
 
-// NewProgram returns one that forwards by fw as it is made.
+// NewProgram returns a Program with the tables that fw is made with.
 func NewProgram(fw switching.Firmware) *Program {
 	p := &Program{}
 	p.Set(&Loaded{fw, tables.VersionOf(fw)})
 	return p
 }
 
-// Set makes l what the switch forwards by. The caller holds Loading, unless nobody else has p yet.
+// Set puts l in force. The caller holds Loading, unless nobody else has p yet.
 func (p *Program) Set(l *Loaded) { p.now.Store(l) }
 
-// Now is what the switch forwards by.
+// Now is what is in force.
 func (p *Program) Now() *Loaded { return p.now.Load() }
 
 // Firmware is that of Now.
 func (p *Program) Firmware() switching.Firmware { return p.Now().Firmware }
 
-// Patched is what the switch forwards by once a patch is applied; Now itself when it has that
-// version already. Errors are those of [tables.Apply]. The caller holds Loading.
+// Patched is the result of a patch, or Now if the switch has that version already. Errors are those
+// of [tables.Apply]. The caller holds Loading.
 func (p *Program) Patched(place *weft.Place, vcs int, patch *tables.Patch) (*Loaded, error) {
 	was := p.Now()
 	fw, err := tables.Apply(was.Firmware, was.Version, place, vcs, patch)

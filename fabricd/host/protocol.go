@@ -27,14 +27,14 @@ const (
 // TellEvents is the kind of what a host tells: a [Seen].
 const TellEvents = "seen"
 
-// CountersRequest asks for what the host has added up.
+// CountersRequest asks for a host's counters.
 type CountersRequest struct {
 	Number uint64 `json:"number"` // of the spec; 0: of whichever there is, as a new leader asks
 	Term   uint64 `json:"term"`   // of the leader; 0: any
 
 	Ends bool `json:"ends,omitempty"` // Counters.Flows
-	// Peers are the incarnations of the neighbours of the host. Counters.Flows tells them apart by
-	// these, and leaves out what passed with those before the first. nil: those of the request
+	// Peers are the incarnations of the host's neighbours. Counters.Flows tells sessions apart by
+	// them, and leaves out sessions with incarnations before the first. nil: those of the request
 	// before.
 	Peers []Peer `json:"peers,omitempty"`
 
@@ -43,16 +43,16 @@ type CountersRequest struct {
 	Applied     bool `json:"standing,omitempty"` // Counters.Applied
 }
 
-// Peer is an incarnation of a neighbour of a host: of another host by its name, of a node that is
-// in none, or has moved, by that of the node. Those of one neighbour are in the order of their
-// epochs, one that ran a node several times is there several times; number 0: it is nobody yet.
+// Peer is an incarnation of a neighbour. A host has its own name; a node on no host, or one that
+// has moved, has the node's name. The peers of one neighbour are in the order of their epochs; an
+// incarnation that ran a node several times is listed several times. Number 0: nobody runs it yet.
 type Peer struct {
 	Host string `json:"part"`
 	link.Incarnation
 }
 
-// Counters is what a host has added up since it was made. While packets move, its nodes are read at
-// slightly different moments; at a quiescent point it is exact.
+// Counters are a host's counters since it was made. While packets move, nodes are read at slightly
+// different moments; at a quiescent point the counters are exact.
 type Counters struct {
 	// What the ledger takes. Host and Asked are the leader's to fill in.
 	ledger.Answer
@@ -69,8 +69,8 @@ type Counters struct {
 	Links   wire.Stats    `json:"links"`  // of this host; Add leaves it
 	Timers  weft.Time     `json:"timers"` // the longest that a register which has a timer running is kept; 0: none has
 
-	// Up has a bit for each end that the host has, in the order of [Placement.Ends], that is set
-	// when the end takes its link for up.
+	// Up has a bit for each end of the host, in the order of [Placement.Ends]: set if the end sees
+	// its link up.
 	Up       []byte `json:"up,omitempty"`
 	HeldDown []End  `json:"held_down,omitempty"` // ends that damping keeps down
 
@@ -94,7 +94,7 @@ type LinkDirection struct {
 	Back bool        `json:"back,omitempty"` // from B to A
 }
 
-// Applied is what was done to a host and lasts, for a leader that has not done it.
+// Applied is the lasting effect of all orders, for a leader that did not give them.
 type Applied struct {
 	Signals    []byte          `json:"lit"` // which ends have signal: bits as in Counters.Up
 	Cut        []LinkDirection `json:"cut,omitempty"`
@@ -113,7 +113,7 @@ type ReadRequest struct {
 	VCs    bool   `json:"vcs,omitempty"` // of virtual channels, and nothing else
 }
 
-// Readings are what is read of all nodes again and again while somebody watches.
+// Readings are what viewers read of all nodes again and again.
 type Readings struct {
 	Number   uint64       `json:"number"`
 	At       weft.Time    `json:"at"`
@@ -122,14 +122,14 @@ type Readings struct {
 	VCs      []VCRead     `json:"vcs,omitempty"`
 }
 
-// NodeRequest asks for all about some nodes.
+// NodeRequest asks for everything about some nodes.
 type NodeRequest struct {
 	Number   uint64          `json:"number"`
 	Switches []weft.SwitchID `json:"switches,omitempty"`
 	NICs     []weft.NICID    `json:"nics,omitempty"`
 }
 
-// Nodes are the nodes asked for, in that order.
+// Nodes are the nodes asked for, in the order of the request.
 type Nodes struct {
 	Number   uint64               `json:"number"`
 	At       weft.Time            `json:"at"`
@@ -146,10 +146,10 @@ type EndOrder struct {
 	Why    string `json:"why"`
 }
 
-// EndOf is e as it travels.
+// EndOf is e in the form that travels.
 func EndOf(e weft.End) End { return End{NIC: !e.Node.IsSwitch(), Node: e.Node.Index, Port: e.Port} }
 
-// End is e as others have it.
+// End is e in its usual form.
 func (e End) End() weft.End {
 	if e.NIC {
 		return weft.End{Node: weft.NICID(e.Node).Node(), Port: e.Port}

@@ -16,15 +16,15 @@ type Spec struct {
 	Host   string `json:"part"`
 	Number uint64 `json:"number"` // of this incarnation; above those of all hosts before it in the fabric
 	Term   uint64 `json:"term,omitempty"`
-	// Again is how often the nodes of this host were hosted before, by this name or another: 0 the
-	// first time. Their NICs number their packets anew so that nobody takes what is missing of the
-	// time before for lost now. At most nic.MaxIncarnation.
+	// Again counts the earlier hosts of these nodes, under this name or another: 0 the first time.
+	// It makes their NICs number packets anew, so that nobody takes the gap for a loss. At most
+	// nic.MaxIncarnation.
 	Again uint32 `json:"again,omitempty"`
 
 	Topology  []byte    `json:"topology"` // of the whole fabric: a YAML topology file, compressed as [deflate.Compress] does
 	Firmware  string    `json:"firmware"` // by name
 	Placement Placement `json:"place"`    // what this host is
-	// Placements says in which host every node is, and so in which shard.
+	// Placements says on which host every node is, and so in which shard.
 	Placements []Placement `json:"layout"`
 
 	Switch SwitchOptions `json:"switch"`
@@ -36,20 +36,21 @@ type Spec struct {
 	Generation uint16 `json:"era,omitempty"`  // at which its NICs begin
 	Hold       bool   `json:"hold,omitempty"` // they inject nothing until told to
 
-	// Packets has the host tell of every packet that is dropped; else of those traced.
+	// Packets makes the host tell of every packet that is dropped; else only of those traced.
 	Packets bool `json:"packets,omitempty"`
 
-	// Now is the time by the fabric's clock when the spec was written. The host's clock goes on
-	// from there by the clock of its own machine, so it is behind by what the spec was on its
-	// way; the leader measures that, see [Counters].Now.
+	// Now is the fabric's time when the spec was written. The host's clock goes on from there by
+	// its machine's clock, so it is behind by the time that the spec was on its way; the leader
+	// measures that, see [Counters].Now.
 	Now weft.Time `json:"now"`
 
-	// Credentials are those of the process on the broker, in a form that who has the broker knows;
-	// empty in what is kept.
+	// Credentials are the process's on the broker, in a form that the broker's owner knows; empty
+	// in checkpoints.
 	Credentials json.RawMessage `json:"credentials,omitempty"`
 }
 
-// SwitchOptions are those of every switch; zero values are the defaults of [switching.Config].
+// SwitchOptions are the options of every switch; zero values are the defaults of
+// [switching.Config].
 type SwitchOptions struct {
 	VCs          int                 `json:"vcs"`
 	InputBuffer  int                 `json:"input_buffer"`  // packets per VC
@@ -62,19 +63,19 @@ type SwitchOptions struct {
 	Batch        int                 `json:"batch"`   // most packets in a frame; 0 means switchd.DefaultBatch
 }
 
-// NICOptions are those of every NIC; see [nic.Config].
+// NICOptions are the options of every NIC; see [nic.Config].
 type NICOptions struct {
 	QueueBytes  int `json:"queue_bytes"`  // of the send queue; 0 means nic.DefaultQueueBytes
 	PacketBytes int `json:"packet_bytes"` // 0 means nic.DefaultPacketBytes
 	TraceEvery  int `json:"trace_every"`  // one generated packet in so many is traced; 0 is none
 
-	// Notices has switches tell the source of a packet that they discard, which then generates
-	// nothing for that destination for so long; 0: no. The firmware must be a [switching.Notifier].
+	// Notices is how long a source pauses a destination after a switch has notified it that it
+	// discarded a packet; 0: switches do not notify. The firmware must be a [switching.Notifier].
 	Notices   time.Duration `json:"notices"`
 	Unordered bool          `json:"unordered"` // see [nic.Config]: nothing is known of flows then
 }
 
-// LinkOptions are those of every link.
+// LinkOptions are the options of every link.
 type LinkOptions struct {
 	Rate     float64       `json:"rate"` // bytes per second, what a load of 1 means
 	Pace     pace.Pace     `json:"pace"`

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// Traffic is what the order means. Errors are those of nic.ParseTraffic, and of a trace that cannot
-// be read.
+// Traffic is the traffic that the order asks for. Errors are those of nic.ParseTraffic, and of a
+// trace that cannot be read.
 func (o *TrafficOrder) Traffic() (nic.Traffic, error) {
 	t, err := nic.ParseTraffic(o.Spec)
 	if err != nil || len(o.Trace) == 0 {

@@ -6,9 +6,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// TransportEvents are events of a transport that wait for whoever acts on them. The transport must
-// not be held up, and each of its events is rare, comes in pairs, or comes when its count is a
-// power of two, so the list has no bound of its own.
+// TransportEvents is a list of transport events that wait to be acted on, for the transport must
+// not wait. The list has no bound: each kind of event is rare, comes in pairs, or comes when its
+// count is a power of two.
 type TransportEvents struct {
 	News chan struct{} // capacity 1: there are some
 
@@ -19,7 +19,7 @@ type TransportEvents struct {
 // NewTransportEvents returns an empty list.
 func NewTransportEvents() *TransportEvents { return &TransportEvents{News: make(chan struct{}, 1)} }
 
-// Add implements what wire.Transport.Watch wants.
+// Add appends an event, for wire.Transport.Watch.
 func (t *TransportEvents) Add(e wire.Event) {
 	t.mu.Lock()
 	t.list = append(t.list, e)
@@ -30,7 +30,7 @@ func (t *TransportEvents) Add(e wire.Event) {
 	}
 }
 
-// Take empties the list.
+// Take empties the list and returns it.
 func (t *TransportEvents) Take() []wire.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()

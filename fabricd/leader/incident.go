@@ -8,10 +8,10 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
-// maxIncidents bounds the incidents that are kept. Of older ones only the sum of their losses is.
+// maxIncidents bounds the incidents that are kept. Of older ones only the sum of losses is.
 const maxIncidents = 4096
 
-// Incident is a fault, or what else went wrong, and its report in the making.
+// Incident is a fault or another failure, with its report.
 type Incident struct {
 	Report    fault.Report
 	Began     weft.Time
@@ -35,14 +35,14 @@ type subject struct {
 	how       string
 }
 
-// begin opens an incident that is about to act. Expect are the ends that should find out. Hosts
-// have told what they had counted before.
+// begin opens an incident that is about to act. expect are the ends that should find out. The hosts
+// of this process have told their counters just before.
 func (s *State) begin(r fault.Report, of subject, expect []weft.End) *Incident {
 	return s.beginAt(s.now, false, r, of, expect)
 }
 
-// beginLate is begin for an incident that is noticed only now: what its links and switch have lost
-// before, and no fault has cost, is its own. At is since when it acts; 0: that is not known.
+// beginLate is begin for an incident that is noticed only now. It gets what its links and switch
+// have lost before and no fault has cost. at is when it began to act; 0: nobody knows.
 func (s *State) beginLate(at weft.Time, r fault.Report, of subject, expect []weft.End) *Incident {
 	if at == 0 {
 		at = s.now
@@ -68,7 +68,7 @@ func (s *State) beginAt(at weft.Time, late bool, r fault.Report, of subject, exp
 	return n
 }
 
-// file puts an incident that opens in its place among the others.
+// file inserts an incident that opens among the others.
 func (s *State) file(n *Incident) {
 	r := &n.Report
 	r.Open, r.Generation, n.First = true, s.Generation, s.Generation
@@ -84,12 +84,12 @@ func (s *State) file(n *Incident) {
 	}
 }
 
-// indexOf is where the incident of a number is among the others, or would be.
+// indexOf is the index of the incident with a number, or where it would be.
 func (s *State) indexOf(id int) (at int, ok bool) {
 	return slices.BinarySearchFunc(s.Incidents, id, func(n *Incident, id int) int { return n.Report.ID - id })
 }
 
-// forget drops the oldest incident that is closed.
+// forget drops the oldest closed incident.
 func (s *State) forget() {
 	if i := slices.IndexFunc(s.Incidents, func(n *Incident) bool { return !n.Report.Open }); i >= 0 {
 		s.Incidents = slices.Delete(s.Incidents, i, i+1)
@@ -117,7 +117,7 @@ func (s *State) repaired(n *Incident) {
 	}
 }
 
-// final reports whether the fault costs nothing any more once it was seen by the last of its ends.
+// final reports whether the fault costs nothing any more once the last of its ends has seen it.
 func (n *Incident) final() bool {
 	kind := fault.Verb(n.Report.Kind)
 	return (kind == fault.VerbCut || kind == fault.VerbCrash || kind == fault.KindBroker) && n.Seen
@@ -131,8 +131,8 @@ func (s *State) refresh(n *Incident) {
 	}
 }
 
-// report is the report of an incident by what the ledger says that it has cost. What that is may
-// become known later.
+// report is the report of an incident with the costs that the ledger has. Some may become known
+// later.
 func (s *State) report(n *Incident, in ledger.Incident) fault.Report {
 	p := n.Report
 	if in.ID != 0 {
@@ -168,8 +168,8 @@ func rules(list []ledger.Rule) map[string]uint64 {
 	return by
 }
 
-// mostExtra is the most extra hops of a re-routed packet that arrived while n was in force or just
-// after.
+// mostExtra is the largest number of extra hops of a re-routed packet that arrived while n was in
+// force or just after.
 func (s *State) mostExtra(n *Incident) (most int) {
 	for _, h := range s.counted.Extra {
 		for i, extra := range h.Most {
@@ -181,7 +181,8 @@ func (s *State) mostExtra(n *Incident) (most int) {
 	return most
 }
 
-// Reports are the reports of incidents with higher numbers, those that are open up to date.
+// Reports are the reports of incidents with higher numbers. Those that are open are brought up to
+// date.
 func (s *State) Reports(now weft.Time, after int) []fault.Report {
 	s.now = now
 	from, _ := s.indexOf(after + 1)
@@ -201,7 +202,7 @@ func (s *State) Reports(now weft.Time, after int) []fault.Report {
 	return out
 }
 
-// closeIncident ends the counting for n.
+// closeIncident stops counting for n.
 func (s *State) closeIncident(n *Incident) {
 	s.refresh(n)
 	n.Report.Open = false
@@ -216,8 +217,8 @@ func (s *State) Due(now weft.Time) bool {
 	return silent || slices.ContainsFunc(s.open, func(n *Incident) bool { return now >= n.Closes })
 }
 
-// tick begins and ends the incidents of silences, closes those whose time has come, and settles the
-// throughput of those that last.
+// tick begins and ends the incidents of silences, closes incidents that are due, and settles the
+// degradation of those that last.
 func (s *State) tick() {
 	s.reportFound()
 	s.suspectSilences(unexplained)
@@ -234,7 +235,7 @@ func (s *State) tick() {
 	}
 }
 
-// closeAll ends the counting of effects for all faults that have been repaired.
+// closeAll stops counting effects for all repaired faults.
 func (s *State) closeAll() {
 	s.reportFound()
 	s.suspectSilences(unexplained)
@@ -258,8 +259,7 @@ func (s *State) settleDegradations() {
 	s.samples.advance(s.now)
 }
 
-// noteSeen begins a new fault generation for the incidents that the last of their ends has found
-// out.
+// noteSeen begins a fault generation for incidents that the last of their ends has seen.
 func (s *State) noteSeen() {
 	some := false
 	for _, n := range s.open {

@@ -7,11 +7,11 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// EventReconfigured is the kind of what is published of new tables that a subnet manager has
-// brought into force.
+// EventReconfigured is the kind of the event that a subnet manager has brought new tables into
+// force.
 const EventReconfigured = "reconfigured"
 
-// Round is what a subnet manager tells of tables that it has brought into force, with the times of
+// Round is a subnet manager's account of tables that it has brought into force, with the times of
 // its phases on the fabric's clock.
 type Round struct {
 	fault.Reconfiguration               // but for its times
@@ -22,7 +22,7 @@ type Round struct {
 	InForce               weft.Time     `json:"in_force"` // the last switch had acknowledged; 0: it came to nothing
 }
 
-// since are the figures with their times, for a fault of that moment.
+// since is the report of the round with times relative to a fault at that moment.
 func (r Round) since(at weft.Time) fault.Reconfiguration {
 	c := r.Reconfiguration
 	c.DetectMS, c.ComputeMS = ms(max(0, r.Began-at)), ms(r.Computed-r.Began)
@@ -32,11 +32,11 @@ func (r Round) since(at weft.Time) fault.Reconfiguration {
 	return c
 }
 
-// distribute is how long uploading took, and writing down what is uploaded.
+// distribute is how long uploading took, with writing down the job.
 func (r Round) distribute() weft.Time { return max(0, r.InForce-r.Computed-r.Drain) }
 
-// managed puts into the reports of the faults that made links die how the routes were repaired, and
-// publishes it. What is published has the times since the first of these faults.
+// managed writes into the reports of the faults that made links die how the routes were repaired,
+// and publishes it with times since the first of these faults.
 func (s *State) managed(r Round) {
 	p := Published{Kind: EventReconfigured}
 	repair, from := r.since(r.Began), weft.Never
@@ -55,7 +55,7 @@ func (s *State) managed(r Round) {
 	s.do(Reconfigured{repair})
 }
 
-// caused reports whether the fault is one that the manager acted on.
+// caused reports whether the manager acted on the fault.
 func (n *Incident) caused(r Round) bool {
 	return n.Began <= r.Began && slices.ContainsFunc(n.Links,
 		func(id weft.LinkID) bool { return slices.Contains(r.Died, id) })

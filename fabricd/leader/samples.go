@@ -9,11 +9,11 @@ import (
 
 const (
 	maxBins = 6000
-	// degradationSpan is how long after a fault a drop of throughput is looked for.
+	// degradationSpan is how long after a fault throughput is searched for a degradation.
 	degradationSpan = 30 * weft.Second
 )
 
-// samples are the packets delivered per bin since the start, the latest maxBins of them.
+// samples counts the packets delivered per bin since the start, in the latest maxBins bins.
 type samples struct {
 	width time.Duration // constant
 	bins  []uint64
@@ -22,8 +22,8 @@ type samples struct {
 	since int    // number of the first bin of the traffic that flows now
 }
 
-// add ends bins up to now, when so many packets have been delivered. Those that were slept through
-// share evenly.
+// add ends the bins up to now, with so many packets delivered so far. Bins without a sample share
+// evenly.
 func (s *samples) add(now weft.Time, delivered uint64) {
 	n := int(now.Duration()/s.width) - s.first - len(s.bins)
 	if n <= 0 {
@@ -44,11 +44,10 @@ func (s *samples) add(now weft.Time, delivered uint64) {
 	}
 }
 
-// advance begins to count anew, for the traffic has changed: what came before is nothing to compare
-// with.
+// advance starts counting anew because the traffic has changed: earlier bins are no baseline.
 func (s *samples) advance(now weft.Time) { s.since = int(now.Duration()/s.width) + 1 }
 
-// degradation is what throughput did after a fault.
+// degradation measures throughput after a fault.
 func (s *samples) degradation(began, until weft.Time) fault.Degradation {
 	skip := min(max(0, s.since-s.first), len(s.bins))
 	bin := func(t weft.Time) int { return int(t.Duration()/s.width) - s.first - skip }

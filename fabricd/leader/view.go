@@ -23,7 +23,7 @@ const (
 	CutSilent    = "silent"    // nobody was
 )
 
-// View is what there is to see of a link. Arrays are by direction, A to B first, or by end, A
+// View is the state of a link for viewers. Arrays are by direction, A to B first, or by end, A
 // first.
 type View struct {
 	State   string
@@ -33,7 +33,7 @@ type View struct {
 	Up      [2]bool // as the end sees it
 }
 
-// View is what there is to see of a link now.
+// View returns the state of a link now.
 func (s *State) View(id weft.LinkID) View {
 	l := &s.Links[id]
 	v := View{Suffers: l.Suffers, Up: l.Up, State: s.LinkState(id)}

@@ -9,22 +9,22 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// maxDetected bounds the ends that one report names, those that found out first; when the last of
-// them did it says all the same. Chosen by us.
+// maxDetected bounds the ends that one report names: those that found out first. The report says
+// all the same when the last one did. Chosen by us.
 const maxDetected = 1024
 
-// explains is how long a fault that explains a silence may take to be noticed, as that a process
-// has ended.
+// explains bounds the delay after a silence until the fault that explains it is noticed, such as
+// the end of a process.
 const explains = 500 * weft.Millisecond
 
-// watch is what ends have found out.
+// watch has what the ends have found out.
 type watch struct {
 	last   map[weft.End]*lastDown
 	wait   []*lastDown // of these, those since which no packet was re-routed
 	silent []silentEnd // silences that may need a report
 }
 
-// lastDown is how an end last lost its link.
+// lastDown says how an end last lost its link.
 type lastDown struct {
 	at       weft.Time
 	node     string
@@ -32,15 +32,14 @@ type lastDown struct {
 	rerouted weft.Time // first re-route since; Never: none yet
 }
 
-// silentEnd is an end that lost its link by silence, which an incident may cover or not. A switch
-// that has lost packets inside, which no incident has, is an end of weft.NoPort.
+// silentEnd is an end that lost its link by silence. An incident may cover it.
 type silentEnd struct {
 	end  weft.End
 	at   weft.Time
 	note string // of one that only what it cost tells of; empty: it has told that it heard nothing
 }
 
-// detected is what the ends of an incident have found out.
+// detected has what the ends of an incident have found out.
 type detected struct {
 	ends     map[weft.End]bool // those that should find out, and whether they have
 	missing  int               // of them, those that have not
@@ -50,7 +49,7 @@ type detected struct {
 	news     bool      // the last end has found out, and nobody has acted on that yet
 }
 
-// add watches n from now on.
+// add starts watching the ends of n.
 func (w *watch) add(s *State, n *Incident, expect []weft.End) {
 	d := &n.seen
 	d.ends, d.rerouted = map[weft.End]bool{}, weft.Never
@@ -94,7 +93,7 @@ func (s *State) lost(c PortChanged) {
 	}
 }
 
-// detect notes in n that an end has found out, unless it is none of n's ends or had done so before.
+// detect notes in n that an end has found out, unless the end is not n's or found out before.
 func (s *State) detect(n *Incident, e weft.End, d *lastDown) {
 	w := &n.seen
 	if told, ok := w.ends[e]; !ok || told || d.at < n.Began {
@@ -159,11 +158,10 @@ func (d *detected) report(p *fault.Report, began weft.Time) {
 	}
 }
 
-// reportSilences opens incidents for silences before that time which nothing explains, and for
-// those of which no fault has what they cost: it became known when the fault that explains them was
-// closed. A silence is a neighbour that was not heard although no fault here explains it: a switch
-// process or a broker that was held up, a machine that stood still. It has an incident as any fault
-// does, so that what it cost is not lost from sight.
+// reportSilences opens incidents for unexplained silences before a time. In a silence an end did
+// not hear its neighbour although no fault explains that: a switch process or a broker was held up,
+// or a machine stood still. An incident keeps its cost in sight. A silence whose explanation was
+// closed before its cost became known gets an incident, too.
 func (s *State) reportSilences(before weft.Time) {
 	var due []silentEnd
 	s.watch.silent = slices.DeleteFunc(s.watch.silent, func(e silentEnd) bool {
@@ -215,7 +213,7 @@ func (s *State) reportLost(sw weft.SwitchID, e silentEnd) {
 	s.publish(Published{Kind: fault.KindSilence, Switch: name, Fault: new(n.Report.Clone())})
 }
 
-// unattributed are the links and switches that have lost packets which no fault has.
+// unattributed are the links with losses of no fault.
 func (s *State) unattributed() (links []weft.LinkID, switches []weft.SwitchID) {
 	for _, u := range s.Ledger.State().Pending {
 		switch {
@@ -229,12 +227,12 @@ func (s *State) unattributed() (links []weft.LinkID, switches []weft.SwitchID) {
 	return links, switches
 }
 
-// unexplained is the note of a silence that the leader knows only by what it cost.
+// unexplained is the note of a silence that the leader knows only by its cost.
 const unexplained = "it lost packets, and what its ends told of that did not reach the leader"
 
-// suspectSilences has links count as silent that lost packets which no fault has, and switches that
-// lost them inside, unless one explains that in time: nobody led when their ends found out, or what
-// these told was lost, as when the broker is gone for them and for the leader.
+// suspectSilences treats links with losses of no fault as silent, unless a fault explains them in
+// time. Nobody led when their ends found out, or what the ends told was lost, as when the broker is
+// gone for them and for the leader.
 func (s *State) suspectSilences(note string) {
 	suspect := func(at silentEnd, or weft.End) {
 		if !slices.ContainsFunc(s.watch.silent, func(e silentEnd) bool { return e.end == at.end || e.end == or }) {

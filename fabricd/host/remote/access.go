@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// layoutOf is who is in which shard, as the host of a spec sees it.
+// layoutOf says which nodes are in which shard, as the host of a spec sees it.
 func layoutOf(c *host.Spec, g *topology.Graph) (*bus.Layout, error) {
 	var others []bus.HostShards
 	for _, p := range c.Placements {
@@ -20,13 +20,13 @@ func layoutOf(c *host.Spec, g *topology.Graph) (*bus.Layout, error) {
 	return bus.NewLayout(shardsOf(c.Placement, g), others...)
 }
 
-// LeaderLayout is who is in which shard, as the leader of these hosts sees it, whose transport has
-// one connection: that has its own nodes, and hears no link of a host.
+// LeaderLayout says which nodes are in which shard, as the leader of these hosts sees it. The
+// leader's transport has one connection, with its own nodes, and hears no link of a host.
 func LeaderLayout(g *topology.Graph, places []host.Placement) (*bus.Layout, error) {
 	return layoutOf(&host.Spec{Placement: host.Placement{Shards: 1}, Placements: places}, g)
 }
 
-// shardsOf is a place as a [bus.Layout] has it.
+// shardsOf converts a placement for a [bus.Layout].
 func shardsOf(p host.Placement, g *topology.Graph) bus.HostShards {
 	s := bus.HostShards{First: p.Shard, N: p.Shards}
 	for _, id := range p.SwitchIDs() {
@@ -57,7 +57,7 @@ func accessOf(c *host.Spec, g *topology.Graph) (bus.Access, error) {
 	return a, nil
 }
 
-// identityOf is with which credentials the process of a spec connects, and whose they are; see
+// identityOf returns the credentials of a spec's process, and whose they are; see
 // [bus.PartCredentials].
 func identityOf(c *host.Spec, host bus.Credentials) (bus.Credentials, *bus.Identity, error) {
 	var own bus.Credentials

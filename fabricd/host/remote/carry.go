@@ -7,11 +7,11 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// maxNotices bounds the notices on their way within the host, chosen by us. More are lost, which
-// costs the discards that bring them again.
+// maxNotices bounds the notices on their way within the host, chosen by us. Those beyond it are
+// lost; the next discard sends another.
 const maxNotices = 4096
 
-// carry sends a notice on its way if its source is a NIC of the host, and never waits.
+// carry queues a notice if its source is a NIC of the host, and never waits.
 func (p *Server) carry(n weft.Notice) bool {
 	if !p.host.HasNIC(n.Src) {
 		return false
@@ -24,8 +24,8 @@ func (p *Server) carry(n weft.Notice) bool {
 	return true
 }
 
-// carryNotices hands notices to NICs. It does so for all switches: who reports a notice holds the
-// lock of its own core, and must not take that of another.
+// carryNotices hands queued notices to NICs. One goroutine does so for all switches: the core that
+// reports a notice holds its own lock, and must not take another core's.
 func (p *Server) carryNotices(ctx context.Context) {
 	for {
 		select {
@@ -37,7 +37,7 @@ func (p *Server) carryNotices(ctx context.Context) {
 	}
 }
 
-// carryTransportEvents acts on what the transport tells.
+// carryTransportEvents acts on the transport's events.
 func (p *Server) carryTransportEvents(ctx context.Context) {
 	for {
 		select {

@@ -7,15 +7,15 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// clock is the time of a host: that of its spec, and what has passed since by the clock of this
-// machine alone, for machines do not agree on the time of day. Clocks of hosts drift apart, so the
-// leader puts it right from time to time. It never goes back.
+// clock is a host's time: that of its spec, and what has passed since then by this machine's clock.
+// Machines do not agree on the time of day, and their clocks drift, so the leader corrects hosts
+// from time to time. A clock never goes back.
 type clock struct {
 	elapsed func() time.Duration // by the clock of this machine, since some moment
 	now     atomic.Pointer[course]
 }
 
-// course is how a clock goes on. Constant.
+// course is how a clock runs. Constant.
 type course struct {
 	at     time.Duration // of the machine's clock
 	time   weft.Time     // what the clock shows then
@@ -23,12 +23,12 @@ type course struct {
 	before *course       // until then; nil: it is over
 }
 
-// slower says by which share of the time that passes a clock falls behind that is ahead. Chosen by
-// us: hellos that come later by it are not missed.
+// slower is the share of passing time that a clock loses which is ahead. Chosen by us: hellos that
+// come later by it are not missed.
 const slower = 4
 
-// newClock is a clock that shows a time. Elapsed is what has passed by the clock of the machine;
-// nil: that of the process.
+// newClock returns a clock that shows a time. Elapsed is what has passed by the machine's clock;
+// nil: by the process's.
 func newClock(began weft.Time, elapsed func() time.Duration) *clock {
 	if elapsed == nil {
 		start := time.Now()
@@ -50,8 +50,8 @@ func (s *course) when(elapsed time.Duration) weft.Time {
 	return s.time + since - min(s.owed, max(0, since/slower))
 }
 
-// steer puts the clock forward at once, or has it go slower until it has fallen behind by as much,
-// whatever it was to do before. Only one at a time may call it.
+// steer puts the clock forward at once, or makes it run slower until it has lost as much. It
+// replaces the correction before. Calls must not overlap.
 func (c *clock) steer(by weft.Time) {
 	now, was := c.elapsed(), *c.now.Load()
 	if now >= was.at {

@@ -2,10 +2,10 @@ package remote
 
 import "errors"
 
-// What ends a host that was not told to end.
+// Why a host ends that was not told to.
 var (
-	// ErrAlone means that nobody has asked it anything for as long as [Config].Alone.
+	// ErrAlone means that for [Config].Alone seconds nobody has asked the host anything.
 	ErrAlone = errors.New("nobody asks it anything any more")
-	// ErrRefused means that the broker takes its credentials no more.
+	// ErrRefused means that the broker no longer takes the host's credentials.
 	ErrRefused = errors.New("its broker takes our credentials no more")
 )

@@ -10,21 +10,21 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Hosts lets processes in that are to be hosts of a fabric, and reaches them, for their leader.
+// Hosts gives a fabric's leader access to its hosts: it admits their processes and reaches them.
 // Peers is required.
 type Hosts struct {
 	Peers      *bus.Client
 	Authorizer Authorizer // nil: processes have the credentials of their machines and users
 }
 
-// Authorizer makes credentials of processes. *bus.Broker and *bus.Issuer are.
+// Authorizer makes credentials for processes. *bus.Broker and *bus.Issuer do.
 type Authorizer interface {
-	// Admit makes credentials, which are in force when it returns and until Revoke.
+	// Admit makes credentials that are valid from its return until Revoke.
 	Admit(a bus.Access) (bus.Credentials, error)
 	Revoke(user string)
 }
 
-// Admit gives a spec the credentials of its process, and says whose they are.
+// Admit puts credentials into a spec for its process, and says whose they are.
 func (h Hosts) Admit(c *host.Spec, g *topology.Graph) (user string, err error) {
 	if h.Authorizer == nil {
 		return "", nil // the broker's owner says who may do what
@@ -48,7 +48,7 @@ func (h Hosts) Revoke(user string) {
 	}
 }
 
-// Renew gives the process of a spec, which runs, new credentials. Only an issuer can.
+// Renew gives new credentials to the running process of a spec. Only an issuer can.
 func (h Hosts) Renew(ctx context.Context, c *host.Spec, g *topology.Graph) error {
 	i, ok := h.Authorizer.(*bus.Issuer)
 	if !ok {
@@ -61,10 +61,10 @@ func (h Hosts) Renew(ctx context.Context, c *host.Spec, g *topology.Graph) error
 	return h.Peers.RenewHost(ctx, a, i)
 }
 
-// Reach is the host of a name.
+// Reach returns the host of a name.
 func (h Hosts) Reach(name string) host.Host { return NewClient(h.Peers, name) }
 
-// Hear calls heard with what hosts tell, one after the other, until the connection is closed.
+// Hear calls heard with what hosts tell, in sequence, until the connection is closed.
 func (h Hosts) Hear(heard func(name string, seen host.EventBatch)) error {
 	return bus.Hear(h.Peers, host.TellEvents, heard)
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// Bounds of what waits to be told, chosen by us: a message stays well below what brokers take by
-// default (1 MB).
+// Bounds of the observations that wait, chosen by us: a message stays well below what brokers take
+// by default (1 MB).
 const (
 	maxWaiting    = 16384 // observations of packets; beyond, they are counted and forgotten
 	maxBatchBytes = 512   // entries of one message
-	// gather is how long observations wait for company after a message has gone.
+	// gather is how long observations wait for others after a message was sent.
 	gather = time.Millisecond
 )
 
-// publisher observes the cores of a host and tells the leader, without ever holding up a core.
+// publisher observes the cores of a host and tells the leader. It never makes a core wait.
 type publisher struct {
 	number  uint64
 	packets bool // somebody wants to hear of every packet that is dropped; else of those traced
@@ -34,7 +34,8 @@ type publisher struct {
 	lost     uint64
 }
 
-// newPublisher returns one that publishes what it hears, but notices that carry takes.
+// newPublisher returns a publisher of observations. It hands notices to carry, and publishes those
+// that carry does not take.
 func newPublisher(c *host.Spec, carry func(n weft.Notice) bool, publish func(host.EventBatch) error) *publisher {
 	return &publisher{
 		number: c.Number, packets: c.Packets, carry: carry, publish: publish, more: make(chan struct{}, 1),
@@ -42,7 +43,7 @@ func newPublisher(c *host.Spec, carry func(n weft.Notice) bool, publish func(hos
 	}
 }
 
-// watch is the observer of one node.
+// watch observes one node.
 type watch struct {
 	publisher *publisher
 	node      weft.Node
@@ -68,7 +69,7 @@ func (w *watch) Observe(now weft.Time, a *weft.Actions) {
 		}
 	}
 	if n := len(t.waiting); n > 1 && plain(&o) && plain(&t.waiting[n-1]) && plain(&t.waiting[n-2]) {
-		// The first and the last of a row say it all, whichever nodes they are of.
+		// The first and the last of a row are enough, whichever nodes they are of.
 		merge(&t.waiting[n-1], &o)
 		return
 	}
@@ -83,7 +84,7 @@ func (w *watch) Observe(now weft.Time, a *weft.Actions) {
 	}
 }
 
-// drops copies those that somebody wants to hear of.
+// drops copies the drops that somebody wants to hear of.
 func (t *publisher) drops(all []weft.Drop) (told []weft.Drop) {
 	if t.packets {
 		return slices.Clone(all)
@@ -105,7 +106,7 @@ func hops(all []weft.Hop) []weft.Hop {
 	return all
 }
 
-// plain reports whether o tells no more than that something happened.
+// plain reports whether o only says that something happened.
 func plain(o *host.Observation) bool {
 	return len(o.Drops)+len(o.Hops)+len(o.Egress)+len(o.Arrived)+len(o.Changes)+len(o.Faults)+len(o.Notices) == 0
 }
@@ -115,14 +116,14 @@ func merge(o, p *host.Observation) {
 	o.At, o.Turned, o.Effects = p.At, o.Turned+p.Turned, o.Effects || p.Effects
 }
 
-// counts are how many observations were made, and lost.
+// counts returns how many observations were made and how many were lost.
 func (t *publisher) counts() (observed, lost uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.observed, t.lost
 }
 
-// take removes what the next message tells.
+// take removes the next message from what waits.
 func (t *publisher) take() (host.EventBatch, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,7 +144,7 @@ func (t *publisher) take() (host.EventBatch, bool) {
 	return s, n > 0
 }
 
-// run tells until ctx ends, and then what is left.
+// run publishes until ctx ends, and then what is left.
 func (t *publisher) run(ctx context.Context) {
 	timer := time.NewTimer(gather)
 	defer timer.Stop()

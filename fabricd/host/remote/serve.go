@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
-// serve has the host answer.
+// serve registers the host's answers.
 func (p *Server) serve() error {
 	return errors.Join(
 		handle(p, host.AskCounters, p.onCounters), handle(p, host.AskOrder, p.onOrder),
@@ -20,7 +20,7 @@ func (p *Server) serve() error {
 	)
 }
 
-// handle answers the requests of a verb, and notes that somebody asks.
+// handle answers requests of one verb, and notes that somebody asks.
 func handle[Req, Resp any](p *Server, verb string, h func(r Req) (Resp, error)) error {
 	return bus.Handle(p.control, bus.Subject{Kind: bus.SubjectSwitch, Verb: verb}, func(_ context.Context, r Req) (Resp, error) {
 		select {
@@ -83,7 +83,7 @@ func (p *Server) onLoad(o host.LoadOrder) (a host.LoadAnswer, err error) {
 	return p.host.Load(context.Background(), o)
 }
 
-// is refuses what was meant for another incarnation.
+// is refuses a request for another incarnation.
 func (p *Server) is(number uint64) error {
 	if number != p.spec.Number {
 		return fmt.Errorf("number %v, not %v: %w", ledger.Incarnation(p.spec.Number), ledger.Incarnation(number),
@@ -92,8 +92,7 @@ func (p *Server) is(number uint64) error {
 	return nil
 }
 
-// admit refuses what was meant for another incarnation, or comes from a leader that was replaced.
-// The caller holds mu.
+// admit refuses a request for another incarnation or of a replaced leader. The caller holds mu.
 func (p *Server) admit(number, term uint64) error {
 	if err := p.is(number); err != nil {
 		return err
@@ -101,7 +100,7 @@ func (p *Server) admit(number, term uint64) error {
 	return p.heed(term)
 }
 
-// heed refuses a leader that was replaced.
+// heed refuses a replaced leader.
 func (p *Server) heed(term uint64) error {
 	for {
 		switch heard := p.term.Load(); {

@@ -1,5 +1,5 @@
-// Package remote is a host that another process runs, over NATS: the process, which serves a
-// [host.Local], and its leader, which lets it in and reaches it.
+// Package remote has hosts in other processes, over NATS: the process, which serves a [host.Local],
+// and its leader, which admits and reaches it.
 package remote
 
 import (
@@ -26,14 +26,14 @@ type Config struct {
 	Log         *slog.Logger    // nil: discarded
 	Ready       func()          // called once when the host answers; nil: nobody
 	Alone       int             // seconds in which nobody asks after which it ends; 0: it goes on, for another leader
-	// Elapsed is what has passed since some moment by the clock of the machine; nil: that of the
-	// process. Tests have clocks that drift.
+	// Elapsed returns what has passed by the machine's clock since some moment; nil: by the
+	// process's. Tests have clocks that drift.
 	Elapsed func() time.Duration
 }
 
-// Run is a host of a running fabric until it is told to end, which is no error, or ctx ends, whose
-// error is returned. Other errors say why it cannot be made, or that the broker takes its
-// credentials no more. When it returns nothing of it is left.
+// Run runs a host of a running fabric. It returns nil when the host was told to end, and the error
+// of ctx when that ends. Other errors say why the host cannot be made, or that the broker no longer
+// takes its credentials. Nothing of the host is left then.
 func Run(ctx context.Context, cfg Config) error {
 	p, err := Open(cfg)
 	if err != nil {
@@ -46,8 +46,7 @@ func Run(ctx context.Context, cfg Config) error {
 	return errors.Join(err, p.Close())
 }
 
-// Server is a host of a running fabric: a [host.Local] that is served over NATS. Its methods are
-// safe for any goroutine.
+// Server serves a [host.Local] over NATS. Its methods are safe for any goroutine.
 type Server struct {
 	spec            host.Spec
 	log             *slog.Logger
@@ -72,7 +71,7 @@ type Server struct {
 	failed  error // of Close
 }
 
-// Open makes a host and serves it. It carries nothing yet, for its links have no signal. The caller
+// Open makes a host and serves it. Its links have no signal yet, so it sends nothing. The caller
 // closes it.
 func Open(cfg Config) (*Server, error) {
 	c := cfg.Spec
@@ -159,8 +158,8 @@ func (p *Server) open(cfg Config) error {
 	return errors.Join(p.serve(), identity.Serve(p.control))
 }
 
-// Wait returns why when the host was told to end. The error is that of ctx when that ends first, or
-// wraps [ErrAlone] or [ErrRefused].
+// Wait waits until the host is told to end, and returns why. The error is that of ctx when that
+// ends first, or wraps [ErrAlone] or [ErrRefused].
 func (p *Server) Wait(ctx context.Context) (why string, err error) {
 	var tick <-chan time.Time
 	if p.alone > 0 {
@@ -168,8 +167,8 @@ func (p *Server) Wait(ctx context.Context) (why string, err error) {
 		defer t.Stop()
 		tick = t.C
 	}
-	// Ticks are counted, not time: a process that was stopped has missed them, and that says
-	// nothing about who leads.
+	// This counts ticks and not time: a process that was stopped has missed ticks, and that does
+	// not mean that nobody leads.
 	for silent := 0; ; {
 		select {
 		case why := <-p.ended:
@@ -191,7 +190,7 @@ func (p *Server) Wait(ctx context.Context) (why string, err error) {
 	}
 }
 
-// refused is why the broker lets the host in no more.
+// refused is why the broker no longer lets the host in.
 func (p *Server) refused() error {
 	if err := p.control.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
@@ -199,8 +198,8 @@ func (p *Server) refused() error {
 	return ErrRefused // a password of an embedded broker
 }
 
-// Close ends the host without a word to anybody, and returns when nothing of it is left. Closing
-// twice is closing once.
+// Close ends the host without telling anybody, and returns when nothing of it is left. A second
+// call does nothing.
 func (p *Server) Close() error {
 	p.once.Do(func() {
 		if p.stop != nil {
