@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/lease"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -115,7 +116,11 @@ func (m *Manager) manage(ctx context.Context, held *lease.Lease) (err error) {
 	term, lost := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer func() {
-		lost(nil)
+		var known final
+		if errors.Is(err, reply.ErrEnded) && !errors.As(err, &known) { // a question heard of it before Watch did
+			err = final{fmt.Errorf("%w: %w", ErrGone, err)}
+		}
+		lost(err)
 		running.Wait()
 	}()
 	running.Go(func() {
