@@ -19,10 +19,11 @@ LIMIT     ?= 0
 PURE := /(weft|switch|switch/(deadlock|firmware|link|pace|tables)|nic|linkmon/screen/mirror|fabricd/(deflate|document|document/nearest|fault|ledger|subnet|trace|web)|subnet/(cdg|direct|dqr|layered|manage|opensm|reroute|survey|tolerate)|topology(/[a-z]+)?|harness/(chart|measure|virtual)|papers/(cost|layered/cost|[a-z]+/(compare|opensm|speed)))$$
 # Those whose tests take or wait longest come first, so that none of them is alone in the end.
 LONG := /(fabricd/(fabric|member|web)|harness/(sweep|verify)|fabricd|subnet/dqr)$$
-# Tests of others do a part under it (race_test.go), and the whole in make whole, which cuts one in PAIRS of the 8128 pairs of links.
+# Tests of others, PARTS (in harness/verify any), do a part under it (race_test.go), and the whole in make whole, which cuts one in PAIRS of
+# the 8128 pairs of links.
 PARTLY := /(fabricd/(api|fabric|manager|scenario)|harness/(sweep|verify))$$
-PAIRS  ?= 10
-CUTS   := EveryPair|EveryKind|EveryFirmware|EveryEngine|OverNATS|AThousandTimes|EachOfThe128|RandomSets|FullLoad|UpDownWith|KeepsTheOrder|SmallMessages|ReRouteVector|Soak
+PAIRS  ?= 20
+PARTS  := EveryPair|EveryKind|EveryFirmware|EveryEngine|OverNATS|AThousandTimes|EachOfThe128|RandomSets|FullLoad|UpDownWith|KeepsTheOrder|SmallMessages|ReRouteVector|Soak|ABurstOfRequests|ATorusUnderLoad|ShippedScenariosHold|KilledAtAnyByte|WhatWeClaimOf
 MODULE := github.com/weft-fabric/weft
 CGO  := $(shell go env CGO_ENABLED)
 RACE ?= $(if $(filter 1,$(CGO)),-race)
@@ -69,9 +70,10 @@ pure:
 ordered = set -e; all=$$(go list $(PKG)); list=$$(echo "$$all" | $(1) '$(PURE)' || true); \
 	{ echo "$$list" | grep -E '$(LONG)'; echo "$$list" | grep -Ev '$(LONG)'; }
 
-whole: ## run the packages whose tests do only a part under the race detector without it (PAIRS)
-	@go test -vet=off ./fabricd/fabric -run '$(CUTS)' -weft.pairs-every $(PAIRS) & fabric=$$!; \
-	go list ./... | grep -E '$(PARTLY)' | grep -v '/fabricd/fabric$$' | xargs go test -vet=off; others=$$?; \
+whole: ## run without the race detector the tests that do only a part under it (PAIRS)
+	@go test -vet=off ./fabricd/fabric -run '$(PARTS)' -weft.pairs-every $(PAIRS) & fabric=$$!; \
+	go list ./... | grep -E '$(PARTLY)' | grep -Ev '/(fabric|verify)$$' | xargs go test -vet=off -run '$(PARTS)' && \
+		go test -vet=off ./harness/verify; others=$$?; \
 	wait $$fabric && [ $$others = 0 ] # beside each other, for much of it waits
 
 hosts: ## run a fabric over three hosts on loopback, and as root in network namespaces, through every failure of theirs, by itself
