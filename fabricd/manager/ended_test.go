@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,4 +61,39 @@ func TestALeaseIsNotGivenBackToAFabricThatHasEnded(t *testing.T) {
 		store.Close()
 		require.NoError(t, r.Close())
 	}
+}
+
+// deaf never hears that its fabric has ended.
+type deaf struct {
+	*gate
+	heard chan func()
+}
+
+func (d *deaf) Watch(ctx context.Context, heard func()) error {
+	d.heard <- heard
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestAManagerThatIsToldByAnAnswerThatItsFabricHasEndedEnds(t *testing.T) {
+	t.Parallel()
+	l := start(t, "kary-ntree:2,3", "ftree")
+	d := &deaf{gate: l.gate, heard: make(chan func(), 1)}
+	notes, over := make(chan manager.Note, 100), make(chan error, 1)
+	m := manager.New(manager.Config{
+		Fabric: d, State: &manager.Memory{}, Method: "ddrc", Patience: l.patience, Retry: time.Millisecond,
+		Tell: func(n manager.Note) {
+			select {
+			case notes <- n:
+			default: // one that does not end says so for ever
+			}
+		},
+	})
+	go func() { over <- m.Run(t.Context()) }()
+	l.await(notes, manager.NoteManages)
+	l.gate.set(func(string) error { return reply.ErrEnded })
+	(<-d.heard)()
+	err := <-over
+	require.ErrorIs(t, err, manager.ErrGone)
+	require.ErrorIs(t, err, reply.ErrEnded)
 }
