@@ -65,8 +65,12 @@ func TestPackagesThatAreTestedForRacesInPartAreTestedAsAWhole(t *testing.T) {
 	t.Parallel()
 	in := packagesOf(t, "PARTLY")
 	var bad []string
+	var tests []byte
 	found := 0
 	for _, f := range sourceTree(t) {
+		if f.isTest() && in.MatchString(path.Join(module, f.dir)) {
+			tests = append(tests, f.text...)
+		}
 		switch {
 		case !f.isTest() || !bytes.HasPrefix(f.text, []byte("//go:build !race\n")):
 		case in.MatchString(path.Join(module, f.dir)):
@@ -78,21 +82,32 @@ func TestPackagesThatAreTestedForRacesInPartAreTestedAsAWhole(t *testing.T) {
 	if found < 5 {
 		bad = append(bad, fmt.Sprintf("PARTLY in the Makefile matches %d packages only", found))
 	}
+	for name := range strings.SplitSeq(valueOf(t, "PARTS"), "|") {
+		if !regexp.MustCompile(`(?m)^func Test\w*` + name).Match(tests) {
+			bad = append(bad, fmt.Sprintf("PARTS in the Makefile names %s, and no test of these packages has that in its name", name))
+		}
+	}
 	report(t, bad)
 }
 
 // packagesOf is the pattern of package paths that a variable of the Makefile is.
 func packagesOf(t *testing.T, name string) *regexp.Regexp {
 	t.Helper()
+	return regexp.MustCompile(strings.TrimSuffix(valueOf(t, name), "$$") + "$")
+}
+
+// valueOf is the value of a variable of the Makefile.
+func valueOf(t *testing.T, name string) string {
+	t.Helper()
 	text, err := os.ReadFile("Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}
-	value := regexp.MustCompile(`(?m)^` + name + ` := (.*)\$\$$`).FindSubmatch(text)
+	value := regexp.MustCompile(`(?m)^` + name + ` +:= (.*)$`).FindSubmatch(text)
 	if value == nil {
 		t.Fatalf("the Makefile has no %s", name)
 	}
-	return regexp.MustCompile(string(value[1]) + "$")
+	return string(value[1])
 }
 
 func TestNoTestSleeps(t *testing.T) {

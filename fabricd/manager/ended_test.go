@@ -63,7 +63,7 @@ func TestALeaseIsNotGivenBackToAFabricThatHasEnded(t *testing.T) {
 	}
 }
 
-// deaf never hears that its fabric has ended.
+// deaf is a fabric whose Watch does not say that it has ended.
 type deaf struct {
 	*gate
 	heard chan func()
@@ -79,13 +79,14 @@ func TestAManagerThatIsToldByAnAnswerThatItsFabricHasEndedEnds(t *testing.T) {
 	t.Parallel()
 	l := start(t, "kary-ntree:2,3", "ftree")
 	d := &deaf{gate: l.gate, heard: make(chan func(), 1)}
+	state := &returns{State: &manager.Memory{}}
 	notes, over := make(chan manager.Note, 100), make(chan error, 1)
 	m := manager.New(manager.Config{
-		Fabric: d, State: &manager.Memory{}, Method: "ddrc", Patience: l.patience, Retry: time.Millisecond,
+		Fabric: d, State: state, Method: "ddrc", Patience: l.patience, Retry: time.Millisecond,
 		Tell: func(n manager.Note) {
 			select {
 			case notes <- n:
-			default: // one that does not end says so for ever
+			default: // a manager that does not end goes on telling
 			}
 		},
 	})
@@ -96,4 +97,5 @@ func TestAManagerThatIsToldByAnAnswerThatItsFabricHasEndedEnds(t *testing.T) {
 	err := <-over
 	require.ErrorIs(t, err, manager.ErrGone)
 	require.ErrorIs(t, err, reply.ErrEnded)
+	require.Zero(t, state.given.Load())
 }

@@ -116,8 +116,7 @@ func (m *Manager) manage(ctx context.Context, held *lease.Lease) (err error) {
 	term, lost := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer func() {
-		var known final
-		if errors.Is(err, reply.ErrEnded) && !errors.As(err, &known) { // a question heard of it before Watch did
+		if errors.Is(err, reply.ErrEnded) && !errors.Is(err, ErrGone) { // an answer said so before Watch did
 			err = final{fmt.Errorf("%w: %w", ErrGone, err)}
 		}
 		lost(err)
