@@ -1,12 +1,14 @@
 package rig
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -107,10 +109,28 @@ func (p *Process) Ends() (code int, said string) {
 	return p.Cmd.ProcessState.ExitCode(), p.Out.String()
 }
 
-// Signal sends it a signal.
+// Signal sends it a signal. Of SIGSTOP it returns when the process does nothing any more.
 func (p *Process) Signal(s syscall.Signal) {
 	p.Helper()
 	require.NoError(p, p.Cmd.Process.Signal(s))
+	if s == syscall.SIGSTOP {
+		Until(p, func() bool { return Stopped(p.Cmd.Process.Pid) }, "process %d stops", p.Cmd.Process.Pid)
+	}
+}
+
+// Stopped reports whether all threads of a process have stopped or ended, as far as the system
+// tells.
+func Stopped(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // none where there is no /proc
+	for _, path := range threads {
+		stat, err := os.ReadFile(path)
+		// The state follows the name, which stands in parentheses and may hold anything.
+		_, state, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
+		if err == nil && len(state) > 0 && !bytes.Contains([]byte("TtZX"), state[:1]) {
+			return false
+		}
+	}
+	return true
 }
 
 // Kill ends it at once, and returns when it has ended.

@@ -4,7 +4,6 @@
 package outside
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -137,20 +136,7 @@ func (s *Server) Stop() {
 func (s *Server) Pause() {
 	s.t.Helper()
 	s.signal(syscall.SIGSTOP)
-	rig.Until(s.t, func() bool { return stopped(s.process.PID) }, "the server at %s pauses", s.URL)
-}
-
-// stopped reports whether all threads of a process have stopped, as far as the system tells.
-func stopped(pid int) bool {
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // none where there is no /proc
-	for _, path := range threads {
-		stat, err := os.ReadFile(path)
-		// The state follows the name, which stands in parentheses and may hold anything.
-		if i := bytes.LastIndexByte(stat, ')'); err == nil && i >= 0 && !bytes.HasPrefix(stat[i:], []byte(") T")) {
-			return false
-		}
-	}
-	return true
+	rig.Until(s.t, func() bool { return rig.Stopped(s.process.PID) }, "the server at %s pauses", s.URL)
 }
 
 // Resume lets a paused process go on.
