@@ -84,7 +84,7 @@ func TestPackagesThatAreTestedForRacesInPartAreTestedAsAWhole(t *testing.T) {
 	}
 	for name := range strings.SplitSeq(valueOf(t, "PARTS"), "|") {
 		if !regexp.MustCompile(`(?m)^func Test\w*` + name).Match(tests) {
-			bad = append(bad, fmt.Sprintf("PARTS in the Makefile names %s, and no test of these packages has that in its name", name))
+			bad = append(bad, fmt.Sprintf("PARTS in the Makefile names %s: no test of these packages has that name", name))
 		}
 	}
 	report(t, bad)

@@ -86,7 +86,7 @@ func TestAManagerThatIsToldByAnAnswerThatItsFabricHasEndedEnds(t *testing.T) {
 		Tell: func(n manager.Note) {
 			select {
 			case notes <- n:
-			default: // a manager that does not end goes on telling
+			default: // a manager that does not end sends more of them
 			}
 		},
 	})
