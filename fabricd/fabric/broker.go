@@ -90,7 +90,7 @@ func (f *Fabric) brokerLost(e wire.Event) {
 // brokerBack brings the links of a connection up again, unless something else keeps them down.
 func (f *Fabric) brokerBack(ctx context.Context, shard int) {
 	detail := fmt.Sprintf("connection %d", shard)
-	if err := f.do(ctx, leader.BrokerBack{Shard: shard, Links: f.carried(shard)}); err != nil {
+	if err := f.do(ctx, leader.BrokerBack{Shard: shard}); err != nil {
 		detail += ": " + err.Error()
 	}
 	f.events.Publish(f.Now(), Event{Kind: EventBrokerBack, Detail: detail})

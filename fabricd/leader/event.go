@@ -119,11 +119,9 @@ type BrokerLost struct {
 	Note, Detail string
 }
 
-// BrokerBack says that it is back. It is answered by [Begun].
-type BrokerBack struct {
-	Shard int
-	Links []weft.LinkID
-}
+// BrokerBack says that it is back. It ends the outage of every link that it carried when it was lost.
+// It is answered by [Begun].
+type BrokerBack struct{ Shard int }
 
 // HostAdded says that there is another host. It runs nothing yet, see [HostRuns].
 type HostAdded struct{ Host Host }

@@ -173,6 +173,9 @@ func (s *State) revive(id weft.SwitchID) {
 	s.do(Begun{s.act(a)})
 }
 
+// connection names a connection to the broker in reports.
+func connection(shard int) string { return fmt.Sprintf("connection %d", shard) }
+
 // brokerLost takes the links of a connection down: its loss is as good as loss of carrier at all of them.
 func (s *State) brokerLost(e BrokerLost) {
 	var expect []weft.End
@@ -180,7 +183,7 @@ func (s *State) brokerLost(e BrokerLost) {
 		expect = append(expect, s.up(id)...)
 	}
 	n := s.begin(fault.Report{
-		Kind: fault.KindBroker, Target: fmt.Sprintf("connection %d", e.Shard), What: fmt.Sprintf("connection %d to the broker is lost", e.Shard), Note: e.Note,
+		Kind: fault.KindBroker, Target: connection(e.Shard), What: connection(e.Shard) + " to the broker is lost", Note: e.Note,
 	}, subject{links: e.Links, how: fault.ByBroker}, expect)
 	for _, id := range e.Links {
 		l := &s.Links[id]
@@ -195,18 +198,19 @@ func (s *State) brokerLost(e BrokerLost) {
 
 // brokerBack gives the links of a connection carrier again, unless something else keeps them down.
 func (s *State) brokerBack(e BrokerBack) {
-	a := &action{touched: slices.Clone(e.Links), back: slices.Clone(e.Links), steps: []step{{}}}
-	for _, id := range e.Links {
-		l := &s.Links[id]
-		l.Outages = slices.DeleteFunc(l.Outages, func(d Outage) bool {
-			if d.Shard != e.Shard {
-				return false
-			}
-			if n := s.Incident(d.Incident); n != nil {
-				a.steps[0].ended = []*Incident{n}
-			}
-			return true
-		})
+	var links []weft.LinkID
+	for i := range s.Links {
+		l := &s.Links[i]
+		if at := slices.IndexFunc(l.Outages, func(d Outage) bool { return d.Shard == e.Shard }); at >= 0 {
+			l.Outages = slices.Delete(l.Outages, at, at+1)
+			links = append(links, weft.LinkID(i))
+		}
 	}
-	s.do(Begun{s.act(a)})
+	var ended []*Incident
+	for _, n := range s.open {
+		if n.Report.Kind == fault.KindBroker && n.Report.Target == connection(e.Shard) && n.Closes == weft.Never {
+			ended = append(ended, n)
+		}
+	}
+	s.do(Begun{s.act(&action{touched: links, back: links, steps: []step{{ended: ended}}})})
 }

@@ -1,6 +1,7 @@
 package leader_test
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -233,9 +234,12 @@ func (d *driven) next() {
 	case 9:
 		shard := d.draw.IntN(2)
 		if d.dark[shard] = !d.dark[shard]; d.dark[shard] {
-			d.take(leader.BrokerLost{Shard: shard, Links: d.carried(shard)})
+			for range 1 + d.draw.IntN(2) { // a connection may break again before it is back
+				d.take(leader.BrokerLost{Shard: shard, Links: d.carried(shard)})
+			}
 		} else {
-			d.take(leader.BrokerBack{Shard: shard, Links: d.carried(shard)})
+			d.take(leader.BrokerBack{Shard: shard})
+			d.connected(shard)
 		}
 	case 10:
 		d.take(leader.SetTraffic{What: "uniform:0.1"})
@@ -248,14 +252,29 @@ func (d *driven) next() {
 	}
 }
 
-// carried are the links of a connection.
+// carried are links that a connection carries now: some of those that it can carry, perhaps none.
 func (d *driven) carried(shard int) (list []weft.LinkID) {
 	for i := range d.g.Links {
-		if i%2 == shard {
+		if i%2 == shard && d.draw.IntN(3) == 0 {
 			list = append(list, weft.LinkID(i))
 		}
 	}
 	return list
+}
+
+// connected checks that nothing is left of the losses of a connection that is back.
+func (d *driven) connected(shard int) {
+	for i := range d.Links {
+		for _, o := range d.Links[i].Outages {
+			require.NotEqual(d.t, shard, o.Shard, "%s has an outage of a connection that is back", d.g.Links[i].Name)
+		}
+	}
+	d.take(leader.Finished{Action: d.begun[len(d.begun)-1]})
+	for _, n := range d.Incidents {
+		if n.Report.Kind == fault.KindBroker && n.Report.Target == fmt.Sprintf("connection %d", shard) {
+			require.Positive(d.t, n.Report.RestoredAt, "incident %d is not over", n.Report.ID)
+		}
+	}
 }
 
 // host has a host fall silent, fail or come back.

@@ -287,6 +287,40 @@ func TestAHostFailsAndComesBack(t *testing.T) {
 	assert.Contains(t, list, "Begun{Action:1}")
 }
 
+// A connection that is back ends all that its losses have done: those of links that it does not carry
+// any more too, and of none.
+func TestAConnectionThatIsBackEndsItsLosses(t *testing.T) {
+	t.Parallel()
+	for name, losses := range map[string][][]weft.LinkID{
+		"of links": {{0, 1}}, "of no link": {{}}, "twice": {{0, 1}, {1, 2}}, "twice, and none of the links of before": {{0}, {2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := lead(t)
+			l.comesUp()
+			l.takes(0, leader.BrokerLost{Shard: 1, Links: []weft.LinkID{0}})
+			for _, links := range losses {
+				l.takes(weft.Second, leader.BrokerLost{Shard: 0, Links: links})
+				for _, id := range links {
+					require.False(t, l.Alive(id))
+				}
+			}
+			list := l.takes(weft.Second, leader.BrokerBack{Shard: 0})
+			require.Equal(t, "Begun{Action:1}", list[len(list)-1])
+			l.takes(0, leader.Finished{Action: 1})
+			for i := range l.Links {
+				assert.Equal(t, i != 0, l.Alive(weft.LinkID(i)), "link %d", i)
+			}
+			reports := l.Reports(l.now, 0)
+			require.Len(t, reports, 1+len(losses))
+			for _, r := range reports[1:] {
+				assert.Positive(t, r.RestoredAt, r.What)
+			}
+			assert.Zero(t, reports[0].RestoredAt, "the other connection")
+		})
+	}
+}
+
 // Losses of which no end has told anything that explains them get a report of their own: when the broker
 // is gone for a host and for the leader at once, nobody hears of its silences.
 func TestLossesThatNobodyHasExplainedAreASilence(t *testing.T) {
