@@ -321,11 +321,3 @@ func (f *Fabric) StopTraffic() error { return f.SetTraffic(nic.Traffic{}) }
 
 // ErrUnknown is wrapped by errors about a name that the fabric does not have.
 var ErrUnknown = errors.New("no such object in this fabric")
-
-// Send puts one packet into the send queue of NIC src and returns its number in its flow.
-func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) {
-	if int(src) >= len(f.nics) {
-		return 0, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(f.nics))
-	}
-	return f.nics[src].home.sendPacket(host.SendOrder{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced})
-}

@@ -198,24 +198,6 @@ func trafficOf(o host.TrafficOrder) (nic.Traffic, error) {
 	return t, err
 }
 
-// sendPacket puts a packet into the send queue of a NIC of the host.
-func (h *hostState) sendPacket(s host.SendOrder) (seq uint64, err error) {
-	send := h.order
-	if !h.late() {
-		send = h.carryOut // it waits for nothing that was decided
-	}
-	a, err := send(host.Order{Send: []host.SendOrder{s}})
-	switch {
-	case err != nil:
-		return 0, err
-	case len(a.Sent) != 1:
-		return 0, fmt.Errorf("%v does not say whether it has sent", h)
-	case a.Sent[0].Err != "":
-		return 0, a.Sent[0].Reason()
-	}
-	return a.Sent[0].Seq, nil
-}
-
 // endHosts tells all hosts that the fabric has ended, and keeps their last sums. Switches that are processes go with this process, also
 // when the hosts do not.
 func (f *Fabric) endHosts() {

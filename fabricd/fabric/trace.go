@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -42,7 +43,11 @@ func (f *Fabric) Trace(src, dst weft.NICID, count int) (t Tracing, err error) {
 		return t, err
 	}
 	if busy {
-		f.runtime.At(f.Now()+traceGrace, func() { _, _ = f.sendMarked(src, dst, count) })
+		f.runtime.At(f.Now()+traceGrace, func() {
+			if _, err := f.sendMarked(src, dst, count); err != nil {
+				f.opts.Log.Warn("trace", "err", err) // whoever ordered it has had the answer
+			}
+		})
 		return t, nil
 	}
 	t.Sent, err = f.sendMarked(src, dst, count)
@@ -51,7 +56,11 @@ func (f *Fabric) Trace(src, dst weft.NICID, count int) (t Tracing, err error) {
 
 // sendMarked sends one packet for each mark that no packet has taken.
 func (f *Fabric) sendMarked(src, dst weft.NICID, most int) (sent int, err error) {
-	for range f.unmark(src, dst, most) {
+	a, err := f.nics[src].order(host.Order{Unmark: []host.MarkOrder{{Src: src, Dst: dst, Count: most}}})
+	if err != nil || len(a.MarksLeft) != 1 {
+		return 0, err
+	}
+	for range a.MarksLeft[0] {
 		if _, err := f.Send(src, dst, true); err != nil {
 			return sent, err
 		}
@@ -64,7 +73,7 @@ func (f *Fabric) sendMarked(src, dst weft.NICID, most int) (sent int, err error)
 // its own to send.
 func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
 	n := f.nics[src]
-	a, err := n.home.order(host.Order{Mark: []host.MarkOrder{{Src: src, Dst: dst, Count: count}}})
+	a, err := n.order(host.Order{Mark: []host.MarkOrder{{Src: src, Dst: dst, Count: count}}})
 	switch {
 	case err != nil:
 		return false, err
@@ -76,12 +85,37 @@ func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
 	return a.Mark[0].Busy, nil
 }
 
-// unmark takes back marks that no packet has taken, and returns how many.
-func (f *Fabric) unmark(src, dst weft.NICID, most int) int {
-	n := f.nics[src]
-	a, err := n.home.order(host.Order{Unmark: []host.MarkOrder{{Src: src, Dst: dst, Count: most}}})
-	if err != nil || len(a.MarksLeft) != 1 {
-		return 0 // it is lost, or does not answer, and nobody waits for such packets
+// Send puts one packet into the send queue of NIC src and returns its number in its flow.
+func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) {
+	if int(src) >= len(f.nics) {
+		return 0, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(f.nics))
 	}
-	return a.MarksLeft[0]
+	n := f.nics[src]
+	a, err := n.order(host.Order{Send: []host.SendOrder{{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced}}})
+	switch {
+	case err != nil:
+		return 0, err
+	case len(a.Sent) != 1:
+		return 0, fmt.Errorf("%v does not say whether it has sent", n.home)
+	case a.Sent[0].Err != "":
+		return 0, a.Sent[0].Reason()
+	}
+	return a.Sent[0].Seq, nil
+}
+
+// order has the host of the NIC carry out an order that concerns this NIC alone. The error names both.
+func (n *liveNIC) order(o host.Order) (a host.OrderAnswer, err error) {
+	h := n.home
+	if !h.late() {
+		return h.carryOut(o) // it waits for nothing that was decided
+	}
+	if a, err = h.order(o); err == nil || errors.Is(err, errStopped) {
+		return a, err
+	}
+	name := h.fabric.graph.Name(n.id.Node())
+	if h.suspect.Load() {
+		return a, fmt.Errorf("NIC %s: %v, which runs it, does not answer: look after that process, or try again when linkmon events "+
+			"says that it is back", name, h)
+	}
+	return a, fmt.Errorf("NIC %s: %v, which runs it: %w", name, h, err)
 }
