@@ -21,6 +21,9 @@ type live struct {
 	ctx     context.Context // of all that runs
 	stop    context.CancelFunc
 	running sync.WaitGroup
+
+	mu      sync.Mutex // a leaf
+	stopped bool       // guarded by mu: nothing begins any more
 }
 
 var _ Runtime = (*live)(nil)
@@ -49,8 +52,20 @@ func (w *live) forward(to weft.Time) {
 	}
 }
 
+// spawn runs do in a goroutine that Stop waits for. Once Stop has begun, it does nothing.
+func (w *live) spawn(do func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.running.Go(do)
+	}
+}
+
 // Stop implements [Runtime].
 func (w *live) Stop() {
+	w.mu.Lock()
+	w.stopped = true
+	w.mu.Unlock()
 	if w.stop != nil {
 		w.stop()
 	}
@@ -65,7 +80,7 @@ func (w *live) Now() weft.Time {
 // At implements [Runtime].
 func (w *live) At(t weft.Time, do func()) (stop func()) {
 	ctx, cancel := context.WithCancel(w.ctx)
-	w.running.Go(func() {
+	w.spawn(func() {
 		defer cancel()
 		if w.Pause(ctx, t, nil) == nil {
 			do()
@@ -77,7 +92,7 @@ func (w *live) At(t weft.Time, do func()) (stop func()) {
 // Task implements [Runtime].
 func (w *live) Task(every time.Duration, do func()) (wake func()) {
 	poked := make(chan struct{}, 1)
-	w.running.Go(func() {
+	w.spawn(func() {
 		var tick <-chan time.Time
 		if every > 0 {
 			t := time.NewTicker(every)
