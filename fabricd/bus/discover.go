@@ -19,8 +19,9 @@ type Found struct {
 	Metadata    map[string]string
 }
 
-// Discovery ends when nobody has answered for so long, or after so long in all. Chosen by us:
-// agents answer in the time of a round trip.
+// Discovery ends when nobody has answered for so long since the last answer, or after so long in all,
+// which is also how long the first answer may take: where nobody is there, the broker says so at once.
+// Chosen by us: agents answer in the time of a round trip.
 const (
 	quiet    = 300 * time.Millisecond
 	discover = 3 * time.Second
@@ -31,7 +32,7 @@ const (
 func (c *Client) Discover(ctx context.Context, service string, enough func([]Found) bool) (out []Found, err error) {
 	subject, err := micro.ControlSubject(micro.InfoVerb, service, "")
 	if err == nil {
-		err = c.collect(ctx, subject, quiet, func(msg *nats.Msg) bool {
+		err = c.collect(ctx, subject, discover, quiet, func(msg *nats.Msg) bool {
 			var i micro.Info // somebody else's service of that name is none of ours
 			if json.Unmarshal(plain.JSON(msg.Data), &i) == nil {
 				out = append(out, Found{ID: i.ID, Version: i.Version, Metadata: i.Metadata})
@@ -46,16 +47,18 @@ func (c *Client) Discover(ctx context.Context, service string, enough func([]Fou
 }
 
 // collect asks all who hear a subject, and hands on their answers until there was enough or there
-// is none for so long.
-func (c *Client) collect(ctx context.Context, subject string, wait time.Duration,
+// is none for so long. First is how long it waits for the first answer, and wait for each that
+// follows: longer where the one before took longer, as on a busy machine.
+func (c *Client) collect(ctx context.Context, subject string, first, wait time.Duration,
 	take func(*nats.Msg) (enough bool),
 ) error {
+	asked := time.Now()
 	a, err := c.send(subject, nil, nil, 4096)
 	if err != nil {
 		return err
 	}
 	defer c.forget(a)
-	last, next := time.NewTimer(discover), time.NewTimer(wait)
+	last, next := time.NewTimer(discover), time.NewTimer(first)
 	defer last.Stop()
 	defer next.Stop()
 	for {
@@ -64,7 +67,7 @@ func (c *Client) collect(ctx context.Context, subject string, wait time.Duration
 			if nobody(msg) || take(msg) {
 				return nil
 			}
-			next.Reset(wait)
+			next.Reset(max(wait, time.Since(asked)))
 		case <-a.denied:
 			return c.deniedErr()
 		case <-next.C:

@@ -98,7 +98,8 @@ func (c *Client) Offers(ctx context.Context, user string, wait time.Duration) (o
 	defer until.Stop()
 	for {
 		var wrong error
-		err := c.collect(ctx, to.String(), min(wait, offerTime), func(msg *nats.Msg) (enough bool) {
+		each := min(wait, offerTime)
+		err := c.collect(ctx, to.String(), each, each, func(msg *nats.Msg) (enough bool) {
 			var o Offer
 			err := to.refusal(msg)
 			if err == nil {
