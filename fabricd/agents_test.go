@@ -118,7 +118,7 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 		})
 	}()
 	<-began
-	refused(t, "is of version 99.0.0, and this fabricd of 3.0.0", up(url, "all")...)
+	refused(t, "is of version 99.0.0, and this fabricd of 4.0.0", up(url, "all")...)
 	cancel()
 	require.NoError(t, <-ended)
 

@@ -57,12 +57,12 @@ func TestAgentsAreFoundAndAsked(t *testing.T) {
 	found, err := a.Discover(t.Context(), bus.AgentService, all)
 	require.NoError(t, err)
 	require.Empty(t, found)
-	require.ErrorIs(t, call(t.Context(), a, toAgent("h1", "parts"), nil), reply.ErrNobody)
+	require.ErrorIs(t, call(t.Context(), a, toAgent("h1", "status"), nil), reply.ErrNobody)
 
 	one := service(t, url, "h1.example.net")
-	require.NoError(t, bus.Handle(one, toAgent("", "parts"),
+	require.NoError(t, bus.Handle(one, toAgent("", "status"),
 		func(_ context.Context, n int) (string, error) { return fmt.Sprint("heard ", n), nil }))
-	require.ErrorContains(t, bus.Handle[any, any](one, toAgent("", "parts"), nil), "served already")
+	require.ErrorContains(t, bus.Handle[any, any](one, toAgent("", "status"), nil), "served already")
 	require.NoError(t, bus.Handle(one, toAgent("", "host"),
 		func(context.Context, struct{}) (any, error) { return nil, errors.New("no room") }))
 	service(t, url, "h2")
@@ -75,21 +75,21 @@ func TestAgentsAreFoundAndAsked(t *testing.T) {
 	for _, f := range found {
 		names[f.Metadata["name"]] = f.Version
 	}
-	require.Equal(t, map[string]string{"h1.example.net": "3.0.0+x", "h2": "3.0.0+x"}, names)
+	require.Equal(t, map[string]string{"h1.example.net": "4.0.0+x", "h2": "4.0.0+x"}, names)
 	require.Len(t, found, 2)
 	found, err = a.Discover(t.Context(), bus.AgentService, func(f []bus.Found) bool { return len(f) == 1 })
 	require.NoError(t, err)
 	require.Len(t, found, 1, "it waits for no others")
 
-	answer, err := bus.Call[string](t.Context(), a, toAgent("h1.example.net", "parts"), 7)
+	answer, err := bus.Call[string](t.Context(), a, toAgent("h1.example.net", "status"), 7)
 	require.NoError(t, err)
 	require.Equal(t, "heard 7", answer)
 	err = call(t.Context(), a, toAgent("h1.example.net", "host"), nil)
 	require.ErrorIs(t, err, reply.ErrRefused)
 	require.ErrorContains(t, err, "ask host of agent h1.example.net: the agent refuses: no room")
-	require.ErrorIs(t, call(t.Context(), a, toAgent("h2", "parts"), nil), reply.ErrNobody, "it serves nothing")
+	require.ErrorIs(t, call(t.Context(), a, toAgent("h2", "status"), nil), reply.ErrNobody, "it serves nothing")
 	require.NoError(t, one.Close())
-	require.ErrorIs(t, call(t.Context(), a, toAgent("h1.example.net", "parts"), nil), reply.ErrNobody)
+	require.ErrorIs(t, call(t.Context(), a, toAgent("h1.example.net", "status"), nil), reply.ErrNobody)
 	require.ErrorIs(t, bus.Handle[any, any](one, toAgent("", "drop"), nil), wire.ErrClosed)
 }
 
@@ -124,14 +124,14 @@ func TestAnAgentThatIsStuckIsToldFromOneThatIsGone(t *testing.T) {
 	url := plainServer(t)
 	s := service(t, url, "h1")
 	var ended atomic.Bool
-	require.NoError(t, bus.Handle(s, toAgent("", "parts"), func(ctx context.Context, _ struct{}) (any, error) {
+	require.NoError(t, bus.Handle(s, toAgent("", "status"), func(ctx context.Context, _ struct{}) (any, error) {
 		<-ctx.Done()
 		ended.Store(true)
 		return nil, ctx.Err()
 	}))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, call(ctx, dialAgents(t, url), toAgent("h1", "parts"), nil), reply.ErrSilent)
+	require.ErrorIs(t, call(ctx, dialAgents(t, url), toAgent("h1", "status"), nil), reply.ErrSilent)
 	require.NoError(t, s.Close())
 	require.True(t, ended.Load(), "Close waits for the handler")
 }

@@ -222,7 +222,7 @@ func statusOf(f bus.Found) (s Status, err error) {
 	return s, nil
 }
 
-// tell serves verbParts.
+// tell serves verbStatus.
 func (a *agent) tell(context.Context, struct{}) (Status, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

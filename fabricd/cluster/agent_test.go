@@ -153,12 +153,12 @@ func TestAgentsAreFoundByNameAndVersion(t *testing.T) {
 	_, err = cluster.Find(t.Context(), agents, v1, nil)
 	require.ErrorContains(t, err, "agent old on host ")
 	require.ErrorContains(t, err,
-		"is of version 3.0.0+def-dirty, and this fabricd of 3.0.0+abc: run the same version on all hosts")
+		"is of version 4.0.0+def-dirty, and this fabricd of 4.0.0+abc: run the same version on all hosts")
 	_, err = cluster.Find(t.Context(), agents, v1, []string{"h1", "h2"})
 	require.NoError(t, err, "it is not asked")
 	h := hosts(t, url, 0, nil)
 	require.ErrorContains(t, h.Host(t.Context(), "old", host.Spec{Fabric: "lab"}),
-		"is of version 3.0.0+def-dirty, and this fabricd of 3.0.0+abc")
+		"is of version 4.0.0+def-dirty, and this fabricd of 4.0.0+abc")
 }
 
 func TestVersions(t *testing.T) {
@@ -182,7 +182,7 @@ func TestAnAgentThatHasJustBegunHostsAllTheSame(t *testing.T) {
 	url := startServer(t, false)
 	s := bustest.Server(t, bus.ServerConfig{Agent: "h1", URL: url, Build: v1})
 	asked := 0
-	require.NoError(t, bus.Handle(s, bus.Subject{Kind: bus.SubjectAgent, Verb: "parts"},
+	require.NoError(t, bus.Handle(s, bus.Subject{Kind: bus.SubjectAgent, Verb: "status"},
 		func(context.Context, struct{}) (cluster.Status, error) {
 			if asked++; asked == 2 {
 				require.NoError(t, bus.Handle(s, bus.Subject{Kind: bus.SubjectAgent, Verb: "host"},

@@ -10,9 +10,9 @@ import (
 
 // Verbs of an agent, see [bus.Subject].
 const (
-	verbHost   = "host"  // a hostRequest, answered by a hostAnswer
-	verbDrop   = "drop"  // a dropRequest, answered by a dropAnswer
-	verbStatus = "parts" // nothing, answered by a Status
+	verbHost   = "host"   // a hostRequest, answered by a hostAnswer
+	verbDrop   = "drop"   // a dropRequest, answered by a dropAnswer
+	verbStatus = "status" // nothing, answered by a Status
 )
 
 // hostRequest asks an agent to run a host.

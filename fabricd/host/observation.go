@@ -21,7 +21,7 @@ type Observation struct {
 
 	Drops   []weft.Drop       `json:"drops,omitempty"`
 	Hops    []weft.Hop        `json:"hops,omitempty"`
-	Egress  []weft.Egress     `json:"left,omitempty"`
+	Egress  []weft.Egress     `json:"egress,omitempty"`
 	Arrived []weft.Header     `json:"arrived,omitempty"`
 	Changes []weft.PortChange `json:"changes,omitempty"`
 	Turned  int               `json:"turned,omitempty"`

@@ -29,13 +29,13 @@ type Order struct {
 	Crash    []weft.SwitchID `json:"crash,omitempty"`   // lose all that is inside
 	// SignalAll gives signal to all ends without it, except those that Signals takes it from and
 	// those of switches that another host runs.
-	SignalAll bool          `json:"light,omitempty"`
+	SignalAll bool          `json:"signal_all,omitempty"`
 	Signals   []SignalOrder `json:"signals,omitempty"` // an end that loses signal and gets it again is in the list twice
 	// Restart are switches that return: each gets its Signals in one step, after all other ends;
 	// see switching.ReturnWait.
 	Restart []weft.SwitchID `json:"restart,omitempty"`
 
-	Generation *uint16         `json:"era,omitempty"`
+	Generation *uint16         `json:"generation,omitempty"`
 	Hold       *bool           `json:"hold,omitempty"`      // NICs inject nothing, or do again
 	Readdress  []weft.SwitchID `json:"readdress,omitempty"` // the NICs of these switches send by the addresses of now
 	Traffic    *TrafficOrder   `json:"traffic,omitempty"`
@@ -44,16 +44,16 @@ type Order struct {
 	Unmark     []MarkOrder     `json:"unmark,omitempty"`
 	Send       []SendOrder     `json:"send,omitempty"`
 
-	Counters *CountersRequest `json:"sum,omitempty"` // what the answer's sum is to hold; nil: the least
+	Counters *CountersRequest `json:"counters,omitempty"` // what the counters of the answer are to hold; nil: the least
 }
 
 // OrderAnswer is the result of an order.
 type OrderAnswer struct {
-	Counters  Counters    `json:"sum"`                // taken when all was done
-	Released  []Released  `json:"released,omitempty"` // per entry of Release
-	Mark      []MarkReply `json:"mark,omitempty"`     // per entry of Mark
-	MarksLeft []int       `json:"left,omitempty"`     // per entry of Unmark, marks that no packet has taken
-	Sent      []SendReply `json:"sent,omitempty"`     // per entry of Send
+	Counters  Counters    `json:"counters"`             // taken when all was done
+	Released  []Released  `json:"released,omitempty"`   // per entry of Release
+	Mark      []MarkReply `json:"mark,omitempty"`       // per entry of Mark
+	MarksLeft []int       `json:"marks_left,omitempty"` // per entry of Unmark, marks that no packet has taken
+	Sent      []SendReply `json:"sent,omitempty"`       // per entry of Send
 }
 
 // SignalOrder gives signal to an end, or takes it.

@@ -7,7 +7,7 @@ import (
 
 // Placement is which nodes are in a host, and which shards are its own.
 type Placement struct {
-	Host     string `json:"part"`
+	Host     string `json:"host"`
 	Switches []Span `json:"switches,omitempty"` // by SwitchID, ascending
 	NICs     []Span `json:"nics,omitempty"`     // by NICID, ascending
 	Shard    int    `json:"shard"`              // the first of its own

@@ -16,16 +16,16 @@ import (
 // than one that the host has heard of, for that has been replaced. Where nobody is ever replaced
 // terms are 0.
 const (
-	AskCounters = "sum"   // a [CountersRequest], answered by a [Counters]
-	AskOrder    = "order" // an [Order], answered by an [OrderAnswer]
-	AskRead     = "read"  // a [ReadRequest], answered by [Readings]
-	AskNode     = "node"  // a [NodeRequest], answered by [Nodes]
-	AskLoad     = "load"  // a [LoadOrder], answered by a [LoadAnswer]
-	AskEnd      = "end"   // an [EndOrder]: the host ends. Answered by a last [Counters], with everything
+	AskCounters = "counters" // a [CountersRequest], answered by a [Counters]
+	AskOrder    = "order"    // an [Order], answered by an [OrderAnswer]
+	AskRead     = "read"     // a [ReadRequest], answered by [Readings]
+	AskNode     = "node"     // a [NodeRequest], answered by [Nodes]
+	AskLoad     = "load"     // a [LoadOrder], answered by a [LoadAnswer]
+	AskEnd      = "end"      // an [EndOrder]: the host ends. Answered by a last [Counters], with everything
 )
 
-// TellEvents is the kind of what a host tells: a [Seen].
-const TellEvents = "seen"
+// TellEvents is the kind of what a host tells: an [EventBatch].
+const TellEvents = "events"
 
 // CountersRequest asks for a host's counters.
 type CountersRequest struct {
@@ -38,16 +38,16 @@ type CountersRequest struct {
 	// before.
 	Peers []Peer `json:"peers,omitempty"`
 
-	Generations bool `json:"eras,omitempty"`     // Counters.Generations
-	Latency     bool `json:"latency,omitempty"`  // Counters.Latency
-	Applied     bool `json:"standing,omitempty"` // Counters.Applied
+	Generations bool `json:"generations,omitempty"` // Counters.Generations
+	Latency     bool `json:"latency,omitempty"`     // Counters.Latency
+	Applied     bool `json:"applied,omitempty"`     // Counters.Applied
 }
 
 // Peer is an incarnation of a neighbour. A host has its own name; a node on no host, or one that
 // has moved, has the node's name. The peers of one neighbour are in the order of their epochs; an
 // incarnation that ran a node several times is listed several times. Number 0: nobody runs it yet.
 type Peer struct {
-	Host string `json:"part"`
+	Host string `json:"host"`
 	link.Incarnation
 }
 
@@ -57,7 +57,7 @@ type Counters struct {
 	// What the ledger takes. Host and Asked are the leader's to fill in.
 	ledger.Answer
 
-	Name     string     `json:"part"`
+	Name     string     `json:"name"`
 	Number   uint64     `json:"number"`   // of the spec
 	At       weft.Time  `json:"at"`       // when the first node was read, on the host's own clock
 	Now      weft.Time  `json:"now"`      // when it was answered, likewise
@@ -74,11 +74,11 @@ type Counters struct {
 	Up       []byte `json:"up,omitempty"`
 	HeldDown []End  `json:"held_down,omitempty"` // ends that damping keeps down
 
-	FirstGeneration  int                   `json:"first_era,omitempty"` // of Generations
-	Generations      []nic.GenerationStats `json:"eras,omitempty"`      // of all NICs together; of each NIC at most nic.MaxGenerations
-	OlderGenerations nic.GenerationStats   `json:"older_eras,omitzero"` // all before
-	Latency          []byte                `json:"latency,omitempty"`   // of all NICs together: a histogram in nanoseconds, see [DecodeLatency]
-	Applied          *Applied              `json:"standing,omitempty"`  // what was done to the host
+	FirstGeneration  int                   `json:"first_generation,omitempty"` // of Generations
+	Generations      []nic.GenerationStats `json:"generations,omitempty"`      // of all NICs together; of each NIC at most nic.MaxGenerations
+	OlderGenerations nic.GenerationStats   `json:"older_generations,omitzero"` // all before
+	Latency          []byte                `json:"latency,omitempty"`          // of all NICs together: a histogram in nanoseconds, see [DecodeLatency]
+	Applied          *Applied              `json:"applied,omitempty"`          // what was done to the host
 }
 
 // End is an end of a link, as it travels.
@@ -96,12 +96,12 @@ type LinkDirection struct {
 
 // Applied is the lasting effect of all orders, for a leader that did not give them.
 type Applied struct {
-	Signals    []byte          `json:"lit"` // which ends have signal: bits as in Counters.Up
+	Signals    []byte          `json:"signals"` // which ends have signal: bits as in Counters.Up
 	Cut        []LinkDirection `json:"cut,omitempty"`
 	Impaired   []ImpairOrder   `json:"impaired,omitempty"`
 	Versions   []uint64        `json:"versions,omitempty"` // of tables, per switch of the host in its order; nil: none has tables
 	Traffic    TrafficOrder    `json:"traffic"`
-	Generation uint16          `json:"era"`
+	Generation uint16          `json:"generation"`
 	Hold       bool            `json:"hold,omitempty"`
 	Away       []weft.SwitchID `json:"away,omitempty"` // switches of the host that another one runs
 	Orders     uint64          `json:"orders"`         // how many orders were carried out

@@ -13,7 +13,7 @@ import (
 // Spec is all that a process needs to be a host.
 type Spec struct {
 	Fabric string `json:"fabric"`
-	Host   string `json:"part"`
+	Host   string `json:"host"`
 	Number uint64 `json:"number"` // of this incarnation; above those of all hosts before it in the fabric
 	Term   uint64 `json:"term,omitempty"`
 	// Again counts the earlier hosts of these nodes, under this name or another: 0 the first time.
@@ -21,11 +21,11 @@ type Spec struct {
 	// nic.MaxIncarnation.
 	Again uint32 `json:"again,omitempty"`
 
-	Topology  []byte    `json:"topology"` // of the whole fabric: a YAML topology file, compressed as [deflate.Compress] does
-	Firmware  string    `json:"firmware"` // by name
-	Placement Placement `json:"place"`    // what this host is
+	Topology  []byte    `json:"topology"`  // of the whole fabric: a YAML topology file, compressed as [deflate.Compress] does
+	Firmware  string    `json:"firmware"`  // by name
+	Placement Placement `json:"placement"` // what this host is
 	// Placements says on which host every node is, and so in which shard.
-	Placements []Placement `json:"layout"`
+	Placements []Placement `json:"placements"`
 
 	Switch SwitchOptions `json:"switch"`
 	NIC    NICOptions    `json:"nic"`
@@ -33,8 +33,8 @@ type Spec struct {
 	Seed   uint64        `json:"seed"`
 	Epoch  weft.Epoch    `json:"epoch"` // before the first of every link
 
-	Generation uint16 `json:"era,omitempty"`  // at which its NICs begin
-	Hold       bool   `json:"hold,omitempty"` // they inject nothing until told to
+	Generation uint16 `json:"generation,omitempty"` // at which its NICs begin
+	Hold       bool   `json:"hold,omitempty"`       // they inject nothing until told to
 
 	// Packets makes the host tell of every packet that is dropped; else only of those traced.
 	Packets bool `json:"packets,omitempty"`

@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,6 +41,35 @@ func TestNoInterfaceAndNoFunctionIsSent(t *testing.T) {
 	}
 	require.Equal(t, []string{"order.inner.Do: func()", "order.Made.To: nic.Destinations", "order.Firm: weft.Core"}, unsendable(reflect.TypeFor[order]()))
 	_ = order{}.why
+}
+
+// A field of a message is called as in the code, so that who reads messages and who reads the code
+// speak of the same.
+func TestFieldsOfMessagesAreCalledAsInTheCode(t *testing.T) {
+	t.Parallel()
+	word := regexp.MustCompile(`([a-z])([A-Z])`)
+	checked := map[reflect.Type]bool{}
+	var check func(reflect.Type)
+	check = func(m reflect.Type) {
+		for k := m.Kind(); k == reflect.Pointer || k == reflect.Slice; k = m.Kind() {
+			m = m.Elem()
+		}
+		if m.PkgPath() != reflect.TypeFor[Spec]().PkgPath() || m.Kind() != reflect.Struct || checked[m] {
+			return
+		}
+		checked[m] = true
+		for i := range m.NumField() {
+			f := m.Field(i)
+			if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag != "" && tag != "-" {
+				require.Equal(t, strings.ToLower(word.ReplaceAllString(f.Name, "${1}_$2")), tag, "%v.%s", m, f.Name)
+			}
+			check(f.Type)
+		}
+	}
+	for _, m := range sent {
+		check(m)
+	}
+	require.Greater(t, len(checked), len(sent))
 }
 
 type reflectedByItself struct{ Any any }
