@@ -88,13 +88,13 @@ func (h *history) zoneOf(t *truth, in func(Incarnation) bool) (z zone) {
 		if !in(p.inc) {
 			continue
 		}
-		var told Answer
+		var known Answer
 		if a := h.heard[p.inc]; a != nil {
-			told = *a
+			known = *a
 		}
-		z.ended += p.c.Ended() - told.Counters.Ended() + uint64(p.holds())
-		z.injected += p.c.NICs.Injected - told.Counters.NICs.Injected
-		for _, k := range told.Wire {
+		z.ended += p.c.Ended() - known.Counters.Ended() + uint64(p.holds())
+		z.injected += p.c.NICs.Injected - known.Counters.NICs.Injected
+		for _, k := range known.Wire {
 			z.ended -= k.Wire[0] + k.Wire[1]
 		}
 	}
@@ -307,19 +307,19 @@ func (h *history) equal() {
 			h.fail("at a quiescent point the ledger says %d %s, and there are %d: %+v", said, what, is, s)
 		}
 	}
-	told := Counters{}
+	known := Counters{}
 	unsure := map[Incarnation]bool{}
 	for _, p := range h.all() {
 		if a := h.heard[p.inc]; a != nil {
-			told.Add(&a.Counters)
+			known.Add(&a.Counters)
 		}
 		x := l.incarnation(p.inc)
 		unsure[p.inc] = x == nil || x.Status != Alive
 	}
-	same("delivered", int64(s.Delivered), int64(told.NICs.Delivered))
-	same("discarded", int64(s.Discarded), int64(told.NICs.Wrong+told.Switches.Discarded))
-	same("lost in queues", int64(s.LostQueued), int64(told.Switches.LostQueue))
-	same("injected", int64(s.Injected-s.Unheard), int64(told.NICs.Injected))
+	same("delivered", int64(s.Delivered), int64(known.NICs.Delivered))
+	same("discarded", int64(s.Discarded), int64(known.NICs.Wrong+known.Switches.Discarded))
+	same("lost in queues", int64(s.LostQueued), int64(known.Switches.LostQueue))
+	same("injected", int64(s.Injected-s.Unheard), int64(known.NICs.Injected))
 
 	in := func(n Incarnation) bool { return unsure[n] }
 	z := h.zoneOf(&t, in)

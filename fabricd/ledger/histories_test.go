@@ -57,7 +57,7 @@ func runHistory(t *testing.T, seed uint64, counts *[counted]uint64) {
 	}
 	short := shrink(seed, list)
 	t.Errorf("seed %d: %v\n%d steps are enough: %v\n%s\nrun it again: go test ./fabricd/ledger -run Knows -weft.ledger-seed %d -weft.histories 1",
-		seed, err, len(short), newHistory(seed, new([counted]uint64)).play(short), told(short), seed)
+		seed, err, len(short), newHistory(seed, new([counted]uint64)).play(short), describe(short), seed)
 }
 
 // fails reports whether a history goes wrong.
@@ -86,8 +86,8 @@ func shrink(seed uint64, list []step) []step {
 	return list
 }
 
-// told puts steps into words.
-func told(list []step) string {
+// describe puts steps into words.
+func describe(list []step) string {
 	var b strings.Builder
 	for _, s := range list {
 		fmt.Fprintf(&b, "  %s %d %d\n", names[int(s[0])%kinds], s[1], s[2])

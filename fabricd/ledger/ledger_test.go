@@ -19,10 +19,10 @@ import (
 func line() *desk {
 	s0, s1, n0, n1 := weft.SwitchID(0).Node(), weft.SwitchID(1).Node(), weft.NICID(0).Node(), weft.NICID(1).Node()
 	links := []Link{{weft.End{Node: s0}, weft.End{Node: n0}}, {weft.End{Node: s0, Port: 1}, weft.End{Node: s1}}, {weft.End{Node: s1, Port: 1}, weft.End{Node: n1}}}
-	d := &desk{Ledger: New(links), links: links, told: map[HostID]*Answer{}}
+	d := &desk{Ledger: New(links), links: links, answers: map[HostID]*Answer{}}
 	for i, n := range []weft.Node{n0, s0, s1, n1} {
 		d.Step(d.now, HostStarted{HostID(i + 1), Incarnation(i + 1), []weft.Node{n}})
-		d.told[HostID(i+1)] = &Answer{Host: HostID(i + 1), Incarnation: Incarnation(i + 1)}
+		d.answers[HostID(i+1)] = &Answer{Host: HostID(i + 1), Incarnation: Incarnation(i + 1)}
 	}
 	return d
 }
@@ -30,15 +30,15 @@ func line() *desk {
 // desk is a ledger with what hosts have told it.
 type desk struct {
 	*Ledger
-	now   weft.Time
-	links []Link
-	told  map[HostID]*Answer
+	now     weft.Time
+	links   []Link
+	answers map[HostID]*Answer
 }
 
 // says has a host answer. through are what its ends have sent and received, in the order of links.
 func (d *desk) says(h HostID, state link.State, injected, delivered uint64, through ...[2]uint64) []Order {
 	d.now++
-	a := *d.told[h]
+	a := *d.answers[h]
 	a.Seq, a.Asked, a.Flows, a.Sent, a.Received = a.Seq+1, d.now, nil, 0, 0
 	a.Counters.NICs.Injected, a.Counters.NICs.Delivered = injected, delivered
 	a.Held = injected - delivered
@@ -47,7 +47,7 @@ func (d *desk) says(h HostID, state link.State, injected, delivered uint64, thro
 			if d.placed(e.Node) != h || len(through) == 0 {
 				continue
 			}
-			f := Flow{End: e, Peer: d.told[d.placed([]weft.End{k.B, k.A}[side].Node)].Incarnation, Flow: link.Flow{
+			f := Flow{End: e, Peer: d.answers[d.placed([]weft.End{k.B, k.A}[side].Node)].Incarnation, Flow: link.Flow{
 				State: state, Mine: 1, Peer: 1, Sent: through[0][0], Received: through[0][1], Taken: through[0][1],
 				LastFrom: 1, LastTo: 1, LastSent: through[0][0],
 			}}
@@ -61,7 +61,7 @@ func (d *desk) says(h HostID, state link.State, injected, delivered uint64, thro
 	if h == 1 || h == 4 {
 		a.Held, a.Queued = 0, a.Held
 	}
-	d.told[h] = &a
+	d.answers[h] = &a
 	return d.Step(d.now, &a)
 }
 
@@ -174,9 +174,9 @@ func TestALossIsOnTheLatestIncidentOfItsLink(t *testing.T) {
 	t.Parallel()
 	d := line()
 	lose := func(n uint64) {
-		a := *d.told[2]
+		a := *d.answers[2]
 		a.Seq, a.Queue = a.Seq+1, []EndLost{{weft.End{Port: 1, Node: weft.SwitchID(0).Node()}, n}}
-		d.told[2] = &a
+		d.answers[2] = &a
 		d.does(&a)
 	}
 	lose(1)
@@ -204,7 +204,7 @@ func TestALossIsOnTheLatestIncidentOfItsLink(t *testing.T) {
 func TestALossOfNoIncidentWaitsForOneThatIsNoticedLate(t *testing.T) {
 	t.Parallel()
 	d := line()
-	a := *d.told[2]
+	a := *d.answers[2]
 	a.Seq, a.Queue = a.Seq+1, []EndLost{{weft.End{Port: 1, Node: weft.SwitchID(0).Node()}, 3}}
 	d.does(&a)
 	d.does(FaultBegan{Kind: "cut", Links: []weft.LinkID{1}})
@@ -221,7 +221,7 @@ func TestTheIncidentOfAHostThatIsGoneIsClosed(t *testing.T) {
 	t.Parallel()
 	d := line()
 	d.says(1, link.Up, 0, 0, [2]uint64{0, 0})
-	a := *d.told[1]
+	a := *d.answers[1]
 	a.Seq++
 	a.Flows = append(slices.Clone(a.Flows), Flow{End: a.Flows[0].End, Peer: 77})
 	d.does(&a)
@@ -251,7 +251,7 @@ func TestTheStateDoesNotGrow(t *testing.T) {
 		d.says(3, link.Down, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
 		n := Incarnation(10 + i)
 		d.does(HostStarted{Host: 2, Incarnation: n})
-		d.told[2].Incarnation, d.told[2].Seq = n, 0
+		d.answers[2].Incarnation, d.answers[2].Seq = n, 0
 		d.now += 2 * weft.Second
 		d.does(Tick{})
 		most = max(most, len(d.State().Hosts)+len(d.State().Sessions))
@@ -416,7 +416,7 @@ func FuzzRestore(f *testing.F) {
 			return
 		}
 		l.Step(weft.Second, LeaderChanged{})
-		l.Step(100*weft.Second, d.told[2])
+		l.Step(100*weft.Second, d.answers[2])
 		l.Step(200*weft.Second, Tick{})
 		l.Balance()
 		l.Links(nil)

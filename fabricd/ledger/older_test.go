@@ -30,7 +30,7 @@ func TestWhatWasSaidToAnotherLeaderSettlesNothing(t *testing.T) {
 	require.NoError(t, err)
 	d.does(LeaderChanged{})
 	for _, h := range []HostID{1, 3, 4} { // what they said before arrives once more
-		d.does(d.told[h])
+		d.does(d.answers[h])
 	}
 	require.Equal(t, InFlight{Doubt: 4}, d.Balance().Waiting)
 	say()

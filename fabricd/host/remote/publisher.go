@@ -85,16 +85,16 @@ func (w *watch) Observe(now weft.Time, a *weft.Actions) {
 }
 
 // drops copies the drops that somebody wants to hear of.
-func (t *publisher) drops(all []weft.Drop) (told []weft.Drop) {
+func (t *publisher) drops(all []weft.Drop) (published []weft.Drop) {
 	if t.packets {
 		return slices.Clone(all)
 	}
 	for i := range all {
 		if all[i].Header.Traced {
-			told = append(told, all[i])
+			published = append(published, all[i])
 		}
 	}
-	return told
+	return published
 }
 
 // hops copies hops with their candidates.
