@@ -371,6 +371,7 @@ func TestALeaderGoesOnFromWhatAnotherHasLeft(t *testing.T) {
 			seed)
 		next.times(next.Step(d.now, leader.Resume{}))
 		for _, id := range slices.Sorted(maps.Keys(d.timers)) {
+			require.Contains(t, next.timers, id, "seed %d", seed)
 			for next.timers[id] <= d.now {
 				next.times(next.Step(d.now, leader.TimerDue{Fault: id})) // the last change before
 			}
