@@ -109,7 +109,7 @@ var cores = map[string]core{
 		ours: []string{".", "nic", "switch", "switch/link"},
 	},
 	"fabricd/leader": {
-		std: append([]string{"maps"}, plain...), ours: []string{".", "fabricd/fault", "fabricd/ledger", "fabricd/topology"},
+		std: append([]string{"maps"}, plain...), ours: []string{".", "fabricd/fault", "fabricd/ledger", "fabricd/topology", "nic"},
 		inFile: map[string][]string{"act.go": {"time"}, "samples.go": {"time"}}, // for time.Duration
 	},
 	// Who runs what, of a graph and what hosts offer.

@@ -135,19 +135,16 @@ func (l loop) restoreState(s *State) error {
 		return err
 	}
 	f.events.resume(s.Events)
-	f.holding.until.Store(int64(s.HeldUntil))
 	if len(s.Chance) > 0 {
 		if err := f.chance.UnmarshalBinary(s.Chance); err != nil {
 			return err
 		}
 		f.pattern = rand.New(f.chance)
 	}
-	traffic, err := trafficOf(s.Traffic)
+	traffic, err := s.Traffic.Traffic()
 	if err != nil {
 		return err
 	}
-	f.traffic.Store(&traffic)
-	f.draws = s.Traffic.Draws
 	if err := f.restoreTables(s.Tables); err != nil {
 		return err
 	}
@@ -161,7 +158,8 @@ func (l loop) restoreState(s *State) error {
 	f.read(func(state *leader.State) {
 		err = state.Restore(leader.Restored{
 			Generation: s.Generation, Rounds: s.Rounds, Incidents: s.Incidents,
-			Faults: s.Faults, Absent: absent,
+			Faults: s.Faults, Absent: absent, HeldUntil: s.HeldUntil,
+			Traffic: leader.Traffic{What: traffic, Draws: s.Traffic.Draws, Trace: s.Traffic.Trace},
 		})
 	})
 	return err

@@ -116,8 +116,7 @@ func (l loop) stateNow() State {
 	f := l.Fabric
 	s := State{
 		Now: f.Now(), Incarnations: f.incarnations, Events: f.events.Last(),
-		Traffic: *l.trafficOrder(), Tables: f.tablesNow(),
-		HeldUntil: weft.Time(f.holding.until.Load()),
+		Tables: f.tablesNow(),
 	}
 	s.Chance, _ = f.chance.MarshalBinary() // of a PCG it never fails
 	for _, h := range f.remote {
@@ -129,6 +128,7 @@ func (l loop) stateNow() State {
 		f.read(func(l *leader.State) {
 			s.Generation, s.Rounds, s.Faults, s.Incidents = l.Generation, l.Rounds.Clone(), l.Faults(),
 				l.Kept(book.Kept(maxClosed))
+			s.HeldUntil, s.Traffic = l.HeldUntil, trafficOrder(&l.Traffic)
 			for i, h := range f.remote {
 				s.Hosts[i].Incident = l.Host(h.id).Incident
 			}

@@ -19,6 +19,8 @@ const (
 	EventProtocolFault = "protocol_fault"    // a frame broke the link protocol and was refused
 	EventDamaged       = "frame_damaged"     // a frame did not arrive as it was sent, or was for another link: its packets are lost on the wire
 	EventTraffic       = leader.EventTraffic // what is injected has changed
+	EventHeld          = leader.EventHeld    // NICs inject nothing
+	EventResumed       = leader.EventResumed // they do again
 
 	EventBrokerLost     = leader.EventBrokerLost // a connection to the broker is gone, and its links with it
 	EventBrokerBack     = "broker_back"          // it is back, and its links

@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
@@ -63,19 +65,15 @@ type Fabric struct {
 
 	started atomic.Bool
 	watched atomic.Int64 // when somebody last looked at single nodes, in nanoseconds of the wall clock
-	holding holding
 	repairs repairs
 	changed broadcast // after every change of a port's state
 	ports   waker     // likewise, for a subnet manager in this process
 
 	// What only the loop touches, and sets of what others read.
-	traffic atomic.Pointer[nic.Traffic]
-
 	checkpoints  checkpoints
 	detached     bool   // hosts go on without this leader
 	incarnations uint64 // of switch processes and of hosts, since the start
 	packed       []byte // the topology, compressed; nil: nobody has needed it
-	draws        []byte // of the traffic: the state of pattern before it drew
 }
 
 // liveSwitch is a switch as the leader knows it.
@@ -105,7 +103,6 @@ func New(o Options) (*Fabric, error) {
 	}
 	f.pattern = rand.New(f.chance)
 	f.changed.init()
-	f.traffic.Store(&nic.Traffic{})
 	if f.runtime == nil {
 		f.live = newLive(o.Transport)
 		if o.Adopt != nil {
@@ -240,7 +237,6 @@ func (f *Fabric) Start(ctx context.Context) error {
 	}
 	if f.opts.Adopt != nil {
 		f.inLoop(func(l loop) {
-			l.resumeHold()
 			l.finishSoon(l.decide(leader.Resume{}).attended())
 			l.checkpointSoon()
 		})
@@ -270,50 +266,40 @@ func (f *Fabric) Stop() {
 
 // SetTraffic replaces what all NICs generate; zero traffic stops them.
 func (f *Fabric) SetTraffic(t nic.Traffic) error {
-	sent, _, err := f.dispatchTraffic(t)
-	if err != nil {
-		return err
-	}
-	return sent.wait()
+	_, err := f.setTraffic(t)
+	return err
 }
 
 // ReplaceTraffic is [Fabric.SetTraffic], and returns when another leader would know of it; where that takes too long, the note says so.
 func (f *Fabric) ReplaceTraffic(ctx context.Context, t nic.Traffic) (note string, err error) {
-	sent, checkpointed, err := f.dispatchTraffic(t)
-	if err == nil {
-		err = sent.wait()
-	}
-	if err == nil && !awaitCheckpoint(ctx, checkpointed) {
+	a, err := f.setTraffic(t)
+	if err == nil && !awaitCheckpoint(ctx, a.checkpointed) {
 		note = notCheckpointed
 	}
 	return note, err
 }
 
-func (f *Fabric) dispatchTraffic(t nic.Traffic) (told dispatched, checkpointed <-chan struct{}, err error) {
-	f.inLoop(func(l loop) { told, checkpointed, err = l.setTraffic(t) })
-	return told, checkpointed, err
-}
-
-func (l loop) setTraffic(t nic.Traffic) (_ dispatched, checkpointed <-chan struct{}, _ error) {
-	f := l.Fabric
-	draws, err := f.chance.MarshalBinary()
+func (f *Fabric) setTraffic(t nic.Traffic) (a *action, err error) {
+	next := leader.Traffic{What: t}
+	if t.Trace != nil && (len(f.remote) > 0 || f.checkpoints.write != nil) {
+		var file bytes.Buffer
+		if err = t.Trace.Write(&file); err == nil {
+			next.Trace, err = deflate.Compress(file.Bytes())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("traffic: %w", err)
+		}
+	}
+	f.inLoop(func(l loop) {
+		next.Draws, _ = f.chance.MarshalBinary() // of a PCG it never fails
+		if next.Sources, err = t.Sources(f.opts.over(f.pattern)); err == nil {
+			a = l.decide(leader.SetTraffic{Traffic: next})
+		}
+	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("traffic: %w", err)
+		return nil, err
 	}
-	sources, err := t.Sources(f.opts.over(f.pattern))
-	if err != nil {
-		return nil, nil, err
-	}
-	if t != f.Traffic() {
-		l.decide(leader.SetTraffic{What: t.String()})
-	}
-	f.traffic.Store(&t)
-	f.draws = draws
-	checkpointed = l.checkpointNow()
-	defer f.checkpointSoon()
-	order := l.trafficOrder()
-	order.Sources = sources
-	return l.dispatchAll(host.Order{Traffic: order}), checkpointed, nil
+	return a, a.dispatched.wait()
 }
 
 // StopTraffic stops what the NICs generate. What is queued goes on.

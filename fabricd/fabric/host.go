@@ -1,18 +1,15 @@
 package fabric
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/nic"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
@@ -144,16 +141,14 @@ func (h *hostState) resync(applied *host.Applied) (err error) {
 
 // resyncOrder is the order that tells a host all that it should know.
 func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
-	f := l.Fabric
 	var clock weft.Time
 	var known *leader.Applied
 	if applied == nil {
 		h.mu.Lock()
 		clock = max(0, h.clock.behind)
 		h.mu.Unlock()
-		applied = &host.Applied{}
 	} else {
-		known = &leader.Applied{}
+		known = &leader.Applied{Traffic: applied.Traffic.Spec, Draws: applied.Traffic.Draws}
 		for _, d := range applied.Cut {
 			known.Cut = append(known.Cut, leader.Direction(d))
 		}
@@ -163,39 +158,8 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 	}
 	decided := l.decide(leader.Resync{Host: h.id, Applied: known}).order
 	o := orderOf(&decided)
-	o.Clock, o.Hold, o.SignalAll = clock, new(f.Held()), true
-	if t := l.trafficOrder(); h.sw == nil && (t.Spec != applied.Traffic.Spec ||
-		string(t.Draws) != string(applied.Traffic.Draws)) {
-		o.Traffic = t
-	}
+	o.Clock, o.SignalAll = clock, true
 	return o
-}
-
-// trafficOrder is the traffic of now.
-func (l loop) trafficOrder() *host.TrafficOrder {
-	f := l.Fabric
-	o := &host.TrafficOrder{Spec: f.Traffic().String(), Draws: f.draws}
-	if f.Traffic().Trace != nil && (len(f.remote) > 0 || f.checkpoints.write != nil) {
-		var b bytes.Buffer
-		if err := f.Traffic().Trace.Write(&b); err == nil {
-			o.Trace, _ = deflate.Compress(b.Bytes())
-		}
-	}
-	return o
-}
-
-// trafficOf undoes trafficOrder.
-func trafficOf(o host.TrafficOrder) (nic.Traffic, error) {
-	t, err := nic.ParseTraffic(o.Spec)
-	if err != nil || o.Trace == nil {
-		return t, err
-	}
-	data, err := deflate.Decompress(o.Trace)
-	if err != nil {
-		return t, err
-	}
-	t.Trace, err = nic.ReadTrace(bytes.NewReader(data))
-	return t, err
 }
 
 // endHosts tells all hosts that the fabric has ended, and keeps their last sums. Switches that are processes go with this process, also

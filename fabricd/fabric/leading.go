@@ -21,7 +21,7 @@ type leading struct {
 	mu    sync.Mutex // a leaf: held for a step or a look, and for no call to anybody; taken after that of the ledger
 	state *leader.State
 
-	timers map[int]func() // only the loop touches it; per fault, stops what would change it by itself
+	timers map[int]func() // only the loop touches it; per fault, stops what would change it by itself; 0: of the hold of NICs
 }
 
 // read calls do with the state, which do does not keep.
@@ -90,6 +90,8 @@ func (l loop) do(a *action, e leader.Effect) {
 		a.dispatched = append(a.dispatched, l.dispatch(e.List, a.cut)...)
 	case leader.Checkpoint:
 		a.checkpointed = l.checkpointNow()
+	case leader.CheckpointSoon:
+		f.checkpointSoon()
 	case leader.Changed:
 		f.checkpointSoon()
 		f.portsChanged() // nobody waits any more for a link that this has taken
@@ -140,7 +142,8 @@ func (l loop) time(e leader.Effect) {
 	}
 	switch e := e.(type) {
 	case leader.SetTimer:
-		f.leading.timers[e.Fault] = f.runtime.At(e.At, func() { f.timerDue(e.Fault) })
+		l.time(leader.StopTimer{Fault: e.Fault})
+		f.leading.timers[e.Fault] = f.runtime.At(e.At, func() { f.timerDue(leader.TimerDue(e)) })
 	case leader.StopTimer:
 		if stop := f.leading.timers[e.Fault]; stop != nil {
 			stop()
@@ -158,12 +161,12 @@ func (l loop) time(e leader.Effect) {
 	}
 }
 
-// timerDue changes or ends a fault by itself, and waits for what that began.
-func (f *Fabric) timerDue(id int) {
+// timerDue changes or ends a fault or a hold by itself, and waits for what that began.
+func (f *Fabric) timerDue(e leader.TimerDue) {
 	var list []*action
 	f.inLoop(func(l loop) {
 		if !l.hasStopped() {
-			list = l.decide(leader.TimerDue{Fault: id}).attended()
+			list = l.decide(e).attended()
 		}
 	})
 	for _, a := range list {

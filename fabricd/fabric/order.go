@@ -23,16 +23,6 @@ func (l loop) dispatch(list []leader.Order, after *sent) dispatched {
 	return g
 }
 
-// dispatchAll sends an order to all hosts that have NICs, or may have.
-func (l loop) dispatchAll(o host.Order) (g dispatched) {
-	for _, h := range *l.hosts.Load() {
-		if h.sw == nil {
-			g = append(g, h.send(o))
-		}
-	}
-	return g
-}
-
 // hostNumbered is the host of a number.
 func (f *Fabric) hostNumbered(id ledger.HostID) *hostState {
 	hosts := *f.hosts.Load()
@@ -43,7 +33,10 @@ func (f *Fabric) hostNumbered(id ledger.HostID) *hostState {
 func orderOf(d *leader.Order) host.Order {
 	o := host.Order{
 		Cut: directionsOf(d.Cut), Restored: directionsOf(d.Restored), Crash: d.Crash, Restart: d.Restart,
-		Generation: d.Generation,
+		Generation: d.Generation, Hold: d.Hold,
+	}
+	if d.Traffic != nil {
+		o.Traffic = new(trafficOrder(d.Traffic))
 	}
 	for _, i := range d.Impair {
 		o.Impair = append(o.Impair, host.ImpairOrder{End: host.EndOf(i.End), Impair: impairment(i.Suffers)})
@@ -53,6 +46,11 @@ func orderOf(d *leader.Order) host.Order {
 		o.Signals = append(o.Signals, host.SignalOrder{End: host.EndOf(c.End), Up: c.Up})
 	}
 	return o
+}
+
+// trafficOrder is traffic as it travels.
+func trafficOrder(t *leader.Traffic) host.TrafficOrder {
+	return host.TrafficOrder{Spec: t.What.String(), Draws: t.Draws, Trace: t.Trace, Sources: t.Sources}
 }
 
 func directionsOf(list []leader.Direction) (out []host.LinkDirection) {

@@ -188,8 +188,9 @@ func (f *Fabric) CrashedSwitches() []string {
 }
 
 // Traffic is what the NICs inject now.
-func (f *Fabric) Traffic() nic.Traffic {
-	return *f.traffic.Load()
+func (f *Fabric) Traffic() (t nic.Traffic) {
+	f.read(func(s *leader.State) { t = s.Traffic.What })
+	return t
 }
 
 // Firmware is the firmware of the switches.

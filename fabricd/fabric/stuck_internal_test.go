@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/nic"
 	linkend "github.com/weft-fabric/weft/switch/link"
@@ -60,6 +61,7 @@ type reaches struct {
 }
 
 func (r reaches) Reach(string) host.Host                              { return r.host }
+func (r reaches) Admit(*host.Spec, *topology.Graph) (string, error)   { return "", nil }
 func (r reaches) Hear(func(name string, batch host.EventBatch)) error { return nil }
 
 // startStuck starts a fabric of which switch 0 is a process that does not answer from its first order on.

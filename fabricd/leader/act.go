@@ -13,7 +13,6 @@ const (
 	EventRestore = "restore" // a link was repaired; both ends have seen it
 	EventRestart = "restart" // a switch was started again
 	EventReport  = "report"  // the report of a fault is complete
-	EventTraffic = "traffic" // what is injected has changed
 )
 
 // act does what has been planned, and returns the number of the action. Frames stop before any end is
@@ -129,13 +128,7 @@ func (s *State) nextGeneration() {
 	if s.Generation < ^uint16(0) {
 		s.Generation++
 	}
-	s.order(func(o *orders) {
-		for i := range s.Hosts {
-			if h := &s.Hosts[i]; !h.Process {
-				o.to(h).Generation = new(s.Generation)
-			}
-		}
-	})
+	s.orderAll(func(o *Order) { o.Generation = new(s.Generation) })
 }
 
 // timeout ends a fault by itself when it should, and moves a flap.
@@ -185,8 +178,12 @@ func (s *State) flap(f *Fault) int {
 	return 0
 }
 
-func (s *State) timerDue(id int) {
-	f := s.faults[id]
+func (s *State) timerDue(e TimerDue) {
+	if e.Fault == ofHold {
+		s.holdDue(e.At)
+		return
+	}
+	f := s.faults[e.Fault]
 	if f == nil {
 		return
 	}

@@ -109,12 +109,14 @@ type Restored struct {
 	Incidents  []IncidentCheckpoint
 	Faults     []FaultCheckpoint
 	Absent     map[ledger.HostID]int // the incident of the absence of each host that had one
+	HeldUntil  weft.Time
+	Traffic    Traffic
 }
 
 // Restore puts the state into what the leader before has left. Faults change and end by themselves from
 // [Resume] on.
 func (s *State) Restore(r Restored) error {
-	s.Generation, s.Rounds = r.Generation, r.Rounds
+	s.Generation, s.Rounds, s.HeldUntil, s.Traffic = r.Generation, r.Rounds, r.HeldUntil, r.Traffic
 	for _, k := range r.Incidents {
 		if err := s.restoreIncident(k); err != nil {
 			return fmt.Errorf("report %d: %w", k.Report.ID, err)
@@ -208,6 +210,7 @@ func (s *State) restoreFault(k FaultCheckpoint) error {
 
 // resume has restored faults change and end by themselves as they should have.
 func (s *State) resume() {
+	s.resumeHold()
 	for _, f := range s.restored {
 		n := s.Incident(f.ID)
 		switch {

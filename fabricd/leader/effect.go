@@ -31,6 +31,8 @@ type Order struct {
 	Restart  []weft.SwitchID
 	// Generation is the fault generation of what NICs generate from now on; nil: the one before.
 	Generation *uint16
+	Hold       *bool    // whether NICs inject nothing; nil: as before
+	Traffic    *Traffic // nil: as before
 }
 
 // Impairment says what the direction out of an end suffers from now on.
@@ -45,7 +47,7 @@ type Carrier struct {
 	Up  bool
 }
 
-// SetTimer asks for a [TimerDue] at a time, in place of the one of this fault before.
+// SetTimer asks for a [TimerDue] at a time, in place of this fault's before; 0: of the hold of NICs.
 type SetTimer struct {
 	Fault int
 	At    weft.Time
@@ -77,6 +79,11 @@ type Published struct {
 
 // Checkpoint has the state kept before what follows is done, so that the next leader knows of it.
 type Checkpoint struct{}
+
+// CheckpointSoon has it kept some moments later, when nobody waits for that.
+type CheckpointSoon struct{}
+
+func (CheckpointSoon) effect() {}
 
 // Changed says that the state is worth keeping again.
 type Changed struct{}

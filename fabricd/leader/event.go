@@ -40,7 +40,7 @@ type Handed struct{ Switch weft.SwitchID }
 type Revive struct{ Switch weft.SwitchID }
 
 // TimerDue says that the time has come for which [SetTimer] asked.
-type TimerDue struct{ Fault int }
+type TimerDue SetTimer
 
 // CarrierDue says that an end of a link may get carrier which [Scatter] put off.
 type CarrierDue struct {
@@ -93,8 +93,15 @@ type Tick struct{}
 // Close ends the counting of effects for all faults that have been repaired, as when a run is over.
 type Close struct{}
 
-// SetTraffic says that the NICs are about to inject something else.
-type SetTraffic struct{ What string }
+// SetTraffic has NICs inject something else.
+type SetTraffic struct{ Traffic Traffic }
+
+// Hold has all NICs inject nothing for some time from now on, whatever was asked for before;
+// weft.Never: until somebody says so; 0: they inject again.
+type Hold struct {
+	For    weft.Time
+	Longer bool // only if they are held
+}
 
 // Generate begins a new fault generation.
 type Generate struct{}
@@ -189,6 +196,8 @@ type Resync struct {
 type Applied struct {
 	Cut      []Direction
 	Impaired []weft.End
+	Traffic  string // as [nic.ParseTraffic] reads it
+	Draws    []byte // see [Traffic]
 }
 
 // Managed is what a subnet manager tells of tables. It is answered by [Reconfigured].
@@ -197,7 +206,7 @@ type Managed struct{ Round Round }
 // Settled says that the packets of tables before that version are gone.
 type Settled struct{ Version uint64 }
 
-// Resume has restored faults change and end by themselves as they should have.
+// Resume has restored faults, and a restored hold, change and end by themselves as they should have.
 type Resume struct{}
 
 func (Apply) event()          {}
@@ -218,6 +227,7 @@ func (Sampled) event()        {}
 func (Tick) event()           {}
 func (Close) event()          {}
 func (SetTraffic) event()     {}
+func (Hold) event()           {}
 func (Generate) event()       {}
 func (Found) event()          {}
 func (Adopted) event()        {}

@@ -140,7 +140,8 @@ func (s *State) resync(e Resync) {
 	if known == nil {
 		known = &Applied{}
 	}
-	o := Order{Host: h.ID, Generation: new(s.Generation)}
+	o := Order{Host: h.ID}
+	s.brief(h, known, &o)
 	for _, id := range slices.Concat(h.Inside, h.Border) {
 		s.resyncLink(h, &o, id)
 	}

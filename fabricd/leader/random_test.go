@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/nic"
 )
 
 // driven is a leader that a random script drives, and what its effects come to.
@@ -28,6 +29,8 @@ type driven struct {
 	begun   []int // actions that have not been dropped
 	absent  map[ledger.HostID]int
 	dark    map[int]bool
+	held    map[ledger.HostID]bool // as hosts were told
+	loads   map[ledger.HostID]string
 }
 
 func drive(t *testing.T, seed uint64) *driven {
@@ -36,6 +39,7 @@ func drive(t *testing.T, seed uint64) *driven {
 		leaderRig: lead(t), t: t, draw: rand.New(rand.NewPCG(seed, 0)), cut: map[leader.Direction]bool{},
 		carrier: map[weft.End]bool{},
 		timers:  map[int]weft.Time{}, absent: map[ledger.HostID]int{}, dark: map[int]bool{},
+		held: map[ledger.HostID]bool{}, loads: map[ledger.HostID]string{},
 	}
 }
 
@@ -92,6 +96,12 @@ func (d *driven) ordered(o *leader.Order) {
 	for _, c := range o.Carrier {
 		d.carrier[c.End] = c.Up
 	}
+	if o.Hold != nil {
+		d.held[o.Host] = *o.Hold
+	}
+	if o.Traffic != nil {
+		d.loads[o.Host] = o.Traffic.What.String()
+	}
 }
 
 // ends are those of a host.
@@ -134,6 +144,17 @@ func (d *driven) holds() {
 				require.Equal(d.t, l.Carrier[side], d.carrier[e], "carrier of %s at %s", d.g.Links[i].Name, d.end(e))
 			}
 		}
+	}
+	for _, h := range d.Hosts {
+		require.Equal(d.t, d.Held(), d.held[h.ID], "every host was told whether NICs are held")
+		if load, told := d.loads[h.ID]; told || !d.Traffic.What.Idle() {
+			require.Equal(d.t, d.Traffic.What.String(), load, "and what they inject")
+		}
+	}
+	ends, timed := d.timers[0]
+	require.Equal(d.t, d.Held() && d.HeldUntil != weft.Never, timed, "a hold that ends by itself has a timer")
+	if timed {
+		require.Equal(d.t, d.HeldUntil, ends)
 	}
 	for _, by := range d.Crashed {
 		if inForce[by] = true; by != 0 {
@@ -201,10 +222,10 @@ func (d *driven) next() {
 	for _, id := range slices.Sorted(maps.Keys(d.timers)) {
 		for at, ok := d.timers[id]; ok && at <= d.now; at, ok = d.timers[id] {
 			delete(d.timers, id)
-			d.take(leader.TimerDue{Fault: id})
+			d.take(leader.TimerDue{Fault: id, At: at})
 		}
 	}
-	switch d.draw.IntN(12) {
+	switch d.draw.IntN(13) {
 	case 0, 1, 2:
 		specs := make([]fault.Spec, 1+d.draw.IntN(3))
 		for i := range specs {
@@ -242,13 +263,17 @@ func (d *driven) next() {
 			d.connected(shard)
 		}
 	case 10:
-		d.take(leader.SetTraffic{What: "uniform:0.1"})
+		load := nic.Traffic{Pattern: "uniform", Load: float64(1+d.draw.IntN(3)) / 10}
+		d.take(leader.SetTraffic{Traffic: leader.Traffic{What: load, Draws: []byte{byte(d.draw.IntN(2))}}})
 		d.take(leader.Managed{Round: leader.Round{Died: []weft.LinkID{weft.LinkID(d.draw.IntN(len(d.g.Links)))}, Began: d.now}})
 		d.take(leader.Settled{})
 	case 11:
 		if d.draw.IntN(8) == 0 {
 			d.take(leader.Close{})
 		}
+	case 12:
+		most := []weft.Time{0, 500 * weft.Millisecond, 2 * weft.Second, weft.Never}[d.draw.IntN(4)]
+		d.take(leader.Hold{For: most, Longer: most > 0 && d.draw.IntN(2) == 0})
 	}
 }
 
@@ -352,7 +377,7 @@ func TestALeaderGoesOnFromWhatAnotherHasLeft(t *testing.T) {
 		absent := map[ledger.HostID]int{east: d.Host(east).Incident, west: d.Host(west).Incident}
 		require.NoError(t, next.Restore(leader.Restored{
 			Generation: d.Generation, Rounds: d.Rounds, Incidents: d.Kept(d.Ledger.Kept(closed)), Faults: d.Faults(),
-			Absent: absent,
+			Absent: absent, HeldUntil: d.HeldUntil, Traffic: d.Traffic,
 		}))
 		var reports, incidents []int
 		for _, r := range next.Reports(d.now, 0) {
@@ -365,12 +390,15 @@ func TestALeaderGoesOnFromWhatAnotherHasLeft(t *testing.T) {
 			seed)
 		next.times(next.Step(d.now, leader.Resume{}))
 		for _, id := range slices.Sorted(maps.Keys(d.timers)) {
+			require.Contains(t, next.timers, id, "seed %d", seed)
 			for next.timers[id] <= d.now {
 				next.times(next.Step(d.now, leader.TimerDue{Fault: id})) // the last change before
 			}
-			require.Equal(t, d.timers[id], next.timers[id], "seed %d: %v", seed, d.Fault(id).Spec)
+			require.Equal(t, d.timers[id], next.timers[id], "seed %d: fault %d", seed, id)
 		}
 		require.Equal(t, d.Faults(), next.Faults(), "seed %d", seed)
+		require.Equal(t, d.HeldUntil, next.HeldUntil)
+		require.Equal(t, d.Traffic, next.Traffic)
 		for i := range d.Links {
 			require.Equal(t, d.Links[i].Cut, next.Links[i].Cut)
 			require.Equal(t, d.Links[i].Impaired, next.Links[i].Impaired)

@@ -108,6 +108,8 @@ type State struct {
 	Rounds     RoundCounts
 	Incidents  []*Incident // the latest, in order; bound: maxIncidents
 	Hosts      []Host
+	HeldUntil  weft.Time // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
+	Traffic    Traffic
 
 	found    int            // the latest incident of the ledger that reportFound has seen
 	faults   map[int]*Fault // by number
@@ -121,7 +123,8 @@ type State struct {
 	actions  map[int]*action
 	action   int // the number of the latest
 	out      []Effect
-	restored []*Fault // of the leader before, and not resumed yet
+	restored []*Fault  // of the leader before, and not resumed yet
+	holdTime weft.Time // how long NICs were to be held when that was asked for; 0: the leader before was asked
 }
 
 // New is the state of a leader of a fabric that is about to start.
@@ -321,7 +324,7 @@ func (s *State) decide(ev Event) {
 	case Revive:
 		s.revive(e.Switch)
 	case TimerDue:
-		s.timerDue(e.Fault)
+		s.timerDue(e)
 	case CarrierDue:
 		s.carrierDue(e)
 	case PortSynced:
@@ -341,8 +344,11 @@ func (s *State) decide(ev Event) {
 	case Drop:
 		delete(s.actions, e.Action)
 	case SetTraffic:
-		s.settleDegradations()
-		s.publish(Published{Kind: EventTraffic, Detail: e.What})
+		s.setTraffic(e.Traffic)
+	case Hold:
+		if s.Held() || !e.Longer {
+			s.hold(e.For, "")
+		}
 	case Generate:
 		s.nextGeneration()
 	case Found:

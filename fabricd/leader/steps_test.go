@@ -145,6 +145,12 @@ func (l *leaderRig) order(o *leader.Order) string {
 	if o.Generation != nil {
 		words = append(words, fmt.Sprintf("generation %d", *o.Generation))
 	}
+	if o.Hold != nil {
+		words = append(words, map[bool]string{true: "hold", false: "inject"}[*o.Hold])
+	}
+	if o.Traffic != nil {
+		words = append(words, "traffic", o.Traffic.What.String())
+	}
 	return strings.Join(words, " ")
 }
 
