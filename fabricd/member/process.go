@@ -96,6 +96,8 @@ func (cfg Config) run(ctx context.Context, p *remote.Server, c host.Spec) error 
 	case errors.Is(err, remote.ErrAlone):
 		return fmt.Errorf("switch %s: %w: it has asked nothing for %d s: start it again, then this switch", cfg.Switch,
 			ErrGone, remote.GoneAfter)
+	case errors.Is(err, remote.ErrLater):
+		return fmt.Errorf("switch %s: %w: %w: another process is this switch now", cfg.Switch, ErrGone, remote.ErrLater)
 	case errors.Is(err, remote.ErrRefused):
 		return fmt.Errorf("switch %s: %w: %w: another process may be this switch now", cfg.Switch, ErrGone,
 			remote.ErrRefused)
