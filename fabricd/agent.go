@@ -35,7 +35,8 @@ func agentCommand() *cobra.Command {
 		Long: `Offers room for switches and NICs on this host. A fabric takes it with: fabricd up --agents all --server URL
 
 The agent is found at the NATS server (or cluster of servers) that all hosts use, and runs a part of each fabric that is placed on it. When it is
-killed its switches are dead and packets go around them; started again it gets its parts back. Ctrl-C ends it and its parts.
+killed its switches are dead and packets go around them; started again it gets its parts back. It also runs switches that are moved here from
+other hosts, if it has room for them. Ctrl-C ends it and all that it runs.
 
 Exit codes: 0 interrupted; 2 it cannot be an agent: another has its name, no broker, no memory.`,
 		Example: "  fabricd agent --server nats://h1:4222,nats://h2:4222\n  fabricd agent --server nats://h1:4222 --creds agent-h2.creds --memory 4GiB --cores 8",
@@ -103,10 +104,11 @@ func (a agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return cluster.RunAgent(ctx, cluster.AgentConfig{
 		Name: a.name, URL: at.URL, Credentials: at.Credentials, Version: thisVersion(), Room: room, Log: log,
 		Run: func(ctx context.Context, c host.Spec, ready func()) error {
-			return remote.Run(ctx, remote.Config{
-				Spec: c, URL: at.URL, Credentials: at.Credentials, Log: log,
-				Ready: ready,
-			})
+			r := remote.Config{Spec: c, URL: at.URL, Credentials: at.Credentials, Log: log, Ready: ready}
+			if c.Placement.Shared {
+				r.Alone = remote.GoneAfter // another host runs the switch by then
+			}
+			return remote.Run(ctx, r)
 		},
 		Note: func(s string) {
 			mu.Lock()

@@ -63,7 +63,11 @@ func (a agentsFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		if len(s.Hosts) > 0 {
 			var list []string
 			for _, p := range s.Hosts {
-				list = append(list, fmt.Sprintf("%s (%d switches, %d ports)", p.Fabric, p.Needs.Switches, p.Needs.Ports))
+				what := p.Fabric
+				if p.Guest != "" {
+					what = p.String()
+				}
+				list = append(list, fmt.Sprintf("%s (%d switches, %d ports)", what, p.Needs.Switches, p.Needs.Ports))
 			}
 			runs = strings.Join(list, ", ")
 		}

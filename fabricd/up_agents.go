@@ -231,7 +231,7 @@ func (c *clusterUp) lead(ctx context.Context, lead *lease.Lease) (err error) {
 	if kept {
 		o.Adopt = &state
 	}
-	hosts := c.hostsOn(where, lead.Term)
+	hosts := c.hostsOn(o.Topology, where, lead.Term)
 	if !kept && !fresh {
 		// Who wrote it down was killed before it was up: of the hosts that were made by then nobody
 		// knows enough to lead them.
@@ -413,8 +413,8 @@ func (c *clusterUp) place(ctx context.Context, g *topology.Graph, term uint64) (
 }
 
 // hostsOn is how hosts come onto agents and from them.
-func (c *clusterUp) hostsOn(where *placement.Placement, term uint64) cluster.Hosts {
-	h := cluster.Hosts{Agents: c.hosts, Fabric: c.name, Term: term, Needs: map[string]cluster.Room{}}
+func (c *clusterUp) hostsOn(g *topology.Graph, where *placement.Placement, term uint64) cluster.Hosts {
+	h := cluster.Hosts{Agents: c.hosts, Fabric: c.name, Term: term, Graph: g, Needs: map[string]cluster.Room{}}
 	for _, p := range where.Hosts {
 		h.Needs[p.Agent] = cluster.Room{Ports: p.Ports, Switches: len(p.Switches)}
 	}

@@ -17,6 +17,8 @@ server_name: {{printf "%q" .Host.Name}}
 listen: {{printf "%q" .Listen}}
 client_advertise: {{printf "%q" .Advertise}}
 max_payload: 8MB
+# A token lists the links of a switch one by one.
+max_control_line: 256KB
 max_pending: 1GB
 write_deadline: "60s"
 ping_interval: "10s"

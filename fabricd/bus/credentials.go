@@ -232,6 +232,9 @@ func cannotConnect(url string, creds Credentials, err error) error {
 		return fmt.Errorf("the broker at %s refuses %s: %s: %w", redact(url), creds.withKey(), creds.right(), err)
 	case aboutTLS(err):
 		return fmt.Errorf("the broker at %s and we do not agree on TLS: %s: %w", redact(url), creds.tlsAdvice(err), err)
+	case strings.Contains(err.Error(), "maximum control line"):
+		return fmt.Errorf("the broker at %s refuses the token of %s, which is too long for it: raise its max_control_line, "+
+			"best to 256KB: %w", redact(url), creds, err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.As(err, &netErr):
 		return fmt.Errorf("no broker answers at %s: does it run, and is this its address? %w", redact(url), err)
 	case errors.Is(err, io.EOF):

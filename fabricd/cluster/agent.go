@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
@@ -58,7 +59,7 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 	if err != nil {
 		return fmt.Errorf("cluster: name of this host: %w", err)
 	}
-	a := &agent{cfg: cfg, hosts: make(map[string]*hosted), terms: make(map[string]uint64)}
+	a := &agent{cfg: cfg, hosts: make(map[hostKey]*hosted), terms: make(map[string]uint64)}
 	a.status = Status{
 		Name: cfg.Name, Host: host, PID: os.Getpid(), Started: time.Now().UTC(), Version: cfg.Version, Room: cfg.Room,
 	}
@@ -120,9 +121,13 @@ type agent struct {
 	running sync.WaitGroup // of hosts
 
 	mu    sync.Mutex
-	hosts map[string]*hosted // by fabric
-	terms map[string]uint64  // the highest heard of, by fabric; bound: the fabrics that were hosted here
+	hosts map[hostKey]*hosted
+	terms map[string]uint64 // the highest heard of, by fabric; bound: the fabrics that were hosted here
 }
+
+// hostKey tells the hosts of an agent apart: of each fabric it runs its own host and any number of
+// guests.
+type hostKey struct{ fabric, guest string }
 
 // hosted is a host that runs here.
 type hosted struct {
@@ -231,6 +236,9 @@ func (a *agent) tell(context.Context, struct{}) (Status, error) {
 	for _, h := range a.hosts {
 		s.Hosts = append(s.Hosts, h.HostedSpec)
 	}
+	slices.SortFunc(s.Hosts, func(a, b HostedSpec) int {
+		return cmp.Or(strings.Compare(a.Fabric, b.Fabric), strings.Compare(a.Guest, b.Guest))
+	})
 	return s, nil
 }
 
@@ -263,9 +271,7 @@ func (a *agent) host(ctx context.Context, r hostRequest) (answer hostAnswer, err
 	defer timer.Stop()
 	select {
 	case <-ready:
-		a.cfg.Note(fmt.Sprintf("runs host %v of fabric %s: %d switches, %d ports", ledger.Incarnation(c.Number),
-			c.Fabric,
-			h.Needs.Switches, h.Needs.Ports))
+		a.cfg.Note(fmt.Sprintf("runs %v: %d switches, %d ports", h, h.Needs.Switches, h.Needs.Ports))
 		return answer, nil
 	case err := <-ended:
 		return answer, fmt.Errorf("the host cannot be made: %w", cmp.Or(err, errors.New("it has ended at once")))
@@ -277,7 +283,7 @@ func (a *agent) host(ctx context.Context, r hostRequest) (answer hostAnswer, err
 	}
 }
 
-// enter takes room for a host, or says the number of the one of that fabric that runs already.
+// enter takes room for a host, or says the number of the one that runs in its place already.
 func (a *agent) enter(r hostRequest) (h *hosted, runs uint64, err error) {
 	c := r.Spec
 	if err := bus.ValidateFabric(c.Fabric); err != nil {
@@ -288,18 +294,21 @@ func (a *agent) enter(r hostRequest) (h *hosted, runs uint64, err error) {
 	if err := a.heed(c.Fabric, c.Term); err != nil {
 		return nil, 0, err
 	}
-	if h := a.hosts[c.Fabric]; h != nil {
-		return nil, h.Number, nil
-	}
-	if err := a.cfg.Room.Minus(a.used()).Holds(r.Needs); err != nil {
-		return nil, 0, fmt.Errorf("%w on agent %s", err, a.cfg.Name)
-	}
 	h = &hosted{
 		HostedSpec: HostedSpec{Fabric: c.Fabric, Number: c.Number, Term: c.Term, Needs: r.Needs},
 		ended:      make(chan struct{}),
 	}
+	if c.Placement.Shared {
+		h.Guest = c.Host
+	}
+	if runs := a.hosts[h.key()]; runs != nil {
+		return nil, runs.Number, nil
+	}
+	if err := a.cfg.Room.Minus(a.used()).Holds(r.Needs); err != nil {
+		return nil, 0, fmt.Errorf("%w on agent %s", err, a.cfg.Name)
+	}
 	h.ctx, h.cancel = context.WithCancelCause(a.ctx)
-	a.hosts[c.Fabric] = h
+	a.hosts[h.key()] = h
 	return h, 0, nil
 }
 
@@ -316,35 +325,45 @@ func (a *agent) heed(fabric string, term uint64) error {
 // leave gives the room of a host back that has ended.
 func (a *agent) leave(h *hosted, err error) {
 	a.mu.Lock()
-	delete(a.hosts, h.Fabric)
+	delete(a.hosts, h.key())
 	a.mu.Unlock()
 	close(h.ended)
 	why := context.Cause(h.ctx)
 	h.cancel(nil)
-	switch {
-	case why != nil && !errors.Is(why, context.Canceled):
-		a.cfg.Note(fmt.Sprintf("host %v of fabric %s has ended: %v", ledger.Incarnation(h.Number), h.Fabric, why))
-	case err != nil && !errors.Is(err, context.Canceled):
-		a.cfg.Note(fmt.Sprintf("host %v of fabric %s has ended: %v", ledger.Incarnation(h.Number), h.Fabric, err))
-	default:
-		a.cfg.Note(fmt.Sprintf("host %v of fabric %s has ended", ledger.Incarnation(h.Number), h.Fabric))
+	if why == nil || errors.Is(why, context.Canceled) {
+		why = err
 	}
+	if why == nil || errors.Is(why, context.Canceled) {
+		a.cfg.Note(fmt.Sprintf("%v has ended", h))
+		return
+	}
+	a.cfg.Note(fmt.Sprintf("%v has ended: %v", h, why))
 }
 
-// drop serves verbDrop, and answers when the host has ended.
-func (a *agent) drop(ctx context.Context, r dropRequest) (dropAnswer, error) {
+// drop serves verbDrop, and answers when the agent's own host of the fabric and its guests have ended.
+func (a *agent) drop(ctx context.Context, r dropRequest) (answer dropAnswer, err error) {
+	var all []*hosted
 	a.mu.Lock()
-	err := a.heed(r.Fabric, r.Term)
-	h := a.hosts[r.Fabric]
+	err = a.heed(r.Fabric, r.Term)
+	for k, h := range a.hosts {
+		if k.fabric == r.Fabric {
+			all = append(all, h)
+		}
+	}
 	a.mu.Unlock()
-	if err != nil || h == nil {
-		return dropAnswer{}, err
+	if err != nil {
+		return answer, err
 	}
-	h.cancel(errors.New(r.Why))
-	select {
-	case <-h.ended:
-		return dropAnswer{Dropped: true}, nil
-	case <-ctx.Done():
-		return dropAnswer{}, ctx.Err()
+	for _, h := range all {
+		h.cancel(errors.New(r.Why))
 	}
+	for _, h := range all {
+		select {
+		case <-h.ended:
+			answer.Dropped = true
+		case <-ctx.Done():
+			return dropAnswer{}, ctx.Err()
+		}
+	}
+	return answer, nil
 }

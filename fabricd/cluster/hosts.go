@@ -8,9 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
 // Hosts is the leader's side of the agents that a fabric is placed on.
@@ -18,16 +20,21 @@ type Hosts struct {
 	Agents *bus.Client
 	Fabric string
 	Term   uint64
-	Needs  map[string]Room // per agent
+	Needs  map[string]Room // of the agents' own hosts, per agent
+	Graph  *topology.Graph // of the fabric; it says what room a guest takes, and nil allows none
 }
 
-// Host has an agent run a host, of which it is the name, and returns when that answers. The error
-// wraps [host.ErrRuns] when the agent runs one of this fabric already, [reply.ErrNobody] when it is
-// not there.
+// Host has an agent run its own host of the fabric, or a guest, and returns when that answers. The
+// error wraps [host.ErrRuns] when the agent runs its own host, or that guest, already, and
+// [reply.ErrNobody] when the agent is not there.
 func (h Hosts) Host(ctx context.Context, name string, c host.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, makeTime)
 	defer cancel()
-	request := hostRequest{Needs: h.Needs[name], Spec: c}
+	needs, err := h.needs(name, &c)
+	if err != nil {
+		return err
+	}
+	request := hostRequest{Needs: needs, Spec: c}
 	a, err := ask[hostAnswer](ctx, h.Agents, name, verbHost, request)
 	for errors.Is(err, reply.ErrNobody) && h.begins(ctx, name) {
 		a, err = ask[hostAnswer](ctx, h.Agents, name, verbHost, request)
@@ -40,6 +47,28 @@ func (h Hosts) Host(ctx context.Context, name string, c host.Spec) error {
 	}
 	return nil
 }
+
+// needs is the room that a host takes on an agent.
+func (h Hosts) needs(name string, c *host.Spec) (Room, error) {
+	p := c.Placement
+	if !p.Shared {
+		return h.Needs[name], nil
+	}
+	ids := p.SwitchIDs()
+	if h.Graph == nil || len(ids) != 1 || int(ids[0]) >= len(h.Graph.Switches) {
+		return Room{}, fmt.Errorf("cluster: guest %s of agent %s: %w", c.Host, name, errNoSwitch)
+	}
+	r := Room{Switches: 1}
+	for port := range weft.PortID(h.Graph.Switches[ids[0]].Ports) {
+		if _, _, linked := h.Graph.Peer(weft.End{Node: ids[0].Node(), Port: port}); linked {
+			r.Ports++
+		}
+	}
+	return r, nil
+}
+
+// errNoSwitch means that a guest is not one switch of the topology.
+var errNoSwitch = errors.New("it is not one switch of this fabric")
 
 // beginsEvery is how often an agent that begins is asked, chosen by us.
 const beginsEvery = 20 * time.Millisecond
@@ -58,8 +87,8 @@ func (h Hosts) begins(ctx context.Context, name string) bool {
 	}
 }
 
-// Drop has agents end their hosts of the fabric, all at once. It says which of them had one, and
-// what went wrong with others.
+// Drop has agents end their hosts of the fabric and their guests, all at once. It says which of them
+// had any, and what went wrong with others.
 func (h Hosts) Drop(ctx context.Context, names []string, why string) (dropped []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, dropTime)
 	defer cancel()
@@ -84,7 +113,7 @@ func (h Hosts) Drop(ctx context.Context, names []string, why string) (dropped []
 // dropTime is far more than a host takes to end.
 const dropTime = 10 * time.Second
 
-// Stale are those of the agents that run a host of the fabric, by name.
+// Stale are those of the agents that run a host of the fabric or a guest, by name.
 func (h Hosts) Stale(of []Status) (names []string) {
 	for _, s := range of {
 		if slices.ContainsFunc(s.Hosts, func(p HostedSpec) bool { return p.Fabric == h.Fabric }) {

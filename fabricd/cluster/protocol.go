@@ -2,10 +2,12 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
 // Verbs of an agent, see [bus.Subject].
@@ -21,12 +23,12 @@ type hostRequest struct {
 	Spec  host.Spec `json:"spec"`
 }
 
-// hostAnswer says that the host runs, or which one of the fabric runs there already.
+// hostAnswer says that the host runs, or which one runs there in its place already.
 type hostAnswer struct {
 	Runs uint64 `json:"runs,omitempty"` // its number; 0: it was made
 }
 
-// dropRequest asks an agent to end its host of a fabric.
+// dropRequest asks an agent to end its host of a fabric, and its guests.
 type dropRequest struct {
 	Fabric string `json:"fabric"`
 	Term   uint64 `json:"term,omitempty"`
@@ -34,7 +36,7 @@ type dropRequest struct {
 }
 
 type dropAnswer struct {
-	Dropped bool `json:"dropped"` // there was one
+	Dropped bool `json:"dropped"` // there was a host, or a guest
 }
 
 // ask asks an agent.
@@ -60,10 +62,22 @@ type Status struct {
 	Hosts   []HostedSpec `json:"parts,omitempty"`
 }
 
-// HostedSpec is a host that an agent runs.
+// HostedSpec is a host that an agent runs: its own host of a fabric, or a guest, that is a switch of
+// another host which the leader has moved here.
 type HostedSpec struct {
 	Fabric string `json:"fabric"`
+	Guest  string `json:"guest,omitempty"` // the name of the switch; empty: it is no guest
 	Number uint64 `json:"number"`
 	Term   uint64 `json:"term,omitempty"`
 	Needs  Room   `json:"needs"`
+}
+
+func (h HostedSpec) key() hostKey { return hostKey{h.Fabric, h.Guest} }
+
+// String names the host for those who read what becomes of it.
+func (h HostedSpec) String() string {
+	if h.Guest != "" {
+		return fmt.Sprintf("switch %s of fabric %s", h.Guest, h.Fabric)
+	}
+	return fmt.Sprintf("host %v of fabric %s", ledger.Incarnation(h.Number), h.Fabric)
 }

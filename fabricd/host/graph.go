@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/deflate"
@@ -49,12 +50,24 @@ func (c *Spec) Check(g *topology.Graph) error {
 	switch p := c.Placement; {
 	case p.Shared && (len(p.NICs) > 0 || len(p.Switches) != 1 || p.Switches[0].N != 1):
 		return fmt.Errorf("host %s shares shards and is not one switch: %w", p.Host, errPlacement)
+	case p.Shared && !c.sharesAtHome():
+		return fmt.Errorf("host %s shares shards %d to %d, which are not those of its switch: %w", p.Host, p.Shard,
+			p.Shard+p.Shards-1, errPlacement)
 	case c.Link.Inbox < 1:
 		return fmt.Errorf("inboxes of %d frames: %w", c.Link.Inbox, errPlacement)
 	case c.Again > nic.MaxIncarnation:
 		return fmt.Errorf("%d incarnations, at most %d: %w", c.Again, nic.MaxIncarnation, errPlacement)
 	}
 	return nil
+}
+
+// sharesAtHome reports whether the shards of a host that is one switch alone are those of the host that
+// the switch belongs to, where its neighbours look for it.
+func (c *Spec) sharesAtHome() bool {
+	own := c.Placement
+	return !slices.ContainsFunc(c.Placements, func(p Placement) bool {
+		return slices.Contains(p.SwitchIDs(), own.SwitchIDs()[0]) && (p.Shard != own.Shard || p.Shards != own.Shards)
+	})
 }
 
 // placed maps each node to the name of its host.

@@ -22,10 +22,8 @@ var (
 	ErrGone = errors.New("the fabric is gone")
 )
 
-// Times chosen by us. A fabric asks ten times a second. A fabric that has asked nothing for
-// goneAfter seconds is gone, or takes this process for dead.
+// Times chosen by us.
 const (
-	goneAfter  = 10
 	joinTime   = 15 * time.Second
 	attachTime = 20 * time.Second
 	leaveTime  = 15 * time.Second // the fabric may be waiting for a repair
@@ -56,7 +54,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	p, err := remote.Open(remote.Config{
 		Spec: c, URL: cfg.URL, Credentials: cfg.Credentials, Log: cfg.Log,
-		Alone: goneAfter,
+		Alone: remote.GoneAfter,
 	})
 	if err != nil {
 		// The fabric waits for us; tell it that nobody comes.
@@ -97,7 +95,9 @@ func (cfg Config) run(ctx context.Context, p *remote.Server, c host.Spec) error 
 		return fmt.Errorf("switch %s: %w: %s", cfg.Switch, ErrEnded, why)
 	case errors.Is(err, remote.ErrAlone):
 		return fmt.Errorf("switch %s: %w: it has asked nothing for %d s: start it again, then this switch", cfg.Switch,
-			ErrGone, goneAfter)
+			ErrGone, remote.GoneAfter)
+	case errors.Is(err, remote.ErrLater):
+		return fmt.Errorf("switch %s: %w: %w: another process is this switch now", cfg.Switch, ErrGone, remote.ErrLater)
 	case errors.Is(err, remote.ErrRefused):
 		return fmt.Errorf("switch %s: %w: %w: another process may be this switch now", cfg.Switch, ErrGone,
 			remote.ErrRefused)

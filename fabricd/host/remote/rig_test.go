@@ -24,8 +24,8 @@ import (
 
 // testbed is a fabric of two hosts on a broker of the test, led by the test.
 type testbed struct {
-	t      testing.TB
-	broker *bus.Broker
+	t testing.TB
+	access
 	peers  *bus.Client
 	graph  *topology.Graph
 	served map[string]*servedHost
@@ -33,6 +33,13 @@ type testbed struct {
 
 	mu   sync.Mutex
 	seen []host.Observation // guarded by mu
+}
+
+// access is where the broker of a testbed is, and how everybody comes in.
+type access struct {
+	url           string
+	authorizer    remote.Authorizer // nil: hosts have the credentials of their machines
+	leads, agents bus.Credentials
 }
 
 // servedHost is a host as the test leads it.
@@ -47,10 +54,16 @@ type servedHost struct {
 // east, and NICs with their leaves.
 func newRig(t testing.TB, spec, firmware string, change func(c *host.Spec)) *testbed {
 	t.Helper()
+	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
+	return newRigAt(t, access{url: b.ClientURL(), authorizer: b, leads: b.Credentials(bus.RoleFabric)}, spec, firmware, change)
+}
+
+// newRigAt is newRig at another broker.
+func newRigAt(t testing.TB, at access, spec, firmware string, change func(c *host.Spec)) *testbed {
+	t.Helper()
 	g := topologytest.Parse(t, spec)
-	r := &testbed{t: t, graph: g, served: map[string]*servedHost{}, wires: map[string]*rig.Relay{}}
-	r.broker = bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
-	r.peers = bustest.Client(t, bus.ClientConfig{Leads: true, Fabric: "lab", Broker: r.broker})
+	r := &testbed{t: t, access: at, graph: g, served: map[string]*servedHost{}, wires: map[string]*rig.Relay{}}
+	r.peers = bustest.Client(t, bus.ClientConfig{Leads: true, Fabric: "lab", URL: at.url, Credentials: at.leads})
 	require.NoError(t, bus.Hear(r.peers, host.TellEvents, r.hear))
 
 	var text bytes.Buffer
@@ -103,9 +116,9 @@ func (r *testbed) places() []host.Placement {
 func (r *testbed) host(c host.Spec) *servedHost {
 	r.t.Helper()
 	var err error
-	_, err = remote.Hosts{Peers: r.peers, Authorizer: r.broker}.Admit(&c, r.graph)
+	_, err = r.hosts().Admit(&c, r.graph)
 	require.NoError(r.t, err)
-	p, err := remote.Open(remote.Config{Spec: c, URL: r.through(c.Host)})
+	p, err := remote.Open(remote.Config{Spec: c, URL: r.through(c.Host), Credentials: r.agents})
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { require.NoError(r.t, p.Close()) })
 	l := &servedHost{Client: remote.NewClient(r.peers, c.Host), bed: r, spec: c, server: p}
@@ -113,10 +126,12 @@ func (r *testbed) host(c host.Spec) *servedHost {
 	return l
 }
 
+func (r *testbed) hosts() remote.Hosts { return remote.Hosts{Peers: r.peers, Authorizer: r.authorizer} }
+
 // through is where a host finds the broker.
 func (r *testbed) through(name string) string {
 	if r.wires[name] == nil {
-		r.wires[name] = rig.NewRelay(r.t, strings.TrimPrefix(r.broker.ClientURL(), "nats://"))
+		r.wires[name] = rig.NewRelay(r.t, strings.TrimPrefix(r.url, "nats://"))
 	}
 	return "nats://" + r.wires[name].Address
 }

@@ -20,14 +20,26 @@ func (p *Server) serve() error {
 	)
 }
 
-// handle answers requests of one verb, and notes that somebody asks.
+// handle answers requests of one verb, and notes that somebody asks. It leaves requests for a later
+// incarnation to that.
 func handle[Req, Resp any](p *Server, verb string, h func(r Req) (Resp, error)) error {
-	return bus.Handle(p.control, bus.Subject{Kind: bus.SubjectSwitch, Verb: verb}, func(_ context.Context, r Req) (Resp, error) {
-		select {
-		case p.asked <- struct{}{}:
-		default:
+	return bus.Handle(p.control, bus.Subject{Kind: bus.SubjectSwitch, Verb: verb}, func(ctx context.Context, r Req) (Resp, error) {
+		resp, err := h(r)
+		if errors.Is(err, ErrLater) {
+			select {
+			case p.later <- err:
+			default:
+			}
+			<-ctx.Done() // an answer from here could come first
+			return resp, err
 		}
-		return h(r)
+		if !errors.Is(err, host.ErrIncarnation) {
+			select {
+			case p.asked <- struct{}{}:
+			default:
+			}
+		}
+		return resp, err
 	})
 }
 
@@ -85,11 +97,14 @@ func (p *Server) onLoad(o host.LoadOrder) (a host.LoadAnswer, err error) {
 
 // is refuses a request for another incarnation.
 func (p *Server) is(number uint64) error {
-	if number != p.spec.Number {
-		return fmt.Errorf("number %v, not %v: %w", ledger.Incarnation(p.spec.Number), ledger.Incarnation(number),
-			host.ErrIncarnation)
+	why := host.ErrIncarnation
+	switch mine := p.spec.Number; {
+	case number == mine:
+		return nil
+	case number > mine && p.spec.Placement.Shared: // an agent has one host of its own name, and a switch may go anywhere
+		why = ErrLater
 	}
-	return nil
+	return fmt.Errorf("number %v, not %v: %w", ledger.Incarnation(p.spec.Number), ledger.Incarnation(number), why)
 }
 
 // admit refuses a request for another incarnation or of a replaced leader. The caller holds mu.

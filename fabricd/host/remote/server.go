@@ -18,6 +18,10 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
+// GoneAfter is [Config].Alone of a host that is one switch alone. Chosen by us: a leader asks ten times
+// a second, so one that has asked nothing for so long is gone, or takes the host for dead.
+const GoneAfter = 10
+
 // Config of a host. Spec and URL are required.
 type Config struct {
 	Spec        host.Spec
@@ -62,6 +66,7 @@ type Server struct {
 	term    atomic.Uint64 // of the leader
 	ended   chan string   // capacity 1: it was told to end, and why
 	asked   chan struct{} // capacity 1: somebody asks
+	later   chan error    // capacity 1: see [ErrLater]
 	alone   int           // see Config
 	running sync.WaitGroup
 	stop    context.CancelFunc
@@ -78,7 +83,7 @@ func Open(cfg Config) (*Server, error) {
 	p := &Server{
 		spec: c, log: cfg.Log, ended: make(chan string, 1), halted: make(chan struct{}),
 		notices: make(chan weft.Notice, maxNotices),
-		asked:   make(chan struct{}, 1), alone: cfg.Alone, transportEvents: host.NewTransportEvents(),
+		asked:   make(chan struct{}, 1), later: make(chan error, 1), alone: cfg.Alone, transportEvents: host.NewTransportEvents(),
 	}
 	p.term.Store(c.Term)
 	if p.log == nil {
@@ -159,7 +164,7 @@ func (p *Server) open(cfg Config) error {
 }
 
 // Wait waits until the host is told to end, and returns why. The error is that of ctx when that
-// ends first, or wraps [ErrAlone] or [ErrRefused].
+// ends first, or wraps [ErrAlone], [ErrLater] or [ErrRefused].
 func (p *Server) Wait(ctx context.Context) (why string, err error) {
 	var tick <-chan time.Time
 	if p.alone > 0 {
@@ -177,6 +182,8 @@ func (p *Server) Wait(ctx context.Context) (why string, err error) {
 		case <-p.control.Done():
 			return "", fmt.Errorf("host %s of fabric %s: %w; another process may be this host now", p.spec.Host,
 				p.spec.Fabric, p.refused())
+		case err := <-p.later:
+			return "", fmt.Errorf("host %s of fabric %s: %w", p.spec.Host, p.spec.Fabric, err)
 		case <-p.asked:
 			silent = 0
 		case <-tick:
