@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -33,15 +34,15 @@ func trusted(t *testing.T, n int) (l *hostLab, keys *auth.Dir, dir string, serve
 	require.NoError(t, err)
 	folder, err := auth.Use(at, live.Name)
 	require.NoError(t, err)
-	h := newHosts(t)
-	h.url, h.base = at.URL, bus.Credentials{TLSCA: at.Credentials.TLSCA}
-	l = &hostLab{hosts: h}
+	agents := hosttest.NewAgents(t)
+	agents.URL, agents.Credentials = at.URL, bus.Credentials{TLSCA: at.Credentials.TLSCA}
+	l = &hostLab{agents: agents}
 	l.Lab = live.Start(t, live.Config{
 		Topology: smallTree, Routing: "adaptive-link", URL: at.URL, Credentials: at.Credentials,
 		Authorizer: folder.Issuer(),
 		Options: []func(*fabric.Options){func(o *fabric.Options) {
 			if n > 0 {
-				o.Hosts, o.Host = onHosts(o.Topology, n), h.host
+				o.Hosts, o.Host = onHosts(o.Topology, n), agents.Host
 			}
 		}},
 	})
