@@ -277,8 +277,8 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/fabric/a.go", `import "` + module + `/harness"`, "only tests, scenarios and the commands"},
 		{"fabricd/api/a.go", `import "` + module + `/harness/verify"`, "only tests, scenarios and the commands"},
 		{"fabricd/fabric/a_test.go", `import "` + module + `/harness"`, ""},
-		{"fabricd/fabric/a.go", `import "` + module + `/fabricd/bus/outside"`, "only tests may"},
-		{"fabricd/fabric/a_test.go", `import "` + module + `/fabricd/bus/outside"`, ""},
+		{"fabricd/fabric/a.go", `import "` + module + `/fabricd/bus/natstest"`, "only tests may"},
+		{"fabricd/fabric/a_test.go", `import "` + module + `/fabricd/bus/natstest"`, ""},
 		{"fabricd/a.go", `import "` + module + `/harness/rig"`, "only tests may"},
 		{"fabricd/cluster/a.go", `import "` + module + `/fabricd/host/hosttest"`, "only tests may"},
 		{"harness/report/a.go", `import "` + module + `/harness/live"`, "only tests may"},
@@ -403,7 +403,7 @@ const (
 
 // forTests are for tests only: they start processes, and build them, or fail tests. So is peer.
 var forTests = []string{
-	graphs, rig, live, attack, "fabricd/bus/bustest", "fabricd/bus/outside", "fabricd/document/schematest", "fabricd/host/hosttest",
+	graphs, rig, live, attack, "fabricd/bus/bustest", "fabricd/bus/natstest", "fabricd/document/schematest", "fabricd/host/hosttest",
 	"switch/wire/wiretest",
 }
 

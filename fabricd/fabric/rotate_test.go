@@ -11,7 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/host/hosttest"
@@ -28,7 +28,7 @@ func trusted(t *testing.T, n int) (l *hostLab, keys *auth.Dir, dir string, serve
 	keys, _, err := auth.Init(auth.Options{Fabric: live.Name, Dir: dir, Hosts: []auth.Host{{Name: "a", Address: "127.0.0.1"}}, ClientPort: port})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, keys.Close()) })
-	outside.StartIn(t, outside.Newest, filepath.Join(dir, "hosts", "a"), "127.0.0.1", port)
+	natstest.StartIn(t, natstest.Newest, filepath.Join(dir, "hosts", "a"), "127.0.0.1", port)
 	server = bus.Settings{Server: fmt.Sprintf("tls://127.0.0.1:%d", port), Auth: filepath.Join(dir, "leader")}
 	at, err := server.Resolve(func(string) string { return "" })
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
@@ -28,7 +28,7 @@ import (
 type soakSite struct {
 	*testing.T
 	*fabric.Fabric // of who leads now
-	broker         *outside.Server
+	broker         *natstest.Server
 	way            *rig.Relay        // of the leader to the broker
 	agents         []*hosttest.Agent // of its hosts
 	processes      []*soakProcess
@@ -59,7 +59,7 @@ func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite 
 	if raceEnabled {
 		topology = smallTree
 	}
-	s := &soakSite{T: t, broker: outside.Start(t, outside.Newest)}
+	s := &soakSite{T: t, broker: natstest.Start(t, natstest.Newest)}
 	address := strings.TrimPrefix(s.broker.URL, "nats://")
 	s.way = rig.NewRelay(t, address)
 	g := topologytest.Parse(t, topology)

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 type lab struct {
 	*live.Lab
 	operator hosttest.Process // but for the switch
-	server   *outside.Server  // nil: the broker is in this process
+	server   *natstest.Server // nil: the broker is in this process
 }
 
 type option func(*fabric.Options)
@@ -52,7 +52,7 @@ func start(t *testing.T, embedded bool, options ...option) *lab {
 		c.Options = append(c.Options, o)
 	}
 	if !embedded {
-		l.server = outside.Start(t, outside.Newest)
+		l.server = natstest.Start(t, natstest.Newest)
 		c.URL, l.operator.URL = l.server.URL, l.server.URL
 	}
 	l.Lab = live.Start(t, c)
