@@ -70,7 +70,7 @@ func (g *Agent) start(c host.Spec) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case g.away:
+	case g.away, g.agents.Context().Err() != nil: // the test is over, and its processes end before its leader
 		return reply.ErrNobody
 	case g.end != nil && !g.over():
 		return host.ErrRuns
