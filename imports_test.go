@@ -277,9 +277,10 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/fabric/a.go", `import "` + module + `/harness"`, "only tests, scenarios and the commands"},
 		{"fabricd/api/a.go", `import "` + module + `/harness/verify"`, "only tests, scenarios and the commands"},
 		{"fabricd/fabric/a_test.go", `import "` + module + `/harness"`, ""},
-		{"fabricd/fabric/a.go", `import "` + module + `/fabricd/bus/outside"`, "only tests may"},
-		{"fabricd/fabric/a_test.go", `import "` + module + `/fabricd/bus/outside"`, ""},
+		{"fabricd/fabric/a.go", `import "` + module + `/fabricd/bus/natstest"`, "only tests may"},
+		{"fabricd/fabric/a_test.go", `import "` + module + `/fabricd/bus/natstest"`, ""},
 		{"fabricd/a.go", `import "` + module + `/harness/rig"`, "only tests may"},
+		{"fabricd/cluster/a.go", `import "` + module + `/fabricd/host/hosttest"`, "only tests may"},
 		{"harness/report/a.go", `import "` + module + `/harness/live"`, "only tests may"},
 		{"fabricd/fabric/a.go", `import "` + module + `/switch/wire/wiretest"`, "only tests may"},
 		{"fabricd/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, "only tests and scenarios may"},
@@ -392,21 +393,19 @@ func chainToNATS(imports map[string][]string, dir string, seen map[string]bool) 
 	return nil
 }
 
-// outside, bustest, topologytest, schematest, rig, live, attack and wiretest are for tests only: they start processes, and build them, or fail tests. So does peer,
-// which an experiment needs too.
 const (
-	wiretest = "switch/wire/wiretest"
-	outside  = "fabricd/bus/outside"
-	bustest  = "fabricd/bus/bustest"
-	graphs   = "fabricd/topology/topologytest"
-	schemas  = "fabricd/document/schematest"
-	rig      = "harness/rig"
-	live     = "harness/live"
-	attack   = "harness/attack"
-	peer     = "fabricd/subnet/opensm/peer"
+	graphs = "fabricd/topology/topologytest"
+	rig    = "harness/rig"
+	live   = "harness/live"
+	attack = "harness/attack"
+	peer   = "fabricd/subnet/opensm/peer" // an experiment needs it too
 )
 
-var forTests = []string{outside, bustest, graphs, schemas, rig, live, attack, wiretest}
+// forTests are for tests only: they start processes, and build them, or fail tests. So is peer.
+var forTests = []string{
+	graphs, rig, live, attack, "fabricd/bus/bustest", "fabricd/bus/natstest", "fabricd/document/schematest", "fabricd/host/hosttest",
+	"switch/wire/wiretest",
+}
 
 // upwardViolations finds code of switches and NICs that imports what stands on top of them. Their tests may take a topology to run
 // on, and what attacks a decoder.

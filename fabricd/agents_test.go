@@ -14,7 +14,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
@@ -26,7 +26,7 @@ import (
 // keepingServer is a NATS server with JetStream as others run it.
 func keepingServer(t *testing.T) string {
 	t.Helper()
-	return outside.Start(t, outside.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
+	return natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
 }
 
 // startAgent is fabricd agent in this process, once it offers room.
@@ -84,7 +84,7 @@ func TestAnAgentDoesNotWaitForAReader(t *testing.T) {
 func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 	ownRegistry(t)
 	url := keepingServer(t)
-	plain := outside.Start(t, outside.Newest).URL
+	plain := natstest.Start(t, natstest.Newest).URL
 	up := func(server string, args ...string) []string {
 		return append([]string{"up", "--topology", "kary-ntree:4,3", "--name", "lab", "--server", server, "--agents"}, args...)
 	}
@@ -93,7 +93,7 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 	refused(t, "--memory: \"4 apples\" is no amount of memory", "agent", "--server", url, "--memory", "4 apples")
 	refused(t, "--name: bus: agent name \"a b\"", "agent", "--server", url, "--name", "a b")
 	refused(t, "the broker keeps nothing: it runs without JetStream: a fabric on agents is written down there: start nats-server with -js", up(plain, "all")...)
-	small := outside.Start(t, outside.Newest, fmt.Sprintf("jetstream { store_dir: %q, max_file_store: 1MB }", t.TempDir())).URL
+	small := natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q, max_file_store: 1MB }", t.TempDir())).URL
 	refused(t, "the broker has no room for the 128 MiB that it may take: make some where its store_dir is, or raise max_file_store", up(small, "all")...)
 	a := startAgent(t, plain, "h1")
 	a.out.Await(t, "; its server runs without JetStream, which keeps what is known of a fabric on agents: unless another of its cluster has it, start nats-server with -js")
@@ -132,9 +132,9 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 // A fabric is left running, led on by another that knows only its name, left again, and ended by
 // nobody who leads it.
 func TestAFabricOnAgentsIsLeftLedOnAndEnded(t *testing.T) {
-	for _, release := range outside.Releases {
+	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
-			leftLedOnAndEnded(t, outside.Start(t, release, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL)
+			leftLedOnAndEnded(t, natstest.Start(t, release, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL)
 		})
 	}
 }
@@ -273,7 +273,7 @@ func TestAFabricOnAgentsWithKeys(t *testing.T) {
 	_, errs, code := fabricd(t, "auth", "init", "--fabric", "lab", "--dir", dir, "--hosts", "h1=127.0.0.1", "--port", strconv.Itoa(port), "--cluster-port", strconv.Itoa(route))
 	require.Zero(t, code, errs)
 	host := filepath.Join(dir, "hosts", "h1")
-	outside.StartIn(t, outside.Newest, host, "127.0.0.1", port)
+	natstest.StartIn(t, natstest.Newest, host, "127.0.0.1", port)
 	url := fmt.Sprintf("tls://127.0.0.1:%d", port)
 	startAgent(t, url, "h1", "--auth", host, "--memory", "128MiB")
 	up := begin(t, "up", "--name", "lab", "--agents", "all", "--auth", filepath.Join(dir, "leader"), "--server", url,

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/auth"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness/rig"
 )
@@ -43,7 +43,7 @@ func TestAFabricWhoseKeysAreRotatedGoesOnAndTellsNoSecret(t *testing.T) {
 	made, errs, code := fabricd(t, "auth", "init", "--fabric", "lab", "--dir", dir, "--hosts", "a=127.0.0.1", "--port", fmt.Sprint(port))
 	require.Zero(t, code, errs)
 	require.Regexp(t, `view +[A-Z2-7]{26}\n +operate +[A-Z2-7]{26}`, made)
-	outside.StartIn(t, outside.Newest, file("hosts/a"), "127.0.0.1", port)
+	natstest.StartIn(t, natstest.Newest, file("hosts/a"), "127.0.0.1", port)
 	server := fmt.Sprintf("tls://127.0.0.1:%d", port)
 	u := launch(t, "--name", "lab", "--server", server, "--auth", file("leader"), "--traffic", "uniform:0.1", "--listen", "127.0.0.1:0", "--json", "-v")
 	before := secretsIn(t, dir)

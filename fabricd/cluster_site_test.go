@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
@@ -129,7 +129,7 @@ func loopbackSite(t *testing.T) *site {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	program, err := outside.Program(outside.Newest)
+	program, err := natstest.Program(natstest.Newest)
 	require.NoError(t, err)
 	return &site{t: t, bin: builtCommands(t), program: program}
 }

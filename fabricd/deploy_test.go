@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 )
 
 const deployments = "../docs/cluster"
@@ -22,7 +22,7 @@ const deployments = "../docs/cluster"
 // accepted has the NATS server of our module check a configuration.
 func accepted(t *testing.T, path string, env ...string) {
 	t.Helper()
-	program, err := outside.Program(outside.Newest)
+	program, err := natstest.Program(natstest.Newest)
 	require.NoError(t, err)
 	cmd := exec.Command(program, "-t", "-c", path)
 	cmd.Env = append(os.Environ(), env...)

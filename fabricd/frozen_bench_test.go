@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -25,7 +25,7 @@ import (
 // first: nobody knows yet that it does not answer.
 func BenchmarkLinkmonWhileAHostIsFrozen(b *testing.B) {
 	bin := builtCommands(b)
-	url := outside.Start(b, outside.Newest, fmt.Sprintf("jetstream { store_dir: %q }", b.TempDir())).URL
+	url := natstest.Start(b, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", b.TempDir())).URL
 	env := append(os.Environ(), "WEFT_RUN_DIR="+filepath.Join(b.TempDir(), "run"))
 	start := func(args ...string) *rig.Process {
 		cmd := exec.Command(filepath.Join(bin, "fabricd"), append(args, "--server", url)...)

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/reply"
@@ -91,7 +91,7 @@ func TestALeaderOnAgentsThatFindsAnUnbalancedLedgerSaysSoHoweverItWasEnded(t *te
 // full rights at a broker that is not ours can forge one.
 func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
 	ownRegistry(t)
-	url := outside.Start(t, outside.Newest).URL
+	url := natstest.Start(t, natstest.Newest).URL
 	u := launch(t, "--server", url, "--traffic", "none")
 	g := topologytest.Parse(t, "kary-ntree:2,2")
 	l, err := g.LinkByName("s1.0-n00")

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -24,7 +24,7 @@ import (
 // plainServer is a NATS server without JetStream.
 func plainServer(t *testing.T) string {
 	t.Helper()
-	return outside.Start(t, outside.Newest).URL
+	return natstest.Start(t, natstest.Newest).URL
 }
 
 // Whoever starts a second fabric of a name is refused, also where no registry of this host tells of

@@ -11,7 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
@@ -24,11 +24,11 @@ type lab struct {
 	dir     *auth.Dir
 	tokens  []auth.NewToken
 	url     string
-	servers []*outside.Server
+	servers []*natstest.Server
 }
 
 // newLab makes keys for hosts on loopback addresses and starts their servers.
-func newLab(t *testing.T, release outside.Release, hosts ...auth.Host) *lab {
+func newLab(t *testing.T, release natstest.Release, hosts ...auth.Host) *lab {
 	t.Helper()
 	return startLab(t, release, time.Now(), hosts...)
 }
@@ -36,10 +36,10 @@ func newLab(t *testing.T, release outside.Release, hosts ...auth.Host) *lab {
 // newLabAt makes keys at another time.
 func newLabAt(t *testing.T, now time.Time) *lab {
 	t.Helper()
-	return startLab(t, outside.Newest, now)
+	return startLab(t, natstest.Newest, now)
 }
 
-func startLab(t *testing.T, release outside.Release, now time.Time, hosts ...auth.Host) *lab {
+func startLab(t *testing.T, release natstest.Release, now time.Time, hosts ...auth.Host) *lab {
 	t.Helper()
 	l := &lab{t: t, path: filepath.Join(t.TempDir(), "lab")}
 	port := rig.FreePort(t)
@@ -54,7 +54,7 @@ func startLab(t *testing.T, release outside.Release, now time.Time, hosts ...aut
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.dir.Close()) })
 	for _, h := range hosts {
-		l.servers = append(l.servers, outside.StartIn(t, release, filepath.Join(l.path, "hosts", h.Name), h.Address, port))
+		l.servers = append(l.servers, natstest.StartIn(t, release, filepath.Join(l.path, "hosts", h.Name), h.Address, port))
 	}
 	l.url = "tls://" + hosts[0].Address + ":" + strconv.Itoa(port)
 	return l

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -99,7 +99,7 @@ func (l *lab) ask(c bus.Credentials) error {
 
 func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 	t.Parallel()
-	for _, release := range outside.Releases {
+	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, release)
@@ -147,7 +147,7 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 
 func TestRotationWithoutALeaderIsRefusedAndChangesNothing(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, outside.Newest)
+	l := newLab(t, natstest.Newest)
 	before, err := os.ReadFile(l.file("leader/leader.creds"))
 	require.NoError(t, err)
 	o := auth.RotateOptions{URL: l.url, Wait: 100 * time.Millisecond}
@@ -171,7 +171,7 @@ func TestRotationWithoutALeaderIsRefusedAndChangesNothing(t *testing.T) {
 
 func TestRevokedUserIsLetInNoMore(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, outside.Newest)
+	l := newLab(t, natstest.Newest)
 	l.run("leader/leader.creds", "leader/signing.nk")
 	require.NoError(t, l.ask(l.credentials("users/operator/operator.creds")))
 	client, err := bus.Dial(bus.ClientConfig{Fabric: "lab", URL: l.url, Credentials: l.credentials("users/operator/operator.creds")})
@@ -207,7 +207,7 @@ func TestRevokedUserIsLetInNoMore(t *testing.T) {
 
 func TestTLSThatFailsSaysWhy(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, outside.Newest)
+	l := newLab(t, natstest.Newest)
 	other, _, err := auth.Init(auth.Options{Fabric: "lab", Dir: l.file("other")})
 	require.NoError(t, err)
 	require.NoError(t, other.Close())
@@ -261,7 +261,7 @@ func TestCertificatesThatHaveExpired(t *testing.T) {
 // by themselves.
 func TestRotationRenewsHosts(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, outside.Newest)
+	l := newLab(t, natstest.Newest)
 	leader := l.run("leader/leader.creds", "leader/signing.nk")
 	peers, err := bus.Dial(bus.ClientConfig{Leads: true, Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: leader.file, TLSCA: l.file("ca.pem")}})
 	require.NoError(t, err)
@@ -316,7 +316,7 @@ func TestRotationRenewsHosts(t *testing.T) {
 
 func TestAnAgentsFolderSaysWhichFabric(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, outside.Newest)
+	l := newLab(t, natstest.Newest)
 	at, err := bus.Settings{Server: l.url, Auth: l.file("hosts/a")}.Resolve(func(string) string { return "" })
 	require.NoError(t, err)
 	folder, err := auth.Use(at, "")

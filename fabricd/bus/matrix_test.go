@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
 )
@@ -225,7 +225,7 @@ func TestPermissionsOnOurBroker(t *testing.T) {
 
 func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 	t.Parallel()
-	for _, release := range outside.Releases {
+	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()
 			dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
@@ -236,7 +236,7 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 			})
 			require.NoError(t, err)
 			require.NoError(t, d.Close())
-			server := outside.StartIn(t, release, file("hosts/a"), "127.0.0.1", port)
+			server := natstest.StartIn(t, release, file("hosts/a"), "127.0.0.1", port)
 			connect := func(inbox string, how nats.Option) *nats.Conn {
 				conn, err := nats.Connect(server.URL, how, nats.RootCAs(file("ca.pem")), nats.CustomInboxPrefix(inbox),
 					nats.ErrorHandler(quiet))

@@ -15,7 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -29,8 +29,8 @@ func users(name, password, permissions string) string {
 
 func TestOutsideBrokerIsNotThere(t *testing.T) {
 	t.Parallel()
-	onEachOutside(t, func(t *testing.T, release outside.Release) {
-		broker := outside.Start(t, release, users("ann", "right", ""))
+	onEachOutside(t, func(t *testing.T, release natstest.Release) {
+		broker := natstest.Start(t, release, users("ann", "right", ""))
 		open := func(c bus.Credentials) error {
 			_, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", URL: broker.URL, Credentials: c})
 			return err
@@ -57,8 +57,8 @@ func TestOutsideBrokerIsNotThere(t *testing.T) {
 // A user who is withdrawn comes back by himself once the broker knows him again.
 func TestOutsideAuthorizationLost(t *testing.T) {
 	t.Parallel()
-	onEachOutside(t, func(t *testing.T, release outside.Release) {
-		broker := outside.Start(t, release, users("ann", "right", ""))
+	onEachOutside(t, func(t *testing.T, release natstest.Release) {
+		broker := natstest.Start(t, release, users("ann", "right", ""))
 		n, events := watch(t, bus.NATSConfig{
 			URL: broker.URL, Shards: 1, Credentials: bus.Credentials{User: "ann", Password: "right"},
 		})
@@ -81,9 +81,9 @@ func TestOutsideAuthorizationLost(t *testing.T) {
 
 func TestOutsidePermissionsDenied(t *testing.T) {
 	t.Parallel()
-	onEachOutside(t, func(t *testing.T, release outside.Release) {
+	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		allowed, denied := hop(0), hop(1)
-		broker := outside.Start(t, release,
+		broker := natstest.Start(t, release,
 			users("ann", "p", `publish: { deny: "`+subjectOf(denied, 1)+`" }, subscribe: { deny: "weft.other.>" }`))
 		creds := bus.Credentials{User: "ann", Password: "p"}
 		_, err := bus.NewNATS(bus.NATSConfig{Fabric: "other", URL: broker.URL, Credentials: creds})
@@ -108,8 +108,8 @@ func TestOutsidePermissionsDenied(t *testing.T) {
 
 func TestOutsideMaxPayload(t *testing.T) {
 	t.Parallel()
-	onEachOutside(t, func(t *testing.T, release outside.Release) {
-		broker := outside.Start(t, release, "max_payload: 300")
+	onEachOutside(t, func(t *testing.T, release natstest.Release) {
+		broker := natstest.Start(t, release, "max_payload: 300")
 		_, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", URL: broker.URL})
 		require.ErrorIs(t, err, wire.ErrTooLarge)
 		require.ErrorContains(t, err, "takes messages of 300 bytes, a frame needs 437: raise its max_payload")
@@ -163,8 +163,8 @@ func TestOutsideMaxPayload(t *testing.T) {
 
 // What the settings of a user resolve to opens a connection, too.
 func TestOutsideWithSettings(t *testing.T) {
-	onEachOutside(t, func(t *testing.T, release outside.Release) {
-		broker := outside.Start(t, release, "authorization { token: s3cr3t }")
+	onEachOutside(t, func(t *testing.T, release natstest.Release) {
+		broker := natstest.Start(t, release, "authorization { token: s3cr3t }")
 		for _, s := range []bus.Settings{
 			{Server: broker.URL, Token: "s3cr3t", Timeout: time.Second},
 			{Server: broker.URL, User: "s3cr3t"},
@@ -185,8 +185,8 @@ func TestOutsideWithSettings(t *testing.T) {
 // nats command, which puts none together, is told.
 func TestWhatIsLargerThanAMessageTravels(t *testing.T) {
 	t.Parallel()
-	onEachOutside(t, func(t *testing.T, release outside.Release) {
-		broker := outside.Start(t, release, "max_payload: 900")
+	onEachOutside(t, func(t *testing.T, release natstest.Release) {
+		broker := natstest.Start(t, release, "max_payload: 900")
 		control := bustest.Server(t, bus.ServerConfig{Fabric: "lab", URL: broker.URL})
 		require.NoError(t, bus.Handle(control, ctl("get.echo"),
 			func(_ context.Context, text string) (string, error) { return text + "!", nil }))

@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // onEachOutside runs a test against each broker that is not ours.
-func onEachOutside(t *testing.T, test func(t *testing.T, release outside.Release)) {
-	for _, release := range outside.Releases {
+func onEachOutside(t *testing.T, test func(t *testing.T, release natstest.Release)) {
+	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()
 			test(t, release)
@@ -37,12 +37,12 @@ func watch(t *testing.T, cfg bus.NATSConfig) (*bus.NATS, *recorder) {
 // by then.
 func TestOutsideBrokerKilledAndBack(t *testing.T) {
 	t.Parallel()
-	onEachOutside(t, func(t *testing.T, release outside.Release) {
+	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		tried := attack.Tally(t, "a NATS server killed and started again, each release")
 		for name, kind := range map[string]bus.Subscription{"per-shard": bus.PerShard, "per-direction": bus.PerDirection} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				broker := outside.Start(t, release)
+				broker := natstest.Start(t, release)
 				const shards, links = 2, 8
 				n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: shards, Subscription: kind})
 				inboxes := make([]chan wire.Message, links)
@@ -93,8 +93,8 @@ func TestOutsideBrokerKilledAndBack(t *testing.T) {
 // Under load, what arrives before and after is in order and in one piece.
 func TestOutsideBrokerKilledUnderLoad(t *testing.T) {
 	t.Parallel()
-	onEachOutside(t, func(t *testing.T, release outside.Release) {
-		broker := outside.Start(t, release)
+	onEachOutside(t, func(t *testing.T, release natstest.Release) {
+		broker := natstest.Start(t, release)
 		n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})
 		inbox := listen(t, n, hop(0), 1<<16)
 		s := sender(t, n, hop(0))
@@ -167,8 +167,8 @@ func TestOutsideBrokerKilledUnderLoad(t *testing.T) {
 // A broker that hangs holds up who sends for some seconds at most, and Close for less.
 func TestOutsideBrokerPaused(t *testing.T) {
 	t.Parallel()
-	onEachOutside(t, func(t *testing.T, release outside.Release) {
-		broker := outside.Start(t, release)
+	onEachOutside(t, func(t *testing.T, release natstest.Release) {
+		broker := natstest.Start(t, release)
 		n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})
 		idle, idleEvents := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})
 		inbox := listen(t, n, hop(0), 1<<16)
@@ -207,8 +207,8 @@ func fill(s wire.Sender) (longest time.Duration, err error) {
 // Close does not wait for a broker that hangs, nor for the Send that does.
 func TestOutsideCloseWhilePaused(t *testing.T) {
 	t.Parallel()
-	onEachOutside(t, func(t *testing.T, release outside.Release) {
-		broker := outside.Start(t, release)
+	onEachOutside(t, func(t *testing.T, release natstest.Release) {
+		broker := natstest.Start(t, release)
 		n, _ := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})
 		s := sender(t, n, hop(0))
 		broker.Pause()
@@ -234,8 +234,8 @@ func TestOutsideCloseWhilePaused(t *testing.T) {
 // A pause that is short costs nothing.
 func TestOutsideBrokerPausedShortly(t *testing.T) {
 	t.Parallel()
-	onEachOutside(t, func(t *testing.T, release outside.Release) {
-		broker := outside.Start(t, release)
+	onEachOutside(t, func(t *testing.T, release natstest.Release) {
+		broker := natstest.Start(t, release)
 		n := openNATS(t, bus.NATSConfig{URL: broker.URL, Shards: 1}) // events fail the test
 		inbox := listen(t, n, hop(0), 1000)
 		ready(t, n)

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -50,13 +50,13 @@ func selfSigned(t *testing.T) (cert, key string) {
 // anything else.
 func TestOutsideOverTLS(t *testing.T) {
 	t.Parallel()
-	onEachOutside(t, func(t *testing.T, release outside.Release) {
+	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		cert, key := selfSigned(t)
 		first, more := false, ""
-		if release == outside.Newest { // Debian's is too old for it; after 1 s the server speaks first, which lets the test's own look at it pass
+		if release == natstest.Newest { // Debian's is too old for it; after 1 s the server speaks first, which lets the test's own look at it pass
 			first, more = true, `, handshake_first: "1s"`
 		}
-		broker := outside.Start(t, release,
+		broker := natstest.Start(t, release,
 			fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify: true%s }", cert, key, cert, more))
 		s := bus.Settings{Server: broker.URL, TLSCA: cert, TLSCert: cert, TLSKey: key, TLSFirst: first}
 		r, err := s.Resolve(func(string) string { return "" })

@@ -10,7 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
@@ -80,7 +80,7 @@ func TestABrokerWithoutJetStreamSaysSo(t *testing.T) {
 // it gives no answer.
 func TestABrokerThatDoesNotLetUsKeepAnythingSaysSo(t *testing.T) {
 	t.Parallel()
-	s := outside.Start(t, outside.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()),
+	s := natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()),
 		`authorization { users: [`,
 		`{ user: noone, password: pw, permissions: { publish: { deny: "$JS.>" } } },`,
 		`{ user: reader, password: pw, permissions: { publish: { deny: "$JS.API.STREAM.CREATE.>" } } } ] }`)

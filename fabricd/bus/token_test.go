@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -52,7 +52,7 @@ func TestTheTokenOfTheWidestSwitchIsNotTooLong(t *testing.T) {
 	require.NoError(t, err)
 	t.Logf("a token of %d bytes", len(c.JWT))
 
-	server := outside.StartIn(t, outside.Newest, file("hosts/a"), "127.0.0.1", port)
+	server := natstest.StartIn(t, natstest.Newest, file("hosts/a"), "127.0.0.1", port)
 	conn, err := nats.Connect(server.URL, nats.UserJWTAndSeed(c.JWT, c.Seed), nats.CustomInboxPrefix(c.InboxPrefix),
 		nats.RootCAs(file("ca.pem")))
 	require.NoError(t, err)

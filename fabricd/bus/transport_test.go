@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/switch/wire"
 	"github.com/weft-fabric/weft/switch/wire/wiretest"
@@ -35,9 +35,9 @@ func TestNATSKeepsTheContractOfTransports(t *testing.T) {
 			}
 		}},
 	}
-	for _, release := range outside.Releases {
+	for _, release := range natstest.Releases {
 		kinds = append(kinds, kind{name: "outside/" + string(release), open: func(t *testing.T) bus.NATSConfig {
-			return bus.NATSConfig{URL: outside.Start(t, release).URL, Shards: 2}
+			return bus.NATSConfig{URL: natstest.Start(t, release).URL, Shards: 2}
 		}})
 	}
 	for _, k := range kinds {

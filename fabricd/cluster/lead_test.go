@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/lease"
@@ -69,10 +69,10 @@ func leads(t *testing.T, l *lease.Lease) (stop func(), ended <-chan error) {
 // The releases of nats-server that users have, by a store that outlives nothing.
 func TestOneLeadsAndAnotherTakesOver(t *testing.T) {
 	t.Parallel()
-	for _, release := range outside.Releases {
+	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()
-			url := outside.Start(t, release, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
+			url := natstest.Start(t, release, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
 			won, _ := campaign(t, openStore(t, url), "a")
 			a := <-won
 			stop, ended := leads(t, a)
@@ -97,7 +97,7 @@ func TestOneLeadsAndAnotherTakesOver(t *testing.T) {
 // A broker that does not answer for a while, and then to all at once, costs nobody the lead.
 func TestRenewalsWhoseAnswersAreLateCount(t *testing.T) {
 	t.Parallel()
-	server := outside.Start(t, outside.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()))
+	server := natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()))
 	s := openStore(t, server.URL)
 	won, _ := campaign(t, s, "a")
 	stop, ended := leads(t, <-won)
@@ -291,7 +291,7 @@ func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 // they change, and none stay that no state names.
 func TestTablesAreKeptInChunks(t *testing.T) {
 	t.Parallel()
-	url := outside.Start(t, outside.Newest, "max_payload: 480000",
+	url := natstest.Start(t, natstest.Newest, "max_payload: 480000",
 		fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
 	store := cluster.StateStore{Store: openStore(t, url)}
 	warn := func(err error) { t.Error(err) }

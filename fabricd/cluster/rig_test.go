@@ -16,7 +16,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -31,7 +31,7 @@ func startServer(t *testing.T, jetStream bool) string {
 	if jetStream {
 		config = append(config, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()))
 	}
-	return outside.Start(t, outside.Newest, config...).URL
+	return natstest.Start(t, natstest.Newest, config...).URL
 }
 
 // hosts stands in for hosts: they do nothing until they are told to end.
@@ -123,7 +123,7 @@ var errMade = errors.New("no such firmware")
 // servers is a cluster of three NATS servers, which keeps a store on all of them.
 type servers struct {
 	t       testing.TB
-	servers []*outside.Server
+	servers []*natstest.Server
 }
 
 func startCluster(t testing.TB) *servers {
@@ -146,7 +146,7 @@ cluster { name: weft, listen: "127.0.0.1:%d", ping_interval: "500ms", routes: [ 
 jetstream { store_dir: %q }
 `, i, ports[i], routes[i], strings.Join(urls, ", "), dir)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "nats.conf"), []byte(config), 0o600))
-		c.servers = append(c.servers, outside.StartIn(t, outside.Newest, dir, "127.0.0.1", ports[i]))
+		c.servers = append(c.servers, natstest.StartIn(t, natstest.Newest, dir, "127.0.0.1", ports[i]))
 	}
 	for copies := 0; copies < n; { // until they have found each other
 		s, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: c.urls()})
@@ -170,9 +170,9 @@ func (c *servers) urls() string {
 func (c *servers) store() *bus.Store { return openStore(c.t, c.urls()) }
 
 // killWriter kills the server that writes, which is the last to have said that it does.
-func (c *servers) killWriter() *outside.Server {
+func (c *servers) killWriter() *natstest.Server {
 	c.t.Helper()
-	var writer *outside.Server
+	var writer *natstest.Server
 	last := ""
 	for _, s := range c.servers {
 		for line := range strings.Lines(s.Output()) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness/attack"
@@ -27,10 +27,10 @@ func registerText(l *loadedFabric, kind string) (events []fabric.Event) {
 
 func TestABrokerThatDiesTakesAllLinksDownAndGivesThemBack(t *testing.T) {
 	t.Parallel()
-	for name, release := range map[string]outside.Release{"newest": outside.Newest, "debian": outside.Debian} {
+	for name, release := range map[string]natstest.Release{"newest": natstest.Newest, "debian": natstest.Debian} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := outside.Start(t, release)
+			server := natstest.Start(t, release)
 			l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
 			l.flows(300)
 			cut := "s0.00-s1.00"
@@ -72,7 +72,7 @@ func TestABrokerThatDiesTakesAllLinksDownAndGivesThemBack(t *testing.T) {
 // A broker that is stopped for a moment is a silence on all links at once, and no more.
 func TestABrokerThatIsPausedIsFoundOutBySilence(t *testing.T) {
 	t.Parallel()
-	server := outside.Start(t, outside.Newest)
+	server := natstest.Start(t, natstest.Newest)
 	l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
 	l.flows(300)
 	server.Pause()
@@ -90,7 +90,7 @@ func TestABrokerThatIsPausedIsFoundOutBySilence(t *testing.T) {
 
 func TestABrokerThatTakesOnlySmallMessagesGetsSmallFrames(t *testing.T) {
 	t.Parallel()
-	server := outside.Start(t, outside.Newest, "max_payload: 512")
+	server := natstest.Start(t, natstest.Newest, "max_payload: 512")
 	l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, func(o *fabric.Options) {
 		o.Switch.InputBuffer, o.Switch.OutputBuffer = 32, 32
 		o.Link.Rate = 20_000_000

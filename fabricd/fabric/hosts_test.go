@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -83,14 +83,14 @@ func TestHostThatDies(t *testing.T) {
 	l.until("packets are lost", func() bool { return l.Fabric.Ledger().LostWire > 0 })
 	l.Do(fault.Spec{Do: fault.VerbHeal})
 	l.more(500)
-	l.hosts.kill("host1")
+	l.agents.Of("host1").Kill()
 	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
 	l.more(300) // the others go on
 	require.NoError(t, l.Fabric.StopTraffic())
 	l.until("the ledger is balanced without it", func() bool { g := l.Fabric.Ledger(); return g.Balanced && g.InFlight == 0 })
 	assert.NoError(t, l.Fabric.LossesReported())
 	l.load("uniform:0.3")
-	l.hosts.back("host1")
+	l.agents.Of("host1").Back()
 	l.until("it is back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0 })
 	l.more(500)
 	l.sound()
@@ -126,9 +126,9 @@ func TestTablesOfHosts(t *testing.T) {
 	l.AllPairs(l.Settle)
 	assert.Equal(t, before, l.Fabric.Ledger().Discarded, "they go round it")
 
-	l.hosts.kill("host1")
+	l.agents.Of("host1").Kill()
 	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
-	l.hosts.back("host1")
+	l.agents.Of("host1").Back()
 	l.until("it is back", func() bool { return len(l.Fabric.LinksDown()) == 1 })
 	assert.Equal(t, versions, l.Fabric.TableVersions())
 	for _, s := range g.Switches {
@@ -153,7 +153,7 @@ func TestTablesOfHosts(t *testing.T) {
 // that takes is in the log.
 func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	l := startHostsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
+	l := startHostsOn(t, 3, oneApart(t))
 	l.load("uniform:0.3")
 	l.more(300)
 	took := map[string][]time.Duration{}
@@ -162,7 +162,7 @@ func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 		do()
 		took[what] = append(took[what], time.Since(began))
 	}
-	l.hosts.proc.Signal(syscall.SIGSTOP)
+	l.agents.Of("host1").Process().Signal(syscall.SIGSTOP)
 	for range 10 {
 		timed("status", func() { l.Fabric.Totals(); l.Fabric.Ledger(); l.Fabric.Faults() })
 		timed("links", func() { l.Fabric.LinkStates() })
@@ -171,7 +171,7 @@ func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 		require.Len(t, out[0].Fault.Detected, 2, "both ends have acted")
 		l.Do(fault.Spec{Do: fault.VerbRestore, A: "s0.10-s1.10"})
 	}
-	l.hosts.proc.Signal(syscall.SIGCONT)
+	l.agents.Of("host1").Process().Signal(syscall.SIGCONT)
 	for what, list := range took {
 		t.Logf("%-6s the first %v, the slowest %v, half within %v", what, list[0], slices.Max(list),
 			slices.Sorted(slices.Values(list))[len(list)/2])
@@ -188,21 +188,21 @@ func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 // lost nothing by it.
 func TestHostThatFreezes(t *testing.T) {
 	t.Parallel()
-	l := startHostsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
+	l := startHostsOn(t, 3, oneApart(t))
 	l.load("uniform:0.3")
 	l.more(300)
-	l.hosts.proc.Signal(syscall.SIGSTOP)
+	l.agents.Of("host1").Process().Signal(syscall.SIGSTOP)
 	l.until("it is missed", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchSuspect })
 	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"}) // which it does not hear
 	require.True(t, out[0].Changed)
 	l.more(100) // the others go on
-	l.hosts.proc.Signal(syscall.SIGCONT)
+	l.agents.Of("host1").Process().Signal(syscall.SIGCONT)
 	l.until("it is back", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchUp })
 	l.more(300)
 	l.Do(fault.Spec{Do: fault.VerbHeal})
 	l.more(100)
 	l.sound()
-	l.hosts.proc.Kill()
+	l.agents.Of("host1").End()
 	l.until("it is made anew", func() bool { return l.Fabric.Hosts()[1].Again == 1 && len(l.Fabric.LinksDown()) == 0 })
 	l.load("uniform:0.3")
 	l.more(300)
@@ -214,8 +214,9 @@ func TestHostThatFreezes(t *testing.T) {
 func TestHostOutOfReach(t *testing.T) {
 	t.Parallel()
 	w := rig.NewRelay(t, "")
-	l := startHostsOn(t, 3, func(h *hosts) { h.apart, h.way = "host1", "nats://"+w.Address },
-		func(url string) { w.To(strings.TrimPrefix(url, "nats://")) })
+	agents := hosttest.NewAgents(t)
+	agents.Of("host1").Way = w
+	l := startHostsOn(t, 3, agents)
 	l.load("uniform:0.3")
 	l.more(300)
 	number := l.Fabric.Hosts()[1].Number
@@ -241,12 +242,12 @@ func TestHostsWithClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	var jumped atomic.Int64
-	l := startHostsOn(t, 3, func(h *hosts) {
-		h.clocks = map[string]func() time.Duration{
-			"host1": func() time.Duration { return time.Hour + time.Since(start)*102/100 + time.Duration(jumped.Load()) },
-			"host2": func() time.Duration { return 9*time.Hour + time.Since(start)*98/100 },
-		}
-	}, nil)
+	agents := hosttest.NewAgents(t)
+	agents.Of("host1").Elapsed = func() time.Duration {
+		return time.Hour + time.Since(start)*102/100 + time.Duration(jumped.Load())
+	}
+	agents.Of("host2").Elapsed = func() time.Duration { return 9*time.Hour + time.Since(start)*98/100 }
+	l := startHostsOn(t, 3, agents)
 	right := func() bool {
 		for _, p := range l.Fabric.Hosts() {
 			if math.Abs(p.BehindMS) > 100 {
@@ -379,7 +380,7 @@ func TestAnotherLeaderOfDeadHosts(t *testing.T) {
 	l := startHosts(t, 3)
 	l.load("uniform:0.3")
 	l.more(300)
-	l.hosts.kill("host1")
+	l.agents.Of("host1").Kill()
 	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
 	l.more(100)
 	l.until("that is kept", func() bool {
@@ -389,13 +390,13 @@ func TestAnotherLeaderOfDeadHosts(t *testing.T) {
 		return s.UnmarshalBinary(l.kept) == nil && slices.ContainsFunc(s.Hosts, func(h fabric.HostCheckpoint) bool { return h.Failed })
 	})
 	l.Fabric.Detach()
-	l.hosts.kill("host2")
+	l.agents.Of("host2").Kill()
 	l.succeed()
 	l.until("both are missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 8 })
 	require.NoError(t, l.Fabric.StopTraffic())
 	l.until("the ledger is balanced without them", func() bool { g := l.Fabric.Ledger(); return g.Balanced && g.InFlight == 0 })
-	l.hosts.back("host1")
-	l.hosts.back("host2")
+	l.agents.Of("host1").Back()
+	l.agents.Of("host2").Back()
 	l.until("both are back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0 })
 	l.load("uniform:0.3")
 	l.more(300)

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -264,12 +264,12 @@ func transports(t *testing.T) map[string]func(t *testing.T) wire.Transport {
 		"embedded broker": func(t *testing.T) wire.Transport {
 			return bustest.Links(t, bus.NATSConfig{Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true})})
 		},
-		"outside broker": func(t *testing.T) wire.Transport { return connect(t, outside.Start(t, outside.Newest)) },
+		"outside broker": func(t *testing.T) wire.Transport { return connect(t, natstest.Start(t, natstest.Newest)) },
 	}
 }
 
 // connect opens the links of a fabric at a server that is not ours.
-func connect(t *testing.T, s *outside.Server) wire.Transport {
+func connect(t *testing.T, s *natstest.Server) wire.Transport {
 	t.Helper()
 	tr := bustest.Links(t, bus.NATSConfig{Fabric: "kinds", URL: s.URL})
 	require.Equal(t, wire.EnforcedAtEnds, tr.Enforcement())

@@ -1,7 +1,6 @@
 package fabric_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -18,9 +18,9 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// No goroutine outlives Stop. The test binary is also a process that runs a host.
+// No goroutine outlives Stop. The test binary is also a process that runs a host, or is a switch.
 func TestMain(m *testing.M) {
-	rig.Be(func(ctx context.Context, p hostProcess) error { return p.be(ctx) })
+	rig.Be(hosttest.Be)
 	goleak.VerifyTestMain(m)
 }
 

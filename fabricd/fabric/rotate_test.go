@@ -11,9 +11,10 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -27,21 +28,21 @@ func trusted(t *testing.T, n int) (l *hostLab, keys *auth.Dir, dir string, serve
 	keys, _, err := auth.Init(auth.Options{Fabric: live.Name, Dir: dir, Hosts: []auth.Host{{Name: "a", Address: "127.0.0.1"}}, ClientPort: port})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, keys.Close()) })
-	outside.StartIn(t, outside.Newest, filepath.Join(dir, "hosts", "a"), "127.0.0.1", port)
+	natstest.StartIn(t, natstest.Newest, filepath.Join(dir, "hosts", "a"), "127.0.0.1", port)
 	server = bus.Settings{Server: fmt.Sprintf("tls://127.0.0.1:%d", port), Auth: filepath.Join(dir, "leader")}
 	at, err := server.Resolve(func(string) string { return "" })
 	require.NoError(t, err)
 	folder, err := auth.Use(at, live.Name)
 	require.NoError(t, err)
-	h := newHosts(t)
-	h.url, h.base = at.URL, bus.Credentials{TLSCA: at.Credentials.TLSCA}
-	l = &hostLab{hosts: h}
+	agents := hosttest.NewAgents(t)
+	agents.URL, agents.Credentials = at.URL, bus.Credentials{TLSCA: at.Credentials.TLSCA}
+	l = &hostLab{agents: agents}
 	l.Lab = live.Start(t, live.Config{
 		Topology: smallTree, Routing: "adaptive-link", URL: at.URL, Credentials: at.Credentials,
 		Authorizer: folder.Issuer(),
 		Options: []func(*fabric.Options){func(o *fabric.Options) {
 			if n > 0 {
-				o.Hosts, o.Host = onHosts(o.Topology, n), h.host
+				o.Hosts, o.Host = onHosts(o.Topology, n), agents.Host
 			}
 		}},
 	})

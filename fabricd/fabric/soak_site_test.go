@@ -2,7 +2,6 @@ package fabric_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"syscall"
@@ -13,11 +12,10 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
-	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -30,9 +28,9 @@ import (
 type soakSite struct {
 	*testing.T
 	*fabric.Fabric // of who leads now
-	broker         *outside.Server
-	way            *rig.Relay // of the leader to the broker
-	hosts          []*soakHost
+	broker         *natstest.Server
+	way            *rig.Relay        // of the leader to the broker
+	agents         []*hosttest.Agent // of its hosts
 	processes      []*soakProcess
 	options        fabric.Options
 	detach         func() // the leader leaves
@@ -42,17 +40,6 @@ type soakSite struct {
 }
 
 const soakName = "soak"
-
-// soakHost is a host that the site runs, and starts anew when the leader asks for it.
-type soakHost struct {
-	name string
-	way  *rig.Relay // to the broker
-
-	mu      sync.Mutex
-	process *rig.Process // guarded by mu: the latest; nil: none was
-	away    bool         // guarded by mu: the agent that starts it is
-	killed  bool         // guarded by mu: it was to end
-}
 
 // soakProcess is a switch that processes are now and then.
 type soakProcess struct {
@@ -72,7 +59,7 @@ func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite 
 	if raceEnabled {
 		topology = smallTree
 	}
-	s := &soakSite{T: t, broker: outside.Start(t, outside.Newest)}
+	s := &soakSite{T: t, broker: natstest.Start(t, natstest.Newest)}
 	address := strings.TrimPrefix(s.broker.URL, "nats://")
 	s.way = rig.NewRelay(t, address)
 	g := topologytest.Parse(t, topology)
@@ -83,15 +70,19 @@ func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite 
 		}
 		placed = placed[:2]
 	}
+	agents := hosttest.NewAgents(t)
+	agents.URL = s.broker.URL
 	for _, h := range placed {
-		s.hosts = append(s.hosts, &soakHost{name: h.Name, way: rig.NewRelay(t, address)})
+		a := agents.Of(h.Name)
+		a.Way, a.Apart = rig.NewRelay(t, address), true
+		s.agents = append(s.agents, a)
 	}
 	// Not adaptive-link, which is proven free of deadlock for as many dead links as its paper
 	// claims, and here are more.
 	const routing = "deterministic-link"
 	s.options = fabric.Options{
 		Topology: g, Seed: seed, Traffic: load, NIC: fabric.NICOptions{QueueBytes: 16 << 10},
-		Hosts: placed, Host: s.host,
+		Hosts: placed, Host: agents.Host,
 		Checkpoint: s.keep, Switch: fabric.SwitchOptions{Requeue: seed%2 == 0},
 		Processes: &fabric.ProcessOptions{Fabric: soakName, Firmware: routing},
 	}
@@ -99,7 +90,7 @@ func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite 
 	s.options.Firmware, s.options.Switch.VCs, err = subnet.Firmware(routing, g)
 	require.NoError(t, err)
 	s.lead(nil)
-	t.Cleanup(func() { s.detach(); s.endHosts() })
+	t.Cleanup(func() { s.detach() })
 	return s
 }
 
@@ -151,54 +142,6 @@ func (s *soakSite) lead(adopt *fabric.State) {
 	}
 }
 
-// host is what fabric.Options.Host wants: the agent of a host.
-func (s *soakSite) host(_ context.Context, name string, c host.Spec) error {
-	for _, h := range s.hosts {
-		if h.name == name {
-			return s.start(h, c)
-		}
-	}
-	return fmt.Errorf("no host is called %s", name)
-}
-
-func (s *soakSite) start(h *soakHost, c host.Spec) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case h.away:
-		return reply.ErrNobody
-	case h.process == nil:
-	case !h.process.Ended():
-		return host.ErrRuns
-	case !h.killed && !strings.Contains(h.process.Out.String(), ": bus: "): // it has not reached the broker
-		s.Errorf("%s has ended by itself:\n%s", h.name, h.process.Out.String())
-	}
-	h.process, h.killed = rig.Launch(s.T, hostProcess{Spec: c, URL: "nats://" + h.way.Address}), false
-	return nil
-}
-
-// endHosts ends those that nobody leads any more.
-func (s *soakSite) endHosts() {
-	for _, h := range s.hosts {
-		h.kill()
-	}
-}
-
-func (h *soakHost) kill() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.killed = true
-	if h.process != nil && !h.process.Ended() {
-		h.process.Kill()
-	}
-}
-
-func (h *soakHost) goAway(away bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.away = away
-}
-
 // signal stops a process or has it go on, unless it has ended.
 func signal(p *rig.Process, s syscall.Signal) {
 	if !p.Ended() {
@@ -221,7 +164,7 @@ func (s *soakSite) join(p *soakProcess) {
 		}
 		p.said = said
 	}
-	p.process, p.killed, p.leaves = rig.Launch(s.T, hostProcess{Switch: p.name, URL: s.broker.URL}), false, false
+	p.process, p.killed, p.leaves = rig.Launch(s.T, hosttest.Process{Fabric: soakName, Switch: p.name, URL: s.broker.URL}), false, false
 }
 
 // joined returns when a process is the switch.
@@ -266,19 +209,17 @@ func (s *soakSite) kinds() []failureKind {
 
 var failureKinds = []failureKind{
 	{"host killed", func(s *soak) {
-		h := pick(s, s.hosts)
-		s.fail("agent of "+h.name, func() { h.goAway(true); h.kill() }, func() { h.goAway(false) })
+		a := pick(s, s.agents)
+		s.fail("agent of "+a.Name, a.Kill, a.Back)
 	}},
 	{"host frozen", func(s *soak) {
-		h := pick(s, s.hosts)
-		h.mu.Lock()
-		p := h.process
-		h.mu.Unlock()
-		s.fail("process of "+h.name, func() { signal(p, syscall.SIGSTOP) }, func() { signal(p, syscall.SIGCONT) })
+		a := pick(s, s.agents)
+		p := a.Process()
+		s.fail("process of "+a.Name, func() { signal(p, syscall.SIGSTOP) }, func() { signal(p, syscall.SIGCONT) })
 	}},
 	{"host cut off", func(s *soak) {
-		h := pick(s, s.hosts)
-		s.fail("way of "+h.name, h.way.Cut, h.way.Restore)
+		a := pick(s, s.agents)
+		s.fail("way of "+a.Name, a.Way.Cut, a.Way.Restore)
 	}},
 	{"broker killed", func(s *soak) { s.fail("broker", s.broker.Kill, func() { s.broker.Start() }) }},
 	{"broker frozen", func(s *soak) { s.fail("broker", s.broker.Pause, s.broker.Resume) }},

@@ -14,12 +14,12 @@ import (
 // word; it injects some, too.
 func TestTheLedgerBalancesWhileAHostIsFrozen(t *testing.T) {
 	t.Parallel()
-	l := startHostsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
+	l := startHostsOn(t, 3, oneApart(t))
 	const rounds = 3
 	for range rounds {
 		l.load("uniform:0.3")
 		l.more(300)
-		l.hosts.proc.Signal(syscall.SIGSTOP)
+		l.agents.Of("host1").Process().Signal(syscall.SIGSTOP)
 		l.until("it is missed", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchSuspect })
 		l.more(100)
 		require.NoError(t, l.Fabric.StopTraffic())
@@ -28,7 +28,7 @@ func TestTheLedgerBalancesWhileAHostIsFrozen(t *testing.T) {
 			require.ErrorAs(t, err, new(*fabric.StuckError))
 		}
 		require.True(t, ledger.Balanced, "%+v", ledger)
-		l.hosts.proc.Signal(syscall.SIGCONT)
+		l.agents.Of("host1").Process().Signal(syscall.SIGCONT)
 		l.until("it is back", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchUp })
 		l.sound()
 	}

@@ -1,84 +1,42 @@
 package host_test
 
 import (
-	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
-	"github.com/weft-fabric/weft/switch/switchd"
-	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// newLocal makes a host of all nodes of a small tree, which do not run yet.
-func newLocal(t *testing.T) (*host.Local, *host.Live, *wire.Memory, *topology.Graph) {
+// newLocal makes a host of all nodes of a small tree, which do not run yet; its NICs take little.
+func newLocal(t *testing.T, change ...func(c *host.LocalConfig)) *hosttest.Local {
 	t.Helper()
-	memory := wire.NewMemory()
-	start := time.Now()
-	live := &host.Live{Transport: memory, Clock: func() weft.Time { return weft.FromDuration(time.Since(start)) }}
-	l, g := newLocalOn(t, live)
-	return l, live, memory, g
-}
-
-func newLocalOn(t *testing.T, runtime host.Runtime) (*host.Local, *topology.Graph) {
-	t.Helper()
-	g := topologytest.Parse(t, "kary-ntree:2,2")
-	fw, _, err := subnet.Firmware("adaptive-link", g)
-	require.NoError(t, err)
-	l, err := host.NewLocal(host.LocalConfig{
-		Graph: g, Firmware: fw, Runtime: runtime, Watch: func(weft.Node) switchd.Observer { return nil },
-		Spec: host.Spec{
-			Placement: host.Placement{Switches: []host.Span{{N: 4}}, NICs: []host.Span{{N: 4}}, Shards: 1},
-			Switch:    host.SwitchOptions{VCs: 1, InputBuffer: 2, OutputBuffer: 2},
-			NIC:       host.NICOptions{PacketBytes: 256, QueueBytes: 1024},
-			Link:      host.LinkOptions{Rate: 256_000, Inbox: 64}, Seed: 7,
-		},
-	})
-	require.NoError(t, err)
-	return l, g
+	small := func(c *host.LocalConfig) { c.Spec.NIC.QueueBytes = 1024 }
+	return hosttest.NewLocal(t, "kary-ntree:2,2", "adaptive-link", append(change, small)...)
 }
 
 // A host of calls needs no broker: it is ordered, counted and read by calls, and what NICs refuse
 // is the error that they gave.
 func TestALocalHost(t *testing.T) {
 	t.Parallel()
-	l, live, memory, g := newLocal(t)
-	ctx, end := context.WithCancel(context.Background())
-	over := make(chan struct{})
-	go func() { defer close(over); live.NodeRuntime.Run(ctx) }()
-	t.Cleanup(func() { end(); <-over; require.NoError(t, memory.Close()) })
-
-	var h host.Host = l
-	order := func(o host.Order) host.OrderAnswer {
-		t.Helper()
-		a, err := h.Order(t.Context(), o)
-		require.NoError(t, err)
-		return a
-	}
-	ends := func() (up int) {
+	l := newLocal(t)
+	l.Run()
+	h, g := l.Host, l.Graph
+	ends := func() int {
 		s, err := h.Counters(t.Context(), host.CountersRequest{Ends: true})
 		require.NoError(t, err)
-		for i := range (host.Placement{Switches: []host.Span{{N: 4}}, NICs: []host.Span{{N: 4}}}).Ends(g) {
-			if host.Bit(s.Up, i) {
-				up++
-			}
-		}
-		return up
+		return h.Up(&s)
 	}
-	order(host.Order{Hold: new(true)})
-	a := order(host.Order{SignalAll: true, Send: []host.SendOrder{
+	l.Do(host.Order{Hold: new(true)})
+	a := l.Do(host.Order{SignalAll: true, Send: []host.SendOrder{
 		{Src: 0, Dst: 3, Bytes: 256},
 		{Src: 0, Dst: 99, Bytes: 256},
 		{Src: 1, Dst: 2, Bytes: 512},
@@ -92,7 +50,7 @@ func TestALocalHost(t *testing.T) {
 	now, err := h.Counters(t.Context(), host.CountersRequest{})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, now.Counters.NICs.Injected)
-	order(host.Order{Hold: new(false)})
+	l.Do(host.Order{Hold: new(false)})
 	rig.Until(t, func() bool { return l.Delivered() == 2 && !l.HoldsPackets() })
 
 	// Counters, counts and readings say the same. Links that somebody else may have an end of are
@@ -106,10 +64,7 @@ func TestALocalHost(t *testing.T) {
 	require.Equal(t, s.Generations, c.Generations)
 	l.Share(0)
 	var peers []host.Peer // what passes within the host stays inside
-	for _, e := range (host.Placement{
-		Switches: host.Spans([]weft.SwitchID{0, 1, 2, 3}),
-		NICs:     host.Spans([]weft.NICID{0, 1, 2, 3}),
-	}).Ends(g) {
+	for _, e := range h.Ends() {
 		peers = append(peers, host.Peer{Host: g.Name(e.Node), Incarnation: link.Incarnation{Number: 7}})
 	}
 	was := s
@@ -129,11 +84,11 @@ func TestALocalHost(t *testing.T) {
 
 	// A cut and a crash; the switch returns in one step.
 	l0 := g.Links[0]
-	order(host.Order{Cut: []host.LinkDirection{{Link: l0.ID}, {Link: l0.ID, Back: true}}, Signals: []host.SignalOrder{
+	l.Do(host.Order{Cut: []host.LinkDirection{{Link: l0.ID}, {Link: l0.ID, Back: true}}, Signals: []host.SignalOrder{
 		{End: host.EndOf(l0.A)}, {End: host.EndOf(l0.B)},
 	}})
 	require.Equal(t, 2*len(g.Links)-2, ends())
-	order(host.Order{Restored: []host.LinkDirection{{Link: l0.ID}, {Link: l0.ID, Back: true}}, SignalAll: true})
+	l.Do(host.Order{Restored: []host.LinkDirection{{Link: l0.ID}, {Link: l0.ID, Back: true}}, SignalAll: true})
 	rig.Until(t, func() bool { return ends() == 2*len(g.Links) })
 	_, err = h.Order(t.Context(), host.Order{Restart: []weft.SwitchID{9}})
 	require.ErrorContains(t, err, "switch 9: not in this host")
@@ -151,9 +106,7 @@ func (brokenCuts) Restore([]weft.End) error { return errCuts }
 // reason for that.
 func TestAnOrderThatCutsNothingLeavesTheTransportAlone(t *testing.T) {
 	t.Parallel()
-	memory := wire.NewMemory()
-	defer memory.Close()
-	l, _ := newLocalOn(t, brokenCuts{&host.Live{Transport: memory, Clock: func() weft.Time { return 0 }}})
+	l := newLocal(t, func(c *host.LocalConfig) { c.Runtime = brokenCuts{c.Runtime.(*host.Live)} })
 	a, err := l.Order(t.Context(), host.Order{Send: []host.SendOrder{{Src: 0, Dst: 3, Bytes: 256}}, SignalAll: true})
 	require.NoError(t, err)
 	require.NoError(t, a.Sent[0].Reason())
@@ -166,9 +119,8 @@ func TestAnOrderThatCutsNothingLeavesTheTransportAlone(t *testing.T) {
 // A look uses the storage of the one before: what it allocates does not depend on how many links
 // there are. It is not parallel, for it counts what the whole process allocates.
 func TestALookUsesStorageAnew(t *testing.T) {
-	l, _, memory, g := newLocal(t)
-	defer memory.Close()
-	switches, nics := make([]switching.Reading, len(g.Switches)), make([]nic.Reading, len(g.NICs))
+	l := newLocal(t)
+	switches, nics := make([]switching.Reading, len(l.Graph.Switches)), make([]nic.Reading, len(l.Graph.NICs))
 	nodes := float64(len(switches) + len(nics))
 	n := testing.AllocsPerRun(100, func() { l.Look(host.CountersRequest{Ends: true}, switches, nics) })
 	require.LessOrEqual(t, n, nodes+4, "one for each node")
@@ -178,31 +130,24 @@ func TestALookUsesStorageAnew(t *testing.T) {
 // another incarnation of a neighbour.
 func TestLossesOfALinkThatIsShared(t *testing.T) {
 	t.Parallel()
-	l, live, memory, g := newLocal(t)
-	ctx, end := context.WithCancel(context.Background())
-	over := make(chan struct{})
-	go func() { defer close(over); live.NodeRuntime.Run(ctx) }()
-	t.Cleanup(func() { end(); <-over; require.NoError(t, memory.Close()) })
-	order := func(o host.Order) {
-		t.Helper()
-		_, err := l.Order(t.Context(), o)
-		require.NoError(t, err)
-	}
+	l := newLocal(t)
+	l.Run()
+	g := l.Graph
 	leaf, port := g.SwitchOf(0)
 	a, b := weft.End{Node: weft.NICID(0).Node()}, weft.End{Node: leaf.Node(), Port: port}
 	up := func() bool { return l.ReadEnd(a).Flow.State == link.Up && l.ReadEnd(b).Flow.State == link.Up }
-	send := func() { order(host.Order{Send: []host.SendOrder{{Src: 0, Dst: 1, Bytes: 256}}}) }
-	order(host.Order{SignalAll: true})
+	send := func() { l.Do(host.Order{Send: []host.SendOrder{{Src: 0, Dst: 1, Bytes: 256}}}) }
+	l.Do(host.Order{SignalAll: true})
 	rig.Until(t, up)
 	l.Share(leaf)
-	order(host.Order{Impair: []host.ImpairOrder{{End: host.EndOf(a), Impair: pace.Impairment{Loss: 1}}}})
+	l.Do(host.Order{Impair: []host.ImpairOrder{{End: host.EndOf(a), Impair: pace.Impairment{Loss: 1}}}})
 	send()
 	rig.Until(t, func() bool { return l.ReadEnd(a).Flow.Sent == 1 }, "it is sent, and lost")
-	order(host.Order{
+	l.Do(host.Order{
 		Impair:  []host.ImpairOrder{{End: host.EndOf(a)}},
 		Signals: []host.SignalOrder{{End: host.EndOf(a)}, {End: host.EndOf(b)}},
 	})
-	order(host.Order{SignalAll: true})
+	l.Do(host.Order{SignalAll: true})
 	rig.Until(t, up)
 	for n := range uint64(3) {
 		send()

@@ -15,9 +15,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/manager/remote"
-	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -28,7 +28,7 @@ import (
 func TestMain(m *testing.M) {
 	rig.Be(func(ctx context.Context, as identity) error {
 		if as.Switch != "" {
-			return member.Run(ctx, member.Config{Fabric: live.Name, URL: as.URL, Switch: as.Switch, Credentials: as.Credentials})
+			return hosttest.Be(ctx, as.Process)
 		}
 		return managing(ctx, as, nil)
 	})
@@ -37,10 +37,9 @@ func TestMain(m *testing.M) {
 
 // identity is how a test tells a process what to be.
 type identity struct {
-	URL, Method, Holder string
-	Switch              string        // it is a switch, and no manager
-	Patience, Lease     time.Duration // 0: as others
-	Credentials         bus.Credentials
+	hosttest.Process // without a switch it manages
+	Method, Holder   string
+	Patience, Lease  time.Duration // 0: as others
 }
 
 func managing(ctx context.Context, as identity, tell func(manager.Note)) error {
@@ -156,8 +155,10 @@ func (g *gate) Report(ctx context.Context, r fabric.Round) (fault.Reconfiguratio
 
 func (l *lab) identity(method string) identity {
 	return identity{
-		URL: l.Broker.ClientURL(), Method: method, Credentials: l.Broker.Credentials(bus.RoleManager),
-		Patience: l.patience, Lease: l.lease,
+		Process: hosttest.Process{
+			Fabric: live.Name, URL: l.Broker.ClientURL(), Credentials: l.Broker.Credentials(bus.RoleManager),
+		},
+		Method: method, Patience: l.patience, Lease: l.lease,
 	}
 }
 

@@ -2,7 +2,6 @@ package member_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,10 +9,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -23,30 +21,15 @@ const smallTree = "kary-ntree:2,3" // 12 switches, 8 NICs
 
 // The test binary is also the switch process.
 func TestMain(m *testing.M) {
-	rig.Be(func(ctx context.Context, as identity) error {
-		err := member.Run(ctx, member.Config{
-			Fabric: as.Fabric, URL: as.URL, Switch: as.Switch, Credentials: as.Credentials,
-			Attached: func(host.Spec) { fmt.Println("attached") },
-		})
-		if err == nil {
-			fmt.Println("left")
-		}
-		return err
-	})
+	rig.Be(hosttest.Be)
 	goleak.VerifyTestMain(m)
-}
-
-// identity is how a test tells a process what to be.
-type identity struct {
-	Fabric, URL, Switch string
-	Credentials         bus.Credentials
 }
 
 // lab is a running fabric that takes processes.
 type lab struct {
 	*live.Lab
-	operator identity        // but for the switch
-	server   *outside.Server // nil: the broker is in this process
+	operator hosttest.Process // but for the switch
+	server   *natstest.Server // nil: the broker is in this process
 }
 
 type option func(*fabric.Options)
@@ -63,13 +46,13 @@ func record(r fabric.Recorder) option { return func(o *fabric.Options) { o.Recor
 // start starts a fabric over an embedded broker, or an outside one.
 func start(t *testing.T, embedded bool, options ...option) *lab {
 	t.Helper()
-	l := &lab{operator: identity{Fabric: live.Name}}
+	l := &lab{operator: hosttest.Process{Fabric: live.Name}}
 	c := live.Config{Topology: smallTree, Routing: "adaptive-link"}
 	for _, o := range options {
 		c.Options = append(c.Options, o)
 	}
 	if !embedded {
-		l.server = outside.Start(t, outside.Newest)
+		l.server = natstest.Start(t, natstest.Newest)
 		c.URL, l.operator.URL = l.server.URL, l.server.URL
 	}
 	l.Lab = live.Start(t, c)

@@ -10,27 +10,27 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/bus/bustest"
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // guest opens a host of one switch of another host, under the name of the switch.
-func (r *testbed) guest(id weft.SwitchID, number uint64, epoch weft.Epoch) *servedHost {
-	r.t.Helper()
-	c := r.served["west"].spec
+func (r *testbed) guest(id weft.SwitchID, number uint64, epoch weft.Epoch) *hosttest.Remote {
+	r.Helper()
+	c := r.Hosts["west"].Spec
 	if int(id)%2 == 1 {
-		c = r.served["east"].spec
+		c = r.Hosts["east"].Spec
 	}
-	c.Host, c.Number, c.Epoch = r.graph.Name(id.Node()), number, epoch
+	c.Host, c.Number, c.Epoch = r.Graph.Name(id.Node()), number, epoch
 	c.Placement = host.Placement{
 		Host: c.Host, Switches: host.Spans([]weft.SwitchID{id}), Shard: c.Placement.Shard, Shards: c.Placement.Shards, Shared: true,
 	}
-	l := r.host(c)
-	delete(r.served, c.Host) // the testbed's own sums know nothing of moves
+	l := r.Open(c)
+	delete(r.Hosts, c.Host) // the testbed's own sums know nothing of moves
 	return l
 }
 
@@ -48,19 +48,19 @@ func TestAGuestThatWasReplacedIsSilentAndEnds(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, uint64(8), s.Number)
 	}
-	now.order(host.Order{})
+	now.Do(host.Order{})
 	ctx, cancel := context.WithTimeout(context.Background(), rig.Patience)
 	defer cancel()
-	_, err = old.server.Wait(ctx)
+	_, err = old.Server.Wait(ctx)
 	require.ErrorIs(t, err, remote.ErrLater)
-	require.NoError(t, old.server.Close())
+	require.NoError(t, old.Server.Close())
 	_, err = now.Counters(context.Background(), host.CountersRequest{Number: 8})
 	require.NoError(t, err)
 }
 
 // guardedServer is a server that trusts a folder of keys, as fabricd auth makes it: who leads makes
 // tokens for hosts.
-func guardedServer(t *testing.T) access {
+func guardedServer(t *testing.T) hosttest.Access {
 	dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
 	file := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 	d, _, err := auth.Init(auth.Options{
@@ -68,17 +68,17 @@ func guardedServer(t *testing.T) access {
 	})
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
-	s := outside.StartIn(t, outside.Newest, file("hosts/a"), "127.0.0.1", port)
+	s := natstest.StartIn(t, natstest.Newest, file("hosts/a"), "127.0.0.1", port)
 	leader, err := bus.OpenIdentity(file("leader/leader.creds"))
 	require.NoError(t, err)
 	key, err := bus.ReadKey(file("leader/signing.nk"))
 	require.NoError(t, err)
 	issuer, err := bus.NewIssuer("lab", leader, key)
 	require.NoError(t, err)
-	return access{
-		url: s.URL, authorizer: issuer,
-		leads:  bus.Credentials{CredsFile: file("leader/leader.creds"), TLSCA: file("ca.pem")},
-		agents: bus.Credentials{CredsFile: file("hosts/a/agent.creds"), TLSCA: file("ca.pem")},
+	return hosttest.Access{
+		URL: s.URL, Authorizer: issuer,
+		Leader: bus.Credentials{CredsFile: file("leader/leader.creds"), TLSCA: file("ca.pem")},
+		Agents: bus.Credentials{CredsFile: file("hosts/a/agent.creds"), TLSCA: file("ca.pem")},
 	}
 }
 
@@ -86,23 +86,20 @@ func guardedServer(t *testing.T) access {
 // processes come onto the broker, with leave for no more than that switch.
 func TestAGuestOnAnAgentReachesItsNeighbours(t *testing.T) {
 	t.Parallel()
-	for name, at := range map[string]func(t *testing.T) access{
+	for name, at := range map[string]func(t *testing.T) hosttest.Access{
 		"tokens": guardedServer,
-		"passwords": func(t *testing.T) access {
-			s := outside.Start(t, outside.Newest, `authorization { user: hosts, password: "a secret of hosts" }`)
+		"passwords": func(t *testing.T) hosttest.Access {
+			s := natstest.Start(t, natstest.Newest, `authorization { user: hosts, password: "a secret of hosts" }`)
 			c := bus.Credentials{User: "hosts", Password: "a secret of hosts"}
-			return access{url: s.URL, leads: c, agents: c}
+			return hosttest.Access{URL: s.URL, Leader: c, Agents: c}
 		},
-		"our broker": func(t *testing.T) access {
-			b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
-			return access{url: b.ClientURL(), authorizer: b, leads: b.Credentials(bus.RoleFabric)}
-		},
+		"our broker": func(t *testing.T) hosttest.Access { return hosttest.Embedded(t) },
 	} {
 		for _, sw := range []string{"s0.0", "s1.1"} { // of west, with one shard, and of east, with two
 			t.Run(name+"/"+sw, func(t *testing.T) {
 				t.Parallel()
 				r := newRigAt(t, at(t), "kary-ntree:2,2", "deterministic-link", nil)
-				id, err := r.graph.SwitchByName(sw)
+				id, err := r.Graph.SwitchByName(sw)
 				require.NoError(t, err)
 				m := newMover(r, id)
 				r.start("uniform:0.05")
@@ -112,10 +109,10 @@ func TestAGuestOnAnAgentReachesItsNeighbours(t *testing.T) {
 				m.move(one)
 				m.delivered(200)
 				if name == "tokens" {
-					before := one.epochs()
-					require.NoError(t, r.hosts().Renew(t.Context(), &one.spec, r.graph))
-					r.wires[sw].Drop()
-					rig.Until(t, func() bool { return one.epochs() > before }, "it comes back with its new token")
+					before := epochs(one)
+					require.NoError(t, r.Admission().Renew(t.Context(), &one.Spec, r.Graph))
+					one.Way.Drop()
+					rig.Until(t, func() bool { return epochs(one) > before }, "it comes back with its new token")
 					m.delivered(200)
 				}
 				m.move(m.home)
@@ -135,13 +132,13 @@ func TestAGuestOnAnAgentReachesItsNeighbours(t *testing.T) {
 func TestAGuestOnOtherShardsIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
-	c := r.served["east"].spec
+	c := r.Hosts["east"].Spec
 	c.Host = "s0.1"
 	for _, shards := range [][2]int{{0, 2}, {10, 1}} {
 		c.Placement = host.Placement{
 			Host: c.Host, Switches: host.Spans([]weft.SwitchID{1}), Shard: shards[0], Shards: shards[1], Shared: true,
 		}
-		_, err := remote.Open(remote.Config{Spec: c, URL: r.url})
+		_, err := remote.Open(remote.Config{Spec: c, URL: r.URL})
 		require.ErrorContains(t, err, "which are not those of its switch")
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/harness/rig"
 	switching "github.com/weft-fabric/weft/switch"
@@ -21,12 +22,12 @@ import (
 type mover struct {
 	*testbed
 	id      weft.SwitchID
-	home    *servedHost                   // whose it is by the placement
-	at      *servedHost                   // who runs it
-	lives   []link.Incarnation            // of the switch, by epochs
-	numbers uint64                        // of hand-overs
-	hosts   map[*servedHost]ledger.HostID // all that there were
-	runs    []*servedHost                 // these that run
+	home    *hosttest.Remote                   // whose it is by the placement
+	at      *hosttest.Remote                   // who runs it
+	lives   []link.Incarnation                 // of the switch, by epochs
+	numbers uint64                             // of hand-overs
+	hosts   map[*hosttest.Remote]ledger.HostID // all that there were
+	runs    []*hosttest.Remote                 // these that run
 	ledger  *ledger.Ledger
 	now     weft.Time
 }
@@ -34,14 +35,14 @@ type mover struct {
 const lifetime = 1 << 20 // epochs between two lives of the switch
 
 func newMover(r *testbed, id weft.SwitchID) *mover {
-	links := make([]ledger.Link, len(r.graph.Links))
-	for i, l := range r.graph.Links {
+	links := make([]ledger.Link, len(r.Graph.Links))
+	for i, l := range r.Graph.Links {
 		links[i] = ledger.Link{A: l.A, B: l.B}
 	}
-	m := &mover{testbed: r, id: id, hosts: map[*servedHost]ledger.HostID{}, ledger: ledger.New(links)}
+	m := &mover{testbed: r, id: id, hosts: map[*hosttest.Remote]ledger.HostID{}, ledger: ledger.New(links)}
 	m.home = m.hostOf(id.Node())
-	m.at, m.lives = m.home, []link.Incarnation{{Number: m.home.spec.Number}}
-	for _, l := range r.served {
+	m.at, m.lives = m.home, []link.Incarnation{{Number: m.home.Spec.Number}}
+	for _, l := range r.Hosts {
 		m.add(l)
 	}
 	return m
@@ -50,20 +51,20 @@ func newMover(r *testbed, id weft.SwitchID) *mover {
 func (m *mover) step(ev ledger.Event) {
 	m.now++
 	for _, o := range m.ledger.Step(m.now, ev) {
-		require.NotEqual(m.t, ledger.Refuse, o.Kind, o.Why)
+		require.NotEqual(m, ledger.Refuse, o.Kind, o.Why)
 	}
 }
 
 // add has the ledger know a host. One for the switch alone has it only once it is moved there.
-func (m *mover) add(l *servedHost) {
+func (m *mover) add(l *hosttest.Remote) {
 	m.hosts[l] = ledger.HostID(len(m.hosts) + 1)
 	m.runs = append(m.runs, l)
-	e := ledger.HostStarted{Host: m.hosts[l], Incarnation: ledger.Incarnation(l.spec.Number)}
-	if !l.spec.Placement.Shared {
-		for _, id := range l.spec.Placement.SwitchIDs() {
+	e := ledger.HostStarted{Host: m.hosts[l], Incarnation: ledger.Incarnation(l.Spec.Number)}
+	if !l.Spec.Placement.Shared {
+		for _, id := range l.Spec.Placement.SwitchIDs() {
 			e.Nodes = append(e.Nodes, id.Node())
 		}
-		for _, id := range l.spec.Placement.NICIDs() {
+		for _, id := range l.Spec.Placement.NICIDs() {
 			e.Nodes = append(e.Nodes, id.Node())
 		}
 	}
@@ -71,18 +72,18 @@ func (m *mover) add(l *servedHost) {
 }
 
 // alone opens a host for the switch alone.
-func (m *mover) alone() *servedHost {
-	home := m.home.spec
+func (m *mover) alone() *hosttest.Remote {
+	home := m.home.Spec
 	c := home
 	c.Number = uint64(len(m.hosts) + 1)
-	c.Host = fmt.Sprint(m.graph.Name(m.id.Node()), "-on-", c.Number)
+	c.Host = fmt.Sprint(m.Graph.Name(m.id.Node()), "-on-", c.Number)
 	c.Placement = host.Placement{
 		Host: c.Host, Switches: host.Spans([]weft.SwitchID{m.id}),
 		Shard: home.Placement.Shard, Shards: home.Placement.Shards, Shared: true,
 	}
 	c.Epoch = m.lives[len(m.lives)-1].First + lifetime
-	l := m.host(c)
-	delete(m.served, c.Host) // the testbed's own sums know nothing of moves
+	l := m.Open(c)
+	delete(m.Hosts, c.Host) // the testbed's own sums know nothing of moves
 	m.add(l)
 	return l
 }
@@ -90,17 +91,17 @@ func (m *mover) alone() *servedHost {
 // ask has the ledger hear all hosts.
 func (m *mover) ask() ledger.Balance {
 	peers := []host.Peer{}
-	for name, l := range m.served {
-		peers = append(peers, host.Peer{Host: name, Incarnation: link.Incarnation{Number: l.spec.Number}})
+	for name, l := range m.Hosts {
+		peers = append(peers, host.Peer{Host: name, Incarnation: link.Incarnation{Number: l.Spec.Number}})
 	}
 	for _, k := range m.lives {
-		peers = append(peers, host.Peer{Host: m.graph.Name(m.id.Node()), Incarnation: k})
+		peers = append(peers, host.Peer{Host: m.Graph.Name(m.id.Node()), Incarnation: k})
 	}
 	for _, l := range m.runs {
 		asked := m.now
 		s, err := l.Counters(context.Background(),
-			host.CountersRequest{Number: l.spec.Number, Ends: true, Peers: peers})
-		require.NoError(m.t, err)
+			host.CountersRequest{Number: l.Spec.Number, Ends: true, Peers: peers})
+		require.NoError(m, err)
 		a := s.Answer
 		a.Host, a.Asked = m.hosts[l], asked
 		m.step(&a)
@@ -112,34 +113,26 @@ func (m *mover) ask() ledger.Balance {
 func (m *mover) delivered(more uint64) {
 	m.ask()
 	from := m.ledger.Total().NICs.Delivered
-	rig.Until(m.t, func() bool { m.ask(); return m.ledger.Total().NICs.Delivered >= from+more })
+	rig.Until(m, func() bool { m.ask(); return m.ledger.Total().NICs.Delivered >= from+more })
 }
 
 // hostOf is who runs a node.
-func (m *mover) hostOf(n weft.Node) *servedHost {
+func (m *mover) hostOf(n weft.Node) *hosttest.Remote {
 	if n == m.id.Node() && m.at != nil {
 		return m.at
 	}
-	for _, l := range m.served {
-		for _, e := range l.spec.Placement.Ends(m.graph) {
-			if e.Node == n {
-				return l
-			}
-		}
-	}
-	m.t.Fatal("nobody runs", n)
-	return nil
+	return m.testbed.hostOf(n)
 }
 
 func (m *mover) flow(e weft.End) link.Flow {
 	l, r := m.hostOf(e.Node), host.NodeRequest{}
-	if r.Number = l.spec.Number; e.Node.IsSwitch() {
+	if r.Number = l.Spec.Number; e.Node.IsSwitch() {
 		r.Switches = []weft.SwitchID{weft.SwitchID(e.Node.Index)}
 	} else {
 		r.NICs = []weft.NICID{weft.NICID(e.Node.Index)}
 	}
 	a, err := l.Nodes(context.Background(), r)
-	require.NoError(m.t, err)
+	require.NoError(m, err)
 	if e.Node.IsSwitch() {
 		return a.Flows[0][e.Port]
 	}
@@ -149,17 +142,17 @@ func (m *mover) flow(e weft.End) link.Flow {
 // await has the switch and its neighbours wait for each other, and returns when nothing is on the
 // wires.
 func (m *mover) await() {
-	for _, l := range m.graph.Links {
+	for _, l := range m.Graph.Links {
 		if l.A.Node != m.id.Node() && l.B.Node != m.id.Node() {
 			continue
 		}
 		for _, e := range []weft.End{l.A, l.B} {
-			m.hostOf(e.Node).order(host.Order{Await: []host.AwaitOrder{{
+			m.hostOf(e.Node).Do(host.Order{Await: []host.AwaitOrder{{
 				End:  host.EndOf(e),
 				Most: weft.FromDuration(rig.Patience),
 			}}})
 		}
-		rig.Until(m.t, func() bool {
+		rig.Until(m, func() bool {
 			a, b := m.flow(l.A), m.flow(l.B)
 			there, _ := link.OnWire(a, b)
 			back, _ := link.OnWire(b, a)
@@ -169,46 +162,46 @@ func (m *mover) await() {
 }
 
 // release ends the switch where it is.
-func (m *mover) release(to *servedHost) host.Released {
+func (m *mover) release(to *hosttest.Remote) host.Released {
 	m.numbers++
-	a := m.at.order(host.Order{Release: []host.ReleaseOrder{{Switch: m.id, Number: m.numbers, To: to.spec.Number}}})
-	require.Len(m.t, a.Released, 1)
+	a := m.at.Do(host.Order{Release: []host.ReleaseOrder{{Switch: m.id, Number: m.numbers, To: to.Spec.Number}}})
+	require.Len(m, a.Released, 1)
 	return a.Released[0]
 }
 
 // take begins it at another host, and returns when its links are up.
-func (m *mover) take(to *servedHost, out host.Released, lost bool) {
+func (m *mover) take(to *hosttest.Remote, out host.Released, lost bool) {
 	from := m.at
 	above := m.lives[len(m.lives)-1].First + lifetime
-	m.lives = append(m.lives, link.Incarnation{Number: to.spec.Number, First: above})
+	m.lives = append(m.lives, link.Incarnation{Number: to.Spec.Number, First: above})
 	m.step(ledger.NodeMoved{Node: m.id.Node(), To: m.hosts[to], HandOver: weft.Epoch(m.numbers)})
 	m.at = to
-	to.order(host.Order{
-		Take:      []host.TakeOrder{{Switch: m.id, From: from.spec.Number, Above: above, Released: out, Lost: lost}},
+	to.Do(host.Order{
+		Take:      []host.TakeOrder{{Switch: m.id, From: from.Spec.Number, Above: above, Released: out, Lost: lost}},
 		SignalAll: true,
 	})
-	for p := range weft.PortID(m.graph.Switches[m.id].Ports) {
+	for p := range weft.PortID(m.Graph.Switches[m.id].Ports) {
 		e := weft.End{Node: m.id.Node(), Port: p}
-		rig.Until(m.t, func() bool { return m.flow(e).State == link.Up })
+		rig.Until(m, func() bool { return m.flow(e).State == link.Up })
 	}
 }
 
 // burst puts packets for everybody into the send queues of all NICs, so that switches are full.
 func (m *mover) burst() {
-	for _, l := range m.served {
+	for _, l := range m.Hosts {
 		var o host.Order
-		for _, src := range l.spec.Placement.NICIDs() {
+		for _, src := range l.Spec.Placement.NICIDs() {
 			for i := range 60 {
-				if dst := weft.NICID(i % len(m.graph.NICs)); dst != src {
+				if dst := weft.NICID(i % len(m.Graph.NICs)); dst != src {
 					o.Send = append(o.Send, host.SendOrder{Src: src, Dst: dst, Bytes: 64})
 				}
 			}
 		}
-		l.order(o)
+		l.Do(o)
 	}
 }
 
-func (m *mover) move(to *servedHost) (packets uint64) {
+func (m *mover) move(to *hosttest.Remote) (packets uint64) {
 	m.burst()
 	m.await()
 	out := m.release(to)
@@ -224,7 +217,7 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
-			id, err := r.graph.SwitchByName(name)
+			id, err := r.Graph.SwitchByName(name)
 			require.NoError(t, err)
 			m := newMover(r, id)
 			r.start("uniform:0.05")
@@ -249,7 +242,7 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 			require.Zero(t, s.Lost, "%+v", s)
 			require.Zero(t, s.Discarded, "%+v", s.DiscardedBy)
 			for _, l := range m.runs { // what each says that came in has gone out, with what it handed over
-				n, err := l.Counters(context.Background(), host.CountersRequest{Number: l.spec.Number, Ends: true})
+				n, err := l.Counters(context.Background(), host.CountersRequest{Number: l.Spec.Number, Ends: true})
 				require.NoError(t, err)
 				require.Equal(t, n.Answer.Counters.NICs.Injected+n.Received, n.Counters.Ended()+n.Sent, n.Name)
 			}
@@ -266,7 +259,7 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
-	id, err := r.graph.SwitchByName("s1.0")
+	id, err := r.Graph.SwitchByName("s1.0")
 	require.NoError(t, err)
 	m := newMover(r, id)
 	r.start("uniform:0.05")
@@ -276,7 +269,7 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	m.await()
 	out := m.release(one)
 	m.step(ledger.NodeMoved{Node: id.Node(), To: m.hosts[one], HandOver: weft.Epoch(m.numbers)})
-	require.NoError(t, one.server.Close())
+	require.NoError(t, one.Server.Close())
 	m.runs = m.runs[:len(m.runs)-1]
 	m.step(ledger.HostEnded{Host: m.hosts[one]})
 	m.numbers = 0 // nothing is on its way to the host that takes it now
@@ -298,7 +291,7 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 func TestAHandOverIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
-	west := r.served["west"]
+	west := r.Hosts["west"]
 	for want, o := range map[string]host.Order{
 		"switch 1: not in this host": {Number: 1, Release: []host.ReleaseOrder{{Switch: 1}}},
 		"switch 9: not in this host": {Number: 1, Take: []host.TakeOrder{{Switch: 9}}},
@@ -307,9 +300,9 @@ func TestAHandOverIsRefused(t *testing.T) {
 		_, err := west.Order(context.Background(), o)
 		require.ErrorContains(t, err, want)
 	}
-	id := west.spec.Placement.SwitchIDs()[0]
+	id := west.Spec.Placement.SwitchIDs()[0]
 	bad := host.Released{Number: 5, Packets: 1, State: switching.HandOver{Packets: []switching.HeldPacket{{In: 99}}}}
-	west.order(host.Order{Release: []host.ReleaseOrder{{Switch: id, Number: 4, To: 7}}})
+	west.Do(host.Order{Release: []host.ReleaseOrder{{Switch: id, Number: 4, To: 7}}})
 	_, err := west.Order(context.Background(), host.Order{
 		Number: 1,
 		Take:   []host.TakeOrder{{Switch: id, From: 7, Released: bad}}, SignalAll: true,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -20,7 +21,7 @@ import (
 
 // start brings all links up and starts traffic.
 func (r *testbed) start(spec string) {
-	r.t.Helper()
+	r.Helper()
 	r.all(host.Order{SignalAll: true})
 	r.up(0)
 	r.traffic(spec)
@@ -44,19 +45,13 @@ func TestTwoHostsAreOneFabric(t *testing.T) {
 }
 
 // crossingLink is a link between the hosts, and which host has its end A.
-func (r *testbed) crossingLink() (l weft.LinkID, a, b *servedHost) {
-	of := map[weft.Node]*servedHost{}
-	for _, l := range r.served {
-		for _, e := range l.spec.Placement.Ends(r.graph) {
-			of[e.Node] = l
-		}
-	}
-	for _, l := range r.graph.Links {
-		if a, b := of[l.A.Node], of[l.B.Node]; a != b {
+func (r *testbed) crossingLink() (l weft.LinkID, a, b *hosttest.Remote) {
+	for _, l := range r.Graph.Links {
+		if a, b := r.hostOf(l.A.Node), r.hostOf(l.B.Node); a != b {
 			return l.ID, a, b
 		}
 	}
-	r.t.Fatal("no link crosses")
+	r.Fatal("no link crosses")
 	return 0, nil, nil
 }
 
@@ -67,13 +62,13 @@ func TestOrdersOfAHost(t *testing.T) {
 	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)
 	r.start("uniform:0.05")
 	id, a, b := r.crossingLink()
-	l := r.graph.Links[id]
+	l := r.Graph.Links[id]
 	ways := []host.LinkDirection{{Link: id}, {Link: id, Back: true}}
 
 	// Signalled: both ends are told.
 	carrierDown := func(e weft.End) []host.SignalOrder { return []host.SignalOrder{{End: host.EndOf(e)}} }
-	a.order(host.Order{Cut: ways, Signals: carrierDown(l.A)})
-	got := b.order(host.Order{
+	a.Do(host.Order{Cut: ways, Signals: carrierDown(l.A)})
+	got := b.Do(host.Order{
 		Cut: ways, Signals: carrierDown(l.B), Generation: new(uint16(3)),
 		Counters: &host.CountersRequest{Applied: true, Ends: true},
 	})
@@ -82,43 +77,43 @@ func TestOrdersOfAHost(t *testing.T) {
 	require.Len(t, got.Counters.Flows, r.crossing()/2)
 	r.up(2)
 	carrierUp := func(e weft.End) []host.SignalOrder { return []host.SignalOrder{{End: host.EndOf(e), Up: true}} }
-	a.order(host.Order{Restored: ways, Signals: carrierUp(l.A)})
-	b.order(host.Order{Restored: ways, Signals: carrierUp(l.B)})
+	a.Do(host.Order{Restored: ways, Signals: carrierUp(l.A)})
+	b.Do(host.Order{Restored: ways, Signals: carrierUp(l.B)})
 	r.up(0)
 
 	// Silent, and one direction kept by its receiver alone.
-	b.order(host.Order{Cut: ways[:1]})
+	b.Do(host.Order{Cut: ways[:1]})
 	r.up(2)
-	b.order(host.Order{Restored: ways[:1]})
+	b.Do(host.Order{Restored: ways[:1]})
 	r.up(0)
 
 	// An end loses signal for a moment, and its neighbour in the other host finds out.
-	a.order(host.Order{Signals: append(carrierDown(l.A), carrierUp(l.A)...)})
+	a.Do(host.Order{Signals: append(carrierDown(l.A), carrierUp(l.A)...)})
 	r.up(0)
 
 	// Held NICs inject nothing; an impaired end loses frames.
 	r.all(host.Order{Hold: new(true)})
 	rig.Until(t, func() bool { s := r.counters(); return s.Held+s.wires == 0 && s.Queued > 0 })
 	loss := host.ImpairOrder{End: host.EndOf(l.A), Impair: pace.Impairment{Loss: 0.5}}
-	s := a.order(host.Order{Impair: []host.ImpairOrder{loss}, Counters: &host.CountersRequest{Applied: true}}).Counters
+	s := a.Do(host.Order{Impair: []host.ImpairOrder{loss}, Counters: &host.CountersRequest{Applied: true}}).Counters
 	require.Equal(t, []host.ImpairOrder{loss}, s.Applied.Impaired)
 	require.True(t, s.Applied.Hold)
 	loss.Impair = pace.Impairment{}
-	a.order(host.Order{Impair: []host.ImpairOrder{loss}})
+	a.Do(host.Order{Impair: []host.ImpairOrder{loss}})
 	r.all(host.Order{Hold: new(false)})
 	r.delivered(50)
 
 	// A switch crashes, with all that is in it, and comes back.
-	victim := a.spec.Placement.SwitchIDs()[1]
+	victim := a.Spec.Placement.SwitchIDs()[1]
 	for _, up := range []bool{false, true} {
-		for _, p := range r.served {
+		for _, p := range r.Hosts {
 			var o host.Order
-			for _, l := range r.graph.Links {
+			for _, l := range r.Graph.Links {
 				for _, e := range []weft.End{l.A, l.B} {
 					if l.A.Node != victim.Node() && l.B.Node != victim.Node() {
 						continue
 					}
-					if _, here := p.ends()[e]; here {
+					if slices.Contains(p.Ends(), e) {
 						o.Signals = append(o.Signals, host.SignalOrder{End: host.EndOf(e), Up: up})
 					}
 				}
@@ -126,7 +121,7 @@ func TestOrdersOfAHost(t *testing.T) {
 			if p == a && !up {
 				o.Crash = []weft.SwitchID{victim}
 			}
-			p.order(o)
+			p.Do(o)
 		}
 	}
 	r.all(host.Order{SignalAll: true})
@@ -136,20 +131,11 @@ func TestOrdersOfAHost(t *testing.T) {
 	r.connected()
 }
 
-// ends are those of a host.
-func (l *servedHost) ends() map[weft.End]struct{} {
-	m := map[weft.End]struct{}{}
-	for _, e := range l.spec.Placement.Ends(l.bed.graph) {
-		m[e] = struct{}{}
-	}
-	return m
-}
-
 func TestHostRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
-	west, east := r.served["west"], r.served["east"]
-	other := host.EndOf(east.spec.Placement.Ends(r.graph)[0])
+	west, east := r.Hosts["west"], r.Hosts["east"]
+	other := host.EndOf(east.Ends()[0])
 	for want, o := range map[string]host.Order{
 		"another incarnation":        {Number: 99},
 		"not in this host":           {Number: 1, Signals: []host.SignalOrder{{End: other}}, SignalAll: true},
@@ -175,7 +161,7 @@ func TestHostRefuses(t *testing.T) {
 	require.Equal(t, "none", s.Applied.Traffic.Spec)
 
 	// A leader that was replaced.
-	west.order(host.Order{Term: 5})
+	west.Do(host.Order{Term: 5})
 	_, err = west.Order(context.Background(), host.Order{Number: 1, Term: 4})
 	require.ErrorContains(t, err, "another leader has taken over")
 	require.ErrorIs(t, err, host.ErrReplaced)
@@ -193,7 +179,7 @@ func TestHostRefuses(t *testing.T) {
 	last, err := west.End(context.Background(), host.EndOrder{Why: "enough"})
 	require.NoError(t, err)
 	require.NotNil(t, last.Applied)
-	why, err := west.server.Wait(context.Background())
+	why, err := west.Server.Wait(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, "enough", why)
 }
@@ -207,14 +193,14 @@ func TestAHostIsHostedAnew(t *testing.T) {
 	r := newRig(t, "kary-ntree:2,3", "deterministic-link", func(c *host.Spec) { c.Link.Liveness.Multiplier = 240 })
 	r.start("uniform:0.02")
 	r.delivered(100)
-	east := r.served["east"]
+	east := r.Hosts["east"]
 	// Nothing is on its way: packets before links that go down are rerouted, and those behind them
 	// may overtake them when the links are back.
 	r.all(host.Order{Hold: new(true)})
 	r.empty()
 	// What west says has passed with each incarnation of east.
 	through := func() map[ledger.Incarnation][2]uint64 {
-		s, err := r.served["west"].Counters(context.Background(), host.CountersRequest{Ends: true, Peers: []host.Peer{
+		s, err := r.Hosts["west"].Counters(context.Background(), host.CountersRequest{Ends: true, Peers: []host.Peer{
 			{Host: "east", Incarnation: link.Incarnation{Number: 2}},
 			{Host: "east", Incarnation: link.Incarnation{Number: 7, First: 1 << 20}},
 		}})
@@ -229,17 +215,16 @@ func TestAHostIsHostedAnew(t *testing.T) {
 	first := through()
 	require.Positive(t, first[2][0])
 	require.Zero(t, first[7])
-	require.NoError(t, east.server.Close())
+	require.NoError(t, east.Server.Close())
 	_, err := east.Counters(context.Background(), host.CountersRequest{})
 	require.ErrorIs(t, err, reply.ErrNobody)
-	west, err := r.served["west"].Counters(context.Background(), host.CountersRequest{})
+	west, err := r.Hosts["west"].Counters(context.Background(), host.CountersRequest{})
 	require.NoError(t, err)
-	delete(r.served, "east")
 
-	c := east.spec
+	c := east.Spec
 	c.Number, c.Again, c.Epoch, c.Now, c.Generation, c.Hold = 7, 1, 1<<20, west.Now, 4, true
-	east = r.host(c)
-	east.order(host.Order{SignalAll: true})
+	east = r.Open(c)
+	east.Do(host.Order{SignalAll: true})
 	r.up(0)
 	before := r.countersWith(host.CountersRequest{Generations: true})
 	require.Equal(t, before.Answer.Counters.NICs.Injected, before.Generations[0].Injected, "none of the new ones yet")
@@ -258,8 +243,8 @@ func TestAHostIsHostedAnew(t *testing.T) {
 	require.Zero(t, one.Answer.Counters.NICs.Missing+one.Answer.Counters.NICs.Reordered+
 		one.Answer.Counters.NICs.Duplicated, "of flows that had begun when it came, too")
 	require.Equal(t, one.Answer.Counters.NICs.Injected, one.Generations[4-one.FirstGeneration].Injected)
-	seq := east.order(host.Order{Send: []host.SendOrder{{
-		Src: east.spec.Placement.NICIDs()[0], Dst: 0, Bytes: 1,
+	seq := east.Do(host.Order{Send: []host.SendOrder{{
+		Src: east.Spec.Placement.NICIDs()[0], Dst: 0, Bytes: 1,
 		Traced: true,
 	}}}).Sent[0].Seq
 	require.Equal(t, uint64(1), seq>>40)
@@ -288,8 +273,8 @@ func TestReadingsAgreeWithCounters(t *testing.T) {
 	r.delivered(100)
 	s := r.quiet()
 	var read host.Counters
-	for _, l := range r.served {
-		all, err := l.Read(context.Background(), host.ReadRequest{Number: l.spec.Number})
+	for _, l := range r.Hosts {
+		all, err := l.Read(context.Background(), host.ReadRequest{Number: l.Spec.Number})
 		require.NoError(t, err)
 		for _, sw := range all.Switches {
 			ledger.Add(&read.Answer.Counters.Switches, &sw.Reading.Stats)
@@ -300,15 +285,15 @@ func TestReadingsAgreeWithCounters(t *testing.T) {
 		// Asked for ten times over it is more than one message takes.
 		var ids []weft.SwitchID
 		for range 60 {
-			ids = append(ids, l.spec.Placement.SwitchIDs()...)
+			ids = append(ids, l.Spec.Placement.SwitchIDs()...)
 		}
 		var nodes host.Nodes
 		var vcs host.Readings
 		rig.Until(t, func() bool { // the last credits come home after the packets
-			vcs, err = l.Read(context.Background(), host.ReadRequest{Number: l.spec.Number, VCs: true})
+			vcs, err = l.Read(context.Background(), host.ReadRequest{Number: l.Spec.Number, VCs: true})
 			require.NoError(t, err)
 			nodes, err = l.Nodes(context.Background(),
-				host.NodeRequest{Number: l.spec.Number, Switches: ids, NICs: l.spec.Placement.NICIDs()})
+				host.NodeRequest{Number: l.Spec.Number, Switches: ids, NICs: l.Spec.Placement.NICIDs()})
 			require.NoError(t, err)
 			require.Len(t, nodes.Switches, len(ids))
 			for i, v := range vcs.VCs {
@@ -342,8 +327,8 @@ func TestReadingsAgreeWithCounters(t *testing.T) {
 }
 
 func (r *testbed) latency() []byte {
-	s, err := r.served["west"].Counters(context.Background(), host.CountersRequest{Latency: true})
-	require.NoError(r.t, err)
+	s, err := r.Hosts["west"].Counters(context.Background(), host.CountersRequest{Latency: true})
+	require.NoError(r, err)
 	return s.Latency
 }
 
@@ -353,9 +338,9 @@ func TestHostsForwardByNewTables(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "ftree", nil)
 	r.start("none")
-	west := r.served["west"]
-	ids := west.spec.Placement.SwitchIDs()
-	fw, _, err := subnet.Firmware("ftree", r.graph)
+	west := r.Hosts["west"]
+	ids := west.Spec.Placement.SwitchIDs()
+	fw, _, err := subnet.Firmware("ftree", r.Graph)
 	require.NoError(t, err)
 	program := fw.(tables.Programmed).Program()
 	whole := func(id weft.SwitchID, from, to uint64) *tables.Patch {
@@ -384,10 +369,10 @@ func TestAHostLosesItsBroker(t *testing.T) {
 	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)
 	r.start("uniform:0.05")
 	r.delivered(50)
-	east := r.served["east"]
-	before := east.epochs()
-	r.wires["east"].Drop()
-	rig.Until(t, func() bool { return east.epochs() > before }, "its links begin anew")
+	east := r.Hosts["east"]
+	before := epochs(east)
+	east.Way.Drop()
+	rig.Until(t, func() bool { return epochs(east) > before }, "its links begin anew")
 	r.up(0)
 	r.delivered(50)
 	r.quiet()
@@ -395,7 +380,7 @@ func TestAHostLosesItsBroker(t *testing.T) {
 }
 
 // epochs adds up the epochs of a host's crossing ends.
-func (l *servedHost) epochs() (n uint64) {
+func epochs(l *hosttest.Remote) (n uint64) {
 	s, err := l.Counters(context.Background(), host.CountersRequest{Ends: true})
 	if err != nil {
 		return 0 // its connection for control is lost too
@@ -413,8 +398,8 @@ func TestHostsThatEndUnderLoadAgree(t *testing.T) {
 	r.up(0)
 	r.traffic("uniform:1")
 	r.delivered(1000)
-	s := r.add(func(l *servedHost) (host.Counters, error) {
-		return l.End(context.Background(), host.EndOrder{Number: l.spec.Number, Why: "the test"})
+	s := r.add(func(l *hosttest.Remote) (host.Counters, error) {
+		return l.End(context.Background(), host.EndOrder{Number: l.Spec.Number, Why: "the test"})
 	})
 	require.Positive(t, s.Held+s.Queued+s.wires, "the fabric is empty")
 	require.Zero(t, s.balance(), "%+v", s.Counters)

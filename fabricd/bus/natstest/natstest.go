@@ -1,7 +1,7 @@
-// Package outside starts NATS servers as processes of their own, for tests against brokers that are
+// Package natstest starts NATS servers as processes of their own, for tests against brokers that are
 // not Weft's: killed, paused, started again, configured as others configure theirs. It is no _test
 // file because the tests of several packages use it; nothing but tests imports it.
-package outside
+package natstest
 
 import (
 	"errors"
@@ -58,7 +58,7 @@ func Start(t testing.TB, release Release, config ...string) *Server {
 	program, err := program(release)
 	if err != nil {
 		if os.Getenv("CI") == "true" {
-			t.Fatalf("outside: no %s nats-server: %v", release, err)
+			t.Fatalf("natstest: no %s nats-server: %v", release, err)
 		}
 		t.Skipf("the test against the %s nats-server is skipped: %v", release, err)
 	}
@@ -72,7 +72,7 @@ func Start(t testing.TB, release Release, config ...string) *Server {
 			return s
 		}
 	}
-	t.Fatalf("outside: %v", err)
+	t.Fatalf("natstest: %v", err)
 	return nil
 }
 
@@ -83,7 +83,7 @@ func StartIn(t testing.TB, release Release, dir, address string, port int) *Serv
 	program, err := program(release)
 	if err != nil {
 		if os.Getenv("CI") == "true" {
-			t.Fatalf("outside: no %s nats-server: %v", release, err)
+			t.Fatalf("natstest: no %s nats-server: %v", release, err)
 		}
 		t.Skipf("the test against the %s nats-server is skipped: %v", release, err)
 	}
@@ -92,7 +92,7 @@ func StartIn(t testing.TB, release Release, dir, address string, port int) *Serv
 		URL: "nats://" + net.JoinHostPort(address, fmt.Sprint(port)), config: filepath.Join(dir, "nats.conf"),
 	}
 	if err := s.start(); err != nil {
-		t.Fatalf("outside: %v", err)
+		t.Fatalf("natstest: %v", err)
 	}
 	return s
 }
@@ -108,10 +108,10 @@ func (s *Server) Start(config ...string) {
 		s.write(config)
 	}
 	if s.runs {
-		s.t.Fatalf("outside: the server at %s runs already", s.URL)
+		s.t.Fatalf("natstest: the server at %s runs already", s.URL)
 	}
 	if err := s.start(); err != nil {
-		s.t.Fatalf("outside: again: %v", err)
+		s.t.Fatalf("natstest: again: %v", err)
 	}
 }
 
@@ -160,17 +160,17 @@ func (s *Server) Reload(config ...string) {
 func (s *Server) write(config []string) {
 	s.t.Helper()
 	if err := os.WriteFile(s.config, []byte(strings.Join(config, "\n")+"\n"), 0o600); err != nil {
-		s.t.Fatalf("outside: %v", err)
+		s.t.Fatalf("natstest: %v", err)
 	}
 }
 
 func (s *Server) signal(sig syscall.Signal) {
 	s.t.Helper()
 	if !s.runs {
-		s.t.Fatalf("outside: the server at %s does not run", s.URL)
+		s.t.Fatalf("natstest: the server at %s does not run", s.URL)
 	}
 	if err := s.process.Cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		s.t.Fatalf("outside: send %v to the server at %s: %v", sig, s.URL, err)
+		s.t.Fatalf("natstest: send %v to the server at %s: %v", sig, s.URL, err)
 	}
 }
 

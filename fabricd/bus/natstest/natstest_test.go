@@ -1,4 +1,4 @@
-package outside_test
+package natstest_test
 
 import (
 	"net"
@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // greeting is what the server says to who connects, "" when nobody answers.
-func greeting(t *testing.T, s *outside.Server, patience time.Duration) string {
+func greeting(t *testing.T, s *natstest.Server, patience time.Duration) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "nats://"))
 	if err != nil {
@@ -30,10 +30,10 @@ func greeting(t *testing.T, s *outside.Server, patience time.Duration) string {
 
 func TestServerLivesAsTheTestSays(t *testing.T) {
 	t.Parallel()
-	for _, release := range outside.Releases {
+	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()
-			s := outside.Start(t, release, "max_payload: 12345")
+			s := natstest.Start(t, release, "max_payload: 12345")
 			const soon = 10 * time.Second
 			require.Contains(t, greeting(t, s, soon), `"max_payload":12345`)
 			s.Kill()

@@ -1,0 +1,95 @@
+// Package hosttest assembles the hosts of tests: of calls, over links in memory; over a broker,
+// for a test that leads them; as the agents of a fabric start them; and as processes
+// of their own. Each ends with the test. It is no _test file because the tests of many packages use
+// it; nothing but tests imports it.
+package hosttest
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
+	"github.com/weft-fabric/weft/fabricd/deflate"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/link"
+)
+
+// Spec is that of every host of a topology; which host it is of is left open. Buffers and send
+// queues are short: what a busy machine does not carry is refused.
+func Spec(t testing.TB, g *topology.Graph, routing string) host.Spec {
+	t.Helper()
+	var text bytes.Buffer
+	require.NoError(t, g.WriteYAML(&text))
+	packed, err := deflate.Compress(text.Bytes())
+	require.NoError(t, err)
+	return host.Spec{
+		Fabric: bustest.Name, Topology: packed, Firmware: routing,
+		Switch: host.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
+		NIC:    host.NICOptions{PacketBytes: 256, QueueBytes: 4 << 10},
+		Link: host.LinkOptions{
+			Rate:     256_000,
+			Liveness: link.Liveness{Interval: 250 * weft.Millisecond, Multiplier: 4}, Inbox: 64,
+		},
+		Seed: 7,
+	}
+}
+
+// Divide places a topology on hosts: of n, number i has the switches s for which s modulo n is i,
+// and their NICs. Each has one shard more than the one before.
+func Divide(g *topology.Graph, hosts ...string) []host.Placement {
+	list := make([]host.Placement, len(hosts))
+	for i, name := range hosts {
+		var switches []weft.SwitchID
+		var nics []weft.NICID
+		for _, s := range g.Switches {
+			if int(s.ID)%len(hosts) == i {
+				switches = append(switches, s.ID)
+			}
+		}
+		for _, n := range g.NICs {
+			if leaf, _ := host.Leaf(g, n.ID); int(leaf.Switch)%len(hosts) == i {
+				nics = append(nics, n.ID)
+			}
+		}
+		list[i] = host.Placement{
+			Host: name, Switches: host.Spans(switches), NICs: host.Spans(nics), Shard: 10 * i, Shards: 1 + i,
+		}
+	}
+	return list
+}
+
+// Host is a host that the test leads.
+type Host struct {
+	host.Host // how it is reached
+	Spec      host.Spec
+	Graph     *topology.Graph
+
+	t testing.TB
+}
+
+// Do has the host do something.
+func (h *Host) Do(o host.Order) host.OrderAnswer {
+	h.t.Helper()
+	o.Number = h.Spec.Number
+	a, err := h.Order(context.Background(), o)
+	require.NoError(h.t, err)
+	return a
+}
+
+// Ends are the ends of links that the host has.
+func (h *Host) Ends() []weft.End { return h.Spec.Placement.Ends(h.Graph) }
+
+// Up is how many of them were up when it counted.
+func (h *Host) Up(c *host.Counters) (n int) {
+	for i := range h.Ends() {
+		if host.Bit(c.Up, i) {
+			n++
+		}
+	}
+	return n
+}
