@@ -101,11 +101,11 @@ func (s *Session) compare(o *Session) int {
 		cmp.Compare(s.Sides[1].Incarnation, o.Sides[1].Incarnation))
 }
 
-// over reports whether side d is done with the session: me, which it is, has said since the other
-// failed that the end is down, so that nothing more is sent or received.
+// over reports whether side d is done with the session: me, which it is, has ended, or has said since
+// the other failed that the end is down, so that nothing more is sent or received.
 func (s *Session) over(d int, me, other *Host) bool {
 	f := &s.Sides[d].Flow
-	return (other.Status == Failed || other.Status == Ended) && me.Asked >= other.Since && f.State == link.Down &&
+	return me.Status == Ended || (other.Status == Failed || other.Status == Ended) && me.Asked >= other.Since && f.State == link.Down &&
 		s.Sides[1-d].Flow.LastTo <= f.Mine // of hand-overs, the latest has been taken
 }
 
