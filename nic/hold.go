@@ -58,3 +58,6 @@ func (n *NIC) Await(now, until weft.Time, out *weft.Actions) {
 	n.markSendable(out)
 	n.wake(out)
 }
+
+// Refuse has the NIC hear no epoch of its switch up to one, see [link.End.Refuse].
+func (n *NIC) Refuse(epoch weft.Epoch) { n.end.Refuse(epoch) }

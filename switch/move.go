@@ -63,6 +63,9 @@ func (s *Switch) Await(now weft.Time, p weft.PortID, until weft.Time, out *weft.
 	s.wake(out)
 }
 
+// Refuse has port p hear no epoch of its neighbour up to one, see [link.End.Refuse].
+func (s *Switch) Refuse(p weft.PortID, epoch weft.Epoch) { s.ports[p].end.Refuse(epoch) }
+
 // Leave ends the switch here: it returns what the switch holds, and takes signal from all ports.
 // The switch is then as one that was crashed, but that nothing is lost.
 func (s *Switch) Leave(now weft.Time, out *weft.Actions) (h HandOver) {

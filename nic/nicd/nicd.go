@@ -111,6 +111,11 @@ func (n *NIC) ReadSessions(r *nic.Reading, peers []link.Incarnation, do func(lin
 // Read reads into r what is read again and again.
 func (n *NIC) Read(r *nic.Reading) { n.View(func() { *r = n.core.Read() }) }
 
+// Refuse has the NIC hear no epoch of its switch up to one, see [nic.NIC.Refuse].
+func (n *NIC) Refuse(epoch weft.Epoch) {
+	n.Do(func(weft.Time, *weft.Actions) { n.core.Refuse(epoch) })
+}
+
 // Await has the NIC send nothing until its switch, which moves, has begun anew, at most for a time;
 // see [nic.NIC.Await].
 func (n *NIC) Await(most weft.Time) {

@@ -43,3 +43,7 @@ func (e *End) Keep(vc weft.VC) bool {
 	c.held++
 	return true
 }
+
+// Refuse has the end hear no epoch of its neighbour up to one: another host has run the neighbour then,
+// and may still do so although nobody hears from it.
+func (e *End) Refuse(epoch weft.Epoch) { e.floor = max(e.floor, epoch) }

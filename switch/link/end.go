@@ -47,7 +47,8 @@ type End struct {
 	asked      bool // an answer is owed
 	buffer     uint32
 	mine, peer weft.Epoch
-	lowWater   uint64 // see Config.Eager
+	floor      weft.Epoch // it hears no epoch of the neighbour up to this one, see Refuse
+	lowWater   uint64     // see Config.Eager
 	ch         []channel
 	last       sending
 	counters   Counters

@@ -42,7 +42,7 @@ func (e *End) receive(f *weft.Frame) (v Verdict, err error) {
 		return v, fmt.Errorf("%w: %d, this end has %d", ErrVCs, f.VCs, len(e.ch))
 	}
 	switch {
-	case e.state == Down, f.From == 0:
+	case e.state == Down, f.From <= e.floor: // 0 is no epoch
 		e.counters.Stale++
 		return v, nil
 	case e.state == Init && e.held != 0:
