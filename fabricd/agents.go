@@ -64,7 +64,7 @@ func (a agentsFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 			var list []string
 			for _, p := range s.Hosts {
 				what := p.Fabric
-				if p.Guest != "" {
+				if p.Switch != "" {
 					what = p.String()
 				}
 				list = append(list, fmt.Sprintf("%s (%d switches, %d ports)", what, p.Needs.Switches, p.Needs.Ports))

@@ -30,7 +30,7 @@ func switchCommand() *cobra.Command {
 		Use:   "switch --id SWITCH",
 		Short: "Be one switch of a running fabric, as a process of its own, until Ctrl-C",
 		Long: `Takes one switch of a running fabric over: from then on its pipeline runs in this process, and its links come here. What
-the switch held is lost and reported, as when a switch is swapped. Ctrl-C hands it back. When the process is killed, its
+the switch holds goes along, and no packet is lost. Ctrl-C hands it back likewise. When the process is killed, its
 neighbours lose their links to it, and it can be started again, or taken back with: linkmon restart SWITCH
 
 Exit codes: 0 handed back, or the fabric was stopped; 1 the fabric is gone; 2 the fabric does not take this process.`,

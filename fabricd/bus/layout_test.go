@@ -41,11 +41,11 @@ func TestLayoutIsTheSameForAllHosts(t *testing.T) {
 	for _, node := range []string{"s0", "s1", "s2", "s3", "beat-0"} {
 		require.Equal(t, west.Shard(node), only.Shard(node), node)
 	}
-	guest, err := bus.NewLayout(bus.HostShards{First: 4, N: 2, Nodes: []string{"s1"}},
+	moved, err := bus.NewLayout(bus.HostShards{First: 4, N: 2, Nodes: []string{"s1"}},
 		bus.HostShards{First: 4, N: 2, Nodes: []string{"s0", "s1"}}, bus.HostShards{First: 255, N: 1, Nodes: []string{"s2", "s3"}})
 	require.NoError(t, err)
 	for _, node := range []string{"s0", "s1", "s2", "s3"} {
-		require.Equal(t, west.Shard(node), guest.Only("s1").Shard(node), "as its home and all others see it: %s", node)
+		require.Equal(t, west.Shard(node), moved.Only("s1").Shard(node), "as its home and all others see it: %s", node)
 	}
 	for _, p := range []bus.HostShards{{First: -1, N: 1}, {First: 0, N: 0}, {First: 0, N: 5}, {First: 254, N: 3}} {
 		_, err := bus.NewLayout(bus.HostShards{N: 1}, p)

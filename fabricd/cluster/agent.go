@@ -126,8 +126,8 @@ type agent struct {
 }
 
 // hostKey tells the hosts of an agent apart: of each fabric it runs its own host and any number of
-// guests.
-type hostKey struct{ fabric, guest string }
+// moved switches.
+type hostKey struct{ fabric, sw string }
 
 // hosted is a host that runs here.
 type hosted struct {
@@ -237,7 +237,7 @@ func (a *agent) tell(context.Context, struct{}) (Status, error) {
 		s.Hosts = append(s.Hosts, h.HostedSpec)
 	}
 	slices.SortFunc(s.Hosts, func(a, b HostedSpec) int {
-		return cmp.Or(strings.Compare(a.Fabric, b.Fabric), strings.Compare(a.Guest, b.Guest))
+		return cmp.Or(strings.Compare(a.Fabric, b.Fabric), strings.Compare(a.Switch, b.Switch))
 	})
 	return s, nil
 }
@@ -299,7 +299,7 @@ func (a *agent) enter(r hostRequest) (h *hosted, runs uint64, err error) {
 		ended:      make(chan struct{}),
 	}
 	if c.Placement.Shared {
-		h.Guest = c.Host
+		h.Switch = c.Host
 	}
 	if runs := a.hosts[h.key()]; runs != nil {
 		return nil, runs.Number, nil
@@ -340,7 +340,7 @@ func (a *agent) leave(h *hosted, err error) {
 	a.cfg.Note(fmt.Sprintf("%v has ended: %v", h, why))
 }
 
-// drop serves verbDrop, and answers when the agent's own host of the fabric and its guests have ended.
+// drop serves verbDrop, and answers when the agent's own host of the fabric and its moved switches have ended.
 func (a *agent) drop(ctx context.Context, r dropRequest) (answer dropAnswer, err error) {
 	var all []*hosted
 	a.mu.Lock()

@@ -21,11 +21,11 @@ type Hosts struct {
 	Fabric string
 	Term   uint64
 	Needs  map[string]Room // of the agents' own hosts, per agent
-	Graph  *topology.Graph // of the fabric; it says what room a guest takes, and nil allows none
+	Graph  *topology.Graph // of the fabric; it says what room a moved switch takes, and nil allows none
 }
 
-// Host has an agent run its own host of the fabric, or a guest, and returns when that answers. The
-// error wraps [host.ErrRuns] when the agent runs its own host, or that guest, already, and
+// Host has an agent run its own host of the fabric, or a moved switch, and returns when that answers. The
+// error wraps [host.ErrRuns] when the agent runs its own host, or that switch, already, and
 // [reply.ErrNobody] when the agent is not there.
 func (h Hosts) Host(ctx context.Context, name string, c host.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, makeTime)
@@ -56,7 +56,7 @@ func (h Hosts) needs(name string, c *host.Spec) (Room, error) {
 	}
 	ids := p.SwitchIDs()
 	if h.Graph == nil || len(ids) != 1 || int(ids[0]) >= len(h.Graph.Switches) {
-		return Room{}, fmt.Errorf("cluster: guest %s of agent %s: %w", c.Host, name, errNoSwitch)
+		return Room{}, fmt.Errorf("cluster: switch %s of agent %s: %w", c.Host, name, errNoSwitch)
 	}
 	r := Room{Switches: 1}
 	for port := range weft.PortID(h.Graph.Switches[ids[0]].Ports) {
@@ -67,7 +67,7 @@ func (h Hosts) needs(name string, c *host.Spec) (Room, error) {
 	return r, nil
 }
 
-// errNoSwitch means that a guest is not one switch of the topology.
+// errNoSwitch means that a moved switch is not one switch of the topology.
 var errNoSwitch = errors.New("it is not one switch of this fabric")
 
 // beginsEvery is how often an agent that begins is asked, chosen by us.
@@ -87,7 +87,7 @@ func (h Hosts) begins(ctx context.Context, name string) bool {
 	}
 }
 
-// Drop has agents end their hosts of the fabric and their guests, all at once. It says which of them
+// Drop has agents end their hosts of the fabric and their moved switches, all at once. It says which of them
 // had any, and what went wrong with others.
 func (h Hosts) Drop(ctx context.Context, names []string, why string) (dropped []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, dropTime)
@@ -113,7 +113,7 @@ func (h Hosts) Drop(ctx context.Context, names []string, why string) (dropped []
 // dropTime is far more than a host takes to end.
 const dropTime = 10 * time.Second
 
-// Stale are those of the agents that run a host of the fabric or a guest, by name.
+// Stale are those of the agents that run a host of the fabric or a moved switch, by name.
 func (h Hosts) Stale(of []Status) (names []string) {
 	for _, s := range of {
 		if slices.ContainsFunc(s.Hosts, func(p HostedSpec) bool { return p.Fabric == h.Fabric }) {

@@ -28,7 +28,7 @@ type hostAnswer struct {
 	Runs uint64 `json:"runs,omitempty"` // its number; 0: it was made
 }
 
-// dropRequest asks an agent to end its host of a fabric, and its guests.
+// dropRequest asks an agent to end its host of a fabric, and its moved switches.
 type dropRequest struct {
 	Fabric string `json:"fabric"`
 	Term   uint64 `json:"term,omitempty"`
@@ -36,7 +36,7 @@ type dropRequest struct {
 }
 
 type dropAnswer struct {
-	Dropped bool `json:"dropped"` // there was a host, or a guest
+	Dropped bool `json:"dropped"` // there was a host, or a moved switch
 }
 
 // ask asks an agent.
@@ -62,22 +62,22 @@ type Status struct {
 	Hosts   []HostedSpec `json:"parts,omitempty"`
 }
 
-// HostedSpec is a host that an agent runs: its own host of a fabric, or a guest, that is a switch of
+// HostedSpec is a host that an agent runs: its own host of a fabric, or a moved switch, that is a switch of
 // another host which the leader has moved here.
 type HostedSpec struct {
 	Fabric string `json:"fabric"`
-	Guest  string `json:"guest,omitempty"` // the name of the switch; empty: it is no guest
+	Switch string `json:"switch,omitempty"` // that has moved there; empty: it is the agent's own host
 	Number uint64 `json:"number"`
 	Term   uint64 `json:"term,omitempty"`
 	Needs  Room   `json:"needs"`
 }
 
-func (h HostedSpec) key() hostKey { return hostKey{h.Fabric, h.Guest} }
+func (h HostedSpec) key() hostKey { return hostKey{h.Fabric, h.Switch} }
 
 // String names the host for those who read what becomes of it.
 func (h HostedSpec) String() string {
-	if h.Guest != "" {
-		return fmt.Sprintf("switch %s of fabric %s", h.Guest, h.Fabric)
+	if h.Switch != "" {
+		return fmt.Sprintf("switch %s of fabric %s", h.Switch, h.Fabric)
 	}
 	return fmt.Sprintf("host %v of fabric %s", ledger.Incarnation(h.Number), h.Fabric)
 }

@@ -147,8 +147,8 @@ func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 		return
 	}
 	h.markSuspect()
-	if proc := h.owner.Load(); h.sw != nil && proc != nil {
-		_ = f.revoke(proc.user).wait() // what it may have sent has come
+	if o := h.owner.Load(); h.sw != nil && o != nil {
+		_ = f.revoke(o.user).wait() // what it may have sent has come
 	}
 	f.lookAtHosts()
 	var a *action
@@ -172,7 +172,11 @@ func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 
 // beginFailure begins the incident of the loss of h, and takes signal from its neighbours; nil: h is not to be lost any more.
 func (l loop) beginFailure(ctx context.Context, h *hostState) *action {
-	if l.hasStopped() || ctx.Err() != nil || h.sw != nil && h.owner.Load().leaving {
+	switch {
+	case l.hasStopped(), ctx.Err() != nil:
+		return nil
+	case h.sw != nil && !h.sw.moved.Load():
+		l.drop(h, false)
 		return nil
 	}
 	e := leader.HostLost{
@@ -180,7 +184,7 @@ func (l loop) beginFailure(ctx context.Context, h *hostState) *action {
 		Note: "what it received, injected or discarded after it was last heard is made up from what its neighbours have sent and received",
 	}
 	if h.sw != nil {
-		l.release(h.owner.Load())
+		l.revokeOwner(h.owner.Load())
 		e.What = fmt.Sprintf("process of %s is gone (%v)", h.name, h)
 		e.Note = "what it lost or discarded after it was last heard counts as lost inside"
 	}

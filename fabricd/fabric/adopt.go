@@ -32,15 +32,16 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 	if err != nil {
 		return fmt.Errorf("fabric: what was kept of the fabric: %w", err)
 	}
-	applied := make(map[*hostState]*host.Applied, len(f.remote))
-	counters := make([]host.Counters, len(f.remote))
-	errs := make([]error, len(f.remote))
+	hosts := f.remoteHosts()
+	applied := make(map[*hostState]*host.Applied, len(hosts))
+	counters := make([]host.Counters, len(hosts))
+	errs := make([]error, len(hosts))
 	index := map[*hostState]int{}
-	for i, h := range f.remote {
+	for i, h := range hosts {
 		index[h] = i
 	}
 	began := time.Now()
-	_ = each(ctx, f.remote, func(ctx context.Context, h *hostState) error {
+	_ = each(ctx, hosts, func(ctx context.Context, h *hostState) error {
 		i := index[h]
 		counters[i], errs[i] = h.askApplied(ctx)
 		return nil
@@ -57,7 +58,7 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 	if err := f.local.reload(nil); err != nil {
 		return fmt.Errorf("fabric: %w", err)
 	}
-	for i, h := range f.remote {
+	for i, h := range hosts {
 		switch err := errs[i]; {
 		case err == nil:
 			h.takeFirst(counters[i])
@@ -155,10 +156,20 @@ func (l loop) restoreState(s *State) error {
 			absent[h.id] = k.Incident
 		}
 	}
+	var running []ledger.HostID
+	for _, k := range s.Own {
+		h, err := l.restoreOwn(k)
+		if err != nil {
+			return err
+		}
+		if absent[h.id] = k.Incident; k.Runs {
+			running = append(running, h.id)
+		}
+	}
 	f.read(func(state *leader.State) {
 		err = state.Restore(leader.Restored{
 			Generation: s.Generation, Rounds: s.Rounds, Incidents: s.Incidents,
-			Faults: s.Faults, Absent: absent, HeldUntil: s.HeldUntil,
+			Faults: s.Faults, Absent: absent, Running: running, Moves: s.Moves, HeldUntil: s.HeldUntil,
 			Traffic: leader.Traffic{What: traffic, Draws: s.Traffic.Draws, Trace: s.Traffic.Trace},
 		})
 	})
@@ -183,13 +194,41 @@ func (f *Fabric) restoreLedger(s *State) error {
 	now := f.Now()
 	f.ledger.step(now, ledger.LeaderChanged{})
 	for _, hosted := range l.Hosts() {
-		if hosted.Host != 0 && !slices.ContainsFunc(f.remote, func(h *hostState) bool { return h.id == hosted.Host }) {
+		if hosted.Host != 0 && !s.has(f, hosted.Host) {
 			f.ledger.step(now, ledger.HostEnded{Host: hosted.Host})
 		}
 	}
 	f.incarnations = max(f.incarnations, f.opts.Term<<termShift, ownNumber) + 1
 	f.beginLocal(f.incarnations)
 	return nil
+}
+
+// has reports whether there is still a host that was there under the leader before.
+func (s *State) has(f *Fabric, id ledger.HostID) bool {
+	return slices.ContainsFunc(f.remote, func(h *hostState) bool { return h.id == id }) ||
+		slices.ContainsFunc(s.Own, func(k OwnCheckpoint) bool {
+			sw, err := f.switchByName(k.Name)
+			return err == nil && k.Number != 0 && f.hostOfProcess(sw.id) == id
+		})
+}
+
+// restoreOwn puts a switch that was moved, and its host of its own, into the state that was kept.
+func (l loop) restoreOwn(k OwnCheckpoint) (*hostState, error) {
+	s, err := l.switchByName(k.Name)
+	if err != nil {
+		return nil, err
+	}
+	h := l.ownOf(s)
+	h.restore(k.HostCheckpoint)
+	s.lives.Store(&k.Lives)
+	if k.Number != 0 {
+		c := host.Spec{Number: k.Number, Epoch: incarnationIn(k.Incarnations, k.Number).First}
+		o := l.newOwner(&c, k.User)
+		o.agent, o.pid, o.machine = k.Agent, k.PID, k.Machine
+		h.owner.Store(o)
+		s.moved.Store(k.Runs)
+	}
+	return h, nil
 }
 
 func (f *Fabric) hostNamed(name string) *hostState {

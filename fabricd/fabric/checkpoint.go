@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,8 @@ type State struct {
 	Traffic      host.TrafficOrder `json:"traffic"`
 	Chance       []byte            `json:"chance"` // the state of the PCG that traffic patterns draw from
 	Hosts        []HostCheckpoint  `json:"hosts"`
+	Own          []OwnCheckpoint   `json:"own,omitempty"`   // hosts of one switch alone
+	Moves        []leader.Move     `json:"moves,omitempty"` // of switches, under way
 
 	HeldUntil weft.Time `json:"held_until,omitempty"` // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
 
@@ -50,6 +53,16 @@ type HostCheckpoint struct {
 	Retired      host.Counters         `json:"retired"`                // what these have counted and the ledger does not know
 	Incident     int                   `json:"incident,omitempty"`     // of its absence; 0: it is there
 	Failed       bool                  `json:"failed,omitempty"`       // nobody answers for it
+}
+
+// OwnCheckpoint is what is known of a switch that was moved, and of its host of its own.
+type OwnCheckpoint struct {
+	HostCheckpoint                       // its name is the switch's; number 0: it has no owner
+	Lives          []linkend.Incarnation `json:"lives"` // who has run the switch
+	Runs           bool                  `json:"runs,omitempty"`
+	Agent          string                `json:"agent,omitempty"` // that is the owner; empty: a process is
+	PID            int                   `json:"pid,omitempty"`
+	Machine        string                `json:"machine,omitempty"`
 }
 
 // maxClosed bounds the reports of a State that are closed. Chosen by us: it stays below what brokers take as a message by default
@@ -122,15 +135,25 @@ func (l loop) stateNow() State {
 	for _, h := range f.remote {
 		s.Hosts = append(s.Hosts, l.checkpoint(h))
 	}
+	var own []*hostState
+	for _, sw := range f.switches {
+		if h := sw.own.Load(); h != nil && sw.home.late() {
+			own, s.Own = append(own, h), append(s.Own, l.checkpointOwn(sw, h))
+		}
+	}
 	var err error
 	f.ledger.read(func(book *ledger.Ledger) { // both at one moment: they have the same incidents
 		s.Ledger, err = book.Checkpoint(maxClosed)
 		f.read(func(l *leader.State) {
 			s.Generation, s.Rounds, s.Faults, s.Incidents = l.Generation, l.Rounds.Clone(), l.Faults(),
 				l.Kept(book.Kept(maxClosed))
+			s.Moves = slices.Clone(l.Moves)
 			s.HeldUntil, s.Traffic = l.HeldUntil, trafficOrder(&l.Traffic)
 			for i, h := range f.remote {
 				s.Hosts[i].Incident = l.Host(h.id).Incident
+			}
+			for i, h := range own {
+				s.Own[i].Incident = l.Host(h.id).Incident
 			}
 		})
 	})
@@ -145,6 +168,15 @@ func (loop) checkpoint(h *hostState) HostCheckpoint {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k := HostCheckpoint{Name: h.name, Number: h.number, Incarnations: h.allIncarnations(), User: h.user, Again: h.again.Load(), Retired: h.retired, Failed: h.failed.Load()}
+	return k
+}
+
+// checkpointOwn is a switch's host of its own for who leads next.
+func (l loop) checkpointOwn(s *liveSwitch, h *hostState) OwnCheckpoint {
+	k := OwnCheckpoint{HostCheckpoint: l.checkpoint(h), Lives: s.allLives(), Runs: s.moved.Load()}
+	if o := h.owner.Load(); o != nil {
+		k.User, k.Agent, k.PID, k.Machine = o.user, o.agent, o.pid, o.machine
+	}
 	return k
 }
 

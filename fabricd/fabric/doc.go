@@ -14,13 +14,14 @@
 // Brokers (broker.go) and hosts (absence.go) that fail bring events too; host.NodeRuntime says
 // which silences are our own doing.
 //
-// # Hosts, and switches that are processes
+// # Hosts, and switches that move
 //
 // The nodes of this process are a host that is reached by calls. Other processes may run hosts of
 // the fabric (fabricd/host is their side). To the leader each is a host (hoststate.go), which is
-// ordered, asked and heard. A process that takes a single switch over while the fabric runs
-// (fabricd/member is its side) is led as a host of that switch alone: it joins and leaves (join.go,
-// leave.go), and all between is the same.
+// ordered, asked and heard. A switch moves between its home, the host that it belongs to by the
+// placement, and a host of its own (process.go, move.go): a process that joins and leaves while the
+// fabric runs (join.go, leave.go; fabricd/member is its side), or one that an agent runs. All
+// between is the same.
 //
 // # The loop
 //

@@ -73,6 +73,7 @@ type Fabric struct {
 	checkpoints  checkpoints
 	detached     bool   // hosts go on without this leader
 	incarnations uint64 // of switch processes and of hosts, since the start
+	epoch        weft.Epoch
 	packed       []byte // the topology, compressed; nil: nobody has needed it
 }
 
@@ -80,9 +81,9 @@ type Fabric struct {
 type liveSwitch struct {
 	id   weft.SwitchID
 	name string
-	home *hostState // the host that runs it, unless a process does
+	home *hostState // the host that it belongs to by the placement
 
-	placement     // who else is this switch, see process.go
+	placement     // who runs it, see process.go
 	*host.Program // what it forwards by, see tables.go
 }
 
@@ -221,6 +222,11 @@ func (f *Fabric) Start(ctx context.Context) error {
 		f.running.Go(func() { f.attendHost(f.ctx, h) })
 		f.running.Go(func() { f.watchHost(f.ctx, h) })
 	}
+	for _, h := range f.owned() { // of the leader before
+		if err := f.attendOwner(h, h.owner.Load()); err != nil {
+			return err
+		}
+	}
 	if err := f.waitLinks(ctx, wanted); err != nil {
 		f.Stop()
 		return fmt.Errorf("fabric: links do not come up: %w", err)
@@ -237,6 +243,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 	}
 	if f.opts.Adopt != nil {
 		f.inLoop(func(l loop) {
+			l.resumeMoves()
 			l.finishSoon(l.decide(leader.Resume{}).attended())
 			l.checkpointSoon()
 		})

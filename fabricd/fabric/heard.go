@@ -20,7 +20,7 @@ func (f *Fabric) takeEvents(node string, batch host.EventBatch) {
 		return
 	}
 	if id, err := f.graph.SwitchByName(node); err == nil {
-		if h := f.switches[id].process(); h != nil {
+		if h := f.switches[id].owned(); h != nil {
 			h.takeEvents(batch)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft"
@@ -91,6 +92,9 @@ func (h *hostState) begin(life linkend.Incarnation) {
 	defer h.mu.Unlock()
 	h.addIncarnation(life)
 	number := life.Number
+	if h.life.Store(number); h.sw == nil && number != 0 {
+		h.livesOn(life)
+	}
 	h.number, h.unheard, h.heard, h.correctedBy, h.clock = number, true, 0, nil, skew{}
 	h.counters.Store(newHostCounters(0, host.Counters{Number: number}, &h.retired))
 	if number == 0 {
@@ -152,20 +156,30 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 		for _, d := range applied.Cut {
 			known.Cut = append(known.Cut, leader.Direction(d))
 		}
+		known.Away = applied.Away
 		for _, i := range applied.Impaired {
 			known.Impaired = append(known.Impaired, i.End.End())
 		}
 	}
 	decided := l.decide(leader.Resync{Host: h.id, Applied: known}).order
 	o := orderOf(&decided)
+	for _, id := range decided.Away {
+		o.Release = append(o.Release, host.ReleaseOrder{Switch: id})
+	}
+	o.Refuse = h.refuses()
+	for _, id := range decided.Take {
+		number := l.nextEpoch()
+		l.switches[id].addLife(linkend.Incarnation{Number: uint64(h.incarnation()), First: number})
+		o.Take = append(o.Take, host.TakeOrder{Switch: id, Above: number, Lost: true})
+	}
 	o.Clock, o.SignalAll = clock, true
 	return o
 }
 
-// endHosts tells all hosts that the fabric has ended, and keeps their last sums. Switches that are processes go with this process, also
-// when the hosts do not.
+// endHosts tells all hosts that the fabric has ended, and keeps their last sums. What runs switches of this process goes with it, also
+// when the other hosts do not.
 func (f *Fabric) endHosts() {
-	list := f.processes()
+	list := slices.DeleteFunc(f.owned(), func(h *hostState) bool { return f.detached && h.sw.home.late() })
 	if !f.detached {
 		list = append(list, f.remote...)
 	}

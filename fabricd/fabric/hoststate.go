@@ -27,8 +27,8 @@ type hostState struct {
 	id        ledger.HostID
 	local     *host.Local // the host, when it is in this process: it always answers; nil: it is in another
 	name      string
-	sw        *liveSwitch                   // that processes are; nil: it is a host of the options
-	owner     atomic.Pointer[switchProcess] // which process is the switch now; nil: the fabric itself is
+	sw        *liveSwitch           // that it is for alone; nil: it is a host of the options
+	owner     atomic.Pointer[owner] // of a host of one switch alone; nil: it has none
 	placement host.Placement
 	// switches and nics are those of place that it alone runs; of a switch that processes are it has none.
 	switches       []weft.SwitchID
@@ -43,10 +43,11 @@ type hostState struct {
 	neighbourHosts atomic.Pointer[neighbourHosts] // nil: it was not needed yet
 	shared         []weft.End                     // only the loop touches it: ends in this process of links of switches that processes are or were
 
-	suspect      atomic.Bool  // it does not answer: nobody waits for it
-	failed       atomic.Bool  // nobody answers for it: its nodes count as crashed. Then it is quiet too
-	stale        atomic.Bool  // it has missed an order
-	owing        atomic.Int64 // since when it owes an answer; 0: it does not
+	life         atomic.Uint64 // its incarnation, as number
+	suspect      atomic.Bool   // it does not answer: nobody waits for it
+	failed       atomic.Bool   // nobody answers for it: its nodes count as crashed. Then it is quiet too
+	stale        atomic.Bool   // it has missed an order
+	owing        atomic.Int64  // since when it owes an answer; 0: it does not
 	counters     atomic.Pointer[hostCounters]
 	readings     atomic.Pointer[readings]              // nil: nobody has watched
 	incarnations atomic.Pointer[[]linkend.Incarnation] // its latest incarnations, see incarnations.go; nil: it was never hosted
@@ -91,8 +92,8 @@ func newHostState(f *Fabric, id ledger.HostID, name string, place host.Placement
 
 // String names the host, or the process, for those who look for it.
 func (h *hostState) String() string {
-	if proc := h.owner.Load(); proc != nil {
-		return proc.String()
+	if o := h.owner.Load(); o != nil {
+		return o.String()
 	}
 	if h.local != nil {
 		return "this process"
@@ -100,13 +101,8 @@ func (h *hostState) String() string {
 	return "host " + h.name
 }
 
-// runs reports whether a node is the host's, while that is hosted.
-func (h *hostState) runs(n weft.Node) bool {
-	if h.sw != nil {
-		return n == h.sw.id.Node()
-	}
-	return h.fabric.home(n) == h
-}
+// runs reports whether the host runs a node now.
+func (h *hostState) runs(n weft.Node) bool { return h.fabric.hostOf(n) == h }
 
 // late reports whether what the host tells comes some moments later, and perhaps never: it is in another process.
 func (h *hostState) late() bool { return h.local == nil }
@@ -199,7 +195,7 @@ func (h *hostState) correctLinks(up []byte) {
 	h.fabric.read(func(s *leader.State) {
 		for i, e := range h.ends {
 			l, side, ok := h.fabric.linkAt(e)
-			if is := host.Bit(up, i); ok && s.Links[l.ID].Up[side] != is {
+			if is := host.Bit(up, i); ok && h.runs(e.Node) && s.Links[l.ID].Up[side] != is {
 				s.Step(h.fabric.Now(), leader.PortSynced{End: e, Up: is})
 				changed = true
 			}

@@ -61,31 +61,18 @@ func (h *hostState) addIncarnation(k linkend.Incarnation) {
 // Constant.
 type neighbourHosts struct {
 	names    []string
-	hosts    map[string]*hostState  // not in it: the node is in none
-	switches map[string]*liveSwitch // that may be a process
+	hosts    map[string]*hostState // not in it: the node is in the leader's own process
+	switches []*liveSwitch
 }
 
-// peers are the incarnations of the neighbours of p.
+// peers are the incarnations of the neighbours of p. Those of a switch that has moved go by its name.
 func (h *hostState) peers() (list []host.Peer) {
 	b := h.neighbourHosts.Load()
 	if b == nil {
-		b = h.findNeighbourHosts(h.cross)
+		b = h.findNeighbourHosts(slices.Concat(h.cross, h.shared))
 		h.neighbourHosts.Store(b)
 	}
-	for _, name := range b.names {
-		var lives []linkend.Incarnation
-		o := b.hosts[name]
-		if o == nil {
-			lives = append(lives, linkend.Incarnation{Number: h.fabric.own})
-			if s := b.switches[name]; s != nil {
-				if o = s.processHost.Load(); o != nil { // what passed with processes that are told of no more is none of ours
-					lives = append(lives, linkend.Incarnation{First: firstEpoch})
-				}
-			}
-		}
-		if o != nil {
-			lives = append(lives, o.allIncarnations()...)
-		}
+	add := func(name string, lives []linkend.Incarnation) {
 		if len(lives) == 0 { // it is nobody yet, and nothing has passed
 			lives = append(lives, linkend.Incarnation{})
 		}
@@ -93,10 +80,24 @@ func (h *hostState) peers() (list []host.Peer) {
 			list = append(list, host.Peer{Host: name, Incarnation: k})
 		}
 	}
+	moved := map[string]bool{}
+	for _, s := range b.switches {
+		if lives := s.lives.Load(); lives != nil {
+			moved[s.name] = true
+			add(s.name, *lives)
+		}
+	}
+	for _, name := range b.names {
+		if o := b.hosts[name]; o != nil {
+			add(name, o.allIncarnations())
+		} else if !moved[name] {
+			add(name, []linkend.Incarnation{{Number: h.fabric.own}})
+		}
+	}
 	return list
 }
 
-// share has the host in this process tell of what passes on links of a switch that is to be a process.
+// share has a host tell of what passes on links of a switch that may move.
 func (loop) share(h *hostState, links []*link) {
 	for _, l := range links {
 		for _, e := range l.ends() {
@@ -110,27 +111,35 @@ func (loop) share(h *hostState, links []*link) {
 
 // findNeighbourHosts finds who is at the other ends of links.
 func (h *hostState) findNeighbourHosts(ends []weft.End) *neighbourHosts {
-	f, b := h.fabric, &neighbourHosts{hosts: map[string]*hostState{}, switches: map[string]*liveSwitch{}}
+	f, b := h.fabric, &neighbourHosts{hosts: map[string]*hostState{}}
 	seen := map[string]bool{}
 	for _, e := range ends {
 		peer, _, _ := f.graph.Peer(e)
 		name, o := f.graph.Name(peer.Node), f.home(peer.Node)
+		if peer.Node.IsSwitch() && !slices.Contains(b.switches, f.switches[peer.Node.Index]) {
+			b.switches = append(b.switches, f.switches[peer.Node.Index])
+		}
 		if o == f.local {
-			o = nil // its nodes are neighbours one by one, for they may be processes
+			o = nil // its nodes are neighbours one by one
 		} else {
 			name = o.name
 		}
 		if seen[name] {
 			continue
 		}
-		seen[name] = true
-		b.names = append(b.names, name)
-		switch {
-		case o != nil:
+		if seen[name], b.names = true, append(b.names, name); o != nil {
 			b.hosts[name] = o
-		case peer.Node.IsSwitch():
-			b.switches[name] = f.switches[peer.Node.Index]
 		}
 	}
 	return b
+}
+
+// livesOn notes that a new incarnation of a host runs its switches that are at home, where anybody asks.
+func (h *hostState) livesOn(k linkend.Incarnation) {
+	for _, id := range h.switches {
+		s := h.fabric.switches[id]
+		if list := s.lives.Load(); list != nil && !s.moved.Load() && (*list)[len(*list)-1].Number < k.Number {
+			s.addLife(k)
+		}
+	}
 }

@@ -17,7 +17,7 @@ import (
 // ErrHeld means that another process is the switch.
 var ErrHeld = errors.New("another process is this switch")
 
-// joinTime bounds how long a process may take from its spec to being attached; then the fabric takes the switch back.
+// joinTime bounds how long a process may take from its spec to being attached; then it is forgotten.
 // Chosen by us: a process needs less than a second for that.
 const joinTime = 20 * time.Second
 
@@ -28,101 +28,86 @@ const goneTime = 2 * time.Second
 // firstEpoch is above all epochs of the fabric's own emulation; chosen by us. With milliseconds, epochs last for 49 days.
 const firstEpoch = 1 << 20
 
-// Join ends the fabric's own emulation of a switch for a process that is to be it, and answers with all that the process
-// needs. What the switch holds is lost, in a report of kind [KindHandover]; it has no links before [Fabric.Attach]. The
-// error wraps ErrHeld when there is a process already, which comes to no harm.
-func (f *Fabric) Join(req host.JoinRequest) (host.Spec, error) {
-	f.lookAtHosts() // what they have counted by now is not the work of the handover
-	c, s, hand, err := f.expect(req)
-	if err != nil {
-		return host.Spec{}, err
+// Join answers a process that is to be a switch with all that it needs. Nothing changes for the switch
+// before [Fabric.Attach]. The error wraps ErrHeld when there is an owner already, which comes to no
+// harm.
+func (f *Fabric) Join(req host.JoinRequest) (c host.Spec, err error) {
+	if err := f.awaitGone(req.Switch); err != nil {
+		return c, err
 	}
-	if err := f.handedOver(s, hand); err != nil {
-		return c, errors.Join(err, f.takeSwitchBack(f.ctx, s, c.Number))
+	h, err := f.joins(req)
+	if err != nil {
+		return c, err
+	}
+	by, err := f.admit(h)
+	if err != nil {
+		return c, err
+	}
+	f.inLoop(func(l loop) { c, err = l.expect(req, h, by) })
+	return c, err
+}
+
+func (l loop) expect(req host.JoinRequest, h *hostState, by *admission) (c host.Spec, err error) {
+	f := l.Fabric
+	s, err := l.canJoin(req.Switch)
+	if err != nil {
+		return c, err
+	}
+	if c, err = l.specOf(h, by); err != nil {
+		return c, err
+	}
+	o := f.newOwner(&c, by.user)
+	o.pid, o.machine = req.PID, req.Host
+	h.nextAdmission.CompareAndSwap(by, nil) // another owner gets others
+	s.joining = o
+	if !f.spawn(func() { f.awaitAttach(s, o) }) {
+		return c, errStopped
 	}
 	return c, nil
 }
 
-// expect ends the fabric's own emulation of a switch for the process that is to be it.
-func (f *Fabric) expect(req host.JoinRequest) (c host.Spec, s *liveSwitch, hand *action, err error) {
-	if err := f.awaitGone(req.Switch); err != nil {
-		return c, nil, nil, err
-	}
-	g, err := f.joins(req)
-	if err != nil {
-		return c, nil, nil, err
-	}
-	by, err := f.admit(g)
-	if err != nil {
-		return c, nil, nil, err
-	}
-	f.inLoop(func(l loop) { c, s, hand, err = l.expect(req, g, by) })
-	return c, s, hand, err
-}
-
-func (l loop) expect(req host.JoinRequest, g *hostState, by *admission) (c host.Spec, s *liveSwitch, hand *action, err error) {
-	f := l.Fabric
-	if s, err = l.canJoin(req); err != nil {
-		return c, nil, nil, err
-	}
-	if c, err = l.specOf(g, by); err != nil {
-		return c, nil, nil, err
-	}
-	proc := &switchProcess{
-		number: c.Number, first: c.Epoch, pid: req.PID, host: req.Host, user: by.user,
-		attached: make(chan struct{}), gone: make(chan struct{}),
-	}
-	g.nextAdmission.CompareAndSwap(by, nil) // another process gets others
-	proc.over, proc.end = context.WithCancel(f.ctx)
-	hand = l.handOver(s, fmt.Sprintf("%s is handed over to %v", s.name, proc))
-	s.joining, s.away = proc, true
-	for _, l := range f.linksOf(s.id) {
-		for _, d := range l.dirs {
-			if d.To == s.name {
-				hand.tellTransport("hand over", func() error { return f.opts.Transport.Unlisten(d) })
-			}
-		}
-	}
-	f.running.Go(func() { f.awaitAttach(s, proc) })
-	return c, s, hand, nil
-}
-
-// joins is where the processes of a switch are known, if one can join.
+// joins is the host that a process of a switch is to be, if one can join.
 func (f *Fabric) joins(req host.JoinRequest) (h *hostState, err error) {
 	f.inLoop(func(l loop) {
 		var s *liveSwitch
-		if s, err = l.canJoin(req); err == nil {
-			h = l.processHostOf(s)
+		if s, err = l.canJoin(req.Switch); err == nil {
+			h = l.ownOf(s)
 		}
 	})
 	return h, err
 }
 
-// awaitGone waits a moment until it is noticed that the process which was a switch has ended, if it has.
+// awaitGone waits a moment until it is noticed that the owner of a switch has ended, if it has.
 func (f *Fabric) awaitGone(name string) error {
 	s, err := f.switchByName(name)
 	if err != nil {
 		return err
 	}
-	h := s.process()
+	h := s.owned()
 	if h == nil {
 		return nil
 	}
-	proc := h.owner.Load()
-	if err := h.read(host.CountersRequest{}); proc == nil || !errors.Is(err, reply.ErrNobody) {
+	o := h.owner.Load()
+	switch err := h.read(host.CountersRequest{}); {
+	case o == nil, err == nil:
 		return nil // canJoin says that it is there
+	case errors.Is(err, context.DeadlineExceeded):
+		h.markSuspect()
+		return nil
+	case !errors.Is(err, reply.ErrNobody):
+		return nil
 	}
 	timer := time.NewTimer(goneTime)
 	defer timer.Stop()
 	select {
-	case <-proc.gone:
+	case <-o.gone:
 	case <-timer.C:
 	}
 	return nil
 }
 
-// canJoin says whether a process may become the switch it names.
-func (l loop) canJoin(req host.JoinRequest) (*liveSwitch, error) {
+// canJoin says whether the switch of a name may get an owner.
+func (l loop) canJoin(name string) (*liveSwitch, error) {
 	f := l.Fabric
 	o := f.opts.Processes
 	switch {
@@ -131,20 +116,17 @@ func (l loop) canJoin(req host.JoinRequest) (*liveSwitch, error) {
 	case o == nil:
 		return nil, errors.New("this fabric takes no switch processes: its links are in memory")
 	}
-	s, err := f.switchByName(req.Switch)
+	s, err := f.switchByName(name)
 	if err != nil {
 		return nil, err
 	}
-	if s.home.late() {
-		return nil, fmt.Errorf("switch %s is run by %v: it can be no process of its own besides", s.name, s.home)
-	}
 	if _, err := subnet.ByName(o.Firmware); err != nil {
-		return nil, fmt.Errorf("the firmware of this fabric has no name by which a process could make it, so all switches stay in one process: %w", err)
+		return nil, fmt.Errorf("the firmware of this fabric has no name by which a process could make it, so no switch leaves its process: %w", err)
 	}
-	if proc := s.joining; proc != nil {
-		return nil, fmt.Errorf("switch %s: %w: %v is about to join", s.name, ErrHeld, proc)
+	if o := s.joining; o != nil {
+		return nil, fmt.Errorf("switch %s: %w: %v is about to join", s.name, ErrHeld, o)
 	}
-	if h := s.process(); h != nil {
+	if h := s.owned(); h != nil {
 		how := ""
 		if h.suspect.Load() {
 			how = ", which does not answer just now"
@@ -154,97 +136,126 @@ func (l loop) canJoin(req host.JoinRequest) (*liveSwitch, error) {
 	return s, nil
 }
 
-// Attach gives the links of a switch signal whose process is ready, and returns when they are up. After an error that
-// wraps [host.ErrUnreached] the process may try again.
+// Attach moves a switch to its process, which is ready, and returns when its links are up there. A
+// switch that is down is restarted there. After an error that wraps [host.ErrUnreached] the process may
+// try again.
 func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
 	s, err := f.switchByName(req.Switch)
 	if err != nil {
 		return err
 	}
-	var proc *switchProcess
-	f.inLoop(func(l loop) { proc, err = l.joining(s, req.Number) })
+	var o *owner
+	f.inLoop(func(l loop) { o, err = l.joining(s, req.Number) })
 	if err != nil {
 		return err
 	}
-	h := s.processHost.Load()
-	h.begin(linkend.Incarnation{Number: proc.number, First: proc.first})
-	for range clockLooks {
-		if err := h.read(host.CountersRequest{}); err != nil {
-			f.abandon(h)
-			if errors.Is(err, reply.ErrSilent) {
-				return fmt.Errorf("%w: %w", host.ErrUnreached, err)
-			}
-			return fmt.Errorf("the fabric cannot reach the process: %w", err)
+	return f.whileMoving(ctx, s, func() error {
+		h := s.own.Load()
+		if err := f.install(h, o); err != nil {
+			return err
 		}
+		if _, err := f.moveTo(s, h); err != nil {
+			return err
+		}
+		if f.crashOf(s) != 0 {
+			if err := f.do(f.ctx, leader.Revive{Switch: s.id}); err != nil {
+				return err
+			}
+		}
+		f.events.Publish(f.Now(), Event{Kind: EventProcessJoined, Switch: s.name, Detail: o.String()})
+		return nil
+	})
+}
+
+// install makes o the owner of a host of one switch alone, which answers, and tells it all that it
+// should know. The host does not run the switch yet.
+func (f *Fabric) install(h *hostState, o *owner) (err error) {
+	h.begin(linkend.Incarnation{Number: o.number, First: o.first})
+	if err := f.readyOwner(h, o); err != nil {
+		f.inLoop(func(l loop) {
+			h.begin(linkend.Incarnation{})
+			l.ledger.step(l.Now(), ledger.HostEnded{Host: h.id, Incident: l.crashOf(h.sw)})
+		})
+		if errors.Is(err, reply.ErrSilent) {
+			return fmt.Errorf("%w: %w", host.ErrUnreached, err)
+		}
+		return fmt.Errorf("the fabric cannot reach %v: %w", o, err)
 	}
-	if f.inLoop(func(l loop) { err = l.installed(s, proc) }); err != nil {
+	f.inLoop(func(l loop) {
+		if o.agent == "" {
+			if _, err = l.joining(h.sw, o.number); err != nil {
+				return
+			}
+			h.sw.joining = nil
+		}
+		close(o.attached)
+		h.owner.Store(o)
+		h.markAlive()
+		l.checkpointSoon()
+	})
+	if err != nil {
 		return err
 	}
 	if err := h.resync(nil); err != nil {
-		f.opts.Log.Warn("switch process", "switch", s.name, "err", err) // it is briefed again when it answers
+		f.opts.Log.Warn("host of a switch", "switch", h.name, "err", err) // it is told again when it answers
 	}
-	var a *action
-	f.inLoop(func(l loop) {
-		if l.hasStopped() {
-			return
-		}
-		l.running.Go(func() { f.attendHost(proc.over, h) })
-		l.running.Go(func() { f.watchHost(proc.over, h) })
-		a = l.decide(leader.Revive{Switch: s.id})
-	})
-	if a == nil {
-		return errStopped
-	}
-	if err := a.finish(ctx); err != nil {
-		return err
-	}
-	f.events.Publish(f.Now(), Event{Kind: EventProcessJoined, Switch: s.name, Detail: h.String()})
-	return nil
+	return f.attendOwner(h, o)
 }
 
-// abandon notes that the incarnation of h that was to be a switch cannot be reached.
-func (f *Fabric) abandon(h *hostState) {
-	f.inLoop(func(l loop) {
-		h.begin(linkend.Incarnation{})
-		if id := l.crashOf(h.sw); id != 0 {
-			l.ledger.step(l.Now(), ledger.HostEnded{Host: h.id, Incident: id})
+// readyOwner returns when a host of one switch alone answers, and what its clock says is known. A process
+// that attaches answers already.
+func (f *Fabric) readyOwner(h *hostState, o *owner) (err error) {
+	if o.agent != "" {
+		ctx, cancel := context.WithTimeout(f.ctx, hostTime)
+		defer cancel()
+		return f.ready(ctx, h)
+	}
+	for range clockLooks {
+		if err = h.read(host.CountersRequest{}); err != nil {
+			break
 		}
-	})
+	}
+	return err
+}
+
+// attendOwner looks after a host of one switch alone as long as it has this owner.
+func (f *Fabric) attendOwner(h *hostState, o *owner) error {
+	if !f.spawn(func() { f.attendHost(o.over, h) }) || !f.spawn(func() { f.watchHost(o.over, h) }) {
+		return errStopped
+	}
+	return nil
 }
 
 // joining is the process that has the spec of that number for a switch.
-func (l loop) joining(s *liveSwitch, number uint64) (*switchProcess, error) {
-	proc := s.joining
-	if proc == nil || proc.number != number || l.hasStopped() {
-		return nil, fmt.Errorf("switch %s was taken back or given to another process meanwhile: join again", s.name)
+func (l loop) joining(s *liveSwitch, number uint64) (*owner, error) {
+	o := s.joining
+	if o == nil || o.number != number || l.hasStopped() {
+		return nil, fmt.Errorf("switch %s was given to another process meanwhile, or this one took too long: join again", s.name)
 	}
-	return proc, nil
+	return o, nil
 }
 
-// installed makes a process the switch for which it has the spec.
-func (l loop) installed(s *liveSwitch, proc *switchProcess) error {
-	if _, err := l.joining(s, proc.number); err != nil {
-		return err
+// awaitAttach forgets a process that does not attach in time.
+func (f *Fabric) awaitAttach(s *liveSwitch, o *owner) {
+	timer := time.NewTimer(joinTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-o.attached:
+		return
+	case <-o.over.Done():
+		return
 	}
-	h := s.processHost.Load()
-	s.joining = nil
-	close(proc.attached)
-	h.setOwner(proc)
-	h.markAlive()
-	l.ledger.step(l.Now(), ledger.NodeMoved{Node: s.id.Node(), To: h.id})
-	return nil
+	f.opts.Log.Warn("switch process does not attach", "switch", s.name, "process", o.String())
+	f.forgetJoining(s, o.number)
 }
 
-// takeSwitchBack has the fabric emulate a switch itself again which the process of that spec was to be, unless that is it by now.
-func (f *Fabric) takeSwitchBack(ctx context.Context, s *liveSwitch, number uint64) error {
-	var a *action
+// forgetJoining forgets the process of that spec, unless it is attached.
+func (f *Fabric) forgetJoining(s *liveSwitch, number uint64) {
 	f.inLoop(func(l loop) {
-		if s.joining != nil && s.joining.number == number && !l.hasStopped() {
-			a = l.decide(leader.Revive{Switch: s.id})
+		if o := s.joining; o != nil && o.number == number {
+			s.joining = nil
+			l.revokeOwner(o)
 		}
 	})
-	if a == nil {
-		return nil
-	}
-	return a.finish(ctx)
 }

@@ -70,7 +70,7 @@ func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snap
 			}
 			if h.sw == nil {
 				all[sn.Switch] = sn
-			} else {
+			} else if h.runs(sn.Switch.Node()) {
 				processes[sn.Switch] = &sn
 			}
 		}
@@ -166,7 +166,7 @@ func (f *Fabric) sumVCs() [][]switching.VCSum {
 	all := make([][]switching.VCSum, len(f.switches))
 	local, _ := f.local.host.Read(context.Background(), host.ReadRequest{VCs: true}) // it always answers
 	for _, r := range local.VCs {
-		if f.switches[r.Switch].process() == nil {
+		if f.local.runs(r.Switch.Node()) {
 			all[r.Switch] = r.VCs
 		}
 	}

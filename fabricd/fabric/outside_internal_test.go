@@ -12,7 +12,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -88,11 +87,7 @@ func startSlow(t *testing.T) (f *Fabric, transport, credentials *gate) {
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
 	t.Cleanup(f.Stop)
-	var h *hostState
-	f.inLoop(func(l loop) { h = l.processHostOf(l.switches[0]) })
-	h.begin(linkend.Incarnation{Number: 2, First: firstEpoch})
-	h.setOwner(&switchProcess{number: 2, end: func() {}, gone: make(chan struct{})})
-	h.markAlive()
+	f.ownedBy(f.switches[0], 2, firstEpoch).markAlive()
 	return f, transport, credentials
 }
 
@@ -118,7 +113,7 @@ func TestNoDecisionWaitsForTheTransport(t *testing.T) {
 	f.Totals()
 	f.Ledger()
 
-	require.NoError(t, f.switches[0].processHost.Load().resync(nil),
+	require.NoError(t, f.switches[0].own.Load().resync(nil),
 		"a host whom it does not concern is told what it should know")
 	second, err := f.begin(leader.Apply{Specs: []fault.Spec{{Do: fault.VerbCut, A: "s2", B: "s3"}}})
 	require.NoError(t, err)

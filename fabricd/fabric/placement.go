@@ -96,7 +96,10 @@ func missing[ID ~uint32](taken []string) (ids []ID) {
 func (f *Fabric) divide(places []host.Placement) error {
 	f.switches, f.nics = make([]*liveSwitch, len(f.graph.Switches)), make([]*liveNIC, len(f.graph.NICs))
 	for i, s := range f.graph.Switches {
-		f.switches[i] = &liveSwitch{id: s.ID, name: s.Name, home: f.local, Program: host.NewProgram(f.opts.Firmware)}
+		f.switches[i] = &liveSwitch{
+			id: s.ID, name: s.Name, home: f.local, Program: host.NewProgram(f.opts.Firmware),
+			placement: placement{moving: make(chan struct{}, 1)},
+		}
 	}
 	for i := range f.nics {
 		f.nics[i] = &liveNIC{weft.NICID(i), f.local}
@@ -134,7 +137,7 @@ type liveNIC struct {
 	home *hostState // the host that runs it
 }
 
-// home is the host that runs a node, unless a process does.
+// home is the host that a node belongs to by the placement.
 func (f *Fabric) home(n weft.Node) *hostState {
 	if n.IsSwitch() {
 		return f.switches[n.Index].home
@@ -142,22 +145,20 @@ func (f *Fabric) home(n weft.Node) *hostState {
 	return f.nics[n.Index].home
 }
 
-// hostsOf are the hosts that are told what is to be so for a node: who runs it now, and of a switch process besides the host that does
-// when that leaves.
+// hostsOf are the hosts that are told what is to be so for a node: its home, and of a switch besides its host of its own.
 func (f *Fabric) hostsOf(n weft.Node) []*hostState {
-	now, home := f.hostOf(n), f.home(n)
-	if now == home {
-		return []*hostState{home}
+	if n.IsSwitch() {
+		if h := f.switches[n.Index].owned(); h != nil {
+			return []*hostState{h, f.home(n)}
+		}
 	}
-	return []*hostState{now, home}
+	return []*hostState{f.home(n)}
 }
 
-// hostOf is the host that runs a node now, switch processes among them.
+// hostOf is the host that runs a node now.
 func (f *Fabric) hostOf(n weft.Node) *hostState {
-	if n.IsSwitch() {
-		if h := f.switches[n.Index].process(); h != nil {
-			return h
-		}
+	if n.IsSwitch() && f.switches[n.Index].moved.Load() {
+		return f.switches[n.Index].own.Load()
 	}
 	return f.home(n)
 }
@@ -199,9 +200,15 @@ func (l loop) specOf(h *hostState, by *admission) (c host.Spec, err error) {
 		Seed: o.Seed, Generation: f.generation(), Hold: f.Held(), Packets: o.Record != nil, Credentials: by.credentials,
 	}
 	// Epochs count a thousand a second, faster than any link comes up for long, so that they are above all of before.
-	c.Now = f.Now()
-	c.Epoch = firstEpoch + weft.Epoch(c.Now/weft.Millisecond)
+	c.Now, c.Epoch = f.Now(), l.nextEpoch()
 	return c, nil
+}
+
+// nextEpoch is above all epochs of links that were used, and all numbers of hand-overs, under whichever
+// leader.
+func (l loop) nextEpoch() weft.Epoch {
+	l.epoch = max(l.epoch+1, firstEpoch+weft.Epoch(l.Now()/weft.Millisecond))
+	return l.epoch
 }
 
 // each calls do for hosts, all at once, and returns what went wrong.
@@ -231,6 +238,16 @@ type HostStatus struct {
 	BehindMS float64 `json:"behind_ms"`
 }
 
+// runBy are the switches that a host of the options runs now.
+func (f *Fabric) runBy(h *hostState) (list []string) {
+	for _, s := range f.switches {
+		if s.runsAt() == h.name {
+			list = append(list, s.name)
+		}
+	}
+	return list
+}
+
 // Hosts are the hosts of the fabric, in the order of the options.
 func (f *Fabric) Hosts() []HostStatus {
 	list := []HostStatus{}
@@ -238,7 +255,7 @@ func (f *Fabric) Hosts() []HostStatus {
 		h.mu.Lock()
 		s := HostStatus{
 			Host: h.name, State: SwitchUp, Number: h.number, Again: int(h.again.Load()), Links: len(h.inside), Crossing: len(h.border),
-			Switches: len(h.placement.SwitchIDs()), NICs: len(h.placement.NICIDs()), BehindMS: us(h.clock.behind) / 1e3,
+			Switches: len(f.runBy(h)), NICs: len(h.placement.NICIDs()), BehindMS: us(h.clock.behind) / 1e3,
 		}
 		h.mu.Unlock()
 		switch {

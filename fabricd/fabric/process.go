@@ -44,70 +44,91 @@ const (
 	askTime  = 500 * time.Millisecond
 )
 
-// placement says who is a switch: the fabric itself, or a process, which is led as a host of that switch alone.
+// placement says who runs a switch: its home, or a host of its own. Where it goes from one to the
+// other is in move.go.
 type placement struct {
-	processHost atomic.Pointer[hostState] // for the processes that are the switch, one after another; nil: none has ever been
+	own    atomic.Pointer[hostState]             // its host of its own, one owner after another; nil: none has ever been
+	moved  atomic.Bool                           // own runs it
+	lives  atomic.Pointer[[]linkend.Incarnation] // who has run it, by the epochs of its links; nil: only its home
+	moving chan struct{}                         // capacity 1: whoever fills it may move the switch
 
-	// Only the loop touches these.
-	joining *switchProcess // has a spec, and is not attached yet
-	away    bool           // the fabric's own emulation does not hear the links
+	joining *owner // only the loop touches it: a process that has a spec, and is not attached yet
 }
 
-// switchProcess is a process that is a switch, or is about to be. Constant, but for what says otherwise.
-type switchProcess struct {
+// owner runs a host of one switch alone: a process, or an agent. Constant.
+type owner struct {
 	number   uint64 // of its spec
 	first    weft.Epoch
+	agent    string // empty: it is a process
 	pid      int
-	host     string
+	machine  string
 	user     string          // of the credentials made for it; empty: none were
-	attached chan struct{}   // closed when its links have signal
-	gone     chan struct{}   // closed when it is this switch no more
-	over     context.Context // ends when it is this switch no more
+	attached chan struct{}   // closed when the leader reaches it
+	gone     chan struct{}   // closed when it is that no more
+	over     context.Context // ends when it is that no more
 	end      context.CancelFunc
-	leaving  bool // only the loop touches it: it hands the switch back
+}
+
+// newOwner is an owner for a spec.
+func (f *Fabric) newOwner(c *host.Spec, user string) *owner {
+	o := &owner{
+		number: c.Number, first: c.Epoch, user: user,
+		attached: make(chan struct{}), gone: make(chan struct{}),
+	}
+	o.over, o.end = context.WithCancel(f.ctx)
+	return o
 }
 
 // String names the process for those who look for it.
-func (proc *switchProcess) String() string {
-	return fmt.Sprintf("process %d on %s", proc.pid, proc.host)
+func (o *owner) String() string {
+	if o.agent != "" {
+		return "host " + o.agent
+	}
+	return fmt.Sprintf("process %d on %s", o.pid, o.machine)
 }
 
 // errSuspect says that a host was not asked, since it did not answer before.
 var errSuspect = errors.New("it does not answer")
 
-// process is the process that is the switch now, as a host; nil: the fabric itself is the switch.
-func (r *placement) process() *hostState {
-	if g := r.processHost.Load(); g != nil && g.owner.Load() != nil {
-		return g
+// owned is the switch's host of its own, while it has an owner; nil: it has none.
+func (r *placement) owned() *hostState {
+	if h := r.own.Load(); h != nil && h.owner.Load() != nil {
+		return h
 	}
 	return nil
 }
 
-// processHostOf is where the processes of s are known from the first on.
-func (l loop) processHostOf(s *liveSwitch) *hostState {
+// ownOf is the switch's host of its own, from the first owner on.
+func (l loop) ownOf(s *liveSwitch) *hostState {
 	f := l.Fabric
-	if g := s.processHost.Load(); g != nil {
-		return g
+	if h := s.own.Load(); h != nil {
+		return h
 	}
-	g := newHostState(f, f.hostOfProcess(s.id), s.name, host.Placement{
-		Host: s.name, Switches: host.Spans([]weft.SwitchID{s.id}), Shards: f.opts.Transport.Shards(), Shared: true,
-	})
-	g.sw, g.switches = s, nil
-	for _, l := range f.linksOf(s.id) {
-		g.border = append(g.border, l)
+	place := host.Placement{
+		Host: s.name, Switches: host.Spans([]weft.SwitchID{s.id}), Shard: s.home.placement.Shard, Shards: s.home.placement.Shards,
+		Shared: true,
+	}
+	if !s.home.late() {
+		place.Shards = f.opts.Transport.Shards()
+	}
+	h := newHostState(f, f.hostOfProcess(s.id), s.name, place)
+	h.sw, h.switches, h.border = s, nil, f.linksOf(s.id)
+	for _, l := range h.border {
 		for _, e := range l.ends() {
-			if g.runs(e.Node) {
-				g.cross = append(g.cross, e)
+			if e.Node == s.id.Node() {
+				h.cross = append(h.cross, e)
 			}
 		}
 	}
-	f.note(leader.HostAdded{Host: g.decided()})
-	g.markSuspect()
-	s.home.local.Share(s.id)
-	l.share(f.local, g.border)
-	s.processHost.Store(g)
-	f.hosts.Store(new(append(slices.Clone(*f.hosts.Load()), g)))
-	return g
+	f.note(leader.HostAdded{Host: h.decided()})
+	h.markSuspect()
+	if !s.home.late() {
+		s.home.local.Share(s.id)
+	}
+	l.share(s.home, h.border)
+	s.own.Store(h)
+	f.hosts.Store(new(append(slices.Clone(*f.hosts.Load()), h)))
+	return h
 }
 
 // hostOfProcess is the number of the processes that are a switch.
@@ -121,8 +142,8 @@ func (f *Fabric) crashOf(s *liveSwitch) (incident int) {
 	return incident
 }
 
-// processes are the switches that are processes now.
-func (f *Fabric) processes() (list []*hostState) {
+// owned are the hosts of one switch alone that have owners.
+func (f *Fabric) owned() (list []*hostState) {
 	for _, h := range *f.hosts.Load() {
 		if h.sw != nil && h.owner.Load() != nil {
 			list = append(list, h)
@@ -132,33 +153,38 @@ func (f *Fabric) processes() (list []*hostState) {
 }
 
 // remoteHosts are all hosts in other processes that there are now.
-func (f *Fabric) remoteHosts() []*hostState { return slices.Concat(f.remote, f.processes()) }
+func (f *Fabric) remoteHosts() []*hostState { return slices.Concat(f.remote, f.owned()) }
 
-// release ends what was done for a process, and what it may do on the broker.
-func (f *Fabric) release(proc *switchProcess) {
-	proc.end()
-	f.revoke(proc.user)
+// revokeOwner ends what was done for an owner, and what it may do on the broker.
+func (f *Fabric) revokeOwner(o *owner) {
+	o.end()
+	f.revoke(o.user)
 }
 
-// setOwner makes a process the switch; nil: the fabric itself is.
-func (h *hostState) setOwner(proc *switchProcess) {
-	h.owner.Store(proc)
-	h.fabric.note(leader.HostRuns{Host: h.id, Runs: proc != nil})
-}
-
-// vacate makes what the process has counted final, which is that switch no more.
+// vacate makes what a host of one switch alone has counted final: its owner is that no more. What it
+// held, if it ran the switch, is lost with it.
 func (l loop) vacate(h *hostState) {
-	proc := h.owner.Load()
-	h.fabric.release(proc)
+	o := h.owner.Load()
+	l.revokeOwner(o)
 	h.markSuspect()
 	h.mu.Lock()
 	h.retire()
 	h.mu.Unlock()
 	h.setFailed(false)
 	h.begin(linkend.Incarnation{}) // whatever comes late is nobody's
-	f := h.fabric
-	f.ledger.step(f.Now(), ledger.NodeMoved{Node: h.sw.id.Node(), To: h.sw.home.id})
-	h.setOwner(nil)
+	h.sw.moved.Store(false)
+	h.owner.Store(nil)
 	l.decide(leader.HostLeft{Host: h.id})
-	close(proc.gone)
+	l.checkpointSoon()
+	close(o.gone)
+}
+
+// drop lets go of a host of one switch alone that does not run it. Heard says that its last answer has
+// come.
+func (l loop) drop(h *hostState, heard bool) {
+	if !heard {
+		l.ledger.step(l.Now(), ledger.HostEnded{Host: h.id, Incident: l.crashOf(h.sw)})
+	}
+	l.decide(leader.HostLeft{Host: h.id, Repaired: true})
+	l.vacate(h)
 }

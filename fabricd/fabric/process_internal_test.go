@@ -33,12 +33,7 @@ func joined(t *testing.T, n int) (f *Fabric, list []*hostState) {
 	f, err = New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{Hosts: nobody{}}})
 	require.NoError(t, err)
 	for _, s := range f.switches[:n] {
-		var h *hostState
-		f.inLoop(func(l loop) { h = l.processHostOf(s) })
-		proc := &switchProcess{number: uint64(s.id) + 2, end: func() {}, gone: make(chan struct{})}
-		h.begin(linkend.Incarnation{Number: proc.number, First: firstEpoch})
-		h.setOwner(proc)
-		list = append(list, h)
+		list = append(list, f.ownedBy(s, uint64(s.id)+2, firstEpoch))
 	}
 	return f, list
 }
@@ -67,7 +62,7 @@ func (h *hostState) says(t *testing.T, at weft.Time, state linkend.State, throug
 }
 
 // A process that leaves may have been asked just before, and its answer be taken up when its links are another's already.
-func TestALateAnswerOfAProcessThatHasLeftTakesNoLinkDown(t *testing.T) {
+func TestALateAnswerOfAProcessThatHasLeftChangesNoLink(t *testing.T) {
 	t.Parallel()
 	f, list := joined(t, 1)
 	h := list[0]
@@ -80,8 +75,8 @@ func TestALateAnswerOfAProcessThatHasLeftTakesNoLinkDown(t *testing.T) {
 	h.says(t, 3, linkend.Up)
 
 	f.inLoop(func(l loop) { l.vacate(h) })
-	require.ErrorIs(t, h.keep(host.Counters{Number: 2, At: 4, Up: []byte{0}}), errNumber)
-	require.True(t, f.view(l).Up[side])
+	require.ErrorIs(t, h.keep(host.Counters{Number: 2, At: 4, Up: []byte{0xff}}), errNumber)
+	require.False(t, f.view(l).Up[side], "it is nobody's")
 }
 
 // What a switch has counted stays when a process hands it back, and when another joins.
@@ -94,13 +89,10 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 	for n := range uint64(3) {
 		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
 		require.Equal(t, 3*(n+1), f.Switch(s.id).Stats.Received)
-		proc := *h.owner.Load()
 		f.inLoop(func(l loop) { l.vacate(h) })
 		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
 		require.Equal(t, 5*(n+1), f.Switch(s.id).Ports[e.Port].Counters.Sent)
-		h.begin(linkend.Incarnation{Number: n + 3, First: firstEpoch + weft.Epoch(n)})
-		proc.gone = make(chan struct{})
-		h.setOwner(&proc)
+		f.ownedBy(s, n+3, firstEpoch+weft.Epoch(n))
 		h.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
 	}
 	now := switching.Snapshot{Ports: make([]switching.PortSnapshot, len(f.Switch(s.id).Ports)), Discards: map[string]uint64{"x": 1}}
@@ -114,42 +106,20 @@ func (h *hostState) wentThrough(e weft.End) passed {
 	return passed{n.Sent, n.Received}
 }
 
-// An action is forgotten once nobody waits for it: that of a spec, and that by which a switch is handed
-// over and taken back.
+// An action is forgotten once nobody waits for it.
 func TestActionsThatAreOverAreForgotten(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:4")
 	fw, _, err := subnet.Firmware("updn", g)
 	require.NoError(t, err)
-	f, err := New(Options{
-		Topology: g, Firmware: fw, Transport: wire.NewMemory(),
-		Processes: &ProcessOptions{Hosts: nobody{}},
-	})
+	f, err := New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory()})
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
 	t.Cleanup(f.Stop)
 	_, err = f.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s2", B: "s3"})
 	require.NoError(t, err)
-
-	s := f.switches[0]
-	var hand *action
-	f.inLoop(func(l loop) {
-		hand = l.handOver(s, "a test")
-		s.joining, s.away = &switchProcess{number: 7, end: func() {}, gone: make(chan struct{})}, true
-	})
-	require.NotZero(t, hand.number)
-	require.NoError(t, f.handedOver(s, hand))
-	for _, l := range f.linksOf(s.id) {
-		for i, d := range l.dirs {
-			if l.ends()[1-i].Node == s.id.Node() {
-				require.NoError(t, f.opts.Transport.Unlisten(d))
-			}
-		}
-	}
-	require.NoError(t, f.takeSwitchBack(t.Context(), s, 7))
-	require.Nil(t, s.joining)
 	f.read(func(st *leader.State) {
-		for id := range hand.number + 10 {
+		for id := range 10 {
 			require.False(t, st.Pending(id), "action %d", id)
 		}
 	})
@@ -164,7 +134,7 @@ func TestManyProcessesAreASwitchInTurn(t *testing.T) {
 	first := func(i int) weft.Epoch { return firstEpoch + weft.Epoch(1000*i) }
 	const before = 4
 	for i := range maxIncarnations + before {
-		h.begin(linkend.Incarnation{Number: uint64(i + 10), First: first(i)})
+		h.sw.addLife(linkend.Incarnation{Number: uint64(i + 10), First: first(i)})
 	}
 	owner := func(epoch weft.Epoch) (number uint64) {
 		for _, p := range f.local.peers() {
@@ -177,7 +147,7 @@ func TestManyProcessesAreASwitchInTurn(t *testing.T) {
 	require.EqualValues(t, ownNumber, owner(5), "the leader's own nodes")
 	for i := range maxIncarnations + before {
 		want := 0
-		if i >= before {
+		if i > before+1 { // one place is the leader's own, and one that of all before
 			want = i + 10
 		}
 		require.EqualValues(t, want, owner(first(i)+1), "process %d", i)

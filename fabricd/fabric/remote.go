@@ -13,7 +13,7 @@ import (
 // snapshot is the state of the switch, whose own emulation has a state of its own. That of the process which is it now, when it has been
 // asked, is now; nil: it was not, or does not answer, or there is none, and of what it has told last there is the counters.
 func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) switching.Snapshot {
-	g := s.processHost.Load()
+	g := s.own.Load()
 	if g == nil {
 		return sn
 	}
@@ -34,7 +34,7 @@ func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) sw
 	} else {
 		sn.Held += int(g.counters.Load().own.Held)
 	}
-	if now == nil && s.process() != nil {
+	if now == nil && s.moved.Load() {
 		for i := range sn.Ports {
 			sn.Ports[i].VCs = nil // what is in it nobody knows
 		}
@@ -80,7 +80,7 @@ func (s *liveSwitch) read(r *switching.Reading) {
 
 // addProcess adds to a reading of the fabric's own emulation what processes that are or were the switch have told.
 func (s *liveSwitch) addProcess(r *switching.Reading) {
-	g := s.processHost.Load()
+	g := s.own.Load()
 	if g == nil {
 		return
 	}
@@ -95,7 +95,7 @@ func (s *liveSwitch) addProcess(r *switching.Reading) {
 	for _, q := range all.Queue {
 		r.Ports[q.End.Port].Lost += q.Packets
 	}
-	if h := s.process(); h != nil {
+	if h := g; s.moved.Load() {
 		now := h.readSwitch(s.id)
 		r.Registers = append(r.Registers[:0], now.Registers...)
 		for i := range now.Ports {

@@ -33,7 +33,7 @@ func (f *Fabric) RenewHosts(ctx context.Context) (renewed int, missed []string) 
 		return nil
 	})
 	f.renewed.Store(time.Now().UnixNano())
-	for _, h := range f.remote {
+	for _, h := range *f.hosts.Load() {
 		h.nextAdmission.Store(nil) // made before, and not used yet
 	}
 	slices.Sort(missed)

@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,6 +35,7 @@ type soakSite struct {
 	processes      []*soakProcess
 	options        fabric.Options
 	detach         func() // the leader leaves
+	end            func() // it leaves for good, and then the hosts end
 
 	mu    sync.Mutex
 	state []byte // guarded by mu: the latest fabric.State
@@ -90,7 +92,13 @@ func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite 
 	s.options.Firmware, s.options.Switch.VCs, err = subnet.Firmware(routing, g)
 	require.NoError(t, err)
 	s.lead(nil)
-	t.Cleanup(func() { s.detach() })
+	s.end = sync.OnceFunc(func() {
+		s.detach()
+		for _, a := range s.agents {
+			a.Kill()
+		}
+	})
+	t.Cleanup(s.end)
 	return s
 }
 
@@ -176,7 +184,7 @@ func (s *soakSite) joined(p *soakProcess) *rig.Process {
 	return p.process
 }
 
-// leave has all switch processes hand their switches back, which nothing keeps them from.
+// leave has all switches come home, which nothing keeps them from.
 func (s *soakSite) leave() {
 	for _, p := range s.processes {
 		if p.process == nil || p.process.Ended() {
@@ -191,6 +199,10 @@ func (s *soakSite) leave() {
 		p.leaves = true
 	}
 	rig.Until(s.T, func() bool { return len(s.SwitchProcesses()) == 0 }, "all have left")
+	for _, sw := range s.movable() {
+		_, err := s.Move(s.Context(), sw, "")
+		require.NoError(s, err)
+	}
 }
 
 // failureKind is a kind of failure of what the fabric runs on.
@@ -214,8 +226,15 @@ var failureKinds = []failureKind{
 	}},
 	{"host frozen", func(s *soak) {
 		a := pick(s, s.agents)
-		p := a.Process()
-		s.fail("process of "+a.Name, func() { signal(p, syscall.SIGSTOP) }, func() { signal(p, syscall.SIGCONT) })
+		list := a.Processes()
+		all := func(what syscall.Signal) func() {
+			return func() {
+				for _, p := range list {
+					signal(p, what)
+				}
+			}
+		}
+		s.fail("processes of "+a.Name, all(syscall.SIGSTOP), all(syscall.SIGCONT))
 	}},
 	{"host cut off", func(s *soak) {
 		a := pick(s, s.agents)
@@ -223,6 +242,7 @@ var failureKinds = []failureKind{
 	}},
 	{"broker killed", func(s *soak) { s.fail("broker", s.broker.Kill, func() { s.broker.Start() }) }},
 	{"broker frozen", func(s *soak) { s.fail("broker", s.broker.Pause, s.broker.Resume) }},
+	{"switch moves", (*soak).move},
 	{"leader cut off", func(s *soak) { s.fail("way of the leader", s.way.Cut, s.way.Restore) }},
 }
 
@@ -263,6 +283,29 @@ var leaderReplaced = failureKind{"leader replaced", func(s *soak) {
 	s.options.Term++
 	s.lead(&state)
 }}
+
+// movable are the switches that are no processes.
+func (s *soakSite) movable() (list []string) {
+	for _, sw := range s.Topology().Switches {
+		if !slices.ContainsFunc(s.processes, func(p *soakProcess) bool { return p.name == sw.Name }) {
+			list = append(list, sw.Name)
+		}
+	}
+	return list
+}
+
+// move moves a switch that is no process to a host, or home. It may have to wait for hosts that do not
+// answer, and goes on then.
+func (s *soak) move() {
+	sw, to := pick(s, s.movable()), pick(s, append([]*hosttest.Agent{{}}, s.agents...)).Name
+	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+	defer cancel()
+	if m, err := s.Move(ctx, sw, to); err != nil {
+		s.Logf("%s does not move to %q by now: %v", sw, to, err)
+	} else if m.Changed {
+		s.counts["switches moved"]++
+	}
+}
 
 // pick draws one of a list.
 func pick[T any](s *soak, list []T) T { return list[s.rand.IntN(len(list))] }

@@ -221,6 +221,7 @@ func soaked(t *testing.T, seed uint64, own bool) int {
 	for _, k := range s.kinds() {
 		require.GreaterOrEqual(t, s.counts[k.name], s.dealt/len(s.kinds()), k.name)
 	}
+	s.end() // before the processes that the test ends are missed
 	return s.orders
 }
 
@@ -235,6 +236,9 @@ func (s *soak) drained() fabric.Ledger {
 	s.well()
 	require.NoError(t, s.StopTraffic())
 	l, err := s.Quiesce(t.Context())
+	if err != nil || !l.Balanced {
+		t.Log(s.Accounts())
+	}
 	require.NoError(t, err)
 	require.True(t, l.Balanced && l.InFlight == 0, "%+v", l)
 	require.NoError(t, s.CreditsHome())

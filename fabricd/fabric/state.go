@@ -122,12 +122,12 @@ type SwitchProcess struct {
 func (f *Fabric) SwitchProcesses() []SwitchProcess {
 	list := []SwitchProcess{}
 	for _, s := range f.switches {
-		h := s.processHost.Load()
-		if h == nil {
+		if !s.moved.Load() {
 			continue
 		}
-		if proc := h.owner.Load(); proc != nil {
-			list = append(list, SwitchProcess{s.name, proc.pid, proc.host, !h.suspect.Load()})
+		h := s.own.Load()
+		if o := h.owner.Load(); o != nil && o.agent == "" {
+			list = append(list, SwitchProcess{s.name, o.pid, o.machine, !h.suspect.Load()})
 		}
 	}
 	return list
@@ -179,7 +179,7 @@ func (f *Fabric) CrashedSwitches() []string {
 	names := []string{}
 	f.read(func(state *leader.State) {
 		for _, s := range f.switches {
-			if state.Crashed[s.id] != 0 || s.home.failed.Load() {
+			if state.Crashed[s.id] != 0 || f.hostOf(s.id.Node()).failed.Load() {
 				names = append(names, s.name)
 			}
 		}
@@ -217,10 +217,11 @@ func (f *Fabric) ProcessOf(id weft.SwitchID) string {
 
 // state names the state of s, which has crashed or not.
 func (s *liveSwitch) state(crashed bool) string {
-	if crashed || s.home.failed.Load() {
+	h := s.home.fabric.hostOf(s.id.Node())
+	switch {
+	case crashed, h.failed.Load():
 		return SwitchDown
-	}
-	if h := s.process(); h != nil && h.suspect.Load() || s.home.suspect.Load() {
+	case h.suspect.Load():
 		return SwitchSuspect
 	}
 	return SwitchUp

@@ -10,7 +10,7 @@ import (
 
 // stateVersion is the version of a written [State]. Raise it when State, or anything in it, changes
 // so that older data would be misread. A new field needs no new version: in older data it is zero.
-const stateVersion = 1
+const stateVersion = 2
 
 // ErrStateVersion means that another version of fabricd wrote the state.
 var ErrStateVersion = errors.New("state of another version")

@@ -15,7 +15,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/nic"
-	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -75,11 +74,7 @@ func startStuck(tb testing.TB) (*Fabric, *stuck) {
 	require.NoError(tb, err)
 	require.NoError(tb, f.Start(tb.Context()))
 	tb.Cleanup(f.Stop)
-	var h *hostState
-	f.inLoop(func(l loop) { h = l.processHostOf(l.switches[0]) })
-	h.begin(linkend.Incarnation{Number: 2, First: firstEpoch})
-	h.setOwner(&switchProcess{number: 2, end: func() {}, gone: make(chan struct{})})
-	h.markAlive()
+	f.ownedBy(f.switches[0], 2, firstEpoch).markAlive()
 	return f, s
 }
 
@@ -121,7 +116,7 @@ func TestAdoptionDoesNotWaitForAFrozenHost(t *testing.T) {
 	f, s := startStuck(t)
 	defer close(s.release)
 	s.asked = make(chan time.Duration, 1)
-	_, err := f.switches[0].processHost.Load().askApplied(t.Context())
+	_, err := f.switches[0].own.Load().askApplied(t.Context())
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.LessOrEqual(t, <-s.asked, answerTime)
 }
@@ -132,7 +127,7 @@ func TestWhoLooksWaitsForAFrozenHostOnce(t *testing.T) {
 	t.Parallel()
 	f, s := startStuck(t)
 	defer close(s.release)
-	h := f.switches[0].process()
+	h := f.switches[0].owned()
 	s.asked = make(chan time.Duration, 8)
 	f.Totals()
 	<-s.asked
@@ -155,7 +150,7 @@ func TestAdoptionDoesNotWaitForAHostThatFreezesMeanwhile(t *testing.T) {
 	t.Parallel()
 	f, s := startStuck(t)
 	defer close(s.release)
-	h := f.switches[0].processHost.Load()
+	h := f.switches[0].own.Load()
 	require.NoError(t, resyncAdopted(t.Context(), map[*hostState]*host.Applied{h: {}}))
 	<-s.ordered
 	require.True(t, h.suspect.Load(), "who attends to it")

@@ -10,7 +10,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -56,10 +55,9 @@ func TestTraceOfANICWhoseHostDoesNotAnswer(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, f.Start(t.Context()))
 			t.Cleanup(f.Stop)
-			var h *hostState
-			f.inLoop(func(l loop) { h = l.processHostOf(l.switches[0]) })
-			h.begin(linkend.Incarnation{Number: 2, First: firstEpoch})
-			h.setOwner(&switchProcess{number: 2, pid: 7, host: "rack9", end: func() {}, gone: make(chan struct{})})
+			h := f.ownedBy(f.switches[0], 2, firstEpoch)
+			o := h.owner.Load()
+			o.pid, o.machine = 7, "rack9"
 			h.markAlive()
 			s.froze = h.markSuspect
 			f.nics[0].home = h

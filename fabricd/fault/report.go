@@ -19,7 +19,7 @@ const (
 const (
 	KindBroker   = "broker"   // a connection to the broker was lost
 	KindSilence  = "silence"  // a neighbour was not heard, and nothing above explains it
-	KindHandover = "handover" // a switch passed from the fabric to a process, or back
+	KindHandover = "handover" // a switch moved to another host
 	KindProcess  = "process"  // the process of a switch ended, or did not answer
 	KindHost     = "part"     // that of a host of the fabric did, with all its switches and NICs
 )

@@ -171,6 +171,10 @@ func TestSummary(t *testing.T) {
 			"process of s1 does not answer (process 7 on lab) at 2.010 s, its neighbours acted within 0.03 ms; lost 3 on the wire, 1 queued, 0 inside",
 		},
 		{
+			with(func(r *Report) { r.Kind, r.Target, r.What = KindHandover, "s1", "s1 moves from host east to host west" }),
+			"s1 moves from host east to host west at 2.010 s; lost 3 on the wire, 1 queued, 0 inside",
+		},
+		{
 			with(func(r *Report) {
 				r.Kind, r.What = "silence", "s0 heard nothing on s0-s1 for 150ms, and no fault here explains it"
 			}),

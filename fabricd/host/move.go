@@ -15,7 +15,8 @@ import (
 
 // A switch moves from one host to another by three orders of the leader: the ends of its links
 // await it, one host releases it, the other takes it. Each host counts what it handed over, and to
-// whom, as a session beside those of its links.
+// whom, as a session beside those of its links. An answer may be lost, so releasing and taking once
+// more changes nothing: a host keeps what it has released until it takes the switch again.
 
 // AwaitOrder stops an end from sending until the switch at the link's other end, or its own switch,
 // has begun anew on another host; see [link.End.Await].
@@ -24,11 +25,18 @@ type AwaitOrder struct {
 	Most weft.Time `json:"most"` // for how long at most; 0: no longer
 }
 
+// RefuseOrder has an end hear no epoch of its neighbour up to one: a host that is lost has run it, and
+// may be there all the same; see [link.End.Refuse].
+type RefuseOrder struct {
+	End  End        `json:"end"`
+	Upto weft.Epoch `json:"upto"`
+}
+
 // ReleaseOrder ends a switch on the host, which hands over what the switch holds.
 type ReleaseOrder struct {
 	Switch weft.SwitchID `json:"switch"`
-	// Number is the number of the hand-over; numbers rise all over the fabric. 0: the host never
-	// ran the switch, and must not begin to.
+	// Number is the number of the hand-over; numbers rise all over the fabric. 0: there is none, and
+	// the host must not run the switch.
 	Number uint64 `json:"number"`
 	To     uint64 `json:"to"` // the incarnation that takes it
 }
@@ -40,11 +48,11 @@ type Released struct {
 	State   switching.HandOver `json:"state"`
 }
 
-// TakeOrder starts a switch on the host.
+// TakeOrder starts a switch on the host, unless it runs there.
 type TakeOrder struct {
 	Switch weft.SwitchID `json:"switch"`
 	From   uint64        `json:"from"`  // the incarnation that released it; 0: none did
-	Above  weft.Epoch    `json:"above"` // the links begin above this epoch
+	Above  weft.Epoch    `json:"above"` // the links begin above this epoch; it rises with the numbers of hand-overs
 	Released
 	// Lost says that no host has what the switch held: it starts empty.
 	Lost bool `json:"lost,omitempty"`
@@ -60,10 +68,15 @@ type Listener interface {
 // errStays means that the nodes of a Runtime cannot move.
 var errStays = errors.New("nodes of this host cannot move to another")
 
+// errLate means that an order to move a switch was overtaken by a later one.
+var errLate = errors.New("a later order has moved the switch")
+
 // moves are the switches that another host runs, and what was handed over. The lock of orders
 // guards it, and the adder's lock guards what counters need of it.
 type moves struct {
 	away     map[weft.SwitchID]bool
+	latest   map[weft.SwitchID]weft.Epoch // the number of the latest order to move it
+	released map[weft.SwitchID]Released   // of switches that are away, by the latest order
 	handed   map[handed]link.Flow
 	sent     uint64 // packets handed over, with those that are not in handed any more
 	received uint64
@@ -88,11 +101,18 @@ func (p *Local) planMoves(o *Order) (errs []error) {
 			errs = append(errs, fmt.Errorf("switch %s: %w", p.graph.Name(id.Node()), errStays))
 		}
 	}
-	for i := range o.Release {
-		has(o.Release[i].Switch)
+	late := func(id weft.SwitchID, number weft.Epoch) {
+		if latest := p.moves.latest[id]; number != 0 && number < latest {
+			errs = append(errs, fmt.Errorf("switch %d: %w: number %d, not %d", id, errLate, latest, number))
+		}
+	}
+	for _, r := range o.Release {
+		has(r.Switch)
+		late(r.Switch, weft.Epoch(r.Number))
 	}
 	for i := range o.Take {
 		has(o.Take[i].Switch)
+		late(o.Take[i].Switch, o.Take[i].Above)
 	}
 	return errs
 }
@@ -110,28 +130,49 @@ func (p *Local) await(o *Order) {
 	}
 }
 
+// refuse has ends refuse neighbours of before. The caller holds mu.
+func (p *Local) refuse(o *Order) {
+	for _, r := range o.Refuse {
+		e := r.End.End()
+		if !e.Node.IsSwitch() {
+			p.nodes.byNIC[weft.NICID(e.Node.Index)].Refuse(r.Upto)
+			continue
+		}
+		n := p.nodes.bySwitch[weft.SwitchID(e.Node.Index)]
+		n.Do(func(weft.Time, *weft.Actions) { n.core.Refuse(e.Port, r.Upto) })
+	}
+}
+
 // release ends switches on the host. The caller holds mu.
 func (p *Local) release(o *Order, a *OrderAnswer) (errs error) {
 	for _, r := range o.Release {
+		m := &p.moves
+		if m.away[r.Switch] && (r.Number == 0 || weft.Epoch(r.Number) == m.latest[r.Switch]) {
+			a.Released = append(a.Released, m.released[r.Switch])
+			continue
+		}
 		n := p.nodes.bySwitch[r.Switch]
-		errs = errors.Join(errs, p.runtime.(Listener).Unlisten(p.endsOf(n)))
-		p.Share(r.Switch)
-		for i := range n.core.Ports() {
-			p.signals[n.first+i] = false
+		if !m.away[r.Switch] {
+			errs = errors.Join(errs, p.runtime.(Listener).Unlisten(p.endsOf(n)))
+			p.Share(r.Switch)
+			for i := range n.core.Ports() {
+				p.signals[n.first+i] = false
+			}
 		}
 		p.adder.mu.Lock()
 		out := Released{Number: r.Number}
 		n.Do(func(now weft.Time, acts *weft.Actions) { out.State = n.core.Leave(now, acts) })
 		out.Packets = uint64(len(out.State.Packets))
-		p.moves.away[r.Switch] = true
+		m.away[r.Switch] = true
 		if r.Number > 0 {
-			p.moves.hand(handed{r.Switch, r.To}, func(f *link.Flow) {
+			m.hand(handed{r.Switch, r.To}, func(f *link.Flow) {
 				f.LastFrom, f.LastTo, f.LastSent = weft.Epoch(r.Number), weft.Epoch(r.Number), out.Packets
 				f.Sent += out.Packets
 			})
-			p.moves.sent += out.Packets
+			m.sent += out.Packets
 		}
 		p.adder.mu.Unlock()
+		m.latest[r.Switch], m.released[r.Switch] = max(m.latest[r.Switch], weft.Epoch(r.Number)), out
 		a.Released = append(a.Released, out)
 	}
 	return errs
@@ -142,7 +183,12 @@ func (p *Local) release(o *Order, a *OrderAnswer) (errs error) {
 func (p *Local) take(o *Order) (errs error) {
 	for i := range o.Take {
 		t := &o.Take[i]
-		n := p.nodes.bySwitch[t.Switch]
+		n, m := p.nodes.bySwitch[t.Switch], &p.moves
+		if t.Above == m.latest[t.Switch] || !m.away[t.Switch] && slices.Contains(p.signals[n.first:n.first+n.core.Ports()], true) {
+			continue // it is here
+		}
+		m.latest[t.Switch] = max(t.Above, m.latest[t.Switch])
+		delete(m.released, t.Switch)
 		p.Share(t.Switch)
 		p.adder.mu.Lock()
 		var err error
@@ -152,17 +198,17 @@ func (p *Local) take(o *Order) (errs error) {
 			}
 		})
 		if t.Number > 0 {
-			p.moves.hand(handed{t.Switch, t.From}, func(f *link.Flow) {
+			m.hand(handed{t.Switch, t.From}, func(f *link.Flow) {
 				f.Mine, f.Peer, f.Taken = weft.Epoch(t.Number), weft.Epoch(t.Number), t.Packets
 				if !t.Lost {
 					f.Received += t.Packets
-					p.moves.received += t.Packets
+					m.received += t.Packets
 				}
 			})
 		}
 		p.adder.mu.Unlock()
-		if p.moves.away[t.Switch] { // else it hears its links since it was made
-			delete(p.moves.away, t.Switch)
+		if m.away[t.Switch] { // else it hears its links since it was made
+			delete(m.away, t.Switch)
 			err = errors.Join(err, p.runtime.(Listener).Listen(p.endsOf(n)))
 		}
 		errs = errors.Join(errs, err)

@@ -24,6 +24,7 @@ type Order struct {
 	Restored []LinkDirection `json:"restored,omitempty"` // and others that no longer are
 	Impair   []ImpairOrder   `json:"impair,omitempty"`
 	Await    []AwaitOrder    `json:"await,omitempty"`
+	Refuse   []RefuseOrder   `json:"refuse,omitempty"`
 	Release  []ReleaseOrder  `json:"release,omitempty"` // switches that another host runs from now on
 	Take     []TakeOrder     `json:"take,omitempty"`    // and others that this one runs
 	Crash    []weft.SwitchID `json:"crash,omitempty"`   // lose all that is inside

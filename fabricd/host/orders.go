@@ -34,7 +34,10 @@ func (o *orders) init(ends, connections int, c *Spec) {
 	o.cut, o.impaired = map[LinkDirection]bool{}, map[int]pace.Impairment{}
 	o.generation, o.hold = c.Generation, c.Hold
 	o.traffic = TrafficOrder{Spec: nic.Traffic{}.String()}
-	o.moves = moves{away: map[weft.SwitchID]bool{}, handed: map[handed]link.Flow{}}
+	o.moves = moves{
+		away: map[weft.SwitchID]bool{}, latest: map[weft.SwitchID]weft.Epoch{},
+		released: map[weft.SwitchID]Released{}, handed: map[handed]link.Flow{},
+	}
 }
 
 // plan is what a valid order names on this host.
@@ -101,6 +104,7 @@ func (p *Local) plan(o *Order) (pl plan, err error) {
 	pl.impair = ends(len(o.Impair), func(i int) End { return o.Impair[i].End })
 	pl.signals = ends(len(o.Signals), func(i int) End { return o.Signals[i].End })
 	ends(len(o.Await), func(i int) End { return o.Await[i].End })
+	ends(len(o.Refuse), func(i int) End { return o.Refuse[i].End })
 	errs = append(errs, p.planMoves(o)...)
 	for _, id := range slices.Concat(o.Crash, o.Restart) {
 		if p.nodes.bySwitch[id] == nil {
@@ -185,6 +189,7 @@ func (p *Local) do(o *Order, pl *plan, a *OrderAnswer) (err error) {
 		}
 	}
 	p.await(o)
+	p.refuse(o)
 	err = errors.Join(err, p.release(o, a), p.take(o))
 	for _, id := range o.Crash {
 		s := p.nodes.bySwitch[id]

@@ -109,6 +109,8 @@ type Restored struct {
 	Incidents  []IncidentCheckpoint
 	Faults     []FaultCheckpoint
 	Absent     map[ledger.HostID]int // the incident of the absence of each host that had one
+	Running    []ledger.HostID       // hosts of switches alone that run them
+	Moves      []Move
 	HeldUntil  weft.Time
 	Traffic    Traffic
 }
@@ -121,6 +123,12 @@ func (s *State) Restore(r Restored) error {
 		if err := s.restoreIncident(k); err != nil {
 			return fmt.Errorf("report %d: %w", k.Report.ID, err)
 		}
+	}
+	for _, id := range r.Running {
+		s.Host(id).Runs = true
+	}
+	if err := s.restoreMoves(r.Moves); err != nil {
+		return err
 	}
 	for i := range s.Hosts {
 		if n := s.Incident(r.Absent[s.Hosts[i].ID]); n != nil {

@@ -26,6 +26,8 @@ type Order struct {
 	Cut      []Direction
 	Restored []Direction
 	Impair   []Impairment
+	Away     []weft.SwitchID // switches that another host runs
+	Take     []weft.SwitchID // that it runs, and thinks that another does: they begin empty
 	Crash    []weft.SwitchID
 	Carrier  []Carrier // an end that loses it and gets it again is in the list twice
 	Restart  []weft.SwitchID
@@ -60,7 +62,7 @@ type StopTimer struct{ Fault int }
 // not get carrier all at once.
 type Scatter CarrierDue
 
-// TakeBack has the leader's own process run a switch again, unless a process does.
+// TakeBack has its home begin a switch that nobody runs, unless it is there.
 type TakeBack struct{ Switch weft.SwitchID }
 
 // Publish tells everybody.

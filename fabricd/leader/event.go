@@ -26,17 +26,7 @@ type Finished struct {
 // Drop forgets an action, of which nobody wants to know anything any more.
 type Drop struct{ Action int }
 
-// Hand takes the links of a switch from whoever runs it, in an incident of kind handover, so that
-// another can. It is answered by [Begun].
-type Hand struct {
-	Switch weft.SwitchID
-	What   string
-}
-
-// Handed says that nobody runs the switch any more.
-type Handed struct{ Switch weft.SwitchID }
-
-// Revive brings a switch back that was handed over. It is answered by [Begun].
+// Revive brings a switch back that nobody runs. It is answered by [Begun].
 type Revive struct{ Switch weft.SwitchID }
 
 // TimerDue says that the time has come for which [SetTimer] asked.
@@ -130,14 +120,8 @@ type BrokerLost struct {
 // It is answered by [Begun].
 type BrokerBack struct{ Shard int }
 
-// HostAdded says that there is another host. It runs nothing yet, see [HostRuns].
+// HostAdded says that there is another host, of one switch alone. It runs nothing yet, see [MoveBegins].
 type HostAdded struct{ Host Host }
-
-// HostRuns says that the processes of a switch are the switch from now on, or are so no more.
-type HostRuns struct {
-	Host ledger.HostID
-	Runs bool
-}
 
 // HostAnswers says whether a host is asked for anything, and whether anybody answers for it.
 type HostAnswers struct {
@@ -179,7 +163,7 @@ type HostReported struct {
 	How, Who string
 }
 
-// HostLeft ends the incident of a switch process that is that switch no more.
+// HostLeft says that the host of a switch alone is gone, and ends the incident of its absence.
 type HostLeft struct {
 	Host     ledger.HostID
 	Repaired bool // its absence counts as repaired
@@ -196,8 +180,9 @@ type Resync struct {
 type Applied struct {
 	Cut      []Direction
 	Impaired []weft.End
-	Traffic  string // as [nic.ParseTraffic] reads it
-	Draws    []byte // see [Traffic]
+	Away     []weft.SwitchID // that it knows another host to run
+	Traffic  string          // as [nic.ParseTraffic] reads it
+	Draws    []byte          // see [Traffic]
 }
 
 // Managed is what a subnet manager tells of tables. It is answered by [Reconfigured].
@@ -213,8 +198,6 @@ func (Apply) event()          {}
 func (Acted) event()          {}
 func (Finished) event()       {}
 func (Drop) event()           {}
-func (Hand) event()           {}
-func (Handed) event()         {}
 func (Revive) event()         {}
 func (TimerDue) event()       {}
 func (CarrierDue) event()     {}
@@ -236,7 +219,6 @@ func (Sync) event()           {}
 func (BrokerLost) event()     {}
 func (BrokerBack) event()     {}
 func (HostAdded) event()      {}
-func (HostRuns) event()       {}
 func (HostAnswers) event()    {}
 func (HostSilent) event()     {}
 func (HostLost) event()       {}

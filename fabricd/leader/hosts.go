@@ -37,7 +37,7 @@ func (s *State) publishHost(h *Host, kind, detail, who string, n *Incident) {
 // hostSilent begins the incident of a host that does not answer. Its neighbours find out by themselves.
 func (s *State) hostSilent(e HostSilent) {
 	h := s.Host(e.Host)
-	if h.Incident != 0 || h.Process && s.Crashed[h.Switch] != 0 {
+	if h.Incident != 0 || h.Process && (!h.Runs || s.Crashed[h.Switch] != 0) {
 		return
 	}
 	n := s.beginHost(h, e.Heard, e.What, "")
@@ -62,9 +62,9 @@ func (s *State) beginHost(h *Host, heard weft.Time, what, note string) *Incident
 
 // beside are the ends beside a host that are up, or were at some time after at.
 func (s *State) beside(h *Host, at weft.Time) (list []weft.End) {
-	for _, id := range h.Border {
+	for _, id := range s.crossing(h) {
 		for i, e := range ends(s.link(id)) {
-			if !s.runs(h, e.Node) && (s.Links[id].Up[i] || s.watch.since(e, at)) {
+			if s.runner(e.Node).ID != h.ID && (s.Links[id].Up[i] || s.watch.since(e, at)) {
 				list = append(list, e)
 			}
 		}
@@ -93,10 +93,10 @@ func (s *State) hostLost(e HostLost) {
 		s.crashed(h.Switch, n)
 	}
 	h.Failed = true
-	s.sync(h.Border)
+	s.sync(s.crossing(h))
 	for _, id := range h.links() {
 		for i, end := range ends(s.link(id)) {
-			if s.runs(h, end.Node) {
+			if s.runner(end.Node).ID == h.ID {
 				s.Links[id].Up[i], s.Links[id].Carrier[i] = false, false
 			}
 		}
@@ -129,7 +129,7 @@ func (s *State) hostBack(id ledger.HostID) {
 	}
 	h.Incident = 0
 	s.do(Concerns{n.Report.ID})
-	s.do(Begun{s.act(&action{touched: h.Border, back: slices.Concat(h.Border, h.Inside), steps: []step{{ended: []*Incident{n}}}})})
+	s.do(Begun{s.act(&action{touched: s.crossing(h), back: h.links(), steps: []step{{ended: []*Incident{n}}}})})
 }
 
 func (s *State) hostReported(e HostReported) {
@@ -145,25 +145,7 @@ func (s *State) hostLeft(e HostLeft) {
 		s.repaired(n)
 	}
 	h.Incident = 0
-}
-
-// hand takes the links of a switch from whoever runs it, unless it is down anyway.
-func (s *State) hand(e Hand) {
-	if s.Crashed[e.Switch] != 0 {
-		return
-	}
-	name, h := s.cfg.Graph.Switches[e.Switch].Name, &s.Hosts[s.process[e.Switch]]
-	n := s.begin(fault.Report{Kind: fault.KindHandover, Target: name, What: e.What},
-		subject{links: h.Border, sw: e.Switch, hasSwitch: true}, s.beside(h, 0))
-	s.crashed(e.Switch, n)
-	s.do(Begun{s.act(&action{crash: []weft.SwitchID{e.Switch}, touched: slices.Clone(h.Border)})})
-}
-
-func (s *State) handed(id weft.SwitchID) {
-	if n := s.Incident(s.Crashed[id]); n != nil {
-		s.refresh(n)
-		s.publish(Published{Kind: fault.KindHandover, Switch: s.cfg.Graph.Switches[id].Name, Fault: new(n.Report.Clone())})
-	}
+	s.ownEnded(h)
 }
 
 // revive brings a switch back.

@@ -155,6 +155,12 @@ func (s *State) resync(e Resync) {
 			o.Impair = append(o.Impair, Impairment{End: end})
 		}
 	}
+	o.Away = s.away(h, e.Applied == nil)
+	for _, id := range known.Away {
+		if s.runner(id.Node()).ID == h.ID && s.Moving(id) == nil && s.Crashed[id] == 0 {
+			o.Take = append(o.Take, id)
+		}
+	}
 	for i, by := range s.Crashed {
 		id := weft.SwitchID(i)
 		if by != 0 && (s.home(id.Node()).ID == h.ID || h.Process && h.Switch == id) {
@@ -173,11 +179,14 @@ func (s *State) resyncLink(h *Host, o *Order, id weft.LinkID) {
 		}
 	}
 	for i, e := range ends(s.link(id)) {
-		if !s.runs(h, e.Node) {
+		if s.home(e.Node).ID != h.ID && !(h.Process && e.Node == h.Switch.Node()) {
 			continue
 		}
 		if !l.Suffers[i].IsZero() {
 			o.Impair = append(o.Impair, Impairment{e, l.Suffers[i]})
+		}
+		if s.runner(e.Node).ID != h.ID {
+			continue
 		}
 		if l.Carrier[i] = want[i]; !want[i] {
 			o.Carrier = append(o.Carrier, Carrier{End: e})

@@ -29,18 +29,21 @@ type driven struct {
 	begun   []int // actions that have not been dropped
 	absent  map[ledger.HostID]int
 	dark    map[int]bool
+	moves   int                    // that have begun
 	held    map[ledger.HostID]bool // as hosts were told
 	loads   map[ledger.HostID]string
 }
 
 func drive(t *testing.T, seed uint64) *driven {
 	t.Helper()
-	return &driven{
+	d := &driven{
 		leaderRig: lead(t), t: t, draw: rand.New(rand.NewPCG(seed, 0)), cut: map[leader.Direction]bool{},
 		carrier: map[weft.End]bool{},
 		timers:  map[int]weft.Time{}, absent: map[ledger.HostID]int{}, dark: map[int]bool{},
 		held: map[ledger.HostID]bool{}, loads: map[ledger.HostID]string{},
 	}
+	d.alone(t)
+	return d
 }
 
 // take steps the state and carries out what it asks for.
@@ -146,6 +149,9 @@ func (d *driven) holds() {
 		}
 	}
 	for _, h := range d.Hosts {
+		if h.Process {
+			continue // it has no NICs
+		}
 		require.Equal(d.t, d.Held(), d.held[h.ID], "every host was told whether NICs are held")
 		if load, told := d.loads[h.ID]; told || !d.Traffic.What.Idle() {
 			require.Equal(d.t, d.Traffic.What.String(), load, "and what they inject")
@@ -225,7 +231,9 @@ func (d *driven) next() {
 			d.take(leader.TimerDue{Fault: id, At: at})
 		}
 	}
-	switch d.draw.IntN(13) {
+	switch d.draw.IntN(14) {
+	case 13:
+		d.move()
 	case 0, 1, 2:
 		specs := make([]fault.Spec, 1+d.draw.IntN(3))
 		for i := range specs {
@@ -274,6 +282,58 @@ func (d *driven) next() {
 	case 12:
 		most := []weft.Time{0, 500 * weft.Millisecond, 2 * weft.Second, weft.Never}[d.draw.IntN(4)]
 		d.take(leader.Hold{For: most, Longer: most > 0 && d.draw.IntN(2) == 0})
+	}
+}
+
+// move has the switch that moves begin to, or come where it moves to, or its host of its own end.
+func (d *driven) move() {
+	h := d.Host(alone)
+	switch m := d.Moving(d.moved); {
+	case m != nil:
+		d.take(leader.MoveEnds{Switch: d.moved})
+	case h.Runs && d.draw.IntN(3) == 0 && d.Crashed[d.moved] == 0:
+		for _, e := range d.take(leader.HostLost{Host: alone, What: "gone"}) {
+			if e, ok := e.(leader.Concerns); ok {
+				d.take(leader.HostWrittenOff{Host: alone, Incident: e.Incident})
+			}
+		}
+		d.Step(d.now, leader.HostAnswers{Host: alone})
+		d.dropCarrier()
+		d.take(leader.HostLeft{Host: alone})
+		require.NotZero(d.t, d.Crashed[d.moved])
+	default:
+		from, to := own, alone
+		if h.Runs {
+			from, to = alone, own
+		}
+		d.moves++
+		d.dropCarrier()
+		d.take(leader.MoveBegins{Move: leader.Move{Switch: d.moved, Number: weft.Epoch(d.moves), From: from, To: to}})
+	}
+	moves, runs := d.Moving(d.moved) != nil, d.Host(alone).Runs
+	require.Equal(d.t, moves || runs, d.away(own, nil), "a home that was made anew must not run it")
+	require.Equal(d.t, !moves && runs, d.away(own, &leader.Applied{}), "of one that was there who moves it knows best")
+	require.Equal(d.t, moves || !runs, d.away(alone, nil))
+}
+
+// away reports whether a host is told that another one runs the switch that moves.
+func (d *driven) away(id ledger.HostID, applied *leader.Applied) bool {
+	for _, e := range d.Step(d.now, leader.Resync{Host: id, Applied: applied}) {
+		if e, ok := e.(leader.Briefing); ok {
+			return slices.Contains(e.Order.Away, d.moved)
+		}
+	}
+	return false
+}
+
+// dropCarrier has the ends of the switch that moves be without carrier, as they are where it goes.
+func (d *driven) dropCarrier() {
+	for _, l := range d.g.Links {
+		for _, e := range []weft.End{l.A, l.B} {
+			if e.Node == d.moved.Node() {
+				d.carrier[e] = false
+			}
+		}
 	}
 }
 
@@ -353,7 +413,9 @@ func TestRandomScripts(t *testing.T) {
 			kinds[n.Report.Kind]++
 		}
 	}
-	for _, kind := range []string{"cut", "flap", "impair", "crash", fault.KindBroker, fault.KindHost, fault.KindSilence} {
+	for _, kind := range []string{
+		"cut", "flap", "impair", "crash", fault.KindBroker, fault.KindHost, fault.KindSilence, fault.KindHandover, fault.KindProcess,
+	} {
 		require.Greater(t, kinds[kind], 3, "scripts have too few of %s: %v", kind, kinds)
 	}
 }
@@ -374,10 +436,14 @@ func TestALeaderGoesOnFromWhatAnotherHasLeft(t *testing.T) {
 		}
 		next.Ledger, err = ledger.Restore(data, links)
 		require.NoError(t, err)
+		var running []ledger.HostID
+		if d.Host(alone).Runs {
+			running = append(running, alone)
+		}
 		absent := map[ledger.HostID]int{east: d.Host(east).Incident, west: d.Host(west).Incident}
 		require.NoError(t, next.Restore(leader.Restored{
 			Generation: d.Generation, Rounds: d.Rounds, Incidents: d.Kept(d.Ledger.Kept(closed)), Faults: d.Faults(),
-			Absent: absent, HeldUntil: d.HeldUntil, Traffic: d.Traffic,
+			Absent: absent, Running: running, Moves: d.Moves, HeldUntil: d.HeldUntil, Traffic: d.Traffic,
 		}))
 		var reports, incidents []int
 		for _, r := range next.Reports(d.now, 0) {
@@ -404,5 +470,7 @@ func TestALeaderGoesOnFromWhatAnotherHasLeft(t *testing.T) {
 			require.Equal(t, d.Links[i].Impaired, next.Links[i].Impaired)
 		}
 		require.Equal(t, d.Crashed, next.Crashed)
+		require.Equal(t, d.Moves, next.Moves)
+		require.Equal(t, *d.Host(alone), *next.Host(alone), "seed %d", seed)
 	}
 }

@@ -108,6 +108,7 @@ type State struct {
 	Rounds     RoundCounts
 	Incidents  []*Incident // the latest, in order; bound: maxIncidents
 	Hosts      []Host
+	Moves      []Move    // under way, in the order in which they began
 	HeldUntil  weft.Time // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
 	Traffic    Traffic
 
@@ -198,14 +199,6 @@ func (s *State) runner(n weft.Node) *Host {
 	return s.home(n)
 }
 
-// runs reports whether a node is the host's, while that is hosted.
-func (s *State) runs(h *Host, n weft.Node) bool {
-	if h.Process {
-		return n == h.Switch.Node()
-	}
-	return s.home(n).ID == h.ID
-}
-
 // link is what does not change of a link.
 func (s *State) link(id weft.LinkID) *topology.Link { return &s.cfg.Graph.Links[id] }
 
@@ -235,13 +228,15 @@ func (s *State) Signalled(id weft.LinkID, d int) bool {
 	return s.IsCut(id, d) && !s.faults[s.Links[id].Cut[d]].Spec.Silent
 }
 
-// carrier says which ends should have carrier. An end is without when both directions are cut and it was told; when only what
-// comes to it is cut, it goes on saying so to its neighbour.
+// carrier says which ends should have carrier. An end is without when both directions are cut and it
+// was told; when only what comes to it is cut, it goes on saying so to its neighbour. A switch that
+// moves gets its carrier when it has come.
 func (s *State) carrier(id weft.LinkID) [2]bool {
 	if !s.Alive(id) || s.Signalled(id, 0) && s.Signalled(id, 1) {
 		return [2]bool{}
 	}
-	return both
+	e := ends(s.link(id))
+	return [2]bool{!s.moves(e[0].Node), !s.moves(e[1].Node)}
 }
 
 // Alive reports whether a link is held by two nodes that run and a broker.
@@ -317,10 +312,10 @@ func (s *State) decide(ev Event) {
 		s.acted(e.Action)
 	case Finished:
 		s.finished(e)
-	case Hand:
-		s.hand(e)
-	case Handed:
-		s.handed(e.Switch)
+	case MoveBegins:
+		s.moveBegins(e)
+	case MoveEnds:
+		s.moveEnds(e.Switch)
 	case Revive:
 		s.revive(e.Switch)
 	case TimerDue:
@@ -379,8 +374,6 @@ func (s *State) host(ev Event) {
 	switch e := ev.(type) {
 	case HostAdded:
 		s.addHost(e.Host)
-	case HostRuns:
-		s.Host(e.Host).Runs = e.Runs
 	case HostAnswers:
 		h := s.Host(e.Host)
 		h.Suspect, h.Failed = e.Suspect, e.Failed

@@ -21,13 +21,30 @@ const (
 	own ledger.HostID = iota + 1
 	east
 	west
+	alone // of switch s0.0 alone, see leaderRig.alone
 )
 
 // leaderRig is a leader of kary-ntree:2,2 whose switches s1.0 and s1.1 are on hosts east and west, with their NICs.
 type leaderRig struct {
 	*leader.State
-	g   *topology.Graph
-	now weft.Time
+	g     *topology.Graph
+	now   weft.Time
+	moved weft.SwitchID
+}
+
+// alone adds a host of switch s0.0 alone.
+func (l *leaderRig) alone(t *testing.T) {
+	t.Helper()
+	var err error
+	l.moved, err = l.g.SwitchByName("s0.0")
+	require.NoError(t, err)
+	h := leader.Host{ID: alone, Name: "s0.0", Label: "process 7", Remote: true, Process: true, Switch: l.moved}
+	for _, k := range l.g.Links {
+		if k.A.Node == l.moved.Node() || k.B.Node == l.moved.Node() {
+			h.Border = append(h.Border, k.ID)
+		}
+	}
+	l.takes(0, leader.HostAdded{Host: h})
 }
 
 func lead(t *testing.T) *leaderRig {
@@ -389,17 +406,17 @@ func TestASwitchWhoseProcessIsBeingWrittenOffStaysDown(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
 	l.comesUp()
-	sw, err := l.g.SwitchByName("s0.0")
-	require.NoError(t, err)
-	const process ledger.HostID = 9
-	l.takes(0, leader.HostAdded{Host: leader.Host{ID: process, Name: "s0.0", Process: true, Switch: sw}})
-	l.takes(0, leader.HostRuns{Host: process, Runs: true})
+	l.alone(t)
+	sw := l.moved
+	const process = alone
+	l.takes(0, leader.MoveBegins{Move: leader.Move{Switch: sw, From: own, To: process}})
+	l.takes(0, leader.MoveEnds{Switch: sw})
 	l.takes(0, leader.HostLost{Host: process, What: "it is gone"})
 	repair := leader.Apply{Specs: []fault.Spec{{Do: fault.VerbRestart, A: "s0.0"}}}
 	require.NotContains(t, l.takes(0, repair), fmt.Sprintf("TakeBack{Switch:%v}", sw))
 	require.NotZero(t, l.Crashed[sw])
 	l.takes(0, leader.HostAnswers{Host: process, Suspect: true})
-	l.takes(0, leader.HostRuns{Host: process})
+	l.takes(0, leader.HostLeft{Host: process})
 	require.Contains(t, l.takes(0, repair), fmt.Sprintf("TakeBack{Switch:%v}", sw))
 	require.Zero(t, l.Crashed[sw])
 }

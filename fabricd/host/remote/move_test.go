@@ -163,9 +163,13 @@ func (m *mover) await() {
 
 // release ends the switch where it is.
 func (m *mover) release(to *hosttest.Remote) host.Released {
-	m.numbers++
+	m.numbers = uint64(m.lives[len(m.lives)-1].First) + lifetime
 	a := m.at.Do(host.Order{Release: []host.ReleaseOrder{{Switch: m.id, Number: m.numbers, To: to.Spec.Number}}})
 	require.Len(m, a.Released, 1)
+	again := m.at.Do(host.Order{Release: []host.ReleaseOrder{
+		{Switch: m.id, Number: m.numbers, To: to.Spec.Number}, {Switch: m.id},
+	}})
+	require.Equal(m, []host.Released{a.Released[0], a.Released[0]}, again.Released, "its answer may be lost")
 	return a.Released[0]
 }
 
@@ -176,10 +180,16 @@ func (m *mover) take(to *hosttest.Remote, out host.Released, lost bool) {
 	m.lives = append(m.lives, link.Incarnation{Number: to.Spec.Number, First: above})
 	m.step(ledger.NodeMoved{Node: m.id.Node(), To: m.hosts[to], HandOver: weft.Epoch(m.numbers)})
 	m.at = to
-	to.Do(host.Order{
+	o := host.Order{
 		Take:      []host.TakeOrder{{Switch: m.id, From: from.Spec.Number, Above: above, Released: out, Lost: lost}},
 		SignalAll: true,
+	}
+	to.Do(o)
+	to.Do(o) // it may come twice
+	_, err := to.Order(context.Background(), host.Order{
+		Number: to.Spec.Number, Release: []host.ReleaseOrder{{Switch: m.id, Number: uint64(above) - 1}},
 	})
+	require.ErrorContains(m, err, "a later order has moved the switch")
 	for p := range weft.PortID(m.Graph.Switches[m.id].Ports) {
 		e := weft.End{Node: m.id.Node(), Port: p}
 		rig.Until(m, func() bool { return m.flow(e).State == link.Up })
@@ -272,6 +282,7 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	require.NoError(t, one.Server.Close())
 	m.runs = m.runs[:len(m.runs)-1]
 	m.step(ledger.HostEnded{Host: m.hosts[one]})
+	m.lives = append(m.lives, link.Incarnation{Number: one.Spec.Number, First: weft.Epoch(m.numbers)})
 	m.numbers = 0 // nothing is on its way to the host that takes it now
 	m.take(m.home, host.Released{}, true)
 	m.delivered(200)

@@ -13,16 +13,16 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// guestSpec is a switch of another host that is moved to an agent.
-func guestSpec(name string, id weft.SwitchID, number uint64) host.Spec {
+// movedSpec is a switch of another host that is moved to an agent.
+func movedSpec(name string, id weft.SwitchID, number uint64) host.Spec {
 	return host.Spec{Fabric: "lab", Host: name, Number: number, Term: 5, Placement: host.Placement{
 		Host: name, Switches: host.Spans([]weft.SwitchID{id}), Shards: 1, Shared: true,
 	}}
 }
 
-// An agent runs its own host of a fabric and guests beside it, each counted, until the fabric is
+// An agent runs its own host of a fabric and moved switches beside it, each counted, until the fabric is
 // dropped.
-func TestAnAgentRunsGuestsBesideItsOwnHost(t *testing.T) {
+func TestAnAgentRunsMovedSwitchesBesideItsOwnHost(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, false)
 	offer := room(20)
@@ -36,22 +36,22 @@ func TestAnAgentRunsGuestsBesideItsOwnHost(t *testing.T) {
 		return id
 	}
 	leaf, top := id("s1.0"), id("s0.0")
-	require.NoError(t, h.Host(t.Context(), "h1", guestSpec("s1.0", leaf, 2)))
+	require.NoError(t, h.Host(t.Context(), "h1", movedSpec("s1.0", leaf, 2)))
 	require.NoError(t, h.Host(t.Context(), "h1", host.Spec{Fabric: "lab", Host: "h1", Number: 1, Term: 5}))
-	require.NoError(t, h.Host(t.Context(), "h1", guestSpec("s0.0", top, 3)))
+	require.NoError(t, h.Host(t.Context(), "h1", movedSpec("s0.0", top, 3)))
 	require.Equal(t, 3, a.count())
 	require.Contains(t, a.notes(), "runs host 1 of fabric lab: 2 switches, 12 ports")
 	require.Contains(t, a.notes(), "runs switch s1.0 of fabric lab: 1 switches, 4 ports")
 
 	// A second of the same name does no harm to the first, and says which one runs.
-	err := h.Host(t.Context(), "h1", guestSpec("s1.0", leaf, 9))
+	err := h.Host(t.Context(), "h1", movedSpec("s1.0", leaf, 9))
 	require.ErrorIs(t, err, host.ErrRuns)
 	require.ErrorContains(t, err, "number 2: ")
 	require.ErrorIs(t, h.Host(t.Context(), "h1", host.Spec{Fabric: "lab", Host: "h1", Number: 9, Term: 5}), host.ErrRuns)
 	require.Equal(t, 3, a.count())
 
-	// All that it runs counts, and a guest of another leaf finds no room.
-	err = h.Host(t.Context(), "h1", guestSpec("s1.1", id("s1.1"), 10))
+	// All that it runs counts, and a moved switch of another leaf finds no room.
+	err = h.Host(t.Context(), "h1", movedSpec("s1.1", id("s1.1"), 10))
 	require.ErrorIs(t, err, reply.ErrRefused)
 	require.ErrorContains(t, err, "room for 2 ports is missing on agent h1")
 	found, err := cluster.Find(t.Context(), h.Agents, v1, nil)
@@ -59,12 +59,12 @@ func TestAnAgentRunsGuestsBesideItsOwnHost(t *testing.T) {
 	require.Equal(t, cluster.Room{Ports: 18, Switches: 4}, found[0].Used)
 	require.Equal(t, []cluster.HostedSpec{
 		{Fabric: "lab", Number: 1, Term: 5, Needs: cluster.Room{Ports: 12, Switches: 2}},
-		{Fabric: "lab", Guest: "s0.0", Number: 3, Term: 5, Needs: cluster.Room{Ports: 2, Switches: 1}},
-		{Fabric: "lab", Guest: "s1.0", Number: 2, Term: 5, Needs: cluster.Room{Ports: 4, Switches: 1}},
+		{Fabric: "lab", Switch: "s0.0", Number: 3, Term: 5, Needs: cluster.Room{Ports: 2, Switches: 1}},
+		{Fabric: "lab", Switch: "s1.0", Number: 2, Term: 5, Needs: cluster.Room{Ports: 4, Switches: 1}},
 	}, found[0].Hosts)
 
 	// The end of the fabric ends all of it, and nothing of another fabric.
-	other := guestSpec("s0.0", top, 4)
+	other := movedSpec("s0.0", top, 4)
 	other.Fabric = "other"
 	require.NoError(t, h.Host(t.Context(), "h1", other))
 	dropped, err := h.Drop(t.Context(), []string{"h1"}, "the fabric is over")
@@ -73,24 +73,24 @@ func TestAnAgentRunsGuestsBesideItsOwnHost(t *testing.T) {
 	found, err = cluster.Find(t.Context(), h.Agents, v1, nil)
 	require.NoError(t, err)
 	require.Equal(t, []cluster.HostedSpec{{
-		Fabric: "other", Guest: "s0.0", Number: 4, Term: 5, Needs: cluster.Room{Ports: 2, Switches: 1},
+		Fabric: "other", Switch: "s0.0", Number: 4, Term: 5, Needs: cluster.Room{Ports: 2, Switches: 1},
 	}}, found[0].Hosts)
 	require.Empty(t, h.Stale(found))
 	// It notes that after it has freed the room.
 	rig.Until(t, func() bool { return len(a.notes()) == 8 }, "%q", a.notes())
 	require.Contains(t, a.notes(), "switch s1.0 of fabric lab has ended: the fabric is over")
-	require.NoError(t, h.Host(t.Context(), "h1", guestSpec("s1.0", leaf, 11)), "the room is free again")
+	require.NoError(t, h.Host(t.Context(), "h1", movedSpec("s1.0", leaf, 11)), "the room is free again")
 }
 
-// A guest alone makes an agent one that runs something of a fabric, which a new one of that name
+// A moved switch alone makes an agent one that runs something of a fabric, which a new one of that name
 // drops.
-func TestAGuestAloneIsDroppedWithItsFabric(t *testing.T) {
+func TestAMovedSwitchAloneIsDroppedWithItsFabric(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, false)
 	a := startAgent(t, url, "h1", room(20), v1)
 	h := hosts(t, url, 5, nil)
 	h.Graph = topologytest.Parse(t, "kary-ntree:2,2")
-	require.NoError(t, h.Host(t.Context(), "h1", guestSpec("s0.0", 0, 1)))
+	require.NoError(t, h.Host(t.Context(), "h1", movedSpec("s0.0", 0, 1)))
 	found, err := cluster.Find(t.Context(), h.Agents, v1, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"h1"}, h.Stale(found))
@@ -104,15 +104,15 @@ func TestAGuestAloneIsDroppedWithItsFabric(t *testing.T) {
 	require.Equal(t, 1, a.count())
 }
 
-// A leader that does not say which switch a guest is asks no agent.
-func TestAGuestThatIsNoSwitchIsRefused(t *testing.T) {
+// A leader that does not say which switch a moved switch is asks no agent.
+func TestAMovedSwitchThatIsNoSwitchIsRefused(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, false)
 	a := startAgent(t, url, "h1", room(20), v1)
 	h := hosts(t, url, 5, nil)
-	require.ErrorContains(t, h.Host(t.Context(), "h1", guestSpec("s0.0", 0, 1)),
-		"guest s0.0 of agent h1: it is not one switch of this fabric")
+	require.ErrorContains(t, h.Host(t.Context(), "h1", movedSpec("s0.0", 0, 1)),
+		"switch s0.0 of agent h1: it is not one switch of this fabric")
 	h.Graph = topologytest.Parse(t, "kary-ntree:2,2")
-	require.ErrorContains(t, h.Host(t.Context(), "h1", guestSpec("s0.9", 99, 1)), "it is not one switch")
+	require.ErrorContains(t, h.Host(t.Context(), "h1", movedSpec("s0.9", 99, 1)), "it is not one switch")
 	require.Zero(t, a.count())
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// guest opens a host of one switch of another host, under the name of the switch.
-func (r *testbed) guest(id weft.SwitchID, number uint64, epoch weft.Epoch) *hosttest.Remote {
+// moved opens a host of one switch of another host, under the name of the switch.
+func (r *testbed) moved(id weft.SwitchID, number uint64, epoch weft.Epoch) *hosttest.Remote {
 	r.Helper()
 	c := r.Hosts["west"].Spec
 	if int(id)%2 == 1 {
@@ -34,15 +34,15 @@ func (r *testbed) guest(id weft.SwitchID, number uint64, epoch weft.Epoch) *host
 	return l
 }
 
-// A guest that was written off and wakes up while another process is the switch, under the same name,
+// A moved switch that was written off and wakes up while another process is the switch, under the same name,
 // answers nothing in its place, and ends.
-func TestAGuestThatWasReplacedIsSilentAndEnds(t *testing.T) {
+func TestAMovedSwitchThatWasReplacedIsSilentAndEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
-	old := r.guest(1, 7, 0)
+	old := r.moved(1, 7, 0)
 	_, err := old.Counters(context.Background(), host.CountersRequest{Number: 6})
 	require.ErrorContains(t, err, host.ErrIncarnation.Error(), "who asks for one of before is told so")
-	now := r.guest(1, 8, 0)
+	now := r.moved(1, 8, 0)
 	for range 50 {
 		s, err := now.Counters(context.Background(), host.CountersRequest{Number: 8})
 		require.NoError(t, err)
@@ -82,9 +82,9 @@ func guardedServer(t *testing.T) hosttest.Access {
 	}
 }
 
-// A guest carries the packets of a switch in its place, whichever shards its home has and however
+// A moved switch carries the packets of a switch in its place, whichever shards its home has and however
 // processes come onto the broker, with leave for no more than that switch.
-func TestAGuestOnAnAgentReachesItsNeighbours(t *testing.T) {
+func TestAMovedSwitchOnAnAgentReachesItsNeighbours(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(t *testing.T) hosttest.Access{
 		"tokens": guardedServer,
@@ -104,7 +104,7 @@ func TestAGuestOnAnAgentReachesItsNeighbours(t *testing.T) {
 				m := newMover(r, id)
 				r.start("uniform:0.05")
 				m.delivered(200)
-				one := r.guest(id, 3, lifetime)
+				one := r.moved(id, 3, lifetime)
 				m.add(one)
 				m.move(one)
 				m.delivered(200)
@@ -128,8 +128,8 @@ func TestAGuestOnAnAgentReachesItsNeighbours(t *testing.T) {
 	}
 }
 
-// A guest on other shards than those of its home would speak where its neighbours do not hear it.
-func TestAGuestOnOtherShardsIsRefused(t *testing.T) {
+// A moved switch on other shards than those of its home would speak where its neighbours do not hear it.
+func TestAMovedSwitchOnOtherShardsIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
 	c := r.Hosts["east"].Spec

@@ -1,0 +1,122 @@
+package fabric_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
+)
+
+// move moves a switch, and requires that packets go on through it.
+func (l *hostLab) move(sw, to string) fabric.Moved {
+	l.Helper()
+	m, err := l.Fabric.Move(l.Context(), sw, to)
+	require.NoError(l, err)
+	require.True(l, m.Changed)
+	l.AllUp()
+	l.more(100)
+	return m
+}
+
+// at requires that a host runs a switch.
+func (l *hostLab) at(sw, host string) {
+	l.Helper()
+	id, err := l.Fabric.Topology().SwitchByName(sw)
+	require.NoError(l, err)
+	require.Equal(l, host, l.Fabric.ProcessOf(id))
+}
+
+// A switch goes from host to host and home again under traffic, and takes along what it holds: no packet
+// is lost, none comes twice or late, and no neighbour finds its link gone.
+func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
+	t.Parallel()
+	l := startHosts(t, 3)
+	l.load("uniform:0.3")
+	l.more(200)
+	for _, sw := range []string{"s0.00", "s1.00", "s2.00"} {
+		id, err := l.Fabric.Topology().SwitchByName(sw)
+		require.NoError(t, err)
+		home := l.Fabric.ProcessOf(id)
+		for _, to := range []string{"host0", "host1", "host2"} {
+			if "host "+to == home {
+				continue
+			}
+			m := l.move(sw, to)
+			l.at(sw, "host "+to)
+			assert.Equal(t, to, m.To)
+			again, err := l.Fabric.Move(t.Context(), sw, to)
+			require.NoError(t, err)
+			assert.False(t, again.Changed)
+		}
+		l.move(sw, "")
+		l.at(sw, home)
+	}
+	l.sound()
+	ledger := l.Fabric.Ledger()
+	assert.Zero(t, ledger.Lost, "%+v", ledger)
+	assert.Zero(t, ledger.Discarded)
+	for _, r := range l.Fabric.Faults() {
+		assert.Equal(t, fabric.KindHandover, r.Kind)
+		assert.Empty(t, r.Detected)
+	}
+	c := l.Fabric.Totals()
+	assert.Zero(t, c.Missing+c.Reordered, "%+v", c)
+}
+
+// A host that is killed takes with it the switches that were moved there. They are down until they are
+// repaired, and then they are at home.
+func TestAHostDiesWithASwitchThatWasMovedThere(t *testing.T) {
+	t.Parallel()
+	l := startHosts(t, 3)
+	l.load("uniform:0.3")
+	l.more(200)
+	l.move("s1.00", "host2")
+	l.agents.Of("host2").Kill()
+	l.until("the switch is down", func() bool { return len(l.Fabric.CrashedSwitches()) == 5 })
+	l.agents.Of("host2").Back()
+	l.until("the host is back", func() bool { return len(l.Fabric.CrashedSwitches()) == 1 })
+	assert.Equal(t, []string{"s1.00"}, l.Fabric.CrashedSwitches())
+	l.Do(fault.Spec{Do: fault.VerbRestart, A: "s1.00"})
+	l.at("s1.00", "host host1")
+	l.AllUp()
+	l.sound()
+	l.load("uniform:0.3")
+	l.move("s1.00", "host2")
+	l.sound()
+}
+
+// Another leader goes on with a switch where it was moved to, and can move it on.
+func TestAnotherLeaderKnowsWhereSwitchesAre(t *testing.T) {
+	t.Parallel()
+	l := startHosts(t, 3)
+	l.load("uniform:0.3")
+	l.more(200)
+	l.move("s1.00", "host0")
+	l.Fabric.Detach()
+	l.succeed()
+	l.at("s1.00", "host host0")
+	l.AllUp()
+	l.more(100)
+	l.move("s1.00", "host2")
+	l.move("s1.00", "")
+	l.sound()
+	assert.Zero(t, l.Fabric.Ledger().Lost)
+}
+
+// Who names a switch or a host that there is not is told so, and nothing moves.
+func TestWhatCannotMove(t *testing.T) {
+	t.Parallel()
+	l := startHosts(t, 2)
+	_, err := l.Fabric.Move(t.Context(), "s1.0", "host1")
+	require.ErrorContains(t, err, `did you mean "s1.00"`)
+	_, err = l.Fabric.Move(t.Context(), "s1.00", "hots1")
+	require.ErrorIs(t, err, fabric.ErrUnknown)
+	require.ErrorContains(t, err, `did you mean "host1"`)
+	l.agents.Of("host1").Kill()
+	_, err = l.Fabric.Move(t.Context(), "s0.00", "host1")
+	require.Error(t, err)
+	l.at("s0.00", "host host0")
+}
