@@ -43,6 +43,7 @@ var everyOrder = []struct{ path, body string }{
 	{"/heal", `{}`},
 	{"/apply", `{"specs":[{"do":"cut","a":"s0.0","b":"s1.0"},{"do":"heal"}]}`},
 	{"/trace", `{"src":"n00","dst":"n11","count":2}`},
+	{"/switches/s1.1/move", `{"host":"west"}`}, // of a fabric that has hosts, see movesTo
 }
 
 func TestEveryOrderIsDoneOverHTTP(t *testing.T) {

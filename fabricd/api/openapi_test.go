@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
@@ -50,6 +51,7 @@ func answerSchema(method, path, code string) string {
 func TestAnswersAreWhatTheDescriptionSays(t *testing.T) {
 	t.Parallel()
 	x := serveWeb(t, harness.Traffic("uniform:0.3"), harness.TraceEvery(20))
+	x.moving()
 	_, schema := compiled(t, x)
 	valid := func(pointer, body string) {
 		t.Helper()
@@ -109,7 +111,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	for _, path := range []string{"status", "topology", "links", "links/{id}", "switches", "switches/{id}", "faults", "ledger", "events", "fabrics", "stream", "openapi.json"} {
 		require.Contains(t, paths[root+"/"+path], "get")
 	}
-	for _, path := range []string{"links/{id}/cut", "links/{id}/flap", "links/{id}/impair", "links/{id}/restore", "switches/{id}/crash", "switches/{id}/restart", "heal", "apply", "trace"} {
+	for _, path := range []string{"links/{id}/cut", "links/{id}/flap", "links/{id}/impair", "links/{id}/restore", "switches/{id}/crash", "switches/{id}/restart", "switches/{id}/move", "heal", "apply", "trace"} {
 		require.Contains(t, paths[root+"/"+path], "post")
 	}
 	_, schema := compiled(t, x)
@@ -144,7 +146,9 @@ func TestNamesOfMembersStay(t *testing.T) {
 		"port link peer peer_port state held sent received lost_queued vcs": PortView{},
 		"vc input output credits stalls":                                    VCView{},
 		"name topology firmware started page this":                          Listed{},
-		"error": failed{},
+		"switch from to packets changed note":                               fabric.Moved{},
+		"switch host":                                                       MoveRequest{},
+		"error":                                                             failed{},
 	} {
 		var names []string
 		for f := range reflect.TypeOf(v).Fields() {

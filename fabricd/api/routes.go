@@ -66,6 +66,7 @@ func (w *Web) routes() []route {
 		{method: "POST", path: "/links/{id}/restore", does: "Repair a link; one that is not cut is healed of what it suffers.", in: RestoreOrder{}, out: fabric.Outcome{}, handle: order(w, RestoreOrder.spec)},
 		{method: "POST", path: "/switches/{id}/crash", does: "Crash a switch: it loses all that it holds.", in: CrashOrder{}, out: fabric.Outcome{}, handle: order(w, CrashOrder.spec)},
 		{method: "POST", path: "/switches/{id}/restart", does: "Start a crashed switch again, empty.", in: RestartOrder{}, out: fabric.Outcome{}, handle: order(w, RestartOrder.spec)},
+		{method: "POST", path: "/switches/{id}/move", does: "Have another host run a switch, under traffic.", in: MoveOrder{}, out: fabric.Moved{}, handle: w.move},
 		{method: "POST", path: "/heal", does: "Repair everything.", in: HealOrder{}, out: fabric.Outcome{}, handle: order(w, HealOrder.spec)},
 		{method: "POST", path: "/apply", does: "Several faults and repairs at one instant, all or none.", in: ApplyRequest{}, out: []fabric.Outcome{}, handle: w.apply},
 		{method: "POST", path: "/trace", does: "Trace the next packets of a flow; what is told of them is in the state stream.", in: TraceRequest{}, out: fabric.Tracing{}, handle: w.trace},

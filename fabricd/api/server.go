@@ -35,13 +35,15 @@ type Server struct {
 
 	listing func() (json.RawMessage, error) // the topology with its places, which take long to find: made once
 
+	mover func(ctx context.Context, sw, host string) (fabric.Moved, error) // of the fabric; tests have another
+
 	mu     sync.Mutex
 	sample Sample // guarded by mu: the latest
 }
 
 // NewServer serves f over control, which the caller closes after Run has returned.
 func NewServer(f *fabric.Fabric, control *bus.Server, info Info) (*Server, error) {
-	s := &Server{info: info, fabric: f, control: control, stream: NewStream(f), first: f.Events().Last()}
+	s := &Server{info: info, fabric: f, control: control, stream: NewStream(f), first: f.Events().Last(), mover: f.Move}
 	s.stream.latest = s.latest
 	s.listing = sync.OnceValues(func() (json.RawMessage, error) { return listing(f.Topology(), s.stream.pods) })
 	return s, errors.Join(
@@ -50,7 +52,7 @@ func NewServer(f *fabric.Fabric, control *bus.Server, info Info) (*Server, error
 		onBus(control, VerbLedger, func(context.Context, none) (fabric.Ledger, error) { return f.Ledger(), nil }),
 		onBus(control, VerbWatch, func(context.Context, none) (Watching, error) { return s.stream.lease(), nil }),
 		onBus(control, VerbSnapshot, s.snapshotPage), onBus(control, VerbApply, s.apply), onBus(control, VerbTraffic, s.traffic),
-		onBus(control, VerbCapture, s.capture), onBus(control, VerbTrace, s.trace), onBus(control, VerbHops, s.hops),
+		onBus(control, VerbMove, s.move), onBus(control, VerbCapture, s.capture), onBus(control, VerbTrace, s.trace), onBus(control, VerbHops, s.hops),
 		onBus(control, member.VerbJoin, s.join), onBus(control, member.VerbAttach, s.attach), onBus(control, member.VerbLeave, s.leave),
 	)
 }
@@ -176,10 +178,15 @@ func (s *Server) faultsAfter(id int) []fault.Report {
 
 // UnmarshalJSON is strict: a misspelt field of an order must not make it another one.
 func (r *ApplyRequest) UnmarshalJSON(data []byte) error {
+	type plain ApplyRequest
+	return strictly(data, (*plain)(r))
+}
+
+// strictly decodes an object that has no unknown field.
+func strictly(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	type plain ApplyRequest
-	return d.Decode((*plain)(r))
+	return d.Decode(into)
 }
 
 // apply does what it is ordered to.
