@@ -69,8 +69,10 @@ type neighbourHosts struct {
 func (h *hostState) peers() (list []host.Peer) {
 	b := h.neighbourHosts.Load()
 	if b == nil {
-		b = h.findNeighbourHosts(slices.Concat(h.cross, h.shared))
-		h.neighbourHosts.Store(b)
+		b = h.findNeighbourHosts(h.cross)
+		if !h.neighbourHosts.CompareAndSwap(nil, b) { // more is shared by now
+			b = h.neighbourHosts.Load()
+		}
 	}
 	add := func(name string, lives []linkend.Incarnation) {
 		if len(lives) == 0 { // it is nobody yet, and nothing has passed
