@@ -39,18 +39,32 @@ func (f *Fabric) Move(ctx context.Context, sw, to string) (m Moved, err error) {
 	if to == s.home.name {
 		to = ""
 	}
-	if to != "" && f.hostNamed(to) == nil {
-		names := []string{}
-		for _, h := range f.remote {
-			names = append(names, h.name)
+	if to != "" {
+		if err := f.canTake(to); err != nil {
+			return m, err
 		}
-		return m, fmt.Errorf("%w: %w", ErrUnknown, nearest.Unknown("host", to, names))
 	}
 	err = f.whileMoving(ctx, s, func() (err error) {
 		m, err = f.moveToHost(s, to)
 		return err
 	})
 	return m, err
+}
+
+// canTake says whether a host of that name may take a switch.
+func (f *Fabric) canTake(name string) error {
+	h := f.hostNamed(name)
+	if h == nil {
+		names := make([]string, len(f.remote))
+		for i, h := range f.remote {
+			names[i] = h.name
+		}
+		return fmt.Errorf("%w: %w", ErrUnknown, nearest.Unknown("host", name, names))
+	}
+	if h.suspect.Load() || h.failed.Load() {
+		return fmt.Errorf("%v does not answer: nothing moves there", h)
+	}
+	return nil
 }
 
 // moveToHost moves a switch to a host of the options, by way of its home.
