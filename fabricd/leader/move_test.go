@@ -26,7 +26,7 @@ func TestASwitchMoves(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
 	l.comesUp()
-	l.alone(t)
+	l.alone(t, "s0.0")
 	require.Equal(t, []string{"Checkpoint{}", "Changed{}"}, l.move())
 	require.True(t, l.Host(alone).Runs)
 	require.Equal(t, 1, l.Moving(l.moved).Incident)
@@ -57,7 +57,7 @@ func TestASwitchCrashesOnItsWay(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
 	l.comesUp()
-	l.alone(t)
+	l.alone(t, "s0.0")
 	l.move()
 	l.takes(0, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbCrash, A: "s0.0"}}})
 	require.Contains(t, l.takes(0, leader.MoveEnds{Switch: l.moved}), "orders; host 4: crash s0.0")
@@ -71,7 +71,7 @@ func TestAMovedSwitchWhoseHostIsLostIsItsHomesAgain(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
 	l.comesUp()
-	l.alone(t)
+	l.alone(t, "s0.0")
 	l.move()
 	l.takes(0, leader.MoveEnds{Switch: l.moved})
 	l.takes(0, leader.HostLost{Host: alone, What: "it is gone"})
@@ -94,16 +94,7 @@ func TestAHomeFailsWhileItsSwitchIsElsewhere(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
 	l.comesUp()
-	var err error
-	l.moved, err = l.g.SwitchByName("s1.0")
-	require.NoError(t, err)
-	h := leader.Host{ID: alone, Name: "s1.0", Label: "process 7", Remote: true, Process: true, Switch: l.moved}
-	for _, k := range l.g.Links {
-		if k.A.Node == l.moved.Node() || k.B.Node == l.moved.Node() {
-			h.Border = append(h.Border, k.ID)
-		}
-	}
-	l.takes(0, leader.HostAdded{Host: h})
+	l.alone(t, "s1.0")
 	l.takes(0, leader.MoveBegins{Move: leader.Move{Switch: l.moved, Number: 5, From: east, To: alone}})
 	l.takes(0, leader.MoveEnds{Switch: l.moved})
 	leaf := l.link(t, "s1.0-n00")

@@ -42,7 +42,7 @@ func drive(t *testing.T, seed uint64) *driven {
 		timers:  map[int]weft.Time{}, absent: map[ledger.HostID]int{}, dark: map[int]bool{},
 		held: map[ledger.HostID]bool{}, loads: map[ledger.HostID]string{},
 	}
-	d.alone(t)
+	d.alone(t, "s0.0")
 	return d
 }
 

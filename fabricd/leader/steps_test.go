@@ -21,7 +21,7 @@ const (
 	own ledger.HostID = iota + 1
 	east
 	west
-	alone // of switch s0.0 alone, see leaderRig.alone
+	alone // of one switch, see leaderRig.alone
 )
 
 // leaderRig is a leader of kary-ntree:2,2 whose switches s1.0 and s1.1 are on hosts east and west, with their NICs.
@@ -32,13 +32,13 @@ type leaderRig struct {
 	moved weft.SwitchID
 }
 
-// alone adds a host of switch s0.0 alone.
-func (l *leaderRig) alone(t *testing.T) {
+// alone adds a host of one switch alone.
+func (l *leaderRig) alone(t *testing.T, name string) {
 	t.Helper()
 	var err error
-	l.moved, err = l.g.SwitchByName("s0.0")
+	l.moved, err = l.g.SwitchByName(name)
 	require.NoError(t, err)
-	h := leader.Host{ID: alone, Name: "s0.0", Label: "process 7", Remote: true, Process: true, Switch: l.moved}
+	h := leader.Host{ID: alone, Name: name, Label: "process 7", Remote: true, Process: true, Switch: l.moved}
 	for _, k := range l.g.Links {
 		if k.A.Node == l.moved.Node() || k.B.Node == l.moved.Node() {
 			h.Border = append(h.Border, k.ID)
@@ -406,7 +406,7 @@ func TestASwitchWhoseProcessIsBeingWrittenOffStaysDown(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
 	l.comesUp()
-	l.alone(t)
+	l.alone(t, "s0.0")
 	sw := l.moved
 	const process = alone
 	l.takes(0, leader.MoveBegins{Move: leader.Move{Switch: sw, From: own, To: process}})
