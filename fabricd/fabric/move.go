@@ -29,8 +29,8 @@ type Moved struct {
 	Note    string `json:"note,omitempty"`
 }
 
-// Move has another host run a switch, under traffic: to is the name of a host of the fabric, "" is the
-// host that it belongs to by the placement. A process that is the switch is told to end.
+// Move has another host run a switch, under traffic: to is the name of a host of the fabric, "" is
+// the host that it belongs to by the placement. A process that is the switch is told to end.
 func (f *Fabric) Move(ctx context.Context, sw, to string) (m Moved, err error) {
 	s, err := f.switchByName(sw)
 	if err != nil {
@@ -102,7 +102,8 @@ func (f *Fabric) moveToHost(s *liveSwitch, to string) (m Moved, err error) {
 	return m, nil
 }
 
-// runsAt names the host of the options that runs the switch, or the process; empty: the leader's own.
+// runsAt names the host of the options that runs the switch, or the process; empty: the leader's
+// own.
 func (s *liveSwitch) runsAt() string {
 	if !s.moved.Load() {
 		return s.home.name
@@ -170,8 +171,8 @@ func (f *Fabric) endOwner(h *hostState, o *owner, why string) {
 	})
 }
 
-// whileMoving does what moves a switch while nobody else does. It returns before that is done when ctx
-// ends.
+// whileMoving does what moves a switch while nobody else does. It returns before that is done when
+// ctx ends.
 func (f *Fabric) whileMoving(ctx context.Context, s *liveSwitch, do func() error) error {
 	select {
 	case s.moving <- struct{}{}:
@@ -196,9 +197,9 @@ func (f *Fabric) whileMoving(ctx context.Context, s *liveSwitch, do func() error
 	}
 }
 
-// moveTo has to, the home or the own host of a switch, run it, and returns when its links are up there.
-// What it holds goes along. An error means that it has not moved. It runs while nobody else moves the
-// switch.
+// moveTo has to, the home or the own host of a switch, run it, and returns when its links are up
+// there. What it holds goes along. An error means that it has not moved. It runs while nobody else
+// moves the switch.
 func (f *Fabric) moveTo(s *liveSwitch, to *hostState) (packets uint64, err error) {
 	from := f.hostOf(s.id.Node())
 	if from == to {
@@ -220,16 +221,16 @@ func (f *Fabric) moveTo(s *liveSwitch, to *hostState) (packets uint64, err error
 	return f.finishMove(s, m)
 }
 
-// moveCheckpointTime is how long a move waits until a later leader would know of it. Chosen by us: less
-// than awaitTime, for until then neighbours hold their packets back.
+// moveCheckpointTime is how long a move waits until a later leader would know of it. Chosen by us:
+// less than awaitTime, for until then neighbours hold their packets back.
 const moveCheckpointTime = 2 * time.Second
 
-// awaitTime is how long the ends of the links of a switch that moves hold their packets back, at most.
-// Chosen by us: a move takes some milliseconds.
+// awaitTime is how long the ends of the links of a switch that moves hold their packets back, at
+// most. Chosen by us: a move takes some milliseconds.
 const awaitTime = 5 * time.Second
 
-// emptyWires has nothing sent on the links of a switch, and returns when nothing is on their wires, or
-// that takes too long.
+// emptyWires has nothing sent on the links of a switch, and returns when nothing is on their wires,
+// or that takes too long.
 func (f *Fabric) emptyWires(s *liveSwitch) {
 	orders := map[*hostState]*host.Order{}
 	links, most := f.linksOf(s.id), moveWireTime
@@ -331,8 +332,8 @@ func (h *hostState) incarnation() ledger.Incarnation {
 	return ledger.Incarnation(h.life.Load())
 }
 
-// addLife appends to the incarnations of hosts that have run a switch, unless the latest is this one: it
-// may have been told before to run the switch, and goes on.
+// addLife appends to the incarnations of hosts that have run a switch, unless the latest is this
+// one: it may have been told before to run the switch, and goes on.
 func (s *liveSwitch) addLife(k linkend.Incarnation) {
 	for {
 		old := s.lives.Load()
@@ -346,9 +347,9 @@ func (s *liveSwitch) addLife(k linkend.Incarnation) {
 	}
 }
 
-// boundLives bounds a list of lives. What passed with an incarnation that it no longer names the ledger
-// knows, unless that incarnation is the home's: who named it once together with a later life of the home
-// has added the two.
+// boundLives bounds a list of lives. What passed with an incarnation that it no longer names the
+// ledger knows, unless that incarnation is the home's: who named it once together with a later life
+// of the home has added the two.
 func boundLives(list []linkend.Incarnation, home uint64) []linkend.Incarnation {
 	for len(list) > maxIncarnations {
 		i := slices.IndexFunc(list, func(k linkend.Incarnation) bool {
@@ -400,15 +401,17 @@ func (f *Fabric) finishMove(s *liveSwitch, m leader.Move) (packets uint64, err e
 			l.takeHome(s) // its home was made anew meanwhile
 		}
 	})
-	err = a.finish(f.ctx)
+	if err := a.finish(f.ctx); err != nil {
+		f.opts.Log.Warn("links of a switch that has moved", "switch", s.name, "err", err)
+	}
 	if !taken {
 		return 0, fmt.Errorf("%v is gone: switch %s has lost what it held", to, s.name)
 	}
-	return out.Packets, err
+	return out.Packets, nil
 }
 
-// insist has an incarnation of a host carry out an order that does no harm when it comes twice, with as
-// many attempts as that takes. It reports false when the incarnation is gone.
+// insist has an incarnation of a host carry out an order that does no harm when it comes twice,
+// with as many attempts as that takes. It reports false when the incarnation is gone.
 func (f *Fabric) insist(h *hostState, life ledger.Incarnation, o host.Order) (a host.OrderAnswer, ok bool) {
 	for f.ctx.Err() == nil && h.incarnation() == life && !h.failed.Load() {
 		a, err := h.order(o)
@@ -432,8 +435,8 @@ func (l loop) takeHome(s *liveSwitch) *sent {
 	}}})
 }
 
-// refuseBefore has the neighbours of a switch hear nobody any more who has run it up to an epoch of its
-// links: a host that nobody reaches may still be there.
+// refuseBefore has the neighbours of a switch hear nobody any more who has run it up to an epoch of
+// its links: a host that nobody reaches may still be there.
 func (l loop) refuseBefore(s *liveSwitch, epoch weft.Epoch) {
 	orders := map[*hostState][]host.RefuseOrder{}
 	for _, k := range l.linksOf(s.id) {

@@ -50,7 +50,7 @@ func TestAStateOfAnotherVersionIsRefused(t *testing.T) {
 	err = s.UnmarshalBinary(append(data, 0xc1))
 	require.ErrorIs(t, err, fabric.ErrStateVersion)
 	require.ErrorContains(t, err, "it is version 9, and this fabricd reads version 2: run the fabricd that wrote it")
-	for _, bad := range [][]byte{nil, {0xc1}, {1}, {1, 7}} {
+	for _, bad := range [][]byte{nil, {0xc1}, {2}, {2, 7}} {
 		require.ErrorContains(t, s.UnmarshalBinary(bad), "read the state: ")
 	}
 }
