@@ -25,7 +25,8 @@ func Processes() [][2]string {
 	}
 }
 
-// Defaults of the arrival processes. Chosen by us: with 16 packets an interval a normal draw below 0 is one in 30,000.
+// Defaults of the arrival processes. Chosen by us: with 16 packets an interval a normal draw below
+// 0 is one in 30,000.
 const (
 	DefaultPer   = 16
 	DefaultBurst = 16
@@ -36,13 +37,15 @@ const (
 type Arrivals struct {
 	Process string // one of Processes; "" is Poisson
 
-	// Per is for Normal: an interval lasts as long as it takes to generate so many packets on average, 1 to 2^20, and how many it
-	// gets is drawn from the normal distribution of that mean and variance, rounded. Less than none is none, and the next
-	// interval gets so many fewer. 0 means DefaultPer.
+	// Per is for Normal: an interval lasts as long as it takes to generate so many packets on
+	// average, 1 to 2^20, and how many it gets is drawn from the normal distribution of that mean
+	// and variance, rounded. Less than none is none, and the next interval gets so many fewer. 0
+	// means DefaultPer.
 	Per int
-	// Burst and Duty are for Bursts: how many packets a burst has on average, 1 to 2^20, its number being geometric, and which
-	// share of the time is on, above 0 and at most 1. The rate while on is the mean rate / Duty, which may be more than the link
-	// carries: the send queue evens it out. 0 means DefaultBurst and DefaultDuty.
+	// Burst and Duty are for Bursts: how many packets a burst has on average, 1 to 2^20, its number
+	// being geometric, and which share of the time is on, above 0 and at most 1. The rate while on
+	// is the mean rate / Duty, which may be more than the link carries: the send queue evens it
+	// out. 0 means DefaultBurst and DefaultDuty.
 	Burst, Duty float64
 }
 
@@ -147,8 +150,8 @@ func (p *process) next(r Rand) weft.Time {
 	return gap(r, p.mean)
 }
 
-// ofInterval is next for Normal. Of n packets the i-th is anywhere in the i-th n-th of the interval: their order is clear
-// without keeping them.
+// ofInterval is next for Normal. Of n packets the i-th is anywhere in the i-th n-th of the
+// interval: their order is clear without keeping them.
 func (p *process) ofInterval(r Rand) weft.Time {
 	var passed weft.Time // from the latest packet to the beginning of the interval of the next
 	for ; p.i == p.n; p.i = 0 {

@@ -31,8 +31,9 @@ func moments(list []float64) (mean, variance float64) {
 	return mean, variance / float64(len(list)-1)
 }
 
-// The mean is the load, and the dispersion, variance over mean of the packets in a long window, tells the processes apart: 1 for
-// Poisson and what approximates it; for the others that of one gap over the square of the mean (they are renewal processes).
+// The mean is the load, and the dispersion, variance over mean of the packets in a long window,
+// tells the processes apart: 1 for Poisson and what approximates it; for the others that of one gap
+// over the square of the mean (they are renewal processes).
 func TestEveryProcessHasTheMeanOfItsLoadAndItsOwnDispersion(t *testing.T) {
 	const mean = 1000 * weft.Nanosecond
 	for _, c := range []struct {

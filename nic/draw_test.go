@@ -42,8 +42,8 @@ func TestDrawsAreTheSameOnEveryMachine(t *testing.T) {
 	require.Equal(t, goldenDraws, got)
 }
 
-// ks is the distance of Kolmogorov and Smirnov between the draws and the distribution, in units of its deviation: above 1.95
-// is one in a thousand.
+// ks is the distance of Kolmogorov and Smirnov between the draws and the distribution, in units of
+// its deviation: above 1.95 is one in a thousand.
 func ks(draws []float64, below func(x float64) float64) float64 {
 	slices.Sort(draws)
 	n, most := float64(len(draws)), 0.0
@@ -88,8 +88,9 @@ type high struct{}
 
 func (high) Uint64() uint64 { return math.MaxUint64 }
 
-// A product that is not converted may be fused with the sum that it is part of, on machines that can: then the same seed
-// would give other traffic there. Only draws and what they are made of is looked at: the rest is text and whole numbers.
+// A product that is not converted may be fused with the sum that it is part of, on machines that
+// can: then the same seed would give other traffic there. Only draws and what they are made of is
+// looked at: the rest is text and whole numbers.
 func TestEveryProductOfFractionsIsRounded(t *testing.T) {
 	for _, name := range []string{"draw.go", "arrivals.go", "sizes.go", "sources.go"} {
 		text, err := os.ReadFile(name)
@@ -101,8 +102,8 @@ func TestEveryProductOfFractionsIsRounded(t *testing.T) {
 	require.Empty(t, unrounded(t, "package p\nfunc f(x, y float64) float64 { return float64(x*(y+1)) + 1 }"))
 }
 
-// unrounded are the places of products that are not converted at once. Those of whole numbers and constants, which have to be
-// listed, do no harm.
+// unrounded are the places of products that are not converted at once. Those of whole numbers and
+// constants, which have to be listed, do no harm.
 func unrounded(t *testing.T, text string) (at []string) {
 	whole := []string{"(r.Uint64() >> 32) * n", "weft.Time(due) * n.source.Mean"}
 	fset := token.NewFileSet()

@@ -2,8 +2,8 @@ package nic
 
 import "github.com/weft-fabric/weft"
 
-// arrivals is what a NIC remembers of one flow it receives: the next number it has not seen, and which of the 64 numbers
-// before that it has.
+// arrivals is what a NIC remembers of one flow it receives: the next number it has not seen, and
+// which of the 64 numbers before that it has.
 type arrivals struct {
 	next   uint64
 	window uint64 // bit i: number next-1-i has arrived
@@ -18,7 +18,8 @@ const (
 	duplicate       // it had arrived already itself
 )
 
-// take records the arrival of number seq. A packet more than 64 behind is late: too old to tell whether it is a duplicate.
+// take records the arrival of number seq. A packet more than 64 behind is late: too old to tell
+// whether it is a duplicate.
 func (a *arrivals) take(seq uint64) order {
 	if seq >= a.next {
 		a.window = a.window<<(seq-a.next+1) | 1 // shifting by 64 or more gives 0
@@ -36,9 +37,10 @@ func (a *arrivals) take(seq uint64) order {
 	return late
 }
 
-// flows is what a NIC remembers of the flows that it receives, per source. Most flows of a large fabric have few packets, and all of
-// them have arrived: then how many there are says it all, in a byte. Flows that lack some of their last 64 are kept whole beside the
-// page, and a page of which one flow is long, or many lack some, has all of its flows whole.
+// flows is what a NIC remembers of the flows that it receives, per source. Most flows of a large
+// fabric have few packets, and all of them have arrived: then how many there are says it all, in a
+// byte. Flows that lack some of their last 64 are kept whole beside the page, and a page of which
+// one flow is long, or many lack some, has all of its flows whole.
 type flows struct {
 	pages []flowsPage
 	whole map[weft.NICID]arrivals // of sources whose byte is elsewhere; at most maxElsewhere a page
@@ -52,7 +54,8 @@ type flowsPage struct {
 const (
 	// elsewhere is the byte of a flow that lacks packets.
 	elsewhere = 0xff
-	// maxElsewhere is how many flows of a page may lack packets: in a map they take more than twice the room. Chosen by us.
+	// maxElsewhere is how many flows of a page may lack packets: in a map they take more than twice
+	// the room. Chosen by us.
 	maxElsewhere = tallyEntries / 4
 )
 

@@ -103,8 +103,8 @@ func TestFlowsAgreeWithArrivals(t *testing.T) {
 	}
 }
 
-// In a fabric where all speak with all, and nothing is lost, a flow takes a byte at either end; where packets are lost no more than an
-// array of all would.
+// In a fabric where all speak with all, and nothing is lost, a flow takes a byte at either end;
+// where packets are lost no more than an array of all would.
 func TestFlowsAreSmall(t *testing.T) {
 	const nics = 182 * tallyEntries // as many as mport-tree:36,3 has, less 16
 	f := newFlows(nics)

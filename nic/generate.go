@@ -7,7 +7,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// SetSource replaces what the NIC generates from now on. The source is n's from then on: its destinations may have a state.
+// SetSource replaces what the NIC generates from now on. The source is n's from then on: its
+// destinations may have a state.
 func (n *NIC) SetSource(now weft.Time, s Source, out *weft.Actions) error {
 	if s.Bytes == 0 {
 		s.Bytes = DefaultPacketBytes
@@ -91,8 +92,9 @@ func (n *NIC) generate(now weft.Time, dst weft.NICID, size uint32, traced bool) 
 	return true
 }
 
-// maxBehind is how many packets a source may owe a full send queue before they are refused without being drawn. Otherwise a
-// source that offers more than can be drawn in the time it covers would fall behind for ever.
+// maxBehind is how many packets a source may owe a full send queue before they are refused without
+// being drawn. Otherwise a source that offers more than can be drawn in the time it covers would
+// fall behind for ever.
 const maxBehind = 64
 
 // produce generates what the source owes up to now.

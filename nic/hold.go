@@ -8,20 +8,23 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Hold keeps all packets in the send queue from now on, or lets them go again. Meanwhile the source generates as ever, and packets that
-// arrive are taken: it is how a fabric is drained for a static reconfiguration.
+// Hold keeps all packets in the send queue from now on, or lets them go again. Meanwhile the source
+// generates as ever, and packets that arrive are taken: it is how a fabric is drained for a static
+// reconfiguration.
 func (n *NIC) Hold(held bool, out *weft.Actions) {
 	n.held = held
 	n.markSendable(out)
 }
 
-// Readdress gives the packets in the send queue addresses that Config.Addresses has for their destinations now, if it has theirs no more,
-// and returns how many. The packets of a flow stay in their order.
+// Readdress gives the packets in the send queue addresses that Config.Addresses has for their
+// destinations now, if it has theirs no more, and returns how many. The packets of a flow stay in
+// their order.
 func (n *NIC) Readdress(out *weft.Actions) (moved int) {
 	if n.cfg.Addresses == nil {
 		return 0
 	}
-	// Each FIFO is gone through once. What is put into a later one has an address of now, and stays.
+	// Each FIFO is gone through once. What is put into a later one has an address of now, and
+	// stays.
 	for vc := range n.queue.fifos {
 		q := &n.queue.fifos[vc]
 		for range q.Len() {
@@ -42,7 +45,8 @@ func (n *NIC) Readdress(out *weft.Actions) (moved int) {
 	return moved
 }
 
-// move puts a packet, taken from the FIFO q of one virtual channel, at the end of that of another, which may be the same.
+// move puts a packet, taken from the FIFO q of one virtual channel, at the end of that of another,
+// which may be the same.
 func (s *sendQueue) move(q *deque.Deque[packet], p *packet, from, to weft.VC) {
 	s.fifos[to].PushBack(*p)
 	s.waiting |= 1 << to

@@ -1,7 +1,8 @@
 package nic
 
-// A NIC that is made anew in a running fabric has forgotten how far its flows had come, and those it receives do not know that
-// it has. So the upper bits of a packet's number say in which incarnation of its source it was sent.
+// A NIC that is made anew in a running fabric has forgotten how far its flows had come, and those
+// it receives do not know that it has. So the upper bits of a packet's number say in which
+// incarnation of its source it was sent.
 const numberBits = 40
 
 // MaxIncarnation is the most that Config.Incarnation may be.

@@ -48,8 +48,9 @@ func TestFlowsBeginAnewWithTheirNICs(t *testing.T) {
 	}
 }
 
-// Whatever a source sent, and in how many incarnations: nothing is duplicate or reordered that came in order, and exactly what was
-// skipped within an incarnation, before something that came, is missing.
+// Whatever a source sent, and in how many incarnations: nothing is duplicate or reordered that came
+// in order, and exactly what was skipped within an incarnation, before something that came, is
+// missing.
 func TestIncarnationsKeepTheAccountsOfAFlow(t *testing.T) {
 	for seed := range uint64(100) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -6,11 +6,13 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// MaxMarks bounds the packets of one NIC that are to be traced when they leave, chosen by us: more than anybody reads.
+// MaxMarks bounds the packets of one NIC that are to be traced when they leave, chosen by us: more
+// than anybody reads.
 const MaxMarks = 1 << 16
 
-// Mark has the next packets for dst traced, so many beside those that are marked already: those that wait in the send queue
-// come first. The error wraps ErrNoSuchNIC, or says that there are more than MaxMarks.
+// Mark has the next packets for dst traced, so many beside those that are marked already: those
+// that wait in the send queue come first. The error wraps ErrNoSuchNIC, or says that there are more
+// than MaxMarks.
 func (n *NIC) Mark(dst weft.NICID, count int) error {
 	switch {
 	case int(dst) >= n.cfg.NICs:
@@ -25,7 +27,8 @@ func (n *NIC) Mark(dst weft.NICID, count int) error {
 	return nil
 }
 
-// Unmark takes back the marks for dst, at most so many, that no packet has taken, and returns how many those were.
+// Unmark takes back the marks for dst, at most so many, that no packet has taken, and returns how
+// many those were.
 func (n *NIC) Unmark(dst weft.NICID, most int) (left int) {
 	left = min(n.marks[dst], most)
 	if n.marks[dst] == left {

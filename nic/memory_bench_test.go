@@ -7,8 +7,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// The memory of a NIC of mport-tree:36,3 that has spoken with so many of the others, four packets to each and four from each, in order, which take 20 us to
-// 20 ms.
+// The memory of a NIC of mport-tree:36,3 that has spoken with so many of the others, four packets
+// to each and four from each, in order, which take 20 us to 20 ms.
 //
 //	go test ./nic -run '^$' -bench Memory -benchtime=20x
 func BenchmarkMemory(b *testing.B) {

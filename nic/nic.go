@@ -38,31 +38,36 @@ type Config struct {
 	Liveness link.Liveness // of its link; the zero value notices no silence
 	Epoch    weft.Epoch    // of its link before the first; see link.Config.First
 
-	// Incarnation is how often this NIC was made before in the running fabric, on another host say, at most MaxIncarnation. Its
-	// flows begin anew: it numbers its packets above those of all incarnations before, and takes what comes first for the beginning.
+	// Incarnation is how often this NIC was made before in the running fabric, on another host say,
+	// at most MaxIncarnation. Its flows begin anew: it numbers its packets above those of all
+	// incarnations before, and takes what comes first for the beginning.
 	Incarnation uint32
 
-	// Source writes into the header of a packet what its way is, before it is sent; nil: nothing. Its firmware may ask for that,
-	// see switching.Source. It changes fields, and how long the packet is on the wire.
+	// Source writes into the header of a packet what its way is, before it is sent; nil: nothing.
+	// Its firmware may ask for that, see switching.Source. It changes fields, and how long the
+	// packet is on the wire.
 	Source func(h *weft.Header)
-	// Addresses are those by which packets go to a NIC, as its firmware has them (see switching.Assigner): one is drawn when a packet is
-	// generated, none is drawn when there is one alone, and without any the packet goes to address 0 and enters in VC 0. A VC that the
-	// link does not have is taken for VC 0. nil: none for all. What it returns is not kept.
+	// Addresses are those by which packets go to a NIC, as its firmware has them (see
+	// switching.Assigner): one is drawn when a packet is generated, none is drawn when there is one
+	// alone, and without any the packet goes to address 0 and enters in VC 0. A VC that the link
+	// does not have is taken for VC 0. nil: none for all. What it returns is not kept.
 	Addresses func(dst weft.NICID) []weft.Address
-	// HonourNotices is how long the source generates nothing for a destination after a notice that it cannot be reached; 0:
-	// notices change nothing.
+	// HonourNotices is how long the source generates nothing for a destination after a notice that
+	// it cannot be reached; 0: notices change nothing.
 	HonourNotices weft.Time
 
-	// Distance is how many switches a packet from src crosses on a shortest path to this NIC; nil: not measured.
+	// Distance is how many switches a packet from src crosses on a shortest path to this NIC; nil:
+	// not measured.
 	Distance func(src weft.NICID) int
 
-	// Latency is where latencies are recorded, in nanoseconds: a histogram made by NewLatency that all NICs of a run in one
-	// goroutine share; nil: one of its own.
+	// Latency is where latencies are recorded, in nanoseconds: a histogram made by NewLatency that
+	// all NICs of a run in one goroutine share; nil: one of its own.
 	Latency *hdrhistogram.Histogram
 	// NoLatency records no latencies: whoever runs the NIC does.
 	NoLatency bool
-	// Unordered numbers packets per source, not per flow, and keeps no table of flows: in a fabric of n NICs the memory of all
-	// is then in proportion to n, not n*n. Reordered, duplicate and missing packets are not noticed.
+	// Unordered numbers packets per source, not per flow, and keeps no table of flows: in a fabric
+	// of n NICs the memory of all is then in proportion to n, not n*n. Reordered, duplicate and
+	// missing packets are not noticed.
 	Unordered bool
 }
 
@@ -165,9 +170,10 @@ func (n *NIC) Ports() int { return 1 }
 // SetGeneration marks the packets generated from now on; see weft.Header.Generation.
 func (n *NIC) SetGeneration(generation uint16) { n.generation = generation }
 
-// Notice tells that a packet of this NIC for dst was discarded, since dst cannot be reached now: the source generates nothing
-// for it until Config.HonourNotices have passed since the latest notice. What is in the send queue goes all the same, and so
-// does what Send is given: whoever calls it wants to know. The error wraps ErrNoSuchNIC.
+// Notice tells that a packet of this NIC for dst was discarded, since dst cannot be reached now:
+// the source generates nothing for it until Config.HonourNotices have passed since the latest
+// notice. What is in the send queue goes all the same, and so does what Send is given: whoever
+// calls it wants to know. The error wraps ErrNoSuchNIC.
 func (n *NIC) Notice(now weft.Time, dst weft.NICID) error {
 	if int(dst) >= n.cfg.NICs {
 		return fmt.Errorf("nic %d: notice about nic %d: %w: there are %d", n.cfg.ID, dst, ErrNoSuchNIC, n.cfg.NICs)
@@ -194,7 +200,8 @@ func (n *NIC) Send(now weft.Time, dst weft.NICID, size int, traced bool, out *we
 	return n.nextNumber(dst) - 1, nil
 }
 
-// Tick implements [weft.Core]: it generates what the source owes up to now, and says hello or gives up on a silent neighbour.
+// Tick implements [weft.Core]: it generates what the source owes up to now, and says hello or gives
+// up on a silent neighbour.
 func (n *NIC) Tick(now weft.Time, out *weft.Actions) {
 	n.produce(now)
 	lost, hello := n.end.Tick(now)
@@ -223,7 +230,8 @@ func (n *NIC) Signal(now weft.Time, _ weft.PortID, up bool, out *weft.Actions) {
 	n.wake(out)
 }
 
-// Receive implements [weft.Core]: every packet is taken at once, so the NIC never blocks the fabric.
+// Receive implements [weft.Core]: every packet is taken at once, so the NIC never blocks the
+// fabric.
 func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Actions) {
 	v, err := n.end.Receive(now, f)
 	if err != nil {
@@ -267,7 +275,8 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 // Exempt implements [weft.Core].
 func (n *NIC) Exempt(now weft.Time, _ weft.PortID) { n.end.Exempt(now) }
 
-// Transmit implements [weft.Core]. Packets enter the fabric in the virtual channel of their address.
+// Transmit implements [weft.Core]. Packets enter the fabric in the virtual channel of their
+// address.
 func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {
 	n.wake(out)
 	n.end.Resume(now)

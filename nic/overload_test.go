@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// A source far faster than its link is caught up with in one Tick: what the full send queue owes is refused without being
-// drawn, and the count stays right.
+// A source far faster than its link is caught up with in one Tick: what the full send queue owes is
+// refused without being drawn, and the count stays right.
 func TestAnOverloadedSourceDoesNotHoldUpItsDriver(t *testing.T) {
 	r := newRig(t, Config{QueueBytes: 10 * DefaultPacketBytes})
 	draws := 0

@@ -10,12 +10,14 @@ import (
 
 // Destinations draws the destinations of one NIC's packets.
 type Destinations interface {
-	// Next is where the next packet goes; ok is false when this NIC has nobody to send to, now or later.
+	// Next is where the next packet goes; ok is false when this NIC has nobody to send to, now or
+	// later.
 	Next(r Rand) (dst weft.NICID, ok bool)
 }
 
-// destinations returns, for each NIC, where it sends by the pattern, which is none or one with a load. o.Rand decides what the
-// pattern leaves to chance. Errors: a number of NICs that the pattern cannot do with, a NIC that is not there.
+// destinations returns, for each NIC, where it sends by the pattern, which is none or one with a
+// load. o.Rand decides what the pattern leaves to chance. Errors: a number of NICs that the pattern
+// cannot do with, a NIC that is not there.
 func (t *Traffic) destinations(o Over) ([]Destinations, error) {
 	nics, r := o.NICs, o.Rand
 	out := make([]Destinations, nics)
@@ -90,7 +92,8 @@ type nowhere struct{}
 
 func (nowhere) Next(Rand) (weft.NICID, bool) { return 0, false }
 
-// allInTurn sends to all others one after another. As each begins with the NIC after itself, no two send to the same at once.
+// allInTurn sends to all others one after another. As each begins with the NIC after itself, no two
+// send to the same at once.
 type allInTurn struct{ self, nics, step uint32 }
 
 func (t *allInTurn) Next(Rand) (weft.NICID, bool) {

@@ -6,8 +6,9 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// permutation is a pattern in which the destination of a NIC is a function of the digits of its number, as Dally and Towles
-// define them (Principles and Practices of Interconnection Networks, section 3.2). Digit 0 is the least significant.
+// permutation is a pattern in which the destination of a NIC is a function of the digits of its
+// number, as Dally and Towles define them (Principles and Practices of Interconnection Networks,
+// section 3.2). Digit 0 is the least significant.
 type permutation struct {
 	whole bool // unless a radix is given, the whole number is one digit; otherwise bits
 	even  bool // as many digits in the upper half as in the lower

@@ -21,8 +21,9 @@ type packet struct {
 	traced     bool
 }
 
-// sendQueue holds the packets that wait to enter the fabric, one FIFO per virtual channel that they enter by, so that a layer without
-// credits holds up none of the others. Bound: Config.QueueBytes, all of them together.
+// sendQueue holds the packets that wait to enter the fabric, one FIFO per virtual channel that they
+// enter by, so that a layer without credits holds up none of the others. Bound: Config.QueueBytes,
+// all of them together.
 type sendQueue struct {
 	fifos   []deque.Deque[packet] // per VC; one alone when all packets enter in VC 0
 	waiting uint16                // bit i: FIFO i has a packet
@@ -31,8 +32,8 @@ type sendQueue struct {
 	bytes   int                   // of these
 }
 
-// pushed and popped count a packet that the FIFO of vc has been given, or that was taken from it. Whoever does so goes to the FIFO itself:
-// a packet is copied once less.
+// pushed and popped count a packet that the FIFO of vc has been given, or that was taken from it.
+// Whoever does so goes to the FIFO itself: a packet is copied once less.
 func (q *sendQueue) pushed(vc weft.VC, size uint32) {
 	q.waiting |= 1 << vc
 	q.packets++
@@ -59,7 +60,8 @@ func (q *sendQueue) sendable(end *link.End) (n int) {
 	return n
 }
 
-// turn is the VC that sends next: round robin over those with a packet and a credit, of which there is one.
+// turn is the VC that sends next: round robin over those with a packet and a credit, of which there
+// is one.
 func (q *sendQueue) turn(end *link.End) weft.VC {
 	w := uint32(q.waiting)
 	for w = w>>q.next<<q.next | w<<16; w != 0; w &= w - 1 { // those from next on, then the others
@@ -71,7 +73,8 @@ func (q *sendQueue) turn(end *link.End) weft.VC {
 	return 0
 }
 
-// address is by which address and in which layer a packet for dst enters the fabric, where Config.Addresses says.
+// address is by which address and in which layer a packet for dst enters the fabric, where
+// Config.Addresses says.
 func (n *NIC) address(dst weft.NICID) (a weft.Address) {
 	switch list := n.cfg.Addresses(dst); len(list) {
 	case 0:

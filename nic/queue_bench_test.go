@@ -6,7 +6,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// BenchmarkSendAndTransmit has two packets generated, sent and their credits returned, each of its own layer when there are two.
+// BenchmarkSendAndTransmit has two packets generated, sent and their credits returned, each of its
+// own layer when there are two.
 func BenchmarkSendAndTransmit(b *testing.B) {
 	b.Run("layers=1", func(b *testing.B) { sendAndTransmit(b, Config{VCs: 1}) })
 	b.Run("layers=2", func(b *testing.B) {

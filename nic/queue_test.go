@@ -51,7 +51,8 @@ func TestAPacketEntersByAnAddressOfItsDestination(t *testing.T) {
 	require.Equal(t, weft.VC(2), r.out.Egress[0].VC)
 }
 
-// Runs without addresses, or with one for each destination, draw what they drew before there were any.
+// Runs without addresses, or with one for each destination, draw what they drew before there were
+// any.
 func TestAnAddressIsDrawnOnlyWhereThereIsAChoice(t *testing.T) {
 	generated := func(addresses func(weft.NICID) []weft.Address) (int, []weft.Header) {
 		made := 0
@@ -122,8 +123,8 @@ func TestALayerWithoutCreditsHoldsUpNoOther(t *testing.T) {
 	require.True(t, r.Waits())
 }
 
-// Whatever is sent and whenever credits come: the bound holds, packets of a flow in one VC keep their order, and no VC that has a credit
-// waits for longer than a turn of each.
+// Whatever is sent and whenever credits come: the bound holds, packets of a flow in one VC keep
+// their order, and no VC that has a credit waits for longer than a turn of each.
 func TestTheSendQueueKeepsItsPromises(t *testing.T) {
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 1))

@@ -114,7 +114,8 @@ func mustParse(t testing.TB, s string) Traffic {
 	return traffic
 }
 
-// sources are those of the traffic over so many NICs, n0 and so on, whose links carry 1 byte per nanosecond.
+// sources are those of the traffic over so many NICs, n0 and so on, whose links carry 1 byte per
+// nanosecond.
 func sources(t testing.TB, spec string, nics int, r Rand) []Source {
 	t.Helper()
 	list, err := mustParse(t, spec).Sources(over(nics, r))

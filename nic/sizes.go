@@ -17,10 +17,12 @@ type Size struct {
 	Share float64 // of the packets, not of the bytes; above 0
 }
 
-// Sizes is a mix of packet sizes, up to the first of 0 bytes. The zero value leaves the size to others.
+// Sizes is a mix of packet sizes, up to the first of 0 bytes. The zero value leaves the size to
+// others.
 type Sizes [MaxSizes]Size
 
-// ParseSizes reads "256" or "64:0.6/1500:0.4": bytes, and the share of all packets that have so many. The shares add up to 1.
+// ParseSizes reads "256" or "64:0.6/1500:0.4": bytes, and the share of all packets that have so
+// many. The shares add up to 1.
 func ParseSizes(text string) (s Sizes, err error) {
 	parts := strings.Split(text, "/")
 	if len(parts) > MaxSizes {
@@ -121,7 +123,8 @@ type mix struct {
 	least int              // bytes
 }
 
-// newMix is the mix of the sizes, which have been checked; of packets of that many bytes when there are none.
+// newMix is the mix of the sizes, which have been checked; of packets of that many bytes when there
+// are none.
 func newMix(s Sizes, bytes int) mix {
 	list := s.list()
 	if len(list) == 0 {

@@ -14,7 +14,8 @@ type Over struct {
 	Rate        float64 // bytes per second that a link carries: a load of 1
 	PacketBytes int     // of packets whose size the traffic leaves open; 0 means DefaultPacketBytes
 	TraceEvery  int     // see Source
-	// Rand decides once what a pattern leaves to chance: who is paired, hot, or sent to. Each NIC draws the rest from its own.
+	// Rand decides once what a pattern leaves to chance: who is paired, hot, or sent to. Each NIC
+	// draws the rest from its own.
 	Rand Rand
 	// Find is the NIC of a name; nil: NICs are known by their numbers alone.
 	Find func(name string) (weft.NICID, error)
@@ -40,10 +41,12 @@ func (o *Over) find(name string) (weft.NICID, error) {
 	return 0, fmt.Errorf("NIC %.80s: %w: expected a number from 0 to %d", name, ErrNoSuchNIC, o.NICs-1)
 }
 
-// Sources is what each NIC generates. Traffic that injects nothing, and NICs that have nobody to send to, have idle sources. A
-// NIC of a permutation that would send to itself sends nothing, so the mean load of the network is less than Load there.
-// Errors wrap ErrTraffic: what Validate finds, a number of NICs that the pattern cannot do with, a NIC that is not there, a
-// trace that was not read, and a load so high, or so low, that the clock cannot tell packets apart, or ends before the next.
+// Sources is what each NIC generates. Traffic that injects nothing, and NICs that have nobody to
+// send to, have idle sources. A NIC of a permutation that would send to itself sends nothing, so
+// the mean load of the network is less than Load there. Errors wrap ErrTraffic: what Validate
+// finds, a number of NICs that the pattern cannot do with, a NIC that is not there, a trace that
+// was not read, and a load so high, or so low, that the clock cannot tell packets apart, or ends
+// before the next.
 func (t Traffic) Sources(o Over) ([]Source, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
@@ -119,8 +122,8 @@ func (t *Traffic) follow(o Over, out []Source) error {
 	return nil
 }
 
-// Open reads the file of trace traffic that open gives, and returns t with it; other traffic as it is. Errors wrap
-// ErrTraffic, and name file and line.
+// Open reads the file of trace traffic that open gives, and returns t with it; other traffic as it
+// is. Errors wrap ErrTraffic, and name file and line.
 func (t Traffic) Open(open func(file string) (io.ReadCloser, error)) (Traffic, error) {
 	if t.Pattern != "trace" || t.Trace != nil {
 		return t, nil

@@ -2,15 +2,16 @@ package nic
 
 import "github.com/weft-fabric/weft"
 
-// pageBits is of the entries of a page, chosen by us: in the largest fabrics a NIC's first packets each go to a page of their own, and
-// pages of 32 keep a NIC that has sent and received fifty small, while the pointers to them take no more than half a kilobyte for 2,000 NICs.
+// pageBits is of the entries of a page, chosen by us: in the largest fabrics a NIC's first packets
+// each go to a page of their own, and pages of 32 keep a NIC that has sent and received fifty
+// small, while the pointers to them take no more than half a kilobyte for 2,000 NICs.
 const pageBits = 5
 
 // page is a part of a table.
 type page[T any] [1 << pageBits]T
 
-// table is an array indexed by NICID whose pages are made when first written, so that a NIC that talks to few others stays
-// small in a large fabric.
+// table is an array indexed by NICID whose pages are made when first written, so that a NIC that
+// talks to few others stays small in a large fabric.
 type table[T any] struct{ pages []*page[T] }
 
 func newTable[T any](nics int) table[T] {
@@ -33,11 +34,13 @@ func (t *table[T]) get(id weft.NICID) (v T) {
 	return v
 }
 
-// tallyEntries is how many entries share a page of a tally, or of flows, chosen by us: one line of the cache while they are a byte each.
+// tallyEntries is how many entries share a page of a tally, or of flows, chosen by us: one line of
+// the cache while they are a byte each.
 const tallyEntries = 64
 
-// tally is an array of numbers indexed by NICID. In a large fabric a NIC has sent little to each of most others: a page, made when first
-// written to, has a byte for each entry until one of them no longer fits.
+// tally is an array of numbers indexed by NICID. In a large fabric a NIC has sent little to each of
+// most others: a page, made when first written to, has a byte for each entry until one of them no
+// longer fits.
 type tally struct{ pages []tallyPage }
 
 type tallyPage struct {

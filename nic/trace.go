@@ -64,9 +64,10 @@ func (t *Trace) End() weft.Time {
 //	0,n000,n111,256
 //	1.024,n003,n010,64
 //
-// The time is since the traffic began, in time_ns, time_us, time_ms or time_s, to the picosecond, and never less than in the line
-// before. NICs are named, or numbered from 0. At most MaxTrace packets of at most weft.MaxPacket bytes, until MaxTraceTime.
-// Errors wrap ErrTrace and have the line.
+// The time is since the traffic began, in time_ns, time_us, time_ms or time_s, to the picosecond,
+// and never less than in the line before. NICs are named, or numbered from 0. At most MaxTrace
+// packets of at most weft.MaxPacket bytes, until MaxTraceTime. Errors wrap ErrTrace and have the
+// line.
 func ReadTrace(r io.Reader) (*Trace, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, maxTraceLine), maxTraceLine)

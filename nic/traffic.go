@@ -10,18 +10,21 @@ import (
 // ErrTraffic is wrapped by every error about a traffic specification.
 var ErrTraffic = errors.New("unusable traffic")
 
-// Traffic says what the NICs of a fabric inject. Values can be compared; equal ones are the same traffic.
+// Traffic says what the NICs of a fabric inject. Values can be compared; equal ones are the same
+// traffic.
 type Traffic struct {
 	Pattern string  // one of Patterns; "" or "none" injects nothing
 	Load    float64 // share of the link capacity each NIC that sends offers, above 0, at most 1; 0 for none and trace
 
-	// Radix is of the digits that a permutation, neighbour and tornado take a NIC's number apart into, 2 to 2^18. 0: bits for the
-	// permutations; for neighbour and tornado the whole number is one digit.
+	// Radix is of the digits that a permutation, neighbour and tornado take a NIC's number apart
+	// into, 2 to 2^18. 0: bits for the permutations; for neighbour and tornado the whole number is
+	// one digit.
 	Radix int
-	// Hot is which NICs of hotspot are hot: how many, drawn at random, as "4", or their names as "n000/n012"; "" is "1".
+	// Hot is which NICs of hotspot are hot: how many, drawn at random, as "4", or their names as
+	// "n000/n012"; "" is "1".
 	Hot string
-	// Share is which share of the packets of hotspot goes to hot NICs, beside those that uniform traffic sends there; above 0 and at
-	// most 1. 0 means DefaultShare.
+	// Share is which share of the packets of hotspot goes to hot NICs, beside those that uniform
+	// traffic sends there; above 0 and at most 1. 0 means DefaultShare.
 	Share float64
 	To    string // of incast: the name of the NIC that all send to; "": one drawn at random
 	From  int    // of incast: how many NICs send, drawn at random; 0: all others
@@ -36,7 +39,8 @@ type Traffic struct {
 // DefaultShare of the packets goes to hot NICs. Chosen by us.
 const DefaultShare = 0.1
 
-// Patterns lists the traffic patterns with a line about each. i is the number of a NIC, from 0 in the order of the topology.
+// Patterns lists the traffic patterns with a line about each. i is the number of a NIC, from 0 in
+// the order of the topology.
 func Patterns() [][2]string {
 	return [][2]string{
 		{"uniform", "each packet to a NIC drawn anew, any but the sender"},
@@ -149,8 +153,8 @@ func decimalText(v float64) string {
 }
 
 // ParseTraffic reads a pattern, a load and options: "uniform:0.2", "none", "trace:FILE", or
-// "hotspot:0.5,hot=4,share=0.1,arrivals=bursts,burst=16,duty=0.25,sizes=64:0.6/1500:0.4". A trace is not read yet: see
-// Traffic.Open. Errors wrap ErrTraffic.
+// "hotspot:0.5,hot=4,share=0.1,arrivals=bursts,burst=16,duty=0.25,sizes=64:0.6/1500:0.4". A trace
+// is not read yet: see Traffic.Open. Errors wrap ErrTraffic.
 func ParseTraffic(s string) (Traffic, error) {
 	t, err := parseTraffic(s)
 	if err == nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// UnknownError is the error of a word of traffic that has no meaning. A caller that reads it from a person can say which of
-// the known words is near.
+// UnknownError is the error of a word of traffic that has no meaning. A caller that reads it from a
+// person can say which of the known words is near.
 type UnknownError struct {
 	Kind  string // what the word should have been, as "pattern"
 	Word  string

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Validate checks all that can be checked without knowing the fabric; Traffic.Sources checks the rest. Errors wrap ErrTraffic.
+// Validate checks all that can be checked without knowing the fabric; Traffic.Sources checks the
+// rest. Errors wrap ErrTraffic.
 func (t Traffic) Validate() error {
 	if err := t.check(); err != nil {
 		return fmt.Errorf("%w %.80q: %w", ErrTraffic, t.String(), err)

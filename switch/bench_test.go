@@ -10,7 +10,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// passing is the cheapest firmware: port dst, in the VC the packet came in, or any port for destinations beyond them.
+// passing is the cheapest firmware: port dst, in the VC the packet came in, or any port for
+// destinations beyond them.
 type passing struct{}
 
 func (passing) Route(pkt *weft.Header, at Arrival, sw View) Decision {
@@ -24,8 +25,9 @@ func (passing) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	return d
 }
 
-// stream feeds frames of batch packets to one switch, port by port and VC by VC, and takes them from the next port.
-// It plays the neighbours by their counters alone, so that almost all the time is the core's.
+// stream feeds frames of batch packets to one switch, port by port and VC by VC, and takes them
+// from the next port. It plays the neighbours by their counters alone, so that almost all the time
+// is the core's.
 type stream struct {
 	sw       *Switch
 	now      weft.Time

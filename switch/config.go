@@ -16,7 +16,8 @@ type Queueing uint8
 
 // The ways to queue.
 const (
-	// VirtualOutput lets any packet go that overtakes none of its own flow: the virtual output queues of the papers.
+	// VirtualOutput lets any packet go that overtakes none of its own flow: the virtual output
+	// queues of the papers.
 	VirtualOutput Queueing = iota
 	// FIFO lets only the head go.
 	FIFO
@@ -39,9 +40,10 @@ type Waiting uint8
 const (
 	// WaitForAll routes a packet anew as soon as any of its candidates has room.
 	WaitForAll Waiting = iota
-	// WaitForOne picks one candidate, in turn among those of the lowest class whose ports are up, and waits until it has room. A
-	// candidate that is picked is waited for though others may never fill up, so what is free of deadlock only by an escape that is always
-	// offered is not: a firmware each of whose candidates is safe by itself is.
+	// WaitForOne picks one candidate, in turn among those of the lowest class whose ports are up,
+	// and waits until it has room. A candidate that is picked is waited for though others may never
+	// fill up, so what is free of deadlock only by an escape that is always offered is not: a
+	// firmware each of whose candidates is safe by itself is.
 	WaitForOne
 )
 
@@ -66,16 +68,16 @@ type Config struct {
 	Liveness link.Liveness // of every link; the zero value notices no silence
 	Epoch    weft.Epoch    // of every link before its first; see link.Config.First
 
-	// Requeue routes the packets in the output queue of a link that dies anew, instead of losing them as the papers do. The
-	// firmware must be a [Requeuer].
+	// Requeue routes the packets in the output queue of a link that dies anew, instead of losing
+	// them as the papers do. The firmware must be a [Requeuer].
 	Requeue bool
 }
 
 // DefaultBuffer is the papers' buffer: two 256-byte packets per VC.
 const DefaultBuffer = 2
 
-// Bounds of the memory of one switch: of the packets it can hold, some 100 bytes each, and of the matrix of which of them
-// waits for which output queue, two bits each.
+// Bounds of the memory of one switch: of the packets it can hold, some 100 bytes each, and of the
+// matrix of which of them waits for which output queue, two bits each.
 const (
 	maxSlots   = 1 << 22
 	maxWaiting = 1 << 30

@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Whatever the size, a packet per VC crosses from every port to the next, and the buffers hold what they should.
+// Whatever the size, a packet per VC crosses from every port to the next, and the buffers hold what
+// they should.
 func TestASwitchWorksAtTheBoundsOfItsConfiguration(t *testing.T) {
 	for _, ports := range []int{2, 64, weft.MaxPorts} {
 		for _, vcs := range []int{1, weft.MaxVCs} {

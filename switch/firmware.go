@@ -2,72 +2,84 @@ package switching
 
 import "github.com/weft-fabric/weft"
 
-// Firmware is a routing function. One value serves all switches of a fabric: what a switch remembers it declares as
-// [Register]s, which live in the switch.
+// Firmware is a routing function. One value serves all switches of a fabric: what a switch
+// remembers it declares as [Register]s, which live in the switch.
 type Firmware interface {
-	// Route decides for one packet that is next in its input queue. It may run again for the same packet when no candidate
-	// had room, and must not change pkt or keep a reference to anything it is given. Its answer may use the storage of
-	// sw.Scratch.
+	// Route decides for one packet that is next in its input queue. It may run again for the same
+	// packet when no candidate had room, and must not change pkt or keep a reference to anything it
+	// is given. Its answer may use the storage of sw.Scratch.
 	Route(pkt *weft.Header, at Arrival, sw View) Decision
 }
 
 // Checker is a firmware that can run only in some places, or needs more than one virtual channel.
 type Checker interface {
-	// Check says whether a switch at this place with so many VCs can run the firmware, and if not, why and what to do.
+	// Check says whether a switch at this place with so many VCs can run the firmware, and if not,
+	// why and what to do.
 	Check(place *weft.Place, vcs int) error
 }
 
-// Roomy is a firmware that asks for more than one free place in an output queue, see [Candidate].Need.
+// Roomy is a firmware that asks for more than one free place in an output queue, see
+// [Candidate].Need.
 type Roomy interface {
-	// LeastRoom is how many packets an output queue of a switch at this place must hold: else none would ever have as many free places.
+	// LeastRoom is how many packets an output queue of a switch at this place must hold: else none
+	// would ever have as many free places.
 	LeastRoom(place *weft.Place) int
 }
 
-// Requeuer is a firmware whose packets may be routed a second time when the link that they were queued for has died.
+// Requeuer is a firmware whose packets may be routed a second time when the link that they were
+// queued for has died.
 //
-// Such a packet is routed as if it had arrived only now, but it waits in the output queue of the dead link, not in the input
-// queue it came by. It waits for what a packet in that input queue would wait for, and nobody waits for the dead channel but
-// packets of its flow behind it, which came by the same channel. So it closes no circle of waiting that was not there, as
-// long as the firmware decides by the arrival, by which links are dead and by its registers, names no dead port, and never
-// asks whether the packet holds a place in the channel it came by. Bubble flow control does ask. See docs/routing.md.
+// Such a packet is routed as if it had arrived only now, but it waits in the output queue of the
+// dead link, not in the input queue it came by. It waits for what a packet in that input queue
+// would wait for, and nobody waits for the dead channel but packets of its flow behind it, which
+// came by the same channel. So it closes no circle of waiting that was not there, as long as the
+// firmware decides by the arrival, by which links are dead and by its registers, names no dead
+// port, and never asks whether the packet holds a place in the channel it came by. Bubble flow
+// control does ask. See docs/routing.md.
 type Requeuer interface {
 	// CheckRequeue says why it may not be done at a switch in this place; nil: it may.
 	CheckRequeue(place *weft.Place) error
 }
 
-// DestinationBased is a firmware whose decision depends on where a packet goes, on how it came and on its routing fields, and not
-// on its source, its place in the flow, its size, age or hops. Whoever explores what it does need not look at every source.
+// DestinationBased is a firmware whose decision depends on where a packet goes, on how it came and
+// on its routing fields, and not on its source, its place in the flow, its size, age or hops.
+// Whoever explores what it does need not look at every source.
 type DestinationBased interface{ DestinationBased() }
 
-// Symmetric is a firmware for trees to which the ports of one direction are all alike: with up ports and down ports renumbered, it
-// gives the same candidates, renumbered. Fault sets that differ by the digits' values only are then the same to it.
-// The package harness/verify checks the claim.
+// Symmetric is a firmware for trees to which the ports of one direction are all alike: with up
+// ports and down ports renumbered, it gives the same candidates, renumbered. Fault sets that differ
+// by the digits' values only are then the same to it. The package harness/verify checks the claim.
 type Symmetric interface{ Symmetric() }
 
-// Numbered is a firmware whose channels can be numbered so that each hop of a packet is in a channel of a higher number than the
-// one before. There is then no deadlock, whatever is dead (Dally and Seitz).
+// Numbered is a firmware whose channels can be numbered so that each hop of a packet is in a
+// channel of a higher number than the one before. There is then no deadlock, whatever is dead
+// (Dally and Seitz).
 type Numbered interface {
-	// ChannelNumber is the number of the channel that leaves a switch at this place by a port that leads to a switch.
+	// ChannelNumber is the number of the channel that leaves a switch at this place by a port that
+	// leads to a switch.
 	ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int
 }
 
 // Sourcer is a firmware that has NICs write fields into the packets they send.
 type Sourcer interface {
-	// Source writes what the NIC at a port of its switch, leaf, knows of the way into the fields of h, which are those of
-	// [weft.NewFields] so far. It may run again for the same packet, changes nothing else of h and keeps no reference.
+	// Source writes what the NIC at a port of its switch, leaf, knows of the way into the fields of
+	// h, which are those of [weft.NewFields] so far. It may run again for the same packet, changes
+	// nothing else of h and keeps no reference.
 	Source(leaf *weft.Place, at weft.PortID, h *weft.Header)
 }
 
-// Assigner is a firmware that says by which addresses and in which virtual layers NICs send (A and T of Lysne, Skeie, Reinemo, Theiss:
-// Layered Routing in Irregular Networks). Without one, packets go to address 0 of their destination and enter in VC 0.
+// Assigner is a firmware that says by which addresses and in which virtual layers NICs send (A and
+// T of Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks). Without one, packets
+// go to address 0 of their destination and enter in VC 0.
 type Assigner interface {
-	// Addresses are those that the NIC at a port of its switch, leaf, chooses among at random for each packet to dst, all alike; not to
-	// be written to. None: it has no way there, and its packets go as without an Assigner.
+	// Addresses are those that the NIC at a port of its switch, leaf, chooses among at random for
+	// each packet to dst, all alike; not to be written to. None: it has no way there, and its
+	// packets go as without an Assigner.
 	Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address
 }
 
-// AddressesOf is what the NIC at a port of its switch, leaf, asks for the addresses of a destination; nil for a firmware that is no
-// [Assigner].
+// AddressesOf is what the NIC at a port of its switch, leaf, asks for the addresses of a
+// destination; nil for a firmware that is no [Assigner].
 func AddressesOf(fw Firmware, leaf *weft.Place, at weft.PortID) func(dst weft.NICID) []weft.Address {
 	a, ok := fw.(Assigner)
 	if !ok {
@@ -76,14 +88,16 @@ func AddressesOf(fw Firmware, leaf *weft.Place, at weft.PortID) func(dst weft.NI
 	return func(dst weft.NICID) []weft.Address { return a.Addresses(leaf, at, dst) }
 }
 
-// Bounded is a firmware that knows how many switches a packet crosses at most. What has crossed as many is discarded, as looping, by
-// the switch that it comes to then; without a bound it is after [weft.MaxHops].
+// Bounded is a firmware that knows how many switches a packet crosses at most. What has crossed as
+// many is discarded, as looping, by the switch that it comes to then; without a bound it is after
+// [weft.MaxHops].
 type Bounded interface {
 	// MostHops is that many switches, the first and the last among them.
 	MostHops() int
 }
 
-// Notifier is a firmware that can have the source of a packet told that it was discarded; see [Decision].Notify.
+// Notifier is a firmware that can have the source of a packet told that it was discarded; see
+// [Decision].Notify.
 type Notifier interface {
 	// Notifying is the firmware that does.
 	Notifying() Firmware
@@ -95,7 +109,8 @@ type Stateful interface {
 	Registers(place *weft.Place) []Register
 }
 
-// Register is one word of state that a firmware keeps in each switch, zero at the start and after a crash.
+// Register is one word of state that a firmware keeps in each switch, zero at the start and after a
+// crash.
 type Register struct {
 	Name   string
 	Width  int       // bits in use, 1 to 64; for printing
@@ -127,7 +142,8 @@ type View interface {
 	// Draw is one random number, uniform over all values.
 	Draw() uint64
 	Now() weft.Time
-	// Scratch is an empty slice with room for every candidate there can be, so that Route need not allocate.
+	// Scratch is an empty slice with room for every candidate there can be, so that Route need not
+	// allocate.
 	Scratch() []Candidate
 }
 
@@ -159,7 +175,8 @@ type Decision struct {
 	Notify     bool // with a discard: tell the packet's source, which may stop sending there for a time
 }
 
-// RegisterWrite sets a declared register to a value and restarts its timer, when the decision is taken.
+// RegisterWrite sets a declared register to a value and restarts its timer, when the decision is
+// taken.
 type RegisterWrite struct {
 	Do    bool // false: nothing is written
 	Index int

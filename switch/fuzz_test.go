@@ -22,14 +22,16 @@ type flowOnVC struct {
 	vc       weft.VC
 }
 
-// The neighbours of the fuzzed switch say nothing unless a step has them, so links die of silence too.
+// The neighbours of the fuzzed switch say nothing unless a step has them, so links die of silence
+// too.
 var fuzzLiveness = link.Liveness{
 	Interval: weft.Microsecond, Multiplier: 3,
 	Damping: link.Damping{HalfLife: 2 * weft.Microsecond, Suppress: 2.5, Reuse: 0.5, Max: 9 * weft.Microsecond},
 }
 
-// FuzzSwitch drives one switch by a script of bytes: the first two are the configuration, each other one a step.
-// Destinations below 4 have one way, port dst; 4 to 7 any live port; 8 and above an escape port that needs two slots.
+// FuzzSwitch drives one switch by a script of bytes: the first two are the configuration, each
+// other one a step. Destinations below 4 have one way, port dst; 4 to 7 any live port; 8 and above
+// an escape port that needs two slots.
 func FuzzSwitch(f *testing.F) {
 	f.Add([]byte{0, 0})
 	for seed := range byte(32) {
@@ -161,7 +163,8 @@ func (o *oracle) hand(p weft.PortID) {
 
 func (o *oracle) drops() { o.dropped += len(o.rig.out.Drops) }
 
-// sendOne lets port p send a frame of at most one packet, and the neighbour take it. It reports whether there was one.
+// sendOne lets port p send a frame of at most one packet, and the neighbour take it. It reports
+// whether there was one.
 func (o *oracle) sendOne(p weft.PortID) bool {
 	var f weft.Frame
 	more := false
@@ -237,7 +240,8 @@ func (o *oracle) check() {
 	}
 }
 
-// keptForAnother sees that places of c are kept only for a packet that will have what it asks for when the queue has moved, and reports whether they are.
+// keptForAnother sees that places of c are kept only for a packet that will have what it asks for
+// when the queue has moved, and reports whether they are.
 func (o *oracle) keptForAnother(c channel, seq uint64) bool {
 	id := o.wait.kept[c]
 	if id == noSlot {

@@ -81,7 +81,8 @@ func TestAFrameWithPacketsIsAHello(t *testing.T) {
 	}
 }
 
-// Hellos are not for the links with something to send: they go out of those that cannot send what they have.
+// Hellos are not for the links with something to send: they go out of those that cannot send what
+// they have.
 func TestHellosPassPacketsThatWait(t *testing.T) {
 	r := newRig(t, 2, Config{Liveness: listening, InputBuffer: 2, OutputBuffer: 4})
 	r.settleAll()

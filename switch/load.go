@@ -6,12 +6,14 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Load makes the switch forward by fw from now on: by new tables, of that version. Every packet that waits for room is routed anew, and a
-// decision that it waits for is forgotten; what is in output queues or on a wire goes where it was going. Registers that fw declares as
-// the firmware before did keep their values and timers, others start from zero.
+// Load makes the switch forward by fw from now on: by new tables, of that version. Every packet
+// that waits for room is routed anew, and a decision that it waits for is forgotten; what is in
+// output queues or on a wire goes where it was going. Registers that fw declares as the firmware
+// before did keep their values and timers, others start from zero.
 //
-// It is for the same firmware with other tables. Whether packets that were routed by both can wait for each other for ever is up to the tables.
-// The error says why the switch cannot run fw; it goes on as before.
+// It is for the same firmware with other tables. Whether packets that were routed by both can wait
+// for each other for ever is up to the tables. The error says why the switch cannot run fw; it goes
+// on as before.
 func (s *Switch) Load(now weft.Time, fw Firmware, version uint64, out *weft.Actions) error {
 	cfg := s.cfg
 	cfg.Firmware = fw

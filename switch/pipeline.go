@@ -6,10 +6,12 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// RuleLooping is the rule by which a switch discards a packet that has crossed more switches than it can need; see [Bounded].
+// RuleLooping is the rule by which a switch discards a packet that has crossed more switches than
+// it can need; see [Bounded].
 const RuleLooping = "looping: too many hops"
 
-// receive takes one packet of a frame into the input queue (p, h.VC); at is its position among those sent in the VC.
+// receive takes one packet of a frame into the input queue (p, h.VC); at is its position among
+// those sent in the VC.
 func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Actions) {
 	fresh, err := s.ports[p].end.Take(h.VC, at)
 	if err != nil {
@@ -70,8 +72,8 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 	}
 }
 
-// follow does what a decision for h says at once: it writes the register, even if the packet then has to wait. A decision that
-// cannot be followed becomes one to discard.
+// follow does what a decision for h says at once: it writes the register, even if the packet then
+// has to wait. A decision that cannot be followed becomes one to discard.
 func (s *Switch) follow(d *Decision, h *weft.Header) {
 	if d.Write.Do {
 		if i := d.Write.Index; i < 0 || i >= len(s.registers) {
@@ -166,7 +168,8 @@ func (s *Switch) block(id slotID, candidates []Candidate) {
 	}
 }
 
-// pick returns the one candidate to wait for, in turn among those of the lowest class whose ports are up; all of them when none is.
+// pick returns the one candidate to wait for, in turn among those of the lowest class whose ports
+// are up; all of them when none is.
 func (s *Switch) pick(candidates []Candidate) []Candidate {
 	s.picks++
 	best, n := -1, uint32(len(candidates))
@@ -189,8 +192,9 @@ func (s *Switch) allocate(k *Candidate) channel {
 	return c
 }
 
-// transfer moves id through the crossbar into the output queue c, where its place is reserved, and gives back its place in
-// the input. It returns the packet of that input queue that may go next, or noSlot.
+// transfer moves id through the crossbar into the output queue c, where its place is reserved, and
+// gives back its place in the input. It returns the packet of that input queue that may go next, or
+// noSlot.
 func (s *Switch) transfer(id slotID, c channel, d *Decision, chosen int, out *weft.Actions) slotID {
 	sl := &s.slots.slot[id]
 	k := &d.Candidates[chosen]
@@ -269,7 +273,8 @@ func (s *Switch) discard(id slotID, d *Decision, out *weft.Actions) slotID {
 	return next
 }
 
-// schedule picks the VC of port p that sends next: round robin over those with a packet and a credit.
+// schedule picks the VC of port p that sends next: round robin over those with a packet and a
+// credit.
 func (s *Switch) schedule(p weft.PortID) (channel, bool) {
 	port := &s.ports[p]
 	if port.queued == 0 {
@@ -293,7 +298,8 @@ func (s *Switch) schedule(p weft.PortID) (channel, bool) {
 	return 0, false
 }
 
-// transmit spends a credit, puts the head of c into the frame and lets those move up who waited for its slot.
+// transmit spends a credit, puts the head of c into the frame and lets those move up who waited for
+// its slot.
 func (s *Switch) transmit(p weft.PortID, c channel, f *weft.Frame, out *weft.Actions) {
 	o := &s.out[c]
 	id := o.head
@@ -318,9 +324,11 @@ func (s *Switch) transmit(p weft.PortID, c channel, f *weft.Frame, out *weft.Act
 
 // wakeWaiters routes anew those who wait for c, in turn, as long as c has room.
 //
-// One that asks for more places than there are would never have its turn where others, which ask for one, take each as it comes (bubble flow control:
-// those who go along a ring, while it waits to enter). So the places are kept for it when it is its turn, but only if those in the queue
-// that are in its way can leave by credits that are there already: then it waits for nobody, and keeping them from others closes no circle of waiting.
+// One that asks for more places than there are would never have its turn where others, which ask
+// for one, take each as it comes (bubble flow control: those who go along a ring, while it waits to
+// enter). So the places are kept for it when it is its turn, but only if those in the queue that
+// are in its way can leave by credits that are there already: then it waits for nobody, and keeping
+// them from others closes no circle of waiting.
 func (s *Switch) wakeWaiters(c channel, out *weft.Actions) {
 	if s.wait.count[c] == 0 {
 		return
@@ -344,8 +352,8 @@ func (s *Switch) wakeWaiters(c channel, out *weft.Actions) {
 	}
 }
 
-// couldHave reports whether id, which has had its turn, still waits for c though c has room, and will have as much as it asks for without anybody else
-// moving.
+// couldHave reports whether id, which has had its turn, still waits for c though c has room, and
+// will have as much as it asks for without anybody else moving.
 func (s *Switch) couldHave(id slotID, c channel) bool {
 	need := int(s.slots.slot[id].need)
 	if need < 2 || !s.wait.waits(id, c) || s.wait.kept[c] != noSlot {
@@ -357,7 +365,8 @@ func (s *Switch) couldHave(id slotID, c channel) bool {
 	return free > 0 && free < need && free+leave >= need && s.portUp(p)
 }
 
-// rerouteBlocked routes every blocked packet anew, in the order of slots: a port or a register has changed.
+// rerouteBlocked routes every blocked packet anew, in the order of slots: a port or a register has
+// changed.
 func (s *Switch) rerouteBlocked(out *weft.Actions) {
 	if s.returning.on {
 		return // it has no way yet; openPorts has it route them

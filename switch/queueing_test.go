@@ -21,7 +21,8 @@ func TestVirtualOutputQueuesLetOtherFlowsOvertakeButNotTheOwn(t *testing.T) {
 	require.Equal(t, append(first, a, again), r.sent(1), "in order")
 }
 
-// The flow of a blocked packet may have another way by now: it still must not be overtaken by its own flow.
+// The flow of a blocked packet may have another way by now: it still must not be overtaken by its
+// own flow.
 func TestAFlowIsNotOvertakenThoughAnotherWayIsFree(t *testing.T) {
 	r := newRig(t, 3, Config{InputBuffer: 4, OutputBuffer: 1})
 	r.fill(0, 1)
@@ -103,7 +104,8 @@ func TestABlockedPacketMayBeDiscardedWhenItIsRoutedAnew(t *testing.T) {
 	require.Zero(t, r.Held())
 }
 
-// Where there is only one way and it is down, the packet waits: a firmware that wants it discarded says so.
+// Where there is only one way and it is down, the packet waits: a firmware that wants it discarded
+// says so.
 func TestAPacketWhoseOnlyWayIsDownWaitsForIt(t *testing.T) {
 	r := newRig(t, 3, Config{})
 	r.cut(1)

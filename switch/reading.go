@@ -7,8 +7,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// Reading is what is read of a switch again and again while somebody watches it: much less than a [Snapshot], into storage that
-// is used anew each time.
+// Reading is what is read of a switch again and again while somebody watches it: much less than a
+// [Snapshot], into storage that is used anew each time.
 type Reading struct {
 	Stats     Stats
 	Held      int // packets inside

@@ -2,9 +2,10 @@ package switching
 
 import "github.com/weft-fabric/weft"
 
-// A stranded packet is in the output queue of a dead link and is routed anew, as if it had arrived only now: with the VC and
-// the fields it came with. It stays where it is until it finds room elsewhere; its place is of no use to anybody while the
-// link is dead. See [Requeuer] for why that does not deadlock, and Config.Requeue.
+// A stranded packet is in the output queue of a dead link and is routed anew, as if it had arrived
+// only now: with the VC and the fields it came with. It stays where it is until it finds room
+// elsewhere; its place is of no use to anybody while the link is dead. See [Requeuer] for why that
+// does not deadlock, and Config.Requeue.
 
 // requeue strands what is queued for the dead port p and routes it anew.
 func (s *Switch) requeue(p weft.PortID, out *weft.Actions) {
@@ -38,7 +39,8 @@ func (s *Switch) unstrand(p weft.PortID) {
 	}
 }
 
-// swap turns id's header back to what it was on arrival, or forth again to what it was to leave with.
+// swap turns id's header back to what it was on arrival, or forth again to what it was to leave
+// with.
 func (s *Switch) swap(id slotID) {
 	sl := &s.slots.slot[id]
 	was := mark{vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes, size: sl.hdr.Size}
@@ -47,8 +49,8 @@ func (s *Switch) swap(id slotID) {
 	*now, sl.stranded = was, !sl.stranded
 }
 
-// strandedAhead finds the stranded packet that id must not overtake, one of its flow that came the same way before it, and
-// returns the queue it is in.
+// strandedAhead finds the stranded packet that id must not overtake, one of its flow that came the
+// same way before it, and returns the queue it is in.
 func (s *Switch) strandedAhead(id slotID) (channel, bool) {
 	sl, flow := &s.slots.slot[id], s.slots.link[id].flow
 	for c := range s.out {
@@ -66,7 +68,8 @@ func (s *Switch) strandedAhead(id slotID) (channel, bool) {
 	return 0, false
 }
 
-// leaveStranded takes id out of the output queue of a dead link. Those who must not overtake it wait for that queue.
+// leaveStranded takes id out of the output queue of a dead link. Those who must not overtake it
+// wait for that queue.
 func (s *Switch) leaveStranded(id slotID) {
 	sl := &s.slots.slot[id]
 	p, _ := s.portVC(sl.out)

@@ -14,8 +14,8 @@ import (
 // CheckRequeue lets the scripted firmware run with requeue.
 func (f *scripted) CheckRequeue(*weft.Place) error { return f.refuse }
 
-// firstLive is the decision for the first of the ports that is up. It writes the port into the header's fields and counts
-// there, in Misroute, how often it was asked with what it wrote before.
+// firstLive is the decision for the first of the ports that is up. It writes the port into the
+// header's fields and counts there, in Misroute, how often it was asked with what it wrote before.
 func firstLive(ports ...weft.PortID) func(*weft.Header, Arrival, View) Decision {
 	return func(pkt *weft.Header, at Arrival, sw View) Decision {
 		for _, p := range ports {
@@ -30,7 +30,8 @@ func firstLive(ports ...weft.PortID) func(*weft.Header, Arrival, View) Decision 
 	}
 }
 
-// newRequeueRig is a rig whose firmware sends everything by the first live port of 1, 2, 3. Packets come in at port 0.
+// newRequeueRig is a rig whose firmware sends everything by the first live port of 1, 2, 3. Packets
+// come in at port 0.
 func newRequeueRig(t testing.TB, c Config) *rig {
 	t.Helper()
 	c.Requeue, c.Firmware = true, &scripted{route: firstLive(1, 2, 3)}

@@ -5,24 +5,28 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// A switch that returns, after a crash or in the place of another, comes up whole. Its links could come up one after the other, in
-// any order; a packet that came by one of the first would find the others dead, and be discarded where the switch has no other way
-// yet, though no fault is left. Firmwares bear a dead switch, or k-1 dead links, but not a switch with k dead links and more.
+// A switch that returns, after a crash or in the place of another, comes up whole. Its links could
+// come up one after the other, in any order; a packet that came by one of the first would find the
+// others dead, and be discarded where the switch has no other way yet, though no fault is left.
+// Firmwares bear a dead switch, or k-1 dead links, but not a switch with k dead links and more.
 //
-// So all its ends hold back until each neighbour that can answer has: those at ports with signal. Then all that are ready are up in
-// one step, before any neighbour can send. The neighbours see their links come up one after the other; to each of them the switch
-// is dead until then, and every one that sends to it finds it whole.
+// So all its ends hold back until each neighbour that can answer has: those at ports with signal.
+// Then all that are ready are up in one step, before any neighbour can send. The neighbours see
+// their links come up one after the other; to each of them the switch is dead until then, and every
+// one that sends to it finds it whole.
 //
-// A port without signal is not waited for, nor is a neighbour that holds back itself: one that is damped, or returns as well. A
-// neighbour that says nothing, as over a link that is cut silently, is waited for as ReturnWait says. Whoever steps the switch gives
-// all its ports their signal in one step, so that it hears of no neighbour before it knows for whom to wait.
+// A port without signal is not waited for, nor is a neighbour that holds back itself: one that is
+// damped, or returns as well. A neighbour that says nothing, as over a link that is cut silently,
+// is waited for as ReturnWait says. Whoever steps the switch gives all its ports their signal in
+// one step, so that it hears of no neighbour before it knows for whom to wait.
 type returning struct {
 	on    bool
 	until weft.Time // it waits no longer; Never while no port has signal
 }
 
-// ReturnWait is how long a switch that returns waits for neighbours that say nothing, or the time after which a silence counts as one
-// where that is longer. Chosen by us, far above what a busy machine takes to answer, below what a person minds.
+// ReturnWait is how long a switch that returns waits for neighbours that say nothing, or the time
+// after which a silence counts as one where that is longer. Chosen by us, far above what a busy
+// machine takes to answer, below what a person minds.
 const ReturnWait = weft.Second
 
 // holdPorts has all ports hold back from now on.

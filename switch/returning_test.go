@@ -23,8 +23,9 @@ const (
 	returns at = 'r' // a neighbour that returns too, and has not heard of all its own yet
 )
 
-// comeback is a switch that was crashed and has signal again, its neighbours, and what is on the wires. Events are named by a port and
-// what happens there: l, the neighbour gets signal; i, a frame comes in; o, one comes to the neighbour.
+// comeback is a switch that was crashed and has signal again, its neighbours, and what is on the
+// wires. Events are named by a port and what happens there: l, the neighbour gets signal; i, a
+// frame comes in; o, one comes to the neighbour.
 type comeback struct {
 	*rig
 	around string // of at, per port
@@ -108,7 +109,8 @@ func (c *comeback) do(event string) {
 	c.check()
 }
 
-// check says what must hold at every moment: a neighbour that can send finds the ways to all others that answer.
+// check says what must hold at every moment: a neighbour that can send finds the ways to all others
+// that answer.
 func (c *comeback) check() {
 	c.t.Helper()
 	seen := slices.ContainsFunc(c.neighbour, func(n *link.End) bool { return n.State() == link.Up })
@@ -141,7 +143,8 @@ type explored interface {
 	state() string
 }
 
-// explore visits every state that there is, and calls end in those in which nothing can happen any more.
+// explore visits every state that there is, and calls end in those in which nothing can happen any
+// more.
 func explore[T explored](t *testing.T, begin func() T, end func(c T)) (states int) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -239,7 +242,8 @@ func TestACrashedSwitchWaitsForSignal(t *testing.T) {
 	assert.Equal(t, weft.Never, r.returning.until)
 }
 
-// A switch that begins above the epochs of one before, as a process that takes its place does, returns as one that was crashed.
+// A switch that begins above the epochs of one before, as a process that takes its place does,
+// returns as one that was crashed.
 func TestASwitchInThePlaceOfAnotherReturnsWhole(t *testing.T) {
 	t.Parallel()
 	for epoch, on := range map[weft.Epoch]bool{0: false, 7: true} {

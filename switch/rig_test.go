@@ -10,7 +10,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// scripted is a firmware that does what the test says: per destination, or by a function of its own.
+// scripted is a firmware that does what the test says: per destination, or by a function of its
+// own.
 type scripted struct {
 	routes    map[weft.NICID]Decision
 	route     func(pkt *weft.Header, at Arrival, sw View) Decision
@@ -55,7 +56,8 @@ func live(ports ...weft.PortID) func(*weft.Header, Arrival, View) Decision {
 	}
 }
 
-// rig is a switch with a scripted firmware and, at each port, a neighbour that the test plays by hand-made frames.
+// rig is a switch with a scripted firmware and, at each port, a neighbour that the test plays by
+// hand-made frames.
 type rig struct {
 	t testing.TB
 	*Switch
@@ -177,7 +179,8 @@ func (r *rig) arriveHeader(p weft.PortID, h weft.Header) uint64 {
 	return h.Seq
 }
 
-// send lets port p transmit one packet, which the neighbour takes. It reports whether there was one.
+// send lets port p transmit one packet, which the neighbour takes. It reports whether there was
+// one.
 func (r *rig) send(p weft.PortID) (weft.Header, bool) {
 	r.t.Helper()
 	for {
@@ -223,7 +226,8 @@ func (r *rig) grant(p weft.PortID) {
 	r.call(func() { r.Receive(r.now, p, &f, &r.out) })
 }
 
-// fill puts packets of flow 90->dst into output queues until the one they go to is full; they arrive at port in.
+// fill puts packets of flow 90->dst into output queues until the one they go to is full; they
+// arrive at port in.
 func (r *rig) fill(in weft.PortID, dst weft.NICID) (seqs []uint64) {
 	r.t.Helper()
 	for range r.cfg.OutputBuffer {

@@ -74,7 +74,8 @@ func TestMostCreditsTakesTheOutputWithTheMostRoomInQueueAndNeighbour(t *testing.
 	a := r.arrive(0, 0, 7, 9)
 	require.Equal(t, []uint64{a}, r.sent(2))
 
-	// The queues are empty but for one at port 1; the neighbour at port 2 holds one as well: equal. Another there tips it.
+	// The queues are empty but for one at port 1; the neighbour at port 2 holds one as well: equal.
+	// Another there tips it.
 	r.arrive(0, 0, 7, 2)
 	r.sent(2)
 	require.Less(t, r.ports[2].end.Credits(0), r.ports[1].end.Credits(0))

@@ -17,7 +17,8 @@ func (sized) Source(_ *weft.Place, at weft.PortID, h *weft.Header) {
 	h.Sub = weft.SubHeaders{weft.NewSubHeader(weft.SwitchID(at)), weft.NewSubHeader(0)}
 }
 
-// newSizedRig is a rig whose firmware takes off a sub-header and sends by the first live port of 1 and 2.
+// newSizedRig is a rig whose firmware takes off a sub-header and sends by the first live port of 1
+// and 2.
 func newSizedRig(t testing.TB, c Config) *rig {
 	fw := &scripted{route: func(h *weft.Header, _ Arrival, sw View) Decision {
 		f := h.Fields

@@ -4,13 +4,14 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// slotID numbers the packets a switch can hold. A packet keeps its slot on its way from input to output queue, so moving it
-// through the crossbar moves a number.
+// slotID numbers the packets a switch can hold. A packet keeps its slot on its way from input to
+// output queue, so moving it through the crossbar moves a number.
 type slotID int32
 
 const noSlot slotID = -1
 
-// channel numbers the (port, VC) pairs of a switch: port*VCs + vc. Inputs and outputs are numbered alike.
+// channel numbers the (port, VC) pairs of a switch: port*VCs + vc. Inputs and outputs are numbered
+// alike.
 type channel int32
 
 // slot is one packet with what the pipeline knows of it.
@@ -37,7 +38,8 @@ type mark struct {
 	vc             weft.VC
 }
 
-// chained chains the slots of a queue. Apart from slot, so that walking a queue touches little memory.
+// chained chains the slots of a queue. Apart from slot, so that walking a queue touches little
+// memory.
 type chained struct {
 	flow       uint64
 	next, prev slotID

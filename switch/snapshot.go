@@ -28,7 +28,8 @@ type PortSnapshot struct {
 	VCs        []VCSnapshot
 }
 
-// VCSnapshot is the state of one VC of a port: its input queue, its output queue and the credits of both directions.
+// VCSnapshot is the state of one VC of a port: its input queue, its output queue and the credits of
+// both directions.
 type VCSnapshot struct {
 	Input, Output int // packets
 	Credits       int // packets the neighbour can take
@@ -45,14 +46,15 @@ type RegisterSnapshot struct {
 	Expires weft.Time // weft.Never when it has no timer running
 }
 
-// Blocked is a packet that waits for room at any of several outputs, in an input queue unless it is stranded. One of the flow
-// of a stranded packet waits for the queue that the stranded one is in.
+// Blocked is a packet that waits for room at any of several outputs, in an input queue unless it is
+// stranded. One of the flow of a stranded packet waits for the queue that the stranded one is in.
 type Blocked struct {
 	In     weft.PortID
 	InVC   weft.VC
 	Header weft.Header
 	For    []Output
-	// Stranded: it has left the input queue and is in the output queue At of a dead link, see Config.Requeue.
+	// Stranded: it has left the input queue and is in the output queue At of a dead link, see
+	// Config.Requeue.
 	Stranded bool
 	At       Output
 }
@@ -130,7 +132,8 @@ func (s *Switch) Snapshot() Snapshot {
 	return sn
 }
 
-// PortCounters reads the link counters of port p and how many packets were lost in its output queues.
+// PortCounters reads the link counters of port p and how many packets were lost in its output
+// queues.
 func (s *Switch) PortCounters(p weft.PortID) (c link.Counters, lost uint64) {
 	return s.ports[p].end.Counters(), s.ports[p].lost
 }

@@ -3,8 +3,8 @@ package switching
 // Stall is a reason why a packet waits.
 type Stall uint8
 
-// The reasons, counted per (port, VC) each time a packet begins to wait. The first three count at the input the packet
-// waits in, the last at the output.
+// The reasons, counted per (port, VC) each time a packet begins to wait. The first three count at
+// the input the packet waits in, the last at the output.
 const (
 	StallOutputFull Stall = iota // every candidate's output queue is full
 	StallLinkDown                // every candidate's link is down

@@ -14,8 +14,9 @@ func (s *PortSet) Remove(p weft.PortID) { s[p/64] &^= 1 << (p % 64) }
 // Has reports whether p is in the set. A port that no switch can have is not.
 func (s *PortSet) Has(p weft.PortID) bool { return int(p) < weft.MaxPorts && s[p/64]>>(p%64)&1 == 1 }
 
-// Still is a switch that stands still: what a firmware would see of it, set by whoever wants to know what the firmware would do.
-// It is what explores, explains and tests firmwares without a pipeline.
+// Still is a switch that stands still: what a firmware would see of it, set by whoever wants to
+// know what the firmware would do. It is what explores, explains and tests firmwares without a
+// pipeline.
 type Still struct {
 	At        *weft.Place
 	Dead      PortSet  // ports whose link is down; so is a port that leads nowhere

@@ -20,10 +20,11 @@ const (
 	gone    at = 'd' // a neighbour that died meanwhile, and nobody was told
 )
 
-// stop is a switch that was stopped for its detection time and goes on. When it stopped, two ports had a packet in the output queue
-// and one that waited for it, and another was on the wire. Time does not go on. Events are named by a port and what happens there: T, the
-// switch looks at the clock; w, it transmits; i, a frame comes in; o, one comes to the neighbour; x, the neighbour gives up; t, the
-// neighbour goes on that was stopped; s, the neighbour sends one more packet.
+// stop is a switch that was stopped for its detection time and goes on. When it stopped, two ports
+// had a packet in the output queue and one that waited for it, and another was on the wire. Time
+// does not go on. Events are named by a port and what happens there: T, the switch looks at the
+// clock; w, it transmits; i, a frame comes in; o, one comes to the neighbour; x, the neighbour
+// gives up; t, the neighbour goes on that was stopped; s, the neighbour sends one more packet.
 type stop struct {
 	*rig
 	around string // of at, per port
@@ -152,7 +153,8 @@ func (c *stop) step(f func()) {
 	require.Empty(c.t, c.out.Changes, "%s: the links of a switch that goes on do not go down, after %v", c.around, c.log)
 }
 
-// fine reports whether all events are told apart; with several neighbours, ports transmit at once, and no further packets come.
+// fine reports whether all events are told apart; with several neighbours, ports transmit at once,
+// and no further packets come.
 func (c *stop) fine() bool { return len(c.around) == 1 }
 
 func (c *stop) transmit(p weft.PortID) {
@@ -191,8 +193,9 @@ func (c *stop) state() string {
 // past matches the pointer to what an end counted in epochs that are over.
 var past = regexp.MustCompile("0x[0-9a-f]+")
 
-// A switch that was stopped goes on while each of its neighbours gives it up, or hears it, at any moment. It finds every link usable, and
-// no packet is lost: neither those it held, nor those that were on their way to it, nor those that come.
+// A switch that was stopped goes on while each of its neighbours gives it up, or hears it, at any
+// moment. It finds every link usable, and no packet is lost: neither those it held, nor those that
+// were on their way to it, nor those that come.
 func TestASwitchThatWasStoppedLosesNothing(t *testing.T) {
 	t.Parallel()
 	for _, around := range []string{"g", "f", "gg", "gf", "ff", "gd", "fd"} {

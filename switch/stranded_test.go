@@ -145,7 +145,8 @@ func TestAStrandedPacketMayWaitForItsOwnDeadLink(t *testing.T) {
 	require.Equal(t, want, r.sent(1))
 }
 
-// What waits in an input for the link that dies is routed anew, whether or not what is queued for the link leaves it.
+// What waits in an input for the link that dies is routed anew, whether or not what is queued for
+// the link leaves it.
 func TestAPacketThatWaitsForALinkThatDiesIsRoutedAnew(t *testing.T) {
 	r := newRequeueRig(t, Config{OutputBuffer: 1})
 	r.fw.route = func(pkt *weft.Header, at Arrival, sw View) Decision {

@@ -5,7 +5,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// Switch is one switch: the state of its pipeline. See the package documentation; it implements [weft.Core].
+// Switch is one switch: the state of its pipeline. See the package documentation; it implements
+// [weft.Core].
 type Switch struct {
 	now       weft.Time
 	look      weft.Time // when the first link end is due for a hello or for having heard none
@@ -49,7 +50,8 @@ type input struct {
 	stalls [StallNoCredit]uint64 // those that count at inputs
 }
 
-// output is one output VC queue. Bound: queue and reserved together at most Config.OutputBuffer, kept by selectOutput.
+// output is one output VC queue. Bound: queue and reserved together at most Config.OutputBuffer,
+// kept by selectOutput.
 type output struct {
 	queue
 	reserved int32  // places promised to packets on their way through the crossbar
@@ -219,8 +221,8 @@ func (s *Switch) Transmit(now weft.Time, p weft.PortID, limit int, f *weft.Frame
 	return true
 }
 
-// Tick implements [weft.Core]: link ends say hello or give up on neighbours that do not; registers whose time is over become
-// zero, and what waits is routed anew.
+// Tick implements [weft.Core]: link ends say hello or give up on neighbours that do not; registers
+// whose time is over become zero, and what waits is routed anew.
 func (s *Switch) Tick(now weft.Time, out *weft.Actions) {
 	s.now = now
 	if s.look <= now {
@@ -266,7 +268,8 @@ func (s *Switch) wake(out *weft.Actions) {
 	}
 }
 
-// Crash loses all the switch holds and takes signal from all its ports. Signal brings them back, all together: see returning.go.
+// Crash loses all the switch holds and takes signal from all its ports. Signal brings them back,
+// all together: see returning.go.
 func (s *Switch) Crash(now weft.Time, out *weft.Actions) {
 	s.now = now
 	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
@@ -314,7 +317,8 @@ func (s *Switch) cameUp(p weft.PortID, out *weft.Actions) {
 	s.unstrand(p)
 }
 
-// linkLost drops what was queued for a link that is no longer up, or routes it anew, and routes anew what waited for it.
+// linkLost drops what was queued for a link that is no longer up, or routes it anew, and routes
+// anew what waited for it.
 func (s *Switch) linkLost(p weft.PortID, why weft.Cause, out *weft.Actions) {
 	out.Changes = append(out.Changes, weft.PortChange{Port: p, Why: why})
 	s.emptyPort(p, out)
@@ -347,7 +351,8 @@ func (s *Switch) room(c channel) int {
 	return s.cfg.OutputBuffer - int(s.out[c].n+s.out[c].reserved)
 }
 
-// roomFor is the room of c for a packet that waits for nothing: none where it is kept for one that does.
+// roomFor is the room of c for a packet that waits for nothing: none where it is kept for one that
+// does.
 func (s *Switch) roomFor(c channel) int {
 	if s.wait.keeps > 0 && s.wait.kept[c] != noSlot {
 		return 0

@@ -53,7 +53,8 @@ func (s *Switch) traceQueued(id slotID, c channel) {
 	s.queuedAt[id] = q
 }
 
-// traceLeft tells that id is about to leave the output queue c, if it has waited there for a credit.
+// traceLeft tells that id is about to leave the output queue c, if it has waited there for a
+// credit.
 func (s *Switch) traceLeft(id slotID, c channel, out *weft.Actions) {
 	q := s.queuedAt[id]
 	if s.out[c].stalls == q.stalls {

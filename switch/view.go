@@ -13,7 +13,8 @@ func (v *view) Draw() uint64          { return v.cfg.Rand.Uint64() }
 func (v *view) Now() weft.Time        { return v.now }
 func (v *view) Scratch() []Candidate  { return v.scratch[:0] }
 
-// PortUp is false for a port there is not: a destination from outside may be one that the topology does not have.
+// PortUp is false for a port there is not: a destination from outside may be one that the topology
+// does not have.
 func (v *view) PortUp(p weft.PortID) bool { return int(p) < len(v.ports) && v.sw().portUp(p) }
 
 func (v *view) Room(p weft.PortID, vc weft.VC) int {

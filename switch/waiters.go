@@ -2,9 +2,9 @@ package switching
 
 import "math/bits"
 
-// waiters remembers which blocked packet waits for which output queues: a bit matrix, read by rows in both directions, so
-// that entering, waking and leaving never allocate and never search. Rows are served round robin: every waiter of an
-// output is woken before any is woken twice.
+// waiters remembers which blocked packet waits for which output queues: a bit matrix, read by rows
+// in both directions, so that entering, waking and leaving never allocate and never search. Rows
+// are served round robin: every waiter of an output is woken before any is woken twice.
 type waiters struct {
 	slotWords, chanWords int
 	bySlot               []uint64 // per slot, the outputs it waits for
@@ -66,14 +66,16 @@ func (w *waiters) waits(id slotID, c channel) bool {
 	return w.bySlot[int(id)*w.chanWords+int(c)/64]>>(uint(c)%64)&1 == 1
 }
 
-// keep has the places of c kept for id, which waits for it and has its turn, until it waits no more.
+// keep has the places of c kept for id, which waits for it and has its turn, until it waits no
+// more.
 func (w *waiters) keep(id slotID, c channel) {
 	w.kept[c] = id
 	w.keeps++
 	w.next[c] = id
 }
 
-// after returns the first slot at or after from that waits for c, without wrapping round, or noSlot.
+// after returns the first slot at or after from that waits for c, without wrapping round, or
+// noSlot.
 func (w *waiters) after(c channel, from slotID) slotID {
 	return nextBit(w.byOutput[int(c)*w.slotWords:(int(c)+1)*w.slotWords], from)
 }

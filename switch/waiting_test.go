@@ -87,7 +87,8 @@ func TestTheOneWaitedForIsOfTheLowestClassWhosePortIsUp(t *testing.T) {
 	require.Equal(t, []uint64{seq}, r.sent(2))
 }
 
-// ring is a switch that is one of a ring: what comes in at port 0 goes along it, what comes in at port 1 enters it, both by port 2.
+// ring is a switch that is one of a ring: what comes in at port 0 goes along it, what comes in at
+// port 1 enters it, both by port 2.
 func ring(t *testing.T) *rig {
 	r := newRig(t, 3, Config{InputBuffer: 2, OutputBuffer: 2})
 	r.fw.route = func(_ *weft.Header, at Arrival, _ View) Decision {
@@ -100,7 +101,8 @@ func ring(t *testing.T) *rig {
 	return r
 }
 
-// Packets go along the ring without a pause, each into the place that the one before has left. Those that wait to enter have their turn all the same.
+// Packets go along the ring without a pause, each into the place that the one before has left.
+// Those that wait to enter have their turn all the same.
 func TestAPacketThatNeedsTwoPlacesHasItsTurn(t *testing.T) {
 	r := ring(t)
 	entered, along := 0, 0
@@ -123,7 +125,8 @@ func TestAPacketThatNeedsTwoPlacesHasItsTurn(t *testing.T) {
 	require.Greater(t, along, 40)
 }
 
-// When what is in the queue may stay there for ever, the last place is for those who go along the ring: it may be the only one that is free all around.
+// When what is in the queue may stay there for ever, the last place is for those who go along the
+// ring: it may be the only one that is free all around.
 func TestNoPlaceIsKeptWhereTheQueueCannotMove(t *testing.T) {
 	r := ring(t)
 	for range 3 { // two for the neighbour, who keeps them

@@ -81,7 +81,8 @@ func TestAdmittedProcessMayDoWhatItsPlaceNeeds(t *testing.T) {
 		"_INBOX.>":                     false,
 		">":                            false,
 	})
-	// The reply subject of what it hears lends it nothing: a neighbour in league cannot make it cut.
+	// The reply subject of what it hears lends it nothing: a neighbour in league cannot make it
+	// cut.
 	sub, err := conn.SubscribeSync(subjectOf(hop(0), 2))
 	require.NoError(t, err)
 	require.NoError(t, conn.Flush())

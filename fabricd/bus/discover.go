@@ -19,9 +19,9 @@ type Found struct {
 	Metadata    map[string]string
 }
 
-// Discovery ends when nobody has answered for so long since the last answer, or after so long in all,
-// which is also how long the first answer may take: where nobody is there, the broker says so at once.
-// Chosen by us: agents answer in the time of a round trip.
+// Discovery ends when nobody has answered for so long since the last answer, or after so long in
+// all, which is also how long the first answer may take: where nobody is there, the broker says so
+// at once. Chosen by us: agents answer in the time of a round trip.
 const (
 	quiet    = 300 * time.Millisecond
 	discover = 3 * time.Second

@@ -34,7 +34,8 @@ type Build struct {
 func (b Build) String() string {
 	s := strconv.Itoa(b.Protocol) + ".0.0"
 	if b.Revision != "" {
-		// The build part of a semantic version has no '+' of its own, which a revision with changes has.
+		// The build part of a semantic version has no '+' of its own, which a revision with changes
+		// has.
 		s += "+" + strings.Map(func(r rune) rune {
 			if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '.' {
 				return r

@@ -340,7 +340,8 @@ func (a *agent) leave(h *hosted, err error) {
 	a.cfg.Note(fmt.Sprintf("%v has ended: %v", h, why))
 }
 
-// drop serves verbDrop, and answers when the agent's own host of the fabric and its moved switches have ended.
+// drop serves verbDrop, and answers when the agent's own host of the fabric and its moved switches
+// have ended.
 func (a *agent) drop(ctx context.Context, r dropRequest) (answer dropAnswer, err error) {
 	var all []*hosted
 	a.mu.Lock()

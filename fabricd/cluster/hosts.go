@@ -24,9 +24,9 @@ type Hosts struct {
 	Graph  *topology.Graph // of the fabric; it says what room a moved switch takes, and nil allows none
 }
 
-// Host has an agent run its own host of the fabric, or a moved switch, and returns when that answers. The
-// error wraps [host.ErrRuns] when the agent runs its own host, or that switch, already, and
-// [reply.ErrNobody] when the agent is not there.
+// Host has an agent run its own host of the fabric, or a moved switch, and returns when that
+// answers. The error wraps [host.ErrRuns] when the agent runs its own host, or that switch,
+// already, and [reply.ErrNobody] when the agent is not there.
 func (h Hosts) Host(ctx context.Context, name string, c host.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, makeTime)
 	defer cancel()
@@ -87,8 +87,8 @@ func (h Hosts) begins(ctx context.Context, name string) bool {
 	}
 }
 
-// Drop has agents end their hosts of the fabric and their moved switches, all at once. It says which of them
-// had any, and what went wrong with others.
+// Drop has agents end their hosts of the fabric and their moved switches, all at once. It says
+// which of them had any, and what went wrong with others.
 func (h Hosts) Drop(ctx context.Context, names []string, why string) (dropped []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, dropTime)
 	defer cancel()

@@ -38,7 +38,8 @@ type CampaignConfig struct {
 	Lease time.Duration // 0 is [lease.Default]
 	// Once has Campaign fail, with an error that wraps [lease.ErrHeld], when another process leads.
 	Once bool
-	// Standby hears who leads, when that changes, and the revision of the store at which that was so.
+	// Standby hears who leads, when that changes, and the revision of the store at which that was
+	// so.
 	Standby func(Leader, uint64)
 }
 

@@ -20,8 +20,8 @@ func movedSpec(name string, id weft.SwitchID, number uint64) host.Spec {
 	}}
 }
 
-// An agent runs its own host of a fabric and moved switches beside it, each counted, until the fabric is
-// dropped.
+// An agent runs its own host of a fabric and moved switches beside it, each counted, until the
+// fabric is dropped.
 func TestAnAgentRunsMovedSwitchesBesideItsOwnHost(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, false)
@@ -82,8 +82,8 @@ func TestAnAgentRunsMovedSwitchesBesideItsOwnHost(t *testing.T) {
 	require.NoError(t, h.Host(t.Context(), "h1", movedSpec("s1.0", leaf, 11)), "the room is free again")
 }
 
-// A moved switch alone makes an agent one that runs something of a fabric, which a new one of that name
-// drops.
+// A moved switch alone makes an agent one that runs something of a fabric, which a new one of that
+// name drops.
 func TestAMovedSwitchAloneIsDroppedWithItsFabric(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, false)

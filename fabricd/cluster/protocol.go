@@ -62,8 +62,8 @@ type Status struct {
 	Hosts   []HostedSpec `json:"parts,omitempty"`
 }
 
-// HostedSpec is a host that an agent runs: its own host of a fabric, or a moved switch, that is a switch of
-// another host which the leader has moved here.
+// HostedSpec is a host that an agent runs: its own host of a fabric, or a moved switch, that is a
+// switch of another host which the leader has moved here.
 type HostedSpec struct {
 	Fabric string `json:"fabric"`
 	Switch string `json:"switch,omitempty"` // that has moved there; empty: it is the agent's own host

@@ -37,8 +37,8 @@ const (
 	EventProcessBack    = leader.EventProcessBack    // it answers again
 )
 
-// afterBroker is how long a host may take to come back after the broker was gone, before nobody answering for it means
-// that it has ended. The client library tries every 2 s.
+// afterBroker is how long a host may take to come back after the broker was gone, before nobody
+// answering for it means that it has ended. The client library tries every 2 s.
 const afterBroker = 5 * time.Second
 
 // hostEvery is how often somebody is asked to make a lost host anew. Chosen by us.
@@ -140,8 +140,9 @@ func (l loop) suspectHost(ctx context.Context, h *hostState) {
 	l.decide(leader.HostSilent{Host: h.id, Heard: h.counters.Load().at, What: what, Who: h.String()})
 }
 
-// failHost notes that nobody answers for h: its neighbours lose signal, and its switches and NICs count as crashed until it
-// answers again or is made anew; a switch that was a process, until another joins or it is restarted.
+// failHost notes that nobody answers for h: its neighbours lose signal, and its switches and NICs
+// count as crashed until it answers again or is made anew; a switch that was a process, until
+// another joins or it is restarted.
 func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 	if h.failed.Load() {
 		return
@@ -170,7 +171,8 @@ func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 	})
 }
 
-// beginFailure begins the incident of the loss of h, and takes signal from its neighbours; nil: h is not to be lost any more.
+// beginFailure begins the incident of the loss of h, and takes signal from its neighbours; nil: h
+// is not to be lost any more.
 func (l loop) beginFailure(ctx context.Context, h *hostState) *action {
 	switch {
 	case l.hasStopped(), ctx.Err() != nil:
@@ -216,8 +218,8 @@ func (f *Fabric) hostAnswers(ctx context.Context, h *hostState, s host.Counters)
 	f.hostIsBack(ctx, h, s.Applied, how)
 }
 
-// raise has all NICs generate in a later fault generation than one of a host that another leader has led, and that did not answer
-// when this one took over.
+// raise has all NICs generate in a later fault generation than one of a host that another leader
+// has led, and that did not answer when this one took over.
 func (f *Fabric) raise(applied *host.Applied) {
 	if applied == nil || applied.Generation <= f.generation() {
 		return
@@ -286,7 +288,8 @@ func (f *Fabric) takeIncarnation(ctx context.Context, h *hostState, life linkend
 	}
 }
 
-// hostIsBack tells h what it should know, brings its links up again, and closes the report of its absence.
+// hostIsBack tells h what it should know, brings its links up again, and closes the report of its
+// absence.
 func (f *Fabric) hostIsBack(ctx context.Context, h *hostState, applied *host.Applied, how string) {
 	h.markAlive()
 	if err := h.resync(applied); err != nil {
@@ -320,7 +323,8 @@ func (l loop) endAbsence(ctx context.Context, h *hostState) *action {
 	return a
 }
 
-// laterIncarnation is a later incarnation of h that answers, of number 0 when there is none: its agent has made one, and that was not heard.
+// laterIncarnation is a later incarnation of h that answers, of number 0 when there is none: its
+// agent has made one, and that was not heard.
 func (h *hostState) laterIncarnation(ctx context.Context) linkend.Incarnation {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

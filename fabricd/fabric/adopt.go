@@ -21,9 +21,10 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// A leader that takes the place of another finds hosts that run. What they have counted, and what was done to them, they say
-// themselves; the faults in force, their reports and what was counted before are in the State that was kept. What is in force at
-// a host and not in the State was ordered in the last moment of the leader before, and is undone, but for newer tables.
+// A leader that takes the place of another finds hosts that run. What they have counted, and what
+// was done to them, they say themselves; the faults in force, their reports and what was counted
+// before are in the State that was kept. What is in force at a host and not in the State was
+// ordered in the last moment of the leader before, and is undone, but for newer tables.
 
 // adopt takes over the hosts that run, and has those made anew that do not answer.
 func (f *Fabric) adopt(ctx context.Context, s *State) error {
@@ -80,8 +81,8 @@ func resyncAdopted(ctx context.Context, applied map[*hostState]*host.Applied) er
 	return each(ctx, hosts, func(_ context.Context, h *hostState) error { return h.resyncAdopted(applied[h]) })
 }
 
-// resyncAdopted is resync for a leader that takes over. It waits for no host that has got stuck since its first answer: that
-// one is suspect, and is told all again when it answers.
+// resyncAdopted is resync for a leader that takes over. It waits for no host that has got stuck
+// since its first answer: that one is suspect, and is told all again when it answers.
 func (h *hostState) resyncAdopted(applied *host.Applied) error {
 	done := make(chan error, 1)
 	if !h.fabric.spawn(func() { done <- h.resync(applied) }) {
@@ -181,7 +182,8 @@ func (s *State) Restore(g *topology.Graph) (*ledger.Ledger, error) {
 	return ledger.Restore(s.Ledger, linksOf(g))
 }
 
-// restoreLedger goes on with the ledger of the leader before. Hosts that went with its process are gone.
+// restoreLedger goes on with the ledger of the leader before. Hosts that went with its process are
+// gone.
 func (f *Fabric) restoreLedger(s *State) error {
 	l, err := s.Restore(f.graph)
 	if err != nil {
@@ -284,7 +286,8 @@ func (f *Fabric) restoreTables(data []byte) error {
 	return nil
 }
 
-// Detach stops leading, as Stop does, but leaves the hosts as they are: they go on, for another leader to adopt.
+// Detach stops leading, as Stop does, but leaves the hosts as they are: they go on, for another
+// leader to adopt.
 func (f *Fabric) Detach() {
 	f.inLoop(func(l loop) { l.detached = true })
 	f.Stop()

@@ -15,7 +15,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// badLinks is a transport that does to the next frame with packets on one direction what mischief says.
+// badLinks is a transport that does to the next frame with packets on one direction what mischief
+// says.
 type badLinks struct {
 	wire.Transport
 	from     string // the direction: from this node to that

@@ -17,8 +17,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// State is what a leader must know to take the place of another, beside what hosts say of themselves. It
-// writes itself down as msgpack, see [State.MarshalBinary].
+// State is what a leader must know to take the place of another, beside what hosts say of
+// themselves. It writes itself down as msgpack, see [State.MarshalBinary].
 type State struct {
 	Now          weft.Time         `json:"now"` // on the fabric's clock
 	Generation   uint16            `json:"era"`
@@ -38,8 +38,9 @@ type State struct {
 	// Ledger is the checkpoint of the ledger, see [ledger.Ledger.Checkpoint].
 	Ledger []byte `json:"ledger,omitempty"`
 
-	// Tables are the programs of switches that have others than at the start: a list of patches as JSON, compressed. They may be large, so they are the
-	// same slice as in the State before until they change, and whoever keeps it keeps them apart.
+	// Tables are the programs of switches that have others than at the start: a list of patches as
+	// JSON, compressed. They may be large, so they are the same slice as in the State before until
+	// they change, and whoever keeps it keeps them apart.
 	Tables []byte `json:"-"`
 }
 
@@ -65,8 +66,8 @@ type OwnCheckpoint struct {
 	Machine        string                `json:"machine,omitempty"`
 }
 
-// maxClosed bounds the reports of a State that are closed. Chosen by us: it stays below what brokers take as a message by default
-// (1 MB), unless thousands of faults are in force.
+// maxClosed bounds the reports of a State that are closed. Chosen by us: it stays below what
+// brokers take as a message by default (1 MB), unless thousands of faults are in force.
 const maxClosed = 64
 
 // checkpoints keeps the state of the fabric where a later leader finds it.
@@ -96,7 +97,8 @@ func (f *Fabric) startCheckpoints() {
 	f.checkpointSoon()
 }
 
-// checkpointNow keeps the state before what has been planned is done, so that who leads next knows of it, from when what it returns is closed; nil: at once.
+// checkpointNow keeps the state before what has been planned is done, so that who leads next knows
+// of it, from when what it returns is closed; nil: at once.
 func (l loop) checkpointNow() <-chan struct{} {
 	if l.checkpoints.write != nil && l.started.Load() {
 		return l.checkpoints.write(l.stateNow())
@@ -104,8 +106,8 @@ func (l loop) checkpointNow() <-chan struct{} {
 	return nil
 }
 
-// checkpointTime is how long whoever orders something waits until a later leader would know of it; longer than servers take to choose anew which of
-// them keeps the state.
+// checkpointTime is how long whoever orders something waits until a later leader would know of it;
+// longer than servers take to choose anew which of them keeps the state.
 const checkpointTime = 10 * time.Second
 
 // awaitCheckpoint waits until kept is closed, and reports whether it is.

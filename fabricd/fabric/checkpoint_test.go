@@ -15,7 +15,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// A cut acts at once, and is answered when a later leader would know of it, or with a word that none would.
+// A cut acts at once, and is answered when a later leader would know of it, or with a word that
+// none would.
 func TestAnOrderIsAnsweredWhenItIsKept(t *testing.T) {
 	t.Parallel()
 	var written atomic.Pointer[chan struct{}]

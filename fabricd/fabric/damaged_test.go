@@ -57,7 +57,8 @@ func (s *flippingSender) Send(frame []byte) error {
 	return s.Sender.Send(s.frame)
 }
 
-// One flipped bit in 5% of the frames of all links: each is known, its packets are lost on the wire, and nothing is lost without a name.
+// One flipped bit in 5% of the frames of all links: each is known, its packets are lost on the
+// wire, and nothing is lost without a name.
 func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 	t.Parallel()
 	for _, over := range []string{"memory", "nats"} {
@@ -115,7 +116,8 @@ func ofKind(f *fabric.Fabric, kind string) []fabric.Event {
 	return slices.DeleteFunc(f.Events().Since(0), func(e fabric.Event) bool { return e.Kind != kind })
 }
 
-// Whoever may speak on links can send any number of frames that break their protocol; the ring of events keeps what matters all the same.
+// Whoever may speak on links can send any number of frames that break their protocol; the ring of
+// events keeps what matters all the same.
 func TestAFloodOfBadFramesDoesNotPushOtherEventsOut(t *testing.T) {
 	t.Parallel()
 	f, links := badRing(t)

@@ -11,8 +11,8 @@ import (
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// A ring of four, port 1 of each leading to port 0 of the next. Each switch has a packet from the one before that waits for
-// port 1, which is full and without a credit.
+// A ring of four, port 1 of each leading to port 0 of the next. Each switch has a packet from the
+// one before that waits for port 1, which is full and without a credit.
 func waitingRing(t *testing.T) (*Fabric, []switching.Snapshot) {
 	t.Helper()
 	g := topologytest.Parse(t, "ring:4")
@@ -64,7 +64,8 @@ func TestADeadLinkIsNoPartOfADeadlockUnlessWhatIsStrandedThereIs(t *testing.T) {
 		})
 	}
 
-	// It waits for port 0, which is full of what waits for what waits for the dead link: a packet of its flow is behind it.
+	// It waits for port 0, which is full of what waits for what waits for the dead link: a packet
+	// of its flow is behind it.
 	f, snaps := waitingRing(t)
 	strand(snaps, switching.Output{Port: 0})
 	snaps[0].Ports[0].VCs[0] = switching.VCSnapshot{Output: 1} // to s3

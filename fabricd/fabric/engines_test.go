@@ -32,8 +32,9 @@ func engines(t *testing.T, g *topology.Graph) (names []string) {
 	return names
 }
 
-// Every engine there is, on 64 switches whose links are NATS subjects: traffic flows, and then one packet of every pair arrives. In
-// the end nothing is lost or discarded, and the ledger balances. Packets of minimal-hop can wait for one another for ever, so there are few of them.
+// Every engine there is, on 64 switches whose links are NATS subjects: traffic flows, and then one
+// packet of every pair arrives. In the end nothing is lost or discarded, and the ledger balances.
+// Packets of minimal-hop can wait for one another for ever, so there are few of them.
 func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, irregular64)
@@ -65,7 +66,8 @@ func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
 	}
 }
 
-// Full load is what shows a cycle that a low one hides: each of them but minimal-hop goes on for ever.
+// Full load is what shows a cycle that a low one hides: each of them but minimal-hop goes on for
+// ever.
 func TestAtSaturationEveryEngineButMinimalHopGoesOn(t *testing.T) {
 	t.Parallel()
 	unraced(t)
@@ -88,7 +90,8 @@ func atFullRate() harness.Option {
 	return harness.Options(harness.Links(fabric.LinkOptions{Rate: 256_000, Paced: true, NoLiveness: true}), harness.Traffic("uniform:1"), shortQueues)
 }
 
-// requireDependencies requires that the tables have the very cycle that packets wait in: some of them go from each channel into the next.
+// requireDependencies requires that the tables have the very cycle that packets wait in: some of
+// them go from each channel into the next.
 func requireDependencies(t *testing.T, r *layered.Routing, cycle fabric.Cycle) {
 	t.Helper()
 	var channels []layered.Channel

@@ -24,8 +24,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Fabric is a fabric that runs. Live, its methods are safe for any goroutine unless they say otherwise; in virtual time they are
-// for one goroutine, and time goes on only within those that wait.
+// Fabric is a fabric that runs. Live, its methods are safe for any goroutine unless they say
+// otherwise; in virtual time they are for one goroutine, and time goes on only within those that
+// wait.
 type Fabric struct {
 	opts       Options
 	graph      *topology.Graph
@@ -186,8 +187,8 @@ func (f *Fabric) Topology() *topology.Graph { return f.graph }
 // Events is the fabric's event stream.
 func (f *Fabric) Events() *Hub { return f.events }
 
-// Start runs every driver, brings all links up and starts the traffic. It returns when the fabric carries it; if that fails
-// nothing is left running.
+// Start runs every driver, brings all links up and starts the traffic. It returns when the fabric
+// carries it; if that fails nothing is left running.
 func (f *Fabric) Start(ctx context.Context) error {
 	if err := f.runtime.Start(ctx); err != nil {
 		return err
@@ -256,7 +257,8 @@ func (f *Fabric) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends all drivers and returns when none of their goroutines is left. The counters can still be read.
+// Stop ends all drivers and returns when none of their goroutines is left. The counters can still
+// be read.
 func (f *Fabric) Stop() {
 	f.inLoop(func(l loop) {
 		l.life.Lock()
@@ -277,7 +279,8 @@ func (f *Fabric) SetTraffic(t nic.Traffic) error {
 	return err
 }
 
-// ReplaceTraffic is [Fabric.SetTraffic], and returns when another leader would know of it; where that takes too long, the note says so.
+// ReplaceTraffic is [Fabric.SetTraffic], and returns when another leader would know of it; where
+// that takes too long, the note says so.
 func (f *Fabric) ReplaceTraffic(ctx context.Context, t nic.Traffic) (note string, err error) {
 	a, err := f.setTraffic(t)
 	if err == nil && !awaitCheckpoint(ctx, a.checkpointed) {

@@ -24,11 +24,11 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// What every firmware claims to bear, as its entry says, shown on the live fabric: so many links and switches die under
-// load, one after another and all at once.
+// What every firmware claims to bear, as its entry says, shown on the live fabric: so many links
+// and switches die under load, one after another and all at once.
 
-// faultsOf draws what is to die: so many elements of a kind. Close ones are of one switch group as far as that goes, which is
-// where only one way is left in the end.
+// faultsOf draws what is to die: so many elements of a kind. Close ones are of one switch group as
+// far as that goes, which is where only one way is left in the end.
 func faultsOf(r *rand.Rand, g *topology.Graph, kind verify.Kind, most int, close bool) (set []verify.Element) {
 	links, switches := elements(g)
 	if close {
@@ -98,8 +98,8 @@ func orders(g *topology.Graph, set []verify.Element) (specs []fault.Spec) {
 	return specs
 }
 
-// lossesAreAt requires that packets were lost only inside the crashed switches, and on the links that were cut or lead there or
-// in their queues.
+// lossesAreAt requires that packets were lost only inside the crashed switches, and on the links
+// that were cut or lead there or in their queues.
 func lossesAreAt(t *testing.T, h *harness.Harness, l fabric.Ledger, set []verify.Element) {
 	t.Helper()
 	g := h.Topology()
@@ -125,7 +125,8 @@ func lossesAreAt(t *testing.T, h *harness.Harness, l fabric.Ledger, set []verify
 	require.NoError(t, h.Fabric().LossesExplained())
 }
 
-// checked holds the paths of traced packets that are not in seen against a checker's, and puts them there.
+// checked holds the paths of traced packets that are not in seen against a checker's, and puts them
+// there.
 func checked(t *testing.T, h *harness.Harness, seen map[harness.Packet]bool, follow func(src, dst weft.NICID, hops []weft.Hop) error) (n int) {
 	t.Helper()
 	for _, p := range h.Paths() {
@@ -141,7 +142,8 @@ func checked(t *testing.T, h *harness.Harness, seen map[harness.Packet]bool, fol
 	return n
 }
 
-// bears kills the elements of set and revives them, in a loaded fabric of its own: registers then hold nothing of earlier faults.
+// bears kills the elements of set and revives them, in a loaded fabric of its own: registers then
+// hold nothing of earlier faults.
 func bears(t *testing.T, spec string, e subnet.Entry, set []verify.Element, atOnce bool, options ...harness.Option) {
 	t.Helper()
 	plan := topologytest.Parse(t, spec)
@@ -168,7 +170,8 @@ func bears(t *testing.T, spec string, e subnet.Entry, set []verify.Element, atOn
 	l := h.RequireLedger(harness.NoneDiscarded)
 	lossesAreAt(t, h, l, set)
 	seen := map[harness.Packet]bool{}
-	// An end may see a fault before the other does, and so the same packet first meet it and then not.
+	// An end may see a fault before the other does, and so the same packet first meet it and then
+	// not.
 	require.Positive(t, checked(t, h, seen, walker(verify.Flapping, set...).Allows))
 
 	nics := weft.NICID(len(g.NICs))
@@ -213,8 +216,9 @@ func faultKinds(b firmware.Tolerance, most int) (kinds []verify.Kind) {
 	return kinds
 }
 
-// eachFaults calls f with sets of every kind that each firmware claims to bear: apart and close together, one after another and
-// at once. Under the race detector these are two of four firmwares, by turn 0 or 1.
+// eachFaults calls f with sets of every kind that each firmware claims to bear: apart and close
+// together, one after another and at once. Under the race detector these are two of four firmwares,
+// by turn 0 or 1.
 func eachFaults(t *testing.T, spec string, turn int, f func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool)) {
 	t.Helper()
 	g := topologytest.Parse(t, spec)

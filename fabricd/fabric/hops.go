@@ -38,7 +38,8 @@ type HopView struct {
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 
-	// Left: it left a NIC, or the output queue of a switch that had decided before and where it waited for a credit.
+	// Left: it left a NIC, or the output queue of a switch that had decided before and where it
+	// waited for a credit.
 	Egress bool   `json:"left,omitempty"`
 	End    string `json:"end,omitempty"`    // delivered, lost or discarded
 	Detail string `json:"detail,omitempty"` // of a packet that was lost: how

@@ -14,8 +14,9 @@ import (
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// Chosen by us: how long a host may take from its spec to its first answer, which for thousands of nodes on a loaded machine is
-// seconds; how often it is asked by then; and how many questions measure its clock.
+// Chosen by us: how long a host may take from its spec to its first answer, which for thousands of
+// nodes on a loaded machine is seconds; how often it is asked by then; and how many questions
+// measure its clock.
 const (
 	hostTime   = 60 * time.Second
 	readyEvery = 20 * time.Millisecond
@@ -107,8 +108,8 @@ func (h *hostState) begin(life linkend.Incarnation) {
 	h.fabric.ledger.step(h.fabric.Now(), e)
 }
 
-// resync tells a host all that it should know, and returns when it has acted on that. Standing is what it has heard before, nil: nothing,
-// it has just been made.
+// resync tells a host all that it should know, and returns when it has acted on that. Standing is
+// what it has heard before, nil: nothing, it has just been made.
 func (h *hostState) resync(applied *host.Applied) (err error) {
 	f := h.fabric
 	h.stale.Store(false)
@@ -176,8 +177,8 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 	return o
 }
 
-// endHosts tells all hosts that the fabric has ended, and keeps their last sums. What runs switches of this process goes with it, also
-// when the other hosts do not.
+// endHosts tells all hosts that the fabric has ended, and keeps their last sums. What runs switches
+// of this process goes with it, also when the other hosts do not.
 func (f *Fabric) endHosts() {
 	list := slices.DeleteFunc(f.owned(), func(h *hostState) bool { return f.detached && h.sw.home.late() })
 	if !f.detached {

@@ -99,7 +99,8 @@ func (l *hostLab) until(what string, ok func() bool) {
 	rig.Until(l, ok, what)
 }
 
-// sound requires that every packet is accounted for, by the faults too, and that all pairs are connected.
+// sound requires that every packet is accounted for, by the faults too, and that all pairs are
+// connected.
 func (l *hostLab) sound() {
 	l.Helper()
 	l.Settle()

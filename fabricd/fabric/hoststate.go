@@ -19,8 +19,8 @@ import (
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// hostState is a host as its leader knows it: the nodes of this process, a host of the options, or the processes that are a switch, one
-// after another.
+// hostState is a host as its leader knows it: the nodes of this process, a host of the options, or
+// the processes that are a switch, one after another.
 type hostState struct {
 	counted
 	fabric    *Fabric
@@ -30,7 +30,8 @@ type hostState struct {
 	sw        *liveSwitch           // that it is for alone; nil: it is a host of the options
 	owner     atomic.Pointer[owner] // of a host of one switch alone; nil: it has none
 	placement host.Placement
-	// switches and nics are those of place that it alone runs; of a switch that processes are it has none.
+	// switches and nics are those of place that it alone runs; of a switch that processes are it
+	// has none.
 	switches       []weft.SwitchID
 	nics           []weft.NICID
 	ends           []weft.End // in the order of host.Counters.Up
@@ -104,7 +105,8 @@ func (h *hostState) String() string {
 // runs reports whether the host runs a node now.
 func (h *hostState) runs(n weft.Node) bool { return h.fabric.hostOf(n) == h }
 
-// late reports whether what the host tells comes some moments later, and perhaps never: it is in another process.
+// late reports whether what the host tells comes some moments later, and perhaps never: it is in
+// another process.
 func (h *hostState) late() bool { return h.local == nil }
 
 // patience is how long the host may take to answer.
@@ -125,8 +127,8 @@ func newHostCounters(at weft.Time, s host.Counters, past *host.Counters) *hostCo
 	return a
 }
 
-// Chosen by us. A host adds up many nodes and may run beside others on a loaded machine; one that carries out an order of thousands
-// of signals is given as long as its leader waits for a repair.
+// Chosen by us. A host adds up many nodes and may run beside others on a loaded machine; one that
+// carries out an order of thousands of signals is given as long as its leader waits for a repair.
 const (
 	answerTime = 2 * time.Second
 	orderTime  = 10 * time.Second
@@ -186,7 +188,8 @@ func withOlder(s host.Counters, old *host.Counters) host.Counters {
 	return s
 }
 
-// correctLinks corrects what is thought of the host's links, should something it told have been lost. The caller holds mu.
+// correctLinks corrects what is thought of the host's links, should something it told have been
+// lost. The caller holds mu.
 func (h *hostState) correctLinks(up []byte) {
 	if slices.Equal(up, h.correctedBy) {
 		return
@@ -207,8 +210,8 @@ func (h *hostState) correctLinks(up []byte) {
 	}
 }
 
-// orderTime is how long the host may take to carry out an order. To give thousands of ends signal is the longest there is: each wakes
-// goroutines that have hellos to send at once.
+// orderTime is how long the host may take to carry out an order. To give thousands of ends signal
+// is the longest there is: each wakes goroutines that have hellos to send at once.
 func (h *hostState) orderTime(o *host.Order) time.Duration {
 	if o.SignalAll {
 		return orderTime + time.Duration(len(h.ends))*signalTime
@@ -216,8 +219,8 @@ func (h *hostState) orderTime(o *host.Order) time.Duration {
 	return orderTime
 }
 
-// carryOut asks a host to carry out an order. A host that does not answer is not asked: it is told what
-// it has missed when it does.
+// carryOut asks a host to carry out an order. A host that does not answer is not asked: it is told
+// what it has missed when it does.
 func (h *hostState) carryOut(o host.Order) (host.OrderAnswer, error) {
 	if !h.late() {
 		return h.host.Order(context.Background(), o)
@@ -303,7 +306,8 @@ func (h *hostState) await(observed uint64) {
 // refreshCounters has all hosts tell what they have counted, for what is about to be added up.
 func (f *Fabric) refreshCounters() { f.refreshHosts(host.CountersRequest{}) }
 
-// refreshHosts has all hosts tell what they have added up, at once. It waits for none that does not answer.
+// refreshHosts has all hosts tell what they have added up, at once. It waits for none that does not
+// answer.
 func (f *Fabric) refreshHosts(want host.CountersRequest) { f.refresh(f.answering(), want) }
 
 // refresh is that for some of the hosts, and that in this process.
@@ -320,8 +324,9 @@ func (f *Fabric) refresh(hosts []*hostState, want host.CountersRequest) {
 	wg.Wait()
 }
 
-// lookTime bounds how long whoever looks at the fabric, or begins a fault, waits for hosts. Of one that takes longer, what it told last holds.
-// Chosen by us: a host on the same network answers in a few milliseconds.
+// lookTime bounds how long whoever looks at the fabric, or begins a fault, waits for hosts. Of one
+// that takes longer, what it told last holds. Chosen by us: a host on the same network answers in a
+// few milliseconds.
 const lookTime = 50 * time.Millisecond
 
 // lookAtHosts has all hosts tell what they have counted, and waits for none longer than lookTime.
@@ -330,8 +335,9 @@ func (f *Fabric) lookAtHosts() { f.look(host.CountersRequest{}, false) }
 // lookAtNodes is that, and has them tell of their nodes too.
 func (f *Fabric) lookAtNodes() { f.look(host.CountersRequest{}, true) }
 
-// look has all hosts tell what is wanted, and returns when they have, or lookTime is over. A host that has owed somebody an
-// answer for so long is not asked: whoever comes after the first who waited for it does not wait.
+// look has all hosts tell what is wanted, and returns when they have, or lookTime is over. A host
+// that has owed somebody an answer for so long is not asked: whoever comes after the first who
+// waited for it does not wait.
 func (f *Fabric) look(want host.CountersRequest, nodes bool) {
 	hosts := slices.DeleteFunc(f.answering(), (*hostState).owes)
 	ask := []func(){func() { f.refresh(hosts, want) }}
@@ -365,8 +371,9 @@ func (h *hostState) owes() bool {
 	return since != 0 && h.fabric.Now()-weft.Time(since) > weft.FromDuration(lookTime)
 }
 
-// skew is how far the clock of a host is behind the fabric's. Of the questions that it was measured by, the one that was answered
-// fastest counts, for neither its way there nor that back can have taken longer; unless both cannot be true: then the clock has jumped.
+// skew is how far the clock of a host is behind the fabric's. Of the questions that it was measured
+// by, the one that was answered fastest counts, for neither its way there nor that back can have
+// taken longer; unless both cannot be true: then the clock has jumped.
 type skew struct {
 	behind weft.Time
 	trip   weft.Time // of that question
@@ -374,10 +381,12 @@ type skew struct {
 	known  bool
 }
 
-// skewLasts is how long a measurement counts before a slower one takes its place; clocks of hosts drift by some 10 us a second, bad ones by 200.
+// skewLasts is how long a measurement counts before a slower one takes its place; clocks of hosts
+// drift by some 10 us a second, bad ones by 200.
 const skewLasts = 5 * weft.Second
 
-// measure takes the times when a question was asked and its answer had come, and that of the host's clock in between.
+// measure takes the times when a question was asked and its answer had come, and that of the host's
+// clock in between.
 func (s *skew) measure(asked, came, there weft.Time) {
 	trip := came - asked
 	behind := asked + trip/2 - there
@@ -391,10 +400,12 @@ func (s *skew) measure(asked, came, there weft.Time) {
 // toLocal is a time of the host's clock on the fabric's, which is not later than now.
 func (s *skew) toLocal(there, now weft.Time) weft.Time { return max(0, min(there+s.behind, now)) }
 
-// steerFrom is how wrong a host's clock may be before it is put right; chosen by us: below what a packet takes across hosts.
+// steerFrom is how wrong a host's clock may be before it is put right; chosen by us: below what a
+// packet takes across hosts.
 const steerFrom = weft.Millisecond
 
-// steer is by how much a clock is to be put right, and takes it to be; 0: it is right, as far as is known.
+// steer is by how much a clock is to be put right, and takes it to be; 0: it is right, as far as is
+// known.
 func (s *skew) steer() (by weft.Time) {
 	if wrong := max(s.behind, -s.behind); !s.known || wrong < steerFrom || wrong < s.trip {
 		return 0

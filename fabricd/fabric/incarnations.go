@@ -8,19 +8,19 @@ import (
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// Ends of links count per incarnation of their neighbour. Only the leader, who gives the epochs with
-// the spec, knows which are of which incarnation: it says so whenever it asks.
+// Ends of links count per incarnation of their neighbour. Only the leader, who gives the epochs
+// with the spec, knows which are of which incarnation: it says so whenever it asks.
 
-// ownNumber is the incarnation of the nodes of the first leader's own process. Their epochs are below
-// firstEpoch.
+// ownNumber is the incarnation of the nodes of the first leader's own process. Their epochs are
+// below firstEpoch.
 const ownNumber = 1
 
-// termShift makes the numbers of incarnations unique under all leaders: the upper half is the term of
-// the leader that gave it.
+// termShift makes the numbers of incarnations unique under all leaders: the upper half is the term
+// of the leader that gave it.
 const termShift = 32
 
-// maxIncarnations bounds the incarnations of a host that its neighbours tell of: the ledger knows already
-// what passed with those before. Chosen by us.
+// maxIncarnations bounds the incarnations of a host that its neighbours tell of: the ledger knows
+// already what passed with those before. Chosen by us.
 const maxIncarnations = 16
 
 // incarnationOf is the incarnation that a spec begins.
@@ -57,15 +57,16 @@ func (h *hostState) addIncarnation(k linkend.Incarnation) {
 	h.incarnations.Store(&list)
 }
 
-// neighbourHosts is who has the other ends of the links of a host, by the names that the host knows them by.
-// Constant.
+// neighbourHosts is who has the other ends of the links of a host, by the names that the host knows
+// them by. Constant.
 type neighbourHosts struct {
 	names    []string
 	hosts    map[string]*hostState // not in it: the node is in the leader's own process
 	switches []*liveSwitch
 }
 
-// peers are the incarnations of the neighbours of p. Those of a switch that has moved go by its name.
+// peers are the incarnations of the neighbours of p. Those of a switch that has moved go by its
+// name.
 func (h *hostState) peers() (list []host.Peer) {
 	b := h.neighbourHosts.Load()
 	if b == nil {
@@ -136,7 +137,8 @@ func (h *hostState) findNeighbourHosts(ends []weft.End) *neighbourHosts {
 	return b
 }
 
-// livesOn notes that a new incarnation of a host runs its switches that are at home, where anybody asks.
+// livesOn notes that a new incarnation of a host runs its switches that are at home, where anybody
+// asks.
 func (h *hostState) livesOn(k linkend.Incarnation) {
 	for _, id := range h.switches {
 		s := h.fabric.switches[id]

@@ -17,20 +17,21 @@ import (
 // ErrHeld means that another process is the switch.
 var ErrHeld = errors.New("another process is this switch")
 
-// joinTime bounds how long a process may take from its spec to being attached; then it is forgotten.
-// Chosen by us: a process needs less than a second for that.
+// joinTime bounds how long a process may take from its spec to being attached; then it is
+// forgotten. Chosen by us: a process needs less than a second for that.
 const joinTime = 20 * time.Second
 
-// goneTime is how long a process that is to be a switch waits until it is noticed that the one before has ended. Chosen by us: who attends
-// to processes asks them every askEvery.
+// goneTime is how long a process that is to be a switch waits until it is noticed that the one
+// before has ended. Chosen by us: who attends to processes asks them every askEvery.
 const goneTime = 2 * time.Second
 
-// firstEpoch is above all epochs of the fabric's own emulation; chosen by us. With milliseconds, epochs last for 49 days.
+// firstEpoch is above all epochs of the fabric's own emulation; chosen by us. With milliseconds,
+// epochs last for 49 days.
 const firstEpoch = 1 << 20
 
-// Join answers a process that is to be a switch with all that it needs. Nothing changes for the switch
-// before [Fabric.Attach]. The error wraps ErrHeld when there is an owner already, which comes to no
-// harm.
+// Join answers a process that is to be a switch with all that it needs. Nothing changes for the
+// switch before [Fabric.Attach]. The error wraps ErrHeld when there is an owner already, which
+// comes to no harm.
 func (f *Fabric) Join(req host.JoinRequest) (c host.Spec, err error) {
 	if err := f.awaitGone(req.Switch); err != nil {
 		return c, err
@@ -137,8 +138,8 @@ func (l loop) canJoin(name string) (*liveSwitch, error) {
 }
 
 // Attach moves a switch to its process, which is ready, and returns when its links are up there. A
-// switch that is down is restarted there. After an error that wraps [host.ErrUnreached] the process may
-// try again.
+// switch that is down is restarted there. After an error that wraps [host.ErrUnreached] the process
+// may try again.
 func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
 	s, err := f.switchByName(req.Switch)
 	if err != nil {
@@ -202,8 +203,8 @@ func (f *Fabric) install(h *hostState, o *owner) (err error) {
 	return f.attendOwner(h, o)
 }
 
-// readyOwner returns when a host of one switch alone answers, and what its clock says is known. A process
-// that attaches answers already.
+// readyOwner returns when a host of one switch alone answers, and what its clock says is known. A
+// process that attaches answers already.
 func (f *Fabric) readyOwner(h *hostState, o *owner) (err error) {
 	if o.agent != "" {
 		ctx, cancel := context.WithTimeout(f.ctx, hostTime)

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
-// leading is the state of the leader. Decisions are made one after the other, see decide; what is only
-// to be noted is noted at once by whoever has seen it.
+// leading is the state of the leader. Decisions are made one after the other, see decide; what is
+// only to be noted is noted at once by whoever has seen it.
 type leading struct {
 	awaits atomic.Bool  // somebody wants to know of the next re-route
 	effect atomic.Int64 // when something last happened that a fault may be the reason of
@@ -39,7 +39,8 @@ func (f *Fabric) step(ev leader.Event) (out []leader.Effect) {
 	return out
 }
 
-// note steps the state by an event that concerns no ledger and asks for nothing but to wake somebody.
+// note steps the state by an event that concerns no ledger and asks for nothing but to wake
+// somebody.
 func (f *Fabric) note(ev leader.Event) {
 	f.leading.mu.Lock()
 	out := f.leading.state.Step(f.Now(), ev)
@@ -182,7 +183,8 @@ func (a *action) attended() (list []*action) {
 	return list
 }
 
-// countNow has the state and the ledger know what the nodes of this process have counted, before a decision that depends on it.
+// countNow has the state and the ledger know what the nodes of this process have counted, before a
+// decision that depends on it.
 func (f *Fabric) countNow() {
 	f.recordLocal(host.CountersRequest{})
 	f.noteCounted()

@@ -7,11 +7,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// lastLooks is how often a host that goes is asked again for its last answer. Chosen by us: it is asked
-// ten times a second otherwise.
+// lastLooks is how often a host that goes is asked again for its last answer. Chosen by us: it is
+// asked ten times a second otherwise.
 const lastLooks = 5
 
-// Leave moves a switch home from its process, which has been told to end. If it is down it stays so.
+// Leave moves a switch home from its process, which has been told to end. If it is down it stays
+// so.
 func (f *Fabric) Leave(ctx context.Context, req host.AttachRequest) error {
 	s, err := f.switchByName(req.Switch)
 	if err != nil {
@@ -40,8 +41,8 @@ func (h *hostState) ownedBy(number uint64) bool {
 	return o != nil && o.number == number
 }
 
-// letGo lets go of a host of one switch alone that does not run it, once it has given its last answer.
-// It reports false when that was done already. It runs while nobody else moves the switch.
+// letGo lets go of a host of one switch alone that does not run it, once it has given its last
+// answer. It reports false when that was done already. It runs while nobody else moves the switch.
 func (f *Fabric) letGo(h *hostState, number uint64) (done bool) {
 	_, err := h.lookAt(f.ctx, host.CountersRequest{}, true)
 	for range lastLooks { // who attends to it asks too

@@ -12,9 +12,9 @@ import (
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
-// dispatch sends orders that were decided, and waits for no host. Orders reach a host in the order in
-// which they are given, and after what the transport was told before them; a host that does not answer
-// is told again when it does.
+// dispatch sends orders that were decided, and waits for no host. Orders reach a host in the order
+// in which they are given, and after what the transport was told before them; a host that does not
+// answer is told again when it does.
 func (l loop) dispatch(list []leader.Order, after *sent) dispatched {
 	g := make(dispatched, len(list))
 	for i := range list {
@@ -63,8 +63,8 @@ func directionsOf(list []leader.Direction) (out []host.LinkDirection) {
 // dispatched is what hosts and the transport were told.
 type dispatched []*sent
 
-// wait returns when all have done what they were told, but for hosts that do not answer. The error is
-// of those that do.
+// wait returns when all have done what they were told, but for hosts that do not answer. The error
+// is of those that do.
 func (g dispatched) wait() error {
 	errs := make([]error, len(g))
 	for i, s := range g {
@@ -89,8 +89,8 @@ func (s *sent) wait() error {
 	return s.err
 }
 
-// tell has the transport, or whoever makes credentials, do something when it has done all before, and
-// waits for it in virtual time only.
+// tell has the transport, or whoever makes credentials, do something when it has done all before,
+// and waits for it in virtual time only.
 func (f *Fabric) tell(whom *queue, what string, do func() error) *sent {
 	s := &sent{done: make(chan struct{})}
 	f.enqueue(whom, func() {
@@ -102,8 +102,8 @@ func (f *Fabric) tell(whom *queue, what string, do func() error) *sent {
 	return s
 }
 
-// send has the host carry out an order when it has carried out all before, and waits for it in virtual
-// time only.
+// send has the host carry out an order when it has carried out all before, and waits for it in
+// virtual time only.
 func (h *hostState) send(o host.Order) *sent { return h.sendAfter(nil, o) }
 
 // sendAfter is send, once the transport has done what it was told; nil: it was told nothing.

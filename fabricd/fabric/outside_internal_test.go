@@ -73,7 +73,8 @@ func (willing) End(_ context.Context, o host.EndOrder) (host.Counters, error) {
 	return host.Counters{Number: o.Number}, nil
 }
 
-// startSlow starts a ring of which switch 0 is a process, with a transport and a maker of credentials that take their time.
+// startSlow starts a ring of which switch 0 is a process, with a transport and a maker of
+// credentials that take their time.
 func startSlow(t *testing.T) (f *Fabric, transport, credentials *gate) {
 	t.Helper()
 	transport, credentials = newGate(), newGate()
@@ -91,8 +92,8 @@ func startSlow(t *testing.T) (f *Fabric, transport, credentials *gate) {
 	return f, transport, credentials
 }
 
-// While the transport cuts a link, all who look see what was decided, others decide, and hosts whom it does not concern
-// are told. The ends are told when it is cut, and not before.
+// While the transport cuts a link, all who look see what was decided, others decide, and hosts whom
+// it does not concern are told. The ends are told when it is cut, and not before.
 func TestNoDecisionWaitsForTheTransport(t *testing.T) {
 	t.Parallel()
 	f, transport, _ := startSlow(t)

@@ -11,8 +11,8 @@ import (
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// ownedBy has a process, of which nothing runs but what tests say of it, be a switch: an incarnation of
-// the switch's host of its own.
+// ownedBy has a process, of which nothing runs but what tests say of it, be a switch: an
+// incarnation of the switch's host of its own.
 func (f *Fabric) ownedBy(s *liveSwitch, number uint64, first weft.Epoch) (h *hostState) {
 	o := &owner{number: number, first: first, gone: make(chan struct{})}
 	o.over, o.end = context.WithCancel(context.Background())
@@ -28,8 +28,8 @@ func (f *Fabric) ownedBy(s *liveSwitch, number uint64, first weft.Epoch) (h *hos
 	return h
 }
 
-// Accounts puts what the ledger makes of each host, and of each session, into words: for tests whose
-// accounts do not add up.
+// Accounts puts what the ledger makes of each host, and of each session, into words: for tests
+// whose accounts do not add up.
 func (f *Fabric) Accounts() string {
 	var b strings.Builder
 	f.ledger.read(func(l *ledger.Ledger) {

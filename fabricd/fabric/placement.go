@@ -22,11 +22,13 @@ type HostOptions struct {
 	NICs     []weft.NICID
 }
 
-// ShardsPerHost is how many connections a host has for its links, chosen by us: as many as one process alone has on four cores.
+// ShardsPerHost is how many connections a host has for its links, chosen by us: as many as one
+// process alone has on four cores.
 const ShardsPerHost = 2
 
-// Placements says where all nodes are: first, of no name, those that the leader itself runs with so many shards, if there are any; then the hosts.
-// The error names a node that is on two hosts, or is none.
+// Placements says where all nodes are: first, of no name, those that the leader itself runs with so
+// many shards, if there are any; then the hosts. The error names a node that is on two hosts, or is
+// none.
 func Placements(g *topology.Graph, hosts []HostOptions, shards int) ([]host.Placement, error) {
 	switches, nics := make([]string, len(g.Switches)), make([]string, len(g.NICs))
 	take := func(list []string, kind string, id int, name string) error {
@@ -145,7 +147,8 @@ func (f *Fabric) home(n weft.Node) *hostState {
 	return f.nics[n.Index].home
 }
 
-// hostsOf are the hosts that are told what is to be so for a node: its home, and of a switch besides its host of its own.
+// hostsOf are the hosts that are told what is to be so for a node: its home, and of a switch
+// besides its host of its own.
 func (f *Fabric) hostsOf(n weft.Node) []*hostState {
 	if n.IsSwitch() {
 		if h := f.switches[n.Index].owned(); h != nil {
@@ -199,13 +202,14 @@ func (l loop) specOf(h *hostState, by *admission) (c host.Spec, err error) {
 		Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),
 		Seed: o.Seed, Generation: f.generation(), Hold: f.Held(), Packets: o.Record != nil, Credentials: by.credentials,
 	}
-	// Epochs count a thousand a second, faster than any link comes up for long, so that they are above all of before.
+	// Epochs count a thousand a second, faster than any link comes up for long, so that they are
+	// above all of before.
 	c.Now, c.Epoch = f.Now(), l.nextEpoch()
 	return c, nil
 }
 
-// nextEpoch is above all epochs of links that were used, and all numbers of hand-overs, under whichever
-// leader.
+// nextEpoch is above all epochs of links that were used, and all numbers of hand-overs, under
+// whichever leader.
 func (l loop) nextEpoch() weft.Epoch {
 	l.epoch = max(l.epoch+1, firstEpoch+weft.Epoch(l.Now()/weft.Millisecond))
 	return l.epoch
@@ -234,7 +238,8 @@ type HostStatus struct {
 	NICs     int    `json:"nics"`
 	Links    int    `json:"links"`    // that have both ends in it
 	Crossing int    `json:"crossing"` // that have one
-	// BehindMS is how far its clock is behind the fabric's, in milliseconds, as it was measured last; the leader puts it right.
+	// BehindMS is how far its clock is behind the fabric's, in milliseconds, as it was measured
+	// last; the leader puts it right.
 	BehindMS float64 `json:"behind_ms"`
 }
 

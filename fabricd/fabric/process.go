@@ -16,17 +16,20 @@ import (
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// ProcessOptions says how switches can be processes of their own, and hosts are reached. All are required.
+// ProcessOptions says how switches can be processes of their own, and hosts are reached. All are
+// required.
 type ProcessOptions struct {
 	Fabric   string // its name on the bus
 	Firmware string // its name: a process makes its own
 	Hosts    Hosts
 }
 
-// Hosts lets processes in that are to be hosts of the fabric, and reaches them. That of package host/remote does so over NATS.
+// Hosts lets processes in that are to be hosts of the fabric, and reaches them. That of package
+// host/remote does so over NATS.
 type Hosts interface {
-	// Admit gives a spec the credentials of its process, which are in force when it returns and until Revoke. User is empty where
-	// there is nothing to revoke; without credentials processes have those of their machines and users.
+	// Admit gives a spec the credentials of its process, which are in force when it returns and
+	// until Revoke. User is empty where there is nothing to revoke; without credentials processes
+	// have those of their machines and users.
 	Admit(c *host.Spec, g *topology.Graph) (user string, err error)
 	Revoke(user string)
 	// Renew gives the process of a spec, which runs, new credentials.
@@ -37,8 +40,8 @@ type Hosts interface {
 	Hear(heard func(name string, batch host.EventBatch)) error
 }
 
-// Chosen by us. A host is asked often enough that the report of its end is exact to a tenth of a second, and one that is a single switch
-// given more time to answer than a loaded machine takes.
+// Chosen by us. A host is asked often enough that the report of its end is exact to a tenth of a
+// second, and one that is a single switch given more time to answer than a loaded machine takes.
 const (
 	askEvery = 100 * time.Millisecond
 	askTime  = 500 * time.Millisecond
@@ -161,8 +164,8 @@ func (f *Fabric) revokeOwner(o *owner) {
 	f.revoke(o.user)
 }
 
-// vacate makes what a host of one switch alone has counted final: its owner is that no more. What it
-// held, if it ran the switch, is lost with it.
+// vacate makes what a host of one switch alone has counted final: its owner is that no more. What
+// it held, if it ran the switch, is lost with it.
 func (l loop) vacate(h *hostState) {
 	o := h.owner.Load()
 	l.revokeOwner(o)
@@ -179,8 +182,8 @@ func (l loop) vacate(h *hostState) {
 	close(o.gone)
 }
 
-// drop lets go of a host of one switch alone that does not run it. Heard says that its last answer has
-// come.
+// drop lets go of a host of one switch alone that does not run it. Heard says that its last answer
+// has come.
 func (l loop) drop(h *hostState, heard bool) {
 	if !heard {
 		l.ledger.step(l.Now(), ledger.HostEnded{Host: h.id, Incident: l.crashOf(h.sw)})

@@ -24,7 +24,8 @@ func (nobody) Reach(string) host.Host                          { return nil }
 func (nobody) Revoke(string)                                   {}
 func (nobody) Hear(func(name string, b host.EventBatch)) error { return nil }
 
-// joined makes processes, of which nothing runs but what tests say of them, the first switches of a fabric.
+// joined makes processes, of which nothing runs but what tests say of them, the first switches of a
+// fabric.
 func joined(t *testing.T, n int) (f *Fabric, list []*hostState) {
 	t.Helper()
 	g := topologytest.Parse(t, "ring:4")
@@ -61,7 +62,8 @@ func (h *hostState) says(t *testing.T, at weft.Time, state linkend.State, throug
 	require.NoError(t, h.keep(s))
 }
 
-// A process that leaves may have been asked just before, and its answer be taken up when its links are another's already.
+// A process that leaves may have been asked just before, and its answer be taken up when its links
+// are another's already.
 func TestALateAnswerOfAProcessThatHasLeftChangesNoLink(t *testing.T) {
 	t.Parallel()
 	f, list := joined(t, 1)
@@ -125,8 +127,8 @@ func TestActionsThatAreOverAreForgotten(t *testing.T) {
 	})
 }
 
-// What passed with processes that nobody tells of any more, for there were so many since, is not taken
-// for what passed with the nodes of the leader's own process.
+// What passed with processes that nobody tells of any more, for there were so many since, is not
+// taken for what passed with the nodes of the leader's own process.
 func TestManyProcessesAreASwitchInTurn(t *testing.T) {
 	t.Parallel()
 	f, list := joined(t, 1)
@@ -154,8 +156,8 @@ func TestManyProcessesAreASwitchInTurn(t *testing.T) {
 	}
 }
 
-// The last answer of a process that leaves is not lost without a word, when whoever attends to it has
-// asked later: the ledger would take the process for one that lives.
+// The last answer of a process that leaves is not lost without a word, when whoever attends to it
+// has asked later: the ledger would take the process for one that lives.
 func TestALastAnswerThatWasOvertaken(t *testing.T) {
 	t.Parallel()
 	_, list := joined(t, 1)

@@ -7,11 +7,12 @@ import (
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// A switch that processes are, or were, has counted what these have, and what the fabric's own emulation has that was the switch
-// before.
+// A switch that processes are, or were, has counted what these have, and what the fabric's own
+// emulation has that was the switch before.
 
-// snapshot is the state of the switch, whose own emulation has a state of its own. That of the process which is it now, when it has been
-// asked, is now; nil: it was not, or does not answer, or there is none, and of what it has told last there is the counters.
+// snapshot is the state of the switch, whose own emulation has a state of its own. That of the
+// process which is it now, when it has been asked, is now; nil: it was not, or does not answer, or
+// there is none, and of what it has told last there is the counters.
 func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) switching.Snapshot {
 	g := s.own.Load()
 	if g == nil {
@@ -78,7 +79,8 @@ func (s *liveSwitch) read(r *switching.Reading) {
 	s.addProcess(r)
 }
 
-// addProcess adds to a reading of the fabric's own emulation what processes that are or were the switch have told.
+// addProcess adds to a reading of the fabric's own emulation what processes that are or were the
+// switch have told.
 func (s *liveSwitch) addProcess(r *switching.Reading) {
 	g := s.own.Load()
 	if g == nil {
@@ -105,8 +107,8 @@ func (s *liveSwitch) addProcess(r *switching.Reading) {
 	}
 }
 
-// sentAt is how many packets an end of a link has sent since the start, as far as hosts have told; of a link inside a host in another
-// process, since that was made, and as it was read last.
+// sentAt is how many packets an end of a link has sent since the start, as far as hosts have told;
+// of a link inside a host in another process, since that was made, and as it was read last.
 func (f *Fabric) sentAt(e weft.End, passed map[*hostState][]ledger.LinkTotal) uint64 {
 	h := f.home(e.Node)
 	if h.late() {

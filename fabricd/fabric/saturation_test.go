@@ -96,7 +96,8 @@ func (clockwise) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View)
 func TestAFirmwareThatCanDeadlockDoesAndQuiesceNamesTheCycle(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, "ring:4", saturating(4), harness.Firmware(clockwise{}), harness.Buffers(1, 1))
-	// Sooner or later the packets in the ring all want to go on. Then no more are delivered, for ever.
+	// Sooner or later the packets in the ring all want to go on. Then no more are delivered, for
+	// ever.
 	last, same := uint64(0), 0
 	h.Eventually(func() error {
 		if d := delivered(h); d != last {

@@ -15,8 +15,9 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// Start-up time and memory of a fabric with the papers' buffers over an embedded broker, with and per port of its switches
-// and NICs. Memory is what the Go runtime holds for heap and stacks once traffic flows, less what it held before.
+// Start-up time and memory of a fabric with the papers' buffers over an embedded broker, with and
+// per port of its switches and NICs. Memory is what the Go runtime holds for heap and stacks once
+// traffic flows, less what it held before.
 func BenchmarkSize(b *testing.B) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:8,3", "mport-tree:36,2"} {
 		b.Run("topology="+spec, func(b *testing.B) {

@@ -15,7 +15,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// shedding goes up a ring. Its NICs write two sub-headers of 7 bytes, of which the first switch takes one off.
+// shedding goes up a ring. Its NICs write two sub-headers of 7 bytes, of which the first switch
+// takes one off.
 type shedding struct{}
 
 func (shedding) Source(_ *weft.Place, _ weft.PortID, h *weft.Header) {
@@ -49,7 +50,8 @@ func (s *sizes) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
 	}
 }
 
-// As in virtual time: what a NIC writes makes the packet longer on the link, and what a switch takes off makes it shorter.
+// As in virtual time: what a NIC writes makes the packet longer on the link, and what a switch
+// takes off makes it shorter.
 func TestLivePacketsAreAsLongAsTheirFields(t *testing.T) {
 	t.Parallel()
 	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "sizes", NoListen: true})

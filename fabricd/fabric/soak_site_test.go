@@ -294,8 +294,8 @@ func (s *soakSite) movable() (list []string) {
 	return list
 }
 
-// move moves a switch that is no process to a host, or home. It may have to wait for hosts that do not
-// answer, and goes on then.
+// move moves a switch that is no process to a host, or home. It may have to wait for hosts that do
+// not answer, and goes on then.
 func (s *soak) move() {
 	sw, to := pick(s, s.movable()), pick(s, append([]*hosttest.Agent{{}}, s.agents...)).Name
 	ctx, cancel := context.WithTimeout(s.Context(), time.Second)

@@ -207,7 +207,8 @@ func (f *Fabric) SwitchState(id weft.SwitchID) string {
 	return f.switches[id].state(f.crashOf(f.switches[id]) != 0)
 }
 
-// ProcessOf names the process or the host that a switch is run by, "" for a switch of the fabric's own.
+// ProcessOf names the process or the host that a switch is run by, "" for a switch of the fabric's
+// own.
 func (f *Fabric) ProcessOf(id weft.SwitchID) string {
 	if h := f.hostOf(id.Node()); h.late() {
 		return h.String()

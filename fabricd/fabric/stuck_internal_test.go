@@ -63,7 +63,8 @@ func (r reaches) Reach(string) host.Host                              { return r
 func (r reaches) Admit(*host.Spec, *topology.Graph) (string, error)   { return "", nil }
 func (r reaches) Hear(func(name string, batch host.EventBatch)) error { return nil }
 
-// startStuck starts a fabric of which switch 0 is a process that does not answer from its first order on.
+// startStuck starts a fabric of which switch 0 is a process that does not answer from its first
+// order on.
 func startStuck(tb testing.TB) (*Fabric, *stuck) {
 	tb.Helper()
 	g := topologytest.Parse(tb, "ring:4")
@@ -121,8 +122,8 @@ func TestAdoptionDoesNotWaitForAFrozenHost(t *testing.T) {
 	require.LessOrEqual(t, <-s.asked, answerTime)
 }
 
-// The first who looks waits a moment for a host that is frozen. Whoever looks after that does not, nor does he ask it, until
-// it has answered.
+// The first who looks waits a moment for a host that is frozen. Whoever looks after that does not,
+// nor does he ask it, until it has answered.
 func TestWhoLooksWaitsForAFrozenHostOnce(t *testing.T) {
 	t.Parallel()
 	f, s := startStuck(t)
@@ -145,7 +146,8 @@ func TestWhoLooksWaitsForAFrozenHostOnce(t *testing.T) {
 	<-s.asked
 }
 
-// Nor does it wait for one that freezes after its first answer, before it has acted on what it is told.
+// Nor does it wait for one that freezes after its first answer, before it has acted on what it is
+// told.
 func TestAdoptionDoesNotWaitForAHostThatFreezesMeanwhile(t *testing.T) {
 	t.Parallel()
 	f, s := startStuck(t)
@@ -189,7 +191,8 @@ func BenchmarkAHostIsFrozen(b *testing.B) {
 	})
 }
 
-// An order to a host that does not answer holds up neither those who look nor faults elsewhere, and nor does the host itself.
+// An order to a host that does not answer holds up neither those who look nor faults elsewhere, and
+// nor does the host itself.
 func TestAHostThatIsStuckHoldsUpOnlyWhoOrdersSomethingOfIt(t *testing.T) {
 	t.Parallel()
 	f, s := startStuck(t)

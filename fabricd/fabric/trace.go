@@ -103,7 +103,8 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 	return a.Sent[0].Seq, nil
 }
 
-// order has the host of the NIC carry out an order that concerns this NIC alone. The error names both.
+// order has the host of the NIC carry out an order that concerns this NIC alone. The error names
+// both.
 func (n *liveNIC) order(o host.Order) (a host.OrderAnswer, err error) {
 	h := n.home
 	if !h.late() {

@@ -16,9 +16,10 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// What tracing one of so many packets costs a saturated 4-ary 3-tree over NATS: packet-hops per CPU-second, as a share of those
-// without. The forms take turns, so that a machine that becomes slower does so for all of them; medians. With a reader it is read
-// as linkmon and the page read it, four times a second. b.N is the number of turns.
+// What tracing one of so many packets costs a saturated 4-ary 3-tree over NATS: packet-hops per
+// CPU-second, as a share of those without. The forms take turns, so that a machine that becomes
+// slower does so for all of them; medians. With a reader it is read as linkmon and the page read
+// it, four times a second. b.N is the number of turns.
 func BenchmarkTracing(b *testing.B) {
 	type form struct {
 		every int

@@ -17,8 +17,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Packet-hops per CPU-second of a saturated 4-ary 3-tree, NICs included, and how long goroutines waited for the lock of a
-// core, as a share of the CPU time. b.N counts packet-hops.
+// Packet-hops per CPU-second of a saturated 4-ary 3-tree, NICs included, and how long goroutines
+// waited for the lock of a core, as a share of the CPU time. b.N counts packet-hops.
 func BenchmarkTree(b *testing.B) {
 	for _, links := range []string{"memory", "nats"} {
 		for _, buffer := range []int{2, 16} {

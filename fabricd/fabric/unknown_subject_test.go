@@ -15,8 +15,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// The broker refuses whoever has no business on a link (bus tests show it). One who has the rights of the fabric itself can
-// speak there; what he says is counted and dropped, and costs the fabric nothing.
+// The broker refuses whoever has no business on a link (bus tests show it). One who has the rights
+// of the fabric itself can speak there; what he says is counted and dropped, and costs the fabric
+// nothing.
 func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 	t.Parallel()
 	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
@@ -58,7 +59,8 @@ func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 	l.flows(100)
 	assert.Empty(t, registerText(l, fabric.EventLinkDown), "the link does not even notice")
 
-	// A frame of an epoch to come is a neighbour that has started anew: the ends agree on a new epoch of their own.
+	// A frame of an epoch to come is a neighbour that has started anew: the ends agree on a new
+	// epoch of their own.
 	send(d, old)
 	l.until("the link has been down", func() bool { return len(registerText(l, fabric.EventLinkDown)) > 0 })
 	l.until("and is back", func() bool { return len(l.LinksDown()) == 0 })

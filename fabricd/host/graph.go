@@ -61,8 +61,8 @@ func (c *Spec) Check(g *topology.Graph) error {
 	return nil
 }
 
-// sharesAtHome reports whether the shards of a host that is one switch alone are those of the host that
-// the switch belongs to, where its neighbours look for it.
+// sharesAtHome reports whether the shards of a host that is one switch alone are those of the host
+// that the switch belongs to, where its neighbours look for it.
 func (c *Spec) sharesAtHome() bool {
 	own := c.Placement
 	return !slices.ContainsFunc(c.Placements, func(p Placement) bool {

@@ -25,8 +25,8 @@ type AwaitOrder struct {
 	Most weft.Time `json:"most"` // for how long at most; 0: no longer
 }
 
-// RefuseOrder has an end hear no epoch of its neighbour up to one: a host that is lost has run it, and
-// may be there all the same; see [link.End.Refuse].
+// RefuseOrder has an end hear no epoch of its neighbour up to one: a host that is lost has run it,
+// and may be there all the same; see [link.End.Refuse].
 type RefuseOrder struct {
 	End  End        `json:"end"`
 	Upto weft.Epoch `json:"upto"`
@@ -35,8 +35,8 @@ type RefuseOrder struct {
 // ReleaseOrder ends a switch on the host, which hands over what the switch holds.
 type ReleaseOrder struct {
 	Switch weft.SwitchID `json:"switch"`
-	// Number is the number of the hand-over; numbers rise all over the fabric. 0: there is none, and
-	// the host must not run the switch.
+	// Number is the number of the hand-over; numbers rise all over the fabric. 0: there is none,
+	// and the host must not run the switch.
 	Number uint64 `json:"number"`
 	To     uint64 `json:"to"` // the incarnation that takes it
 }

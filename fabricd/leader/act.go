@@ -15,8 +15,8 @@ const (
 	EventReport  = "report"  // the report of a fault is complete
 )
 
-// act does what has been planned, and returns the number of the action. Frames stop before any end is
-// told; ends are told before any repair is awaited.
+// act does what has been planned, and returns the number of the action. Frames stop before any end
+// is told; ends are told before any repair is awaited.
 func (s *State) act(a *action) int {
 	s.do(Checkpoint{})
 	a.cut = slices.DeleteFunc(a.cut, func(d Direction) bool { return slices.Contains(a.restored, d) && !s.IsCut(d.Link, d.side()) })
@@ -53,7 +53,8 @@ func (s *State) act(a *action) int {
 	return s.action
 }
 
-// acted publishes what an action has begun. Its repairs are published when they are seen, see finished.
+// acted publishes what an action has begun. Its repairs are published when they are seen, see
+// finished.
 func (s *State) acted(id int) {
 	s.noteSeen()
 	a := s.actions[id]
@@ -80,8 +81,8 @@ func (s *State) acted(id int) {
 	}
 }
 
-// finished ends what an action has repaired, publishes it, and begins a new fault generation if there
-// is reason to.
+// finished ends what an action has repaired, publishes it, and begins a new fault generation if
+// there is reason to.
 func (s *State) finished(e Finished) {
 	a := s.actions[e.Action]
 	if a == nil {
@@ -157,8 +158,8 @@ func (s *State) endAt(f *Fault, t weft.Time) {
 	s.do(SetTimer{f.ID, t})
 }
 
-// flap has the timer of a flap due at the next change. The first change was made when it began. What it
-// returns is the action that ends the flap; 0: it goes on.
+// flap has the timer of a flap due at the next change. The first change was made when it began.
+// What it returns is the action that ends the flap; 0: it goes on.
 func (s *State) flap(f *Fault) int {
 	end := weft.Never
 	if f.Spec.For > 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// action is what changes links and switches at one instant, collected before anything is done, until
-// what it has repaired is back.
+// action is what changes links and switches at one instant, collected before anything is done,
+// until what it has repaired is back.
 type action struct {
 	steps    []step
 	cut      []Direction // nothing comes through from now on
@@ -114,8 +114,8 @@ func (s *State) resolve(spec fault.Spec, suffer map[weft.LinkID][2]fault.Impairm
 	return st, err
 }
 
-// checkImpairment refuses what would make a link useless: figures that contradict each other, or frames so slow that neighbours
-// take each other for dead.
+// checkImpairment refuses what would make a link useless: figures that contradict each other, or
+// frames so slow that neighbours take each other for dead.
 func (s *State) checkImpairment(before, now fault.Impairment) error {
 	if err := now.Validate(); err != nil {
 		if before.IsZero() {
@@ -149,7 +149,8 @@ func (s *State) linkOf(spec fault.Spec) (id weft.LinkID, dirs [2]bool, err error
 	return found.ID, directions(spec.Direction, reversed), nil
 }
 
-// directions says which directions of a link a spec means whose first end is the link's B if reversed.
+// directions says which directions of a link a spec means whose first end is the link's B if
+// reversed.
 func directions(d fault.Direction, reversed bool) [2]bool {
 	if reversed {
 		return [2]bool{d.BtoA(), d.AtoB()}

@@ -76,8 +76,8 @@ func (s *State) faultCheckpoint(f *Fault) FaultCheckpoint {
 	return k
 }
 
-// Kept are the incidents of these numbers, which ascend: those that the checkpoint of the ledger has.
-// What others have cost it has as a sum.
+// Kept are the incidents of these numbers, which ascend: those that the checkpoint of the ledger
+// has. What others have cost it has as a sum.
 func (s *State) Kept(ids []int) (list []IncidentCheckpoint) {
 	for _, n := range s.Incidents {
 		if _, kept := slices.BinarySearch(ids, n.Report.ID); kept {
@@ -115,8 +115,8 @@ type Restored struct {
 	Traffic    Traffic
 }
 
-// Restore puts the state into what the leader before has left. Faults change and end by themselves from
-// [Resume] on.
+// Restore puts the state into what the leader before has left. Faults change and end by themselves
+// from [Resume] on.
 func (s *State) Restore(r Restored) error {
 	s.Generation, s.Rounds, s.HeldUntil, s.Traffic = r.Generation, r.Rounds, r.HeldUntil, r.Traffic
 	for _, k := range r.Incidents {
@@ -183,8 +183,8 @@ func (s *State) restoreIncident(k IncidentCheckpoint) error {
 	return nil
 }
 
-// restoreFault puts a fault of the leader before in force again, which its links are told of with all
-// else.
+// restoreFault puts a fault of the leader before in force again, which its links are told of with
+// all else.
 func (s *State) restoreFault(k FaultCheckpoint) error {
 	if s.Incident(k.Incident) == nil {
 		return errors.New("its report was not kept")

@@ -49,7 +49,8 @@ type Carrier struct {
 	Up  bool
 }
 
-// SetTimer asks for a [TimerDue] at a time, in place of this fault's before; 0: of the hold of NICs.
+// SetTimer asks for a [TimerDue] at a time, in place of this fault's before; 0: of the hold of
+// NICs.
 type SetTimer struct {
 	Fault int
 	At    weft.Time
@@ -68,8 +69,8 @@ type TakeBack struct{ Switch weft.SwitchID }
 // Publish tells everybody.
 type Publish struct{ Event Published }
 
-// Published is an event for those who watch. Host is named by the caller, who knows what people call
-// it: Who is a switch process.
+// Published is an event for those who watch. Host is named by the caller, who knows what people
+// call it: Who is a switch process.
 type Published struct {
 	Kind   string
 	Link   string

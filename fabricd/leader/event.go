@@ -9,15 +9,15 @@ import (
 // Event is what [State.Step] takes: one of the types below.
 type Event interface{ event() }
 
-// Apply asks for several things at one instant: all of them or, when one cannot be done, none. It is
-// answered by [Begun] or [Refused].
+// Apply asks for several things at one instant: all of them or, when one cannot be done, none. It
+// is answered by [Begun] or [Refused].
 type Apply struct{ Specs []fault.Spec }
 
 // Acted says that hosts have acted on what an action ordered.
 type Acted struct{ Action int }
 
-// Finished says that what an action repaired is back, or that nobody waits for it any longer. Damped
-// are the links that damping keeps down.
+// Finished says that what an action repaired is back, or that nobody waits for it any longer.
+// Damped are the links that damping keeps down.
 type Finished struct {
 	Action int
 	Damped []weft.LinkID
@@ -67,8 +67,8 @@ type Counted struct {
 	Effect weft.Time
 }
 
-// ExtraHops is the most extra hops of a re-routed packet, by the fault generation of the packet from
-// First on.
+// ExtraHops is the most extra hops of a re-routed packet, by the fault generation of the packet
+// from First on.
 type ExtraHops struct {
 	First int
 	Most  []int
@@ -99,11 +99,12 @@ type Generate struct{}
 // Found asks for the incidents that the ledger has begun by itself, see [State.HasFound].
 type Found struct{}
 
-// Adopted says that the hosts which another leader has led have told what they have counted. Links that
-// lost packets meanwhile count as silent.
+// Adopted says that the hosts which another leader has led have told what they have counted. Links
+// that lost packets meanwhile count as silent.
 type Adopted struct{}
 
-// Reached says that NICs of a host that another leader has led generate in a later fault generation.
+// Reached says that NICs of a host that another leader has led generate in a later fault
+// generation.
 type Reached struct{ Generation uint16 }
 
 // Sync gives the ends of links the carrier that they should have.
@@ -116,11 +117,12 @@ type BrokerLost struct {
 	Note, Detail string
 }
 
-// BrokerBack says that it is back. It ends the outage of every link that it carried when it was lost.
-// It is answered by [Begun].
+// BrokerBack says that it is back. It ends the outage of every link that it carried when it was
+// lost. It is answered by [Begun].
 type BrokerBack struct{ Shard int }
 
-// HostAdded says that there is another host, of one switch alone. It runs nothing yet, see [MoveBegins].
+// HostAdded says that there is another host, of one switch alone. It runs nothing yet, see
+// [MoveBegins].
 type HostAdded struct{ Host Host }
 
 // HostAnswers says whether a host is asked for anything, and whether anybody answers for it.
@@ -169,8 +171,8 @@ type HostLeft struct {
 	Repaired bool // its absence counts as repaired
 }
 
-// Resync asks for the order that tells a host all that it should know. Applied is what it knows; nil:
-// it has just been made. It is answered by [Briefing].
+// Resync asks for the order that tells a host all that it should know. Applied is what it knows;
+// nil: it has just been made. It is answered by [Briefing].
 type Resync struct {
 	Host    ledger.HostID
 	Applied *Applied
@@ -191,7 +193,8 @@ type Managed struct{ Round Round }
 // Settled says that the packets of tables before that version are gone.
 type Settled struct{ Version uint64 }
 
-// Resume has restored faults, and a restored hold, change and end by themselves as they should have.
+// Resume has restored faults, and a restored hold, change and end by themselves as they should
+// have.
 type Resume struct{}
 
 func (Apply) event()          {}

@@ -11,8 +11,8 @@ import (
 // HasFound reports whether the ledger may have begun incidents by itself.
 func (s *State) HasFound() bool { return s.Ledger.Last() > s.found }
 
-// reportFound opens reports of incidents that have none: the ledger has begun them by itself, for it heard
-// of a host that is gone and that nobody had missed.
+// reportFound opens reports of incidents that have none: the ledger has begun them by itself, for
+// it heard of a host that is gone and that nobody had missed.
 func (s *State) reportFound() {
 	if !s.HasFound() {
 		return

@@ -34,7 +34,8 @@ func (s *State) publishHost(h *Host, kind, detail, who string, n *Incident) {
 	s.publish(p)
 }
 
-// hostSilent begins the incident of a host that does not answer. Its neighbours find out by themselves.
+// hostSilent begins the incident of a host that does not answer. Its neighbours find out by
+// themselves.
 func (s *State) hostSilent(e HostSilent) {
 	h := s.Host(e.Host)
 	if h.Incident != 0 || h.Process && (!h.Runs || s.Crashed[h.Switch] != 0) {
@@ -72,9 +73,9 @@ func (s *State) beside(h *Host, at weft.Time) (list []weft.End) {
 	return list
 }
 
-// hostLost begins the incident of the loss of a host, or goes on with that of its silence, and takes
-// carrier from its neighbours. Its switches and NICs count as crashed until it answers again or is made
-// anew; a switch that was a process, until another joins or it is restarted.
+// hostLost begins the incident of the loss of a host, or goes on with that of its silence, and
+// takes carrier from its neighbours. Its switches and NICs count as crashed until it answers again
+// or is made anew; a switch that was a process, until another joins or it is restarted.
 func (s *State) hostLost(e HostLost) {
 	h := s.Host(e.Host)
 	n := s.Incident(h.Incident)
@@ -158,7 +159,8 @@ func (s *State) revive(id weft.SwitchID) {
 // connection names a connection to the broker in reports.
 func connection(shard int) string { return fmt.Sprintf("connection %d", shard) }
 
-// brokerLost takes the links of a connection down: its loss is as good as loss of carrier at all of them.
+// brokerLost takes the links of a connection down: its loss is as good as loss of carrier at all of
+// them.
 func (s *State) brokerLost(e BrokerLost) {
 	var expect []weft.End
 	for _, id := range e.Links {

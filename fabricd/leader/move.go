@@ -31,8 +31,8 @@ type MoveBegins struct {
 	What string
 }
 
-// MoveEnds says that a switch has come to the host that it moves to, or that this host is gone. It is
-// answered by [Begun].
+// MoveEnds says that a switch has come to the host that it moves to, or that this host is gone. It
+// is answered by [Begun].
 type MoveEnds struct{ Switch weft.SwitchID }
 
 func (MoveBegins) event() {}
@@ -114,8 +114,8 @@ func (s *State) moveEnds(id weft.SwitchID) {
 	s.do(Begun{s.act(a)})
 }
 
-// ownEnded notes that the host of a switch alone runs it no more, and that it has not moved: what it
-// held is lost, and it is its home's again, which begins to run it when it is repaired.
+// ownEnded notes that the host of a switch alone runs it no more, and that it has not moved: what
+// it held is lost, and it is its home's again, which begins to run it when it is repaired.
 func (s *State) ownEnded(h *Host) {
 	if h.Runs {
 		s.runs(h.Switch, s.home(h.Switch.Node()))
@@ -123,8 +123,8 @@ func (s *State) ownEnded(h *Host) {
 	}
 }
 
-// away are the switches that a host has by the placement and must not run now. Made says that it was
-// just made; of another one who sees to a move knows best what it has done.
+// away are the switches that a host has by the placement and must not run now. Made says that it
+// was just made; of another one who sees to a move knows best what it has done.
 func (s *State) away(h *Host, made bool) (list []weft.SwitchID) {
 	for id, place := range s.process {
 		id := weft.SwitchID(id)
@@ -139,8 +139,8 @@ func (s *State) away(h *Host, made bool) (list []weft.SwitchID) {
 	return list
 }
 
-// restoreMoves goes on with the moves of the leader before, and ends the incidents of those that are
-// over.
+// restoreMoves goes on with the moves of the leader before, and ends the incidents of those that
+// are over.
 func (s *State) restoreMoves(list []Move) error {
 	for _, m := range list {
 		if int(m.Switch) >= len(s.process) || s.own(m.Switch) == nil || s.Host(m.From) == nil || s.Host(m.To) == nil {

@@ -65,8 +65,8 @@ func TestASwitchCrashesOnItsWay(t *testing.T) {
 		"orders; host 4: up s0.0:0 up s0.0:1 restart s0.0; host 2: up s1.0:2; host 3: up s1.1:2")
 }
 
-// A switch whose host of its own is lost is its home's again: that is told to take it when it answers
-// and does not know, but not while the switch is down.
+// A switch whose host of its own is lost is its home's again: that is told to take it when it
+// answers and does not know, but not while the switch is down.
 func TestAMovedSwitchWhoseHostIsLostIsItsHomesAgain(t *testing.T) {
 	t.Parallel()
 	l := lead(t)

@@ -60,8 +60,8 @@ func (o *orders) carrier(e weft.End, up bool) {
 	order.Carrier = append(order.Carrier, Carrier{e, up})
 }
 
-// sync gives the ends of a link the carrier they should have; those that have it already say hello at
-// once, since something has changed.
+// sync gives the ends of a link the carrier they should have; those that have it already say hello
+// at once, since something has changed.
 func (o *orders) sync(id weft.LinkID) {
 	l, want := &o.s.Links[id], o.s.carrier(id)
 	for i, e := range ends(o.s.link(id)) {

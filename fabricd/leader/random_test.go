@@ -399,7 +399,8 @@ func (d *driven) script(n int) *driven {
 	return d
 }
 
-// Whatever happens, what is in force is in force everywhere, and the same events have the same effects.
+// Whatever happens, what is in force is in force everywhere, and the same events have the same
+// effects.
 func TestRandomScripts(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]int{}
@@ -420,7 +421,8 @@ func TestRandomScripts(t *testing.T) {
 	}
 }
 
-// A leader that goes on from what another has left has the same in force, and its faults end as they would have.
+// A leader that goes on from what another has left has the same in force, and its faults end as
+// they would have.
 func TestALeaderGoesOnFromWhatAnotherHasLeft(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {

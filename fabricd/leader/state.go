@@ -228,9 +228,9 @@ func (s *State) Signalled(id weft.LinkID, d int) bool {
 	return s.IsCut(id, d) && !s.faults[s.Links[id].Cut[d]].Spec.Silent
 }
 
-// carrier says which ends should have carrier. An end is without when both directions are cut and it
-// was told; when only what comes to it is cut, it goes on saying so to its neighbour. A switch that
-// moves gets its carrier when it has come.
+// carrier says which ends should have carrier. An end is without when both directions are cut and
+// it was told; when only what comes to it is cut, it goes on saying so to its neighbour. A switch
+// that moves gets its carrier when it has come.
 func (s *State) carrier(id weft.LinkID) [2]bool {
 	if !s.Alive(id) || s.Signalled(id, 0) && s.Signalled(id, 1) {
 		return [2]bool{}
@@ -261,7 +261,8 @@ func (s *State) Usable(id weft.LinkID) bool {
 }
 
 // IsBack reports whether both ends of a link see it up, or nobody can wait for that, damping aside:
-// an end is at a host that does not answer, every frame is lost, or another fault has taken the link.
+// an end is at a host that does not answer, every frame is lost, or another fault has taken the
+// link.
 func (s *State) IsBack(id weft.LinkID) bool {
 	l := &s.Links[id]
 	return l.Up[0] && l.Up[1] || !s.Usable(id) || s.suspect(id) || l.Suffers[0].Loss == 100 || l.Suffers[1].Loss == 100
@@ -290,8 +291,8 @@ func (s *State) up(id weft.LinkID) (list []weft.End) {
 // Step takes an event and returns what is to be done, in this order.
 func (s *State) Step(now weft.Time, ev Event) []Effect {
 	s.now, s.out = now, nil
-	// What nodes report is told apart first: they run on goroutines of their own, by the ten thousand,
-	// whose stacks would all have to grow for the frame of decide.
+	// What nodes report is told apart first: they run on goroutines of their own, by the ten
+	// thousand, whose stacks would all have to grow for the frame of decide.
 	switch e := ev.(type) {
 	case PortChanged:
 		s.portChanged(e)

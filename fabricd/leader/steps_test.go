@@ -24,7 +24,8 @@ const (
 	alone // of one switch, see leaderRig.alone
 )
 
-// leaderRig is a leader of kary-ntree:2,2 whose switches s1.0 and s1.1 are on hosts east and west, with their NICs.
+// leaderRig is a leader of kary-ntree:2,2 whose switches s1.0 and s1.1 are on hosts east and west,
+// with their NICs.
 type leaderRig struct {
 	*leader.State
 	g     *topology.Graph
@@ -256,7 +257,8 @@ func TestAllOrNone(t *testing.T) {
 	assert.False(t, l.IsCut(0, 0))
 }
 
-// A fault that lasts for a time ends by its timer, and whoever drives the state waits on its behalf.
+// A fault that lasts for a time ends by its timer, and whoever drives the state waits on its
+// behalf.
 func TestAFaultEndsByItsTimer(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
@@ -310,8 +312,8 @@ func TestAHostFailsAndComesBack(t *testing.T) {
 	assert.Contains(t, list, "Begun{Action:1}")
 }
 
-// A connection that is back ends all that its losses have done: those of links that it does not carry
-// any more too, and of none.
+// A connection that is back ends all that its losses have done: those of links that it does not
+// carry any more too, and of none.
 func TestAConnectionThatIsBackEndsItsLosses(t *testing.T) {
 	t.Parallel()
 	for name, losses := range map[string][][]weft.LinkID{
@@ -344,8 +346,8 @@ func TestAConnectionThatIsBackEndsItsLosses(t *testing.T) {
 	}
 }
 
-// Losses of which no end has told anything that explains them get a report of their own: when the broker
-// is gone for a host and for the leader at once, nobody hears of its silences.
+// Losses of which no end has told anything that explains them get a report of their own: when the
+// broker is gone for a host and for the leader at once, nobody hears of its silences.
 func TestLossesThatNobodyHasExplainedAreASilence(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
@@ -400,8 +402,8 @@ func TestLossesInsideASwitchThatBecomeKnownLateAreReported(t *testing.T) {
 	assert.Len(t, l.Reports(l.now, 0), 2)
 }
 
-// A switch whose process is gone is repaired when that is written off, and not before: until then it
-// would be nobody's.
+// A switch whose process is gone is repaired when that is written off, and not before: until then
+// it would be nobody's.
 func TestASwitchWhoseProcessIsBeingWrittenOffStaysDown(t *testing.T) {
 	t.Parallel()
 	l := lead(t)

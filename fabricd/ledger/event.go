@@ -126,9 +126,9 @@ type Flow struct {
 	Peer Incarnation // on the other side
 	// Flow counts the packets of this session alone, also of when the two met before, and has the
 	// epochs in which it last sent. Mine is that of the end now. State is link.Down if the end has
-	// no signal, is not there any more, or is up with another incarnation: then nothing that was sent
-	// to epochs up to Mine is received any more. An end in link.Init comes up with whoever names
-	// its epoch: all its sessions are in link.Init then.
+	// no signal, is not there any more, or is up with another incarnation: then nothing that was
+	// sent to epochs up to Mine is received any more. An end in link.Init comes up with whoever
+	// names its epoch: all its sessions are in link.Init then.
 	Flow link.Flow
 }
 
@@ -174,8 +174,8 @@ type OrderKind uint8
 const (
 	// Ask asks the host for an [Answer]: something in doubt depends on it.
 	Ask OrderKind = iota + 1
-	// Forget has the host leave out its sessions with Peer, of which all is known. The leader sends it once a checkpoint
-	// made since is kept: an older one needs them.
+	// Forget has the host leave out its sessions with Peer, of which all is known. The leader sends
+	// it once a checkpoint made since is kept: an older one needs them.
 	Forget
 	// Refuse tells that the host said something that cannot be, and Why.
 	Refuse

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// A leader goes on from a checkpoint in which host 2 has failed. The leader before may have had it back
-// since: what its neighbours said to that one, that their ends are down, settles nothing.
+// A leader goes on from a checkpoint in which host 2 has failed. The leader before may have had it
+// back since: what its neighbours said to that one, that their ends are down, settles nothing.
 func TestWhatWasSaidToAnotherLeaderSettlesNothing(t *testing.T) {
 	t.Parallel()
 	d := line()

@@ -17,9 +17,9 @@ type State struct {
 	Switches []HostID
 	NICs     []HostID
 
-	// Unheard numbers the changes of the leader before which all incarnations that were not gone had
-	// been heard. Of two that were not heard since different ones of these, all is known that passed
-	// between them.
+	// Unheard numbers the changes of the leader before which all incarnations that were not gone
+	// had been heard. Of two that were not heard since different ones of these, all is known that
+	// passed between them.
 	Unheard int
 
 	Sessions []Session
@@ -101,8 +101,8 @@ func (s *Session) compare(o *Session) int {
 		cmp.Compare(s.Sides[1].Incarnation, o.Sides[1].Incarnation))
 }
 
-// over reports whether side d is done with the session: me, which it is, has ended, or has said since
-// the other failed that the end is down, so that nothing more is sent or received.
+// over reports whether side d is done with the session: me, which it is, has ended, or has said
+// since the other failed that the end is down, so that nothing more is sent or received.
 func (s *Session) over(d int, me, other *Host) bool {
 	f := &s.Sides[d].Flow
 	return me.Status == Ended || (other.Status == Failed || other.Status == Ended) && me.Asked >= other.Since && f.State == link.Down &&

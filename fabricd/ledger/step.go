@@ -169,8 +169,8 @@ func (l *Ledger) back(h *Host) {
 	h.Status, h.Since, h.Incident = Alive, l.state.Now, 0
 }
 
-// retireUnknown finds the incarnations that neighbours have named and no host is, once every host is known
-// to be another or to have failed: they are gone.
+// retireUnknown finds the incarnations that neighbours have named and no host is, once every host
+// is known to be another or to have failed: they are gone.
 func (l *Ledger) retireUnknown() {
 	for i := range l.state.Hosts {
 		if h := &l.state.Hosts[i]; h.ID != 0 && !h.Gone && h.Status != Failed && !h.Heard {

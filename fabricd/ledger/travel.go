@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// A fabric has thousands of sessions, and hosts tell of each ten times a second: they travel as numbers
-// alone.
+// A fabric has thousands of sessions, and hosts tell of each ten times a second: they travel as
+// numbers alone.
 const (
 	numbersOfFlow = 9 // of link.Flow
 	numbersOfSent = 4 + numbersOfFlow

@@ -61,7 +61,8 @@ func TestAProcessForwardsByNewTablesUnderLoadAndHandsThemBack(t *testing.T) {
 			leaf, middle := l.be("s2.00"), l.be("s1.00")
 			l.Load("uniform:0.3")
 			l.More(200)
-			// s1.00 cannot go up to s0.00, and from s2.00 some destinations are reached by s1.01 only.
+			// s1.00 cannot go up to s0.00, and from s2.00 some destinations are reached by s1.01
+			// only.
 			l.cutLink("s0.00-s1.00")
 			l.cutLink("s1.00-s2.01")
 			l.upload("s0.00-s1.00", "s1.00-s2.01")

@@ -63,7 +63,8 @@ func (e *Engine) Now() weft.Time { return e.now }
 // Events is how many events have happened.
 func (e *Engine) Events() uint64 { return e.events }
 
-// Hash is a fingerprint of all events so far: their times, kinds, places and packets, in order. It is the same on every machine.
+// Hash is a fingerprint of all events so far: their times, kinds, places and packets, in order. It
+// is the same on every machine.
 func (e *Engine) Hash() uint64 { return e.hash }
 
 // mix adds x to the fingerprint.
@@ -83,8 +84,8 @@ func (e *Engine) Run(until weft.Time) {
 	e.now = max(e.now, until)
 }
 
-// RunWhile lets happen what is due at until or before, as long as goOn says so before each event. It reports whether goOn
-// ended it; otherwise it is until now.
+// RunWhile lets happen what is due at until or before, as long as goOn says so before each event.
+// It reports whether goOn ended it; otherwise it is until now.
 func (e *Engine) RunWhile(goOn func() bool, until weft.Time) (ended bool) {
 	for goOn() {
 		if !e.Step(until) {
@@ -122,7 +123,8 @@ func (e *Engine) Step(until weft.Time) bool {
 	return true
 }
 
-// prefetch reads the port of an event that is due soon: the processor fetches it while it goes on with the one before.
+// prefetch reads the port of an event that is due soon: the processor fetches it while it goes on
+// with the one before.
 func (e *Engine) prefetch(what uint64) {
 	n, p := e.nodes[what&lowMask], int(weft.PortID(what>>32))
 	if p < len(n.ports) {

@@ -31,7 +31,8 @@ func (n *network) nodeOf(t *testing.T, name string) weft.Node {
 	return id.Node()
 }
 
-// requireUp requires that every link is up, in the epochs that it was in before if it is among those that same says.
+// requireUp requires that every link is up, in the epochs that it was in before if it is among
+// those that same says.
 func (n *network) requireUp(t *testing.T, same func(l topology.Link) bool) {
 	t.Helper()
 	for _, l := range n.g.Links {
@@ -48,8 +49,9 @@ func (n *network) requireUp(t *testing.T, same func(l topology.Link) bool) {
 	}
 }
 
-// A switch that was stopped is one fault while it is, and none once it goes on, whatever its neighbours have made of it and in whatever
-// order it hears of that: no packet is discarded, and it loses none itself.
+// A switch that was stopped is one fault while it is, and none once it goes on, whatever its
+// neighbours have made of it and in whatever order it hears of that: no packet is discarded, and it
+// loses none itself.
 func TestASwitchThatWasStoppedDiscardsNothing(t *testing.T) {
 	t.Parallel()
 	for _, routing := range []string{"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header", "deterministic-switch"} {
@@ -58,7 +60,8 @@ func TestASwitchThatWasStoppedDiscardsNothing(t *testing.T) {
 			n := newNetworkThat(t, "kary-ntree:2,3", routing, "uniform:0.5", 1, listening)
 			name := n.nodeOf(t, "s1.00")
 			node, core := n.node[name], n.switches[name.Index]
-			// From shorter than the detection time, over moments at which some neighbours have given it up and others have not, to longer.
+			// From shorter than the detection time, over moments at which some neighbours have
+			// given it up and others have not, to longer.
 			for cycles := weft.Time(60); cycles < 500; cycles += 3 {
 				before, _ := n.delivered()
 				node.Halt()
@@ -76,8 +79,8 @@ func TestASwitchThatWasStoppedDiscardsNothing(t *testing.T) {
 	}
 }
 
-// A host of many switches is stopped, or all of them: they do not wait for each other, no link between two of them goes down, and none
-// of them loses or discards a packet.
+// A host of many switches is stopped, or all of them: they do not wait for each other, no link
+// between two of them goes down, and none of them loses or discards a packet.
 func TestNodesThatWereStoppedTogetherLoseNothing(t *testing.T) {
 	t.Parallel()
 	pair := func(n *network) []weft.Node { return []weft.Node{n.nodeOf(t, "s1.00"), n.nodeOf(t, "s0.00")} }

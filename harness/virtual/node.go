@@ -7,7 +7,8 @@ import (
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
-// Observer hears what a core reports, in order. It must return at once, must not use the engine or a node, and must not keep a.
+// Observer hears what a core reports, in order. It must return at once, must not use the engine or
+// a node, and must not keep a.
 type Observer interface {
 	Observe(now weft.Time, a *weft.Actions)
 }
@@ -34,7 +35,8 @@ type Node struct {
 
 // port is the sending side of one port.
 type port struct {
-	// When the next event of each kind is due; Never: there is none. One that comes at another time has been overtaken.
+	// When the next event of each kind is due; Never: there is none. One that comes at another time
+	// has been overtaken.
 	arrivesAt, sendsAt weft.Time
 
 	to    Port
@@ -85,8 +87,8 @@ func (n *Node) Signal(p weft.PortID, up bool) {
 	n.act(out)
 }
 
-// Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on their way arrive no later
-// than if they had set out now.
+// Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on
+// their way arrive no later than if they had set out now.
 func (n *Node) Impair(p weft.PortID, i pace.Impairment) {
 	k := &n.ports[p]
 	if k.draws == nil {

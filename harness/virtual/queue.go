@@ -11,8 +11,8 @@ type event struct {
 
 func (e event) before(o event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
 
-// lane says why an event is due when it is. Most are due a fixed time after they are pushed, one and the same for all of a
-// reason, so that they come in the order in which they are due.
+// lane says why an event is due when it is. Most are due a fixed time after they are pushed, one
+// and the same for all of a reason, so that they come in the order in which they are due.
 type lane uint8
 
 const (
@@ -26,8 +26,9 @@ const (
 	laneOther = lanes // any other, at any time
 )
 
-// queue holds events by (time, sequence). A lane takes an event that is not due before the last it holds, and so is in order for
-// nothing; what no lane takes goes into a wheel. Lanes change how fast the queue is and never the order.
+// queue holds events by (time, sequence). A lane takes an event that is not due before the last it
+// holds, and so is in order for nothing; what no lane takes goes into a wheel. Lanes change how
+// fast the queue is and never the order.
 type queue struct {
 	first [lanes]weft.Time // when the first event of each lane is due; Never: it has none
 	lane  [lanes]fifo
@@ -57,8 +58,8 @@ func (q *queue) push(e event, l lane) {
 	q.rest.push(e)
 }
 
-// next returns the first event if it is due at until or before. Events pushed after a call must not be due before until, or
-// before the event returned.
+// next returns the first event if it is due at until or before. Events pushed after a call must not
+// be due before until, or before the event returned.
 func (q *queue) next(until weft.Time) (e event, ok bool) {
 	l, at := lane(0), q.first[0]
 	for i := lane(1); i < lanes; i++ {

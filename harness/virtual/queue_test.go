@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Whatever the density of events and however it changes, they come in the order of (time, sequence) and none is lost.
+// Whatever the density of events and however it changes, they come in the order of (time, sequence)
+// and none is lost.
 func TestTheQueueGivesEventsInOrderAtEveryDensity(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

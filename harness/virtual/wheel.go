@@ -8,8 +8,9 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// wheel holds events that come in any order: in buckets what is soon, in a heap what is not. A bucket is put in order only when
-// its turn comes. The width of buckets follows the density of events, which changes how fast the wheel is and never the order.
+// wheel holds events that come in any order: in buckets what is soon, in a heap what is not. A
+// bucket is put in order only when its turn comes. The width of buckets follows the density of
+// events, which changes how fast the wheel is and never the order.
 type wheel struct {
 	bound   weft.Time // the first event is due then, if the bucket whose turn it is holds one, and otherwise not before; Never: there is none
 	shift   uint      // a bucket is 1<<shift picoseconds wide
@@ -69,7 +70,8 @@ func (w *wheel) put(b int64, e event) {
 	w.full[i/64] |= 1 << (i % 64)
 }
 
-// find makes the bound exact, if the first event may be due at limit or before. It reports whether it is.
+// find makes the bound exact, if the first event may be due at limit or before. It reports whether
+// it is.
 func (w *wheel) find(limit weft.Time) bool {
 	if w.head == len(w.open) {
 		b, ok := w.nextFull()
@@ -159,8 +161,9 @@ func inOrder(list []event) {
 	}
 }
 
-// tune makes buckets wider when many events are beyond the last, and else narrower when they hold many events. Events that are due
-// at one moment, as those of links in step, are in one bucket however narrow it is.
+// tune makes buckets wider when many events are beyond the last, and else narrower when they hold
+// many events. Events that are due at one moment, as those of links in step, are in one bucket
+// however narrow it is.
 func (w *wheel) tune() {
 	shift := w.shift
 	switch {

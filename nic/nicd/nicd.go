@@ -1,5 +1,5 @@
-// Package nicd is a NIC with its driver, live (switch/switchd) or in virtual time: the calls that only a NIC has, each a step of
-// its core.
+// Package nicd is a NIC with its driver, live (switch/switchd) or in virtual time: the calls that
+// only a NIC has, each a step of its core.
 package nicd
 
 import (
@@ -69,7 +69,8 @@ func (n *NIC) Send(dst weft.NICID, size int, traced bool) (seq uint64, err error
 	return seq, err
 }
 
-// Mark has the next packets for dst traced. It reports whether the NIC has packets of its own to send; see [nic.NIC.Mark].
+// Mark has the next packets for dst traced. It reports whether the NIC has packets of its own to
+// send; see [nic.NIC.Mark].
 func (n *NIC) Mark(dst weft.NICID, count int) (busy bool, err error) {
 	n.Do(func(weft.Time, *weft.Actions) {
 		busy, err = n.core.Generates() || n.core.Waits(), n.core.Mark(dst, count)

@@ -1,4 +1,5 @@
-// Package deadlock finds packets that wait for each other for ever, in snapshots of the switches of a fabric. Pure.
+// Package deadlock finds packets that wait for each other for ever, in snapshots of the switches of
+// a fabric. Pure.
 package deadlock
 
 import (
@@ -18,17 +19,20 @@ type Output struct {
 
 // Question is what to look at.
 type Question struct {
-	// Switches are the snapshots of all switches, by number, taken at one instant or while nothing moves. All have as many VCs. One
-	// without ports is a switch of which nothing is known: it takes what comes.
+	// Switches are the snapshots of all switches, by number, taken at one instant or while nothing
+	// moves. All have as many VCs. One without ports is a switch of which nothing is known: it
+	// takes what comes.
 	Switches []switching.Snapshot
 	// Peer is the other end of the link at e, if there is one.
 	Peer func(e weft.End) (peer weft.End, ok bool)
-	// InputBuffer is how many packets an input VC queue of a switch holds. It is needed where packets move: a queue with a place
-	// left is no reason to wait, for its credit is on the way. 0: nothing moves.
+	// InputBuffer is how many packets an input VC queue of a switch holds. It is needed where
+	// packets move: a queue with a place left is no reason to wait, for its credit is on the way.
+	// 0: nothing moves.
 	InputBuffer int
 }
 
-// held is how many packets an input queue of a switch holds; none where nothing is known of the switch.
+// held is how many packets an input queue of a switch holds; none where nothing is known of the
+// switch.
 func (q *Question) held(sw weft.SwitchID, p weft.PortID, vc int) int {
 	if ports := q.Switches[sw].Ports; len(ports) > 0 {
 		return ports[p].VCs[vc].Epoch.Held
@@ -36,13 +40,14 @@ func (q *Question) held(sw weft.SwitchID, p weft.PortID, vc int) int {
 	return 0
 }
 
-// Find returns a cycle of outputs of which each waits for the next, and the last for the first; nothing when there is none.
-// The same question always gets the same answer.
+// Find returns a cycle of outputs of which each waits for the next, and the last for the first;
+// nothing when there is none. The same question always gets the same answer.
 //
-// An output waits when it has packets and no credit, and its neighbour's input queue is full of packets that
-// wait only for outputs that wait. One that can go on, because it is empty or has a credit, or its neighbour holds a packet that
-// can, is freed; then all that wait for it; what is never freed is deadlocked (Definition 17 of Dynamic Fault Tolerance in
-// Fat Trees), unless a port that changes its state, or a register that expires, has packets routed anew.
+// An output waits when it has packets and no credit, and its neighbour's input queue is full of
+// packets that wait only for outputs that wait. One that can go on, because it is empty or has a
+// credit, or its neighbour holds a packet that can, is freed; then all that wait for it; what is
+// never freed is deadlocked (Definition 17 of Dynamic Fault Tolerance in Fat Trees), unless a port
+// that changes its state, or a register that expires, has packets routed anew.
 func Find(q Question) []Output {
 	g := newGraph(q)
 	g.build(q)
@@ -87,8 +92,9 @@ func (g *graph) output(n int32) Output {
 	return Output{weft.SwitchID(sw), weft.PortID(at / int32(g.vcs)), weft.VC(at % int32(g.vcs))}
 }
 
-// build gives for every output that is full and without a credit the outputs that packets in the neighbour's input queue wait
-// for. The output of a dead link waits for what the packets stranded in it wait for.
+// build gives for every output that is full and without a credit the outputs that packets in the
+// neighbour's input queue wait for. The output of a dead link waits for what the packets stranded
+// in it wait for.
 func (g *graph) build(q Question) {
 	for i, s := range q.Switches {
 		id := weft.SwitchID(i)
@@ -105,7 +111,8 @@ func (g *graph) build(q Question) {
 				from := g.number(id, at)
 				if ps.State != link.Up {
 					g.waitFor(from, id, q, func(b *switching.Blocked) bool {
-						// Waiting for the link to come back, or behind another in the same queue, is no deadlock by itself.
+						// Waiting for the link to come back, or behind another in the same queue,
+						// is no deadlock by itself.
 						return b.Stranded && b.At == at && !slices.Contains(b.For, at)
 					})
 					continue
@@ -122,8 +129,8 @@ func (g *graph) build(q Question) {
 	}
 }
 
-// waitFor makes from wait for all outputs that those of a switch's blocked packets wait for. When there are none the
-// neighbour takes what comes.
+// waitFor makes from wait for all outputs that those of a switch's blocked packets wait for. When
+// there are none the neighbour takes what comes.
 func (g *graph) waitFor(from int32, sw weft.SwitchID, q Question, those func(b *switching.Blocked) bool) {
 	blocked := q.Switches[sw].Blocked
 	for i := range blocked {
@@ -157,7 +164,8 @@ func (g *graph) free() {
 	}
 }
 
-// cycle follows the waits from the lowest output left until one comes again. All that is waited for is left too.
+// cycle follows the waits from the lowest output left until one comes again. All that is waited for
+// is left too.
 func (g *graph) cycle() []Output {
 	start := slices.IndexFunc(g.waits, func(w []int32) bool { return w != nil })
 	if start < 0 {

@@ -13,8 +13,8 @@ import (
 
 const buffer = 2 // packets
 
-// ring is n switches, port 1 of each leading to port 0 of the next; a NIC is at port 2. Each switch has packets from the one
-// before that wait for port 1, which is full and without a credit.
+// ring is n switches, port 1 of each leading to port 0 of the next; a NIC is at port 2. Each switch
+// has packets from the one before that wait for port 1, which is full and without a credit.
 func ring(n int) deadlock.Question {
 	snaps := make([]switching.Snapshot, n)
 	for i := range snaps {

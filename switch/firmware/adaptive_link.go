@@ -7,20 +7,24 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// AdaptiveLink is R^link_adaptive of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section VII.A,
-// with its ambiguities resolved (docs/routing.md): it connects every pair with up to k-1 dead links in every switch group
-// while faults only come. One virtual channel. The way up is any live up port; a U-turn switch keeps in its re-route
-// vector which up ports packets have come back by, and sends re-routed packets up the others.
+// AdaptiveLink is R^link_adaptive of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in
+// Fat Trees, section VII.A, with its ambiguities resolved (docs/routing.md): it connects every pair
+// with up to k-1 dead links in every switch group while faults only come. One virtual channel. The
+// way up is any live up port; a U-turn switch keeps in its re-route vector which up ports packets
+// have come back by, and sends re-routed packets up the others.
 //
-// No deadlock with up to k-1 faults as long as a blocked packet goes on waiting for all its candidates, as the pipeline
-// does; beyond, some fault sets can deadlock.
+// No deadlock with up to k-1 faults as long as a blocked packet goes on waiting for all its
+// candidates, as the pipeline does; beyond, some fault sets can deadlock.
 type AdaptiveLink struct {
-	// Vector is VectorPerSwitch, as printed, or VectorPerDigit. With the vector in the header it would be [MisrouteVector].
+	// Vector is VectorPerSwitch, as printed, or VectorPerDigit. With the vector in the header it
+	// would be [MisrouteVector].
 	Vector Vector
-	// VectorTimeout is the period of U-turn inactivity after which a switch zeroes its vector, so that links that have come
-	// back are used again. 0 means DefaultVectorTimeout. It should exceed the time a packet spends in the fabric.
+	// VectorTimeout is the period of U-turn inactivity after which a switch zeroes its vector, so
+	// that links that have come back are used again. 0 means DefaultVectorTimeout. It should exceed
+	// the time a packet spends in the fabric.
 	VectorTimeout weft.Time
-	// Notify makes the discard of a packet that no up port leads on (rule 5) inform the packet's source.
+	// Notify makes the discard of a packet that no up port leads on (rule 5) inform the packet's
+	// source.
 	Notify bool
 }
 
@@ -38,18 +42,20 @@ func (a AdaptiveLink) Check(place *weft.Place, vcs int) error {
 	return checkVector("adaptive-link", place, vcs)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. The decision depends on the arrival, on which links
-// are dead and on the re-route vector, so a stranded packet waits for just what one that came by the same channel and is
-// still in the input queue waits for. The paper's proof (appendix, section G) has the latter wait for any of its candidates, at any
-// time: what it shows for up to k-1 dead links, no set of queues that wait for each other only, therefore holds with
-// requeue, and the stranded packets' own queues are no part of such a set, as no candidate is dead.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time. The decision depends on
+// the arrival, on which links are dead and on the re-route vector, so a stranded packet waits for
+// just what one that came by the same channel and is still in the input queue waits for. The
+// paper's proof (appendix, section G) has the latter wait for any of its candidates, at any time:
+// what it shows for up to k-1 dead links, no set of queues that wait for each other only, therefore
+// holds with requeue, and the stranded packets' own queues are no part of such a set, as no
+// candidate is dead.
 func (AdaptiveLink) CheckRequeue(*weft.Place) error { return nil }
 
 // DestinationBased implements [switching.DestinationBased].
 func (AdaptiveLink) DestinationBased() {}
 
-// Symmetric implements [switching.Symmetric]: every choice is offered. With a vector per digit the registers are renumbered
-// like the values of the digit.
+// Symmetric implements [switching.Symmetric]: every choice is offered. With a vector per digit the
+// registers are renumbered like the values of the digit.
 func (AdaptiveLink) Symmetric() {}
 
 // Registers implements [Stateful].

@@ -5,12 +5,13 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// AdaptiveLinkOne is [AdaptiveLink] without the re-route vector, as the opening of the fat-tree paper's section VII has it for
-// one dead link: a U-turn switch takes any live up port but the one the packet came back by, and all of these lead
-// past the only fault. No state, one virtual channel.
+// AdaptiveLinkOne is [AdaptiveLink] without the re-route vector, as the opening of the fat-tree
+// paper's section VII has it for one dead link: a U-turn switch takes any live up port but the one
+// the packet came back by, and all of these lead past the only fault. No state, one virtual
+// channel.
 //
-// By Theorem 2 of the paper one dead link causes no deadlock. With two a packet can go around for ever between them: it ends as
-// looping when it has crossed weft.MaxHops switches.
+// By Theorem 2 of the paper one dead link causes no deadlock. With two a packet can go around for
+// ever between them: it ends as looping when it has crossed weft.MaxHops switches.
 type AdaptiveLinkOne struct {
 	// Notify makes the discard of a packet that no up port leads on inform the packet's source.
 	Notify bool
@@ -26,8 +27,8 @@ func (AdaptiveLinkOne) Check(place *weft.Place, vcs int) error {
 	return checkVector("adaptive-link-one", place, vcs)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reason given at [AdaptiveLink.CheckRequeue],
-// here with one dead link.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reason given at
+// [AdaptiveLink.CheckRequeue], here with one dead link.
 func (AdaptiveLinkOne) CheckRequeue(*weft.Place) error { return nil }
 
 // DestinationBased implements [switching.DestinationBased].

@@ -5,19 +5,22 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// AdaptiveSwitch is R^switch_adaptive of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section
-// VII.B, with its ambiguities resolved (docs/routing.md): it connects every pair with up to k-1 dead links and switches of the
-// tiers above the leaves, while faults only come. One virtual channel.
+// AdaptiveSwitch is R^switch_adaptive of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance
+// in Fat Trees, section VII.B, with its ambiguities resolved (docs/routing.md): it connects every
+// pair with up to k-1 dead links and switches of the tiers above the leaves, while faults only
+// come. One virtual channel.
 //
-// A packet goes around a dead switch by two tiers down and up again. The header's port field tells on the way down which of
-// the two tiers it is in, and on the way back from a second dead link by which port to return to the U-turn switch, whose
-// re-route vector says which up ports are left. No deadlock with up to k-1 faults, as with [AdaptiveLink].
+// A packet goes around a dead switch by two tiers down and up again. The header's port field tells
+// on the way down which of the two tiers it is in, and on the way back from a second dead link by
+// which port to return to the U-turn switch, whose re-route vector says which up ports are left. No
+// deadlock with up to k-1 faults, as with [AdaptiveLink].
 type AdaptiveSwitch struct {
 	// Vector says where the re-route vector is; as printed, one per switch.
 	Vector Vector
 	// VectorTimeout is as in [AdaptiveLink]. A vector in the header needs none.
 	VectorTimeout weft.Time
-	// Notify makes the discard of a packet that no up port leads on (rule 7) inform the packet's source.
+	// Notify makes the discard of a packet that no up port leads on (rule 7) inform the packet's
+	// source.
 	Notify bool
 }
 
@@ -35,19 +38,21 @@ func (AdaptiveSwitch) Check(place *weft.Place, vcs int) error {
 	return checkVector("adaptive-switch", place, vcs)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reason given at [AdaptiveLink.CheckRequeue].
-// The decision also depends on the port field and perhaps on the header's vector: a stranded packet has those it came with.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reason given at
+// [AdaptiveLink.CheckRequeue]. The decision also depends on the port field and perhaps on the
+// header's vector: a stranded packet has those it came with.
 func (AdaptiveSwitch) CheckRequeue(*weft.Place) error { return nil }
 
 // DestinationBased implements [switching.DestinationBased].
 func (AdaptiveSwitch) DestinationBased() {}
 
-// Symmetric implements [switching.Symmetric]: every choice is offered. The port field is renumbered like the down ports of the
-// switch that set it, the vector like the up ports of the U-turn switch.
+// Symmetric implements [switching.Symmetric]: every choice is offered. The port field is renumbered
+// like the down ports of the switch that set it, the vector like the up ports of the U-turn switch.
 func (AdaptiveSwitch) Symmetric() {}
 
-// mends lists the digits that U-turns at a switch mend: that of the dead switch's tier, two above, and at the leaves also that
-// of the tier above, as a dead link just above the leaves is gone around by one tier.
+// mends lists the digits that U-turns at a switch mend: that of the dead switch's tier, two above,
+// and at the leaves also that of the tier above, as a dead link just above the leaves is gone
+// around by one tier.
 func mends(t *weft.Tree) (digits [2]digit, n int) {
 	if t.Leaf() && t.Tier >= 1 {
 		digits[n] = digitAbove(t, 1)
@@ -103,13 +108,14 @@ func (a AdaptiveSwitch) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	return switching.Discard(ruleNever)
 }
 
-// turns reports whether a switch with no way down is a U-turn switch for a packet with this port field, which is two tiers
-// below the dead link, or one if that is just above the leaves.
+// turns reports whether a switch with no way down is a U-turn switch for a packet with this port
+// field, which is two tiers below the dead link, or one if that is just above the leaves.
 func turns(t *weft.Tree, pf int16) bool {
 	return t.Leaf() && pf == weft.PortFieldNone || t.Tier >= 2 && pf == weft.PortFieldDown
 }
 
-// secondUp is rules 1 and 6: up by any port, remembering the way back if the packet comes from a U-turn switch.
+// secondUp is rules 1 and 6: up by any port, remembering the way back if the packet comes from a
+// U-turn switch.
 func secondUp(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
 	switch pkt.PortField {

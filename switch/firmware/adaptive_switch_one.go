@@ -5,15 +5,18 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// AdaptiveSwitchOne is [AdaptiveSwitch] for one dead switch or link, as the fat-tree paper has it at the end of section VI.B and
-// the opening of VII: one bit in the header, that a packet is on its way down the second tier (weft.PortFieldDown), no
-// vector, and no way back to the same U-turn switch, as the first try succeeds.
+// AdaptiveSwitchOne is [AdaptiveSwitch] for one dead switch or link, as the fat-tree paper has it
+// at the end of section VI.B and the opening of VII: one bit in the header, that a packet is on its
+// way down the second tier (weft.PortFieldDown), no vector, and no way back to the same U-turn
+// switch, as the first try succeeds.
 //
-// One virtual channel is enough. Let the dead switch, or the lower end of the dead link, be at tier l+1 with digit l+1 =
-// x. Every re-routed packet comes down to tier l+1 where that digit is x, and makes its U-turn below, by an up port other than
-// x. From there, channels up and then down lead only to switches of tier l+1 whose digit is not x, and only U-turns lead from
-// down to up again: nothing leads back to the channel into the U-turn switch. (A U-turn at the leaves changes digit n-2 of the
-// upper switch in the same way.) So channel dependencies close no cycle, whichever ports are chosen.
+// One virtual channel is enough. Let the dead switch, or the lower end of the dead link, be at tier
+// l+1 with digit l+1 = x. Every re-routed packet comes down to tier l+1 where that digit is x, and
+// makes its U-turn below, by an up port other than x. From there, channels up and then down lead
+// only to switches of tier l+1 whose digit is not x, and only U-turns lead from down to up again:
+// nothing leads back to the channel into the U-turn switch. (A U-turn at the leaves changes digit
+// n-2 of the upper switch in the same way.) So channel dependencies close no cycle, whichever ports
+// are chosen.
 type AdaptiveSwitchOne struct {
 	// Notify makes the discard of a packet that no up port leads on inform the packet's source.
 	Notify bool
@@ -24,8 +27,9 @@ func (AdaptiveSwitchOne) Check(place *weft.Place, vcs int) error {
 	return checkVector("adaptive-switch-one", place, vcs)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reason given at [AdaptiveLink.CheckRequeue],
-// here with one fault. A stranded packet has the header's bit it came with.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reason given at
+// [AdaptiveLink.CheckRequeue], here with one fault. A stranded packet has the header's bit it came
+// with.
 func (AdaptiveSwitchOne) CheckRequeue(*weft.Place) error { return nil }
 
 // DestinationBased implements [switching.DestinationBased].

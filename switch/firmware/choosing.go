@@ -8,21 +8,23 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// Choice settles one choice that a firmware leaves open: of the candidates for packets that come into Switch by one of the ports In,
-// those at one of the ports To.
+// Choice settles one choice that a firmware leaves open: of the candidates for packets that come
+// into Switch by one of the ports In, those at one of the ports To.
 type Choice struct {
 	Switch weft.SwitchID
 	In, To []weft.PortID
 	VC     *weft.VC // only candidates in this VC; nil: in any
-	// Hop, unless 0, limits the choice to packets that have come to so many switches, this one included.
+	// Hop, unless 0, limits the choice to packets that have come to so many switches, this one
+	// included.
 	Hop int
 	// Every, unless 0, repeats it each time that a packet has crossed so many switches more.
 	Every int
 }
 
-// Choosing runs f with the choices settled: where f leaves several candidates, the first choice that is about such a packet and has some
-// of the candidates leaves only these. It adds no candidate, so a packet goes only where f would let it go; but a blocked
-// packet waits for what is left only. It is how a path that an adversary has chosen is followed again.
+// Choosing runs f with the choices settled: where f leaves several candidates, the first choice
+// that is about such a packet and has some of the candidates leaves only these. It adds no
+// candidate, so a packet goes only where f would let it go; but a blocked packet waits for what is
+// left only. It is how a path that an adversary has chosen is followed again.
 //
 // The result has the registers of f and starts packets as f does. Its packets cannot be requeued.
 func Choosing(f Firmware, choices []Choice) Firmware {

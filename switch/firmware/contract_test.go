@@ -53,7 +53,8 @@ func breach(v *switching.Still, at Arrival, h *weft.Header, vcs int, d Decision)
 	return ""
 }
 
-// headers are packets for dst with the port field and vector that firmwares give them, and some that none does.
+// headers are packets for dst with the port field and vector that firmwares give them, and some
+// that none does.
 func headers(dst weft.NICID, vc weft.VC) []weft.Header {
 	var hs []weft.Header
 	for _, f := range []weft.Fields{
@@ -71,8 +72,9 @@ func headers(dst weft.NICID, vc weft.VC) []weft.Header {
 	return hs
 }
 
-// Every firmware that comes with Weft, at a switch of each tier of the 4-ary 3-tree and two others, for every arrival, some
-// destinations, headers right and wrong, and up to two dead ports of the switch.
+// Every firmware that comes with Weft, at a switch of each tier of the 4-ary 3-tree and two others,
+// for every arrival, some destinations, headers right and wrong, and up to two dead ports of the
+// switch.
 func TestEveryFirmwareKeepsTheContract(t *testing.T) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:4,3", "kary-ntree:2,4"} {
 		for _, e := range variants() {
@@ -149,7 +151,8 @@ func TestEveryFirmwareRoutesWithoutAllocating(t *testing.T) {
 	}
 }
 
-// What a firmware decides may depend on where a packet goes, on how it came and on its fields, and on nothing else of it.
+// What a firmware decides may depend on where a packet goes, on how it came and on its fields, and
+// on nothing else of it.
 func TestDestinationBasedFirmwaresLookAtNothingElse(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	net := newTree("kary-ntree:3,4")

@@ -5,13 +5,15 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// DeterministicLink is R^link_deterministic of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees,
-// section VI.A, with its ambiguities resolved (docs/routing.md): it connects every pair with up to k-1 dead links in
-// every switch group. Two virtual layers: packets travel in the normal layer, and from a U-turn on in the re-routing layer,
-// in which the U-turn switch resumes the testing sequence D after the port the packet came back by. Every hop raises the
-// channel's number in the paper's numbering, whatever links are dead, so there is no deadlock.
+// DeterministicLink is R^link_deterministic of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault
+// Tolerance in Fat Trees, section VI.A, with its ambiguities resolved (docs/routing.md): it
+// connects every pair with up to k-1 dead links in every switch group. Two virtual layers: packets
+// travel in the normal layer, and from a U-turn on in the re-routing layer, in which the U-turn
+// switch resumes the testing sequence D after the port the packet came back by. Every hop raises
+// the channel's number in the paper's numbering, whatever links are dead, so there is no deadlock.
 type DeterministicLink struct {
-	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's source.
+	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's
+	// source.
 	Notify bool
 }
 
@@ -38,9 +40,10 @@ func (DeterministicLink) Check(place *weft.Place, vcs int) error {
 	return checkTree("deterministic-link", place, vcs, 2)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. Theorem 1 of the paper says of any packet that
-// its next channel has a higher number than the one it came by, whatever links are dead at that moment. A stranded packet
-// goes on from the channel it came by; the dead one in which it waits meanwhile is waited for by nobody.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time. Theorem 1 of the paper
+// says of any packet that its next channel has a higher number than the one it came by, whatever
+// links are dead at that moment. A stranded packet goes on from the channel it came by; the dead
+// one in which it waits meanwhile is waited for by nobody.
 func (DeterministicLink) CheckRequeue(*weft.Place) error { return nil }
 
 // DestinationBased implements [switching.DestinationBased].
@@ -51,8 +54,8 @@ func (DeterministicLink) ChannelNumber(place *weft.Place, p weft.PortID, vc weft
 	return linkNumber(place.Tree, p, vc, upperDigit(place.Tree, p))
 }
 
-// linkNumber is the number of the channel of Theorem 1 of the paper (section VI.C) that leaves a switch by a port, when the upper end
-// of its link has index i in D.
+// linkNumber is the number of the channel of Theorem 1 of the paper (section VI.C) that leaves a
+// switch by a port, when the upper end of its link has index i in D.
 func linkNumber(t *weft.Tree, p weft.PortID, vc weft.VC, i int) int {
 	s, up := linkTier(t, p)
 	base := t.N - 1 + s*(2*t.K+1)

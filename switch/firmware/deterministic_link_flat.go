@@ -2,12 +2,15 @@ package firmware
 
 import "github.com/weft-fabric/weft"
 
-// DeterministicLinkFlat takes every decision of [DeterministicLink], but has one virtual channel: the layer a packet is in is bit
-// 0 of the misroute vector in its header, and packets of both layers share all queues. It is there to be measured: as
-// Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section IX compares its methods with one channel each,
-// and to show what the second layer is for. With one dead link no packets can wait for each other in a circle, with two they can.
+// DeterministicLinkFlat takes every decision of [DeterministicLink], but has one virtual channel:
+// the layer a packet is in is bit 0 of the misroute vector in its header, and packets of both
+// layers share all queues. It is there to be measured: as Sem-Jacobsen, Skeie, Lysne, Duato:
+// Dynamic Fault Tolerance in Fat Trees, section IX compares its methods with one channel each, and
+// to show what the second layer is for. With one dead link no packets can wait for each other in a
+// circle, with two they can.
 type DeterministicLinkFlat struct {
-	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's source.
+	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's
+	// source.
 	Notify bool
 }
 
@@ -19,9 +22,9 @@ func (DeterministicLinkFlat) Check(place *weft.Place, vcs int) error {
 	return checkTree("deterministic-link-flat", place, vcs, 1)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. The decision depends on the arrival, on the layer, which a
-// stranded packet still has as it came, and on which links are dead, and no candidate is dead: what can wait in a circle can
-// without requeue.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time. The decision depends on
+// the arrival, on the layer, which a stranded packet still has as it came, and on which links are
+// dead, and no candidate is dead: what can wait in a circle can without requeue.
 func (DeterministicLinkFlat) CheckRequeue(*weft.Place) error { return nil }
 
 // DestinationBased implements [switching.DestinationBased].

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// At any switch, for any arrival and whatever is dead: the port, the rule and the layer, which is the channel of the one and in the
-// header of the other.
+// At any switch, for any arrival and whatever is dead: the port, the rule and the layer, which is
+// the channel of the one and in the header of the other.
 func TestTheFlatFirmwareDecidesAsTheLayeredOneInOneChannel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	net := newTree("kary-ntree:3,4")

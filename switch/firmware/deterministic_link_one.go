@@ -5,13 +5,14 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// DeterministicLinkOne is [DeterministicLink] for one dead link, as the end of the fat-tree paper's section VI.A has it: no
-// second virtual layer and no testing sequence. Every packet that meets the dead link is sent down by the same other port,
-// also one that came from below by another, so that there is one U-turn switch only, entered by one channel, and two are
-// needed for a deadlock. The up port out of the U-turn is arbitrary, here the first live one.
+// DeterministicLinkOne is [DeterministicLink] for one dead link, as the end of the fat-tree paper's
+// section VI.A has it: no second virtual layer and no testing sequence. Every packet that meets the
+// dead link is sent down by the same other port, also one that came from below by another, so that
+// there is one U-turn switch only, entered by one channel, and two are needed for a deadlock. The
+// up port out of the U-turn is arbitrary, here the first live one.
 //
-// With two dead links packets can deadlock, or go around between them for ever: one such ends as looping when it has crossed
-// weft.MaxHops switches.
+// With two dead links packets can deadlock, or go around between them for ever: one such ends as
+// looping when it has crossed weft.MaxHops switches.
 type DeterministicLinkOne struct {
 	// Notify makes the discard of a packet that no up port leads on inform the packet's source.
 	Notify bool
@@ -27,9 +28,10 @@ func (DeterministicLinkOne) Check(place *weft.Place, vcs int) error {
 	return checkTree("deterministic-link-one", place, vcs, 1)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. The decision depends on the arrival and on which
-// links are dead, so a stranded packet waits for what one does that came by the same channel and is still in the input
-// queue, and no candidate is dead: the channel dependencies stay those of one U-turn.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time. The decision depends on
+// the arrival and on which links are dead, so a stranded packet waits for what one does that came
+// by the same channel and is still in the input queue, and no candidate is dead: the channel
+// dependencies stay those of one U-turn.
 func (DeterministicLinkOne) CheckRequeue(*weft.Place) error { return nil }
 
 // DestinationBased implements [switching.DestinationBased].
@@ -48,8 +50,8 @@ func (f DeterministicLinkOne) Route(pkt *weft.Header, at Arrival, sw View) Decis
 	return sameDown(pkt, at, sw, pkt.Fields)
 }
 
-// sameDown sends a packet whose destination is below down with the given fields, if need be by the port that stands in for the
-// dead one whatever the arrival.
+// sameDown sends a packet whose destination is below down with the given fields, if need be by the
+// port that stands in for the dead one whatever the arrival.
 func sameDown(pkt *weft.Header, at Arrival, sw View, f weft.Fields) Decision {
 	t := sw.Place().Tree
 	dp := t.DownPort(pkt.Dst)

@@ -5,20 +5,23 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// DeterministicSwitch is R^switch_deterministic of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees,
-// section VI.B, with its ambiguities resolved (docs/routing.md): it connects every pair with up to k-1 dead links and switches
-// of the tiers above the leaves. A packet goes around a dead switch by two tiers down and up again; the header's port field
-// tells the two tiers apart and leads back to the U-turn switch.
+// DeterministicSwitch is R^switch_deterministic of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault
+// Tolerance in Fat Trees, section VI.B, with its ambiguities resolved (docs/routing.md): it
+// connects every pair with up to k-1 dead links and switches of the tiers above the leaves. A
+// packet goes around a dead switch by two tiers down and up again; the header's port field tells
+// the two tiers apart and leads back to the U-turn switch.
 //
-// Three virtual layers: NL, ML1 and ML2. Up: NL in the upward phase, ML1 out of a U-turn switch, ML2 above it. Down: from above
-// ML2 to ML1 to NL; from below the layer is kept. Every hop raises the channel's number, whatever is dead, so there is no
-// deadlock.
+// Three virtual layers: NL, ML1 and ML2. Up: NL in the upward phase, ML1 out of a U-turn switch,
+// ML2 above it. Down: from above ML2 to ML1 to NL; from below the layer is kept. Every hop raises
+// the channel's number, whatever is dead, so there is no deadlock.
 type DeterministicSwitch struct {
-	// LeavesInML2 sends U-turns at the leaves around a link just above them up in ML2, so that the tier above follows rules 2a
-	// and 3b as printed. It needs channel numbers that the paper does not define and tolerates slightly more beyond k-1.
-	// Otherwise such packets go up in ML1 and keep it.
+	// LeavesInML2 sends U-turns at the leaves around a link just above them up in ML2, so that the
+	// tier above follows rules 2a and 3b as printed. It needs channel numbers that the paper does
+	// not define and tolerates slightly more beyond k-1. Otherwise such packets go up in ML1 and
+	// keep it.
 	LeavesInML2 bool
-	// Notify makes the discard of a packet that no up port leads on (rule 4b.iii) inform the packet's source.
+	// Notify makes the discard of a packet that no up port leads on (rule 4b.iii) inform the
+	// packet's source.
 	Notify bool
 }
 
@@ -54,16 +57,18 @@ func (DeterministicSwitch) Check(place *weft.Place, vcs int) error {
 	return checkTree("deterministic-switch", place, vcs, 3)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. The next channel of any packet has a higher number
-// than the one it came by, whatever is dead at that moment. A stranded packet goes on from the channel it came by, with the
-// port field it came with; the dead channel in which it waits meanwhile is waited for by nobody.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time. The next channel of any
+// packet has a higher number than the one it came by, whatever is dead at that moment. A stranded
+// packet goes on from the channel it came by, with the port field it came with; the dead channel in
+// which it waits meanwhile is waited for by nobody.
 func (DeterministicSwitch) CheckRequeue(*weft.Place) error { return nil }
 
 // DestinationBased implements [switching.DestinationBased].
 func (DeterministicSwitch) DestinationBased() {}
 
-// ChannelNumber implements [Numbered] with the numbering of the paper's appendix. ML2 of a link is numbered with the tier below,
-// whose U-turn switch it serves. With LeavesInML2 the links above the leaves have ML2 above all their other numbers.
+// ChannelNumber implements [Numbered] with the numbering of the paper's appendix. ML2 of a link is
+// numbered with the tier below, whose U-turn switch it serves. With LeavesInML2 the links above the
+// leaves have ML2 above all their other numbers.
 func (DeterministicSwitch) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 	t := place.Tree
 	s, up := linkTier(t, p)

@@ -5,13 +5,14 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// DeterministicSwitchOne is [DeterministicSwitch] for one dead switch or link, as the end of the fat-tree paper's section VI.B has
-// it: one bit in the header, that a packet is on its way down the second tier (weft.PortFieldDown), and no way back to the
-// same U-turn switch, as the first try succeeds.
+// DeterministicSwitchOne is [DeterministicSwitch] for one dead switch or link, as the end of the
+// fat-tree paper's section VI.B has it: one bit in the header, that a packet is on its way down the
+// second tier (weft.PortFieldDown), and no way back to the same U-turn switch, as the first try
+// succeeds.
 //
-// One virtual channel is enough, for the reason given at [AdaptiveSwitchOne]: it holds whichever ports are chosen. With
-// two faults packets can deadlock, or go around between them for ever: one such ends as looping when it has crossed weft.MaxHops
-// switches.
+// One virtual channel is enough, for the reason given at [AdaptiveSwitchOne]: it holds whichever
+// ports are chosen. With two faults packets can deadlock, or go around between them for ever: one
+// such ends as looping when it has crossed weft.MaxHops switches.
 type DeterministicSwitchOne struct {
 	// Notify makes the discard of a packet that no up port leads on inform the packet's source.
 	Notify bool

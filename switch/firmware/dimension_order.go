@@ -5,15 +5,18 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// DimensionOrder routes meshes, tori and rings one dimension after the other: x first, then y, then z (e-cube). It is the baseline:
-// all packets of a pair take one shortest path, and a dead link on it discards them.
+// DimensionOrder routes meshes, tori and rings one dimension after the other: x first, then y, then
+// z (e-cube). It is the baseline: all packets of a pair take one shortest path, and a dead link on
+// it discards them.
 //
-// In a torus the shorter way around is taken. Half way round both are as short: from an even coordinate up, from an odd one down,
-// so that the links of both directions carry as much. Two virtual channels keep a ring of links from being a ring of channels
-// (Dally and Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks, 1987): a packet that
-// goes around the end is in VC 0 until it has, and in VC 1 from there to the end of the dimension, so that no channel in VC 1 goes
-// around. Packets that do not go around keep to one VC in each dimension, VC 0 when they end in its first half and VC 1 when they end in
-// the second, which is where the others leave room. A mesh needs one virtual channel.
+// In a torus the shorter way around is taken. Half way round both are as short: from an even
+// coordinate up, from an odd one down, so that the links of both directions carry as much. Two
+// virtual channels keep a ring of links from being a ring of channels (Dally and Seitz:
+// Deadlock-Free Message Routing in Multiprocessor Interconnection Networks, 1987): a packet that
+// goes around the end is in VC 0 until it has, and in VC 1 from there to the end of the dimension,
+// so that no channel in VC 1 goes around. Packets that do not go around keep to one VC in each
+// dimension, VC 0 when they end in its first half and VC 1 when they end in the second, which is
+// where the others leave room. A mesh needs one virtual channel.
 type DimensionOrder struct{}
 
 // dimensions are the names of the dimensions, as many as a generator makes.
@@ -45,13 +48,15 @@ func (DimensionOrder) Check(place *weft.Place, vcs int) error {
 	return checkGrid("dimension-order", place, vcs, 1, 2)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. They are sent to the same link, and discarded if it is dead.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time. They are sent to the
+// same link, and discarded if it is dead.
 func (DimensionOrder) CheckRequeue(*weft.Place) error { return nil }
 
 // DestinationBased implements [switching.DestinationBased].
 func (DimensionOrder) DestinationBased() {}
 
-// ChannelNumber implements [Numbered]: by dimension, VC, and the coordinate counted in the direction of the channel.
+// ChannelNumber implements [Numbered]: by dimension, VC, and the coordinate counted in the
+// direction of the channel.
 func (DimensionOrder) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 	g := place.Grid
 	base := uint32(0)
@@ -100,7 +105,8 @@ func dimensionStep(pkt *weft.Header, at Arrival, sw View, i int, to uint32, answ
 	if up {
 		out, back, rules = back, out, &orderRules[i][1]
 	}
-	// A packet that turns back, or into a dimension before the one it came by, is not one that this firmware has sent.
+	// A packet that turns back, or into a dimension before the one it came by, is not one that this
+	// firmware has sent.
 	straight := at.From == weft.RolePeer && at.Port == back
 	if at.From == weft.RolePeer && !straight && at.Port >= g.Down(i) {
 		answer.Rule = ruleNever
@@ -125,8 +131,8 @@ func dimensionStep(pkt *weft.Header, at Arrival, sw View, i int, to uint32, answ
 	answer.Candidates = only(sw, out, vc, &pkt.Fields)
 }
 
-// ShorterWay is the direction of the shorter way to a coordinate of dimension i, and whether the other is as short. Half way round it
-// is up from an even coordinate and down from an odd one.
+// ShorterWay is the direction of the shorter way to a coordinate of dimension i, and whether the
+// other is as short. Half way round it is up from an even coordinate and down from an odd one.
 func ShorterWay(g *weft.Grid, i int, to uint32) (up, half bool) {
 	return shorter(g, i, g.Dims[i].At, to)
 }
@@ -147,8 +153,9 @@ func shorter(g *weft.Grid, i int, from, to uint32) (up, half bool) {
 	return 2*ahead < size, false
 }
 
-// datelineVC is the virtual channel in which a packet goes on in a dimension that goes around. Straight says that it came by the same
-// dimension, in VC came. It reports false for a packet that would go around in VC 1.
+// datelineVC is the virtual channel in which a packet goes on in a dimension that goes around.
+// Straight says that it came by the same dimension, in VC came. It reports false for a packet that
+// would go around in VC 1.
 func datelineVC(d weft.Dim, up bool, to uint32, straight bool, came weft.VC) (vc weft.VC, ok bool) {
 	here := d.At
 	if !up { // count the other way

@@ -93,8 +93,9 @@ func (n *net) shortest(t *testing.T, fw DimensionOrder, src, dst weft.NICID) {
 	}
 }
 
-// Whatever a packet's destination and however it came: no port or channel that is not there, no dead port, no other NIC; and of those that number
-// channels, never back where it came from, and never a channel of a lower number.
+// Whatever a packet's destination and however it came: no port or channel that is not there, no
+// dead port, no other NIC; and of those that number channels, never back where it came from, and
+// never a channel of a lower number.
 func TestEveryFirmwareForGridsKeepsTheContract(t *testing.T) {
 	for _, spec := range []string{"mesh:3x4", "torus:4x3", "torus:2x5,nics=2", "ring:4", "torus:4x3,wrap=y"} {
 		for _, e := range For(Grids) {
@@ -176,8 +177,9 @@ func TestFirmwaresForGridsRefusePlacesWhereTheyCannotRun(t *testing.T) {
 	}
 }
 
-// With every pair sending as much, all links of a torus whose radix is a multiple of four carry as much, though a packet half way
-// round has no choice; and the two virtual channels, roughly, as much.
+// With every pair sending as much, all links of a torus whose radix is a multiple of four carry as
+// much, though a packet half way round has no choice; and the two virtual channels, roughly, as
+// much.
 func TestDimensionOrderSpreadsUniformTrafficEvenlyOverATorus(t *testing.T) {
 	for _, spec := range []string{"torus:8x8", "torus:4x4x4", "ring:8"} {
 		n, fw := newNet(spec), DimensionOrder{}
@@ -222,9 +224,10 @@ func gridVariants() []Entry {
 //
 //	route on=torus:4x4 at=s1.2 in=(s0.2) [vc=1] dst=n3.3 [sub=(5;end)] [dead=(s2.2)]
 //
-// for one packet at a switch that came from a neighbour there, with sub-headers, and dead ports by the neighbours they lead to; a port also by its
-// number, as p3. It prints where the candidates lead, by class, their channels, how many places they need, what is left of the sub-headers,
-// and the rule.
+// for one packet at a switch that came from a neighbour there, with sub-headers, and dead ports by
+// the neighbours they lead to; a port also by its number, as p3. It prints where the candidates
+// lead, by class, their channels, how many places they need, what is left of the sub-headers, and
+// the rule.
 func TestGridDecisions(t *testing.T) {
 	for _, e := range gridVariants() {
 		t.Run(e.Name, func(t *testing.T) {

@@ -8,38 +8,44 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Direct routes meshes, tori and rings as Gomez, Flich, Lopez, Robles, Duato: A Routing Methodology for Achieving Fault Tolerance in Direct
-// Networks has it (sections 3, 4 and 5.3.2): fully adaptively over every shortest way by Duato's protocol, with an escape channel in a fixed
-// order of the dimensions or directions, by way of intermediate nodes, with adaptive routing off and with misroutes, as the sub-headers of a
-// packet say that its NIC has written. Without adaptive routing it is that fixed order alone.
+// Direct routes meshes, tori and rings as Gomez, Flich, Lopez, Robles, Duato: A Routing Methodology
+// for Achieving Fault Tolerance in Direct Networks has it (sections 3, 4 and 5.3.2): fully
+// adaptively over every shortest way by Duato's protocol, with an escape channel in a fixed order
+// of the dimensions or directions, by way of intermediate nodes, with adaptive routing off and with
+// misroutes, as the sub-headers of a packet say that its NIC has written. Without adaptive routing
+// it is that fixed order alone.
 //
-// Virtual channels: the escape channels come first. A packet that has r intermediate nodes still to pass uses escape channel r, so that the
-// sub-paths do not wait for each other: VC r, with Dateline VCs 2r and 2r+1 where a dimension goes around. All VCs after those of SubPaths
-// sub-paths are adaptive, for the packets of every sub-path alike.
+// Virtual channels: the escape channels come first. A packet that has r intermediate nodes still to
+// pass uses escape channel r, so that the sub-paths do not wait for each other: VC r, with Dateline
+// VCs 2r and 2r+1 where a dimension goes around. All VCs after those of SubPaths sub-paths are
+// adaptive, for the packets of every sub-path alike.
 //
-// The fault model is static: the ways are computed knowing what is dead, so that packets meet no dead link. One that does all the same, since
-// the link has died meanwhile, takes another adaptive way if it has one, and is discarded if the link of its escape is dead:
-// it could not escape, and would wait with no end for what need not come.
+// The fault model is static: the ways are computed knowing what is dead, so that packets meet no
+// dead link. One that does all the same, since the link has died meanwhile, takes another adaptive
+// way if it has one, and is discarded if the link of its escape is dead: it could not escape, and
+// would wait with no end for what need not come.
 type Direct struct {
 	Order    Order
 	Ring     Ring
 	Adaptive bool
 	SubPaths int          // the most intermediate nodes of a packet, and one; 0 is 1
 	Ways     *tables.Ways // what NICs write; nil: nothing
-	// Deterministic and Misroutes say for which mechanisms beside intermediate nodes packets have room in their headers.
+	// Deterministic and Misroutes say for which mechanisms beside intermediate nodes packets have
+	// room in their headers.
 	Deterministic, Misroutes bool
 	Diameter                 int // the most hops of a shortest way between two switches, which bounds those of a packet; 0: unknown
 }
 
-// Order is the order in which packets go by the directions of a grid, in escape channels and where adaptive routing is off.
+// Order is the order in which packets go by the directions of a grid, in escape channels and where
+// adaptive routing is off.
 type Order uint8
 
 // The orders.
 const (
 	// DimensionFirst is dimension order: x, then y, then z, in either direction.
 	DimensionFirst Order = iota
-	// DirectionFirst is direction order: x up, y up, z up, then x down, y down, z down. A misroute up before a way down, or in a dimension after
-	// another, is in order then.
+	// DirectionFirst is direction order: x up, y up, z up, then x down, y down, z down. A misroute
+	// up before a way down, or in a dimension after another, is in order then.
 	DirectionFirst
 )
 
@@ -56,12 +62,13 @@ type Ring uint8
 
 // The ways.
 const (
-	// Bubble is bubble flow control (Puente, Izu, Beivide, Gregorio, Vallejo, Prellezo: The Adaptive Bubble Router): a packet enters a ring only
-	// where that leaves a free place in the queue, and moves along it into any, so that no ring fills up.
+	// Bubble is bubble flow control (Puente, Izu, Beivide, Gregorio, Vallejo, Prellezo: The
+	// Adaptive Bubble Router): a packet enters a ring only where that leaves a free place in the
+	// queue, and moves along it into any, so that no ring fills up.
 	Bubble Ring = iota
-	// Dateline has two channels (Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks): one as long as the
-	// link around the end is still ahead, another after it or without it. Which, the coordinates say, whatever channel a packet
-	// came by.
+	// Dateline has two channels (Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor
+	// Interconnection Networks): one as long as the link around the end is still ahead, another
+	// after it or without it. Which, the coordinates say, whatever channel a packet came by.
 	Dateline
 	// Free is neither: packets can wait for each other all around a ring. It is there to show that.
 	Free
@@ -155,8 +162,8 @@ func (f Direct) LeastRoom(place *weft.Place) int {
 	return 1
 }
 
-// CheckRequeue implements [Requeuer]. Bubble flow control refuses: a stranded packet has given back its place in the ring, and would take
-// the last free one.
+// CheckRequeue implements [Requeuer]. Bubble flow control refuses: a stranded packet has given back
+// its place in the ring, and would take the last free one.
 func (f Direct) CheckRequeue(place *weft.Place) error {
 	if f.Ring == Bubble && goesAround(place.Grid) {
 		return fmt.Errorf("with bubble flow control a packet that is routed a second time could fill up the ring that it came by: choose ring=dateline, or run without requeue")
@@ -164,7 +171,8 @@ func (f Direct) CheckRequeue(place *weft.Place) error {
 	return nil
 }
 
-// DestinationBased implements [switching.DestinationBased]: Route looks at the sub-headers and the destination only.
+// DestinationBased implements [switching.DestinationBased]: Route looks at the sub-headers and the
+// destination only.
 func (Direct) DestinationBased() {}
 
 // MostHops implements [Bounded].
@@ -202,9 +210,11 @@ func (f Direct) Patched(place *weft.Place, p *tables.Patch) (switching.Firmware,
 	return f, nil
 }
 
-// HeaderBytes is how many bytes the sub-headers x take on the wire beside the destination's address, which every packet has: for each the
-// address of its intermediate node (two bytes, section 5.2), the I bit, the D bit, and three misroutes of three bits of direction and three of
-// hops (figure 8), as far as the mechanisms in use need them. A packet without sub-headers carries an empty one.
+// HeaderBytes is how many bytes the sub-headers x take on the wire beside the destination's
+// address, which every packet has: for each the address of its intermediate node (two bytes,
+// section 5.2), the I bit, the D bit, and three misroutes of three bits of direction and three of
+// hops (figure 8), as far as the mechanisms in use need them. A packet without sub-headers carries
+// an empty one.
 func (f Direct) HeaderBytes(x *weft.Fields) int {
 	const address, misroutes = 16, weft.MaxMisroutes * (3 + 3)
 	bits := 0

@@ -24,7 +24,8 @@ func (d *dimensionRules) after(text string) dimensionRules {
 	return dimensionRules{step: text + d.step, half: text + d.half, other: text + d.other, dead: text + d.dead}
 }
 
-// going is the rule of a step, half way round or not, in the direction that the order takes there by itself or not.
+// going is the rule of a step, half way round or not, in the direction that the order takes there
+// by itself or not.
 func (d *dimensionRules) going(half, itself bool) string {
 	switch {
 	case !half:
@@ -122,7 +123,8 @@ func misrouting(h weft.SubHeader) bool {
 	return hops > 0
 }
 
-// next is the direction in which the order goes on, NoPort at the goal, and whether the other way round is as short.
+// next is the direction in which the order goes on, NoPort at the goal, and whether the other way
+// round is as short.
 func (s *directStep) next() (out weft.PortID, half bool) {
 	out = weft.NoPort
 	for i := range s.g.Dims {
@@ -142,10 +144,12 @@ func (s *directStep) next() (out weft.PortID, half bool) {
 	return out, half
 }
 
-// way is the direction of the order towards the goal from a coordinate of dimension i, and whether the other is as short.
+// way is the direction of the order towards the goal from a coordinate of dimension i, and whether
+// the other is as short.
 //
-// Half way round, an adaptive packet in direction order escapes up: it may still take either way, and an escape in a later direction
-// before, while this one was down, would be out of order should it then go up.
+// Half way round, an adaptive packet in direction order escapes up: it may still take either way,
+// and an escape in a later direction before, while this one was down, would be out of order should
+// it then go up.
 func (s *directStep) way(i int, from uint32) (up, half bool) {
 	h := s.fields.Sub[0]
 	switch up, half = shorter(s.g, i, from, s.goal[i]); {
@@ -199,8 +203,9 @@ func (s *directStep) step(sw View, out weft.PortID, half bool) (answer Decision)
 
 // misroute takes the next hop that the sub-header h asks for.
 //
-// What comes after it must be later in the order: else the packet, which may have escaped in this direction, would escape in an earlier one, and packets
-// could wait for each other in a circle. Ways are computed so, and a packet that is not discarded in its last hop astray at the latest.
+// What comes after it must be later in the order: else the packet, which may have escaped in this
+// direction, would escape in an earlier one, and packets could wait for each other in a circle.
+// Ways are computed so, and a packet that is not discarded in its last hop astray at the latest.
 func (s *directStep) misroute(sw View, h weft.SubHeader) Decision {
 	out, hops := h.Misroute(0)
 	i := int(out / 2)
@@ -227,7 +232,8 @@ func (s *directStep) misroute(sw View, h weft.SubHeader) Decision {
 	return Decision{Candidates: s.escape(list, out, to), Rule: rules.misroute}
 }
 
-// goesBefore reports whether the packet may take a direction before out in the order after one hop in direction out.
+// goesBefore reports whether the packet may take a direction before out in the order after one hop
+// in direction out.
 func (s *directStep) goesBefore(out weft.PortID) bool {
 	free := s.f.Adaptive && !s.fields.Sub[0].Deterministic()
 	for i := range s.g.Dims {
@@ -246,8 +252,9 @@ func (s *directStep) goesBefore(out weft.PortID) bool {
 	return false
 }
 
-// runs is the coordinate up to which a packet that is misrouted by so many hops goes on in direction out, and whether that is all the way
-// round. After the last misroute it may go on in the same direction.
+// runs is the coordinate up to which a packet that is misrouted by so many hops goes on in
+// direction out, and whether that is all the way round. After the last misroute it may go on in the
+// same direction.
 func (s *directStep) runs(out weft.PortID, hops uint32, last bool) (to uint32, round bool) {
 	i := int(out / 2)
 	size := s.g.Dims[i].Size

@@ -26,7 +26,8 @@ func directs() map[string]Direct {
 	return list
 }
 
-// trip is a packet under way, as the sub-headers that its NIC wrote have it. It is told the paper's rules anew, by coordinates.
+// trip is a packet under way, as the sub-headers that its NIC wrote have it. It is told the paper's
+// rules anew, by coordinates.
 type trip struct {
 	t      *testing.T
 	n      *net
@@ -49,7 +50,8 @@ func apart(g *weft.Grid, i int, from, to uint32) (hops int, up, down bool) {
 	return max(ahead, back), ahead > 0, back > 0
 }
 
-// rank is the place of a direction in an order. Dimension order does not tell both directions of a dimension apart.
+// rank is the place of a direction in an order. Dimension order does not tell both directions of a
+// dimension apart.
 func (f *Direct) rank(p weft.PortID) int {
 	switch {
 	case f.Order == DimensionFirst:
@@ -60,8 +62,9 @@ func (f *Direct) rank(p weft.PortID) int {
 	return len(dimensions) + int(p/2)
 }
 
-// number orders escape channels so that a packet that has taken one never asks for a lower one, nor, without bubble flow control, for the same one: by
-// sub-path, direction, and with datelines by channel and coordinate.
+// number orders escape channels so that a packet that has taken one never asks for a lower one,
+// nor, without bubble flow control, for the same one: by sub-path, direction, and with datelines by
+// channel and coordinate.
 func (tr *trip) number(c Candidate) int {
 	g := tr.n.sw[tr.at.Node.Index].At.Grid
 	i := int(c.Port / 2)
@@ -81,7 +84,8 @@ func (tr *trip) number(c Candidate) int {
 	return n * 2 * 16
 }
 
-// hop asks for the packet, checks what the answer may be, and takes one of the candidates at random. It reports false at the NIC.
+// hop asks for the packet, checks what the answer may be, and takes one of the candidates at
+// random. It reports false at the NIC.
 func (tr *trip) hop(rnd *rand.Rand) (Decision, bool) {
 	v := tr.n.sw[tr.at.Node.Index]
 	g := v.At.Grid
@@ -129,8 +133,8 @@ func (tr *trip) hop(rnd *rand.Rand) (Decision, bool) {
 	return d, tr.at.Node.IsSwitch()
 }
 
-// length is how many hops a packet takes from one switch to another by these sub-headers, 0 if it may not go by them: misroutes that lead
-// off the edge or out of order, or all the way round.
+// length is how many hops a packet takes from one switch to another by these sub-headers, 0 if it
+// may not go by them: misroutes that lead off the edge or out of order, or all the way round.
 func length(f *Direct, g *weft.Grid, from, to weft.SwitchID, sub weft.SubHeaders) (hops int) {
 	at, _ := coordinatesOf(g, from)
 	for k, h := range sub[:max(1, sub.Len())] {
@@ -212,8 +216,9 @@ func randomSub(rnd *rand.Rand, f *Direct, g *weft.Grid, switches int) (sub weft.
 	return sub
 }
 
-// Whatever the candidates that are taken and the sub-headers: the packet arrives after as many hops as they say, can always escape, and never asks for an
-// escape channel below the one that it has taken, so that the extended dependency graph of the escape channels has no cycle but along rings
+// Whatever the candidates that are taken and the sub-headers: the packet arrives after as many hops
+// as they say, can always escape, and never asks for an escape channel below the one that it has
+// taken, so that the extended dependency graph of the escape channels has no cycle but along rings
 // with bubble flow control.
 func TestDirectTakesEveryPairBySubHeadersAsLongAsTheySay(t *testing.T) {
 	for _, spec := range []string{"mesh:5", "ring:3", "ring:8", "mesh:4x4", "mesh:2x3x3", "torus:4x4", "torus:5x3,nics=2", "torus:2x6", "torus:3x3x3", "torus:3x2x3x2"} {
@@ -313,7 +318,8 @@ func TestDirectOffersEveryShortestWay(t *testing.T) {
 	}
 }
 
-// Whatever is dead around a switch: no dead port is named, and a packet is discarded exactly when the link of its escape is dead.
+// Whatever is dead around a switch: no dead port is named, and a packet is discarded exactly when
+// the link of its escape is dead.
 func TestDirectDiscardsExactlyThoseThatCannotEscape(t *testing.T) {
 	for name, f := range directs() {
 		for _, spec := range []string{"torus:4x4", "mesh:3x3"} {
@@ -343,7 +349,8 @@ func TestDirectDiscardsExactlyThoseThatCannotEscape(t *testing.T) {
 	}
 }
 
-// Frames come from outside: no sub-headers, arrival or destination may make a switch panic, or send a packet where there is nothing.
+// Frames come from outside: no sub-headers, arrival or destination may make a switch panic, or send
+// a packet where there is nothing.
 func FuzzDirectTakesAnySubHeaders(f *testing.F) {
 	f.Add(uint64(weft.Nowhere), uint64(0), uint64(0), uint8(0), uint8(0), uint16(3), uint8(0))
 	f.Add(uint64(weft.NewSubHeader(7)), uint64(weft.NewSubHeader(0).WithMisroute(0, 1, 2)), uint64(0), uint8(1), uint8(2), uint16(5), uint8(7))

@@ -9,14 +9,17 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Escaping forwards by tables with one escape layer: a packet takes any way in its adaptive layers, moving freely between them, and
-// when none has room, the way of the escape layer, which it does not leave again (Lysne, Skeie, Reinemo, Theiss: Layered Routing in
-// Irregular Networks, section 8, which compares with Silla and Duato: High-Performance Routing in Networks of Workstations with
-// Irregular Topology). The tables are per layer; a packet enters the escape layer as if it came from a NIC.
+// Escaping forwards by tables with one escape layer: a packet takes any way in its adaptive layers,
+// moving freely between them, and when none has room, the way of the escape layer, which it does
+// not leave again (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, section 8,
+// which compares with Silla and Duato: High-Performance Routing in Networks of Workstations with
+// Irregular Topology). The tables are per layer; a packet enters the escape layer as if it came
+// from a NIC.
 //
-// It is free of deadlock if the escape layer is by itself and leads everywhere, however the adaptive layers are, since every packet in
-// them may always escape (Duato). So one that cannot, because the links of its escape are dead, is discarded; and a packet must not wait
-// for one of its ways only (switching.WaitForOne).
+// It is free of deadlock if the escape layer is by itself and leads everywhere, however the
+// adaptive layers are, since every packet in them may always escape (Duato). So one that cannot,
+// because the links of its escape are dead, is discarded; and a packet must not wait for one of its
+// ways only (switching.WaitForOne).
 type Escaping struct {
 	Tables     *tables.Tables
 	Assignment *tables.Assignment
@@ -51,7 +54,8 @@ func (f Escaping) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []
 	return f.Assignment.From(leaf.Switch, at, dst)
 }
 
-// MostHops implements [Bounded]: three times the number of switches, the adaptive ways and then those of the escape layer, see [Layered].
+// MostHops implements [Bounded]: three times the number of switches, the adaptive ways and then
+// those of the escape layer, see [Layered].
 func (f Escaping) MostHops() int { return f.Tables.MostHops() * 3 / 2 }
 
 // Route implements [Firmware].

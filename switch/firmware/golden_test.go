@@ -16,9 +16,10 @@ import (
 //
 //	route k=2 n=3 tier=1 w=(0,1) in=p0 [vc=1] dst=5 [dead=(p1,p3)] [pf=-2] [misroute=01] [vector=01] [route=(p1,p3)]
 //
-// for one packet at switch <w,tier> of a k-ary n-tree; bit j of a vector, counted from the right, is up port j. The misroute
-// vector is the header's, the other one the switch's, in every register it has. It prints the candidates with the fields that they
-// change, what is left of a source route, the rule, the kind of step unless straight, and what is written to a register.
+// for one packet at switch <w,tier> of a k-ary n-tree; bit j of a vector, counted from the right,
+// is up port j. The misroute vector is the header's, the other one the switch's, in every register
+// it has. It prints the candidates with the fields that they change, what is left of a source
+// route, the rule, the kind of step unless straight, and what is written to a register.
 func TestDecisions(t *testing.T) {
 	for _, e := range variants() {
 		t.Run(e.Name, func(t *testing.T) {

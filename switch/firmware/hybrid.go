@@ -6,18 +6,22 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Hybrid is up/down routing by tables with local re-routing beneath it: Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat
-// Trees, section IX.A. A packet goes up by the table, which a subnet manager computes anew without what is dead; whatever else may befall
-// it is up to [DeterministicLink]: it goes down as there, is re-routed around a dead link as there, in the second layer, and goes up as
-// there where the table's link is dead or the table has no way. So between a fault and the new tables no more is lost than without them, and
-// with them packets go by shortest paths again.
+// Hybrid is up/down routing by tables with local re-routing beneath it: Sem-Jacobsen, Skeie, Lysne,
+// Duato: Dynamic Fault Tolerance in Fat Trees, section IX.A. A packet goes up by the table, which a
+// subnet manager computes anew without what is dead; whatever else may befall it is up to
+// [DeterministicLink]: it goes down as there, is re-routed around a dead link as there, in the
+// second layer, and goes up as there where the table's link is dead or the table has no way. So
+// between a fault and the new tables no more is lost than without them, and with them packets go by
+// shortest paths again.
 //
-// It can be numbered like DeterministicLink, whatever its tables are: on the way up in the normal layer the numbering looks at the tier
-// only. So there is no deadlock in any mixture of old tables, new ones and packets being re-routed, whatever is dead. A packet that came
-// down by old tables is never sent up by new ones: its U-turn is in the other layer, and by the rules.
+// It can be numbered like DeterministicLink, whatever its tables are: on the way up in the normal
+// layer the numbering looks at the tier only. So there is no deadlock in any mixture of old tables,
+// new ones and packets being re-routed, whatever is dead. A packet that came down by old tables is
+// never sent up by new ones: its U-turn is in the other layer, and by the rules.
 type Hybrid struct {
 	Tables *tables.Tables // up ports; other entries, and VCs, do not count
-	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's source.
+	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's
+	// source.
 	Notify bool
 }
 

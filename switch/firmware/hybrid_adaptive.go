@@ -8,11 +8,13 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// HybridAdaptive is [Hybrid] with [AdaptiveLink] beneath it: one virtual channel, and a re-route vector in the switch. A packet going up may
-// take any live up port, as there, and prefers those of the table whenever one of them has room. All else is AdaptiveLink's.
+// HybridAdaptive is [Hybrid] with [AdaptiveLink] beneath it: one virtual channel, and a re-route
+// vector in the switch. A packet going up may take any live up port, as there, and prefers those of
+// the table whenever one of them has room. All else is AdaptiveLink's.
 //
-// A packet may go, and waits, where it may go and waits in AdaptiveLink, whatever the tables are, so what is known of that holds: it connects
-// as many, and cannot deadlock with up to k-1 faults. Tables that left candidates out would need a proof of their own.
+// A packet may go, and waits, where it may go and waits in AdaptiveLink, whatever the tables are,
+// so what is known of that holds: it connects as many, and cannot deadlock with up to k-1 faults.
+// Tables that left candidates out would need a proof of their own.
 type HybridAdaptive struct {
 	Tables *tables.Tables // up ports; other entries, and VCs, do not count
 	Local  AdaptiveLink

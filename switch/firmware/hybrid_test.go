@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// treeTables are tables for a tree in which every switch sends packets for d up by ways(d), or has no entry for it.
+// treeTables are tables for a tree in which every switch sends packets for d up by ways(d), or has
+// no entry for it.
 func treeTables(t testing.TB, net *tree, ways func(s weft.SwitchID, d weft.NICID) []weft.PortID) *tables.Tables {
 	var ports []int
 	for _, v := range net.views {
@@ -36,7 +37,8 @@ func treeTables(t testing.TB, net *tree, ways func(s weft.SwitchID, d weft.NICID
 	return lft
 }
 
-// Every arrival at every switch, with up to two dead ports: hybrid decides as its local firmware, but for where packets go up first.
+// Every arrival at every switch, with up to two dead ports: hybrid decides as its local firmware,
+// but for where packets go up first.
 func TestHybridsDecideAsTheirLocalFirmwareButOnTheWayUp(t *testing.T) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:4,3", "kary-ntree:2,3"} {
 		t.Run(spec, func(t *testing.T) {

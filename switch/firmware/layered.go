@@ -8,12 +8,14 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Layered forwards by tables over (in port, virtual layer, address): a deterministic, layered routing function R of Lysne, Skeie, Reinemo,
-// Theiss: Layered Routing in Irregular Networks (definitions 3 and 8). The NIC chooses address and layer as T and A have it, and the packet
-// stays in its layer as the tables have it (see [SameVC]). A packet without an entry is discarded, and so is one whose link is dead.
+// Layered forwards by tables over (in port, virtual layer, address): a deterministic, layered
+// routing function R of Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks
+// (definitions 3 and 8). The NIC chooses address and layer as T and A have it, and the packet stays
+// in its layer as the tables have it (see [SameVC]). A packet without an entry is discarded, and so
+// is one whose link is dead.
 //
-// It is as free of deadlock as its tables are (theorem 2 of the paper), whatever is dead: a packet that is discarded waits for nobody.
-// Tables that loop do not keep a packet for ever, see MostHops.
+// It is as free of deadlock as its tables are (theorem 2 of the paper), whatever is dead: a packet
+// that is discarded waits for nobody. Tables that loop do not keep a packet for ever, see MostHops.
 type Layered struct {
 	Tables     *tables.Tables
 	Assignment *tables.Assignment
@@ -36,10 +38,12 @@ func checkLayered(name string, t *tables.Tables, a *tables.Assignment, place *we
 	return nil
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. They are sent to the same link, and discarded if it is dead.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time. They are sent to the
+// same link, and discarded if it is dead.
 func (Layered) CheckRequeue(*weft.Place) error { return nil }
 
-// DestinationBased implements [switching.DestinationBased]: where a packet comes from a NIC, that is known by the switch.
+// DestinationBased implements [switching.DestinationBased]: where a packet comes from a NIC, that
+// is known by the switch.
 func (Layered) DestinationBased() {}
 
 // Addresses implements [Assigner].
@@ -47,8 +51,9 @@ func (f Layered) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []w
 	return f.Assignment.From(leaf.Switch, at, dst)
 }
 
-// MostHops implements [Bounded]: twice the number of switches. A way that goes up and then down, each along an order of the switches,
-// crosses fewer, and so does one that comes to no switch twice.
+// MostHops implements [Bounded]: twice the number of switches. A way that goes up and then down,
+// each along an order of the switches, crosses fewer, and so does one that comes to no switch
+// twice.
 func (f Layered) MostHops() int { return f.Tables.MostHops() }
 
 // Route implements [Firmware].
@@ -69,14 +74,16 @@ func (f Layered) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 	return d
 }
 
-// leavesBy reports whether a packet from the NIC at port in is to go to another switch by port p though no layer is assigned to it: T is
-// undefined for it, and the dependencies that it would add have not been looked at.
+// leavesBy reports whether a packet from the NIC at port in is to go to another switch by port p
+// though no layer is assigned to it: T is undefined for it, and the dependencies that it would add
+// have not been looked at.
 func leavesBy(a *tables.Assignment, place *weft.Place, in weft.PortID, d weft.NICID, p weft.PortID) bool {
 	return len(a.From(place.Switch, in, d)) == 0 && place.Roles[p] != weft.RoleNIC
 }
 
-// waysBy appends to list the hops of tables t for a packet that came in by a port in a layer, those of live links only, as candidates of a class. It
-// reports false when there is no hop at all, dead or alive.
+// waysBy appends to list the hops of tables t for a packet that came in by a port in a layer, those
+// of live links only, as candidates of a class. It reports false when there is no hop at all, dead
+// or alive.
 func waysBy(t *tables.Tables, list []Candidate, pkt *weft.Header, sw View, in weft.PortID, layer weft.VC, class uint8) (_ []Candidate, entry bool) {
 	for _, h := range t.Choices(sw.Place().Switch, pkt.Dst, pkt.Path, in, layer) {
 		if h.Port == weft.NoPort {
@@ -90,8 +97,8 @@ func waysBy(t *tables.Tables, list []Candidate, pkt *weft.Header, sw View, in we
 	return list, entry
 }
 
-// enteringBy is the in port by which tables t are asked for a packet that goes on in a layer: its own, unless it comes there from another
-// layer and the tables tell layers apart.
+// enteringBy is the in port by which tables t are asked for a packet that goes on in a layer: its
+// own, unless it comes there from another layer and the tables tell layers apart.
 func enteringBy(t *tables.Tables, at Arrival, layer weft.VC) weft.PortID {
 	if t.PerLayer() && layer != at.VC && at.From != weft.RoleNIC {
 		return weft.NoPort

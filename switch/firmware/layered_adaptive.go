@@ -8,13 +8,16 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// LayeredAdaptive forwards by tables with several ways for (in port, virtual layer, address): a packet takes any that is live and has
-// room, and moves freely between the layers in its header (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks,
-// section 7 and theorem 3); without layers in its header it stays in the one that it is in.
+// LayeredAdaptive forwards by tables with several ways for (in port, virtual layer, address): a
+// packet takes any that is live and has room, and moves freely between the layers in its header
+// (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, section 7 and theorem 3);
+// without layers in its header it stays in the one that it is in.
 //
-// By theorem 3 it is as free of deadlock as its tables are without moving, since a packet may always stay in its layer. So one whose ways
-// in its own layer are all dead is discarded, though others may be live: with those alone it would wait in one layer for another, which
-// no table has been checked for. For the same reason a packet must not wait for one of its ways only (switching.WaitForOne).
+// By theorem 3 it is as free of deadlock as its tables are without moving, since a packet may
+// always stay in its layer. So one whose ways in its own layer are all dead is discarded, though
+// others may be live: with those alone it would wait in one layer for another, which no table has
+// been checked for. For the same reason a packet must not wait for one of its ways only
+// (switching.WaitForOne).
 type LayeredAdaptive struct {
 	Tables     *tables.Tables
 	Assignment *tables.Assignment
@@ -31,8 +34,8 @@ func (f LayeredAdaptive) Check(place *weft.Place, vcs int) error {
 	return checkLayered("layered-adaptive", f.Tables, f.Assignment, place, vcs)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. What they may do is up to their arrival and to which links are
-// dead.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time. What they may do is up
+// to their arrival and to which links are dead.
 func (LayeredAdaptive) CheckRequeue(*weft.Place) error { return nil }
 
 // DestinationBased implements [switching.DestinationBased].

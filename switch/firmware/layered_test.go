@@ -10,7 +10,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// middle is switch 0 of three, with NIC 0 at port 3 and other switches at ports 0 to 2; NICs 1 and 2 are elsewhere.
+// middle is switch 0 of three, with NIC 0 at port 3 and other switches at ports 0 to 2; NICs 1 and
+// 2 are elsewhere.
 func middle() *switching.Still {
 	return &switching.Still{At: &weft.Place{Name: "s0", Roles: []weft.Role{weft.RolePeer, weft.RolePeer, weft.RolePeer, weft.RoleNIC}}}
 }
@@ -22,7 +23,8 @@ func layeredTables(t testing.TB, perLayer bool, vcs int) *tables.Tables {
 	return tables
 }
 
-// set fills the entries for an address in a layer, all alike or one per in port and a last one for packets that enter the layer.
+// set fills the entries for an address in a layer, all alike or one per in port and a last one for
+// packets that enter the layer.
 func fill(tb testing.TB, t *tables.Tables, layer weft.VC, d weft.NICID, path int, entries ...[]tables.Hop) {
 	row, err := t.AddChoices(0, entries)
 	require.NoError(tb, err)
@@ -48,7 +50,8 @@ func assigned(t testing.TB, vcs int, list ...weft.Address) *tables.Assignment {
 	return a
 }
 
-// asked is a packet at middle, and what becomes of it: its rule, and its candidates as port, VC, class.
+// asked is a packet at middle, and what becomes of it: its rule, and its candidates as port, VC,
+// class.
 type decided struct {
 	why  string
 	pkt  weft.Header

@@ -5,19 +5,22 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// MisrouteVector is R_m of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance with Misrouting in Fat Trees, section 3.1:
-// it connects every pair with up to k-1 dead links in every switch group, also after repairs, as the vector of the up ports
-// that have been tried travels in the packet's header. One virtual channel; any live up port on the way up. A packet
-// comes from a U-turn switch exactly when its vector is not zero.
+// MisrouteVector is R_m of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance with
+// Misrouting in Fat Trees, section 3.1: it connects every pair with up to k-1 dead links in every
+// switch group, also after repairs, as the vector of the up ports that have been tried travels in
+// the packet's header. One virtual channel; any live up port on the way up. A packet comes from a
+// U-turn switch exactly when its vector is not zero.
 //
-// No deadlock with up to k-1 faults as long as a blocked packet goes on waiting for all its candidates, as the pipeline
-// does; beyond, some fault sets can deadlock.
+// No deadlock with up to k-1 faults as long as a blocked packet goes on waiting for all its
+// candidates, as the pipeline does; beyond, some fault sets can deadlock.
 type MisrouteVector struct {
-	// ResetWhenDied clears the vector of a packet that cannot go back to its U-turn switch because the link there has just died,
-	// as printed. Otherwise it is kept, which is better: its bits stand for upper switches that all lower switches of the group
-	// number alike, and they stay tried.
+	// ResetWhenDied clears the vector of a packet that cannot go back to its U-turn switch because
+	// the link there has just died, as printed. Otherwise it is kept, which is better: its bits
+	// stand for upper switches that all lower switches of the group number alike, and they stay
+	// tried.
 	ResetWhenDied bool
-	// Notify makes the discard of a packet that no up port leads on (rule 6) inform the packet's source.
+	// Notify makes the discard of a packet that no up port leads on (rule 6) inform the packet's
+	// source.
 	Notify bool
 }
 
@@ -34,15 +37,17 @@ func (MisrouteVector) Check(place *weft.Place, vcs int) error {
 	return checkVector("misroute-vector", place, vcs)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reason given at [AdaptiveLink.CheckRequeue].
-// In place of the register there is the header's vector: a stranded packet has the one it came with.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reason given at
+// [AdaptiveLink.CheckRequeue]. In place of the register there is the header's vector: a stranded
+// packet has the one it came with.
 func (MisrouteVector) CheckRequeue(*weft.Place) error { return nil }
 
 // DestinationBased implements [switching.DestinationBased].
 func (MisrouteVector) DestinationBased() {}
 
-// Symmetric implements [switching.Symmetric]: every choice is offered. The vector is renumbered like the up ports of the
-// switch below the one that the packet comes to, or at a U-turn like its own.
+// Symmetric implements [switching.Symmetric]: every choice is offered. The vector is renumbered
+// like the up ports of the switch below the one that the packet comes to, or at a U-turn like its
+// own.
 func (MisrouteVector) Symmetric() {}
 
 // Route implements [Firmware].

@@ -5,8 +5,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// None forwards nothing: every packet is discarded. For looking at a topology that has no routing function, and cutting
-// its links.
+// None forwards nothing: every packet is discarded. For looking at a topology that has no routing
+// function, and cutting its links.
 type None struct{}
 
 // Route implements [Firmware].

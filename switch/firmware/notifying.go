@@ -1,7 +1,7 @@
 package firmware
 
-// These firmwares can inform the source of a packet that they discard (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance
-// in Fat Trees, rules 4 and 5: "may inform").
+// These firmwares can inform the source of a packet that they discard (Sem-Jacobsen, Skeie, Lysne,
+// Duato: Dynamic Fault Tolerance in Fat Trees, rules 4 and 5: "may inform").
 
 // Notifying implements [Notifier].
 func (f DeterministicLink) Notifying() Firmware {

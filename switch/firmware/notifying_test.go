@@ -9,7 +9,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// A firmware that can notify does so, when it is told to, for a packet that no up port leads on, and decides alike otherwise.
+// A firmware that can notify does so, when it is told to, for a packet that no up port leads on,
+// and decides alike otherwise.
 func TestAFirmwareThatIsToldToNotifiesTheSourceOfADiscard(t *testing.T) {
 	require.Equal(t, slices.DeleteFunc(Names(), func(name string) bool {
 		e, _ := ByName(name)

@@ -60,7 +60,8 @@ func waysOf(t testing.TB, from1 ...tables.Way) *tables.Ways {
 	return w
 }
 
-// The patch of one program to another makes of the one the other, as small as it can be, and survives JSON.
+// The patch of one program to another makes of the one the other, as small as it can be, and
+// survives JSON.
 func TestPatchesOfWaysMakeOfOneProgramTheOther(t *testing.T) {
 	place := newNet("ring:4").sw[1].At
 	some := []*tables.Ways{

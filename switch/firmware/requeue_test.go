@@ -12,13 +12,15 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// waits is the graph of what packets can wait for in a tree whose links or switches die one after another, until all of a
-// chain are dead. A packet is routed again whenever a link dies, so it waits for what the firmware answers once all are; where it
-// stands, and with what fields, may date from before.
+// waits is the graph of what packets can wait for in a tree whose links or switches die one after
+// another, until all of a chain are dead. A packet is routed again whenever a link dies, so it
+// waits for what the firmware answers once all are; where it stands, and with what fields, may date
+// from before.
 //
-// Nodes are channels, whether their links are dead or not. A channel has an alternative for each packet it can hold: the
-// channels that packet waits for, any of which will do. A set of channels can be deadlocked (Definition 17 of the fat-tree
-// paper) only if each holds a packet all of whose channels are in the set.
+// Nodes are channels, whether their links are dead or not. A channel has an alternative for each
+// packet it can hold: the channels that packet waits for, any of which will do. A set of channels
+// can be deadlocked (Definition 17 of the fat-tree paper) only if each holds a packet all of whose
+// channels are in the set.
 type waits struct {
 	t     *testing.T
 	net   *tree
@@ -85,7 +87,8 @@ func (w *waits) into(h hop) int {
 	return w.channel(sw, p, h.vc)
 }
 
-// route asks the firmware for a packet at h once so many elements have died, with the switch's registers as given.
+// route asks the firmware for a packet at h once so many elements have died, with the switch's
+// registers as given.
 func (w *waits) route(h hop, dst weft.NICID, died int, register uint64) Decision {
 	v := w.net.views[h.sw]
 	v.Dead = w.dead[died][h.sw]
@@ -95,8 +98,8 @@ func (w *waits) route(h hop, dst weft.NICID, died int, register uint64) Decision
 	return w.net.route(w.fw, h, dst)
 }
 
-// reach follows packets for dst through every choice and every moment at which an element may die. An empty register leaves
-// the most choices.
+// reach follows packets for dst through every choice and every moment at which an element may die.
+// An empty register leaves the most choices.
 func (w *waits) reach(dst weft.NICID) map[stand]bool {
 	seen := map[stand]bool{}
 	var todo []stand
@@ -174,7 +177,8 @@ func (w *waits) add(from int, h hop, dst weft.NICID, moved bool) {
 	}
 }
 
-// stuck is the largest set of channels that can be deadlocked, with or without what stranded packets wait for.
+// stuck is the largest set of channels that can be deadlocked, with or without what stranded
+// packets wait for.
 func (w *waits) stuck(requeue bool) (n int) {
 	in := make([]bool, len(w.ways))
 	for c := range in {
@@ -221,9 +225,9 @@ func (w *waits) moved() (n int) {
 	return n
 }
 
-// Every link, and every switch for the firmwares that go around switches, and two in turn (of the larger trees a sample): what
-// stranded packets wait for closes no circle of waiting. The numbered firmwares have none with anything dead; the others with
-// as many faults as they are for.
+// Every link, and every switch for the firmwares that go around switches, and two in turn (of the
+// larger trees a sample): what stranded packets wait for closes no circle of waiting. The numbered
+// firmwares have none with anything dead; the others with as many faults as they are for.
 func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 	for _, size := range []struct {
 		spec       string
@@ -252,8 +256,9 @@ func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 	}
 }
 
-// The firmwares for one fault close no cycle of channel dependencies in their one virtual channel with any link, or any switch for
-// those that go around switches, dead or dying: whichever of its choices a packet takes.
+// The firmwares for one fault close no cycle of channel dependencies in their one virtual channel
+// with any link, or any switch for those that go around switches, dead or dying: whichever of its
+// choices a packet takes.
 func TestOneFaultNeedsOneVirtualChannel(t *testing.T) {
 	for _, name := range []string{"adaptive-link-one", "deterministic-link-one", "deterministic-link-flat", "adaptive-switch-one", "deterministic-switch-one"} {
 		for _, size := range []struct {
@@ -275,8 +280,8 @@ func TestOneFaultNeedsOneVirtualChannel(t *testing.T) {
 	}
 }
 
-// split makes every channel that a packet may wait for an alternative of its own: what is stuck then is what lies on or leads
-// to a cycle of channel dependencies.
+// split makes every channel that a packet may wait for an alternative of its own: what is stuck
+// then is what lies on or leads to a cycle of channel dependencies.
 func (w *waits) split() {
 	for c, ways := range w.ways {
 		var apart []alternative
@@ -289,8 +294,8 @@ func (w *waits) split() {
 	}
 }
 
-// Beyond the faults that they are for the adaptive firmwares and those for one fault can deadlock. Requeue adds no channel to those
-// that can, but the dead ones, which wait and are not waited for.
+// Beyond the faults that they are for the adaptive firmwares and those for one fault can deadlock.
+// Requeue adds no channel to those that can, but the dead ones, which wait and are not waited for.
 func TestRequeueAddsNothingToWhatCanDeadlockBeyondTheFaultsAFirmwareIsFor(t *testing.T) {
 	for _, e := range For(Trees) {
 		if _, ok := e.New().(Numbered); ok {

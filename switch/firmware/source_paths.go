@@ -8,12 +8,15 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// SourcePaths is plain source routing: the NIC writes the whole way into the packet, from routes that are computed elsewhere and may be
-// replaced, and a switch takes its port off and sends the packet there, or discards it when that is dead. With up/down routes without what is
-// dead it is DDRC for source routing (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section VIII).
+// SourcePaths is plain source routing: the NIC writes the whole way into the packet, from routes
+// that are computed elsewhere and may be replaced, and a switch takes its port off and sends the
+// packet there, or discards it when that is dead. With up/down routes without what is dead it is
+// DDRC for source routing (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees,
+// section VIII).
 //
-// Packets stay in the virtual channel that they are in. Whether they can deadlock is up to the routes; in trees one that has come down goes
-// up no more, whatever its route says, so there they cannot, in no mixture of old routes and new ones.
+// Packets stay in the virtual channel that they are in. Whether they can deadlock is up to the
+// routes; in trees one that has come down goes up no more, whatever its route says, so there they
+// cannot, in no mixture of old routes and new ones.
 type SourcePaths struct{ Routes *tables.SourceRoutes }
 
 var _ tables.Programmed = SourcePaths{}
@@ -34,10 +37,12 @@ func (f SourcePaths) Check(place *weft.Place, vcs int) error {
 	return nil
 }
 
-// CheckRequeue implements [Requeuer]: a packet that is routed a second time is sent to the same port, and discarded if that is dead.
+// CheckRequeue implements [Requeuer]: a packet that is routed a second time is sent to the same
+// port, and discarded if that is dead.
 func (SourcePaths) CheckRequeue(*weft.Place) error { return nil }
 
-// DestinationBased implements [switching.DestinationBased]: Route looks at the route and the destination only.
+// DestinationBased implements [switching.DestinationBased]: Route looks at the route and the
+// destination only.
 func (SourcePaths) DestinationBased() {}
 
 // MostHops implements [Bounded]: a route has no more ports.

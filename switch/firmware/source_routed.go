@@ -8,10 +8,11 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// SourceRouted is R^link_deterministic of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, for
-// source routing, to which the paper says that its method applies (sections I and VI) without showing how. The NIC writes
-// the whole way into the packet: up by the default up ports, down by the digits of the destination. A switch takes its port
-// off and sends the packet there. When that port is dead:
+// SourceRouted is R^link_deterministic of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault
+// Tolerance in Fat Trees, for source routing, to which the paper says that its method applies
+// (sections I and VI) without showing how. The NIC writes the whole way into the packet: up by the
+// default up ports, down by the digits of the destination. A switch takes its port off and sends
+// the packet there. When that port is dead:
 //
 //   - Going up, any other live up port does. The rest of the route still leads to the destination, whatever top it goes by:
 //     up port j only sets one digit of the switch to j, which the way down sets again, and the ports of that are the digits
@@ -21,10 +22,12 @@ import (
 //     those of [DeterministicLink], so that its numbering of the channels holds, and it tolerates as much: up to k-1 dead
 //     links in every switch group, and no deadlock whatever is dead.
 //
-// The up port in a spliced U-turn is the one of D whose turn it is, which the switch that splices knows: the packet will come
-// to the U-turn switch from it. If it is dead the U-turn switch goes on along D.
+// The up port in a spliced U-turn is the one of D whose turn it is, which the switch that splices
+// knows: the packet will come to the U-turn switch from it. If it is dead the U-turn switch goes on
+// along D.
 type SourceRouted struct {
-	// Notify has the source told when a packet is discarded for want of a live way; not when its route is wrong.
+	// Notify has the source told when a packet is discarded for want of a live way; not when its
+	// route is wrong.
 	Notify bool
 }
 
@@ -54,14 +57,17 @@ func (SourceRouted) Check(place *weft.Place, vcs int) error {
 	return nil
 }
 
-// routeLen is how long a route is at most: up to the top and down, or all the way down with a U-turn at the top spliced in.
+// routeLen is how long a route is at most: up to the top and down, or all the way down with a
+// U-turn at the top spliced in.
 func routeLen(t *weft.Tree) int { return max(2*t.N-1, t.N+1) }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time, as those of [DeterministicLink] may. A stranded
-// packet has the route with which it came, and goes on from the channel by which it came to one of a higher number.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time, as those of
+// [DeterministicLink] may. A stranded packet has the route with which it came, and goes on from the
+// channel by which it came to one of a higher number.
 func (SourceRouted) CheckRequeue(*weft.Place) error { return nil }
 
-// DestinationBased implements [switching.DestinationBased]: Route looks at the route and the destination only.
+// DestinationBased implements [switching.DestinationBased]: Route looks at the route and the
+// destination only.
 func (SourceRouted) DestinationBased() {}
 
 // Source implements [Sourcer].
@@ -168,7 +174,8 @@ func (s SourceRouted) down(pkt *weft.Header, at Arrival, sw View, dp weft.PortID
 		return s.discard(ruleNoOtherDown)
 	}
 
-	// Index in D, at the U-turn switch, of this switch: its last digit of those that the group differs in.
+	// Index in D, at the U-turn switch, of this switch: its last digit of those that the group
+	// differs in.
 	own := t.W[t.Tier]
 	again := own + 1
 	if vc == normalLayer {
@@ -224,7 +231,8 @@ func to(sw View, p weft.PortID, vc weft.VC, pkt *weft.Header, r weft.SourceRoute
 	return switching.To(sw, p, vc, f, rule)
 }
 
-// ChannelNumber implements [Numbered]: the numbering of Theorem 1 of the paper, as for [DeterministicLink].
+// ChannelNumber implements [Numbered]: the numbering of Theorem 1 of the paper, as for
+// [DeterministicLink].
 func (SourceRouted) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 	return linkNumber(place.Tree, p, vc, upperDigit(place.Tree, p))
 }

@@ -99,8 +99,8 @@ func (s *stillTree) dead(most int, f func(set []string)) {
 	pick(0, nil)
 }
 
-// Every pair, with every set of up to k-1 dead links: delivered, each hop in a higher channel, and through the same ports in
-// the same layers by the same rules as with R^link_deterministic.
+// Every pair, with every set of up to k-1 dead links: delivered, each hop in a higher channel, and
+// through the same ports in the same layers by the same rules as with R^link_deterministic.
 func TestSourceRoutedGoesAsDeterministicLinkWithUpToKMinus1DeadLinks(t *testing.T) {
 	for _, spec := range routedTrees {
 		t.Run(spec, func(t *testing.T) {
@@ -151,8 +151,9 @@ func (s *stillTree) walk(t *testing.T, src, dst weft.NICID, set []string, turns 
 	}
 }
 
-// explore follows packets for dst wherever an adversary can make them go who chooses the dead ports of a switch anew for each
-// packet. Each hop must be in a higher channel, so that there is no deadlock and no livelock. It returns the longest route.
+// explore follows packets for dst wherever an adversary can make them go who chooses the dead ports
+// of a switch anew for each packet. Each hop must be in a higher channel, so that there is no
+// deadlock and no livelock. It returns the longest route.
 func (s *stillTree) explore(t *testing.T, dst weft.NICID, todo []routed, discard func(r routed, d Decision)) (longest int) {
 	seen := map[routed]bool{}
 	for len(todo) > 0 {
@@ -188,8 +189,8 @@ func (s *stillTree) explore(t *testing.T, dst weft.NICID, todo []routed, discard
 	return longest
 }
 
-// Whatever is dead when a packet comes by, and however that changes. The route that a NIC wrote is never wrong: what discards a
-// packet is that there is no live way, and its source is told.
+// Whatever is dead when a packet comes by, and however that changes. The route that a NIC wrote is
+// never wrong: what discards a packet is that there is no live way, and its source is told.
 func TestSourceRoutedRaisesTheChannelWhateverIsDead(t *testing.T) {
 	for _, spec := range routedTrees {
 		t.Run(spec, func(t *testing.T) {
@@ -242,7 +243,8 @@ func TestNoRouteBreaksTheNumberingOfTheChannels(t *testing.T) {
 	}
 }
 
-// On real graphs, also where digit 0 goes to 2k: every route leads to its NIC, over a shortest path.
+// On real graphs, also where digit 0 goes to 2k: every route leads to its NIC, over a shortest
+// path.
 func TestTheSourceWritesAShortestWay(t *testing.T) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:8,3", "mport-tree:36,2", "mport-tree:4,1", "kary-ntree:2,8"} {
 		s := newStillTree(t, spec)

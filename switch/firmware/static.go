@@ -6,9 +6,10 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Static forwards by tables and does nothing else: a packet without an entry, or whose port is dead, is discarded. It is how a
-// fabric runs whose tables are computed anew after a fault, as DDRC of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault
-// Tolerance in Fat Trees, section VIII. Whether it can deadlock is up to the tables.
+// Static forwards by tables and does nothing else: a packet without an entry, or whose port is
+// dead, is discarded. It is how a fabric runs whose tables are computed anew after a fault, as DDRC
+// of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section VIII. Whether
+// it can deadlock is up to the tables.
 type Static struct{ Tables *tables.Tables }
 
 const (

@@ -13,8 +13,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// renumbering gives the values of the digits of a tree other numbers: down[i] those that choose the down ports of tier i, up[i]
-// those that choose the up ports of tier i+1.
+// renumbering gives the values of the digits of a tree other numbers: down[i] those that choose the
+// down ports of tier i, up[i] those that choose the up ports of tier i+1.
 type renumbering struct {
 	net      *tree
 	down, up [][]int
@@ -71,7 +71,8 @@ func (r renumbering) vector(tier int, v uint64) (out uint64) {
 	return out
 }
 
-// belongs says of which tier's switch the port field of a packet is a down port, and of which tier's the vector has the up ports.
+// belongs says of which tier's switch the port field of a packet is a down port, and of which
+// tier's the vector has the up ports.
 func belongs(t *weft.Tree, at Arrival, f weft.Fields) (port, vector int) {
 	port, vector = int(t.Tier), int(t.Tier)
 	if at.From != weft.RoleUp {
@@ -135,7 +136,8 @@ func (r renumbering) register(fw Firmware, p, q *weft.Place, i int) int {
 	return slices.IndexFunc(s.Registers(q), func(r Register) bool { return r.Name == name })
 }
 
-// At every switch, with any dead ports, header fields and registers: with all ports renumbered the decision is the same, renumbered.
+// At every switch, with any dead ports, header fields and registers: with all ports renumbered the
+// decision is the same, renumbered.
 func TestSymmetricFirmwaresTreatAllPortsOfADirectionAlike(t *testing.T) {
 	symmetric := 0
 	for i, e := range variants() {

@@ -8,16 +8,19 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// DeterministicTable is R^link_deterministic by forwarding tables, as Algorithm 1 fills them (Sem-Jacobsen, Skeie, Lysne, Duato:
-// Dynamic Fault Tolerance in Fat Trees, appendix B): what a switch can do that only looks up destination, in port and in VC. It
-// decides as [DeterministicLink] does, everywhere. Beside the look-up the switch does three things, all of them at a dead link:
+// DeterministicTable is R^link_deterministic by forwarding tables, as Algorithm 1 fills them
+// (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, appendix B): what a
+// switch can do that only looks up destination, in port and in VC. It decides as
+// [DeterministicLink] does, everywhere. Beside the look-up the switch does three things, all of
+// them at a dead link:
 //   - it takes another port in the right direction. The paper says when the packet is in NL; a packet that comes down from above
 //     in ML leaves in NL, and this holds for it too;
 //   - it sends a packet that came from below back by its port of arrival: in ML, and in NL as the choice among the ports above;
 //   - at a U-turn it goes on along the testing sequence to the next live port.
 type DeterministicTable struct {
 	Tables *tables.Tables
-	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's source.
+	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's
+	// source.
 	Notify bool
 }
 
@@ -31,14 +34,15 @@ func (f DeterministicTable) Check(place *weft.Place, vcs int) error {
 	return f.Tables.Check("deterministic-table", place, vcs)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reasons of [DeterministicLink].
+// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reasons of
+// [DeterministicLink].
 func (DeterministicTable) CheckRequeue(*weft.Place) error { return nil }
 
 // DestinationBased implements [switching.DestinationBased].
 func (DeterministicTable) DestinationBased() {}
 
-// ChannelNumber implements [Numbered]: the numbering of Theorem 1 of the paper, as for [DeterministicLink], with the testing sequences
-// of the tables for D.
+// ChannelNumber implements [Numbered]: the numbering of Theorem 1 of the paper, as for
+// [DeterministicLink], with the testing sequences of the tables for D.
 func (f DeterministicTable) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 	i := f.Tables.Rank(place.Switch)
 	if place.Tree.UpIndex(p) >= 0 {
@@ -79,7 +83,8 @@ func (f DeterministicTable) Route(pkt *weft.Header, at Arrival, sw View) Decisio
 	return switching.To(sw, p, hop.VC, pkt.Fields, rule).As(switching.Reroute)
 }
 
-// detour is the port that a packet takes instead of the dead one of its entry, and the rule; with NoPort the rule that discards it.
+// detour is the port that a packet takes instead of the dead one of its entry, and the rule; with
+// NoPort the rule that discards it.
 func (DeterministicTable) detour(at Arrival, sw View, hop tables.Hop, up bool) (p weft.PortID, rule, none string) {
 	t := sw.Place().Tree
 	if up {
@@ -103,8 +108,8 @@ func (DeterministicTable) detour(at Arrival, sw View, hop tables.Hop, up bool) (
 	return p, rule, ruleNoOtherDown
 }
 
-// uTurn follows the testing sequence from the port of the table to the first that is live and not the port of arrival, where it
-// would meet the dead link again.
+// uTurn follows the testing sequence from the port of the table to the first that is live and not
+// the port of arrival, where it would meet the dead link again.
 func (f DeterministicTable) uTurn(pkt *weft.Header, at Arrival, sw View, hop tables.Hop) Decision {
 	rule := rule3a
 	if at.VC != normalLayer {

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// leafOf22 is leaf <0,1> of the 2-ary 2-tree, switch 2, with tables that send packets for NIC 2 out as given, from every arrival.
+// leafOf22 is leaf <0,1> of the 2-ary 2-tree, switch 2, with tables that send packets for NIC 2 out
+// as given, from every arrival.
 func leafOf22(t *testing.T, out tables.Hop, sequence []weft.PortID) (*switching.Still, *tables.Tables) {
 	place := placeOf(2, 2, 1, 0)
 	place.Switch = 2

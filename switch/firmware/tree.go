@@ -5,9 +5,10 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// What the firmwares for trees share. The names are those of the rules in the papers: dp is the down port towards the
-// destination, D the testing sequence of the up ports of a U-turn switch, here the order of their indices everywhere, so
-// that it is the same in all switches of a switch group, as Corollary 1 of the fat-tree paper needs.
+// What the firmwares for trees share. The names are those of the rules in the papers: dp is the
+// down port towards the destination, D the testing sequence of the up ports of a U-turn switch,
+// here the order of their indices everywhere, so that it is the same in all switches of a switch
+// group, as Corollary 1 of the fat-tree paper needs.
 
 const (
 	ruleDown        = "2: down"
@@ -15,11 +16,13 @@ const (
 	ruleNoUp        = "1: no live up port"
 	ruleNoOtherDown = "2: no other live down port"
 	ruleNoDown      = "4: no live down port"
-	// ruleNever is for packets that no switch running the same firmware sends: their header is not to be trusted.
+	// ruleNever is for packets that no switch running the same firmware sends: their header is not
+	// to be trusted.
 	ruleNever = "unreachable: no rule for such an arrival, layer and header"
 )
 
-// firstLiveUp is the first live up port of D, starting at index from and leaving out skip, or NoPort.
+// firstLiveUp is the first live up port of D, starting at index from and leaving out skip, or
+// NoPort.
 func firstLiveUp(sw View, t *weft.Tree, from int, skip weft.PortID) weft.PortID {
 	for j := from; j < t.Ups(); j++ {
 		if p := t.Up(j); p != skip && sw.PortUp(p) {
@@ -61,8 +64,8 @@ func otherDown(sw View, t *weft.Tree, dp weft.PortID) weft.PortID {
 	return weft.NoPort
 }
 
-// anyDown is the first live down port in cyclic order that starts at the digit of d, or NoPort. It leads nowhere near d,
-// which is not below this switch; the digit spreads destinations.
+// anyDown is the first live down port in cyclic order that starts at the digit of d, or NoPort. It
+// leads nowhere near d, which is not below this switch; the digit spreads destinations.
 func anyDown(sw View, t *weft.Tree, d weft.NICID) weft.PortID {
 	if p := t.DownPort(d); sw.PortUp(p) {
 		return p
@@ -130,9 +133,9 @@ func many(c []Candidate, rule string, turn switching.Turn, none string) Decision
 	return Decision{Candidates: c, Rule: rule, Turn: turn}
 }
 
-// adaptiveDown is what the adaptive firmwares with a vector in the switch do with a packet whose destination is below:
-// down, with the fields done, else around the dead link. A packet from below goes back to the switch it came from, also when
-// this is the first time it meets the fault.
+// adaptiveDown is what the adaptive firmwares with a vector in the switch do with a packet whose
+// destination is below: down, with the fields done, else around the dead link. A packet from below
+// goes back to the switch it came from, also when this is the first time it meets the fault.
 func adaptiveDown(pkt *weft.Header, at Arrival, sw View, done weft.Fields) Decision {
 	t := sw.Place().Tree
 	dp := t.DownPort(pkt.Dst)
@@ -152,15 +155,16 @@ func adaptiveDown(pkt *weft.Header, at Arrival, sw View, done weft.Fields) Decis
 	return many(downs(sw, t, dp, at.VC, pkt.Fields), rule, switching.Reroute, ruleNoOtherDown)
 }
 
-// notify is d; if it discards and the firmware was told to, it is to inform the packet's source. Only rules that find a
-// destination out of reach from their U-turn switch call it: those of which the papers say that they may inform.
+// notify is d; if it discards and the firmware was told to, it is to inform the packet's source.
+// Only rules that find a destination out of reach from their U-turn switch call it: those of which
+// the papers say that they may inform.
 func notify(d Decision, told bool) Decision {
 	d.Notify = told && len(d.Candidates) == 0
 	return d
 }
 
-// linkTier is the tier of the link at port p, which is that of its upper end, and whether p is the lower end: the packet that
-// leaves by it goes up.
+// linkTier is the tier of the link at port p, which is that of its upper end, and whether p is the
+// lower end: the packet that leaves by it goes up.
 func linkTier(t *weft.Tree, p weft.PortID) (s int, up bool) {
 	if t.UpIndex(p) >= 0 {
 		return int(t.Tier) - 1, true
@@ -168,8 +172,8 @@ func linkTier(t *weft.Tree, p weft.PortID) (s int, up bool) {
 	return int(t.Tier), false
 }
 
-// upperDigit is the digit s of the upper end of the link at port p, s its tier: the index in D by which the lower end's
-// switch group knows that upper switch.
+// upperDigit is the digit s of the upper end of the link at port p, s its tier: the index in D by
+// which the lower end's switch group knows that upper switch.
 func upperDigit(t *weft.Tree, p weft.PortID) int {
 	if j := t.UpIndex(p); j >= 0 {
 		return j

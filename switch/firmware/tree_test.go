@@ -65,7 +65,8 @@ func (t *tree) leaf(nic weft.NICID) (sw int, p weft.PortID) {
 	return int(id), p
 }
 
-// next is the switch and port at the other end of the link at port p of switch sw, which leads to a switch.
+// next is the switch and port at the other end of the link at port p of switch sw, which leads to a
+// switch.
 func (t *tree) next(sw int, p weft.PortID) (int, weft.PortID) {
 	peer := t.peers[sw][p]
 	return int(peer.Node.Index), peer.Port
@@ -78,8 +79,8 @@ func (t *tree) arrival(sw int, p weft.PortID, vc weft.VC) switching.Arrival {
 	return switching.Arrival{Port: p, VC: vc, From: t.role(sw, p)}
 }
 
-// element is what can be dead: a link, or a switch, which is to its neighbours as if all its links were. They are named by
-// their upper ends.
+// element is what can be dead: a link, or a switch, which is to its neighbours as if all its links
+// were. They are named by their upper ends.
 type element []weft.End
 
 // elements lists the links between switches and, if asked for, the switches above the leaves.
@@ -126,7 +127,8 @@ func (t *tree) heal() {
 	}
 }
 
-// sequences calls f with every so many-th element, and every so many-th sequence of two if most is two.
+// sequences calls f with every so many-th element, and every so many-th sequence of two if most is
+// two.
 func sequences(elements []element, most, each, twos int, f func(chain []element)) {
 	n := 0
 	for i, a := range elements {
@@ -141,7 +143,8 @@ func sequences(elements []element, most, each, twos int, f func(chain []element)
 	}
 }
 
-// sets calls f with every so many-th set of at most most elements dead, the empty one and those of one at least.
+// sets calls f with every so many-th set of at most most elements dead, the empty one and those of
+// one at least.
 func (t *tree) sets(elements []element, most, every int, f func(set []element)) {
 	n := 0
 	var add func(from int, set []element)

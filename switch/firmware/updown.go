@@ -5,9 +5,10 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// UpDown is up/down routing in fat trees without re-routing on the way down: the baseline. A packet goes up by the default
-// up port (any live one when that is dead) until its destination is below, then down by the only port there is; when that
-// is dead it is discarded. One virtual channel, no deadlock: no channel that leads down is ever followed by one that leads up.
+// UpDown is up/down routing in fat trees without re-routing on the way down: the baseline. A packet
+// goes up by the default up port (any live one when that is dead) until its destination is below,
+// then down by the only port there is; when that is dead it is discarded. One virtual channel, no
+// deadlock: no channel that leads down is ever followed by one that leads up.
 type UpDown struct {
 	// Up chooses the up port, by index, instead of the default; any choice is free of deadlock.
 	Up func(sw View, pkt *weft.Header) int
@@ -23,12 +24,13 @@ const (
 // Check implements [Checker].
 func (UpDown) Check(place *weft.Place, vcs int) error { return checkAnyTree("updown", place, vcs, 1) }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. One that came from above is sent down and one that
-// came from below up or down, however often it is asked and whatever links are dead, so still no channel that leads down is
-// followed by one that leads up.
+// CheckRequeue implements [Requeuer]: packets may be routed a second time. One that came from above
+// is sent down and one that came from below up or down, however often it is asked and whatever
+// links are dead, so still no channel that leads down is followed by one that leads up.
 func (UpDown) CheckRequeue(*weft.Place) error { return nil }
 
-// DestinationBased implements [switching.DestinationBased]. A choice of Up of one's own must look at no more either.
+// DestinationBased implements [switching.DestinationBased]. A choice of Up of one's own must look
+// at no more either.
 func (UpDown) DestinationBased() {}
 
 // ChannelNumber implements [Numbered]: up towards the top, then down from it.
@@ -41,8 +43,8 @@ func (UpDown) ChannelNumber(place *weft.Place, p weft.PortID, _ weft.VC) int {
 	return t.N - 1 + s
 }
 
-// Route implements [Firmware]. It writes its usual answers where they are wanted: to make them elsewhere and copy them took longer
-// than the rest of it.
+// Route implements [Firmware]. It writes its usual answers where they are wanted: to make them
+// elsewhere and copy them took longer than the rest of it.
 func (u UpDown) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 	t := sw.Place().Tree
 	switch {

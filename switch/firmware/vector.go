@@ -7,30 +7,32 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// Vector says where an adaptive firmware keeps the re-route vector: one bit per up port of a U-turn switch, set when packets
-// have come back by it.
+// Vector says where an adaptive firmware keeps the re-route vector: one bit per up port of a U-turn
+// switch, set when packets have come back by it.
 type Vector uint8
 
 // The places of the re-route vector.
 const (
-	// VectorPerSwitch is one vector in each switch, as the fat-tree paper has it. All packets that make a U-turn share it,
-	// whatever faults they go around: several faults can exhaust it together though each has ways left, and a bit that a repair
-	// made stale costs packets until the timer has cleared it.
+	// VectorPerSwitch is one vector in each switch, as the fat-tree paper has it. All packets that
+	// make a U-turn share it, whatever faults they go around: several faults can exhaust it
+	// together though each has ways left, and a bit that a repair made stale costs packets until
+	// the timer has cleared it.
 	VectorPerSwitch Vector = iota
-	// VectorPerDigit is one vector in each switch for each value of the destination's digit that the U-turn mends: the one that
-	// chooses the down port which was dead. Faults of different down ports then do not mix. The timer is the same.
+	// VectorPerDigit is one vector in each switch for each value of the destination's digit that
+	// the U-turn mends: the one that chooses the down port which was dead. Faults of different down
+	// ports then do not mix. The timer is the same.
 	VectorPerDigit
-	// VectorInHeader is one vector in each packet, cleared when it has come one tier closer, as R_m has it. No switch keeps
-	// anything, and nothing is ever stale.
+	// VectorInHeader is one vector in each packet, cleared when it has come one tier closer, as R_m
+	// has it. No switch keeps anything, and nothing is ever stale.
 	VectorInHeader
 )
 
-// DefaultVectorTimeout is chosen by us: far above a packet's life in a live fabric, below what a person waits for. The
-// paper asks for a timer and gives no figure.
+// DefaultVectorTimeout is chosen by us: far above a packet's life in a live fabric, below what a
+// person waits for. The paper asks for a timer and gives no figure.
 const DefaultVectorTimeout = 500 * weft.Millisecond
 
-// RerouteVector is the name of the register of the adaptive firmwares. With one per digit, the digit and its value follow:
-// "reroute-vector d1=0".
+// RerouteVector is the name of the register of the adaptive firmwares. With one per digit, the
+// digit and its value follow: "reroute-vector d1=0".
 const RerouteVector = "reroute-vector"
 
 // maxVector is how many up ports a vector has bits for.
@@ -59,7 +61,8 @@ func digitAbove(t *weft.Tree, tiers int) digit {
 	return d
 }
 
-// value is the digit of d. It is asked only at a switch so many tiers below the one whose down port it chooses.
+// value is the digit of d. It is asked only at a switch so many tiers below the one whose down port
+// it chooses.
 func (g digit) value(t *weft.Tree, d weft.NICID) int {
 	v := int(t.Number(d) / t.Above)
 	for range int(t.Tier) - 1 - g.index {
@@ -88,8 +91,8 @@ func (v Vector) registers(place *weft.Place, timeout weft.Time, digits ...digit)
 	return r
 }
 
-// uturn is the U-turn of a packet that came back by at.Port: the port's bit is set in the vector, which is the header's or
-// the slot-th register, then any live up port whose bit is clear will do.
+// uturn is the U-turn of a packet that came back by at.Port: the port's bit is set in the vector,
+// which is the header's or the slot-th register, then any live up port whose bit is clear will do.
 func (v Vector) uturn(pkt *weft.Header, at Arrival, sw View, slot int, rule, none string) Decision {
 	t, f := sw.Place().Tree, pkt.Fields
 	tried := bit(t, at.Port)

@@ -17,7 +17,8 @@ func TestTheVectorsTimeoutIsConfigured(t *testing.T) {
 	require.Empty(t, AdaptiveSwitch{Vector: VectorInHeader}.Registers(place))
 }
 
-// Tier 1 mends digit 0, which counts to 2k in an m-port tree; a leaf of adaptive-switch mends the two digits above it.
+// Tier 1 mends digit 0, which counts to 2k in an m-port tree; a leaf of adaptive-switch mends the
+// two digits above it.
 func TestThereIsAVectorForEachValueOfTheDigitsThatUTurnsMend(t *testing.T) {
 	names := func(r []Register) (n []string) {
 		for _, r := range r {
@@ -43,7 +44,8 @@ func TestThereIsAVectorForEachValueOfTheDigitsThatUTurnsMend(t *testing.T) {
 	require.Equal(t, append(d(2, 2), d(1, 2)...), names(sw.Registers(leaf)))
 }
 
-// The register that a U-turn writes is the one named for the digit of the destination in which it first differs from the switch.
+// The register that a U-turn writes is the one named for the digit of the destination in which it
+// first differs from the switch.
 func TestAUTurnUsesTheVectorOfTheDigitItMends(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, spec := range []string{"kary-ntree:3,4", "mport-tree:6,3", "mport-tree:4,2"} {
@@ -85,16 +87,18 @@ func TestAUTurnUsesTheVectorOfTheDigitItMends(t *testing.T) {
 	}
 }
 
-// digitsOf is the digits of a NIC: those of the switches on the way down to it, and its port at the leaf.
+// digitsOf is the digits of a NIC: those of the switches on the way down to it, and its port at the
+// leaf.
 func digitsOf(net *tree, nic weft.NICID) []int {
 	sw, p := net.leaf(nic)
 	return append(append([]int(nil), net.views[sw].At.Tree.W...), int(p))
 }
 
-// Two faults of different down ports exhaust one shared vector though each has a way left; with one per digit, or in the header,
-// they do not.
+// Two faults of different down ports exhaust one shared vector though each has a way left; with one
+// per digit, or in the header, they do not.
 func TestOnlyTheSharedVectorMixesFaultsOfDifferentDigits(t *testing.T) {
-	// A U-turn switch <1,1> of the 3-ary 2-tree: up port 0 has come back for NIC 0, up port 1 for NIC 6.
+	// A U-turn switch <1,1> of the 3-ary 2-tree: up port 0 has come back for NIC 0, up port 1 for
+	// NIC 6.
 	for _, c := range []struct {
 		fw   Firmware
 		left int

@@ -72,8 +72,8 @@ type state struct {
 	wrote string
 }
 
-// walk follows every choice that a firmware leaves to packets for dst, depth first, over the states of packet and registers.
-// A state met again on the way to itself is a livelock.
+// walk follows every choice that a firmware leaves to packets for dst, depth first, over the states
+// of packet and registers. A state met again on the way to itself is a livelock.
 type walk struct {
 	net     *tree
 	fw      Firmware
@@ -161,8 +161,9 @@ var walkTrees = []struct {
 	every int
 }{{"kary-ntree:2,3", 1}, {"kary-ntree:3,2", 1}, {"kary-ntree:2,4", 1}, {"mport-tree:4,3", 1}, {"mport-tree:6,2", 29}, {"kary-ntree:3,3", 997}}
 
-// Every pair, every choice, every set of as many dead links or switches as the firmware is for (of the larger trees a sample): a
-// single packet that starts with zero registers is delivered, with every hop in a higher channel where channels are numbered.
+// Every pair, every choice, every set of as many dead links or switches as the firmware is for (of
+// the larger trees a sample): a single packet that starts with zero registers is delivered, with
+// every hop in a higher channel where channels are numbered.
 func TestEveryFirmwareDeliversWithTheFaultsItIsFor(t *testing.T) {
 	for _, size := range walkTrees {
 		for _, e := range variants() {
@@ -192,7 +193,8 @@ func TestEveryFirmwareDeliversWithTheFaultsItIsFor(t *testing.T) {
 	}
 }
 
-// The walk can fail: one fault more than a firmware is for, and there are pairs it does not deliver.
+// The walk can fail: one fault more than a firmware is for, and there are pairs it does not
+// deliver.
 func TestTheWalkFindsPairsThatOneMoreFaultDisconnects(t *testing.T) {
 	for _, e := range For(Trees) {
 		net := newTree("kary-ntree:2,3")
@@ -205,8 +207,9 @@ func TestTheWalkFindsPairsThatOneMoreFaultDisconnects(t *testing.T) {
 	}
 }
 
-// Whatever links are dead when a packet comes by, and however that changes: each hop is in a higher channel, so there is
-// no deadlock and no livelock. An adversary chooses the dead ports of each switch anew for each packet.
+// Whatever links are dead when a packet comes by, and however that changes: each hop is in a higher
+// channel, so there is no deadlock and no livelock. An adversary chooses the dead ports of each
+// switch anew for each packet.
 func TestNumberedFirmwaresRaiseTheChannelWhateverIsDead(t *testing.T) {
 	numbered := 0
 	for _, e := range variants() {
@@ -246,7 +249,8 @@ func TestNumberedFirmwaresRaiseTheChannelWhateverIsDead(t *testing.T) {
 	require.Equal(t, 5, numbered)
 }
 
-// met is every state in which packets for dst can come to a switch when each switch has ports dead as an adversary chooses.
+// met is every state in which packets for dst can come to a switch when each switch has ports dead
+// as an adversary chooses.
 func met(net *tree, fw Firmware, dst weft.NICID) map[hop]bool {
 	seen := map[hop]bool{}
 	var todo []hop

@@ -30,7 +30,8 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// Packets wait for the answer; those that come are taken, and their credits are given back once the answer is there.
+// Packets wait for the answer; those that come are taken, and their credits are given back once the
+// answer is there.
 func TestAnEndThatAsksSendsNoPackets(t *testing.T) {
 	l := upCreditLink(t, Config{VCs: 1, Buffer: 2, Eager: true})
 	l.a.ask()

@@ -44,6 +44,6 @@ func (e *End) Keep(vc weft.VC) bool {
 	return true
 }
 
-// Refuse has the end hear no epoch of its neighbour up to one: another host has run the neighbour then,
-// and may still do so although nobody hears from it.
+// Refuse has the end hear no epoch of its neighbour up to one: another host has run the neighbour
+// then, and may still do so although nobody hears from it.
 func (e *End) Refuse(epoch weft.Epoch) { e.floor = max(e.floor, epoch) }

@@ -40,9 +40,9 @@ type Counters struct {
 // Counters since the start.
 func (e *End) Counters() Counters { return e.counters }
 
-// Take counts one packet of an accepted frame into the buffer of vc. at is the packet's position among
-// those sent in vc in this epoch. It reports whether the packet is new; a repeated one is to be
-// dropped.
+// Take counts one packet of an accepted frame into the buffer of vc. at is the packet's position
+// among those sent in vc in this epoch. It reports whether the packet is new; a repeated one is to
+// be dropped.
 func (e *End) Take(vc weft.VC, at uint64) (fresh bool, err error) {
 	if int(vc) >= len(e.ch) {
 		e.counters.Violations++
@@ -63,8 +63,8 @@ func (e *End) Take(vc weft.VC, at uint64) (fresh bool, err error) {
 	return true, nil
 }
 
-// Free gives back the place of one packet in vc's buffer. It reports whether a frame is now owed for
-// the credits alone.
+// Free gives back the place of one packet in vc's buffer. It reports whether a frame is now owed
+// for the credits alone.
 func (e *End) Free(vc weft.VC) (owed bool) {
 	c := &e.ch[vc]
 	if c.held == 0 {
@@ -82,8 +82,8 @@ func (e *End) owesCredit(c *channel) bool {
 	return c.received+uint64(e.buffer-c.held) > c.granted && c.granted-min(c.granted, c.received) <= e.lowWater
 }
 
-// Owes reports whether a frame is owed even if there are no packets to send: for the handshake, as a
-// hello, or for credits.
+// Owes reports whether a frame is owed even if there are no packets to send: for the handshake, as
+// a hello, or for credits.
 func (e *End) Owes() bool {
 	if e.hello || e.asked {
 		return true

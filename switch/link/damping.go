@@ -14,10 +14,10 @@ type Damping struct {
 	Reuse    float64 // ... until the penalty has fallen to it
 
 	// Max is the longest suppression, counted from the loss that began it, whatever is reported
-	// meanwhile. As in the event damping of routers it acts as a ceiling: the penalty is cut to what
-	// falls to Reuse by then. Routers put that ceiling at Reuse * 2^(Max/HalfLife) at all times, so
-	// that further flaps prolong a suppression for ever and a short Max turns damping off; here it goes
-	// down as the suppression lasts, and it binds nothing before.
+	// meanwhile. As in the event damping of routers it acts as a ceiling: the penalty is cut to
+	// what falls to Reuse by then. Routers put that ceiling at Reuse * 2^(Max/HalfLife) at all
+	// times, so that further flaps prolong a suppression for ever and a short Max turns damping
+	// off; here it goes down as the suppression lasts, and it binds nothing before.
 	Max weft.Time
 }
 
@@ -66,7 +66,8 @@ func (s *detector) lost(now weft.Time) {
 	}
 	halfLife := float64(d.HalfLife)
 	s.penalty = min(s.penalty, d.Reuse*math.Exp2(float64(max(0, s.limit-now))/halfLife))
-	// To the nanosecond: the last bits of a logarithm differ between processors, and events must not.
+	// To the nanosecond: the last bits of a logarithm differ between processors, and events must
+	// not.
 	falls := math.Round(halfLife * math.Log2(s.penalty/d.Reuse) / float64(weft.Nanosecond))
 	s.release = min(s.limit, now+weft.Time(falls)*weft.Nanosecond)
 }

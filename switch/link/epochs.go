@@ -60,8 +60,8 @@ func (e *End) receive(f *weft.Frame) (v Verdict, err error) {
 		v.Accept = err == nil
 		return v, err
 	case f.To == 0, f.From > e.peer:
-		// A hello, or a neighbour that has started anew and names an epoch of ours that it heard of by
-		// an old frame.
+		// A hello, or a neighbour that has started anew and names an epoch of ours that it heard of
+		// by an old frame.
 		if f.To != 0 {
 			e.counters.Stale++
 		}
@@ -103,9 +103,9 @@ func (e *End) Flow() Flow {
 }
 
 // OnWire tells, of the packets that one end has sent and the other has not received, how many may
-// still arrive and how many are lost. A packet may arrive as long as the receiver is in the epoch that
-// it was sent to. While packets flow the two ends are read at different moments: then wire is off by
-// what moved in between, and lost may lag, but never leads.
+// still arrive and how many are lost. A packet may arrive as long as the receiver is in the epoch
+// that it was sent to. While packets flow the two ends are read at different moments: then wire is
+// off by what moved in between, and lost may lag, but never leads.
 func OnWire(from, to Flow) (wire, lost uint64) {
 	missing, flying := int64(from.Sent-to.Received), int64(0)
 	switch {

@@ -7,7 +7,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// Two ends come up; then one falls silent. The owner of the other does no more than sleep until Due.
+// Two ends come up; then one falls silent. The owner of the other does no more than sleep until
+// Due.
 func Example() {
 	c := link.Config{VCs: 1, Buffer: 2, Liveness: link.Liveness{Interval: 50 * weft.Millisecond, Multiplier: 3}}
 	a, b := link.New(c), link.New(c)

@@ -24,8 +24,8 @@ type model struct {
 	gone   map[*creditSide]uint64 // per sender, what OnWire last called lost
 }
 
-// FuzzEnds lets a script of bytes drive two ends joined by two FIFO wires. The first byte is the configuration, each
-// other one a step.
+// FuzzEnds lets a script of bytes drive two ends joined by two FIFO wires. The first byte is the
+// configuration, each other one a step.
 func FuzzEnds(f *testing.F) {
 	f.Add([]byte{0})
 	f.Add([]byte{1, 0x06, 0x16, 0x00, 0x10, 0x01, 0x11, 0x00, 0x10, 0x01, 0x11, 0x20, 0x01, 0x11, 0x04, 0x14})
@@ -196,7 +196,8 @@ func (m *model) check() {
 	}
 }
 
-// checkWire compares what OnWire tells with the wires, and with what was lost without the receiver having noticed.
+// checkWire compares what OnWire tells with the wires, and with what was lost without the receiver
+// having noticed.
 func (m *model) checkWire() {
 	for _, s := range []*creditSide{&m.a, &m.b} {
 		r := m.other(s)

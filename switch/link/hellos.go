@@ -2,8 +2,8 @@ package link
 
 import "github.com/weft-fabric/weft"
 
-// detector finds out whether the neighbour is there, and says when a hello is due. The end tells it,
-// in this order:
+// detector finds out whether the neighbour is there, and says when a hello is due. The end tells
+// it, in this order:
 //
 //	start   signal is there        hellos are due from now on
 //	up      the link came up       the neighbour is expected from now on
@@ -98,16 +98,17 @@ func (s *detector) sent(now weft.Time) {
 }
 
 // mute reports whether this end has said nothing for so long that a neighbour with the same
-// configuration may take it for gone, or will before it hears what is said now: half an interval less
-// than the detection time, or half of what that has beyond a hello.
+// configuration may take it for gone, or will before it hears what is said now: half an interval
+// less than the detection time, or half of what that has beyond a hello.
 func (s *detector) mute(now weft.Time) bool {
 	slack := min(s.cfg.Interval, s.detection-s.period) / 2
 	return s.detection > 0 && s.hello != weft.Never && now-s.sentAt >= s.detection-slack
 }
 
-// tick says what is due at now. A hello repeats every interval while the detector is started, counted
-// from the last hello or sent. Silence is due when the neighbour was not heard for the detection time
-// while the link was up, our own absence apart; it is reported once until the next up.
+// tick says what is due at now. A hello repeats every interval while the detector is started,
+// counted from the last hello or sent. Silence is due when the neighbour was not heard for the
+// detection time while the link was up, our own absence apart; it is reported once until the next
+// up.
 func (s *detector) tick(now weft.Time) (d due) {
 	s.forgive(now)
 	if now >= s.hello {

@@ -133,7 +133,8 @@ func TestWithAMultiplierOfOneHellosComeSoonerThanTheInterval(t *testing.T) {
 	require.Equal(t, "90:hello 130:silent due 135", script(t, &s, "80:up 130:run"))
 }
 
-// Interval 50 ms, multiplier 3. The neighbour was heard at 40, this end sent at 45, so that Tick is due at 95.
+// Interval 50 ms, multiplier 3. The neighbour was heard at 40, this end sent at 45, so that Tick is
+// due at 95.
 func TestOurOwnAbsenceMovesTheDeadline(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

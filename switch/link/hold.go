@@ -4,8 +4,8 @@ import "github.com/weft-fabric/weft"
 
 // hold is why an end does not come up, or several reasons. An end that holds back goes on saying
 // hello, but does not name the neighbour's epoch, so that the neighbour does not come up either. It
-// tells it all the same that it was heard: in a frame to epoch 0 the first counter of Sent, which has
-// no other meaning there, is the epoch that the sender has heard.
+// tells it all the same that it was heard: in a frame to epoch 0 the first counter of Sent, which
+// has no other meaning there, is the epoch that the sender has heard.
 type hold uint8
 
 // The reasons to hold back.
@@ -76,9 +76,9 @@ func (e *End) hear(f *weft.Frame) {
 // one has heard it.
 func (e *End) Answered() bool { return e.answer != silent }
 
-// Open ends [End.Hold]. Where the neighbour is ready the link is up at once, and the next frame tells
-// it so; Open reports that. A node that opens all its ends in one step can thus pass packets on by
-// each of them before any neighbour sends one.
+// Open ends [End.Hold]. Where the neighbour is ready the link is up at once, and the next frame
+// tells it so; Open reports that. A node that opens all its ends in one step can thus pass packets
+// on by each of them before any neighbour sends one.
 func (e *End) Open(now weft.Time) (cameUp bool) {
 	if e.state != Init || e.held != holdReturning || e.answer != ready {
 		e.hold(holdReturning, false)

@@ -152,7 +152,8 @@ func (l *creditLink) run(script string) {
 	}
 }
 
-// want compares both ends' states and epochs, as "A up 1/2" for end A, up, its epoch 1, its neighbour's 2.
+// want compares both ends' states and epochs, as "A up 1/2" for end A, up, its epoch 1, its
+// neighbour's 2.
 func (l *creditLink) want(want string) {
 	l.t.Helper()
 	print := func(s *creditSide) string {

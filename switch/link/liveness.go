@@ -7,8 +7,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Hard bounds of a [Liveness]: beyond them lies a mistake of units. They also keep all sums of times
-// within weft.Time.
+// Hard bounds of a [Liveness]: beyond them lies a mistake of units. They also keep all sums of
+// times within weft.Time.
 const (
 	MinInterval   = weft.Microsecond // BFD's own unit of intervals (RFC 5880, 4.1)
 	MaxInterval   = 60 * weft.Second
@@ -22,18 +22,20 @@ const (
 
 // Liveness says when a neighbour is taken for gone. The zero value never does, and damps nothing.
 type Liveness struct {
-	// Interval between hellos; 0 turns hellos and detection off: a silent fault is then never noticed.
+	// Interval between hellos; 0 turns hellos and detection off: a silent fault is then never
+	// noticed.
 	Interval   weft.Time
 	Multiplier int     // so many hellos in a row must be missing, 1 to MaxMultiplier; see Detection
 	Damping    Damping // of flapping links; the zero value is none
 }
 
-// Detection is the silence after which a neighbour is gone: Interval x Multiplier (RFC 5880, 6.8.4).
+// Detection is the silence after which a neighbour is gone: Interval x Multiplier (RFC 5880,
+// 6.8.4).
 func (c Liveness) Detection() weft.Time { return c.Interval * weft.Time(c.Multiplier) }
 
-// period is the time between hellos. With a multiplier of 1 it is shorter than the interval, or each
-// hello would race against the deadline that it is to move: 90%, the most that RFC 5880, 6.8.7, allows
-// then.
+// period is the time between hellos. With a multiplier of 1 it is shorter than the interval, or
+// each hello would race against the deadline that it is to move: 90%, the most that RFC 5880,
+// 6.8.7, allows then.
 func (c Liveness) period() weft.Time {
 	if c.Multiplier == 1 {
 		return c.Interval * 9 / 10

@@ -98,7 +98,8 @@ func TestLostPacketsAreNoticedByTheNextHello(t *testing.T) {
 	require.Equal(t, [2]uint64{0, 2}, [2]uint64{wire, lost})
 }
 
-// A held end answers nothing, so that the two do not exchange hellos as fast as they can until it is let go.
+// A held end answers nothing, so that the two do not exchange hellos as fast as they can until it
+// is let go.
 func TestAHeldEndAnswersNoHello(t *testing.T) {
 	l := newCreditLink(t, Config{VCs: 1, Buffer: 2})
 	l.run("A+ Ah B+ ..")

@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// within reports whether n of so many events are what their probability makes of them, to four standard deviations.
+// within reports whether n of so many events are what their probability makes of them, to four
+// standard deviations.
 func within(n, of int, p float64) bool {
 	return math.Abs(float64(n)-float64(of)*p) <= 4*math.Sqrt(float64(of)*p*(1-p))
 }

@@ -2,10 +2,12 @@ package switchd
 
 import "github.com/weft-fabric/weft"
 
-// Whoever can send on a link can break its protocol as often as it likes. Faults of one kind at one port are told at once, and then
-// ever more rarely while they go on, with how many there were; the counters of Stats and of link ends count each.
+// Whoever can send on a link can break its protocol as often as it likes. Faults of one kind at one
+// port are told at once, and then ever more rarely while they go on, with how many there were; the
+// counters of Stats and of link ends count each.
 
-// Times between two events about faults of one kind at one port. Chosen by us, since people read them.
+// Times between two events about faults of one kind at one port. Chosen by us, since people read
+// them.
 const (
 	faultEvery    = weft.Second
 	faultEveryMax = 60 * weft.Second

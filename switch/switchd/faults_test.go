@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// What a neighbour does thousands of times a second is told at once, and then ever more rarely; nothing of it is left out of the count.
+// What a neighbour does thousands of times a second is told at once, and then ever more rarely;
+// nothing of it is left out of the count.
 func TestFaultsAreLimitedPerSourceAndCounted(t *testing.T) {
 	t.Parallel()
 	var o observer

@@ -5,8 +5,8 @@ import (
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
-// Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on their way
-// arrive no later than if they had set out now.
+// Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on
+// their way arrive no later than if they had set out now.
 func (d *Driver) Impair(p weft.PortID, i pace.Impairment) {
 	d.senders[p].impairment.Store(&i)
 	notify(d.wakes[p]) // it may be waiting at the old rate

@@ -9,9 +9,10 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Assignment is the traffic assignment function T and the address assignment function A of Lysne, Skeie, Reinemo, Theiss: Layered
-// Routing in Irregular Networks (definitions 2 and 10): by which addresses, and in which layers, the NICs of a switch send to a NIC.
-// Read by any number of goroutines.
+// Assignment is the traffic assignment function T and the address assignment function A of Lysne,
+// Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks (definitions 2 and 10): by which
+// addresses, and in which layers, the NICs of a switch send to a NIC. Read by any number of
+// goroutines.
 type Assignment struct {
 	nics int
 	base weft.SwitchID // of the first switch
@@ -31,8 +32,9 @@ type ownAddresses struct {
 	list []weft.Address
 }
 
-// NewAssignment asks for the addresses of each destination at each source switch, in the order of their numbers, and copies them.
-// VCs beyond vcs, and paths beyond those that each NIC has, are refused.
+// NewAssignment asks for the addresses of each destination at each source switch, in the order of
+// their numbers, and copies them. VCs beyond vcs, and paths beyond those that each NIC has, are
+// refused.
 func NewAssignment(switches, nics, vcs, paths int, of func(weft.SwitchID, weft.NICID) []weft.Address) (*Assignment, error) {
 	a := &Assignment{nics: nics, at: make([]sending, switches)}
 	for s := range weft.SwitchID(switches) {
@@ -43,8 +45,8 @@ func NewAssignment(switches, nics, vcs, paths int, of func(weft.SwitchID, weft.N
 	return a, nil
 }
 
-// Edited is a copy for which the addresses at those switches are asked for anew, as [NewAssignment] does. The other switches share theirs with the one
-// before, which stays as it was.
+// Edited is a copy for which the addresses at those switches are asked for anew, as [NewAssignment]
+// does. The other switches share theirs with the one before, which stays as it was.
 func (a *Assignment) Edited(switches []weft.SwitchID, vcs, paths int, of func(weft.SwitchID, weft.NICID) []weft.Address) (*Assignment, error) {
 	b := *a
 	b.at = slices.Clone(a.at)
@@ -74,8 +76,8 @@ type NICAddresses struct {
 	List   []weft.Address
 }
 
-// WithOwn is the assignment with addresses for single NICs. They must be among those by which the NICs of the switch send to that
-// destination. The lists are kept.
+// WithOwn is the assignment with addresses for single NICs. They must be among those by which the
+// NICs of the switch send to that destination. The lists are kept.
 func (a *Assignment) WithOwn(own []NICAddresses) (*Assignment, error) {
 	b := *a
 	b.at = slices.Clone(a.at)
@@ -146,8 +148,8 @@ func checkAddress(s weft.SwitchID, d weft.NICID, x weft.Address, vcs, paths int)
 	return nil
 }
 
-// Addresses are those by which the NICs of switch s send to d, those of all its NICs together, not to be written to; none when there is no
-// such switch or NIC.
+// Addresses are those by which the NICs of switch s send to d, those of all its NICs together, not
+// to be written to; none when there is no such switch or NIC.
 func (a *Assignment) Addresses(s weft.SwitchID, d weft.NICID) []weft.Address {
 	i := uint(s - a.base)
 	if int(d) >= a.nics || i >= uint(len(a.at)) {
@@ -174,7 +176,8 @@ func (a *Assignment) own(s weft.SwitchID, d weft.NICID) []ownAddresses {
 	return nil
 }
 
-// Of is the assignment at switch s alone, which shares what it holds; an empty one if there is no such switch.
+// Of is the assignment at switch s alone, which shares what it holds; an empty one if there is no
+// such switch.
 func (a *Assignment) Of(s weft.SwitchID) *Assignment {
 	one := &Assignment{nics: a.nics, base: s}
 	if i := uint(s - a.base); i < uint(len(a.at)) {

@@ -6,9 +6,10 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Diff is what changes at switch s from one program to another, from version From to version To, as small as it can be. Without an old
-// program, or where its tables are of another shape, it is the whole new one, and From is 0; tables with more virtual channels are told as a
-// difference from the old ones [Tables.Widened]. Both programs are those of one firmware.
+// Diff is what changes at switch s from one program to another, from version From to version To, as
+// small as it can be. Without an old program, or where its tables are of another shape, it is the
+// whole new one, and From is 0; tables with more virtual channels are told as a difference from the
+// old ones [Tables.Widened]. Both programs are those of one firmware.
 func Diff(s weft.SwitchID, old, new Program, from, to uint64) *Patch {
 	p := &Patch{Switch: s, From: from, To: to}
 	whole, grows := from == 0, false

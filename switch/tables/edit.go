@@ -6,9 +6,10 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Edited is a copy of the tables in which those of some switches may be changed; a switch that is not there is left out. The others share theirs with
-// the tables before, which stay as they were: set nothing there in either. Rows that nothing is forwarded by are dropped, so numbers of rows of the tables
-// before mean nothing in the copy.
+// Edited is a copy of the tables in which those of some switches may be changed; a switch that is
+// not there is left out. The others share theirs with the tables before, which stay as they were:
+// set nothing there in either. Rows that nothing is forwarded by are dropped, so numbers of rows of
+// the tables before mean nothing in the copy.
 func (t *Tables) Edited(switches []weft.SwitchID) *Tables {
 	c := *t
 	c.switches = slices.Clone(t.switches)
@@ -40,7 +41,8 @@ func (sw *table) own() {
 	sw.row, sw.rows = of, rows
 }
 
-// Row is the number of the row of switch s with those hops, as [Tables.AddRow] takes them; it is added if there is none.
+// Row is the number of the row of switch s with those hops, as [Tables.AddRow] takes them; it is
+// added if there is none.
 func (t *Tables) Row(s weft.SwitchID, hops []Hop) (int, error) {
 	if sw := t.of(s); sw != nil {
 		for i := range sw.rows {

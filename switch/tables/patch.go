@@ -8,11 +8,12 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// FirstVersion is the version of the tables that a switch starts with. A firmware without tables has version 0.
+// FirstVersion is the version of the tables that a switch starts with. A firmware without tables
+// has version 0.
 const FirstVersion = 1
 
-// Program is what a switch forwards by that is computed elsewhere, and may be replaced while packets travel. What a firmware does not
-// use is nil.
+// Program is what a switch forwards by that is computed elsewhere, and may be replaced while
+// packets travel. What a firmware does not use is nil.
 type Program struct {
 	Tables     *Tables
 	Assignment *Assignment
@@ -20,7 +21,8 @@ type Program struct {
 	Ways       *Ways
 }
 
-// Only is what of a program a firmware uses that has like for its own: its patches may hold no more.
+// Only is what of a program a firmware uses that has like for its own: its patches may hold no
+// more.
 func (r Program) Only(like Program) Program {
 	if like.Tables == nil {
 		r.Tables = nil
@@ -42,14 +44,16 @@ type Programmed interface {
 	switching.Firmware
 	// Program is what it forwards by now. It holds this switch at least.
 	Program() Program
-	// Patched is the firmware of the switch at this place with a patch applied. It shares what has not changed with the one before, which
-	// stays as it was, and knows the tables of this switch alone. The patch is not kept. Errors say what is wrong with the patch; the
-	// versions in it are the caller's business.
+	// Patched is the firmware of the switch at this place with a patch applied. It shares what has
+	// not changed with the one before, which stays as it was, and knows the tables of this switch
+	// alone. The patch is not kept. Errors say what is wrong with the patch; the versions in it are
+	// the caller's business.
 	Patched(place *weft.Place, p *Patch) (switching.Firmware, error)
 }
 
-// Patch is what changes in the program of one switch: in its tables, and in how its NICs send. It does not depend on how either side
-// numbers its rows, so whoever has tables that forward alike can apply it.
+// Patch is what changes in the program of one switch: in its tables, and in how its NICs send. It
+// does not depend on how either side numbers its rows, so whoever has tables that forward alike can
+// apply it.
 type Patch struct {
 	Switch weft.SwitchID `json:"switch"`
 	From   uint64        `json:"from"` // the version that it changes; 0: any, it is a whole program
@@ -70,20 +74,22 @@ type PatchShape struct {
 	PerLayer bool `json:"per_layer"`
 }
 
-// PatchRow is a way of forwarding, as [Tables.AddChoices] takes one: one entry, or one for each in port and what else the tables tell
-// apart. An entry is port, VC, port, VC, ...: its hops.
+// PatchRow is a way of forwarding, as [Tables.AddChoices] takes one: one entry, or one for each in
+// port and what else the tables tell apart. An entry is port, VC, port, VC, ...: its hops.
 type PatchRow [][]uint16
 
-// PatchSet gives so many addresses in a row, the first of them number At, a row of the patch; -1: none. Addresses are numbered by layer,
-// where tables have rows for each, then by NIC, then by path.
+// PatchSet gives so many addresses in a row, the first of them number At, a row of the patch; -1:
+// none. Addresses are numbered by layer, where tables have rows for each, then by NIC, then by
+// path.
 type PatchSet struct {
 	At  int `json:"at"`
 	N   int `json:"n"`
 	Row int `json:"row"`
 }
 
-// PatchAddresses says by which addresses the NICs of the switch send to N destinations, the first of them Dst. With a Port it says it of
-// the NIC at that port alone and one destination, after an entry for all of them, which has these addresses too.
+// PatchAddresses says by which addresses the NICs of the switch send to N destinations, the first
+// of them Dst. With a Port it says it of the NIC at that port alone and one destination, after an
+// entry for all of them, which has these addresses too.
 type PatchAddresses struct {
 	Dst  weft.NICID     `json:"dst"`
 	N    int            `json:"n"`
@@ -97,7 +103,8 @@ type PatchRoute struct {
 	Route weft.SourceRoute `json:"route"`
 }
 
-// PatchWay says by which sub-headers the NICs of the switch send to those of switch Dst; none: by none, adaptively.
+// PatchWay says by which sub-headers the NICs of the switch send to those of switch Dst; none: by
+// none, adaptively.
 type PatchWay struct {
 	Dst weft.SwitchID   `json:"dst"`
 	Sub weft.SubHeaders `json:"sub"`
@@ -134,8 +141,8 @@ func VersionOf(fw switching.Firmware) uint64 {
 	return 0
 }
 
-// Apply is the firmware of the switch at a place, of so many virtual channels, once it has a patch; fw itself, which has tables of
-// that version, if it has them already.
+// Apply is the firmware of the switch at a place, of so many virtual channels, once it has a patch;
+// fw itself, which has tables of that version, if it has them already.
 func Apply(fw switching.Firmware, version uint64, place *weft.Place, vcs int, p *Patch) (switching.Firmware, error) {
 	f, ok := fw.(Programmed)
 	switch {

@@ -166,7 +166,8 @@ func TestAPatchedProgramForwardsAsTheOneThatItWasMadeOf(t *testing.T) {
 	}
 }
 
-// Tables that get more virtual channels are told as what is new, and packets in the channels that were there go on as before.
+// Tables that get more virtual channels are told as what is new, and packets in the channels that
+// were there go on as before.
 func TestTablesWithMoreVirtualChannelsForwardAsBefore(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -335,7 +336,8 @@ func FuzzPatched(f *testing.F) {
 	})
 }
 
-// NICs of a switch that send otherwise than the others keep that through patches, and lose it where their switch sends otherwise.
+// NICs of a switch that send otherwise than the others keep that through patches, and lose it where
+// their switch sends otherwise.
 func TestAddressesOfSingleNICsArePatched(t *testing.T) {
 	both := []weft.Address{{VC: 0}, {VC: 1}}
 	make2 := func(at2 []weft.Address) *Assignment {

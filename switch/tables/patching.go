@@ -10,8 +10,8 @@ import (
 // maxAddresses bounds the addresses of the pairs of one switch that a patch can make; chosen by us.
 const maxAddresses = 1 << 22
 
-// Patched is the program of the switch at a place with a patch applied, as [Programmed] says. A patch cannot bring what is not there: tables,
-// an assignment, routes, ways.
+// Patched is the program of the switch at a place with a patch applied, as [Programmed] says. A
+// patch cannot bring what is not there: tables, an assignment, routes, ways.
 func (r Program) Patched(place *weft.Place, p *Patch) (Program, error) {
 	s := place.Switch
 	switch {
@@ -105,8 +105,8 @@ func (t *Tables) entries() int {
 	return n
 }
 
-// apply gives addresses the rows of a patch, in tables of one switch whose row is its own. Rows that are there already are shared, and
-// those that no address has any more go.
+// apply gives addresses the rows of a patch, in tables of one switch whose row is its own. Rows
+// that are there already are shared, and those that no address has any more go.
 func (t *Tables) apply(p *Patch) error {
 	sw := &t.switches[0]
 	kept := t.compact()
@@ -146,7 +146,8 @@ func (t *Tables) apply(p *Patch) error {
 	return nil
 }
 
-// compact renumbers the rows of tables of one switch so that only those are left that an address has, and returns their numbers.
+// compact renumbers the rows of tables of one switch so that only those are left that an address
+// has, and returns their numbers.
 func (t *Tables) compact() map[string]uint16 {
 	sw := &t.switches[0]
 	old := sw.rows

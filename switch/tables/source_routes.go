@@ -7,15 +7,16 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// SourceRoutes are the ways that NICs write into their packets, per switch that they hang on and destination. Read by any number of
-// goroutines.
+// SourceRoutes are the ways that NICs write into their packets, per switch that they hang on and
+// destination. Read by any number of goroutines.
 type SourceRoutes struct {
 	nics   int
 	base   weft.SwitchID // of the first switch
 	routes []weft.SourceRoute
 }
 
-// NewSourceRoutes asks for the route to each destination at each switch. No route: a packet for there is discarded by the first switch.
+// NewSourceRoutes asks for the route to each destination at each switch. No route: a packet for
+// there is discarded by the first switch.
 func NewSourceRoutes(switches, nics int, of func(weft.SwitchID, weft.NICID) weft.SourceRoute) (*SourceRoutes, error) {
 	if switches < 0 || switches > weft.MaxSwitch || nics < 0 || nics > weft.MaxNIC || switches*nics > maxRoutes {
 		return nil, fmt.Errorf("source routes of %d switches to %d NICs: at most %d are possible", switches, nics, maxRoutes)

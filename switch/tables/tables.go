@@ -8,13 +8,14 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Tables are the forwarding tables of all switches of a fabric: route[address][in port][in VC] = out port, out VC, as in Algorithm 1
-// of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, appendix B; or, for adaptive firmwares, several of these to
-// choose among. Whoever computes routes fills them (fabricd/subnet), firmwares forward by them. Once they are filled, any number of
-// goroutines may read them.
+// Tables are the forwarding tables of all switches of a fabric: route[address][in port][in VC] =
+// out port, out VC, as in Algorithm 1 of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance
+// in Fat Trees, appendix B; or, for adaptive firmwares, several of these to choose among. Whoever
+// computes routes fills them (fabricd/subnet), firmwares forward by them. Once they are filled, any
+// number of goroutines may read them.
 //
-// Most destinations of a switch are forwarded alike, so a switch keeps the ways of forwarding once each, as rows, and per
-// address the number of its row: two bytes.
+// Most destinations of a switch are forwarded alike, so a switch keeps the ways of forwarding once
+// each, as rows, and per address the number of its row: two bytes.
 type Tables struct {
 	vcs, nics, paths int
 	perLayer         bool
@@ -28,9 +29,10 @@ type TablesShape struct {
 	VCs   int // virtual channels, 1 to weft.MaxVCs
 	NICs  int
 	Paths int // addresses of each NIC; 0 means 1
-	// PerLayer: the way of forwarding depends on the layer (the in VC) as a whole, so that an address has a row in each. A row has
-	// entries by in port alone, and a last one for packets that enter the layer in this switch, from another layer. Otherwise an
-	// address has one row, and a row may have entries by in port and in VC.
+	// PerLayer: the way of forwarding depends on the layer (the in VC) as a whole, so that an
+	// address has a row in each. A row has entries by in port alone, and a last one for packets
+	// that enter the layer in this switch, from another layer. Otherwise an address has one row,
+	// and a row may have entries by in port and in VC.
 	PerLayer bool
 	Ports    []int // of each switch
 }
@@ -44,8 +46,8 @@ type table struct {
 	rank     int // of this switch in the testing sequences of those below it
 }
 
-// row is one way of forwarding: entry i is hops[first[i]:first[i+1]], or hops[i] when first is nil. A row of one entry is taken
-// from every port and VC.
+// row is one way of forwarding: entry i is hops[first[i]:first[i+1]], or hops[i] when first is nil.
+// A row of one entry is taken from every port and VC.
 type row struct {
 	hops  []Hop
 	first []uint32
@@ -70,12 +72,13 @@ func (h Hop) In(layer weft.VC) weft.VC {
 
 const (
 	noRow = math.MaxUint16
-	// maxEntries bounds the addresses of all switches of one fabric together: half a GiB. Chosen by us.
+	// maxEntries bounds the addresses of all switches of one fabric together: half a GiB. Chosen by
+	// us.
 	maxEntries = 1 << 28
 )
 
-// NewTables makes empty tables for switches with so many ports each, NICs numbered below nics, and vcs virtual channels: one address
-// a NIC.
+// NewTables makes empty tables for switches with so many ports each, NICs numbered below nics, and
+// vcs virtual channels: one address a NIC.
 func NewTables(vcs, nics int, ports []int) (*Tables, error) {
 	return NewTablesOf(TablesShape{VCs: vcs, NICs: nics, Ports: ports})
 }
@@ -127,14 +130,16 @@ func (t *Tables) Paths() int { return t.paths }
 // PerLayer reports whether an address has a row in each layer; see [TablesShape].
 func (t *Tables) PerLayer() bool { return t.perLayer }
 
-// AddRow adds a way of forwarding to the table of switch s and returns its number for [Tables.Set]. The row has a hop for each
-// in port and, within it, each in VC; or one hop alone, taken from every port and VC. In tables that are per layer it has one for
-// each in port, and one for packets that enter the layer here. The row is copied. Ports and VCs that the switch does not have are refused.
+// AddRow adds a way of forwarding to the table of switch s and returns its number for [Tables.Set].
+// The row has a hop for each in port and, within it, each in VC; or one hop alone, taken from every
+// port and VC. In tables that are per layer it has one for each in port, and one for packets that
+// enter the layer here. The row is copied. Ports and VCs that the switch does not have are refused.
 func (t *Tables) AddRow(s weft.SwitchID, hops []Hop) (int, error) {
 	return t.add(s, row{hops: slices.Clone(hops)}, len(hops))
 }
 
-// AddChoices is AddRow with several hops in each entry, for firmwares that choose; an empty one is no way.
+// AddChoices is AddRow with several hops in each entry, for firmwares that choose; an empty one is
+// no way.
 func (t *Tables) AddChoices(s weft.SwitchID, entries [][]Hop) (int, error) {
 	r := row{first: make([]uint32, 1, len(entries)+1)}
 	for _, hops := range entries {
@@ -168,7 +173,8 @@ func (t *Tables) add(s weft.SwitchID, r row, entries int) (int, error) {
 	return len(sw.rows) - 1, nil
 }
 
-// Set makes switch s forward packets for address 0 of d by a row that was added to its table, in every layer.
+// Set makes switch s forward packets for address 0 of d by a row that was added to its table, in
+// every layer.
 func (t *Tables) Set(s weft.SwitchID, d weft.NICID, row int) error {
 	for vc := range t.vcs {
 		if err := t.SetAddress(s, weft.VC(vc), d, 0, row); err != nil || !t.perLayer {
@@ -178,8 +184,8 @@ func (t *Tables) Set(s weft.SwitchID, d weft.NICID, row int) error {
 	return nil
 }
 
-// SetAddress makes switch s forward packets for an address of d by a row that was added to its table. The layer counts in tables
-// that are per layer only.
+// SetAddress makes switch s forward packets for an address of d by a row that was added to its
+// table. The layer counts in tables that are per layer only.
 func (t *Tables) SetAddress(s weft.SwitchID, layer weft.VC, d weft.NICID, path, row int) error {
 	sw, err := t.table(s)
 	switch {
@@ -203,8 +209,8 @@ func (t *Tables) index(layer weft.VC, d weft.NICID, path int) int {
 	return i
 }
 
-// SetSequence gives switch s the order D in which its up ports are tried at a U-turn: all different, the first first. It is
-// copied.
+// SetSequence gives switch s the order D in which its up ports are tried at a U-turn: all
+// different, the first first. It is copied.
 func (t *Tables) SetSequence(s weft.SwitchID, d []weft.PortID) error {
 	sw, err := t.table(s)
 	if err != nil {
@@ -219,8 +225,9 @@ func (t *Tables) SetSequence(s weft.SwitchID, d []weft.PortID) error {
 	return nil
 }
 
-// SetRank says at which place, from 0, switch s is in the testing sequences of the switches below it. They are of one switch group, and
-// so of one sequence. Channels are numbered by it; nothing is forwarded by it.
+// SetRank says at which place, from 0, switch s is in the testing sequences of the switches below
+// it. They are of one switch group, and so of one sequence. Channels are numbered by it; nothing is
+// forwarded by it.
 func (t *Tables) SetRank(s weft.SwitchID, i int) error {
 	sw, err := t.table(s)
 	if err == nil && (i < 0 || i >= weft.MaxPorts) {
@@ -258,8 +265,8 @@ func (t *Tables) table(s weft.SwitchID) (*table, error) {
 	return nil, fmt.Errorf("forwarding tables: no switch %d, there are %d", s, t.count)
 }
 
-// Of are the tables of switch s alone; the same if they are that already, and of no switch if there is no such. What they hold is
-// shared: set nothing in either from then on.
+// Of are the tables of switch s alone; the same if they are that already, and of no switch if there
+// is no such. What they hold is shared: set nothing in either from then on.
 func (t *Tables) Of(s weft.SwitchID) *Tables {
 	one := *t
 	one.base, one.switches = s, nil
@@ -270,8 +277,9 @@ func (t *Tables) Of(s weft.SwitchID) *Tables {
 	return &one
 }
 
-// Lookup is the entry of switch s for a packet for address 0 of d that came in by a port in a VC, the first hop if there are several. It
-// reports false when there is none: no such switch, destination, port or VC, or a destination that the switch has no row for.
+// Lookup is the entry of switch s for a packet for address 0 of d that came in by a port in a VC,
+// the first hop if there are several. It reports false when there is none: no such switch,
+// destination, port or VC, or a destination that the switch has no row for.
 func (t *Tables) Lookup(s weft.SwitchID, d weft.NICID, in weft.PortID, vc weft.VC) (Hop, bool) {
 	hops := t.Choices(s, d, 0, in, vc)
 	if len(hops) == 0 {
@@ -280,8 +288,9 @@ func (t *Tables) Lookup(s weft.SwitchID, d weft.NICID, in weft.PortID, vc weft.V
 	return hops[0], true
 }
 
-// Choices are the hops of switch s for a packet for an address of d that came in by a port in a VC, not to be written to. In tables
-// that are per layer the port NoPort stands for a packet that enters layer vc here. There are none where Lookup would report false.
+// Choices are the hops of switch s for a packet for an address of d that came in by a port in a VC,
+// not to be written to. In tables that are per layer the port NoPort stands for a packet that
+// enters layer vc here. There are none where Lookup would report false.
 func (t *Tables) Choices(s weft.SwitchID, d weft.NICID, path uint16, in weft.PortID, vc weft.VC) []Hop {
 	sw := t.of(s)
 	if sw == nil || int(d) >= t.nics || int(path) >= t.paths || int(vc) >= t.vcs {
@@ -319,7 +328,8 @@ func (t *Tables) Sequence(s weft.SwitchID) []weft.PortID {
 	return nil
 }
 
-// MostHops is twice the number of switches that the tables are for. Tables that are nil bound nothing.
+// MostHops is twice the number of switches that the tables are for. Tables that are nil bound
+// nothing.
 func (t *Tables) MostHops() int {
 	if t == nil {
 		return weft.MaxHops
@@ -327,7 +337,8 @@ func (t *Tables) MostHops() int {
 	return 2 * t.count
 }
 
-// Check reports why the switch at a place cannot forward by the tables; name is that of the firmware that is to.
+// Check reports why the switch at a place cannot forward by the tables; name is that of the
+// firmware that is to.
 func (t *Tables) Check(name string, place *weft.Place, vcs int) error {
 	switch {
 	case t == nil:

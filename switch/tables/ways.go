@@ -8,15 +8,18 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Way is how the NICs of one switch send to those of another: the sub-headers that they write into packets for there.
+// Way is how the NICs of one switch send to those of another: the sub-headers that they write into
+// packets for there.
 type Way struct {
 	Dst weft.SwitchID
 	Sub weft.SubHeaders
 }
 
-// Ways are what NICs write into packets, per switch that they hang on, for those destination switches alone to which packets do not simply
-// go adaptively (Gomez, Flich, Lopez, Robles, Duato: A Routing Methodology for Achieving Fault Tolerance in Direct Networks, section 5.2: the
-// table of a source only stores information about the faulty paths). Read by any number of goroutines; nil has none.
+// Ways are what NICs write into packets, per switch that they hang on, for those destination
+// switches alone to which packets do not simply go adaptively (Gomez, Flich, Lopez, Robles, Duato:
+// A Routing Methodology for Achieving Fault Tolerance in Direct Networks, section 5.2: the table of
+// a source only stores information about the faulty paths). Read by any number of goroutines; nil
+// has none.
 type Ways struct {
 	base weft.SwitchID // of the first switch
 	at   [][]Way       // ascending by destination
@@ -25,8 +28,9 @@ type Ways struct {
 // maxWays bounds the ways of one fabric, some 40 bytes each. Chosen by us.
 const maxWays = 1 << 24
 
-// NewWays asks for the ways from each of so many switches, each destination once, in any order. The lists are kept. Errors are sub-headers
-// that no switch could follow, see [Way.Check], a switch that there is not, and one that is named twice.
+// NewWays asks for the ways from each of so many switches, each destination once, in any order. The
+// lists are kept. Errors are sub-headers that no switch could follow, see [Way.Check], a switch
+// that there is not, and one that is named twice.
 func NewWays(switches int, from func(src weft.SwitchID) []Way) (*Ways, error) {
 	if switches < 0 || switches > weft.MaxSwitch {
 		return nil, fmt.Errorf("ways of %d switches: there are at most %d", switches, weft.MaxSwitch)
@@ -54,8 +58,9 @@ func NewWays(switches int, from func(src weft.SwitchID) []Way) (*Ways, error) {
 
 func byDst(a, b Way) int { return cmp.Compare(a.Dst, b.Dst) }
 
-// Check says what is wrong with the sub-headers: there are none, or their misroutes are not each in a later direction than the one
-// before, in the order X+ Y+ Z+ X- Y- Z- that keeps packets from waiting for each other in a circle ([DirectionFirst]).
+// Check says what is wrong with the sub-headers: there are none, or their misroutes are not each in
+// a later direction than the one before, in the order X+ Y+ Z+ X- Y- Z- that keeps packets from
+// waiting for each other in a circle ([DirectionFirst]).
 func (w Way) Check() error {
 	if w.Sub.Len() == 0 || !w.Sub.Valid() {
 		return fmt.Errorf("sub-headers %q: give one for each sub-path", w.Sub)
@@ -71,7 +76,8 @@ func (w Way) Check() error {
 	return nil
 }
 
-// DirectionBefore reports whether direction a comes before direction b in direction order. Both are ports of a [weft.Grid].
+// DirectionBefore reports whether direction a comes before direction b in direction order. Both are
+// ports of a [weft.Grid].
 func DirectionBefore(a, b weft.PortID) bool {
 	if up, other := a%2, b%2; up != other {
 		return up == 1
@@ -79,7 +85,8 @@ func DirectionBefore(a, b weft.PortID) bool {
 	return a < b
 }
 
-// To are the sub-headers of packets from the NICs of switch src to those of switch dst. False: they have none, and go adaptively.
+// To are the sub-headers of packets from the NICs of switch src to those of switch dst. False: they
+// have none, and go adaptively.
 func (w *Ways) To(src, dst weft.SwitchID) (weft.SubHeaders, bool) {
 	list := w.From(src)
 	if i, ok := slices.BinarySearchFunc(list, dst, func(a Way, d weft.SwitchID) int { return cmp.Compare(a.Dst, d) }); ok {

@@ -6,9 +6,10 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Widened are tables that forward as these do, with more virtual channels. Tables per layer have no rows in a layer that is new. In others
-// a row of one entry holds there too, and a row of more has no way there. What is alike is shared: set nothing in either from then on, but
-// at switches for which [Tables.Edited] was asked.
+// Widened are tables that forward as these do, with more virtual channels. Tables per layer have no
+// rows in a layer that is new. In others a row of one entry holds there too, and a row of more has
+// no way there. What is alike is shared: set nothing in either from then on, but at switches for
+// which [Tables.Edited] was asked.
 func (t *Tables) Widened(vcs int) *Tables {
 	c := *t
 	c.vcs, c.switches = vcs, slices.Clone(t.switches)

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Version is the version of the frame format this program speaks. It grows with every change that an older program would
-// misread. The sum has its place and form in every version from 2 on.
+// Version is the version of the frame format this program speaks. It grows with every change that
+// an older program would misread. The sum has its place and form in every version from 2 on.
 const Version = 2
 
 // MaxFrame is the most bytes of one frame.
@@ -22,11 +22,12 @@ const MaxFrame = emptyFrame + 2*9*weft.MaxVCs + MaxHeader*weft.MaxBatch
 // SmallestFrame is the most bytes of a frame of one packet: what a transport must take at least.
 const SmallestFrame = emptyFrame + 2*9*weft.MaxVCs + MaxHeader
 
-// emptyFrame is the most bytes of a frame without counters and packets: arrays of 1 and thrice 3, numbers of 5, and the sum.
+// emptyFrame is the most bytes of a frame without counters and packets: arrays of 1 and thrice 3,
+// numbers of 5, and the sum.
 const emptyFrame = 1 + 3*5 + 3*3 + sumBytes
 
-// Batch is how many packets surely fit into a frame of maxFrame bytes between ports of vcs virtual channels, 0 to
-// weft.MaxBatch. See Transport.MaxFrame.
+// Batch is how many packets surely fit into a frame of maxFrame bytes between ports of vcs virtual
+// channels, 0 to weft.MaxBatch. See Transport.MaxFrame.
 func Batch(maxFrame, vcs int) int {
 	return min(max((maxFrame-emptyFrame-2*9*vcs)/MaxHeader, 0), weft.MaxBatch)
 }
@@ -37,8 +38,8 @@ var (
 	ErrFrame = errors.New("not a valid frame")
 	// ErrHeader means that the bytes are no packet header within the hard bounds.
 	ErrHeader = errors.New("not a valid header")
-	// ErrDamaged means that the checksum is not that of the bytes and of the link: the frame was damaged on its way, cut short or
-	// forged, or it is for another link.
+	// ErrDamaged means that the checksum is not that of the bytes and of the link: the frame was
+	// damaged on its way, cut short or forged, or it is for another link.
 	ErrDamaged = errors.New("checksum does not match: damaged on the way, or for another link")
 	// ErrVersion means that the frame is of a version this program does not speak.
 	ErrVersion = errors.New("unknown frame version")
@@ -46,9 +47,9 @@ var (
 
 const frameFields = 7 // elements of a frame's array
 
-// AppendFrame appends f to dst, to be sent on a link, as the msgpack array [Version, From, To, [sent per VC], [limit per VC],
-// [packets...], sum]; for the sum see LinkSum. It allocates only to grow dst. f.VCs above weft.MaxVCs or more packets than
-// weft.MaxBatch are our own bug, and panic.
+// AppendFrame appends f to dst, to be sent on a link, as the msgpack array [Version, From, To,
+// [sent per VC], [limit per VC], [packets...], sum]; for the sum see LinkSum. It allocates only to
+// grow dst. f.VCs above weft.MaxVCs or more packets than weft.MaxBatch are our own bug, and panic.
 func AppendFrame(dst []byte, link LinkSum, f *weft.Frame) []byte {
 	if f.VCs < 0 || f.VCs > weft.MaxVCs || len(f.Packets) > weft.MaxBatch {
 		panic(fmt.Sprintf("wire: BUG: frame of %d VCs and %d packets, at most %d and %d", f.VCs, len(f.Packets), weft.MaxVCs, weft.MaxBatch))
@@ -75,10 +76,11 @@ func appendCounters(dst []byte, counters []uint64) []byte {
 	return dst
 }
 
-// DecodeFrame decodes data, which must be one frame of a link and nothing more, into f and reuses the storage of f.Packets. It
-// keeps no reference to data, allocates only to grow f.Packets (to at most weft.MaxBatch, and never beyond what data can
-// hold) and for errors. Anything else than a frame within the hard bounds gives an error that wraps ErrFrame, and
-// ErrDamaged or ErrVersion too when it is that; f is reset then.
+// DecodeFrame decodes data, which must be one frame of a link and nothing more, into f and reuses
+// the storage of f.Packets. It keeps no reference to data, allocates only to grow f.Packets (to at
+// most weft.MaxBatch, and never beyond what data can hold) and for errors. Anything else than a
+// frame within the hard bounds gives an error that wraps ErrFrame, and ErrDamaged or ErrVersion too
+// when it is that; f is reset then.
 func DecodeFrame(f *weft.Frame, link LinkSum, data []byte) error {
 	if !link.matches(data) {
 		f.Reset()
@@ -108,7 +110,8 @@ func DecodeFrame(f *weft.Frame, link LinkSum, data []byte) error {
 
 // frame reads a frame and returns the index of the packet it read last, -1 when it came to none.
 func (r *reader) frame(f *weft.Frame) int {
-	// The version comes before the length of the array is judged: another version may have another length.
+	// The version comes before the length of the array is judged: another version may have another
+	// length.
 	fields := r.array(fieldFrame, 1, math.MaxUint16)
 	if v := r.uint(fieldVersion, math.MaxUint32); v != Version && !r.bad {
 		r.exceed(fieldVersion, int64(v), Version)

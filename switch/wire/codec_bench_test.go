@@ -13,7 +13,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire/wiretest"
 )
 
-// plainHeader is the header without a route as a struct, for msgpack/v5, which cannot leave the last element out.
+// plainHeader is the header without a route as a struct, for msgpack/v5, which cannot leave the
+// last element out.
 type plainHeader struct {
 	Src, Dst                   weft.NICID
 	Seq                        uint64
@@ -26,7 +27,8 @@ type plainHeader struct {
 	Misroute                   uint64
 }
 
-// BenchmarkHeader compares the codec with msgpack/v5 (struct as array) in one run; one operation encodes and decodes.
+// BenchmarkHeader compares the codec with msgpack/v5 (struct as array) in one run; one operation
+// encodes and decodes.
 func BenchmarkHeader(b *testing.B) {
 	h := wiretest.Header()
 	b.Run("codec=weft", func(b *testing.B) {

@@ -266,7 +266,8 @@ func TestOnlyAHeaderWithAnAddressCarriesOne(t *testing.T) {
 	require.Equal(t, "9f"+plain+"00cd8001c40104", hex.EncodeToString(wire.AppendHeader(nil, &h)))
 }
 
-// The sub-headers are four elements more, after a route. An array of more than fifteen has a longer head.
+// The sub-headers are four elements more, after a route. An array of more than fifteen has a longer
+// head.
 func TestOnlyAHeaderWithSubHeadersCarriesThem(t *testing.T) {
 	t.Parallel()
 	h := wiretest.Header()
@@ -282,7 +283,8 @@ func TestOnlyAHeaderWithSubHeadersCarriesThem(t *testing.T) {
 	require.Equal(t, "dc0013"+plain+"0200c40104"+subs, hex.EncodeToString(wire.AppendHeader(nil, &h)))
 }
 
-// wireHeader is a header as msgpack/v5 sees it: a struct as array, with an address two elements more, with a route one and with sub-headers four.
+// wireHeader is a header as msgpack/v5 sees it: a struct as array, with an address two elements
+// more, with a route one and with sub-headers four.
 type wireHeader struct{ weft.Header }
 
 func (h *wireHeader) elements(addressed bool) []any {
@@ -349,7 +351,8 @@ type wireFrame struct {
 	Sum         uint32
 }
 
-// The wire is plain msgpack: msgpack/v5 reads what we write, and we read what it writes, in shortest forms or full ones.
+// The wire is plain msgpack: msgpack/v5 reads what we write, and we read what it writes, in
+// shortest forms or full ones.
 func TestWireIsMsgpack(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 4))

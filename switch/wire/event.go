@@ -40,13 +40,15 @@ func (k EventKind) String() string {
 	return "no event"
 }
 
-// Event is something that should not happen to a transport. Those that can come with every frame or every try to connect
-// are reported when their count is a power of two, so that they cannot flood a log.
+// Event is something that should not happen to a transport. Those that can come with every frame or
+// every try to connect are reported when their count is a power of two, so that they cannot flood a
+// log.
 type Event struct {
 	Kind    EventKind
 	Shard   int
 	Subject string // of the frame or subscription, where there is one
-	// Count is how many of this kind there were, this one included: on this link for EventFull, in this shard for others.
+	// Count is how many of this kind there were, this one included: on this link for EventFull, in
+	// this shard for others.
 	Count uint64
 	Err   error // what, what happens next and what to do; nil for EventReconnected
 }

@@ -6,9 +6,10 @@ import (
 	"sync"
 )
 
-// Memory is the transport within one process, without a broker: Send puts a copy of the frame into the inbox. It has no
-// goroutines. Frames with packets find room, for each has a credit: an inbox full of them is our own bug, since nobody else can send, and
-// panics. Those without packets leave room to them, see [Crowded].
+// Memory is the transport within one process, without a broker: Send puts a copy of the frame into
+// the inbox. It has no goroutines. Frames with packets find room, for each has a credit: an inbox
+// full of them is our own bug, since nobody else can send, and panics. Those without packets leave
+// room to them, see [Crowded].
 type Memory struct {
 	mu     sync.RWMutex           // links, closed; the order is mu before memLink.mu
 	links  map[Direction]*memLink // by Direction.Source

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// appendInt appends v in its shortest form. msgp.AppendInt64 gives non-negative numbers the signed forms, which are as
-// valid but a byte longer now and then.
+// appendInt appends v in its shortest form. msgp.AppendInt64 gives non-negative numbers the signed
+// forms, which are as valid but a byte longer now and then.
 func appendInt(dst []byte, v int64) []byte {
 	if v >= 0 {
 		return msgp.AppendUint64(dst, uint64(v))
@@ -19,8 +19,8 @@ func appendInt(dst []byte, v int64) []byte {
 	return msgp.AppendInt64(dst, v)
 }
 
-// reader reads bounded msgpack values off rest. The first fault sticks and every later read gives zero, so that callers
-// check once. Names are only put together for errors, off the hot path.
+// reader reads bounded msgpack values off rest. The first fault sticks and every later read gives
+// zero, so that callers check once. Names are only put together for errors, off the hot path.
 type reader struct {
 	rest []byte
 	size int // of the whole input in bytes

@@ -5,10 +5,12 @@ import (
 	"hash/crc32"
 )
 
-// LinkSum is what the name of a directed link contributes to the sum of its frames, see [Direction.Sum]. The sum is CRC-32C
-// (Castagnoli, as in iSCSI and SCTP; processors have instructions for it), over the name of the direction and then over the bytes of
-// the frame before the sum, epochs and counters included. It is the last element, always a msgpack uint 32. It finds any run of
-// damaged bits up to 32 and any three single ones; of two directions whose names have different sums, neither takes a frame of the other.
+// LinkSum is what the name of a directed link contributes to the sum of its frames, see
+// [Direction.Sum]. The sum is CRC-32C (Castagnoli, as in iSCSI and SCTP; processors have
+// instructions for it), over the name of the direction and then over the bytes of the frame before
+// the sum, epochs and counters included. It is the last element, always a msgpack uint 32. It finds
+// any run of damaged bits up to 32 and any three single ones; of two directions whose names have
+// different sums, neither takes a frame of the other.
 type LinkSum uint32
 
 const (
@@ -18,7 +20,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// unsummed begins every frame of version 1, which had no sum: an array of six elements and the version.
+// unsummed begins every frame of version 1, which had no sum: an array of six elements and the
+// version.
 var unsummed = []byte{0x96, 1}
 
 // Sum is what d contributes to the sum of its frames.

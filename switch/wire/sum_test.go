@@ -38,7 +38,8 @@ func TestTheSumIsThatOfTheNameOfTheLinkAndOfTheFrame(t *testing.T) {
 	require.Equal(t, crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)), binary.BigEndian.Uint32(data[len(data)-4:]))
 }
 
-// A frame that was damaged is known by its sum, whichever bits it was: one or two anywhere, or a run of up to 32.
+// A frame that was damaged is known by its sum, whichever bits it was: one or two anywhere, or a
+// run of up to 32.
 func TestADamagedFrameIsKnown(t *testing.T) {
 	t.Parallel()
 	link := wiretest.Hop(0).Sum()

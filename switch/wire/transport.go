@@ -15,15 +15,18 @@ var (
 	ErrClosed = errors.New("closed")
 	// ErrListening means that the direction has an inbox already.
 	ErrListening = errors.New("already listening")
-	// ErrDisconnected means that there is no connection to the broker just now; it comes back by itself.
+	// ErrDisconnected means that there is no connection to the broker just now; it comes back by
+	// itself.
 	ErrDisconnected = errors.New("disconnected from the broker")
 	// ErrTooLarge means that the broker takes no frame of this size.
 	ErrTooLarge = errors.New("larger than the broker takes")
-	// ErrDirection means that the direction contradicts one given before: a sending port has one link.
+	// ErrDirection means that the direction contradicts one given before: a sending port has one
+	// link.
 	ErrDirection = errors.New("another link at the same port")
 )
 
-// Direction names one direction of a link by its two ends, as node names and ports. The sending end alone identifies it.
+// Direction names one direction of a link by its two ends, as node names and ports. The sending end
+// alone identifies it.
 type Direction struct {
 	From, To         string
 	FromPort, ToPort weft.PortID
@@ -34,7 +37,8 @@ func (d Direction) Reverse() Direction {
 	return Direction{From: d.To, To: d.From, FromPort: d.ToPort, ToPort: d.FromPort}
 }
 
-// Source returns d without its receiving end. A sending port has one link, so that Source identifies the direction.
+// Source returns d without its receiving end. A sending port has one link, so that Source
+// identifies the direction.
 func (d Direction) Source() Direction { return Direction{From: d.From, FromPort: d.FromPort} }
 
 // String prints d as "s0.00:p1>s1.10:p3".
@@ -58,7 +62,8 @@ func (d Direction) Validate() error {
 	return nil
 }
 
-// Message is one frame as it arrived. The receiver owns it and calls Release when it is done with Data.
+// Message is one frame as it arrived. The receiver owns it and calls Release when it is done with
+// Data.
 type Message struct {
 	Data []byte // the encoded frame
 	buf  *buffer
@@ -75,53 +80,59 @@ type buffer struct{ data []byte }
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
-// Transport carries the frames of directed links: in order per direction, and every one of them, unless the direction is
-// cut or Stats says otherwise. All methods may be called concurrently.
+// Transport carries the frames of directed links: in order per direction, and every one of them,
+// unless the direction is cut or Stats says otherwise. All methods may be called concurrently.
 type Transport interface {
-	// Listen delivers the frames of d into inbox, in order, until Close. The capacity of inbox must cover what the
-	// credits allow in flight, since delivery never blocks; the caller owns inbox, which is never closed. A direction has
-	// one inbox; several directions may share one.
+	// Listen delivers the frames of d into inbox, in order, until Close. The capacity of inbox must
+	// cover what the credits allow in flight, since delivery never blocks; the caller owns inbox,
+	// which is never closed. A direction has one inbox; several directions may share one.
 	Listen(d Direction, inbox chan<- Message) error
-	// Unlisten says that another process listens to d: when it returns, nothing more enters the inbox of d, if it had one,
-	// and frames of d that arrive here all the same are counted as Stats.Elsewhere and are no event. Listen takes d back.
+	// Unlisten says that another process listens to d: when it returns, nothing more enters the
+	// inbox of d, if it had one, and frames of d that arrive here all the same are counted as
+	// Stats.Elsewhere and are no event. Listen takes d back.
 	Unlisten(d Direction) error
 	// Sender returns the sending end of d.
 	Sender(d Direction) (Sender, error)
-	// Ready returns when every Listen that has returned is in force for every publisher of this broker.
+	// Ready returns when every Listen that has returned is in force for every publisher of this
+	// broker.
 	Ready(ctx context.Context) error
-	// Cut makes frames published on these directions go nowhere. When it returns, no more of them enter an inbox; what is
-	// in an inbox already stays. Cutting twice is cutting once. A direction need not be listened to. Where
-	// both ends are in other processes these cut it, and our own broker if there is one.
+	// Cut makes frames published on these directions go nowhere. When it returns, no more of them
+	// enter an inbox; what is in an inbox already stays. Cutting twice is cutting once. A direction
+	// need not be listened to. Where both ends are in other processes these cut it, and our own
+	// broker if there is one.
 	Cut(d ...Direction) error
 	// Restore undoes Cut, however often that was called.
 	Restore(d ...Direction) error
 	// Enforcement says who enforces cuts.
 	Enforcement() Enforcement
-	// Watch has f told of every Event from now on, in place of the function given before (a call of that one under way may
-	// still go on); nil is nobody. Stats counts all the same. f is called by several goroutines, concurrently, some of them
-	// inside Send: it must not block, nor call the transport.
+	// Watch has f told of every Event from now on, in place of the function given before (a call of
+	// that one under way may still go on); nil is nobody. Stats counts all the same. f is called by
+	// several goroutines, concurrently, some of them inside Send: it must not block, nor call the
+	// transport.
 	Watch(f func(Event))
-	// Shards is the number of connections that frames travel on, and so how many parts of the fabric can be lost at once
-	// by a failure of one: 1 in memory.
+	// Shards is the number of connections that frames travel on, and so how many parts of the
+	// fabric can be lost at once by a failure of one: 1 in memory.
 	Shards() int
-	// Shard is the connection, 0 to Shards()-1, that carries what a node sends and what is sent to it: the Event.Shard of what
-	// happens to it. -1: the node is in a shard of another process.
+	// Shard is the connection, 0 to Shards()-1, that carries what a node sends and what is sent to
+	// it: the Event.Shard of what happens to it. -1: the node is in a shard of another process.
 	Shard(node string) int
-	// MaxFrame is how many bytes a frame may have: the constant MaxFrame, or what the broker takes if that is less. It may
-	// change when the connection comes back. See Batch.
+	// MaxFrame is how many bytes a frame may have: the constant MaxFrame, or what the broker takes
+	// if that is less. It may change when the connection comes back. See Batch.
 	MaxFrame() int
 	// Stats returns the counters since the start.
 	Stats() Stats
-	// Close ends the transport and waits for its goroutines; nothing is delivered once it has returned. What is in flight
-	// is lost. Closing twice is closing once.
+	// Close ends the transport and waits for its goroutines; nothing is delivered once it has
+	// returned. What is in flight is lost. Closing twice is closing once.
 	Close() error
 }
 
-// Sender is the sending end of one direction. A full link is the business of credits: Send never waits for a receiver.
+// Sender is the sending end of one direction. A full link is the business of credits: Send never
+// waits for a receiver.
 type Sender interface {
-	// Send publishes one encoded frame and keeps no reference to it. A frame sent on a cut direction is counted and gone,
-	// without an error. An error means that the frame was not sent and is lost: it wraps ErrClosed after Close,
-	// ErrDisconnected while there is no broker, and ErrTooLarge when the frame is above Transport.MaxFrame.
+	// Send publishes one encoded frame and keeps no reference to it. A frame sent on a cut
+	// direction is counted and gone, without an error. An error means that the frame was not sent
+	// and is lost: it wraps ErrClosed after Close, ErrDisconnected while there is no broker, and
+	// ErrTooLarge when the frame is above Transport.MaxFrame.
 	Send(frame []byte) error
 }
 

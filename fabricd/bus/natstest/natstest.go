@@ -1,6 +1,6 @@
-// Package natstest starts NATS servers as processes of their own, for tests against brokers that are
-// not Weft's: killed, paused, started again, configured as others configure theirs. It is no _test
-// file because the tests of several packages use it; nothing but tests imports it.
+// Package natstest starts NATS servers as processes of their own, for tests against brokers that
+// are not Weft's: killed, paused, started again, configured as others configure theirs. It is no
+// _test file because the tests of several packages use it; nothing but tests imports it.
 package natstest
 
 import (

@@ -34,7 +34,8 @@ func Be(ctx context.Context, p Process) error {
 	return err
 }
 
-// config is that of the host. One that is a switch which was moved ends when its leader asks no more.
+// config is that of the host. One that is a switch which was moved ends when its leader asks no
+// more.
 func (p Process) config() remote.Config {
 	c := remote.Config{Spec: p.Spec, URL: p.URL, Credentials: p.Credentials}
 	if p.Spec.Placement.Shared {

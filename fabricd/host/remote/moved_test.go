@@ -34,8 +34,8 @@ func (r *testbed) moved(id weft.SwitchID, number uint64, epoch weft.Epoch) *host
 	return l
 }
 
-// A moved switch that was written off and wakes up while another process is the switch, under the same name,
-// answers nothing in its place, and ends.
+// A moved switch that was written off and wakes up while another process is the switch, under the
+// same name, answers nothing in its place, and ends.
 func TestAMovedSwitchThatWasReplacedIsSilentAndEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
@@ -82,8 +82,8 @@ func guardedServer(t *testing.T) hosttest.Access {
 	}
 }
 
-// A moved switch carries the packets of a switch in its place, whichever shards its home has and however
-// processes come onto the broker, with leave for no more than that switch.
+// A moved switch carries the packets of a switch in its place, whichever shards its home has and
+// however processes come onto the broker, with leave for no more than that switch.
 func TestAMovedSwitchOnAnAgentReachesItsNeighbours(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(t *testing.T) hosttest.Access{
@@ -128,7 +128,8 @@ func TestAMovedSwitchOnAnAgentReachesItsNeighbours(t *testing.T) {
 	}
 }
 
-// A moved switch on other shards than those of its home would speak where its neighbours do not hear it.
+// A moved switch on other shards than those of its home would speak where its neighbours do not
+// hear it.
 func TestAMovedSwitchOnOtherShardsIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)

@@ -18,8 +18,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// GoneAfter is [Config].Alone of a host that is one switch alone. Chosen by us: a leader asks ten times
-// a second, so one that has asked nothing for so long is gone, or takes the host for dead.
+// GoneAfter is [Config].Alone of a host that is one switch alone. Chosen by us: a leader asks ten
+// times a second, so one that has asked nothing for so long is gone, or takes the host for dead.
 const GoneAfter = 10
 
 // Config of a host. Spec and URL are required.

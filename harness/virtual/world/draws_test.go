@@ -14,7 +14,8 @@ import (
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// numbering sends a numbered packet after the other by each port that has signal, and notes the numbers of those that come.
+// numbering sends a numbered packet after the other by each port that has signal, and notes the
+// numbers of those that come.
 type numbering struct {
 	ports     int
 	sent, got []uint64
@@ -39,7 +40,8 @@ func (n *numbering) Receive(_ weft.Time, _ weft.PortID, f *weft.Frame, _ *weft.A
 	n.got = append(n.got, f.Packets[0].Seq)
 }
 
-// The fabric gives its seed's stream number p to switch p. What the links of switch 0 lose must not follow from what switches choose.
+// The fabric gives its seed's stream number p to switch p. What the links of switch 0 lose must not
+// follow from what switches choose.
 func TestLinksDoNotLoseByTheDrawsOfSwitches(t *testing.T) {
 	t.Parallel()
 	const seed, frames = 7, 64

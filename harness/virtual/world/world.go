@@ -1,19 +1,20 @@
-// Package world is virtual time as a fabric lives in it: the same faults, reports, ledger and scenarios as live, over an event
-// queue instead of goroutines and the clock on the wall.
+// Package world is virtual time as a fabric lives in it: the same faults, reports, ledger and
+// scenarios as live, over an event queue instead of goroutines and the clock on the wall.
 //
 //	f, err := fabric.New(fabric.Options{Topology: g, Firmware: fw, World: world.New()})
 //
-// Time goes on only while the fabric waits for something, on the goroutine that called it: one goroutine may use the fabric, and
-// nothing but its seed and its calls, in their order, has a say in what happens. The same calls give the same events, to the bit;
-// see [World.Hash].
+// Time goes on only while the fabric waits for something, on the goroutine that called it: one
+// goroutine may use the fabric, and nothing but its seed and its calls, in their order, has a say
+// in what happens. The same calls give the same events, to the bit; see [World.Hash].
 //
 // # What differs from live
 //
-// Switches and NICs take no time to think: a packet is received when its last byte has arrived, and may be sent on at once. A
-// link that is not paced is not infinitely fast: it is paced at [UnpacedRate] and delays by [UnpacedDelay]. Nobody is late, so
-// nothing is excused: a silence is one. The neighbours of a switch that returns see it one after
-// the other, in an order that is drawn anew each time: live, chance has a say in it. Switches that
-// are processes, brokers and their failures do not exist.
+// Switches and NICs take no time to think: a packet is received when its last byte has arrived, and
+// may be sent on at once. A link that is not paced is not infinitely fast: it is paced at
+// [UnpacedRate] and delays by [UnpacedDelay]. Nobody is late, so nothing is excused: a silence is
+// one. The neighbours of a switch that returns see it one after the other, in an order that is
+// drawn anew each time: live, chance has a say in it. Switches that are processes, brokers and
+// their failures do not exist.
 package world
 
 import (
@@ -30,17 +31,19 @@ import (
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// What a link is that the fabric does not pace. Chosen by us, near what a link in memory does on one core: a packet of 256 bytes
-// takes a microsecond to send and another on its way.
+// What a link is that the fabric does not pace. Chosen by us, near what a link in memory does on
+// one core: a packet of 256 bytes takes a microsecond to send and another on its way.
 const (
 	UnpacedRate  = 256e6 // bytes per second
 	UnpacedDelay = time.Microsecond
 )
 
-// ErrNothingLeft is the error of waiting for what cannot come: no event is left that could bring it.
+// ErrNothingLeft is the error of waiting for what cannot come: no event is left that could bring
+// it.
 var ErrNothingLeft = errors.New("nothing is left that could happen")
 
-// ErrStandsStill is the error of waiting for a time that never comes, because something goes on for ever without taking any.
+// ErrStandsStill is the error of waiting for a time that never comes, because something goes on for
+// ever without taking any.
 var ErrStandsStill = errors.New("time stands still")
 
 // World implements [fabric.Runtime] and [fabric.Hashed]. One goroutine may use it.
@@ -140,7 +143,8 @@ const MostScatter = 10 * weft.Millisecond
 // Scatter implements [fabric.Scattered].
 func (w *World) Scatter() weft.Time { return weft.Time(w.scatter.Uint64() % uint64(MostScatter)) }
 
-// Hash is a fingerprint of all events so far, and of all calls that have been made by time. It is the same on every machine.
+// Hash is a fingerprint of all events so far, and of all calls that have been made by time. It is
+// the same on every machine.
 func (w *World) Hash() uint64 { return w.engine.Hash() }
 
 // Events is how many events have happened.
@@ -209,11 +213,13 @@ func (w *World) settle() {
 const (
 	// interruptEvery is how many events may happen before an interrupt from outside is heard.
 	interruptEvery = 1 << 12
-	// mostAtOnce is how many may happen at one time, some seconds of ours. The largest fabric has a hundredth of that.
+	// mostAtOnce is how many may happen at one time, some seconds of ours. The largest fabric has a
+	// hundredth of that.
 	mostAtOnce = 1 << 24
 )
 
-// Pause implements [fabric.Clock]. It wraps ErrNothingLeft when neither can come, and ErrStandsStill when the time cannot.
+// Pause implements [fabric.Clock]. It wraps ErrNothingLeft when neither can come, and
+// ErrStandsStill when the time cannot.
 func (w *World) Pause(ctx context.Context, until weft.Time, news <-chan struct{}) error {
 	seen := w.expired - 1
 	since, at := 0, w.Now()

@@ -171,7 +171,8 @@ func small(t *testing.T, o fabric.Options) *fabric.Fabric {
 	return f
 }
 
-// A hop takes a packet of 256 bytes a microsecond to send and another on the wire, and a path of six links six times that.
+// A hop takes a packet of 256 bytes a microsecond to send and another on the wire, and a path of
+// six links six times that.
 func TestUnpacedLinksTakeTheTimeTheyAreDocumentedToTake(t *testing.T) {
 	t.Parallel()
 	f := small(t, fabric.Options{})

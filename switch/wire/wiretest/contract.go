@@ -12,8 +12,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Contract checks that a transport keeps the contract of [wire.Transport]. open opens one, on which every event fails the
-// test, and closes it when the test ends. exact says that frames of directions that nobody listens to do not arrive.
+// Contract checks that a transport keeps the contract of [wire.Transport]. open opens one, on which
+// every event fails the test, and closes it when the test ends. exact says that frames of
+// directions that nobody listens to do not arrive.
 func Contract(t *testing.T, exact bool, open func(t *testing.T) wire.Transport) {
 	for claim, check := range map[string]func(*testing.T, wire.Transport){
 		"order and no loss": checkOrder, "cut and restore": checkCut, "cut is exact": checkCutExact,
@@ -90,7 +91,8 @@ func checkCut(t *testing.T, tr wire.Transport) {
 	require.Equal(t, "again", Next(t, inBack))
 }
 
-// When Cut returns, nothing more enters the inbox, however fast somebody sends; when Restore returns, sends get through.
+// When Cut returns, nothing more enters the inbox, however fast somebody sends; when Restore
+// returns, sends get through.
 func checkCutExact(t *testing.T, tr wire.Transport) {
 	d := Hop(0)
 	const frames = 200_000 // fewer than NATSConfig.Pending, since no credits hold this sender back
@@ -173,7 +175,8 @@ func checkNames(t *testing.T, tr wire.Transport) {
 	}
 }
 
-// What somebody else listens to is counted where it is heard, enters no inbox, and can be taken back.
+// What somebody else listens to is counted where it is heard, enters no inbox, and can be taken
+// back.
 func checkUnlisten(t *testing.T, tr wire.Transport, exact bool) {
 	inbox, marker := Listen(t, tr, Hop(0), 10), Listen(t, tr, Hop(0).Reverse(), 10)
 	s := Sender(t, tr, Hop(0))
