@@ -79,7 +79,7 @@ func (g *Agent) start(c host.Spec) error {
 	defer g.mu.Unlock()
 	before := g.hosts[c.Host]
 	switch {
-	case g.away:
+	case g.away, g.agents.Context().Err() != nil: // the test is over, and its processes end before its leader
 		return reply.ErrNobody
 	case before != nil && !before.over():
 		return host.ErrRuns
