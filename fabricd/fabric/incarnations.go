@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
@@ -146,4 +147,55 @@ func (h *hostState) livesOn(k linkend.Incarnation) {
 			s.addLife(k)
 		}
 	}
+}
+
+// incarnation is that of the host now; 0: it has none.
+func (h *hostState) incarnation() ledger.Incarnation {
+	if !h.late() {
+		return ledger.Incarnation(h.fabric.own)
+	}
+	return ledger.Incarnation(h.life.Load())
+}
+
+// addLife appends to the incarnations of hosts that have run a switch, unless the latest is this
+// one: it may have been told before to run the switch, and goes on.
+func (s *liveSwitch) addLife(k linkend.Incarnation) {
+	for {
+		old := s.lives.Load()
+		if old != nil && (*old)[len(*old)-1].Number == k.Number {
+			return
+		}
+		list := boundLives(append(slices.Clone(s.allLives()), k), uint64(s.home.incarnation()))
+		if s.lives.CompareAndSwap(old, &list) {
+			return
+		}
+	}
+}
+
+// boundLives bounds a list of lives. What passed with an incarnation that it no longer names the
+// ledger knows, unless that incarnation is the home's: who named it once together with a later life
+// of the home has added the two.
+func boundLives(list []linkend.Incarnation, home uint64) []linkend.Incarnation {
+	for len(list) > maxIncarnations {
+		i := slices.IndexFunc(list, func(k linkend.Incarnation) bool {
+			return k.Number != 0 && (k.Number != home || list[len(list)-1].Number == home)
+		})
+		if i > 0 && list[i-1].Number != 0 {
+			list[i].Number = 0
+		} else {
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+	return list
+}
+
+// allLives are the incarnations of hosts that have run a switch, by the epochs of its links.
+func (s *liveSwitch) allLives() []linkend.Incarnation {
+	switch list := s.lives.Load(); {
+	case list != nil:
+		return *list
+	case s.home.late():
+		return s.home.allIncarnations()
+	}
+	return []linkend.Incarnation{{Number: s.home.fabric.own}}
 }
