@@ -68,9 +68,11 @@ type dispatched []*sent
 func (g dispatched) wait() error {
 	errs := make([]error, len(g))
 	for i, s := range g {
-		if err := s.wait(); s.host == nil || !s.host.stale.Load() {
-			errs[i] = err
+		err := s.wait()
+		if s.host != nil && (s.host.stale.Load() || errors.Is(err, errSuspect)) {
+			continue // it is told again, or has been by now
 		}
+		errs[i] = err
 	}
 	return errors.Join(errs...)
 }
