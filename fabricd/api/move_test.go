@@ -63,6 +63,14 @@ func (m *movesTo) requests() []MoveRequest {
 	return m.asked
 }
 
+// refuse has all moves from now on fail, and returns where the switch runs.
+func (m *movesTo) refuse(err error) (at string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.err = err
+	return m.at
+}
+
 func TestAnOperatorMovesASwitch(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -105,8 +113,7 @@ func TestAMoveThatCannotBeSaysWhy(t *testing.T) {
 		require.ErrorIs(t, err, reply.ErrRefused, request)
 		require.ErrorContains(t, err, want, request)
 	}
-	require.Equal(t, "east", moves.at, "nothing has moved")
-	moves.err = errors.New("switch s1.1 cannot move: host west does not answer")
+	require.Equal(t, "east", moves.refuse(errors.New("switch s1.1 cannot move: host west does not answer")), "nothing has moved")
 	_, err := c.Move(t.Context(), "s1.1", "west")
 	require.ErrorContains(t, err, "host west does not answer")
 }
@@ -132,6 +139,6 @@ func TestASwitchMovesOverHTTP(t *testing.T) {
 		require.Contains(t, refusal(t, x.ask("POST", root+"/switches/"+c.sw+"/move", c.body, x.token), c.code), c.want)
 	}
 	require.Len(t, moves.requests(), 3, "of those that cannot be, one had a host of no fabric")
-	moves.err = errors.New("switch s1.1 cannot move: host west does not answer")
+	moves.refuse(errors.New("switch s1.1 cannot move: host west does not answer"))
 	require.Contains(t, refusal(t, x.ask("POST", root+"/switches/s1.1/move", `{"host":"west"}`, x.token), http.StatusServiceUnavailable), "host west does not answer")
 }
