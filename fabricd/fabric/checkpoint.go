@@ -176,9 +176,12 @@ func (loop) checkpoint(h *hostState) HostCheckpoint {
 // checkpointOwn is a switch's host of its own for who leads next.
 func (l loop) checkpointOwn(s *liveSwitch, h *hostState) OwnCheckpoint {
 	k := OwnCheckpoint{HostCheckpoint: l.checkpoint(h), Lives: s.allLives(), Runs: s.moved.Load()}
-	if o := h.owner.Load(); o != nil {
-		k.User, k.Agent, k.PID, k.Machine = o.user, o.agent, o.pid, o.machine
+	o := h.owner.Load()
+	if o == nil {
+		k.Number = 0 // of one that is about to be its owner: the next leader does not wait for it
+		return k
 	}
+	k.User, k.Agent, k.PID, k.Machine = o.user, o.agent, o.pid, o.machine
 	return k
 }
 

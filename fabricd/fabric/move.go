@@ -431,20 +431,41 @@ func (f *Fabric) moves(s *liveSwitch) (yes bool) {
 	return yes
 }
 
-// resumeMoves goes on with the moves of the leader before.
+// resumeMoves goes on with what the leader before was about to move.
 func (l loop) resumeMoves() {
-	var list []leader.Move
-	l.read(func(s *leader.State) { list = slices.Clone(s.Moves) })
-	for _, m := range list {
-		s := l.switches[m.Switch]
+	for _, s := range l.switches {
+		var m leader.Move
+		l.read(func(state *leader.State) {
+			if k := state.Moving(s.id); k != nil {
+				m = *k
+			}
+		})
+		if m.Number == 0 && s.owned() == nil {
+			continue
+		}
 		s.moving <- struct{}{} // nobody else moves it yet
 		if !l.spawn(func() {
 			defer func() { <-s.moving }()
-			if _, err := l.finishMove(s, m); err != nil {
-				l.opts.Log.Warn("move of a switch", "switch", s.name, "err", err)
-			}
+			l.resume(s, m)
 		}) {
 			<-s.moving
 		}
+	}
+}
+
+// resume ends the move of a switch, if there is one, and a host on an agent which the switch has
+// left, or which was made for a move that was never decided.
+func (f *Fabric) resume(s *liveSwitch, m leader.Move) {
+	if m.Number != 0 {
+		if _, err := f.finishMove(s, m); err != nil {
+			f.opts.Log.Warn("move of a switch", "switch", s.name, "err", err)
+		}
+	}
+	h := s.owned()
+	if h == nil || s.moved.Load() {
+		return
+	}
+	if o := h.owner.Load(); o != nil && o.agent != "" {
+		f.endOwner(h, o, "switch "+s.name+" runs elsewhere")
 	}
 }
