@@ -36,6 +36,7 @@ type soakSite struct {
 	options        fabric.Options
 	detach         func() // the leader leaves
 	end            func() // it leaves for good, and then the hosts end
+	moving         sync.WaitGroup
 
 	mu    sync.Mutex
 	state []byte // guarded by mu: the latest fabric.State
@@ -294,16 +295,34 @@ func (s *soakSite) movable() (list []string) {
 	return list
 }
 
-// move moves a switch that is no process to a host, or home. It may have to wait for hosts that do
-// not answer, and goes on then.
+// Of the soak's moves.
+const (
+	movesAtOnce = 4
+	moveTime    = 10 * time.Second // how long the soak looks whether a move has ended
+)
+
+// move orders some switches, which are no processes, to hosts or home. It does not wait for them:
+// what fails next may be what a move needs.
 func (s *soak) move() {
-	sw, to := pick(s, s.movable()), pick(s, append([]*hosttest.Agent{{}}, s.agents...)).Name
-	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
-	defer cancel()
-	if m, err := s.Move(ctx, sw, to); err != nil {
-		s.Logf("%s does not move to %q by now: %v", sw, to, err)
-	} else if m.Changed {
-		s.counts["switches moved"]++
+	s.reach()
+	for _, a := range s.agents {
+		s.endFailure("agent of " + a.Name)
+		s.endFailure("processes of " + a.Name)
+		s.endFailure("way of " + a.Name)
+	}
+	rig.Until(s.T, func() bool {
+		return !slices.ContainsFunc(s.Hosts(), func(h fabric.HostStatus) bool { return h.State != fabric.SwitchUp })
+	}, "all hosts answer")
+	led := s.Fabric
+	for range movesAtOnce {
+		sw, host := pick(s, s.movable()), pick(s, append([]*hosttest.Agent{{}}, s.agents...)).Name
+		s.moving.Go(func() {
+			ctx, cancel := context.WithTimeout(s.Context(), moveTime)
+			defer cancel()
+			if _, err := led.Move(ctx, sw, host); err != nil {
+				s.Logf("%s has not moved to %q: %v", sw, host, err)
+			}
+		})
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -211,7 +213,7 @@ func soaked(t *testing.T, seed uint64, own bool) int {
 		}
 		// Those of connections that were cut end a moment later.
 		few := func() bool { return runtime.NumGoroutine() <= base.goroutines+5 }
-		rig.Until(t, few, "few goroutines: %v, and at first %v", now, base)
+		rig.Until(t, few, "few goroutines: %v, and at first %v\n%v", now, base, &goroutines{})
 		// Histograms, flow tables and 4096 reports fill up in the first minutes.
 		require.Less(t, now.heap, base.heap+64<<20, "heap")
 	}
@@ -221,6 +223,7 @@ func soaked(t *testing.T, seed uint64, own bool) int {
 	for _, k := range s.kinds() {
 		require.GreaterOrEqual(t, s.counts[k.name], s.dealt/len(s.kinds()), k.name)
 	}
+	require.GreaterOrEqual(t, s.counts["event moved"], s.dealt/len(s.kinds())/4, "switches that have moved")
 	s.end() // before the processes that the test ends are missed
 	return s.orders
 }
@@ -233,6 +236,7 @@ func (s *soak) drained() fabric.Ledger {
 		s.endFailure(s.failures[0].what)
 	}
 	s.force = nil
+	s.moving.Wait()
 	s.well()
 	require.NoError(t, s.StopTraffic())
 	l, err := s.Quiesce(t.Context())
@@ -288,6 +292,15 @@ type growth struct {
 
 func (g growth) String() string {
 	return fmt.Sprintf("%d goroutines, heap %.1f MB", g.goroutines, float64(g.heap)/(1<<20))
+}
+
+// goroutines are those that run when it is read.
+type goroutines struct{}
+
+func (*goroutines) String() string {
+	var b strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1)
+	return b.String()
 }
 
 func measure() growth {
