@@ -172,18 +172,25 @@ func (s *liveSwitch) addLife(k linkend.Incarnation) {
 	}
 }
 
-// boundLives bounds a list of lives. What passed with an incarnation that it no longer names the
-// ledger knows, unless that incarnation is the home's: who named it once together with a later life
-// of the home has added the two.
+// boundLives bounds a list of lives: the oldest are no longer named. What passed with them the
+// ledger knows. The latest life of the home stays, for whoever has named two of them has added the
+// two.
 func boundLives(list []linkend.Incarnation, home uint64) []linkend.Incarnation {
 	for len(list) > maxIncarnations {
-		i := slices.IndexFunc(list, func(k linkend.Incarnation) bool {
-			return k.Number != 0 && (k.Number != home || list[len(list)-1].Number == home)
-		})
-		if i > 0 && list[i-1].Number != 0 {
-			list[i].Number = 0
-		} else {
-			list = slices.Delete(list, i, i+1)
+		before := list[:len(list)-1]
+		stays := len(before) - 1
+		for stays >= 0 && before[stays].Number != home {
+			stays--
+		}
+		for i := range before {
+			if i != stays && before[i].Number != 0 {
+				before[i].Number = 0
+				break
+			}
+		}
+		list = slices.CompactFunc(list, func(a, b linkend.Incarnation) bool { return a.Number == 0 && b.Number == 0 })
+		if list[0].Number == 0 {
+			list = list[1:]
 		}
 	}
 	return list

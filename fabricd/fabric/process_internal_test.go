@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -138,13 +140,14 @@ func TestManyProcessesAreASwitchInTurn(t *testing.T) {
 	for i := range maxIncarnations + before {
 		h.sw.addLife(linkend.Incarnation{Number: uint64(i + 10), First: first(i)})
 	}
-	owner := func(epoch weft.Epoch) (number uint64) {
+	owner := func(epoch weft.Epoch) uint64 {
+		var list []linkend.Incarnation
 		for _, p := range f.local.peers() {
-			if p.Host == h.name && p.Incarnation.First < epoch {
-				number = p.Incarnation.Number
+			if p.Host == h.name {
+				list = append(list, p.Incarnation)
 			}
 		}
-		return number
+		return ownerOf(list, epoch)
 	}
 	require.EqualValues(t, ownNumber, owner(5), "the leader's own nodes")
 	for i := range maxIncarnations + before {
@@ -154,6 +157,46 @@ func TestManyProcessesAreASwitchInTurn(t *testing.T) {
 		}
 		require.EqualValues(t, want, owner(first(i)+1), "process %d", i)
 	}
+}
+
+// A switch may leave its home and come back any number of times.
+func TestASwitchComesHomeManyTimes(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		all := []linkend.Incarnation{{Number: ownNumber}}
+		list := slices.Clone(all)
+		for i := range 100 {
+			k := linkend.Incarnation{Number: uint64(i + 10), First: firstEpoch + weft.Epoch(1000*i)}
+			if all[i].Number != ownNumber && random.IntN(3) > 0 {
+				k.Number = ownNumber
+			}
+			all = append(all, k)
+			list = boundLives(append(slices.Clone(list), k), ownNumber)
+			require.LessOrEqual(t, len(list), maxIncarnations)
+			home := false
+			for j, k := range slices.Backward(all) {
+				named := ownerOf(list, k.First+1)
+				first := k.Number == ownNumber && !home
+				home = home || first
+				if first || len(all)-j <= maxIncarnations-3 {
+					require.Equal(t, k.Number, named, "seed %d: of %v: %v", seed, all, list)
+				} else if named != 0 {
+					require.Equal(t, k.Number, named, "seed %d: of %v: %v", seed, all, list)
+				}
+			}
+		}
+	}
+}
+
+// ownerOf is the number of the incarnation that an epoch is of; 0: of none that is named.
+func ownerOf(list []linkend.Incarnation, epoch weft.Epoch) (number uint64) {
+	for _, k := range list {
+		if k.First < epoch {
+			number = k.Number
+		}
+	}
+	return number
 }
 
 // The last answer of a process that leaves is not lost without a word, when whoever attends to it
