@@ -258,8 +258,20 @@ func (a *agent) host(ctx context.Context, r hostRequest) (answer hostAnswer, err
 		return answer, err
 	}
 	h, runs, err := a.enter(r)
-	if err != nil || runs != 0 {
-		return hostAnswer{Runs: runs}, err
+	if runs != nil && runs.Switch != "" && runs.Number < c.Number { // no leader asks for it any more
+		runs.cancel(errors.New("it was written off, and runs anew"))
+		select {
+		case <-runs.ended:
+		case <-ctx.Done():
+			return answer, ctx.Err()
+		}
+		h, runs, err = a.enter(r)
+	}
+	switch {
+	case err != nil:
+		return answer, err
+	case runs != nil:
+		return hostAnswer{Runs: runs.Number}, nil
 	}
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	a.running.Go(func() {
@@ -283,16 +295,16 @@ func (a *agent) host(ctx context.Context, r hostRequest) (answer hostAnswer, err
 	}
 }
 
-// enter takes room for a host, or says the number of the one that runs in its place already.
-func (a *agent) enter(r hostRequest) (h *hosted, runs uint64, err error) {
+// enter takes room for a host, or returns the one that runs in its place already.
+func (a *agent) enter(r hostRequest) (h, runs *hosted, err error) {
 	c := r.Spec
 	if err := bus.ValidateFabric(c.Fabric); err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.heed(c.Fabric, c.Term); err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	h = &hosted{
 		HostedSpec: HostedSpec{Fabric: c.Fabric, Number: c.Number, Term: c.Term, Needs: r.Needs},
@@ -302,14 +314,14 @@ func (a *agent) enter(r hostRequest) (h *hosted, runs uint64, err error) {
 		h.Switch = c.Host
 	}
 	if runs := a.hosts[h.key()]; runs != nil {
-		return nil, runs.Number, nil
+		return nil, runs, nil
 	}
 	if err := a.cfg.Room.Minus(a.used()).Holds(r.Needs); err != nil {
-		return nil, 0, fmt.Errorf("%w on agent %s", err, a.cfg.Name)
+		return nil, nil, fmt.Errorf("%w on agent %s", err, a.cfg.Name)
 	}
 	h.ctx, h.cancel = context.WithCancelCause(a.ctx)
 	a.hosts[h.key()] = h
-	return h, 0, nil
+	return h, nil, nil
 }
 
 // heed refuses a leader that has been replaced. The caller holds mu.

@@ -25,8 +25,9 @@ type Hosts struct {
 }
 
 // Host has an agent run its own host of the fabric, or a moved switch, and returns when that
-// answers. The error wraps [host.ErrRuns] when the agent runs its own host, or that switch,
-// already, and [reply.ErrNobody] when the agent is not there.
+// answers. A moved switch of a lower number is ended first: it was written off, or nobody would ask
+// for another. The error wraps [host.ErrRuns] when the agent runs its own host already, or that
+// switch with this number or a higher one, and [reply.ErrNobody] when the agent is not there.
 func (h Hosts) Host(ctx context.Context, name string, c host.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, makeTime)
 	defer cancel()

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,15 +44,17 @@ func TestAnAgentRunsMovedSwitchesBesideItsOwnHost(t *testing.T) {
 	require.Contains(t, a.notes(), "runs host 1 of fabric lab: 2 switches, 12 ports")
 	require.Contains(t, a.notes(), "runs switch s1.0 of fabric lab: 1 switches, 4 ports")
 
-	// A second of the same name does no harm to the first, and says which one runs.
-	err := h.Host(t.Context(), "h1", movedSpec("s1.0", leaf, 9))
-	require.ErrorIs(t, err, host.ErrRuns)
-	require.ErrorContains(t, err, "number 2: ")
+	// An order that comes twice, or late, does no harm to what runs, and says which one that is.
+	for _, number := range []uint64{1, 2} {
+		err := h.Host(t.Context(), "h1", movedSpec("s1.0", leaf, number))
+		require.ErrorIs(t, err, host.ErrRuns)
+		require.ErrorContains(t, err, "number 2: ")
+	}
 	require.ErrorIs(t, h.Host(t.Context(), "h1", host.Spec{Fabric: "lab", Host: "h1", Number: 9, Term: 5}), host.ErrRuns)
 	require.Equal(t, 3, a.count())
 
 	// All that it runs counts, and a moved switch of another leaf finds no room.
-	err = h.Host(t.Context(), "h1", movedSpec("s1.1", id("s1.1"), 10))
+	err := h.Host(t.Context(), "h1", movedSpec("s1.1", id("s1.1"), 10))
 	require.ErrorIs(t, err, reply.ErrRefused)
 	require.ErrorContains(t, err, "room for 2 ports is missing on agent h1")
 	found, err := cluster.Find(t.Context(), h.Agents, v1, nil)
@@ -80,6 +83,26 @@ func TestAnAgentRunsMovedSwitchesBesideItsOwnHost(t *testing.T) {
 	rig.Until(t, func() bool { return len(a.notes()) == 8 }, "%q", a.notes())
 	require.Contains(t, a.notes(), "switch s1.0 of fabric lab has ended: the fabric is over")
 	require.NoError(t, h.Host(t.Context(), "h1", movedSpec("s1.0", leaf, 11)), "the room is free again")
+}
+
+// A leader that wants a switch of a later number has written off the one that runs, which nobody
+// has told so: the agent ends it, and runs the other.
+func TestAMovedSwitchThatWasWrittenOffGivesWay(t *testing.T) {
+	t.Parallel()
+	url := startServer(t, false)
+	a := startAgent(t, url, "h1", room(4), v1)
+	h := hosts(t, url, 5, nil)
+	h.Graph = topologytest.Parse(t, "kary-ntree:2,2")
+	require.NoError(t, h.Host(t.Context(), "h1", movedSpec("s1.0", 2, 1)))
+	require.NoError(t, h.Host(t.Context(), "h1", movedSpec("s1.0", 2, 2)))
+	require.Equal(t, 2, a.count())
+	found, err := cluster.Find(t.Context(), h.Agents, v1, nil)
+	require.NoError(t, err)
+	require.Len(t, found[0].Hosts, 1)
+	require.EqualValues(t, 2, found[0].Hosts[0].Number)
+	rig.Until(t, func() bool {
+		return slices.Contains(a.notes(), "switch s1.0 of fabric lab has ended: it was written off, and runs anew")
+	})
 }
 
 // A moved switch alone makes an agent one that runs something of a fabric, which a new one of that

@@ -215,7 +215,9 @@ func (f *Fabric) Start(ctx context.Context) error {
 	f.inLoop(func(l loop) {
 		signalled = l.decide(leader.Sync{Links: idsOf(own)})
 		l.read(func(s *leader.State) {
-			wanted = slices.DeleteFunc(slices.Clone(l.links), func(l *link) bool { return !s.Usable(l.ID) })
+			wanted = slices.DeleteFunc(slices.Clone(l.links), func(l *link) bool { // a switch may be on its way for long
+				return !s.Usable(l.ID) || s.EndMoves(l.ID)
+			})
 		})
 	})
 	_ = signalled.dispatched.wait() // a host that does not answer is told again when it does

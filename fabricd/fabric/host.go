@@ -161,6 +161,11 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 		for _, i := range applied.Impaired {
 			known.Impaired = append(known.Impaired, i.End.End())
 		}
+		for i, e := range h.ends {
+			if host.Bit(applied.Signals, i) {
+				known.Carrier = append(known.Carrier, e)
+			}
+		}
 	}
 	decided := l.decide(leader.Resync{Host: h.id, Applied: known}).order
 	o := orderOf(&decided)

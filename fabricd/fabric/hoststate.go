@@ -165,7 +165,7 @@ func (h *hostState) keep(s host.Counters) error {
 	h.counters.Store(newHostCounters(h.clock.toLocal(s.At, f.Now()), s, &h.retired))
 	h.record(&s)
 	if h.unheard {
-		h.unheard, h.heard = false, s.Observed // what it told before is history
+		h.unheard, h.heard = false, max(h.heard, s.Observed) // it may have told since by the time the answer is here
 	}
 	if h.heard == s.Observed {
 		h.correctLinks(s.Up)

@@ -161,6 +161,9 @@ func (f *Fabric) endOwner(h *hostState, o *owner, why string) {
 	defer cancel()
 	asked := f.Now()
 	s, err := h.host.End(ctx, host.EndOrder{Number: o.number, Term: f.opts.Term, Why: why})
+	if f.ctx.Err() != nil {
+		return // who leads next ends it
+	}
 	if s.Asked, s.Final = asked, true; err == nil {
 		err = h.keep(s)
 	}
@@ -431,41 +434,37 @@ func (f *Fabric) moves(s *liveSwitch) (yes bool) {
 	return yes
 }
 
-// resumeMoves goes on with what the leader before was about to move.
+// resumeMoves goes on with the moves of the leader before, and ends the hosts of one switch alone
+// that have no use any more.
 func (l loop) resumeMoves() {
 	for _, s := range l.switches {
-		var m leader.Move
+		var m *leader.Move
 		l.read(func(state *leader.State) {
-			if k := state.Moving(s.id); k != nil {
-				m = *k
+			if on := state.Moving(s.id); on != nil {
+				m = new(*on)
 			}
 		})
-		if m.Number == 0 && s.owned() == nil {
+		if m == nil && (s.owned() == nil || s.moved.Load()) {
 			continue
 		}
 		s.moving <- struct{}{} // nobody else moves it yet
 		if !l.spawn(func() {
 			defer func() { <-s.moving }()
-			l.resume(s, m)
+			l.resumeMove(s, m)
 		}) {
 			<-s.moving
 		}
 	}
 }
 
-// resume ends the move of a switch, if there is one, and a host on an agent which the switch has
-// left, or which was made for a move that was never decided.
-func (f *Fabric) resume(s *liveSwitch, m leader.Move) {
-	if m.Number != 0 {
-		if _, err := f.finishMove(s, m); err != nil {
+// resumeMove goes on with the move of a switch; nil: with what its leader did not come to after it.
+func (f *Fabric) resumeMove(s *liveSwitch, m *leader.Move) {
+	if m != nil {
+		if _, err := f.finishMove(s, *m); err != nil {
 			f.opts.Log.Warn("move of a switch", "switch", s.name, "err", err)
 		}
 	}
-	h := s.owned()
-	if h == nil || s.moved.Load() {
-		return
-	}
-	if o := h.owner.Load(); o != nil && o.agent != "" {
-		f.endOwner(h, o, "switch "+s.name+" runs elsewhere")
+	if h := s.owned(); h != nil && !s.moved.Load() {
+		f.endOwner(h, h.owner.Load(), "switch "+s.name+" was moved")
 	}
 }

@@ -83,6 +83,19 @@ func TestALateAnswerOfAProcessThatHasLeftChangesNoLink(t *testing.T) {
 	require.False(t, f.view(l).Up[side], "it is nobody's")
 }
 
+// The first answer of a host may come after what the host has told since it was asked: the next one
+// corrects what the first says of links.
+func TestTheFirstAnswerOfAHostComesLate(t *testing.T) {
+	t.Parallel()
+	f, list := joined(t, 1)
+	h := list[0]
+	l, side, _ := f.linkAt(h.cross[0])
+	h.takeEvents(host.EventBatch{Number: h.number, Upto: 4})
+	require.NoError(t, h.keep(host.Counters{Number: h.number, At: 1, Up: []byte{0}}))
+	require.NoError(t, h.keep(host.Counters{Number: h.number, At: 2, Up: []byte{0xff}, Observed: 4}))
+	require.True(t, f.view(l).Up[side])
+}
+
 // What a switch has counted stays when a process hands it back, and when another joins.
 func TestCountsOfProcessesAddUp(t *testing.T) {
 	t.Parallel()

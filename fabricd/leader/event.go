@@ -182,6 +182,7 @@ type Resync struct {
 type Applied struct {
 	Cut      []Direction
 	Impaired []weft.End
+	Carrier  []weft.End      // that have it
 	Away     []weft.SwitchID // that it knows another host to run
 	Traffic  string          // as [nic.ParseTraffic] reads it
 	Draws    []byte          // see [Traffic]

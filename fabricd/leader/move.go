@@ -51,6 +51,12 @@ func (s *State) moves(n weft.Node) bool {
 	return n.IsSwitch() && s.Moving(weft.SwitchID(n.Index)) != nil
 }
 
+// EndMoves reports whether an end of a link is a switch that moves.
+func (s *State) EndMoves(id weft.LinkID) bool {
+	l := s.link(id)
+	return s.moves(l.A.Node) || s.moves(l.B.Node)
+}
+
 // crossing are the links of a host that have an end on another one now.
 func (s *State) crossing(h *Host) []weft.LinkID {
 	list := slices.Clone(h.Border)

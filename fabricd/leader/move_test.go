@@ -2,6 +2,7 @@ package leader_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,6 +51,30 @@ func TestASwitchMoves(t *testing.T) {
 	require.NotZero(t, l.Incident(1).Report.RestoredAt)
 	require.Zero(t, l.Crashed[l.moved])
 	require.Nil(t, l.Step(l.now, leader.MoveEnds{Switch: l.moved}), "it is over")
+}
+
+// A switch that has come, and has its carrier by a leader that ended before that was checkpointed,
+// keeps it under the next leader. One that has not come is given none.
+func TestASwitchThatHasComeKeepsItsCarrierUnderTheNextLeader(t *testing.T) {
+	t.Parallel()
+	for _, come := range []bool{false, true} {
+		l := lead(t)
+		l.comesUp()
+		l.alone(t, "s0.0")
+		l.move()
+		link := l.link(t, "s0.0-s1.0")
+		var has []weft.End
+		if come {
+			has = []weft.End{link.A}
+		}
+		e := l.Step(l.now, leader.Resync{Host: alone, Applied: &leader.Applied{Carrier: has}})
+		taken := leader.Carrier{End: link.A}
+		require.Equal(t, !come, slices.Contains(e[0].(leader.Briefing).Order.Carrier, taken))
+		require.NotContains(t, l.takes(0, leader.Sync{Links: []weft.LinkID{link.ID}})[0], "down")
+		require.Equal(t, [2]bool{come, true}, l.Links[link.ID].Carrier)
+		l.takes(0, leader.MoveEnds{Switch: l.moved})
+		require.Equal(t, [2]bool{true, true}, l.Links[link.ID].Carrier)
+	}
 }
 
 // A switch that crashes on its way is crashed where it comes to, and gets no carrier.

@@ -143,7 +143,7 @@ func (s *State) resync(e Resync) {
 	o := Order{Host: h.ID}
 	s.brief(h, known, &o)
 	for _, id := range slices.Concat(h.Inside, h.Border) {
-		s.resyncLink(h, &o, id)
+		s.resyncLink(h, known, &o, id)
 	}
 	for _, d := range known.Cut {
 		if !slices.Contains(o.Cut, d) {
@@ -171,8 +171,14 @@ func (s *State) resync(e Resync) {
 }
 
 // resyncLink adds what was done to a link.
-func (s *State) resyncLink(h *Host, o *Order, id weft.LinkID) {
-	l, want := &s.Links[id], s.carrier(id)
+func (s *State) resyncLink(h *Host, known *Applied, o *Order, id weft.LinkID) {
+	l := &s.Links[id]
+	for i, e := range ends(s.link(id)) {
+		if s.moves(e.Node) && s.runner(e.Node).ID == h.ID {
+			l.Carrier[i] = slices.Contains(known.Carrier, e)
+		}
+	}
+	want := s.carrier(id)
 	for d := range both {
 		if s.IsCut(id, d) {
 			o.Cut = append(o.Cut, direction(id, d))

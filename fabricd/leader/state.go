@@ -230,13 +230,13 @@ func (s *State) Signalled(id weft.LinkID, d int) bool {
 
 // carrier says which ends should have carrier. An end is without when both directions are cut and
 // it was told; when only what comes to it is cut, it goes on saying so to its neighbour. A switch
-// that moves gets its carrier when it has come.
+// that moves gets its carrier when it has come, and keeps it if the leader before has given it.
 func (s *State) carrier(id weft.LinkID) [2]bool {
 	if !s.Alive(id) || s.Signalled(id, 0) && s.Signalled(id, 1) {
 		return [2]bool{}
 	}
-	e := ends(s.link(id))
-	return [2]bool{!s.moves(e[0].Node), !s.moves(e[1].Node)}
+	e, has := ends(s.link(id)), s.Links[id].Carrier
+	return [2]bool{has[0] || !s.moves(e[0].Node), has[1] || !s.moves(e[1].Node)}
 }
 
 // Alive reports whether a link is held by two nodes that run and a broker.
