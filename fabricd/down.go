@@ -29,7 +29,7 @@ func downCommand() *cobra.Command {
 		Long: `Ends the hosts of a fabric on all its agents and forgets it. A fabric that a fabricd up leads is ended there, with Ctrl-C.
 It does not drain the fabric, so its ledger is not checked.
 
-Exit codes: 0 it is ended; 1 an agent does not answer and may run its part still; 2 there is no such fabric, or somebody leads it.`,
+Exit codes: 0 it is ended; 1 an agent does not answer and may still run its host; 2 there is no such fabric, or somebody leads it.`,
 		Example: "  fabricd down --name lab --server nats://h1:4222",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -187,6 +187,23 @@ func TestAnOutcomeIsReadUnderItsOldNameAndWrittenUnderBoth(t *testing.T) {
 	require.Equal(t, []bool{true, false}, []bool{outcomes[0].Changed, outcomes[1].Changed})
 }
 
+// Likewise the status of a fabric has its hosts, and each of them its name, under two names.
+func TestHostsAreReadUnderTheirOldNamesAndWrittenUnderBoth(t *testing.T) {
+	t.Parallel()
+	out, err := ask[json.RawMessage](t.Context(), serve(t).dial(false), VerbStatus, nil)
+	require.NoError(t, err)
+	require.Contains(t, string(out), `"hosts":[],"parts":[]`)
+
+	older := &served{t: t, broker: bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})}
+	control := bustest.Server(t, bus.ServerConfig{Fabric: "lab", Broker: older.broker})
+	require.NoError(t, bus.Handle(control, ctl(VerbStatus), func(context.Context, struct{}) (json.RawMessage, error) {
+		return json.RawMessage(`{"parts":[{"part":"east"},{"part":"west"}]}`), nil
+	}))
+	st, err := older.dial(false).Status(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"east", "west"}, []string{st.Hosts[0].Host, st.Hosts[1].Host})
+}
+
 func TestWhateverIsSetIsHealedByAnotherClientWhenTheOneThatSetItIsGone(t *testing.T) {
 	t.Parallel()
 	s := serve(t, harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 20)) // what a link loses last shows at a hello

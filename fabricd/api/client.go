@@ -40,7 +40,14 @@ func ask[Resp any](ctx context.Context, c *Client, verb string, req any) (Resp, 
 
 // Status asks for the fabric at a glance.
 func (c *Client) Status(ctx context.Context) (Status, error) {
-	return ask[Status](ctx, c, VerbStatus, nil)
+	s, err := ask[Status](ctx, c, VerbStatus, nil)
+	if s.Hosts == nil { // an older fabricd knows the old names alone
+		s.Hosts = s.Parts
+		for i := range s.Hosts {
+			s.Hosts[i].Host = s.Hosts[i].Part
+		}
+	}
+	return s, err
 }
 
 // Topology asks for the graph, as JSON.

@@ -125,12 +125,12 @@ func (s *Server) latest() Sample {
 }
 
 func (s *Server) status(context.Context, none) (Status, error) {
-	g := s.fabric.Topology()
+	g, hosts := s.fabric.Topology(), s.fabric.Hosts()
 	return Status{
 		Name: s.info.Name, Topology: g.Spec, Firmware: s.info.Firmware, Traffic: s.fabric.Traffic().String(), Started: s.info.Started,
 		Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links),
 		LinksCut: s.fabric.CutLinks(), LinksImpaired: s.fabric.ImpairedLinks(), Processes: s.fabric.SwitchProcesses(),
-		Parts: s.fabric.Hosts(), SwitchesDown: s.fabric.CrashedSwitches(),
+		Hosts: hosts, Parts: hosts, SwitchesDown: s.fabric.CrashedSwitches(),
 		Sample: s.latest(), Totals: s.fabric.Totals(), Ledger: s.fabric.Ledger(),
 	}, nil
 }

@@ -46,7 +46,8 @@ type Status struct {
 	LinksImpaired []string               `json:"links_impaired"`
 	SwitchesDown  []string               `json:"switches_down"`
 	Processes     []fabric.SwitchProcess `json:"processes"` // of switches that are processes of their own
-	Parts         []fabric.HostStatus    `json:"parts"`     // that other hosts run
+	Hosts         []fabric.HostStatus    `json:"hosts"`     // the fabric's, but for the leader's own process
+	Parts         []fabric.HostStatus    `json:"parts"`     // the same, under their old name: until 0.2.0
 
 	Sample Sample        `json:"sample"`
 	Totals fabric.Totals `json:"totals"`

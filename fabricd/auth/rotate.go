@@ -28,7 +28,8 @@ type RotateOptions struct {
 // Renewed is one process that has got new credentials.
 type Renewed struct {
 	User   string   `json:"user"`
-	Hosts  int      `json:"parts,omitempty"`  // of a leader: as many hosts have got theirs from it
+	Hosts  int      `json:"hosts,omitempty"`  // of a leader: as many hosts have got theirs from it
+	Parts  int      `json:"parts,omitempty"`  // the same, under its old name: until 0.2.0
 	Missed []string `json:"missed,omitempty"` // those that have not, each with why
 	// StandsBy says that it could lead the fabric and does not.
 	StandsBy bool `json:"stands_by,omitempty"`
@@ -211,8 +212,8 @@ func (r *rotation) renewAll(ctx context.Context) error {
 			continue
 		}
 		r.out.Renewed = append(r.out.Renewed, done)
-		for _, part := range done.Missed {
-			bad = append(bad, "host "+part)
+		for _, missed := range done.Missed {
+			bad = append(bad, "host "+missed)
 		}
 		r.o.Tell(told(done))
 	}
@@ -309,7 +310,7 @@ func (r *rotation) give(ctx context.Context, renewer *bus.Client, a asked) (Rene
 	}
 	r.users[a.user] = append(r.users[a.user], a.offer.Public)
 	r.note(a.user, a.offer.Public)
-	done.Hosts, done.Missed, done.StandsBy = t.Hosts, t.Missed, t.StandsBy
+	done.Hosts, done.Parts, done.Missed, done.StandsBy = t.Hosts, t.Hosts, t.Missed, t.StandsBy
 	return done, nil
 }
 

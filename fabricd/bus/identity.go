@@ -189,7 +189,8 @@ type Taken struct {
 	StandsBy bool `json:"stands_by,omitempty"`
 	// Hosts are as many as have got new credentials in turn, and Missed those that have not, each
 	// with why.
-	Hosts  int      `json:"parts,omitempty"`
+	Hosts  int      `json:"hosts,omitempty"`
+	Parts  int      `json:"parts,omitempty"` // the same as Hosts, under its old name: until 0.2.0
 	Missed []string `json:"missed,omitempty"`
 }
 
@@ -228,7 +229,7 @@ func (i *Identity) keep(was held) error {
 	return safefile.WriteSecret(i.path, text)
 }
 
-// The verbs by which who leads renews the credentials of a part.
+// The verbs by which who leads renews the credentials of a host.
 const (
 	verbOffer = "auth.offer"
 	verbTake  = "auth.take"

@@ -65,6 +65,7 @@ func KeepRenewed(cfg RenewalConfig) (*Server, error) {
 			if cfg.Took != nil {
 				cfg.Took(ctx, &t)
 			}
+			t.Parts = t.Hosts
 			return t, nil
 		})
 	if err == nil {
@@ -133,6 +134,7 @@ func (c *Client) Give(ctx context.Context, user string, o Offer, token string) (
 	ctx, cancel := context.WithTimeout(ctx, takeTime)
 	defer cancel()
 	t, err := Call[Taken](ctx, c, to, take{token})
+	t.Hosts = max(t.Hosts, t.Parts) // an older process knows `parts` alone
 	if err != nil {
 		return t, fmt.Errorf("bus: new credentials for %s: %w", user, err)
 	}

@@ -220,6 +220,7 @@ func TestHostOutOfReach(t *testing.T) {
 	l.load("uniform:0.3")
 	l.more(300)
 	number := l.Fabric.Hosts()[1].Number
+	assert.Equal(t, [2]string{"host1", "host1"}, [2]string{l.Fabric.Hosts()[1].Host, l.Fabric.Hosts()[1].Part})
 	w.Cut()
 	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
 	l.more(200)                                                                                                   // the others go on

@@ -11,9 +11,9 @@ import (
 
 // Kinds of what is published about hosts, and about the processes that are a switch.
 const (
-	EventHostFailed     = "part_lost"   // nobody answers for it: its machine or its process is gone
-	EventHostSuspect    = "part_silent" // it is there, but does not answer
-	EventHostBack       = "part_back"   // it answers again, or was made anew
+	EventHostFailed     = "host_failed"  // nobody answers for it: its machine or its process is gone
+	EventHostSuspect    = "host_suspect" // it is there, but does not answer
+	EventHostBack       = "host_back"    // it answers again, or was made anew
 	EventProcessFailed  = "process_lost"
 	EventProcessSuspect = "process_silent"
 	EventProcessBack    = "process_back"

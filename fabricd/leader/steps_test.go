@@ -295,13 +295,13 @@ func TestAHostFailsAndComesBack(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
 	l.comesUp()
-	assert.Equal(t, []string{"publish part_silent east #1"}, l.takes(weft.Second, leader.HostSilent{Host: east, Heard: l.now, What: "east does not answer"}))
+	assert.Equal(t, []string{"publish host_suspect east #1"}, l.takes(weft.Second, leader.HostSilent{Host: east, Heard: l.now, What: "east does not answer"}))
 	assert.Empty(t, l.takes(0, leader.HostSilent{Host: east, What: "east does not answer"}), "it is known already")
 	assert.Equal(t, []string{
 		"orders; host 1: down s0.0:0 down s0.1:0; host 2: down s1.0:2 down s1.0:3", "Concerns{Incident:1}",
 	}, l.takes(0, leader.HostLost{Host: east, What: "east is gone"}))
 	assert.Equal(t, leader.LinkDown, l.LinkState(l.link(t, "s0.0-s1.0").ID))
-	assert.Equal(t, []string{"Changed{}", "publish part_lost east #1"}, l.takes(0, leader.HostWrittenOff{Host: east, Incident: 1}))
+	assert.Equal(t, []string{"Changed{}", "publish host_failed east #1"}, l.takes(0, leader.HostWrittenOff{Host: east, Incident: 1}))
 	l.takes(0, leader.HostAnswers{Host: east})
 	brief := l.Step(l.now, leader.Resync{Host: east, Applied: &leader.Applied{Cut: []leader.Direction{{Link: 0}}}})
 	require.Len(t, brief, 1)

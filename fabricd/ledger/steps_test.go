@@ -277,7 +277,7 @@ func (h *history) hosts(kind, a, b int) bool {
 
 // missing has the leader begin the incident of a host itself.
 func (h *history) missing(id HostID, late bool) int {
-	f := FaultBegan{Kind: "part", Target: "host", Late: late}
+	f := FaultBegan{Kind: "host", Target: "host", Late: late}
 	for _, n := range h.nodes {
 		if h.l.placed(n) == id && n.IsSwitch() {
 			f.Switches = append(f.Switches, weft.SwitchID(n.Index))
