@@ -280,8 +280,8 @@ func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 	go func() { ended <- k.Run(ctx) }()
 	require.Error(t, <-failed)
 	second, third := k.Write(state("1"), nil), k.Write(state("2"), nil)
-	for _, kept := range []<-chan struct{}{first, second, third} {
-		rig.Next(t, kept, "who waits is told")
+	for _, written := range []<-chan struct{}{first, second, third} {
+		rig.Next(t, written, "who waits is told")
 	}
 	stop()
 	require.NoError(t, <-ended)

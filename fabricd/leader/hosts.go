@@ -34,9 +34,9 @@ func (s *State) publishHost(h *Host, kind, detail, who string, n *Incident) {
 	s.publish(p)
 }
 
-// hostSilent begins the incident of a host that does not answer. Its neighbours find out by
+// hostSuspect begins the incident of a host that does not answer. Its neighbours find out by
 // themselves.
-func (s *State) hostSilent(e HostSilent) {
+func (s *State) hostSuspect(e HostSuspect) {
 	h := s.Host(e.Host)
 	if h.Incident != 0 || h.Process && (!h.Runs || s.Crashed[h.Switch] != 0) {
 		return
@@ -73,10 +73,10 @@ func (s *State) beside(h *Host, at weft.Time) (list []weft.End) {
 	return list
 }
 
-// hostLost begins the incident of the loss of a host, or goes on with that of its silence, and
+// hostFailed begins the incident of the loss of a host, or goes on with that of its silence, and
 // takes carrier from its neighbours. Its switches and NICs count as crashed until it answers again
 // or is made anew; a switch that was a process, until another joins or it is restarted.
-func (s *State) hostLost(e HostLost) {
+func (s *State) hostFailed(e HostFailed) {
 	h := s.Host(e.Host)
 	n := s.Incident(h.Incident)
 	switch {
