@@ -150,15 +150,15 @@ func (c *Client) Ledger(ctx context.Context) (fabric.Ledger, error) {
 // missed.
 const followBuffer = 1024
 
-// quietTime is how long a stream may say nothing before the fabric is asked whether it is still
+// silenceTime is how long a stream may say nothing before the fabric is asked whether it is still
 // there: a broker that has gone says nothing, and the connection waits for it to come back. Chosen
 // by us.
-const quietTime = 2 * time.Second
+const silenceTime = 2 * time.Second
 
 // next waits for the next of a stream while the fabric is there.
 func (c *Client) next(ctx context.Context, live *bus.Events) (bus.Notice, error) {
 	for {
-		wait, cancel := context.WithTimeout(ctx, quietTime)
+		wait, cancel := context.WithTimeout(ctx, silenceTime)
 		n, err := live.Next(wait)
 		cancel()
 		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
@@ -185,11 +185,11 @@ func (c *Client) Follow(ctx context.Context, seq uint64, f func(fabric.Event) er
 		return err
 	}
 	defer live.Close()
-	kept, err := c.Events(ctx, seq)
+	events, err := c.Events(ctx, seq)
 	if err != nil {
 		return err
 	}
-	for _, e := range kept {
+	for _, e := range events {
 		seq = e.Seq
 		if err := f(e); err != nil {
 			return err

@@ -99,7 +99,7 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 		return err
 	}
 	but := ""
-	if !s.Keeps() {
+	if !s.JetStream() {
 		but = "; its server runs without JetStream, which keeps what is known of a fabric on agents: unless another of " +
 			"its cluster has it, " + bus.NoStoreHelp
 	}
