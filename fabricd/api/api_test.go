@@ -199,6 +199,12 @@ func TestHostsAreReadUnderTheirOldNamesAndWrittenUnderBoth(t *testing.T) {
 	require.NoError(t, bus.Handle(control, ctl(VerbStatus), func(context.Context, struct{}) (json.RawMessage, error) {
 		return json.RawMessage(`{"parts":[{"part":"east"},{"part":"west"}]}`), nil
 	}))
+	require.NoError(t, bus.Handle(control, ctl(VerbLinks), func(context.Context, struct{}) (json.RawMessage, error) {
+		return json.RawMessage(`[{"quiet":["s0.0"]}]`), nil
+	}))
+	links, err := older.dial(false).Links(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"s0.0"}, links[0].Suspect)
 	st, err := older.dial(false).Status(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"east", "west"}, []string{st.Hosts[0].Host, st.Hosts[1].Host})

@@ -75,7 +75,13 @@ func (c *Client) Switch(ctx context.Context, name string, forwarding bool) (Swit
 
 // Links asks for the state of all links.
 func (c *Client) Links(ctx context.Context) ([]fabric.LinkState, error) {
-	return ask[[]fabric.LinkState](ctx, c, VerbLinks, nil)
+	list, err := ask[[]fabric.LinkState](ctx, c, VerbLinks, nil)
+	for i := range list {
+		if list[i].Suspect == nil { // an older fabricd knows `quiet` alone
+			list[i].Suspect = list[i].Quiet
+		}
+	}
+	return list, err
 }
 
 // Faults asks for the reports of all faults.

@@ -70,7 +70,7 @@ type LinkView struct {
 // SwitchView is one switch. Members that are zero are left out.
 type SwitchView struct {
 	I        int     `json:"i" jsonschema_description:"Index in the topology's switches."`
-	State    string  `json:"state" jsonschema:"enum=up,enum=down,enum=quiet"`
+	State    string  `json:"state" jsonschema:"enum=up,enum=down,enum=suspect"`
 	Held     int     `json:"held,omitempty" jsonschema_description:"Packets inside."`
 	Blocked  int     `json:"blocked,omitempty" jsonschema_description:"Of them, those that wait for room."`
 	Rerouted float64 `json:"rerouted,omitempty" jsonschema_description:"Packets per second since the frame before."`

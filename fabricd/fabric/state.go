@@ -50,8 +50,9 @@ type LinkState struct {
 	HeldB bool `json:"held_b"`
 
 	// Switches at its ends, by name.
-	Dead    []string `json:"dead,omitempty"`  // have crashed, or their process is gone
-	Suspect []string `json:"quiet,omitempty"` // are processes that do not answer; what they see is what they last said
+	Dead    []string `json:"dead,omitempty"`    // have crashed, or their process is gone
+	Suspect []string `json:"suspect,omitempty"` // are processes that do not answer; what they see is what they last said
+	Quiet   []string `json:"quiet,omitempty"`   // the same, under their old name: until 0.2.0
 
 	SentAB     uint64 `json:"sent_ab"` // packets A has sent to B since the start
 	SentBA     uint64 `json:"sent_ba"`
@@ -69,7 +70,7 @@ func (f *Fabric) LinkStates() []LinkState {
 		v, lost := views[i], lossOf(&sums[i])
 		dead, suspect := f.absentEnds(l, crashed)
 		out[i] = LinkState{
-			Dead: dead, Suspect: suspect,
+			Dead: dead, Suspect: suspect, Quiet: suspect,
 			Link: l.Name, A: l.dirs[0].From, APort: int(l.A.Port), B: l.dirs[0].To, BPort: int(l.B.Port), State: v.State,
 			CutAB: v.Cut[0], CutBA: v.Cut[1], Flapping: v.Flaps, SuffersAB: suffering(v.Suffers[0]), SuffersBA: suffering(v.Suffers[1]),
 			AUp: v.Up[0], BUp: v.Up[1], HeldA: f.hostOf(l.A.Node).held(l.A), HeldB: f.hostOf(l.B.Node).held(l.B),

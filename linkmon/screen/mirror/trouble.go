@@ -10,8 +10,8 @@ import (
 // States of a switch.
 const (
 	SwitchUp      = "up"
-	SwitchDown    = "down"  // it has crashed, or its process is gone
-	SwitchSuspect = "quiet" // it is a process that does not answer
+	SwitchDown    = "down"    // it has crashed, or its process is gone
+	SwitchSuspect = "suspect" // it is a process that does not answer
 )
 
 // Trouble is the worst that is wrong with a link, in one word.
@@ -78,6 +78,7 @@ func (m *Mirror) LinkState(link int) fabric.LinkState {
 				s.Dead = append(s.Dead, name)
 			case SwitchSuspect:
 				s.Suspect = append(s.Suspect, name)
+				s.Quiet = s.Suspect
 			}
 		}
 	}
