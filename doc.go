@@ -1,5 +1,6 @@
-// Package weft is the vocabulary of the Weft fabric emulator: typed ids, the packet header, the frame that travels on a
-// link, units, and the seam between a pure core and the driver that runs it. It imports no other package of the project.
+// Package weft is the vocabulary of the Weft fabric emulator: typed ids, the packet header, the
+// frame that travels on a link, units, and the seam between a pure core and the driver that runs
+// it. It imports no other package of the project.
 //
 // # The story of one packet
 //
@@ -9,6 +10,7 @@
 //	    |------------->|                 -> schedule -> transmit ------------->| measure
 //	       Frame                                              Frame
 //
-// The columns are cores: functions of (state, time, event) that return [Actions] and hold no clock, lock or goroutine. The
-// arrows between them, and the time, belong to a driver: switch/switchd, with goroutines per port over NATS subjects.
+// The columns are cores: functions of (state, time, event) that return [Actions] and hold no clock,
+// lock or goroutine. The arrows between them, and the time, belong to a driver: switch/switchd,
+// with goroutines per port over NATS subjects.
 package weft

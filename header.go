@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Header is a packet. Weft emulates the fabric, not the payload: Size says how long the packet is on the wire.
+// Header is a packet. Weft emulates the fabric, not the payload: Size says how long the packet is
+// on the wire.
 type Header struct {
 	Fields     // first, where a copy of them takes what the copy of the header has just written: a processor is slow otherwise
 	Src, Dst   NICID
@@ -21,26 +22,29 @@ type Header struct {
 
 // Fields are the header fields that a routing function reads and writes.
 type Fields struct {
-	// PortField is the port field of R^switch (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees,
-	// section VI.B): PortFieldNone, PortFieldDown, or a down port.
+	// PortField is the port field of R^switch (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault
+	// Tolerance in Fat Trees, section VI.B): PortFieldNone, PortFieldDown, or a down port.
 	PortField int16
-	// Path says to which of its destination's addresses a packet is sent, from 0, as the path bits of a LID do in InfiniBand, where
-	// a port has 2^LMC addresses: (Dst, Path) is the virtual address of Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular
-	// Networks, definition 2.
+	// Path says to which of its destination's addresses a packet is sent, from 0, as the path bits
+	// of a LID do in InfiniBand, where a port has 2^LMC addresses: (Dst, Path) is the virtual
+	// address of Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, definition
+	// 2.
 	Path uint16
-	// Layers are the virtual layers that a packet may move between, bit i for VC i (the same authors, theorem 3); 0: it stays in the
-	// layer that it is in.
+	// Layers are the virtual layers that a packet may move between, bit i for VC i (the same
+	// authors, theorem 3); 0: it stays in the layer that it is in.
 	Layers uint16
-	// Misroute is the misroute vector of R_m (the same authors: Dynamic Fault Tolerance with Misrouting in Fat Trees):
-	// bit i is set when up port i has been tried.
+	// Misroute is the misroute vector of R_m (the same authors: Dynamic Fault Tolerance with
+	// Misrouting in Fat Trees): bit i is set when up port i has been tried.
 	Misroute uint64
-	// Route is the rest of the way of a packet that is routed by its source; no route when switches decide.
+	// Route is the rest of the way of a packet that is routed by its source; no route when switches
+	// decide.
 	Route SourceRoute
 	// Sub are the sub-headers of what is left of its way in a torus or a mesh.
 	Sub SubHeaders
 }
 
-// Text prints the fields that are not as a packet enters the fabric with them, with the names of switches: "port field p3, misroute 0b101". None is "".
+// Text prints the fields that are not as a packet enters the fabric with them, with the names of
+// switches: "port field p3, misroute 0b101". None is "".
 func (f *Fields) Text(name func(SwitchID) string) string {
 	var list []string
 	switch f.PortField {
@@ -77,31 +81,35 @@ const (
 // NewFields returns the fields of a packet that enters the fabric.
 func NewFields() Fields { return Fields{PortField: PortFieldNone} }
 
-// Address is one of the ways in which a source may send to a destination: the address in the header, and the layers of the traffic
-// assignment T for it (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, definition 10).
+// Address is one of the ways in which a source may send to a destination: the address in the
+// header, and the layers of the traffic assignment T for it (Lysne, Skeie, Reinemo, Theiss: Layered
+// Routing in Irregular Networks, definition 10).
 type Address struct {
 	Path   uint16 // see Fields.Path
 	Layers uint16 // see Fields.Layers
 	VC     VC     // the layer in which it enters the fabric
 }
 
-// Epoch counts the incarnations of one link end. It grows whenever the end leaves the up state; 0 is none.
+// Epoch counts the incarnations of one link end. It grows whenever the end leaves the up state; 0
+// is none.
 type Epoch uint32
 
-// Frame is what one link end sends to the other in one message: packets, and the state of the credits of both directions.
-// All counters are absolute within an epoch, as InfiniBand's FCTBS and FCCL are, so that a lost or repeated frame never
-// corrupts flow control.
+// Frame is what one link end sends to the other in one message: packets, and the state of the
+// credits of both directions. All counters are absolute within an epoch, as InfiniBand's FCTBS and
+// FCCL are, so that a lost or repeated frame never corrupts flow control.
 type Frame struct {
 	From Epoch // the sender's epoch
 	To   Epoch // the receiver's epoch as the sender knows it; 0 while it has heard nothing
 	VCs  int   // how many entries of Sent and Limit are in use; the others are zero
 
 	Packets []Header
-	// Sent is per VC how many packets the sender had sent in this epoch before this frame (FCTBS). Of an end that holds back, which
-	// names no epoch of the receiver, the first is the epoch that it has heard instead; so it is of one that asks or answers, whose
-	// first Limit says which (package credit).
+	// Sent is per VC how many packets the sender had sent in this epoch before this frame (FCTBS).
+	// Of an end that holds back, which names no epoch of the receiver, the first is the epoch that
+	// it has heard instead; so it is of one that asks or answers, whose first Limit says which
+	// (package credit).
 	Sent [MaxVCs]uint64
-	// Limit is per VC how many packets the receiver of this frame may have sent in all in this epoch (FCCL).
+	// Limit is per VC how many packets the receiver of this frame may have sent in all in this
+	// epoch (FCCL).
 	Limit [MaxVCs]uint64
 }
 

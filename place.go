@@ -29,8 +29,8 @@ func (r Role) String() string {
 	return "unconnected"
 }
 
-// Place is where one switch stands in its topology: all that a routing function may know without asking anybody. It is
-// constant for the life of the fabric and shared by all who read it.
+// Place is where one switch stands in its topology: all that a routing function may know without
+// asking anybody. It is constant for the life of the fabric and shared by all who read it.
 type Place struct {
 	Switch SwitchID
 	Name   string
@@ -42,11 +42,13 @@ type Place struct {
 // Ports is the number of ports of the switch.
 func (p *Place) Ports() int { return len(p.Roles) }
 
-// Tree is the place of a switch <w,l> in a tree. In a k-ary n-tree and an m-port n-tree (k = m/2) all tiers have the same radix k, but
-// for the 2k down ports of the top tier of an m-port tree. Other trees have a radix for each tier.
+// Tree is the place of a switch <w,l> in a tree. In a k-ary n-tree and an m-port n-tree (k = m/2)
+// all tiers have the same radix k, but for the 2k down ports of the top tier of an m-port tree.
+// Other trees have a radix for each tier.
 //
-// The down ports of a switch are numbered from 0 and the up ports follow. Where a generator made the tree these are the numbers of the
-// ports. In a tree that was found in a file they are not, and Ports and Numbers translate; of what is missing there, the port is [NoPort].
+// The down ports of a switch are numbered from 0 and the up ports follow. Where a generator made
+// the tree these are the numbers of the ports. In a tree that was found in a file they are not, and
+// Ports and Numbers translate; of what is missing there, the port is [NoPort].
 type Tree struct {
 	K    int   // up ports of a switch below the top, of which some may be missing; 0: they are not as many at each tier
 	N    int   // tiers
@@ -56,10 +58,12 @@ type Tree struct {
 
 	// Radix is how many down ports a switch of each tier has: the values of digit l of a NIC.
 	Radix []int
-	// Above and Below turn the number of a destination into digits: n / Below is the number made of its digits 0..l, n / Above that of
-	// its digits 0..l-1. Where all tiers have one radix, the number has its digits in base k, most significant first.
+	// Above and Below turn the number of a destination into digits: n / Below is the number made of
+	// its digits 0..l, n / Above that of its digits 0..l-1. Where all tiers have one radix, the
+	// number has its digits in base k, most significant first.
 	Above, Below uint32
-	// Prefix is the number made of w_0 .. w_(l-1): d is below this switch when its number / Above == Prefix.
+	// Prefix is the number made of w_0 .. w_(l-1): d is below this switch when its number / Above
+	// == Prefix.
 	Prefix uint32
 
 	Ports    []PortID // per down port and then up port: the port; nil: the same number
@@ -80,16 +84,19 @@ func (t *Tree) Number(d NICID) uint32 {
 
 // HasDown reports whether d is below this switch: w_i = d_i for all i < l.
 func (t *Tree) HasDown(d NICID) bool {
-	// As number / Above == Prefix, without a division. One that is less than Prefix * Above comes out too large.
+	// As number / Above == Prefix, without a division. One that is less than Prefix * Above comes
+	// out too large.
 	return uint64(t.Number(d))-uint64(t.Prefix)*uint64(t.Above) < uint64(t.Above)
 }
 
-// DownPort is the port towards d from any switch of this tier: down port d_l. Only meaningful when HasDown.
+// DownPort is the port towards d from any switch of this tier: down port d_l. Only meaningful when
+// HasDown.
 func (t *Tree) DownPort(d NICID) PortID { return t.port(int(t.Number(d) % t.Above / t.Below)) }
 
-// DefaultUp is the up port that a packet for d takes without faults: the digit of d that the way down no longer needs (d mod K at
-// the leaves, and so on upwards). Where all tiers have one radix, all packets for d meet at one top switch, and the destinations are
-// spread evenly over the top switches and their links. Only meaningful below the top, when not HasDown.
+// DefaultUp is the up port that a packet for d takes without faults: the digit of d that the way
+// down no longer needs (d mod K at the leaves, and so on upwards). Where all tiers have one radix,
+// all packets for d meet at one top switch, and the destinations are spread evenly over the top
+// switches and their links. Only meaningful below the top, when not HasDown.
 func (t *Tree) DefaultUp(d NICID) PortID {
 	return t.Up(int(t.Number(d) / t.Below % uint32(max(t.Ups(), 1))))
 }
@@ -152,8 +159,8 @@ func (t *Tree) UpIndex(p PortID) int {
 	return j
 }
 
-// Grid is the place of a switch in a mesh, a torus or a ring. Ports: 2i leads down in dimension i, to the next lower coordinate,
-// and 2i+1 up; the ports of NICs follow.
+// Grid is the place of a switch in a mesh, a torus or a ring. Ports: 2i leads down in dimension i,
+// to the next lower coordinate, and 2i+1 up; the ports of NICs follow.
 type Grid struct {
 	NICs uint32 // of each switch; NIC d hangs on switch d / NICs
 	Dims []Dim  // x first

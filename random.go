@@ -20,10 +20,10 @@ const (
 )
 
 // Stream returns the random stream of one object of a run. The kind and the number name the object;
-// the incarnation, below 2^56, counts how often the object was made before. All streams of a run come
-// from this function. With one seed, different objects start at different states of the generator, so
-// no two share a stream. A topology that is drawn from a seed has a stream of its own, see
-// fabricd/topology/irregular.go.
+// the incarnation, below 2^56, counts how often the object was made before. All streams of a run
+// come from this function. With one seed, different objects start at different states of the
+// generator, so no two share a stream. A topology that is drawn from a seed has a stream of its
+// own, see fabricd/topology/irregular.go.
 func Stream(seed uint64, kind StreamKind, number, incarnation uint64) *rand.PCG {
 	high := Scatter(seed + Scatter(uint64(kind)<<56|incarnation)) // one to one in (kind, incarnation), Scatter being one to one
 	return rand.NewPCG(high, Scatter(number^high))
@@ -34,9 +34,9 @@ func (e End) StreamNumber() uint64 {
 	return uint64(e.Node.Kind)<<48 | uint64(e.Node.Index)<<16 | uint64(e.Port)
 }
 
-// Scatter mixes the bits of x, one to one: all bits of the result depend on all of x. It is the last
-// step of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA
-// 2014, figure 16).
+// Scatter mixes the bits of x, one to one: all bits of the result depend on all of x. It is the
+// last step of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
+// OOPSLA 2014, figure 16).
 func Scatter(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// All objects of a fabric, of five incarnations and three seeds, draw 16 values each: no value comes twice. Of 64 bits, a
-// million draws have one pair alike by chance in some 37 million cases.
+// All objects of a fabric, of five incarnations and three seeds, draw 16 values each: no value
+// comes twice. Of 64 bits, a million draws have one pair alike by chance in some 37 million cases.
 func TestNoTwoStreamsAreAlike(t *testing.T) {
 	t.Parallel()
 	seen := map[uint64]bool{}
@@ -42,7 +42,8 @@ func TestNoTwoStreamsAreAlike(t *testing.T) {
 	t.Logf("%d streams", streams)
 }
 
-// The pairs that shared a stream when each caller reckoned its own: they differ from the first draw on.
+// The pairs that shared a stream when each caller reckoned its own: they differ from the first draw
+// on.
 func TestStreamsThatWereOnceAlike(t *testing.T) {
 	t.Parallel()
 	first := func(kind weft.StreamKind, number, incarnation uint64) uint64 {
@@ -54,7 +55,8 @@ func TestStreamsThatWereOnceAlike(t *testing.T) {
 	require.NotEqual(t, first(weft.StreamSwitch, 0, 0), first(weft.StreamLink, 0, 0))
 }
 
-// Runs of one seed are the same on every machine and in every version: a stream starts as it always has.
+// Runs of one seed are the same on every machine and in every version: a stream starts as it always
+// has.
 func TestStreamsStayTheSame(t *testing.T) {
 	t.Parallel()
 	s := weft.Stream(1, weft.StreamSwitch, 2, 3)

@@ -5,16 +5,17 @@ import (
 	"strconv"
 )
 
-// SourceRoute is a stack of ports that a NIC writes into a packet: the port by which the first switch sends it, then that of
-// the next, to the port of the NIC it is for. Each switch takes its own off. It holds at most MaxRoute ports; the zero value
-// is no route, and routes of the same ports are equal.
+// SourceRoute is a stack of ports that a NIC writes into a packet: the port by which the first
+// switch sends it, then that of the next, to the port of the NIC it is for. Each switch takes its
+// own off. It holds at most MaxRoute ports; the zero value is no route, and routes of the same
+// ports are equal.
 type SourceRoute [2]uint64
 
 // MaxRoute is how many ports a SourceRoute holds.
 const MaxRoute = 15
 
-// The next port is in the lowest byte, the one after it in the byte above; the highest byte is the length, and the bytes
-// between are zero.
+// The next port is in the lowest byte, the one after it in the byte above; the highest byte is the
+// length, and the bytes between are zero.
 const lengthShift = 56
 
 // Len is the number of ports.
@@ -41,8 +42,8 @@ func (r SourceRoute) Pop() SourceRoute {
 	return SourceRoute{r[0]>>8 | ports<<lengthShift, ports>>8 | (n-1)<<lengthShift}
 }
 
-// Push is the route with p before all its ports. ok is false, and the route as it was, when it is full or p is no port that
-// a switch can have.
+// Push is the route with p before all its ports. ok is false, and the route as it was, when it is
+// full or p is no port that a switch can have.
 func (r SourceRoute) Push(p PortID) (longer SourceRoute, ok bool) {
 	n := uint64(r.Len())
 	if n == MaxRoute || p >= MaxPorts {

@@ -6,15 +6,18 @@ import (
 	"strings"
 )
 
-// SubHeader says how a packet goes along one sub-path of its way through a torus or a mesh (Gomez, Flich, Lopez, Robles, Duato: A Routing
-// Methodology for Achieving Fault Tolerance in Direct Networks, section 5.2 and figure 8): to which intermediate node, whether
-// adaptively, and in which directions it is misrouted first. The zero value is none.
+// SubHeader says how a packet goes along one sub-path of its way through a torus or a mesh (Gomez,
+// Flich, Lopez, Robles, Duato: A Routing Methodology for Achieving Fault Tolerance in Direct
+// Networks, section 5.2 and figure 8): to which intermediate node, whether adaptively, and in which
+// directions it is misrouted first. The zero value is none.
 //
-// From the lowest bit: the switch (16), the D bit, the other ways round (4, by dimension), three misroutes of 7 bits (the direction, as
-// [Grid].Down and [Grid].Up number it, 3; the hops, 4), whether it leads nowhere, and, in the highest, whether there is one.
+// From the lowest bit: the switch (16), the D bit, the other ways round (4, by dimension), three
+// misroutes of 7 bits (the direction, as [Grid].Down and [Grid].Up number it, 3; the hops, 4),
+// whether it leads nowhere, and, in the highest, whether there is one.
 type SubHeader uint64
 
-// MaxMisroutes is in how many directions a packet is misrouted on one sub-path, and MaxMisrouteHops how far in each (section 4.3).
+// MaxMisroutes is in how many directions a packet is misrouted on one sub-path, and MaxMisrouteHops
+// how far in each (section 4.3).
 const (
 	MaxMisroutes    = 3
 	MaxMisrouteHops = 8
@@ -31,11 +34,12 @@ const (
 	subIs        = 1 << 63
 )
 
-// NewSubHeader is a sub-path to a switch, adaptive and without misroutes. For the last sub-path, which ends at the packet's destination, the
-// switch says nothing and is 0.
+// NewSubHeader is a sub-path to a switch, adaptive and without misroutes. For the last sub-path,
+// which ends at the packet's destination, the switch says nothing and is 0.
 func NewSubHeader(to SwitchID) SubHeader { return subIs | SubHeader(to&subSwitch) }
 
-// Nowhere is the sub-header of a packet for a destination to which no way is known: the first switch discards it.
+// Nowhere is the sub-header of a packet for a destination to which no way is known: the first
+// switch discards it.
 const Nowhere SubHeader = subIs | subNowhere
 
 // Is reports whether there is one.
@@ -50,27 +54,31 @@ func (h SubHeader) Deterministic() bool { return h&subFixed != 0 }
 // WithDeterministic is h with the D bit set.
 func (h SubHeader) WithDeterministic() SubHeader { return h | subFixed }
 
-// OtherWay reports whether a packet that is half way round dimension i from its goal when the sub-path begins, where both ways are as short, takes the other than
-// the one that dimension order takes by itself.
+// OtherWay reports whether a packet that is half way round dimension i from its goal when the
+// sub-path begins, where both ways are as short, takes the other than the one that dimension order
+// takes by itself.
 func (h SubHeader) OtherWay(i int) bool { return h>>(subOther+uint(i))&1 != 0 }
 
 // WithOtherWay is h that takes the other way round dimension i, of at most four.
 func (h SubHeader) WithOtherWay(i int) SubHeader { return h | 1<<(subOther+uint(i)) }
 
-// Misroute is the direction in which the packet is misrouted i-th, as a port of a [Grid], and how many hops are left; 0 hops: none.
+// Misroute is the direction in which the packet is misrouted i-th, as a port of a [Grid], and how
+// many hops are left; 0 hops: none.
 func (h SubHeader) Misroute(i int) (direction PortID, hops int) {
 	m := h >> (subMisroutes + subMisroute*uint(i))
 	return PortID(m >> subHops & 7), int(m & (1<<subHops - 1))
 }
 
-// WithMisroute is h whose i-th misroute, of MaxMisroutes, takes at most MaxMisrouteHops hops in a direction below 8.
+// WithMisroute is h whose i-th misroute, of MaxMisroutes, takes at most MaxMisrouteHops hops in a
+// direction below 8.
 func (h SubHeader) WithMisroute(i int, direction PortID, hops int) SubHeader {
 	at := subMisroutes + subMisroute*uint(i)
 	h &^= (1<<subMisroute - 1) << at
 	return h | SubHeader(direction&7)<<(at+subHops) | SubHeader(min(hops, MaxMisrouteHops))<<at
 }
 
-// Misrouted is h after one hop of the first misroute; the next one is the first when no hops are left of it.
+// Misrouted is h after one hop of the first misroute; the next one is the first when no hops are
+// left of it.
 func (h SubHeader) Misrouted() SubHeader {
 	if _, hops := h.Misroute(0); hops > 1 {
 		return h - 1<<subMisroutes
@@ -82,7 +90,8 @@ func (h SubHeader) Misrouted() SubHeader {
 // Leads reports whether it is not [Nowhere].
 func (h SubHeader) Leads() bool { return h&subNowhere == 0 }
 
-// Valid reports whether h is what the functions above make: misroutes follow each other without a gap, and no other bits are set.
+// Valid reports whether h is what the functions above make: misroutes follow each other without a
+// gap, and no other bits are set.
 func (h SubHeader) Valid() bool {
 	if h == 0 || h == Nowhere {
 		return true
@@ -98,7 +107,8 @@ func (h SubHeader) Valid() bool {
 	return h.Is() && h&^(subIs|1<<(subMisroutes+MaxMisroutes*subMisroute)-1) == 0
 }
 
-// SubHeaders are the sub-headers of a packet, that of the sub-path that it is on first; none: it goes to its destination adaptively.
+// SubHeaders are the sub-headers of a packet, that of the sub-path that it is on first; none: it
+// goes to its destination adaptively.
 type SubHeaders [MaxSubPaths]SubHeader
 
 // MaxSubPaths is how many a packet has room for: three intermediate nodes, and the destination.
@@ -121,7 +131,8 @@ func (h SubHeaders) Pop() (rest SubHeaders) {
 	return rest
 }
 
-// Valid reports whether all are valid and none follows a gap, and none but a first and only one leads nowhere.
+// Valid reports whether all are valid and none follows a gap, and none but a first and only one
+// leads nowhere.
 func (h SubHeaders) Valid() bool {
 	n := h.Len()
 	for i, s := range h {
@@ -132,8 +143,8 @@ func (h SubHeaders) Valid() bool {
 	return true
 }
 
-// String prints each as where it leads, "d" without adaptive routing, "oI" for the other way round dimension I, and misroutes as
-// port and hops: "12,d,p1x2;end,p3x1". None is "".
+// String prints each as where it leads, "d" without adaptive routing, "oI" for the other way round
+// dimension I, and misroutes as port and hops: "12,d,p1x2;end,p3x1". None is "".
 func (h SubHeaders) String() string {
 	return h.Text(func(s SwitchID) string { return strconv.Itoa(int(s)) })
 }

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Time is a point on a fabric's clock in picoseconds since the fabric started: wall time in live runs, simulated time in
-// virtual ones. Picoseconds because a 64-byte packet lasts 1.28 ns at 400 Gb/s; an int64 of them lasts 106 days.
+// Time is a point on a fabric's clock in picoseconds since the fabric started: wall time in live
+// runs, simulated time in virtual ones. Picoseconds because a 64-byte packet lasts 1.28 ns at 400
+// Gb/s; an int64 of them lasts 106 days.
 type Time int64
 
 // Units of Time.

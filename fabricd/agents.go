@@ -56,6 +56,9 @@ func (a agentsFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if a.json {
+		for i := range found {
+			found[i].Parts = found[i].Hosts
+		}
 		return cli.JSON(stdout, found)
 	}
 	for _, s := range found {

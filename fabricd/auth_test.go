@@ -18,7 +18,8 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// secret is what nobody but its user may see: seeds of nkeys, tokens of NATS with their signature, private keys.
+// secret is what nobody but its user may see: seeds of nkeys, tokens of NATS with their signature,
+// private keys.
 var secret = regexp.MustCompile(`S[OAU][A-Z2-7]{56}|eyJ0eXAi[\w-]+\.[\w-]+\.[\w-]+|PRIVATE KEY`)
 
 // secretsIn are all secrets in the files of a folder.
@@ -35,7 +36,8 @@ func secretsIn(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// The keys of a running fabric are rotated: its links come back, its ledger balances, and no secret is told to anybody.
+// The keys of a running fabric are rotated: its links come back, its ledger balances, and no secret
+// is told to anybody.
 func TestAFabricWhoseKeysAreRotatedGoesOnAndTellsNoSecret(t *testing.T) {
 	ownRegistry(t)
 	dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
@@ -57,7 +59,8 @@ func TestAFabricWhoseKeysAreRotatedGoesOnAndTellsNoSecret(t *testing.T) {
 	require.Equal(t, "fabric", out.Renewed[0].User)
 	require.Equal(t, []string{"hosts/a"}, out.Copy, "no agent runs there")
 
-	// Its links are back when packets arrive everywhere again, and it takes orders from who has the new credentials.
+	// Its links are back when packets arrive everywhere again, and it takes orders from who has the
+	// new credentials.
 	c := u.operator(t)
 	rig.Until(t, func() bool {
 		s, err := c.Status(t.Context())

@@ -28,7 +28,8 @@ import (
 
 const authTree = "mport-tree:4,3"
 
-// guarded is three hosts whose servers trust a folder of keys alone. Each process has a copy of what it needs, as on a host of its own.
+// guarded is three hosts whose servers trust a folder of keys alone. Each process has a copy of
+// what it needs, as on a host of its own.
 type guarded struct {
 	*clusterRun
 	keys    string // the folder
@@ -139,8 +140,10 @@ func (g *guarded) rotate(want ...string) {
 	g.sound("a rotation")
 }
 
-// The keys of a fabric over three hosts are rotated under load while everything runs that can be connected, twice, and once more after another has
-// taken the lead; then that of an agent is revoked. No packet is unaccounted for, nobody is started again, and no secret is to be seen anywhere.
+// The keys of a fabric over three hosts are rotated under load while everything runs that can be
+// connected, twice, and once more after another has taken the lead; then that of an agent is
+// revoked. No packet is unaccounted for, nobody is started again, and no secret is to be seen
+// anywhere.
 func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	overHosts(t)
 	g := guardedSite(t)
@@ -226,8 +229,9 @@ func (g *guarded) as(folder string) bus.Resolved {
 	return at
 }
 
-// noSecret looks for secrets, and for tokens of the API, in what processes print and how they were started, in all that the page and its API tell
-// who looks, and in what the servers keep; and at who can read the files that hold them.
+// noSecret looks for secrets, and for tokens of the API, in what processes print and how they were
+// started, in all that the page and its API tell who looks, and in what the servers keep; and at
+// who can read the files that hold them.
 func (g *guarded) noSecret(secrets []string, processes ...*rig.Process) {
 	t := g.t
 	t.Helper()

@@ -10,11 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// insideNamespace has the test binary, started again on the first host, be the test itself; its value begins the names of the namespaces.
+// insideNamespace has the test binary, started again on the first host, be the test itself; its
+// value begins the names of the namespaces.
 const insideNamespace = "WEFT_TEST_NAMESPACES"
 
-// The same as on loopback, with hosts that share nothing but a bridge: network namespaces, and a clock each, hours apart. Their addresses exist inside them only, so the test runs
-// itself once more inside the first.
+// The same as on loopback, with hosts that share nothing but a bridge: network namespaces, and a
+// clock each, hours apart. Their addresses exist inside them only, so the test runs itself once
+// more inside the first.
 func TestAFabricOverThreeNetworkNamespacesOutlivesTheirFailures(t *testing.T) {
 	overHosts(t)
 	if prefix := os.Getenv(insideNamespace); prefix != "" {
@@ -66,7 +68,8 @@ func ip(t *testing.T, args ...string) {
 	require.NoError(t, err, "ip %s: %s", strings.Join(args, " "), said)
 }
 
-// namespaces is three hosts in namespaces that are there. A host is cut off by taking its port of the bridge down.
+// namespaces is three hosts in namespaces that are there. A host is cut off by taking its port of
+// the bridge down.
 func namespaces(t *testing.T, prefix string) *site {
 	t.Helper()
 	s := newSite(t)
@@ -88,7 +91,8 @@ func namespaces(t *testing.T, prefix string) *site {
 	return s
 }
 
-// clockOf begins a command whose monotonic clock is hours apart from those of other hosts: time namespaces, which this kernel may not have.
+// clockOf begins a command whose monotonic clock is hours apart from those of other hosts: time
+// namespaces, which this kernel may not have.
 func clockOf(t *testing.T, host int) []string {
 	t.Helper()
 	apart := []string{"unshare", "--time", fmt.Sprintf("--monotonic=%d", host*5000)}

@@ -15,13 +15,15 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// site is three hosts, each with a NATS server of one cluster: addresses of the loopback interface, or network namespaces.
+// site is three hosts, each with a NATS server of one cluster: addresses of the loopback interface,
+// or network namespaces.
 type site struct {
 	t       *testing.T
 	bin     string // folder of our commands
 	program string // the NATS server
 	hosts   []*siteHost
-	// cut parts one host from the others, and heal takes it back. What runs on it reaches what else runs on it all the time.
+	// cut parts one host from the others, and heal takes it back. What runs on it reaches what else
+	// runs on it all the time.
 	cut, heal func(host int)
 }
 
@@ -91,7 +93,8 @@ func (s *site) startLeader(h *siteHost, args ...string) *rig.Process {
 	return s.start(h, filepath.Join(s.bin, "fabricd"), append([]string{"up", "--name", "lab", "--server", s.servers(h), "--listen", "off", "--json", "--hello-interval", "200ms"}, args...)...)
 }
 
-// loopbackSite is three hosts on three addresses of the loopback interface. Servers reach each other through relays that can be cut.
+// loopbackSite is three hosts on three addresses of the loopback interface. Servers reach each
+// other through relays that can be cut.
 func loopbackSite(t *testing.T) *site {
 	t.Helper()
 	s := newSite(t)

@@ -29,7 +29,8 @@ const (
 	clusterLoad = "uniform:0.02"
 )
 
-// hosts has the tests over several hosts run. They take all of a machine for a minute each, so make hosts runs them by themselves.
+// hosts has the tests over several hosts run. They take all of a machine for a minute each, so make
+// hosts runs them by themselves.
 var hosts = flag.Bool("weft.hosts", false, "run a fabric over three hosts, and have everything happen to them")
 
 func overHosts(t *testing.T) {
@@ -55,7 +56,8 @@ type clusterRun struct {
 	standby *rig.Process
 }
 
-// run starts a fabric over the three hosts under load, has everything happen to it that the hosts of a cluster can suffer, and ends it.
+// run starts a fabric over the three hosts under load, has everything happen to it that the hosts
+// of a cluster can suffer, and ends it.
 func (s *site) run() {
 	t := s.t
 	for _, h := range s.hosts {
@@ -78,7 +80,8 @@ func (s *site) run() {
 	defer func() { require.NoError(t, r.client.Close()) }()
 	r.sound("start")
 
-	// Host 3's agent is killed: its switches are dead, the others go on. Started again it gets its part back.
+	// Host 3's agent is killed: its switches are dead, the others go on. Started again it gets its
+	// part back.
 	s.hosts[2].agent.Kill()
 	r.until("switches are dead", func(st api.Status) bool { return len(st.SwitchesDown) > 0 })
 	r.goesOn()
@@ -126,7 +129,8 @@ func (s *site) run() {
 
 	r.writtenDown(cut)
 
-	// The leader is frozen for longer than its lease: the other takes over, and this one stands by when it goes on.
+	// The leader is frozen for longer than its lease: the other takes over, and this one stands by
+	// when it goes on.
 	frozen := r.lead
 	stoodBy := strings.Count(frozen.Out.String(), standsBy)
 	frozen.Signal(syscall.SIGSTOP)
@@ -159,7 +163,8 @@ func (s *site) run() {
 	r.end()
 }
 
-// writtenDown returns when the next leader would know of all that was ordered until now: a cut is answered when that is so.
+// writtenDown returns when the next leader would know of all that was ordered until now: a cut is
+// answered when that is so.
 func (r *clusterRun) writtenDown(link string) {
 	r.t.Helper()
 	r.findLeader()
@@ -286,8 +291,8 @@ func (r *clusterRun) goesOn() {
 	})
 }
 
-// sound checks that all links and switches are there, that every packet is accounted for once nothing moves, and that packets arrive from each leaf
-// switch at each other.
+// sound checks that all links and switches are there, that every packet is accounted for once
+// nothing moves, and that packets arrive from each leaf switch at each other.
 func (r *clusterRun) sound(after string) {
 	t := r.t
 	t.Helper()
@@ -322,7 +327,8 @@ func (r *clusterRun) sound(after string) {
 		l.Injected, l.Delivered, l.Lost, l.Discarded, pairs)
 }
 
-// connected sends a packet from a NIC of each leaf switch to one of each other and waits for all of them.
+// connected sends a packet from a NIC of each leaf switch to one of each other and waits for all of
+// them.
 func (r *clusterRun) connected() int {
 	t := r.t
 	t.Helper()

@@ -55,7 +55,8 @@ func carried(g *topology.Graph, cores int) float64 {
 	return max(1, ((1-sparedShare)*float64(cores)-idle)/(hop*meanHops(g)))
 }
 
-// meanHops is how many switches a packet of uniform traffic crosses on a shortest path, from some of the NICs.
+// meanHops is how many switches a packet of uniform traffic crosses on a shortest path, from some
+// of the NICs.
 func meanHops(g *topology.Graph) float64 {
 	next, nics := make([][]weft.SwitchID, len(g.Switches)), make([]int, len(g.Switches))
 	var with []weft.SwitchID

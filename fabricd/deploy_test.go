@@ -30,7 +30,8 @@ func accepted(t *testing.T, path string, env ...string) {
 	require.NoError(t, err, string(said))
 }
 
-// invoked checks that a command line is one of ours, with flags that there are. Values that a shell would fill in are as good as any.
+// invoked checks that a command line is one of ours, with flags that there are. Values that a shell
+// would fill in are as good as any.
 func invoked(t *testing.T, line string) {
 	t.Helper()
 	args := strings.Fields(line)
@@ -45,7 +46,8 @@ func TestTheServersConfigurationIsOne(t *testing.T) {
 	accepted(t, filepath.Join(deployments, "nats.conf"), "NAME=h1", "LISTEN=10.0.0.1:4222", "CLUSTER=10.0.0.1:6222", "STORE="+t.TempDir())
 }
 
-// kubernetes is what of its objects we write; any other field is a mistake of ours, or a test that has to grow.
+// kubernetes is what of its objects we write; any other field is a mistake of ours, or a test that
+// has to grow.
 type kubernetes struct {
 	APIVersion string            `yaml:"apiVersion"`
 	Kind       string            `yaml:"kind"`

@@ -29,7 +29,7 @@ func downCommand() *cobra.Command {
 		Long: `Ends the hosts of a fabric on all its agents and forgets it. A fabric that a fabricd up leads is ended there, with Ctrl-C.
 It does not drain the fabric, so its ledger is not checked.
 
-Exit codes: 0 it is ended; 1 an agent does not answer and may run its part still; 2 there is no such fabric, or somebody leads it.`,
+Exit codes: 0 it is ended; 1 an agent does not answer and may still run its host; 2 there is no such fabric, or somebody leads it.`,
 		Example: "  fabricd down --name lab --server nats://h1:4222",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,16 +47,16 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer f.book.Store.Close()
-	lead, stop, err := d.lead(ctx, f.book)
+	defer f.store.Store.Close()
+	lead, stop, err := d.lead(ctx, f.store)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	if err := f.book.Claim(ctx, lead.Term); err != nil {
+	if err := f.store.Claim(ctx, lead.Term); err != nil {
 		return err
 	}
-	where, err := f.book.Placement(ctx, f.graph)
+	where, err := f.store.Placement(ctx, f.graph)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 			return cli.ErrFailed
 		}
 	}
-	if err := f.book.End(ctx); err != nil {
+	if err := f.store.End(ctx); err != nil {
 		return err
 	}
 	on := "which ran nowhere any more"
@@ -98,7 +98,7 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 const leadTime = 10 * lease.Default
 
 // lead takes the lead, so that nobody begins to while the fabric is ended; stop gives it back.
-func (d downFlags) lead(ctx context.Context, book cluster.StateStore) (l *lease.Lease, stop func(), err error) {
+func (d downFlags) lead(ctx context.Context, store cluster.StateStore) (l *lease.Lease, stop func(), err error) {
 	me, err := thisLeader()
 	if err != nil {
 		return nil, nil, err
@@ -107,7 +107,7 @@ func (d downFlags) lead(ctx context.Context, book cluster.StateStore) (l *lease.
 	defer cancel()
 	var who cluster.Leader
 	l, err = cluster.Campaign(try, cluster.CampaignConfig{
-		Store: book.Store, Me: me, Once: true, Standby: func(l cluster.Leader, _ uint64) { who = l },
+		Store: store.Store, Me: me, Once: true, Standby: func(l cluster.Leader, _ uint64) { who = l },
 	})
 	switch {
 	case errors.Is(err, lease.ErrHeld):

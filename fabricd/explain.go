@@ -17,7 +17,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// explainFlags are the flags of fabricd explain: those that describe a question are the defaults of every line.
+// explainFlags are the flags of fabricd explain: those that describe a question are the defaults of
+// every line.
 type explainFlags struct {
 	question       explain.Question
 	sw, in         string
@@ -159,7 +160,8 @@ func (u explainFlags) run(cmd *cobra.Command, files []string) error {
 	if len(files) == 0 {
 		files = []string{"-"}
 	}
-	// A read of standard input cannot be interrupted, so it has a goroutine of its own, which ends with the process.
+	// A read of standard input cannot be interrupted, so it has a goroutine of its own, which ends
+	// with the process.
 	done := make(chan error, 1)
 	go func() { done <- answerFiles(e, q, files, cmd.InOrStdin(), cmd.OutOrStdout()) }()
 	return untilInterrupted(cmd.Context(), done)

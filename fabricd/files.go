@@ -161,7 +161,8 @@ func scenarioCommand() *cobra.Command {
 	return cli.Group(cmd)
 }
 
-// validateCommand checks one file and says what it holds; one that does not pass is an error, exit code 2.
+// validateCommand checks one file and says what it holds; one that does not pass is an error, exit
+// code 2.
 func validateCommand(use, short string, check func(stderr io.Writer, name string) (checked, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{

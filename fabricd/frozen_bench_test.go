@@ -72,7 +72,7 @@ func BenchmarkLinkmonWhileAHostIsFrozen(b *testing.B) {
 				agents["h2"].Signal(syscall.SIGCONT)
 				rig.Until(b, func() bool {
 					st, err := client.Status(b.Context())
-					return err == nil && st.Sample.LinksDown == 0 && st.Parts[1].State == fabric.SwitchUp
+					return err == nil && st.Sample.LinksDown == 0 && st.Hosts[1].State == fabric.SwitchUp
 				})
 			})
 		}

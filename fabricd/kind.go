@@ -15,8 +15,8 @@ var (
 	anExperiment = kind{"an experiment", "axes", "fabricd sweep"}
 )
 
-// unless is the error of reading a file as of another kind; or says that it is of kind k, which tells more than a list of all
-// fields that one has and the other has not.
+// unless is the error of reading a file as of another kind; or says that it is of kind k, which
+// tells more than a list of all fields that one has and the other has not.
 func (k kind) unless(path string, err error) error {
 	if err == nil {
 		return nil

@@ -119,8 +119,8 @@ func (m manageFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return err
 }
 
-// managed manages a fabric over its broker until ctx ends. On a broker that keeps nothing there is one manager at most, and who comes after it begins
-// anew.
+// managed manages a fabric over its broker until ctx ends. On a broker that keeps nothing there is
+// one manager at most, and who comes after it begins anew.
 func managed(ctx context.Context, c bus.ClientConfig, method string, log *slog.Logger, stderr io.Writer, tell func(manager.Note)) (err error) {
 	f, err := remote.Dial(c)
 	if err != nil {

@@ -141,8 +141,9 @@ expect: {discarded: 0, lost_at_most: 0}
 	refused(t, because, "reroute", "--topology", at+".net", "--engine", tables, "--all")
 }
 
-// A request that nobody answers is given up after ten seconds, and a fabric that says nothing is asked after two.
-// With a broker of its own, clients also lose their connection; one that is not ours stays.
+// A request that nobody answers is given up after ten seconds, and a fabric that says nothing is
+// asked after two. With a broker of its own, clients also lose their connection; one that is not
+// ours stays.
 func TestWhoFollowsAFabricHearsAtOnceThatItEnds(t *testing.T) {
 	for name, server := range map[string]func(*testing.T) []string{
 		"its own broker":     func(*testing.T) []string { return nil },

@@ -16,7 +16,8 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// An agent says that it runs a switch of another host, and runs it no longer than somebody asks for it.
+// An agent says that it runs a switch of another host, and runs it no longer than somebody asks for
+// it.
 func TestAMovedSwitchThatNobodyAsksEndsByItself(t *testing.T) {
 	url := keepingServer(t)
 	h1 := startAgent(t, url, "h1", "--memory", "128MiB")
@@ -47,7 +48,8 @@ func TestAMovedSwitchThatNobodyAsksEndsByItself(t *testing.T) {
 	require.Contains(t, list, "room for 2048 of 2048 ports; runs nothing\n")
 }
 
-// A switch moves between the agents of a fabric, on the operator's word, and packets flow through it.
+// A switch moves between the agents of a fabric, on the operator's word, and packets flow through
+// it.
 func TestASwitchMovesBetweenAgents(t *testing.T) {
 	ownRegistry(t)
 	url := keepingServer(t)

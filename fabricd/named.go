@@ -25,10 +25,12 @@ type named struct {
 	store   *bus.Store // nil: the server keeps nothing for us
 }
 
-// nameTime is how long up waits for the lease of a process that has ended, on a machine that has much else to do.
+// nameTime is how long up waits for the lease of a process that has ended, on a machine that has
+// much else to do.
 const nameTime = 10 * lease.Default
 
-// takeName claims a name. Leads says that this process leads a fabric on agents, and so has the lease.
+// takeName claims a name. Leads says that this process leads a fabric on agents, and so has the
+// lease.
 func takeName(ctx context.Context, name string, at bus.Resolved, leads bool, log *slog.Logger,
 	stderr io.Writer,
 ) (n *named, err error) {
@@ -59,12 +61,12 @@ func (n *named) lease(ctx context.Context, name string, at bus.Resolved, me clus
 ) error {
 	try, cancel := context.WithTimeout(ctx, nameTime)
 	defer cancel()
-	book, err := openBook(try, name, at, false)
+	store, err := openStore(try, name, at, false)
 	if err != nil {
 		log.Info("the name of the fabric is claimed by a presence alone", "fabric", name, "why", err)
 		return ctx.Err()
 	}
-	n.store = book.Store
+	n.store = store.Store
 	var who cluster.Leader
 	held, err := cluster.Campaign(try,
 		cluster.CampaignConfig{Store: n.store, Me: me, Once: true, Standby: func(l cluster.Leader, _ uint64) {
@@ -89,8 +91,8 @@ func (n *named) lease(ctx context.Context, name string, at bus.Resolved, me clus
 	return nil
 }
 
-// keep renews the lease until ctx ends. A store that is back without the lease is no reason to end the fabric; another
-// process that has taken the name meanwhile is.
+// keep renews the lease until ctx ends. A store that is back without the lease is no reason to end
+// the fabric; another process that has taken the name meanwhile is.
 func (n *named) keep(ctx context.Context, held *lease.Lease, me cluster.Leader) {
 	try, stop := context.WithCancel(ctx)
 	defer stop()

@@ -114,7 +114,8 @@ func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
 	}
 }
 
-// Fabrics of different names at one server never hear each other, though names begin alike or are words of subjects.
+// Fabrics of different names at one server never hear each other, though names begin alike or are
+// words of subjects.
 func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 	ownRegistry(t)
 	url := plainServer(t)

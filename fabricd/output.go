@@ -16,7 +16,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// upOutput prints what fabricd up shows: a banner, one line of state, events above it, the ledger. For any goroutine.
+// upOutput prints what fabricd up shows: a banner, one line of state, events above it, the ledger.
+// For any goroutine.
 type upOutput struct {
 	json     bool
 	stdout   io.Writer
@@ -166,11 +167,12 @@ func (o *upOutput) sample(s api.Sample) {
 // second differs from the next. Chosen by us.
 const calmFor = 10
 
-// stillFor is for how many samples nothing must arrive before a deadlock is looked for. Chosen by us.
+// stillFor is for how many samples nothing must arrive before a deadlock is looked for. Chosen by
+// us.
 const stillFor = 2
 
-// follow prints the events of the fabric until ctx ends and none is left: all of them as JSON, otherwise those a
-// person did and the reports of faults.
+// follow prints the events of the fabric until ctx ends and none is left: all of them as JSON,
+// otherwise those a person did and the reports of faults.
 func (o *upOutput) follow(ctx context.Context, f *fabric.Fabric) {
 	for seq := uint64(0); ; {
 		e, err := f.Events().After(ctx, seq)
@@ -206,8 +208,8 @@ func (o *upOutput) draining() {
 	o.line.Print("draining; Ctrl-C again to leave at once")
 }
 
-// maxReports bounds the faults that are listed at the end, chosen by us: what fits a screen above the ledger. Each was told
-// when it was complete.
+// maxReports bounds the faults that are listed at the end, chosen by us: what fits a screen above
+// the ledger. Each was told when it was complete.
 const maxReports = 20
 
 // end prints what each fault has cost, and the ledger.

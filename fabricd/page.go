@@ -32,8 +32,8 @@ func (w *webFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&w.keyFile, "page-key", "", "private key `file` of that certificate")
 }
 
-// config completes c; what is not given is that of a folder that fabricd auth has made, which may be nil. A page that only this machine can
-// reach is not encrypted unless that is asked for.
+// config completes c; what is not given is that of a folder that fabricd auth has made, which may
+// be nil. A page that only this machine can reach is not encrypted unless that is asked for.
 func (w webFlags) config(c api.WebConfig, from *auth.Folder, address string) (_ api.WebConfig, err error) {
 	if c.CertFile, c.KeyFile = w.certFile, w.keyFile; c.CertFile == "" && c.KeyFile == "" && !loopback(address) {
 		c.CertFile, c.KeyFile = from.CertFile(), from.KeyFile()
@@ -54,7 +54,8 @@ func loopback(address string) bool {
 // page is the HTTP side of fabricd up, or none.
 type page struct{ web *api.Web }
 
-// page listens where the flags say. The default address may be taken by another fabric; then any free port does.
+// page listens where the flags say. The default address may be taken by another fabric; then any
+// free port does.
 func (u upFlags) page(s *api.Server, from *auth.Folder, stderr io.Writer) (page, error) {
 	if u.listen == listenOff {
 		return page{}, nil
@@ -92,8 +93,8 @@ func (p page) address() (url, token string) {
 	return p.web.URL(), p.web.Token()
 }
 
-// shown is the address that is printed, with the token of this run. Where others can reach the page and there are tokens for them it is without:
-// what is printed may be kept in a journal.
+// shown is the address that is printed, with the token of this run. Where others can reach the page
+// and there are tokens for them it is without: what is printed may be kept in a journal.
 func (p page) shown(e registry.Entry) string {
 	if p.web != nil && p.web.Tokens != nil && !p.web.Loopback() {
 		return e.Page

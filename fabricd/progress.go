@@ -12,8 +12,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 )
 
-// progress shows how far work in countable pieces has come: as a bar on a terminal, elsewhere as a line now and then. What takes less than a
-// moment shows nothing.
+// progress shows how far work in countable pieces has come: as a bar on a terminal, elsewhere as a
+// line now and then. What takes less than a moment shows nothing.
 type progress struct {
 	w     io.Writer
 	what  string // the pieces, as "fault sets"

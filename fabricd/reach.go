@@ -18,7 +18,8 @@ type where struct {
 	server      bus.Resolved // as it was named; none: it is as the registry says
 }
 
-// reach finds a fabric at the server that is named, else as the registry says, which has credentials for each role.
+// reach finds a fabric at the server that is named, else as the registry says, which has
+// credentials for each role.
 func reach(fabric string, server bus.Settings, role func(registry.Entry) bus.Credentials, stderr io.Writer) (at where, err error) {
 	r, err := server.Resolve(os.Getenv)
 	if err != nil {

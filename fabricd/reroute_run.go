@@ -191,8 +191,8 @@ func one(r *reroute.Reroute, l weft.LinkID, alone bool) (*reroute.Step, error) {
 	return r.Fail(l)
 }
 
-// add counts a step, fault k of its run, and reports whether the run goes on: all pairs that live links join have a path. emptied: for this
-// fault or one before it the fabric is emptied.
+// add counts a step, fault k of its run, and reports whether the run goes on: all pairs that live
+// links join have a path. emptied: for this fault or one before it the fabric is emptied.
 func (r *rerouteMany) add(k int, step rerouteStep, s *reroute.Step, emptied bool) bool {
 	r.FlowsTotal = s.FlowsTotal
 	r.Acyclic = r.Acyclic && step.Acyclic

@@ -139,7 +139,8 @@ func TestTheEngineFollowsTheShape(t *testing.T) {
 	}
 }
 
-// That all pairs have a path is one thing, and another is whether packets may travel while the tables are uploaded.
+// That all pairs have a path is one thing, and another is whether packets may travel while the
+// tables are uploaded.
 func TestRerouteTellsConnectedFromEmptied(t *testing.T) {
 	t.Parallel()
 	args := []string{"-t", "mesh:4x4", "--entries", "destination", "--all"}

@@ -124,8 +124,8 @@ func routesOf(name string, g *topology.Graph) (*layered.Routing, time.Duration, 
 	return r, time.Since(start), err
 }
 
-// unlessInterrupted is what f gives, or the error that it was interrupted: engines are functions that nothing stops, so f has a goroutine
-// of its own, which ends with the process.
+// unlessInterrupted is what f gives, or the error that it was interrupted: engines are functions
+// that nothing stops, so f has a goroutine of its own, which ends with the process.
 func unlessInterrupted[T any](ctx context.Context, what string, f func() (T, error)) (T, error) {
 	type answer struct {
 		value T

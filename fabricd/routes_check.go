@@ -129,8 +129,8 @@ func (v routesVerdict) print(w io.Writer, s *survey.Survey) error {
 	return err
 }
 
-// Chosen by us: how many pairs send for each dependency of the cycle, and how many packets each. Together they fill the buffers of any
-// cycle many times over.
+// Chosen by us: how many pairs send for each dependency of the cycle, and how many packets each.
+// Together they fill the buffers of any cycle many times over.
 const (
 	deadlockPairs   = 4
 	deadlockPackets = 1000

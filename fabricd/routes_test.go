@@ -146,7 +146,8 @@ func deadlockOf(t *testing.T, topology, routing, path string) (cycle []string) {
 	return cycle
 }
 
-// The deadlock that the run ends in is the cycle that the tables have: those of ours that may, and those of another subnet manager.
+// The deadlock that the run ends in is the cycle that the tables have: those of ours that may, and
+// those of another subnet manager.
 func TestTheScenarioOfACycleRunsIntoIt(t *testing.T) {
 	t.Parallel()
 	for topology, routing := range map[string]string{
@@ -270,7 +271,8 @@ func TestRoutesDumpsWhatOpenSMReads(t *testing.T) {
 	refused(t, "its switches choose among ports", "routes", "dump", "-t", "irregular:8,12,1", "--routing", "escape", "--format", "lft")
 }
 
-// Forwarding tables do not hold layers: those of a routing that needs them come with files that do, and with a warning.
+// Forwarding tables do not hold layers: those of a routing that needs them come with files that do,
+// and with a warning.
 func TestForwardingTablesComeWithTheLayersThatTheyDoNotHold(t *testing.T) {
 	t.Parallel()
 	const topology = "irregular:16,32,1"

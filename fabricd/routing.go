@@ -20,8 +20,8 @@ func routingFlag(f *pflag.FlagSet, to *string, more string) {
 		", or tables:"+opensm.Syntax+"; some take options, as lash:layers=3, see fabricd routes list; unless given adaptive-link in fat trees, dimension-order in meshes, tori and rings, lash elsewhere")
 }
 
-// completeRouting offers the routings that fit the topology of the command line and of, nil for all, and some words beside; after a name and a colon, what
-// options it takes.
+// completeRouting offers the routings that fit the topology of the command line and of, nil for
+// all, and some words beside; after a name and a colon, what options it takes.
 func completeRouting(cmd *cobra.Command, of func(subnet.Entry) bool, beside ...string) {
 	_ = cmd.RegisterFlagCompletionFunc("routing", func(cmd *cobra.Command, _ []string, text string) ([]string, cobra.ShellCompDirective) {
 		if strings.Contains(text, ":") {

@@ -173,7 +173,8 @@ func scenarioFiles(name string) ([]string, error) {
 	return list, nil
 }
 
-// runAll runs the scenarios in turn. One that cannot be run does not keep the others from it; an interrupt does.
+// runAll runs the scenarios in turn. One that cannot be run does not keep the others from it; an
+// interrupt does.
 func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 	out := cmd.OutOrStdout()
 	began := time.Now()
@@ -290,7 +291,8 @@ func progressLine(cmd *cobra.Command, s *scenario.Scenario) *scenarioLine {
 	return &scenarioLine{Line: cli.NewLine(w), terminal: cli.Terminal(w), duration: s.Duration, began: time.Now()}
 }
 
-// showEvery is how often the line is shown at most; a scenario in virtual time tells of itself more often.
+// showEvery is how often the line is shown at most; a scenario in virtual time tells of itself more
+// often.
 const showEvery = 50 * time.Millisecond
 
 func (l *scenarioLine) progress(f *fabric.Fabric, at time.Duration, step string) {

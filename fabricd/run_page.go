@@ -16,7 +16,8 @@ import (
 	"github.com/weft-fabric/weft/harness/report"
 )
 
-// placeReports gives each scenario the folder of its report, and makes sure that no report of another is there.
+// placeReports gives each scenario the folder of its report, and makes sure that no report of
+// another is there.
 func (u runFlags) placeReports(list []*task) error {
 	if u.report == "" {
 		return nil
@@ -83,7 +84,8 @@ func (u runFlags) again(t *task) string {
 	return text + " --sim-seed " + strconv.FormatUint(t.scenario.Options.Seed, 10) + " --report " + shellWord(filepath.ToSlash(t.report))
 }
 
-// carrier says what carries the links when it is not the broker of the run. It tells nothing of where that is, for the address may have a password.
+// carrier says what carries the links when it is not the broker of the run. It tells nothing of
+// where that is, for the address may have a password.
 func (u runFlags) carrier(cmd *cobra.Command) (note string) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if _, ok := f.Annotations[bus.ServerFlag]; ok {

@@ -110,7 +110,8 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 	return cli.ErrFailed
 }
 
-// triesOf is how often a candidate is run: in virtual time once, unless told otherwise, since it would do the same again.
+// triesOf is how often a candidate is run: in virtual time once, unless told otherwise, since it
+// would do the same again.
 func (u runFlags) triesOf(cmd *cobra.Command) int {
 	if u.virtual && !cmd.Flags().Changed("tries") {
 		return 1

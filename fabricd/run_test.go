@@ -18,7 +18,8 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// quick has no liveness: many tests at once are more than two cores can bear, and ends then take each other for dead.
+// quick has no liveness: many tests at once are more than two cores can bear, and ends then take
+// each other for dead.
 const quick = `
 topology: kary-ntree:2,2
 firmware: updown

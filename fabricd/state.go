@@ -52,8 +52,8 @@ func (s stateFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer f.book.Store.Close()
-	term, data, err := f.book.State(ctx)
+	defer f.store.Store.Close()
+	term, data, err := f.store.State(ctx)
 	if err != nil {
 		return err
 	}

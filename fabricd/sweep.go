@@ -157,7 +157,8 @@ func (s *sweepFlags) tell(ctx context.Context, w io.Writer, e *sweep.Experiment,
 	return err
 }
 
-// command is the command that makes the same files again. How many jobs there are, and where the files go, is not part of it.
+// command is the command that makes the same files again. How many jobs there are, and where the
+// files go, is not part of it.
 func (s *sweepFlags) command(path string) string {
 	text := "fabricd sweep " + filepath.ToSlash(path)
 	if s.quick {

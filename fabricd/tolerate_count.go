@@ -106,7 +106,8 @@ func (c *counter) cell(ctx context.Context, m direct.Mechanisms, k int, symmetri
 // sampleBlock is how many samples one goroutine takes at a time, chosen by us.
 const sampleBlock = 2048
 
-// sample draws sets. Sample i has draws of its own, so it is the same whoever takes it; and with one more fault it is the same set with one more link.
+// sample draws sets. Sample i has draws of its own, so it is the same whoever takes it; and with
+// one more fault it is the same set with one more link.
 func (c *counter) sample(ctx context.Context, k int, judges []tolerate.Judge, sum *tolerate.Counts) error {
 	blocks := int((c.u.samples + sampleBlock - 1) / sampleBlock)
 	var mu sync.Mutex

@@ -14,7 +14,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/tolerate"
 )
 
-// tolerateLimit is how many faults some mechanisms tolerate wherever they are: a line of --limit --json.
+// tolerateLimit is how many faults some mechanisms tolerate wherever they are: a line of --limit
+// --json.
 type tolerateLimit struct {
 	Topology   string           `json:"topology"`
 	Mechanisms string           `json:"mechanisms"`
@@ -57,7 +58,8 @@ func (u *tolerateFlags) limits(ctx context.Context, a tolerating, stdout, stderr
 	return u.ended(stdout, func(w io.Writer) error { return printLimits(w, a, list) }, ended, true)
 }
 
-// limitOf finds that of some mechanisms. What is known of others saves work: these tolerate whatever any tolerate whose ways they include.
+// limitOf finds that of some mechanisms. What is known of others saves work: these tolerate
+// whatever any tolerate whose ways they include.
 func (u *tolerateFlags) limitOf(ctx context.Context, a tolerating, m direct.Mechanisms, known []tolerateLimit, p *progress) (r tolerateLimit, err error) {
 	start := time.Now()
 	r = tolerateLimit{Topology: a.g.Spec, Mechanisms: m.String(), Region: u.region, Links: len(a.region), by: m}
@@ -109,7 +111,8 @@ func (a tolerating) limited(r tolerateLimit, dead []weft.LinkID) tolerateLimit {
 	return r
 }
 
-// searchAll searches pairs for sets of at most k links: the set of the first pair that has one, and the pairs that larger sets may meet.
+// searchAll searches pairs for sets of at most k links: the set of the first pair that has one, and
+// the pairs that larger sets may meet.
 func searchAll(ctx context.Context, l *tolerate.Limits, pairs []int, k, workers int, told func(done int)) (dead []weft.LinkID, left []int) {
 	sets := make([][]weft.LinkID, len(pairs))
 	ends := make([]tolerate.Found, len(pairs))

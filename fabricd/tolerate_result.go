@@ -13,7 +13,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// tolerateCell is what came of all sets of a number of links, or of samples, for some mechanisms: a line of --json.
+// tolerateCell is what came of all sets of a number of links, or of samples, for some mechanisms: a
+// line of --json.
 type tolerateCell struct {
 	Topology   string  `json:"topology"`
 	Mechanisms string  `json:"mechanisms"`
@@ -185,7 +186,8 @@ func (t *tolerateTable) print(w io.Writer) error {
 	return nil
 }
 
-// excused tells of sets that leave pairs which nothing could lead anywhere: they are judged by the other pairs. It is the same for all mechanisms.
+// excused tells of sets that leave pairs which nothing could lead anywhere: they are judged by the
+// other pairs. It is the same for all mechanisms.
 func (t *tolerateTable) excused(w io.Writer) {
 	told := map[int]bool{}
 	for _, c := range t.cells {

@@ -148,7 +148,8 @@ func complete(cmd *cobra.Command, flag string, words func() []string) {
 	})
 }
 
-// options turns the flags into those of a fabric, all but the transport, and chooses a routing if none is given.
+// options turns the flags into those of a fabric, all but the transport, and chooses a routing if
+// none is given.
 func (u *upFlags) options(stderr io.Writer) (fabric.Options, error) {
 	g, err := loadTopology(stderr, u.topology)
 	if err != nil {

@@ -61,8 +61,8 @@ func (u *upFlags) set(s upSettings) {
 	u.requeue, u.hello, u.helloGiven, u.multiplier, u.dampingHalf, u.notices, u.traceEvery, u.seed = s.Requeue, s.Hello, s.HelloGiven, s.Multiplier, s.DampingHalf, s.Notices, s.TraceEvery, s.Seed
 }
 
-// openBook opens what is written down of a fabric. Existing: do not begin to.
-func openBook(ctx context.Context, name string, at bus.Resolved, existing bool) (cluster.StateStore, error) {
+// openStore opens what is written down of a fabric. Existing: do not begin to.
+func openStore(ctx context.Context, name string, at bus.Resolved, existing bool) (cluster.StateStore, error) {
 	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: name, URL: at.URL, Credentials: at.Credentials, Existing: existing})
 	switch {
 	case errors.Is(err, reply.ErrDenied):
@@ -86,7 +86,7 @@ func thisLeader() (l cluster.Leader, err error) {
 type clusterUp struct {
 	upFlags
 	at             bus.Resolved
-	book           cluster.StateStore
+	store          cluster.StateStore
 	hosts          *bus.Client
 	keys           keys // renewed while it stands by, too
 	me             cluster.Leader
@@ -116,11 +116,11 @@ func (u upFlags) cluster(ctx context.Context, log *slog.Logger, stdout, stderr i
 	if c.me, err = thisLeader(); err != nil {
 		return nil, err
 	}
-	if c.book, err = openBook(ctx, u.name, at, false); err != nil {
+	if c.store, err = openStore(ctx, u.name, at, false); err != nil {
 		return nil, err
 	}
 	if c.hosts, err = bus.Dial(bus.ClientConfig{Leads: true, URL: at.URL, Credentials: at.Credentials, Program: "up", Build: thisVersion()}); err != nil {
-		c.book.Store.Close()
+		c.store.Store.Close()
 		return nil, err
 	}
 	if err := c.keys.open(at, u.name, log); err != nil {
@@ -137,22 +137,22 @@ const lookTime = 5 * time.Second
 func writtenDown(ctx context.Context, name string, at bus.Resolved) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	book, err := openBook(ctx, name, at, true)
+	store, err := openStore(ctx, name, at, true)
 	if errors.Is(err, bus.ErrNoStore) || errors.Is(err, reply.ErrNoKey) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	defer book.Store.Close()
-	_, there, err := book.Desired(ctx)
+	defer store.Store.Close()
+	_, there, err := store.Desired(ctx)
 	return there, err
 }
 
 func (c *clusterUp) close() {
 	c.keys.close()
 	_ = c.hosts.Close() // it all goes with the process
-	c.book.Store.Close()
+	c.store.Store.Close()
 }
 
 // run leads whenever nobody else does, until ctx ends.
@@ -161,7 +161,7 @@ func (c *clusterUp) run(ctx context.Context) error {
 		return err
 	}
 	for {
-		lead, err := cluster.Campaign(ctx, cluster.CampaignConfig{Store: c.book.Store, Me: c.me, Standby: c.standby})
+		lead, err := cluster.Campaign(ctx, cluster.CampaignConfig{Store: c.store.Store, Me: c.me, Standby: c.standby})
 		if ctx.Err() != nil {
 			return nil // it only stood by
 		}
@@ -211,7 +211,7 @@ func (c *clusterUp) lead(ctx context.Context, lead *lease.Lease) (err error) {
 		return err
 	}
 	var state fabric.State
-	checkpointer, kept, err := c.book.TakeOver(ctx, lead.Term, &state, &state.Tables,
+	checkpointer, kept, err := c.store.TakeOver(ctx, lead.Term, &state, &state.Tables,
 		func(err error) { fmt.Fprintln(c.stderr, "fabricd: "+err.Error()) })
 	if err != nil {
 		return err
@@ -260,14 +260,14 @@ func (c *clusterUp) lead(ctx context.Context, lead *lease.Lease) (err error) {
 	stopKeeping()
 	writing.Wait()
 	after := context.WithoutCancel(ctx)
-	if lost := c.book.Claim(after, lead.Term); errors.Is(lost, lease.ErrLost) { // this process was stopped meanwhile
+	if lost := c.store.Claim(after, lead.Term); errors.Is(lost, lease.ErrLost) { // this process was stopped meanwhile
 		return lost
 	}
 	_, dropped := hosts.Drop(after, names, "the fabric is over")
 	if dropped != nil {
 		fmt.Fprintln(c.stderr, "fabricd: "+dropped.Error())
 	}
-	return errors.Join(err, c.book.End(after))
+	return errors.Join(err, c.store.End(after))
 }
 
 // outcome reports whether the fabric is over when its leader has ended with err, and the error that
@@ -324,7 +324,7 @@ func (c *clusterUp) leadHosts(ctx context.Context, o fabric.Options, where *plac
 // settle finds the fabric that is written down, or places a new one and writes it down. No
 // placement and no error: it was ended meanwhile.
 func (c *clusterUp) settle(ctx context.Context, term uint64) (o fabric.Options, where *placement.Placement, fresh bool, err error) {
-	want, there, err := c.book.Desired(ctx)
+	want, there, err := c.store.Desired(ctx)
 	switch {
 	case err != nil:
 		return o, nil, false, err
@@ -357,7 +357,7 @@ func (c *clusterUp) found(ctx context.Context, want cluster.Desired) (o fabric.O
 	if o, err = c.optionsOn(g); err != nil {
 		return o, nil, err
 	}
-	where, err = c.book.Placement(ctx, g)
+	where, err = c.store.Placement(ctx, g)
 	return o, where, err
 }
 
@@ -403,10 +403,10 @@ func (c *clusterUp) place(ctx context.Context, g *topology.Graph, term uint64) (
 	}
 	want := cluster.Desired{Version: thisVersion(), Created: time.Now().UTC(), Topology: packed, Spec: g.Spec, Settings: settings}
 	c.created = want.Created
-	if err := c.book.Begin(ctx, want, where); err != nil {
+	if err := c.store.Begin(ctx, want, where); err != nil {
 		return nil, err
 	}
-	if n := c.book.Store.Copies(); n == 1 && len(where.Hosts) > 1 {
+	if n := c.store.Store.Copies(); n == 1 && len(where.Hosts) > 1 {
 		fmt.Fprintln(c.stderr, "fabricd: one server alone keeps the state of this fabric: it goes on without that server, but nobody can lead it anew; a cluster of three keeps it on three")
 	}
 	return where, nil

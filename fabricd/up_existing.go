@@ -33,9 +33,10 @@ func agentNames(list string) (names []string, err error) {
 	return names, nil
 }
 
-// agrees refuses at once what would be refused when this process begins to lead, and says what of its flags is not heeded.
+// agrees refuses at once what would be refused when this process begins to lead, and says what of
+// its flags is not heeded.
 func (c *clusterUp) agrees(ctx context.Context) error {
-	want, there, err := c.book.Desired(ctx)
+	want, there, err := c.store.Desired(ctx)
 	if err != nil || !there {
 		return err
 	}
@@ -96,12 +97,13 @@ func changed(f *pflag.FlagSet) (names []string) {
 	return names
 }
 
-// ended reports whether a fabric that is not written down was there when this process began to wait for its turn.
+// ended reports whether a fabric that is not written down was there when this process began to wait
+// for its turn.
 func (c *clusterUp) ended(ctx context.Context) (bool, error) {
 	ended := c.agents == "" // it was there, or this process would have run it alone
 	if c.since > 0 && !ended {
 		var err error
-		if ended, err = c.book.EndedSince(ctx, c.since); err != nil {
+		if ended, err = c.store.EndedSince(ctx, c.since); err != nil {
 			return false, err
 		}
 	}

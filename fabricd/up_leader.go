@@ -44,7 +44,8 @@ var (
 	errNoBroker = fmt.Errorf("%w: start again with other credentials", reply.ErrNoAccess)
 )
 
-// run leads until ctx ends, and then ends the fabric; or until it is lost, and then leaves it as it is.
+// run leads until ctx ends, and then ends the fabric; or until it is lost, and then leaves it as it
+// is.
 func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	began := time.Now()
 	o.Log = r.log

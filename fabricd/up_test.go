@@ -117,7 +117,8 @@ func TestAPortInUseIsNamed(t *testing.T) {
 	require.Empty(t, registry.Names())
 }
 
-// Engines run wherever a routing is named; lash is what runs where no other is named and the topology has no shape.
+// Engines run wherever a routing is named; lash is what runs where no other is named and the
+// topology has no shape.
 func TestUpRoutesAnyTopology(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--topology irregular:6,9,1", "links, lash, up in "},

@@ -42,7 +42,8 @@ type verifyFlags struct {
 	tellEvery time.Duration // between lines of progress where there is no terminal
 }
 
-// The words for when faults come and for what registers hold, in the order of their values in verify.
+// The words for when faults come and for what registers hold, in the order of their values in
+// verify.
 var (
 	whenWords     = []string{"before", "arriving", "flapping", "repaired"}
 	registerWords = []string{"shared", "alone"}
@@ -235,7 +236,8 @@ func (v *verifyFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	return nil
 }
 
-// prepare finds out before the work, which may take hours, what could not be written or read after it.
+// prepare finds out before the work, which may take hours, what could not be written or read after
+// it.
 func (v *verifyFlags) prepare() (earlier []*verify.Result, err error) {
 	if v.plot == "" && len(v.overlay) > 0 {
 		return nil, errors.New("--overlay without --plot: name the file to draw to")

@@ -11,8 +11,9 @@ import (
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
-// comparison asks of a set of faults whether up/down tables made anew (DDRC) connect all pairs, and whether anything can. The NICs of
-// dead switches are gone, and their pairs do not count, as in the checker.
+// comparison asks of a set of faults whether up/down tables made anew (DDRC) connect all pairs, and
+// whether anything can. The NICs of dead switches are gone, and their pairs do not count, as in the
+// checker.
 func comparison(g *topology.Graph) (func([]verify.Element) (updown, physical bool), error) {
 	if _, err := subnet.NewUpDownRoutes(g); err != nil {
 		return nil, fmt.Errorf("--compare: %w", err)

@@ -18,7 +18,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// compared verifies with a comparison that says: up/down connects sets of one fault at most, and physically all sets are.
+// compared verifies with a comparison that says: up/down connects sets of one fault at most, and
+// physically all sets are.
 func compared(t *testing.T, spec string) (verify.Config, *verify.Result) {
 	t.Helper()
 	g := topologytest.Parse(t, spec)

@@ -64,7 +64,8 @@ type curve struct {
 	points plotter.XYs
 }
 
-// curves are those of all results. Up/down tables and the physical limit are drawn once for each topology.
+// curves are those of all results. Up/down tables and the physical limit are drawn once for each
+// topology.
 func curves(results []*verify.Result) (list []curve) {
 	several := false
 	for _, r := range results {
@@ -102,8 +103,8 @@ func curves(results []*verify.Result) (list []curve) {
 	return list
 }
 
-// plotConnectivity draws the share of connected sets over the number of faults, as figure 11 of Sem-Jacobsen, Skeie, Lysne, Duato:
-// Dynamic Fault Tolerance in Fat Trees does.
+// plotConnectivity draws the share of connected sets over the number of faults, as figure 11 of
+// Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees does.
 func plotConnectivity(path string, results []*verify.Result) error {
 	p := plot.New()
 	p.Title.Text = "Fault sets that leave all pairs connected: " + results[0].Topology
@@ -132,7 +133,8 @@ func plotConnectivity(path string, results []*verify.Result) error {
 			most = max(most, at.X)
 		}
 	}
-	// The axis is the whole of it, so that plots can be laid side by side. The legend stands above 100%, where no curve comes.
+	// The axis is the whole of it, so that plots can be laid side by side. The legend stands above
+	// 100%, where no curve comes.
 	entry := p.Legend.TextStyle.FontExtents().Height + p.Legend.Padding
 	legend := entry*vg.Length(len(list)) + vg.Centimeter/2
 	p.X.Min, p.X.Max = min(p.X.Min, 0), most
@@ -144,7 +146,8 @@ func plotConnectivity(path string, results []*verify.Result) error {
 	return nil
 }
 
-// curvesHeight is what the curves have, from 0% to 100%; title, legend and the axis of faults come on top.
+// curvesHeight is what the curves have, from 0% to 100%; title, legend and the axis of faults come
+// on top.
 const curvesHeight = 9 * vg.Centimeter
 
 // percentTicks marks every 20%, and lesser ones between.

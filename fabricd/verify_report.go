@@ -94,7 +94,8 @@ func table(b *strings.Builder, r *verify.Result) {
 	_ = tab.Flush() // to memory
 }
 
-// extended prints what was found of the graphs of escape channels and bubble rings, which say why there is no deadlock.
+// extended prints what was found of the graphs of escape channels and bubble rings, which say why
+// there is no deadlock.
 func extended(b *strings.Builder, c verify.Config, r *verify.Result) {
 	e := r.Extended
 	what, proof := "", ""

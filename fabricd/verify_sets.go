@@ -61,7 +61,8 @@ func (v *verifyFlags) faultSets(g *topology.Graph, stdin io.Reader) (s verify.Se
 	return s, err
 }
 
-// parseFaults reads a number of faults, or two of them. One alone is the most, but the only one for samples.
+// parseFaults reads a number of faults, or two of them. One alone is the most, but the only one for
+// samples.
 func parseFaults(text string, samples bool) (least, most int, err error) {
 	from, to, two := strings.Cut(text, "-")
 	if !two {

@@ -254,7 +254,8 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 		"with --checkpoint FILE the next run could go on")
 }
 
-// k-1 faults at a time are too much when others were there before (DFT section VII): stale bits, and packets that meet both.
+// k-1 faults at a time are too much when others were there before (DFT section VII): stale bits,
+// and packets that meet both.
 func TestVerifyOfFaultsThatGo(t *testing.T) {
 	t.Parallel()
 	out, _, code := fabricd(t, "verify", "--topology", "kary-ntree:3,2", "--routing", "adaptive-link", "--faults", "3", "--when", "repaired", "--at-once", "2")

@@ -28,7 +28,7 @@ func (w *writtenFlags) flags(f *pflag.FlagSet) {
 // written is what is written down of a fabric on agents. Whoever opens it closes the store.
 type written struct {
 	at    bus.Resolved
-	book  cluster.StateStore
+	store cluster.StateStore
 	want  cluster.Desired
 	graph *topology.Graph
 }
@@ -43,7 +43,7 @@ func (w *writtenFlags) open(ctx context.Context, stderr io.Writer) (_ *written, 
 		return nil, err
 	}
 	none := fmt.Errorf("no fabric %s is written down at this server: fabrics on agents only are; others begin and end with their fabricd up", w.name)
-	f.book, err = openBook(ctx, w.name, f.at, true)
+	f.store, err = openStore(ctx, w.name, f.at, true)
 	if errors.Is(err, reply.ErrNoKey) {
 		return nil, none
 	}
@@ -51,14 +51,14 @@ func (w *writtenFlags) open(ctx context.Context, stderr io.Writer) (_ *written, 
 		return nil, err
 	}
 	var there bool
-	if f.want, there, err = f.book.Desired(ctx); err == nil && !there {
+	if f.want, there, err = f.store.Desired(ctx); err == nil && !there {
 		err = none
 	}
 	if err == nil {
 		f.graph, err = f.want.Graph()
 	}
 	if err != nil {
-		f.book.Store.Close()
+		f.store.Store.Close()
 		return nil, err
 	}
 	return f, nil

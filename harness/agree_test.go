@@ -15,8 +15,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// Live and virtual are the same pipeline. What follows must not depend on which of them it is, and is compared; what may is how
-// long things take, see docs/virtual.md.
+// Live and virtual are the same pipeline. What follows must not depend on which of them it is, and
+// is compared; what may is how long things take, see docs/virtual.md.
 
 // both runs body live and in virtual time.
 func both[T any](t *testing.T, spec string, body func(h *harness.Harness) T, options ...harness.Option) (live, virtual T) {
@@ -109,8 +109,8 @@ func creditsKnown(h *harness.Harness) error {
 // buffer is the room of a VC, in packets.
 const buffer = 2
 
-// oneByOne sends packets one at a time through a fabric that is cut to pieces and healed, so that the firmware alone says where
-// each goes.
+// oneByOne sends packets one at a time through a fabric that is cut to pieces and healed, so that
+// the firmware alone says where each goes.
 func oneByOne(h *harness.Harness) outcome {
 	n := len(h.Topology().NICs)
 	send := func(every int) {
@@ -164,7 +164,8 @@ func TestLiveAndVirtualTakePacketsTheSameWays(t *testing.T) {
 	}
 }
 
-// Many packets at once meet in queues, live in any order; who arrives, and in which order within a flow, is fixed all the same.
+// Many packets at once meet in queues, live in any order; who arrives, and in which order within a
+// flow, is fixed all the same.
 func TestLiveAndVirtualDeliverTheSamePacketsInTheOrderOfTheirFlows(t *testing.T) {
 	t.Parallel()
 	burst := func(h *harness.Harness) map[string][2]uint64 {
@@ -194,9 +195,10 @@ func TestLiveAndVirtualDeliverTheSamePacketsInTheOrderOfTheirFlows(t *testing.T)
 	require.Equal(t, live, virtual)
 }
 
-// Thirty packets follow each other over links on which each takes 10 ms: from the first at the first switch to the last at the
-// last, four links on, there are 33 times that. Live a link that was idle may catch up by 2 ms (pace.Pacer.CatchUp), so that 10 ms
-// of the 330 may be missing; and it is as much slower as the machine is busy, so a tenth more must come out once and not always.
+// Thirty packets follow each other over links on which each takes 10 ms: from the first at the
+// first switch to the last at the last, four links on, there are 33 times that. Live a link that
+// was idle may catch up by 2 ms (pace.Pacer.CatchUp), so that 10 ms of the 330 may be missing; and
+// it is as much slower as the machine is busy, so a tenth more must come out once and not always.
 func TestLiveLatencyOverPacedLinksIsWhatVirtualTimePredicts(t *testing.T) {
 	t.Parallel()
 	span := func(h *harness.Harness) float64 {
@@ -225,7 +227,8 @@ func TestLiveLatencyOverPacedLinksIsWhatVirtualTimePredicts(t *testing.T) {
 	})
 }
 
-// A fifth of the packets is lost, give or take five standard deviations of so many draws, both live and in virtual time.
+// A fifth of the packets is lost, give or take five standard deviations of so many draws, both live
+// and in virtual time.
 func TestLiveLossOverAnImpairedLinkIsWhatVirtualTimePredicts(t *testing.T) {
 	t.Parallel()
 	const packets = 1600

@@ -1,5 +1,6 @@
-// Package harness starts a live fabric inside go test, for authors of switch firmware: the same pipeline, links and
-// drivers as fabricd runs, with calls to cut things, send packets and state what must hold.
+// Package harness starts a live fabric inside go test, for authors of switch firmware: the same
+// pipeline, links and drivers as fabricd runs, with calls to cut things, send packets and state
+// what must hold.
 //
 //	h := harness.New(t, "kary-ntree:4,3", harness.Firmware(myFirmware{}), harness.Traffic("uniform:0.2"))
 //	h.Cut("s1.00", "s2.00")
@@ -10,20 +11,22 @@
 //
 // # Faults
 //
-// Links are cut, signalled or silently, flap, and lose, delay or slow what they carry, in both directions or one; switches
-// crash. A call does one thing and fails the test when there is nothing to do; Apply does several at one instant:
+// Links are cut, signalled or silently, flap, and lose, delay or slow what they carry, in both
+// directions or one; switches crash. A call does one thing and fails the test when there is nothing
+// to do; Apply does several at one instant:
 //
 //	h.CutSilently("s1.00", "s2.00", harness.OneWay, harness.For(time.Second))
 //	h.Impair("s1.00", "s2.01", fault.Impair{Loss: new(fault.Percent(10))})
 //	h.Apply(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"})
 //	h.Heal()
 //
-// Faults returns what each has cost. Packets that a link loses by its impairment, or silently, are lost on the wire.
+// Faults returns what each has cost. Packets that a link loses by its impairment, or silently, are
+// lost on the wire.
 //
 // # Failures
 //
-// A failure prints the path of the packet, switch by switch with ports, virtual channels and the rule that fired, and the
-// command that runs the test again with the same random draws:
+// A failure prints the path of the packet, switch by switch with ports, virtual channels and the
+// rule that fired, and the command that runs the test again with the same random draws:
 //
 //	packet was not delivered
 //	packet n100 -> n000 #0: discarded at s1.00 by rule "2: the down link is dead"
@@ -33,8 +36,9 @@
 //
 // # Virtual time
 //
-// With Virtual the fabric runs from an event queue, as fast as the machine can, and the same seed is the same run, event for event.
-// Time goes on only while a call waits; all durations are virtual. Seeds runs a test so for many seeds, on all cores:
+// With Virtual the fabric runs from an event queue, as fast as the machine can, and the same seed
+// is the same run, event for event. Time goes on only while a call waits; all durations are
+// virtual. Seeds runs a test so for many seeds, on all cores:
 //
 //	harness.Seeds(t, 1000, "kary-ntree:2,3", func(h *harness.Harness) {
 //		h.Pause(10 * time.Millisecond)
@@ -46,12 +50,13 @@
 //
 // # What is the same each time
 //
-// Live, the seed fixes what is injected, where and when by the fabric's clock, and every choice left to chance. It does not fix in
-// which order goroutines run: two runs see the same traffic, not the same queues. State what must hold in any order.
+// Live, the seed fixes what is injected, where and when by the fabric's clock, and every choice
+// left to chance. It does not fix in which order goroutines run: two runs see the same traffic, not
+// the same queues. State what must hold in any order.
 //
 // # Limits
 //
-// Live, time is real and the machine is shared with other tests, so the harness offers nothing to assert a duration with. Nothing
-// moves by the clock either, except what the firmware's registers do when they expire: wait for it with Eventually. Virtual has
-// no broker, and so no Transport.
+// Live, time is real and the machine is shared with other tests, so the harness offers nothing to
+// assert a duration with. Nothing moves by the clock either, except what the firmware's registers
+// do when they expire: wait for it with Eventually. Virtual has no broker, and so no Transport.
 package harness

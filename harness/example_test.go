@@ -10,8 +10,9 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// clockwise is a routing function of one's own: for rings, always to the next switch, until the packet is where its NIC is.
-// In the topology ring:n port 0 of a switch leads back, port 1 on, and port 2 to its NIC.
+// clockwise is a routing function of one's own: for rings, always to the next switch, until the
+// packet is where its NIC is. In the topology ring:n port 0 of a switch leads back, port 1 on, and
+// port 2 to its NIC.
 type clockwise struct{}
 
 func (clockwise) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
@@ -25,8 +26,9 @@ func (clockwise) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View)
 	return switching.To(sw, out, 0, pkt.Fields, rule)
 }
 
-// TestFirstFirmware is a first test of a firmware: a packet arrives; a link is cut and the packet ends by the rule meant for
-// that; the link is back and so is the way. At the end every packet is accounted for.
+// TestFirstFirmware is a first test of a firmware: a packet arrives; a link is cut and the packet
+// ends by the rule meant for that; the link is back and so is the way. At the end every packet is
+// accounted for.
 func TestFirstFirmware(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, "ring:4", harness.Firmware(clockwise{}))
@@ -44,8 +46,9 @@ func TestFirstFirmware(t *testing.T) {
 	h.RequireLedger(harness.LostAtMost(0))
 }
 
-// TestFirstFirmwareForManySeeds tests it in virtual time, each time with another traffic: whatever is on its way when the link is
-// cut, every packet is accounted for. A thousand seeds take a second.
+// TestFirstFirmwareForManySeeds tests it in virtual time, each time with another traffic: whatever
+// is on its way when the link is cut, every packet is accounted for. A thousand seeds take a
+// second.
 func TestFirstFirmwareForManySeeds(t *testing.T) {
 	t.Parallel()
 	harness.Seeds(t, 100, "ring:4", func(h *harness.Harness) {
@@ -77,7 +80,8 @@ func ExampleHarness_Flap() {
 	h.Restore("s0.00", "s1.00") // or it ends by itself after ten periods
 }
 
-// What a call does not name stays as it is: the link loses a tenth of its packets both ways, and is slow one way.
+// What a call does not name stays as it is: the link loses a tenth of its packets both ways, and is
+// slow one way.
 func ExampleHarness_Impair() {
 	h := harness.New(t, "kary-ntree:2,3")
 	h.Impair("s0.00", "s1.00", fault.Impair{Loss: new(fault.Percent(10))})
@@ -86,7 +90,8 @@ func ExampleHarness_Impair() {
 	h.RequireLedger(harness.LostAtMost(1))
 }
 
-// Several faults at one instant: no end is told of anything before both links are cut and the switch is dead.
+// Several faults at one instant: no end is told of anything before both links are cut and the
+// switch is dead.
 func ExampleHarness_Apply() {
 	h := harness.New(t, "kary-ntree:2,3", harness.Requeue(), harness.Traffic("uniform:0.2"))
 	h.Apply(

@@ -13,7 +13,8 @@ import (
 
 const tree = "kary-ntree:2,3" // 12 switches, 8 NICs
 
-// The paths and messages below are those of updown, the firmware whose decisions nothing but the topology determines.
+// The paths and messages below are those of updown, the firmware whose decisions nothing but the
+// topology determines.
 func TestAFailurePrintsThePathOfThePacketAndTheCommandThatReplaysIt(t *testing.T) {
 	t.Parallel()
 	text, failed := failing(t, "TestMine/of (two)", func(t testing.TB) {

@@ -12,7 +12,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeTB is a test that records how it fails. It runs in a goroutine of its own, as tests do, so that Fatalf ends it.
+// fakeTB is a test that records how it fails. It runs in a goroutine of its own, as tests do, so
+// that Fatalf ends it.
 type fakeTB struct {
 	testing.TB // for what is not overridden, and to be one
 	name       string

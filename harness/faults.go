@@ -23,8 +23,9 @@ func Silently(s *fault.Spec) { s.Silent = true }
 // For ends the fault by itself after d.
 func For(d time.Duration) How { return func(s *fault.Spec) { s.For = fault.Duration(d) } }
 
-// Apply sets and repairs several faults at one instant, for all that the calls below do not say, and returns what came of
-// each. When one cannot be done none is and the test fails; doing what has been done already is no failure.
+// Apply sets and repairs several faults at one instant, for all that the calls below do not say,
+// and returns what came of each. When one cannot be done none is and the test fails; doing what has
+// been done already is no failure.
 func (h *Harness) Apply(specs ...fault.Spec) []fabric.Outcome {
 	h.t.Helper()
 	ctx, cancel := h.fabric.WithTimeout(context.Background(), h.cfg.patience)
@@ -52,35 +53,38 @@ func (h *Harness) one(s fault.Spec, how []How, why string) (r fault.Report) {
 	return r
 }
 
-// Cut cuts the link between two nodes, signalled: both ends lose signal. When it returns both have acted on it. Of several
-// links between the two, name one with its ports, Cut("s3:4", "s7:2"). Cutting a link that is cut fails the test.
+// Cut cuts the link between two nodes, signalled: both ends lose signal. When it returns both have
+// acted on it. Of several links between the two, name one with its ports, Cut("s3:4", "s7:2").
+// Cutting a link that is cut fails the test.
 func (h *Harness) Cut(a, b string, how ...How) fault.Report {
 	h.t.Helper()
 	return h.one(fault.Spec{Do: fault.VerbCut, A: a, B: b}, how, "is cut already")
 }
 
-// CutSilently is Cut without telling the ends: they find out when hellos are missing, see [Liveness]. It does not wait for
-// that; AwaitSeen does.
+// CutSilently is Cut without telling the ends: they find out when hellos are missing, see
+// [Liveness]. It does not wait for that; AwaitSeen does.
 func (h *Harness) CutSilently(a, b string, how ...How) fault.Report {
 	h.t.Helper()
 	return h.one(fault.Spec{Do: fault.VerbCut, A: a, B: b, Silent: true}, how, "is cut already")
 }
 
-// Flap takes a link down and up until it is restored or f ends. When it returns it is down for the first time.
+// Flap takes a link down and up until it is restored or f ends. When it returns it is down for the
+// first time.
 func (h *Harness) Flap(a, b string, f fault.Flap, how ...How) fault.Report {
 	h.t.Helper()
 	return h.one(fault.Spec{Do: fault.VerbFlap, A: a, B: b, Flap: &f}, how, "is cut or flaps already")
 }
 
-// Impair lets a link lose, delay or slow what it carries; what i does not name stays as it is. That nothing changes fails
-// the test.
+// Impair lets a link lose, delay or slow what it carries; what i does not name stays as it is. That
+// nothing changes fails the test.
 func (h *Harness) Impair(a, b string, i fault.Impair, how ...How) fault.Report {
 	h.t.Helper()
 	return h.one(fault.Spec{Do: fault.VerbImpair, A: a, B: b, Impair: &i}, how, "is not impaired")
 }
 
-// Restore ends what is wrong with a link: that it is cut or flaps, or else that it is impaired. When it returns both ends
-// have it, unless one of them has crashed. Restoring a link with which nothing is wrong fails the test.
+// Restore ends what is wrong with a link: that it is cut or flaps, or else that it is impaired.
+// When it returns both ends have it, unless one of them has crashed. Restoring a link with which
+// nothing is wrong fails the test.
 func (h *Harness) Restore(a, b string, how ...How) {
 	h.t.Helper()
 	h.one(fault.Spec{Do: fault.VerbRestore, A: a, B: b}, how, "is not cut, nor impaired")
@@ -92,7 +96,8 @@ func (h *Harness) Crash(name string, how ...How) fault.Report {
 	return h.one(fault.Spec{Do: fault.VerbCrash, A: name}, how, "has crashed already")
 }
 
-// Restart starts a crashed switch again, empty. When it returns its links that are not cut are back.
+// Restart starts a crashed switch again, empty. When it returns its links that are not cut are
+// back.
 func (h *Harness) Restart(name string) {
 	h.t.Helper()
 	h.one(fault.Spec{Do: fault.VerbRestart, A: name}, nil, "has not crashed")
@@ -107,8 +112,8 @@ func (h *Harness) Heal() []string {
 // Faults returns the report of every fault so far, in order.
 func (h *Harness) Faults() []fault.Report { return h.fabric.Faults() }
 
-// AwaitSeen waits until so many ends have found out about a fault, and returns its report: 2 for a link whose ends are both
-// alive, or 1 when nobody but one end can tell.
+// AwaitSeen waits until so many ends have found out about a fault, and returns its report: 2 for a
+// link whose ends are both alive, or 1 when nobody but one end can tell.
 func (h *Harness) AwaitSeen(r fault.Report, ends int) fault.Report {
 	h.t.Helper()
 	h.Eventually(func() error {

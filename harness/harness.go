@@ -19,8 +19,9 @@ import (
 
 var seedFlag = flag.Uint64("weft.seed", 0, "seed of the random draws of harness fabrics; 0 draws one")
 
-// Harness is a live fabric for one test. Its methods fail the test when they cannot do what they say; call them from the
-// test's own goroutine. Any number of tests may have one each at the same time.
+// Harness is a live fabric for one test. Its methods fail the test when they cannot do what they
+// say; call them from the test's own goroutine. Any number of tests may have one each at the same
+// time.
 type Harness struct {
 	t      testing.TB
 	name   string // of the test to run again
@@ -32,8 +33,8 @@ type Harness struct {
 	told     bool   // the way to run the test again has been printed
 }
 
-// New starts a fabric of a topology, given as fabricd takes it ("kary-ntree:4,3", or a file), and stops it when the test
-// ends. All links are up when it returns.
+// New starts a fabric of a topology, given as fabricd takes it ("kary-ntree:4,3", or a file), and
+// stops it when the test ends. All links are up when it returns.
 func New(t testing.TB, spec string, options ...Option) *Harness {
 	t.Helper()
 	p := newPlan(t, spec, options)

@@ -136,7 +136,8 @@ func TestAnImpairmentThatEndsDoesNotHoldUpWhatWasSentBeforeOrIsSentAfter(t *test
 	}
 }
 
-// requeues is clockwise, whose packets may be routed again: they never wait for each other in a ring with a link less.
+// requeues is clockwise, whose packets may be routed again: they never wait for each other in a
+// ring with a link less.
 type requeues struct{ clockwise }
 
 func (requeues) CheckRequeue(*weft.Place) error { return nil }

@@ -44,8 +44,8 @@ func (p Path) Rules() []string {
 	return rules
 }
 
-// String prints a line per switch: ports, virtual channels, where it leads, the rule that fired and how long the packet
-// waited.
+// String prints a line per switch: ports, virtual channels, where it leads, the rule that fired and
+// how long the packet waited.
 func (p Path) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "packet %s -> %s #%d: %v", p.name(p.Packet.Src.Node()), p.name(p.Packet.Dst.Node()), p.Packet.Seq, p.End)
@@ -72,7 +72,8 @@ func (p Path) String() string {
 
 func (p Path) name(n weft.Node) string { return p.graph.Name(n) }
 
-// waits says where a packet is blocked and for what, a line that continues its path; empty when it is nowhere blocked.
+// waits says where a packet is blocked and for what, a line that continues its path; empty when it
+// is nowhere blocked.
 func (h *Harness) waits(k Packet) string {
 	for _, s := range h.Topology().Switches {
 		for _, b := range h.fabric.Switch(s.ID).Blocked {

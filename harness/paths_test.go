@@ -32,7 +32,8 @@ func (w wrong) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 	return d
 }
 
-// allPaths cuts the links named, sends a packet from every NIC to every other and holds all paths against a checker's.
+// allPaths cuts the links named, sends a packet from every NIC to every other and holds all paths
+// against a checker's.
 func allPaths(t *testing.T, fw switching.Firmware, check func(w *verify.Walker, p harness.Path) error, right verify.Config, dead ...string) (wrongs []error) {
 	t.Helper()
 	h := harness.New(t, tree, harness.Firmware(fw))

@@ -101,7 +101,8 @@ func (r *recorder) all() (paths []Path) {
 	return paths
 }
 
-// changed returns a channel that is closed when the packet ends. Ask for it before you look at the path.
+// changed returns a channel that is closed when the packet ends. Ask for it before you look at the
+// path.
 func (r *recorder) changed(k Packet) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// Seeds runs body on n fabrics of a topology in virtual time, with the seeds 1 to n, on all cores. Whatever fails names its seed;
-// with -weft.seed only that one is run. Each harness is ready as from New, and ends with body, which must be good for several
-// goroutines, one for each harness; [Harness.T] is the test to fail in it.
+// Seeds runs body on n fabrics of a topology in virtual time, with the seeds 1 to n, on all cores.
+// Whatever fails names its seed; with -weft.seed only that one is run. Each harness is ready as
+// from New, and ends with body, which must be good for several goroutines, one for each harness;
+// [Harness.T] is the test to fail in it.
 //
 //	harness.Seeds(t, 1000, "kary-ntree:2,3", func(h *harness.Harness) {
 //		h.Cut("s0.00", "s1.00")

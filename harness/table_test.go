@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// Live too: with links cut on the way down of every packet, the switch that only looks up its table sends each packet by the same
-// ports, channels and rules as the one that computes them.
+// Live too: with links cut on the way down of every packet, the switch that only looks up its table
+// sends each packet by the same ports, channels and rules as the one that computes them.
 func TestPacketsGoTheSameWayByTableAndByRule(t *testing.T) {
 	t.Parallel()
 	run := func(name string) (hops [][]weft.Hop) {

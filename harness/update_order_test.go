@@ -84,7 +84,8 @@ func saturated(t testing.TB, p *manage.Planner, spec, routing string, vcs int) *
 	return h
 }
 
-// settle stops the traffic and waits for every packet: any two that waited for each other would be left.
+// settle stops the traffic and waits for every packet: any two that waited for each other would be
+// left.
 func settle(t testing.TB, h *harness.Harness) fabric.Ledger {
 	require.NoError(t, h.Fabric().StopTraffic())
 	ledger := h.RequireLedger()
@@ -94,9 +95,11 @@ func settle(t testing.TB, h *harness.Harness) fabric.Ledger {
 	return ledger
 }
 
-// Sem-Jacobsen, Lysne: Topology Agnostic Dynamic Quick Reconfiguration for Large-Scale Interconnection Networks, section IV: new paths are
-// compatible with the old ones, so tables may come into force in any order while packets travel: in any order within each round of a plan. And what NICs
-// write into packets may be replaced in any order, for switches decide by the packet alone.
+// Sem-Jacobsen, Lysne: Topology Agnostic Dynamic Quick Reconfiguration for Large-Scale
+// Interconnection Networks, section IV: new paths are compatible with the old ones, so tables may
+// come into force in any order while packets travel: in any order within each round of a plan. And
+// what NICs write into packets may be replaced in any order, for switches decide by the packet
+// alone.
 func TestNewTablesMayComeIntoForceInAnyOrderAtSaturation(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -128,7 +131,8 @@ func TestNewTablesMayComeIntoForceInAnyOrderAtSaturation(t *testing.T) {
 	}
 }
 
-// upload cuts two links of a saturated fabric, one after the other, and uploads what the planner says to each of it.
+// upload cuts two links of a saturated fabric, one after the other, and uploads what the planner
+// says to each of it.
 func upload(t *testing.T, spec, routing string, m manage.Method, vcs int, o order, seed uint64) (uploads int) {
 	g := topologytest.Parse(t, spec)
 	p, err := manage.New(g, routing, m, vcs)
@@ -177,8 +181,9 @@ func upload(t *testing.T, spec, routing string, m manage.Method, vcs int, o orde
 	return uploads
 }
 
-// What the planner refuses to upload is no idle fear. Towards another root, Up*/Down* forbids the turn at the other side of the ring. When only s2 and
-// s3 have the new tables, packets pass both sides; let all NICs send two switches on, and each packet waits for the next.
+// What the planner refuses to upload is no idle fear. Towards another root, Up*/Down* forbids the
+// turn at the other side of the ring. When only s2 and s3 have the new tables, packets pass both
+// sides; let all NICs send two switches on, and each packet waits for the next.
 func TestTablesWhoseMixtureHasACycleDeadlockWhenTheyAreUploadedAllTheSame(t *testing.T) {
 	t.Parallel()
 	const spec, old, newer = "ring:6", "updn:root=s0", "updn:root=s3"

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft/harness"
 )
 
-// Each iteration is a test of one seed: a fabric of 12 switches and 8 NICs is made, carries traffic, a link is cut under it, and
-// it drains.
+// Each iteration is a test of one seed: a fabric of 12 switches and 8 NICs is made, carries
+// traffic, a link is cut under it, and it drains.
 func BenchmarkSeedsOfACutUnderTraffic(b *testing.B) {
 	b.ReportAllocs()
 	cpu := cpuSeconds()

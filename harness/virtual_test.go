@@ -17,8 +17,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// long is longer than any test here may take on the wall, and passes in some tens of milliseconds; with the race detector, on a
-// busy machine, in some seconds.
+// long is longer than any test here may take on the wall, and passes in some tens of milliseconds;
+// with the race detector, on a busy machine, in some seconds.
 const long = 5 * time.Minute
 
 func TestInVirtualTimeMinutesPassAtOnce(t *testing.T) {

@@ -75,14 +75,15 @@ func (m *monitor) apply(ctx context.Context, c *api.Client, out io.Writer, specs
 		return err
 	}
 	for i, o := range outcomes {
-		if err := m.tell(out, specs[i], o); err != nil {
+		if err := m.printOutcome(out, specs[i], o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// targets makes an order of each name. Two names that are not those of links or switches are the ends of a link.
+// targets makes an order of each name. Two names that are not those of links or switches are the
+// ends of a link.
 func (o *order) targets(ctx context.Context, c *api.Client, args []string) (specs []fault.Spec, err error) {
 	if o.spec.Do == fault.VerbHeal {
 		return []fault.Spec{o.spec}, nil
@@ -102,8 +103,9 @@ func (o *order) targets(ctx context.Context, c *api.Client, args []string) (spec
 	return specs, nil
 }
 
-// areEnds reports whether a and b are meant as the ends of one link, which two nodes always are. When neither is a node it
-// says what reads best in the error to come: a link has a hyphen in its name.
+// areEnds reports whether a and b are meant as the ends of one link, which two nodes always are.
+// When neither is a node it says what reads best in the error to come: a link has a hyphen in its
+// name.
 func areEnds(links []fabric.LinkState, a, b string) bool {
 	isNode := func(name string) bool {
 		name, _, _ = strings.Cut(name, ":") // of several links between two nodes one is named with its port
@@ -130,8 +132,8 @@ var already = map[fault.Verb]string{
 	fault.VerbRestart: "has not crashed",
 }
 
-// tell prints what came of an order.
-func (m *monitor) tell(out io.Writer, s fault.Spec, o fabric.Outcome) error {
+// printOutcome prints what came of an order.
+func (m *monitor) printOutcome(out io.Writer, s fault.Spec, o fabric.Outcome) error {
 	if m.json {
 		if s.Do != fault.VerbHeal {
 			return cli.JSON(out, o)

@@ -179,7 +179,8 @@ func named(what string) cobra.PositionalArgs {
 	}
 }
 
-// when adds the flags that some orders have. The others are taken as well, so that the order itself says why it has none.
+// when adds the flags that some orders have. The others are taken as well, so that the order itself
+// says why it has none.
 func (o *order) when(cmd *cobra.Command, has ...string) {
 	f := cmd.Flags()
 	text(f, "direction", "to|from|both", o.spec.Direction.UnmarshalText, "only one direction; both unless given")

@@ -15,7 +15,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
-// converse reads lines from a terminal, with editing, completion and a history, until exit or Ctrl-D.
+// converse reads lines from a terminal, with editing, completion and a history, until exit or
+// Ctrl-D.
 func (s *shell) converse(ctx context.Context) error {
 	prompt := "linkmon> "
 	if e, err := s.of.find(); err != nil {
@@ -60,7 +61,8 @@ func (s *shell) converse(ctx context.Context) error {
 	}
 }
 
-// historyFile is where typed lines are kept: in the user's folder for state, "" when that is not known.
+// historyFile is where typed lines are kept: in the user's folder for state, "" when that is not
+// known.
 func historyFile() string {
 	dir := os.Getenv("XDG_STATE_HOME")
 	if dir == "" {
@@ -73,7 +75,8 @@ func historyFile() string {
 	return filepath.Join(dir, "weft", "linkmon_history")
 }
 
-// saveHistory keeps the lines typed for the next time, if it can: names of links are all that would be missed.
+// saveHistory keeps the lines typed for the next time, if it can: names of links are all that would
+// be missed.
 func saveHistory(line *liner.State, file string) {
 	if file == "" || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
 		return

@@ -19,7 +19,7 @@ func runs(t *testing.T, name string) (end func()) {
 
 func TestAShellKeepsToTheFabricItBeganWith(t *testing.T) {
 	ownRegistry(t)
-	shell, single := monitor{kept: new(kept)}, monitor{}
+	shell, single := monitor{chosen: new(chosenFabric)}, monitor{}
 	endA := runs(t, "a")
 	e, err := shell.find()
 	require.NoError(t, err)

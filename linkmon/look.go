@@ -203,7 +203,7 @@ func (m *monitor) eventsCommand() *cobra.Command {
 			}
 			return m.with(cmd, false, func(ctx context.Context, c *api.Client) error {
 				if follow {
-					return quiet(ctx, c.Follow(ctx, after, show))
+					return unlessEnded(ctx, c.Follow(ctx, after, show))
 				}
 				events, err := c.Events(ctx, after)
 				for _, e := range events {
@@ -237,14 +237,14 @@ func (m *monitor) watchCommand() *cobra.Command {
 					return nil
 				})
 				line.End()
-				return quiet(ctx, err)
+				return unlessEnded(ctx, err)
 			})
 		},
 	}
 }
 
-// quiet drops the error of a stream that the user ended.
-func quiet(ctx context.Context, err error) error {
+// unlessEnded drops the error of a stream that the user ended.
+func unlessEnded(ctx context.Context, err error) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil
 	}

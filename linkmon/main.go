@@ -1,4 +1,5 @@
-// Command linkmon looks at a running fabric, sets faults of every kind, repairs them, and tells what they cost.
+// Command linkmon looks at a running fabric, sets faults of every kind, repairs them, and tells
+// what they cost.
 package main
 
 import (
@@ -27,17 +28,18 @@ type monitor struct {
 	json     bool
 	readOnly bool
 	server   bus.Settings
-	kept     *kept // of a shell or the full screen; nil for a single command
+	chosen   *chosenFabric // of a shell or the full screen; nil for a single command
 }
 
-// kept is the fabric that a shell or the full screen has begun with. Without it, they would go over to another fabric as soon as
-// theirs has ended and the other is the only one, and break that. Its methods may be called by several goroutines.
-type kept struct {
+// chosenFabric is the fabric that a shell or the full screen has begun with. Without it, they would
+// go over to another fabric as soon as theirs has ended and the other is the only one, and break
+// that. Its methods may be called by several goroutines.
+type chosenFabric struct {
 	mu   sync.Mutex
 	name string
 }
 
-func (k *kept) or(given string) string {
+func (k *chosenFabric) or(given string) string {
 	if k == nil || given != "" {
 		return given
 	}
@@ -46,7 +48,7 @@ func (k *kept) or(given string) string {
 	return k.name
 }
 
-func (k *kept) keep(name string) {
+func (k *chosenFabric) choose(name string) {
 	if k == nil {
 		return
 	}
@@ -92,8 +94,8 @@ func (m *monitor) commands() []*cobra.Command {
 // errReadOnly refuses what would change the fabric.
 var errReadOnly = errors.New("nothing may be changed: linkmon was started with --readonly")
 
-// dial connects to the fabric meant: as its operator when it is to act. Credentials of a folder that fabricd auth has made are renewed when they
-// are rotated, as long as the client lasts.
+// dial connects to the fabric meant: as its operator when it is to act. Credentials of a folder
+// that fabricd auth has made are renewed when they are rotated, as long as the client lasts.
 func (m *monitor) dial(act bool) (*client, error) {
 	e, err := m.find()
 	if err != nil {
@@ -103,11 +105,11 @@ func (m *monitor) dial(act bool) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := m.keepRenewed(e.Name)
+	renewal, err := m.keepRenewed(e.Name)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return &client{c, kept}, nil
+	return &client{c, renewal}, nil
 }
 
 // client is a fabric as linkmon reaches it.
@@ -151,9 +153,9 @@ func (m *monitor) find() (registry.Entry, error) {
 		}
 		return registry.Entry{Name: m.fabric, URL: r.URL, Operator: r.Credentials, Viewer: r.Credentials}, nil
 	}
-	e, err := registry.Find(m.kept.or(m.fabric))
+	e, err := registry.Find(m.chosen.or(m.fabric))
 	if err == nil {
-		m.kept.keep(e.Name)
+		m.chosen.choose(e.Name)
 	}
 	if err != nil && m.fabric != "" {
 		if names := registry.Names(); len(names) > 0 && !slices.Contains(names, m.fabric) {

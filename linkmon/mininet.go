@@ -19,7 +19,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// linkCommand is cut and restore in the words of Mininet, and shows a link when it is not told to do anything.
+// linkCommand is cut and restore in the words of Mininet, and shows a link when it is not told to
+// do anything.
 func (m *monitor) linkCommand() *cobra.Command {
 	o := &order{}
 	cmd := &cobra.Command{
@@ -51,7 +52,8 @@ func (m *monitor) linkCommand() *cobra.Command {
 	return cmd
 }
 
-// completeEnds offers a link or a node, then the nodes at the other ends of its links, then down and up.
+// completeEnds offers a link or a node, then the nodes at the other ends of its links, then down
+// and up.
 func (m *monitor) completeEnds(cmd *cobra.Command, args []string, _ string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
 	_ = m.with(cmd, false, func(ctx context.Context, c *api.Client) error {
 		all, err := c.Links(ctx)

@@ -82,7 +82,7 @@ func movedText(m fabric.Moved) string {
 func (m *monitor) completeHosts(cmd *cobra.Command) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 	_ = m.with(cmd, false, func(ctx context.Context, c *api.Client) error {
 		s, err := c.Status(ctx)
-		for _, h := range s.Parts {
+		for _, h := range s.Hosts {
 			names = append(names, h.Host)
 		}
 		return err

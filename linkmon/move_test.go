@@ -36,7 +36,7 @@ func startHosted(t *testing.T) *hosted {
 	require.NoError(t, errors.Join(
 		bus.Handle(control, bus.Subject{Kind: bus.SubjectControl, Verb: api.VerbMove}, h.move),
 		bus.Handle(control, bus.Subject{Kind: bus.SubjectControl, Verb: api.VerbStatus}, func(context.Context, struct{}) (api.Status, error) {
-			return api.Status{Parts: []fabric.HostStatus{{Host: "east"}, {Host: "west"}}}, nil
+			return api.Status{Hosts: []fabric.HostStatus{{Host: "east"}, {Host: "west"}}}, nil
 		}),
 		bus.Handle(control, bus.Subject{Kind: bus.SubjectControl, Verb: api.VerbTopology}, func(context.Context, struct{}) (any, error) {
 			return map[string]any{"switches": []map[string]string{{"id": "s1.02"}, {"id": "s1.03"}}}, nil

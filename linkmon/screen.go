@@ -16,7 +16,8 @@ import (
 	"github.com/weft-fabric/weft/linkmon/screen"
 )
 
-// screenCommand is the full-screen view. It makes root show it when no command is given on a terminal.
+// screenCommand is the full-screen view. It makes root show it when no command is given on a
+// terminal.
 func (m *monitor) screenCommand(root *cobra.Command) *cobra.Command {
 	var ascii, once bool
 	var page string
@@ -55,7 +56,8 @@ linkmon without a command is the same.`,
 	return cmd
 }
 
-// fullScreen runs the full screen. It waits for a fabric that is not there yet, but not for one that nobody could mean.
+// fullScreen runs the full screen. It waits for a fabric that is not there yet, but not for one
+// that nobody could mean.
 func (m *monitor) fullScreen(ctx context.Context, cfg screen.Config) error {
 	if _, err := m.find(); err != nil && !errors.Is(err, registry.ErrNone) {
 		return err
@@ -65,7 +67,7 @@ func (m *monitor) fullScreen(ctx context.Context, cfg screen.Config) error {
 
 // screenConfig lets the full screen see the fabric as a viewer, and act by lines of the shell.
 func (m *monitor) screenConfig(ascii bool) screen.Config {
-	m.kept = new(kept)
+	m.chosen = new(chosenFabric)
 	return screen.Config{
 		Dial: func(context.Context) (screen.Source, error) { return m.dial(false) },
 		Do: func(ctx context.Context, line string) (string, error) {
@@ -84,8 +86,8 @@ func (m *monitor) screenConfig(ascii bool) screen.Config {
 	}
 }
 
-// doTimeout bounds a command that is given in the full screen: one that goes on, as events --follow, has no place there.
-// Chosen by us: a repair waits for its links to be back.
+// doTimeout bounds a command that is given in the full screen: one that goes on, as events
+// --follow, has no place there. Chosen by us: a repair waits for its links to be back.
 const doTimeout = 30 * time.Second
 
 // utf8Terminal reports whether the locale says that the terminal shows UTF-8.

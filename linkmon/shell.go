@@ -33,7 +33,7 @@ at the first error and says in which line it is, unless --keep-going; it ends wi
 comment, and a name with spaces goes into quotes.`,
 		Example: "  linkmon sh\n  linkmon sh < faults.txt\n  printf 'link s0.00 s1.00 down\\nwait 2s\\nheal --all\\n' | linkmon sh",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m.kept = new(kept)
+			m.chosen = new(chosenFabric)
 			s := &shell{of: m, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr()}
 			if cli.Terminal(cmd.InOrStdin()) && cli.Terminal(s.out) {
 				return s.converse(cmd.Context())
@@ -51,7 +51,8 @@ type shell struct {
 	out, errs io.Writer
 }
 
-// maxLine bounds a line of a script, in bytes. Chosen by us: every link of a fabric of some hundred switches fits.
+// maxLine bounds a line of a script, in bytes. Chosen by us: every link of a fabric of some hundred
+// switches fits.
 const maxLine = 64 << 10
 
 // script runs the lines of in until one fails.

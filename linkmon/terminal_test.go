@@ -17,13 +17,15 @@ import (
 // asLinkmon makes the test binary be linkmon, for what needs a process of its own on a terminal.
 const asLinkmon = "WEFT_TEST_AS_LINKMON"
 
-// terminal is a real pseudo-terminal with linkmon on it, kept by tmux, which also reads the screen as a person would.
+// terminal is a real pseudo-terminal with linkmon on it, kept by tmux, which also reads the screen
+// as a person would.
 type terminal struct {
 	t      *testing.T
 	socket string
 }
 
-// onTerminal starts linkmon on a terminal of 80 by 24. What env says is set beside what the test has.
+// onTerminal starts linkmon on a terminal of 80 by 24. What env says is set beside what the test
+// has.
 func onTerminal(t *testing.T, env []string, args ...string) *terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {

@@ -73,20 +73,20 @@ type tracing struct {
 	all, json bool
 	out       io.Writer
 
-	ways  map[way]*travelled
-	order []*travelled
-	ended int
+	packets map[packetKey]*travelled
+	order   []*travelled
+	ended   int
 }
 
-// way names a packet.
-type way struct {
+// packetKey names a packet.
+type packetKey struct {
 	src, dst string
 	seq      uint64
 }
 
 // travelled is what a packet has gone through so far.
 type travelled struct {
-	way
+	packetKey
 	views    []fabric.HopView
 	decided  int // views that are decisions
 	rerouted int
@@ -100,15 +100,16 @@ const maxFollowed = 4096
 var errEnough = errors.New("all packets have ended")
 
 func (t *tracing) run(ctx context.Context, c *api.Client) error {
-	t.ways = map[way]*travelled{}
+	t.packets = map[packetKey]*travelled{}
 	if t.all {
-		return quiet(ctx, c.Hops(ctx, math.MaxUint64, t.take)) // from now on
+		return unlessEnded(ctx, c.Hops(ctx, math.MaxUint64, t.take)) // from now on
 	}
 	order, err := c.Trace(ctx, api.TraceRequest{Src: t.src, Dst: t.dst, Count: t.count})
 	if err != nil {
 		return err
 	}
-	// A context that ends when nothing has been heard for long: its end is told apart from that of ctx by its cause.
+	// A context that ends when nothing has been heard for long: its end is told apart from that of
+	// ctx by its cause.
 	hear, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	late := time.AfterFunc(t.wait, func() { giveUp(cli.ErrFailed) })
@@ -124,7 +125,7 @@ func (t *tracing) run(ctx context.Context, c *api.Client) error {
 	case errors.Is(err, errEnough):
 		return nil
 	case ctx.Err() != nil:
-		return quiet(ctx, err)
+		return unlessEnded(ctx, err)
 	case errors.Is(context.Cause(hear), cli.ErrFailed):
 		return t.unheard()
 	}
@@ -133,16 +134,16 @@ func (t *tracing) run(ctx context.Context, c *api.Client) error {
 
 // take prints what was told, and how a packet went when it has ended.
 func (t *tracing) take(v fabric.HopView) error {
-	p := t.ways[way{v.Src, v.Dst, v.Seq}]
+	p := t.packets[packetKey{v.Src, v.Dst, v.Seq}]
 	if p == nil {
-		if !t.all && len(t.ways) == t.count {
+		if !t.all && len(t.packets) == t.count {
 			return nil // another one, that others trace
 		}
-		if len(t.ways) == maxFollowed {
-			clear(t.ways) // of --all: some were missed, and never end
+		if len(t.packets) == maxFollowed {
+			clear(t.packets) // of --all: some were missed, and never end
 		}
-		p = &travelled{way: way{v.Src, v.Dst, v.Seq}}
-		t.ways[p.way] = p
+		p = &travelled{packetKey: packetKey{v.Src, v.Dst, v.Seq}}
+		t.packets[p.packetKey] = p
 		if !t.all {
 			t.order = append(t.order, p)
 		}
@@ -166,7 +167,7 @@ func (t *tracing) take(v fabric.HopView) error {
 		}
 	}
 	if t.all {
-		delete(t.ways, p.way)
+		delete(t.packets, p.packetKey)
 		return nil
 	}
 	if t.ended++; t.ended == t.count {
@@ -213,7 +214,8 @@ func (p *travelled) add(v fabric.HopView) {
 	}
 }
 
-// complete reports whether all was heard. What a switch tells that is a process of its own may come later than the end.
+// complete reports whether all was heard. What a switch tells that is a process of its own may come
+// later than the end.
 func (p *travelled) complete() bool {
 	return p.end.End != "" && (p.end.End != fabric.EndDelivered || p.decided >= p.end.Hops)
 }

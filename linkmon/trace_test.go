@@ -90,7 +90,7 @@ func TestTraceRefusesWhatCannotBe(t *testing.T) {
 // What a switch tells that is a process of its own may come after the end, and is waited for.
 func TestTraceWaitsForHopsThatComeLate(t *testing.T) {
 	out := new(rig.Output)
-	trace := &tracing{src: "n00", dst: "n10", count: 1, out: out, ways: map[way]*travelled{}}
+	trace := &tracing{src: "n00", dst: "n10", count: 1, out: out, packets: map[packetKey]*travelled{}}
 	hop := func(at float64, node string, hops int) fabric.HopView {
 		return fabric.HopView{Src: "n00", Dst: "n10", At: at, Node: node, Hops: hops, In: 0, Out: 1, To: "x", Rule: "r"}
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/auth"
 )
 
-// Sessions are for browsers, whose stream of events carries no token: a cookie instead, with which one may look. Chosen by us.
+// Sessions are for browsers, whose stream of events carries no token: a cookie instead, with which
+// one may look. Chosen by us.
 const (
 	maxSessions = 256
 	sessionTime = 12 * time.Hour
@@ -66,7 +67,8 @@ func (s *sessions) find(cookie string) (session, bool) {
 	return one, ok && time.Now().Before(one.until)
 }
 
-// drop ends the sessions of which holds is false, or whose time is over, and returns how many the former are.
+// drop ends the sessions of which holds is false, or whose time is over, and returns how many the
+// former are.
 func (s *sessions) drop(holds func(session) bool) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +117,8 @@ func (w *Web) holds(b bearer) bool {
 
 const maxToken = 1024 // bytes; ours have 26
 
-// access is what a request may. Who reaches a server that only this machine can reach may look. A cookie lets nobody act: a page of
-// somebody else can make a browser send it.
+// access is what a request may. Who reaches a server that only this machine can reach may look. A
+// cookie lets nobody act: a page of somebody else can make a browser send it.
 func (w *Web) access(r *http.Request) auth.Access {
 	if b := w.bearer(r); b.role != 0 {
 		return b.role

@@ -37,7 +37,8 @@ func bearing(token string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
 }
 
-// Every call of the API by every kind of token, where only this machine can reach it and where others can: exactly the allowed ones succeed.
+// Every call of the API by every kind of token, where only this machine can reach it and where
+// others can: exactly the allowed ones succeed.
 func TestEveryCallByEveryToken(t *testing.T) {
 	t.Parallel()
 	dir, made := keys(t, time.Now())
@@ -114,7 +115,8 @@ func TestEveryCallByEveryToken(t *testing.T) {
 	require.Empty(t, s.Fabric().Faults())
 }
 
-// A token that is taken back lets nobody in within a second, and neither does a cookie that was given for it.
+// A token that is taken back lets nobody in within a second, and neither does a cookie that was
+// given for it.
 func TestTokensThatAreTakenBack(t *testing.T) {
 	t.Parallel()
 	dir, made := keys(t, time.Now())

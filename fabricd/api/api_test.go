@@ -23,13 +23,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// served is a small fabric with its server.
-// tell asks, and drops the answer.
-func tell(ctx context.Context, c *Client, verb string, in any) error {
+// askNone asks, and drops the answer.
+func askNone(ctx context.Context, c *Client, verb string, in any) error {
 	_, err := ask[none](ctx, c, verb, in)
 	return err
 }
 
+// served is a small fabric with its server.
 type served struct {
 	*harness.Harness
 	t      testing.TB
@@ -187,6 +187,29 @@ func TestAnOutcomeIsReadUnderItsOldNameAndWrittenUnderBoth(t *testing.T) {
 	require.Equal(t, []bool{true, false}, []bool{outcomes[0].Changed, outcomes[1].Changed})
 }
 
+// Likewise the status of a fabric has its hosts, and each of them its name, under two names.
+func TestHostsAreReadUnderTheirOldNamesAndWrittenUnderBoth(t *testing.T) {
+	t.Parallel()
+	out, err := ask[json.RawMessage](t.Context(), serve(t).dial(false), VerbStatus, nil)
+	require.NoError(t, err)
+	require.Contains(t, string(out), `"hosts":[],"parts":[]`)
+
+	older := &served{t: t, broker: bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})}
+	control := bustest.Server(t, bus.ServerConfig{Fabric: "lab", Broker: older.broker})
+	require.NoError(t, bus.Handle(control, ctl(VerbStatus), func(context.Context, struct{}) (json.RawMessage, error) {
+		return json.RawMessage(`{"parts":[{"part":"east"},{"part":"west"}]}`), nil
+	}))
+	require.NoError(t, bus.Handle(control, ctl(VerbLinks), func(context.Context, struct{}) (json.RawMessage, error) {
+		return json.RawMessage(`[{"quiet":["s0.0"]}]`), nil
+	}))
+	links, err := older.dial(false).Links(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"s0.0"}, links[0].Suspect)
+	st, err := older.dial(false).Status(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"east", "west"}, []string{st.Hosts[0].Host, st.Hosts[1].Host})
+}
+
 func TestWhateverIsSetIsHealedByAnotherClientWhenTheOneThatSetItIsGone(t *testing.T) {
 	t.Parallel()
 	s := serve(t, harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 20)) // what a link loses last shows at a hello
@@ -251,11 +274,11 @@ func TestOrdersThatCannotBeAreRefusedAndNothingIsDone(t *testing.T) {
 		{`{"do":"restore","a":"s0.0-s1.0","for":"10s"}`, "only a fault ends by itself, a repair does not"},
 		{`{"do":"heal","a":"s0.0-s1.0"}`, "heal repairs everything"},
 	} {
-		err := tell(t.Context(), c, VerbApply, json.RawMessage(`{"specs":[{"do":"cut","a":"s0.1-s1.1"},`+x.spec+`]}`))
+		err := askNone(t.Context(), c, VerbApply, json.RawMessage(`{"specs":[{"do":"cut","a":"s0.1-s1.1"},`+x.spec+`]}`))
 		require.ErrorIs(t, err, reply.ErrRefused, x.spec)
 		require.ErrorContains(t, err, x.want, x.spec)
 	}
-	require.ErrorContains(t, tell(t.Context(), c, VerbApply, json.RawMessage(`{"specs":[]}`)), "nothing is ordered")
+	require.ErrorContains(t, askNone(t.Context(), c, VerbApply, json.RawMessage(`{"specs":[]}`)), "nothing is ordered")
 	_, err := c.Apply(t.Context(), slices.Repeat(everyVerb[:1], MaxSpecs+1)...)
 	require.ErrorContains(t, err, "1025 faults and repairs at once: expected at most 1024")
 	require.Empty(t, s.Fabric().Faults())
@@ -375,15 +398,15 @@ func TestMalformedRequestsAreAnsweredAndBreakNothing(t *testing.T) {
 	c, ctx := s.dial(true), t.Context()
 	for _, verb := range []string{VerbSwitch, VerbEvents, VerbApply} {
 		for _, in := range []any{nil, json.RawMessage(`[1]`), json.RawMessage(`"x"`), json.RawMessage(`{"specs":{},"switch":2,"after":-1}`)} {
-			err := tell(ctx, c, verb, in)
+			err := askNone(ctx, c, verb, in)
 			require.ErrorIs(t, err, reply.ErrRefused)
 			require.ErrorContains(t, err, "malformed request")
 		}
 	}
-	require.ErrorContains(t, tell(ctx, c, VerbSwitch, json.RawMessage(`{}`)), "unknown")
+	require.ErrorContains(t, askNone(ctx, c, VerbSwitch, json.RawMessage(`{}`)), "unknown")
 	require.Error(t, json.Unmarshal([]byte(`{"specs":[{"do":"heal"}]} x`), new(ApplyRequest)), "which no client of ours can send")
 	require.ErrorContains(t, json.Unmarshal([]byte(`{"specs":[{"do":"heal","forr":"1s"}]}`), new(ApplyRequest)), "unknown field")
-	require.ErrorContains(t, tell(ctx, c, VerbFaults, json.RawMessage(`[1]`)), "malformed request")
+	require.ErrorContains(t, askNone(ctx, c, VerbFaults, json.RawMessage(`[1]`)), "malformed request")
 	out, err := c.Apply(ctx, everyVerb[0])
 	require.NoError(t, err)
 	require.True(t, out[0].Changed)

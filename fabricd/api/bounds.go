@@ -22,7 +22,7 @@ func (w *Web) bounded(places *places, next http.HandlerFunc) http.HandlerFunc {
 			busy(out, http.StatusTooManyRequests, "requests of this client")
 			return
 		}
-		defer w.held.give(client)
+		defer w.held.release(client)
 		r.Body = http.MaxBytesReader(out, r.Body, maxBody)
 		if places == w.orders { // only orders say something in their body
 			r.Body = received(r.Body)

@@ -40,7 +40,14 @@ func ask[Resp any](ctx context.Context, c *Client, verb string, req any) (Resp, 
 
 // Status asks for the fabric at a glance.
 func (c *Client) Status(ctx context.Context) (Status, error) {
-	return ask[Status](ctx, c, VerbStatus, nil)
+	s, err := ask[Status](ctx, c, VerbStatus, nil)
+	if s.Hosts == nil { // an older fabricd knows the old names alone
+		s.Hosts = s.Parts
+		for i := range s.Hosts {
+			s.Hosts[i].Host = s.Hosts[i].Part
+		}
+	}
+	return s, err
 }
 
 // Topology asks for the graph, as JSON.
@@ -68,7 +75,13 @@ func (c *Client) Switch(ctx context.Context, name string, forwarding bool) (Swit
 
 // Links asks for the state of all links.
 func (c *Client) Links(ctx context.Context) ([]fabric.LinkState, error) {
-	return ask[[]fabric.LinkState](ctx, c, VerbLinks, nil)
+	list, err := ask[[]fabric.LinkState](ctx, c, VerbLinks, nil)
+	for i := range list {
+		if list[i].Suspect == nil { // an older fabricd knows `quiet` alone
+			list[i].Suspect = list[i].Quiet
+		}
+	}
+	return list, err
 }
 
 // Faults asks for the reports of all faults.
@@ -143,15 +156,15 @@ func (c *Client) Ledger(ctx context.Context) (fabric.Ledger, error) {
 // missed.
 const followBuffer = 1024
 
-// quietTime is how long a stream may say nothing before the fabric is asked whether it is still
+// silenceTime is how long a stream may say nothing before the fabric is asked whether it is still
 // there: a broker that has gone says nothing, and the connection waits for it to come back. Chosen
 // by us.
-const quietTime = 2 * time.Second
+const silenceTime = 2 * time.Second
 
 // next waits for the next of a stream while the fabric is there.
 func (c *Client) next(ctx context.Context, live *bus.Events) (bus.Notice, error) {
 	for {
-		wait, cancel := context.WithTimeout(ctx, quietTime)
+		wait, cancel := context.WithTimeout(ctx, silenceTime)
 		n, err := live.Next(wait)
 		cancel()
 		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
@@ -178,11 +191,11 @@ func (c *Client) Follow(ctx context.Context, seq uint64, f func(fabric.Event) er
 		return err
 	}
 	defer live.Close()
-	kept, err := c.Events(ctx, seq)
+	events, err := c.Events(ctx, seq)
 	if err != nil {
 		return err
 	}
-	for _, e := range kept {
+	for _, e := range events {
 		seq = e.Seq
 		if err := f(e); err != nil {
 			return err

@@ -40,7 +40,8 @@ func (x *webbed) hang(n int, sends string) {
 	}
 }
 
-// Whoever opens connections and does not say what for keeps nobody waiting until their time is over.
+// Whoever opens connections and does not say what for keeps nobody waiting until their time is
+// over.
 func TestHalfOpenConnectionsKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	x := serveWeb(t)
@@ -58,8 +59,8 @@ func TestHalfOpenConnectionsKeepNobodyWaiting(t *testing.T) {
 	const halfOpen = maxConns + 400
 	attempts := 0
 	for _, sends := range []string{"", "G", "GET / HTTP/1.1\r\nHost: x\r\n", "POST " + root + "/heal HTTP/1.1\r\nX-A: "} {
-		// On a machine that stands still for as long as a header may take they are all over before we are
-		// asked: then once more.
+		// On a machine that stands still for as long as a header may take they are all over before
+		// we are asked: then once more.
 		rig.Until(t, func() bool {
 			attempts++
 			x.hang(halfOpen, sends)

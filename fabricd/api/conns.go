@@ -111,8 +111,8 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// keeping keeps the connection of a request while it is answered.
-func keeping(next http.Handler) http.Handler {
+// withBusyConn keeps the connection of a request while it is answered.
+func withBusyConn(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 			c.busyIs(true)

@@ -13,7 +13,7 @@ import (
 type SwitchState struct {
 	I       int    `json:"i"`
 	ID      string `json:"id"`
-	State   string `json:"state" jsonschema:"enum=up,enum=down,enum=quiet"`
+	State   string `json:"state" jsonschema:"enum=up,enum=down,enum=suspect"`
 	Held    int    `json:"held" jsonschema_description:"Packets inside."`
 	Blocked int    `json:"blocked" jsonschema_description:"Of them, those that wait for room."`
 	Counts  Counts `json:"counts"`

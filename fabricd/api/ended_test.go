@@ -16,8 +16,8 @@ func TestStreamsEndWhenTheFabricIsGone(t *testing.T) {
 	c, ctx := s.dial(false), t.Context()
 	s.Cut("s0.0", "s1.0") // an event
 	events, samples, ended := make(chan struct{}, 1), make(chan struct{}, 1), make(chan error, 2)
-	go func() { ended <- c.Follow(ctx, 0, func(fabric.Event) error { poke(events); return nil }) }()
-	go func() { ended <- c.Watch(ctx, func(Sample) error { poke(samples); return nil }) }()
+	go func() { ended <- c.Follow(ctx, 0, func(fabric.Event) error { wake(events); return nil }) }()
+	go func() { ended <- c.Watch(ctx, func(Sample) error { wake(samples); return nil }) }()
 	<-events
 	<-samples
 	s.broker.Shutdown()
@@ -33,7 +33,7 @@ func TestAStreamThatSaysNothingGoesOnWhileTheFabricIsThere(t *testing.T) {
 	live, err := c.bus.Subscribe(StreamEvent, 1)
 	require.NoError(t, err)
 	defer live.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), quietTime*3/2)
+	ctx, cancel := context.WithTimeout(t.Context(), silenceTime*3/2)
 	defer cancel()
 	_, err = c.next(ctx, live)
 	require.ErrorIs(t, err, context.DeadlineExceeded)

@@ -21,7 +21,8 @@ type ForwardingView struct {
 	Or []OutputView `json:"or,omitempty" jsonschema_description:"Other ways, where the switch chooses among several."`
 }
 
-// forwarding is the table of a switch, if its firmware has one: a line per address, several when it matters where packets come in.
+// forwarding is the table of a switch, if its firmware has one: a line per address, several when it
+// matters where packets come in.
 func forwarding(f *fabric.Fabric, id weft.SwitchID) (list []ForwardingView) {
 	program, _, _ := f.Program(id)
 	t := program.Tables
@@ -44,8 +45,8 @@ func forwarding(f *fabric.Fabric, id weft.SwitchID) (list []ForwardingView) {
 	return list
 }
 
-// linesFor are the lines of one address: one if all packets for it are forwarded alike; else one per layer, if it does not matter by
-// which port they come in there.
+// linesFor are the lines of one address: one if all packets for it are forwarded alike; else one
+// per layer, if it does not matter by which port they come in there.
 func linesFor(t *tables.Tables, id weft.SwitchID, d weft.NICID, path uint16, ports int,
 	name string,
 ) (lines []ForwardingView) {

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
-// Over the broker, frames are published as [StreamFrame] as long as somebody says now and then that he watches.
+// Over the broker, frames are published as [StreamFrame] as long as somebody says now and then that
+// he watches.
 const (
 	StreamFrame  = "frame"        // a [Frame], or a page of one
 	VerbWatch    = "get.watch"    // says so; answered by a [Watching]
@@ -23,8 +24,8 @@ const (
 	renewEvery = 3 * time.Second
 	silence    = time.Second     // without a frame, after which the fabric is asked whether it is there
 	renewTime  = 2 * time.Second // it gets to answer
-	// snapshotsKept bounds the snapshots whose pages may still be asked for.
-	snapshotsKept = 4
+	// maxSnapshots bounds the snapshots whose pages may still be asked for.
+	maxSnapshots = 4
 )
 
 // Watching answers somebody who watches.
@@ -33,7 +34,8 @@ type Watching struct {
 	Seq uint64 `json:"seq"` // of the latest frame
 }
 
-// SnapshotRequest asks for a page of a snapshot: the first of a new one, or another of the one with that number.
+// SnapshotRequest asks for a page of a snapshot: the first of a new one, or another of the one with
+// that number.
 type SnapshotRequest struct {
 	Seq  uint64 `json:"seq,omitempty"`
 	Page int    `json:"page,omitempty"`
@@ -50,12 +52,13 @@ func (s *Stream) lease() Watching {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leased = time.Now().Add(leaseTime)
-	poke(s.leasing)
+	wake(s.leasing)
 	return Watching{Run: s.run, Seq: s.state.Seq}
 }
 
-// publish tells frames to those who watch over the broker, until ctx ends. Those whom the broker is too slow for are told snapshots.
-func (s *Stream) publish(ctx context.Context, tell func(kind string, v any) error) {
+// publish tells frames to those who watch over the broker, until ctx ends. Those whom the broker is
+// too slow for are told snapshots.
+func (s *Stream) publish(ctx context.Context, send func(kind string, v any) error) {
 	for {
 		select {
 		case <-s.leasing:
@@ -69,7 +72,7 @@ func (s *Stream) publish(ctx context.Context, tell func(kind string, v any) erro
 				break
 			}
 			for _, p := range s.paged(data) {
-				_ = tell(StreamFrame, json.RawMessage(p)) // a broker that is gone has told so itself
+				_ = send(StreamFrame, json.RawMessage(p)) // a broker that is gone has told so itself
 			}
 		}
 		v.Close()
@@ -106,7 +109,7 @@ func (s *Server) snapshotPage(ctx context.Context, r *SnapshotRequest) (json.Raw
 		if err != nil {
 			return nil, err
 		}
-		s.snapshots = newest(append(s.snapshots, paged{v.seq, s.stream.paged(data)}), snapshotsKept)
+		s.snapshots = newest(append(s.snapshots, paged{v.seq, s.stream.paged(data)}), maxSnapshots)
 		r.Seq = v.seq
 	}
 	for _, p := range s.snapshots {
@@ -121,11 +124,13 @@ func (s *Server) snapshotPage(ctx context.Context, r *SnapshotRequest) (json.Raw
 	return nil, fmt.Errorf("snapshot %d is not kept any more: ask for a new one, with seq 0", r.Seq)
 }
 
-// frameBuffer bounds the pages that wait for a viewer; one that is slower begins anew with a snapshot.
+// frameBuffer bounds the pages that wait for a viewer; one that is slower begins anew with a
+// snapshot.
 const frameBuffer = 64
 
-// Frames calls f with a snapshot and then with every frame that follows, until ctx ends or f returns an error. When frames were
-// lost, or the fabric runs anew, f is given a snapshot again. It fails when the fabric does not answer any more; then dial anew.
+// Frames calls f with a snapshot and then with every frame that follows, until ctx ends or f
+// returns an error. When frames were lost, or the fabric runs anew, f is given a snapshot again. It
+// fails when the fabric does not answer any more; then dial anew.
 func (c *Client) Frames(ctx context.Context, f func(Frame) error) error {
 	live, err := c.bus.Subscribe(StreamFrame, frameBuffer)
 	if err != nil {

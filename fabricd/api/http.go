@@ -24,7 +24,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/registry"
 )
 
-// Bounds of the HTTP side, chosen by us. Beyond them requests are refused, or wait in the kernel, and the fabric goes on.
+// Bounds of the HTTP side, chosen by us. Beyond them requests are refused, or wait in the kernel,
+// and the fabric goes on.
 const (
 	maxConns    = 512              // connections that are held; see conns
 	maxBusy     = 4                // requests that are answered at a time, streams apart: answers are made by few cores
@@ -51,12 +52,14 @@ type WebConfig struct {
 	Log    *slog.Logger                     // nil: discarded
 	// Tokens may look or act, as the token of this run may; nil: that alone.
 	Tokens *auth.Tokens
-	// CertFile and KeyFile are a certificate and its key in PEM, given together, for HTTPS; empty is HTTP.
+	// CertFile and KeyFile are a certificate and its key in PEM, given together, for HTTPS; empty
+	// is HTTP.
 	CertFile, KeyFile string
 }
 
-// Web is the HTTP side of a fabric: requests, the state stream, metrics, the page. Whoever reaches it from this machine may look; where others
-// can reach it, looking needs a token. Orders always do. The page itself, which shows nothing by itself, is everybody's.
+// Web is the HTTP side of a fabric: requests, the state stream, metrics, the page. Whoever reaches
+// it from this machine may look; where others can reach it, looking needs a token. Orders always
+// do. The page itself, which shows nothing by itself, is everybody's.
 type Web struct {
 	WebConfig
 	token   string
@@ -98,7 +101,8 @@ func listenError(address string, err error) error {
 	return fmt.Errorf("listen on %q for browsers and scripts: %w", address, why)
 }
 
-// NewWeb listens on an address, as 127.0.0.1:8420. Run serves; the listener is closed with it, or by Close.
+// NewWeb listens on an address, as 127.0.0.1:8420. Run serves; the listener is closed with it, or
+// by Close.
 func NewWeb(address string, c WebConfig) (*Web, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -123,7 +127,7 @@ func NewWeb(address string, c WebConfig) (*Web, error) {
 		busy: newPlaces(maxBusy), orders: newPlaces(maxOrders), held: shares{limit: maxHeld}, watching: shares{limit: maxWatching},
 	}
 	w.listing = c.Server.listing
-	w.handler = keeping(w.guard(w.mux()))
+	w.handler = withBusyConn(w.guard(w.mux()))
 	return w, nil
 }
 
@@ -202,7 +206,8 @@ func (w *Web) Run(ctx context.Context) error {
 	return err
 }
 
-// guard lets through what may be: requests for this host, from our own page or from no page at all, or with the token.
+// guard lets through what may be: requests for this host, from our own page or from no page at all,
+// or with the token.
 func (w *Web) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		h := out.Header()
@@ -224,14 +229,16 @@ func (w *Web) guard(next http.Handler) http.Handler {
 	})
 }
 
-// embedded reports whether a browser says that a page of somebody else asks for a part of itself, as a picture: such a request
-// has no Origin, and one for the stream would last. Links may lead here.
+// embedded reports whether a browser says that a page of somebody else asks for a part of itself,
+// as a picture: such a request has no Origin, and one for the stream would last. Links may lead
+// here.
 func embedded(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return (site == "cross-site" || site == "same-site") && r.Header.Get("Sec-Fetch-Dest") != "document"
 }
 
-// ours reports whether a request names this server. A page of somebody else can have its own name lead here, but not an address.
+// ours reports whether a request names this server. A page of somebody else can have its own name
+// lead here, but not an address.
 func (w *Web) ours(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -22,7 +22,7 @@ import (
 )
 
 // refusal is the text of an answer that must be an error.
-func refusal(t *testing.T, a asked, code int) string {
+func refusal(t *testing.T, a httpAnswer, code int) string {
 	t.Helper()
 	require.Equal(t, code, a.code, a.body)
 	require.Equal(t, "application/json", a.header.Get("Content-Type"))

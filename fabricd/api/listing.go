@@ -7,8 +7,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/layout"
 )
 
-// Topology is the answer to GET /topology, for its description: what fabricd topology generate --json prints, with the places of
-// nodes.
+// Topology is the answer to GET /topology, for its description: what fabricd topology generate
+// --json prints, with the places of nodes.
 type Topology struct {
 	Spec     string           `json:"spec,omitempty" jsonschema_description:"As kary-ntree:4,3; none for a file."`
 	Kind     string           `json:"kind"`

@@ -14,8 +14,9 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// metrics serves what there is to measure, read when it is asked for. Labels are names of the topology, numbers of virtual
-// channels and words that are listed here, so there are never more series than the fabric has parts.
+// metrics serves what there is to measure, read when it is asked for. Labels are names of the
+// topology, numbers of virtual channels and words that are listed here, so there are never more
+// series than the fabric has parts.
 func (w *Web) metrics() http.Handler {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(metrics{w}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -161,7 +162,8 @@ func (s series) switches(f *fabric.Fabric, r *fabric.Reading, sampler *fabric.Sa
 	}
 }
 
-// channels tells of virtual channels over all ports: each port apart would be a hundred thousand series in a large fabric.
+// channels tells of virtual channels over all ports: each port apart would be a hundred thousand
+// series in a large fabric.
 func (s series) channels(name string, sums []switching.VCSum) {
 	for i, c := range sums {
 		vc := strconv.Itoa(i)

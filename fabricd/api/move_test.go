@@ -19,10 +19,10 @@ import (
 
 // movesTo stands in for a fabric of the hosts east and west, where s1.1 belongs to east.
 type movesTo struct {
-	mu    sync.Mutex
-	at    string
-	asked []MoveRequest
-	err   error // of all moves; nil: there is none
+	mu      sync.Mutex
+	at      string
+	ordered []MoveRequest
+	err     error // of all moves; nil: there is none
 }
 
 // moving has a server order moves of m.
@@ -38,7 +38,7 @@ func (m *movesTo) move(ctx context.Context, sw, host string) (fabric.Moved, erro
 	if left, ok := ctx.Deadline(); !ok || time.Until(left) > requestTime {
 		return fabric.Moved{}, errors.New("nobody bounds the move")
 	}
-	m.asked = append(m.asked, MoveRequest{sw, host})
+	m.ordered = append(m.ordered, MoveRequest{sw, host})
 	switch {
 	case m.err != nil:
 		return fabric.Moved{}, m.err
@@ -60,7 +60,7 @@ func (m *movesTo) move(ctx context.Context, sw, host string) (fabric.Moved, erro
 func (m *movesTo) requests() []MoveRequest {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.asked
+	return m.ordered
 }
 
 // refuse has all moves from now on fail, and returns where the switch runs.
@@ -109,7 +109,7 @@ func TestAMoveThatCannotBeSaysWhy(t *testing.T) {
 		`{"host":"west"}`:                   `unknown switch ""`,
 		`[{"switch":"s1.1","host":"east"}]`: "a JSON array instead of an object",
 	} {
-		err := tell(t.Context(), c, VerbMove, json.RawMessage(request))
+		err := askNone(t.Context(), c, VerbMove, json.RawMessage(request))
 		require.ErrorIs(t, err, reply.ErrRefused, request)
 		require.ErrorContains(t, err, want, request)
 	}

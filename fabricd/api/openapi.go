@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 )
 
-// openAPI describes the API as OpenAPI 3.1, made of the routes and of the Go types that they take and give.
+// openAPI describes the API as OpenAPI 3.1, made of the routes and of the Go types that they take
+// and give.
 func (w *Web) openAPI(out http.ResponseWriter, _ *http.Request) {
 	send(out, http.StatusOK, describe(w.routes(), false))
 }
@@ -20,7 +21,8 @@ func (w *Web) openAPI(out http.ResponseWriter, _ *http.Request) {
 // object is a JSON object.
 type object map[string]any
 
-// describe is the description. Answers may have more members than it names, unless it is strict, as tests have it.
+// describe is the description. Answers may have more members than it names, unless it is strict, as
+// tests have it.
 func describe(routes []route, strict bool) object {
 	d := description{schemas: object{}, strict: strict}
 	d.schema(Frame{}, !strict) // of the stream, which has no answer in JSON

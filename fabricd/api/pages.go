@@ -4,7 +4,8 @@ import (
 	"fmt"
 )
 
-// pageBytes bounds one page of a frame: half of what a NATS message carries unless its broker is told otherwise (1 MB).
+// pageBytes bounds one page of a frame: half of what a NATS message carries unless its broker is
+// told otherwise (1 MB).
 const pageBytes = 512 << 10
 
 // pages encodes f, in several pages when it has more than so many bytes.
@@ -45,7 +46,8 @@ type join struct {
 	next int
 }
 
-// add takes the next page and returns the frame when it is whole. Pages that are not in order are an error, and forgotten.
+// add takes the next page and returns the frame when it is whole. Pages that are not in order are
+// an error, and forgotten.
 func (j *join) add(p Frame) (f Frame, whole bool, err error) {
 	if p.Pages <= 1 {
 		j.next = 0

@@ -13,10 +13,11 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// A large fabric is looked at by pods: a viewer is told of each pod, and of the links between each two, in sum, and of single switches and
-// links only in pods that it has opened.
+// A large fabric is looked at by pods: a viewer is told of each pod, and of the links between each
+// two, in sum, and of single switches and links only in pods that it has opened.
 
-// podsAbove is the links above which a fabric is looked at by pods: where a frame that has all of them can no longer come as often as frames should.
+// podsAbove is the links above which a fabric is looked at by pods: where a frame that has all of
+// them can no longer come as often as frames should.
 const podsAbove = int(frameEvery / framePerLink)
 
 // TopologyPod is switches that are looked at as one, with their NICs and the links between them.
@@ -122,10 +123,12 @@ func newGrouping(g *topology.Graph, pods []placement.Pod) *grouping {
 	return o
 }
 
-// scope is which pods a viewer has opened; nil is a viewer who is told of everything, and of nothing in sum.
+// scope is which pods a viewer has opened; nil is a viewer who is told of everything, and of
+// nothing in sum.
 type scope []bool
 
-// scope reads the names of pods, separated by commas. Without pods there is nothing to choose. The error names one that there is not.
+// scope reads the names of pods, separated by commas. Without pods there is nothing to choose. The
+// error names one that there is not.
 func (o *grouping) scope(open string) (scope, error) {
 	if o == nil {
 		return nil, nil
@@ -196,7 +199,8 @@ func newPodSums(o *grouping) *podSums {
 	return p
 }
 
-// add puts into d the pods and bundles that have changed, given all links and switches as they are, and what switch i has discarded.
+// add puts into d the pods and bundles that have changed, given all links and switches as they are,
+// and what switch i has discarded.
 func (p *podSums) add(d *Frame, links []LinkView, switches []SwitchView, discarded func(i int) uint64) {
 	if p == nil {
 		return
@@ -263,10 +267,12 @@ func thousandth(v float64) float64 { return math.Round(1000*v) / 1000 }
 
 func tenth(v float64) float64 { return math.Round(10*v) / 10 }
 
-// loadTolerance is by how much of a link's rate the load of a pod or bundle may be off, chosen by us: a colour that nobody can tell from another.
+// loadTolerance is by how much of a link's rate the load of a pod or bundle may be off, chosen by
+// us: a colour that nobody can tell from another.
 const loadTolerance = 0.02
 
-// steady reports that viewers need not hear of a load: it has neither begun nor ended, and looks as before.
+// steady reports that viewers need not hear of a load: it has neither begun nor ended, and looks as
+// before.
 func steady(a, b float64) bool {
 	return near(a, b) || a != 0 && b != 0 && math.Abs(a-b) <= loadTolerance
 }

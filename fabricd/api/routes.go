@@ -21,7 +21,8 @@ import (
 // root is where the API is.
 const root = "/api/v1"
 
-// route is one method of one path below root. Those that are not GET are orders, which need a token that may operate.
+// route is one method of one path below root. Those that are not GET are orders, which need a token
+// that may operate.
 type route struct {
 	method, path string
 	does         string // in one line, for the description

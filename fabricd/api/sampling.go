@@ -11,11 +11,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// rateTime is the time over which rates are taken, chosen by us: long enough to be steady at a few hundred packets a second.
+// rateTime is the time over which rates are taken, chosen by us: long enough to be steady at a few
+// hundred packets a second.
 const rateTime = weft.Second
 
-// rateTolerance is by how much of itself a rate may be off before viewers are told anew, chosen by us: far below what a colour
-// shows, and above the noise of a steady load. Else every link would be in every frame.
+// rateTolerance is by how much of itself a rate may be off before viewers are told anew, chosen by
+// us: far below what a colour shows, and above the noise of a steady load. Else every link would be
+// in every frame.
 const rateTolerance = 0.1
 
 // counted are the counters that rates come from, at one moment.
@@ -31,7 +33,7 @@ type sampling struct {
 	sampler *fabric.Sampler
 
 	latest           func() Sample // of the server, which watches all the time; nil: there is none
-	past             []counted     // the latest readings, oldest first; bound: what rateTime holds
+	readings         []counted     // the latest readings, oldest first; bound: what rateTime holds
 	switches         [][2]uint64   // per switch: rerouted, U-turns at the reading before
 	switchesAt       weft.Time
 	lastEvent        uint64
@@ -57,7 +59,7 @@ func newSampling(f *fabric.Fabric) *sampling {
 
 // resume forgets old counters and hops, when nobody has watched for a while: a rate is that of now.
 func (s *sampling) resume() {
-	s.past, s.switchesAt, s.begins = nil, 0, true
+	s.readings, s.switchesAt, s.begins = nil, 0, true
 	_, s.lastHop, _ = s.f.Hops(math.MaxUint64)
 }
 
@@ -67,7 +69,8 @@ type step struct {
 	counters bool // they were read
 }
 
-// frame is a delta of what has changed since the frame before, with counters when they are to be read.
+// frame is a delta of what has changed since the frame before, with counters when they are to be
+// read.
 func (s *sampling) frame(counters bool) step {
 	var r *fabric.Reading
 	if counters {
@@ -128,8 +131,8 @@ func (d *step) empty() bool {
 // count keeps the counters for rates.
 func (s *sampling) count(r *fabric.Reading) {
 	var c counted
-	for len(s.past) > 1 && r.At-s.past[1].at >= rateTime { // past[0] stays the newest that is rateTime old
-		c, s.past = s.past[0], s.past[1:]
+	for len(s.readings) > 1 && r.At-s.readings[1].at >= rateTime { // readings[0] stays the newest that is rateTime old
+		c, s.readings = s.readings[0], s.readings[1:]
 	}
 	if c.sent == nil {
 		c.sent = make([][2]uint64, len(r.Links))
@@ -138,8 +141,8 @@ func (s *sampling) count(r *fabric.Reading) {
 	for i := range r.Links {
 		c.sent[i] = r.Links[i].Sent
 	}
-	s.past = append(s.past, c)
-	old := &s.past[0]
+	s.readings = append(s.readings, c)
+	old := &s.readings[0]
 	t := (c.at - old.at).Duration().Seconds()
 	s.sample.InjectedRate, s.sample.DeliveredRate = rate(c.injected, old.injected, t), rate(c.delivered, old.delivered, t)
 	if s.latest != nil {
@@ -164,8 +167,8 @@ func (s *sampling) link(i int, r *fabric.Reading) LinkView {
 		I: i, State: l.State, CutAB: l.Cut[0], CutBA: l.Cut[1], Flapping: l.Flapping, SuffersAB: l.Suffers[0], SuffersBA: l.Suffers[1],
 		AUp: l.Up[0], BUp: l.Up[1], HeldA: l.Held[0], HeldB: l.Held[1], QueuedAB: l.Queued[0], QueuedBA: l.Queued[1], Lost: l.Lost,
 	}
-	if n := len(s.past); n > 1 {
-		old, now := &s.past[0], &s.past[n-1]
+	if n := len(s.readings); n > 1 {
+		old, now := &s.readings[0], &s.readings[n-1]
 		t := (now.at - old.at).Duration().Seconds()
 		v.RateAB, v.RateBA = rate(now.sent[i][0], old.sent[i][0], t), rate(now.sent[i][1], old.sent[i][1], t)
 		v.LoadAB, v.LoadBA = share(v.RateAB, r.Capacity), share(v.RateBA, r.Capacity)
@@ -219,7 +222,8 @@ func (s *sampling) happened(d *Frame) {
 	}
 }
 
-// reports notes the reports that have changed. Open ones change all the time, so they are asked for once a second.
+// reports notes the reports that have changed. Open ones change all the time, so they are asked for
+// once a second.
 func (s *sampling) reports(now weft.Time) {
 	if !s.begins && now-s.faultsAt < weft.Second {
 		return

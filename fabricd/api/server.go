@@ -69,7 +69,8 @@ func onBus[Req, Resp any](control *bus.Server, verb string, h func(ctx context.C
 // Stream is the state stream, which Run fills.
 func (s *Server) Stream() *Stream { return s.stream }
 
-// Run publishes events, samples and frames until ctx ends. onSample, unless nil, hears every sample.
+// Run publishes events, samples and frames until ctx ends. onSample, unless nil, hears every
+// sample.
 func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -125,12 +126,12 @@ func (s *Server) latest() Sample {
 }
 
 func (s *Server) status(context.Context, none) (Status, error) {
-	g := s.fabric.Topology()
+	g, hosts := s.fabric.Topology(), s.fabric.Hosts()
 	return Status{
 		Name: s.info.Name, Topology: g.Spec, Firmware: s.info.Firmware, Traffic: s.fabric.Traffic().String(), Started: s.info.Started,
 		Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links),
 		LinksCut: s.fabric.CutLinks(), LinksImpaired: s.fabric.ImpairedLinks(), Processes: s.fabric.SwitchProcesses(),
-		Parts: s.fabric.Hosts(), SwitchesDown: s.fabric.CrashedSwitches(),
+		Hosts: hosts, Parts: hosts, SwitchesDown: s.fabric.CrashedSwitches(),
 		Sample: s.latest(), Totals: s.fabric.Totals(), Ledger: s.fabric.Ledger(),
 	}, nil
 }
@@ -145,7 +146,8 @@ func (s *Server) switchState(_ context.Context, r SwitchRequest) (SwitchDetail, 
 	return detail(s.fabric, r.Switch, r.Forwarding)
 }
 
-// eventsPage bounds the events of one answer, which must stay below what a NATS message carries (1 MB).
+// eventsPage bounds the events of one answer, which must stay below what a NATS message carries (1
+// MB).
 const eventsPage = 512
 
 // events answers with the first events that are kept after a number.
@@ -153,7 +155,8 @@ func (s *Server) events(_ context.Context, r EventsRequest) ([]fabric.Event, err
 	return s.eventsAfter(r.After), nil
 }
 
-// faultsPage bounds the reports of one answer likewise; one that shares its figures with many others is long.
+// faultsPage bounds the reports of one answer likewise; one that shares its figures with many
+// others is long.
 const faultsPage = 512
 
 // faults answers with the reports after a number.
@@ -166,8 +169,8 @@ func (s *Server) faults(_ context.Context, r *FaultsRequest) ([]fault.Report, er
 
 // eventsAfter are the events after number seq that one answer holds.
 func (s *Server) eventsAfter(seq uint64) []fabric.Event {
-	kept := s.fabric.Events().Since(seq)
-	return kept[:min(len(kept), eventsPage)]
+	events := s.fabric.Events().Since(seq)
+	return events[:min(len(events), eventsPage)]
 }
 
 // faultsAfter are the reports with higher numbers that one answer holds.

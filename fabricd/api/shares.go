@@ -38,7 +38,7 @@ func (s *shares) take(client string) bool {
 	return true
 }
 
-func (s *shares) give(client string) {
+func (s *shares) release(client string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held[client]--; s.held[client] == 0 {

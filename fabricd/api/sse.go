@@ -10,15 +10,15 @@ import (
 	"github.com/weft-fabric/weft/fabricd/auth"
 )
 
-// stream serves the state stream as server-sent events. A viewer that does not read is ended after a while; until then it holds up
-// nobody, and is given a snapshot when it reads again.
+// stream serves the state stream as server-sent events. A viewer that does not read is ended after
+// a while; until then it holds up nobody, and is given a snapshot when it reads again.
 func (w *Web) stream(out http.ResponseWriter, r *http.Request) {
 	client := w.client(r)
 	if !w.watching.take(client) {
 		busy(out, http.StatusTooManyRequests, "viewers of this client")
 		return
 	}
-	defer w.watching.give(client)
+	defer w.watching.release(client)
 	ctx, leave, ok := w.streams.enter(r, w.bearer(r))
 	if !ok {
 		busy(out, http.StatusServiceUnavailable, "viewers")

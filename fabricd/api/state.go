@@ -14,8 +14,9 @@ const (
 	KindDelta    = "delta"    // what has changed since the frame before
 )
 
-// Frame is one step of the state stream. Of links, switches, events, faults and hops it holds those that are new or have changed, in
-// a snapshot all; each entry takes the place of the one before. The rest is complete in every frame.
+// Frame is one step of the state stream. Of links, switches, events, faults and hops it holds those
+// that are new or have changed, in a snapshot all; each entry takes the place of the one before.
+// The rest is complete in every frame.
 type Frame struct {
 	Seq  uint64  `json:"seq" jsonschema_description:"Counts the frames of a run from 1, without gaps."`
 	Kind string  `json:"kind" jsonschema:"enum=snapshot,enum=delta"`
@@ -32,7 +33,8 @@ type Frame struct {
 	Faults   []fault.Report `json:"faults,omitempty" jsonschema_description:"Reports that are new or have changed; in a snapshot the newest 100."`
 	Hops     []HopView      `json:"hops,omitempty" jsonschema_description:"New hops of traced packets."`
 
-	// For those who look at a large fabric by pods; links and switches are then those of the pods that they have opened.
+	// For those who look at a large fabric by pods; links and switches are then those of the pods
+	// that they have opened.
 	Pods    []PodView    `json:"pods,omitempty"`
 	Bundles []BundleView `json:"bundles,omitempty"`
 
@@ -43,8 +45,8 @@ type Frame struct {
 	Traffic  string        `json:"traffic,omitempty"`
 }
 
-// LinkView is one link. Ends and directions are a and b of the topology's listing, as in [fabric.LinkState]. Members that are
-// zero are left out.
+// LinkView is one link. Ends and directions are a and b of the topology's listing, as in
+// [fabric.LinkState]. Members that are zero are left out.
 type LinkView struct {
 	I         int    `json:"i" jsonschema_description:"Index in the topology's links."`
 	State     string `json:"state" jsonschema:"enum=up,enum=cut,enum=down,enum=init"`
@@ -70,7 +72,7 @@ type LinkView struct {
 // SwitchView is one switch. Members that are zero are left out.
 type SwitchView struct {
 	I        int     `json:"i" jsonschema_description:"Index in the topology's switches."`
-	State    string  `json:"state" jsonschema:"enum=up,enum=down,enum=quiet"`
+	State    string  `json:"state" jsonschema:"enum=up,enum=down,enum=suspect"`
 	Held     int     `json:"held,omitempty" jsonschema_description:"Packets inside."`
 	Blocked  int     `json:"blocked,omitempty" jsonschema_description:"Of them, those that wait for room."`
 	Rerouted float64 `json:"rerouted,omitempty" jsonschema_description:"Packets per second since the frame before."`
@@ -94,12 +96,14 @@ const (
 	snapshotFaults = 100
 )
 
-// State is what frames make of a fabric, those of a viewer who is told of everything. The zero value waits for a snapshot.
+// State is what frames make of a fabric, those of a viewer who is told of everything. The zero
+// value waits for a snapshot.
 type State struct {
 	Frame // a snapshot of all, but for hops, which are those of the latest frame
 }
 
-// Apply takes the next frame, whole. It fails, and changes nothing, unless f is a snapshot or follows the frame before.
+// Apply takes the next frame, whole. It fails, and changes nothing, unless f is a snapshot or
+// follows the frame before.
 func (s *State) Apply(f Frame) error {
 	if f.Kind == KindSnapshot {
 		s.Frame = f
@@ -155,7 +159,8 @@ func (s *State) Apply(f Frame) error {
 	return nil
 }
 
-// withReport puts r into its place among reports, which are in the order of their numbers, and keeps the newest.
+// withReport puts r into its place among reports, which are in the order of their numbers, and
+// keeps the newest.
 func withReport(reports []fault.Report, r fault.Report) []fault.Report {
 	i, found := slices.BinarySearchFunc(reports, r.ID, func(o fault.Report, id int) int { return o.ID - id })
 	if found {

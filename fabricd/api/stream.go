@@ -18,20 +18,22 @@ import (
 // Chosen by us: what a person sees as at once, at a cost that is small beside that of the fabric.
 const (
 	frameEvery = 250 * time.Millisecond // at least
-	// framePerLink is what a frame with all links in it may take of a thirtieth to a tenth of a processor: they are read, compared and
-	// encoded in 1 to 3 us each.
+	// framePerLink is what a frame with all links in it may take of a thirtieth to a tenth of a
+	// processor: they are read, compared and encoded in 1 to 3 us each.
 	framePerLink = 30 * time.Microsecond
 	eventGap     = 40 * time.Millisecond // between frames that come early because of an event
 )
 
-// What is kept for viewers that come back, or are slow: so many frames, some 15 s, and no more than so many bytes.
+// What is kept for viewers that come back, or are slow: so many frames, some 15 s, and no more than
+// so many bytes.
 const (
-	keptFrames = 64
-	keptBytes  = 16 << 20
+	maxFrames     = 64
+	maxFrameBytes = 16 << 20
 )
 
-// Stream is the state stream of one fabric: a snapshot and then deltas, for any number of viewers. Each has a place in the frames
-// that are kept, and no queue: one that falls behind them is given a new snapshot. While nobody watches nothing is read.
+// Stream is the state stream of one fabric: a snapshot and then deltas, for any number of viewers.
+// Each has a place in the frames that are kept, and no queue: one that falls behind them is given a
+// new snapshot. While nobody watches nothing is read.
 type Stream struct {
 	f     *fabric.Fabric
 	run   string
@@ -46,8 +48,8 @@ type Stream struct {
 
 	mu       sync.Mutex
 	state    State         // as of the latest frame
-	kept     []*common     // the latest frames; bounds: keptFrames, keptBytes
-	bytes    int           // of kept
+	frames   []*common     // the latest frames; bounds: maxFrames, maxFrameBytes
+	bytes    int           // of frames
 	snapshot *common       // of the state, if its number is that of the latest frame
 	news     chan struct{} // closed by the next frame
 	read     time.Time     // when counters were read last
@@ -170,10 +172,10 @@ func (s *Stream) add(st step) {
 		panic("api: BUG: " + err.Error())
 	}
 	k := &common{Frame: d}
-	s.kept, s.bytes = append(s.kept, k), s.bytes+k.size()
-	for len(s.kept) > keptFrames || s.bytes > keptBytes && len(s.kept) > 1 {
-		s.bytes -= s.kept[0].size()
-		s.kept = slices.Delete(s.kept, 0, 1)
+	s.frames, s.bytes = append(s.frames, k), s.bytes+k.size()
+	for len(s.frames) > maxFrames || s.bytes > maxFrameBytes && len(s.frames) > 1 {
+		s.bytes -= s.frames[0].size()
+		s.frames = slices.Delete(s.frames, 0, 1)
 	}
 	if st.counters {
 		s.read = time.Now()
@@ -192,14 +194,15 @@ func encodeFrame(f Frame) []byte {
 
 // Viewer is one who watches. It is for one goroutine.
 type Viewer struct {
-	s    *Stream
-	seq  uint64 // of the last frame it was given; 0: none, it begins with a snapshot
-	came time.Time
-	open scope
+	s     *Stream
+	seq   uint64 // of the last frame it was given; 0: none, it begins with a snapshot
+	since time.Time
+	open  scope
 }
 
-// WatchPods is Watch for one who is told of pods in sum, and of single links and switches only in those with the names in open, separated by
-// commas. In a fabric without pods he is told of everything. The error names a pod that there is not.
+// WatchPods is Watch for one who is told of pods in sum, and of single links and switches only in
+// those with the names in open, separated by commas. In a fabric without pods he is told of
+// everything. The error names a pod that there is not.
 func (s *Stream) WatchPods(after, open string) (*Viewer, error) {
 	in, err := s.pods.scope(open)
 	if err != nil {
@@ -210,17 +213,17 @@ func (s *Stream) WatchPods(after, open string) (*Viewer, error) {
 	return v, nil
 }
 
-// Watch begins watching, after the frame with that id, as Next returns it; unless that is kept, or the id is empty or of another
-// run, with a snapshot. The viewer is to be closed.
+// Watch begins watching, after the frame with that id, as Next returns it; unless that is kept, or
+// the id is empty or of another run, with a snapshot. The viewer is to be closed.
 func (s *Stream) Watch(after string) *Viewer {
-	v := &Viewer{s: s, came: time.Now()}
+	v := &Viewer{s: s, since: time.Now()}
 	if run, seq, ok := strings.Cut(after, "-"); ok && run == s.run {
 		v.seq, _ = strconv.ParseUint(seq, 10, 64) // what is no number is no frame
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.viewers++
-	poke(s.wake)
+	wake(s.wake)
 	return v
 }
 
@@ -234,7 +237,7 @@ func (s *Stream) follow() *Viewer {
 
 func (s *Stream) id(seq uint64) string { return fmt.Sprintf("%s-%d", s.run, seq) }
 
-func poke(c chan struct{}) {
+func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
@@ -248,10 +251,11 @@ func (v *Viewer) Close() {
 	v.s.viewers--
 }
 
-// Next waits for the next frame and returns its id and JSON, which must not be changed. The error is that of ctx.
+// Next waits for the next frame and returns its id and JSON, which must not be changed. The error
+// is that of ctx.
 func (v *Viewer) Next(ctx context.Context) (id string, frame []byte, err error) {
 	for {
-		e, news := v.s.after(v.seq, v.came)
+		e, news := v.s.after(v.seq, v.since)
 		if e != nil {
 			v.seq = e.Seq
 			if v.open == nil {
@@ -267,17 +271,17 @@ func (v *Viewer) Next(ctx context.Context) (id string, frame []byte, err error) 
 	}
 }
 
-// after is the frame after number seq, or a snapshot when that is not kept: none that is older than a viewer who came then. When
-// there is none yet, news tells of the next.
-func (s *Stream) after(seq uint64, came time.Time) (e *common, news <-chan struct{}) {
+// after is the frame after number seq, or a snapshot when that is not kept: none that is older than
+// a viewer who came then. When there is none yet, news tells of the next.
+func (s *Stream) after(seq uint64, since time.Time) (e *common, news <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := s.state.Seq
-	switch oldest := last - uint64(len(s.kept)) + 1; {
-	case seq == last && seq != 0, seq == 0 && came.Sub(s.read) > s.every:
+	switch oldest := last - uint64(len(s.frames)) + 1; {
+	case seq == last && seq != 0, seq == 0 && since.Sub(s.read) > s.every:
 		return nil, s.news
 	case seq != 0 && seq < last && seq+1 >= oldest:
-		return s.kept[seq+1-oldest], nil
+		return s.frames[seq+1-oldest], nil
 	case last == 0:
 		return nil, s.news
 	}

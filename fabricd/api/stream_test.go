@@ -17,8 +17,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// told is what the stream and GET /links both tell of a link.
-func told(states []fabric.LinkState) []LinkView {
+// viewsOf is what the stream and GET /links both tell of a link.
+func viewsOf(states []fabric.LinkState) []LinkView {
 	out := make([]LinkView, len(states))
 	for i, l := range states {
 		out[i] = LinkView{
@@ -50,9 +50,9 @@ func TestSnapshotAndDeltasMakeTheStateThatLinksTell(t *testing.T) {
 	}
 	x.RequireLedger() // nothing is on its way any more
 
-	same := func(s *State) bool { return slices.Equal(told(x.Fabric().LinkStates()), withoutRates(s.Links)) }
+	same := func(s *State) bool { return slices.Equal(viewsOf(x.Fabric().LinkStates()), withoutRates(s.Links)) }
 	early.until(&st, same)
-	require.Equal(t, told(get[[]fabric.LinkState](x, "/links")), withoutRates(st.Links))
+	require.Equal(t, viewsOf(get[[]fabric.LinkState](x, "/links")), withoutRates(st.Links))
 	var late State
 	x.stream("").until(&late, func(s *State) bool { // the reports of what was repaired are closed a second later
 		return same(s) && s.Events[len(s.Events)-1].Seq == x.Fabric().Events().Last()
@@ -162,17 +162,17 @@ func TestAViewerThatIsTooSlowGetsASnapshot(t *testing.T) {
 		return f
 	}
 	require.Equal(t, KindSnapshot, next().Kind)
-	for range keptFrames {
+	for range maxFrames {
 		stream.add(smp.frame(true))
 	}
 	require.Equal(t, uint64(2), next().Seq, "so many are kept")
-	for range keptFrames {
+	for range maxFrames {
 		stream.add(smp.frame(true))
 	}
 	f := next()
 	require.Equal(t, KindSnapshot, f.Kind)
-	require.Equal(t, uint64(2*keptFrames+1), f.Seq)
-	require.Len(t, stream.kept, keptFrames)
+	require.Equal(t, uint64(2*maxFrames+1), f.Seq)
+	require.Len(t, stream.frames, maxFrames)
 	require.Len(t, f.Links, len(s.Topology().Links))
 	stream.add(smp.frame(true))
 	require.Equal(t, f.Seq+1, next().Seq)
@@ -183,12 +183,12 @@ func TestFramesBeyondTheBytesThatAreKeptAreForgotten(t *testing.T) {
 	s := serve(t)
 	stream := filled(s, 1)
 	one := common{Frame: Frame{Links: make([]LinkView, 1)}}
-	large := step{Frame: Frame{Kind: KindDelta, Links: make([]LinkView, keptBytes/one.size()/3)}, counters: true}
+	large := step{Frame: Frame{Kind: KindDelta, Links: make([]LinkView, maxFrameBytes/one.size()/3)}, counters: true}
 	for range 10 {
 		stream.add(large)
-		require.LessOrEqual(t, stream.bytes, keptBytes)
+		require.LessOrEqual(t, stream.bytes, maxFrameBytes)
 	}
-	require.Len(t, stream.kept, 3)
+	require.Len(t, stream.frames, 3)
 }
 
 func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
@@ -235,7 +235,7 @@ func TestClientsOverTheBrokerGetTheSameState(t *testing.T) {
 			_, err := x.Fabric().Heal(t.Context())
 			require.NoError(t, err)
 		}
-		if deltas > 4 && slices.Equal(told(x.Fabric().LinkStates()), withoutRates(st.Links)) {
+		if deltas > 4 && slices.Equal(viewsOf(x.Fabric().LinkStates()), withoutRates(st.Links)) {
 			return context.Canceled
 		}
 		return nil
@@ -320,24 +320,24 @@ func TestWhatIsTracedIsInTheStreamAndOnlyOnce(t *testing.T) {
 	s, st := x.stream(""), State{}
 	s.until(&st, func(*State) bool { return true })
 	x.order("/trace", `{"src":"n00","dst":"n11","count":2}`)
-	var told []HopView
+	var views []HopView
 	s.until(&st, func(st *State) bool {
-		told = append(told, st.Hops...)
+		views = append(views, st.Hops...)
 		ends := 0
-		for _, h := range told {
+		for _, h := range views {
 			if h.End == fabric.EndDelivered {
 				ends++
 			}
 		}
 		return ends == 2
 	})
-	for i, h := range told {
+	for i, h := range views {
 		require.Equal(t, [2]string{"n00", "n11"}, [2]string{h.Src, h.Dst})
 		if i > 0 {
-			require.Equal(t, told[i-1].N+1, h.N)
+			require.Equal(t, views[i-1].N+1, h.N)
 		}
 	}
-	require.Contains(t, []string{"s1.0", "s0.0", "s0.1", "s1.1"}, told[1].Node)
+	require.Contains(t, []string{"s1.0", "s0.0", "s0.1", "s1.1"}, views[1].Node)
 	f, err := x.stream("").next()
 	require.NoError(t, err)
 	require.Empty(t, f.Hops, "a snapshot has none of the past")

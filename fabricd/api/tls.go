@@ -56,7 +56,8 @@ func (c *certificate) read(now time.Time) error {
 	return nil
 }
 
-// get is the certificate for a connection. One that cannot be read does not replace the one that could.
+// get is the certificate for a connection. One that cannot be read does not replace the one that
+// could.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

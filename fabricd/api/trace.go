@@ -13,15 +13,17 @@ const (
 	VerbHops  = "get.hops" // a HopsRequest
 )
 
-// TraceRequest orders that the next packets of a flow be traced. It is answered with a [fabric.Tracing].
+// TraceRequest orders that the next packets of a flow be traced. It is answered with a
+// [fabric.Tracing].
 type TraceRequest struct {
 	Src   string `json:"src"` // NICs by name
 	Dst   string `json:"dst"`
 	Count int    `json:"count,omitempty"` // 1 to fabric.MaxTraced; 0 is 1
 }
 
-// HopsRequest asks for what was told of traced packets after a number, oldest first: at most 64, the next ones when asked again.
-// What nobody asks for is not encoded, let alone published: packets may be traced all the time.
+// HopsRequest asks for what was told of traced packets after a number, oldest first: at most 64,
+// the next ones when asked again. What nobody asks for is not encoded, let alone published: packets
+// may be traced all the time.
 type HopsRequest struct {
 	After uint64 `json:"after"`
 }
@@ -33,7 +35,8 @@ type HopsAnswer struct {
 	Missed uint64           `json:"missed,omitempty"` // events before Hops that are no longer kept
 }
 
-// hopsPage bounds the views of one answer: one of a switch of 256 ports has some 10 KB, a NATS message 1 MB.
+// hopsPage bounds the views of one answer: one of a switch of 256 ports has some 10 KB, a NATS
+// message 1 MB.
 const hopsPage = 64
 
 func (s *Server) trace(_ context.Context, r TraceRequest) (fabric.Tracing, error) {
@@ -69,11 +72,12 @@ func (c *Client) Trace(ctx context.Context, r TraceRequest) (fabric.Tracing, err
 	return ask[fabric.Tracing](ctx, c, VerbTrace, r)
 }
 
-// hopsEvery is how often Hops asks when there was nothing new. Chosen by us: soon enough for a human.
+// hopsEvery is how often Hops asks when there was nothing new. Chosen by us: soon enough for a
+// human.
 const hopsEvery = 50 * time.Millisecond
 
-// Hops calls f for what is told of traced packets after a number, what is kept of it first, until ctx ends or f returns an
-// error.
+// Hops calls f for what is told of traced packets after a number, what is kept of it first, until
+// ctx ends or f returns an error.
 func (c *Client) Hops(ctx context.Context, after uint64, f func(fabric.HopView) error) error {
 	tick := time.NewTicker(hopsEvery)
 	defer tick.Stop()

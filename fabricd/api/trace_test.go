@@ -75,10 +75,10 @@ func TestOrdersToTraceThatCannotBeAreRefused(t *testing.T) {
 		`{"src":1}`:                             "malformed request",
 		`[]`:                                    "malformed request",
 	} {
-		err := tell(t.Context(), c, VerbTrace, json.RawMessage(req))
+		err := askNone(t.Context(), c, VerbTrace, json.RawMessage(req))
 		require.ErrorIs(t, err, reply.ErrRefused, req)
 		require.ErrorContains(t, err, want, req)
 	}
-	require.ErrorContains(t, tell(t.Context(), c, VerbHops, json.RawMessage(`{"after":-1}`)), "malformed request")
+	require.ErrorContains(t, askNone(t.Context(), c, VerbHops, json.RawMessage(`{"after":-1}`)), "malformed request")
 	require.Zero(t, s.Fabric().LastHop())
 }

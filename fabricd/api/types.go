@@ -1,8 +1,10 @@
-// Package api is how other processes look at a running fabric and act on it, with JSON in two ways: requests, events and the state
-// stream over the fabric's broker, for linkmon and any NATS client ([Server], [Client]); and the same over HTTP, for the page, for
-// scripts and for Prometheus ([Web]). Both wrap a [fabric.Fabric].
+// Package api is how other processes look at a running fabric and act on it, with JSON in two ways:
+// requests, events and the state stream over the fabric's broker, for linkmon and any NATS client
+// ([Server], [Client]); and the same over HTTP, for the page, for scripts and for Prometheus
+// ([Web]). Both wrap a [fabric.Fabric].
 //
-// Verbs that only look begin with "get." and are open to viewers; the others are for operators. The broker enforces that.
+// Verbs that only look begin with "get." and are open to viewers; the others are for operators. The
+// broker enforces that.
 package api
 
 import (
@@ -46,7 +48,8 @@ type Status struct {
 	LinksImpaired []string               `json:"links_impaired"`
 	SwitchesDown  []string               `json:"switches_down"`
 	Processes     []fabric.SwitchProcess `json:"processes"` // of switches that are processes of their own
-	Parts         []fabric.HostStatus    `json:"parts"`     // that other hosts run
+	Hosts         []fabric.HostStatus    `json:"hosts"`     // the fabric's, but for the leader's own process
+	Parts         []fabric.HostStatus    `json:"parts"`     // the same, under their old name: until 0.2.0
 
 	Sample Sample        `json:"sample"`
 	Totals fabric.Totals `json:"totals"`
@@ -87,23 +90,24 @@ type SwitchRequest struct {
 	Forwarding bool   `json:"forwarding,omitempty"` // with its forwarding table, which can be long
 }
 
-// EventsRequest asks for the events after a number that are kept, oldest first: at most 512, the next ones when asked again.
+// EventsRequest asks for the events after a number that are kept, oldest first: at most 512, the
+// next ones when asked again.
 type EventsRequest struct {
 	After uint64 `json:"after"`
 }
 
-// FaultsRequest asks for the reports with higher numbers, oldest first: at most 512, the next ones when asked again. An empty
-// request is one for all.
+// FaultsRequest asks for the reports with higher numbers, oldest first: at most 512, the next ones
+// when asked again. An empty request is one for all.
 type FaultsRequest struct {
 	After int `json:"after"`
 }
 
-// MaxSpecs is how many orders a request may hold. Chosen by us: more than all links of a 16-port tree, and few enough that
-// the answer, with a report for each, fits a message.
+// MaxSpecs is how many orders a request may hold. Chosen by us: more than all links of a 16-port
+// tree, and few enough that the answer, with a report for each, fits a message.
 const MaxSpecs = 1024
 
-// ApplyRequest orders faults and repairs, all at one instant; when one cannot be done none is. It is answered with a
-// [fabric.Outcome] for each, in order.
+// ApplyRequest orders faults and repairs, all at one instant; when one cannot be done none is. It
+// is answered with a [fabric.Outcome] for each, in order.
 type ApplyRequest struct {
 	Specs []fault.Spec `json:"specs"`
 }

@@ -20,8 +20,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// BenchmarkWatched is what it costs a saturated 4-ary 3-tree over NATS to be watched, by two browsers and a linkmon: packet-hops per
-// CPU-second without and with them, in turns of half a second. What viewers do with frames is not in it, that they read them is.
+// BenchmarkWatched is what it costs a saturated 4-ary 3-tree over NATS to be watched, by two
+// browsers and a linkmon: packet-hops per CPU-second without and with them, in turns of half a
+// second. What viewers do with frames is not in it, that they read them is.
 func BenchmarkWatched(b *testing.B) {
 	x := serveTopology(b, "kary-ntree:4,3", harness.Transport(overNATS), harness.VCs(2),
 		harness.Links(fabric.LinkOptions{Rate: 1e6}), harness.NICs(fabric.NICOptions{QueueBytes: 64 * nic.DefaultPacketBytes}), harness.Traffic("uniform:1")).serveWeb()
@@ -81,7 +82,7 @@ func (x *webbed) watch(ctx context.Context) {
 		return
 	}
 	for {
-		if err := tell(ctx, c, VerbWatch, nil); err != nil {
+		if err := askNone(ctx, c, VerbWatch, nil); err != nil {
 			return
 		}
 		if _, err := live.Next(ctx); err != nil {
@@ -96,7 +97,8 @@ func (x *webbed) cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkFrame is what a frame costs in which every link and switch has changed, all viewers together.
+// BenchmarkFrame is what a frame costs in which every link and switch has changed, all viewers
+// together.
 func BenchmarkFrame(b *testing.B) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:36,2", "irregular:1000,4000,1"} {
 		b.Run(spec, func(b *testing.B) {
@@ -108,7 +110,7 @@ func BenchmarkFrame(b *testing.B) {
 				clear(smp.views)
 				s.add(smp.frame(true))
 			}
-			b.ReportMetric(float64(len(s.kept[len(s.kept)-1].data))/1000, "kB")
+			b.ReportMetric(float64(len(s.frames[len(s.frames)-1].data))/1000, "kB")
 		})
 	}
 }

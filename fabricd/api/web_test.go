@@ -60,15 +60,15 @@ func (s *served) serveWebAt(address string, c WebConfig) *webbed {
 	return x
 }
 
-// asked is an answer.
-type asked struct {
+// httpAnswer is the answer to a request.
+type httpAnswer struct {
 	code   int
 	header http.Header
 	body   string
 }
 
 // ask sends a request as edit leaves it.
-func (x *webbed) ask(method, path, body string, edit func(*http.Request)) asked {
+func (x *webbed) ask(method, path, body string, edit func(*http.Request)) httpAnswer {
 	x.t.Helper()
 	r, err := http.NewRequestWithContext(x.t.Context(), method, strings.TrimSuffix(x.web.URL(), "/")+path, strings.NewReader(body))
 	require.NoError(x.t, err)
@@ -80,7 +80,7 @@ func (x *webbed) ask(method, path, body string, edit func(*http.Request)) asked 
 	defer answer.Body.Close()
 	data, err := io.ReadAll(answer.Body)
 	require.NoError(x.t, err)
-	return asked{answer.StatusCode, answer.Header, string(data)}
+	return httpAnswer{answer.StatusCode, answer.Header, string(data)}
 }
 
 func (x *webbed) token(r *http.Request) { r.Header.Set("Authorization", "Bearer "+x.web.Token()) }
@@ -95,7 +95,7 @@ func get[T any](x *webbed, path string) (v T) {
 }
 
 // order has something done that must succeed.
-func (x *webbed) order(path, body string) asked {
+func (x *webbed) order(path, body string) httpAnswer {
 	x.t.Helper()
 	a := x.ask("POST", root+path, body, x.token)
 	require.Equal(x.t, http.StatusOK, a.code, a.body)

@@ -19,8 +19,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
-// How long certificates are valid. Chosen by us: that of a host for as long as public authorities allow, its authority for longer than the
-// fabric.
+// How long certificates are valid. Chosen by us: that of a host for as long as public authorities
+// allow, its authority for longer than the fabric.
 const (
 	hostTime      = 397 * 24 * time.Hour
 	authorityTime = 10 * 365 * 24 * time.Hour
@@ -97,7 +97,8 @@ func parseKey(text []byte) (crypto.Signer, error) {
 	return nil, errors.New("a key that cannot be read: want one without a password, in PKCS #8, SEC 1 or PKCS #1")
 }
 
-// certificate makes one for a machine that goes by these names and addresses, for servers and clients: servers of a cluster are both.
+// certificate makes one for a machine that goes by these names and addresses, for servers and
+// clients: servers of a cluster are both.
 func (a authority) certificate(name string, addresses []string, now time.Time) (cert, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -149,7 +150,8 @@ func keyPEM(key crypto.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// aged reports whether less than a third of a certificate's time is left, or it was signed by another authority, or it is not there.
+// aged reports whether less than a third of a certificate's time is left, or it was signed by
+// another authority, or it is not there.
 func (a authority) aged(path string, now time.Time) bool {
 	cert, err := bus.ReadCertificate(path)
 	if err != nil || cert.CheckSignatureFrom(a.cert) != nil {
@@ -158,8 +160,8 @@ func (a authority) aged(path string, now time.Time) bool {
 	return cert.NotAfter.Sub(now) < cert.NotAfter.Sub(cert.NotBefore)/3
 }
 
-// certificates makes those that are missing or aged, and returns whose. Hosts have one for the names they are reached by, who leads one for
-// those of all hosts.
+// certificates makes those that are missing or aged, and returns whose. Hosts have one for the
+// names they are reached by, who leads one for those of all hosts.
 func (d *Dir) certificates(a authority, now time.Time) (made []string, err error) {
 	one := func(folder, name string, addresses []string) error {
 		if !a.aged(d.file(folder+"/"+certFile), now) {

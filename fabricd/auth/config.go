@@ -9,8 +9,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
-// config is that of the NATS server of one host. Paths are relative, so that the folder can be copied anywhere; the server is started in it.
-// Servers know each other by certificates of the one authority, and everybody else by tokens of the one operator.
+// config is that of the NATS server of one host. Paths are relative, so that the folder can be
+// copied anywhere; the server is started in it. Servers know each other by certificates of the one
+// authority, and everybody else by tokens of the one operator.
 var config = template.Must(template.New("nats.conf").Parse(`# NATS server of host {{.Host.Name}} for the fabric {{.Fabric}}. Made by fabricd auth; keep it private, start it in this folder:
 #   nats-server -c nats.conf
 server_name: {{printf "%q" .Host.Name}}
@@ -112,7 +113,8 @@ func (d *Dir) configure() error {
 	return nil
 }
 
-// listens is where the server of a host takes connections: at its address, or at all where that is a name.
+// listens is where the server of a host takes connections: at its address, or at all where that is
+// a name.
 func (h Host) listens() string {
 	if net.ParseIP(h.Address) != nil {
 		return h.Address

@@ -30,7 +30,8 @@ const (
 
 	keysDir, leaderDir, hostsDir, usersDir = "keys", "leader", "hosts", "users"
 
-	// LeaderCreds, SignerFile and TokensFile are in the folder of who leads, AgentCreds in that of a host.
+	// LeaderCreds, SignerFile and TokensFile are in the folder of who leads, AgentCreds in that of
+	// a host.
 	LeaderCreds = "leader.creds"
 	SignerFile  = "signing.nk"
 	TokensFile  = "tokens.json"
@@ -80,7 +81,8 @@ type state struct {
 	Operator string `json:"operator"` // public keys of it, of the system's account and that of the fabric
 	System   string `json:"system"`
 	Account  string `json:"account"`
-	// Signers and SystemSigners may sign users of the two accounts: several while keys are rotated, and where several leaders run.
+	// Signers and SystemSigners may sign users of the two accounts: several while keys are rotated,
+	// and where several leaders run.
 	Signers       []string             `json:"signers"`
 	SystemSigners []string             `json:"system_signers"`
 	Users         map[string][]string  `json:"users"` // public keys of each, since the latest rotation
@@ -186,14 +188,15 @@ func (d *Dir) URL() string {
 
 // account and system are what the servers are to know.
 func (d *Dir) account() bus.Account {
-	return bus.Account{Name: "weft-" + d.Fabric, Public: d.Account, Signers: d.Signers, Revoked: d.Revoked, Keeps: keeps}
+	return bus.Account{Name: "weft-" + d.Fabric, Public: d.Account, Signers: d.Signers, Revoked: d.Revoked, JetStreamBytes: keeps}
 }
 
 func (d *Dir) system() bus.Account {
 	return bus.Account{Name: "weft-system", Public: d.System, Signers: d.SystemSigners}
 }
 
-// keeps is how much the servers keep for a fabric, on disk and in memory each: its tables, above all.
+// keeps is how much the servers keep for a fabric, on disk and in memory each: its tables, above
+// all.
 const keeps = 4 << 30
 
 // user makes credentials of a role and writes them; name is that of an agent.

@@ -15,15 +15,16 @@ type Options struct {
 	Fabric string
 	Dir    string
 	Hosts  []Host // none: this machine alone, on the loopback
-	// CACert and CAKey are paths of an authority of one's own, given together; without, one is made.
+	// CACert and CAKey are paths of an authority of one's own, given together; without, one is
+	// made.
 	CACert, CAKey string
 	// ClientPort and ClusterPort are where servers listen, 0 is NATS's own 4222 and 6222.
 	ClientPort, ClusterPort int
 	Now                     time.Time // 0: now
 }
 
-// Init makes the folder of keys, certificates and configurations of a fabric, and the tokens of its API. It never changes one that is
-// there.
+// Init makes the folder of keys, certificates and configurations of a fabric, and the tokens of its
+// API. It never changes one that is there.
 func Init(o Options) (d *Dir, tokens []NewToken, err error) {
 	if err := o.complete(); err != nil {
 		return nil, nil, err

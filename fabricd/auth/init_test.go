@@ -15,7 +15,8 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// Servers started in the folders of their hosts form a cluster, let in whom the folder has credentials for, and keep things.
+// Servers started in the folders of their hosts form a cluster, let in whom the folder has
+// credentials for, and keep things.
 func TestServersTrustWhatInitMakes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, natstest.Newest,

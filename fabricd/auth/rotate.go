@@ -19,7 +19,8 @@ var ErrNoLeader = errors.New("nobody leads the fabric: the old credentials of it
 type RotateOptions struct {
 	URL   string // of a server; empty: those of the hosts
 	Force bool   // also when somebody who runs gets no new credentials, and loses its connections
-	// Wait is how long to wait for an answer of a server or process that may be there or not; 0 is 2 s.
+	// Wait is how long to wait for an answer of a server or process that may be there or not; 0 is
+	// 2 s.
 	Wait time.Duration
 	Tell func(string) // what is done, a sentence each; nil: nobody
 	Now  time.Time    // 0: now
@@ -28,7 +29,8 @@ type RotateOptions struct {
 // Renewed is one process that has got new credentials.
 type Renewed struct {
 	User   string   `json:"user"`
-	Hosts  int      `json:"parts,omitempty"`  // of a leader: as many hosts have got theirs from it
+	Hosts  int      `json:"hosts,omitempty"`  // of a leader: as many hosts have got theirs from it
+	Parts  int      `json:"parts,omitempty"`  // the same, under its old name: until 0.2.0
 	Missed []string `json:"missed,omitempty"` // those that have not, each with why
 	// StandsBy says that it could lead the fabric and does not.
 	StandsBy bool `json:"stands_by,omitempty"`
@@ -43,9 +45,10 @@ type Rotated struct {
 	Certificates []string  `json:"certificates"` // folders with a new certificate: copy them and have the server reload (nats-server --signal reload)
 }
 
-// Rotate makes new signing keys and credentials, gives them to the processes that run, and then has the servers take no old ones any more.
-// The fabric goes on: connections are opened again, links lose and get signal. It can be repeated when it was interrupted: until its last
-// step old and new credentials hold.
+// Rotate makes new signing keys and credentials, gives them to the processes that run, and then has
+// the servers take no old ones any more. The fabric goes on: connections are opened again, links
+// lose and get signal. It can be repeated when it was interrupted: until its last step old and new
+// credentials hold.
 func (d *Dir) Rotate(ctx context.Context, o RotateOptions) (out Rotated, err error) {
 	o.complete(d)
 	r := rotation{Dir: d, o: o, out: Rotated{Servers: []string{}, Away: []string{}, Renewed: []Renewed{}, Copy: []string{}, Certificates: []string{}}}
@@ -101,8 +104,9 @@ func (r *rotation) draw() (err error) {
 	return nil
 }
 
-// renewCertificates makes those anew that are aged, before a server is asked: it may be for one that has expired that none can be reached. Those
-// of an authority of one's own are its owner's to renew. Our own authority is replaced once it has expired, when nothing trusts it any more.
+// renewCertificates makes those anew that are aged, before a server is asked: it may be for one
+// that has expired that none can be reached. Those of an authority of one's own are its owner's to
+// renew. Our own authority is replaced once it has expired, when nothing trusts it any more.
 func (r *rotation) renewCertificates() error {
 	if _, err := os.Stat(r.file(authorityKey)); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -211,8 +215,8 @@ func (r *rotation) renewAll(ctx context.Context) error {
 			continue
 		}
 		r.out.Renewed = append(r.out.Renewed, done)
-		for _, part := range done.Missed {
-			bad = append(bad, "host "+part)
+		for _, missed := range done.Missed {
+			bad = append(bad, "host "+missed)
 		}
 		r.o.Tell(told(done))
 	}
@@ -303,13 +307,13 @@ func (r *rotation) give(ctx context.Context, renewer *bus.Client, a asked) (Rene
 	if err != nil {
 		return done, err
 	}
-	t, err := renewer.Give(ctx, a.user, a.offer, token)
+	t, err := renewer.GiveToken(ctx, a.user, a.offer, token)
 	if err != nil {
 		return done, err
 	}
 	r.users[a.user] = append(r.users[a.user], a.offer.Public)
 	r.note(a.user, a.offer.Public)
-	done.Hosts, done.Missed, done.StandsBy = t.Hosts, t.Missed, t.StandsBy
+	done.Hosts, done.Parts, done.Missed, done.StandsBy = t.Hosts, t.Hosts, t.Missed, t.StandsBy
 	return done, nil
 }
 
@@ -352,8 +356,8 @@ func (r *rotation) revokeOld(ctx context.Context) error {
 	return nil
 }
 
-// Revoke has the servers let in no more who has credentials of a user, given by its name as agent-a, or by a public key: those that were made
-// until now.
+// Revoke has the servers let in no more who has credentials of a user, given by its name as
+// agent-a, or by a public key: those that were made until now.
 func (d *Dir) Revoke(ctx context.Context, who string, o RotateOptions) (keys, took []string, err error) {
 	o.complete(d)
 	keys = d.Users[who]

@@ -303,7 +303,7 @@ func TestRotationRenewsHosts(t *testing.T) {
 		out, err := l.dir.Rotate(t.Context(), auth.RotateOptions{URL: l.url, Wait: time.Second, Force: true})
 		require.NoError(t, err)
 		renewed := out.Renewed[slices.IndexFunc(out.Renewed, func(r auth.Renewed) bool { return r.User == "fabric" })]
-		require.Equal(t, 2, renewed.Hosts, "%v", renewed.Missed)
+		require.Equal(t, [2]int{2, 2}, [2]int{renewed.Hosts, renewed.Parts}, "%v", renewed.Missed)
 		<-lost // the old ones hold no more
 		rig.Until(t, carries)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
-// Folder is one of those that Init makes for who runs something, as its process uses it: leader, that of a host or of a manager.
+// Folder is one of those that Init makes for who runs something, as its process uses it: leader,
+// that of a host or of a manager.
 type Folder struct {
 	path     string
 	resolved bus.Resolved
@@ -18,8 +19,8 @@ type Folder struct {
 	issuer   *bus.Issuer
 }
 
-// Use opens the folder that --auth names, for a process that runs for long; nil when it names none. The fabric is that which the credentials
-// are of when it is not named, as for an agent.
+// Use opens the folder that --auth names, for a process that runs for long; nil when it names none.
+// The fabric is that which the credentials are of when it is not named, as for an agent.
 func Use(r bus.Resolved, fabric string) (*Folder, error) {
 	if r.Folder == "" {
 		return nil, nil
@@ -55,7 +56,8 @@ func (f *Folder) there(name string) string {
 	return path
 }
 
-// Signer is the file of the key with which who leads signs; like the others below, "" where there is no such file.
+// Signer is the file of the key with which who leads signs; like the others below, "" where there
+// is no such file.
 func (f *Folder) Signer() string { return f.there(SignerFile) }
 
 // Tokens is the file of tokens of the HTTP API.
@@ -75,8 +77,9 @@ func (f *Folder) Issuer() *bus.Issuer {
 	return f.issuer
 }
 
-// KeepRenewed lets fabricd auth rotate renew the credentials while the process runs, until the renewal is closed. Took is called when new ones
-// are in force, before the old ones are revoked; it may be nil. Errors of the connection are told to onError, which may be nil.
+// KeepRenewed lets fabricd auth rotate renew the credentials while the process runs, until the
+// renewal is closed. Took is called when new ones are in force, before the old ones are revoked; it
+// may be nil. Errors of the connection are told to onError, which may be nil.
 func (f *Folder) KeepRenewed(took func(context.Context, *bus.Taken), onError func(error)) (*bus.Server, error) {
 	return bus.KeepRenewed(bus.RenewalConfig{
 		Fabric: f.fabric, URL: f.resolved.URL, Credentials: f.resolved.Credentials, Identity: f.identity,

@@ -203,7 +203,7 @@ func (a HostAccess) validate() error {
 }
 
 // grant is to send from its own shards and to hear what is sent to them, to be asked and to tell.
-// It does not grow with the nodes of the part.
+// It does not grow with the nodes of the host.
 func (a HostAccess) grant(fabric string) grant {
 	publish := []string{hostEventsOf(fabric, a.Host), allAnswersOf(inboxOf(RoleFabric.String()), a.Host)}
 	subscribe := append(announced(HostService), asksOf(fabric, a.Host))

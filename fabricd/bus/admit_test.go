@@ -177,7 +177,7 @@ func TestRevokeEndsConnectionsAtOnce(t *testing.T) {
 	closed := make(chan struct{})
 	conn := login(t, b, c, nats.ErrorHandler(quiet), nats.MaxReconnects(-1), nats.ReconnectWait(0),
 		nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
-	second, kept := login(t, b, c, nats.NoReconnect()), login(t, b, other)
+	second, untouched := login(t, b, c, nats.NoReconnect()), login(t, b, other)
 	_, err := conn.SubscribeSync(subjectOf(hop(0), 2))
 	require.NoError(t, err)
 	require.NoError(t, conn.Flush())
@@ -195,7 +195,7 @@ func TestRevokeEndsConnectionsAtOnce(t *testing.T) {
 	b.Revoke("nobody")
 	b.Revoke("fabric") // not admitted, so not to be revoked
 	outsideConn(t, b, bus.RoleFabric)
-	require.NoError(t, kept.Flush())
+	require.NoError(t, untouched.Flush())
 	require.True(t, b.Connected(other.User))
 	require.False(t, b.Connected(""))
 }

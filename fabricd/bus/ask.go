@@ -117,7 +117,7 @@ func (c *Client) exchange(ctx context.Context, to Subject, body []byte) ([]byte,
 	return deflate.Decompress(packed)
 }
 
-type ask struct {
+type request struct {
 	subject string
 	reply   string         // subject of the answer
 	answer  chan *nats.Msg // what finds it full is dropped: of one answer the first counts
@@ -179,7 +179,7 @@ func (c *Client) roundTrip(ctx context.Context, to Subject, h nats.Header, body 
 		return nil, err
 	}
 	// A request that is on its way when its process ends is lost without a word, hence the looking.
-	began, interval, look := time.Now(), firstLook, &ask{}
+	began, interval, look := time.Now(), firstLook, &request{}
 	defer func() {
 		c.forget(a)
 		c.forget(look)
@@ -257,7 +257,7 @@ func (c *Client) nobodyThere(to Subject) error {
 
 // sendWhenThere is send. The connection to a fabric is waited for; what cannot be asked of others
 // now has failed.
-func (c *Client) sendWhenThere(ctx context.Context, to Subject, h nats.Header, body []byte) (*ask, error) {
+func (c *Client) sendWhenThere(ctx context.Context, to Subject, h nats.Header, body []byte) (*request, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -284,8 +284,8 @@ func (c *Client) sendWhenThere(ctx context.Context, to Subject, h nats.Header, b
 
 // send publishes a request of which so many answers count. forget must be called when they are
 // wanted no more.
-func (c *Client) send(subject string, h nats.Header, body []byte, answers int) (*ask, error) {
-	a := &ask{subject: subject, answer: make(chan *nats.Msg, answers), denied: make(chan struct{})}
+func (c *Client) send(subject string, h nats.Header, body []byte, answers int) (*request, error) {
+	a := &request{subject: subject, answer: make(chan *nats.Msg, answers), denied: make(chan struct{})}
 	node := noNode
 	if s, err := ParseSubject(subject); err == nil && s.Kind == SubjectSwitch {
 		node = s.Node
@@ -306,10 +306,10 @@ func (c *Client) send(subject string, h nats.Header, body []byte, answers int) (
 		err = c.conn.closedErr(err)
 	}
 	c.forget(a)
-	return &ask{}, err
+	return &request{}, err
 }
 
-func (c *Client) forget(a *ask) {
+func (c *Client) forget(a *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.asks, a.reply)

@@ -35,15 +35,15 @@ func TestAsksLeaveNothing(t *testing.T) {
 			return nil, nil
 		}))
 	ctx := context.Background()
-	ask := func(ctx context.Context, node, verb string) error {
+	call := func(ctx context.Context, node, verb string) error {
 		return p.call(ctx, Subject{Kind: SubjectSwitch, Node: node, Verb: verb}, nil, &struct{}{})
 	}
-	require.ErrorIs(t, ask(ctx, "s2", "slow"), reply.ErrNobody)
-	require.NoError(t, ask(ctx, "s1", presence))
-	require.NoError(t, ask(ctx, "s1", "tardy"))
-	brief, cancel := context.WithTimeout(ctx, 2*firstLook)
+	require.ErrorIs(t, call(ctx, "s2", "slow"), reply.ErrNobody)
+	require.NoError(t, call(ctx, "s1", presence))
+	require.NoError(t, call(ctx, "s1", "tardy"))
+	short, cancel := context.WithTimeout(ctx, 2*firstLook)
 	defer cancel()
-	require.ErrorIs(t, ask(brief, "s1", "slow"), context.DeadlineExceeded)
+	require.ErrorIs(t, call(short, "s1", "slow"), context.DeadlineExceeded)
 	// Stopped as by SIGSTOP: subscribed, but not even its presence answers, so there are several
 	// looks.
 	_, err = c.conn.SubscribeSync(asksOf("lab", "s3"))
@@ -51,6 +51,6 @@ func TestAsksLeaveNothing(t *testing.T) {
 	require.NoError(t, c.conn.Flush())
 	stopped, cancel := context.WithTimeout(ctx, 5*firstLook)
 	defer cancel()
-	require.ErrorIs(t, ask(stopped, "s3", "slow"), context.DeadlineExceeded)
+	require.ErrorIs(t, call(stopped, "s3", "slow"), context.DeadlineExceeded)
 	require.Empty(t, p.asks)
 }

@@ -124,8 +124,8 @@ func (ts *transfers) add(c chunk, data []byte) (packed []byte, err error) {
 	return nil, nil
 }
 
-// keep has chunks ready to be fetched.
-func (ts *transfers) keep(id string, list [][]byte) {
+// store has chunks ready to be fetched.
+func (ts *transfers) store(id string, list [][]byte) {
 	t := &transfer{id: id, of: len(list), chunks: list}
 	for _, c := range list {
 		t.bytes += len(c)

@@ -54,7 +54,7 @@ func TestTransfersAreBounded(t *testing.T) {
 	t.Parallel()
 	var ts transfers
 	for i := range 3 * maxUnderWay {
-		ts.keep(string(rune(i)), [][]byte{{1}, {2}})
+		ts.store(string(rune(i)), [][]byte{{1}, {2}})
 	}
 	require.Len(t, ts.lists, maxUnderWay)
 	_, err := ts.fetch(chunk{string(rune(0)), 1, 2})
@@ -69,7 +69,7 @@ func TestTransfersAreBounded(t *testing.T) {
 	require.ErrorIs(t, err, errChunks, "it was fetched")
 	large := make([]byte, maxPacked/2)
 	for _, id := range []string{"x", "y", "z"} {
-		ts.keep(id, [][]byte{large, nil})
+		ts.store(id, [][]byte{large, nil})
 	}
 	require.Len(t, ts.lists, 2)
 	require.False(t, slices.ContainsFunc(ts.lists, func(t *transfer) bool { return t.id == "x" }))

@@ -80,7 +80,7 @@ type Client struct {
 	hostEvents
 
 	mu   sync.Mutex
-	asks map[string]*ask // under way, by the subject of their answer
+	asks map[string]*request // under way, by the subject of their answer
 }
 
 // Dial connects to the broker of a fabric. The caller closes the client, before the broker. The
@@ -109,7 +109,7 @@ func Dial(cfg ClientConfig) (*Client, error) {
 			headerBuild: {cfg.Build.String()},
 			headerFrom:  {fmt.Sprintf("%s, process %d on host %s", cfg.Program, os.Getpid(), host)},
 		},
-		asks: make(map[string]*ask), hostEvents: newHostEvents(),
+		asks: make(map[string]*request), hostEvents: newHostEvents(),
 	}
 	creds := cfg.Credentials
 	if cfg.Broker != nil {
@@ -124,8 +124,8 @@ func Dial(cfg ClientConfig) (*Client, error) {
 		nats.MaxReconnects(-1),
 		nats.ReconnectBufSize(-1), // what could not be asked now has failed; asked later it would surprise
 		nats.ErrorHandler(c.asyncError),
-		nats.DisconnectErrHandler(func(*nats.Conn, error) { c.lost() }),
-		nats.ReconnectErrHandler(func(*nats.Conn, error) { c.lost() }),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { c.notifyLost() }),
+		nats.ReconnectErrHandler(func(*nats.Conn, error) { c.notifyLost() }),
 		nats.ClosedHandler(func(*nats.Conn) { close(c.closedc) }),
 	})
 	if err != nil {
@@ -155,8 +155,8 @@ func (c *Client) listen() error {
 	return err
 }
 
-// lost is called by nats.go when there is no connection.
-func (c *Client) lost() {
+// notifyLost is called by nats.go when there is no connection.
+func (c *Client) notifyLost() {
 	if c.cfg.Gone != nil && c.cfg.Gone() {
 		c.end()
 	}

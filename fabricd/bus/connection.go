@@ -117,34 +117,34 @@ func (s *shard) supervise(w *connection) {
 		if s.closing() {
 			return
 		}
-		told, before := s.lost(w), s.maxFrame()
+		overSize, before := s.reportLost(w), s.maxFrame()
 		if w = s.reconnect(w); w == nil {
 			return
 		}
-		if now := s.maxFrame(); now < before && !told { // what the broker said at the end may have been lost with the rest
-			s.tell(wire.Event{
+		if now := s.maxFrame(); now < before && !overSize { // what the broker said at the end may have been lost with the rest
+			s.notify(wire.Event{
 				Kind: wire.EventTooLarge, Shard: s.index, Count: s.oversized.Add(1),
 				Err: fmt.Errorf("%s takes frames of %d bytes now, and took %d: larger ones are lost; send smaller batches, or "+
 					"raise its max_payload to %d",
 					s.where(), now, before, wire.MaxFrame),
 			})
 		}
-		s.tell(wire.Event{Kind: wire.EventReconnected, Shard: s.index})
+		s.notify(wire.Event{Kind: wire.EventReconnected, Shard: s.index})
 	}
 }
 
-// lost tells that and why w is gone, and reports whether that is over the size of a frame.
-func (s *shard) lost(w *connection) (large bool) {
+// reportLost tells that and why w is gone, and reports whether that is over the size of a frame.
+func (s *shard) reportLost(w *connection) (large bool) {
 	err := w.cause()
 	large = tooLarge(err)
 	if large {
-		s.tell(wire.Event{
+		s.notify(wire.Event{
 			Kind: wire.EventTooLarge, Shard: s.index, Count: s.oversized.Add(1),
 			Err: fmt.Errorf("the broker closed the connection over the size of a frame: its max_payload has been lowered; "+
 				"raise it to %d bytes: %w", wire.MaxFrame, err),
 		})
 	}
-	s.tell(wire.Event{
+	s.notify(wire.Event{
 		Kind: wire.EventDisconnected, Shard: s.index, Count: s.losses.Add(1),
 		Err: fmt.Errorf("%s: %w: frames are lost until it is back; it is tried every %v; see that the broker runs",
 			s.where(), err, reconnectWait),
@@ -173,7 +173,7 @@ func (s *shard) reconnect(old *connection) *connection {
 		case err == nil:
 			return w
 		case s.ctx.Err() == nil && s.refused.heard(err, time.Now()):
-			s.tell(wire.Event{Kind: wire.EventUnauthorized, Shard: s.index, Count: s.unauthorized.Add(1), Err: s.refused.gone()})
+			s.notify(wire.Event{Kind: wire.EventUnauthorized, Shard: s.index, Count: s.unauthorized.Add(1), Err: s.refused.gone()})
 			return nil
 		case s.ctx.Err() == nil:
 			s.tellRefused(err)
@@ -205,23 +205,23 @@ func (s *shard) tellRefused(err error) {
 	var netErr net.Error
 	switch {
 	case unauthorized(err):
-		s.tell(rare(wire.Event{
+		s.notify(rare(wire.Event{
 			Kind: wire.EventUnauthorized, Shard: s.index, Count: s.unauthorized.Add(1),
 			Err: fmt.Errorf("%w: it is tried again every %v, give the broker back the user or start with other credentials",
 				err, reconnectWait),
 		}))
 	case aboutTLS(err):
-		s.tell(rare(wire.Event{Kind: wire.EventConnError, Shard: s.index, Count: s.connErrors.Add(1), Err: err}))
+		s.notify(rare(wire.Event{Kind: wire.EventConnError, Shard: s.index, Count: s.connErrors.Add(1), Err: err}))
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err,
 		context.DeadlineExceeded), errors.As(err, &netErr):
 	default:
-		s.tell(rare(wire.Event{Kind: wire.EventConnError, Shard: s.index, Count: s.connErrors.Add(1), Err: err}))
+		s.notify(rare(wire.Event{Kind: wire.EventConnError, Shard: s.index, Count: s.connErrors.Add(1), Err: err}))
 	}
 }
 
 // tellTooLarge tells that a frame of size bytes is more than the broker takes.
 func (s *shard) tellTooLarge(subject string, size int) {
-	s.tell(rare(wire.Event{
+	s.notify(rare(wire.Event{
 		Kind: wire.EventTooLarge, Shard: s.index, Subject: subject, Count: s.oversized.Add(1),
 		Err: fmt.Errorf("a frame has %d bytes, %s takes %d: it is lost; send smaller batches, or raise the broker's "+
 			"max_payload to %d",
@@ -246,7 +246,7 @@ func (s *shard) asyncError(w *connection, sub *nats.Subscription, err error) {
 	switch {
 	case errors.Is(err, nats.ErrSlowConsumer):
 		e.Kind, e.Count = wire.EventSlowConsumer, s.dropped.Add(1)
-		s.tell(e)
+		s.notify(e)
 		return
 	case unauthorized(err):
 		e.Kind, e.Count = wire.EventUnauthorized, s.unauthorized.Add(1)
@@ -263,7 +263,7 @@ func (s *shard) asyncError(w *connection, sub *nats.Subscription, err error) {
 	default:
 		e.Count = s.connErrors.Add(1)
 	}
-	s.tell(rare(e))
+	s.notify(rare(e))
 }
 
 // brokenPipe reports whether err is of the socket, not of the broker.

@@ -22,7 +22,7 @@ func TestAWriteThatFailsEndsTheConnection(t *testing.T) {
 	require.NoError(t, theirs.SetReadDeadline(time.Now().Add(connectTimeout)))
 	w := new(connection)
 	w.sock.Store(&ours)
-	s := &shard{tell: func(e wire.Event) { t.Errorf("event: %v", e) }}
+	s := &shard{notify: func(e wire.Event) { t.Errorf("event: %v", e) }}
 	err := &net.OpError{Op: "write", Err: os.ErrDeadlineExceeded}
 	s.asyncError(w, nil, err)
 	_, readErr := theirs.Read(make([]byte, 1))

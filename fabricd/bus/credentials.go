@@ -31,7 +31,7 @@ type Credentials struct {
 	NKeyFile  string `json:"nkey,omitempty"`  // path of an nkey seed file
 	Token     string `json:"token,omitempty"`
 	// JWT and Seed are what a NATS .creds file holds, given together: the token of a user and its
-	// secret key. They are for credentials that travel to another process, as those of a part.
+	// secret key. They are for credentials that travel to another process, as those of a host.
 	JWT  string `json:"jwt,omitempty"`
 	Seed string `json:"seed,omitempty"`
 	// TLSCert and TLSKey are paths of our certificate and its key in PEM, given together; TLSCA is

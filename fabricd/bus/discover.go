@@ -23,8 +23,8 @@ type Found struct {
 // all, which is also how long the first answer may take: where nobody is there, the broker says so
 // at once. Chosen by us: agents answer in the time of a round trip.
 const (
-	quiet    = 300 * time.Millisecond
-	discover = 3 * time.Second
+	discoverIdle = 300 * time.Millisecond
+	discover     = 3 * time.Second
 )
 
 // Discover asks which servers of a service are there, as [AgentService], and returns who answers,
@@ -32,7 +32,7 @@ const (
 func (c *Client) Discover(ctx context.Context, service string, enough func([]Found) bool) (out []Found, err error) {
 	subject, err := micro.ControlSubject(micro.InfoVerb, service, "")
 	if err == nil {
-		err = c.collect(ctx, subject, discover, quiet, func(msg *nats.Msg) bool {
+		err = c.collect(ctx, subject, discover, discoverIdle, func(msg *nats.Msg) bool {
 			var i micro.Info // somebody else's service of that name is none of ours
 			if json.Unmarshal(plain.JSON(msg.Data), &i) == nil {
 				out = append(out, Found{ID: i.ID, Version: i.Version, Metadata: i.Metadata})
@@ -52,7 +52,7 @@ func (c *Client) Discover(ctx context.Context, service string, enough func([]Fou
 func (c *Client) collect(ctx context.Context, subject string, first, wait time.Duration,
 	take func(*nats.Msg) (enough bool),
 ) error {
-	asked := time.Now()
+	began := time.Now()
 	a, err := c.send(subject, nil, nil, 4096)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (c *Client) collect(ctx context.Context, subject string, first, wait time.D
 			if nobody(msg) || take(msg) {
 				return nil
 			}
-			next.Reset(max(wait, time.Since(asked)))
+			next.Reset(max(wait, time.Since(began)))
 		case <-a.denied:
 			return c.deniedErr()
 		case <-next.C:

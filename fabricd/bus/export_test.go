@@ -5,7 +5,7 @@ type Grant struct{ Publish, Subscribe []string }
 
 // AllGrants is what every kind of credentials may do, as the code has it, by the names of the
 // matrix.
-func AllGrants(fabric, agent string, part HostAccess, node NodeAccess) map[string]Grant {
+func AllGrants(fabric, agent string, host HostAccess, node NodeAccess) map[string]Grant {
 	all := map[string]Grant{}
 	add := func(who string, g grant) { all[who] = Grant{g.publish, g.subscribe} }
 	for r := Role(1); r.String() != Role(0).String(); r++ {
@@ -15,7 +15,7 @@ func AllGrants(fabric, agent string, part HostAccess, node NodeAccess) map[strin
 		}
 		add(r.String(), g.withInbox(r.inbox(agent)))
 	}
-	add("part", part.grant(fabric))
+	add("part", host.grant(fabric))
 	add("switch", node.grant(fabric))
 	add("system", systemGrant().withInbox(inboxOf("system")))
 	return all

@@ -50,15 +50,15 @@ func newHostEvents() hostEvents {
 // h holds up nobody but itself; what finds the queue of its node full, by number or beyond 16 MB,
 // is lost, counted by [Client.Lost] and told to OnError as ErrLost. There is one h, and it may not
 // close the Client. Hear returns when the broker knows of it.
-func Hear[T any](c *Client, kind string, h func(node string, told T)) error {
+func Hear[T any](c *Client, kind string, h func(node string, event T)) error {
 	arrivals := make(chan *nats.Msg, 1<<14)
 	if err := c.hear(kind, arrivals, func(x hostEvent) {
-		var told T
-		if err := SubjectSwitch.decode(x.data, &told); err != nil {
+		var event T
+		if err := SubjectSwitch.decode(x.data, &event); err != nil {
 			c.nonsense(fmt.Errorf("%s of switch %q: %w", kind, x.node, err))
 			return
 		}
-		h(x.node, told)
+		h(x.node, event)
 	}); err != nil {
 		return fmt.Errorf("bus: hear the hosts of fabric %q: %w", c.cfg.Fabric, c.conn.closedErr(err))
 	}
@@ -81,7 +81,7 @@ func (c *Client) hear(kind string, arrivals chan *nats.Msg, h func(hostEvent)) e
 	}
 	t.sub = sub
 	c.wg.Go(func() { c.sort(kind, arrivals) })
-	c.wg.Go(func() { c.tell(h) })
+	c.wg.Go(func() { c.hearAll(h) })
 	return c.conn.FlushTimeout(connectTimeout)
 }
 
@@ -175,8 +175,8 @@ func (t *hostEvents) dequeue() (hostEvent, bool) {
 	return x, true
 }
 
-// tell calls h with what waits.
-func (c *Client) tell(h func(hostEvent)) {
+// hearAll calls h with what waits.
+func (c *Client) hearAll(h func(hostEvent)) {
 	for c.ctx.Err() == nil {
 		if x, ok := c.dequeue(); ok {
 			h(x)

@@ -25,7 +25,7 @@ import (
 // linkKind says where the ends of links are.
 type linkKind struct {
 	name      string
-	parts     int
+	hosts     int
 	clustered bool
 }
 
@@ -35,7 +35,7 @@ var linkKinds = []linkKind{{"within", 1, false}, {"beside", 2, false}, {"across"
 const hopsOfLine = lineSwitches + 1
 
 // at is the host of the node that is so many links from n0.
-func (k linkKind) at(links int) int { return (min(max(links, 1), lineSwitches) - 1) % k.parts }
+func (k linkKind) at(links int) int { return (min(max(links, 1), lineSwitches) - 1) % k.hosts }
 
 // servers are the addresses of one NATS server, twice, or of two in a cluster.
 func (k linkKind) servers(tb testing.TB) (urls [2]string) {
@@ -71,7 +71,7 @@ func (k linkKind) chain(tb testing.TB, urls [2]string) *bareChain {
 	tb.Helper()
 	c := &bareChain{links: hopsOfLine}
 	var conns []*nats.Conn
-	for i := range k.parts {
+	for i := range k.hosts {
 		nc, err := nats.Connect(urls[i], nats.SkipSubjectValidation())
 		require.NoError(tb, err)
 		tb.Cleanup(nc.Close)
@@ -130,7 +130,7 @@ func BenchmarkLinkLatency(b *testing.B) {
 	for _, k := range linkKinds {
 		b.Run(k.name, func(b *testing.B) {
 			urls := k.servers(b)
-			l, chain := startPartLine(b, k, urls, 2), k.chain(b, urls)
+			l, chain := startHostLine(b, k, urls, 2), k.chain(b, urls)
 			frame := make([]byte, 60)
 			var ours, bare []time.Duration
 			for b.Loop() {
@@ -168,7 +168,7 @@ func BenchmarkLinkThroughput(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/buffer=%d", k.name, buffer), func(b *testing.B) {
 				urls := k.servers(b)
 				chain := k.chain(b, urls)
-				l := startPartLine(b, k, urls, buffer)
+				l := startHostLine(b, k, urls, buffer)
 				l.saturate(b, 256*50_000*float64(buffer))
 				m := l.measure(b, b.N)
 				l.stop()
@@ -193,7 +193,7 @@ func TestLineInPartsDeliversOneAtATime(t *testing.T) {
 	for _, k := range linkKinds {
 		t.Run(k.name, func(t *testing.T) {
 			urls := k.servers(t)
-			l, chain := startPartLine(t, k, urls, 2), k.chain(t, urls)
+			l, chain := startHostLine(t, k, urls, 2), k.chain(t, urls)
 			for range 100 {
 				_, err := l.nics[0].Send(1, 256, true)
 				require.NoError(t, err)

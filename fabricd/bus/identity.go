@@ -77,18 +77,18 @@ func (i *Identity) reread() error {
 // and all else as its host connects. A leader gives none on servers whose owner says who may do
 // what: the credentials are those of the host then. The caller serves the identity, unless it is
 // nil.
-func HostCredentials(part, host Credentials) (Credentials, *Identity, error) {
+func HostCredentials(own, host Credentials) (Credentials, *Identity, error) {
 	switch {
-	case part == (Credentials{}):
+	case own == (Credentials{}):
 		return host, nil, nil
-	case part.JWT == "": // a password of a broker of ours; the leader does not know where the host keeps its certificates
-		part.TLSCA, part.TLSCert, part.TLSKey, part.TLSFirst, part.Timeout = host.TLSCA, host.TLSCert, host.TLSKey,
+	case own.JWT == "": // a password of a broker of ours; the leader does not know where the host keeps its certificates
+		own.TLSCA, own.TLSCert, own.TLSKey, own.TLSFirst, own.Timeout = host.TLSCA, host.TLSCert, host.TLSKey,
 			host.TLSFirst, host.Timeout
-		return part, nil, nil
+		return own, nil, nil
 	}
 	i := &Identity{}
-	if err := i.hold(part.JWT, Key{Seed: []byte(part.Seed)}); err != nil {
-		return part, nil, fmt.Errorf("bus: credentials of %v: %w", part, err)
+	if err := i.hold(own.JWT, Key{Seed: []byte(own.Seed)}); err != nil {
+		return own, nil, fmt.Errorf("bus: credentials of %v: %w", own, err)
 	}
 	c := i.Credentials(host)
 	c.InboxPrefix = ""
@@ -189,7 +189,8 @@ type Taken struct {
 	StandsBy bool `json:"stands_by,omitempty"`
 	// Hosts are as many as have got new credentials in turn, and Missed those that have not, each
 	// with why.
-	Hosts  int      `json:"parts,omitempty"`
+	Hosts  int      `json:"hosts,omitempty"`
+	Parts  int      `json:"parts,omitempty"` // the same as Hosts, under its old name: until 0.2.0
 	Missed []string `json:"missed,omitempty"`
 }
 
@@ -205,7 +206,7 @@ func (i *Identity) Take(token string) error {
 	if err := i.hold(token, i.next); err != nil {
 		return err
 	}
-	if err := i.keep(was); err != nil {
+	if err := i.save(was); err != nil {
 		i.now = was
 		return err
 	}
@@ -213,8 +214,8 @@ func (i *Identity) Take(token string) error {
 	return nil
 }
 
-// keep writes what is held to the file, if it is that of the same user. The caller holds mu.
-func (i *Identity) keep(was held) error {
+// save writes what is held to the file, if it is that of the same user. The caller holds mu.
+func (i *Identity) save(was held) error {
 	if i.now.user != was.user {
 		return fmt.Errorf("%w: the token is that of %s and not of %s", ErrToken, i.now.user, was.user)
 	}
@@ -228,7 +229,7 @@ func (i *Identity) keep(was held) error {
 	return safefile.WriteSecret(i.path, text)
 }
 
-// The verbs by which who leads renews the credentials of a part.
+// The verbs by which who leads renews the credentials of a host.
 const (
 	verbOffer = "auth.offer"
 	verbTake  = "auth.take"

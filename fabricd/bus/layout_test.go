@@ -169,17 +169,17 @@ func TestCutBetweenOthersAtOurBroker(t *testing.T) {
 	require.NoError(t, err)
 	c, err := b.Admit(bus.HostAccess{Host: "west", First: 1, N: 1})
 	require.NoError(t, err)
-	part := openNATS(t, bus.NATSConfig{URL: b.ClientURL(), Credentials: c, Layout: west})
+	host := openNATS(t, bus.NATSConfig{URL: b.ClientURL(), Credentials: c, Layout: west})
 	there, other := hop(0), wire.Direction{From: "s0", To: "s2", FromPort: 2}
-	cut, through := listen(t, part, there, 8), listen(t, part, other, 8)
-	ready(t, part)
+	cut, through := listen(t, host, there, 8), listen(t, host, other, 8)
+	ready(t, host)
 	third := wire.Direction{From: "s0", To: "s2", FromPort: 3}
 	require.NoError(t, lead.Cut(there, third))
 	require.Equal(t, 2, lead.Stats().CutsAtBroker)
-	require.NoError(t, sender(t, part, there).Send([]byte("cut")))
-	require.NoError(t, sender(t, part, other).Send([]byte("through")))
+	require.NoError(t, sender(t, host, there).Send([]byte("cut")))
+	require.NoError(t, sender(t, host, other).Send([]byte("through")))
 	require.Equal(t, "through", next(t, through))
 	require.NoError(t, lead.Restore(there))
-	require.NoError(t, sender(t, part, there).Send([]byte("again")))
+	require.NoError(t, sender(t, host, there).Send([]byte("again")))
 	require.Equal(t, "again", next(t, cut))
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// partLine is the line as the machines of its hosts drive it, without a leader.
-type partLine struct {
+// hostLine is the line as the machines of its hosts drive it, without a leader.
+type hostLine struct {
 	nics    [2]*nicd.NIC
 	drivers []*switchd.Driver
 	arrived chan weft.Header // traced packets
@@ -39,13 +39,13 @@ func (c arrivedAt) Observe(_ weft.Time, a *weft.Actions) {
 	}
 }
 
-// startPartLine starts the line on hosts of its own at these servers, and returns when all links
+// startHostLine starts the line on hosts of its own at these servers, and returns when all links
 // are up.
-func startPartLine(tb testing.TB, k linkKind, urls [2]string, buffer int) *partLine {
+func startHostLine(tb testing.TB, k linkKind, urls [2]string, buffer int) *hostLine {
 	tb.Helper()
 	g := line(tb)
-	l := &partLine{arrived: make(chan weft.Header, 1)}
-	places, nodes := make([]bus.HostShards, k.parts), make([][]weft.Node, k.parts)
+	l := &hostLine{arrived: make(chan weft.Header, 1)}
+	places, nodes := make([]bus.HostShards, k.hosts), make([][]weft.Node, k.hosts)
 	put := func(n weft.Node, links int) {
 		p := k.at(links)
 		places[p] = bus.HostShards{First: p, N: 1, Nodes: append(places[p].Nodes, g.Name(n))}
@@ -75,15 +75,15 @@ func startPartLine(tb testing.TB, k linkKind, urls [2]string, buffer int) *partL
 		t, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", URL: urls[i], Layout: layout})
 		require.NoError(tb, err)
 		links = append(links, t)
-		m := l.machine(tb, g, t, nodes[i], buffer, func() weft.Time { return weft.FromDuration(time.Since(began)) })
+		m := l.startHost(tb, g, t, nodes[i], buffer, func() weft.Time { return weft.FromDuration(time.Since(began)) })
 		running.Go(func() { m.Run(ctx) })
 	}
 	rig.Until(tb, func() bool { return !slices.ContainsFunc(l.up, func(up func() bool) bool { return !up() }) })
 	return l
 }
 
-// machine makes the nodes of one host and gives their ends signal.
-func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes []weft.Node, buffer int,
+// startHost makes the nodes of one host and gives their ends signal.
+func (l *hostLine) startHost(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes []weft.Node, buffer int,
 	clock func() weft.Time,
 ) *host.NodeRuntime {
 	tb.Helper()
@@ -142,7 +142,7 @@ func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes 
 }
 
 // saturate has both NICs send so many bytes a second, which is to be more than the line carries.
-func (l *partLine) saturate(tb testing.TB, rate float64) {
+func (l *hostLine) saturate(tb testing.TB, rate float64) {
 	tb.Helper()
 	sources, err := nic.Traffic{
 		Pattern: "uniform",
@@ -156,11 +156,11 @@ func (l *partLine) saturate(tb testing.TB, rate float64) {
 
 // hops is how many links packets that were delivered have taken, and stats what all drivers have
 // sent.
-func (l *partLine) hops() uint64 {
+func (l *hostLine) hops() uint64 {
 	return hopsOfLine * (l.nics[0].Stats().Delivered + l.nics[1].Stats().Delivered)
 }
 
-func (l *partLine) stats() (s switchd.Stats) {
+func (l *hostLine) stats() (s switchd.Stats) {
 	for _, d := range l.drivers {
 		s = s.Add(d.Stats())
 	}
@@ -168,7 +168,7 @@ func (l *partLine) stats() (s switchd.Stats) {
 }
 
 // measure lets the line carry packets over so many links and reports what they cost.
-func (l *partLine) measure(b *testing.B, hops int) load {
+func (l *hostLine) measure(b *testing.B, hops int) load {
 	b.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

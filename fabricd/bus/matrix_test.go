@@ -216,9 +216,9 @@ func TestPermissionsOnOurBroker(t *testing.T) {
 	for _, r := range []bus.Role{bus.RoleFabric, bus.RoleOperator, bus.RoleViewer, bus.RoleManager} {
 		attempts += tryMatrix(t, r.String(), login(t, b, b.Credentials(r), nats.ErrorHandler(quiet)))
 	}
-	part, err := b.Admit(bus.HostAccess{Host: "west", First: 4, N: 2})
+	host, err := b.Admit(bus.HostAccess{Host: "west", First: 4, N: 2})
 	require.NoError(t, err)
-	attempts += tryMatrix(t, "part", login(t, b, part, nats.ErrorHandler(quiet)))
+	attempts += tryMatrix(t, "part", login(t, b, host, nats.ErrorHandler(quiet)))
 	attempts += tryMatrix(t, "switch", login(t, b, admit(t, b, access()), nats.ErrorHandler(quiet)))
 	attack.Count(t, "every kind of credentials at every subject, our broker", attempts)
 }
@@ -263,9 +263,9 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 			require.NoError(t, err)
 			issuer, err := bus.NewIssuer("lab", leader, key)
 			require.NoError(t, err)
-			part, err := issuer.Admit(bus.HostAccess{Host: "west", First: 4, N: 2})
+			host, err := issuer.Admit(bus.HostAccess{Host: "west", First: 4, N: 2})
 			require.NoError(t, err)
-			attempts += tryMatrix(t, "part", connect(part.InboxPrefix, nats.UserJWTAndSeed(part.JWT, part.Seed)))
+			attempts += tryMatrix(t, "part", connect(host.InboxPrefix, nats.UserJWTAndSeed(host.JWT, host.Seed)))
 			one, err := issuer.Admit(access())
 			require.NoError(t, err)
 			attempts += tryMatrix(t, "switch", connect(one.InboxPrefix, nats.UserJWTAndSeed(one.JWT, one.Seed)))

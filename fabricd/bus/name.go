@@ -36,13 +36,13 @@ type NameConfig struct {
 // is.
 type Name struct {
 	conn    *conn
-	me      nameHolder
+	me      nameOwner
 	settled chan struct{} // closed when the name is ours
 	closedc chan struct{} // closed by nats.go after its last callback
 }
 
-// nameHolder is the answer of a claim to the question who has the name.
-type nameHolder struct {
+// nameOwner is the answer of a claim to the question who has the name.
+type nameOwner struct {
 	ID      string `json:"id"`
 	Host    string `json:"host"`
 	PID     int    `json:"pid"`
@@ -57,7 +57,7 @@ const (
 	nameLooks  = 3
 	nameLook   = 150 * time.Millisecond
 
-	maxNameHolders = 64 // of those that answer one look
+	maxNameOwners = 64 // of those that answer one look
 )
 
 // nameVerb is the verb that claims answer.
@@ -72,7 +72,7 @@ func TakeName(ctx context.Context, cfg NameConfig) (*Name, error) {
 		return nil, err
 	}
 	n := &Name{
-		me:      nameHolder{ID: rand.Text(), Host: cfg.Host, PID: cfg.PID},
+		me:      nameOwner{ID: rand.Text(), Host: cfg.Host, PID: cfg.PID},
 		settled: make(chan struct{}), closedc: make(chan struct{}),
 	}
 	denied := make(chan error, 1)
@@ -148,7 +148,7 @@ func (n *Name) free(ctx context.Context, subject string) error {
 		answers = append(answers, data)
 		return true
 	})
-	var o nameHolder
+	var o nameOwner
 	switch {
 	case err != nil:
 		return err
@@ -167,18 +167,18 @@ func (n *Name) free(ctx context.Context, subject string) error {
 	return o.taken()
 }
 
-func (o nameHolder) taken() error {
+func (o nameOwner) taken() error {
 	return fmt.Errorf("%w, process %d on host %s: end it there, or choose another name", ErrNameTaken, o.PID, o.Host)
 }
 
 // others are the other claims that answer for the name.
-func (n *Name) others(ctx context.Context, subject string) (list []nameHolder, err error) {
+func (n *Name) others(ctx context.Context, subject string) (list []nameOwner, err error) {
 	_, err = n.conn.gather(ctx, subject, nil, nameLook, func(data []byte) (enough bool) {
-		var o nameHolder
+		var o nameOwner
 		if json.Unmarshal(data, &o) == nil && o.ID != "" && o.ID != n.me.ID {
 			list = append(list, o)
 		}
-		return len(list) == maxNameHolders
+		return len(list) == maxNameOwners
 	})
 	return list, err
 }

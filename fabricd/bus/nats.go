@@ -121,7 +121,7 @@ func NewNATS(cfg NATSConfig) (*NATS, error) {
 	}
 	t := &NATS{cfg: cfg, links: make(map[wire.Direction]*natsLink), cuts: newCutState(cfg)}
 	for i := range cfg.Shards {
-		s, err := openShard(cfg, i, t.tell)
+		s, err := openShard(cfg, i, t.notify)
 		if err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
@@ -142,7 +142,7 @@ func (t *NATS) Watch(f func(wire.Event)) {
 	t.watch.Store(&f)
 }
 
-func (t *NATS) tell(e wire.Event) {
+func (t *NATS) notify(e wire.Event) {
 	if f := t.watch.Load(); f != nil {
 		(*f)(e)
 	}

@@ -57,17 +57,17 @@ func outsideBroker(tb testing.TB) string {
 	return s.ClientURL()
 }
 
-type told struct{ node, data string }
+type hostEvent struct{ node, data string }
 
 // hearAll returns what the processes tell.
-func hearAll(tb testing.TB, p *bus.Client) <-chan told {
+func hearAll(tb testing.TB, p *bus.Client) <-chan hostEvent {
 	tb.Helper()
-	all := make(chan told, 4096)
-	require.NoError(tb, bus.Hear(p, "port.down", func(node string, n int) { all <- told{node, fmt.Sprint(n)} }))
+	all := make(chan hostEvent, 4096)
+	require.NoError(tb, bus.Hear(p, "port.down", func(node string, n int) { all <- hostEvent{node, fmt.Sprint(n)} }))
 	return all
 }
 
-func nextTold(tb testing.TB, c <-chan told) told {
+func nextHeard(tb testing.TB, c <-chan hostEvent) hostEvent {
 	tb.Helper()
 	return rig.Next(tb, c, "something is told")
 }
@@ -141,7 +141,7 @@ func talk(t *testing.T, peers *bus.Client, process *bus.Server) {
 		require.NoError(t, process.Publish("port.down", i))
 	}
 	for i := range 100 {
-		require.Equal(t, told{"s1.03", fmt.Sprint(i)}, nextTold(t, all))
+		require.Equal(t, hostEvent{"s1.03", fmt.Sprint(i)}, nextHeard(t, all))
 	}
 	require.ErrorContains(t, bus.Hear[int](peers, "port.down", nil), "heard already")
 	require.Zero(t, peers.Lost())
@@ -197,12 +197,12 @@ func TestAskOfABusyProcessWaitsItsTurn(t *testing.T) {
 	b := bustest.Broker(t, bus.BrokerConfig{})
 	peers := openPeers(t, bus.ClientConfig{Broker: b})
 	process := admitted(t, b, "s1")
-	begun, goOn := make(chan struct{}, 200), make(chan struct{})
-	release := sync.OnceFunc(func() { close(goOn) })
+	begun, proceed := make(chan struct{}, 200), make(chan struct{})
+	release := sync.OnceFunc(func() { close(proceed) })
 	t.Cleanup(release)
 	require.NoError(t, bus.Handle(process, do("", "slow"), func(context.Context, int) (int, error) {
 		begun <- struct{}{}
-		<-goOn
+		<-proceed
 		return 7, nil
 	}))
 	answers := make(chan error, 100)
@@ -210,9 +210,9 @@ func TestAskOfABusyProcessWaitsItsTurn(t *testing.T) {
 		go func() { answers <- call(t.Context(), peers, do("s1", "slow"), i) }()
 	}
 	<-begun
-	brief, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	err := call(brief, peers, do("s1", "slow"), 0)
+	err := call(short, peers, do("s1", "slow"), 0)
 	require.ErrorIs(t, err, reply.ErrSilent)
 	require.NotErrorIs(t, err, reply.ErrRefused)
 	release()
@@ -227,20 +227,20 @@ func TestHearKeepsProcessesApart(t *testing.T) {
 	b := bustest.Broker(t, bus.BrokerConfig{})
 	errs := make(chan error, 64)
 	peers := openPeers(t, bus.ClientConfig{Broker: b, Waiting: 3, OnError: func(err error) { errs <- err }})
-	begun, goOn, all := make(chan struct{}, 64), make(chan struct{}), make(chan told, 64)
+	begun, proceed, all := make(chan struct{}, 64), make(chan struct{}), make(chan hostEvent, 64)
 	require.NoError(t, bus.Hear(peers, "x", func(node string, n int) {
 		begun <- struct{}{}
-		<-goOn
-		all <- told{node, fmt.Sprint(n)}
+		<-proceed
+		all <- hostEvent{node, fmt.Sprint(n)}
 	}))
-	babbler, quiet := admitted(t, b, "s1"), admitted(t, b, "s2")
+	babbler, other := admitted(t, b, "s1"), admitted(t, b, "s2")
 	require.NoError(t, babbler.Publish("x", 0))
 	<-begun // 0 is being heard, so it waits no more
 	for i := 1; i <= 8; i++ {
 		require.NoError(t, babbler.Publish("x", i))
 	}
 	rig.Until(t, func() bool { return peers.Lost() == 5 })
-	require.NoError(t, quiet.Publish("x", 0))
+	require.NoError(t, other.Publish("x", 0))
 	require.NoError(t, bus.Handle(babbler, do("", "up"), func(context.Context, struct{}) (int, error) { return 1, nil }))
 	require.NoError(t, call(context.Background(), peers, do("s1", "up"), nil), "a slow hearer does not hold up asking")
 	for _, want := range []string{"1 so far", "2 so far", "4 so far"} {
@@ -248,10 +248,10 @@ func TestHearKeepsProcessesApart(t *testing.T) {
 		require.ErrorIs(t, err, bus.ErrLost)
 		require.ErrorContains(t, err, `switch "s1" of fabric "lab": `+want)
 	}
-	close(goOn)
+	close(proceed)
 	heard := make(map[string][]string)
 	for range 5 {
-		x := nextTold(t, all)
+		x := nextHeard(t, all)
 		heard[x.node] = append(heard[x.node], x.data)
 	}
 	require.Equal(t, map[string][]string{"s1": {"0", "1", "2", "3"}, "s2": {"0"}}, heard)
@@ -278,7 +278,7 @@ func TestHearTellsOfNonsense(t *testing.T) {
 	for _, data := range [][]byte{[]byte("no number"), {}, {0xdd, 0xff, 0xff, 0xff, 0xff}, {7, 7}, {7}} {
 		require.NoError(t, conn.PublishMsg(&nats.Msg{Subject: "weft.lab.sw.s1.tell.port.down", Header: now, Data: data}))
 	}
-	require.Equal(t, told{"s1", "7"}, nextTold(t, all))
+	require.Equal(t, hostEvent{"s1", "7"}, nextHeard(t, all))
 	require.ErrorContains(t, <-errs, "8 events that cannot be read")
 	require.Empty(t, errs)
 }

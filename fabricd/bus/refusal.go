@@ -84,13 +84,13 @@ func (r *refusals) closedErr(err error) error {
 
 // watch has a connection end when it is tried again no more. It is the last option.
 func (r *refusals) watch(o *nats.Options) error {
-	told, back := o.AsyncErrorCB, o.ReconnectedCB
+	onError, back := o.AsyncErrorCB, o.ReconnectedCB
 	o.AsyncErrorCB = func(c *nats.Conn, s *nats.Subscription, err error) {
 		if r.heard(err, time.Now()) {
 			c.Close()
 		}
-		if told != nil {
-			told(c, s, err)
+		if onError != nil {
+			onError(c, s, err)
 		}
 	}
 	o.ReconnectedCB = func(c *nats.Conn) {

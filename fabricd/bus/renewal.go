@@ -65,6 +65,7 @@ func KeepRenewed(cfg RenewalConfig) (*Server, error) {
 			if cfg.Took != nil {
 				cfg.Took(ctx, &t)
 			}
+			t.Parts = t.Hosts
 			return t, nil
 		})
 	if err == nil {
@@ -124,8 +125,8 @@ func (c *Client) Offers(ctx context.Context, user string, wait time.Duration) (o
 	}
 }
 
-// Give gives the process that made an offer a token for it.
-func (c *Client) Give(ctx context.Context, user string, o Offer, token string) (Taken, error) {
+// GiveToken gives the process that made an offer a token for it.
+func (c *Client) GiveToken(ctx context.Context, user string, o Offer, token string) (Taken, error) {
 	to := Subject{Kind: SubjectRenewal, Node: nodeOf(user), Verb: renewTake + o.ID}
 	if o.ID == "" || strings.Trim(o.ID, "abcdefghijklmnopqrstuvwxyz234567") != "" { // it becomes a token of a subject
 		return Taken{}, fmt.Errorf("bus: %s says that it is %.20q: %w", user, o.ID, ErrToken)
@@ -133,6 +134,7 @@ func (c *Client) Give(ctx context.Context, user string, o Offer, token string) (
 	ctx, cancel := context.WithTimeout(ctx, takeTime)
 	defer cancel()
 	t, err := Call[Taken](ctx, c, to, take{token})
+	t.Hosts = max(t.Hosts, t.Parts) // an older process knows `parts` alone
 	if err != nil {
 		return t, fmt.Errorf("bus: new credentials for %s: %w", user, err)
 	}

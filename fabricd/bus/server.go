@@ -167,9 +167,9 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 // ID tells this server from any other, though it have the same name.
 func (s *Server) ID() string { return s.micro.Info().ID }
 
-// Keeps reports whether the server that it is connected to runs JetStream. Another of its cluster
-// may.
-func (s *Server) Keeps() bool {
+// JetStream reports whether the server that it is connected to runs JetStream. Another of its
+// cluster may.
+func (s *Server) JetStream() bool {
 	on, _ := s.conn.ConnectedServerJetStream()
 	return on
 }
@@ -188,7 +188,7 @@ func (s *Server) Err() error { return s.conn.gone() }
 func (s *Server) Publish(kind string, v any) error {
 	subject := Subject{Kind: SubjectEvent, Fabric: s.cfg.Fabric, Verb: kind}
 	if s.cfg.Node != "" {
-		subject.Kind, subject.Node, subject.Tell = SubjectSwitch, s.cfg.Node, true
+		subject.Kind, subject.Node, subject.Event = SubjectSwitch, s.cfg.Node, true
 	}
 	if err := subject.Validate(); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (s *Server) Publish(kind string, v any) error {
 		return fmt.Errorf("bus: event %s: %w", kind, err)
 	}
 	msg := &nats.Msg{Subject: subject.String(), Data: data}
-	if subject.Tell {
+	if subject.Event {
 		msg.Header = nats.Header{headerBuild: {s.cfg.Build.String()}}
 	}
 	if err := s.conn.PublishMsg(msg); err != nil {
@@ -471,7 +471,7 @@ func (e *endpoint) divide(a arrived, h nats.Header, data []byte, limit int64) ([
 		return nil, err
 	}
 	if len(list) > 1 {
-		e.server.answers.keep(id, list)
+		e.server.answers.store(id, list)
 	}
 	h.Set(headerChunk, chunk{id, 0, len(list)}.String())
 	return list[0], nil

@@ -20,7 +20,7 @@ type shard struct {
 	index      int        // of the connections of the transport; constant
 	number     int        // of the shards of the fabric; constant
 	cfg        NATSConfig // constant
-	tell       func(wire.Event)
+	notify     func(wire.Event)
 	arrivals   chan *nats.Msg // filled by nats.go, which drops when it is full; cap = NATSConfig.Pending
 	done       chan struct{}  // closed by demux when it ends
 	supervised chan struct{}  // closed by supervise when it ends
@@ -44,12 +44,12 @@ type shard struct {
 }
 
 // openShard connects. The caller closes the shard.
-func openShard(cfg NATSConfig, index int, tell func(wire.Event)) (*shard, error) {
+func openShard(cfg NATSConfig, index int, notify func(wire.Event)) (*shard, error) {
 	first, _ := cfg.Layout.Own()
 	s := &shard{
-		index: index, number: first + index, cfg: cfg, tell: func(e wire.Event) {
+		index: index, number: first + index, cfg: cfg, notify: func(e wire.Event) {
 			if e.Kind != 0 {
-				tell(e)
+				notify(e)
 			}
 		},
 		arrivals: make(chan *nats.Msg, cfg.Pending), done: make(chan struct{}), supervised: make(chan struct{}),
@@ -235,7 +235,7 @@ func (s *shard) demux() {
 		if msg == nil {
 			return
 		}
-		s.tell(s.deliverOnDemux(msg))
+		s.notify(s.deliverOnDemux(msg))
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-func keeping(t *testing.T, dir string) *bus.Broker {
+func startJetStream(t *testing.T, dir string) *bus.Broker {
 	t.Helper()
 	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab", StoreDir: dir})
 	return b
@@ -28,7 +28,7 @@ func store(t *testing.T, b *bus.Broker, r bus.Role) *bus.Store {
 
 func TestAKeyIsWrittenOnceAndThenByRevision(t *testing.T) {
 	t.Parallel()
-	b := keeping(t, t.TempDir())
+	b := startJetStream(t, t.TempDir())
 	one, two := store(t, b, bus.RoleManager), store(t, b, bus.RoleFabric)
 	ctx := t.Context()
 	_, _, err := one.Get(ctx, "lease")
@@ -57,12 +57,12 @@ func TestAKeyIsWrittenOnceAndThenByRevision(t *testing.T) {
 func TestWhatIsKeptOutlivesTheBroker(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	b := keeping(t, dir)
+	b := startJetStream(t, dir)
 	s := store(t, b, bus.RoleManager)
 	require.NoError(t, s.Put(t.Context(), "version", []byte("7")))
 	s.Close()
 	b.Shutdown()
-	value, _, err := store(t, keeping(t, dir), bus.RoleManager).Get(t.Context(), "version")
+	value, _, err := store(t, startJetStream(t, dir), bus.RoleManager).Get(t.Context(), "version")
 	require.NoError(t, err)
 	require.Equal(t, "7", string(value))
 }
@@ -102,7 +102,7 @@ func TestABrokerThatDoesNotLetUsKeepAnythingSaysSo(t *testing.T) {
 // not cut.
 func TestOnlyTheManagerAndTheFabricMayManage(t *testing.T) {
 	t.Parallel()
-	b := keeping(t, t.TempDir())
+	b := startJetStream(t, t.TempDir())
 	control := bustest.Server(t, bus.ServerConfig{Fabric: "lab", Broker: b})
 	answer := func(context.Context, struct{}) (string, error) { return "done", nil }
 	load := bus.Subject{Kind: bus.SubjectManage, Verb: "load"}

@@ -57,10 +57,10 @@ type Subject struct {
 	To     int    // SubjectLink: that of the receiver, likewise
 	// Node is the sender of a SubjectLink, the process of a SubjectSwitch, the agent of a
 	// SubjectAgent and the user of a SubjectRenewal.
-	Node string
-	Port weft.PortID // SubjectLink: the sender's port, below weft.MaxPorts
-	Verb string      // SubjectControl and SubjectSwitch: the verb; SubjectEvent and Tell: the kind
-	Tell bool        // SubjectSwitch: the process tells, else it is asked
+	Node  string
+	Port  weft.PortID // SubjectLink: the sender's port, below weft.MaxPorts
+	Verb  string      // SubjectControl and SubjectSwitch: the verb; SubjectEvent and Event: the kind
+	Event bool        // SubjectSwitch: the process publishes it, else it is asked
 }
 
 // Validate gives an error that wraps ErrName when s would not survive String and ParseSubject.
@@ -102,7 +102,7 @@ func (s Subject) String() string {
 	case SubjectEvent:
 		return root + "." + s.Fabric + ".ev." + s.Verb
 	case SubjectSwitch:
-		if s.Tell {
+		if s.Event {
 			return switchPrefix(s.Fabric, s.Node) + tells + s.Verb
 		}
 		return switchPrefix(s.Fabric, s.Node) + does + s.Verb
@@ -153,7 +153,7 @@ func ParseSubject(subject string) (Subject, error) {
 		if len(side) != 3 || side[1] != "do" && side[1] != "tell" {
 			return bad("want <node>.do.<verb> or <node>.tell.<kind> after sw")
 		}
-		s.Kind, s.Node, s.Tell, s.Verb = SubjectSwitch, nodeOf(side[0]), side[1] == "tell", side[2]
+		s.Kind, s.Node, s.Event, s.Verb = SubjectSwitch, nodeOf(side[0]), side[1] == "tell", side[2]
 	case tokens[2] == "auth":
 		user, verb, _ := strings.Cut(rest, ".")
 		s.Kind, s.Node, s.Verb = SubjectRenewal, nodeOf(user), verb
@@ -232,11 +232,11 @@ const noNode = "~"
 
 // Answers arrive below the asker's inbox at <inbox>.<asker>.<node>.<number>: the node is in there
 // so that a host can be kept to answering for itself.
-func answerTo(inbox, asker, node string, number uint64) string {
-	return inbox + "." + asker + "." + nodeToken(node) + "." + strconv.FormatUint(number, 10)
+func answerTo(inbox, requester, node string, number uint64) string {
+	return inbox + "." + requester + "." + nodeToken(node) + "." + strconv.FormatUint(number, 10)
 }
-func allAnswers(inbox, asker string) string  { return inbox + "." + asker + ".*.*" }
-func allAnswersOf(inbox, node string) string { return inbox + ".*." + nodeToken(node) + ".*" }
+func allAnswers(inbox, requester string) string { return inbox + "." + requester + ".*.*" }
+func allAnswersOf(inbox, node string) string    { return inbox + ".*." + nodeToken(node) + ".*" }
 
 // noLink is a subject nothing is ever published on.
 func noLink(fabric string) string { return root + "." + fabric + ".none" }

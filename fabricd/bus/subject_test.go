@@ -20,7 +20,7 @@ func TestSubjects(t *testing.T) {
 		"weft.a-1.ctl.get.status":        {Kind: bus.SubjectControl, Fabric: "a-1", Verb: "get.status"},
 		"weft.lab.ev.link-changed":       {Kind: bus.SubjectEvent, Fabric: "lab", Verb: "link-changed"},
 		"weft.lab.sw.s1_03.do.get.state": {Kind: bus.SubjectSwitch, Fabric: "lab", Node: "s1.03", Verb: "get.state"},
-		"weft.lab.sw.s7.tell.port.down":  {Kind: bus.SubjectSwitch, Fabric: "lab", Node: "s7", Verb: "port.down", Tell: true},
+		"weft.lab.sw.s7.tell.port.down":  {Kind: bus.SubjectSwitch, Fabric: "lab", Node: "s7", Verb: "port.down", Event: true},
 	} {
 		require.NoError(t, want.Validate())
 		require.Equal(t, subject, want.String())
@@ -78,8 +78,8 @@ func FuzzSubject(f *testing.F) {
 			{Kind: bus.SubjectLink, Fabric: fabric, Shard: shard, To: shard ^ 1, Node: name, Port: weft.PortID(port)},
 			{Kind: bus.SubjectControl, Fabric: fabric, Verb: name},
 			{Kind: bus.SubjectEvent, Fabric: fabric, Verb: name},
-			{Kind: bus.SubjectSwitch, Fabric: fabric, Node: name, Verb: "get." + fabric, Tell: port&1 == 1},
-			{Kind: bus.SubjectSwitch, Fabric: fabric, Node: fabric, Verb: name, Tell: port&1 == 1},
+			{Kind: bus.SubjectSwitch, Fabric: fabric, Node: name, Verb: "get." + fabric, Event: port&1 == 1},
+			{Kind: bus.SubjectSwitch, Fabric: fabric, Node: fabric, Verb: name, Event: port&1 == 1},
 		} {
 			got, err := bus.ParseSubject(s.String())
 			if s.Validate() != nil {

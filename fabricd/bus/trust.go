@@ -31,8 +31,8 @@ type Account struct {
 	// Revoked are users who are let in no more, by public key, when their tokens were made until
 	// then.
 	Revoked map[string]time.Time
-	// Keeps gives it JetStream, with so many bytes on disk and in memory each; 0 is none.
-	Keeps int64
+	// JetStreamBytes gives it JetStream, with so many bytes on disk and in memory each; 0 is none.
+	JetStreamBytes int64
 }
 
 // Token is the account, signed by an operator. Servers take the newest by the second in which it
@@ -46,9 +46,9 @@ func (a Account) Token(operator Key) (string, error) {
 	for user, until := range a.Revoked {
 		claims.RevokeAt(user, until)
 	}
-	if a.Keeps > 0 {
+	if a.JetStreamBytes > 0 {
 		claims.Limits.JetStreamLimits = jwt.JetStreamLimits{
-			MemoryStorage: a.Keeps, DiskStorage: a.Keeps, Streams: jwt.NoLimit, Consumer: jwt.NoLimit,
+			MemoryStorage: a.JetStreamBytes, DiskStorage: a.JetStreamBytes, Streams: jwt.NoLimit, Consumer: jwt.NoLimit,
 		}
 	}
 	return encode(claims, operator)

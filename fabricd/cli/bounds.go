@@ -21,7 +21,8 @@ type Bounded interface {
 	Bounds() string // as "0s to 1h0m0s"
 }
 
-// Bound gives a flag of f, a number or a time, bounds. A flag that is not there, or is of another type, is a bug.
+// Bound gives a flag of f, a number or a time, bounds. A flag that is not there, or is of another
+// type, is a bug.
 func Bound[T number](f *pflag.FlagSet, name string, least, most T) {
 	if _, err := get[T](f, name); err != nil {
 		panic(fmt.Sprintf("bounds of --%s: %v", name, err))

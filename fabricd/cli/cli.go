@@ -1,4 +1,5 @@
-// Package cli is what the commands fabricd and linkmon share: exit codes, how errors are printed, interrupts and output.
+// Package cli is what the commands fabricd and linkmon share: exit codes, how errors are printed,
+// interrupts and output.
 package cli
 
 import (
@@ -54,7 +55,8 @@ func Execute(ctx context.Context, root *cobra.Command) error {
 	return inWords(cmd, err)
 }
 
-// interruptible returns a context that ends at the first Ctrl-C or SIGTERM; at the second the process ends at once.
+// interruptible returns a context that ends at the first Ctrl-C or SIGTERM; at the second the
+// process ends at once.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // signals have their own effect again
@@ -130,7 +132,8 @@ func file(w any) (*os.File, bool) {
 	}
 }
 
-// Width is how many characters fit into a line of w, 0 when it is no terminal: then what reads it can take long lines.
+// Width is how many characters fit into a line of w, 0 when it is no terminal: then what reads it
+// can take long lines.
 func Width(w io.Writer) int {
 	if f, ok := file(w); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {

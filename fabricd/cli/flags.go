@@ -12,8 +12,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
-// wrongFlag says which flag was meant where cmd has none of that name, and what a value should have been in words instead of
-// those of Go's parsers.
+// wrongFlag says which flag was meant where cmd has none of that name, and what a value should have
+// been in words instead of those of Go's parsers.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {

@@ -72,7 +72,8 @@ func breakAt(line string, width, indent int) int {
 	return best
 }
 
-// whole is as many figures of a line of state, which two blanks part, as width characters have room for.
+// whole is as many figures of a line of state, which two blanks part, as width characters have room
+// for.
 func whole(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text

@@ -9,8 +9,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
-// serverFlags are the flags of fs that say how a NATS server is reached, and the others. Those are many and seldom used, so
-// help shows them below the others, and below a subcommand that inherits them not at all.
+// serverFlags are the flags of fs that say how a NATS server is reached, and the others. Those are
+// many and seldom used, so help shows them below the others, and below a subcommand that inherits
+// them not at all.
 func serverFlags(fs *pflag.FlagSet) (server, others *pflag.FlagSet) {
 	server, others = pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
 	fs.VisitAll(func(f *pflag.Flag) {

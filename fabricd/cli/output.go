@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// readPatience is how long a command that has ended waits for somebody to read what it printed. Chosen by us.
+// readPatience is how long a command that has ended waits for somebody to read what it printed.
+// Chosen by us.
 const readPatience = time.Second
 
 // Unhurried calls run, a command that others depend on, with outputs whose readers hold nothing up.
@@ -33,7 +34,8 @@ func Unhurried(stdout, stderr io.Writer, json bool, run func(stdout, stderr io.W
 	return err
 }
 
-// lastUnread is how many messages are repeated that nobody has read: the ledger is in them. Chosen by us.
+// lastUnread is how many messages are repeated that nobody has read: the ledger is in them. Chosen
+// by us.
 const lastUnread = 4
 
 // Output is what a process that others depend on writes to. Write never waits for whoever reads:
@@ -57,7 +59,8 @@ type Output struct {
 // outputBytes is how much is kept for a reader. Chosen by us: an hour of one line a second.
 const outputBytes = 1 << 20
 
-// NewOutput returns an output on w that the caller closes. Note puts into words that so many pieces were left out.
+// NewOutput returns an output on w that the caller closes. Note puts into words that so many pieces
+// were left out.
 func NewOutput(w io.Writer, note func(left int) string) *Output {
 	o := &Output{w: w, note: note, wake: make(chan struct{}, 1), wrote: make(chan struct{}, 1)}
 	o.writing.Go(o.run)
@@ -84,7 +87,8 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// next takes what is to be written next; nil: nothing is, for now. The second result is whether more may come.
+// next takes what is to be written next; nil: nothing is, for now. The second result is whether
+// more may come.
 func (o *Output) next() ([]byte, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 // errUnread means that a command was interrupted while nobody read what it prints.
 var errUnread = errors.New("nobody reads what is printed")
 
-// leavable is a writer that an interrupt frees: once ctx has ended, a Write waits [readPatience] for
-// its reader and no longer. The goroutine that still waits is then left behind, for the process is
-// about to end. Terminals are not wrapped, since they can be scrolled and stopped by hand.
+// leavable is a writer that an interrupt frees: once ctx has ended, a Write waits [readPatience]
+// for its reader and no longer. The goroutine that still waits is then left behind, for the process
+// is about to end. Terminals are not wrapped, since they can be scrolled and stopped by hand.
 type leavable struct {
 	ctx  context.Context
 	w    io.Writer
@@ -29,7 +29,8 @@ func newLeavable(ctx context.Context, w io.Writer) io.Writer {
 	return &leavable{ctx: ctx, w: w}
 }
 
-// readers is what a command prints to, without what [Execute] has put before it: an [Output] does its own waiting.
+// readers is what a command prints to, without what [Execute] has put before it: an [Output] does
+// its own waiting.
 func readers(w io.Writer) io.Writer {
 	w = Raw(w)
 	if l, ok := w.(*leavable); ok {

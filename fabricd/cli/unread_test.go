@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A command that follows something prints until it is interrupted. Where nobody reads, the first interrupt ends it.
+// A command that follows something prints until it is interrupted. Where nobody reads, the first
+// interrupt ends it.
 func TestAnInterruptFreesACommandThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	unread, stdout := io.Pipe()

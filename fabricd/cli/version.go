@@ -9,7 +9,8 @@ import (
 // revision is set by make build.
 var revision string
 
-// Version is that of this program: of a release, by make, or as Go noted it; empty if that is not known.
+// Version is that of this program: of a release, by make, or as Go noted it; empty if that is not
+// known.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || revision != "" {

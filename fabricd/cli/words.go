@@ -20,7 +20,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document/plain"
 )
 
-// inWords puts what cobra and the system say about the use of cmd into sentences that say what to do.
+// inWords puts what cobra and the system say about the use of cmd into sentences that say what to
+// do.
 func inWords(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil

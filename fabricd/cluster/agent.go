@@ -89,7 +89,7 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 		cancel()
 		a.running.Wait()
 	}()
-	if err := errors.Join(answer(s, verbStatus, a.tell), answer(s, verbDrop, a.drop)); err != nil {
+	if err := errors.Join(answer(s, verbStatus, a.answerStatus), answer(s, verbDrop, a.drop)); err != nil {
 		return err
 	}
 	if err := a.alone(ctx, others); err != nil {
@@ -99,7 +99,7 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 		return err
 	}
 	but := ""
-	if !s.Keeps() {
+	if !s.JetStream() {
 		but = "; its server runs without JetStream, which keeps what is known of a fabric on agents: unless another of " +
 			"its cluster has it, " + bus.NoStoreHelp
 	}
@@ -227,8 +227,8 @@ func statusOf(f bus.Found) (s Status, err error) {
 	return s, nil
 }
 
-// tell serves verbStatus.
-func (a *agent) tell(context.Context, struct{}) (Status, error) {
+// answerStatus serves verbStatus.
+func (a *agent) answerStatus(context.Context, struct{}) (Status, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.status

@@ -181,10 +181,10 @@ func TestVersions(t *testing.T) {
 func TestAnAgentThatHasJustBegunHostsAllTheSame(t *testing.T) {
 	url := startServer(t, false)
 	s := bustest.Server(t, bus.ServerConfig{Agent: "h1", URL: url, Build: v1})
-	asked := 0
+	queries := 0
 	require.NoError(t, bus.Handle(s, bus.Subject{Kind: bus.SubjectAgent, Verb: "status"},
 		func(context.Context, struct{}) (cluster.Status, error) {
-			if asked++; asked == 2 {
+			if queries++; queries == 2 {
 				require.NoError(t, bus.Handle(s, bus.Subject{Kind: bus.SubjectAgent, Verb: "host"},
 					func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }))
 			}

@@ -43,8 +43,8 @@ func (b StateStore) readState(ctx context.Context) (k checkpoint, rev uint64, er
 	return k, rev, nil
 }
 
-// State is what the last leader kept, as it has written itself, and the term of that leader; nil:
-// nothing was kept.
+// State is the state that the last leader wrote, as it encodes itself, and the term of that leader;
+// nil: there is none.
 func (b StateStore) State(ctx context.Context) (term uint64, state []byte, err error) {
 	k, _, err := b.readState(ctx)
 	return k.Term, k.State, err
@@ -81,9 +81,9 @@ type latest struct {
 // a second apart at least: who waited for those before has given up.
 const maxWaiting = 64
 
-// TakeOver reads the state that the last leader kept into out, and its tables, and makes it this
-// leader's, so that none before can write it any more; there is false when nothing was kept. Run of
-// the keeper writes what is kept from then on. Warn hears when it cannot, and must not block.
+// TakeOver reads the state that the last leader wrote into out, and its tables, and makes it this
+// leader's, so that none before can write it any more; there is false when there is none. Run of
+// the Checkpointer writes later states. Warn hears when it cannot, and must not block.
 func (b StateStore) TakeOver(
 	ctx context.Context, term uint64, out encoding.BinaryUnmarshaler, tables *[]byte, warn func(error),
 ) (checkpointer *Checkpointer, there bool, err error) {

@@ -51,9 +51,9 @@ func Campaign(ctx context.Context, cfg CampaignConfig) (*lease.Lease, error) {
 	}
 	return lease.Acquire(ctx, lease.Config{
 		Store: cfg.Store, Key: keyLeader, Holder: me, Time: cfg.Lease, Once: cfg.Once,
-		Standby: func(holder []byte, revision uint64) {
+		Standby: func(leaseholder []byte, revision uint64) {
 			var l Leader
-			if json.Unmarshal(holder, &l) != nil {
+			if json.Unmarshal(leaseholder, &l) != nil {
 				l = Leader{Host: "unknown"} // of another version of fabricd
 			}
 			if cfg.Standby != nil {

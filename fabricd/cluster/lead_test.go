@@ -280,8 +280,8 @@ func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 	go func() { ended <- k.Run(ctx) }()
 	require.Error(t, <-failed)
 	second, third := k.Write(state("1"), nil), k.Write(state("2"), nil)
-	for _, kept := range []<-chan struct{}{first, second, third} {
-		rig.Next(t, kept, "who waits is told")
+	for _, written := range []<-chan struct{}{first, second, third} {
+		rig.Next(t, written, "who waits is told")
 	}
 	stop()
 	require.NoError(t, <-ended)
@@ -385,6 +385,14 @@ func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, g.Links, again.Links)
 	q, err := store.Placement(t.Context(), again)
+	require.NoError(t, err)
+	require.Equal(t, p, q)
+	data, _, err := store.Store.Get(t.Context(), "placement")
+	require.NoError(t, err)
+	older := strings.Replace(string(data), `"hosts"`, `"parts"`, 1) // its name before
+	require.NotEqual(t, string(data), older)
+	require.NoError(t, store.Store.Put(t.Context(), "placement", []byte(older)))
+	q, err = store.Placement(t.Context(), again)
 	require.NoError(t, err)
 	require.Equal(t, p, q)
 	require.NoError(t, store.End(t.Context()))

@@ -59,7 +59,8 @@ type Status struct {
 	Version bus.Build    `json:"version"`
 	Room    Room         `json:"room"` // what it offers in all
 	Used    Room         `json:"used"`
-	Hosts   []HostedSpec `json:"parts,omitempty"`
+	Hosts   []HostedSpec `json:"hosts,omitempty"`
+	Parts   []HostedSpec `json:"parts,omitempty" msgpack:"-"` // the same, under its old name: until 0.2.0
 }
 
 // HostedSpec is a host that an agent runs: its own host of a fabric, or a moved switch, that is a

@@ -36,12 +36,12 @@ func OfferOf(memory int64, cores, switches int) (Room, error) {
 		r.Cores = runtime.GOMAXPROCS(0)
 	}
 	if r.Memory == 0 {
-		left, err := memoryLeft("/")
+		free, err := memoryLeft("/")
 		if err != nil {
 			return r, fmt.Errorf("the memory that this host has left is not known: "+
 				"say how much to offer with --memory, as 4GiB: %w", err)
 		}
-		r.Memory = left / 4 * 3 // the rest is for others; chosen by us
+		r.Memory = free / 4 * 3 // the rest is for others; chosen by us
 	}
 	if r.Ports = int((r.Memory - bytesBase) / bytesPerPort); r.Ports < 1 {
 		return r, fmt.Errorf("%s is too little memory to offer: a process takes %s, and each port of a switch or NIC %s",

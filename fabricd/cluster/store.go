@@ -38,7 +38,8 @@ func (d Desired) Graph() (*topology.Graph, error) {
 
 // placed is a placement as it is written down.
 type placed struct {
-	Hosts []placedHost `json:"parts"`
+	Hosts []placedHost `json:"hosts"`
+	Parts []placedHost `json:"parts,omitempty"` // the same, as an older fabricd writes it: until 0.2.0
 }
 
 type placedHost struct {
@@ -73,7 +74,7 @@ func (b StateStore) Placement(ctx context.Context, g *topology.Graph) (*placemen
 		of[s] = -1
 	}
 	var agents []string
-	for i, q := range p.Hosts {
+	for i, q := range append(p.Hosts, p.Parts...) {
 		agents = append(agents, q.Agent)
 		for _, s := range (host.Placement{Switches: q.Switches}).SwitchIDs() {
 			if int(s) < len(of) {

@@ -1,5 +1,6 @@
-// Package deflate compresses what travels between the processes of a fabric and what its broker keeps: topologies, traces, the
-// state of a fabric and large messages. It is DEFLATE data (RFC 1951).
+// Package deflate compresses what travels between the processes of a fabric and what its broker
+// keeps: topologies, traces, the state of a fabric and large messages. It is DEFLATE data (RFC
+// 1951).
 package deflate
 
 import (
@@ -28,7 +29,8 @@ func Compress(data []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Decompress undoes Compress. It unfolds 512 MB at most; more is an error, as is data that Compress did not make.
+// Decompress undoes Compress. It unfolds 512 MB at most; more is an error, as is data that Compress
+// did not make.
 func Decompress(data []byte) ([]byte, error) {
 	out, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data)), Most+1))
 	switch {

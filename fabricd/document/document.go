@@ -15,13 +15,15 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
-// MaxSize is the largest file read, in bytes. Chosen by us: four times the JSON listing of a 36-port 3-tree, 11664 NICs.
+// MaxSize is the largest file read, in bytes. Chosen by us: four times the JSON listing of a
+// 36-port 3-tree, 11664 NICs.
 const MaxSize = 16 << 20
 
 // ErrTooLarge is wrapped by the error for a file larger than [MaxSize].
 var ErrTooLarge = errors.New("file too large")
 
-// Doc is a decoded file, kept to find the place of a value. It is read-only and safe for concurrent use.
+// Doc is a decoded file, kept to find the place of a value. It is read-only and safe for concurrent
+// use.
 type Doc struct {
 	file string
 	data []byte
@@ -34,7 +36,8 @@ func (d *Doc) File() string { return d.file }
 // Text is what the document was loaded from.
 func (d *Doc) Text() string { return string(d.data) }
 
-// Read loads the file of that name into a T. See [Load] for the errors; those of the file system are wrapped.
+// Read loads the file of that name into a T. See [Load] for the errors; those of the file system
+// are wrapped.
 func Read[T any](file string) (*Doc, T, error) {
 	data, err := readBounded(file)
 	if err != nil {
@@ -44,8 +47,9 @@ func Read[T any](file string) (*Doc, T, error) {
 	return Load[T](file, data)
 }
 
-// Load decodes data, strictly, into a T; file is the name used in errors. Fields are named by their yaml tag, else by
-// their json tag, else by the lower-case Go name; one without omitempty must be there. The error is one [*Error], or several joined by [Errors].
+// Load decodes data, strictly, into a T; file is the name used in errors. Fields are named by their
+// yaml tag, else by their json tag, else by the lower-case Go name; one without omitempty must be
+// there. The error is one [*Error], or several joined by [Errors].
 func Load[T any](file string, data []byte) (*Doc, T, error) {
 	var v T
 	d := &Doc{file: file, data: data}
@@ -121,8 +125,8 @@ func (d *Doc) decode(v any) (err error) {
 	return nil
 }
 
-// recovered turns a panic of the YAML library, which is not ours to mend, into an error about the file: bad input must
-// never stop the process.
+// recovered turns a panic of the YAML library, which is not ours to mend, into an error about the
+// file: bad input must never stop the process.
 func (d *Doc) recovered(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("%s: cannot be read as YAML (%v)", d.file, r)

@@ -10,7 +10,8 @@ import (
 // MaxErrors is how many mistakes of one file are reported; the rest are counted.
 const MaxErrors = 10
 
-// Position is a place in a file. Line and Column count from 1, Column in characters; 0 is not known.
+// Position is a place in a file. Line and Column count from 1, Column in characters; 0 is not
+// known.
 type Position struct {
 	File         string
 	Line, Column int
@@ -40,7 +41,8 @@ func (e *Error) Error() string { return e.Pos.String() + ": " + e.Err.Error() }
 // Unwrap returns the mistake without its place.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Source shows the line of the mistake with a mark under the column, as two lines; empty when the place is not known.
+// Source shows the line of the mistake with a mark under the column, as two lines; empty when the
+// place is not known.
 func (e *Error) Source() string {
 	if strings.TrimSpace(e.source) == "" {
 		return ""
@@ -61,7 +63,8 @@ func (e *Error) Source() string {
 	return head + text + "\n" + strings.Repeat(" ", len(head)+col) + "^"
 }
 
-// Errorf makes an error that points at the value with that YAML path (see [Doc.At]). It wraps what %w names.
+// Errorf makes an error that points at the value with that YAML path (see [Doc.At]). It wraps what
+// %w names.
 func (d *Doc) Errorf(path, format string, args ...any) error {
 	return d.errorAt(d.At(path), fmt.Errorf(format, args...))
 }
@@ -116,7 +119,8 @@ func (e *Errors) Full() bool { return len(e.list) >= MaxErrors }
 // Len is how many mistakes were added.
 func (e *Errors) Len() int { return len(e.list) + e.more }
 
-// Err joins what was collected, one mistake per line; nil when there was none, the mistake itself when there was one.
+// Err joins what was collected, one mistake per line; nil when there was none, the mistake itself
+// when there was one.
 func (e *Errors) Err() error {
 	if len(e.list) == 1 {
 		return e.list[0]

@@ -18,8 +18,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
-// check walks the document along t and reports every field t does not have and every value of the wrong type. The
-// decoder would stop at the first, cannot name the nearest field, and converts what is not written: 1.10 to "1.1".
+// check walks the document along t and reports every field t does not have and every value of the
+// wrong type. The decoder would stop at the first, cannot name the nearest field, and converts what
+// is not written: 1.10 to "1.1".
 func (d *Doc) check(t reflect.Type) error {
 	var errs Errors
 	d.checkNode(t, d.root, &errs)
@@ -77,8 +78,8 @@ func (d *Doc) checkNode(t reflect.Type, node ast.Node, errs *Errors) {
 	}
 }
 
-// checkText tries what is written for a type with a text of its own form. The decoder does so too, but would not say
-// where the mistake is, and hands 1.10 over as "1.1".
+// checkText tries what is written for a type with a text of its own form. The decoder does so too,
+// but would not say where the mistake is, and hands 1.10 over as "1.1".
 func (d *Doc) checkText(t reflect.Type, node ast.Node, errs *Errors) {
 	v := reflect.New(t).Interface()
 	if _, ok := v.(Patterned); !ok {
@@ -256,8 +257,8 @@ func (d *Doc) mismatch(node ast.Node, t reflect.Type, errs *Errors) {
 	errs.Add(d.errorAt(place(node), errors.New("found "+found(node)+", expected "+describe(t)+hint)))
 }
 
-// asNumber says how to write a number that YAML takes for a text: quotes make it one, and so does an exponent without a decimal
-// point, by the rules of YAML 1.1.
+// asNumber says how to write a number that YAML takes for a text: quotes make it one, and so does
+// an exponent without a decimal point, by the rules of YAML 1.1.
 func asNumber(v float64) string {
 	digits := strconv.FormatFloat(v, 'f', -1, 64)
 	if len(digits) > 25 { // who wants to count them

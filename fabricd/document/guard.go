@@ -6,14 +6,15 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds on nesting, checked on the tokens because the parser recurses, and is quadratic in the depth. Chosen by us:
-// several times what a scenario needs.
+// Bounds on nesting, checked on the tokens because the parser recurses, and is quadratic in the
+// depth. Chosen by us: several times what a scenario needs.
 const (
 	maxFlowDepth   = 64  // [ and { open at once
 	maxBlockColumn = 256 // where a line of block style may start; bounds the depth of indentation
 	maxPerEntry    = 16  // "- " and ": " between two separators of one line
 
-	// Keys of one mapping in block style: the parser is quadratic in them. 2^14 keys take it under a second.
+	// Keys of one mapping in block style: the parser is quadratic in them. 2^14 keys take it under
+	// a second.
 	maxKeys = 1 << 14
 )
 

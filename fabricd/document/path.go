@@ -7,9 +7,9 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// At finds the value with that YAML path: "$" is the document, ".name" or "['name']" a field, "[3]" an element. Where
-// the path leads to nothing, it is the place of the innermost value that is there, so that an error about a missing
-// field points at the entry that lacks it.
+// At finds the value with that YAML path: "$" is the document, ".name" or "['name']" a field, "[3]"
+// an element. Where the path leads to nothing, it is the place of the innermost value that is
+// there, so that an error about a missing field points at the entry that lacks it.
 func (d *Doc) At(path string) Position {
 	node := d.root
 	for step := range steps(path) {
@@ -24,7 +24,8 @@ func (d *Doc) At(path string) Position {
 	return pos
 }
 
-// steps cuts a YAML path into its keys and indices; an index keeps its bracket, "[3", to tell it from a key "3".
+// steps cuts a YAML path into its keys and indices; an index keeps its bracket, "[3", to tell it
+// from a key "3".
 func steps(path string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		rest := strings.TrimPrefix(path, "$")
@@ -88,7 +89,8 @@ func keyName(pair *ast.MappingValueNode) string {
 	return pair.Key.GetToken().Value
 }
 
-// place is where a node starts. The token of a block mapping or sequence is a ':' or '-' inside it, so go to the first.
+// place is where a node starts. The token of a block mapping or sequence is a ':' or '-' inside it,
+// so go to the first.
 func place(node ast.Node) Position {
 	switch n := node.(type) {
 	case *ast.MappingNode:

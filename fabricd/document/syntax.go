@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// syntax says in words for the person who wrote the file what the YAML library says for those who know its grammar: what is there,
-// and what to write. A message is found by how it begins; one that is not here is shown as it is.
+// syntax says in words for the person who wrote the file what the YAML library says for those who
+// know its grammar: what is there, and what to write. A message is found by how it begins; one that
+// is not here is shown as it is.
 var syntax = []struct{ says, ours string }{
 	{"mapping value is not allowed in this context", `a second ": " on one line, or a line that is indented deeper than the one it belongs to: quote a value that has ": " in it, and begin the keys of one mapping in one column`},
 	{"value is not allowed in this context. map key-value is pre-defined", "a value below a key that has one already: write it beside the key, or indent it as part of what is below"},

@@ -67,7 +67,8 @@ expect:
   discarded: 0
 `
 
-// Every mistake that one wrong character can make of a scenario has a place, and is not told in the words of the library's grammar.
+// Every mistake that one wrong character can make of a scenario has a place, and is not told in the
+// words of the library's grammar.
 func TestOneWrongCharacter(t *testing.T) {
 	t.Parallel()
 	placed := regexp.MustCompile(`^f:\d+:\d+: `)

@@ -38,7 +38,8 @@ func TestATextOfItsOwnFormIsDecoded(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The type says what is wrong, and this package where; the text is as it stands in the file, with the 0 at its end.
+// The type says what is wrong, and this package where; the text is as it stands in the file, with
+// the 0 at its end.
 func TestAMistakeInATextOfItsOwnFormHasAPlace(t *testing.T) {
 	for in, want := range map[string]string{
 		"one: v1\ntwo: 1.10":         "f:2:6: 1.10 is not a version",

@@ -38,8 +38,8 @@ type Decision struct {
 	Notify     bool              `json:"notify,omitempty"` // the source is told of the discard
 	Writes     map[string]string `json:"writes,omitempty"` // registers that are written, as bits
 
-	// Asked is what the firmware looked at beside the packet, its arrival and which ports are up, so that the answer may be
-	// another when it is another: registers, queues, draw, now.
+	// Asked is what the firmware looked at beside the packet, its arrival and which ports are up,
+	// so that the answer may be another when it is another: registers, queues, draw, now.
 	Asked []string `json:"asked,omitempty"`
 	// Problems are what the firmware must not do and did.
 	Problems []string `json:"problems,omitempty"`
@@ -56,7 +56,8 @@ type Candidate struct {
 	Fields map[string]any `json:"fields,omitempty"` // the header's routing fields that change, as a question has them
 }
 
-// changed are the routing fields that differ on the way out, in the form in which a question gives them.
+// changed are the routing fields that differ on the way out, in the form in which a question gives
+// them.
 func changed(before, after weft.Fields, width int) map[string]any {
 	if before == after {
 		return nil

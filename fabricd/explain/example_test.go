@@ -9,7 +9,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// clockwise is a routing function of one's own, for rings: always on, by port 1, until port 2 leads to the packet's NIC.
+// clockwise is a routing function of one's own, for rings: always on, by port 1, until port 2 leads
+// to the packet's NIC.
 type clockwise struct{}
 
 func (clockwise) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {

@@ -11,11 +11,12 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// Make makes a firmware by its name for a topology, and says how many virtual channels it needs at least.
+// Make makes a firmware by its name for a topology, and says how many virtual channels it needs at
+// least.
 type Make func(name string, g *topology.Graph) (fw switching.Firmware, vcs int, err error)
 
-// Explainer answers questions. It keeps the topologies it has read, so that many questions about one cost little. For one
-// goroutine at a time.
+// Explainer answers questions. It keeps the topologies it has read, so that many questions about
+// one cost little. For one goroutine at a time.
 type Explainer struct {
 	// Loaded, if not nil, is called with each topology that a question names for the first time.
 	Loaded func(*topology.Graph)
@@ -24,7 +25,8 @@ type Explainer struct {
 	fabrics map[[2]string]*fabric // by topology and firmware
 }
 
-// maxFabrics bounds what is kept, chosen by us: a fabric of the largest kind takes some hundred megabytes.
+// maxFabrics bounds what is kept, chosen by us: a fabric of the largest kind takes some hundred
+// megabytes.
 const maxFabrics = 8
 
 // New returns an explainer of the firmwares that m makes; nil is [subnet.Firmware].
@@ -78,7 +80,8 @@ func (e *Explainer) fabric(spec, routing string) (*fabric, error) {
 	return f, nil
 }
 
-// Explain answers one question. An error is an [*Error]: which part of the question is wrong and what was expected there.
+// Explain answers one question. An error is an [*Error]: which part of the question is wrong and
+// what was expected there.
 func (e *Explainer) Explain(q Question) (*Decision, error) {
 	if q.Topology == "" {
 		return nil, within("topology", errors.New("missing: name one, as kary-ntree:4,3"))

@@ -35,7 +35,8 @@ func ask(t *testing.T, e *explain.Explainer, line string) explain.Answer {
 	return a
 }
 
-// Another implementation can follow a packet with nothing but answers: what a candidate says is what the next question asks.
+// Another implementation can follow a packet with nothing but answers: what a candidate says is
+// what the next question asks.
 func TestAPacketThatFollowsTheAnswersArrivesAroundDeadLinks(t *testing.T) {
 	t.Parallel()
 	const spec = "kary-ntree:4,3"
@@ -82,8 +83,8 @@ func TestAPacketThatFollowsTheAnswersArrivesAroundDeadLinks(t *testing.T) {
 	}
 }
 
-// Random questions within the bounds: no firmware that comes with Weft panics or breaks a rule of the pipeline, and the answer
-// has the ports, channels and rule that the firmware itself gives.
+// Random questions within the bounds: no firmware that comes with Weft panics or breaks a rule of
+// the pipeline, and the answer has the ports, channels and rule that the firmware itself gives.
 func TestFirmwaresAnswerWhateverIsAskedOfThem(t *testing.T) {
 	t.Parallel()
 	specs := map[firmware.Shape][]string{firmware.Trees: {"kary-ntree:2,3", "mport-tree:6,2"}, firmware.Grids: {"torus:3x4", "ring:6"}}
@@ -376,7 +377,8 @@ func TestSubHeadersAreAskedWithWrittenByTheNICAndAnswered(t *testing.T) {
 	}
 }
 
-// addressed is a firmware whose NICs send to n3 by two addresses and to n2 by one that is as without.
+// addressed is a firmware whose NICs send to n3 by two addresses and to n2 by one that is as
+// without.
 type addressed struct{ fake }
 
 func (addressed) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {

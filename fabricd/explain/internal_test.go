@@ -30,7 +30,8 @@ func TestTheDocumentationNamesEveryMemberOfLinesAndAnswers(t *testing.T) {
 	}
 }
 
-// A routing field that is new must be asked with and answered too, or a packet cannot be followed by the answers.
+// A routing field that is new must be asked with and answered too, or a packet cannot be followed
+// by the answers.
 func TestEveryRoutingFieldIsAskedWithAndAnswered(t *testing.T) {
 	t.Parallel()
 	names := map[string]string{"PortField": "port_field", "Misroute": "misroute", "Path": "path", "Layers": "layers", "Route": "route", "Sub": "sub"}

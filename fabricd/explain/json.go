@@ -85,7 +85,8 @@ func subHeaders(q *Question, v json.RawMessage) error {
 
 var errTwice = errors.New("given twice, expected once")
 
-// Decode reads a question from one JSON object; what the object leaves out stays as it is in q. Errors name the member.
+// Decode reads a question from one JSON object; what the object leaves out stays as it is in q.
+// Errors name the member.
 func (q *Question) Decode(line []byte) error {
 	var whole json.RawMessage
 	if err := json.Unmarshal(line, &whole); err != nil {

@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// MaxLine is the longest line read, in bytes; a longer one is answered with an error. Chosen by us: a header with every
-// member and 256 dead ports by the longest names fits many times.
+// MaxLine is the longest line read, in bytes; a longer one is answered with an error. Chosen by us:
+// a header with every member and 256 dead ports by the longest names fits many times.
 const MaxLine = 1 << 20
 
 // Tally counts what [Explainer.Lines] has answered.
@@ -19,10 +19,11 @@ type Tally struct {
 	Bad   int // of these, those that could not be answered
 }
 
-// Lines reads one question a line from in and writes one answer a line to out, in the same order. What a line leaves out is
-// as in defaults; empty lines are passed over. A line that cannot be answered is answered with an error, and the rest goes
-// on. The file is named in the answers unless it is "". Answers are written before it waits for more input, so that
-// another program can ask one question at a time. The error is that of in or out.
+// Lines reads one question a line from in and writes one answer a line to out, in the same order.
+// What a line leaves out is as in defaults; empty lines are passed over. A line that cannot be
+// answered is answered with an error, and the rest goes on. The file is named in the answers unless
+// it is "". Answers are written before it waits for more input, so that another program can ask one
+// question at a time. The error is that of in or out.
 func (e *Explainer) Lines(defaults Question, file string, in io.Reader, out io.Writer) (t Tally, err error) {
 	r := bufio.NewReaderSize(in, 1<<16)
 	w := bufio.NewWriter(out)
@@ -72,7 +73,8 @@ func (e *Explainer) line(q Question, line []byte, tooLong bool) Answer {
 	return Answer{ID: q.ID, Decision: d}
 }
 
-// readLine reads a line without its end, at most MaxLine bytes of it; the rest of a longer one is passed over.
+// readLine reads a line without its end, at most MaxLine bytes of it; the rest of a longer one is
+// passed over.
 func readLine(r *bufio.Reader) (line []byte, tooLong bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')

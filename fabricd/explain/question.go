@@ -11,7 +11,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// Question asks for one decision. Start from [NewQuestion]: the zero values of some fields mean something.
+// Question asks for one decision. Start from [NewQuestion]: the zero values of some fields mean
+// something.
 type Question struct {
 	ID json.RawMessage // repeated in the answer; nil for none
 
@@ -43,7 +44,8 @@ func NewQuestion() Question {
 	}
 }
 
-// SetPortField sets the port field of the header to a port, [weft.PortFieldNone] or [weft.PortFieldDown]; nothing else can be in it.
+// SetPortField sets the port field of the header to a port, [weft.PortFieldNone] or
+// [weft.PortFieldDown]; nothing else can be in it.
 func (q *Question) SetPortField(n int) error {
 	if n < int(weft.PortFieldDown) || n >= weft.MaxPorts {
 		return fmt.Errorf("found %d, expected a port, or -1 or -2", n)
@@ -76,8 +78,8 @@ const (
 	byNumber
 )
 
-// Name is a reference by name. A port is named by the neighbour it leads to, with the neighbour's port if there are
-// several links to it: "s1.00", "s7:2".
+// Name is a reference by name. A port is named by the neighbour it leads to, with the neighbour's
+// port if there are several links to it: "s1.00", "s7:2".
 func Name(name string) Ref { return Ref{kind: byName, name: name} }
 
 // Number is a reference by number, from 0.
@@ -115,8 +117,8 @@ func resolve[ID ~uint32](r Ref, kind string, n int, named func(string) (ID, erro
 	return ID(r.number), nil
 }
 
-// ParseBits reads a vector of up to 64 bits, the highest first, as "0101". Bit j, counted from the right, stands for up
-// port j in the vectors of the firmwares that come with Weft.
+// ParseBits reads a vector of up to 64 bits, the highest first, as "0101". Bit j, counted from the
+// right, stands for up port j in the vectors of the firmwares that come with Weft.
 func ParseBits(text string) (uint64, error) {
 	v, err := strconv.ParseUint(text, 2, 64)
 	if err != nil {

@@ -19,7 +19,8 @@ type stand struct {
 	registers []switching.Register
 }
 
-// stand is the switch, with the firmware's registers; the error says why it cannot run the firmware.
+// stand is the switch, with the firmware's registers; the error says why it cannot run the
+// firmware.
 func (f *fabric) stand(id weft.SwitchID, vcs int) (s *stand, err error) {
 	place := f.graph.Place(id)
 	defer f.guard(place, &err)
@@ -92,8 +93,8 @@ func (f *fabric) packet(q *Question, id weft.SwitchID, in weft.PortID) (h weft.H
 	return h, nil
 }
 
-// address writes into a packet that comes from a NIC, and whose address and layer were not asked for, those that the NIC would send it
-// with; of several, the first.
+// address writes into a packet that comes from a NIC, and whose address and layer were not asked
+// for, those that the NIC would send it with; of several, the first.
 func (f *fabric) address(h *weft.Header, id weft.SwitchID, in weft.PortID) {
 	a, ok := f.fw.(switching.Assigner)
 	given := weft.Address{Path: h.Path, Layers: h.Layers, VC: h.VC}
@@ -137,7 +138,8 @@ func (f *fabric) route(h *weft.Header, at switching.Arrival, sw *switching.Still
 	return f.fw.Route(h, at, sw), nil
 }
 
-// guard, deferred, makes an error of a panic of the firmware, which must never panic: it says where, for its author to mend.
+// guard, deferred, makes an error of a panic of the firmware, which must never panic: it says
+// where, for its author to mend.
 func (f *fabric) guard(place *weft.Place, err *error) {
 	if r := recover(); r != nil {
 		*err = within("routing", fmt.Errorf("BUG in firmware %s: it panics at %s: %v (%s)", f.routing, place.Name, r, culprit()))

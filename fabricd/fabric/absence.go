@@ -48,7 +48,7 @@ const hostEvery = 500 * time.Millisecond
 func (f *Fabric) attendHost(ctx context.Context, h *hostState) {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
-	var troubled, hosted time.Time // when the broker was last away; when it was last tried to have the host made anew
+	var brokerAway, restarted time.Time // when the broker was last away; when it was last tried to have the host made anew
 	for {
 		select {
 		case <-ctx.Done():
@@ -68,7 +68,7 @@ func (f *Fabric) attendHost(ctx context.Context, h *hostState) {
 		case errors.Is(err, host.ErrReplaced):
 			h.markSuspect() // another leader attends to it
 		case errors.Is(err, reply.ErrNobody) || errors.Is(err, errNumber) || errors.Is(err, reply.ErrRefused):
-			if time.Since(troubled) < afterBroker || f.renewing() {
+			if time.Since(brokerAway) < afterBroker || f.renewing() {
 				h.markSuspect()
 				continue
 			}
@@ -80,14 +80,14 @@ func (f *Fabric) attendHost(ctx context.Context, h *hostState) {
 				f.takeIncarnation(ctx, h, life)
 				continue
 			}
-			if time.Since(hosted) > hostEvery {
-				hosted = time.Now()
+			if time.Since(restarted) > hostEvery {
+				restarted = time.Now()
 				f.restartHost(ctx, h)
 			}
 		case errors.Is(err, context.DeadlineExceeded):
 			f.suspectHost(ctx, h)
 		default:
-			troubled = time.Now()
+			brokerAway = time.Now()
 			h.markSuspect()
 		}
 	}
@@ -118,7 +118,7 @@ func (h *hostState) lookAt(ctx context.Context, want host.CountersRequest, final
 	h.mu.Lock()
 	h.clock.measure(asked, h.fabric.Now(), s.Now)
 	h.mu.Unlock()
-	return s, h.keep(s)
+	return s, h.storeCounters(s)
 }
 
 // suspectHost notes that h does not answer. Its neighbours find out by themselves.
@@ -137,7 +137,7 @@ func (l loop) suspectHost(ctx context.Context, h *hostState) {
 		what = fmt.Sprintf("process of %s does not answer (%v)", h.name, h)
 	}
 	l.countNow()
-	l.decide(leader.HostSilent{Host: h.id, Heard: h.counters.Load().at, What: what, Who: h.String()})
+	l.decide(leader.HostSuspect{Host: h.id, Heard: h.counters.Load().at, What: what, Who: h.String()})
 }
 
 // failHost notes that nobody answers for h: its neighbours lose signal, and its switches and NICs
@@ -181,7 +181,7 @@ func (l loop) beginFailure(ctx context.Context, h *hostState) *action {
 		l.drop(h, false)
 		return nil
 	}
-	e := leader.HostLost{
+	e := leader.HostFailed{
 		Host: h.id, Heard: h.counters.Load().at, What: fmt.Sprintf("%s is gone: nobody answers for it", h.name),
 		Note: "what it received, injected or discarded after it was last heard is made up from what its neighbours have sent and received",
 	}
@@ -236,7 +236,7 @@ func (l loop) undoFailure(ctx context.Context, h *hostState, s host.Counters) bo
 		return false
 	}
 	h.setFailed(false)
-	return h.keep(s) == nil
+	return h.storeCounters(s) == nil
 }
 
 // restartHost has h made anew, if there is somebody who does.

@@ -18,7 +18,7 @@ type admission struct {
 // admit returns the admission of the next incarnation of h. It is made once, however often hosting
 // h is tried.
 func (f *Fabric) admit(h *hostState) (a *admission, err error) {
-	err = f.tell(&f.credentials, "credentials", func() error {
+	err = f.enqueueCall(&f.credentials, "credentials", func() error {
 		if a = h.nextAdmission.Load(); a != nil {
 			return nil
 		}
@@ -45,7 +45,7 @@ func (l loop) admitted(h *hostState) {
 
 // revoke takes credentials back, unless the user has no name.
 func (f *Fabric) revoke(user string) *sent {
-	return f.tell(&f.credentials, "credentials", func() error {
+	return f.enqueueCall(&f.credentials, "credentials", func() error {
 		if user != "" {
 			f.opts.Processes.Hosts.Revoke(user)
 		}

@@ -126,7 +126,7 @@ func (h *hostState) takeFirst(s host.Counters) {
 	h.mu.Lock()
 	h.clock = skew{behind: h.fabric.Now() - s.Now, trip: weft.Second, known: true} // for a moment; it is measured with every look
 	h.mu.Unlock()
-	_ = h.keep(s) // its number is the one that was asked for
+	_ = h.storeCounters(s) // its number is the one that was asked for
 }
 
 // restoreState puts the fabric into the state that was kept.

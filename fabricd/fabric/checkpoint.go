@@ -144,11 +144,11 @@ func (l loop) stateNow() State {
 		}
 	}
 	var err error
-	f.ledger.read(func(book *ledger.Ledger) { // both at one moment: they have the same incidents
-		s.Ledger, err = book.Checkpoint(maxClosed)
+	f.ledger.read(func(current *ledger.Ledger) { // both at one moment: they have the same incidents
+		s.Ledger, err = current.Checkpoint(maxClosed)
 		f.read(func(l *leader.State) {
 			s.Generation, s.Rounds, s.Faults, s.Incidents = l.Generation, l.Rounds.Clone(), l.Faults(),
-				l.Kept(book.Kept(maxClosed))
+				l.IncidentCheckpoints(current.CheckpointIncidents(maxClosed))
 			s.Moves = slices.Clone(l.Moves)
 			s.HeldUntil, s.Traffic = l.HeldUntil, trafficOrder(&l.Traffic)
 			for i, h := range f.remote {

@@ -70,7 +70,7 @@ type ownCounters struct {
 
 func (p ownCounters) readInto(switches []switching.Reading, nics []nic.Reading) {
 	asked := p.fabric.Now()
-	p.keepLocal(p.Look(p.localRequest(), switches, nics), asked)
+	p.storeLocalCounters(p.Look(p.localRequest(), switches, nics), asked)
 }
 
 func (p ownCounters) held(e weft.End) bool { return p.ReadEnd(e).Suppressed }

@@ -86,7 +86,7 @@ func threeCrashes(t *testing.T, g *topology.Graph, round uint64) {
 // arrives.
 type slowBroker struct {
 	wire.Transport
-	asked chan struct{} // closed when somebody has asked it whether all is through while it was not
+	queried chan struct{} // closed when somebody has asked it whether all is through while it was not
 
 	mu   sync.Mutex
 	free chan struct{} // closed when nothing is held up
@@ -95,7 +95,7 @@ type slowBroker struct {
 }
 
 func newSlowBroker(t wire.Transport) *slowBroker {
-	s := &slowBroker{Transport: t, asked: make(chan struct{}), free: make(chan struct{})}
+	s := &slowBroker{Transport: t, queried: make(chan struct{}), free: make(chan struct{})}
 	close(s.free)
 	return s
 }
@@ -130,7 +130,7 @@ func (s *slowBroker) holding() (free chan struct{}, yes bool) {
 func (s *slowBroker) Ready(ctx context.Context) error {
 	free, holding := s.holding()
 	if holding {
-		s.once.Do(func() { close(s.asked) })
+		s.once.Do(func() { close(s.queried) })
 	}
 	select {
 	case <-free:
@@ -192,7 +192,7 @@ func TestAFabricWhoseBrokerIsSlowIsNotStuck(t *testing.T) {
 	case err := <-ended:
 		t.Errorf("while frames are on their way: %v; %v", err, f.CreditsHome())
 		broker.release()
-	case <-broker.asked:
+	case <-broker.queried:
 		broker.release()
 		require.NoError(t, <-ended)
 	}

@@ -50,7 +50,7 @@ func (f *Fabric) ReroutedInLastGeneration() uint64 {
 // LossesReported checks that the faults account for every packet lost. The fabric must be
 // quiescent.
 func (f *Fabric) LossesReported() error {
-	l, faults := f.asked(), f.Faults()
+	l, faults := f.ledgerAfterRefresh(), f.Faults()
 	var lost uint64
 	var unattributed ledger.Losses
 	f.ledger.read(func(l *ledger.Ledger) {

@@ -185,11 +185,11 @@ func bears(t *testing.T, spec string, e subnet.Entry, set []verify.Element, atOn
 	}
 	after := h.RequireLedger(harness.NoneDiscarded)
 	require.EqualValues(t, nics*(nics-1), after.Delivered-l.Delivered, "every pair is connected")
-	still := walker(verify.Before, set...)
-	follow := still.Allows
+	static := walker(verify.Before, set...)
+	follow := static.Allows
 	_, anyWay := fw.(switching.Symmetric)
 	if _, prefers := fw.(firmware.HybridAdaptive); !anyWay && !prefers {
-		follow = still.Forces
+		follow = static.Forces
 	}
 	require.EqualValues(t, nics*(nics-1), checked(t, h, seen, follow))
 

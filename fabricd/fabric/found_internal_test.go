@@ -27,7 +27,7 @@ func TestWhatIsGoneWithALeaderIsReported(t *testing.T) {
 		break
 	}
 	before.ledger.step(1, s)
-	list[0].says(t, 2, linkend.Up, passed{received: 4})
+	list[0].hears(t, 2, linkend.Up, linkTotal{received: 4})
 	before.checkpoints.write = func(State) <-chan struct{} { return nil }
 	var state State
 	before.inLoop(func(l loop) { state = l.stateNow() })

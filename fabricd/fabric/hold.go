@@ -66,7 +66,7 @@ func (f *Fabric) drained() bool {
 	if f.holdsPackets() {
 		return false
 	}
-	l := f.asked()
+	l := f.ledgerAfterRefresh()
 	return l.Balanced && empty(l)
 }
 

@@ -130,12 +130,12 @@ func (h *hostState) resync(applied *host.Applied) (err error) {
 		return err
 	}
 	var o host.Order
-	var told *sent
+	var resync *sent
 	f.inLoop(func(l loop) {
 		o = l.resyncOrder(h, applied)
-		told = h.send(o) // before any order that says more
+		resync = h.send(o) // before any order that says more
 	})
-	err = told.wait()
+	err = resync.wait()
 	if err == nil && o.Clock > 0 {
 		h.mu.Lock()
 		h.clock = skew{}
@@ -201,7 +201,7 @@ func (f *Fabric) endHosts() {
 		asked := f.Now()
 		s, err := h.host.End(ctx, host.EndOrder{Number: number, Term: f.opts.Term, Why: "fabric " + f.opts.Processes.Fabric + " has been stopped"})
 		if s.Asked = asked; err == nil {
-			err = h.keep(s)
+			err = h.storeCounters(s)
 		}
 		h.markSuspect()
 		return err

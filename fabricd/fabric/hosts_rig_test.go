@@ -24,17 +24,17 @@ type hostLab struct {
 	options fabric.Options
 
 	mu     sync.Mutex
-	kept   []byte // the latest fabric.State
+	state  []byte // the latest fabric.State
 	tables []byte // and its tables
 }
 
-// keep is what fabric.Options.Keep wants.
-func (l *hostLab) keep(s fabric.State) <-chan struct{} {
+// checkpoint is what fabric.Options.Checkpoint wants.
+func (l *hostLab) checkpoint(s fabric.State) <-chan struct{} {
 	data, err := s.MarshalBinary()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	assert.NoError(l.agents, err)
-	l.kept, l.tables = data, s.Tables
+	l.state, l.tables = data, s.Tables
 	return nil
 }
 
@@ -43,7 +43,7 @@ func (l *hostLab) succeed() {
 	l.Helper()
 	var state fabric.State
 	l.mu.Lock()
-	require.NoError(l, state.UnmarshalBinary(l.kept))
+	require.NoError(l, state.UnmarshalBinary(l.state))
 	state.Tables = l.tables
 	l.mu.Unlock()
 	next, process := l.options, *l.options.Processes
@@ -83,7 +83,7 @@ func startHostsOn(t *testing.T, n int, agents *hosttest.Agents, options ...func(
 	t.Helper()
 	l := &hostLab{agents: agents}
 	l.Lab = live.Start(t, live.Config{Topology: smallTree, Routing: "adaptive-link", Options: append([]func(*fabric.Options){func(o *fabric.Options) {
-		o.Checkpoint = l.keep
+		o.Checkpoint = l.checkpoint
 		o.Hosts, o.Host = onHosts(o.Topology, n), agents.Host
 		agents.URL = o.Processes.Hosts.(remote.Hosts).Authorizer.(*bus.Broker).ClientURL()
 	}}, append(options, func(o *fabric.Options) { l.options = *o })...)})

@@ -215,11 +215,12 @@ func TestHostOutOfReach(t *testing.T) {
 	t.Parallel()
 	w := rig.NewRelay(t, "")
 	agents := hosttest.NewAgents(t)
-	agents.Of("host1").Way = w
+	agents.Of("host1").Relay = w
 	l := startHostsOn(t, 3, agents)
 	l.load("uniform:0.3")
 	l.more(300)
 	number := l.Fabric.Hosts()[1].Number
+	assert.Equal(t, [2]string{"host1", "host1"}, [2]string{l.Fabric.Hosts()[1].Host, l.Fabric.Hosts()[1].Part})
 	w.Cut()
 	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
 	l.more(200)                                                                                                   // the others go on
@@ -362,10 +363,10 @@ func TestNICsStayHeldUnderAnotherLeader(t *testing.T) {
 	l.Fabric.Detach()
 	var s fabric.State
 	l.mu.Lock()
-	require.NoError(t, s.UnmarshalBinary(l.kept))
+	require.NoError(t, s.UnmarshalBinary(l.state))
 	require.Equal(t, weft.Never, s.HeldUntil)
 	s.HeldUntil = 1
-	l.kept, err = s.MarshalBinary()
+	l.state, err = s.MarshalBinary()
 	l.mu.Unlock()
 	require.NoError(t, err)
 	l.succeed()
@@ -387,7 +388,7 @@ func TestAnotherLeaderOfDeadHosts(t *testing.T) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		var s fabric.State
-		return s.UnmarshalBinary(l.kept) == nil && slices.ContainsFunc(s.Hosts, func(h fabric.HostCheckpoint) bool { return h.Failed })
+		return s.UnmarshalBinary(l.state) == nil && slices.ContainsFunc(s.Hosts, func(h fabric.HostCheckpoint) bool { return h.Failed })
 	})
 	l.Fabric.Detach()
 	l.agents.Of("host2").Kill()

@@ -118,9 +118,9 @@ func (h *hostState) patience() time.Duration {
 }
 
 // newHostCounters is what s says, with what was before.
-func newHostCounters(at weft.Time, s host.Counters, past *host.Counters) *hostCounters {
+func newHostCounters(at weft.Time, s host.Counters, retired *host.Counters) *hostCounters {
 	a := &hostCounters{at: at, own: s, all: s, held: make(map[weft.End]bool, len(s.HeldDown))}
-	a.all.Add(past)
+	a.all.Add(retired)
 	for _, e := range s.HeldDown {
 		a.held[e.End()] = true
 	}
@@ -147,8 +147,9 @@ func (h *hostState) read(want host.CountersRequest) error {
 	return err
 }
 
-// keep makes s the latest that is known, unless a later one is. s.Asked says when it was asked for.
-func (h *hostState) keep(s host.Counters) error {
+// storeCounters makes s the latest that is known, unless a later one is. s.Asked says when it was
+// asked for.
+func (h *hostState) storeCounters(s host.Counters) error {
 	f := h.fabric
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -241,7 +242,7 @@ func (h *hostState) carryOut(o host.Order) (host.OrderAnswer, error) {
 	a, err := h.host.Order(ctx, o)
 	if err == nil {
 		a.Counters.Asked = asked
-		err = h.keep(a.Counters)
+		err = h.storeCounters(a.Counters)
 	}
 	if err != nil {
 		h.stale.Store(true)
@@ -288,7 +289,7 @@ func (h *hostState) await(observed uint64) {
 	timer := time.NewTimer(askTime)
 	defer timer.Stop()
 	for {
-		told := h.news.wait()
+		news := h.news.wait()
 		h.mu.Lock()
 		heard := h.heard
 		h.mu.Unlock()
@@ -296,7 +297,7 @@ func (h *hostState) await(observed uint64) {
 			return
 		}
 		select {
-		case <-told:
+		case <-news:
 		case <-timer.C:
 			return // some were lost; the next sum mends it
 		}
@@ -340,12 +341,12 @@ func (f *Fabric) lookAtNodes() { f.look(host.CountersRequest{}, true) }
 // waited for it does not wait.
 func (f *Fabric) look(want host.CountersRequest, nodes bool) {
 	hosts := slices.DeleteFunc(f.answering(), (*hostState).owes)
-	ask := []func(){func() { f.refresh(hosts, want) }}
+	queries := []func(){func() { f.refresh(hosts, want) }}
 	if nodes {
-		ask = append(ask, func() { readNodes(hosts) })
+		queries = append(queries, func() { readNodes(hosts) })
 	}
-	done := make(chan struct{}, len(ask))
-	for _, do := range ask {
+	done := make(chan struct{}, len(queries))
+	for _, do := range queries {
 		asks := func() {
 			do()
 			done <- struct{}{}
@@ -356,7 +357,7 @@ func (f *Fabric) look(want host.CountersRequest, nodes bool) {
 	}
 	timer := time.NewTimer(lookTime)
 	defer timer.Stop()
-	for range ask {
+	for range queries {
 		select {
 		case <-done:
 		case <-timer.C:
@@ -387,8 +388,8 @@ const skewLasts = 5 * weft.Second
 
 // measure takes the times when a question was asked and its answer had come, and that of the host's
 // clock in between.
-func (s *skew) measure(asked, came, there weft.Time) {
-	trip := came - asked
+func (s *skew) measure(asked, answered, there weft.Time) {
+	trip := answered - asked
 	behind := asked + trip/2 - there
 	jump := max(behind-s.behind, s.behind-behind) > (trip+s.trip)/2
 	if s.known && trip > s.trip && asked-s.asked < skewLasts && !jump {

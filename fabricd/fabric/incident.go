@@ -59,8 +59,8 @@ func (f *Fabric) attendFaults() {
 func (f *Fabric) deliveredNow() uint64 {
 	var elsewhere uint64
 	f.ledger.read(func(l *ledger.Ledger) {
-		here := l.OfHost(localHostID, 0)
-		elsewhere = l.Total().NICs.Delivered - here.Counters.NICs.Delivered
+		local := l.OfHost(localHostID, 0)
+		elsewhere = l.Total().NICs.Delivered - local.Counters.NICs.Delivered
 	})
 	return elsewhere + f.local.local.Delivered()
 }

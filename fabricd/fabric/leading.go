@@ -60,9 +60,9 @@ type action struct {
 	checkpointed <-chan struct{}
 	refused      error // nothing was done
 
-	incident int
-	order    leader.Order
-	told     fault.Reconfiguration
+	incident        int
+	order           leader.Order
+	reconfiguration fault.Reconfiguration
 
 	back  []*link   // of a repair that nobody waits for, see repairs
 	until weft.Time // it is waited for no longer than that
@@ -113,7 +113,7 @@ func (l loop) do(a *action, e leader.Effect) {
 
 // tellTransport has the transport do something before the orders that follow are sent.
 func (a *action) tellTransport(what string, do func() error) {
-	a.cut = a.f.tell(&a.f.transport, what, do)
+	a.cut = a.f.enqueueCall(&a.f.transport, what, do)
 	a.dispatched = append(a.dispatched, a.cut)
 }
 
@@ -128,10 +128,10 @@ func (a *action) answer(e leader.Effect) {
 		a.refused = e.Err
 	case leader.Concerns:
 		a.incident = e.Incident
-	case leader.Briefing:
+	case leader.ResyncOrder:
 		a.order = e.Order
 	case leader.Reconfigured:
-		a.told = e.Reconfiguration
+		a.reconfiguration = e.Reconfiguration
 	}
 }
 

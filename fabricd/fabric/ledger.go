@@ -42,8 +42,8 @@ func (f *Fabric) Ledger() Ledger {
 	return f.addUp()
 }
 
-// asked is the ledger after all hosts that answer have been asked.
-func (f *Fabric) asked() Ledger {
+// ledgerAfterRefresh is the ledger after all hosts that answer have been asked.
+func (f *Fabric) ledgerAfterRefresh() Ledger {
 	f.refreshCounters()
 	return f.addUp()
 }

@@ -91,7 +91,7 @@ func (w *live) At(t weft.Time, do func()) (stop func()) {
 
 // Task implements [Runtime].
 func (w *live) Task(every time.Duration, do func()) (wake func()) {
-	poked := make(chan struct{}, 1)
+	woken := make(chan struct{}, 1)
 	w.spawn(func() {
 		var tick <-chan time.Time
 		if every > 0 {
@@ -103,7 +103,7 @@ func (w *live) Task(every time.Duration, do func()) (wake func()) {
 			select {
 			case <-w.ctx.Done():
 				return
-			case <-poked:
+			case <-woken:
 			case <-tick:
 			}
 			do()
@@ -111,7 +111,7 @@ func (w *live) Task(every time.Duration, do func()) (wake func()) {
 	})
 	return func() {
 		select {
-		case poked <- struct{}{}:
+		case woken <- struct{}{}:
 		default:
 		}
 	}

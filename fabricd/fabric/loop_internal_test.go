@@ -20,8 +20,8 @@ func TestTheLoopDoesOneThingAtATime(t *testing.T) {
 	require.NoError(t, err)
 	f, err := New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory()})
 	require.NoError(t, err)
-	const askers, times = 8, 500
-	var done [askers]int // nobody but the loop touches these
+	const callers, times = 8, 500
+	var done [callers]int // nobody but the loop touches these
 	var inside, total int
 	var all sync.WaitGroup
 	for who := range done {
@@ -48,7 +48,7 @@ func TestTheLoopDoesOneThingAtATime(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.Equal(t, askers*times, total)
+	require.Equal(t, callers*times, total)
 	f.inLoop(func(loop) { total = 0 })
 	require.Zero(t, total)
 }

@@ -20,7 +20,7 @@ import (
 
 // No goroutine outlives Stop. The test binary is also a process that runs a host, or is a switch.
 func TestMain(m *testing.M) {
-	rig.Be(hosttest.Be)
+	rig.Be(hosttest.RunProcess)
 	goleak.VerifyTestMain(m)
 }
 

@@ -53,9 +53,9 @@ type Round = leader.Round
 
 // Reconfigured writes into the reports of the faults that made these links die how the routes were
 // repaired, and publishes it. It returns the account with times since the first of these faults.
-func (f *Fabric) Reconfigured(r Round) (told fault.Reconfiguration) {
-	f.inLoop(func(l loop) { told = l.decide(leader.Managed{Round: r}).told })
-	return told
+func (f *Fabric) Reconfigured(r Round) (reconfiguration fault.Reconfiguration) {
+	f.inLoop(func(l loop) { reconfiguration = l.decide(leader.Managed{Round: r}).reconfiguration })
+	return reconfiguration
 }
 
 // settleTime bounds the wait for packets of older tables. A packet in the send queue of a saturated
@@ -74,7 +74,7 @@ func (f *Fabric) Settling() (gone func() bool) {
 	})
 	_ = orders.wait() // of a host that does not answer nothing is known anyway
 	began := f.Now()
-	l := f.asked()
+	l := f.ledgerAfterRefresh()
 	dropped := l.Lost + l.Discarded
 	return func() bool {
 		if f.Now()-began > settleTime {

@@ -23,7 +23,7 @@ type absent struct {
 	willing
 	briefed atomic.Bool
 	back    chan struct{} // closed when it answers again
-	told    chan host.Order
+	orders  chan host.Order
 }
 
 func (a *absent) away() bool {
@@ -41,7 +41,7 @@ func (a *absent) Order(ctx context.Context, o host.Order) (host.OrderAnswer, err
 	}
 	if a.briefed.Swap(true) {
 		select {
-		case a.told <- o:
+		case a.orders <- o:
 		default: // the test looks at the first
 		}
 	}
@@ -64,7 +64,7 @@ func TestAHostThatMissesTheFirstOrdersIsToldAllWhenItAnswers(t *testing.T) {
 	g := topologytest.Parse(t, "ring:4")
 	fw, _, err := subnet.Firmware("updn", g)
 	require.NoError(t, err)
-	a := &absent{back: make(chan struct{}), told: make(chan host.Order, 1)}
+	a := &absent{back: make(chan struct{}), orders: make(chan host.Order, 1)}
 	first := HostOptions{Name: "away", Switches: []weft.SwitchID{0}}
 	for _, n := range g.NICs {
 		if sw, _ := g.SwitchOf(n.ID); sw == 0 {
@@ -85,10 +85,10 @@ func TestAHostThatMissesTheFirstOrdersIsToldAllWhenItAnswers(t *testing.T) {
 	require.NoError(t, err)
 	_, err = f.begin(leader.Apply{Specs: []fault.Spec{{Do: fault.VerbCut, A: cut.Name}}})
 	require.NoError(t, err)
-	require.Empty(t, a.told)
+	require.Empty(t, a.orders)
 
 	close(a.back)
-	o := <-a.told
+	o := <-a.orders
 	require.True(t, o.SignalAll)
 	require.Equal(t, new(true), o.Hold)
 	require.NotNil(t, o.Traffic)

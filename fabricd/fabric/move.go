@@ -165,7 +165,7 @@ func (f *Fabric) endOwner(h *hostState, o *owner, why string) {
 		return // who leads next ends it
 	}
 	if s.Asked, s.Final = asked, true; err == nil {
-		err = h.keep(s)
+		err = h.storeCounters(s)
 	}
 	f.inLoop(func(l loop) {
 		if h.ownedBy(o.number) {
@@ -211,14 +211,14 @@ func (f *Fabric) moveTo(s *liveSwitch, to *hostState) (packets uint64, err error
 	f.emptyWires(s)
 	f.lookAtHosts() // what they have counted by now is not the work of the move
 	var m leader.Move
-	var kept <-chan struct{}
-	f.inLoop(func(l loop) { m, kept, err = l.beginMove(s, from, to) })
+	var checkpointed <-chan struct{}
+	f.inLoop(func(l loop) { m, checkpointed, err = l.beginMove(s, from, to) })
 	if err != nil {
 		return 0, err
 	}
-	if kept != nil {
+	if checkpointed != nil {
 		ctx, cancel := context.WithTimeout(f.ctx, moveCheckpointTime)
-		awaitCheckpoint(ctx, kept)
+		awaitCheckpoint(ctx, checkpointed)
 		cancel()
 	}
 	return f.finishMove(s, m)
@@ -249,11 +249,11 @@ func (f *Fabric) emptyWires(s *liveSwitch) {
 			most = max(most, moveWireTime+2*(suffers.Delay+suffers.Jitter))
 		}
 	}
-	var told dispatched
+	var awaiting dispatched
 	for h, o := range orders {
-		told = append(told, h.send(*o))
+		awaiting = append(awaiting, h.send(*o))
 	}
-	_ = told.wait() // what one that does not answer sends may be lost
+	_ = awaiting.wait() // what one that does not answer sends may be lost
 	end := f.Now() + weft.FromDuration(min(most+2*f.opts.Link.Delay, awaitTime/2))
 	for f.wiresHold(links) && f.Now() < end {
 		if f.runtime.Pause(f.ctx, f.Now()+weft.Millisecond, nil) != nil {
@@ -303,7 +303,7 @@ func (f *Fabric) wiresHold(links []*link) bool {
 }
 
 // beginMove decides that to runs the switch, unless one of the two hosts is not there.
-func (l loop) beginMove(s *liveSwitch, from, to *hostState) (m leader.Move, kept <-chan struct{}, err error) {
+func (l loop) beginMove(s *liveSwitch, from, to *hostState) (m leader.Move, checkpointed <-chan struct{}, err error) {
 	if l.hasStopped() {
 		return m, nil, errStopped
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// move moves a switch, and requires that packets go on. On a busy machine a host may not answer just
-// then; a move is refused, and asked for again.
+// move moves a switch, and requires that packets go on. On a busy machine a host may not answer
+// just then; a move is refused, and asked for again.
 func (l *hostLab) move(sw, to string) (m fabric.Moved) {
 	l.Helper()
 	l.until(sw+" moves", func() bool {

@@ -47,11 +47,11 @@ func (f *Fabric) silentSwitch(id weft.SwitchID) switching.Snapshot {
 // are empty.
 func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snapshot {
 	all := map[weft.SwitchID]switching.Snapshot{}
-	asked := map[*hostState][]weft.SwitchID{}
+	queries := map[*hostState][]weft.SwitchID{}
 	add := func(id weft.SwitchID) {
 		all[id] = f.silentSwitch(id)
 		for _, h := range f.hostsOf(id.Node()) {
-			asked[h] = append(asked[h], id)
+			queries[h] = append(queries[h], id)
 		}
 	}
 	if ids == nil {
@@ -63,7 +63,7 @@ func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snap
 		add(id)
 	}
 	processes := map[weft.SwitchID]*switching.Snapshot{}
-	for h, ids := range asked {
+	for h, ids := range queries {
 		for _, sn := range h.nodes(ids, nil).Switches {
 			if _, ok := all[sn.Switch]; !ok {
 				continue

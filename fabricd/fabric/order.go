@@ -91,9 +91,9 @@ func (s *sent) wait() error {
 	return s.err
 }
 
-// tell has the transport, or whoever makes credentials, do something when it has done all before,
-// and waits for it in virtual time only.
-func (f *Fabric) tell(whom *queue, what string, do func() error) *sent {
+// enqueueCall has the transport, or whoever makes credentials, do something when it has done all
+// before, and waits for it in virtual time only.
+func (f *Fabric) enqueueCall(whom *queue, what string, do func() error) *sent {
 	s := &sent{done: make(chan struct{})}
 	f.enqueue(whom, func() {
 		if err := do(); err != nil {

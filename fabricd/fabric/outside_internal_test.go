@@ -17,14 +17,14 @@ import (
 
 // gate holds up whoever comes to it.
 type gate struct {
-	came chan struct{} // one for each who has come
-	open chan struct{} // closed when they may go on
+	joined chan struct{} // one for each who has come
+	open   chan struct{} // closed when they may go on
 }
 
 func newGate() *gate { return &gate{make(chan struct{}, 8), make(chan struct{})} }
 
 func (g *gate) pass() {
-	g.came <- struct{}{}
+	g.joined <- struct{}{}
 	<-g.open
 }
 
@@ -104,7 +104,7 @@ func TestNoDecisionWaitsForTheTransport(t *testing.T) {
 		_, err := f.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s1", B: "s2"})
 		cut <- err
 	}()
-	<-transport.came
+	<-transport.joined
 
 	sampler := f.NewSampler()
 	require.Equal(t, []string{first.Name}, f.CutLinks())
@@ -145,7 +145,7 @@ func TestNoDecisionWaitsForCredentials(t *testing.T) {
 		}
 		joined <- err
 	}()
-	<-credentials.came
+	<-credentials.joined
 
 	out, err := f.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s1", B: "s2"})
 	require.NoError(t, err)

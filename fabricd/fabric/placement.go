@@ -230,7 +230,8 @@ func each(ctx context.Context, hosts []*hostState, do func(ctx context.Context, 
 
 // HostStatus is a host as it is now.
 type HostStatus struct {
-	Host     string `json:"part"`
+	Host     string `json:"host"`
+	Part     string `json:"part"`  // the same, under its old name: until 0.2.0
 	State    string `json:"state"` // SwitchUp, SwitchDown or SwitchSuspect, as that of its switches
 	Number   uint64 `json:"number"`
 	Again    int    `json:"again"` // how often it was made anew
@@ -259,7 +260,7 @@ func (f *Fabric) Hosts() []HostStatus {
 	for _, h := range f.remote {
 		h.mu.Lock()
 		s := HostStatus{
-			Host: h.name, State: SwitchUp, Number: h.number, Again: int(h.again.Load()), Links: len(h.inside), Crossing: len(h.border),
+			Host: h.name, Part: h.name, State: SwitchUp, Number: h.number, Again: int(h.again.Load()), Links: len(h.inside), Crossing: len(h.border),
 			Switches: len(f.runBy(h)), NICs: len(h.placement.NICIDs()), BehindMS: us(h.clock.behind) / 1e3,
 		}
 		h.mu.Unlock()

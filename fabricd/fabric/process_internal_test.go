@@ -41,11 +41,11 @@ func joined(t *testing.T, n int) (f *Fabric, list []*hostState) {
 	return f, list
 }
 
-// passed is how many packets went through an end.
-type passed struct{ sent, received uint64 }
+// linkTotal is how many packets went through an end.
+type linkTotal struct{ sent, received uint64 }
 
-// says has h tell what has gone through its ends, in the order of p.cross.
-func (h *hostState) says(t *testing.T, at weft.Time, state linkend.State, through ...passed) {
+// hears has h tell what has gone through its ends, in the order of p.cross.
+func (h *hostState) hears(t *testing.T, at weft.Time, state linkend.State, through ...linkTotal) {
 	t.Helper()
 	s := host.Counters{Number: h.number, At: at, Up: []byte{0}}
 	s.Incarnation, s.Seq = ledger.Incarnation(h.number), uint64(at)
@@ -61,7 +61,7 @@ func (h *hostState) says(t *testing.T, at weft.Time, state linkend.State, throug
 		}
 		s.Flows = append(s.Flows, end)
 	}
-	require.NoError(t, h.keep(s))
+	require.NoError(t, h.storeCounters(s))
 }
 
 // A process that leaves may have been asked just before, and its answer be taken up when its links
@@ -72,14 +72,14 @@ func TestALateAnswerOfAProcessThatHasLeftChangesNoLink(t *testing.T) {
 	h := list[0]
 	l, side, ok := f.linkAt(h.cross[0])
 	require.True(t, ok)
-	h.says(t, 1, linkend.Up)
+	h.hears(t, 1, linkend.Up)
 	require.True(t, f.view(l).Up[side])
-	h.says(t, 2, linkend.Down)
+	h.hears(t, 2, linkend.Down)
 	require.False(t, f.view(l).Up[side])
-	h.says(t, 3, linkend.Up)
+	h.hears(t, 3, linkend.Up)
 
 	f.inLoop(func(l loop) { l.vacate(h) })
-	require.ErrorIs(t, h.keep(host.Counters{Number: 2, At: 4, Up: []byte{0xff}}), errNumber)
+	require.ErrorIs(t, h.storeCounters(host.Counters{Number: 2, At: 4, Up: []byte{0xff}}), errNumber)
 	require.False(t, f.view(l).Up[side], "it is nobody's")
 }
 
@@ -102,15 +102,15 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 	f, list := joined(t, 1)
 	h := list[0]
 	s, e := h.sw, h.cross[0]
-	h.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
+	h.hears(t, 1, linkend.Up, linkTotal{sent: 5, received: 3})
 	for n := range uint64(3) {
-		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
+		require.Equal(t, linkTotal{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
 		require.Equal(t, 3*(n+1), f.Switch(s.id).Stats.Received)
 		f.inLoop(func(l loop) { l.vacate(h) })
-		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
+		require.Equal(t, linkTotal{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
 		require.Equal(t, 5*(n+1), f.Switch(s.id).Ports[e.Port].Counters.Sent)
 		f.ownedBy(s, n+3, firstEpoch+weft.Epoch(n))
-		h.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
+		h.hears(t, 1, linkend.Up, linkTotal{sent: 5, received: 3})
 	}
 	now := switching.Snapshot{Ports: make([]switching.PortSnapshot, len(f.Switch(s.id).Ports)), Discards: map[string]uint64{"x": 1}}
 	now.Stats.Received = 4
@@ -118,9 +118,9 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 }
 
 // wentThrough is what processes have told of an end.
-func (h *hostState) wentThrough(e weft.End) passed {
+func (h *hostState) wentThrough(e weft.End) linkTotal {
 	n := linkTotalAt(h.linkTotals(0), e)
-	return passed{n.Sent, n.Received}
+	return linkTotal{n.Sent, n.Received}
 }
 
 // An action is forgotten once nobody waits for it.
@@ -218,10 +218,10 @@ func TestALastAnswerThatWasOvertaken(t *testing.T) {
 	t.Parallel()
 	_, list := joined(t, 1)
 	h := list[0]
-	h.says(t, 20, linkend.Up)
+	h.hears(t, 20, linkend.Up)
 	last := host.Counters{Number: h.number, At: 10}
 	last.Incarnation, last.Seq, last.Final = ledger.Incarnation(h.number), 10, true
-	require.ErrorIs(t, h.keep(last), errLater)
+	require.ErrorIs(t, h.storeCounters(last), errLater)
 	last.At, last.Seq = 30, 30
-	require.NoError(t, h.keep(last))
+	require.NoError(t, h.storeCounters(last))
 }

@@ -36,7 +36,7 @@ func (e *StuckError) Error() string {
 	if len(e.Cycle) > 0 {
 		return fmt.Sprintf("deadlock: %d packets in switches wait for each other: %v", e.Ledger.Waiting.Switches, Cycle(e.Cycle))
 	}
-	return "nothing moves but " + e.Remaining.tell(e.Ledger)
+	return "nothing moves but " + e.Remaining.describe(e.Ledger)
 }
 
 // stuckLooks is how many looks in a row, a tick apart and with nothing on its way, must find no
@@ -65,10 +65,10 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 	pending := pendingWork{live: f.live}
 	for {
 		if done() {
-			return f.asked(), nil
+			return f.ledgerAfterRefresh(), nil
 		}
 		if err := f.Pause(ctx, f.glance(f.Now()-began), nil); err != nil {
-			l := f.asked()
+			l := f.ledgerAfterRefresh()
 			if errors.Is(err, ErrResumed) {
 				return l, ErrResumed
 			}
@@ -82,7 +82,7 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 		} else if pending.held(ctx) {
 			since, looks = f.Now(), 0
 		} else if looks++; looks > stuckLooks && (f.Now()-since).Duration() > patience+f.timers() {
-			l := f.asked()
+			l := f.ledgerAfterRefresh()
 			if over(l) {
 				return l, nil
 			}
@@ -95,9 +95,9 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 // work and have not run, or the transport holds frames up. A broker on a busy machine may do so for
 // seconds.
 type pendingWork struct {
-	live   *live             // nil: time is virtual, and nothing runs beside whoever looks
-	asked  bool              // since something has moved
-	behind []*switchd.Driver // those that have not been seen with nothing to do since
+	live    *live             // nil: time is virtual, and nothing runs beside whoever looks
+	queried bool              // since something has moved
+	behind  []*switchd.Driver // those that have not been seen with nothing to do since
 }
 
 // held reports whether that may be so. If not, all that had been sent when held was called has come
@@ -106,8 +106,8 @@ func (w *pendingWork) held(ctx context.Context) bool {
 	if w.live == nil {
 		return false
 	}
-	if !w.asked {
-		w.asked, w.behind = true, w.live.NodeRuntime.Drivers()
+	if !w.queried {
+		w.queried, w.behind = true, w.live.NodeRuntime.Drivers()
 	}
 	w.behind = slices.DeleteFunc(w.behind, func(d *switchd.Driver) bool { return !d.Behind() })
 	if len(w.behind) > 0 {
@@ -146,7 +146,7 @@ func (f *Fabric) idle() bool {
 	}
 	// A balanced ledger with nothing in flight is not fooled by packets that moved while it was
 	// read: they would be missing.
-	l := f.asked()
+	l := f.ledgerAfterRefresh()
 	return l.InFlight == 0 && l.Balanced
 }
 

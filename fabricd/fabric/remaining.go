@@ -27,7 +27,7 @@ type NotDrainedError struct {
 
 // Error implements error.
 func (e *NotDrainedError) Error() string {
-	text := cmp.Or(e.Ledger.NotChecked, e.after()) + ": " + e.Remaining.tell(e.Ledger)
+	text := cmp.Or(e.Ledger.NotChecked, e.after()) + ": " + e.Remaining.describe(e.Ledger)
 	if errors.Is(e.Err, context.DeadlineExceeded) || errors.Is(e.Err, context.Canceled) {
 		return text
 	}
@@ -65,8 +65,8 @@ type RemainingAt struct {
 // maxRemainingAt is how many places are named. Chosen by us: what one can read in a message.
 const maxRemainingAt = 5
 
-// tell says in words how many packets are left, where, and what most of them wait for.
-func (l Remaining) tell(ledger Ledger) string {
+// describe says in words how many packets are left, where, and what most of them wait for.
+func (l Remaining) describe(ledger Ledger) string {
 	w := ledger.Waiting
 	if ledger.InFlight == 0 {
 		return "no packet is left, but the accounts do not add up yet"
@@ -114,8 +114,8 @@ func (f *Fabric) remaining() (l Remaining) {
 	sums := f.ledger.onLinks() // of a link inside a host in another process that has only added up what is on its wires
 	for i, k := range f.links {
 		flying := sums[i].Flying
-		if here := f.local; f.hostOf(k.A.Node) == here && f.hostOf(k.B.Node) == here {
-			a, b := here.local.ReadEnd(k.A).Flow, here.local.ReadEnd(k.B).Flow
+		if local := f.local; f.hostOf(k.A.Node) == local && f.hostOf(k.B.Node) == local {
+			a, b := local.local.ReadEnd(k.A).Flow, local.local.ReadEnd(k.B).Flow
 			flying[0], _ = linkend.OnWire(a, b)
 			flying[1], _ = linkend.OnWire(b, a)
 		}

@@ -40,12 +40,12 @@ func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) sw
 			sn.Ports[i].VCs = nil // what is in it nobody knows
 		}
 	}
-	all, passed := g.retiredCounters(but), g.linkTotals(but)
+	all, totals := g.retiredCounters(but), g.linkTotals(but)
 	ledger.Add(&sn.Stats, &all.Counters.Switches)
 	for _, r := range all.Discards {
 		sn.Discards[r.Name] += r.Packets
 	}
-	for _, p := range passed {
+	for _, p := range totals {
 		addPort(&sn.Ports[p.End.Port], linkend.Counters{Sent: p.Sent, Received: p.Received}, 0)
 	}
 	for _, q := range all.Queue {
@@ -86,11 +86,11 @@ func (s *liveSwitch) addProcess(r *switching.Reading) {
 	if g == nil {
 		return
 	}
-	all, passed := g.retiredCounters(0), g.linkTotals(0)
+	all, totals := g.retiredCounters(0), g.linkTotals(0)
 	own := &g.counters.Load().own
 	ledger.Add(&r.Stats, &all.Counters.Switches)
 	r.Held, r.Blocked = r.Held+int(own.Held), r.Blocked+int(own.Blocked)
-	for _, p := range passed {
+	for _, p := range totals {
 		f := &r.Ports[p.End.Port].Flow
 		f.Sent, f.Received = f.Sent+p.Sent, f.Received+p.Received
 	}
@@ -109,13 +109,13 @@ func (s *liveSwitch) addProcess(r *switching.Reading) {
 
 // sentAt is how many packets an end of a link has sent since the start, as far as hosts have told;
 // of a link inside a host in another process, since that was made, and as it was read last.
-func (f *Fabric) sentAt(e weft.End, passed map[*hostState][]ledger.LinkTotal) uint64 {
+func (f *Fabric) sentAt(e weft.End, totals map[*hostState][]ledger.LinkTotal) uint64 {
 	h := f.home(e.Node)
 	if h.late() {
-		list, ok := passed[h]
+		list, ok := totals[h]
 		if !ok {
 			list = h.linkTotals(0)
-			passed[h] = list
+			totals[h] = list
 		}
 		if n := linkTotalAt(list, e); n.Sent > 0 {
 			return n.Sent

@@ -36,8 +36,8 @@ func TestASwitchThatReturnsUnderTrafficCostsNoDiscard(t *testing.T) {
 	t.Parallel()
 	for _, routing := range []string{"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header", "deterministic-switch"} {
 		for late, role := range map[string]weft.Role{"down links late": weft.RoleDown, "up links late": weft.RoleUp} {
-			for world, option := range map[string]harness.Option{"live": harness.Options(), "virtual": harness.Virtual()} {
-				t.Run(fmt.Sprintf("%s/%s/%s", routing, late, world), func(t *testing.T) {
+			for runtime, option := range map[string]harness.Option{"live": harness.Options(), "virtual": harness.Virtual()} {
+				t.Run(fmt.Sprintf("%s/%s/%s", routing, late, runtime), func(t *testing.T) {
 					t.Parallel()
 					h := harness.New(t, "kary-ntree:2,3", harness.FirmwareByName(routing), harness.Traffic("uniform:0.5"), option,
 						harness.Links(fabric.LinkOptions{Rate: 128_000, Paced: true}), harness.Liveness(100*time.Millisecond, 10))

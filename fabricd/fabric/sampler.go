@@ -15,8 +15,8 @@ import (
 // States of a switch.
 const (
 	SwitchUp      = "up"
-	SwitchDown    = "down"  // it has crashed, or its process is gone
-	SwitchSuspect = "quiet" // it is a process that does not answer
+	SwitchDown    = "down"    // it has crashed, or its process is gone
+	SwitchSuspect = "suspect" // it is a process that does not answer
 )
 
 // Reading is a running fabric at one moment, for viewers. The reader computes rates.

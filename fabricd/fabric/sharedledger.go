@@ -104,11 +104,12 @@ func (f *Fabric) recordLocal(want host.CountersRequest) {
 	r := h.localRequest()
 	r.Generations = want.Generations
 	s, _ := h.local.Counters(context.Background(), r) // it fails for latencies only
-	h.keepLocal(s, asked)
+	h.storeLocalCounters(s, asked)
 }
 
-// keepLocal keeps s as the latest counters of this process's host, unless it has later ones.
-func (h *hostState) keepLocal(s host.Counters, asked weft.Time) {
+// storeLocalCounters keeps s as the latest counters of this process's host, unless it has later
+// ones.
+func (h *hostState) storeLocalCounters(s host.Counters, asked weft.Time) {
 	s.Asked = asked
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -30,7 +30,7 @@ type soakSite struct {
 	*testing.T
 	*fabric.Fabric // of who leads now
 	broker         *natstest.Server
-	way            *rig.Relay        // of the leader to the broker
+	relay          *rig.Relay        // of the leader to the broker
 	agents         []*hosttest.Agent // of its hosts
 	processes      []*soakProcess
 	options        fabric.Options
@@ -64,7 +64,7 @@ func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite 
 	}
 	s := &soakSite{T: t, broker: natstest.Start(t, natstest.Newest)}
 	address := strings.TrimPrefix(s.broker.URL, "nats://")
-	s.way = rig.NewRelay(t, address)
+	s.relay = rig.NewRelay(t, address)
 	g := topologytest.Parse(t, topology)
 	placed := onHosts(g, 3)
 	if own {
@@ -77,7 +77,7 @@ func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite 
 	agents.URL = s.broker.URL
 	for _, h := range placed {
 		a := agents.Of(h.Name)
-		a.Way, a.Apart = rig.NewRelay(t, address), true
+		a.Relay, a.Apart = rig.NewRelay(t, address), true
 		s.agents = append(s.agents, a)
 	}
 	// Not adaptive-link, which is proven free of deadlock for as many dead links as its paper
@@ -86,7 +86,7 @@ func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite 
 	s.options = fabric.Options{
 		Topology: g, Seed: seed, Traffic: load, NIC: fabric.NICOptions{QueueBytes: 16 << 10},
 		Hosts: placed, Host: agents.Host,
-		Checkpoint: s.keep, Switch: fabric.SwitchOptions{Requeue: seed%2 == 0},
+		Checkpoint: s.checkpoint, Switch: fabric.SwitchOptions{Requeue: seed%2 == 0},
 		Processes: &fabric.ProcessOptions{Fabric: soakName, Firmware: routing},
 	}
 	var err error
@@ -103,8 +103,8 @@ func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite 
 	return s
 }
 
-// keep is what fabric.Options.Checkpoint wants.
-func (s *soakSite) keep(state fabric.State) <-chan struct{} {
+// checkpoint is what fabric.Options.Checkpoint wants.
+func (s *soakSite) checkpoint(state fabric.State) <-chan struct{} {
 	data, err := state.MarshalBinary()
 	if err != nil {
 		s.Errorf("checkpoint: %v", err)
@@ -117,7 +117,7 @@ func (s *soakSite) keep(state fabric.State) <-chan struct{} {
 
 // lead has a leader begin, or go on where another has left.
 func (s *soakSite) lead(adopt *fabric.State) {
-	url := "nats://" + s.way.Address
+	url := "nats://" + s.relay.Address
 	places, err := fabric.Placements(s.options.Topology, s.options.Hosts, 1)
 	require.NoError(s, err)
 	layout, err := remote.LeaderLayout(s.options.Topology, places)
@@ -239,12 +239,12 @@ var failureKinds = []failureKind{
 	}},
 	{"host cut off", func(s *soak) {
 		a := pick(s, s.agents)
-		s.fail("way of "+a.Name, a.Way.Cut, a.Way.Restore)
+		s.fail("way of "+a.Name, a.Relay.Cut, a.Relay.Restore)
 	}},
 	{"broker killed", func(s *soak) { s.fail("broker", s.broker.Kill, func() { s.broker.Start() }) }},
 	{"broker frozen", func(s *soak) { s.fail("broker", s.broker.Pause, s.broker.Resume) }},
 	{"switch moves", (*soak).move},
-	{"leader cut off", func(s *soak) { s.fail("way of the leader", s.way.Cut, s.way.Restore) }},
+	{"leader cut off", func(s *soak) { s.fail("way of the leader", s.relay.Cut, s.relay.Restore) }},
 }
 
 var processFailures = []failureKind{

@@ -50,8 +50,9 @@ type LinkState struct {
 	HeldB bool `json:"held_b"`
 
 	// Switches at its ends, by name.
-	Dead    []string `json:"dead,omitempty"`  // have crashed, or their process is gone
-	Suspect []string `json:"quiet,omitempty"` // are processes that do not answer; what they see is what they last said
+	Dead    []string `json:"dead,omitempty"`    // have crashed, or their process is gone
+	Suspect []string `json:"suspect,omitempty"` // are processes that do not answer; what they see is what they last said
+	Quiet   []string `json:"quiet,omitempty"`   // the same, under their old name: until 0.2.0
 
 	SentAB     uint64 `json:"sent_ab"` // packets A has sent to B since the start
 	SentBA     uint64 `json:"sent_ba"`
@@ -63,17 +64,17 @@ type LinkState struct {
 func (f *Fabric) LinkStates() []LinkState {
 	f.lookAtNodes()
 	out := make([]LinkState, len(f.links))
-	sums, passed := f.ledger.onLinks(), map[*hostState][]ledger.LinkTotal{}
+	sums, totals := f.ledger.onLinks(), map[*hostState][]ledger.LinkTotal{}
 	views, crashed := f.views()
 	for i, l := range f.links {
 		v, lost := views[i], lossOf(&sums[i])
-		dead, suspect := f.troubled(l, crashed)
+		dead, suspect := f.absentEnds(l, crashed)
 		out[i] = LinkState{
-			Dead: dead, Suspect: suspect,
+			Dead: dead, Suspect: suspect, Quiet: suspect,
 			Link: l.Name, A: l.dirs[0].From, APort: int(l.A.Port), B: l.dirs[0].To, BPort: int(l.B.Port), State: v.State,
 			CutAB: v.Cut[0], CutBA: v.Cut[1], Flapping: v.Flaps, SuffersAB: suffering(v.Suffers[0]), SuffersBA: suffering(v.Suffers[1]),
 			AUp: v.Up[0], BUp: v.Up[1], HeldA: f.hostOf(l.A.Node).held(l.A), HeldB: f.hostOf(l.B.Node).held(l.B),
-			SentAB: f.sentAt(l.A, passed), SentBA: f.sentAt(l.B, passed), LostWire: lost.Wire, LostQueued: lost.Queued,
+			SentAB: f.sentAt(l.A, totals), SentBA: f.sentAt(l.B, totals), LostWire: lost.Wire, LostQueued: lost.Queued,
 		}
 	}
 	return out
@@ -97,8 +98,8 @@ func (f *Fabric) view(l *link) (v leader.View) {
 	return v
 }
 
-// troubled names the switches at the ends of l that are down, and those that do not answer.
-func (f *Fabric) troubled(l *link, crashed []int) (dead, suspect []string) {
+// absentEnds names the switches at the ends of l that are down, and those that do not answer.
+func (f *Fabric) absentEnds(l *link, crashed []int) (dead, suspect []string) {
 	for _, e := range l.ends() {
 		switch h := f.hostOf(e.Node); {
 		case h.failed.Load(), e.Node.IsSwitch() && crashed[e.Node.Index] != 0:

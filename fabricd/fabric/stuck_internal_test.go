@@ -23,7 +23,7 @@ type stuck struct {
 	host.Host
 	ordered chan struct{} // closed when it has its first order; it gets one at a time
 	release chan struct{}
-	asked   chan time.Duration // how long it was given to answer; nil: nobody wants to know
+	queried chan time.Duration // how long it was given to answer; nil: nobody wants to know
 }
 
 func (s *stuck) Order(context.Context, host.Order) (host.OrderAnswer, error) {
@@ -37,8 +37,8 @@ func (s *stuck) Order(context.Context, host.Order) (host.OrderAnswer, error) {
 }
 
 func (s *stuck) Counters(ctx context.Context, _ host.CountersRequest) (host.Counters, error) {
-	if end, ok := ctx.Deadline(); ok && s.asked != nil {
-		s.asked <- time.Until(end)
+	if end, ok := ctx.Deadline(); ok && s.queried != nil {
+		s.queried <- time.Until(end)
 	}
 	<-ctx.Done()
 	return host.Counters{}, context.Cause(ctx)
@@ -116,10 +116,10 @@ func TestAdoptionDoesNotWaitForAFrozenHost(t *testing.T) {
 	t.Parallel()
 	f, s := startStuck(t)
 	defer close(s.release)
-	s.asked = make(chan time.Duration, 1)
+	s.queried = make(chan time.Duration, 1)
 	_, err := f.switches[0].own.Load().askApplied(t.Context())
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.LessOrEqual(t, <-s.asked, answerTime)
+	require.LessOrEqual(t, <-s.queried, answerTime)
 }
 
 // The first who looks waits a moment for a host that is frozen. Whoever looks after that does not,
@@ -129,9 +129,9 @@ func TestWhoLooksWaitsForAFrozenHostOnce(t *testing.T) {
 	f, s := startStuck(t)
 	defer close(s.release)
 	h := f.switches[0].owned()
-	s.asked = make(chan time.Duration, 8)
+	s.queried = make(chan time.Duration, 8)
 	f.Totals()
-	<-s.asked
+	<-s.queried
 	require.False(t, h.suspect.Load(), "nobody knows yet that it is frozen")
 	for f.Now() <= weft.Time(h.owing.Load())+weft.FromDuration(lookTime) {
 		require.NoError(t, f.Pause(t.Context(), time.Millisecond, nil))
@@ -140,10 +140,10 @@ func TestWhoLooksWaitsForAFrozenHostOnce(t *testing.T) {
 	f.Ledger()
 	f.LinkStates()
 	f.Faults()
-	require.Empty(t, s.asked)
+	require.Empty(t, s.queried)
 	h.owing.Store(0) // it has answered
 	f.Totals()
-	<-s.asked
+	<-s.queried
 }
 
 // Nor does it wait for one that freezes after its first answer, before it has acted on what it is

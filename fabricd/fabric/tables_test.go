@@ -105,14 +105,14 @@ func goRoundADeadLink(t *testing.T, name string, in harness.Option, fw string) {
 			changed := upload(t, h.Fabric(), 5, l)
 			require.Positive(t, changed)
 			require.Less(t, changed, 12)
-			told := 0
+			changes := 0
 			for _, e := range h.Fabric().Events().Since(after) {
 				if e.Kind == fabric.EventTables {
-					told++
+					changes++
 					require.Contains(t, e.Detail, "entries")
 				}
 			}
-			require.Equal(t, changed, told)
+			require.Equal(t, changed, changes)
 			require.NoError(t, h.Fabric().StopTraffic())
 			allPairs(t, h)
 			before := discarded(h) // some were on their way up by old tables when there was no way down any more

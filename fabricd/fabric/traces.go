@@ -50,13 +50,13 @@ type traces struct {
 // Nearly always there are none: then it calls little, and the goroutines of nodes keep their small
 // stacks.
 func (t *traces) add(now weft.Time, node weft.Node, a *weft.Actions) {
-	told := len(a.Hops) + len(a.Egress) + len(a.Arrived)
+	observed := len(a.Hops) + len(a.Egress) + len(a.Arrived)
 	for i := range a.Drops {
 		if a.Drops[i].Header.Traced {
-			told++
+			observed++
 		}
 	}
-	if told > 0 {
+	if observed > 0 {
 		t.append(now, node, a)
 	}
 }
@@ -161,7 +161,7 @@ func (t *traces) silent(now weft.Time) (list []hopEvent, numbers []uint64) {
 	for n := first; n <= t.last; n++ {
 		e := &t.ring[(n-1)%maxHopEvents]
 		p := packetOf(&e.hop.Header)
-		if was, told := latest[p]; e.kind > hopEgress || e.hop.Out == weft.NoPort || told && was == ended {
+		if was, known := latest[p]; e.kind > hopEgress || e.hop.Out == weft.NoPort || known && was == ended {
 			latest[p] = ended // a process may tell later what came before
 			continue
 		}

@@ -13,16 +13,16 @@ func (s LinkState) Details() string {
 	}
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	each := func(ab, ba string, say func(direction, what string)) {
+	each := func(ab, ba string, note func(direction, what string)) {
 		switch {
 		case ab == ba && ab != "":
-			say("both ways", ab)
+			note("both ways", ab)
 		default:
 			if ab != "" {
-				say(s.A+" to "+s.B, ab)
+				note(s.A+" to "+s.B, ab)
 			}
 			if ba != "" {
-				say(s.B+" to "+s.A, ba)
+				note(s.B+" to "+s.A, ba)
 			}
 		}
 	}

@@ -21,7 +21,7 @@ const (
 	KindSilence  = "silence"  // a neighbour was not heard, and nothing above explains it
 	KindHandover = "handover" // a switch moved to another host
 	KindProcess  = "process"  // the process of a switch ended, or did not answer
-	KindHost     = "part"     // that of a host of the fabric did, with all its switches and NICs
+	KindHost     = "host"     // that of a host of the fabric did, with all its switches and NICs
 )
 
 // Report is what one fault cost. Times in seconds count from the start of the fabric; figures with

@@ -132,8 +132,8 @@ func (s Spec) String() string {
 	if s.Silent {
 		b.WriteString(" silently")
 	}
-	if way := s.Direction.between(s.target()); way != "" {
-		b.WriteString(", " + way)
+	if between := s.Direction.between(s.target()); between != "" {
+		b.WriteString(", " + between)
 	}
 	if s.Flap != nil {
 		b.WriteString(", " + s.Flap.String())

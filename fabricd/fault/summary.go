@@ -46,8 +46,8 @@ func (r Report) head() string {
 	if r.Silent {
 		s += " silently"
 	}
-	if way := r.Direction.between(r.Target); way != "" {
-		s += ", " + way
+	if between := r.Direction.between(r.Target); between != "" {
+		s += ", " + between
 	}
 	return s
 }

@@ -88,7 +88,7 @@ func (r Report) lasted() string {
 	if r.RestoredAt == 0 {
 		return "lasts"
 	}
-	return brief(1000 * (r.RestoredAt - r.At))
+	return shortTime(1000 * (r.RestoredAt - r.At))
 }
 
 // seenAfter is how long the last end took.
@@ -96,7 +96,7 @@ func (r Report) seenAfter() string {
 	if len(r.Detected) == 0 {
 		return "no"
 	}
-	return brief(r.SeenAfter)
+	return shortTime(r.SeenAfter)
 }
 
 // short tells d in a word or two: how deep, and how long until it was made good.
@@ -107,11 +107,11 @@ func (d Degradation) short() string {
 	case d.MadeGoodAfter == nil:
 		return fmt.Sprintf("%.0f%%", d.Depth)
 	}
-	return fmt.Sprintf("%.0f%% %s", d.Depth, brief(*d.MadeGoodAfter))
+	return fmt.Sprintf("%.0f%% %s", d.Depth, shortTime(*d.MadeGoodAfter))
 }
 
-// brief prints milliseconds, or seconds when there are many, with three digits.
-func brief(ms float64) string {
+// shortTime prints milliseconds, or seconds when there are many, with three digits.
+func shortTime(ms float64) string {
 	n, unit := ms, "ms"
 	if ms >= 999.5 {
 		n, unit = ms/1000, "s"

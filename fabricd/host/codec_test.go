@@ -37,7 +37,7 @@ func TestCountersAddUp(t *testing.T) {
 			},
 		},
 	}
-	kept, _ := json.Marshal(b)
+	before, _ := json.Marshal(b)
 	a.Add(&b)
 	want := Counters{
 		FirstGeneration: 2, Generations: []nic.GenerationStats{
@@ -59,7 +59,7 @@ func TestCountersAddUp(t *testing.T) {
 	zero.Held++
 	zero.Generations[0].Injected++
 	now, _ := json.Marshal(b)
-	require.JSONEq(t, string(kept), string(now), "what was added stays as it was")
+	require.JSONEq(t, string(before), string(now), "what was added stays as it was")
 }
 
 func TestPlaces(t *testing.T) {

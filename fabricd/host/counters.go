@@ -71,7 +71,7 @@ func (p *Local) counters(r CountersRequest, switches []switching.Reading, nics [
 	}
 	p.adder.seq++
 	s.Incarnation, s.Seq, s.Counters.Notices = ledger.Incarnation(number), p.adder.seq, p.adder.noticesLost.Load()
-	s.Observed, s.Counters.Untold = p.observed() // before anything is read: what has changed by then shows
+	s.Observed, s.Counters.Unpublished = p.observed() // before anything is read: what has changed by then shows
 	p.meet(r.Peers)
 	p.adder.firstGeneration = 0
 	p.adder.flows = append(p.adder.flows[:0], make([]link.Flow, len(p.nodes.ends))...)

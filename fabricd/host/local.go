@@ -49,7 +49,7 @@ type LocalConfig struct {
 	Runtime  Runtime
 	Watch    func(n weft.Node) switchd.Observer // hears what a node reports; called by several goroutines
 
-	Observed func() (all, untold uint64)      // how many observations were made, and of these not told; nil: Watch hears all
+	Observed func() (all, unpublished uint64) // how many observations were made, and of these not told; nil: Watch hears all
 	Steer    func(by weft.Time)               // puts the clock right; nil: it is the leader's
 	Halt     func()                           // ends what drives the nodes, and returns when it has; nil: somebody else does
 	Latency  *hdrhistogram.Histogram          // see [NodeFactory]
@@ -64,7 +64,7 @@ type Local struct {
 	runtime  Runtime
 	nodes    nodes
 	programs map[weft.SwitchID]*Program // of its switches, and of those that its NICs are at; constant
-	observed func() (all, untold uint64)
+	observed func() (all, unpublished uint64)
 	steer    func(by weft.Time)
 	shard    func(node string) int // the connection of a node; nil: there are none
 	halt     func()
@@ -124,14 +124,14 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 		spec: *c, graph: g, runtime: cfg.Runtime, observed: cfg.Observed, steer: cfg.Steer, halt: cfg.Halt, programs: map[weft.SwitchID]*Program{},
 	}
 	if p.observed == nil {
-		p.observed = func() (all, untold uint64) { return 0, 0 }
+		p.observed = func() (all, unpublished uint64) { return 0, 0 }
 	}
-	cores := NodeFactory{
+	factory := NodeFactory{
 		Graph: g, Firmware: cfg.Firmware, Switch: c.Switch, NIC: c.NIC, Link: c.Link, Seed: c.Seed, Epoch: c.Epoch, Again: c.Again,
 		Number: uint64(c.Again), Program: func(id weft.SwitchID) *Program { return p.programs[id] }, Latency: cfg.Latency,
 	}
 	if c.Placement.Shared {
-		cores.Number = c.Number
+		factory.Number = c.Number
 	}
 	switches, nics := c.Placement.SwitchIDs(), c.Placement.NICIDs()
 	for _, id := range switches {
@@ -151,7 +151,7 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 		made = func(done int) { cfg.Progress(true, done, len(switches)+len(nics)) }
 		b.Progress = func(done, total int) { cfg.Progress(false, done, total) }
 	}
-	switchCores, nicCores, err := cores.MakeAll(switches, nics, made)
+	switchCores, nicCores, err := factory.MakeAll(switches, nics, made)
 	if err != nil {
 		return nil, err
 	}
@@ -227,9 +227,9 @@ func (p *Local) findEnds(drivers map[weft.Node]Driver) {
 		peer, id, _ := g.Peer(e.End)
 		e.beside = g.Name(peer.Node)
 		e.placed = cmp.Or(placed[peer.Node], e.beside)
-		other, here := n.indexOf(peer)
+		other, local := n.indexOf(peer)
 		switch {
-		case !here:
+		case !local:
 			e.peer = e.placed
 		case g.Links[id].A == e.End:
 			n.inside = append(n.inside, inside{id, i, other})

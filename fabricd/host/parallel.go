@@ -16,7 +16,7 @@ import (
 func inParallel(n int, progress func(done int), do func(i int) error) error {
 	var next, done atomic.Int64
 	var mu sync.Mutex // guards what follows, and calls of progress
-	failed, told := n, 0
+	failed, reported := n, 0
 	var first error
 	if progress != nil {
 		progress(0)
@@ -33,8 +33,8 @@ func inParallel(n int, progress func(done int), do func(i int) error) error {
 			failed, first = i, err
 			next.Store(int64(n))
 		}
-		if progress != nil && finished > told {
-			told = finished
+		if progress != nil && finished > reported {
+			reported = finished
 			progress(finished)
 		}
 	}

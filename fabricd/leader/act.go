@@ -70,8 +70,8 @@ func (s *State) acted(id int) {
 			continue
 		}
 		s.refresh(st.begun)
-		st.told = new(st.begun.Report.Clone())
-		p := Published{Kind: string(st.spec.Do), Fault: st.told, Detail: st.note}
+		st.report = new(st.begun.Report.Clone())
+		p := Published{Kind: string(st.spec.Do), Fault: st.report, Detail: st.note}
 		if st.onLink {
 			p.Link = s.target(st)
 		} else {

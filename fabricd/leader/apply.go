@@ -37,7 +37,7 @@ type step struct {
 	healed   []string
 	changed  bool
 	note     string
-	told     *fault.Report // what was published of begun
+	report   *fault.Report // what was published of begun
 }
 
 // Outcome is what came of one of the specs of an action.
@@ -408,8 +408,8 @@ func (s *State) Outcomes(id int) []Outcome {
 	for i := range a.steps {
 		st := &a.steps[i]
 		o := Outcome{Do: st.spec.Do, Target: s.target(st), Changed: st.changed, Fresh: st.changed, Healed: st.healed, Note: st.note}
-		if st.told != nil {
-			o.Fault = new(st.told.Clone())
+		if st.report != nil {
+			o.Fault = new(st.report.Clone())
 		}
 		out[i] = o
 	}

@@ -76,11 +76,11 @@ func (s *State) faultCheckpoint(f *Fault) FaultCheckpoint {
 	return k
 }
 
-// Kept are the incidents of these numbers, which ascend: those that the checkpoint of the ledger
-// has. What others have cost it has as a sum.
-func (s *State) Kept(ids []int) (list []IncidentCheckpoint) {
+// IncidentCheckpoints are the incidents of these numbers, which ascend: those in the ledger's
+// checkpoint. That has the cost of all others as a sum.
+func (s *State) IncidentCheckpoints(ids []int) (list []IncidentCheckpoint) {
 	for _, n := range s.Incidents {
-		if _, kept := slices.BinarySearch(ids, n.Report.ID); kept {
+		if _, found := slices.BinarySearch(ids, n.Report.ID); found {
 			list = append(list, s.incidentCheckpoint(n))
 		}
 	}
@@ -243,9 +243,9 @@ func (s *State) changesLeft(f *Fault, began weft.Time) func() (fault.Edge, bool)
 		last = next
 		next, after = changes()
 	}
-	given := 0
+	returned := 0
 	return func() (fault.Edge, bool) {
-		switch given++; given {
+		switch returned++; returned {
 		case 1:
 			return last, more
 		case 2:

@@ -6,7 +6,7 @@
 // # Events and effects
 //
 // An [Event] is what somebody asks for ([Apply], [SetTraffic]), what has been observed
-// ([PortChanged], [HostSilent], [BrokerLost]) or that a time has come ([TimerDue], [Tick]). An
+// ([PortChanged], [HostSuspect], [BrokerLost]) or that a time has come ([TimerDue], [Tick]). An
 // [Effect] is what the caller has to do: it does so in the sequence of the list. Until that is done
 // it steps the state only by events that have been observed. Frames stop before any end is told:
 // [Cut] comes before the [Orders] that take carrier away.

@@ -106,8 +106,8 @@ type Refused struct{ Err error }
 // Concerns answers with the incident of a host that is lost, or back.
 type Concerns struct{ Incident int }
 
-// Briefing answers with the order that tells a host all.
-type Briefing struct{ Order Order }
+// ResyncOrder answers with the order that tells a host all.
+type ResyncOrder struct{ Order Order }
 
 // Reconfigured answers with what was told of a round of the subnet manager.
 type Reconfigured struct{ Reconfiguration fault.Reconfiguration }
@@ -127,5 +127,5 @@ func (Begun) effect()        {}
 func (Attend) effect()       {}
 func (Refused) effect()      {}
 func (Concerns) effect()     {}
-func (Briefing) effect()     {}
+func (ResyncOrder) effect()  {}
 func (Reconfigured) effect() {}

@@ -131,17 +131,17 @@ type HostAnswers struct {
 	Suspect, Failed bool
 }
 
-// HostSilent says that a host does not answer. It was last heard at Heard. What says so in words.
-type HostSilent struct {
+// HostSuspect says that a host does not answer. It was last heard at Heard. What says so in words.
+type HostSuspect struct {
 	Host  ledger.HostID
 	Heard weft.Time
 	What  string
 	Who   string // of a switch process, see [Published]
 }
 
-// HostLost says that nobody answers for a host: its neighbours lose carrier, and its nodes count as
-// crashed. It is answered by [Concerns].
-type HostLost struct {
+// HostFailed says that nobody answers for a host: its neighbours lose carrier, and its nodes count
+// as crashed. It is answered by [Concerns].
+type HostFailed struct {
 	Host       ledger.HostID
 	Heard      weft.Time
 	What, Note string
@@ -172,7 +172,7 @@ type HostLeft struct {
 }
 
 // Resync asks for the order that tells a host all that it should know. Applied is what it knows;
-// nil: it has just been made. It is answered by [Briefing].
+// nil: it has just been made. It is answered by [ResyncOrder].
 type Resync struct {
 	Host    ledger.HostID
 	Applied *Applied
@@ -224,8 +224,8 @@ func (BrokerLost) event()     {}
 func (BrokerBack) event()     {}
 func (HostAdded) event()      {}
 func (HostAnswers) event()    {}
-func (HostSilent) event()     {}
-func (HostLost) event()       {}
+func (HostSuspect) event()    {}
+func (HostFailed) event()     {}
 func (HostWrittenOff) event() {}
 func (HostBack) event()       {}
 func (HostReported) event()   {}

@@ -11,9 +11,9 @@ import (
 
 // Kinds of what is published about hosts, and about the processes that are a switch.
 const (
-	EventHostFailed     = "part_lost"   // nobody answers for it: its machine or its process is gone
-	EventHostSuspect    = "part_silent" // it is there, but does not answer
-	EventHostBack       = "part_back"   // it answers again, or was made anew
+	EventHostFailed     = "host_failed"  // nobody answers for it: its machine or its process is gone
+	EventHostSuspect    = "host_suspect" // it is there, but does not answer
+	EventHostBack       = "host_back"    // it answers again, or was made anew
 	EventProcessFailed  = "process_lost"
 	EventProcessSuspect = "process_silent"
 	EventProcessBack    = "process_back"
@@ -34,9 +34,9 @@ func (s *State) publishHost(h *Host, kind, detail, who string, n *Incident) {
 	s.publish(p)
 }
 
-// hostSilent begins the incident of a host that does not answer. Its neighbours find out by
+// hostSuspect begins the incident of a host that does not answer. Its neighbours find out by
 // themselves.
-func (s *State) hostSilent(e HostSilent) {
+func (s *State) hostSuspect(e HostSuspect) {
 	h := s.Host(e.Host)
 	if h.Incident != 0 || h.Process && (!h.Runs || s.Crashed[h.Switch] != 0) {
 		return
@@ -73,10 +73,10 @@ func (s *State) beside(h *Host, at weft.Time) (list []weft.End) {
 	return list
 }
 
-// hostLost begins the incident of the loss of a host, or goes on with that of its silence, and
+// hostFailed begins the incident of the loss of a host, or goes on with that of its silence, and
 // takes carrier from its neighbours. Its switches and NICs count as crashed until it answers again
 // or is made anew; a switch that was a process, until another joins or it is restarted.
-func (s *State) hostLost(e HostLost) {
+func (s *State) hostFailed(e HostFailed) {
 	h := s.Host(e.Host)
 	n := s.Incident(h.Incident)
 	switch {

@@ -99,13 +99,13 @@ func TestAMovedSwitchWhoseHostIsLostIsItsHomesAgain(t *testing.T) {
 	l.alone(t, "s0.0")
 	l.move()
 	l.takes(0, leader.MoveEnds{Switch: l.moved})
-	l.takes(0, leader.HostLost{Host: alone, What: "it is gone"})
+	l.takes(0, leader.HostFailed{Host: alone, What: "it is gone"})
 	l.takes(0, leader.HostAnswers{Host: alone, Suspect: true})
 	l.takes(0, leader.HostLeft{Host: alone})
 	require.False(t, l.Host(alone).Runs)
 	takes := func() []weft.SwitchID {
 		e := l.Step(l.now, leader.Resync{Host: own, Applied: &leader.Applied{Away: []weft.SwitchID{l.moved}}})
-		return e[0].(leader.Briefing).Order.Take
+		return e[0].(leader.ResyncOrder).Order.Take
 	}
 	require.Empty(t, takes())
 	l.takes(0, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbRestart, A: "s0.0"}}})
@@ -125,7 +125,7 @@ func TestAHomeFailsWhileItsSwitchIsElsewhere(t *testing.T) {
 	leaf := l.link(t, "s1.0-n00")
 	require.Equal(t, [2]bool{true, true}, l.Links[leaf.ID].Carrier)
 
-	lost := l.takes(0, leader.HostLost{Host: east, What: "it is gone"})
+	lost := l.takes(0, leader.HostFailed{Host: east, What: "it is gone"})
 	require.Equal(t, [2]bool{}, l.Links[leaf.ID].Carrier)
 	require.Contains(t, lost[0], "down s1.0:0 down s1.0:1", "the switch loses the links to its NICs")
 	l.Step(l.now, leader.HostAnswers{Host: east})

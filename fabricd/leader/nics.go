@@ -23,11 +23,11 @@ type Traffic struct {
 }
 
 // orderAll says something to all hosts that have NICs, or may have.
-func (s *State) orderAll(say func(o *Order)) {
+func (s *State) orderAll(fill func(o *Order)) {
 	s.order(func(o *orders) {
 		for i := range s.Hosts {
 			if h := &s.Hosts[i]; !h.Process {
-				say(o.to(h))
+				fill(o.to(h))
 			}
 		}
 	})
@@ -45,8 +45,8 @@ func (s *State) setTraffic(t Traffic) {
 	s.orderAll(func(o *Order) { o.Traffic = &t })
 }
 
-// brief adds what NICs of a host should know.
-func (s *State) brief(h *Host, known *Applied, o *Order) {
+// addNICResync adds what NICs of a host should know.
+func (s *State) addNICResync(h *Host, known *Applied, o *Order) {
 	o.Generation, o.Hold = new(s.Generation), new(s.Held())
 	if !h.Process && (known.Traffic != s.Traffic.What.String() || !slices.Equal(known.Draws, s.Traffic.Draws)) {
 		o.Traffic = new(s.Traffic)

@@ -31,18 +31,18 @@ func timer(at string) string { return "SetTimer{Fault:0 At:" + at + "}" }
 func TestWhatNICsDo(t *testing.T) {
 	t.Parallel()
 	const (
-		ms       = weft.Millisecond
-		noTimer  = "StopTimer{Fault:0}"
-		soon     = "CheckpointSoon{}"
-		kept     = "Checkpoint{}"
-		held     = "publish held "
-		resumed  = "publish resumed "
-		gone     = ": whoever held them has asked for nothing in 30ms: tables are as they were left"
-		goneOnce = ": whoever held them under the leader before has asked for nothing since: tables are as they were left"
-		asBefore = ": as they were under the leader before"
-		changes  = "publish traffic : uniform:0.5"
-		load     = "orders; host 1: traffic uniform:0.5; host 2: traffic uniform:0.5; host 3: traffic uniform:0.5"
-		all      = "generation 0 hold traffic uniform:0.5"
+		ms         = weft.Millisecond
+		noTimer    = "StopTimer{Fault:0}"
+		soon       = "CheckpointSoon{}"
+		checkpoint = "Checkpoint{}"
+		held       = "publish held "
+		resumed    = "publish resumed "
+		gone       = ": whoever held them has asked for nothing in 30ms: tables are as they were left"
+		goneOnce   = ": whoever held them under the leader before has asked for nothing since: tables are as they were left"
+		asBefore   = ": as they were under the leader before"
+		changes    = "publish traffic : uniform:0.5"
+		load       = "orders; host 1: traffic uniform:0.5; host 2: traffic uniform:0.5; host 3: traffic uniform:0.5"
+		all        = "generation 0 hold traffic uniform:0.5"
 	)
 	uniform := leader.Traffic{What: nic.Traffic{Pattern: "uniform", Load: 0.5}, Draws: []byte("draws")}
 	for name, c := range map[string]struct {
@@ -50,63 +50,63 @@ func TestWhatNICsDo(t *testing.T) {
 		steps    []at
 	}{
 		"held until somebody says otherwise": {steps: []at{
-			{ms, leader.Hold{For: weft.Never}, []string{noTimer, kept, stopAll, held}},
+			{ms, leader.Hold{For: weft.Never}, []string{noTimer, checkpoint, stopAll, held}},
 			{ms, leader.Hold{For: weft.Never}, []string{noTimer, soon}}, // nobody counts holds
-			{ms, leader.Hold{}, []string{noTimer, kept, startAll, resumed}},
+			{ms, leader.Hold{}, []string{noTimer, checkpoint, startAll, resumed}},
 			{ms, leader.Hold{}, []string{noTimer, soon}},
 		}},
 		"whoever held them has gone": {steps: []at{
-			{ms, leader.Hold{For: 30 * ms}, []string{timer("31ms"), kept, stopAll, held}},
-			{30 * ms, leader.TimerDue{At: 31 * ms}, []string{noTimer, kept, startAll, resumed + gone}},
+			{ms, leader.Hold{For: 30 * ms}, []string{timer("31ms"), checkpoint, stopAll, held}},
+			{30 * ms, leader.TimerDue{At: 31 * ms}, []string{noTimer, checkpoint, startAll, resumed + gone}},
 		}},
 		"a hold that was made longer does not end when it would have": {steps: []at{
-			{0, leader.Hold{For: 20 * ms}, []string{timer("20ms"), kept, stopAll, held}},
+			{0, leader.Hold{For: 20 * ms}, []string{timer("20ms"), checkpoint, stopAll, held}},
 			{20 * ms, leader.Hold{For: 30 * ms, Longer: true}, []string{timer("50ms"), soon}},
 			{0, leader.TimerDue{At: 20 * ms}, []string{}}, // it was on its way
-			{30 * ms, leader.TimerDue{At: 50 * ms}, []string{noTimer, kept, startAll, resumed + gone}},
+			{30 * ms, leader.TimerDue{At: 50 * ms}, []string{noTimer, checkpoint, startAll, resumed + gone}},
 		}},
 		"a second holder counts, whether it holds for longer, shorter or for good": {steps: []at{
-			{0, leader.Hold{For: 50 * ms}, []string{timer("50ms"), kept, stopAll, held}},
+			{0, leader.Hold{For: 50 * ms}, []string{timer("50ms"), checkpoint, stopAll, held}},
 			{0, leader.Hold{For: 20 * ms}, []string{timer("20ms"), soon}},
 			{0, leader.Hold{For: weft.Never}, []string{noTimer, soon}},
 			{50 * ms, leader.TimerDue{At: 50 * ms}, []string{}},
 			{0, leader.Hold{For: 30 * ms}, []string{timer("80ms"), soon}},
-			{30 * ms, leader.TimerDue{At: 80 * ms}, []string{noTimer, kept, startAll, resumed + gone}},
+			{30 * ms, leader.TimerDue{At: 80 * ms}, []string{noTimer, checkpoint, startAll, resumed + gone}},
 		}},
 		"who has gone on does not end the next hold": {steps: []at{
-			{0, leader.Hold{For: 20 * ms}, []string{timer("20ms"), kept, stopAll, held}},
-			{0, leader.Hold{}, []string{noTimer, kept, startAll, resumed}},
-			{0, leader.Hold{For: 30 * ms}, []string{timer("30ms"), kept, stopAll, held}},
+			{0, leader.Hold{For: 20 * ms}, []string{timer("20ms"), checkpoint, stopAll, held}},
+			{0, leader.Hold{}, []string{noTimer, checkpoint, startAll, resumed}},
+			{0, leader.Hold{For: 30 * ms}, []string{timer("30ms"), checkpoint, stopAll, held}},
 			{20 * ms, leader.TimerDue{At: 20 * ms}, []string{}},
 		}},
 		"nothing is made longer that is not held": {steps: []at{{0, leader.Hold{For: ms, Longer: true}, []string{}}}},
 		"a hold goes on under the next leader as long as it would have lasted": {leader.Restored{HeldUntil: 40 * ms}, []at{
 			{10 * ms, leader.Resume{}, []string{timer("40ms"), held + asBefore}},
-			{30 * ms, leader.TimerDue{At: 40 * ms}, []string{noTimer, kept, startAll, resumed + goneOnce}},
+			{30 * ms, leader.TimerDue{At: 40 * ms}, []string{noTimer, checkpoint, startAll, resumed + goneOnce}},
 		}},
 		"it is taken up by who holds under the next": {leader.Restored{HeldUntil: 40 * ms}, []at{
 			{10 * ms, leader.Resume{}, []string{timer("40ms"), held + asBefore}},
 			{10 * ms, leader.Hold{For: 30 * ms, Longer: true}, []string{timer("50ms"), soon}},
 			{20 * ms, leader.TimerDue{At: 40 * ms}, []string{}},
-			{10 * ms, leader.TimerDue{At: 50 * ms}, []string{noTimer, kept, startAll, resumed + gone}},
+			{10 * ms, leader.TimerDue{At: 50 * ms}, []string{noTimer, checkpoint, startAll, resumed + gone}},
 		}},
 		"a hold without end stays one": {leader.Restored{HeldUntil: weft.Never}, []at{
 			{ms, leader.Resume{}, []string{noTimer, held + asBefore}},
-			{ms, leader.Hold{}, []string{noTimer, kept, startAll, resumed}},
+			{ms, leader.Hold{}, []string{noTimer, checkpoint, startAll, resumed}},
 		}},
 		"nobody held them": {steps: []at{{ms, leader.Resume{}, []string{}}}},
 		"traffic is set while NICs are held": {steps: []at{
-			{0, leader.Hold{For: weft.Never}, []string{noTimer, kept, stopAll, held}},
-			{0, leader.SetTraffic{Traffic: uniform}, []string{changes, kept, load}},
-			{0, leader.SetTraffic{Traffic: uniform}, []string{kept, load}}, // drawn anew, and no news
+			{0, leader.Hold{For: weft.Never}, []string{noTimer, checkpoint, stopAll, held}},
+			{0, leader.SetTraffic{Traffic: uniform}, []string{changes, checkpoint, load}},
+			{0, leader.SetTraffic{Traffic: uniform}, []string{checkpoint, load}}, // drawn anew, and no news
 			{0, leader.Resync{Host: east}, []string{"brief host 2: " + all}},
-			{0, leader.Hold{}, []string{noTimer, kept, startAll, resumed}},
+			{0, leader.Hold{}, []string{noTimer, checkpoint, startAll, resumed}},
 		}},
 		"traffic goes on under the next leader": {leader.Restored{HeldUntil: weft.Never, Traffic: uniform}, []at{
 			{0, leader.Resync{Host: east, Applied: &leader.Applied{Traffic: "uniform:0.5", Draws: []byte("others")}}, []string{"brief host 2: " + all}},
 			{0, leader.Resync{Host: east, Applied: &leader.Applied{Traffic: "uniform:0.4", Draws: []byte("draws")}}, []string{"brief host 2: " + all}},
 			{0, leader.Resync{Host: east, Applied: &leader.Applied{Traffic: "uniform:0.5", Draws: []byte("draws")}}, []string{"brief host 2: generation 0 hold"}},
-			{0, leader.SetTraffic{Traffic: uniform}, []string{kept, load}},
+			{0, leader.SetTraffic{Traffic: uniform}, []string{checkpoint, load}},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,13 +146,13 @@ func TestSourcesAreGivenOnce(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
 	what := leader.Traffic{What: nic.Traffic{Pattern: "uniform", Load: 0.5}, Sources: make([]nic.Source, 4)}
-	var told []leader.Order
+	var orders []leader.Order
 	for _, e := range l.Step(0, leader.SetTraffic{Traffic: what}) {
 		if o, ok := e.(leader.Orders); ok {
-			told = o.List
+			orders = o.List
 		}
 	}
-	require.Len(t, told, 3)
-	require.Equal(t, what, *told[0].Traffic)
-	require.Nil(t, l.Step(0, leader.Resync{Host: own})[0].(leader.Briefing).Order.Traffic.Sources)
+	require.Len(t, orders, 3)
+	require.Equal(t, what, *orders[0].Traffic)
+	require.Nil(t, l.Step(0, leader.Resync{Host: own})[0].(leader.ResyncOrder).Order.Traffic.Sources)
 }

@@ -15,9 +15,9 @@ type orders struct {
 }
 
 // order collects orders and gives them.
-func (s *State) order(say func(o *orders)) {
+func (s *State) order(fill func(o *orders)) {
 	o := &orders{s: s, at: map[ledger.HostID]int{}}
-	say(o)
+	fill(o)
 	if len(o.list) > 0 {
 		s.do(Orders{o.list})
 	}
@@ -141,7 +141,7 @@ func (s *State) resync(e Resync) {
 		known = &Applied{}
 	}
 	o := Order{Host: h.ID}
-	s.brief(h, known, &o)
+	s.addNICResync(h, known, &o)
 	for _, id := range slices.Concat(h.Inside, h.Border) {
 		s.resyncLink(h, known, &o, id)
 	}
@@ -167,7 +167,7 @@ func (s *State) resync(e Resync) {
 			o.Crash = append(o.Crash, id)
 		}
 	}
-	s.do(Briefing{o})
+	s.do(ResyncOrder{o})
 }
 
 // resyncLink adds what was done to a link.

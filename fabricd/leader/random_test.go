@@ -20,18 +20,18 @@ import (
 // driven is a leader that a random script drives, and what its effects come to.
 type driven struct {
 	*leaderRig
-	t       *testing.T
-	draw    *rand.Rand
-	all     []string // what was asked for, in words
-	cut     map[leader.Direction]bool
-	carrier map[weft.End]bool
-	timers  map[int]weft.Time
-	begun   []int // actions that have not been dropped
-	absent  map[ledger.HostID]int
-	dark    map[int]bool
-	moves   int                    // that have begun
-	held    map[ledger.HostID]bool // as hosts were told
-	loads   map[ledger.HostID]string
+	t         *testing.T
+	draw      *rand.Rand
+	all       []string // what was asked for, in words
+	cut       map[leader.Direction]bool
+	carrier   map[weft.End]bool
+	timers    map[int]weft.Time
+	begun     []int // actions that have not been dropped
+	absent    map[ledger.HostID]int
+	noCarrier map[int]bool
+	moves     int                    // that have begun
+	held      map[ledger.HostID]bool // as hosts were told
+	loads     map[ledger.HostID]string
 }
 
 func drive(t *testing.T, seed uint64) *driven {
@@ -39,7 +39,7 @@ func drive(t *testing.T, seed uint64) *driven {
 	d := &driven{
 		leaderRig: lead(t), t: t, draw: rand.New(rand.NewPCG(seed, 0)), cut: map[leader.Direction]bool{},
 		carrier: map[weft.End]bool{},
-		timers:  map[int]weft.Time{}, absent: map[ledger.HostID]int{}, dark: map[int]bool{},
+		timers:  map[int]weft.Time{}, absent: map[ledger.HostID]int{}, noCarrier: map[int]bool{},
 		held: map[ledger.HostID]bool{}, loads: map[ledger.HostID]string{},
 	}
 	d.alone(t, "s0.0")
@@ -49,12 +49,12 @@ func drive(t *testing.T, seed uint64) *driven {
 // take steps the state and carries out what it asks for.
 func (d *driven) take(ev leader.Event) (list []leader.Effect) {
 	list = d.Step(d.now, ev)
-	told := false
+	ordered := false
 	for _, e := range list {
 		d.all = append(d.all, d.words(e))
 		switch e := e.(type) {
 		case leader.Cut:
-			require.False(d.t, told, "frames stop before any end is told")
+			require.False(d.t, ordered, "frames stop before any end is told")
 			for _, k := range e.Directions {
 				d.cut[k] = true
 			}
@@ -63,7 +63,7 @@ func (d *driven) take(ev leader.Event) (list []leader.Effect) {
 				delete(d.cut, k)
 			}
 		case leader.Orders:
-			told = true
+			ordered = true
 			for i := range e.List {
 				d.ordered(&e.List[i])
 			}
@@ -75,7 +75,7 @@ func (d *driven) take(ev leader.Event) (list []leader.Effect) {
 			d.begun = append(d.begun, e.Action)
 		case leader.Attend:
 			d.begun = append(d.begun, e.Action)
-		case leader.Briefing:
+		case leader.ResyncOrder:
 			for end := range d.ends(e.Order.Host) {
 				d.carrier[end] = true
 			}
@@ -153,7 +153,7 @@ func (d *driven) holds() {
 			continue // it has no NICs
 		}
 		require.Equal(d.t, d.Held(), d.held[h.ID], "every host was told whether NICs are held")
-		if load, told := d.loads[h.ID]; told || !d.Traffic.What.Idle() {
+		if load, known := d.loads[h.ID]; known || !d.Traffic.What.Idle() {
 			require.Equal(d.t, d.Traffic.What.String(), load, "and what they inject")
 		}
 	}
@@ -262,7 +262,7 @@ func (d *driven) next() {
 		d.host([]ledger.HostID{east, west}[d.draw.IntN(2)])
 	case 9:
 		shard := d.draw.IntN(2)
-		if d.dark[shard] = !d.dark[shard]; d.dark[shard] {
+		if d.noCarrier[shard] = !d.noCarrier[shard]; d.noCarrier[shard] {
 			for range 1 + d.draw.IntN(2) { // a connection may break again before it is back
 				d.take(leader.BrokerLost{Shard: shard, Links: d.carried(shard)})
 			}
@@ -292,7 +292,7 @@ func (d *driven) move() {
 	case m != nil:
 		d.take(leader.MoveEnds{Switch: d.moved})
 	case h.Runs && d.draw.IntN(3) == 0 && d.Crashed[d.moved] == 0:
-		for _, e := range d.take(leader.HostLost{Host: alone, What: "gone"}) {
+		for _, e := range d.take(leader.HostFailed{Host: alone, What: "gone"}) {
 			if e, ok := e.(leader.Concerns); ok {
 				d.take(leader.HostWrittenOff{Host: alone, Incident: e.Incident})
 			}
@@ -319,7 +319,7 @@ func (d *driven) move() {
 // away reports whether a host is told that another one runs the switch that moves.
 func (d *driven) away(id ledger.HostID, applied *leader.Applied) bool {
 	for _, e := range d.Step(d.now, leader.Resync{Host: id, Applied: applied}) {
-		if e, ok := e.(leader.Briefing); ok {
+		if e, ok := e.(leader.ResyncOrder); ok {
 			return slices.Contains(e.Order.Away, d.moved)
 		}
 	}
@@ -368,9 +368,9 @@ func (d *driven) host(id ledger.HostID) {
 	switch {
 	case h.Incident == 0:
 		d.take(leader.HostAnswers{Host: id, Suspect: true})
-		d.take(leader.HostSilent{Host: id, Heard: d.now - min(d.now, weft.Millisecond), What: "silent"})
+		d.take(leader.HostSuspect{Host: id, Heard: d.now - min(d.now, weft.Millisecond), What: "silent"})
 	case !h.Failed && d.draw.IntN(2) == 0:
-		for _, e := range d.take(leader.HostLost{Host: id, What: "gone"}) {
+		for _, e := range d.take(leader.HostFailed{Host: id, What: "gone"}) {
 			if e, ok := e.(leader.Concerns); ok {
 				d.absent[id] = e.Incident
 				d.take(leader.HostWrittenOff{Host: id, Incident: e.Incident})
@@ -444,7 +444,7 @@ func TestALeaderGoesOnFromWhatAnotherHasLeft(t *testing.T) {
 		}
 		absent := map[ledger.HostID]int{east: d.Host(east).Incident, west: d.Host(west).Incident}
 		require.NoError(t, next.Restore(leader.Restored{
-			Generation: d.Generation, Rounds: d.Rounds, Incidents: d.Kept(d.Ledger.Kept(closed)), Faults: d.Faults(),
+			Generation: d.Generation, Rounds: d.Rounds, Incidents: d.IncidentCheckpoints(d.Ledger.CheckpointIncidents(closed)), Faults: d.Faults(),
 			Absent: absent, Running: running, Moves: d.Moves, HeldUntil: d.HeldUntil, Traffic: d.Traffic,
 		}))
 		var reports, incidents []int

@@ -378,10 +378,10 @@ func (s *State) host(ev Event) {
 	case HostAnswers:
 		h := s.Host(e.Host)
 		h.Suspect, h.Failed = e.Suspect, e.Failed
-	case HostSilent:
-		s.hostSilent(e)
-	case HostLost:
-		s.hostLost(e)
+	case HostSuspect:
+		s.hostSuspect(e)
+	case HostFailed:
+		s.hostFailed(e)
 	case HostWrittenOff:
 		s.hostWrittenOff(e)
 	case HostBack:

@@ -126,7 +126,7 @@ func (l *leaderRig) words(e leader.Effect) string {
 			words = append(words, l.order(&e.List[i]))
 		}
 		return strings.Join(words, "; ")
-	case leader.Briefing:
+	case leader.ResyncOrder:
 		return "brief " + l.order(&e.Order)
 	case leader.Publish:
 		word := "publish " + e.Event.Kind + " " + e.Event.Link + e.Event.Switch + e.Event.Node
@@ -295,17 +295,17 @@ func TestAHostFailsAndComesBack(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
 	l.comesUp()
-	assert.Equal(t, []string{"publish part_silent east #1"}, l.takes(weft.Second, leader.HostSilent{Host: east, Heard: l.now, What: "east does not answer"}))
-	assert.Empty(t, l.takes(0, leader.HostSilent{Host: east, What: "east does not answer"}), "it is known already")
+	assert.Equal(t, []string{"publish host_suspect east #1"}, l.takes(weft.Second, leader.HostSuspect{Host: east, Heard: l.now, What: "east does not answer"}))
+	assert.Empty(t, l.takes(0, leader.HostSuspect{Host: east, What: "east does not answer"}), "it is known already")
 	assert.Equal(t, []string{
 		"orders; host 1: down s0.0:0 down s0.1:0; host 2: down s1.0:2 down s1.0:3", "Concerns{Incident:1}",
-	}, l.takes(0, leader.HostLost{Host: east, What: "east is gone"}))
+	}, l.takes(0, leader.HostFailed{Host: east, What: "east is gone"}))
 	assert.Equal(t, leader.LinkDown, l.LinkState(l.link(t, "s0.0-s1.0").ID))
-	assert.Equal(t, []string{"Changed{}", "publish part_lost east #1"}, l.takes(0, leader.HostWrittenOff{Host: east, Incident: 1}))
+	assert.Equal(t, []string{"Changed{}", "publish host_failed east #1"}, l.takes(0, leader.HostWrittenOff{Host: east, Incident: 1}))
 	l.takes(0, leader.HostAnswers{Host: east})
-	brief := l.Step(l.now, leader.Resync{Host: east, Applied: &leader.Applied{Cut: []leader.Direction{{Link: 0}}}})
-	require.Len(t, brief, 1)
-	order := brief[0].(leader.Briefing).Order
+	resync := l.Step(l.now, leader.Resync{Host: east, Applied: &leader.Applied{Cut: []leader.Direction{{Link: 0}}}})
+	require.Len(t, resync, 1)
+	order := resync[0].(leader.ResyncOrder).Order
 	assert.Equal(t, []leader.Direction{{Link: 0}}, order.Restored, "what nobody has decided is undone")
 	list := l.takes(0, leader.HostBack{Host: east})
 	assert.Contains(t, list, "Concerns{Incident:1}")
@@ -413,7 +413,7 @@ func TestASwitchWhoseProcessIsBeingWrittenOffStaysDown(t *testing.T) {
 	const process = alone
 	l.takes(0, leader.MoveBegins{Move: leader.Move{Switch: sw, From: own, To: process}})
 	l.takes(0, leader.MoveEnds{Switch: sw})
-	l.takes(0, leader.HostLost{Host: process, What: "it is gone"})
+	l.takes(0, leader.HostFailed{Host: process, What: "it is gone"})
 	repair := leader.Apply{Specs: []fault.Spec{{Do: fault.VerbRestart, A: "s0.0"}}}
 	require.NotContains(t, l.takes(0, repair), fmt.Sprintf("TakeBack{Switch:%v}", sw))
 	require.NotZero(t, l.Crashed[sw])

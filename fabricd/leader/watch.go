@@ -73,12 +73,12 @@ func (s *State) portChanged(c PortChanged) {
 	}
 	s.Links[id].Up[side] = c.Up
 	if !c.Up && c.Started {
-		s.lost(c)
+		s.linkLost(c)
 	}
 }
 
-// lost notes that an end has lost its link.
-func (s *State) lost(c PortChanged) {
+// linkLost notes that an end has lost its link.
+func (s *State) linkLost(c PortChanged) {
 	w := &s.watch
 	d := &lastDown{at: c.At, node: s.cfg.Graph.Name(c.End.Node), why: c.Why, rerouted: weft.Never}
 	if old := w.last[c.End]; old != nil {
@@ -96,7 +96,7 @@ func (s *State) lost(c PortChanged) {
 // detect notes in n that an end has found out, unless the end is not n's or found out before.
 func (s *State) detect(n *Incident, e weft.End, d *lastDown) {
 	w := &n.seen
-	if told, ok := w.ends[e]; !ok || told || d.at < n.Began {
+	if known, ok := w.ends[e]; !ok || known || d.at < n.Began {
 		return
 	}
 	if (d.why == weft.BySignal || d.why == weft.ByCrash) && fault.Verb(n.Report.Kind) == fault.VerbImpair {
@@ -178,7 +178,7 @@ func (s *State) reportSilences(before weft.Time) {
 	for _, e := range due {
 		if sw := weft.SwitchID(e.end.Node.Index); e.end.Port == weft.NoPort {
 			if slices.Contains(switches, sw) {
-				s.reportLost(sw, e)
+				s.reportLostInside(sw, e)
 			}
 			continue
 		}
@@ -201,9 +201,9 @@ func (s *State) reportSilences(before weft.Time) {
 	}
 }
 
-// reportLost opens the incident of packets that a switch has lost inside, which became known when
-// the fault that explains them was closed. It ends at once.
-func (s *State) reportLost(sw weft.SwitchID, e silentEnd) {
+// reportLostInside opens the incident of packets that a switch has lost inside, which became known
+// when the fault that explains them was closed. It ends at once.
+func (s *State) reportLostInside(sw weft.SwitchID, e silentEnd) {
 	name := s.cfg.Graph.Switches[sw].Name
 	n := s.beginLate(e.at, fault.Report{
 		Kind: fault.KindSilence, Target: name, What: fmt.Sprintf("packets lost inside %s that no fault explains", name), Note: e.note,

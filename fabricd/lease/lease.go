@@ -127,10 +127,10 @@ func closed(err error) bool {
 // candidate waits for the lease.
 type candidate struct {
 	Config
-	told     []byte    // the holder that Standby has heard of
-	seen     uint64    // revision of the key
-	since    time.Time // the key has had that revision since then, and the store has taken writes
-	answered time.Time // when the store took a write last
+	announced []byte    // the holder that Standby has heard of
+	seen      uint64    // revision of the key
+	since     time.Time // the key has had that revision since then, and the store has taken writes
+	answered  time.Time // when the store took a write last
 }
 
 // look reads the key, and takes it when nobody holds it. When another process does, look writes a
@@ -154,8 +154,8 @@ func (c *candidate) look(ctx context.Context) (*Lease, error) {
 	case c.Once && c.seen != 0 && revision != c.seen:
 		return nil, fmt.Errorf("lease: %w", ErrHeld)
 	}
-	if c.Standby != nil && !bytes.Equal(holder, c.told) {
-		c.told = holder
+	if c.Standby != nil && !bytes.Equal(holder, c.announced) {
+		c.announced = holder
 		c.Standby(holder, revision)
 	}
 	if err := c.Store.Put(ctx, c.Key+".candidate", c.Holder); err != nil {

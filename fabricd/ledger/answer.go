@@ -89,10 +89,10 @@ func (l *Ledger) flow(a *Answer, f *Flow) {
 	}
 	l.add(f.Peer)
 	to := l.session(s)
-	mine, given := &to.Sides[side], to.Sides[side].Flow.LastTo
+	mine, known := &to.Sides[side], to.Sides[side].Flow.LastTo
 	mine.Flow = f.Flow
 	if s.Channel.Node.Kind != 0 {
-		mine.Flow.LastTo = max(f.Flow.LastTo, given) // the leader may know of one that the host did not when it was asked
+		mine.Flow.LastTo = max(f.Flow.LastTo, known) // the leader may know of one that the host did not when it was asked
 	}
 	l.attributeSession(to)
 }
@@ -110,6 +110,6 @@ func onWire(from, to *link.Flow) (wire, lost uint64) {
 // missing is how many packets side d has sent that are neither received nor known to be lost, and
 // how many more than it has told of it must have sent. One of the two is 0.
 func (s *Session) missing(d int) (missing, unheard uint64) {
-	sent, come := s.Sides[d].Flow.Sent, s.Sides[1-d].Flow.Received+s.Lost[d]
-	return sent - min(sent, come), come - min(sent, come)
+	sent, arrived := s.Sides[d].Flow.Sent, s.Sides[1-d].Flow.Received+s.Lost[d]
+	return sent - min(sent, arrived), arrived - min(sent, arrived)
 }

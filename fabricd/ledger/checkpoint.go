@@ -31,8 +31,8 @@ func (l *Ledger) Checkpoint(closed int) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Kept are the incidents of a checkpoint with so many that are closed, by number.
-func (l *Ledger) Kept(closed int) (ids []int) {
+// CheckpointIncidents are the numbers of the incidents in a checkpoint with so many closed ones.
+func (l *Ledger) CheckpointIncidents(closed int) (ids []int) {
 	for _, in := range l.trimmed(closed).state.Incidents {
 		ids = append(ids, in.ID)
 	}

@@ -213,7 +213,7 @@ func (h *history) quiesce(all bool) {
 	if h.flush(); all {
 		for _, p := range h.procs {
 			if h.reach(p.host) == p {
-				h.ask(p.host)
+				h.query(p.host)
 			}
 		}
 	}
@@ -234,7 +234,7 @@ func (h *history) quiesce(all bool) {
 		for _, p := range h.procs {
 			c := h.l.current(p.host)
 			if h.reach(p.host) == p && (all || c == nil || c.Status == Alive || c.Incarnation != p.inc) {
-				h.ask(p.host)
+				h.query(p.host)
 			}
 		}
 	}

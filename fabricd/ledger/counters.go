@@ -13,10 +13,10 @@ import (
 // for those tagged `count:"max"`, of which the greatest counts. To add a counter, add a field, here
 // or in a struct that is part of it.
 type Counters struct {
-	Switches switching.Stats
-	NICs     nic.Stats
-	Notices  uint64 // notices lost, beyond what can be on its way
-	Untold   uint64 // observations of packets that were too many to tell
+	Switches    switching.Stats
+	NICs        nic.Stats
+	Notices     uint64 // notices lost, beyond what can be on its way
+	Unpublished uint64 // observations of packets that were too many to tell
 }
 
 // Ended is how many packets have ended at nodes.

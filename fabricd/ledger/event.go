@@ -172,8 +172,8 @@ type OrderKind uint8
 
 // The kinds of order.
 const (
-	// Ask asks the host for an [Answer]: something in doubt depends on it.
-	Ask OrderKind = iota + 1
+	// Query asks the host for an [Answer]: something in doubt depends on it.
+	Query OrderKind = iota + 1
 	// Forget has the host leave out its sessions with Peer, of which all is known. The leader sends
 	// it once a checkpoint made since is kept: an older one needs them.
 	Forget

@@ -23,16 +23,16 @@ func (l *Ledger) fold() {
 		i, ok := l.find(n)
 		return ok && !keep[list[i].group]
 	})
-	left := l.state.Hosts[:0]
+	remaining := l.state.Hosts[:0]
 	for i, h := range l.state.Hosts {
 		if keep[list[i].group] {
-			left = append(left, h)
+			remaining = append(remaining, h)
 			continue
 		}
 		l.foldHost(&h, list[i].held)
 	}
-	clear(l.state.Hosts[len(left):])
-	l.state.Hosts = left
+	clear(l.state.Hosts[len(remaining):])
+	l.state.Hosts = remaining
 	if more := len(l.state.Folded) - maxFolded; more > 0 {
 		l.state.Folded = slices.Delete(l.state.Folded, 0, more)
 	}

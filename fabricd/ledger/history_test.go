@@ -209,15 +209,15 @@ func (h *history) step(ev Event) {
 	f, ordered := ev.(FaultBegan)
 	for _, in := range h.l.Incidents(last) {
 		if !ordered || f.Late { // what was lost there before is its own
-			h.claim(&in)
+			h.attributePending(&in)
 		}
 	}
 	h.attribute(before)
 	h.stepped = true
 	for _, o := range orders {
 		switch o.Kind {
-		case Ask:
-			h.ask(o.Host)
+		case Query:
+			h.query(o.Host)
 		case Forget:
 			h.forget = append(h.forget, o)
 		default:
@@ -250,8 +250,8 @@ func (h *history) reach(id HostID) *proc {
 	return nil
 }
 
-// ask has a host told what it is to do, and its answer sent.
-func (h *history) ask(id HostID) {
+// query has a host told what it is to do, and its answer sent.
+func (h *history) query(id HostID) {
 	if p := h.reach(id); p != nil {
 		h.sync(p)
 		h.answers = append(h.answers, h.answer(p, h.now))
@@ -305,9 +305,9 @@ func (h *history) carrier(e weft.End) bool {
 	return true
 }
 
-// claim notes that an incident, which is noticed late, has what was lost where it acts and no
-// incident has.
-func (h *history) claim(in *Incident) {
+// attributePending notes that an incident, which is noticed late, has what was lost where it acts
+// and no incident has.
+func (h *history) attributePending(in *Incident) {
 	for k, n := range h.pending {
 		if h.onLink(in, k) {
 			h.costs[in.ID], h.costs[0] = h.costs[in.ID]+n, h.costs[0]-n

@@ -74,11 +74,11 @@ func (l *Ledger) begin(in Incident) int {
 }
 
 // beginHost opens the incident of a host, unless it has one or is given one.
-func (l *Ledger) beginHost(h *Host, given int) {
+func (l *Ledger) beginHost(h *Host, id int) {
 	if h.Incident != 0 {
 		return
 	}
-	if h.Incident = given; given != 0 {
+	if h.Incident = id; id != 0 {
 		return
 	}
 	target := fmt.Sprintf("host %d", h.ID)

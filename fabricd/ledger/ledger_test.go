@@ -35,8 +35,8 @@ type desk struct {
 	answers map[HostID]*Answer
 }
 
-// says has a host answer. through are what its ends have sent and received, in the order of links.
-func (d *desk) says(h HostID, state link.State, injected, delivered uint64, through ...[2]uint64) []Order {
+// hears has a host answer. through are what its ends have sent and received, in the order of links.
+func (d *desk) hears(h HostID, state link.State, injected, delivered uint64, through ...[2]uint64) []Order {
 	d.now++
 	a := *d.answers[h]
 	a.Seq, a.Asked, a.Flows, a.Sent, a.Received = a.Seq+1, d.now, nil, 0, 0
@@ -73,17 +73,17 @@ func TestPacketsBetweenTwoHostsThatFailWereNotLost(t *testing.T) {
 	t.Parallel()
 	for _, order := range [][]HostID{{2, 3}, {3, 2}} {
 		d := line()
-		d.says(2, link.Up, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
-		d.says(3, link.Up, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
+		d.hears(2, link.Up, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
+		d.hears(3, link.Up, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
 		for _, h := range order {
 			d.does(HostFailed{Host: h})
 		}
-		d.says(1, link.Down, 10, 0, [2]uint64{10, 0})
+		d.hears(1, link.Down, 10, 0, [2]uint64{10, 0})
 		s := d.Balance()
 		require.Equal(t, InFlight{Doubt: 10}, s.Waiting, "the other end has not been asked")
 		require.True(t, s.Balanced)
 		require.Equal(t, []HostID{2, 3}, s.Uncertain)
-		d.says(4, link.Down, 0, 10, [2]uint64{0, 10})
+		d.hears(4, link.Down, 0, 10, [2]uint64{0, 10})
 		s = d.Balance()
 		require.True(t, s.Balanced)
 		require.Zero(t, s.Lost+s.InFlight)
@@ -101,8 +101,8 @@ func TestTwoStoppedNeighboursThatAnswerOneAfterTheOther(t *testing.T) {
 			d.does(HostSuspect{Host: h})
 			d.does(HostFailed{Host: h})
 		}
-		d.says(1, link.Down, 10, 0, [2]uint64{10, 0})
-		d.says(4, link.Down, 0, 3, [2]uint64{0, 3})
+		d.hears(1, link.Down, 10, 0, [2]uint64{10, 0})
+		d.hears(4, link.Down, 0, 3, [2]uint64{0, 3})
 		s := d.Balance()
 		require.Equal(t, []uint64{7, 7, 7}, []uint64{s.Lost, s.LostCrash, s.WrittenOff}, "seven of ten are with them")
 		costs := uint64(0)
@@ -114,8 +114,8 @@ func TestTwoStoppedNeighboursThatAnswerOneAfterTheOther(t *testing.T) {
 		// Switch 0 holds two and has sent eight; switch 1 has received six of them, holds three and
 		// has sent three.
 		answers := map[HostID]func(){
-			2: func() { d.says(2, link.Down, 0, 0, [2]uint64{0, 10}, [2]uint64{8, 0}) },
-			3: func() { d.says(3, link.Down, 0, 0, [2]uint64{0, 6}, [2]uint64{3, 0}) },
+			2: func() { d.hears(2, link.Down, 0, 0, [2]uint64{0, 10}, [2]uint64{8, 0}) },
+			3: func() { d.hears(3, link.Down, 0, 0, [2]uint64{0, 6}, [2]uint64{3, 0}) },
 		}
 		for _, h := range order {
 			answers[h]()
@@ -136,20 +136,20 @@ func TestTwoStoppedNeighboursThatAnswerOneAfterTheOther(t *testing.T) {
 func TestAFrozenSwitchProcessIsStoppedWhileTheFabricEnds(t *testing.T) {
 	t.Parallel()
 	d := line()
-	d.says(2, link.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0}) // it holds two
+	d.hears(2, link.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0}) // it holds two
 	d.does(HostSuspect{Host: 2})
-	d.says(1, link.Init, 20, 0, [2]uint64{20, 0})
-	d.says(3, link.Init, 0, 0, [2]uint64{0, 17}, [2]uint64{17, 0})
-	d.says(4, link.Up, 0, 17, [2]uint64{0, 17})
+	d.hears(1, link.Init, 20, 0, [2]uint64{20, 0})
+	d.hears(3, link.Init, 0, 0, [2]uint64{0, 17}, [2]uint64{17, 0})
+	d.hears(4, link.Up, 0, 17, [2]uint64{0, 17})
 	s := d.Balance()
 	require.True(t, s.Balanced, "%+v", s)
 	require.Equal(t, InFlight{Suspect: 3}, s.Waiting)
 	orders := d.does(HostEnded{Host: 2})
-	require.Equal(t, []Order{{Kind: Ask, Host: 1}, {Kind: Ask, Host: 3}}, orders)
+	require.Equal(t, []Order{{Kind: Query, Host: 1}, {Kind: Query, Host: 3}}, orders)
 	require.Equal(t, InFlight{Doubt: 3}, d.Balance().Waiting)
-	d.says(1, link.Down, 20, 0, [2]uint64{20, 0})
-	d.says(3, link.Down, 0, 0, [2]uint64{0, 18}, [2]uint64{18, 0})
-	d.says(4, link.Up, 0, 18, [2]uint64{0, 18})
+	d.hears(1, link.Down, 20, 0, [2]uint64{20, 0})
+	d.hears(3, link.Down, 0, 0, [2]uint64{0, 18}, [2]uint64{18, 0})
+	d.hears(4, link.Up, 0, 18, [2]uint64{0, 18})
 	s = d.Balance()
 	require.True(t, s.Balanced, "%+v", s)
 	require.Equal(t, []uint64{2, 2, 0}, []uint64{s.Lost, s.WrittenOff, s.InFlight})
@@ -161,9 +161,9 @@ func TestAHostThatFailsHasInjectedWhatLeftIt(t *testing.T) {
 	t.Parallel()
 	d := line()
 	d.does(HostFailed{Host: 1})
-	d.says(2, link.Down, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
-	d.says(3, link.Up, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
-	d.says(4, link.Up, 0, 4, [2]uint64{0, 4})
+	d.hears(2, link.Down, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
+	d.hears(3, link.Up, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
+	d.hears(4, link.Up, 0, 4, [2]uint64{0, 4})
 	s := d.Balance()
 	require.True(t, s.Balanced)
 	require.Equal(t, []uint64{4, 4, 0}, []uint64{s.Injected, s.Unheard, s.Lost})
@@ -220,7 +220,7 @@ func TestALossOfNoIncidentWaitsForOneThatIsNoticedLate(t *testing.T) {
 func TestTheIncidentOfAHostThatIsGoneIsClosed(t *testing.T) {
 	t.Parallel()
 	d := line()
-	d.says(1, link.Up, 0, 0, [2]uint64{0, 0})
+	d.hears(1, link.Up, 0, 0, [2]uint64{0, 0})
 	a := *d.answers[1]
 	a.Seq++
 	a.Flows = append(slices.Clone(a.Flows), Flow{End: a.Flows[0].End, Peer: 77})
@@ -247,8 +247,8 @@ func TestTheStateDoesNotGrow(t *testing.T) {
 	most := 0
 	for i := range 2 * maxIncidents {
 		d.does(HostFailed{Host: 2})
-		d.says(1, link.Down, 0, 0, [2]uint64{0, 0})
-		d.says(3, link.Down, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
+		d.hears(1, link.Down, 0, 0, [2]uint64{0, 0})
+		d.hears(3, link.Down, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
 		n := Incarnation(10 + i)
 		d.does(HostStarted{Host: 2, Incarnation: n})
 		d.answers[2].Incarnation, d.answers[2].Seq = n, 0
@@ -378,7 +378,7 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 func TestACheckpointIsTheState(t *testing.T) {
 	t.Parallel()
 	d := line()
-	d.says(2, link.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0})
+	d.hears(2, link.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0})
 	d.does(FaultBegan{Kind: "cut", Target: "s0-s1", Links: []weft.LinkID{1}})
 	d.does(HostFailed{Host: 3})
 	data, err := d.Checkpoint(maxIncidents)
@@ -404,7 +404,7 @@ func TestACheckpointIsTheState(t *testing.T) {
 // Whatever a checkpoint holds, it is refused or can be gone on with.
 func FuzzRestore(f *testing.F) {
 	d := line()
-	d.says(2, link.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0})
+	d.hears(2, link.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0})
 	d.does(FaultBegan{Kind: "cut", Links: []weft.LinkID{1}})
 	d.does(HostFailed{Host: 3})
 	data, err := d.Checkpoint(maxIncidents)

@@ -377,8 +377,8 @@ func (w *model) crashNode(p *proc, n weft.Node, down bool) {
 	}
 }
 
-// give has p hand over a node to another process; transits with what it held are on their way.
-func (w *model) give(p, to *proc, n weft.Node) {
+// handOver has p hand over a node to another process; transits with what it held are on their way.
+func (w *model) handOver(p, to *proc, n weft.Node) {
 	all := w.leave(p, n)
 	w.handed++
 	k := sessionKey{weft.End{Node: n, Port: weft.NoPort}, to.inc}

@@ -13,17 +13,17 @@ import (
 func TestWhatWasSaidToAnotherLeaderSettlesNothing(t *testing.T) {
 	t.Parallel()
 	d := line()
-	d.says(1, link.Up, 4, 0, [2]uint64{4, 0})
-	d.says(2, link.Up, 0, 0, [2]uint64{0, 4}, [2]uint64{0, 0}) // it holds four
+	d.hears(1, link.Up, 4, 0, [2]uint64{4, 0})
+	d.hears(2, link.Up, 0, 0, [2]uint64{0, 4}, [2]uint64{0, 0}) // it holds four
 	d.does(HostFailed{Host: 2})
 	data, err := d.Checkpoint(maxIncidents)
 	require.NoError(t, err)
-	say := func() {
-		d.says(1, link.Down, 4, 0, [2]uint64{4, 0})
-		d.says(3, link.Down, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
-		d.says(4, link.Up, 0, 0, [2]uint64{0, 0})
+	answer := func() {
+		d.hears(1, link.Down, 4, 0, [2]uint64{4, 0})
+		d.hears(3, link.Down, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
+		d.hears(4, link.Up, 0, 0, [2]uint64{0, 0})
 	}
-	say()
+	answer()
 	require.EqualValues(t, 4, d.Balance().WrittenOff)
 
 	d.Ledger, err = Restore(data, d.links)
@@ -33,6 +33,6 @@ func TestWhatWasSaidToAnotherLeaderSettlesNothing(t *testing.T) {
 		d.does(d.answers[h])
 	}
 	require.Equal(t, InFlight{Doubt: 4}, d.Balance().Waiting)
-	say()
+	answer()
 	require.EqualValues(t, 4, d.Balance().WrittenOff)
 }

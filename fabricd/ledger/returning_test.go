@@ -45,7 +45,7 @@ func TestAnEndThatWaitsComesUpWithAnIncarnationOfBefore(t *testing.T) {
 			require.Equal(t, p3.inc, heard())
 			waits, _ = p1.ends[b].Epochs()
 		}},
-		{does: "host 1 is asked", do: func() { h.ask(1); h.hearAll() }},
+		{does: "host 1 is asked", do: func() { h.query(1); h.hearAll() }},
 		{does: "host 3 ends, and switch 0 goes on at host 2", do: func() {
 			h.endHost(p3)
 			h.flush()
@@ -58,7 +58,7 @@ func TestAnEndThatWaitsComesUpWithAnIncarnationOfBefore(t *testing.T) {
 			p2.c.NICs.Injected++ // by whoever is at it
 			p2.ends[a].out++
 			h.transmit(p2, a, 1)
-			h.ask(2)
+			h.query(2)
 			h.hearAll()
 		}},
 		{does: "the packet arrives", do: func() { h.flush(); h.quiesce(true) }},

@@ -66,7 +66,7 @@ func (l *Ledger) leaderChanged() {
 			if h.Heard, h.Unheard = false, l.state.Unheard; h.uncertain() { // the leader before may have had it back meanwhile
 				h.Since = l.state.Now
 			}
-			l.order(Order{Kind: Ask, Host: h.ID})
+			l.order(Order{Kind: Query, Host: h.ID})
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (l *Ledger) fail(h *Host, incident int, gone bool) {
 		l.beginHost(h, incident)
 		l.eachSession(h.Incarnation, func(s *Session, side int) {
 			if p := l.incarnation(s.Sides[1-side].Incarnation); p != nil && p.Status == Alive {
-				l.ask(p.ID)
+				l.query(p.ID)
 			}
 		})
 	}
@@ -156,9 +156,9 @@ func (l *Ledger) fail(h *Host, incident int, gone bool) {
 	}
 }
 
-// ask orders that a host is asked, once a step.
-func (l *Ledger) ask(id HostID) {
-	if o := (Order{Kind: Ask, Host: id}); !slices.Contains(l.orders, o) {
+// query orders that a host is asked, once a step.
+func (l *Ledger) query(id HostID) {
+	if o := (Order{Kind: Query, Host: id}); !slices.Contains(l.orders, o) {
 		l.order(o)
 	}
 }
@@ -200,8 +200,8 @@ func (l *Ledger) moved(e NodeMoved) {
 	if from.Incarnation > to.Incarnation {
 		side, s.Sides[0], s.Sides[1] = 1, s.Sides[1], s.Sides[0]
 	}
-	given := &l.session(s).Sides[side].Flow
-	given.LastTo = max(given.LastTo, e.HandOver)
+	flow := &l.session(s).Sides[side].Flow
+	flow.LastTo = max(flow.LastTo, e.HandOver)
 }
 
 // meet begins the sessions on the links of nodes, which their hosts may have from now on: what a

@@ -170,7 +170,7 @@ func (h *history) leads(kind, a, b int) bool {
 		if h.reach(id) == nil {
 			return false
 		}
-		h.ask(id)
+		h.query(id)
 	default:
 		if len(h.answers) == 0 {
 			return false
@@ -277,7 +277,7 @@ func (h *history) hosts(kind, a, b int) bool {
 
 // missing has the leader begin the incident of a host itself.
 func (h *history) missing(id HostID, late bool) int {
-	f := FaultBegan{Kind: "part", Target: "host", Late: late}
+	f := FaultBegan{Kind: "host", Target: "host", Late: late}
 	for _, n := range h.nodes {
 		if h.l.placed(n) == id && n.IsSwitch() {
 			f.Switches = append(f.Switches, weft.SwitchID(n.Index))
@@ -359,7 +359,7 @@ func (h *history) move(n weft.Node, from, to *proc) {
 	}
 	h.step(FaultBegan{Kind: "handover", Target: "switch", Links: links, Switches: []weft.SwitchID{weft.SwitchID(n.Index)}})
 	h.faults = append(h.faults, activeFault{incident: h.l.Last(), nodes: []weft.Node{n}})
-	h.give(from, to, n)
+	h.handOver(from, to, n)
 	h.step(NodeMoved{n, to.host, weft.Epoch(h.handed)})
 	h.syncAll()
 }
@@ -457,14 +457,14 @@ func (h *history) restore(s *saved) {
 	h.l, h.heard, h.silent, h.costs = l, maps.Clone(s.heard), maps.Clone(s.silent), maps.Clone(s.costs)
 	h.pending = maps.Clone(s.pending)
 	// What the leader before had ordered since then is undone; what it had repaired is so.
-	var left []activeFault
+	var lasting []activeFault
 	for i := range h.faults {
 		f := h.faults[i]
 		if in := l.incident(f.incident); in != nil && in.Active() && slices.ContainsFunc(s.faults, func(o activeFault) bool { return o.incident == f.incident }) {
-			left = append(left, f)
+			lasting = append(lasting, f)
 		}
 	}
-	h.faults = left
+	h.faults = lasting
 	for w := range h.wires {
 		h.wires[w].cut = slices.ContainsFunc(h.faults, func(f activeFault) bool { return slices.Contains(f.wires, w) })
 	}

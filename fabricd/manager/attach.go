@@ -19,12 +19,12 @@ type Delays struct {
 	Distribute time.Duration // until all switches have their tables, at one instant; 10 ms
 }
 
-// The defaults make 30 ms in all, the time that Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section IX, has for a
-// reconfiguration; its other figure is 500 ms.
+// The defaults make 30 ms in all, the time that Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault
+// Tolerance in Fat Trees, section IX, has for a reconfiguration; its other figure is 500 ms.
 const defaultDelay = 10 * time.Millisecond
 
-// Attach manages a fabric of this process that has been started, over no broker and with no state that outlives it: live by a goroutine, in virtual
-// time by delays. stop ends it.
+// Attach manages a fabric of this process that has been started, over no broker and with no state
+// that outlives it: live by a goroutine, in virtual time by delays. stop ends it.
 func Attach(f *fabric.Fabric, routing string, m manage.Method, vcs int, d Delays) (stop func(), err error) {
 	if !f.Virtual() {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -154,7 +154,8 @@ func (v *virtual) compute() {
 // drainEvery is how often it is looked whether a fabric is empty.
 const drainEvery = 100 * time.Microsecond
 
-// drain waits for the last packet of a fabric whose NICs are held, until some time: packets that stand still may need the tables to go on.
+// drain waits for the last packet of a fabric whose NICs are held, until some time: packets that
+// stand still may need the tables to go on.
 func (v *virtual) drain(plan *manage.Plan, r fabric.Round, until weft.Time) {
 	switch {
 	case v.f.Empty():

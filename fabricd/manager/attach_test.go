@@ -40,7 +40,8 @@ func TestInVirtualTimeARoundTakesItsDelaysExactlyAndIsTheSameAgain(t *testing.T)
 	assert.Equal(t, hash, same)
 }
 
-// Emptying the fabric takes as long as its packets need, and is told apart from telling the NICs what to write.
+// Emptying the fabric takes as long as its packets need, and is told apart from telling the NICs
+// what to write.
 func TestInVirtualTimeDrainingIsAPhaseOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for method, static := range map[string]bool{"direct": true, "direct:mode=dynamic": false} {
@@ -62,7 +63,8 @@ func TestInVirtualTimeDrainingIsAPhaseOfItsOwn(t *testing.T) {
 	}
 }
 
-// Packets carry their routes: new ones are generated with them, and old ones whose link has died are discarded on the way.
+// Packets carry their routes: new ones are generated with them, and old ones whose link has died
+// are discarded on the way.
 func TestInVirtualTimeSourceRoutesAreReplacedToo(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, "kary-ntree:2,3", harness.Virtual(), harness.FirmwareByName("ddrc-source"), harness.Traffic("uniform:0.3"), harness.Managed("ddrc", manager.Delays{}))
@@ -83,7 +85,8 @@ func TestInVirtualTimeSourceRoutesAreReplacedToo(t *testing.T) {
 	h.RequireLedger()
 }
 
-// The same seed, and so the same packets: what a cut costs is what the link held, with and without a manager.
+// The same seed, and so the same packets: what a cut costs is what the link held, with and without
+// a manager.
 func TestInVirtualTimeHybridLosesJustWhatLocalReRoutingLoses(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]string{{"deterministic-link", "hybrid"}, {"adaptive-link", "hybrid-adaptive"}} {

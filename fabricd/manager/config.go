@@ -17,11 +17,14 @@ type Config struct {
 	Method string // as manage.Parse reads it, or manage.Auto; empty: that of the manager before, and else manage.Auto
 	Holder string // names this manager among others; another one each time
 
-	// Window is how long after a port's change its manager waits for others that belong to it, and Most how long for all of them together.
-	// Both ends of a link that is cut tell of it within a millisecond, and so do the neighbours of a switch that crashes: 2 ms and 10 ms.
-	// Where both ends of every link agree nobody is awaited, but for what else was cut with it: Agreed, 500 us.
+	// Window is how long after a port's change its manager waits for others that belong to it, and
+	// Most how long for all of them together. Both ends of a link that is cut tell of it within a
+	// millisecond, and so do the neighbours of a switch that crashes: 2 ms and 10 ms. Where both
+	// ends of every link agree nobody is awaited, but for what else was cut with it: Agreed, 500
+	// us.
 	Window, Most, Agreed time.Duration
-	// Patience is how long an upload waits for a switch before it goes on without, 250 ms; such a switch is tried again after Retry, 500 ms.
+	// Patience is how long an upload waits for a switch before it goes on without, 250 ms; such a
+	// switch is tried again after Retry, 500 ms.
 	Patience, Retry time.Duration
 	Drain           time.Duration // how long a static reconfiguration waits for the last packet: 10 s
 	Lease           time.Duration // of a manager that has died: [lease.Default]

@@ -18,7 +18,8 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// Of these links of the 8x8 torus, with all of them dead, some pairs are served by each mechanism alone or together.
+// Of these links of the 8x8 torus, with all of them dead, some pairs are served by each mechanism
+// alone or together.
 var fiveLinks = []string{"s2.0-s3.0", "s3.0-s3.1", "s4.0-s4.7", "s3.5-s4.5", "s2.0-s2.1"}
 
 // And of the 4x4 torus.
@@ -46,8 +47,9 @@ func requireUses(t *testing.T, g *topology.Graph, mechanisms string, cuts []stri
 	require.Equal(t, m, used)
 }
 
-// A torus under load loses links one after another, and gets one back. What is on a dead link, or comes to it before NICs write otherwise, is lost
-// and counted; from then on every NIC reaches every other, and no packet is discarded.
+// A torus under load loses links one after another, and gets one back. What is on a dead link, or
+// comes to it before NICs write otherwise, is lost and counted; from then on every NIC reaches
+// every other, and no packet is discarded.
 func TestATorusUnderLoadLosesLinkAfterLinkAndAllPairsStayConnected(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -135,8 +137,8 @@ func requireHeld(t *testing.T, f *fabric.Fabric, static bool) {
 	require.False(t, f.Held())
 }
 
-// No mechanism that is in use serves every pair: those without a way are named and discarded by their first switch, and the rest go on. The same when a
-// node is cut off.
+// No mechanism that is in use serves every pair: those without a way are named and discarded by
+// their first switch, and the rest go on. The same when a node is cut off.
 func TestWhatNoMechanismServesIsDiscardedAndTheRestGoOn(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

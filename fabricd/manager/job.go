@@ -30,7 +30,8 @@ type head struct {
 	Last     uint64 `json:"last"`  // of the last that is known to be done; there may be later ones
 }
 
-// job is what there is to do for one version of the tables. Together with the jobs before, the plan follows from it.
+// job is what there is to do for one version of the tables. Together with the jobs before, the plan
+// follows from it.
 type job struct {
 	Version      uint64          `json:"version"`
 	Round        int             `json:"round,omitempty"`  // of the plan: 0, or 1 for the second one

@@ -18,9 +18,11 @@ type Local struct {
 	Instance string // see Spec
 	Routing  string
 	VCs      int
-	// MostHeld is how long NICs are held for a manager that asks for nothing more; 0 means 30 s. That is more than the next manager needs to take
-	// over and to wait for the last packet. After it the fabric goes on with the tables that there are: these may be able to deadlock
-	// together, but it carries nothing at all while its NICs are held. Who manages next empties it again if it must.
+	// MostHeld is how long NICs are held for a manager that asks for nothing more; 0 means 30 s.
+	// That is more than the next manager needs to take over and to wait for the last packet. After
+	// it the fabric goes on with the tables that there are: these may be able to deadlock together,
+	// but it carries nothing at all while its NICs are held. Who manages next empties it again if
+	// it must.
 	MostHeld time.Duration
 }
 

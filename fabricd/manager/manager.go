@@ -53,7 +53,8 @@ func (m *Manager) tell(n Note) {
 	}
 }
 
-// Run manages until ctx ends, which is no error. It stands by while another manages, and again when that takes over. Other errors say why it cannot go on.
+// Run manages until ctx ends, which is no error. It stands by while another manages, and again when
+// that takes over. Other errors say why it cannot go on.
 func (m *Manager) Run(ctx context.Context) error {
 	if err := m.check(ctx); err != nil { // rather than stand by for what will be refused
 		return ended(ctx, err)
@@ -97,8 +98,8 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// storeTime is how long the store may fail to answer a manager that stands by; chosen by us: longer than the servers of
-// a cluster take to choose which of them writes.
+// storeTime is how long the store may fail to answer a manager that stands by; chosen by us: longer
+// than the servers of a cluster take to choose which of them writes.
 const storeTime = 15 * time.Second
 
 // acquire waits until this manager holds the lease.

@@ -81,7 +81,8 @@ func TestACrashedSwitchCostsItsNICsOnly(t *testing.T) {
 	require.NotNil(t, l.Fabric.Faults()[0].Reconfiguration)
 }
 
-// Some tables cannot be mixed with those before: then no packet is on its way while they are replaced, and none is lost by it.
+// Some tables cannot be mixed with those before: then no packet is on its way while they are
+// replaced, and none is lost by it.
 func TestTablesThatCannotBeMixedAreReplacedInAnEmptyFabric(t *testing.T) {
 	t.Parallel()
 	l := start(t, "mesh:3x3", "updn:root=s0.0")

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// Memory is a [State] that ends with its process: for a fabric whose links are in memory, or whose broker keeps nothing. The zero value is empty.
+// Memory is a [State] that ends with its process: for a fabric whose links are in memory, or whose
+// broker keeps nothing. The zero value is empty.
 type Memory struct {
 	mu       sync.Mutex
 	revision uint64

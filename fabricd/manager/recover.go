@@ -76,7 +76,8 @@ func (m *Manager) recover(ctx context.Context) error {
 	return m.replay(ctx)
 }
 
-// method is the one to manage by, nil when it is to be chosen: that of the manager before, for tables of another would be mixed.
+// method is the one to manage by, nil when it is to be chosen: that of the manager before, for
+// tables of another would be mixed.
 func (m *Manager) method(h head, same bool) (*manage.Method, error) {
 	given := m.cfg.Method
 	if given == manage.Auto {
@@ -97,8 +98,8 @@ func (m *Manager) method(h head, same bool) (*manage.Method, error) {
 	return &method, err
 }
 
-// begin takes a fabric that nobody has managed since it was started: its switches have what its routing begins with. Versions go on from
-// those of the fabric before it that had its name.
+// begin takes a fabric that nobody has managed since it was started: its switches have what its
+// routing begins with. Versions go on from those of the fabric before it that had its name.
 func (m *Manager) begin(ctx context.Context, h head, found bool) error {
 	last := max(tables.FirstVersion, slices.Max(m.has))
 	if found {
@@ -131,13 +132,15 @@ func (m *Manager) begin(ctx context.Context, h head, found bool) error {
 	return m.first(ctx)
 }
 
-// first does what there is to do before anything is dead: nothing, where the switches have what the routing begins with.
+// first does what there is to do before anything is dead: nothing, where the switches have what the
+// routing begins with.
 func (m *Manager) first(ctx context.Context) error {
 	m.allAcknowledged, m.settled = true, true
 	if !slices.ContainsFunc(m.has, func(v uint64) bool { return v != tables.FirstVersion }) {
 		return m.cfg.Fabric.Resume(ctx) // the one before may have gone before it told any switch, and its state with it
 	}
-	// The switches have tables of a manager whose state is lost: to give them those of the routing again is a job of its own.
+	// The switches have tables of a manager whose state is lost: to give them those of the routing
+	// again is a job of its own.
 	ports, err := m.cfg.Fabric.Ports(ctx)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ import (
 func TestMain(m *testing.M) {
 	rig.Be(func(ctx context.Context, as identity) error {
 		if as.Switch != "" {
-			return hosttest.Be(ctx, as.Process)
+			return hosttest.RunProcess(ctx, as.Process)
 		}
 		return managing(ctx, as, nil)
 	})

@@ -42,7 +42,8 @@ func (m *Manager) coalesce(ctx context.Context) error {
 	}
 }
 
-// round plans for what is dead now and tells the switches. It reports false when there was nothing to do.
+// round plans for what is dead now and tells the switches. It reports false when there was nothing
+// to do.
 func (m *Manager) round(ctx context.Context) (done bool, err error) {
 	ports, err := m.cfg.Fabric.Ports(ctx)
 	if err != nil {
@@ -173,8 +174,8 @@ func (m *Manager) carryOut(ctx context.Context, j job, plan *manage.Plan, r fabr
 	return m.cfg.State.Put(ctx, keyHead, encode(m.head))
 }
 
-// follow writes down the job for the round after another, which all switches have acknowledged. Where one that may forward packets has not, the fabric is emptied
-// for what follows.
+// follow writes down the job for the round after another, which all switches have acknowledged.
+// Where one that may forward packets has not, the fabric is emptied for what follows.
 func (m *Manager) follow(ctx context.Context, j job, plan *manage.Plan) (job, error) {
 	j.Version, j.Round = j.Version+1, j.Round+1
 	j.Static = j.Static || m.waits(&plan.Dead)

@@ -70,7 +70,8 @@ func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
 	attack.Count(t, "a manager frozen while it uploads, until another has taken over", 1)
 }
 
-// A manager dies while NICs are held: the next one empties the fabric again, finishes the upload and has them inject.
+// A manager dies while NICs are held: the next one empties the fabric again, finishes the upload
+// and has them inject.
 func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 	t.Parallel()
 	tried := attack.Tally(t, "a manager killed while it holds the NICs")
@@ -144,7 +145,8 @@ func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
 	l.AllPairs(l.Settle)
 }
 
-// A process that is a switch is stopped. It is named, the others have their tables, and it gets its own when it goes on.
+// A process that is a switch is stopped. It is named, the others have their tables, and it gets its
+// own when it goes on.
 func TestAStoppedSwitchProcessGetsItsTablesWhenItGoesOn(t *testing.T) {
 	t.Parallel()
 	l := start(t, "kary-ntree:2,3", "ftree")

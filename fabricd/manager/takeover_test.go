@@ -22,7 +22,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// A process that manages is killed at each point of a round, while packets travel; another one, which has stood by, finishes the job.
+// A process that manages is killed at each point of a round, while packets travel; another one,
+// which has stood by, finishes the job.
 func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 	t.Parallel()
 	tried := attack.Tally(t, "a manager killed at each point of its work")
@@ -87,7 +88,8 @@ func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 	}
 }
 
-// Two managers are at work at once when one was stopped for so long that its lease ran out: what it does then is refused.
+// Two managers are at work at once when one was stopped for so long that its lease ran out: what it
+// does then is refused.
 func TestAManagerThatWasStoppedDoesNotUndoWhatTheNextOneDid(t *testing.T) {
 	t.Parallel()
 	l := start(t, "kary-ntree:2,3", "ftree")
@@ -162,7 +164,8 @@ func cutOfTwoRounds(t *testing.T, g *topology.Graph, vcs int) (link string, plan
 	return "", nil
 }
 
-// A job is a round: who takes over between two rounds, or within either, finishes that and goes on with the next.
+// A job is a round: who takes over between two rounds, or within either, finishes that and goes on
+// with the next.
 func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 	t.Parallel()
 	tried := attack.Tally(t, "a manager killed in and between two rounds of tables")

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// AtOnce bounds the uploads under way: over a broker the fabric answers as many at once. Chosen by us.
+// AtOnce bounds the uploads under way: over a broker the fabric answers as many at once. Chosen by
+// us.
 const AtOnce = 32
 
 // answer is what came of one upload.
@@ -19,7 +20,8 @@ type answer struct {
 	err error
 }
 
-// upload tells every switch what it lacks and returns when the last that answered did. Those that did not are in late afterwards.
+// upload tells every switch what it lacks and returns when the last that answered did. Those that
+// did not are in late afterwards.
 func (m *Manager) upload(ctx context.Context) (last weft.Time) {
 	var todo []weft.SwitchID
 	for s := range m.want {
@@ -57,7 +59,8 @@ func (m *Manager) upload(ctx context.Context) (last weft.Time) {
 	return last
 }
 
-// patch is what a switch lacks: what the last job changes there when it has all before, and otherwise everything. Called by several at once, which read only.
+// patch is what a switch lacks: what the last job changes there when it has all before, and
+// otherwise everything. Called by several at once, which read only.
 func (m *Manager) patch(s weft.SwitchID) *tables.Patch {
 	if m.known[s] && m.has[s] == m.before[s] {
 		for _, p := range m.now.Patches {
@@ -84,7 +87,8 @@ func (m *Manager) acknowledged() bool {
 	return true
 }
 
-// waits reports whether a switch that has not acknowledged may forward packets: one of which all links are dead does not.
+// waits reports whether a switch that has not acknowledged may forward packets: one of which all
+// links are dead does not.
 func (m *Manager) waits(dead *subnet.Dead) bool {
 	g := m.planner.Graph()
 	for i := range g.Links {

@@ -19,9 +19,9 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, embedded bool) {
 		l := start(t, embedded)
-		l.be("s1.00")
-		l.be("s2.00")
-		l.be("s0.00")
+		l.startSwitch("s1.00")
+		l.startSwitch("s2.00")
+		l.startSwitch("s0.00")
 		l.AllUp()
 		l.Load("uniform:0.3")
 		pair := 0
@@ -85,7 +85,7 @@ func TestTwoNeighboursKilledTogether(t *testing.T) {
 	l := start(t, true)
 	const pairs = 3
 	for range pairs {
-		a, b := l.be("s0.00"), l.be("s1.00")
+		a, b := l.startSwitch("s0.00"), l.startSwitch("s1.00")
 		l.Load("uniform:0.3")
 		l.crosses("s0.00", 100)
 		after := l.last()
@@ -108,10 +108,10 @@ func TestTwoNeighboursKilledTogether(t *testing.T) {
 func TestANeighbourOfAKilledProcessThatIsStoppedMeanwhile(t *testing.T) {
 	t.Parallel()
 	l := start(t, true)
-	a := l.be("s2.00")
+	a := l.startSwitch("s2.00")
 	const rounds = 3
 	for range rounds {
-		b := l.be("s1.00")
+		b := l.startSwitch("s1.00")
 		l.Load("uniform:0.3")
 		l.crosses("s1.00", 100)
 		l.crosses("s2.00", 100)

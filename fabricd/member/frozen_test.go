@@ -34,7 +34,7 @@ func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := start(t, true)
-			p := l.be(name)
+			p := l.startSwitch(name)
 			for range 4 {
 				l.Load("uniform:0.3")
 				l.crosses(name, 100)
@@ -58,7 +58,7 @@ func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
 func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	l := start(t, true)
-	a, b := l.be("s0.00"), l.be("s1.00")
+	a, b := l.startSwitch("s0.00"), l.startSwitch("s1.00")
 	const rounds = 6
 	for i := range rounds {
 		first, second := a, b
@@ -97,7 +97,7 @@ func TestAProcessThatWasStoppedDiscardsNothing(t *testing.T) {
 		t.Run(fw, func(t *testing.T) {
 			t.Parallel()
 			l := start(t, true, with(fw))
-			p := l.be("s1.00")
+			p := l.startSwitch("s1.00")
 			id := must(l.Fabric.Topology().SwitchByName("s1.00"))
 			l.Load("uniform:0.3")
 			for range 5 {

@@ -58,7 +58,7 @@ func TestAProcessForwardsByNewTablesUnderLoadAndHandsThemBack(t *testing.T) {
 		t.Run(fw, func(t *testing.T) {
 			t.Parallel()
 			l := start(t, i%2 == 0, with(fw))
-			leaf, middle := l.be("s2.00"), l.be("s1.00")
+			leaf, middle := l.startSwitch("s2.00"), l.startSwitch("s1.00")
 			l.Load("uniform:0.3")
 			l.More(200)
 			// s1.00 cannot go up to s0.00, and from s2.00 some destinations are reached by s1.01
@@ -90,7 +90,7 @@ func TestAProcessForwardsByNewTablesUnderLoadAndHandsThemBack(t *testing.T) {
 			l.allUpBut("s0.00-s1.00", "s1.00-s2.01")
 			l.allPairs()
 
-			l.be("s1.00")
+			l.startSwitch("s1.00")
 			has("s1.00") // who joins later has the tables in force
 			l.allUpBut("s0.00-s1.00", "s1.00-s2.01")
 			l.allPairs()
@@ -106,7 +106,7 @@ func (l *lab) allUpBut(cut ...string) {
 func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	l := start(t, true, with("ftree"))
-	p := l.be("s1.00")
+	p := l.startSwitch("s1.00")
 	l.Load("uniform:0.3")
 	l.More(100)
 	l.cutLink("s0.00-s1.00")
@@ -137,7 +137,7 @@ func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testin
 	after = l.last()
 	p.Kill()
 	l.event(after, fabric.EventProcessFailed)
-	l.be("s1.00")
+	l.startSwitch("s1.00")
 	require.EqualValues(t, 2, l.version("s1.00"))
 	l.allUpBut("s0.00-s1.00")
 	l.settle()

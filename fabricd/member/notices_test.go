@@ -26,7 +26,7 @@ func TestASwitchThatIsAProcessTellsSourcesOfDiscards(t *testing.T) {
 
 func tellSources(t *testing.T, embedded bool, fw, name string) {
 	l := start(t, embedded, with(fw), func(o *fabric.Options) { o.NIC.Notices = 100 * time.Millisecond })
-	l.be(name)
+	l.startSwitch(name)
 	l.Load("uniform:0.3")
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00", B: "s2.00"}, fault.Spec{Do: fault.VerbCut, A: "s1.01", B: "s2.00"})
 	was := l.Fabric.Totals()

@@ -29,7 +29,7 @@ func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T)
 			t.Parallel()
 			l := start(t, i%2 == 0, with(fw))
 			name := fmt.Sprintf("s%d.10", tier)
-			p := l.be(name)
+			p := l.startSwitch(name)
 			l.Fresh()
 			before := l.Fabric.PacketHops()
 			l.allPairs()
@@ -62,7 +62,7 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 	onBoth(t, func(t *testing.T, embedded bool) {
 		l := start(t, embedded)
 		const name = "s1.00"
-		p := l.be(name)
+		p := l.startSwitch(name)
 		l.Load("uniform:0.3")
 		for range 2 {
 			l.crosses(name, 200)
@@ -81,10 +81,10 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 				}
 			}
 			assert.Equal(t, []string{name}, l.Fabric.CrashedSwitches())
-			assert.Equal(t, [][]string{{name}, nil}, troubled(l.Fabric, name))
+			assert.Equal(t, [][]string{{name}, nil}, absentEnds(l.Fabric, name))
 			assert.Empty(t, l.Fabric.SwitchProcesses())
 			l.More(200)
-			p = l.be(name)
+			p = l.startSwitch(name)
 			l.AllUp()
 		}
 		ledger := l.settle()
@@ -108,8 +108,8 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 	})
 }
 
-// troubled are the switches that are dead and quiet at the ends of the first link of a switch.
-func troubled(f *fabric.Fabric, name string) [][]string {
+// absentEnds are the failed and suspect switches at the ends of the first link of a switch.
+func absentEnds(f *fabric.Fabric, name string) [][]string {
 	for _, l := range f.LinkStates() {
 		if l.A == name || l.B == name {
 			return [][]string{l.Dead, l.Suspect}
@@ -122,7 +122,7 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 	t.Parallel()
 	l := start(t, false)
 	const name = "s0.00"
-	p := l.be(name)
+	p := l.startSwitch(name)
 	l.Load("uniform:0.3")
 	const frozen = 3
 	for range frozen - 1 {
@@ -137,12 +137,12 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 		rig.Until(t, func() bool { return len(l.Fabric.Faults()[e.Fault.ID-1].Detected) == 2 })
 		l.More(200)
 		assert.False(t, l.Fabric.SwitchProcesses()[0].Answers)
-		assert.Equal(t, [][]string{nil, {name}}, troubled(l.Fabric, name))
+		assert.Equal(t, [][]string{nil, {name}}, absentEnds(l.Fabric, name))
 		p.Signal(syscall.SIGCONT)
 		l.event(after, fabric.EventProcessBack)
 		l.AllUp()
 		assert.True(t, l.Fabric.SwitchProcesses()[0].Answers)
-		assert.Equal(t, [][]string{nil, nil}, troubled(l.Fabric, name))
+		assert.Equal(t, [][]string{nil, nil}, absentEnds(l.Fabric, name))
 		report := l.Fabric.Faults()[e.Fault.ID-1]
 		assert.NotZero(t, report.RestoredAt)
 		assert.Len(t, report.Detected, 2)
@@ -170,7 +170,7 @@ func TestASecondProcessForASwitchIsRefusedAndTheFirstUnharmed(t *testing.T) {
 	t.Parallel()
 	l := start(t, true)
 	const name = "s2.01"
-	p := l.be(name)
+	p := l.startSwitch(name)
 	refused := func(hint string) {
 		c := l.operator
 		c.Switch = name
@@ -234,7 +234,7 @@ func TestWhatIsNoSwitchAndWhoMayNotJoinIsToldSo(t *testing.T) {
 func TestProcessesEndWithTheFabric(t *testing.T) {
 	t.Parallel()
 	l := start(t, true)
-	a, b := l.be("s0.00"), l.be("s1.00")
+	a, b := l.startSwitch("s0.00"), l.startSwitch("s1.00")
 	l.Load("uniform:0.3")
 	l.crosses("s1.00", 100)
 	ledger := l.settle()
@@ -275,7 +275,7 @@ func TestAProcessTellsOfEveryTracedPacketAndEveryDrop(t *testing.T) {
 	l := start(t, true, record(seen))
 	const name = "s2.00"
 	id := must(l.Fabric.Topology().SwitchByName(name))
-	l.be(name)
+	l.startSwitch(name)
 	l.Fresh()
 	before, _ := seen.of(id)
 	decided := l.Fabric.Switch(id).Stats.Forwarded
@@ -302,7 +302,7 @@ func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
 	t.Parallel()
 	l := start(t, false)
 	const name = "s1.00"
-	p := l.be(name)
+	p := l.startSwitch(name)
 	l.Load("uniform:0.3")
 	const returns = 2
 	for range returns {
@@ -344,7 +344,7 @@ func TestAProcessThatDoesNotAttachCanBeReplacedByTheFabric(t *testing.T) {
 		"join again")
 	l.AllUp()
 	l.allPairs()
-	l.be("s1.00")
+	l.startSwitch("s1.00")
 	l.Fresh()
 	l.allPairs()
 }
@@ -353,7 +353,7 @@ func TestATracedPacketTellsItsWayThroughAProcess(t *testing.T) {
 	t.Parallel()
 	l := start(t, true) // nobody records
 	const name = "s2.00"
-	l.be(name)
+	l.startSwitch(name)
 	l.Fresh()
 	g := l.Fabric.Topology()
 	order, err := l.Fabric.Trace(must(g.NICByName("n000")), must(g.NICByName("n111")), 3)

@@ -21,7 +21,7 @@ const smallTree = "kary-ntree:2,3" // 12 switches, 8 NICs
 
 // The test binary is also the switch process.
 func TestMain(m *testing.M) {
-	rig.Be(hosttest.Be)
+	rig.Be(hosttest.RunProcess)
 	goleak.VerifyTestMain(m)
 }
 
@@ -72,8 +72,8 @@ func onBoth(t *testing.T, test func(t *testing.T, embedded bool)) {
 	}
 }
 
-// be starts a process for a switch and waits until it is that.
-func (l *lab) be(name string) *rig.Process {
+// startSwitch starts a process for a switch and waits until it is that.
+func (l *lab) startSwitch(name string) *rig.Process {
 	l.Helper()
 	c := l.operator
 	c.Switch = name

@@ -18,7 +18,7 @@ func TestWhoWatchesSeesASwitchThatIsAProcessAndIsNotHeldUpByOneThatDoesNotAnswer
 	const name = "s1.00"
 	s := l.Fabric.NewSampler()
 	id := int(must(l.Fabric.Topology().SwitchByName(name)))
-	p := l.be(name)
+	p := l.startSwitch(name)
 	l.Load("uniform:0.3")
 	l.crosses(name, 200)
 	l.settle()

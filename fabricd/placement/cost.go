@@ -16,11 +16,13 @@ type Cost struct {
 	PerPath float64 // how often a packet crosses, in the mean
 }
 
-// maxSteps bounds what the shares of traffic are computed from, links looked at; of larger fabrics some sources stand for all. About a second.
+// maxSteps bounds what the shares of traffic are computed from, links looked at; of larger fabrics
+// some sources stand for all. About a second.
 const maxSteps = 200_000_000
 
-// costOf counts the load of every link under uniform traffic between all pairs of NICs, each pair spread over its shortest paths in proportion to
-// their number: for each source, backwards along its shortest paths (Brandes, "A faster algorithm for betweenness centrality", section 3).
+// costOf counts the load of every link under uniform traffic between all pairs of NICs, each pair
+// spread over its shortest paths in proportion to their number: for each source, backwards along
+// its shortest paths (Brandes, "A faster algorithm for betweenness centrality", section 3).
 func costOf(g *topology.Graph, of []int) Cost {
 	n := switchNet(g)
 	var c Cost
@@ -80,7 +82,8 @@ func newBrandes(n *net) *brandes {
 	return &brandes{net: n, dist: make([]int, k), ways: make([]float64, k), flow: make([]float64, k), order: make([]int, 0, k)}
 }
 
-// from calls each with the load of every edge on shortest paths from s, when s sends so much to each vertex.
+// from calls each with the load of every edge on shortest paths from s, when s sends so much to
+// each vertex.
 func (b *brandes) from(s int, sinks []float64, each func(v, w int, load float64)) {
 	for v := range b.dist {
 		b.dist[v], b.ways[v], b.flow[v] = -1, 0, 0

@@ -16,8 +16,8 @@ type share struct {
 // unbounded is more than any fabric has.
 const unbounded = 1 << 40
 
-// shares is the load of each agent: in proportion to its cores, but within its room, and what one has no room for goes to the others. It can be no
-// evener than by half of the heaviest switch.
+// shares is the load of each agent: in proportion to its cores, but within its room, and what one
+// has no room for goes to the others. It can be no evener than by half of the heaviest switch.
 func shares(total load, heaviest int, agents []Agent) []share {
 	out := make([]share, len(agents))
 	full := make([]bool, len(agents))
@@ -74,8 +74,8 @@ type division struct {
 	score score
 }
 
-// tries is how many first divisions are tried of a graph that small: from each vertex of one that a person could draw. Chosen by us: more no longer help
-// the topologies that we know.
+// tries is how many first divisions are tried of a graph that small: from each vertex of one that a
+// person could draw. Chosen by us: more no longer help the topologies that we know.
 func (n *net) tries() int {
 	if k := len(n.weight); k <= 64 {
 		return k
@@ -83,10 +83,12 @@ func (n *net) tries() int {
 	return 8
 }
 
-// finalists is how many of these are refined to the end; chosen by us, because the best first division need not become the best one.
+// finalists is how many of these are refined to the end; chosen by us, because the best first
+// division need not become the best one.
 const finalists = 2
 
-// small is at how many vertices per part contraction ends; chosen by us, as the method's authors do, so that a first division is fast.
+// small is at how many vertices per part contraction ends; chosen by us, as the method's authors
+// do, so that a first division is fast.
 const small = 8
 
 // divide is the multilevel method.
@@ -116,7 +118,8 @@ func divide(n *net, to []share) *division {
 	return best
 }
 
-// coarsen joins each vertex with the free neighbour to which it has most links, unless both weigh more than most ports together.
+// coarsen joins each vertex with the free neighbour to which it has most links, unless both weigh
+// more than most ports together.
 func (n *net) coarsen(most int) (*net, []int) {
 	up := make([]int, len(n.weight))
 	for v := range up {
@@ -145,8 +148,8 @@ func (n *net) coarsen(most int) (*net, []int) {
 	return n.contract(up, count)
 }
 
-// grow is a first division: each part but the last grows from a vertex far from the parts before, by the vertex that has most links to it, until it has
-// its target.
+// grow is a first division: each part but the last grows from a vertex far from the parts before,
+// by the vertex that has most links to it, until it has its target.
 func (n *net) grow(to []share, from int) []int {
 	of := make([]int, len(n.weight))
 	last := len(to) - 1
@@ -176,7 +179,8 @@ func (n *net) grow(to []share, from int) []int {
 	return of
 }
 
-// farFrom is the free vertex that is farthest from v, v itself when all are one step off; -1 if none is free.
+// farFrom is the free vertex that is farthest from v, v itself when all are one step off; -1 if
+// none is free.
 func (n *net) farFrom(v int, free []bool) int {
 	far, seen := -1, make([]bool, len(free))
 	queue := []int{v}

@@ -38,7 +38,8 @@ func (n *net) heaviest() (ports int) {
 	return ports
 }
 
-// switchNet is the graph of the switches: a switch weighs as many ports as have a link, and the ports of its NICs.
+// switchNet is the graph of the switches: a switch weighs as many ports as have a link, and the
+// ports of its NICs.
 func switchNet(g *topology.Graph) *net {
 	n := &net{weight: make([]load, len(g.Switches)), edges: make([][]edge, len(g.Switches))}
 	for s := range n.weight {
@@ -85,7 +86,8 @@ func merged(es []edge) []edge {
 	return out
 }
 
-// contract makes one vertex of all that have the same number in of, which are 0 to count-1, and returns the new graph with the vertex of each old one.
+// contract makes one vertex of all that have the same number in of, which are 0 to count-1, and
+// returns the new graph with the vertex of each old one.
 func (n *net) contract(of []int, count int) (*net, []int) {
 	c := &net{weight: make([]load, count), edges: make([][]edge, count)}
 	for v, w := range n.weight {
@@ -111,8 +113,9 @@ func project(of, up []int) []int {
 	return out
 }
 
-// podsOf is ways to group switches that belong together, the largest groups first, and single switches last. In a tree the groups of depth t are
-// what hangs together without the switches of the tiers above t, which are groups of their own.
+// podsOf is ways to group switches that belong together, the largest groups first, and single
+// switches last. In a tree the groups of depth t are what hangs together without the switches of
+// the tiers above t, which are groups of their own.
 func podsOf(g *topology.Graph) [][]int {
 	var out [][]int
 	for t := 1; t < g.Tiers; t++ {

@@ -1,12 +1,14 @@
-// Package placement decides which switches and NICs of a fabric run on which host. It is pure: the same graph and the same agents give the same
-// placement.
+// Package placement decides which switches and NICs of a fabric run on which host. It is pure: the
+// same graph and the same agents give the same placement.
 //
-// A NIC always goes where its switch goes. In trees whole pods go together where that keeps the load even, else smaller pods, else single
-// switches. What is left is the partitioning of a graph with weights into parts of given sizes with few links between them, which is done by the
-// multilevel method: contract along heavy edges, place the small graph that is left, and undo the contractions one by one with a refinement after
-// each (Karypis and Kumar, "A fast and high quality multilevel scheme for partitioning irregular graphs", sections 3 to 5; the refinement moves one
-// vertex at a time, also to the worse, and keeps the best state it came through: Fiduccia and Mattheyses, "A linear-time heuristic for improving
-// network partitions").
+// A NIC always goes where its switch goes. In trees whole pods go together where that keeps the
+// load even, else smaller pods, else single switches. What is left is the partitioning of a graph
+// with weights into parts of given sizes with few links between them, which is done by the
+// multilevel method: contract along heavy edges, place the small graph that is left, and undo the
+// contractions one by one with a refinement after each (Karypis and Kumar, "A fast and high quality
+// multilevel scheme for partitioning irregular graphs", sections 3 to 5; the refinement moves one
+// vertex at a time, also to the worse, and keeps the best state it came through: Fiduccia and
+// Mattheyses, "A linear-time heuristic for improving network partitions").
 package placement
 
 import (
@@ -49,10 +51,12 @@ type Placement struct {
 // HostOf is the position in Parts of who runs a switch.
 func (p *Placement) HostOf(s weft.SwitchID) int { return p.of[s] }
 
-// even is how far above its share of the load an agent may be so that larger pods stay whole. Chosen by us.
+// even is how far above its share of the load an agent may be so that larger pods stay whole.
+// Chosen by us.
 const even = 1.05
 
-// Place shares a fabric out. The error wraps ErrRoom when the agents cannot hold it and says how much is missing.
+// Place shares a fabric out. The error wraps ErrRoom when the agents cannot hold it and says how
+// much is missing.
 func Place(g *topology.Graph, agents []Agent) (*Placement, error) {
 	base := switchNet(g)
 	if err := checkRoom(base, agents); err != nil {
@@ -77,7 +81,8 @@ func Place(g *topology.Graph, agents []Agent) (*Placement, error) {
 	return newPlacement(g, agents, best.of), nil
 }
 
-// PlaceAs is the placement that puts each switch on the agent of that position, as one that has been written down does.
+// PlaceAs is the placement that puts each switch on the agent of that position, as one that has
+// been written down does.
 func PlaceAs(g *topology.Graph, agents []string, of []int) (*Placement, error) {
 	if len(of) != len(g.Switches) {
 		return nil, fmt.Errorf("placement: of %d switches, but %s has %d: it is that of another fabric", len(of), g.Spec, len(g.Switches))
@@ -144,7 +149,8 @@ func checkRoom(base *net, agents []Agent) error {
 	return fmt.Errorf("placement: %w: room for %s is missing: add agents, or offer more on them%s", ErrRoom, strings.Join(missing, " and "), offers(base, agents))
 }
 
-// offers lists what each agent offers and how much more each would need if all were to hold the same.
+// offers lists what each agent offers and how much more each would need if all were to hold the
+// same.
 func offers(base *net, agents []Agent) string {
 	need, s := base.total(), ""
 	each := load{ports: ceil(need.ports, len(agents)), switches: ceil(need.switches, len(agents))}

@@ -22,7 +22,8 @@ func agents(n, ports int) []placement.Agent {
 	return out
 }
 
-// sound checks what holds for every placement: each node once, NICs beside their switches, nobody above its room, and the cost as counted anew.
+// sound checks what holds for every placement: each node once, NICs beside their switches, nobody
+// above its room, and the cost as counted anew.
 func sound(t *testing.T, g *topology.Graph, as []placement.Agent, p *placement.Placement) {
 	t.Helper()
 	switches, nics, ports := map[weft.SwitchID]int{}, map[weft.NICID]int{}, 0
@@ -58,8 +59,9 @@ func crossing(g *topology.Graph, p *placement.Placement) (n int) {
 	return n
 }
 
-// What the method reaches on topologies whose best cut is known: of a torus cut across its longer side, of a mesh, of a ring, and of trees whose pods
-// stay whole, where a top switch has a link to each pod and only those to its own part do not cross.
+// What the method reaches on topologies whose best cut is known: of a torus cut across its longer
+// side, of a mesh, of a ring, and of trees whose pods stay whole, where a top switch has a link to
+// each pod and only those to its own part do not cross.
 func TestFewLinksCross(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -139,8 +141,8 @@ func TestPlacementsOfAnyGraphAreSoundAndTheSameEachTime(t *testing.T) {
 	}
 }
 
-// Against all divisions of small graphs into two: of those that are as even, none has fewer links across than three quarters of ours, and together
-// ours have at most 3% more than the best.
+// Against all divisions of small graphs into two: of those that are as even, none has fewer links
+// across than three quarters of ours, and together ours have at most 3% more than the best.
 func TestAgainstAllDivisionsOfSmallGraphs(t *testing.T) {
 	t.Parallel()
 	ours, best := 0, 0
@@ -243,8 +245,9 @@ func TestAPlacementOfAnotherFabricIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "is on agent number 1 of 1")
 }
 
-// The share of traffic that crosses, against hand counts: of a ring of four cut in two, a packet to the neighbour across crosses once, one to the far
-// corner once on either way, and the two NICs on the same half do not.
+// The share of traffic that crosses, against hand counts: of a ring of four cut in two, a packet to
+// the neighbour across crosses once, one to the far corner once on either way, and the two NICs on
+// the same half do not.
 func TestCostOfUniformTraffic(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:4")

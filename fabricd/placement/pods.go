@@ -16,9 +16,11 @@ type Pod struct {
 	Switches []weft.SwitchID // ascending
 }
 
-// Pods shares all switches out: of a tree what hangs together below some tier, and above it what hangs together or leads to the same
-// switches; of a mesh, torus or ring blocks; of others parts with few links between them. Of the ways to do so it is that in
-// which the number of pods and the switches of the largest are least together. The order is that of the first switch of each kind of pod.
+// Pods shares all switches out: of a tree what hangs together below some tier, and above it what
+// hangs together or leads to the same switches; of a mesh, torus or ring blocks; of others parts
+// with few links between them. Of the ways to do so it is that in which the number of pods and the
+// switches of the largest are least together. The order is that of the first switch of each kind of
+// pod.
 func Pods(g *topology.Graph) []Pod {
 	var best []Pod
 	consider := func(pods []Pod) {

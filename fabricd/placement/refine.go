@@ -52,7 +52,8 @@ func (s *state) move(v, p int) {
 	}
 }
 
-// Bounds of the refinement, chosen by us: passes end long before, and what has not got better in so many moves does not.
+// Bounds of the refinement, chosen by us: passes end long before, and what has not got better in so
+// many moves does not.
 const (
 	maxPasses = 16
 	patience  = 64
@@ -70,8 +71,8 @@ func refine(n *net, to []share, of []int) *division {
 	return &division{of: s.of, score: s.score}
 }
 
-// pass moves each vertex once at most, the best move first though it be to the worse, and goes back to the best state it came through. It says whether
-// that is better than the one it began with.
+// pass moves each vertex once at most, the best move first though it be to the worse, and goes back
+// to the best state it came through. It says whether that is better than the one it began with.
 func (s *state) pass(slack int) bool {
 	type step struct{ v, from int }
 	var steps []step
@@ -94,8 +95,8 @@ func (s *state) pass(slack int) bool {
 	return at > 0
 }
 
-// next is the best move: while a part is too heavy, one out of such a part; else that which saves most links; among equals the one that evens the
-// load most. v is -1 if none is left.
+// next is the best move: while a part is too heavy, one out of such a part; else that which saves
+// most links; among equals the one that evens the load most. v is -1 if none is left.
 func (s *state) next(moved []bool, slack int) (v, to int) {
 	heavy := s.score.room+s.score.over > 0
 	v, to = -1, -1

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Those who only look hold a lock for a moment; a fabric that starts meanwhile is not refused for that.
+// Those who only look hold a lock for a moment; a fabric that starts meanwhile is not refused for
+// that.
 func TestLookingNeverRefusesAClaim(t *testing.T) {
 	dir := ownDir(t)
 	stop := make(chan struct{})

@@ -1,7 +1,8 @@
-// Package registry is how the commands find the fabrics that run on this machine: one small file for each in a folder of
-// the user's own, held under a lock by the process that runs the fabric. The lock goes with the process, however it ends,
-// so a file without one is what a killed fabric left behind. Nothing is removed but the
-// file of a fabric by the process that has written it, and only if it still is one.
+// Package registry is how the commands find the fabrics that run on this machine: one small file
+// for each in a folder of the user's own, held under a lock by the process that runs the fabric.
+// The lock goes with the process, however it ends, so a file without one is what a killed fabric
+// left behind. Nothing is removed but the file of a fabric by the process that has written it, and
+// only if it still is one.
 package registry
 
 import (
@@ -85,11 +86,12 @@ type Claim struct {
 	lock *flock.Flock
 }
 
-// lookTime is far more than List holds a lock for: a claim waits so long before it takes the holder for a fabric.
+// lookTime is far more than List holds a lock for: a claim waits so long before it takes the holder
+// for a fabric.
 const lookTime = 100 * time.Millisecond
 
-// Take claims a name for this process until Release. ErrRunning: another process holds it. A file that is no entry of a
-// fabric of that name is refused, and never replaced.
+// Take claims a name for this process until Release. ErrRunning: another process holds it. A file
+// that is no entry of a fabric of that name is refused, and never replaced.
 func Take(name string) (*Claim, error) {
 	dir := Dir()
 	path, err := safefile.Folder(dir.Path)
@@ -120,7 +122,8 @@ func Take(name string) (*Claim, error) {
 	return c, nil
 }
 
-// Store is a folder of the fabric's own, for its user alone, which stays when the fabric ends: a fabric of the same name goes on where it was.
+// Store is a folder of the fabric's own, for its user alone, which stays when the fabric ends: a
+// fabric of the same name goes on where it was.
 func (c *Claim) Store() (string, error) {
 	path, err := safefile.Folder(strings.TrimSuffix(c.path, entryEnd) + ".store")
 	if err != nil {

@@ -22,14 +22,17 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// ErrUnsafe means that another user of the machine can read a secret, or can change where a file is.
+// ErrUnsafe means that another user of the machine can read a secret, or can change where a file
+// is.
 var ErrUnsafe = errors.New("not safe from other users of this machine")
 
-// maxSecret bounds a secret that is read, in bytes. Chosen by us: a thousand tokens take a fifth of it.
+// maxSecret bounds a secret that is read, in bytes. Chosen by us: a thousand tokens take a fifth of
+// it.
 const maxSecret = 1 << 20
 
-// Write replaces the file of that name, or makes it with mode 0644 as far as the umask lets it. A device or pipe, as
-// /dev/stdout, is written to. A symbolic link is followed if it belongs to the user of the process or to root.
+// Write replaces the file of that name, or makes it with mode 0644 as far as the umask lets it. A
+// device or pipe, as /dev/stdout, is written to. A symbolic link is followed if it belongs to the
+// user of the process or to root.
 func Write(path string, data []byte) error {
 	return WriteTo(path, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -37,7 +40,8 @@ func Write(path string, data []byte) error {
 	})
 }
 
-// WriteTo is Write for what write prints. When write fails, what stood there stands; its error is returned as it is.
+// WriteTo is Write for what write prints. When write fails, what stood there stands; its error is
+// returned as it is.
 func WriteTo(path string, write func(io.Writer) error) error {
 	to, info, err := target(path)
 	if err != nil {
@@ -162,7 +166,8 @@ func WriteSecret(path string, data []byte) error {
 	}, renameio.WithStaticPermissions(0o600))
 }
 
-// ReadSecret reads a file with a secret in it. ErrUnsafe: others can read it, or could have put another in its place.
+// ReadSecret reads a file with a secret in it. ErrUnsafe: others can read it, or could have put
+// another in its place.
 func ReadSecret(path string) ([]byte, error) {
 	f, err := openSecret(path)
 	if err != nil {
@@ -194,7 +199,8 @@ func openSecret(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What is opened is looked at, and not what was there before; a pipe would have the opening wait.
+	// What is opened is looked at, and not what was there before; a pipe would have the opening
+	// wait.
 	f, err := os.OpenFile(at, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -228,8 +234,9 @@ func private(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// Folder makes a folder for its user alone (0700), with those above it, and returns its path without links. One that is
-// there is checked and never changed; ErrUnsafe when it is not for its user alone.
+// Folder makes a folder for its user alone (0700), with those above it, and returns its path
+// without links. One that is there is checked and never changed; ErrUnsafe when it is not for its
+// user alone.
 func Folder(path string) (string, error) {
 	at, err := walk(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -108,7 +108,8 @@ func TestSecretsAreForTheirUserAlone(t *testing.T) {
 		_, err = safefile.Folder(dir)
 		require.ErrorIs(t, err, safefile.ErrUnsafe, "%o", bits)
 		require.NoError(t, os.Chmod(dir, 0o700))
-		// Further up others may look, but not put something in its place, unless the folder is like /tmp.
+		// Further up others may look, but not put something in its place, unless the folder is like
+		// /tmp.
 		above := filepath.Dir(dir)
 		for _, sticky := range []fs.FileMode{0, fs.ModeSticky} {
 			require.NoError(t, os.Chmod(above, 0o700|bits|sticky))

@@ -99,8 +99,9 @@ func mine(info fs.FileInfo) bool { return uid(info) == uint32(os.Geteuid()) }
 // trusted reports whether it is, or is root's, who can do everything anyway.
 func trusted(info fs.FileInfo) bool { return mine(info) || uid(info) == 0 || uid(info) == unmapped() }
 
-// unmapped is the number by which Linux shows the users that a container's user namespace does not have: root of the
-// machine, whose / that is. Nobody in there can be one of them. Where all users have a number it is 0.
+// unmapped is the number by which Linux shows the users that a container's user namespace does not
+// have: root of the machine, whose / that is. Nobody in there can be one of them. Where all users
+// have a number it is 0.
 var unmapped = sync.OnceValue(func() uint32 {
 	const overflow = 65534
 	text, err := os.ReadFile("/proc/self/uid_map")

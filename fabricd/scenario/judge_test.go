@@ -19,7 +19,8 @@ func judged(t *testing.T, text string) scenario.Result {
 	return r
 }
 
-// In virtual time, where no machine is too busy to say hello: that silence is found out live too, other tests and shipped scenarios show.
+// In virtual time, where no machine is too busy to say hello: that silence is found out live too,
+// other tests and shipped scenarios show.
 func TestASilentCutIsDetectedByBothEndsInTimeOrTheScenarioFails(t *testing.T) {
 	t.Parallel()
 	const cut = "\nduration: 3500ms\ntimeline: [{at: 50ms, cut: s0.00-s1.00, silent: true}, {at: 60ms, cut: s0.11-s1.11, silent: true, direction: to}, {at: 3400ms, heal: true}]\n"

@@ -24,7 +24,8 @@ func (h *hops) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
 	h.list = append(h.list, a.Hops...)
 }
 
-// sent runs a scenario without traffic and returns the ports by which its packets left their first switches.
+// sent runs a scenario without traffic and returns the ports by which its packets left their first
+// switches.
 func sent(t *testing.T, text string) (scenario.Result, []weft.PortID) {
 	t.Helper()
 	s, err := scenario.Load("test.yaml", []byte(

@@ -39,7 +39,8 @@ type Scenario struct {
 	detectedWithin, madeGoodWithin time.Duration // of Expect; 0: not judged
 }
 
-// Action is one step of the timeline with its names resolved: faults and repairs, or traffic, or packets.
+// Action is one step of the timeline with its names resolved: faults and repairs, or traffic, or
+// packets.
 type Action struct {
 	At   time.Duration
 	Text string // as reports print it: "cut s0.00-s1.00"
@@ -51,7 +52,8 @@ type Action struct {
 
 func (a *Action) ofFaults() bool { return a.Traffic == nil && a.Send == nil }
 
-// Packets are packets that one NIC sends to another. Their paths are recorded if the fabric has a recorder.
+// Packets are packets that one NIC sends to another. Their paths are recorded if the fabric has a
+// recorder.
 type Packets struct {
 	From, To weft.NICID
 	Count    int
@@ -60,7 +62,8 @@ type Packets struct {
 // MaxDuration bounds a scenario; longer ones are soaks, which have their own command.
 const MaxDuration = fabric.MaxDelay
 
-// Read reads and checks a scenario file. Errors name file, line and what was expected, all of them at once.
+// Read reads and checks a scenario file. Errors name file, line and what was expected, all of them
+// at once.
 func Read(path string) (*Scenario, error) {
 	doc, f, err := document.Read[format.File](path)
 	if err != nil {
@@ -69,7 +72,8 @@ func Read(path string) (*Scenario, error) {
 	return parse(doc, f)
 }
 
-// Load is Read from memory; path is used in errors. The scenario may name firmwares of own beside those that come with Weft.
+// Load is Read from memory; path is used in errors. The scenario may name firmwares of own beside
+// those that come with Weft.
 func Load(path string, data []byte, own ...firmware.Entry) (*Scenario, error) {
 	doc, f, err := document.Load[format.File](path, data)
 	if err != nil {

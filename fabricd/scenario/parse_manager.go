@@ -7,7 +7,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 )
 
-// manager reads how the fabric is managed. A routing that is rules is run as the tables that decide alike, where there are such.
+// manager reads how the fabric is managed. A routing that is rules is run as the tables that decide
+// alike, where there are such.
 func (p *parser) manager(m *format.Manager, s *Scenario) {
 	if m == nil {
 		return

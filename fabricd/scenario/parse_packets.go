@@ -14,7 +14,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// maxSend bounds the packets of one step, chosen by us: as many as a send queue takes at once, nearly.
+// maxSend bounds the packets of one step, chosen by us: as many as a send queue takes at once,
+// nearly.
 const maxSend = 4096
 
 func (p *parser) send(path string, s format.Send, g *topology.Graph) (a Action) {
@@ -68,7 +69,8 @@ func (p *parser) choices(list []format.Choice, o *fabric.Options) {
 	o.Firmware = firmware.Choosing(o.Firmware, settled)
 }
 
-// ports are those of sw that name says: all that lead to the neighbour of that name, or the one of that number.
+// ports are those of sw that name says: all that lead to the neighbour of that name, or the one of
+// that number.
 func ports(g *topology.Graph, sw weft.SwitchID, name format.Port) (list []weft.PortID, err error) {
 	var names []string
 	for i := range g.Place(sw).Ports() {

@@ -58,12 +58,13 @@ func endsWithin(r fault.Report, d time.Duration) int {
 	return len(ends)
 }
 
-// grace is how long after a repair an end may still take its neighbour for silent, or have it down because of damping or an
-// earlier fault: chosen by us, more than any sensible interval x multiplier.
+// grace is how long after a repair an end may still take its neighbour for silent, or have it down
+// because of damping or an earlier fault: chosen by us, more than any sensible interval x
+// multiplier.
 const grace = time.Second
 
-// alone reports whether no other fault had to do with the link of reports[i] when it began: whoever has lost the link already
-// cannot find out once more.
+// alone reports whether no other fault had to do with the link of reports[i] when it began: whoever
+// has lost the link already cannot find out once more.
 func alone(g *topology.Graph, reports []fault.Report, i int) bool {
 	at := reports[i].At
 	for j, r := range reports {

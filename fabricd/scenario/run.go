@@ -25,7 +25,8 @@ type Result struct {
 	SimSeed   uint64         `json:"sim_seed"`
 	Totals    fabric.Totals  `json:"totals"`
 	Seconds   float64        `json:"seconds"` // that the run took
-	// EventHash, in virtual time alone, is a fingerprint of all that happened: the same seed gives the same one.
+	// EventHash, in virtual time alone, is a fingerprint of all that happened: the same seed gives
+	// the same one.
 	EventHash string `json:"event_hash,omitempty"`
 	// VirtualSeconds is how much virtual time passed; 0 live.
 	VirtualSeconds float64 `json:"virtual_seconds,omitempty"`
@@ -35,15 +36,16 @@ type Result struct {
 type Runner struct {
 	Transport wire.Transport        // of the links of a live run; closed by its owner
 	Runtime   func() fabric.Runtime // makes that of a run in virtual time; nil: it is live
-	// Progress hears what happens: about ten times a second, by the clock of the fabric, with an empty step, and at every step. nil: nobody. It is
-	// called from Run's goroutine.
+	// Progress hears what happens: about ten times a second, by the clock of the fabric, with an
+	// empty step, and at every step. nil: nobody. It is called from Run's goroutine.
 	Progress func(f *fabric.Fabric, at time.Duration, step string)
 	Drain    time.Duration // how long the fabric may take to drain, by its clock; 0: DrainTime
 	// Watch looks at the run besides; nil: nobody does.
 	Watch Watcher
 }
 
-// Watcher looks at a run while it goes on. It is called from Run's goroutine and must not change the fabric.
+// Watcher looks at a run while it goes on. It is called from Run's goroutine and must not change
+// the fabric.
 type Watcher interface {
 	// Every is how often See is to be called, by the clock of the fabric; it may come more often.
 	Every() time.Duration
@@ -52,13 +54,13 @@ type Watcher interface {
 	// Before and After are called around the steps of one instant, After with what they are.
 	Before(f *fabric.Fabric)
 	After(f *fabric.Fabric, steps []string)
-	// End is called once, before the fabric stops, however the run ended: with its result, or with what is known by then and the error that kept it
-	// from being judged.
+	// End is called once, before the fabric stops, however the run ended: with its result, or with
+	// what is known by then and the error that kept it from being judged.
 	End(f *fabric.Fabric, r Result, err error)
 }
 
-// Run runs s to its end, or until ctx ends, and judges it. An error means that there is nothing to judge; a scenario that
-// does not hold is a Result with Pass false.
+// Run runs s to its end, or until ctx ends, and judges it. An error means that there is nothing to
+// judge; a scenario that does not hold is a Result with Pass false.
 func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 	began := time.Now()
 	o := s.Options
@@ -91,7 +93,8 @@ func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 	return res, nil
 }
 
-// whole does all there is to do while the fabric runs. With an error, the result is what is known by then.
+// whole does all there is to do while the fabric runs. With an error, the result is what is known
+// by then.
 func (r *run) whole(ctx context.Context, began time.Time) (Result, error) {
 	f := r.fabric
 	res := Result{Scenario: r.scenario.Name, SimSeed: r.scenario.Options.Seed, Failed: []string{}, Broken: []string{}}
@@ -130,7 +133,8 @@ type run struct {
 	silences silences
 }
 
-// progressEvery is how often a run is looked at, by its own clock, unless a [Watcher] wants to look more often.
+// progressEvery is how often a run is looked at, by its own clock, unless a [Watcher] wants to look
+// more often.
 const progressEvery = 100 * time.Millisecond
 
 func (r *run) every() time.Duration {

@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// verbs are what a step can do besides traffic, in the order of the file format, and the parameters each takes.
+// verbs are what a step can do besides traffic, in the order of the file format, and the parameters
+// each takes.
 var verbs = []struct {
 	verb   fault.Verb
 	names  func(*format.Step) format.Names
@@ -202,8 +203,9 @@ func clearRest(c *fault.Impair) {
 	c.Rate = cmp.Or(c.Rate, new(fault.Rate))
 }
 
-// target finds what a step names, and returns the fabric's name for it, with the direction as that name has it. Restore takes
-// a link or a switch; the error of a name that is neither speaks of links.
+// target finds what a step names, and returns the fabric's name for it, with the direction as that
+// name has it. Restore takes a link or a switch; the error of a name that is neither speaks of
+// links.
 func target(g *topology.Graph, s fault.Spec, name string) (string, fault.Direction, error) {
 	if s.Do == fault.VerbCrash || s.Do == fault.VerbRestart || s.Do == fault.VerbRestore {
 		_, err := g.SwitchByName(name)

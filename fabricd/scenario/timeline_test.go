@@ -24,8 +24,8 @@ firmware: adaptive-link
 traffic: uniform:0.5
 `
 
-// load reads head and the rest. Unless the rest has it there is no liveness: many tests at once are more than two cores can
-// bear, and ends then take each other for dead.
+// load reads head and the rest. Unless the rest has it there is no liveness: many tests at once are
+// more than two cores can bear, and ends then take each other for dead.
 func load(t *testing.T, text string) *scenario.Scenario {
 	t.Helper()
 	if !strings.Contains(text, "liveness:") {

@@ -44,7 +44,8 @@ func TestShippedScenariosHoldInVirtualTime(t *testing.T) {
 	}
 }
 
-// everything is all that can happen in a scenario, with all that is drawn: traffic, routes, losses, jitter, flaps.
+// everything is all that can happen in a scenario, with all that is drawn: traffic, routes, losses,
+// jitter, flaps.
 const everything = `
 name: everything
 topology: kary-ntree:4,2

@@ -9,9 +9,9 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Sequence is the testing sequence D of a switch: the indices of its up ports in the order in which a U-turn tries them. It
-// must be the same in all switches of a switch group (Corollary 1 of the fat-tree paper), or packets can wait for each other in a
-// circle.
+// Sequence is the testing sequence D of a switch: the indices of its up ports in the order in which
+// a U-turn tries them. It must be the same in all switches of a switch group (Corollary 1 of the
+// fat-tree paper), or packets can wait for each other in a circle.
 type Sequence func(place *weft.Place) []int
 
 // The virtual layers of R^link_deterministic, VC1 and VC2 in Algorithm 1.
@@ -21,14 +21,16 @@ const (
 	layers               = 2
 )
 
-// Algorithm1 fills the forwarding tables of R^link_deterministic for a k-ary n-tree or an m-port tree: Algorithm 1 of
-// Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, appendix B. D nil is the order of the up ports, in
-// every switch. The balance that the paper leaves open is the default up port, the destination's digit. Other topologies,
-// and a D that leaves a port out, are refused.
+// Algorithm1 fills the forwarding tables of R^link_deterministic for a k-ary n-tree or an m-port
+// tree: Algorithm 1 of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees,
+// appendix B. D nil is the order of the up ports, in every switch. The balance that the paper
+// leaves open is the default up port, the destination's digit. Other topologies, and a D that
+// leaves a port out, are refused.
 //
-// Where the printed algorithm is silent or wrong we differ from it (docs/routing.md): sequence[0], the first port of D, is not
-// the port numbered 0; the first U-turn does not go back by the port of arrival when that is first in D; and the entries
-// of arrivals that cannot happen are filled in, so that a packet from anywhere finds one.
+// Where the printed algorithm is silent or wrong we differ from it (docs/routing.md): sequence[0],
+// the first port of D, is not the port numbered 0; the first U-turn does not go back by the port of
+// arrival when that is first in D; and the entries of arrivals that cannot happen are filled in, so
+// that a packet from anywhere finds one.
 func Algorithm1(g *topology.Graph, d Sequence) (*tables.Tables, error) {
 	ports := make([]int, len(g.Switches))
 	for i, s := range g.Switches {
@@ -68,7 +70,8 @@ func rank(tables *tables.Tables, g *topology.Graph, s weft.SwitchID) error {
 	return nil
 }
 
-// wholeTree refuses a tree without one k, and one that was found in a file with links missing: the tables need a port for each.
+// wholeTree refuses a tree without one k, and one that was found in a file with links missing: the
+// tables need a port for each.
 func wholeTree(g *topology.Graph, s topology.Switch, t *weft.Tree) error {
 	if t.K == 0 {
 		return fmt.Errorf("the tables of Algorithm 1 are for trees with as many up ports at each tier as down ports, and %s is none: take ftree", g.Spec)
@@ -162,7 +165,8 @@ func upRow(place *weft.Place, dp weft.PortID, sequence []weft.PortID) []tables.H
 	return row
 }
 
-// after is the port that follows p in D, or the first for NoPort, leaving out skip; NoPort when there is none.
+// after is the port that follows p in D, or the first for NoPort, leaving out skip; NoPort when
+// there is none.
 func after(sequence []weft.PortID, p, skip weft.PortID) weft.PortID {
 	found := p == weft.NoPort
 	for _, q := range sequence {

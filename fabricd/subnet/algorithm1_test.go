@@ -16,8 +16,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// alike compares the table-driven switch with deterministic-link at one switch, for every arrival, VC and destination: the
-// candidates, the rule and the kind of step.
+// alike compares the table-driven switch with deterministic-link at one switch, for every arrival,
+// VC and destination: the candidates, the rule and the kind of step.
 type alike struct {
 	g       *topology.Graph
 	table   firmware.DeterministicTable
@@ -109,7 +109,8 @@ func TestTableDrivenSwitchDecidesAsDeterministicLinkInWideTrees(t *testing.T) {
 	}
 }
 
-// A file may take links away from a tree; the tables then name ports that lead nowhere, and the switch takes them for dead.
+// A file may take links away from a tree; the tables then name ports that lead nowhere, and the
+// switch takes them for dead.
 func TestTableDrivenSwitchDecidesAsDeterministicLinkWhereLinksAreMissing(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Load("t.yaml", []byte("generate: kary-ntree:3,2\nremove_links: [s0.0-s1.1, s0.1-s1.1, s0.2-s1.0]\n"))
@@ -130,7 +131,8 @@ func TestTableDrivenSwitchDecidesAsDeterministicLinkWhereLinksAreMissing(t *test
 	}
 }
 
-// Any testing sequence will do that is the same in a whole switch group: first in it is not the port numbered 0.
+// Any testing sequence will do that is the same in a whole switch group: first in it is not the
+// port numbered 0.
 func TestTablesOfAnySequenceConnectEveryPairWithUpToKMinus1DeadLinks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -14,7 +14,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// Entry describes one way of routing that can be chosen by name: a firmware, with its tables if it needs any.
+// Entry describes one way of routing that can be chosen by name: a firmware, with its tables if it
+// needs any.
 type Entry struct {
 	Name      string
 	About     string         // one line
@@ -23,10 +24,12 @@ type Entry struct {
 	Tolerance firmware.Tolerance
 	// New makes it for a topology, and says how many virtual channels it needs at least there.
 	New func(g *topology.Graph) (fw firmware.Firmware, vcs int, err error)
-	// Around makes it as the static fault model has it: for a topology in which these links and switches are dead, which is known when it is
-	// computed. Pairs that it knows no way for are discarded by their first switch. nil: it is the same whatever is dead.
+	// Around makes it as the static fault model has it: for a topology in which these links and
+	// switches are dead, which is known when it is computed. Pairs that it knows no way for are
+	// discarded by their first switch. nil: it is the same whatever is dead.
 	Around func(g *topology.Graph, dead *Dead) (fw firmware.Firmware, vcs int, err error)
-	// Mechanisms are those by which ways around what is dead are computed; nil: there are no such ways.
+	// Mechanisms are those by which ways around what is dead are computed; nil: there are no such
+	// ways.
 	Mechanisms *direct.Mechanisms
 	// with is the entry with options of that text, under that name.
 	with func(name, options string) (Entry, error)
@@ -87,8 +90,9 @@ func Names() []string {
 	return names
 }
 
-// ByName finds what can be chosen, None and FromFiles too. Options follow the name of those that take some: "updn:layers=2,tree=dfs".
-// The error for an unknown name or option holds the nearest known one, and that for a value says what is expected.
+// ByName finds what can be chosen, None and FromFiles too. Options follow the name of those that
+// take some: "updn:layers=2,tree=dfs". The error for an unknown name or option holds the nearest
+// known one, and that for a value says what is expected.
 func ByName(name string) (Entry, error) {
 	if name == None {
 		return Entry{Name: None, About: "forwards nothing: every packet is discarded", On: firmware.Anything, New: newNone}, nil
@@ -128,9 +132,10 @@ func named(name string, err error) error {
 
 func newNone(*topology.Graph) (firmware.Firmware, int, error) { return firmware.None{}, 1, nil }
 
-// Firmware makes the firmware of that name for a topology, and says how many virtual channels it needs at least. It is the one
-// place where names become firmwares. Errors are an unknown name, a topology of another shape, and one for which no tables can be
-// computed; whether a firmware without tables can run there, its Check says.
+// Firmware makes the firmware of that name for a topology, and says how many virtual channels it
+// needs at least. It is the one place where names become firmwares. Errors are an unknown name, a
+// topology of another shape, and one for which no tables can be computed; whether a firmware
+// without tables can run there, its Check says.
 func Firmware(name string, g *topology.Graph) (fw firmware.Firmware, vcs int, err error) {
 	e, err := ByName(name)
 	if err != nil {
@@ -139,7 +144,8 @@ func Firmware(name string, g *topology.Graph) (fw firmware.Firmware, vcs int, er
 	return e.New(g)
 }
 
-// LeastVCs is the least number of virtual channels with which f runs in every switch of g, 0 when there is none.
+// LeastVCs is the least number of virtual channels with which f runs in every switch of g, 0 when
+// there is none.
 func LeastVCs(f firmware.Firmware, g *topology.Graph) int {
 	c, ok := f.(firmware.Checker)
 	if !ok {

@@ -5,8 +5,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Components tells which NICs any path of live links joins, whatever the routing: what no method can do better than. It is kept to
-// be asked again and again for one topology, allocates nothing when it is, and belongs to one goroutine.
+// Components tells which NICs any path of live links joins, whatever the routing: what no method
+// can do better than. It is kept to be asked again and again for one topology, allocates nothing
+// when it is, and belongs to one goroutine.
 type Components struct {
 	g      *topology.Graph
 	parent []uint32 // per switch, towards one switch of its component
@@ -24,8 +25,8 @@ func Connected(g *topology.Graph, dead *Dead) (unconnected int) {
 	return NewComponents(g).Compute(dead)
 }
 
-// Compute finds what is connected without what is dead, and returns how many ordered pairs of different NICs are not. A
-// NIC whose link or switch is dead is connected to nobody.
+// Compute finds what is connected without what is dead, and returns how many ordered pairs of
+// different NICs are not. A NIC whose link or switch is dead is connected to nobody.
 func (c *Components) Compute(dead *Dead) (unconnected int) {
 	for i := range c.parent {
 		c.parent[i], c.nics[i] = uint32(i), 0

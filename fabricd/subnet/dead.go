@@ -8,7 +8,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Dead is a set of links and switches that do not work. The zero value is empty, and so is nil for whoever only reads.
+// Dead is a set of links and switches that do not work. The zero value is empty, and so is nil for
+// whoever only reads.
 type Dead struct{ links, switches set }
 
 // AddLink puts a link into the set.

@@ -46,7 +46,8 @@ var directKeys = keysByName(
 	},
 )
 
-// directEntries says what of [firmware.Direct] the routings by rules are that take options, and which.
+// directEntries says what of [firmware.Direct] the routings by rules are that take options, and
+// which.
 var directEntries = map[string]struct {
 	fw   firmware.Direct
 	keys []string
@@ -130,8 +131,10 @@ func (e *Entry) options(fw firmware.Direct, o directOptions) error {
 	return nil
 }
 
-// waysAround are the ways around what is dead, and around links that a topology lacks. They are computed in turn: who asks for them, verify or a sweep, has
-// many sets of dead links, and computes for several of these at once. A subnet manager has one, and computes that in parallel (manage.Planner).
+// waysAround are the ways around what is dead, and around links that a topology lacks. They are
+// computed in turn: who asks for them, verify or a sweep, has many sets of dead links, and computes
+// for several of these at once. A subnet manager has one, and computes that in parallel
+// (manage.Planner).
 func waysAround(g *topology.Graph, m direct.Mechanisms, dead *Dead) (*tables.Ways, error) {
 	net, err := direct.New(g)
 	if err != nil {
@@ -155,7 +158,8 @@ func (e Entry) direct(fw firmware.Direct) Entry {
 	return e
 }
 
-// diameter is the most hops of a shortest way between two switches of a mesh or a torus, 0 elsewhere.
+// diameter is the most hops of a shortest way between two switches of a mesh or a torus, 0
+// elsewhere.
 func diameter(g *topology.Graph) (hops int) {
 	if len(g.Switches) == 0 || g.Place(0).Grid == nil {
 		return 0

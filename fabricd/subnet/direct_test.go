@@ -46,7 +46,8 @@ func newAround(g *topology.Graph, dead *subnet.Dead, fw firmware.Direct, vcs int
 	return a
 }
 
-// hops is how many the packet takes from there, by whatever candidates; an error if it may be discarded, or not be as many.
+// hops is how many the packet takes from there, by whatever candidates; an error if it may be
+// discarded, or not be as many.
 func (a *around) hops(s stop) (int, error) {
 	if !s.at.Node.IsSwitch() {
 		if s.at.Node != a.dst.Node() {
@@ -92,7 +93,8 @@ func (a *around) left(v *switching.Still, d switching.Decision, fields weft.Fiel
 	return len(a.fw.Route(&pkt, switching.Arrival{Port: nic, From: weft.RoleNIC}, &alive).Candidates) != n
 }
 
-// check follows the packets of every pair of switches. Engine and firmware agree about length and about who has a way.
+// check follows the packets of every pair of switches. Engine and firmware agree about length and
+// about who has a way.
 func (a *around) check(m direct.Mechanisms) error {
 	net, err := direct.New(a.g)
 	if err != nil {
@@ -120,7 +122,8 @@ func (a *around) check(m direct.Mechanisms) error {
 	return nil
 }
 
-// Every way that is computed around faults is one that the firmware goes, in its length, whatever candidates packets take; and it meets no dead link.
+// Every way that is computed around faults is one that the firmware goes, in its length, whatever
+// candidates packets take; and it meets no dead link.
 func TestPacketsGoAsTheWaysAroundFaultsSay(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"torus:3x3", "torus:4x4", "torus:3x3x2", "torus:4x3,nics=2", "mesh:4x3", "mesh:3x2x2", "ring:5"} {

@@ -1,6 +1,7 @@
-// Package subnet is what a subnet manager computes: from the graph of a fabric, and from what is dead in it, how each switch is to
-// forward, and which pairs of NICs that leaves unconnected. It also makes firmwares by name ([Firmware]), because some are their
-// tables, and tables belong to one topology.
+// Package subnet is what a subnet manager computes: from the graph of a fabric, and from what is
+// dead in it, how each switch is to forward, and which pairs of NICs that leaves unconnected. It
+// also makes firmwares by name ([Firmware]), because some are their tables, and tables belong to
+// one topology.
 //
 //	fw, vcs, err := subnet.Firmware("deterministic-table", g) // R^link_deterministic, by Algorithm 1
 //	fw, vcs, err = subnet.Firmware("updn:layers=2,tree=dfs", g) // an engine of package layered, for any topology
@@ -10,6 +11,6 @@
 //	tables, unroutable, err := subnet.UpDown(g, &dead) // DDRC: up/down without what is dead
 //	cut := subnet.Connected(g, &dead)                  // what no routing could connect
 //
-// Everything here is a function of its arguments: no clock, no draw, and no I/O but that of reading the files which the name of a
-// routing names.
+// Everything here is a function of its arguments: no clock, no draw, and no I/O but that of reading
+// the files which the name of a routing names.
 package subnet

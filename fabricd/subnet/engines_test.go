@@ -152,7 +152,8 @@ func TestWhatOnlyTheTopologyRefusesNamesTheEngine(t *testing.T) {
 	require.ErrorContains(t, err, "lash:layers=1: lash needs")
 }
 
-// A packet of every pair arrives by the firmwares of the engines, whatever layers and paths it takes.
+// A packet of every pair arrives by the firmwares of the engines, whatever layers and paths it
+// takes.
 func TestEngineFirmwaresDeliver(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "irregular:10,20,2,nics=2")

@@ -10,8 +10,9 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// Default is the routing for those who name none: adaptive-link in fat trees, ftree in trees that lack switches or links or have tiers of
-// different radix, dimension-order in meshes, tori and rings, lash elsewhere. A graph without switches has none.
+// Default is the routing for those who name none: adaptive-link in fat trees, ftree in trees that
+// lack switches or links or have tiers of different radix, dimension-order in meshes, tori and
+// rings, lash elsewhere. A graph without switches has none.
 func Default(g *topology.Graph) string {
 	switch shapeOf(g) {
 	case firmware.Trees:
@@ -23,8 +24,8 @@ func Default(g *topology.Graph) string {
 	}
 }
 
-// defaultOfTree is adaptive-link in whole trees with one k, which bears faults at once. In others ftree has fewer paths to lose, as long as
-// it has one for every pair.
+// defaultOfTree is adaptive-link in whole trees with one k, which bears faults at once. In others
+// ftree has fewer paths to lose, as long as it has one for every pair.
 func defaultOfTree(g *topology.Graph) string {
 	whole := true
 	for _, s := range g.Switches {

@@ -16,8 +16,9 @@ func upDownTables(g *topology.Graph, _ layered.Options) (*layered.Routing, error
 	return u.Routing("ftree", u.Compute(nil))
 }
 
-// Routing is the routes of the last Compute as a routing by that name, with what that call returned. Its tables are per layer, of one
-// layer, and look at the destination alone. A pair that is unroutable has no address.
+// Routing is the routes of the last Compute as a routing by that name, with what that call
+// returned. Its tables are per layer, of one layer, and look at the destination alone. A pair that
+// is unroutable has no address.
 func (u *UpDownRoutes) Routing(name string, unroutable int) (*layered.Routing, error) {
 	lft, err := u.tables(true, u.port)
 	if err != nil {

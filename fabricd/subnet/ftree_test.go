@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// At every switch, for every destination and every arrival that can be, the tables name the port that firmware updown does.
+// At every switch, for every destination and every arrival that can be, the tables name the port
+// that firmware updown does.
 func TestFtreeDecidesAsUpdown(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:3,2", "kary-ntree:4,3", "kary-ntree:2,5", "mport-tree:8,2", "mport-tree:4,3"} {

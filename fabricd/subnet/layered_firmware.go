@@ -5,8 +5,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// FirmwareOf is the firmware that forwards by a routing. It needs as many virtual channels as the routing has layers; one whose routing
-// lacks tables or an assignment refuses every place.
+// FirmwareOf is the firmware that forwards by a routing. It needs as many virtual channels as the
+// routing has layers; one whose routing lacks tables or an assignment refuses every place.
 func FirmwareOf(r *layered.Routing) firmware.Firmware {
 	switch r.Kind {
 	case layered.Adaptive:

@@ -20,7 +20,8 @@ type Key struct {
 	About  string
 }
 
-// optionKey is a key of options O, and how a value is read; it reports false for one that it does not take.
+// optionKey is a key of options O, and how a value is read; it reports false for one that it does
+// not take.
 type optionKey[O any] struct {
 	Key
 	set func(o *O, value string) bool

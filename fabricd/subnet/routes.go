@@ -10,11 +10,13 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// ErrNoTables is wrapped by the error for a firmware that decides by rules alone, so that there is nothing to compute for it.
+// ErrNoTables is wrapped by the error for a firmware that decides by rules alone, so that there is
+// nothing to compute for it.
 var ErrNoTables = errors.New("computes its decisions, it has no tables")
 
-// Routes computes what the routing of that name forwards by in a topology. The error wraps [ErrNoTables] when it forwards by no
-// tables; others are an unknown name, and a topology that the routing is not for.
+// Routes computes what the routing of that name forwards by in a topology. The error wraps
+// [ErrNoTables] when it forwards by no tables; others are an unknown name, and a topology that the
+// routing is not for.
 func Routes(name string, g *topology.Graph) (*layered.Routing, error) {
 	e, err := ByName(name)
 	if err != nil {
@@ -26,7 +28,8 @@ func Routes(name string, g *topology.Graph) (*layered.Routing, error) {
 	return e.Routes(g)
 }
 
-// tableRoutes are the tables of Algorithm 1 as long as nothing is dead: then packets stay in the layer that they enter in.
+// tableRoutes are the tables of Algorithm 1 as long as nothing is dead: then packets stay in the
+// layer that they enter in.
 func tableRoutes(g *topology.Graph) (*layered.Routing, error) {
 	lft, err := Algorithm1(g, nil)
 	if err != nil {

@@ -39,8 +39,9 @@ func sourcePaths() Entry {
 	}
 }
 
-// SourceRoutesOf are the ways of a routing as NICs write them into packets: from each switch by the first of the addresses that it sends to a
-// destination by, and the first of the ways there. A routing of several layers is refused, and so are ways that a packet has no room for.
+// SourceRoutesOf are the ways of a routing as NICs write them into packets: from each switch by the
+// first of the addresses that it sends to a destination by, and the first of the ways there. A
+// routing of several layers is refused, and so are ways that a packet has no room for.
 func SourceRoutesOf(r *layered.Routing) (*tables.SourceRoutes, error) {
 	if r.Layers > 1 {
 		return nil, fmt.Errorf("source routes of %d layers: a packet stays in the first, choose a routing of one layer", r.Layers)
@@ -94,8 +95,8 @@ func (w *walker) route(s weft.SwitchID, d weft.NICID) (route weft.SourceRoute) {
 	return route
 }
 
-// ProgramOf is what a firmware forwards by that goes by a routing: no more of it than it uses, and source routes made of the routing's tables for
-// one whose packets carry them.
+// ProgramOf is what a firmware forwards by that goes by a routing: no more of it than it uses, and
+// source routes made of the routing's tables for one whose packets carry them.
 func ProgramOf(fw tables.Programmed, r *layered.Routing) (p tables.Program, err error) {
 	like := fw.Program()
 	if like.Routes != nil {

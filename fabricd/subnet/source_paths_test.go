@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Every route leads from every switch with NICs to its destination, by live links only, first up and then down.
+// Every route leads from every switch with NICs to its destination, by live links only, first up
+// and then down.
 func TestSourceRoutesFollowTheTablesThatTheyAreMadeOf(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:4,3", "kary-ntree:2,6"} {

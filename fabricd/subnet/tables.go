@@ -9,8 +9,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// FromFiles is the name of the routing whose tables are read from files of OpenSM: "tables:opensm-lfts.dump". It is not among Entries,
-// for without files it is nothing.
+// FromFiles is the name of the routing whose tables are read from files of OpenSM:
+// "tables:opensm-lfts.dump". It is not among Entries, for without files it is nothing.
 const FromFiles = "tables"
 
 // filesSpec is what follows the name, and whether it is that name.

@@ -9,10 +9,11 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// UpDownRoutes are the routes of up/down routing in a k-ary n-tree or an m-port tree, computed without what is dead: DDRC, the
-// reconfiguration that Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section VIII, compares with. No
-// packet goes up again after it has come down, so there is no deadlock and one virtual channel is enough. It is kept to be
-// computed again and again for one topology, allocates nothing when it is, and belongs to one goroutine.
+// UpDownRoutes are the routes of up/down routing in a k-ary n-tree or an m-port tree, computed
+// without what is dead: DDRC, the reconfiguration that Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic
+// Fault Tolerance in Fat Trees, section VIII, compares with. No packet goes up again after it has
+// come down, so there is no deadlock and one virtual channel is enough. It is kept to be computed
+// again and again for one topology, allocates nothing when it is, and belongs to one goroutine.
 type UpDownRoutes struct {
 	g     *topology.Graph
 	first []int // per switch: where its ports begin
@@ -32,7 +33,8 @@ type port struct {
 	link *topology.Link
 }
 
-// NewUpDownRoutes is for one tree, of which a file may have taken links; Compute comes next. Other topologies are refused.
+// NewUpDownRoutes is for one tree, of which a file may have taken links; Compute comes next. Other
+// topologies are refused.
 func NewUpDownRoutes(g *topology.Graph) (*UpDownRoutes, error) {
 	u := &UpDownRoutes{g: g, words: (len(g.NICs) + 63) / 64, first: make([]int, len(g.Switches)+1)}
 	for i := range g.Switches {
@@ -58,7 +60,8 @@ func NewUpDownRoutes(g *topology.Graph) (*UpDownRoutes, error) {
 	return u, nil
 }
 
-// UpDown is [UpDownRoutes.Compute] for one set of faults, with the tables. They are for [firmware.Static].
+// UpDown is [UpDownRoutes.Compute] for one set of faults, with the tables. They are for
+// [firmware.Static].
 func UpDown(g *topology.Graph, dead *Dead) (tables *tables.Tables, unroutable int, err error) {
 	u, err := NewUpDownRoutes(g)
 	if err != nil {
@@ -69,8 +72,9 @@ func UpDown(g *topology.Graph, dead *Dead) (tables *tables.Tables, unroutable in
 	return tables, unroutable, err
 }
 
-// Compute finds what each switch reaches without what is dead, and returns how many ordered pairs of different NICs are
-// unroutable. A NIC whose link or switch is dead reaches nobody and nobody reaches it.
+// Compute finds what each switch reaches without what is dead, and returns how many ordered pairs
+// of different NICs are unroutable. A NIC whose link or switch is dead reaches nobody and nobody
+// reaches it.
 func (u *UpDownRoutes) Compute(dead *Dead) (unroutable int) {
 	for i := range u.ports {
 		u.dead[i] = u.ports[i].link == nil || dead.Cuts(u.ports[i].link)
@@ -120,10 +124,11 @@ func (u *UpDownRoutes) Routable(src, dst weft.NICID) bool {
 	return !u.dead[u.first[s]+int(p)] && u.of(s).has(uint32(dst))
 }
 
-// Port is where switch s forwards packets for d by the routes of the last Compute, NoPort when it does not reach d. Up it is the
-// default port, the destination's digit; when d cannot be reached that way, the next digits of d and those of the switch choose among
-// the ports by which it can. So the destinations of a dead port are spread over the others, and so are the sources of a destination
-// that is behind a dead link; those of live ports stay where they are.
+// Port is where switch s forwards packets for d by the routes of the last Compute, NoPort when it
+// does not reach d. Up it is the default port, the destination's digit; when d cannot be reached
+// that way, the next digits of d and those of the switch choose among the ports by which it can. So
+// the destinations of a dead port are spread over the others, and so are the sources of a
+// destination that is behind a dead link; those of live ports stay where they are.
 func (u *UpDownRoutes) Port(s weft.SwitchID, d weft.NICID) weft.PortID {
 	t := u.g.Place(s).Tree
 	switch {
@@ -164,13 +169,14 @@ func (u *UpDownRoutes) leads(s weft.SwitchID, p weft.PortID, d weft.NICID) bool 
 	return p != weft.NoPort && !u.dead[i] && u.of(weft.SwitchID(u.ports[i].peer)).has(uint32(d))
 }
 
-// Tables are the routes of the last Compute as tables, which later ones do not change. They look at the destination alone. In a mixture with
-// those of other faults no packet goes up that has come down: what comes down does so towards its destination, so that this is below, and
-// there no tables lead up. So no mixture can deadlock.
+// Tables are the routes of the last Compute as tables, which later ones do not change. They look at
+// the destination alone. In a mixture with those of other faults no packet goes up that has come
+// down: what comes down does so towards its destination, so that this is below, and there no tables
+// lead up. So no mixture can deadlock.
 func (u *UpDownRoutes) Tables() (*tables.Tables, error) { return u.tables(false, u.port) }
 
-// AdaptiveTables are the same with every up port that leads on to the destination, the one of Port among them. They are per layer, of one
-// layer.
+// AdaptiveTables are the same with every up port that leads on to the destination, the one of Port
+// among them. They are per layer, of one layer.
 func (u *UpDownRoutes) AdaptiveTables() (*tables.Tables, error) { return u.tables(true, u.ways) }
 
 // port appends Port, if there is one.

@@ -119,7 +119,8 @@ func harm(f *fabric, draw *rand.Rand, most int) (undo func()) {
 	}
 }
 
-// climbs finds by search which NICs a packet from src can reach over live links without going up after it came down.
+// climbs finds by search which NICs a packet from src can reach over live links without going up
+// after it came down.
 func climbs(f *fabric, src weft.NICID) map[weft.NICID]bool {
 	type state struct {
 		s    weft.SwitchID
@@ -151,8 +152,8 @@ func climbs(f *fabric, src weft.NICID) map[weft.NICID]bool {
 	return found
 }
 
-// Whatever is dead: a pair is routable exactly if some live path goes up and then down, the tables deliver it over such a
-// path, and what is routable is connected.
+// Whatever is dead: a pair is routable exactly if some live path goes up and then down, the tables
+// deliver it over such a path, and what is routable is connected.
 func TestUpDownTablesDeliverEveryRoutablePairWithoutUTurn(t *testing.T) {
 	t.Parallel()
 	cut, err := topology.Load("cut.yaml", []byte("generate: kary-ntree:3,3\nremove_links: [s0.00-s1.00, s0.01-s1.11, s1.22-s2.20, s1.21-s2.20]\n"))
@@ -233,7 +234,8 @@ func TestUpDownWithoutFaultsIsTheDefaultWay(t *testing.T) {
 	}
 }
 
-// The destinations of a dead up port go by all the others alike, and the other destinations stay where they are.
+// The destinations of a dead up port go by all the others alike, and the other destinations stay
+// where they are.
 func TestUpDownSpreadsTheDestinationsOfADeadPort(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:4,3")
@@ -256,7 +258,8 @@ func TestUpDownSpreadsTheDestinationsOfADeadPort(t *testing.T) {
 	require.Equal(t, map[weft.PortID]int{4: 20, 5: 20, 7: 20}, load)
 }
 
-// loads counts the pairs of NICs whose path goes over each direction of a link, by the port that it leaves.
+// loads counts the pairs of NICs whose path goes over each direction of a link, by the port that it
+// leaves.
 func loads(t *testing.T, g *topology.Graph, u *subnet.UpDownRoutes) map[weft.End]int {
 	load := map[weft.End]int{}
 	for src, dst := range pairs(g) {
@@ -275,8 +278,9 @@ func loads(t *testing.T, g *topology.Graph, u *subnet.UpDownRoutes) map[weft.End
 	return load
 }
 
-// The sources of a destination behind a dead link come by all the other links alike, too: no link gets more than what it had and
-// a third of what the dead one had. By one port for all of them, one link would carry two destinations.
+// The sources of a destination behind a dead link come by all the other links alike, too: no link
+// gets more than what it had and a third of what the dead one had. By one port for all of them, one
+// link would carry two destinations.
 func TestUpDownSpreadsTheSourcesOfADestinationBehindADeadLink(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:4,3")
@@ -403,7 +407,8 @@ func BenchmarkCompute(b *testing.B) {
 	}
 }
 
-// Beyond k-1 local re-routing connects pairs that up/down does not, by U-turns, and the other way round.
+// Beyond k-1 local re-routing connects pairs that up/down does not, by U-turns, and the other way
+// round.
 func TestLocalReroutingAndUpDownEachConnectPairsThatTheOtherDoesNot(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:2,3")

@@ -5,24 +5,25 @@ import (
 	"io"
 )
 
-// Drawing is where a graph is drawn; package layout makes them. Lengths are in the distance of two neighbouring switches, and y
-// grows downwards.
+// Drawing is where a graph is drawn; package layout makes them. Lengths are in the distance of two
+// neighbouring switches, and y grows downwards.
 type Drawing struct {
 	Kind          string
 	Width, Height float64
 	Switches      []Point
 	NICs          []Point
-	// Bends says, per link, how far the control point of a quadratic curve from A to B lies beside the middle between them, to
-	// the left of who goes from A to B: at the middle + bend * (dy, -dx) / length. 0: the link is straight.
+	// Bends says, per link, how far the control point of a quadratic curve from A to B lies beside
+	// the middle between them, to the left of who goes from A to B: at the middle + bend * (dy,
+	// -dx) / length. 0: the link is straight.
 	Bends []float64
 }
 
 // Point is a place on a drawing.
 type Point struct{ X, Y float64 }
 
-// WriteDrawnJSON writes what [Graph.WriteJSON] does, with the places of everything: x and y of switches and NICs, bend of links
-// that are not straight, and layout. [Load] reads it, and leaves the places out. The error is w's, or says that d is of
-// another graph.
+// WriteDrawnJSON writes what [Graph.WriteJSON] does, with the places of everything: x and y of
+// switches and NICs, bend of links that are not straight, and layout. [Load] reads it, and leaves
+// the places out. The error is w's, or says that d is of another graph.
 func (g *Graph) WriteDrawnJSON(w io.Writer, d Drawing) error {
 	if len(d.Switches) != len(g.Switches) || len(d.NICs) != len(g.NICs) || len(d.Bends) != len(g.Links) {
 		return fmt.Errorf("write topology as JSON: the drawing has %d switches, %d NICs and %d links, expected the %d, %d and %d of the topology",

@@ -19,9 +19,11 @@ func Read(path string) (*Graph, error) {
 	return Load(path, data)
 }
 
-// Load makes the graph of the topology file with that name and content. One that ends in .net, .ibnet or .ibnetdiscover, or looks like what
-// ibnetdiscover prints whatever its name, is read by package ibnet: port p of a switch is port p-1 here, each connected port of an adapter is a NIC, and names are made of the
-// descriptions as far as they tell nodes apart. Any other is YAML or JSON, and has either
+// Load makes the graph of the topology file with that name and content. One that ends in .net,
+// .ibnet or .ibnetdiscover, or looks like what ibnetdiscover prints whatever its name, is read by
+// package ibnet: port p of a switch is port p-1 here, each connected port of an adapter is a NIC,
+// and names are made of the descriptions as far as they tell nodes apart. Any other is YAML or
+// JSON, and has either
 //
 //	generate: kary-ntree:4,3      # any spec of Kinds
 //	remove_links: [s0.00-s1.10]   # if links are missing
@@ -32,8 +34,9 @@ func Read(path string) (*Graph, error) {
 //	nics: [{id: n0, switch: s0}, {id: n1, switch: s1, switch_port: 7}]
 //	links: [{a: s0, b: s1}, {a: s0, a_port: 3, b: s1, b_port: 2}]
 //
-// Every error has the line and says what was expected: unknown names with the nearest known one, a port used twice, a
-// NIC with two links or none, a link from a switch to itself, parts that are not connected. Errors are collected.
+// Every error has the line and says what was expected: unknown names with the nearest known one, a
+// port used twice, a NIC with two links or none, a link from a switch to itself, parts that are not
+// connected. Errors are collected.
 func Load(name string, data []byte) (*Graph, error) {
 	if isIBNet(name) || !isDocument(name) && ibnet.Looks(data) {
 		return loadIBNet(name, data)
@@ -131,8 +134,8 @@ func (g *Graph) remove(gone []bool) {
 	g.finish()
 }
 
-// placed turns a listing with spec into what the spec makes, less the links that are not listed, so that its switches
-// have their places.
+// placed turns a listing with spec into what the spec makes, less the links that are not listed, so
+// that its switches have their places.
 func placed(doc *document.Doc, f file, g *Graph) (*Graph, error) {
 	base, err := Generate(f.Spec)
 	if err != nil {
@@ -180,7 +183,8 @@ func placed(doc *document.Doc, f file, g *Graph) (*Graph, error) {
 	return base, nil
 }
 
-// linkPath is where link i of a listing stands in the file: among the links, or after them, in order, at a NIC.
+// linkPath is where link i of a listing stands in the file: among the links, or after them, in
+// order, at a NIC.
 func (f file) linkPath(i int) string {
 	if i < len(f.Links) {
 		return fmt.Sprintf("$.links[%d]", i)

@@ -20,7 +20,8 @@ import (
 
 const schemaFile = "../../docs/schema/topology.schema.json"
 
-// The published schema is the one of the code. Write it with: go test ./fabricd/topology -run Schema -update
+// The published schema is the one of the code. Write it with: go test ./fabricd/topology -run
+// Schema -update
 func TestSchemaIsPublished(t *testing.T) {
 	got, err := Schema()
 	require.NoError(t, err)
@@ -102,7 +103,8 @@ func requireSame(t *testing.T, want, got *Graph, form string) {
 	}
 }
 
-// A tree that lost links keeps its places and port numbers; distances follow the links that are left.
+// A tree that lost links keeps its places and port numbers; distances follow the links that are
+// left.
 func TestRemoveLinks(t *testing.T) {
 	g, err := Load("f.yaml", []byte("generate: kary-ntree:2,2\nremove_links: [s0.0-s1.1]\n"))
 	require.NoError(t, err)
@@ -121,7 +123,8 @@ func TestRemoveLinks(t *testing.T) {
 	assert.Equal(t, 6, g.Distance(0, 5))
 }
 
-// Ports that are not given are the lowest free ones in the order of the file, after those that are given.
+// Ports that are not given are the lowest free ones in the order of the file, after those that are
+// given.
 func TestPortsAreGivenOut(t *testing.T) {
 	g, err := Load("f.yaml", []byte(`
 switches: [{id: s0, ports: 8}, {id: s1}]
@@ -182,7 +185,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// A listing that is not what its spec makes is refused where it differs: its switches would not be in their places.
+// A listing that is not what its spec makes is refused where it differs: its switches would not be
+// in their places.
 func TestListingDiffersFromSpec(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, parse(t, "kary-ntree:2,2").WriteYAMLListing(&b))

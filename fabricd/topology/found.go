@@ -166,7 +166,8 @@ func (f *treeFinder) parts(in func(s int) bool) []int {
 	return of
 }
 
-// number sets digit at of the switches that are in to the number of their inner part among those of their outer part.
+// number sets digit at of the switches that are in to the number of their inner part among those of
+// their outer part.
 func (f *treeFinder) number(inner, outer []int, at int, in func(s int) bool) {
 	count, number := map[int]int{}, map[int]int{} // per outer part, and per inner part
 	for s := range f.tier {

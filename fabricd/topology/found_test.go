@@ -34,8 +34,8 @@ func TestWhatIsNoTreeSaysWhy(t *testing.T) {
 		assert.Nil(t, g.Place(0).Tree)
 		assert.Equal(t, weft.RolePeer, g.Place(2).Roles[0])
 	}
-	// Tiers alone are no tree: here each of two switches in the middle leads to both leaves and to one
-	// top switch of the two.
+	// Tiers alone are no tree: here each of two switches in the middle leads to both leaves and to
+	// one top switch of the two.
 	g, err := Load("f.yaml", []byte("switches: [{id: a}, {id: b}, {id: c}, {id: d}, {id: e}]\n"+nics+
 		"links: [{a: a, b: c}, {a: b, b: c}, {a: a, b: d}, {a: b, b: d}, {a: c, b: e}, {a: d, b: e}]\n"))
 	require.NoError(t, err)

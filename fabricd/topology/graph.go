@@ -32,8 +32,8 @@ type NIC struct {
 	Name string
 }
 
-// Link joins two ports. A is the end that the name begins with: the switch when B is a NIC, otherwise the switch with the
-// lower id, which in a tree is the one of the upper tier.
+// Link joins two ports. A is the end that the name begins with: the switch when B is a NIC,
+// otherwise the switch with the lower id, which in a tree is the one of the upper tier.
 type Link struct {
 	ID   weft.LinkID
 	Name string
@@ -84,8 +84,8 @@ type peer struct {
 	link weft.LinkID
 }
 
-// Peer is the other end of the link at a port, and the link. It reports false when the port is not connected or is not
-// there.
+// Peer is the other end of the link at a port, and the link. It reports false when the port is not
+// connected or is not there.
 func (g *Graph) Peer(e weft.End) (weft.End, weft.LinkID, bool) {
 	p := g.slot(e)
 	if p == nil || p.end.Node.Kind == 0 {
@@ -119,8 +119,8 @@ func (g *Graph) slot(e weft.End) *peer {
 // ports are the entries of all ports of a switch.
 func (g *Graph) ports(s weft.SwitchID) []peer { return g.peers[g.first[s]:g.first[s+1]] }
 
-// finish makes the tables that the methods read. Links whose ends are not there are left out, and of two links at one
-// port the first stays: check reports both.
+// finish makes the tables that the methods read. Links whose ends are not there are left out, and
+// of two links at one port the first stays: check reports both.
 func (g *Graph) finish() {
 	g.first = make([]uint32, len(g.Switches)+1)
 	for i, s := range g.Switches {

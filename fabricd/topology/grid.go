@@ -10,8 +10,8 @@ import (
 
 const maxDims = 4 // dimensions of a mesh or torus; chosen by us
 
-// grid is the arithmetic of a mesh or torus. Switches are numbered by their coordinates, the last running fastest;
-// switch s has the NICs s*nics .. s*nics+nics-1, at its ports 2*len(dims) and up.
+// grid is the arithmetic of a mesh or torus. Switches are numbered by their coordinates, the last
+// running fastest; switch s has the NICs s*nics .. s*nics+nics-1, at its ports 2*len(dims) and up.
 type grid struct {
 	dims []int
 	wrap []bool // per dimension: whether it goes around, which two switches do not
@@ -21,8 +21,8 @@ type grid struct {
 // dimensions are the letters of dimensions, in their order.
 const dimensions = "xyzw"
 
-// newGrid makes the product of dims switches. The dimensions named in wrap go around, in a torus or a ring all if it is empty; one of two
-// switches has one link and no second one around.
+// newGrid makes the product of dims switches. The dimensions named in wrap go around, in a torus or
+// a ring all if it is empty; one of two switches has one link and no second one around.
 func newGrid(kind Kind, dims []int, wrap string, nics int) (*Graph, error) {
 	if len(dims) < 1 || len(dims) > maxDims {
 		return nil, fmt.Errorf("%d dimensions, expected 1 to %d", len(dims), maxDims)

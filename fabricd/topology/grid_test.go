@@ -37,8 +37,9 @@ func subsets(dims int) (all []string) {
 	return all
 }
 
-// Every mesh and every torus of few switches in a dimension, going around in every set of dimensions: each switch has the links that its
-// coordinates say, there are as many as the product says, and distances are those that a search of the graph finds.
+// Every mesh and every torus of few switches in a dimension, going around in every set of
+// dimensions: each switch has the links that its coordinates say, there are as many as the product
+// says, and distances are those that a search of the graph finds.
 func TestGridsGoAroundWhereTheyAreTo(t *testing.T) {
 	t.Parallel()
 	for dims, most := range map[int]int{1: 9, 2: 5, 3: 4, 4: 3} {

@@ -8,7 +8,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
-// Identity is what InfiniBand calls a switch or a NIC. A NIC is a connected port of a channel adapter.
+// Identity is what InfiniBand calls a switch or a NIC. A NIC is a connected port of a channel
+// adapter.
 type Identity struct {
 	GUID        ibnet.GUID // of the switch or adapter
 	PortGUID    ibnet.GUID // of port 0 of the switch, or of the port
@@ -19,15 +20,16 @@ type Identity struct {
 	Description string
 }
 
-// The first GUIDs that nodes get when no file gives them one. They are as far apart as there are NICs, four GUIDs each.
+// The first GUIDs that nodes get when no file gives them one. They are as far apart as there are
+// NICs, four GUIDs each.
 const (
 	firstAdapter ibnet.GUID = 0x100000
 	firstSwitch  ibnet.GUID = 0x200000
 	perAdapter              = 4
 )
 
-// Identity is what InfiniBand calls a node: as the topology file says, or else GUIDs by number, no LID, and the name as
-// description. Port p of a switch is port p+1 there.
+// Identity is what InfiniBand calls a node: as the topology file says, or else GUIDs by number, no
+// LID, and the name as description. Port p of a switch is port p+1 there.
 func (g *Graph) Identity(n weft.Node) Identity {
 	if id, ok := g.identities[n]; ok {
 		return id
@@ -51,8 +53,9 @@ func (g *Graph) givenGUID(n weft.Node) string {
 	return ""
 }
 
-// WriteIBNet writes the graph as a file of package ibnet. [Load] of it gives the same graph; if it is neither generated nor was
-// read from such a file, its links may be numbered in another order. Switches of more than [ibnet.MaxPorts] ports are refused.
+// WriteIBNet writes the graph as a file of package ibnet. [Load] of it gives the same graph; if it
+// is neither generated nor was read from such a file, its links may be numbered in another order.
+// Switches of more than [ibnet.MaxPorts] ports are refused.
 func (g *Graph) WriteIBNet(w io.Writer) error {
 	f, err := g.ibFabric()
 	if err != nil {

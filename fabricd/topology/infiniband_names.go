@@ -7,8 +7,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
-// ibNames finds a usable name for each switch, port 0 of its block, and each connected port of an adapter: the first of its
-// candidates that is nobody else's.
+// ibNames finds a usable name for each switch, port 0 of its block, and each connected port of an
+// adapter: the first of its candidates that is nobody else's.
 func ibNames(f *ibnet.Fabric) map[ibEnd]string {
 	candidates := make(map[ibEnd][]string)
 	var order []ibEnd
@@ -57,7 +57,8 @@ func ibNames(f *ibnet.Fabric) map[ibEnd]string {
 	return names
 }
 
-// ibName makes a name of a description: what names may not hold becomes '-', and nothing stands around it.
+// ibName makes a name of a description: what names may not hold becomes '-', and nothing stands
+// around it.
 func ibName(description string) string {
 	if checkName(description) == nil {
 		return description

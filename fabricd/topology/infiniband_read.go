@@ -171,7 +171,8 @@ func (r *ibReader) end(node, port int) weft.End {
 	return weft.End{Node: r.at[node], Port: weft.PortID(port - 1)}
 }
 
-// placed turns a file of ours that says what generated it into that, less the links that are not there.
+// placed turns a file of ours that says what generated it into that, less the links that are not
+// there.
 func (r *ibReader) placed(g *Graph) (*Graph, error) {
 	base, err := Generate(r.fabric.Spec)
 	if err != nil {

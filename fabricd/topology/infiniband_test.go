@@ -101,8 +101,8 @@ func TestAnInfiniBandFabricKeepsItsIdentities(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// Names tell nodes apart: the host where it has one adapter, the whole description where it has two, a port where several are
-// connected, and the GUID where descriptions are of no use.
+// Names tell nodes apart: the host where it has one adapter, the whole description where it has
+// two, a port where several are connected, and the GUID where descriptions are of no use.
 func TestNodesGetUsableNames(t *testing.T) {
 	g, err := Load("f.net", []byte(`
 Switch 36 "S-0000000000000001" # "MF0;sw1:MSB7700/U1" enhanced port 0 lid 1 lmc 0
@@ -166,7 +166,8 @@ func TestBadIBNetFilesAreRefusedAtTheirLine(t *testing.T) {
 	assert.ErrorContains(t, err, "switch s0.0 has 256 ports, and one of InfiniBand at most 254")
 }
 
-// A fabric that was read keeps its GUIDs in the other formats, in which processes of other hosts get it.
+// A fabric that was read keeps its GUIDs in the other formats, in which processes of other hosts
+// get it.
 func TestListingsKeepGUIDs(t *testing.T) {
 	g, err := Read("testdata/tiny.ibnetdiscover")
 	require.NoError(t, err)

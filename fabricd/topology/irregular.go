@@ -11,21 +11,26 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// irregular is a connected random graph, as used for irregular networks by Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular
-// Networks, who do not say how they draw theirs. links counts the pairs of switches that are linked, each parallel times.
+// irregular is a connected random graph, as used for irregular networks by Lysne, Skeie, Reinemo,
+// Theiss: Layered Routing in Irregular Networks, who do not say how they draw theirs. links counts
+// the pairs of switches that are linked, each parallel times.
 //
-// The methods, which must never change because a seed names a graph: draws come from a PCG (math/rand/v2) with state
-// (seed, 0), and a draw below n is the high word of draw*n, drawn again while the low word is less than 2^64 mod n
-// (Lemire, Fast Random Integer Generation in an Interval), so that it is uniform. Links are then sorted by their ends, and each
-// switch gives its ports in that order.
+// The methods, which must never change because a seed names a graph: draws come from a PCG
+// (math/rand/v2) with state (seed, 0), and a draw below n is the high word of draw*n, drawn again
+// while the low word is less than 2^64 mod n (Lemire, Fast Random Integer Generation in an
+// Interval), so that it is uniform. Links are then sorted by their ends, and each switch gives its
+// ports in that order.
 //
-// tree: first a spanning tree, uniform among all trees on these switches, by the walk of Aldous and Broder: start at a drawn
-// switch, step to a switch drawn among the others, and keep the step as a link whenever it enters a switch for the first time.
-// Then pairs are drawn, a first and another, and kept unless already linked, until there are enough. So a graph is as likely
-// as it has spanning trees: regular ones are more likely than among all graphs, trees and the full mesh as likely.
+// tree: first a spanning tree, uniform among all trees on these switches, by the walk of Aldous and
+// Broder: start at a drawn switch, step to a switch drawn among the others, and keep the step as a
+// link whenever it enters a switch for the first time. Then pairs are drawn, a first and another,
+// and kept unless already linked, until there are enough. So a graph is as likely as it has
+// spanning trees: regular ones are more likely than among all graphs, trees and the full mesh as
+// likely.
 //
-// uniform: pairs are drawn until there are enough different ones, and all of them again until the graph is connected: all connected
-// graphs of so many switches and links are as likely. That is refused where it would take too long. Of a tree it is the walk above.
+// uniform: pairs are drawn until there are enough different ones, and all of them again until the
+// graph is connected: all connected graphs of so many switches and links are as likely. That is
+// refused where it would take too long. Of a tree it is the walk above.
 type irregular struct {
 	switches, links int
 	seed            uint64
@@ -103,7 +108,8 @@ func (r irregular) pairs() ([][2]int, error) {
 	return randomPairs(r.switches, r.links, r.seed), nil
 }
 
-// randomPairs draws the links by method tree; see irregular. In each pair the lower switch is first, and the pairs are sorted.
+// randomPairs draws the links by method tree; see irregular. In each pair the lower switch is
+// first, and the pairs are sorted.
 func randomPairs(switches, links int, seed uint64) [][2]int {
 	src := rand.NewPCG(seed, 0)
 	pairs := make([][2]int, 0, links)
@@ -145,8 +151,9 @@ func sortPairs(pairs [][2]int) {
 	slices.SortFunc(pairs, func(p, q [2]int) int { return cmp.Or(p[0]-q[0], p[1]-q[1]) })
 }
 
-// Bounds of method uniform, chosen by us: the draws take a quarter of a second, and note which pairs were drawn in 32 MiB. With twice as
-// many links as switches one graph in four is connected of 64 switches, one in ten of 128, one in a hundred of 256.
+// Bounds of method uniform, chosen by us: the draws take a quarter of a second, and note which
+// pairs were drawn in 32 MiB. With twice as many links as switches one graph in four is connected
+// of 64 switches, one in ten of 128, one in a hundred of 256.
 const (
 	maxUniformDraws    = 1 << 25
 	maxUniformSwitches = 2048
@@ -185,7 +192,8 @@ func uniformPairs(switches, links int, seed uint64) ([][2]int, error) {
 	return nil, fmt.Errorf("no graph of %d links that was drawn joins %d switches: give more links, or leave method=%s out", links, switches, methodUniform)
 }
 
-// joined reports whether links join all switches, by a forest of those joined so far, which it is lent.
+// joined reports whether links join all switches, by a forest of those joined so far, which it is
+// lent.
 func joined(parent []int, pairs [][2]int) bool {
 	for i := range parent {
 		parent[i] = i
@@ -207,7 +215,8 @@ func joined(parent []int, pairs [][2]int) bool {
 	return left == 1
 }
 
-// below draws uniformly from 0 .. n-1. Our own, because the draws of rand.IntN may change between releases of Go.
+// below draws uniformly from 0 .. n-1. Our own, because the draws of rand.IntN may change between
+// releases of Go.
 func below(src *rand.PCG, n int) int {
 	m := uint64(n)
 	for {

@@ -36,7 +36,8 @@ const golden = "s0-s2(0,0) s0-s3(1,0) s0-s5(2,0) s0-s6(3,0) s0-s7(4,0) s1-s7(0,1
 const goldenUniform = "s0-s3(0,0) s0-s5(1,0) s0-s7(2,0) s1-s5(0,1) s1-s6(1,0) s1-s7(2,1) " +
 	"s2-s6(0,1) s2-s7(1,2) s3-s5(1,2) s4-s6(0,2) s4-s7(1,3) s5-s7(3,4)"
 
-// The spanning tree is uniform: each of the 16 labelled trees on 4 switches turns up about equally often.
+// The spanning tree is uniform: each of the 16 labelled trees on 4 switches turns up about equally
+// often.
 func TestIrregularTreeIsUniform(t *testing.T) {
 	const draws = 8000
 	count := map[string]int{}
@@ -52,7 +53,8 @@ func TestIrregularTreeIsUniform(t *testing.T) {
 	assert.Less(t, chi, 37.7) // 99.9% of chi-squared with 15 degrees of freedom
 }
 
-// Each switch graph of so many switches and links, and the number of its spanning trees (Kirchhoff: a cofactor of the Laplacian).
+// Each switch graph of so many switches and links, and the number of its spanning trees (Kirchhoff:
+// a cofactor of the Laplacian).
 func connectedGraphs(n, links int) map[string]float64 {
 	var pairs [][2]int
 	for a := range n {
@@ -123,8 +125,9 @@ func chiSquared(t *testing.T, draw func(seed uint64) [][2]int, share map[string]
 	return chi
 }
 
-// Of 5 switches, against a list of all connected graphs: by method tree each is as likely as it has spanning trees, by method uniform
-// all are as likely. How far the first is from that is what docs/routes.md says.
+// Of 5 switches, against a list of all connected graphs: by method tree each is as likely as it has
+// spanning trees, by method uniform all are as likely. How far the first is from that is what
+// docs/routes.md says.
 func TestIrregularGraphsAreAsLikelyAsTheMethodSays(t *testing.T) {
 	t.Parallel()
 	for links, far := range map[int]float64{4: 0, 5: 0.076, 6: 0.075, 7: 0.042, 8: 0.027, 9: 0, 10: 0} {

@@ -12,7 +12,8 @@ import (
 
 const maxName = 64 // characters of a node's name; chosen by us
 
-// checkName says what is wrong with the name of a node. Names stand in commands, file names and NATS subjects.
+// checkName says what is wrong with the name of a node. Names stand in commands, file names and
+// NATS subjects.
 func checkName(name string) error {
 	if name == "" {
 		return errors.New("empty name, expected one as s0 or leaf-1")
@@ -40,7 +41,8 @@ func (g *Graph) Name(n weft.Node) string {
 	return n.String()
 }
 
-// linkName names a link by its ends, and by its ports when it is one of several between the same two.
+// linkName names a link by its ends, and by its ports when it is one of several between the same
+// two.
 func (g *Graph) linkName(a, b weft.End, parallel bool) string {
 	if parallel {
 		return fmt.Sprintf("%s:%d-%s:%d", g.Name(a.Node), a.Port, g.Name(b.Node), b.Port)
@@ -115,8 +117,9 @@ func (g *Graph) NodeByName(name string) (weft.Node, error) {
 	return weft.Node{}, document.Unknown("switch or NIC", name, append(g.switchNames(), g.nicNames()...))
 }
 
-// LinkByName finds a link by its name, from either end: s0.00-s1.10 or s1.10-s0.00. Any link may be named with its ports,
-// s3:4-s7:2, and one of several between the same two must be. The error for an unknown name has the nearest.
+// LinkByName finds a link by its name, from either end: s0.00-s1.10 or s1.10-s0.00. Any link may be
+// named with its ports, s3:4-s7:2, and one of several between the same two must be. The error for
+// an unknown name has the nearest.
 func (g *Graph) LinkByName(name string) (Link, error) {
 	// Names may hold a '-', so try them all.
 	for i := range len(name) {
@@ -146,8 +149,9 @@ func (g *Graph) LinkByName(name string) (Link, error) {
 	return Link{}, document.Unknown("link", name, names)
 }
 
-// LinkBetween finds the link between two nodes by their names, either of which may have a port, "s3:4". Errors: an
-// unknown node, with the nearest; two nodes that are not linked; several links that fit, listed.
+// LinkBetween finds the link between two nodes by their names, either of which may have a port,
+// "s3:4". Errors: an unknown node, with the nearest; two nodes that are not linked; several links
+// that fit, listed.
 func (g *Graph) LinkBetween(a, b string) (Link, error) {
 	var ends [2]weft.End
 	for i, name := range []string{a, b} {

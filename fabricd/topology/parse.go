@@ -57,7 +57,8 @@ func generators() []generator {
 	}
 }
 
-// Kinds is one line of help for each kind of spec: its syntax, a tab, and what it makes. The last are files.
+// Kinds is one line of help for each kind of spec: its syntax, a tab, and what it makes. The last
+// are files.
 func Kinds() []string {
 	var lines []string
 	for _, g := range generators() {
@@ -66,8 +67,9 @@ func Kinds() []string {
 	return append(lines, "FILE.yaml\ta topology file, YAML or JSON", "FILE.net\tan InfiniBand topology as ibnetdiscover prints it")
 }
 
-// Parse makes the graph that a spec asks for: "kary-ntree:4,3" and the like ([Kinds]), or the path of a file, which ends
-// in .yaml, .yml or .json, or in .net, .ibnet or .ibnetdiscover, or has a path separator. Errors say what the kind expects; those of files have the line.
+// Parse makes the graph that a spec asks for: "kary-ntree:4,3" and the like ([Kinds]), or the path
+// of a file, which ends in .yaml, .yml or .json, or in .net, .ibnet or .ibnetdiscover, or has a
+// path separator. Errors say what the kind expects; those of files have the line.
 func Parse(spec string) (*Graph, error) {
 	if isFile(spec) {
 		return Read(spec)
@@ -229,7 +231,8 @@ func (a arguments) irregular() (*Graph, error) {
 	return irregular{switches, links, seed, max(a.nics, 1), max(a.parallel, 1), a.method}.build()
 }
 
-// number reads a size. Anything beyond 32 bits is too large for every bound, and smaller products cannot overflow.
+// number reads a size. Anything beyond 32 bits is too large for every bound, and smaller products
+// cannot overflow.
 func number(s string) (int, error) {
 	v, err := strconv.ParseUint(s, 10, 31)
 	if errors.Is(err, strconv.ErrRange) {

@@ -2,9 +2,9 @@ package topology
 
 import "github.com/weft-fabric/weft"
 
-// Place is where a switch stands: all that its firmware may know of the topology. It is the same pointer on every call.
-// Tree and Grid are set for what a generator made, even when a file then took links away, and Tree
-// for a listed graph that is a tree.
+// Place is where a switch stands: all that its firmware may know of the topology. It is the same
+// pointer on every call. Tree and Grid are set for what a generator made, even when a file then
+// took links away, and Tree for a listed graph that is a tree.
 func (g *Graph) Place(id weft.SwitchID) *weft.Place { return &g.places[id] }
 
 // NoTree says why the graph is no tree; nil when it is one, or when a generator made it.

@@ -136,7 +136,8 @@ func (r *resolver) links() {
 	}
 }
 
-// end resolves a name and the port, if any. The zero End is a name that is not known, which has been reported.
+// end resolves a name and the port, if any. The zero End is a name that is not known, which has
+// been reported.
 func (r *resolver) end(path, name string, port *int) weft.End {
 	n, ok := r.byName[name]
 	if !ok {

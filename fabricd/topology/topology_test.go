@@ -93,7 +93,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Every graph passes its own check, and has no port, name or end out of place that another way of looking would find.
+// Every graph passes its own check, and has no port, name or end out of place that another way of
+// looking would find.
 func TestStructure(t *testing.T) {
 	for _, spec := range specs {
 		g := parse(t, spec)
@@ -137,8 +138,8 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// A tree is wired as firmware believes: from every switch every up port leads up to the switch with that digit, and
-// following DownPort wherever HasDown leads to every NIC, and to no NIC elsewhere.
+// A tree is wired as firmware believes: from every switch every up port leads up to the switch with
+// that digit, and following DownPort wherever HasDown leads to every NIC, and to no NIC elsewhere.
 func TestGridConvention(t *testing.T) {
 	for _, spec := range []string{"mesh:2x3x4", "torus:4x5", "torus:2x3,nics=2", "ring:5", "torus:3x4x5,wrap=xz"} {
 		g, err := Parse(spec)

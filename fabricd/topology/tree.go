@@ -9,10 +9,11 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// tree is the arithmetic of a k-ary n-tree or an m-port n-tree (k = m/2). Switch <w,l> has the n-1 digits w_0 .. w_(n-2);
-// switches are numbered tier by tier from the top and within a tier by the number their digits make; NIC d has the n
-// digits of d. The conventions are those of Petrini and Vanneschi, k-ary n-trees, with tier 0 at the top as in
-// Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees.
+// tree is the arithmetic of a k-ary n-tree or an m-port n-tree (k = m/2). Switch <w,l> has the n-1
+// digits w_0 .. w_(n-2); switches are numbered tier by tier from the top and within a tier by the
+// number their digits make; NIC d has the n digits of d. The conventions are those of Petrini and
+// Vanneschi, k-ary n-trees, with tier 0 at the top as in Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic
+// Fault Tolerance in Fat Trees.
 type tree struct {
 	k, n int
 	top  int   // down ports of a top switch, the count of digit 0 below the top: k, or 2k in an m-port tree
@@ -29,8 +30,9 @@ func newKaryNTree(k, n int) (*Graph, error) {
 	return newTree(KaryNTree, k, n, k)
 }
 
-// newMPortTree makes (2n-1)*k^(n-1) switches of m ports and 2*k^n NICs, k = m/2: two k-ary n-trees that share their top
-// tier (Lin, Chung, Huang: A Multiple LID Routing Scheme for Fat-Tree-Based InfiniBand Networks).
+// newMPortTree makes (2n-1)*k^(n-1) switches of m ports and 2*k^n NICs, k = m/2: two k-ary n-trees
+// that share their top tier (Lin, Chung, Huang: A Multiple LID Routing Scheme for Fat-Tree-Based
+// InfiniBand Networks).
 func newMPortTree(m, n int) (*Graph, error) {
 	if m < 4 || m%2 != 0 || n < 1 {
 		return nil, fmt.Errorf("m = %d and n = %d, expected an even m of at least 4 and n of at least 1", m, n)
@@ -105,7 +107,8 @@ func (t *tree) links(g *Graph) {
 	}
 }
 
-// below is where down port j of a switch leads: to <w[l:=j], l+1>, or at the bottom to the NIC with last digit j.
+// below is where down port j of a switch leads: to <w[l:=j], l+1>, or at the bottom to the NIC with
+// last digit j.
 func (t *tree) below(s Switch, j int) weft.End {
 	l := int(s.Tier)
 	if l == t.n-1 {
@@ -143,7 +146,8 @@ func (t *tree) base(l int) int {
 	return t.inTier(0) + (l-1)*t.inTier(1)
 }
 
-// digits are the count last digits of v in base k; the first of them is not reduced and may go to 2k.
+// digits are the count last digits of v in base k; the first of them is not reduced and may go to
+// 2k.
 func (t *tree) digits(v, count int) []int {
 	w := make([]int, count)
 	for i := count - 1; i > 0; i-- {
@@ -192,9 +196,10 @@ func (t *tree) place(s Switch) *weft.Tree {
 	}
 }
 
-// distance is the number of links on a shortest path. Digit i changes on the links between tiers i and i+1 and nowhere
-// else, so a path must cross those of all digits that differ: from one of the two switches to the far side of them,
-// all the way over, and back to the other, whichever way round is shorter.
+// distance is the number of links on a shortest path. Digit i changes on the links between tiers i
+// and i+1 and nowhere else, so a path must cross those of all digits that differ: from one of the
+// two switches to the far side of them, all the way over, and back to the other, whichever way
+// round is shorter.
 func (t *tree) distance(a, b Switch) int {
 	from, to := int(a.Tier), int(b.Tier)
 	top, bottom := min(from, to), max(from, to)

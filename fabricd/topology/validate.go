@@ -26,9 +26,9 @@ const (
 	aLink
 )
 
-// New makes a graph of kind File from its parts; name becomes its Spec. Ids are set to the positions in the slices, links
-// are turned and named as [Link] says, and a switch with 0 Ports gets as many as its links need. The error is that of
-// [Graph.Validate].
+// New makes a graph of kind File from its parts; name becomes its Spec. Ids are set to the
+// positions in the slices, links are turned and named as [Link] says, and a switch with 0 Ports
+// gets as many as its links need. The error is that of [Graph.Validate].
 func New(name string, switches []Switch, nics []NIC, links []Link) (*Graph, error) {
 	g, err := assemble(name, switches, nics, links)
 	if err != nil {
@@ -77,8 +77,9 @@ func assemble(name string, switches []Switch, nics []NIC, links []Link) (*Graph,
 	return g, nil
 }
 
-// Validate checks the whole structure: names and ids, the ends of every link, one link per port, one link per NIC, the
-// wiring of a generated tree, and that every switch can be reached. The error lists what is wrong; nil is a sound graph.
+// Validate checks the whole structure: names and ids, the ends of every link, one link per port,
+// one link per NIC, the wiring of a generated tree, and that every switch can be reached. The error
+// lists what is wrong; nil is a sound graph.
 func (g *Graph) Validate() error {
 	var errs document.Errors
 	g.check(func(p problem) { errs.Add(fmt.Errorf("%s%w", g.label(p), p.err)) })
@@ -223,7 +224,8 @@ func (g *Graph) checkTree(report func(problem)) {
 	}
 }
 
-// checkConnected reports the switches that cannot be reached from the first. The links must be sound.
+// checkConnected reports the switches that cannot be reached from the first. The links must be
+// sound.
 func (g *Graph) checkConnected(report func(problem)) {
 	const most = 8
 	count, first := 0, 0

@@ -10,9 +10,9 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// WriteJSON writes the listing of the graph as one JSON object: switches, nics and links, with the names and ports of
-// everything (DESIGN section 5), one to a line. It is a topology file too: [Load] of it gives the same graph, unless it
-// is larger than [document.MaxSize].
+// WriteJSON writes the listing of the graph as one JSON object: switches, nics and links, with the
+// names and ports of everything (DESIGN section 5), one to a line. It is a topology file too:
+// [Load] of it gives the same graph, unless it is larger than [document.MaxSize].
 func (g *Graph) WriteJSON(w io.Writer) error { return g.writeJSON(w, Drawing{}) }
 
 func (g *Graph) writeJSON(w io.Writer, d Drawing) error {
@@ -53,8 +53,8 @@ func (g *Graph) writeJSON(w io.Writer, d Drawing) error {
 	return flushed(out, "JSON")
 }
 
-// WriteYAML writes a topology file: a generated graph as generate and, if links are missing, remove_links; any other as
-// [Graph.WriteYAMLListing] does. [Load] of it gives the same graph.
+// WriteYAML writes a topology file: a generated graph as generate and, if links are missing,
+// remove_links; any other as [Graph.WriteYAMLListing] does. [Load] of it gives the same graph.
 func (g *Graph) WriteYAML(w io.Writer) error {
 	if g.generated == "" {
 		return g.WriteYAMLListing(w)
@@ -71,8 +71,8 @@ func (g *Graph) WriteYAML(w io.Writer) error {
 	return flushed(out, "YAML")
 }
 
-// WriteYAMLListing writes a topology file with every switch, NIC and link and all their ports, one to a line.
-// [Load] of it gives the same graph, unless it is larger than [document.MaxSize].
+// WriteYAMLListing writes a topology file with every switch, NIC and link and all their ports, one
+// to a line. [Load] of it gives the same graph, unless it is larger than [document.MaxSize].
 func (g *Graph) WriteYAMLListing(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	header(out)
@@ -117,8 +117,8 @@ func (g *Graph) guidField(n weft.Node) string {
 	return ""
 }
 
-// nicLinksLast reports whether the links of the NICs are the last ones, in the order of the NICs: then a file may give
-// them at the NICs and they get the same numbers again.
+// nicLinksLast reports whether the links of the NICs are the last ones, in the order of the NICs:
+// then a file may give them at the NICs and they get the same numbers again.
 func (g *Graph) nicLinksLast() bool {
 	first := len(g.Links) - len(g.NICs)
 	if first < 0 {

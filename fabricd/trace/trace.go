@@ -1,5 +1,5 @@
-// Package trace reads traffic for whoever takes it from people: it opens the file of a trace and says which word was meant.
-// The core (nic) does neither.
+// Package trace reads traffic for whoever takes it from people: it opens the file of a trace and
+// says which word was meant. The core (nic) does neither.
 package trace
 
 import (
@@ -12,8 +12,9 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// Traffic reads text as [nic.ParseTraffic] does and, for "trace:FILE", the file. Errors wrap nic.ErrTraffic; those of the file
-// name it, with the line, and that of an unknown word names the nearest known one.
+// Traffic reads text as [nic.ParseTraffic] does and, for "trace:FILE", the file. Errors wrap
+// nic.ErrTraffic; those of the file name it, with the line, and that of an unknown word names the
+// nearest known one.
 func Traffic(text string) (nic.Traffic, error) {
 	t, err := nic.ParseTraffic(text)
 	if u := (*nic.UnknownError)(nil); errors.As(err, &u) {

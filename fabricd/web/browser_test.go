@@ -53,7 +53,8 @@ func TestInTheBrowser(t *testing.T) {
 	require.True(t, failed == nil || t.Failed(), "%v", failed)
 }
 
-// browserNeeds returns the path of Node.js when all is there, and else skips the test. CI has to have it.
+// browserNeeds returns the path of Node.js when all is there, and else skips the test. CI has to
+// have it.
 func browserNeeds(t *testing.T) (node string) {
 	t.Helper()
 	without := func(format string, args ...any) {
@@ -95,7 +96,8 @@ func bounded(t *testing.T, most time.Duration, dir, name string, args ...string)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
-	// Interrupted, Playwright ends the browser; a fabricd whose output nobody reads any more ends by itself.
+	// Interrupted, Playwright ends the browser; a fabricd whose output nobody reads any more ends
+	// by itself.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = endTime
 	return cmd
@@ -119,7 +121,8 @@ func anyOf(names ...string) bool {
 	return false
 }
 
-// installed reports whether what the lock file names is there: npm notes what it has installed, after the rest.
+// installed reports whether what the lock file names is there: npm notes what it has installed,
+// after the rest.
 func installed() bool {
 	want, err := os.Stat("e2e/package-lock.json")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package web is the page of a fabric: a live map of it to look at and act on. Its source is in app, TypeScript built with
-// Vite; what is built, in dist, is committed and embedded, so that Go is enough to build and run fabricd. `make web` builds
-// it anew.
+// Package web is the page of a fabric: a live map of it to look at and act on. Its source is in
+// app, TypeScript built with Vite; what is built, in dist, is committed and embedded, so that Go is
+// enough to build and run fabricd. `make web` builds it anew.
 package web
 
 import (
@@ -14,7 +14,8 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// policy lets the page load what this server gives, and nothing from anywhere else; nobody may put it into a frame.
+// policy lets the page load what this server gives, and nothing from anywhere else; nobody may put
+// it into a frame.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -55,8 +56,8 @@ func Handler() http.Handler {
 	})
 }
 
-// caching lets a browser keep what has a hash of its content in its name. The rest it asks for again each time: after an
-// upgrade of fabricd at the same address the page must be the new one.
+// caching lets a browser keep what has a hash of its content in its name. The rest it asks for
+// again each time: after an upgrade of fabricd at the same address the page must be the new one.
 func caching(name string) string {
 	if strings.HasPrefix(name, "assets/") {
 		return "public, max-age=31536000, immutable"

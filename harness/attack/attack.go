@@ -14,18 +14,19 @@ import (
 	"testing"
 )
 
-// countsFile names the file that make attacks has attempts appended to. Processes that tests start inherit it.
+// countsFile names the file that make attacks has attempts appended to. Processes that tests start
+// inherit it.
 const countsFile = "WEFT_TEST_ATTEMPTS"
 
-// Count says that a test has tried a class of attack so many times, and fails it unless the row of that class in
-// docs/security.md, "| class | attempts | outcome | test |", says so too.
+// Count says that a test has tried a class of attack so many times, and fails it unless the row of
+// that class in docs/security.md, "| class | attempts | outcome | test |", says so too.
 func Count(t testing.TB, class string, attempts int) {
 	t.Helper()
 	count(t, class, attempts, false)
 }
 
-// Seen is Count for a class of which a run tries as many as its time, its machine or its flags allow. Its row has the
-// attempts of one run of make attacks, and says so.
+// Seen is Count for a class of which a run tries as many as its time, its machine or its flags
+// allow. Its row has the attempts of one run of make attacks, and says so.
 func Seen(t testing.TB, class string, attempts int) {
 	t.Helper()
 	count(t, class, attempts, true)
@@ -55,7 +56,8 @@ func count(t testing.TB, class string, attempts int, once bool) {
 	t.Errorf("%s has no row %q: give it one with %s attempts", page, class, cell(attempts, once))
 }
 
-// Tries counts the attempts of a test and its subtests. Its methods may be called at once by several goroutines.
+// Tries counts the attempts of a test and its subtests. Its methods may be called at once by
+// several goroutines.
 type Tries struct{ n atomic.Int64 }
 
 // Tally counts attempts until a test and its subtests have ended well, and passes them to Count.

@@ -201,7 +201,8 @@ func TestTheTable(t *testing.T) {
 	write(t, list, readCounts(t, kept))
 }
 
-// readCounts reads what tests have counted. Where several have counted one class, each has tried it as often.
+// readCounts reads what tests have counted. Where several have counted one class, each has tried it
+// as often.
 func readCounts(t *testing.T, path string) map[string]counted {
 	data, err := os.ReadFile(path)
 	if err != nil {

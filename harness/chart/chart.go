@@ -1,5 +1,5 @@
-// Package chart draws the curves of experiments: points with error bars, a legend, lines that mark something, as SVG or PNG. Equal charts
-// give equal files.
+// Package chart draws the curves of experiments: points with error bars, a legend, lines that mark
+// something, as SVG or PNG. Equal charts give equal files.
 package chart
 
 import (
@@ -61,19 +61,22 @@ type Vertical struct {
 	Label string
 }
 
-// Size of a picture. The legend stands below the axes, where it covers no curve, and adds to the height.
+// Size of a picture. The legend stands below the axes, where it covers no curve, and adds to the
+// height.
 const (
 	width  = 16 * vg.Centimeter
 	height = 10 * vg.Centimeter
 )
 
-// spare is how much of the range of the values their intervals can add to an axis on each side; longer ones are cut off.
+// spare is how much of the range of the values their intervals can add to an axis on each side;
+// longer ones are cut off.
 const spare = 0.35
 
 // ErrEmpty means that a chart has no point to draw.
 var ErrEmpty = errors.New("no points to draw")
 
-// Save draws c to a file; the name's end, .svg or .png, says how. The errors are those of Write, and of the file.
+// Save draws c to a file; the name's end, .svg or .png, says how. The errors are those of Write,
+// and of the file.
 func (c Chart) Save(path string) error {
 	var data bytes.Buffer
 	if err := c.Write(&data, strings.TrimPrefix(filepath.Ext(path), ".")); err != nil {
@@ -82,7 +85,8 @@ func (c Chart) Save(path string) error {
 	return safefile.Write(path, data.Bytes())
 }
 
-// Write draws c in a format, svg or png. The error wraps [ErrEmpty] when there is nothing to draw; another is of an unknown format, or w's.
+// Write draws c in a format, svg or png. The error wraps [ErrEmpty] when there is nothing to draw;
+// another is of an unknown format, or w's.
 func (c Chart) Write(w io.Writer, format string) error {
 	p, legends, err := c.plot()
 	if err != nil {
@@ -228,8 +232,8 @@ func (c Chart) across(x float64) float64 {
 	return x
 }
 
-// points are those that can be drawn. With LogX and LogY they are their logarithms on an even axis: on gonum's own logarithmic scale room for the label
-// of the axis is kept in a wrong place.
+// points are those that can be drawn. With LogX and LogY they are their logarithms on an even axis:
+// on gonum's own logarithmic scale room for the label of the axis is kept in a wrong place.
 func (c Chart) points(curve Curve) (list []Point) {
 	f := 1.0
 	if c.Percent {

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Ticks marks round numbers at even distances, at most so many and no closer than finest (0: as close as it comes).
+// Ticks marks round numbers at even distances, at most so many and no closer than finest (0: as
+// close as it comes).
 func Ticks(from, to float64, most int, finest float64) (ticks []plot.Tick) {
 	if !(to > from) || math.IsInf(to-from, 0) {
 		return []plot.Tick{{Value: from, Label: label(from, 6)}}
@@ -44,8 +45,8 @@ func logTicks(from, to float64) []plot.Tick {
 	return ticks
 }
 
-// LogTicks marks powers of ten, and between them 2 and 5 where there is room, for a logarithmic axis. Marks outside of it are
-// left out: room would be kept for their labels.
+// LogTicks marks powers of ten, and between them 2 and 5 where there is room, for a logarithmic
+// axis. Marks outside of it are left out: room would be kept for their labels.
 func LogTicks(from, to float64) (ticks []plot.Tick) {
 	if !(from > 0) || !(to >= from) || math.IsInf(to, 0) {
 		return nil

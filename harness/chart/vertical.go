@@ -13,7 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// vertical draws a line from the bottom to the top, its label beside its upper end, or its lower one where curves leave no room above.
+// vertical draws a line from the bottom to the top, its label beside its upper end, or its lower
+// one where curves leave no room above.
 func (c Chart) vertical(p *plot.Plot, v Vertical) {
 	grey := color.Gray{Y: 90}
 	line := &plotter.Line{XYs: plotter.XYs{{X: c.across(v.At), Y: p.Y.Min}, {X: c.across(v.At), Y: p.Y.Max}}}

@@ -16,7 +16,8 @@ import (
 // OverNATS carries the links over an embedded NATS server instead of memory.
 func OverNATS() harness.Option { return harness.Transport(overNATS) }
 
-// overNATS starts a broker. Those of parallel tests do not meet: they take no connections from outside.
+// overNATS starts a broker. Those of parallel tests do not meet: they take no connections from
+// outside.
 func overNATS(t testing.TB) wire.Transport {
 	t.Helper()
 	return bustest.Links(t, bus.NATSConfig{Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true})})

@@ -9,8 +9,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// bypassed is the configuration of what is left when the planes with faults are switched off: a smaller torus or mesh without faults. It reports false
-// when nothing is left that packets could cross.
+// bypassed is the configuration of what is left when the planes with faults are switched off: a
+// smaller torus or mesh without faults. It reports false when nothing is left that packets could
+// cross.
 func (c Config) bypassed(faults []death) (Config, bool, error) {
 	net, err := direct.New(c.Topology)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// Defaults of Config, those of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section IX.A, where it
-// gives one.
+// Defaults of Config, those of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat
+// Trees, section IX.A, where it gives one.
 const (
 	DefaultCycle         = 512 * weft.Nanosecond // 2 Gb/s at 128 bytes a cycle
 	DefaultBytesPerCycle = 128
@@ -51,8 +51,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate says what is wrong with the configuration, without building anything large; nil: [Run] can use it. The error wraps
-// ErrConfig and names the field.
+// Validate says what is wrong with the configuration, without building anything large; nil: [Run]
+// can use it. The error wraps ErrConfig and names the field.
 func (c Config) Validate() error {
 	if c.Topology == nil {
 		return fmt.Errorf("%w: topology: none is given: give one, as kary-ntree:4,3", ErrConfig)
@@ -143,7 +143,8 @@ func (c Config) validateRouting() error {
 	return nil
 }
 
-// named makes the firmware that is not DDRC's, and says how many virtual channels it needs at least.
+// named makes the firmware that is not DDRC's, and says how many virtual channels it needs at
+// least.
 func (c Config) named() (fw switching.Firmware, vcs int, err error) {
 	if c.Firmware != nil {
 		return c.Firmware, max(1, subnet.LeastVCs(c.Firmware, c.Topology)), nil

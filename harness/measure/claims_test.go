@@ -10,7 +10,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// papers is a run of the model of the fat-tree experiments, see docs/measure.md, with a short window.
+// papers is a run of the model of the fat-tree experiments, see docs/measure.md, with a short
+// window.
 func papers(t testing.TB, routing string, load float64) Config {
 	c := config(t, "kary-ntree:4,3", routing, load)
 	c.CrossbarDelay, c.WireDelay, c.Window, c.Warmup.Batch = cycle, cycle, 1000, 300
@@ -31,7 +32,8 @@ func accepted(t testing.TB, routing string, faults int) (mean float64) {
 	return mean
 }
 
-// The statements of the fat-tree paper about figure 9, saturated, with margins that two fault sets allow.
+// The statements of the fat-tree paper about figure 9, saturated, with margins that two fault sets
+// allow.
 func TestTheMethodsComeInTheOrderOfThePaper(t *testing.T) {
 	t.Parallel()
 	require.InDelta(t, 18, accepted(t, "deterministic-link", 0), 0.4, "about 18 packets a cycle")
@@ -46,7 +48,8 @@ func TestTheMethodsComeInTheOrderOfThePaper(t *testing.T) {
 	require.Greater(t, accepted(t, "adaptive-link", 3), 1.03*accepted(t, "deterministic-link", 3), "and with two layers from a few on")
 }
 
-// What the paper says is lost is what is queued: about 1.5 and 2.5 to 3 packets in the output queues at both ends.
+// What the paper says is lost is what is queued: about 1.5 and 2.5 to 3 packets in the output
+// queues at both ends.
 func TestAdaptiveRoutingLosesTwiceAsMuchInQueues(t *testing.T) {
 	t.Parallel()
 	const samples = 6
@@ -113,8 +116,9 @@ func TestEverySettingReachesTheNetwork(t *testing.T) {
 	}
 }
 
-// One NIC sends to another, over wires of 3 cycles: two packets fill the buffer at an end, and the first credit is back when the
-// first packet, its 2 cycles and both ways over the wire have passed: 2 packets in 8 cycles. Half of the credits come 2 later.
+// One NIC sends to another, over wires of 3 cycles: two packets fill the buffer at an end, and the
+// first credit is back when the first packet, its 2 cycles and both ways over the wire have passed:
+// 2 packets in 8 cycles. Half of the credits come 2 later.
 func TestEagerCreditsComeBackFromNICsAndSwitchesAtOnce(t *testing.T) {
 	t.Parallel()
 	for eager, want := range map[bool]float64{true: 2. / 8, false: 2. / 10} {
@@ -125,7 +129,8 @@ func TestEagerCreditsComeBackFromNICsAndSwitchesAtOnce(t *testing.T) {
 	}
 }
 
-// Faults upset a network that was steady: it gets time to become so again, 4 batches of 500 cycles at the least.
+// Faults upset a network that was steady: it gets time to become so again, 4 batches of 500 cycles
+// at the least.
 func TestTheWindowBeginsWhenTheNetworkIsSteadyAgain(t *testing.T) {
 	t.Parallel()
 	c := config(t, "kary-ntree:2,3", "adaptive-link", 0.3)
@@ -138,8 +143,8 @@ func TestTheWindowBeginsWhenTheNetworkIsSteadyAgain(t *testing.T) {
 	require.EqualValues(t, 700, measured(t, c).WarmupCycles)
 }
 
-// What is called a deadlock is one: the packets are still there, in the same places, long after. Wires are so long that credits and
-// packets on their way are often all that is missing to one.
+// What is called a deadlock is one: the packets are still there, in the same places, long after.
+// Wires are so long that credits and packets on their way are often all that is missing to one.
 func TestPacketsFoundInADeadlockNeverMoveAgain(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {
@@ -175,7 +180,8 @@ func fromSwitches(n *network) [][]weft.Header {
 	return all
 }
 
-// bouncing goes clockwise, and back where the link ahead is dead: packets then go to and fro for ever.
+// bouncing goes clockwise, and back where the link ahead is dead: packets then go to and fro for
+// ever.
 type bouncing struct{ clockwise }
 
 func (b bouncing) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
@@ -195,8 +201,8 @@ func TestPacketsThatGoToAndFroForEverConnectNobody(t *testing.T) {
 	require.False(t, measured(t, c).Connected)
 }
 
-// Four dead links of one switch group, one more than R_m is proven for, which leave all connected: packets that make U-turns in the
-// group wait for each other. Any three of them do no harm.
+// Four dead links of one switch group, one more than R_m is proven for, which leave all connected:
+// packets that make U-turns in the group wait for each other. Any three of them do no harm.
 func TestMisroutingDeadlocksBeyondItsGuarantee(t *testing.T) {
 	t.Parallel()
 	links := []string{"s1.20-s2.23", "s1.23-s2.23", "s1.22-s2.22", "s1.21-s2.20"}
@@ -217,7 +223,8 @@ func TestMisroutingDeadlocksBeyondItsGuarantee(t *testing.T) {
 	}
 }
 
-// What a blocked packet waits for decides how often adaptive re-routing deadlocks with more than k-1 dead links (figure 12).
+// What a blocked packet waits for decides how often adaptive re-routing deadlocks with more than
+// k-1 dead links (figure 12).
 func TestPacketsThatWaitForOneCandidateDeadlockWhereThoseThatWaitForAllDoNot(t *testing.T) {
 	t.Parallel()
 	deadlocks := func(w switching.Waiting) (n int) {
@@ -235,8 +242,8 @@ func TestPacketsThatWaitForOneCandidateDeadlockWhereThoseThatWaitForAllDoNot(t *
 	require.Greater(t, one, all+1)
 }
 
-// In the 2-ary 6-tree a dead link leaves its switch one port. Near the leaves that one is overloaded, what waits for it backs up, and
-// packets that may choose go round it.
+// In the 2-ary 6-tree a dead link leaves its switch one port. Near the leaves that one is
+// overloaded, what waits for it backs up, and packets that may choose go round it.
 func TestInAThinTreeUpDownTablesAreBestOnlyFarFromTheLeaves(t *testing.T) {
 	t.Parallel()
 	with := func(link, routing string) float64 {

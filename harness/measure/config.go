@@ -12,8 +12,9 @@ import (
 // ErrConfig is wrapped by every error about a configuration.
 var ErrConfig = errors.New("unusable measurement")
 
-// DDRC is the routing that stands for a reconfiguration after each fault: up/down tables computed without what is dead, the
-// DDRC of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section VIII.
+// DDRC is the routing that stands for a reconfiguration after each fault: up/down tables computed
+// without what is dead, the DDRC of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in
+// Fat Trees, section VIII.
 const DDRC = "ddrc"
 
 // Kinds of what [Config.FaultCount] draws.
@@ -26,21 +27,24 @@ const (
 type Config struct {
 	Topology *topology.Graph
 	Routing  string // a name that fabricd/subnet knows, or DDRC
-	// Firmware is measured instead of a named one when it is given, with VCs virtual channels or as many as it accepts at least.
+	// Firmware is measured instead of a named one when it is given, with VCs virtual channels or as
+	// many as it accepts at least.
 	Firmware switching.Firmware
-	// ReconfigureAfter is how many cycles after a fault the tables of DDRC are loaded, in all switches at once; or the ways of a routing that is
-	// told what is dead, in all NICs. 0 measures
-	// what is after a reconfiguration, as the papers do; what is lost until then is then next to nothing. The window begins when
-	// those for the last fault are in force, and the network is steady with them.
+	// ReconfigureAfter is how many cycles after a fault the tables of DDRC are loaded, in all
+	// switches at once; or the ways of a routing that is told what is dead, in all NICs. 0 measures
+	// what is after a reconfiguration, as the papers do; what is lost until then is then next to
+	// nothing. The window begins when those for the last fault are in force, and the network is
+	// steady with them.
 	ReconfigureAfter int
 
-	// Manager and SwitchFlows say how tables are repaired after a fault, and whether switches send to switches; for package sweep where it
-	// asks what a reconfiguration would do. Runs of traffic do not look at them.
+	// Manager and SwitchFlows say how tables are repaired after a fault, and whether switches send
+	// to switches; for package sweep where it asks what a reconfiguration would do. Runs of traffic
+	// do not look at them.
 	Manager     string
 	SwitchFlows bool
 
-	// Mechanisms, Region and FaultSets say what is to tolerate dead links, which may die, and how many sets of FaultCount are drawn, 0 for all; for
-	// package sweep likewise.
+	// Mechanisms, Region and FaultSets say what is to tolerate dead links, which may die, and how
+	// many sets of FaultCount are drawn, 0 for all; for package sweep likewise.
 	Mechanisms, Region string
 	FaultSets          int
 
@@ -51,8 +55,8 @@ type Config struct {
 	Selection    switching.Selection
 	Waiting      switching.Waiting
 	EagerCredits bool
-	// RegisterExpire replaces the time after which what a firmware keeps in a switch is forgotten, in cycles; 0 leaves what
-	// the firmware declares, NeverExpire lets nothing be forgotten.
+	// RegisterExpire replaces the time after which what a firmware keeps in a switch is forgotten,
+	// in cycles; 0 leaves what the firmware declares, NeverExpire lets nothing be forgotten.
 	RegisterExpire int
 
 	Traffic     nic.Traffic // its load is the share of a link's capacity that each NIC offers
@@ -67,22 +71,26 @@ type Config struct {
 	CrossbarDelay weft.Time // from when an output has something to send to when it may
 
 	Faults []Fault // in addition to those drawn
-	// FaultCount so many links or switches, by FaultKind, are drawn from the seed; those of a smaller count are among those of
-	// a larger one, whatever the routing. Of those that Faults names none is drawn.
+	// FaultCount so many links or switches, by FaultKind, are drawn from the seed; those of a
+	// smaller count are among those of a larger one, whatever the routing. Of those that Faults
+	// names none is drawn.
 	FaultCount   int
 	FaultKind    string // LinkFaults or SwitchFaults; "": LinkFaults
 	FaultsBefore bool   // those drawn are dead before the first packet, instead of dying one after the other under load
 	FaultSpacing int    // cycles between two of them; 0: 500
-	// BypassPlanes has whole planes switched off instead, so that each fault is in one, and bypassed, as BlueGene/L does (Gomez, Flich, Lopez, Robles,
-	// Duato: A Routing Methodology for Achieving Fault Tolerance in Direct Networks, section 5.3.1): what is measured is the torus or mesh that is left. Its NICs
-	// offer the same load each. All faults come before the traffic. When nothing is left the result is that nothing is delivered.
+	// BypassPlanes has whole planes switched off instead, so that each fault is in one, and
+	// bypassed, as BlueGene/L does (Gomez, Flich, Lopez, Robles, Duato: A Routing Methodology for
+	// Achieving Fault Tolerance in Direct Networks, section 5.3.1): what is measured is the torus
+	// or mesh that is left. Its NICs offer the same load each. All faults come before the traffic.
+	// When nothing is left the result is that nothing is delivered.
 	BypassPlanes bool
 
 	Warmup     Warmup
 	Window     int // cycles; 0: 10,000
 	MostCycles int // in all; a run that would be longer ends there. 0: warm-ups and window as long as they are. See Hunt.
-	// Hunt makes the run a search for a deadlock: after the first warm-up and the faults it goes on until there is one, or until it has
-	// lasted MostCycles in all. All that follows the last fault is its window.
+	// Hunt makes the run a search for a deadlock: after the first warm-up and the faults it goes on
+	// until there is one, or until it has lasted MostCycles in all. All that follows the last fault
+	// is its window.
 	Hunt bool
 	Seed uint64
 }
@@ -98,8 +106,8 @@ type Fault struct {
 	At     int64  // otherwise: cycles after the end of the first warm-up
 }
 
-// Warmup says when a network counts as steady; see the package documentation of the method. The zero value of a field is its
-// default.
+// Warmup says when a network counts as steady; see the package documentation of the method. The
+// zero value of a field is its default.
 type Warmup struct {
 	Batch     int     // cycles; 0: 500
 	Batches   int     // 0: 4

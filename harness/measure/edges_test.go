@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// A link dies once: what is named is not drawn beside it, so that losses are divided by the links that died.
+// A link dies once: what is named is not drawn beside it, so that losses are divided by the links
+// that died.
 func TestWhatIsNamedIsNotDrawnOnceMore(t *testing.T) {
 	t.Parallel()
 	c := config(t, "kary-ntree:2,3", "updown", 0.1)

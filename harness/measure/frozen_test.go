@@ -12,8 +12,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// wandering goes by any port that comes closer, in any virtual channel: nothing keeps it from deadlock. Where need is 2 it asks for
-// bubbles, where bubbles do not help.
+// wandering goes by any port that comes closer, in any virtual channel: nothing keeps it from
+// deadlock. Where need is 2 it asks for bubbles, where bubbles do not help.
 type wandering struct {
 	g    *topology.Graph
 	far  [][]int // switch, switch
@@ -62,8 +62,9 @@ func (w wandering) Route(pkt *weft.Header, _ switching.Arrival, sw switching.Vie
 	return d
 }
 
-// What is found is all there is: when traffic has stopped and nothing moves any more, packets are left where a deadlock is found and
-// only there; and one that was found while others moved is still there.
+// What is found is all there is: when traffic has stopped and nothing moves any more, packets are
+// left where a deadlock is found and only there; and one that was found while others moved is still
+// there.
 func TestPacketsAreLeftForEverWhereADeadlockIsFoundAndNowhereElse(t *testing.T) {
 	t.Parallel()
 	found, free := 0, 0

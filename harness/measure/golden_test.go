@@ -8,8 +8,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// What makes a run faster must not change what happens in it, to the last event. Where the model itself is changed, these
-// fingerprints are to be replaced.
+// What makes a run faster must not change what happens in it, to the last event. Where the model
+// itself is changed, these fingerprints are to be replaced.
 func TestTheEventsOfARunStayTheSame(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -11,9 +11,10 @@ import (
 
 // lookout looks for packets that wait for each other for ever.
 //
-// What is found is certain as soon as no timer of a register can free it: at once when the firmware has none, or when none that
-// runs and none that is set from now on can run out before the run must end; otherwise when the same packets have outlived the
-// longest of them, each of which has then routed them anew.
+// What is found is certain as soon as no timer of a register can free it: at once when the firmware
+// has none, or when none that runs and none that is set from now on can run out before the run must
+// end; otherwise when the same packets have outlived the longest of them, each of which has then
+// routed them anew.
 type lookout struct {
 	n                 *network
 	longest, shortest weft.Time // timers of registers; 0 and Never: there are none
@@ -56,7 +57,8 @@ func (l *lookout) look() bool {
 	return l.certain(l.n.engine.Now(), cycle, sent, runsOut)
 }
 
-// certain reports whether these outputs, which have sent so many packets each, wait for ever. The next timer runs out at runsOut.
+// certain reports whether these outputs, which have sent so many packets each, wait for ever. The
+// next timer runs out at runsOut.
 func (l *lookout) certain(now weft.Time, cycle []deadlock.Output, sent []uint64, runsOut weft.Time) bool {
 	if !slices.Equal(cycle, l.cycle) || !slices.Equal(sent, l.sent) {
 		l.since, l.cycle, l.sent = now, cycle, sent

@@ -26,7 +26,8 @@ func TestADeadlockIsFoundWithItsCycle(t *testing.T) {
 	require.Empty(t, r.Cycle)
 }
 
-// The paper's two layers are what keeps deterministic re-routing from deadlock: the same faults, traffic and decisions.
+// The paper's two layers are what keeps deterministic re-routing from deadlock: the same faults,
+// traffic and decisions.
 func TestDeterministicReroutingDeadlocksWithoutItsSecondLayer(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -46,7 +47,8 @@ func TestDeterministicReroutingDeadlocksWithoutItsSecondLayer(t *testing.T) {
 	require.Positive(t, found)
 }
 
-// once is a firmware whose register is written by the first packet, and again when it has run out. It says nothing.
+// once is a firmware whose register is written by the first packet, and again when it has run out.
+// It says nothing.
 type once struct{ withTimer }
 
 func (o once) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
@@ -68,7 +70,8 @@ func TestATimerThatRunsIsWaitedFor(t *testing.T) {
 	require.Greater(t, r.DeadlockAt, timer)
 }
 
-// Packets that a timer has freed are gone when others wait in their place: time counts anew for these.
+// Packets that a timer has freed are gone when others wait in their place: time counts anew for
+// these.
 func TestOnePairOfWaitingPacketsAfterAnotherIsNoDeadlock(t *testing.T) {
 	t.Parallel()
 	l := &lookout{longest: 10, shortest: 10, ends: 1000}
@@ -96,7 +99,8 @@ func (w withTimer) Registers(*weft.Place) []switching.Register {
 	return []switching.Register{{Name: "unused", Width: 1, Expire: w.expire}}
 }
 
-// A timer could free the packets, so that they count only when they have outlived it, or when it could not run out any more.
+// A timer could free the packets, so that they count only when they have outlived it, or when it
+// could not run out any more.
 func TestPacketsThatATimerMayFreeAreNoDeadlockYet(t *testing.T) {
 	t.Parallel()
 	at := measured(t, around(t)).DeadlockAt

@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// layeredRing is a ring under full load, by the shorter way, whose packets enter in the layer that of says.
+// layeredRing is a ring under full load, by the shorter way, whose packets enter in the layer that
+// of says.
 func layeredRing(t testing.TB, vcs int, of func(s, d int) []weft.Address) Config {
 	c := config(t, "ring:6", "", 1)
 	n := len(c.Topology.Switches)
@@ -62,7 +63,8 @@ func TestARingThatIsMinimalInOneLayerDeadlocksAndInTwoDoesNot(t *testing.T) {
 	assert.Zero(t, r.Reordered)
 }
 
-// A run is the same, to the last event, whether its packets enter in VC 0 because a firmware says so or because none says anything.
+// A run is the same, to the last event, whether its packets enter in VC 0 because a firmware says
+// so or because none says anything.
 func TestOneAddressInTheFirstLayerChangesNothing(t *testing.T) {
 	t.Parallel()
 	c := layeredRing(t, 2, func(int, int) []weft.Address { return []weft.Address{{}} })

@@ -10,10 +10,12 @@ import (
 // flight is a packet on its way through the network.
 type flight struct{ generated, left weft.Time }
 
-// meter sees every packet enter the network and end. It belongs to one run, and so to one goroutine.
+// meter sees every packet enter the network and end. It belongs to one run, and so to one
+// goroutine.
 //
-// While a packet is on its way, its Injected is the number of its flight, so that when it left the send queue is known beside
-// when it was generated; its NIC gets it back as it was. Nobody on the way looks at it.
+// While a packet is on its way, its Injected is the number of its flight, so that when it left the
+// send queue is known beside when it was generated; its NIC gets it back as it was. Nobody on the
+// way looks at it.
 type meter struct {
 	flights []flight
 	free    []uint32
@@ -40,8 +42,8 @@ type span struct {
 	hops               uint64
 }
 
-// Latencies are recorded in parts of a cycle, of which DefaultCycle has one for each nanosecond, up to 2 * 10^9 cycles and to three
-// significant digits.
+// Latencies are recorded in parts of a cycle, of which DefaultCycle has one for each nanosecond, up
+// to 2 * 10^9 cycles and to three significant digits.
 const (
 	latencyParts  = DefaultCycle / weft.Nanosecond
 	latencyMost   = 1_000_000_000_000

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
-// unorderedFrom is how many NICs there must be for them to keep no table of their flows, whose memory grows with the square.
-// Packets out of order are then not counted.
+// unorderedFrom is how many NICs there must be for them to keep no table of their flows, whose
+// memory grows with the square. Packets out of order are then not counted.
 const unorderedFrom = 2048
 
 // network is the network of one run.
@@ -223,7 +223,8 @@ func (c *Config) over(r nic.Rand) nic.Over {
 	}
 }
 
-// kill has a link or a switch die now: what is on its wires is lost, and whoever is at the other end loses signal at once.
+// kill has a link or a switch die now: what is on its wires is lost, and whoever is at the other
+// end loses signal at once.
 func (n *network) kill(d death) {
 	n.bury(d)
 	n.reconfigure()

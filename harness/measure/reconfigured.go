@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// reconfigured makes what the switches and NICs of a run forward by, computed anew: the up/down tables of DDRC, or a routing that is
-// told what is dead, see [subnet.Entry.Around].
+// reconfigured makes what the switches and NICs of a run forward by, computed anew: the up/down
+// tables of DDRC, or a routing that is told what is dead, see [subnet.Entry.Around].
 type reconfigured struct {
 	without func(dead *subnet.Dead) (switching.Firmware, error)
 	// connects reports whether it leads every NIC to every other.
@@ -42,8 +42,9 @@ func newUpDown(g *topology.Graph) (*reconfigured, error) {
 	}, nil
 }
 
-// newAround is a routing that is told what is dead. That its ways lead where they should, the tests of the engine and of the firmware show, so no
-// packet is followed here: whether they are complete is asked.
+// newAround is a routing that is told what is dead. That its ways lead where they should, the tests
+// of the engine and of the firmware show, so no packet is followed here: whether they are complete
+// is asked.
 func newAround(e subnet.Entry, g *topology.Graph) *reconfigured {
 	without := func(dead *subnet.Dead) (switching.Firmware, error) {
 		fw, _, err := e.Around(g, dead)

@@ -26,7 +26,8 @@ func TestARoutingThatIsToldWhatIsDeadGoesAroundIt(t *testing.T) {
 	require.Positive(t, plain.Discarded, "one that is not told discards what cannot escape")
 }
 
-// With adaptive routing off alone not even one fault is tolerated (table 2): the pairs whose one way has it are discarded by their first switch.
+// With adaptive routing off alone not even one fault is tolerated (table 2): the pairs whose one
+// way has it are discarded by their first switch.
 func TestPairsWithoutAWayAreNotConnected(t *testing.T) {
 	t.Parallel()
 	r := measured(t, grid(t, "torus:4x4", "duato:mechanisms=D", 1))
@@ -60,7 +61,8 @@ func TestADeadNICLinkIsNotConnected(t *testing.T) {
 	require.False(t, measured(t, c).Connected)
 }
 
-// What is left of a 4x4x3 torus without a plane is a 4x4x2 or a 4x3x3; the fewest switches are lost with a plane of 12.
+// What is left of a 4x4x3 torus without a plane is a 4x4x2 or a 4x3x3; the fewest switches are lost
+// with a plane of 12.
 func TestPlanesWithFaultsAreBypassed(t *testing.T) {
 	t.Parallel()
 	c := grid(t, "torus:4x4x3", "duato", 1)

@@ -1,7 +1,8 @@
 package measure
 
-// Result of one run. Times are in cycles, rates in packets per cycle of the whole network. The names in the tags are those of
-// columns. What is said of packets is of the window, unless the field says otherwise.
+// Result of one run. Times are in cycles, rates in packets per cycle of the whole network. The
+// names in the tags are those of columns. What is said of packets is of the window, unless the
+// field says otherwise.
 type Result struct {
 	Offered  float64 `csv:"offered"`  // packets generated, those refused by a full send queue too
 	Injected float64 `csv:"injected"` // packets that left their send queues: accepted from the NICs
@@ -19,9 +20,10 @@ type Result struct {
 	NetworkLatencyP95  float64 `csv:"network_latency_p95"`
 	NetworkLatencyP99  float64 `csv:"network_latency_p99"`
 	NetworkLatencyMax  float64 `csv:"network_latency_max"`
-	// Half the width of the 95% confidence interval by batch means within the window; 0 when there are too few batches. Latencies of
-	// batches depend on each other just below saturation, where queues outlast a batch: the interval of the latency is too narrow
-	// there. That of several runs, see package sweep, is not.
+	// Half the width of the 95% confidence interval by batch means within the window; 0 when there
+	// are too few batches. Latencies of batches depend on each other just below saturation, where
+	// queues outlast a batch: the interval of the latency is too narrow there. That of several
+	// runs, see package sweep, is not.
 	AcceptedHalfWidth float64 `csv:"accepted_half_width"`
 	LatencyHalfWidth  float64 `csv:"latency_half_width"`
 
@@ -31,14 +33,14 @@ type Result struct {
 	Faults       int     `csv:"faults"`         // links and switches that died, fewer than asked for where the run ended before
 	LostTotal    uint64  `csv:"lost_total"`     // packets lost on wires, in queues of dead links and in dead switches
 	LostPerFault float64 `csv:"lost_per_fault"` // of these, per fault that came under load; the sum of the three that follow
-	// What was in the output queues of a dead link, at both ends, and had not begun to be sent; on its wires, in both directions, and
-	// not yet routed at the other end; in dead switches.
+	// What was in the output queues of a dead link, at both ends, and had not begun to be sent; on
+	// its wires, in both directions, and not yet routed at the other end; in dead switches.
 	LostQueuedPerFault float64 `csv:"lost_queued_per_fault"`
 	LostWirePerFault   float64 `csv:"lost_wire_per_fault"`
 	LostCrashPerFault  float64 `csv:"lost_crash_per_fault"`
 	Discarded          uint64  `csv:"discarded"` // packets discarded by a switch
-	// Lost or, since the first fault that came under load, discarded, over these faults: what they cost until the network has adapted, and
-	// from then on what no way is left for.
+	// Lost or, since the first fault that came under load, discarded, over these faults: what they
+	// cost until the network has adapted, and from then on what no way is left for.
 	MissingPerFault float64 `csv:"missing_per_fault"`
 	Reordered       uint64  `csv:"reordered"` // packets delivered after a later one of their flow; not counted from 2048 NICs on
 	Rerouted        uint64  `csv:"rerouted"`  // packets delivered that were sent another way because of a fault
@@ -52,8 +54,8 @@ type Result struct {
 	DeadlockAt   int64  `csv:"deadlock_at"`   // cycle at which it was found, -1 for none
 	Cycle        string `csv:"cycle"`         // the channels that wait for each other
 
-	// Of computed routes, where package sweep asks for them; runs of traffic leave them 0, but Layers. A source/address pair is a source
-	// switch and an address of a NIC of another.
+	// Of computed routes, where package sweep asks for them; runs of traffic leave them 0, but
+	// Layers. A source/address pair is a source switch and an address of a NIC of another.
 	Layers          int     `csv:"layers"`            // virtual channels of each link that they use
 	Addresses       int     `csv:"addresses"`         // of each NIC
 	MaxChannelLoad  int     `csv:"max_channel_load"`  // most source/address pairs whose ways lead over one virtual channel between switches
@@ -68,13 +70,15 @@ type Result struct {
 	NewTurns     int     `csv:"new_turns"`     // turns that the last one enabled for paths
 	Unroutable   int     `csv:"unroutable"`    // flows that have no path after it
 
-	// Of many sets of so many dead links, where package sweep asks which are tolerated; then Tolerated is whether all are.
+	// Of many sets of so many dead links, where package sweep asks which are tolerated; then
+	// Tolerated is whether all are.
 	Sets              uint64  `csv:"sets"`                // sets
 	NotTolerated      uint64  `csv:"not_tolerated"`       // of these, sets with which some pair of switches that live links join has no way
 	NotToleratedShare float64 `csv:"not_tolerated_share"` // as a share of the sets
 	AffectedShare     float64 `csv:"affected_share"`      // of the pairs of different switches, those with a dead link on some shortest path, in the mean of the tolerated sets
 	AffectedOfAll     float64 `csv:"affected_of_all"`     // the same pairs, of the square of the number of switches, as the paper counts
-	// Shares of the affected pairs, by what their ways use: intermediate nodes alone, one, two, or more; D, M or both without; I with them.
+	// Shares of the affected pairs, by what their ways use: intermediate nodes alone, one, two, or
+	// more; D, M or both without; I with them.
 	UseI   float64 `csv:"use_i"`
 	UseI2  float64 `csv:"use_i2"`
 	UseI3  float64 `csv:"use_i3"`

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Run measures one network. The error wraps ErrConfig when the configuration cannot be used, and ctx.Err() when ctx ends the
-// run.
+// Run measures one network. The error wraps ErrConfig when the configuration cannot be used, and
+// ctx.Err() when ctx ends the run.
 func Run(ctx context.Context, c Config) (Result, error) {
 	if err := c.Validate(); err != nil {
 		return Result{}, err
@@ -49,7 +49,8 @@ type run struct {
 	ctx    context.Context
 	faults []death // in order
 	died   int     // of these, under load
-	// discarded is how many packets were before the first of them: a NIC without a way, with what is dead from the beginning.
+	// discarded is how many packets were before the first of them: a NIC without a way, with what
+	// is dead from the beginning.
 	discarded uint64
 	look      *lookout
 	horizon   int64  // cycle at which it ends at the latest
@@ -108,7 +109,8 @@ func (c *Config) reconfiguration() int64 {
 	return int64(c.ReconfigureAfter)
 }
 
-// parts goes through warm-up, faults, warm-up and window. It ends early at a deadlock and at the horizon.
+// parts goes through warm-up, faults, warm-up and window. It ends early at a deadlock and at the
+// horizon.
 func (r *run) parts(dynamic []death) error {
 	if on, err := r.warm(); !on || err != nil {
 		return err
@@ -146,11 +148,13 @@ func (r *run) time(cycle int64) weft.Time { return weft.Time(cycle) * r.cfg.Cycl
 const (
 	// lookEvery is how many cycles may pass until somebody looks whether there is a deadlock.
 	lookEvery = 1000
-	// hearEvery is how many cycles may pass until an interrupt is heard: some seconds in a network of ten thousand NICs.
+	// hearEvery is how many cycles may pass until an interrupt is heard: some seconds in a network
+	// of ten thousand NICs.
 	hearEvery = 50
 )
 
-// advance lets time go on to a cycle. It reports false when the run is over before: by a deadlock, or since it is long enough.
+// advance lets time go on to a cycle. It reports false when the run is over before: by a deadlock,
+// or since it is long enough.
 func (r *run) advance(to int64) (on bool, err error) {
 	for r.cycle() < to {
 		next := min(to, r.cycle()+lookEvery)

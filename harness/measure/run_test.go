@@ -13,7 +13,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// Two goroutines on one processor and on two: the results, event hash and all, are those of runs one by one.
+// Two goroutines on one processor and on two: the results, event hash and all, are those of runs
+// one by one.
 func TestEqualConfigurationsHaveEqualResults(t *testing.T) {
 	cases := []Config{
 		config(t, "kary-ntree:2,3", "adaptive-link", 0.9),
@@ -46,8 +47,8 @@ func TestEqualConfigurationsHaveEqualResults(t *testing.T) {
 	require.NotEqual(t, want[0].Hash, measured(t, other).Hash)
 }
 
-// Every packet that left a send queue is delivered, lost, discarded, or in a switch or on a wire, whatever dies meanwhile; and what
-// the meter counted is what the cores did.
+// Every packet that left a send queue is delivered, lost, discarded, or in a switch or on a wire,
+// whatever dies meanwhile; and what the meter counted is what the cores did.
 func TestEveryPacketIsAccountedFor(t *testing.T) {
 	t.Parallel()
 	for _, routing := range []string{"deterministic-link", "adaptive-link", DDRC, "updown", "source-routed"} {
@@ -100,8 +101,8 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 	}
 }
 
-// One switch, wires of 3 cycles: the head is there after 3, routed after 2 more, sent 4 later, at the NIC after 3, and the tail
-// follows in the 2 that the packet lasts.
+// One switch, wires of 3 cycles: the head is there after 3, routed after 2 more, sent 4 later, at
+// the NIC after 3, and the tail follows in the 2 that the packet lasts.
 func TestLatencyWithoutLoadIsTheSumOfTheDelays(t *testing.T) {
 	t.Parallel()
 	for spec, switches := range map[string]float64{"kary-ntree:2,1": 1, "irregular:2,1,1": 2} {
@@ -120,7 +121,8 @@ func TestLatencyWithoutLoadIsTheSumOfTheDelays(t *testing.T) {
 	}
 }
 
-// Two NICs at one switch send to each other as much as their links take: half a packet a cycle each.
+// Two NICs at one switch send to each other as much as their links take: half a packet a cycle
+// each.
 func TestAFlowGetsTheRateOfItsLink(t *testing.T) {
 	t.Parallel()
 	c := config(t, "kary-ntree:2,1", "updown", 1)
@@ -173,7 +175,8 @@ func TestDeadLinksBeforeTheFirstPacketLoseNothing(t *testing.T) {
 	require.InDelta(t, float64(r.LostTotal)/2, r.LostPerFault, 1e-9, "per fault that came under load")
 }
 
-// Up/down tables computed anew lose what a dead link held, and with a delay what was sent to it meanwhile.
+// Up/down tables computed anew lose what a dead link held, and with a delay what was sent to it
+// meanwhile.
 func TestReconfigurationAfterADelayDiscardsUntilThen(t *testing.T) {
 	t.Parallel()
 	c := config(t, "kary-ntree:4,3", DDRC, 0.3)
@@ -190,7 +193,8 @@ func TestReconfigurationAfterADelayDiscardsUntilThen(t *testing.T) {
 	require.InDelta(t, late.LostTotal+late.Discarded, late.MissingPerFault, 1e-9, "nothing is discarded before there is a fault")
 }
 
-// What a reconfiguration costs is the rate of the dead link times how long it takes, and the window is what is after it.
+// What a reconfiguration costs is the rate of the dead link times how long it takes, and the window
+// is what is after it.
 func TestTheWindowWaitsForTheLastReconfiguration(t *testing.T) {
 	t.Parallel()
 	c := config(t, "kary-ntree:4,3", DDRC, 0.3)

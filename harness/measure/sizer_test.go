@@ -39,8 +39,9 @@ func TestBytesOfHeadersTakeTheirTimeOnce(t *testing.T) {
 	require.InDelta(t, 2*3+2+4+2+3, measured(t, c).LatencyP50, 0.02)
 }
 
-// The header of figure 8 (Gomez, Flich, Lopez, Robles, Duato: A Routing Methodology for Achieving Fault Tolerance in Direct Networks) with all
-// mechanisms has 20 bits beside the destination, which are three bytes in each packet, though nothing is dead.
+// The header of figure 8 (Gomez, Flich, Lopez, Robles, Duato: A Routing Methodology for Achieving
+// Fault Tolerance in Direct Networks) with all mechanisms has 20 bits beside the destination, which
+// are three bytes in each packet, though nothing is dead.
 func TestMechanismsCostTheirBitsInEveryPacket(t *testing.T) {
 	t.Parallel()
 	c := config(t, "mesh:2", "duato", 1)

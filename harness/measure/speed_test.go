@@ -11,14 +11,16 @@ import (
 	"github.com/weft-fabric/weft/harness/virtual"
 )
 
-// The networks of docs/performance.md, as scenarios/papers/booksim compares them: every delay a cycle, every credit returned at
-// once. Loads are shares of a link, the second at saturation; the torus is measured near it.
+// The networks of docs/performance.md, as scenarios/papers/booksim compares them: every delay a
+// cycle, every credit returned at once. Loads are shares of a link, the second at saturation; the
+// torus is measured near it.
 
 func BenchmarkFatTree64(b *testing.B) { benchmark(b, "kary-ntree:4,3", "updown", 0.1, 1) }
 func BenchmarkMesh64(b *testing.B)    { benchmark(b, "mesh:8x8", "dimension-order", 0.1, 0.5) }
 func BenchmarkTorus512(b *testing.B)  { benchmark(b, "torus:8x8x8", "dimension-order", 0.1, 0.4) }
 
-// benchmark measures the CPU time of a packet-hop once the network is warm, and what of it is events.
+// benchmark measures the CPU time of a packet-hop once the network is warm, and what of it is
+// events.
 func benchmark(b *testing.B, spec, routing string, loads ...float64) {
 	for _, load := range loads {
 		b.Run(fmt.Sprintf("load=%v", load), func(b *testing.B) {

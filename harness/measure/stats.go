@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// interval is the mean of independent samples and half the width of its 95% confidence interval by Student's t distribution:
-// the mean is within it of what infinitely many samples would give in 95 of 100 cases. With fewer than two samples the
-// width is 0: nothing is known of it.
+// interval is the mean of independent samples and half the width of its 95% confidence interval by
+// Student's t distribution: the mean is within it of what infinitely many samples would give in 95
+// of 100 cases. With fewer than two samples the width is 0: nothing is known of it.
 func interval(samples []float64) (mean, half float64) {
 	n := float64(len(samples))
 	switch {

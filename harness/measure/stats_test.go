@@ -10,7 +10,8 @@ import (
 	"github.com/weft-fabric/weft/harness/virtual"
 )
 
-// The quantile of Student's t with 3 degrees of freedom at 0.975 is 3.1824, the deviation of 1, 2, 3, 4 the root of 5/3.
+// The quantile of Student's t with 3 degrees of freedom at 0.975 is 3.1824, the deviation of 1, 2,
+// 3, 4 the root of 5/3.
 func TestAnIntervalIsStudents(t *testing.T) {
 	t.Parallel()
 	mean, half := interval([]float64{1, 2, 3, 4})
@@ -24,7 +25,8 @@ func TestAnIntervalIsStudents(t *testing.T) {
 	require.Equal(t, []float64{5, 0}, []float64{mean, half})
 }
 
-// Three packets, generated at 0, 0 and 10, leaving at 1, 4 and 12, there at 9, 8 and 22 cycles; the first before the window.
+// Three packets, generated at 0, 0 and 10, leaving at 1, 4 and 12, there at 9, 8 and 22 cycles; the
+// first before the window.
 func TestTheMeterCountsWhatPassesIt(t *testing.T) {
 	t.Parallel()
 	m := newMeter(cycle)

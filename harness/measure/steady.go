@@ -17,7 +17,8 @@ type steady struct {
 	last []batch // bound: Warmup.Batches
 }
 
-// noise is how many standard errors a batch may be off on top of what the tolerance allows it, for few packets differ by chance.
+// noise is how many standard errors a batch may be off on top of what the tolerance allows it, for
+// few packets differ by chance.
 const noise = 4
 
 // add takes the next batch and reports whether the network is steady.
@@ -60,8 +61,8 @@ func (s *steady) grew(from, to float64) bool {
 	return math.Abs(to-from) > max(s.w.Tolerance*max(from, to), noise*math.Sqrt(max(from, to, 1)))
 }
 
-// growing reports whether send queues have grown throughout: the network is saturated, and latency from generation
-// grows as long as it runs.
+// growing reports whether send queues have grown throughout: the network is saturated, and latency
+// from generation grows as long as it runs.
 func (s *steady) growing() bool {
 	offered := 0.0
 	for i := 1; i < len(s.last); i++ {
@@ -73,7 +74,8 @@ func (s *steady) growing() bool {
 	return saturated(s.last[len(s.last)-1].queued-s.last[0].queued, offered)
 }
 
-// saturated reports whether send queues have grown by more than one in a hundred of the packets generated, and than chance allows.
+// saturated reports whether send queues have grown by more than one in a hundred of the packets
+// generated, and than chance allows.
 func saturated(growth, offered float64) bool {
 	return growth > max(offered/100, noise*math.Sqrt(offered))
 }

@@ -86,7 +86,8 @@ func (r *run) finishWindow(t totals) {
 	_, res.LatencyHalfWidth = interval(latency)
 }
 
-// quantiles are read from the buckets of a histogram, to three digits, and no higher than the highest value, which is known exactly.
+// quantiles are read from the buckets of a histogram, to three digits, and no higher than the
+// highest value, which is known exactly.
 func (r *run) quantiles(h *hdrhistogram.Histogram, most float64) (p50, p95, p99 float64) {
 	at := func(q float64) float64 {
 		return min(most, float64(h.ValueAtPercentile(q))*float64(r.meter.unit)/float64(r.cfg.Cycle))

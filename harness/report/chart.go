@@ -83,7 +83,8 @@ func (r *Recorder) charts() (list []template.HTML, err error) {
 	return list, nil
 }
 
-// narrower makes the letters of a chart as wide as it has room for: the page has a font without serifs, which are wider.
+// narrower makes the letters of a chart as wide as it has room for: the page has a font without
+// serifs, which are wider.
 var narrower = strings.NewReplacer("font-size:9px", "font-size:8px", "font-size:10px", "font-size:8.4px", "font-size:12px", "font-size:10.6px")
 
 // inline is an SVG file as it can stand within HTML: without what comes before its element.

@@ -17,7 +17,8 @@ const (
 	wanted    = 200  // samples of a run
 	maxEvents = 2000 // the first of them
 	maxScenes = 30   // maps
-	// restAfter is how many times as long as a sample takes no other is taken in a live run: looking is to cost it little.
+	// restAfter is how many times as long as a sample takes no other is taken in a live run:
+	// looking is to cost it little.
 	restAfter = 30
 )
 
@@ -40,7 +41,8 @@ type scene struct {
 	Faults   []int                   // numbers of the reports that began with it
 }
 
-// Recorder collects what a report shows while a scenario runs. It is a [scenario.Watcher], of one run.
+// Recorder collects what a report shows while a scenario runs. It is a [scenario.Watcher], of one
+// run.
 type Recorder struct {
 	length time.Duration // of the scenario
 

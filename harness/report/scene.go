@@ -15,7 +15,8 @@ import (
 // maxNICs is how many NICs a map shows at most; chosen by eye.
 const maxNICs = 64
 
-// How links are drawn, in the colours of Okabe and Ito and in dashes of their own, so that nobody has to tell colours apart.
+// How links are drawn, in the colours of Okabe and Ito and in dashes of their own, so that nobody
+// has to tell colours apart.
 var (
 	cutLook    = draw.LinkLook{Color: "#d55e00", Width: 2.5, Dash: "7 4"}
 	silentLook = draw.LinkLook{Color: "#cc79a7", Width: 2.5, Dash: "2 3"}

@@ -31,8 +31,9 @@ type record struct {
 	Error string `json:"error,omitempty"` // why the run was not judged
 }
 
-// Check makes sure that a report of that scenario can be written into a folder, and makes the folder. A report of the same scenario is
-// replaced by Write; of another, or a file that is not ours, the error wraps [ErrTaken].
+// Check makes sure that a report of that scenario can be written into a folder, and makes the
+// folder. A report of the same scenario is replaced by Write; of another, or a file that is not
+// ours, the error wraps [ErrTaken].
 func Check(dir, name string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("report: %w", err)
@@ -57,8 +58,9 @@ func Check(dir, name string) error {
 	return nil
 }
 
-// Write writes the report into a folder, which it makes, and returns the path of the page. Each file appears whole, or not at all. The error is
-// that of [Check], of the file system, or [ErrNothing].
+// Write writes the report into a folder, which it makes, and returns the path of the page. Each
+// file appears whole, or not at all. The error is that of [Check], of the file system, or
+// [ErrNothing].
 func (r *Recorder) Write(dir string, about About) (path string, err error) {
 	if !r.ended {
 		return "", ErrNothing

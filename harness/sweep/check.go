@@ -93,7 +93,8 @@ func (t *table) finding(c Check) Finding {
 	return f
 }
 
-// shown is the one of several values that tells most: their mean, the best of those of which any will do, or the worst.
+// shown is the one of several values that tells most: their mean, the best of those of which any
+// will do, or the worst.
 func (c Check) shown(list []located) located {
 	shown := list[0]
 	switch c.Of {
@@ -115,8 +116,9 @@ func (c Check) shown(list []located) located {
 	return shown
 }
 
-// verdict says whether the values are what is claimed. It is sure where no values of their intervals would change it: not only that
-// which is shown, for another may be nearer to the bound by its interval.
+// verdict says whether the values are what is claimed. It is sure where no values of their
+// intervals would change it: not only that which is shown, for another may be nearer to the bound
+// by its interval.
 func (c Check) verdict(list []located, shown located) string {
 	certain := func(e located) bool { return c.met(e.low) && c.met(e.high) }
 	impossible := func(e located) bool { return !c.possible(e.estimate) }
@@ -172,8 +174,8 @@ func (t *table) place(point int, among []located) string {
 	return strings.Join(words, ", ")
 }
 
-// measured are the values that a statement is about, at every point that was run, and at how many more there is none: means leave
-// out all their runs, or what they are compared with is nothing.
+// measured are the values that a statement is about, at every point that was run, and at how many
+// more there is none: means leave out all their runs, or what they are compared with is nothing.
 func (t *table) measured(c Check) (list []located, unknown int) {
 	column := columnAt(c.Value)
 	scale := 1.0
@@ -203,8 +205,9 @@ func (t *table) measured(c Check) (list []located, unknown int) {
 	return list, unknown
 }
 
-// compared compares two points sample by sample, which have the same seeds where only routing, load, buffers or the number of faults
-// differ. A sample that means leave out at one of them is left out at both.
+// compared compares two points sample by sample, which have the same seeds where only routing,
+// load, buffers or the number of faults differ. A sample that means leave out at one of them is
+// left out at both.
 func (t *table) compared(i, k, column int, c Check) estimate {
 	a, b := t.samples(i, column), t.samples(k, column)
 	var both []int
@@ -247,7 +250,8 @@ func (c Check) within() (low, high float64) {
 	return low, high
 }
 
-// possible reports whether any value of the interval of e is within the bounds claimed. The interval of a few runs can be wider than they are.
+// possible reports whether any value of the interval of e is within the bounds claimed. The
+// interval of a few runs can be wider than they are.
 func (c Check) possible(e estimate) bool {
 	if !e.bounded() {
 		return true

@@ -17,8 +17,8 @@ type column struct {
 	kind reflect.Kind // Float64, Int, Int64, Uint64, Bool or String
 }
 
-// columns are those of a result. What has the name of a setting (the faults that happened, not those asked for) is told apart by
-// "measured_".
+// columns are those of a result. What has the name of a setting (the faults that happened, not
+// those asked for) is told apart by "measured_".
 var columns = func() (list []column) {
 	for f := range reflect.TypeFor[measure.Result]().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("csv"), ",")
@@ -49,7 +49,8 @@ func measurable() (list []string) {
 	return list
 }
 
-// row is a result as text, a cell for each column; the text of a number is the shortest that reads back as the same.
+// row is a result as text, a cell for each column; the text of a number is the shortest that reads
+// back as the same.
 type row []string
 
 func rowOf(r measure.Result) row {
@@ -102,8 +103,8 @@ func (r row) number(i int) float64 {
 
 func (r row) is(name string) bool { return r[columnAt(name)] == "true" }
 
-// unmeasured reports whether a run ended before its window, by a bound or a deadlock: its rates and latencies are 0 then, which nobody
-// has measured.
+// unmeasured reports whether a run ended before its window, by a bound or a deadlock: its rates and
+// latencies are 0 then, which nobody has measured.
 func (r row) unmeasured() bool {
 	cycles := r.number(columnAt("cycles"))
 	return cycles > 0 && r.number(columnAt("warmup_cycles")) == cycles

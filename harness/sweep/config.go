@@ -331,8 +331,8 @@ func runs(g *graph, routing string, vcs int) error {
 	return nil
 }
 
-// runnable is what package measure finds wrong with a point in which nothing else is wrong. Loads and faults were looked at one by one, so points that differ in
-// them only are one.
+// runnable is what package measure finds wrong with a point in which nothing else is wrong. Loads
+// and faults were looked at one by one, so points that differ in them only are one.
 func (b *builder) runnable(pt *point) error {
 	var key strings.Builder
 	for _, name := range settingNames {

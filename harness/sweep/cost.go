@@ -25,7 +25,8 @@ type Cost struct {
 	Wall time.Duration // with the jobs of the options, on cores that have nothing else to do
 }
 
-// Estimate says about what all runs take on this machine. It makes the beginnings of a few of them, which takes seconds, and notes none.
+// Estimate says about what all runs take on this machine. It makes the beginnings of a few of them,
+// which takes seconds, and notes none.
 func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error) {
 	p, samples, err := e.plan(o)
 	if err != nil {
@@ -82,7 +83,8 @@ func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error
 	return Cost{time.Duration(all), time.Duration(all / float64(min(w.Jobs, runtime.GOMAXPROCS(0), len(p.points)*samples)))}, nil
 }
 
-// costly are the points whose runs take time. Of reconfigurations, runs of fewer faults are the beginnings of those of more.
+// costly are the points whose runs take time. Of reconfigurations, runs of fewer faults are the
+// beginnings of those of more.
 func (e *Experiment) costly(p *plan) (list []int) {
 	most := map[string]int{} // by all but the number of faults: the point with most of them
 	for i := range p.points {
@@ -106,7 +108,8 @@ func (e *Experiment) costly(p *plan) (list []int) {
 	return list
 }
 
-// trialOf is how many cycles of a run are tried: of a hunt some after its last fault, for then there are the deadlocks that end it.
+// trialOf is how many cycles of a run are tried: of a hunt some after its last fault, for then
+// there are the deadlocks that end it.
 func trialOf(c *measure.Config) int {
 	if c.Hunt {
 		return int(warmupOf(c)) + c.FaultCount*cmp.Or(c.FaultSpacing, measure.DefaultFaultSpacing) + trialCycles
@@ -133,8 +136,8 @@ func warmupOf(c *measure.Config) float64 {
 	return 1.3 * float64(cmp.Or(c.Warmup.Batch, measure.DefaultBatch)*cmp.Or(c.Warmup.Batches, measure.DefaultBatches))
 }
 
-// cyclesOf is about how many cycles a run takes: warm-ups, faults, window. Of sets that are judged it is
-// their number, and otherwise 1.
+// cyclesOf is about how many cycles a run takes: warm-ups, faults, window. Of sets that are judged
+// it is their number, and otherwise 1.
 func cyclesOf(c *measure.Config, kind string) float64 {
 	if kind == ofTolerate {
 		return judgedOf(c)

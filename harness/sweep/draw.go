@@ -115,8 +115,9 @@ func (t *table) picture(pl Plot, name, title string, where map[string]Some) pict
 	return p
 }
 
-// look is the colour and the kind of line of a curve: by the place of its values on the first and on the other axes of the series. Places are those of
-// the full experiment, so that the quick form looks alike.
+// look is the colour and the kind of line of a curve: by the place of its values on the first and
+// on the other axes of the series. Places are those of the full experiment, so that the quick form
+// looks alike.
 func (t *table) look(series []string, pt *point) (colour, style int) {
 	for n, axis := range series {
 		i := t.plan.index(axis)

@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// routingOf finds a routing by its name and options. Of an unknown name the error lists all, DDRC too.
+// routingOf finds a routing by its name and options. Of an unknown name the error lists all, DDRC
+// too.
 func routingOf(name string) (subnet.Entry, error) {
 	if !subnet.Known(name) {
 		head, _, _ := strings.Cut(name, ":")
@@ -20,7 +21,8 @@ func routingOf(name string) (subnet.Entry, error) {
 	return subnet.ByName(name)
 }
 
-// computes reports why a routing is not one whose routes are computed, by an engine that says how many layers it needs.
+// computes reports why a routing is not one whose routes are computed, by an engine that says how
+// many layers it needs.
 func computes(routing string) error {
 	if routing == measure.DDRC {
 		return fmt.Errorf("%s %w", routing, subnet.ErrNoTables)

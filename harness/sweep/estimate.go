@@ -8,13 +8,14 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// estimate is a value with its 95% confidence interval, which is from minus to plus infinity when there are too few samples for one.
+// estimate is a value with its 95% confidence interval, which is from minus to plus infinity when
+// there are too few samples for one.
 type estimate struct {
 	value, low, high float64
 	n                int
 
-	// What each sample adds to n times the error of a value that is no share, and which samples these are: values of other points
-	// with the same samples err together, see combined.
+	// What each sample adds to n times the error of a value that is no share, and which samples
+	// these are: values of other points with the same samples err together, see combined.
 	parts   []float64
 	samples []int
 }
@@ -45,8 +46,9 @@ func unknown(value float64, n int) estimate {
 	return estimate{value: value, low: math.Inf(-1), high: math.Inf(1), n: n}
 }
 
-// around is the estimate of that value, of samples that are independent and add these parts to its error. Products are rounded for
-// themselves (float64(...)), so that machines that could multiply and add at once come to the same digits.
+// around is the estimate of that value, of samples that are independent and add these parts to its
+// error. Products are rounded for themselves (float64(...)), so that machines that could multiply
+// and add at once come to the same digits.
 func around(value float64, parts []float64) estimate {
 	n, sum := len(parts), 0.0
 	for _, x := range parts {
@@ -77,7 +79,8 @@ func average(list []float64) float64 {
 	return sum / float64(len(list))
 }
 
-// share is the share of hits among n, with Wilson's interval, which is right for few and for none too.
+// share is the share of hits among n, with Wilson's interval, which is right for few and for none
+// too.
 func share(hits, n int) estimate {
 	if n == 0 {
 		return unknown(math.NaN(), 0)
@@ -98,7 +101,8 @@ func difference(a, b []float64) estimate {
 	return mean(d)
 }
 
-// ratio is the ratio of the means of paired samples, its error by the delta method; NaN where the mean below is 0.
+// ratio is the ratio of the means of paired samples, its error by the delta method; NaN where the
+// mean below is 0.
 func ratio(a, b []float64) estimate {
 	ma, mb := average(a), average(b)
 	if mb == 0 {
@@ -112,9 +116,9 @@ func ratio(a, b []float64) estimate {
 	return around(r, parts)
 }
 
-// combined is the mean of estimates. Points of an experiment have the same traffic and faults sample by sample, and may be compared
-// with the same point: they err together, and by how much their samples say. Of shares, which are not known by sample, it is taken
-// to be as much as can be.
+// combined is the mean of estimates. Points of an experiment have the same traffic and faults
+// sample by sample, and may be compared with the same point: they err together, and by how much
+// their samples say. Of shares, which are not known by sample, it is taken to be as much as can be.
 func combined(list []estimate) estimate {
 	var all estimate
 	k, whole := float64(len(list)), true

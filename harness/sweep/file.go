@@ -19,7 +19,8 @@ type File struct {
 	Checks  []Check  `yaml:"checks,omitempty" jsonschema_description:"What the paper says, to be compared with the results."`
 }
 
-// Settings are a measured run in words. What is not given is the default of package measure. All delays are in cycles.
+// Settings are a measured run in words. What is not given is the default of package measure. All
+// delays are in cycles.
 type Settings struct {
 	Topology    *string `yaml:"topology,omitempty" jsonschema_description:"As fabricd takes it: kary-ntree:4,3, mport-tree:8,3, mesh:4x4, torus:4x4x4, irregular:16,32,1, ring:8, or a topology file. {sample} in it is the number of the sample, counted from 1, so that each sample has a graph of its own; {switches}, {links} and {most_layers} are the fields of these names, {2*switches} twice as many."`
 	Switches    *int    `yaml:"switches,omitempty" jsonschema:"minimum=1" jsonschema_description:"What {switches} stands for in topology and routing."`
@@ -83,7 +84,8 @@ func (l *Load) hides(o *Load) bool {
 	return l.Name == o.Name && (l.Topology == "" || l.Topology == o.Topology) && (l.Traffic == "" || l.Traffic == o.Traffic)
 }
 
-// Axis is something that differs between runs: one field of the settings, with its values, or several at once under names.
+// Axis is something that differs between runs: one field of the settings, with its values, or
+// several at once under names.
 type Axis struct {
 	Axis   string    `yaml:"axis" jsonschema_description:"A field of base; or, with of, a name of your own, which becomes a column."`
 	Values []Value   `yaml:"values,omitempty" jsonschema_description:"Values of the field."`
@@ -153,7 +155,8 @@ type Check struct {
 	Must    bool             `yaml:"must,omitempty" jsonschema_description:"It is a claim of ours: the command fails when it does not hold."`
 }
 
-// Schema is the JSON Schema of experiment files, as docs/schema/experiment.schema.json publishes it.
+// Schema is the JSON Schema of experiment files, as docs/schema/experiment.schema.json publishes
+// it.
 func Schema() ([]byte, error) {
 	return document.Schema(File{}, "https://weft-fabric.github.io/schema/experiment.schema.json", "Weft experiment")
 }

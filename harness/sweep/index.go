@@ -21,8 +21,8 @@ const (
 	comparisonName, runsName, summaryName = "comparison.md", "runs.csv", "summary.csv"
 )
 
-// record is what report.json keeps of an experiment: what an index tells of it. It has nothing of the start that wrote it, so that equal
-// runs give equal files.
+// record is what report.json keeps of an experiment: what an index tells of it. It has nothing of
+// the start that wrote it, so that equal runs give equal files.
 type record struct {
 	Experiment string    `json:"experiment"`
 	About      string    `json:"about"`
@@ -37,8 +37,9 @@ type record struct {
 	folder string
 }
 
-// Index writes DIR/README.md: a row for each folder of dir that has the results of an experiment, the statements that do not hold, and the names
-// of other pages in dir. It returns how many experiments there are.
+// Index writes DIR/README.md: a row for each folder of dir that has the results of an experiment,
+// the statements that do not hold, and the names of other pages in dir. It returns how many
+// experiments there are.
 func Index(dir string) (int, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

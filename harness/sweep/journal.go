@@ -18,8 +18,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
-// journalName is the file in which runs are noted that have ended. Each line is a checksum (CRC-32, IEEE, of what follows it), a space, and
-// JSON; the first is a header. Lines are only ever added, so that a kill or a full disk can tear the last one at most.
+// journalName is the file in which runs are noted that have ended. Each line is a checksum (CRC-32,
+// IEEE, of what follows it), a space, and JSON; the first is a header. Lines are only ever added,
+// so that a kill or a full disk can tear the last one at most.
 const journalName = "runs.journal"
 
 // maxJournal bounds a journal that is read, chosen by us: maxRuns lines have a quarter of it.
@@ -213,7 +214,8 @@ func (j *journal) add(key string, cells row) error {
 	return nil
 }
 
-// write adds a line. When that fails, what was written of it is taken away again; if that fails too, the next run sees that it is torn.
+// write adds a line. When that fails, what was written of it is taken away again; if that fails
+// too, the next run sees that it is torn.
 func (j *journal) write(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {

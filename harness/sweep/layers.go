@@ -10,9 +10,10 @@ import (
 	"github.com/weft-fabric/weft/harness/measure"
 )
 
-// Layers is the [Runner] of experiments that measure layers: it computes the routes, and tells how many layers and addresses they
-// need, what the channels carry, and whether their dependencies have a cycle, as the routes themselves say and not the engine.
-// There is no traffic, so of the result only these, Connected, Stable and HopsMean are set; the last is the mean over pairs of NICs.
+// Layers is the [Runner] of experiments that measure layers: it computes the routes, and tells how
+// many layers and addresses they need, what the channels carry, and whether their dependencies have
+// a cycle, as the routes themselves say and not the engine. There is no traffic, so of the result
+// only these, Connected, Stable and HopsMean are set; the last is the mean over pairs of NICs.
 func Layers(ctx context.Context, c measure.Config) (measure.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return measure.Result{}, err

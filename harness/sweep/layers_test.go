@@ -44,7 +44,8 @@ func TestLayersAreThoseOfTheGraphOfTheSample(t *testing.T) {
 	rows := readCSV(t, dir, "runs.csv")
 	require.Len(t, rows, 6)
 	for i, want := range []struct{ graph, most, mean string }{
-		// Of each leaf switch the pairs with NICs of others are spread evenly over its links upwards, and again one tier above.
+		// Of each leaf switch the pairs with NICs of others are spread evenly over its links
+		// upwards, and again one tier above.
 		{"kary-ntree:2,1", "0", "0"}, // one switch
 		{"kary-ntree:2,2", "2", "2"},
 		{"kary-ntree:2,3", "6", "5"},

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// nets makes graphs and computed routes, and remembers the last ones: the runs of a sample follow each other, and many are of the same
-// graph. Shared by all workers.
+// nets makes graphs and computed routes, and remembers the last ones: the runs of a sample follow
+// each other, and many are of the same graph. Shared by all workers.
 type nets struct {
 	graphs recent[*topology.Graph]
 	routes recent[computed]
@@ -24,7 +24,8 @@ type computed struct {
 	layers   int
 }
 
-// remembered is how many of each are kept, chosen by us: those of one sample of the experiments that are shipped.
+// remembered is how many of each are kept, chosen by us: those of one sample of the experiments
+// that are shipped.
 const remembered = 64
 
 // recent remembers the values made last, by key.
@@ -76,7 +77,8 @@ func (n *nets) computed(spec, routing string) (computed, error) {
 	})
 }
 
-// routing is the name of the routing of a sample: with its holes filled, and with as many layers as another needs on its graph.
+// routing is the name of the routing of a sample: with its holes filled, and with as many layers as
+// another needs on its graph.
 func (n *nets) routing(s *Settings, spec string, sample int) (string, error) {
 	name, err := s.filled(get(s.Routing), sample)
 	if err != nil || s.LayersOf == nil {
@@ -102,8 +104,8 @@ func withLayers(routing string, layers int) string {
 	return fmt.Sprintf("%s%slayers=%d", routing, sep, layers)
 }
 
-// fill gives a configuration what differs by sample, and computed routes, so that they are computed once for all loads; layers is how
-// many these have.
+// fill gives a configuration what differs by sample, and computed routes, so that they are computed
+// once for all loads; layers is how many these have.
 func (n *nets) fill(c *measure.Config, s *Settings, sample int, kind string) (layers int, err error) {
 	spec, err := s.filled(get(s.Topology), sample)
 	if err != nil {

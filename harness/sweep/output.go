@@ -120,7 +120,8 @@ func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(strings.TrimSpace(text))
 }
 
-// readme says what the folder is, and how it was made. It has no date: equal runs give equal folders.
+// readme says what the folder is, and how it was made. It has no date: equal runs give equal
+// folders.
 func (w *work) readme(t *table, r *Report, pictures []picture) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n    %s\n\nVersion %s. ", w.e.Name, strings.TrimSpace(w.e.About), w.Command, orUnknown(w.Version))

@@ -37,8 +37,8 @@ const (
 	unstable     = "unstable"
 )
 
-// Read reads and checks an experiment file, and every network that it asks for, in full and in quick form. Errors name file, line
-// and what was expected, all of them at once.
+// Read reads and checks an experiment file, and every network that it asks for, in full and in
+// quick form. Errors name file, line and what was expected, all of them at once.
 func Read(path string) (*Experiment, error) {
 	doc, f, err := document.Read[File](path)
 	if err != nil {
@@ -76,7 +76,8 @@ func (p *parser) fail(path string, err error) {
 
 func (p *parser) failf(path, format string, args ...any) { p.fail(path, fmt.Errorf(format, args...)) }
 
-// word is what names of experiments, axes and plots are made of: they become file names and columns.
+// word is what names of experiments, axes and plots are made of: they become file names and
+// columns.
 var word = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
 
 func parse(path string, doc *document.Doc, f File) (*Experiment, error) {
@@ -314,7 +315,8 @@ func (p *parser) points(b *builder, e *Experiment, pl *plan) {
 	}
 }
 
-// loads checks that what the names of loads are for is there: of a slip nobody would see more than that another load was taken.
+// loads checks that what the names of loads are for is there: of a slip nobody would see more than
+// that another load was taken.
 func (p *parser) loads(e *Experiment) {
 	var topologies, traffics []string
 	for i := range e.full.points {

@@ -47,8 +47,8 @@ func (p *parser) plot(e *Experiment, i int) {
 	}
 }
 
-// apart checks that no curve has two points above each other, where an axis is along the bottom. Above a column no two points of a
-// curve need be.
+// apart checks that no curve has two points above each other, where an axis is along the bottom.
+// Above a column no two points of a curve need be.
 func (p *parser) apart(e *Experiment, path string, pl Plot) {
 	if e.full.index(pl.X) < 0 {
 		return

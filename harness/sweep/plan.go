@@ -101,8 +101,9 @@ func (p *plan) count() int {
 	return n
 }
 
-// seeded are the settings that a seed depends on: what is done to the network, not what is compared. Load and number of faults are not among
-// them, so that points of different loads and numbers of faults can be compared sample by sample, too.
+// seeded are the settings that a seed depends on: what is done to the network, not what is
+// compared. Load and number of faults are not among them, so that points of different loads and
+// numbers of faults can be compared sample by sample, too.
 var seeded = []string{"topology", "traffic", "fault_kind", "faults_before"}
 
 // seed is the seed of a run. It depends on nothing else in the file.
@@ -127,7 +128,8 @@ func (pt *point) seed(experiment uint64, sample int) uint64 {
 	return binary.BigEndian.Uint64(h.Sum(nil))
 }
 
-// key names a run by all that its result depends on: the settings and the seed. What is only called otherwise is the same run.
+// key names a run by all that its result depends on: the settings and the seed. What is only called
+// otherwise is the same run.
 func (pt *point) key(kind string, sample int, seed uint64) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\nseed %d\n", kind, seed)

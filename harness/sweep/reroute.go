@@ -15,21 +15,25 @@ import (
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
-// Physical is the manager that stands for no method: whether live links join all pairs, so that some routing could.
+// Physical is the manager that stands for no method: whether live links join all pairs, so that
+// some routing could.
 const Physical = "physical"
 
-// newReroute is the [Runner] of experiments that measure reconfiguration: the faults of a run come one after another, each is
-// reconfigured around, and its old packets are gone before the next. Connected is whether every flow had a path and nothing could deadlock
-// after this fault and after each before it; Tolerated is the same of those flows that live links join. Share, turns and unroutable pairs
-// are those of the last fault, 0 where a fault before it was not tolerated. There is no traffic.
+// newReroute is the [Runner] of experiments that measure reconfiguration: the faults of a run come
+// one after another, each is reconfigured around, and its old packets are gone before the next.
+// Connected is whether every flow had a path and nothing could deadlock after this fault and after
+// each before it; Tolerated is the same of those flows that live links join. Share, turns and
+// unroutable pairs are those of the last fault, 0 where a fault before it was not tolerated. There
+// is no traffic.
 func newReroute() Runner {
 	r := &rerouting{}
 	r.ready.most, r.chains.most = rememberedChains, rememberedChains
 	return r.run
 }
 
-// rememberedChains is how many routings in force are kept, and how many runs that go on, chosen by us: those of one sample of the experiments that
-// are shipped. One of 400 switches takes tens of megabytes.
+// rememberedChains is how many routings in force are kept, and how many runs that go on, chosen by
+// us: those of one sample of the experiments that are shipped. One of 400 switches takes tens of
+// megabytes.
 const rememberedChains = 24
 
 // rerouting remembers what runs have in common. Shared by all workers.
@@ -38,7 +42,8 @@ type rerouting struct {
 	chains recent[*chain]
 }
 
-// chain is a run that goes on: faults one after another. A run of so many faults is the beginning of one of more.
+// chain is a run that goes on: faults one after another. A run of so many faults is the beginning
+// of one of more.
 type chain struct {
 	mu      sync.Mutex
 	faults  [][]weft.LinkID  // guarded by mu: of the run, in their order

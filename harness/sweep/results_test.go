@@ -364,7 +364,8 @@ func TestANoIsSureOnlyWhereNoValueOfTheIntervalWouldDo(t *testing.T) {
 	assert.Equal(t, "yes", tab.finding(Check{Value: "accepted", AtMost: num(1)}).Holds)
 }
 
-// Two points with the same samples say no more than one of them; two that err against each other say more.
+// Two points with the same samples say no more than one of them; two that err against each other
+// say more.
 func TestTheMeanOfPointsErrsAsTheirSamplesDoTogether(t *testing.T) {
 	t.Parallel()
 	of := func(list ...float64) estimate {
@@ -399,7 +400,8 @@ func TestARatioToNothingIsNone(t *testing.T) {
 	assert.Equal(t, NotRun, f.Holds)
 }
 
-// A run that its bound ended in the warm-up has measured nothing. It says nothing about throughput, least of all that there was none.
+// A run that its bound ended in the warm-up has measured nothing. It says nothing about throughput,
+// least of all that there was none.
 func TestARunWithoutAWindowIsNoPartOfMeans(t *testing.T) {
 	t.Parallel()
 	none := ok(0)
@@ -416,7 +418,8 @@ func TestARunWithoutAWindowIsNoPartOfMeans(t *testing.T) {
 	assert.True(t, tab.included(rowOf(none)), "connectivity has no time")
 }
 
-// The worst value may be certain where a better one is not: the verdict is as sure as the least sure of what it needs.
+// The worst value may be certain where a better one is not: the verdict is as sure as the least
+// sure of what it needs.
 func TestAVerdictIsAsSureAsAllThatItNeeds(t *testing.T) {
 	t.Parallel()
 	near, wide, none := []measure.Result{ok(10.5), ok(10.5), ok(10.6)}, []measure.Result{ok(9), ok(12), ok(12)}, []measure.Result{bad(0)}

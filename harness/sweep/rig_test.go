@@ -21,7 +21,8 @@ var update = flag.Bool("update", false, "write the schema and the golden files a
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a runner that needs no network: a result is a function of the configuration, and every run is counted.
+// fake is a runner that needs no network: a result is a function of the configuration, and every
+// run is counted.
 type fake struct {
 	mu   sync.Mutex
 	runs map[string]int // guarded by mu; by routing, load, faults and seed
@@ -62,7 +63,8 @@ func options(t testing.TB, f *fake) Options {
 	return Options{Dir: t.TempDir(), Runner: f.run, Jobs: 2, Version: "v1", Command: "fabricd sweep small.yaml"}
 }
 
-// contents are all files of a folder but the journal, whose lines stand in the order in which runs ended.
+// contents are all files of a folder but the journal, whose lines stand in the order in which runs
+// ended.
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	m := map[string]string{}

@@ -26,7 +26,8 @@ type Options struct {
 	Where   map[string]Some // points with these values of these axes only
 	Jobs    int             // runs at once; 0: one per core
 	Runner  Runner          // nil: what the experiment's measure says
-	// Progress, if given, is told how many of all runs are done, those of earlier starts included. One goroutine calls it.
+	// Progress, if given, is told how many of all runs are done, those of earlier starts included.
+	// One goroutine calls it.
 	Progress func(done, total int)
 	Version  string // of the program, for README.md
 	Command  string // likewise
@@ -94,8 +95,8 @@ func (e *Experiment) Size(o Options) (points, runs int, err error) {
 	return len(p.points), len(p.points) * samples, nil
 }
 
-// Run runs what is not yet done, and writes all results. Errors are those of files, with what to do, a configuration that cannot be
-// run, and [ErrInterrupted].
+// Run runs what is not yet done, and writes all results. Errors are those of files, with what to
+// do, a configuration that cannot be run, and [ErrInterrupted].
 func (e *Experiment) Run(ctx context.Context, o Options) (_ *Report, err error) {
 	p, samples, err := e.plan(o)
 	if err != nil {
@@ -164,8 +165,8 @@ type job struct {
 	key           string
 }
 
-// list finds what is to be done. One sample of all points comes before the next sample of any, so that what is done when a run is interrupted
-// can be looked at.
+// list finds what is to be done. One sample of all points comes before the next sample of any, so
+// that what is done when a run is interrupted can be looked at.
 func (w *work) list() {
 	w.keys = make([][]string, len(w.plan.points))
 	listed := map[string]bool{}
@@ -253,7 +254,8 @@ func (w *work) told(done int) {
 	}
 }
 
-// one makes one run. A panic in it is told with what was run, because nobody would find that again among thousands.
+// one makes one run. A panic in it is told with what was run, because nobody would find that again
+// among thousands.
 func (w *work) one(ctx context.Context, pt *point, sample int) (r measure.Result, err error) {
 	c := pt.config
 	c.Seed = pt.seed(w.e.Seed, sample)

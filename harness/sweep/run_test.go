@@ -49,7 +49,8 @@ func TestNamedLoadsAreThoseOfTheTopology(t *testing.T) {
 	assert.InDelta(t, 0.3, e.full.points[3].config.Traffic.Load, 0)
 }
 
-// Whatever is compared sees the same packets and faults; samples, topologies and kinds of faults have seeds of their own.
+// Whatever is compared sees the same packets and faults; samples, topologies and kinds of faults
+// have seeds of their own.
 func TestSeedsDependOnWhatIsDoneToTheNetworkOnly(t *testing.T) {
 	t.Parallel()
 	e := small(t)

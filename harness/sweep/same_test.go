@@ -36,7 +36,8 @@ checks: [{says: it falls, ref: x, value: accepted, where: {faults: 2}, against: 
 	return e
 }
 
-// Runs are real ones here: neither cores nor workers nor the order in which runs end reach a result.
+// Runs are real ones here: neither cores nor workers nor the order in which runs end reach a
+// result.
 func TestEqualSeedsGiveEqualFilesOnOneCoreAndOnTwo(t *testing.T) { // not parallel: the number of cores is everybody's
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var want map[string]string

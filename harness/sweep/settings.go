@@ -80,7 +80,8 @@ func (s *Settings) set(name string, v Value) error {
 	return nil
 }
 
-// settled are settings put together of several, with the place in the file that each field comes from.
+// settled are settings put together of several, with the place in the file that each field comes
+// from.
 type settled struct {
 	Settings
 	from map[string]string // field: YAML path

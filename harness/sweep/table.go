@@ -46,8 +46,8 @@ const (
 	never      = "-1"
 )
 
-// samples are the values of a column at a point, by sample, of the runs that means count; of a bool column of all runs, and of the time
-// of a deadlock of all runs that had one.
+// samples are the values of a column at a point, by sample, of the runs that means count; of a bool
+// column of all runs, and of the time of a deadlock of all runs that had one.
 func (t *table) samples(point, column int) map[int]float64 {
 	m := map[int]float64{}
 	for s, r := range t.rows[point] {
@@ -79,7 +79,8 @@ func (t *table) estimate(point, column int) estimate {
 	return share(hits, len(list))
 }
 
-// take is the mean of a column at a point, or its least or largest value there, or how far these are apart, which are known exactly.
+// take is the mean of a column at a point, or its least or largest value there, or how far these
+// are apart, which are known exactly.
 func (t *table) take(what string, point, column int) estimate {
 	if what == "" || what == takeMean {
 		return t.estimate(point, column)
@@ -184,8 +185,9 @@ func (pt *point) coordinates() []string {
 // ranged reports whether tables tell the least and the largest value of a column, too.
 func (t *table) ranged(c column) bool { return t.e.Measure == ofLayers && c.numeric() }
 
-// summaryCSV is a row for each point: how many runs there were, how many of them means count, then for each column the mean, or the share of
-// runs, with the ends of its 95% interval; those are empty when there are too few runs for one.
+// summaryCSV is a row for each point: how many runs there were, how many of them means count, then
+// for each column the mean, or the share of runs, with the ends of its 95% interval; those are
+// empty when there are too few runs for one.
 func (t *table) summaryCSV() [][]string {
 	head := append(t.plan.axisNames(), "runs", "included", "deadlocked_runs", "disconnected_runs", "unstable_runs")
 	for _, c := range columns {

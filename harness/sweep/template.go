@@ -10,7 +10,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 )
 
-// A topology or a routing can have holes, which differ by sample or by axis: irregular:{switches},{2*switches},{sample}.
+// A topology or a routing can have holes, which differ by sample or by axis:
+// irregular:{switches},{2*switches},{sample}.
 
 var hole = regexp.MustCompile(`\{([1-9][0-9]{0,5}\*)?([^{}]*)\}`)
 
@@ -44,7 +45,8 @@ func (s *Settings) filled(text string, sample int) (string, error) {
 	return out, wrong
 }
 
-// at is the field of that name as keys and seeds of a sample have it. What stands in the holes was checked when the file was read.
+// at is the field of that name as keys and seeds of a sample have it. What stands in the holes was
+// checked when the file was read.
 func (s *Settings) at(name string, sample int) string {
 	text := s.text(name)
 	if strings.Contains(text, "{") {
@@ -53,7 +55,8 @@ func (s *Settings) at(name string, sample int) string {
 	return text
 }
 
-// unused reports fields that only stand in for holes of which there are none: an axis of them would change nothing.
+// unused reports fields that only stand in for holes of which there are none: an axis of them would
+// change nothing.
 func (s *Settings) unused(bad func(string, error)) {
 	for _, name := range inHoles {
 		if s.has(name) && !s.holes(name) {

@@ -12,9 +12,10 @@ import (
 	"github.com/weft-fabric/weft/harness/measure"
 )
 
-// Tolerate is the [Runner] of experiments that measure which sets of dead links are tolerated: of all sets of so many links of the region, or of
-// sets that are drawn. There is no traffic, so of the result only Tolerated and the fields after it are set, Events as the sets that were judged, and
-// Connected, so that no run is left out.
+// Tolerate is the [Runner] of experiments that measure which sets of dead links are tolerated: of
+// all sets of so many links of the region, or of sets that are drawn. There is no traffic, so of
+// the result only Tolerated and the fields after it are set, Events as the sets that were judged,
+// and Connected, so that no run is left out.
 func Tolerate(ctx context.Context, c measure.Config) (measure.Result, error) {
 	r := measure.Result{Faults: c.FaultCount, Connected: true, Stable: true, DeadlockAt: -1}
 	n, m, region, err := tolerating(&c)
@@ -122,7 +123,8 @@ func judgedOf(c *measure.Config) float64 {
 	return max(1, float64(all)/float64(one.Symmetries()))
 }
 
-// tolerate checks which sets of links may die, and what is to tolerate them. The topology has been read.
+// tolerate checks which sets of links may die, and what is to tolerate them. The topology has been
+// read.
 func (s *settled) tolerate(kind string, c *measure.Config, bad func(string, error)) {
 	c.Mechanisms, c.Region, c.FaultSets = get(s.Mechanisms), get(s.Region), get(s.FaultSets)
 	if kind != ofTolerate {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ParseWhere reads choices of points, each AXIS=VALUE; several of one axis are any of them. Whether there is such an axis and such a value,
-// the experiment says.
+// ParseWhere reads choices of points, each AXIS=VALUE; several of one axis are any of them. Whether
+// there is such an axis and such a value, the experiment says.
 func ParseWhere(list []string) (map[string]Some, error) {
 	if len(list) == 0 {
 		return nil, nil

@@ -160,7 +160,8 @@ func TestEveryAddressOfAPairIsAStart(t *testing.T) {
 	assert.Equal(t, map[string]uint64{"table: no layer is assigned to this pair": 1}, with().Discards)
 }
 
-// Theorem 3 of the paper: packets that move freely between the layers of T close circles of dependencies, and cannot deadlock.
+// Theorem 3 of the paper: packets that move freely between the layers of T close circles of
+// dependencies, and cannot deadlock.
 func TestPacketsMoveBetweenLayersWithoutDeadlock(t *testing.T) {
 	t.Parallel()
 	r := newRing(t, "ring:8", 2, 1)
@@ -220,7 +221,8 @@ func TestAnEscapeLayerMendsWhatTheAdaptiveLayersMayDo(t *testing.T) {
 	assert.False(t, found.CDGAcyclic)
 }
 
-// The paths that packets of a live fabric take are held against the exploration by the address that they were sent to.
+// The paths that packets of a live fabric take are held against the exploration by the address that
+// they were sent to.
 func TestAWalkerBeginsByTheAddressOfThePacket(t *testing.T) {
 	t.Parallel()
 	r := newRing(t, "ring:4", 2, 2)

@@ -26,7 +26,8 @@ func (c *Config) around() func(dead *subnet.Dead) (switching.Firmware, error) {
 	}
 }
 
-// adopt explores from now on the firmware that is made for a set, and forgets what others have answered.
+// adopt explores from now on the firmware that is made for a set, and forgets what others have
+// answered.
 func (x *explorer) adopt(set []Element) error {
 	if x.m.around == nil {
 		return nil

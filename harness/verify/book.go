@@ -15,7 +15,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
-// book is the file from which an interrupted run goes on: which chunks are done, and what they add up to.
+// book is the file from which an interrupted run goes on: which chunks are done, and what they add
+// up to.
 type book struct {
 	path  string // empty: nothing is kept
 	lock  *flock.Flock
@@ -157,8 +158,9 @@ func readBook(path string) ([]byte, error) {
 	return data, nil
 }
 
-// take makes the checkpoint this run's own. Of two runs that write one, each would throw away what the other has done. The lock is
-// a file beside it, because the checkpoint itself is replaced by every save; it ends with the process, however that ends.
+// take makes the checkpoint this run's own. Of two runs that write one, each would throw away what
+// the other has done. The lock is a file beside it, because the checkpoint itself is replaced by
+// every save; it ends with the process, however that ends.
 func (b *book) take() error {
 	for {
 		lock := safefile.NewLock(b.path+".lock", 0o600)
@@ -181,7 +183,8 @@ func (b *book) take() error {
 				return nil
 			}
 		}
-		// Its last holder has removed it between our opening and our locking it, and the next run would make a new one.
+		// Its last holder has removed it between our opening and our locking it, and the next run
+		// would make a new one.
 		if unlocked := lock.Unlock(); unlocked != nil || !errors.Is(err, fs.ErrNotExist) && err != nil {
 			return fmt.Errorf("checkpoint: lock %s: %w", lock.Path(), errors.Join(err, unlocked))
 		}

@@ -36,7 +36,8 @@ func TestForgettingFlowsWithinASetChangesNothing(t *testing.T) {
 	}
 }
 
-// Every bit of a vector that packets can set doubles what a switch can hold: refused beyond a bound, and not tried until memory ends.
+// Every bit of a vector that packets can set doubles what a switch can hold: refused beyond a
+// bound, and not tried until memory ends.
 func TestRegistersOfTooManyValuesAreRefused(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:13,2")

@@ -16,8 +16,9 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// brute is a second checker, without anything that makes the first one fast: it lists every state that a packet of one pair can be in,
-// registers of all switches included, and then looks for bad ends and cycles in the list.
+// brute is a second checker, without anything that makes the first one fast: it lists every state
+// that a packet of one pair can be in, registers of all switches included, and then looks for bad
+// ends and cycles in the list.
 type brute struct {
 	g    *topology.Graph
 	fw   switching.Firmware
@@ -115,7 +116,8 @@ func (b *brute) masks(s bruteState) []int {
 	return all
 }
 
-// restarted is a state, and the same after the switch was dead and is there again, with registers that are zero.
+// restarted is a state, and the same after the switch was dead and is there again, with registers
+// that are zero.
 func (b *brute) restarted(s bruteState) []bruteState {
 	if b.when != Flapping || !slices.Contains(b.set, Element{Switch: true, ID: uint32(s.sw)}) {
 		return []bruteState{s}
@@ -125,7 +127,8 @@ func (b *brute) restarted(s bruteState) []bruteState {
 	return []bruteState{s, again}
 }
 
-// pair lists the states of a pair's packets. bad: one of them ends badly or on a cycle; hops: the longest way, if not bad.
+// pair lists the states of a pair's packets. bad: one of them ends badly or on a cycle; hops: the
+// longest way, if not bad.
 func (b *brute) pair(src, dst weft.NICID) (bad, loops bool, hops int) {
 	sw, p := b.g.SwitchOf(src)
 	h := weft.Header{Src: src, Dst: dst, Fields: weft.NewFields()}
@@ -175,7 +178,8 @@ func (b *brute) pair(src, dst weft.NICID) (bad, loops bool, hops int) {
 			}
 		}
 	}
-	// Take states away from which all ways end, until none is to be had: what is left is on a cycle or leads to one.
+	// Take states away from which all ways end, until none is to be had: what is left is on a cycle
+	// or leads to one.
 	longest := make([]int, len(list))
 	for i := range longest {
 		longest[i] = -1

@@ -31,8 +31,8 @@ type Registers uint8
 
 // What a packet may find.
 const (
-	// Shared: whatever the packets of all flows can have written before and while it travels. Timers are taken to be longer than
-	// a packet's life, so that nothing is zeroed meanwhile.
+	// Shared: whatever the packets of all flows can have written before and while it travels.
+	// Timers are taken to be longer than a packet's life, so that nothing is zeroed meanwhile.
 	Shared Registers = iota
 	// Alone: it has the fabric to itself, so that registers hold what it wrote.
 	Alone
@@ -42,23 +42,27 @@ const (
 type Config struct {
 	Graph    *topology.Graph
 	Firmware switching.Firmware
-	// Around, if given, makes the firmware for each set of faults, knowing it: the static fault model, in which packets meet no dead link. Pairs
-	// that nothing joins are not judged then. Several goroutines call it at once. Firmware is what is there without a fault.
+	// Around, if given, makes the firmware for each set of faults, knowing it: the static fault
+	// model, in which packets meet no dead link. Pairs that nothing joins are not judged then.
+	// Several goroutines call it at once. Firmware is what is there without a fault.
 	Around func(dead *subnet.Dead) (fw switching.Firmware, vcs int, err error)
-	// Name of the firmware, for the result. It also tells apart the checkpoints of firmwares that hold pointers.
+	// Name of the firmware, for the result. It also tells apart the checkpoints of firmwares that
+	// hold pointers.
 	Name string
 	VCs  int // virtual channels; 0 is the least the firmware accepts
 	Sets Sets
 	When When
-	// AtOnce is how many faults of a set can be dead at one moment, when faults also go (Flapping, Repaired). 0 is all of them.
+	// AtOnce is how many faults of a set can be dead at one moment, when faults also go (Flapping,
+	// Repaired). 0 is all of them.
 	AtOnce int
 	// OneByOne has a switch of a set that is back (Flapping) with its ports up one by one, in any
-	// order. Weft's switches return whole ([switching.ReturnWait]), and their neighbours see them in
-	// any order: that is what Flapping has without OneByOne.
+	// order. Weft's switches return whole ([switching.ReturnWait]), and their neighbours see them
+	// in any order: that is what Flapping has without OneByOne.
 	OneByOne bool
 	Regs     Registers
-	// FixedChoice makes a packet keep to the output it chose first while it waits. Weft's pipeline chooses anew; with a fixed
-	// choice adaptive functions have deadlocks that they do not have otherwise.
+	// FixedChoice makes a packet keep to the output it chose first while it waits. Weft's pipeline
+	// chooses anew; with a fixed choice adaptive functions have deadlocks that they do not have
+	// otherwise.
 	FixedChoice bool
 	// Subfunction, if given, is checked by Duato's condition; see [Subfunction].
 	Subfunction Subfunction
@@ -67,15 +71,17 @@ type Config struct {
 	// explored too, and [Result].Asymmetry says why.
 	NoSymmetry bool
 	Workers    int // goroutines; 0 is one per core
-	// Progress, if given, is told how many of the sets are done. It is called from one goroutine at a time.
+	// Progress, if given, is told how many of the sets are done. It is called from one goroutine at
+	// a time.
 	Progress func(done, total uint64)
 	// StopAtFirst ends at the first set with a fault found, as soon as smaller sets are done.
 	StopAtFirst bool
-	// Checkpoint names a file in which what is done is kept every few seconds, and from which a run that was interrupted goes on.
-	// One run at a time can have it. What it holds was found by the firmware's code as it was then: remove it when that has changed.
+	// Checkpoint names a file in which what is done is kept every few seconds, and from which a run
+	// that was interrupted goes on. One run at a time can have it. What it holds was found by the
+	// firmware's code as it was then: remove it when that has changed.
 	Checkpoint string
-	// Compare also asks of every set whether all pairs are connected by up/down tables made anew and physically. Several goroutines call
-	// it at once.
+	// Compare also asks of every set whether all pairs are connected by up/down tables made anew
+	// and physically. Several goroutines call it at once.
 	Compare func(set []Element) (updown, physical bool)
 
 	questions int // most that a check of symmetry may take; 0: maxQuestions
@@ -136,7 +142,8 @@ func (c *Config) fits(fw switching.Firmware) error {
 // maxMoving bounds the faults of a set that move: every subset of them is a moment of its own.
 const maxMoving = 6
 
-// mostOneByOne bounds the ports of a switch whose ports come up one by one: every subset of them is asked for.
+// mostOneByOne bounds the ports of a switch whose ports come up one by one: every subset of them is
+// asked for.
 const mostOneByOne = 16
 
 // tooMany is the most ports of a switch, if they are too many for that.

@@ -17,11 +17,13 @@ type Counterexample struct {
 	Path   []Step   `json:"path,omitempty"`
 	// Again is the step of the path that a livelock comes back to, -1 for none.
 	Again int `json:"again"`
-	// Others: registers hold what other packets have written, and without that nothing goes wrong with these faults.
+	// Others: registers hold what other packets have written, and without that nothing goes wrong
+	// with these faults.
 	Others bool `json:"others,omitempty"`
 	// Channels wait for each other in a deadlock, each for the next and the last for the first.
 	Channels []string `json:"channels,omitempty"`
-	// Pairs send the packets of a deadlock: for each of the channels one whose packets can be in it and want the next.
+	// Pairs send the packets of a deadlock: for each of the channels one whose packets can be in it
+	// and want the next.
 	Pairs []Pair `json:"pairs,omitempty"`
 
 	From, To weft.NICID

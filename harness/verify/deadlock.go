@@ -70,8 +70,8 @@ func (g *waitGraph) wantsWithin(set []int32, r *rings) wants {
 	return w
 }
 
-// wants is per channel what is wanted from it: all, and what a circle may begin with, which is all but the next channel of a bubble ring,
-// for a ring by itself is no deadlock.
+// wants is per channel what is wanted from it: all, and what a circle may begin with, which is all
+// but the next channel of a bubble ring, for a ring by itself is no deadlock.
 type wants struct{ all, first [][]int32 }
 
 func (w *wants) add(from, to int32, along bool) {
@@ -81,7 +81,8 @@ func (w *wants) add(from, to int32, along bool) {
 	}
 }
 
-// wantsAmong adds, per channel of a set, what packets in it that wait for channels of the set alone wait for at a moment.
+// wantsAmong adds, per channel of a set, what packets in it that wait for channels of the set alone
+// wait for at a moment.
 func (g *waitGraph) wantsAmong(set []int32, waits []wait, moment int, r *rings, wants wants) {
 	in := make([]bool, g.m.channels)
 	for _, c := range set {

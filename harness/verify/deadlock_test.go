@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
-// Channels 0, 1, 2 wait in a circle. A packet in 1 may also want 0, but then it can have 3, which is free: it is in no circle.
+// Channels 0, 1, 2 wait in a circle. A packet in 1 may also want 0, but then it can have 3, which
+// is free: it is in no circle.
 func TestADeadlockIsShownByPacketsThatWaitForItsChannelsAlone(t *testing.T) {
 	t.Parallel()
 	var g waitGraph

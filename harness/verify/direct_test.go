@@ -35,7 +35,8 @@ func around(t *testing.T, spec, routing string, sets verify.Sets) verify.Config 
 	return c
 }
 
-// Which argument shows that nothing can deadlock, and where nothing keeps a ring from filling up, that something can.
+// Which argument shows that nothing can deadlock, and where nothing keeps a ring from filling up,
+// that something can.
 func TestRingsOfToriDeadlockWithoutBubbleAndDateline(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -92,7 +93,8 @@ func radix(spec string) int {
 	return int(sizes[0] - '0')
 }
 
-// Every pair is connected around every set of so few faults, by what the engine has computed and the firmware makes of it.
+// Every pair is connected around every set of so few faults, by what the engine has computed and
+// the firmware makes of it.
 func TestWaysAroundFaultsConnectEveryPair(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()
@@ -215,8 +217,8 @@ func bothWays(t *testing.T, f format.File, more ...firmware.Entry) (results []sc
 	return results
 }
 
-// The deadlock that verify finds where a ring may fill up happens in a fabric, live and in virtual time, and there it is named by the same
-// channels. With the bubble all packets arrive.
+// The deadlock that verify finds where a ring may fill up happens in a fabric, live and in virtual
+// time, and there it is named by the same channels. With the bubble all packets arrive.
 func TestTheDeadlockOfARingWithoutBubbleHappens(t *testing.T) {
 	t.Parallel()
 	c := around(t, "ring:7", "duato:ring=free", verify.Sets{})
@@ -239,8 +241,8 @@ func TestTheDeadlockOfARingWithoutBubbleHappens(t *testing.T) {
 	}
 }
 
-// What no mechanism leads around is discarded by its first switch, as verify says, when a subnet manager has computed what verify explored. With a
-// mechanism more the packet arrives.
+// What no mechanism leads around is discarded by its first switch, as verify says, when a subnet
+// manager has computed what verify explored. With a mechanism more the packet arrives.
 func TestAPairWithoutAWayIsReplayedWithAManager(t *testing.T) {
 	t.Parallel()
 	c := around(t, "torus:3x3", "duato:mechanisms=I", verify.Sets{Min: 2, Max: 2})

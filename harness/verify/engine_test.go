@@ -87,8 +87,8 @@ func TestAFirmwareThatIsNotSymmetricIsExploredInFull(t *testing.T) {
 	assert.Equal(t, r.FaultSets, r.Explored)
 }
 
-// Faults that arrive while packets travel can also arrive before, and those that flap can also only arrive: each finds what the one
-// before it finds.
+// Faults that arrive while packets travel can also arrive before, and those that flap can also only
+// arrive: each finds what the one before it finds.
 func TestArrivingContainsBeforeAndFlappingContainsArriving(t *testing.T) {
 	t.Parallel()
 	for _, e := range firmware.For(firmware.Trees) {

@@ -11,9 +11,9 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// clockwise is a routing function of one's own: for rings, always to the next switch, until the packet is where its NIC is. In the
-// topology ring:n port 0 of a switch leads back, port 1 on, and port 2 to its NIC. With a dateline a packet changes to VC 1 where
-// it passes switch 0.
+// clockwise is a routing function of one's own: for rings, always to the next switch, until the
+// packet is where its NIC is. In the topology ring:n port 0 of a switch leads back, port 1 on, and
+// port 2 to its NIC. With a dateline a packet changes to VC 1 where it passes switch 0.
 type clockwise struct{ dateline bool }
 
 func (c clockwise) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
@@ -31,8 +31,8 @@ func (c clockwise) Route(pkt *weft.Header, at switching.Arrival, sw switching.Vi
 	return switching.To(sw, 1, vc, pkt.Fields, "clockwise")
 }
 
-// A firmware of one's own is verified by a call. Packets that go round a ring can all wait for the next one; the counterexample says
-// where. Two virtual channels mend that.
+// A firmware of one's own is verified by a call. Packets that go round a ring can all wait for the
+// next one; the counterexample says where. Two virtual channels mend that.
 func ExampleRun() {
 	g, err := topology.Parse("ring:4")
 	if err != nil {
@@ -59,10 +59,12 @@ func ExampleRun() {
 	//     s3>s0 vc0
 	//     packets from n0 to n3, n1 to n0, n2 to n1, n3 to n2
 	//     4 channels can hold only packets that wait for one another; in 4 of them each waits for the next
-	// holds: 1 fault sets, 12 pairs each: 0 not connected, 0 livelocks, 0 sets that can deadlock, at most 4 hops
+	// holds: 1 fault sets, 12 pairs each: 0 not connected, 0 livelocks, 0 sets that can deadlock,
+	// at most 4 hops
 }
 
-// TestClockwise is how a test asks: every set of one dead link, and the packets that end there must end by the rule meant for it.
+// TestClockwise is how a test asks: every set of one dead link, and the packets that end there must
+// end by the rule meant for it.
 func TestClockwise(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Parse("ring:4")

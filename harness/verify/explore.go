@@ -133,8 +133,9 @@ func (x *explorer) run(set []Element) (*tally, error) {
 
 type frame struct{ node, next int32 }
 
-// flow walks all packets of a flow, depth first: those of pairs that are there, and then those of NICs whose switch is in the set.
-// These are not judged, but what they write and wait for is met by others.
+// flow walks all packets of a flow, depth first: those of pairs that are there, and then those of
+// NICs whose switch is in the set. These are not judged, but what they write and wait for is met by
+// others.
 func (x *explorer) flow(f int) error {
 	fl := &x.m.flows[f]
 	fs := x.prepare(f)
@@ -159,7 +160,8 @@ func (x *explorer) flow(f int) error {
 	return nil
 }
 
-// prepare begins a flow in the scene, and works out what its packets need not know. It leaves other nodes in x.nodes.
+// prepare begins a flow in the scene, and works out what its packets need not know. It leaves other
+// nodes in x.nodes.
 func (x *explorer) prepare(f int) *flowSpace {
 	fs := x.start(f)
 	x.future.forget()
@@ -170,7 +172,8 @@ func (x *explorer) prepare(f int) *flowSpace {
 	return fs
 }
 
-// there reports whether no switch of a pair's NICs is in the set, and, where the routing knows it, whether anything joins them.
+// there reports whether no switch of a pair's NICs is in the set, and, where the routing knows it,
+// whether anything joins them.
 func (x *explorer) there(fl *flow, source int) bool {
 	from, _ := x.m.g.SwitchOf(fl.srcs[source])
 	to, _ := x.m.g.SwitchOf(fl.dst)
@@ -212,7 +215,8 @@ func (x *explorer) from(f int, fs *flowSpace, source int) (bad, loops bool, err 
 	return bad, loops, nil
 }
 
-// restricted walks the subfunction from every state that packets of a flow can be in, which flow has found.
+// restricted walks the subfunction from every state that packets of a flow can be in, which flow
+// has found.
 func (x *explorer) restricted(f int, keep Keep) error {
 	if sw, _ := x.m.g.SwitchOf(x.m.flows[f].dst); x.scene.gone[sw] {
 		return nil

@@ -8,12 +8,14 @@ func (x *explorer) beginExtended() {
 	x.extended.begin(len(x.scene.moments))
 }
 
-// extend finds out whether the extended channel dependency graph of a scene whose graph has a cycle has none, with these bubble rings. It is
-// the graph of R1, which keeps of the candidates of R those of the last class: the escape channels where there are some, and otherwise all.
+// extend finds out whether the extended channel dependency graph of a scene whose graph has a cycle
+// has none, with these bubble rings. It is the graph of R1, which keeps of the candidates of R
+// those of the last class: the escape channels where there are some, and otherwise all.
 //
-// A packet is held whole by one switch (virtual cut-through), so what a blocked packet depends on is what it may go on to from the one
-// channel that it holds, whichever of R's that is: there are direct dependencies and direct cross dependencies, and a packet that has gone on
-// through other channels has let go of those before, so there are no indirect ones.
+// A packet is held whole by one switch (virtual cut-through), so what a blocked packet depends on
+// is what it may go on to from the one channel that it holds, whichever of R's that is: there are
+// direct dependencies and direct cross dependencies, and a packet that has gone on through other
+// channels has let go of those before, so there are no indirect ones.
 func (x *explorer) extend(r *rings) error {
 	if x.found.escape = x.classes; !x.classes {
 		x.found.extended, x.found.connected = !x.graph.extended(r), x.found.unconnected == 0

@@ -80,7 +80,8 @@ func throughFiles(t *testing.T, g *topology.Graph) *topology.Graph {
 	return last
 }
 
-// connects runs each firmware for trees that takes the graph, without faults and with each single fault that it bears.
+// connects runs each firmware for trees that takes the graph, without faults and with each single
+// fault that it bears.
 func connects(t *testing.T, what string, g *topology.Graph, faults bool) (took []string) {
 	t.Helper()
 	for _, e := range subnet.Entries() {
@@ -260,7 +261,8 @@ func radixTree(t *testing.T, down, up []int) *topology.Graph {
 	return g
 }
 
-// In trees with tiers of different radix updown and ftree route, and the firmwares that need one k say so.
+// In trees with tiers of different radix updown and ftree route, and the firmwares that need one k
+// say so.
 func TestTreesOfDifferentRadixAreRoutedByWhatCan(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct{ down, up []int }{

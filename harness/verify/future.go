@@ -1,7 +1,8 @@
 package verify
 
-// future says at which switches with registers a packet in a state can still come by. What it knows of the others will never be asked,
-// and is forgotten: packets that differ in nothing else are then the same, which keeps the states few.
+// future says at which switches with registers a packet in a state can still come by. What it knows
+// of the others will never be asked, and is forgotten: packets that differ in nothing else are then
+// the same, which keeps the states few.
 type future struct {
 	on   bool
 	bits []uint64 // per state: the loud switches to come, as bits
@@ -9,7 +10,8 @@ type future struct {
 	to   map[[2]int32]int32 // memory and state -> the memory that matters
 }
 
-// maxLoud is how many switches with registers in use can be told apart; with more, nothing is forgotten.
+// maxLoud is how many switches with registers in use can be told apart; with more, nothing is
+// forgotten.
 const maxLoud = 64
 
 func (u *future) forget() { u.on = false }

@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// Every pair of a whole mesh or torus is connected over a shortest path, and no channels can wait for each other in a circle.
+// Every pair of a whole mesh or torus is connected over a shortest path, and no channels can wait
+// for each other in a circle.
 func TestDimensionOrderCannotDeadlockInMeshesAndTori(t *testing.T) {
 	t.Parallel()
 	for spec, hops := range map[string]int{

@@ -14,9 +14,10 @@ type Pair struct {
 	From, To weft.NICID
 }
 
-// holders finds for each channel of a circle a pair whose packets can be in it and want the next one: one that leaves its packets the fewest
-// ways there, then one with the most switches still to cross, for its packets wait longest, then one of a NIC that sends nothing else. There
-// is none for a channel that only packets of dead switches hold.
+// holders finds for each channel of a circle a pair whose packets can be in it and want the next
+// one: one that leaves its packets the fewest ways there, then one with the most switches still to
+// cross, for its packets wait longest, then one of a NIC that sends nothing else. There is none for
+// a channel that only packets of dead switches hold.
 func (x *explorer) holders(circle []int32) (pairs []Pair, err error) {
 	type found struct {
 		pair   Pair

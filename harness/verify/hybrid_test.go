@@ -16,8 +16,9 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// What Hybrid may do with any tables, wherever and whenever they are replaced, is part of what it may do when every up port is in the
-// table: it looks at nothing else there. So this is every mixture of old tables, new ones and packets that are being re-routed.
+// What Hybrid may do with any tables, wherever and whenever they are replaced, is part of what it
+// may do when every up port is in the table: it looks at nothing else there. So this is every
+// mixture of old tables, new ones and packets that are being re-routed.
 func TestHybridBearsAsMuchAsItsLocalRoutingWithAnyMixtureOfTables(t *testing.T) {
 	verify.Unraced(t)
 	for _, size := range []struct{ k, n int }{{2, 3}, {2, 4}, {3, 2}, {4, 2}, {3, 3}} {
@@ -63,7 +64,8 @@ func (f each) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 	return f[place.Switch].ChannelNumber(place, p, vc)
 }
 
-// The same by patches that some switches have and others not yet, beyond what the functions bear: no deadlock, whatever is dead.
+// The same by patches that some switches have and others not yet, beyond what the functions bear:
+// no deadlock, whatever is dead.
 func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()
@@ -106,7 +108,8 @@ func isNIC(g *topology.Graph, l *topology.Link) bool {
 	return !l.A.Node.IsSwitch() || !l.B.Node.IsSwitch()
 }
 
-// HybridAdaptive offers what AdaptiveLink offers, so what is proven of that holds; here that it is found so too.
+// HybridAdaptive offers what AdaptiveLink offers, so what is proven of that holds; here that it is
+// found so too.
 func TestHybridAdaptiveBearsAsMuchAsAdaptiveLink(t *testing.T) {
 	verify.Unraced(t)
 	for _, size := range []struct{ k, n int }{{2, 3}, {2, 4}, {3, 2}, {4, 2}} {

@@ -14,8 +14,9 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// fewerLayers runs a firmware with some of its virtual layers in one virtual channel. Which layer a packet is in it then carries in
-// the header (in the misroute vector, which these firmwares do not use).
+// fewerLayers runs a firmware with some of its virtual layers in one virtual channel. Which layer a
+// packet is in it then carries in the header (in the misroute vector, which these firmwares do not
+// use).
 type fewerLayers struct {
 	firmware.DeterministicSwitch
 	channel [3]weft.VC // per layer
@@ -36,8 +37,9 @@ func (f fewerLayers) Route(pkt *weft.Header, at switching.Arrival, sw switching.
 	return d
 }
 
-// Whether R^switch_deterministic needs its three layers is open in the paper. With the two re-routing layers in one channel there is
-// no cycle up to k-1 faults, and there are some beyond; with the normal layer and another in one there are at two faults.
+// Whether R^switch_deterministic needs its three layers is open in the paper. With the two
+// re-routing layers in one channel there is no cycle up to k-1 faults, and there are some beyond;
+// with the normal layer and another in one there are at two faults.
 func TestLayersOfDeterministicSwitchThatCanBeOne(t *testing.T) {
 	verify.Unraced(t)
 	merges := []struct {

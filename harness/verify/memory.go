@@ -2,8 +2,8 @@ package verify
 
 import "slices"
 
-// memory is what a packet knows of the registers of the switches it has been at: a list, in the order of the switches. Memories are
-// numbered; 0 is to know nothing.
+// memory is what a packet knows of the registers of the switches it has been at: a list, in the
+// order of the switches. Memories are numbered; 0 is to know nothing.
 type memories struct {
 	all  [][]known
 	ids  map[string]int32
@@ -56,10 +56,12 @@ func (m *memories) set(id, sw, value int32) int32 {
 	return to
 }
 
-// maxValues bounds the values that the registers of one switch can have in one scene. A vector of b bits in use has 2 to the b.
+// maxValues bounds the values that the registers of one switch can have in one scene. A vector of b
+// bits in use has 2 to the b.
 const maxValues = 256
 
-// traffic is what packets of all flows can have made of the registers of the switches, in one scene.
+// traffic is what packets of all flows can have made of the registers of the switches, in one
+// scene.
 type traffic struct {
 	values [][]int32    // per switch: the values its registers can have, zero first
 	steps  [][][2]int32 // per switch: from which value to which one packet can take them

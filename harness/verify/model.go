@@ -9,7 +9,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// model is what all workers share and nobody changes: the topology as arrays, and who sends to whom.
+// model is what all workers share and nobody changes: the topology as arrays, and who sends to
+// whom.
 type model struct {
 	g        *topology.Graph
 	fw       switching.Firmware                                  // for the set that is explored, where it is made for each
@@ -44,7 +45,8 @@ type peer struct {
 	link weft.LinkID
 }
 
-// flow is what is explored together: all packets that a firmware cannot tell apart but by where they start.
+// flow is what is explored together: all packets that a firmware cannot tell apart but by where
+// they start.
 type flow struct {
 	dst  weft.NICID
 	srcs []weft.NICID
@@ -110,7 +112,8 @@ func (m *model) use(fw switching.Firmware) error {
 // maxPairs bounds the memory for what has been seen: 4 bytes each, per worker.
 const maxPairs = 1 << 27
 
-// index makes the flows: one per destination if the firmware looks at nothing else, otherwise one per pair.
+// index makes the flows: one per destination if the firmware looks at nothing else, otherwise one
+// per pair.
 func (m *model) index(fw switching.Firmware) {
 	_, merged := fw.(switching.DestinationBased)
 	merged = merged && !m.apart
@@ -194,7 +197,8 @@ func (m *model) owner(port int32) int {
 	return lo
 }
 
-// headers are the packets of a flow as its source sends them: one for each address that it chooses among.
+// headers are the packets of a flow as its source sends them: one for each address that it chooses
+// among.
 func (m *model) headers(src, dst weft.NICID) []weft.Header {
 	sw, p := m.g.SwitchOf(src)
 	var list []weft.Address

@@ -1,6 +1,7 @@
 package verify
 
-// nodes are the states of one flow in one scene: a packet's state, what it knows of registers, and the moment.
+// nodes are the states of one flow in one scene: a packet's state, what it knows of registers, and
+// the moment.
 type nodes struct {
 	ids   map[nodeKey]int32
 	plain []int32 // per state: its node at moment 0 with nothing known, if stamped so

@@ -112,8 +112,8 @@ func TestDeterministicSwitchBrokenIsCaught(t *testing.T) {
 	})
 }
 
-// The papers leave it open which port 4a takes. Taking any of them, packets of one destination make U-turns at several switches of a
-// group, and D must be the same in all of them.
+// The papers leave it open which port 4a takes. Taking any of them, packets of one destination make
+// U-turns at several switches of a group, and D must be the same in all of them.
 func TestDInDifferentOrdersClosesCyclesWhenAnyDownPortIsTaken(t *testing.T) {
 	t.Parallel()
 	caught(t, with(firmware.DeterministicSwitch{}, any4a), []broken{
@@ -125,8 +125,9 @@ func TestDInDifferentOrdersClosesCyclesWhenAnyDownPortIsTaken(t *testing.T) {
 	})
 }
 
-// literally is the real firmware for packets that it never makes, but a firmware with a rule as printed does: one in a
-// re-routing layer without a port field is one of the normal layer to the rules that do not name a layer.
+// literally is the real firmware for packets that it never makes, but a firmware with a rule as
+// printed does: one in a re-routing layer without a port field is one of the normal layer to the
+// rules that do not name a layer.
 func literally(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	d := real(pkt, at, sw)
 	if !strings.HasPrefix(d.Rule, "unreachable") {
@@ -166,7 +167,8 @@ func leafBounceInML2(real route, pkt *weft.Header, at switching.Arrival, sw swit
 	return d
 }
 
-// switchToTheLetter is the section's list of rules with what it says of layers and the port field, and nothing that it does not say.
+// switchToTheLetter is the section's list of rules with what it says of layers and the port field,
+// and nothing that it does not say.
 func switchToTheLetter(_ route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	t, f := sw.Place().Tree, pkt.Fields
 	above := at.From == weft.RoleUp

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// Changes that look as wrong as the others, and within k-1 faults are not: the checker must not cry wolf. Each is told from the
-// real firmware by something else.
+// Changes that look as wrong as the others, and within k-1 faults are not: the checker must not cry
+// wolf. Each is told from the real firmware by something else.
 func TestChangesThatDoNoHarmWithinKMinus1Pass(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()
@@ -64,8 +64,8 @@ func beyond(t *testing.T, fw switching.Firmware, on string, faults int) *verify.
 	})
 }
 
-// "All other bits set: discard" to the letter waits for a dead port when the only clear bits are of dead ports: a packet that would be
-// discarded holds its buffer for ever.
+// "All other bits set: discard" to the letter waits for a dead port when the only clear bits are of
+// dead ports: a packet that would be discarded holds its buffer for ever.
 func TestAPortThatIsDeadAndNotInTheVectorIsWaitedForWithoutEnd(t *testing.T) {
 	t.Parallel()
 	real, literal := beyond(t, firmware.MisrouteVector{}, "kary-ntree:3,2", 3), beyond(t, with(firmware.MisrouteVector{}, deadUps), "kary-ntree:3,2", 3)
@@ -77,7 +77,8 @@ func TestAPortThatIsDeadAndNotInTheVectorIsWaitedForWithoutEnd(t *testing.T) {
 	assert.Less(t, literal.Discards[none], real.Discards[none])
 }
 
-// Rule 7 must hold for port field -1 at the leaves: otherwise a packet that no port leads on goes around for ever.
+// Rule 7 must hold for port field -1 at the leaves: otherwise a packet that no port leads on goes
+// around for ever.
 func TestRule7ForPortFieldMinus2OnlyIsALivelockBeyondKMinus1(t *testing.T) {
 	t.Parallel()
 	assert.Zero(t, beyond(t, firmware.AdaptiveSwitch{}, "kary-ntree:2,2", 2).Livelocks)
@@ -86,7 +87,8 @@ func TestRule7ForPortFieldMinus2OnlyIsALivelockBeyondKMinus1(t *testing.T) {
 	assert.Positive(t, r.Livelocks)
 }
 
-// The vector is for U-turns. Consulted on the way up it shuts out packets that have nothing to do with the faults.
+// The vector is for U-turns. Consulted on the way up it shuts out packets that have nothing to do
+// with the faults.
 func TestAVectorConsultedOnTheWayUpCostsPairsBeyondKMinus1(t *testing.T) {
 	t.Parallel()
 	real := beyond(t, firmware.AdaptiveLink{}, "kary-ntree:2,3", 2)
@@ -95,9 +97,11 @@ func TestAVectorConsultedOnTheWayUpCostsPairsBeyondKMinus1(t *testing.T) {
 	assert.Positive(t, up.Discards["1: an up port not in the vector"])
 }
 
-// One vector shared by all packets discards, beyond k-1, packets that have a way left: fewer are lost with one per digit or with the
-// vector in the header. Alone in the fabric a packet does as well with either register. (The header's vector is not the best of the
-// three here, because R_m's first bounce may go to any switch below and from there find no way, where R^link_adaptive goes back.)
+// One vector shared by all packets discards, beyond k-1, packets that have a way left: fewer are
+// lost with one per digit or with the vector in the header. Alone in the fabric a packet does as
+// well with either register. (The header's vector is not the best of the three here, because R_m's
+// first bounce may go to any switch below and from there find no way, where R^link_adaptive goes
+// back.)
 func TestASharedVectorDiscardsPacketsThatItNeedNot(t *testing.T) {
 	t.Parallel()
 	count := func(fw switching.Firmware, regs verify.Registers) uint64 {
@@ -116,8 +120,8 @@ func TestASharedVectorDiscardsPacketsThatItNeedNot(t *testing.T) {
 	assert.Equal(t, count(firmware.AdaptiveLink{}, verify.Alone), count(firmware.AdaptiveLink{Vector: firmware.VectorPerDigit}, verify.Alone))
 }
 
-// An output fixed on arrival makes cycles of two dead links real, for the adaptive firmwares alone: the deterministic ones have only
-// one output to choose.
+// An output fixed on arrival makes cycles of two dead links real, for the adaptive firmwares alone:
+// the deterministic ones have only one output to choose.
 func TestAnOutputFixedOnArrivalDeadlocksAtTwoFaults(t *testing.T) {
 	t.Parallel()
 	for name, fw := range map[string]switching.Firmware{

@@ -16,9 +16,9 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// The rules of the papers that fail when followed to the letter, and firmwares broken on purpose: each is the real firmware but for
-// one rule, and verify must find what the rule does, at the least number of faults at which it does it. The real firmware must pass
-// where the broken one is caught.
+// The rules of the papers that fail when followed to the letter, and firmwares broken on purpose:
+// each is the real firmware but for one rule, and verify must find what the rule does, at the least
+// number of faults at which it does it. The real firmware must pass where the broken one is caught.
 
 // Packets arrive by VC 0 in the normal layer, by the others in the re-routing layers.
 const (
@@ -91,7 +91,8 @@ type broken struct {
 	at     int    // faults of the counterexample
 	ends   string // how it ends
 	length int    // of the path, or of the circle of channels
-	// deadlocks is the least number of faults at which packets can wait for one another for ever; 0: not within the sets explored.
+	// deadlocks is the least number of faults at which packets can wait for one another for ever;
+	// 0: not within the sets explored.
 	deadlocks int
 }
 
@@ -180,7 +181,8 @@ func withPortField(d switching.Decision, field int16) switching.Decision {
 	return sent(d, func(c *switching.Candidate) { c.Fields.PortField = field })
 }
 
-// turns reports whether a packet is at a switch from which it must go up again: it came from above, and its destination is not below.
+// turns reports whether a packet is at a switch from which it must go up again: it came from above,
+// and its destination is not below.
 func turns(pkt *weft.Header, at switching.Arrival, sw switching.View) bool {
 	return at.From == weft.RoleUp && !sw.Place().Tree.HasDown(pkt.Dst)
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
-// proofTable is docs/results/proofs.md: a row for each claim and function. What is run now replaces what is there; the rest stays as it was
-// seen, with its day; and what nobody has run to its end says so.
+// proofTable is docs/results/proofs.md: a row for each claim and function. What is run now replaces
+// what is there; the rest stays as it was seen, with its day; and what nobody has run to its end
+// says so.
 type proofTable struct {
 	path string
 	day  string              // of what is run now
@@ -88,7 +89,8 @@ takes minutes to hours, and no run to its end is on record here; [proofs.md](../
 |---|---|---|---|---|---|---|---|---|
 `
 
-// write writes all rows, in the order of the claims. It is written after each claim, so that hours of them can be stopped at any time.
+// write writes all rows, in the order of the claims. It is written after each claim, so that hours
+// of them can be stopped at any time.
 func (p *proofTable) write(list []claim) error {
 	var b strings.Builder
 	b.WriteString(proofsHead)

@@ -56,7 +56,8 @@ const (
 	flapping = "the same while faults come and go between hops"
 )
 
-// small are the trees on which claims are checked under the race detector too; without it, as make whole does, they all are.
+// small are the trees on which claims are checked under the race detector too; without it, as make
+// whole does, they all are.
 var small = []string{"kary-ntree:2,3", "kary-ntree:2,4", "kary-ntree:3,2", "mport-tree:4,3"}
 
 func claims() (c []claim) {
@@ -164,7 +165,8 @@ func (c claim) command(routing string) string {
 	return cmd
 }
 
-// What the papers claim, and PAPERS lists, set by set. docs/results/proofs.md is the table this makes.
+// What the papers claim, and PAPERS lists, set by set. docs/results/proofs.md is the table this
+// makes.
 func TestClaims(t *testing.T) {
 	list := claims()
 	var table *proofTable
@@ -193,7 +195,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// run checks the claim of a function, unless it is stopped before its end: then only that nothing was found against it.
+// run checks the claim of a function, unless it is stopped before its end: then only that nothing
+// was found against it.
 func (c claim) run(t *testing.T, g *topology.Graph, name string) *verify.Result {
 	t.Helper()
 	routing, err := subnet.ByName(name)

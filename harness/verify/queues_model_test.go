@@ -15,8 +15,9 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// queues is a model of the queues of a fabric, with everything that a switch decides by turn left open: whichever packet can go on, may, and so
-// may any other. What packets may do the firmware says.
+// queues is a model of the queues of a fabric, with everything that a switch decides by turn left
+// open: whichever packet can go on, may, and so may any other. What packets may do the firmware
+// says.
 type queues struct {
 	g       *topology.Graph
 	fw      switching.Firmware
@@ -32,7 +33,8 @@ type held struct {
 	fields   weft.Fields
 }
 
-// queue is the packets of a channel: those in the output queue of its switch, and those in the input queue of the next.
+// queue is the packets of a channel: those in the output queue of its switch, and those in the
+// input queue of the next.
 type queue struct{ out, in []held }
 
 // fill is what all channels hold.
@@ -77,7 +79,8 @@ func (m *queues) channels() (ends []weft.End) {
 	return ends
 }
 
-// goesOn calls do with what becomes of f when a packet at a switch takes one of its candidates that has room. take removes it from where it is.
+// goesOn calls do with what becomes of f when a packet at a switch takes one of its candidates that
+// has room. take removes it from where it is.
 func (m *queues) goesOn(f fill, p held, sw weft.SwitchID, in weft.PortID, vc weft.VC, take func(f fill), do func(fill)) {
 	at := m.g.Place(sw)
 	pkt := weft.Header{Src: p.src, Dst: p.dst, Size: 256, VC: vc, Fields: p.fields}
@@ -120,7 +123,8 @@ func (m *queues) steps(ends []weft.End, f fill, do func(fill)) {
 	}
 }
 
-// deadlock reports whether packets can come to hold queues in which none can go on. It gives up after so many states.
+// deadlock reports whether packets can come to hold queues in which none can go on. It gives up
+// after so many states.
 func (m *queues) deadlock(most int) bool {
 	ends := m.channels()
 	empty := make(fill, len(ends))
@@ -154,8 +158,9 @@ func (m *queues) deadlock(most int) bool {
 	return false
 }
 
-// drawn is a firmware for a ring that is drawn: mostly a way up in which a packet keeps to its VC, asks for two places when it enters and for
-// one when it goes on, with and without a second way of another class; sometimes anything else.
+// drawn is a firmware for a ring that is drawn: mostly a way up in which a packet keeps to its VC,
+// asks for two places when it enters and for one when it goes on, with and without a second way of
+// another class; sometimes anything else.
 type drawn struct {
 	g    *topology.Graph
 	seed uint64
@@ -193,8 +198,9 @@ func (f drawn) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 	return d
 }
 
-// The rule by which verify leaves bubble rings out is held against the queues themselves: what it says cannot be stuck never is. And a graph
-// without a cycle, rings left out, is one in which nothing is stuck.
+// The rule by which verify leaves bubble rings out is held against the queues themselves: what it
+// says cannot be stuck never is. And a graph without a cycle, rings left out, is one in which
+// nothing is stuck.
 func TestQueuesGetStuckOnlyWhereVerifySaysSo(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()

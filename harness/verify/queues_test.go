@@ -18,8 +18,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// oneWay goes round a ring upwards. Its needs are the free places that it asks for: of a packet from the NIC of each switch, and of one that
-// is in the ring.
+// oneWay goes round a ring upwards. Its needs are the free places that it asks for: of a packet
+// from the NIC of each switch, and of one that is in the ring.
 type oneWay struct {
 	enter []uint8
 	along uint8
@@ -46,8 +46,9 @@ func (f oneWay) Route(pkt *weft.Header, at switching.Arrival, sw switching.View)
 
 func (oneWay) DestinationBased() {}
 
-// cores is a ring of real switch cores without anything that drives them: the test decides what happens next. Links hold nothing, NICs take
-// all that comes at once, and credits are returned at once.
+// cores is a ring of real switch cores without anything that drives them: the test decides what
+// happens next. Links hold nothing, NICs take all that comes at once, and credits are returned at
+// once.
 type cores struct {
 	t    testing.TB
 	at   []*switching.Switch
@@ -179,7 +180,8 @@ func (c *cores) move(i int) bool {
 	return moved
 }
 
-// key is what is in the queues, by where it goes; the same for all turns of the ring, if the switches are all alike.
+// key is what is in the queues, by where it goes; the same for all turns of the ring, if the
+// switches are all alike.
 func (c *cores) key(alike bool) string {
 	var parts []string
 	for i := range c.at {
@@ -213,9 +215,10 @@ func (c *cores) deadlocked() bool {
 	return held > 0
 }
 
-// search brings the queues into every state that there is, by injecting packets of some numbers of hops and by moving packets in any order. It
-// returns how many states there are, and the first deadlock it finds. Of states that differ only by whose turn it is in a switch it goes on
-// from one; [queues] goes on from all.
+// search brings the queues into every state that there is, by injecting packets of some numbers of
+// hops and by moving packets in any order. It returns how many states there are, and the first
+// deadlock it finds. Of states that differ only by whose turn it is in a switch it goes on from
+// one; [queues] goes on from all.
 func search(t testing.TB, g *topology.Graph, fw oneWay, in, out int, hops []int) (states int, deadlock string) {
 	seen := map[string]bool{}
 	type action struct{ at, hops int } // 0 hops: move
@@ -266,8 +269,9 @@ func search(t testing.TB, g *topology.Graph, fw oneWay, in, out int, hops []int)
 	return len(seen), deadlock
 }
 
-// What verify says of a ring is what the queues of real switches come to, and those of the model: with two places asked for by who enters and
-// one by who moves along there is no state in which nothing can move, and in any other case there is.
+// What verify says of a ring is what the queues of real switches come to, and those of the model:
+// with two places asked for by who enters and one by who moves along there is no state in which
+// nothing can move, and in any other case there is.
 func TestARingOfSwitchesHasTheDeadlockThatVerifySays(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()

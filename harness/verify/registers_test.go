@@ -65,8 +65,9 @@ func TestASwitchThatRestartsHasForgotten(t *testing.T) {
 	}
 }
 
-// So k-1 faults that come and go are too many for the re-route vector in the switch when one of them is the U-turn switch itself, from
-// four ports up: it forgets one of two bad ports while the packet is at the other. In the header the vector is safe.
+// So k-1 faults that come and go are too many for the re-route vector in the switch when one of
+// them is the U-turn switch itself, from four ports up: it forgets one of two bad ports while the
+// packet is at the other. In the header the vector is safe.
 func TestAUTurnSwitchThatFlapsBreaksTheKMinus1GuaranteeOfItsVector(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()
@@ -87,7 +88,8 @@ func TestAUTurnSwitchThatFlapsBreaksTheKMinus1GuaranteeOfItsVector(t *testing.T)
 	}
 }
 
-// Packets for a NIC whose switch is dead are sent all the same, and what they write is found by others.
+// Packets for a NIC whose switch is dead are sent all the same, and what they write is found by
+// others.
 func TestPacketsForADeadSwitchWriteRegistersToo(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:2x2")

@@ -14,8 +14,8 @@ import (
 
 var fiveFunctions = []string{"deterministic-link", "deterministic-switch", "adaptive-link", "adaptive-switch", "misroute-vector"}
 
-// Faults that come and go are withstood as long as no more than k-1 elements were ever dead in a packet's life. No more than k-1 at a
-// time is not enough, for none of the functions.
+// Faults that come and go are withstood as long as no more than k-1 elements were ever dead in a
+// packet's life. No more than k-1 at a time is not enough, for none of the functions.
 func TestAtMostKMinus1AtATimeIsNotEnoughWhenFaultsComeAndGo(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()
@@ -48,8 +48,9 @@ func TestAtMostKMinus1AtATimeIsNotEnoughWhenFaultsComeAndGo(t *testing.T) {
 	}
 }
 
-// A fault that was repaired before a packet set out is nothing to a function that keeps no state in the switches. The re-route vector
-// still has its bit: with those of repaired faults and k-1 dead links a packet is discarded that has a way.
+// A fault that was repaired before a packet set out is nothing to a function that keeps no state in
+// the switches. The re-route vector still has its bit: with those of repaired faults and k-1 dead
+// links a packet is discarded that has a way.
 func TestAStaleVectorBreaksTheKMinus1Guarantee(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()
@@ -79,7 +80,8 @@ func TestAStaleVectorBreaksTheKMinus1Guarantee(t *testing.T) {
 	}
 }
 
-// With all of a set dead at once, what was repaired adds nothing to what is there: the same sets pass.
+// With all of a set dead at once, what was repaired adds nothing to what is there: the same sets
+// pass.
 func TestFaultsThatWereNeverRepairedAreAsBefore(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"deterministic-link", "misroute-vector", "updown"} {

@@ -67,8 +67,9 @@ type Duato struct {
 	Held    uint64 `json:"held"`
 }
 
-// Extended is what was found of the extended channel dependency graphs of the sets whose graph has a cycle: of the candidates of the last
-// class, with bubble rings for channels. Without a cycle in it nothing can deadlock.
+// Extended is what was found of the extended channel dependency graphs of the sets whose graph has
+// a cycle: of the candidates of the last class, with bubble rings for channels. Without a cycle in
+// it nothing can deadlock.
 type Extended struct {
 	Acyclic   uint64 `json:"acyclic"`
 	Connected uint64 `json:"connected"` // the last class by itself delivers every packet, wherever it is
@@ -98,7 +99,8 @@ const (
 	Numbering   = "numbering"
 )
 
-// maxFirsts is how many bad sets of the smallest size are kept, of which the one with the shortest path is shown.
+// maxFirsts is how many bad sets of the smallest size are kept, of which the one with the shortest
+// path is shown.
 const maxFirsts = 64
 
 func (r *Result) size(n int) *ByFaults {
@@ -163,7 +165,8 @@ func (r *Result) keep(f first) {
 	}
 }
 
-// rank orders what can be wrong: packets that do not arrive, then packets that may wait for ever, then hops that only break a rule.
+// rank orders what can be wrong: packets that do not arrive, then packets that may wait for ever,
+// then hops that only break a rule.
 func rank(what string) int {
 	switch what {
 	case Unconnected, Livelock:

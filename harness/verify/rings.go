@@ -8,13 +8,15 @@ const (
 	several int32 = -2 // channels, or a NIC
 )
 
-// rings are the bubble rings of a scene (Puente, Izu, Beivide, Gregorio, Vallejo, Prellezo: The Adaptive Bubble Router, 2001; Carrion,
-// Beivide, Gregorio, Vallejo: A Flow Control Mechanism to Avoid Message Deadlock in k-ary n-cube Networks, 1997): circles of channels, each of
-// which is entered with one free place from the channel before it only, and with two from anywhere else.
+// rings are the bubble rings of a scene (Puente, Izu, Beivide, Gregorio, Vallejo, Prellezo: The
+// Adaptive Bubble Router, 2001; Carrion, Beivide, Gregorio, Vallejo: A Flow Control Mechanism to
+// Avoid Message Deadlock in k-ary n-cube Networks, 1997): circles of channels, each of which is
+// entered with one free place from the channel before it only, and with two from anywhere else.
 //
-// They are found by what the firmware asks for, wherever a packet can be. A ring never fills up: who enters it leaves a place free in the
-// output queue, who moves along it takes one place and gives one back, and all else gives places back. Where its last free place
-// is, a packet that waits for no more than that place goes on.
+// They are found by what the firmware asks for, wherever a packet can be. A ring never fills up:
+// who enters it leaves a place free in the output queue, who moves along it takes one place and
+// gives one back, and all else gives places back. Where its last free place is, a packet that waits
+// for no more than that place goes on.
 type rings struct {
 	n    int     // how many
 	of   []int32 // per channel: its ring, or nobody
@@ -49,8 +51,9 @@ func (g *waitGraph) rings() *rings {
 // along reports whether a channel is followed by another in a ring.
 func (r *rings) along(from, to int32) bool { return r.next[from] == to }
 
-// kept reports for each ring whether the channels that are left of a search for what is stuck may be: not when they are the whole ring, and
-// every packet in it wants the next channel with no more than one free place, which one of them has.
+// kept reports for each ring whether the channels that are left of a search for what is stuck may
+// be: not when they are the whole ring, and every packet in it wants the next channel with no more
+// than one free place, which one of them has.
 func (r *rings) kept(in func(channel int32) bool, waits []wait, ids []int32, dead []bool) []bool {
 	kept := make([]bool, r.n)
 	for c, ring := range r.of {
@@ -67,8 +70,9 @@ func (r *rings) kept(in func(channel int32) bool, waits []wait, ids []int32, dea
 	return kept
 }
 
-// extended reports whether the extended channel dependency graph has a cycle: each ring of g is one channel of it. What goes on along a ring
-// depends on nothing; what would go on in the ring in any other way, on itself.
+// extended reports whether the extended channel dependency graph has a cycle: each ring of g is one
+// channel of it. What goes on along a ring depends on nothing; what would go on in the ring in any
+// other way, on itself.
 func (g *waitGraph) extended(r *rings) (cyclic bool) {
 	first := make([]int32, r.n) // the channel that stands for a ring
 	for c := len(r.of) - 1; c >= 0; c-- {

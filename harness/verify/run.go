@@ -11,7 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// chunk is how many sets a worker takes at a time: enough that handing them out costs nothing, few enough that a checkpoint loses little.
+// chunk is how many sets a worker takes at a time: enough that handing them out costs nothing, few
+// enough that a checkpoint loses little.
 const chunk = 32
 
 // Run verifies. It returns what it found so far, marked as interrupted, when ctx ends first.
@@ -139,7 +140,8 @@ func (r *run) work(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// explore explores one chunk. It reports that it was interrupted; then what it found is not to be counted.
+// explore explores one chunk. It reports that it was interrupted; then what it found is not to be
+// counted.
 func (r *run) explore(ctx context.Context, x *explorer, n uint64, part *Result) (ended bool, err error) {
 	var image, ids []int32
 	for i := n * chunk; i < min((n+1)*chunk, r.total); i++ {

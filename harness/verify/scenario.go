@@ -19,12 +19,13 @@ import (
 // ErrNoReplay is wrapped by the error for a counterexample that no scenario can show.
 var ErrNoReplay = errors.New("no scenario replays this")
 
-// Scenario is c as a scenario that replays it: it fails as c says, and passes with a firmware that is right. cfg is what [Run] was
-// given, firmware the name of its firmware in scenario files.
+// Scenario is c as a scenario that replays it: it fails as c says, and passes with a firmware that
+// is right. cfg is what [Run] was given, firmware the name of its firmware in scenario files.
 //
-// A packet is sent alone into a fabric with the faults, and choices settle what the firmware left open on the path. Faults that come
-// while it travels are timed by links that hold the packet long; what that cannot show exactly the scenario's text says. For a deadlock
-// there are packets of the pairs that can hold its channels, sent all at once, which may or may not run into it.
+// A packet is sent alone into a fabric with the faults, and choices settle what the firmware left
+// open on the path. Faults that come while it travels are timed by links that hold the packet long;
+// what that cannot show exactly the scenario's text says. For a deadlock there are packets of the
+// pairs that can hold its channels, sent all at once, which may or may not run into it.
 func (c *Counterexample) Scenario(cfg Config, firmware string) (format.File, error) {
 	if cfg.Graph == nil {
 		return format.File{}, fmt.Errorf("%w: a topology is required", ErrConfig)
@@ -71,17 +72,19 @@ func (s *script) say(format string, args ...any) {
 	s.about = append(s.about, fmt.Sprintf(format, args...))
 }
 
-// Chosen by us: when the packet is sent, by when all that is dead from the start is dead; and how long packets are given to wait for each other.
+// Chosen by us: when the packet is sent, by when all that is dead from the start is dead; and how
+// long packets are given to wait for each other.
 const (
 	sendTime     = 100 * time.Millisecond
 	deadlockTime = time.Second
 )
 
-// burst is how many packets each pair of a deadlock sends: more than the channels of a circle hold, so that all queues fill up.
+// burst is how many packets each pair of a deadlock sends: more than the channels of a circle hold,
+// so that all queues fill up.
 const burst = 128
 
-// deadlock has the pairs whose packets hold the channels send all at once, over links that take longer for a packet than it takes to send them
-// all.
+// deadlock has the pairs whose packets hold the channels send all at once, over links that take
+// longer for a packet than it takes to send them all.
 func (s *script) deadlock() {
 	s.say("Whether the packets come to hold all these channels at once is left to chance: a run that passes proves nothing. One that fails names the channels.")
 	if s.cfg.FixedChoice {
@@ -158,15 +161,16 @@ func (s *script) dead(faults []Element) {
 	}
 }
 
-// manage has a subnet manager compute for the faults what the firmware forwards by, where that is what was explored: before the packets are sent.
+// manage has a subnet manager compute for the faults what the firmware forwards by, where that is
+// what was explored: before the packets are sent.
 func (s *script) manage() {
 	if s.cfg.Around != nil && s.cfg.When == Before && len(s.faults) > 0 {
 		s.file.Manager = &format.Manager{Method: manage.Auto}
 	}
 }
 
-// choices settles what the firmware leaves open on the path. Where the packet comes the same way twice and goes on differently, the hop
-// is named.
+// choices settles what the firmware leaves open on the path. Where the packet comes the same way
+// twice and goes on differently, the hop is named.
 func (s *script) choices() {
 	type came struct {
 		sw weft.SwitchID

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// hasty is misroute-vector, but that it discards packets whose arrival port is dead. With any, it also discards those at a switch with
-// a dead down port.
+// hasty is misroute-vector, but that it discards packets whose arrival port is dead. With any, it
+// also discards those at a switch with a dead down port.
 type hasty struct {
 	firmware.MisrouteVector
 	any bool
@@ -34,8 +34,9 @@ func (f hasty) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 	return f.MisrouteVector.Route(pkt, at, sw)
 }
 
-// marked is updown, but that packets to the first NIC write a register where they start and all others are discarded where it is
-// written. With both, any packet writes it and dies of it one switch later.
+// marked is updown, but that packets to the first NIC write a register where they start and all
+// others are discarded where it is written. With both, any packet writes it and dies of it one
+// switch later.
 type marked struct {
 	firmware.UpDown
 	both bool
@@ -158,7 +159,8 @@ func TestAHopThatDoesNotRaiseItsNumberIsNothingToReplay(t *testing.T) {
 func TestAPathThatComesTheSameWayTwiceHasItsChoicesByHop(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, "kary-ntree:2,3", "deterministic-link", verify.Links, 0, verify.Before)
-	// s2.00 has ports 0, 1 to NICs, 2 to s1.00, 3 to s1.01; s1.00 has 0 to s2.00 and 2, 3 to the top.
+	// s2.00 has ports 0, 1 to NICs, 2 to s1.00, 3 to s1.01; s1.00 has 0 to s2.00 and 2, 3 to the
+	// top.
 	step := func(sw weft.SwitchID, in, out weft.PortID, ways int) verify.Step {
 		return verify.Step{ID: sw, Switch: cfg.Graph.Switches[sw].Name, InPort: in, Port: out, OutVC: 1, Ways: ways}
 	}

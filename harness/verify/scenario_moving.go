@@ -10,9 +10,10 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// Chosen by us. A packet is on a link for hopTime, so that a fault half-way comes surely between two decisions, on a busy machine too;
-// with registers that expire, for as much less as lets the path end before. A link that comes back needs its ends to hear each other there and back
-// before the packet sees it: it holds packets for a small part of that only.
+// Chosen by us. A packet is on a link for hopTime, so that a fault half-way comes surely between
+// two decisions, on a busy machine too; with registers that expire, for as much less as lets the
+// path end before. A link that comes back needs its ends to hear each other there and back before
+// the packet sees it: it holds packets for a small part of that only.
 const (
 	hopTime  = 200 * time.Millisecond
 	leastHop = 20 * time.Millisecond
@@ -132,7 +133,8 @@ func (m *mover) watch() {
 // dies reports whether fault f is in force at step i.
 func (m *mover) dies(f, i int) bool { return slices.Contains(m.steps[i].Dead, m.Faults[f]) }
 
-// clock works out when each step is decided. Links that come back are quick, if there are any; a packet is slow on the others.
+// clock works out when each step is decided. Links that come back are quick, if there are any; a
+// packet is slow on the others.
 func (m *mover) clock() {
 	g := m.cfg.Graph
 	quickly := func(weft.LinkID) bool { return false }

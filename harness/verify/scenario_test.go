@@ -23,8 +23,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// changing is misroute-vector, but for a mistake in what it does with a packet that has come back to a switch which has now more, or
-// fewer, dead ports than when the packet came by. As long as faults stand still there is no such packet.
+// changing is misroute-vector, but for a mistake in what it does with a packet that has come back
+// to a switch which has now more, or fewer, dead ports than when the packet came by. As long as
+// faults stand still there is no such packet.
 type changing struct {
 	firmware.MisrouteVector
 	more, fewer bool // when it discards; neither: it forgets what the packet has tried
@@ -144,7 +145,8 @@ func config(t *testing.T, spec, routing string, kind verify.Kind, faults int, wh
 	return c
 }
 
-// sameWay holds what a packet did against the path that was found; a packet that goes round goes on longer.
+// sameWay holds what a packet did against the path that was found; a packet that goes round goes on
+// longer.
 func sameWay(t *testing.T, g *topology.Graph, c *verify.Counterexample, hops []weft.Hop) {
 	t.Helper()
 	line := func(sw string, in weft.PortID, vc weft.VC, f weft.Fields, out weft.PortID, rule string) string {

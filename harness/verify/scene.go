@@ -7,8 +7,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// scene is one fault set as the switches see it. A moment is a subset of the set that is dead at one time; before all else the
-// whole set is the only moment.
+// scene is one fault set as the switches see it. A moment is a subset of the set that is dead at
+// one time; before all else the whole set is the only moment.
 type scene struct {
 	set     []Element
 	moments []moment

@@ -10,8 +10,8 @@ import (
 // maxTried bounds the pairs of a set whose paths are worked out.
 const maxTried = 256
 
-// shortest is the shortest path of a pair that is not connected, of the first so many of them, that ends in something bad; or one to a
-// cycle and round it when nothing else is wrong.
+// shortest is the shortest path of a pair that is not connected, of the first so many of them, that
+// ends in something bad; or one to a cycle and round it when nothing else is wrong.
 func (x *explorer) shortest() (best *Counterexample) {
 	tried := slices.Clone(x.bad[:min(maxTried, len(x.bad))])
 	for _, try := range tried {
@@ -39,8 +39,8 @@ type trail struct {
 	value  int32
 }
 
-// search goes breadth first from one source until it finds a bad end; if there is none, and there may be loops, until it comes
-// back to its own way.
+// search goes breadth first from one source until it finds a bad end; if there is none, and there
+// may be loops, until it comes back to its own way.
 func (x *explorer) search(f, source int, loops bool) *Counterexample {
 	fs := x.prepare(f)
 	var list []trail
@@ -107,7 +107,8 @@ func (x *explorer) search(f, source int, loops bool) *Counterexample {
 	return x.cycle(fs, list, edges)
 }
 
-// cycle finds a shortest way to a node that can be come to again, and round. nil: there is no cycle.
+// cycle finds a shortest way to a node that can be come to again, and round. nil: there is no
+// cycle.
 func (x *explorer) cycle(fs *flowSpace, list []trail, edges [][]int32) *Counterexample {
 	ends := deadEnds(edges)
 	for start := range list {

@@ -38,7 +38,8 @@ type Sets struct {
 	// Samples draws so many sets of each size by Seed instead of taking all.
 	Samples int
 	Seed    uint64
-	// PerGroup makes every sample a set with so many dead links in each switch group of a tree (Definition 10) at once.
+	// PerGroup makes every sample a set with so many dead links in each switch group of a tree
+	// (Definition 10) at once.
 	PerGroup bool
 	// List is explored instead of all of the above when it is not nil.
 	List     [][]Element
@@ -116,7 +117,8 @@ func (s *Sets) given(g *topology.Graph) error {
 	return nil
 }
 
-// resolveGroups sorts the links by switch group: the tier of the upper end, and its digits but the one that the links of a group change.
+// resolveGroups sorts the links by switch group: the tier of the upper end, and its digits but the
+// one that the links of a group change.
 func (s *Sets) resolveGroups(g *topology.Graph) error {
 	switch {
 	case len(g.Switches) == 0 || g.Place(0).Tree == nil:
@@ -268,7 +270,8 @@ func (e Element) Name(g *topology.Graph) string {
 	return g.Links[e.ID].Name
 }
 
-// ElementByName finds a link or a switch. The error for an unknown name has the nearest of its kind.
+// ElementByName finds a link or a switch. The error for an unknown name has the nearest of its
+// kind.
 func ElementByName(g *topology.Graph, name string) (Element, error) {
 	id, err := g.SwitchByName(name)
 	if err == nil {

@@ -6,8 +6,9 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// counterexample works out the candidates, which are the smallest sets, and returns the one with the shortest path. One that can be
-// replayed by its faults and a single packet comes before those that cannot.
+// counterexample works out the candidates, which are the smallest sets, and returns the one with
+// the shortest path. One that can be replayed by its faults and a single packet comes before those
+// that cannot.
 func (r *run) counterexample(firsts []first) (best *Counterexample, err error) {
 	plain := *r.model
 	others := plain.stateful && plain.regs == Shared
@@ -46,7 +47,8 @@ func (r *run) counterexample(firsts []first) (best *Counterexample, err error) {
 // maxWorked bounds the sets that are worked out to find the one with the shortest path.
 const maxWorked = 8
 
-// smallest is the candidate of the smallest size with the shortest path as x finds them; of a larger size if need be and any is true.
+// smallest is the candidate of the smallest size with the shortest path as x finds them; of a
+// larger size if need be and any is true.
 func (r *run) smallest(x *explorer, firsts []first, anySize bool) (best *Counterexample, err error) {
 	for i, f := range firsts {
 		if best != nil && i >= maxWorked {
@@ -84,8 +86,9 @@ func (r *run) smallest(x *explorer, firsts []first, anySize bool) (best *Counter
 	return best, nil
 }
 
-// hasDied reports, to an explorer that is fair, whether the link that a packet came by has died since, or the switch at its other end:
-// no order from outside can come between the arrival of a packet and its routing.
+// hasDied reports, to an explorer that is fair, whether the link that a packet came by has died
+// since, or the switch at its other end: no order from outside can come between the arrival of a
+// packet and its routing.
 func (x *explorer) hasDied(fs *flowSpace, k nodeKey, moment int) bool {
 	if !x.fair || moment == 0 {
 		return false

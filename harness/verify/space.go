@@ -8,8 +8,9 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// space is what one worker knows: the states that packets can be in, numbered, and what the firmware answered in them. It is kept
-// from one fault set to the next and emptied when it grows too large.
+// space is what one worker knows: the states that packets can be in, numbered, and what the
+// firmware answered in them. It is kept from one fault set to the next and emptied when it grows
+// too large.
 type space struct {
 	m     *model
 	flows []flowSpace
@@ -35,7 +36,8 @@ type space struct {
 	inexact
 }
 
-// asking is what the firmware was asked: the state of a packet of a flow, and of the switch that it is at.
+// asking is what the firmware was asked: the state of a packet of a flow, and of the switch that it
+// is at.
 type asking struct {
 	flow, sw            int32
 	in                  weft.PortID
@@ -87,7 +89,8 @@ type expansion struct {
 	regs bool // it depends on the registers, or changes them: what is written to one is the others' values too
 }
 
-// alternative is one answer of the firmware. An answer that depends on random draws or queues has several.
+// alternative is one answer of the firmware. An answer that depends on random draws or queues has
+// several.
 type alternative struct {
 	edges []edge
 	rule  int32
@@ -173,7 +176,8 @@ func (s *space) state(fs *flowSpace, sw int, in weft.PortID, vc weft.VC, fields 
 	return id
 }
 
-// release forgets a flow, which is then explored anew, once too much is kept: a fabric of thousands of ports would not fit otherwise.
+// release forgets a flow, which is then explored anew, once too much is kept: a fabric of thousands
+// of ports would not fit otherwise.
 func (s *space) release(f int) {
 	if s.entries > s.limit {
 		s.entries -= s.flows[f].size
@@ -181,8 +185,8 @@ func (s *space) release(f int) {
 	}
 }
 
-// expand is what can happen in a state with these dead ports and registers. What has nothing to do with the registers is the same
-// expansion for all of them.
+// expand is what can happen in a state with these dead ports and registers. What has nothing to do
+// with the registers is the same expansion for all of them.
 func (s *space) expand(f int, fs *flowSpace, id, dead, value int32) *expansion {
 	if value != 0 {
 		if e := s.expand(f, fs, id, dead, 0); !e.regs {
@@ -260,8 +264,8 @@ func (s *space) ask(f int, fs *flowSpace, id, dead, value int32) (e expansion) {
 	return e
 }
 
-// otherwise asks a firmware that is [switching.DestinationBased] what it was asked before, each time
-// with another of the flow's sources and of packets. first is the answer that it gave.
+// otherwise asks a firmware that is [switching.DestinationBased] what it was asked before, each
+// time with another of the flow's sources and of packets. first is the answer that it gave.
 func (s *space) otherwise(f int, fs *flowSpace, id, value int32, first *alternative) {
 	srcs := s.m.flows[f].srcs
 	s.turn++
@@ -278,8 +282,8 @@ func (s *space) otherwise(f int, fs *flowSpace, id, value int32, first *alternat
 	s.src, s.sent = 0, 0
 }
 
-// packets are those that a firmware is asked with which does not say that it looks at none of this: as all that is explored, small,
-// old, far in its flow, and from afar.
+// packets are those that a firmware is asked with which does not say that it looks at none of this:
+// as all that is explored, small, old, far in its flow, and from afar.
 var packets = [...]weft.Header{
 	{Size: 256},
 	{Size: 1},
@@ -301,8 +305,8 @@ func (a *alternative) same(b *alternative) bool {
 	return a.rule == b.rule && a.bad == b.bad && a.write == b.write && slices.Equal(a.edges, b.edges)
 }
 
-// draws are the random values a firmware is asked with: every residue and every leading part that a choice among so many can
-// depend on.
+// draws are the random values a firmware is asked with: every residue and every leading part that a
+// choice among so many can depend on.
 func draws(n int) (d []uint64) {
 	for i := range uint64(n) {
 		d = append(d, i, i*(^uint64(0)/uint64(n))+1)
@@ -415,7 +419,8 @@ func (s *space) handed(e edge) (weft.VC, weft.Fields) {
 	return e.vc, s.fields.of(e.pair)
 }
 
-// wait is the number of waiting in a channel for these; for those of them in one, one free place is enough.
+// wait is the number of waiting in a channel for these; for those of them in one, one free place is
+// enough.
 func (s *space) wait(channel int32, outs, one []int32) int32 {
 	slices.Sort(outs)
 	outs = slices.Compact(outs)

@@ -21,9 +21,9 @@ func (x *explorer) waitAt(moment int, wait int32) {
 	}
 }
 
-// steps calls f with everything the firmware may do with a packet: at its moment, or at any when faults come and go, and with any
-// value that the registers can have for it. value is that of the switch's registers when the firmware was asked, memory what the packet
-// knows afterwards.
+// steps calls f with everything the firmware may do with a packet: at its moment, or at any when
+// faults come and go, and with any value that the registers can have for it. value is that of the
+// switch's registers when the firmware was asked, memory what the packet knows afterwards.
 func (x *explorer) steps(f int, fs *flowSpace, k nodeKey, do func(a *alternative, value, memory int32, moment int)) {
 	sw := fs.states[k.state].sw
 	if x.m.when != Flapping {
@@ -62,7 +62,8 @@ func (x *explorer) views(sw, dead int32, in weft.PortID, f func(dead int32)) {
 // anyMoment stands for all moments of a scene.
 const anyMoment = -1
 
-// noValue stands for all values of the registers: the firmware neither looks at them nor writes one.
+// noValue stands for all values of the registers: the firmware neither looks at them nor writes
+// one.
 const noValue = -1
 
 func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, moment int, do func(*alternative, int32, int32, int)) {
@@ -111,8 +112,8 @@ func (x *explorer) mayBe(memory, sw int32) []int32 {
 	return x.traffic.values[sw]
 }
 
-// settle finds the values that the packets of all flows can give to the registers: every flow is walked with any values that are
-// known to be possible, until there are no more.
+// settle finds the values that the packets of all flows can give to the registers: every flow is
+// walked with any values that are known to be possible, until there are no more.
 func (x *explorer) settle() error {
 	for x.traffic.grown = true; x.traffic.grown; {
 		x.traffic.grown = false
@@ -129,8 +130,8 @@ func (x *explorer) settle() error {
 	return nil
 }
 
-// reachable lists the states of a flow in nodes, whatever the registers hold and at whatever moment, and notes what packets write. With
-// edges it also keeps which state leads to which.
+// reachable lists the states of a flow in nodes, whatever the registers hold and at whatever
+// moment, and notes what packets write. With edges it also keeps which state leads to which.
 func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
 	x.nodes.clear()
 	for _, start := range slices.Concat(fs.starts...) {

@@ -7,28 +7,31 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Subfunction makes the routing subfunction R1 for one set of faults: which of the candidates of R it keeps. It reports false when there
-// is none for this set. By Duato's theorem (Theorem 4 of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees) R has
-// no deadlock when R1 connects every packet, wherever R can have brought it, and its extended dependency graph has no cycle.
+// Subfunction makes the routing subfunction R1 for one set of faults: which of the candidates of R
+// it keeps. It reports false when there is none for this set. By Duato's theorem (Theorem 4 of
+// Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees) R has no deadlock when
+// R1 connects every packet, wherever R can have brought it, and its extended dependency graph has
+// no cycle.
 type Subfunction func(g *topology.Graph, dead []Element) (keep Keep, ok bool)
 
 // Keep reports whether R1 keeps a candidate: the port of a switch, and the VC there.
 type Keep func(sw weft.SwitchID, out weft.PortID, vc weft.VC) bool
 
-// FaultFreeSubtrees is the subfunction of the paper's Theorem 5: packets go up within a subtree that is fault-free above the tier of
-// the U-turn switch (Definition 21), and down by any way.
+// FaultFreeSubtrees is the subfunction of the paper's Theorem 5: packets go up within a subtree
+// that is fault-free above the tier of the U-turn switch (Definition 21), and down by any way.
 //
-// A subtree is chosen for each tier l and each value of the digits l and up, which all switches of that tier share that can be below
-// one top switch. A switch that lies in several chosen subtrees follows that of the lowest tier, as the proof asks; outside of them
-// a packet goes up by any way.
+// A subtree is chosen for each tier l and each value of the digits l and up, which all switches of
+// that tier share that can be below one top switch. A switch that lies in several chosen subtrees
+// follows that of the lowest tier, as the proof asks; outside of them a packet goes up by any way.
 func FaultFreeSubtrees(g *topology.Graph, dead []Element) (Keep, bool) {
 	return subtrees(g, dead, false)
 }
 
-// FaultFreeGroups is the same for functions that re-route down two tiers, for which the paper's choice is not enough: a packet may come
-// down to the U-turn switch from a fault outside the chosen subtree through a switch inside it, and then the way up within the subtree
-// is the one it came by, which R does not offer. So the subtree must not have a switch below a fault in its two-hop group either.
-// There still is one with up to k-1 faults: each spoils one value of a digit.
+// FaultFreeGroups is the same for functions that re-route down two tiers, for which the paper's
+// choice is not enough: a packet may come down to the U-turn switch from a fault outside the chosen
+// subtree through a switch inside it, and then the way up within the subtree is the one it came by,
+// which R does not offer. So the subtree must not have a switch below a fault in its two-hop group
+// either. There still is one with up to k-1 faults: each spoils one value of a digit.
 func FaultFreeGroups(g *topology.Graph, dead []Element) (Keep, bool) { return subtrees(g, dead, true) }
 
 func subtrees(g *topology.Graph, dead []Element, twoHop bool) (Keep, bool) {

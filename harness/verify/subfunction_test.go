@@ -12,8 +12,9 @@ import (
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
-// Theorem 5 of the fat-tree paper: its routing subfunction meets Duato's condition for link faults. For the function that re-routes
-// down two tiers it does not connect every packet, and one that avoids the faults' whole groups does.
+// Theorem 5 of the fat-tree paper: its routing subfunction meets Duato's condition for link faults.
+// For the function that re-routes down two tiers it does not connect every packet, and one that
+// avoids the faults' whole groups does.
 func TestRoutingSubfunctionsMeetDuatosConditionUpToKMinus1Faults(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// The paper numbers channels by the places in the testing sequence D, which each switch group may have its own of. Within a group it has
-// to be one (Corollary 1).
+// The paper numbers channels by the places in the testing sequence D, which each switch group may
+// have its own of. Within a group it has to be one (Corollary 1).
 func TestChannelsOfTablesAreNumberedByTheirTestingSequences(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()

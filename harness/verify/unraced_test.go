@@ -2,8 +2,8 @@ package verify
 
 import "testing"
 
-// Unraced skips a test under the race detector, which takes minutes to tell that what one worker explores has no races. What workers
-// share, TestClaims and the tests of runs show it.
+// Unraced skips a test under the race detector, which takes minutes to tell that what one worker
+// explores has no races. What workers share, TestClaims and the tests of runs show it.
 func Unraced(t *testing.T) {
 	t.Helper()
 	if RaceEnabled {

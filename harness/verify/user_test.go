@@ -16,7 +16,8 @@ import (
 
 // Firmwares as users write them, in a few lines, on any topology.
 
-// shortest sends a packet to any neighbour that is nearer to its destination, as the graph without faults has it.
+// shortest sends a packet to any neighbour that is nearer to its destination, as the graph without
+// faults has it.
 type shortest struct {
 	g    *topology.Graph
 	pick func(n int, sw switching.View) []int // which of n candidates; nil: all
@@ -97,7 +98,8 @@ func TestARingRoutedOneWayDeadlocks(t *testing.T) {
 	assert.Equal(t, uint64(1), r.Deadlocks, "a cut ring has no circle")
 }
 
-// The same ring by the shortest way deadlocks too; a mesh by dimension order does not, a torus does.
+// The same ring by the shortest way deadlocks too; a mesh by dimension order does not, a torus
+// does.
 func TestDimensionOrderIsFreeOfDeadlockOnAMeshAndNotOnATorus(t *testing.T) {
 	t.Parallel()
 	for on, acyclic := range map[string]bool{"mesh:3x3": true, "torus:4x4": false, "ring:5": false, "mesh:2x2x2": true} {
@@ -133,7 +135,8 @@ func TestIrregularNetworksAndDeadLinksAreExploredToo(t *testing.T) {
 	assert.Empty(t, r.Symmetry)
 }
 
-// A firmware that draws is asked with every draw that can matter: one unlucky draw is enough for a finding, and the result says so.
+// A firmware that draws is asked with every draw that can matter: one unlucky draw is enough for a
+// finding, and the result says so.
 func TestAFirmwareThatDrawsIsExploredForEveryDraw(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:3x3")

@@ -1,7 +1,8 @@
 package verify
 
-// waitGraph is what packets wait for in one scene: the channel dependency graph, as the pairs of channels that a packet can hold and
-// want, and the waits of packets with all they want at one moment.
+// waitGraph is what packets wait for in one scene: the channel dependency graph, as the pairs of
+// channels that a packet can hold and want, and the waits of packets with all they want at one
+// moment.
 type waitGraph struct {
 	m       *model
 	seen    []uint32 // per pair: when it was last added
@@ -40,7 +41,8 @@ func (g *waitGraph) begin(moments int) {
 	}
 }
 
-// enters notes that a packet can go to a channel, from another or, if that is below 0, from a NIC, and whether it asks for two free places.
+// enters notes that a packet can go to a channel, from another or, if that is below 0, from a NIC,
+// and whether it asks for two free places.
 func (g *waitGraph) enters(from, to int32, two bool) {
 	switch {
 	case two || g.before[to] == several:
@@ -51,7 +53,8 @@ func (g *waitGraph) enters(from, to int32, two bool) {
 	}
 }
 
-// add notes that a packet that holds one channel can want another, and whether it asks for two free places there.
+// add notes that a packet that holds one channel can want another, and whether it asks for two free
+// places there.
 func (g *waitGraph) add(pair, from, to int32, two bool) {
 	if two {
 		if g.seenTwo == nil {
@@ -100,7 +103,8 @@ func (g *waitGraph) used() (n int) {
 	return n
 }
 
-// peel takes channels away that nothing left wants, until none is to be had, and returns them. What is left is on a cycle or behind one.
+// peel takes channels away that nothing left wants, until none is to be had, and returns them. What
+// is left is on a cycle or behind one.
 func (g *waitGraph) peel(edges [][2]int32) []int32 {
 	for i := range g.degree {
 		g.degree[i], g.head[i] = -1, -1
@@ -129,10 +133,11 @@ func (g *waitGraph) peel(edges [][2]int32) []int32 {
 	return g.order
 }
 
-// stuck is the largest set of channels that can wait for each other only, at the worst moment: each can hold a packet all of whose
-// candidates lead to channels of the set, and no bubble ring of r is in it of which every such packet wants no more than one free place in
-// the next channel of the ring. Empty: there is no deadlock (Definition 17 of the fat-tree paper). There is a largest one: what two such
-// sets have together is one.
+// stuck is the largest set of channels that can wait for each other only, at the worst moment: each
+// can hold a packet all of whose candidates lead to channels of the set, and no bubble ring of r is
+// in it of which every such packet wants no more than one free place in the next channel of the
+// ring. Empty: there is no deadlock (Definition 17 of the fat-tree paper). There is a largest one:
+// what two such sets have together is one.
 func (g *waitGraph) stuck(waits []wait, r *rings) (worst []int32, moment int) {
 	for m, ids := range g.moments {
 		if left := g.stuckAt(waits, ids, r); len(left) > len(worst) {
@@ -143,7 +148,8 @@ func (g *waitGraph) stuck(waits []wait, r *rings) (worst []int32, moment int) {
 }
 
 func (g *waitGraph) stuckAt(waits []wait, ids []int32, r *rings) (left []int32) {
-	// degree is how many waits keep a channel in the set; next chains the waits that want a channel.
+	// degree is how many waits keep a channel in the set; next chains the waits that want a
+	// channel.
 	for i := range g.degree {
 		g.degree[i], g.head[i] = 0, -1
 	}
@@ -189,8 +195,8 @@ func (g *waitGraph) stuckAt(waits []wait, ids []int32, r *rings) (left []int32) 
 	return left
 }
 
-// dissolve takes the rings out that cannot be stuck as a whole, and reports that there was one: if one of its channels is not stuck, that
-// before it is not, and so on around.
+// dissolve takes the rings out that cannot be stuck as a whole, and reports that there was one: if
+// one of its channels is not stuck, that before it is not, and so on around.
 func (g *waitGraph) dissolve(r *rings, waits []wait, ids []int32, dead []bool) (some bool) {
 	if r.n == 0 {
 		return false

@@ -12,15 +12,17 @@ import (
 // ErrPath is wrapped by every error about a path that the checker does not have.
 var ErrPath = errors.New("the checker has no such path")
 
-// Walker holds the paths that packets took against those that the checker explores. It is what ties a live fabric, or one in virtual
-// time, to what was verified of its firmware. One goroutine at a time may use it.
+// Walker holds the paths that packets took against those that the checker explores. It is what ties
+// a live fabric, or one in virtual time, to what was verified of its firmware. One goroutine at a
+// time may use it.
 type Walker struct {
 	x     *explorer
 	flows map[[2]weft.NICID]int
 }
 
-// NewWalker explores c.Firmware with these elements dead: from before the first packet, or as c.When says. c.Sets is not used. With
-// c.Regs Shared a packet may find in the registers whatever the packets of all flows can write.
+// NewWalker explores c.Firmware with these elements dead: from before the first packet, or as
+// c.When says. c.Sets is not used. With c.Regs Shared a packet may find in the registers whatever
+// the packets of all flows can write.
 func NewWalker(c Config, dead ...Element) (*Walker, error) {
 	c.Sets = Sets{List: [][]Element{dead}}
 	if err := c.check(); err != nil {
@@ -48,15 +50,17 @@ func NewWalker(c Config, dead ...Element) (*Walker, error) {
 	return w, nil
 }
 
-// Allows reports whether the exploration has the path of a packet: at each hop the state the packet was in (switch, in port, VC,
-// fields), and of all that may happen there what did (rule, out port, VC, fields). The path begins at the source and may end
-// anywhere, as that of a packet that is lost does. A packet that was queued for a link when it died and was routed again at the
-// same switch is taken by its last decision there. An error wraps [ErrPath] and names the first hop that differs.
+// Allows reports whether the exploration has the path of a packet: at each hop the state the packet
+// was in (switch, in port, VC, fields), and of all that may happen there what did (rule, out port,
+// VC, fields). The path begins at the source and may end anywhere, as that of a packet that is lost
+// does. A packet that was queued for a link when it died and was routed again at the same switch is
+// taken by its last decision there. An error wraps [ErrPath] and names the first hop that differs.
 func (w *Walker) Allows(src, dst weft.NICID, hops []weft.Hop) error {
 	return w.follow(src, dst, hops, false)
 }
 
-// Forces is Allows for a packet that had no choice: at every hop there is nothing else that may happen.
+// Forces is Allows for a packet that had no choice: at every hop there is nothing else that may
+// happen.
 func (w *Walker) Forces(src, dst weft.NICID, hops []weft.Hop) error {
 	return w.follow(src, dst, hops, true)
 }
@@ -92,7 +96,8 @@ func (w *Walker) follow(src, dst weft.NICID, hops []weft.Hop, only bool) error {
 	return nil
 }
 
-// hop takes a packet that is in one of some nodes, which differ by what it knows of registers and by the moment only, over one hop.
+// hop takes a packet that is in one of some nodes, which differ by what it knows of registers and
+// by the moment only, over one hop.
 func (w *Walker) hop(f int, fs *flowSpace, at []nodeKey, h *weft.Hop, only bool) ([]nodeKey, error) {
 	x := w.x
 	if len(at) == 0 {

@@ -1,10 +1,10 @@
-// Package capture writes the frames of a running fabric to a file that Wireshark reads: pcapng, one interface per direction of
-// a link, and in it one record per packet.
+// Package capture writes the frames of a running fabric to a file that Wireshark reads: pcapng, one
+// interface per direction of a link, and in it one record per packet.
 //
 // # What is in a record
 //
-// Link type 147 (LINKTYPE_USER0). Numbers are big-endian; the first byte is the version of the layout, 3. The first four
-// bytes are those of every record:
+// Link type 147 (LINKTYPE_USER0). Numbers are big-endian; the first byte is the version of the
+// layout, 3. The first four bytes are those of every record:
 //
 //	0  u8   version, 3
 //	1  u8   kind: 1 a packet, 2 a mark
@@ -43,5 +43,6 @@
 //
 //	4  u16  length of the text, and the text
 //
-// Marks, and packets that others were lost before, have a comment too, which Wireshark shows in its packet list.
+// Marks, and packets that others were lost before, have a comment too, which Wireshark shows in its
+// packet list.
 package capture

@@ -22,27 +22,28 @@ func (l *lossy) Lost() uint64                             { return l.lost }
 func (l *lossy) Breaks() uint64                           { return l.breaks }
 func (l *lossy) Close() error                             { return nil }
 
-// kept is a sink that keeps what it is given.
-type kept struct {
+// recorder is a sink that keeps what it is given.
+type recorder struct {
 	records []Record
 	missed  uint64
 }
 
-func (k *kept) Write(_ int, _ time.Time, r *Record, _ ...string) error {
+func (k *recorder) Write(_ int, _ time.Time, r *Record, _ ...string) error {
 	k.records = append(k.records, *r)
 	return nil
 }
-func (k *kept) Missed(_ int, n uint64)     { k.missed += n }
-func (k *kept) Flush() error               { return nil }
-func (k *kept) Close(_, _ time.Time) error { return nil }
+func (k *recorder) Missed(_ int, n uint64)     { k.missed += n }
+func (k *recorder) Flush() error               { return nil }
+func (k *recorder) Close(_, _ time.Time) error { return nil }
 
 func TestWhatDoesNotComeByShowsInTheCountersOfFrames(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:2,2")
 	end := bus.TapEnd{Node: "s0.0", Port: 1}
-	listens, sink := &lossy{}, &kept{}
+	listens, sink := &lossy{}, &recorder{}
 	s := &session{graph: g, tap: listens, sink: sink, wires: make([]direction, 1), byEnd: map[bus.TapEnd]int{end: 0}}
-	// frame is one of an epoch with so many packets, before which so many were sent, in each of two channels.
+	// frame is one of an epoch with so many packets, before which so many were sent, in each of two
+	// channels.
 	frame := func(epoch weft.Epoch, packets int, sent ...uint64) (marks []string) {
 		t.Helper()
 		f := weft.Frame{From: epoch, To: 1, VCs: 2}

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Version of the layout of records, see the package documentation. It grows with every change that a reader would notice; those before
-// are still read.
+// Version of the layout of records, see the package documentation. It grows with every change that
+// a reader would notice; those before are still read.
 const Version = 3
 
 // Kind says what a record is.
@@ -67,7 +67,8 @@ const (
 	flagTraced = 1
 )
 
-// fixed is by version how many bytes a packet has before its route: version 1 is without path and layers, version 2 without sub-headers.
+// fixed is by version how many bytes a packet has before its route: version 1 is without path and
+// layers, version 2 without sub-headers.
 var fixed = [Version + 1]int{1: 78, 82, 83}
 
 // ErrRecord means that bytes are no record of this version.
@@ -119,7 +120,8 @@ func Append(dst []byte, r *Record) []byte {
 	return dst
 }
 
-// Decode reads a record that is all of data. Errors wrap ErrRecord and say where it stops to be one.
+// Decode reads a record that is all of data. Errors wrap ErrRecord and say where it stops to be
+// one.
 func Decode(data []byte) (r Record, err error) {
 	bad := func(format string, args ...any) (Record, error) {
 		return Record{}, fmt.Errorf("capture: %s: %w", fmt.Sprintf(format, args...), ErrRecord)

@@ -20,7 +20,8 @@ import (
 // ErrInMemory means that nothing can be heard of a fabric from outside.
 var ErrInMemory = errors.New("its links are in memory")
 
-// DefaultBuffer is how many frames may wait to be written unless configured, some 16 MB in a busy fabric. Chosen by us.
+// DefaultBuffer is how many frames may wait to be written unless configured, some 16 MB in a busy
+// fabric. Chosen by us.
 const DefaultBuffer = 1 << 15
 
 // Sink takes what is captured. A [Writer] is one.
@@ -36,9 +37,11 @@ type Options struct {
 	Names []string      // links, their two ends, or nodes, see Wires; none is everything
 	Count uint64        // end after so many packets; 0: do not
 	For   time.Duration // end after so long; 0: do not
-	// Buffer bounds the frames that may wait to be written; further ones are missed, and counted. 0 is DefaultBuffer.
+	// Buffer bounds the frames that may wait to be written; further ones are missed, and counted. 0
+	// is DefaultBuffer.
 	Buffer int
-	// Open makes where it is written, once the names are known to be right. Its sink is closed by Run.
+	// Open makes where it is written, once the names are known to be right. Its sink is closed by
+	// Run.
 	Open func(info api.CaptureInfo, g *topology.Graph, interfaces []Interface) (Sink, error)
 }
 
@@ -102,8 +105,9 @@ type direction struct {
 	lost, breaks uint64              // of the tap when a gap was last explained
 }
 
-// Run captures until ctx ends, or Count or For is reached, and closes the sink. It listens as a viewer does: a capture that is
-// too slow misses frames and counts them, and holds up nobody. The error wraps ErrInMemory when there is nothing to hear.
+// Run captures until ctx ends, or Count or For is reached, and closes the sink. It listens as a
+// viewer does: a capture that is too slow misses frames and counts them, and holds up nobody. The
+// error wraps ErrInMemory when there is nothing to hear.
 func Run(ctx context.Context, c *api.Client, o Options) (sum Summary, err error) {
 	info, err := c.CaptureInfo(ctx)
 	switch {
@@ -252,7 +256,8 @@ func (s *session) take(f bus.Tapped) error {
 	return nil
 }
 
-// gaps marks that packets sent before this frame did not come by: frames count what was sent. The caller holds mu.
+// gaps marks that packets sent before this frame did not come by: frames count what was sent. The
+// caller holds mu.
 func (s *session) gaps(i int, at time.Time) error {
 	w, f := &s.wires[i], &s.frame
 	lost := uint64(0)

@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// refreshEvery bounds how often the states of the links are asked for: an answer lists all of them. Chosen by us.
+// refreshEvery bounds how often the states of the links are asked for: an answer lists all of them.
+// Chosen by us.
 const refreshEvery = 50 * time.Millisecond
 
 // states keeps the states of the wires as the fabric has them.

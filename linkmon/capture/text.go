@@ -21,7 +21,8 @@ type Text struct {
 	json  bool
 }
 
-// NewText prints to w, as JSON lines or for a human, what is captured on the interfaces, links of g.
+// NewText prints to w, as JSON lines or for a human, what is captured on the interfaces, links of
+// g.
 func NewText(w io.Writer, asJSON bool, g *topology.Graph, interfaces []Interface) *Text {
 	return &Text{out: bufio.NewWriter(w), graph: g, wires: interfaces, json: asJSON}
 }
@@ -41,7 +42,8 @@ type Line struct {
 	Reroutes uint16    `json:"reroutes,omitempty"`
 	Traced   bool      `json:"traced,omitempty"`
 
-	// Routing fields that are not as a packet enters the fabric with them, in the words of fabricd explain.
+	// Routing fields that are not as a packet enters the fabric with them, in the words of fabricd
+	// explain.
 	PortField *int16 `json:"port_field,omitempty"`
 	Misroute  string `json:"misroute,omitempty"` // bits
 	Path      uint16 `json:"path,omitempty"`

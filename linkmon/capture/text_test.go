@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
-// A line has what a NIC and switches have written for those that route it, sub-headers with the names of switches and, as JSON, as fabricd explain takes them.
+// A line has what a NIC and switches have written for those that route it, sub-headers with the
+// names of switches and, as JSON, as fabricd explain takes them.
 func TestALineHasTheRoutingFields(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "torus:4x3")

@@ -19,8 +19,9 @@ type Wire struct {
 	Name string // as s0.00->s1.00; ports are in it where the link's name has them
 }
 
-// Wires are the directions that names stand for: links, by name or by their two ends, and nodes, for all their links. No
-// name is all links. Each direction comes once, in the order of the topology.
+// Wires are the directions that names stand for: links, by name or by their two ends, and nodes,
+// for all their links. No name is all links. Each direction comes once, in the order of the
+// topology.
 func Wires(g *topology.Graph, names ...string) ([]Wire, error) {
 	want := map[weft.LinkID]bool{}
 	var errs []error

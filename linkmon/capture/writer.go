@@ -15,7 +15,8 @@ import (
 // LinkType is LINKTYPE_USER0, for which the dissector is registered.
 const LinkType layers.LinkType = 147
 
-// maxComment bounds a comment in bytes; options have 16 bits for their length, and no list shows so much.
+// maxComment bounds a comment in bytes; options have 16 bits for their length, and no list shows so
+// much.
 const maxComment = 4096
 
 // Interface is one direction of a link as a file names it.
@@ -24,8 +25,8 @@ type Interface struct {
 	Description string
 }
 
-// Writer writes records to a pcapng file. Whoever made it calls Close; in between, Flush gives readers at the other end of a pipe
-// what there is. Nothing is ever synced to a disk.
+// Writer writes records to a pcapng file. Whoever made it calls Close; in between, Flush gives
+// readers at the other end of a pipe what there is. Nothing is ever synced to a disk.
 type Writer struct {
 	ng   *pcapgo.NgWriter
 	buf  []byte
@@ -38,7 +39,8 @@ type Count struct {
 	Missed  uint64 // packets that were not captured though they may have come through
 }
 
-// NewWriter begins a file with a section that says what it is of, and its interfaces, of which there is at least one.
+// NewWriter begins a file with a section that says what it is of, and its interfaces, of which
+// there is at least one.
 func NewWriter(w io.Writer, application, comment string, interfaces []Interface) (*Writer, error) {
 	out := &Writer{seen: make([]Count, len(interfaces))}
 	for i, x := range interfaces {
@@ -100,7 +102,8 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Close ends the file with what was counted on each interface between two times. It does not close the writer below.
+// Close ends the file with what was counted on each interface between two times. It does not close
+// the writer below.
 func (w *Writer) Close(began, ended time.Time) error {
 	for i, c := range w.seen {
 		if err := w.ng.WriteInterfaceStats(i, pcapgo.NgInterfaceStatistics{

@@ -21,7 +21,7 @@ type done struct {
 // mayAct reports whether anything may be changed, and says so when it may not.
 func (a *app) mayAct() bool {
 	if a.cfg.ReadOnly {
-		a.tell(warn, "read-only: nothing can be changed here; start linkmon without --readonly")
+		a.notify(warn, "read-only: nothing can be changed here; start linkmon without --readonly")
 	}
 	return !a.cfg.ReadOnly
 }
@@ -29,14 +29,15 @@ func (a *app) mayAct() bool {
 // run runs a command line.
 func (a *app) run(line, undo string) tea.Cmd {
 	ctx, do := a.ctx, a.cfg.Do
-	a.tell(dim, "%s %s", line, a.th.signs.ellipsis)
+	a.notify(dim, "%s %s", line, a.th.signs.ellipsis)
 	return func() tea.Msg {
 		output, err := do(ctx, line)
 		return done{line, undo, output, err}
 	}
 }
 
-// finished shows what came of a command line: in the last line, or on a page of its own when it is long.
+// finished shows what came of a command line: in the last line, or on a page of its own when it is
+// long.
 func (a *app) finished(d done) {
 	if d.err != nil {
 		if a.form != nil && a.form.running {
@@ -44,7 +45,7 @@ func (a *app) finished(d done) {
 			a.said = ""
 			return
 		}
-		a.tell(bad, "%v", d.err)
+		a.notify(bad, "%v", d.err)
 		return
 	}
 	if a.form != nil && a.form.running {
@@ -56,7 +57,7 @@ func (a *app) finished(d done) {
 	text := strings.TrimRight(d.output, "\n")
 	switch lines := strings.Split(text, "\n"); {
 	case text == "":
-		a.tell(dim, "%s: done", d.line)
+		a.notify(dim, "%s: done", d.line)
 	case len(lines) > 6 && !acts(d.line):
 		a.said = ""
 		a.open(newTextPage(d.line, lines))
@@ -64,7 +65,7 @@ func (a *app) finished(d done) {
 		for i, l := range lines {
 			lines[i] = strings.Join(strings.Fields(l), " ")
 		}
-		a.tell(info, "%s", strings.Join(lines, "; "))
+		a.notify(info, "%s", strings.Join(lines, "; "))
 	}
 }
 
@@ -74,12 +75,13 @@ func acts(line string) bool {
 	return slices.Contains(fault.Verbs(), fault.Verb(word)) || word == "link" || word == "apply"
 }
 
-// chosen are the things that an order is for: those marked that are of the kind that the cursor is on, or else the one that it
-// is on; when an order is for no such thing, those marked that it is for.
+// chosen are the things that an order is for: those marked that are of the kind that the cursor is
+// on, or else the one that it is on; when an order is for no such thing, those marked that it is
+// for.
 func (a *app) chosen(kinds ...kind) (list []target) {
 	at := a.linkOf(a.object())
-	here := slices.Contains(kinds, at.kind)
-	if here {
+	onKind := slices.Contains(kinds, at.kind)
+	if onKind {
 		kinds = []kind{at.kind}
 	}
 	for t := range a.marks {
@@ -88,7 +90,7 @@ func (a *app) chosen(kinds ...kind) (list []target) {
 		}
 	}
 	slices.SortFunc(list, func(x, y target) int { return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.i, y.i)) })
-	if len(list) == 0 && here {
+	if len(list) == 0 && onKind {
 		list = append(list, at)
 	}
 	return list
@@ -122,7 +124,7 @@ func (a *app) askFor(form func(a *app, links []target) *form, silent bool) {
 	}
 	links := a.chosen(aLink)
 	if len(links) == 0 {
-		a.tell(warn, "no link here: choose one with tab, or on the page of links")
+		a.notify(warn, "no link here: choose one with tab, or on the page of links")
 		return
 	}
 	a.form = form(a, links)
@@ -142,7 +144,7 @@ func (a *app) destroy(k string) tea.Cmd {
 	}
 	things := a.chosen(of)
 	if len(things) == 0 {
-		a.tell(warn, "no switch here to crash")
+		a.notify(warn, "no switch here to crash")
 		return nil
 	}
 	line, back := verb+" "+a.names(things), undo+" "+a.names(things)
@@ -167,7 +169,7 @@ func (a *app) restore() tea.Cmd {
 		}
 	}
 	if len(things) == 0 {
-		a.tell(warn, "no link or switch here to restore")
+		a.notify(warn, "no link or switch here to restore")
 		return nil
 	}
 	return a.run("restore "+a.names(things), "")
@@ -179,7 +181,7 @@ func (a *app) takeBack() tea.Cmd {
 		return nil
 	}
 	if len(a.undo) == 0 {
-		a.tell(dim, "nothing to undo: no fault was set from here")
+		a.notify(dim, "nothing to undo: no fault was set from here")
 		return nil
 	}
 	line := a.undo[len(a.undo)-1]
@@ -216,7 +218,7 @@ func (a *app) command(line string) tea.Cmd {
 		return nil
 	}
 	if a.cfg.Do == nil {
-		a.tell(bad, "unknown command %q", words[0])
+		a.notify(bad, "unknown command %q", words[0])
 		return nil
 	}
 	return a.run(line, "")

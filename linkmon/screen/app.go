@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
-// page is one view. Pages are drawn from the mirror each time and keep no state of the fabric themselves.
+// page is one view. Pages are drawn from the mirror each time and keep no state of the fabric
+// themselves.
 type page interface {
 	title() string
 	draw(a *app, w, h int) []string
@@ -32,17 +33,17 @@ type app struct {
 	w   int
 	h   int
 
-	mirror *mirror.Mirror // nil until the fabric was reached for the first time
-	status api.Status
-	lost   error // why the fabric cannot be reached; nil while it can
-	live   bool  // frames arrive
-	detail question
-	asking bool // an answer is on its way
+	mirror      *mirror.Mirror // nil until the fabric was reached for the first time
+	status      api.Status
+	unreachable error // why the fabric cannot be reached; nil while it can
+	live        bool  // frames arrive
+	detail      question
+	asking      bool // an answer is on its way
 
-	roots []page // by number key, from 1
-	stack []page // what esc goes back through; the last is shown
-	past  []page // the stack that "-" goes back to
-	marks map[target]bool
+	roots    []page // by number key, from 1
+	stack    []page // what esc goes back through; the last is shown
+	previous []page // the stack that "-" goes back to
+	marks    map[target]bool
 
 	prompt  *prompt
 	form    *form
@@ -73,15 +74,15 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case connected:
 		a.connect(msg)
 	case arrived:
-		a.live, a.lost = true, nil
+		a.live, a.unreachable = true, nil
 		if a.mirror != nil {
 			a.mirror.Apply(msg.frame)
 		}
-		return a, a.ask()
+		return a, a.askDetail()
 	case detailed:
 		a.answer(msg)
 	case gone:
-		a.live, a.lost = false, msg.err
+		a.live, a.unreachable = false, msg.err
 	case done:
 		a.finished(msg)
 	case suggested:
@@ -98,15 +99,15 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return a, nil
 }
 
-// connect takes a fabric over. The state of one that was shown before stays until its first frame if it is of the same
-// topology, so that a moment without the broker does not empty the screen.
+// connect takes a fabric over. The state of one that was shown before stays until its first frame
+// if it is of the same topology, so that a moment without the broker does not empty the screen.
 func (a *app) connect(c connected) {
-	a.status, a.lost, a.detail = c.status, nil, c.detail
+	a.status, a.unreachable, a.detail = c.status, nil, c.detail
 	if a.mirror == nil || !sameGraph(a.mirror.Topology, c.topology) {
 		a.mirror = mirror.New(c.topology)
 		clear(a.marks)
 		a.form, a.confirm, a.undo = nil, nil, nil
-		a.past, a.stack = nil, []page{a.roots[0]}
+		a.previous, a.stack = nil, []page{a.roots[0]}
 		a.roots[0].(*mapPage).reset()
 	}
 }
@@ -127,7 +128,7 @@ func (a *app) page() page { return a.stack[len(a.stack)-1] }
 
 // open shows a page on top of the others; esc goes back.
 func (a *app) open(p page) {
-	a.past = append([]page(nil), a.stack...)
+	a.previous = append([]page(nil), a.stack...)
 	a.stack = append(a.stack[:len(a.stack):len(a.stack)], p)
 }
 
@@ -136,7 +137,7 @@ func (a *app) show(i int) {
 	if len(a.stack) == 1 && a.stack[0] == a.roots[i] {
 		return
 	}
-	a.past = append([]page(nil), a.stack...)
+	a.previous = append([]page(nil), a.stack...)
 	a.stack = []page{a.roots[i]}
 }
 
@@ -196,13 +197,13 @@ func (a *app) lines() []string {
 // waiting is shown until the fabric was reached for the first time.
 func (a *app) waiting() []string {
 	text := "connecting" + a.th.signs.ellipsis
-	if a.lost != nil {
-		text = "no fabric: " + a.lost.Error()
+	if a.unreachable != nil {
+		text = "no fabric: " + a.unreachable.Error()
 	}
-	return []string{"", "  " + clip(text, a.w-4, a.th.signs.ellipsis), "", a.say(dim, "  linkmon waits for it; q quits")}
+	return []string{"", "  " + clip(text, a.w-4, a.th.signs.ellipsis), "", a.render(dim, "  linkmon waits for it; q quits")}
 }
 
-func (a *app) say(t tone, text string) string { return a.th.styles[t].Render(text) }
+func (a *app) render(t tone, text string) string { return a.th.styles[t].Render(text) }
 
 // foot is the last line: what is typed, or what was said, or which keys there are.
 func (a *app) foot() string {
@@ -226,7 +227,7 @@ func (a *app) foot() string {
 	}
 	var b strings.Builder
 	for i := 0; i < len(hints); i += 2 {
-		next := a.say(strong, hints[i]) + " " + a.say(dim, hints[i+1]) + "  "
+		next := a.render(strong, hints[i]) + " " + a.render(dim, hints[i+1]) + "  "
 		if lipgloss.Width(b.String()+next) > a.w+2 {
 			break
 		}
@@ -245,7 +246,7 @@ func (a *app) saidLines() []string {
 		lines = append(lines[:maxSaid-1], clip(lines[maxSaid-1], a.w-2, "")+a.th.signs.ellipsis)
 	}
 	for i, l := range lines {
-		lines[i] = a.say(a.tone, l)
+		lines[i] = a.render(a.tone, l)
 	}
 	return lines
 }

@@ -71,7 +71,7 @@ func TestAnOrderThatIsRefusedLeavesTheFormOpenWithTheReason(t *testing.T) {
 	r.press("2", "c", "enter")
 	require.Contains(t, r.screen(), "the fabric refuses: no")
 	require.Contains(t, r.screen(), "Cut s0.00-s1.00")
-	r.fails, r.says = nil, "cut s0.00-s1.00 at 1 s\n  shared with fault 1\n"
+	r.fails, r.answers = nil, "cut s0.00-s1.00 at 1 s\n  shared with fault 1\n"
 	r.press("enter")
 	require.NotContains(t, r.screen(), "Cut s0.00-s1.00")
 	require.Contains(t, r.screen(), "cut s0.00-s1.00 at 1 s; shared with fault 1")
@@ -84,7 +84,7 @@ func TestAnOrderThatIsRefusedLeavesTheFormOpenWithTheReason(t *testing.T) {
 func TestLongAnswersGetAPage(t *testing.T) {
 	r := newRig(t, "kary-ntree:4,3")
 	r.traffic(3)
-	r.says = strings.Repeat("a line\n", 100)
+	r.answers = strings.Repeat("a line\n", 100)
 	r.write(":status")
 	r.press("enter")
 	require.Equal(t, 20, strings.Count(r.screen(), "a line"))
@@ -192,7 +192,8 @@ func TestADeadlockIsSaidOnEveryPage(t *testing.T) {
 	require.Equal(t, 2, strings.Count(r.screen(), "deadlock ◆"))
 }
 
-// Whatever is pressed, on whatever page of whatever fabric at whatever size: what is drawn fits, and nothing panics.
+// Whatever is pressed, on whatever page of whatever fabric at whatever size: what is drawn fits,
+// and nothing panics.
 func TestWhateverIsPressedTheScreenFits(t *testing.T) {
 	keys := []string{
 		"1", "2", "3", "4", "5", "6", "7", "enter", "esc", "up", "down", "left", "right", "tab", "shift+tab", "home", "end", "pgup", "pgdown",

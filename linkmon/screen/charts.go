@@ -52,7 +52,7 @@ func (p *chartsPage) key(_ *app, k string) bool {
 
 func (p *chartsPage) draw(a *app, w, h int) []string {
 	if len(a.mirror.History) < 2 {
-		return []string{"", a.say(dim, "  waiting for the first figures"+a.th.signs.ellipsis)}
+		return []string{"", a.render(dim, "  waiting for the first figures"+a.th.signs.ellipsis)}
 	}
 	span := min(spans[p.span], max(15, int(a.mirror.At-a.mirror.History[0].At)))
 	cols := max(1, min(3, w/36))
@@ -75,7 +75,7 @@ func (p *chartsPage) draw(a *app, w, h int) []string {
 		out = append(out, block...)
 	}
 	foot := fmt.Sprintf("the last %d s; left and right choose another time; %s fault, %s restored", span, a.th.signs.rising, string(a.th.signs.load[0]))
-	return append(out, a.say(dim, foot))
+	return append(out, a.render(dim, foot))
 }
 
 // axis is how much room the labels of a chart take, with the axis.
@@ -99,9 +99,9 @@ func (a *app) plot(c chart, w, h int, span float64) []string {
 	last := a.mirror.History[len(a.mirror.History)-1]
 	var now []string
 	for i, f := range c.series {
-		now = append(now, a.say(c.tones[i], c.format(f(last))))
+		now = append(now, a.render(c.tones[i], c.format(f(last))))
 	}
-	out := []string{a.say(strong, c.name) + "  " + strings.Join(now, " ")}
+	out := []string{a.render(strong, c.name) + "  " + strings.Join(now, " ")}
 	height := h - 3
 	if most == 0 {
 		most = 1
@@ -135,7 +135,8 @@ var asciiChart = asciigraph.CharSet{
 	UpRight: "+", DownHorizontal: "-",
 }
 
-// resample is a figure of the history at n moments of the time shown; not a number where nothing is known.
+// resample is a figure of the history at n moments of the time shown; not a number where nothing is
+// known.
 func (a *app) resample(f func(mirror.Point) float64, n int, from, span float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {

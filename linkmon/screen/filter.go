@@ -7,14 +7,15 @@ import (
 	"github.com/sahilm/fuzzy"
 )
 
-// filter chooses lines of a table: those that match a regular expression, that do not (!), or that have the letters in order
-// (-f). The zero value lets all pass.
+// filter chooses lines of a table: those that match a regular expression, that do not (!), or that
+// have the letters in order (-f). The zero value lets all pass.
 type filter struct {
 	text string
 	pass func(line string) bool
 }
 
-// newFilter reads what was typed after the slash. Text that is no regular expression is searched for as it stands.
+// newFilter reads what was typed after the slash. Text that is no regular expression is searched
+// for as it stands.
 func newFilter(text string) filter {
 	f := filter{text: text}
 	switch word, isFuzzy := strings.CutPrefix(text, "-f"); {

@@ -161,7 +161,7 @@ func (f *form) draw(a *app, w int) []string {
 	for i, x := range f.fields {
 		name := fit(x.name, 10)
 		if i == f.at {
-			name = a.say(strong, name)
+			name = a.render(strong, name)
 		}
 		body = append(body, name+f.input(a, x, i == f.at))
 	}
@@ -169,24 +169,24 @@ func (f *form) draw(a *app, w int) []string {
 	switch {
 	case f.wrong != "":
 		for _, line := range wrapped(f.wrong, w-4) {
-			body = append(body, a.say(bad, line))
+			body = append(body, a.render(bad, line))
 		}
 	default:
-		body = append(body, a.say(info, clip(f.line(), w-4, a.th.signs.ellipsis)))
+		body = append(body, a.render(info, clip(f.line(), w-4, a.th.signs.ellipsis)))
 	}
-	body = append(body, a.say(strong, "enter")+a.say(dim, " do it   ")+a.say(strong, "tab")+a.say(dim, " next   ")+
-		a.say(strong, "left right")+a.say(dim, " choose   ")+a.say(strong, "esc")+a.say(dim, " leave it"))
+	body = append(body, a.render(strong, "enter")+a.render(dim, " do it   ")+a.render(strong, "tab")+a.render(dim, " next   ")+
+		a.render(strong, "left right")+a.render(dim, " choose   ")+a.render(strong, "esc")+a.render(dim, " leave it"))
 	return a.box(f.title, body, w)
 }
 
-func (f *form) input(a *app, x field, here bool) string {
+func (f *form) input(a *app, x field, focused bool) string {
 	reverse := lipgloss.NewStyle().Reverse(true)
 	if x.choices == nil {
 		text := x.text
-		if here {
+		if focused {
 			text += reverse.Render(" ")
 		}
-		return fit(text, 12) + " " + a.say(dim, x.hint)
+		return fit(text, 12) + " " + a.render(dim, x.hint)
 	}
 	var b strings.Builder
 	for i, c := range x.choices {
@@ -194,12 +194,12 @@ func (f *form) input(a *app, x field, here bool) string {
 			c = x.labels[i]
 		}
 		switch {
-		case i == x.choice && here:
+		case i == x.choice && focused:
 			b.WriteString(reverse.Render("[" + c + "]"))
 		case i == x.choice:
-			b.WriteString(a.say(strong, "["+c+"]"))
+			b.WriteString(a.render(strong, "["+c+"]"))
 		default:
-			b.WriteString(a.say(dim, " "+c+" "))
+			b.WriteString(a.render(dim, " "+c+" "))
 		}
 		b.WriteByte(' ')
 	}
@@ -210,7 +210,7 @@ func (f *form) input(a *app, x field, here bool) string {
 func (a *app) box(title string, body []string, w int) []string {
 	s := a.th.signs
 	title = clip(" "+title+" ", w-6, s.ellipsis)
-	out := []string{s.topLeft + s.rule + a.say(strong, title) + strings.Repeat(s.rule, max(0, w-3-lipgloss.Width(title))) + s.topRight}
+	out := []string{s.topLeft + s.rule + a.render(strong, title) + strings.Repeat(s.rule, max(0, w-3-lipgloss.Width(title))) + s.topRight}
 	for _, line := range body {
 		out = append(out, s.side+" "+fit(line, w-4)+" "+s.side)
 	}
@@ -233,13 +233,13 @@ func (c *confirm) key(a *app, k string) tea.Cmd {
 		return a.run(c.line, c.undo)
 	case "n", "N", "esc", "q", "enter":
 		a.confirm = nil
-		a.tell(dim, "nothing was done")
+		a.notify(dim, "nothing was done")
 	}
 	return nil
 }
 
 func (c *confirm) draw(a *app, w int) []string {
 	body := wrapped(c.question, w-4)
-	body = append(body, "", a.say(strong, "y")+a.say(dim, " yes   ")+a.say(strong, "n")+a.say(dim, " no, leave it (also enter and esc)"))
+	body = append(body, "", a.render(strong, "y")+a.render(dim, " yes   ")+a.render(strong, "n")+a.render(dim, " no, leave it (also enter and esc)"))
 	return a.box("Really?", body, w)
 }

@@ -18,7 +18,8 @@ import (
 
 var update = flag.Bool("weft.update", false, "write testdata anew from what is drawn")
 
-// golden compares the screen, with its attributes, to a file: with all colours, or with none as NO_COLOR has it.
+// golden compares the screen, with its attributes, to a file: with all colours, or with none as
+// NO_COLOR has it.
 func (r *rig) golden(name string, profile colorprofile.Profile) {
 	r.t.Helper()
 	var b bytes.Buffer

@@ -15,24 +15,24 @@ func (a *app) head() []string {
 }
 
 func (a *app) fabricLine() string {
-	left := a.say(strong, "linkmon")
+	left := a.render(strong, "linkmon")
 	if a.mirror != nil {
-		sep := a.say(dim, " "+a.th.signs.dot+" ")
-		left = a.say(strong, a.status.Name) + sep + strings.Join(a.what(), sep)
+		sep := a.render(dim, " "+a.th.signs.dot+" ")
+		left = a.render(strong, a.status.Name) + sep + strings.Join(a.what(), sep)
 	}
 	var right string
 	switch {
-	case a.lost != nil && a.mirror != nil:
-		right = a.say(bad, a.th.signs.gone+" GONE, waiting for it")
-	case a.lost != nil:
-		right = a.say(bad, a.th.signs.gone+" no fabric")
+	case a.unreachable != nil && a.mirror != nil:
+		right = a.render(bad, a.th.signs.gone+" GONE, waiting for it")
+	case a.unreachable != nil:
+		right = a.render(bad, a.th.signs.gone+" no fabric")
 	case !a.live:
-		right = a.say(dim, a.th.signs.gone+" connecting")
+		right = a.render(dim, a.th.signs.gone+" connecting")
 	default:
-		right = a.say(info, a.th.signs.live) + fmt.Sprintf(" %.1fs", a.mirror.At)
+		right = a.render(info, a.th.signs.live) + fmt.Sprintf(" %.1fs", a.mirror.At)
 	}
 	if a.cfg.ReadOnly {
-		right = a.say(warn, "read-only") + "  " + right
+		right = a.render(warn, "read-only") + "  " + right
 	}
 	if a.mirror != nil && a.mirror.Heard() {
 		right = a.health() + "  " + right
@@ -68,15 +68,15 @@ func (a *app) stateLine() string {
 	}
 	lively, left := info, ""
 	if m.Sample.Overload != "" {
-		lively, left = warn, a.say(warn, m.Sample.Overload)+"  "
+		lively, left = warn, a.render(warn, m.Sample.Overload)+"  "
 	}
-	left += a.say(lively, a.th.spark(delivered, 8)) + " " + a.say(strong, rate(p.Delivered))
+	left += a.render(lively, a.th.spark(delivered, 8)) + " " + a.render(strong, rate(p.Delivered))
 	figure := func(name string, n float64, text string, alarm tone) {
 		t := dim
 		if n > 0 {
 			t = alarm
 		}
-		left += "  " + a.say(dim, name+" ") + a.say(t, text)
+		left += "  " + a.render(dim, name+" ") + a.render(t, text)
 	}
 	figure("in flight", 0, count(float64(m.Ledger.InFlight)), dim)
 	figure("lost", p.Lost, count(float64(m.Ledger.Lost)), bad)
@@ -95,7 +95,7 @@ func (a *app) health() string {
 	var list []string
 	add := func(n int, t mirror.Trouble, word string) {
 		if n > 0 {
-			list = append(list, a.say(troubleTone(t), fmt.Sprintf("%d %s", n, word)))
+			list = append(list, a.render(troubleTone(t), fmt.Sprintf("%d %s", n, word)))
 		}
 	}
 	add(by[mirror.Cut]+by[mirror.Silent], mirror.Cut, "cut")
@@ -104,9 +104,9 @@ func (a *app) health() string {
 	add(len(m.Switches)-m.SwitchesUp(), mirror.Down, "crashed")
 	if len(list) == 0 {
 		if m.Sample.Overload != "" {
-			return a.say(warn, "overloaded")
+			return a.render(warn, "overloaded")
 		}
-		return a.say(dim, "all up")
+		return a.render(dim, "all up")
 	}
 	return strings.Join(list, " ")
 }
@@ -121,9 +121,9 @@ func (a *app) tabs() string {
 		case p == shown:
 			b.WriteString(lipgloss.NewStyle().Reverse(true).Bold(true).Render(label))
 		case p == a.stack[0]:
-			b.WriteString(a.say(strong, label))
+			b.WriteString(a.render(strong, label))
 		default:
-			b.WriteString(a.say(dim, label))
+			b.WriteString(a.render(dim, label))
 		}
 	}
 	if len(a.stack) > 1 {
@@ -131,10 +131,10 @@ func (a *app) tabs() string {
 	}
 	var right []string
 	if f, ok := shown.(filterable); ok && f.filtered().on() {
-		right = append(right, a.say(warn, "/"+f.filtered().text))
+		right = append(right, a.render(warn, "/"+f.filtered().text))
 	}
 	if n := len(a.marks); n > 0 {
-		right = append(right, a.say(accent, fmt.Sprintf("%d marked", n)))
+		right = append(right, a.render(accent, fmt.Sprintf("%d marked", n)))
 	}
 	return sides(b.String(), strings.Join(right, " "), a.w, "")
 }

@@ -53,7 +53,8 @@ type column struct {
 	right bool // numbers
 }
 
-// list is a table with a cursor. Its rows are made anew for each drawing; the cursor stays on the thing it is on.
+// list is a table with a cursor. Its rows are made anew for each drawing; the cursor stays on the
+// thing it is on.
 type list struct {
 	columns []column
 	filter  filter

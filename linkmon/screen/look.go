@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
-// tone is what a piece of text means; a theme says how that looks. Colours only ever add to what words and signs say
-// already, for terminals and people without them.
+// tone is what a piece of text means; a theme says how that looks. Colours only ever add to what
+// words and signs say already, for terminals and people without them.
 type tone uint8
 
 const (
@@ -36,8 +36,8 @@ type theme struct {
 	signs   signs
 }
 
-// newTheme makes the theme for a dark or light background. The colours are those of Okabe and Ito, which people with any
-// kind of colour vision can tell apart, darker on light backgrounds.
+// newTheme makes the theme for a dark or light background. The colours are those of Okabe and Ito,
+// which people with any kind of colour vision can tell apart, darker on light backgrounds.
 func newTheme(dark, ascii bool) theme {
 	pick := lipgloss.LightDark(dark)
 	c := func(light, dark string) color.Color { return pick(lipgloss.Color(light), lipgloss.Color(dark)) }

@@ -13,8 +13,8 @@ type spot struct{ x, y, w int }
 
 func (s spot) middle() (x, y int) { return 2*s.x + s.w, 2 * s.y }
 
-// mapPage is the fabric as a map: trees by tiers, grids as grids, other graphs line by line. The cursor is on a switch, and
-// with tab on one of its links.
+// mapPage is the fabric as a map: trees by tiers, grids as grids, other graphs line by line. The
+// cursor is on a switch, and with tab on one of its links.
 type mapPage struct {
 	filter filter
 	cursor int // index of the switch
@@ -141,7 +141,7 @@ func (p *mapPage) next(a *app) {
 			}
 		}
 	}
-	a.tell(dim, "all is well")
+	a.notify(dim, "all is well")
 }
 
 func (p *mapPage) draw(a *app, w, h int) []string {
@@ -209,7 +209,7 @@ func (p *mapPage) name(a *app, c *canvas, i int, text string) {
 	switch {
 	case v.State == mirror.SwitchDown:
 		t = bad
-	case v.State == mirror.SwitchQuiet:
+	case v.State == mirror.SwitchSuspect:
 		t = warn
 	case v.UTurns > 0 || v.Rerouted > 0:
 		t = accent
@@ -244,7 +244,7 @@ func (t theme) does(v api.SwitchView) rune {
 	switch {
 	case v.State == mirror.SwitchDown:
 		return t.signs.trouble[mirror.Cut]
-	case v.State == mirror.SwitchQuiet:
+	case v.State == mirror.SwitchSuspect:
 		return t.signs.trouble[mirror.Silent]
 	case v.UTurns > 0:
 		return t.signs.turn
@@ -262,16 +262,16 @@ func (p *mapPage) below(a *app, w int) []string {
 		return nil
 	}
 	name := a.mirror.Topology.Switches[p.cursor].ID
-	first := a.say(strong, name) + "  " + a.switchFigures(a.mirror.Switches[p.cursor])
-	second := a.say(dim, "  "+p.troubles(a))
+	first := a.render(strong, name) + "  " + a.switchFigures(a.mirror.Switches[p.cursor])
+	second := a.render(dim, "  "+p.unwellLinks(a))
 	if link := p.link(a); link >= 0 {
-		second = a.say(strong, a.mirror.Topology.Links[link].ID) + "  " + a.linkFigures(link)
+		second = a.render(strong, a.mirror.Topology.Links[link].ID) + "  " + a.linkFigures(link)
 	}
-	return []string{a.say(dim, strings.Repeat(a.th.signs.rule, w)), first, second, a.say(dim, a.th.legend())}
+	return []string{a.render(dim, strings.Repeat(a.th.signs.rule, w)), first, second, a.render(dim, a.th.legend())}
 }
 
-// troubles names the links of the switch under the cursor that are not well.
-func (p *mapPage) troubles(a *app) string {
+// unwellLinks names the links of the switch under the cursor that are not well.
+func (p *mapPage) unwellLinks(a *app) string {
 	var list []string
 	for _, at := range a.mirror.Topology.Ports[p.cursor] {
 		if t := a.mirror.Trouble(at.Link); t != mirror.Well {

@@ -7,12 +7,13 @@ import (
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
-// freeLines is how many lines of the map there are at least for one unit of the layout, the distance of two neighbouring
-// switches; across it is the room for a name and a gap of two.
+// freeLines is how many lines of the map there are at least for one unit of the layout, the
+// distance of two neighbouring switches; across it is the room for a name and a gap of two.
 const freeLines = 2
 
-// arrangeFree puts the switches where the layout of the topology has them, stretched to what there is to see, or as large as the
-// names need. It reports false when the topology says nothing of places.
+// arrangeFree puts the switches where the layout of the topology has them, stretched to what there
+// is to see, or as large as the names need. It reports false when the topology says nothing of
+// places.
 func (p *mapPage) arrangeFree(w, h int) bool {
 	t := p.of
 	width, height, ok := t.Extent()
@@ -121,7 +122,8 @@ type dots struct {
 
 func newDots(c *canvas, ascii bool) *dots { return &dots{c, ascii} }
 
-// braille is the character without a dot; bits says which bit each dot of it is, by column and line.
+// braille is the character without a dot; bits says which bit each dot of it is, by column and
+// line.
 const braille = '\u2800'
 
 var bits = [2][4]rune{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}

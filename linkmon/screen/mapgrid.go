@@ -6,8 +6,9 @@ import (
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
-// arrangeGrid puts the switches of a mesh or torus where their coordinates say, the planes of a third dimension one after the
-// other. Links are drawn between neighbours; those that go round or to another plane are stubs behind the name.
+// arrangeGrid puts the switches of a mesh or torus where their coordinates say, the planes of a
+// third dimension one after the other. Links are drawn between neighbours; those that go round or
+// to another plane are stubs behind the name.
 func (p *mapPage) arrangeGrid(size [3]int, w int) {
 	t := p.of
 	name := 1

@@ -13,8 +13,9 @@ const (
 	leastSpot  = 3
 )
 
-// arrangeTiers puts the switches of each tier into lines, the top tier above; switches without tiers are one tier. Above the
-// name of a switch is a line with a character for each of its links upwards, below it one for those downwards.
+// arrangeTiers puts the switches of each tier into lines, the top tier above; switches without
+// tiers are one tier. Above the name of a switch is a line with a character for each of its links
+// upwards, below it one for those downwards.
 func (p *mapPage) arrangeTiers(w, h int) {
 	t := p.of
 	tiers := make([][]int, max(1, t.Tiers()))
@@ -80,8 +81,8 @@ func (p *mapPage) tall() int {
 	return 2
 }
 
-// spotWidth is the width for the switches of a tier: one character for each link if they then fit into one line, or else
-// as few as their names need.
+// spotWidth is the width for the switches of a tier: one character for each link if they then fit
+// into one line, or else as few as their names need.
 func (p *mapPage) spotWidth(list []int, w int) int {
 	most, name := 0, leastSpot
 	for _, i := range list {
@@ -108,7 +109,8 @@ func (p *mapPage) short(i int) string {
 	return name
 }
 
-// ports are the indices, among the connected ports of a switch, of its links upwards and of the others.
+// ports are the indices, among the connected ports of a switch, of its links upwards and of the
+// others.
 func (p *mapPage) ports(i int) (up, down []int) {
 	t := p.of
 	for k, at := range t.Ports[i] {
@@ -130,8 +132,8 @@ func (p *mapPage) paintTiers(a *app, c *canvas) {
 	}
 }
 
-// comb paints the links of a switch as a line of characters; several share one when there are more links than room, which
-// then shows the worst of them.
+// comb paints the links of a switch as a line of characters; several share one when there are more
+// links than room, which then shows the worst of them.
 func (p *mapPage) comb(a *app, c *canvas, i int, ports []int, y int) {
 	s := p.spots[i]
 	n := min(len(ports), s.w)

@@ -8,8 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// press handles a key: first what is open above the page, then the keys that every page has, then the page, then what can be
-// done to the thing the cursor is on.
+// press handles a key: first what is open above the page, then the keys that every page has, then
+// the page, then what can be done to the thing the cursor is on.
 func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 	k := msg.String()
 	if k == "ctrl+c" {
@@ -39,15 +39,15 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 			a.prompt = newPrompt(a, "/", p.filtered().text)
 			a.prompt.before = *p.filtered()
 		} else {
-			a.tell(dim, "there is nothing to filter here")
+			a.notify(dim, "there is nothing to filter here")
 		}
 		return nil
 	case "?":
 		a.open(newHelpPage(a))
 		return nil
 	case "-":
-		if a.past != nil {
-			a.stack, a.past = a.past, a.stack
+		if a.previous != nil {
+			a.stack, a.previous = a.previous, a.stack
 		}
 		return nil
 	case "esc":
@@ -57,7 +57,7 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 		if len(a.stack) == 1 {
 			return tea.Quit
 		}
-		a.past, a.stack = a.stack, a.stack[:len(a.stack)-1]
+		a.previous, a.stack = a.stack, a.stack[:len(a.stack)-1]
 		return nil
 	}
 	if n, err := strconv.Atoi(k); err == nil && n >= 1 && n <= len(a.roots) {
@@ -77,7 +77,7 @@ func (a *app) back() {
 		return
 	}
 	if len(a.stack) > 1 {
-		a.past, a.stack = a.stack, a.stack[:len(a.stack)-1]
+		a.previous, a.stack = a.stack, a.stack[:len(a.stack)-1]
 		return
 	}
 	clear(a.marks)
@@ -91,7 +91,8 @@ func (a *app) object() target {
 	return a.page().on(a)
 }
 
-// pressOn handles the keys that do something with the thing that the cursor is on, or to those that are marked.
+// pressOn handles the keys that do something with the thing that the cursor is on, or to those that
+// are marked.
 func (a *app) pressOn(t target, k string) tea.Cmd {
 	switch k {
 	case "enter", "d":
@@ -118,8 +119,8 @@ func (a *app) pressOn(t target, k string) tea.Cmd {
 	return nil
 }
 
-// tell says something in the last line, until the next key.
-func (a *app) tell(t tone, format string, args ...any) {
+// notify says something in the last line, until the next key.
+func (a *app) notify(t tone, format string, args ...any) {
 	a.tone, a.said = t, strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
 }
 

@@ -11,10 +11,10 @@ import (
 
 // prompt is the last line while something is typed into it: a command, or a filter.
 type prompt struct {
-	input   textinput.Model
-	command bool   // after ":", else a filter after "/"
-	before  filter // what esc brings back
-	recall  int    // how far back in the history
+	input    textinput.Model
+	command  bool   // after ":", else a filter after "/"
+	before   filter // what esc brings back
+	position int    // how far back in the history
 }
 
 // suggested are the lines that the one in the prompt may become.
@@ -24,7 +24,7 @@ type suggested struct {
 }
 
 func newPrompt(a *app, sign, text string) *prompt {
-	p := &prompt{input: textinput.New(), command: sign == ":", recall: len(a.history)}
+	p := &prompt{input: textinput.New(), command: sign == ":", position: len(a.history)}
 	p.input.Prompt = sign
 	p.input.SetVirtualCursor(false)
 	p.input.ShowSuggestions = p.command
@@ -67,7 +67,7 @@ func (p *prompt) above(a *app, w int) []string {
 		if i == p.input.CurrentSuggestionIndex() {
 			word = lipgloss.NewStyle().Reverse(true).Render(word)
 		} else {
-			word = a.say(dim, word)
+			word = a.render(dim, word)
 		}
 		b.WriteString(word + "  ")
 	}
@@ -120,13 +120,13 @@ func (p *prompt) key(a *app, msg tea.KeyPressMsg) tea.Cmd {
 // remember shows an earlier or later command.
 func (p *prompt) remember(a *app, earlier bool) {
 	if earlier {
-		p.recall = max(0, p.recall-1)
+		p.position = max(0, p.position-1)
 	} else {
-		p.recall = min(len(a.history), p.recall+1)
+		p.position = min(len(a.history), p.position+1)
 	}
 	text := ""
-	if p.recall < len(a.history) {
-		text = a.history[p.recall]
+	if p.position < len(a.history) {
+		text = a.history[p.position]
 	}
 	p.input.SetValue(text)
 	p.input.CursorEnd()

@@ -24,12 +24,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rig drives the model of the screen without a terminal.
 type rig struct {
-	t     *testing.T
-	app   *app
-	lines []string // that were run
-	says  string   // what they answer
-	fails error    // how they fail
-	frame api.Frame
+	t       *testing.T
+	app     *app
+	lines   []string // that were run
+	answers string   // what they answer
+	fails   error    // how they fail
+	frame   api.Frame
 }
 
 func newRig(t *testing.T, spec string, configure ...func(*Config)) *rig {
@@ -38,7 +38,7 @@ func newRig(t *testing.T, spec string, configure ...func(*Config)) *rig {
 	cfg := Config{
 		Do: func(_ context.Context, line string) (string, error) {
 			r.lines = append(r.lines, line)
-			return r.says, r.fails
+			return r.answers, r.fails
 		},
 		Complete: func(_ context.Context, line string) (list []string) {
 			for _, s := range []string{"cut s0.00-s1.00", "cut s0.00-s1.10", "crash s1.00"} {
@@ -88,7 +88,8 @@ func (r *rig) send(msg tea.Msg) {
 	}
 }
 
-// step sends the next frame, a quarter of a second after the one before, with what change makes of it.
+// step sends the next frame, a quarter of a second after the one before, with what change makes of
+// it.
 func (r *rig) step(change func(f *api.Frame)) {
 	f := r.frame
 	f.Seq++

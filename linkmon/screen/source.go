@@ -18,7 +18,8 @@ type Source interface {
 	Status(ctx context.Context) (api.Status, error)
 	Topology(ctx context.Context) (json.RawMessage, error)
 	Switch(ctx context.Context, name string, forwarding bool) (api.SwitchDetail, error)
-	// Frames calls f for every frame of the state stream until ctx ends, f returns an error, or the fabric is gone.
+	// Frames calls f for every frame of the state stream until ctx ends, f returns an error, or the
+	// fabric is gone.
 	Frames(ctx context.Context, f func(api.Frame) error) error
 	Close() error
 }
@@ -38,11 +39,12 @@ type Config struct {
 	Out io.Writer
 }
 
-// retryTime is between two attempts to reach a fabric that is gone. Chosen by us: soon enough that its return looks prompt.
+// retryTime is between two attempts to reach a fabric that is gone. Chosen by us: soon enough that
+// its return looks prompt.
 const retryTime = 300 * time.Millisecond
 
-// staleTime is how long frames may stay away before the fabric is taken for gone: a broker that was killed says nothing. Chosen
-// by us: a dozen frames.
+// staleTime is how long frames may stay away before the fabric is taken for gone: a broker that was
+// killed says nothing. Chosen by us: a dozen frames.
 const staleTime = 3 * time.Second
 
 var errStale = errors.New("the fabric says nothing any more")

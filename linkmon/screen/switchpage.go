@@ -16,8 +16,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// switchPage is one switch: its ports with their virtual channels, registers and discards. What frames do not tell is asked
-// for, as long as the page is shown.
+// switchPage is one switch: its ports with their virtual channels, registers and discards. What
+// frames do not tell is asked for, as long as the page is shown.
 type switchPage struct {
 	name   string
 	index  int
@@ -33,7 +33,8 @@ type detailed struct {
 	err    error
 }
 
-// askTime bounds a question, so that a fabric that does not answer is not asked again and again meanwhile. Chosen by us.
+// askTime bounds a question, so that a fabric that does not answer is not asked again and again
+// meanwhile. Chosen by us.
 const askTime = 5 * time.Second
 
 func newSwitchPage(a *app, i int) *switchPage {
@@ -82,8 +83,8 @@ func (p *switchPage) refresh(a *app) {
 	}
 }
 
-// ask asks for the detail of the switch that is shown, if one is and no answer is on its way.
-func (a *app) ask() tea.Cmd {
+// askDetail asks for the detail of the switch that is shown, if one is and no answer is on its way.
+func (a *app) askDetail() tea.Cmd {
 	p, ok := a.page().(*switchPage)
 	if !ok || a.asking || a.detail == nil || !a.live {
 		return nil
@@ -111,15 +112,15 @@ func (a *app) answer(d detailed) {
 
 func (p *switchPage) draw(a *app, w, h int) []string {
 	v := a.mirror.Switches[p.index]
-	out := []string{a.say(strong, "switch "+p.name) + "  " + a.switchFigures(v)}
+	out := []string{a.render(strong, "switch "+p.name) + "  " + a.switchFigures(v)}
 	if p.detail == nil {
 		text := "asking" + a.th.signs.ellipsis
 		if p.wrong != nil {
 			text = p.wrong.Error()
 		}
-		return append(out, "", a.say(dim, "  "+text))
+		return append(out, "", a.render(dim, "  "+text))
 	}
-	out = append(out, a.say(dim, p.summary()))
+	out = append(out, a.render(dim, p.summary()))
 	below := p.below(a, w)
 	p.refresh(a)
 	room := max(4, min(len(p.list.rows)+1, h-len(out)-len(below)-1))
@@ -192,7 +193,8 @@ func stalls(by map[string]uint64) string {
 	return strings.Join(list, ", ")
 }
 
-// below is what comes after the ports: registers that are not zero, discards, and packets that wait.
+// below is what comes after the ports: registers that are not zero, discards, and packets that
+// wait.
 func (p *switchPage) below(a *app, w int) (out []string) {
 	var list []string
 	for _, r := range p.detail.Registers {
@@ -206,7 +208,7 @@ func (p *switchPage) below(a *app, w int) (out []string) {
 		list = append(list, text)
 	}
 	add := func(name, text string, t tone) {
-		out = append(out, a.say(dim, fit("  "+name, 13))+a.say(t, clip(text, w-13, a.th.signs.ellipsis)))
+		out = append(out, a.render(dim, fit("  "+name, 13))+a.render(t, clip(text, w-13, a.th.signs.ellipsis)))
 	}
 	if v := p.detail.Tables; v > tables.FirstVersion {
 		add("tables", fmt.Sprintf("version %d", v), plain)

@@ -37,7 +37,7 @@ func (p *table) draw(a *app, w, h int) []string {
 		if p.list.filter.on() {
 			text = "nothing matches /" + p.list.filter.text + " (" + itoa(p.list.all) + " hidden); esc shows all"
 		}
-		return []string{"", a.say(dim, "  "+text)}
+		return []string{"", a.render(dim, "  "+text)}
 	}
 	return p.list.draw(a.th, w, h, a.marked)
 }
@@ -117,7 +117,7 @@ func switchRows(a *app) (rows []row) {
 		switch s.State {
 		case mirror.SwitchDown:
 			state = bad
-		case mirror.SwitchQuiet:
+		case mirror.SwitchSuspect:
 			state = warn
 		}
 		active := func(n float64) cell {

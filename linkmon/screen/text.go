@@ -59,15 +59,15 @@ func newFaultPage(_ *app, id int) *textPage {
 	return &textPage{name: fmt.Sprintf("fault %d", id), of: target{aFault, id}, lines: func(a *app, w int) []string {
 		r, ok := a.mirror.Fault(id)
 		if !ok {
-			return []string{"", a.say(dim, "  this report is no longer kept")}
+			return []string{"", a.render(dim, "  this report is no longer kept")}
 		}
 		var b strings.Builder
 		_, _ = r.WriteTo(&b) // a Builder never fails
 		lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
-		out := []string{a.say(strong, lines[0])}
+		out := []string{a.render(strong, lines[0])}
 		for _, l := range lines[1:] {
 			if len(l) > 17 && l[:2] == "  " && l[2] != '*' {
-				l = a.say(dim, l[:17]) + l[17:]
+				l = a.render(dim, l[:17]) + l[17:]
 			}
 			out = append(out, l)
 		}
@@ -75,7 +75,8 @@ func newFaultPage(_ *app, id int) *textPage {
 	}}
 }
 
-// newLinkPage is one link: what is done to it, what its ends make of it, what it carries, and what it has suffered.
+// newLinkPage is one link: what is done to it, what its ends make of it, what it carries, and what
+// it has suffered.
 func newLinkPage(a *app, link int) *textPage {
 	return &textPage{name: a.mirror.Topology.Links[link].ID, of: target{aLink, link}, lines: func(a *app, w int) []string {
 		return a.linkLines(link, w)
@@ -86,55 +87,55 @@ func (a *app) linkLines(link, w int) []string {
 	m := a.mirror
 	l, v, tr := m.Topology.Links[link], m.Links[link], m.Trouble(link)
 	var out []string
-	add := func(label, text string) { out = append(out, a.say(dim, fit("  "+label, 14))+text) }
-	out = append(out, a.say(strong, "link "+l.ID)+"  "+a.say(troubleTone(tr), a.th.stateWord(tr)))
+	add := func(label, text string) { out = append(out, a.render(dim, fit("  "+label, 14))+text) }
+	out = append(out, a.render(strong, "link "+l.ID)+"  "+a.render(troubleTone(tr), a.th.stateWord(tr)))
 	for _, s := range strings.Split(m.LinkState(link).Details(), "; ") {
 		if s != "" {
-			out = append(out, a.say(troubleTone(tr), "  "+s))
+			out = append(out, a.render(troubleTone(tr), "  "+s))
 		}
 	}
 	out = append(out, "")
 	seen := func(up, held bool) string {
 		switch {
 		case held:
-			return a.say(warn, "held down by damping")
+			return a.render(warn, "held down by damping")
 		case up:
 			return "sees it up"
 		}
-		return a.say(bad, "sees it down")
+		return a.render(bad, "sees it down")
 	}
 	add("end a", fmt.Sprintf("%s port %d, %s", l.A, l.APort, seen(v.AUp, v.HeldA)))
 	add("end b", fmt.Sprintf("%s port %d, %s", l.B, l.BPort, seen(v.BUp, v.HeldB)))
-	way := func(label, from, to string, rates, load float64, queued int) {
+	direction := func(label, from, to string, rates, load float64, queued int) {
 		add(label, fmt.Sprintf("%s %s %s: %8s  load %4s %s  queued %d", from, a.th.signs.to, to, rate(rates), percent(load), a.bar(load, 16), queued))
 	}
-	way("a to b", l.A, l.B, v.RateAB, v.LoadAB, v.QueuedAB)
-	way("b to a", l.B, l.A, v.RateBA, v.LoadBA, v.QueuedBA)
+	direction("a to b", l.A, l.B, v.RateAB, v.LoadAB, v.QueuedAB)
+	direction("b to a", l.B, l.A, v.RateBA, v.LoadBA, v.QueuedBA)
 	var trail []float64
 	for _, x := range m.Trail(link) {
 		trail = append(trail, float64(x))
 	}
-	add("both ways", a.say(info, a.th.spark(trail, min(w-16, 60))))
+	add("both ways", a.render(info, a.th.spark(trail, min(w-16, 60))))
 	add("lost", fmt.Sprintf("%d packets since the start", v.Lost))
 	out = append(out, "")
-	out = append(out, a.story(l.ID)...)
+	out = append(out, a.summary(l.ID)...)
 	return out
 }
 
-// story is what happened to a link or switch: its faults and its events, the newest first.
-func (a *app) story(name string) (out []string) {
+// summary is what happened to a link or switch: its faults and its events, the newest first.
+func (a *app) summary(name string) (out []string) {
 	m := a.mirror
 	for i := len(m.Faults) - 1; i >= 0; i-- {
 		if r := m.Faults[i]; r.Target == name {
 			text := fmt.Sprintf("fault %d, %s: lost %d, rerouted %d", r.ID, r.What, r.Lost(), r.Rerouted)
 			if r.RestoredAt == 0 {
-				text = a.say(bad, text+", lasts")
+				text = a.render(bad, text+", lasts")
 			}
 			out = append(out, fmt.Sprintf("  %8.3fs  %s", r.At, text))
 		}
 	}
 	if len(out) > 0 {
-		out = append([]string{a.say(strong, "faults")}, out...)
+		out = append([]string{a.render(strong, "faults")}, out...)
 		out = append(out, "")
 	}
 	head := false
@@ -145,13 +146,13 @@ func (a *app) story(name string) (out []string) {
 			continue
 		}
 		if !head {
-			out, head = append(out, a.say(strong, "events")), true
+			out, head = append(out, a.render(strong, "events")), true
 		}
 		if text == "" {
 			text = strings.ReplaceAll(e.Kind, "_", " ") + ", seen by " + e.Node
 		}
 		text, _, _ = strings.Cut(text, "\n")
-		out = append(out, a.say(dim, fmt.Sprintf("  %8.3fs  ", e.At))+text)
+		out = append(out, a.render(dim, fmt.Sprintf("  %8.3fs  ", e.At))+text)
 	}
 	return out
 }
@@ -166,20 +167,20 @@ func (a *app) bar(load float64, w int) string {
 	if a.cfg.ASCII {
 		sign = "#"
 	}
-	return a.say(loadTone(load), strings.Repeat(sign, full)) + a.say(dim, strings.Repeat(string(a.th.signs.load[0]), w-full))
+	return a.render(loadTone(load), strings.Repeat(sign, full)) + a.render(dim, strings.Repeat(string(a.th.signs.load[0]), w-full))
 }
 
 // linkFigures is a link on one line.
 func (a *app) linkFigures(link int) string {
 	v, tr := a.mirror.Links[link], a.mirror.Trouble(link)
-	text := a.say(troubleTone(tr), a.th.stateWord(tr))
+	text := a.render(troubleTone(tr), a.th.stateWord(tr))
 	text += fmt.Sprintf("  %s %s, %s %s  load %s  queued %d/%d", a.th.signs.to, rate(v.RateAB), a.th.signs.back, rate(v.RateBA),
 		percent(busier(v)), v.QueuedAB, v.QueuedBA)
 	if v.Lost > 0 {
-		text += "  " + a.say(bad, fmt.Sprintf("lost %d", v.Lost))
+		text += "  " + a.render(bad, fmt.Sprintf("lost %d", v.Lost))
 	}
 	if d := a.mirror.LinkState(link).Details(); d != "" {
-		text += "  " + a.say(dim, d)
+		text += "  " + a.render(dim, d)
 	}
 	return text
 }
@@ -190,20 +191,20 @@ func (a *app) switchFigures(v api.SwitchView) string {
 	switch v.State {
 	case mirror.SwitchDown:
 		state = bad
-	case mirror.SwitchQuiet:
+	case mirror.SwitchSuspect:
 		state = warn
 	}
-	list := []string{a.say(state, v.State), fmt.Sprintf("holds %d", v.Held)}
+	list := []string{a.render(state, v.State), fmt.Sprintf("holds %d", v.Held)}
 	add := func(n float64, t tone, text string) {
 		if n > 0 {
-			list = append(list, a.say(t, text))
+			list = append(list, a.render(t, text))
 		}
 	}
 	add(float64(v.Blocked), warn, fmt.Sprintf("%d blocked", v.Blocked))
 	add(v.Rerouted, accent, "rerouted "+rate(v.Rerouted))
 	add(v.UTurns, accent, "U-turns "+rate(v.UTurns))
 	if v.Vector != "" {
-		list = append(list, a.say(dim, "vector ")+a.say(accent, v.Vector))
+		list = append(list, a.render(dim, "vector ")+a.render(accent, v.Vector))
 	}
 	return strings.Join(list, "  ")
 }
@@ -281,9 +282,9 @@ func helpColumn(a *app, pairs []string) (out []string) {
 	for i := 0; i < len(pairs); i += 2 {
 		switch {
 		case pairs[i+1] == "":
-			out = append(out, a.say(strong, pairs[i]))
+			out = append(out, a.render(strong, pairs[i]))
 		default:
-			out = append(out, "  "+a.say(info, fit(pairs[i], 12))+pairs[i+1])
+			out = append(out, "  "+a.render(info, fit(pairs[i], 12))+pairs[i+1])
 		}
 	}
 	return out

@@ -72,7 +72,8 @@ func clip(s string, w int, ellipsis string) string {
 	return ansi.Truncate(s, w, ellipsis)
 }
 
-// sides puts left and right into a line of w characters; right goes first when there is no room for both.
+// sides puts left and right into a line of w characters; right goes first when there is no room for
+// both.
 func sides(left, right string, w int, ellipsis string) string {
 	room := w - lipgloss.Width(right)
 	if room < 12 {
@@ -81,7 +82,8 @@ func sides(left, right string, w int, ellipsis string) string {
 	return fit(clip(left, room-1, ellipsis), room) + right
 }
 
-// spark draws values as a line of little bars, the newest at the right, scaled to the greatest of them.
+// spark draws values as a line of little bars, the newest at the right, scaled to the greatest of
+// them.
 func (t theme) spark(values []float64, w int) string {
 	values = values[max(0, len(values)-w):]
 	most := 0.0

@@ -1,4 +1,5 @@
-// Package nearest finds the word that somebody meant. Pure: a core may say so of the words it reads.
+// Package nearest finds the word that somebody meant. Pure: a core may say so of the words it
+// reads.
 package nearest
 
 import (
@@ -13,8 +14,9 @@ const (
 	maxListed = 8  // known words that an error lists
 )
 
-// Word is the candidate with the least edit distance (Levenshtein, ignoring case) to word, the first of equals. It
-// reports false when none is near: more than a third of the word, and at least one letter, would have to change.
+// Word is the candidate with the least edit distance (Levenshtein, ignoring case) to word, the
+// first of equals. It reports false when none is near: more than a third of the word, and at least
+// one letter, would have to change.
 func Word(word string, candidates []string) (string, bool) {
 	word = strings.ToLower(word)
 	limit := max(1, (len(word)+1)/3)
@@ -30,7 +32,8 @@ func Word(word string, candidates []string) (string, bool) {
 	return best, found
 }
 
-// distance counts the swap of two neighbouring letters as one change, being the commonest slip of all.
+// distance counts the swap of two neighbouring letters as one change, being the commonest slip of
+// all.
 func distance(a, b string) int {
 	if len(a) == len(b) {
 		for i := 0; i+1 < len(a); i++ {
@@ -46,9 +49,9 @@ func distance(a, b string) int {
 	return levenshtein.ComputeDistance(a, b)
 }
 
-// Unknown is the error for a word that is not among the candidates: `unknown switch "s99": did you mean "s9"? known:
-// s0, s1, ...`. The kind says what the word should have been. A word with arguments, "kary-tree:4,3", is compared
-// without them too.
+// Unknown is the error for a word that is not among the candidates: `unknown switch "s99": did you
+// mean "s9"? known: s0, s1, ...`. The kind says what the word should have been. A word with
+// arguments, "kary-tree:4,3", is compared without them too.
 func Unknown(kind, word string, candidates []string) error {
 	near, ok := Word(word, candidates)
 	if head, _, cut := strings.Cut(word, ":"); !ok && cut {

@@ -1,6 +1,6 @@
-// Package plain makes what comes from outside harmless to print: names in files, what a NATS server or another process says of
-// itself, errors that repeat their input. Characters that a terminal would obey are shown as escapes, as \u001b, and what an
-// error repeats is clipped.
+// Package plain makes what comes from outside harmless to print: names in files, what a NATS server
+// or another process says of itself, errors that repeat their input. Characters that a terminal
+// would obey are shown as escapes, as \u001b, and what an error repeats is clipped.
 package plain
 
 import (
@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// obeyed reports whether a terminal does something else with r than show it: control characters but for the line feed and the
-// tab, and those that turn the direction of writing or end a line.
+// obeyed reports whether a terminal does something else with r than show it: control characters but
+// for the line feed and the tab, and those that turn the direction of writing or end a line.
 func obeyed(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -34,8 +34,8 @@ func Text(text string) string {
 	return string(append(out, rest...))
 }
 
-// appendText appends what is to be printed of text to out, nil when nothing has to be changed. Unless it is the end, an
-// incomplete character at the end is left: rest.
+// appendText appends what is to be printed of text to out, nil when nothing has to be changed.
+// Unless it is the end, an incomplete character at the end is left: rest.
 func appendText(out, text []byte, end bool) (changed, rest []byte) {
 	clean := 0 // text[:clean] is in out, once there is one
 	for i := 0; i < len(text); {
@@ -100,8 +100,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// JSON is data with the escapes of Text in its strings: what is decoded of it can be shown anywhere. Data that is no JSON is
-// returned as something that is none either.
+// JSON is data with the escapes of Text in its strings: what is decoded of it can be shown
+// anywhere. Data that is no JSON is returned as something that is none either.
 func JSON(data []byte) []byte {
 	var out []byte
 	clean := 0
@@ -150,8 +150,9 @@ const (
 	maxLine = 2000 // characters of a line of an error
 )
 
-// Error is the text of an error to print: Text, with what it repeats of its input clipped. Echoes are what stands in quotes,
-// words without a blank, and the given words that somebody has typed, of more than 200 characters each.
+// Error is the text of an error to print: Text, with what it repeats of its input clipped. Echoes
+// are what stands in quotes, words without a blank, and the given words that somebody has typed, of
+// more than 200 characters each.
 func Error(text string, typed ...string) string {
 	for _, word := range typed {
 		if utf8.RuneCountInString(word) > maxEcho {
@@ -206,7 +207,8 @@ func clipEchoes(line string) string {
 	return out.String()
 }
 
-// quoted is the length of the quoted text that line begins with; of one that does not end, of the word.
+// quoted is the length of the quoted text that line begins with; of one that does not end, of the
+// word.
 func quoted(line string) int {
 	for i := 1; i < len(line); i++ {
 		switch line[i] {

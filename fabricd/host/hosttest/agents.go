@@ -32,8 +32,8 @@ type Agents struct {
 // there. What is exported is set before its host is asked for.
 type Agent struct {
 	Name    string
-	Way     *rig.Relay           // of its hosts to the broker; nil: they have none of their own
-	Apart   bool                 // its hosts are processes, see [Be]
+	Relay   *rig.Relay           // of its hosts to the broker; nil: they have none of their own
+	Apart   bool                 // its hosts are processes, see [RunProcess]
 	Elapsed func() time.Duration // see [remote.Config]; of hosts in this process
 
 	agents *Agents
@@ -85,9 +85,9 @@ func (g *Agent) start(c host.Spec) error {
 		return host.ErrRuns
 	}
 	p := Process{Spec: c, URL: g.agents.URL, Credentials: g.agents.Credentials}
-	if g.Way != nil {
-		g.Way.To(strings.TrimPrefix(p.URL, scheme))
-		p.URL = scheme + g.Way.Address
+	if g.Relay != nil {
+		g.Relay.To(strings.TrimPrefix(p.URL, scheme))
+		p.URL = scheme + g.Relay.Address
 	}
 	if !g.Apart {
 		g.hosts[c.Host] = g.run(p)

@@ -11,7 +11,7 @@ import (
 )
 
 // Process is a host that is a process of its own: launched with [rig.Launch], where TestMain has
-// [rig.Be] call Be.
+// [rig.Be] call RunProcess.
 type Process struct {
 	Spec           host.Spec // or else
 	Fabric, Switch string    // whose switch it is
@@ -19,8 +19,8 @@ type Process struct {
 	Credentials    bus.Credentials
 }
 
-// Be is such a process. One that is a switch says "attached", and "left".
-func Be(ctx context.Context, p Process) error {
+// RunProcess is such a process. One that is a switch says "attached", and "left".
+func RunProcess(ctx context.Context, p Process) error {
 	if p.Switch == "" {
 		return remote.Run(ctx, p.config())
 	}

@@ -42,7 +42,7 @@ type Fabric struct {
 type Remote struct {
 	Host
 	Server *remote.Server
-	Way    *rig.Relay // to the broker, of all that have had its name
+	Relay  *rig.Relay // to the broker, of all that have had its name
 }
 
 // NewFabric hosts a topology, see [Divide]. Change changes the spec of each host; nil: it stays.
@@ -75,11 +75,11 @@ func (f *Fabric) Open(c host.Spec) *Remote {
 	require.NoError(f, err)
 	r := &Remote{Host: Host{remote.NewClient(f.Peers, c.Host), c, f.Graph, f.TB}}
 	if before := f.Hosts[c.Host]; before != nil {
-		r.Way = before.Way
+		r.Relay = before.Relay
 	} else {
-		r.Way = rig.NewRelay(f, strings.TrimPrefix(f.URL, scheme))
+		r.Relay = rig.NewRelay(f, strings.TrimPrefix(f.URL, scheme))
 	}
-	r.Server, err = remote.Open(remote.Config{Spec: c, URL: scheme + r.Way.Address, Credentials: f.Agents})
+	r.Server, err = remote.Open(remote.Config{Spec: c, URL: scheme + r.Relay.Address, Credentials: f.Agents})
 	require.NoError(f, err)
 	f.Cleanup(func() { require.NoError(f, r.Server.Close()) })
 	f.Hosts[c.Host] = r

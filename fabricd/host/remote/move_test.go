@@ -88,8 +88,8 @@ func (m *mover) alone() *hosttest.Remote {
 	return l
 }
 
-// ask has the ledger hear all hosts.
-func (m *mover) ask() ledger.Balance {
+// balance has the ledger hear all hosts.
+func (m *mover) balance() ledger.Balance {
 	peers := []host.Peer{}
 	for name, l := range m.Hosts {
 		peers = append(peers, host.Peer{Host: name, Incarnation: link.Incarnation{Number: l.Spec.Number}})
@@ -111,9 +111,9 @@ func (m *mover) ask() ledger.Balance {
 
 // delivered waits until so many more packets have been.
 func (m *mover) delivered(more uint64) {
-	m.ask()
+	m.balance()
 	from := m.ledger.Total().NICs.Delivered
-	rig.Until(m, func() bool { m.ask(); return m.ledger.Total().NICs.Delivered >= from+more })
+	rig.Until(m, func() bool { m.balance(); return m.ledger.Total().NICs.Delivered >= from+more })
 }
 
 // hostOf is who runs a node.
@@ -245,7 +245,7 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 			}
 			r.traffic("none")
 			var s ledger.Balance
-			if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, rig.Patience,
+			if !assert.Eventually(t, func() bool { s = m.balance(); return s.Balanced && s.InFlight == 0 }, rig.Patience,
 				10*time.Millisecond) {
 				t.Fatalf("%+v", s)
 			}
@@ -288,7 +288,7 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	m.delivered(200)
 	r.traffic("none")
 	var s ledger.Balance
-	if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, rig.Patience,
+	if !assert.Eventually(t, func() bool { s = m.balance(); return s.Balanced && s.InFlight == 0 }, rig.Patience,
 		10*time.Millisecond) {
 		t.Fatalf("%+v", s)
 	}

@@ -111,7 +111,7 @@ func TestAMovedSwitchOnAnAgentReachesItsNeighbours(t *testing.T) {
 				if name == "tokens" {
 					before := epochs(one)
 					require.NoError(t, r.Admission().Renew(t.Context(), &one.Spec, r.Graph))
-					one.Way.Drop()
+					one.Relay.Drop()
 					rig.Until(t, func() bool { return epochs(one) > before }, "it comes back with its new token")
 					m.delivered(200)
 				}
@@ -119,7 +119,7 @@ func TestAMovedSwitchOnAnAgentReachesItsNeighbours(t *testing.T) {
 				m.delivered(200)
 				r.traffic("none")
 				var s ledger.Balance
-				rig.Until(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, "%+v", &s)
+				rig.Until(t, func() bool { s = m.balance(); return s.Balanced && s.InFlight == 0 }, "%+v", &s)
 				if name != "tokens" { // else its connection was lost on the way
 					require.Zero(t, s.Lost, "%+v", s)
 				}

@@ -13,15 +13,15 @@ import (
 // its bound.
 func TestANoticeThatWaitsIsNotToldAgain(t *testing.T) {
 	t.Parallel()
-	tell := newPublisher(&host.Spec{}, func(weft.Notice) bool { return false }, nil)
-	w := watch{tell, weft.SwitchID(1).Node()}
+	publisher := newPublisher(&host.Spec{}, func(weft.Notice) bool { return false }, nil)
+	w := watch{publisher, weft.SwitchID(1).Node()}
 	for range 2 {
 		for i := range weft.Time(1000) {
 			w.Observe(i, &weft.Actions{Notices: []weft.Notice{{Src: 1, Dst: 2}, {Src: 1, Dst: weft.NICID(3 + i%2)}}})
 		}
-		require.LessOrEqual(t, len(tell.waiting), 5)
+		require.LessOrEqual(t, len(publisher.waiting), 5)
 		n := 0
-		for s, ok := tell.take(); ok; s, ok = tell.take() {
+		for s, ok := publisher.take(); ok; s, ok = publisher.take() {
 			for _, o := range s.Events {
 				n += len(o.Notices)
 				require.Equal(t, o.Notices, o.Actions().Notices)
@@ -29,13 +29,13 @@ func TestANoticeThatWaitsIsNotToldAgain(t *testing.T) {
 		}
 		require.Equal(t, 3, n)
 	}
-	require.Empty(t, tell.notices)
+	require.Empty(t, publisher.notices)
 
 	for i := range weft.NICID(2 * maxWaiting) {
 		w.Observe(0, &weft.Actions{Notices: []weft.Notice{{Src: 1, Dst: i}}})
 	}
-	require.Len(t, tell.waiting, maxWaiting)
-	require.Len(t, tell.notices, maxWaiting)
+	require.Len(t, publisher.waiting, maxWaiting)
+	require.Len(t, publisher.notices, maxWaiting)
 }
 
 func TestOnlyDropsOfTracedPacketsAreToldUnlessSomebodyWantsAll(t *testing.T) {
@@ -44,16 +44,16 @@ func TestOnlyDropsOfTracedPacketsAreToldUnlessSomebodyWantsAll(t *testing.T) {
 	ways := []weft.Candidate{{Port: 1}}
 	a := &weft.Actions{Drops: drops, Hops: []weft.Hop{{Rule: "c", Candidates: ways}}, Egress: []weft.Egress{{Port: 2}}}
 	for want, c := range map[int]*host.Spec{1: {}, 2: {Packets: true}} {
-		tell := newPublisher(c, nil, nil)
-		w := watch{tell, weft.SwitchID(1).Node()}
+		publisher := newPublisher(c, nil, nil)
+		w := watch{publisher, weft.SwitchID(1).Node()}
 		w.Observe(0, a)
-		s, ok := tell.take()
+		s, ok := publisher.take()
 		require.True(t, ok)
-		told := s.Events[0].Actions()
-		require.Equal(t, drops[2-want:], told.Drops)
-		require.Equal(t, a.Hops, told.Hops)
-		require.Equal(t, a.Egress, told.Egress)
-		told.Hops[0].Candidates[0].Port = 9
+		actions := s.Events[0].Actions()
+		require.Equal(t, drops[2-want:], actions.Drops)
+		require.Equal(t, a.Hops, actions.Hops)
+		require.Equal(t, a.Egress, actions.Egress)
+		actions.Hops[0].Candidates[0].Port = 9
 		require.EqualValues(t, 1, ways[0].Port, "they are its own")
 	}
 }

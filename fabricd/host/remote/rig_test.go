@@ -124,8 +124,8 @@ func (r *testbed) up(but int) {
 	rig.Until(r, func() bool { return r.counters().up == linked-but })
 }
 
-// quiet stops the traffic and waits until all packets have ended.
-func (r *testbed) quiet() allCounters {
+// quiescent stops the traffic and waits until all packets have ended.
+func (r *testbed) quiescent() allCounters {
 	r.Helper()
 	r.traffic("none")
 	var s allCounters
@@ -170,7 +170,7 @@ func (r *testbed) connected() {
 			require.Empty(r, a.Err)
 		}
 	}
-	require.Equal(r, before+uint64(n*(n-1)), r.quiet().Answer.Counters.NICs.Delivered)
+	require.Equal(r, before+uint64(n*(n-1)), r.quiescent().Answer.Counters.NICs.Delivered)
 }
 
 // crossing is how many ends lead from one host to the other.

@@ -35,7 +35,7 @@ func handle[Req, Resp any](p *Server, verb string, h func(r Req) (Resp, error)) 
 		}
 		if !errors.Is(err, host.ErrIncarnation) {
 			select {
-			case p.asked <- struct{}{}:
+			case p.queried <- struct{}{}:
 			default:
 			}
 		}

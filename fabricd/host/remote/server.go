@@ -65,7 +65,7 @@ type Server struct {
 	mu      sync.Mutex    // serialises orders
 	term    atomic.Uint64 // of the leader
 	ended   chan string   // capacity 1: it was told to end, and why
-	asked   chan struct{} // capacity 1: somebody asks
+	queried chan struct{} // capacity 1: somebody asks
 	later   chan error    // capacity 1: see [ErrLater]
 	alone   int           // see Config
 	running sync.WaitGroup
@@ -83,7 +83,7 @@ func Open(cfg Config) (*Server, error) {
 	p := &Server{
 		spec: c, log: cfg.Log, ended: make(chan string, 1), halted: make(chan struct{}),
 		notices: make(chan weft.Notice, maxNotices),
-		asked:   make(chan struct{}, 1), later: make(chan error, 1), alone: cfg.Alone, transportEvents: host.NewTransportEvents(),
+		queried: make(chan struct{}, 1), later: make(chan error, 1), alone: cfg.Alone, transportEvents: host.NewTransportEvents(),
 	}
 	p.term.Store(c.Term)
 	if p.log == nil {
@@ -184,7 +184,7 @@ func (p *Server) Wait(ctx context.Context) (why string, err error) {
 				p.spec.Fabric, p.refused())
 		case err := <-p.later:
 			return "", fmt.Errorf("host %s of fabric %s: %w", p.spec.Host, p.spec.Fabric, err)
-		case <-p.asked:
+		case <-p.queried:
 			silent = 0
 		case <-tick:
 			if silent++; silent > p.alone {

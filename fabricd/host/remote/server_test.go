@@ -33,7 +33,7 @@ func TestTwoHostsAreOneFabric(t *testing.T) {
 	require.Zero(t, r.counters().up)
 	r.start("uniform:0.05")
 	r.delivered(100)
-	s := r.quiet()
+	s := r.quiescent()
 	require.Zero(t, s.lost+s.Answer.Counters.NICs.Missing+s.Answer.Counters.NICs.Reordered+
 		s.Answer.Counters.NICs.Duplicated)
 	require.Greater(t, s.Answer.Counters.Switches.Forwarded, s.Answer.Counters.NICs.Delivered)
@@ -127,7 +127,7 @@ func TestOrdersOfAHost(t *testing.T) {
 	r.all(host.Order{SignalAll: true})
 	r.up(0)
 	r.delivered(50)
-	r.quiet()
+	r.quiescent()
 	r.connected()
 }
 
@@ -271,7 +271,7 @@ func TestReadingsAgreeWithCounters(t *testing.T) {
 	r := newRig(t, "kary-ntree:3,3", "adaptive-link", nil)
 	r.start("uniform:0.05")
 	r.delivered(100)
-	s := r.quiet()
+	s := r.quiescent()
 	var read host.Counters
 	for _, l := range r.Hosts {
 		all, err := l.Read(context.Background(), host.ReadRequest{Number: l.Spec.Number})
@@ -371,11 +371,11 @@ func TestAHostLosesItsBroker(t *testing.T) {
 	r.delivered(50)
 	east := r.Hosts["east"]
 	before := epochs(east)
-	east.Way.Drop()
+	east.Relay.Drop()
 	rig.Until(t, func() bool { return epochs(east) > before }, "its links begin anew")
 	r.up(0)
 	r.delivered(50)
-	r.quiet()
+	r.quiescent()
 	r.connected()
 }
 

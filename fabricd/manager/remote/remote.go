@@ -1,4 +1,5 @@
-// Package remote is a fabric as its subnet manager reaches it over the broker, and what answers it there.
+// Package remote is a fabric as its subnet manager reaches it over the broker, and what answers it
+// there.
 package remote
 
 import (
@@ -42,7 +43,8 @@ type asked[T any] struct {
 	What T
 }
 
-// terms knows who manages. A manager that was stopped for a while and goes on would hold NICs for ever.
+// terms knows who manages. A manager that was stopped for a while and goes on would hold NICs for
+// ever.
 type terms struct{ now atomic.Pointer[string] }
 
 func (t *terms) begin(context.Context, struct{}) (string, error) {
@@ -170,7 +172,8 @@ const (
 	// eventBuffer bounds the events that wait to be looked at. One that is lost is no harm while
 	// another follows: events say when to ask, and the answer says what is so.
 	eventBuffer = 4096
-	// quietTime is how long nothing may be heard before the fabric is asked whether it is still there. Chosen by us.
+	// quietTime is how long nothing may be heard before the fabric is asked whether it is still
+	// there. Chosen by us.
 	quietTime = time.Second
 )
 

@@ -1,5 +1,5 @@
-// Package format is what a scenario file holds, as it is written: its types, their text, its JSON Schema, and [Write].
-// Package scenario reads, checks and runs files.
+// Package format is what a scenario file holds, as it is written: its types, their text, its JSON
+// Schema, and [Write]. Package scenario reads, checks and runs files.
 package format
 
 import (
@@ -77,8 +77,8 @@ type Damping struct {
 	Max      Duration `yaml:"max" json:"max" jsonschema_description:"Longest time that a link is held down."`
 }
 
-// Choice settles one choice that the firmware leaves open: of the ways of packets that come into a switch by a port, the one to
-// another port is taken.
+// Choice settles one choice that the firmware leaves open: of the ways of packets that come into a
+// switch by a port, the one to another port is taken.
 type Choice struct {
 	Switch string `yaml:"switch" json:"switch" jsonschema:"minLength=1" jsonschema_description:"The switch, as s1.00."`
 	In     Port   `yaml:"in" json:"in" jsonschema_description:"Where the packet comes from: the neighbour's name, as n000, or the number of the port."`
@@ -95,8 +95,8 @@ type Send struct {
 	Count int    `yaml:"count,omitempty" json:"count,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"How many packets, one after another; 1 unless given."`
 }
 
-// Step is one entry of the timeline: a time, exactly one thing that happens, and its parameters. Steps that follow each
-// other with the same time happen at one instant, all of them or none.
+// Step is one entry of the timeline: a time, exactly one thing that happens, and its parameters.
+// Steps that follow each other with the same time happen at one instant, all of them or none.
 type Step struct {
 	At      string `yaml:"at" json:"at" jsonschema_description:"Time since traffic started, as 2s or 1500ms."`
 	Cut     Names  `yaml:"cut,omitempty" json:"cut,omitempty" jsonschema_description:"Link to cut, as s0.00-s1.00, or a list of links. With direction, silent, for."`
@@ -122,7 +122,8 @@ type Step struct {
 	Clear     bool     `yaml:"clear,omitempty" json:"clear,omitempty" jsonschema_description:"What the link suffered before ends; otherwise the figures given are merged with it."`
 }
 
-// Expect is what must hold once the traffic has stopped and the fabric has drained. What is left out is not judged.
+// Expect is what must hold once the traffic has stopped and the fabric has drained. What is left
+// out is not judged.
 type Expect struct {
 	LostAtMost        *uint64  `yaml:"lost_at_most,omitempty" json:"lost_at_most,omitempty" jsonschema_description:"Most packets lost in all."`
 	LostAtLeast       uint64   `yaml:"lost_at_least,omitempty" json:"lost_at_least,omitempty" jsonschema_description:"Fewest packets lost in all."`

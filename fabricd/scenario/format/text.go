@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// These are kept as they are written, so that Parse can say of each what is wrong with it, and where, all at once; and so
-// that a file can be written again as it was.
+// These are kept as they are written, so that Parse can say of each what is wrong with it, and
+// where, all at once; and so that a file can be written again as it was.
 
 // Names are what a step acts on: one name, or a list of them, all at the same instant.
 type Names []string
@@ -117,7 +117,8 @@ func (Interval) JSONSchema() *jsonschema.Schema {
 
 func pattern(re string) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Pattern: re} }
 
-// scalar keeps the text of a single value, a number too: whoever reads the text says better what is wrong with it.
+// scalar keeps the text of a single value, a number too: whoever reads the text says better what is
+// wrong with it.
 func scalar(s *string, node ast.Node) error {
 	switch n := node.(type) {
 	case *ast.StringNode:

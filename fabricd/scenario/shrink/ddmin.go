@@ -1,9 +1,11 @@
 package shrink
 
-// Minimise returns a subset of items, in their order, that fails and that is 1-minimal: without any single one of its items
-// it does not. fails must hold for items, about which it is not asked; about a subset it may be asked more than once. That is
-// delta debugging: ever smaller parts are tried alone and left out, as ddmin does (Zeller and Hildebrandt, "Simplifying and
-// isolating failure-inducing input", 2002). With a failure that is not the same each time what holds is what fails said.
+// Minimise returns a subset of items, in their order, that fails and that is 1-minimal: without any
+// single one of its items it does not. fails must hold for items, about which it is not asked;
+// about a subset it may be asked more than once. That is delta debugging: ever smaller parts are
+// tried alone and left out, as ddmin does (Zeller and Hildebrandt, "Simplifying and isolating
+// failure-inducing input", 2002). With a failure that is not the same each time what holds is what
+// fails said.
 //
 // When stop says so it returns the smallest that has failed so far.
 func Minimise[T any](items []T, fails func([]T) bool, stop func() bool) []T {
@@ -32,8 +34,8 @@ func Minimise[T any](items []T, fails func([]T) bool, stop func() bool) []T {
 	return items
 }
 
-// reduce tries each of so many parts of items alone, then all items without each, and returns the first that fails, nil for
-// none.
+// reduce tries each of so many parts of items alone, then all items without each, and returns the
+// first that fails, nil for none.
 func reduce[T any](items []T, parts int, fails func([]T) bool, stop func() bool) (smaller []T, alone bool) {
 	cut := func(i int) int { return i * len(items) / parts }
 	for i := range parts {

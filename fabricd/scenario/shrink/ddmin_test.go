@@ -41,7 +41,8 @@ func TestMinimiseFindsExactlyWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// Failures of any shape, not only those that more items keep: what comes back fails, and without any one item it does not.
+// Failures of any shape, not only those that more items keep: what comes back fails, and without
+// any one item it does not.
 func TestWhatMinimiseReturnsFailsAndIsOneMinimal(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2000) {

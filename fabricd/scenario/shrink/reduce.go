@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// The least that is tried. Chosen by us: below, the time that a fabric takes to come up counts for more.
+// The least that is tried. Chosen by us: below, the time that a fabric takes to come up counts for
+// more.
 const (
 	leastTail = 100 * time.Millisecond // of a run after its last step
 	leastLoad = 0.01
@@ -63,7 +64,8 @@ func (s *search) steps() {
 	}, s.stop)
 }
 
-// single splits steps that name several links or switches: at one instant they are one step all the same.
+// single splits steps that name several links or switches: at one instant they are one step all the
+// same.
 func single(steps []format.Step) (list []format.Step) {
 	for _, st := range steps {
 		parts := 0

@@ -51,8 +51,9 @@ type Outcome struct {
 // ErrPasses means that the scenario did not fail.
 var ErrPasses = errors.New("the scenario passes")
 
-// Shrink reduces f. Errors: f is no valid scenario, it cannot be run, it passes ([ErrPasses]), or it fails for want of
-// something, so that any smaller one fails too. An end of ctx is no error once it has failed: the outcome is the best so far.
+// Shrink reduces f. Errors: f is no valid scenario, it cannot be run, it passes ([ErrPasses]), or
+// it fails for want of something, so that any smaller one fails too. An end of ctx is no error once
+// it has failed: the outcome is the best so far.
 func (c Config) Shrink(ctx context.Context, f format.File) (Outcome, error) {
 	if c.Tries <= 0 {
 		c.Tries = DefaultTries
@@ -114,10 +115,12 @@ func (s *search) original(f format.File) error {
 	return fmt.Errorf("%w in %d runs: there is nothing to shrink", ErrPasses, s.Tries)
 }
 
-// scarce are the expectations that something happens often enough. What is smaller fails them the more, and says nothing.
+// scarce are the expectations that something happens often enough. What is smaller fails them the
+// more, and says nothing.
 var scarce = []string{"lost_at_least", "reroutes_at_least", "requeued_at_least"}
 
-// tooFew is scarce too, but fewer faults are a reduction that says something: they do not take packets away.
+// tooFew is scarce too, but fewer faults are a reduction that says something: they do not take
+// packets away.
 const tooFew = "delivered_at_least"
 
 // reducible leaves out of the expectations that broke those that any smaller scenario breaks.
@@ -149,8 +152,8 @@ func (s *search) why() string {
 	return ""
 }
 
-// fails runs f and reports whether it fails as the original does; then it is the best so far. One that is no valid scenario,
-// or cannot be run, does not.
+// fails runs f and reports whether it fails as the original does; then it is the best so far. One
+// that is no valid scenario, or cannot be run, does not.
 func (s *search) fails(trial string, f format.File) bool {
 	text, err := format.Write(f)
 	if err != nil || s.tried[string(text)] {

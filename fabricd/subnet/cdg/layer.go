@@ -8,11 +8,13 @@ import (
 // gap is how far apart the labels of channels are made.
 const gap = 1 << 40
 
-// Layer is the dependency graph of one layer. It has no cycle at any time, and keeps its channels in a topological order, as a list with
-// labels that grow along it. A turn that goes along with the order is taken without a search. For another one both of its ends are
-// searched from in turns, forward from where it leads and backward from where it begins, between the labels of both; they meet if there
-// is a cycle, and otherwise the side that ends first is put on the other side of the other end (as Pearce, Kelly: A Dynamic Topological
-// Sort Algorithm for Directed Acyclic Graphs, but searching no more than twice the smaller side). It belongs to one goroutine.
+// Layer is the dependency graph of one layer. It has no cycle at any time, and keeps its channels
+// in a topological order, as a list with labels that grow along it. A turn that goes along with the
+// order is taken without a search. For another one both of its ends are searched from in turns,
+// forward from where it leads and backward from where it begins, between the labels of both; they
+// meet if there is a cycle, and otherwise the side that ends first is put on the other side of the
+// other end (as Pearce, Kelly: A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs,
+// but searching no more than twice the smaller side). It belongs to one goroutine.
 type Layer struct {
 	t    *Turns
 	uses []int32 // per turn: how many paths depend by it; 0: it is not there
@@ -56,13 +58,15 @@ func (l *Layer) Has(turn int32) bool { return l.uses[turn] > 0 }
 // Uses is how many paths depend by that turn.
 func (l *Layer) Uses(turn int32) int { return int(l.uses[turn]) }
 
-// Refused reports whether the turn would close a cycle and the layer remembers it. What it does not remember it may still refuse.
+// Refused reports whether the turn would close a cycle and the layer remembers it. What it does not
+// remember it may still refuse.
 func (l *Layer) Refused(turn int32) bool { return l.refused[turn] == l.era }
 
 // Label grows along the topological order: a channel has a lower one than those that it depends on.
 func (l *Layer) Label(channel int32) int64 { return l.label[channel] }
 
-// Add counts one more path that depends by a turn. It reports false, and nothing has changed, when that would close a cycle.
+// Add counts one more path that depends by a turn. It reports false, and nothing has changed, when
+// that would close a cycle.
 func (l *Layer) Add(turn int32) bool {
 	ok := l.Try(turn)
 	l.Keep()
@@ -76,8 +80,9 @@ func (l *Layer) Drop(turn int32) {
 	}
 }
 
-// Try is Add until further notice: [Layer.Back] takes it back, the last one first, and [Layer.Keep] makes all that was tried stay. What is
-// refused beside turns that are only tried is not remembered.
+// Try is Add until further notice: [Layer.Back] takes it back, the last one first, and [Layer.Keep]
+// makes all that was tried stay. What is refused beside turns that are only tried is not
+// remembered.
 func (l *Layer) Try(turn int32) bool {
 	if l.uses[turn] == 0 {
 		if l.refused[turn] == l.era {
@@ -224,8 +229,8 @@ const (
 	back
 )
 
-// between searches from b, which stands before a, forward and from a backward, between the two. What the side that ends has found is in
-// forward or in behind.
+// between searches from b, which stands before a, forward and from a backward, between the two.
+// What the side that ends has found is in forward or in behind.
 func (l *Layer) between(a, b int32) side {
 	low, high := l.label[b], l.label[a]
 	if l.search += 2; l.search == 0 {
@@ -307,8 +312,8 @@ func (l *Layer) spread() {
 	}
 }
 
-// Path is turns that lead from a channel to another, as few as can be; nil when none do, or when both are the same. It is storage of the
-// layer.
+// Path is turns that lead from a channel to another, as few as can be; nil when none do, or when
+// both are the same. It is storage of the layer.
 func (l *Layer) Path(from, to int32) []int32 {
 	if l.search += 2; l.search == 0 {
 		clear(l.seen)

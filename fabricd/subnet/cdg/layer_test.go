@@ -59,7 +59,8 @@ func (p *plain) add(path []int32) bool {
 	return true
 }
 
-// sound checks that the layer holds what the naive one does, that labels grow along the list, and turns along the labels.
+// sound checks that the layer holds what the naive one does, that labels grow along the list, and
+// turns along the labels.
 func sound(t require.TestingT, l *Layer, want *plain) {
 	end := int32(l.t.Channels())
 	n, last := 0, int64(0)
@@ -137,7 +138,8 @@ func TestALayerTakesWhatClosesNoCycleOfTheWholeGraph(t *testing.T) {
 	}
 }
 
-// A search tries turn after turn, takes the last ones back and goes on, before it keeps what it has.
+// A search tries turn after turn, takes the last ones back and goes on, before it keeps what it
+// has.
 func TestWhatIsTriedAndTakenBackLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(18) {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Turns are the dependencies that can occur, numbered: those of a channel on the channels after it follow each other. It is
-// read-only.
+// Turns are the dependencies that can occur, numbered: those of a channel on the channels after it
+// follow each other. It is read-only.
 type Turns struct {
 	first  []int32 // per channel: where its turns begin in to
 	to     []int32 // per turn: the channel that it leads to
@@ -15,8 +15,8 @@ type Turns struct {
 	into   []int32
 }
 
-// NewTurns asks for the channels that may follow each channel, below channels; the list is read at once. More than 2^31 turns are
-// refused.
+// NewTurns asks for the channels that may follow each channel, below channels; the list is read at
+// once. More than 2^31 turns are refused.
 func NewTurns(channels int, next func(channel int32) []int32) (*Turns, error) {
 	t := &Turns{first: make([]int32, channels+1), behind: make([]int32, channels+1)}
 	for c := range int32(channels) {

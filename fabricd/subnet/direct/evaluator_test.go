@@ -8,7 +8,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// What an evaluator counts is what Solve says, also when fault sets disconnect switches, and whatever was asked before.
+// What an evaluator counts is what Solve says, also when fault sets disconnect switches, and
+// whatever was asked before.
 func TestEvaluatorAgreesWithSolve(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -68,8 +69,8 @@ func TestEvaluatorDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A segment is alive when all its links are: each is what the oracle walks, and the pairs that have one are those that the oracle
-// finds a sub-path for.
+// A segment is alive when all its links are: each is what the oracle walks, and the pairs that have
+// one are those that the oracle finds a sub-path for.
 func TestSegmentsAreAllSubPaths(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"torus:4x4", "mesh:3x2x2", "torus:3x4"} {

@@ -60,8 +60,8 @@ func (p *packets) hops(at packet, came switching.Arrival) (int, error) {
 	return hops, nil
 }
 
-// Packets with the ways that NICs write meet no fault, whatever they choose, and take as many hops as the ways say: the firmware reads
-// the sub-headers as the package means them.
+// Packets with the ways that NICs write meet no fault, whatever they choose, and take as many hops
+// as the ways say: the firmware reads the sub-headers as the package means them.
 func TestPacketsKeepOffFaults(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"torus:3x3x3", "torus:4x4", "torus:6x5", "mesh:4x4", "torus:4x2x3,nics=2"} {

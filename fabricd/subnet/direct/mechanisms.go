@@ -9,11 +9,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 )
 
-// MaxIntermediate is the most intermediate nodes of one way that can be asked for. Chosen by us; a packet's header has room for three.
+// MaxIntermediate is the most intermediate nodes of one way that can be asked for. Chosen by us; a
+// packet's header has room for three.
 const MaxIntermediate = 15
 
-// Mechanisms are what a way may use beside adaptive routing (sections 3 and 4, table 1). The zero value is nothing: then only those
-// pairs have a way all of whose shortest paths are alive.
+// Mechanisms are what a way may use beside adaptive routing (sections 3 and 4, table 1). The zero
+// value is nothing: then only those pairs have a way all of whose shortest paths are alive.
 type Mechanisms struct {
 	Intermediate   int  // I x N: intermediate nodes of one way, at most
 	Deterministic  bool // D: adaptive routing may be off, on each sub-path by itself
@@ -34,8 +35,9 @@ var words = []string{wordNone, "I", "Ix2", "Ix3", "D", "M", wordDirection, wordE
 // ErrMechanisms is wrapped by the errors of [Parse] and [Mechanisms.Check].
 var ErrMechanisms = errors.New("mechanisms are none, or some of I, IxN, D, M, direction-order and either, as in I+D and Ix2+D+M")
 
-// Parse reads mechanisms joined by "+": I (one intermediate node), Ix2 or I*2 (at most two), D (deterministic sub-paths), M (misroutes), and
-// the variants direction-order and either, which say how deterministic sub-paths go; or "none". The error wraps ErrMechanisms.
+// Parse reads mechanisms joined by "+": I (one intermediate node), Ix2 or I*2 (at most two), D
+// (deterministic sub-paths), M (misroutes), and the variants direction-order and either, which say
+// how deterministic sub-paths go; or "none". The error wraps ErrMechanisms.
 func Parse(text string) (m Mechanisms, err error) {
 	if strings.EqualFold(strings.TrimSpace(text), wordNone) {
 		return m, nil
@@ -110,8 +112,8 @@ func (m Mechanisms) String() string {
 	return joinWords(list)
 }
 
-// InDirectionOrder reports whether deterministic sub-paths and escape channels go in direction order X+ Y+ Z+ X- Y- Z- and not by
-// dimension: with misroutes they must (section 4.3).
+// InDirectionOrder reports whether deterministic sub-paths and escape channels go in direction
+// order X+ Y+ Z+ X- Y- Z- and not by dimension: with misroutes they must (section 4.3).
 func (m Mechanisms) InDirectionOrder() bool { return m.Misroute || m.DirectionOrder }
 
 // Includes reports whether every way that less allows is one that m allows.
@@ -123,7 +125,8 @@ func (m Mechanisms) Includes(less Mechanisms) bool {
 // SubPaths is of how many sub-paths a way has at most, each of which needs an escape channel.
 func (m Mechanisms) SubPaths() int { return min(m.Intermediate, MaxIntermediate) + 1 }
 
-// Use says which mechanisms one way uses, as a number below Uses. The zero value is none: all shortest paths are alive.
+// Use says which mechanisms one way uses, as a number below Uses. The zero value is none: all
+// shortest paths are alive.
 type Use uint8
 
 // Uses is how many there are.
@@ -135,7 +138,8 @@ const (
 	useMisroute = 1 << 5
 )
 
-// NewUse is so many intermediate nodes, at most MaxIntermediate; with deterministic sub-paths; with misroutes.
+// NewUse is so many intermediate nodes, at most MaxIntermediate; with deterministic sub-paths; with
+// misroutes.
 func NewUse(intermediate int, deterministic, misroute bool) (u Use) {
 	u = Use(min(max(intermediate, 0), MaxIntermediate))
 	if deterministic {

@@ -9,7 +9,8 @@ import (
 // leg is one misroute: so many hops in a direction.
 type leg struct{ direction, hops int }
 
-// detour is a sub-path that begins with misroutes (section 4.3): the legs, and then a shortest rest.
+// detour is a sub-path that begins with misroutes (section 4.3): the legs, and then a shortest
+// rest.
 type detour struct {
 	legs   [weft.MaxMisroutes]leg
 	n      int // of the legs
@@ -31,7 +32,8 @@ type misrouter struct {
 	beyond int                                // the least that some way beyond the bound might need
 }
 
-// from tries all detours within the bound that go on from u after n legs of so many hops, and reports whether ends said that it is enough.
+// from tries all detours within the bound that go on from u after n legs of so many hops, and
+// reports whether ends said that it is enough.
 func (x *misrouter) from(u, n, hops int) bool {
 	last := -1
 	if n > 0 {
@@ -98,8 +100,8 @@ func (x *misrouter) end(u, n, hops int, fixed bool, other uint8) bool {
 // unbounded is a bound that lets all detours pass.
 const unbounded = math.MaxInt
 
-// detour is the best detour from u to v: the shortest, of these adaptive at its end, and then with the fewest hops of misroutes, the first
-// in the order of directions and hops.
+// detour is the best detour from u to v: the shortest, of these adaptive at its end, and then with
+// the fewest hops of misroutes, the first in the order of directions and hops.
 func (r *reach) detour(x *misrouter, u, v int) (best detour, ok bool) {
 	x.net, x.m, x.to, x.bound = r.net, r.m, v, r.net.distance(u, v)
 	x.passes = func(_, edge int, on bool) bool { return !on || !r.faults.dead.has(edge) }

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// MaxNodes is how many switches a net may have: a solution keeps 4 bytes for each pair of them, and a net 2. Chosen by us.
+// MaxNodes is how many switches a net may have: a solution keeps 4 bytes for each pair of them, and
+// a net 2. Chosen by us.
 const MaxNodes = 4096
 
 // Net is a torus, a mesh or a ring as ways are found in it. It is read-only.
@@ -40,15 +41,16 @@ type dim struct {
 // way says how a packet goes from one coordinate of a dimension to another.
 type way uint8
 
-// The directions of the shortest ways, both half way round, and which of these a deterministic sub-path takes by itself.
+// The directions of the shortest ways, both half way round, and which of these a deterministic
+// sub-path takes by itself.
 const (
 	wayUp way = 1 << iota
 	wayDown
 	fixedUp
 )
 
-// New is for a mesh, a torus or a ring of at most MaxNodes switches. One without some of its links, as a file may list it, is one in
-// which these are always dead.
+// New is for a mesh, a torus or a ring of at most MaxNodes switches. One without some of its links,
+// as a file may list it, is one in which these are always dead.
 func New(g *topology.Graph) (*Net, error) {
 	if len(g.Switches) == 0 || g.Place(0).Grid == nil {
 		return nil, fmt.Errorf("%s is no mesh, torus or ring: ways around faults by intermediate nodes are only found there", name(g))

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// oracle finds ways as naively as it can: hop by hop over the links of the graph, and by trying every intermediate node. It shares
-// no code with the package.
+// oracle finds ways as naively as it can: hop by hop over the links of the graph, and by trying
+// every intermediate node. It shares no code with the package.
 type oracle struct {
 	g    *topology.Graph
 	m    Mechanisms
@@ -100,7 +100,8 @@ func (o *oracle) adaptive(u, v weft.SwitchID) (alive bool) {
 	return true
 }
 
-// fixedPort is the port of the deterministic sub-path at u, where other are the dimensions in which a packet goes the other way half way round.
+// fixedPort is the port of the deterministic sub-path at u, where other are the dimensions in which
+// a packet goes the other way half way round.
 func (o *oracle) fixedPort(u, v weft.SwitchID, other [4]bool) weft.PortID {
 	near := o.nearer(u, v)
 	var use []weft.PortID
@@ -256,7 +257,8 @@ func (o *oracle) joined(u, v weft.SwitchID) bool {
 	return seen[v]
 }
 
-// walk follows a way as switches would, by every choice that they have, and returns an error if any meets a fault or goes wrong.
+// walk follows a way as switches would, by every choice that they have, and returns an error if any
+// meets a fault or goes wrong.
 func (o *oracle) walk(w Way) error {
 	u, hops := w.Src, 0
 	subs := w.Subs

@@ -12,8 +12,9 @@ import (
 // Plane is all switches with one coordinate in a dimension.
 type Plane struct{ Dim, At int }
 
-// Planes is what is left of a torus or a mesh when whole planes with faults are switched off and bypassed, as in BlueGene/L (section 5.3.1): the
-// baseline that ways around faults are compared with. What is left has no faults and a size less in a dimension for each plane of it.
+// Planes is what is left of a torus or a mesh when whole planes with faults are switched off and
+// bypassed, as in BlueGene/L (section 5.3.1): the baseline that ways around faults are compared
+// with. What is left has no faults and a size less in a dimension for each plane of it.
 type Planes struct {
 	Off  []Plane         // by dimension and coordinate
 	Lost []weft.SwitchID // the switches in these
@@ -23,8 +24,9 @@ type Planes struct {
 // AnyDimension lets planes of all dimensions be switched off.
 const AnyDimension = -1
 
-// Planes chooses planes so that each dead link has an end in one, and as few switches as possible are lost; then as few planes as possible, and then
-// those of the first dimensions and coordinates. With along all are planes of this dimension, as where only one has switches to bypass them by; a
+// Planes chooses planes so that each dead link has an end in one, and as few switches as possible
+// are lost; then as few planes as possible, and then those of the first dimensions and coordinates.
+// With along all are planes of this dimension, as where only one has switches to bypass them by; a
 // dimension that is not there is AnyDimension.
 func (n *Net) Planes(dead func(*topology.Link) bool, along int) Planes {
 	s := planeSearch{net: n, along: along, off: make([][]bool, len(n.dims)), least: n.nodes + 1}

@@ -1,8 +1,8 @@
 package direct
 
-// affected puts into row the nodes v to which some shortest path from u takes edge e: those that a fault of e takes out of T_RS
-// (section 3.1). Shortest paths go anywhere in the box that u and v span, so the nodes are a product of coordinates, dimension by
-// dimension.
+// affected puts into row the nodes v to which some shortest path from u takes edge e: those that a
+// fault of e takes out of T_RS (section 3.1). Shortest paths go anywhere in the box that u and v
+// span, so the nodes are a product of coordinates, dimension by dimension.
 func (n *Net) affected(u, e int, row bits) {
 	k := len(n.dims)
 	from, at := n.at(u), n.at(e/k)
@@ -31,7 +31,8 @@ func (n *Net) affected(u, e int, row bits) {
 	}
 }
 
-// spans reports whether a shortest way from coordinate a to b goes by coordinate c, or, for a link, from c to the next one or back.
+// spans reports whether a shortest way from coordinate a to b goes by coordinate c, or, for a link,
+// from c to the next one or back.
 func (d *dim) spans(a, b, c int, link bool) bool {
 	if a == b {
 		return c == a && !link
@@ -53,7 +54,8 @@ func (d *dim) spans(a, b, c int, link bool) bool {
 	return false
 }
 
-// ahead is how many steps up lead from coordinate a to b. In a mesh what is not ahead is too far to be on any way.
+// ahead is how many steps up lead from coordinate a to b. In a mesh what is not ahead is too far to
+// be on any way.
 func (d *dim) ahead(a, b int) int {
 	if b < a {
 		return b - a + d.size
@@ -61,8 +63,8 @@ func (d *dim) ahead(a, b int) int {
 	return b - a
 }
 
-// others are the choices of a source between ways half way round, as sets of dimensions in which a deterministic sub-path from u to v
-// takes the other way than by itself; the first is none.
+// others are the choices of a source between ways half way round, as sets of dimensions in which a
+// deterministic sub-path from u to v takes the other way than by itself; the first is none.
 func (n *Net) others(u, v int, either bool, list []uint8) []uint8 {
 	list = append(list[:0], 0)
 	for i := range n.dims {
@@ -84,8 +86,9 @@ func (w way) up(other bool) bool {
 	return up
 }
 
-// fixed visits the edges of the deterministic sub-path from u to v until visit says false, and reports whether it never did. With
-// direction the order is X+ Y+ Z+ X- Y- Z-, otherwise X Y Z; other is one of others.
+// fixed visits the edges of the deterministic sub-path from u to v until visit says false, and
+// reports whether it never did. With direction the order is X+ Y+ Z+ X- Y- Z-, otherwise X Y Z;
+// other is one of others.
 func (n *Net) fixed(u, v int, direction bool, other uint8, visit func(edge int) bool) bool {
 	var list [8]int
 	for _, r := range n.fixedDirections(u, v, direction, other, list[:0]) {
@@ -121,8 +124,8 @@ func (n *Net) fixedDirections(u, v int, direction bool, other uint8, list []int)
 	return list
 }
 
-// firstDirection is the first in the order of directions of all by which shortest paths lead from u to v; of an adaptive packet, which
-// may take both ways half way round.
+// firstDirection is the first in the order of directions of all by which shortest paths lead from u
+// to v; of an adaptive packet, which may take both ways half way round.
 func (n *Net) firstDirection(u, v int) int {
 	first := n.directions()
 	for i := range n.dims {

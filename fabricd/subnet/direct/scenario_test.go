@@ -10,8 +10,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// The situations that the paper explains the mechanisms with. Its figures 3, 5 and 6 are drawn in larger meshes; these are the smallest ones in
-// which the same happens. Switches of ways are numbered: x.y of a mesh of three by three is 3x+y.
+// The situations that the paper explains the mechanisms with. Its figures 3, 5 and 6 are drawn in
+// larger meshes; these are the smallest ones in which the same happens. Switches of ways are
+// numbered: x.y of a mesh of three by three is 3x+y.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -77,7 +78,8 @@ func switchNamed(t *testing.T, g *topology.Graph, name string) weft.SwitchID {
 	return 0
 }
 
-// Section 5.1.2 and table 2, for all sets of up to two faults; and other nets, where the paper is silent.
+// Section 5.1.2 and table 2, for all sets of up to two faults; and other nets, where the paper is
+// silent.
 func TestTolerance(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -234,7 +236,8 @@ func TestWaysOfLargeToriMeetNoFault(t *testing.T) {
 	}
 }
 
-// Intermediate nodes that are as good take turns: not all that a fault affects goes through a few of them.
+// Intermediate nodes that are as good take turns: not all that a fault affects goes through a few
+// of them.
 func TestIntermediateNodesTakeTurns(t *testing.T) {
 	t.Parallel()
 	g, n := generate(t, "torus:6x6x6")
@@ -250,8 +253,9 @@ func TestIntermediateNodesTakeTurns(t *testing.T) {
 	}
 }
 
-// Table 3: with I+D+M, sets of five faults need I, D, I+M and I+D, and nothing else; I alone is what some 98 of 100 affected pairs use. Without I,
-// D is used most. Of these statements the order follows in which ways are preferred.
+// Table 3: with I+D+M, sets of five faults need I, D, I+M and I+D, and nothing else; I alone is
+// what some 98 of 100 affected pairs use. Without I, D is used most. Of these statements the order
+// follows in which ways are preferred.
 func TestMechanismsThatFiveFaultsNeed(t *testing.T) {
 	t.Parallel()
 	g, n := generate(t, "torus:3x3x3")

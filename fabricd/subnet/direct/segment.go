@@ -6,8 +6,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Segment is one way of going along one sub-path. A way of mechanisms m is one of up to [Mechanisms.SubPaths] segments, each of which begins
-// where the one before ends.
+// Segment is one way of going along one sub-path. A way of mechanisms m is one of up to
+// [Mechanisms.SubPaths] segments, each of which begins where the one before ends.
 type Segment struct {
 	Src, Dst weft.SwitchID
 	Sub      weft.SubHeader // as of a last sub-path
@@ -15,8 +15,9 @@ type Segment struct {
 	Links    []weft.LinkID  // that packets may take; if all are alive the segment is
 }
 
-// Segments are all segments from a switch to every other one that m allows, without faults: adaptive ones, deterministic ones, and those with
-// misroutes, also where a shorter one takes none but links of a longer one. In a topology from which links are missing there are none by these.
+// Segments are all segments from a switch to every other one that m allows, without faults:
+// adaptive ones, deterministic ones, and those with misroutes, also where a shorter one takes none
+// but links of a longer one. In a topology from which links are missing there are none by these.
 func (n *Net) Segments(m Mechanisms, src weft.SwitchID, yield func(Segment) bool) {
 	if int(src) >= n.nodes {
 		return
@@ -43,14 +44,16 @@ func (n *Net) Segments(m Mechanisms, src weft.SwitchID, yield func(Segment) bool
 	}
 }
 
-// option is one way of going along a sub-path, and the edges that packets may take then, some of them more than once.
+// option is one way of going along a sub-path, and the edges that packets may take then, some of
+// them more than once.
 type option struct {
 	cost  cost
 	way   detour // without legs but for misroutes
 	edges []int32
 }
 
-// options visits all options from u to another node v until yield says false, and reports whether it never did. The option is not kept.
+// options visits all options from u to another node v until yield says false, and reports whether
+// it never did. The option is not kept.
 func (n *Net) options(m Mechanisms, u, v int, yield func(*option) bool) bool {
 	shortest := n.distance(u, v)
 	o := option{cost: cost(shortest) * costHop, way: detour{length: shortest}, edges: n.box(u, v, nil)}

@@ -127,8 +127,8 @@ func (s *Solution) way(d, i int) Way {
 	return Way{e.src, weft.SwitchID(d), e.cost.hops(), e.cost.use(), slices.Clip(subs)}
 }
 
-// Way is how packets go from one switch to another. It has no sub-headers when all shortest paths are alive. It reports false for a pair
-// without a way, and for one that no live links join.
+// Way is how packets go from one switch to another. It has no sub-headers when all shortest paths
+// are alive. It reports false for a pair without a way, and for one that no live links join.
 func (s *Solution) Way(src, dst weft.SwitchID) (Way, bool) {
 	if int(src) >= s.net.nodes || int(dst) >= s.net.nodes || !s.Joined(src, dst) {
 		return Way{}, false
@@ -159,7 +159,8 @@ func (s *Solution) Isolated() iter.Seq[Pair] {
 	}
 }
 
-// Headers are the sub-headers as a packet carries them. The error says that a packet has no room for them.
+// Headers are the sub-headers as a packet carries them. The error says that a packet has no room
+// for them.
 func (w Way) Headers() (h weft.SubHeaders, err error) {
 	if len(w.Subs) > len(h) {
 		return h, fmt.Errorf("the way from switch %d to switch %d has %d intermediate nodes, a packet has room for %d: allow fewer with IxN",
@@ -169,8 +170,9 @@ func (w Way) Headers() (h weft.SubHeaders, err error) {
 	return h, nil
 }
 
-// Ways are what the NICs of every switch write into their packets. Packets of pairs without a way lead nowhere: the first switch discards them. The
-// error is that of [Way.Headers], of the first such way.
+// Ways are what the NICs of every switch write into their packets. Packets of pairs without a way
+// lead nowhere: the first switch discards them. The error is that of [Way.Headers], of the first
+// such way.
 func (s *Solution) Ways() (*tables.Ways, error) {
 	from := make([][]tables.Way, len(s.component))
 	for p := range s.Isolated() {

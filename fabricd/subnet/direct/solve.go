@@ -5,8 +5,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// A cost is what ways are compared by, in this order: hops, sub-paths with misroutes, deterministic sub-paths, intermediate nodes. Costs of
-// sub-paths add up to that of the way.
+// A cost is what ways are compared by, in this order: hops, sub-paths with misroutes, deterministic
+// sub-paths, intermediate nodes. Costs of sub-paths add up to that of the way.
 type cost uint32
 
 // The parts of a cost, each with room for the sub-paths of one way.
@@ -74,7 +74,8 @@ func (d *detour) cost() cost {
 	return c
 }
 
-// fixed is the first of the choices at the source for which the deterministic sub-path from u to v is alive.
+// fixed is the first of the choices at the source for which the deterministic sub-path from u to v
+// is alive.
 func (r *reach) fixed(u, v int) (other uint8, ok bool) {
 	if !r.m.Deterministic {
 		return 0, false
@@ -92,9 +93,11 @@ func (r *reach) fixedAlive(u, v int, other uint8) bool {
 	return r.net.fixed(u, v, r.m.InDirectionOrder(), other, func(e int) bool { return !r.faults.dead.has(e) })
 }
 
-// Solve finds a way for every ordered pair of different switches of which any shortest path meets what is dead (none, if dead is nil), by
-// theorems 1 and 2 and corollary 1. It calls each, if that is not nil, to run a function for 0 to n-1, in any order or at once; the solution
-// does not depend on it. Mechanisms are as [Mechanisms.Check] has them; more than MaxIntermediate nodes are as many.
+// Solve finds a way for every ordered pair of different switches of which any shortest path meets
+// what is dead (none, if dead is nil), by theorems 1 and 2 and corollary 1. It calls each, if that
+// is not nil, to run a function for 0 to n-1, in any order or at once; the solution does not depend
+// on it. Mechanisms are as [Mechanisms.Check] has them; more than MaxIntermediate nodes are as
+// many.
 func (n *Net) Solve(m Mechanisms, dead func(*topology.Link) bool, each func(n int, run func(i int))) *Solution {
 	if each == nil {
 		each = func(n int, run func(int)) {
@@ -116,8 +119,9 @@ func (n *Net) Solve(m Mechanisms, dead func(*topology.Link) bool, each func(n in
 	return s
 }
 
-// misroute adds misroutes to a solution without. They only help pairs whose way is not a shortest path, few as a rule, because ways of the
-// same length without misroutes are preferred; so only such sub-paths are looked for as may be part of the ways of these pairs.
+// misroute adds misroutes to a solution without. They only help pairs whose way is not a shortest
+// path, few as a rule, because ways of the same length without misroutes are preferred; so only
+// such sub-paths are looked for as may be part of the ways of these pairs.
 func (r *reach) misroute(s *Solution, each func(n int, run func(i int))) {
 	from, to := newBits(r.net.nodes), newBits(r.net.nodes)
 	var columns []int
@@ -164,8 +168,9 @@ func (r *reach) column(d int) column {
 	return out
 }
 
-// costs fills best: by intermediate nodes at most, what the best way from each node to d costs. Nodes with the same cost but for its
-// intermediate nodes are a set T^k_Dz (section 4.1.2). For the most intermediate nodes only what is wanted is computed.
+// costs fills best: by intermediate nodes at most, what the best way from each node to d costs.
+// Nodes with the same cost but for its intermediate nodes are a set T^k_Dz (section 4.1.2). For the
+// most intermediate nodes only what is wanted is computed.
 func (r *reach) costs(d int, wanted bits, best [][]cost) {
 	n := r.net.nodes
 	for u := range n {
@@ -185,7 +190,8 @@ func (r *reach) costs(d int, wanted bits, best [][]cost) {
 	}
 }
 
-// through is the least cost from u by way of an intermediate node, from each of which the rest costs so much.
+// through is the least cost from u by way of an intermediate node, from each of which the rest
+// costs so much.
 func (r *reach) through(u int, rest []cost) cost {
 	row := r.sub[u*r.net.nodes : (u+1)*r.net.nodes]
 	rest = rest[:len(row)]

@@ -14,7 +14,8 @@ var everyMechanism = []string{
 	"D+direction-order+either", "Ix2+D+M",
 }
 
-// What Solve says of random fault sets is what trying everything says: who has a way, how long it is, by which mechanisms.
+// What Solve says of random fault sets is what trying everything says: who has a way, how long it
+// is, by which mechanisms.
 func TestSolveAgreesWithTryingEverything(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -97,7 +98,8 @@ func compare(t *testing.T, o *oracle, s *Solution, about string) {
 	}
 }
 
-// Sections 5.1.2 and 5.1.1: one fault of the 3x3x3 torus affects 50 ordered pairs, and one of I, and no D alone, gets around it.
+// Sections 5.1.2 and 5.1.1: one fault of the 3x3x3 torus affects 50 ordered pairs, and one of I,
+// and no D alone, gets around it.
 func TestOneFaultOfThe3x3x3Torus(t *testing.T) {
 	g, n := generate(t, "torus:3x3x3")
 	for _, l := range g.Links[:81] {
@@ -117,7 +119,8 @@ func TestOneFaultOfThe3x3x3Torus(t *testing.T) {
 	}
 }
 
-// A solution does not depend on how its parts are run, nor on whether links are dead or were never there.
+// A solution does not depend on how its parts are run, nor on whether links are dead or were never
+// there.
 func TestSolveIsTheSameInAnyOrder(t *testing.T) {
 	t.Parallel()
 	g, n := generate(t, "torus:4x4x3")

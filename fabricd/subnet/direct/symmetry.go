@@ -2,8 +2,9 @@ package direct
 
 import "slices"
 
-// Translates is the least number of steps in dimension i by which all nodes may move so that ways of the mechanisms are mapped onto ways; 0: there is
-// none, as in a mesh. It is 1, but for deterministic sub-paths half way round, whose direction depends on where they begin.
+// Translates is the least number of steps in dimension i by which all nodes may move so that ways
+// of the mechanisms are mapped onto ways; 0: there is none, as in a mesh. It is 1, but for
+// deterministic sub-paths half way round, whose direction depends on where they begin.
 func (n *Net) Translates(m Mechanisms, i int) int {
 	d := &n.dims[i]
 	mask := wayUp | wayDown
@@ -27,9 +28,10 @@ next:
 	return 0
 }
 
-// Reflects reports whether the reflection of dimension i maps ways of the mechanisms onto ways. Shortest paths are the same under it. A
-// deterministic sub-path in dimension order is, unless it is half way round, where it prefers one direction; direction order, and so misroutes, prefer
-// one always.
+// Reflects reports whether the reflection of dimension i maps ways of the mechanisms onto ways.
+// Shortest paths are the same under it. A deterministic sub-path in dimension order is, unless it
+// is half way round, where it prefers one direction; direction order, and so misroutes, prefer one
+// always.
 func (n *Net) Reflects(m Mechanisms, i int) bool {
 	if m.Misroute || m.Deterministic && m.InDirectionOrder() {
 		return false
@@ -48,8 +50,8 @@ func (n *Net) Reflects(m Mechanisms, i int) bool {
 	return true
 }
 
-// Swaps reports whether dimensions i and k are alike, and to swap them maps ways of the mechanisms onto ways. Whatever has an order of dimensions does
-// not.
+// Swaps reports whether dimensions i and k are alike, and to swap them maps ways of the mechanisms
+// onto ways. Whatever has an order of dimensions does not.
 func (n *Net) Swaps(m Mechanisms, i, k int) bool {
 	return slices.Equal(n.dims[i].hops, n.dims[k].hops) && !m.Misroute && !m.Deterministic
 }

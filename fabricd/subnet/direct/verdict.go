@@ -2,8 +2,8 @@ package direct
 
 import mathbits "math/bits"
 
-// left reports whether some pair that live links join is not reached by the sub-paths that there may be. Misroutes are looked for where
-// nothing else helps.
+// left reports whether some pair that live links join is not reached by the sub-paths that there
+// may be. Misroutes are looked for where nothing else helps.
 func (s *small) left(v *Evaluator) bool {
 	n := v.net.nodes
 	from := s.reached(v)
@@ -155,8 +155,8 @@ func (s *small) count(v *Evaluator, c *Counts) {
 	}
 }
 
-// plain counts the affected pairs to d, most of them as a rule, that have a shortest path by way of an intermediate node, all adaptively, which
-// nothing is preferred to. It returns the others.
+// plain counts the affected pairs to d, most of them as a rule, that have a shortest path by way of
+// an intermediate node, all adaptively, which nothing is preferred to. It returns the others.
 func (s *small) plain(v *Evaluator, d int, c *Counts) (others uint64) {
 	others = s.affected[d]
 	if v.m.Intermediate == 0 {

@@ -157,8 +157,8 @@ func (s *small) restricted(v *Evaluator, u, d int) cost {
 	return costNever
 }
 
-// list are the restricted options from u to d, the best first, without those that have all links of a better one and so are never needed. It
-// ends with one that never works.
+// list are the restricted options from u to d, the best first, without those that have all links of
+// a better one and so are never needed. It ends with one that never works.
 func (s *small) list(v *Evaluator, u, d int) (list []masked) {
 	v.net.options(v.m, u, d, func(o *option) bool {
 		if o.way.n > 0 || o.way.fixed {

@@ -10,8 +10,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
-// A path that has been found decides what the next one costs: the turns that it needed are there from then on. Searched all at once, the
-// sources of a destination enabled turns on both sides of a dead link, and the way back had none left in one mesh of seven.
+// A path that has been found decides what the next one costs: the turns that it needed are there
+// from then on. Searched all at once, the sources of a destination enabled turns on both sides of a
+// dead link, and the way back had none left in one mesh of seven.
 func TestEndToEndEverySingleFaultOfAMeshIsTolerated(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:10x10")

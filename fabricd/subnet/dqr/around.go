@@ -5,8 +5,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// goAround enables turns around what has died, in each layer in which paths led over it: those of the plug-in, or else those of a local path. They
-// are enabled until Settle, even if no path uses them.
+// goAround enables turns around what has died, in each layer in which paths led over it: those of
+// the plug-in, or else those of a local path. They are enabled until Settle, even if no path uses
+// them.
 func (r *Reconfiguration) goAround(res *Result) {
 	x, w := &r.scratch, r.w
 	clear(x.around)
@@ -41,9 +42,11 @@ func (r *Reconfiguration) goAround(res *Result) {
 	}
 }
 
-// local enables the turns of a local path around a channel (section IV.A, option 1), if there is one: of the cheapest by each channel, the one that
-// leaves most other turns possible. That is a choice of ours. In a mesh it is the side of the centre, without knowing of a mesh; of 100 runs of five
-// faults in a 10x10 mesh it kept 73 alive where the first of the cheapest kept 67, when old dependencies on dead channels still counted.
+// local enables the turns of a local path around a channel (section IV.A, option 1), if there is
+// one: of the cheapest by each channel, the one that leaves most other turns possible. That is a
+// choice of ours. In a mesh it is the side of the centre, without knowing of a mesh; of 100 runs of
+// five faults in a 10x10 mesh it kept 73 alive where the first of the cheapest kept 67, when old
+// dependencies on dead channels still counted.
 func (r *Reconfiguration) local(res *Result, l int, c int32) {
 	x := &r.scratch
 	var best []int32
@@ -92,8 +95,8 @@ func (r *Reconfiguration) compulsory(res *Result, l, k int, sources []int32) []i
 	return left
 }
 
-// spliced is that path from s to target k, up to where it joins one in force. It reports false when there is no local path, or it would come to an entry
-// twice.
+// spliced is that path from s to target k, up to where it joins one in force. It reports false when
+// there is no local path, or it would come to an entry twice.
 func (r *Reconfiguration) spliced(l, k int, s int32) (path []int32, join int32, ok bool) {
 	x, w, y := &r.scratch, r.w, r.layers[l]
 	if x.walk++; x.walk == 0 {

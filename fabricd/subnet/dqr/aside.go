@@ -13,17 +13,20 @@ import (
 // ErrNoSpare means that every virtual channel is in use, by tables or by packets on their way.
 var ErrNoSpare = errors.New("no virtual channel is free")
 
-// MoveAside is Fail, or with back Restore, for tables whose upload must change no entry that packets ask. Flows without a path get one in a
-// spare layer: one that the engine does not use and no packet is in. There they go as paths has it, a routing of one layer that looks at
-// the destination alone, of the links that are not dead. Where that is the last spare layer of so many, flows in other layers beyond
-// those of the engine go there too, so that these are free after [Reconfiguration.Settle]: two layers more than the engine's suffice for
-// any sequence of faults with Settle between.
+// MoveAside is Fail, or with back Restore, for tables whose upload must change no entry that
+// packets ask. Flows without a path get one in a spare layer: one that the engine does not use and
+// no packet is in. There they go as paths has it, a routing of one layer that looks at the
+// destination alone, of the links that are not dead. Where that is the last spare layer of so many,
+// flows in other layers beyond those of the engine go there too, so that these are free after
+// [Reconfiguration.Settle]: two layers more than the engine's suffice for any sequence of faults
+// with Settle between.
 //
-// With back flows return to the engine's path where its links are alive and its entries need not change, or no packet asks them; others
-// that are in the engine's layers on other paths go to the spare layer.
+// With back flows return to the engine's path where its links are alive and its entries need not
+// change, or no packet asks them; others that are in the engine's layers on other paths go to the
+// spare layer.
 //
-// New entries are those of the spare layer and such as no packet asks, so [Reconfiguration.First] has all of them, and after it
-// [Reconfiguration.Routing] changes only what sources send by.
+// New entries are those of the spare layer and such as no packet asks, so [Reconfiguration.First]
+// has all of them, and after it [Reconfiguration.Routing] changes only what sources send by.
 func (r *Reconfiguration) MoveAside(dead func(*topology.Link) bool, back bool, layers int, paths func(dead func(*topology.Link) bool) (*layered.Routing, error)) (*Result, error) {
 	if r.o.Entries != ByDestination || r.o.SwitchFlows {
 		return nil, errors.New("spare layers are for entries by destination, and for flows between NICs alone")
@@ -79,7 +82,8 @@ func (r *Reconfiguration) kills(l *topology.Link) bool {
 // move is a flow.
 type move struct{ target, from int32 }
 
-// toMove are the flows without a path that live links join; with back also those in the engine's layers that are not on its paths.
+// toMove are the flows without a path that live links join; with back also those in the engine's
+// layers that are not on its paths.
 func (r *Reconfiguration) toMove(back bool) (list []move) {
 	n := r.w.n
 	for k := range r.targets {
@@ -136,7 +140,8 @@ func (r *Reconfiguration) gathered(moves []move) []move {
 	return moves
 }
 
-// spare is a layer beyond the engine's in which no packet can be, of so many layers; last: there is no other.
+// spare is a layer beyond the engine's in which no packet can be, of so many layers; last: there is
+// no other.
 func (r *Reconfiguration) spare(layers int) (l int, last bool, err error) {
 	used := uint16(0)
 	for i := range r.mask {

@@ -21,8 +21,9 @@ func lash(t *testing.T, spec string) *layered.Routing {
 	return r
 }
 
-// Links die and come back. Two layers beyond the engine's are enough for any sequence, when packets settle between; no entry becomes another one that
-// packets ask, and what is new is all there before a source sends by it.
+// Links die and come back. Two layers beyond the engine's are enough for any sequence, when packets
+// settle between; no entry becomes another one that packets ask, and what is new is all there
+// before a source sends by it.
 func TestFlowsThatMoveAsideChangeNoEntryThatPacketsAsk(t *testing.T) {
 	t.Parallel()
 	for i, routing := range []*layered.Routing{
@@ -72,7 +73,8 @@ func joins(g *topology.Graph, dead cuts, l weft.LinkID) bool {
 	return err == nil
 }
 
-// keepsAsked checks the entries that packets of some tables ask, until they come to where tables have none.
+// keepsAsked checks the entries that packets of some tables ask, until they come to where tables
+// have none.
 func keepsAsked(t *testing.T, before *layered.Routing, r *dqr.Reconfiguration) {
 	t.Helper()
 	first, err := r.First()

@@ -8,7 +8,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
-// The time of one reconfiguration after a single fault on one core, all pairs routed; New and Routing by themselves.
+// The time of one reconfiguration after a single fault on one core, all pairs routed; New and
+// Routing by themselves.
 func BenchmarkMesh20x20(b *testing.B) {
 	g := topologytest.Parse(b, "mesh:20x20")
 	benchmark(b, xy(b, g), dqr.Options{}, "s9.9-s10.9")

@@ -5,8 +5,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// mostRounds bounds how often paths to one destination in one layer are searched again because turns could not be enabled together. Chosen by
-// us; each round has one turn less to choose from.
+// mostRounds bounds how often paths to one destination in one layer are searched again because
+// turns could not be enabled together. Chosen by us; each round has one turn less to choose from.
 const mostRounds = 32
 
 // scratch is storage of one change.
@@ -57,12 +57,13 @@ type entry struct {
 	first     bool
 }
 
-// Fail gives new paths to flows that are disconnected, and leaves all others as they are (section IV.B). The links that are dead now, all of them,
-// are those for which dead reports true; a link that was dead stays so until [Reconfiguration.Restore]. NICs whose link is dead are out of
-// reach.
+// Fail gives new paths to flows that are disconnected, and leaves all others as they are (section
+// IV.B). The links that are dead now, all of them, are those for which dead reports true; a link
+// that was dead stays so until [Reconfiguration.Restore]. NICs whose link is dead are out of reach.
 //
-// The dependencies of the old paths stay in the channel lists until [Reconfiguration.Settle], but for those of channels that have died: no packet gets
-// onto a dead link, so none waits there for another. A link that has died since the last Settle therefore stays dead until the next, whatever
+// The dependencies of the old paths stay in the channel lists until [Reconfiguration.Settle], but
+// for those of channels that have died: no packet gets onto a dead link, so none waits there for
+// another. A link that has died since the last Settle therefore stays dead until the next, whatever
 // Restore is told.
 func (r *Reconfiguration) Fail(dead func(*topology.Link) bool) (*Result, error) {
 	return r.change(dead, false)
@@ -183,7 +184,8 @@ func (r *Reconfiguration) countNICs() {
 	}
 }
 
-// cut takes what leads to channels that have died out of the paths to target k, and makes a task of its sources.
+// cut takes what leads to channels that have died out of the paths to target k, and makes a task of
+// its sources.
 func (r *Reconfiguration) cut(l, k int) {
 	x, w, y := &r.scratch, r.w, r.layers[l]
 	live, first := row(y.live, k, len(w.to)), row(y.first, k, w.n)
@@ -236,7 +238,8 @@ func (r *Reconfiguration) note(k int, s int32) {
 	}
 }
 
-// reroute finds paths to target k for sources that had one in layer l; what has none left is returned.
+// reroute finds paths to target k for sources that had one in layer l; what has none left is
+// returned.
 func (r *Reconfiguration) reroute(res *Result, l, k int, sources []int32) []int32 {
 	sources = r.reachable(k, sources)
 	if r.o.Path == LocalCompulsory {
@@ -290,8 +293,8 @@ func (r *Reconfiguration) reachable(k int, sources []int32) []int32 {
 	return left
 }
 
-// reconnect searches paths to the targets from the first one on for flows that had none before this change: by the addresses that the engine used, or
-// the first if it used none.
+// reconnect searches paths to the targets from the first one on for flows that had none before this
+// change: by the addresses that the engine used, or the first if it used none.
 func (r *Reconfiguration) reconnect(res *Result, from int) {
 	x, n := &r.scratch, r.w.n
 	for k := from; k < len(r.targets); k++ {
@@ -317,7 +320,8 @@ func (r *Reconfiguration) reconnect(res *Result, from int) {
 	}
 }
 
-// asked reports whether a flow without a path should have one to target k: always, but where a NIC has several addresses.
+// asked reports whether a flow without a path should have one to target k: always, but where a NIC
+// has several addresses.
 func (r *Reconfiguration) asked(k int, s int32) bool {
 	t := &r.targets[k]
 	all := r.addresses(t)

@@ -1,8 +1,9 @@
 package dqr
 
-// search finds paths to target k in layer l that enable no more turns than limit, puts them in force, and returns the sources that have none. A path
-// that enables turns is followed by a new search for the sources that are left: to them these turns are there (section IV.B, step 3: flow by
-// flow, preferring turns "that have already been enabled by other paths").
+// search finds paths to target k in layer l that enable no more turns than limit, puts them in
+// force, and returns the sources that have none. A path that enables turns is followed by a new
+// search for the sources that are left: to them these turns are there (section IV.B, step 3: flow
+// by flow, preferring turns "that have already been enabled by other paths").
 func (r *Reconfiguration) search(res *Result, l, k int, limit int32, sources []int32) []int32 {
 	w, y, f, t := r.w, r.layers[l], r.find, &r.targets[k]
 	f.request++
@@ -49,8 +50,8 @@ func (r *Reconfiguration) search(res *Result, l, k int, limit int32, sources []i
 	return sources
 }
 
-// commit puts the path in force that was found for a source. It reports false, and nothing has changed but that a turn is banned, when its turns
-// cannot be enabled together.
+// commit puts the path in force that was found for a source. It reports false, and nothing has
+// changed but that a turn is banned, when its turns cannot be enabled together.
 func (r *Reconfiguration) commit(res *Result, l, k int, q *query, s int32) bool {
 	f, x := r.find, &r.scratch
 	path := x.path[:0]
@@ -69,8 +70,8 @@ func (r *Reconfiguration) commit(res *Result, l, k int, q *query, s int32) bool 
 	return true
 }
 
-// enable adds the dependencies of a path that leads on by channel join, if it is not none. It reports how many turns had to be enabled; or false, and bans
-// the one that was too many.
+// enable adds the dependencies of a path that leads on by channel join, if it is not none. It
+// reports how many turns had to be enabled; or false, and bans the one that was too many.
 func (r *Reconfiguration) enable(l int, path []int32, join int32) (moved int, ok bool) {
 	w, f, list := r.w, r.find, r.layers[l].list
 	turns := r.scratch.turns[:0]
@@ -108,7 +109,8 @@ func (r *Reconfiguration) enable(l int, path []int32, join int32) (moved int, ok
 	return moved, true
 }
 
-// put makes the entries of a path to target k from s that leads on by channel join. Its turns are enabled.
+// put makes the entries of a path to target k from s that leads on by channel join. Its turns are
+// enabled.
 func (r *Reconfiguration) put(l, k int, s int32, path []int32, join int32) {
 	w, y, x := r.w, r.layers[l], &r.scratch
 	r.note(k, s)

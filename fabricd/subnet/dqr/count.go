@@ -180,8 +180,8 @@ func (r *Reconfiguration) walk(k int, s int32, mask uint16, as func(entry, int32
 	return nil
 }
 
-// Way is the path in force of a flow from a switch to one of the addresses of a NIC, or to a switch; false when there is none. From its own switch the path
-// has no channels.
+// Way is the path in force of a flow from a switch to one of the addresses of a NIC, or to a
+// switch; false when there is none. From its own switch the path has no channels.
 func (r *Reconfiguration) Way(from weft.SwitchID, to weft.Node, address uint16) ([]layered.Channel, bool) {
 	k := int(to.Index)*r.engine.Tables.Paths() + int(address)
 	if to.IsSwitch() {
@@ -197,8 +197,8 @@ func (r *Reconfiguration) Way(from weft.SwitchID, to weft.Node, address uint16) 
 	return path, path != nil
 }
 
-// Paths are the flows that got a new path, or lost theirs, in the order of their destinations. It is of the last change only, and yields nothing
-// after the next.
+// Paths are the flows that got a new path, or lost theirs, in the order of their destinations. It
+// is of the last change only, and yields nothing after the next.
 func (r *Result) Paths() iter.Seq[Rerouted] {
 	if r.paths == nil {
 		return func(func(Rerouted) bool) {}

@@ -26,7 +26,8 @@ func (r *Reconfiguration) Fits(from, to layered.Channel) bool {
 	return !r.layers[from.Layer].list.Closes(r.w.turn(r.number(from), r.number(to)))
 }
 
-// Miscounted is how many turns the channel lists count otherwise than as often as paths in force, and old ones, use them.
+// Miscounted is how many turns the channel lists count otherwise than as often as paths in force,
+// and old ones, use them.
 func (r *Reconfiguration) Miscounted() int {
 	wrong := 0
 	for l, y := range r.layers {

@@ -63,8 +63,9 @@ func hop(t testing.TB, g *topology.Graph, from, to string) layered.Channel {
 	return layered.Channel{From: l.B}
 }
 
-// ringOf4 is the network of figures 1 and 2 of Sem-Jacobsen, Lysne: shortest paths in a ring of four switches, those of two hops by way of a lower
-// number, so that no turns are taken at switches 2 and 3 but from one neighbour of 2 to the other.
+// ringOf4 is the network of figures 1 and 2 of Sem-Jacobsen, Lysne: shortest paths in a ring of
+// four switches, those of two hops by way of a lower number, so that no turns are taken at switches
+// 2 and 3 but from one neighbour of 2 to the other.
 func ringOf4(t testing.TB) *layered.Routing {
 	g := topologytest.Parse(t, "ring:4")
 	return routed(t, g, 1, func(s weft.SwitchID, d weft.NICID, _ weft.VC) weft.PortID {
@@ -112,7 +113,8 @@ func TestATurnIsRefusedThatMeetsItsSourceUntilSettlingHasTakenAwayWhatWasOld(t *
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:3x3")
 	r := begin(t, xy(t, g), dqr.Options{Path: dqr.EndToEnd})
-	// Around the lower left square, clockwise. All flows that turn from left to up at s0.0 came by s1.0-s0.0.
+	// Around the lower left square, clockwise. All flows that turn from left to up at s0.0 came by
+	// s1.0-s0.0.
 	ring := []layered.Channel{hop(t, g, "s0.0", "s0.1"), hop(t, g, "s0.1", "s1.1"), hop(t, g, "s1.1", "s1.0"), hop(t, g, "s1.0", "s0.0")}
 	assert.True(t, r.Upward(ring[1], ring[2]), "from X to Y is a turn of dimension order")
 	assert.True(t, r.Upward(ring[3], ring[0]))
@@ -279,8 +281,8 @@ func TestFaultsAreToleratedOneAfterAnother(t *testing.T) {
 	}
 }
 
-// series cuts links one after another, settling after each, and returns per number of faults the runs in which all were tolerated, and those in which all
-// switches were still linked.
+// series cuts links one after another, settling after each, and returns per number of faults the
+// runs in which all were tolerated, and those in which all switches were still linked.
 func series(t testing.TB, base *dqr.Reconfiguration, runs, faults int) (alive, bound []int) {
 	t.Helper()
 	alive, bound = make([]int, faults+1), make([]int, faults+1)

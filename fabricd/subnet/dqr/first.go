@@ -3,11 +3,11 @@ package dqr
 import "github.com/weft-fabric/weft/fabricd/subnet/layered"
 
 // First are the tables before the last change with those of its entries that no packet asks yet:
-// for channels by which none came for their destination since the last Settle, and for the NICs of a
-// switch in layers in which they did not send there. Where they are in force in every switch before
-// any of [Reconfiguration.Routing] is, packets take no turns but those of old and new paths, whatever
-// the order in which switches get either. Without it a packet on a new path may come to an old entry
-// that nobody had asked and no list knows: it may send it back.
+// for channels by which none came for their destination since the last Settle, and for the NICs of
+// a switch in layers in which they did not send there. Where they are in force in every switch
+// before any of [Reconfiguration.Routing] is, packets take no turns but those of old and new paths,
+// whatever the order in which switches get either. Without it a packet on a new path may come to an
+// old entry that nobody had asked and no list knows: it may send it back.
 func (r *Reconfiguration) First() (*layered.Routing, error) {
 	x := &r.scratch
 	var now []entry
@@ -52,7 +52,8 @@ func (r *Reconfiguration) wasAsked(e entry) bool {
 	return r.sent[e.at]>>e.layer&1 == 1 || r.passed(row(y.asked, k, len(r.w.to)), nil, s)
 }
 
-// noteAsked takes note of the entries that packets ask since the last change, before another begins.
+// noteAsked takes note of the entries that packets ask since the last change, before another
+// begins.
 func (r *Reconfiguration) noteAsked() {
 	if r.sent == nil {
 		r.sent = make([]uint16, len(r.mask))

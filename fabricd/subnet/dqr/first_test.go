@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 )
 
-// Each switch has one of two tables, drawn at random. Packets may come to a dead link by old ones; they never go round, and take turns only of old and
-// new paths.
+// Each switch has one of two tables, drawn at random. Packets may come to a dead link by old ones;
+// they never go round, and take turns only of old and new paths.
 func TestInWhateverOrderSwitchesGetTablesPacketsTakeOldAndNewTurnsOnly(t *testing.T) {
 	t.Parallel()
 	for i, routing := range cases(t)[:8] {

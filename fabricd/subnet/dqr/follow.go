@@ -16,7 +16,8 @@ func (r *Reconfiguration) sweep(l, k int) {
 	}
 }
 
-// travel goes along all paths to target k in a layer, by the entries, stamps their channels, and puts their turns into the union.
+// travel goes along all paths to target k in a layer, by the entries, stamps their channels, and
+// puts their turns into the union.
 func (r *Reconfiguration) travel(l, k int) {
 	x, w, y := &r.scratch, r.w, r.layers[l]
 	if x.stamp == nil {
@@ -52,8 +53,9 @@ func (r *Reconfiguration) follow() {
 	}
 }
 
-// Settle says that the packets that travelled by old tables are gone: dependencies that nobody uses any more are dropped, and with them turns that a
-// plug-in or a local path has enabled and no path has used.
+// Settle says that the packets that travelled by old tables are gone: dependencies that nobody uses
+// any more are dropped, and with them turns that a plug-in or a local path has enabled and no path
+// has used.
 func (r *Reconfiguration) Settle() {
 	for _, d := range r.pending {
 		r.layers[d.layer].list.Drop(d.turn)
@@ -68,8 +70,9 @@ func (r *Reconfiguration) Settle() {
 	r.follow()
 }
 
-// Acyclic reports whether the dependencies of the paths in force, and of those that were since the last Settle, have no cycle. They are found by
-// following the entries, and the cycle by taking away channels that nothing leads to: the channel lists are not asked. Channels of dead links are not
+// Acyclic reports whether the dependencies of the paths in force, and of those that were since the
+// last Settle, have no cycle. They are found by following the entries, and the cycle by taking away
+// channels that nothing leads to: the channel lists are not asked. Channels of dead links are not
 // part of it.
 func (r *Reconfiguration) Acyclic() bool {
 	w := r.w

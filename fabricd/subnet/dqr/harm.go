@@ -1,6 +1,7 @@
 package dqr
 
-// localWays are paths around a channel in a layer, the cheapest by each channel out of the switch that it leaves; in the order of those.
+// localWays are paths around a channel in a layer, the cheapest by each channel out of the switch
+// that it leaves; in the order of those.
 func (r *Reconfiguration) localWays(res *Result, l int, c int32) (ways [][]int32) {
 	w, f := r.w, r.find
 	f.request++
@@ -23,11 +24,12 @@ func (r *Reconfiguration) localWays(res *Result, l int, c int32) (ways [][]int32
 	return ways
 }
 
-// mostWays bounds the local paths that are compared. Chosen by us; it is more than a mesh has dimensions to go.
+// mostWays bounds the local paths that are compared. Chosen by us; it is more than a mesh has
+// dimensions to go.
 const mostWays = 8
 
-// harm is how many turns could be enabled now and could no longer be if those of a path were. It reports false when those cannot be
-// enabled together.
+// harm is how many turns could be enabled now and could no longer be if those of a path were. It
+// reports false when those cannot be enabled together.
 func (r *Reconfiguration) harm(l int, path []int32) (harm int, ok bool) {
 	x, w, list := &r.scratch, r.w, r.layers[l].list
 	x.trial++
@@ -48,8 +50,8 @@ func (r *Reconfiguration) harm(l int, path []int32) (harm int, ok bool) {
 	return harm, ok
 }
 
-// closedBy counts the turns from what depends on channel b to what a depends on, that is those that a dependency of a on b rules out, and that nothing else
-// does. Within one trial each counts once.
+// closedBy counts the turns from what depends on channel b to what a depends on, that is those that
+// a dependency of a on b rules out, and that nothing else does. Within one trial each counts once.
 func (r *Reconfiguration) closedBy(l int, a, b int32) (n int) {
 	x, w, list := &r.scratch, r.w, r.layers[l].list
 	if x.walk++; x.walk == 0 {

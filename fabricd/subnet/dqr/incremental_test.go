@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// One builds its tables after each change, of the last ones; the other for the first time at the end. What packets may do while they are uploaded is
-// found the same in steps as at once.
+// One builds its tables after each change, of the last ones; the other for the first time at the
+// end. What packets may do while they are uploaded is found the same in steps as at once.
 func TestTablesMadeOfTheLastOnesAreThoseThatAreMadeAnew(t *testing.T) {
 	t.Parallel()
 	for i, routing := range cases(t)[:8] {

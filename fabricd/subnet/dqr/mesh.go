@@ -7,10 +7,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Mesh is the plug-in for meshes under dimension-order routing, X first, and for each layer of tori that is a mesh of its own (section IV.C). Around a dead
-// link it enables the turns of a path of three links for both directions, on the same side, and at both ends those of entering and leaving it.
-// The side is that of the mesh's centre, as there always is one, or else the other; in more than two dimensions the way round is in a
-// dimension next to the link's, so that all turns but those are in the order of the dimensions.
+// Mesh is the plug-in for meshes under dimension-order routing, X first, and for each layer of tori
+// that is a mesh of its own (section IV.C). Around a dead link it enables the turns of a path of
+// three links for both directions, on the same side, and at both ends those of entering and leaving
+// it. The side is that of the mesh's centre, as there always is one, or else the other; in more
+// than two dimensions the way round is in a dimension next to the link's, so that all turns but
+// those are in the order of the dimensions.
 type Mesh struct{}
 
 // Name is "mesh".
@@ -50,8 +52,9 @@ func (Mesh) Enable(link *topology.Link, e Enabler) bool {
 	return false
 }
 
-// around are the turns of going round a link on a side, nil where a link is missing. Earlier: the dimension of the link comes before that of the
-// side, so that packets may turn from it into the side, and else the other way round.
+// around are the turns of going round a link on a side, nil where a link is missing. Earlier: the
+// dimension of the link comes before that of the side, so that packets may turn from it into the
+// side, and else the other way round.
 func around(link *topology.Link, side weft.PortID, earlier bool, e Enabler) []Turn {
 	a, b := link.A, link.B
 	c, inC, ok := step(a.Node, side, e)
@@ -68,7 +71,8 @@ func around(link *topology.Link, side weft.PortID, earlier bool, e Enabler) []Tu
 		at(c, inC, a.Port), at(d, b.Port, inD), // from A to B
 		at(d, inD, b.Port), at(c, a.Port, inC), // and back
 	}
-	// At A packets come in by the port opposite to the link, and those that left the path there go on by it; at B alike.
+	// At A packets come in by the port opposite to the link, and those that left the path there go
+	// on by it; at B alike.
 	for _, end := range [2]weft.End{a, b} {
 		ahead := end.Port ^ 1 // the other port of the dimension
 		if _, _, ok := step(end.Node, ahead, e); !ok {
@@ -81,7 +85,8 @@ func around(link *topology.Link, side weft.PortID, earlier bool, e Enabler) []Tu
 	return turns
 }
 
-// step is the neighbour of a switch by a port, and the port by which packets come in there; false when there is none or the link is dead.
+// step is the neighbour of a switch by a port, and the port by which packets come in there; false
+// when there is none or the link is dead.
 func step(n weft.Node, p weft.PortID, e Enabler) (next weft.Node, in weft.PortID, ok bool) {
 	peer, link, ok := e.Graph().Peer(weft.End{Node: n, Port: p})
 	if !ok || !peer.Node.IsSwitch() || !e.Alive(link) {

@@ -27,8 +27,9 @@ func TestThePluginToleratesEverySingleFaultOfAMeshAndEnablesNothingBeyondItsTurn
 				assert.Zero(t, res.NewTurns+res.LocalTurns, g.Links[l].Name)
 				rerouted += res.FlowsRerouted
 			}
-			// The mean share is 1/(3(n-1)): a link of a row, x links from its end, cuts x(n-x) pairs of columns of 2n pairs of switches each, one of a
-			// column y(n-y) pairs of rows of as many, and so on over all links.
+			// The mean share is 1/(3(n-1)): a link of a row, x links from its end, cuts x(n-x)
+			// pairs of columns of 2n pairs of switches each, one of a column y(n-y) pairs of rows
+			// of as many, and so on over all links.
 			if len(links) < 2*n*(n-1) {
 				return // not all of them
 			}

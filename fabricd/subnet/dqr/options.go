@@ -1,7 +1,7 @@
 package dqr
 
-// Options are the choices that the paper leaves or compares. The zero value is the default of each: the combination that tolerated most in
-// our measurements (docs/dqr.md).
+// Options are the choices that the paper leaves or compares. The zero value is the default of each:
+// the combination that tolerated most in our measurements (docs/dqr.md).
 type Options struct {
 	Path    Path
 	Turns   Turns
@@ -11,8 +11,9 @@ type Options struct {
 	Revisit Revisit
 	// Plugin enables turns around a dead link before paths are searched; nil for none.
 	Plugin Plugin
-	// SwitchFlows: switches are destinations and sources too, of flows that no engine routes. New connects them. They are not in the
-	// tables, which know NICs only; their dependencies are in the channel list.
+	// SwitchFlows: switches are destinations and sources too, of flows that no engine routes. New
+	// connects them. They are not in the tables, which know NICs only; their dependencies are in
+	// the channel list.
 	SwitchFlows bool
 }
 
@@ -21,25 +22,27 @@ type Path uint8
 
 // The ways around.
 const (
-	// LocalPath: turns of a local path around each dead link are enabled first, in both directions. Flows may take it, and as it needs no
-	// further turns they often do.
+	// LocalPath: turns of a local path around each dead link are enabled first, in both directions.
+	// Flows may take it, and as it needs no further turns they often do.
 	LocalPath Path = iota
-	// LocalCompulsory: flows go by the local path and nowhere else: by their old path to the dead link, around it, and on by the old path, in the
-	// same layer.
+	// LocalCompulsory: flows go by the local path and nowhere else: by their old path to the dead
+	// link, around it, and on by the old path, in the same layer.
 	LocalCompulsory
 	// EndToEnd: no local path.
 	EndToEnd
 )
 
-// Turns is what is asked of the turns of a path that lead downward in the channel list (section IV.A).
+// Turns is what is asked of the turns of a path that lead downward in the channel list (section
+// IV.A).
 type Turns uint8
 
 // The checks.
 const (
-	// SingleTurn: a search takes a turn that could be enabled by itself. A path whose turns cannot be enabled together is searched anew
-	// without the turn that was one too many.
+	// SingleTurn: a search takes a turn that could be enabled by itself. A path whose turns cannot
+	// be enabled together is searched anew without the turn that was one too many.
 	SingleTurn Turns = iota
-	// AllTurns: a search takes a turn that can be enabled together with those on the way from it to the destination.
+	// AllTurns: a search takes a turn that can be enabled together with those on the way from it to
+	// the destination.
 	AllTurns
 	// LocalTurns: AllTurns for local paths, SingleTurn for the paths of flows.
 	LocalTurns
@@ -50,9 +53,11 @@ type LayerSearch uint8
 
 // The layers.
 const (
-	// AllLayers: in every layer, for the path whose turns cost least; that of the old path comes first. A source that changes the layer sends in another from then on.
+	// AllLayers: in every layer, for the path whose turns cost least; that of the old path comes
+	// first. A source that changes the layer sends in another from then on.
 	AllLayers LayerSearch = iota
-	// SameLayer: in the layer of the old path. Flows between switches get theirs, when they are connected, in any.
+	// SameLayer: in the layer of the old path. Flows between switches get theirs, when they are
+	// connected, in any.
 	SameLayer
 )
 
@@ -61,11 +66,13 @@ type Entries uint8
 
 // The kinds of entries.
 const (
-	// ByChannel: on the port by which a packet came, its layer and destination. This loses nothing against a path for each flow: a new path
-	// that comes to a channel whose entry for the destination is in force may follow that entry without a new turn.
+	// ByChannel: on the port by which a packet came, its layer and destination. This loses nothing
+	// against a path for each flow: a new path that comes to a channel whose entry for the
+	// destination is in force may follow that entry without a new turn.
 	ByChannel Entries = iota
-	// ByDestination: on layer and destination alone, as forwarding tables of InfiniBand. Entries that are not affected stay, so new paths
-	// merge into old ones at the first switch that they share.
+	// ByDestination: on layer and destination alone, as forwarding tables of InfiniBand. Entries
+	// that are not affected stay, so new paths merge into old ones at the first switch that they
+	// share.
 	ByDestination
 )
 
@@ -83,14 +90,17 @@ type Revisit uint8
 
 // The answers.
 const (
-	// NeverTwice: a path that passes a switch twice is not taken, also where that is the only one that the turns allow. With entries by
-	// channel a switch forwards packets by where they come from, so a path that joins another one may meet it again.
+	// NeverTwice: a path that passes a switch twice is not taken, also where that is the only one
+	// that the turns allow. With entries by channel a switch forwards packets by where they come
+	// from, so a path that joins another one may meet it again.
 	NeverTwice Revisit = iota
-	// AllowTwice: what a path costs alone counts, as in the paper. Compulsory local paths are always so.
+	// AllowTwice: what a path costs alone counts, as in the paper. Compulsory local paths are
+	// always so.
 	AllowTwice
 )
 
-// The names of the choices, in the order of their values: path=, turns=, layers=, entries=, cost= and revisit= of the method dqr.
+// The names of the choices, in the order of their values: path=, turns=, layers=, entries=, cost=
+// and revisit= of the method dqr.
 var (
 	PathNames    = []string{"local", "compulsory", "end-to-end"}
 	TurnsNames   = []string{"single", "all", "local"}

@@ -13,7 +13,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
-// asked is a channel list that takes any turns, and notes them by names: what is come from, the switch, and where it goes.
+// asked is a channel list that takes any turns, and notes them by names: what is come from, the
+// switch, and where it goes.
 type asked struct {
 	g     *topology.Graph
 	dead  cuts

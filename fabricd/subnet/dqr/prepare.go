@@ -14,9 +14,11 @@ const maxEntries = 1 << 28
 // broken is the entry of tables that lead nowhere, or to another layer.
 const broken int32 = -2
 
-// New prepares: it finds the dependencies in force and makes a channel list of each layer (section III). With SwitchFlows it connects the switches
-// too. The routing must be deterministic, keep each packet in its layer, forward packets of all NICs of a switch alike and be free from cycles of
-// dependencies; an error says which of these is not so, or that there is too much of it. It is not changed, and must not be while the reconfiguration is used.
+// New prepares: it finds the dependencies in force and makes a channel list of each layer (section
+// III). With SwitchFlows it connects the switches too. The routing must be deterministic, keep each
+// packet in its layer, forward packets of all NICs of a switch alike and be free from cycles of
+// dependencies; an error says which of these is not so, or that there is too much of it. It is not
+// changed, and must not be while the reconfiguration is used.
 func New(routing *layered.Routing, o Options) (*Reconfiguration, error) {
 	if routing.Kind != layered.Deterministic {
 		return nil, fmt.Errorf("reconfiguration of %s: packets choose among several ways, and channel lists are made of one way each: take a deterministic routing, as updn or lash",
@@ -170,7 +172,8 @@ func (r *Reconfiguration) readPaths(y *layer, k int, l weft.VC) error {
 	return nil
 }
 
-// keepsTo says what a channel list cannot have of a path that begins at switch s: it leaves its layer, or has several ways, or another one by another port of the NICs.
+// keepsTo says what a channel list cannot have of a path that begins at switch s: it leaves its
+// layer, or has several ways, or another one by another port of the NICs.
 func (r *Reconfiguration) keepsTo(t *target, s int32, path []int32, l weft.VC) error {
 	w, nic := r.w, weft.NICID(t.node.Index)
 	if t.node.IsSwitch() {

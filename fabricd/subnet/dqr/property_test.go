@@ -45,7 +45,8 @@ func newWatch(t require.TestingT, routing *layered.Routing, o dqr.Options) *watc
 	return w
 }
 
-// look takes the paths in force, and checks the tables, the lists and that the dependencies have no cycle.
+// look takes the paths in force, and checks the tables, the lists and that the dependencies have no
+// cycle.
 func (w *watch) look() *layered.Routing {
 	routing, err := w.r.Routing()
 	require.NoError(w.t, err)

@@ -2,8 +2,9 @@ package dqr
 
 import "math/bits"
 
-// queue is a priority queue of small keys for a search whose keys never get smaller: what has the same key comes out in the order
-// it went in. It holds no more than was pushed in one search: a channel once for each time that it gets cheaper.
+// queue is a priority queue of small keys for a search whose keys never get smaller: what has the
+// same key comes out in the order it went in. It holds no more than was pushed in one search: a
+// channel once for each time that it gets cheaper.
 type queue struct {
 	head, tail []int32  // per key: its items; none for none
 	some       []uint64 // per key: a bit for those with items

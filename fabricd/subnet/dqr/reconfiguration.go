@@ -47,14 +47,16 @@ type target struct {
 // layer is what is in force in one virtual layer.
 type layer struct {
 	list *cdg.Layer
-	// next is per target and channel the channel on which packets leave that came by it; none at the home of the target, where they are
-	// delivered. Of channels that are not live it is what the tables say though nobody asks them.
+	// next is per target and channel the channel on which packets leave that came by it; none at
+	// the home of the target, where they are delivered. Of channels that are not live it is what
+	// the tables say though nobody asks them.
 	next  []int32
 	first []int32 // per target and switch: the channel on which its own packets leave
 	live  []bool  // per target and channel: packets for the target travel on it
 	// asked is live since the last Settle, but for the last change.
 	asked []bool
-	// union are the turns of all paths that were in force since the last Settle, found by following them.
+	// union are the turns of all paths that were in force since the last Settle, found by following
+	// them.
 	union []bool
 }
 
@@ -88,7 +90,8 @@ func (r *Reconfiguration) step(y *layer, k int, c int32) int32 {
 	return y.next[k*len(r.w.to)+int(c)]
 }
 
-// Clone is an independent copy. What neither ever changes they share, so that several goroutines may have one each.
+// Clone is an independent copy. What neither ever changes they share, so that several goroutines
+// may have one each.
 func (r *Reconfiguration) Clone() *Reconfiguration {
 	c := *r
 	c.mask, c.dead, c.gone = append([]uint16(nil), r.mask...), append([]bool(nil), r.dead...), append([]bool(nil), r.gone...)

@@ -2,9 +2,11 @@ package dqr
 
 import "github.com/weft-fabric/weft/fabricd/topology"
 
-// Restore is Fail for links that have come back, beside others that have died: flows that were unroutable get paths first, and then flows return to
-// the paths of the engine as far as the channel lists allow. Dependencies of the paths that they leave stay until [Reconfiguration.Settle], and
-// after that another Restore may bring back more: there is no more to come when it re-routes nothing.
+// Restore is Fail for links that have come back, beside others that have died: flows that were
+// unroutable get paths first, and then flows return to the paths of the engine as far as the
+// channel lists allow. Dependencies of the paths that they leave stay until
+// [Reconfiguration.Settle], and after that another Restore may bring back more: there is no more to
+// come when it re-routes nothing.
 func (r *Reconfiguration) Restore(dead func(*topology.Link) bool) (*Result, error) {
 	return r.change(dead, true)
 }
@@ -84,7 +86,8 @@ func (r *Reconfiguration) passed(live, asked []bool, s int32) bool {
 	return false
 }
 
-// bringBack puts the path of the engine from s to target k in a layer in force. It reports false when it is so already, or cannot be.
+// bringBack puts the path of the engine from s to target k in a layer in force. It reports false
+// when it is so already, or cannot be.
 func (r *Reconfiguration) bringBack(l, k int, s int32) bool {
 	w, y, x := r.w, r.layers[l], &r.scratch
 	next, first := row(r.home.next[l], k, len(w.to)), row(r.home.first[l], k, w.n)
@@ -142,7 +145,8 @@ func (r *Reconfiguration) bringBack(l, k int, s int32) bool {
 	return true
 }
 
-// disturbs reports whether entries that packets ask, in the switches that a path leaves, become others than they are.
+// disturbs reports whether entries that packets ask, in the switches that a path leaves, become
+// others than they are.
 func (r *Reconfiguration) disturbs(l, k int, path, first []int32) bool {
 	n := r.w.n
 	for _, c := range path {
@@ -154,8 +158,9 @@ func (r *Reconfiguration) disturbs(l, k int, path, first []int32) bool {
 	return false
 }
 
-// meets reports whether other flows to target k, which come to the path of the engine where it is to be in force again, would pass
-// one of the switches after that which they have passed before. They come home themselves some time, and then it can be.
+// meets reports whether other flows to target k, which come to the path of the engine where it is
+// to be in force again, would pass one of the switches after that which they have passed before.
+// They come home themselves some time, and then it can be.
 func (r *Reconfiguration) meets(y *layer, k int, path []int32, next []int32) bool {
 	x, w := &r.scratch, r.w
 	live := row(y.live, k, len(w.to))
@@ -189,7 +194,8 @@ func (r *Reconfiguration) meets(y *layer, k int, path []int32, next []int32) boo
 	return false
 }
 
-// exchange lists the turns that come and go when packets for target k that come by channel c go on by next; in scratch.turns and scratch.rest.
+// exchange lists the turns that come and go when packets for target k that come by channel c go on
+// by next; in scratch.turns and scratch.rest.
 func (r *Reconfiguration) exchange(y *layer, k int, c, next int32) {
 	w, x := r.w, &r.scratch
 	live := row(y.live, k, len(w.to))
@@ -209,7 +215,8 @@ func (r *Reconfiguration) exchange(y *layer, k int, c, next int32) {
 	r.replace(y, k, w.to[c], was, next)
 }
 
-// replace lists the turns that come and go when all packets for target k that come to a switch go on by next and not by was.
+// replace lists the turns that come and go when all packets for target k that come to a switch go
+// on by next and not by was.
 func (r *Reconfiguration) replace(y *layer, k int, s, was, next int32) {
 	w, x := r.w, &r.scratch
 	live := row(y.live, k, len(w.to))

@@ -5,7 +5,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 )
 
-// Result is what a reconfiguration did. Flows are ordered pairs of different NICs, and of different switches where Options has them.
+// Result is what a reconfiguration did. Flows are ordered pairs of different NICs, and of different
+// switches where Options has them.
 type Result struct {
 	FlowsTotal    int // all flows, routed or not
 	FlowsRerouted int // those that were disconnected by it, or were unroutable or away from the engine's path, and have got another path
@@ -13,18 +14,19 @@ type Result struct {
 	Unroutable    int // all flows that have no path now
 	Isolated      int // of these: no live links lead from the source to the destination
 
-	// Acyclic: the dependencies of all paths in force since the last Settle, and of the new ones, have no cycle. It is found by following the tables,
-	// not by the channel list.
+	// Acyclic: the dependencies of all paths in force since the last Settle, and of the new ones,
+	// have no cycle. It is found by following the tables, not by the channel list.
 	Acyclic bool
-	// NewTurns is how many turns were enabled for paths of flows, by moving channels of a list; PluginTurns and LocalTurns for the plug-in
-	// and for local paths, in advance.
+	// NewTurns is how many turns were enabled for paths of flows, by moving channels of a list;
+	// PluginTurns and LocalTurns for the plug-in and for local paths, in advance.
 	NewTurns, PluginTurns, LocalTurns int
 	Searches                          int // how often paths to a destination were searched
 
 	paths func(yield func(Rerouted) bool)
 }
 
-// Tolerated reports whether every flow that live links can carry has a path, and no deadlock can be.
+// Tolerated reports whether every flow that live links can carry has a path, and no deadlock can
+// be.
 func (r *Result) Tolerated() bool { return r.Unroutable == r.Isolated && r.Acyclic }
 
 // Rerouted is a flow from all NICs of a switch, or from the switch itself, to a NIC or a switch.

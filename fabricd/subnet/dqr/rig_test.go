@@ -13,7 +13,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// routed makes a routing of one way per switch, destination and layer; a NIC is sent to in the layer that of says.
+// routed makes a routing of one way per switch, destination and layer; a NIC is sent to in the
+// layer that of says.
 func routed(t testing.TB, g *topology.Graph, layers int, port func(s weft.SwitchID, d weft.NICID, layer weft.VC) weft.PortID,
 	of func(s weft.SwitchID, d weft.NICID) weft.VC,
 ) *layered.Routing {
@@ -71,8 +72,8 @@ func xy(t testing.TB, g *topology.Graph) *layered.Routing {
 	}, layer0)
 }
 
-// eCube is dimension-order routing in a torus on shortest ways. The layer of a path says by a bit for each dimension whether it crosses the link between
-// the last and the first switch.
+// eCube is dimension-order routing in a torus on shortest ways. The layer of a path says by a bit
+// for each dimension whether it crosses the link between the last and the first switch.
 func eCube(t testing.TB, g *topology.Graph) *layered.Routing {
 	t.Helper()
 	way := func(s weft.SwitchID, d weft.NICID, i int) (up bool, links uint32) {

@@ -10,8 +10,9 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Routing are the tables and the assignment in force: those of the engine with what has changed since. Flows between switches are not in
-// them. Of switches at which nothing has changed they share storage with those that Routing returned before.
+// Routing are the tables and the assignment in force: those of the engine with what has changed
+// since. Flows between switches are not in them. Of switches at which nothing has changed they
+// share storage with those that Routing returned before.
 func (r *Reconfiguration) Routing() (*layered.Routing, error) {
 	routing, err := r.tables()
 	if err == nil {
@@ -57,7 +58,8 @@ func (r *Reconfiguration) tables() (*layered.Routing, error) {
 	return &out, nil
 }
 
-// widened are the tables that were built last with all layers that there are now, in each of which switches deliver to their NICs.
+// widened are the tables that were built last with all layers that there are now, in each of which
+// switches deliver to their NICs.
 func (r *Reconfiguration) widened() (*tables.Tables, error) {
 	was := r.built.Tables
 	if was.VCs() >= len(r.layers) {
@@ -110,8 +112,9 @@ type spot struct {
 	at, layer, target int32
 }
 
-// spots are those that may have changed since tables were built last, by the last change or before. Where the tables have one row for all layers,
-// so do spots. At its own switch a target is not forwarded otherwise than the engine has it.
+// spots are those that may have changed since tables were built last, by the last change or before.
+// Where the tables have one row for all layers, so do spots. At its own switch a target is not
+// forwarded otherwise than the engine has it.
 func (r *Reconfiguration) spots() []spot {
 	w, nics := r.w, len(r.w.g.NICs)*r.engine.Tables.Paths()
 	var list []spot
@@ -156,8 +159,9 @@ func (r *Reconfiguration) keepStale() {
 	r.stale, r.resent = append(r.stale, r.scratch.journal...), append(r.resent, r.scratch.senders...)
 }
 
-// row is how switch s, not its home, forwards packets for target k: a hop per port that they come in by, and one for packets that enter the layer here; or
-// per port and layer, in tables with one row for all layers; one hop alone if all are alike.
+// row is how switch s, not its home, forwards packets for target k: a hop per port that they come
+// in by, and one for packets that enter the layer here; or per port and layer, in tables with one
+// row for all layers; one hop alone if all are alike.
 func (r *Reconfiguration) row(hops []tables.Hop, l, k int, s int32) []tables.Hop {
 	w, tables, end := r.w, r.engine.Tables, l+1
 	if !tables.PerLayer() {
@@ -182,7 +186,8 @@ func (r *Reconfiguration) row(hops []tables.Hop, l, k int, s int32) []tables.Hop
 	return single(hops)
 }
 
-// hop is the one onto a channel; where there is none, what the engine has for packets that come in by a port of the switch.
+// hop is the one onto a channel; where there is none, what the engine has for packets that come in
+// by a port of the switch.
 func (r *Reconfiguration) hop(c int32, k int, s int32, in weft.PortID, l weft.VC) tables.Hop {
 	if c >= 0 {
 		return tables.Hop{Port: r.w.port[c], VC: tables.SameVC}

@@ -2,19 +2,22 @@ package dqr
 
 import "github.com/weft-fabric/weft/fabricd/subnet/cdg"
 
-// What a turn costs that a path takes. One that is in force costs nothing. One that leads upward in the list needs nothing to be moved, but is one
-// more dependency, which later faults find in their way; one that leads downward moves channels besides. Without the first, a 10x10 mesh
-// tolerated four faults in 57 runs of 100, and with it in 81.
+// What a turn costs that a path takes. One that is in force costs nothing. One that leads upward in
+// the list needs nothing to be moved, but is one more dependency, which later faults find in their
+// way; one that leads downward moves channels besides. Without the first, a 10x10 mesh tolerated
+// four faults in 57 runs of 100, and with it in 81.
 const (
 	added   int32 = 1
 	enabled int32 = 2
 )
 
-// mostCost bounds what the turns of a path may cost together. Chosen by us: it is thirty turns to be enabled.
+// mostCost bounds what the turns of a path may cost together. Chosen by us: it is thirty turns to
+// be enabled.
 const mostCost = 63
 
-// finder searches the cheapest paths to one destination in one layer, backward from it, for all sources at once. Channels that are in force for
-// the destination are followed as their entries say, as every packet that comes to them is; others may lead on by any turn.
+// finder searches the cheapest paths to one destination in one layer, backward from it, for all
+// sources at once. Channels that are in force for the destination are followed as their entries
+// say, as every packet that comes to them is; others may lead on by any turn.
 type finder struct {
 	w     *wires
 	queue queue
@@ -116,7 +119,8 @@ func (f *finder) begin(q *query) bool {
 	return len(q.sources) > 0
 }
 
-// byChannel fills found, source, price and choice. Sources that are not found have no path within the limit.
+// byChannel fills found, source, price and choice. Sources that are not found have no path within
+// the limit.
 func (f *finder) byChannel(q *query) {
 	if !f.begin(q) {
 		return
@@ -173,7 +177,8 @@ func (f *finder) pass(c int32) {
 	}
 }
 
-// cheapest is the channel, or switch, whose cheapest path is found next, and what that costs; not ok: there is no more.
+// cheapest is the channel, or switch, whose cheapest path is found next, and what that costs; not
+// ok: there is no more.
 func (f *finder) cheapest(q *query) (c, turns, hops int32, ok bool) {
 	for {
 		key, c, ok := f.queue.pop()
@@ -189,7 +194,8 @@ func (f *finder) cheapest(q *query) (c, turns, hops int32, ok bool) {
 	}
 }
 
-// finds reports whether a switch is a source that had no path yet. Now it has one, which begins by channel c.
+// finds reports whether a switch is a source that had no path yet. Now it has one, which begins by
+// channel c.
 func (f *finder) finds(s, c int32) bool {
 	if f.want[s] != f.era {
 		return false
@@ -199,7 +205,8 @@ func (f *finder) finds(s, c int32) bool {
 	return true
 }
 
-// spare is the limit when the first path is found. Where several are to be compared, those that cost more than two turns more are not.
+// spare is the limit when the first path is found. Where several are to be compared, those that
+// cost more than two turns more are not.
 func (f *finder) spare(q *query, turns int32) int32 {
 	if q.each {
 		return min(q.limit, turns+2*enabled)
@@ -271,8 +278,8 @@ func (f *finder) reach(q *query, c, next, turns, hops int32) {
 	}
 }
 
-// allows reports whether a turn that leads downward in the list can be enabled: by itself, or with those that the way on from the channel
-// that it leads to needs.
+// allows reports whether a turn that leads downward in the list can be enabled: by itself, or with
+// those that the way on from the channel that it leads to needs.
 func (f *finder) allows(q *query, turn, c int32) bool {
 	if f.allowed[turn] != f.version {
 		if q.list.Closes(turn) {

@@ -25,7 +25,8 @@ func TestThePluginToleratesEverySingleFaultOfATorusUnderECube(t *testing.T) {
 	}
 }
 
-// LASH packs paths into as few layers as it can, which leaves little room in the layer of a path, but others have some.
+// LASH packs paths into as few layers as it can, which leaves little room in the layer of a path,
+// but others have some.
 func TestInATorusUnderLASHOtherLayersHaveRoom(t *testing.T) {
 	t.Parallel()
 	stride := map[int]int{5: 1, 10: 1, 15: 9, 20: 25}

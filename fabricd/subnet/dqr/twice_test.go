@@ -54,7 +54,8 @@ func TestNoPathPassesASwitchTwiceUnlessThatIsAllowed(t *testing.T) {
 	assert.Equal(t, unroutable[dqr.AllowTwice], unroutable[dqr.NeverTwice], "and no flow is lost by that")
 }
 
-// Links die and come back. In these two a flow that comes home would lead others, which join it, to a switch that they have passed.
+// Links die and come back. In these two a flow that comes home would lead others, which join it, to
+// a switch that they have passed.
 func TestNoFlowThatComesHomeMakesOthersPassASwitchTwice(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

@@ -9,8 +9,8 @@ import (
 // none is no channel.
 const none int32 = -1
 
-// wires are the channels between the switches of a graph in dense arrays, and the turns that there can be; read-only. Those out of a switch
-// follow each other, by port.
+// wires are the channels between the switches of a graph in dense arrays, and the turns that there
+// can be; read-only. Those out of a switch follow each other, by port.
 type wires struct {
 	g     *topology.Graph
 	n     int     // switches

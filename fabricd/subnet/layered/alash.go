@@ -8,15 +8,18 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// ALASH is LASH with adaptive switches (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, section 7): all shortest
-// paths of a pair that begin with the same link are one address, and switches after the first take any of them for each packet. Address k
-// of a destination stands for the k-th of the source switch's ports on shortest paths, in the order of ports; T gives each its layers.
+// ALASH is LASH with adaptive switches (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular
+// Networks, section 7): all shortest paths of a pair that begin with the same link are one address,
+// and switches after the first take any of them for each packet. Address k of a destination stands
+// for the k-th of the source switch's ports on shortest paths, in the order of ports; T gives each
+// its layers.
 //
-// o.Step4, on by default, gives every address all layers that its paths fit into; with o.Move, also on by default, a packet moves freely
-// between them (theorem 3), otherwise it stays in the one in which it entered.
+// o.Step4, on by default, gives every address all layers that its paths fit into; with o.Move, also
+// on by default, a packet moves freely between them (theorem 3), otherwise it stays in the one in
+// which it entered.
 //
-// When o.Layers do not suffice for all, each pair gets one address first, and then the others that fit. When they do not suffice for one
-// each, o.Fallback says what to do.
+// When o.Layers do not suffice for all, each pair gets one address first, and then the others that
+// fit. When they do not suffice for one each, o.Fallback says what to do.
 func ALASH(g *topology.Graph, o Options) (*Routing, error) {
 	w, turns, most, err := begin(g, o)
 	if err != nil {
@@ -196,7 +199,8 @@ func (r *wayRows) home(nic weft.NICID, paths int) error {
 	return err
 }
 
-// row forwards what comes from a NIC by the k-th of the channels, and what comes from a switch by any.
+// row forwards what comes from a NIC by the k-th of the channels, and what comes from a switch by
+// any.
 func (r *wayRows) row(s int32, channels []int32, k int) (int, error) {
 	r.key = append(r.key[:0], byte(k))
 	for _, c := range channels {

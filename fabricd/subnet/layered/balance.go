@@ -6,9 +6,11 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// balance chooses one of several equally short ways for each destination: at each switch that on which the sum of the squares of the loads is least, where the
-// load of a channel is the pairs of NICs that go over it so far; of several that of the lowest port. Then it adds the load of the
-// destination. Choosing by the first channel alone, without what comes after it, left a maximum a tenth higher.
+// balance chooses one of several equally short ways for each destination: at each switch that on
+// which the sum of the squares of the loads is least, where the load of a channel is the pairs of
+// NICs that go over it so far; of several that of the lowest port. Then it adds the load of the
+// destination. Choosing by the first channel alone, without what comes after it, left a maximum a
+// tenth higher.
 type balance struct {
 	w           *wires
 	load        []int32 // per channel, in all layers
@@ -26,7 +28,8 @@ func newBalance(w *wires) *balance {
 	return &balance{w: w, load: make([]int32, len(w.to)), climb: make([]phase, w.n), fall: make([]phase, w.n)}
 }
 
-// start puts at each switch the packets of its own NICs; those of a pair that is not in the layers looked at do not count.
+// start puts at each switch the packets of its own NICs; those of a pair that is not in the layers
+// looked at do not count.
 func (b *balance) start(d int32, counts func(s, d int32) bool) {
 	for s := range int32(b.w.n) {
 		b.climb[s], b.fall[s] = phase{channel: -1}, phase{channel: -1}
@@ -84,7 +87,8 @@ func (b *balance) legal(l *legal, d int32, counts func(s, d int32) bool) {
 	}
 }
 
-// tree chooses for packets to d whatever way they came. The queue has d first, and each switch after those that its way can lead to.
+// tree chooses for packets to d whatever way they came. The queue has d first, and each switch
+// after those that its way can lead to.
 func (b *balance) tree(queue []int32, d int32, leads func(s, t int32) bool) {
 	b.start(d, nil)
 	after := func(_, t int32) *phase { return &b.climb[t] }

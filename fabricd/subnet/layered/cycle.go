@@ -2,11 +2,13 @@ package layered
 
 import "slices"
 
-// Cycle is a cycle of dependencies, each of its channels followed by the next and the last by the first; nil when there is none.
-// It is a shortest one, for people read it, and of these the one with the lowest channel, first. Of a routing with an escape
-// layer only that layer counts: what waits in the others may always enter it, and it is not left again, so no channel of it
-// depends on one of another layer (Duato: A Necessary and Sufficient Condition for Deadlock-Free Adaptive Routing in Wormhole
-// Networks: the extended dependency graph has the direct dependencies between escape channels only).
+// Cycle is a cycle of dependencies, each of its channels followed by the next and the last by the
+// first; nil when there is none. It is a shortest one, for people read it, and of these the one
+// with the lowest channel, first. Of a routing with an escape layer only that layer counts: what
+// waits in the others may always enter it, and it is not left again, so no channel of it depends on
+// one of another layer (Duato: A Necessary and Sufficient Condition for Deadlock-Free Adaptive
+// Routing in Wormhole Networks: the extended dependency graph has the direct dependencies between
+// escape channels only).
 func (d *Dependencies) Cycle() []Channel {
 	s := shortest{next: d.next, before: make([]int32, len(d.next)), depth: make([]int32, len(d.next)), walk: make([]int32, len(d.next))}
 	s.onlyCycles()

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Channels numbers the channels between switches of a graph: those of one layer follow each other, in the order of their switches
-// and ports.
+// Channels numbers the channels between switches of a graph: those of one layer follow each other,
+// in the order of their switches and ports.
 type Channels struct {
 	g     *topology.Graph
 	first []int // per switch: where its ports begin
@@ -45,18 +45,19 @@ func (c *Channels) Channel(n int) Channel {
 	return Channel{From: weft.End{Node: weft.SwitchID(s).Node(), Port: weft.PortID(at - c.first[s])}, Layer: weft.VC(layer)}
 }
 
-// Dependencies is the layered channel dependency graph of a routing (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular
-// Networks, definition 12), found by following R for every address of T. It is for checking results, and knows nothing of how an
-// engine came to them.
+// Dependencies is the layered channel dependency graph of a routing (Lysne, Skeie, Reinemo, Theiss:
+// Layered Routing in Irregular Networks, definition 12), found by following R for every address of
+// T. It is for checking results, and knows nothing of how an engine came to them.
 type Dependencies struct {
 	Channels *Channels
 	next     [][]int32 // per channel, those that follow it; nil: none
 	Loads    []int     // per channel, how many source/address pairs' ways lead over it; of adaptive routings, any of their ways
 }
 
-// Dependencies follows R for every address of T. Packets that move between layers add no dependencies of one layer on another (theorem
-// 3), but where they come into a layer they go on by its tables, and those dependencies count. Into the escape layer they may come at
-// every switch on their way.
+// Dependencies follows R for every address of T. Packets that move between layers add no
+// dependencies of one layer on another (theorem 3), but where they come into a layer they go on by
+// its tables, and those dependencies count. Into the escape layer they may come at every switch on
+// their way.
 func (r *Routing) Dependencies() *Dependencies {
 	d := &Dependencies{Channels: NewChannels(r.Graph)}
 	n := d.Channels.Len() * r.Layers
@@ -87,7 +88,8 @@ type Traffic struct {
 	Moves  uint16 // of these, those between which they move
 }
 
-// TrafficTo puts the addresses of a list together that differ in nothing but where packets enter, and appends what they are to list.
+// TrafficTo puts the addresses of a list together that differ in nothing but where packets enter,
+// and appends what they are to list.
 func TrafficTo(list []Traffic, addresses []weft.Address) []Traffic {
 	first := len(list)
 	for _, a := range addresses {
@@ -131,7 +133,8 @@ func (f *follower) source(s weft.SwitchID, dst weft.NICID) {
 	}
 }
 
-// Injected is a port by which packets of the NICs of a switch come in, which are all alike; NoPort when it has none.
+// Injected is a port by which packets of the NICs of a switch come in, which are all alike; NoPort
+// when it has none.
 func (r *Routing) Injected(s weft.SwitchID) weft.PortID {
 	i := slices.Index(r.Graph.Place(s).Roles, weft.RoleNIC)
 	if i < 0 {

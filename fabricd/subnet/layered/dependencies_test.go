@@ -41,7 +41,8 @@ func TestADatelineLeavesNoCycle(t *testing.T) {
 	assert.Nil(t, r.Dependencies().Cycle())
 }
 
-// A cycle of layers that T does not use is none: definition 12 asks for a source that sends in them.
+// A cycle of layers that T does not use is none: definition 12 asks for a source that sends in
+// them.
 func TestOnlyWhatTUsesCounts(t *testing.T) {
 	t.Parallel()
 	neighbours := func(s, dst int) []weft.Address {
@@ -138,7 +139,8 @@ func TestAnEscapeLayerWithoutACycleIsEnough(t *testing.T) {
 	assert.Equal(t, weft.VC(0), cycle[0].Layer)
 }
 
-// Each switch sends to the next one on the ring: in layer 1 clockwise, in layer 0 back first, from where only layer 1 leads on.
+// Each switch sends to the next one on the ring: in layer 1 clockwise, in layer 0 back first, from
+// where only layer 1 leads on.
 func TestWhereAPacketComesIntoALayerItGoesOnByTheTablesOfThatOne(t *testing.T) {
 	t.Parallel()
 	const n = 6
@@ -166,7 +168,8 @@ func TestWhereAPacketComesIntoALayerItGoesOnByTheTablesOfThatOne(t *testing.T) {
 	assert.Equal(t, weft.VC(1), cycle[0].Layer)
 }
 
-// Random tables have many cycles. The one that is named is checked against a search by the definition.
+// Random tables have many cycles. The one that is named is checked against a search by the
+// definition.
 func TestTheCycleThatIsNamedIsAShortestOne(t *testing.T) {
 	t.Parallel()
 	draw := rand.New(rand.NewPCG(1, 2))
@@ -206,7 +209,8 @@ func TestTheCycleThatIsNamedIsAShortestOne(t *testing.T) {
 	require.Less(t, cyclic, 300)
 }
 
-// shortestByHand is the length of the shortest cycle of the dependencies that packets from switches 0 to 2 make; 0 for none.
+// shortestByHand is the length of the shortest cycle of the dependencies that packets from switches
+// 0 to 2 make; 0 for none.
 func shortestByHand(way [9][9]int) int {
 	type channel [2]int
 	var follows [81][81]bool

@@ -8,9 +8,10 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// XY is dimension order as tables, in one layer: x first, then y, then z. Tori and rings it routes as meshes: nothing goes by the links
-// around the end, so that one layer is enough there too, but paths are not the shortest; see [ECube]. A link that a file took away leaves
-// the pairs unroutable whose path leads over it.
+// XY is dimension order as tables, in one layer: x first, then y, then z. Tori and rings it routes
+// as meshes: nothing goes by the links around the end, so that one layer is enough there too, but
+// paths are not the shortest; see [ECube]. A link that a file took away leaves the pairs unroutable
+// whose path leads over it.
 func XY(g *topology.Graph, _ Options) (*Routing, error) {
 	o, err := newOrdered("xy", g)
 	if err != nil {
@@ -20,12 +21,14 @@ func XY(g *topology.Graph, _ Options) (*Routing, error) {
 	return o.routing()
 }
 
-// ECube is dimension order as tables over shortest ways, in tori and rings in as many layers as there are sets of dimensions: a pair is in
-// the layer of those in which its path goes around the end (e-cube, the tori of Sem-Jacobsen, Lysne: Topology Agnostic Dynamic Quick
-// Reconfiguration for Large-Scale Interconnection Networks, section V-B). In these dimensions the layer is a mesh that is cut half way, where
-// no shortest path that goes around the end leads; in the others it is one that is cut at the end. So each layer is dimension order in a
-// mesh, which has no cycle of dependencies, and meshes have one layer. Half way round both ways are as short; the one that is taken is that
-// of [firmware.ShorterWay].
+// ECube is dimension order as tables over shortest ways, in tori and rings in as many layers as
+// there are sets of dimensions: a pair is in the layer of those in which its path goes around the
+// end (e-cube, the tori of Sem-Jacobsen, Lysne: Topology Agnostic Dynamic Quick Reconfiguration for
+// Large-Scale Interconnection Networks, section V-B). In these dimensions the layer is a mesh that
+// is cut half way, where no shortest path that goes around the end leads; in the others it is one
+// that is cut at the end. So each layer is dimension order in a mesh, which has no cycle of
+// dependencies, and meshes have one layer. Half way round both ways are as short; the one that is
+// taken is that of [firmware.ShorterWay].
 func ECube(g *topology.Graph, _ Options) (*Routing, error) {
 	o, err := newOrdered("e-cube", g)
 	if err != nil {
@@ -114,7 +117,8 @@ func (o *ordered) toward(r *rows, to int32, d weft.NICID) error {
 	return nil
 }
 
-// step is the port by which packets for another switch leave s in a layer, and where it leads; NoPort when that link is not there.
+// step is the port by which packets for another switch leave s in a layer, and where it leads;
+// NoPort when that link is not there.
 func (o *ordered) step(s, to int32, layer weft.VC) (weft.PortID, int32) {
 	here, there := o.w.g.Place(weft.SwitchID(s)).Grid, o.w.g.Place(weft.SwitchID(to)).Grid
 	for i := range here.Dims {
@@ -135,8 +139,8 @@ func (o *ordered) step(s, to int32, layer weft.VC) (weft.PortID, int32) {
 	return weft.NoPort, 0
 }
 
-// cut is the coordinate of dimension i at which the mesh of a layer begins. A shortest path around the end of n switches has n/2 links at
-// most, so none leads from n/2-1 to n/2 or back.
+// cut is the coordinate of dimension i at which the mesh of a layer begins. A shortest path around
+// the end of n switches has n/2 links at most, so none leads from n/2-1 to n/2 or back.
 func (o *ordered) cut(grid *weft.Grid, i int, layer weft.VC) uint32 {
 	for b, around := range o.around {
 		if around == i && layer>>b&1 == 1 {

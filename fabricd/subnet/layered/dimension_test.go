@@ -124,7 +124,8 @@ func TestXYGoesAlongXFirst(t *testing.T) {
 	}
 }
 
-// In a mesh of 4x4 whose link from s1.1 to s2.1 is away, the rows of x at y = 1 lose every pair that went over it.
+// In a mesh of 4x4 whose link from s1.1 to s2.1 is away, the rows of x at y = 1 lose every pair
+// that went over it.
 func TestALinkThatIsAwayLeavesPairsUnroutable(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Load("f.yaml", []byte("generate: \"mesh:4x4,nics=2\"\nremove_links: [s1.1-s2.1]\n"))

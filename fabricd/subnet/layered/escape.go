@@ -10,9 +10,9 @@ import (
 // EscapeLayers is how many layers EscapePaths has unless Options.Layers says otherwise: the least.
 const EscapeLayers = 2
 
-// EscapePaths is fully adaptive routing with escape paths, with which Lysne, Skeie, Reinemo, Theiss compare (Layered Routing in
-// Irregular Networks, section 8.3): any shortest path in any layer but layer 0, and when no channel there has room, Up*/Down* in
-// layer 0, which is not left again.
+// EscapePaths is fully adaptive routing with escape paths, with which Lysne, Skeie, Reinemo, Theiss
+// compare (Layered Routing in Irregular Networks, section 8.3): any shortest path in any layer but
+// layer 0, and when no channel there has room, Up*/Down* in layer 0, which is not left again.
 func EscapePaths(g *topology.Graph, o Options) (*Routing, error) {
 	e, err := newEngine("escape", g, o, EscapeLayers)
 	if err != nil {
@@ -54,8 +54,9 @@ func EscapePaths(g *topology.Graph, o Options) (*Routing, error) {
 	return e.routing(Escape, t, err)
 }
 
-// MinimalHop is what a subnet manager does that looks at lengths alone: a shortest path to each NIC, whatever way packets came, the loads of
-// channels balanced. Nothing keeps it from deadlock but luck. With several Layers all have the same R and the pairs are dealt to them.
+// MinimalHop is what a subnet manager does that looks at lengths alone: a shortest path to each
+// NIC, whatever way packets came, the loads of channels balanced. Nothing keeps it from deadlock
+// but luck. With several Layers all have the same R and the pairs are dealt to them.
 func MinimalHop(g *topology.Graph, o Options) (*Routing, error) {
 	e, err := newEngine("minimal-hop", g, o, 1)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 )
 
-// fallback is what becomes of the pairs of switches for which there are too few layers (Lysne, Skeie, Reinemo, Theiss: Layered Routing in
-// Irregular Networks, the end of section 5.1).
+// fallback is what becomes of the pairs of switches for which there are too few layers (Lysne,
+// Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, the end of section 5.1).
 type fallback struct {
 	layers  int                       // all of them
 	at      map[[2]int32]weft.Address // what a source switch sends to a destination switch by; the path is set when ways have addresses
@@ -24,8 +24,8 @@ type detour struct {
 	way  []int32 // channels
 }
 
-// legalTurns are the turns of Up*/Down* routing, of those that there are. Layer 0 has them from the start when paths may get longer, so that there is one
-// for each pair that fits into it.
+// legalTurns are the turns of Up*/Down* routing, of those that there are. Layer 0 has them from the
+// start when paths may get longer, so that there is one for each pair that fits into it.
 func (w *wires) legalTurns(turns *cdg.Turns, o Options) ([]int32, error) {
 	root, err := w.root(o.Root)
 	if err != nil {
@@ -55,8 +55,9 @@ func (l *layering) cut(k int) (left []int) {
 	return left
 }
 
-// newFallback finds ways for pairs, of which both directions get one layer if back, the other directions of all channels, is given. Layers are those
-// that it may use, one of them for Up*/Down*.
+// newFallback finds ways for pairs, of which both directions get one layer if back, the other
+// directions of all channels, is given. Layers are those that it may use, one of them for
+// Up*/Down*.
 func (l *layering) newFallback(w *wires, o Options, layers int, pairs [][2]int32, back []int32) (*fallback, error) {
 	f := &fallback{layers: layers, at: make(map[[2]int32]weft.Address, len(pairs))}
 	if o.Fallback == FallUpDn {
@@ -94,7 +95,8 @@ func (l *layering) newFallback(w *wires, o Options, layers int, pairs [][2]int32
 	return f, nil
 }
 
-// pack gives the detours addresses, those of the paths before them and more, counted from a number on.
+// pack gives the detours addresses, those of the paths before them and more, counted from a number
+// on.
 func (f *fallback) pack(p *packed, from int) error {
 	for _, x := range f.detours {
 		a, err := p.add(x.d, x.way)
@@ -156,8 +158,8 @@ func newSearch(l *layering, w *wires, back []int32) *search {
 	return s
 }
 
-// find is the shortest way from one switch to another that fits into a layer along its order, where turns never close cycles, and puts it
-// there.
+// find is the shortest way from one switch to another that fits into a layer along its order, where
+// turns never close cycles, and puts it there.
 func (s *search) find(from, to int32) (best []int32, layer int) {
 	for k, l := range s.l.layers {
 		if way := s.along(l, from, to); way != nil && (best == nil || len(way) < len(best)) {

@@ -51,7 +51,8 @@ func TestWithTooFewLayersEveryPairHasAWay(t *testing.T) {
 	}
 }
 
-// longer counts the pairs whose ways are not all shortest, and requires that they are in that layer, if given.
+// longer counts the pairs whose ways are not all shortest, and requires that they are in that
+// layer, if given.
 func longer(t *testing.T, r *layered.Routing, layer int) (n int) {
 	for s := range r.Graph.Switches {
 		for d := range r.Graph.NICs {
@@ -71,7 +72,8 @@ func longer(t *testing.T, r *layered.Routing, layer int) (n int) {
 	return n
 }
 
-// Section 8.4: the more layers there are, the fewer paths are longer than they must be, down from what Up*/Down* has.
+// Section 8.4: the more layers there are, the fewer paths are longer than they must be, down from
+// what Up*/Down* has.
 func TestEachLayerMoreMakesFewerPathsLonger(t *testing.T) {
 	t.Parallel()
 	g := parse(t, "irregular:64,128,2")

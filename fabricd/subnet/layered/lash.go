@@ -8,18 +8,21 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// LASH is layered shortest-path routing (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, section 5.1): every
-// pair of switches with NICs has one shortest path and one layer, and no layer has a cycle of dependencies. It uses as few layers as
-// it finds to need, up to o.Layers, or weft.MaxVCs if that is 0. When they do not suffice, o.Fallback says what to do; by default that is
-// an error, which names how many would.
+// LASH is layered shortest-path routing (Lysne, Skeie, Reinemo, Theiss: Layered Routing in
+// Irregular Networks, section 5.1): every pair of switches with NICs has one shortest path and one
+// layer, and no layer has a cycle of dependencies. It uses as few layers as it finds to need, up to
+// o.Layers, or weft.MaxVCs if that is 0. When they do not suffice, o.Fallback says what to do; by
+// default that is an error, which names how many would.
 //
-// By default (o.Paths is ByDestination) the paths to a switch are a tree, so that tables do not look at the source; see [shortestTrees]
-// for which. With ByPair they are any, each NIC having as many addresses as keep the tables functions of switch and address.
+// By default (o.Paths is ByDestination) the paths to a switch are a tree, so that tables do not
+// look at the source; see [shortestTrees] for which. With ByPair they are any, each NIC having as
+// many addresses as keep the tables functions of switch and address.
 //
-// o.Balance is step 4, on by default; see [layering.balance] for how it comes to an end. With o.Both the two directions of a pair are in
-// one layer. o.Seed changes the arbitrary choices.
+// o.Balance is step 4, on by default; see [layering.balance] for how it comes to an end. With
+// o.Both the two directions of a pair are in one layer. o.Seed changes the arbitrary choices.
 //
-// An error says that no links join two switches with NICs, that the layers do not suffice, or that tables would be too large.
+// An error says that no links join two switches with NICs, that the layers do not suffice, or that
+// tables would be too large.
 func LASH(g *topology.Graph, o Options) (*Routing, error) {
 	w, turns, most, err := begin(g, o)
 	if err != nil {
@@ -58,7 +61,8 @@ func choosePaths(w *wires, turns *cdg.Turns, o Options, has []int32) paths {
 	return shortestTrees(w, turns, o, has)
 }
 
-// finish keeps the paths in the layers below keep, of those that may be used, and lets the others fall back.
+// finish keeps the paths in the layers below keep, of those that may be used, and lets the others
+// fall back.
 func finish(w *wires, chosen paths, o Options, layers, keep int) (*Routing, error) {
 	l := chosen.filled()
 	var pairs [][2]int32
@@ -125,9 +129,10 @@ func (l *layering) layer(k int) *cdg.Layer {
 	return l.layers[k]
 }
 
-// balance is step 4: paths move from larger to smaller layers while they fit. As printed ("there are more pairs in the one layer than in
-// the other") the step need not end: a path may go to and fro between layers of n and n+1. Here it moves only where there are
-// at least two less, so that the sum of the squares of the sizes gets smaller each time, and ends when no path can move so.
+// balance is step 4: paths move from larger to smaller layers while they fit. As printed ("there
+// are more pairs in the one layer than in the other") the step need not end: a path may go to and
+// fro between layers of n and n+1. Here it moves only where there are at least two less, so that
+// the sum of the squares of the sizes gets smaller each time, and ends when no path can move so.
 //
 // The smallest layer takes first what it can, which keeps valid what it remembers to have refused.
 func (l *layering) balance() {

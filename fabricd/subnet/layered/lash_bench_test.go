@@ -26,7 +26,8 @@ func BenchmarkLASH(b *testing.B) {
 	}
 }
 
-// BenchmarkLayers is how many layers are needed and how many paths the channel with the most has, over 20 graphs each. With -benchtime 1x.
+// BenchmarkLayers is how many layers are needed and how many paths the channel with the most has,
+// over 20 graphs each. With -benchtime 1x.
 func BenchmarkLayers(b *testing.B) {
 	pair := layered.ByPair
 	for _, o := range []layered.Options{

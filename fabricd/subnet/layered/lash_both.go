@@ -8,10 +8,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 )
 
-// bothWays are trees for LASH by destination with both directions of a pair in one layer. The links have drawn lengths beside their
-// hop, by which each pair has one shortest path alone. So paths are trees and lead back as they lead there, which needs only about half
-// as many layers as trees that know nothing of each other. Pairs are put into the lowest layer that takes both of their paths, those
-// with the longest first, for several draws, of which the one is kept that needs fewest layers.
+// bothWays are trees for LASH by destination with both directions of a pair in one layer. The links
+// have drawn lengths beside their hop, by which each pair has one shortest path alone. So paths are
+// trees and lead back as they lead there, which needs only about half as many layers as trees that
+// know nothing of each other. Pairs are put into the lowest layer that takes both of their paths,
+// those with the longest first, for several draws, of which the one is kept that needs fewest
+// layers.
 func bothWays(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 	dist := w.allDistances()
 	back := w.back()

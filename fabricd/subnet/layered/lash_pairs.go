@@ -9,7 +9,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 )
 
-// pairs are the paths of LASH by pair: each pair of switches takes any of its shortest paths, the one that fits into a layer.
+// pairs are the paths of LASH by pair: each pair of switches takes any of its shortest paths, the
+// one that fits into a layer.
 type pairs struct {
 	layering
 	w    *wires
@@ -27,7 +28,8 @@ type pairs struct {
 	candidates []int32
 }
 
-// searchSteps bounds the search for one path in one layer: most take as many as the path has channels. Chosen by us.
+// searchSteps bounds the search for one path in one layer: most take as many as the path has
+// channels. Chosen by us.
 const searchSteps = 200
 
 func newPairs(w *wires, turns *cdg.Turns, o Options, has []int32) *pairs {
@@ -79,16 +81,19 @@ func (p *pairs) path(i int, turns []int32) []int32 {
 	return turns
 }
 
-// The rounds that are always tried for a last layer of fewer pairs: they take no longer than filling the layers. Chosen by us: without them one of
-// 20 graphs of 128 switches and 256 links needs a fifth layer.
+// The rounds that are always tried for a last layer of fewer pairs: they take no longer than
+// filling the layers. Chosen by us: without them one of 20 graphs of 128 switches and 256 links
+// needs a fifth layer.
 const (
 	fewRounds = 20
 	fewPairs  = 100
 )
 
-// anyPaths fills layers with pairs several times, and returns what needs fewest. The first time those with the longest paths come first, which take
-// the shorter ones along: most of these follow parts of them. After that those come first that were in the last layer. The seed
-// changes the order of pairs of the same length. Then come o.Rounds of the iterated form, or a few where few pairs are in the last layer.
+// anyPaths fills layers with pairs several times, and returns what needs fewest. The first time
+// those with the longest paths come first, which take the shorter ones along: most of these follow
+// parts of them. After that those come first that were in the last layer. The seed changes the
+// order of pairs of the same length. Then come o.Rounds of the iterated form, or a few where few
+// pairs are in the last layer.
 func anyPaths(w *wires, turns *cdg.Turns, o Options, has []int32) *pairs {
 	var best *pairs
 	var order []int32
@@ -189,8 +194,9 @@ func (p *pairs) remove(i int) {
 	p.of[i] = none
 }
 
-// search finds a way on to d for a packet that came to s by a channel, -1 for none, that the layer takes, and tries its turns in it. It takes turns
-// that are there before others, and lightly loaded channels before others.
+// search finds a way on to d for a packet that came to s by a channel, -1 for none, that the layer
+// takes, and tries its turns in it. It takes turns that are there before others, and lightly loaded
+// channels before others.
 func (p *pairs) search(l *cdg.Layer, in, s, d int32) bool {
 	if s == d {
 		return true

@@ -2,11 +2,13 @@ package layered
 
 import "slices"
 
-// rounds empties the last layer, and then the one before it, and so on, as long as rounds are left: the iterated form of LASH by pairs.
+// rounds empties the last layer, and then the one before it, and so on, as long as rounds are left:
+// the iterated form of LASH by pairs.
 //
-// It also ends when it gets no further. In a round each pair of the last layer goes into another one. Where no path of it fits, it takes the path and layer that have the fewest
-// paths in the way, those that close cycles with it, and these move in turn, or come into the next round. When there are pairs left at the
-// end, all are put back as they were.
+// It also ends when it gets no further. In a round each pair of the last layer goes into another
+// one. Where no path of it fits, it takes the path and layer that have the fewest paths in the way,
+// those that close cycles with it, and these move in turn, or come into the next round. When there
+// are pairs left at the end, all are put back as they were.
 type rounds struct {
 	*pairs
 	users   [][]int32 // at layer*turns+turn: pairs that use it, and such as have used it
@@ -17,8 +19,8 @@ type rounds struct {
 	storage []int32
 }
 
-// patience is how many pairs may be moved without fewer left at the end of a round than ever. Chosen by us: of 100 graphs of 128 switches
-// and 256 links all came to 3 layers.
+// patience is how many pairs may be moved without fewer left at the end of a round than ever.
+// Chosen by us: of 100 graphs of 128 switches and 256 links all came to 3 layers.
 const patience = 20_000
 
 // maxWays is how many shortest paths of a pair are looked at. Chosen by us.
@@ -166,7 +168,8 @@ func (r *rounds) shortest(i int, s int32, way []int32) {
 	}
 }
 
-// cost is about how many pairs are in the way of a path in layer k, each counted once more for each time it has given way.
+// cost is about how many pairs are in the way of a path in layer k, each counted once more for each
+// time it has given way.
 func (r *rounds) cost(k int, way []int32, i int) int {
 	l, sum := r.layers[k], int(r.forced[i])
 	for j := 1; j < len(way); j++ {

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// lashes are the engines that fill layers with shortest paths, each with the options that make it another one.
+// lashes are the engines that fill layers with shortest paths, each with the options that make it
+// another one.
 var lashes = []struct {
 	name string
 	e    engine
@@ -137,7 +138,8 @@ func TestTreesAndFullMeshesNeedOneLayer(t *testing.T) {
 	}
 }
 
-// layers computes routings of graphs of n switches and twice as many links, of seeds up to last, and counts their layers.
+// layers computes routings of graphs of n switches and twice as many links, of seeds up to last,
+// and counts their layers.
 func layers(t testing.TB, n, last int, e engine, o layered.Options) (most int, mean float64) {
 	for seed := 1; seed <= last; seed++ {
 		r, err := e(parse(t, fmt.Sprintf("irregular:%d,%d,%d", n, 2*n, seed)), o)
@@ -147,7 +149,8 @@ func layers(t testing.TB, n, last int, e engine, o layered.Options) (most int, m
 	return most, mean
 }
 
-// The paper never needed more than three layers at 32 switches and six at 128, nor MP-LASH more than six at 64.
+// The paper never needed more than three layers at 32 switches and six at 128, nor MP-LASH more
+// than six at 64.
 func TestFewLayersSufficeForGraphsWithTwiceAsManyLinksAsSwitches(t *testing.T) {
 	t.Parallel()
 	pair := layered.Options{Paths: layered.ByPair}
@@ -275,7 +278,8 @@ func TestLASHByDestinationHasOnePathASwitch(t *testing.T) {
 
 func TestSwitchesWithoutNICsTakeNoRoomInLayers(t *testing.T) {
 	t.Parallel()
-	// Of a ring of eight only two neighbours have NICs: what the others would send through the ring would need another layer.
+	// Of a ring of eight only two neighbours have NICs: what the others would send through the ring
+	// would need another layer.
 	ring := [][2]int{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 0}}
 	g := wired(t, "ring", 8, ring, func(s int) int { return (s + 2) / 2 % 4 / 3 })
 	require.Len(t, g.NICs, 2)
@@ -286,7 +290,8 @@ func TestSwitchesWithoutNICsTakeNoRoomInLayers(t *testing.T) {
 	}
 }
 
-// Each destination has as many equal ways as there are spines. When the load of a way was taken from before its tree grew, one of them had all 60.
+// Each destination has as many equal ways as there are spines. When the load of a way was taken
+// from before its tree grew, one of them had all 60.
 func TestTreesOfAFatTreeUseAllOfItsSpines(t *testing.T) {
 	t.Parallel()
 	r := sound(t, layered.LASH, parse(t, "kary-ntree:4,3"), layered.Options{})

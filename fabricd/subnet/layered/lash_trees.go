@@ -7,7 +7,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 )
 
-// trees are the paths of LASH by destination: per destination switch d and switch s the channel that s takes to d.
+// trees are the paths of LASH by destination: per destination switch d and switch s the channel
+// that s takes to d.
 type trees struct {
 	layering
 	w    *wires
@@ -17,7 +18,8 @@ type trees struct {
 	turn []int32 // at d*n+s: from that channel to the one after it, -1 where there is none
 	load []int32 // per channel: the paths over it
 
-	// Of the tree that grows, per switch: no layer below low takes its path, and that one has it if it is the switch of NICs.
+	// Of the tree that grows, per switch: no layer below low takes its path, and that one has it if
+	// it is the switch of NICs.
 	low []int32
 }
 
@@ -45,13 +47,16 @@ func (t *trees) path(i int, turns []int32) []int32 {
 	return turns
 }
 
-// grow chooses the trees and fills the layers (steps 2 and 3), destination by destination, and switch by switch from the near ones to the
-// far ones. A switch takes the channel by which its path gets into the lowest layer, and among those the one with the least sum of the
-// squares of the loads on the way. So there are not only fewer layers than with trees drawn at random, which need 5.9 on average at 128
-// switches with 256 links where these need 4.8, but also a lower maximum of loads: 261 for 289.
+// grow chooses the trees and fills the layers (steps 2 and 3), destination by destination, and
+// switch by switch from the near ones to the far ones. A switch takes the channel by which its path
+// gets into the lowest layer, and among those the one with the least sum of the squares of the
+// loads on the way. So there are not only fewer layers than with trees drawn at random, which need
+// 5.9 on average at 128 switches with 256 links where these need 4.8, but also a lower maximum of
+// loads: 261 for 289.
 //
-// What a layer has refused a switch it refuses all switches whose path leads through that one, and what it has of the path of a switch need
-// not be looked at again for those behind it: mostly there is one turn to check.
+// What a layer has refused a switch it refuses all switches whose path leads through that one, and
+// what it has of the path of a switch need not be looked at again for those behind it: mostly there
+// is one turn to check.
 func (t *trees) grow(order []int32) {
 	dist := make([]int32, t.w.n)
 	var queue []int32
@@ -63,10 +68,12 @@ func (t *trees) grow(order []int32) {
 	}
 }
 
-// shortestTrees grows trees several times and returns those that need fewest layers. The first time destinations come in the order of a
-// breadth-first search from switch o.Seed, so that each finds the layers filled by its neighbours, whose trees are like its own; after
-// that those come first that had most paths in the last layer. They grow once, o.Rounds times more, and once more if the last layer has at most a path
-// for each 16 switches: in two of five such graphs of 128 switches it is then not needed.
+// shortestTrees grows trees several times and returns those that need fewest layers. The first time
+// destinations come in the order of a breadth-first search from switch o.Seed, so that each finds
+// the layers filled by its neighbours, whose trees are like its own; after that those come first
+// that had most paths in the last layer. They grow once, o.Rounds times more, and once more if the
+// last layer has at most a path for each 16 switches: in two of five such graphs of 128 switches it
+// is then not needed.
 func shortestTrees(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 	first := w.distances(int32(o.Seed%uint64(w.n)), make([]int32, w.n), nil)
 	var best *trees
@@ -130,7 +137,8 @@ func (t *trees) tree(d int32, switches, dist []int32) {
 	}
 }
 
-// cost is the sum of the squares of the loads, as they are now, of a channel and those after it on the way to the destination.
+// cost is the sum of the squares of the loads, as they are now, of a channel and those after it on
+// the way to the destination.
 func (t *trees) cost(row int, c int32) (sum int64) {
 	for ; c >= 0; c = t.next[row+int(t.w.to[c])] {
 		sum += int64(t.load[c]) * int64(t.load[c])
@@ -138,7 +146,8 @@ func (t *trees) cost(row int, c int32) (sum int64) {
 	return sum
 }
 
-// lowest is the lowest layer that takes the path that begins with a turn into the channel that switch via takes.
+// lowest is the lowest layer that takes the path that begins with a turn into the channel that
+// switch via takes.
 func (t *trees) lowest(row int, via, turn int32) int32 {
 	k := t.low[via]
 	if turn < 0 {

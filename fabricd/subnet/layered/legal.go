@@ -1,8 +1,8 @@
 package layered
 
-// legal finds the shortest legal paths of Up*/Down* routing to one switch at a time: no channel that leads up comes after one that leads
-// down (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, section 4.1). A packet may go up until it has gone
-// down.
+// legal finds the shortest legal paths of Up*/Down* routing to one switch at a time: no channel
+// that leads up comes after one that leads down (Lysne, Skeie, Reinemo, Theiss: Layered Routing in
+// Irregular Networks, section 4.1). A packet may go up until it has gone down.
 type legal struct {
 	w     *wires
 	order []int32 // the switches; the up end of a link comes earlier
@@ -55,9 +55,10 @@ func (l *legal) toward(d int32) {
 	}
 }
 
-// byDestination makes hops those of packets that go down wherever channels down alone lead to d, and up where not. The way then does
-// not depend on how a packet came, so that packets that can still go up and those that cannot go by descends where falls is less than
-// far: whoever came down finds this in every switch after.
+// byDestination makes hops those of packets that go down wherever channels down alone lead to d,
+// and up where not. The way then does not depend on how a packet came, so that packets that can
+// still go up and those that cannot go by descends where falls is less than far: whoever came down
+// finds this in every switch after.
 func (l *legal) byDestination() {
 	for _, s := range l.order {
 		if l.hops[s] = l.falls[s]; l.hops[s] < far {
@@ -71,7 +72,8 @@ func (l *legal) byDestination() {
 	}
 }
 
-// climbs reports whether from s, for a packet that has not gone down, the way goes on to its neighbour t.
+// climbs reports whether from s, for a packet that has not gone down, the way goes on to its
+// neighbour t.
 func (l *legal) climbs(s, t int32) bool {
 	if l.up(s, t) {
 		return l.hops[t]+1 == l.hops[s]

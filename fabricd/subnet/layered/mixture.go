@@ -7,14 +7,18 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Mixture is the layered channel dependency graph of packets that may be forwarded in each switch as any of several routings of one graph
-// has it, whichever they met before: that of an update, while some switches have old tables and others new ones. It holds more than the
-// union of the graphs of the routings: where a packet comes by a new path to a switch that has old tables, it goes on by them.
+// Mixture is the layered channel dependency graph of packets that may be forwarded in each switch
+// as any of several routings of one graph has it, whichever they met before: that of an update,
+// while some switches have old tables and others new ones. It holds more than the union of the
+// graphs of the routings: where a packet comes by a new path to a switch that has old tables, it
+// goes on by them.
 //
-// With changed only the destinations for which it holds are followed, and what over has is taken over: so it costs little to look again
-// when few destinations have changed since over was made. over may be nil; it is not changed. There are no Loads.
+// With changed only the destinations for which it holds are followed, and what over has is taken
+// over: so it costs little to look again when few destinations have changed since over was made.
+// over may be nil; it is not changed. There are no Loads.
 //
-// It is for routings of one kind. Of one routing alone, and all destinations, it is that of [Routing.Dependencies].
+// It is for routings of one kind. Of one routing alone, and all destinations, it is that of
+// [Routing.Dependencies].
 func Mixture(over *Dependencies, changed func(weft.NICID) bool, routings ...*Routing) *Dependencies {
 	r := routings[0]
 	m := mixer{routings: routings, Dependencies: &Dependencies{Channels: NewChannels(r.Graph)}}
@@ -43,7 +47,8 @@ func Mixture(over *Dependencies, changed func(weft.NICID) bool, routings ...*Rou
 	return m.Dependencies
 }
 
-// Acyclic reports whether there is no cycle. It is quicker than [Dependencies.Cycle], which finds a shortest one.
+// Acyclic reports whether there is no cycle. It is quicker than [Dependencies.Cycle], which finds a
+// shortest one.
 func (d *Dependencies) Acyclic() bool {
 	into := make([]int32, len(d.next))
 	for _, list := range d.next {
@@ -83,8 +88,8 @@ type mixer struct {
 	moves   uint16 // layers between which the packets of the walk move
 }
 
-// destination follows what all sources send to d. Sources of deterministic routings differ in nothing once they are on their way; of
-// others each has its own layers to move between.
+// destination follows what all sources send to d. Sources of deterministic routings differ in
+// nothing once they are on their way; of others each has its own layers to move between.
 func (m *mixer) destination(d weft.NICID) {
 	together := m.routings[0].Kind == Deterministic
 	for path := 0; path < m.paths(); path++ {

@@ -35,7 +35,8 @@ func TestAMixtureOfOneRoutingHasItsDependencies(t *testing.T) {
 	}
 }
 
-// Two routings, each of them free from cycles: round a ring one goes past one switch in no direction, one past another.
+// Two routings, each of them free from cycles: round a ring one goes past one switch in no
+// direction, one past another.
 func TestAMixtureOfTwoRoutingsWithoutCyclesMayHaveOne(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:6")

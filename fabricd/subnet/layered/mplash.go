@@ -9,19 +9,21 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// DefaultLimit is how many shortest paths of a pair MP-LASH takes at most. Random graphs of up to 128 switches with twice as many links have
-// no pair with more, but meshes do. Chosen by us.
+// DefaultLimit is how many shortest paths of a pair MP-LASH takes at most. Random graphs of up to
+// 128 switches with twice as many links have no pair with more, but meshes do. Chosen by us.
 const DefaultLimit = 64
 
-// MPLASH is LASH with all shortest paths of each pair (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, section
-// 6), of which the source takes any for each packet; packets of a pair may so overtake each other. Each path has an address of its
-// destination, which it shares with paths of other sources that do not part from it. o.Limit bounds the paths of a pair; of more it takes
-// those by the lowest ports.
+// MPLASH is LASH with all shortest paths of each pair (Lysne, Skeie, Reinemo, Theiss: Layered
+// Routing in Irregular Networks, section 6), of which the source takes any for each packet; packets
+// of a pair may so overtake each other. Each path has an address of its destination, which it
+// shares with paths of other sources that do not part from it. o.Limit bounds the paths of a pair;
+// of more it takes those by the lowest ports.
 //
-// o.Step4, on by default, gives every path all layers that it fits into, of which the source takes any for each packet.
+// o.Step4, on by default, gives every path all layers that it fits into, of which the source takes
+// any for each packet.
 //
-// When o.Layers do not suffice for all, each pair gets one path first, and then the others that fit. When they do not suffice for one path
-// each, o.Fallback says what to do.
+// When o.Layers do not suffice for all, each pair gets one path first, and then the others that
+// fit. When they do not suffice for one path each, o.Fallback says what to do.
 func MPLASH(g *topology.Graph, o Options) (*Routing, error) {
 	w, turns, most, err := begin(g, o)
 	if err != nil {

@@ -5,13 +5,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// MultipleRoots is how many layers DMRoots and MRoots have unless Options.Layers says otherwise: as many as LASH needs for 64 switches, with which
-// the authors compare them.
+// MultipleRoots is how many layers DMRoots and MRoots have unless Options.Layers says otherwise: as
+// many as LASH needs for 64 switches, with which the authors compare them.
 const MultipleRoots = 4
 
-// DMRoots is D-MROOTS, Up*/Down* routing with a root for each layer, far from the others, and one layer per pair, dealt evenly, so that packets stay
-// in order (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, section 4.2). The first root is that of the options.
-// When there are more layers than switches, the roots come again in the same order.
+// DMRoots is D-MROOTS, Up*/Down* routing with a root for each layer, far from the others, and one
+// layer per pair, dealt evenly, so that packets stay in order (Lysne, Skeie, Reinemo, Theiss:
+// Layered Routing in Irregular Networks, section 4.2). The first root is that of the options. When
+// there are more layers than switches, the roots come again in the same order.
 func DMRoots(g *topology.Graph, o Options) (*Routing, error) {
 	return deterministic("d-mroots", g, o, MultipleRoots, func(w *wires, layers int) ([]int32, error) { return w.roots(o.Root, layers) })
 }
@@ -33,7 +34,8 @@ func MRoots(g *topology.Graph, o Options) (*Routing, error) {
 	return e.routing(Deterministic, t, err)
 }
 
-// deterministic is Up*/Down* routing with one layer per pair. It has a root for each layer, or one for all of them.
+// deterministic is Up*/Down* routing with one layer per pair. It has a root for each layer, or one
+// for all of them.
 func deterministic(name string, g *topology.Graph, o Options, layers int, roots func(w *wires, layers int) ([]int32, error)) (*Routing, error) {
 	e, err := newEngine(name, g, o, layers)
 	if err != nil {
@@ -56,7 +58,8 @@ func sameRoot(w *wires, o Options) ([]int32, error) {
 	return []int32{root}, err
 }
 
-// upDown fills the tables, with one root for all layers or one for each. With t the load of a layer is that of the pairs dealt to it.
+// upDown fills the tables, with one root for all layers or one for each. With t the load of a layer
+// is that of the pairs dealt to it.
 func (e *engine) upDown(roots []int32, t *dealt) error {
 	for i, root := range roots {
 		in := span{weft.VC(i), weft.VC(i) + 1}
@@ -83,8 +86,8 @@ func (e *engine) upDown(roots []int32, t *dealt) error {
 	return nil
 }
 
-// roots chooses so many of them: step 1 of section 4.2, as printed. Each but the first is as far as can be from the nearest of those
-// before it; of several it is that of the lowest number.
+// roots chooses so many of them: step 1 of section 4.2, as printed. Each but the first is as far as
+// can be from the nearest of those before it; of several it is that of the lowest number.
 func (w *wires) roots(first string, n int) ([]int32, error) {
 	root, err := w.root(first)
 	if err != nil {

@@ -37,8 +37,8 @@ func TestRootsAndEscapesCannotDeadlockOnRandomGraphs(t *testing.T) {
 	}
 }
 
-// In a chain of nine the roots are 0, then the far end, then the middle, then a quarter: 2 and 6 are two from the nearest, and 2 is
-// lower.
+// In a chain of nine the roots are 0, then the far end, then the middle, then a quarter: 2 and 6
+// are two from the nearest, and 2 is lower.
 func TestRootsAreFarApart(t *testing.T) {
 	t.Parallel()
 	var chain [][2]int
@@ -51,8 +51,8 @@ func TestRootsAreFarApart(t *testing.T) {
 	require.Equal(t, []int32{7, 0, 3}, layered.Roots(t, g, "s7", 3))
 }
 
-// A hub with five leaves and a tail of four: 0 is nearest to all in sum, but 2 and 1 in the tail are three from the farthest, 0 is four.
-// Of these two 2 has the lesser sum.
+// A hub with five leaves and a tail of four: 0 is nearest to all in sum, but 2 and 1 in the tail
+// are three from the farthest, 0 is four. Of these two 2 has the lesser sum.
 func TestTheCentreIsNearestToTheFarthestThenInSum(t *testing.T) {
 	t.Parallel()
 	g := wired(t, "comet", 10, [][2]int{{0, 2}, {2, 1}, {1, 3}, {3, 4}, {0, 5}, {0, 6}, {0, 7}, {0, 8}, {0, 9}}, one)
@@ -61,7 +61,8 @@ func TestTheCentreIsNearestToTheFarthestThenInSum(t *testing.T) {
 	require.Equal(t, []int32{0}, layered.Roots(t, parse(t, "ring:6"), "centre", 1), "of equals the lowest")
 }
 
-// In a ring of six Up*/Down* turns nobody around at the switch opposite to the root. With a root of its own each layer turns others back.
+// In a ring of six Up*/Down* turns nobody around at the switch opposite to the root. With a root of
+// its own each layer turns others back.
 func TestEachLayerHasItsOwnRoot(t *testing.T) {
 	t.Parallel()
 	g := parse(t, "ring:6")

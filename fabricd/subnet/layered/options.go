@@ -1,21 +1,25 @@
 package layered
 
-// Options are what the engines can be asked for. The zero value is the default of each; an engine looks at those that make sense for
-// it, and leaves it to whoever reads routing names to refuse the others.
+// Options are what the engines can be asked for. The zero value is the default of each; an engine
+// looks at those that make sense for it, and leaves it to whoever reads routing names to refuse the
+// others.
 type Options struct {
-	// Layers is how many virtual channels may be used: at most by engines that need a number of them, exactly by those that can use
-	// any number. 0: as many as are needed, up to weft.MaxVCs, or the engine's own number.
+	// Layers is how many virtual channels may be used: at most by engines that need a number of
+	// them, exactly by those that can use any number. 0: as many as are needed, up to weft.MaxVCs,
+	// or the engine's own number.
 	Layers int
 	Seed   uint64 // of arbitrary choices
 	Tree   Tree   // how spanning trees are searched
 	Root   string // of the spanning tree: "" or "low" the lowest number, "centre", or the name of a switch
-	// InPort: tables of Up*/Down* look at the in port; on unless it is turned off, as InfiniBand has it.
+	// InPort: tables of Up*/Down* look at the in port; on unless it is turned off, as InfiniBand
+	// has it.
 	InPort Tristate
 
 	Balance Tristate // step 4 of LASH; on unless it is turned off
 	Step4   Tristate // step 4 of MP-LASH and A-LASH: several layers an address; on unless it is turned off
 	Paths   Paths    // of LASH
-	// Rounds of LASH: how often it tries again to fill the layers; by pairs how often it is tried to empty the last layer.
+	// Rounds of LASH: how often it tries again to fill the layers; by pairs how often it is tried
+	// to empty the last layer.
 	Rounds int
 	Both   bool // both directions of a pair in one layer
 	// Limit is how many paths of a pair MP-LASH takes; 0: DefaultLimit.
@@ -71,7 +75,8 @@ const (
 // Fallback is what happens to pairs for which there are too few layers.
 type Fallback uint8
 
-// The fallbacks (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, end of section 5.1).
+// The fallbacks (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, end of
+// section 5.1).
 const (
 	Refuse   Fallback = iota // refuse: an error
 	FallUpDn                 // updn: the last layer is routed by Up*/Down*

@@ -10,8 +10,9 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// packed are paths as tables have them: for each destination switch a few addresses, and for each of these the channel that each switch
-// takes. Two paths share an address unless they part at a switch that both of them cross.
+// packed are paths as tables have them: for each destination switch a few addresses, and for each
+// of these the channel that each switch takes. Two paths share an address unless they part at a
+// switch that both of them cross.
 type packed struct {
 	w    *wires
 	next [][][]int32 // per destination switch and address: per switch the channel, -1 for none
@@ -20,8 +21,8 @@ type packed struct {
 
 func newPacked(w *wires) *packed { return &packed{w: w, next: make([][][]int32, w.n), most: 1} }
 
-// add gives a path to d the first address that has room for it: greedy colouring, with paths as the vertices and those that part as the
-// edges. The number is that of a header's path field.
+// add gives a path to d the first address that has room for it: greedy colouring, with paths as the
+// vertices and those that part as the edges. The number is that of a header's path field.
 func (p *packed) add(d int32, way []int32) (uint16, error) {
 	for a, next := range p.next[d] {
 		if p.room(next, way) {
@@ -54,7 +55,8 @@ func (p *packed) put(next, way []int32) {
 	}
 }
 
-// routing makes tables and assignments of deterministic switches, with so many layers but those of a fallback.
+// routing makes tables and assignments of deterministic switches, with so many layers but those of
+// a fallback.
 func (p *packed) routing(engine string, layers int, f *fallback, of func(s, d int32) []weft.Address) (*Routing, error) {
 	if f != nil {
 		if err := f.pack(p, 0); err != nil {
@@ -171,8 +173,8 @@ func portTables(g *topology.Graph, layers, paths int) (*tables.Tables, error) {
 	return lft, nil
 }
 
-// assignPaths makes T: the addresses of of for each pair of different switches with NICs. NICs of one switch reach each other by address 0 in
-// layer 0.
+// assignPaths makes T: the addresses of of for each pair of different switches with NICs. NICs of
+// one switch reach each other by address 0 in layer 0.
 func (w *wires) assignPaths(layers, paths int, of func(s, d int32) []weft.Address) (*tables.Assignment, error) {
 	near := []weft.Address{{}}
 	return tables.NewAssignment(w.n, len(w.g.NICs), layers, paths, func(s weft.SwitchID, nic weft.NICID) []weft.Address {

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// byHand describes a routing: at a switch that packets for dst come to in a layer, where they go. Switches are by number.
+// byHand describes a routing: at a switch that packets for dst come to in a layer, where they go.
+// Switches are by number.
 type byHand struct {
 	spec   string
 	layers int

@@ -25,7 +25,8 @@ type Routing struct {
 	// Escape is the escape layer where Kind says so. A packet enters it as if it came from a NIC.
 	Escape weft.VC
 
-	// Tables are R: per switch, in port, layer and address the ports to choose among. All of them stay in the layer.
+	// Tables are R: per switch, in port, layer and address the ports to choose among. All of them
+	// stay in the layer.
 	Tables *tables.Tables
 	// Assignment is A and T: what the NICs of each switch send by.
 	Assignment *tables.Assignment

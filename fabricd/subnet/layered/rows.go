@@ -42,8 +42,9 @@ func (r *rows) home(d weft.NICID) error {
 	return r.set(int32(s), d, span{0, weft.VC(r.tables.VCs())}, []weft.PortID{p}, nil, nil, 0)
 }
 
-// set makes switch s forward packets for d in some layers by any of those ports. With an orientation, number is its own, that holds for packets that
-// can still go up, and falls are the ports of those that came down.
+// set makes switch s forward packets for d in some layers by any of those ports. With an
+// orientation, number is its own, that holds for packets that can still go up, and falls are the
+// ports of those that came down.
 func (r *rows) set(s int32, d weft.NICID, in span, ports, falls []weft.PortID, l *legal, number int) error {
 	if slices.Equal(ports, falls) {
 		l = nil
@@ -82,7 +83,8 @@ func hops(ports []weft.PortID) []tables.Hop {
 	return list
 }
 
-// add adds the row: an entry per port, and one for packets that enter the layer here, which can go up.
+// add adds the row: an entry per port, and one for packets that enter the layer here, which can go
+// up.
 func (r *rows) add(s int32, climb, fall []tables.Hop, l *legal) (int, error) {
 	if l == nil {
 		return r.tables.AddChoices(weft.SwitchID(s), [][]tables.Hop{climb})

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 )
 
-// several are the pairs of switches with NICs where each has several addresses (source/address pairs <s,a>), each of which is in one
-// layer or more.
+// several are the pairs of switches with NICs where each has several addresses (source/address
+// pairs <s,a>), each of which is in one layer or more.
 type several struct {
 	layering
 	w        *wires
@@ -25,7 +25,8 @@ func newSeveral(w *wires, turns *cdg.Turns) *several {
 	return v
 }
 
-// eachPair calls f for the pairs of different switches with NICs; it returns how many addresses the pair has.
+// eachPair calls f for the pairs of different switches with NICs; it returns how many addresses the
+// pair has.
 func (v *several) eachPair(f func(s, d int32) (addresses int, err error)) error {
 	for d := range int32(v.w.n) {
 		for s := range int32(v.w.n) {
@@ -67,7 +68,8 @@ func (v *several) empty() {
 	v.of = slices.Repeat([]uint8{none}, int(v.first[len(v.src)]))
 }
 
-// fill puts every address into the lowest layer that takes it, pair by pair in that order (steps 2 and 3).
+// fill puts every address into the lowest layer that takes it, pair by pair in that order (steps 2
+// and 3).
 func (v *several) fill(order []int32) {
 	var rest []int32
 	for _, pair := range order {
@@ -97,8 +99,8 @@ func (v *several) put(a int32, k int) bool {
 	return true
 }
 
-// fillSome is fill with no more than most layers: first one address of each pair, then the others as far as they fit. It returns the pairs
-// that have got none.
+// fillSome is fill with no more than most layers: first one address of each pair, then the others
+// as far as they fit. It returns the pairs that have got none.
 func (v *several) fillSome(order []int32, most int) []int32 {
 	v.empty()
 	rest := slices.Clone(order)
@@ -151,7 +153,8 @@ type assignment struct {
 	list  []weft.Address
 }
 
-// addresses are those of each pair, with the path number of each address; with free they may move between all of theirs.
+// addresses are those of each pair, with the path number of each address; with free they may move
+// between all of theirs.
 func (v *several) addresses(path func(a int32) uint16, free bool) *assignment {
 	t := &assignment{n: v.w.n, first: make([]uint32, v.w.n*v.w.n+1)}
 	at := 0

@@ -75,7 +75,8 @@ func TestMPLASHTakesNoMorePathsThanItsLimit(t *testing.T) {
 	require.Len(t, r.Assignment.Addresses(0, 24), layered.DefaultLimit)
 }
 
-// The square of four switches: between opposite corners there are two ways, and each begins with a port of its own.
+// The square of four switches: between opposite corners there are two ways, and each begins with a
+// port of its own.
 func TestALASHHasAnAddressForEachFirstLink(t *testing.T) {
 	t.Parallel()
 	g := parse(t, "mesh:3x3")

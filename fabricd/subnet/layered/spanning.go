@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// root is the switch that Options.Root names. The centre is the one from which the farthest switch is nearest; of several the one with the
-// least sum of distances, then that of the lowest number.
+// root is the switch that Options.Root names. The centre is the one from which the farthest switch
+// is nearest; of several the one with the least sum of distances, then that of the lowest number.
 func (w *wires) root(name string) (int32, error) {
 	switch name {
 	case "", "low":
@@ -46,10 +46,11 @@ func (w *wires) centre() int32 {
 	return best
 }
 
-// ordered lists the switches joined to a root such that each but the root comes after one of its neighbours. The up end of a link is the
-// one that is listed earlier: so there is no cycle of up channels only nor of down channels only, up channels lead to the root
-// from everywhere and down channels from it to everywhere (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, section
-// 4.1). All links between two switches have the same up end.
+// ordered lists the switches joined to a root such that each but the root comes after one of its
+// neighbours. The up end of a link is the one that is listed earlier: so there is no cycle of up
+// channels only nor of down channels only, up channels lead to the root from everywhere and down
+// channels from it to everywhere (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular
+// Networks, section 4.1). All links between two switches have the same up end.
 func (w *wires) ordered(root int32, how Tree) []int32 {
 	if how == DepthFirst {
 		return w.depthFirst(root)
@@ -65,9 +66,10 @@ func (w *wires) breadthFirst(root int32) []int32 {
 	return order
 }
 
-// depthFirst is the order in which a depth-first search enters the switches. From each it goes on to the neighbour that has the most
-// links to switches entered before, of several to that of the lowest number, and counts again when it comes back: the heuristic of
-// Sancho, Robles, Duato: A Flexible Routing Scheme for Networks of Workstations, but for how they choose among several.
+// depthFirst is the order in which a depth-first search enters the switches. From each it goes on
+// to the neighbour that has the most links to switches entered before, of several to that of the
+// lowest number, and counts again when it comes back: the heuristic of Sancho, Robles, Duato: A
+// Flexible Routing Scheme for Networks of Workstations, but for how they choose among several.
 func (w *wires) depthFirst(root int32) []int32 {
 	order, way := make([]int32, 0, w.n), make([]int32, 0, w.n)
 	entered, links := make([]bool, w.n), make([]int32, w.n) // links to switches entered before

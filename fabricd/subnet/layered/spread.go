@@ -7,15 +7,16 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// dealt is a layer for each ordered pair of switches with NICs: as many pairs in each layer, but for one.
+// dealt is a layer for each ordered pair of switches with NICs: as many pairs in each layer, but
+// for one.
 type dealt struct {
 	index  []int32 // per switch: its place among those with NICs
 	ends   int
 	layers []uint8
 }
 
-// deal shuffles the pairs by seed and deals them to the layers in turn. Packets between the NICs of one switch use no channel between
-// switches; they are spread by the number of the switch.
+// deal shuffles the pairs by seed and deals them to the layers in turn. Packets between the NICs of
+// one switch use no channel between switches; they are spread by the number of the switch.
 func (w *wires) deal(layers int, seed uint64) *dealt {
 	t := &dealt{index: make([]int32, w.n)}
 	for s, has := range w.ends {
@@ -66,7 +67,8 @@ func (w *wires) assignOne(layers int, t *dealt) (*tables.Assignment, error) {
 	})
 }
 
-// assignAll is the T that gives each pair some layers: a packet enters in any of them, and may move between them if free.
+// assignAll is the T that gives each pair some layers: a packet enters in any of them, and may move
+// between them if free.
 func (w *wires) assignAll(layers int, in span, free bool) (*tables.Assignment, error) {
 	var all []weft.Address
 	for vc := in.first; vc < in.end; vc++ {

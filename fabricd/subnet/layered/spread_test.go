@@ -71,7 +71,8 @@ func TestAdaptivePacketsMoveBetweenAllLayersUnlessTheyMayNot(t *testing.T) {
 	}
 }
 
-// loads are the most and the sum of the pairs that go over one channel, a pair of a source switch and a destination NIC counted once.
+// loads are the most and the sum of the pairs that go over one channel, a pair of a source switch
+// and a destination NIC counted once.
 func loads(r *layered.Routing) (most, sum int) {
 	for _, n := range r.Dependencies().Loads {
 		most, sum = max(most, n), sum+n
@@ -89,7 +90,8 @@ func TestEqualWaysShareTheLoad(t *testing.T) {
 		require.Equal(t, 12, sum)
 		require.Equal(t, 2, most, name)
 	}
-	// The mean of a torus is 27, 3 hops of 1,296 pairs over 144 channels. Choosing by what the next channel carries alone gives 47.
+	// The mean of a torus is 27, 3 hops of 1,296 pairs over 144 channels. Choosing by what the next
+	// channel carries alone gives 47.
 	r, err := layered.MinimalHop(parse(t, "torus:6x6"), layered.Options{})
 	require.NoError(t, err)
 	most, sum := loads(r)

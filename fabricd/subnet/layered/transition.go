@@ -6,10 +6,12 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Transition knows where packets may be, and what they may wait for, while the switches of a fabric get other tables one by one: the channels that
-// packets for each destination may have come to since it was made, and the dependencies of all of them. It is [Mixture] in steps: each routing that comes is
-// followed only from where it differs from those that were there, so a small change costs little. It is not changed once it is made. Routings of other
-// kinds than Deterministic are followed for whole destinations.
+// Transition knows where packets may be, and what they may wait for, while the switches of a fabric
+// get other tables one by one: the channels that packets for each destination may have come to
+// since it was made, and the dependencies of all of them. It is [Mixture] in steps: each routing
+// that comes is followed only from where it differs from those that were there, so a small change
+// costs little. It is not changed once it is made. Routings of other kinds than Deterministic are
+// followed for whole destinations.
 type Transition struct {
 	deps    *Dependencies
 	layers  int
@@ -17,7 +19,8 @@ type Transition struct {
 	reached []uint64 // per path, destination and channel, if deterministic
 }
 
-// Place is where a routing differs from another: in how a switch forwards packets for an address in a layer, or how its NICs send there.
+// Place is where a routing differs from another: in how a switch forwards packets for an address in
+// a layer, or how its NICs send there.
 type Place struct {
 	At    weft.SwitchID
 	Layer weft.VC
@@ -48,8 +51,9 @@ func NewTransition(r *Routing) *Transition {
 	return t
 }
 
-// With is the transition with packets that may from now on be forwarded in each switch by any of these routings. All of them but those that differ at the
-// places alone from another of them were there already.
+// With is the transition with packets that may from now on be forwarded in each switch by any of
+// these routings. All of them but those that differ at the places alone from another of them were
+// there already.
 func (t *Transition) With(places []Place, routings ...*Routing) *Transition {
 	if routings[0].Kind != Deterministic {
 		changed := make([]bool, len(routings[0].Graph.NICs))
@@ -94,8 +98,9 @@ func sendsBy(routings []*Routing, p Place) bool {
 	return false
 }
 
-// Without are the dependencies but for those of channels of dead links, in either direction. Nobody waits there: no packet gets onto a dead link, and those
-// that stand before it are discarded. What packets do that had come past before is left.
+// Without are the dependencies but for those of channels of dead links, in either direction. Nobody
+// waits there: no packet gets onto a dead link, and those that stand before it are discarded. What
+// packets do that had come past before is left.
 func (t *Transition) Without(dead func(weft.LinkID) bool) *Dependencies {
 	c := t.deps.Channels
 	gone := make([]bool, len(t.deps.next))

@@ -2,7 +2,8 @@ package layered
 
 import "github.com/weft-fabric/weft/fabricd/subnet/cdg"
 
-// turns are those that shortest paths may take: from a channel to one that leads on to a switch two hops away.
+// turns are those that shortest paths may take: from a channel to one that leads on to a switch two
+// hops away.
 func (w *wires) turns() (*cdg.Turns, error) {
 	near := make([]int32, w.n) // per switch: the last one found to be its neighbour, plus 1
 	source := int32(-1)

@@ -9,10 +9,12 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// UpDown is deterministic Up*/Down* routing (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, section 4.1): a
-// shortest path among those that do not go up after they have gone down. R looks at the in port, which tells whether a packet has gone down.
-// Among equally short ways the loads of channels are balanced. With several Layers all have the same R and the pairs are dealt to them.
-// With InPort off it is [UpDownByDestination]. It is an error when no links lead between two switches that have NICs, and when options cannot be had.
+// UpDown is deterministic Up*/Down* routing (Lysne, Skeie, Reinemo, Theiss: Layered Routing in
+// Irregular Networks, section 4.1): a shortest path among those that do not go up after they have
+// gone down. R looks at the in port, which tells whether a packet has gone down. Among equally
+// short ways the loads of channels are balanced. With several Layers all have the same R and the
+// pairs are dealt to them. With InPort off it is [UpDownByDestination]. It is an error when no
+// links lead between two switches that have NICs, and when options cannot be had.
 func UpDown(g *topology.Graph, o Options) (*Routing, error) {
 	if !o.InPort.Or(true) {
 		return UpDownByDestination(g, o)
@@ -20,8 +22,9 @@ func UpDown(g *topology.Graph, o Options) (*Routing, error) {
 	return deterministic("updn", g, o, 1, func(w *wires, _ int) ([]int32, error) { return sameRoot(w, o) })
 }
 
-// UpDownByDestination is UpDown with an R that looks at the destination alone, as the forwarding tables of InfiniBand have it: a switch from which
-// channels down alone lead to the destination goes down, though it may be shorter to go up first, and others go up.
+// UpDownByDestination is UpDown with an R that looks at the destination alone, as the forwarding
+// tables of InfiniBand have it: a switch from which channels down alone lead to the destination
+// goes down, though it may be shorter to go up first, and others go up.
 func UpDownByDestination(g *topology.Graph, o Options) (*Routing, error) {
 	o.InPort = Off
 	e, err := newEngine("updn", g, o, 1)
@@ -60,8 +63,8 @@ func UpDownByDestination(g *topology.Graph, o Options) (*Routing, error) {
 	return e.dealt(Deterministic)
 }
 
-// UpDownAdaptive is adaptive Up*/Down* routing: all shortest legal paths, in all layers, between which packets move freely (theorem 3)
-// unless Move is off.
+// UpDownAdaptive is adaptive Up*/Down* routing: all shortest legal paths, in all layers, between
+// which packets move freely (theorem 3) unless Move is off.
 func UpDownAdaptive(g *topology.Graph, o Options) (*Routing, error) {
 	e, err := newEngine("updn-adaptive", g, o, 1)
 	if err != nil {
@@ -138,8 +141,8 @@ func newEngine(name string, g *topology.Graph, o Options, layers int) (*engine, 
 	return &engine{name: name, w: w, o: o, rows: r, balance: newBalance(w), layers: weft.VC(layers), current: -1}, nil
 }
 
-// destinations calls each for every NIC and its switch, the NICs of a switch one after the other and the switches in an order that the seed
-// shuffles, as balancing depends on it.
+// destinations calls each for every NIC and its switch, the NICs of a switch one after the other
+// and the switches in an order that the seed shuffles, as balancing depends on it.
 func (e *engine) destinations(each func(s int32, d weft.NICID) error) error {
 	order := make([]int32, e.w.n)
 	for s := range order {

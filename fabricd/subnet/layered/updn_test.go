@@ -53,8 +53,9 @@ func route(t testing.TB, r *layered.Routing, s, d int) (way []int) {
 	return nil
 }
 
-// Levels are 0 | 1 2 3 | 4 5 6, and within a level the lower number is the up end. By hand: 5-4-3 goes up all the way; 3-4-5 down; 5-4-6
-// goes up to 4 and down; 1-5-4 goes down and up again, so 1-2-4 is taken; 6-4-5 up, down; 3-4-2 and 2-4-3 would turn at 4.
+// Levels are 0 | 1 2 3 | 4 5 6, and within a level the lower number is the up end. By hand: 5-4-3
+// goes up all the way; 3-4-5 down; 5-4-6 goes up to 4 and down; 1-5-4 goes down and up again, so
+// 1-2-4 is taken; 6-4-5 up, down; 3-4-2 and 2-4-3 would turn at 4.
 func TestUpDownTakesTheShortestLegalWaysOfASmallGraph(t *testing.T) {
 	t.Parallel()
 	r := sound(t, layered.UpDown, small(t), layered.Options{})
@@ -73,8 +74,9 @@ func TestUpDownTakesTheShortestLegalWaysOfASmallGraph(t *testing.T) {
 	require.Equal(t, route(t, r, 1, 3), route(t, sound(t, layered.UpDown, small(t), layered.Options{Root: "centre"}), 1, 3))
 }
 
-// The search enters 0, then 1 (of 1, 2, 3 with one link each the lowest), 2 (two links to 0 and 1; 5 has one), 4 (the only new neighbour), and there 3 and
-// 5 have two links, 6 one: 3, then 6, then 5.
+// The search enters 0, then 1 (of 1, 2, 3 with one link each the lowest), 2 (two links to 0 and 1;
+// 5 has one), 4 (the only new neighbour), and there 3 and 5 have two links, 6 one: 3, then 6, then
+// 5.
 func TestDepthFirstOrderGoesOnWhereMostLinksLeadBack(t *testing.T) {
 	t.Parallel()
 	r := sound(t, layered.UpDown, small(t), layered.Options{Tree: layered.DepthFirst})
@@ -94,14 +96,16 @@ func TestDepthFirstOrderGoesOnWhereMostLinksLeadBack(t *testing.T) {
 	}
 	require.Equal(t, "updn:tree=dfs", r.Engine)
 
-	// From 3 to 2 two ways are legal: up to 0 and down, and up to 4, which was entered before 3, and up again.
+	// From 3 to 2 two ways are legal: up to 0 and down, and up to 4, which was entered before 3,
+	// and up again.
 	free := sound(t, layered.UpDownAdaptive, small(t), layered.Options{Tree: layered.DepthFirst})
 	require.Equal(t, []tables.Hop{{Port: 0, VC: tables.SameVC}, {Port: 1, VC: tables.SameVC}}, free.Tables.Choices(3, 2, 0, 3, 0))
 	free = sound(t, layered.UpDownAdaptive, small(t), layered.Options{})
 	require.Len(t, free.Tables.Choices(3, 2, 0, 3, 0), 1, "breadth-first 4 is below both")
 }
 
-// shapes are graphs on which every engine must do: regular ones, those of files, parallel links, several NICs on a switch and none.
+// shapes are graphs on which every engine must do: regular ones, those of files, parallel links,
+// several NICs on a switch and none.
 func shapes(t testing.TB) (list []*topology.Graph) {
 	for _, spec := range []string{
 		"kary-ntree:2,3", "kary-ntree:4,2", "mport-tree:4,2", "mesh:4x4", "mesh:3x3x2", "torus:4x4", "torus:5x3", "ring:3", "ring:8", "ring:9",
@@ -138,7 +142,8 @@ func TestUpDownDeliversAndCannotDeadlockOnGraphsOfAllShapes(t *testing.T) {
 	}
 }
 
-// randomGraph is an irregular one, with some of its links two or three times, and up to three NICs on a switch.
+// randomGraph is an irregular one, with some of its links two or three times, and up to three NICs
+// on a switch.
 func randomGraph(t testing.TB, seed uint64) *topology.Graph {
 	draw := rand.New(rand.NewPCG(seed, 11))
 	n := 8 + draw.IntN(57)
@@ -201,7 +206,8 @@ func levels(g *topology.Graph, root weft.SwitchID) (rank []int) {
 	return rank
 }
 
-// legalHops counts by search the hops of the shortest legal way from each switch, and all first channels of such ways.
+// legalHops counts by search the hops of the shortest legal way from each switch, and all first
+// channels of such ways.
 func legalHops(g *topology.Graph, rank []int, d weft.SwitchID) [2][]int {
 	var hops [2][]int // that may still go up; that have gone down
 	for i := range hops {

@@ -19,8 +19,8 @@ func parse(t testing.TB, spec string) *topology.Graph {
 	return g
 }
 
-// sound computes a routing and requires of it what every routing must have: each pair of NICs has an address, no way ends or turns in a
-// circle, and nothing can deadlock.
+// sound computes a routing and requires of it what every routing must have: each pair of NICs has
+// an address, no way ends or turns in a circle, and nothing can deadlock.
 func sound(t testing.TB, engine func(*topology.Graph, layered.Options) (*layered.Routing, error), g *topology.Graph, o layered.Options) *layered.Routing {
 	t.Helper()
 	r, err := engine(g, o)
@@ -107,7 +107,8 @@ func (w *way) follow(s weft.SwitchID, in weft.PortID, layer weft.VC, hops int) {
 	}
 }
 
-// wired is a listed graph: links between switches of these numbers, some of them parallel, and so many NICs on each switch.
+// wired is a listed graph: links between switches of these numbers, some of them parallel, and so
+// many NICs on each switch.
 func wired(t testing.TB, name string, switches int, links [][2]int, nics func(s int) int) *topology.Graph {
 	t.Helper()
 	ports := make([]weft.PortID, switches)

@@ -7,7 +7,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// wires are the channels between switches of a graph in dense arrays: those out of a switch follow each other, by port.
+// wires are the channels between switches of a graph in dense arrays: those out of a switch follow
+// each other, by port.
 type wires struct {
 	g     *topology.Graph
 	n     int     // switches
@@ -56,8 +57,8 @@ func (w *wires) connected() error {
 	return nil
 }
 
-// distances fills dist with the links from each switch to d, -1 for none, and returns the switches reached, the near ones first. The
-// queue is storage.
+// distances fills dist with the links from each switch to d, -1 for none, and returns the switches
+// reached, the near ones first. The queue is storage.
 func (w *wires) distances(d int32, dist, queue []int32) []int32 {
 	for i := range dist {
 		dist[i] = -1

@@ -12,8 +12,9 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// ddrc computes up/down routes of a tree without what is dead (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section
-// VIII). No mixture of its tables makes a packet turn upward, and none has a cycle.
+// ddrc computes up/down routes of a tree without what is dead (Sem-Jacobsen, Skeie, Lysne, Duato:
+// Dynamic Fault Tolerance in Fat Trees, section VIII). No mixture of its tables makes a packet turn
+// upward, and none has a cycle.
 type ddrc struct {
 	routes *subnet.UpDownRoutes
 	fw     firmware.Firmware // that forwards by the tables
@@ -60,8 +61,9 @@ func (c *ddrc) compute(dead *subnet.Dead) (*result, error) {
 
 var _ computer = (*ddrc)(nil)
 
-// Routing is the routing, by name, that a fabric runs for this method to be able to replace its tables, and whether that is another than it was
-// asked for: rules of up/down routing are run as tables that decide alike.
+// Routing is the routing, by name, that a fabric runs for this method to be able to replace its
+// tables, and whether that is another than it was asked for: rules of up/down routing are run as
+// tables that decide alike.
 func (m Method) Routing(name string) (routing string, other bool) {
 	if name == "updown" && m.On() {
 		return "ftree", true
@@ -69,9 +71,10 @@ func (m Method) Routing(name string) (routing string, other bool) {
 	return name, false
 }
 
-// For is the method by which a routing is managed unless one is named: none where it has no tables, or its rules go round what is dead
-// themselves; ddrc in fat trees; dqr for deterministic tables; direct where NICs write the way, static as its paper has it; and otherwise the
-// engine again. Where dqr cannot keep what the tables do it is none, and why says so.
+// For is the method by which a routing is managed unless one is named: none where it has no tables,
+// or its rules go round what is dead themselves; ddrc in fat trees; dqr for deterministic tables;
+// direct where NICs write the way, static as its paper has it; and otherwise the engine again.
+// Where dqr cannot keep what the tables do it is none, and why says so.
 func For(routing string, g *topology.Graph) (m Method, why error) {
 	e, err := subnet.ByName(routing)
 	switch {

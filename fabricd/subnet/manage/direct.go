@@ -13,8 +13,9 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// ways plans what NICs write into packets (Gomez, Flich, Lopez, Robles, Duato: A Routing Methodology for Achieving Fault Tolerance in Direct
-// Networks). The paper has it static: the network is emptied before. Dynamic is an extension of ours.
+// ways plans what NICs write into packets (Gomez, Flich, Lopez, Robles, Duato: A Routing
+// Methodology for Achieving Fault Tolerance in Direct Networks). The paper has it static: the
+// network is emptied before. Dynamic is an extension of ours.
 type ways struct {
 	g          *topology.Graph
 	net        *direct.Net
@@ -26,7 +27,8 @@ type ways struct {
 // mostNamed is how many pairs without a way a plan names; chosen by us.
 const mostNamed = 8
 
-// newWays is for a routing with mechanisms. It begins with no ways, as the switches do: when nothing is dead all packets go adaptively.
+// newWays is for a routing with mechanisms. It begins with no ways, as the switches do: when
+// nothing is dead all packets go adaptively.
 func newWays(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*ways, *Plan, error) {
 	fw, need, err := e.New(g)
 	if err != nil {
@@ -64,10 +66,11 @@ func goesAround(g *topology.Graph) bool {
 
 // plan implements [planning].
 //
-// Packets of older ways and of newer ones cannot wait for each other in a circle, whatever mixture of them there is. What a switch does
-// with a packet depends on the packet alone, and not on the ways in force: so a mixture has no dependencies but those of the firmware with all
-// sub-headers that a packet can have, and these have no cycle unless its rings may fill up ([firmware.Free]). Those that meet a dead link take
-// another adaptive way, or are discarded.
+// Packets of older ways and of newer ones cannot wait for each other in a circle, whatever mixture
+// of them there is. What a switch does with a packet depends on the packet alone, and not on the
+// ways in force: so a mixture has no dependencies but those of the firmware with all sub-headers
+// that a packet can have, and these have no cycle unless its rings may fill up ([firmware.Free]).
+// Those that meet a dead link take another adaptive way, or are discarded.
 func (w *ways) plan(now *Plan, dead *subnet.Dead, each func(n int, run func(i int))) (*Plan, error) {
 	n := len(w.g.NICs)
 	p := &Plan{Dead: dead.Clone(), Graph: w.g, FlowsTotal: n * (n - 1), Unconnected: subnet.Connected(w.g, dead), Acyclic: w.acyclic}
@@ -109,7 +112,8 @@ func (p *Plan) name(pairs iter.Seq[direct.Pair], nics []int) {
 	}
 }
 
-// empties implements [planning]: it is not before some way changes, and none does when links of NICs alone die or come back.
+// empties implements [planning]: it is not before some way changes, and none does when links of
+// NICs alone die or come back.
 func (w *ways) empties(now *Plan, dead *subnet.Dead) bool {
 	return !w.dynamic && slices.ContainsFunc(w.g.Links, func(l topology.Link) bool {
 		return l.BetweenSwitches() && dead.Cuts(&l) != now.Dead.Cuts(&l)

@@ -36,8 +36,9 @@ func plan(t testing.TB, p *manage.Planner, dead *subnet.Dead) *manage.Plan {
 	return plan
 }
 
-// Gomez, Flich, Lopez, Robles, Duato: A Routing Methodology for Achieving Fault Tolerance in Direct Networks, section 5.2: one fault of the 3x3x3 torus
-// affects 50 ordered pairs, which alone are told to their sources. When the link is back no source has a table.
+// Gomez, Flich, Lopez, Robles, Duato: A Routing Methodology for Achieving Fault Tolerance in Direct
+// Networks, section 5.2: one fault of the 3x3x3 torus affects 50 ordered pairs, which alone are
+// told to their sources. When the link is back no source has a table.
 func TestWhatNICsWriteIsPlannedForTheAffectedPairsAlone(t *testing.T) {
 	t.Parallel()
 	const routing = "duato:mechanisms=I+D"
@@ -76,7 +77,8 @@ func TestWhatNICsWriteIsPlannedForTheAffectedPairsAlone(t *testing.T) {
 	}
 }
 
-// requireWays checks that a switch takes what a plan has for it, and that its NICs then write as the plan says.
+// requireWays checks that a switch takes what a plan has for it, and that its NICs then write as
+// the plan says.
 func requireWays(t testing.TB, plan *manage.Plan, fw switching.Firmware, s weft.SwitchID, vcs int) {
 	t.Helper()
 	for _, patch := range plan.Patches() {

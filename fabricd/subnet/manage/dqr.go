@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// quick is dynamic quick reconfiguration (Sem-Jacobsen, Lysne: Topology Agnostic Dynamic Quick Reconfiguration for Large-Scale
-// Interconnection Networks).
+// quick is dynamic quick reconfiguration (Sem-Jacobsen, Lysne: Topology Agnostic Dynamic Quick
+// Reconfiguration for Large-Scale Interconnection Networks).
 type quick struct {
 	g      *topology.Graph
 	now    *dqr.Reconfiguration
@@ -123,9 +123,10 @@ func (a attempt) result() (*result, error) {
 	return out, nil
 }
 
-// Quick is what dqr does when links have died, in a fabric whose packets all go by the tables of now, with so many virtual channels for spare layers, 0
-// for none: the plan, the state of dqr with its tables, and how that came about. settled is the transition of the tables in force; next is a copy
-// of now that has failed, as failed says.
+// Quick is what dqr does when links have died, in a fabric whose packets all go by the tables of
+// now, with so many virtual channels for spare layers, 0 for none: the plan, the state of dqr with
+// its tables, and how that came about. settled is the transition of the tables in force; next is a
+// copy of now that has failed, as failed says.
 func Quick(settled *layered.Transition, now, next *dqr.Reconfiguration, failed *dqr.Result, dead *subnet.Dead, vcs int) (*Plan, *dqr.Reconfiguration, *dqr.Result, error) {
 	old, err := now.Routing()
 	if err != nil {

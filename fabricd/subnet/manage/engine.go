@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// engine computes what an engine does on what is left. Parts that no links join are routed each by itself.
+// engine computes what an engine does on what is left. Parts that no links join are routed each by
+// itself.
 type engine struct {
 	g    *topology.Graph
 	name string

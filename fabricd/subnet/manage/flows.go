@@ -6,7 +6,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// rerouted counts the ordered pairs of different NICs whose path differs, to destinations of which something has changed.
+// rerouted counts the ordered pairs of different NICs whose path differs, to destinations of which
+// something has changed.
 func (p *planner) rerouted(old, new *layered.Routing, changed func(weft.NICID) bool) (flows int) {
 	if old.Kind != layered.Deterministic {
 		return 0 // a pair has many paths there
@@ -25,7 +26,8 @@ func (p *planner) rerouted(old, new *layered.Routing, changed func(weft.NICID) b
 	return flows
 }
 
-// differ reports whether the paths of two routings from a switch to a NIC are different, of the first address that each has.
+// differ reports whether the paths of two routings from a switch to a NIC are different, of the
+// first address that each has.
 func (p *planner) differ(a, b *layered.Routing, s weft.SwitchID, d weft.NICID) bool {
 	wa, oka := begin(a, s, d)
 	wb, okb := begin(b, s, d)

@@ -30,9 +30,10 @@ func forLASH(t *testing.T, g *topology.Graph, method string) *manage.Planner {
 	return p
 }
 
-// Each link is cut alone and comes back before the next is cut. A flow whose path is cut may go on in
-// another layer: then its source asks entries that nobody asked before, of its own switch too. With
-// entries by destination most cuts would change entries that packets ask: flows go to a spare layer.
+// Each link is cut alone and comes back before the next is cut. A flow whose path is cut may go on
+// in another layer: then its source asks entries that nobody asked before, of its own switch too.
+// With entries by destination most cuts would change entries that packets ask: flows go to a spare
+// layer.
 func TestNoCutOfOneLinkStopsTheTrafficUnderLASH(t *testing.T) {
 	t.Parallel()
 	topologies := []string{"irregular:32,64,1", "irregular:32,64,2", "irregular:32,64,3"}
@@ -85,7 +86,8 @@ func cutEach(t *testing.T, p *manage.Planner) {
 	t.Logf("%d layers, at most %d; %d cuts, for %d of them a spare layer, %d plans of two rounds", layers, p.Now().Routing.Layers, cuts, spare, twice)
 }
 
-// requireRunning fails for a plan that stops the traffic, or leaves pairs without a path that live links join.
+// requireRunning fails for a plan that stops the traffic, or leaves pairs without a path that live
+// links join.
 func requireRunning(t *testing.T, plan *manage.Plan, name string) {
 	t.Helper()
 	require.True(t, plan.Acyclic, name)
@@ -110,7 +112,8 @@ func inLayers(plan *manage.Plan, from int) bool {
 	return false
 }
 
-// Tables with a row for each layer have none in a spare one before: the destination's own switch must deliver there too.
+// Tables with a row for each layer have none in a spare one before: the destination's own switch
+// must deliver there too.
 func TestNoCutOfOneLinkStopsTheTrafficOfAMeshWithTablesByDestination(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"mesh:4x4", "mesh:5x5"} {
@@ -120,9 +123,9 @@ func TestNoCutOfOneLinkStopsTheTrafficOfAMeshWithTablesByDestination(t *testing.
 	}
 }
 
-// Links die and come back one by one, three of them dead at most. A flow that comes home may leave a
-// way that this very change has made: packets on their way must not go by the rest of it. With entries
-// by destination two spare layers are enough, however long it lasts.
+// Links die and come back one by one, three of them dead at most. A flow that comes home may leave
+// a way that this very change has made: packets on their way must not go by the rest of it. With
+// entries by destination two spare layers are enough, however long it lasts.
 func TestNoChangeOfOneLinkStopsTheTrafficUnderLASH(t *testing.T) {
 	t.Parallel()
 	for _, method := range methods {
@@ -167,7 +170,8 @@ func bring(t *testing.T, p *manage.Planner, dead *subnet.Dead, name string) {
 	}
 }
 
-// Without a virtual channel beyond those of the tables the fabric is emptied, and the plan says what it lacks.
+// Without a virtual channel beyond those of the tables the fabric is emptied, and the plan says
+// what it lacks.
 func TestAPlanSaysThatNoVirtualChannelIsFree(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "irregular:32,64,1")

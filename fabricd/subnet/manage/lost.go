@@ -9,8 +9,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 )
 
-// keeps refuses a plan by whose tables some pair has no path that the tables in force carry without what is dead. Destinations for which
-// nothing has changed are not looked at.
+// keeps refuses a plan by whose tables some pair has no path that the tables in force carry without
+// what is dead. Destinations for which nothing has changed are not looked at.
 func (p *planner) keeps(now, plan *Plan, changed []bool) error {
 	old, next := newCarrier(now.Routing, &plan.Dead), newCarrier(plan.Routing, &plan.Dead)
 	lost, names := 0, []string(nil)
@@ -68,8 +68,8 @@ func (c *carrier) begin(d weft.NICID) {
 	clear(c.state)
 }
 
-// carries reports whether packets of the NICs of a switch arrive by each of the addresses that they take; of routings that leave
-// a choice, whether some way does.
+// carries reports whether packets of the NICs of a switch arrive by each of the addresses that they
+// take; of routings that leave a choice, whether some way does.
 func (c *carrier) carries(s weft.SwitchID) bool {
 	list := c.r.Assignment.Addresses(s, c.dst)
 	for _, a := range list {

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// worse is a method whose tables have no layer for the packets from a switch to a NIC, or no entry at a switch on their way.
+// worse is a method whose tables have no layer for the packets from a switch to a NIC, or no entry
+// at a switch on their way.
 type worse struct {
 	r       *layered.Routing
 	from, s weft.SwitchID
@@ -46,7 +47,8 @@ func (c worse) compute(dead *subnet.Dead) (*result, error) {
 	return &result{routing: &out, rerouted: -1}, err
 }
 
-// A plan is never worse than what is in force: pairs that it would lose are named, and it is not made. What is cut already counts for nothing.
+// A plan is never worse than what is in force: pairs that it would lose are named, and it is not
+// made. What is cut already counts for nothing.
 func TestAPlanThatLosesPairsIsRefused(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:3")

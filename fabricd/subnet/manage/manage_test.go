@@ -41,7 +41,8 @@ func TestMethodsAreReadBackAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// follow checks that every pair whose switches live links join has a path that uses no dead link, and counts those that have none.
+// follow checks that every pair whose switches live links join has a path that uses no dead link,
+// and counts those that have none.
 func follow(t testing.TB, plan *manage.Plan, dead *subnet.Dead) (without int) {
 	t.Helper()
 	r := plan.Routing
@@ -90,7 +91,8 @@ func arrives(plan *manage.Plan, dead *subnet.Dead, src, dst weft.NICID) bool {
 	return false
 }
 
-// patched are the tables of all switches after the patches of a plan, which must be those of the plan.
+// patched are the tables of all switches after the patches of a plan, which must be those of the
+// plan.
 func requirePatches(t testing.TB, before, plan *manage.Plan) {
 	t.Helper()
 	g := plan.Routing.Graph
@@ -306,8 +308,8 @@ func TestTreesBeginWithTheTablesThatDDRCPlansFrom(t *testing.T) {
 	}
 }
 
-// Whatever the method would compute: there is nothing to tell the switches before something is dead, and when nothing is any more they have again what they
-// began with.
+// Whatever the method would compute: there is nothing to tell the switches before something is
+// dead, and when nothing is any more they have again what they began with.
 func TestNoTableIsLoadedWhileNothingIsDead(t *testing.T) {
 	t.Parallel()
 	for _, x := range [][3]string{
@@ -367,7 +369,8 @@ func TestNoTableIsLoadedWhileNothingIsDead(t *testing.T) {
 	}
 }
 
-// way is how a switch forwards packets; one that does not has no entry, or one that leads to no port.
+// way is how a switch forwards packets; one that does not has no entry, or one that leads to no
+// port.
 func way(p tables.Program, s weft.SwitchID, d weft.NICID, in weft.PortID, layer weft.VC) tables.Hop {
 	if hop, ok := p.Tables.Lookup(s, d, in, layer); ok && hop.Port != weft.NoPort {
 		return tables.Hop{Port: hop.Port, VC: hop.In(layer)}
@@ -375,7 +378,8 @@ func way(p tables.Program, s weft.SwitchID, d weft.NICID, in weft.PortID, layer 
 	return tables.Hop{Port: weft.NoPort}
 }
 
-// After each fault, and with several links dead, flows leave the paths of the engine; when all links are back, all return, if not all at once.
+// After each fault, and with several links dead, flows leave the paths of the engine; when all
+// links are back, all return, if not all at once.
 func TestWhenAllLinksAreBackTablesAreThoseOfTheEngineAgain(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

@@ -50,8 +50,9 @@ func Entries() []Entry {
 	}
 }
 
-// SpareNames are the values of option spare of dqr, with entries by destination: whether flows may move to virtual channels that nothing else uses
-// where the upload would else need an empty fabric, or a pair have no path. See [dqr.Reconfiguration.MoveAside].
+// SpareNames are the values of option spare of dqr, with entries by destination: whether flows may
+// move to virtual channels that nothing else uses where the upload would else need an empty fabric,
+// or a pair have no path. See [dqr.Reconfiguration.MoveAside].
 var SpareNames = []string{"use", "leave"}
 
 // mostSpare is how many virtual channels are enough for that.
@@ -65,7 +66,8 @@ func (m Method) Spare() int {
 	return mostSpare
 }
 
-// VCs is how many virtual channels a fabric has that is not told how many, and whose routing needs so many.
+// VCs is how many virtual channels a fabric has that is not told how many, and whose routing needs
+// so many.
 func (m Method) VCs(need int) int { return min(need+m.Spare(), weft.MaxVCs) }
 
 // option is an option of a method with its values.
@@ -114,7 +116,8 @@ func Words() []string {
 	return words
 }
 
-// Parse reads a method. Auto is none of them: see [For]. The error for an unknown name, option or value holds the nearest known one.
+// Parse reads a method. Auto is none of them: see [For]. The error for an unknown name, option or
+// value holds the nearest known one.
 func Parse(text string) (Method, error) {
 	head, rest, given := strings.Cut(text, ":")
 	switch head {

@@ -36,7 +36,8 @@ type hold struct {
 	layer weft.VC
 }
 
-// follow adds the dependencies of every packet that travels from end to end in this mixture; false when one goes round.
+// follow adds the dependencies of every packet that travels from end to end in this mixture; false
+// when one goes round.
 func (m *mixed) follow(deps map[hold][]hold) bool {
 	for src := range weft.NICID(len(m.g.NICs)) {
 		for dst := range weft.NICID(len(m.g.NICs)) {
@@ -80,7 +81,8 @@ func (m *mixed) walk(deps map[hold][]hold, at weft.SwitchID, in weft.PortID, dst
 	return false
 }
 
-// circle reports whether some channels wait for each other, with no packet on channels that are gone.
+// circle reports whether some channels wait for each other, with no packet on channels that are
+// gone.
 func circle(deps map[hold][]hold, gone func(hold) bool) bool {
 	const begun, done = 1, 2
 	state := map[hold]int{}
@@ -118,9 +120,10 @@ func goneBy(plan *manage.Plan) func(hold) bool {
 	}
 }
 
-// mixtures goes through all sets of switches that may have what a round brings, round after round, and says whether the dependencies of all of them together,
-// for packets of one stay while the next begins, have a cycle, and whether a packet goes round in any. The link is dead in the midst of all that: a
-// packet that comes to it is discarded.
+// mixtures goes through all sets of switches that may have what a round brings, round after round,
+// and says whether the dependencies of all of them together, for packets of one stay while the next
+// begins, have a cycle, and whether a packet goes round in any. The link is dead in the midst of
+// all that: a packet that comes to it is discarded.
 func mixtures(g *topology.Graph, old, plan *manage.Plan) (cyclic, loops bool, subsets int) {
 	deps := map[hold][]hold{}
 	before := old.Routing
@@ -138,8 +141,9 @@ func mixtures(g *topology.Graph, old, plan *manage.Plan) (cyclic, loops bool, su
 	return circle(deps, goneBy(plan)), loops, subsets
 }
 
-// What [manage.Plan] says of all mixtures at once holds of each, one by one, as packets meet them: a plan that may be uploaded while packets travel has no
-// cycle and no loop in any of them. No plan of dqr with entries by channel needs an empty fabric.
+// What [manage.Plan] says of all mixtures at once holds of each, one by one, as packets meet them:
+// a plan that may be uploaded while packets travel has no cycle and no loop in any of them. No plan
+// of dqr with entries by channel needs an empty fabric.
 func TestEveryMixtureOfAPlanThatMayBeUploadedInAnyOrderIsFreeOfCyclesAndLoops(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

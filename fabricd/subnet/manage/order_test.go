@@ -14,8 +14,9 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// An order in which the entries come into force that packets ask, switch by switch or destination by destination from its side, saves few of the
-// cuts under LASH that empty the fabric with entries by destination: packets of old entries come into new ones all the same. A spare layer saves all
+// An order in which the entries come into force that packets ask, switch by switch or destination
+// by destination from its side, saves few of the cuts under LASH that empty the fabric with entries
+// by destination: packets of old entries come into new ones all the same. A spare layer saves all
 // (TestNoCutOfOneLinkStopsTheTrafficUnderLASH).
 func TestAnOrderOfEntriesSavesFewCuts(t *testing.T) {
 	t.Parallel()

@@ -15,22 +15,27 @@ type Plan struct {
 	Routing *layered.Routing // tables and assignment of all switches; nil with method direct, which has none
 	Program tables.Program   // the same as the firmware takes it, or what NICs write into packets
 
-	// Acyclic: no mixture of tables that there is while the rounds are uploaded one after the other has a cycle of dependencies. Channels of links that are dead now do not count, for no packet gets onto
-	// them; a link that has come back counts with all that may be in force still.
+	// Acyclic: no mixture of tables that there is while the rounds are uploaded one after the other
+	// has a cycle of dependencies. Channels of links that are dead now do not count, for no packet
+	// gets onto them; a link that has come back counts with all that may be in force still.
 	Acyclic bool
-	// Static: the fabric has to be empty while it is uploaded, because the dependencies have a cycle, or the method is to have it so.
+	// Static: the fabric has to be empty while it is uploaded, because the dependencies have a
+	// cycle, or the method is to have it so.
 	Static bool
-	// NoSpare says which virtual channels it would take for a plan that is not static, or connects more; empty: none.
+	// NoSpare says which virtual channels it would take for a plan that is not static, or connects
+	// more; empty: none.
 	NoSpare string
-	// Rounds are what to upload: each of them to all its switches in any order, and the next when all have acknowledged the one before. There is one, or for
-	// some plans of dqr a first one with entries that no packet asks yet.
+	// Rounds are what to upload: each of them to all its switches in any order, and the next when
+	// all have acknowledged the one before. There is one, or for some plans of dqr a first one with
+	// entries that no packet asks yet.
 	Rounds []Round
 
 	FlowsTotal    int // ordered pairs of different NICs
 	FlowsRerouted int // of them, those whose path is another one than before
 	Unroutable    int // of them, those without a path
 	Unconnected   int // of them, those that no routing could connect
-	// Without names those without a path as the switches from and to which it would be, at most so many as are worth reading; with method direct.
+	// Without names those without a path as the switches from and to which it would be, at most so
+	// many as are worth reading; with method direct.
 	Without []string
 
 	patches    []*tables.Patch // of the switches at which something changes, by all rounds together
@@ -61,7 +66,8 @@ func (r *Round) Whole(s weft.SwitchID, version uint64) *tables.Patch {
 	return tables.Diff(s, tables.Program{}, r.Program, 0, version)
 }
 
-// Cycle is a shortest cycle of dependencies, each of its channels followed by the next and the last by the first; nil when the plan is acyclic.
+// Cycle is a shortest cycle of dependencies, each of its channels followed by the next and the last
+// by the first; nil when the plan is acyclic.
 func (p *Plan) Cycle() []layered.Channel {
 	if p.Acyclic || p.deps == nil {
 		return nil
@@ -69,8 +75,9 @@ func (p *Plan) Cycle() []layered.Channel {
 	return p.deps.Cycle()
 }
 
-// Patches are what changes by all rounds together, from the plan before, a patch for each switch at which something does: for an empty fabric, or
-// switches that take them all at once. Versions of patches are for who uploads them to set.
+// Patches are what changes by all rounds together, from the plan before, a patch for each switch at
+// which something does: for an empty fabric, or switches that take them all at once. Versions of
+// patches are for who uploads them to set.
 func (p *Plan) Patches() []*tables.Patch { return p.patches }
 
 // Whole is all that a switch forwards by, for one of which it is not known what it has.

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// planner plans the tables of switches: those that a method computes, as long as no mixture of them with the tables before can deadlock.
+// planner plans the tables of switches: those that a method computes, as long as no mixture of them
+// with the tables before can deadlock.
 type planner struct {
 	g       *topology.Graph
 	compute computer
@@ -24,7 +25,8 @@ type planner struct {
 	nics       []int               // per switch: how many hang there
 }
 
-// computer is a method at work. It computes without being changed by that; adopt says which of its results came into force.
+// computer is a method at work. It computes without being changed by that; adopt says which of its
+// results came into force.
 type computer interface {
 	compute(dead *subnet.Dead) (*result, error)
 	adopt(r *result)
@@ -38,15 +40,17 @@ type result struct {
 	rerouted   int             // -1: to be counted
 	program    *tables.Program // what the firmware forwards by; nil: tables and assignment of routing
 	hidden     any             // the method's own
-	// first makes tables that can be uploaded before, so that fewer mixtures have a cycle; nil: there are none
+	// first makes tables that can be uploaded before, so that fewer mixtures have a cycle; nil:
+	// there are none
 	first func() (*layered.Routing, error)
-	// aside computes what can be uploaded while packets travel with a virtual channel more, see [dqr.Reconfiguration.MoveAside]; nil: there is no such way
+	// aside computes what can be uploaded while packets travel with a virtual channel more, see
+	// [dqr.Reconfiguration.MoveAside]; nil: there is no such way
 	aside func() (*result, error)
 	moved bool // it is such: in two rounds, so that nobody sends in the spare layer before all switches have its entries
 }
 
-// newTables begins with what the switches have, the tables of the routing: nothing is told to them while nothing is dead. A method that cannot keep them
-// is refused.
+// newTables begins with what the switches have, the tables of the routing: nothing is told to them
+// while nothing is dead. A method that cannot keep them is refused.
 func newTables(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*planner, *Plan, error) {
 	p := newPlans(g)
 	var err error
@@ -83,7 +87,8 @@ func newTables(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*planner, 
 	return p, now, nil
 }
 
-// places are those that patches change, by which a result differs from an older routing; and the destinations for which it does.
+// places are those that patches change, by which a result differs from an older routing; and the
+// destinations for which it does.
 func (p *planner) places(patches []*tables.Patch, old *layered.Routing, r *result) (list []layered.Place, changed []bool) {
 	changed = make([]bool, len(p.g.NICs))
 	if r.program != nil { // packets are followed by the routing, and the patches are those of something else
@@ -121,7 +126,8 @@ func (r *result) forwards() tables.Program {
 	return tables.Program{Tables: r.routing.Tables, Assignment: r.routing.Assignment}
 }
 
-// began is what the switches have before they are told anything. r is what the method computes when nothing is dead.
+// began is what the switches have before they are told anything. r is what the method computes when
+// nothing is dead.
 func (p *planner) began(e subnet.Entry, r *result) (*result, error) {
 	if c, ok := p.compute.(*engine); ok && c.name == e.Name || e.Routes == nil {
 		return r, nil
@@ -157,8 +163,9 @@ func newPlans(g *topology.Graph) *planner {
 	return &planner{g: g, nics: nicsOf(g, func(weft.NICID, weft.LinkID) bool { return true })}
 }
 
-// upload makes a plan of what a method has computed: in which rounds it replaces what is in force now. Where that would need an empty fabric, or leave
-// a pair without a path that live links join, it is of what the method computes with a spare virtual channel, if that does not.
+// upload makes a plan of what a method has computed: in which rounds it replaces what is in force
+// now. Where that would need an empty fabric, or leave a pair without a path that live links join,
+// it is of what the method computes with a spare virtual channel, if that does not.
 func (p *planner) upload(now *Plan, dead *subnet.Dead, r *result) (*Plan, error) {
 	plan, err := p.rounds(now, dead, r)
 	if err != nil || r.aside == nil || plan.Acyclic && plan.Unroutable <= plan.Unconnected {

@@ -23,7 +23,8 @@ type builder struct {
 	unroutable int
 	enter      []uint16          // T, per switch, NIC and path: the layers that packets of its NICs enter, as bits
 	own        map[nicPair]uint8 // of NICs of switches whose NICs do not send alike: the layer that theirs enter
-	// hops are the layers that packets leave in, per entry of a table; nil when all of them stay in the layer they come in.
+	// hops are the layers that packets leave in, per entry of a table; nil when all of them stay in
+	// the layer they come in.
 	hops map[entry]uint8
 	// changing are the addresses at each switch some of whose packets change layers.
 	changing map[pair]bool
@@ -97,8 +98,8 @@ func (b *builder) out(x pair) (weft.PortID, bool) {
 	return weft.PortID(ports[lid] - 1), true
 }
 
-// destination finds the layers of all ways to one NIC, and counts those that do not arrive. A pair is routable when it is by each of
-// the addresses that it may use.
+// destination finds the layers of all ways to one NIC, and counts those that do not arrive. A pair
+// is routable when it is by each of the addresses that it may use.
 func (b *builder) destination(d weft.NICID) error {
 	g := b.graph
 	home, _ := g.SwitchOf(d)
@@ -198,7 +199,8 @@ func (b *builder) ownAddresses() (list []tables.NICAddresses) {
 	return list
 }
 
-// assign finds the layers in which the NICs of a switch send to an address; false when no path record lets them.
+// assign finds the layers in which the NICs of a switch send to an address; false when no path
+// record lets them.
 func (b *builder) assign(x pair, arrives bool) (bool, error) {
 	all := b.sources[x.from]
 	var layers uint16
@@ -271,7 +273,8 @@ func (b *builder) follow(x pair, in weft.PortID, layer, sl uint8) error {
 	}
 }
 
-// tables makes R. Most addresses are forwarded by a row of one hop, shared by all that leave by its port.
+// tables makes R. Most addresses are forwarded by a row of one hop, shared by all that leave by its
+// port.
 func (b *builder) tables() (*tables.Tables, error) {
 	g := b.graph
 	shape := tables.TablesShape{VCs: b.layers, NICs: len(g.NICs), Paths: b.paths}
@@ -310,7 +313,8 @@ func (b *builder) tables() (*tables.Tables, error) {
 	return t, nil
 }
 
-// injected is the layer in which packets of some NIC of the switch go on that enter in layer vc; false when none enters in it.
+// injected is the layer in which packets of some NIC of the switch go on that enter in layer vc;
+// false when none enters in it.
 func (b *builder) injected(x pair, vc uint8) (uint8, bool) {
 	for _, src := range b.sources[x.from] {
 		_, in := b.graph.SwitchOf(src)

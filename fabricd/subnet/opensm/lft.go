@@ -29,8 +29,9 @@ type at struct {
 	line int
 }
 
-// readLFT reads forwarding tables as OpenSM (opensm-lfts.dump) or infiniband-diags (dump_lfts.sh, dump_fts) dump them. Tables of
-// multicast are skipped. LIDs that no comment names are those of lids.
+// readLFT reads forwarding tables as OpenSM (opensm-lfts.dump) or infiniband-diags (dump_lfts.sh,
+// dump_fts) dump them. Tables of multicast are skipped. LIDs that no comment names are those of
+// lids.
 func readLFT(n nodes, lids *LIDs, f File) (*forwarding, error) {
 	r := &lftReader{
 		lines:   linesOf(f),
@@ -68,7 +69,8 @@ type lftReader struct {
 	open     bool // in the table of that switch
 	skipping bool // in a table of multicast
 	entries  int
-	// Tables end with a line that counts their LIDs, in dumps. In files made otherwise none may have one.
+	// Tables end with a line that counts their LIDs, in dumps. In files made otherwise none may
+	// have one.
 	ended     int // how many have one
 	uncounted int // the line where the first one begins that has none
 }
@@ -91,7 +93,8 @@ func (r *lftReader) line() error {
 	return nil
 }
 
-// begin reads "Unicast lids [0-8] of switch Lid 2 guid 0x0000000000200000 ('L0-0'):"; from a directed route there is no Lid.
+// begin reads "Unicast lids [0-8] of switch Lid 2 guid 0x0000000000200000 ('L0-0'):"; from a
+// directed route there is no Lid.
 func (r *lftReader) begin() error {
 	g := r.to.graph
 	if r.open && r.uncounted == 0 {
@@ -139,7 +142,8 @@ func (r *lftReader) says(lid int, n weft.Node) error {
 	return nil
 }
 
-// end reads "8 lids dumped", which has the last LID, or "8 valid lids dumped", which has the number of entries.
+// end reads "8 lids dumped", which has the last LID, or "8 valid lids dumped", which has the number
+// of entries.
 func (r *lftReader) end() error {
 	words := strings.Fields(r.text)
 	count, ok := number(words[0], ibnet.MaxLID+1)
@@ -157,7 +161,8 @@ func (r *lftReader) end() error {
 	return nil
 }
 
-// entry reads "0x0001 001", and what follows of "# Channel Adapter portguid 0x0000000000100001: 'host0 HCA-1'".
+// entry reads "0x0001 001", and what follows of "# Channel Adapter portguid 0x0000000000100001:
+// 'host0 HCA-1'".
 func (r *lftReader) entry() error {
 	words := strings.Fields(r.text)
 	lid, ok := number(words[0], 0xFFFF)

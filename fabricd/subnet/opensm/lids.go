@@ -61,9 +61,10 @@ func (l *LIDs) paths() int {
 // Of is the first LID of a node and how many it has; 0, 0 when it has none.
 func (l *LIDs) Of(n weft.Node) (first, count int) { return l.of[n].first, l.of[n].count }
 
-// AssignLIDs gives LIDs as OpenSM does to a fabric that has none: first to the port that OpenSM runs at, then to all others by the
-// bytes of their GUIDs, the last byte first. NICs get 2^lmc LIDs, at the next multiple of that, and switches the next one. It errs
-// when there are more than fit.
+// AssignLIDs gives LIDs as OpenSM does to a fabric that has none: first to the port that OpenSM
+// runs at, then to all others by the bytes of their GUIDs, the last byte first. NICs get 2^lmc
+// LIDs, at the next multiple of that, and switches the next one. It errs when there are more than
+// fit.
 func AssignLIDs(g *topology.Graph, sm weft.NICID, lmc int) (*LIDs, error) {
 	if lmc < 0 || lmc > ibnet.MaxLMC {
 		return nil, fmt.Errorf("LMC %d, expected 0 to %d", lmc, ibnet.MaxLMC)
@@ -102,12 +103,14 @@ func byPortGUID(g *topology.Graph) []weft.Node {
 	return order
 }
 
-// compareGUID orders GUIDs as OpenSM does on the machines that it runs on: by their bytes, the last one first.
+// compareGUID orders GUIDs as OpenSM does on the machines that it runs on: by their bytes, the last
+// one first.
 func compareGUID(a, b ibnet.GUID) int {
 	return cmp.Compare(bits.ReverseBytes64(uint64(a)), bits.ReverseBytes64(uint64(b)))
 }
 
-// GraphLIDs are the LIDs that the topology's file says, as ibnetdiscover found them; false when nodes are without.
+// GraphLIDs are the LIDs that the topology's file says, as ibnetdiscover found them; false when
+// nodes are without.
 func GraphLIDs(g *topology.Graph) (*LIDs, bool) {
 	l := newLIDs(g)
 	know := func(n weft.Node) bool {
@@ -127,8 +130,9 @@ func GraphLIDs(g *topology.Graph) (*LIDs, bool) {
 	return l, true
 }
 
-// ReadGUID2LID reads the file guid2lid of OpenSM's cache: a port GUID, the first LID and the last, a line each. GUIDs that are not in
-// the graph are of other ports that OpenSM remembers. Errors have the line.
+// ReadGUID2LID reads the file guid2lid of OpenSM's cache: a port GUID, the first LID and the last,
+// a line each. GUIDs that are not in the graph are of other ports that OpenSM remembers. Errors
+// have the line.
 func ReadGUID2LID(g *topology.Graph, f File) (*LIDs, error) {
 	l, in, known := newLIDs(g), linesOf(f), nodesOf(g)
 	for in.next() {
@@ -162,7 +166,8 @@ func ReadGUID2LID(g *topology.Graph, f File) (*LIDs, error) {
 	return l, nil
 }
 
-// WriteGUID2LID writes what [ReadGUID2LID] reads, and OpenSM from its cache, so that it gives these LIDs.
+// WriteGUID2LID writes what [ReadGUID2LID] reads, and OpenSM from its cache, so that it gives these
+// LIDs.
 func (l *LIDs) WriteGUID2LID(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	for _, n := range l.nodes() {

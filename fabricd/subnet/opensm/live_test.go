@@ -16,7 +16,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Tables that OpenSM made: lash with its layers, and torus-2QoS, whose packets change lanes on the way.
+// Tables that OpenSM made: lash with its layers, and torus-2QoS, whose packets change lanes on the
+// way.
 var made = map[string]struct{ topology, files string }{
 	"lash": {"irregular:16,32,2", "testdata/lash16-lfts.dump.gz,path-sl=testdata/lash16-path-sl.txt.gz"},
 	"torus-2QoS": {

@@ -13,9 +13,10 @@ type Files struct {
 	GUID2LID *File // LIDs of ports, as OpenSM keeps them; nil: those that the tables or the topology name
 }
 
-// Load makes a routing of tables that were dumped. A table that sends packets nowhere or round and round is taken: such pairs are
-// counted in Unroutable, and its dependencies have the cycle. Errors have the file and line: what is not of the format, a switch that
-// is missing or not in the graph, a LID that is nobody's, a port that the switch does not have or that leads to another NIC.
+// Load makes a routing of tables that were dumped. A table that sends packets nowhere or round and
+// round is taken: such pairs are counted in Unroutable, and its dependencies have the cycle. Errors
+// have the file and line: what is not of the format, a switch that is missing or not in the graph,
+// a LID that is nobody's, a port that the switch does not have or that leads to another NIC.
 func Load(g *topology.Graph, files Files) (*layered.Routing, error) {
 	known := nodesOf(g)
 	lids, _ := GraphLIDs(g)

@@ -17,10 +17,12 @@ import (
 // Syntax is how [Open] is told which files to read.
 const Syntax = "FILE[,sl2vl=FILE][,path-sl=FILE][,guid2lid=FILE]"
 
-// maxSize bounds what is read of one file, in bytes. Chosen by us: dumps of 1,000 switches with 10,000 NICs have 0.7 GB.
+// maxSize bounds what is read of one file, in bytes. Chosen by us: dumps of 1,000 switches with
+// 10,000 NICs have 0.7 GB.
 const maxSize = 1 << 30
 
-// Open loads the routing of the files that spec names, in the form of [Syntax]. Names that end in .gz are of compressed files.
+// Open loads the routing of the files that spec names, in the form of [Syntax]. Names that end in
+// .gz are of compressed files.
 func Open(g *topology.Graph, spec string) (*layered.Routing, error) {
 	words := strings.Split(spec, ",")
 	names := map[string]string{"": words[0]}

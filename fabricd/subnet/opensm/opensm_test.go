@@ -91,7 +91,8 @@ func TestTablesOfOpenSMAreRead(t *testing.T) {
 	}
 }
 
-// torus-2QoS changes lanes at the edges of the torus, by tables that look at where a packet comes from and goes to.
+// torus-2QoS changes lanes at the edges of the torus, by tables that look at where a packet comes
+// from and goes to.
 func TestTablesThatChangeLanesOnTheWayAreRead(t *testing.T) {
 	g := topologytest.Parse(t, "testdata/torus5.net")
 	r := open(t, g, "testdata/torus5-lfts.dump.gz,sl2vl=testdata/torus5-sl2vl.dump.gz,path-sl=testdata/torus5-path-sl.txt")
@@ -104,7 +105,8 @@ func TestTablesThatChangeLanesOnTheWayAreRead(t *testing.T) {
 	assert.NotNil(t, one.Dependencies().Cycle(), "all of it in one lane")
 }
 
-// DFSSSP gives each pair of NICs a service level of its own, so the NICs of a switch send to a NIC in different layers.
+// DFSSSP gives each pair of NICs a service level of its own, so the NICs of a switch send to a NIC
+// in different layers.
 func TestServiceLevelsOfEachPairOfNICsAreRead(t *testing.T) {
 	g := topologytest.Parse(t, "testdata/dfsssp8.net")
 	r := open(t, g, "testdata/dfsssp8-lfts.dump.gz,sl2vl=testdata/dfsssp8-sl2vl.dump.gz,path-sl=testdata/dfsssp8-path-sl.txt")
@@ -292,7 +294,8 @@ func TestBadFilesBesideTheTablesAreRefusedAtTheirLine(t *testing.T) {
 	assert.Equal(t, []weft.SwitchID{2, 3}, roots)
 }
 
-// Tables of a file may send packets round and round, or nowhere: that is found, counted, and no reason to refuse them.
+// Tables of a file may send packets round and round, or nowhere: that is found, counted, and no
+// reason to refuse them.
 func TestTablesThatLoopOrEndAreFound(t *testing.T) {
 	g := topologytest.Parse(t, "testdata/tiny.net")
 	lft := read(t, "opensm-lfts.dump")

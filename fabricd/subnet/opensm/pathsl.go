@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
-// pathSL is the service level of each path, from a NIC to an address of a NIC. A nil one has level 0 for all. A NIC of which the file
-// says nothing sends as the others of its switch do.
+// pathSL is the service level of each path, from a NIC to an address of a NIC. A nil one has level
+// 0 for all. A NIC of which the file says nothing sends as the others of its switch do.
 type pathSL struct {
 	of  map[pair]level    // from the NICs of a switch: the first that the file has
 	own map[nicPair]level // of NICs whose level is another
@@ -49,8 +49,9 @@ func (p *pathSL) from(nic weft.NICID, x pair) (uint8, bool) {
 	return all.sl, ok
 }
 
-// readPathSL reads a table of path records: a source LID, a destination LID and the service level, a line each, as scripts make it
-// from saquery. Errors have the line: LIDs that are nobody's, and paths that have two levels.
+// readPathSL reads a table of path records: a source LID, a destination LID and the service level,
+// a line each, as scripts make it from saquery. Errors have the line: LIDs that are nobody's, and
+// paths that have two levels.
 func readPathSL(n nodes, lids *LIDs, f File) (*pathSL, error) {
 	p := &pathSL{of: map[pair]level{}, own: map[nicPair]level{}}
 	paths := lids.paths()
@@ -112,7 +113,8 @@ func (b bitset) set(i int) (was bool) {
 	return was
 }
 
-// WritePathSL writes what option path-sl reads: per pair of NICs and address the layer that packets travel in, as service level.
+// WritePathSL writes what option path-sl reads: per pair of NICs and address the layer that packets
+// travel in, as service level.
 func WritePathSL(w io.Writer, r *layered.Routing, lids *LIDs) error {
 	if err := checkLanes(r); err != nil {
 		return err

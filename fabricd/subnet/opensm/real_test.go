@@ -26,7 +26,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = 2 * time.Minute // only a failing test waits that long
 
-// simulate starts the real thing, or skips the test where it is not installed; the whole check of a change installs it.
+// simulate starts the real thing, or skips the test where it is not installed; the whole check of a
+// change installs it.
 func simulate(t *testing.T, g *topology.Graph) (*peer.Sim, context.Context) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -91,7 +92,8 @@ func TestTablesOfTheRealOpenSMAreReadAndWritten(t *testing.T) {
 	}
 }
 
-// What engines of ours compute it loads, and dumps byte by byte as it was written; with several LIDs a port too.
+// What engines of ours compute it loads, and dumps byte by byte as it was written; with several
+// LIDs a port too.
 func TestTheRealOpenSMTakesTablesOfOurs(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"irregular:12,24,1,nics=2", "torus:4x4", "kary-ntree:2,3"} {
@@ -119,7 +121,8 @@ func TestTheRealOpenSMTakesTablesOfOurs(t *testing.T) {
 	}
 }
 
-// toNICs leaves out the entries for switches, which are no part of a routing: it is our choice where they lead.
+// toNICs leaves out the entries for switches, which are no part of a routing: it is our choice
+// where they lead.
 func toNICs(dump string) string {
 	var b strings.Builder
 	for line := range strings.Lines(dump) {
@@ -151,8 +154,8 @@ func TestLayersOfTheRealDFSSSPAreRead(t *testing.T) {
 	assert.False(t, alike)
 }
 
-// routed has the real OpenSM route a graph, and reads its tables with the service level of each path, which are free of cycles and
-// are written again as they were.
+// routed has the real OpenSM route a graph, and reads its tables with the service level of each
+// path, which are free of cycles and are written again as they were.
 func routed(t *testing.T, g *topology.Graph, engine string) (*peer.Result, *layered.Routing) {
 	sim, ctx := simulate(t, g)
 	result, err := sim.Route(ctx, engine)

@@ -7,7 +7,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// ReadRoots reads a file of roots (opensm -a), the GUID of a switch on each line. Errors have the line.
+// ReadRoots reads a file of roots (opensm -a), the GUID of a switch on each line. Errors have the
+// line.
 func ReadRoots(g *topology.Graph, f File) ([]weft.SwitchID, error) {
 	var roots []weft.SwitchID
 	in, known := linesOf(f), nodesOf(g)

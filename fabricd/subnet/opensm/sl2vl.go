@@ -28,8 +28,8 @@ const (
 	sl2vlEnd  = "#--------------------------------------------------------\n"
 )
 
-// WriteSL2VL writes what option sl2vl reads, as OpenSM dumps it: at every switch and NIC, service level i is virtual lane i. Levels that
-// no path has share the lanes that are used.
+// WriteSL2VL writes what option sl2vl reads, as OpenSM dumps it: at every switch and NIC, service
+// level i is virtual lane i. Levels that no path has share the lanes that are used.
 func WriteSL2VL(w io.Writer, r *layered.Routing, lids *LIDs) error {
 	if err := checkLanes(r); err != nil {
 		return err
@@ -60,7 +60,8 @@ func WriteSL2VL(w io.Writer, r *layered.Routing, lids *LIDs) error {
 	return nil
 }
 
-// sl2vl maps service levels to virtual lanes, per node by in and out port. A nil one maps each level to the lane of its number.
+// sl2vl maps service levels to virtual lanes, per node by in and out port. A nil one maps each
+// level to the lane of its number.
 type sl2vl struct {
 	ports map[weft.Node]*sl2vlPorts
 	rows  [][serviceLevels]uint8 // those that are different; the first says nothing
@@ -72,7 +73,8 @@ type sl2vlPorts struct {
 	row   []uint16 // by in and out port; 0 for none
 }
 
-// lane is the virtual lane that a packet of a service level leaves a node in; false when the tables say nothing, or that it is dropped.
+// lane is the virtual lane that a packet of a service level leaves a node in; false when the tables
+// say nothing, or that it is dropped.
 func (t *sl2vl) lane(n weft.Node, in, out int, sl uint8) (uint8, bool) {
 	if t == nil {
 		return sl, sl != managementVL

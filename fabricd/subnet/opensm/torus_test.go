@@ -15,7 +15,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
-// The real torus-2QoS moves packets between lanes on their way. Its tables have no cycle, and dqr, which would lose these packets, refuses them by name.
+// The real torus-2QoS moves packets between lanes on their way. Its tables have no cycle, and dqr,
+// which would lose these packets, refuses them by name.
 func TestTablesOfTheRealTorus2QoSAreReadAndLeftAlone(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "torus:5x5")

@@ -11,9 +11,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// LFT are the forwarding tables of a routing in InfiniBand: one out port per switch and LID. Layers are not in them, see
-// [WritePathSL] and [WriteSL2VL]. The LIDs of a switch lead to where those of its first NIC do, or the
-// shortest way if it has none.
+// LFT are the forwarding tables of a routing in InfiniBand: one out port per switch and LID. Layers
+// are not in them, see [WritePathSL] and [WriteSL2VL]. The LIDs of a switch lead to where those of
+// its first NIC do, or the shortest way if it has none.
 type LFT struct {
 	routing *layered.Routing
 	lids    *LIDs
@@ -25,8 +25,8 @@ type LFT struct {
 	nearest []uint8
 }
 
-// NewLFT makes the tables of a routing. It refuses routings whose switches look at in port or layer,
-// choose among ports, or change layers.
+// NewLFT makes the tables of a routing. It refuses routings whose switches look at in port or
+// layer, choose among ports, or change layers.
 func NewLFT(r *layered.Routing, lids *LIDs) (*LFT, error) {
 	g := r.Graph
 	if r.Kind != layered.Deterministic {
@@ -67,7 +67,8 @@ func (p *LFT) Write(w io.Writer) error {
 	return nil
 }
 
-// Alone is the routing of switches that have these tables and nothing else: all packets travel in layer 0.
+// Alone is the routing of switches that have these tables and nothing else: all packets travel in
+// layer 0.
 func (p *LFT) Alone() (*layered.Routing, error) {
 	known := nodesOf(p.routing.Graph)
 	b := newBuilder(&forwarding{nodes: known, lids: p.lids, port: p.ports}, p.routing.Engine)
@@ -153,7 +154,8 @@ func (p *LFT) way(v visit, d weft.NICID, path, lid int, seen map[visit]bool) err
 	return nil
 }
 
-// towards are, per switch, the lowest port that begins a shortest way to home, as numbered in InfiniBand; noPath at home.
+// towards are, per switch, the lowest port that begins a shortest way to home, as numbered in
+// InfiniBand; noPath at home.
 func (p *LFT) towards(home weft.SwitchID) []uint8 {
 	if p.nearest != nil && p.home == home {
 		return p.nearest

@@ -16,7 +16,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
-// Routings that look at nothing but the destination come back from their files as they were, layers too.
+// Routings that look at nothing but the destination come back from their files as they were, layers
+// too.
 func TestRoutingsOfOursComeBack(t *testing.T) {
 	for spec, engine := range map[string]func() (*layered.Routing, error){
 		"lash": func() (*layered.Routing, error) {
@@ -121,7 +122,8 @@ func TestNICsOfASwitchMaySendInDifferentLanes(t *testing.T) {
 	}
 }
 
-// What a switch does with a packet may not depend on its service level where lane and port are the same.
+// What a switch does with a packet may not depend on its service level where lane and port are the
+// same.
 func TestLanesThatDependOnTheLevelAreRefused(t *testing.T) {
 	g := topologytest.Parse(t, "mesh:3")
 	r, err := layered.MinimalHop(g, layered.Options{})

@@ -1,5 +1,6 @@
-// Package reroute answers what a reconfiguration would do: faults come one after another, each is reconfigured around and the old packets
-// are gone before the next, and each [Step] tells which flows it moved and whether what is left is connected and free from deadlock.
+// Package reroute answers what a reconfiguration would do: faults come one after another, each is
+// reconfigured around and the old packets are gone before the next, and each [Step] tells which
+// flows it moved and whether what is left is connected and free from deadlock.
 //
 //	r, err := reroute.New(g, "xy", method, reroute.Options{}) // an engine, a method of fabricd/subnet/manage
 //	step, err := r.Try(links...)                  // what if these links died now?

@@ -103,7 +103,8 @@ func (q *quick) step(dead *subnet.Dead) (*Step, *dqr.Reconfiguration, error) {
 	}, next, nil
 }
 
-// transition is that of the tables of a state, all packets being theirs; it is remembered for the state in force.
+// transition is that of the tables of a state, all packets being theirs; it is remembered for the
+// state in force.
 func (q *quick) transition(of *dqr.Reconfiguration) (*layered.Transition, error) {
 	if of == q.now && q.settled != nil {
 		return q.settled, nil

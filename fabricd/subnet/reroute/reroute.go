@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Step is what one reconfiguration did. Flows are ordered pairs of different NICs, and of different switches where these are asked for.
+// Step is what one reconfiguration did. Flows are ordered pairs of different NICs, and of different
+// switches where these are asked for.
 type Step struct {
 	FlowsTotal    int
 	FlowsRerouted int // those that have another path than before
@@ -41,16 +42,19 @@ func (s *Step) Share() float64 {
 	return float64(s.FlowsRerouted) / float64(s.FlowsTotal)
 }
 
-// Upload is the plan by which a manager brings the tables of the step into force. It may be asked for until the next fault.
+// Upload is the plan by which a manager brings the tables of the step into force. It may be asked
+// for until the next fault.
 func (s *Step) Upload() (*manage.Plan, error) { return s.upload() }
 
-// Stretch is how much longer the paths of flows have become: the links of the new path by those of the old one.
+// Stretch is how much longer the paths of flows have become: the links of the new path by those of
+// the old one.
 type Stretch struct {
 	Flows     int // that had a path and have another one
 	Mean, Max float64
 }
 
-// Stretch is that of the flows that the step has moved, of all of them together. It may be called until the next fault.
+// Stretch is that of the flows that the step has moved, of all of them together. It may be called
+// until the next fault.
 func (s *Step) Stretch() (x Stretch) {
 	for p := range s.Paths() {
 		if len(p.Old) == 0 || len(p.New) == 0 {
@@ -90,13 +94,16 @@ type Reroute struct {
 
 // Options are what is asked beside the method.
 type Options struct {
-	// SwitchFlows: switches send to switches too, by paths that New finds. Method dqr alone can have that.
+	// SwitchFlows: switches send to switches too, by paths that New finds. Method dqr alone can
+	// have that.
 	SwitchFlows bool
-	// VCs are the virtual channels that there are. 0: as many as a method that computes all tables anew needs, and none for spare layers of dqr.
+	// VCs are the virtual channels that there are. 0: as many as a method that computes all tables
+	// anew needs, and none for spare layers of dqr.
 	VCs int
 }
 
-// New is for the tables of an engine, by name, and a method that repairs them; errors are those of both.
+// New is for the tables of an engine, by name, and a method that repairs them; errors are those of
+// both.
 func New(g *topology.Graph, engine string, m manage.Method, o Options) (*Reroute, error) {
 	w, err := newWay(g, engine, m, o)
 	if err != nil {

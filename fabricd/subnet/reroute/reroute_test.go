@@ -86,7 +86,8 @@ func TestACopyGoesItsOwnWay(t *testing.T) {
 	}
 }
 
-// Packets of the tables before are gone when the next fault comes, so that what only they needed is no hindrance.
+// Packets of the tables before are gone when the next fault comes, so that what only they needed is
+// no hindrance.
 func TestOldPathsAreGoneBeforeTheNextFault(t *testing.T) {
 	t.Parallel()
 	differ := 0
@@ -165,7 +166,8 @@ func TestOldTablesAreGoneBeforeTheNextFault(t *testing.T) {
 	require.Positive(t, differ, "it matters")
 }
 
-// Whatever the method, the paths that are listed are as many flows as are told, begin and end where they should, and none is over a dead link.
+// Whatever the method, the paths that are listed are as many flows as are told, begin and end where
+// they should, and none is over a dead link.
 func TestThePathsListedAreTheFlowsMoved(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][3]string{{"mesh:4x4", "xy", "dqr"}, {"mport-tree:4,2", "ftree", "ddrc"}, {"torus:3x3,nics=2", "lash", "engine"}} {

@@ -7,7 +7,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 )
 
-// Difference is in what two routings of one graph differ. It is about what packets do: entries that none comes to are not compared.
+// Difference is in what two routings of one graph differ. It is about what packets do: entries that
+// none comes to are not compared.
 type Difference struct {
 	Entries       int            // (switch, destination NIC) that packets come to in one routing at least
 	DifferEntries int            // of these: packets leave by other ports
@@ -23,7 +24,8 @@ type Difference struct {
 // MaxPairs bounds the pairs that a [Difference] names. Chosen by us.
 const MaxPairs = 20
 
-// used is what packets of one pair, or for one destination at one switch, use: a sum of hashes, so that order does not count.
+// used is what packets of one pair, or for one destination at one switch, use: a sum of hashes, so
+// that order does not count.
 type used struct{ links, layers uint64 }
 
 // Diff compares two routings of the same graph.
@@ -144,7 +146,8 @@ func (t *tracks) once(i int) bool {
 	return true
 }
 
-// mix is the finaliser of a 64-bit hash (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators).
+// mix is the finaliser of a 64-bit hash (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+// Generators).
 func mix(n int) uint64 {
 	x := uint64(n) + 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

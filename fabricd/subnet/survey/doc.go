@@ -1,6 +1,7 @@
-// Package survey looks at what an engine of fabricd/subnet/layered has computed: which ways packets take, how long they are, how they
-// load the channels, whether all arrive, and in what two routings differ. It follows the tables and the assignments, as packets do, and
-// knows nothing of how an engine came to them.
+// Package survey looks at what an engine of fabricd/subnet/layered has computed: which ways packets
+// take, how long they are, how they load the channels, whether all arrive, and in what two routings
+// differ. It follows the tables and the assignments, as packets do, and knows nothing of how an
+// engine came to them.
 //
 //	s := survey.Of(r)
 //	s.Unroutable   // ordered pairs of NICs whose packets do not surely arrive

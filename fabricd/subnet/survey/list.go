@@ -70,7 +70,8 @@ func List(r *layered.Routing) Listing {
 	return l
 }
 
-// merged adds x to a list, or its first destination to the entry that is the same else. at says where those are.
+// merged adds x to a list, or its first destination to the entry that is the same else. at says
+// where those are.
 func merged(list []Entry, at map[string]int, x Entry) []Entry {
 	key := fmt.Sprint(x.Path, x.Layers, x.In, x.Out)
 	if i, ok := at[key]; ok {
@@ -155,7 +156,8 @@ func outs(r *layered.Routing, s weft.SwitchID, hops []tables.Hop, layer weft.VC)
 	return list
 }
 
-// sendersOf lists how the NICs of a switch send: all of them alike, or each by itself where one sends otherwise.
+// sendersOf lists how the NICs of a switch send: all of them alike, or each by itself where one
+// sends otherwise.
 func sendersOf(r *layered.Routing, s weft.SwitchID) (list []Sender) {
 	at := map[string]int{}
 	add := func(to string, from []string, addresses []weft.Address) {

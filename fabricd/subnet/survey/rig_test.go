@@ -11,8 +11,9 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// byHand is a routing made by hand: next says to which neighbours of switch at packets for the NICs of switch dst go in a layer, by their
-// numbers; at dst it is not asked. addresses nil is one, in layer 0.
+// byHand is a routing made by hand: next says to which neighbours of switch at packets for the NICs
+// of switch dst go in a layer, by their numbers; at dst it is not asked. addresses nil is one, in
+// layer 0.
 type byHand struct {
 	layers    int
 	kind      layered.Kind

@@ -16,20 +16,21 @@ type Survey struct {
 	Pairs      int
 	Unroutable int // pairs whose packets have no way, or can end elsewhere or go in circles
 
-	// Loads are per channel between switches, in the order of [layered.Channels], over how many source/address pairs' ways it is: source
-	// switches, and addresses of NICs of others.
+	// Loads are per channel between switches, in the order of [layered.Channels], over how many
+	// source/address pairs' ways it is: source switches, and addresses of NICs of others.
 	Loads []int
-	// Flows are per direction of such a link, and all layers, how many pairs of NICs would send over it if each took one of its
-	// addresses, layers and ways after the other. Unlike loads they can be compared between engines that leave choices and those
-	// that leave none.
+	// Flows are per direction of such a link, and all layers, how many pairs of NICs would send
+	// over it if each took one of its addresses, layers and ways after the other. Unlike loads they
+	// can be compared between engines that leave choices and those that leave none.
 	Flows []float64
 
-	// PerLayer is how many source/address pairs can be in each layer. Those of one switch, which cross no link, are not counted.
+	// PerLayer is how many source/address pairs can be in each layer. Those of one switch, which
+	// cross no link, are not counted.
 	PerLayer  []int
 	Addresses float64 // of a pair of switches and NICs, on average; Tables.Paths is how many a NIC has at most
 
-	// Links between switches on the ways of pairs: on average if ways are taken in turn, at most, and on average on shortest ways. Of
-	// pairs that are routable.
+	// Links between switches on the ways of pairs: on average if ways are taken in turn, at most,
+	// and on average on shortest ways. Of pairs that are routable.
 	MeanHops, MeanDistance float64
 	MaxHops                int
 }
@@ -163,8 +164,9 @@ func (s *Survey) MeanFlow() float64 {
 	return sum / float64(max(1, len(s.Flows)))
 }
 
-// UniformLimit is the load of uniform traffic, as share of what a link carries, at which the busiest link between switches is full; at
-// most 1, for then the links of the NICs are. No buffer or arbiter is in it: a fabric carries less.
+// UniformLimit is the load of uniform traffic, as share of what a link carries, at which the
+// busiest link between switches is full; at most 1, for then the links of the NICs are. No buffer
+// or arbiter is in it: a fabric carries less.
 func (s *Survey) UniformLimit() float64 {
 	most := s.MaxFlow()
 	if others := float64(len(s.Routing.Graph.NICs) - 1); most > max(others, 0) {

@@ -12,7 +12,8 @@ type User struct {
 	Path uint16
 }
 
-// Users are, for each channel of a cycle, all whose packets may go on from it into the next (after the last comes the first).
+// Users are, for each channel of a cycle, all whose packets may go on from it into the next (after
+// the last comes the first).
 func Users(r *layered.Routing, cycle []layered.Channel) [][]User {
 	list := make([][]User, len(cycle))
 	w := newWalker(r)

@@ -49,8 +49,8 @@ func newWalker(r *layered.Routing) *walker {
 	return w
 }
 
-// follow finds all states in which packets for an address of dst can be that are sent by the NICs of s. They enter as the addresses
-// of the list say.
+// follow finds all states in which packets for an address of dst can be that are sent by the NICs
+// of s. They enter as the addresses of the list say.
 func (w *walker) follow(s weft.SwitchID, dst weft.NICID, t layered.Traffic, list []weft.Address) {
 	w.walk++
 	w.nodes, w.edges, w.order = w.nodes[:0], w.edges[:0], w.order[:0]
@@ -75,7 +75,8 @@ func (w *walker) follow(s weft.SwitchID, dst weft.NICID, t layered.Traffic, list
 	w.sort()
 }
 
-// sent are the addresses of dst by which s sends, those together that differ only in where packets enter.
+// sent are the addresses of dst by which s sends, those together that differ only in where packets
+// enter.
 func (w *walker) sent(s weft.SwitchID, dst weft.NICID) (each []layered.Traffic, list []weft.Address) {
 	list = w.r.Assignment.Addresses(s, dst)
 	w.traffic = layered.TrafficTo(w.traffic[:0], list)
@@ -132,8 +133,8 @@ func (w *walker) leave(i int, dst weft.NICID, path uint16) {
 	w.nodes[i] = n
 }
 
-// sort brings the nodes into order, and on the way lets packets flow: each node passes on as much by every hop. Nothing flows into
-// the escape layer where there is another way.
+// sort brings the nodes into order, and on the way lets packets flow: each node passes on as much
+// by every hop. Nothing flows into the escape layer where there is another way.
 func (w *walker) sort() {
 	w.open = slices.Grow(w.open[:0], len(w.nodes))[:len(w.nodes)]
 	clear(w.open)
@@ -165,7 +166,8 @@ func (w *walker) sort() {
 	}
 }
 
-// sure reports whether packets arrive whatever way they take: none ends elsewhere, none goes in circles.
+// sure reports whether packets arrive whatever way they take: none ends elsewhere, none goes in
+// circles.
 func (w *walker) sure() bool {
 	if len(w.order) < len(w.nodes) || len(w.nodes) == 0 {
 		return false

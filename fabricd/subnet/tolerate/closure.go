@@ -6,11 +6,12 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// maxGroup bounds the numbers that a group takes, elements times links and switches, chosen by us: 128 MB. Symmetries that would make it larger are left
-// out, which costs time and changes no count.
+// maxGroup bounds the numbers that a group takes, elements times links and switches, chosen by us:
+// 128 MB. Symmetries that would make it larger are left out, which costs time and changes no count.
 const maxGroup = 32 << 20
 
-// closure is all that generators make together, the identity first. A generator with which it would be too large is left out.
+// closure is all that generators make together, the identity first. A generator with which it would
+// be too large is left out.
 func closure(generators []Symmetry) []Symmetry {
 	if len(generators) == 0 {
 		return nil
@@ -33,8 +34,8 @@ func closure(generators []Symmetry) []Symmetry {
 	return all
 }
 
-// extended is the group that another makes with the last of the generators, or that other if there were more than so many. It adds one coset of the other
-// after another (Dimino's algorithm).
+// extended is the group that another makes with the last of the generators, or that other if there
+// were more than so many. It adds one coset of the other after another (Dimino's algorithm).
 func extended(all, generators []Symmetry, most int) []Symmetry {
 	seen := map[string]bool{}
 	for _, s := range all {
@@ -80,7 +81,8 @@ func key[ID ~uint16 | ~uint32](images []ID) string {
 	return string(b)
 }
 
-// stabilizer are those of the symmetries that generators make together which map a region of ascending links onto itself.
+// stabilizer are those of the symmetries that generators make together which map a region of
+// ascending links onto itself.
 func stabilizer(region []weft.LinkID, generators []Symmetry) []Symmetry {
 	return slices.DeleteFunc(closure(generators), func(s Symmetry) bool {
 		for _, l := range region {

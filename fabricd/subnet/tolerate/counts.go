@@ -7,7 +7,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 )
 
-// Judge says of one set of dead links after another what it does to all pairs, as a [direct.Evaluator] does. It belongs to one goroutine.
+// Judge says of one set of dead links after another what it does to all pairs, as a
+// [direct.Evaluator] does. It belongs to one goroutine.
 type Judge interface {
 	Set(dead []weft.LinkID)
 	Count(c *direct.Counts)

@@ -84,7 +84,8 @@ func TestSymmetriesChangeNoCount(t *testing.T) {
 	}
 }
 
-// Table 2 of the paper, and the statements of section 5.1.2, as far as sets can be counted in a moment.
+// Table 2 of the paper, and the statements of section 5.1.2, as far as sets can be counted in a
+// moment.
 func TestTheTorusOf3x3x3AsInThePaper(t *testing.T) {
 	t.Parallel()
 	n := netOf(t, "torus:3x3x3")
@@ -106,7 +107,8 @@ func TestTheTorusOf3x3x3AsInThePaper(t *testing.T) {
 	}
 }
 
-// The limits of section 5.1.2: exact, where the paper infers those of more than five faults from a region and from samples.
+// The limits of section 5.1.2: exact, where the paper infers those of more than five faults from a
+// region and from samples.
 func TestLimitsInTheTorusOf3x3x3(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
@@ -116,8 +118,8 @@ func TestLimitsInTheTorusOf3x3x3(t *testing.T) {
 	}
 }
 
-// At even radix two ways round are as short, and an adaptive packet may take either: one fault half way round has no way around it by one intermediate
-// node. The counts say the same.
+// At even radix two ways round are as short, and an adaptive packet may take either: one fault half
+// way round has no way around it by one intermediate node. The counts say the same.
 func TestLimitsAreThoseOfTheCounts(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"torus:3x3", "torus:4x4", "mesh:3x3", "torus:2x3", "ring:5"} {

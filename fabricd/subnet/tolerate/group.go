@@ -64,8 +64,9 @@ func (g *group) index() {
 	}
 }
 
-// canonical reports whether a set of ascending positions is the least of its orbit, compared from its first position on, and how
-// many sets the orbit has. Room is for as many positions as the set has.
+// canonical reports whether a set of ascending positions is the least of its orbit, compared from
+// its first position on, and how many sets the orbit has. Room is for as many positions as the set
+// has.
 func (g *group) canonical(set, room []uint16) (size int, ok bool) {
 	if len(set) == 0 {
 		return 1, true
@@ -76,7 +77,8 @@ func (g *group) canonical(set, room []uint16) (size int, ok bool) {
 			return 0, false
 		}
 	}
-	// Only a permutation that maps some position to the first one of the set makes a set that is not greater.
+	// Only a permutation that maps some position to the first one of the set makes a set that is
+	// not greater.
 	same := 0
 	for _, x := range set {
 		if g.rep[x] != least {

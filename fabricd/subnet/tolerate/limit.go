@@ -28,8 +28,9 @@ func (w By) Segments(src weft.SwitchID, yield func(direct.Segment) bool) {
 	w.Net.Segments(w.Mechanisms, src, yield)
 }
 
-// Limits finds the smallest sets of dead links that are not tolerated: those that meet every way of a pair that live links still join. It is read-only
-// once it is made, so that pairs can be searched at the same time.
+// Limits finds the smallest sets of dead links that are not tolerated: those that meet every way of
+// a pair that live links still join. It is read-only once it is made, so that pairs can be searched
+// at the same time.
 type Limits struct {
 	n      int // switches
 	most   int
@@ -47,13 +48,15 @@ type hop struct {
 	to   uint32
 }
 
-// Pair is an ordered pair of switches that stands for those that symmetries map it to, itself among them.
+// Pair is an ordered pair of switches that stands for those that symmetries map it to, itself among
+// them.
 type Pair struct {
 	Src, Dst weft.SwitchID
 	Like     int
 }
 
-// NewLimits prepares the search for sets of links of a region. Pairs that symmetries map onto each other are searched once.
+// NewLimits prepares the search for sets of links of a region. Pairs that symmetries map onto each
+// other are searched once.
 func NewLimits(g *topology.Graph, region []weft.LinkID, w Ways, symmetries []Symmetry) *Limits {
 	l := &Limits{n: len(g.Switches), most: w.Most(), fixed: newLinks(len(g.Links)), next: make([][]hop, len(g.Switches))}
 	for i := range g.Links {
@@ -82,7 +85,8 @@ func NewLimits(g *topology.Graph, region []weft.LinkID, w Ways, symmetries []Sym
 	return l
 }
 
-// tabulate fills the segments of all pairs that may be asked for: of one source after another, and the images of these.
+// tabulate fills the segments of all pairs that may be asked for: of one source after another, and
+// the images of these.
 func (l *Limits) tabulate(w Ways, width int, symmetries []Symmetry) {
 	l.sub = make([][]links, l.n*l.n)
 	wanted := make([]bool, l.n)
@@ -175,11 +179,13 @@ const (
 	Stopped                 // by whoever asked for it
 )
 
-// Search looks for a set of at most k links that are dead when pair i has no way, and live links join it. It asks more, unless that is nil, now and
-// then whether to go on. Which of several sets it finds depends on nothing but what it was given.
+// Search looks for a set of at most k links that are dead when pair i has no way, and live links
+// join it. It asks more, unless that is nil, now and then whether to go on. Which of several sets
+// it finds depends on nothing but what it was given.
 //
-// It is a branch and bound: some way must be met that no dead link meets yet, so each of its links is tried, and after it is taken for one that
-// does not die. A branch is given up when more ways than there are links to spend share no link, or when one can no longer be met.
+// It is a branch and bound: some way must be met that no dead link meets yet, so each of its links
+// is tried, and after it is taken for one that does not die. A branch is given up when more ways
+// than there are links to spend share no link, or when one can no longer be met.
 func (l *Limits) Search(i, k int, more func() bool) ([]weft.LinkID, Found) {
 	s := newSearch(l, l.pairs[i], more)
 	if s.meet(k) {

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 )
 
-// The smallest set that is found is as large as the smallest of those that are counted, and it is not tolerated.
+// The smallest set that is found is as large as the smallest of those that are counted, and it is
+// not tolerated.
 func TestTheSmallestSetIsThatOfAllSets(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

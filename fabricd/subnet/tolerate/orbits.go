@@ -2,11 +2,13 @@ package tolerate
 
 import "math/bits"
 
-// walk calls judge for the canonical sets of k positions that begin with a canonical prefix, in ascending order, with how many sets each stands for,
-// until judge returns false; walk reports whether it never did.
+// walk calls judge for the canonical sets of k positions that begin with a canonical prefix, in
+// ascending order, with how many sets each stands for, until judge returns false; walk reports
+// whether it never did.
 //
-// A set that is the least of its orbit begins with one that is the least of its own: so sets grow by one position at a time, and one that is not the
-// least is not grown (Read: Every One a Winner, Annals of Discrete Mathematics 2, 1978: orderly generation).
+// A set that is the least of its orbit begins with one that is the least of its own: so sets grow
+// by one position at a time, and one that is not the least is not grown (Read: Every One a Winner,
+// Annals of Discrete Mathematics 2, 1978: orderly generation).
 func (g *group) walk(prefix []uint16, k int, judge func(set []uint16, size int) bool) bool {
 	set := make([]uint16, len(prefix), k)
 	copy(set, prefix)

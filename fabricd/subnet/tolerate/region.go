@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Whole is the region of all links between switches, and Distance begins the name of one around a switch: "distance-1".
+// Whole is the region of all links between switches, and Distance begins the name of one around a
+// switch: "distance-1".
 const (
 	Whole    = "all"
 	Distance = "distance-"
@@ -20,9 +21,9 @@ const (
 // RegionNames are the regions that Region knows, for whoever lists them.
 var RegionNames = []string{Whole, Distance + "1"}
 
-// Region are the links that may die: all between switches, or those of the switches that are at most so many links from a
-// switch, the center (section 5.1.1 and figure 7 of the paper: all the links of the nodes that are one hop away). In a torus it does not matter which
-// switch that is.
+// Region are the links that may die: all between switches, or those of the switches that are at
+// most so many links from a switch, the center (section 5.1.1 and figure 7 of the paper: all the
+// links of the nodes that are one hop away). In a torus it does not matter which switch that is.
 func Region(g *topology.Graph, name string, center weft.SwitchID) ([]weft.LinkID, error) {
 	if name == "" || name == Whole {
 		return Links(g), nil

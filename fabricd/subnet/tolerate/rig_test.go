@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
-// naive are ways found by walking: all shortest paths of a pair, or the one of dimension order. Where both ways round are as short, that up.
+// naive are ways found by walking: all shortest paths of a pair, or the one of dimension order.
+// Where both ways round are as short, that up.
 type naive struct {
 	g          *topology.Graph
 	fixed      bool

@@ -34,7 +34,8 @@ type room struct{ way, blocked, first links }
 // closed is the cost of what is not open. Two of them add up without overflow.
 const closed = math.MaxUint16 / 4
 
-// askVisits is after how many steps whoever searches is asked whether to go on, chosen by us: some milliseconds of work.
+// askVisits is after how many steps whoever searches is asked whether to go on, chosen by us: some
+// milliseconds of work.
 const askVisits = 64
 
 func newSearch(l *Limits, p Pair, more func() bool) *search {
@@ -50,7 +51,8 @@ func newSearch(l *Limits, p Pair, more func() bool) *search {
 	return s
 }
 
-// meet lets up to k more links die so that all ways are met, and reports whether it could. If so, they are in dead.
+// meet lets up to k more links die so that all ways are met, and reports whether it could. If so,
+// they are in dead.
 func (s *search) meet(k int) bool {
 	if s.visits++; s.visits%askVisits == 0 && s.more != nil && !s.more() {
 		s.stopped = true
@@ -113,8 +115,9 @@ func (s *search) meet(k int) bool {
 	return found
 }
 
-// cheapest finds a way that meets nothing blocked, with few links that may still die, and reports whether there is any. More is what is blocked beside what
-// was when it was asked before, and nothing else has changed; nil: anything may have.
+// cheapest finds a way that meets nothing blocked, with few links that may still die, and reports
+// whether there is any. More is what is blocked beside what was when it was asked before, and
+// nothing else has changed; nil: anything may have.
 func (s *search) cheapest(blocked, more, way links) bool {
 	n, most := s.l.n, s.l.most
 	if most == 1 {

@@ -26,8 +26,9 @@ func Links(g *topology.Graph) (list []weft.LinkID) {
 	return list
 }
 
-// Symmetries are those that all others are made of under which ways by the mechanisms are the same: steps in each dimension that goes around, the
-// reflection of each dimension, and the swap of each with the next one like it.
+// Symmetries are those that all others are made of under which ways by the mechanisms are the same:
+// steps in each dimension that goes around, the reflection of each dimension, and the swap of each
+// with the next one like it.
 func Symmetries(n *direct.Net, m direct.Mechanisms) (list []Symmetry) {
 	g := n.Graph()
 	grid := g.Place(0).Grid

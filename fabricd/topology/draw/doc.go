@@ -1,5 +1,5 @@
-// Package draw draws topologies as files: SVG, the language of Graphviz, and Mermaid. All but Mermaid, which has a layout of its own,
-// show the map of package layout.
+// Package draw draws topologies as files: SVG, the language of Graphviz, and Mermaid. All but
+// Mermaid, which has a layout of its own, show the map of package layout.
 package draw
 
 import (

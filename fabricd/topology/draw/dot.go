@@ -10,12 +10,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/layout"
 )
 
-// mostRouted is how many links Graphviz leads around switches in reasonable time, where straight ones would run over them; in
-// larger drawings all are straight.
+// mostRouted is how many links Graphviz leads around switches in reasonable time, where straight
+// ones would run over them; in larger drawings all are straight.
 const mostRouted = 200
 
-// DOT writes the graph in the language of Graphviz, with the place of every node, in inches; the file asks for neato itself, so that
-// "dot -Tsvg" draws it. The error is w's.
+// DOT writes the graph in the language of Graphviz, with the place of every node, in inches; the
+// file asks for neato itself, so that "dot -Tsvg" draws it. The error is w's.
 func DOT(w io.Writer, g *topology.Graph, o Options) error {
 	l := layout.Of(g)
 	splines, links := "line", 0

@@ -16,7 +16,8 @@ const MaxMermaid = 500
 // ErrTooManyLinks means that a graph has more links than [MaxMermaid].
 var ErrTooManyLinks = errors.New("too many links for Mermaid")
 
-// Mermaid writes the graph as a Mermaid flowchart, the tiers of a tree from the top. The error is w's, or wraps [ErrTooManyLinks].
+// Mermaid writes the graph as a Mermaid flowchart, the tiers of a tree from the top. The error is
+// w's, or wraps [ErrTooManyLinks].
 func Mermaid(w io.Writer, g *topology.Graph, o Options) error {
 	links := 0
 	for _, k := range g.Links {

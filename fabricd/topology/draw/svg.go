@@ -27,7 +27,8 @@ type SwitchLook struct {
 	Note        string // told when a pointer rests on it, after its name
 }
 
-// Map is a topology as it is drawn in SVG: dark on white, with the names of switches where there is room, and of tiers.
+// Map is a topology as it is drawn in SVG: dark on white, with the names of switches where there is
+// room, and of tiers.
 type Map struct {
 	Options
 	Graph  *topology.Graph
@@ -108,7 +109,8 @@ func (m Map) Write(w io.Writer) error {
 	return nil
 }
 
-// scale chooses how large everything is: names fit between neighbours, unless that makes the drawing too large.
+// scale chooses how large everything is: names fit between neighbours, unless that makes the
+// drawing too large.
 func (p *painter) scale() {
 	longest := 0
 	for _, s := range p.Graph.Switches {

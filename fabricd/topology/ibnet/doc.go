@@ -1,5 +1,6 @@
-// Package ibnet reads and writes the topology files of InfiniBand, as ibnetdiscover prints them and ibsim takes them: a block for
-// each switch and channel adapter, with a line for each connected port. Package topology makes graphs of them.
+// Package ibnet reads and writes the topology files of InfiniBand, as ibnetdiscover prints them and
+// ibsim takes them: a block for each switch and channel adapter, with a line for each connected
+// port. Package topology makes graphs of them.
 //
 // A block is
 //
@@ -13,6 +14,7 @@
 //
 //	[1](100001) 	"S-0000000000200000"[1]		# lid 1 lmc 0 "L0-0" lid 2 4xQDR
 //
-// The comments carry the description, the LID and the LMC, and are read as far as they are there. GUIDs may be missing, as ibsim
-// allows; then the name holds them, S- or H- and 16 hexadecimal digits, or nobody. Lines of chassis are skipped.
+// The comments carry the description, the LID and the LMC, and are read as far as they are there.
+// GUIDs may be missing, as ibsim allows; then the name holds them, S- or H- and 16 hexadecimal
+// digits, or nobody. Lines of chassis are skipped.
 package ibnet

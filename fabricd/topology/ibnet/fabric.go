@@ -60,7 +60,8 @@ type Port struct {
 
 // Fabric is what a file holds.
 type Fabric struct {
-	// Spec is what a file of ours says that it was made from, as kary-ntree:4,3; empty otherwise. It stands in a comment.
+	// Spec is what a file of ours says that it was made from, as kary-ntree:4,3; empty otherwise.
+	// It stands in a comment.
 	Spec  string
 	Nodes []Node
 	// Warnings say what of the file was skipped, each with its line.

@@ -42,8 +42,8 @@ func TestFilesOfIbsimAndOfIbnetdiscoverAreRead(t *testing.T) {
 	}, f.Nodes[4])
 }
 
-// What other fabrics' files hold beside: chassis, ports on the outside of a box, quotes in descriptions, no GUIDs, no comments,
-// Windows' ends of lines.
+// What other fabrics' files hold beside: chassis, ports on the outside of a box, quotes in
+// descriptions, no GUIDs, no comments, Windows' ends of lines.
 func TestUnusualFilesAreRead(t *testing.T) {
 	f, err := Parse("f", []byte(strings.ReplaceAll(`
 Chassis 1 (guid 0x8f1040012345)

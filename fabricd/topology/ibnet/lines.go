@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// lookLines is how many lines Looks looks at; chosen by us. Prompts and diagnostics before the first block are few.
+// lookLines is how many lines Looks looks at; chosen by us. Prompts and diagnostics before the
+// first block are few.
 const lookLines = 100
 
-// Looks says whether the content of a file looks like the format: one of its first lines begins a block.
+// Looks says whether the content of a file looks like the format: one of its first lines begins a
+// block.
 func Looks(data []byte) bool {
 	lines := 0
 	for line := range strings.Lines(string(data)) {

@@ -44,8 +44,8 @@ func (p *parser) resolve() {
 	}
 }
 
-// agree holds the two ends of each link against each other. A file may list each link once; where others are listed at both
-// ends, one that is not was lost.
+// agree holds the two ends of each link against each other. A file may list each link once; where
+// others are listed at both ends, one that is not was lost.
 func (p *parser) agree() {
 	type end struct{ node, port int }
 	at := make(map[end]*Port)

@@ -9,11 +9,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 )
 
-// Parse reads the file with that name and content. Errors have the line and are collected: lines that are not of the format, a
-// name, GUID or port that is there twice, a port that the node does not have, a link that leads to no block, that the two ends do
-// not agree about, or that only one of them lists where others are listed by both. Routers are
-// refused. Lines before the first block that are not of the format, and diagnostics of the tools
-// anywhere, are skipped and named in Fabric.Warnings.
+// Parse reads the file with that name and content. Errors have the line and are collected: lines
+// that are not of the format, a name, GUID or port that is there twice, a port that the node does
+// not have, a link that leads to no block, that the two ends do not agree about, or that only one
+// of them lists where others are listed by both. Routers are refused. Lines before the first block
+// that are not of the format, and diagnostics of the tools anywhere, are skipped and named in
+// Fabric.Warnings.
 func Parse(name string, data []byte) (*Fabric, error) {
 	if len(data) > document.MaxSize {
 		return nil, fmt.Errorf("%s: %d bytes, expected at most %d: %w", name, len(data), document.MaxSize, document.ErrTooLarge)
@@ -134,7 +135,8 @@ func unknownLine(text string) error {
 	return fmt.Errorf("found %q, expected Switch, Ca, a port as [1], a GUID or a comment", clip(text))
 }
 
-// key reads one of vendid, devid, sysimgguid, switchguid and caguid, of which only the last two matter here.
+// key reads one of vendid, devid, sysimgguid, switchguid and caguid, of which only the last two
+// matter here.
 func (p *parser) key(text string) error {
 	key, value, _ := strings.Cut(text, "=")
 	c := cursor{rest: value}
@@ -229,7 +231,8 @@ func (p *parser) claim(what string, g GUID, node int) error {
 	return nil
 }
 
-// comment reads what follows the # of a node: its description, and of a switch the LID and LMC of its port 0.
+// comment reads what follows the # of a node: its description, and of a switch the LID and LMC of
+// its port 0.
 func (n *Node) comment(text string) {
 	c := cursor{rest: text}
 	c.space()
@@ -296,7 +299,8 @@ func (p *parser) port(text string) error {
 	return nil
 }
 
-// lids reads "lid 8 lmc 0" at the end of a switch's comment or the beginning of that of an adapter's port.
+// lids reads "lid 8 lmc 0" at the end of a switch's comment or the beginning of that of an
+// adapter's port.
 func lids(text string) (lid, lmc int) {
 	text, _, _ = strings.Cut(text, `"`)
 	words := strings.Fields(text)

@@ -22,10 +22,11 @@ type term struct {
 	distance float32
 }
 
-// free lays out a graph without structure, by the method of Zheng, Pawar and Goodman, Graph Drawing by Stochastic Gradient Descent: pair by
-// pair, in an order drawn anew in each round, two switches are moved towards the distance that they should have, near ones
-// more than far ones, and all less from round to round. Products are rounded before they are added up, for
-// some processors do both at once, and would draw another map.
+// free lays out a graph without structure, by the method of Zheng, Pawar and Goodman, Graph Drawing
+// by Stochastic Gradient Descent: pair by pair, in an order drawn anew in each round, two switches
+// are moved towards the distance that they should have, near ones more than far ones, and all less
+// from round to round. Products are rounded before they are added up, for some processors do both
+// at once, and would draw another map.
 func free(g *topology.Graph) Layout {
 	l := blank(Free, g)
 	neighbours := make([][]int32, len(g.Switches))
@@ -52,8 +53,8 @@ func free(g *topology.Graph) Layout {
 	return l
 }
 
-// terms are the pairs of switches that count, with the lengths of the shortest paths between them. In large topologies they are the
-// pairs with some switches drawn, and those near to each other.
+// terms are the pairs of switches that count, with the lengths of the shortest paths between them.
+// In large topologies they are the pairs with some switches drawn, and those near to each other.
 func terms(neighbours [][]int32, rng *rand.Rand) (list []term) {
 	n := len(neighbours)
 	distance, queue := make([]int32, n), make([]int32, 0, n)

@@ -6,15 +6,17 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// How far links are bent that would otherwise run over switches: those around a torus, and those from plane to plane.
+// How far links are bent that would otherwise run over switches: those around a torus, and those
+// from plane to plane.
 const (
 	aroundBend = 0.6
 	planeBend  = -0.6 // to the other side
 	backBend   = 0.9  // around, from the last plane to the first
 )
 
-// rows lays out a mesh or torus: the first coordinate to the right, the second down. The planes that the third coordinate makes
-// stand side by side, in several rows if there are many; those of the fourth always make a row each.
+// rows lays out a mesh or torus: the first coordinate to the right, the second down. The planes
+// that the third coordinate makes stand side by side, in several rows if there are many; those of
+// the fourth always make a row each.
 func rows(g *topology.Graph) Layout {
 	dims := make([]int, 4)
 	for _, s := range g.Switches {
@@ -51,7 +53,8 @@ func rows(g *topology.Graph) Layout {
 	return l
 }
 
-// sideBySide is how many planes of x by y switches make a row: all of them if that is at most five times as wide as high.
+// sideBySide is how many planes of x by y switches make a row: all of them if that is at most five
+// times as wide as high.
 func sideBySide(x, y, planes int) int {
 	const widest = 5
 	for n := 1; ; n++ {

@@ -1,11 +1,13 @@
-// Package layout says where the switches and NICs of a topology are drawn, so that the page, the drawings in files and the
-// reports all show the same map. It is pure: the same graph gives the same layout.
+// Package layout says where the switches and NICs of a topology are drawn, so that the page, the
+// drawings in files and the reports all show the same map. It is pure: the same graph gives the
+// same layout.
 //
 //	l := layout.Of(g)
 //	at := l.Switches[3] // the unit is the distance of two neighbouring switches, and y grows downwards
 //
-// Trees stand tier by tier, meshes and tori in rows and columns, rings are round. The rest are laid out by stress: each two
-// switches are as far apart, as nearly as that can be had on paper, as the shortest path between them is long.
+// Trees stand tier by tier, meshes and tori in rows and columns, rings are round. The rest are laid
+// out by stress: each two switches are as far apart, as nearly as that can be had on paper, as the
+// shortest path between them is long.
 package layout
 
 import (
@@ -27,13 +29,15 @@ const (
 // Point is a place on the drawing.
 type Point = topology.Point
 
-// Layout is where everything is drawn: all points have at least half a unit to the edges of Width x Height.
+// Layout is where everything is drawn: all points have at least half a unit to the edges of Width x
+// Height.
 type Layout topology.Drawing
 
 // margin is kept free around all points.
 const margin = 0.5
 
-// Of lays g out. It takes far less than a second for a thousand switches, and seconds for the largest topology there can be.
+// Of lays g out. It takes far less than a second for a thousand switches, and seconds for the
+// largest topology there can be.
 func Of(g *topology.Graph) Layout {
 	var l Layout
 	switch {
@@ -56,8 +60,9 @@ func round(g *topology.Graph) bool {
 	return g.Kind == topology.Ring || g.Kind == topology.Torus && len(g.Switches[0].Coord) == 1 && len(g.Switches) > 2
 }
 
-// WriteJSON writes what g.WriteJSON does, and the layout of g with it: x and y of each switch and NIC, bend of links that
-// are not straight, and layout with its kind, width and height. The error is w's.
+// WriteJSON writes what g.WriteJSON does, and the layout of g with it: x and y of each switch and
+// NIC, bend of links that are not straight, and layout with its kind, width and height. The error
+// is w's.
 func WriteJSON(w io.Writer, g *topology.Graph) error {
 	return g.WriteDrawnJSON(w, topology.Drawing(Of(g)))
 }
@@ -119,7 +124,8 @@ func hangers(g *topology.Graph) [][]int {
 	return list
 }
 
-// fan places the NICs of a switch around it, at a distance, in the middle of the angles from a to b.
+// fan places the NICs of a switch around it, at a distance, in the middle of the angles from a to
+// b.
 func (l *Layout) fan(at Point, nics []int, distance, a, b float64) {
 	for i, n := range nics {
 		turn := a + (b-a)*(float64(i)+0.5)/float64(len(nics))

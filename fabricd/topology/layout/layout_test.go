@@ -91,7 +91,8 @@ func TestFewerLinksOfATreeCrossThanInTheOrderOfItsDigits(t *testing.T) {
 	}
 	ordered, digits := crossings(g, l.Switches), crossings(g, plain)
 	assert.Less(t, ordered, digits)
-	// A few of the 9! orders of the top tier, each with one pair of switches exchanged: none is better.
+	// A few of the 9! orders of the top tier, each with one pair of switches exchanged: none is
+	// better.
 	for i := range 9 {
 		for j := range i {
 			other := slices.Clone(l.Switches)

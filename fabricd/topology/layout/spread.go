@@ -14,8 +14,8 @@ const (
 	growth = 1.1
 )
 
-// spread scales the points until there is room for all, and pushes those apart that still are closer than one unit. Where there is
-// no room to push them to, all of the drawing grows.
+// spread scales the points until there is room for all, and pushes those apart that still are
+// closer than one unit. Where there is no room to push them to, all of the drawing grows.
 func spread(at []Point) {
 	if len(at) < 2 {
 		return
@@ -62,7 +62,8 @@ func nearest(at []Point) float64 {
 	return max(1e-6, list[len(list)/2])
 }
 
-// push moves points apart that are closer than one unit, each half of what is missing, and reports whether there were any.
+// push moves points apart that are closer than one unit, each half of what is missing, and reports
+// whether there were any.
 func push(at []Point) (any bool) {
 	type cell struct{ x, y int32 }
 	of := func(p Point) cell { return cell{int32(math.Floor(p.X / apart)), int32(math.Floor(p.Y / apart))} }

@@ -7,7 +7,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// tiers lays out a tree, tier 0 on top. The drawing is about twice as wide as high, but tiers are never closer than one unit.
+// tiers lays out a tree, tier 0 on top. The drawing is about twice as wide as high, but tiers are
+// never closer than one unit.
 func tiers(g *topology.Graph) Layout {
 	l := blank(Tree, g)
 	inTier := make([][]int, g.Tiers)
@@ -33,9 +34,10 @@ func tiers(g *topology.Graph) Layout {
 	return l
 }
 
-// across orders two switches of a tier from left to right. The digits above the tier say below which switches they all are, and come
-// first: so every subtree stands over its NICs. The others, which tell apart the switches with the same NICs below them,
-// count from the last: then those that share the neighbours below stand side by side, and fewer links cross.
+// across orders two switches of a tier from left to right. The digits above the tier say below
+// which switches they all are, and come first: so every subtree stands over its NICs. The others,
+// which tell apart the switches with the same NICs below them, count from the last: then those that
+// share the neighbours below stand side by side, and fewer links cross.
 func across(a, b []int, tier int) int {
 	if c := slices.Compare(a[:tier], b[:tier]); c != 0 {
 		return c

@@ -9,8 +9,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// Bounds of what is kept, chosen by us: events and reports as many as anybody scrolls through, ten minutes of history at
-// four points a second, and of each link as much as a line of the screen shows.
+// Bounds of what is kept, chosen by us: events and reports as many as anybody scrolls through, ten
+// minutes of history at four points a second, and of each link as much as a line of the screen
+// shows.
 const (
 	maxEvents  = 2000
 	maxFaults  = 1000
@@ -18,11 +19,12 @@ const (
 	maxTrail   = 64
 )
 
-// MinStep is the least time between two points of the history, in seconds. Frames that an event brings come between, and
-// rates over so short a time would be noise.
+// MinStep is the least time between two points of the history, in seconds. Frames that an event
+// brings come between, and rates over so short a time would be noise.
 const MinStep = 0.2
 
-// Point is the fabric at one moment of its history. Rates are packets a second since the point before.
+// Point is the fabric at one moment of its history. Rates are packets a second since the point
+// before.
 type Point struct {
 	At        float64 // seconds since the fabric started
 	Injected  float64
@@ -34,7 +36,8 @@ type Point struct {
 	P50, P99  float64 // latency in microseconds, of the packets of the last second
 }
 
-// Mirror is the state of a fabric as its frames have told it. The zero value with a topology set has heard nothing yet.
+// Mirror is the state of a fabric as its frames have told it. The zero value with a topology set
+// has heard nothing yet.
 type Mirror struct {
 	Topology *Topology
 
@@ -94,8 +97,8 @@ func (m *Mirror) reset() {
 // Heard reports whether there was a frame.
 func (m *Mirror) Heard() bool { return m.Seq > 0 }
 
-// Apply takes a frame over. It reports false when the frame does not follow those before, so that a new snapshot is needed;
-// nothing is taken over then.
+// Apply takes a frame over. It reports false when the frame does not follow those before, so that a
+// new snapshot is needed; nothing is taken over then.
 func (m *Mirror) Apply(f api.Frame) bool {
 	snapshot := f.Kind == api.KindSnapshot
 	if !snapshot && (f.Run != m.Run || f.Seq != m.Seq+1) {
@@ -128,7 +131,8 @@ func (m *Mirror) Apply(f api.Frame) bool {
 	return true
 }
 
-// settled is l, with the ends of a link that is well taken to see it so: a snapshot may leave that out.
+// settled is l, with the ends of a link that is well taken to see it so: a snapshot may leave that
+// out.
 func settled(l api.LinkView) api.LinkView {
 	if l.State == fabric.LinkUp {
 		l.AUp, l.BUp = true, true
@@ -204,7 +208,8 @@ func appendBounded[T any](list []T, most int, v T) []T {
 	return list
 }
 
-// Trail is what a link has carried lately, packets a second in both directions together, newest last.
+// Trail is what a link has carried lately, packets a second in both directions together, newest
+// last.
 func (m *Mirror) Trail(link int) []float32 { return m.trails[link] }
 
 // Fault is a report by its number.

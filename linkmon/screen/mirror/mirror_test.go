@@ -172,10 +172,10 @@ func TestEventsAndReportsAreKeptOnceInOrderAndBounded(t *testing.T) {
 	for i, r := range m.Faults[1:] {
 		require.Equal(t, m.Faults[i].ID+1, r.ID)
 	}
-	_, kept := m.Fault(1)
-	require.False(t, kept)
-	r, kept := m.Fault(3000)
-	require.True(t, kept)
+	_, found := m.Fault(1)
+	require.False(t, found)
+	r, found := m.Fault(3000)
+	require.True(t, found)
 	require.Equal(t, uint64(1), r.Rerouted)
 }
 
@@ -185,7 +185,7 @@ func TestALinkIsToldAsTheFabricTellsIt(t *testing.T) {
 	i := m.Topology.Link("s0.0-s1.0")
 	require.True(t, m.Apply(s.next(api.KindSnapshot, func(f *api.Frame) {
 		f.Links = []api.LinkView{{I: i, State: fabric.LinkDown, CutAB: "silent", SuffersBA: "loss 1%"}}
-		f.Switches = []api.SwitchView{{I: m.Topology.Switch("s1.0"), State: SwitchDown}, {I: m.Topology.Switch("s0.0"), State: SwitchQuiet}}
+		f.Switches = []api.SwitchView{{I: m.Topology.Switch("s1.0"), State: SwitchDown}, {I: m.Topology.Switch("s0.0"), State: SwitchSuspect}}
 	})))
 	require.Equal(t, "cut s0.0 to s1.0, silent; s1.0 to s0.0 loss 1%; s1.0 is down; s0.0 does not answer", m.LinkState(i).Details())
 }

@@ -121,8 +121,8 @@ func (t *Topology) Tiers() (n int) {
 	return n
 }
 
-// Extent is how far the places of switches reach from the origin; false when the topology gives none. Places are moved so
-// that the least coordinates are 0.
+// Extent is how far the places of switches reach from the origin; false when the topology gives
+// none. Places are moved so that the least coordinates are 0.
 func (t *Topology) Extent() (width, height float64, ok bool) {
 	return t.width, t.height, t.width > 0 || t.height > 0
 }
@@ -143,8 +143,8 @@ func (t *Topology) place() {
 	}
 }
 
-// Grid is the size of the grid that the switches are in, up to three dimensions; false when they are in none, or it is a
-// ring.
+// Grid is the size of the grid that the switches are in, up to three dimensions; false when they
+// are in none, or it is a ring.
 func (t *Topology) Grid() (size [3]int, ok bool) {
 	size = [3]int{1, 1, 1}
 	if len(t.Switches) == 0 {

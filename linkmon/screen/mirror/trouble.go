@@ -9,9 +9,9 @@ import (
 
 // States of a switch.
 const (
-	SwitchUp    = "up"
-	SwitchDown  = "down"  // it has crashed, or its process is gone
-	SwitchQuiet = "quiet" // it is a process that does not answer
+	SwitchUp      = "up"
+	SwitchDown    = "down"    // it has crashed, or its process is gone
+	SwitchSuspect = "suspect" // it is a process that does not answer
 )
 
 // Trouble is the worst that is wrong with a link, in one word.
@@ -62,7 +62,8 @@ func trouble(l api.LinkView) Trouble {
 	return Well
 }
 
-// LinkState is the state of a link with its names, as the fabric itself tells it but for what it has carried.
+// LinkState is the state of a link with its names, as the fabric itself tells it but for what it
+// has carried.
 func (m *Mirror) LinkState(link int) fabric.LinkState {
 	v, l := m.Links[link], m.Topology.Links[link]
 	s := fabric.LinkState{
@@ -75,8 +76,9 @@ func (m *Mirror) LinkState(link int) fabric.LinkState {
 			switch m.Switches[i].State {
 			case SwitchDown:
 				s.Dead = append(s.Dead, name)
-			case SwitchQuiet:
+			case SwitchSuspect:
 				s.Suspect = append(s.Suspect, name)
+				s.Quiet = s.Suspect
 			}
 		}
 	}

@@ -1,9 +1,11 @@
-// Command cost measures what a network of some size takes to build and to run in virtual time, and draws it over the number of NICs:
+// Command cost measures what a network of some size takes to build and to run in virtual time, and
+// draws it over the number of NICs:
 //
 //	go run ./scenarios/papers/cost docs/results [TOPOLOGY...]
 //
-// It writes cost.csv, cost.svg and cost.png into the folder. Each topology is run in a process of its own, so that its memory can be
-// told: uniform traffic at a load of 0.1 for so many cycles that there are some hundred thousand packet-hops, on one processor.
+// It writes cost.csv, cost.svg and cost.png into the folder. Each topology is run in a process of
+// its own, so that its memory can be told: uniform traffic at a load of 0.1 for so many cycles that
+// there are some hundred thousand packet-hops, on one processor.
 package main
 
 import (

@@ -44,7 +44,8 @@ func (r row) columns() []string {
 // cycle and delays are those of the experiments: 128 bytes of a link.
 const cycle = 512 * weft.Nanosecond
 
-// packetCycles is how many cycles times NICs are run: at a load of 0.1 there is a packet in twenty of them.
+// packetCycles is how many cycles times NICs are run: at a load of 0.1 there is a packet in twenty
+// of them.
 const packetCycles = 12_000_000
 
 // one measures a topology, and writes its row without the memory.

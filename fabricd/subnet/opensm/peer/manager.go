@@ -41,7 +41,8 @@ type Rerouted struct {
 	Engine time.Duration
 }
 
-// Manage starts OpenSM with an engine and more of its options, and returns when it has configured the fabric.
+// Manage starts OpenSM with an engine and more of its options, and returns when it has configured
+// the fabric.
 func (s *Sim) Manage(ctx context.Context, engine string, options ...string) (*Manager, error) {
 	m, err := s.manage(ctx, engine, append([]string{"-d", "2"}, options...)...) // a log that is written at once
 	if err != nil {
@@ -62,7 +63,8 @@ func (s *Sim) Manage(ctx context.Context, engine string, options ...string) (*Ma
 // Stop ends it.
 func (o *Manager) Stop() { o.m.stop() }
 
-// Cut has the simulator unlink a link and waits until OpenSM has sent new tables and has no more to do. The error wraps ErrRefused when its engine cannot route what is left.
+// Cut has the simulator unlink a link and waits until OpenSM has sent new tables and has no more to
+// do. The error wraps ErrRefused when its engine cannot route what is left.
 func (o *Manager) Cut(ctx context.Context, l *topology.Link) (Rerouted, error) {
 	began := time.Now()
 	if err := o.sim.order("Unlink", l.A); err != nil {
@@ -116,7 +118,8 @@ func (o *Manager) Restore(ctx context.Context, l *topology.Link) error {
 	return o.calm(ctx)
 }
 
-// calmTime is how long OpenSM says nothing before it counts as done: each end of a link that comes has it sweep the fabric.
+// calmTime is how long OpenSM says nothing before it counts as done: each end of a link that comes
+// has it sweep the fabric.
 const calmTime = 500 * time.Millisecond
 
 // calm waits until OpenSM has done all there was to do.

@@ -9,8 +9,9 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// PathSLs asks a running OpenSM for the service level of the path of each pair of NICs, one by one: answers of several packets do not
-// come through the simulator. lid says the LID of a NIC; options are those that OpenSM was given for its tables. What it returns is read by opensm.Files.PathSL.
+// PathSLs asks a running OpenSM for the service level of the path of each pair of NICs, one by one:
+// answers of several packets do not come through the simulator. lid says the LID of a NIC; options
+// are those that OpenSM was given for its tables. What it returns is read by opensm.Files.PathSL.
 func (s *Sim) PathSLs(ctx context.Context, engine string, lid func(weft.NICID) int, options ...string) (string, error) {
 	program, err := find("saquery")
 	if err != nil {

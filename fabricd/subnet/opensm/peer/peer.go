@@ -1,6 +1,7 @@
-// Package peer runs OpenSM, the subnet manager of InfiniBand, on fabrics that ibsim simulates, to hold our results against its. Both
-// are processes of their own, of Debian's packages opensm, ibsim-utils, libumad2sim0 and infiniband-diags. It is no _test file
-// because tests of several packages use it, and the experiment that compares speeds; nothing else imports it.
+// Package peer runs OpenSM, the subnet manager of InfiniBand, on fabrics that ibsim simulates, to
+// hold our results against its. Both are processes of their own, of Debian's packages opensm,
+// ibsim-utils, libumad2sim0 and infiniband-diags. It is no _test file because tests of several
+// packages use it, and the experiment that compares speeds; nothing else imports it.
 package peer
 
 import (
@@ -44,7 +45,8 @@ type Sim struct {
 
 var sims atomic.Int64 // numbers the simulators of this process, to tell their sockets apart
 
-// Start starts ibsim with a graph, writing into a folder of the caller's. Stop ends it; so does the end of ctx.
+// Start starts ibsim with a graph, writing into a folder of the caller's. Stop ends it; so does the
+// end of ctx.
 func Start(ctx context.Context, dir string, g *topology.Graph) (*Sim, error) {
 	s := &Sim{graph: g, dir: dir, sock: fmt.Sprintf("weft-%d-%d", os.Getpid(), sims.Add(1))}
 	var err error
@@ -97,7 +99,8 @@ func (s *Sim) Stop() {
 // Result is what OpenSM left when it had routed the fabric.
 type Result struct {
 	Dir string // where its files are
-	// Compute is how long lash took by the log, from its first line to its tables or to where it gives up; 0 for other engines.
+	// Compute is how long lash took by the log, from its first line to its tables or to where it
+	// gives up; 0 for other engines.
 	Compute time.Duration
 	Lanes   int // how many virtual lanes lash says that it needs, 0 for other engines
 }
@@ -105,8 +108,9 @@ type Result struct {
 // File is the path of one of its files.
 func (r *Result) File(name string) string { return filepath.Join(r.Dir, name) }
 
-// Route has OpenSM route the fabric once, from the first NIC, with an engine and more of its options. The error wraps [ErrRefused]
-// when the engine cannot, and then there is a result too, without tables; others are that ctx ended, and what OpenSM says.
+// Route has OpenSM route the fabric once, from the first NIC, with an engine and more of its
+// options. The error wraps [ErrRefused] when the engine cannot, and then there is a result too,
+// without tables; others are that ctx ended, and what OpenSM says.
 func (s *Sim) Route(ctx context.Context, engine string, options ...string) (*Result, error) {
 	m, err := s.manage(ctx, engine, append(options, "-o")...)
 	if err != nil {

@@ -121,7 +121,8 @@ type at struct {
 
 func (a *at) Place() *weft.Place { return &weft.Place{Tree: &a.tree} }
 
-// What is drawn in the upper tier must not depend on what was drawn in the lower: all packets that come to a switch would go on together.
+// What is drawn in the upper tier must not depend on what was drawn in the lower: all packets that
+// come to a switch would go on together.
 func TestDrawnUpPortsOfTwoTiersAreIndependent(t *testing.T) {
 	leaf, middle := &at{tree: weft.Tree{K: 4, N: 3, Tier: 2}}, &at{tree: weft.Tree{K: 4, N: 3, Tier: 1}}
 	var count [4][4]int

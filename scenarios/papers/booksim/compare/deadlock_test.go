@@ -25,7 +25,8 @@ func (a around) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) 
 	return switching.To(sw, port, 0, pkt.Fields, "on")
 }
 
-// Until the deadlock packets have moved, and a throughput of that time would stand in the curve as if it were one.
+// Until the deadlock packets have moved, and a throughput of that time would stand in the curve as
+// if it were one.
 func TestANetworkThatDeadlocksIsNotCompared(t *testing.T) {
 	n := &network{name: "ring", spec: "ring:4", pattern: "uniform", window: 2000, variants: []variant{{"circle", 1, []change{
 		func(c *measure.Config) { copied := *c; c.Firmware = around{&copied} },

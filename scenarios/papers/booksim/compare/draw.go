@@ -4,8 +4,9 @@ import (
 	"github.com/weft-fabric/weft/harness/chart"
 )
 
-// sustained are the points below saturation. Beyond it latency grows with the run, and less is accepted than is offered: there the
-// packets accepted for the load are fewer than at the lowest load.
+// sustained are the points below saturation. Beyond it latency grows with the run, and less is
+// accepted than is offered: there the packets accepted for the load are fewer than at the lowest
+// load.
 func sustained(points []point) (list []point) {
 	for _, p := range points {
 		first := points[0]

@@ -1,10 +1,11 @@
-// Command compare runs Weft on the networks and at the loads that run.sh has run BookSim2 on, and draws the curves of both:
+// Command compare runs Weft on the networks and at the loads that run.sh has run BookSim2 on, and
+// draws the curves of both:
 //
 //	go run ./scenarios/papers/booksim/compare docs/results/booksim.csv docs/results
 //
-// It writes booksim-weft.csv and one SVG and PNG a network into the folder, and prints the means of both and their spread over the
-// seeds. What booksim-weft.csv holds already is not measured again: remove it when Weft has changed. docs/results/booksim.md says
-// what is compared.
+// It writes booksim-weft.csv and one SVG and PNG a network into the folder, and prints the means of
+// both and their spread over the seeds. What booksim-weft.csv holds already is not measured again:
+// remove it when Weft has changed. docs/results/booksim.md says what is compared.
 package main
 
 import (
@@ -31,7 +32,8 @@ func main() {
 	}
 }
 
-// compare measures the networks that the table of BookSim2 has, and writes what it is about into the folder.
+// compare measures the networks that the table of BookSim2 has, and writes what it is about into
+// the folder.
 func compare(ctx context.Context, networks []network, table, folder string) (err error) {
 	theirs, err := readTable(table)
 	if err != nil {

@@ -21,7 +21,8 @@ type network struct {
 	variants                   []variant
 }
 
-// variant is one way to model a switch. It is measured at the loads of BookSim2's variant of the same name, or at one load.
+// variant is one way to model a switch. It is measured at the loads of BookSim2's variant of the
+// same name, or at one load.
 type variant struct {
 	name string
 	at   float64 // 0: where theirs is
@@ -36,7 +37,8 @@ func upDrawn(c *measure.Config) { c.Firmware = firmware.UpDown{Up: drawn} }
 func input(packets int) change  { return func(c *measure.Config) { c.InputBuffer = packets } }
 func output(packets int) change { return func(c *measure.Config) { c.OutputBuffer = packets } }
 
-// causes are one change each, and then one after the other up to that which is nearest to BookSim2's "match".
+// causes are one change each, and then one after the other up to that which is nearest to
+// BookSim2's "match".
 func causes(load float64, first ...change) []variant {
 	with := func(more ...change) []change { return append(slices.Clone(first), more...) }
 	list := []variant{
@@ -77,8 +79,8 @@ var networks = []network{
 // plain is the variant without changes, on either side.
 const plain = "plain"
 
-// drawn is an up port that is drawn for each packet at each switch, as BookSim2 does. The draw is of what the packet is, so
-// that it stays the same when the packet has to wait.
+// drawn is an up port that is drawn for each packet at each switch, as BookSim2 does. The draw is
+// of what the packet is, so that it stays the same when the packet has to wait.
 func drawn(sw switching.View, h *weft.Header) int {
 	t := sw.Place().Tree
 	x := uint64(h.Src)<<32 | uint64(h.Dst)
@@ -107,7 +109,8 @@ func (n *network) config(g *topology.Graph, v variant, load float64, seed uint64
 	return c
 }
 
-// measure runs all that theirs asks for and that before does not hold, and hands the runs over one by one.
+// measure runs all that theirs asks for and that before does not hold, and hands the runs over one
+// by one.
 func (n *network) measure(ctx context.Context, theirs, before table, done func(run) error) (table, error) {
 	g, err := topology.Parse(n.spec)
 	if err != nil {
@@ -135,7 +138,8 @@ func (n *network) measure(ctx context.Context, theirs, before table, done func(r
 	return todo, nil
 }
 
-// plan says what is to be measured: the variants beside theirs of the same name, the others at their own load with the same seeds.
+// plan says what is to be measured: the variants beside theirs of the same name, the others at
+// their own load with the same seeds.
 func (n *network) plan(theirs table) (todo table, variants []variant) {
 	var seeds []uint64
 	for _, t := range theirs {

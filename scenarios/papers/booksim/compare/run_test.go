@@ -11,13 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bench is a copy of run.sh beside a configuration of its own, and a program that stands for BookSim2: it notes how it is called.
+// bench is a copy of run.sh beside a configuration of its own, and a program that stands for
+// BookSim2: it notes how it is called.
 type bench struct {
 	t                         *testing.T
 	folder, booksim, out, log string
 }
 
-// sane gives results as BookSim2 does, in a row of as many columns, and fails as it does when it has succeeded.
+// sane gives results as BookSim2 does, in a row of as many columns, and fails as it does when it
+// has succeeded.
 const sane = `echo "Time taken is 1000 cycles"
 echo "results:0,0,0,0,0,16.5,0,0,15.5,0,0,0,0,0,0,0,0,0,0,0,0.05,0,4.4"
 exit 255`

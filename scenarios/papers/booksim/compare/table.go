@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// run is what either measured at one load with one seed. Latency is in cycles, accepted in packets per cycle of the whole network.
+// run is what either measured at one load with one seed. Latency is in cycles, accepted in packets
+// per cycle of the whole network.
 type run struct {
 	network, variant        string
 	load                    float64
@@ -30,7 +31,8 @@ func (r run) String() string {
 // table is runs in the order in which they stand in a file.
 type table []run
 
-// readTable takes the runs that ended well from a table of run.sh or our own. It goes by the names of columns.
+// readTable takes the runs that ended well from a table of run.sh or our own. It goes by the names
+// of columns.
 func readTable(path string) (table, error) {
 	file, err := os.Open(path)
 	if err != nil {

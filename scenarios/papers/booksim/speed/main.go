@@ -1,10 +1,12 @@
-// Command speed runs one network of the comparison with BookSim2 for so many cycles, start included, and prints how many packets
-// crossed how many switches in all, the cycles, and the packets a cycle that arrived:
+// Command speed runs one network of the comparison with BookSim2 for so many cycles, start
+// included, and prints how many packets crossed how many switches in all, the cycles, and the
+// packets a cycle that arrived:
 //
 //	go run ./scenarios/papers/booksim/speed NETWORK LOAD CYCLES MODEL
 //
-// MODEL is eager, every delay a cycle and every credit returned at once as in the comparison, or experiments, the one that the figures
-// of the papers were measured with (docs/measure.md). speed.sh beside it takes the time of both.
+// MODEL is eager, every delay a cycle and every credit returned at once as in the comparison, or
+// experiments, the one that the figures of the papers were measured with (docs/measure.md).
+// speed.sh beside it takes the time of both.
 package main
 
 import (

@@ -38,7 +38,8 @@ func TestHopsAreThoseThatTheLoadMakes(t *testing.T) {
 		_, err := fmt.Sscan(out.String(), &hops, &cycles, &accepted)
 		require.NoError(t, err)
 		assert.Equal(t, 2000, cycles)
-		// 64 NICs send a packet of two cycles every 20, and of 63 others 3 are one switch away, 12 three and 48 five.
+		// 64 NICs send a packet of two cycles every 20, and of 63 others 3 are one switch away, 12
+		// three and 48 five.
 		path := (3*1.0 + 12*3 + 48*5) / 63
 		assert.InEpsilon(t, 64*2000/20*path, hops, 0.03, model)
 		assert.InEpsilon(t, 3.2, accepted, 0.03, model)

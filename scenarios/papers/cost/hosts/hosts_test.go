@@ -18,7 +18,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
-// made is what a run would show whose hosts pay exactly these processor seconds, and use their cores up.
+// made is what a run would show whose hosts pay exactly these processor seconds, and use their
+// cores up.
 func made(r run, links, crossings float64, within, across hop) result {
 	each := float64(len(r.cores))
 	got := result{run: r, links: links, crossings: crossings, uneven: 1, ends: 1000, idleMB: 100}

@@ -1,15 +1,17 @@
-// Command hosts measures what a fabric over several hosts costs each of them, makes a model of it, and holds the model against other
-// runs:
+// Command hosts measures what a fabric over several hosts costs each of them, makes a model of it,
+// and holds the model against other runs:
 //
 //	go run ./scenarios/papers/cost/hosts docs/results
 //
-// It writes hosts.csv and hosts-model.csv into the folder. Hosts are an agent and a NATS server each, as processes on this machine,
-// pinned to its cores with taskset; the servers are a cluster. The leader is fabricd up. The commands are built first, from this tree.
+// It writes hosts.csv and hosts-model.csv into the folder. Hosts are an agent and a NATS server
+// each, as processes on this machine, pinned to its cores with taskset; the servers are a cluster.
+// The leader is fabricd up. The commands are built first, from this tree.
 //
-// Runs of a small fabric on one, two and three hosts, and one of a link that is used one way, give the constants. Then other fabrics
-// run on hosts that share the cores in the same ways. All are saturated, so that processor time is what bounds them, and the model is
-// to say at how many packets a second. With -large it is mport-tree:36,3 on three hosts alone, at a rate that two cores carry, into
-// hosts-large.csv. There must be two cores.
+// Runs of a small fabric on one, two and three hosts, and one of a link that is used one way, give
+// the constants. Then other fabrics run on hosts that share the cores in the same ways. All are
+// saturated, so that processor time is what bounds them, and the model is to say at how many
+// packets a second. With -large it is mport-tree:36,3 on three hosts alone, at a rate that two
+// cores carry, into hosts-large.csv. There must be two cores.
 package main
 
 import (
@@ -38,8 +40,9 @@ type run struct {
 	flags    []string // of fabricd up
 }
 
-// layouts are how hosts share two cores. Where a host has one to itself, as hosts of a cluster do, frames wait for company while
-// other hosts work, and fewer messages carry more; of hosts that share a core each has only short turns.
+// layouts are how hosts share two cores. Where a host has one to itself, as hosts of a cluster do,
+// frames wait for company while other hosts work, and fewer messages carry more; of hosts that
+// share a core each has only short turns.
 var layouts = []run{
 	{name: "1 host, 1 core", cores: []string{"1"}, leader: "0"},
 	{name: "2 hosts, a core each", cores: []string{"0", "1"}, leader: "0,1"},
@@ -48,8 +51,9 @@ var layouts = []run{
 	{name: "3 hosts, 1 core", cores: []string{"1", "1", "1"}, leader: "0"},
 }
 
-// What saturates a fabric, chosen by us: twice what two cores carry, for more costs them what NICs refuse, in packets of which few fit
-// into a send queue, so that the fabric drains soon. Packets cost the same whatever their size, for they are headers only.
+// What saturates a fabric, chosen by us: twice what two cores carry, for more costs them what NICs
+// refuse, in packets of which few fit into a send queue, so that the fabric drains soon. Packets
+// cost the same whatever their size, for they are headers only.
 const (
 	saturated = "uniform:1,sizes=4096"
 	offered   = 128_000 // packets a second of all NICs together

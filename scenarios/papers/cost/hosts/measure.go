@@ -37,7 +37,8 @@ type result struct {
 	linksDown  int
 }
 
-// spent is what happened in a time: processor seconds per second of the wall, and packets per second.
+// spent is what happened in a time: processor seconds per second of the wall, and packets per
+// second.
 type spent struct {
 	agents, servers []float64 // per process
 	leader          float64

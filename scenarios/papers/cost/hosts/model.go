@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// model is what hosts pay for a fabric that uses all their processor time: seconds of processor time for each link that a packet
-// takes, forwarding at its end included. A link within a host costs its agent and its server; one across costs both hosts.
+// model is what hosts pay for a fabric that uses all their processor time: seconds of processor
+// time for each link that a packet takes, forwarding at its end included. A link within a host
+// costs its agent and its server; one across costs both hosts.
 type model struct {
 	within     hop
 	across     map[float64]hop // by how many hosts share a core
@@ -39,7 +40,8 @@ func fit(one result, several []result, way result) (*model, error) {
 		}
 		m.across[r.perCore()] = hop{rest(r.busy.agents, m.within.agent), rest(r.busy.servers, m.within.server)}
 	}
-	// Of one way each host has a link of a NIC and an end of the link across: they differ by what it is to send and to receive.
+	// Of one way each host has a link of a NIC and an end of the link across: they differ by what
+	// it is to send and to receive.
 	share := func(cpu []float64) float64 { return cpu[0] / (cpu[0] + cpu[1]) }
 	m.send, m.sendServer = share(way.busy.agents), share(way.busy.servers)
 	m.leader = one.busy.leader
@@ -57,8 +59,8 @@ func (m *model) packet(r result) float64 {
 // perCore is how many hosts share a core.
 func (r run) perCore() float64 { return float64(len(r.cores)) / float64(len(r.hostCores())) }
 
-// delivered is how many packets a second a fabric delivers that uses its cores up: bounded by all of them together, or where each
-// host has cores of its own by the fullest.
+// delivered is how many packets a second a fabric delivers that uses its cores up: bounded by all
+// of them together, or where each host has cores of its own by the fullest.
 func (m *model) delivered(r result) float64 {
 	cores := r.hostCores()
 	have := float64(len(cores))

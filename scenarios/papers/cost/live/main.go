@@ -1,10 +1,13 @@
-// Command live measures what fabrics of several sizes take when they run live, as fabricd up runs them: in one process, links over NATS.
+// Command live measures what fabrics of several sizes take when they run live, as fabricd up runs
+// them: in one process, links over NATS.
 //
 //	go run ./scenarios/papers/cost/live docs/results [TOPOLOGY...]
 //
-// It writes live.csv into the folder. Each topology is run in a process of its own, so that its memory can be told. There it comes
-// up, idles, and then carries uniform traffic, of 10,000 packets a second in all unless -rate says otherwise. A state stream is
-// made and read all the while, as for fabricd up and one page, which looks at large fabrics by pods. With -profile FOLDER every process leaves CPU profiles of coming up and of its traffic there.
+// It writes live.csv into the folder. Each topology is run in a process of its own, so that its
+// memory can be told. There it comes up, idles, and then carries uniform traffic, of 10,000 packets
+// a second in all unless -rate says otherwise. A state stream is made and read all the while, as
+// for fabricd up and one page, which looks at large fabrics by pods. With -profile FOLDER every
+// process leaves CPU profiles of coming up and of its traffic there.
 package main
 
 import (

@@ -23,8 +23,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// header names the columns of a row. Seconds up are of the wall, the others of processor time; megabytes are resident, ports those of
-// switches and NICs that a link is at.
+// header names the columns of a row. Seconds up are of the wall, the others of processor time;
+// megabytes are resident, ports those of switches and NICs that a link is at.
 var header = strings.Split("topology,switches,nics,ports,seconds_up,cpu_seconds_up,megabytes_idle,kb_per_port,cpu_idle,asked_per_second,"+
 	"delivered_per_second,in_flight,cpu_traffic,delivered_per_cpu_second,hops_per_cpu_second,megabytes_most,viewer_kb_per_second", ",")
 
@@ -142,7 +142,8 @@ func (s settings) startProfile(spec, of string) (stop func() error, err error) {
 // viewer counts what it is told.
 type viewer struct{ bytes atomic.Int64 }
 
-// view reads the state stream until ctx ends: of a large fabric by pods, none of which is open, unless it wants the whole.
+// view reads the state stream until ctx ends: of a large fabric by pods, none of which is open,
+// unless it wants the whole.
 func (v *viewer) view(ctx context.Context, s *api.Stream, whole bool) {
 	w := s.Watch("")
 	if !whole {

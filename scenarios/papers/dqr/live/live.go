@@ -1,6 +1,7 @@
-// Package live starts a fabric over a broker of its own with a subnet manager beside it, which reaches it over that broker alone: with the
-// credentials of its role, over a connection and with a store there, as `fabricd manage` does. It is for the experiments that measure
-// reconfigurations live.
+// Package live starts a fabric over a broker of its own with a subnet manager beside it, which
+// reaches it over that broker alone: with the credentials of its role, over a connection and with a
+// store there, as `fabricd manage` does. It is for the experiments that measure reconfigurations
+// live.
 package live
 
 import (

@@ -1,10 +1,12 @@
-// Command loss counts what a cut link costs in a fat tree under load, with local re-routing, with up/down tables that a subnet manager computes
-// anew (DDRC), and with both (hybrid): first in virtual time, where it is exact, and then live.
+// Command loss counts what a cut link costs in a fat tree under load, with local re-routing, with
+// up/down tables that a subnet manager computes anew (DDRC), and with both (hybrid): first in
+// virtual time, where it is exact, and then live.
 //
 //	go run ./scenarios/papers/dqr/loss FOLDER [CUTS [LOAD]]
 //
-// It writes reconfigure-loss.md into the folder. At a load (0.4), of so many cuts (60) of links between switches of a 4-ary 3-tree, each is made in a new fabric for every
-// method, one after the other: the same link, the same seed, and so the same packets.
+// It writes reconfigure-loss.md into the folder. At a load (0.4), of so many cuts (60) of links
+// between switches of a 4-ary 3-tree, each is made in a new fabric for every method, one after the
+// other: the same link, the same seed, and so the same packets.
 package main
 
 import (

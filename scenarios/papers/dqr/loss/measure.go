@@ -22,7 +22,8 @@ import (
 
 const (
 	spec = "kary-ntree:4,3"
-	// window is how long each of these lasts: warming up, measuring the ways of packets before the cut, waiting after it, measuring again.
+	// window is how long each of these lasts: warming up, measuring the ways of packets before the
+	// cut, waiting after it, measuring again.
 	window = 200 * time.Millisecond
 	// inForce bounds how long new tables are waited for.
 	inForce = 30 * time.Second
@@ -163,8 +164,9 @@ func repaired(ctx context.Context, f *fabric.Fabric) (ms float64, err error) {
 	return 0, errors.New("no new tables came")
 }
 
-// stretch is how many times as many switches as on shortest ways without faults were crossed by the packets delivered in a while, and how many packets a second
-// a link between switches carried in both directions, in the mean.
+// stretch is how many times as many switches as on shortest ways without faults were crossed by the
+// packets delivered in a while, and how many packets a second a link between switches carried in
+// both directions, in the mean.
 func stretch(ctx context.Context, f *fabric.Fabric) (x, rate float64, err error) {
 	was, began := f.Totals(), f.Now()
 	if err := f.Pause(ctx, window, nil); err != nil {

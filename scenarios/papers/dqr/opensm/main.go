@@ -1,9 +1,10 @@
-// Command opensm measures how long it takes from a cut to new tables, beside OpenSM, the subnet manager of InfiniBand, on the same topologies and the same
-// links, one after the other:
+// Command opensm measures how long it takes from a cut to new tables, beside OpenSM, the subnet
+// manager of InfiniBand, on the same topologies and the same links, one after the other:
 //
 //	go run ./scenarios/papers/dqr/opensm FOLDER [CUTS]
 //
-// It writes reconfigure-opensm.md into the folder. It needs the packages opensm, ibsim-utils and libumad2sim0.
+// It writes reconfigure-opensm.md into the folder. It needs the packages opensm, ibsim-utils and
+// libumad2sim0.
 package main
 
 import (
@@ -216,7 +217,8 @@ func (p pairing) theirs(ctx context.Context, g *topology.Graph, links []weft.Lin
 	return list, refused, nil
 }
 
-// options of OpenSM's engine: the roots, without which one dead link makes its ftree refuse a tree. Those of a tree are the switches without NICs.
+// options of OpenSM's engine: the roots, without which one dead link makes its ftree refuse a tree.
+// Those of a tree are the switches without NICs.
 func (p pairing) options(folder string, g *topology.Graph) ([]string, error) {
 	if p.engine != "updn" && p.engine != "ftree" {
 		return nil, nil

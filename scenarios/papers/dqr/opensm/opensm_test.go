@@ -33,7 +33,8 @@ func TestOpenSMHearsOfEachCutAndItsTablesAreTimed(t *testing.T) {
 	}
 }
 
-// An m-port tree of two tiers stays connected without a link, but its only link to a NIC is not drawn.
+// An m-port tree of two tiers stays connected without a link, but its only link to a NIC is not
+// drawn.
 func TestOnlyLinksBetweenSwitchesAreDrawnAndNoneTwice(t *testing.T) {
 	g := topologytest.Parse(t, "mport-tree:4,2")
 	seen := map[string]bool{}

@@ -1,10 +1,13 @@
-// Command cost measures what it takes to compute routes for irregular networks, and draws it over the number of switches:
+// Command cost measures what it takes to compute routes for irregular networks, and draws it over
+// the number of switches:
 //
 //	go run ./scenarios/papers/layered/cost docs/results [SWITCHES...]
 //
-// It writes routes-cost.csv, routes-cost.svg and routes-cost.png into the folder. Of each size there are five random graphs with twice as many links
-// as switches (irregular:N,2N,1 to 5), one NIC a switch; the median of their times counts. Times are of one processor, from the graph to tables and
-// assignment. Where the folder has OpenSM's times on graphs of the same kind (opensm.csv, see theirs), they are drawn, too.
+// It writes routes-cost.csv, routes-cost.svg and routes-cost.png into the folder. Of each size
+// there are five random graphs with twice as many links as switches (irregular:N,2N,1 to 5), one
+// NIC a switch; the median of their times counts. Times are of one processor, from the graph to
+// tables and assignment. Where the folder has OpenSM's times on graphs of the same kind
+// (opensm.csv, see theirs), they are drawn, too.
 package main
 
 import (

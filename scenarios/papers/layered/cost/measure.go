@@ -31,7 +31,8 @@ func (r row) columns() []string {
 	}
 }
 
-// repeats is for how long a graph is computed again and again at least, for small ones take less than the clock can tell.
+// repeats is for how long a graph is computed again and again at least, for small ones take less
+// than the clock can tell.
 const repeats = 0.02 // seconds
 
 // measure computes the routes of all graphs of a size.

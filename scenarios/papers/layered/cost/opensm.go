@@ -14,8 +14,9 @@ import (
 	"github.com/weft-fabric/weft/harness/chart"
 )
 
-// theirs are the times of OpenSM's LASH, of graphs of the same kind, as `go run ./scenarios/papers/layered/opensm beside FOLDER` has left them
-// in the folder; none when it has not. Graphs that it refused have no time.
+// theirs are the times of OpenSM's LASH, of graphs of the same kind, as `go run
+// ./scenarios/papers/layered/opensm beside FOLDER` has left them in the folder; none when it has
+// not. Graphs that it refused have no time.
 func theirs(folder string) ([]chart.Point, error) {
 	path := filepath.Join(folder, "opensm.csv")
 	f, err := os.Open(path)

@@ -20,10 +20,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// ours are the routings that OpenSM's is held against. It needs both directions of a pair in one layer.
+// ours are the routings that OpenSM's is held against. It needs both directions of a pair in one
+// layer.
 var ours = []string{"lash", "lash:both=true", "lash:both=true,paths=pair"}
 
-// The least of several tries counts, the one that others on the machine disturbed least. Ours are short, and disturbed whole.
+// The least of several tries counts, the one that others on the machine disturbed least. Ours are
+// short, and disturbed whole.
 const (
 	tries    = 5
 	ourTries = 25

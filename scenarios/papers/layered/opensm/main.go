@@ -1,14 +1,16 @@
-// Command opensm measures LASH beside that of OpenSM, the subnet manager of InfiniBand, on the same topology files:
+// Command opensm measures LASH beside that of OpenSM, the subnet manager of InfiniBand, on the same
+// topology files:
 //
 //	go run ./scenarios/papers/layered/opensm beside FOLDER [GRAPHS]
 //
-// It writes opensm.md and opensm.csv into the folder: layers and times of so many random graphs (10) with 64 switches and with 128, and twice as many
-// links. And it makes the files that tests keep, of tables of OpenSM's that have a cycle:
+// It writes opensm.md and opensm.csv into the folder: layers and times of so many random graphs
+// (10) with 64 switches and with 128, and twice as many links. And it makes the files that tests
+// keep, of tables of OpenSM's that have a cycle:
 //
 //	go run ./scenarios/papers/layered/opensm keep TOPOLOGY FILE
 //
-// writes FILE.net and FILE.lfts.gz: the topology, and the tables of OpenSM's engine updn with the first switch as root. Both need the packages opensm,
-// ibsim-utils and libumad2sim0.
+// writes FILE.net and FILE.lfts.gz: the topology, and the tables of OpenSM's engine updn with the
+// first switch as root. Both need the packages opensm, ibsim-utils and libumad2sim0.
 package main
 
 import (

@@ -21,8 +21,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// OpenSM's Up*/Down* has one port for each destination, whichever way packets come, and so turns from down to up: the tables that
-// it made for these graphs have a cycle. Every pair is routed by them, so that nothing but the dependencies tells. Ours have none.
+// OpenSM's Up*/Down* has one port for each destination, whichever way packets come, and so turns
+// from down to up: the tables that it made for these graphs have a cycle. Every pair is routed by
+// them, so that nothing but the dependencies tells. Ours have none.
 func TestCyclesInTablesOfOpenSMAreFound(t *testing.T) {
 	for name, channels := range map[string]int{"updn-cyclic-16": 5, "updn-cyclic-64": 4} {
 		g := topologytest.Parse(t, name+".net")
@@ -44,7 +45,8 @@ func TestCyclesInTablesOfOpenSMAreFound(t *testing.T) {
 	}
 }
 
-// used reports whether the switch at the end of a channel sends packets on by another that come by it to some NIC.
+// used reports whether the switch at the end of a channel sends packets on by another that come by
+// it to some NIC.
 func used(r *layered.Routing, by, on layered.Channel) bool {
 	in, _, _ := r.Graph.Peer(by.From)
 	for d := range weft.NICID(len(r.Graph.NICs)) {

@@ -95,7 +95,7 @@ export class Overlay extends Layer2d {
       c.stroke()
     }
     if (s.state === 'down') this.cross(p.x, p.y, r + 3, css(t.cut))
-    if (s.state === 'quiet') {
+    if (s.state === 'suspect') {
       c.setLineDash([3, 3])
       c.beginPath()
       c.arc(p.x, p.y, r * 1.5 + 3, 0, 7)

@@ -121,7 +121,7 @@ export interface LinkView {
 
 export interface SwitchView {
   i: number
-  state: 'up' | 'down' | 'quiet'
+  state: 'up' | 'down' | 'suspect'
   held?: number
   blocked?: number
   rerouted?: number // per second
