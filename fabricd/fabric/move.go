@@ -155,8 +155,11 @@ func (f *Fabric) lend(s *liveSwitch, agent string) (h *hostState, err error) {
 	return h, nil
 }
 
-// endOwner ends a host of one switch alone that does not run it.
+// endOwner ends a host of one switch alone that does not run it; nil: it has ended by itself.
 func (f *Fabric) endOwner(h *hostState, o *owner, why string) {
+	if o == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(f.ctx, h.patience())
 	defer cancel()
 	asked := f.Now()
