@@ -69,7 +69,7 @@ func TestASwitchThatHasComeKeepsItsCarrierUnderTheNextLeader(t *testing.T) {
 		}
 		e := l.Step(l.now, leader.Resync{Host: alone, Applied: &leader.Applied{Carrier: has}})
 		taken := leader.Carrier{End: link.A}
-		require.Equal(t, !come, slices.Contains(e[0].(leader.Briefing).Order.Carrier, taken))
+		require.Equal(t, !come, slices.Contains(e[0].(leader.ResyncOrder).Order.Carrier, taken))
 		require.NotContains(t, l.takes(0, leader.Sync{Links: []weft.LinkID{link.ID}})[0], "down")
 		require.Equal(t, [2]bool{come, true}, l.Links[link.ID].Carrier)
 		l.takes(0, leader.MoveEnds{Switch: l.moved})
