@@ -26,6 +26,7 @@ type hostLab struct {
 	mu     sync.Mutex
 	state  []byte // the latest fabric.State
 	tables []byte // and its tables
+	lost   bool   // what is to be kept from now on is not
 }
 
 // checkpoint is what fabric.Options.Checkpoint wants.
@@ -34,8 +35,18 @@ func (l *hostLab) checkpoint(s fabric.State) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	assert.NoError(l.agents, err)
+	if l.lost {
+		return nil
+	}
 	l.state, l.tables = data, s.Tables
 	return nil
+}
+
+// deaf has nothing kept from now on, or again.
+func (l *hostLab) deaf(yes bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost = yes
 }
 
 // succeed has another leader take the place of the one that was.

@@ -149,6 +149,7 @@ func (f *Fabric) lend(s *liveSwitch, agent string) (h *hostState, err error) {
 		err = f.install(h, o)
 	}
 	if err != nil {
+		f.endOwner(h, o, "switch "+s.name+" does not come") // the agent may have made it all the same
 		f.inLoop(func(l loop) { l.revokeOwner(o) })
 		return nil, fmt.Errorf("host %s does not take switch %s: %w", agent, s.name, err)
 	}

@@ -1,13 +1,16 @@
 package fabric_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/switch/link"
 )
@@ -35,18 +38,24 @@ func (l *hostLab) at(sw, host string) {
 	require.Equal(l, host, l.Fabric.ProcessOf(id))
 }
 
-// A switch goes from host to host and home again under traffic, and takes along what it holds: no
-// packet is lost, none comes twice or late, and no neighbour finds its link gone.
-func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
-	t.Parallel()
-	l := startHosts(t, 3, func(o *fabric.Options) { // packets of a flow take one way, and so come in order
+// orderly are options of a fabric in which packets of a flow take one way, and so come in order, and
+// whoever is late is not lost.
+func orderly(t *testing.T) func(*fabric.Options) {
+	return func(o *fabric.Options) {
 		const routing = "deterministic-link"
 		var err error
 		o.Firmware, o.Switch.VCs, err = subnet.Firmware(routing, o.Topology)
 		require.NoError(t, err)
 		o.Processes.Firmware = routing
-		o.Link.Liveness = link.Liveness{} // who is late is not lost
-	})
+		o.Link.Liveness = link.Liveness{Interval: weft.Second, Multiplier: 60}
+	}
+}
+
+// A switch goes from host to host and home again under traffic, and takes along what it holds: no
+// packet is lost, none comes twice or late, and no neighbour finds its link gone.
+func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
+	t.Parallel()
+	l := startHosts(t, 3, orderly(t))
 	l.load("uniform:0.3")
 	l.more(200)
 	for _, sw := range []string{"s0.00", "s1.00", "s2.00"} {
@@ -116,6 +125,55 @@ func TestAnotherLeaderKnowsWhereSwitchesAre(t *testing.T) {
 	l.move("s1.00", "")
 	l.sound()
 	assert.Zero(t, l.Fabric.Ledger().Lost)
+}
+
+// inVain reaches no host of one switch alone but to end it, and takes no credentials back.
+type inVain struct {
+	fabric.Hosts
+	ended chan host.EndOrder // capacity 1
+}
+
+func (v inVain) Revoke(string) {}
+
+func (v inVain) Reach(name string) host.Host {
+	if name == "s1.00" {
+		return madeInVain{v.Hosts.Reach(name), v.ended}
+	}
+	return v.Hosts.Reach(name)
+}
+
+type madeInVain struct {
+	host.Host
+	ended chan host.EndOrder
+}
+
+func (madeInVain) Counters(context.Context, host.CountersRequest) (host.Counters, error) {
+	return host.Counters{Number: 1}, nil // of another incarnation
+}
+
+func (h madeInVain) End(ctx context.Context, o host.EndOrder) (host.Counters, error) {
+	h.ended <- o
+	return h.Host.End(ctx, o)
+}
+
+// A host that was made for a switch, and that its leader does not reach then, is ended at once.
+func TestAHostThatWasMadeInVainIsEnded(t *testing.T) {
+	t.Parallel()
+	ended := make(chan host.EndOrder, 1)
+	l := startHosts(t, 2, func(o *fabric.Options) { o.Processes.Hosts = inVain{o.Processes.Hosts, ended} })
+	_, err := l.Fabric.Move(t.Context(), "s1.00", "host1")
+	require.ErrorContains(t, err, "host host1 does not take switch s1.00")
+	select {
+	case o := <-ended:
+		require.Equal(t, "switch s1.00 does not come", o.Why)
+	default:
+		t.Fatal("nobody has told it to end")
+	}
+	l.until("it ends", func() bool { return !l.agents.Of("host1").Runs("s1.00") })
+	l.at("s1.00", "host host0")
+	l.load("uniform:0.1")
+	l.more(100)
+	l.sound()
 }
 
 // Who names a switch or a host that there is not is told so, and nothing moves.

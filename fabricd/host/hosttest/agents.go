@@ -143,6 +143,14 @@ func (g *Agent) Process() *rig.Process {
 	return g.hosts[g.Name].proc
 }
 
+// Runs reports whether it runs a host of that name.
+func (g *Agent) Runs(name string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h := g.hosts[name]
+	return h != nil && !h.over()
+}
+
 // Processes are those of all its hosts.
 func (g *Agent) Processes() (list []*rig.Process) {
 	g.mu.Lock()

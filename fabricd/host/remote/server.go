@@ -180,6 +180,9 @@ func (p *Server) Wait(ctx context.Context) (why string, err error) {
 			p.log.Info("host ends", "host", p.spec.Host, "why", why)
 			return why, nil
 		case <-p.control.Done():
+			if len(p.ended) > 0 {
+				continue // who has told it to end has taken its credentials since
+			}
 			return "", fmt.Errorf("host %s of fabric %s: %w; another process may be this host now", p.spec.Host,
 				p.spec.Fabric, p.refused())
 		case err := <-p.later:

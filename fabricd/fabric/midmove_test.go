@@ -1,0 +1,185 @@
+package fabric_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/harness/rig"
+)
+
+// gate is between a leader and its hosts, and stops orders.
+type gate struct {
+	fabric.Hosts
+	stops   atomic.Pointer[func(o *host.Order) bool] // reports whether an order is stopped; nil: none is
+	late    bool                                     // the host carries it out, and only the answer is stopped
+	stopped chan func() error                        // capacity 1: sends the first order that was stopped again
+}
+
+func (g *gate) Reach(name string) host.Host { return gated{g.Hosts.Reach(name), g} }
+
+// gated is a host behind a gate.
+type gated struct {
+	host.Host
+	gate *gate
+}
+
+func (h gated) Order(ctx context.Context, o host.Order) (host.OrderAnswer, error) {
+	if stops := h.gate.stops.Load(); stops == nil || !(*stops)(&o) {
+		return h.Host.Order(ctx, o)
+	}
+	if h.gate.late {
+		if a, err := h.Host.Order(ctx, o); err != nil {
+			return a, err // it is sent again
+		}
+	}
+	select {
+	case h.gate.stopped <- func() error { _, err := h.Host.Order(context.Background(), o); return err }:
+	default:
+	}
+	<-ctx.Done()
+	return host.OrderAnswer{}, context.Cause(ctx)
+}
+
+func releases(o *host.Order) bool {
+	return slices.ContainsFunc(o.Release, func(r host.ReleaseOrder) bool { return r.Number != 0 })
+}
+
+func takes(o *host.Order) bool { return len(o.Take) > 0 }
+
+func gives(o *host.Order) bool { return len(o.Signals) > 0 }
+
+func stopsNothing(*host.Order) bool { return false }
+
+// missesAHost reports whether a host has not answered a leader, as on a machine that is busier than
+// a test is patient: it may not have heard that a neighbour of its switches was about to move.
+func missesAHost(f *fabric.Fabric) bool {
+	return slices.ContainsFunc(f.Events().Since(0), func(e fabric.Event) bool {
+		return e.Kind == fabric.EventHostSuspect || e.Kind == fabric.EventProcessSuspect
+	})
+}
+
+// A leader ends in the middle of a move, wherever that is: the next one finishes it. Nothing is
+// lost, one host runs the switch, and an order of the first leader that comes late is refused.
+func TestALeaderEndsInTheMiddleOfAMove(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]struct {
+		stops func(o *host.Order) bool
+		late  bool
+	}{
+		"decided":             {stops: releases},
+		"released, not heard": {stops: releases, late: true},
+		"released":            {stops: takes},
+		"taken, not heard":    {stops: takes, late: true},
+		"taken":               {stops: gives},
+		"up, not heard":       {stops: gives, late: true},
+		"over, not kept":      {stops: stopsNothing},
+	} {
+		for way, to := range map[string]string{"away": "host0", "home": ""} {
+			t.Run(way+"/"+name, func(t *testing.T) {
+				g := &gate{late: end.late, stopped: make(chan func() error, 1)}
+				l := startHosts(t, 3, orderly(t), func(o *fabric.Options) {
+					g.Hosts = o.Processes.Hosts
+					o.Processes.Hosts, o.Term = g, 1
+				})
+				l.load("uniform:0.03")
+				l.more(200)
+				const sw, home = "s1.00", "host1"
+				if to == "" {
+					l.move(sw, "host2")
+				}
+				first := l.Fabric
+				l.endMidMove(g, end.stops, sw, to)
+				l.runsOnce(sw, home, to)
+				l.more(100)
+				for _, to := range []string{"host2", ""} {
+					l.move(sw, to)
+					l.runsOnce(sw, home, to)
+				}
+				l.sound()
+				if missesAHost(first) || missesAHost(l.Fabric) {
+					t.Log("a host did not answer: what was lost is accounted for, and more is not asked")
+					return
+				}
+				ledger, c := l.Fabric.Ledger(), l.Fabric.Totals()
+				assert.Zero(t, ledger.Lost+ledger.Discarded, "%+v", ledger)
+				assert.Zero(t, c.Missing+c.Reordered+c.Duplicated, "%+v", c)
+			})
+		}
+	}
+}
+
+// endMidMove moves a switch, and ends its leader when an order is stopped, or when it is over. The
+// next leader knows nothing that the first one has decided since it had the switch taken. It
+// returns when the move is over under the next leader.
+func (l *hostLab) endMidMove(g *gate, stops func(o *host.Order) bool, sw, to string) {
+	l.Helper()
+	stop := func(o *host.Order) bool {
+		if takes(o) {
+			l.deaf(true)
+		}
+		return stops(o)
+	}
+	g.stops.Store(&stop)
+	first, moved := l.Fabric, make(chan error, 1)
+	go func() {
+		_, err := first.Move(l.Context(), sw, to)
+		moved <- err
+	}()
+	late := func() error { return host.ErrReplaced }
+	select {
+	case late = <-g.stopped:
+		first.Detach()
+		<-moved // it says how much of it the first leader has seen
+	case err := <-moved:
+		require.NoError(l, err)
+		first.Detach()
+	case <-time.After(rig.Patience):
+		l.Fatal("the move does not come to where its leader ends")
+	}
+	g.stops.Store(nil)
+	l.deaf(false)
+	l.options.Term++
+	l.succeed()
+	l.until("the move is over", func() bool {
+		return !slices.ContainsFunc(l.Fabric.Faults(), func(r fault.Report) bool {
+			return r.Kind == fabric.KindHandover && r.RestoredAt == 0
+		})
+	})
+	l.AllUp()
+	if err := late(); !errors.Is(err, reply.ErrNobody) {
+		require.ErrorIs(l, err, host.ErrReplaced)
+	}
+}
+
+// runsOnce requires that of all hosts one runs a switch: its home, or another to which it has moved.
+func (l *hostLab) runsOnce(sw, home, to string) {
+	l.Helper()
+	l.at(sw, "host "+cmp.Or(to, home))
+	id, err := l.Fabric.Topology().SwitchByName(sw)
+	require.NoError(l, err)
+	for _, h := range l.Fabric.Hosts() {
+		l.until("of a switch alone its host is here: "+h.Host, func() bool {
+			return l.agents.Of(h.Host).Runs(sw) == (h.Host == to)
+		})
+	}
+	for name, away := range map[string]bool{home: to != "", sw: false} {
+		if name == sw && to == "" {
+			continue
+		}
+		s, err := l.options.Processes.Hosts.Reach(name).Counters(l.Context(), host.CountersRequest{Applied: true})
+		require.NoError(l, err)
+		require.Equal(l, away, slices.Contains(s.Applied.Away, id), name)
+	}
+}
