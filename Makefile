@@ -18,7 +18,7 @@ LIMIT     ?= 0
 # in them, and would take minutes. The detector needs a C compiler; where Go finds none, tests run without it, and say so.
 PURE := /(weft|switch|switch/(deadlock|firmware|link|pace|tables)|nic|linkmon/screen/mirror|fabricd/(deflate|document|document/nearest|fault|ledger|subnet|trace|web)|subnet/(cdg|direct|dqr|layered|manage|opensm|reroute|survey|tolerate)|topology(/[a-z]+)?|harness/(chart|measure|virtual)|papers/(cost|layered/cost|[a-z]+/(compare|opensm|speed)))$$
 # Those whose tests take or wait longest come first, so that none of them is alone in the end.
-LONG := /(fabricd/(fabric|member|web)|harness/(sweep|verify)|fabricd|subnet/dqr)$$
+LONG := /(fabricd/(fabric|ledger|member|web)|harness/(sweep|verify)|fabricd|subnet/dqr)$$
 # Some tests of these packages do only a part under it (race_test.go). make whole runs them without it: those that PARTS names, and all of
 # harness/verify. It cuts one in PAIRS of the 8128 pairs of links.
 PARTLY := /(fabricd/(api|fabric|manager|scenario)|harness/(sweep|verify))$$
@@ -49,7 +49,7 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test raced pure whole hosts check bench fuzz build web browser watching profile scenarios experiments soak histories crashes calm attacks proofs schema clean
+.PHONY: help test raced pure whole hosts check vetted linted bench fuzz build web browser watching profile scenarios experiments soak histories crashes calm attacks proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -68,7 +68,7 @@ pure:
 
 # The packages that a grep for PURE gives, the longest first.
 ordered = set -e; all=$$(go list $(PKG)); list=$$(echo "$$all" | $(1) '$(PURE)' || true); \
-	{ echo "$$list" | grep -E '$(LONG)'; echo "$$list" | grep -Ev '$(LONG)'; }
+	{ echo "$$list" | grep -E '$(LONG)' || true; echo "$$list" | grep -Ev '$(LONG)' || true; }
 
 whole: ## run without the race detector the tests that do only a part under it (PAIRS)
 	@go test -vet=off ./fabricd/fabric -run '$(PARTS)' -weft.pairs-every $(PAIRS) & fabric=$$!; \
@@ -79,12 +79,16 @@ whole: ## run without the race detector the tests that do only a part under it (
 hosts: ## run a fabric over three hosts on loopback, and as root in network namespaces, through every failure of theirs, by itself
 	go test -vet=off ./fabricd -run 'OverThree' -count 1 -weft.hosts
 
-check: ## vet, lint and formatting only
+check: vetted linted ## vet, lint and formatting only
+
+vetted:
 	go vet ./...
-	go tool staticcheck -checks $(STATICCHECKS) ./...
 	@if ! diff=$$(go tool gofumpt -d .) || [ -n "$$diff" ]; then \
 		echo "$$diff"; echo "not formatted, run: go tool gofumpt -w ."; exit 1; \
 	fi
+
+linted:
+	go tool staticcheck -checks $(STATICCHECKS) ./...
 
 bench: ## run the benchmarks (PKG, BENCH, COUNT)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
