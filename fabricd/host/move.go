@@ -184,7 +184,7 @@ func (p *Local) take(o *Order) (errs error) {
 	for i := range o.Take {
 		t := &o.Take[i]
 		n, m := p.nodes.bySwitch[t.Switch], &p.moves
-		if t.Above == m.latest[t.Switch] || !m.away[t.Switch] && slices.Contains(p.signals[n.first:n.first+n.core.Ports()], true) {
+		if t.Above == m.latest[t.Switch] {
 			continue // it is here
 		}
 		m.latest[t.Switch] = max(t.Above, m.latest[t.Switch])
@@ -193,6 +193,11 @@ func (p *Local) take(o *Order) (errs error) {
 		p.adder.mu.Lock()
 		var err error
 		n.Do(func(now weft.Time, acts *weft.Actions) {
+			if runs := slices.Contains(p.signals[n.first:n.first+n.core.Ports()], true); !m.away[t.Switch] && (runs || n.core.Held() > 0) {
+				t.Lost = true
+				p.beginAgain(n, now, t.Above, acts)
+				return
+			}
 			if err = n.core.Come(now, t.Above, &t.State, acts); err != nil {
 				t.Lost, err = true, errors.Join(err, n.core.Come(now, t.Above, &switching.HandOver{}, acts))
 			}
@@ -214,6 +219,20 @@ func (p *Local) take(o *Order) (errs error) {
 		errs = errors.Join(errs, err)
 	}
 	return errs
+}
+
+// beginAgain has the links of a switch, which has never left, begin above an epoch: its leader took
+// it for lost, and its neighbours hear nothing below. It keeps what it holds, and its signals.
+func (p *Local) beginAgain(n *node, now weft.Time, above weft.Epoch, acts *weft.Actions) {
+	own := n.core.Leave(now, acts)
+	if err := n.core.Come(now, above, &own, acts); err != nil {
+		panic(fmt.Sprintf("a switch does not take what it held: %v", err))
+	}
+	for i := range n.core.Ports() {
+		if at := n.first + i; p.signals[at] && p.nodes.ends[at].linked && !p.connectionLost(&p.nodes.ends[at]) {
+			n.core.Signal(now, weft.PortID(i), true, acts)
+		}
+	}
 }
 
 // endsOf are the ends of a switch that lead somewhere.

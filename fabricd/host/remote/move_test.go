@@ -297,6 +297,32 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	require.Equal(t, out.Packets, s.WrittenOff)
 }
 
+// A host that was out of reach while another one was to run its switch has never released it. When
+// it is told to run the switch again its neighbours hear nobody of before: the links come up anew,
+// and of what the switch holds nothing counts as lost with a host.
+func TestAHostTakesASwitchThatItNeverReleased(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
+	id, err := r.Graph.SwitchByName("s1.0")
+	require.NoError(t, err)
+	m := newMover(r, id)
+	r.start("uniform:0.05")
+	m.delivered(200)
+	for _, l := range r.Graph.Links {
+		far := map[weft.Node]weft.End{l.A.Node: l.B, l.B.Node: l.A}
+		if e, ok := far[id.Node()]; ok {
+			m.hostOf(e.Node).Do(host.Order{Refuse: []host.RefuseOrder{{End: host.EndOf(e), Upto: lifetime}}})
+		}
+	}
+	m.burst()
+	m.take(m.home, host.Released{}, true)
+	m.delivered(200)
+	r.traffic("none")
+	var s ledger.Balance
+	rig.Until(t, func() bool { s = m.balance(); return s.Balanced && s.InFlight == 0 }, "%+v", &s)
+	require.Zero(t, s.LostCrash, "%+v", s)
+}
+
 // Whoever asks for a switch that a host does not have is refused, and so is a hand-over that does
 // not fit: the switch begins empty then, and what was handed over is lost.
 func TestAHandOverIsRefused(t *testing.T) {
