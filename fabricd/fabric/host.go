@@ -96,7 +96,7 @@ func (h *hostState) begin(life linkend.Incarnation) {
 	if h.life.Store(number); h.sw == nil && number != 0 {
 		h.livesOn(life)
 	}
-	h.number, h.unheard, h.heard, h.correctedBy, h.clock = number, true, 0, nil, skew{}
+	h.number, h.unheard, h.heard, h.due, h.correctedBy, h.clock = number, true, 0, 0, nil, skew{}
 	h.counters.Store(newHostCounters(0, host.Counters{Number: number}, &h.retired))
 	if number == 0 {
 		return

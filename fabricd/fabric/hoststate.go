@@ -57,6 +57,8 @@ type hostState struct {
 	number      uint64             // guarded by mu: its incarnation; 0: it was never hosted
 	unheard     bool               // guarded by mu: nothing is known yet of this incarnation
 	heard       uint64             // guarded by mu: observations it has told
+	due         uint64             // guarded by mu: those that should have been heard for askTime since dueSince
+	dueSince    weft.Time          // guarded by mu
 	correctedBy []byte             // guarded by mu: the host.Counters.Up that its links were last set by, while nothing was heard since
 	clock       skew               // guarded by mu
 	answers     context.Context    // guarded by mu: ends when it gets quiet
@@ -167,6 +169,12 @@ func (h *hostState) storeCounters(s host.Counters) error {
 	h.record(&s)
 	if h.unheard {
 		h.unheard, h.heard = false, max(h.heard, s.Observed) // it may have told since by the time the answer is here
+	}
+	switch now := f.Now(); {
+	case h.heard >= h.due:
+		h.due, h.dueSince = s.Observed, now
+	case now-h.dueSince > weft.FromDuration(askTime):
+		h.heard = h.due // it told while the broker was away, and tells no more
 	}
 	if h.heard == s.Observed {
 		h.correctLinks(s.Up)

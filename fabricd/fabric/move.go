@@ -352,10 +352,10 @@ func (f *Fabric) finishMove(s *liveSwitch, m leader.Move) (packets uint64, err e
 	var a *action
 	f.inLoop(func(l loop) {
 		l.countNow()
-		a = l.decide(leader.MoveEnds{Switch: s.id})
 		if !taken && l.crashOf(s) == 0 && !s.moved.Load() {
 			l.takeHome(s) // its home was made anew meanwhile
 		}
+		a = l.decide(leader.MoveEnds{Switch: s.id})
 	})
 	if err := a.finish(f.ctx); err != nil {
 		f.opts.Log.Warn("links of a switch that has moved", "switch", s.name, "err", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/rig"
 	switching "github.com/weft-fabric/weft/switch"
 	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -94,6 +95,24 @@ func TestTheFirstAnswerOfAHostComesLate(t *testing.T) {
 	require.NoError(t, h.storeCounters(host.Counters{Number: h.number, At: 1, Up: []byte{0}}))
 	require.NoError(t, h.storeCounters(host.Counters{Number: h.number, At: 2, Up: []byte{0xff}, Observed: 4}))
 	require.True(t, f.view(l).Up[side])
+}
+
+// What a host tells while the broker is away is lost, and it may tell nothing after that: its answers
+// correct what is thought of its links all the same.
+func TestWhatAHostToldIsLost(t *testing.T) {
+	t.Parallel()
+	f, list := joined(t, 1)
+	h := list[0]
+	l, side, _ := f.linkAt(h.cross[0])
+	require.NoError(t, h.storeCounters(host.Counters{Number: h.number, At: 1, Up: []byte{0}}))
+	at := weft.Time(1)
+	answers := func() bool {
+		at++
+		require.NoError(t, h.storeCounters(host.Counters{Number: h.number, At: at, Up: []byte{0xff}, Observed: 3}))
+		return f.view(l).Up[side]
+	}
+	require.False(t, answers(), "it may be on its way")
+	rig.Until(t, answers, "the link is up")
 }
 
 // What a switch has counted stays when a process hands it back, and when another joins.
