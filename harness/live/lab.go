@@ -207,7 +207,7 @@ func (l *Lab) AllUp() {
 }
 
 // AllPairs sends a packet from every NIC to every other, and requires that all arrive. It settles
-// before and after.
+// before and after. A host that is too busy to answer is asked again, and may send twice.
 func (l *Lab) AllPairs(settle func() fabric.Ledger) {
 	l.Helper()
 	before := settle()
@@ -215,11 +215,12 @@ func (l *Lab) AllPairs(settle func() fabric.Ledger) {
 	for src := range nics {
 		for dst := range nics {
 			if src != dst {
-				_, err := l.Fabric.Send(src, dst, true)
-				require.NoError(l, err)
+				var why struct{ error }
+				rig.Until(l, func() bool { _, why.error = l.Fabric.Send(src, dst, true); return why.error == nil }, "%v", &why)
 			}
 		}
 	}
 	after := settle()
-	require.EqualValues(l, nics*(nics-1), after.Delivered-before.Delivered, "%+v", after)
+	require.GreaterOrEqual(l, after.Injected-before.Injected, uint64(nics*(nics-1)), "%+v", after)
+	require.Equal(l, after.Injected-before.Injected, after.Delivered-before.Delivered, "%+v", after)
 }
