@@ -178,8 +178,27 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 		l.switches[id].addLife(linkend.Incarnation{Number: uint64(h.incarnation()), First: number})
 		o.Take = append(o.Take, host.TakeOrder{Switch: id, Above: number, Lost: true})
 	}
+	o.Take = append(o.Take, l.takenAgain(h, decided.Take)...)
 	o.Clock, o.SignalAll = clock, true
 	return o
+}
+
+// takenAgain are the orders to take switches that h may have missed, but for some switches: it runs
+// them, and below the epochs that their neighbours hear, if it was out of reach when they were to
+// leave it and when they came back.
+func (l loop) takenAgain(h *hostState, but []weft.SwitchID) (list []host.TakeOrder) {
+	life := incarnationIn(h.allIncarnations(), uint64(h.incarnation()))
+	for _, id := range h.switches {
+		s := l.switches[id]
+		lives := s.lives.Load()
+		if lives == nil || s.moved.Load() || l.moves(s) || slices.Contains(but, id) {
+			continue
+		}
+		if k := (*lives)[len(*lives)-1]; k.Number == life.Number && k.First > life.First {
+			list = append(list, host.TakeOrder{Switch: id, Above: k.First, Lost: true})
+		}
+	}
+	return list
 }
 
 // endHosts tells all hosts that the fabric has ended, and keeps their last sums. What runs switches

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness/rig"
 )
@@ -182,4 +183,44 @@ func (l *hostLab) runsOnce(sw, home, to string) {
 		require.NoError(l, err)
 		require.Equal(l, away, slices.Contains(s.Applied.Away, id), name)
 	}
+}
+
+// The home of a switch may be out of reach when it is to release the switch, and stay so until the
+// host that the switch went to has ended and the switch was repaired: it comes back with a switch
+// that its neighbours took for lost, and runs it on.
+func TestAHostThatNeverReleasedASwitchRunsItOn(t *testing.T) {
+	t.Parallel()
+	relay, agents := rig.NewRelay(t, ""), hosttest.NewAgents(t)
+	agents.Of("host1").Relay = relay
+	g, stops := &gate{stopped: make(chan func() error, 1)}, releases
+	g.stops.Store(&stops)
+	l := startHostsOn(t, 3, agents, func(o *fabric.Options) {
+		g.Hosts = o.Processes.Hosts
+		o.Processes.Hosts = g
+	})
+	l.load("uniform:0.03")
+	l.more(200)
+	moved := make(chan error, 1)
+	go func() {
+		_, err := l.Fabric.Move(l.Context(), "s1.00", "host2")
+		moved <- err
+	}()
+	<-g.stopped
+	relay.Cut()
+	agents.Of("host2").Kill()
+	require.ErrorContains(t, <-moved, "is gone")
+	l.until("both hosts are missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 8 })
+	g.stops.Store(nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, _ = l.Fabric.Heal(ctx) // the host is told to run the switch again, and does not hear it
+	relay.Restore()
+	agents.Of("host2").Back()
+	l.until("all is well", func() bool {
+		_, err := l.Fabric.Heal(t.Context())
+		return err == nil && len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0
+	})
+	l.at("s1.00", "host host1")
+	l.more(100)
+	l.sound()
 }

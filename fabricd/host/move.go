@@ -111,8 +111,10 @@ func (p *Local) planMoves(o *Order) (errs []error) {
 		late(r.Switch, weft.Epoch(r.Number))
 	}
 	for i := range o.Take {
-		has(o.Take[i].Switch)
-		late(o.Take[i].Switch, o.Take[i].Above)
+		t := &o.Take[i]
+		if has(t.Switch); t.Number != 0 {
+			late(t.Switch, t.Above)
+		}
 	}
 	return errs
 }
@@ -184,7 +186,7 @@ func (p *Local) take(o *Order) (errs error) {
 	for i := range o.Take {
 		t := &o.Take[i]
 		n, m := p.nodes.bySwitch[t.Switch], &p.moves
-		if t.Above == m.latest[t.Switch] {
+		if t.Above <= m.latest[t.Switch] {
 			continue // it is here
 		}
 		m.latest[t.Switch] = max(t.Above, m.latest[t.Switch])
