@@ -172,26 +172,26 @@ func (s *liveSwitch) addLife(k linkend.Incarnation) {
 	}
 }
 
-// boundLives bounds a list of lives: the oldest are no longer named. What passed with them the
-// ledger knows. The latest life of the home stays, for whoever has named two of them has added the
-// two.
+// namedLives is how many of the latest lives of a switch its neighbours tell of, beside all those at
+// home. Chosen by us: neighbours are asked ten times a second.
+const namedLives = maxIncarnations / 2
+
+// boundLives bounds a list of lives. Older ones are not named: what passed with them the ledger
+// knows, and the ends forget it. But those at home stay, for the home goes on counting; two of them
+// become one when the ends have forgotten what passed in between.
 func boundLives(list []linkend.Incarnation, home uint64) []linkend.Incarnation {
+	for i := range max(0, len(list)-namedLives) {
+		if list[i].Number != home {
+			list[i].Number = 0
+		}
+	}
+	list = slices.CompactFunc(list, func(a, b linkend.Incarnation) bool { return a.Number == b.Number })
+	if list[0].Number == 0 {
+		list = list[1:]
+	}
 	for len(list) > maxIncarnations {
-		before := list[:len(list)-1]
-		stays := len(before) - 1
-		for stays >= 0 && before[stays].Number != home {
-			stays--
-		}
-		for i := range before {
-			if i != stays && before[i].Number != 0 {
-				before[i].Number = 0
-				break
-			}
-		}
-		list = slices.CompactFunc(list, func(a, b linkend.Incarnation) bool { return a.Number == 0 && b.Number == 0 })
-		if list[0].Number == 0 {
-			list = list[1:]
-		}
+		between := slices.IndexFunc(list, func(k linkend.Incarnation) bool { return k.Number == 0 })
+		list = slices.Delete(list, between, between+2)
 	}
 	return list
 }
