@@ -59,8 +59,7 @@ func ExampleRun() {
 	//     s3>s0 vc0
 	//     packets from n0 to n3, n1 to n0, n2 to n1, n3 to n2
 	//     4 channels can hold only packets that wait for one another; in 4 of them each waits for the next
-	// holds: 1 fault sets, 12 pairs each: 0 not connected, 0 livelocks, 0 sets that can deadlock,
-	// at most 4 hops
+	// holds: 1 fault sets, 12 pairs each: 0 not connected, 0 livelocks, 0 sets that can deadlock, at most 4 hops
 }
 
 // TestClockwise is how a test asks: every set of one dead link, and the packets that end there must

@@ -342,7 +342,7 @@ func TestAHandOverIsRefused(t *testing.T) {
 	west.Do(host.Order{Release: []host.ReleaseOrder{{Switch: id, Number: 4, To: 7}}})
 	_, err := west.Order(context.Background(), host.Order{
 		Number: 1,
-		Take:   []host.TakeOrder{{Switch: id, From: 7, Released: bad}}, SignalAll: true,
+		Take:   []host.TakeOrder{{Switch: id, From: 7, Above: 5, Released: bad}}, SignalAll: true,
 	})
 	require.ErrorContains(t, err, "unusable hand-over")
 	s, err := west.Counters(context.Background(), host.CountersRequest{Number: 1, Ends: true, Applied: true})
