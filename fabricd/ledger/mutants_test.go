@@ -35,7 +35,7 @@ var planted = []struct{ what, file, old, new string }{
 	{"incarnations that are gone wait for each other", "fold.go", "case keep[o] && (missing", "case (missing"},
 	{"what folded incarnations injected is forgotten", "fold.go", "gone.Unheard+uint64(max(0, -held))", "gone.Unheard"},
 	{"a checkpoint lacks what is known to be lost", "travel.go", "s.Lost = [2]uint64{list[3], list[4]}", ""},
-	{"a node on its way is nowhere", "step.go", "given.LastTo = max(given.LastTo, e.HandOver)", "_ = given"},
+	{"a node on its way is nowhere", "step.go", "flow.LastTo = max(flow.LastTo, e.HandOver)", "_ = flow"},
 	{"the incarnation before goes on", "step.go", "case !h.Gone:\n\t\t\tl.fail(h, 0, true)", "case !h.Gone:"},
 }
 
