@@ -89,12 +89,21 @@ func (l *Ledger) flow(a *Answer, f *Flow) {
 	}
 	l.add(f.Peer)
 	to := l.session(s)
-	mine, known := &to.Sides[side], to.Sides[side].Flow.LastTo
+	mine, known := &to.Sides[side], to.Sides[side].Flow
 	mine.Flow = f.Flow
 	if s.Channel.Node.Kind != 0 {
-		mine.Flow.LastTo = max(f.Flow.LastTo, known) // the leader may know of one that the host did not when it was asked
+		mine.Flow.LastTo = max(f.Flow.LastTo, known.LastTo) // the leader may know of one that the host did not when it was asked
+	} else if f.Flow.Sent < known.Sent || f.Flow.Received < known.Received {
+		forgotten(&mine.Flow, &known)
 	}
 	l.attributeSession(to)
+}
+
+// forgotten puts into f what an end has told before and has forgotten since: it was asked without
+// the incarnation, by a question that was made later and came first.
+func forgotten(f, known *link.Flow) {
+	f.Sent, f.Received = max(f.Sent, known.Sent), max(f.Received, known.Received)
+	f.LastFrom, f.LastTo, f.LastSent = known.LastFrom, known.LastTo, known.LastSent
 }
 
 // onWire tells, of the packets that one side has sent and the other has not received, how many may

@@ -199,6 +199,24 @@ func TestALossIsOnTheLatestIncidentOfItsLink(t *testing.T) {
 	require.Len(t, d.Incidents(first), 1)
 }
 
+// An end forgets what passed with an incarnation that it is no longer asked for, and may then be
+// asked for it by a question that was made before: what it told stays, and nothing is lost.
+func TestWhatAnEndHasForgottenIsNotLost(t *testing.T) {
+	t.Parallel()
+	d := line()
+	d.hears(1, link.Up, 10, 0, [2]uint64{10, 0})
+	d.hears(2, link.Up, 0, 0, [2]uint64{0, 10}, [2]uint64{7, 0})
+	d.hears(3, link.Up, 0, 0, [2]uint64{0, 7}, [2]uint64{7, 0})
+	d.hears(4, link.Up, 0, 7, [2]uint64{0, 7})
+	before := d.Balance()
+	require.True(t, before.Balanced && before.Lost == 0, "%+v", before)
+	a := *d.answers[3]
+	a.Seq, a.Flows = a.Seq+1, slices.Clone(a.Flows)
+	a.Flows[0].Flow = link.Flow{State: link.Down, Mine: 2}
+	d.does(&a)
+	require.Equal(t, before, d.Balance())
+}
+
 // What a link has lost that no incident has goes to the first that is noticed late, whatever else
 // begins on the link meanwhile.
 func TestALossOfNoIncidentWaitsForOneThatIsNoticedLate(t *testing.T) {
