@@ -172,9 +172,13 @@ func (s *liveSwitch) addLife(k linkend.Incarnation) {
 	}
 }
 
-// namedLives is how many of the latest lives of a switch its neighbours tell of, beside all those at
-// home. Chosen by us: neighbours are asked ten times a second.
-const namedLives = maxIncarnations / 2
+// Bounds of the lives of a switch that its neighbours tell of: of the latest ones, and of all with
+// the times at home. Chosen by us: a life takes a second or more, and the ledger has heard of all
+// that passed with one that is gone some seconds later.
+const (
+	namedLives = 32
+	maxLives   = 2 * namedLives
+)
 
 // boundLives bounds a list of lives. Older ones are not named: what passed with them the ledger
 // knows, and the ends forget it. But those at home stay, for the home goes on counting; two of them
@@ -189,7 +193,7 @@ func boundLives(list []linkend.Incarnation, home uint64) []linkend.Incarnation {
 	if list[0].Number == 0 {
 		list = list[1:]
 	}
-	for len(list) > maxIncarnations {
+	for len(list) > maxLives {
 		between := slices.IndexFunc(list, func(k linkend.Incarnation) bool { return k.Number == 0 })
 		list = slices.Delete(list, between, between+2)
 	}

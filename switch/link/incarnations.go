@@ -35,7 +35,7 @@ type periods struct {
 // maxPeriods bounds the periods that are kept while nobody asks for the sessions. Beyond it the two
 // become one whose epochs are closest: a new incarnation begins far from the one before. Chosen by
 // us: twice the incarnations that a leader asks for, so that there is room for others in between.
-const maxPeriods = 32
+const maxPeriods = 128
 
 // begin notes that the end has come up.
 func (e *End) begin() {
