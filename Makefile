@@ -49,7 +49,7 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test raced pure whole hosts check vetted linted bench fuzz build web browser watching profile scenarios experiments soak histories crashes calm attacks proofs schema clean
+.PHONY: help test raced pure whole hosts check bench fuzz build web browser watching profile scenarios experiments soak histories crashes calm attacks proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -79,16 +79,12 @@ whole: ## run without the race detector the tests that do only a part under it (
 hosts: ## run a fabric over three hosts on loopback, and as root in network namespaces, through every failure of theirs, by itself
 	go test -vet=off ./fabricd -run 'OverThree' -count 1 -weft.hosts
 
-check: vetted linted ## vet, lint and formatting only
-
-vetted:
+check: ## vet, lint and formatting only
 	go vet ./...
+	go tool staticcheck -checks $(STATICCHECKS) ./...
 	@if ! diff=$$(go tool gofumpt -d .) || [ -n "$$diff" ]; then \
 		echo "$$diff"; echo "not formatted, run: go tool gofumpt -w ."; exit 1; \
 	fi
-
-linted:
-	go tool staticcheck -checks $(STATICCHECKS) ./...
 
 bench: ## run the benchmarks (PKG, BENCH, COUNT)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)

@@ -48,7 +48,7 @@ const hostEvery = 500 * time.Millisecond
 func (f *Fabric) attendHost(ctx context.Context, h *hostState) {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
-	var brokerAway, restarted time.Time // when the broker was last away; when it was last tried to have the host made anew
+	var brokerAway, restarted time.Time // when the broker was last away; when the host was last restarted
 	for {
 		select {
 		case <-ctx.Done():

@@ -215,7 +215,8 @@ func (f *Fabric) Start(ctx context.Context) error {
 	f.inLoop(func(l loop) {
 		signalled = l.decide(leader.Sync{Links: idsOf(own)})
 		l.read(func(s *leader.State) {
-			wanted = slices.DeleteFunc(slices.Clone(l.links), func(l *link) bool { // a switch may be on its way for long
+			// The links of a switch on its way come up when it has come, which may take long.
+			wanted = slices.DeleteFunc(slices.Clone(l.links), func(l *link) bool {
 				return !s.Usable(l.ID) || s.EndMoves(l.ID)
 			})
 		})

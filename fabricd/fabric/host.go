@@ -183,9 +183,9 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 	return o
 }
 
-// takenAgain are the orders to take switches that h may have missed, but for some switches: it runs
-// them, and below the epochs that their neighbours hear, if it was out of reach when they were to
-// leave it and when they came back.
+// takenAgain are the orders to take switches that h may have missed, but for some switches. A host
+// that was out of reach when a switch left it and when the switch came back runs it below the epochs
+// that the neighbours hear.
 func (l loop) takenAgain(h *hostState, but []weft.SwitchID) (list []host.TakeOrder) {
 	life := incarnationIn(h.allIncarnations(), uint64(h.incarnation()))
 	for _, id := range h.switches {

@@ -57,7 +57,7 @@ type hostState struct {
 	number      uint64             // guarded by mu: its incarnation; 0: it was never hosted
 	unheard     bool               // guarded by mu: nothing is known yet of this incarnation
 	heard       uint64             // guarded by mu: observations it has told
-	due         uint64             // guarded by mu: those that should have been heard for askTime since dueSince
+	due         uint64             // guarded by mu: observations that the host had made by dueSince; all arrive, or are lost, within askTime
 	dueSince    weft.Time          // guarded by mu
 	correctedBy []byte             // guarded by mu: the host.Counters.Up that its links were last set by, while nothing was heard since
 	clock       skew               // guarded by mu
@@ -174,7 +174,7 @@ func (h *hostState) storeCounters(s host.Counters) error {
 	case h.heard >= h.due:
 		h.due, h.dueSince = s.Observed, now
 	case now-h.dueSince > weft.FromDuration(askTime):
-		h.heard = h.due // it told while the broker was away, and tells no more
+		h.heard = h.due // the host told of them while the broker was away: they are lost
 	}
 	if h.heard == s.Observed {
 		h.correctLinks(s.Up)

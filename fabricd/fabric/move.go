@@ -90,15 +90,17 @@ func (f *Fabric) moveToHost(s *liveSwitch, to string) (m Moved, err error) {
 		}
 		o := h.owner.Load()
 		if m.Packets, err = f.moveTo(s, h); err != nil {
-			if o != nil && !s.moved.Load() {
+			if !s.moved.Load() {
 				f.endOwner(h, o, "switch "+s.name+" does not come")
 			}
 			return m, err
 		}
 	}
 	m.Changed = true
-	f.events.Publish(f.Now(), Event{Kind: EventMoved, Switch: s.name, Detail: fmt.Sprintf("runs on %v now, packets that went along: %d",
-		f.hostOf(s.id.Node()), m.Packets)})
+	f.events.Publish(f.Now(), Event{
+		Kind: EventMoved, Switch: s.name,
+		Detail: fmt.Sprintf("runs on %v now, packets that went along: %d", f.hostOf(s.id.Node()), m.Packets),
+	})
 	return m, nil
 }
 
@@ -247,7 +249,8 @@ func (f *Fabric) emptyWires(s *liveSwitch) {
 			if orders[h] == nil {
 				orders[h] = &host.Order{}
 			}
-			orders[h].Await = append(orders[h].Await, host.AwaitOrder{End: host.EndOf(e), Most: weft.FromDuration(awaitTime)})
+			wait := host.AwaitOrder{End: host.EndOf(e), Most: weft.FromDuration(awaitTime)}
+			orders[h].Await = append(orders[h].Await, wait)
 		}
 		for _, suffers := range f.view(l).Suffers {
 			most = max(most, moveWireTime+2*(suffers.Delay+suffers.Jitter))
@@ -374,7 +377,8 @@ func (f *Fabric) insist(h *hostState, life ledger.Incarnation, o host.Order) (a 
 		if err == nil {
 			return a, true
 		}
-		f.opts.Log.Debug("move of a switch", "host", h.name, "err", err) // a hand-over of no use is refused once, and is then lost
+		// A host refuses an unusable hand-over once. What it held is then lost.
+		f.opts.Log.Debug("move of a switch", "host", h.name, "err", err)
 		_ = f.runtime.Pause(f.ctx, f.Now()+weft.FromDuration(readyEvery), nil)
 	}
 	return a, false

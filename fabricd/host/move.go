@@ -195,7 +195,7 @@ func (p *Local) take(o *Order) (errs error) {
 		p.adder.mu.Lock()
 		var err error
 		n.Do(func(now weft.Time, acts *weft.Actions) {
-			if runs := slices.Contains(p.signals[n.first:n.first+n.core.Ports()], true); !m.away[t.Switch] && (runs || n.core.Held() > 0) {
+			if p.runs(n) {
 				t.Lost = true
 				p.beginAgain(n, now, t.Above, acts)
 				return
@@ -223,8 +223,15 @@ func (p *Local) take(o *Order) (errs error) {
 	return errs
 }
 
-// beginAgain has the links of a switch, which has never left, begin above an epoch: its leader took
-// it for lost, and its neighbours hear nothing below. It keeps what it holds, and its signals.
+// runs reports whether a switch has never left the host and may have begun to forward.
+func (p *Local) runs(n *node) bool {
+	signalled := slices.Contains(p.signals[n.first:n.first+n.core.Ports()], true)
+	return !p.moves.away[n.core.Place().Switch] && (signalled || n.core.Held() > 0)
+}
+
+// beginAgain has the links of a switch that has never left begin above an epoch. The leader took the
+// switch for lost, and the neighbours hear no epoch up to this one. The switch keeps its packets and
+// its signals.
 func (p *Local) beginAgain(n *node, now weft.Time, above weft.Epoch, acts *weft.Actions) {
 	own := n.core.Leave(now, acts)
 	if err := n.core.Come(now, above, &own, acts); err != nil {

@@ -106,7 +106,8 @@ func (s *State) moveEnds(id weft.SwitchID) {
 		return
 	}
 	a := &action{
-		touched: slices.Clone(s.attached[id]), back: slices.Clone(s.attached[id]), restart: []weft.SwitchID{id}, steps: []step{{}},
+		touched: slices.Clone(s.attached[id]), back: slices.Clone(s.attached[id]),
+		restart: []weft.SwitchID{id}, steps: []step{{}},
 	}
 	if n := s.Incident(m.Incident); n != nil {
 		a.steps[0].ended = []*Incident{n}
@@ -155,7 +156,8 @@ func (s *State) restoreMoves(list []Move) error {
 	}
 	s.Moves = slices.Clone(list)
 	for _, n := range slices.Clone(s.open) {
-		if n.Report.Kind == fault.KindHandover && !slices.ContainsFunc(list, func(m Move) bool { return m.Incident == n.Report.ID }) {
+		goesOn := slices.ContainsFunc(list, func(m Move) bool { return m.Incident == n.Report.ID })
+		if n.Report.Kind == fault.KindHandover && !goesOn {
 			s.repaired(n)
 		}
 	}

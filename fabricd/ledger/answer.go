@@ -92,15 +92,15 @@ func (l *Ledger) flow(a *Answer, f *Flow) {
 	mine, known := &to.Sides[side], to.Sides[side].Flow
 	mine.Flow = f.Flow
 	if s.Channel.Node.Kind != 0 {
-		mine.Flow.LastTo = max(f.Flow.LastTo, known.LastTo) // the leader may know of one that the host did not when it was asked
+		mine.Flow.LastTo = max(f.Flow.LastTo, known.LastTo) // the leader may know a hand-over that the host did not yet
 	} else if f.Flow.Sent < known.Sent || f.Flow.Received < known.Received {
 		forgotten(&mine.Flow, &known)
 	}
 	l.attributeSession(to)
 }
 
-// forgotten puts into f what an end has told before and has forgotten since: it was asked without
-// the incarnation, by a question that was made later and came first.
+// forgotten puts into f what an end has told before and has forgotten since. An end forgets an
+// incarnation when a question does not name it; an older question, which names it, may come after.
 func forgotten(f, known *link.Flow) {
 	f.Sent, f.Received = max(f.Sent, known.Sent), max(f.Received, known.Received)
 	f.LastFrom, f.LastTo, f.LastSent = known.LastFrom, known.LastTo, known.LastSent

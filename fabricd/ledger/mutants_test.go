@@ -39,8 +39,8 @@ var planted = []struct{ what, file, old, new string }{
 	{"the incarnation before goes on", "step.go", "case !h.Gone:\n\t\t\tl.fail(h, 0, true)", "case !h.Gone:"},
 }
 
-// soon are the histories to begin with for faults that few find: thousands pass before it otherwise.
-// Of other histories, when the ledger has changed, it is again as many as for all.
+// soon has the first history to try for faults that few histories find: the one that found it. When
+// the ledger has changed, the search goes on from there for as many histories as for other faults.
 var soon = map[string]int{
 	"packets are written off at once":                          4362,
 	"an incarnation is folded before its neighbours have told": 14625,

@@ -216,7 +216,10 @@ func (l *Lab) AllPairs(settle func() fabric.Ledger) {
 		for dst := range nics {
 			if src != dst {
 				var why struct{ error }
-				rig.Until(l, func() bool { _, why.error = l.Fabric.Send(src, dst, true); return why.error == nil }, "%v", &why)
+				rig.Until(l, func() bool {
+					_, why.error = l.Fabric.Send(src, dst, true)
+					return why.error == nil
+				}, "%v", &why)
 			}
 		}
 	}

@@ -84,10 +84,10 @@ func (e *Engine) Run(until weft.Time) {
 	e.now = max(e.now, until)
 }
 
-// RunWhile lets happen what is due at until or before, as long as goOn says so before each event.
-// It reports whether goOn ended it; otherwise it is until now.
-func (e *Engine) RunWhile(goOn func() bool, until weft.Time) (ended bool) {
-	for goOn() {
+// RunWhile runs the events that are due at until or before, as long as more says so before each
+// event. It reports whether more ended it; otherwise it is until now.
+func (e *Engine) RunWhile(more func() bool, until weft.Time) (ended bool) {
+	for more() {
 		if !e.Step(until) {
 			e.now = max(e.now, until)
 			return false

@@ -48,6 +48,18 @@ func newMover(r *testbed, id weft.SwitchID) *mover {
 	return m
 }
 
+// underTraffic is a mover of a switch that packets have passed.
+func underTraffic(t *testing.T) *mover {
+	t.Helper()
+	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
+	id, err := r.Graph.SwitchByName("s1.0")
+	require.NoError(t, err)
+	m := newMover(r, id)
+	r.start("uniform:0.05")
+	m.delivered(200)
+	return m
+}
+
 func (m *mover) step(ev ledger.Event) {
 	m.now++
 	for _, o := range m.ledger.Step(m.now, ev) {
@@ -268,17 +280,12 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 // counted, packet by packet; the switch begins empty where it was.
 func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
-	id, err := r.Graph.SwitchByName("s1.0")
-	require.NoError(t, err)
-	m := newMover(r, id)
-	r.start("uniform:0.05")
-	m.delivered(200)
+	m := underTraffic(t)
 	one := m.alone()
 	m.burst()
 	m.await()
 	out := m.release(one)
-	m.step(ledger.NodeMoved{Node: id.Node(), To: m.hosts[one], HandOver: weft.Epoch(m.numbers)})
+	m.step(ledger.NodeMoved{Node: m.id.Node(), To: m.hosts[one], HandOver: weft.Epoch(m.numbers)})
 	require.NoError(t, one.Server.Close())
 	m.runs = m.runs[:len(m.runs)-1]
 	m.step(ledger.HostEnded{Host: m.hosts[one]})
@@ -286,7 +293,7 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	m.numbers = 0 // nothing is on its way to the host that takes it now
 	m.take(m.home, host.Released{}, true)
 	m.delivered(200)
-	r.traffic("none")
+	m.traffic("none")
 	var s ledger.Balance
 	if !assert.Eventually(t, func() bool { s = m.balance(); return s.Balanced && s.InFlight == 0 }, rig.Patience,
 		10*time.Millisecond) {
@@ -302,22 +309,17 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 // and of what the switch holds nothing counts as lost with a host.
 func TestAHostTakesASwitchThatItNeverReleased(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
-	id, err := r.Graph.SwitchByName("s1.0")
-	require.NoError(t, err)
-	m := newMover(r, id)
-	r.start("uniform:0.05")
-	m.delivered(200)
-	for _, l := range r.Graph.Links {
+	m := underTraffic(t)
+	for _, l := range m.Graph.Links {
 		far := map[weft.Node]weft.End{l.A.Node: l.B, l.B.Node: l.A}
-		if e, ok := far[id.Node()]; ok {
+		if e, ok := far[m.id.Node()]; ok {
 			m.hostOf(e.Node).Do(host.Order{Refuse: []host.RefuseOrder{{End: host.EndOf(e), Upto: lifetime}}})
 		}
 	}
 	m.burst()
 	m.take(m.home, host.Released{}, true)
 	m.delivered(200)
-	r.traffic("none")
+	m.traffic("none")
 	var s ledger.Balance
 	rig.Until(t, func() bool { s = m.balance(); return s.Balanced && s.InFlight == 0 }, "%+v", &s)
 	require.Zero(t, s.LostCrash, "%+v", s)
