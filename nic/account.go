@@ -216,10 +216,11 @@ type Reading struct {
 	Stats      Stats
 	Queued     int // packets in the send queue
 	Flow       link.Flow
-	Suppressed bool // damping keeps the link down
+	Suppressed bool      // damping keeps the link down
+	Timer      weft.Time // how long the NIC waits for its switch to begin anew, at most; 0: it does not
 }
 
 // Read reads the NIC.
 func (n *NIC) Read() Reading {
-	return Reading{Stats: n.stats, Queued: n.queue.packets, Flow: n.end.Flow(), Suppressed: n.end.Suppressed()}
+	return Reading{Stats: n.stats, Queued: n.queue.packets, Flow: n.end.Flow(), Suppressed: n.end.Suppressed(), Timer: n.end.Awaits()}
 }

@@ -75,8 +75,12 @@ func (s *Switch) Discards(f func(rule string, packets uint64)) {
 	}
 }
 
-// Timer is the longest that a register which has a timer running is kept, 0 when none has.
+// Timer is the longest that a register which has a timer running is kept, or that a port waits for
+// its neighbour to begin anew; 0 when none does.
 func (s *Switch) Timer() (longest weft.Time) {
+	for i := range s.ports {
+		longest = max(longest, s.ports[i].end.Awaits())
+	}
 	for i := range s.registers {
 		if s.registers[i].expires != weft.Never {
 			longest = max(longest, s.registers[i].Expire)

@@ -229,7 +229,7 @@ func (s *Switch) Tick(now weft.Time, out *weft.Actions) {
 		s.look = weft.Never
 		for p := range s.ports {
 			end := &s.ports[p].end
-			awaited := end.Awaits()
+			awaited := end.Awaits() > 0
 			lost, hello := end.Tick(now)
 			if lost {
 				s.linkLost(weft.PortID(p), weft.BySilence, out)

@@ -11,8 +11,8 @@ import "github.com/weft-fabric/weft"
 // fault if it does so before a time: the link counts as up all the while. If it does not, the end
 // goes on as if nothing had been said. A time that is over ends the waiting.
 func (e *End) Await(now, until weft.Time) {
-	if e.awaits = e.state == Up && now < until; e.awaits {
-		e.until = until
+	if e.state == Up && now < until {
+		e.awaits, e.until = until-now, until
 		e.explained = max(e.explained, until)
 	} else {
 		e.endAwait()
@@ -20,10 +20,11 @@ func (e *End) Await(now, until weft.Time) {
 }
 
 // endAwait has the end send again.
-func (e *End) endAwait() { e.awaits, e.until = false, weft.Never }
+func (e *End) endAwait() { e.awaits, e.until = 0, weft.Never }
 
-// Awaits reports whether packets wait for the neighbour to begin anew.
-func (e *End) Awaits() bool { return e.awaits }
+// Awaits is how long packets wait for the neighbour to begin anew, from when that was said; 0: they
+// do not.
+func (e *End) Awaits() weft.Time { return e.awaits }
 
 // Leave takes signal from the end of a node that goes to another host, which is no loss of the
 // link.

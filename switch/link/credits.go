@@ -101,7 +101,7 @@ func (e *End) Owes() bool {
 
 // Credits is how many packets may be sent in vc now.
 func (e *End) Credits(vc weft.VC) int {
-	if e.state != Up || e.asking || e.awaits {
+	if e.state != Up || e.asking || e.awaits > 0 {
 		return 0
 	}
 	c := &e.ch[vc]

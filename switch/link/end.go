@@ -53,6 +53,7 @@ type End struct {
 	last       sending
 	counters   Counters
 	upWith     weft.Epoch // the neighbour's, when the end came up last; 0: never
+	upOwner    uint64     // the neighbour's incarnation then; 0: nobody has said yet
 	before     *periods   // nil: it has come up once at most
 
 	live detector
@@ -61,7 +62,7 @@ type End struct {
 	renewing  bool
 	explained weft.Time // until then our own absence explains that the neighbour begins a new epoch
 
-	awaits bool      // it sends no packets until the neighbour begins anew, see Await
+	awaits weft.Time // it sends no packets until the neighbour begins anew, at most for so long, see Await; 0: it does
 	until  weft.Time // then it sends again; Never unless it awaits
 }
 
@@ -123,7 +124,7 @@ type Verdict struct {
 // packets to Take in order. Of an end that is up again in a new epoch after we were stopped the
 // verdict says neither that it was lost nor that it came up.
 func (e *End) Receive(now weft.Time, f *weft.Frame) (Verdict, error) {
-	awaited := e.awaits
+	awaited := e.awaits > 0
 	v, err := e.receive(f)
 	if v.Lost {
 		absent := e.live.mute(now) || now < e.explained
@@ -172,7 +173,7 @@ func (e *End) Due() weft.Time { return min(e.live.due(), e.until) }
 // silent. It reports whether the link stopped being up, and whether a hello is due: a frame that is
 // not to wait.
 func (e *End) Tick(now weft.Time) (lost, hello bool) {
-	if e.awaits {
+	if e.awaits > 0 {
 		e.live.exempt(now)
 		if e.until <= now {
 			e.endAwait()

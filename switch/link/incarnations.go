@@ -1,8 +1,15 @@
 package link
 
-import "github.com/weft-fabric/weft"
+import (
+	"math"
+	"slices"
 
-// Incarnation is one life of whatever runs the neighbour of an end.
+	"github.com/weft-fabric/weft"
+)
+
+// Incarnation is one life of whatever runs the neighbour of an end. The incarnations of a neighbour
+// are a list, by First. One that has several ranges of epochs is in it several times. Number 0 ends
+// a list: it is not known yet who has epochs above its First.
 type Incarnation struct {
 	Number uint64
 	First  weft.Epoch // below all its epochs, above those of what is before it in a list
@@ -14,14 +21,16 @@ type Session struct {
 	// Flow counts the packets of this session alone, and has the epochs in which the end last sent.
 	// Mine is the epoch of the end now. State is Down if the end has no signal or is up with
 	// another incarnation: then nothing that was sent to epochs up to Mine is received any more. An
-	// end in Init comes up with whoever names its epoch: all its sessions are in Init then. Peer is
-	// 0 unless the end has heard this incarnation last, and Taken unless it is up with it.
+	// end in Init comes up with whoever names its epoch: all its sessions are in Init then, and
+	// while it is not known with whom it is up. Peer is 0 unless the end has heard this incarnation
+	// last, and Taken unless it is up with it.
 	Flow Flow
 }
 
 // period is one time that an end was up, or several with the same incarnation of the neighbour.
 type period struct {
 	peer           weft.Epoch // of the neighbour, the latest
+	owner          uint64     // the incarnation; 0: nobody has said yet
 	sent, received uint64     // packets
 	last           sending    // in it
 }
@@ -32,10 +41,10 @@ type periods struct {
 	sent, received uint64   // packets, until the latest began
 }
 
-// maxPeriods bounds the periods that are kept while nobody asks for the sessions. Beyond it the two
-// become one whose epochs are closest: a new incarnation begins far from the one before. Chosen by
-// us: twice the incarnations that a leader asks for, so that there is room for others in between.
-const maxPeriods = 128
+// maxPeriods bounds the periods that are kept. Beyond it the two become one whose epochs are
+// closest: a new incarnation begins far from the one before. Chosen by us: a leader names an
+// incarnation for about a minute after its end, and while a neighbour of it does not answer.
+const maxPeriods = 1024
 
 // begin notes that the end has come up.
 func (e *End) begin() {
@@ -51,12 +60,12 @@ func (e *End) begin() {
 			}
 		}
 	}
-	e.upWith = e.peer
+	e.upWith, e.upOwner = e.peer, 0
 }
 
 // latest is the latest period.
 func (e *End) latest() period {
-	p := period{peer: e.upWith, sent: e.counters.Sent, received: e.counters.Received}
+	p := period{peer: e.upWith, owner: e.upOwner, sent: e.counters.Sent, received: e.counters.Received}
 	if b := e.before; b != nil {
 		p.sent, p.received = p.sent-b.sent, p.received-b.received
 	}
@@ -71,7 +80,7 @@ func (p *period) add(o *period) {
 	if o.sent > 0 {
 		p.last = o.last
 	}
-	p.peer, p.sent, p.received = o.peer, p.sent+o.sent, p.received+o.received
+	p.peer, p.owner, p.sent, p.received = o.peer, o.owner, p.sent+o.sent, p.received+o.received
 }
 
 func (b *periods) joinClosest() {
@@ -90,7 +99,7 @@ func (b *periods) joinClosest() {
 }
 
 // owner is the number of the incarnation that an epoch is of; 0: it is of one before all in the
-// list.
+// list, or not known yet.
 func owner(peers []Incarnation, epoch weft.Epoch) (number uint64) {
 	for _, p := range peers {
 		if p.First < epoch {
@@ -100,14 +109,31 @@ func owner(peers []Incarnation, epoch weft.Epoch) (number uint64) {
 	return number
 }
 
-// Sessions calls do with the session with each of these incarnations of the neighbour, which are in
-// the order of their epochs. One that has several ranges of epochs is in the list several times.
-// What passed with incarnations before the first is left out from here on.
+// Unnamed is the number of the session of all that passed, while nobody has named any incarnation.
+const Unnamed = math.MaxUint64
+
+// Sessions calls do with the session with each of these incarnations of the neighbour, or with that
+// of all. Once it is
+// known which incarnation a period was with, that stays, whatever list is given later. What passed
+// with incarnations that are not in the list is left out from here on, unless they came after all
+// of it. What passed with those of which it is not known yet is the session with number 0.
 func (e *End) Sessions(peers []Incarnation, do func(Session)) {
-	e.join(peers)
+	if len(peers) == 0 {
+		do(Session{Unnamed, e.Flow()})
+		return
+	}
+	e.resolve(peers)
+	var list []period
+	if b := e.before; b != nil {
+		list = b.list
+	}
 	var latest period
+	heard := owner(peers, e.peer)
 	if e.upWith != 0 {
 		latest = e.latest()
+		if e.peer == e.upWith {
+			heard = latest.owner
+		}
 	}
 next:
 	for i, k := range peers {
@@ -117,34 +143,38 @@ next:
 			}
 		}
 		var all period
-		if b := e.before; b != nil {
-			for j := range b.list {
-				if owner(peers, b.list[j].peer) == k.Number {
-					all.add(&b.list[j])
-				}
+		for j := range list {
+			if list[j].with(k.Number, peers) {
+				all.add(&list[j])
 			}
 		}
-		if owner(peers, latest.peer) == k.Number {
+		if latest.with(k.Number, peers) {
 			all.add(&latest)
 		}
-		do(Session{k.Number, e.sessionFlow(&all, owner(peers, e.peer) == k.Number)})
+		do(Session{k.Number, e.sessionFlow(&all, heard, k.Number)})
 	}
 }
 
-// join makes one period of those with the same incarnation.
-func (e *End) join(peers []Incarnation) {
+// resolve notes which incarnations periods were with, makes one period of those with the same, and
+// forgets those that the list leaves out.
+func (e *End) resolve(peers []Incarnation) {
+	if e.upOwner == 0 {
+		e.upOwner = owner(peers, e.upWith)
+	}
 	if e.before == nil {
 		return
 	}
 	left := e.before.list[:0]
 next:
 	for _, p := range e.before.list {
-		who := owner(peers, p.peer)
-		if who == 0 {
+		if p.owner == 0 {
+			p.owner = owner(peers, p.peer)
+		}
+		if !named(p.owner, peers) && !p.with(0, peers) {
 			continue
 		}
 		for i := range left {
-			if o := left[i]; owner(peers, o.peer) == who {
+			if o := left[i]; p.owner != 0 && o.owner == p.owner {
 				o.add(&p)
 				left = append(append(left[:i], left[i+1:]...), o)
 				continue next
@@ -155,19 +185,46 @@ next:
 	e.before.list = left
 }
 
-// sessionFlow is what the end tells of a session. heard: the neighbour's epoch is of it.
-func (e *End) sessionFlow(p *period, heard bool) Flow {
+// with reports whether p was with an incarnation that a list has; 0: whether it came after all of
+// them.
+func (p *period) with(number uint64, peers []Incarnation) bool {
+	if number != 0 {
+		return p.owner == number
+	}
+	last := peers[len(peers)-1]
+	return last.Number == 0 && last.First < p.peer && !named(p.owner, peers)
+}
+
+// named reports whether a list has an incarnation.
+func named(number uint64, peers []Incarnation) bool {
+	return number != 0 && slices.ContainsFunc(peers, func(k Incarnation) bool { return k.Number == number })
+}
+
+// KnowsMore reports whether one list of incarnations says who has later epochs than another.
+func KnowsMore(a, b []Incarnation) bool { return known(a) > known(b) }
+
+// known is the epoch up to which a list knows who has which; 0: it does not end there.
+func known(list []Incarnation) weft.Epoch {
+	if n := len(list); n > 0 && list[n-1].Number == 0 {
+		return list[n-1].First
+	}
+	return 0
+}
+
+// sessionFlow is what the end tells of the session with an incarnation, of which it may be the
+// neighbour that it has heard last, or that is not known yet.
+func (e *End) sessionFlow(p *period, heard, number uint64) Flow {
 	f := Flow{
 		Mine: e.mine, Sent: p.sent, Received: p.received,
 		LastFrom: p.last.from, LastTo: p.last.to, LastSent: p.last.packets,
 	}
-	if heard {
+	if heard == number {
 		f.Peer = e.peer
 	}
 	switch {
-	case e.state == Init:
+	case e.state == Init || e.state == Up && heard == 0:
 		f.State = Init
-	case e.state == Up && heard:
+	case e.state == Up && heard == number:
 		f.State = Up
 		for i := range e.ch {
 			f.Taken += e.ch[i].received
