@@ -87,6 +87,9 @@ func (l *Ledger) flow(a *Answer, f *Flow) {
 		l.order(Order{Kind: Forget, Host: a.Host, Peer: f.Peer})
 		return
 	}
+	if f.Flow.Sent+f.Flow.Received == 0 && l.neverMet(&s, f.Peer) {
+		return
+	}
 	l.add(f.Peer)
 	to := l.session(s)
 	mine, known := &to.Sides[side], to.Sides[side].Flow
@@ -97,6 +100,17 @@ func (l *Ledger) flow(a *Answer, f *Flow) {
 		forgotten(&mine.Flow, &known)
 	}
 	l.attributeSession(to)
+}
+
+// neverMet reports whether nothing passed in a session: the peer was gone before the other began, for
+// those that may have met have one.
+func (l *Ledger) neverMet(s *Session, peer Incarnation) bool {
+	p := l.incarnation(peer)
+	if p == nil || !p.Gone {
+		return false
+	}
+	_, met := l.findSession(s)
+	return !met
 }
 
 // forgotten puts into f what an end has told before and has forgotten since. An end forgets an

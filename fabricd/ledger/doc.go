@@ -11,7 +11,8 @@
 // counted per session: one incarnation at each end. What one side has sent and the other has not
 // received is on the wire or lost; the epochs of the two ends tell which (link.OnWire). A node
 // that moves to another host takes its packets along, and that hand-over is a session too. An end
-// forgets the sessions that the leader no longer asks for; what it told of them stays.
+// forgets the sessions that the leader no longer asks for, which are those with incarnations that
+// are folded; what it told of them stays.
 //
 // # What is made up
 //

@@ -101,7 +101,8 @@ type Answer struct {
 	Wires  uint64 // packets on links of which both ends are on this host
 
 	// Sent and Received count the packets of all sessions with other incarnations, of those that
-	// the ledger had the host forget too. Flows are these sessions one by one.
+	// the ledger had the host forget too. Flows are these sessions one by one. Of sessions with
+	// incarnations that began after Asked nothing may be told: then it is in neither.
 	Sent, Received uint64
 	Flows          []Flow
 }

@@ -80,6 +80,8 @@ type history struct {
 	*model
 	l       *Ledger
 	now     weft.Time
+	moments []asking  // one for each step
+	asks    *asking   // of a question that comes late; nil: it is asked now
 	answers []*Answer // on their way
 	faults  []activeFault
 	heard   map[Incarnation]*Answer   // the latest that this ledger has taken
@@ -113,6 +115,12 @@ var others = [...]string{
 	"quiescent point, all hosts known", "quiescent point, some made up", "packets in doubt", "packets written off",
 	"written off, and put right",
 	"injected without telling", "neighbours both unheard", "incarnations folded", "host comes back as it was",
+}
+
+// asking is a moment at which a question may be asked: whoever has epochs up to known is known then.
+type asking struct {
+	at    weft.Time
+	known weft.Epoch
 }
 
 // saved is a checkpoint with what the leader knew.
@@ -254,7 +262,11 @@ func (h *history) reach(id HostID) *proc {
 func (h *history) query(id HostID) {
 	if p := h.reach(id); p != nil {
 		h.sync(p)
-		h.answers = append(h.answers, h.answer(p, h.now))
+		asked := h.now
+		if h.asks != nil {
+			asked, h.known = h.asks.at, h.asks.known
+		}
+		h.answers = append(h.answers, h.answer(p, asked))
 	}
 }
 

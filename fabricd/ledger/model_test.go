@@ -19,6 +19,7 @@ type model struct {
 	wires    []wire              // per link and direction
 	owners   []Incarnation       // of epochs, by thousands
 	ran      map[weft.End][]link.Incarnation
+	known    weft.Epoch // what is above it the question says nothing of, for it comes late; 0: it says all
 	last     Incarnation
 	handed   uint32 // hand-overs
 	transits []transit
@@ -59,9 +60,10 @@ type transit struct {
 type proc struct {
 	host      HostID
 	inc       Incarnation
-	frozen    bool // nothing moves in it
-	cutOff    bool // the leader does not reach it
-	over      bool // it is gone
+	frozen    bool       // nothing moves in it
+	cutOff    bool       // the leader does not reach it
+	known     weft.Epoch // above it no question has said who has which epochs
+	over      bool       // it is gone
 	nodes     map[weft.Node]*node
 	ends      map[weft.End]*end
 	flows     map[sessionKey]link.Flow // of ends that it has no more, and hand-overs
@@ -171,7 +173,15 @@ func (w *model) owner(e weft.Epoch) Incarnation {
 // incarnations are those that have run the neighbour of an end, by their epochs.
 func (w *model) incarnations(e weft.End) []link.Incarnation {
 	l, d := w.linkOf(e)
-	return w.ran[[2]weft.End{w.links[l].B, w.links[l].A}[d]]
+	list := w.ran[[2]weft.End{w.links[l].B, w.links[l].A}[d]]
+	if w.known == 0 {
+		return list
+	}
+	later := slices.IndexFunc(list, func(k link.Incarnation) bool { return k.First >= w.known })
+	if later < 0 {
+		later = len(list)
+	}
+	return append(slices.Clone(list[:later]), link.Incarnation{First: w.known})
 }
 
 // sessions adds the sessions of an end to what p has told of them before, when it had the node
@@ -450,11 +460,24 @@ func (w *model) answer(p *proc, asked weft.Time) *Answer {
 			a.Queued += uint64(x.out)
 		}
 	}
+	if w.known > 0 { // it has heard of more by then
+		w.known = max(w.known, p.known)
+	}
+	p.known = cmp.Or(w.known, weft.Epoch(1000*len(w.owners)))
 	flows := w.allSessions(p)
+	if w.known > 0 {
+		told := flows
+		w.known = 0
+		for k, f := range w.allSessions(p) { // what is not told of has not happened yet
+			if k.peer != p.inc {
+				a.Sent, a.Received = a.Sent-(f.Sent-told[k].Sent), a.Received-(f.Received-told[k].Received)
+			}
+		}
+	}
 	for _, k := range slices.SortedFunc(maps.Keys(flows), func(a, b sessionKey) int {
 		return cmp.Or(EndLost{End: a.end}.Compare(EndLost{End: b.end}), cmp.Compare(a.peer, b.peer))
 	}) {
-		if k.peer != p.inc && !p.forgotten[k.peer] {
+		if k.peer != 0 && k.peer != p.inc && !p.forgotten[k.peer] {
 			a.Flows = append(a.Flows, Flow{k.end, k.peer, flows[k]})
 		}
 	}

@@ -235,4 +235,8 @@ func (l *Ledger) current(id HostID) *Host {
 	return nil
 }
 
+// Keeps reports whether the ledger has not put an incarnation away, and what neighbours say of it
+// matters.
+func (l *Ledger) Keeps(n Incarnation) bool { return l.incarnation(n) != nil }
+
 func (l *Ledger) order(o Order) { l.orders = append(l.orders, o) }

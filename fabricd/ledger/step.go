@@ -225,11 +225,17 @@ func between(c Channel, a, b Incarnation) Session {
 
 // session is the session like s, which begins now unless there is one.
 func (l *Ledger) session(s Session) *Session {
-	i := search(len(l.state.Sessions), func(i int) bool { return l.state.Sessions[i].compare(&s) >= 0 })
-	if i == len(l.state.Sessions) || l.state.Sessions[i].compare(&s) != 0 {
+	i, met := l.findSession(&s)
+	if !met {
 		l.state.Sessions = slices.Insert(l.state.Sessions, i, s)
 	}
 	return &l.state.Sessions[i]
+}
+
+// findSession is where the session like s is, or would be.
+func (l *Ledger) findSession(s *Session) (int, bool) {
+	i := search(len(l.state.Sessions), func(i int) bool { return l.state.Sessions[i].compare(s) >= 0 })
+	return i, i < len(l.state.Sessions) && l.state.Sessions[i].compare(s) == 0
 }
 
 // eachSession calls do with the sessions of an incarnation, and which side it is.

@@ -11,6 +11,7 @@ import (
 // do does one step, to whom its numbers say.
 func (h *history) do(s step) {
 	a, b := int(s[1]), int(s[2])
+	h.moments = append(h.moments, asking{h.now, weft.Epoch(1000 * len(h.owners))})
 	h.now += 10 * weft.Millisecond
 	kind := int(s[0]) % kinds
 	var done bool
@@ -170,7 +171,11 @@ func (h *history) leads(kind, a, b int) bool {
 		if h.reach(id) == nil {
 			return false
 		}
+		if b%4 == 0 && len(h.moments) > b/4 { // the question is old: it knows nothing of later incarnations
+			h.asks = &h.moments[len(h.moments)-1-b/4]
+		}
 		h.query(id)
+		h.asks = nil
 	default:
 		if len(h.answers) == 0 {
 			return false
@@ -202,7 +207,11 @@ func (h *history) hear(a *Answer) {
 	h.step(a)
 	if x := h.l.incarnation(a.Incarnation); x != nil && x.ID == a.Host {
 		if old := h.heard[a.Incarnation]; old == nil || old.Seq < a.Seq {
-			h.heard[a.Incarnation] = a
+			heard := *a
+			if old != nil {
+				heard.Asked = max(heard.Asked, old.Asked)
+			}
+			h.heard[a.Incarnation] = &heard
 		}
 		if unsure && x.Status == Alive {
 			h.counts[backAsWas]++
