@@ -3,7 +3,6 @@ package host
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -166,8 +165,8 @@ func (s *Counters) cross(f *link.Flow) {
 // counts as inside. The caller holds the adder's lock.
 func (p *Local) addSession(s *Counters, e int, k link.Session) {
 	switch k.Peer {
-	case 0:
-		return // the neighbour is nobody yet
+	case 0: // it is not known yet who the neighbour was: it counts when it is
+		s.Sent, s.Received = s.Sent-k.Flow.Sent, s.Received-k.Flow.Received
 	case s.Number:
 		p.adder.flows[e] = k.Flow
 		s.Sent, s.Received = s.Sent-k.Flow.Sent, s.Received-k.Flow.Received
@@ -188,24 +187,24 @@ func (p *Local) peersOf(e *end) []link.Incarnation {
 	if list := p.adder.peers[e.beside]; list != nil {
 		return list // the node has moved
 	}
-	if list := p.adder.peers[e.peer]; list != nil {
-		return list
-	}
-	return nobodySaid
+	return p.adder.peers[e.peer]
 }
 
-// nobodySaid stands for neighbours that the leader has not named yet: all that passed with them
-// counts as one incarnation's.
-var nobodySaid = []link.Incarnation{{Number: math.MaxUint64}}
-
-// meet notes which incarnations the neighbours have. The caller holds the adder's lock.
+// meet notes which incarnations the neighbours have. A question may be overtaken: of a neighbour
+// that a later one knew more of, that counts. The caller holds the adder's lock.
 func (p *Local) meet(peers []Peer) {
 	if peers == nil {
 		return
 	}
-	p.adder.peers = map[string][]link.Incarnation{}
+	old := p.adder.peers
+	p.adder.peers = make(map[string][]link.Incarnation, len(old))
 	for _, k := range peers {
 		p.adder.peers[k.Host] = append(p.adder.peers[k.Host], k.Incarnation)
+	}
+	for name, list := range p.adder.peers {
+		if link.KnowsMore(old[name], list) {
+			p.adder.peers[name] = old[name]
+		}
 	}
 }
 
@@ -231,6 +230,7 @@ func (p *Local) addNIC(s *Counters, h *nicNode, want *CountersRequest, r *nic.Re
 	s.Drivers = s.Drivers.Add(h.Driver.Stats())
 	s.addNIC(p.graph.NICs[h.id].Name, &r.Stats)
 	s.Queued += uint64(r.Queued)
+	s.Timers = max(s.Timers, r.Timer)
 	s.addState(p, h.end, r.Flow.State, r.Suppressed)
 	if want.Generations {
 		sn := h.Snapshot()

@@ -72,10 +72,18 @@ func TestALocalHost(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, s.Flows)
 	require.Equal(t, []uint64{0, 0, was.Wires}, []uint64{s.Sent, s.Received, s.Wires})
-	for i := range peers {
-		peers[i].Number = 8
+	known := func(epoch weft.Epoch, list ...host.Peer) []host.Peer {
+		for _, e := range h.Ends() {
+			list = append(list, host.Peer{Host: g.Name(e.Node), Incarnation: link.Incarnation{First: epoch}})
+		}
+		return list
 	}
-	s, err = h.Counters(t.Context(), host.CountersRequest{Number: 7, Ends: true, Peers: peers})
+	for _, overtaken := range [][]host.Peer{known(100, peers...), known(50)} {
+		again, err := h.Counters(t.Context(), host.CountersRequest{Number: 7, Ends: true, Peers: overtaken})
+		require.NoError(t, err)
+		require.Equal(t, []uint64{0, 0, was.Wires}, []uint64{again.Sent, again.Received, again.Wires}, "a later question knew more")
+	}
+	s, err = h.Counters(t.Context(), host.CountersRequest{Number: 8, Ends: true}) // as another host would
 	require.NoError(t, err)
 	require.NotEmpty(t, s.Flows)
 	for _, e := range s.Flows {

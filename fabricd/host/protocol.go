@@ -34,8 +34,8 @@ type CountersRequest struct {
 
 	Ends bool `json:"ends,omitempty"` // Counters.Flows
 	// Peers are the incarnations of the host's neighbours. Counters.Flows tells sessions apart by
-	// them, and leaves out sessions with incarnations before the first. nil: those of the request
-	// before.
+	// them, and leaves out sessions with others. What passed with incarnations that began later has
+	// not happened yet, as far as the answer tells. nil: those of the request before.
 	Peers []Peer `json:"peers,omitempty"`
 
 	Generations bool `json:"generations,omitempty"` // Counters.Generations
@@ -45,7 +45,8 @@ type CountersRequest struct {
 
 // Peer is an incarnation of a neighbour. A host has its own name; a node on no host, or one that
 // has moved, has the node's name. The peers of one neighbour are in the order of their epochs; an
-// incarnation that ran a node several times is listed several times. Number 0: nobody runs it yet.
+// incarnation that ran a node several times is listed several times. The last has Number 0: who has
+// epochs above its First is not known yet.
 type Peer struct {
 	Host string `json:"host"`
 	link.Incarnation
@@ -67,7 +68,7 @@ type Counters struct {
 	Blocked uint64        `json:"blocked"` // packets inside switches that wait for room in an output queue
 	Drivers switchd.Stats `json:"drivers"`
 	Links   wire.Stats    `json:"links"`  // of this host; Add leaves it
-	Timers  weft.Time     `json:"timers"` // the longest that a register which has a timer running is kept; 0: none has
+	Timers  weft.Time     `json:"timers"` // the longest that a register which has a timer running is kept, or an end waits; 0: none does
 
 	// Up has a bit for each end of the host, in the order of [Placement.Ends]: set if the end sees
 	// its link up.
