@@ -92,7 +92,7 @@ func (h *hostState) resyncAdopted(applied *host.Applied) error {
 	defer timer.Stop()
 	select {
 	case err := <-done:
-		if h.suspect.Load() {
+		if h.suspect.Load() || errors.Is(err, host.ErrOvertaken) {
 			return nil
 		}
 		return err
@@ -110,7 +110,7 @@ func (h *hostState) askApplied(ctx context.Context) (host.Counters, error) {
 	h.mu.Lock()
 	number := h.number
 	h.mu.Unlock()
-	asked := h.fabric.Now()
+	asked := h.fabric.Now() // before it is said who the neighbours are
 	s, err := h.host.Counters(ctx, host.CountersRequest{
 		Number: number, Term: h.fabric.opts.Term, Ends: true,
 		Peers: h.peers(), Generations: true, Latency: true, Applied: true,

@@ -170,10 +170,18 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 	decided := l.decide(leader.Resync{Host: h.id, Applied: known}).order
 	o := orderOf(&decided)
 	for _, id := range decided.Away {
-		o.Release = append(o.Release, host.ReleaseOrder{Switch: id})
+		r := host.ReleaseOrder{Switch: id}
+		if lives := l.switches[id].allLives(); applied != nil { // what it holds is lost on its way
+			latest := lives[len(lives)-1]
+			r.Number, r.To = uint64(latest.First), latest.Number
+		}
+		o.Release = append(o.Release, r)
 	}
 	o.Refuse = h.refuses()
 	for _, id := range decided.Take {
+	if applied != nil {
+		o.After = new(applied.Orders)
+	}
 		number := l.nextEpoch()
 		l.switches[id].addLife(linkend.Incarnation{Number: uint64(h.incarnation()), First: number})
 		o.Take = append(o.Take, host.TakeOrder{Switch: id, Above: number, Lost: true})

@@ -16,6 +16,9 @@ var (
 
 func errNotHosted(n weft.Node) error { return fmt.Errorf("%v: %w", n, errNot) }
 
+// ErrOvertaken means that the host has carried out another order since it said what was done to it.
+var ErrOvertaken = reply.Code{Name: "overtaken", Text: "another order has come in between"}
+
 // ErrReplaced means that the host has heard a leader of a higher term than the one that asks.
 var ErrReplaced = reply.Code{Name: "replaced", Text: "another leader has taken over since"}
 

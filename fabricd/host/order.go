@@ -16,6 +16,11 @@ type Order struct {
 	Number uint64 `json:"number"` // of the spec
 	Term   uint64 `json:"term,omitempty"`
 
+	// After is how many orders the host has carried out as far as the leader knows, which says all
+	// by this one. If there were others meanwhile, which nobody waits for any more, the host refuses
+	// it. nil: it does not matter.
+	After *uint64 `json:"after,omitempty"`
+
 	// Clock puts the host's clock forward by so much, because the leader has found it behind;
 	// packets on their way look older by it. Negative: the clock is ahead, and goes slower until it
 	// has lost so much.

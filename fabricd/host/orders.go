@@ -78,6 +78,9 @@ func (p *Local) sender(w LinkDirection) (from weft.End, err error) {
 // plan checks an order.
 func (p *Local) plan(o *Order) (pl plan, err error) {
 	var errs []error
+	if o.After != nil && *o.After != p.carried {
+		return pl, fmt.Errorf("%w: %d, not %d", ErrOvertaken, p.carried, *o.After)
+	}
 	linkEnds := func(list []LinkDirection) (ends []weft.End) {
 		for _, w := range list {
 			e, err := p.sender(w)
