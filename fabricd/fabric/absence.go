@@ -272,7 +272,7 @@ func (f *Fabric) takeIncarnation(ctx context.Context, h *hostState, life linkend
 	h.mu.Unlock()
 	h.setFailed(false)
 	h.begin(life)
-	if err := f.ready(try, h); err != nil {
+	if err := f.ready(try, h, nil); err != nil {
 		f.opts.Log.Warn("a host was started anew", "host", h.name, "err", err)
 		return // it is lost again, as its next look tells
 	}

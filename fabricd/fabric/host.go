@@ -64,11 +64,16 @@ func (f *Fabric) startHost(ctx context.Context, h *hostState, c host.Spec) error
 		return fmt.Errorf("%v is not hosted: %w", h, err)
 	}
 	h.begin(incarnationOf(&c))
-	return f.ready(ctx, h)
+	return f.ready(ctx, h, nil)
 }
 
-// ready returns when h answers, and what its clock says is known.
-func (f *Fabric) ready(ctx context.Context, h *hostState) error {
+// ready returns when h answers, and what its clock says is known. It gives up when the host is gone
+// that runs beside it on the same agent; nil: none does.
+func (f *Fabric) ready(ctx context.Context, h, beside *hostState) error {
+	var life ledger.Incarnation
+	if beside != nil {
+		life = beside.incarnation()
+	}
 	for looks := 0; looks < clockLooks; {
 		err := h.read(host.CountersRequest{})
 		switch {
@@ -79,6 +84,8 @@ func (f *Fabric) ready(ctx context.Context, h *hostState) error {
 			return fmt.Errorf("%v was hosted and does not answer: %w", h, errors.Join(context.Cause(ctx), err))
 		case errors.Is(err, errNumber):
 			return err
+		case beside != nil && (beside.failed.Load() || beside.incarnation() != life):
+			return fmt.Errorf("%v is gone: %w", beside, err)
 		}
 		if err := f.runtime.Pause(ctx, f.Now()+weft.FromDuration(readyEvery), nil); err != nil {
 			return fmt.Errorf("%v was hosted and does not answer: %w", h, err)
@@ -93,9 +100,7 @@ func (h *hostState) begin(life linkend.Incarnation) {
 	defer h.mu.Unlock()
 	h.addIncarnation(life)
 	number := life.Number
-	if h.life.Store(number); h.sw == nil && number != 0 {
-		h.livesOn(life)
-	}
+	h.life.Store(number)
 	h.number, h.unheard, h.heard, h.due, h.correctedBy, h.clock = number, true, 0, 0, nil, skew{}
 	h.counters.Store(newHostCounters(0, host.Counters{Number: number}, &h.retired))
 	if number == 0 {

@@ -209,7 +209,7 @@ func (f *Fabric) readyOwner(h *hostState, o *owner) (err error) {
 	if o.agent != "" {
 		ctx, cancel := context.WithTimeout(f.ctx, hostTime)
 		defer cancel()
-		return f.ready(ctx, h)
+		return f.ready(ctx, h, f.hostNamed(o.agent))
 	}
 	for range clockLooks {
 		if err = h.read(host.CountersRequest{}); err != nil {

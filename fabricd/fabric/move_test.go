@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/switch/link"
 )
@@ -130,25 +131,26 @@ func TestAnotherLeaderKnowsWhereSwitchesAre(t *testing.T) {
 // inVain reaches no host of one switch alone but to end it, and takes no credentials back.
 type inVain struct {
 	fabric.Hosts
-	ended chan host.EndOrder // capacity 1
+	answer func() (host.Counters, error)
+	ended  chan host.EndOrder // capacity 1
 }
 
 func (v inVain) Revoke(string) {}
 
 func (v inVain) Reach(name string) host.Host {
 	if name == "s1.00" {
-		return madeInVain{v.Hosts.Reach(name), v.ended}
+		return madeInVain{v.Hosts.Reach(name), v}
 	}
 	return v.Hosts.Reach(name)
 }
 
 type madeInVain struct {
 	host.Host
-	ended chan host.EndOrder
+	inVain
 }
 
-func (madeInVain) Counters(context.Context, host.CountersRequest) (host.Counters, error) {
-	return host.Counters{Number: 1}, nil // of another incarnation
+func (h madeInVain) Counters(context.Context, host.CountersRequest) (host.Counters, error) {
+	return h.answer()
 }
 
 func (h madeInVain) End(ctx context.Context, o host.EndOrder) (host.Counters, error) {
@@ -160,7 +162,8 @@ func (h madeInVain) End(ctx context.Context, o host.EndOrder) (host.Counters, er
 func TestAHostThatWasMadeInVainIsEnded(t *testing.T) {
 	t.Parallel()
 	ended := make(chan host.EndOrder, 1)
-	l := startHosts(t, 2, func(o *fabric.Options) { o.Processes.Hosts = inVain{o.Processes.Hosts, ended} })
+	other := func() (host.Counters, error) { return host.Counters{Number: 1}, nil }
+	l := startHosts(t, 2, func(o *fabric.Options) { o.Processes.Hosts = inVain{o.Processes.Hosts, other, ended} })
 	_, err := l.Fabric.Move(t.Context(), "s1.00", "host1")
 	require.ErrorContains(t, err, "host host1 does not take switch s1.00")
 	select {
@@ -174,6 +177,31 @@ func TestAHostThatWasMadeInVainIsEnded(t *testing.T) {
 	l.load("uniform:0.1")
 	l.more(100)
 	l.sound()
+}
+
+// A switch goes nowhere when the host that was made for it is gone before it answers.
+func TestAHostDiesBeforeASwitchGoesThere(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 1)
+	nobody := func() (host.Counters, error) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		return host.Counters{}, reply.ErrNobody
+	}
+	l := startHosts(t, 2, func(o *fabric.Options) {
+		o.Processes.Hosts = inVain{o.Processes.Hosts, nobody, make(chan host.EndOrder, 1)}
+	})
+	moved := make(chan error, 1)
+	go func() {
+		_, err := l.Fabric.Move(l.Context(), "s1.00", "host1")
+		moved <- err
+	}()
+	<-asked
+	l.agents.Of("host1").Kill()
+	require.ErrorContains(t, <-moved, "host host1 is gone")
+	l.at("s1.00", "host host0")
 }
 
 // Who names a switch or a host that there is not is told so, and nothing moves.
