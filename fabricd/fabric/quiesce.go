@@ -131,9 +131,9 @@ func (f *Fabric) glance(waited weft.Time) time.Duration {
 // hostGlance is that pause where hosts must add up thousands of nodes for a look. Chosen by us.
 const hostGlance = 10 * time.Millisecond
 
-// timers is how long running registers may keep packets blocked; 0: none runs. A packet that is
-// blocked for good may write its register anew whenever it is routed, so registers get two rounds
-// and no more.
+// timers is how long running registers may keep packets blocked, or ends wait for a switch that
+// moves; 0: none does. A packet that is blocked for good may write its register anew whenever it is
+// routed, so registers get two rounds and no more.
 func (f *Fabric) timers() (most time.Duration) {
 	f.count(func(s *host.Counters) { most = max(most, 2*s.Timers.Duration()) })
 	return most

@@ -1,0 +1,58 @@
+package fabric
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/switch/wire"
+)
+
+// Packets that wait for a switch which was to move, and never did, are not stuck: they go on when
+// the time is over, or when the move is given up.
+func TestPacketsWaitForASwitchThatDoesNotMove(t *testing.T) {
+	t.Parallel()
+	for name, at := range map[string]weft.Node{"at a switch": weft.SwitchID(1).Node(), "at a NIC": weft.NICID(0).Node()} {
+		for _, givenUp := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				g := topologytest.Parse(t, "ring:4")
+				fw, _, err := subnet.Firmware("updn", g)
+				require.NoError(t, err)
+				f, err := New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory()})
+				require.NoError(t, err)
+				require.NoError(t, f.Start(t.Context()))
+				t.Cleanup(f.Stop)
+				wait := func(most time.Duration) {
+					var o host.Order
+					for _, l := range f.links {
+						for _, e := range l.ends() {
+							if e.Node == at {
+								o.Await = append(o.Await, host.AwaitOrder{End: host.EndOf(e), Most: weft.FromDuration(most)})
+							}
+						}
+					}
+					_, err := f.local.order(o)
+					require.NoError(t, err)
+				}
+				wait(2 * time.Second)
+				for dst := weft.NICID(1); int(dst) < len(g.NICs); dst++ {
+					_, err := f.Send(0, dst, false)
+					require.NoError(t, err)
+				}
+				if givenUp {
+					require.NotZero(t, f.Ledger().InFlight)
+					wait(0)
+				}
+				l, err := f.Quiesce(t.Context())
+				require.NoError(t, err)
+				require.EqualValues(t, len(g.NICs)-1, l.Delivered)
+			})
+		}
+	}
+}
