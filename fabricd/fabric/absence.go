@@ -105,8 +105,8 @@ func (h *hostState) lookAt(ctx context.Context, want host.CountersRequest, final
 	h.mu.Lock()
 	want.Number, want.Term, want.Ends = h.number, h.fabric.opts.Term, true
 	h.mu.Unlock()
+	asked := h.fabric.Now() // the answer counts for all neighbours that there were by then
 	want.Peers = h.peers()
-	asked := h.fabric.Now()
 	h.owing.CompareAndSwap(0, int64(asked))
 	s, err := h.host.Counters(ctx, want)
 	h.owing.Store(0)
@@ -214,6 +214,7 @@ func (f *Fabric) hostAnswers(ctx context.Context, h *hostState, s host.Counters)
 		if !undone {
 			return
 		}
+		h.goesOn()
 	}
 	f.hostIsBack(ctx, h, s.Applied, how)
 }

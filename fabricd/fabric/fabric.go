@@ -70,11 +70,13 @@ type Fabric struct {
 	changed broadcast // after every change of a port's state
 	ports   waker     // likewise, for a subnet manager in this process
 
+	epochs epochs
+
 	// What only the loop touches, and sets of what others read.
 	checkpoints  checkpoints
 	detached     bool   // hosts go on without this leader
 	incarnations uint64 // of switch processes and of hosts, since the start
-	epoch        weft.Epoch
+	puttingAway  bool   // of incarnations that the ledger has put away, see putAway
 	packed       []byte // the topology, compressed; nil: nobody has needed it
 }
 

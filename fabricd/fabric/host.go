@@ -174,6 +174,9 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 	}
 	decided := l.decide(leader.Resync{Host: h.id, Applied: known}).order
 	o := orderOf(&decided)
+	if applied != nil {
+		o.After = new(applied.Orders)
+	}
 	for _, id := range decided.Away {
 		r := host.ReleaseOrder{Switch: id}
 		if lives := l.switches[id].allLives(); applied != nil { // what it holds is lost on its way
@@ -184,11 +187,7 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 	}
 	o.Refuse = h.refuses()
 	for _, id := range decided.Take {
-	if applied != nil {
-		o.After = new(applied.Orders)
-	}
-		number := l.nextEpoch()
-		l.switches[id].addLife(linkend.Incarnation{Number: uint64(h.incarnation()), First: number})
+		number := l.switches[id].addLife(h.incarnation())
 		o.Take = append(o.Take, host.TakeOrder{Switch: id, Above: number, Lost: true})
 	}
 	o.Take = append(o.Take, l.takenAgain(h, decided.Take)...)

@@ -51,7 +51,8 @@ type hostState struct {
 	owing        atomic.Int64  // since when it owes an answer; 0: it does not
 	counters     atomic.Pointer[hostCounters]
 	readings     atomic.Pointer[readings]              // nil: nobody has watched
-	incarnations atomic.Pointer[[]linkend.Incarnation] // its latest incarnations, see incarnations.go; nil: it was never hosted
+	incarnations atomic.Pointer[[]linkend.Incarnation] // those that the ledger keeps, and the latest; nil: it was never hosted
+	begins       weft.Epoch                            // guarded by the lock of epochs: of its first spec that has not become an incarnation; 0: there is none
 
 	mu          sync.Mutex
 	number      uint64             // guarded by mu: its incarnation; 0: it was never hosted
@@ -245,8 +246,8 @@ func (h *hostState) carryOut(o host.Order) (host.OrderAnswer, error) {
 	defer cancel()
 	defer context.AfterFunc(h.fabric.ctx, cancel)()
 	o.Number, o.Term = number, h.fabric.opts.Term
-	o.Counters = &host.CountersRequest{Number: number, Ends: true, Peers: h.peers()}
 	asked := h.fabric.Now()
+	o.Counters = &host.CountersRequest{Number: number, Ends: true, Peers: h.peers()}
 	a, err := h.host.Order(ctx, o)
 	if err == nil {
 		a.Counters.Asked = asked

@@ -2,6 +2,8 @@ package fabric
 
 import (
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
@@ -20,9 +22,28 @@ const ownNumber = 1
 // of the leader that gave it.
 const termShift = 32
 
-// maxIncarnations bounds the incarnations of a host that its neighbours tell of: the ledger knows
-// already what passed with those before. Chosen by us.
-const maxIncarnations = 16
+// epochs gives the epochs that are below those of links which begin anew. Whoever gives one says
+// who has those above it in the same turn: so a list of incarnations knows all up to the moment when
+// it was made.
+type epochs struct {
+	mu     sync.Mutex // a leaf
+	latest weft.Epoch // guarded by mu: that was given, or that a list knows all up to
+}
+
+// next is above all epochs of links that were used, and all numbers of hand-overs, under whichever
+// leader. Epochs count a thousand a second, faster than any link comes up for long.
+func (e *epochs) next(now weft.Time) weft.Epoch {
+	e.latest = max(e.latest+1, epochAt(now))
+	return e.latest
+}
+
+// known is what is below all epochs that are given from now on.
+func (e *epochs) known(now weft.Time) weft.Epoch {
+	e.latest = max(e.latest, epochAt(now))
+	return e.latest
+}
+
+func epochAt(now weft.Time) weft.Epoch { return firstEpoch + weft.Epoch(now/weft.Millisecond) }
 
 // incarnationOf is the incarnation that a spec begins.
 func incarnationOf(c *host.Spec) linkend.Incarnation {
@@ -39,7 +60,7 @@ func incarnationIn(list []linkend.Incarnation, number uint64) linkend.Incarnatio
 	return linkend.Incarnation{Number: number}
 }
 
-// allIncarnations are the latest incarnations of p.
+// allIncarnations are those of p that the ledger keeps.
 func (h *hostState) allIncarnations() []linkend.Incarnation {
 	if l := h.incarnations.Load(); l != nil {
 		return *l
@@ -47,15 +68,41 @@ func (h *hostState) allIncarnations() []linkend.Incarnation {
 	return nil
 }
 
-// addIncarnation notes that an incarnation begins; number 0: none does. The caller holds mu.
+// addIncarnation notes that an incarnation begins; number 0: none does.
 func (h *hostState) addIncarnation(k linkend.Incarnation) {
+	e := &h.fabric.epochs
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	h.begins = 0
 	old := h.allIncarnations()
 	if n := len(old); k.Number == 0 || n > 0 && old[n-1].Number >= k.Number {
 		return
 	}
-	old = old[max(0, len(old)-maxIncarnations+1):]
-	list := append(append(make([]linkend.Incarnation, 0, len(old)+1), old...), k)
-	h.incarnations.Store(&list)
+	h.incarnations.Store(new(append(slices.Clone(old), k)))
+	if h.sw == nil {
+		h.livesOn(k)
+	}
+}
+
+// specEpoch is the epoch of a new spec of h. Until its incarnation is taken, nobody knows who has
+// epochs above that.
+func (h *hostState) specEpoch() weft.Epoch {
+	e := &h.fabric.epochs
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	first := e.next(h.fabric.Now())
+	if h.begins == 0 {
+		h.begins = first
+	}
+	return first
+}
+
+// goesOn notes that h is what it was: no spec of it has become an incarnation.
+func (h *hostState) goesOn() {
+	e := &h.fabric.epochs
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	h.begins = 0
 }
 
 // neighbourHosts is who has the other ends of the links of a host, by the names that the host knows
@@ -76,26 +123,39 @@ func (h *hostState) peers() (list []host.Peer) {
 			b = h.neighbourHosts.Load()
 		}
 	}
-	add := func(name string, lives []linkend.Incarnation) {
-		if len(lives) == 0 { // it is nobody yet, and nothing has passed
-			lives = append(lives, linkend.Incarnation{})
-		}
+	e := &h.fabric.epochs
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	known := e.known(h.fabric.Now())
+	add := func(name string, by *hostState, lives []linkend.Incarnation) {
 		for _, k := range lives {
 			list = append(list, host.Peer{Host: name, Incarnation: k})
 		}
+		upto := known
+		switch {
+		case len(lives) == 0: // it is nobody yet
+			upto = 0
+		case by != nil && by.begins != 0:
+			upto = min(upto, by.begins)
+		}
+		list = append(list, host.Peer{Host: name, Incarnation: linkend.Incarnation{First: upto}})
 	}
 	moved := map[string]bool{}
 	for _, s := range b.switches {
 		if lives := s.lives.Load(); lives != nil {
 			moved[s.name] = true
-			add(s.name, *lives)
+			by := s.home
+			if s.moved.Load() {
+				by = nil
+			}
+			add(s.name, by, *lives)
 		}
 	}
 	for _, name := range b.names {
 		if o := b.hosts[name]; o != nil {
-			add(name, o.allIncarnations())
+			add(name, o, o.allIncarnations())
 		} else if !moved[name] {
-			add(name, []linkend.Incarnation{{Number: h.fabric.own}})
+			add(name, nil, []linkend.Incarnation{{Number: h.fabric.own}})
 		}
 	}
 	return list
@@ -139,12 +199,12 @@ func (h *hostState) findNeighbourHosts(ends []weft.End) *neighbourHosts {
 }
 
 // livesOn notes that a new incarnation of a host runs its switches that are at home, where anybody
-// asks.
+// asks. The caller holds the lock of epochs.
 func (h *hostState) livesOn(k linkend.Incarnation) {
 	for _, id := range h.switches {
 		s := h.fabric.switches[id]
 		if list := s.lives.Load(); list != nil && !s.moved.Load() && (*list)[len(*list)-1].Number < k.Number {
-			s.addLife(k)
+			s.lives.Store(new(append(slices.Clone(*list), k)))
 		}
 	}
 }
@@ -157,47 +217,84 @@ func (h *hostState) incarnation() ledger.Incarnation {
 	return ledger.Incarnation(h.life.Load())
 }
 
-// addLife appends to the incarnations of hosts that have run a switch, unless the latest is this
-// one: it may have been told before to run the switch, and goes on.
-func (s *liveSwitch) addLife(k linkend.Incarnation) {
-	for {
-		old := s.lives.Load()
-		if old != nil && (*old)[len(*old)-1].Number == k.Number {
-			return
-		}
-		list := boundLives(append(slices.Clone(s.allLives()), k), uint64(s.home.incarnation()))
-		if s.lives.CompareAndSwap(old, &list) {
-			return
-		}
+// addLife notes that an incarnation of a host runs a switch from now on, above an epoch that it
+// gives, unless that runs it already.
+func (s *liveSwitch) addLife(number ledger.Incarnation) (first weft.Epoch) {
+	e := &s.home.fabric.epochs
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	first = e.next(s.home.fabric.Now())
+	old := s.allLives()
+	if l := s.lives.Load(); l == nil || (*l)[len(*l)-1].Number != uint64(number) {
+		s.lives.Store(new(append(slices.Clone(old), linkend.Incarnation{Number: uint64(number), First: first})))
 	}
+	return first
 }
 
-// Bounds of the lives of a switch that its neighbours tell of: of the latest ones, and of all with
-// the times at home. Chosen by us: a life takes a second or more, and the ledger has heard of all
-// that passed with one that is gone some seconds later.
-const (
-	namedLives = 32
-	maxLives   = 2 * namedLives
-)
+// maxLives bounds the incarnations that have run a switch and that the ledger keeps. Chosen by us:
+// the ledger keeps one for about a minute, or as long as a neighbour of it does not answer.
+const maxLives = 1024
 
-// boundLives bounds a list of lives. Older ones are not named: what passed with them the ledger
-// knows, and the ends forget it. But those at home stay, for the home goes on counting; two of them
-// become one when the ends have forgotten what passed in between.
-func boundLives(list []linkend.Incarnation, home uint64) []linkend.Incarnation {
-	for i := range max(0, len(list)-namedLives) {
-		if list[i].Number != home {
-			list[i].Number = 0
+// putAway has neighbours tell no more of the incarnations that the ledger has put away, once a later
+// leader would know that they are.
+func (l loop) putAway() {
+	if l.puttingAway || l.hasStopped() {
+		return
+	}
+	var gone []uint64
+	l.ledger.read(func(ledgerNow *ledger.Ledger) {
+		l.eachLives(func(list *atomic.Pointer[[]linkend.Incarnation]) {
+			all := *list.Load()
+			for _, k := range all[:len(all)-1] {
+				if !ledgerNow.Keeps(ledger.Incarnation(k.Number)) && !slices.Contains(gone, k.Number) {
+					gone = append(gone, k.Number)
+				}
+			}
+		})
+	})
+	if len(gone) == 0 {
+		return
+	}
+	checkpointed := l.checkpointNow()
+	l.puttingAway = l.spawn(func() {
+		ok := awaitCheckpoint(l.ctx, checkpointed)
+		l.inLoop(func(l loop) {
+			if l.puttingAway = false; ok {
+				l.forget(gone)
+			}
+		})
+	})
+}
+
+// forget takes incarnations from all lists, but the latest of each.
+func (l loop) forget(gone []uint64) {
+	l.epochs.mu.Lock()
+	defer l.epochs.mu.Unlock()
+	l.eachLives(func(list *atomic.Pointer[[]linkend.Incarnation]) {
+		all := *list.Load()
+		var left []linkend.Incarnation
+		for i, k := range all {
+			again := len(left) > 0 && left[len(left)-1].Number == k.Number // what was in between is put away
+			if latest := i == len(all)-1; latest || !again && !slices.Contains(gone, k.Number) {
+				left = append(left, k)
+			}
+		}
+		list.Store(&left)
+	})
+}
+
+// eachLives calls do with the list of each host, and of each switch that has moved.
+func (f *Fabric) eachLives(do func(list *atomic.Pointer[[]linkend.Incarnation])) {
+	for _, h := range *f.hosts.Load() {
+		if l := h.incarnations.Load(); l != nil && len(*l) > 0 {
+			do(&h.incarnations)
 		}
 	}
-	list = slices.CompactFunc(list, func(a, b linkend.Incarnation) bool { return a.Number == b.Number })
-	if list[0].Number == 0 {
-		list = list[1:]
+	for _, s := range f.switches {
+		if l := s.lives.Load(); l != nil && len(*l) > 0 {
+			do(&s.lives)
+		}
 	}
-	for len(list) > maxLives {
-		between := slices.IndexFunc(list, func(k linkend.Incarnation) bool { return k.Number == 0 })
-		list = slices.Delete(list, between, between+2)
-	}
-	return list
 }
 
 // allLives are the incarnations of hosts that have run a switch, by the epochs of its links.

@@ -51,6 +51,7 @@ func (f *Fabric) attendFaults() {
 				l.countNow()
 			}
 			l.decide(leader.Tick{})
+			l.putAway()
 		})
 	})
 }

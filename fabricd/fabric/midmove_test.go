@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
@@ -223,4 +224,89 @@ func TestAHostThatNeverReleasedASwitchRunsItOn(t *testing.T) {
 	l.at("s1.00", "host host1")
 	l.more(100)
 	l.sound()
+}
+
+// The home of a switch may be out of reach when it is to release the switch, and come back as it was
+// while the switch is on its way: it is told to release it all the same.
+func TestAHostThatComesBackInTheMiddleOfAMoveReleasesTheSwitch(t *testing.T) {
+	t.Parallel()
+	relay, agents := rig.NewRelay(t, ""), hosttest.NewAgents(t)
+	agents.Of("host1").Relay = relay
+	g, release, take := &gate{stopped: make(chan func() error, 1)}, releases, takes
+	g.stops.Store(&release)
+	l := startHostsOn(t, 3, agents, func(o *fabric.Options) {
+		g.Hosts = o.Processes.Hosts
+		o.Processes.Hosts = g
+	})
+	l.load("uniform:0.03")
+	l.more(200)
+	moved := make(chan error, 1)
+	go func() {
+		_, err := l.Fabric.Move(l.Context(), "s1.00", "host2")
+		moved <- err
+	}()
+	state := func() string { return l.Fabric.Hosts()[1].State }
+	<-g.stopped
+	g.stops.Store(&take)
+	relay.Cut()
+	<-g.stopped
+	require.Equal(t, fabric.SwitchDown, state(), "nobody waits for its answer any more")
+	relay.Restore()
+	l.until("it is back", func() bool { return state() == fabric.SwitchUp })
+	g.stops.Store(nil)
+	require.NoError(t, <-moved)
+	l.until("all links are up", func() bool { return len(l.Fabric.LinksDown()) == 0 })
+	l.until("it has released the switch", func() bool {
+		s, err := l.options.Processes.Hosts.Reach("host1").Counters(l.Context(), host.CountersRequest{Applied: true})
+		return err == nil && len(s.Applied.Away) == 1
+	})
+	l.more(100)
+	l.sound()
+}
+
+// No host is told of a move before the next leader would know of it, however long that takes; the
+// switch goes on where it is, and the move is made then.
+func TestNobodyIsToldOfAMoveThatIsNotKept(t *testing.T) {
+	t.Parallel()
+	g, stops := &gate{stopped: make(chan func() error, 1)}, releases
+	var waits atomic.Bool
+	kept := make(chan struct{})
+	l := startHosts(t, 3, orderly(t), func(o *fabric.Options) {
+		g.Hosts = o.Processes.Hosts
+		o.Processes.Hosts = g
+		write := o.Checkpoint
+		o.Checkpoint = func(s fabric.State) <-chan struct{} {
+			if waits.Load() {
+				return kept
+			}
+			return write(s)
+		}
+	})
+	l.load("uniform:0.03")
+	l.more(200)
+	g.stops.Store(&stops)
+	waits.Store(true)
+	moved := make(chan error, 1)
+	go func() {
+		_, err := l.Fabric.Move(l.Context(), "s1.00", "host2")
+		moved <- err
+	}()
+	l.until("it is decided", func() bool { return len(l.Fabric.Faults()) == 1 })
+	decided := l.Fabric.Now()
+	l.until("neighbours send again", func() bool { return l.Fabric.Now() > decided+6*weft.Second })
+	l.more(100)
+	select {
+	case <-g.stopped:
+		t.Fatal("a host was told")
+	default:
+	}
+	g.stops.Store(nil)
+	waits.Store(false)
+	close(kept)
+	require.NoError(t, <-moved)
+	l.at("s1.00", "host host2")
+	l.sound()
+	if !missesAHost(l.Fabric) {
+		assert.Zero(t, l.Fabric.Ledger().Lost)
+	}
 }

@@ -220,18 +220,31 @@ func (f *Fabric) moveTo(s *liveSwitch, to *hostState) (packets uint64, err error
 	var checkpointed <-chan struct{}
 	f.inLoop(func(l loop) { m, checkpointed, err = l.beginMove(s, from, to) })
 	if err != nil {
+		f.awaitSwitch(s, 0) // their packets wait no more
 		return 0, err
 	}
-	if checkpointed != nil {
-		ctx, cancel := context.WithTimeout(f.ctx, moveCheckpointTime)
-		awaitCheckpoint(ctx, checkpointed)
-		cancel()
-	}
+	f.awaitDecision(s, checkpointed)
+	f.inLoop(func(l loop) { l.refuseBefore(s, m.Number) })
 	return f.finishMove(s, m)
 }
 
-// moveCheckpointTime is how long a move waits until a later leader would know of it. Chosen by us:
-// less than awaitTime, for until then neighbours hold their packets back.
+// awaitDecision returns when a later leader would know of a move: no host is told before. If that
+// takes long, neighbours do not hold their packets back until then.
+func (f *Fabric) awaitDecision(s *liveSwitch, checkpointed <-chan struct{}) {
+	try, cancel := context.WithTimeout(f.ctx, moveCheckpointTime)
+	defer cancel()
+	if awaitCheckpoint(try, checkpointed) {
+		return
+	}
+	select {
+	case <-checkpointed:
+		f.emptyWires(s)
+	case <-f.ctx.Done():
+	}
+}
+
+// moveCheckpointTime is how long neighbours hold their packets back meanwhile. Chosen by us: less
+// than awaitTime.
 const moveCheckpointTime = 2 * time.Second
 
 // awaitTime is how long the ends of the links of a switch that moves hold their packets back, at
@@ -241,32 +254,39 @@ const awaitTime = 5 * time.Second
 // emptyWires has nothing sent on the links of a switch, and returns when nothing is on their wires,
 // or that takes too long.
 func (f *Fabric) emptyWires(s *liveSwitch) {
-	orders := map[*hostState]*host.Order{}
 	links, most := f.linksOf(s.id), moveWireTime
 	for _, l := range links {
-		for _, e := range l.ends() {
-			h := f.hostOf(e.Node)
-			if orders[h] == nil {
-				orders[h] = &host.Order{}
-			}
-			wait := host.AwaitOrder{End: host.EndOf(e), Most: weft.FromDuration(awaitTime)}
-			orders[h].Await = append(orders[h].Await, wait)
-		}
 		for _, suffers := range f.view(l).Suffers {
 			most = max(most, moveWireTime+2*(suffers.Delay+suffers.Jitter))
 		}
 	}
-	var awaiting dispatched
-	for h, o := range orders {
-		awaiting = append(awaiting, h.send(*o))
-	}
-	_ = awaiting.wait() // what one that does not answer sends may be lost
+	_ = f.awaitSwitch(s, awaitTime).wait() // what one that does not answer sends may be lost
 	end := f.Now() + weft.FromDuration(min(most+2*f.opts.Link.Delay, awaitTime/2))
 	for f.wiresHold(links) && f.Now() < end {
 		if f.runtime.Pause(f.ctx, f.Now()+weft.Millisecond, nil) != nil {
 			return
 		}
 	}
+}
+
+// awaitSwitch has the ends of the links of a switch send nothing until it has moved, at most for a
+// time; 0: they send again.
+func (f *Fabric) awaitSwitch(s *liveSwitch, most time.Duration) (awaiting dispatched) {
+	orders := map[*hostState]*host.Order{}
+	for _, l := range f.linksOf(s.id) {
+		for _, e := range l.ends() {
+			h := f.hostOf(e.Node)
+			if orders[h] == nil {
+				orders[h] = &host.Order{}
+			}
+			wait := host.AwaitOrder{End: host.EndOf(e), Most: weft.FromDuration(most)}
+			orders[h].Await = append(orders[h].Await, wait)
+		}
+	}
+	for h, o := range orders {
+		awaiting = append(awaiting, h.send(*o))
+	}
+	return awaiting
 }
 
 // moveWireTime is how long a move waits for what is on wires without delay. Chosen by us.
@@ -322,12 +342,11 @@ func (l loop) beginMove(s *liveSwitch, from, to *hostState) (m leader.Move, chec
 			return m, nil, fmt.Errorf("switch %s cannot move: %v does not answer", s.name, h)
 		}
 	}
-	m = leader.Move{
-		Switch: s.id, Number: l.nextEpoch(), From: from.id, To: to.id,
-		FromLife: from.incarnation(), ToLife: to.incarnation(),
+	if n := len(s.allLives()); n >= maxLives {
+		return m, nil, fmt.Errorf("switch %s cannot move: %d incarnations of hosts that ran it are not accounted for: wait until all hosts answer", s.name, n)
 	}
-	s.addLife(linkend.Incarnation{Number: uint64(m.ToLife), First: m.Number})
-	l.refuseBefore(s, m.Number)
+	m = leader.Move{Switch: s.id, From: from.id, To: to.id, FromLife: from.incarnation(), ToLife: to.incarnation()}
+	m.Number = s.addLife(m.ToLife)
 	l.countNow()
 	s.moved.Store(to.sw != nil)
 	a := l.decide(leader.MoveBegins{Move: m, What: fmt.Sprintf("%s moves from %v to %v", s.name, from, to)})
@@ -342,6 +361,7 @@ func (f *Fabric) finishMove(s *liveSwitch, m leader.Move) (packets uint64, err e
 	if a, ok := f.insist(from, m.FromLife, release); ok && len(a.Released) == 1 {
 		out, lost = a.Released[0], false
 	}
+	unheard := lost
 	lost = lost || f.crashOf(s) != 0
 	taken := false
 	if f.ctx.Err() == nil {
@@ -358,7 +378,9 @@ func (f *Fabric) finishMove(s *liveSwitch, m leader.Move) (packets uint64, err e
 		if !taken && l.crashOf(s) == 0 && !s.moved.Load() {
 			l.takeHome(s) // its home was made anew meanwhile
 		}
-		a = l.decide(leader.MoveEnds{Switch: s.id})
+		if a = l.decide(leader.MoveEnds{Switch: s.id}); unheard {
+			from.stale.Store(true) // should it come back as it was, it is to release the switch
+		}
 	})
 	if err := a.finish(f.ctx); err != nil {
 		f.opts.Log.Warn("links of a switch that has moved", "switch", s.name, "err", err)
@@ -386,8 +408,7 @@ func (f *Fabric) insist(h *hostState, life ledger.Incarnation, o host.Order) (a 
 
 // takeHome has its home run a switch that nobody runs, empty.
 func (l loop) takeHome(s *liveSwitch) *sent {
-	number := l.nextEpoch()
-	s.addLife(linkend.Incarnation{Number: uint64(s.home.incarnation()), First: number})
+	number := s.addLife(s.home.incarnation())
 	lives := *s.lives.Load()
 	l.refuseBefore(s, lives[len(lives)-1].First)
 	return s.home.send(host.Order{Take: []host.TakeOrder{{

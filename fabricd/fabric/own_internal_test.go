@@ -20,7 +20,7 @@ func (f *Fabric) ownedBy(s *liveSwitch, number uint64, first weft.Epoch) (h *hos
 		h = l.ownOf(s)
 		h.begin(linkend.Incarnation{Number: number, First: first})
 		h.owner.Store(o)
-		s.addLife(linkend.Incarnation{Number: number, First: first})
+		s.addLife(ledger.Incarnation(number))
 		s.moved.Store(true)
 		l.ledger.step(l.Now(), ledger.NodeMoved{Node: s.id.Node(), To: h.id})
 		l.read(func(state *leader.State) { _ = state.Restore(leader.Restored{Running: []ledger.HostID{h.id}}) })

@@ -202,17 +202,8 @@ func (l loop) specOf(h *hostState, by *admission) (c host.Spec, err error) {
 		Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),
 		Seed: o.Seed, Generation: f.generation(), Hold: f.Held(), Packets: o.Record != nil, Credentials: by.credentials,
 	}
-	// Epochs count a thousand a second, faster than any link comes up for long, so that they are
-	// above all of before.
-	c.Now, c.Epoch = f.Now(), l.nextEpoch()
+	c.Now, c.Epoch = f.Now(), h.specEpoch()
 	return c, nil
-}
-
-// nextEpoch is above all epochs of links that were used, and all numbers of hand-overs, under
-// whichever leader.
-func (l loop) nextEpoch() weft.Epoch {
-	l.epoch = max(l.epoch+1, firstEpoch+weft.Epoch(l.Now()/weft.Millisecond))
-	return l.epoch
 }
 
 // each calls do for hosts, all at once, and returns what went wrong.

@@ -161,63 +161,50 @@ func TestActionsThatAreOverAreForgotten(t *testing.T) {
 	})
 }
 
-// What passed with processes that nobody tells of any more, for there were so many since, is not
-// taken for what passed with the nodes of the leader's own process.
-func TestManyProcessesAreASwitchInTurn(t *testing.T) {
+// A switch may leave its home and come back any number of times: hosts are told of each of its
+// incarnations until the ledger has put it away, and of the latest always.
+func TestHostsAreToldOfIncarnationsUntilTheyArePutAway(t *testing.T) {
 	t.Parallel()
 	f, list := joined(t, 1)
-	h := list[0]
-	first := func(i int) weft.Epoch { return firstEpoch + weft.Epoch(1000*i) }
-	const before = 4
-	for i := range namedLives + before {
-		h.sw.addLife(linkend.Incarnation{Number: uint64(i + 10), First: first(i)})
-	}
-	owner := func(epoch weft.Epoch) uint64 {
-		var list []linkend.Incarnation
+	h, random := list[0], rand.New(rand.NewPCG(1, 0))
+	told := func() (lives []linkend.Incarnation) {
 		for _, p := range f.local.peers() {
 			if p.Host == h.name {
-				list = append(list, p.Incarnation)
+				lives = append(lives, p.Incarnation)
 			}
 		}
-		return ownerOf(list, epoch)
+		return lives
 	}
-	require.EqualValues(t, ownNumber, owner(5), "the leader's own nodes")
-	for i := range namedLives + before {
-		want := 0
-		if i >= before {
-			want = i + 10
+	all := slices.Clone(h.sw.allLives())
+	for i := range 500 {
+		number := uint64(i + 10)
+		if all[len(all)-1].Number != ownNumber && random.IntN(3) > 0 {
+			number = ownNumber
 		}
-		require.EqualValues(t, want, owner(first(i)+1), "process %d", i)
-	}
-}
-
-// A switch may leave its home and come back any number of times: what passed with the home is always
-// told of, and what passed with others counts for the home only after the ends have forgotten it.
-func TestASwitchComesHomeManyTimes(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(30) {
-		random := rand.New(rand.NewPCG(seed, 0))
-		all := []linkend.Incarnation{{Number: ownNumber}}
-		list, forgotten := slices.Clone(all), map[int]bool{}
-		for i := range 300 {
-			k := linkend.Incarnation{Number: uint64(i + 10), First: firstEpoch + weft.Epoch(1000*i)}
-			if all[i].Number != ownNumber && random.IntN(3) > 0 {
-				k.Number = ownNumber
-			}
-			all = append(all, k)
-			list = boundLives(append(slices.Clone(list), k), ownNumber)
-			require.LessOrEqual(t, len(list), maxLives)
-			for j, k := range all {
-				switch named := ownerOf(list, k.First+1); {
-				case named == 0 && k.Number != ownNumber && j <= len(all)-namedLives:
-					forgotten[j] = true
-				case named == ownNumber && forgotten[j]:
-				default:
-					require.Equal(t, k.Number, named, "seed %d: of %v: %v", seed, all, list)
-				}
+		all = append(all, linkend.Incarnation{Number: number, First: h.sw.addLife(ledger.Incarnation(number))})
+		if random.IntN(4) == 0 {
+			gone := all[random.IntN(len(all))].Number
+			if gone != ownNumber {
+				f.inLoop(func(l loop) { l.forget([]uint64{gone}) })
+				all = slices.DeleteFunc(all, func(k linkend.Incarnation) bool { return k.Number == gone && k != all[len(all)-1] })
 			}
 		}
+		now := told()
+		for j, k := range all[:len(all)-1] {
+			require.Equal(t, k.Number, ownerOf(now, k.First+1), "life %d of %v: %v", j, all, now)
+		}
+		require.Zero(t, ownerOf(now, all[len(all)-1].First+1e6), "who comes later is not known yet")
+		require.Equal(t, all[len(all)-1], now[len(now)-2])
+		require.LessOrEqual(t, len(now), len(all)+1)
 	}
+	var own []uint64
+	for _, k := range all[:len(all)-1] {
+		if k.Number != ownNumber {
+			own = append(own, k.Number)
+		}
+	}
+	f.inLoop(func(l loop) { l.forget(own) })
+	require.LessOrEqual(t, len(told()), 3, "times at home are one when all in between are put away")
 }
 
 // ownerOf is the number of the incarnation that an epoch is of; 0: of none that is named.
