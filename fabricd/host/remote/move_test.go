@@ -3,6 +3,7 @@ package remote_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -106,7 +107,8 @@ func (m *mover) balance() ledger.Balance {
 	for name, l := range m.Hosts {
 		peers = append(peers, host.Peer{Host: name, Incarnation: link.Incarnation{Number: l.Spec.Number}})
 	}
-	for _, k := range m.lives {
+	later := link.Incarnation{First: m.lives[len(m.lives)-1].First + lifetime} // not known yet
+	for _, k := range append(slices.Clone(m.lives), later) {
 		peers = append(peers, host.Peer{Host: m.Graph.Name(m.id.Node()), Incarnation: k})
 	}
 	for _, l := range m.runs {
