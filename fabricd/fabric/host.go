@@ -188,7 +188,7 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 	o.Refuse = h.refuses()
 	for _, id := range decided.Take {
 		number := l.switches[id].addLife(h.incarnation())
-		o.Take = append(o.Take, host.TakeOrder{Switch: id, Above: number, Lost: true})
+		o.Take = append(o.Take, l.switches[id].takenEmpty(number))
 	}
 	o.Take = append(o.Take, l.takenAgain(h, decided.Take)...)
 	o.Clock, o.SignalAll = clock, true
@@ -207,10 +207,19 @@ func (l loop) takenAgain(h *hostState, but []weft.SwitchID) (list []host.TakeOrd
 			continue
 		}
 		if k := (*lives)[len(*lives)-1]; k.Number == life.Number && k.First > life.First {
-			list = append(list, host.TakeOrder{Switch: id, Above: k.First, Lost: true})
+			list = append(list, s.takenEmpty(k.First))
 		}
 	}
 	return list
+}
+
+// takenEmpty is the order to run a switch above an epoch. What may be on its way is lost.
+func (s *liveSwitch) takenEmpty(above weft.Epoch) host.TakeOrder {
+	o := host.TakeOrder{Switch: s.id, Above: above, Lost: true}
+	if lives := s.allLives(); len(lives) > 1 && lives[len(lives)-2].Number != lives[len(lives)-1].Number {
+		o.From, o.Number = lives[len(lives)-2].Number, uint64(lives[len(lives)-1].First)
+	}
+	return o
 }
 
 // endHosts tells all hosts that the fabric has ended, and keeps their last sums. What runs switches

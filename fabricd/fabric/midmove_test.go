@@ -310,3 +310,40 @@ func TestNobodyIsToldOfAMoveThatIsNotKept(t *testing.T) {
 		assert.Zero(t, l.Fabric.Ledger().Lost)
 	}
 }
+
+// The home of a switch may be out of reach when the switch is to come, and the host that is to release
+// it may end. When the home is back it runs the switch, and nothing is on its way there any more.
+func TestASwitchComesToAHostThatIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	relay, agents := rig.NewRelay(t, ""), hosttest.NewAgents(t)
+	agents.Of("host1").Relay = relay
+	g, stops := &gate{stopped: make(chan func() error, 1)}, releases
+	l := startHostsOn(t, 3, agents, func(o *fabric.Options) {
+		g.Hosts = o.Processes.Hosts
+		o.Processes.Hosts = g
+	})
+	l.load("uniform:0.03")
+	l.more(200)
+	l.move("s1.00", "host2")
+	l.more(200)
+	g.stops.Store(&stops)
+	moved := make(chan error, 1)
+	go func() {
+		_, err := l.Fabric.Move(l.Context(), "s1.00", "")
+		moved <- err
+	}()
+	<-g.stopped
+	relay.Cut()
+	agents.Of("host2").Kill()
+	require.ErrorContains(t, <-moved, "is gone")
+	g.stops.Store(nil)
+	relay.Restore()
+	agents.Of("host2").Back()
+	l.until("all is well", func() bool {
+		_, err := l.Fabric.Heal(t.Context())
+		return err == nil && len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0
+	})
+	l.at("s1.00", "host host1")
+	l.more(100)
+	l.sound()
+}

@@ -12,7 +12,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	switching "github.com/weft-fabric/weft/switch"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
@@ -411,9 +410,7 @@ func (l loop) takeHome(s *liveSwitch) *sent {
 	number := s.addLife(s.home.incarnation())
 	lives := *s.lives.Load()
 	l.refuseBefore(s, lives[len(lives)-1].First)
-	return s.home.send(host.Order{Take: []host.TakeOrder{{
-		Switch: s.id, Above: number, Released: host.Released{State: switching.HandOver{}}, Lost: true,
-	}}})
+	return s.home.send(host.Order{Take: []host.TakeOrder{s.takenEmpty(number)}})
 }
 
 // refuseBefore has the neighbours of a switch hear nobody any more who has run it up to an epoch of
