@@ -213,23 +213,23 @@ func (f *Fabric) moveTo(s *liveSwitch, to *hostState) (packets uint64, err error
 	if from == to {
 		return 0, nil
 	}
-	f.emptyWires(s)
+	f.emptyWires(s, from)
 	f.lookAtHosts() // what they have counted by now is not the work of the move
 	var m leader.Move
 	var checkpointed <-chan struct{}
 	f.inLoop(func(l loop) { m, checkpointed, err = l.beginMove(s, from, to) })
 	if err != nil {
-		f.awaitSwitch(s, 0) // their packets wait no more
+		f.awaitSwitch(s, from, 0) // their packets wait no more
 		return 0, err
 	}
-	f.awaitDecision(s, checkpointed)
+	f.awaitDecision(s, from, checkpointed)
 	f.inLoop(func(l loop) { l.refuseBefore(s, m.Number) })
 	return f.finishMove(s, m)
 }
 
 // awaitDecision returns when a later leader would know of a move: no host is told before. If that
 // takes long, neighbours do not hold their packets back until then.
-func (f *Fabric) awaitDecision(s *liveSwitch, checkpointed <-chan struct{}) {
+func (f *Fabric) awaitDecision(s *liveSwitch, from *hostState, checkpointed <-chan struct{}) {
 	try, cancel := context.WithTimeout(f.ctx, moveCheckpointTime)
 	defer cancel()
 	if awaitCheckpoint(try, checkpointed) {
@@ -237,7 +237,7 @@ func (f *Fabric) awaitDecision(s *liveSwitch, checkpointed <-chan struct{}) {
 	}
 	select {
 	case <-checkpointed:
-		f.emptyWires(s)
+		f.emptyWires(s, from)
 	case <-f.ctx.Done():
 	}
 }
@@ -250,18 +250,18 @@ const moveCheckpointTime = 2 * time.Second
 // most. Chosen by us: a move takes some milliseconds.
 const awaitTime = 5 * time.Second
 
-// emptyWires has nothing sent on the links of a switch, and returns when nothing is on their wires,
+// emptyWires has nothing sent on the links of a switch, which a host runs still, and returns when nothing is on their wires,
 // or that takes too long.
-func (f *Fabric) emptyWires(s *liveSwitch) {
+func (f *Fabric) emptyWires(s *liveSwitch, from *hostState) {
 	links, most := f.linksOf(s.id), moveWireTime
 	for _, l := range links {
 		for _, suffers := range f.view(l).Suffers {
 			most = max(most, moveWireTime+2*(suffers.Delay+suffers.Jitter))
 		}
 	}
-	_ = f.awaitSwitch(s, awaitTime).wait() // what one that does not answer sends may be lost
+	_ = f.awaitSwitch(s, from, awaitTime).wait() // what one that does not answer sends may be lost
 	end := f.Now() + weft.FromDuration(min(most+2*f.opts.Link.Delay, awaitTime/2))
-	for f.wiresHold(links) && f.Now() < end {
+	for f.wiresHold(s, from, links) && f.Now() < end {
 		if f.runtime.Pause(f.ctx, f.Now()+weft.Millisecond, nil) != nil {
 			return
 		}
@@ -270,11 +270,11 @@ func (f *Fabric) emptyWires(s *liveSwitch) {
 
 // awaitSwitch has the ends of the links of a switch send nothing until it has moved, at most for a
 // time; 0: they send again.
-func (f *Fabric) awaitSwitch(s *liveSwitch, most time.Duration) (awaiting dispatched) {
+func (f *Fabric) awaitSwitch(s *liveSwitch, from *hostState, most time.Duration) (awaiting dispatched) {
 	orders := map[*hostState]*host.Order{}
 	for _, l := range f.linksOf(s.id) {
 		for _, e := range l.ends() {
-			h := f.hostOf(e.Node)
+			h := f.hostBefore(s, from, e.Node)
 			if orders[h] == nil {
 				orders[h] = &host.Order{}
 			}
@@ -292,11 +292,11 @@ func (f *Fabric) awaitSwitch(s *liveSwitch, most time.Duration) (awaiting dispat
 const moveWireTime = time.Second
 
 // wiresHold reports whether packets are on the wires of links that are up.
-func (f *Fabric) wiresHold(links []*link) bool {
+func (f *Fabric) wiresHold(s *liveSwitch, from *hostState, links []*link) bool {
 	switches, nics := map[*hostState][]weft.SwitchID{}, map[*hostState][]weft.NICID{}
 	for _, l := range links {
 		for _, e := range l.ends() {
-			h := f.hostOf(e.Node)
+			h := f.hostBefore(s, from, e.Node)
 			if id := weft.SwitchID(e.Node.Index); !e.Node.IsSwitch() {
 				nics[h] = append(nics[h], weft.NICID(e.Node.Index))
 			} else if !slices.Contains(switches[h], id) {

@@ -218,3 +218,19 @@ func TestWhatCannotMove(t *testing.T) {
 	require.Error(t, err)
 	l.at("s0.00", "host host0")
 }
+
+// A host that does not run a switch hears what is cut and restored meanwhile.
+func TestALinkIsRestoredWhileItsSwitchIsAway(t *testing.T) {
+	t.Parallel()
+	l := startHosts(t, 3)
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00", B: "s2.00"})
+	_, err := l.Fabric.Move(t.Context(), "s1.00", "host2")
+	require.NoError(t, err)
+	_, err = l.Fabric.Heal(t.Context())
+	require.NoError(t, err)
+	l.AllUp()
+	_, err = l.Fabric.Move(t.Context(), "s1.00", "")
+	require.NoError(t, err)
+	l.AllUp()
+	l.sound()
+}

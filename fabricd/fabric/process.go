@@ -145,6 +145,15 @@ func (f *Fabric) crashOf(s *liveSwitch) (incident int) {
 	return incident
 }
 
+// hostBefore is the host that runs a node, while from still runs a switch of which it may have been
+// decided already that another one does.
+func (f *Fabric) hostBefore(s *liveSwitch, from *hostState, n weft.Node) *hostState {
+	if n == s.id.Node() {
+		return from
+	}
+	return f.hostOf(n)
+}
+
 // owned are the hosts of one switch alone that have owners.
 func (f *Fabric) owned() (list []*hostState) {
 	for _, h := range *f.hosts.Load() {

@@ -37,13 +37,14 @@ func (o *orders) to(h *Host) *Order {
 // through again what is not.
 func (o *orders) cut(cut, restored []Direction) {
 	hosts := func(d Direction, do func(order *Order)) {
-		l := o.s.link(d.Link)
-		a, b := o.s.runner(l.A.Node), o.s.runner(l.B.Node)
-		if a.Remote {
-			do(o.to(a))
-		}
-		if b.ID != a.ID && b.Remote {
-			do(o.to(b))
+		var told []ledger.HostID
+		for _, e := range ends(o.s.link(d.Link)) {
+			for _, h := range o.s.mayRun(e.Node) {
+				if h.Remote && !slices.Contains(told, h.ID) {
+					told = append(told, h.ID)
+					do(o.to(h))
+				}
+			}
 		}
 	}
 	for _, d := range cut {
@@ -52,6 +53,16 @@ func (o *orders) cut(cut, restored []Direction) {
 	for _, d := range restored {
 		hosts(d, func(order *Order) { order.Restored = append(order.Restored, d) })
 	}
+}
+
+// mayRun are the hosts that run a node or may come to: its home, and the host of a switch alone.
+func (s *State) mayRun(n weft.Node) []*Host {
+	if n.IsSwitch() {
+		if own := s.own(weft.SwitchID(n.Index)); own != nil {
+			return []*Host{s.home(n), own}
+		}
+	}
+	return []*Host{s.home(n)}
 }
 
 // carrier gives or takes carrier at one end.
