@@ -8,9 +8,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Packets that wait for a switch which was to move, and never did, are not stuck: they go on when
@@ -21,13 +18,7 @@ func TestPacketsWaitForASwitchThatDoesNotMove(t *testing.T) {
 		for _, givenUp := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				g := topologytest.Parse(t, "ring:4")
-				fw, _, err := subnet.Firmware("updn", g)
-				require.NoError(t, err)
-				f, err := New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory()})
-				require.NoError(t, err)
-				require.NoError(t, f.Start(t.Context()))
-				t.Cleanup(f.Stop)
+				f := startRing(t)
 				wait := func(most time.Duration) {
 					var o host.Order
 					for _, l := range f.links {
@@ -41,7 +32,7 @@ func TestPacketsWaitForASwitchThatDoesNotMove(t *testing.T) {
 					require.NoError(t, err)
 				}
 				wait(2 * time.Second)
-				for dst := weft.NICID(1); int(dst) < len(g.NICs); dst++ {
+				for dst := weft.NICID(1); int(dst) < len(f.nics); dst++ {
 					_, err := f.Send(0, dst, false)
 					require.NoError(t, err)
 				}
@@ -51,7 +42,7 @@ func TestPacketsWaitForASwitchThatDoesNotMove(t *testing.T) {
 				}
 				l, err := f.Quiesce(t.Context())
 				require.NoError(t, err)
-				require.EqualValues(t, len(g.NICs)-1, l.Delivered)
+				require.EqualValues(t, len(f.nics)-1, l.Delivered)
 			})
 		}
 	}

@@ -5,21 +5,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // What is done in the loop is done one at a time and in the sequence in which somebody asks for it:
 // before a fabric starts, while it runs, while it is stopped and after that.
 func TestTheLoopDoesOneThingAtATime(t *testing.T) {
 	t.Parallel()
-	g := topologytest.Parse(t, "ring:4")
-	fw, _, err := subnet.Firmware("updn", g)
-	require.NoError(t, err)
-	f, err := New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory()})
-	require.NoError(t, err)
+	f := newRing(t)
 	const callers, times = 8, 500
 	var done [callers]int // nobody but the loop touches these
 	var inside, total int

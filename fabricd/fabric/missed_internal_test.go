@@ -11,10 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
-	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // absent is a host that hears all that it should know when it has been made, and nothing after that
@@ -61,27 +58,20 @@ func (a *absent) Counters(ctx context.Context, r host.CountersRequest) (host.Cou
 // answers: what its links should have, whether its NICs are held, and what they inject.
 func TestAHostThatMissesTheFirstOrdersIsToldAllWhenItAnswers(t *testing.T) {
 	t.Parallel()
-	g := topologytest.Parse(t, "ring:4")
-	fw, _, err := subnet.Firmware("updn", g)
-	require.NoError(t, err)
 	a := &absent{back: make(chan struct{}), orders: make(chan host.Order, 1)}
-	first := HostOptions{Name: "away", Switches: []weft.SwitchID{0}}
-	for _, n := range g.NICs {
-		if sw, _ := g.SwitchOf(n.ID); sw == 0 {
-			first.NICs = append(first.NICs, n.ID)
-		}
-	}
 	load := nic.Traffic{Pattern: "uniform", Load: 0.1}
-	f, err := New(Options{
-		Topology: g, Firmware: fw, Transport: wire.NewMemory(), Hosts: []HostOptions{first}, Traffic: load,
-		Host:      func(context.Context, string, host.Spec) error { return nil },
-		Processes: &ProcessOptions{Fabric: "lab", Firmware: "updn", Hosts: reaches{host: a}},
+	f := startRing(t, withProcesses(reaches{host: a}), func(o *Options) { // it waits for no host that does not answer
+		first := HostOptions{Name: "away", Switches: []weft.SwitchID{0}}
+		for _, n := range o.Topology.NICs {
+			if sw, _ := o.Topology.SwitchOf(n.ID); sw == 0 {
+				first.NICs = append(first.NICs, n.ID)
+			}
+		}
+		o.Hosts, o.Traffic = []HostOptions{first}, load
+		o.Host = func(context.Context, string, host.Spec) error { return nil }
 	})
-	require.NoError(t, err)
-	require.NoError(t, f.Start(t.Context()), "nobody waits for a host that does not answer")
-	t.Cleanup(f.Stop)
 	f.HoldNICs()
-	cut, err := g.LinkBetween("s0", "s1")
+	cut, err := f.Topology().LinkBetween("s0", "s1")
 	require.NoError(t, err)
 	_, err = f.begin(leader.Apply{Specs: []fault.Spec{{Do: fault.VerbCut, A: cut.Name}}})
 	require.NoError(t, err)

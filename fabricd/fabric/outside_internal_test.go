@@ -9,9 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
-	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -78,16 +76,9 @@ func (willing) End(_ context.Context, o host.EndOrder) (host.Counters, error) {
 func startSlow(t *testing.T) (f *Fabric, transport, credentials *gate) {
 	t.Helper()
 	transport, credentials = newGate(), newGate()
-	g := topologytest.Parse(t, "ring:4")
-	fw, _, err := subnet.Firmware("updn", g)
-	require.NoError(t, err)
-	f, err = New(Options{
-		Topology: g, Firmware: fw, Transport: slowTransport{wire.NewMemory(), transport},
-		Processes: &ProcessOptions{Fabric: "lab", Firmware: "updn", Hosts: slowHosts{gate: credentials}},
+	f = startRing(t, withProcesses(slowHosts{gate: credentials}), func(o *Options) {
+		o.Transport = slowTransport{o.Transport, transport}
 	})
-	require.NoError(t, err)
-	require.NoError(t, f.Start(t.Context()))
-	t.Cleanup(f.Stop)
 	f.ownedBy(f.switches[0], 2, firstEpoch).markAlive()
 	return f, transport, credentials
 }

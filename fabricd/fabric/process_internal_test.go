@@ -12,12 +12,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
 	switching "github.com/weft-fabric/weft/switch"
 	linkend "github.com/weft-fabric/weft/switch/link"
-	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // nobody has hosts that nobody reaches.
@@ -31,11 +28,7 @@ func (nobody) Hear(func(name string, b host.EventBatch)) error { return nil }
 // fabric.
 func joined(t *testing.T, n int) (f *Fabric, list []*hostState) {
 	t.Helper()
-	g := topologytest.Parse(t, "ring:4")
-	fw, _, err := subnet.Firmware("updn", g)
-	require.NoError(t, err)
-	f, err = New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{Hosts: nobody{}}})
-	require.NoError(t, err)
+	f = newRing(t, withProcesses(nobody{}))
 	for _, s := range f.switches[:n] {
 		list = append(list, f.ownedBy(s, uint64(s.id)+2, firstEpoch))
 	}
@@ -145,14 +138,8 @@ func (h *hostState) wentThrough(e weft.End) linkTotal {
 // An action is forgotten once nobody waits for it.
 func TestActionsThatAreOverAreForgotten(t *testing.T) {
 	t.Parallel()
-	g := topologytest.Parse(t, "ring:4")
-	fw, _, err := subnet.Firmware("updn", g)
-	require.NoError(t, err)
-	f, err := New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory()})
-	require.NoError(t, err)
-	require.NoError(t, f.Start(t.Context()))
-	t.Cleanup(f.Stop)
-	_, err = f.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s2", B: "s3"})
+	f := startRing(t)
+	_, err := f.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s2", B: "s3"})
 	require.NoError(t, err)
 	f.read(func(st *leader.State) {
 		for id := range 10 {

@@ -11,11 +11,8 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // stuck is a host that answers nothing. An order stays with it until it is released.
@@ -67,14 +64,8 @@ func (r reaches) Hear(func(name string, batch host.EventBatch)) error { return n
 // order on.
 func startStuck(tb testing.TB) (*Fabric, *stuck) {
 	tb.Helper()
-	g := topologytest.Parse(tb, "ring:4")
-	fw, _, err := subnet.Firmware("updn", g)
-	require.NoError(tb, err)
 	s := &stuck{ordered: make(chan struct{}), release: make(chan struct{})}
-	f, err := New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{Hosts: reaches{host: s}}})
-	require.NoError(tb, err)
-	require.NoError(tb, f.Start(tb.Context()))
-	tb.Cleanup(f.Stop)
+	f := startRing(tb, withProcesses(reaches{host: s}))
 	f.ownedBy(f.switches[0], 2, firstEpoch).markAlive()
 	return f, s
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // freezing is a host that freezes after so many orders.
@@ -47,14 +44,8 @@ func TestTraceOfANICWhoseHostDoesNotAnswer(t *testing.T) {
 	for _, after := range []int{0, 1, 2, 3, 4} { // the mark, the look for marks that are left, and two packets
 		t.Run(fmt.Sprintf("after %d orders", after), func(t *testing.T) {
 			t.Parallel()
-			g := topologytest.Parse(t, "ring:4")
-			fw, _, err := subnet.Firmware("updn", g)
-			require.NoError(t, err)
 			s := &freezing{after: after}
-			f, err := New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{Hosts: reaches{host: s}}})
-			require.NoError(t, err)
-			require.NoError(t, f.Start(t.Context()))
-			t.Cleanup(f.Stop)
+			f := startRing(t, withProcesses(reaches{host: s}))
 			h := f.ownedBy(f.switches[0], 2, firstEpoch)
 			o := h.owner.Load()
 			o.pid, o.machine = 7, "rack9"
