@@ -62,6 +62,7 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 	patience := f.patience()
 	began := f.Now()
 	last, since, looks := moves(), began, 0
+	var timers time.Duration // that were seen since anything has moved: one may have ended just now
 	pending := pendingWork{live: f.live}
 	for {
 		if done() {
@@ -78,10 +79,13 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 			}
 		}
 		if p := moves(); p != last {
-			last, since, looks, pending = p, f.Now(), 0, pendingWork{live: f.live}
-		} else if pending.held(ctx) {
+			last, since, looks, timers, pending = p, f.Now(), 0, 0, pendingWork{live: f.live}
+			continue
+		}
+		timers = max(timers, f.timers())
+		if pending.held(ctx) {
 			since, looks = f.Now(), 0
-		} else if looks++; looks > stuckLooks && (f.Now()-since).Duration() > patience+f.timers() {
+		} else if looks++; looks > stuckLooks && (f.Now()-since).Duration() > patience+timers {
 			l := f.ledgerAfterRefresh()
 			if over(l) {
 				return l, nil
