@@ -22,22 +22,22 @@ const ownNumber = 1
 // of the leader that gave it.
 const termShift = 32
 
-// epochs gives the epochs that are below those of links which begin anew. Whoever gives one says
-// who has those above it in the same turn: so a list of incarnations knows all up to the moment when
-// it was made.
+// epochs gives links that begin anew an epoch to begin above. Under the same lock it is noted who
+// begins there: a list of incarnations knows all that began before the list was made.
 type epochs struct {
 	mu     sync.Mutex // a leaf
-	latest weft.Epoch // guarded by mu: that was given, or that a list knows all up to
+	latest weft.Epoch // guarded by mu: that was given, or up to which a list knows all
 }
 
 // next is above all epochs of links that were used, and all numbers of hand-overs, under whichever
-// leader. Epochs count a thousand a second, faster than any link comes up for long.
+// leader. Epochs count a thousand a second, faster than any link comes up for long. The caller holds
+// mu.
 func (e *epochs) next(now weft.Time) weft.Epoch {
 	e.latest = max(e.latest+1, epochAt(now))
 	return e.latest
 }
 
-// known is what is below all epochs that are given from now on.
+// known is an epoch that is not above any that is given from now on. The caller holds mu.
 func (e *epochs) known(now weft.Time) weft.Epoch {
 	e.latest = max(e.latest, epochAt(now))
 	return e.latest
@@ -60,7 +60,7 @@ func incarnationIn(list []linkend.Incarnation, number uint64) linkend.Incarnatio
 	return linkend.Incarnation{Number: number}
 }
 
-// allIncarnations are those of p that the ledger keeps.
+// allIncarnations are those of h that the ledger keeps.
 func (h *hostState) allIncarnations() []linkend.Incarnation {
 	if l := h.incarnations.Load(); l != nil {
 		return *l
@@ -84,8 +84,8 @@ func (h *hostState) addIncarnation(k linkend.Incarnation) {
 	}
 }
 
-// specEpoch is the epoch of a new spec of h. Until its incarnation is taken, nobody knows who has
-// epochs above that.
+// specEpoch is the epoch of a new spec of h. Until h begins its incarnation, or goes on as it was, it
+// is not known who has epochs above that.
 func (h *hostState) specEpoch() weft.Epoch {
 	e := &h.fabric.epochs
 	e.mu.Lock()
@@ -97,7 +97,7 @@ func (h *hostState) specEpoch() weft.Epoch {
 	return first
 }
 
-// goesOn notes that h is what it was: no spec of it has become an incarnation.
+// goesOn notes that h is what it was, and no spec of it has become an incarnation.
 func (h *hostState) goesOn() {
 	e := &h.fabric.epochs
 	e.mu.Lock()
@@ -113,8 +113,7 @@ type neighbourHosts struct {
 	switches []*liveSwitch
 }
 
-// peers are the incarnations of the neighbours of p. Those of a switch that has moved go by its
-// name.
+// peers are the incarnations of the neighbours of h. Those of a switch that has moved go by its name.
 func (h *hostState) peers() (list []host.Peer) {
 	b := h.neighbourHosts.Load()
 	if b == nil {
@@ -217,36 +216,37 @@ func (h *hostState) incarnation() ledger.Incarnation {
 	return ledger.Incarnation(h.life.Load())
 }
 
-// addLife notes that an incarnation of a host runs a switch from now on, above an epoch that it
-// gives, unless that runs it already.
+// addLife notes that an incarnation of a host runs a switch from now on, and returns the epoch above
+// which the links of the switch begin there: the same one however often that is asked.
 func (s *liveSwitch) addLife(number ledger.Incarnation) (first weft.Epoch) {
 	e := &s.home.fabric.epochs
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	first = e.next(s.home.fabric.Now())
-	old := s.allLives()
-	if l := s.lives.Load(); l == nil || (*l)[len(*l)-1].Number != uint64(number) {
-		s.lives.Store(new(append(slices.Clone(old), linkend.Incarnation{Number: uint64(number), First: first})))
+	if list := s.lives.Load(); list != nil && (*list)[len(*list)-1].Number == uint64(number) {
+		return (*list)[len(*list)-1].First
 	}
+	all := s.allLives()
+	first = e.next(s.home.fabric.Now())
+	s.lives.Store(new(append(slices.Clone(all), linkend.Incarnation{Number: uint64(number), First: first})))
 	return first
 }
 
-// maxLives bounds the incarnations that have run a switch and that the ledger keeps. Chosen by us:
-// the ledger keeps one for about a minute, or as long as a neighbour of it does not answer.
+// maxLives bounds how often a switch moves while the ledger keeps the incarnations that have run it.
+// Chosen by us: it keeps one for half a minute, and as long as a neighbour of it does not answer.
 const maxLives = 1024
 
-// putAway has neighbours tell no more of the incarnations that the ledger has put away, once a later
-// leader would know that they are.
+// putAway has neighbours forget the incarnations that the ledger has put away, once the next leader
+// would know that it has.
 func (l loop) putAway() {
 	if l.puttingAway || l.hasStopped() {
 		return
 	}
 	var gone []uint64
-	l.ledger.read(func(ledgerNow *ledger.Ledger) {
+	l.ledger.read(func(now *ledger.Ledger) {
 		l.eachLives(func(list *atomic.Pointer[[]linkend.Incarnation]) {
 			all := *list.Load()
 			for _, k := range all[:len(all)-1] {
-				if !ledgerNow.Keeps(ledger.Incarnation(k.Number)) && !slices.Contains(gone, k.Number) {
+				if !now.Keeps(ledger.Incarnation(k.Number)) && !slices.Contains(gone, k.Number) {
 					gone = append(gone, k.Number)
 				}
 			}

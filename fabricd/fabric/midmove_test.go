@@ -24,10 +24,22 @@ import (
 // gate is between a leader and its hosts, and stops orders.
 type gate struct {
 	fabric.Hosts
-	stops   atomic.Pointer[func(o *host.Order) bool] // reports whether an order is stopped; nil: none is
+	stops   atomic.Pointer[func(o *host.Order) bool] // reports whether an order is stopped
 	late    bool                                     // the host carries it out, and only the answer is stopped
 	stopped chan func() error                        // capacity 1: sends the first order that was stopped again
 }
+
+// newGate stops orders, or lets all through.
+func newGate(stops func(o *host.Order) bool) *gate {
+	g := &gate{stopped: make(chan func() error, 1)}
+	g.stop(stops)
+	return g
+}
+
+func (g *gate) stop(stops func(o *host.Order) bool) { g.stops.Store(&stops) }
+
+// between puts the gate between a leader and its hosts.
+func (g *gate) between(o *fabric.Options) { g.Hosts, o.Processes.Hosts = o.Processes.Hosts, g }
 
 func (g *gate) Reach(name string) host.Host { return gated{g.Hosts.Reach(name), g} }
 
@@ -38,7 +50,7 @@ type gated struct {
 }
 
 func (h gated) Order(ctx context.Context, o host.Order) (host.OrderAnswer, error) {
-	if stops := h.gate.stops.Load(); stops == nil || !(*stops)(&o) {
+	if stops := *h.gate.stops.Load(); !stops(&o) {
 		return h.Host.Order(ctx, o)
 	}
 	if h.gate.late {
@@ -72,6 +84,24 @@ func missesAHost(f *fabric.Fabric) bool {
 	})
 }
 
+// startBehindRelay starts a fabric of three hosts, of which host1 is behind a relay.
+func startBehindRelay(t *testing.T, options ...func(*fabric.Options)) (*hostLab, *rig.Relay) {
+	t.Helper()
+	relay, agents := rig.NewRelay(t, ""), hosttest.NewAgents(t)
+	agents.Of("host1").Relay = relay
+	return startHostsOn(t, 3, agents, options...), relay
+}
+
+// moving begins to move a switch, and says when that is over.
+func (l *hostLab) moving(sw, to string) <-chan error {
+	f, moved := l.Fabric, make(chan error, 1)
+	go func() {
+		_, err := f.Move(l.Context(), sw, to)
+		moved <- err
+	}()
+	return moved
+}
+
 // A leader ends in the middle of a move, wherever that is: the next one finishes it. Nothing is
 // lost, one host runs the switch, and an order of the first leader that comes late is refused.
 func TestALeaderEndsInTheMiddleOfAMove(t *testing.T) {
@@ -90,11 +120,9 @@ func TestALeaderEndsInTheMiddleOfAMove(t *testing.T) {
 	} {
 		for way, to := range map[string]string{"away": "host0", "home": ""} {
 			t.Run(way+"/"+name, func(t *testing.T) {
-				g := &gate{late: end.late, stopped: make(chan func() error, 1)}
-				l := startHosts(t, 3, orderly(t), func(o *fabric.Options) {
-					g.Hosts = o.Processes.Hosts
-					o.Processes.Hosts, o.Term = g, 1
-				})
+				g := newGate(stopsNothing)
+				g.late = end.late
+				l := startHosts(t, 3, orderly(t), g.between, func(o *fabric.Options) { o.Term = 1 })
 				l.load("uniform:0.03")
 				l.more(200)
 				const sw, home = "s1.00", "host1"
@@ -127,18 +155,13 @@ func TestALeaderEndsInTheMiddleOfAMove(t *testing.T) {
 // returns when the move is over under the next leader.
 func (l *hostLab) endMidMove(g *gate, stops func(o *host.Order) bool, sw, to string) {
 	l.Helper()
-	stop := func(o *host.Order) bool {
+	g.stop(func(o *host.Order) bool {
 		if takes(o) {
 			l.deaf(true)
 		}
 		return stops(o)
-	}
-	g.stops.Store(&stop)
-	first, moved := l.Fabric, make(chan error, 1)
-	go func() {
-		_, err := first.Move(l.Context(), sw, to)
-		moved <- err
-	}()
+	})
+	first, moved := l.Fabric, l.moving(sw, to)
 	late := func() error { return host.ErrReplaced }
 	select {
 	case late = <-g.stopped:
@@ -150,7 +173,7 @@ func (l *hostLab) endMidMove(g *gate, stops func(o *host.Order) bool, sw, to str
 	case <-time.After(rig.Patience):
 		l.Fatal("the move does not come to where its leader ends")
 	}
-	g.stops.Store(nil)
+	g.stop(stopsNothing)
 	l.deaf(false)
 	l.options.Term++
 	l.succeed()
@@ -191,32 +214,22 @@ func (l *hostLab) runsOnce(sw, home, to string) {
 // that its neighbours took for lost, and runs it on.
 func TestAHostThatNeverReleasedASwitchRunsItOn(t *testing.T) {
 	t.Parallel()
-	relay, agents := rig.NewRelay(t, ""), hosttest.NewAgents(t)
-	agents.Of("host1").Relay = relay
-	g, stops := &gate{stopped: make(chan func() error, 1)}, releases
-	g.stops.Store(&stops)
-	l := startHostsOn(t, 3, agents, func(o *fabric.Options) {
-		g.Hosts = o.Processes.Hosts
-		o.Processes.Hosts = g
-	})
+	g := newGate(releases)
+	l, relay := startBehindRelay(t, g.between)
 	l.load("uniform:0.03")
 	l.more(200)
-	moved := make(chan error, 1)
-	go func() {
-		_, err := l.Fabric.Move(l.Context(), "s1.00", "host2")
-		moved <- err
-	}()
+	moved := l.moving("s1.00", "host2")
 	<-g.stopped
 	relay.Cut()
-	agents.Of("host2").Kill()
+	l.agents.Of("host2").Kill()
 	require.ErrorContains(t, <-moved, "is gone")
 	l.until("both hosts are missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 8 })
-	g.stops.Store(nil)
+	g.stop(stopsNothing)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, _ = l.Fabric.Heal(ctx) // the host is told to run the switch again, and does not hear it
 	relay.Restore()
-	agents.Of("host2").Back()
+	l.agents.Of("host2").Back()
 	l.until("all is well", func() bool {
 		_, err := l.Fabric.Heal(t.Context())
 		return err == nil && len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0
@@ -230,36 +243,28 @@ func TestAHostThatNeverReleasedASwitchRunsItOn(t *testing.T) {
 // while the switch is on its way: it is told to release it all the same.
 func TestAHostThatComesBackInTheMiddleOfAMoveReleasesTheSwitch(t *testing.T) {
 	t.Parallel()
-	relay, agents := rig.NewRelay(t, ""), hosttest.NewAgents(t)
-	agents.Of("host1").Relay = relay
-	g, release, take := &gate{stopped: make(chan func() error, 1)}, releases, takes
-	g.stops.Store(&release)
-	l := startHostsOn(t, 3, agents, func(o *fabric.Options) {
-		g.Hosts = o.Processes.Hosts
-		o.Processes.Hosts = g
-	})
+	g := newGate(releases)
+	l, relay := startBehindRelay(t, g.between)
 	l.load("uniform:0.03")
 	l.more(200)
-	moved := make(chan error, 1)
-	go func() {
-		_, err := l.Fabric.Move(l.Context(), "s1.00", "host2")
-		moved <- err
-	}()
+	moved := l.moving("s1.00", "host2")
 	state := func() string { return l.Fabric.Hosts()[1].State }
 	<-g.stopped
-	g.stops.Store(&take)
+	g.stop(takes)
 	relay.Cut()
 	<-g.stopped
 	require.Equal(t, fabric.SwitchDown, state(), "nobody waits for its answer any more")
 	relay.Restore()
 	l.until("it is back", func() bool { return state() == fabric.SwitchUp })
-	g.stops.Store(nil)
+	g.stop(stopsNothing)
 	require.NoError(t, <-moved)
 	l.until("all links are up", func() bool { return len(l.Fabric.LinksDown()) == 0 })
 	l.until("it has released the switch", func() bool {
 		s, err := l.options.Processes.Hosts.Reach("host1").Counters(l.Context(), host.CountersRequest{Applied: true})
 		return err == nil && len(s.Applied.Away) == 1
 	})
+	l.more(100)
+	l.move("s1.00", "")
 	l.more(100)
 	l.sound()
 }
@@ -268,12 +273,10 @@ func TestAHostThatComesBackInTheMiddleOfAMoveReleasesTheSwitch(t *testing.T) {
 // switch goes on where it is, and the move is made then.
 func TestNobodyIsToldOfAMoveThatIsNotKept(t *testing.T) {
 	t.Parallel()
-	g, stops := &gate{stopped: make(chan func() error, 1)}, releases
+	g := newGate(stopsNothing)
 	var waits atomic.Bool
 	kept := make(chan struct{})
-	l := startHosts(t, 3, orderly(t), func(o *fabric.Options) {
-		g.Hosts = o.Processes.Hosts
-		o.Processes.Hosts = g
+	l := startHosts(t, 3, orderly(t), g.between, func(o *fabric.Options) {
 		write := o.Checkpoint
 		o.Checkpoint = func(s fabric.State) <-chan struct{} {
 			if waits.Load() {
@@ -284,13 +287,9 @@ func TestNobodyIsToldOfAMoveThatIsNotKept(t *testing.T) {
 	})
 	l.load("uniform:0.03")
 	l.more(200)
-	g.stops.Store(&stops)
+	g.stop(releases)
 	waits.Store(true)
-	moved := make(chan error, 1)
-	go func() {
-		_, err := l.Fabric.Move(l.Context(), "s1.00", "host2")
-		moved <- err
-	}()
+	moved := l.moving("s1.00", "host2")
 	l.until("it is decided", func() bool { return len(l.Fabric.Faults()) == 1 })
 	decided := l.Fabric.Now()
 	l.until("neighbours send again", func() bool { return l.Fabric.Now() > decided+6*weft.Second })
@@ -300,7 +299,7 @@ func TestNobodyIsToldOfAMoveThatIsNotKept(t *testing.T) {
 		t.Fatal("a host was told")
 	default:
 	}
-	g.stops.Store(nil)
+	g.stop(stopsNothing)
 	waits.Store(false)
 	close(kept)
 	require.NoError(t, <-moved)
@@ -315,35 +314,29 @@ func TestNobodyIsToldOfAMoveThatIsNotKept(t *testing.T) {
 // it may end. When the home is back it runs the switch, and nothing is on its way there any more.
 func TestASwitchComesToAHostThatIsOutOfReach(t *testing.T) {
 	t.Parallel()
-	relay, agents := rig.NewRelay(t, ""), hosttest.NewAgents(t)
-	agents.Of("host1").Relay = relay
-	g, stops := &gate{stopped: make(chan func() error, 1)}, releases
-	l := startHostsOn(t, 3, agents, func(o *fabric.Options) {
-		g.Hosts = o.Processes.Hosts
-		o.Processes.Hosts = g
-	})
+	g := newGate(stopsNothing)
+	l, relay := startBehindRelay(t, g.between)
 	l.load("uniform:0.03")
 	l.more(200)
 	l.move("s1.00", "host2")
 	l.more(200)
-	g.stops.Store(&stops)
-	moved := make(chan error, 1)
-	go func() {
-		_, err := l.Fabric.Move(l.Context(), "s1.00", "")
-		moved <- err
-	}()
+	g.stop(releases)
+	moved := l.moving("s1.00", "")
 	<-g.stopped
 	relay.Cut()
-	agents.Of("host2").Kill()
+	l.agents.Of("host2").Kill()
 	require.ErrorContains(t, <-moved, "is gone")
-	g.stops.Store(nil)
+	g.stop(stopsNothing)
 	relay.Restore()
-	agents.Of("host2").Back()
+	l.agents.Of("host2").Back()
 	l.until("all is well", func() bool {
 		_, err := l.Fabric.Heal(t.Context())
 		return err == nil && len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0
 	})
 	l.at("s1.00", "host host1")
+	l.more(100)
+	l.succeed() // the host has taken the switch as the next leader knows
+	l.AllUp()
 	l.more(100)
 	l.sound()
 }
