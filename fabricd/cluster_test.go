@@ -344,7 +344,7 @@ func (r *clusterRun) connected() int {
 	defer cancel()
 	before, err := r.client.Trace(ctx, api.TraceRequest{Src: nics[0], Dst: nics[1]})
 	require.NoError(t, err)
-	missing := map[string]bool{}
+	missing := map[string]string{} // pairs, and how far the packet came
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for i := range 8 {
@@ -355,7 +355,7 @@ func (r *clusterRun) connected() int {
 						continue
 					}
 					mu.Lock()
-					missing[nics[a]+">"+nics[b]] = true
+					missing[nics[a]+">"+nics[b]] = "nowhere"
 					mu.Unlock()
 					if _, err := r.client.Trace(ctx, api.TraceRequest{Src: nics[a], Dst: nics[b]}); err != nil {
 						t.Errorf("%s to %s: %v", nics[a], nics[b], err)
@@ -369,12 +369,13 @@ func (r *clusterRun) connected() int {
 	arrived := 0
 	done := errors.New("all arrived")
 	err = r.client.Hops(ctx, before.After, func(v fabric.HopView) error {
-		if v.End != fabric.EndDelivered {
-			return nil
-		}
 		mu.Lock()
 		defer mu.Unlock()
-		if pair := v.Src + ">" + v.Dst; missing[pair] {
+		pair := v.Src + ">" + v.Dst
+		if missing[pair] == "" {
+			return nil
+		}
+		if missing[pair] = strings.Join([]string{v.Node, v.Link, v.End}, " "); v.End == fabric.EndDelivered {
 			delete(missing, pair)
 			arrived++
 		}
@@ -386,10 +387,10 @@ func (r *clusterRun) connected() int {
 	asking.Wait()
 	if !errors.Is(err, done) {
 		var list []string
-		for pair := range missing {
-			list = append(list, pair)
+		for pair, at := range missing {
+			list = append(list, pair+" at "+at)
 		}
-		t.Fatalf("%d of %d pairs are not connected: %v: %.300s", all-arrived, all, err, strings.Join(list, " "))
+		t.Fatalf("%d of %d pairs are not connected: %v: %.2000s", all-arrived, all, err, strings.Join(list, "; "))
 	}
 	return all
 }

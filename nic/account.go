@@ -222,5 +222,8 @@ type Reading struct {
 
 // Read reads the NIC.
 func (n *NIC) Read() Reading {
-	return Reading{Stats: n.stats, Queued: n.queue.packets, Flow: n.end.Flow(), Suppressed: n.end.Suppressed(), Timer: n.end.Awaits()}
+	return Reading{
+		Stats: n.stats, Queued: n.queue.packets, Flow: n.end.Flow(),
+		Suppressed: n.end.Suppressed(), Timer: n.end.Awaits(),
+	}
 }

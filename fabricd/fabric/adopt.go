@@ -110,7 +110,7 @@ func (h *hostState) askApplied(ctx context.Context) (host.Counters, error) {
 	h.mu.Lock()
 	number := h.number
 	h.mu.Unlock()
-	asked := h.fabric.Now() // before it is said who the neighbours are
+	asked := h.fabric.Now() // the answer counts for all neighbours that there were by then
 	s, err := h.host.Counters(ctx, host.CountersRequest{
 		Number: number, Term: h.fabric.opts.Term, Ends: true,
 		Peers: h.peers(), Generations: true, Latency: true, Applied: true,

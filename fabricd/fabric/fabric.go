@@ -69,8 +69,7 @@ type Fabric struct {
 	repairs repairs
 	changed broadcast // after every change of a port's state
 	ports   waker     // likewise, for a subnet manager in this process
-
-	epochs epochs
+	epochs  epochs    // of links, and who has them
 
 	// What only the loop touches, and sets of what others read.
 	checkpoints  checkpoints

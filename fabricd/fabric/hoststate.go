@@ -51,14 +51,17 @@ type hostState struct {
 	owing        atomic.Int64  // since when it owes an answer; 0: it does not
 	counters     atomic.Pointer[hostCounters]
 	readings     atomic.Pointer[readings]              // nil: nobody has watched
-	incarnations atomic.Pointer[[]linkend.Incarnation] // those that the ledger keeps, and the latest; nil: it was never hosted
-	begins       weft.Epoch                            // guarded by the lock of epochs: of its first spec that has not become an incarnation; 0: there is none
+	incarnations atomic.Pointer[[]linkend.Incarnation] // kept by the ledger, and the latest; nil: it was never hosted
+
+	// begins is the epoch of its first spec since its latest incarnation; 0: there was none. The lock
+	// of epochs guards it.
+	begins weft.Epoch
 
 	mu          sync.Mutex
 	number      uint64             // guarded by mu: its incarnation; 0: it was never hosted
 	unheard     bool               // guarded by mu: nothing is known yet of this incarnation
 	heard       uint64             // guarded by mu: observations it has told
-	due         uint64             // guarded by mu: observations that the host had made by dueSince; all arrive, or are lost, within askTime
+	due         uint64             // guarded by mu: observations by dueSince; all arrive, or are lost, within askTime
 	dueSince    weft.Time          // guarded by mu
 	correctedBy []byte             // guarded by mu: the host.Counters.Up that its links were last set by, while nothing was heard since
 	clock       skew               // guarded by mu
@@ -246,7 +249,7 @@ func (h *hostState) carryOut(o host.Order) (host.OrderAnswer, error) {
 	defer cancel()
 	defer context.AfterFunc(h.fabric.ctx, cancel)()
 	o.Number, o.Term = number, h.fabric.opts.Term
-	asked := h.fabric.Now()
+	asked := h.fabric.Now() // the answer counts for all neighbours that there were by then
 	o.Counters = &host.CountersRequest{Number: number, Ends: true, Peers: h.peers()}
 	a, err := h.host.Order(ctx, o)
 	if err == nil {

@@ -222,13 +222,13 @@ func (f *Fabric) moveTo(s *liveSwitch, to *hostState) (packets uint64, err error
 		f.awaitSwitch(s, from, 0) // their packets wait no more
 		return 0, err
 	}
-	f.awaitDecision(s, from, checkpointed)
+	f.awaitDecision(s, from, checkpointed) // no host is told before
 	f.inLoop(func(l loop) { l.refuseBefore(s, m.Number) })
 	return f.finishMove(s, m)
 }
 
-// awaitDecision returns when a later leader would know of a move: no host is told before. If that
-// takes long, neighbours do not hold their packets back until then.
+// awaitDecision returns when the next leader would know of a move. If that takes long, neighbours
+// send again meanwhile.
 func (f *Fabric) awaitDecision(s *liveSwitch, from *hostState, checkpointed <-chan struct{}) {
 	try, cancel := context.WithTimeout(f.ctx, moveCheckpointTime)
 	defer cancel()
@@ -250,8 +250,8 @@ const moveCheckpointTime = 2 * time.Second
 // most. Chosen by us: a move takes some milliseconds.
 const awaitTime = 5 * time.Second
 
-// emptyWires has nothing sent on the links of a switch, which a host runs still, and returns when nothing is on their wires,
-// or that takes too long.
+// emptyWires has nothing sent on the links of a switch that from still runs. It returns when nothing
+// is on their wires, or that takes too long.
 func (f *Fabric) emptyWires(s *liveSwitch, from *hostState) {
 	links, most := f.linksOf(s.id), moveWireTime
 	for _, l := range links {
@@ -342,7 +342,8 @@ func (l loop) beginMove(s *liveSwitch, from, to *hostState) (m leader.Move, chec
 		}
 	}
 	if n := len(s.allLives()); n >= maxLives {
-		return m, nil, fmt.Errorf("switch %s cannot move: %d incarnations of hosts that ran it are not accounted for: wait until all hosts answer", s.name, n)
+		return m, nil, fmt.Errorf("switch %s cannot move: it has moved %d times, and hosts have not told what became of its packets: "+
+			"wait until all hosts answer", s.name, n)
 	}
 	m = leader.Move{Switch: s.id, From: from.id, To: to.id, FromLife: from.incarnation(), ToLife: to.incarnation()}
 	m.Number = s.addLife(m.ToLife)

@@ -16,9 +16,9 @@ type Order struct {
 	Number uint64 `json:"number"` // of the spec
 	Term   uint64 `json:"term,omitempty"`
 
-	// After is how many orders the host has carried out as far as the leader knows, which says all
-	// by this one. If there were others meanwhile, which nobody waits for any more, the host refuses
-	// it. nil: it does not matter.
+	// After is how many orders the host had carried out when the leader asked what was done to it,
+	// which this order completes. A host that has carried out another one since refuses it: that one
+	// came late. nil: it does not matter.
 	After *uint64 `json:"after,omitempty"`
 
 	// Clock puts the host's clock forward by so much, because the leader has found it behind;

@@ -68,7 +68,7 @@ type Counters struct {
 	Blocked uint64        `json:"blocked"` // packets inside switches that wait for room in an output queue
 	Drivers switchd.Stats `json:"drivers"`
 	Links   wire.Stats    `json:"links"`  // of this host; Add leaves it
-	Timers  weft.Time     `json:"timers"` // the longest that a register which has a timer running is kept, or an end waits; 0: none does
+	Timers  weft.Time     `json:"timers"` // the longest that a running timer keeps a register, or an end waits; 0: none does
 
 	// Up has a bit for each end of the host, in the order of [Placement.Ends]: set if the end sees
 	// its link up.

@@ -33,8 +33,8 @@ func (o *orders) to(h *Host) *Order {
 	return &o.list[i]
 }
 
-// cut has hosts in other processes at the ends of directions keep what is cut from now on, and let
-// through again what is not.
+// cut has hosts in other processes that may run an end of a direction keep what is cut from now on,
+// and let through again what is not.
 func (o *orders) cut(cut, restored []Direction) {
 	hosts := func(d Direction, do func(order *Order)) {
 		var told []ledger.HostID
@@ -55,7 +55,7 @@ func (o *orders) cut(cut, restored []Direction) {
 	}
 }
 
-// mayRun are the hosts that run a node or may come to: its home, and the host of a switch alone.
+// mayRun are the hosts that run a node or may run it next: its home, and the host of a switch alone.
 func (s *State) mayRun(n weft.Node) []*Host {
 	if n.IsSwitch() {
 		if own := s.own(weft.SwitchID(n.Index)); own != nil {
@@ -113,14 +113,13 @@ func (o *orders) toggle(e weft.End) {
 	}
 }
 
-// impair has a direction suffer what it is to suffer now: at who runs the end that sends, and of a
-// switch process besides at the host that does when that leaves.
+// impair has a direction suffer what it is to suffer now, at all hosts that may run the end that
+// sends.
 func (o *orders) impair(d Direction) {
 	e := ends(o.s.link(d.Link))[d.side()]
 	what := Impairment{e, o.s.Links[d.Link].Suffers[d.side()]}
-	now, home := o.s.runner(e.Node).ID, o.s.home(e.Node).ID
-	for _, id := range slices.Compact([]ledger.HostID{now, home}) {
-		order := o.to(o.s.Host(id))
+	for _, h := range o.s.mayRun(e.Node) {
+		order := o.to(h)
 		order.Impair = append(order.Impair, what)
 	}
 }

@@ -95,15 +95,15 @@ func (l *Ledger) flow(a *Answer, f *Flow) {
 	mine, known := &to.Sides[side], to.Sides[side].Flow
 	mine.Flow = f.Flow
 	if s.Channel.Node.Kind != 0 {
-		mine.Flow.LastTo = max(f.Flow.LastTo, known.LastTo) // the leader may know a hand-over that the host did not yet
+		mine.Flow.LastTo = max(f.Flow.LastTo, known.LastTo) // the host may not know the latest hand-over yet
 	} else if f.Flow.Sent < known.Sent || f.Flow.Received < known.Received {
 		forgotten(&mine.Flow, &known)
 	}
 	l.attributeSession(to)
 }
 
-// neverMet reports whether nothing passed in a session: the peer was gone before the other began, for
-// those that may have met have one.
+// neverMet reports whether a session cannot have been: the peer is gone, and the ledger has a session
+// of all who ran at the same time.
 func (l *Ledger) neverMet(s *Session, peer Incarnation) bool {
 	p := l.incarnation(peer)
 	if p == nil || !p.Gone {
@@ -114,7 +114,7 @@ func (l *Ledger) neverMet(s *Session, peer Incarnation) bool {
 }
 
 // forgotten puts into f what an end has told before and has forgotten since. An end forgets an
-// incarnation when a question does not name it; an older question, which names it, may come after.
+// incarnation that the ledger has put away; the next leader may have an older ledger.
 func forgotten(f, known *link.Flow) {
 	f.Sent, f.Received = max(f.Sent, known.Sent), max(f.Received, known.Received)
 	f.LastFrom, f.LastTo, f.LastSent = known.LastFrom, known.LastTo, known.LastSent

@@ -62,7 +62,7 @@ type End struct {
 	renewing  bool
 	explained weft.Time // until then our own absence explains that the neighbour begins a new epoch
 
-	awaits weft.Time // it sends no packets until the neighbour begins anew, at most for so long, see Await; 0: it does
+	awaits weft.Time // how long it sends no packets, until the neighbour begins anew, see Await; 0: it sends
 	until  weft.Time // then it sends again; Never unless it awaits
 }
 

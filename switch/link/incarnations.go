@@ -8,8 +8,8 @@ import (
 )
 
 // Incarnation is one life of whatever runs the neighbour of an end. The incarnations of a neighbour
-// are a list, by First. One that has several ranges of epochs is in it several times. Number 0 ends
-// a list: it is not known yet who has epochs above its First.
+// are a list in the order of First. One that has several ranges of epochs is in it several times. A
+// list that does not know all ends with Number 0: who has epochs above that First is not known yet.
 type Incarnation struct {
 	Number uint64
 	First  weft.Epoch // below all its epochs, above those of what is before it in a list
@@ -42,8 +42,8 @@ type periods struct {
 }
 
 // maxPeriods bounds the periods that are kept. Beyond it the two become one whose epochs are
-// closest: a new incarnation begins far from the one before. Chosen by us: a leader names an
-// incarnation for about a minute after its end, and while a neighbour of it does not answer.
+// closest: a new incarnation begins far from the one before. Chosen by us: more than the
+// incarnations that a leader names until its ledger has put them away.
 const maxPeriods = 1024
 
 // begin notes that the end has come up.
@@ -112,11 +112,10 @@ func owner(peers []Incarnation, epoch weft.Epoch) (number uint64) {
 // Unnamed is the number of the session of all that passed, while nobody has named any incarnation.
 const Unnamed = math.MaxUint64
 
-// Sessions calls do with the session with each of these incarnations of the neighbour, or with that
-// of all. Once it is
-// known which incarnation a period was with, that stays, whatever list is given later. What passed
-// with incarnations that are not in the list is left out from here on, unless they came after all
-// of it. What passed with those of which it is not known yet is the session with number 0.
+// Sessions calls do with the session with each of these incarnations of the neighbour, or, without
+// any, with that of all. Once an end knows with which incarnation it was up, that stays, whatever
+// list comes later. It forgets what passed with incarnations that the list does not have, unless
+// they began later than the list knows: what passed with these is the session with number 0.
 func (e *End) Sessions(peers []Incarnation, do func(Session)) {
 	if len(peers) == 0 {
 		do(Session{Unnamed, e.Flow()})
@@ -155,8 +154,8 @@ next:
 	}
 }
 
-// resolve notes which incarnations periods were with, makes one period of those with the same, and
-// forgets those that the list leaves out.
+// resolve notes with which incarnations the end was up, makes one period of those with the same, and
+// forgets those with incarnations that the list does not have.
 func (e *End) resolve(peers []Incarnation) {
 	if e.upOwner == 0 {
 		e.upOwner = owner(peers, e.upWith)
@@ -185,14 +184,13 @@ next:
 	e.before.list = left
 }
 
-// with reports whether p was with an incarnation that a list has; 0: whether it came after all of
-// them.
+// with reports whether p was with an incarnation that a list has; 0: whether it was with one that
+// began later than the list knows.
 func (p *period) with(number uint64, peers []Incarnation) bool {
 	if number != 0 {
 		return p.owner == number
 	}
-	last := peers[len(peers)-1]
-	return last.Number == 0 && last.First < p.peer && !named(p.owner, peers)
+	return p.peer > known(peers) && !named(p.owner, peers)
 }
 
 // named reports whether a list has an incarnation.
@@ -200,15 +198,19 @@ func named(number uint64, peers []Incarnation) bool {
 	return number != 0 && slices.ContainsFunc(peers, func(k Incarnation) bool { return k.Number == number })
 }
 
-// KnowsMore reports whether one list of incarnations says who has later epochs than another.
+// KnowsMore reports whether one list of incarnations knows who has later epochs than another. No
+// list knows nothing.
 func KnowsMore(a, b []Incarnation) bool { return known(a) > known(b) }
 
-// known is the epoch up to which a list knows who has which; 0: it does not end there.
+// known is the epoch up to which a list knows who has which.
 func known(list []Incarnation) weft.Epoch {
-	if n := len(list); n > 0 && list[n-1].Number == 0 {
+	switch n := len(list); {
+	case n == 0:
+		return 0
+	case list[n-1].Number == 0:
 		return list[n-1].First
 	}
-	return 0
+	return math.MaxUint32
 }
 
 // sessionFlow is what the end tells of the session with an incarnation, of which it may be the
