@@ -102,11 +102,11 @@ func (l *Ledger) flow(a *Answer, f *Flow) {
 	l.attributeSession(to)
 }
 
-// neverMet reports whether a session cannot have been: the peer is gone, and the ledger has a session
-// of all who ran at the same time.
+// neverMet reports whether a session cannot have been: the ledger knows who the peer is, and has a
+// session of all who ran at the same time. A host that was made for a switch which never came to it
+// runs no node, and has met nobody.
 func (l *Ledger) neverMet(s *Session, peer Incarnation) bool {
-	p := l.incarnation(peer)
-	if p == nil || !p.Gone {
+	if p := l.incarnation(peer); p == nil || p.ID == 0 {
 		return false
 	}
 	_, met := l.findSession(s)

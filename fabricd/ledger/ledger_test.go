@@ -441,3 +441,27 @@ func FuzzRestore(f *testing.F) {
 		l.Incidents(0)
 	})
 }
+
+// A host was made for a switch, tells once that its ends are down, and then answers no more: the
+// switch never came. What a neighbour of the switch held when it failed cannot have gone there.
+func TestAHostThatRunsNothingHasNobodyInDoubt(t *testing.T) {
+	t.Parallel()
+	d := line()
+	for h := HostID(1); h <= 4; h++ {
+		d.hears(h, link.Up, 0, 0, [2]uint64{}, [2]uint64{})
+	}
+	d.hears(1, link.Up, 7, 0, [2]uint64{7, 0})
+	d.hears(2, link.Up, 0, 0, [2]uint64{0, 7}, [2]uint64{0, 0})
+	const made, life = HostID(5), Incarnation(5)
+	d.does(HostStarted{Host: made, Incarnation: life})
+	a := Answer{Host: made, Incarnation: life, Seq: 1, Asked: d.now}
+	a.Flows = []Flow{{End: d.links[1].B, Peer: 2, Flow: link.Flow{State: link.Down, Mine: 9}}}
+	d.does(&a)
+	d.does(HostFailed{Host: 2})
+	d.hears(1, link.Down, 7, 0, [2]uint64{7, 0})
+	d.hears(3, link.Down, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
+	b := d.Balance()
+	require.Empty(t, b.Uncertain)
+	require.EqualValues(t, 7, b.WrittenOff)
+	require.True(t, b.Balanced && b.InFlight == 0, "%+v", b)
+}
