@@ -138,7 +138,7 @@ func (h *Harness) stop() {
 		h.unmanage()
 	}
 	h.fabric.Stop()
-	for _, e := range h.record.troubles() {
+	for _, e := range h.record.linkErrors() {
 		h.t.Errorf("harness: links: %s", e)
 	}
 	if h.t.Failed() && !h.told {

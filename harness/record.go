@@ -136,7 +136,8 @@ func (r *recorder) trouble(what string) {
 	}
 }
 
-func (r *recorder) troubles() []string {
+// linkErrors are the first ten of these.
+func (r *recorder) linkErrors() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.bad

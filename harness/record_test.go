@@ -68,5 +68,5 @@ func TestTroubleOfTheLinksIsKeptWithinBounds(t *testing.T) {
 	for range 100 {
 		r.trouble("inbox full")
 	}
-	assert.Len(t, r.troubles(), 10)
+	assert.Len(t, r.linkErrors(), 10)
 }

@@ -216,7 +216,7 @@ func (a HostAccess) grant(fabric string) grant {
 
 func (a HostAccess) name() string   { return a.Host }
 func (a NodeAccess) name() string   { return cmp.Or(a.Name, a.Node) }
-func (a HostAccess) prefix() string { return "part-" + nodeToken(a.Host) + "-" }
+func (a HostAccess) prefix() string { return "host-" + nodeToken(a.Host) + "-" }
 func (a NodeAccess) prefix() string { return "switch-" + nodeToken(a.name()) + "-" }
 
 // userOf is a name that no other user has.

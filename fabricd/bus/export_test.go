@@ -15,7 +15,7 @@ func AllGrants(fabric, agent string, host HostAccess, node NodeAccess) map[strin
 		}
 		add(r.String(), g.withInbox(r.inbox(agent)))
 	}
-	add("part", host.grant(fabric))
+	add("host", host.grant(fabric))
 	add("switch", node.grant(fabric))
 	add("system", systemGrant().withInbox(inboxOf("system")))
 	return all

@@ -29,16 +29,16 @@ type row struct{ subject, publish, hear string }
 //	switch                                   s1 of the line s0-s1-s2, as a process of its own, in a fabric of two shards
 //	system                                   who tells servers of accounts
 var matrix = []row{
-	{"weft.lab.l.4.0.s0_1.2", "fabric part", "fabric operator viewer"}, // a host's own link
-	{"weft.lab.l.5.4.s0_1.2", "fabric part", "fabric operator viewer part"},
-	{"weft.lab.l.0.4.s0_1.2", "fabric", "fabric operator viewer part"}, // towards it
-	{"weft.lab.l.0.5.s0_1.2", "fabric", "fabric operator viewer part"},
-	{"weft.lab.l.*.4.>", "", "fabric operator viewer part"},
+	{"weft.lab.l.4.0.s0_1.2", "fabric host", "fabric operator viewer"}, // a host's own link
+	{"weft.lab.l.5.4.s0_1.2", "fabric host", "fabric operator viewer host"},
+	{"weft.lab.l.0.4.s0_1.2", "fabric", "fabric operator viewer host"}, // towards it
+	{"weft.lab.l.0.5.s0_1.2", "fabric", "fabric operator viewer host"},
+	{"weft.lab.l.*.4.>", "", "fabric operator viewer host"},
 	{"weft.lab.l.*.6.>", "", "fabric operator viewer"},
 	{"weft.lab.l.6.7.s9.0", "fabric", "fabric operator viewer"},      // of others
-	{"weft.lab.l.6.4.s9.0", "fabric", "fabric operator viewer part"}, // in the name of another, to it
+	{"weft.lab.l.6.4.s9.0", "fabric", "fabric operator viewer host"}, // in the name of another, to it
 	{"weft.lab.l.6.8.s9.0", "fabric", "fabric operator viewer"},
-	{"weft.lab.l.4.7.s9.0", "fabric part", "fabric operator viewer"},  // its own, to another
+	{"weft.lab.l.4.7.s9.0", "fabric host", "fabric operator viewer"},  // its own, to another
 	{subjectOf(hop(1), 2), "fabric switch", "fabric operator viewer"}, // a switch's own
 	{subjectOf(hop(0), 2), "fabric", "fabric operator viewer switch"}, // towards it
 	{subjectOf(hop(0).Reverse(), 2), "fabric switch", "fabric operator viewer"},
@@ -51,8 +51,8 @@ var matrix = []row{
 	{"weft.lab.ctl.get", "fabric operator", "fabric"},                       // is none
 	{"weft.lab.mgr.load", "fabric manager", "fabric"},                       // tables
 	{"weft.lab.ev.link", "fabric", "fabric operator viewer manager"},        // events
-	{"weft.lab.sw.west.do.sum", "fabric", "fabric part"},                    // a host is asked
-	{"weft.lab.sw.west.tell.seen", "fabric part", "fabric"},                 // and tells
+	{"weft.lab.sw.west.do.sum", "fabric", "fabric host"},                    // a host is asked
+	{"weft.lab.sw.west.tell.seen", "fabric host", "fabric"},                 // and tells
 	{"weft.lab.sw.s1.do.sum", "fabric", "fabric switch"},
 	{"weft.lab.sw.s1.tell.seen", "fabric switch", "fabric"},
 	{"weft.lab.sw.s9.do.sum", "fabric", "fabric"}, // others
@@ -65,27 +65,27 @@ var matrix = []row{
 	{"weft.lab.auth.viewer.offer", "fabric renewer", "fabric viewer"},
 	{"weft.lab.auth.operator.take.x", "fabric renewer", "fabric operator"},
 	{"weft.lab.auth.fabric.offer", "fabric renewer", "fabric"},
-	{"weft.lab.auth.part.offer", "fabric renewer", "fabric"},
+	{"weft.lab.auth.host.offer", "fabric renewer", "fabric"},
 	{"weft.lab.auth.>", "", "fabric"},
 	{"weft.agent.a.host", "fabric agent", "agent"}, // agents
 	{"weft.agent.b.host", "fabric", ""},
 	{"weft.agent.b.parts", "fabric", ""},
 	{"weft.agent.>", "", ""},
-	{"$SRV.PING", "", "fabric agent part switch"}, // and how whoever answers is found
-	{"$SRV.INFO", "", "fabric agent part switch"},
-	{"$SRV.STATS", "", "fabric agent part switch"},
+	{"$SRV.PING", "", "fabric agent host switch"}, // and how whoever answers is found
+	{"$SRV.INFO", "", "fabric agent host switch"},
+	{"$SRV.STATS", "", "fabric agent host switch"},
 	{"$SRV.PING.weft-fabric", "", "fabric"},
 	{"$SRV.PING.weft-fabric.x1", "", "fabric"},
 	{"$SRV.INFO.weft-fabric", "", "fabric"},
 	{"$SRV.INFO.weft-fabric.x1", "", "fabric"},
 	{"$SRV.STATS.weft-fabric", "", "fabric"},
 	{"$SRV.STATS.weft-fabric.x1", "", "fabric"},
-	{"$SRV.PING.weft-host", "", "part switch"},
-	{"$SRV.PING.weft-host.x1", "", "part switch"},
-	{"$SRV.INFO.weft-host", "", "part switch"},
-	{"$SRV.INFO.weft-host.x1", "", "part switch"},
-	{"$SRV.STATS.weft-host", "", "part switch"},
-	{"$SRV.STATS.weft-host.x1", "", "part switch"},
+	{"$SRV.PING.weft-host", "", "host switch"},
+	{"$SRV.PING.weft-host.x1", "", "host switch"},
+	{"$SRV.INFO.weft-host", "", "host switch"},
+	{"$SRV.INFO.weft-host.x1", "", "host switch"},
+	{"$SRV.STATS.weft-host", "", "host switch"},
+	{"$SRV.STATS.weft-host.x1", "", "host switch"},
 	{"$SRV.PING.weft-agent", "fabric agent", "agent"},
 	{"$SRV.PING.weft-agent.x1", "fabric agent", "agent"},
 	{"$SRV.INFO.weft-agent.x1", "fabric agent", "agent"},
@@ -130,7 +130,7 @@ var matrix = []row{
 	{"$JS.API.STREAM.CREATE.mine", "", ""},
 	{"$JS.API.CONSUMER.CREATE.KV_weft-lab", "", ""},
 	{"$JS.API.>", "", ""},
-	{"_INBOX.weft-fabric.k.west.7", "fabric agent part", "fabric"}, // answers
+	{"_INBOX.weft-fabric.k.west.7", "fabric agent host", "fabric"}, // answers
 	{"_INBOX.weft-fabric.k.s1.7", "fabric agent switch", "fabric"},
 	{"_INBOX.weft-fabric.k.s9.7", "fabric agent", "fabric"},
 	{"_INBOX.weft-operator.x", "fabric", "operator"},
@@ -140,7 +140,7 @@ var matrix = []row{
 	{"_INBOX.weft-agent.a.x", "fabric agent", "agent"},
 	{"_INBOX.weft-agent.b.x", "fabric agent", ""},
 	{"_INBOX.weft-system.x", "fabric", "system"}, // in another account
-	{"_INBOX.weft-part-east-X.x", "fabric", ""},
+	{"_INBOX.weft-host-east-X.x", "fabric", ""},
 	{"_INBOX.x", "fabric", ""},
 	{"_INBOX.>", "", ""},
 	{"$SYS.REQ.CLAIMS.UPDATE", "system", ""}, // servers
@@ -218,7 +218,7 @@ func TestPermissionsOnOurBroker(t *testing.T) {
 	}
 	host, err := b.Admit(bus.HostAccess{Host: "west", First: 4, N: 2})
 	require.NoError(t, err)
-	attempts += tryMatrix(t, "part", login(t, b, host, nats.ErrorHandler(quiet)))
+	attempts += tryMatrix(t, "host", login(t, b, host, nats.ErrorHandler(quiet)))
 	attempts += tryMatrix(t, "switch", login(t, b, admit(t, b, access()), nats.ErrorHandler(quiet)))
 	attack.Count(t, "every kind of credentials at every subject, our broker", attempts)
 }
@@ -238,8 +238,8 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 			require.NoError(t, d.Close())
 			server := natstest.StartIn(t, release, file("hosts/a"), "127.0.0.1", port)
 			connect := func(inbox string, how nats.Option) *nats.Conn {
-				conn, err := nats.Connect(server.URL, how, nats.RootCAs(file("ca.pem")), nats.CustomInboxPrefix(inbox),
-					nats.ErrorHandler(quiet))
+				conn, err := nats.Connect(server.URL, how, nats.RootCAs(file("ca.pem")), nats.Timeout(rig.Patience),
+					nats.CustomInboxPrefix(inbox), nats.ErrorHandler(quiet))
 				require.NoError(t, err)
 				t.Cleanup(conn.Close)
 				return conn
@@ -265,14 +265,14 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 			require.NoError(t, err)
 			host, err := issuer.Admit(bus.HostAccess{Host: "west", First: 4, N: 2})
 			require.NoError(t, err)
-			attempts += tryMatrix(t, "part", connect(host.InboxPrefix, nats.UserJWTAndSeed(host.JWT, host.Seed)))
+			attempts += tryMatrix(t, "host", connect(host.InboxPrefix, nats.UserJWTAndSeed(host.JWT, host.Seed)))
 			one, err := issuer.Admit(access())
 			require.NoError(t, err)
 			attempts += tryMatrix(t, "switch", connect(one.InboxPrefix, nats.UserJWTAndSeed(one.JWT, one.Seed)))
 
-			_, err = nats.Connect(server.URL, nats.RootCAs(file("ca.pem")))
+			_, err = nats.Connect(server.URL, nats.RootCAs(file("ca.pem")), nats.Timeout(rig.Patience))
 			require.ErrorIs(t, err, nats.ErrAuthorization, "without credentials nobody is let in")
-			_, err = nats.Connect(server.URL, nats.RootCAs(file("ca.pem")), nats.UserInfo("fabric", "x"))
+			_, err = nats.Connect(server.URL, nats.RootCAs(file("ca.pem")), nats.Timeout(rig.Patience), nats.UserInfo("fabric", "x"))
 			require.ErrorIs(t, err, nats.ErrAuthorization)
 			attack.Count(t, "every kind of credentials at every subject, other servers, each release", attempts)
 		})

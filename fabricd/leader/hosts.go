@@ -14,8 +14,8 @@ const (
 	EventHostFailed     = "host_failed"  // nobody answers for it: its machine or its process is gone
 	EventHostSuspect    = "host_suspect" // it is there, but does not answer
 	EventHostBack       = "host_back"    // it answers again, or was made anew
-	EventProcessFailed  = "process_lost"
-	EventProcessSuspect = "process_silent"
+	EventProcessFailed  = "process_failed"
+	EventProcessSuspect = "process_suspect"
 	EventProcessBack    = "process_back"
 	EventBrokerLost     = "broker_lost" // a connection to the broker is gone, and its links with it
 )

@@ -14,7 +14,7 @@ import (
 func (n *network) connected(ctx context.Context, dead []death) (bool, error) {
 	if n.reconfigured != nil {
 		for _, d := range dead {
-			n.bury(d)
+			n.leaveOut(d)
 		}
 		return n.reconfigured.connects(&n.dead)
 	}

@@ -226,7 +226,7 @@ func (c *Config) over(r nic.Rand) nic.Over {
 // kill has a link or a switch die now: what is on its wires is lost, and whoever is at the other
 // end loses signal at once.
 func (n *network) kill(d death) {
-	n.bury(d)
+	n.leaveOut(d)
 	n.reconfigure()
 	if !d.Switch {
 		n.cut(&n.graph.Links[d.ID])
@@ -241,8 +241,8 @@ func (n *network) kill(d death) {
 	}
 }
 
-// bury has tables that are computed from now on do without a link or a switch.
-func (n *network) bury(d death) {
+// leaveOut has tables that are computed from now on do without a link or a switch.
+func (n *network) leaveOut(d death) {
 	if d.Switch {
 		n.dead.AddSwitch(weft.SwitchID(d.ID))
 	} else {

@@ -67,7 +67,7 @@ type totals struct{ offered, refused, queued, reordered, rerouted, hops uint64 }
 func (r *run) run() error {
 	dynamic := r.faults
 	for len(dynamic) > 0 && dynamic[0].before {
-		r.bury(dynamic[0])
+		r.leaveOut(dynamic[0])
 		dynamic = dynamic[1:]
 	}
 	if err := r.start(); err != nil {
