@@ -112,7 +112,7 @@ web: ## test the page and build fabricd/web/dist anew from fabricd/web/app; need
 browser: build ## test the page in Chromium, against running fabrics; go test ./fabricd/web does so too
 	cd fabricd/web/e2e && npm ci --no-audit --no-fund && npm run check && npm test
 
-watching: build ## measure the page and what it costs a fabric to be watched, in half an hour, into docs/results/web.md and watching.md
+watching: build ## measure the page and what it costs a fabric to be watched, in half an hour, into results/web.md and results/watching.md
 	cd fabricd/web/e2e && npm ci --no-audit --no-fund && npm run bench
 
 profile: ## regenerate fabricd/speed.pgo, see PGO

@@ -1,4 +1,4 @@
-// How soon a page is live, and how smooth it is while events arrive. Written to docs/results/web.md.
+// How soon a page is live, and how smooth it is while events arrive. Written to results/web.md.
 
 import { test, type Browser } from '@playwright/test'
 import { Fabric } from '../lib/fabric'

@@ -1,5 +1,5 @@
 // What it costs the fabric to be watched: packet-hops per CPU-second of fabricd with two browsers and a linkmon, against
-// none, in one run, in turns. Written to docs/results/watching.md.
+// none, in one run, in turns. Written to results/watching.md.
 
 import { readFileSync } from 'node:fs'
 import { test, type Browser } from '@playwright/test'

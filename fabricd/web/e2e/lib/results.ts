@@ -1,11 +1,11 @@
-// What is measured goes into docs/results, as Markdown, with what it was measured on.
+// What is measured goes into results, which git ignores, as Markdown, with what it was measured on.
 
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 
-const folder = process.env.WEFT_RESULTS ?? join(import.meta.dirname, '../../../../docs/results')
+const folder = process.env.WEFT_RESULTS ?? join(import.meta.dirname, '../../../../results')
 
 export function median(values: number[]): number {
   const v = [...values].sort((a, b) => a - b)
@@ -27,6 +27,7 @@ export function machine(browser: string): string {
 }
 
 export function write(name: string, text: string): void {
+  mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, name), text)
   console.log(text)
 }

@@ -54,7 +54,7 @@ func report(load float64, exact, wall [][]cost) string {
 	n := len(exact[0])
 	fmt.Fprintf(&b, `# What a cut costs: DDRC, local re-routing, hybrid
 
-Written by `+"`go run ./scenarios/papers/dqr/loss docs/results`"+`, not by hand.
+Written by `+"`go run ./scenarios/papers/dqr/loss docs/results %d`"+`, not by hand.
 
 A 4-ary 3-tree, uniform load of %g at links of %d packets a second, %d cuts of links between switches. Each is made in a new fabric for every method, one after the other and
 in another order each time: the same link, the same seed, and so the same packets. Counted the same way for all: the ledger from before the cut until the
@@ -65,7 +65,7 @@ Discarded is what switches sent to it meanwhile: of DDRC until there are new tab
 
 The manager takes 30 ms from the cut to new tables.
 
-`, load, fabric.DefaultRate/256, n, 2*window)
+`, n, load, fabric.DefaultRate/256, n, 2*window)
 	table(&b, exact)
 	for i, m := range methods {
 		if m.beside < 0 {
@@ -114,7 +114,7 @@ manages have the same company: an API server, and somebody who hears of cuts ove
 	model, discarded := mean(of(wall[0], func(c cost) float64 { return c.rate * c.inForce / 1000 })), mean(of(wall[0], func(c cost) float64 { return float64(c.discarded) }))
 	fmt.Fprintf(&b, `
 The model of Sem-Jacobsen, Skeie, Lysne, Duato: *Dynamic Fault Tolerance in Fat Trees*, section IX-B, rate of a link times time until there are new tables, gives %.2f packets
-discarded per cut for DDRC live, and %.2f were; [ddrc-loss](ddrc-loss/README.md) has it from 0 to 0.5 s.
+discarded per cut for DDRC live, and %.2f were; `+"`fabricd sweep scenarios/papers/dqr/ddrc-loss.yaml`"+` has it from 0 to 0.5 s.
 `, model, discarded)
 	b.WriteString(conclusions)
 	return b.String()

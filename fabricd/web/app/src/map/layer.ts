@@ -1,12 +1,12 @@
 // A canvas above sigma's, of the same size, that lets the mouse through.
 
-import type { FabricMap } from './map'
+import type { MapView } from './view'
 
 export class Layer2d {
   readonly canvas: HTMLCanvasElement
   readonly ctx: CanvasRenderingContext2D
 
-  constructor(protected readonly map: FabricMap, id: string) {
+  constructor(protected readonly map: MapView, id: string) {
     this.canvas = map.sigma.createCanvas(id, { beforeLayer: 'mouse', style: { pointerEvents: 'none' } as CSSStyleDeclaration })
     this.ctx = this.canvas.getContext('2d')!
     this.resize()

@@ -11,13 +11,14 @@ import { Motion } from './motion'
 import { listen, type Pointing } from './mouse'
 import { Overlay } from './overlay'
 import { BentLink, FabricNode, StraightLink, type LinkData, type NodeData } from './programs'
+import type { MapView } from './view'
 
 // Kept free around the map, in pixels, for names and badges.
 const padding = 64 // leaves room for the legend below the labels of what is lowest
 // A switch is drawn full with so many packets inside. Chosen by us: 8 ports of default buffers are far from it in peace.
 const fullAt = 40
 
-export class FabricMap {
+export class FabricMap implements MapView {
   geometry: Geometry = place({ spec: '', kind: '', switches: [], nics: [], links: [] }, 1, 1)
   theme: Theme = dark
   looks: Look[] = []

@@ -3,7 +3,7 @@
 
 import type { Channel, Hop } from '../net/types'
 import { css } from './colors'
-import type { FabricMap } from './map'
+import type { MapView } from './view'
 import { Layer2d } from './layer'
 import { journeyKey, journeys, type Journey } from './path'
 
@@ -27,7 +27,7 @@ export class Motion extends Layer2d {
   private deadlock: Channel[] = []
   private frame = 0
 
-  constructor(map: FabricMap) {
+  constructor(map: MapView) {
     super(map, 'motion')
   }
 

@@ -1,7 +1,7 @@
 // The mouse on the map: what is clicked and pointed at.
 
 import type { Selection } from '../state/ui'
-import type { FabricMap } from './map'
+import type { MapView } from './view'
 
 export interface Pointing {
   select(s: Selection | null): void
@@ -9,7 +9,7 @@ export interface Pointing {
   hover(s: Selection | null): void
 }
 
-export function listen(map: FabricMap, on: Pointing): void {
+export function listen(map: MapView, on: Pointing): void {
   const link = (edge: string): Selection => ({ kind: 'link', id: map.store.topology!.links[Number(edge)]!.id })
   const node = (id: string): Selection => ({ kind: map.store.nic(id) === undefined ? 'switch' : 'nic', id })
   // sigma takes any two quick clicks for a double click, wherever they are, and tells of the second as that alone.

@@ -4,12 +4,12 @@ import type { LinkView, SwitchView } from '../net/types'
 import { css } from './colors'
 import { badges, storyText } from './look'
 import { Layer2d } from './layer'
-import type { FabricMap } from './map'
+import type { MapView } from './view'
 
 const font = 'ui-sans-serif, system-ui, "DejaVu Sans", sans-serif'
 
 export class Overlay extends Layer2d {
-  constructor(map: FabricMap) {
+  constructor(map: MapView) {
     super(map, 'marks')
   }
 
