@@ -43,8 +43,9 @@ type Place struct {
 func (p *Place) Ports() int { return len(p.Roles) }
 
 // Tree is the place of a switch <w,l> in a tree. In a k-ary n-tree and an m-port n-tree (k = m/2)
-// all tiers have the same radix k, but for the 2k down ports of the top tier of an m-port tree.
-// Other trees have a radix for each tier.
+// all tiers have the same radix k, but for the 2k down ports of the top tier of an m-port tree. A
+// leaf-spine fabric has two tiers, and its leaves have k up ports and any number of NICs. Other
+// trees have a radix for each tier.
 //
 // The down ports of a switch are numbered from 0 and the up ports follow. Where a generator made
 // the tree these are the numbers of the ports. In a tree that was found in a file they are not, and
