@@ -32,11 +32,12 @@ func (r Role) String() string {
 // Place is where one switch stands in its topology: all that a routing function may know without
 // asking anybody. It is constant for the life of the fabric and shared by all who read it.
 type Place struct {
-	Switch SwitchID
-	Name   string
-	Roles  []Role // per port
-	Tree   *Tree  // nil unless the topology is a tree
-	Grid   *Grid  // nil unless the topology is a mesh, a torus or a ring
+	Switch     SwitchID
+	Name       string
+	Roles      []Role // per port
+	Neighbours []Node // per port: the node at the other end of its link; the zero Node where there is none
+	Tree       *Tree  // nil unless the topology is a tree
+	Grid       *Grid  // nil unless the topology is a mesh, a torus or a ring
 }
 
 // Ports is the number of ports of the switch.

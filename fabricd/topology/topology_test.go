@@ -124,8 +124,12 @@ func TestStructure(t *testing.T) {
 			p := g.Place(s.ID)
 			require.Same(t, p, g.Place(s.ID))
 			require.Equal(t, s.Ports, p.Ports())
-			for _, r := range p.Roles {
+			require.Len(t, p.Neighbours, p.Ports())
+			for port, r := range p.Roles {
 				roles[r]++
+				peer, _, _ := g.Peer(weft.End{Node: s.ID.Node(), Port: weft.PortID(port)})
+				require.Equal(t, peer.Node, p.Neighbours[port], "%s %s port %d", spec, s.Name, port)
+				require.Equal(t, r == weft.RoleNone, p.Neighbours[port] == weft.Node{})
 			}
 			require.Equal(t, s.Ports-roles[weft.RoleNone], degree[s.ID.Node()], "%s %s", spec, s.Name)
 			if g.Kind != Mesh && g.Kind != Torus {
