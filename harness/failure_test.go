@@ -67,7 +67,7 @@ func TestAFailureSaysWhereAPacketIsBlockedAndForWhat(t *testing.T) {
 		h.RequireDelivered(h.Send("n0", "n1"))
 	})
 	require.True(t, failed)
-	assert.Contains(t, text, "packet is still in flight after 100ms\npacket n0 -> n1 #0: in flight\n  s0       in p2 vc0, waits for room at p1 vc0\nrun it again")
+	assert.Contains(t, text, "packet is still in flight after 100ms\npacket n0 -> n1 #0: in flight\n  s0       in p2 vc0, waits for the link at p1 to s1, which is down\nrun it again")
 }
 
 func TestAPacketLostOnTheWireFailsAtOnceAndNotWhenPatienceEnds(t *testing.T) {
