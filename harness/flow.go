@@ -41,7 +41,8 @@ func (h *Harness) RequireInOrder(src, dst string) {
 	a, arrived := h.record.arrivalsOf(f)
 	switch {
 	case !arrived:
-		h.fail("no traced packet of the flow from %s to %s has arrived: Send traces those that it sends, TraceEvery(1) all others", src, dst)
+		h.fail("no traced packet of the flow from %s to %s has arrived: "+
+			"Send traces those that it sends, TraceEvery(1) all others", src, dst)
 	case a.wrong:
 		h.fail("packet #%d of the flow from %s to %s arrived after #%d\n%v\n%v", a.late.Seq, src, dst, a.after.Seq,
 			h.record.path(a.late), h.record.path(a.after))
@@ -75,7 +76,8 @@ func (h *Harness) RequirePath(src, dst string, switches ...string) {
 	}
 	switch {
 	case packets == 0:
-		h.fail("no traced packet of the flow from %s to %s has ended: Send traces those that it sends, TraceEvery(1) all others", src, dst)
+		h.fail("no traced packet of the flow from %s to %s has ended: "+
+			"Send traces those that it sends, TraceEvery(1) all others", src, dst)
 	case wrong != nil:
 		h.fail("%d of %d packets from %s to %s did not arrive by the path expected\n  expected: %s\n  actual:   %s\n%v",
 			others, packets, src, dst, route(switches), route(wrong.Switches()), wrong)

@@ -19,7 +19,8 @@ const (
 func (r *recorder) panicked(p switching.RoutePanic) {
 	g, h := r.graph, &p.Packet
 	text := fmt.Sprintf("Route panicked at switch %s, in %v %v from %v, with packet %s -> %s #%d: %v\n  fields %+v\n%s",
-		g.Switches[p.Switch].Name, p.At.Port, p.At.VC, p.At.From, g.Name(h.Src.Node()), g.Name(h.Dst.Node()), h.Seq, p.Value, h.Fields, panicStack())
+		g.Switches[p.Switch].Name, p.At.Port, p.At.VC, p.At.From,
+		g.Name(h.Src.Node()), g.Name(h.Dst.Node()), h.Seq, p.Value, h.Fields, panicStack())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.panics++; r.panics <= maxPanics {

@@ -105,7 +105,8 @@ func (h *Harness) waits(path Path) string {
 			for _, o := range b.For {
 				room := fmt.Sprintf("room at %v %v", o.Port, o.VC)
 				if snap.Ports[o.Port].State != link.Up {
-					room = fmt.Sprintf("the link at %v to %s, which is down", o.Port, path.name(h.Topology().Place(s.ID).Neighbours[o.Port]))
+					room = fmt.Sprintf("the link at %v to %s, which is down",
+						o.Port, path.name(h.Topology().Place(s.ID).Neighbours[o.Port]))
 				}
 				outputs = append(outputs, room)
 			}
