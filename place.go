@@ -32,19 +32,21 @@ func (r Role) String() string {
 // Place is where one switch stands in its topology: all that a routing function may know without
 // asking anybody. It is constant for the life of the fabric and shared by all who read it.
 type Place struct {
-	Switch SwitchID
-	Name   string
-	Roles  []Role // per port
-	Tree   *Tree  // nil unless the topology is a tree
-	Grid   *Grid  // nil unless the topology is a mesh, a torus or a ring
+	Switch     SwitchID
+	Name       string
+	Roles      []Role // per port
+	Neighbours []Node // per port: the node at the other end of its link; the zero Node where there is none
+	Tree       *Tree  // nil unless the topology is a tree
+	Grid       *Grid  // nil unless the topology is a mesh, a torus or a ring
 }
 
 // Ports is the number of ports of the switch.
 func (p *Place) Ports() int { return len(p.Roles) }
 
 // Tree is the place of a switch <w,l> in a tree. In a k-ary n-tree and an m-port n-tree (k = m/2)
-// all tiers have the same radix k, but for the 2k down ports of the top tier of an m-port tree.
-// Other trees have a radix for each tier.
+// all tiers have the same radix k, but for the 2k down ports of the top tier of an m-port tree. A
+// leaf-spine fabric has two tiers, and its leaves have k up ports and any number of NICs. Other
+// trees have a radix for each tier.
 //
 // The down ports of a switch are numbered from 0 and the up ports follow. Where a generator made
 // the tree these are the numbers of the ports. In a tree that was found in a file they are not, and

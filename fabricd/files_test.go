@@ -22,7 +22,7 @@ func write(t *testing.T, text string) string {
 
 func TestTopologyGenerateWritesEveryKindInEveryFormat(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []string{"kary-ntree:2,3", "mport-tree:4,2", "mesh:3x2", "torus:3x3x3", "irregular:8,12,1", "ring:5"} {
+	for _, spec := range []string{"kary-ntree:2,3", "mport-tree:4,2", "leaf-spine:2,3,4", "mesh:3x2", "torus:3x3x3", "irregular:8,12,1", "ring:5"} {
 		text, _, code := fabricd(t, "topology", "generate", spec, "--json")
 		require.Zero(t, code)
 		var g struct {

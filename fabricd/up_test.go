@@ -140,7 +140,7 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--topology kary-tree:2,2", `unknown topology "kary-tree:2,2": did you mean "kary-ntree"?`},
 		{"--topology nosuch.yaml", `nosuch.yaml: no such file`},
-		{"--topology torus:4x4 --routing adaptive-link", `firmware adaptive-link routes k-ary n-trees and m-port n-trees only: choose such a topology, as kary-ntree:4,3; or a firmware that routes torus:4x4, as dimension-order or updn`},
+		{"--topology torus:4x4 --routing adaptive-link", `firmware adaptive-link routes trees only: choose such a topology, as kary-ntree:4,3; or a firmware that routes torus:4x4, as dimension-order or updn`},
 		{"--routing updn:layres=2", `firmware updn: unknown option "layres": did you mean "layers"?`},
 		{"--routing updn:layers=17", `firmware updn: layers=17: expected a number from 1 to 16`},
 		{"--routing updn:layers=2 --vcs 1", `--vcs 1: updn:layers=2 needs 2 on kary-ntree:2,2: give 2 to 16, or leave it to fabricd`},

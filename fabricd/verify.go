@@ -162,7 +162,7 @@ func (v *verifyFlags) config(stdin io.Reader, stderr io.Writer) (c verify.Config
 		return c, err
 	}
 	if v.subfunction != "" && (len(c.Graph.Switches) == 0 || c.Graph.Place(0).Tree == nil) {
-		return c, fmt.Errorf("--subfunction knows k-ary n-trees and m-port n-trees only, and %s is none", c.Graph.Spec)
+		return c, fmt.Errorf("--subfunction knows trees only, and %s is none", c.Graph.Spec)
 	}
 	c.When, c.AtOnce, c.OneByOne, c.Regs = verify.When(when), v.atOnce, v.oneByOne, verify.Registers(regs)
 	c.Name, c.VCs, c.Workers = v.routing, v.vcs, v.workers

@@ -166,7 +166,7 @@ func TestVerifyRefusesWhatItCannotUse(t *testing.T) {
 	}{
 		{`unknown firmware "adaptive-lnik": did you mean "adaptive-link"?`, []string{"--routing", "adaptive-lnik"}},
 		{`unknown topology "karyntree:2,2": did you mean "kary-ntree"?`, []string{"-t", "karyntree:2,2"}},
-		{"firmware adaptive-link routes k-ary n-trees and m-port n-trees only", []string{"-t", "torus:4x4", "--routing", "adaptive-link"}},
+		{"firmware adaptive-link routes trees only", []string{"-t", "torus:4x4", "--routing", "adaptive-link"}},
 		{"none.yaml has 0 NICs, and a pair needs two", []string{"-t", none}},
 		{`unknown kind of fault "links": did you mean "link"?`, []string{"--kind", "links"}},
 		{`unknown value of --when "arrivin": did you mean "arriving"?`, []string{"--when", "arrivin"}},
@@ -213,7 +213,7 @@ func TestVerifySubfunctionNeedsATree(t *testing.T) {
 	t.Parallel()
 	v := verifyFlags{topology: "ring:4", routing: "", faults: "0", when: "before", registers: "shared", subfunction: "groups"}
 	_, err := v.config(strings.NewReader(""), io.Discard)
-	require.ErrorContains(t, err, "--subfunction knows k-ary n-trees and m-port n-trees only, and ring:4 is none")
+	require.ErrorContains(t, err, "--subfunction knows trees only, and ring:4 is none")
 }
 
 func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {

@@ -34,6 +34,15 @@
 //	  ...
 //	run it again: go test -run '^TestMine$' -count=1 -weft.seed=8128
 //
+// When the firmware panics in Route, the packet is discarded and the test fails: what is printed
+// says which switch, which port and which packet, where in the firmware, and the seed.
+//
+// RequirePath states which switches the packets of a flow take, RequireInOrder that they arrive in
+// order:
+//
+//	h.RequirePath("n100", "n000", "s2.10", "s1.10", "s0.00", "s1.00", "s2.00")
+//	h.RequireInOrder("n100", "n000")
+//
 // # Virtual time
 //
 // With Virtual the fabric runs from an event queue, as fast as the machine can, and the same seed

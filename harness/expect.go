@@ -27,6 +27,7 @@ func (h *Harness) Send(src, dst string) Packet {
 	if p.Seq, err = h.fabric.Send(p.Src, p.Dst, true); err != nil {
 		h.fail("send %s to %s: %v", src, dst, err)
 	}
+	h.record.sent(p)
 	return p
 }
 
@@ -124,16 +125,13 @@ func (h *Harness) ended(p Packet) Path {
 			return path
 		}
 		if err := w.pause(news); err != nil {
-			h.fail("packet is still in flight %s\n%v%s", h.gaveUp(err), path, h.waits(p))
+			h.fail("packet is still in flight %s\n%v%s", h.gaveUp(err), path, h.waits(path))
 			return path
 		}
 		if l := h.fabric.Ledger(); !l.Balanced || l.InFlight > 0 {
 			continue
 		}
-		if path = h.record.path(p); path.End == 0 {
-			path.End = weft.LostWire
-		}
-		return path
+		return h.record.lost(p)
 	}
 }
 
@@ -218,11 +216,11 @@ func LostAtMost(n uint64) Check {
 	}
 }
 
-// fail fails the test with the way to run it again.
+// fail fails the test with the panics of the firmware and the way to run it again.
 func (h *Harness) fail(format string, args ...any) {
 	h.t.Helper()
 	h.told = true
-	h.t.Fatalf("%s\n%s", fmt.Sprintf(format, args...), h.replay())
+	h.t.Fatalf("%s%s\n%s", h.record.takePanics(), fmt.Sprintf(format, args...), h.replay())
 }
 
 // replay is the command that runs the test again with the same draws.

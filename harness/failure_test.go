@@ -67,7 +67,7 @@ func TestAFailureSaysWhereAPacketIsBlockedAndForWhat(t *testing.T) {
 		h.RequireDelivered(h.Send("n0", "n1"))
 	})
 	require.True(t, failed)
-	assert.Contains(t, text, "packet is still in flight after 100ms\npacket n0 -> n1 #0: in flight\n  s0       in p2 vc0, waits for room at p1 vc0\nrun it again")
+	assert.Contains(t, text, "packet is still in flight after 100ms\npacket n0 -> n1 #0: in flight\n  s0       in p2 vc0, waits for the link at p1 to s1, which is down\nrun it again")
 }
 
 func TestAPacketLostOnTheWireFailsAtOnceAndNotWhenPatienceEnds(t *testing.T) {
@@ -120,8 +120,8 @@ func TestMistakesInATestAreNamedWithWhatMayHaveBeenMeant(t *testing.T) {
 		{"firmware", func(t testing.TB) { harness.New(t, tree, harness.FirmwareByName("updwon")) }, `harness: unknown firmware "updwon": did you mean "updown"?`},
 		{"topology", func(t testing.TB) { harness.New(t, "kary-tree:4,3") }, `did you mean "kary-ntree"?`},
 		{"traffic", func(t testing.TB) { harness.New(t, tree, harness.Traffic("uniform")) }, `unusable traffic "uniform": expected a load`},
-		{"place", func(t testing.TB) { harness.New(t, "ring:4", harness.FirmwareByName("updown")) }, "firmware updown routes k-ary n-trees and m-port n-trees only"},
-		{"tables", func(t testing.TB) { harness.New(t, "ring:4", harness.FirmwareByName("deterministic-table")) }, "harness: firmware deterministic-table: Algorithm 1 fills tables for k-ary n-trees and m-port n-trees only, and ring:4 is none"},
+		{"place", func(t testing.TB) { harness.New(t, "ring:4", harness.FirmwareByName("updown")) }, "firmware updown routes trees only"},
+		{"tables", func(t testing.TB) { harness.New(t, "ring:4", harness.FirmwareByName("deterministic-table")) }, "harness: firmware deterministic-table: Algorithm 1 fills tables for trees only, and ring:4 is none"},
 		{"channels", func(t testing.TB) { harness.New(t, tree, harness.FirmwareByName("deterministic-link"), harness.VCs(1)) }, "needs 2 virtual channels, there are 1"},
 		{"two at once", func(t testing.TB) { harness.New(t, "kary-tree:4,3", harness.FirmwareByName("x")) }, "unknown firmware \"x\""},
 		{"link", func(t testing.TB) { harness.New(t, tree).Cut("s0.00", "s1.0O") }, `unknown switch or NIC "s1.0O": did you mean "s1.00"?`},

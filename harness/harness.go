@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/weft-fabric/weft"
@@ -89,7 +90,7 @@ func (p plan) start(t testing.TB, c config) *Harness {
 		c.opts.Seed = rand.Uint64()
 	}
 	h := &Harness{t: t, name: t.Name(), record: newRecorder(p.graph)}
-	c.opts.Topology, c.opts.Record = p.graph, h.record
+	c.opts.Topology, c.opts.Record, c.opts.Panicked = p.graph, h.record, h.record.panicked
 	c.opts.TransportEvent = func(e wire.Event) {
 		// a frame that the broker refuses, as at a cut: it is lost like the others there
 		if e.Kind != wire.EventConnError && e.Kind != wire.EventUnauthorized {
@@ -138,6 +139,9 @@ func (h *Harness) stop() {
 		h.unmanage()
 	}
 	h.fabric.Stop()
+	if panics := h.record.takePanics(); panics != "" {
+		h.t.Errorf("%s", strings.TrimSuffix(panics, "\n"))
+	}
 	for _, e := range h.record.linkErrors() {
 		h.t.Errorf("harness: links: %s", e)
 	}

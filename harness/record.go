@@ -15,17 +15,21 @@ const maxPaths = 1 << 14
 type recorder struct {
 	graph *topology.Graph
 
-	mu      sync.Mutex
-	paths   map[Packet]*Path         // guarded by mu
-	order   []Packet                 // guarded by mu: the keys of paths, a ring once it is full
-	oldest  int                      // guarded by mu: where the ring begins
-	waiting map[Packet]chan struct{} // guarded by mu: closed when the packet ends
-	dropped *Path                    // guarded by mu: the latest packet that was lost or discarded, traced or not
-	bad     []string                 // guarded by mu: what should not have happened to the links
+	mu       sync.Mutex
+	paths    map[Packet]*Path         // guarded by mu
+	order    []Packet                 // guarded by mu: the keys of paths, a ring once it is full
+	oldest   int                      // guarded by mu: where the ring begins
+	waiting  map[Packet]chan struct{} // guarded by mu: closed when the packet ends
+	dropped  *Path                    // guarded by mu: the latest packet that was lost or discarded, traced or not
+	bad      []string                 // guarded by mu: what should not have happened to the links
+	arrivals map[flow]*arrivals       // guarded by mu: of the flows of which a traced packet has arrived
+
+	panics     int      // guarded by mu: in Route, since takePanics
+	panicTexts []string // guarded by mu: of the first of them
 }
 
 func newRecorder(g *topology.Graph) *recorder {
-	return &recorder{graph: g, paths: map[Packet]*Path{}, waiting: map[Packet]chan struct{}{}}
+	return &recorder{graph: g, paths: map[Packet]*Path{}, waiting: map[Packet]chan struct{}{}, arrivals: map[flow]*arrivals{}}
 }
 
 // Record implements fabric.Recorder.
@@ -39,7 +43,14 @@ func (r *recorder) Record(_ weft.Time, node weft.Node, a *weft.Actions) {
 		p.Hops = append(p.Hops, hop)
 	}
 	for i := range a.Arrived {
-		r.end(r.of(key(&a.Arrived[i])), weft.Delivered, node, "")
+		p := r.of(key(&a.Arrived[i]))
+		r.end(p, weft.Delivered, node, "")
+		of := r.arrivals[p.Packet.flow()]
+		if of == nil {
+			of = &arrivals{}
+			r.arrivals[p.Packet.flow()] = of
+		}
+		of.add(p.Packet)
 	}
 	for i := range a.Drops {
 		d := &a.Drops[i]
@@ -91,12 +102,56 @@ func (r *recorder) path(k Packet) Path {
 	return Path{Packet: k, graph: r.graph}
 }
 
+// sent notes a packet that Send has sent.
+func (r *recorder) sent(k Packet) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of(k).sent = true
+}
+
+// pending are the packets of a flow that Send has sent and that have not ended, the oldest first.
+func (r *recorder) pending(f flow) (packets []Packet) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.order {
+		k := r.order[(r.oldest+i)%len(r.order)]
+		if p := r.paths[k]; k.flow() == f && p.sent && p.End == 0 {
+			packets = append(packets, k)
+		}
+	}
+	return packets
+}
+
+// lost notes that a packet which has not ended is nowhere any more, and copies its path.
+func (r *recorder) lost(k Packet) Path {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.of(k)
+	if p.End == 0 {
+		p.End = weft.LostWire
+	}
+	return p.copy()
+}
+
+// arrivalsOf is in which order packets of the flow have arrived; it reports false when none has.
+func (r *recorder) arrivalsOf(f flow) (arrivals, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a := r.arrivals[f]; a != nil {
+		return *a, true
+	}
+	return arrivals{}, false
+}
+
 // all copies every path as far as it is known, the oldest first.
 func (r *recorder) all() (paths []Path) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.order {
-		paths = append(paths, r.paths[r.order[(r.oldest+i)%len(r.order)]].copy())
+		p := r.paths[r.order[(r.oldest+i)%len(r.order)]]
+		if len(p.Hops) > 0 || p.End != 0 { // else it has only been sent
+			paths = append(paths, p.copy())
+		}
 	}
 	return paths
 }

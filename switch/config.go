@@ -71,6 +71,11 @@ type Config struct {
 	// Requeue routes the packets in the output queue of a link that dies anew, instead of losing
 	// them as the papers do. The firmware must be a [Requeuer].
 	Requeue bool
+
+	// Panicked hears of a panic in the firmware's Route, before anything of its stack is gone, and
+	// the packet is discarded by RulePanicked. It must return at once and must not call the switch.
+	// nil: the panic goes on to whoever called the switch.
+	Panicked func(RoutePanic)
 }
 
 // DefaultBuffer is the papers' buffer: two 256-byte packets per VC.

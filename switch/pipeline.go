@@ -53,7 +53,13 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 		}
 		sl := &s.slots.slot[id]
 		s.stats.Decisions++
-		d := s.fw.Route(&sl.hdr, Arrival{Port: sl.port, VC: sl.vc, From: s.place.Roles[sl.port]}, s.view)
+		at := Arrival{Port: sl.port, VC: sl.vc, From: s.place.Roles[sl.port]}
+		var d Decision
+		if s.cfg.Panicked == nil {
+			d = s.fw.Route(&sl.hdr, at, s.view)
+		} else {
+			d = s.caught(&sl.hdr, at)
+		}
 		s.follow(&d, &sl.hdr)
 		if len(d.Candidates) == 0 {
 			id = s.discard(id, &d, out)

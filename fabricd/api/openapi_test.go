@@ -123,7 +123,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 func TestTheListingOfEveryKindOfTopologyIsAsDescribed(t *testing.T) {
 	t.Parallel()
 	_, schema := compiled(t, serveWeb(t))
-	for _, spec := range []string{"kary-ntree:2,3", "mport-tree:4,2", "mesh:3x3", "torus:4x4x2", "ring:5", "irregular:8,12,1"} {
+	for _, spec := range []string{"kary-ntree:2,3", "mport-tree:4,2", "leaf-spine:2,3,4", "mesh:3x3", "torus:4x4x2", "ring:5", "irregular:8,12,1"} {
 		g := topologytest.Parse(t, spec)
 		data, err := listing(g, newGrouping(g, placement.Pods(g)))
 		require.NoError(t, err)

@@ -87,7 +87,7 @@ func TestAPacketThatFollowsTheAnswersArrivesAroundDeadLinks(t *testing.T) {
 // the pipeline, and the answer has the ports, channels and rule that the firmware itself gives.
 func TestFirmwaresAnswerWhateverIsAskedOfThem(t *testing.T) {
 	t.Parallel()
-	specs := map[firmware.Shape][]string{firmware.Trees: {"kary-ntree:2,3", "mport-tree:6,2"}, firmware.Grids: {"torus:3x4", "ring:6"}}
+	specs := map[firmware.Shape][]string{firmware.Trees: {"kary-ntree:2,3", "mport-tree:6,2", "leaf-spine:2,5,3"}, firmware.Grids: {"torus:3x4", "ring:6"}}
 	for _, entry := range firmware.Entries() {
 		for _, spec := range specs[entry.On] {
 			g := topologytest.Parse(t, spec)

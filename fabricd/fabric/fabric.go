@@ -159,7 +159,7 @@ func (f *Fabric) build() error {
 			Placement: f.local.placement, Placements: places, Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),
 			Seed: o.Seed,
 		},
-		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency,
+		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency, Panicked: o.Panicked,
 		Watch: func(n weft.Node) switchd.Observer { return &watcher{fabric: f, node: n, name: f.graph.Name(n)} },
 		Progress: func(made bool, done, total int) {
 			stage := StageOpen

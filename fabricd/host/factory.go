@@ -28,6 +28,8 @@ type NodeFactory struct {
 	Program func(id weft.SwitchID) *Program
 	// Latency is the histogram of all NICs that run on one goroutine; nil: each NIC has its own.
 	Latency *hdrhistogram.Histogram
+	// Panicked hears of panics in the firmware; see [switching.Config]. nil: they are not caught.
+	Panicked func(switching.RoutePanic)
 }
 
 // MakeSwitch makes the core of a switch. The error is that of [switching.New].
@@ -37,6 +39,7 @@ func (c *NodeFactory) MakeSwitch(id weft.SwitchID) (*switching.Switch, error) {
 		VCs: c.Switch.VCs, InputBuffer: c.Switch.InputBuffer, OutputBuffer: c.Switch.OutputBuffer,
 		Queueing: c.Switch.Queueing, Selection: c.Switch.Selection, Waiting: c.Switch.Waiting, EagerCredits: c.Switch.EagerCredits,
 		Requeue: c.Switch.Requeue, Liveness: c.Link.Liveness, Epoch: c.Epoch,
+		Panicked: c.Panicked,
 	})
 }
 

@@ -53,6 +53,7 @@ type LocalConfig struct {
 	Steer    func(by weft.Time)               // puts the clock right; nil: it is the leader's
 	Halt     func()                           // ends what drives the nodes, and returns when it has; nil: somebody else does
 	Latency  *hdrhistogram.Histogram          // see [NodeFactory]
+	Panicked func(switching.RoutePanic)       // the same
 	Progress func(made bool, done, total int) // hears of how many nodes there are cores, then of how many the links are open
 }
 
@@ -129,6 +130,7 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 	factory := NodeFactory{
 		Graph: g, Firmware: cfg.Firmware, Switch: c.Switch, NIC: c.NIC, Link: c.Link, Seed: c.Seed, Epoch: c.Epoch, Again: c.Again,
 		Number: uint64(c.Again), Program: func(id weft.SwitchID) *Program { return p.programs[id] }, Latency: cfg.Latency,
+		Panicked: cfg.Panicked,
 	}
 	if c.Placement.Shared {
 		factory.Number = c.Number

@@ -92,7 +92,7 @@ func notATree(what string, g *topology.Graph) error {
 	if err := g.NoTree(); err != nil {
 		return fmt.Errorf("%s for trees only, and %s is none: %w", what, g.Spec, err)
 	}
-	return fmt.Errorf("%s for k-ary n-trees and m-port n-trees only, and %s is none: choose such a topology, as kary-ntree:4,3", what, g.Spec)
+	return fmt.Errorf("%s for trees only, and %s is none: choose such a topology, as kary-ntree:4,3", what, g.Spec)
 }
 
 // fill is RouteDestination of Algorithm 1 for all destinations of one switch.

@@ -16,8 +16,8 @@ import (
 
 func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 	t.Parallel()
-	tree, torus, irregular := topologytest.Parse(t, "mport-tree:4,3"), topologytest.Parse(t, "torus:4x3"),
-		topologytest.Parse(t, "irregular:9,18,1")
+	trees := []*topology.Graph{topologytest.Parse(t, "mport-tree:4,3"), topologytest.Parse(t, "leaf-spine:2,5,3")}
+	torus, irregular := topologytest.Parse(t, "torus:4x3"), topologytest.Parse(t, "irregular:9,18,1")
 	names := subnet.Names()
 	require.True(t, slices.IsSorted(names))
 	require.Subset(t, names, firmware.Names())
@@ -27,14 +27,17 @@ func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, name, e.Name)
 		require.NotEmpty(t, e.About)
-		g := map[firmware.Shape]*topology.Graph{firmware.Trees: tree, firmware.Grids: torus, firmware.Anything: irregular}[e.On]
-		require.True(t, e.Fits(g))
-		fw, vcs, err := subnet.Firmware(name, g)
-		require.NoError(t, err)
-		require.NotNil(t, fw)
-		require.Positive(t, vcs)
-		if c, ok := fw.(switching.Checker); ok {
+		for _, g := range map[firmware.Shape][]*topology.Graph{firmware.Trees: trees, firmware.Grids: {torus}, firmware.Anything: {irregular}}[e.On] {
+			require.True(t, e.Fits(g))
+			fw, vcs, err := subnet.Firmware(name, g)
+			require.NoError(t, err)
+			require.NotNil(t, fw)
+			require.Positive(t, vcs)
+			c, ok := fw.(switching.Checker)
 			for _, s := range g.Switches {
+				if !ok {
+					break
+				}
 				require.NoError(t, c.Check(g.Place(s.ID), vcs), name)
 				if vcs > 1 || e.On != firmware.Anything {
 					require.ErrorContains(t, c.Check(g.Place(s.ID), vcs-1), "raise the number", name)
@@ -82,7 +85,7 @@ func TestAFirmwareThatItsShapeIsTooLargeForIsRefusedByItsCheck(t *testing.T) {
 func TestWhatIsChosenForAShapeFitsIt(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string]string{
-		"kary-ntree:2,3": "adaptive-link", "mport-tree:4,2": "adaptive-link", "torus:4x4": "dimension-order", "mesh:3x3": "dimension-order",
+		"kary-ntree:2,3": "adaptive-link", "mport-tree:4,2": "adaptive-link", "leaf-spine:2,4,3": "adaptive-link", "torus:4x4": "dimension-order", "mesh:3x3": "dimension-order",
 		"ring:5": "dimension-order", "irregular:8,16,1": "lash",
 	} {
 		g := topologytest.Parse(t, spec)

@@ -159,7 +159,7 @@ func TestUpDownTablesDeliverEveryRoutablePairWithoutUTurn(t *testing.T) {
 	cut, err := topology.Load("cut.yaml", []byte("generate: kary-ntree:3,3\nremove_links: [s0.00-s1.00, s0.01-s1.11, s1.22-s2.20, s1.21-s2.20]\n"))
 	require.NoError(t, err)
 	graphs := []*topology.Graph{cut}
-	for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:3,3", "kary-ntree:4,3", "kary-ntree:2,6", "mport-tree:4,3", "mport-tree:8,2", "kary-ntree:2,1"} {
+	for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:3,3", "kary-ntree:4,3", "kary-ntree:2,6", "mport-tree:4,3", "mport-tree:8,2", "kary-ntree:2,1", "leaf-spine:2,5,3"} {
 		graphs = append(graphs, topologytest.Parse(t, spec))
 	}
 	for _, g := range graphs {

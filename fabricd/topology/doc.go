@@ -14,9 +14,9 @@
 // # Ports
 //
 // In trees down port j is port j, to the switch whose digit l is j or, at the bottom, to the NIC
-// with last digit j; up port j is port k+j, to the switch whose digit l-1 is j. In meshes and tori
-// dimension i has port 2i towards smaller and 2i+1 towards larger coordinates, and at the edge of a
-// mesh one of them leads nowhere; a ring is a torus of one dimension. In irregular topologies ports
-// are given in the order of the neighbours' numbers. NIC ports come after all of these. In a file
-// ports are as written, or the lowest free ones in the order of the file.
+// with last digit j; the up ports follow, up port j to the switch whose digit l-1 is j. In meshes
+// and tori dimension i has port 2i towards smaller and 2i+1 towards larger coordinates, and at the
+// edge of a mesh one of them leads nowhere; a ring is a torus of one dimension. In irregular
+// topologies ports are given in the order of the neighbours' numbers. NIC ports come after all of
+// these. In a file ports are as written, or the lowest free ones in the order of the file.
 package topology

@@ -148,7 +148,7 @@ func TestBadFiles(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"switchs: []", `f:1:1: unknown field "switchs": did you mean "switches"? known: generate, kind, layout, links, nics, remove_links, spec, switches`},
 		{"switches: []", "f:1:1: no switches, expected at least one"},
-		{"generate: kary-tree:4,3", `f:1:11: unknown topology "kary-tree:4,3": did you mean "kary-ntree"? known: kary-ntree, mport-tree, mesh, torus, irregular, ring`},
+		{"generate: kary-tree:4,3", `f:1:11: unknown topology "kary-tree:4,3": did you mean "kary-ntree"? known: kary-ntree, mport-tree, leaf-spine, mesh, torus, irregular, ring`},
 		{"generate: ring:3\nlinks: []", "f:2:8: links beside generate, expected nothing but remove_links"},
 		{"generate: ring:3\nremove_links:\n- s0-s9", `f:3:3: unknown link "s0-s9": did you mean "s0-s1"? known: s0-s1, s1-s2, s0-s2, s0-n0, s1-n1, s2-n2`},
 		{"generate: ring:3\nremove_links: [s0-n0]", "f:2:16: link s0-n0 is the only one of its NIC, expected a link between switches"},

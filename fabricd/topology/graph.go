@@ -9,6 +9,7 @@ type Kind string
 const (
 	KaryNTree Kind = "kary-ntree"
 	MPortTree Kind = "mport-tree"
+	LeafSpine Kind = "leaf-spine"
 	Mesh      Kind = "mesh"
 	Torus     Kind = "torus"
 	Ring      Kind = "ring"

@@ -30,11 +30,22 @@ func generators() []generator {
 	return []generator{
 		{
 			KaryNTree, "kary-ntree:k,n", "kary-ntree:4,3", "k-ary n-tree: n*k^(n-1) switches, k^n NICs",
-			func(a arguments) (*Graph, error) { return a.two(newKaryNTree) },
+			func(a arguments) (*Graph, error) {
+				return a.sizes(2, func(s []int) (*Graph, error) { return newKaryNTree(s[0], s[1]) })
+			},
 		},
 		{
 			MPortTree, "mport-tree:m,n", "mport-tree:36,2", "m-port n-tree, k=m/2: (2n-1)*k^(n-1) switches, 2*k^n NICs",
-			func(a arguments) (*Graph, error) { return a.two(newMPortTree) },
+			func(a arguments) (*Graph, error) {
+				return a.sizes(2, func(s []int) (*Graph, error) { return newMPortTree(s[0], s[1]) })
+			},
+		},
+		{
+			LeafSpine, "leaf-spine:SPINES,LEAVES,NICS", "leaf-spine:4,8,12",
+			"two tiers: each leaf is linked once to every spine and has so many NICs; oversubscribed with more NICs than spines",
+			func(a arguments) (*Graph, error) {
+				return a.sizes(3, func(s []int) (*Graph, error) { return newLeafSpine(s[0], s[1], s[2]) })
+			},
 		},
 		{
 			Mesh, "mesh:AxB[xC[xD]][,nics=N]", "mesh:8x8", "mesh of 1 to 4 dimensions, N NICs a switch (1)",
@@ -179,17 +190,19 @@ func (a *arguments) option(key, value string) (err error) {
 	return nil
 }
 
-// two reads "k,n".
-func (a arguments) two(build func(k, n int) (*Graph, error)) (*Graph, error) {
-	if len(a.plain) != 2 || a.options() {
+// sizes reads so many sizes, as "k,n".
+func (a arguments) sizes(count int, build func(sizes []int) (*Graph, error)) (*Graph, error) {
+	if len(a.plain) != count || a.options() {
 		return nil, errSyntax
 	}
-	k, errK := number(a.plain[0])
-	n, errN := number(a.plain[1])
-	if err := cmp.Or(errK, errN); err != nil {
-		return nil, err
+	sizes := make([]int, count)
+	for i, p := range a.plain {
+		var err error
+		if sizes[i], err = number(p); err != nil {
+			return nil, err
+		}
 	}
-	return build(k, n)
+	return build(sizes)
 }
 
 // grid reads "AxBxC".

@@ -14,7 +14,7 @@ func TestAFileThatIsNoTopologyFileIsToldFromAMisspelledSpec(t *testing.T) {
 	require.NoError(t, os.WriteFile("fabric.txt", []byte("vendid=0x2c9\nSwitch 1 \"S-0000000000000001\"\n"), 0o600))
 	_, err := topology.Parse("fabric.txt")
 	require.EqualError(t, err,
-		`unknown topology "fabric.txt": known: kary-ntree, mport-tree, mesh, torus, irregular, ring; `+
+		`unknown topology "fabric.txt": known: kary-ntree, mport-tree, leaf-spine, mesh, torus, irregular, ring; `+
 			`fabric.txt is there, and a topology file ends in .yaml, .json or .net: rename it, or write ./fabric.txt`)
 	g, err := topology.Parse("./fabric.txt")
 	require.NoError(t, err)

@@ -13,13 +13,13 @@ func (g *Graph) NoTree() error { return g.noTree }
 // indexPlaces fills places.
 func (g *Graph) indexPlaces() {
 	g.places = make([]weft.Place, len(g.Switches))
-	roles := make([]weft.Role, len(g.peers))
+	roles, neighbours := make([]weft.Role, len(g.peers)), make([]weft.Node, len(g.peers))
 	for i, s := range g.Switches {
 		first, end := g.first[i], g.first[i+1]
 		p := &g.places[i]
-		*p = weft.Place{Switch: s.ID, Name: s.Name, Roles: roles[first:end:end]}
+		*p = weft.Place{Switch: s.ID, Name: s.Name, Roles: roles[first:end:end], Neighbours: neighbours[first:end:end]}
 		for j, at := range g.peers[first:end] {
-			p.Roles[j] = g.role(s, at.end.Node)
+			p.Roles[j], p.Neighbours[j] = g.role(s, at.end.Node), at.end.Node
 		}
 		if g.tree != nil {
 			p.Tree = g.tree.place(s)

@@ -19,6 +19,7 @@ var update = flag.Bool("update", false, "write the schema and the golden files a
 var specs = []string{
 	"kary-ntree:2,1", "kary-ntree:2,2", "kary-ntree:4,3", "kary-ntree:3,4", "kary-ntree:12,2",
 	"mport-tree:4,1", "mport-tree:4,2", "mport-tree:8,3", "mport-tree:4,4", "mport-tree:12,2",
+	"leaf-spine:1,2,1", "leaf-spine:2,3,4", "leaf-spine:4,2,3", "leaf-spine:3,12,2", "leaf-spine:12,2,1",
 	"mesh:2", "mesh:4x3", "mesh:2x3x4", "mesh:2x2x2x3", "mesh:3x3,nics=2", "mesh:12x2",
 	"torus:4x4", "torus:2x5", "torus:3x4x5", "torus:7", "torus:2x2x2x2", "torus:3x3,nics=3",
 	"torus:4x3,wrap=x", "torus:3x4x5,wrap=zy", "torus:3x2x4x3,nics=2,wrap=yw",
@@ -48,6 +49,8 @@ func TestCounts(t *testing.T) {
 		{"mport-tree:36,3", 1620, 11664, 34992, 23328},
 		{"mport-tree:8,3", 80, 128, 384, 256},
 		{"mport-tree:8,1", 1, 8, 8, 0},
+		{"leaf-spine:4,8,12", 12, 96, 128, 32},
+		{"leaf-spine:32,64,48", 96, 3072, 64*32 + 3072, 64 * 32},
 		{"mesh:4x3", 12, 12, 29, 17},
 		{"mesh:2x3x4,nics=2", 24, 48, 94, 46},
 		{"torus:4x4", 16, 16, 48, 32},
@@ -74,16 +77,18 @@ func TestCounts(t *testing.T) {
 // Names are those of DESIGN section 5.
 func TestNames(t *testing.T) {
 	for spec, c := range map[string]struct{ switches, nics, links string }{
-		"kary-ntree:4,3":   {"s0.00 s2.33", "n000 n333", "s0.00-s1.00 s2.33-n333"},
-		"kary-ntree:12,2":  {"s0.0 s1.11", "n0.0 n11.11", "s0.0-s1.0 s1.11-n11.11"},
-		"kary-ntree:3,1":   {"s0 s0", "n0 n2", "s0-n0 s0-n2"},
-		"kary-ntree:12,3":  {"s0.0.0 s2.11.11", "n0.0.0 n11.11.11", "s0.0.0-s1.0.0 s2.11.11-n11.11.11"},
-		"mport-tree:8,3":   {"s0.00 s2.73", "n000 n733", "s0.00-s1.00 s2.73-n733"},
-		"mport-tree:12,2":  {"s0.0 s1.11", "n0.0 n11.5", "s0.0-s1.0 s1.11-n11.5"},
-		"mesh:4x3":         {"s0.0 s3.2", "n0.0 n3.2", "s0.0-s1.0 s3.2-n3.2"},
-		"torus:3x3,nics=2": {"s0.0 s2.2", "n0.0.0 n2.2.1", "s0.0-s1.0 s2.2-n2.2.1"},
-		"ring:4":           {"s0 s3", "n0 n3", "s0-s1 s3-n3"},
-		"ring:4,nics=3":    {"s0 s3", "n0 n11", "s0-s1 s3-n11"},
+		"kary-ntree:4,3":    {"s0.00 s2.33", "n000 n333", "s0.00-s1.00 s2.33-n333"},
+		"kary-ntree:12,2":   {"s0.0 s1.11", "n0.0 n11.11", "s0.0-s1.0 s1.11-n11.11"},
+		"kary-ntree:3,1":    {"s0 s0", "n0 n2", "s0-n0 s0-n2"},
+		"kary-ntree:12,3":   {"s0.0.0 s2.11.11", "n0.0.0 n11.11.11", "s0.0.0-s1.0.0 s2.11.11-n11.11.11"},
+		"mport-tree:8,3":    {"s0.00 s2.73", "n000 n733", "s0.00-s1.00 s2.73-n733"},
+		"mport-tree:12,2":   {"s0.0 s1.11", "n0.0 n11.5", "s0.0-s1.0 s1.11-n11.5"},
+		"leaf-spine:2,3,4":  {"s0.0 s1.2", "n00 n23", "s0.0-s1.0 s1.2-n23"},
+		"leaf-spine:12,2,1": {"s0.0 s1.1", "n0.0 n1.0", "s0.0-s1.0 s1.1-n1.0"},
+		"mesh:4x3":          {"s0.0 s3.2", "n0.0 n3.2", "s0.0-s1.0 s3.2-n3.2"},
+		"torus:3x3,nics=2":  {"s0.0 s2.2", "n0.0.0 n2.2.1", "s0.0-s1.0 s2.2-n2.2.1"},
+		"ring:4":            {"s0 s3", "n0 n3", "s0-s1 s3-n3"},
+		"ring:4,nics=3":     {"s0 s3", "n0 n11", "s0-s1 s3-n11"},
 	} {
 		g := parse(t, spec)
 		ends := func(first, last string) string { return first + " " + last }
@@ -119,8 +124,12 @@ func TestStructure(t *testing.T) {
 			p := g.Place(s.ID)
 			require.Same(t, p, g.Place(s.ID))
 			require.Equal(t, s.Ports, p.Ports())
-			for _, r := range p.Roles {
+			require.Len(t, p.Neighbours, p.Ports())
+			for port, r := range p.Roles {
 				roles[r]++
+				peer, _, _ := g.Peer(weft.End{Node: s.ID.Node(), Port: weft.PortID(port)})
+				require.Equal(t, peer.Node, p.Neighbours[port], "%s %s port %d", spec, s.Name, port)
+				require.Equal(t, r == weft.RoleNone, p.Neighbours[port] == weft.Node{})
 			}
 			require.Equal(t, s.Ports-roles[weft.RoleNone], degree[s.ID.Node()], "%s %s", spec, s.Name)
 			if g.Kind != Mesh && g.Kind != Torus {
@@ -355,8 +364,8 @@ func TestKinds(t *testing.T) {
 
 func TestBadSpecs(t *testing.T) {
 	for spec, want := range map[string]string{
-		"":                                     `unknown topology "": known: kary-ntree, mport-tree, mesh, torus, irregular, ring`,
-		"kary-tree:4,3":                        `unknown topology "kary-tree:4,3": did you mean "kary-ntree"? known: kary-ntree, mport-tree, mesh, torus, irregular, ring`,
+		"":                                     `unknown topology "": known: kary-ntree, mport-tree, leaf-spine, mesh, torus, irregular, ring`,
+		"kary-tree:4,3":                        `unknown topology "kary-tree:4,3": did you mean "kary-ntree"? known: kary-ntree, mport-tree, leaf-spine, mesh, torus, irregular, ring`,
 		"kary-ntree":                           "kary-ntree: expected kary-ntree:k,n, as kary-ntree:4,3",
 		"kary-ntree:4":                         "kary-ntree:4: expected kary-ntree:k,n, as kary-ntree:4,3",
 		"kary-ntree:4,x":                       "kary-ntree:4,x: expected kary-ntree:k,n, as kary-ntree:4,3",
@@ -370,6 +379,17 @@ func TestBadSpecs(t *testing.T) {
 		"kary-ntree:2,2147483648":              "kary-ntree:2,2147483648: 2147483648: topology too large",
 		"mport-tree:7,2":                       "mport-tree:7,2: m = 7 and n = 2, expected an even m of at least 4 and n of at least 1",
 		"mport-tree:256,3":                     "mport-tree:256,3: 81920 switches, expected at most 65536: topology too large",
+		"leaf-spine:4,8":                       "leaf-spine:4,8: expected leaf-spine:SPINES,LEAVES,NICS, as leaf-spine:4,8,12",
+		"leaf-spine:4,8,x":                     "leaf-spine:4,8,x: expected leaf-spine:SPINES,LEAVES,NICS, as leaf-spine:4,8,12",
+		"leaf-spine:4,8,12,nics=2":             "leaf-spine:4,8,12,nics=2: expected leaf-spine:SPINES,LEAVES,NICS, as leaf-spine:4,8,12",
+		"leaf-spine:0,8,12":                    "leaf-spine:0,8,12: spines, leaves and NICs of each leaf are 0, 8 and 12, expected at least 1, 2 and 1",
+		"leaf-spine:4,1,12":                    "leaf-spine:4,1,12: spines, leaves and NICs of each leaf are 4, 1 and 12, expected at least 1, 2 and 1",
+		"leaf-spine:4,8,0":                     "leaf-spine:4,8,0: spines, leaves and NICs of each leaf are 4, 8 and 0, expected at least 1, 2 and 1",
+		"leaf-spine:4,257,1":                   "leaf-spine:4,257,1: 257 ports on one switch, expected at most 256: topology too large",
+		"leaf-spine:4,8,253":                   "leaf-spine:4,8,253: 257 ports on one switch, expected at most 256: topology too large",
+		"leaf-spine:200,256,1025":              "leaf-spine:200,256,1025: 262400 NICs, expected at most 262144: topology too large",
+		"leaf-spine:65536,65536,1":             "leaf-spine:65536,65536,1: 131072 switches, expected at most 65536: topology too large",
+		"leaf-spine:2147483647,2147483647,2":   "leaf-spine:2147483647,2147483647,2: more than 65536 switches: topology too large",
 		"mesh:4x1":                             "mesh:4x1: dimension y has 1 switch, expected at least 2: leave it out, as in mesh:4",
 		"torus:1x4x1x5":                        "torus:1x4x1x5: dimension x has 1 switch, expected at least 2: leave it out, as in torus:4x5",
 		"torus:1":                              "torus:1: dimension x has 1 switch, expected at least 2: leave it out",

@@ -9,17 +9,17 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// tree is the arithmetic of a k-ary n-tree or an m-port n-tree (k = m/2). Switch <w,l> has the n-1
-// digits w_0 .. w_(n-2); switches are numbered tier by tier from the top and within a tier by the
-// number their digits make; NIC d has the n digits of d. The conventions are those of Petrini and
-// Vanneschi, k-ary n-trees, with tier 0 at the top as in Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic
-// Fault Tolerance in Fat Trees.
+// tree is the arithmetic of a k-ary n-tree, an m-port n-tree (k = m/2) or a leaf-spine fabric.
+// Switch <w,l> has the n-1 digits w_0 .. w_(n-2); switches are numbered tier by tier from the top
+// and within a tier by the number their digits make; NIC d has the n digits of d. The conventions
+// are those of Petrini and Vanneschi, k-ary n-trees, with tier 0 at the top as in Sem-Jacobsen,
+// Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees.
 type tree struct {
-	k, n int
-	top  int   // down ports of a top switch, the count of digit 0 below the top: k, or 2k in an m-port tree
-	pow  []int // pow[i] is k to the i, 0 <= i <= n
-
-	radix []int // down ports of a switch of each tier
+	n, k   int   // tiers; up ports of a switch below the top
+	radix  []int // down ports of a switch of each tier: the values of each digit of a NIC
+	tops   int   // switches of tier 0
+	others int   // switches of each other tier
+	size   []int // size[l] is how many NICs are below a switch of tier l; size[n] is 1
 }
 
 // newKaryNTree makes n*k^(n-1) switches and k^n NICs.
@@ -27,7 +27,7 @@ func newKaryNTree(k, n int) (*Graph, error) {
 	if k < 2 || n < 1 {
 		return nil, fmt.Errorf("k = %d and n = %d, expected k of at least 2 and n of at least 1", k, n)
 	}
-	return newTree(KaryNTree, k, n, k)
+	return newFatTree(KaryNTree, k, n, k)
 }
 
 // newMPortTree makes (2n-1)*k^(n-1) switches of m ports and 2*k^n NICs, k = m/2: two k-ary n-trees
@@ -37,10 +37,11 @@ func newMPortTree(m, n int) (*Graph, error) {
 	if m < 4 || m%2 != 0 || n < 1 {
 		return nil, fmt.Errorf("m = %d and n = %d, expected an even m of at least 4 and n of at least 1", m, n)
 	}
-	return newTree(MPortTree, m/2, n, m)
+	return newFatTree(MPortTree, m/2, n, m)
 }
 
-func newTree(kind Kind, k, n, top int) (*Graph, error) {
+// newFatTree makes a tree whose switches have k down ports, or top at the top, and k up ports.
+func newFatTree(kind Kind, k, n, top int) (*Graph, error) {
 	// Bounds first, on products that stop growing at the bound.
 	perTier, nics := 1, top
 	for i := 1; i < n && perTier < limit; i++ { // k >= 2: at most 30 rounds, whatever n is
@@ -52,32 +53,51 @@ func newTree(kind Kind, k, n, top int) (*Graph, error) {
 	if n == 1 {
 		ports = top
 	}
-	switches := add(perTier, capped(below, n-1))
-	if err := bounds(switches, nics, capped(nics, n), ports); err != nil {
+	if err := bounds(add(perTier, capped(below, n-1)), nics, capped(nics, n), ports); err != nil {
 		return nil, err
 	}
-	t := &tree{k: k, n: n, top: top, pow: make([]int, n+1)}
-	t.pow[0] = 1
-	for i := range n {
-		t.pow[i+1] = t.pow[i] * k
-		t.radix = append(t.radix, t.down(i))
-	}
-	g := &Graph{
-		Kind: kind, Tiers: n, tree: t,
-		Switches: make([]Switch, 0, switches),
-		NICs:     make([]NIC, 0, nics),
-		Links:    make([]Link, 0, nics*n),
-	}
-	t.nodes(g, nics)
-	t.links(g)
-	return g, nil
+	radix := slices.Repeat([]int{k}, n)
+	radix[0] = top
+	return newTree(kind, &tree{n: n, k: k, radix: radix, tops: perTier, others: below}), nil
 }
 
-func (t *tree) nodes(g *Graph, nics int) {
+// newLeafSpine makes spines at the top, each linked once to every leaf, and leaves with so many
+// NICs each. Leaves have more NICs than links up when the fabric is oversubscribed.
+func newLeafSpine(spines, leaves, nics int) (*Graph, error) {
+	if spines < 1 || leaves < 2 || nics < 1 {
+		return nil, fmt.Errorf("spines, leaves and NICs of each leaf are %d, %d and %d, expected at least 1, 2 and 1",
+			spines, leaves, nics)
+	}
+	all := capped(leaves, nics)
+	if err := bounds(add(spines, leaves), all, add(capped(spines, leaves), all), max(leaves, add(nics, spines))); err != nil {
+		return nil, err
+	}
+	return newTree(LeafSpine, &tree{n: 2, k: spines, radix: []int{leaves, nics}, tops: spines, others: leaves}), nil
+}
+
+// newTree makes the graph of a tree that is within bounds.
+func newTree(kind Kind, t *tree) *Graph {
+	t.size = make([]int, t.n+1)
+	t.size[t.n] = 1
+	for l := t.n - 1; l >= 0; l-- {
+		t.size[l] = t.size[l+1] * t.radix[l]
+	}
+	g := &Graph{
+		Kind: kind, Tiers: t.n, tree: t,
+		Switches: make([]Switch, 0, t.base(t.n)),
+		NICs:     make([]NIC, 0, t.size[0]),
+		Links:    make([]Link, 0, t.others*t.k*(t.n-1)+t.size[0]),
+	}
+	t.nodes(g)
+	t.links(g)
+	return g
+}
+
+func (t *tree) nodes(g *Graph) {
 	for l := range t.n {
 		for i := range t.inTier(l) {
 			w := t.digits(i, t.n-1)
-			ports := t.down(l)
+			ports := t.radix[l]
 			if l > 0 {
 				ports += t.k
 			}
@@ -90,7 +110,7 @@ func (t *tree) nodes(g *Graph, nics int) {
 			})
 		}
 	}
-	for d := range nics {
+	for d := range t.size[0] {
 		g.NICs = append(g.NICs, NIC{ID: weft.NICID(d), Name: "n" + t.join(t.digits(d, t.n))})
 	}
 }
@@ -99,7 +119,7 @@ func (t *tree) nodes(g *Graph, nics int) {
 func (t *tree) links(g *Graph) {
 	for _, s := range g.Switches {
 		l := int(s.Tier)
-		for j := range t.down(l) {
+		for j := range t.radix[l] {
 			a := weft.End{Node: s.ID.Node(), Port: weft.PortID(j)}
 			b := t.below(s, j)
 			g.Links = append(g.Links, Link{ID: weft.LinkID(len(g.Links)), Name: g.linkName(a, b, false), A: a, B: b})
@@ -112,30 +132,22 @@ func (t *tree) links(g *Graph) {
 func (t *tree) below(s Switch, j int) weft.End {
 	l := int(s.Tier)
 	if l == t.n-1 {
-		return weft.End{Node: weft.NICID(t.number(s.Digits)*t.k + j).Node()}
+		return weft.End{Node: weft.NICID(t.number(s.Digits)*t.radix[l] + j).Node()}
 	}
 	w := slices.Clone(s.Digits)
 	w[l] = j
 	return weft.End{
 		Node: weft.SwitchID(t.base(l+1) + t.number(w)).Node(),
-		Port: weft.PortID(t.k + s.Digits[l]), // up port w_l, the digit of the switch above
+		Port: weft.PortID(t.radix[l+1] + s.Digits[l]), // up port w_l, the digit of the switch above
 	}
-}
-
-// down is the number of down ports in tier l.
-func (t *tree) down(l int) int {
-	if l == 0 {
-		return t.top
-	}
-	return t.k
 }
 
 // inTier is the number of switches in tier l.
 func (t *tree) inTier(l int) int {
 	if l == 0 {
-		return t.pow[t.n-1]
+		return t.tops
 	}
-	return t.pow[t.n-1] / t.k * t.top
+	return t.others
 }
 
 // base is the number of the first switch of tier l.
@@ -143,15 +155,15 @@ func (t *tree) base(l int) int {
 	if l == 0 {
 		return 0
 	}
-	return t.inTier(0) + (l-1)*t.inTier(1)
+	return t.tops + (l-1)*t.others
 }
 
-// digits are the count last digits of v in base k; the first of them is not reduced and may go to
-// 2k.
+// digits are the count first digits of a switch or NIC whose number among its like is v. The first
+// is what the others leave, so nothing here asks how far it goes.
 func (t *tree) digits(v, count int) []int {
 	w := make([]int, count)
 	for i := count - 1; i > 0; i-- {
-		w[i], v = v%t.k, v/t.k
+		w[i], v = v%t.radix[i], v/t.radix[i]
 	}
 	if count > 0 {
 		w[0] = v
@@ -161,8 +173,8 @@ func (t *tree) digits(v, count int) []int {
 
 func (t *tree) number(w []int) int {
 	v := 0
-	for _, d := range w {
-		v = v*t.k + d
+	for i, d := range w {
+		v = v*t.radix[i] + d
 	}
 	return v
 }
@@ -170,7 +182,7 @@ func (t *tree) number(w []int) int {
 // join writes digits as names do: 03, or 0.3 when a digit of this tree may have two figures.
 func (t *tree) join(w []int) string {
 	sep := ""
-	if t.top > 10 {
+	if t.k > 10 || slices.Max(t.radix) > 10 {
 		sep = "."
 	}
 	var b strings.Builder
@@ -186,13 +198,9 @@ func (t *tree) join(w []int) string {
 // place is where a switch stands, for its firmware.
 func (t *tree) place(s Switch) *weft.Tree {
 	l := int(s.Tier)
-	above := t.pow[t.n-l]
-	if l == 0 {
-		above = t.pow[t.n-1] * t.top // all NICs: digit 0 may go to 2k
-	}
 	return &weft.Tree{
-		Radix: t.radix, K: t.k, N: t.n, Tier: s.Tier, Down: t.down(l), W: s.Digits,
-		Above: uint32(above), Below: uint32(t.pow[t.n-1-l]), Prefix: uint32(t.number(s.Digits) / t.pow[t.n-1-l]),
+		Radix: t.radix, K: t.k, N: t.n, Tier: s.Tier, Down: t.radix[l], W: s.Digits,
+		Above: uint32(t.size[l]), Below: uint32(t.size[l+1]), Prefix: uint32(t.number(s.Digits[:l])),
 	}
 }
 

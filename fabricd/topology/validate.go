@@ -218,7 +218,7 @@ func (g *Graph) checkTree(report func(problem)) {
 			continue
 		}
 		s := g.Switches[l.A.Node.Index]
-		if int(l.A.Port) >= g.tree.down(int(s.Tier)) || g.tree.below(s, int(l.A.Port)) != l.B {
+		if int(l.A.Port) >= g.tree.radix[s.Tier] || g.tree.below(s, int(l.A.Port)) != l.B {
 			report(problem{aLink, i, "", fmt.Errorf("not where port %d of %s leads in a %s", l.A.Port, s.Name, g.Kind)})
 		}
 	}

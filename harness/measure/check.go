@@ -125,7 +125,7 @@ func (c Config) Validate() error {
 func (c Config) validateRouting() error {
 	if c.ddrc() {
 		if c.Topology.Place(0).Tree == nil {
-			return fmt.Errorf("%w: routing: %s computes up/down tables for k-ary n-trees and m-port n-trees only, and %s is none", ErrConfig, DDRC, c.Topology.Spec)
+			return fmt.Errorf("%w: routing: %s computes up/down tables for trees only, and %s is none", ErrConfig, DDRC, c.Topology.Spec)
 		}
 		return nil
 	}

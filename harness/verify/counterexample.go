@@ -47,8 +47,12 @@ type Step struct {
 	ID     weft.SwitchID `json:"-"`
 }
 
-// String prints the counterexample for people.
+// String prints the counterexample for people; one that is nil, as that of a result that holds,
+// too.
 func (c *Counterexample) String() string {
+	if c == nil {
+		return "no counterexample\n"
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s with %s dead", c.What, orNothing(c.Faults))
 	if c.Src != "" {

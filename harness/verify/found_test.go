@@ -111,6 +111,23 @@ func connects(t *testing.T, what string, g *topology.Graph, faults bool) (took [
 	return took
 }
 
+// Leaves with more NICs than up ports or fewer, and fewer leaves than spines: every firmware for
+// trees routes them, and bears each single dead link if it says that it bears one.
+func TestEveryFirmwareForTreesRoutesLeafSpineFabrics(t *testing.T) {
+	t.Parallel()
+	all := 0
+	for _, e := range subnet.Entries() {
+		if e.On == firmware.Trees {
+			all++
+		}
+	}
+	for _, spec := range []string{"leaf-spine:4,4,4", "leaf-spine:2,5,3", "leaf-spine:4,2,1", "leaf-spine:1,3,2"} {
+		g := topologytest.Parse(t, spec)
+		assert.Equal(t, "adaptive-link", subnet.Default(g), spec)
+		assert.Len(t, connects(t, spec, g, true), all, spec)
+	}
+}
+
 // A tree in a file is found by its links alone, whatever its switches, NICs and ports are called,
 // and every firmware for trees routes it as it routes the generated one.
 func TestTreesInFilesAreFoundAndRouted(t *testing.T) {

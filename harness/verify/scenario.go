@@ -20,13 +20,18 @@ import (
 var ErrNoReplay = errors.New("no scenario replays this")
 
 // Scenario is c as a scenario that replays it: it fails as c says, and passes with a firmware that
-// is right. cfg is what [Run] was given, firmware the name of its firmware in scenario files.
+// is right. cfg is what [Run] was given, firmware the name of its firmware in scenario files. The
+// error wraps [ErrNoReplay] when no scenario can show c, and when c is nil, as that of a result that
+// holds is; it wraps [ErrConfig] when cfg has no topology, and names what the topology lacks.
 //
 // A packet is sent alone into a fabric with the faults, and choices settle what the firmware left
 // open on the path. Faults that come while it travels are timed by links that hold the packet long;
 // what that cannot show exactly the scenario's text says. For a deadlock there are packets of the
 // pairs that can hold its channels, sent all at once, which may or may not run into it.
 func (c *Counterexample) Scenario(cfg Config, firmware string) (format.File, error) {
+	if c == nil {
+		return format.File{}, fmt.Errorf("%w: %s has no counterexample: the result holds", ErrNoReplay, firmware)
+	}
 	if cfg.Graph == nil {
 		return format.File{}, fmt.Errorf("%w: a topology is required", ErrConfig)
 	}

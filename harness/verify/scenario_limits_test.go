@@ -156,6 +156,18 @@ func TestAHopThatDoesNotRaiseItsNumberIsNothingToReplay(t *testing.T) {
 	require.ErrorIs(t, err, verify.ErrConfig)
 }
 
+func TestAResultThatHoldsHasNoScenario(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, "kary-ntree:2,3", "updown", verify.Links, 0, verify.Before)
+	res, err := verify.Run(t.Context(), cfg)
+	require.NoError(t, err)
+	require.Nil(t, res.Counter)
+	_, err = res.Counter.Scenario(cfg, "updown")
+	require.ErrorIs(t, err, verify.ErrNoReplay)
+	require.ErrorContains(t, err, "updown has no counterexample: the result holds")
+	require.Equal(t, "no counterexample\n", res.Counter.String())
+}
+
 func TestAPathThatComesTheSameWayTwiceHasItsChoicesByHop(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, "kary-ntree:2,3", "deterministic-link", verify.Links, 0, verify.Before)

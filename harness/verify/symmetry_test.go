@@ -244,7 +244,7 @@ func TestAFirmwareThatSaysOnlyTheDestinationMattersAndIsNotSoIsFoundOut(t *testi
 func TestBuiltInFirmwaresKeepWhatTheyClaim(t *testing.T) {
 	t.Parallel()
 	for shape, specs := range map[firmware.Shape][]string{
-		firmware.Trees: {"kary-ntree:3,3", "mport-tree:4,3"},
+		firmware.Trees: {"kary-ntree:3,3", "mport-tree:4,3", "leaf-spine:2,5,3"},
 		firmware.Grids: {"mesh:3x3", "torus:4x4"},
 	} {
 		for _, e := range firmware.For(shape) {

@@ -53,7 +53,7 @@ type Shape uint8
 
 // The shapes.
 const (
-	Trees    Shape = iota // k-ary n-trees and m-port n-trees
+	Trees    Shape = iota // k-ary n-trees, m-port n-trees, leaf-spine fabrics and other trees
 	Grids                 // meshes, tori and rings
 	Anything              // whatever is connected
 )
@@ -207,7 +207,8 @@ func ByName(name string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// checkTree is the Check of firmwares for k-ary n-trees and m-port n-trees, those with one k.
+// checkTree is the Check of firmwares for trees whose switches below the top all have k up ports, as
+// those of k-ary n-trees, m-port n-trees and leaf-spine fabrics have.
 func checkTree(name string, place *weft.Place, vcs, need int) error {
 	if t := place.Tree; t != nil && t.K == 0 {
 		return fmt.Errorf("firmware %s routes trees with as many up ports at each tier as down ports, and the switches of this one have %s: "+
@@ -229,7 +230,7 @@ func radices(place *weft.Place) string {
 // checkAnyTree is the Check of firmwares for all trees.
 func checkAnyTree(name string, place *weft.Place, vcs, need int) error {
 	if place.Tree == nil {
-		return fmt.Errorf("firmware %s routes k-ary n-trees and m-port n-trees only: choose such a topology, as kary-ntree:4,3", name)
+		return fmt.Errorf("firmware %s routes trees only: choose such a topology, as kary-ntree:4,3", name)
 	}
 	if vcs < need {
 		return fmt.Errorf("firmware %s needs %d virtual channels, there are %d: raise the number", name, need, vcs)

@@ -146,7 +146,7 @@ func TestHybridsNeedTreesAndTheirTables(t *testing.T) {
 	for _, fw := range []tables.Programmed{Hybrid{Tables: lft}, HybridAdaptive{Tables: lft}} {
 		check := fw.(Checker).Check
 		require.NoError(t, check(at, 2))
-		require.ErrorContains(t, check(middle().At, 2), "routes k-ary n-trees")
+		require.ErrorContains(t, check(middle().At, 2), "routes trees only")
 		require.NoError(t, fw.(Requeuer).CheckRequeue(at))
 		require.Implements(t, (*DestinationBased)(nil), fw)
 

@@ -77,22 +77,21 @@ func (SourceRouted) Source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
 
 // treeRoute is the route from a switch to a NIC without faults: that of [UpDown].
 func treeRoute(t *weft.Tree, d weft.NICID) (r weft.SourceRoute) {
-	k := uint32(t.K)
 	turn, above, prefix := int(t.Tier), t.Above, t.Prefix // of the switch where it turns: the first that has d below it
 	for turn > 0 && uint32(d)/above != prefix {
-		turn, above, prefix = turn-1, above*k, prefix/k
+		turn--
+		above, prefix = above*uint32(t.Radix[turn]), prefix/uint32(t.Radix[turn])
 	}
-	var digits [weft.MaxRoute]uint32
+	var ups [weft.MaxRoute]weft.PortID
 	rest := uint32(d)
 	for l := t.N - 1; l >= turn; l-- {
-		digits[l], rest = rest%k, rest/k
-		if l == 0 { // of an m-port tree: up to 2k
-			digits[l] += rest * k
-		}
-		r, _ = r.Push(weft.PortID(digits[l])) // Check says that they fit
+		radix := uint32(t.Radix[l])
+		ups[l] = weft.PortID(radix + rest%uint32(t.K)) // the default up port, after the down ports
+		r, _ = r.Push(weft.PortID(rest % radix))       // Check says that they fit
+		rest /= radix
 	}
 	for l := turn + 1; l <= int(t.Tier); l++ {
-		r, _ = r.Push(weft.PortID(k + digits[l])) // the default up port, after k down ports
+		r, _ = r.Push(ups[l])
 	}
 	return r
 }
@@ -189,7 +188,7 @@ func (s SourceRouted) down(pkt *weft.Header, at Arrival, sw View, dp weft.PortID
 	}
 	detour, ok := rest.Push(dp)
 	if ok {
-		detour, ok = detour.Push(weft.PortID(t.K + again)) // after k down ports
+		detour, ok = detour.Push(weft.PortID(t.Radix[t.Tier+1] + again)) // after its down ports
 	}
 	if !ok {
 		return switching.Discard(ruleRouteFull)

@@ -12,7 +12,7 @@ import (
 )
 
 // routedTrees are small enough for every set of up to k-1 dead links.
-var routedTrees = []string{"kary-ntree:2,3", "kary-ntree:3,2", "kary-ntree:2,4", "mport-tree:4,3", "mport-tree:6,2"}
+var routedTrees = []string{"kary-ntree:2,3", "kary-ntree:3,2", "kary-ntree:2,4", "mport-tree:4,3", "mport-tree:6,2", "leaf-spine:2,5,3", "leaf-spine:3,2,1"}
 
 // stillTree is a tree whose switches stand still.
 type stillTree struct {
@@ -246,7 +246,7 @@ func TestNoRouteBreaksTheNumberingOfTheChannels(t *testing.T) {
 // On real graphs, also where digit 0 goes to 2k: every route leads to its NIC, over a shortest
 // path.
 func TestTheSourceWritesAShortestWay(t *testing.T) {
-	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:8,3", "mport-tree:36,2", "mport-tree:4,1", "kary-ntree:2,8"} {
+	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:8,3", "mport-tree:36,2", "mport-tree:4,1", "kary-ntree:2,8", "leaf-spine:4,8,12"} {
 		s := newStillTree(t, spec)
 		require.NoError(t, SourceRouted{}.Check(s.sw[0].At, 2))
 		for src := weft.NICID(0); int(src) < len(s.NICs); src += 7 {

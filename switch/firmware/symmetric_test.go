@@ -22,11 +22,7 @@ type renumbering struct {
 
 func renumber(net *tree, rnd *rand.Rand) renumbering {
 	r := renumbering{net: net}
-	for i := range net.n {
-		values := net.k
-		if i == 0 {
-			values = net.views[0].At.Tree.Down
-		}
+	for _, values := range net.views[0].At.Tree.Radix {
 		r.down = append(r.down, rnd.Perm(values))
 		r.up = append(r.up, rnd.Perm(net.k))
 	}
@@ -49,7 +45,7 @@ func (r renumbering) place(p *weft.Place) *weft.Place {
 func (r renumbering) nic(nic weft.NICID) weft.NICID {
 	id := 0
 	for i, d := range digitsOf(r.net, nic) {
-		id = id*r.net.k + r.down[i][d]
+		id = id*len(r.down[i]) + r.down[i][d]
 	}
 	return weft.NICID(id)
 }
@@ -149,7 +145,7 @@ func TestSymmetricFirmwaresTreatAllPortsOfADirectionAlike(t *testing.T) {
 			continue
 		}
 		symmetric++
-		for _, spec := range []string{"kary-ntree:3,4", "mport-tree:6,3", "kary-ntree:4,2"} {
+		for _, spec := range []string{"kary-ntree:3,4", "mport-tree:6,3", "kary-ntree:4,2", "leaf-spine:2,5,3"} {
 			t.Run(spec+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()
 				net := newTree(spec)

@@ -56,7 +56,9 @@ type digit struct{ index, values int }
 func digitAbove(t *weft.Tree, tiers int) digit {
 	d := digit{index: int(t.Tier) - tiers, values: t.K}
 	if d.index == 0 {
-		d.values = 2 * t.K // an m-port tree's top switches have 2k down ports; those of a k-ary n-tree use k of these values
+		// An m-port tree's top switches have 2k down ports; those of a k-ary n-tree use k of these
+		// values, and the spines of a leaf-spine fabric have any number.
+		d.values = max(2*t.K, t.Radix[0])
 	}
 	return d
 }

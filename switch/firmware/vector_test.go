@@ -48,7 +48,7 @@ func TestThereIsAVectorForEachValueOfTheDigitsThatUTurnsMend(t *testing.T) {
 // first differs from the switch.
 func TestAUTurnUsesTheVectorOfTheDigitItMends(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for _, spec := range []string{"kary-ntree:3,4", "mport-tree:6,3", "mport-tree:4,2"} {
+	for _, spec := range []string{"kary-ntree:3,4", "mport-tree:6,3", "mport-tree:4,2", "leaf-spine:2,5,3"} {
 		net := newTree(spec)
 		for _, fw := range []Firmware{AdaptiveLink{Vector: VectorPerDigit}, AdaptiveSwitch{Vector: VectorPerDigit}} {
 			wrote := 0

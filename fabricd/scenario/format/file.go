@@ -12,7 +12,7 @@ import (
 type File struct {
 	Name     string    `yaml:"name" json:"name" jsonschema_description:"Name of the scenario, shown in reports."`
 	About    string    `yaml:"about,omitempty" json:"about,omitempty" jsonschema_description:"What the scenario claims, and how it shows it."`
-	Topology string    `yaml:"topology" json:"topology" jsonschema_description:"As fabricd takes it: kary-ntree:4,3, mport-tree:8,3, mesh:4x4, torus:4x4x4, irregular:16,32,1, ring:8, or a topology file."`
+	Topology string    `yaml:"topology" json:"topology" jsonschema_description:"As fabricd takes it: kary-ntree:4,3, mport-tree:8,3, leaf-spine:4,8,12, mesh:4x4, torus:4x4x4, irregular:16,32,1, ring:8, or a topology file."`
 	Firmware string    `yaml:"firmware" json:"firmware" jsonschema_description:"Routing function of every switch, as adaptive-link, or as updn:layers=2 with options."`
 	Switch   *Switch   `yaml:"switch,omitempty" json:"switch,omitempty" jsonschema_description:"Virtual channels, buffers and policies of every switch."`
 	NIC      *NIC      `yaml:"nic,omitempty" json:"nic,omitempty" jsonschema_description:"Send queue and packets of every NIC."`

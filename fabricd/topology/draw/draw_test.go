@@ -27,7 +27,7 @@ var formats = map[string]func(io.Writer, *topology.Graph, draw.Options) error{"s
 
 // specs have every kind of layout.
 var specs = []string{
-	"kary-ntree:4,3", "mport-tree:8,2", "mesh:4", "mesh:5x4", "torus:4x4", "torus:3x3x3", "torus:2x2x2x3", "ring:9,nics=2", "irregular:20,40,1",
+	"kary-ntree:4,3", "mport-tree:8,2", "leaf-spine:2,4,6", "mesh:4", "mesh:5x4", "torus:4x4", "torus:3x3x3", "torus:2x2x2x3", "ring:9,nics=2", "irregular:20,40,1",
 }
 
 func TestSmallDrawingsAreAsTheyWereLookedAt(t *testing.T) {

@@ -25,6 +25,7 @@ func load(t *testing.T, text string) *topology.Graph {
 
 var specs = map[string]string{
 	"kary-ntree:4,3": layout.Tree, "kary-ntree:2,4": layout.Tree, "kary-ntree:4,1": layout.Tree, "mport-tree:36,2": layout.Tree, "mport-tree:4,3": layout.Tree,
+	"leaf-spine:4,8,12": layout.Tree, "leaf-spine:12,2,1": layout.Tree,
 	"mesh:5": layout.Grid, "mesh:8x8": layout.Grid, "torus:8x8,nics=3": layout.Grid, "torus:2x3": layout.Grid,
 	"torus:4x4x4": layout.Planes, "mesh:9x9x9": layout.Planes, "torus:3x3x3x3": layout.Planes,
 	"ring:3": layout.Ring, "ring:16,nics=2": layout.Ring, "torus:12": layout.Ring,
@@ -64,7 +65,7 @@ func closest(at []layout.Point) float64 {
 }
 
 func TestATreeStandsTierByTierOverItsNICs(t *testing.T) {
-	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:6,3"} {
+	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:6,3", "leaf-spine:3,5,4"} {
 		g := topologytest.Parse(t, spec)
 		l := layout.Of(g)
 		for _, k := range g.Links {

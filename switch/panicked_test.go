@@ -1,0 +1,40 @@
+package switching
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+)
+
+func TestAPanicInRouteIsTheEndOfItsPacketAlone(t *testing.T) {
+	var heard []RoutePanic
+	r := newRig(t, 3, Config{
+		Panicked: func(p RoutePanic) { heard = append(heard, p) },
+		Firmware: &scripted{route: func(pkt *weft.Header, _ Arrival, _ View) Decision {
+			if pkt.Dst == 7 {
+				panic("my mistake")
+			}
+			return ways(2)
+		}},
+	})
+	seq := r.arrive(0, 0, 4, 7)
+	require.Equal(t, []RoutePanic{{
+		At: Arrival{Port: 0, From: weft.RolePeer}, Packet: weft.Header{Src: 4, Dst: 7, Seq: seq, Fields: weft.NewFields()}, Value: "my mistake",
+	}}, heard)
+	require.Len(t, r.out.Drops, 1)
+	require.Equal(t, weft.Discarded, r.out.Drops[0].Account)
+	require.Equal(t, RulePanicked, r.out.Drops[0].Rule)
+	require.Equal(t, 1, int(r.Snapshot().Discards[RulePanicked]))
+
+	r.arrive(0, 0, 4, 5)
+	_, ok := r.send(2)
+	require.True(t, ok, "the next packet")
+	require.Len(t, heard, 1)
+}
+
+func TestAPanicInRouteGoesOnWhenNobodyHears(t *testing.T) {
+	r := newRig(t, 3, Config{Firmware: &scripted{route: func(*weft.Header, Arrival, View) Decision { panic("my mistake") }}})
+	require.PanicsWithValue(t, "my mistake", func() { r.arrive(0, 0, 4, 7) })
+}
