@@ -7,26 +7,14 @@ BENCH     ?= .
 COUNT     ?= 1
 FUZZTIME  ?= 10s
 FUZZCACHE ?=
-HOURS     ?= 1
-MINUTES   ?= 10
-ROUNDS    ?= 300
-HISTORIES ?= 1000000
-SHORT     ?=
-LIMIT     ?= 0
 
-# Tests run under the race detector, but for packages that start no goroutine and hold no lock (tidy_test.go sees to that): it would find nothing
-# in them, and would take minutes. The detector needs a C compiler; where Go finds none, tests run without it, and say so.
-PURE := /(weft|switch|switch/(deadlock|firmware|link|pace|tables)|nic|linkmon/screen/mirror|fabricd/(deflate|document|document/nearest|fault|ledger|subnet|trace|web)|subnet/(cdg|direct|dqr|layered|manage|opensm|reroute|survey|tolerate)|topology(/[a-z]+)?|harness/(chart|measure|virtual)|papers/(cost|layered/cost|[a-z]+/(compare|opensm|speed)))$$
-# Those whose tests take or wait longest come first, so that none of them is alone in the end.
-LONG := /(fabricd/(fabric|ledger|member|web)|harness/(sweep|verify)|fabricd|subnet/dqr)$$
-# Some tests of these packages do only a part under it (race_test.go). make whole runs them without it: those that PARTS names, and all of
-# harness/verify. It cuts one in PAIRS of the 8128 pairs of links.
-PARTLY := /(fabricd/(api|fabric|manager|scenario)|harness/(sweep|verify))$$
-PAIRS  ?= 10
-PARTS  := EveryPair|EveryKind|EveryFirmware|EveryEngine|OverNATS|AThousandTimes|EachOfThe128|RandomSets|FullLoad|UpDownWith|KeepsTheOrder|SmallMessages|ReRouteVector|Soak|HostsUnderFaults|ABurstOfRequests|ATorusUnderLoad|ShippedScenariosHold|KilledAtAnyByte|WhatWeClaimOf
-MODULE := github.com/weft-fabric/weft
+# The race detector needs a C compiler; where Go finds none, tests run without it, and say so.
 CGO  := $(shell go env CGO_ENABLED)
 RACE ?= $(if $(filter 1,$(CGO)),-race)
+# What has goroutines or locks imports one of these, or its tests do; nothing else has races.
+SYNC := (or (eq . "sync") (eq . "sync/atomic") (eq . "go.uber.org/goleak"))
+HAS_RACES := {{$$p := .ImportPath}}$(foreach l,Imports TestImports XTestImports,{{range .$l}}{{if $(SYNC)}}{{println $$p}}{{end}}{{end}})
+MODULE := github.com/weft-fabric/weft
 
 # Documentation comments (ST1000, ST102x) are off by default.
 STATICCHECKS := inherit,ST1000,ST1020,ST1021,ST1022
@@ -49,35 +37,31 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test raced pure whole hosts check bench fuzz build web browser watching profile scenarios experiments soak histories crashes calm attacks proofs schema clean
+.PHONY: help test page raced full check bench fuzz build web browser watching profile scenarios experiments soak attacks proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-test: check ## check, then run all tests (PKG, TESTFLAGS)
-	@$(MAKE) --no-print-directory raced
-	@$(MAKE) --no-print-directory pure
-
 # In turn: tests of live fabrics fail on a machine with more to do than it can.
-raced:
+test: ## all that this machine can test: check, the page, raced, full, scenarios (PKG, TESTFLAGS)
+	@for part in check page raced full scenarios; do \
+		began=$$(date +%s); $(MAKE) --no-print-directory $$part || exit 1; echo "make $$part: $$(($$(date +%s) - began)) s"; \
+	done
+
+page: ## test the page and see that fabricd/web/dist is what its source gives, where a Node.js can
+	@why=; if ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || a == 20 && b >= 19 ? 0 : 1)' 2>/dev/null; then \
+		why="there is no Node.js of 20.19 or newer"; \
+	elif ! (cd fabricd/web/app && npm ci --no-audit --no-fund); then why="npm cannot fetch what it is built with"; fi; \
+	if [ -n "$$why" ]; then echo "the page is not built anew: $$why"; [ "$$CI" != true ]; exit; fi; \
+	$(MAKE) --no-print-directory web && changed=$$(git status --porcelain -- fabricd/web/dist) && \
+	if [ -n "$$changed" ]; then echo "fabricd/web/dist is not what fabricd/web/app gives: run make web and commit it"; exit 1; fi
+
+raced: ## the tests of packages with goroutines or locks, under the race detector
 	$(if $(RACE),,@echo "no C compiler: testing without the race detector")
-	@$(call ordered,grep -Ev) | xargs -r go test -vet=off $(RACE) $(TESTFLAGS)
+	@go list -f '$(HAS_RACES)' $(PKG) | tr -d ' ' | grep . | sort -u | xargs -r go test -vet=off $(RACE) $(TESTFLAGS)
 
-pure:
-	@$(call ordered,grep -E) | xargs -r go test -vet=off $(TESTFLAGS)
-
-# The packages that a grep for PURE gives, the longest first.
-ordered = set -e; all=$$(go list $(PKG)); list=$$(echo "$$all" | $(1) '$(PURE)' || true); \
-	{ echo "$$list" | grep -E '$(LONG)' || true; echo "$$list" | grep -Ev '$(LONG)' || true; }
-
-whole: ## run without the race detector the tests that do only a part under it (PAIRS)
-	@go test -vet=off ./fabricd/fabric -run '$(PARTS)' -weft.pairs-every $(PAIRS) & fabric=$$!; \
-	go list ./... | grep -E '$(PARTLY)' | grep -Ev '/(fabric|verify)$$' | xargs go test -vet=off -run '$(PARTS)' && \
-		go test -vet=off ./harness/verify; others=$$?; \
-	wait $$fabric && [ $$others = 0 ] # beside each other, for much of it waits
-
-hosts: ## run a fabric over three hosts on loopback, and as root in network namespaces, through every failure of theirs, by itself
-	go test -vet=off ./fabricd -run 'OverThree' -count 1 -weft.hosts
+full: ## all tests, and all that they do, without the race detector
+	WEFT_TEST=full go test -vet=off $(TESTFLAGS) $(PKG)
 
 check: ## vet, lint and formatting only
 	go vet ./...
@@ -132,24 +116,16 @@ experiments: build ## repeat the papers' experiments, overnight; QUICK=1 takes m
 	done # 1: a claim of ours does not hold, which the index says too
 	bin/fabricd sweep --report $(RESULTS)
 
-soak: ## random faults, and failures of hosts, processes, brokers and leaders, for hours: every packet is accounted for (HOURS)
-	go test ./fabricd/fabric -run Soak -v -count 1 -timeout 0 -weft.soak $(HOURS)h -weft.soak-seed 0
-
-crashes: ## three switches crash under load beside busy loops, hundreds of times (ROUNDS): every fabric drains
-	go test ./fabricd/fabric -run ThreeCrashes -v -count 1 -timeout 0 -weft.crash-rounds $(ROUNDS)
-
-histories: ## hold the ledger against HISTORIES random histories of hosts that fail and come back
-	go test ./fabricd/ledger -run Knows -v -count 1 -timeout 0 -weft.histories $(HISTORIES)
-
-calm: ## minutes at saturation on a busy machine: nobody is taken for dead (MINUTES)
-	go test ./fabricd/fabric -run TakesNobodyForDead -v -count 1 -timeout 0 -weft.calm $(MINUTES)m
+soak: ## for hours: random faults and failures, histories of the ledger, crashes, saturation, long proofs (WEFT_FOR, WEFT_SEED)
+	WEFT_TEST=soak go test ./fabricd/fabric -run 'Soak|ThreeCrashes|TakesNobodyForDead|EveryPair' -v -count 1 -timeout 0
+	WEFT_TEST=soak go test ./fabricd/ledger -run Knows -v -count 1 -timeout 0
+	WEFT_TEST=soak go test ./harness/verify ./fabricd/subnet/manage -count 1 -timeout 0
 
 attacks: ## run every attack of the table in docs/security.md, as root for those of another user, and write its numbers anew; ten minutes
-	go test ./harness/attack -run TheTable -v -count 1 -timeout 0 -weft.attacks
+	WEFT_TEST=full go test ./harness/attack -run TheTable -v -count 1 -timeout 0 -update
 
-proofs: ## every claim of docs/proofs.md into docs/results/proofs.md; SHORT=1 those that take seconds, LIMIT=1m no longer than that each
-	go test ./harness/verify -run Claims -v -count 1 -timeout 0 $(if $(SHORT),,-weft.proofs) -weft.proofs.limit $(LIMIT) \
-		-weft.proofs.table ../../docs/results/proofs.md
+proofs: ## every claim of docs/proofs.md into docs/results/proofs.md; for hours, or WEFT_FOR=1m no longer than that each
+	WEFT_TEST=soak go test ./harness/verify -run Claims -v -count 1 -timeout 0 -update
 
 schema: ## regenerate docs/schema
 	go test $(SCHEMA_PKG) -run Schema -update

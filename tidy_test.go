@@ -31,83 +31,33 @@ func TestNoGoFileIsLongerThan500Lines(t *testing.T) {
 	}
 }
 
-// What the Makefile keeps out of the race detector has nothing to race.
-func TestPackagesThatAreNotTestedForRacesHaveNoGoroutines(t *testing.T) {
+// The Makefile runs the tests of a package under the race detector if it, or they, import one of
+// these. Whatever starts a goroutine must be among them.
+func TestWhatStartsGoroutinesIsTestedForRaces(t *testing.T) {
 	t.Parallel()
-	in := packagesOf(t, "PURE")
-	var bad []string
-	found := map[string]bool{}
+	signs := []string{"sync", "sync/atomic", "go.uber.org/goleak"}
+	raced, starts := map[string]bool{}, map[string]string{}
 	for _, f := range sourceTree(t) {
-		if f.isTest() || !in.MatchString(path.Join(module, f.dir)) {
-			continue
-		}
-		found[f.dir] = true
 		for _, imp := range f.ast.Imports {
-			if p := strings.Trim(imp.Path.Value, `"`); p == "sync" || p == "sync/atomic" {
-				bad = append(bad, fmt.Sprintf("%s imports %s: take its package out of PURE in the Makefile", f.path, p))
-			}
+			raced[f.dir] = raced[f.dir] || slices.Contains(signs, strings.Trim(imp.Path.Value, `"`))
+		}
+		if f.isTest() {
+			continue
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			if g, ok := n.(*ast.GoStmt); ok {
-				bad = append(bad, fmt.Sprintf("%s:%d starts a goroutine: take its package out of PURE in the Makefile", f.path, f.line(g)))
+				starts[f.dir] = fmt.Sprintf("%s:%d", f.path, f.line(g))
 			}
 			return true
 		})
 	}
-	if len(found) < 9 {
-		bad = append(bad, fmt.Sprintf("PURE in the Makefile matches %d packages only", len(found)))
-	}
-	report(t, bad)
-}
-
-// What tests leave out under the race detector they do without it.
-func TestPackagesThatAreTestedForRacesInPartAreTestedAsAWhole(t *testing.T) {
-	t.Parallel()
-	in := packagesOf(t, "PARTLY")
 	var bad []string
-	var tests []byte
-	found := 0
-	for _, f := range sourceTree(t) {
-		if f.isTest() && in.MatchString(path.Join(module, f.dir)) {
-			tests = append(tests, f.text...)
-		}
-		switch {
-		case !f.isTest() || !bytes.HasPrefix(f.text, []byte("//go:build !race\n")):
-		case in.MatchString(path.Join(module, f.dir)):
-			found++
-		default:
-			bad = append(bad, fmt.Sprintf("%s: put its package into PARTLY in the Makefile", f.path))
-		}
-	}
-	if found < 5 {
-		bad = append(bad, fmt.Sprintf("PARTLY in the Makefile matches %d packages only", found))
-	}
-	for name := range strings.SplitSeq(valueOf(t, "PARTS"), "|") {
-		if !regexp.MustCompile(`(?m)^func Test\w*` + name).Match(tests) {
-			bad = append(bad, fmt.Sprintf("PARTS in the Makefile names %s: no test of these packages has that name", name))
+	for dir, where := range starts {
+		if !raced[dir] {
+			bad = append(bad, fmt.Sprintf("%s starts a goroutine, and neither the package nor its tests import one of %v", where, signs))
 		}
 	}
 	report(t, bad)
-}
-
-// packagesOf is the pattern of package paths that a variable of the Makefile is.
-func packagesOf(t *testing.T, name string) *regexp.Regexp {
-	t.Helper()
-	return regexp.MustCompile(strings.TrimSuffix(valueOf(t, name), "$$") + "$")
-}
-
-// valueOf is the value of a variable of the Makefile.
-func valueOf(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	value := regexp.MustCompile(`(?m)^` + name + ` +:= (.*)$`).FindSubmatch(text)
-	if value == nil {
-		t.Fatalf("the Makefile has no %s", name)
-	}
-	return string(value[1])
 }
 
 func TestNoTestSleeps(t *testing.T) {

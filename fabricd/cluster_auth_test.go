@@ -24,6 +24,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 const authTree = "mport-tree:4,3"
@@ -145,7 +146,7 @@ func (g *guarded) rotate(want ...string) {
 // revoked. No packet is unaccounted for, nobody is started again, and no secret is to be seen
 // anywhere.
 func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
-	overHosts(t)
+	testenv.Long(t)
 	g := guardedSite(t)
 	old := map[string]string{}
 	for _, folder := range []string{"leader", "hosts/h1", "users/viewer", "users/manager"} {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // insideNamespace has the test binary, started again on the first host, be the test itself; its
@@ -18,7 +20,7 @@ const insideNamespace = "WEFT_TEST_NAMESPACES"
 // clock each, hours apart. Their addresses exist inside them only, so the test runs itself once
 // more inside the first.
 func TestAFabricOverThreeNetworkNamespacesOutlivesTheirFailures(t *testing.T) {
-	overHosts(t)
+	testenv.Long(t)
 	if prefix := os.Getenv(insideNamespace); prefix != "" {
 		namespaces(t, prefix).run()
 		return
@@ -26,12 +28,7 @@ func TestAFabricOverThreeNetworkNamespacesOutlivesTheirFailures(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("hosts in network namespaces need root: the same failures on three loopback addresses are in TestAFabricOverThreeHostsOutlivesTheirFailures")
 	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no ip command: install iproute2")
-		}
-		t.Skip("hosts in network namespaces need the ip command of iproute2; on loopback the same failures run without")
-	}
+	testenv.Need(t, "ip", "iproute2; on loopback the same failures run without it")
 	prefix := fmt.Sprintf("weft%d", os.Getpid())
 	if said, err := exec.Command("ip", "netns", "add", prefix+"sw").CombinedOutput(); err != nil {
 		t.Skipf("this machine makes no network namespaces, though we are root: %v: %s; on loopback the same failures run without", err, said)
@@ -50,7 +47,7 @@ func TestAFabricOverThreeNetworkNamespacesOutlivesTheirFailures(t *testing.T) {
 		ip(t, "-n", host, "link", "set", "eth0", "up")
 		ip(t, "-n", host, "link", "set", "lo", "up")
 	}
-	cmd := exec.Command("ip", "netns", "exec", prefix+"1", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-weft.hosts")
+	cmd := exec.Command("ip", "netns", "exec", prefix+"1", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), insideNamespace+"="+prefix)
 	said, err := cmd.CombinedOutput()
 	for line := range strings.Lines(string(said)) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +21,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 const (
@@ -29,19 +29,8 @@ const (
 	clusterLoad = "uniform:0.02"
 )
 
-// hosts has the tests over several hosts run. They take all of a machine for a minute each, so make
-// hosts runs them by themselves.
-var hosts = flag.Bool("weft.hosts", false, "run a fabric over three hosts, and have everything happen to them")
-
-func overHosts(t *testing.T) {
-	t.Helper()
-	if !*hosts {
-		t.Skip("make hosts runs this, with nothing beside it")
-	}
-}
-
 func TestAFabricOverThreeHostsOutlivesTheirFailures(t *testing.T) {
-	overHosts(t)
+	testenv.Long(t)
 	s := loopbackSite(t)
 	s.run()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // plainServer is a NATS server without JetStream.
@@ -89,9 +90,7 @@ func TestOfFabricsOfOneNameThatStartAtOnceOneRuns(t *testing.T) {
 // A claim ends with its owner, however that ends: at once at a server that keeps nothing, else when
 // its lease has run out.
 func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and runs fabricd")
-	}
+	testenv.Long(t)
 	bin := builtCommands(t)
 	tried := attack.Tally(t, "the process of a fabric killed, and its name taken again")
 	for kind, server := range map[string]func(*testing.T) string{"presence": plainServer, "jetstream": keepingServer} {

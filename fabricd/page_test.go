@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // fetch is the body of an answer.
@@ -100,12 +101,7 @@ func TestListeningBeyondThisMachineIsSaid(t *testing.T) {
 }
 
 func TestTheExamplesOfTheGuideWork(t *testing.T) {
-	if _, err := exec.LookPath("curl"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("curl is missing")
-		}
-		t.Skip("needs curl")
-	}
+	testenv.Need(t, "curl", "curl")
 	ownRegistry(t)
 	guide, err := os.ReadFile("../docs/watch.md")
 	require.NoError(t, err)

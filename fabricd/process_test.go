@@ -11,12 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestTheCommandsAsProcesses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and runs both commands")
-	}
+	testenv.Long(t)
 	bin := builtCommands(t)
 	ownRegistry(t)
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // asLinkmon makes the test binary be linkmon, for what needs a process of its own on a terminal.
@@ -28,12 +30,7 @@ type terminal struct {
 // has.
 func onTerminal(t *testing.T, env []string, args ...string) *terminal {
 	t.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("tmux is missing: .ci/run installs it")
-		}
-		t.Skip("tmux is missing, and without it there is no terminal to drive linkmon on: install tmux")
-	}
+	testenv.Need(t, "tmux", "tmux")
 	self, err := os.Executable()
 	require.NoError(t, err)
 	dir, err := os.MkdirTemp("", "w") // short, as paths of sockets must be

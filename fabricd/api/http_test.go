@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // refusal is the text of an answer that must be an error.
@@ -213,10 +214,7 @@ func TestWhatIsLookedAtIsThere(t *testing.T) {
 func TestABurstOfRequestsIsBoundedAndTheFabricUnharmed(t *testing.T) {
 	t.Parallel()
 	x := serveWeb(t, harness.Traffic("uniform:0.3"), harness.Liveness(50*time.Millisecond, 20))
-	requests, clients := 10_000, 200
-	if raceEnabled {
-		requests = 1000 // of seconds each
-	}
+	requests, clients := testenv.N(10_000, 1000), 200
 	before := x.Fabric().Totals().Delivered
 	var next, done, refused, odd atomic.Int64
 	paths := []string{"/links", "/switches", "/status", "/topology", "/ledger", "/switches/s0.0", "/nothing"}

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -95,7 +96,7 @@ func TestABrokerThatTakesOnlySmallMessagesGetsSmallFrames(t *testing.T) {
 		o.Switch.InputBuffer, o.Switch.OutputBuffer = 32, 32
 		o.Link.Rate = 20_000_000
 	})
-	l.flows(uint64(part(t, 5000, 500)))
+	l.flows(uint64(testenv.N(5000, 500)))
 	balance := l.sound()
 	require.Zero(t, balance.Lost)
 	require.Empty(t, registerText(l, fabric.EventTooLarge))

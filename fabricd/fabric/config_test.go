@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -86,7 +87,7 @@ func TestTheLedgerBalancesInEveryConfigurationAtSaturation(t *testing.T) {
 
 func TestDeterministicLinkKeepsTheOrderOfEveryFlowWithoutFaults(t *testing.T) {
 	t.Parallel()
-	packets := part(t, 20_000, 2000)
+	packets := testenv.N(20_000, 2000)
 	for _, pattern := range []string{"uniform:1", "pairwise:1"} {
 		t.Run(pattern, func(t *testing.T) {
 			t.Parallel()

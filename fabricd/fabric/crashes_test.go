@@ -2,7 +2,6 @@ package fabric_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -23,23 +22,22 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/wire"
 )
-
-// Set for long runs.
-var crashRounds = flag.Int("weft.crash-rounds", 3, "how often three switches crash under load, beside busy loops")
 
 // Three switches crash at nine tenths of what links carry and come back, beside others that want
 // the machine. What is queued then is carried to its end, every time.
 func TestThreeCrashesUnderLoadOnABusyMachineDrain(t *testing.T) {
 	g := topologytest.Parse(t, three)
 	busy(t, 2*runtime.NumCPU())
-	for round := range *crashRounds {
-		t.Run(fmt.Sprint("round ", round), func(t *testing.T) { threeCrashes(t, g, uint64(round)) })
+	long, began, rounds := testenv.For(t, 0, 10*time.Minute), time.Now(), 0
+	for ; rounds < 3 || time.Since(began) < long; rounds++ {
+		t.Run(fmt.Sprint("round ", rounds), func(t *testing.T) { threeCrashes(t, g, uint64(rounds)) })
 	}
-	attack.Seen(t, "switches crashed at nine tenths of the load beside busy loops", 3**crashRounds)
+	attack.Seen(t, "switches crashed at nine tenths of the load beside busy loops", 3*rounds)
 }
 
 func threeCrashes(t *testing.T, g *topology.Graph, round uint64) {

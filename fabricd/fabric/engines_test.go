@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 const irregular64 = "irregular:64,128,1"
@@ -42,21 +43,21 @@ func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
 	for _, name := range engines(t, g) {
 		r, err := subnet.Routes(name, g)
 		require.NoError(t, err)
-		if raceEnabled && kinds[r.Kind] {
-			continue // one of each kind; all are for make whole
+		if !testenv.Full() && kinds[r.Kind] {
+			continue // one of each kind
 		}
 		kinds[r.Kind] = true
 		t.Run(name, func(t *testing.T) {
 			load, packets := "uniform:0.05", uint64(2000)
 			if name == "minimal-hop" {
 				load, packets = "uniform:0.005", 100
-			} else if raceEnabled {
+			} else if !testenv.Full() {
 				load, packets = "uniform:0.02", 300
 			}
 			h := harness.New(t, irregular64, live.OverNATS(), harness.FirmwareByName(name), harness.Traffic(load), shortQueues)
 			more(h, packets)
 			h.RequireLedger(harness.NoneDiscarded, harness.LostAtMost(0))
-			if !raceEnabled && name != "minimal-hop" {
+			if testenv.Full() && name != "minimal-hop" {
 				allPairs(t, h)
 			}
 			if r.Kind == layered.Deterministic && name != "mroots" && name != "mp-lash" { // whose sources choose
@@ -70,7 +71,7 @@ func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
 // ever.
 func TestAtSaturationEveryEngineButMinimalHopGoesOn(t *testing.T) {
 	t.Parallel()
-	unraced(t)
+	testenv.Long(t)
 	g := topologytest.Parse(t, irregular64)
 	for _, name := range engines(t, g) {
 		if name == "minimal-hop" {

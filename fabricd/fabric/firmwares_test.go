@@ -1,7 +1,6 @@
 package fabric_test
 
 import (
-	"flag"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -19,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -225,14 +225,14 @@ func eachFaults(t *testing.T, spec string, turn int, f func(t *testing.T, e subn
 	for index, e := range subnet.Entries() {
 		seed := fnv.New64()
 		_, _ = seed.Write([]byte(e.Name)) // cannot fail
-		r := rand.New(rand.NewPCG(*faultSeed, seed.Sum64()))
+		r := rand.New(rand.NewPCG(testenv.Seed(t, 1), seed.Sum64()))
 		most := e.Tolerance.Most(g.Place(0).Tree.K)
 		kinds := faultKinds(e.Tolerance, most)
 		for at, kind := range kinds {
-			for draw := range 2 * *faultDraws {
+			for draw := range 2 * testenv.N(faultDraws, 1) {
 				atOnce, close := draw%2 == 1, (draw+at)%2 == 1
 				set := faultsOf(r, g, kind, most, close)
-				if (raceEnabled || testing.Short()) && (at < len(kinds)-1 || draw != index%2) {
+				if !testenv.Full() && (at < len(kinds)-1 || draw != index%2) {
 					continue // one set for each firmware, of the most general kind
 				}
 				name := fmt.Sprintf("%s/%s", e.Name, kind)
@@ -242,7 +242,7 @@ func eachFaults(t *testing.T, spec string, turn int, f func(t *testing.T, e subn
 				if atOnce {
 					name += " at once"
 				}
-				if raceEnabled && index/2%2 != turn {
+				if !testenv.Full() && index/2%2 != turn {
 					continue // the other transport has it
 				}
 				t.Run(name, func(t *testing.T) {
@@ -254,7 +254,9 @@ func eachFaults(t *testing.T, spec string, turn int, f func(t *testing.T, e subn
 	}
 }
 
-var faultDraws = flag.Int("fault-draws", 1, "how many sets of faults of each kind each firmware has to bear one after another, and how many at once")
+// faultDraws is how many sets of faults of each kind each firmware has to bear one after another, and
+// how many at once, in a full run.
+const faultDraws = 1
 
 func TestOverNATSEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package fabric_test
 
 import (
-	"flag"
 	"math/rand/v2"
 	"testing"
 
@@ -10,11 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
-)
-
-var (
-	faultSets = flag.Int("fault-sets", 100, "how many sets of links are cut in TestRandomSetsOfThreeLinks...")
-	faultSeed = flag.Uint64("fault-seed", 1, "seed of these sets")
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // healed requires, of a fabric that is quiet, what both firmwares promise for up to k-1 dead links:
@@ -27,7 +22,7 @@ func healed(t *testing.T, h *harness.Harness) {
 
 func TestEachOfThe128LinksAloneIsCutUnderLoadAndHeals(t *testing.T) {
 	t.Parallel()
-	some := part(t, 128, 9)
+	some := testenv.N(128, 9)
 	spec, _ := loadedTree()
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +73,7 @@ func inOneGroup(r *rand.Rand, links []topology.Link, most int) (set []topology.L
 
 func TestRandomSetsOfThreeLinksAreCutOneByOneUnderLoadAndHeal(t *testing.T) {
 	t.Parallel()
-	sets := part(t, *faultSets, 2) // one of each kind
+	sets := testenv.N(100, 2) // one of each kind
 	spec, _ := loadedTree()
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +81,7 @@ func TestRandomSetsOfThreeLinksAreCutOneByOneUnderLoadAndHeal(t *testing.T) {
 			h := harness.New(t, spec, harness.Firmware(f), loaded())
 			links := betweenSwitches(h.Topology())
 			most := h.Topology().Place(0).Tree.K - 1 // three of a 4-ary tree
-			r := rand.New(rand.NewPCG(*faultSeed, 3))
+			r := rand.New(rand.NewPCG(testenv.Seed(t, 1), 3))
 			for i := range sets {
 				set := anyOf(r, links, most)
 				if i%2 == 1 {

@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -60,7 +61,7 @@ func TestHostsUnderFaults(t *testing.T) {
 		names = append(names, k.Name)
 	}
 	loss := fault.Impair{Loss: new(fault.Percent(20))}
-	for i := range part(t, 6, 3) {
+	for i := range testenv.N(6, 3) {
 		l.Do(fault.Spec{Do: fault.VerbCut, A: names[i], Silent: i%2 == 1}, fault.Spec{Do: fault.VerbImpair, A: names[i+6], Impair: &loss})
 		l.more(200)
 		l.Do(fault.Spec{Do: fault.VerbHeal})

@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -88,7 +89,7 @@ func startTaped(t *testing.T, tr wire.Transport, fw switching.Firmware, change f
 	g := topologytest.Parse(t, smallTree)
 	tape := newTape(g)
 	rate := 1_000_000.0
-	if raceEnabled {
+	if testenv.Race {
 		rate = 128_000
 	}
 	o := fabric.Options{
@@ -284,7 +285,7 @@ var linkKinds = map[string]string{"nic-leaf": "s2.00-n000", "leaf-middle": "s1.1
 func TestEveryKindOfFaultOnEveryKindOfLinkIsReportedAsThePacketsSawItAndHealed(t *testing.T) {
 	t.Parallel()
 	open := transports(t)
-	thirds := part(t, 3, 1) // one of them has each kind over each transport and on each link
+	thirds := testenv.N(3, 1) // one of them has each kind over each transport and on each link
 	for i, over := range slices.Sorted(maps.Keys(open)) {
 		for j, where := range slices.Sorted(maps.Keys(linkKinds)) {
 			link := linkKinds[where]

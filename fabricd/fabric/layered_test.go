@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/tables"
@@ -111,7 +112,7 @@ func layeredFirmware(t *testing.T) map[string]switching.Firmware {
 
 func TestLayeredFirmwaresCarryFullLoadWithABalancedLedger(t *testing.T) {
 	t.Parallel()
-	packets := part(t, 5000, 500)
+	packets := testenv.N(5000, 500)
 	for name, fw := range layeredFirmware(t) {
 		for _, nats := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s,nats=%v", name, nats), func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -37,34 +38,13 @@ var linkFirmware = map[string]switching.Firmware{
 	"deterministic-link": firmware.DeterministicLink{},
 }
 
-// loadedTree is what tests of many cuts load: the tree, or with the race detector, to which every
-// packet costs some ten times as much, one of half its links and NICs, with the same kinds of
-// switches. In make whole it is the tree.
+// loadedTree is what tests of many cuts load: the tree in a full run, else one of half its links and
+// NICs, with the same kinds of switches.
 func loadedTree() (spec string, nics int) {
-	if raceEnabled || testing.Short() {
+	if !testenv.Full() {
 		return three, 27
 	}
 	return tree, 64
-}
-
-// unraced skips a test that shows nothing to the race detector that others do not, and takes long
-// under it.
-func unraced(t *testing.T) {
-	t.Helper()
-	if raceEnabled {
-		t.Skip("takes long under the race detector, which has nothing to find in it: make whole does it without")
-	}
-}
-
-// part is how many of all a test does with the race detector, or -short: some. Races are in the
-// code that each of them runs; what only many of them show, CI asks for without the detector.
-func part(t *testing.T, all, some int) int {
-	t.Helper()
-	if raceEnabled || testing.Short() {
-		t.Logf("%d of %d: -short, or the race detector", some, all)
-		return min(all, some)
-	}
-	return all
 }
 
 // saturating is a load that no machine carries, however fast its links, for a topology of so many
@@ -72,7 +52,7 @@ func part(t *testing.T, all, some int) int {
 // what is then refused would take all the time.
 func saturating(nics int) harness.Option {
 	packets := 1_000_000.0 // a second
-	if raceEnabled {
+	if testenv.Race {
 		packets = 200_000
 	}
 	return harness.Options(
@@ -84,11 +64,14 @@ func saturating(nics int) harness.Option {
 // loaded is uniform traffic that a loaded machine carries too. Should it not, short send queues
 // keep what must drain at the end short.
 func loaded() harness.Option {
-	if raceEnabled {
+	if testenv.Race {
 		return harness.Options(harness.Traffic("uniform:0.1"), roomForAll)
 	}
 	return harness.Options(harness.Traffic("uniform:0.3"), roomForAll)
 }
+
+// shortQueue is room for so many bytes in a send queue: what waits when traffic ends has to drain.
+var shortQueue = map[bool]int{false: 16 << 10, true: 8 << 10}[testenv.Race]
 
 var (
 	shortQueues = harness.NICs(fabric.NICOptions{QueueBytes: shortQueue})

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -172,7 +173,7 @@ func TestSourceRoutedPacketsAreSplicedAroundDeadLinks(t *testing.T) {
 			t.Parallel()
 			// A machine with much else to do has no time for hellos, and no cut here is silent.
 			options := []harness.Option{harness.FirmwareByName("source-routed"), loaded(), harness.NoLiveness()}
-			if raceEnabled {
+			if testenv.Race {
 				options = append(options, harness.Traffic("uniform:0.04")) // as much as loadedTree has, of more NICs
 			}
 			if c.nats {

@@ -1,7 +1,6 @@
 package fabric_test
 
 import (
-	"flag"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,21 +9,20 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
-
-var pairsEvery = flag.Int("weft.pairs-every", 1, "cut one of so many pairs of links; 1 is every pair, in minutes")
 
 // Both firmwares claim that any two links between switches may be dead. Every pair of the 128 is
 // cut at one instant in a saturated fabric, stays so until packets generated since have arrived,
 // and is repaired; then the fabric drains, and the ledger must balance with nothing discarded.
 func TestEveryPairOfLinksCutAtOneInstantUnderLoadDiscardsNothing(t *testing.T) {
-	every := *pairsEvery
-	if raceEnabled || testing.Short() {
-		every = 700
+	every := 1
+	if !testenv.Soak() {
+		every = testenv.N(10, 700)
 	}
 	spec, nics := loadedTree()
 	if every > 1 {
-		t.Logf("one pair of %d: without the race detector, -short and -weft.pairs-every it is all of them", every)
+		t.Logf("one pair of %d: WEFT_TEST=soak cuts all of them", every)
 	}
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {

@@ -13,12 +13,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 func TestASaturatedFabricIsNeverWedgedByALinkCutAThousandTimes(t *testing.T) {
-	times := part(t, 1000, 10)
+	times := testenv.N(1000, 10)
 	spec, nics := loadedTree()
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +61,7 @@ var irregular = map[string]func(sw switching.View, pkt *weft.Header) int{
 }
 
 func TestUpDownWithAnIrregularChoiceOfUpPortsDoesNotDeadlockAtSaturation(t *testing.T) {
-	cuts := part(t, 10, 2)
+	cuts := testenv.N(10, 2)
 	spec, nics := loadedTree()
 	for name, up := range irregular {
 		t.Run(name, func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -59,7 +60,7 @@ const soakProcesses = 3
 // would be on a third host, or there is that host.
 func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite {
 	topology := three
-	if raceEnabled {
+	if testenv.Race {
 		topology = smallTree
 	}
 	s := &soakSite{T: t, broker: natstest.Start(t, natstest.Newest)}

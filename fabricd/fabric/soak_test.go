@@ -2,7 +2,6 @@ package fabric_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -20,13 +19,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
-)
-
-// Set by make soak.
-var (
-	soakTime = flag.Duration("weft.soak", 10*time.Second, "how long the soak runs, at least")
-	soakSeed = flag.Uint64("weft.soak-seed", 1, "seed of the soak's faults and failures; 0 draws one")
 )
 
 // soak draws faults and repairs, and failures of what the fabric runs on. At most six faults and
@@ -175,26 +169,22 @@ func (s *soak) count() {
 // moderate load: whenever the fabric is drained, every packet is accounted for, and neither memory
 // nor goroutines grow.
 func TestSoakAccountsForEveryPacketAndDoesNotGrow(t *testing.T) {
-	seed := *soakSeed
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("run it again: go test ./fabricd/fabric -run Soak -weft.soak %v -weft.soak-seed %d", *soakTime, seed)
+	seed, long := testenv.Seed(t, 1), testenv.For(t, 10*time.Second, time.Hour)
 	orders := 0
-	t.Run("the leader has nodes, and switches are processes", func(t *testing.T) { orders += soaked(t, seed, true) })
-	t.Run("hosts have all nodes, and leaders are replaced", func(t *testing.T) { orders += soaked(t, seed, false) })
+	t.Run("the leader has nodes, and switches are processes", func(t *testing.T) { orders += soaked(t, seed, long/2, true) })
+	t.Run("hosts have all nodes, and leaders are replaced", func(t *testing.T) { orders += soaked(t, seed, long/2, false) })
 	attack.Seen(t, "random faults, and failures of hosts, processes, brokers and leaders, under load", orders)
 }
 
-// soaked is a soak of half the time, and how many orders were given in it.
-func soaked(t *testing.T, seed uint64, own bool) int {
+// soaked is a soak of so long at least, and how many orders were given in it.
+func soaked(t *testing.T, seed uint64, long time.Duration, own bool) int {
 	load := nic.Traffic{Pattern: "uniform", Load: 0.2}
 	s := &soak{soakSite: startSoak(t, seed, own, load), rand: rand.New(rand.NewPCG(seed, 1)), counts: map[string]int{}}
-	began, whole := time.Now(), *soakTime/2
+	began := time.Now()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	var base growth
-	for round := 1; time.Since(began) < whole; round++ {
+	for round := 1; time.Since(began) < long; round++ {
 		require.NoError(t, s.SetTraffic(load))
 		for s.dealt < round*len(s.kinds()) { // and not for a time: the seed says all
 			if err := s.step(t.Context()); err != nil { // whoever is to carry it out may not be there

@@ -1,7 +1,6 @@
 package fabric_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -127,7 +127,7 @@ func BenchmarkStaleVectors(b *testing.B) {
 	for _, form := range vectorForms {
 		for _, where := range []string{apart, same, sibling} {
 			b.Run("routing="+form.name+"/faults="+where, func(b *testing.B) {
-				r := rand.New(rand.NewPCG(*faultSeed, 5))
+				r := rand.New(rand.NewPCG(1, 5))
 				var discarded, delivered, hit, stuck uint64
 				for range b.N {
 					l, deadlock := stale(b, form.fw, r, where)
@@ -152,13 +152,13 @@ func BenchmarkStaleVectors(b *testing.B) {
 // per digit where the same way down was dead before.
 func TestWhatAReRouteVectorRemembersCostsPacketsAfterARepair(t *testing.T) {
 	t.Parallel()
-	unraced(t)
+	testenv.Long(t)
 	for _, form := range vectorForms {
 		for where, costs := range map[string]bool{
 			same:    form.name != "misroute-vector" && form.name != "adaptive-switch-header",
 			sibling: form.name == "adaptive-link" || form.name == "adaptive-switch",
 		} {
-			r := rand.New(rand.NewPCG(*faultSeed, 5))
+			r := rand.New(rand.NewPCG(1, 5))
 			most := 1
 			if costs { // only if a packet meets the vector with no clear bit on a live port
 				most = 50
@@ -173,8 +173,6 @@ func TestWhatAReRouteVectorRemembersCostsPacketsAfterARepair(t *testing.T) {
 	}
 }
 
-var throughputFor = flag.Duration("vector-throughput", 500*time.Millisecond, "how long each figure of BenchmarkVectorThroughput is measured")
-
 // Packets that a saturated 4-ary 3-tree with k-1 dead links delivers, per NIC and packet time of a
 // link (1 is the rate of the links), per form of the vector. Links are paced, far below what a core
 // carries, so that the fabric is the limit and not the machine.
@@ -185,14 +183,14 @@ func BenchmarkVectorThroughput(b *testing.B) {
 				const rate = 250 // packets per second and link
 				h := harness.New(b, tree, harness.Firmware(form.fw), harness.Traffic("uniform:1"), shortQueues,
 					harness.Links(fabric.LinkOptions{Rate: rate * 256, Paced: true}))
-				r := rand.New(rand.NewPCG(*faultSeed, 6))
+				r := rand.New(rand.NewPCG(1, 6))
 				if where != "none" {
 					h.Apply(orders(h.Topology(), faultsOf(r, h.Topology(), verify.Links, 3, where == "close"))...)
 				}
 				saturated(h)
 				more(h, 5000)
 				before, began := delivered(h), time.Now()
-				timer := time.NewTimer(*throughputFor)
+				timer := time.NewTimer(testenv.For(b, 500*time.Millisecond, 10*time.Second))
 				<-timer.C
 				took := time.Since(began)
 				b.ReportMetric(float64(delivered(h)-before)/took.Seconds()/rate/64, "of-link-rate")

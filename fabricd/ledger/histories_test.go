@@ -7,25 +7,40 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-var (
-	histories = flag.Int("weft.histories", 10_000, "how many random histories the ledger is held against")
-	fromSeed  = flag.Uint64("weft.ledger-seed", 0, "the seed of the first")
-)
+// histories is how many random histories the ledger is held against, where the level does not say.
+var histories = flag.Int("weft.histories", 0, "hold the ledger against so many random histories")
 
-const stepsOfHistory = 250
+// historiesOf is how many there are in this run.
+func historiesOf() int {
+	switch {
+	case *histories > 0:
+		return *histories
+	case testenv.Soak():
+		return 1_000_000
+	}
+	return testenv.N(10_000, 2000)
+}
+
+const (
+	stepsOfHistory = 250
+	firstSeed      = 1
+)
 
 // Random histories of hosts and links against a model that knows everything. See history for what
 // happens, and never and equal for what holds.
 func TestTheLedgerKnowsWhatCanBeKnown(t *testing.T) {
 	t.Parallel()
+	most, seed := historiesOf(), testenv.Seed(t, firstSeed)
 	each := make([][counted]uint64, runtime.GOMAXPROCS(0))
 	var running sync.WaitGroup
 	for k := range each {
 		running.Go(func() {
-			for i := k; i < *histories && !t.Failed(); i += len(each) {
-				runHistory(t, *fromSeed+uint64(i), &each[k])
+			for i := k; i < most && !t.Failed(); i += len(each) {
+				runHistory(t, seed+uint64(i), &each[k])
 			}
 		})
 	}
@@ -42,8 +57,8 @@ func TestTheLedgerKnowsWhatCanBeKnown(t *testing.T) {
 			name = others[i-kinds]
 		}
 		t.Logf("%9d %s", n, name)
-		if floor := uint64(*histories / 10); n < floor && !t.Failed() {
-			t.Errorf("%s happened %d times in %d histories, expected %d", name, n, *histories, floor)
+		if floor := uint64(most / 10); n < floor && !t.Failed() {
+			t.Errorf("%s happened %d times in %d histories, expected %d", name, n, most, floor)
 		}
 	}
 }
@@ -56,7 +71,7 @@ func runHistory(t *testing.T, seed uint64, counts *[counted]uint64) {
 		return
 	}
 	short := shrink(seed, list)
-	t.Errorf("seed %d: %v\n%d steps are enough: %v\n%s\nrun it again: go test ./fabricd/ledger -run Knows -weft.ledger-seed %d -weft.histories 1",
+	t.Errorf("seed %d: %v\n%d steps are enough: %v\n%s\nrun it again: WEFT_SEED=%d go test ./fabricd/ledger -run Knows -weft.histories 1",
 		seed, err, len(short), newHistory(seed, new([counted]uint64)).play(short), describe(short), seed)
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // planted are faults in the ledger, each of which the histories must find: a piece of its source
@@ -48,9 +50,7 @@ var soon = map[string]int{
 }
 
 func TestPlantedFaultsAreFound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the package once for each fault")
-	}
+	testenv.Long(t) // it builds the package once for each fault
 	dir, err := os.Getwd()
 	require.NoError(t, err)
 	for i, p := range planted {
@@ -70,7 +70,8 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 			list := filepath.Join(tmp, "overlay.json")
 			require.NoError(t, os.WriteFile(list, overlay, 0o600))
 			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-overlay", list, "-run", "Knows", "-count=1", ".",
-				"-weft.histories", "20000", "-weft.ledger-seed", fmt.Sprint(from))
+				"-weft.histories", "20000")
+			cmd.Env = append(os.Environ(), fmt.Sprint("WEFT_SEED=", max(1, from)))
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
 			require.Error(t, cmd.Run(), "not found")

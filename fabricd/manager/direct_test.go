@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // Of these links of the 8x8 torus, with all of them dead, some pairs are served by each mechanism
@@ -63,8 +64,8 @@ func TestATorusUnderLoadLosesLinkAfterLinkAndAllPairsStayConnected(t *testing.T)
 	} {
 		t.Run(x.topology+" "+x.method, func(t *testing.T) {
 			t.Parallel()
-			if raceEnabled && x.topology == "torus:8x8" {
-				return // make whole has it
+			if !testenv.Full() && x.topology == "torus:8x8" {
+				return
 			}
 			l := start(t, x.topology, "duato:mechanisms="+x.mechanisms)
 			l.lease = rig.Patience // what is late here is so because the machine is busy

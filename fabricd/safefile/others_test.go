@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // Whatever another user has put where a folder or file with secrets is to be, or on the way there,
@@ -98,12 +99,7 @@ func TestWhatOthersTryOnAFolderOfOurs(t *testing.T) {
 // An access control list gives others what the mode seems not to: it is seen, and refused.
 func TestAccessControlLists(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("setfacl"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("setfacl is missing: install the package acl")
-		}
-		t.Skip("setfacl is missing: access control lists are not tried; install the package acl")
-	}
+	testenv.Need(t, "setfacl", "acl")
 	attempts := 0
 	for _, list := range []string{
 		"u:nobody:rwx", "u:nobody:r", "u:nobody:w", "g:nogroup:rwx", "u:nobody:x",

@@ -3,7 +3,6 @@ package scenario_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,10 +16,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 )
-
-var update = flag.Bool("update", false, "write the schema and the golden files anew")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -202,7 +200,7 @@ func TestMalformedScenariosAreRefusedWithFileLineAndWhatWasExpected(t *testing.T
 			require.Error(t, err)
 			assert.Nil(t, s)
 			golden := strings.TrimSuffix(path, ".yaml") + ".txt"
-			if *update {
+			if testenv.Update() {
 				require.NoError(t, os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644))
 			}
 			want, readErr := os.ReadFile(golden)

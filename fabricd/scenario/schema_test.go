@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/document/schematest"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 const schemaFile = "../../docs/schema/scenario.schema.json"
@@ -23,7 +24,7 @@ func TestThePublishedSchemaIsTheOneOfTheCode(t *testing.T) {
 	t.Parallel()
 	want, err := format.Schema()
 	require.NoError(t, err)
-	schematest.Published(t, schemaFile, *update, want)
+	schematest.Published(t, schemaFile, testenv.Update(), want)
 }
 
 func TestShippedScenariosFitTheSchema(t *testing.T) {

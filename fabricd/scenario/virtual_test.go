@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 )
 
@@ -30,7 +31,7 @@ func virtually(t *testing.T, s *scenario.Scenario) (scenario.Result, []fabric.Ev
 func TestShippedScenariosHoldInVirtualTime(t *testing.T) {
 	t.Parallel()
 	for i, path := range shipped(t) {
-		if raceEnabled && i%5 != 3 {
+		if testenv.Race && i%5 != 3 {
 			continue // a goroutine alone has no races, and takes twenty times as long to be told so
 		}
 		s := read(t, path)

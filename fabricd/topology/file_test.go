@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document/schematest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 const schemaFile = "../../docs/schema/topology.schema.json"
@@ -25,7 +26,7 @@ const schemaFile = "../../docs/schema/topology.schema.json"
 func TestSchemaIsPublished(t *testing.T) {
 	got, err := Schema()
 	require.NoError(t, err)
-	if *update {
+	if testenv.Update() {
 		require.NoError(t, os.MkdirAll(filepath.Dir(schemaFile), 0o755))
 		require.NoError(t, os.WriteFile(schemaFile, got, 0o644))
 	}

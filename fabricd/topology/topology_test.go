@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"flag"
 	"os"
 	"strings"
 	"sync"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 )
-
-var update = flag.Bool("update", false, "write the schema and the golden files anew")
 
 // specs are small graphs of every kind, for the properties that all of them have.
 var specs = []string{

@@ -3,7 +3,6 @@ package web_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 const (
@@ -25,9 +26,7 @@ const (
 
 // The tests are in e2e, in TypeScript; here they run under go test, each as one of its own.
 func TestInTheBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds both commands, and runs them and a browser for a minute")
-	}
+	testenv.Long(t)
 	node := browserNeeds(t)
 	bin := t.TempDir()
 	said, err := bounded(t, setupTime, ".", "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", bin+string(filepath.Separator), "../../fabricd", "../../linkmon").CombinedOutput()
@@ -59,11 +58,7 @@ func browserNeeds(t *testing.T) (node string) {
 	t.Helper()
 	without := func(format string, args ...any) {
 		t.Helper()
-		why := fmt.Sprintf(format, args...)
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("the page cannot be tested in a browser: %s", why)
-		}
-		t.Skipf("the page is not tested in a browser: %s", why)
+		testenv.Missing(t, "the page is not tested in a browser: "+format, args...)
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {

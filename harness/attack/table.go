@@ -16,7 +16,7 @@ type row struct {
 	attempts int
 	once     bool // attempts are those of one run, and others differ
 	outcome  string
-	command  string // go test PACKAGE -run PATTERN, and flags
+	command  string // go test PACKAGE -run PATTERN, after variables that it sets
 }
 
 // inOneRun marks attempts that differ from run to run.
@@ -40,7 +40,7 @@ func parse(line string) (r row, ok bool) {
 		return row{}, false
 	}
 	command := strings.Join(cells[3:], " | ")
-	if !strings.HasPrefix(command, "`go test ") || !strings.HasSuffix(command, "` |") {
+	if !strings.Contains(command, "go test ") || !strings.HasPrefix(command, "`") || !strings.HasSuffix(command, "` |") {
 		return row{}, false
 	}
 	number, once := strings.CutSuffix(cells[1], inOneRun)

@@ -3,7 +3,6 @@ package attack
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -17,11 +16,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-// Set by make attacks.
-var all = flag.Bool("weft.attacks", false,
-	"run the test of each row of docs/security.md and write its attempts into the table")
+	"github.com/weft-fabric/weft/harness/testenv"
+)
 
 const total = "Together: "
 
@@ -91,7 +88,7 @@ func TestEveryRowHasItsTest(t *testing.T) {
 				t.Errorf("%s counts %q, which has no row", path, class)
 				continue
 			}
-			if in, _, _ := split(r.command); in != "./"+filepath.ToSlash(dir) {
+			if _, in, _ := split(r.command); in != "./"+filepath.ToSlash(dir) {
 				t.Errorf("%q is counted in %s, and its row says %s", class, dir, r.command)
 			}
 		}
@@ -104,7 +101,7 @@ func TestEveryRowHasItsTest(t *testing.T) {
 		if !found[r.class] {
 			t.Errorf("nothing counts %q", r.class)
 		}
-		in, pattern, _ := split(r.command)
+		_, in, pattern := split(r.command)
 		if re, err := regexp.Compile(pattern); err != nil || !hasTest(t, filepath.Join(top, in), re) {
 			t.Errorf("%s: no test of this name (%v)", r.command, err)
 		}
@@ -155,31 +152,32 @@ func hasTest(t *testing.T, dir string, pattern *regexp.Regexp) bool {
 	return false
 }
 
-// split takes a command apart: the package, the pattern of its tests, and other flags. Without a
-// pattern it is all tests.
-func split(command string) (pkg, pattern string, flags []string) {
-	words := strings.Fields(command)[2:]
-	pkg, words = words[0], words[1:]
-	if len(words) > 1 && words[0] == "-run" {
-		pattern, words = words[1], words[2:]
+// split takes a command apart: the variables that it sets, the package, and the pattern of its tests.
+// Without a pattern it is all tests.
+func split(command string) (env []string, pkg, pattern string) {
+	words := strings.Fields(command)
+	at := slices.Index(words, "go")
+	env, words = words[:at], words[at+2:]
+	if len(words) > 2 && words[1] == "-run" {
+		pattern = words[2]
 	}
-	return pkg, pattern, words
+	return env, words[0], pattern
 }
 
 // Runs what the rows say, the tests of a package together, and writes the table anew. A row whose
 // test fails, or counts nothing, stays as it is.
 func TestTheTable(t *testing.T) {
-	if !*all {
-		t.Skip("make attacks runs this, for minutes")
+	if !testenv.Update() {
+		t.Skip("with -update it runs what the table names for minutes, and writes the table anew")
 	}
 	_, text := table(t)
 	list := rows(t, text)
 	kept := filepath.Join(t.TempDir(), "attempts")
-	patterns := map[string][]string{} // by package and flags
+	patterns := map[string][]string{} // by variables and package
 	var order []string
 	for _, r := range list {
-		pkg, pattern, flags := split(r.command)
-		key := strings.Join(append([]string{pkg}, flags...), " ")
+		env, pkg, pattern := split(r.command)
+		key := strings.Join(append(env, pkg), " ")
 		if patterns[key] == nil {
 			order = append(order, key)
 		}
@@ -188,9 +186,10 @@ func TestTheTable(t *testing.T) {
 	began := time.Now()
 	for _, key := range order {
 		words := strings.Fields(key)
-		args := []string{"test", words[0], "-count", "1", "-timeout", "20m", "-run", strings.Join(patterns[key], "|")}
-		cmd := exec.CommandContext(t.Context(), "go", append(args, words[1:]...)...)
-		cmd.Dir, cmd.Env = root(t), append(os.Environ(), countsFile+"="+kept)
+		env, pkg := words[:len(words)-1], words[len(words)-1]
+		cmd := exec.CommandContext(t.Context(), "go", "test", pkg, "-count", "1", "-timeout", "20m",
+			"-run", strings.Join(patterns[key], "|"))
+		cmd.Dir, cmd.Env = root(t), append(append(os.Environ(), countsFile+"="+kept), env...)
 		since := time.Now()
 		if said, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v:\n%s", key, err, said)

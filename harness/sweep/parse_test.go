@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/document/schematest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 const schemaFile = "../../docs/schema/experiment.schema.json"
@@ -32,7 +33,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		require.Error(t, err, path)
 		got := strings.ReplaceAll(err.Error(), path, filepath.Base(path)) + "\n"
 		golden := strings.TrimSuffix(path, ".yaml") + ".txt"
-		if *update {
+		if testenv.Update() {
 			require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
 		}
 		want, err := os.ReadFile(golden)
@@ -89,7 +90,7 @@ func TestThePublishedSchemaIsTheOneOfTheCode(t *testing.T) {
 	t.Parallel()
 	want, err := Schema()
 	require.NoError(t, err)
-	schematest.Published(t, schemaFile, *update, want)
+	schematest.Published(t, schemaFile, testenv.Update(), want)
 }
 
 // Any bytes give an experiment or an error that names the file; never a panic.

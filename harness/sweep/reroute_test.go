@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/measure"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 const ofRerouteText = `
@@ -143,9 +144,7 @@ func TestRunsThatGoOnFromOthersAreEstimatedOnce(t *testing.T) {
 
 // The quick forms of what is shipped, with our own claims.
 func TestWhatWeClaimOfReconfigurationHolds(t *testing.T) {
-	if raceEnabled {
-		t.Skip("takes minutes under the race detector, and other tests show it that runs share nothing: make whole does it without")
-	}
+	testenv.Long(t)
 	t.Parallel()
 	for _, path := range files(t, "../../scenarios/papers/dqr/*.yaml") {
 		e, err := Read(path)

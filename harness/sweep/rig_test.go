@@ -3,7 +3,6 @@ package sweep
 import (
 	"context"
 	"encoding/csv"
-	"flag"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,8 +15,6 @@ import (
 
 	"github.com/weft-fabric/weft/harness/measure"
 )
-
-var update = flag.Bool("update", false, "write the schema and the golden files anew")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/measure"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestAllCombinationsAreRunInTheOrderOfTheAxes(t *testing.T) {
@@ -187,10 +188,7 @@ func TestARunThatWasKilledAtAnyByteGoesOn(t *testing.T) {
 	p := &e.quick
 	dir := t.TempDir()
 	path := filepath.Join(dir, journalName)
-	step := 1
-	if raceEnabled {
-		step = 7 // each is a file that is synchronized; make whole has them all
-	}
+	step := testenv.N(1, 7) // each is a file that is synchronized
 	for n := 0; n <= len(journal); n += step {
 		require.NoError(t, os.WriteFile(path, journal[:n], 0o600))
 		j, err := openJournal(dir, e.header(p, "v1"))

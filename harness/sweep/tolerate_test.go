@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/measure"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 const ofTolerateText = `
@@ -118,9 +119,7 @@ func TestWhatMechanismsCannotBeIsNamed(t *testing.T) {
 
 // The quick forms of what is shipped, with our own claims.
 func TestWhatWeClaimOfToleranceHolds(t *testing.T) {
-	if raceEnabled {
-		t.Skip("takes long under the race detector, and other tests show it that runs share nothing: make whole does it without")
-	}
+	testenv.Long(t)
 	t.Parallel()
 	for _, path := range files(t, "../../scenarios/papers/direct/*.yaml") {
 		e, err := Read(path)

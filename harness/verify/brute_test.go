@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -357,7 +358,7 @@ func (b *brute) dead(n weft.NICID) bool {
 }
 
 func TestASecondCheckerAgreesOnEverySetOfTwoLinks(t *testing.T) {
-	Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:2,3")
 	for _, e := range firmware.For(firmware.Trees) {
@@ -379,7 +380,7 @@ func TestASecondCheckerAgreesOnEverySetOfTwoLinks(t *testing.T) {
 }
 
 func TestASecondCheckerAgreesOnDeadSwitches(t *testing.T) {
-	Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:2,3")
 	for _, name := range []string{"deterministic-switch", "adaptive-switch-header", "updown"} {
@@ -459,7 +460,7 @@ func senseless(t *testing.T, seed uint64) {
 }
 
 func TestASecondCheckerAgreesOnSenselessFirmwares(t *testing.T) {
-	Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	for seed := range uint64(300) {
 		senseless(t, seed)

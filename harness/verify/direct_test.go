@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 	switching "github.com/weft-fabric/weft/switch"
@@ -96,7 +97,7 @@ func radix(spec string) int {
 // Every pair is connected around every set of so few faults, by what the engine has computed and
 // the firmware makes of it.
 func TestWaysAroundFaultsConnectEveryPair(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		topology, routing string
@@ -178,7 +179,7 @@ func (f oneEscape) Route(pkt *weft.Header, at switching.Arrival, sw switching.Vi
 
 // What goes on from an intermediate node would wait for what goes there, and the other way round.
 func TestSubPathsNeedEscapeChannelsOfTheirOwn(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	for _, ring := range []string{"bubble", "free"} {
 		c := around(t, "torus:3x3", "duato:mechanisms=I+D,ring="+ring, verify.Sets{Kind: verify.Links, Max: 2})

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -20,7 +21,7 @@ import (
 // may do when every up port is in the table: it looks at nothing else there. So this is every
 // mixture of old tables, new ones and packets that are being re-routed.
 func TestHybridBearsAsMuchAsItsLocalRoutingWithAnyMixtureOfTables(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	for _, size := range []struct{ k, n int }{{2, 3}, {2, 4}, {3, 2}, {4, 2}, {3, 3}} {
 		spec := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
 		g := topologytest.Parse(t, spec)
@@ -67,7 +68,7 @@ func (f each) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 // The same by patches that some switches have and others not yet, beyond what the functions bear:
 // no deadlock, whatever is dead.
 func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:3,2")
 	u, err := subnet.NewUpDownRoutes(g)
@@ -111,7 +112,7 @@ func isNIC(g *topology.Graph, l *topology.Link) bool {
 // HybridAdaptive offers what AdaptiveLink offers, so what is proven of that holds; here that it is
 // found so too.
 func TestHybridAdaptiveBearsAsMuchAsAdaptiveLink(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	for _, size := range []struct{ k, n int }{{2, 3}, {2, 4}, {3, 2}, {4, 2}} {
 		spec := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
 		t.Run(spec, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -41,7 +42,7 @@ func (f fewerLayers) Route(pkt *weft.Header, at switching.Arrival, sw switching.
 // re-routing layers in one channel there is no cycle up to k-1 faults, and there are some beyond;
 // with the normal layer and another in one there are at two faults.
 func TestLayersOfDeterministicSwitchThatCanBeOne(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	merges := []struct {
 		name    string
 		channel [3]weft.VC

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -16,7 +17,7 @@ import (
 // Changes that look as wrong as the others, and within k-1 faults are not: the checker must not cry
 // wolf. Each is told from the real firmware by something else.
 func TestChangesThatDoNoHarmWithinKMinus1Pass(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

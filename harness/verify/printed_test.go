@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -100,7 +101,7 @@ type broken struct {
 func caught(t *testing.T, real switching.Firmware, cases []broken) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			verify.Unraced(t)
+			testenv.Long(t)
 			t.Parallel()
 			config := verify.Config{
 				Graph: topologytest.Parse(t, c.on), Firmware: real,

@@ -2,7 +2,6 @@ package verify_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -13,15 +12,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-var (
-	fullProofs  = flag.Bool("weft.proofs", false, "also run the claims that take minutes")
-	proofsTable = flag.String("weft.proofs.table", "", "write what was found to this file, beside what is there of claims that are not run")
-	proofsLimit = flag.Duration("weft.proofs.limit", 0, "stop each claim after so long; 0 is never")
-)
+// proofsTable has what was found, beside what is there of claims that are not run. A run with -update
+// writes it.
+const proofsTable = "../../docs/results/proofs.md"
 
 // claim is one statement about routing functions and sets of faults, which must hold.
 type claim struct {
@@ -34,7 +32,7 @@ type claim struct {
 	perGroup bool
 	when     verify.When
 	oneByOne bool // see verify.Config
-	long     bool // only with -weft.proofs
+	long     bool // only at soak
 	fails    bool // it must not hold
 	connects bool // only that all pairs are connected, without livelock: beyond k-1 faults adaptive functions can deadlock
 }
@@ -56,8 +54,7 @@ const (
 	flapping = "the same while faults come and go between hops"
 )
 
-// small are the trees on which claims are checked under the race detector too; without it, as make
-// whole does, they all are.
+// small are the trees on which claims are checked in every run; in a full one they all are.
 var small = []string{"kary-ntree:2,3", "kary-ntree:2,4", "kary-ntree:3,2", "mport-tree:4,3"}
 
 func claims() (c []claim) {
@@ -170,13 +167,13 @@ func (c claim) command(routing string) string {
 func TestClaims(t *testing.T) {
 	list := claims()
 	var table *proofTable
-	if *proofsTable != "" {
+	if testenv.Update() {
 		var err error
-		table, err = readProofTable(*proofsTable, time.Now().UTC().Format(time.DateOnly))
+		table, err = readProofTable(proofsTable, time.Now().UTC().Format(time.DateOnly))
 		require.NoError(t, err)
 	}
 	for _, c := range list {
-		if c.long && !*fullProofs || verify.RaceEnabled && !slices.Contains(small, c.topology) {
+		if c.long && !testenv.Soak() || !testenv.Full() && !slices.Contains(small, c.topology) {
 			continue
 		}
 		g := topologytest.Parse(t, c.topology)
@@ -188,7 +185,7 @@ func TestClaims(t *testing.T) {
 					require.NoError(t, table.write(list))
 				}
 				if r.Interrupted {
-					t.Skipf("stopped after %v and %d fault sets", *proofsLimit, r.FaultSets)
+					t.Skipf("stopped after %d fault sets", r.FaultSets)
 				}
 			})
 		}
@@ -212,9 +209,9 @@ func (c claim) run(t *testing.T, g *topology.Graph, name string) *verify.Result 
 		sets.Min = c.most
 	}
 	ctx := context.Background()
-	if *proofsLimit > 0 {
+	if limit := testenv.For(t, 0, 0); limit > 0 { // where it is set, each claim is stopped after so long
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, *proofsLimit)
+		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
 	r, err := verify.Run(ctx,

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -202,7 +203,7 @@ func (f drawn) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 // says cannot be stuck never is. And a graph without a cycle, rings left out, is one in which
 // nothing is stuck.
 func TestQueuesGetStuckOnlyWhereVerifySaysSo(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:3")
 	freed, caught := 0, 0

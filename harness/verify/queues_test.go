@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
@@ -273,7 +274,7 @@ func search(t testing.TB, g *topology.Graph, fw oneWay, in, out int, hops []int)
 // with two places asked for by who enters and one by who moves along there is no state in which
 // nothing can move, and in any other case there is.
 func TestARingOfSwitchesHasTheDeadlockThatVerifySays(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:3")
 	for name, c := range map[string]struct {

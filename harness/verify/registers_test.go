@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -69,7 +70,7 @@ func TestASwitchThatRestartsHasForgotten(t *testing.T) {
 // them is the U-turn switch itself, from four ports up: it forgets one of two bad ports while the
 // packet is at the other. In the header the vector is safe.
 func TestAUTurnSwitchThatFlapsBreaksTheKMinus1GuaranteeOfItsVector(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:4,4")
 	var set []verify.Element

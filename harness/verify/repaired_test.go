@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -17,7 +18,7 @@ var fiveFunctions = []string{"deterministic-link", "deterministic-switch", "adap
 // Faults that come and go are withstood as long as no more than k-1 elements were ever dead in a
 // packet's life. No more than k-1 at a time is not enough, for none of the functions.
 func TestAtMostKMinus1AtATimeIsNotEnoughWhenFaultsComeAndGo(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	for _, name := range fiveFunctions {
 		for _, tree := range []struct {
@@ -52,7 +53,7 @@ func TestAtMostKMinus1AtATimeIsNotEnoughWhenFaultsComeAndGo(t *testing.T) {
 // the switches. The re-route vector still has its bit: with those of repaired faults and k-1 dead
 // links a packet is discarded that has a way.
 func TestAStaleVectorBreaksTheKMinus1Guarantee(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	for name, stale := range map[string]bool{
 		"deterministic-link": false, "deterministic-switch": false, "misroute-vector": false, "adaptive-switch-header": false,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
@@ -16,7 +17,7 @@ import (
 // For the function that re-routes down two tiers it does not connect every packet, and one that
 // avoids the faults' whole groups does.
 func TestRoutingSubfunctionsMeetDuatosConditionUpToKMinus1Faults(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		routing, topology string

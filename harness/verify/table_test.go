@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -17,7 +18,7 @@ import (
 // The paper numbers channels by the places in the testing sequence D, which each switch group may
 // have its own of. Within a group it has to be one (Corollary 1).
 func TestChannelsOfTablesAreNumberedByTheirTestingSequences(t *testing.T) {
-	verify.Unraced(t)
+	testenv.Long(t)
 	t.Parallel()
 	turned := func(place *weft.Place, by int) (d []int) {
 		for i := range place.Tree.Ups() {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // written is what a file should hold.
@@ -124,12 +125,7 @@ func TestALongCommentIsCutBetweenCharacters(t *testing.T) {
 // tshark reads a file with the dissector, as Wireshark does, and returns a layer of each packet.
 func tshark(t *testing.T, file []byte, args ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath("tshark"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no tshark: the dissector is not tested. Install the package tshark")
-		}
-		t.Skip("no tshark: the dissector is not tested. Install the package tshark")
-	}
+	testenv.Need(t, "tshark", "tshark")
 	dir := t.TempDir()
 	in, script := filepath.Join(dir, "in.pcapng"), filepath.Join(dir, "weft.lua")
 	require.NoError(t, os.WriteFile(in, file, 0o600))

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,10 +12,9 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
-
-var update = flag.Bool("weft.update", false, "write testdata anew from what is drawn")
 
 // golden compares the screen, with its attributes, to a file: with all colours, or with none as
 // NO_COLOR has it.
@@ -27,12 +25,12 @@ func (r *rig) golden(name string, profile colorprofile.Profile) {
 	_, err := w.WriteString(strings.Join(r.app.lines(), "\n") + "\n")
 	require.NoError(r.t, err)
 	file := filepath.Join("testdata", name+".golden")
-	if *update {
+	if testenv.Update() {
 		require.NoError(r.t, os.WriteFile(file, b.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(file)
 	require.NoError(r.t, err)
-	require.Equal(r.t, string(want), b.String(), "go test -run Golden -weft.update writes what is drawn now; look at the difference")
+	require.Equal(r.t, string(want), b.String(), "go test -run Golden -update writes what is drawn now; look at the difference")
 }
 
 // broken is a tree in which something of every kind is wrong.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // Release says which nats-server.
@@ -57,10 +58,7 @@ func Start(t testing.TB, release Release, config ...string) *Server {
 	t.Helper()
 	program, err := program(release)
 	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("natstest: no %s nats-server: %v", release, err)
-		}
-		t.Skipf("the test against the %s nats-server is skipped: %v", release, err)
+		testenv.Missing(t, "natstest: no %s nats-server: %v", release, err)
 	}
 	s := &Server{t: t, program: program, host: "127.0.0.1", config: filepath.Join(t.TempDir(), "nats.conf")}
 	s.write(config)
@@ -82,10 +80,7 @@ func StartIn(t testing.TB, release Release, dir, address string, port int) *Serv
 	t.Helper()
 	program, err := program(release)
 	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("natstest: no %s nats-server: %v", release, err)
-		}
-		t.Skipf("the test against the %s nats-server is skipped: %v", release, err)
+		testenv.Missing(t, "natstest: no %s nats-server: %v", release, err)
 	}
 	s := &Server{
 		t: t, program: program, host: address, port: port, dir: dir, args: []string{"-c", "nats.conf"},

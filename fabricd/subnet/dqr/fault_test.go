@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // names is a path by the switches it comes to, "s0 s3 s2".
@@ -260,10 +261,7 @@ func TestWhatHasNoChannelListIsRefused(t *testing.T) {
 
 func TestFaultsAreToleratedOneAfterAnother(t *testing.T) {
 	t.Parallel()
-	runs := 500
-	if testing.Short() {
-		runs = 40
-	}
+	runs := testenv.N(500, 40)
 	g := topologytest.Parse(t, "mesh:10x10")
 	for _, c := range []struct {
 		o         dqr.Options

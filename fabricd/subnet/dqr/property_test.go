@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // key is a flow from a switch to an address of a NIC, or to a switch.
@@ -311,10 +312,7 @@ func TestWhateverIsCutRepairedAndSettledDependenciesLeadUpwardAndFlowsArrive(t *
 	for i, routing := range cases(t) {
 		t.Run(fmt.Sprint(i, routing.Engine, routing.Graph.Spec), func(t *testing.T) {
 			t.Parallel()
-			runs := 12
-			if testing.Short() {
-				runs = 2
-			}
+			runs := testenv.N(12, 2)
 			for seed := range runs {
 				rng := rand.New(rand.NewPCG(uint64(seed), uint64(i)))
 				moves := make([]byte, 20)

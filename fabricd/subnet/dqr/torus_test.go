@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // Each layer of e-cube is a mesh, so the plug-in does there what it does in one.
@@ -32,7 +33,7 @@ func TestInATorusUnderLASHOtherLayersHaveRoom(t *testing.T) {
 	stride := map[int]int{5: 1, 10: 1, 15: 9, 20: 25}
 	least := map[int]float64{5: 1, 10: 0.98, 15: 1, 20: 1} // of the faults that are tolerated
 	for _, n := range []int{5, 10, 15, 20} {
-		if n > 10 && testing.Short() {
+		if n > 10 && !testenv.Full() {
 			break
 		}
 		g := topologytest.Parse(t, fmt.Sprintf("torus:%dx%d", n, n))

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestTheTreeOf648PortsIsConnectedBetweenItsSwitchesAndToleratesEverySingleFaultEndToEnd(t *testing.T) {
@@ -52,10 +53,7 @@ func TestLocalPathsOfTheTreeAreNoHindranceUnlessTheyAreCompulsory(t *testing.T) 
 
 // sampled are all links, or some where time is short.
 func sampled(links []weft.LinkID) (list []weft.LinkID) {
-	stride := 1
-	if testing.Short() {
-		stride = 37
-	}
+	stride := testenv.N(1, 37)
 	for i := 0; i < len(links); i += stride {
 		list = append(list, links[i])
 	}

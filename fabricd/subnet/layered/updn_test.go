@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -169,11 +170,7 @@ func randomGraph(t testing.TB, seed uint64) *topology.Graph {
 func TestNoUpDownTableOfAThousandRandomGraphsHasACycle(t *testing.T) {
 	t.Parallel()
 	const parts = 8
-	graphs := uint64(1000)
-	if testing.Short() {
-		graphs = 100
-		t.Logf("%d: without -short it is a thousand", graphs)
-	}
+	graphs := uint64(testenv.N(1000, 100))
 	for part := range uint64(parts) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()

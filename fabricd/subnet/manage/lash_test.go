@@ -1,7 +1,6 @@
 package manage_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -13,9 +12,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
-
-var large = flag.Bool("large", false, "cut each link of 64 and 128 switches too, under LASH")
 
 // methods are those that must never empty a fabric under LASH when one link dies, or comes back.
 var methods = []string{"dqr", "dqr:entries=destination"}
@@ -37,7 +35,7 @@ func forLASH(t *testing.T, g *topology.Graph, method string) *manage.Planner {
 func TestNoCutOfOneLinkStopsTheTrafficUnderLASH(t *testing.T) {
 	t.Parallel()
 	topologies := []string{"irregular:32,64,1", "irregular:32,64,2", "irregular:32,64,3"}
-	if *large {
+	if testenv.Soak() {
 		topologies = append(topologies, "irregular:64,128,3", "irregular:128,256,3")
 	}
 	for _, topology := range topologies {

@@ -1,7 +1,6 @@
 package manage
 
 import (
-	"flag"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -21,7 +21,7 @@ import (
 func TestAnOrderOfEntriesSavesFewCuts(t *testing.T) {
 	t.Parallel()
 	topologies := []string{"irregular:32,64,1", "irregular:32,64,2", "irregular:32,64,3"}
-	if flag.Lookup("large").Value.String() == "true" {
+	if testenv.Soak() {
 		topologies = append(topologies, "irregular:64,128,3", "irregular:128,256,3")
 	}
 	for _, spec := range topologies {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -19,9 +18,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/draw"
 	"github.com/weft-fabric/weft/fabricd/topology/layout"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var formats = map[string]func(io.Writer, *topology.Graph, draw.Options) error{"svg": draw.SVG, "dot": draw.DOT, "mmd": draw.Mermaid}
 
@@ -36,7 +34,7 @@ func TestSmallDrawingsAreAsTheyWereLookedAt(t *testing.T) {
 			var b bytes.Buffer
 			require.NoError(t, write(&b, topologytest.Parse(t, spec), draw.Options{NICs: true}))
 			want := filepath.Join("testdata", name+"."+end)
-			if *update {
+			if testenv.Update() {
 				require.NoError(t, os.WriteFile(want, b.Bytes(), 0o644))
 			}
 			data, err := os.ReadFile(want)
@@ -161,8 +159,7 @@ func TestDOTHasEveryLinkAndGraphvizDrawsIt(t *testing.T) {
 		assert.Equal(t, links, strings.Count(string(out), `class="edge"`), spec)
 	}
 	if missing != nil {
-		require.Empty(t, os.Getenv("CI"), "under CI Graphviz must be there")
-		t.Skip("no Graphviz here: install it to see that it takes what is written")
+		testenv.Missing(t, "no Graphviz here: install it to see that it takes what is written")
 	}
 }
 

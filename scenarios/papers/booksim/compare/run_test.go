@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // bench is a copy of run.sh beside a configuration of its own, and a program that stands for
@@ -26,10 +28,7 @@ exit 255`
 
 func newBench(t *testing.T, program string) *bench {
 	for _, tool := range []string{"bash", "awk", "timeout", "realpath"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			require.NotEqual(t, "true", os.Getenv("CI"), "%v: under CI everything runs", err)
-			t.Skipf("run.sh needs %s: %v", tool, err)
-		}
+		testenv.Need(t, tool, "it for run.sh")
 	}
 	b := &bench{t: t, folder: t.TempDir()}
 	b.booksim, b.out, b.log = filepath.Join(b.folder, "booksim"), filepath.Join(b.folder, "out.csv"), filepath.Join(b.folder, "calls")

@@ -1,0 +1,123 @@
+// Package testenv says how much the tests of a run do.
+//
+// WEFT_TEST chooses the level. At short, the default of go test, tests do what every change needs. At
+// full, as make test runs them, they also do what takes minutes. At soak some go on for hours. The
+// race detector makes code some ten times slower, so a test under it does as much as at short.
+//
+// To repeat a failure, WEFT_SEED is the seed of whatever a test draws (0 draws the seed too), and
+// WEFT_FOR is how long a test goes on that goes on for a time.
+package testenv
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+type level int
+
+const (
+	short level = iota
+	full
+	soak
+)
+
+// chosen is the level of this run.
+var chosen = sync.OnceValue(func() level {
+	switch name := os.Getenv("WEFT_TEST"); name {
+	case "", "short":
+		return short
+	case "full":
+		return full
+	case "soak":
+		return soak
+	default:
+		panic(fmt.Sprintf("WEFT_TEST=%s: expected short, full or soak", name))
+	}
+})
+
+var update = flag.Bool("update", false, "write golden files, schemas and tables anew from what the tests see")
+
+// Update reports whether tests write their golden files anew.
+func Update() bool { return *update }
+
+// Full reports whether tests do what takes minutes.
+func Full() bool { return chosen() >= full && !Race }
+
+// Soak reports whether tests do what takes hours.
+func Soak() bool { return chosen() >= soak && !Race }
+
+// Long skips a test that takes long, unless tests do what takes minutes.
+func Long(tb testing.TB) {
+	tb.Helper()
+	if !Full() {
+		tb.Skip("takes long: WEFT_TEST=full runs it, without the race detector")
+	}
+}
+
+// N is how many of something a test does: whole where tests do what takes minutes, else some.
+func N(whole, some int) int {
+	if Full() {
+		return whole
+	}
+	return some
+}
+
+// For is how long a test goes on: some by itself, long at soak, and WEFT_FOR where that is set.
+func For(tb testing.TB, some, long time.Duration) time.Duration {
+	tb.Helper()
+	if text := os.Getenv("WEFT_FOR"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			tb.Fatalf("WEFT_FOR=%s: expected a time with its unit, as 10m", text)
+		}
+		return d
+	}
+	if Soak() {
+		return long
+	}
+	return some
+}
+
+// Seed is the seed of a test: usual, or WEFT_SEED where that is set. The test says it in the log.
+func Seed(tb testing.TB, usual uint64) uint64 {
+	tb.Helper()
+	seed := usual
+	if text := os.Getenv("WEFT_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			tb.Fatalf("WEFT_SEED=%s: expected a whole number from 0", text)
+		}
+		if seed == 0 {
+			seed = rand.Uint64()
+		}
+	}
+	tb.Logf("run it again with WEFT_SEED=%d", seed)
+	return seed
+}
+
+// Need returns the path of a program that a test cannot do without. Where it is missing the test is
+// skipped, and in CI it fails. From is the package that has the program.
+func Need(tb testing.TB, program, from string) string {
+	tb.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		Missing(tb, "there is no %s: install %s", program, from)
+	}
+	return path
+}
+
+// Missing ends a test for want of something that the machine does not have. In CI that is a failure.
+func Missing(tb testing.TB, format string, args ...any) {
+	tb.Helper()
+	if os.Getenv("CI") == "true" {
+		tb.Fatalf(format, args...)
+	}
+	tb.Skipf(format, args...)
+}
