@@ -59,7 +59,7 @@ func TestAnInterruptedRunLeavesAReport(t *testing.T) {
 	dir := folder(t, map[string]string{"x.yaml": "name: x" + quick + "timeline: [{at: 50ms, cut: s0.0-s1.0}]\nexpect: {}\n"})
 	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
 	defer cancel()
-	errs := &signals{word: "cut s0.0-s1.0", cancel: cancel}
+	errs := &rig.Signals{Word: "cut s0.0-s1.0", Cancel: cancel}
 	var printed rig.Output
 	out := filepath.Join(dir, "out")
 	code := run(ctx, &printed, errs, "run", filepath.Join(dir, "x.yaml"), "--report", out)

@@ -150,27 +150,12 @@ func TestRunRefusesWhatIsNoScenarioBeforeItRunsAny(t *testing.T) {
 	refused(t, "--shrink with --junit", "run", a, "--shrink", "--junit", "x.xml")
 }
 
-// signals cancels when what is written holds a word, as Ctrl-C does at that moment.
-type signals struct {
-	rig.Output
-	word   string
-	cancel func()
-}
-
-func (s *signals) Write(p []byte) (int, error) {
-	n, err := s.Output.Write(p)
-	if strings.Contains(s.String(), s.word) {
-		s.cancel()
-	}
-	return n, err
-}
-
 func TestRunThatIsInterruptedSaysHowFarItCame(t *testing.T) {
 	t.Parallel()
 	dir := three(t)
 	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
 	defer cancel()
-	errs := &signals{word: "[2/3] b-bad", cancel: cancel}
+	errs := &rig.Signals{Word: "[2/3] b-bad", Cancel: cancel}
 	var out rig.Output
 	file := filepath.Join(t.TempDir(), "out.xml")
 	code := run(ctx, &out, errs, "run", dir, "--junit", file)

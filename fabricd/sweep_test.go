@@ -69,7 +69,6 @@ func TestSweepTellsHowManyRunsThereAre(t *testing.T) {
 	assert.Regexp(t, `^tiny: 2 points, 4 runs, about [0-9.]+m?s of CPU time, [0-9.]+m?s on free cores\n$`, stdout)
 	stdout, _, _ = fabricd(t, "sweep", path, "--dry-run", "--samples", "1000", "--json")
 	assert.Regexp(t, `^\{"experiment":"tiny","points":2,"runs":2000,"about_cpu_seconds":[0-9.]+,"about_seconds":[0-9.]+\}\n$`, stdout)
-	assert.Equal(t, filepath.Join("results", "tiny-quick"), (&sweepFlags{quick: true}).dir(&sweep.Experiment{File: sweep.File{Name: "tiny"}}))
 }
 
 func TestSweepRefusesWhatItCannotRun(t *testing.T) {
@@ -112,6 +111,11 @@ func TestSweepRunsAPartOfThePointsAndReportsOnAllFolders(t *testing.T) {
 	refused(t, "has no folder with results", "sweep", "--report", t.TempDir())
 	refused(t, `--where: the choice "load" is not AXIS=VALUE`, "sweep", path, "--where", "load")
 	refused(t, `unknown axis "laod": did you mean "load"?`, "sweep", path, "--where", "laod=0.1", "--dry-run")
+}
+
+func TestAFolderOfResultsIsNamedAsItsExperiment(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, filepath.Join("results", "tiny-quick"), (&sweepFlags{quick: true}).dir(&sweep.Experiment{File: sweep.File{Name: "tiny"}}))
 }
 
 func TestACommandCanBePastedIntoAShell(t *testing.T) {

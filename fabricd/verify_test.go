@@ -144,7 +144,10 @@ func TestVerifyTakesGivenSets(t *testing.T) {
 		assert.Equal(t, c.sets, sets)
 		assert.Empty(t, r.Kind)
 	}
+}
 
+func TestVerifyTakesSetsFromStandardInput(t *testing.T) {
+	t.Parallel()
 	v := verifyFlags{topology: "kary-ntree:2,3", routing: "updown", when: "before", registers: "shared", setsFile: "-", json: true, tellEvery: time.Minute}
 	var out, errs rig.Output
 	require.ErrorIs(t, v.run(t.Context(), strings.NewReader("s1.00\ns1.01\n"), &out, &errs), cli.ErrFailed)
@@ -225,7 +228,7 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	errs := &signals{word: ", about ", cancel: cancel}
+	errs := &rig.Signals{Word: ", about ", Cancel: cancel}
 	var out rig.Output
 	err := v.run(ctx, nil, &out, errs)
 	require.ErrorContains(t, err, " of 697 fault sets: the same command goes on from "+file)
