@@ -16,9 +16,9 @@ LIMIT     ?= 0
 
 # Tests run under the race detector, but for packages that start no goroutine and hold no lock (tidy_test.go sees to that): it would find nothing
 # in them, and would take minutes. The detector needs a C compiler; where Go finds none, tests run without it, and say so.
-PURE := /(weft|switch|switch/(deadlock|firmware|link|pace|tables)|nic|linkmon/screen/mirror|fabricd/(deflate|document|document/nearest|fault|ledger|subnet|trace|web)|subnet/(cdg|direct|dqr|layered|manage|opensm|reroute|survey|tolerate)|topology(/[a-z]+)?|harness/(chart|measure|virtual)|papers/(cost|layered/cost|[a-z]+/(compare|opensm|speed)))$$
+PURE := /(weft|switch|switch/(deadlock|firmware|link|pace|tables)|nic|linkmon/screen/mirror|fabricd/(deflate|document|document/nearest|fault|ledger|subnet|topology(/[a-z]+)?|trace|web)|subnet/(cdg|direct|dqr|layered|manage|opensm|reroute|survey|tolerate)|harness/(chart|measure|virtual)|papers/(cost|layered/cost|[a-z]+/(compare|opensm|speed)))$$
 # Those whose tests take or wait longest come first, so that none of them is alone in the end.
-LONG := /(fabricd/(fabric|ledger|member|web)|harness/(sweep|verify)|fabricd|subnet/dqr)$$
+LONG := /(fabricd/(cli|fabric|ledger|member|web)|harness/(sweep|verify)|subnet/dqr)$$
 # Some tests of these packages do only a part under it (race_test.go). make whole runs them without it: those that PARTS names, and all of
 # harness/verify. It cuts one in PAIRS of the 8128 pairs of links.
 PARTLY := /(fabricd/(api|fabric|manager|scenario)|harness/(sweep|verify))$$
@@ -77,7 +77,7 @@ whole: ## run without the race detector the tests that do only a part under it (
 	wait $$fabric && [ $$others = 0 ] # beside each other, for much of it waits
 
 hosts: ## run a fabric over three hosts on loopback, and as root in network namespaces, through every failure of theirs, by itself
-	go test -vet=off ./fabricd -run 'OverThree' -count 1 -weft.hosts
+	go test -vet=off ./fabricd/cli -run 'OverThree' -count 1 -weft.hosts
 
 check: ## vet, lint and formatting only
 	go vet ./...
@@ -104,7 +104,7 @@ fuzz: ## run each fuzz target in turn (PKG, FUZZTIME; FUZZCACHE, a folder for wh
 	done <"$$bin/targets"
 
 build: ## build bin/fabricd and bin/linkmon (PGO)
-	go build -pgo=$(PGO) $(if $(REVISION),-ldflags '-X $(MODULE)/fabricd/cli.revision=$(REVISION)') -o bin/ ./fabricd ./linkmon
+	go build -pgo=$(PGO) $(if $(REVISION),-ldflags '-X $(MODULE)/fabricd/cli/command.revision=$(REVISION)') -o bin/ ./fabricd ./linkmon
 
 web: ## test the page and build fabricd/web/dist anew from fabricd/web/app; needs Node.js 20.19 or newer, nothing else here does
 	cd fabricd/web/app && npm ci --no-audit --no-fund && npm test && npm run build

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 )
 
 func TestEveryNumberAndTimeOfAFlagHasBounds(t *testing.T) {
@@ -24,7 +24,7 @@ func TestEveryNumberAndTimeOfAFlagHasBounds(t *testing.T) {
 			case kind == "uint64" && slices.Contains(any64, f.Name) || f.Name == "timeout":
 			default:
 				seen++
-				require.Implements(t, (*cli.Bounded)(nil), f.Value, "--%s of %s: give it bounds with cli.Bound", f.Name,
+				require.Implements(t, (*command.Bounded)(nil), f.Value, "--%s of %s: give it bounds with command.Bound", f.Name,
 					cmd.CommandPath())
 			}
 		})
@@ -32,6 +32,6 @@ func TestEveryNumberAndTimeOfAFlagHasBounds(t *testing.T) {
 			walk(c)
 		}
 	}
-	walk(command())
+	walk(rootCommand())
 	require.Equal(t, 4, seen)
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/safefile"
@@ -59,7 +59,7 @@ Exit codes: 0 done, also when the reader of a pipe has gone, 2 wrong input or no
 	f.StringVarP(&file, "write", "w", "", "`file` to write as pcapng, - for stdout")
 	f.Uint64Var(&o.Count, "count", 0, "end after so many packets; 0 is not")
 	f.DurationVar(&o.For, "for", 0, "end after so long, as 10s; 0 is not")
-	cli.Bound(f, "for", 0, fault.MaxDuration)
+	command.Bound(f, "for", 0, fault.MaxDuration)
 	f.BoolVar(&all, "all", false, "every link")
 	f.BoolVar(&dissector, "dissector", false, "print the Wireshark dissector and end")
 	for _, name := range []string{"count", "for"} {
@@ -80,7 +80,7 @@ func (m *monitor) completeCaptured(cmd *cobra.Command, args []string, word strin
 func (m *monitor) record(ctx context.Context, cmd *cobra.Command, c *api.Client, o capture.Options, file string) error {
 	out := cmd.OutOrStdout()
 	if file == "-" {
-		out = cli.Raw(out)
+		out = command.Raw(out)
 		if f, ok := out.(*os.File); ok {
 			if term.IsTerminal(int(f.Fd())) {
 				return errors.New("pcapng is not for a terminal: write a file with -w FILE, or a pipe: linkmon capture ... -w - | wireshark -k -i -")

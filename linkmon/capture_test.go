@@ -12,7 +12,7 @@ import (
 	"github.com/gopacket/gopacket/pcapgo"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
@@ -72,12 +72,12 @@ func TestCaptureToAPipeEndsQuietlyWhenItsReaderHasGone(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	defer func() { _ = w.Close() }()
-	cmd, errs := command(), new(rig.Output)
+	cmd, errs := rootCommand(), new(rig.Output)
 	cmd.SetOut(w)
 	cmd.SetErr(errs)
 	cmd.SetArgs([]string{"capture", "--all", "-w", "-"})
 	code := make(chan int, 1)
-	go func() { code <- cli.Run(t.Context(), cmd) }()
+	go func() { code <- command.Run(t.Context(), cmd) }()
 	live, err := pcapgo.NewNgReader(r, pcapgo.NgReaderOptions{WantMixedLinkType: true})
 	require.NoError(t, err)
 	for range 20 { // they come as they are captured, not at the end

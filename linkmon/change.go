@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -136,7 +136,7 @@ var already = map[fault.Verb]string{
 func (m *monitor) printOutcome(out io.Writer, s fault.Spec, o fabric.Outcome) error {
 	if m.json {
 		if s.Do != fault.VerbHeal {
-			return cli.JSON(out, o)
+			return command.JSON(out, o)
 		}
 		healed := struct {
 			fabric.Outcome
@@ -145,7 +145,7 @@ func (m *monitor) printOutcome(out io.Writer, s fault.Spec, o fabric.Outcome) er
 		if healed.Healed == nil {
 			healed.Healed = []string{}
 		}
-		return cli.JSON(out, healed)
+		return command.JSON(out, healed)
 	}
 	text := o.Target + " is back"
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
@@ -60,7 +60,7 @@ It ends after --count periods or after --for, or lasts until it is repaired, whe
 	text(f, "duty", "percent", optional(&o.flap.Duty), "share of a period that the link is down, as 30%; 50% unless given")
 	text(f, "jitter", "time", o.flap.Jitter.UnmarshalText, "every edge comes late by up to this, as 50ms")
 	f.IntVar(&o.flap.Count, "count", 0, "end after so many periods; 0 is until repaired")
-	cli.Bound(f, "count", 0, fault.MaxCount)
+	command.Bound(f, "count", 0, fault.MaxCount)
 	o.when(cmd, "direction", "silent", "for")
 	cmd.ValidArgsFunction = m.completeLinks(func(l fabric.LinkState) bool { return l.State != fabric.LinkCut && !l.Flapping })
 	return cmd

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
@@ -46,9 +46,9 @@ A fault marked * shares figures with others that were in force at the same time.
 					return m.oneFault(cmd.OutOrStdout(), all, id)
 				}
 				if m.json {
-					return cli.JSON(cmd.OutOrStdout(), all)
+					return command.JSON(cmd.OutOrStdout(), all)
 				}
-				return fault.WriteTable(cmd.OutOrStdout(), cli.Width(cmd.OutOrStdout()), all)
+				return fault.WriteTable(cmd.OutOrStdout(), command.Width(cmd.OutOrStdout()), all)
 			})
 		},
 	}
@@ -88,7 +88,7 @@ func (m *monitor) oneFault(w io.Writer, all []fault.Report, id int) error {
 	case i < 0:
 		return fmt.Errorf("no fault %d: the reports kept are those of %d to %d", id, all[0].ID, all[len(all)-1].ID)
 	case m.json:
-		return cli.JSON(w, all[i])
+		return command.JSON(w, all[i])
 	}
 	_, err := all[i].WriteTo(w)
 	return err

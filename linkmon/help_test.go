@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write the golden file anew")
 // The texts of all commands are those of the golden file. Write it anew with:
 // go test ./linkmon -run EveryCommandsHelp -update.
 func TestEveryCommandsHelpIsTheGoldenFiles(t *testing.T) {
-	rig.HelpIsGolden(t, command(), *update, func(args ...string) string {
+	rig.HelpIsGolden(t, rootCommand(), *update, func(args ...string) string {
 		out, errs, code := linkmon(t, args...)
 		require.Zero(t, code, errs)
 		require.Empty(t, errs, args)

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
 )
@@ -42,7 +42,7 @@ func (m *monitor) lsCommand() *cobra.Command {
 				out = append(out, listed{e.Name, e.PID, e.Started, e.URL, e.Topology, e.Firmware, e.PageWithToken()})
 			}
 			if m.json {
-				return cli.JSON(cmd.OutOrStdout(), out)
+				return command.JSON(cmd.OutOrStdout(), out)
 			}
 			if len(out) == 0 {
 				fmt.Fprintln(cmd.ErrOrStderr(), "no fabric is running; start one with: fabricd up")
@@ -68,7 +68,7 @@ func (m *monitor) statusCommand() *cobra.Command {
 					return err
 				}
 				if m.json {
-					return cli.JSON(cmd.OutOrStdout(), s)
+					return command.JSON(cmd.OutOrStdout(), s)
 				}
 				return writeStatus(cmd.OutOrStdout(), s)
 			})
@@ -159,7 +159,7 @@ ends have not answered each other yet). DETAILS says what has been done to a lin
 // printLinks prints links as a table.
 func (m *monitor) printLinks(out io.Writer, links []fabric.LinkState) error {
 	if m.json {
-		return cli.JSON(out, links)
+		return command.JSON(out, links)
 	}
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "LINK\tSTATE\tSENT\tSENT BACK\tLOST ON WIRE\tLOST QUEUED\tDETAILS")
@@ -181,7 +181,7 @@ func (m *monitor) eventsCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			show := func(e fabric.Event) error {
 				if m.json {
-					return cli.JSON(cmd.OutOrStdout(), e)
+					return command.JSON(cmd.OutOrStdout(), e)
 				}
 				if e.Missed > 0 {
 					fmt.Fprintf(cmd.OutOrStdout(), "          (%d events missed)\n", e.Missed)
@@ -227,11 +227,11 @@ func (m *monitor) watchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "watch", Aliases: []string{"top"}, Short: "Show the state of the fabric, once a second, until Ctrl-C", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			line := cli.NewLine(cmd.OutOrStdout())
+			line := command.NewLine(cmd.OutOrStdout())
 			return m.with(cmd, false, func(ctx context.Context, c *api.Client) error {
 				err := c.Watch(ctx, func(s api.Sample) error {
 					if m.json {
-						return cli.JSON(cmd.OutOrStdout(), s)
+						return command.JSON(cmd.OutOrStdout(), s)
 					}
 					line.Show(s.String())
 					return nil

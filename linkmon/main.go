@@ -15,12 +15,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/registry"
 )
 
-func main() { cli.Main(command()) }
+func main() { command.Main(rootCommand()) }
 
 // monitor is what all subcommands share.
 type monitor struct {
@@ -57,7 +57,7 @@ func (k *chosenFabric) choose(name string) {
 	k.name = name
 }
 
-func command() *cobra.Command {
+func rootCommand() *cobra.Command {
 	var m monitor
 	root := &cobra.Command{
 		Use:   "linkmon",
@@ -145,7 +145,7 @@ func (m *monitor) find() (registry.Entry, error) {
 		return registry.Entry{}, err
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintln(cli.Printable(os.Stderr), "linkmon: "+note)
+		fmt.Fprintln(command.Printable(os.Stderr), "linkmon: "+note)
 	}
 	if r.URL != "" {
 		if m.fabric == "" {

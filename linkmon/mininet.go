@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -163,7 +163,7 @@ func (m *monitor) showSwitch(cmd *cobra.Command, name string, table bool) error 
 			return err
 		}
 		if m.json {
-			return cli.JSON(cmd.OutOrStdout(), d)
+			return command.JSON(cmd.OutOrStdout(), d)
 		}
 		return printSwitch(cmd.OutOrStdout(), d)
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 )
 
@@ -43,7 +43,7 @@ its links stay up. The NICs of the switch stay where they are. move ends when th
 				case err != nil:
 					return err
 				case m.json:
-					return cli.JSON(cmd.OutOrStdout(), moved)
+					return command.JSON(cmd.OutOrStdout(), moved)
 				}
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), movedText(moved))
 				return err

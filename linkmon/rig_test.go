@@ -15,7 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
@@ -81,11 +81,11 @@ func linkmon(t *testing.T, args ...string) (stdout, stderr string, code int) {
 }
 
 func run(ctx context.Context, out, errs *rig.Output, args ...string) int {
-	cmd := command()
+	cmd := rootCommand()
 	cmd.SetOut(out)
 	cmd.SetErr(errs)
 	cmd.SetArgs(append([]string{}, args...)) // those of the test binary are not meant where there are none
-	return cli.Run(ctx, cmd)
+	return command.Run(ctx, cmd)
 }
 
 // ok runs a command that must succeed and returns what it prints.
@@ -126,7 +126,7 @@ func noPasswords(t *testing.T, text string) {
 
 // withInput is the command with something to read.
 func withInput(stdin string, args ...string) *cobra.Command {
-	cmd := command()
+	cmd := rootCommand()
 	cmd.SetIn(strings.NewReader(stdin))
 	cmd.SetArgs(args)
 	return cmd

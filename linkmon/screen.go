@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/linkmon/screen"
 )
@@ -32,9 +32,9 @@ linkmon without a command is the same.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg := m.screenConfig(ascii)
 			if once {
-				return screen.Once(cmd.Context(), cfg, page, cli.Raw(cmd.OutOrStdout()))
+				return screen.Once(cmd.Context(), cfg, page, command.Raw(cmd.OutOrStdout()))
 			}
-			if !cli.Terminal(cmd.InOrStdin()) || !cli.Terminal(cmd.OutOrStdout()) {
+			if !command.Terminal(cmd.InOrStdin()) || !command.Terminal(cmd.OutOrStdout()) {
 				return errors.New("the full screen needs a terminal: see linkmon status, or linkmon screen --once")
 			}
 			return m.fullScreen(cmd.Context(), cfg)
@@ -48,7 +48,7 @@ linkmon without a command is the same.`,
 		return screen.Pages(), cobra.ShellCompDirectiveNoFileComp
 	})
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
-		if m.json || !cli.Terminal(cmd.InOrStdin()) || !cli.Terminal(cmd.OutOrStdout()) {
+		if m.json || !command.Terminal(cmd.InOrStdin()) || !command.Terminal(cmd.OutOrStdout()) {
 			return cmd.Help()
 		}
 		return m.fullScreen(cmd.Context(), m.screenConfig(!utf8Terminal(os.Getenv)))

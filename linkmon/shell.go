@@ -15,7 +15,7 @@ import (
 	"github.com/mattn/go-shellwords"
 	"github.com/spf13/cobra"
 
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/document/plain"
 )
@@ -35,7 +35,7 @@ comment, and a name with spaces goes into quotes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m.chosen = new(chosenFabric)
 			s := &shell{of: m, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr()}
-			if cli.Terminal(cmd.InOrStdin()) && cli.Terminal(s.out) {
+			if command.Terminal(cmd.InOrStdin()) && command.Terminal(s.out) {
 				return s.converse(cmd.Context())
 			}
 			return s.script(cmd.Context(), cmd.InOrStdin(), keepGoing)
@@ -99,7 +99,7 @@ func (s *shell) run(ctx context.Context, line string) error {
 	}
 	root := s.root()
 	root.SetArgs(words)
-	return cli.Execute(ctx, root)
+	return command.Execute(ctx, root)
 }
 
 // split makes words of a line.
@@ -179,7 +179,7 @@ func (s *shell) complete(ctx context.Context, line string) (lines []string) {
 	root.SetOut(&out)
 	root.SetErr(io.Discard)
 	root.SetArgs(append(append([]string{cobra.ShellCompNoDescRequestCmd}, words...), line[len(head):]))
-	if cli.Execute(ctx, root) != nil {
+	if command.Execute(ctx, root) != nil {
 		return nil
 	}
 	for word := range strings.Lines(out.String()) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
@@ -19,7 +19,7 @@ func script(t *testing.T, lines string, args ...string) (stdout, stderr string, 
 	cmd := withInput(lines, append([]string{"sh"}, args...)...)
 	cmd.SetOut(out)
 	cmd.SetErr(errs)
-	code = cli.Run(t.Context(), cmd)
+	code = command.Run(t.Context(), cmd)
 	noPasswords(t, out.String()+errs.String())
 	return out.String(), errs.String(), code
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
@@ -53,8 +53,8 @@ Exit codes: 0 all packets were followed to their ends, 1 of some nothing more wa
 	f.StringVar(&t.dst, "dst", "", "`NIC` that they are for")
 	f.IntVar(&t.count, "count", 1, fmt.Sprintf("so many packets, at most %d", fabric.MaxTraced))
 	f.DurationVar(&t.wait, "wait", 5*time.Second, "give up when nothing was heard for so long, as 10s")
-	cli.Bound(f, "count", 1, fabric.MaxTraced)
-	cli.Bound(f, "wait", time.Millisecond, fault.MaxDuration)
+	command.Bound(f, "count", 1, fabric.MaxTraced)
+	command.Bound(f, "wait", time.Millisecond, fault.MaxDuration)
 	f.BoolVar(&t.all, "all", false, "whatever is traced, until Ctrl-C")
 	for _, name := range []string{"src", "dst"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, m.completeNICs)
@@ -112,7 +112,7 @@ func (t *tracing) run(ctx context.Context, c *api.Client) error {
 	// ctx by its cause.
 	hear, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	late := time.AfterFunc(t.wait, func() { giveUp(cli.ErrFailed) })
+	late := time.AfterFunc(t.wait, func() { giveUp(command.ErrFailed) })
 	defer late.Stop()
 	err = c.Hops(hear, order.After, func(v fabric.HopView) error {
 		if v.Src != t.src || v.Dst != t.dst {
@@ -126,7 +126,7 @@ func (t *tracing) run(ctx context.Context, c *api.Client) error {
 		return nil
 	case ctx.Err() != nil:
 		return unlessEnded(ctx, err)
-	case errors.Is(context.Cause(hear), cli.ErrFailed):
+	case errors.Is(context.Cause(hear), command.ErrFailed):
 		return t.unheard()
 	}
 	return err
@@ -149,7 +149,7 @@ func (t *tracing) take(v fabric.HopView) error {
 		}
 	}
 	if t.json {
-		if err := cli.JSON(t.out, v); err != nil {
+		if err := command.JSON(t.out, v); err != nil {
 			return err
 		}
 	} else {
@@ -179,7 +179,7 @@ func (t *tracing) take(v fabric.HopView) error {
 // unheard tells of the packets that have not ended, and fails.
 func (t *tracing) unheard() error {
 	if t.json {
-		return cli.ErrFailed
+		return command.ErrFailed
 	}
 	for _, p := range t.order {
 		if !p.complete() {
@@ -190,7 +190,7 @@ func (t *tracing) unheard() error {
 		fmt.Fprintf(t.out, "%d of %d packets from %s to %s did not leave within %v: the send queue is long, or the link of %s is down, see linkmon status and linkmon links\n",
 			missing, t.count, t.src, t.dst, t.wait, t.src)
 	}
-	return cli.ErrFailed
+	return command.ErrFailed
 }
 
 // name is how lines about the packet begin.
