@@ -20,7 +20,9 @@ func TestCommandsOfANounImportNoOthers(t *testing.T) {
 		"fabricd/other.go":           {commands, sharedCommands},
 		"fabricd/cli/run/a.go":       {commands + "/up", sharedCommands},
 		"fabricd/cli/command/a.go":   {commands, "fabricd/topology"},
-		"linkmon/a_test.go":          {commands + "/up", sharedCommands},
+		"linkmon/cli/a_test.go":      {commands + "/up", sharedCommands},
+		"linkmon/main.go":            {commands, "linkmon/cli"},
+		"linkmon/screen/a.go":        {"linkmon/cli", "fabricd/api"},
 		"fabricd/cli/up/a_test.go":   {commands, sharedCommands},
 		"harness/sweep/a.go":         {commands + "/sweep", "harness"},
 		"fabricd/cli/verify/sets.go": {commands + "/routes", "harness/verify"},
@@ -40,7 +42,7 @@ func TestCommandsOfANounImportNoOthers(t *testing.T) {
 // isNoun reports whether dir has the commands of a noun.
 func isNoun(dir string) bool { return strings.HasPrefix(dir, commands+"/") && dir != sharedCommands }
 
-// commandViolations finds nouns that know of each other, and others that know of nouns.
+// commandViolations finds nouns that know of each other, others that know of nouns, and what imports a whole command.
 func commandViolations(files []source) (bad []string) {
 	for _, f := range files {
 		for _, imp := range f.imports() {
@@ -49,8 +51,8 @@ func commandViolations(files []source) (bad []string) {
 			case !ours || f.dir == commands:
 			case isNoun(dir):
 				bad = append(bad, fmt.Sprintf("%s imports %q: only %s may; what nouns share is in %s", f.path, imp, commands, sharedCommands))
-			case dir == commands && f.path != "fabricd/main.go":
-				bad = append(bad, fmt.Sprintf("%s imports %q: only fabricd/main.go may", f.path, imp))
+			case (dir == commands || dir == "linkmon/cli") && f.path != path.Dir(dir)+"/main.go":
+				bad = append(bad, fmt.Sprintf("%s imports %q: only %s/main.go may", f.path, imp, path.Dir(dir)))
 			}
 		}
 	}

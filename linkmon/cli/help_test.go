@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"flag"
@@ -12,9 +12,9 @@ import (
 var update = flag.Bool("update", false, "write the golden file anew")
 
 // The texts of all commands are those of the golden file. Write it anew with:
-// go test ./linkmon -run EveryCommandsHelp -update.
+// go test ./linkmon/cli -run EveryCommandsHelp -update.
 func TestEveryCommandsHelpIsTheGoldenFiles(t *testing.T) {
-	rig.HelpIsGolden(t, rootCommand(), *update, func(args ...string) string {
+	rig.HelpIsGolden(t, Command(), *update, func(args ...string) string {
 		out, errs, code := linkmon(t, args...)
 		require.Zero(t, code, errs)
 		require.Empty(t, errs, args)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"slices"
@@ -32,6 +32,6 @@ func TestEveryNumberAndTimeOfAFlagHasBounds(t *testing.T) {
 			walk(c)
 		}
 	}
-	walk(rootCommand())
+	walk(Command())
 	require.Equal(t, 4, seen)
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asLinkmon) != "" {
-		main()
+		Main()
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -81,7 +81,7 @@ func linkmon(t *testing.T, args ...string) (stdout, stderr string, code int) {
 }
 
 func run(ctx context.Context, out, errs *rig.Output, args ...string) int {
-	cmd := rootCommand()
+	cmd := Command()
 	cmd.SetOut(out)
 	cmd.SetErr(errs)
 	cmd.SetArgs(append([]string{}, args...)) // those of the test binary are not meant where there are none
@@ -126,7 +126,7 @@ func noPasswords(t *testing.T, text string) {
 
 // withInput is the command with something to read.
 func withInput(stdin string, args ...string) *cobra.Command {
-	cmd := rootCommand()
+	cmd := Command()
 	cmd.SetIn(strings.NewReader(stdin))
 	cmd.SetArgs(args)
 	return cmd

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -72,7 +72,7 @@ func TestCaptureToAPipeEndsQuietlyWhenItsReaderHasGone(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	defer func() { _ = w.Close() }()
-	cmd, errs := rootCommand(), new(rig.Output)
+	cmd, errs := Command(), new(rig.Output)
 	cmd.SetOut(w)
 	cmd.SetErr(errs)
 	cmd.SetArgs([]string{"capture", "--all", "-w", "-"})
