@@ -88,7 +88,7 @@ fuzz: ## run each fuzz target in turn (PKG, FUZZTIME; FUZZCACHE, a folder for wh
 	done <"$$bin/targets"
 
 build: ## build bin/fabricd and bin/linkmon (PGO)
-	go build -pgo=$(PGO) $(if $(REVISION),-ldflags '-X $(MODULE)/fabricd/cli.revision=$(REVISION)') -o bin/ ./fabricd ./linkmon
+	go build -pgo=$(PGO) $(if $(REVISION),-ldflags '-X $(MODULE)/fabricd/cli/command.revision=$(REVISION)') -o bin/ ./fabricd ./linkmon
 
 web: ## test the page and build fabricd/web/dist anew from fabricd/web/app; needs Node.js 20.19 or newer, nothing else here does
 	cd fabricd/web/app && npm ci --no-audit --no-fund && npm test && npm run build

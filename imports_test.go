@@ -279,13 +279,14 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/fabric/a_test.go", `import "` + module + `/harness"`, ""},
 		{"fabricd/fabric/a.go", `import "` + module + `/fabricd/bus/natstest"`, "only tests may"},
 		{"fabricd/fabric/a_test.go", `import "` + module + `/fabricd/bus/natstest"`, ""},
-		{"fabricd/a.go", `import "` + module + `/harness/rig"`, "only tests may"},
+		{"fabricd/cli/run/a.go", `import "` + module + `/harness/rig"`, "only tests may"},
 		{"fabricd/cluster/a.go", `import "` + module + `/fabricd/host/hosttest"`, "only tests may"},
 		{"harness/report/a.go", `import "` + module + `/harness/live"`, "only tests may"},
 		{"fabricd/fabric/a.go", `import "` + module + `/switch/wire/wiretest"`, "only tests may"},
 		{"fabricd/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, "only tests and scenarios may"},
 		{"scenarios/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, ""},
-		{"fabricd/main.go", `import "` + module + `/harness/verify"`, ""},
+		{"fabricd/cli/verify/a.go", `import "` + module + `/harness/verify"`, ""},
+		{"fabricd/cli/command/a.go", `import "` + module + `/harness/verify"`, "only tests, scenarios and the commands"},
 		{"scenarios/a.go", `import "` + module + `/harness"`, ""},
 	} {
 		f, err := parseSource(c.file, []byte("package p\n"+c.body+"\n"))
@@ -444,8 +445,7 @@ func outsideViolations(files []source) (bad []string) {
 
 func harnessViolations(files []source) (bad []string) {
 	for _, f := range files {
-		command := f.dir == "fabricd" || f.dir == "linkmon"
-		if f.isTest() || command || within(f.dir, "scenarios") || within(f.dir, "harness") || slices.Contains(forTests, f.dir) {
+		if f.isTest() || isNoun(f.dir) || within(f.dir, "scenarios") || within(f.dir, "harness") || slices.Contains(forTests, f.dir) {
 			continue
 		}
 		for _, imp := range f.imports() {

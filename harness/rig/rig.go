@@ -70,6 +70,22 @@ func (o *Output) Await(t testing.TB, text string) {
 	Until(t, func() bool { return strings.Contains(o.String(), text) }, "%q in:\n%s", text, o)
 }
 
+// Signals cancels when what is written holds a word, as Ctrl-C does at that moment.
+type Signals struct {
+	Output
+	Word   string
+	Cancel func()
+}
+
+// Write implements [io.Writer].
+func (s *Signals) Write(p []byte) (int, error) {
+	n, err := s.Output.Write(p)
+	if strings.Contains(s.String(), s.Word) {
+		s.Cancel()
+	}
+	return n, err
+}
+
 // FreePort is a port of a local address, 127.0.0.1 when none is given, that nobody listens on now.
 func FreePort(t testing.TB, address ...string) int {
 	t.Helper()

@@ -1,0 +1,118 @@
+// Package agent has the commands fabricd agent, which offers a host to fabrics, and fabricd agents, which
+// lists those that do.
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/cluster"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/remote"
+)
+
+// agentFlags are the flags of fabricd agent.
+type agentFlags struct {
+	name, memory    string
+	switches, cores int
+	server          bus.Settings
+	verbose         bool
+}
+
+// Command is fabricd agent.
+func Command() *cobra.Command {
+	var a agentFlags
+	cmd := &cobra.Command{
+		Use:   "agent --server URL",
+		Short: "Offer this host to fabrics: run nodes of them until Ctrl-C",
+		Long: `Offers room for switches and NICs on this host. A fabric takes it with: fabricd up --agents all --server URL
+
+The agent is found at the NATS server (or cluster of servers) that all hosts use, and runs a part of each fabric that is placed on it. When it is
+killed its switches are dead and packets go around them; started again it gets its parts back. It also runs switches that are moved here from
+other hosts, if it has room for them. Ctrl-C ends it and all that it runs.
+
+Exit codes: 0 interrupted; 2 it cannot be an agent: another has its name, no broker, no memory.`,
+		Example: "  fabricd agent --server nats://h1:4222,nats://h2:4222\n  fabricd agent --server nats://h1:4222 --creds agent-h2.creds --memory 4GiB --cores 8",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return command.Unhurried(cmd.OutOrStdout(), cmd.ErrOrStderr(), false, func(stdout, stderr io.Writer) error {
+				return a.run(cmd.Context(), stdout, stderr)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&a.name, "name", "", "name of this host among the agents; that of the host unless given")
+	f.IntVar(&a.switches, "switches", 0, "most switches to run; 0 is as many as fit the memory")
+	f.StringVar(&a.memory, "memory", "", "memory to offer, as 4GiB; three quarters of what the host has left unless given")
+	f.IntVar(&a.cores, "cores", 0, "cores to offer: fabrics share their load by them; 0 is all")
+	command.Bound(f, "switches", 0, command.MaxCount)
+	command.Bound(f, "cores", 0, 65536)
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what happens to stderr")
+	a.server.Flags(f)
+	return cmd
+}
+
+// room checks the flags.
+func (a *agentFlags) room() (r cluster.Room, err error) {
+	if a.name == "" {
+		if a.name, err = os.Hostname(); err != nil {
+			return r, fmt.Errorf("name of this host: %w: give one with --name", err)
+		}
+		a.name = strings.ReplaceAll(a.name, "_", "-")
+	}
+	if err := bus.ValidateAgent(a.name); err != nil {
+		return r, fmt.Errorf("--name: %w", err)
+	}
+	memory := int64(0)
+	if a.memory != "" {
+		if memory, err = cluster.ParseBytes(a.memory); err != nil {
+			return r, fmt.Errorf("--memory: %w", err)
+		}
+	}
+	return cluster.OfferOf(memory, a.cores, a.switches)
+}
+
+func (a agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	room, err := a.room()
+	if err != nil {
+		return err
+	}
+	at, err := command.Resolve(a.server, stderr)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.DiscardHandler)
+	if a.verbose {
+		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	var k command.Keys
+	if err := k.Open(at, "", log); err != nil {
+		return err
+	}
+	defer k.Close()
+	var mu sync.Mutex
+	return cluster.RunAgent(ctx, cluster.AgentConfig{
+		Name: a.name, URL: at.URL, Credentials: at.Credentials, Version: command.ThisVersion(), Room: room, Log: log,
+		Run: func(ctx context.Context, c host.Spec, ready func()) error {
+			r := remote.Config{Spec: c, URL: at.URL, Credentials: at.Credentials, Log: log, Ready: ready}
+			if c.Placement.Shared {
+				r.Alone = remote.GoneAfter // another host runs the switch by then
+			}
+			return remote.Run(ctx, r)
+		},
+		Note: func(s string) {
+			mu.Lock()
+			defer mu.Unlock()
+			fmt.Fprintf(stdout, "agent %s: %s\n", a.name, s)
+		},
+	})
+}

@@ -1,0 +1,284 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
+	upcmd "github.com/weft-fabric/weft/fabricd/cli/up"
+	"github.com/weft-fabric/weft/fabricd/cluster"
+	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/rig"
+)
+
+// keepingServer is a NATS server with JetStream as others run it.
+func keepingServer(t *testing.T) string {
+	t.Helper()
+	return natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
+}
+
+// startAgent is fabricd agent in this process, once it offers room.
+func startAgent(t *testing.T, url, name string, args ...string) *running {
+	t.Helper()
+	r := begin(t, append([]string{"agent", "--server", url, "--name", name}, args...)...)
+	rig.Until(t, func() bool { return r.out.String() != "" })
+	return r
+}
+
+// delivers waits until a fabric prints that it has delivered packets.
+func delivers(t *testing.T, up *running) {
+	t.Helper()
+	rig.Until(t, func() bool { return regexp.MustCompile(`delivered [1-9]`).MatchString(up.out.String()) }, "%s", &up.out)
+}
+
+func TestAgentsOfferRoomAndAreListed(t *testing.T) {
+	url := keepingServer(t)
+	refused(t, "no agent answers at nats://127.0.0.1", "agents", "--server", url)
+	h1 := startAgent(t, url, "h1", "--memory", "1GiB", "--cores", "3")
+	require.Equal(t, "agent h1: offers room for 30720 ports of switches and NICs (1 GiB, 3 cores)\n", h1.out.String())
+	startAgent(t, url, "h2", "--memory", "128MiB", "--switches", "4")
+	list, _, code := fabricd(t, "agents", "--server", url)
+	require.Zero(t, code)
+	require.Regexp(t, `(?m)^h1 .*process \d+: 3 cores, 1 GiB, room for 30720 of 30720 ports; runs nothing$`, list)
+	require.Regexp(t, `(?m)^h2 .* room for 2048 of 2048 ports and 4 of 4 switches; runs nothing$`, list)
+	list, _, code = fabricd(t, "agents", "--server", url, "--names", "h2", "--json")
+	require.Zero(t, code)
+	var found []cluster.Status
+	require.NoError(t, json.Unmarshal([]byte(list), &found))
+	require.Equal(t, 4, found[0].Room.Switches)
+	refused(t, `unknown agent "h3": did you mean "h`, "agents", "--server", url, "--names", "h1,h3")
+	refused(t, "agent h1: another agent has this name: process ", "agent", "--server", url, "--name", "h1")
+	h1.end(t)
+	refused(t, `unknown agent "h1": did you mean "h2"?`, "agents", "--server", url, "--names", "h1")
+}
+
+func TestAnAgentDoesNotWaitForAReader(t *testing.T) {
+	url := keepingServer(t)
+	agent := beginUnread(t, "agent", "--server", url, "--name", "h1", "--memory", "128MiB")
+	rig.Until(t, func() bool {
+		var out, why rig.Output
+		return run(t.Context(), &out, &why, "agents", "--server", url) == 0 && strings.Contains(out.String(), "runs nothing")
+	})
+	ownRegistry(t)
+	up := begin(t, "up", "--listen", "off", "--name", "lab", "--server", url, "--agents", "h1",
+		"--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1")
+	delivers(t, up)
+	up.end(t)
+	agent.end(t)
+	require.Regexp(t, `\d messages on standard output were not read; the last of them:\n`, agent.errs.String())
+}
+
+// What stands in the way of a fabric on agents is said before anything has begun.
+func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
+	ownRegistry(t)
+	url := keepingServer(t)
+	plain := natstest.Start(t, natstest.Newest).URL
+	up := func(server string, args ...string) []string {
+		return append([]string{"up", "--topology", "kary-ntree:4,3", "--name", "lab", "--server", server, "--agents"}, args...)
+	}
+	refused(t, "hosts meet at a NATS server: name it with --server", "up", "--agents", "all")
+	refused(t, "hosts meet at a NATS server: name it with --server", "agent")
+	refused(t, "--memory: \"4 apples\" is no amount of memory", "agent", "--server", url, "--memory", "4 apples")
+	refused(t, "--name: bus: agent name \"a b\"", "agent", "--server", url, "--name", "a b")
+	refused(t, "the broker keeps nothing: it runs without JetStream: a fabric on agents is written down there: start nats-server with -js", up(plain, "all")...)
+	small := natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q, max_file_store: 1MB }", t.TempDir())).URL
+	refused(t, "the broker has no room for the 128 MiB that it may take: make some where its store_dir is, or raise max_file_store", up(small, "all")...)
+	a := startAgent(t, plain, "h1")
+	a.out.Await(t, "; its server runs without JetStream, which keeps what is known of a fabric on agents: unless another of its cluster has it, start nats-server with -js")
+	a.end(t)
+	refused(t, `--agents "": expected all, or names as h1,h2`, up(url, "")...)
+	refused(t, `--agents "h1,,h2": expected all, or names as h1,h2`, up(url, "h1,,h2")...)
+	refused(t, "no agent answers at "+url+": start one on each host, as: fabricd agent --server "+url, up(url, "all")...)
+	startAgent(t, url, "h1", "--memory", "70MiB") // 192 ports
+	refused(t, "too little room on the agents: room for 192 ports of 384 is missing: add agents, or offer more on them\n  h1: room for 192 ports, 192 ports less than its share",
+		up(url, "all")...)
+	startAgent(t, url, "h2", "--memory", "1GiB", "--switches", "3")
+	refused(t, "the switches cannot be shared out so that they fit", up(url, "all")...)
+	refused(t, `unknown agent "h4"`, up(url, "h1,h4")...)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	ended, began := make(chan error, 1), make(chan string, 1)
+	go func() {
+		ended <- cluster.RunAgent(ctx, cluster.AgentConfig{
+			Name: "other", URL: url, Version: bus.Build{Protocol: 99}, Room: cluster.Room{Ports: 1000, Cores: 1},
+			Run:  func(context.Context, host.Spec, func()) error { return nil },
+			Note: func(s string) { began <- s },
+		})
+	}()
+	<-began
+	refused(t, "is of version 99.0.0, and this fabricd of 4.0.0", up(url, "all")...)
+	cancel()
+	require.NoError(t, <-ended)
+
+	refused(t, "no fabric lab is written down at this server", "down", "--name", "lab", "--server", url)
+	refused(t, "no fabric none is written down at this server", "down", "--name", "none", "--server", url)
+	_, errs, code := fabricd(t, "down", "--name", "lab", "--server", plain)
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "start nats-server with -js")
+}
+
+// A fabric is left running, led on by another that knows only its name, left again, and ended by
+// nobody who leads it.
+func TestAFabricOnAgentsIsLeftLedOnAndEnded(t *testing.T) {
+	for _, release := range natstest.Releases {
+		t.Run(string(release), func(t *testing.T) {
+			leftLedOnAndEnded(t, natstest.Start(t, release, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL)
+		})
+	}
+}
+
+func leftLedOnAndEnded(t *testing.T, url string) {
+	ownRegistry(t)
+	for _, name := range []string{"h1", "h2"} {
+		startAgent(t, url, name, "--memory", "128MiB", "--cores", "1")
+	}
+	at := []string{"--name", "lab", "--server", url}
+	up := func(args ...string) *running {
+		t.Helper()
+		r := begin(t, append(append([]string{"up", "--listen", "off", "--leave"}, at...), args...)...)
+		r.out.Await(t, "Ctrl-C drains")
+		return r
+	}
+	r := up("--agents", "all", "--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1")
+	require.Contains(t, r.out.String(), "\non 2 agents: 2 of 4 links between switches cross hosts (50%), and 50% of the hops of uniform traffic, 0.67 a packet\n"+
+		"  h1               2 switches      2 NICs       8 ports\n")
+	_, errs, code := fabricd(t, append([]string{"down"}, at...)...)
+	require.Equal(t, 2, code)
+	require.Regexp(t, `process \d+ on host .* leads fabric lab: end it there with Ctrl-C`, errs)
+	e, err := registry.Find("lab")
+	require.NoError(t, err)
+	c, err := api.Dial(e, "test", true)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+	_, err = c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
+	require.NoError(t, err)
+	carries(t, c)
+	require.Contains(t, r.end(t), "fabric lab goes on: lead it again with fabricd up --name lab, end it with fabricd down --name lab\n")
+
+	refused(t, "fabric lab runs on agents already, and is kary-ntree:2,2: leave --topology away to lead it",
+		append([]string{"up", "--topology", "kary-ntree:4,3"}, at...)...)
+	r = up()
+	st, err := c.Status(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"s0.0-s1.0"}, st.LinksCut)
+	require.Greater(t, st.Totals.Delivered, uint64(20), "what was counted before counts")
+	carries(t, c)
+	r.end(t)
+
+	// What the next leader would go on from: incident 1 is the cut, in force.
+	text, _, code := fabricd(t, append([]string{"state", "--json"}, at...)...)
+	require.Zero(t, code)
+	var kept upcmd.Checkpoint
+	require.NoError(t, json.Unmarshal([]byte(text), &kept))
+	require.NotZero(t, kept.Term)
+	require.Len(t, kept.State.Hosts, 2)
+	require.Len(t, kept.Ledger.Hosts, 2)
+	require.Equal(t, "s0.0-s1.0", kept.Ledger.Incidents[0].Target)
+	require.True(t, kept.Ledger.Incidents[0].Active())
+	require.Greater(t, kept.Sums.Delivered, uint64(20))
+	text, _, code = fabricd(t, append([]string{"state"}, at...)...)
+	require.Zero(t, code)
+	require.Regexp(t, `^fabric lab, term \d+: 2 hosts, 1 faults in force, 1 reports`, text)
+	require.Contains(t, text, ": alive since ")
+
+	said, _, code := fabricd(t, append([]string{"down"}, at...)...)
+	require.Zero(t, code)
+	require.Contains(t, said,
+		"fabric lab is ended: kary-ntree:2,2, which ran on h1, h2\nits ledger was not checked: nobody led it")
+	refused(t, "no fabric lab is written down at this server", append([]string{"down"}, at...)...)
+	list, _, _ := fabricd(t, "agents", "--server", url)
+	require.Equal(t, 2, strings.Count(list, "; runs nothing\n"), list)
+}
+
+// A leader that is killed in the middle of beginning, or of ending, leaves nothing behind that the
+// next one stumbles over.
+func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
+	ownRegistry(t)
+	url := keepingServer(t)
+	agent := startAgent(t, url, "h1", "--memory", "128MiB")
+	args := []string{
+		"up", "--listen", "off", "--leave", "--name", "lab", "--server", url, "--agents", "h1", "--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1",
+	}
+
+	// Killed before anything was written down: who has stood by begins.
+	store, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: url})
+	require.NoError(t, err)
+	defer store.Close()
+	_, err = cluster.Campaign(t.Context(), cluster.CampaignConfig{Store: store, Me: cluster.Leader{ID: "x", Host: "gone", PID: 1}})
+	require.NoError(t, err)
+	r := begin(t, args...)
+	r.out.Await(t, "standing by: process 1 on host gone leads fabric lab")
+	r.out.Await(t, "Ctrl-C drains")
+
+	// Another topology is refused at once, not when it is its turn; of other flags it is said that
+	// they change nothing.
+	refused(t, "fabric lab runs on agents already, and is kary-ntree:2,2", "up", "--name", "lab", "--server", url, "--topology", "kary-ntree:4,3")
+	other := begin(t, "up", "--name", "lab", "--server", url, "--traffic", "uniform:0.7", "--manager", "auto",
+		"--listen", "off")
+	other.out.Await(t, "standing by")
+	require.Equal(t, "fabricd: fabric lab is there already, with --traffic uniform:0.1: these flags do not change it; end it with fabricd down to begin it anew\n", other.errs.String())
+	other.end(t)
+	r.end(t)
+
+	// Killed when the hosts were there, and nothing was known of them yet.
+	require.NoError(t, store.Delete(t.Context(), "state"))
+	r = begin(t, args...)
+	r.out.Await(t, "Ctrl-C drains")
+	require.Contains(t, r.errs.String(), "fabricd: who began fabric lab was ended before it was up: made anew on h1\n")
+	require.Regexp(t, `host \d+\.1 of fabric lab has ended: it was made for a leader that has ended since\n`, agent.out.String())
+	r.end(t)
+
+	// Killed in the middle of ending it.
+	require.NoError(t, store.Delete(t.Context(), "fabric"))
+	r = begin(t, args...)
+	r.out.Await(t, "Ctrl-C drains")
+	require.Contains(t, agent.out.String(), "has ended: a new fabric of this name begins\n")
+	require.NotContains(t, r.errs.String(), "made anew")
+	r.out.Await(t, " traffic uniform:0.1\n") // else it began, and did not go on
+	r.end(t)
+	_, _, code := fabricd(t, "down", "--name", "lab", "--server", url)
+	require.Zero(t, code)
+
+	attack.Count(t, "a leader on agents killed in the middle of beginning and ending", 3)
+
+	// Interrupted while it begins.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var quiet, why rig.Output
+	require.Zero(t, run(ctx, &quiet, &why, args...))
+	require.Equal(t, "fabricd: interrupted before fabric lab was up: nothing of it is left\n", why.String())
+	_, there, err := cluster.StateStore{Store: store}.Desired(t.Context())
+	require.NoError(t, err)
+	require.False(t, there)
+}
+
+// With the keys that fabricd auth init makes: TLS, an agent that may be asked and no more, hosts
+// with credentials that the leader issues.
+func TestAFabricOnAgentsWithKeys(t *testing.T) {
+	ownRegistry(t)
+	dir := filepath.Join(t.TempDir(), "keys")
+	port, route := rig.FreePort(t, "127.0.0.1"), rig.FreePort(t, "127.0.0.1")
+	_, errs, code := fabricd(t, "auth", "init", "--fabric", "lab", "--dir", dir, "--hosts", "h1=127.0.0.1", "--port", strconv.Itoa(port), "--cluster-port", strconv.Itoa(route))
+	require.Zero(t, code, errs)
+	host := filepath.Join(dir, "hosts", "h1")
+	natstest.StartIn(t, natstest.Newest, host, "127.0.0.1", port)
+	url := fmt.Sprintf("tls://127.0.0.1:%d", port)
+	startAgent(t, url, "h1", "--auth", host, "--memory", "128MiB")
+	up := begin(t, "up", "--name", "lab", "--agents", "all", "--auth", filepath.Join(dir, "leader"), "--server", url,
+		"--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1", "--listen", "off")
+	delivers(t, up)
+	require.Regexp(t, `ledger: [1-9]\d* injected = \d+ delivered \+ 0 lost \+ 0 discarded \+ 0 in flight: balanced`, up.end(t))
+}

@@ -1,0 +1,169 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/scenario"
+)
+
+func TestExitCodesTellFailedFromUnusable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err     error
+		code    int
+		printed string
+	}{
+		{nil, ExitOK, ""},
+		{ErrFailed, ExitFailed, ""},
+		{fmt.Errorf("run: %w", ErrFailed), ExitFailed, ""},
+		{errors.New("no such thing"), ExitUnusable, "weft: no such thing\n"},
+	} {
+		var out bytes.Buffer
+		require.Equal(t, c.code, report(&out, "weft", c.err))
+		require.Equal(t, c.printed, out.String())
+	}
+}
+
+func TestAMistakeInAFileIsPrintedWithItsLine(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "bad.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("name: x\ntopologie: ring:4\n"), 0o600))
+	_, err := scenario.Read(path)
+	require.Error(t, err)
+	var out bytes.Buffer
+	require.Equal(t, ExitUnusable, report(&out, "fabricd", err))
+	require.Contains(t, out.String(), "fabricd: "+path+":2")
+	require.Contains(t, out.String(), "topologie: ring:4", "the line itself is shown")
+}
+
+func TestJSONIsOneLineAsWritten(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, JSON(&out, map[string]string{"a": "s0 -> s1 & <s2>"}))
+	require.Equal(t, "{\"a\":\"s0 -> s1 & <s2>\"}\n", out.String())
+	require.Error(t, JSON(&out, func() {}))
+}
+
+func TestOffATerminalEveryStateIsALineOfItsOwn(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	l := NewLine(&out)
+	l.Show("one")
+	l.Print("two")
+	l.Show("three")
+	l.Done()
+	l.End()
+	require.Equal(t, "one\ntwo\nthree\n", out.String())
+	require.False(t, Terminal(&out))
+}
+
+func TestOnATerminalTheStateIsRefreshedInPlace(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	l := &Line{w: &out, live: true}
+	l.Show("one")
+	l.Print("two")
+	l.Show("three")
+	l.End()
+	l.End()
+	require.Equal(t, "\r\x1b[Kone\r\x1b[Ktwo\n\r\x1b[Kthree\n", out.String())
+}
+
+func TestAFileIsNoTerminal(t *testing.T) {
+	t.Parallel()
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	require.False(t, Terminal(f))
+	require.NoError(t, f.Close())
+}
+
+func TestAGroupPrintsItsHelpAndRefusesWhatItDoesNotHave(t *testing.T) {
+	t.Parallel()
+	run := func(args ...string) (string, error) {
+		root := &cobra.Command{Use: "weft", SilenceUsage: true, SilenceErrors: true}
+		group := Group(&cobra.Command{Use: "topology", Short: "Make topologies"})
+		group.AddCommand(&cobra.Command{Use: "generate", Run: func(*cobra.Command, []string) {}})
+		root.AddCommand(group)
+		var out bytes.Buffer
+		root.SetOut(&out)
+		root.SetArgs(args)
+		err := root.Execute()
+		return out.String(), err
+	}
+	help, err := run("topology")
+	require.NoError(t, err)
+	require.Contains(t, help, "generate")
+	_, err = run("topology", "generate")
+	require.NoError(t, err)
+	_, err = run("topology", "genrate")
+	require.EqualError(t, err, `unknown command "genrate": did you mean "generate"? known: generate`)
+}
+
+func TestRunPrintsErrorsWhereTheCommandPrintsThem(t *testing.T) {
+	t.Parallel()
+	root := &cobra.Command{Use: "weft", RunE: func(*cobra.Command, []string) error { return errors.New("no") }}
+	var out bytes.Buffer
+	root.SetErr(&out)
+	root.SetArgs([]string{})
+	require.Equal(t, ExitUnusable, Run(t.Context(), root))
+	require.Equal(t, "weft: no\n", out.String())
+}
+
+// Interrupting this process itself: not parallel.
+func TestTheFirstInterruptEndsTheContext(t *testing.T) {
+	ctx, stop := interruptible()
+	defer stop()
+	p, err := os.FindProcess(os.Getpid())
+	require.NoError(t, err)
+	require.NoError(t, p.Signal(syscall.SIGTERM))
+	<-ctx.Done()
+}
+
+func TestHelpShowsTheFlagsOfServersApart(t *testing.T) {
+	t.Parallel()
+	help := func(args ...string) string {
+		root := &cobra.Command{Use: "weft", Run: func(*cobra.Command, []string) {}}
+		var s bus.Settings
+		s.Flags(root.PersistentFlags())
+		root.PersistentFlags().String("fabric", "", "name of the fabric")
+		root.AddCommand(&cobra.Command{Use: "cut", Run: func(*cobra.Command, []string) {}})
+		var out bytes.Buffer
+		root.SetOut(&out)
+		root.SetArgs(append(args, "--help"))
+		require.Equal(t, ExitOK, Run(t.Context(), root))
+		return out.String()
+	}
+	require.Regexp(t, `(?s)\nFlags:\n      --fabric.*\nFlags for a NATS server that runs already:\n.* --server URL `, help())
+	cut := help("cut")
+	require.Regexp(t, `(?s)\nGlobal Flags:\n      --fabric.*\nFlags for a NATS server .*: see weft --help\n$`, cut)
+	require.NotContains(t, cut, "--tlscert")
+}
+
+func TestOnlyATerminalHasAWidth(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, Width(&bytes.Buffer{}))
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	require.Zero(t, Width(f))
+	require.NoError(t, f.Close())
+}
+
+func TestAProgramTellsItsVersion(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	root := &cobra.Command{Use: "weft", RunE: func(*cobra.Command, []string) error { return errors.New("ran") }}
+	root.SetOut(&out)
+	root.SetArgs([]string{"--version"})
+	require.NoError(t, Execute(t.Context(), root))
+	require.Equal(t, "weft "+versionLine()+"\n", out.String())
+}

@@ -1,0 +1,46 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/manager/remote"
+	"github.com/weft-fabric/weft/fabricd/reply"
+)
+
+// Managed manages a fabric over its broker until ctx ends. On a broker that keeps nothing there is
+// one manager at most, and who comes after it begins anew.
+func Managed(ctx context.Context, c bus.ClientConfig, method string, log *slog.Logger, stderr io.Writer, tell func(manager.Note)) (err error) {
+	f, err := remote.Dial(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	cfg := manager.Config{Fabric: f, Method: method, Log: log, Tell: tell}
+	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: c.Fabric, URL: c.URL, Credentials: c.Credentials})
+	switch {
+	case errors.Is(err, bus.ErrNoStore):
+		fmt.Fprintf(stderr, "fabricd: subnet manager: %v: one after it begins anew, and no other must run beside it\n", err)
+		cfg.State = &manager.Memory{}
+	case err != nil:
+		return err
+	default:
+		defer s.Close()
+		cfg.State = s
+	}
+	return noticed(manager.New(cfg).Run(ctx), f.Ended())
+}
+
+// noticed is how managing has ended with err. Of a fabric that has ended, the end may be noticed by
+// its store or by an answer that does not come.
+func noticed(err error, ended bool) error {
+	if err == nil || !ended {
+		return err
+	}
+	return reply.ErrEnded
+}

@@ -1,0 +1,140 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	upcmd "github.com/weft-fabric/weft/fabricd/cli/up"
+	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/harness/testenv"
+)
+
+// fetch is the body of an answer.
+func fetch(t *testing.T, method, url, token string) (code int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	require.NoError(t, err)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, string(data)
+}
+
+func TestUpPrintsOneURLAndServesThePageThere(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--listen", "127.0.0.1:0", "--traffic", "uniform:0.1")
+	page, token, ok := strings.Cut(u.entry.PageWithToken(), "#token=")
+	require.True(t, ok)
+	code, body := fetch(t, "GET", page, "")
+	require.Equal(t, 200, code)
+	require.Contains(t, body, "<!doctype html>")
+	code, body = fetch(t, "GET", page+"api/v1/fabrics", "")
+	require.Equal(t, 200, code)
+	require.Contains(t, body, `"page":"`+page+`"`)
+	require.NotContains(t, body, token)
+	code, _ = fetch(t, "POST", page+"api/v1/links/s0.0-s1.0/cut", token)
+	require.Equal(t, 200, code)
+	code, _ = fetch(t, "POST", page+"api/v1/heal", "")
+	require.Equal(t, 401, code)
+
+	// A viewer who is there to the end does not hold it up.
+	r, err := http.Get(page + "api/v1/stream")
+	require.NoError(t, err)
+	defer r.Body.Close()
+	began := time.Now()
+	out := u.end(t)
+	require.Less(t, time.Since(began), upcmd.DrainTime)
+	_, err = io.Copy(io.Discard, r.Body)
+	require.True(t, err == nil || strings.Contains(err.Error(), "EOF"), err)
+	http.DefaultClient.CloseIdleConnections()
+	require.Equal(t, 1, strings.Count(out, "http://"), out)
+	require.Contains(t, out, u.entry.PageWithToken())
+}
+
+func TestAnAddressThatIsTakenIsAnErrorOnlyWhenItWasGiven(t *testing.T) {
+	ownRegistry(t)
+	taken, err := net.Listen("tcp", upcmd.DefaultListen)
+	if err == nil { // else somebody else has it, which will do as well
+		defer taken.Close()
+	}
+	u := launch(t)
+	require.NotContains(t, u.entry.Page, upcmd.DefaultListen)
+	require.NotEmpty(t, u.entry.Page)
+	refused(t, "give another with --listen", "up", "-t", "kary-ntree:2,2", "--name", "second", "--listen", strings.TrimSuffix(strings.TrimPrefix(u.entry.Page, "http://"), "/"))
+	refused(t, "expected host:port", "up", "-t", "kary-ntree:2,2", "--name", "second", "--listen", "nowhere")
+	u.end(t)
+	require.Empty(t, registry.Names())
+}
+
+func TestWithoutAPageThereIsNone(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--listen", "off", "--json")
+	require.Empty(t, u.entry.PageWithToken())
+	out := u.end(t)
+	var first upcmd.Line
+	require.NoError(t, json.Unmarshal([]byte(strings.SplitN(out, "\n", 2)[0]), &first))
+	require.Empty(t, first.Up.Page)
+}
+
+func TestListeningBeyondThisMachineIsSaid(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--listen", "0.0.0.0:0")
+	require.True(t, strings.HasPrefix(u.entry.Page, "http://127.0.0.1:"), "an address that can be opened here: %s", u.entry.Page)
+	u.end(t)
+	require.Contains(t, u.errs.String(), "can be reached from other machines")
+}
+
+func TestTheExamplesOfTheGuideWork(t *testing.T) {
+	testenv.Need(t, "curl", "curl")
+	ownRegistry(t)
+	guide, err := os.ReadFile("../../docs/watch.md")
+	require.NoError(t, err)
+	u := launch(t, "--topology", "kary-ntree:4,3", "--listen", "127.0.0.1:0", "--traffic", "uniform:0.01",
+		"--hello-interval", "500ms")
+	settings := t.TempDir()
+	bounded := func(seconds int) { // what is no success is an error
+		require.NoError(t, os.WriteFile(filepath.Join(settings, ".curlrc"), fmt.Appendf(nil, "fail-with-body\nsilent\nmax-time = %d\n", seconds), 0o600))
+	}
+	examples := 0
+	for line := range strings.Lines(string(guide)) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "curl ") {
+			continue
+		}
+		examples++
+		bounded(30)
+		if strings.Contains(line, "/stream") {
+			bounded(3) // which is its end
+		}
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+		cmd.Env = append(os.Environ(), "CURL_HOME="+settings, "PAGE="+strings.TrimSuffix(u.entry.Page, "/"), "TOKEN="+u.entry.Token)
+		out, err := cmd.CombinedOutput()
+		if strings.Contains(line, "/stream") {
+			require.Contains(t, string(out), "event: frame\nid: ")
+			continue // it was ended
+		}
+		require.NoError(t, err, "%s: %s", line, out)
+	}
+	require.Greater(t, examples, 20)
+	code, body := fetch(t, "GET", u.entry.Page+"api/v1/status", "")
+	require.Equal(t, 200, code)
+	require.Contains(t, body, `"links_cut":[]`, "the last example heals all")
+	u.end(t)
+}

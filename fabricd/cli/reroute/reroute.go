@@ -1,0 +1,239 @@
+// Package reroute is the command fabricd reroute: what a reconfiguration would do with faults.
+package reroute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
+	"github.com/weft-fabric/weft/fabricd/subnet/reroute"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// rerouteFlags are those of fabricd reroute.
+type rerouteFlags struct {
+	topology, engine, method string
+	options                  map[string]*string // of method dqr, by flag
+	fail                     []string
+	all                      bool
+	random, faults, vcs      int
+	seed                     uint64
+	switchFlows, paths, json bool
+
+	tellEvery time.Duration // between lines of progress where there is no terminal
+}
+
+// pluginNames are the plug-ins of method dqr.
+var pluginNames = []string{"none", "mesh"}
+
+// Command is fabricd reroute.
+func Command() *cobra.Command {
+	u := rerouteFlags{options: map[string]*string{}, tellEvery: command.TellEvery}
+	cmd := &cobra.Command{
+		Use:   "reroute [SRC DST]",
+		Short: "Ask what a reconfiguration would do with faults: flows moved, pairs left out, deadlock, time",
+		Long: `Computes the tables of an engine, lets links die, and has a method of reconfiguration repair the tables. Tells how many flows (ordered
+pairs of different NICs) got another path, which pairs have none, whether the dependencies of old and new paths together have a cycle, and
+how long it computed. Nothing runs: it is a question to the control plane.
+
+--fail takes links, or switches, all of whose links die. Names in one --fail die together; several --fail come one after another, each
+after the old packets of the one before are gone. --all tries every link between switches alone; --random N draws N times --faults links
+that die one after another. --paths lists the new paths, of all flows or of those from SRC to DST, which are NICs, or switches for those of
+their NICs.
+
+Exit codes: 0 every flow that live links join has a path, and the new tables come into force while packets travel; 1 not so; 2 wrong input, or
+interrupted.`,
+		Example: "  fabricd reroute --topology mesh:20x20 --engine xy --fail s9.9-s10.9 --method dqr --plugin mesh\n" +
+			"  fabricd reroute --topology mesh:10x10 --fail s4.4-s5.4 --fail s4.5-s5.5 --paths n0.4 n9.4\n" +
+			"  fabricd reroute --topology mesh:20x20 --method dqr --plugin mesh --all --json\n" +
+			"  fabricd reroute --topology mport-tree:36,2 --switch-flows --path end-to-end --fail s0.0-s1.0\n" +
+			"  fabricd reroute --topology kary-ntree:4,3 --method ddrc --fail s1.00",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 0 && len(args) != 2 {
+				return fmt.Errorf("paths of what? name two, the source and the destination, or none; found %s", strings.Join(args, " "))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return u.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	u.flags(cmd)
+	return cmd
+}
+
+func (u *rerouteFlags) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&u.topology, "topology", "t", "mesh:20x20", "topology, or a file; see fabricd topology generate --help")
+	f.StringVar(&u.engine, "engine", "", "what computed the tables: a deterministic routing of fabricd routes list; unless given xy in meshes, e-cube in tori and rings, ftree in fat trees, lash elsewhere")
+	f.StringVar(&u.method, "method", manage.DQR, "how they are repaired: "+manage.Syntax())
+	for _, o := range []struct {
+		flag, about string
+		words       []string
+	}{
+		{"plugin", "what enables turns around a dead link first", pluginNames},
+		{"path", "how new paths lead around a dead link", dqr.PathNames},
+		{"turns", "which turns of a path are checked together", dqr.TurnsNames},
+		{"layers", "in which layers paths are searched", dqr.LayersNames},
+		{"entries", "on what table entries depend", dqr.EntriesNames},
+		{"cost", "what counts first in a path", dqr.CostNames},
+		{"revisit", "whether a path may pass a switch twice", dqr.RevisitNames},
+		{"spare", "with --entries destination: whether flows may move to virtual channels that the tables do not use", manage.SpareNames},
+	} {
+		u.options[o.flag] = f.String(o.flag, "", "with --method dqr: "+o.about+": "+strings.Join(o.words, ", "))
+		command.Complete(cmd, o.flag, func() []string { return o.words })
+	}
+	f.IntVar(&u.vcs, "vcs", weft.MaxVCs, "virtual channels that there are, per link direction")
+	command.Bound(f, "vcs", 1, weft.MaxVCs)
+	f.StringArrayVar(&u.fail, "fail", nil, "links or switches that die, as s9.9-s10.9,s3.3; may be repeated, one fault after another")
+	f.BoolVar(&u.all, "all", false, "every link between switches, each alone")
+	f.IntVar(&u.random, "random", 0, "so many times links are drawn that die one after another")
+	f.IntVar(&u.faults, "faults", 1, "with --random: so many links each time")
+	command.Bound(f, "random", 1, command.MaxCount)
+	command.Bound(f, "faults", 1, command.MaxCount)
+	f.Uint64Var(&u.seed, "seed", 1, "seed of --random")
+	f.BoolVar(&u.switchFlows, "switch-flows", false, "with --method dqr: switches send to switches too, as managers of InfiniBand have it")
+	f.BoolVar(&u.paths, "paths", false, "list the flows that got another path, with both")
+	f.BoolVarP(&u.json, "json", "j", false, "print the result as one JSON object")
+	command.Complete(cmd, "topology", topology.Kinds)
+	command.Complete(cmd, "engine", command.RoutesNames)
+	command.Complete(cmd, "method", manage.Words)
+}
+
+// parsed is the method with the options that have flags of their own.
+func (u *rerouteFlags) parsed() (manage.Method, error) {
+	text := u.method
+	for _, flag := range []string{"plugin", "path", "turns", "layers", "entries", "cost", "revisit", "spare"} {
+		value := *u.options[flag]
+		if value == "" {
+			continue
+		}
+		head, _, given := strings.Cut(text, ":")
+		if head != manage.DQR {
+			return manage.Method{}, fmt.Errorf("--%s is for --method %s, and the method is %s", flag, manage.DQR, head)
+		}
+		sep := ":"
+		if given {
+			sep = ","
+		}
+		text += sep + flag + "=" + value
+	}
+	m, err := manage.Parse(text)
+	if err == nil && !m.On() {
+		err = fmt.Errorf("method %s repairs nothing: choose another", m)
+	}
+	return m, err
+}
+
+// engineFor is the engine for those who name none.
+func engineFor(g *topology.Graph) string {
+	if len(g.Switches) == 0 {
+		return command.DefaultRoutes()
+	}
+	switch place := g.Place(0); {
+	case place.Tree != nil:
+		return "ftree"
+	case place.Grid == nil:
+		return command.DefaultRoutes()
+	default:
+		for i := range place.Grid.Dims {
+			if place.Grid.Around(i) {
+				return "e-cube"
+			}
+		}
+		return "xy"
+	}
+}
+
+// asked is what is asked, made ready.
+type asked struct {
+	g       *topology.Graph
+	method  manage.Method
+	routes  *reroute.Reroute
+	faults  [][]weft.LinkID         // of each --fail
+	wanted  func(dqr.Rerouted) bool // which flows are listed; nil: none
+	prepare time.Duration           // that the method took before the first fault
+}
+
+func (u *rerouteFlags) ask(stderr io.Writer, pair []string) (a asked, err error) {
+	if a.method, err = u.parsed(); err != nil {
+		return a, err
+	}
+	if a.g, err = command.LoadTopology(stderr, u.topology); err != nil {
+		return a, err
+	}
+	if a.wanted, err = u.wanted(a.g, pair); err != nil {
+		return a, err
+	}
+	for _, fault := range u.fail {
+		links, err := command.LinksOf(a.g, fault)
+		if err != nil {
+			return a, err
+		}
+		a.faults = append(a.faults, links)
+	}
+	engine := u.engine
+	if engine == "" {
+		engine = engineFor(a.g)
+	}
+	if _, err := subnet.ByName(engine); err != nil {
+		return a, err
+	}
+	start := time.Now()
+	a.routes, err = reroute.New(a.g, engine, a.method, reroute.Options{SwitchFlows: u.switchFlows, VCs: u.vcs})
+	a.prepare = time.Since(start)
+	return a, err
+}
+
+func (u *rerouteFlags) run(ctx context.Context, pair []string, stdout, stderr io.Writer) error {
+	asks := 0
+	for _, given := range []bool{len(u.fail) > 0, u.all, u.random != 0} {
+		if given {
+			asks++
+		}
+	}
+	switch {
+	case asks != 1:
+		return errors.New("which faults? give one of --fail LINK, --all and --random N")
+	case len(u.fail) == 0 && (u.paths || len(pair) > 0):
+		return errors.New("paths are listed of given faults: give --fail LINK")
+	case u.random == 0 && (u.faults != 1 || u.seed != 1):
+		return errors.New("--faults and --seed are for --random N: give that, or leave them out")
+	}
+	var r rerouteResult
+	_, err := command.UnlessInterrupted(ctx, "nothing is told", func() (none struct{}, err error) {
+		a, err := u.ask(stderr, pair)
+		switch {
+		case err != nil:
+		case len(u.fail) > 0:
+			r, err = u.given(a)
+		default:
+			p := command.NewProgress(stderr, command.Terminal(stderr), "faults", u.tellEvery)
+			defer p.End()
+			r, err = u.many(ctx, a, p)
+		}
+		return none, err
+	})
+	if err != nil {
+		return err
+	}
+	if u.json {
+		err = command.JSON(stdout, r)
+	} else {
+		err = r.print(stdout)
+	}
+	if err == nil && !r.tolerated() {
+		err = command.ErrFailed
+	}
+	return err
+}

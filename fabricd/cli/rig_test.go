@@ -1,0 +1,188 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/harness/rig"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(commands.dir)
+		os.Exit(code)
+	}))
+}
+
+// commands are fabricd and linkmon as programs, built once for all tests that start them.
+var commands struct {
+	sync.Once
+	dir string
+	err error
+}
+
+// builtCommands is the folder of both.
+func builtCommands(t testing.TB) string {
+	t.Helper()
+	commands.Do(func() {
+		if commands.dir, commands.err = os.MkdirTemp("", "weft-commands"); commands.err != nil {
+			return
+		}
+		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o",
+			commands.dir+string(filepath.Separator), "..", "../../linkmon")
+		if said, err := build.CombinedOutput(); err != nil {
+			commands.err = fmt.Errorf("%w: %s", err, said)
+		}
+	})
+	require.NoError(t, commands.err)
+	return commands.dir
+}
+
+func run(ctx context.Context, out, errs io.Writer, args ...string) int {
+	cmd := cli.Command()
+	cmd.SetOut(out)
+	cmd.SetErr(errs)
+	cmd.SetArgs(args)
+	return command.Run(ctx, cmd)
+}
+
+// fabricd runs a command that ends by itself.
+func fabricd(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
+	defer cancel()
+	var out, errs rig.Output
+	code = run(ctx, &out, &errs, args...)
+	require.NoError(t, ctx.Err(), "%v does not end", args)
+	return out.String(), errs.String(), code
+}
+
+// refused runs a command that must end with code 2 and a message that holds want.
+func refused(t *testing.T, want string, args ...string) {
+	t.Helper()
+	out, errs, code := fabricd(t, args...)
+	require.Equal(t, command.ExitUnusable, code, args)
+	require.Empty(t, out, args)
+	require.Contains(t, errs, "fabricd: ", args)
+	require.Contains(t, errs, want, args)
+}
+
+// running is a command in this process.
+type running struct {
+	out, errs rig.Output
+	interrupt func() // as Ctrl-C does
+	done      chan struct{}
+	code      int // when done is closed
+	judged    bool
+}
+
+// begin starts a command. When the test ends it is interrupted, and must end with 0 unless the test
+// has said how it ends.
+func begin(t *testing.T, args ...string) *running {
+	t.Helper()
+	r := &running{}
+	r.start(t, &r.out, args...)
+	return r
+}
+
+// beginUnread starts a command whose standard output nobody reads.
+func beginUnread(t *testing.T, args ...string) *running {
+	t.Helper()
+	unread, stdout := io.Pipe()
+	r := &running{}
+	r.start(t, stdout, args...)
+	t.Cleanup(func() { require.NoError(t, unread.Close()) }) // and the goroutine that writes ends
+	return r
+}
+
+func (r *running) start(t *testing.T, stdout io.Writer, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r.interrupt, r.done = cancel, make(chan struct{})
+	go func() {
+		defer close(r.done)
+		r.code = run(ctx, stdout, &r.errs, args...)
+	}()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%v:\n%s%s", args, &r.out, &r.errs)
+		}
+		if r.interrupt(); !r.judged {
+			r.ends(t, command.ExitOK)
+		}
+	})
+}
+
+// end interrupts it, and returns all it has printed. It must end with 0.
+func (r *running) end(t *testing.T) string {
+	t.Helper()
+	return r.endsWith(t, command.ExitOK)
+}
+
+// endsWith is end for what ends with that code.
+func (r *running) endsWith(t *testing.T, want int) string {
+	t.Helper()
+	r.interrupt()
+	return r.ends(t, want)
+}
+
+// ends waits for its end.
+func (r *running) ends(t *testing.T, want int) string {
+	t.Helper()
+	r.judged = true
+	rig.Next(t, r.done, "it ends")
+	require.Equal(t, want, r.code, &r.errs)
+	return r.out.String()
+}
+
+// up is a fabricd up in this process.
+type up struct {
+	*running
+	entry registry.Entry
+}
+
+// launch starts fabricd up on a small tree and waits until the registry has it. Without a name it
+// is called weft.
+func launch(t *testing.T, args ...string) *up {
+	t.Helper()
+	return registered(t, begin(t, append([]string{"up", "--topology", "kary-ntree:2,2"}, args...)...))
+}
+
+// registered waits until the registry has a fabric.
+func registered(t *testing.T, r *running) *up {
+	t.Helper()
+	u := &up{running: r}
+	rig.Until(t, func() bool {
+		var err error
+		u.entry, err = registry.Find("")
+		return err == nil
+	})
+	return u
+}
+
+func (u *up) operator(t *testing.T) *api.Client {
+	t.Helper()
+	c, err := api.Dial(u.entry, "test", true)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+func ownRegistry(t *testing.T) string {
+	dir := filepath.Join(t.TempDir(), "run") // for its user alone, as it is made
+	t.Setenv("WEFT_RUN_DIR", dir)
+	return dir
+}

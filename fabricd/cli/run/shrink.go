@@ -1,0 +1,168 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/safefile"
+	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
+	"github.com/weft-fabric/weft/fabricd/scenario/shrink"
+)
+
+// shrinkFlags are those of fabricd run --shrink.
+type shrinkFlags struct {
+	tries  int
+	budget time.Duration
+	out    string
+}
+
+func (s *shrinkFlags) flags(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&s.tries, "tries", shrink.DefaultTries, "with --shrink: a candidate passes when it does so this often; 1 unless given with --virtual")
+	cmd.Flags().DurationVar(&s.budget, "budget", shrink.DefaultBudget, "with --shrink: stop after this long, with the smallest found")
+	command.Bound(cmd.Flags(), "tries", 1, 1000)
+	command.Bound(cmd.Flags(), "budget", time.Second, scenario.MaxDuration)
+	cmd.Flags().StringVar(&s.out, "out", "", "with --shrink: file to write (default NAME-shrunk.yaml in the current folder)")
+}
+
+// unused refuses flags that mean nothing without --shrink.
+func (s *shrinkFlags) unused(cmd *cobra.Command) error {
+	for _, name := range []string{"tries", "budget", "out"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s without --shrink: it says how to reduce a failing scenario", name)
+		}
+	}
+	return nil
+}
+
+// shrunk is what --json prints.
+type shrunk struct {
+	Pass     bool            `json:"pass"` // of the original
+	Scenario string          `json:"scenario"`
+	File     string          `json:"file,omitempty"` // the smallest that fails
+	Runs     int             `json:"runs"`
+	Stopped  string          `json:"stopped,omitempty"` // why it may not be the smallest
+	Result   scenario.Result `json:"result"`            // of the smallest
+}
+
+func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
+	switch {
+	case len(args) != 1:
+		return fmt.Errorf("--shrink reduces one scenario, found %d: name the one that fails", len(args))
+	case u.junit != "":
+		return errors.New("--shrink with --junit: run the scenario without --shrink for that")
+	case u.report != "":
+		return errors.New("--shrink with --report: run what it writes without --shrink for that")
+	}
+	if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder: --shrink reduces one scenario, name the one that fails", args[0])
+	}
+	f, err := scenario.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	if u.seed != 0 {
+		f.Seed = u.seed
+	}
+	out := s.out
+	if out == "" {
+		out = strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0])) + "-shrunk.yaml"
+	}
+	line := command.NewLine(cmd.ErrOrStderr())
+	best, err := shrink.Config{
+		Run: func(ctx context.Context, sc *scenario.Scenario) (scenario.Result, error) {
+			return u.one(ctx, sc, &scenarioLine{Line: line, quiet: true}, nil, cmd.ErrOrStderr())
+		},
+		Tries: u.triesOf(cmd), Budget: s.budget,
+		Progress: func(p shrink.Progress) { line.Show(describe(p)) },
+	}.Shrink(cmd.Context(), f)
+	line.Done()
+	if errors.Is(err, shrink.ErrPasses) {
+		if u.json {
+			return command.JSON(cmd.OutOrStdout(), shrunk{Pass: true, Scenario: f.Name, Runs: u.triesOf(cmd)})
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %v\n", f.Name, err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := writeShrunk(out, args[0], best); err != nil {
+		return err
+	}
+	if u.json {
+		err = command.JSON(cmd.OutOrStdout(), shrunk{Scenario: f.Name, File: out, Runs: best.Runs, Stopped: best.Stopped, Result: best.Result})
+	} else {
+		printShrunk(cmd, out, best)
+	}
+	if err != nil {
+		return err
+	}
+	return command.ErrFailed
+}
+
+// triesOf is how often a candidate is run: in virtual time once, unless told otherwise, since it
+// would do the same again.
+func (u runFlags) triesOf(cmd *cobra.Command) int {
+	if u.virtual && !cmd.Flags().Changed("tries") {
+		return 1
+	}
+	return u.small.tries
+}
+
+func steps(n int) string {
+	if n == 1 {
+		return "1 step"
+	}
+	return fmt.Sprintf("%d steps", n)
+}
+
+// describe tells how far the search has come.
+func describe(p shrink.Progress) string {
+	verdict := "passes"
+	if p.Fails {
+		verdict = "fails"
+	}
+	return fmt.Sprintf("run %d: %s: %s; smallest so far: %s, %s", p.Runs, p.Trial, verdict, steps(len(p.Best.Timeline)), p.Best.Duration)
+}
+
+// writeShrunk writes the outcome as a scenario file that says what it was and how it fails.
+func writeShrunk(path, from string, o shrink.Outcome) error {
+	f := o.File
+	was := f.Name
+	f.Name += "-shrunk"
+	f.About = fmt.Sprintf("Reduced from %s (%s) in %d runs. It fails:\n%s\n", was, filepath.Base(from), o.Runs, strings.Join(o.Result.Failed, "\n"))
+	if o.Stopped != "" {
+		f.About += "It may not be the smallest: " + o.Stopped + ".\n"
+	}
+	text, err := format.Write(f)
+	if err != nil {
+		return err
+	}
+	if _, err := scenario.Load(path, text); err != nil {
+		return fmt.Errorf("the reduced scenario is not valid: %w", err) // a bug
+	}
+	var all bytes.Buffer
+	fmt.Fprintf(&all, "# Reduced by fabricd run --shrink.\n%s", text)
+	return safefile.Write(path, all.Bytes())
+}
+
+func printShrunk(cmd *cobra.Command, path string, o shrink.Outcome) {
+	w := cmd.OutOrStdout()
+	fmt.Fprintf(w, "reduced to %s, %s, in %d runs: %s\n", steps(len(o.File.Timeline)), o.File.Duration, o.Runs, path)
+	if o.Stopped != "" {
+		fmt.Fprintf(w, "it may not be the smallest: %s\n", o.Stopped)
+	}
+	for _, why := range o.Result.Failed {
+		fmt.Fprintln(w, "failed:", why)
+	}
+}

@@ -1,0 +1,209 @@
+// Package sweep is the command fabricd sweep: experiments in virtual time.
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/harness/sweep"
+)
+
+// sweepFlags are those of fabricd sweep.
+type sweepFlags struct {
+	samples, jobs       int
+	out, report         string
+	where               []string
+	quick, dryRun, json bool
+
+	runner sweep.Runner // nil outside tests
+}
+
+// Command is fabricd sweep.
+func Command() *cobra.Command {
+	var s sweepFlags
+	cmd := &cobra.Command{
+		Use:   "sweep EXPERIMENT.yaml",
+		Short: "Run an experiment in virtual time: tables, plots, and a comparison with what a paper says",
+		Long: `Runs all combinations of an experiment's axes, each with several samples, in virtual time and on all cores. Writes a folder: runs.csv with a row
+for each run, summary.csv with means and 95% intervals, plots as SVG and PNG, comparison.md with the paper's statements beside our values.
+
+Every run that has ended is kept in the folder. The same command goes on from there after Ctrl-C, a kill or a full disk; with more --samples
+it adds to what is there. The files do not depend on --jobs or on interruptions, byte for byte. --where runs a part of the points; later starts
+with others, or with all, repeat none of them.
+
+Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupted.`,
+		Example: "  fabricd sweep scenarios/papers/fattree/fig9.yaml --quick\n" +
+			"  fabricd sweep scenarios/papers/fattree/fig9.yaml --samples 20 --where topology=kary-ntree:4,3\n" +
+			"  fabricd sweep scenarios/papers/fattree/fig9.yaml --dry-run\n" +
+			"  fabricd sweep --report results",
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case s.report != "" && len(args) > 0:
+				return errors.New("--report writes about what was run, and runs nothing: leave the experiment out")
+			case s.report == "" && len(args) != 1:
+				return errors.New("sweep what? name one experiment file, as scenarios/papers/fattree/fig9.yaml")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if s.report != "" {
+				return s.index(cmd.OutOrStdout())
+			}
+			return s.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+		ValidArgsFunction: command.YAMLFiles,
+	}
+	s.flags(cmd)
+	return cmd
+}
+
+func (s *sweepFlags) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVar(&s.samples, "samples", 0, "runs of each combination; 0 is what the experiment says")
+	f.StringVarP(&s.out, "out", "o", "", "folder for the results (default results/NAME, or results/NAME-quick)")
+	f.StringArrayVar(&s.where, "where", nil, "only points with this value of this axis, as topology=kary-ntree:4,3; several times for several values and axes")
+	f.StringVar(&s.report, "report", "", "run nothing, and write README.md of this folder: what the experiments in its folders have shown")
+	f.BoolVar(&s.quick, "quick", false, "the short form that the experiment describes: a minute or two")
+	f.IntVar(&s.jobs, "jobs", 0, "runs at once; 0 is one per core")
+	f.BoolVar(&s.dryRun, "dry-run", false, "check the experiment, and tell how many runs it has and about how long they take: it tries a few, and writes nothing")
+	f.BoolVarP(&s.json, "json", "j", false, "print what came of it as one JSON object")
+	command.Bound(f, "samples", 0, command.MaxCount)
+	command.Bound(f, "jobs", 0, command.MaxWorkers)
+	_, _ = cmd.MarkFlagDirname("out"), cmd.MarkFlagDirname("report") // there are such flags
+}
+
+func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) error {
+	if err := command.NoFolder(path); err != nil {
+		return err
+	}
+	e, err := sweep.Read(path)
+	if err != nil {
+		return command.AScenario.Unless(path, err)
+	}
+	where, err := sweep.ParseWhere(s.where)
+	if err != nil {
+		return fmt.Errorf("--where: %w", err)
+	}
+	o := sweep.Options{Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs, Runner: s.runner, Version: command.Version(), Command: s.command(path)}
+	if s.dryRun {
+		return s.tell(ctx, stdout, e, o)
+	}
+	p := command.NewProgress(stderr, command.Terminal(stderr), "runs", command.TellEvery)
+	o.Progress = func(done, total int) { p.Told(uint64(done), uint64(total)) }
+	r, err := e.Run(ctx, o)
+	p.End()
+	if err != nil {
+		return err
+	}
+	if s.json {
+		err = command.JSON(stdout, r)
+	} else {
+		err = printSwept(stdout, r)
+	}
+	if err == nil && r.Failed > 0 {
+		err = command.ErrFailed
+	}
+	return err
+}
+
+func (s *sweepFlags) dir(e *sweep.Experiment) string {
+	if s.out != "" {
+		return s.out
+	}
+	if s.quick {
+		return filepath.Join("results", e.Name+"-quick")
+	}
+	return filepath.Join("results", e.Name)
+}
+
+// index writes about the results that are there.
+func (s *sweepFlags) index(w io.Writer) error {
+	n, err := sweep.Index(s.report)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s: %s\n", filepath.Join(s.report, "README.md"), command.Counted(n, "experiment"))
+	return err
+}
+
+func (s *sweepFlags) tell(ctx context.Context, w io.Writer, e *sweep.Experiment, o sweep.Options) error {
+	points, runs, err := e.Size(o)
+	if err != nil {
+		return err
+	}
+	takes, err := e.Estimate(ctx, o)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return command.JSON(w, struct {
+			Experiment string  `json:"experiment"`
+			Points     int     `json:"points"`
+			Runs       int     `json:"runs"`
+			CPU        float64 `json:"about_cpu_seconds"`
+			Seconds    float64 `json:"about_seconds"`
+		}{e.Name, points, runs, takes.CPU.Seconds(), takes.Wall.Seconds()})
+	}
+	_, err = fmt.Fprintf(w, "%s: %s, %s, about %v of CPU time, %v on free cores\n", e.Name, command.Counted(points, "point"), command.Counted(runs, "run"),
+		command.Roundly(takes.CPU), command.Roundly(takes.Wall))
+	return err
+}
+
+// command is the command that makes the same files again. How many jobs there are, and where the
+// files go, is not part of it.
+func (s *sweepFlags) command(path string) string {
+	text := "fabricd sweep " + filepath.ToSlash(path)
+	if s.quick {
+		text += " --quick"
+	}
+	if s.samples > 0 {
+		text += " --samples " + strconv.Itoa(s.samples)
+	}
+	for _, w := range s.where {
+		text += " --where " + command.ShellWord(w)
+	}
+	return text
+}
+
+func seconds(s float64) time.Duration {
+	return command.Roundly(time.Duration(s * float64(time.Second)))
+}
+
+// printSwept prints the statements and where the files are.
+func printSwept(w io.Writer, r *sweep.Report) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s, %s", r.Experiment, command.Counted(r.Points, "point"), command.Counted(r.Samples, "sample"), command.Counted(r.Runs, "run"))
+	if r.Earlier > 0 {
+		fmt.Fprintf(&b, ", %s of them done before", command.Grouped(uint64(r.Earlier)))
+	}
+	fmt.Fprintf(&b, ", in %v, %v of CPU time\n", seconds(r.Seconds), seconds(r.CPUSeconds))
+	if len(r.Findings) > 0 {
+		tab := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tab, "\nholds\tours\tpaper\tstatement")
+		for _, f := range r.Findings {
+			says := f.Says
+			if f.Must {
+				says += " (claim of ours)"
+			}
+			fmt.Fprintf(tab, "%s\t%s\t%s\t%s\n", f.Holds, f.Ours, f.Paper, says)
+		}
+		_ = tab.Flush() // to memory
+		b.WriteString("\n")
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	fmt.Fprintf(&b, "%s: %s\n", r.Dir, strings.Join(r.Files, ", "))
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,80 @@
+package cli_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/rig"
+)
+
+func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--traffic", "uniform:0.3")
+	c := u.operator(t)
+	carries(t, c)
+	s10 := begin(t, "switch", "--id", "s1.0")
+	s10.out.Await(t, "attached")
+	require.Regexp(t, `^switch s1.0 of fabric weft: process \d+, adaptive-link, attached\n$`, s10.out.String())
+
+	refused(t, "another process is this switch: process ", "switch", "--fabric", "weft", "--id", "s1.0")
+	refused(t, `unknown switch "s1.00": did you mean "s1.0"?`, "switch", "--id", "s1.00")
+	s, err := c.Status(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []fabric.SwitchProcess{{Switch: "s1.0", PID: os.Getpid(), Host: s.Processes[0].Host, Answers: true}}, s.Processes)
+	text := s10.end(t)
+	require.Empty(t, s10.errs.String())
+	require.Contains(t, text, "\nswitch s1.0 is the fabric's own again\n")
+	s, err = c.Status(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, s.Processes)
+	events, err := c.Events(t.Context(), 0)
+	require.NoError(t, err)
+	kinds := map[string]int{}
+	for _, e := range events {
+		kinds[e.Kind]++
+	}
+	require.Equal(t, []int{2, 1, 1}, []int{kinds[fabric.KindHandover], kinds[fabric.EventProcessJoined], kinds[fabric.EventProcessLeft]})
+
+	// The fabric's own end is an orderly one for its processes.
+	s00 := begin(t, "switch", "--id", "s0.0")
+	s00.out.Await(t, "s0.0 of fabric weft")
+	text = u.end(t)
+	require.Regexp(t, `ledger: .* 0 in flight: balanced`, text)
+	s00.ends(t, command.ExitOK)
+	require.Contains(t, s00.errs.String(), "switch s0.0: told to end: fabric weft has been stopped")
+}
+
+// Links of a switch, and its end, must not wait for whoever reads what its process prints.
+func TestASwitchDoesNotWaitForAReader(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--traffic", "uniform:0.3")
+	c := u.operator(t)
+	s10 := beginUnread(t, "switch", "--id", "s1.0")
+	rig.Until(t, func() bool {
+		s, err := c.Status(t.Context())
+		return err == nil && len(s.Processes) == 1
+	})
+	carries(t, c)
+	s10.end(t)
+	require.Regexp(t, `\d messages on standard output were not read; the last of them:\n(?s:.*)switch s1.0 is the fabric's own again\n$`, s10.errs.String())
+	u.end(t)
+}
+
+func TestSwitchRefusesWrongInput(t *testing.T) {
+	ownRegistry(t)
+	refused(t, "no fabric is running: start one with: fabricd up", "switch", "--id", "s0.0")
+	refused(t, `fabricd switch needs --id: see fabricd switch --help`, "switch")
+	refused(t, "--creds without a server", "switch", "--id", "s0.0", "--creds", "x")
+	refused(t, "name it with --fabric", "switch", "--id", "s0.0", "--server", "nats://127.0.0.1:1")
+	refused(t, "no broker answers at nats://127.0.0.1:1", "switch", "--id", "s0.0", "--server", "nats://127.0.0.1:1", "--fabric", "lab")
+	u := launch(t, "--routing", "none", "--name", "lab")
+	refused(t, `no fabric "lub" is running; there are: lab`, "switch", "--fabric", "lub", "--id", "s0.0")
+	_, errs, code := fabricd(t, "switch", "--id", "s9")
+	require.Equal(t, command.ExitUnusable, code)
+	require.Contains(t, errs, `unknown switch "s9"`)
+	u.end(t)
+}

@@ -1,0 +1,264 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/rig"
+)
+
+// carries waits until the fabric has delivered packets.
+func carries(t *testing.T, c *api.Client) {
+	t.Helper()
+	rig.Until(t, func() bool {
+		s, err := c.Status(t.Context())
+		return err == nil && s.Totals.Delivered > 20
+	})
+}
+
+func TestUpRunsUntilInterruptedThenDrainsAndPrintsABalancedLedger(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--traffic", "uniform:0.3", "--verbose")
+	require.Equal(t, "weft", u.entry.Name)
+	c := u.operator(t)
+	carries(t, c)
+	out, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0", B: "s1.0"})
+	require.NoError(t, err)
+	require.True(t, out[0].Changed)
+	_, err = c.Apply(t.Context(), fault.Spec{Do: fault.VerbCrash, A: "s0.1"})
+	require.NoError(t, err)
+	_, err = c.Apply(t.Context(), fault.Spec{Do: fault.VerbHeal})
+	require.NoError(t, err)
+	_, err = c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.1-s1.1", Silent: true})
+	require.NoError(t, err)
+
+	text := u.end(t)
+	require.Contains(t, text, "fabric weft: kary-ntree:2,2, 4 switches, 4 NICs, 8 links, adaptive-link, up in ")
+	require.Contains(t, text, "links are NATS subjects at "+u.entry.URL)
+	require.Contains(t, text, "linkmon cut s0.0 s1.0\n")
+	require.Contains(t, text, "cut s0.0-s1.0 at ")
+	require.Contains(t, text, "restored s0.0-s1.0")
+	require.Regexp(t, `fault 1 is over: cut s0.0-s1.0 at `, text)
+	require.Regexp(t, `fault 2 is over: crash s0.1 at `, text)
+	require.Regexp(t, `\nID +FROM .*\n1\* .* cut s0.0-s1.0\n2\* .* crash s0.1\n3\* .* lasts .* cut s0.1-s1.1 silently\nledger: `, text)
+	require.Contains(t, text, "draining; Ctrl-C again to leave at once")
+	require.Regexp(t, `ledger: \d+ injected = \d+ delivered \+ \d+ lost \+ \d+ discarded \+ 0 in flight: balanced`, text)
+	require.Regexp(t, `latency p50 [\d.]+ (us|ms|s), p99 [\d.]+ (us|ms|s), max [\d.]+ (us|ms|s); \d+ rerouted`, text)
+	for _, login := range []bus.Credentials{u.entry.Operator, u.entry.Viewer} {
+		require.NotContains(t, text+u.errs.String(), login.Password)
+	}
+	require.Empty(t, registry.Names(), "the name is free again")
+}
+
+func TestUpPrintsJSONLines(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--json", "--name", "lab")
+	c := u.operator(t)
+	carries(t, c)
+	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
+	require.NoError(t, err)
+	rig.Until(t, func() bool { return strings.Contains(u.out.String(), `{"sample":`) })
+	kinds := map[string]map[string]any{}
+	for line := range strings.Lines(u.end(t)) {
+		var v map[string]map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &v), line)
+		require.Len(t, v, 1, line)
+		for kind, fields := range v {
+			kinds[kind] = fields
+		}
+	}
+	require.Equal(t, "lab", kinds["up"]["name"])
+	require.Equal(t, u.entry.URL, kinds["up"]["url"])
+	require.EqualValues(t, 4, kinds["up"]["switches"])
+	require.Contains(t, kinds["event"], "seq")
+	require.Contains(t, kinds["sample"], "delivered_per_s")
+	require.Equal(t, "cut s0.0-s1.0", kinds["report"]["what"])
+	require.Equal(t, true, kinds["report"]["open"])
+	require.Equal(t, true, kinds["ledger"]["balanced"])
+	require.EqualValues(t, 0, kinds["ledger"]["in_flight"])
+}
+
+func TestUpWithRoutingNoneForwardsNothing(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--routing", "none", "--name", "lab", "--unpaced")
+	require.Equal(t, "none", u.entry.Firmware)
+	text := u.end(t)
+	require.Contains(t, text, "linkmon --fabric lab cut ")
+	require.Contains(t, text, "ledger: 0 injected")
+}
+
+func TestASecondFabricOfTheSameNameIsRefused(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--traffic", "none")
+	refused(t, "a fabric of this name is running already: weft, process ", "up", "--topology", "kary-ntree:2,2")
+	u.end(t)
+}
+
+func TestAPortInUseIsNamed(t *testing.T) {
+	ownRegistry(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	refused(t, "listens at "+l.Addr().String()+": address already in use", "up", "--topology", "kary-ntree:2,2", "--broker-listen", l.Addr().String())
+	require.Empty(t, registry.Names())
+}
+
+// Engines run wherever a routing is named; lash is what runs where no other is named and the
+// topology has no shape.
+func TestUpRoutesAnyTopology(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"--topology irregular:6,9,1", "links, lash, up in "},
+		{"--topology irregular:6,9,1 --routing updn-adaptive:layers=2,root=centre", "links, updn-adaptive:layers=2,root=centre, up in "},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			ownRegistry(t)
+			u := launch(t, append(strings.Fields(c.args), "--traffic", "uniform:0.3")...)
+			carries(t, u.operator(t))
+			text := u.end(t)
+			require.Contains(t, text, c.want)
+			require.Regexp(t, `ledger: (\d+) injected = \d+ delivered \+ 0 lost \+ 0 discarded \+ 0 in flight: balanced`, text)
+		})
+	}
+}
+
+func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
+	ownRegistry(t)
+	for _, c := range []struct{ args, want string }{
+		{"--topology kary-tree:2,2", `unknown topology "kary-tree:2,2": did you mean "kary-ntree"?`},
+		{"--topology nosuch.yaml", `nosuch.yaml: no such file`},
+		{"--topology torus:4x4 --routing adaptive-link", `firmware adaptive-link routes trees only: choose such a topology, as kary-ntree:4,3; or a firmware that routes torus:4x4, as dimension-order or updn`},
+		{"--routing updn:layres=2", `firmware updn: unknown option "layres": did you mean "layers"?`},
+		{"--routing updn:layers=17", `firmware updn: layers=17: expected a number from 1 to 16`},
+		{"--routing updn:layers=2 --vcs 1", `--vcs 1: updn:layers=2 needs 2 on kary-ntree:2,2: give 2 to 16, or leave it to fabricd`},
+		{"--routing adaptiv-link", `unknown firmware "adaptiv-link": did you mean "adaptive-link"? known: a-lash, adaptive-link, `},
+		{"--traffic unifrom:0.2", `unusable traffic "unifrom:0.2": unknown pattern "unifrom": did you mean "uniform"?`},
+		{"--traffic shuffle:0.5,radix=5", `shuffle needs a number of NICs that is a power of 5, not 4: 5 would do`},
+		{"--traffic hotspot:0.5,hot=n90", `hot: unknown NIC "n90": did you mean "n`},
+		{"--traffic uniform:2", `above 0 and at most 1, not 2`},
+		{"--link-rate -3", `--link-rate -3: expected 1 to 1e+15`},
+		{"--link-rate NaN", `--link-rate NaN: expected 1 to 1e+15`},
+		{"--link-rate 1e16", `--link-rate 1e16: expected 1 to 1e+15`},
+		{"--link-delay -1s", `--link-delay -1s: expected 0s to 24h0m0s`},
+		{"--link-delay 99999h", `--link-delay 99999h: expected 0s to 24h0m0s`},
+		{
+			"--link-delay 99999999999h",
+			`--link-delay 99999999999h: expected a time with its unit, as 50ms or 10s, from 0s to 24h0m0s`,
+		},
+		{"--drain-timeout 99h", `--drain-timeout 99h: expected 1ms to 24h0m0s`},
+		{"--requeue --routing none", `requeue`},
+		{"--notices 1s --routing updown", `notices: this firmware (firmware.UpDown) tells no sources of discards`},
+		{"--notices -1s", `--notices -1s: expected 0s to 24h0m0s`},
+		{"--trace-every -1", `--trace-every -1: expected 0 to 1000000000`},
+		{"--hello-interval -1s", `--hello-interval -1s: expected 0s to 1m0s`},
+		{"--hello-interval 1ns", `interval between hellos is 1ns: set 1µs to 1m0s, or 0 to turn detection off`},
+		{"--hello-multiplier 0", `--hello-multiplier 0: expected 1 to 255`},
+		{"--hello-multiplier 300", `--hello-multiplier 300: expected 1 to 255`},
+		{"--damping -1s", `--damping -1s: expected 0s to 24h0m0s`},
+		{"--damping 5", `--damping 5: expected a time with its unit, as 50ms or 10s, from 0s to 24h0m0s`},
+		{"--vcs 99", `--vcs 99: expected 0 to 16`},
+		{"--input-buffer -1", `--input-buffer -1: expected 0 to 4096`},
+		{"--name ../x", `fabric name "../x": want 1 to 32 of a-z, 0-9 and '-'`},
+		{"--broker-listen nowhere", `want host:port`},
+		{"extra", `fabricd up takes no argument, and "extra" is one: see fabricd up --help`},
+	} {
+		refused(t, c.want, append([]string{"up", "-t", "kary-ntree:2,2"}, strings.Fields(c.args)...)...)
+	}
+	require.Empty(t, registry.Names())
+}
+
+func TestHellosAreAsSeldomAsTheyWereToldToBe(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--hello-interval", "1s", "--hello-multiplier", "2", "--traffic", "none")
+	slow := &fault.Impair{Rate: new(fault.Rate(1))}
+	_, err := u.operator(t).Apply(t.Context(), fault.Spec{Do: fault.VerbImpair, A: "s0.1-s1.1", Impair: slow})
+	require.ErrorContains(t, err, "too long beside the 2s after which a neighbour counts as dead")
+	u.end(t)
+}
+
+func TestUpWithoutHellosAndWithDampingDoesAsItWasTold(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--hello-interval", "0", "--damping", "1h", "--traffic", "none")
+	c := u.operator(t)
+	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.1-s1.1", Silent: true})
+	require.NoError(t, err)
+	var note string
+	for range 4 {
+		_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
+		require.NoError(t, err)
+		out, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbRestore, A: "s0.0-s1.0"})
+		require.NoError(t, err)
+		note = out[0].Note
+	}
+	require.Contains(t, note, "damping keeps it down")
+	links, err := c.Links(t.Context())
+	require.NoError(t, err)
+	for _, l := range links {
+		require.Equal(t, l.Link != "s0.0-s1.0", l.AUp && l.BUp, "%+v: nobody has noticed the silent cut", l)
+	}
+	u.end(t)
+}
+
+func TestUpTracesOneOfSoManyPackets(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--trace-every", "10")
+	c := u.operator(t)
+	traced := 0
+	err := c.Hops(t.Context(), 0, func(v fabric.HopView) error {
+		if v.End == fabric.EndDelivered {
+			traced++
+		}
+		if traced == 20 {
+			return context.Canceled
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	s, err := c.Status(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, s.Ledger.Injected, uint64(20*5), "and most are not")
+	u.end(t)
+}
+
+// Half of all packets are for one NIC of four, at twice what its link carries.
+func TestEveryViewSaysThatMoreIsOfferedThanCarried(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--link-rate", "25600", "--traffic", "hotspot:1,hot=1,share=0.9", "--drain-timeout", "1ms")
+	c := u.operator(t)
+	const says = "more is offered than carried: of "
+	rig.Until(t, func() bool {
+		s, err := c.Status(t.Context())
+		return err == nil && strings.HasPrefix(s.Sample.Overload, says)
+	})
+	rig.Until(t, func() bool { // the stream reads every quarter of a second
+		f, err := c.Snapshot(t.Context())
+		return err == nil && strings.HasPrefix(f.Sample.Overload, says) && f.Sample.OfferedRate > f.Sample.DeliveredRate
+	})
+	rig.Until(t, func() bool {
+		r, err := http.Get(u.entry.Page + "metrics")
+		if err != nil {
+			return false
+		}
+		text, err := io.ReadAll(r.Body)
+		return errors.Join(err, r.Body.Close()) == nil && strings.Contains(string(text), "\nweft_overloaded 1\n")
+	})
+	http.DefaultClient.CloseIdleConnections()
+	text := u.endsWith(t, command.ExitFailed)
+	require.Regexp(t, `(?m)^ +\d+s  `+says+`\d+ packets a second, \d+ leave the fabric;  delivered `, text)
+	require.Contains(t, text, "give less, as --traffic uniform:0.02")
+	attack.Count(t, "a fabric that is offered more than it carries", 1)
+}

@@ -1,0 +1,155 @@
+package verify
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/harness/verify"
+)
+
+// maxRules bounds the rules listed that discard; the rest are counted.
+const maxRules = 20
+
+// printVerified prints a result for people.
+func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
+	var b strings.Builder
+	channels := "1 virtual channel"
+	if r.VCs > 1 {
+		channels = fmt.Sprintf("%d virtual channels", r.VCs)
+	}
+	fmt.Fprintf(&b, "%s, %s, %s, %s", r.Topology, r.Routing, channels, map[string]string{
+		"before": "faults before the first packet", "arriving": "faults arrive between any two hops", "flapping": "faults come and go between any two hops",
+		"repaired": "some faults were repaired before the first packet, the others are there",
+	}[r.When])
+	if c.Around != nil {
+		b.WriteString(", known to the routing")
+	}
+	if r.AtOnce > 0 {
+		fmt.Fprintf(&b, ", at most %d at once", r.AtOnce)
+	}
+	if r.OneByOne {
+		b.WriteString(", and switches with their ports one by one")
+	}
+	if r.Registers != "" {
+		fmt.Fprintf(&b, ", registers %s", r.Registers)
+	}
+	if c.FixedChoice {
+		b.WriteString(", packets keep to their first choice")
+	}
+	b.WriteString("\n\n")
+	table(&b, r)
+	fmt.Fprintf(&b, "\n%s\n", r)
+	claims(&b, c, r)
+	for i, rule := range r.Rules() {
+		if i == maxRules {
+			fmt.Fprintf(&b, "  and %d more rules\n", len(r.Discards)-maxRules)
+			break
+		}
+		if i == 0 {
+			b.WriteString("ends without delivery, by rule, in how many states over all sets:\n")
+		}
+		fmt.Fprintf(&b, "  %12s  %s\n", command.Grouped(r.Discards[rule]), rule)
+	}
+	if r.Symmetry != "" {
+		fmt.Fprintf(&b, "symmetry: %s: %s of %s\n", r.Symmetry, command.Grouped(r.Explored), command.Grouped(r.FaultSets))
+	}
+	for _, why := range []string{r.Asymmetry, r.SourceBased} {
+		if why != "" {
+			fmt.Fprintf(&b, "not believed: %s\n", why)
+		}
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	if r.Counter != nil {
+		fmt.Fprintf(&b, "counterexample: %s", r.Counter)
+	}
+	fmt.Fprintf(&b, "%s states in %.2f s\n", command.Grouped(r.States), r.Seconds)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// table prints a line for each number of faults.
+func table(b *strings.Builder, r *verify.Result) {
+	compared := false
+	for _, s := range r.ByFaults {
+		compared = compared || s.Compared
+	}
+	tab := tabwriter.NewWriter(b, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tab, "faults\tfault sets\tall pairs connected\tcan deadlock\t")
+	if compared {
+		fmt.Fprint(tab, "by up/down tables\tphysically\t")
+	}
+	fmt.Fprintln(tab)
+	for _, s := range r.ByFaults {
+		of := func(n uint64) string { return fmt.Sprintf("%s  %6s", command.Grouped(n), command.Share(n, s.Sets)) }
+		fmt.Fprintf(tab, "%d\t%s\t%s\t%s\t", s.Faults, command.Grouped(s.Sets), of(s.Connected), command.Grouped(s.Deadlocks))
+		if compared {
+			fmt.Fprintf(tab, "%s\t%s\t", of(s.UpDown), of(s.Physical))
+		}
+		fmt.Fprintln(tab)
+	}
+	_ = tab.Flush() // to memory
+}
+
+// extended prints what was found of the graphs of escape channels and bubble rings, which say why
+// there is no deadlock.
+func extended(b *strings.Builder, c verify.Config, r *verify.Result) {
+	e := r.Extended
+	what, proof := "", ""
+	if e.Escape {
+		what, proof = " of escape channels", "Duato's theorem"
+		if e.Connected == r.CyclicSets {
+			what += ", which lead everywhere"
+		}
+	}
+	if e.Rings > 0 {
+		rings := fmt.Sprintf("%d rings that are entered with two free places only", e.Rings)
+		if e.Rings == 1 {
+			rings = "a ring that is entered with two free places only"
+		}
+		what += ", with " + rings
+		if proof != "" {
+			proof += " and "
+		}
+		proof += "bubble flow control"
+	}
+	switch {
+	case c.FixedChoice && e.Escape:
+		return // what keeps to one output does not escape
+	case e.Acyclic == r.CyclicSets:
+		fmt.Fprintf(b, "extended graph%s: no cycle in any of these: no deadlock, by %s\n", what, proof)
+	default:
+		fmt.Fprintf(b, "extended graph%s: CYCLES in %s of these\n", what, command.Grouped(r.CyclicSets-e.Acyclic))
+	}
+}
+
+// claims prints what was found about dependencies between channels.
+func claims(b *strings.Builder, c verify.Config, r *verify.Result) {
+	switch {
+	case r.FaultSets == 0:
+		return
+	case r.CyclicSets == 0:
+		b.WriteString("channel dependency graph: no cycle in any set\n")
+	case c.FixedChoice:
+		fmt.Fprintf(b, "channel dependency graph: cycles in %s sets, and packets keep to one output\n", command.Grouped(r.CyclicSets))
+	default:
+		fmt.Fprintf(b, "channel dependency graph: cycles in %s sets, in %s of which packets can wait for one another only\n", command.Grouped(r.CyclicSets), command.Grouped(r.Deadlocks))
+	}
+	if e := r.Extended; e != nil && (e.Escape || e.Rings > 0) {
+		extended(b, c, r)
+	}
+	if r.Numbering != nil {
+		word := "rises"
+		if !*r.Numbering {
+			word = "DOES NOT RISE"
+		}
+		fmt.Fprintf(b, "channel numbering: %s on every hop\n", word)
+	}
+	if d := r.Duato; d != nil {
+		fmt.Fprintf(b, "Duato's condition: holds in %s of %s sets that leave fault-free subtrees\n", command.Grouped(d.Held), command.Grouped(d.Checked))
+	}
+}

@@ -1,0 +1,57 @@
+package cli_test
+
+import (
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestVerifyDrawsAPlot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	args := []string{"verify", "-t", "kary-ntree:2,3", "--faults", "3"}
+	out, errs, _ := fabricd(t, append(args, "--routing", "adaptive-link", "--json")...)
+	require.Empty(t, errs)
+	earlier := filepath.Join(dir, "earlier.json")
+	require.NoError(t, os.WriteFile(earlier, []byte(out), 0o600))
+
+	svg := filepath.Join(dir, "figure.svg")
+	_, errs, _ = fabricd(t, append(args, "--routing", "deterministic-link", "--plot", svg, "--overlay", earlier)...)
+	require.Empty(t, errs)
+	text, err := os.ReadFile(svg)
+	require.NoError(t, err)
+	for _, want := range []string{"<svg", "kary-ntree:2,3", "deterministic-link", "adaptive-link", "dead links", "fault sets (%)"} {
+		assert.Contains(t, string(text), want)
+	}
+
+	picture := filepath.Join(dir, "figure.png")
+	_, errs, _ = fabricd(t, append(args, "--routing", "updown", "--kind", "any", "--plot", picture)...)
+	require.Empty(t, errs)
+	f, err := os.Open(picture)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = png.Decode(f)
+	require.NoError(t, err)
+}
+
+func TestVerifySaysWhichArgumentShowsThatNothingCanDeadlock(t *testing.T) {
+	t.Parallel()
+	for routing, want := range map[string]string{
+		"duato":                       "20 rings that are entered with two free places only: no cycle in any of these: no deadlock, by Duato's theorem and bubble flow control\n",
+		"duato:ring=dateline":         "which lead everywhere: no cycle in any of these: no deadlock, by Duato's theorem\n",
+		"duato:ring=free":             "which lead everywhere: CYCLES in 1 of these\n",
+		"dimension-order:ring=bubble": "no deadlock, by bubble flow control\n",
+		"dimension-order":             "channel dependency graph: no cycle in any set\n",
+	} {
+		out, errs, _ := fabricd(t, "verify", "--topology", "torus:5x5", "--routing", routing, "--faults", "0")
+		assert.Empty(t, errs, routing)
+		assert.Contains(t, out, want, routing)
+	}
+	out, _, code := fabricd(t, "verify", "--topology", "torus:3x3", "--routing", "duato:mechanisms=I+D", "--faults", "1", "--json")
+	assert.Zero(t, code)
+	assert.Contains(t, out, `"cdg_acyclic":true`)
+}

@@ -1,0 +1,20 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/rig"
+)
+
+// The texts of all commands are those of the golden file. Write it anew with:
+// go test ./linkmon/cli -run EveryCommandsHelp -update.
+func TestEveryCommandsHelpIsTheGoldenFiles(t *testing.T) {
+	rig.HelpIsGolden(t, Command(), func(args ...string) string {
+		out, errs, code := linkmon(t, args...)
+		require.Zero(t, code, errs)
+		require.Empty(t, errs, args)
+		return out
+	})
+}

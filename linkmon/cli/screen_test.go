@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
+)
+
+func TestTheFullScreenCutsALinkAndShowsItsReport(t *testing.T) {
+	ownRegistry(t)
+	h := start(t, "lab")
+	m := onTerminal(t, nil)
+	m.sees("lab · kary-ntree:2,2", "tier 0, 2 switches", "tier 1, 2 switches", "all up")
+
+	m.keys("Tab") // the first link of s0.0
+	m.sees("s0.0-s1.0  up")
+	m.keys("C-d")
+	m.sees("Cut 1 link: s0.0-s1.0?", "y yes")
+	m.keys("n")
+	m.sees("nothing was done")
+	require.Empty(t, h.Fabric().CutLinks())
+	m.keys("C-d")
+	m.keys("y")
+	m.sees("1 cut", "s0.0-s1.0  cut ✕", "cut s0.0-s1.0 at")
+	require.Equal(t, []string{"s0.0-s1.0"}, h.Fabric().CutLinks())
+
+	m.keys("6")
+	m.sees("WHAT", "lasts", "cut s0.0-s1.0")
+	m.keys("Enter")
+	m.sees("fault 1: cut s0.0-s1.0", "detected       by s0.0 port 0", "it lasts")
+	m.keys("r")
+	m.sees("all up", "s0.0-s1.0 is back")
+	require.Empty(t, h.Fabric().CutLinks())
+	m.losesSight("it lasts")
+
+	m.keys("1")
+	m.sees("tier 0")
+	m.keys("c") // the link is still chosen
+	m.sees("Cut s0.0-s1.0", "[signalled: both ends lose signal]")
+	m.keys("Right", "Down", "Right")
+	m.sees("[s0.0 → s1.0]", "cut s0.0-s1.0 --silent --direction to")
+	m.keys("Enter")
+	m.sees("1 cut", "cut s0.0-s1.0 silently")
+	require.Equal(t, "silent", state(t).CutAB)
+	require.Empty(t, state(t).CutBA)
+	m.keys("u")
+	m.sees("all up")
+	m.keys("q")
+	m.sees("it ended with 0")
+	h.RequireLedger()
+}
+
+func TestTheFullScreenActsOnAllThatIsMarkedAndHeals(t *testing.T) {
+	ownRegistry(t)
+	h := start(t, "lab")
+	m := onTerminal(t, []string{"NO_COLOR=1"})
+	m.sees("tier 0")
+	m.keys("2")
+	m.sees("LINK", "s0.0-s1.0")
+	m.keys("Space", "Space")
+	m.sees("2 marked", "● s0.0-s1.0", "● s0.0-s1.1")
+	m.keys("C-k") // does not ask
+	m.sees("2 cut")
+	require.Len(t, h.Fabric().CutLinks(), 2)
+	require.InDelta(t, h.Fabric().Faults()[0].At, h.Fabric().Faults()[1].At, 0.01, "at one instant")
+	m.keys("H")
+	m.sees("Heal everything")
+	m.keys("y")
+	m.sees("all up", "s0.0-s1.0 is back; s0.0-s1.1 is back")
+	require.NotRegexp(t, `\x1b\[[0-9;]*[34]8;`, m.tmux("capture-pane", "-p", "-e"), "no colours")
+
+	m.keys("3", "Home", "x")
+	m.sees("Crash 1 switch: s0.0?")
+	m.keys("y")
+	m.sees("1 crashed", "s0.0    down")
+	require.Equal(t, []string{"s0.0"}, h.Fabric().CrashedSwitches())
+	m.keys("r")
+	m.sees("all up", "s0.0 is back")
+	m.keys("Enter")
+	m.sees("switch s0.0", "received", "PORT", "CREDITS", "s1.0")
+	m.keys("i")
+	m.sees("Impair 2 links at one instant", "impair s0.0-s1.0 s0.0-s1.1 --loss 10%") // those marked are meant, whatever the page
+	m.keys("Escape")
+}
+
+func TestTheFullScreenFiltersHelpsTakesCommandsAndAnySize(t *testing.T) {
+	ownRegistry(t)
+	h := start(t, "lab")
+	m := onTerminal(t, nil, "screen")
+	m.sees("tier 0")
+	m.keys("?")
+	m.sees("LOOKING", "ACTING", "cut silently")
+	m.keys("-")
+	m.sees("tier 0")
+	m.losesSight("ACTING")
+
+	m.keys("2")
+	m.write("/!s1.0")
+	m.sees("/!s1.0", "s0.0-s1.1")
+	m.losesSight("s0.1-s1.0")
+	m.keys("Enter", "Escape")
+	m.sees("s0.1-s1.0")
+
+	m.write(":link s0.0 s1.0 do")
+	m.sees("down")
+	m.keys("Tab", "Enter")
+	m.sees("1 cut", "cut s0.0-s1.0 at")
+	require.Equal(t, []string{"s0.0-s1.0"}, h.Fabric().CutLinks())
+	m.write(":cut s0.9 s1.0")
+	m.keys("Enter")
+	m.sees(`unknown switch or NIC "s0.9": did you mean`)
+	m.write(":s1.1")
+	m.keys("Enter")
+	m.sees("switch s1.1", "CREDITS")
+
+	m.tmux("resize-window", "-x", "132", "-y", "40")
+	m.until(func(screen string) error {
+		lines := strings.Split(strings.TrimRight(screen, "\n"), "\n")
+		if len(lines) != 40 || !strings.Contains(lines[39], "? help") {
+			return fmt.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
+		}
+		return nil
+	})
+	m.tmux("resize-window", "-x", "30", "-y", "8")
+	m.sees("too small")
+	m.tmux("resize-window", "-x", "80", "-y", "24")
+	m.sees("switch s1.1")
+	m.write(":quit")
+	m.keys("Enter")
+	m.sees("it ended with 0")
+}
+
+func TestReadOnlyRefusesKeysAndCommands(t *testing.T) {
+	ownRegistry(t)
+	h := start(t, "lab")
+	m := onTerminal(t, nil, "--readonly")
+	m.sees("tier 0", "read-only")
+	for _, key := range []string{"Tab", "c", "C", "f", "i", "x", "C-d", "C-k", "r", "H", "u"} {
+		m.keys(key)
+	}
+	m.sees("read-only: nothing can be changed here")
+	m.write(":crash s0.0")
+	m.keys("Enter")
+	m.sees("nothing may be changed: linkmon was started with --readonly")
+	require.Empty(t, h.Fabric().Faults())
+	m.keys("C-c")
+	m.sees("it ended with 0")
+	_, errs, code := linkmon(t, "--readonly", "cut", "s0.0", "s1.0")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "--readonly")
+}
+
+func TestWhatOthersDoIsSeen(t *testing.T) {
+	ownRegistry(t)
+	start(t, "lab")
+	m := onTerminal(t, nil)
+	m.sees("tier 0", "all up")
+	ok(t, "cut", "s0.0", "s1.0")
+	m.sees("1 cut")
+	m.keys("5")
+	m.sees("cut s0.0-s1.0 at")
+	ok(t, "heal", "--all")
+	m.sees("all up", "restored s0.0-s1.0")
+	ok(t, "crash", "s1.1")
+	m.sees("1 crashed")
+}
+
+func TestTheFabricGoesAwayAndComesBack(t *testing.T) {
+	ownRegistry(t)
+	m := onTerminal(t, nil)
+	m.sees("no fabric is running", "waits for it")
+	t.Run("first", func(t *testing.T) {
+		start(t, "lab")
+		m.sees("tier 0", "all up")
+		ok(t, "cut", "s0.0", "s1.0")
+		m.sees("1 cut")
+	})
+	m.sees("GONE")
+	t.Run("second", func(t *testing.T) {
+		start(t, "lab")
+		m.losesSight("GONE")
+		m.sees("all up") // another run: what was cut in the one before is not
+	})
+	m.keys("C-c")
+	m.sees("it ended with 0")
+}
+
+func TestOfSeveralFabricsTheFullScreenIsToldWhich(t *testing.T) {
+	ownRegistry(t)
+	start(t, "a")
+	start(t, "b")
+	m := onTerminal(t, nil)
+	m.sees("2 fabrics are running, say which with --fabric: a, b", "it ended with 2")
+	m = onTerminal(t, nil, "--fabric", "b")
+	m.sees("b · kary-ntree:2,2")
+}
+
+func TestOncePrintsAPage(t *testing.T) {
+	ownRegistry(t)
+	h := start(t, "lab")
+	ok(t, "cut", "s0.0", "s1.0")
+	text := ok(t, "screen", "--once", "--page", "links")
+	require.Contains(t, text, "lab · kary-ntree:2,2")
+	require.Regexp(t, `(?m)^..s0.0-s1.0 +cut ✕ `, text)
+	require.NotContains(t, text, "\x1b", "it goes to no terminal")
+	for line := range strings.Lines(text) {
+		require.LessOrEqual(t, len([]rune(line)), 81, line)
+	}
+	_, errs, code := linkmon(t, "screen", "--once", "--page", "link")
+	require.Equal(t, 2, code)
+	require.Equal(t, `linkmon: unknown page "link": did you mean "links"? known: map, links, switches, nics, events, faults, charts`+"\n", errs)
+	_, errs, code = linkmon(t, "screen")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "the full screen needs a terminal")
+	h.RequireLedger()
+}
+
+func TestLinkAndSwitchAreTheWordsOfMininet(t *testing.T) {
+	ownRegistry(t)
+	h := start(t, "lab")
+	require.Regexp(t, `^cut s0.0-s1.0 silently at`, ok(t, "link", "s1.0", "s0.0", "down", "--silent"))
+	require.Regexp(t, `(?s)^LINK .*\ns0.0-s1.0 +cut [^\n]*\n$`, ok(t, "link", "s1.0", "s0.0"))
+	require.Equal(t, "s0.0-s1.0 is back\n", ok(t, "link", "s0.0-s1.0", "up"))
+	require.Len(t, object[[]fabric.LinkState](t, "link", "s0.0-s1.0"), 1)
+	require.Regexp(t, `^crash s1.0 at`, ok(t, "switch", "s1.0", "down"))
+	require.Regexp(t, `^switch +s1.0, down, holds 0 packets`, ok(t, "switch", "s1.0"))
+	require.Equal(t, "s1.0 is back\n", ok(t, "switch", "s1.0", "start"))
+	d := object[api.SwitchDetail](t, "switch", "s1.0")
+	require.Equal(t, "s1.0", d.ID)
+	require.Len(t, d.Ports, 4)
+	for args, message := range map[string]string{
+		"link":                       `link what? name a link`,
+		"link down":                  `link down: which? name a link`,
+		"link s0.0 s1.9":             `unknown switch or NIC "s1.9": did you mean "s1.0"?`,
+		"link s0.0 s0.1":             `s0.0 and s0.1 are not linked`,
+		"link s0.0-s1.9":             `unknown link "s0.0-s1.9": did you mean "s0.0-s1.0"?`,
+		"link s0.0 s1.0 dwon":        `unknown word after a link "dwon": did you mean "down"?`,
+		"link s0.0 s1.0 up --for 3s": `only a fault ends by itself`,
+		"switch s1.9":                `unknown switch "s1.9": did you mean "s1.0"?`,
+		"switch s1.0 pu":             `unknown word after a switch "pu": did you mean "up"?`,
+	} {
+		_, errs, code := linkmon(t, strings.Fields(args)...)
+		require.Equal(t, 2, code, args)
+		require.Contains(t, errs, message, args)
+	}
+	require.Equal(t, []string{string(fault.VerbCut), string(fault.VerbCrash)}, []string{h.Fabric().Faults()[0].Kind, h.Fabric().Faults()[1].Kind})
+	h.RequireLedger()
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/rig"
+)
+
+func TestTraceFollowsPacketsHopByHopToTheirEnds(t *testing.T) {
+	ownRegistry(t)
+	h := start(t, "lab")
+	h.Quiesce() // queues are empty: a packet finds room
+	out := ok(t, "trace", "--src", "n00", "--dst", "n10", "--count", "2")
+	require.Contains(t, out, "n00 sends it to s1.0")
+	require.Contains(t, out, "  rule 1: any live up port\n    candidates p2 vc0 to s0.0 room 2+")
+	require.Contains(t, out, " chosen")
+	require.Contains(t, out, "n10 has it, ")
+	require.Regexp(t, `(?m)^#\d+  delivered: n00 > s1\.0 > s0\.[01] > s1\.1 > n10, 0 reroutes$`, out)
+	require.Equal(t, 2, strings.Count(out, "  delivered: "))
+
+	var ends int
+	for line := range strings.Lines(ok(t, "trace", "--src", "n00", "--dst", "n10", "--count", "3", "--json")) {
+		var v fabric.HopView
+		require.NoError(t, json.Unmarshal([]byte(line), &v), line)
+		require.Equal(t, []string{"n00", "n10"}, []string{v.Src, v.Dst})
+		if v.End == fabric.EndDelivered {
+			ends++
+		}
+	}
+	require.Equal(t, 3, ends)
+}
+
+func TestTraceTellsWhereAPacketWasLostAndBySomeFault(t *testing.T) {
+	ownRegistry(t)
+	h := start(t, "lab", harness.NoLiveness()) // nobody finds the cut out before the packet has come
+	h.Quiesce()
+	h.CutSilently("s1.1", "n10")
+	out := ok(t, "trace", "--src", "n00", "--dst", "n10")
+	require.Contains(t, out, "lost on the wire from s1.1 to n10, on link s1.1-n10 (cut silently, fault 1)")
+	require.Contains(t, out, " > s1.1 > (n10), 0 reroutes")
+}
+
+func TestTraceFailsWhenNothingIsHeard(t *testing.T) {
+	ownRegistry(t)
+	h := start(t, "lab")
+	h.Quiesce()
+	h.Cut("s1.0", "n00")
+	out, errs, code := linkmon(t, "trace", "--src", "n00", "--dst", "n10", "--count", "2", "--wait", "100ms")
+	require.Equal(t, 1, code, errs)
+	require.Equal(t, "2 of 2 packets from n00 to n10 did not leave within 100ms: the send queue is long, or the link of n00 is down, see linkmon status and linkmon links\n", out)
+	require.Empty(t, errs)
+}
+
+func TestTraceAllShowsWhatIsTracedAnyway(t *testing.T) {
+	ownRegistry(t)
+	start(t, "lab", harness.TraceEvery(5))
+	out, stop := background(t, "trace", "--all")
+	out.Await(t, "  delivered: n")
+	require.Zero(t, stop())
+	require.Regexp(t, `(?m)^n\d\d>n\d\d #\d+  `, out.String())
+}
+
+func TestTraceRefusesWhatCannotBe(t *testing.T) {
+	ownRegistry(t)
+	start(t, "lab")
+	for want, args := range map[string]string{
+		`unknown NIC "n99": known: n00, n01`:    "--src n00 --dst n99",
+		"name two NICs with --src and --dst":    "--src n00",
+		"--all follows what is traced anyway":   "--all --src n00",
+		"--count 0: expected 1 to 256":          "--src n00 --dst n10 --count 0",
+		"--count 1000: expected 1 to 256":       "--src n00 --dst n10 --count 1000",
+		"from n00 to itself: name two NICs":     "--src n00 --dst n00",
+		"--wait soon: expected a time with its": "--src n00 --dst n10 --wait soon",
+		"linkmon trace takes no argument, and":  "s0.0",
+	} {
+		_, errs, code := linkmon(t, append([]string{"trace"}, strings.Fields(args)...)...)
+		require.Equal(t, 2, code, args)
+		require.Contains(t, errs, want, args)
+	}
+	out := ok(t, "__complete", "trace", "--src", "")
+	require.Contains(t, out, "n00\nn01\nn10\nn11\n")
+}
+
+// What a switch tells that is a process of its own may come after the end, and is waited for.
+func TestTraceWaitsForHopsThatComeLate(t *testing.T) {
+	out := new(rig.Output)
+	trace := &tracing{src: "n00", dst: "n10", count: 1, out: out, packets: map[packetKey]*travelled{}}
+	hop := func(at float64, node string, hops int) fabric.HopView {
+		return fabric.HopView{Src: "n00", Dst: "n10", At: at, Node: node, Hops: hops, In: 0, Out: 1, To: "x", Rule: "r"}
+	}
+	require.NoError(t, trace.take(hop(0.1, "s1.0", 0)))
+	require.NoError(t, trace.take(hop(0.3, "s1.1", 2)))
+	require.NoError(t, trace.take(fabric.HopView{Src: "n00", Dst: "n10", At: 0.4, Node: "n10", Hops: 3, Out: -1, End: fabric.EndDelivered}))
+	require.NotContains(t, out.String(), "delivered: ")
+	require.ErrorIs(t, trace.take(hop(0.2, "s0.1", 1)), errEnough)
+	require.Contains(t, out.String(), "#0  delivered: s1.0 > s0.1 > s1.1 > n10, 0 reroutes\n")
+}
