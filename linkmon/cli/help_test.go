@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
@@ -17,4 +18,9 @@ func TestEveryCommandsHelpIsTheGoldenFiles(t *testing.T) {
 		require.Empty(t, errs, args)
 		return out
 	})
+}
+
+func TestTheReferenceOfCommandsIsGenerated(t *testing.T) {
+	t.Parallel()
+	rig.ReferenceIsGenerated(t, Command(), bus.ServerFlag, "../../docs/reference/linkmon.md")
 }
