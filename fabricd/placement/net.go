@@ -134,34 +134,8 @@ func podsOf(g *topology.Graph) [][]int {
 
 // components numbers what hangs together without those switches, which are components of their own.
 func components(g *topology.Graph, alone func(weft.SwitchID) bool) (of []int, count int) {
-	of = make([]int, len(g.Switches))
-	next := make([][]int, len(g.Switches))
-	for _, l := range g.Links {
-		a, aIs := switchAt(l.A)
-		b, bIs := switchAt(l.B)
-		if aIs && bIs && !alone(weft.SwitchID(a)) && !alone(weft.SwitchID(b)) {
-			next[a], next[b] = append(next[a], b), append(next[b], a)
-		}
-	}
-	for s := range of {
-		of[s] = -1
-	}
-	for s := range of {
-		if of[s] >= 0 {
-			continue
-		}
-		of[s] = count
-		for todo := []int{s}; len(todo) > 0; {
-			v := todo[len(todo)-1]
-			todo = todo[:len(todo)-1]
-			for _, w := range next[v] {
-				if of[w] < 0 {
-					of[w] = count
-					todo = append(todo, w)
-				}
-			}
-		}
-		count++
-	}
-	return of, count
+	rest := g.Adjacency(func(l *topology.Link) bool {
+		return !alone(weft.SwitchID(l.A.Node.Index)) && !alone(weft.SwitchID(l.B.Node.Index))
+	})
+	return rest.Components(nil)
 }

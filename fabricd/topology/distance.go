@@ -6,8 +6,6 @@ import "github.com/weft-fabric/weft"
 // MiB of them. In a larger one each question is a search. Chosen by us.
 const maxTable = 2048
 
-const unreached = 0xFFFF // more links than any shortest path has, MaxSwitch being 2^16
-
 // Distance is the number of switches on a shortest path from one NIC to another, a packet's least
 // Hops; 1 when they share a switch, and for a NIC to itself.
 func (g *Graph) Distance(src, dst weft.NICID) int {
@@ -28,44 +26,23 @@ func (g *Graph) SwitchDistance(a, b weft.SwitchID) int {
 	case g.table != nil:
 		return int(g.table[int(a)*len(g.Switches)+int(b)])
 	}
-	row := make([]uint16, len(g.Switches))
-	g.search(a, row, make([]weft.SwitchID, 0, len(row)))
-	return int(row[b])
+	dist := make([]int32, len(g.Switches))
+	g.adjacency.Distances(dist, nil, int32(a))
+	return int(uint16(dist[b])) // as in the table: of switches that no links join, more than any path has
 }
 
 // regular reports whether no link of what was generated is missing, so that arithmetic tells the
 // distances.
 func (g *Graph) regular() bool { return len(g.removed) == 0 }
 
-// indexDistances fills table when it is needed.
+// indexDistances fills adjacency and table when they are needed.
 func (g *Graph) indexDistances() {
-	n := len(g.Switches)
-	if g.regular() && (g.tree != nil || g.grid != nil) || n > maxTable {
-		g.table = nil
+	g.adjacency, g.table = Adjacency{}, nil
+	if g.regular() && (g.tree != nil || g.grid != nil) {
 		return
 	}
-	g.table = make([]uint16, n*n)
-	queue := make([]weft.SwitchID, 0, n)
-	for s := range n {
-		g.search(weft.SwitchID(s), g.table[s*n:(s+1)*n], queue)
-	}
-}
-
-// search fills row with the number of links from a switch to every switch, breadth first. The queue
-// is empty storage.
-func (g *Graph) search(from weft.SwitchID, row []uint16, queue []weft.SwitchID) {
-	for i := range row {
-		row[i] = unreached
-	}
-	row[from] = 0
-	queue = append(queue, from)
-	for i := 0; i < len(queue); i++ {
-		s := queue[i]
-		for _, at := range g.ports(s) {
-			if next := at.end.Node; next.IsSwitch() && row[next.Index] == unreached {
-				row[next.Index] = row[s] + 1
-				queue = append(queue, weft.SwitchID(next.Index))
-			}
-		}
+	g.adjacency = g.Adjacency(nil)
+	if len(g.Switches) <= maxTable {
+		g.table = g.adjacency.AllDistances()
 	}
 }

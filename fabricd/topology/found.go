@@ -36,38 +36,28 @@ const maxTiers = 16
 
 // treeFinder finds the tree in a graph.
 type treeFinder struct {
-	g       *Graph
-	n       int     // tiers
-	tier    []int   // per switch
-	w       [][]int // per switch: its digits
-	between []Link  // those between switches
+	g    *Graph
+	n    int     // tiers
+	tier []int   // per switch
+	w    [][]int // per switch: its digits
 }
 
 func (f *treeFinder) tiers() error {
 	g := f.g
-	const far = math.MaxInt
-	away := make([]int, len(g.Switches)) // links to the nearest switch with a NIC
-	var queue []weft.SwitchID
+	var leaves []int32
 	for s := range g.Switches {
-		if away[s] = far; slices.ContainsFunc(g.ports(weft.SwitchID(s)),
-			func(p peer) bool { return p.end.Node.Kind == weft.KindNIC }) {
-			away[s] = 0
-			queue = append(queue, weft.SwitchID(s))
+		if slices.ContainsFunc(g.ports(weft.SwitchID(s)), func(p peer) bool { return p.end.Node.Kind == weft.KindNIC }) {
+			leaves = append(leaves, int32(s))
 		}
 	}
-	for ; len(queue) > 0; queue = queue[1:] {
-		for _, p := range g.ports(queue[0]) {
-			if to := p.end.Node; to.IsSwitch() && away[to.Index] == far {
-				away[to.Index] = away[queue[0]] + 1
-				queue = append(queue, weft.SwitchID(to.Index))
-			}
-		}
-	}
+	all := g.Adjacency(nil)
+	away := make([]int32, len(g.Switches)) // links to the nearest switch with a NIC
+	all.Distances(away, nil, leaves...)
 	for s, a := range away {
-		if a == far {
+		if a < 0 {
 			return fmt.Errorf("no links lead from switch %s to a NIC", g.Switches[s].Name)
 		}
-		f.n = max(f.n, a+1)
+		f.n = max(f.n, int(a)+1)
 	}
 	if f.n > maxTiers {
 		return fmt.Errorf("a switch is %d links away from the nearest NIC, expected at most %d", f.n-1, maxTiers-1)
@@ -83,19 +73,18 @@ func (f *treeFinder) tiers() error {
 		case a == b && a == 0:
 			return fmt.Errorf("link %s joins two switches that NICs hang on", l.Name)
 		case a == b:
-			return fmt.Errorf("link %s joins two switches of one tier: the way from both to the nearest NIC has %s between switches", l.Name, linkCount(a))
+			return fmt.Errorf("link %s joins two switches of one tier: the way from both to the nearest NIC has %s between switches", l.Name, linkCount(int(a)))
 		case twice:
 			return fmt.Errorf("links %s and %s join the same switches", first, l.Name)
 		}
 		joined[[2]weft.Node{l.A.Node, l.B.Node}] = l.Name
-		f.between = append(f.between, l)
 	}
 	if f.n < 2 {
 		return errors.New("all NICs hang on one switch")
 	}
 	f.tier = make([]int, len(away))
 	for s, a := range away {
-		f.tier[s] = f.n - 1 - a
+		f.tier[s] = f.n - 1 - int(a)
 	}
 	return nil
 }
@@ -138,31 +127,10 @@ func (f *treeFinder) digits() {
 	}
 }
 
-// parts finds the connected parts of the switches that are in, as the lowest number of one in each.
+// parts numbers the connected parts of the switches that are in.
 func (f *treeFinder) parts(in func(s int) bool) []int {
-	of := make([]int, len(f.tier))
-	for s := range of {
-		of[s] = s
-	}
-	root := func(s int) int {
-		for of[s] != s {
-			of[s] = of[of[s]]
-			s = of[s]
-		}
-		return s
-	}
-	for _, l := range f.between {
-		a, b := int(l.A.Node.Index), int(l.B.Node.Index)
-		if !in(a) || !in(b) {
-			continue
-		}
-		if a, b = root(a), root(b); a != b {
-			of[max(a, b)] = min(a, b)
-		}
-	}
-	for s := range of {
-		of[s] = root(s)
-	}
+	among := f.g.Adjacency(func(l *Link) bool { return in(int(l.A.Node.Index)) && in(int(l.B.Node.Index)) })
+	of, _ := among.Components(nil)
 	return of
 }
 

@@ -74,9 +74,10 @@ type Graph struct {
 	peers    []peer   // per port of every switch
 	nicPeers []peer   // per NIC
 
-	places []weft.Place         // per switch
-	table  []uint16             // links from each switch to each; nil when there is arithmetic, or they are too many
-	byName map[string]weft.Node // switches and NICs
+	places    []weft.Place         // per switch
+	adjacency Adjacency            // empty when there is arithmetic
+	table     []uint16             // links from each switch to each; nil when there is arithmetic, or they are too many
+	byName    map[string]weft.Node // switches and NICs
 }
 
 // peer is what a port leads to. The zero value is a port that leads nowhere.

@@ -75,9 +75,9 @@ func checkGrid(t *testing.T, spec string, sizes []int, wrap string) {
 	}
 	require.Len(t, g.Links, links+len(g.NICs), spec)
 	require.NoError(t, g.Validate(), spec)
-	row := make([]uint16, len(g.Switches))
+	all, row := g.Adjacency(nil), make([]int32, len(g.Switches))
 	for s := 0; s < len(g.Switches); s += max(1, len(g.Switches)/5) { // some sources: corners, sides, the middle
-		g.search(weft.SwitchID(s), row, nil)
+		all.Distances(row, nil, int32(s))
 		for to, d := range row {
 			require.Equal(t, int(d), g.SwitchDistance(weft.SwitchID(s), weft.SwitchID(to)), "%s %d %d", spec, s, to)
 		}

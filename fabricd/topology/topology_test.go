@@ -233,9 +233,9 @@ func reachesDown(g *Graph, s Switch, n NIC) bool {
 func TestDistance(t *testing.T) {
 	for _, spec := range specs {
 		g := parse(t, spec)
-		row := make([]uint16, len(g.Switches))
+		all, row := g.Adjacency(nil), make([]int32, len(g.Switches))
 		for _, a := range g.Switches {
-			g.search(a.ID, row, nil)
+			all.Distances(row, nil, int32(a.ID))
 			for _, b := range g.Switches {
 				require.Equal(t, int(row[b.ID]), g.SwitchDistance(a.ID, b.ID), "%s %s %s", spec, a.Name, b.Name)
 			}

@@ -230,9 +230,10 @@ func (g *Graph) checkConnected(report func(problem)) {
 	const most = 8
 	count, first := 0, 0
 	var names []string
-	reached := g.reached()
-	for i, ok := range reached {
-		if ok {
+	all, dist := g.Adjacency(nil), make([]int32, len(g.Switches))
+	all.Distances(dist, nil, 0)
+	for i, links := range dist {
+		if links >= 0 {
 			continue
 		}
 		if count == 0 {
@@ -246,23 +247,6 @@ func (g *Graph) checkConnected(report func(problem)) {
 	}
 	if count > 0 {
 		report(problem{aSwitch, first, "", fmt.Errorf("not connected: %d of %d switches cannot be reached from %s: %s",
-			count, len(reached), g.Switches[0].Name, strings.Join(names, ", "))})
+			count, len(dist), g.Switches[0].Name, strings.Join(names, ", "))})
 	}
-}
-
-func (g *Graph) reached() []bool {
-	seen := make([]bool, len(g.Switches))
-	seen[0] = true
-	stack := []weft.SwitchID{0}
-	for len(stack) > 0 {
-		s := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		for _, at := range g.ports(s) {
-			if next := at.end.Node; next.IsSwitch() && !seen[next.Index] {
-				seen[next.Index] = true
-				stack = append(stack, weft.SwitchID(next.Index))
-			}
-		}
-	}
-	return seen
 }

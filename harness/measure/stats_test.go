@@ -10,18 +10,21 @@ import (
 	"github.com/weft-fabric/weft/harness/virtual"
 )
 
-// The quantile of Student's t with 3 degrees of freedom at 0.975 is 3.1824, the deviation of 1, 2,
-// 3, 4 the root of 5/3.
+// The quantiles are those of tables of Student's t. With 3 degrees of freedom it is 3.1824, and the
+// deviation of 1, 2, 3, 4 is the root of 5/3.
 func TestAnIntervalIsStudents(t *testing.T) {
 	t.Parallel()
-	mean, half := interval([]float64{1, 2, 3, 4})
+	for degrees, want := range map[int]float64{1: 12.706, 9: 2.262, 499: 1.965} {
+		require.InDelta(t, want, StudentT(degrees), 0.001, degrees)
+	}
+	mean, half := Interval([]float64{1, 2, 3, 4})
 	require.InDelta(t, 2.5, mean, 1e-12)
 	require.InDelta(t, 3.182446*math.Sqrt(5.0/3)/2, half, 1e-5)
-	mean, half = interval([]float64{7})
+	mean, half = Interval([]float64{7})
 	require.Equal(t, []float64{7, 0}, []float64{mean, half})
-	mean, half = interval(nil)
+	mean, half = Interval(nil)
 	require.Equal(t, []float64{0, 0}, []float64{mean, half})
-	mean, half = interval([]float64{5, 5, 5})
+	mean, half = Interval([]float64{5, 5, 5})
 	require.Equal(t, []float64{5, 0}, []float64{mean, half})
 }
 

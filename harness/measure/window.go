@@ -82,8 +82,8 @@ func (r *run) finishWindow(t totals) {
 			latency = append(latency, b.latency)
 		}
 	}
-	_, res.AcceptedHalfWidth = interval(accepted)
-	_, res.LatencyHalfWidth = interval(latency)
+	_, res.AcceptedHalfWidth = Interval(accepted)
+	_, res.LatencyHalfWidth = Interval(latency)
 }
 
 // quantiles are read from the buckets of a histogram, to three digits, and no higher than the

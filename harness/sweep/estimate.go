@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/weft-fabric/weft/harness/measure"
 )
 
 // estimate is a value with its 95% confidence interval, which is from minus to plus infinity when
@@ -36,11 +36,6 @@ func (e estimate) scaled(f, a float64) estimate {
 	return s
 }
 
-// studentT is the 97.5% quantile of Student's t with so many degrees of freedom.
-func studentT(nu int) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(nu)}.Quantile(0.975)
-}
-
 // unknown is a value of which samples do not say how far it may be off.
 func unknown(value float64, n int) estimate {
 	return estimate{value: value, low: math.Inf(-1), high: math.Inf(1), n: n}
@@ -57,7 +52,7 @@ func around(value float64, parts []float64) estimate {
 	if n < 2 || math.IsNaN(sum) {
 		return unknown(value, n)
 	}
-	h := studentT(n-1) * math.Sqrt(sum/float64(n-1)/float64(n))
+	h := measure.StudentT(n-1) * math.Sqrt(sum/float64(n-1)/float64(n))
 	return estimate{value: value, low: value - h, high: value + h, n: n, parts: parts}
 }
 

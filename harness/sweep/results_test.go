@@ -52,9 +52,6 @@ func TestACellReadsBackAsWhatItWas(t *testing.T) {
 // The values are those of tables of Student's t, and of Wilson's interval computed by hand.
 func TestIntervalsAreThoseOfTheTables(t *testing.T) {
 	t.Parallel()
-	assert.InDelta(t, 12.706, studentT(1), 0.001)
-	assert.InDelta(t, 2.262, studentT(9), 0.001)
-	assert.InDelta(t, 1.965, studentT(499), 0.001)
 	e := mean([]float64{1, 2, 3, 4, 5})
 	assert.InDelta(t, 3, e.value, 1e-12)
 	assert.InDelta(t, 2.776*math.Sqrt(2.5/5), e.half(), 0.001)
@@ -381,7 +378,7 @@ func TestTheMeanOfPointsErrsAsTheirSamplesDoTogether(t *testing.T) {
 	other := of(1, 2, 4, 9)
 	other.samples = []int{4, 5, 6, 7}
 	together := combined([]estimate{a, other})
-	assert.InDelta(t, a.half()/studentT(3)/math.Sqrt2, together.half()/studentT(7)*math.Sqrt(7.0/6), 1e-12, "independent samples")
+	assert.InDelta(t, a.half()/measure.StudentT(3)/math.Sqrt2, together.half()/measure.StudentT(7)*math.Sqrt(7.0/6), 1e-12, "independent samples")
 	assert.False(t, combined([]estimate{a, of(3)}).bounded(), "of one sample nothing is known")
 	s := combined([]estimate{share(0, 10), share(5, 10)})
 	assert.InDelta(t, (share(0, 10).high+share(5, 10).high)/2, s.high, 1e-12)

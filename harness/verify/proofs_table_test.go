@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
@@ -104,11 +105,7 @@ func (p *proofTable) write(list []claim) error {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", c.about, command, strings.Join(cells, " | "))
 		}
 	}
-	beside := p.path + ".new"
-	if err := os.WriteFile(beside, []byte(b.String()), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(beside, p.path)
+	return safefile.Write(p.path, []byte(b.String()))
 }
 
 func TestTheTableOfProofsKeepsWhatIsNotRunAnew(t *testing.T) {

@@ -206,30 +206,9 @@ func (n *Net) faults(dead func(*topology.Link) bool) faults {
 }
 
 // components numbers the nodes by what live links join.
-func (n *Net) components(f faults) []int32 {
-	of := make([]int32, n.nodes)
-	for u := range of {
-		of[u] = -1
-	}
-	var queue []int
-	for first := range of {
-		if of[first] >= 0 {
-			continue
-		}
-		of[first] = int32(first)
-		queue = append(queue[:0], first)
-		for len(queue) > 0 {
-			u := queue[len(queue)-1]
-			queue = queue[:len(queue)-1]
-			for r := range n.directions() {
-				v, e := n.next[u*n.directions()+r], n.edge[u*n.directions()+r]
-				if v >= 0 && of[v] < 0 && !f.dead.has(int(e)) {
-					of[v] = int32(first)
-					queue = append(queue, int(v))
-				}
-			}
-		}
-	}
+func (n *Net) components(dead func(*topology.Link) bool) []int {
+	live := n.g.Adjacency(func(l *topology.Link) bool { return dead == nil || !dead(l) })
+	of, _ := live.Components(nil)
 	return of
 }
 

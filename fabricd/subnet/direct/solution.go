@@ -19,7 +19,7 @@ type Solution struct {
 	Unroutable []Pair // affected pairs without a way
 
 	net       *Net
-	component []int32
+	component []int
 	to        []column // per destination
 }
 

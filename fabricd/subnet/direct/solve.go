@@ -37,7 +37,7 @@ type reach struct {
 	net       *Net
 	m         Mechanisms
 	faults    faults
-	component []int32
+	component []int
 	affected  []bits // per node u, the nodes v to which some shortest path has a fault: those not in T_RS; and then u is affected for v
 	sub       []cost // from u to v at u*nodes+v, by one sub-path
 }
@@ -108,7 +108,7 @@ func (n *Net) Solve(m Mechanisms, dead func(*topology.Link) bool, each func(n in
 	}
 	m.Intermediate = min(max(m.Intermediate, 0), MaxIntermediate)
 	r := &reach{net: n, m: m, faults: n.faults(dead), affected: make([]bits, n.nodes), sub: make([]cost, n.nodes*n.nodes)}
-	r.component = n.components(r.faults)
+	r.component = n.components(dead)
 	each(n.nodes, r.row)
 	s := &Solution{Mechanisms: m, Pairs: n.nodes * (n.nodes - 1), net: n, to: make([]column, n.nodes), component: r.component}
 	each(n.nodes, func(d int) { s.to[d] = r.column(d) })

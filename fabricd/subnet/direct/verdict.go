@@ -183,7 +183,7 @@ func (s *small) components(v *Evaluator) {
 			continue
 		}
 		for w := s.joined(v, u); w != 0; w &= w - 1 {
-			s.r.component[mathbits.TrailingZeros64(w)] = int32(u)
+			s.r.component[mathbits.TrailingZeros64(w)] = u
 		}
 	}
 }

@@ -48,7 +48,7 @@ type masked struct {
 func newSmall(n *Net, m Mechanisms) *small {
 	s := &small{
 		r: reach{
-			net: n, m: m, component: make([]int32, n.nodes), affected: make([]bits, n.nodes), sub: make([]cost, n.nodes*n.nodes),
+			net: n, m: m, component: make([]int, n.nodes), affected: make([]bits, n.nodes), sub: make([]cost, n.nodes*n.nodes),
 		},
 		best:  make([][]cost, m.Intermediate+1),
 		full:  ^uint64(0) >> (64 - n.nodes),

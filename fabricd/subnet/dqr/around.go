@@ -21,7 +21,7 @@ func (r *Reconfiguration) goAround(res *Result) {
 			if !x.used[l][max(i, 0)] && !(both && x.used[l][i+1]) {
 				continue
 			}
-			link := &w.g.Links[w.link[c]]
+			link := &w.g.Links[w.Link[c]]
 			if r.o.Plugin != nil {
 				e := enabler{r, l, 0}
 				if r.o.Plugin.Enable(link, &e) {
@@ -104,7 +104,7 @@ func (r *Reconfiguration) spliced(l, k int, s int32) (path []int32, join int32, 
 		clear(x.leads)
 		x.walk = 1
 	}
-	live, first := row(y.live, k, len(w.to)), row(y.first, k, w.n)
+	live, first := row(y.live, k, len(w.To)), row(y.first, k, w.n)
 	path = x.path[:0]
 	defer func() { x.path = path }()
 	own := make([]int32, 1)
@@ -119,7 +119,7 @@ func (r *Reconfiguration) spliced(l, k int, s int32) (path []int32, join int32, 
 		for _, p := range part {
 			join, node := p, p // what has an entry of its own: a channel, or
 			if r.o.Entries == ByDestination {
-				node = w.from[p]
+				node = w.From[p]
 				join = first[node]
 			}
 			switch {
@@ -129,7 +129,7 @@ func (r *Reconfiguration) spliced(l, k int, s int32) (path []int32, join int32, 
 				return path, none, false
 			}
 			x.leads[node] = x.walk
-			if path = append(path, p); w.to[p] == r.targets[k].home {
+			if path = append(path, p); w.To[p] == r.targets[k].home {
 				return path, none, true
 			}
 		}

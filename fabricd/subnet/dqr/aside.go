@@ -33,7 +33,7 @@ func (r *Reconfiguration) MoveAside(dead func(*topology.Link) bool, back bool, l
 	}
 	x, res := r.begin(), &Result{}
 	r.mark(dead, true)
-	r.w.parts(r.dead, r.part, x.path[:0])
+	r.part, _ = r.w.Components(r.dead)
 	for l := range r.layers {
 		for k := range r.targets {
 			r.cut(l, k)
@@ -118,7 +118,7 @@ func (r *Reconfiguration) isHome(k int, s int32) bool {
 			continue
 		}
 		is, was := row(y.first, k, r.w.n), row(r.home.first[l], k, r.w.n)
-		for at := s; at != r.targets[k].home; at = r.w.to[was[at]] {
+		for at := s; at != r.targets[k].home; at = r.w.To[was[at]] {
 			if was[at] < 0 || is[at] != was[at] {
 				return false
 			}
@@ -166,8 +166,8 @@ func (r *Reconfiguration) spare(layers int) (l int, last bool, err error) {
 // addLayer adds an empty layer.
 func (r *Reconfiguration) addLayer() error {
 	w, all, x := r.w, len(r.targets), &r.scratch
-	if all*len(w.to)*(len(r.layers)+1) > maxEntries {
-		return fmt.Errorf("%d destinations, %d channels and %d layers are more than %d entries: take a smaller topology", all, len(w.to), len(r.layers)+1, maxEntries)
+	if all*len(w.To)*(len(r.layers)+1) > maxEntries {
+		return fmt.Errorf("%d destinations, %d channels and %d layers are more than %d entries: take a smaller topology", all, len(w.To), len(r.layers)+1, maxEntries)
 	}
 	empty := func(n int) []int32 {
 		list := make([]int32, all*n)
@@ -177,11 +177,11 @@ func (r *Reconfiguration) addLayer() error {
 		return list
 	}
 	r.layers = append(r.layers, &layer{
-		list: cdg.NewLayer(w.turns), next: empty(len(w.to)), first: empty(w.n), live: make([]bool, all*len(w.to)),
-		asked: make([]bool, all*len(w.to)), union: make([]bool, w.turns.Len()),
+		list: cdg.NewLayer(w.turns), next: empty(len(w.To)), first: empty(w.n), live: make([]bool, all*len(w.To)),
+		asked: make([]bool, all*len(w.To)), union: make([]bool, w.turns.Len()),
 	})
 	home := *r.home // clones share it
-	home.next, home.first = append(home.next[:len(home.next):len(home.next)], empty(len(w.to))), append(home.first[:len(home.first):len(home.first)], empty(w.n))
+	home.next, home.first = append(home.next[:len(home.next):len(home.next)], empty(len(w.To))), append(home.first[:len(home.first):len(home.first)], empty(w.n))
 	r.home = &home
 	x.touched, x.used = append(x.touched, make([]bool, all)), append(x.used, nil)
 	return nil
@@ -190,7 +190,7 @@ func (r *Reconfiguration) addLayer() error {
 // moveTo gives a flow the path that a routing has, in layer l and no other.
 func (r *Reconfiguration) moveTo(l int, m move, around *layered.Routing) error {
 	w, k, t := r.w, int(m.target), &r.targets[m.target]
-	live := row(r.layers[l].live, k, len(w.to))
+	live := row(r.layers[l].live, k, len(w.To))
 	r.note(k, m.from)
 	for other := range r.layers {
 		if r.mask[k*w.n+int(m.from)]>>other&1 == 1 {
@@ -212,7 +212,7 @@ func (r *Reconfiguration) moveTo(l int, m move, around *layered.Routing) error {
 			break
 		}
 		path = append(path, c)
-		s = w.to[c]
+		s = w.To[c]
 	}
 	r.scratch.path = path
 	if _, ok := r.enable(l, path, join); !ok {

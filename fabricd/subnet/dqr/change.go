@@ -72,7 +72,7 @@ func (r *Reconfiguration) Fail(dead func(*topology.Link) bool) (*Result, error) 
 func (r *Reconfiguration) change(dead func(*topology.Link) bool, restore bool) (*Result, error) {
 	x, res := r.begin(), &Result{}
 	r.mark(dead, restore)
-	r.w.parts(r.dead, r.part, x.path[:0])
+	r.part, _ = r.w.Components(r.dead)
 	for l := range r.layers {
 		for k := range r.targets {
 			r.cut(l, k)
@@ -109,9 +109,9 @@ func (r *Reconfiguration) begin() *scratch {
 	x := &r.scratch
 	if x.known == nil {
 		x.known = make([]uint32, len(r.mask))
-		x.stamp = make([]uint32, len(r.w.to))
+		x.stamp = make([]uint32, len(r.w.To))
 		x.live = make([]int32, r.w.n)
-		x.leads, x.lost = make([]uint32, max(len(r.w.to), r.w.n)), make([]uint32, r.w.turns.Len())
+		x.leads, x.lost = make([]uint32, max(len(r.w.To), r.w.n)), make([]uint32, r.w.turns.Len())
 		for range r.layers {
 			x.touched = append(x.touched, make([]bool, len(r.targets)))
 		}
@@ -188,7 +188,7 @@ func (r *Reconfiguration) countNICs() {
 // its sources.
 func (r *Reconfiguration) cut(l, k int) {
 	x, w, y := &r.scratch, r.w, r.layers[l]
-	live, first := row(y.live, k, len(w.to)), row(y.first, k, w.n)
+	live, first := row(y.live, k, len(w.To)), row(y.first, k, w.n)
 	from := int32(len(x.sources))
 	queue := x.path[:0]
 	for i, c := range x.died {
@@ -200,7 +200,7 @@ func (r *Reconfiguration) cut(l, k int) {
 	}
 	for i := 0; i < len(queue); i++ {
 		c := queue[i]
-		s := w.from[c]
+		s := w.From[c]
 		if next := r.step(y, k, c); next >= 0 {
 			if d := (drop{int32(l), w.turn(c, next)}); r.dead[c] || r.dead[next] {
 				y.list.Drop(d.turn)

@@ -8,7 +8,7 @@ func (r *Reconfiguration) search(res *Result, l, k int, limit int32, sources []i
 	w, y, f, t := r.w, r.layers[l], r.find, &r.targets[k]
 	f.request++
 	q := query{
-		list: y.list, home: t.home, next: row(y.next, k, len(w.to)), first: row(y.first, k, w.n), live: row(y.live, k, len(w.to)), dead: r.dead,
+		list: y.list, home: t.home, next: row(y.next, k, len(w.To)), first: row(y.first, k, w.n), live: row(y.live, k, len(w.To)), dead: r.dead,
 		limit: limit, all: r.o.Turns == AllTurns, byHops: r.o.Cost == HopsFirst, switches: r.o.Entries == ByDestination,
 		revisit: r.o.Revisit == AllowTwice,
 	}
@@ -126,9 +126,9 @@ func (r *Reconfiguration) put(l, k int, s int32, path []int32, join int32) {
 		if i+1 < len(path) {
 			next = path[i+1]
 		}
-		y.live[k*len(w.to)+int(c)] = true
+		y.live[k*len(w.To)+int(c)] = true
 		if r.o.Entries == ByDestination {
-			r.setFirst(y, l, k, w.from[c], c)
+			r.setFirst(y, l, k, w.From[c], c)
 			continue
 		}
 		r.setNext(y, l, k, c, next)
@@ -144,7 +144,7 @@ func (r *Reconfiguration) setFirst(y *layer, l, k int, s, to int32) {
 }
 
 func (r *Reconfiguration) setNext(y *layer, l, k int, c, to int32) {
-	i := k*len(r.w.to) + int(c)
+	i := k*len(r.w.To) + int(c)
 	if y.next[i] != to {
 		r.scratch.journal = append(r.scratch.journal, entry{int32(l), int32(i), y.next[i], false})
 		y.next[i] = to

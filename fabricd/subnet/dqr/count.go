@@ -162,17 +162,17 @@ func (r *Reconfiguration) walk(k int, s int32, mask uint16, as func(entry, int32
 		}
 		at := k*w.n + int(s)
 		c := as(entry{layer: int32(l), at: int32(at), first: true}, y.first[at])
-		for c >= 0 && len(path) <= len(w.to) {
-			path = append(path, layered.Channel{From: w.end(c), Layer: weft.VC(l)})
-			if w.to[c] == r.targets[k].home {
+		for c >= 0 && len(path) <= len(w.To) {
+			path = append(path, layered.Channel{From: w.End(c), Layer: weft.VC(l)})
+			if w.To[c] == r.targets[k].home {
 				break
 			}
 			if r.o.Entries == ByDestination {
-				at = k*w.n + int(w.to[c])
+				at = k*w.n + int(w.To[c])
 				c = as(entry{layer: int32(l), at: int32(at), first: true}, y.first[at])
 				continue
 			}
-			at = k*len(w.to) + int(c)
+			at = k*len(w.To) + int(c)
 			c = as(entry{layer: int32(l), at: int32(at)}, y.next[at])
 		}
 		return path

@@ -13,8 +13,8 @@ func (r *Reconfiguration) Upward(from, to layered.Channel) bool {
 }
 
 func (r *Reconfiguration) number(c layered.Channel) int32 {
-	for i := range r.w.to {
-		if r.w.end(int32(i)) == c.From {
+	for i := range r.w.To {
+		if r.w.End(int32(i)) == c.From {
 			return int32(i)
 		}
 	}
@@ -33,8 +33,8 @@ func (r *Reconfiguration) Miscounted() int {
 	for l, y := range r.layers {
 		uses := make([]int, r.w.turns.Len())
 		for k := range r.targets {
-			for c := range r.w.to {
-				if !y.live[k*len(r.w.to)+c] {
+			for c := range r.w.To {
+				if !y.live[k*len(r.w.To)+c] {
 					continue
 				}
 				if next := r.step(y, k, int32(c)); next >= 0 {

@@ -49,7 +49,7 @@ func (r *Reconfiguration) wasAsked(e entry) bool {
 		return y.asked[e.at]
 	}
 	k, s := int(e.at)/n, e.at%int32(n)
-	return r.sent[e.at]>>e.layer&1 == 1 || r.passed(row(y.asked, k, len(r.w.to)), nil, s)
+	return r.sent[e.at]>>e.layer&1 == 1 || r.passed(row(y.asked, k, len(r.w.To)), nil, s)
 }
 
 // noteAsked takes note of the entries that packets ask since the last change, before another
@@ -73,8 +73,8 @@ func (r *Reconfiguration) noteAsked() {
 			if !touched {
 				continue
 			}
-			asked := row(y.asked, k, len(r.w.to))
-			for c, is := range row(y.live, k, len(r.w.to)) {
+			asked := row(y.asked, k, len(r.w.To))
+			for c, is := range row(y.live, k, len(r.w.To)) {
 				asked[c] = asked[c] || is
 			}
 		}

@@ -4,7 +4,7 @@ package dqr
 func (r *Reconfiguration) sweep(l, k int) {
 	x, w, y := &r.scratch, r.w, r.layers[l]
 	r.travel(l, k)
-	live := row(y.live, k, len(w.to))
+	live := row(y.live, k, len(w.To))
 	for c, is := range live {
 		if !is || x.stamp[c] == x.walk {
 			continue
@@ -21,7 +21,7 @@ func (r *Reconfiguration) sweep(l, k int) {
 func (r *Reconfiguration) travel(l, k int) {
 	x, w, y := &r.scratch, r.w, r.layers[l]
 	if x.stamp == nil {
-		x.stamp = make([]uint32, len(w.to))
+		x.stamp = make([]uint32, len(w.To))
 	}
 	if x.walk++; x.walk == 0 {
 		clear(x.stamp)
@@ -76,12 +76,12 @@ func (r *Reconfiguration) Settle() {
 // part of it.
 func (r *Reconfiguration) Acyclic() bool {
 	w := r.w
-	waits := make([]int32, len(w.to))
+	waits := make([]int32, len(w.To))
 	var free []int32
 	for _, y := range r.layers {
 		clear(waits)
-		for c := range w.to {
-			for i, o := w.base[c], w.first[w.to[c]]; o < w.first[w.to[c]+1]; i, o = i+1, o+1 {
+		for c := range w.To {
+			for i, o := w.base[c], w.First[w.To[c]]; o < w.First[w.To[c]+1]; i, o = i+1, o+1 {
 				if y.union[i] && !r.dead[c] && !r.dead[o] {
 					waits[o]++
 				}
@@ -95,7 +95,7 @@ func (r *Reconfiguration) Acyclic() bool {
 		}
 		for at := 0; at < len(free); at++ {
 			c := free[at]
-			for i, o := w.base[c], w.first[w.to[c]]; o < w.first[w.to[c]+1]; i, o = i+1, o+1 {
+			for i, o := w.base[c], w.First[w.To[c]]; o < w.First[w.To[c]+1]; i, o = i+1, o+1 {
 				if y.union[i] && !r.dead[c] && !r.dead[o] {
 					if waits[o]--; waits[o] == 0 {
 						free = append(free, o)
@@ -103,7 +103,7 @@ func (r *Reconfiguration) Acyclic() bool {
 				}
 			}
 		}
-		if len(free) != len(w.to) {
+		if len(free) != len(w.To) {
 			return false
 		}
 	}

@@ -7,11 +7,11 @@ func (r *Reconfiguration) localWays(res *Result, l int, c int32) (ways [][]int32
 	f.request++
 	res.Searches++
 	f.byChannel(&query{
-		list: r.layers[l].list, home: w.to[c], dead: r.dead, limit: mostCost, sources: []int32{w.from[c]},
+		list: r.layers[l].list, home: w.To[c], dead: r.dead, limit: mostCost, sources: []int32{w.From[c]},
 		all: r.o.Turns != SingleTurn, byHops: r.o.Cost == HopsFirst, each: true,
 		revisit: r.o.Revisit == AllowTwice,
 	})
-	for o := w.first[w.from[c]]; o < w.first[w.from[c]+1] && len(ways) < mostWays; o++ {
+	for o := w.First[w.From[c]]; o < w.First[w.From[c]+1] && len(ways) < mostWays; o++ {
 		if f.done[o] != f.era {
 			continue
 		}
@@ -62,7 +62,7 @@ func (r *Reconfiguration) closedBy(l int, a, b int32) (n int) {
 	queue := append(x.path[:0], a)
 	x.leads[a] = x.walk
 	for i := 0; i < len(queue); i++ {
-		for _, p := range w.leading(w.from[queue[i]]) {
+		for _, p := range w.leading(w.From[queue[i]]) {
 			if x.leads[p] != x.walk && list.Has(w.turn(p, queue[i])) {
 				x.leads[p] = x.walk
 				queue = append(queue, p)
@@ -73,7 +73,7 @@ func (r *Reconfiguration) closedBy(l int, a, b int32) (n int) {
 	x.stamp[b] = x.walk
 	for i := 0; i < len(queue); i++ {
 		c := queue[i]
-		for o := w.first[w.to[c]]; o < w.first[w.to[c]+1]; o++ {
+		for o := w.First[w.To[c]]; o < w.First[w.To[c]+1]; o++ {
 			t := w.turn(c, o)
 			if x.stamp[o] != x.walk && list.Has(t) {
 				x.stamp[o] = x.walk

@@ -34,7 +34,7 @@ func New(routing *layered.Routing, o Options) (*Reconfiguration, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reconfiguration{o: o, w: w, engine: routing, built: routing, dead: make([]bool, len(w.to)), fresh: make([]bool, len(w.to)), gone: make([]bool, len(g.NICs)), part: make([]int32, w.n), find: newFinder(w)}
+	r := &Reconfiguration{o: o, w: w, engine: routing, built: routing, dead: make([]bool, len(w.To)), fresh: make([]bool, len(w.To)), gone: make([]bool, len(g.NICs)), find: newFinder(w)}
 	for d := range weft.NICID(len(g.NICs)) {
 		s, p := g.SwitchOf(d)
 		for path := range routing.Tables.Paths() {
@@ -46,9 +46,9 @@ func New(routing *layered.Routing, o Options) (*Reconfiguration, error) {
 			r.targets = append(r.targets, target{node: s.Node(), home: int32(s)})
 		}
 	}
-	if len(r.targets)*len(w.to)*routing.Layers > maxEntries {
+	if len(r.targets)*len(w.To)*routing.Layers > maxEntries {
 		return nil, fmt.Errorf("reconfiguration of %s on %s: %d destinations, %d channels and %d layers are more than %d entries: take fewer layers or a smaller topology",
-			routing.Engine, g.Spec, len(r.targets), len(w.to), routing.Layers, maxEntries)
+			routing.Engine, g.Spec, len(r.targets), len(w.To), routing.Layers, maxEntries)
 	}
 	if err := r.sources(); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func New(routing *layered.Routing, o Options) (*Reconfiguration, error) {
 			return nil, err
 		}
 	}
-	w.parts(r.dead, r.part, nil)
+	r.part, _ = w.Components(r.dead)
 	r.connectSwitches()
 	r.keepHome()
 	r.follow()
@@ -90,17 +90,17 @@ func (r *Reconfiguration) sources() error {
 func (r *Reconfiguration) read(l weft.VC) error {
 	w, all := r.w, len(r.targets)
 	y := &layer{
-		list: cdg.NewLayer(w.turns), next: make([]int32, all*len(w.to)), first: make([]int32, all*w.n),
-		live: make([]bool, all*len(w.to)), union: make([]bool, w.turns.Len()),
+		list: cdg.NewLayer(w.turns), next: make([]int32, all*len(w.To)), first: make([]int32, all*w.n),
+		live: make([]bool, all*len(w.To)), union: make([]bool, w.turns.Len()),
 	}
 	r.layers = append(r.layers, y)
 	for k := range r.targets {
 		t := &r.targets[k]
-		next, first := row(y.next, k, len(w.to)), row(y.first, k, w.n)
+		next, first := row(y.next, k, len(w.To)), row(y.first, k, w.n)
 		for c := range next {
 			next[c] = none
 			if !t.node.IsSwitch() {
-				next[c] = r.entry(t, w.to[c], w.port[w.back[c]], l)
+				next[c] = r.entry(t, w.To[c], w.Port[w.back[c]], l)
 			}
 		}
 		for s := range first {
@@ -134,7 +134,7 @@ func (r *Reconfiguration) entry(t *target, s int32, in weft.PortID, l weft.VC) i
 // readPaths follows the paths to target k in a layer. Sources whose path does not arrive have none.
 func (r *Reconfiguration) readPaths(y *layer, k int, l weft.VC) error {
 	w, t := r.w, &r.targets[k]
-	next, first, live := row(y.next, k, len(w.to)), row(y.first, k, w.n), row(y.live, k, len(w.to))
+	next, first, live := row(y.next, k, len(w.To)), row(y.first, k, w.n), row(y.live, k, len(w.To))
 	path := r.scratch.path
 	for s := range int32(w.n) {
 		if r.mask[k*w.n+int(s)]>>l&1 == 0 {
@@ -142,14 +142,14 @@ func (r *Reconfiguration) readPaths(y *layer, k int, l weft.VC) error {
 		}
 		path = path[:0]
 		c := first[s]
-		for c >= 0 && !live[c] && len(path) <= len(w.to) {
+		for c >= 0 && !live[c] && len(path) <= len(w.To) {
 			path = append(path, c)
 			c = next[c]
 		}
 		if err := r.keepsTo(t, s, path, l); err != nil {
 			return err
 		}
-		if c == broken || len(path) > len(w.to) || first[s] == none {
+		if c == broken || len(path) > len(w.To) || first[s] == none {
 			r.mask[k*w.n+int(s)] &^= 1 << l
 			continue
 		}
@@ -158,9 +158,9 @@ func (r *Reconfiguration) readPaths(y *layer, k int, l weft.VC) error {
 			if next[c] == none {
 				continue
 			}
-			if r.o.Entries == ByDestination && next[c] != first[w.to[c]] {
+			if r.o.Entries == ByDestination && next[c] != first[w.To[c]] {
 				return fmt.Errorf("reconfiguration of %s with entries by destination: switch %s forwards packets for %s by the port they came in by: take entries by channel",
-					r.engine.Engine, w.g.Switches[w.to[c]].Name, w.g.Name(t.node))
+					r.engine.Engine, w.g.Switches[w.To[c]].Name, w.g.Name(t.node))
 			}
 			if !y.list.Add(w.turn(c, next[c])) {
 				return fmt.Errorf("reconfiguration of %s on %s: its dependencies have a cycle in layer %d, so there is no channel list: take a routing that is free from deadlock",
@@ -206,7 +206,7 @@ func (r *Reconfiguration) keepsTo(t *target, s int32, path []int32, l weft.VC) e
 		}
 	}
 	for _, c := range path {
-		if err := check(w.to[c], w.port[w.back[c]]); err != nil {
+		if err := check(w.To[c], w.Port[w.back[c]]); err != nil {
 			return err
 		}
 	}

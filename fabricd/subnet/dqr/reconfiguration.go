@@ -22,7 +22,7 @@ type Reconfiguration struct {
 	dead   []bool   // per channel
 	fresh  []bool   // per channel: it has died since the last Settle
 	gone   []bool   // per NIC: its link is dead
-	part   []int32  // per switch, see wires.parts
+	part   []int    // per switch: the component of live links that it is in; replaced, never changed
 
 	prepared   *Result
 	unroutable int    // ordered pairs of NICs
@@ -81,13 +81,13 @@ func (r *Reconfiguration) sends(s int32, t *target) bool {
 
 // step is where packets for target k go on that came by channel c, none at its home.
 func (r *Reconfiguration) step(y *layer, k int, c int32) int32 {
-	if r.w.to[c] == r.targets[k].home {
+	if r.w.To[c] == r.targets[k].home {
 		return none
 	}
 	if r.o.Entries == ByDestination {
-		return y.first[k*r.w.n+int(r.w.to[c])]
+		return y.first[k*r.w.n+int(r.w.To[c])]
 	}
-	return y.next[k*len(r.w.to)+int(c)]
+	return y.next[k*len(r.w.To)+int(c)]
 }
 
 // Clone is an independent copy. What neither ever changes they share, so that several goroutines
@@ -97,7 +97,7 @@ func (r *Reconfiguration) Clone() *Reconfiguration {
 	c.mask, c.dead, c.gone = append([]uint16(nil), r.mask...), append([]bool(nil), r.dead...), append([]bool(nil), r.gone...)
 	c.sent = append([]uint16(nil), r.sent...)
 	c.fresh = append([]bool(nil), r.fresh...)
-	c.part, c.pending = append([]int32(nil), r.part...), append([]drop(nil), r.pending...)
+	c.pending = append([]drop(nil), r.pending...)
 	c.layers = make([]*layer, len(r.layers))
 	for i, y := range r.layers {
 		z := &layer{

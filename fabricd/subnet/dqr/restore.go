@@ -41,7 +41,7 @@ func (r *Reconfiguration) returnHome() {
 func (r *Reconfiguration) undo() {
 	for i := len(r.scratch.journal) - 1; i >= 0; i-- { // what was overwritten first comes last
 		e := r.scratch.journal[i]
-		y, n, channels := r.layers[e.layer], r.w.n, len(r.w.to)
+		y, n, channels := r.layers[e.layer], r.w.n, len(r.w.To)
 		switch {
 		case !e.first && !y.live[e.at]:
 			r.setNext(y, int(e.layer), int(e.at)/channels, e.at%int32(channels), e.was)
@@ -56,8 +56,8 @@ func (r *Reconfiguration) tidy() {
 	w := r.w
 	for l, y := range r.layers {
 		for k := range r.targets {
-			live, asked := row(y.live, k, len(w.to)), row(y.asked, k, len(w.to))
-			next, home := row(y.next, k, len(w.to)), row(r.home.next[l], k, len(w.to))
+			live, asked := row(y.live, k, len(w.To)), row(y.asked, k, len(w.To))
+			next, home := row(y.next, k, len(w.To)), row(r.home.next[l], k, len(w.To))
 			for c, is := range next {
 				if is != home[c] && !live[c] && !asked[c] {
 					r.setNext(y, l, k, int32(c), home[c])
@@ -90,8 +90,8 @@ func (r *Reconfiguration) passed(live, asked []bool, s int32) bool {
 // when it is so already, or cannot be.
 func (r *Reconfiguration) bringBack(l, k int, s int32) bool {
 	w, y, x := r.w, r.layers[l], &r.scratch
-	next, first := row(r.home.next[l], k, len(w.to)), row(r.home.first[l], k, w.n)
-	live, is := row(y.live, k, len(w.to)), r.mask[k*w.n+int(s)]>>l&1 == 1 && y.first[k*w.n+int(s)] == first[s]
+	next, first := row(r.home.next[l], k, len(w.To)), row(r.home.first[l], k, w.n)
+	live, is := row(y.live, k, len(w.To)), r.mask[k*w.n+int(s)]>>l&1 == 1 && y.first[k*w.n+int(s)] == first[s]
 	path := x.path[:0]
 	for c := first[s]; c >= 0; {
 		if r.dead[c] {
@@ -99,9 +99,9 @@ func (r *Reconfiguration) bringBack(l, k int, s int32) bool {
 		}
 		path = append(path, c)
 		on := none
-		if w.to[c] != r.targets[k].home {
+		if w.To[c] != r.targets[k].home {
 			if on = next[c]; r.o.Entries == ByDestination {
-				on = first[w.to[c]]
+				on = first[w.To[c]]
 			}
 		}
 		is = is && live[c] && r.step(y, k, c) == on
@@ -132,7 +132,7 @@ func (r *Reconfiguration) bringBack(l, k int, s int32) bool {
 	}
 	for i, c := range path[:len(path)-1] {
 		if live[c] = true; r.o.Entries == ByDestination {
-			r.setFirst(y, l, k, w.to[c], path[i+1])
+			r.setFirst(y, l, k, w.To[c], path[i+1])
 		} else {
 			r.setNext(y, l, k, c, path[i+1])
 		}
@@ -150,7 +150,7 @@ func (r *Reconfiguration) bringBack(l, k int, s int32) bool {
 func (r *Reconfiguration) disturbs(l, k int, path, first []int32) bool {
 	n := r.w.n
 	for _, c := range path {
-		s := r.w.from[c]
+		s := r.w.From[c]
 		if at := k*n + int(s); r.layers[l].first[at] != first[s] && r.wasAsked(entry{layer: int32(l), at: int32(at), first: true}) {
 			return true
 		}
@@ -163,7 +163,7 @@ func (r *Reconfiguration) disturbs(l, k int, path, first []int32) bool {
 // They come home themselves some time, and then it can be.
 func (r *Reconfiguration) meets(y *layer, k int, path []int32, next []int32) bool {
 	x, w := &r.scratch, r.w
-	live := row(y.live, k, len(w.to))
+	live := row(y.live, k, len(w.To))
 	for i, c := range path[:len(path)-1] {
 		if !live[c] || r.step(y, k, c) == next[c] {
 			continue
@@ -174,15 +174,15 @@ func (r *Reconfiguration) meets(y *layer, k int, path []int32, next []int32) boo
 			x.walk = 1
 		}
 		for _, after := range path[i:] {
-			x.leads[w.to[after]] = x.walk
+			x.leads[w.To[after]] = x.walk
 		}
 		queue := append(x.rest[:0], c)
 		for at := 0; at < len(queue); at++ {
-			for _, p := range w.leading(w.from[queue[at]]) {
+			for _, p := range w.leading(w.From[queue[at]]) {
 				if !live[p] || r.step(y, k, p) != queue[at] {
 					continue
 				}
-				if x.leads[w.from[p]] == x.walk {
+				if x.leads[w.From[p]] == x.walk {
 					x.rest = queue
 					return true
 				}
@@ -198,7 +198,7 @@ func (r *Reconfiguration) meets(y *layer, k int, path []int32, next []int32) boo
 // by next; in scratch.turns and scratch.rest.
 func (r *Reconfiguration) exchange(y *layer, k int, c, next int32) {
 	w, x := r.w, &r.scratch
-	live := row(y.live, k, len(w.to))
+	live := row(y.live, k, len(w.To))
 	was := r.step(y, k, c)
 	if !live[c] {
 		x.turns = append(x.turns, w.turn(c, next))
@@ -212,14 +212,14 @@ func (r *Reconfiguration) exchange(y *layer, k int, c, next int32) {
 		}
 		return
 	}
-	r.replace(y, k, w.to[c], was, next)
+	r.replace(y, k, w.To[c], was, next)
 }
 
 // replace lists the turns that come and go when all packets for target k that come to a switch go
 // on by next and not by was.
 func (r *Reconfiguration) replace(y *layer, k int, s, was, next int32) {
 	w, x := r.w, &r.scratch
-	live := row(y.live, k, len(w.to))
+	live := row(y.live, k, len(w.To))
 	for _, p := range w.leading(s) {
 		if live[p] {
 			x.turns, x.rest = append(x.turns, w.turn(p, next)), append(x.rest, w.turn(p, was))
@@ -235,7 +235,7 @@ func (r *Reconfiguration) noteChanged(l, k int, entries []entry) {
 		if e.first {
 			changed[-1-e.at%int32(w.n)] = true
 		} else {
-			changed[e.at%int32(len(w.to))] = true
+			changed[e.at%int32(len(w.To))] = true
 		}
 	}
 	for s, m := range row(r.mask, k, w.n) {
@@ -244,7 +244,7 @@ func (r *Reconfiguration) noteChanged(l, k int, entries []entry) {
 		}
 		is := r.o.Entries == ByDestination && changed[-1-int32(s)]
 		for c := y.first[k*w.n+s]; c >= 0 && !is; c = r.step(y, k, c) {
-			is = changed[c] || r.o.Entries == ByDestination && changed[-1-w.to[c]]
+			is = changed[c] || r.o.Entries == ByDestination && changed[-1-w.To[c]]
 		}
 		if is {
 			r.note(k, int32(s))

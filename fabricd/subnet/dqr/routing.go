@@ -124,7 +124,7 @@ func (r *Reconfiguration) spots() []spot {
 			if e.first {
 				x.target, x.at = e.at/int32(w.n), e.at%int32(w.n)
 			} else {
-				x.target, x.at = e.at/int32(len(w.to)), w.to[e.at%int32(len(w.to))]
+				x.target, x.at = e.at/int32(len(w.To)), w.To[e.at%int32(len(w.To))]
 			}
 			if !r.engine.Tables.PerLayer() {
 				x.layer = 0
@@ -190,7 +190,7 @@ func (r *Reconfiguration) row(hops []tables.Hop, l, k int, s int32) []tables.Hop
 // by a port of the switch.
 func (r *Reconfiguration) hop(c int32, k int, s int32, in weft.PortID, l weft.VC) tables.Hop {
 	if c >= 0 {
-		return tables.Hop{Port: r.w.port[c], VC: tables.SameVC}
+		return tables.Hop{Port: r.w.Port[c], VC: tables.SameVC}
 	}
 	t := &r.targets[k]
 	if hops := r.engine.Tables.Choices(weft.SwitchID(s), weft.NICID(t.node.Index), t.path, in, l); len(hops) > 0 {

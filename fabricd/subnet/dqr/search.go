@@ -47,7 +47,7 @@ type finder struct {
 }
 
 func newFinder(w *wires) *finder {
-	n, turns := max(len(w.to), w.n), w.turns.Len()
+	n, turns := max(len(w.To), w.n), w.turns.Len()
 	hops := int32(n + 2)
 	return &finder{
 		w: w, hops: hops, queue: newQueue(int(hops) * (mostCost + 1)), seen: make([]uint32, n), done: make([]uint32, n),
@@ -79,10 +79,10 @@ func (f *finder) onward(q *query, c int32) int32 {
 	if !q.switches {
 		return f.choice[c]
 	}
-	if f.w.to[c] == q.home {
+	if f.w.To[c] == q.home {
 		return none
 	}
-	return f.choice[f.w.to[c]]
+	return f.choice[f.w.To[c]]
 }
 
 func (f *finder) keyOf(q *query, turns, hops int32) int32 {
@@ -136,7 +136,7 @@ func (f *finder) byChannel(q *query) {
 		if !ok {
 			return
 		}
-		s := w.from[c]
+		s := w.From[c]
 		if f.finds(s, c) {
 			if len(f.found) == len(q.sources) && !q.each {
 				return
@@ -151,7 +151,7 @@ func (f *finder) byChannel(q *query) {
 		}
 		for _, p := range w.leading(s) {
 			switch {
-			case q.dead[p] || f.done[p] == era || !q.revisit && f.passes[w.from[p]] == f.step:
+			case q.dead[p] || f.done[p] == era || !q.revisit && f.passes[w.From[p]] == f.step:
 			case q.live != nil && q.live[p]:
 				if q.next[p] == c {
 					f.reach(q, p, c, turns, hops+1)
@@ -173,7 +173,7 @@ func (f *finder) pass(c int32) {
 		f.step = 1
 	}
 	for ; c >= 0; c = f.choice[c] {
-		f.passes[f.w.from[c]] = f.step
+		f.passes[f.w.From[c]] = f.step
 	}
 }
 
@@ -231,7 +231,7 @@ func (f *finder) bySwitch(q *query) {
 			return
 		}
 		for _, c := range w.leading(v) {
-			u := w.from[c]
+			u := w.From[c]
 			switch {
 			case q.dead[c] || f.done[u] == era:
 			case q.first[u] >= 0 && q.live[q.first[u]]:

@@ -25,7 +25,7 @@ func ALASH(g *topology.Graph, o Options) (*Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &everyWay{several: newSeveral(w, turns), seen: make([]int32, len(w.to))}
+	v := &everyWay{several: newSeveral(w, turns), seen: make([]int32, len(w.To))}
 	v.path = v.turnsOf
 	err = v.eachPair(func(s, d int32) (int, error) {
 		n := len(v.firsts)
@@ -57,8 +57,8 @@ type everyWay struct {
 
 // minimal adds the channels from s on shortest paths to d to a list.
 func (v *everyWay) minimal(s, d int32, list []int32) []int32 {
-	for c := v.w.first[s]; c < v.w.first[s+1]; c++ {
-		if v.dist[int(v.w.to[c])*v.w.n+int(d)]+1 == v.dist[int(s)*v.w.n+int(d)] {
+	for c := v.w.First[s]; c < v.w.First[s+1]; c++ {
+		if v.dist[int(v.w.To[c])*v.w.n+int(d)]+1 == v.dist[int(s)*v.w.n+int(d)] {
 			list = append(list, c)
 		}
 	}
@@ -72,8 +72,8 @@ func (v *everyWay) turnsOf(a int, turns []int32) []int32 {
 	v.todo = append(v.todo[:0], v.firsts[a])
 	for i := 0; i < len(v.todo); i++ {
 		c := v.todo[i]
-		for next := v.w.first[v.w.to[c]]; next < v.w.first[v.w.to[c]+1]; next++ {
-			if v.dist[int(v.w.to[next])*v.w.n+int(d)]+1 != v.dist[int(v.w.to[c])*v.w.n+int(d)] {
+		for next := v.w.First[v.w.To[c]]; next < v.w.First[v.w.To[c]+1]; next++ {
+			if v.dist[int(v.w.To[next])*v.w.n+int(d)]+1 != v.dist[int(v.w.To[c])*v.w.n+int(d)] {
 				continue
 			}
 			turns = append(turns, v.turns.Find(c, next))
@@ -204,14 +204,14 @@ func (r *wayRows) home(nic weft.NICID, paths int) error {
 func (r *wayRows) row(s int32, channels []int32, k int) (int, error) {
 	r.key = append(r.key[:0], byte(k))
 	for _, c := range channels {
-		r.key = append(r.key, byte(r.w.port[c])) // there are weft.MaxPorts at most
+		r.key = append(r.key, byte(r.w.Port[c])) // there are weft.MaxPorts at most
 	}
 	if row, ok := r.known[s][string(r.key)]; ok {
 		return row, nil
 	}
 	all := make([]tables.Hop, len(channels))
 	for i, c := range channels {
-		all[i] = tables.Hop{Port: r.w.port[c], VC: tables.SameVC}
+		all[i] = tables.Hop{Port: r.w.Port[c], VC: tables.SameVC}
 	}
 	entries := make([][]tables.Hop, 0, r.w.g.Switches[s].Ports*r.layers)
 	for p := range weft.PortID(r.w.g.Switches[s].Ports) {

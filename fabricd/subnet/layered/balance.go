@@ -25,7 +25,7 @@ type phase struct {
 }
 
 func newBalance(w *wires) *balance {
-	return &balance{w: w, load: make([]int32, len(w.to)), climb: make([]phase, w.n), fall: make([]phase, w.n)}
+	return &balance{w: w, load: make([]int32, len(w.To)), climb: make([]phase, w.n), fall: make([]phase, w.n)}
 }
 
 // start puts at each switch the packets of its own NICs; those of a pair that is not in the layers
@@ -41,8 +41,8 @@ func (b *balance) start(d int32, counts func(s, d int32) bool) {
 
 // choose is the best channel from s among those that lead to a neighbour on the way.
 func (b *balance) choose(p *phase, s int32, leads func(s, t int32) bool, after func(s, t int32) *phase) {
-	for c := b.w.first[s]; c < b.w.first[s+1]; c++ {
-		t := b.w.to[c]
+	for c := b.w.First[s]; c < b.w.First[s+1]; c++ {
+		t := b.w.To[c]
 		if !leads(s, t) {
 			continue
 		}
@@ -56,7 +56,7 @@ func (b *balance) choose(p *phase, s int32, leads func(s, t int32) bool, after f
 // flow adds the load of what is at s, and hands it on.
 func (b *balance) flow(p *phase, s int32, after func(s, t int32) *phase) {
 	b.load[p.channel] += p.here
-	after(s, b.w.to[p.channel]).here += p.here
+	after(s, b.w.To[p.channel]).here += p.here
 }
 
 // legal chooses for packets to d, by the distances of l.
@@ -105,5 +105,5 @@ func (w *wires) portOf(c int32) []weft.PortID {
 	if c < 0 {
 		return nil
 	}
-	return w.port[c : c+1]
+	return w.Port[c : c+1]
 }

@@ -33,7 +33,7 @@ func EscapePaths(g *topology.Graph, o Options) (*Routing, error) {
 	err = e.destinations(func(to int32, d weft.NICID) error {
 		if e.fresh(to) {
 			l.toward(to)
-			queue = e.w.distances(to, dist, queue)
+			queue = e.w.Distances(dist, queue, to)
 		}
 		e.legal(l, to, nil)
 		if err := e.setLegal(l, 0, to, d, span{0, 1}); err != nil {
@@ -65,7 +65,7 @@ func MinimalHop(g *topology.Graph, o Options) (*Routing, error) {
 	dist, queue := make([]int32, e.w.n), []int32(nil)
 	err = e.destinations(func(s int32, d weft.NICID) error {
 		if e.fresh(s) {
-			queue = e.w.distances(s, dist, queue)
+			queue = e.w.Distances(dist, queue, s)
 		}
 		e.tree(queue, s, func(s, t int32) bool { return dist[t]+1 == dist[s] })
 		return e.setTree(queue, s, d, span{0, e.layers})

@@ -35,7 +35,7 @@ func (w *wires) legalTurns(turns *cdg.Turns, o Options) ([]int32, error) {
 	var list []int32
 	for t := range int32(turns.Len()) {
 		from, to := turns.Ends(t)
-		if l.up(w.from[from], w.to[from]) || !l.up(w.from[to], w.to[to]) {
+		if l.up(w.From[from], w.To[from]) || !l.up(w.From[to], w.To[to]) {
 			list = append(list, t)
 		}
 	}
@@ -151,7 +151,7 @@ type search struct {
 }
 
 func newSearch(l *layering, w *wires, back []int32) *search {
-	s := &search{l: l, w: w, by: make([]int32, len(w.to))}
+	s := &search{l: l, w: w, by: make([]int32, len(w.To))}
 	if back != nil {
 		s.mirror = mirror(l.turns, back)
 	}
@@ -189,7 +189,7 @@ func (s *search) along(l *cdg.Layer, from, to int32) []int32 {
 		s.by[i] = -2
 	}
 	s.queue = s.queue[:0]
-	for c := s.w.first[from]; c < s.w.first[from+1]; c++ {
+	for c := s.w.First[from]; c < s.w.First[from+1]; c++ {
 		s.by[c] = -1
 		s.queue = append(s.queue, c)
 	}
@@ -199,7 +199,7 @@ func (s *search) along(l *cdg.Layer, from, to int32) []int32 {
 	}
 	for i := 0; i < len(s.queue); i++ {
 		c := s.queue[i]
-		if s.w.to[c] == to {
+		if s.w.To[c] == to {
 			if way := s.back(c); way != nil {
 				return way
 			}
@@ -219,12 +219,12 @@ func (s *search) along(l *cdg.Layer, from, to int32) []int32 {
 // back is the way that led to a channel, nil if it crosses a switch twice.
 func (s *search) back(c int32) (way []int32) {
 	way = []int32{c}
-	seen := map[int32]bool{s.w.to[c]: true}
+	seen := map[int32]bool{s.w.To[c]: true}
 	for ; c >= 0; c = s.by[c] {
-		if seen[s.w.from[c]] {
+		if seen[s.w.From[c]] {
 			return nil
 		}
-		seen[s.w.from[c]] = true
+		seen[s.w.From[c]] = true
 		if way[0] != c {
 			way = slices.Insert(way, 0, c)
 		}

@@ -15,7 +15,7 @@ import (
 // those with the longest first, for several draws, of which the one is kept that needs fewest
 // layers.
 func bothWays(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
-	dist := w.allDistances()
+	dist := w.AllDistances()
 	back := w.back()
 	var best *trees
 	for i := range 4 + o.Rounds {
@@ -37,7 +37,7 @@ func bothWays(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 // short makes the trees of shortest paths by drawn lengths.
 func (t *trees) short(back []int32, draw uint64) {
 	w := t.w
-	length := make([]int64, len(w.to))
+	length := make([]int64, len(w.To))
 	for c, b := range back {
 		length[c] = int64(weft.Scatter(draw^uint64(min(int32(c), b))<<20) >> 24) // 40 bits: a path has no more than 2^16 links
 	}
@@ -47,18 +47,18 @@ func (t *trees) short(back []int32, draw uint64) {
 		if !w.ends[d] {
 			continue
 		}
-		queue = w.distances(d, dist, queue)
+		queue = w.Distances(dist, queue, d)
 		far[d] = 0
 		for _, s := range queue[1:] {
 			best := int32(-1)
-			for c := w.first[s]; c < w.first[s+1]; c++ {
-				if via := w.to[c]; dist[via] == dist[s]-1 && (best < 0 || far[via]+length[c] < far[s]) {
+			for c := w.First[s]; c < w.First[s+1]; c++ {
+				if via := w.To[c]; dist[via] == dist[s]-1 && (best < 0 || far[via]+length[c] < far[s]) {
 					best, far[s] = c, far[via]+length[c]
 				}
 			}
 			i := t.number(s, d)
 			t.next[i] = best
-			if via := w.to[best]; via != d {
+			if via := w.To[best]; via != d {
 				t.turn[i] = t.turns.Find(best, t.next[t.number(via, d)])
 			}
 		}

@@ -33,7 +33,7 @@ type pairs struct {
 const searchSteps = 200
 
 func newPairs(w *wires, turns *cdg.Turns, o Options, has []int32) *pairs {
-	p := &pairs{w: w, dist: w.allDistances(), first: []int32{0}, load: make([]int32, len(w.to))}
+	p := &pairs{w: w, dist: w.AllDistances(), first: []int32{0}, load: make([]int32, len(w.To))}
 	for s := range w.n {
 		for d := range w.n {
 			if s == d || !w.ends[s] || !w.ends[d] || o.Both && d < s {
@@ -50,19 +50,6 @@ func newPairs(w *wires, turns *cdg.Turns, o Options, has []int32) *pairs {
 		p.mirror = mirror(turns, p.back)
 	}
 	return p
-}
-
-// allDistances are the links from each switch to each.
-func (w *wires) allDistances() []uint16 {
-	all, row := make([]uint16, w.n*w.n), make([]int32, w.n)
-	var queue []int32
-	for s := range w.n {
-		queue = w.distances(int32(s), row, queue)
-		for d, n := range row {
-			all[s*w.n+d] = uint16(n)
-		}
-	}
-	return all
 }
 
 // channelsOf are the channels of pair i.
@@ -205,8 +192,8 @@ func (p *pairs) search(l *cdg.Layer, in, s, d int32) bool {
 		return false
 	}
 	n := len(p.candidates)
-	for c := p.w.first[s]; c < p.w.first[s+1]; c++ {
-		if p.dist[int(p.w.to[c])*p.w.n+int(d)]+1 == p.dist[int(s)*p.w.n+int(d)] {
+	for c := p.w.First[s]; c < p.w.First[s+1]; c++ {
+		if p.dist[int(p.w.To[c])*p.w.n+int(d)]+1 == p.dist[int(s)*p.w.n+int(d)] {
 			p.candidates = append(p.candidates, c)
 		}
 	}
@@ -229,7 +216,7 @@ func (p *pairs) search(l *cdg.Layer, in, s, d int32) bool {
 			continue
 		}
 		p.way = append(p.way, c)
-		if p.search(l, c, p.w.to[c], d) {
+		if p.search(l, c, p.w.To[c], d) {
 			p.candidates = p.candidates[:n]
 			return true
 		}
@@ -272,11 +259,11 @@ func (p *pairs) undo(l *cdg.Layer, turn int32) {
 
 // back is per channel the other direction of its link.
 func (w *wires) back() []int32 {
-	back := make([]int32, len(w.to))
+	back := make([]int32, len(w.To))
 	for c := range back {
-		peer, _, _ := w.g.Peer(w.end(int32(c)))
-		for b := w.first[w.to[c]]; b < w.first[w.to[c]+1]; b++ {
-			if w.port[b] == peer.Port {
+		peer, _, _ := w.g.Peer(w.End(int32(c)))
+		for b := w.First[w.To[c]]; b < w.First[w.To[c]+1]; b++ {
+			if w.Port[b] == peer.Port {
 				back[c] = b
 			}
 		}

@@ -161,9 +161,9 @@ func (r *rounds) shortest(i int, s int32, way []int32) {
 		r.ways = append(r.ways, slices.Clone(way))
 		return
 	}
-	for c := r.w.first[s]; c < r.w.first[s+1] && len(r.ways) < maxWays; c++ {
-		if r.dist[int(r.w.to[c])*r.w.n+int(d)]+1 == r.dist[int(s)*r.w.n+int(d)] {
-			r.shortest(i, r.w.to[c], append(way, c))
+	for c := r.w.First[s]; c < r.w.First[s+1] && len(r.ways) < maxWays; c++ {
+		if r.dist[int(r.w.To[c])*r.w.n+int(d)]+1 == r.dist[int(s)*r.w.n+int(d)] {
+			r.shortest(i, r.w.To[c], append(way, c))
 		}
 	}
 }

@@ -25,7 +25,7 @@ type trees struct {
 
 func newTrees(w *wires, turns *cdg.Turns, has []int32) *trees {
 	t := &trees{
-		w: w, next: make([]int32, w.n*w.n), turn: make([]int32, w.n*w.n), load: make([]int32, len(w.to)),
+		w: w, next: make([]int32, w.n*w.n), turn: make([]int32, w.n*w.n), load: make([]int32, len(w.To)),
 		low: make([]int32, w.n),
 	}
 	t.layering = layering{turns: turns, has: has, of: slices.Repeat([]uint8{none}, w.n*w.n), path: t.path}
@@ -41,7 +41,7 @@ func (t *trees) number(s, d int32) int { return int(d)*t.w.n + int(s) }
 // path gives the turns of the path that has number d*n+s.
 func (t *trees) path(i int, turns []int32) []int32 {
 	row := i / t.w.n * t.w.n
-	for s := i - row; t.turn[row+s] >= 0; s = int(t.w.to[t.next[row+s]]) {
+	for s := i - row; t.turn[row+s] >= 0; s = int(t.w.To[t.next[row+s]]) {
 		turns = append(turns, t.turn[row+s])
 	}
 	return turns
@@ -62,7 +62,7 @@ func (t *trees) grow(order []int32) {
 	var queue []int32
 	for _, d := range order {
 		if t.w.ends[d] {
-			queue = t.w.distances(d, dist, queue)
+			queue = t.w.Distances(dist, queue, d)
 			t.tree(d, queue[1:], dist)
 		}
 	}
@@ -75,7 +75,7 @@ func (t *trees) grow(order []int32) {
 // last layer has at most a path for each 16 switches: in two of five such graphs of 128 switches it
 // is then not needed.
 func shortestTrees(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
-	first := w.distances(int32(o.Seed%uint64(w.n)), make([]int32, w.n), nil)
+	first := w.Distances(make([]int32, w.n), nil, int32(o.Seed%uint64(w.n)))
 	var best *trees
 	order, late := slices.Clone(first), make([]int, w.n)
 	for try := 0; ; try++ {
@@ -105,8 +105,8 @@ func (t *trees) tree(d int32, switches, dist []int32) {
 	t.low[d] = 0
 	for _, s := range switches {
 		best, layer, turn, cost := int32(-1), int32(0), int32(-1), int64(0)
-		for c := w.first[s]; c < w.first[s+1]; c++ {
-			via := w.to[c]
+		for c := w.First[s]; c < w.First[s+1]; c++ {
+			via := w.To[c]
 			if dist[via] != dist[s]-1 || best >= 0 && t.low[via] > layer {
 				continue
 			}
@@ -131,7 +131,7 @@ func (t *trees) tree(d int32, switches, dist []int32) {
 		t.layer(int(layer)).AddPath(t.storage)
 		t.sizes[layer]++
 		t.of[i] = uint8(layer)
-		for at := s; at != d; at = w.to[t.next[row+int(at)]] {
+		for at := s; at != d; at = w.To[t.next[row+int(at)]] {
 			t.load[t.next[row+int(at)]]++
 		}
 	}
@@ -140,7 +140,7 @@ func (t *trees) tree(d int32, switches, dist []int32) {
 // cost is the sum of the squares of the loads, as they are now, of a channel and those after it on
 // the way to the destination.
 func (t *trees) cost(row int, c int32) (sum int64) {
-	for ; c >= 0; c = t.next[row+int(t.w.to[c])] {
+	for ; c >= 0; c = t.next[row+int(t.w.To[c])] {
 		sum += int64(t.load[c]) * int64(t.load[c])
 	}
 	return sum

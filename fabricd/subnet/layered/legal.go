@@ -36,7 +36,7 @@ func (l *legal) toward(d int32) {
 	q := append(l.above[:0], d)
 	for i := 0; i < len(q); i++ {
 		s := q[i]
-		for _, t := range l.w.next(s) {
+		for _, t := range l.w.Next(s) {
 			if l.up(s, t) && l.falls[t] == far {
 				l.falls[t] = l.falls[s] + 1
 				q = append(q, t)
@@ -46,7 +46,7 @@ func (l *legal) toward(d int32) {
 	l.above = q
 	for _, s := range l.order { // what is above s comes before it
 		n := l.falls[s]
-		for _, t := range l.w.next(s) {
+		for _, t := range l.w.Next(s) {
 			if l.up(s, t) {
 				n = min(n, l.hops[t]+1)
 			}
@@ -64,7 +64,7 @@ func (l *legal) byDestination() {
 		if l.hops[s] = l.falls[s]; l.hops[s] < far {
 			continue
 		}
-		for _, t := range l.w.next(s) {
+		for _, t := range l.w.Next(s) {
 			if l.up(s, t) {
 				l.hops[s] = min(l.hops[s], l.hops[t]+1)
 			}

@@ -108,9 +108,9 @@ func (v *everyPath) list(s, d int32, limit int, way []int32) (n int) {
 		v.begins = append(v.begins, int32(len(v.channels)))
 		return 1
 	}
-	for c := v.w.first[s]; c < v.w.first[s+1] && n < limit; c++ {
-		if v.dist[int(v.w.to[c])*v.w.n+int(d)]+1 == v.dist[int(s)*v.w.n+int(d)] {
-			n += v.list(v.w.to[c], d, limit-n, append(way, c))
+	for c := v.w.First[s]; c < v.w.First[s+1] && n < limit; c++ {
+		if v.dist[int(v.w.To[c])*v.w.n+int(d)]+1 == v.dist[int(s)*v.w.n+int(d)] {
+			n += v.list(v.w.To[c], d, limit-n, append(way, c))
 		}
 	}
 	return n

@@ -99,7 +99,7 @@ func (w *wires) roots(first string, n int) ([]int32, error) {
 		nearest[i] = far
 	}
 	for len(list) < min(n, len(joined)) {
-		w.distances(root, dist, nil)
+		w.Distances(dist, nil, root)
 		root = -1
 		for s := range int32(w.n) {
 			if nearest[s] = min(nearest[s], dist[s]); root < 0 || nearest[s] > nearest[root] {

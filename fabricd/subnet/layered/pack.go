@@ -42,7 +42,7 @@ func (p *packed) add(d int32, way []int32) (uint16, error) {
 
 func (p *packed) room(next, way []int32) bool {
 	for _, c := range way {
-		if at := next[p.w.from[c]]; at >= 0 && at != c {
+		if at := next[p.w.From[c]]; at >= 0 && at != c {
 			return false
 		}
 	}
@@ -51,7 +51,7 @@ func (p *packed) room(next, way []int32) bool {
 
 func (p *packed) put(next, way []int32) {
 	for _, c := range way {
-		next[p.w.from[c]] = c
+		next[p.w.From[c]] = c
 	}
 }
 
@@ -103,7 +103,7 @@ func (p *packed) set(tables *tables.Tables, d int, nic weft.NICID, from int) err
 			if c < 0 {
 				continue
 			}
-			if err := tables.SetAddress(weft.SwitchID(s), 0, nic, from+a, int(p.w.port[c])); err != nil {
+			if err := tables.SetAddress(weft.SwitchID(s), 0, nic, from+a, int(p.w.Port[c])); err != nil {
 				return err
 			}
 		}

@@ -93,9 +93,9 @@ func (r *rows) add(s int32, climb, fall []tables.Hop, l *legal) (int, error) {
 	for i := range entries {
 		entries[i] = climb
 	}
-	for c := r.w.first[s]; c < r.w.first[s+1]; c++ {
-		if l.up(s, r.w.to[c]) {
-			entries[r.w.port[c]] = fall
+	for c := r.w.First[s]; c < r.w.First[s+1]; c++ {
+		if l.up(s, r.w.To[c]) {
+			entries[r.w.Port[c]] = fall
 		}
 	}
 	return r.tables.AddChoices(weft.SwitchID(s), entries)

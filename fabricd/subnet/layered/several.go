@@ -20,7 +20,7 @@ type several struct {
 }
 
 func newSeveral(w *wires, turns *cdg.Turns) *several {
-	v := &several{w: w, dist: w.allDistances(), first: []int32{0}}
+	v := &several{w: w, dist: w.AllDistances(), first: []int32{0}}
 	v.turns = turns
 	return v
 }

@@ -27,14 +27,14 @@ func (w *wires) root(name string) (int32, error) {
 
 // joined lists the switches that links join to those with NICs.
 func (w *wires) joined() []int32 {
-	return w.distances(int32(max(0, slices.Index(w.ends, true))), make([]int32, w.n), nil)
+	return w.Distances(make([]int32, w.n), nil, int32(max(0, slices.Index(w.ends, true))))
 }
 
 func (w *wires) centre() int32 {
 	dist, queue := make([]int32, w.n), []int32(nil)
 	best, bestFar, bestSum := int32(-1), int32(0), int32(0)
 	for _, s := range slices.Sorted(slices.Values(w.joined())) {
-		queue = w.distances(s, dist, queue)
+		queue = w.Distances(dist, queue, s)
 		farthest, sum := dist[queue[len(queue)-1]], int32(0)
 		for _, t := range queue {
 			sum += dist[t]
@@ -61,7 +61,7 @@ func (w *wires) ordered(root int32, how Tree) []int32 {
 // breadthFirst is by distance to the root, then by number, as section 4.1 has it.
 func (w *wires) breadthFirst(root int32) []int32 {
 	dist := make([]int32, w.n)
-	order := w.distances(root, dist, nil)
+	order := w.Distances(dist, nil, root)
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(dist[a], dist[b]), cmp.Compare(a, b)) })
 	return order
 }
@@ -76,14 +76,14 @@ func (w *wires) depthFirst(root int32) []int32 {
 	enter := func(s int32) {
 		entered[s] = true
 		order, way = append(order, s), append(way, s)
-		for _, t := range w.next(s) {
+		for _, t := range w.Next(s) {
 			links[t]++
 		}
 	}
 	enter(root)
 	for len(way) > 0 {
 		best := int32(-1)
-		for _, t := range w.next(way[len(way)-1]) {
+		for _, t := range w.Next(way[len(way)-1]) {
 			if !entered[t] && (best < 0 || links[t] > links[best] || links[t] == links[best] && t < best) {
 				best = t
 			}
@@ -96,6 +96,3 @@ func (w *wires) depthFirst(root int32) []int32 {
 	}
 	return order
 }
-
-// next are the switches that the channels out of s lead to, one for each.
-func (w *wires) next(s int32) []int32 { return w.to[w.first[s]:w.first[s+1]] }

@@ -8,17 +8,17 @@ func (w *wires) turns() (*cdg.Turns, error) {
 	near := make([]int32, w.n) // per switch: the last one found to be its neighbour, plus 1
 	source := int32(-1)
 	var list []int32
-	return cdg.NewTurns(len(w.to), func(c int32) []int32 {
-		if w.from[c] != source {
-			source = w.from[c]
+	return cdg.NewTurns(len(w.To), func(c int32) []int32 {
+		if w.From[c] != source {
+			source = w.From[c]
 			near[source] = source + 1
-			for _, s := range w.to[w.first[source]:w.first[source+1]] {
+			for _, s := range w.To[w.First[source]:w.First[source+1]] {
 				near[s] = source + 1
 			}
 		}
 		list = list[:0]
-		for o := w.first[w.to[c]]; o < w.first[w.to[c]+1]; o++ {
-			if near[w.to[o]] != source+1 {
+		for o := w.First[w.To[c]]; o < w.First[w.To[c]+1]; o++ {
+			if near[w.To[o]] != source+1 {
 				list = append(list, o)
 			}
 		}

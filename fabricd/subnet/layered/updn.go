@@ -105,9 +105,9 @@ func UpDownAdaptive(g *topology.Graph, o Options) (*Routing, error) {
 // leading are the ports by which the way leads on from s, in the storage of list.
 func (w *wires) leading(list []weft.PortID, s int32, leads func(s, t int32) bool) []weft.PortID {
 	list = list[:0]
-	for c := w.first[s]; c < w.first[s+1]; c++ {
-		if leads(s, w.to[c]) {
-			list = append(list, w.port[c])
+	for c := w.First[s]; c < w.First[s+1]; c++ {
+		if leads(s, w.To[c]) {
+			list = append(list, w.Port[c])
 		}
 	}
 	return list

@@ -93,40 +93,18 @@ func (c *engine) result(r *layered.Routing, unroutable int) (*result, error) {
 }
 
 // partsOf are the switches that live links join, of each part with a NIC, by number.
-func partsOf(g *topology.Graph, cut func(*topology.Link) bool) (parts [][]weft.SwitchID) {
-	next := make([][]weft.SwitchID, len(g.Switches))
-	nics := make([]bool, len(g.Switches))
-	for i := range g.Links {
-		l := &g.Links[i]
-		a := weft.SwitchID(l.A.Node.Index)
-		switch b := weft.SwitchID(l.B.Node.Index); {
-		case !l.BetweenSwitches():
-			nics[a] = true
-		case !cut(l):
-			next[a], next[b] = append(next[a], b), append(next[b], a)
-		}
+func partsOf(g *topology.Graph, cut func(*topology.Link) bool) [][]weft.SwitchID {
+	left := g.Adjacency(func(l *topology.Link) bool { return !cut(l) })
+	of, count := left.Components(nil)
+	parts, nics := make([][]weft.SwitchID, count), make([]bool, count)
+	for s, part := range of {
+		parts[part] = append(parts[part], weft.SwitchID(s))
 	}
-	seen := make([]bool, len(g.Switches))
-	for s := range g.Switches {
-		if seen[s] {
-			continue
-		}
-		seen[s] = true
-		part := []weft.SwitchID{weft.SwitchID(s)}
-		for i := 0; i < len(part); i++ {
-			for _, t := range next[part[i]] {
-				if !seen[t] {
-					seen[t] = true
-					part = append(part, t)
-				}
-			}
-		}
-		if slices.ContainsFunc(part, func(s weft.SwitchID) bool { return nics[s] }) {
-			slices.Sort(part)
-			parts = append(parts, part)
-		}
+	for d := range g.NICs {
+		s, _ := g.SwitchOf(weft.NICID(d))
+		nics[of[s]] = true
 	}
-	return parts
+	return slices.DeleteFunc(parts, func(part []weft.SwitchID) bool { return !nics[of[part[0]]] })
 }
 
 // apart routes each part by itself and puts the tables together.

@@ -23,6 +23,7 @@ type LFT struct {
 
 	home    weft.SwitchID // to which nearest leads
 	nearest []uint8
+	links   topology.Adjacency
 }
 
 // NewLFT makes the tables of a routing. It refuses routings whose switches look at in port or
@@ -161,23 +162,14 @@ func (p *LFT) towards(home weft.SwitchID) []uint8 {
 		return p.nearest
 	}
 	g := p.routing.Graph
-	distance := slices.Repeat([]int{-1}, len(g.Switches))
-	next := slices.Repeat([]uint8{noPath}, len(g.Switches))
-	distance[home] = 0
-	for queue := []weft.SwitchID{home}; len(queue) > 0; queue = queue[1:] {
-		for port := range g.Switches[queue[0]].Ports {
-			to, _, ok := g.Peer(weft.End{Node: queue[0].Node(), Port: weft.PortID(port)})
-			if !ok || !to.Node.IsSwitch() {
-				continue
-			}
-			s := to.Node.Index
-			if distance[s] < 0 {
-				distance[s] = distance[queue[0]] + 1
-				queue = append(queue, weft.SwitchID(s))
-			}
-			if distance[s] == distance[queue[0]]+1 {
-				next[s] = min(next[s], uint8(to.Port)+1)
-			}
+	if p.links.First == nil {
+		p.links = g.Adjacency(nil)
+	}
+	distance, next := make([]int32, len(g.Switches)), slices.Repeat([]uint8{noPath}, len(g.Switches))
+	p.links.Distances(distance, nil, int32(home))
+	for i, to := range slices.Backward(p.links.To) { // the lowest port comes last
+		if s := p.links.From[i]; distance[to] == distance[s]-1 {
+			next[s] = uint8(p.links.Port[i]) + 1
 		}
 	}
 	p.home, p.nearest = home, next

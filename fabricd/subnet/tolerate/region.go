@@ -36,25 +36,10 @@ func Region(g *topology.Graph, name string, center weft.SwitchID) ([]weft.LinkID
 	if int(center) >= len(g.Switches) {
 		return nil, fmt.Errorf("region %s around switch %d: %s has %d", name, center, g.Spec, len(g.Switches))
 	}
-	near := make([]int, len(g.Switches)) // how many links from the center, plus 1
-	near[center] = 1
-	for queue := []weft.SwitchID{center}; len(queue) > 0; queue = queue[1:] {
-		s := queue[0]
-		if near[s] > far {
-			break
-		}
-		for p := range g.Switches[s].Ports {
-			end, _, ok := g.Peer(weft.End{Node: s.Node(), Port: weft.PortID(p)})
-			if ok && end.Node.IsSwitch() && near[end.Node.Index] == 0 {
-				near[end.Node.Index] = near[s] + 1
-				queue = append(queue, weft.SwitchID(end.Node.Index))
-			}
-		}
-	}
-	return slices.DeleteFunc(Links(g), func(l weft.LinkID) bool {
-		link := &g.Links[l]
-		return near[link.A.Node.Index] == 0 && near[link.B.Node.Index] == 0
-	}), nil
+	all, dist := g.Adjacency(nil), make([]int32, len(g.Switches))
+	all.Distances(dist, nil, int32(center))
+	near := func(end weft.End) bool { n := int(dist[end.Node.Index]); return n >= 0 && n <= far }
+	return slices.DeleteFunc(Links(g), func(l weft.LinkID) bool { return !near(g.Links[l].A) && !near(g.Links[l].B) }), nil
 }
 
 // Middle is the switch in the middle of a mesh or a torus, as good a center as any in a torus.

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -27,6 +28,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -164,11 +166,7 @@ func command(ctx context.Context, args []string) error {
 }
 
 func write(path string, rows [][]string) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(csv.NewWriter(file).WriteAll(rows), file.Close())
+	return safefile.WriteTo(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
 }
 
 // build makes the commands that hosts run.

@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string) error {
 		for k, link := range links {
 			for m := range methods {
 				m = (m + k) % len(methods) // whoever is first meets another machine than whoever is last
-				c, err := measure(ctx, begin, g, methods[m], load, link, uint64(k)+1)
+				c, err := cutOne(ctx, begin, g, methods[m], load, link, uint64(k)+1)
 				if err != nil {
 					return fmt.Errorf("%s, %s: %w", methods[m].routing, g.Links[link].Name, err)
 				}

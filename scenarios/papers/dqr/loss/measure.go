@@ -97,8 +97,8 @@ func virtually(ctx context.Context, c live.Config) (*fabric.Fabric, func() error
 	return f, end, err
 }
 
-// measure cuts a link in a new fabric.
-func measure(ctx context.Context, start starter, g *topology.Graph, m method, load float64, id weft.LinkID, seed uint64) (c cost, err error) {
+// cutOne cuts a link in a new fabric.
+func cutOne(ctx context.Context, start starter, g *topology.Graph, m method, load float64, id weft.LinkID, seed uint64) (c cost, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	traffic, err := trace.Traffic(fmt.Sprintf("uniform:%g", load))

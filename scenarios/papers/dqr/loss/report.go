@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/measure"
 )
 
 func of[T any](list []cost, f func(c cost) T) (values []T) {
@@ -18,23 +20,7 @@ func of[T any](list []cost, f func(c cost) T) (values []T) {
 	return values
 }
 
-func mean(list []float64) float64 {
-	sum := 0.0
-	for _, x := range list {
-		sum += x
-	}
-	return sum / float64(len(list))
-}
-
-// half is half the 95% interval of the mean.
-func half(list []float64) float64 {
-	m, squares := mean(list), 0.0
-	for _, x := range list {
-		squares += (x - m) * (x - m)
-	}
-	n := float64(len(list))
-	return 1.96 * math.Sqrt(squares/max(1, n-1)/n)
-}
+func mean(list []float64) float64 { return stat.Mean(list, nil) }
 
 func median[T cmp.Ordered](list []T) T {
 	list = slices.Sorted(slices.Values(list))
@@ -105,11 +91,12 @@ manages have the same company: an API server, and somebody who hears of cuts ove
 			continue
 		}
 		d := differences(wall[i], wall[m.beside])
+		more, half := measure.Interval(d)
 		count := [3]int{}
 		for _, x := range d {
 			count[cmp.Compare(x, 0)+1]++
 		}
-		fmt.Fprintf(&b, "| `%s` beside `%s` | %+.2f ± %.2f | %+.0f | %d, %d, %d |\n", m.routing, methods[m.beside].routing, mean(d), half(d), median(d), count[0], count[1], count[2])
+		fmt.Fprintf(&b, "| `%s` beside `%s` | %+.2f ± %.2f | %+.0f | %d, %d, %d |\n", m.routing, methods[m.beside].routing, more, half, median(d), count[0], count[1], count[2])
 	}
 	model, discarded := mean(of(wall[0], func(c cost) float64 { return c.rate * c.inForce / 1000 })), mean(of(wall[0], func(c cost) float64 { return float64(c.discarded) }))
 	fmt.Fprintf(&b, `
@@ -132,9 +119,10 @@ func table(b *strings.Builder, results [][]cost) {
 			in = fmt.Sprintf("%.1f", median(of(list, func(c cost) float64 { return c.inForce })))
 		}
 		all := of(list, cost.lost)
+		lost, half := measure.Interval(all)
 		fmt.Fprintf(b, "| %s (`%s`) | %.2f | %.2f | %.2f | %.2f ± %.2f, %.0f, %.0f | %.0f | %s | %.4f, %.4f |\n", m.name, m.routing,
 			mean(of(list, func(c cost) float64 { return float64(c.wire) })), mean(of(list, func(c cost) float64 { return float64(c.queued) })),
-			mean(of(list, func(c cost) float64 { return float64(c.discarded) })), mean(all), half(all), median(all), slices.Max(all), mean(of(list, func(c cost) float64 { return c.rate })), in,
+			mean(of(list, func(c cost) float64 { return float64(c.discarded) })), lost, half, median(all), slices.Max(all), mean(of(list, func(c cost) float64 { return c.rate })), in,
 			mean(of(list, func(c cost) float64 { return c.before })), mean(of(list, func(c cost) float64 { return c.after })))
 	}
 }

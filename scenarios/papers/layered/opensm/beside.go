@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm/peer"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -55,10 +56,10 @@ func beside(ctx context.Context, folder string, sizes []int, graphs int) error {
 			fmt.Fprintln(os.Stderr, strings.Join(r.record(), " "))
 		}
 	}
-	if err := write(filepath.Join(folder, "opensm.csv"), func(w io.Writer) error { return table(w, rows) }); err != nil {
+	if err := safefile.WriteTo(filepath.Join(folder, "opensm.csv"), func(w io.Writer) error { return table(w, rows) }); err != nil {
 		return err
 	}
-	return write(filepath.Join(folder, "opensm.md"), func(w io.Writer) error { return report(w, rows, sizes, graphs) })
+	return safefile.WriteTo(filepath.Join(folder, "opensm.md"), func(w io.Writer) error { return report(w, rows, sizes, graphs) })
 }
 
 func measure(ctx context.Context, spec string) (row, error) {

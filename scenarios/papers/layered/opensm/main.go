@@ -25,6 +25,7 @@ import (
 	"strconv"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm/peer"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -92,10 +93,10 @@ func kept(ctx context.Context, sim *peer.Sim, folder string, g *topology.Graph, 
 	if err != nil {
 		return err
 	}
-	if err := write(name+".net", g.WriteIBNet); err != nil {
+	if err := safefile.WriteTo(name+".net", g.WriteIBNet); err != nil {
 		return err
 	}
-	return write(name+".lfts.gz", func(w io.Writer) error {
+	return safefile.WriteTo(name+".lfts.gz", func(w io.Writer) error {
 		dump, err := os.ReadFile(result.File("opensm-lfts.dump"))
 		if err != nil {
 			return err
@@ -109,17 +110,4 @@ func kept(ctx context.Context, sim *peer.Sim, folder string, g *topology.Graph, 
 		}
 		return err
 	})
-}
-
-// write makes a file.
-func write(name string, content func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	err = content(f)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
 }
