@@ -170,7 +170,7 @@ func TestOnlySilentSkipsAreFound(t *testing.T) {
 func TestTopLevelHoldsTheProjectAndNothingElse(t *testing.T) {
 	t.Parallel()
 	wanted := []string{
-		".ci", ".gitignore", "LICENSE", "Makefile", "RATIONALE.md", "README.md", "docs", "fabricd", "go.mod", "go.sum",
+		".ci", ".gitignore", "CHANGELOG.md", "LICENSE", "Makefile", "RATIONALE.md", "README.md", "docs", "fabricd", "go.mod", "go.sum",
 		"harness", "linkmon", "nic", "scenarios", "switch",
 	}
 	// What .gitignore names, and what git and editors leave.
