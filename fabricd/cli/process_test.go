@@ -87,3 +87,47 @@ func TestTheCommandsAsProcesses(t *testing.T) {
 		return b.Ended() // by the signal, or it had drained before
 	})
 }
+
+// The commands are pasted while fabricd up runs. A line that begins with $ is left out: what it
+// prints follows there.
+func TestTheCommandsOfTheReadmeAndOfFaultsWork(t *testing.T) {
+	testenv.Long(t)
+	bin := builtCommands(t)
+	ownRegistry(t)
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	start := func(line string) *rig.Process {
+		cmd := exec.Command("sh", "-c", "exec "+line)
+		cmd.Dir = "../.."
+		p := rig.Run(t, cmd)
+		p.Says("delivered ")
+		return p
+	}
+	up := start("fabricd up --traffic uniform:0.01")
+	for _, page := range []string{"README.md", "docs/faults.md"} {
+		text, err := os.ReadFile("../../" + page)
+		require.NoError(t, err)
+		ran := 0
+		for line := range strings.Lines(string(text)) {
+			line, shown := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
+			word, _, _ := strings.Cut(line, " ")
+			if !shown || word != "linkmon" && word != "fabricd" && word != "echo" {
+				continue
+			}
+			ran++
+			if strings.HasPrefix(line, "fabricd up") {
+				start(line).Kill() // as many packets as it sends may not drain in time
+				continue
+			}
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+			cmd.Dir = "../.."
+			said, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s: %s", line, said)
+		}
+		require.GreaterOrEqual(t, ran, 8, page)
+		healed, err := exec.Command("linkmon", "heal", "--all").CombinedOutput()
+		require.NoError(t, err, "%s", healed)
+	}
+	up.Signal(syscall.SIGINT)
+	code, said := up.Ends()
+	require.Zero(t, code, said)
+}
