@@ -11,9 +11,9 @@ FUZZCACHE ?=
 # The race detector needs a C compiler; where Go finds none, tests run without it, and say so.
 CGO  := $(shell go env CGO_ENABLED)
 RACE ?= $(if $(filter 1,$(CGO)),-race)
-# What has goroutines or locks imports one of these, or its tests do; nothing else has races.
-SYNC := (or (eq . "sync") (eq . "sync/atomic") (eq . "go.uber.org/goleak"))
-HAS_RACES := {{$$p := .ImportPath}}$(foreach l,Imports TestImports XTestImports,{{range .$l}}{{if $(SYNC)}}{{println $$p}}{{end}}{{end}})
+# What has goroutines or locks imports sync, or its tests look for goroutines that are left; nothing else has races.
+HAS_RACES := {{$$p := .ImportPath}}{{range .Imports}}{{if or (eq . "sync") (eq . "sync/atomic")}}{{println $$p}}{{end}}{{end}}
+HAS_RACES := $(HAS_RACES)$(foreach l,TestImports XTestImports,{{range .$l}}{{if eq . "go.uber.org/goleak"}}{{println $$p}}{{end}}{{end}})
 MODULE := github.com/weft-fabric/weft
 
 # Documentation comments (ST1000, ST102x) are off by default.

@@ -11,10 +11,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/lease"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // store is the one that all processes of a test use. Time is that of the test, so nothing in it is
 // measured.
