@@ -364,9 +364,14 @@ func (r *clusterRun) connected() int {
 		if missing[pair] == "" {
 			return nil
 		}
-		if missing[pair] = strings.Join([]string{v.Node, v.Link, v.End}, " "); v.End == fabric.EndDelivered {
+		missing[pair] = strings.Join([]string{v.Node, v.Link, v.End}, " ")
+		switch v.End {
+		case "":
+		case fabric.EndDelivered:
 			delete(missing, pair)
 			arrived++
+		default: // a busy machine had a link down just then
+			asking.Go(func() { _, _ = r.client.Trace(ctx, api.TraceRequest{Src: v.Src, Dst: v.Dst}) })
 		}
 		if arrived == all {
 			return done
