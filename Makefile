@@ -58,12 +58,12 @@ page: ## test the page and see that fabricd/web/dist is what its source gives, w
 
 raced: ## the tests of packages with goroutines or locks, under the race detector
 	$(if $(RACE),,@echo "no C compiler: testing without the race detector")
-	@go list -f '$(HAS_RACES)' $(PKG) | tr -d ' ' | grep . | sort -u | xargs -r go test -vet=off $(RACE) $(TESTFLAGS)
+	@go list -f '$(HAS_RACES)' $(PKG) | tr -d ' ' | grep . | sort -u | xargs -r go test -vet=off -timeout 30m $(RACE) $(TESTFLAGS)
 
 # First by itself what needs three servers that choose who keeps what: they take their time where others have the processors.
 full: ## all tests, and all that they do, without the race detector
-	@go list $(PKG) | grep '/fabricd/cli$$' | WEFT_TEST=full xargs -r go test -vet=off $(TESTFLAGS)
-	@WEFT_TEST=full go test -vet=off $(TESTFLAGS) $(PKG)
+	@go list $(PKG) | grep '/fabricd/cli$$' | WEFT_TEST=full xargs -r go test -vet=off -timeout 30m $(TESTFLAGS)
+	@WEFT_TEST=full go test -vet=off -timeout 30m $(TESTFLAGS) $(PKG)
 
 check: ## vet, lint and formatting only
 	go vet ./...
