@@ -20,8 +20,9 @@ func ReferenceIsGenerated(t *testing.T, root *cobra.Command, shared, page string
 	t.Helper()
 	var b strings.Builder
 	name := root.Name()
-	fmt.Fprintf(&b, "# %s: commands and flags\n\nLook up here which commands %s has, and which flags they take. `%s COMMAND --help` says more about each.\n"+
-		"The commands themselves make this page: `go test ./... -run Reference -update` writes it.\n\n"+
+	fmt.Fprintf(&b, "# %s: commands and flags\n\n"+
+		"Look up here which commands %s has, and which flags they take. `%s COMMAND --help` says more about each.\n"+
+		"The commands make this page: `go test ./fabricd/cli ./linkmon/cli -run Reference -update` writes it.\n\n"+
 		"| command | what it does |\n|---|---|\n", name, name, name)
 	var flags strings.Builder
 	server := pflag.NewFlagSet("", pflag.ContinueOnError)
