@@ -123,10 +123,10 @@ soak: ## for hours: random faults and failures, histories of the ledger, crashes
 	WEFT_TEST=soak go test ./fabricd/ledger -run Knows -v -count 1 -timeout 0
 	WEFT_TEST=soak go test ./harness/verify ./fabricd/subnet/manage -count 1 -timeout 0
 
-attacks: ## run every attack of the table in docs/security.md, as root for those of another user, and write its numbers anew; ten minutes
+attacks: ## run every attack of the table in docs/reference/security.md, as root for those of another user, and write its numbers anew; ten minutes
 	WEFT_TEST=full go test ./harness/attack -run TheTable -v -count 1 -timeout 0 -update
 
-proofs: ## every claim of docs/proofs.md into docs/results/proofs.md; for hours, or WEFT_FOR=1m no longer than that each
+proofs: ## every claim of docs/explanation/proofs.md into docs/results/proofs.md; for hours, or WEFT_FOR=1m no longer than that each
 	WEFT_TEST=soak go test ./harness/verify -run Claims -v -count 1 -timeout 0 -update
 
 schema: ## regenerate docs/schema

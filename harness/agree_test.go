@@ -16,7 +16,7 @@ import (
 )
 
 // Live and virtual are the same pipeline. What follows must not depend on which of them it is, and
-// is compared; what may is how long things take, see docs/virtual.md.
+// is compared; what may is how long things take, see docs/explanation/virtual.md.
 
 // both runs body live and in virtual time.
 func both[T any](t *testing.T, spec string, body func(h *harness.Harness) T, options ...harness.Option) (live, virtual T) {

@@ -55,7 +55,7 @@
 //		h.RequireLedger(harness.NoneDiscarded)
 //	}, harness.Firmware(myFirmware{}), harness.Traffic("uniform:0.5"))
 //
-// A thousand of these take about a second. docs/virtual.md says what differs from live.
+// A thousand of these take about a second. docs/explanation/virtual.md says what differs from live.
 //
 // # What is the same each time
 //

@@ -85,7 +85,7 @@ func TestDigitsAreThoseOfTheRadix(t *testing.T) {
 	}
 }
 
-// The example of docs/traffic.md.
+// The example of docs/howto/traffic.md.
 func TestWhereNIC19Of64Sends(t *testing.T) {
 	for pattern, want := range map[string]int{
 		"complement": 44, "reversal": 50, "transpose": 26, "shuffle": 38, "rotation": 41, "neighbour": 20, "tornado": 50, "all-to-all": 20,

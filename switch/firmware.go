@@ -35,7 +35,7 @@ type Roomy interface {
 // came by the same channel. So it closes no circle of waiting that was not there, as long as the
 // firmware decides by the arrival, by which links are dead and by its registers, names no dead
 // port, and never asks whether the packet holds a place in the channel it came by. Bubble flow
-// control does ask. See docs/routing.md.
+// control does ask. See docs/reference/routing.md.
 type Requeuer interface {
 	// CheckRequeue says why it may not be done at a switch in this place; nil: it may.
 	CheckRequeue(place *weft.Place) error

@@ -10,5 +10,5 @@
 //	users/            credentials of the subnet manager, of operators and of viewers
 //
 // A fabric is an account of NATS, which sees nothing of others. Who may do what in it is written in
-// package bus, and in docs/security.md.
+// package bus, and in docs/reference/security.md.
 package auth

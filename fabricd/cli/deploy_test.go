@@ -195,7 +195,7 @@ func TestTheScriptIsOneAndItsCommandsAreOurs(t *testing.T) {
 	unit, err := os.ReadFile(filepath.Join(deployments, "weft-agent.service"))
 	require.NoError(t, err)
 	require.Contains(t, string(unit), "\nExecStart=/usr/local/bin/fabricd agent\n")
-	docs, err := os.ReadFile("../../docs/cluster.md")
+	docs, err := os.ReadFile("../../docs/howto/cluster.md")
 	require.NoError(t, err)
 	script, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -104,7 +104,7 @@ func TestListeningBeyondThisMachineIsSaid(t *testing.T) {
 func TestTheExamplesOfTheGuideWork(t *testing.T) {
 	testenv.Need(t, "curl", "curl")
 	ownRegistry(t)
-	guide, err := os.ReadFile("../../docs/watch.md")
+	guide, err := os.ReadFile("../../docs/howto/watch.md")
 	require.NoError(t, err)
 	u := launch(t, "--topology", "kary-ntree:4,3", "--listen", "127.0.0.1:0", "--traffic", "uniform:0.01",
 		"--hello-interval", "500ms")

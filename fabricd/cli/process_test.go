@@ -103,7 +103,7 @@ func TestTheCommandsOfTheReadmeAndOfFaultsWork(t *testing.T) {
 		return p
 	}
 	up := start("fabricd up --traffic uniform:0.01")
-	for _, page := range []string{"README.md", "docs/faults.md"} {
+	for _, page := range []string{"README.md", "docs/howto/faults.md"} {
 		text, err := os.ReadFile("../../" + page)
 		require.NoError(t, err)
 		ran := 0

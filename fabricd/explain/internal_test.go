@@ -15,7 +15,7 @@ import (
 
 func TestTheDocumentationNamesEveryMemberOfLinesAndAnswers(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/firmware.md")
+	text, err := os.ReadFile("../../docs/howto/firmware.md")
 	require.NoError(t, err)
 	all := slices.Concat(memberNames, headerMemberNames)
 	for _, typ := range []reflect.Type{reflect.TypeFor[Answer](), reflect.TypeFor[Decision](), reflect.TypeFor[Candidate]()} {

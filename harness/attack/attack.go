@@ -1,5 +1,5 @@
 // Package attack is for tests that attack Weft: it plays another user of the machine, and holds the
-// table in docs/security.md to what the tests try. Nothing but tests imports it.
+// table in docs/reference/security.md to what the tests try. Nothing but tests imports it.
 package attack
 
 import (
@@ -19,7 +19,7 @@ import (
 const countsFile = "WEFT_TEST_ATTEMPTS"
 
 // Count says that a test has tried a class of attack so many times, and fails it unless the row of
-// that class in docs/security.md, "| class | attempts | outcome | test |", says so too.
+// that class in docs/reference/security.md, "| class | attempts | outcome | test |", says so too.
 func Count(t testing.TB, class string, attempts int) {
 	t.Helper()
 	count(t, class, attempts, false)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// row is a line of the table in docs/security.md.
+// row is a line of the table in docs/reference/security.md.
 type row struct {
 	class    string
 	attempts int
@@ -33,7 +33,7 @@ func (r row) String() string {
 	return fmt.Sprintf("| %s | %s | %s | `%s` |\n", r.class, cell(r.attempts, r.once), r.outcome, r.command)
 }
 
-// parse reads a line of docs/security.md; ok is false when it is no row of the table.
+// parse reads a line of docs/reference/security.md; ok is false when it is no row of the table.
 func parse(line string) (r row, ok bool) {
 	cells := strings.Split(strings.TrimSpace(line), " | ")
 	if len(cells) < 4 {
@@ -51,7 +51,7 @@ func parse(line string) (r row, ok bool) {
 // table is the page that has the table, and where it is.
 func table(t testing.TB) (page, text string) {
 	t.Helper()
-	page = filepath.Join(root(t), "docs", "security.md")
+	page = filepath.Join(root(t), "docs", "reference", "security.md")
 	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func TestEveryRowHasItsTest(t *testing.T) {
 	_, text := table(t)
 	list := rows(t, text)
 	if want := together(list); !strings.Contains(text, want) {
-		t.Errorf("docs/security.md must say %q", want)
+		t.Errorf("docs/reference/security.md must say %q", want)
 	}
 	byClass := map[string]row{}
 	for _, r := range list {

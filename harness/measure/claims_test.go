@@ -10,7 +10,7 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// papers is a run of the model of the fat-tree experiments, see docs/measure.md, with a short
+// papers is a run of the model of the fat-tree experiments, see docs/explanation/measure.md, with a short
 // window.
 func papers(t testing.TB, routing string, load float64) Config {
 	c := config(t, "kary-ntree:4,3", routing, load)

@@ -65,7 +65,7 @@ type Config struct {
 
 	Cycle         weft.Time // 0: 512 ns
 	BytesPerCycle int       // of a link; 0: 128
-	// The delays are 0 when they are 0: those of the papers are not known, see docs/measure.md.
+	// The delays are 0 when they are 0: those of the papers are not known, see docs/explanation/measure.md.
 	WireDelay     weft.Time // from one end of a link to the other
 	RoutingDelay  weft.Time // from when the first byte of a packet has arrived at a switch to its routing
 	CrossbarDelay weft.Time // from when an output has something to send to when it may

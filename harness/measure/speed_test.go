@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft/harness/virtual"
 )
 
-// The networks of docs/performance.md, as scenarios/papers/booksim compares them: every delay a
+// The networks of docs/explanation/performance.md, as scenarios/papers/booksim compares them: every delay a
 // cycle, every credit returned at once. Loads are shares of a link, the second at saturation; the
 // torus is measured near it.
 

@@ -122,7 +122,7 @@ const indexHead = "# Results\n\nWritten by `fabricd sweep --report`, not by hand
 
 func indexText(list []record, pages []string) string {
 	var b strings.Builder
-	b.WriteString(indexHead + " Each folder has the results of one experiment (docs/sweep.md says how); " +
+	b.WriteString(indexHead + " Each folder has the results of one experiment (docs/howto/sweep.md says how); " +
 		"the command makes them again.\n\n" +
 		"| experiment | what it measures | command | version | points | samples | runs | left out of means | statements |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range list {

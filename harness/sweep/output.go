@@ -129,7 +129,7 @@ func (w *work) readme(t *table, r *Report, pictures []picture) string {
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "\nNote: %s.\n", n)
 	}
-	b.WriteString("\n[summary.csv](summary.csv) has a row for each point, runs.csv one for each run. Columns are explained in docs/sweep.md.\n")
+	b.WriteString("\n[summary.csv](summary.csv) has a row for each point, runs.csv one for each run. Columns are explained in docs/howto/sweep.md.\n")
 	if len(r.Findings) > 0 {
 		b.WriteString("\n## What the paper says\n\n" + comparison(r.Findings))
 	}

@@ -1,5 +1,5 @@
 -- Wireshark dissector for captures of Weft fabrics (linkmon capture): link type 147, USER0. The layout is documented in
--- https://pkg.go.dev/github.com/weft-fabric/weft/linkmon/capture and in docs/trace.md.
+-- https://pkg.go.dev/github.com/weft-fabric/weft/linkmon/capture and in docs/howto/trace.md.
 --
 -- Use: wireshark -X lua_script:weft.lua FILE, or put it into the folder of personal Lua plugins (Help, About, Folders).
 

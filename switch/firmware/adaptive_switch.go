@@ -6,7 +6,7 @@ import (
 )
 
 // AdaptiveSwitch is R^switch_adaptive of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance
-// in Fat Trees, section VII.B, with its ambiguities resolved (docs/routing.md): it connects every
+// in Fat Trees, section VII.B, with its ambiguities resolved (docs/reference/routing.md): it connects every
 // pair with up to k-1 dead links and switches of the tiers above the leaves, while faults only
 // come. One virtual channel.
 //

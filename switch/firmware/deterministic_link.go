@@ -6,7 +6,7 @@ import (
 )
 
 // DeterministicLink is R^link_deterministic of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault
-// Tolerance in Fat Trees, section VI.A, with its ambiguities resolved (docs/routing.md): it
+// Tolerance in Fat Trees, section VI.A, with its ambiguities resolved (docs/reference/routing.md): it
 // connects every pair with up to k-1 dead links in every switch group. Two virtual layers: packets
 // travel in the normal layer, and from a U-turn on in the re-routing layer, in which the U-turn
 // switch resumes the testing sequence D after the port the packet came back by. Every hop raises

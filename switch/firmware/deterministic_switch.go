@@ -6,7 +6,7 @@ import (
 )
 
 // DeterministicSwitch is R^switch_deterministic of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault
-// Tolerance in Fat Trees, section VI.B, with its ambiguities resolved (docs/routing.md): it
+// Tolerance in Fat Trees, section VI.B, with its ambiguities resolved (docs/reference/routing.md): it
 // connects every pair with up to k-1 dead links and switches of the tiers above the leaves. A
 // packet goes around a dead switch by two tiers down and up again; the header's port field tells
 // the two tiers apart and leads back to the U-turn switch.

@@ -47,7 +47,7 @@ One decision is asked for by --switch, --in-port and --dst. Many are read as JSO
 
   {"switch": "s1.00", "in_port": "s2.00", "header": {"dst": "n100"}, "dead_ports": [4], "state": {"reroute-vector": "0001"}}
 
-A line that cannot be answered is answered with an error, and the next is read. docs/firmware.md lists all that may stand
+A line that cannot be answered is answered with an error, and the next is read. docs/howto/firmware.md lists all that may stand
 in a line and in an answer.
 
 Exit codes: 0 all answered; 2 a question that cannot be answered, or a file that cannot be read.`,

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// What two cores were measured to carry before packets pile up; docs/performance.md. Of the largest
+// What two cores were measured to carry before packets pile up; docs/explanation/performance.md. Of the largest
 // fabric it is what they carried in nine tenths of one.
 func TestTheDefaultTrafficIsOneThatTwoCoresCarryWithAThirdToSpare(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ type File struct {
 	Link     *Link     `yaml:"link,omitempty" json:"link,omitempty" jsonschema_description:"Rate, pacing and delay of every link."`
 	Liveness *Liveness `yaml:"liveness,omitempty" json:"liveness,omitempty" jsonschema_description:"How the ends of a link find out that their neighbour is silent."`
 	Manager  *Manager  `yaml:"manager,omitempty" json:"manager,omitempty" jsonschema_description:"The subnet manager, which replaces tables after faults; none unless given."`
-	Traffic  string    `yaml:"traffic,omitempty" json:"traffic,omitempty" jsonschema_description:"What every NIC injects from the start: a pattern, a load as share of the link rate, and options, as uniform:0.2 or hotspot:0.2,hot=4,share=0.1; none; or trace:FILE. See docs/traffic.md."`
+	Traffic  string    `yaml:"traffic,omitempty" json:"traffic,omitempty" jsonschema_description:"What every NIC injects from the start: a pattern, a load as share of the link rate, and options, as uniform:0.2 or hotspot:0.2,hot=4,share=0.1; none; or trace:FILE. See docs/howto/traffic.md."`
 	Seed     uint64    `yaml:"seed,omitempty" json:"seed,omitempty" jsonschema_description:"Seed of every random draw; 1 unless given."`
 	Duration string    `yaml:"duration" json:"duration" jsonschema_description:"How long traffic runs, as 8s; then it stops and the fabric drains."`
 	Choices  []Choice  `yaml:"choices,omitempty" json:"choices,omitempty" jsonschema_description:"Which way packets take where the firmware leaves several. The first that is about a packet, and names one of its ways, counts."`

@@ -1,7 +1,7 @@
 package dqr
 
 // Options are the choices that the paper leaves or compares. The zero value is the default of each:
-// the combination that tolerated most in our measurements (docs/dqr.md).
+// the combination that tolerated most in our measurements (docs/explanation/dqr.md).
 type Options struct {
 	Path    Path
 	Turns   Turns

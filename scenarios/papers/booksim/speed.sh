@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares the speed of Weft's virtual time with that of BookSim2: the same network, load, packet size and number of cycles, one thread
 # each, in turn, so that what else the machine does hits both alike. Weft runs in two models: eager, each credit returned at once and every
-# delay a cycle, as the comparison has it; and experiments, with which the figures of the papers were measured (docs/measure.md). It prints
+# delay a cycle, as the comparison has it; and experiments, with which the figures of the papers were measured (docs/explanation/measure.md). It prints
 # a table of medians and writes a CSV, one row per model and run beside the run of BookSim2 next to it:
 #
 #   scenarios/papers/booksim/speed.sh BOOKSIM_BINARY [OUT.csv] [RUNS]

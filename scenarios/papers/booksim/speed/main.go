@@ -5,7 +5,7 @@
 //	go run ./scenarios/papers/booksim/speed NETWORK LOAD CYCLES MODEL
 //
 // MODEL is eager, every delay a cycle and every credit returned at once as in the comparison, or
-// experiments, the one that the figures of the papers were measured with (docs/measure.md).
+// experiments, the one that the figures of the papers were measured with (docs/explanation/measure.md).
 // speed.sh beside it takes the time of both.
 package main
 
