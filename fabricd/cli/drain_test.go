@@ -96,8 +96,8 @@ expect: {}
 
 func TestAManagerDoesNotWaitForAReader(t *testing.T) {
 	ownRegistry(t)
-	u := launch(t, "--routing", "ftree", "--manager", "none")
-	m := beginUnread(t, "manage", "--manager", "ddrc")
+	u := launch(t, "--routing", "ftree", "--method", "none")
+	m := beginUnread(t, "manage", "--method", "ddrc")
 	c := u.operator(t)
 	carries(t, c)
 	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
