@@ -121,7 +121,7 @@ func (g *guarded) rotated() (out auth.Rotated) {
 func (g *guarded) rotate(want ...string) {
 	g.t.Helper()
 	viewer := g.start(g.hosts[2], filepath.Join(g.bin, "linkmon"), "watch", "--json", "--fabric", "lab", "--auth", g.copy("users/viewer"), "--server", g.server)
-	viewer.Says(`"delivered_per_s":`) // it is connected
+	viewer.Says(`"delivered_per_second":`) // it is connected
 	out := g.rotated()
 	viewer.Kill() // it would end when a busy machine keeps the fabric from answering for long
 	g.viewers = append(g.viewers, viewer)

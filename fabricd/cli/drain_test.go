@@ -104,7 +104,7 @@ func TestAManagerDoesNotWaitForAReader(t *testing.T) {
 	require.NoError(t, err)
 	rig.Until(t, func() bool {
 		faults, err := c.Faults(t.Context())
-		return err == nil && faults[0].Reconfiguration != nil && faults[0].Reconfiguration.InForceMS > 0
+		return err == nil && faults[0].Reconfiguration != nil && faults[0].Reconfiguration.InForceSeconds > 0
 	})
 	m.end(t)
 	require.Contains(t, m.errs.String(), "messages on standard output were not read; the last of them:\n")

@@ -30,7 +30,7 @@ func TestUpManagesTablesAndSaysHowLongItTook(t *testing.T) {
 		faults, err := c.Faults(t.Context())
 		require.NoError(t, err)
 		r := faults[0].Reconfiguration
-		return r != nil && r.Method == "ddrc" && r.InForceMS > 0 && r.SettledMS > 0 && r.Error == ""
+		return r != nil && r.Method == "ddrc" && r.InForceSeconds > 0 && r.SettledSeconds > 0 && r.Error == ""
 	})
 	info, err := os.Stat(filepath.Join(dir, "weft.store"))
 	require.NoError(t, err)

@@ -53,7 +53,7 @@ func TestRoutesJSONIsOneObjectThatScriptsMayRelyOn(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(routes(t, "-t", "irregular:16,32,1", "--routing", "updn:layers=2", "--json")), &v))
 	for _, k := range []string{
 		"engine", "layers", "cdg_acyclic", "compute_seconds", "max_channel_load", "unroutable_pairs", "mean_channel_load", "addresses", "pairs_per_layer",
-		"mean_path_length", "max_path_length", "topology",
+		"mean_path_length", "max_hops", "topology",
 	} {
 		require.Contains(t, v, k)
 	}

@@ -86,7 +86,7 @@ func TestUpPrintsJSONLines(t *testing.T) {
 	require.Equal(t, u.entry.URL, kinds["up"]["url"])
 	require.EqualValues(t, 4, kinds["up"]["switches"])
 	require.Contains(t, kinds["event"], "seq")
-	require.Contains(t, kinds["sample"], "delivered_per_s")
+	require.Contains(t, kinds["sample"], "delivered_per_second")
 	require.Equal(t, "cut s0.0-s1.0", kinds["report"]["what"])
 	require.Equal(t, true, kinds["report"]["open"])
 	require.Equal(t, true, kinds["ledger"]["balanced"])
