@@ -55,7 +55,7 @@ func TestInputIsShownAndNotObeyed(t *testing.T) {
 		{"up", "--" + poison},
 		{"up", "--topology", words},
 		{"up", "--link-rate", long},
-		{"up", "--name", words},
+		{"up", "--fabric", words},
 		{"up", "--liveness", poison, "--listen", long},
 		{"routes", "--routing", long, "-t", "ring:3"},
 		{"explain", "--" + long},

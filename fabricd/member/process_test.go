@@ -78,7 +78,7 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 			if assert.Len(t, e.Fault.Detected, 4, "its neighbours") {
 				for _, d := range e.Fault.Detected {
 					assert.Contains(t, []string{fault.ByProcess, fault.BySilence}, d.How)
-					assert.Less(t, d.AfterMS, 5000.)
+					assert.Less(t, d.AfterSeconds, 5.)
 				}
 			}
 			assert.Equal(t, []string{name}, l.Fabric.CrashedSwitches())
