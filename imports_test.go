@@ -99,10 +99,19 @@ var cores = map[string]core{
 	"fabricd/subnet/reroute": {
 		std: plain,
 		ours: []string{
-			".", "fabricd/subnet", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/subnet/manage", "fabricd/topology",
+			".", "fabricd/subnet", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/subnet/manage", "fabricd/subnet/survey",
+			"fabricd/topology",
+		},
+		inFile: map[string][]string{"query.go": {"context", "math/rand/v2", "time"}}, // a driver: it tells the time of faults that it draws
+	},
+	// The files of Query are drivers: they count sets in several goroutines, and draw them from a seed.
+	"fabricd/subnet/tolerate": {
+		std: plain, ours: []string{".", "fabricd/document", "fabricd/subnet/direct", "fabricd/topology"},
+		inFile: map[string][]string{
+			"counter.go": {"context", "math/rand/v2", "sync", "time"}, "judge.go": {"context"},
+			"limits.go": {"context", "sync", "sync/atomic", "time"}, "query.go": {"context", "sync", "sync/atomic"},
 		},
 	},
-	"fabricd/subnet/tolerate": {std: plain, ours: []string{".", "fabricd/document", "fabricd/subnet/direct", "fabricd/topology"}},
 	// The accounts of a fabric. Counters are added up at the offsets that reflection finds, and the state is written as msgpack.
 	"fabricd/ledger": {
 		std:  append([]string{"bytes", "reflect", "unsafe", "github.com/vmihailenco/msgpack/v5"}, plain...),
@@ -123,7 +132,7 @@ var drivers = map[string][]string{
 	"fabricd/bus":    {".", "fabricd/deflate", "fabricd/document", "fabricd/document/plain", "fabricd/reply", "fabricd/safefile", "switch/wire"},
 	"switch/switchd": {".", "switch", "switch/link", "switch/pace", "switch/wire"},
 	"nic/nicd":       {".", "nic", "switch/link", "switch/pace", "switch/switchd"},
-	"fabricd/fault":  {".", "fabricd/document"}, // the words for faults: those who apply them import it
+	"fabricd/fault":  {".", "fabricd/document", "fabricd/document/table"}, // the words for faults: those who apply them import it
 }
 
 // banned names what no core may import, and why. The files of a topology are the only exception, see cores.
