@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
@@ -25,15 +24,12 @@ func Tolerate(ctx context.Context, c measure.Config) (measure.Result, error) {
 	judge := n.NewEvaluator(m)
 	var sum tolerate.Counts
 	more := func(uint64) bool {
-		return ctx.Err() == nil && (c.MostCycles == 0 || sum.Judged < uint64(c.MostCycles)) // the bound is that of a trial
+		// the bound is that of a trial
+		return ctx.Err() == nil && (c.MostCycles == 0 || sum.Judged < uint64(c.MostCycles))
 	}
 	if c.FaultSets > 0 {
-		pcg := rand.NewPCG(0, 0)
-		source := rand.New(pcg).IntN
-		_, err = tolerate.Sample(region, c.FaultCount, 0, uint64(c.FaultSets), func(i uint64) func(int) int {
-			*pcg = *weft.Stream(c.Seed, weft.StreamRegionSets, i, 0)
-			return source
-		}, judge, &sum, more)
+		_, err = tolerate.Sample(region, c.FaultCount, 0, uint64(c.FaultSets), tolerate.Draws(c.Seed), judge, &sum,
+			more)
 	} else {
 		err = all(n, m, region, c.FaultCount, judge, &sum, more)
 	}
@@ -48,7 +44,9 @@ func Tolerate(ctx context.Context, c measure.Config) (measure.Result, error) {
 }
 
 // all counts all sets, or as many as there may be.
-func all(n *direct.Net, m direct.Mechanisms, region []weft.LinkID, k int, j tolerate.Judge, sum *tolerate.Counts, more func(uint64) bool) error {
+func all(n *direct.Net, m direct.Mechanisms, region []weft.LinkID, k int, j tolerate.Judge, sum *tolerate.Counts,
+	more func(uint64) bool,
+) error {
 	sets, err := tolerate.NewSets(region, k, tolerate.Symmetries(n, m))
 	if err != nil {
 		return err
@@ -137,7 +135,8 @@ func (s *settled) tolerate(kind string, c *measure.Config, bad func(string, erro
 	}
 	for _, name := range []string{"routing", "layers_of", "fault_kind"} {
 		if s.has(name) {
-			bad(name, fmt.Errorf("%s is not for measure: %s, which asks what mechanisms do about links", name, ofTolerate))
+			bad(name, fmt.Errorf("%s is not for measure: %s, which asks what mechanisms do about links", name,
+				ofTolerate))
 		}
 	}
 	if s.Mechanisms == nil {
@@ -145,7 +144,8 @@ func (s *settled) tolerate(kind string, c *measure.Config, bad func(string, erro
 		return
 	}
 	if s.FaultSets != nil && (c.FaultSets < 1 || c.FaultSets > maxFaultSets) {
-		bad("fault_sets", fmt.Errorf("%d sets of faults, expected 1 to %d, or none given for all", c.FaultSets, maxFaultSets))
+		bad("fault_sets", fmt.Errorf("%d sets of faults, expected 1 to %d, or none given for all", c.FaultSets,
+			maxFaultSets))
 	}
 	if _, err := direct.Parse(c.Mechanisms); err != nil {
 		bad("mechanisms", err)
@@ -164,7 +164,8 @@ func (s *settled) tolerate(kind string, c *measure.Config, bad func(string, erro
 		bad("faults", fmt.Errorf("%d faults, and only %d links may die", c.FaultCount, len(region)))
 	case c.FaultSets == 0:
 		if _, ok := tolerate.Choose(len(region), c.FaultCount); !ok {
-			bad("faults", fmt.Errorf("%d faults of %d links: more than 2^63 sets: give fault_sets", c.FaultCount, len(region)))
+			bad("faults", fmt.Errorf("%d faults of %d links: more than 2^63 sets: give fault_sets", c.FaultCount,
+				len(region)))
 		}
 	}
 }
