@@ -16,6 +16,9 @@ const module = "github.com/weft-fabric/weft"
 // plain is what every core may import of the standard library: no clock, goroutine, lock, log, random draw or I/O.
 var plain = []string{"cmp", "errors", "fmt", "iter", "math", "math/bits", "slices", "strconv", "strings"}
 
+// asked is what the files of a Query may import: it drives a core in goroutines, with faults drawn from a seed.
+var asked = []string{"context", "math/rand/v2", "sync", "sync/atomic", "time"}
+
 // A core is a folder that must run in virtual time unchanged. Its direct imports are an allow-list, because fmt alone
 // pulls in os and time indirectly. Tests may import more.
 type core struct {
@@ -97,20 +100,15 @@ var cores = map[string]core{
 		ours: []string{".", "fabricd/subnet/cdg", "fabricd/topology", "switch/firmware", "switch/tables"},
 	},
 	"fabricd/subnet/reroute": {
-		std: plain,
+		std: plain, inFile: map[string][]string{"query.go": asked},
 		ours: []string{
 			".", "fabricd/subnet", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/subnet/manage", "fabricd/subnet/survey",
 			"fabricd/topology",
 		},
-		inFile: map[string][]string{"query.go": {"context", "math/rand/v2", "time"}}, // a driver: it tells the time of faults that it draws
 	},
-	// The files of Query are drivers: they count sets in several goroutines, and draw them from a seed.
 	"fabricd/subnet/tolerate": {
 		std: plain, ours: []string{".", "fabricd/document", "fabricd/subnet/direct", "fabricd/topology"},
-		inFile: map[string][]string{
-			"counter.go": {"context", "math/rand/v2", "sync", "time"}, "judge.go": {"context"},
-			"limits.go": {"context", "sync", "sync/atomic", "time"}, "query.go": {"context", "sync", "sync/atomic"},
-		},
+		inFile: map[string][]string{"counter.go": asked, "judge.go": asked, "limits.go": asked, "query.go": asked},
 	},
 	// The accounts of a fabric. Counters are added up at the offsets that reflection finds, and the state is written as msgpack.
 	"fabricd/ledger": {
