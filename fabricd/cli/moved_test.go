@@ -15,11 +15,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // An agent says that it runs a switch of another host, and runs it no longer than somebody asks for
 // it.
 func TestAMovedSwitchThatNobodyAsksEndsByItself(t *testing.T) {
+	testenv.Long(t)
 	url := keepingServer(t)
 	h1 := startAgent(t, url, "h1", "--memory", "128MiB")
 	g := topologytest.Parse(t, "kary-ntree:2,2")

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // routes runs fabricd routes, which must end well.
@@ -167,6 +168,7 @@ func TestTheScenarioOfACycleRunsIntoIt(t *testing.T) {
 
 // Where the tables of OpenSM's Up*/Down* deadlock, ours and LASH carry the same traffic to its end.
 func TestWhatDeadlocksOpenSMsTablesOursCarry(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	for _, net := range []string{opensm16, opensm64} {
 		path := filepath.Join(t.TempDir(), "deadlock.yaml")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // tolerated runs fabricd tolerate --json, which must end with that code, and reads its lines.
@@ -95,6 +96,7 @@ func TestTolerateCountsTheSameWithoutSymmetry(t *testing.T) {
 }
 
 func TestTolerateFindsLimits(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	v := toleratedLines(t, 0, "--limit", "-m", "D,I,M,I+D,Ix2,Ix2+D")
 	for i, want := range []float64{0, 1, 3, 5, 5, 9} {
