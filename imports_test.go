@@ -80,14 +80,9 @@ var cores = map[string]core{
 	},
 	"fabricd/subnet/cdg": {std: plain},
 	// Ways around faults in tori and meshes.
-	"fabricd/subnet/direct": {
-		std: plain, ours: []string{".", "fabricd/document", "fabricd/topology", "switch/firmware", "switch/tables"},
-	},
+	"fabricd/subnet/direct": {std: plain, ours: []string{".", "fabricd/document", "fabricd/topology", "switch/firmware", "switch/tables"}},
 	// Reconfiguration: like the engines it is given a routing and makes another.
-	"fabricd/subnet/dqr": {
-		std:  plain,
-		ours: []string{".", "fabricd/subnet/cdg", "fabricd/subnet/layered", "fabricd/topology", "switch/tables"},
-	},
+	"fabricd/subnet/dqr": {std: plain, ours: []string{".", "fabricd/subnet/cdg", "fabricd/subnet/layered", "fabricd/topology", "switch/tables"}},
 	"fabricd/subnet/manage": {
 		std: plain,
 		ours: []string{
