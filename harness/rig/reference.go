@@ -23,7 +23,7 @@ func ReferenceIsGenerated(t *testing.T, root *cobra.Command, shared, page string
 	name := root.Name()
 	fmt.Fprintf(&b, "# %s: commands and flags\n\n"+
 		"Look up here which commands %s has, and which flags they take. `%s COMMAND --help` says more about each.\n"+
-		"The commands make this page: `go test ./fabricd/cli ./linkmon/cli -run Reference -update` writes it.\n\n"+
+		"The commands make this page: `go test ./fabricd/cli ./linkmon/cli -run Reference -update` writes it.\n\n",
 		name, name, name)
 	commands := table.New("command", "what it does")
 	var flags strings.Builder

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/subnet/tolerate"
 	"github.com/weft-fabric/weft/harness/measure"
@@ -17,21 +16,20 @@ import (
 // and Connected, so that no run is left out.
 func Tolerate(ctx context.Context, c measure.Config) (measure.Result, error) {
 	r := measure.Result{Faults: c.FaultCount, Connected: true, Stable: true, DeadlockAt: -1}
-	n, m, region, err := tolerating(&c)
+	q, m, err := tolerating(&c)
 	if err != nil {
 		return r, err
 	}
-	judge := n.NewEvaluator(m)
+	judge := q.Net.NewEvaluator(m)
 	var sum tolerate.Counts
 	more := func(uint64) bool {
 		// the bound is that of a trial
 		return ctx.Err() == nil && (c.MostCycles == 0 || sum.Judged < uint64(c.MostCycles))
 	}
 	if c.FaultSets > 0 {
-		_, err = tolerate.Sample(region, c.FaultCount, 0, uint64(c.FaultSets), tolerate.Draws(c.Seed), judge, &sum,
-			more)
+		_, err = tolerate.Sample(q.Links, c.FaultCount, 0, uint64(c.FaultSets), tolerate.Draws(c.Seed), judge, &sum, more)
 	} else {
-		err = all(n, m, region, c.FaultCount, judge, &sum, more)
+		err = all(q, m, c.FaultCount, judge, &sum, more)
 	}
 	switch {
 	case err != nil:
@@ -44,10 +42,10 @@ func Tolerate(ctx context.Context, c measure.Config) (measure.Result, error) {
 }
 
 // all counts all sets, or as many as there may be.
-func all(n *direct.Net, m direct.Mechanisms, region []weft.LinkID, k int, j tolerate.Judge, sum *tolerate.Counts,
+func all(q *tolerate.Query, m direct.Mechanisms, k int, j tolerate.Judge, sum *tolerate.Counts,
 	more func(uint64) bool,
 ) error {
-	sets, err := tolerate.NewSets(region, k, tolerate.Symmetries(n, m))
+	sets, err := tolerate.NewSets(q.Links, k, tolerate.Symmetries(q.Net, m))
 	if err != nil {
 		return err
 	}
@@ -60,15 +58,13 @@ func all(n *direct.Net, m direct.Mechanisms, region []weft.LinkID, k int, j tole
 }
 
 // tolerating reads what is asked.
-func tolerating(c *measure.Config) (n *direct.Net, m direct.Mechanisms, region []weft.LinkID, err error) {
-	if m, err = direct.Parse(c.Mechanisms); err != nil {
-		return n, m, nil, err
+func tolerating(c *measure.Config) (*tolerate.Query, direct.Mechanisms, error) {
+	m, err := direct.Parse(c.Mechanisms)
+	if err != nil {
+		return nil, m, err
 	}
-	if n, err = direct.New(c.Topology); err != nil {
-		return n, m, nil, err
-	}
-	region, err = tolerate.Region(c.Topology, c.Region, tolerate.Middle(c.Topology))
-	return n, m, region, err
+	q, err := tolerate.NewQuery(c.Topology, c.Region, "", 1)
+	return q, m, err
 }
 
 func fillTolerated(r *measure.Result, n *tolerate.Counts, switches int) {
@@ -109,15 +105,15 @@ func judgedOf(c *measure.Config) float64 {
 	if c.FaultSets > 0 {
 		return float64(c.FaultSets)
 	}
-	n, m, region, err := tolerating(c)
+	q, m, err := tolerating(c)
 	if err != nil {
 		return 1
 	}
-	one, err := tolerate.NewSets(region, min(1, len(region)), tolerate.Symmetries(n, m))
+	one, err := tolerate.NewSets(q.Links, min(1, len(q.Links)), tolerate.Symmetries(q.Net, m))
 	if err != nil {
 		return 1
 	}
-	all, _ := tolerate.Choose(len(region), c.FaultCount)
+	all, _ := tolerate.Choose(len(q.Links), c.FaultCount)
 	return max(1, float64(all)/float64(one.Symmetries()))
 }
 
@@ -154,18 +150,18 @@ func (s *settled) tolerate(kind string, c *measure.Config, bad func(string, erro
 	if c.Topology == nil {
 		return
 	}
-	_, _, region, err := tolerating(c)
+	q, _, err := tolerating(c)
 	switch {
 	case err != nil && c.Region != "":
 		bad("region", err)
 	case err != nil:
 		bad("topology", err)
-	case c.FaultCount > len(region):
-		bad("faults", fmt.Errorf("%d faults, and only %d links may die", c.FaultCount, len(region)))
+	case c.FaultCount > len(q.Links):
+		bad("faults", fmt.Errorf("%d faults, and only %d links may die", c.FaultCount, len(q.Links)))
 	case c.FaultSets == 0:
-		if _, ok := tolerate.Choose(len(region), c.FaultCount); !ok {
+		if _, ok := tolerate.Choose(len(q.Links), c.FaultCount); !ok {
 			bad("faults", fmt.Errorf("%d faults of %d links: more than 2^63 sets: give fault_sets", c.FaultCount,
-				len(region)))
+				len(q.Links)))
 		}
 	}
 }
