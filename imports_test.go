@@ -16,6 +16,9 @@ const module = "github.com/weft-fabric/weft"
 // plain is what every core may import of the standard library: no clock, goroutine, lock, log, random draw or I/O.
 var plain = []string{"cmp", "errors", "fmt", "iter", "math", "math/bits", "slices", "strconv", "strings"}
 
+// asked is what the files of a Query may import: it drives a core in goroutines, with faults drawn from a seed.
+var asked = []string{"context", "math/rand/v2", "sync", "sync/atomic", "time"}
+
 // A core is a folder that must run in virtual time unchanged. Its direct imports are an allow-list, because fmt alone
 // pulls in os and time indirectly. Tests may import more.
 type core struct {
@@ -77,14 +80,9 @@ var cores = map[string]core{
 	},
 	"fabricd/subnet/cdg": {std: plain},
 	// Ways around faults in tori and meshes.
-	"fabricd/subnet/direct": {
-		std: plain, ours: []string{".", "fabricd/document", "fabricd/topology", "switch/firmware", "switch/tables"},
-	},
+	"fabricd/subnet/direct": {std: plain, ours: []string{".", "fabricd/document", "fabricd/topology", "switch/firmware", "switch/tables"}},
 	// Reconfiguration: like the engines it is given a routing and makes another.
-	"fabricd/subnet/dqr": {
-		std:  plain,
-		ours: []string{".", "fabricd/subnet/cdg", "fabricd/subnet/layered", "fabricd/topology", "switch/tables"},
-	},
+	"fabricd/subnet/dqr": {std: plain, ours: []string{".", "fabricd/subnet/cdg", "fabricd/subnet/layered", "fabricd/topology", "switch/tables"}},
 	"fabricd/subnet/manage": {
 		std: plain,
 		ours: []string{
@@ -97,12 +95,16 @@ var cores = map[string]core{
 		ours: []string{".", "fabricd/subnet/cdg", "fabricd/topology", "switch/firmware", "switch/tables"},
 	},
 	"fabricd/subnet/reroute": {
-		std: plain,
+		std: plain, inFile: map[string][]string{"query.go": asked},
 		ours: []string{
-			".", "fabricd/subnet", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/subnet/manage", "fabricd/topology",
+			".", "fabricd/subnet", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/subnet/manage", "fabricd/subnet/survey",
+			"fabricd/topology",
 		},
 	},
-	"fabricd/subnet/tolerate": {std: plain, ours: []string{".", "fabricd/document", "fabricd/subnet/direct", "fabricd/topology"}},
+	"fabricd/subnet/tolerate": {
+		std: plain, ours: []string{".", "fabricd/document", "fabricd/subnet/direct", "fabricd/topology"},
+		inFile: map[string][]string{"counter.go": asked, "judge.go": asked, "limits.go": asked, "query.go": asked},
+	},
 	// The accounts of a fabric. Counters are added up at the offsets that reflection finds, and the state is written as msgpack.
 	"fabricd/ledger": {
 		std:  append([]string{"bytes", "reflect", "unsafe", "github.com/vmihailenco/msgpack/v5"}, plain...),
@@ -123,7 +125,7 @@ var drivers = map[string][]string{
 	"fabricd/bus":    {".", "fabricd/deflate", "fabricd/document", "fabricd/document/plain", "fabricd/reply", "fabricd/safefile", "switch/wire"},
 	"switch/switchd": {".", "switch", "switch/link", "switch/pace", "switch/wire"},
 	"nic/nicd":       {".", "nic", "switch/link", "switch/pace", "switch/switchd"},
-	"fabricd/fault":  {".", "fabricd/document"}, // the words for faults: those who apply them import it
+	"fabricd/fault":  {".", "fabricd/document", "fabricd/document/table"}, // the words for faults: those who apply them import it
 }
 
 // banned names what no core may import, and why. The files of a topology are the only exception, see cores.

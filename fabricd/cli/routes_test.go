@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
-	routescmd "github.com/weft-fabric/weft/fabricd/cli/routes"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
@@ -92,7 +91,7 @@ func TestRoutesPathShowsAllWaysAndAddresses(t *testing.T) {
 	out = routes(t, "path", "s0", "n2", "-t", "ring:4", "--routing", "mp-lash")
 	assert.Regexp(t, `(?s)\naddress 0, layer.*: 2 links between switches\n.*\naddress 1, layer.*: 2 links between switches\n`, out)
 
-	var p routescmd.Paths
+	var p survey.PathsResult
 	text := routes(t, "path", "n0", "n2", "-t", "ring:4", "--routing", "escape", "--json")
 	assert.Contains(t, text, `"layers":[1],`)
 	require.NoError(t, json.Unmarshal([]byte(text), &p))
@@ -120,11 +119,11 @@ func TestRoutesCheckFailsOnACycleAndNamesIt(t *testing.T) {
 	assert.Regexp(t, `\n  s0->s5 vc0 +then s5->s4 vc0 +by packets from s\d to n\d(, and \d more)?\n`, out)
 	out, _, code = fabricd(t, "routes", "check", "-t", "ring:6", "--routing", "minimal-hop", "--json")
 	require.Equal(t, command.ExitFailed, code)
-	var v routescmd.Verdict
+	var v survey.CheckResult
 	require.NoError(t, json.Unmarshal([]byte(out), &v))
 	assert.False(t, v.Pass)
 	require.Len(t, v.Cycle, 6)
-	assert.Positive(t, v.Cycle[0].Users)
+	assert.Positive(t, v.Cycle[0].Pairs)
 }
 
 // Tables that OpenSM computed, of topologies as ibsim has them.
@@ -139,7 +138,7 @@ func deadlockOf(t *testing.T, topology, routing, path string) (cycle []string) {
 	t.Helper()
 	out, errs, code := fabricd(t, "routes", "check", "-t", topology, "--routing", routing, "--scenario", path, "--json")
 	require.Equal(t, command.ExitFailed, code, errs)
-	var v routescmd.Verdict
+	var v survey.CheckResult
 	require.NoError(t, json.Unmarshal([]byte(out), &v))
 	for _, d := range v.Cycle {
 		cycle = append(cycle, strings.Replace(d.Name, "->", " -> ", 1)) // as fabricd run prints channels
@@ -197,7 +196,7 @@ func TestRoutesLoadDrawsBarsAndAPlot(t *testing.T) {
 	data, err := os.ReadFile(plot)
 	require.NoError(t, err)
 	assert.Contains(t, string(data), "minimal-hop")
-	var l routescmd.Loads
+	var l survey.LoadResult
 	require.NoError(t, json.Unmarshal([]byte(routes(t, "load", "-t", "irregular:64,128,1", "--routing", "updn", "--json")), &l))
 	sum := 0
 	for i, b := range l.Histogram {
@@ -208,7 +207,7 @@ func TestRoutesLoadDrawsBarsAndAPlot(t *testing.T) {
 	}
 	assert.Equal(t, l.Channels, sum)
 	assert.Equal(t, 256, sum)
-	assert.LessOrEqual(t, len(l.Histogram), routescmd.MostBuckets)
+	assert.LessOrEqual(t, len(l.Histogram), survey.MostBuckets)
 	assert.Equal(t, l.Max, l.Busiest[0].Load)
 	refused(t, `unknown format "pdf"`, "routes", "load", "-t", "ring:4", "--routing", "updn", "--plot", "x.pdf")
 }
@@ -221,7 +220,7 @@ func TestRoutesDiffSetsTwoRoutingsSideBySide(t *testing.T) {
 	assert.Regexp(t, `\nentries that differ: \d+ of 256 \(.*%\)\npairs on other links: \d+ of 240`, out)
 	assert.Regexp(t, `\nby lash paths of 0 pairs are longer, of \d+ shorter\n`, out)
 	assert.Regexp(t, `\non other links: s\d+ to n\d+, .* and \d+ more\n$`, out)
-	var d routescmd.Difference
+	var d survey.DiffResult
 	require.NoError(t, json.Unmarshal([]byte(routes(t, "diff", "-t", "ring:5", "--routing", "updn", "--with", "updn", "--json")), &d))
 	assert.Zero(t, d.DifferEntries+d.DifferPairs+d.DifferLayers)
 	assert.Equal(t, 20, d.Pairs)

@@ -3,8 +3,9 @@ package fault
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"unicode/utf8"
+
+	"github.com/weft-fabric/weft/fabricd/document/table"
 )
 
 // minWhat is how much of what a fault is a table shows however narrow it should be: an impairment
@@ -36,14 +37,15 @@ func WriteTable(out io.Writer, width int, reports []Report) error {
 		}
 		room = max(minWhat, width-before(rows, gap))
 	}
-	w := tabwriter.NewWriter(out, 0, 8, gap, ' ', 0)
+	t := table.Table{Gap: gap}
 	for i, row := range rows {
+		var cells []any
 		for _, cell := range row {
-			fmt.Fprint(w, cell, "\t")
+			cells = append(cells, cell)
 		}
-		fmt.Fprintln(w, shorten(whats[i], room))
+		t.Row(append(cells, shorten(whats[i], room))...)
 	}
-	return w.Flush()
+	return t.Text(out)
 }
 
 // Headings are those of the figures of a table of reports, in order.

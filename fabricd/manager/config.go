@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/lease"
 )
 
@@ -48,6 +49,23 @@ type Note struct {
 	Round fabric.Round // with NoteRound
 }
 
+// Line is a note as fabricd manage --json prints it.
+type Line struct {
+	Fabric          string                 `json:"fabric"`
+	Kind            string                 `json:"kind"` // standby, manages or round
+	Text            string                 `json:"text"`
+	Reconfiguration *fault.Reconfiguration `json:"reconfiguration,omitempty"` // of a round
+}
+
+// Line is the note, told of a fabric.
+func (n Note) Line(fabric string) Line {
+	l := Line{Fabric: fabric, Kind: n.Kind, Text: n.Text}
+	if n.Kind == NoteRound {
+		l.Reconfiguration = &n.Round.Reconfiguration
+	}
+	return l
+}
+
 func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		of  *time.Duration
@@ -70,7 +88,8 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Holder == "" {
 		host, _ := os.Hostname()
-		c.Holder = fmt.Sprintf("process %d on %s, since %s", os.Getpid(), host, time.Now().Format(time.TimeOnly+".000000"))
+		c.Holder = fmt.Sprintf("process %d on %s, since %s", os.Getpid(), host,
+			time.Now().Format(time.TimeOnly+".000000"))
 	}
 	return c
 }

@@ -48,6 +48,22 @@ type Entry struct {
 	Token string `json:"token,omitempty"` // with which one may act there
 }
 
+// Listed is a running fabric without the passwords for its broker.
+type Listed struct {
+	Name     string    `json:"name"`
+	PID      int       `json:"pid"`
+	Started  time.Time `json:"started"`
+	URL      string    `json:"url"` // of the broker
+	Topology string    `json:"topology"`
+	Firmware string    `json:"firmware"`
+	Page     string    `json:"page,omitempty"` // with the token that it takes to act there
+}
+
+// Listed is the entry as lists show it.
+func (e Entry) Listed() Listed {
+	return Listed{e.Name, e.PID, e.Started, e.URL, e.Topology, e.Firmware, e.PageWithToken()}
+}
+
 // PageWithToken is the address to open in a browser to look and act; empty when there is none.
 func (e Entry) PageWithToken() string {
 	if e.Page == "" {
@@ -74,7 +90,8 @@ func Dir() Folder {
 // failed says of what folder an error is, and how to have another. It is never left out: the path
 // may be one that nobody has typed.
 func (f Folder) failed(err error) error {
-	return fmt.Errorf("registry of running fabrics: %w (the folder comes from %s: set WEFT_RUN_DIR to have another)", err,
+	return fmt.Errorf("registry of running fabrics: %w (the folder comes from %s: set WEFT_RUN_DIR to have another)",
+		err,
 		f.Variable)
 }
 
@@ -227,7 +244,8 @@ func Find(name string) (Entry, error) {
 	case name == "" && len(entries) == 1:
 		return entries[0], nil
 	case name == "":
-		return Entry{}, fmt.Errorf("%d fabrics are running, say which with --fabric: %s", len(entries), strings.Join(Names(), ", "))
+		return Entry{}, fmt.Errorf("%d fabrics are running, say which with --fabric: %s", len(entries),
+			strings.Join(Names(), ", "))
 	}
 	for _, e := range entries {
 		if e.Name == name {

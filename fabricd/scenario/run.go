@@ -32,6 +32,13 @@ type Result struct {
 	VirtualSeconds float64 `json:"virtual_seconds,omitempty"`
 }
 
+// Unusable stands for the [Result] of a scenario that could not be run.
+type Unusable struct {
+	Pass     bool   `json:"pass"` // false
+	Scenario string `json:"scenario"`
+	Error    string `json:"error"` // why
+}
+
 // Runner runs scenarios.
 type Runner struct {
 	Transport wire.Transport        // of the links of a live run; closed by its owner

@@ -37,6 +37,22 @@ type Entry struct {
 	Routes func(g *topology.Graph) (*layered.Routing, error)
 }
 
+// EntryResult is an entry in words, for lists.
+type EntryResult struct {
+	Name  string   `json:"name"`
+	About string   `json:"about"`          // one line
+	Keys  []string `json:"keys,omitempty"` // names of the options
+}
+
+// Result is the entry in words.
+func (e Entry) Result() EntryResult {
+	r := EntryResult{Name: e.Name, About: e.About}
+	for _, k := range e.Keys {
+		r.Keys = append(r.Keys, k.Name)
+	}
+	return r
+}
+
 // None is the name of the firmware that forwards nothing.
 const None = "none"
 
@@ -95,7 +111,10 @@ func Names() []string {
 // known one, and that for a value says what is expected.
 func ByName(name string) (Entry, error) {
 	if name == None {
-		return Entry{Name: None, About: "forwards nothing: every packet is discarded", On: firmware.Anything, New: newNone}, nil
+		return Entry{
+			Name: None, About: "forwards nothing: every packet is discarded", On: firmware.Anything,
+			New: newNone,
+		}, nil
 	}
 	if spec, ok := filesSpec(name); ok {
 		return filesEntry(name, spec), nil

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/document/table"
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
@@ -22,8 +23,9 @@ func ReferenceIsGenerated(t *testing.T, root *cobra.Command, shared, page string
 	name := root.Name()
 	fmt.Fprintf(&b, "# %s: commands and flags\n\n"+
 		"Look up here which commands %s has, and which flags they take. `%s COMMAND --help` says more about each.\n"+
-		"The commands make this page: `go test ./fabricd/cli ./linkmon/cli -run Reference -update` writes it.\n\n"+
-		"| command | what it does |\n|---|---|\n", name, name, name)
+		"The commands make this page: `go test ./fabricd/cli ./linkmon/cli -run Reference -update` writes it.\n\n",
+		name, name, name)
+	commands := table.New("command", "what it does")
 	var flags strings.Builder
 	server := pflag.NewFlagSet("", pflag.ContinueOnError)
 	var walk func(cmd *cobra.Command)
@@ -32,7 +34,7 @@ func ReferenceIsGenerated(t *testing.T, root *cobra.Command, shared, page string
 			return
 		}
 		if cmd.Runnable() && cmd.HasParent() {
-			fmt.Fprintf(&b, "| `%s` | %s |\n", cell(cmd.UseLine()), cell(cmd.Short))
+			commands.Row("`"+cmd.UseLine()+"`", cmd.Short)
 		}
 		own := pflag.NewFlagSet("", pflag.ContinueOnError)
 		takes := false
@@ -61,6 +63,7 @@ func ReferenceIsGenerated(t *testing.T, root *cobra.Command, shared, page string
 	}
 	walk(root)
 	flagTable(&flags, "Flags for a NATS server", "They say how a NATS server is reached that runs already.\n\n", server)
+	require.NoError(t, commands.Markdown(&b))
 	b.WriteString(flags.String())
 	if testenv.Update() {
 		require.NoError(t, os.WriteFile(page, []byte(b.String()), 0o644))
@@ -72,14 +75,10 @@ func ReferenceIsGenerated(t *testing.T, root *cobra.Command, shared, page string
 
 // flagTable has a row for each flag, below a title and a note.
 func flagTable(b *strings.Builder, title, note string, flags *pflag.FlagSet) {
-	begun := false
+	rows := table.New("flag", "default", "what it says")
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" {
 			return
-		}
-		if !begun {
-			begun = true
-			fmt.Fprintf(b, "\n## %s\n\n%s| flag | default | what it says |\n|---|---|---|\n", title, note)
 		}
 		flag := "--" + f.Name
 		if f.Shorthand != "" {
@@ -89,13 +88,12 @@ func flagTable(b *strings.Builder, title, note string, flags *pflag.FlagSet) {
 		if kind != "" {
 			flag += " " + kind
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", cell(flag), code(f.DefValue), cell(usage))
+		rows.Row("`"+flag+"`", code(f.DefValue), usage)
 	})
-}
-
-// cell is text as a table of Markdown has it.
-func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(text)
+	if rows.Len() > 1 {
+		fmt.Fprintf(b, "\n## %s\n\n%s", title, note)
+		_ = rows.Markdown(b) // to memory
+	}
 }
 
 // code is a default as it is typed; empty where there is none.
@@ -104,5 +102,5 @@ func code(text string) string {
 	case "", "[]", "false":
 		return ""
 	}
-	return "`" + cell(text) + "`"
+	return "`" + text + "`"
 }

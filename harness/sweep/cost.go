@@ -25,6 +25,15 @@ type Cost struct {
 	Wall time.Duration // with the jobs of the options, on cores that have nothing else to do
 }
 
+// Forecast is what an experiment asks for, and about what it takes.
+type Forecast struct {
+	Experiment string  `json:"experiment"`
+	Points     int     `json:"points"`
+	Runs       int     `json:"runs"`
+	CPU        float64 `json:"about_cpu_seconds"` // of all cores together
+	Seconds    float64 `json:"about_seconds"`     // with the jobs of the options, on cores that have nothing else to do
+}
+
 // Estimate says about what all runs take on this machine. It makes the beginnings of a few of them,
 // which takes seconds, and notes none.
 func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error) {
@@ -78,9 +87,11 @@ func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error
 	if trials == 0 || tried == 0 {
 		return c, nil
 	}
-	each := float64(max(0, spent-fixed)) / tried // by the same points, so that what is fixed is not counted by the cycle
+	// by the same points, so that what is fixed is not counted by the cycle
+	each := float64(max(0, spent-fixed)) / tried
 	all := each*wanted*lasted/float64(trials) + float64(fixed)/float64(trials)*float64(len(p.points)*samples)
-	return Cost{time.Duration(all), time.Duration(all / float64(min(w.Jobs, runtime.GOMAXPROCS(0), len(p.points)*samples)))}, nil
+	cores := min(w.Jobs, runtime.GOMAXPROCS(0), len(p.points)*samples)
+	return Cost{time.Duration(all), time.Duration(all / float64(cores))}, nil
 }
 
 // costly are the points whose runs take time. Of reconfigurations, runs of fewer faults are the

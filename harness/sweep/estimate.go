@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/weft-fabric/weft/fabricd/subnet/tolerate"
 	"github.com/weft-fabric/weft/harness/measure"
 )
 
@@ -80,10 +81,8 @@ func share(hits, n int) estimate {
 	if n == 0 {
 		return unknown(math.NaN(), 0)
 	}
-	const z = 1.959963984540054
-	p, nn := float64(hits)/float64(n), float64(n)
-	middle := (p + z*z/(2*nn)) / (1 + z*z/nn)
-	h := z * math.Sqrt(float64(p*(1-p))/nn+z*z/(4*nn*nn)) / (1 + z*z/nn)
+	p := float64(hits) / float64(n)
+	middle, h := tolerate.Wilson(uint64(hits), uint64(n))
 	return estimate{value: p, low: max(0, min(p, middle-h)), high: min(1, max(p, middle+h)), n: n}
 }
 

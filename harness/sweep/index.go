@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	texttable "github.com/weft-fabric/weft/fabricd/document/table"
 )
 
 // Names in a folder of results.
@@ -123,30 +125,35 @@ const indexHead = "# Results\n\nWritten by `fabricd sweep --report`, not by hand
 func indexText(list []record, pages []string) string {
 	var b strings.Builder
 	b.WriteString(indexHead + " Each folder has the results of one experiment (docs/howto/sweep.md says how); " +
-		"the command makes them again.\n\n" +
-		"| experiment | what it measures | command | version | points | samples | runs | left out of means | statements |\n|---|---|---|---|---|---|---|---|---|\n")
+		"the command makes them again.\n\n")
+	all := texttable.New("experiment", "what it measures", "command", "version", "points", "samples", "runs",
+		"left out of means", "statements")
 	for _, r := range list {
-		fmt.Fprintf(&b, "| [%s](%s/%s) | %s | `%s` | %s | %d | %d | %d | %d | %s |\n", r.folder, r.folder, readmeName, cell(firstSentence(r.About)),
-			cell(r.Command), orUnknown(r.Version), r.Points, r.Samples, r.Runs, r.Excluded, verdicts(r.Findings))
+		all.Row(r.link(), firstSentence(r.About), "`"+strings.TrimSpace(r.Command)+"`", orUnknown(r.Version),
+			r.Points, r.Samples, r.Runs, r.Excluded, verdicts(r.Findings))
 	}
+	_ = all.Markdown(&b) // to memory
 	b.WriteString("\nA statement holds (*yes*) or not (*no*) by the mean; it is *unsure* where the 95% interval reaches over the bound.\n")
-	differ := 0
+	differ := texttable.New("experiment", "statement", "paper", "ours", "holds")
 	for _, r := range list {
 		for _, f := range r.Findings {
-			if !f.refuted() {
-				continue
+			if f.refuted() {
+				differ.Row(r.link(), f.Says, f.Paper, f.Ours, f.Holds)
 			}
-			if differ++; differ == 1 {
-				b.WriteString("\n## What does not hold here\n\n| experiment | statement | paper | ours | holds |\n|---|---|---|---|---|\n")
-			}
-			fmt.Fprintf(&b, "| [%s](%s/%s) | %s | %s | %s | %s |\n", r.folder, r.folder, readmeName, cell(f.Says), cell(f.Paper), cell(f.Ours), f.Holds)
 		}
+	}
+	if differ.Len() > 1 {
+		b.WriteString("\n## What does not hold here\n\n")
+		_ = differ.Markdown(&b) // to memory
 	}
 	if len(pages) > 0 {
 		fmt.Fprintf(&b, "\n## Beside the experiments\n\n- %s\n", strings.Join(pages, "\n- "))
 	}
 	return b.String()
 }
+
+// link leads to the folder of an experiment.
+func (r record) link() string { return fmt.Sprintf("[%s](%s/%s)", r.folder, r.folder, readmeName) }
 
 // verdicts counts how often each verdict was found.
 func verdicts(list []Finding) string {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	texttable "github.com/weft-fabric/weft/fabricd/document/table"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
@@ -99,7 +100,7 @@ func encodeCSV(rows [][]string) ([]byte, error) {
 // comparison is the table of statements.
 func comparison(list []Finding) string {
 	var b strings.Builder
-	b.WriteString("| statement | paper | ours | holds |\n|---|---|---|---|\n")
+	rows := texttable.New("statement", "paper", "ours", "holds")
 	var refs []string
 	for _, f := range list {
 		k := slices.Index(refs, f.Ref)
@@ -107,8 +108,9 @@ func comparison(list []Finding) string {
 			k = len(refs)
 			refs = append(refs, f.Ref)
 		}
-		fmt.Fprintf(&b, "| %s [%d] | %s | %s | %s |\n", cell(f.Says), k+1, cell(f.Paper), cell(f.Ours), f.Holds)
+		rows.Row(fmt.Sprintf("%s [%d]", strings.TrimSpace(f.Says), k+1), f.Paper, f.Ours, f.Holds)
 	}
+	_ = rows.Markdown(&b) // to memory
 	b.WriteString("\nOurs with its 95% confidence interval; *unsure* where that reaches over the bound; *not run* where this form has no such points, or no run of them counts.\n\n")
 	for k, ref := range refs {
 		fmt.Fprintf(&b, "[%d] %s\n", k+1, ref)
@@ -116,16 +118,14 @@ func comparison(list []Finding) string {
 	return b.String()
 }
 
-func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(strings.TrimSpace(text))
-}
-
 // readme says what the folder is, and how it was made. It has no date: equal runs give equal
 // folders.
 func (w *work) readme(t *table, r *Report, pictures []picture) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n\n    %s\n\nVersion %s. ", w.e.Name, strings.TrimSpace(w.e.About), w.Command, orUnknown(w.Version))
-	fmt.Fprintf(&b, "%d point%s, %d sample%s of each. %s\n", r.Points, plural(r.Points), r.Samples, plural(r.Samples), excludedText(t))
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n    %s\n\nVersion %s. ", w.e.Name, strings.TrimSpace(w.e.About), w.Command,
+		orUnknown(w.Version))
+	fmt.Fprintf(&b, "%d point%s, %d sample%s of each. %s\n", r.Points, plural(r.Points), r.Samples, plural(r.Samples),
+		excludedText(t))
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "\nNote: %s.\n", n)
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/subnet/tolerate"
 	"github.com/weft-fabric/weft/harness/measure"
@@ -18,24 +16,20 @@ import (
 // and Connected, so that no run is left out.
 func Tolerate(ctx context.Context, c measure.Config) (measure.Result, error) {
 	r := measure.Result{Faults: c.FaultCount, Connected: true, Stable: true, DeadlockAt: -1}
-	n, m, region, err := tolerating(&c)
+	q, m, err := tolerating(&c)
 	if err != nil {
 		return r, err
 	}
-	judge := n.NewEvaluator(m)
+	judge := q.Net.NewEvaluator(m)
 	var sum tolerate.Counts
 	more := func(uint64) bool {
-		return ctx.Err() == nil && (c.MostCycles == 0 || sum.Judged < uint64(c.MostCycles)) // the bound is that of a trial
+		// the bound is that of a trial
+		return ctx.Err() == nil && (c.MostCycles == 0 || sum.Judged < uint64(c.MostCycles))
 	}
 	if c.FaultSets > 0 {
-		pcg := rand.NewPCG(0, 0)
-		source := rand.New(pcg).IntN
-		_, err = tolerate.Sample(region, c.FaultCount, 0, uint64(c.FaultSets), func(i uint64) func(int) int {
-			*pcg = *weft.Stream(c.Seed, weft.StreamRegionSets, i, 0)
-			return source
-		}, judge, &sum, more)
+		_, err = tolerate.Sample(q.Links, c.FaultCount, 0, uint64(c.FaultSets), tolerate.Draws(c.Seed), judge, &sum, more)
 	} else {
-		err = all(n, m, region, c.FaultCount, judge, &sum, more)
+		err = all(q, m, c.FaultCount, judge, &sum, more)
 	}
 	switch {
 	case err != nil:
@@ -48,8 +42,10 @@ func Tolerate(ctx context.Context, c measure.Config) (measure.Result, error) {
 }
 
 // all counts all sets, or as many as there may be.
-func all(n *direct.Net, m direct.Mechanisms, region []weft.LinkID, k int, j tolerate.Judge, sum *tolerate.Counts, more func(uint64) bool) error {
-	sets, err := tolerate.NewSets(region, k, tolerate.Symmetries(n, m))
+func all(q *tolerate.Query, m direct.Mechanisms, k int, j tolerate.Judge, sum *tolerate.Counts,
+	more func(uint64) bool,
+) error {
+	sets, err := tolerate.NewSets(q.Links, k, tolerate.Symmetries(q.Net, m))
 	if err != nil {
 		return err
 	}
@@ -62,15 +58,13 @@ func all(n *direct.Net, m direct.Mechanisms, region []weft.LinkID, k int, j tole
 }
 
 // tolerating reads what is asked.
-func tolerating(c *measure.Config) (n *direct.Net, m direct.Mechanisms, region []weft.LinkID, err error) {
-	if m, err = direct.Parse(c.Mechanisms); err != nil {
-		return n, m, nil, err
+func tolerating(c *measure.Config) (*tolerate.Query, direct.Mechanisms, error) {
+	m, err := direct.Parse(c.Mechanisms)
+	if err != nil {
+		return nil, m, err
 	}
-	if n, err = direct.New(c.Topology); err != nil {
-		return n, m, nil, err
-	}
-	region, err = tolerate.Region(c.Topology, c.Region, tolerate.Middle(c.Topology))
-	return n, m, region, err
+	q, err := tolerate.NewQuery(c.Topology, c.Region, "", 1)
+	return q, m, err
 }
 
 func fillTolerated(r *measure.Result, n *tolerate.Counts, switches int) {
@@ -111,15 +105,15 @@ func judgedOf(c *measure.Config) float64 {
 	if c.FaultSets > 0 {
 		return float64(c.FaultSets)
 	}
-	n, m, region, err := tolerating(c)
+	q, m, err := tolerating(c)
 	if err != nil {
 		return 1
 	}
-	one, err := tolerate.NewSets(region, min(1, len(region)), tolerate.Symmetries(n, m))
+	one, err := tolerate.NewSets(q.Links, min(1, len(q.Links)), tolerate.Symmetries(q.Net, m))
 	if err != nil {
 		return 1
 	}
-	all, _ := tolerate.Choose(len(region), c.FaultCount)
+	all, _ := tolerate.Choose(len(q.Links), c.FaultCount)
 	return max(1, float64(all)/float64(one.Symmetries()))
 }
 
@@ -137,7 +131,8 @@ func (s *settled) tolerate(kind string, c *measure.Config, bad func(string, erro
 	}
 	for _, name := range []string{"routing", "layers_of", "fault_kind"} {
 		if s.has(name) {
-			bad(name, fmt.Errorf("%s is not for measure: %s, which asks what mechanisms do about links", name, ofTolerate))
+			bad(name, fmt.Errorf("%s is not for measure: %s, which asks what mechanisms do about links", name,
+				ofTolerate))
 		}
 	}
 	if s.Mechanisms == nil {
@@ -145,7 +140,8 @@ func (s *settled) tolerate(kind string, c *measure.Config, bad func(string, erro
 		return
 	}
 	if s.FaultSets != nil && (c.FaultSets < 1 || c.FaultSets > maxFaultSets) {
-		bad("fault_sets", fmt.Errorf("%d sets of faults, expected 1 to %d, or none given for all", c.FaultSets, maxFaultSets))
+		bad("fault_sets", fmt.Errorf("%d sets of faults, expected 1 to %d, or none given for all", c.FaultSets,
+			maxFaultSets))
 	}
 	if _, err := direct.Parse(c.Mechanisms); err != nil {
 		bad("mechanisms", err)
@@ -154,17 +150,18 @@ func (s *settled) tolerate(kind string, c *measure.Config, bad func(string, erro
 	if c.Topology == nil {
 		return
 	}
-	_, _, region, err := tolerating(c)
+	q, _, err := tolerating(c)
 	switch {
 	case err != nil && c.Region != "":
 		bad("region", err)
 	case err != nil:
 		bad("topology", err)
-	case c.FaultCount > len(region):
-		bad("faults", fmt.Errorf("%d faults, and only %d links may die", c.FaultCount, len(region)))
+	case c.FaultCount > len(q.Links):
+		bad("faults", fmt.Errorf("%d faults, and only %d links may die", c.FaultCount, len(q.Links)))
 	case c.FaultSets == 0:
-		if _, ok := tolerate.Choose(len(region), c.FaultCount); !ok {
-			bad("faults", fmt.Errorf("%d faults of %d links: more than 2^63 sets: give fault_sets", c.FaultCount, len(region)))
+		if _, ok := tolerate.Choose(len(q.Links), c.FaultCount); !ok {
+			bad("faults", fmt.Errorf("%d faults of %d links: more than 2^63 sets: give fault_sets", c.FaultCount,
+				len(q.Links)))
 		}
 	}
 }

@@ -42,11 +42,16 @@ func (o *order) check(a string) error {
 	if o.clear {
 		switch {
 		case o.impair != (fault.Impair{}):
-			return fmt.Errorf("impair with --clear and %v: --clear ends the impairment, give one or the other", o.impair)
+			return fmt.Errorf("impair with --clear and %v: --clear ends the impairment, give one or the other",
+				o.impair)
 		case o.spec.For != 0:
-			return fmt.Errorf("impair with --clear and --for %v: only a fault ends by itself, a repair does not", o.spec.For)
+			return fmt.Errorf("impair with --clear and --for %v: only a fault ends by itself, a repair does not",
+				o.spec.For)
 		}
-		o.impair = fault.Impair{Loss: new(fault.Percent), Delay: new(fault.Duration), Jitter: new(fault.Duration), Rate: new(fault.Rate)}
+		o.impair = fault.Impair{
+			Loss: new(fault.Percent), Delay: new(fault.Duration), Jitter: new(fault.Duration),
+			Rate: new(fault.Rate),
+		}
 	}
 	return o.on(a, "").Validate()
 }
@@ -138,14 +143,7 @@ func (m *monitor) printOutcome(out io.Writer, s fault.Spec, o fabric.Outcome) er
 		if s.Do != fault.VerbHeal {
 			return command.JSON(out, o)
 		}
-		healed := struct {
-			fabric.Outcome
-			Healed []string `json:"healed"` // there when it is empty, too
-		}{o, o.Healed}
-		if healed.Healed == nil {
-			healed.Healed = []string{}
-		}
-		return command.JSON(out, healed)
+		return command.JSON(out, api.HealedOf(o))
 	}
 	text := o.Target + " is back"
 	switch {
@@ -212,7 +210,8 @@ func readSpecs(stdin io.Reader, file string) (specs []fault.Spec, err error) {
 		return nil, err
 	}
 	if len(specs) == 0 {
-		return nil, fmt.Errorf("%s: no fault in the list: expected some, such as - {do: cut, a: s0.00, b: s1.00}", doc.File())
+		return nil, fmt.Errorf("%s: no fault in the list: expected some, such as - {do: cut, a: s0.00, b: s1.00}",
+			doc.File())
 	}
 	var errs document.Errors
 	for i, s := range specs {

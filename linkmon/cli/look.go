@@ -7,27 +7,16 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/document/table"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
 )
-
-// listed is a running fabric as ls --json prints it: without the passwords for its broker.
-type listed struct {
-	Name     string    `json:"name"`
-	PID      int       `json:"pid"`
-	Started  time.Time `json:"started"`
-	URL      string    `json:"url"`
-	Topology string    `json:"topology"`
-	Firmware string    `json:"firmware"`
-	Page     string    `json:"page,omitempty"` // with the token that it takes to act there
-}
 
 func (m *monitor) lsCommand() *cobra.Command {
 	return &cobra.Command{
@@ -37,9 +26,9 @@ func (m *monitor) lsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := []listed{}
+			out := []registry.Listed{}
 			for _, e := range entries {
-				out = append(out, listed{e.Name, e.PID, e.Started, e.URL, e.Topology, e.Firmware, e.PageWithToken()})
+				out = append(out, e.Listed())
 			}
 			if m.json {
 				return command.JSON(cmd.OutOrStdout(), out)
@@ -48,12 +37,13 @@ func (m *monitor) lsCommand() *cobra.Command {
 				fmt.Fprintln(cmd.ErrOrStderr(), "no fabric is running; start one with: fabricd up")
 				return nil
 			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tTOPOLOGY\tFIRMWARE\tUP\tPID\tBROKER\tPAGE")
+			t := table.New("NAME", "TOPOLOGY", "FIRMWARE", "UP", "PID", "BROKER", "PAGE")
+			t.Gap = 2
 			for _, e := range out {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%d\t%s\t%s\n", e.Name, e.Topology, e.Firmware, time.Since(e.Started).Round(time.Second), e.PID, e.URL, cmp.Or(e.Page, "none"))
+				t.Row(e.Name, e.Topology, e.Firmware, time.Since(e.Started).Round(time.Second), e.PID, e.URL,
+					cmp.Or(e.Page, "none"))
 			}
-			return w.Flush()
+			return t.Text(cmd.OutOrStdout())
 		},
 	}
 }
@@ -78,8 +68,8 @@ func (m *monitor) statusCommand() *cobra.Command {
 
 // writeStatus prints a status for people.
 func writeStatus(out io.Writer, s api.Status) error {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	row := func(name, format string, args ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
+	t := table.Table{Gap: 2}
+	row := func(name, format string, args ...any) { t.Row(name, fmt.Sprintf(format, args...)) }
 	row("fabric", "%s, %s, %d switches, %d NICs, %d links", s.Name, s.Topology, s.Switches, s.NICs, s.Links)
 	row("firmware", "%s", s.Firmware)
 	row("traffic", "%s", s.Traffic)
@@ -103,7 +93,7 @@ func writeStatus(out io.Writer, s api.Status) error {
 	if len(s.Processes) > 0 {
 		row("processes", "%s", strings.Join(processes(s.Processes), ", "))
 	}
-	return w.Flush()
+	return t.Text(out)
 }
 
 // processes tells of each switch that is a process which it is.
@@ -161,12 +151,12 @@ func (m *monitor) printLinks(out io.Writer, links []fabric.LinkState) error {
 	if m.json {
 		return command.JSON(out, links)
 	}
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "LINK\tSTATE\tSENT\tSENT BACK\tLOST ON WIRE\tLOST QUEUED\tDETAILS")
+	t := table.New("LINK", "STATE", "SENT", "SENT BACK", "LOST ON WIRE", "LOST QUEUED", "DETAILS")
+	t.Gap = 2
 	for _, l := range links {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", l.Link, l.State, l.SentAB, l.SentBA, l.LostWire, l.LostQueued, l.Details())
+		t.Row(l.Link, l.State, l.SentAB, l.SentBA, l.LostWire, l.LostQueued, l.Details())
 	}
-	return w.Flush()
+	return t.Text(out)
 }
 
 // eventIndent is how far the texts of events are from the left, behind their times.

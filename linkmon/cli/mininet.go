@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/document/table"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
@@ -54,7 +54,9 @@ func (m *monitor) linkCommand() *cobra.Command {
 
 // completeEnds offers a link or a node, then the nodes at the other ends of its links, then down
 // and up.
-func (m *monitor) completeEnds(cmd *cobra.Command, args []string, _ string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
+func (m *monitor) completeEnds(cmd *cobra.Command, args []string, _ string) (
+	words []cobra.Completion, _ cobra.ShellCompDirective,
+) {
 	_ = m.with(cmd, false, func(ctx context.Context, c *api.Client) error {
 		all, err := c.Links(ctx)
 		for _, l := range all {
@@ -147,7 +149,9 @@ switch S down (or stop) is crash S, switch S up (or start) is restart S.`,
 	o.when(cmd, "for")
 	cmd.Flags().BoolVar(&table, "forwarding", false, "the forwarding table too, where the firmware has one")
 	switches := m.completeSwitches(func(string, api.Status) bool { return true })
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	cmd.ValidArgsFunction = func(
+		cmd *cobra.Command, args []string, word string,
+	) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return []string{"down", "up"}, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -170,38 +174,47 @@ func (m *monitor) showSwitch(cmd *cobra.Command, name string, table bool) error 
 }
 
 func printSwitch(out io.Writer, d api.SwitchDetail) error {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	row := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
-	row("switch\t%s, %s, holds %d packets, %d of them blocked", d.ID, d.State, d.Held, d.Blocked)
+	t := table.Table{Gap: 2}
+	row := func(name, format string, args ...any) { t.Row(name, fmt.Sprintf(format, args...)) }
+	row("switch", "%s, %s, holds %d packets, %d of them blocked", d.ID, d.State, d.Held, d.Blocked)
 	if d.Process != "" {
-		row("process\t%s", d.Process)
+		row("process", "%s", d.Process)
 	}
-	row("packets\t%d received, %d forwarded, %d rerouted, %d U-turns, %d discarded", d.Counts.Received, d.Counts.Forwarded, d.Counts.Rerouted,
-		d.Counts.UTurns, d.Counts.Discarded)
+	row("packets", "%d received, %d forwarded, %d rerouted, %d U-turns, %d discarded", d.Counts.Received,
+		d.Counts.Forwarded, d.Counts.Rerouted, d.Counts.UTurns, d.Counts.Discarded)
 	for _, r := range d.Registers {
-		row("register\t%s = %s", r.Name, r.Value)
+		row("register", "%s = %s", r.Name, r.Value)
 	}
 	for _, rule := range slices.Sorted(maps.Keys(d.Discards)) {
-		row("discarded\t%d by %q", d.Discards[rule], rule)
+		row("discarded", "%d by %q", d.Discards[rule], rule)
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.Text(out); err != nil {
 		return err
 	}
-	w = tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	row("\nPORT\tPEER\tSTATE\tSENT\tRECEIVED\tVC\tIN\tOUT\tCREDITS\tWAITED FOR")
+	ports := table.New("PORT", "PEER", "STATE", "SENT", "RECEIVED", "VC", "IN", "OUT", "CREDITS", "WAITED FOR")
+	ports.Gap = 2
 	for _, p := range d.Ports {
 		for _, vc := range p.VCs {
 			var stalls []string
 			for _, reason := range slices.Sorted(maps.Keys(vc.Stalls)) {
 				stalls = append(stalls, fmt.Sprintf("%s %d", reason, vc.Stalls[reason]))
 			}
-			row("%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s", p.Port, p.Peer, p.State, p.Sent, p.Received, vc.VC, vc.Input, vc.Output, vc.Credits,
+			ports.Row(p.Port, p.Peer, p.State, p.Sent, p.Received, vc.VC, vc.Input, vc.Output, vc.Credits,
 				strings.Join(stalls, ", "))
 		}
 	}
-	if len(d.Table) > 0 {
-		row("\nDESTINATION\tFROM PORT\tFROM VC\tTO PORT\tTO VC")
+	fmt.Fprintln(out)
+	if err := ports.Text(out); err != nil || len(d.Table) == 0 {
+		return err
 	}
+	fmt.Fprintln(out)
+	return forwarding(d).Text(out)
+}
+
+// forwarding is the forwarding table of a switch.
+func forwarding(d api.SwitchDetail) *table.Table {
+	t := table.New("DESTINATION", "FROM PORT", "FROM VC", "TO PORT", "TO VC")
+	t.Gap = 2
 	from := func(n *int, none string) string {
 		switch {
 		case n == nil:
@@ -216,10 +229,10 @@ func printSwitch(out io.Writer, d api.SwitchDetail) error {
 		if f.Path > 0 {
 			dst += fmt.Sprintf(", path %d", f.Path)
 		}
-		row("%s\t%s\t%s\t%s\t%s", dst, from(f.In, "another layer"), from(f.InVC, ""), from(&f.Port, "none"), from(&f.VC, "the same"))
+		t.Row(dst, from(f.In, "another layer"), from(f.InVC, ""), from(&f.Port, "none"), from(&f.VC, "the same"))
 		for _, o := range f.Or {
-			row("\t\t  or\t%s\t%s", from(&o.Port, "none"), from(&o.VC, "the same"))
+			t.Row("", "", "  or", from(&o.Port, "none"), from(&o.VC, "the same"))
 		}
 	}
-	return w.Flush()
+	return t
 }

@@ -19,9 +19,11 @@ func UnlessInterrupted[T any](ctx context.Context, what string, f func() (T, err
 	}()
 	select {
 	case a := <-done:
-		return a.value, a.err
+		if a.err == nil || ctx.Err() == nil {
+			return a.value, a.err
+		}
 	case <-ctx.Done():
-		var none T
-		return none, fmt.Errorf("interrupted, %s", what)
 	}
+	var none T
+	return none, fmt.Errorf("interrupted, %s", what)
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
+	"charm.land/bubbles/v2/progress"
+	"charm.land/lipgloss/v2"
 )
 
 // Progress shows how far work in countable pieces has come: as a bar on a terminal, elsewhere as a
@@ -17,16 +18,21 @@ type Progress struct {
 	what  string // the pieces, as "fault sets"
 	live  bool
 	every time.Duration
-	bar   *progressbar.ProgressBar
+	line  *Line // with the bar, when live
+	bar   bool  // it is shown
 
 	began, spoke time.Time
-	first        uint64 // pieces done when it was told for the first time: an earlier run has done them in no time of ours
-	heard        bool   // it was told
-	Total        uint64
+	// pieces done when it was told for the first time: an earlier run has done them in no time of ours
+	first uint64
+	heard bool // it was told
+	Total uint64
 }
 
 // TellEvery is the time between lines where there is no terminal.
 const TellEvery = 10 * time.Second
+
+// width is that of the bar and its percentage. Chosen by us.
+const width = 35
 
 // moment is how long the bar waits before it appears.
 const moment = 300 * time.Millisecond
@@ -37,13 +43,16 @@ const flicker = 100 * time.Millisecond
 // NewProgress shows the progress of pieces on w: as a bar when live, else as a line every so often.
 func NewProgress(w io.Writer, live bool, what string, every time.Duration) *Progress {
 	now := time.Now()
-	return &Progress{w: w, live: live, what: what, every: every, began: now, spoke: now}
+	return &Progress{
+		w: w, line: &Line{w: Printable(w), live: true}, live: live, what: what, every: every, began: now,
+		spoke: now,
+	}
 }
 
 // Begin is for other work that follows, in pieces of its own.
 func (p *Progress) Begin(what string) {
 	p.End()
-	p.what, p.began, p.heard, p.bar = what, time.Now(), false, nil
+	p.what, p.began, p.heard, p.bar = what, time.Now(), false, false
 }
 
 // Told is told by one goroutine at a time.
@@ -54,24 +63,24 @@ func (p *Progress) Told(done, total uint64) {
 	}
 	now := time.Now()
 	if p.live {
-		if p.bar == nil && now.Sub(p.began) > moment && done < total {
-			p.bar = progressbar.NewOptions64(int64(total), progressbar.OptionSetWriter(Raw(p.w)),
-				progressbar.OptionSetDescription(p.what),
-				progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetWidth(30),
-				progressbar.OptionClearOnFinish())
-			p.spoke = time.Time{}
+		if !p.bar && now.Sub(p.began) > moment && done < total {
+			p.bar, p.spoke = true, time.Time{}
 		}
-		if p.bar != nil && now.Sub(p.spoke) > flicker {
+		if p.bar && now.Sub(p.spoke) > flicker {
 			p.spoke = now
-			p.bar.Describe(p.what + p.left(now, done, total))
-			_ = p.bar.Set64(int64(done)) // it only shows
+			bar := progress.New(progress.WithWidth(width), progress.WithFillCharacters('█', '░'),
+				progress.WithColors(lipgloss.NoColor{}))
+			bar.EmptyColor = lipgloss.NoColor{}
+			p.line.Show(fmt.Sprintf("%s%s  %s  (%d/%d)", p.what, p.left(now, done, total),
+				bar.ViewAs(float64(done)/float64(total)), done, total))
 		}
 		return
 	}
 	if now.Sub(p.spoke) < p.every || done == total {
 		return
 	}
-	fmt.Fprintf(p.w, "%s of %s %s, %s%s\n", Grouped(done), Grouped(total), p.what, Share(done, total), p.left(now, done, total))
+	fmt.Fprintf(p.w, "%s of %s %s, %s%s\n", Grouped(done), Grouped(total), p.what, Share(done, total),
+		p.left(now, done, total))
 	p.spoke = now
 }
 
@@ -86,11 +95,7 @@ func (p *Progress) left(now time.Time, done, total uint64) string {
 }
 
 // End takes the bar away.
-func (p *Progress) End() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
-	}
-}
+func (p *Progress) End() { p.line.Done() }
 
 // Counted is so many things.
 func Counted(n int, what string) string {

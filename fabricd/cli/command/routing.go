@@ -1,14 +1,13 @@
 package command
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weft-fabric/weft/fabricd/document/table"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -66,12 +65,12 @@ func optionWords(text string) []string {
 // KeysHelp lists the options of routings.
 func KeysHelp() string {
 	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 2, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "Options follow the name of a routing as NAME:KEY=VALUE,KEY=VALUE, those that it takes:")
+	b.WriteString("Options follow the name of a routing as NAME:KEY=VALUE,KEY=VALUE, those that it takes:\n")
+	t := table.Table{Gap: 2}
 	for _, k := range subnet.Keys() {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", k.Name, k.Values, k.About)
+		t.Row("  "+k.Name, k.Values, k.About)
 	}
-	_ = w.Flush() // to memory
+	_ = t.Text(&b) // to memory
 	return strings.TrimRight(b.String(), "\n")
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
-	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/reply"
@@ -24,14 +23,6 @@ type manageFlags struct {
 	fabric, method string
 	server         bus.Settings
 	verbose, json  bool
-}
-
-// manageLine is what fabricd manage tells with --json.
-type manageLine struct {
-	Fabric          string                 `json:"fabric"`
-	Kind            string                 `json:"kind"` // standby, manages or round
-	Text            string                 `json:"text"`
-	Reconfiguration *fault.Reconfiguration `json:"reconfiguration,omitempty"` // of a round
 }
 
 // Command is fabricd manage.
@@ -49,9 +40,10 @@ Exit codes: 0 interrupted; 1 the fabric is gone; 2 there is nothing that it coul
 		Example: "  fabricd up --topology kary-ntree:4,3 --routing ftree\n  fabricd manage\n  fabricd manage --fabric lab --method engine:updn\n  fabricd manage --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return command.Unhurried(cmd.OutOrStdout(), cmd.ErrOrStderr(), m.json, func(stdout, stderr io.Writer) error {
-				return m.run(cmd.Context(), stdout, stderr)
-			})
+			return command.Unhurried(cmd.OutOrStdout(), cmd.ErrOrStderr(), m.json,
+				func(stdout, stderr io.Writer) error {
+					return m.run(cmd.Context(), stdout, stderr)
+				})
 		},
 	}
 	f := cmd.Flags()
@@ -99,11 +91,7 @@ func (m manageFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		switch {
 		case n.Kind == manager.NotePlanned:
 		case m.json:
-			line := manageLine{Fabric: c.Fabric, Kind: n.Kind, Text: n.Text}
-			if n.Kind == manager.NoteRound {
-				line.Reconfiguration = &n.Round.Reconfiguration
-			}
-			_ = command.JSON(stdout, line) // as below: who no longer reads does not end the manager
+			_ = command.JSON(stdout, n.Line(c.Fabric)) // as below: who no longer reads does not end the manager
 		default:
 			fmt.Fprintf(stdout, "fabric %s: %s\n", c.Fabric, n.Text)
 		}

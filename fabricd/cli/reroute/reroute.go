@@ -2,6 +2,7 @@
 package reroute
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,8 @@ interrupted.`,
 			"  fabricd reroute --topology kary-ntree:4,3 --method ddrc --down s1.00",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 0 && len(args) != 2 {
-				return fmt.Errorf("paths of what? name two, the source and the destination, or none; found %s", strings.Join(args, " "))
+				return fmt.Errorf("paths of what? name two, the source and the destination, or none; found %s",
+					strings.Join(args, " "))
 			}
 			return nil
 		},
@@ -88,7 +90,10 @@ func (u *rerouteFlags) flags(cmd *cobra.Command) {
 		{"entries", "on what table entries depend", dqr.EntriesNames},
 		{"cost", "what counts first in a path", dqr.CostNames},
 		{"revisit", "whether a path may pass a switch twice", dqr.RevisitNames},
-		{"spare", "with --entries destination: whether flows may move to virtual channels that the tables do not use", manage.SpareNames},
+		{
+			"spare", "with --entries destination: whether flows may move to virtual channels that the tables do not use",
+			manage.SpareNames,
+		},
 	} {
 		u.options[o.flag] = f.String(o.flag, "", "with --method dqr: "+o.about+": "+strings.Join(o.words, ", "))
 		command.Complete(cmd, o.flag, func() []string { return o.words })
@@ -158,44 +163,27 @@ func engineFor(g *topology.Graph) string {
 	}
 }
 
-// asked is what is asked, made ready.
-type asked struct {
-	g       *topology.Graph
-	method  manage.Method
-	routes  *reroute.Reroute
-	faults  [][]weft.LinkID         // of each --down
-	wanted  func(dqr.Rerouted) bool // which flows are listed; nil: none
-	prepare time.Duration           // that the method took before the first fault
+// faultsOf are those of --down.
+func (u *rerouteFlags) faultsOf(g *topology.Graph) (list []reroute.Fault, err error) {
+	for _, name := range u.down {
+		links, err := command.LinksOf(g, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, reroute.Fault{Name: name, Links: links})
+	}
+	return list, nil
 }
 
-func (u *rerouteFlags) ask(stderr io.Writer, pair []string) (a asked, err error) {
-	if a.method, err = u.parsed(); err != nil {
-		return a, err
+// listed says which flows are listed; nil: none.
+func (u *rerouteFlags) listed(g *topology.Graph, pair []string) (func(dqr.Rerouted) bool, error) {
+	switch {
+	case len(pair) > 0:
+		return reroute.Between(g, pair[0], pair[1])
+	case u.paths:
+		return func(dqr.Rerouted) bool { return true }, nil
 	}
-	if a.g, err = command.LoadTopology(stderr, u.topology); err != nil {
-		return a, err
-	}
-	if a.wanted, err = u.wanted(a.g, pair); err != nil {
-		return a, err
-	}
-	for _, fault := range u.down {
-		links, err := command.LinksOf(a.g, fault)
-		if err != nil {
-			return a, err
-		}
-		a.faults = append(a.faults, links)
-	}
-	engine := u.routing
-	if engine == "" {
-		engine = engineFor(a.g)
-	}
-	if _, err := subnet.ByName(engine); err != nil {
-		return a, err
-	}
-	start := time.Now()
-	a.routes, err = reroute.New(a.g, engine, a.method, reroute.Options{SwitchFlows: u.switchFlows, VCs: u.vcs})
-	a.prepare = time.Since(start)
-	return a, err
+	return nil, nil
 }
 
 func (u *rerouteFlags) run(ctx context.Context, pair []string, stdout, stderr io.Writer) error {
@@ -213,30 +201,61 @@ func (u *rerouteFlags) run(ctx context.Context, pair []string, stdout, stderr io
 	case u.random == 0 && (u.faults != 1 || u.seed != 1):
 		return errors.New("--faults and --sim-seed are for --random N: give that, or leave them out")
 	}
-	var r rerouteResult
-	_, err := command.UnlessInterrupted(ctx, "nothing is told", func() (none struct{}, err error) {
-		a, err := u.ask(stderr, pair)
-		switch {
-		case err != nil:
-		case len(u.down) > 0:
-			r, err = u.given(a)
-		default:
-			p := command.NewProgress(stderr, command.Terminal(stderr), "faults", u.tellEvery)
-			defer p.End()
-			r, err = u.many(ctx, a, p)
-		}
-		return none, err
-	})
+	method, err := u.parsed()
 	if err != nil {
 		return err
 	}
-	if u.json {
-		err = command.JSON(stdout, r)
-	} else {
-		err = r.print(stdout)
+	g, err := command.LoadTopology(stderr, u.topology)
+	if err != nil {
+		return err
 	}
-	if err == nil && !r.tolerated() {
+	listed, err := u.listed(g, pair)
+	if err != nil {
+		return err
+	}
+	faults, err := u.faultsOf(g)
+	if err != nil {
+		return err
+	}
+	engine := cmp.Or(u.routing, engineFor(g))
+	if _, err := subnet.ByName(engine); err != nil {
+		return err
+	}
+	// The computations look at ctx between faults, and one fault may take an engine long.
+	r, err := command.UnlessInterrupted(ctx, "nothing is told", func() (r result, err error) {
+		q, err := reroute.NewQuery(g, engine, method, reroute.Options{SwitchFlows: u.switchFlows, VCs: u.vcs})
+		switch {
+		case err != nil:
+			return nil, err
+		case len(faults) > 0:
+			return q.Given(ctx, faults, listed)
+		}
+		return u.many(ctx, q, stderr)
+	})
+	switch {
+	case err != nil:
+		return err
+	case u.json:
+		err = command.JSON(stdout, r)
+	default:
+		err = printResult(stdout, r)
+	}
+	if err == nil && !r.Holds() {
 		err = command.ErrFailed
 	}
 	return err
+}
+
+// result is a [reroute.GivenResult] or a [reroute.ManyResult].
+type result interface{ Holds() bool }
+
+// many tries every link, or links that are drawn.
+func (u *rerouteFlags) many(ctx context.Context, q *reroute.Query, stderr io.Writer) (*reroute.ManyResult, error) {
+	p := command.NewProgress(stderr, command.Terminal(stderr), "faults", u.tellEvery)
+	defer p.End()
+	told := func(done, of int) { p.Told(uint64(done), uint64(of)) }
+	if u.all {
+		return q.Each(ctx, told)
+	}
+	return q.Random(ctx, u.random, u.faults, u.seed, told)
 }

@@ -7,141 +7,36 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
-	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
-	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/reroute"
-	"github.com/weft-fabric/weft/fabricd/subnet/survey"
-	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// rerouteResult is what fabricd reroute prints.
-type rerouteResult interface {
-	tolerated() bool
-	print(w io.Writer) error
-}
-
-// rerouteHead is what all results begin with.
-type rerouteHead struct {
-	Topology    string  `json:"topology"`
-	Engine      string  `json:"engine"`
-	Layers      int     `json:"layers"`
-	Method      string  `json:"method"`
-	SwitchFlows bool    `json:"switch_flows"`
-	Prepare     float64 `json:"prepare_seconds"` // before the first fault, the engine too
-}
-
-func (u *rerouteFlags) head(a asked) rerouteHead {
-	r := a.routes.Routing()
-	return rerouteHead{a.g.Spec, r.Engine, r.Layers, a.method.String(), u.switchFlows, a.prepare.Seconds()}
-}
-
-// rerouteGiven is what came of faults that were given, one after another.
-type rerouteGiven struct {
-	rerouteHead
-	FlowsTotal    int     `json:"flows_total"`
-	FlowsRerouted int     `json:"flows_rerouted"` // the sum of all faults
-	Share         float64 `json:"share"`          // of this
-	Acyclic       bool    `json:"cdg_acyclic"`    // after every fault
-	Unroutable    int     `json:"unroutable_pairs"`
-	Isolated      int     `json:"isolated_pairs"` // of these: no live links join them
-	Connected     bool    `json:"connected"`      // after every fault: all pairs that live links join have a path
-	Emptied       bool    `json:"emptied"`        // for some fault the fabric is emptied
-	Tolerated     bool    `json:"tolerated"`      // connected, and not emptied
-	Seconds       float64 `json:"compute_seconds"`
-
-	Faults []rerouteStep `json:"faults"`
-	Paths  []reroutePath `json:"paths,omitzero"` // nil: nobody asked
-}
-
-// rerouteStep is what came of one fault.
-type rerouteStep struct {
-	Fault         string  `json:"fault"`
-	Links         int     `json:"links"`
-	FlowsRerouted int     `json:"flows_rerouted"`
-	Share         float64 `json:"share"`
-	Acyclic       bool    `json:"cdg_acyclic"`
-	Unroutable    int     `json:"unroutable_pairs"`
-	Isolated      int     `json:"isolated_pairs"`
-	Connected     bool    `json:"connected"` // all pairs that live links join have a path
-	Tolerated     bool    `json:"tolerated"` // connected, and the fabric is not emptied
-	NewTurns      int     `json:"new_turns"`
-	PluginTurns   int     `json:"plugin_turns"`
-	LocalTurns    int     `json:"local_turns"`
-	MeanStretch   float64 `json:"mean_stretch"`       // links of the new path by those of the old one, over the flows that have both; 0: none has
-	MaxStretch    float64 `json:"max_stretch"`        //
-	Rounds        int     `json:"upload_rounds"`      // in which the tables may be uploaded, each in any order; 0: nothing changes
-	Static        bool    `json:"static"`             // the fabric is emptied for that
-	NoSpare       string  `json:"no_spare,omitempty"` // which virtual channels it would take to do without, or to connect more pairs
-	Seconds       float64 `json:"compute_seconds"`
-}
-
-// reroutePath is a flow that got another path, or lost its own.
-type reroutePath struct {
-	Fault    string   `json:"fault"`
-	From     string   `json:"from"` // a switch: from each of its NICs; or from itself, if to is a switch
-	To       string   `json:"to"`
-	Flows    int      `json:"flows"`
-	OldLayer *weft.VC `json:"old_layer,omitempty"`
-	Old      []string `json:"old"` // switches
-	NewLayer *weft.VC `json:"new_layer,omitempty"`
-	New      []string `json:"new"` // empty: there is none
-}
-
-// stepOf tells what came of a fault, and how a manager would bring it into force.
-func stepOf(fault string, links int, s *reroute.Step, seconds float64) (rerouteStep, error) {
-	plan, err := s.Upload()
-	if err != nil {
-		return rerouteStep{}, err
+// printResult prints what came of faults.
+func printResult(w io.Writer, r result) error {
+	if many, ok := r.(*reroute.ManyResult); ok {
+		return printMany(w, many)
 	}
-	rounds := len(plan.Rounds)
-	if len(plan.Patches()) == 0 {
-		rounds = 0
-	}
-	stretch := s.Stretch()
-	return rerouteStep{
-		Fault: fault, Links: links, FlowsRerouted: s.FlowsRerouted, Share: s.Share(), Acyclic: s.Acyclic && !plan.Static, Unroutable: s.Unroutable,
-		Isolated: s.Isolated, Connected: s.Unroutable == s.Isolated, Tolerated: s.Tolerated() && !plan.Static,
-		NewTurns: s.NewTurns, PluginTurns: s.PluginTurns, LocalTurns: s.LocalTurns,
-		MeanStretch: stretch.Mean, MaxStretch: stretch.Max, Rounds: rounds, Static: plan.Static, NoSpare: plan.NoSpare, Seconds: seconds,
-	}, nil
+	return printGiven(w, r.(*reroute.GivenResult))
 }
 
-func pathOf(g *topology.Graph, fault string, p dqr.Rerouted) reroutePath {
-	path := reroutePath{Fault: fault, From: g.Name(p.From.Node()), To: g.Name(p.To), Flows: p.Flows}
-	path.OldLayer, path.Old = switchesOf(g, p.Old)
-	path.NewLayer, path.New = switchesOf(g, p.New)
-	return path
-}
-
-// switchesOf are the switches of a path, and its layer.
-func switchesOf(g *topology.Graph, path []layered.Channel) (layer *weft.VC, names []string) {
-	names = []string{}
-	for i, c := range survey.NamesOf(g, path) {
-		if i == 0 {
-			names, layer = append(names, c.From), &path[0].Layer
-		}
-		names = append(names, c.To)
-	}
-	return layer, names
-}
-
-func (r *rerouteGiven) tolerated() bool { return r.Tolerated }
-
-func (h *rerouteHead) line() string {
+func headLine(h reroute.Head) string {
 	flows := ""
 	if h.SwitchFlows {
 		flows = ", flows between switches too"
 	}
-	return fmt.Sprintf("%s by %s in %s, repaired by %s%s (prepared in %.3f s)", h.Topology, h.Engine, command.Counted(h.Layers, "layer"), h.Method, flows, h.Prepare)
+	return fmt.Sprintf("%s by %s in %s, repaired by %s%s (prepared in %.3f s)", h.Topology, h.Engine,
+		command.Counted(h.Layers, "layer"), h.Method, flows, h.Prepare)
 }
 
-func (r *rerouteGiven) print(w io.Writer) error {
-	fmt.Fprintf(w, "%s: %s\n\n", r.line(), command.Counted(r.FlowsTotal, "flow"))
+func printGiven(w io.Writer, r *reroute.GivenResult) error {
+	fmt.Fprintf(w, "%s: %s\n\n", headLine(r.Head), command.Counted(r.FlowsTotal, "flow"))
 	err := command.Tabbed(w, func(tab func(...any)) {
-		tab("fault", "flows rerouted", "stretch", "without a path", "turns enabled", "free from deadlock", "computed in")
+		tab("fault", "flows rerouted", "stretch", "without a path", "turns enabled", "free from deadlock",
+			"computed in")
 		for _, s := range r.Faults {
-			tab(s.Fault, fmt.Sprintf("%s (%.2f%%)", command.Grouped(uint64(s.FlowsRerouted)), 100*s.Share), stretchText(s.MeanStretch, s.MaxStretch),
-				command.Without(s.Unroutable, s.Isolated), turnsText(s), uploadText(s), fmt.Sprintf("%.4f s", s.Seconds))
+			tab(s.Fault, fmt.Sprintf("%s (%.2f%%)", command.Grouped(uint64(s.FlowsRerouted)), 100*s.Share),
+				stretchText(s.MeanStretch, s.MaxStretch),
+				command.Without(s.Unroutable, s.Isolated), turnsText(s), uploadText(s),
+				fmt.Sprintf("%.4f s", s.Seconds))
 		}
 	})
 	if err != nil {
@@ -168,7 +63,7 @@ func (r *rerouteGiven) print(w io.Writer) error {
 	})
 }
 
-func turnsText(s rerouteStep) string {
+func turnsText(s reroute.StepResult) string {
 	text := fmt.Sprint(s.NewTurns)
 	if s.PluginTurns > 0 {
 		text += fmt.Sprintf(", by the plug-in %d", s.PluginTurns)
@@ -180,7 +75,7 @@ func turnsText(s rerouteStep) string {
 }
 
 // uploadText says whether packets may travel while the tables are uploaded.
-func uploadText(s rerouteStep) string {
+func uploadText(s reroute.StepResult) string {
 	switch {
 	case s.Static:
 		return "no, the fabric is emptied"
@@ -213,4 +108,42 @@ func pathText(names []string, layer *weft.VC, layers int) string {
 		text += fmt.Sprintf(" vc%d", *layer)
 	}
 	return text
+}
+
+func printMany(w io.Writer, r *reroute.ManyResult) error {
+	fmt.Fprintf(w, "%s: %s, %s\n\n", headLine(r.Head), command.Counted(r.FlowsTotal, "flow"),
+		command.Counted(r.Runs, "run"))
+	err := command.Tabbed(w, func(tab func(...any)) {
+		tab("faults", "connected", "", "fabric emptied", "", "in two rounds", "flows rerouted by the last, mean",
+			"stretch", "turns enabled, mean")
+		for _, b := range r.ByFaults {
+			tab(b.Faults, command.Grouped(uint64(b.Connected)), command.Share(uint64(b.Connected), uint64(r.Runs)),
+				command.Grouped(uint64(b.Emptied)), command.Share(uint64(b.Emptied), uint64(r.Runs)),
+				command.Grouped(uint64(b.Twice)), fmt.Sprintf("%.1f (%.3f%%)", b.Rerouted, 100*b.Moved),
+				stretchText(b.Stretch, b.Most), fmt.Sprintf("%.1f", b.NewTurns))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if s := r.Worst; s.Fault != "" {
+		fmt.Fprintf(w, "\nmost flows moved: %s by %s (%.2f%%)\n", command.Grouped(uint64(s.FlowsRerouted)), s.Fault,
+			100*s.Share)
+	}
+	fmt.Fprintf(w, "free from deadlock: %s\ncomputed in %.4f s a fault, at most %.4f s\n", yesOrNo(r.Acyclic),
+		r.Seconds, r.MaxSeconds)
+	for i, s := range r.Failed {
+		if i == 0 {
+			fmt.Fprintln(w, "\nnot tolerated, the first of them:")
+		}
+		fmt.Fprintf(w, "  %s: without a path %s", s.Fault, command.Without(s.Unroutable, s.Isolated))
+		if !s.Acyclic {
+			fmt.Fprint(w, "; old and new paths together can deadlock: a manager empties the fabric first")
+		}
+		if s.NoSpare != "" {
+			fmt.Fprintf(w, "; %s", s.NoSpare)
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
 }

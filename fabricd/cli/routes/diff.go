@@ -10,23 +10,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 )
 
-// Difference is what fabricd routes diff --json prints.
-type Difference struct {
-	Topology      string        `json:"topology"`
-	A             routesSummary `json:"a"`
-	B             routesSummary `json:"b"`
-	Entries       int           `json:"entries"`
-	DifferEntries int           `json:"entries_differ"`
-	Pairs         int           `json:"pairs"`
-	DifferPairs   int           `json:"pairs_differ"`
-	DifferLayers  int           `json:"pairs_in_other_layers"`
-	Longer        int           `json:"pairs_longer"`
-	Shorter       int           `json:"pairs_shorter"`
-	OnlyA         int           `json:"pairs_routed_by_a_only"`
-	OnlyB         int           `json:"pairs_routed_by_b_only"`
-	Some          [][2]string   `json:"some_that_differ,omitempty"` // a source switch and a NIC
-}
-
 func routesDiff(u *routesFlags) *cobra.Command {
 	var with string
 	cmd := &cobra.Command{
@@ -41,14 +24,15 @@ Pairs are source switches and NICs of others: they differ when other links are u
 			if err != nil {
 				return err
 			}
-			d, err := differenceOf(list[0], list[1])
+			a, b := list[0], list[1]
+			d, err := survey.DiffOf(a.Routing, b.Routing, a.Summary(a.seconds), b.Summary(b.seconds))
 			switch {
 			case err != nil:
 				return err
 			case u.json:
 				return command.JSON(cmd.OutOrStdout(), d)
 			}
-			return d.print(cmd.OutOrStdout())
+			return printDiff(cmd.OutOrStdout(), d)
 		},
 	}
 	cmd.Flags().StringVar(&with, "with", "", "the routing to compare with")
@@ -57,23 +41,7 @@ Pairs are source switches and NICs of others: they differ when other links are u
 	return cmd
 }
 
-func differenceOf(a, b computed) (Difference, error) {
-	d, err := survey.Diff(a.Routing, b.Routing)
-	if err != nil {
-		return Difference{}, err
-	}
-	g := a.Routing.Graph
-	out := Difference{
-		Topology: g.Spec, A: summaryOf(a), B: summaryOf(b), Entries: d.Entries, DifferEntries: d.DifferEntries, Pairs: d.Pairs, DifferPairs: d.DifferPairs,
-		DifferLayers: d.DifferLayers, Longer: d.Longer, Shorter: d.Shorter, OnlyA: d.OnlyA, OnlyB: d.OnlyB,
-	}
-	for _, p := range d.FirstPairs {
-		out.Some = append(out.Some, [2]string{g.Name(p[0]), g.Name(p[1])})
-	}
-	return out, nil
-}
-
-func (d Difference) print(w io.Writer) error {
+func printDiff(w io.Writer, d survey.DiffResult) error {
 	a, b := d.A.Engine, d.B.Engine
 	if max(len(a), len(b)) > 30 { // names of files
 		fmt.Fprintf(w, "%s:\n  A is %s\n  B is %s\n\n", d.Topology, a, b)
@@ -93,7 +61,8 @@ func (d Difference) print(w io.Writer) error {
 	part := func(n, of int) string {
 		return fmt.Sprintf("%s of %s (%s)", number(n), number(of), command.Share(uint64(n), uint64(max(1, of))))
 	}
-	fmt.Fprintf(w, "\nentries that differ: %s\npairs on other links: %s, in other layers only: %s\n", part(d.DifferEntries, d.Entries), part(d.DifferPairs, d.Pairs), number(d.DifferLayers))
+	fmt.Fprintf(w, "\nentries that differ: %s\npairs on other links: %s, in other layers only: %s\n",
+		part(d.DifferEntries, d.Entries), part(d.DifferPairs, d.Pairs), number(d.DifferLayers))
 	fmt.Fprintf(w, "by %s paths of %s pairs are longer, of %s shorter\n", b, number(d.Longer), number(d.Shorter))
 	if d.OnlyA+d.OnlyB > 0 {
 		fmt.Fprintf(w, "routed by one alone: %s pairs by %s, %s by %s\n", number(d.OnlyA), a, number(d.OnlyB), b)
@@ -103,7 +72,8 @@ func (d Difference) print(w io.Writer) error {
 		for _, p := range d.Some {
 			names = append(names, p[0]+" to "+p[1])
 		}
-		fmt.Fprintf(w, "on other links: %s\n", clipped(append(names, make([]string, d.DifferPairs-len(names))...), 6, ", "))
+		fmt.Fprintf(w, "on other links: %s\n", clipped(append(names, make([]string, d.DifferPairs-len(names))...), 6,
+			", "))
 	}
 	return nil
 }
@@ -111,23 +81,23 @@ func (d Difference) print(w io.Writer) error {
 // diffRows are what is printed side by side.
 var diffRows = []struct {
 	what string
-	text func(s routesSummary) string
+	text func(s survey.Summary) string
 }{
-	{"layers", func(s routesSummary) string { return number(s.Layers) }},
-	{"addresses of a NIC", func(s routesSummary) string { return number(s.Addresses) }},
-	{"cycle of dependencies", func(s routesSummary) string {
+	{"layers", func(s survey.Summary) string { return number(s.Layers) }},
+	{"addresses of a NIC", func(s survey.Summary) string { return number(s.Addresses) }},
+	{"cycle of dependencies", func(s survey.Summary) string {
 		if s.Acyclic {
 			return "none"
 		}
 		return command.Counted(len(s.Cycle), "channel")
 	}},
-	{"unroutable pairs", func(s routesSummary) string { return number(s.Unroutable) }},
-	{"mean path length", func(s routesSummary) string { return fmt.Sprintf("%.3f", s.MeanHops) }},
-	{"longest path", func(s routesSummary) string { return number(s.MaxHops) }},
-	{"max channel load", func(s routesSummary) string { return number(s.MaxLoad) }},
-	{"mean channel load", func(s routesSummary) string { return fmt.Sprintf("%.1f", s.MeanLoad) }},
-	{"max link load", func(s routesSummary) string { return fmt.Sprintf("%.1f", s.MaxFlow) }},
-	{"mean link load", func(s routesSummary) string { return fmt.Sprintf("%.1f", s.MeanFlow) }},
-	{"uniform traffic fills a link at", func(s routesSummary) string { return fmt.Sprintf("%.3f", s.UniformLimit) }},
-	{"computed in", func(s routesSummary) string { return fmt.Sprintf("%.6f s", s.Seconds) }},
+	{"unroutable pairs", func(s survey.Summary) string { return number(s.Unroutable) }},
+	{"mean path length", func(s survey.Summary) string { return fmt.Sprintf("%.3f", s.MeanHops) }},
+	{"longest path", func(s survey.Summary) string { return number(s.MaxHops) }},
+	{"max channel load", func(s survey.Summary) string { return number(s.MaxLoad) }},
+	{"mean channel load", func(s survey.Summary) string { return fmt.Sprintf("%.1f", s.MeanLoad) }},
+	{"max link load", func(s survey.Summary) string { return fmt.Sprintf("%.1f", s.MaxFlow) }},
+	{"mean link load", func(s survey.Summary) string { return fmt.Sprintf("%.1f", s.MeanFlow) }},
+	{"uniform traffic fills a link at", func(s survey.Summary) string { return fmt.Sprintf("%.3f", s.UniformLimit) }},
+	{"computed in", func(s survey.Summary) string { return fmt.Sprintf("%.6f s", s.Seconds) }},
 }

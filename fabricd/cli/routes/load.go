@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -11,33 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
-	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 	"github.com/weft-fabric/weft/harness/chart"
 )
-
-// Loads is what fabricd routes load --json prints.
-type Loads struct {
-	Engine    string       `json:"engine"`
-	Topology  string       `json:"topology"`
-	Channels  int          `json:"channels"`
-	Max       int          `json:"max_channel_load"`
-	Mean      float64      `json:"mean_channel_load"`
-	Histogram []loadBucket `json:"histogram"`
-	Busiest   []loaded     `json:"busiest"`
-}
-
-// loadBucket counts the channels with a load between two, both included.
-type loadBucket struct {
-	From     int `json:"from"`
-	To       int `json:"to"`
-	Channels int `json:"channels"`
-}
-
-type loaded struct {
-	survey.Channel
-	Load int `json:"load"`
-}
 
 func routesLoad(u *routesFlags) *cobra.Command {
 	var file string
@@ -69,7 +44,7 @@ channels carry more than so much; --with adds the curves of other routings.`,
 				}
 			}
 			for i, c := range list {
-				l := loadsOf(c.Survey, top)
+				l := c.LoadResult(top)
 				switch {
 				case u.json:
 					err = command.JSON(cmd.OutOrStdout(), l)
@@ -78,7 +53,7 @@ channels carry more than so much; --with adds the curves of other routings.`,
 					fallthrough
 				default:
 					if err == nil {
-						err = l.print(cmd.OutOrStdout())
+						err = printLoads(cmd.OutOrStdout(), l)
 					}
 				}
 				if err != nil {
@@ -93,48 +68,18 @@ channels carry more than so much; --with adds the curves of other routings.`,
 	f.StringArrayVar(&with, "with", nil, "another routing to show too; may be repeated")
 	f.IntVar(&top, "top", top, "list so many of the channels with the greatest load")
 	command.Bound(f, "top", 0, command.MaxCount)
-	command.Renamed(cmd, "busiest", "top")
 	_ = cmd.MarkFlagFilename("plot", command.PlotFormats...) // there is such a flag
 	command.Complete(cmd, "with", command.RoutesNames)
+	command.Renamed(cmd, "busiest", "top")
 	return cmd
-}
-
-// MostBuckets bounds the lines of a histogram. Chosen by us.
-const MostBuckets = 16
-
-func loadsOf(s *survey.Survey, top int) Loads {
-	g := s.Routing.Graph
-	l := Loads{Engine: s.Routing.Engine, Topology: g.Spec, Channels: len(s.Loads), Max: s.MaxLoad(), Mean: s.MeanLoad()}
-	width := l.Max/MostBuckets + 1
-	l.Histogram = make([]loadBucket, l.Max/width+1)
-	for i := range l.Histogram {
-		l.Histogram[i].From, l.Histogram[i].To = i*width, (i+1)*width-1
-	}
-	for _, n := range s.Loads {
-		l.Histogram[n/width].Channels++
-	}
-	type at struct {
-		channel layered.Channel
-		load    int
-	}
-	var all []at
-	for i, n := range s.Dependencies.Loads {
-		if n > 0 {
-			all = append(all, at{s.Dependencies.Channels.Channel(i), n})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b at) int { return cmp.Compare(b.load, a.load) })
-	for _, a := range all[:min(len(all), max(0, top))] {
-		l.Busiest = append(l.Busiest, loaded{survey.NameOf(g, a.channel), a.load})
-	}
-	return l
 }
 
 // barWidth is the length of the longest bar. Chosen by us.
 const barWidth = 50
 
-func (l Loads) print(w io.Writer) error {
-	fmt.Fprintf(w, "%s by %s: channel load max %s, mean %.1f source/address pairs over %s channels\n\n", l.Topology, l.Engine, number(l.Max), l.Mean, number(l.Channels))
+func printLoads(w io.Writer, l survey.LoadResult) error {
+	fmt.Fprintf(w, "%s by %s: channel load max %s, mean %.1f source/address pairs over %s channels\n\n", l.Topology,
+		l.Engine, number(l.Max), l.Mean, number(l.Channels))
 	most := 1
 	for _, b := range l.Histogram {
 		most = max(most, b.Channels)

@@ -106,18 +106,9 @@ func routesList(u *routesFlags) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the routings that compute tables, and their options", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			type line struct {
-				Name  string   `json:"name"`
-				About string   `json:"about"`
-				Keys  []string `json:"keys,omitempty"` // of options
-			}
-			var lines []line
+			var lines []subnet.EntryResult
 			for _, e := range command.RoutesEntries() {
-				l := line{Name: e.Name, About: e.About}
-				for _, k := range e.Keys {
-					l.Keys = append(l.Keys, k.Name)
-				}
-				lines = append(lines, l)
+				lines = append(lines, e.Result())
 			}
 			if u.json {
 				return command.JSON(cmd.OutOrStdout(), lines)
@@ -146,7 +137,8 @@ func nicByName(g *topology.Graph, name string) (topology.NIC, error) {
 				return n, nil
 			}
 		}
-		return topology.NIC{}, fmt.Errorf("switch %s has no NIC: name one of %d NICs, as %s", name, len(g.NICs), g.NICs[0].Name)
+		return topology.NIC{}, fmt.Errorf("switch %s has no NIC: name one of %d NICs, as %s", name, len(g.NICs),
+			g.NICs[0].Name)
 	}
 	id, err := g.NICByName(name)
 	if err != nil {

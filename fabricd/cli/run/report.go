@@ -5,13 +5,13 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/jstemmer/go-junit-report/v2/junit"
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/document/table"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 )
@@ -41,17 +41,18 @@ func printResult(cmd *cobra.Command, r scenario.Result) {
 
 // printTable prints a line for each scenario, then what failed in words.
 func printTable(w io.Writer, list []*task, took time.Duration) {
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "scenario\tresult\tseconds\tinjected\tdelivered\tlost\tdiscarded\trerouted\tfailed")
+	tab := table.New("scenario", "result", "seconds", "injected", "delivered", "lost", "discarded", "rerouted",
+		"failed")
+	tab.Gap = 2
 	passed, ran := 0, 0
 	for _, t := range list {
 		r := t.result
 		switch {
 		case !t.ran:
-			fmt.Fprintf(tab, "%s\tnot run\t\t\t\t\t\t\t\n", t.scenario.Name)
+			tab.Row(t.scenario.Name, "not run", "", "", "", "", "", "", "")
 			continue
 		case t.err != nil:
-			fmt.Fprintf(tab, "%s\tUNUSABLE\t\t\t\t\t\t\t%s\n", t.scenario.Name, firstLine(t.err.Error()))
+			tab.Row(t.scenario.Name, "UNUSABLE", "", "", "", "", "", "", firstLine(t.err.Error()))
 		default:
 			word := "FAIL"
 			if r.Pass {
@@ -59,12 +60,12 @@ func printTable(w io.Writer, list []*task, took time.Duration) {
 				passed++
 			}
 			l := r.Ledger
-			fmt.Fprintf(tab, "%s\t%s\t%.1f\t%d\t%d\t%d\t%d\t%d\t%s\n",
-				r.Scenario, word, r.Seconds, l.Injected, l.Delivered, l.Lost, l.Discarded, r.Rerouted, strings.Join(r.Broken, ", "))
+			tab.Row(r.Scenario, word, fmt.Sprintf("%.1f", r.Seconds), l.Injected, l.Delivered, l.Lost, l.Discarded,
+				r.Rerouted, strings.Join(r.Broken, ", "))
 		}
 		ran++
 	}
-	_ = tab.Flush()
+	_ = tab.Text(w) // a closed pipe ends the process by signal
 	fmt.Fprintf(w, "%d of %d passed, %d not run, in %.1f s\n", passed, len(list), len(list)-ran, took.Seconds())
 	for _, t := range list {
 		for _, why := range t.result.Failed {
@@ -93,7 +94,10 @@ func writeJUnit(path string, list []*task, began time.Time) error {
 		case t.err != nil:
 			c.Error = &junit.Result{Message: firstLine(t.err.Error()), Type: "unusable", Data: t.err.Error()}
 		case !r.Pass:
-			c.Failure = &junit.Result{Message: strings.Join(r.Broken, ", "), Type: "expectation", Data: strings.Join(r.Failed, "\n")}
+			c.Failure = &junit.Result{
+				Message: strings.Join(r.Broken, ", "), Type: "expectation",
+				Data: strings.Join(r.Failed, "\n"),
+			}
 		}
 		if t.ran && t.err == nil {
 			var b strings.Builder

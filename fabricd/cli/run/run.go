@@ -217,11 +217,7 @@ func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 // line is what --json prints of t.
 func (t *task) line() any {
 	if t.err != nil {
-		return struct {
-			Pass     bool   `json:"pass"`
-			Scenario string `json:"scenario"`
-			Error    string `json:"error"`
-		}{false, t.scenario.Name, t.err.Error()}
+		return scenario.Unusable{Scenario: t.scenario.Name, Error: t.err.Error()}
 	}
 	return t.result
 }
@@ -254,7 +250,9 @@ func verdict(ctx context.Context, list []*task) error {
 }
 
 // one runs s in virtual time, or over a broker of its own, or over the server named.
-func (u runFlags) one(ctx context.Context, s *scenario.Scenario, line *scenarioLine, watch scenario.Watcher, stderr io.Writer) (scenario.Result, error) {
+func (u runFlags) one(ctx context.Context, s *scenario.Scenario, line *scenarioLine, watch scenario.Watcher,
+	stderr io.Writer,
+) (scenario.Result, error) {
 	defer line.Done()
 	if u.virtual {
 		line.virtual = true
@@ -285,7 +283,10 @@ type scenarioLine struct {
 
 func progressLine(cmd *cobra.Command, s *scenario.Scenario) *scenarioLine {
 	w := cmd.ErrOrStderr()
-	return &scenarioLine{Line: command.NewLine(w), terminal: command.Terminal(w), duration: s.Duration, began: time.Now()}
+	return &scenarioLine{
+		Line: command.NewLine(w), terminal: command.Terminal(w), duration: s.Duration,
+		began: time.Now(),
+	}
 }
 
 // showEvery is how often the line is shown at most; a scenario in virtual time tells of itself more
@@ -301,10 +302,12 @@ func (l *scenarioLine) progress(f *fabric.Fabric, at time.Duration, step string)
 		l.shown = time.Now()
 		speed := ""
 		if l.virtual {
-			speed = fmt.Sprintf(" of virtual time, %.0f times as fast as live", at.Seconds()/time.Since(l.began).Seconds())
+			speed = fmt.Sprintf(" of virtual time, %.0f times as fast as live",
+				at.Seconds()/time.Since(l.began).Seconds())
 		}
 		t := f.Totals()
-		l.Show(fmt.Sprintf("%6.1fs of %v%s  delivered %d  rerouted %d  links down %d", at.Seconds(), l.duration, speed, t.Delivered, t.Rerouted, len(f.LinksDown())))
+		l.Show(fmt.Sprintf("%6.1fs of %v%s  delivered %d  rerouted %d  links down %d", at.Seconds(), l.duration,
+			speed, t.Delivered, t.Rerouted, len(f.LinksDown())))
 	}
 }
 

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
-	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/scenario"
-	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/scenario/shrink"
 )
 
@@ -42,16 +39,6 @@ func (s *shrinkFlags) unused(cmd *cobra.Command) error {
 		}
 	}
 	return nil
-}
-
-// shrunk is what --json prints.
-type shrunk struct {
-	Pass     bool            `json:"pass"` // of the original
-	Scenario string          `json:"scenario"`
-	File     string          `json:"file,omitempty"` // the smallest that fails
-	Runs     int             `json:"runs"`
-	Stopped  string          `json:"stopped,omitempty"` // why it may not be the smallest
-	Result   scenario.Result `json:"result"`            // of the smallest
 }
 
 func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
@@ -88,7 +75,7 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 	line.Done()
 	if errors.Is(err, shrink.ErrPasses) {
 		if u.json {
-			return command.JSON(cmd.OutOrStdout(), shrunk{Pass: true, Scenario: f.Name, Runs: u.triesOf(cmd)})
+			return command.JSON(cmd.OutOrStdout(), shrink.Result{Pass: true, Scenario: f.Name, Runs: u.triesOf(cmd)})
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %v\n", f.Name, err)
 		return nil
@@ -96,11 +83,13 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := writeShrunk(out, args[0], best); err != nil {
+	if err := best.Write(out, args[0]); err != nil {
 		return err
 	}
 	if u.json {
-		err = command.JSON(cmd.OutOrStdout(), shrunk{Scenario: f.Name, File: out, Runs: best.Runs, Stopped: best.Stopped, Result: best.Result})
+		err = command.JSON(cmd.OutOrStdout(), shrink.Result{
+			Scenario: f.Name, File: out, Runs: best.Runs, Stopped: best.Stopped, Result: best.Result,
+		})
 	} else {
 		printShrunk(cmd, out, best)
 	}
@@ -119,46 +108,20 @@ func (u runFlags) triesOf(cmd *cobra.Command) int {
 	return u.small.tries
 }
 
-func steps(n int) string {
-	if n == 1 {
-		return "1 step"
-	}
-	return fmt.Sprintf("%d steps", n)
-}
-
 // describe tells how far the search has come.
 func describe(p shrink.Progress) string {
 	verdict := "passes"
 	if p.Fails {
 		verdict = "fails"
 	}
-	return fmt.Sprintf("run %d: %s: %s; smallest so far: %s, %s", p.Runs, p.Trial, verdict, steps(len(p.Best.Timeline)), p.Best.Duration)
-}
-
-// writeShrunk writes the outcome as a scenario file that says what it was and how it fails.
-func writeShrunk(path, from string, o shrink.Outcome) error {
-	f := o.File
-	was := f.Name
-	f.Name += "-shrunk"
-	f.About = fmt.Sprintf("Reduced from %s (%s) in %d runs. It fails:\n%s\n", was, filepath.Base(from), o.Runs, strings.Join(o.Result.Failed, "\n"))
-	if o.Stopped != "" {
-		f.About += "It may not be the smallest: " + o.Stopped + ".\n"
-	}
-	text, err := format.Write(f)
-	if err != nil {
-		return err
-	}
-	if _, err := scenario.Load(path, text); err != nil {
-		return fmt.Errorf("the reduced scenario is not valid: %w", err) // a bug
-	}
-	var all bytes.Buffer
-	fmt.Fprintf(&all, "# Reduced by fabricd run --shrink.\n%s", text)
-	return safefile.Write(path, all.Bytes())
+	return fmt.Sprintf("run %d: %s: %s; smallest so far: %s, %s", p.Runs, p.Trial, verdict,
+		command.Counted(len(p.Best.Timeline), "step"), p.Best.Duration)
 }
 
 func printShrunk(cmd *cobra.Command, path string, o shrink.Outcome) {
 	w := cmd.OutOrStdout()
-	fmt.Fprintf(w, "reduced to %s, %s, in %d runs: %s\n", steps(len(o.File.Timeline)), o.File.Duration, o.Runs, path)
+	fmt.Fprintf(w, "reduced to %s, %s, in %d runs: %s\n", command.Counted(len(o.File.Timeline), "step"),
+		o.File.Duration, o.Runs, path)
 	if o.Stopped != "" {
 		fmt.Fprintf(w, "it may not be the smallest: %s\n", o.Stopped)
 	}

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/document/table"
 	"github.com/weft-fabric/weft/harness/sweep"
 )
 
@@ -94,7 +94,10 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	if err != nil {
 		return fmt.Errorf("--where: %w", err)
 	}
-	o := sweep.Options{Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs, Runner: s.runner, Version: command.Version(), Command: s.command(path)}
+	o := sweep.Options{
+		Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs,
+		Runner: s.runner, Version: command.Version(), Command: s.command(path),
+	}
 	if s.dryRun {
 		return s.tell(ctx, stdout, e, o)
 	}
@@ -146,15 +149,12 @@ func (s *sweepFlags) tell(ctx context.Context, w io.Writer, e *sweep.Experiment,
 		return err
 	}
 	if s.json {
-		return command.JSON(w, struct {
-			Experiment string  `json:"experiment"`
-			Points     int     `json:"points"`
-			Runs       int     `json:"runs"`
-			CPU        float64 `json:"about_cpu_seconds"`
-			Seconds    float64 `json:"about_seconds"`
-		}{e.Name, points, runs, takes.CPU.Seconds(), takes.Wall.Seconds()})
+		return command.JSON(w, sweep.Forecast{
+			Experiment: e.Name, Points: points, Runs: runs, CPU: takes.CPU.Seconds(), Seconds: takes.Wall.Seconds(),
+		})
 	}
-	_, err = fmt.Fprintf(w, "%s: %s, %s, about %v of CPU time, %v on free cores\n", e.Name, command.Counted(points, "point"), command.Counted(runs, "run"),
+	_, err = fmt.Fprintf(w, "%s: %s, %s, about %v of CPU time, %v on free cores\n", e.Name,
+		command.Counted(points, "point"), command.Counted(runs, "run"),
 		command.Roundly(takes.CPU), command.Roundly(takes.Wall))
 	return err
 }
@@ -182,22 +182,24 @@ func seconds(s float64) time.Duration {
 // printSwept prints the statements and where the files are.
 func printSwept(w io.Writer, r *sweep.Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s, %s", r.Experiment, command.Counted(r.Points, "point"), command.Counted(r.Samples, "sample"), command.Counted(r.Runs, "run"))
+	fmt.Fprintf(&b, "%s: %s, %s, %s", r.Experiment, command.Counted(r.Points, "point"),
+		command.Counted(r.Samples, "sample"), command.Counted(r.Runs, "run"))
 	if r.Earlier > 0 {
 		fmt.Fprintf(&b, ", %s of them done before", command.Grouped(uint64(r.Earlier)))
 	}
 	fmt.Fprintf(&b, ", in %v, %v of CPU time\n", seconds(r.Seconds), seconds(r.CPUSeconds))
 	if len(r.Findings) > 0 {
-		tab := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tab, "\nholds\tours\tpaper\tstatement")
+		b.WriteString("\n")
+		t := table.New("holds", "ours", "paper", "statement")
+		t.Gap = 2
 		for _, f := range r.Findings {
 			says := f.Says
 			if f.Must {
 				says += " (claim of ours)"
 			}
-			fmt.Fprintf(tab, "%s\t%s\t%s\t%s\n", f.Holds, f.Ours, f.Paper, says)
+			t.Row(f.Holds, f.Ours, f.Paper, says)
 		}
-		_ = tab.Flush() // to memory
+		_ = t.Text(&b) // to memory
 		b.WriteString("\n")
 	}
 	for _, n := range r.Notes {

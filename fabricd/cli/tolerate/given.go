@@ -2,107 +2,55 @@ package tolerate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/subnet/tolerate"
 )
 
-// tolerateGiven is what comes of one set of faults for some mechanisms: a line of --down --json.
-type tolerateGiven struct {
-	Topology    string         `json:"topology"`
-	Mechanisms  string         `json:"mechanisms"`
-	Faults      []string       `json:"faults"` // links
-	Tolerated   bool           `json:"tolerated"`
-	Pairs       int            `json:"pairs"`
-	Affected    int            `json:"pairs_affected"`
-	Isolated    int            `json:"isolated_pairs"`     // no live links join them
-	Unroutable  [][2]string    `json:"unroutable"`         // live links join them, and they have no way
-	Parted      [][2]string    `json:"isolated,omitempty"` // the first of the isolated pairs
-	ByMechanism map[string]int `json:"by_mechanism"`
-	Ways        []tolerateWay  `json:"ways,omitzero"` // nil: nobody asked
-
-	uses []useCount
-}
-
-// tolerateWay is how the packets of a pair go.
-type tolerateWay struct {
-	Src   string          `json:"src"`
-	Dst   string          `json:"dst"`
-	Hops  int             `json:"hops"`
-	Uses  string          `json:"uses"`
-	Subs  []tolerateSub   `json:"sub_paths"`
-	Heads weft.SubHeaders `json:"header,omitzero"`
-}
-
-// tolerateSub is one sub-path.
-type tolerateSub struct {
-	To            string   `json:"to"`
-	Deterministic bool     `json:"deterministic,omitempty"`
-	Misroutes     []string `json:"misroutes,omitempty"` // first, as "x+2": hops in a direction
-	OtherWay      []string `json:"other_way,omitempty"` // dimensions half way round in which it goes down and not up, or up and not down
-}
-
-// maxParted bounds the isolated pairs that are listed, chosen by us.
-const maxParted = 20
-
 // given judges the set of the flags.
-func (u *tolerateFlags) given(ctx context.Context, a tolerating, pair []string, stdout io.Writer) error {
-	links, err := command.LinksOf(a.g, strings.Join(u.down, ","))
+func (u *tolerateFlags) given(ctx context.Context, a asked, pair []string, stdout io.Writer) error {
+	links, err := command.LinksOf(a.Graph, strings.Join(u.down, ","))
 	if err != nil {
 		return err
 	}
 	var dead []weft.LinkID
 	for _, l := range links {
-		if a.g.Links[l].BetweenSwitches() && !slices.Contains(dead, l) {
+		if a.Graph.Links[l].BetweenSwitches() && !slices.Contains(dead, l) {
 			dead = append(dead, l)
 		}
 	}
 	if len(dead) == 0 {
-		return fmt.Errorf("--down %s: links of NICs are on no way between switches: name links between switches", strings.Join(u.down, ","))
+		return fmt.Errorf("--down %s: links of NICs are on no way between switches: name links between switches",
+			strings.Join(u.down, ","))
 	}
-	wanted := func(direct.Way) bool { return u.paths }
-	var ends [2]weft.SwitchID
-	for i, name := range pair {
-		if ends[i], err = a.g.SwitchByName(name); err != nil {
+	listed := tolerate.Listed{All: u.paths}
+	if len(pair) > 0 {
+		p := &direct.Pair{}
+		if p.Src, err = a.Graph.SwitchByName(pair[0]); err == nil {
+			p.Dst, err = a.Graph.SwitchByName(pair[1])
+		}
+		if err == nil && p.Src == p.Dst {
+			err = fmt.Errorf("%s to itself: name two switches", pair[0])
+		}
+		if err != nil {
 			return err
 		}
+		listed.Of = p
 	}
-	if len(pair) > 0 {
-		if ends[0] == ends[1] {
-			return fmt.Errorf("%s to itself: name two switches", pair[0])
+	var list []tolerate.SetResult
+	for _, m := range a.mechanisms {
+		r, err := a.Set(ctx, m, dead, listed)
+		if err != nil {
+			return errors.New("interrupted, nothing is told")
 		}
-		wanted = func(w direct.Way) bool { return w.Src == ends[0] && w.Dst == ends[1] }
-	}
-	var list []tolerateGiven
-	_, err = command.UnlessInterrupted(ctx, "nothing is told", func() (none struct{}, err error) {
-		for _, m := range a.mechanisms {
-			s := a.solve(m, dead)
-			r := a.givenOf(m, dead, s)
-			if u.paths || len(pair) > 0 {
-				r.Ways = []tolerateWay{}
-				for w := range s.All() {
-					if wanted(w) {
-						r.Ways = append(r.Ways, a.wayOf(w))
-					}
-				}
-				if w, ok := s.Way(ends[0], ends[1]); len(pair) > 0 && ok && len(w.Subs) == 0 { // it is not affected
-					r.Ways = append(r.Ways, a.wayOf(w))
-				}
-			}
-			list = append(list, r)
-		}
-		return none, nil
-	})
-	if err != nil {
-		return err
+		list = append(list, r)
 	}
 	ok := true
 	for _, r := range list {
@@ -114,83 +62,18 @@ func (u *tolerateFlags) given(ctx context.Context, a tolerating, pair []string, 
 	return u.ended(stdout, func(w io.Writer) error { return printGiven(w, list, pair) }, nil, ok)
 }
 
-// solve finds the ways around a set of dead links, with all workers.
-func (a tolerating) solve(m direct.Mechanisms, dead []weft.LinkID) *direct.Solution {
-	return a.net.Solve(m, func(l *topology.Link) bool { return slices.Contains(dead, l.ID) }, func(n int, run func(int)) {
-		var next atomic.Int64
-		var wg sync.WaitGroup
-		for range min(a.jobs, n) {
-			wg.Go(func() {
-				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-					run(i)
-				}
-			})
-		}
-		wg.Wait()
-	})
-}
-
-func (a tolerating) givenOf(m direct.Mechanisms, dead []weft.LinkID, s *direct.Solution) tolerateGiven {
-	r := tolerateGiven{
-		Topology: a.g.Spec, Mechanisms: m.String(), Faults: linkNames(a.g, dead), Tolerated: s.Tolerated(), Pairs: s.Pairs, Affected: s.Affected, Isolated: s.Excused,
-		Unroutable: [][2]string{}, ByMechanism: map[string]int{},
-	}
-	for _, p := range s.Unroutable {
-		r.Unroutable = append(r.Unroutable, a.names(p))
-	}
-	for p := range s.Isolated() {
-		if len(r.Parted) == maxParted {
-			break
-		}
-		r.Parted = append(r.Parted, a.names(p))
-	}
-	for use, pairs := range s.Each() {
-		r.ByMechanism[use.String()] = pairs
-		r.uses = append(r.uses, useCount{use.String(), pairs})
-	}
-	return r
-}
-
-func (a tolerating) names(p direct.Pair) [2]string {
-	return [2]string{a.g.Name(p.Src.Node()), a.g.Name(p.Dst.Node())}
-}
-
-func (a tolerating) wayOf(w direct.Way) tolerateWay {
-	r := tolerateWay{Src: a.g.Name(w.Src.Node()), Dst: a.g.Name(w.Dst.Node()), Hops: w.Length, Uses: w.Use.String(), Subs: []tolerateSub{}}
-	r.Heads, _ = w.Headers() // more than a packet has room for: there are none
-	for i, h := range w.Subs {
-		s := tolerateSub{To: r.Dst, Deterministic: h.Deterministic()}
-		if i < len(w.Subs)-1 {
-			s.To = a.g.Name(h.To().Node())
-		}
-		for k := range weft.MaxMisroutes {
-			if p, hops := h.Misroute(k); hops > 0 {
-				s.Misroutes = append(s.Misroutes, fmt.Sprintf("%s%s%d", dimension(int(p)/2), []string{"-", "+"}[p%2], hops))
-			}
-		}
-		for k := range a.g.Place(0).Grid.Dims {
-			if h.OtherWay(k) {
-				s.OtherWay = append(s.OtherWay, dimension(k))
-			}
-		}
-		r.Subs = append(r.Subs, s)
-	}
-	return r
-}
-
-// dimension is the name of a dimension.
-func dimension(i int) string { return string("xyzw"[i]) }
-
-func printGiven(w io.Writer, list []tolerateGiven, pair []string) error {
-	fmt.Fprintf(w, "%s without %s: %s of switches\n\n", list[0].Topology, strings.Join(list[0].Faults, " "), command.Counted(list[0].Pairs, "pair"))
+func printGiven(w io.Writer, list []tolerate.SetResult, pair []string) error {
+	fmt.Fprintf(w, "%s without %s: %s of switches\n\n", list[0].Topology, strings.Join(list[0].Faults, " "),
+		command.Counted(list[0].Pairs, "pair"))
 	err := command.Tabbed(w, func(tab func(...any)) {
 		tab("mechanisms", "affected", "without a way", "by")
 		for _, r := range list {
 			var by []string
-			for _, u := range r.uses {
-				by = append(by, u.use+" "+command.Grouped(uint64(u.pairs)))
+			for _, u := range r.Uses {
+				by = append(by, u.Use+" "+command.Grouped(uint64(u.Pairs)))
 			}
-			tab(r.Mechanisms, command.Grouped(uint64(r.Affected)), command.Without(len(r.Unroutable)+r.Isolated, r.Isolated), strings.Join(by, ", "))
+			tab(r.Mechanisms, command.Grouped(uint64(r.Affected)),
+				command.Without(len(r.Unroutable)+r.Isolated, r.Isolated), strings.Join(by, ", "))
 		}
 	})
 	if err != nil {
@@ -198,7 +81,8 @@ func printGiven(w io.Writer, list []tolerateGiven, pair []string) error {
 	}
 	printPairs(w, "joined by no live links", list[0].Parted, list[0].Isolated)
 	for _, r := range list {
-		printPairs(w, "without a way by "+r.Mechanisms, r.Unroutable[:min(len(r.Unroutable), maxParted)], len(r.Unroutable))
+		printPairs(w, "without a way by "+r.Mechanisms, r.Unroutable[:min(len(r.Unroutable), tolerate.MaxParted)],
+			len(r.Unroutable))
 		if r.Ways == nil {
 			continue
 		}
@@ -214,7 +98,7 @@ func printGiven(w io.Writer, list []tolerateGiven, pair []string) error {
 		if err := command.Tabbed(w, func(tab func(...any)) {
 			tab("pair", "hops", "uses", "way")
 			for _, way := range r.Ways {
-				tab(way.Src+" to "+way.Dst, way.Hops, way.Uses, way.text())
+				tab(way.Src+" to "+way.Dst, way.Hops, way.Uses, wayText(way))
 			}
 		}); err != nil {
 			return err
@@ -238,8 +122,8 @@ func printPairs(w io.Writer, what string, list [][2]string, n int) {
 	fmt.Fprintf(w, "\n%s: %s%s\n", what, strings.Join(text, ", "), more)
 }
 
-// text is the way as its sub-paths.
-func (r *tolerateWay) text() string {
+// wayText is the way as its sub-paths.
+func wayText(r tolerate.WayResult) string {
 	if len(r.Subs) == 0 {
 		return "any shortest path"
 	}

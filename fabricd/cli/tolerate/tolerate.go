@@ -3,17 +3,18 @@
 package tolerate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/subnet/tolerate"
@@ -89,7 +90,9 @@ Exit codes: 0 all sets are tolerated (with --limit: the limits are found), 1 som
 	f.BoolVarP(&u.json, "json", "j", false, "print one JSON object a line: for each of the mechanisms and each number of faults")
 	command.Complete(cmd, "topology", topology.Kinds)
 	command.Complete(cmd, "region", func() []string { return tolerate.RegionNames })
-	command.Complete(cmd, "mechanisms", func() []string { return []string{"I", "D", "M", "I+D", "I+M", "D+M", "I+D+M", "Ix2", "Ix2+D", "Ix3"} })
+	command.Complete(cmd, "mechanisms", func() []string {
+		return []string{"I", "D", "M", "I+D", "I+M", "D+M", "I+D+M", "Ix2", "Ix2+D", "Ix3"}
+	})
 	command.Complete(cmd, "faults", func() []string { return []string{"1", "2", "3", "1-5"} })
 	command.Renamed(cmd, "fail", "down")
 	command.Renamed(cmd, "seed", "sim-seed")
@@ -98,67 +101,40 @@ Exit codes: 0 all sets are tolerated (with --limit: the limits are found), 1 som
 	return cmd
 }
 
-// tolerating is what is asked, made ready.
-type tolerating struct {
-	g          *topology.Graph
-	net        *direct.Net
-	mechanisms []direct.Mechanisms
-	region     []weft.LinkID
-	least      int // faults
-	most       int
-	jobs       int
+// asked is what is asked, made ready.
+type asked struct {
+	*tolerate.Query
+	mechanisms  []direct.Mechanisms
+	least, most int // faults
 }
 
-func (u *tolerateFlags) ask(stderr io.Writer) (a tolerating, err error) {
-	if a.g, err = command.LoadTopology(stderr, u.topology); err != nil {
+func (u *tolerateFlags) ask(stderr io.Writer) (a asked, err error) {
+	g, err := command.LoadTopology(stderr, u.topology)
+	if err != nil {
 		return a, err
 	}
-	if a.net, err = direct.New(a.g); err != nil {
+	if a.Query, err = tolerate.NewQuery(g, u.region, u.center, cmp.Or(u.jobs, runtime.GOMAXPROCS(0))); err != nil {
 		return a, err
 	}
-	seen := map[direct.Mechanisms]bool{}
 	for _, text := range u.mechanisms {
 		m, err := direct.Parse(text)
 		if err != nil {
 			return a, err
 		}
-		if !seen[m] {
+		if !slices.Contains(a.mechanisms, m) {
 			a.mechanisms = append(a.mechanisms, m)
 		}
-		seen[m] = true
 	}
 	if len(a.mechanisms) == 0 {
 		return a, errors.New("--mechanisms is empty: name some, as I+D, or none for adaptive routing alone")
 	}
-	center, err := u.middle(a.g)
-	if err != nil {
-		return a, err
-	}
-	if a.region, err = tolerate.Region(a.g, u.region, center); err != nil {
-		return a, err
-	}
 	if a.least, a.most, err = command.ParseFaults(u.faults, true); err != nil {
 		return a, err
 	}
-	if a.most > len(a.region) && len(u.down) == 0 && !u.limit {
-		return a, fmt.Errorf("--faults %s: %s may die", u.faults, command.Counted(len(a.region), "link"))
-	}
-	a.jobs = u.jobs
-	if a.jobs == 0 {
-		a.jobs = runtime.GOMAXPROCS(0)
+	if a.most > len(a.Links) && len(u.down) == 0 && !u.limit {
+		return a, fmt.Errorf("--faults %s: %s may die", u.faults, command.Counted(len(a.Links), "link"))
 	}
 	return a, nil
-}
-
-// middle is the center of the region.
-func (u *tolerateFlags) middle(g *topology.Graph) (weft.SwitchID, error) {
-	if u.center == "" {
-		return tolerate.Middle(g), nil
-	}
-	if u.region == tolerate.Whole {
-		return 0, errors.New("--center is for --region distance-1: give that, or leave it out")
-	}
-	return g.SwitchByName(u.center)
 }
 
 func (u *tolerateFlags) check(pair []string) error {
@@ -176,6 +152,8 @@ func (u *tolerateFlags) check(pair []string) error {
 		return fmt.Errorf("%s: %s counts no sets: leave it out", strings.Join(u.counting, " and "), other)
 	case len(u.down) == 0 && (u.paths || len(pair) > 0):
 		return errors.New("ways are listed of a given set: give --down LINK")
+	case u.center != "" && u.region == tolerate.Whole && len(u.down) == 0:
+		return errors.New("--center is for --region distance-1: give that, or leave it out")
 	case len(u.down) > 0 && (u.region != tolerate.Whole || u.center != ""):
 		return errors.New("--region and --center choose links that may die, and --down names them: leave them out")
 	}

@@ -3,10 +3,11 @@ package verify
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/document/table"
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
@@ -40,7 +41,7 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 		b.WriteString(", packets keep to their first choice")
 	}
 	b.WriteString("\n\n")
-	table(&b, r)
+	byFaults(&b, r)
 	fmt.Fprintf(&b, "\n%s\n", r)
 	claims(&b, c, r)
 	for i, rule := range r.Rules() {
@@ -54,7 +55,8 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 		fmt.Fprintf(&b, "  %12s  %s\n", command.Grouped(r.Discards[rule]), rule)
 	}
 	if r.Symmetry != "" {
-		fmt.Fprintf(&b, "symmetry: %s: %s of %s\n", r.Symmetry, command.Grouped(r.Explored), command.Grouped(r.FaultSets))
+		fmt.Fprintf(&b, "symmetry: %s: %s of %s\n", r.Symmetry, command.Grouped(r.Explored),
+			command.Grouped(r.FaultSets))
 	}
 	for _, why := range []string{r.Asymmetry, r.SourceBased} {
 		if why != "" {
@@ -72,27 +74,24 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 	return err
 }
 
-// table prints a line for each number of faults.
-func table(b *strings.Builder, r *verify.Result) {
-	compared := false
-	for _, s := range r.ByFaults {
-		compared = compared || s.Compared
-	}
-	tab := tabwriter.NewWriter(b, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprint(tab, "faults\tfault sets\tall pairs connected\tcan deadlock\t")
+// byFaults prints a line for each number of faults.
+func byFaults(b *strings.Builder, r *verify.Result) {
+	compared := slices.ContainsFunc(r.ByFaults, func(s verify.ByFaults) bool { return s.Compared })
+	head := []any{"faults", "fault sets", "all pairs connected", "can deadlock"}
 	if compared {
-		fmt.Fprint(tab, "by up/down tables\tphysically\t")
+		head = append(head, "by up/down tables", "physically")
 	}
-	fmt.Fprintln(tab)
+	t := table.New(head...)
+	t.Right = true
 	for _, s := range r.ByFaults {
 		of := func(n uint64) string { return fmt.Sprintf("%s  %6s", command.Grouped(n), command.Share(n, s.Sets)) }
-		fmt.Fprintf(tab, "%d\t%s\t%s\t%s\t", s.Faults, command.Grouped(s.Sets), of(s.Connected), command.Grouped(s.Deadlocks))
+		row := []any{s.Faults, command.Grouped(s.Sets), of(s.Connected), command.Grouped(s.Deadlocks)}
 		if compared {
-			fmt.Fprintf(tab, "%s\t%s\t", of(s.UpDown), of(s.Physical))
+			row = append(row, of(s.UpDown), of(s.Physical))
 		}
-		fmt.Fprintln(tab)
+		t.Row(row...)
 	}
-	_ = tab.Flush() // to memory
+	_ = t.Text(b) // to memory
 }
 
 // extended prints what was found of the graphs of escape channels and bubble rings, which say why
@@ -135,7 +134,8 @@ func claims(b *strings.Builder, c verify.Config, r *verify.Result) {
 	case r.CyclicSets == 0:
 		b.WriteString("channel dependency graph: no cycle in any set\n")
 	case c.FixedChoice:
-		fmt.Fprintf(b, "channel dependency graph: cycles in %s sets, and packets keep to one output\n", command.Grouped(r.CyclicSets))
+		fmt.Fprintf(b, "channel dependency graph: cycles in %s sets, and packets keep to one output\n",
+			command.Grouped(r.CyclicSets))
 	default:
 		fmt.Fprintf(b, "channel dependency graph: cycles in %s sets, in %s of which packets can wait for one another only\n", command.Grouped(r.CyclicSets), command.Grouped(r.Deadlocks))
 	}
@@ -150,6 +150,7 @@ func claims(b *strings.Builder, c verify.Config, r *verify.Result) {
 		fmt.Fprintf(b, "channel numbering: %s on every hop\n", word)
 	}
 	if d := r.Duato; d != nil {
-		fmt.Fprintf(b, "Duato's condition: holds in %s of %s sets that leave fault-free subtrees\n", command.Grouped(d.Held), command.Grouped(d.Checked))
+		fmt.Fprintf(b, "Duato's condition: holds in %s of %s sets that leave fault-free subtrees\n",
+			command.Grouped(d.Held), command.Grouped(d.Checked))
 	}
 }

@@ -173,9 +173,11 @@ func (v *verifyFlags) config(stdin io.Reader, stderr io.Writer) (c verify.Config
 		c.Subfunction = [...]verify.Subfunction{verify.FaultFreeSubtrees, verify.FaultFreeGroups}[i]
 	}
 	if v.compare {
-		c.Compare, err = comparison(c.Graph)
+		if c.Compare, err = verify.CompareUpDown(c.Graph); err != nil {
+			return c, fmt.Errorf("--compare: %w", err)
+		}
 	}
-	return c, err
+	return c, nil
 }
 
 // wordAt is the place of a word among those that a flag takes.
@@ -221,8 +223,8 @@ func (v *verifyFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 		}
 	}
 	if v.scenario != "" && r.Counter != nil {
-		if err := writeCounterexample(v.scenario, c, r.Counter); err != nil {
-			return err
+		if err := r.Counter.Write(v.scenario, c); err != nil {
+			return fmt.Errorf("--scenario: %w", err)
 		}
 	}
 	switch {

@@ -38,8 +38,9 @@ type reach struct {
 	m         Mechanisms
 	faults    faults
 	component []int
-	affected  []bits // per node u, the nodes v to which some shortest path has a fault: those not in T_RS; and then u is affected for v
-	sub       []cost // from u to v at u*nodes+v, by one sub-path
+	// per node u, the nodes v to which some shortest path has a fault: those not in T_RS; and then u is affected for v
+	affected []bits
+	sub      []cost // from u to v at u*nodes+v, by one sub-path
 }
 
 // row computes what node u reaches without misroutes.
@@ -96,24 +97,32 @@ func (r *reach) fixedAlive(u, v int, other uint8) bool {
 // Solve finds a way for every ordered pair of different switches of which any shortest path meets
 // what is dead (none, if dead is nil), by theorems 1 and 2 and corollary 1. It calls each, if that
 // is not nil, to run a function for 0 to n-1, in any order or at once; the solution does not depend
-// on it. Mechanisms are as [Mechanisms.Check] has them; more than MaxIntermediate nodes are as
-// many.
-func (n *Net) Solve(m Mechanisms, dead func(*topology.Link) bool, each func(n int, run func(i int))) *Solution {
+// on it. When each reports false, for it was interrupted, there is no solution: nil. Mechanisms are
+// as [Mechanisms.Check] has them; more than MaxIntermediate nodes are as many.
+func (n *Net) Solve(m Mechanisms, dead func(*topology.Link) bool, each func(n int, run func(i int)) bool) *Solution {
 	if each == nil {
-		each = func(n int, run func(int)) {
+		each = func(n int, run func(int)) bool {
 			for i := range n {
 				run(i)
 			}
+			return true
 		}
 	}
 	m.Intermediate = min(max(m.Intermediate, 0), MaxIntermediate)
-	r := &reach{net: n, m: m, faults: n.faults(dead), affected: make([]bits, n.nodes), sub: make([]cost, n.nodes*n.nodes)}
+	r := &reach{
+		net: n, m: m, faults: n.faults(dead), affected: make([]bits, n.nodes),
+		sub: make([]cost, n.nodes*n.nodes),
+	}
 	r.component = n.components(dead)
-	each(n.nodes, r.row)
-	s := &Solution{Mechanisms: m, Pairs: n.nodes * (n.nodes - 1), net: n, to: make([]column, n.nodes), component: r.component}
-	each(n.nodes, func(d int) { s.to[d] = r.column(d) })
-	if m.Misroute {
-		r.misroute(s, each)
+	if !each(n.nodes, r.row) {
+		return nil
+	}
+	s := &Solution{
+		Mechanisms: m, Pairs: n.nodes * (n.nodes - 1), net: n, to: make([]column, n.nodes),
+		component: r.component,
+	}
+	if !each(n.nodes, func(d int) { s.to[d] = r.column(d) }) || m.Misroute && !r.misroute(s, each) {
+		return nil
 	}
 	s.count()
 	return s
@@ -121,8 +130,9 @@ func (n *Net) Solve(m Mechanisms, dead func(*topology.Link) bool, each func(n in
 
 // misroute adds misroutes to a solution without. They only help pairs whose way is not a shortest
 // path, few as a rule, because ways of the same length without misroutes are preferred; so only
-// such sub-paths are looked for as may be part of the ways of these pairs.
-func (r *reach) misroute(s *Solution, each func(n int, run func(i int))) {
+// such sub-paths are looked for as may be part of the ways of these pairs. It reports false when
+// each was interrupted.
+func (r *reach) misroute(s *Solution, each func(n int, run func(i int)) bool) bool {
 	from, to := newBits(r.net.nodes), newBits(r.net.nodes)
 	var columns []int
 	for d := range s.to {
@@ -137,7 +147,7 @@ func (r *reach) misroute(s *Solution, each func(n int, run func(i int))) {
 			}
 		}
 	}
-	each(r.net.nodes, func(u int) {
+	whole := each(r.net.nodes, func(u int) {
 		var x misrouter
 		row := r.sub[u*r.net.nodes : (u+1)*r.net.nodes]
 		for v := range row {
@@ -149,7 +159,7 @@ func (r *reach) misroute(s *Solution, each func(n int, run func(i int))) {
 			}
 		}
 	})
-	each(len(columns), func(i int) { s.to[columns[i]] = r.column(columns[i]) })
+	return whole && each(len(columns), func(i int) { s.to[columns[i]] = r.column(columns[i]) })
 }
 
 // column finds the ways from all nodes to node d.

@@ -134,10 +134,11 @@ func TestSolveIsTheSameInAnyOrder(t *testing.T) {
 		m := parse(t, text)
 		a := n.Solve(m, dead, nil)
 		for name, b := range map[string]*Solution{
-			"backwards": n.Solve(m, dead, func(n int, run func(int)) {
+			"backwards": n.Solve(m, dead, func(n int, run func(int)) bool {
 				for i := n - 1; i >= 0; i-- {
 					run(i)
 				}
+				return true
 			}),
 			"without the links": left.Solve(m, nil, nil),
 		} {

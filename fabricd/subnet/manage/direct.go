@@ -48,7 +48,10 @@ func newWays(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*ways, *Plan
 	if err != nil {
 		return nil, nil, err
 	}
-	w := &ways{g: g, net: net, mechanisms: *mechanisms, acyclic: f.Ring != firmware.Free || !goesAround(g), dynamic: m.Dynamic()}
+	w := &ways{
+		g: g, net: net, mechanisms: *mechanisms, acyclic: f.Ring != firmware.Free || !goesAround(g),
+		dynamic: m.Dynamic(),
+	}
 	now, err := w.plan(&Plan{Program: f.Program()}, &subnet.Dead{}, nil)
 	return w, now, err
 }
@@ -73,8 +76,15 @@ func goesAround(g *topology.Graph) bool {
 // Those that meet a dead link take another adaptive way, or are discarded.
 func (w *ways) plan(now *Plan, dead *subnet.Dead, each func(n int, run func(i int))) (*Plan, error) {
 	n := len(w.g.NICs)
-	p := &Plan{Dead: dead.Clone(), Graph: w.g, FlowsTotal: n * (n - 1), Unconnected: subnet.Connected(w.g, dead), Acyclic: w.acyclic}
-	s := w.net.Solve(w.mechanisms, dead.Cuts, each)
+	p := &Plan{
+		Dead: dead.Clone(), Graph: w.g, FlowsTotal: n * (n - 1), Unconnected: subnet.Connected(w.g, dead),
+		Acyclic: w.acyclic,
+	}
+	var whole func(n int, run func(i int)) bool
+	if each != nil {
+		whole = func(n int, run func(i int)) bool { each(n, run); return true }
+	}
+	s := w.net.Solve(w.mechanisms, dead.Cuts, whole)
 	ways, err := s.Ways()
 	if err != nil {
 		return nil, err

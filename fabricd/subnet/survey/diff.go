@@ -33,7 +33,8 @@ func Diff(a, b *layered.Routing) (Difference, error) {
 	var d Difference
 	g := a.Graph
 	if len(g.Switches) != len(b.Graph.Switches) || len(g.NICs) != len(b.Graph.NICs) || len(g.Links) != len(b.Graph.Links) {
-		return d, fmt.Errorf("%s and %s are routings of different graphs, %s and %s: compute both for one", a.Engine, b.Engine, g.Spec, b.Graph.Spec)
+		return d, fmt.Errorf("%s and %s are routings of different graphs, %s and %s: compute both for one", a.Engine,
+			b.Engine, g.Spec, b.Graph.Spec)
 	}
 	one, other := newTracks(a), newTracks(b)
 	for dst := range weft.NICID(len(g.NICs)) {
@@ -105,7 +106,10 @@ type track struct {
 
 func newTracks(r *layered.Routing) *tracks {
 	w := newWalker(r)
-	return &tracks{walker: w, entries: make([]ports, len(r.Graph.Switches)), counted: make([]int, w.all+w.channels.Len())}
+	return &tracks{
+		walker: w, entries: make([]ports, len(r.Graph.Switches)),
+		counted: make([]int, w.all+w.channels.Len()),
+	}
 }
 
 func (t *tracks) pair(src weft.SwitchID, dst weft.NICID) (x track) {
@@ -153,4 +157,39 @@ func mix(n int) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
+}
+
+// DiffResult is a [Difference] with the summaries of both routings. Pairs are those of a switch with
+// NICs and a NIC of another.
+type DiffResult struct {
+	Topology      string      `json:"topology"`
+	A             Summary     `json:"a"`
+	B             Summary     `json:"b"`
+	Entries       int         `json:"entries"` // of a switch for a NIC
+	DifferEntries int         `json:"entries_differ"`
+	Pairs         int         `json:"pairs"`
+	DifferPairs   int         `json:"pairs_differ"`
+	DifferLayers  int         `json:"pairs_in_other_layers"`
+	Longer        int         `json:"pairs_longer"`
+	Shorter       int         `json:"pairs_shorter"`
+	OnlyA         int         `json:"pairs_routed_by_a_only"`
+	OnlyB         int         `json:"pairs_routed_by_b_only"`
+	Some          [][2]string `json:"some_that_differ,omitempty"` // a source switch and a NIC; at most MaxPairs
+}
+
+// DiffOf compares two routings of a graph, of which summaries are given.
+func DiffOf(a, b *layered.Routing, sumA, sumB Summary) (DiffResult, error) {
+	d, err := Diff(a, b)
+	if err != nil {
+		return DiffResult{}, err
+	}
+	g := a.Graph
+	out := DiffResult{
+		Topology: g.Spec, A: sumA, B: sumB, Entries: d.Entries, DifferEntries: d.DifferEntries, Pairs: d.Pairs, DifferPairs: d.DifferPairs,
+		DifferLayers: d.DifferLayers, Longer: d.Longer, Shorter: d.Shorter, OnlyA: d.OnlyA, OnlyB: d.OnlyB,
+	}
+	for _, p := range d.FirstPairs {
+		out.Some = append(out.Some, [2]string{g.Name(p[0]), g.Name(p[1])})
+	}
+	return out, nil
 }

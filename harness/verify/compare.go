@@ -8,25 +8,24 @@ import (
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/harness/verify"
 )
 
-// comparison asks of a set of faults whether up/down tables made anew (DDRC) connect all pairs, and
-// whether anything can. The NICs of dead switches are gone, and their pairs do not count, as in the
-// checker.
-func comparison(g *topology.Graph) (func([]verify.Element) (updown, physical bool), error) {
+// CompareUpDown is a [Config.Compare] by up/down tables made anew (DDRC). The NICs of dead switches
+// are gone, and their pairs do not count, as in the checker. The error says that there are no
+// up/down tables for this topology.
+func CompareUpDown(g *topology.Graph) (func([]Element) (updown, physical bool), error) {
 	if _, err := subnet.NewUpDownRoutes(g); err != nil {
-		return nil, fmt.Errorf("--compare: %w", err)
+		return nil, err
 	}
 	nics := make([]int, len(g.Switches))
 	for _, n := range g.NICs {
 		s, _ := g.SwitchOf(n.ID)
 		nics[s]++
 	}
-	return func(set []verify.Element) (updown, physical bool) {
+	return func(set []Element) (updown, physical bool) {
 		routes, err := subnet.NewUpDownRoutes(g)
 		if err != nil {
-			panic(fmt.Sprintf("fabricd: BUG: %v", err)) // it has been made before
+			panic(fmt.Sprintf("verify: BUG: %v", err)) // it has been made before
 		}
 		var dead subnet.Dead
 		gone := 0
@@ -43,18 +42,15 @@ func comparison(g *topology.Graph) (func([]verify.Element) (updown, physical boo
 	}, nil
 }
 
-// writeCounterexample writes a counterexample as a scenario that replays it.
-func writeCounterexample(path string, c verify.Config, found *verify.Counterexample) error {
-	f, err := found.Scenario(c, c.Name)
+// Write writes the counterexample of a configuration as a scenario that replays it.
+func (c *Counterexample) Write(path string, cfg Config) error {
+	f, err := c.Scenario(cfg, cfg.Name)
 	if err != nil {
-		return fmt.Errorf("--scenario: %w", err)
+		return err
 	}
 	text, err := format.Write(f)
-	if err == nil {
-		err = safefile.Write(path, text)
-	}
 	if err != nil {
-		return fmt.Errorf("--scenario: %w", err)
+		return err
 	}
-	return nil
+	return safefile.Write(path, text)
 }

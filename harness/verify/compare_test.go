@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"strings"
 	"sync"
 	"testing"
 
@@ -8,18 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/harness/verify"
 )
 
 // The NICs of a dead leaf switch are gone, and so are their pairs; the other pairs count.
 func TestComparisonExcusesTheNICsOfDeadSwitches(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:2,3")
-	compare, err := comparison(g)
+	compare, err := CompareUpDown(g)
 	require.NoError(t, err)
-	dead := func(text string) []verify.Element {
-		set, err := parseSet(g, text)
-		require.NoError(t, err)
+	dead := func(text string) []Element {
+		var set []Element
+		for name := range strings.FieldsSeq(text) {
+			e, err := ElementByName(g, name)
+			require.NoError(t, err)
+			set = append(set, e)
+		}
 		return set
 	}
 	gone, alone := dead("s2.00 s2.11"), dead("s2.00 s1.01-s2.01 s1.00-s2.01")
