@@ -16,24 +16,6 @@ type Outcome = leader.Outcome
 // errStopped refuses orders to a fabric that is being taken down.
 var errStopped = errors.New("the fabric has been stopped")
 
-// hasStopped reports whether the fabric is being taken down, or has been.
-func (f *Fabric) hasStopped() bool {
-	f.life.Lock()
-	defer f.life.Unlock()
-	return f.stopped
-}
-
-// spawn runs do in a goroutine that Stop waits for. It returns false when the fabric is being taken
-// down.
-func (f *Fabric) spawn(do func()) bool {
-	f.life.Lock()
-	defer f.life.Unlock()
-	if !f.stopped {
-		f.running.Go(do)
-	}
-	return !f.stopped
-}
-
 // seeTimeout bounds how long both ends may take to see a repair. Only a broken fabric needs so
 // long.
 const seeTimeout = 10 * time.Second

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +27,7 @@ import (
 // otherwise; in virtual time they are for one goroutine, and time goes on only within those that
 // wait.
 type Fabric struct {
+	*lifetime
 	opts       Options
 	graph      *topology.Graph
 	switches   []*liveSwitch
@@ -41,17 +41,10 @@ type Fabric struct {
 	ledger     *sharedLedger
 	own        uint64 // the incarnation of the nodes of this process
 	events     *Hub
-	runtime    Runtime
-	live       *live                   // the world, unless that is virtual
 	pattern    *rand.Rand              // the loop alone draws from it what a traffic pattern leaves to chance
 	chance     *rand.PCG               // what it draws from
 	latency    *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
 
-	life    sync.Mutex      // a leaf
-	stopped bool            // guarded by life; the loop sets it
-	ctx     context.Context // of all that runs; set by Start
-	stop    context.CancelFunc
-	running sync.WaitGroup // what is live besides the world; waited for by Stop
 	leading leading
 	inbox   queue // of the loop
 	// What is done outside in the sequence of the decisions, which do not wait for it.
@@ -64,7 +57,6 @@ type Fabric struct {
 	limits          limits // of events that peers cause
 	transportEvents *host.TransportEvents
 
-	started atomic.Bool
 	watched atomic.Int64 // when somebody last looked at single nodes, in nanoseconds of the wall clock
 	repairs repairs
 	changed broadcast // after every change of a port's state
@@ -100,7 +92,7 @@ func New(o Options) (*Fabric, error) {
 		return nil, err
 	}
 	f := &Fabric{
-		opts: o, graph: o.Topology, events: NewHub(), runtime: o.Runtime,
+		opts: o, graph: o.Topology, events: NewHub(), lifetime: &lifetime{runtime: o.Runtime},
 		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), bin: binWidth(len(o.Topology.NICs), len(o.Hosts) > 0), transportEvents: host.NewTransportEvents(),
 		notices: newNotices(o.NIC.Notices > 0), checkpoints: checkpoints{write: o.Checkpoint},
 	}
@@ -178,9 +170,6 @@ func (f *Fabric) build() error {
 	}
 	return nil
 }
-
-// Now is the time on the fabric's clock.
-func (f *Fabric) Now() weft.Time { return f.runtime.Now() }
 
 // Topology is the graph the fabric was built from.
 func (f *Fabric) Topology() *topology.Graph { return f.graph }

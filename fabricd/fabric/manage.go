@@ -133,8 +133,5 @@ func (f *Fabric) TableVersions() []uint64 {
 // before anything happens.
 func (f *Fabric) OnPorts(do func()) { f.ports.set(f.runtime.Task(0, do)) }
 
-// At calls do at a time of the fabric's clock, unless stop is called before.
-func (f *Fabric) At(t weft.Time, do func()) (stop func()) { return f.runtime.At(t, do) }
-
 // Empty reports whether no packet is between the NICs.
 func (f *Fabric) Empty() bool { return f.drained() }

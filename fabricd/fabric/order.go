@@ -2,7 +2,6 @@ package fabric
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -89,19 +88,6 @@ type sent struct {
 func (s *sent) wait() error {
 	<-s.done
 	return s.err
-}
-
-// enqueueCall has the transport, or whoever makes credentials, do something when it has done all
-// before, and waits for it in virtual time only.
-func (f *Fabric) enqueueCall(whom *queue, what string, do func() error) *sent {
-	s := &sent{done: make(chan struct{})}
-	f.enqueue(whom, func() {
-		if err := do(); err != nil {
-			s.err = fmt.Errorf("%s: %w", what, err)
-		}
-		close(s.done)
-	})
-	return s
 }
 
 // send has the host carry out an order when it has carried out all before, and waits for it in
