@@ -233,15 +233,6 @@ func (l loop) restoreOwn(k OwnCheckpoint) (*hostState, error) {
 	return h, nil
 }
 
-func (f *Fabric) hostNamed(name string) *hostState {
-	for _, h := range f.remote {
-		if h.name == name {
-			return h
-		}
-	}
-	return nil
-}
-
 // restore puts h into the state that was kept.
 func (h *hostState) restore(k HostCheckpoint) {
 	h.user = k.User

@@ -61,11 +61,3 @@ func (f *Fabric) begin(ev leader.Event) (a *action, err error) {
 	})
 	return a, err
 }
-
-func (f *Fabric) switchByName(name string) (*liveSwitch, error) {
-	id, err := f.graph.SwitchByName(name)
-	if err != nil {
-		return nil, err
-	}
-	return f.switches[id], nil
-}

@@ -17,7 +17,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -28,22 +27,15 @@ import (
 // wait.
 type Fabric struct {
 	*lifetime
-	opts       Options
-	graph      *topology.Graph
-	switches   []*liveSwitch
-	nics       []*liveNIC
-	local      *hostState                   // the nodes of this process
-	remote     []*hostState                 // of the options, in other processes
-	hosts      atomic.Pointer[[]*hostState] // these, and where switch processes are or were
-	renewed    atomic.Int64                 // when hosts have got new credentials, in ns since 1970; 0: never
-	placements []host.Placement             // where all nodes are, when there are hosts
-	links      []*link
-	ledger     *sharedLedger
-	own        uint64 // the incarnation of the nodes of this process
-	events     *Hub
-	pattern    *rand.Rand              // the loop alone draws from it what a traffic pattern leaves to chance
-	chance     *rand.PCG               // what it draws from
-	latency    *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
+	*nodes
+	opts    Options
+	renewed atomic.Int64 // when hosts have got new credentials, in ns since 1970; 0: never
+	ledger  *sharedLedger
+	own     uint64 // the incarnation of the nodes of this process
+	events  *Hub
+	pattern *rand.Rand              // the loop alone draws from it what a traffic pattern leaves to chance
+	chance  *rand.PCG               // what it draws from
+	latency *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
 
 	leading leading
 	inbox   queue // of the loop
@@ -71,16 +63,6 @@ type Fabric struct {
 	packed       []byte // the topology, compressed; nil: nobody has needed it
 }
 
-// liveSwitch is a switch as the leader knows it.
-type liveSwitch struct {
-	id   weft.SwitchID
-	name string
-	home *hostState // the host that it belongs to by the placement
-
-	placement     // who runs it, see process.go
-	*host.Program // what it forwards by, see tables.go
-}
-
 // New builds a fabric that Start brings to life.
 func New(o Options) (*Fabric, error) {
 	o = o.withDefaults()
@@ -92,7 +74,7 @@ func New(o Options) (*Fabric, error) {
 		return nil, err
 	}
 	f := &Fabric{
-		opts: o, graph: o.Topology, events: NewHub(), lifetime: &lifetime{runtime: o.Runtime},
+		opts: o, nodes: &nodes{graph: o.Topology}, events: NewHub(), lifetime: &lifetime{runtime: o.Runtime},
 		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), bin: binWidth(len(o.Topology.NICs), len(o.Hosts) > 0), transportEvents: host.NewTransportEvents(),
 		notices: newNotices(o.NIC.Notices > 0), checkpoints: checkpoints{write: o.Checkpoint},
 	}
@@ -170,9 +152,6 @@ func (f *Fabric) build() error {
 	}
 	return nil
 }
-
-// Topology is the graph the fabric was built from.
-func (f *Fabric) Topology() *topology.Graph { return f.graph }
 
 // Events is the fabric's event stream.
 func (f *Fabric) Events() *Hub { return f.events }

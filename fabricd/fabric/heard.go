@@ -1,9 +1,6 @@
 package fabric
 
-import (
-	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/host"
-)
+import "github.com/weft-fabric/weft/fabricd/host"
 
 // hearHosts listens to what processes tell.
 func (f *Fabric) hearHosts() error {
@@ -24,17 +21,4 @@ func (f *Fabric) takeEvents(node string, batch host.EventBatch) {
 			h.takeEvents(batch)
 		}
 	}
-}
-
-// linkAt is the link at a port, and which of its ends that is.
-func (f *Fabric) linkAt(e weft.End) (l *link, side int, ok bool) {
-	_, id, ok := f.graph.Peer(e)
-	if !ok {
-		return nil, 0, false
-	}
-	l = f.links[id]
-	if l.B == e {
-		side = 1
-	}
-	return l, side, true
 }

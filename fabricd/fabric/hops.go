@@ -180,9 +180,6 @@ func (f *Fabric) faultOn(l *link) (text string) {
 	return text
 }
 
-// switchName is the name of a switch of the fabric.
-func (f *Fabric) switchName(s weft.SwitchID) string { return f.graph.Name(s.Node()) }
-
 // InMemory reports whether the links are inside this process, where no other process can listen.
 func (f *Fabric) InMemory() bool {
 	return f.live == nil || f.opts.Transport.Enforcement() == wire.EnforcedInProcess

@@ -283,20 +283,6 @@ func (l loop) forget(gone []uint64) {
 	})
 }
 
-// eachLives calls do with the list of each host, and of each switch that has moved.
-func (f *Fabric) eachLives(do func(list *atomic.Pointer[[]linkend.Incarnation])) {
-	for _, h := range *f.hosts.Load() {
-		if l := h.incarnations.Load(); l != nil && len(*l) > 0 {
-			do(&h.incarnations)
-		}
-	}
-	for _, s := range f.switches {
-		if l := s.lives.Load(); l != nil && len(*l) > 0 {
-			do(&s.lives)
-		}
-	}
-}
-
 // allLives are the incarnations of hosts that have run a switch, by the epochs of its links.
 func (s *liveSwitch) allLives() []linkend.Incarnation {
 	switch list := s.lives.Load(); {

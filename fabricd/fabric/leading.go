@@ -205,18 +205,6 @@ func (f *Fabric) noteCounted() {
 	f.note(c)
 }
 
-// from are the sending ends of directions.
-func (f *Fabric) from(list []leader.Direction) []weft.End {
-	ends := make([]weft.End, len(list))
-	for i, d := range list {
-		l := f.links[d.Link]
-		if ends[i] = l.A; d.Back {
-			ends[i] = l.B
-		}
-	}
-	return ends
-}
-
 // lead begins to lead by a ledger. The caller has made the hosts.
 func (f *Fabric) lead(l *ledger.Ledger) {
 	_, scattered := f.runtime.(Scattered)

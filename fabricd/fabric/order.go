@@ -7,7 +7,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
-	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
@@ -20,12 +19,6 @@ func (l loop) dispatch(list []leader.Order, after *sent) dispatched {
 		g[i] = l.hostNumbered(list[i].Host).sendAfter(after, orderOf(&list[i]))
 	}
 	return g
-}
-
-// hostNumbered is the host of a number.
-func (f *Fabric) hostNumbered(id ledger.HostID) *hostState {
-	hosts := *f.hosts.Load()
-	return hosts[slices.IndexFunc(hosts, func(h *hostState) bool { return h.id == id })]
 }
 
 // orderOf is an order as it travels.

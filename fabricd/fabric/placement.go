@@ -133,39 +133,6 @@ func (f *Fabric) divide(places []host.Placement) error {
 	return nil
 }
 
-// liveNIC is a NIC as the leader knows it.
-type liveNIC struct {
-	id   weft.NICID
-	home *hostState // the host that runs it
-}
-
-// home is the host that a node belongs to by the placement.
-func (f *Fabric) home(n weft.Node) *hostState {
-	if n.IsSwitch() {
-		return f.switches[n.Index].home
-	}
-	return f.nics[n.Index].home
-}
-
-// hostsOf are the hosts that are told what is to be so for a node: its home, and of a switch
-// besides its host of its own.
-func (f *Fabric) hostsOf(n weft.Node) []*hostState {
-	if n.IsSwitch() {
-		if h := f.switches[n.Index].owned(); h != nil {
-			return []*hostState{h, f.home(n)}
-		}
-	}
-	return []*hostState{f.home(n)}
-}
-
-// hostOf is the host that runs a node now.
-func (f *Fabric) hostOf(n weft.Node) *hostState {
-	if n.IsSwitch() && f.switches[n.Index].moved.Load() {
-		return f.switches[n.Index].own.Load()
-	}
-	return f.home(n)
-}
-
 // validateHosts refuses hosts that cannot be.
 func (o Options) validateHosts() error {
 	switch {
@@ -233,16 +200,6 @@ type HostStatus struct {
 	// BehindMS is how far its clock is behind the fabric's, in milliseconds, as it was measured
 	// last; the leader puts it right.
 	BehindMS float64 `json:"behind_ms"`
-}
-
-// runBy are the switches that a host of the options runs now.
-func (f *Fabric) runBy(h *hostState) (list []string) {
-	for _, s := range f.switches {
-		if s.runsAt() == h.name {
-			list = append(list, s.name)
-		}
-	}
-	return list
 }
 
 // Hosts are the hosts of the fabric, in the order of the options.

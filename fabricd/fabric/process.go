@@ -134,38 +134,11 @@ func (l loop) ownOf(s *liveSwitch) *hostState {
 	return h
 }
 
-// hostOfProcess is the number of the processes that are a switch.
-func (f *Fabric) hostOfProcess(s weft.SwitchID) ledger.HostID {
-	return localHostID + 1 + ledger.HostID(len(f.remote)) + ledger.HostID(s)
-}
-
 // crashOf is the incident of the crash of s; 0: it runs.
 func (f *Fabric) crashOf(s *liveSwitch) (incident int) {
 	f.read(func(state *leader.State) { incident = state.Crashed[s.id] })
 	return incident
 }
-
-// hostBefore is the host that runs a node, while from still runs a switch of which it may have been
-// decided already that another one does.
-func (f *Fabric) hostBefore(s *liveSwitch, from *hostState, n weft.Node) *hostState {
-	if n == s.id.Node() {
-		return from
-	}
-	return f.hostOf(n)
-}
-
-// owned are the hosts of one switch alone that have owners.
-func (f *Fabric) owned() (list []*hostState) {
-	for _, h := range *f.hosts.Load() {
-		if h.sw != nil && h.owner.Load() != nil {
-			list = append(list, h)
-		}
-	}
-	return list
-}
-
-// remoteHosts are all hosts in other processes that there are now.
-func (f *Fabric) remoteHosts() []*hostState { return slices.Concat(f.remote, f.owned()) }
 
 // revokeOwner ends what was done for an owner, and what it may do on the broker.
 func (f *Fabric) revokeOwner(o *owner) {
