@@ -28,17 +28,16 @@ import (
 type Fabric struct {
 	*lifetime
 	*nodes
+	*leading
 	opts    Options
-	renewed atomic.Int64 // when hosts have got new credentials, in ns since 1970; 0: never
-	ledger  *sharedLedger
-	own     uint64 // the incarnation of the nodes of this process
-	events  *Hub
+	renewed atomic.Int64            // when hosts have got new credentials, in ns since 1970; 0: never
+	own     uint64                  // the incarnation of the nodes of this process
 	pattern *rand.Rand              // the loop alone draws from it what a traffic pattern leaves to chance
 	chance  *rand.PCG               // what it draws from
 	latency *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
 
-	leading leading
-	inbox   queue // of the loop
+	timers map[int]func() // only the loop touches it; per fault, stops what would change it by itself; 0: of the hold of NICs
+	inbox  queue          // of the loop
 	// What is done outside in the sequence of the decisions, which do not wait for it.
 	transport   queue
 	credentials queue         // see admissions.go
@@ -74,7 +73,7 @@ func New(o Options) (*Fabric, error) {
 		return nil, err
 	}
 	f := &Fabric{
-		opts: o, nodes: &nodes{graph: o.Topology}, events: NewHub(), lifetime: &lifetime{runtime: o.Runtime},
+		opts: o, nodes: &nodes{graph: o.Topology}, lifetime: &lifetime{runtime: o.Runtime},
 		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), bin: binWidth(len(o.Topology.NICs), len(o.Hosts) > 0), transportEvents: host.NewTransportEvents(),
 		notices: newNotices(o.NIC.Notices > 0), checkpoints: checkpoints{write: o.Checkpoint},
 	}
@@ -91,6 +90,7 @@ func New(o Options) (*Fabric, error) {
 			f.opts.Switch.Batch = min(fits, switchd.DefaultBatch)
 		}
 	}
+	f.leading = &leading{clock: f.runtime, events: NewHub()}
 	if err := f.build(); err != nil {
 		return nil, err
 	}
@@ -152,9 +152,6 @@ func (f *Fabric) build() error {
 	}
 	return nil
 }
-
-// Events is the fabric's event stream.
-func (f *Fabric) Events() *Hub { return f.events }
 
 // Start runs every driver, brings all links up and starts the traffic. It returns when the fabric
 // carries it; if that fails nothing is left running.

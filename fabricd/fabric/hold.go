@@ -35,12 +35,6 @@ func (f *Fabric) hold(ev leader.Hold) {
 	_ = a.dispatched.wait() // a host that does not answer is told when it does
 }
 
-// Held reports whether NICs are held.
-func (f *Fabric) Held() (yes bool) {
-	f.read(func(s *leader.State) { yes = s.Held() })
-	return yes
-}
-
 // Drained waits until no packet is in a switch or on a wire, and returns the ledger. The caller has
 // held the NICs: what they generate waits in their send queues. Packets that are left are reported
 // as by [Fabric.Quiesce]. If the NICs inject again Drained ends with [ErrResumed], for a fabric

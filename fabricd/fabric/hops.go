@@ -2,7 +2,6 @@ package fabric
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/leader"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -172,12 +171,6 @@ func (f *Fabric) deadPorts(n weft.Node) (list []DeadPort) {
 		}
 	}
 	return list
-}
-
-// faultOn names the faults in force on l; empty: none.
-func (f *Fabric) faultOn(l *link) (text string) {
-	f.read(func(s *leader.State) { text = s.FaultOn(l.ID) })
-	return text
 }
 
 // InMemory reports whether the links are inside this process, where no other process can listen.

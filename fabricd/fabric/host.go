@@ -203,7 +203,7 @@ func (l loop) takenAgain(h *hostState, but []weft.SwitchID) (list []host.TakeOrd
 	for _, id := range h.switches {
 		s := l.switches[id]
 		lives := s.lives.Load()
-		if lives == nil || s.moved.Load() || l.moves(s) || slices.Contains(but, id) {
+		if lives == nil || s.moved.Load() || l.isMoving(s) || slices.Contains(but, id) {
 			continue
 		}
 		if k := (*lives)[len(*lives)-1]; k.Number == life.Number && k.First > life.First {

@@ -3,7 +3,6 @@ package fabric
 import (
 	"time"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
@@ -97,23 +96,4 @@ func (f *Fabric) CloseReports() {
 		l.countNow()
 		l.decide(leader.Close{})
 	})
-}
-
-// touch notes that something happened that a fault may have caused.
-func (f *Fabric) touch(now weft.Time) { f.leading.effect.Store(int64(now)) }
-
-// portChanged notes that an end has lost its link or has it back.
-func (f *Fabric) portChanged(c leader.PortChanged) {
-	if !c.Up && c.Started {
-		f.leading.awaits.Store(true)
-	}
-	f.note(c)
-}
-
-// rerouted notes that packets were sent another way.
-func (f *Fabric) rerouted(now weft.Time) {
-	if f.leading.awaits.Load() {
-		f.leading.awaits.Store(false)
-		f.note(leader.Rerouted{At: now})
-	}
 }

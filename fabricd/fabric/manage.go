@@ -5,47 +5,11 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
-	"github.com/weft-fabric/weft/fabricd/subnet"
 )
 
 // EventReconfigured is the kind of the event that a subnet manager has brought new tables into
 // force.
 const EventReconfigured = leader.EventReconfigured
-
-// Ports is the state of all links, as their ends see it at one moment.
-type Ports struct {
-	At   weft.Time     `json:"at"`
-	Dead []weft.LinkID `json:"dead"` // links that an end of theirs takes for down
-	// Uncertain counts the links whose ends disagree: one end has not noticed yet, or has crashed.
-	Uncertain int `json:"uncertain"`
-}
-
-// Set is the dead links as a set.
-func (p Ports) Set() *subnet.Dead {
-	var d subnet.Dead
-	for _, id := range p.Dead {
-		d.AddLink(id)
-	}
-	return &d
-}
-
-// Ports returns which links are dead, as the switches and NICs at their ends see them. It does not
-// wait.
-func (f *Fabric) Ports() Ports {
-	p := Ports{At: f.Now(), Dead: []weft.LinkID{}}
-	f.read(func(s *leader.State) {
-		for i := range s.Links {
-			a, b := s.Links[i].Up[0], s.Links[i].Up[1]
-			if !a || !b {
-				p.Dead = append(p.Dead, weft.LinkID(i))
-			}
-			if a != b {
-				p.Uncertain++
-			}
-		}
-	})
-	return p
-}
 
 // Round is a subnet manager's account of tables that it has brought into force, with the times of
 // its phases on the fabric's clock.
@@ -107,18 +71,6 @@ func (f *Fabric) Settled(version uint64) {
 
 // RoundCounts counts the rounds of subnet managers since the start.
 type RoundCounts = leader.RoundCounts
-
-// RoundCounts returns these counts.
-func (f *Fabric) RoundCounts() (c RoundCounts) {
-	f.read(func(s *leader.State) { c = s.Rounds.Clone() })
-	return c
-}
-
-// generation is the fault generation of packets generated now.
-func (f *Fabric) generation() (generation uint16) {
-	f.read(func(s *leader.State) { generation = s.Generation })
-	return generation
-}
 
 // TableVersions are the versions of the tables of all switches, by number.
 func (f *Fabric) TableVersions() []uint64 {

@@ -447,18 +447,12 @@ func (h *hostState) refuses() (list []host.RefuseOrder) {
 
 // takeBack has the home of s begin it, unless it is there or s moves.
 func (l loop) takeBack(a *action, s *liveSwitch) {
-	if s.moved.Load() || l.moves(s) {
+	if s.moved.Load() || l.isMoving(s) {
 		return
 	}
 	if lives := s.lives.Load(); lives != nil && (*lives)[len(*lives)-1].Number != uint64(s.home.incarnation()) {
 		a.dispatched = append(a.dispatched, l.takeHome(s))
 	}
-}
-
-// moves reports whether a switch is on its way to another host.
-func (f *Fabric) moves(s *liveSwitch) (yes bool) {
-	f.read(func(state *leader.State) { yes = state.Moving(s.id) != nil })
-	return yes
 }
 
 // resumeMoves goes on with the moves of the leader before, and ends the hosts of one switch alone

@@ -134,12 +134,6 @@ func (l loop) ownOf(s *liveSwitch) *hostState {
 	return h
 }
 
-// crashOf is the incident of the crash of s; 0: it runs.
-func (f *Fabric) crashOf(s *liveSwitch) (incident int) {
-	f.read(func(state *leader.State) { incident = state.Crashed[s.id] })
-	return incident
-}
-
 // revokeOwner ends what was done for an owner, and what it may do on the broker.
 func (f *Fabric) revokeOwner(o *owner) {
 	o.end()

@@ -82,7 +82,7 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 			last, since, looks, timers, pending = p, f.Now(), 0, 0, pendingWork{live: f.live}
 			continue
 		}
-		timers = max(timers, f.timers())
+		timers = max(timers, f.runningTimers())
 		if pending.held(ctx) {
 			since, looks = f.Now(), 0
 		} else if looks++; looks > stuckLooks && (f.Now()-since).Duration() > patience+timers {
@@ -135,10 +135,10 @@ func (f *Fabric) glance(waited weft.Time) time.Duration {
 // hostGlance is that pause where hosts must add up thousands of nodes for a look. Chosen by us.
 const hostGlance = 10 * time.Millisecond
 
-// timers is how long running registers may keep packets blocked, or ends wait for a switch that
+// runningTimers is how long running registers may keep packets blocked, or ends wait for a switch that
 // moves; 0: none does. A packet that is blocked for good may write its register anew whenever it is
 // routed, so registers get two rounds and no more.
-func (f *Fabric) timers() (most time.Duration) {
+func (f *Fabric) runningTimers() (most time.Duration) {
 	f.count(func(s *host.Counters) { most = max(most, 2*s.Timers.Duration()) })
 	return most
 }

@@ -2,14 +2,12 @@ package fabric
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
@@ -78,24 +76,6 @@ func (f *Fabric) LinkStates() []LinkState {
 		}
 	}
 	return out
-}
-
-// views is what there is to see of all links, and the crashes of all switches, at one moment.
-func (f *Fabric) views() (list []leader.View, crashed []int) {
-	list = make([]leader.View, len(f.links))
-	f.read(func(s *leader.State) {
-		for i := range list {
-			list[i] = s.View(weft.LinkID(i))
-		}
-		crashed = slices.Clone(s.Crashed)
-	})
-	return list, crashed
-}
-
-// view is what there is to see of a link.
-func (f *Fabric) view(l *link) (v leader.View) {
-	f.read(func(s *leader.State) { v = s.View(l.ID) })
-	return v
 }
 
 // absentEnds names the switches at the ends of l that are down, and those that do not answer.
@@ -186,12 +166,6 @@ func (f *Fabric) CrashedSwitches() []string {
 		}
 	})
 	return names
-}
-
-// Traffic is what the NICs inject now.
-func (f *Fabric) Traffic() (t nic.Traffic) {
-	f.read(func(s *leader.State) { t = s.Traffic.What })
-	return t
 }
 
 // Firmware is the firmware of the switches.
