@@ -103,20 +103,20 @@ func (h *hostState) lookAt(ctx context.Context, want host.CountersRequest, final
 	ctx, cancel := context.WithTimeout(ctx, h.patience())
 	defer cancel()
 	h.mu.Lock()
-	want.Number, want.Term, want.Ends = h.number, h.fabric.opts.Term, true
+	want.Number, want.Term, want.Ends = h.number, h.site.opts.Term, true
 	h.mu.Unlock()
-	asked := h.fabric.Now() // the answer counts for all neighbours that there were by then
+	asked := h.site.Now() // the answer counts for all neighbours that there were by then
 	want.Peers = h.peers()
 	h.owing.CompareAndSwap(0, int64(asked))
 	s, err := h.host.Counters(ctx, want)
 	h.owing.Store(0)
 	if err != nil {
-		h.fabric.refused(err)
+		h.site.refused(err)
 		return s, err
 	}
 	s.Asked, s.Final = asked, final
 	h.mu.Lock()
-	h.clock.measure(asked, h.fabric.Now(), s.Now)
+	h.clock.measure(asked, h.site.Now(), s.Now)
 	h.mu.Unlock()
 	return s, h.storeCounters(s)
 }
@@ -167,7 +167,7 @@ func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 			l.vacate(h)
 		}
 		l.portsChanged()
-		l.ports.wake()
+		l.manager.wake()
 	})
 }
 
@@ -293,7 +293,7 @@ func (f *Fabric) takeIncarnation(ctx context.Context, h *hostState, life linkend
 // absence.
 func (f *Fabric) hostIsBack(ctx context.Context, h *hostState, applied *host.Applied, how string) {
 	h.markAlive()
-	if err := h.resync(applied); err != nil {
+	if err := f.resync(h, applied); err != nil {
 		f.opts.Log.Warn("a host is told what it has missed", "host", h.name, "err", err)
 		return
 	}

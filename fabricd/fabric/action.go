@@ -104,7 +104,7 @@ func (f *Fabric) isBack(l *link) (yes bool) {
 // down, nor for links that lose every frame or that another fault takes.
 func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 	for i, l := range links {
-		f.reportProgress(StageUp, i, len(links))
+		f.opts.reportProgress(StageUp, i, len(links))
 		for !f.isBack(l) {
 			changed := f.changed.wait()
 			if f.isBack(l) {
@@ -115,6 +115,6 @@ func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 			}
 		}
 	}
-	f.reportProgress(StageUp, len(links), len(links))
+	f.opts.reportProgress(StageUp, len(links), len(links))
 	return nil
 }

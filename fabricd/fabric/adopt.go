@@ -72,20 +72,20 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 		}
 	}
 	f.step(leader.Adopted{})
-	return resyncAdopted(ctx, applied)
+	return f.resyncAdopted(ctx, applied)
 }
 
 // resyncAdopted tells hosts that have answered all that they should know.
-func resyncAdopted(ctx context.Context, applied map[*hostState]*host.Applied) error {
+func (f *Fabric) resyncAdopted(ctx context.Context, applied map[*hostState]*host.Applied) error {
 	hosts := slices.SortedFunc(maps.Keys(applied), func(a, b *hostState) int { return cmp.Compare(a.id, b.id) })
-	return each(ctx, hosts, func(_ context.Context, h *hostState) error { return h.resyncAdopted(applied[h]) })
+	return each(ctx, hosts, func(_ context.Context, h *hostState) error { return f.resyncOrSuspect(h, applied[h]) })
 }
 
-// resyncAdopted is resync for a leader that takes over. It waits for no host that has got stuck
+// resyncOrSuspect is resync for a leader that takes over. It waits for no host that has got stuck
 // since its first answer: that one is suspect, and is told all again when it answers.
-func (h *hostState) resyncAdopted(applied *host.Applied) error {
+func (f *Fabric) resyncOrSuspect(h *hostState, applied *host.Applied) error {
 	done := make(chan error, 1)
-	if !h.fabric.spawn(func() { done <- h.resync(applied) }) {
+	if !f.spawn(func() { done <- f.resync(h, applied) }) {
 		return errStopped
 	}
 	timer := time.NewTimer(h.patience() + time.Duration(len(h.ends))*signalTime)
@@ -110,9 +110,9 @@ func (h *hostState) askApplied(ctx context.Context) (host.Counters, error) {
 	h.mu.Lock()
 	number := h.number
 	h.mu.Unlock()
-	asked := h.fabric.Now() // the answer counts for all neighbours that there were by then
+	asked := h.site.Now() // the answer counts for all neighbours that there were by then
 	s, err := h.host.Counters(ctx, host.CountersRequest{
-		Number: number, Term: h.fabric.opts.Term, Ends: true,
+		Number: number, Term: h.site.opts.Term, Ends: true,
 		Peers: h.peers(), Generations: true, Latency: true, Applied: true,
 	})
 	if s.Asked = asked; err == nil && s.Applied == nil {
@@ -124,7 +124,7 @@ func (h *hostState) askApplied(ctx context.Context) (host.Counters, error) {
 // takeFirst makes s the first that is known of p.
 func (h *hostState) takeFirst(s host.Counters) {
 	h.mu.Lock()
-	h.clock = skew{behind: h.fabric.Now() - s.Now, trip: weft.Second, known: true} // for a moment; it is measured with every look
+	h.clock = skew{behind: h.site.Now() - s.Now, trip: weft.Second, known: true} // for a moment; it is measured with every look
 	h.mu.Unlock()
 	_ = h.storeCounters(s) // its number is the one that was asked for
 }

@@ -3,9 +3,7 @@ package fabric
 import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
-	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
 // action is what has been decided and hosts are carrying out.
@@ -141,49 +139,6 @@ func (a *action) attended() (list []*action) {
 	return list
 }
 
-// countNow has the state and the ledger know what the nodes of this process have counted, before a
-// decision that depends on it.
-func (f *Fabric) countNow() {
-	f.recordLocal(host.CountersRequest{})
-	f.noteCounted()
-}
-
-// noteCounted has the state know what hosts have counted that the ledger does not know.
-func (f *Fabric) noteCounted() {
-	c := leader.Counted{Effect: weft.Time(f.leading.effect.Load())}
-	if f.ledger.total().NICs.Rerouted > 0 {
-		f.countGenerations(func(s *host.Counters) {
-			extra := leader.ExtraHops{First: s.FirstGeneration}
-			for _, e := range s.Generations {
-				extra.Most = append(extra.Most, e.MostExtra)
-			}
-			c.Extra = append(c.Extra, extra)
-		})
-	}
-	f.note(c)
-}
-
-// lead begins to lead by a ledger. The caller has made the hosts.
-func (f *Fabric) lead(l *ledger.Ledger) {
-	_, scattered := f.runtime.(Scattered)
-	c := leader.Config{
-		Graph: f.graph, Seed: f.opts.Seed, PacketBytes: f.opts.NIC.PacketBytes, Detection: f.opts.Link.Liveness.Detection(),
-		Bin: weft.FromDuration(f.bin), Scattered: scattered, Processes: f.hostOfProcess(0),
-	}
-	for _, h := range *f.hosts.Load() {
-		c.Hosts = append(c.Hosts, h.decided())
-	}
-	for _, s := range f.switches {
-		c.Switches = append(c.Switches, s.home.id)
-	}
-	for _, n := range f.nics {
-		c.NICs = append(c.NICs, n.home.id)
-	}
-	f.timers = map[int]func(){}
-	f.ledger = &sharedLedger{log: f.opts.Log, ledger: l}
-	f.state = leader.New(c, l)
-}
-
 // decided is h as decisions have it.
 func (h *hostState) decided() leader.Host {
 	d := leader.Host{ID: h.id, Name: h.name, Label: h.String(), Remote: h.name != "", Inside: idsOf(h.inside), Border: idsOf(h.border)}
@@ -195,8 +150,8 @@ func (h *hostState) decided() leader.Host {
 
 // noteAnswers has the state know whether h answers.
 func (h *hostState) noteAnswers() {
-	f := h.fabric
-	f.read(func(s *leader.State) {
-		s.Step(f.Now(), leader.HostAnswers{Host: h.id, Suspect: h.suspect.Load(), Failed: h.failed.Load()})
+	si := h.site
+	si.read(func(s *leader.State) {
+		s.Step(si.Now(), leader.HostAnswers{Host: h.id, Suspect: h.suspect.Load(), Failed: h.failed.Load()})
 	})
 }

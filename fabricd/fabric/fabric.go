@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -19,43 +18,34 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/switchd"
-	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Fabric is a fabric that runs. Live, its methods are safe for any goroutine unless they say
 // otherwise; in virtual time they are for one goroutine, and time goes on only within those that
 // wait.
 type Fabric struct {
-	*lifetime
-	*nodes
-	*leading
-	opts    Options
-	renewed atomic.Int64            // when hosts have got new credentials, in ns since 1970; 0: never
-	own     uint64                  // the incarnation of the nodes of this process
+	*site
 	pattern *rand.Rand              // the loop alone draws from it what a traffic pattern leaves to chance
 	chance  *rand.PCG               // what it draws from
 	latency *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
+	renewed atomic.Int64            // when hosts have got new credentials, in ns since 1970; 0: never
 
 	timers map[int]func() // only the loop touches it; per fault, stops what would change it by itself; 0: of the hold of NICs
 	inbox  queue          // of the loop
 	// What is done outside in the sequence of the decisions, which do not wait for it.
 	transport   queue
-	credentials queue         // see admissions.go
-	bin         time.Duration // of throughput
+	credentials queue // see admissions.go
 
 	traces          traces
 	notices         notices
 	limits          limits // of events that peers cause
 	transportEvents *host.TransportEvents
 
-	watched atomic.Int64 // when somebody last looked at single nodes, in nanoseconds of the wall clock
-	repairs repairs
-	changed broadcast // after every change of a port's state
-	ports   waker     // likewise, for a subnet manager in this process
-	epochs  epochs    // of links, and who has them
-
 	// What only the loop touches, and sets of what others read.
-	checkpoints  checkpoints
+	checkpoints checkpoints
+	// unrepaired are the faults that have ended by themselves and whose links are not back yet. One
+	// task attends to all: in virtual time, with its single goroutine, none may wait for another.
+	unrepaired   []*action
 	detached     bool   // hosts go on without this leader
 	incarnations uint64 // of switch processes and of hosts, since the start
 	puttingAway  bool   // of incarnations that the ledger has put away, see putAway
@@ -73,24 +63,14 @@ func New(o Options) (*Fabric, error) {
 		return nil, err
 	}
 	f := &Fabric{
-		opts: o, nodes: &nodes{graph: o.Topology}, lifetime: &lifetime{runtime: o.Runtime},
-		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), bin: binWidth(len(o.Topology.NICs), len(o.Hosts) > 0), transportEvents: host.NewTransportEvents(),
+		site:   newSite(&o),
+		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), transportEvents: host.NewTransportEvents(),
 		notices: newNotices(o.NIC.Notices > 0), checkpoints: checkpoints{write: o.Checkpoint},
 	}
 	f.pattern = rand.New(f.chance)
-	f.changed.init()
-	if f.runtime == nil {
-		f.live = newLive(o.Transport)
-		if o.Adopt != nil {
-			f.live.forward(o.Adopt.Now)
-		}
-		f.runtime = f.live
+	if f.live != nil {
 		o.Transport.Watch(f.transportEvents.Add)
-		if fits := wire.Batch(o.Transport.MaxFrame(), o.Switch.VCs); o.Switch.Batch == 0 || fits < o.Switch.Batch {
-			f.opts.Switch.Batch = min(fits, switchd.DefaultBatch)
-		}
 	}
-	f.leading = &leading{clock: f.runtime, events: NewHub()}
 	if err := f.build(); err != nil {
 		return nil, err
 	}
@@ -100,9 +80,6 @@ func New(o Options) (*Fabric, error) {
 // build makes the hosts, and the nodes of the one in this process.
 func (f *Fabric) build() error {
 	o := f.opts
-	for _, l := range f.graph.Links {
-		f.links = append(f.links, newLink(f.graph, l))
-	}
 	shards := 0
 	if o.Transport != nil {
 		shards = o.Transport.Shards()
@@ -120,17 +97,18 @@ func (f *Fabric) build() error {
 			"and the leader's own process would run them with epochs that the one before has used",
 			len(own[0].SwitchIDs()), len(own[0].NICIDs()))
 	}
-	f.local = newHostState(f, localHostID, "", slices.Concat(own, []host.Placement{{}})[0])
+	f.local = newHostState(f.site, localHostID, "", slices.Concat(own, []host.Placement{{}})[0])
 	if err := f.divide(places[len(own):]); err != nil {
 		return err
 	}
+	f.timers = map[int]func(){}
 	f.lead(ledger.New(linksOf(f.graph)))
 	if f.Virtual() {
 		f.latency = nic.NewLatency()
 	}
 	host, err := host.NewLocal(host.LocalConfig{
 		Spec: host.Spec{
-			Placement: f.local.placement, Placements: places, Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),
+			Placement: f.local.placement, Placements: places, Switch: o.Switch, NIC: o.NIC, Link: o.linkOptions(),
 			Seed: o.Seed,
 		},
 		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency, Panicked: o.Panicked,
@@ -140,7 +118,7 @@ func (f *Fabric) build() error {
 			if made {
 				stage = StageNodes
 			}
-			f.reportProgress(stage, done, total)
+			f.opts.reportProgress(stage, done, total)
 		},
 	})
 	if err != nil {
@@ -204,7 +182,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 	f.started.Store(true)
 	f.attendFaults()
 	f.startCheckpoints()
-	f.repairs.wake.set(f.runtime.Task(0, f.attendRepairs))
+	f.repairs.set(f.runtime.Task(0, f.attendRepairs))
 	if f.live != nil {
 		f.running.Go(func() { f.carry(f.ctx) })
 	}

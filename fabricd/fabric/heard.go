@@ -13,12 +13,12 @@ func (f *Fabric) hearHosts() error {
 // takeEvents takes what a host, or the process of a switch, tells.
 func (f *Fabric) takeEvents(node string, batch host.EventBatch) {
 	if h := f.hostNamed(node); h != nil {
-		h.takeEvents(batch)
+		f.observe(h, batch)
 		return
 	}
 	if id, err := f.graph.SwitchByName(node); err == nil {
 		if h := f.switches[id].owned(); h != nil {
-			h.takeEvents(batch)
+			f.observe(h, batch)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (f *Fabric) startHosts(ctx context.Context) error {
 			l.admitted(h)
 		}
 	})
-	return each(ctx, f.remote, func(_ context.Context, h *hostState) error { return h.resync(nil) })
+	return each(ctx, f.remote, func(_ context.Context, h *hostState) error { return f.resync(h, nil) })
 }
 
 // specsOf are what hosts need to be these hosts.
@@ -110,13 +110,12 @@ func (h *hostState) begin(life linkend.Incarnation) {
 	if h.sw == nil {
 		e.Nodes = nodesOf(h.placement)
 	}
-	h.fabric.ledger.step(h.fabric.Now(), e)
+	h.site.ledger.step(h.site.Now(), e)
 }
 
 // resync tells a host all that it should know, and returns when it has acted on that. Standing is
 // what it has heard before, nil: nothing, it has just been made.
-func (h *hostState) resync(applied *host.Applied) (err error) {
-	f := h.fabric
+func (f *Fabric) resync(h *hostState, applied *host.Applied) (err error) {
 	h.stale.Store(false)
 	defer func() {
 		if err != nil {
@@ -248,9 +247,8 @@ func (f *Fabric) endHosts() {
 	})
 }
 
-// takeEvents takes what the host tells.
-func (h *hostState) takeEvents(batch host.EventBatch) {
-	f := h.fabric
+// observe takes what a host tells.
+func (f *Fabric) observe(h *hostState, batch host.EventBatch) {
 	h.mu.Lock()
 	if batch.Number != h.number || h.failed.Load() {
 		h.mu.Unlock()

@@ -70,7 +70,7 @@ func (h *hostState) allIncarnations() []linkend.Incarnation {
 
 // addIncarnation notes that an incarnation begins; number 0: none does.
 func (h *hostState) addIncarnation(k linkend.Incarnation) {
-	e := &h.fabric.epochs
+	e := &h.site.epochs
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	h.begins = 0
@@ -87,10 +87,10 @@ func (h *hostState) addIncarnation(k linkend.Incarnation) {
 // specEpoch is the epoch of a new spec of h. Until h begins its incarnation, or goes on as it was, it
 // is not known who has epochs above that.
 func (h *hostState) specEpoch() weft.Epoch {
-	e := &h.fabric.epochs
+	e := &h.site.epochs
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	first := e.next(h.fabric.Now())
+	first := e.next(h.site.Now())
 	if h.begins == 0 {
 		h.begins = first
 	}
@@ -99,7 +99,7 @@ func (h *hostState) specEpoch() weft.Epoch {
 
 // goesOn notes that h is what it was, and no spec of it has become an incarnation.
 func (h *hostState) goesOn() {
-	e := &h.fabric.epochs
+	e := &h.site.epochs
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	h.begins = 0
@@ -122,10 +122,10 @@ func (h *hostState) peers() (list []host.Peer) {
 			b = h.neighbourHosts.Load()
 		}
 	}
-	e := &h.fabric.epochs
+	e := &h.site.epochs
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	known := e.known(h.fabric.Now())
+	known := e.known(h.site.Now())
 	add := func(name string, by *hostState, lives []linkend.Incarnation) {
 		for _, k := range lives {
 			list = append(list, host.Peer{Host: name, Incarnation: k})
@@ -154,7 +154,7 @@ func (h *hostState) peers() (list []host.Peer) {
 		if o := b.hosts[name]; o != nil {
 			add(name, o, o.allIncarnations())
 		} else if !moved[name] {
-			add(name, nil, []linkend.Incarnation{{Number: h.fabric.own}})
+			add(name, nil, []linkend.Incarnation{{Number: h.site.own}})
 		}
 	}
 	return list
@@ -164,7 +164,7 @@ func (h *hostState) peers() (list []host.Peer) {
 func (loop) share(h *hostState, links []*link) {
 	for _, l := range links {
 		for _, e := range l.ends() {
-			if h.fabric.home(e.Node) == h && !slices.Contains(h.shared, e) {
+			if h.site.home(e.Node) == h && !slices.Contains(h.shared, e) {
 				h.shared = append(h.shared, e)
 			}
 		}
@@ -174,15 +174,15 @@ func (loop) share(h *hostState, links []*link) {
 
 // findNeighbourHosts finds who is at the other ends of links.
 func (h *hostState) findNeighbourHosts(ends []weft.End) *neighbourHosts {
-	f, b := h.fabric, &neighbourHosts{hosts: map[string]*hostState{}}
+	si, b := h.site, &neighbourHosts{hosts: map[string]*hostState{}}
 	seen := map[string]bool{}
 	for _, e := range ends {
-		peer, _, _ := f.graph.Peer(e)
-		name, o := f.graph.Name(peer.Node), f.home(peer.Node)
-		if peer.Node.IsSwitch() && !slices.Contains(b.switches, f.switches[peer.Node.Index]) {
-			b.switches = append(b.switches, f.switches[peer.Node.Index])
+		peer, _, _ := si.graph.Peer(e)
+		name, o := si.graph.Name(peer.Node), si.home(peer.Node)
+		if peer.Node.IsSwitch() && !slices.Contains(b.switches, si.switches[peer.Node.Index]) {
+			b.switches = append(b.switches, si.switches[peer.Node.Index])
 		}
-		if o == f.local {
+		if o == si.local {
 			o = nil // its nodes are neighbours one by one
 		} else {
 			name = o.name
@@ -201,7 +201,7 @@ func (h *hostState) findNeighbourHosts(ends []weft.End) *neighbourHosts {
 // asks. The caller holds the lock of epochs.
 func (h *hostState) livesOn(k linkend.Incarnation) {
 	for _, id := range h.switches {
-		s := h.fabric.switches[id]
+		s := h.site.switches[id]
 		if list := s.lives.Load(); list != nil && !s.moved.Load() && (*list)[len(*list)-1].Number < k.Number {
 			s.lives.Store(new(append(slices.Clone(*list), k)))
 		}
@@ -211,7 +211,7 @@ func (h *hostState) livesOn(k linkend.Incarnation) {
 // incarnation is that of the host now; 0: it has none.
 func (h *hostState) incarnation() ledger.Incarnation {
 	if !h.late() {
-		return ledger.Incarnation(h.fabric.own)
+		return ledger.Incarnation(h.site.own)
 	}
 	return ledger.Incarnation(h.life.Load())
 }
@@ -219,14 +219,14 @@ func (h *hostState) incarnation() ledger.Incarnation {
 // addLife notes that an incarnation of a host runs a switch from now on, and returns the epoch above
 // which the links of the switch begin there: the same one however often that is asked.
 func (s *liveSwitch) addLife(number ledger.Incarnation) (first weft.Epoch) {
-	e := &s.home.fabric.epochs
+	e := &s.home.site.epochs
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if list := s.lives.Load(); list != nil && (*list)[len(*list)-1].Number == uint64(number) {
 		return (*list)[len(*list)-1].First
 	}
 	all := s.allLives()
-	first = e.next(s.home.fabric.Now())
+	first = e.next(s.home.site.Now())
 	s.lives.Store(new(append(slices.Clone(all), linkend.Incarnation{Number: uint64(number), First: first})))
 	return first
 }
@@ -291,5 +291,5 @@ func (s *liveSwitch) allLives() []linkend.Incarnation {
 	case s.home.late():
 		return s.home.allIncarnations()
 	}
-	return []linkend.Incarnation{{Number: s.home.fabric.own}}
+	return []linkend.Incarnation{{Number: s.home.site.own}}
 }

@@ -19,11 +19,10 @@ const (
 	binPerNIC = 100 * time.Microsecond // reading thousands of NICs costs more than small bins are worth
 )
 
-// binWidth is the length of a bin in a fabric of so many NICs. NICs on other hosts count as they
-// were told last.
-func binWidth(nics int, others bool) time.Duration {
-	width := max(minBin, time.Duration(nics)*binPerNIC)
-	if others {
+// binWidth is the length of a bin. NICs on other hosts count as they were told last.
+func (ns *nodes) binWidth() time.Duration {
+	width := max(minBin, time.Duration(len(ns.nics))*binPerNIC)
+	if len(ns.remote) > 0 {
 		width = max(width, askEvery)
 	}
 	return width
@@ -35,7 +34,7 @@ func (f *Fabric) attendFaults() {
 	f.leading.wake.set(f.runtime.Task(0, func() {
 		f.inLoop(func(l loop) { l.decide(leader.Seen{}) })
 	}))
-	f.runtime.Task(f.bin, func() {
+	f.runtime.Task(f.binWidth(), func() {
 		delivered := f.deliveredNow()
 		now := f.Now()
 		f.note(leader.Sampled{Delivered: delivered})
@@ -53,16 +52,6 @@ func (f *Fabric) attendFaults() {
 			l.putAway()
 		})
 	})
-}
-
-// deliveredNow are the packets delivered: in this process now, elsewhere as told last.
-func (f *Fabric) deliveredNow() uint64 {
-	var elsewhere uint64
-	f.ledger.read(func(l *ledger.Ledger) {
-		local := l.OfHost(localHostID, 0)
-		elsewhere = l.Total().NICs.Delivered - local.Counters.NICs.Delivered
-	})
-	return elsewhere + f.local.local.Delivered()
 }
 
 // Faults returns the reports of the latest faults in order, at most 4096. Reports of faults that

@@ -197,7 +197,7 @@ func (f *Fabric) install(h *hostState, o *owner) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := h.resync(nil); err != nil {
+	if err := f.resync(h, nil); err != nil {
 		f.opts.Log.Warn("host of a switch", "switch", h.name, "err", err) // it is told again when it answers
 	}
 	return f.attendOwner(h, o)

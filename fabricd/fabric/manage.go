@@ -83,7 +83,7 @@ func (f *Fabric) TableVersions() []uint64 {
 
 // OnPorts makes do be called soon after an end changes its view of its link. Call it at most once,
 // before anything happens.
-func (f *Fabric) OnPorts(do func()) { f.ports.set(f.runtime.Task(0, do)) }
+func (f *Fabric) OnPorts(do func()) { f.manager.set(f.runtime.Task(0, do)) }
 
 // Empty reports whether no packet is between the NICs.
 func (f *Fabric) Empty() bool { return f.drained() }

@@ -434,11 +434,11 @@ func (l loop) refuseBefore(s *liveSwitch, epoch weft.Epoch) {
 // refuses is what a host that is told all refuses.
 func (h *hostState) refuses() (list []host.RefuseOrder) {
 	for _, e := range h.ends {
-		peer, _, ok := h.fabric.graph.Peer(e)
+		peer, _, ok := h.site.graph.Peer(e)
 		if !ok || !peer.Node.IsSwitch() {
 			continue
 		}
-		if lives := h.fabric.switches[peer.Node.Index].lives.Load(); lives != nil {
+		if lives := h.site.switches[peer.Node.Index].lives.Load(); lives != nil {
 			list = append(list, host.RefuseOrder{End: host.EndOf(e), Upto: (*lives)[len(*lives)-1].First})
 		}
 	}

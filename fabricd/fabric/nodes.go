@@ -26,6 +26,15 @@ type nodes struct {
 	placements []host.Placement             // where all nodes are, when there are hosts
 }
 
+// newNodes has the graph and the links of a topology; the nodes are made when there are hosts.
+func newNodes(g *topology.Graph) *nodes {
+	ns := &nodes{graph: g}
+	for _, l := range g.Links {
+		ns.links = append(ns.links, newLink(g, l))
+	}
+	return ns
+}
+
 // liveSwitch is a switch as the leader knows it.
 type liveSwitch struct {
 	id   weft.SwitchID

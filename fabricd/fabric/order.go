@@ -90,12 +90,12 @@ func (h *hostState) send(o host.Order) *sent { return h.sendAfter(nil, o) }
 // sendAfter is send, once the transport has done what it was told; nil: it was told nothing.
 func (h *hostState) sendAfter(first *sent, o host.Order) *sent {
 	s := &sent{host: h, done: make(chan struct{})}
-	if h.late() && h.fabric.hasStopped() {
+	if h.late() && h.site.hasStopped() {
 		s.err = errStopped
 		close(s.done)
 		return s
 	}
-	h.fabric.enqueue(&h.orders, func() {
+	h.site.enqueue(&h.orders, func() {
 		if first != nil {
 			<-first.done
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -94,45 +93,6 @@ func missing[ID ~uint32](taken []string) (ids []ID) {
 	return ids
 }
 
-// divide makes the nodes, each with its host, and notes which links are inside one.
-func (f *Fabric) divide(places []host.Placement) error {
-	f.switches, f.nics = make([]*liveSwitch, len(f.graph.Switches)), make([]*liveNIC, len(f.graph.NICs))
-	for i, s := range f.graph.Switches {
-		f.switches[i] = &liveSwitch{
-			id: s.ID, name: s.Name, home: f.local, Program: host.NewProgram(f.opts.Firmware),
-			placement: placement{moving: make(chan struct{}, 1)},
-		}
-	}
-	for i := range f.nics {
-		f.nics[i] = &liveNIC{weft.NICID(i), f.local}
-	}
-	for i, o := range f.opts.Hosts {
-		h := newHostState(f, localHostID+1+ledger.HostID(i), o.Name, places[i])
-		f.remote = append(f.remote, h)
-		for _, id := range o.Switches {
-			f.switches[id].home = h
-		}
-		for _, id := range o.NICs {
-			f.nics[id].home = h
-		}
-	}
-	f.hosts.Store(new(append([]*hostState{f.local}, f.remote...)))
-	for _, l := range f.links {
-		a, b := f.home(l.A.Node), f.home(l.B.Node)
-		if a != b && !l.BetweenSwitches() {
-			return fmt.Errorf("fabric: link %s: a NIC sends by the tables of its switch, so both must be on one host", l.Name)
-		}
-		if a == b {
-			a.inside = append(a.inside, l)
-			continue
-		}
-		for i, h := range []*hostState{a, b} {
-			h.cross, h.border = append(h.cross, l.ends()[i]), append(h.border, l)
-		}
-	}
-	return nil
-}
-
 // validateHosts refuses hosts that cannot be.
 func (o Options) validateHosts() error {
 	switch {
@@ -166,7 +126,7 @@ func (l loop) specOf(h *hostState, by *admission) (c host.Spec, err error) {
 	c = host.Spec{
 		Fabric: o.Processes.Fabric, Host: h.name, Number: f.incarnations, Term: o.Term, Again: h.again.Load(),
 		Topology: f.packed, Firmware: o.Processes.Firmware, Placement: h.placement, Placements: f.placements,
-		Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),
+		Switch: o.Switch, NIC: o.NIC, Link: o.linkOptions(),
 		Seed: o.Seed, Generation: f.generation(), Hold: f.Held(), Packets: o.Record != nil, Credentials: by.credentials,
 	}
 	c.Now, c.Epoch = f.Now(), h.specEpoch()

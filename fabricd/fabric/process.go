@@ -114,7 +114,7 @@ func (l loop) ownOf(s *liveSwitch) *hostState {
 	if !s.home.late() {
 		place.Shards = f.opts.Transport.Shards()
 	}
-	h := newHostState(f, f.hostOfProcess(s.id), s.name, place)
+	h := newHostState(f.site, f.hostOfProcess(s.id), s.name, place)
 	h.sw, h.switches, h.border = s, nil, f.linksOf(s.id)
 	for _, l := range h.border {
 		for _, e := range l.ends() {

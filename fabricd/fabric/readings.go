@@ -31,7 +31,7 @@ func (h *hostState) nodes(switches []weft.SwitchID, nics []weft.NICID) (a host.N
 	defer cancel()
 	a, err := h.host.Nodes(ctx, r)
 	if err != nil {
-		h.fabric.opts.Log.Warn("nodes of a host", "host", h.name, "err", err)
+		h.site.opts.Log.Warn("nodes of a host", "host", h.name, "err", err)
 		return host.Nodes{}
 	}
 	return a
@@ -143,14 +143,14 @@ func (h *hostState) readNodes() {
 	a, err := h.host.Read(ctx, host.ReadRequest{Number: number})
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
-			h.fabric.opts.Log.Debug("readings of a host", "host", h.name, "err", err)
+			h.site.opts.Log.Debug("readings of a host", "host", h.name, "err", err)
 		}
 		return
 	}
 	r := &readings{make(map[weft.SwitchID]*switching.Reading, len(a.Switches)), make(map[weft.NICID]*nic.Reading, len(a.NICs))}
 	for i := range a.Switches {
 		s := &a.Switches[i]
-		if int(s.Switch) < len(h.fabric.switches) && len(s.Reading.Ports) == h.fabric.graph.Switches[s.Switch].Ports {
+		if int(s.Switch) < len(h.site.switches) && len(s.Reading.Ports) == h.site.graph.Switches[s.Switch].Ports {
 			r.switches[s.Switch] = &s.Reading
 		}
 	}
@@ -195,7 +195,7 @@ func (h *hostState) readSwitch(id weft.SwitchID) switching.Reading {
 	if r := h.readings.Load(); r != nil && r.switches[id] != nil {
 		return *r.switches[id]
 	}
-	return switching.Reading{Ports: make([]switching.PortReading, h.fabric.graph.Switches[id].Ports)}
+	return switching.Reading{Ports: make([]switching.PortReading, h.site.graph.Switches[id].Ports)}
 }
 
 // readNIC is the latest reading of a NIC of the host.
@@ -205,9 +205,6 @@ func (h *hostState) readNIC(id weft.NICID) nic.Reading {
 	}
 	return nic.Reading{}
 }
-
-// readAll reads all hosts now, for callers that need single nodes and not sums.
-func (f *Fabric) readAll() { readNodes(f.answering()) }
 
 // readNodes reads some hosts now.
 func readNodes(hosts []*hostState) {

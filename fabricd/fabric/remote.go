@@ -56,13 +56,13 @@ func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) sw
 
 // retiredCounters is what all incarnations of h have counted but for one.
 func (h *hostState) retiredCounters(but ledger.Incarnation) (all ledger.Counted) {
-	h.fabric.ledger.read(func(l *ledger.Ledger) { all = l.OfHost(h.id, but) })
+	h.site.ledger.read(func(l *ledger.Ledger) { all = l.OfHost(h.id, but) })
 	return all
 }
 
 // linkTotals is what these have told of their ends of links to other hosts.
 func (h *hostState) linkTotals(but ledger.Incarnation) (list []ledger.LinkTotal) {
-	h.fabric.ledger.read(func(l *ledger.Ledger) { list = l.LinkTotals(h.id, but) })
+	h.site.ledger.read(func(l *ledger.Ledger) { list = l.LinkTotals(h.id, but) })
 	return list
 }
 

@@ -2,18 +2,9 @@ package fabric
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
 )
-
-// repairs are the faults that have ended by themselves and whose links are not back yet. One task
-// attends to all: in virtual time, with its single goroutine, none may wait for another.
-type repairs struct {
-	wake waker
-	some atomic.Bool // the list is not empty
-	list []*action   // only the loop touches it
-}
 
 // finishNow finishes the action of a fault that has ended by itself.
 func (f *Fabric) finishNow(a *action) {
@@ -33,8 +24,8 @@ func (f *Fabric) finishNow(a *action) {
 		a.back = a.repairs()
 		a.until = l.Now() + weft.FromDuration(seeTimeout)
 		a.stop = l.runtime.At(a.until, l.attendRepairs)
-		l.repairs.list = append(l.repairs.list, a)
-		l.repairs.some.Store(true)
+		l.unrepaired = append(l.unrepaired, a)
+		l.repairing.Store(true)
 	})
 	if !stopped {
 		f.attendRepairs()
@@ -63,8 +54,7 @@ func (f *Fabric) attendRepairs() {
 
 // repairsOver removes from the list the repairs that are to be closed, and returns them.
 func (l loop) repairsOver() (over []*action) {
-	r := &l.repairs
-	r.list = slices.DeleteFunc(r.list, func(a *action) bool {
+	l.unrepaired = slices.DeleteFunc(l.unrepaired, func(a *action) bool {
 		missing := slices.IndexFunc(a.back, func(k *link) bool { return !l.isBack(k) })
 		if missing >= 0 && l.Now() < a.until {
 			return false
@@ -75,14 +65,6 @@ func (l loop) repairsOver() (over []*action) {
 		over = append(over, a)
 		return true
 	})
-	r.some.Store(len(r.list) > 0)
+	l.repairing.Store(len(l.unrepaired) > 0)
 	return over
-}
-
-// portsChanged wakes all who wait for links.
-func (f *Fabric) portsChanged() {
-	f.changed.notify()
-	if f.repairs.some.Load() {
-		f.repairs.wake.wake()
-	}
 }

@@ -193,7 +193,7 @@ func (f *Fabric) ProcessOf(id weft.SwitchID) string {
 
 // state names the state of s, which has crashed or not.
 func (s *liveSwitch) state(crashed bool) string {
-	h := s.home.fabric.hostOf(s.id.Node())
+	h := s.home.site.hostOf(s.id.Node())
 	switch {
 	case crashed, h.failed.Load():
 		return SwitchDown

@@ -113,7 +113,7 @@ func (n *liveNIC) order(o host.Order) (a host.OrderAnswer, err error) {
 	if a, err = h.order(o); err == nil || errors.Is(err, errStopped) {
 		return a, err
 	}
-	name := h.fabric.graph.Name(n.id.Node())
+	name := h.site.graph.Name(n.id.Node())
 	if h.suspect.Load() {
 		return a, fmt.Errorf("NIC %s: %v, which runs it, does not answer: look after that process, or try again when linkmon events "+
 			"says that it is back", name, h)

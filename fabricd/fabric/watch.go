@@ -45,7 +45,7 @@ func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
 	}
 	if len(a.Changes) > 0 {
 		w.fabric.portsChanged()
-		w.fabric.ports.wake()
+		w.fabric.manager.wake()
 	}
 	for _, e := range a.Faults {
 		w.fault(now, e)
