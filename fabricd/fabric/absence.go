@@ -125,10 +125,10 @@ func (h *hostState) lookAt(ctx context.Context, want host.CountersRequest, final
 func (f *Fabric) suspectHost(ctx context.Context, h *hostState) {
 	h.markSuspect()
 	f.lookAtHosts()
-	f.inLoop(func(l loop) { l.suspectHost(ctx, h) })
+	f.inLoop(func(l loop) { f.noteSuspect(ctx, l, h) })
 }
 
-func (l loop) suspectHost(ctx context.Context, h *hostState) {
+func (f *Fabric) noteSuspect(ctx context.Context, l loop, h *hostState) {
 	if l.hasStopped() || ctx.Err() != nil {
 		return
 	}
@@ -153,7 +153,7 @@ func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 	}
 	f.lookAtHosts()
 	var a *action
-	f.inLoop(func(l loop) { a = l.beginFailure(ctx, h) })
+	f.inLoop(func(l loop) { a = f.beginFailure(ctx, l, h) })
 	if a == nil {
 		return
 	}
@@ -164,7 +164,7 @@ func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 		l.countNow()
 		l.decide(leader.HostWrittenOff{Host: h.id, Incident: a.incident, Who: h.String()})
 		if h.sw != nil {
-			l.vacate(h)
+			f.vacate(l, h)
 		}
 		l.portsChanged()
 		l.manager.wake()
@@ -173,12 +173,12 @@ func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 
 // beginFailure begins the incident of the loss of h, and takes signal from its neighbours; nil: h
 // is not to be lost any more.
-func (l loop) beginFailure(ctx context.Context, h *hostState) *action {
+func (f *Fabric) beginFailure(ctx context.Context, l loop, h *hostState) *action {
 	switch {
 	case l.hasStopped(), ctx.Err() != nil:
 		return nil
 	case h.sw != nil && !h.sw.moved.Load():
-		l.drop(h, false)
+		f.drop(l, h, false)
 		return nil
 	}
 	e := leader.HostFailed{
@@ -186,7 +186,7 @@ func (l loop) beginFailure(ctx context.Context, h *hostState) *action {
 		Note: "what it received, injected or discarded after it was last heard is made up from what its neighbours have sent and received",
 	}
 	if h.sw != nil {
-		l.revokeOwner(h.owner.Load())
+		f.revokeOwner(h.owner.Load())
 		e.What = fmt.Sprintf("process of %s is gone (%v)", h.name, h)
 		e.Note = "what it lost or discarded after it was last heard counts as lost inside"
 	}
@@ -210,7 +210,7 @@ func (f *Fabric) hostAnswers(ctx context.Context, h *hostState, s host.Counters)
 	if h.failed.Load() {
 		how = "it was out of reach, and has gone on meanwhile"
 		undone := false
-		f.inLoop(func(l loop) { undone = l.undoFailure(ctx, h, s) })
+		f.inLoop(func(l loop) { undone = f.undoFailure(ctx, l, h, s) })
 		if !undone {
 			return
 		}
@@ -232,7 +232,7 @@ func (f *Fabric) raise(applied *host.Applied) {
 }
 
 // undoFailure takes h for alive again, which was lost. It reports false when that is not to be.
-func (l loop) undoFailure(ctx context.Context, h *hostState, s host.Counters) bool {
+func (f *Fabric) undoFailure(ctx context.Context, l loop, h *hostState, s host.Counters) bool {
 	if l.hasStopped() || ctx.Err() != nil {
 		return false
 	}
@@ -247,7 +247,7 @@ func (f *Fabric) restartHost(ctx context.Context, h *hostState) {
 	if err == nil {
 		f.inLoop(func(l loop) {
 			h.again.Add(1)
-			c, err = l.specOf(h, by)
+			c, err = f.specOf(l, h, by)
 			h.again.Add(^uint32(0))
 		})
 	}
@@ -281,7 +281,7 @@ func (f *Fabric) takeIncarnation(ctx context.Context, h *hostState, life linkend
 	f.inLoop(func(l loop) {
 		if stopped = l.hasStopped(); !stopped {
 			h.again.Add(1)
-			l.admitted(h)
+			f.admitted(l, h)
 		}
 	})
 	if !stopped {
@@ -298,7 +298,7 @@ func (f *Fabric) hostIsBack(ctx context.Context, h *hostState, applied *host.App
 		return
 	}
 	var a *action
-	f.inLoop(func(l loop) { a = l.endAbsence(ctx, h) })
+	f.inLoop(func(l loop) { a = f.endAbsence(ctx, l, h) })
 	if a == nil {
 		return
 	}
@@ -313,7 +313,7 @@ func (f *Fabric) hostIsBack(ctx context.Context, h *hostState, applied *host.App
 }
 
 // endAbsence gives the links of h, which is back, their signal again; nil: it was not missed.
-func (l loop) endAbsence(ctx context.Context, h *hostState) *action {
+func (f *Fabric) endAbsence(ctx context.Context, l loop, h *hostState) *action {
 	if l.hasStopped() || ctx.Err() != nil {
 		return nil
 	}

@@ -36,9 +36,9 @@ func (f *Fabric) admit(h *hostState) (a *admission, err error) {
 
 // admitted notes that h uses the credentials of its spec, and revokes those of its last
 // incarnation.
-func (l loop) admitted(h *hostState) {
+func (f *Fabric) admitted(l loop, h *hostState) {
 	if next := h.nextAdmission.Swap(nil); next != nil {
-		l.revoke(h.user)
+		f.revoke(h.user)
 		h.user = next.user
 	}
 }

@@ -29,7 +29,7 @@ import (
 // adopt takes over the hosts that run, and has those made anew that do not answer.
 func (f *Fabric) adopt(ctx context.Context, s *State) error {
 	var err error
-	f.inLoop(func(l loop) { err = l.restoreState(s) })
+	f.inLoop(func(l loop) { err = f.restoreState(l, s) })
 	if err != nil {
 		return fmt.Errorf("fabric: what was kept of the fabric: %w", err)
 	}
@@ -130,8 +130,7 @@ func (h *hostState) takeFirst(s host.Counters) {
 }
 
 // restoreState puts the fabric into the state that was kept.
-func (l loop) restoreState(s *State) error {
-	f := l.Fabric
+func (f *Fabric) restoreState(l loop, s *State) error {
 	f.incarnations = s.Incarnations
 	if err := f.restoreLedger(s); err != nil {
 		return err
@@ -159,7 +158,7 @@ func (l loop) restoreState(s *State) error {
 	}
 	var running []ledger.HostID
 	for _, k := range s.Own {
-		h, err := l.restoreOwn(k)
+		h, err := f.restoreOwn(l, k)
 		if err != nil {
 			return err
 		}
@@ -215,17 +214,17 @@ func (s *State) has(f *Fabric, id ledger.HostID) bool {
 }
 
 // restoreOwn puts a switch that was moved, and its host of its own, into the state that was kept.
-func (l loop) restoreOwn(k OwnCheckpoint) (*hostState, error) {
+func (f *Fabric) restoreOwn(l loop, k OwnCheckpoint) (*hostState, error) {
 	s, err := l.switchByName(k.Name)
 	if err != nil {
 		return nil, err
 	}
-	h := l.ownOf(s)
+	h := f.ownOf(l, s)
 	h.restore(k.HostCheckpoint)
 	s.lives.Store(&k.Lives)
 	if k.Number != 0 {
 		c := host.Spec{Number: k.Number, Epoch: incarnationIn(k.Incarnations, k.Number).First}
-		o := l.newOwner(&c, k.User)
+		o := f.newOwner(&c, k.User)
 		o.agent, o.pid, o.machine = k.Agent, k.PID, k.Machine
 		h.owner.Store(o)
 		s.moved.Store(k.Runs)
@@ -249,7 +248,7 @@ func (h *hostState) restore(k HostCheckpoint) {
 }
 
 // restoreTables has switches count as forwarding by the tables that were in force.
-func (f *Fabric) restoreTables(data []byte) error {
+func (d *decisions) restoreTables(data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
@@ -262,24 +261,24 @@ func (f *Fabric) restoreTables(data []byte) error {
 		return fmt.Errorf("tables: %w", err)
 	}
 	for _, p := range list {
-		if int(p.Switch) >= len(f.switches) {
-			return fmt.Errorf("tables of switch %d: %w: there are %d", p.Switch, ErrUnknown, len(f.switches))
+		if int(p.Switch) >= len(d.switches) {
+			return fmt.Errorf("tables of switch %d: %w: there are %d", p.Switch, ErrUnknown, len(d.switches))
 		}
-		s := f.switches[p.Switch]
+		s := d.switches[p.Switch]
 		was := s.Now()
-		fw, err := tables.Apply(was.Firmware, was.Version, f.graph.Place(s.id), f.opts.Switch.VCs, p)
+		fw, err := tables.Apply(was.Firmware, was.Version, d.graph.Place(s.id), d.opts.Switch.VCs, p)
 		if err != nil {
 			return fmt.Errorf("tables of switch %s: %w", s.name, err)
 		}
 		s.Set(&host.Loaded{Firmware: fw, Version: p.To})
 	}
-	f.checkpoints.tables.Store(&packedTables{data, true})
+	d.checkpoints.tables.Store(&packedTables{data, true})
 	return nil
 }
 
 // Detach stops leading, as Stop does, but leaves the hosts as they are: they go on, for another
 // leader to adopt.
 func (f *Fabric) Detach() {
-	f.inLoop(func(l loop) { l.detached = true })
+	f.inLoop(func(l loop) { f.detached = true })
 	f.Stop()
 }

@@ -49,8 +49,8 @@ func (f *Fabric) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, ch
 }
 
 // begin begins an action. An error means that nothing was done.
-func (f *Fabric) begin(ev leader.Event) (a *action, err error) {
-	f.inLoop(func(l loop) {
+func (d *decisions) begin(ev leader.Event) (a *action, err error) {
+	d.inLoop(func(l loop) {
 		if l.hasStopped() {
 			err = errStopped
 			return

@@ -8,7 +8,7 @@ import (
 
 // action is what has been decided and hosts are carrying out.
 type action struct {
-	f            *Fabric
+	d            *decisions
 	number       int // 0: there is nothing to wait for but the hosts
 	attend       []int
 	dispatched   dispatched
@@ -27,39 +27,39 @@ type action struct {
 
 // decide steps the state and does what it asks for.
 func (l loop) decide(ev leader.Event) *action {
-	a := &action{f: l.Fabric}
+	a := &action{d: l.decisions}
 	for _, e := range l.step(ev) {
-		l.do(a, e)
+		l.carryOut(a, e)
 	}
 	l.leading.awaits.Store(true)
 	return a
 }
 
-// do does one thing that was asked for.
-func (l loop) do(a *action, e leader.Effect) {
-	f := l.Fabric
+// carryOut does one thing that was asked for.
+func (l loop) carryOut(a *action, e leader.Effect) {
+	d := l.decisions
 	switch e := e.(type) {
 	case leader.Cut:
-		a.tellTransport("cut", func() error { return f.runtime.Cut(f.from(e.Directions)) })
+		a.tellTransport("cut", func() error { return d.runtime.Cut(d.from(e.Directions)) })
 	case leader.Restore:
-		a.tellTransport("restore", func() error { return f.runtime.Restore(f.from(e.Directions)) })
+		a.tellTransport("restore", func() error { return d.runtime.Restore(d.from(e.Directions)) })
 	case leader.Orders:
 		a.dispatched = append(a.dispatched, l.dispatch(e.List, a.cut)...)
 	case leader.Checkpoint:
 		a.checkpointed = l.checkpointNow()
 	case leader.CheckpointSoon:
-		f.checkpointSoon()
+		d.checkpointSoon()
 	case leader.Changed:
-		f.checkpointSoon()
-		f.portsChanged() // nobody waits any more for a link that this has taken
+		d.checkpointSoon()
+		d.portsChanged() // nobody waits any more for a link that this has taken
 	case leader.Publish:
-		f.events.Publish(f.Now(), Event{
+		d.events.Publish(d.Now(), Event{
 			Kind: e.Event.Kind, Link: e.Event.Link, Switch: e.Event.Switch, Node: e.Event.Node, Detail: e.Event.Detail, Fault: e.Event.Fault,
 		})
 	case leader.TakeBack:
-		l.takeBack(a, f.switches[e.Switch])
+		l.takeBack(a, d.switches[e.Switch])
 	case leader.Notice:
-		f.leading.wake.wake()
+		d.leading.wake.wake()
 	case leader.SetTimer, leader.StopTimer, leader.Scatter:
 		l.time(e)
 	default:
@@ -69,7 +69,7 @@ func (l loop) do(a *action, e leader.Effect) {
 
 // tellTransport has the transport do something before the orders that follow are sent.
 func (a *action) tellTransport(what string, do func() error) {
-	a.cut = a.f.enqueueCall(&a.f.transport, what, do)
+	a.cut = a.d.enqueueCall(&a.d.transport, what, do)
 	a.dispatched = append(a.dispatched, a.cut)
 }
 
@@ -93,23 +93,23 @@ func (a *action) answer(e leader.Effect) {
 
 // time sets and stops timers.
 func (l loop) time(e leader.Effect) {
-	f := l.Fabric
-	if f.hasStopped() {
+	d := l.decisions
+	if d.hasStopped() {
 		return
 	}
 	switch e := e.(type) {
 	case leader.SetTimer:
 		l.time(leader.StopTimer{Fault: e.Fault})
-		f.timers[e.Fault] = f.runtime.At(e.At, func() { f.timerDue(leader.TimerDue(e)) })
+		d.timers[e.Fault] = d.runtime.At(e.At, func() { d.timerDue(leader.TimerDue(e)) })
 	case leader.StopTimer:
-		if stop := f.timers[e.Fault]; stop != nil {
+		if stop := d.timers[e.Fault]; stop != nil {
 			stop()
-			delete(f.timers, e.Fault)
+			delete(d.timers, e.Fault)
 		}
 	case leader.Scatter:
-		by := f.runtime.(Scattered).Scatter()
-		f.runtime.At(f.Now()+by, func() {
-			f.inLoop(func(l loop) {
+		by := d.runtime.(Scattered).Scatter()
+		d.runtime.At(d.Now()+by, func() {
+			d.inLoop(func(l loop) {
 				if !l.hasStopped() {
 					l.decide(leader.CarrierDue(e))
 				}
@@ -119,22 +119,22 @@ func (l loop) time(e leader.Effect) {
 }
 
 // timerDue changes or ends a fault or a hold by itself, and waits for what that began.
-func (f *Fabric) timerDue(e leader.TimerDue) {
+func (d *decisions) timerDue(e leader.TimerDue) {
 	var list []*action
-	f.inLoop(func(l loop) {
+	d.inLoop(func(l loop) {
 		if !l.hasStopped() {
 			list = l.decide(e).attended()
 		}
 	})
 	for _, a := range list {
-		f.finishNow(a)
+		d.finishNow(a)
 	}
 }
 
 // attended are the actions that began by themselves.
 func (a *action) attended() (list []*action) {
 	for _, number := range a.attend {
-		list = append(list, &action{f: a.f, number: number, dispatched: a.dispatched})
+		list = append(list, &action{d: a.d, number: number, dispatched: a.dispatched})
 	}
 	return list
 }

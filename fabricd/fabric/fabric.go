@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 
@@ -24,16 +23,10 @@ import (
 // otherwise; in virtual time they are for one goroutine, and time goes on only within those that
 // wait.
 type Fabric struct {
-	*site
-	pattern *rand.Rand              // the loop alone draws from it what a traffic pattern leaves to chance
-	chance  *rand.PCG               // what it draws from
+	*decisions
 	latency *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
 	renewed atomic.Int64            // when hosts have got new credentials, in ns since 1970; 0: never
 
-	timers map[int]func() // only the loop touches it; per fault, stops what would change it by itself; 0: of the hold of NICs
-	inbox  queue          // of the loop
-	// What is done outside in the sequence of the decisions, which do not wait for it.
-	transport   queue
 	credentials queue // see admissions.go
 
 	traces          traces
@@ -42,14 +35,8 @@ type Fabric struct {
 	transportEvents *host.TransportEvents
 
 	// What only the loop touches, and sets of what others read.
-	checkpoints checkpoints
-	// unrepaired are the faults that have ended by themselves and whose links are not back yet. One
-	// task attends to all: in virtual time, with its single goroutine, none may wait for another.
-	unrepaired   []*action
-	detached     bool   // hosts go on without this leader
-	incarnations uint64 // of switch processes and of hosts, since the start
-	puttingAway  bool   // of incarnations that the ledger has put away, see putAway
-	packed       []byte // the topology, compressed; nil: nobody has needed it
+	detached bool   // hosts go on without this leader
+	packed   []byte // the topology, compressed; nil: nobody has needed it
 }
 
 // New builds a fabric that Start brings to life.
@@ -63,11 +50,9 @@ func New(o Options) (*Fabric, error) {
 		return nil, err
 	}
 	f := &Fabric{
-		site:   newSite(&o),
-		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), transportEvents: host.NewTransportEvents(),
-		notices: newNotices(o.NIC.Notices > 0), checkpoints: checkpoints{write: o.Checkpoint},
+		decisions: newDecisions(newSite(&o)), transportEvents: host.NewTransportEvents(),
+		notices: newNotices(o.NIC.Notices > 0),
 	}
-	f.pattern = rand.New(f.chance)
 	if f.live != nil {
 		o.Transport.Watch(f.transportEvents.Add)
 	}
@@ -101,7 +86,6 @@ func (f *Fabric) build() error {
 	if err := f.divide(places[len(own):]); err != nil {
 		return err
 	}
-	f.timers = map[int]func(){}
 	f.lead(ledger.New(linksOf(f.graph)))
 	if f.Virtual() {
 		f.latency = nic.NewLatency()
@@ -191,7 +175,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 	}
 	if f.opts.Adopt != nil {
 		f.inLoop(func(l loop) {
-			l.resumeMoves()
+			f.resumeMoves(l)
 			l.finishSoon(l.decide(leader.Resume{}).attended())
 			l.checkpointSoon()
 		})

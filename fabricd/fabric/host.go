@@ -36,7 +36,7 @@ func (f *Fabric) startHosts(ctx context.Context) error {
 	}
 	f.inLoop(func(l loop) {
 		for _, h := range l.remote {
-			l.admitted(h)
+			f.admitted(l, h)
 		}
 	})
 	return each(ctx, f.remote, func(_ context.Context, h *hostState) error { return f.resync(h, nil) })
@@ -50,7 +50,7 @@ func (f *Fabric) specsOf(list []*hostState) (map[*hostState]host.Spec, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.inLoop(func(l loop) { specs[h], err = l.specOf(h, by) })
+		f.inLoop(func(l loop) { specs[h], err = f.specOf(l, h, by) })
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func (f *Fabric) resync(h *hostState, applied *host.Applied) (err error) {
 	var o host.Order
 	var resync *sent
 	f.inLoop(func(l loop) {
-		o = l.resyncOrder(h, applied)
+		o = f.resyncOrder(l, h, applied)
 		resync = h.send(o) // before any order that says more
 	})
 	err = resync.wait()
@@ -149,7 +149,7 @@ func (f *Fabric) resync(h *hostState, applied *host.Applied) (err error) {
 }
 
 // resyncOrder is the order that tells a host all that it should know.
-func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
+func (f *Fabric) resyncOrder(l loop, h *hostState, applied *host.Applied) host.Order {
 	var clock weft.Time
 	var known *leader.Applied
 	if applied == nil {
@@ -189,7 +189,7 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 		number := l.switches[id].addLife(h.incarnation())
 		o.Take = append(o.Take, l.switches[id].takenEmpty(number))
 	}
-	o.Take = append(o.Take, l.takenAgain(h, decided.Take)...)
+	o.Take = append(o.Take, f.takenAgain(l, h, decided.Take)...)
 	o.Clock, o.SignalAll = clock, true
 	return o
 }
@@ -197,7 +197,7 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 // takenAgain are the orders to take switches that h may have missed, but for some switches. A host
 // that was out of reach when a switch left it and when the switch came back runs it below the epochs
 // that the neighbours hear.
-func (l loop) takenAgain(h *hostState, but []weft.SwitchID) (list []host.TakeOrder) {
+func (f *Fabric) takenAgain(l loop, h *hostState, but []weft.SwitchID) (list []host.TakeOrder) {
 	life := incarnationIn(h.allIncarnations(), uint64(h.incarnation()))
 	for _, id := range h.switches {
 		s := l.switches[id]

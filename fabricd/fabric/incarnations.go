@@ -161,7 +161,7 @@ func (h *hostState) peers() (list []host.Peer) {
 }
 
 // share has a host tell of what passes on links of a switch that may move.
-func (loop) share(h *hostState, links []*link) {
+func (h *hostState) share(_ loop, links []*link) {
 	for _, l := range links {
 		for _, e := range l.ends() {
 			if h.site.home(e.Node) == h && !slices.Contains(h.shared, e) {

@@ -44,17 +44,16 @@ func (f *Fabric) Join(req host.JoinRequest) (c host.Spec, err error) {
 	if err != nil {
 		return c, err
 	}
-	f.inLoop(func(l loop) { c, err = l.expect(req, h, by) })
+	f.inLoop(func(l loop) { c, err = f.expect(l, req, h, by) })
 	return c, err
 }
 
-func (l loop) expect(req host.JoinRequest, h *hostState, by *admission) (c host.Spec, err error) {
-	f := l.Fabric
-	s, err := l.canJoin(req.Switch)
+func (f *Fabric) expect(l loop, req host.JoinRequest, h *hostState, by *admission) (c host.Spec, err error) {
+	s, err := f.canJoin(l, req.Switch)
 	if err != nil {
 		return c, err
 	}
-	if c, err = l.specOf(h, by); err != nil {
+	if c, err = f.specOf(l, h, by); err != nil {
 		return c, err
 	}
 	o := f.newOwner(&c, by.user)
@@ -71,8 +70,8 @@ func (l loop) expect(req host.JoinRequest, h *hostState, by *admission) (c host.
 func (f *Fabric) joins(req host.JoinRequest) (h *hostState, err error) {
 	f.inLoop(func(l loop) {
 		var s *liveSwitch
-		if s, err = l.canJoin(req.Switch); err == nil {
-			h = l.ownOf(s)
+		if s, err = f.canJoin(l, req.Switch); err == nil {
+			h = f.ownOf(l, s)
 		}
 	})
 	return h, err
@@ -108,8 +107,7 @@ func (f *Fabric) awaitGone(name string) error {
 }
 
 // canJoin says whether the switch of a name may get an owner.
-func (l loop) canJoin(name string) (*liveSwitch, error) {
-	f := l.Fabric
+func (f *Fabric) canJoin(l loop, name string) (*liveSwitch, error) {
 	o := f.opts.Processes
 	switch {
 	case f.hasStopped():
@@ -146,7 +144,7 @@ func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
 		return err
 	}
 	var o *owner
-	f.inLoop(func(l loop) { o, err = l.joining(s, req.Number) })
+	f.inLoop(func(l loop) { o, err = f.joining(l, s, req.Number) })
 	if err != nil {
 		return err
 	}
@@ -184,7 +182,7 @@ func (f *Fabric) install(h *hostState, o *owner) (err error) {
 	}
 	f.inLoop(func(l loop) {
 		if o.agent == "" {
-			if _, err = l.joining(h.sw, o.number); err != nil {
+			if _, err = f.joining(l, h.sw, o.number); err != nil {
 				return
 			}
 			h.sw.joining = nil
@@ -228,7 +226,7 @@ func (f *Fabric) attendOwner(h *hostState, o *owner) error {
 }
 
 // joining is the process that has the spec of that number for a switch.
-func (l loop) joining(s *liveSwitch, number uint64) (*owner, error) {
+func (f *Fabric) joining(l loop, s *liveSwitch, number uint64) (*owner, error) {
 	o := s.joining
 	if o == nil || o.number != number || l.hasStopped() {
 		return nil, fmt.Errorf("switch %s was given to another process meanwhile, or this one took too long: join again", s.name)
@@ -256,7 +254,7 @@ func (f *Fabric) forgetJoining(s *liveSwitch, number uint64) {
 	f.inLoop(func(l loop) {
 		if o := s.joining; o != nil && o.number == number {
 			s.joining = nil
-			l.revokeOwner(o)
+			f.revokeOwner(o)
 		}
 	})
 }

@@ -53,7 +53,7 @@ func (f *Fabric) letGo(h *hostState, number uint64) (done bool) {
 	}
 	f.inLoop(func(l loop) {
 		if done = h.ownedBy(number); done {
-			l.drop(h, err == nil)
+			f.drop(l, h, err == nil)
 		}
 	})
 	return done

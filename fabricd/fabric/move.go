@@ -125,8 +125,8 @@ func (f *Fabric) lend(s *liveSwitch, agent string) (h *hostState, err error) {
 		return nil, errors.New("this fabric has no hosts to move a switch to")
 	}
 	f.inLoop(func(l loop) {
-		if _, err = l.canJoin(s.name); err == nil {
-			h = l.ownOf(s)
+		if _, err = f.canJoin(l, s.name); err == nil {
+			h = f.ownOf(l, s)
 		}
 	})
 	if err != nil {
@@ -137,7 +137,7 @@ func (f *Fabric) lend(s *liveSwitch, agent string) (h *hostState, err error) {
 		return nil, err
 	}
 	var c host.Spec
-	f.inLoop(func(l loop) { c, err = l.specOf(h, by) })
+	f.inLoop(func(l loop) { c, err = f.specOf(l, h, by) })
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (f *Fabric) lend(s *liveSwitch, agent string) (h *hostState, err error) {
 	}
 	if err != nil {
 		f.endOwner(h, o, "switch "+s.name+" does not come") // the agent may have made it all the same
-		f.inLoop(func(l loop) { l.revokeOwner(o) })
+		f.inLoop(func(l loop) { f.revokeOwner(o) })
 		return nil, fmt.Errorf("host %s does not take switch %s: %w", agent, s.name, err)
 	}
 	return h, nil
@@ -174,7 +174,7 @@ func (f *Fabric) endOwner(h *hostState, o *owner, why string) {
 	}
 	f.inLoop(func(l loop) {
 		if h.ownedBy(o.number) {
-			l.drop(h, err == nil)
+			f.drop(l, h, err == nil)
 		}
 	})
 }
@@ -217,7 +217,7 @@ func (f *Fabric) moveTo(s *liveSwitch, to *hostState) (packets uint64, err error
 	f.lookAtHosts() // what they have counted by now is not the work of the move
 	var m leader.Move
 	var checkpointed <-chan struct{}
-	f.inLoop(func(l loop) { m, checkpointed, err = l.beginMove(s, from, to) })
+	f.inLoop(func(l loop) { m, checkpointed, err = f.beginMove(l, s, from, to) })
 	if err != nil {
 		f.awaitSwitch(s, from, 0) // their packets wait no more
 		return 0, err
@@ -329,7 +329,7 @@ func (f *Fabric) wiresHold(s *liveSwitch, from *hostState, links []*link) bool {
 }
 
 // beginMove decides that to runs the switch, unless one of the two hosts is not there.
-func (l loop) beginMove(s *liveSwitch, from, to *hostState) (m leader.Move, checkpointed <-chan struct{}, err error) {
+func (f *Fabric) beginMove(l loop, s *liveSwitch, from, to *hostState) (m leader.Move, checkpointed <-chan struct{}, err error) {
 	if l.hasStopped() {
 		return m, nil, errStopped
 	}
@@ -457,7 +457,7 @@ func (l loop) takeBack(a *action, s *liveSwitch) {
 
 // resumeMoves goes on with the moves of the leader before, and ends the hosts of one switch alone
 // that have no use any more.
-func (l loop) resumeMoves() {
+func (f *Fabric) resumeMoves(l loop) {
 	for _, s := range l.switches {
 		var m *leader.Move
 		l.read(func(state *leader.State) {
@@ -471,7 +471,7 @@ func (l loop) resumeMoves() {
 		s.moving <- struct{}{} // nobody else moves it yet
 		if !l.spawn(func() {
 			defer func() { <-s.moving }()
-			l.resumeMove(s, m)
+			f.resumeMove(s, m)
 		}) {
 			<-s.moving
 		}

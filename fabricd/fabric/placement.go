@@ -110,8 +110,7 @@ func (o Options) validateHosts() error {
 }
 
 // specOf is what h needs to be that host.
-func (l loop) specOf(h *hostState, by *admission) (c host.Spec, err error) {
-	f := l.Fabric
+func (f *Fabric) specOf(l loop, h *hostState, by *admission) (c host.Spec, err error) {
 	if f.packed == nil {
 		var topology bytes.Buffer
 		if err := f.graph.WriteYAML(&topology); err != nil {

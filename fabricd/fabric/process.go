@@ -102,8 +102,7 @@ func (r *placement) owned() *hostState {
 }
 
 // ownOf is the switch's host of its own, from the first owner on.
-func (l loop) ownOf(s *liveSwitch) *hostState {
-	f := l.Fabric
+func (f *Fabric) ownOf(l loop, s *liveSwitch) *hostState {
 	if h := s.own.Load(); h != nil {
 		return h
 	}
@@ -128,7 +127,7 @@ func (l loop) ownOf(s *liveSwitch) *hostState {
 	if !s.home.late() {
 		s.home.local.Share(s.id)
 	}
-	l.share(s.home, h.border)
+	s.home.share(l, h.border)
 	s.own.Store(h)
 	f.hosts.Store(new(append(slices.Clone(*f.hosts.Load()), h)))
 	return h
@@ -142,9 +141,9 @@ func (f *Fabric) revokeOwner(o *owner) {
 
 // vacate makes what a host of one switch alone has counted final: its owner is that no more. What
 // it held, if it ran the switch, is lost with it.
-func (l loop) vacate(h *hostState) {
+func (f *Fabric) vacate(l loop, h *hostState) {
 	o := h.owner.Load()
-	l.revokeOwner(o)
+	f.revokeOwner(o)
 	h.markSuspect()
 	h.mu.Lock()
 	h.retire()
@@ -160,10 +159,10 @@ func (l loop) vacate(h *hostState) {
 
 // drop lets go of a host of one switch alone that does not run it. Heard says that its last answer
 // has come.
-func (l loop) drop(h *hostState, heard bool) {
+func (f *Fabric) drop(l loop, h *hostState, heard bool) {
 	if !heard {
 		l.ledger.step(l.Now(), ledger.HostEnded{Host: h.id, Incident: l.crashOf(h.sw)})
 	}
 	l.decide(leader.HostLeft{Host: h.id, Repaired: true})
-	l.vacate(h)
+	f.vacate(l, h)
 }

@@ -7,9 +7,9 @@ import (
 )
 
 // finishNow finishes the action of a fault that has ended by itself.
-func (f *Fabric) finishNow(a *action) {
+func (d *decisions) finishNow(a *action) {
 	if err := a.acted(); err != nil {
-		f.opts.Log.Error("a fault changes by itself", "err", err)
+		d.opts.Log.Error("a fault changes by itself", "err", err)
 		a.drop()
 		return
 	}
@@ -17,7 +17,7 @@ func (f *Fabric) finishNow(a *action) {
 		return
 	}
 	stopped := false
-	f.inLoop(func(l loop) {
+	d.inLoop(func(l loop) {
 		if stopped = l.hasStopped(); stopped {
 			return
 		}
@@ -28,7 +28,7 @@ func (f *Fabric) finishNow(a *action) {
 		l.repairing.Store(true)
 	})
 	if !stopped {
-		f.attendRepairs()
+		d.attendRepairs()
 	}
 }
 
@@ -42,9 +42,9 @@ func (l loop) finishSoon(list []*action) {
 }
 
 // attendRepairs closes the repairs whose links are back, and those that have waited too long.
-func (f *Fabric) attendRepairs() {
+func (d *decisions) attendRepairs() {
 	var over []*action
-	f.inLoop(func(l loop) { over = l.repairsOver() })
+	d.inLoop(func(l loop) { over = l.repairsOver() })
 	for _, a := range over {
 		a.stop()
 		_ = a.repaired(a.back).wait() // a host that does not answer is told of the fault generation when it does
