@@ -25,7 +25,7 @@ func waitingRing(t *testing.T) (*Fabric, []switching.Snapshot) {
 		ports[1].VCs[0] = switching.VCSnapshot{Output: 1}
 		snaps[i] = switching.Snapshot{Switch: weft.SwitchID(i), Ports: ports, Blocked: []switching.Blocked{{For: []switching.Output{{Port: 1}}}}}
 	}
-	return &Fabric{decisions: &decisions{site: &site{opts: &Options{}, lifetime: &lifetime{}, nodes: &nodes{graph: g}}}}, snaps
+	return &Fabric{site: &site{opts: &Options{}, lifetime: &lifetime{}, nodes: &nodes{graph: g}}}, snaps
 }
 
 // strand cuts the link from s0 to s1 off and strands the packet queued for it. It waits for to.

@@ -23,15 +23,17 @@ import (
 // otherwise; in virtual time they are for one goroutine, and time goes on only within those that
 // wait.
 type Fabric struct {
+	*site
 	*decisions
-	latency *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
-	renewed atomic.Int64            // when hosts have got new credentials, in ns since 1970; 0: never
+	*tracing
+	observers *observers
+	notices   *notices
+	limits    *limits                 // of events that peers cause
+	latency   *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
+	renewed   atomic.Int64            // when hosts have got new credentials, in ns since 1970; 0: never
 
 	credentials queue // see admissions.go
 
-	traces          traces
-	notices         notices
-	limits          limits // of events that peers cause
 	transportEvents *host.TransportEvents
 
 	// What only the loop touches, and sets of what others read.
@@ -49,10 +51,12 @@ func New(o Options) (*Fabric, error) {
 	if o.Firmware, err = o.firmware(); err != nil {
 		return nil, err
 	}
+	si := newSite(&o)
 	f := &Fabric{
-		decisions: newDecisions(newSite(&o)), transportEvents: host.NewTransportEvents(),
-		notices: newNotices(o.NIC.Notices > 0),
+		site: si, decisions: newDecisions(si), tracing: &tracing{site: si}, notices: newNotices(si), limits: &limits{events: si.events},
+		transportEvents: host.NewTransportEvents(),
 	}
+	f.observers = &observers{site: si, notices: f.notices, limits: f.limits, traces: &f.traces}
 	if f.live != nil {
 		o.Transport.Watch(f.transportEvents.Add)
 	}
@@ -96,7 +100,7 @@ func (f *Fabric) build() error {
 			Seed: o.Seed,
 		},
 		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency, Panicked: o.Panicked,
-		Watch: func(n weft.Node) switchd.Observer { return &watcher{fabric: f, node: n, name: f.graph.Name(n)} },
+		Watch: func(n weft.Node) switchd.Observer { return f.observers.at(n) },
 		Progress: func(made bool, done, total int) {
 			stage := StageOpen
 			if made {
@@ -122,7 +126,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 		return err
 	}
 	f.ctx, f.stop = context.WithCancel(context.Background())
-	if err := f.hearHosts(); err != nil {
+	if err := f.observers.hear(); err != nil {
 		f.Stop()
 		return err
 	}
@@ -171,7 +175,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 		f.running.Go(func() { f.carry(f.ctx) })
 	}
 	if f.opts.NIC.Notices > 0 {
-		f.notices.wake.set(f.runtime.Task(0, f.carryNotices))
+		f.notices.wake.set(f.runtime.Task(0, f.notices.carry))
 	}
 	if f.opts.Adopt != nil {
 		f.inLoop(func(l loop) {

@@ -246,33 +246,3 @@ func (f *Fabric) endHosts() {
 		return err
 	})
 }
-
-// observe takes what a host tells.
-func (f *Fabric) observe(h *hostState, batch host.EventBatch) {
-	h.mu.Lock()
-	if batch.Number != h.number || h.failed.Load() {
-		h.mu.Unlock()
-		return
-	}
-	now := f.Now()
-	for i := range batch.Events {
-		o := &batch.Events[i]
-		n := o.Of()
-		if !h.runs(n) {
-			continue // it speaks for no other
-		}
-		for i := range o.Hops {
-			o.Hops[i].Switch = weft.SwitchID(n.Index)
-			o.Hops[i].Candidates = o.Hops[i].Candidates[:min(len(o.Hops[i].Candidates), weft.MaxPorts*f.opts.Switch.VCs)]
-		}
-		at := h.clock.toLocal(o.At, now)
-		w := watcher{fabric: f, node: n, name: f.graph.Name(n)}
-		w.Observe(at, o.Actions())
-		if o.Effects {
-			f.touch(at)
-		}
-	}
-	h.heard, h.correctedBy = max(h.heard, batch.Upto), nil
-	h.mu.Unlock()
-	h.news.notify()
-}

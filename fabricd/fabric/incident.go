@@ -38,7 +38,7 @@ func (f *Fabric) attendFaults() {
 		delivered := f.deliveredNow()
 		now := f.Now()
 		f.note(leader.Sampled{Delivered: delivered})
-		f.publishDue(now)
+		f.limits.publishDue(now)
 		due := false
 		f.read(func(s *leader.State) { due = s.Due(now) })
 		if due {

@@ -84,7 +84,7 @@ func TestTheFirstAnswerOfAHostComesLate(t *testing.T) {
 	f, list := joined(t, 1)
 	h := list[0]
 	l, side, _ := f.linkAt(h.cross[0])
-	f.observe(h, host.EventBatch{Number: h.number, Upto: 4})
+	f.observers.takeEvents(h, host.EventBatch{Number: h.number, Upto: 4})
 	require.NoError(t, h.storeCounters(host.Counters{Number: h.number, At: 1, Up: []byte{0}}))
 	require.NoError(t, h.storeCounters(host.Counters{Number: h.number, At: 2, Up: []byte{0xff}, Observed: 4}))
 	require.True(t, f.view(l).Up[side])
