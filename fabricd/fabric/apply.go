@@ -25,8 +25,8 @@ const seeTimeout = 10 * time.Second
 // repaired links are back, and when another leader would know of it all; if that takes too long,
 // the outcomes say so. Repairing what is sound, and setting a fault that is in force already,
 // change nothing.
-func (f *Fabric) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, error) {
-	out, checkpointed, err := f.apply(ctx, specs)
+func (fs *faults) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, error) {
+	out, checkpointed, err := fs.apply(ctx, specs)
 	if err == nil && !awaitCheckpoint(ctx, checkpointed) {
 		for i := range out {
 			out[i].Note = strings.TrimPrefix(out[i].Note+"; "+notCheckpointed, "; ")
@@ -37,9 +37,9 @@ func (f *Fabric) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, err
 
 const notCheckpointed = "the store does not answer: who led the fabric from now on would not know of it"
 
-func (f *Fabric) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, checkpointed <-chan struct{}, _ error) {
-	f.lookAtHosts() // what they have counted by now is not the work of these orders
-	a, err := f.begin(leader.Apply{Specs: specs})
+func (fs *faults) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, checkpointed <-chan struct{}, _ error) {
+	fs.lookAtHosts() // what they have counted by now is not the work of these orders
+	a, err := fs.begin(leader.Apply{Specs: specs})
 	if err != nil {
 		return nil, nil, err
 	}

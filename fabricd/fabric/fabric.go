@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
@@ -25,6 +23,8 @@ import (
 type Fabric struct {
 	*site
 	*decisions
+	*faults
+	*traffic
 	*tracing
 	observers *observers
 	notices   *notices
@@ -52,8 +52,9 @@ func New(o Options) (*Fabric, error) {
 		return nil, err
 	}
 	si := newSite(&o)
+	d := newDecisions(si)
 	f := &Fabric{
-		site: si, decisions: newDecisions(si), tracing: &tracing{site: si}, notices: newNotices(si), limits: &limits{events: si.events},
+		site: si, decisions: d, faults: &faults{d}, traffic: &traffic{d}, tracing: &tracing{site: si}, notices: newNotices(si), limits: &limits{events: si.events},
 		transportEvents: host.NewTransportEvents(),
 	}
 	f.observers = &observers{site: si, notices: f.notices, limits: f.limits, traces: &f.traces}
@@ -207,48 +208,6 @@ func (f *Fabric) Stop() {
 	f.running.Wait()
 	f.endHosts()
 }
-
-// SetTraffic replaces what all NICs generate; zero traffic stops them.
-func (f *Fabric) SetTraffic(t nic.Traffic) error {
-	_, err := f.setTraffic(t)
-	return err
-}
-
-// ReplaceTraffic is [Fabric.SetTraffic], and returns when another leader would know of it; where
-// that takes too long, the note says so.
-func (f *Fabric) ReplaceTraffic(ctx context.Context, t nic.Traffic) (note string, err error) {
-	a, err := f.setTraffic(t)
-	if err == nil && !awaitCheckpoint(ctx, a.checkpointed) {
-		note = notCheckpointed
-	}
-	return note, err
-}
-
-func (f *Fabric) setTraffic(t nic.Traffic) (a *action, err error) {
-	next := leader.Traffic{What: t}
-	if t.Trace != nil && (len(f.remote) > 0 || f.checkpoints.write != nil) {
-		var file bytes.Buffer
-		if err = t.Trace.Write(&file); err == nil {
-			next.Trace, err = deflate.Compress(file.Bytes())
-		}
-		if err != nil {
-			return nil, fmt.Errorf("traffic: %w", err)
-		}
-	}
-	f.inLoop(func(l loop) {
-		next.Draws, _ = f.chance.MarshalBinary() // of a PCG it never fails
-		if next.Sources, err = t.Sources(f.opts.over(f.pattern)); err == nil {
-			a = l.decide(leader.SetTraffic{Traffic: next})
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return a, a.dispatched.wait()
-}
-
-// StopTraffic stops what the NICs generate. What is queued goes on.
-func (f *Fabric) StopTraffic() error { return f.SetTraffic(nic.Traffic{}) }
 
 // ErrUnknown is wrapped by errors about a name that the fabric does not have.
 var ErrUnknown = errors.New("no such object in this fabric")

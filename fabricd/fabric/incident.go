@@ -6,7 +6,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
-	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
 // KindSilence is the kind of the report of a neighbour that was not heard although no fault
@@ -51,38 +50,5 @@ func (f *Fabric) attendFaults() {
 			l.decide(leader.Tick{})
 			l.putAway()
 		})
-	})
-}
-
-// Faults returns the reports of the latest faults in order, at most 4096. Reports of faults that
-// last are brought up to date.
-func (f *Fabric) Faults() []fault.Report {
-	f.look(host.CountersRequest{Generations: true}, false)
-	return f.reportsAfter(0)
-}
-
-// reportsAfter copies the reports with higher numbers; those that are open are brought up to date.
-func (f *Fabric) reportsAfter(id int) (list []fault.Report) {
-	f.noteCounted()
-	found := false
-	report := func(*ledger.Ledger) {
-		f.read(func(s *leader.State) {
-			if found = s.HasFound(); !found {
-				list = s.Reports(f.Now(), id)
-			}
-		})
-	}
-	for f.ledger.read(report); found; f.ledger.read(report) {
-		f.inLoop(func(l loop) { l.decide(leader.Found{}) })
-	}
-	return list
-}
-
-// CloseReports stops counting effects for all repaired faults, as at the end of a run.
-func (f *Fabric) CloseReports() {
-	f.refreshHosts(host.CountersRequest{Generations: true})
-	f.inLoop(func(l loop) {
-		l.countNow()
-		l.decide(leader.Close{})
 	})
 }
