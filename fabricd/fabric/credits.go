@@ -54,9 +54,9 @@ func (f *Fabric) CreditsHome() error {
 }
 
 // nicSnapshots copies the state of all NICs, by number; it is empty for hosts that do not answer.
-func (f *Fabric) nicSnapshots() []nic.Snapshot {
-	list := make([]nic.Snapshot, len(f.nics))
-	for _, h := range *f.hosts.Load() {
+func (rd *reader) nicSnapshots() []nic.Snapshot {
+	list := make([]nic.Snapshot, len(rd.nics))
+	for _, h := range *rd.hosts.Load() {
 		for _, sn := range h.nodes(nil, h.placement.NICIDs()).NICs {
 			if int(sn.NIC) < len(list) {
 				list[sn.NIC] = sn

@@ -7,13 +7,10 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -25,12 +22,12 @@ type Fabric struct {
 	*decisions
 	*faults
 	*traffic
+	*reader
 	*tracing
 	observers *observers
 	notices   *notices
-	limits    *limits                 // of events that peers cause
-	latency   *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
-	renewed   atomic.Int64            // when hosts have got new credentials, in ns since 1970; 0: never
+	limits    *limits      // of events that peers cause
+	renewed   atomic.Int64 // when hosts have got new credentials, in ns since 1970; 0: never
 
 	credentials queue // see admissions.go
 
@@ -57,6 +54,7 @@ func New(o Options) (*Fabric, error) {
 		site: si, decisions: d, faults: &faults{d}, traffic: &traffic{d}, tracing: &tracing{site: si}, notices: newNotices(si), limits: &limits{events: si.events},
 		transportEvents: host.NewTransportEvents(),
 	}
+	f.reader = newReader(si, f.notices)
 	f.observers = &observers{site: si, notices: f.notices, limits: f.limits, traces: &f.traces}
 	if f.live != nil {
 		o.Transport.Watch(f.transportEvents.Add)
@@ -92,9 +90,6 @@ func (f *Fabric) build() error {
 		return err
 	}
 	f.lead(ledger.New(linksOf(f.graph)))
-	if f.Virtual() {
-		f.latency = nic.NewLatency()
-	}
 	host, err := host.NewLocal(host.LocalConfig{
 		Spec: host.Spec{
 			Placement: f.local.placement, Placements: places, Switch: o.Switch, NIC: o.NIC, Link: o.linkOptions(),

@@ -174,8 +174,8 @@ func (tr *tracing) deadPorts(n weft.Node) (list []DeadPort) {
 }
 
 // InMemory reports whether the links are inside this process, where no other process can listen.
-func (f *Fabric) InMemory() bool {
-	return f.live == nil || f.opts.Transport.Enforcement() == wire.EnforcedInProcess
+func (rd *reader) InMemory() bool {
+	return rd.live == nil || rd.opts.Transport.Enforcement() == wire.EnforcedInProcess
 }
 
 // us is t in microseconds.

@@ -162,13 +162,13 @@ type HostStatus struct {
 }
 
 // Hosts are the hosts of the fabric, in the order of the options.
-func (f *Fabric) Hosts() []HostStatus {
+func (rd *reader) Hosts() []HostStatus {
 	list := []HostStatus{}
-	for _, h := range f.remote {
+	for _, h := range rd.remote {
 		h.mu.Lock()
 		s := HostStatus{
 			Host: h.name, Part: h.name, State: SwitchUp, Number: h.number, Again: int(h.again.Load()), Links: len(h.inside), Crossing: len(h.border),
-			Switches: len(f.runBy(h)), NICs: len(h.placement.NICIDs()), BehindMS: us(h.clock.behind) / 1e3,
+			Switches: len(rd.runBy(h)), NICs: len(h.placement.NICIDs()), BehindMS: us(h.clock.behind) / 1e3,
 		}
 		h.mu.Unlock()
 		switch {

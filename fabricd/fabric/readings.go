@@ -38,23 +38,23 @@ func (h *hostState) nodes(switches []weft.SwitchID, nics []weft.NICID) (a host.N
 }
 
 // silentSwitch stands for a switch whose host does not answer.
-func (f *Fabric) silentSwitch(id weft.SwitchID) switching.Snapshot {
-	return switching.Snapshot{Switch: id, Discards: map[string]uint64{}, Ports: make([]switching.PortSnapshot, f.graph.Switches[id].Ports)}
+func (rd *reader) silentSwitch(id weft.SwitchID) switching.Snapshot {
+	return switching.Snapshot{Switch: id, Discards: map[string]uint64{}, Ports: make([]switching.PortSnapshot, rd.graph.Switches[id].Ports)}
 }
 
 // snapshots copies the state of switches, by number; nil is all. Those of hosts that do not answer
 // are empty.
-func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snapshot {
+func (rd *reader) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snapshot {
 	all := map[weft.SwitchID]switching.Snapshot{}
 	queries := map[*hostState][]weft.SwitchID{}
 	add := func(id weft.SwitchID) {
-		all[id] = f.silentSwitch(id)
-		for _, h := range f.hostsOf(id.Node()) {
+		all[id] = rd.silentSwitch(id)
+		for _, h := range rd.hostsOf(id.Node()) {
 			queries[h] = append(queries[h], id)
 		}
 	}
 	if ids == nil {
-		for _, s := range f.switches {
+		for _, s := range rd.switches {
 			add(s.id)
 		}
 	}
@@ -75,20 +75,20 @@ func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snap
 		}
 	}
 	for id, sn := range all {
-		all[id] = f.switches[id].snapshot(sn, processes[id])
+		all[id] = rd.switches[id].snapshot(sn, processes[id])
 	}
 	return all
 }
 
 // Switch copies the state of one switch. A host's switch counts since it was last made; one that is
 // or was a process counts since the fabric was made.
-func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot {
-	return f.snapshots([]weft.SwitchID{id})[id]
+func (rd *reader) Switch(id weft.SwitchID) switching.Snapshot {
+	return rd.snapshots([]weft.SwitchID{id})[id]
 }
 
 // NIC copies the state of one NIC, counted as that of [Fabric.Switch].
-func (f *Fabric) NIC(id weft.NICID) nic.Snapshot {
-	n := f.nics[id]
+func (rd *reader) NIC(id weft.NICID) nic.Snapshot {
+	n := rd.nics[id]
 	if list := n.home.nodes(nil, []weft.NICID{id}).NICs; len(list) == 1 {
 		return list[0]
 	}
@@ -161,15 +161,15 @@ func (h *hostState) readNodes() {
 }
 
 // sumVCs adds up the virtual channels of each switch.
-func (f *Fabric) sumVCs() [][]switching.VCSum {
-	all := make([][]switching.VCSum, len(f.switches))
-	local, _ := f.local.host.Read(context.Background(), host.ReadRequest{VCs: true}) // it always answers
+func (rd *reader) sumVCs() [][]switching.VCSum {
+	all := make([][]switching.VCSum, len(rd.switches))
+	local, _ := rd.local.host.Read(context.Background(), host.ReadRequest{VCs: true}) // it always answers
 	for _, r := range local.VCs {
-		if f.local.runs(r.Switch.Node()) {
+		if rd.local.runs(r.Switch.Node()) {
 			all[r.Switch] = r.VCs
 		}
 	}
-	_ = each(context.Background(), f.answering(), func(_ context.Context, h *hostState) error {
+	_ = each(context.Background(), rd.answering(), func(_ context.Context, h *hostState) error {
 		h.mu.Lock()
 		alive, number := h.answers, h.number
 		h.mu.Unlock()
@@ -177,7 +177,7 @@ func (f *Fabric) sumVCs() [][]switching.VCSum {
 		defer cancel()
 		a, err := h.host.Read(ctx, host.ReadRequest{Number: number, VCs: true})
 		if err != nil {
-			f.opts.Log.Warn("virtual channels of a host", "host", h.name, "err", err)
+			rd.opts.Log.Warn("virtual channels of a host", "host", h.name, "err", err)
 			return nil
 		}
 		for _, r := range a.VCs { // each host has its own

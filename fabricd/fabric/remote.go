@@ -109,8 +109,8 @@ func (s *liveSwitch) addProcess(r *switching.Reading) {
 
 // sentAt is how many packets an end of a link has sent since the start, as far as hosts have told;
 // of a link inside a host in another process, since that was made, and as it was read last.
-func (f *Fabric) sentAt(e weft.End, totals map[*hostState][]ledger.LinkTotal) uint64 {
-	h := f.home(e.Node)
+func (rd *reader) sentAt(e weft.End, totals map[*hostState][]ledger.LinkTotal) uint64 {
+	h := rd.home(e.Node)
 	if h.late() {
 		list, ok := totals[h]
 		if !ok {
@@ -125,6 +125,6 @@ func (f *Fabric) sentAt(e weft.End, totals map[*hostState][]ledger.LinkTotal) ui
 		return h.nicNow(weft.NICID(e.Node.Index)).Flow.Sent
 	}
 	var r switching.Reading
-	f.switches[e.Node.Index].read(&r)
+	rd.switches[e.Node.Index].read(&r)
 	return r.Ports[e.Port].Flow.Sent
 }
