@@ -23,6 +23,8 @@ type Fabric struct {
 	*faults
 	*traffic
 	*reader
+	*quiet
+	*management
 	*tracing
 	observers *observers
 	notices   *notices
@@ -55,6 +57,8 @@ func New(o Options) (*Fabric, error) {
 		transportEvents: host.NewTransportEvents(),
 	}
 	f.reader = newReader(si, f.notices)
+	f.quiet = &quiet{site: si, reader: f.reader, faults: f.faults}
+	f.management = &management{d, f.reader}
 	f.observers = &observers{site: si, notices: f.notices, limits: f.limits, traces: &f.traces}
 	if f.live != nil {
 		o.Transport.Watch(f.transportEvents.Add)

@@ -3,7 +3,6 @@ package fabric
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,9 +11,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/nic"
 )
-
-// ErrResumed means that NICs which were held to empty the fabric inject again.
-var ErrResumed = errors.New("NICs inject again: the fabric will not be empty")
 
 // traffic is what NICs inject: it replaces that, and has NICs inject nothing for a while. Any goroutine
 // outside the loop may call it.
@@ -42,38 +38,6 @@ func (ts *traffic) hold(ev leader.Hold) {
 	ts.inLoop(func(l loop) { a = l.decide(ev) })
 	_ = a.dispatched.wait() // a host that does not answer is told when it does
 }
-
-// Drained waits until no packet is in a switch or on a wire, and returns the ledger. The caller has
-// held the NICs: what they generate waits in their send queues. Packets that are left are reported
-// as by [Fabric.Quiesce]. If the NICs inject again Drained ends with [ErrResumed], for a fabric
-// under load never empties.
-func (f *Fabric) Drained(ctx context.Context) (Ledger, error) {
-	wait, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	return f.settle(wait, func() bool {
-		empty := f.drained()
-		if !empty && !f.Held() {
-			end(ErrResumed)
-		}
-		return empty
-	}, func() progress {
-		p := f.progress()
-		p.injected = 0 // into the send queues
-		return p
-	}, empty)
-}
-
-// drained reports whether every packet that has left its NIC has ended.
-func (f *Fabric) drained() bool {
-	if f.holdsPackets() {
-		return false
-	}
-	l := f.ledgerAfterRefresh()
-	return l.Balanced && empty(l)
-}
-
-// empty reports whether nothing is between the NICs.
-func empty(l Ledger) bool { return l.Waiting.Switches+l.Waiting.Wires == 0 }
 
 // SetTraffic replaces what all NICs generate; zero traffic stops them.
 func (ts *traffic) SetTraffic(t nic.Traffic) error {
