@@ -72,20 +72,20 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 		}
 	}
 	f.step(leader.Adopted{})
-	return f.resyncAdopted(ctx, applied)
+	return f.attendance.resyncAdopted(ctx, applied)
 }
 
 // resyncAdopted tells hosts that have answered all that they should know.
-func (f *Fabric) resyncAdopted(ctx context.Context, applied map[*hostState]*host.Applied) error {
+func (at *attendance) resyncAdopted(ctx context.Context, applied map[*hostState]*host.Applied) error {
 	hosts := slices.SortedFunc(maps.Keys(applied), func(a, b *hostState) int { return cmp.Compare(a.id, b.id) })
-	return each(ctx, hosts, func(_ context.Context, h *hostState) error { return f.resyncOrSuspect(h, applied[h]) })
+	return each(ctx, hosts, func(_ context.Context, h *hostState) error { return at.resyncOrSuspect(h, applied[h]) })
 }
 
 // resyncOrSuspect is resync for a leader that takes over. It waits for no host that has got stuck
 // since its first answer: that one is suspect, and is told all again when it answers.
-func (f *Fabric) resyncOrSuspect(h *hostState, applied *host.Applied) error {
+func (at *attendance) resyncOrSuspect(h *hostState, applied *host.Applied) error {
 	done := make(chan error, 1)
-	if !f.spawn(func() { done <- f.resync(h, applied) }) {
+	if !at.spawn(func() { done <- at.resync(h, applied) }) {
 		return errStopped
 	}
 	timer := time.NewTimer(h.patience() + time.Duration(len(h.ends))*signalTime)
@@ -219,12 +219,12 @@ func (f *Fabric) restoreOwn(l loop, k OwnCheckpoint) (*hostState, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := f.ownOf(l, s)
+	h := f.attendance.ownOf(l, s)
 	h.restore(k.HostCheckpoint)
 	s.lives.Store(&k.Lives)
 	if k.Number != 0 {
 		c := host.Spec{Number: k.Number, Epoch: incarnationIn(k.Incarnations, k.Number).First}
-		o := f.newOwner(&c, k.User)
+		o := f.attendance.newOwner(&c, k.User)
 		o.agent, o.pid, o.machine = k.Agent, k.PID, k.Machine
 		h.owner.Store(o)
 		s.moved.Store(k.Runs)
@@ -279,6 +279,6 @@ func (d *decisions) restoreTables(data []byte) error {
 // Detach stops leading, as Stop does, but leaves the hosts as they are: they go on, for another
 // leader to adopt.
 func (f *Fabric) Detach() {
-	f.inLoop(func(l loop) { f.detached = true })
+	f.inLoop(func(loop) { f.attendance.detached = true })
 	f.Stop()
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
@@ -17,6 +16,9 @@ import (
 // Fabric is a fabric that runs. Live, its methods are safe for any goroutine unless they say
 // otherwise; in virtual time they are for one goroutine, and time goes on only within those that
 // wait.
+//
+// It owns nothing: it makes the roles of which it consists, starts them and stops them. Their
+// exported methods are its own.
 type Fabric struct {
 	*site
 	*decisions
@@ -26,18 +28,13 @@ type Fabric struct {
 	*quiet
 	*management
 	*tracing
-	observers *observers
-	notices   *notices
-	limits    *limits      // of events that peers cause
-	renewed   atomic.Int64 // when hosts have got new credentials, in ns since 1970; 0: never
-
-	credentials queue // see admissions.go
-
-	transportEvents *host.TransportEvents
-
-	// What only the loop touches, and sets of what others read.
-	detached bool   // hosts go on without this leader
-	packed   []byte // the topology, compressed; nil: nobody has needed it
+	*admissions
+	*moves
+	attendance *attendance
+	broker     *broker
+	observers  *observers
+	notices    *notices
+	limits     *limits // of events that peers cause
 }
 
 // New builds a fabric that Start brings to life.
@@ -50,23 +47,30 @@ func New(o Options) (*Fabric, error) {
 	if o.Firmware, err = o.firmware(); err != nil {
 		return nil, err
 	}
-	si := newSite(&o)
-	d := newDecisions(si)
-	f := &Fabric{
-		site: si, decisions: d, faults: &faults{d}, traffic: &traffic{d}, tracing: &tracing{site: si}, notices: newNotices(si), limits: &limits{events: si.events},
-		transportEvents: host.NewTransportEvents(),
-	}
-	f.reader = newReader(si, f.notices)
-	f.quiet = &quiet{site: si, reader: f.reader, faults: f.faults}
-	f.management = &management{d, f.reader}
-	f.observers = &observers{site: si, notices: f.notices, limits: f.limits, traces: &f.traces}
+	f := compose(newSite(&o))
 	if f.live != nil {
-		o.Transport.Watch(f.transportEvents.Add)
+		o.Transport.Watch(f.broker.transportEvents.Add)
 	}
 	if err := f.build(); err != nil {
 		return nil, err
 	}
 	return f, nil
+}
+
+// compose makes the roles of a fabric, each of those that it needs.
+func compose(si *site) *Fabric {
+	f := &Fabric{
+		site: si, decisions: newDecisions(si), tracing: &tracing{site: si}, admissions: &admissions{site: si},
+		notices: newNotices(si), limits: &limits{events: si.events},
+	}
+	d := f.decisions
+	f.faults, f.traffic, f.reader = &faults{d}, &traffic{d}, newReader(si, f.notices)
+	f.quiet, f.management = &quiet{si, f.reader, f.faults}, &management{d, f.reader}
+	f.attendance = &attendance{decisions: d, admissions: f.admissions}
+	f.moves = &moves{d, f.attendance, f.admissions}
+	f.broker = &broker{d, host.NewTransportEvents()}
+	f.observers = &observers{si, f.notices, f.limits, &f.traces}
+	return f
 }
 
 // build makes the hosts, and the nodes of the one in this process.
@@ -130,7 +134,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 		f.Stop()
 		return err
 	}
-	begin := f.startHosts
+	begin := f.attendance.startHosts
 	if s := f.opts.Adopt; s != nil {
 		begin = func(ctx context.Context) error { return f.adopt(ctx, s) }
 	}
@@ -155,11 +159,11 @@ func (f *Fabric) Start(ctx context.Context) error {
 	})
 	_ = signalled.dispatched.wait() // a host that does not answer is told again when it does
 	for _, h := range f.remote {
-		f.running.Go(func() { f.attendHost(f.ctx, h) })
-		f.running.Go(func() { f.watchHost(f.ctx, h) })
+		f.running.Go(func() { f.attendance.attendHost(f.ctx, h) })
+		f.running.Go(func() { f.attendance.watchHost(f.ctx, h) })
 	}
 	for _, h := range f.owned() { // of the leader before
-		if err := f.attendOwner(h, h.owner.Load()); err != nil {
+		if err := f.attendance.attendOwner(h, h.owner.Load()); err != nil {
 			return err
 		}
 	}
@@ -172,7 +176,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 	f.startCheckpoints()
 	f.repairs.set(f.runtime.Task(0, f.attendRepairs))
 	if f.live != nil {
-		f.running.Go(func() { f.carry(f.ctx) })
+		f.running.Go(func() { f.broker.carry(f.ctx) })
 	}
 	if f.opts.NIC.Notices > 0 {
 		f.notices.wake.set(f.runtime.Task(0, f.notices.carry))
@@ -205,7 +209,7 @@ func (f *Fabric) Stop() {
 	}
 	f.runtime.Stop()
 	f.running.Wait()
-	f.endHosts()
+	f.attendance.endHosts()
 }
 
 // ErrUnknown is wrapped by errors about a name that the fabric does not have.

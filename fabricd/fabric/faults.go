@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
-// faults cuts, impairs, crashes and repairs, and has the reports of what that cost. Any goroutine outside
-// the loop may call it.
+// faults cuts, impairs, crashes and repairs, and has the reports of what that cost. Any goroutine
+// outside the loop may call it.
 type faults struct{ *decisions }
 
 // Cut cuts a link, signalled: both ends lose signal at once. It returns when both have acted. If

@@ -293,3 +293,52 @@ func (s *liveSwitch) allLives() []linkend.Incarnation {
 	}
 	return []linkend.Incarnation{{Number: s.home.site.own}}
 }
+
+// takeHome has its home run a switch that nobody runs, empty.
+func (l loop) takeHome(s *liveSwitch) *sent {
+	number := s.addLife(s.home.incarnation())
+	lives := *s.lives.Load()
+	l.refuseBefore(s, lives[len(lives)-1].First)
+	return s.home.send(host.Order{Take: []host.TakeOrder{s.takenEmpty(number)}})
+}
+
+// refuseBefore has the neighbours of a switch hear nobody any more who has run it up to an epoch of
+// its links: a host that nobody reaches may still be there.
+func (l loop) refuseBefore(s *liveSwitch, epoch weft.Epoch) {
+	orders := map[*hostState][]host.RefuseOrder{}
+	for _, k := range l.linksOf(s.id) {
+		for i, e := range k.ends() {
+			if k.ends()[1-i].Node == s.id.Node() {
+				h := l.hostOf(e.Node)
+				orders[h] = append(orders[h], host.RefuseOrder{End: host.EndOf(e), Upto: epoch})
+			}
+		}
+	}
+	for h, list := range orders {
+		h.send(host.Order{Refuse: list})
+	}
+}
+
+// refuses is what a host that is told all refuses.
+func (h *hostState) refuses() (list []host.RefuseOrder) {
+	for _, e := range h.ends {
+		peer, _, ok := h.site.graph.Peer(e)
+		if !ok || !peer.Node.IsSwitch() {
+			continue
+		}
+		if lives := h.site.switches[peer.Node.Index].lives.Load(); lives != nil {
+			list = append(list, host.RefuseOrder{End: host.EndOf(e), Upto: (*lives)[len(*lives)-1].First})
+		}
+	}
+	return list
+}
+
+// takeBack has the home of s begin it, unless it is there or s moves.
+func (l loop) takeBack(a *action, s *liveSwitch) {
+	if s.moved.Load() || l.isMoving(s) {
+		return
+	}
+	if lives := s.lives.Load(); lives != nil && (*lives)[len(*lives)-1].Number != uint64(s.home.incarnation()) {
+		a.dispatched = append(a.dispatched, l.takeHome(s))
+	}
+}

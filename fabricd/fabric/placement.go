@@ -110,25 +110,25 @@ func (o Options) validateHosts() error {
 }
 
 // specOf is what h needs to be that host.
-func (f *Fabric) specOf(l loop, h *hostState, by *admission) (c host.Spec, err error) {
-	if f.packed == nil {
+func (at *attendance) specOf(_ loop, h *hostState, by *admission) (c host.Spec, err error) {
+	if at.packed == nil {
 		var topology bytes.Buffer
-		if err := f.graph.WriteYAML(&topology); err != nil {
+		if err := at.graph.WriteYAML(&topology); err != nil {
 			return c, err
 		}
-		if f.packed, err = deflate.Compress(topology.Bytes()); err != nil {
+		if at.packed, err = deflate.Compress(topology.Bytes()); err != nil {
 			return c, err
 		}
 	}
-	o := f.opts
-	f.incarnations = max(f.incarnations, o.Term<<termShift, ownNumber) + 1
+	o := at.opts
+	at.incarnations = max(at.incarnations, o.Term<<termShift, ownNumber) + 1
 	c = host.Spec{
-		Fabric: o.Processes.Fabric, Host: h.name, Number: f.incarnations, Term: o.Term, Again: h.again.Load(),
-		Topology: f.packed, Firmware: o.Processes.Firmware, Placement: h.placement, Placements: f.placements,
+		Fabric: o.Processes.Fabric, Host: h.name, Number: at.incarnations, Term: o.Term, Again: h.again.Load(),
+		Topology: at.packed, Firmware: o.Processes.Firmware, Placement: h.placement, Placements: at.placements,
 		Switch: o.Switch, NIC: o.NIC, Link: o.linkOptions(),
-		Seed: o.Seed, Generation: f.generation(), Hold: f.Held(), Packets: o.Record != nil, Credentials: by.credentials,
+		Seed: o.Seed, Generation: at.generation(), Hold: at.Held(), Packets: o.Record != nil, Credentials: by.credentials,
 	}
-	c.Now, c.Epoch = f.Now(), h.specEpoch()
+	c.Now, c.Epoch = at.Now(), h.specEpoch()
 	return c, nil
 }
 

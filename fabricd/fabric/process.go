@@ -73,12 +73,12 @@ type owner struct {
 }
 
 // newOwner is an owner for a spec.
-func (f *Fabric) newOwner(c *host.Spec, user string) *owner {
+func (at *attendance) newOwner(c *host.Spec, user string) *owner {
 	o := &owner{
 		number: c.Number, first: c.Epoch, user: user,
 		attached: make(chan struct{}), gone: make(chan struct{}),
 	}
-	o.over, o.end = context.WithCancel(f.ctx)
+	o.over, o.end = context.WithCancel(at.ctx)
 	return o
 }
 
@@ -102,7 +102,7 @@ func (r *placement) owned() *hostState {
 }
 
 // ownOf is the switch's host of its own, from the first owner on.
-func (f *Fabric) ownOf(l loop, s *liveSwitch) *hostState {
+func (at *attendance) ownOf(l loop, s *liveSwitch) *hostState {
 	if h := s.own.Load(); h != nil {
 		return h
 	}
@@ -111,10 +111,10 @@ func (f *Fabric) ownOf(l loop, s *liveSwitch) *hostState {
 		Shared: true,
 	}
 	if !s.home.late() {
-		place.Shards = f.opts.Transport.Shards()
+		place.Shards = at.opts.Transport.Shards()
 	}
-	h := newHostState(f.site, f.hostOfProcess(s.id), s.name, place)
-	h.sw, h.switches, h.border = s, nil, f.linksOf(s.id)
+	h := newHostState(at.site, at.hostOfProcess(s.id), s.name, place)
+	h.sw, h.switches, h.border = s, nil, at.linksOf(s.id)
 	for _, l := range h.border {
 		for _, e := range l.ends() {
 			if e.Node == s.id.Node() {
@@ -122,28 +122,28 @@ func (f *Fabric) ownOf(l loop, s *liveSwitch) *hostState {
 			}
 		}
 	}
-	f.note(leader.HostAdded{Host: h.decided()})
+	at.note(leader.HostAdded{Host: h.decided()})
 	h.markSuspect()
 	if !s.home.late() {
 		s.home.local.Share(s.id)
 	}
 	s.home.share(l, h.border)
 	s.own.Store(h)
-	f.hosts.Store(new(append(slices.Clone(*f.hosts.Load()), h)))
+	at.hosts.Store(new(append(slices.Clone(*at.hosts.Load()), h)))
 	return h
 }
 
 // revokeOwner ends what was done for an owner, and what it may do on the broker.
-func (f *Fabric) revokeOwner(o *owner) {
+func (at *attendance) revokeOwner(o *owner) {
 	o.end()
-	f.revoke(o.user)
+	at.admissions.revoke(o.user)
 }
 
 // vacate makes what a host of one switch alone has counted final: its owner is that no more. What
 // it held, if it ran the switch, is lost with it.
-func (f *Fabric) vacate(l loop, h *hostState) {
+func (at *attendance) vacate(l loop, h *hostState) {
 	o := h.owner.Load()
-	f.revokeOwner(o)
+	at.revokeOwner(o)
 	h.markSuspect()
 	h.mu.Lock()
 	h.retire()
@@ -159,10 +159,10 @@ func (f *Fabric) vacate(l loop, h *hostState) {
 
 // drop lets go of a host of one switch alone that does not run it. Heard says that its last answer
 // has come.
-func (f *Fabric) drop(l loop, h *hostState, heard bool) {
+func (at *attendance) drop(l loop, h *hostState, heard bool) {
 	if !heard {
 		l.ledger.step(l.Now(), ledger.HostEnded{Host: h.id, Incident: l.crashOf(h.sw)})
 	}
 	l.decide(leader.HostLeft{Host: h.id, Repaired: true})
-	f.vacate(l, h)
+	at.vacate(l, h)
 }

@@ -72,7 +72,7 @@ func TestALateAnswerOfAProcessThatHasLeftChangesNoLink(t *testing.T) {
 	require.False(t, f.view(l).Up[side])
 	h.hears(t, 3, linkend.Up)
 
-	f.inLoop(func(l loop) { f.vacate(l, h) })
+	f.inLoop(func(l loop) { f.attendance.vacate(l, h) })
 	require.ErrorIs(t, h.storeCounters(host.Counters{Number: 2, At: 4, Up: []byte{0xff}}), errNumber)
 	require.False(t, f.view(l).Up[side], "it is nobody's")
 }
@@ -118,7 +118,7 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 	for n := range uint64(3) {
 		require.Equal(t, linkTotal{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
 		require.Equal(t, 3*(n+1), f.Switch(s.id).Stats.Received)
-		f.inLoop(func(l loop) { f.vacate(l, h) })
+		f.inLoop(func(l loop) { f.attendance.vacate(l, h) })
 		require.Equal(t, linkTotal{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
 		require.Equal(t, 5*(n+1), f.Switch(s.id).Ports[e.Port].Counters.Sent)
 		f.ownedBy(s, n+3, firstEpoch+weft.Epoch(n))

@@ -110,7 +110,7 @@ type readings struct {
 }
 
 // watch reads the host again and again while somebody watches, until ctx ends.
-func (f *Fabric) watchHost(ctx context.Context, h *hostState) {
+func (at *attendance) watchHost(ctx context.Context, h *hostState) {
 	var latency time.Time
 	wait := readEvery
 	for {
@@ -120,7 +120,7 @@ func (f *Fabric) watchHost(ctx context.Context, h *hostState) {
 		case <-time.After(wait):
 		}
 		began := time.Now()
-		if h.suspect.Load() || began.UnixNano()-f.watched.Load() > int64(watchedBy) {
+		if h.suspect.Load() || began.UnixNano()-at.watched.Load() > int64(watchedBy) {
 			wait = readEvery
 			continue
 		}

@@ -34,8 +34,8 @@ type site struct {
 	watched atomic.Int64 // when somebody last looked at single nodes, in nanoseconds of the wall clock
 }
 
-// newSite makes what hosts have in common; the hosts are made later. It settles options that depend on
-// the transport.
+// newSite makes what hosts have in common; the hosts are made later. It settles options that depend
+// on the transport.
 func newSite(o *Options) *site {
 	t := &lifetime{runtime: o.Runtime}
 	if o.Runtime == nil {

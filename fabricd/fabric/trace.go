@@ -16,8 +16,8 @@ const MaxTraced = 256
 // in their place. Chosen by us: shorter than anybody waits.
 const traceGrace = weft.Second
 
-// tracing follows single packets: it owns the latest events of traced packets. Any goroutine may call
-// it.
+// tracing follows single packets: it owns the latest events of traced packets. Any goroutine may
+// call it.
 type tracing struct {
 	*site
 	traces traces

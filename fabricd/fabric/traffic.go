@@ -12,8 +12,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// traffic is what NICs inject: it replaces that, and has NICs inject nothing for a while. Any goroutine
-// outside the loop may call it.
+// traffic is what NICs inject: it replaces that, and has NICs inject nothing for a while. Any
+// goroutine outside the loop may call it.
 type traffic struct{ *decisions }
 
 // HoldNICs stops all NICs from injecting until ResumeNICs. Their sources go on generating into the

@@ -13,8 +13,8 @@ type Recorder interface {
 	Record(now weft.Time, node weft.Node, a *weft.Actions)
 }
 
-// observers take what nodes tell, in this process and elsewhere: they note it, and hand it to those who
-// wait for it. The drivers of nodes and the bus call them.
+// observers take what nodes tell, in this process and elsewhere: they note it, and hand it to those
+// who wait for it. The drivers of nodes and the bus call them.
 type observers struct {
 	*site
 	notices *notices
