@@ -44,8 +44,20 @@ const afterBroker = 5 * time.Second
 // hostEvery is how often somebody is asked to make a lost host anew. Chosen by us.
 const hostEvery = 500 * time.Millisecond
 
+// attendance looks after hosts: it has them made, tells them all that they should know, and notes
+// when they do not answer, are gone or are back; and who owns those of one switch alone. Its
+// goroutines, one for each host, bring what they find to the loop.
+type attendance struct {
+	*decisions
+	admissions *admissions
+
+	// What only the loop touches.
+	detached bool   // hosts go on without this leader
+	packed   []byte // the topology, compressed; nil: nobody has needed it
+}
+
 // attendHost looks after a host until ctx ends.
-func (f *Fabric) attendHost(ctx context.Context, h *hostState) {
+func (at *attendance) attendHost(ctx context.Context, h *hostState) {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
 	var brokerAway, restarted time.Time // when the broker was last away; when the host was last restarted
@@ -62,30 +74,30 @@ func (f *Fabric) attendHost(ctx context.Context, h *hostState) {
 			return
 		case err == nil:
 			if want.Applied {
-				f.hostAnswers(ctx, h, s)
+				at.hostAnswers(ctx, h, s)
 			}
 			h.putRight()
 		case errors.Is(err, host.ErrReplaced):
 			h.markSuspect() // another leader attends to it
 		case errors.Is(err, reply.ErrNobody) || errors.Is(err, errNumber) || errors.Is(err, reply.ErrRefused):
-			if time.Since(brokerAway) < afterBroker || f.renewing() {
+			if time.Since(brokerAway) < afterBroker || at.admissions.renewing() {
 				h.markSuspect()
 				continue
 			}
-			f.failHost(ctx, h)
+			at.failHost(ctx, h)
 			if h.sw != nil {
 				return // who starts it again joins
 			}
 			if life := h.laterIncarnation(ctx); life.Number > 0 {
-				f.takeIncarnation(ctx, h, life)
+				at.takeIncarnation(ctx, h, life)
 				continue
 			}
 			if time.Since(restarted) > hostEvery {
 				restarted = time.Now()
-				f.restartHost(ctx, h)
+				at.restartHost(ctx, h)
 			}
 		case errors.Is(err, context.DeadlineExceeded):
-			f.suspectHost(ctx, h)
+			at.suspectHost(ctx, h)
 		default:
 			brokerAway = time.Now()
 			h.markSuspect()
@@ -103,32 +115,32 @@ func (h *hostState) lookAt(ctx context.Context, want host.CountersRequest, final
 	ctx, cancel := context.WithTimeout(ctx, h.patience())
 	defer cancel()
 	h.mu.Lock()
-	want.Number, want.Term, want.Ends = h.number, h.fabric.opts.Term, true
+	want.Number, want.Term, want.Ends = h.number, h.site.opts.Term, true
 	h.mu.Unlock()
-	asked := h.fabric.Now() // the answer counts for all neighbours that there were by then
+	asked := h.site.Now() // the answer counts for all neighbours that there were by then
 	want.Peers = h.peers()
 	h.owing.CompareAndSwap(0, int64(asked))
 	s, err := h.host.Counters(ctx, want)
 	h.owing.Store(0)
 	if err != nil {
-		h.fabric.refused(err)
+		h.site.refused(err)
 		return s, err
 	}
 	s.Asked, s.Final = asked, final
 	h.mu.Lock()
-	h.clock.measure(asked, h.fabric.Now(), s.Now)
+	h.clock.measure(asked, h.site.Now(), s.Now)
 	h.mu.Unlock()
 	return s, h.storeCounters(s)
 }
 
 // suspectHost notes that h does not answer. Its neighbours find out by themselves.
-func (f *Fabric) suspectHost(ctx context.Context, h *hostState) {
+func (at *attendance) suspectHost(ctx context.Context, h *hostState) {
 	h.markSuspect()
-	f.lookAtHosts()
-	f.inLoop(func(l loop) { l.suspectHost(ctx, h) })
+	at.lookAtHosts()
+	at.inLoop(func(l loop) { at.noteSuspect(ctx, l, h) })
 }
 
-func (l loop) suspectHost(ctx context.Context, h *hostState) {
+func (at *attendance) noteSuspect(ctx context.Context, l loop, h *hostState) {
 	if l.hasStopped() || ctx.Err() != nil {
 		return
 	}
@@ -143,42 +155,42 @@ func (l loop) suspectHost(ctx context.Context, h *hostState) {
 // failHost notes that nobody answers for h: its neighbours lose signal, and its switches and NICs
 // count as crashed until it answers again or is made anew; a switch that was a process, until
 // another joins or it is restarted.
-func (f *Fabric) failHost(ctx context.Context, h *hostState) {
+func (at *attendance) failHost(ctx context.Context, h *hostState) {
 	if h.failed.Load() {
 		return
 	}
 	h.markSuspect()
 	if o := h.owner.Load(); h.sw != nil && o != nil {
-		_ = f.revoke(o.user).wait() // what it may have sent has come
+		_ = at.admissions.revoke(o.user).wait() // what it may have sent has come
 	}
-	f.lookAtHosts()
+	at.lookAtHosts()
 	var a *action
-	f.inLoop(func(l loop) { a = l.beginFailure(ctx, h) })
+	at.inLoop(func(l loop) { a = at.beginFailure(ctx, l, h) })
 	if a == nil {
 		return
 	}
 	_ = a.dispatched.wait()
-	f.ledger.step(f.Now(), ledger.HostFailed{Host: h.id, Incident: a.incident})
-	f.refreshHosts(host.CountersRequest{}) // neighbours have no signal from it, so their counters stand
-	f.inLoop(func(l loop) {
+	at.ledger.step(at.Now(), ledger.HostFailed{Host: h.id, Incident: a.incident})
+	at.refreshHosts(host.CountersRequest{}) // neighbours have no signal from it, so their counters stand
+	at.inLoop(func(l loop) {
 		l.countNow()
 		l.decide(leader.HostWrittenOff{Host: h.id, Incident: a.incident, Who: h.String()})
 		if h.sw != nil {
-			l.vacate(h)
+			at.vacate(l, h)
 		}
 		l.portsChanged()
-		l.ports.wake()
+		l.manager.wake()
 	})
 }
 
 // beginFailure begins the incident of the loss of h, and takes signal from its neighbours; nil: h
 // is not to be lost any more.
-func (l loop) beginFailure(ctx context.Context, h *hostState) *action {
+func (at *attendance) beginFailure(ctx context.Context, l loop, h *hostState) *action {
 	switch {
 	case l.hasStopped(), ctx.Err() != nil:
 		return nil
 	case h.sw != nil && !h.sw.moved.Load():
-		l.drop(h, false)
+		at.drop(l, h, false)
 		return nil
 	}
 	e := leader.HostFailed{
@@ -186,7 +198,7 @@ func (l loop) beginFailure(ctx context.Context, h *hostState) *action {
 		Note: "what it received, injected or discarded after it was last heard is made up from what its neighbours have sent and received",
 	}
 	if h.sw != nil {
-		l.revokeOwner(h.owner.Load())
+		at.revokeOwner(h.owner.Load())
 		e.What = fmt.Sprintf("process of %s is gone (%v)", h.name, h)
 		e.Note = "what it lost or discarded after it was last heard counts as lost inside"
 	}
@@ -204,35 +216,35 @@ func (h *hostState) setFailed(yes bool) {
 }
 
 // hostAnswers notes that h answers again and is who it was, and tells it what it has missed.
-func (f *Fabric) hostAnswers(ctx context.Context, h *hostState, s host.Counters) {
-	f.raise(s.Applied)
+func (at *attendance) hostAnswers(ctx context.Context, h *hostState, s host.Counters) {
+	at.raise(s.Applied)
 	how := "it answers again"
 	if h.failed.Load() {
 		how = "it was out of reach, and has gone on meanwhile"
 		undone := false
-		f.inLoop(func(l loop) { undone = l.undoFailure(ctx, h, s) })
+		at.inLoop(func(l loop) { undone = at.undoFailure(ctx, l, h, s) })
 		if !undone {
 			return
 		}
 		h.goesOn()
 	}
-	f.hostIsBack(ctx, h, s.Applied, how)
+	at.hostIsBack(ctx, h, s.Applied, how)
 }
 
 // raise has all NICs generate in a later fault generation than one of a host that another leader
 // has led, and that did not answer when this one took over.
-func (f *Fabric) raise(applied *host.Applied) {
-	if applied == nil || applied.Generation <= f.generation() {
+func (at *attendance) raise(applied *host.Applied) {
+	if applied == nil || applied.Generation <= at.generation() {
 		return
 	}
-	f.inLoop(func(l loop) {
+	at.inLoop(func(l loop) {
 		l.note(leader.Reached{Generation: applied.Generation})
 		l.decide(leader.Generate{})
 	})
 }
 
 // undoFailure takes h for alive again, which was lost. It reports false when that is not to be.
-func (l loop) undoFailure(ctx context.Context, h *hostState, s host.Counters) bool {
+func (at *attendance) undoFailure(ctx context.Context, l loop, h *hostState, s host.Counters) bool {
 	if l.hasStopped() || ctx.Err() != nil {
 		return false
 	}
@@ -241,31 +253,31 @@ func (l loop) undoFailure(ctx context.Context, h *hostState, s host.Counters) bo
 }
 
 // restartHost has h made anew, if there is somebody who does.
-func (f *Fabric) restartHost(ctx context.Context, h *hostState) {
-	by, err := f.admit(h)
+func (at *attendance) restartHost(ctx context.Context, h *hostState) {
+	by, err := at.admissions.admit(h)
 	var c host.Spec
 	if err == nil {
-		f.inLoop(func(l loop) {
+		at.inLoop(func(l loop) {
 			h.again.Add(1)
-			c, err = l.specOf(h, by)
+			c, err = at.specOf(l, h, by)
 			h.again.Add(^uint32(0))
 		})
 	}
 	if err != nil {
-		f.opts.Log.Error("spec of a host", "host", h.name, "err", err)
+		at.opts.Log.Error("spec of a host", "host", h.name, "err", err)
 		return
 	}
 	try, cancel := context.WithTimeout(ctx, hostTime)
 	defer cancel()
-	if err := f.opts.Host(try, h.name, c); err != nil {
-		f.opts.Log.Debug("a host is not started anew", "host", h.name, "err", err)
+	if err := at.opts.Host(try, h.name, c); err != nil {
+		at.opts.Log.Debug("a host is not started anew", "host", h.name, "err", err)
 		return
 	}
-	f.takeIncarnation(ctx, h, incarnationOf(&c))
+	at.takeIncarnation(ctx, h, incarnationOf(&c))
 }
 
 // takeIncarnation takes a new incarnation for h, which was lost.
-func (f *Fabric) takeIncarnation(ctx context.Context, h *hostState, life linkend.Incarnation) {
+func (at *attendance) takeIncarnation(ctx context.Context, h *hostState, life linkend.Incarnation) {
 	try, cancel := context.WithTimeout(ctx, hostTime)
 	defer cancel()
 	h.mu.Lock()
@@ -273,47 +285,47 @@ func (f *Fabric) takeIncarnation(ctx context.Context, h *hostState, life linkend
 	h.mu.Unlock()
 	h.setFailed(false)
 	h.begin(life)
-	if err := f.ready(try, h, nil); err != nil {
-		f.opts.Log.Warn("a host was started anew", "host", h.name, "err", err)
+	if err := at.ready(try, h, nil); err != nil {
+		at.opts.Log.Warn("a host was started anew", "host", h.name, "err", err)
 		return // it is lost again, as its next look tells
 	}
 	stopped := false
-	f.inLoop(func(l loop) {
+	at.inLoop(func(l loop) {
 		if stopped = l.hasStopped(); !stopped {
 			h.again.Add(1)
-			l.admitted(h)
+			at.admissions.admitted(l, h)
 		}
 	})
 	if !stopped {
-		f.hostIsBack(ctx, h, nil, "it was made anew")
+		at.hostIsBack(ctx, h, nil, "it was made anew")
 	}
 }
 
 // hostIsBack tells h what it should know, brings its links up again, and closes the report of its
 // absence.
-func (f *Fabric) hostIsBack(ctx context.Context, h *hostState, applied *host.Applied, how string) {
+func (at *attendance) hostIsBack(ctx context.Context, h *hostState, applied *host.Applied, how string) {
 	h.markAlive()
-	if err := h.resync(applied); err != nil {
-		f.opts.Log.Warn("a host is told what it has missed", "host", h.name, "err", err)
+	if err := at.resync(h, applied); err != nil {
+		at.opts.Log.Warn("a host is told what it has missed", "host", h.name, "err", err)
 		return
 	}
 	var a *action
-	f.inLoop(func(l loop) { a = l.endAbsence(ctx, h) })
+	at.inLoop(func(l loop) { a = at.endAbsence(ctx, l, h) })
 	if a == nil {
 		return
 	}
 	if err := a.finish(ctx); err != nil {
 		how += ": " + err.Error()
 	}
-	f.lookAtHosts()
-	f.inLoop(func(l loop) {
+	at.lookAtHosts()
+	at.inLoop(func(l loop) {
 		l.countNow()
 		l.decide(leader.HostReported{Host: h.id, Incident: a.incident, How: how, Who: h.String()})
 	})
 }
 
 // endAbsence gives the links of h, which is back, their signal again; nil: it was not missed.
-func (l loop) endAbsence(ctx context.Context, h *hostState) *action {
+func (at *attendance) endAbsence(ctx context.Context, l loop, h *hostState) *action {
 	if l.hasStopped() || ctx.Err() != nil {
 		return nil
 	}

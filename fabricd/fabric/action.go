@@ -10,8 +10,8 @@ import (
 )
 
 // do begins an action and waits until it has finished.
-func (f *Fabric) do(ctx context.Context, ev leader.Event) error {
-	a, err := f.begin(ev)
+func (d *decisions) do(ctx context.Context, ev leader.Event) error {
+	a, err := d.begin(ev)
 	if err != nil {
 		return err
 	}
@@ -36,9 +36,9 @@ func (a *action) settle(ctx context.Context) error {
 // acted waits until the hosts have acted, and publishes what was done.
 func (a *action) acted() error {
 	err := a.dispatched.wait()
-	f := a.f
-	f.lookAtHosts()
-	f.inLoop(func(l loop) {
+	d := a.d
+	d.lookAtHosts()
+	d.inLoop(func(l loop) {
 		l.countNow()
 		l.decide(leader.Acted{Action: a.number})
 	})
@@ -47,17 +47,17 @@ func (a *action) acted() error {
 
 // pending reports whether settle has to wait for repaired links.
 func (a *action) pending() (yes bool) {
-	a.f.read(func(s *leader.State) { yes = s.Pending(a.number) })
+	a.d.read(func(s *leader.State) { yes = s.Pending(a.number) })
 	return yes
 }
 
 // wait waits until what was repaired is back, and publishes that.
 func (a *action) wait(ctx context.Context) error {
-	f := a.f
-	ctx, cancel := f.WithTimeout(ctx, seeTimeout)
+	d := a.d
+	ctx, cancel := d.WithTimeout(ctx, seeTimeout)
 	defer cancel()
 	back := a.repairs()
-	err := f.waitLinks(ctx, back)
+	err := d.waitLinks(ctx, back)
 	if err != nil {
 		err = fmt.Errorf("restore: %w", err)
 	}
@@ -67,9 +67,9 @@ func (a *action) wait(ctx context.Context) error {
 
 // repairs are the links that should carry packets again.
 func (a *action) repairs() (list []*link) {
-	a.f.read(func(s *leader.State) {
+	a.d.read(func(s *leader.State) {
 		for _, id := range s.Back(a.number) {
-			list = append(list, a.f.links[id])
+			list = append(list, a.d.links[id])
 		}
 	})
 	return list
@@ -77,9 +77,9 @@ func (a *action) repairs() (list []*link) {
 
 // repaired publishes the faults that the action has ended.
 func (a *action) repaired(back []*link) (orders dispatched) {
-	f := a.f
-	damped := slices.DeleteFunc(slices.Clone(back), func(l *link) bool { return !f.held(l) })
-	f.inLoop(func(l loop) {
+	d := a.d
+	damped := slices.DeleteFunc(slices.Clone(back), func(l *link) bool { return !d.held(l) })
+	d.inLoop(func(l loop) {
 		orders = l.decide(leader.Finished{Action: a.number, Damped: idsOf(damped)}).dispatched
 	})
 	return orders
@@ -87,34 +87,34 @@ func (a *action) repaired(back []*link) (orders dispatched) {
 
 // outcomes tells what came of each spec of the action.
 func (a *action) outcomes() (list []Outcome) {
-	a.f.read(func(s *leader.State) { list = s.Outcomes(a.number) })
+	a.d.read(func(s *leader.State) { list = s.Outcomes(a.number) })
 	return list
 }
 
 // drop makes the state forget the action.
-func (a *action) drop() { a.f.note(leader.Drop{Action: a.number}) }
+func (a *action) drop() { a.d.note(leader.Drop{Action: a.number}) }
 
 // isBack reports whether both ends of l see it up, or nobody can wait for that.
-func (f *Fabric) isBack(l *link) (yes bool) {
-	f.read(func(s *leader.State) { yes = s.IsBack(l.ID) })
-	return yes || f.held(l)
+func (d *decisions) isBack(l *link) (yes bool) {
+	d.read(func(s *leader.State) { yes = s.IsBack(l.ID) })
+	return yes || d.held(l)
 }
 
 // waitLinks waits until both ends of all links see them up. It does not wait for what damping holds
 // down, nor for links that lose every frame or that another fault takes.
-func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
+func (d *decisions) waitLinks(ctx context.Context, links []*link) error {
 	for i, l := range links {
-		f.reportProgress(StageUp, i, len(links))
-		for !f.isBack(l) {
-			changed := f.changed.wait()
-			if f.isBack(l) {
+		d.opts.reportProgress(StageUp, i, len(links))
+		for !d.isBack(l) {
+			changed := d.changed.wait()
+			if d.isBack(l) {
 				break
 			}
-			if err := f.runtime.Pause(ctx, weft.Never, changed); err != nil {
+			if err := d.runtime.Pause(ctx, weft.Never, changed); err != nil {
 				return fmt.Errorf("link %s is not up at both ends: %w", l.Name, err)
 			}
 		}
 	}
-	f.reportProgress(StageUp, len(links), len(links))
+	d.opts.reportProgress(StageUp, len(links), len(links))
 	return nil
 }

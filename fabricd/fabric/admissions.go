@@ -2,12 +2,21 @@ package fabric
 
 import (
 	"encoding/json"
+	"sync/atomic"
 
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
 // Making credentials can take long, and no decision waits for it: the requests go through the queue
-// Fabric.credentials, in sequence.
+// admissions.credentials, in sequence.
+
+// admissions are the rights of hosts to connect: it owns the queue by which they are made and taken
+// back. Any goroutine may call it.
+type admissions struct {
+	*site
+	credentials queue
+	renewed     atomic.Int64 // when hosts have got new credentials, in ns since 1970; 0: never
+}
 
 // admission is the right of one incarnation of a host to connect.
 type admission struct {
@@ -17,13 +26,13 @@ type admission struct {
 
 // admit returns the admission of the next incarnation of h. It is made once, however often hosting
 // h is tried.
-func (f *Fabric) admit(h *hostState) (a *admission, err error) {
-	err = f.enqueueCall(&f.credentials, "credentials", func() error {
+func (ad *admissions) admit(h *hostState) (a *admission, err error) {
+	err = ad.enqueueCall(&ad.credentials, "credentials", func() error {
 		if a = h.nextAdmission.Load(); a != nil {
 			return nil
 		}
-		c := host.Spec{Fabric: f.opts.Processes.Fabric, Host: h.name, Placement: h.placement, Placements: f.placements}
-		user, err := f.opts.Processes.Hosts.Admit(&c, f.graph)
+		c := host.Spec{Fabric: ad.opts.Processes.Fabric, Host: h.name, Placement: h.placement, Placements: ad.placements}
+		user, err := ad.opts.Processes.Hosts.Admit(&c, ad.graph)
 		if err != nil {
 			return err
 		}
@@ -36,18 +45,18 @@ func (f *Fabric) admit(h *hostState) (a *admission, err error) {
 
 // admitted notes that h uses the credentials of its spec, and revokes those of its last
 // incarnation.
-func (l loop) admitted(h *hostState) {
+func (ad *admissions) admitted(_ loop, h *hostState) {
 	if next := h.nextAdmission.Swap(nil); next != nil {
-		l.revoke(h.user)
+		ad.revoke(h.user)
 		h.user = next.user
 	}
 }
 
 // revoke takes credentials back, unless the user has no name.
-func (f *Fabric) revoke(user string) *sent {
-	return f.enqueueCall(&f.credentials, "credentials", func() error {
+func (ad *admissions) revoke(user string) *sent {
+	return ad.enqueueCall(&ad.credentials, "credentials", func() error {
 		if user != "" {
-			f.opts.Processes.Hosts.Revoke(user)
+			ad.opts.Processes.Hosts.Revoke(user)
 		}
 		return nil
 	})

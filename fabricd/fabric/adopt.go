@@ -29,7 +29,7 @@ import (
 // adopt takes over the hosts that run, and has those made anew that do not answer.
 func (f *Fabric) adopt(ctx context.Context, s *State) error {
 	var err error
-	f.inLoop(func(l loop) { err = l.restoreState(s) })
+	f.inLoop(func(l loop) { err = f.restoreState(l, s) })
 	if err != nil {
 		return fmt.Errorf("fabric: what was kept of the fabric: %w", err)
 	}
@@ -72,20 +72,20 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 		}
 	}
 	f.step(leader.Adopted{})
-	return resyncAdopted(ctx, applied)
+	return f.attendance.resyncAdopted(ctx, applied)
 }
 
 // resyncAdopted tells hosts that have answered all that they should know.
-func resyncAdopted(ctx context.Context, applied map[*hostState]*host.Applied) error {
+func (at *attendance) resyncAdopted(ctx context.Context, applied map[*hostState]*host.Applied) error {
 	hosts := slices.SortedFunc(maps.Keys(applied), func(a, b *hostState) int { return cmp.Compare(a.id, b.id) })
-	return each(ctx, hosts, func(_ context.Context, h *hostState) error { return h.resyncAdopted(applied[h]) })
+	return each(ctx, hosts, func(_ context.Context, h *hostState) error { return at.resyncOrSuspect(h, applied[h]) })
 }
 
-// resyncAdopted is resync for a leader that takes over. It waits for no host that has got stuck
+// resyncOrSuspect is resync for a leader that takes over. It waits for no host that has got stuck
 // since its first answer: that one is suspect, and is told all again when it answers.
-func (h *hostState) resyncAdopted(applied *host.Applied) error {
+func (at *attendance) resyncOrSuspect(h *hostState, applied *host.Applied) error {
 	done := make(chan error, 1)
-	if !h.fabric.spawn(func() { done <- h.resync(applied) }) {
+	if !at.spawn(func() { done <- at.resync(h, applied) }) {
 		return errStopped
 	}
 	timer := time.NewTimer(h.patience() + time.Duration(len(h.ends))*signalTime)
@@ -110,9 +110,9 @@ func (h *hostState) askApplied(ctx context.Context) (host.Counters, error) {
 	h.mu.Lock()
 	number := h.number
 	h.mu.Unlock()
-	asked := h.fabric.Now() // the answer counts for all neighbours that there were by then
+	asked := h.site.Now() // the answer counts for all neighbours that there were by then
 	s, err := h.host.Counters(ctx, host.CountersRequest{
-		Number: number, Term: h.fabric.opts.Term, Ends: true,
+		Number: number, Term: h.site.opts.Term, Ends: true,
 		Peers: h.peers(), Generations: true, Latency: true, Applied: true,
 	})
 	if s.Asked = asked; err == nil && s.Applied == nil {
@@ -124,14 +124,13 @@ func (h *hostState) askApplied(ctx context.Context) (host.Counters, error) {
 // takeFirst makes s the first that is known of p.
 func (h *hostState) takeFirst(s host.Counters) {
 	h.mu.Lock()
-	h.clock = skew{behind: h.fabric.Now() - s.Now, trip: weft.Second, known: true} // for a moment; it is measured with every look
+	h.clock = skew{behind: h.site.Now() - s.Now, trip: weft.Second, known: true} // for a moment; it is measured with every look
 	h.mu.Unlock()
 	_ = h.storeCounters(s) // its number is the one that was asked for
 }
 
 // restoreState puts the fabric into the state that was kept.
-func (l loop) restoreState(s *State) error {
-	f := l.Fabric
+func (f *Fabric) restoreState(l loop, s *State) error {
 	f.incarnations = s.Incarnations
 	if err := f.restoreLedger(s); err != nil {
 		return err
@@ -159,7 +158,7 @@ func (l loop) restoreState(s *State) error {
 	}
 	var running []ledger.HostID
 	for _, k := range s.Own {
-		h, err := l.restoreOwn(k)
+		h, err := f.restoreOwn(l, k)
 		if err != nil {
 			return err
 		}
@@ -215,31 +214,22 @@ func (s *State) has(f *Fabric, id ledger.HostID) bool {
 }
 
 // restoreOwn puts a switch that was moved, and its host of its own, into the state that was kept.
-func (l loop) restoreOwn(k OwnCheckpoint) (*hostState, error) {
+func (f *Fabric) restoreOwn(l loop, k OwnCheckpoint) (*hostState, error) {
 	s, err := l.switchByName(k.Name)
 	if err != nil {
 		return nil, err
 	}
-	h := l.ownOf(s)
+	h := f.attendance.ownOf(l, s)
 	h.restore(k.HostCheckpoint)
 	s.lives.Store(&k.Lives)
 	if k.Number != 0 {
 		c := host.Spec{Number: k.Number, Epoch: incarnationIn(k.Incarnations, k.Number).First}
-		o := l.newOwner(&c, k.User)
+		o := f.attendance.newOwner(&c, k.User)
 		o.agent, o.pid, o.machine = k.Agent, k.PID, k.Machine
 		h.owner.Store(o)
 		s.moved.Store(k.Runs)
 	}
 	return h, nil
-}
-
-func (f *Fabric) hostNamed(name string) *hostState {
-	for _, h := range f.remote {
-		if h.name == name {
-			return h
-		}
-	}
-	return nil
 }
 
 // restore puts h into the state that was kept.
@@ -258,7 +248,7 @@ func (h *hostState) restore(k HostCheckpoint) {
 }
 
 // restoreTables has switches count as forwarding by the tables that were in force.
-func (f *Fabric) restoreTables(data []byte) error {
+func (d *decisions) restoreTables(data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
@@ -271,24 +261,24 @@ func (f *Fabric) restoreTables(data []byte) error {
 		return fmt.Errorf("tables: %w", err)
 	}
 	for _, p := range list {
-		if int(p.Switch) >= len(f.switches) {
-			return fmt.Errorf("tables of switch %d: %w: there are %d", p.Switch, ErrUnknown, len(f.switches))
+		if int(p.Switch) >= len(d.switches) {
+			return fmt.Errorf("tables of switch %d: %w: there are %d", p.Switch, ErrUnknown, len(d.switches))
 		}
-		s := f.switches[p.Switch]
+		s := d.switches[p.Switch]
 		was := s.Now()
-		fw, err := tables.Apply(was.Firmware, was.Version, f.graph.Place(s.id), f.opts.Switch.VCs, p)
+		fw, err := tables.Apply(was.Firmware, was.Version, d.graph.Place(s.id), d.opts.Switch.VCs, p)
 		if err != nil {
 			return fmt.Errorf("tables of switch %s: %w", s.name, err)
 		}
 		s.Set(&host.Loaded{Firmware: fw, Version: p.To})
 	}
-	f.checkpoints.tables.Store(&packedTables{data, true})
+	d.checkpoints.tables.Store(&packedTables{data, true})
 	return nil
 }
 
 // Detach stops leading, as Stop does, but leaves the hosts as they are: they go on, for another
 // leader to adopt.
 func (f *Fabric) Detach() {
-	f.inLoop(func(l loop) { l.detached = true })
+	f.inLoop(func(loop) { f.attendance.detached = true })
 	f.Stop()
 }

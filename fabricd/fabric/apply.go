@@ -16,24 +16,6 @@ type Outcome = leader.Outcome
 // errStopped refuses orders to a fabric that is being taken down.
 var errStopped = errors.New("the fabric has been stopped")
 
-// hasStopped reports whether the fabric is being taken down, or has been.
-func (f *Fabric) hasStopped() bool {
-	f.life.Lock()
-	defer f.life.Unlock()
-	return f.stopped
-}
-
-// spawn runs do in a goroutine that Stop waits for. It returns false when the fabric is being taken
-// down.
-func (f *Fabric) spawn(do func()) bool {
-	f.life.Lock()
-	defer f.life.Unlock()
-	if !f.stopped {
-		f.running.Go(do)
-	}
-	return !f.stopped
-}
-
 // seeTimeout bounds how long both ends may take to see a repair. Only a broken fabric needs so
 // long.
 const seeTimeout = 10 * time.Second
@@ -43,8 +25,8 @@ const seeTimeout = 10 * time.Second
 // repaired links are back, and when another leader would know of it all; if that takes too long,
 // the outcomes say so. Repairing what is sound, and setting a fault that is in force already,
 // change nothing.
-func (f *Fabric) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, error) {
-	out, checkpointed, err := f.apply(ctx, specs)
+func (fs *faults) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, error) {
+	out, checkpointed, err := fs.apply(ctx, specs)
 	if err == nil && !awaitCheckpoint(ctx, checkpointed) {
 		for i := range out {
 			out[i].Note = strings.TrimPrefix(out[i].Note+"; "+notCheckpointed, "; ")
@@ -55,9 +37,9 @@ func (f *Fabric) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, err
 
 const notCheckpointed = "the store does not answer: who led the fabric from now on would not know of it"
 
-func (f *Fabric) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, checkpointed <-chan struct{}, _ error) {
-	f.lookAtHosts() // what they have counted by now is not the work of these orders
-	a, err := f.begin(leader.Apply{Specs: specs})
+func (fs *faults) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, checkpointed <-chan struct{}, _ error) {
+	fs.lookAtHosts() // what they have counted by now is not the work of these orders
+	a, err := fs.begin(leader.Apply{Specs: specs})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,8 +49,8 @@ func (f *Fabric) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, ch
 }
 
 // begin begins an action. An error means that nothing was done.
-func (f *Fabric) begin(ev leader.Event) (a *action, err error) {
-	f.inLoop(func(l loop) {
+func (d *decisions) begin(ev leader.Event) (a *action, err error) {
+	d.inLoop(func(l loop) {
 		if l.hasStopped() {
 			err = errStopped
 			return
@@ -78,12 +60,4 @@ func (f *Fabric) begin(ev leader.Event) (a *action, err error) {
 		err = a.refused
 	})
 	return a, err
-}
-
-func (f *Fabric) switchByName(name string) (*liveSwitch, error) {
-	id, err := f.graph.SwitchByName(name)
-	if err != nil {
-		return nil, err
-	}
-	return f.switches[id], nil
 }

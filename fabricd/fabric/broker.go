@@ -5,20 +5,28 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
+// broker takes links down and up again with the connections that carry them. It owns the
+// transport's events; one goroutine calls it.
+type broker struct {
+	*decisions
+	transportEvents *host.TransportEvents
+}
+
 // carry acts on the transport's events until ctx ends.
-func (f *Fabric) carry(ctx context.Context) {
+func (b *broker) carry(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-f.transportEvents.News:
+		case <-b.transportEvents.News:
 		}
-		for _, e := range f.transportEvents.Take() {
-			f.transportEvent(ctx, e)
+		for _, e := range b.transportEvents.Take() {
+			b.transportEvent(ctx, e)
 		}
 	}
 }
@@ -35,18 +43,18 @@ var brokerKinds = map[wire.EventKind]string{
 	wire.EventUnauthorized: EventUnauthorized,
 }
 
-func (f *Fabric) transportEvent(ctx context.Context, e wire.Event) {
-	if f.opts.TransportEvent != nil {
-		f.opts.TransportEvent(e)
+func (b *broker) transportEvent(ctx context.Context, e wire.Event) {
+	if b.opts.TransportEvent != nil {
+		b.opts.TransportEvent(e)
 	}
 	switch e.Kind {
 	case wire.EventDisconnected:
-		f.brokerLost(e)
+		b.brokerLost(e)
 	case wire.EventReconnected:
-		f.brokerBack(ctx, e.Shard)
+		b.brokerBack(ctx, e.Shard)
 	default:
-		f.opts.Log.Warn("links", "event", e.String())
-		f.events.Publish(f.Now(), Event{Kind: brokerKinds[e.Kind], Detail: detailOf(e)})
+		b.opts.Log.Warn("links", "event", e.String())
+		b.events.Publish(b.Now(), Event{Kind: brokerKinds[e.Kind], Detail: detailOf(e)})
 	}
 }
 
@@ -66,10 +74,10 @@ func detailOf(e wire.Event) string {
 }
 
 // carried are the links of which that connection carries a direction.
-func (f *Fabric) carried(shard int) (links []weft.LinkID) {
-	t := f.opts.Transport
-	ours := func(n weft.Node, name string) bool { return f.home(n) == f.local && t.Shard(name) == shard } // hosts have connections of their own
-	for _, l := range f.links {
+func (b *broker) carried(shard int) (links []weft.LinkID) {
+	t := b.opts.Transport
+	ours := func(n weft.Node, name string) bool { return b.home(n) == b.local && t.Shard(name) == shard } // hosts have connections of their own
+	for _, l := range b.links {
 		if ours(l.A.Node, l.dirs[0].From) || ours(l.B.Node, l.dirs[0].To) {
 			links = append(links, l.ID)
 		}
@@ -78,20 +86,20 @@ func (f *Fabric) carried(shard int) (links []weft.LinkID) {
 }
 
 // brokerLost takes the links of a connection down.
-func (f *Fabric) brokerLost(e wire.Event) {
-	f.lookAtHosts()
+func (b *broker) brokerLost(e wire.Event) {
+	b.lookAtHosts()
 	note := ""
 	if e.Err != nil {
 		note = e.Err.Error()
 	}
-	_, _ = f.begin(leader.BrokerLost{Shard: e.Shard, Links: f.carried(e.Shard), Note: note, Detail: detailOf(e)}) // or it has been stopped
+	_, _ = b.begin(leader.BrokerLost{Shard: e.Shard, Links: b.carried(e.Shard), Note: note, Detail: detailOf(e)}) // or it has been stopped
 }
 
 // brokerBack brings the links of a connection up again, unless something else keeps them down.
-func (f *Fabric) brokerBack(ctx context.Context, shard int) {
+func (b *broker) brokerBack(ctx context.Context, shard int) {
 	detail := fmt.Sprintf("connection %d", shard)
-	if err := f.do(ctx, leader.BrokerBack{Shard: shard}); err != nil {
+	if err := b.do(ctx, leader.BrokerBack{Shard: shard}); err != nil {
 		detail += ": " + err.Error()
 	}
-	f.events.Publish(f.Now(), Event{Kind: EventBrokerBack, Detail: detail})
+	b.events.Publish(b.Now(), Event{Kind: EventBrokerBack, Detail: detail})
 }

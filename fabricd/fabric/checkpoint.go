@@ -84,17 +84,17 @@ type packedTables struct {
 }
 
 // checkpointSoon has the state kept soon after a change.
-func (f *Fabric) checkpointSoon() { f.checkpoints.wake.wake() }
+func (d *decisions) checkpointSoon() { d.checkpoints.wake.wake() }
 
 // startCheckpoints keeps the state after changes that nobody waits for, until the world stops.
-func (f *Fabric) startCheckpoints() {
-	if f.checkpoints.write == nil {
+func (d *decisions) startCheckpoints() {
+	if d.checkpoints.write == nil {
 		return
 	}
-	f.checkpoints.wake.set(f.runtime.Task(0, func() {
-		f.inLoop(func(l loop) { l.checkpointNow() })
+	d.checkpoints.wake.set(d.runtime.Task(0, func() {
+		d.inLoop(func(l loop) { l.checkpointNow() })
 	}))
-	f.checkpointSoon()
+	d.checkpointSoon()
 }
 
 // checkpointNow keeps the state before what has been planned is done, so that who leads next knows
@@ -128,30 +128,30 @@ func awaitCheckpoint(ctx context.Context, checkpointed <-chan struct{}) bool {
 
 // stateNow is the state.
 func (l loop) stateNow() State {
-	f := l.Fabric
+	d := l.decisions
 	s := State{
-		Now: f.Now(), Incarnations: f.incarnations, Events: f.events.Last(),
-		Tables: f.tablesNow(),
+		Now: d.Now(), Incarnations: d.incarnations, Events: d.events.Last(),
+		Tables: d.tablesNow(),
 	}
-	s.Chance, _ = f.chance.MarshalBinary() // of a PCG it never fails
-	for _, h := range f.remote {
+	s.Chance, _ = d.chance.MarshalBinary() // of a PCG it never fails
+	for _, h := range d.remote {
 		s.Hosts = append(s.Hosts, l.checkpoint(h))
 	}
 	var own []*hostState
-	for _, sw := range f.switches {
+	for _, sw := range d.switches {
 		if h := sw.own.Load(); h != nil && sw.home.late() {
 			own, s.Own = append(own, h), append(s.Own, l.checkpointOwn(sw, h))
 		}
 	}
 	var err error
-	f.ledger.read(func(current *ledger.Ledger) { // both at one moment: they have the same incidents
+	d.ledger.read(func(current *ledger.Ledger) { // both at one moment: they have the same incidents
 		s.Ledger, err = current.Checkpoint(maxClosed)
-		f.read(func(l *leader.State) {
+		d.read(func(l *leader.State) {
 			s.Generation, s.Rounds, s.Faults, s.Incidents = l.Generation, l.Rounds.Clone(), l.Faults(),
 				l.IncidentCheckpoints(current.CheckpointIncidents(maxClosed))
 			s.Moves = slices.Clone(l.Moves)
 			s.HeldUntil, s.Traffic = l.HeldUntil, trafficOrder(&l.Traffic)
-			for i, h := range f.remote {
+			for i, h := range d.remote {
 				s.Hosts[i].Incident = l.Host(h.id).Incident
 			}
 			for i, h := range own {
@@ -160,7 +160,7 @@ func (l loop) stateNow() State {
 		})
 	})
 	if err != nil {
-		f.opts.Log.Error("the ledger for who leads next", "err", err)
+		d.opts.Log.Error("the ledger for who leads next", "err", err)
 	}
 	return s
 }
@@ -186,15 +186,15 @@ func (l loop) checkpointOwn(s *liveSwitch, h *hostState) OwnCheckpoint {
 }
 
 // tablesNow are the programs of switches that have others than at the start.
-func (f *Fabric) tablesNow() []byte {
-	if t := f.checkpoints.tables.Load(); t != nil && t.done {
+func (d *decisions) tablesNow() []byte {
+	if t := d.checkpoints.tables.Load(); t != nil && t.done {
 		return t.data
 	}
 	packing := new(packedTables) // what is loaded from here on takes it away again
-	f.checkpoints.tables.Store(packing)
-	first := tables.VersionOf(f.opts.Firmware)
+	d.checkpoints.tables.Store(packing)
+	first := tables.VersionOf(d.opts.Firmware)
 	var list []*tables.Patch
-	for _, s := range f.switches {
+	for _, s := range d.switches {
 		now := s.Now()
 		if fw, ok := now.Firmware.(tables.Programmed); ok && now.Version != first {
 			list = append(list, tables.Diff(s.id, tables.Program{}, fw.Program(), 0, now.Version))
@@ -207,10 +207,10 @@ func (f *Fabric) tablesNow() []byte {
 			data, err = deflate.Compress(text)
 		}
 		if err != nil {
-			f.opts.Log.Error("tables for who leads next", "err", err)
+			d.opts.Log.Error("tables for who leads next", "err", err)
 		}
 	}
-	f.checkpoints.tables.CompareAndSwap(packing, &packedTables{data, true})
+	d.checkpoints.tables.CompareAndSwap(packing, &packedTables{data, true})
 	return data
 }
 

@@ -56,7 +56,7 @@ func (p remoteCounters) mergeLatency(hist *hdrhistogram.Histogram) {
 	}
 	l, err := host.DecodeLatency(data)
 	if err != nil {
-		p.fabric.opts.Log.Warn("latencies of a host", "host", p.name, "err", err)
+		p.site.opts.Log.Warn("latencies of a host", "host", p.name, "err", err)
 		return
 	}
 	hist.Merge(l)
@@ -69,7 +69,7 @@ type ownCounters struct {
 }
 
 func (p ownCounters) readInto(switches []switching.Reading, nics []nic.Reading) {
-	asked := p.fabric.Now()
+	asked := p.site.Now()
 	p.storeLocalCounters(p.Look(p.localRequest(), switches, nics), asked)
 }
 

@@ -12,9 +12,9 @@ import (
 // CreditsHome checks that every link that is up has all its credits: what one end has sent, the
 // other has received and passed on. The fabric must be quiescent. The error names the first link
 // with credits missing.
-func (f *Fabric) CreditsHome() error {
-	f.refreshCounters()
-	snaps, nics := f.snapshots(nil), f.nicSnapshots()
+func (q *quiet) CreditsHome() error {
+	q.refreshCounters()
+	snaps, nics := q.reader.snapshots(nil), q.reader.nicSnapshots()
 	state := func(e weft.End) (vcs []linkend.Epoch) { // of one link end, per VC
 		if !e.Node.IsSwitch() {
 			return nics[e.Node.Index].VCs
@@ -24,13 +24,13 @@ func (f *Fabric) CreditsHome() error {
 		}
 		return vcs
 	}
-	up := make([][2]bool, len(f.links))
-	f.read(func(s *leader.State) {
+	up := make([][2]bool, len(q.links))
+	q.read(func(s *leader.State) {
 		for i := range up {
 			up[i] = s.Links[i].Up
 		}
 	})
-	for _, l := range f.links {
+	for _, l := range q.links {
 		a, b := state(l.A), state(l.B)
 		if len(a) != len(b) {
 			return fmt.Errorf("link %s: an end of it does not answer", l.Name)
@@ -54,9 +54,9 @@ func (f *Fabric) CreditsHome() error {
 }
 
 // nicSnapshots copies the state of all NICs, by number; it is empty for hosts that do not answer.
-func (f *Fabric) nicSnapshots() []nic.Snapshot {
-	list := make([]nic.Snapshot, len(f.nics))
-	for _, h := range *f.hosts.Load() {
+func (rd *reader) nicSnapshots() []nic.Snapshot {
+	list := make([]nic.Snapshot, len(rd.nics))
+	for _, h := range *rd.hosts.Load() {
 		for _, sn := range h.nodes(nil, h.placement.NICIDs()).NICs {
 			if int(sn.NIC) < len(list) {
 				list[sn.NIC] = sn

@@ -45,15 +45,15 @@ func (s *Sampler) Deadlock() []LinkChannel {
 	if began.Before(w.next) {
 		return w.sure
 	}
-	snaps := s.f.blockedSwitches()
+	snaps := s.reader.blockedSwitches()
 	var found []LinkChannel
 	var sent []uint64
-	for _, c := range s.f.deadlockIn(snaps) {
-		id, _ := s.f.graph.SwitchByName(c.Switch) // a name that the graph has just given
+	for _, c := range s.reader.deadlockIn(snaps) {
+		id, _ := s.reader.graph.SwitchByName(c.Switch) // a name that the graph has just given
 		e := weft.End{Node: id.Node(), Port: weft.PortID(c.Port)}
-		_, link, _ := s.f.graph.Peer(e)
+		_, link, _ := s.reader.graph.Peer(e)
 		lc := LinkChannel{Link: link, VC: weft.VC(c.VC)}
-		if s.f.links[link].B == e {
+		if s.reader.links[link].B == e {
 			lc.Dir = 1
 		}
 		found, sent = append(found, lc), append(sent, snaps[id].Ports[c.Port].VCs[c.VC].Epoch.Sent)

@@ -35,25 +35,25 @@ func (c Cycle) String() string {
 // cycle of the channels that they wait for, or nil. Live, call it when nothing moves, for it reads
 // one switch after the other. In virtual time the result is exact at any time, except that a
 // register that expires, or a link that comes up, may yet resolve the cycle.
-func (f *Fabric) Deadlock() []Channel {
-	f.lookAtNodes()
-	return f.deadlockIn(f.blockedSwitches())
+func (rd *reader) Deadlock() []Channel {
+	rd.lookAtNodes()
+	return rd.deadlockIn(rd.blockedSwitches())
 }
 
 // blockedSwitches copies the state of switches that hold blocked packets, by number. Other
 // switches, and those that do not answer, have no ports in it: they accept packets, so they are in
 // no deadlock.
-func (f *Fabric) blockedSwitches() []switching.Snapshot {
-	ids := make([]weft.SwitchID, 0, len(f.switches))
-	snaps := make([]switching.Snapshot, len(f.switches))
-	for i, s := range f.switches {
+func (rd *reader) blockedSwitches() []switching.Snapshot {
+	ids := make([]weft.SwitchID, 0, len(rd.switches))
+	snaps := make([]switching.Snapshot, len(rd.switches))
+	for i, s := range rd.switches {
 		var r switching.Reading
 		snaps[i].Switch = s.id
 		if s.read(&r); r.Blocked > 0 {
 			ids = append(ids, s.id)
 		}
 	}
-	for id, sn := range f.snapshots(ids) {
+	for id, sn := range rd.snapshots(ids) {
 		if len(sn.Ports) > 0 && len(sn.Ports[0].VCs) > 0 {
 			snaps[id] = sn
 		}
@@ -62,19 +62,19 @@ func (f *Fabric) blockedSwitches() []switching.Snapshot {
 }
 
 // deadlockIn is Deadlock on given snapshots.
-func (f *Fabric) deadlockIn(snaps []switching.Snapshot) []Channel {
+func (rd *reader) deadlockIn(snaps []switching.Snapshot) []Channel {
 	peer := func(e weft.End) (weft.End, bool) {
-		other, _, ok := f.graph.Peer(e)
+		other, _, ok := rd.graph.Peer(e)
 		return other, ok
 	}
 	var cycle []Channel
 	q := deadlock.Question{Switches: snaps, Peer: peer}
-	if f.Virtual() {
-		q.InputBuffer = f.opts.Switch.InputBuffer
+	if rd.Virtual() {
+		q.InputBuffer = rd.opts.Switch.InputBuffer
 	}
 	for _, o := range deadlock.Find(q) {
 		to, _ := peer(weft.End{Node: o.Switch.Node(), Port: o.Port})
-		cycle = append(cycle, Channel{Switch: f.graph.Switches[o.Switch].Name, Port: int(o.Port), VC: int(o.VC), To: f.graph.Name(to.Node)})
+		cycle = append(cycle, Channel{Switch: rd.graph.Switches[o.Switch].Name, Port: int(o.Port), VC: int(o.VC), To: rd.graph.Name(to.Node)})
 	}
 	return cycle
 }

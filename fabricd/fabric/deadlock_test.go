@@ -13,7 +13,7 @@ import (
 
 // A ring of four, port 1 of each leading to port 0 of the next. Each switch has a packet from the
 // one before that waits for port 1, which is full and without a credit.
-func waitingRing(t *testing.T) (*Fabric, []switching.Snapshot) {
+func waitingRing(t *testing.T) (*reader, []switching.Snapshot) {
 	t.Helper()
 	g := topologytest.Parse(t, "ring:4")
 	snaps := make([]switching.Snapshot, 4)
@@ -25,7 +25,7 @@ func waitingRing(t *testing.T) (*Fabric, []switching.Snapshot) {
 		ports[1].VCs[0] = switching.VCSnapshot{Output: 1}
 		snaps[i] = switching.Snapshot{Switch: weft.SwitchID(i), Ports: ports, Blocked: []switching.Blocked{{For: []switching.Output{{Port: 1}}}}}
 	}
-	return &Fabric{graph: g}, snaps
+	return &reader{site: &site{opts: &Options{}, lifetime: &lifetime{}, nodes: &nodes{graph: g}}}, snaps
 }
 
 // strand cuts the link from s0 to s1 off and strands the packet queued for it. It waits for to.

@@ -1,11 +1,27 @@
 // Package fabric leads a fabric whose nodes run on hosts: it joins them by the links of a
 // transport, and runs it: traffic, faults, accounts, quiescence, the event stream.
 //
+// # Roles
+//
+// [Fabric] is what callers hold. It makes the roles and wires them: each is a type of this package
+// that owns its state and gets at construction what it needs of others. None of them knows Fabric.
+// From below:
+//
+//   - site (site.go) is what all hosts have in common: lifetime, the clock and the goroutines; nodes,
+//     and which host runs what; leading, the state, the ledger and the events.
+//   - decisions (loop.go) owns the loop; faults, traffic, management and broker bring orders and news
+//     to it.
+//   - attendance (absence.go) looks after hosts, admissions makes their credentials, moves (move.go)
+//     has switches go from one host to another.
+//   - reader (state.go) is what status, the page and metrics ask; quiet (quiesce.go) waits and checks;
+//     tracing (trace.go) follows single packets.
+//   - observers (watch.go) take what nodes tell; limits and notices carry it on.
+//
 // # Decisions
 //
 // What becomes of links, switches and hosts is decided by a core, fabricd/leader: a function of
 // (state, time, event) that returns effects. Here its events are brought and its effects are
-// carried out, one after the other (leading.go): the transport cuts, hosts get orders (order.go),
+// carried out, one after the other (decide.go): the transport cuts, hosts get orders (order.go),
 // timers are set, events are published. Faults are ordered by [Fabric.Apply] (apply.go); whoever
 // orders waits for hosts, and for links that come back, without holding up anybody else (action.go,
 // repairs.go). What only adds to what is known, as that a port has changed, is noted at once by
@@ -26,8 +42,8 @@
 // # The loop
 //
 // The leader decides in one loop (loop.go): live a goroutine drives it, in virtual time whoever
-// lets time go on. What may be done only there has the receiver loop. It waits for nobody: what it
-// has decided goes to queues (queue.go), of which each host has one and so have the transport and
+// lets time go on. What may be done only there has the receiver loop, or takes one. It waits for
+// nobody: what it has decided goes to queues (queue.go), of which each host has one and so have the transport and
 // whoever makes credentials, and reaches each in the sequence of the decisions (order.go). Whoever
 // has asked for a decision waits for what comes of it outside, and brings that as another event.
 // Whoever looks at the fabric waits for hosts for a moment only; of a host that does not answer,

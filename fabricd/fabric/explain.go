@@ -11,19 +11,19 @@ import (
 
 // generations adds up the NICs' counters per generation, for the generations that all NICs still
 // tell apart.
-func (f *Fabric) generations() (first int, sum []nic.GenerationStats) {
-	return f.generationsUntil(int(f.generation()))
+func (q *quiet) generations() (first int, sum []nic.GenerationStats) {
+	return q.generationsUntil(int(q.generation()))
 }
 
 // generationsUntil is generations for a given latest generation.
-func (f *Fabric) generationsUntil(now int) (first int, sum []nic.GenerationStats) {
+func (q *quiet) generationsUntil(now int) (first int, sum []nic.GenerationStats) {
 	type generationCount struct { // of some NICs
 		first       int
 		generations []nic.GenerationStats
 	}
 	var counts []generationCount
-	f.refreshHosts(host.CountersRequest{Generations: true})
-	f.countGenerations(func(s *host.Counters) {
+	q.refreshHosts(host.CountersRequest{Generations: true})
+	q.countGenerations(func(s *host.Counters) {
 		counts = append(counts, generationCount{s.FirstGeneration, s.Generations})
 		first = max(first, s.FirstGeneration)
 	})
@@ -42,18 +42,18 @@ func (f *Fabric) generationsUntil(now int) (first int, sum []nic.GenerationStats
 
 // ReroutedInLastGeneration counts the re-routed packets that were delivered and had been generated
 // after both ends had seen the last fault or repair.
-func (f *Fabric) ReroutedInLastGeneration() uint64 {
-	_, e := f.generations()
+func (q *quiet) ReroutedInLastGeneration() uint64 {
+	_, e := q.generations()
 	return e[len(e)-1].Rerouted
 }
 
 // LossesReported checks that the faults account for every packet lost. The fabric must be
 // quiescent.
-func (f *Fabric) LossesReported() error {
-	l, faults := f.ledgerAfterRefresh(), f.Faults()
+func (q *quiet) LossesReported() error {
+	l, faults := q.reader.ledgerAfterRefresh(), q.faults.Faults()
 	var lost uint64
 	var unattributed ledger.Losses
-	f.ledger.read(func(l *ledger.Ledger) {
+	q.ledger.read(func(l *ledger.Ledger) {
 		for _, k := range l.State().Forgotten {
 			lost += k.Lost
 		}
@@ -73,12 +73,12 @@ func (f *Fabric) LossesReported() error {
 // of the links that it took down, and no more than these hold. Every packet generated after both
 // ends had seen a fault must have been delivered or have fallen to a later fault. Discards count as
 // unexplained. The fabric must be quiescent.
-func (f *Fabric) LossesExplained() error {
-	if err := f.LossesReported(); err != nil {
+func (q *quiet) LossesExplained() error {
+	if err := q.LossesReported(); err != nil {
 		return err
 	}
-	faults := f.Faults()
-	first, generations := f.generations()
+	faults := q.faults.Faults()
+	first, generations := q.generations()
 	byGeneration := map[int]uint64{} // by the generation in which the fault ended
 	for _, r := range faults {
 		generation := int(r.Generation)
@@ -86,7 +86,7 @@ func (f *Fabric) LossesExplained() error {
 			generation = first + len(generations) - 1 // it goes on costing packets
 		}
 		byGeneration[generation] += r.Lost()
-		if most := f.linkCapacity(); r.Kind == string(fault.VerbCut) && !r.Silent && r.Lost() > most {
+		if most := q.linkCapacity(); r.Kind == string(fault.VerbCut) && !r.Silent && r.Lost() > most {
 			return fmt.Errorf("%s %s lost %d packets, its wires and queues hold %d", r.Kind, r.Target, r.Lost(), most)
 		}
 	}
@@ -109,7 +109,7 @@ func cheap(r fault.Report) bool {
 
 // linkCapacity is how many packets the wires and queues of one link hold: per direction and VC one
 // output queue, and as many on the wire as the credits allow.
-func (f *Fabric) linkCapacity() uint64 {
-	o := f.opts.Switch
+func (q *quiet) linkCapacity() uint64 {
+	o := q.opts.Switch
 	return 2 * uint64(o.VCs) * uint64(o.InputBuffer+o.OutputBuffer)
 }

@@ -1,92 +1,40 @@
 package fabric
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
-	"sync"
-	"sync/atomic"
-	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/switchd"
-	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Fabric is a fabric that runs. Live, its methods are safe for any goroutine unless they say
 // otherwise; in virtual time they are for one goroutine, and time goes on only within those that
 // wait.
+//
+// It owns nothing: it makes the roles of which it consists, starts them and stops them. Their
+// exported methods are its own.
 type Fabric struct {
-	opts       Options
-	graph      *topology.Graph
-	switches   []*liveSwitch
-	nics       []*liveNIC
-	local      *hostState                   // the nodes of this process
-	remote     []*hostState                 // of the options, in other processes
-	hosts      atomic.Pointer[[]*hostState] // these, and where switch processes are or were
-	renewed    atomic.Int64                 // when hosts have got new credentials, in ns since 1970; 0: never
-	placements []host.Placement             // where all nodes are, when there are hosts
-	links      []*link
-	ledger     *sharedLedger
-	own        uint64 // the incarnation of the nodes of this process
-	events     *Hub
-	runtime    Runtime
-	live       *live                   // the world, unless that is virtual
-	pattern    *rand.Rand              // the loop alone draws from it what a traffic pattern leaves to chance
-	chance     *rand.PCG               // what it draws from
-	latency    *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
-
-	life    sync.Mutex      // a leaf
-	stopped bool            // guarded by life; the loop sets it
-	ctx     context.Context // of all that runs; set by Start
-	stop    context.CancelFunc
-	running sync.WaitGroup // what is live besides the world; waited for by Stop
-	leading leading
-	inbox   queue // of the loop
-	// What is done outside in the sequence of the decisions, which do not wait for it.
-	transport   queue
-	credentials queue         // see admissions.go
-	bin         time.Duration // of throughput
-
-	traces          traces
-	notices         notices
-	limits          limits // of events that peers cause
-	transportEvents *host.TransportEvents
-
-	started atomic.Bool
-	watched atomic.Int64 // when somebody last looked at single nodes, in nanoseconds of the wall clock
-	repairs repairs
-	changed broadcast // after every change of a port's state
-	ports   waker     // likewise, for a subnet manager in this process
-	epochs  epochs    // of links, and who has them
-
-	// What only the loop touches, and sets of what others read.
-	checkpoints  checkpoints
-	detached     bool   // hosts go on without this leader
-	incarnations uint64 // of switch processes and of hosts, since the start
-	puttingAway  bool   // of incarnations that the ledger has put away, see putAway
-	packed       []byte // the topology, compressed; nil: nobody has needed it
-}
-
-// liveSwitch is a switch as the leader knows it.
-type liveSwitch struct {
-	id   weft.SwitchID
-	name string
-	home *hostState // the host that it belongs to by the placement
-
-	placement     // who runs it, see process.go
-	*host.Program // what it forwards by, see tables.go
+	*site
+	*decisions
+	*faults
+	*traffic
+	*reader
+	*quiet
+	*management
+	*tracing
+	*admissions
+	*moves
+	attendance *attendance
+	broker     *broker
+	observers  *observers
+	notices    *notices
+	limits     *limits // of events that peers cause
 }
 
 // New builds a fabric that Start brings to life.
@@ -99,23 +47,9 @@ func New(o Options) (*Fabric, error) {
 	if o.Firmware, err = o.firmware(); err != nil {
 		return nil, err
 	}
-	f := &Fabric{
-		opts: o, graph: o.Topology, events: NewHub(), runtime: o.Runtime,
-		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), bin: binWidth(len(o.Topology.NICs), len(o.Hosts) > 0), transportEvents: host.NewTransportEvents(),
-		notices: newNotices(o.NIC.Notices > 0), checkpoints: checkpoints{write: o.Checkpoint},
-	}
-	f.pattern = rand.New(f.chance)
-	f.changed.init()
-	if f.runtime == nil {
-		f.live = newLive(o.Transport)
-		if o.Adopt != nil {
-			f.live.forward(o.Adopt.Now)
-		}
-		f.runtime = f.live
-		o.Transport.Watch(f.transportEvents.Add)
-		if fits := wire.Batch(o.Transport.MaxFrame(), o.Switch.VCs); o.Switch.Batch == 0 || fits < o.Switch.Batch {
-			f.opts.Switch.Batch = min(fits, switchd.DefaultBatch)
-		}
+	f := compose(newSite(&o))
+	if f.live != nil {
+		o.Transport.Watch(f.broker.transportEvents.Add)
 	}
 	if err := f.build(); err != nil {
 		return nil, err
@@ -123,12 +57,25 @@ func New(o Options) (*Fabric, error) {
 	return f, nil
 }
 
+// compose makes the roles of a fabric, each of those that it needs.
+func compose(si *site) *Fabric {
+	f := &Fabric{
+		site: si, decisions: newDecisions(si), tracing: &tracing{site: si}, admissions: &admissions{site: si},
+		notices: newNotices(si), limits: &limits{events: si.events},
+	}
+	d := f.decisions
+	f.faults, f.traffic, f.reader = &faults{d}, &traffic{d}, newReader(si, f.notices)
+	f.quiet, f.management = &quiet{si, f.reader, f.faults}, &management{d, f.reader}
+	f.attendance = &attendance{decisions: d, admissions: f.admissions}
+	f.moves = &moves{d, f.attendance, f.admissions}
+	f.broker = &broker{d, host.NewTransportEvents()}
+	f.observers = &observers{si, f.notices, f.limits, &f.traces}
+	return f
+}
+
 // build makes the hosts, and the nodes of the one in this process.
 func (f *Fabric) build() error {
 	o := f.opts
-	for _, l := range f.graph.Links {
-		f.links = append(f.links, newLink(f.graph, l))
-	}
 	shards := 0
 	if o.Transport != nil {
 		shards = o.Transport.Shards()
@@ -146,27 +93,24 @@ func (f *Fabric) build() error {
 			"and the leader's own process would run them with epochs that the one before has used",
 			len(own[0].SwitchIDs()), len(own[0].NICIDs()))
 	}
-	f.local = newHostState(f, localHostID, "", slices.Concat(own, []host.Placement{{}})[0])
+	f.local = newHostState(f.site, localHostID, "", slices.Concat(own, []host.Placement{{}})[0])
 	if err := f.divide(places[len(own):]); err != nil {
 		return err
 	}
 	f.lead(ledger.New(linksOf(f.graph)))
-	if f.Virtual() {
-		f.latency = nic.NewLatency()
-	}
 	host, err := host.NewLocal(host.LocalConfig{
 		Spec: host.Spec{
-			Placement: f.local.placement, Placements: places, Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),
+			Placement: f.local.placement, Placements: places, Switch: o.Switch, NIC: o.NIC, Link: o.linkOptions(),
 			Seed: o.Seed,
 		},
 		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency, Panicked: o.Panicked,
-		Watch: func(n weft.Node) switchd.Observer { return &watcher{fabric: f, node: n, name: f.graph.Name(n)} },
+		Watch: func(n weft.Node) switchd.Observer { return f.observers.at(n) },
 		Progress: func(made bool, done, total int) {
 			stage := StageOpen
 			if made {
 				stage = StageNodes
 			}
-			f.reportProgress(stage, done, total)
+			f.opts.reportProgress(stage, done, total)
 		},
 	})
 	if err != nil {
@@ -179,15 +123,6 @@ func (f *Fabric) build() error {
 	return nil
 }
 
-// Now is the time on the fabric's clock.
-func (f *Fabric) Now() weft.Time { return f.runtime.Now() }
-
-// Topology is the graph the fabric was built from.
-func (f *Fabric) Topology() *topology.Graph { return f.graph }
-
-// Events is the fabric's event stream.
-func (f *Fabric) Events() *Hub { return f.events }
-
 // Start runs every driver, brings all links up and starts the traffic. It returns when the fabric
 // carries it; if that fails nothing is left running.
 func (f *Fabric) Start(ctx context.Context) error {
@@ -195,11 +130,11 @@ func (f *Fabric) Start(ctx context.Context) error {
 		return err
 	}
 	f.ctx, f.stop = context.WithCancel(context.Background())
-	if err := f.hearHosts(); err != nil {
+	if err := f.observers.hear(); err != nil {
 		f.Stop()
 		return err
 	}
-	begin := f.startHosts
+	begin := f.attendance.startHosts
 	if s := f.opts.Adopt; s != nil {
 		begin = func(ctx context.Context) error { return f.adopt(ctx, s) }
 	}
@@ -224,11 +159,11 @@ func (f *Fabric) Start(ctx context.Context) error {
 	})
 	_ = signalled.dispatched.wait() // a host that does not answer is told again when it does
 	for _, h := range f.remote {
-		f.running.Go(func() { f.attendHost(f.ctx, h) })
-		f.running.Go(func() { f.watchHost(f.ctx, h) })
+		f.running.Go(func() { f.attendance.attendHost(f.ctx, h) })
+		f.running.Go(func() { f.attendance.watchHost(f.ctx, h) })
 	}
 	for _, h := range f.owned() { // of the leader before
-		if err := f.attendOwner(h, h.owner.Load()); err != nil {
+		if err := f.attendance.attendOwner(h, h.owner.Load()); err != nil {
 			return err
 		}
 	}
@@ -239,16 +174,16 @@ func (f *Fabric) Start(ctx context.Context) error {
 	f.started.Store(true)
 	f.attendFaults()
 	f.startCheckpoints()
-	f.repairs.wake.set(f.runtime.Task(0, f.attendRepairs))
+	f.repairs.set(f.runtime.Task(0, f.attendRepairs))
 	if f.live != nil {
-		f.running.Go(func() { f.carry(f.ctx) })
+		f.running.Go(func() { f.broker.carry(f.ctx) })
 	}
 	if f.opts.NIC.Notices > 0 {
-		f.notices.wake.set(f.runtime.Task(0, f.carryNotices))
+		f.notices.wake.set(f.runtime.Task(0, f.notices.carry))
 	}
 	if f.opts.Adopt != nil {
 		f.inLoop(func(l loop) {
-			l.resumeMoves()
+			f.resumeMoves(l)
 			l.finishSoon(l.decide(leader.Resume{}).attended())
 			l.checkpointSoon()
 		})
@@ -274,50 +209,8 @@ func (f *Fabric) Stop() {
 	}
 	f.runtime.Stop()
 	f.running.Wait()
-	f.endHosts()
+	f.attendance.endHosts()
 }
-
-// SetTraffic replaces what all NICs generate; zero traffic stops them.
-func (f *Fabric) SetTraffic(t nic.Traffic) error {
-	_, err := f.setTraffic(t)
-	return err
-}
-
-// ReplaceTraffic is [Fabric.SetTraffic], and returns when another leader would know of it; where
-// that takes too long, the note says so.
-func (f *Fabric) ReplaceTraffic(ctx context.Context, t nic.Traffic) (note string, err error) {
-	a, err := f.setTraffic(t)
-	if err == nil && !awaitCheckpoint(ctx, a.checkpointed) {
-		note = notCheckpointed
-	}
-	return note, err
-}
-
-func (f *Fabric) setTraffic(t nic.Traffic) (a *action, err error) {
-	next := leader.Traffic{What: t}
-	if t.Trace != nil && (len(f.remote) > 0 || f.checkpoints.write != nil) {
-		var file bytes.Buffer
-		if err = t.Trace.Write(&file); err == nil {
-			next.Trace, err = deflate.Compress(file.Bytes())
-		}
-		if err != nil {
-			return nil, fmt.Errorf("traffic: %w", err)
-		}
-	}
-	f.inLoop(func(l loop) {
-		next.Draws, _ = f.chance.MarshalBinary() // of a PCG it never fails
-		if next.Sources, err = t.Sources(f.opts.over(f.pattern)); err == nil {
-			a = l.decide(leader.SetTraffic{Traffic: next})
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return a, a.dispatched.wait()
-}
-
-// StopTraffic stops what the NICs generate. What is queued goes on.
-func (f *Fabric) StopTraffic() error { return f.SetTraffic(nic.Traffic{}) }
 
 // ErrUnknown is wrapped by errors about a name that the fabric does not have.
 var ErrUnknown = errors.New("no such object in this fabric")

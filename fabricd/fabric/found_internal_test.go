@@ -34,7 +34,7 @@ func TestWhatIsGoneWithALeaderIsReported(t *testing.T) {
 
 	next, _ := joined(t, 0)
 	var err error
-	next.inLoop(func(l loop) { err = l.restoreState(&state) })
+	next.inLoop(func(l loop) { err = next.restoreState(l, &state) })
 	require.NoError(t, err)
 	faults := next.Faults()
 	require.Len(t, faults, 2)

@@ -2,7 +2,6 @@ package fabric
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/leader"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -80,27 +79,27 @@ const hopsPage = 256
 // Hops returns the events of traced packets after a number, oldest first, at most 256. Last is the
 // number to ask for next time; missed counts events that are no longer kept. The newest 4,096 are
 // kept. Hops never delays a switch.
-func (f *Fabric) Hops(after uint64) (views []HopView, last, missed uint64) {
-	f.findLost()
-	list, first, missed := f.traces.after(after, hopsPage)
+func (tr *tracing) Hops(after uint64) (views []HopView, last, missed uint64) {
+	tr.findLost()
+	list, first, missed := tr.traces.after(after, hopsPage)
 	if len(list) == 0 {
 		return nil, first - 1, missed
 	}
 	views = make([]HopView, len(list))
 	for i := range list {
-		views[i] = f.viewHop(first+uint64(i), &list[i])
+		views[i] = tr.viewHop(first+uint64(i), &list[i])
 	}
 	return views, first + uint64(len(list)) - 1, missed
 }
 
 // LastHop is the number of the latest hop event.
-func (f *Fabric) LastHop() uint64 { return f.traces.number() }
+func (tr *tracing) LastHop() uint64 { return tr.traces.number() }
 
-func (f *Fabric) viewHop(n uint64, e *hopEvent) HopView {
+func (tr *tracing) viewHop(n uint64, e *hopEvent) HopView {
 	h := &e.hop.Header
 	v := HopView{
-		N: n, Src: f.graph.Name(h.Src.Node()), Dst: f.graph.Name(h.Dst.Node()), Seq: h.Seq, At: e.at.Duration().Seconds(),
-		Age: us(e.at - h.Injected), Hops: int(h.Hops), Node: f.graph.Name(e.node), Waited: us(e.hop.Waited),
+		N: n, Src: tr.graph.Name(h.Src.Node()), Dst: tr.graph.Name(h.Dst.Node()), Seq: h.Seq, At: e.at.Duration().Seconds(),
+		Age: us(e.at - h.Injected), Hops: int(h.Hops), Node: tr.graph.Name(e.node), Waited: us(e.hop.Waited),
 	}
 	v.In, v.Out = -1, -1
 	if e.hop.In != weft.NoPort {
@@ -108,14 +107,14 @@ func (f *Fabric) viewHop(n uint64, e *hopEvent) HopView {
 	}
 	if e.hop.Out != weft.NoPort {
 		v.Out, v.OutVC = int(e.hop.Out), int(e.hop.OutVC)
-		if l, side, ok := f.linkAt(weft.End{Node: e.node, Port: e.hop.Out}); ok {
-			v.Link, v.To = l.Name, f.graph.Name(l.ends()[1-side].Node)
-			v.Fault = f.faultOn(l)
+		if l, side, ok := tr.linkAt(weft.End{Node: e.node, Port: e.hop.Out}); ok {
+			v.Link, v.To = l.Name, tr.graph.Name(l.ends()[1-side].Node)
+			v.Fault = tr.faultOn(l)
 		}
 	}
 	switch e.kind {
 	case hopDecided:
-		f.viewDecision(&v, e)
+		tr.viewDecision(&v, e)
 	case hopEgress:
 		v.Egress = true
 		if e.node.IsSwitch() {
@@ -133,7 +132,7 @@ func (f *Fabric) viewHop(n uint64, e *hopEvent) HopView {
 }
 
 // viewDecision adds what a decision has.
-func (f *Fabric) viewDecision(v *HopView, e *hopEvent) {
+func (tr *tracing) viewDecision(v *HopView, e *hopEvent) {
 	v.Rule, v.Rerouted = e.hop.Rule, e.hop.Turned
 	for _, s := range switching.Stalls() {
 		if e.hop.Why>>s&1 == 1 {
@@ -145,47 +144,38 @@ func (f *Fabric) viewDecision(v *HopView, e *hopEvent) {
 			Port: int(k.Port), VC: int(k.VC), Class: int(k.Class), Room: int(k.Room),
 			Credits: int(k.Credits), Chosen: k.Chosen, Down: k.Down,
 		}
-		if l, side, ok := f.linkAt(weft.End{Node: e.node, Port: k.Port}); ok {
-			w.To = f.graph.Name(l.ends()[1-side].Node)
+		if l, side, ok := tr.linkAt(weft.End{Node: e.node, Port: k.Port}); ok {
+			w.To = tr.graph.Name(l.ends()[1-side].Node)
 			if k.Down {
-				w.Fault = f.faultOn(l)
+				w.Fault = tr.faultOn(l)
 			}
 		}
 		v.Candidates = append(v.Candidates, w)
 	}
 	if e.hop.Turned || e.hop.Out == weft.NoPort {
-		v.Dead = f.deadPorts(e.node)
+		v.Dead = tr.deadPorts(e.node)
 	}
-	v.Before = e.hop.Before.Text(f.switchName)
+	v.Before = e.hop.Before.Text(tr.switchName)
 	if e.hop.Out == weft.NoPort {
 		v.End = EndDiscarded
 	} else {
-		v.After = e.hop.After.Text(f.switchName)
+		v.After = e.hop.After.Text(tr.switchName)
 	}
 }
 
 // deadPorts are the ports of a switch that are down now, a moment after its decision.
-func (f *Fabric) deadPorts(n weft.Node) (list []DeadPort) {
-	for p := range f.graph.Switches[n.Index].Ports {
-		if l, side, ok := f.linkAt(weft.End{Node: n, Port: weft.PortID(p)}); ok && !f.view(l).Up[side] {
-			list = append(list, DeadPort{Port: p, Link: l.Name, Fault: f.faultOn(l)})
+func (tr *tracing) deadPorts(n weft.Node) (list []DeadPort) {
+	for p := range tr.graph.Switches[n.Index].Ports {
+		if l, side, ok := tr.linkAt(weft.End{Node: n, Port: weft.PortID(p)}); ok && !tr.view(l).Up[side] {
+			list = append(list, DeadPort{Port: p, Link: l.Name, Fault: tr.faultOn(l)})
 		}
 	}
 	return list
 }
 
-// faultOn names the faults in force on l; empty: none.
-func (f *Fabric) faultOn(l *link) (text string) {
-	f.read(func(s *leader.State) { text = s.FaultOn(l.ID) })
-	return text
-}
-
-// switchName is the name of a switch of the fabric.
-func (f *Fabric) switchName(s weft.SwitchID) string { return f.graph.Name(s.Node()) }
-
 // InMemory reports whether the links are inside this process, where no other process can listen.
-func (f *Fabric) InMemory() bool {
-	return f.live == nil || f.opts.Transport.Enforcement() == wire.EnforcedInProcess
+func (rd *reader) InMemory() bool {
+	return rd.live == nil || rd.opts.Transport.Enforcement() == wire.EnforcedInProcess
 }
 
 // us is t in microseconds.

@@ -24,33 +24,33 @@ const (
 )
 
 // startHosts has all hosts made, at once, and gives their links signal.
-func (f *Fabric) startHosts(ctx context.Context) error {
+func (at *attendance) startHosts(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hostTime)
 	defer cancel()
-	specs, err := f.specsOf(f.remote)
+	specs, err := at.specsOf(at.remote)
 	if err != nil {
 		return err
 	}
-	if err := each(ctx, f.remote, func(ctx context.Context, h *hostState) error { return f.startHost(ctx, h, specs[h]) }); err != nil {
+	if err := each(ctx, at.remote, func(ctx context.Context, h *hostState) error { return at.startHost(ctx, h, specs[h]) }); err != nil {
 		return fmt.Errorf("fabric: hosts do not come up: %w", err)
 	}
-	f.inLoop(func(l loop) {
+	at.inLoop(func(l loop) {
 		for _, h := range l.remote {
-			l.admitted(h)
+			at.admissions.admitted(l, h)
 		}
 	})
-	return each(ctx, f.remote, func(_ context.Context, h *hostState) error { return h.resync(nil) })
+	return each(ctx, at.remote, func(_ context.Context, h *hostState) error { return at.resync(h, nil) })
 }
 
 // specsOf are what hosts need to be these hosts.
-func (f *Fabric) specsOf(list []*hostState) (map[*hostState]host.Spec, error) {
+func (at *attendance) specsOf(list []*hostState) (map[*hostState]host.Spec, error) {
 	specs := make(map[*hostState]host.Spec, len(list))
 	for _, h := range list {
-		by, err := f.admit(h)
+		by, err := at.admissions.admit(h)
 		if err != nil {
 			return nil, err
 		}
-		f.inLoop(func(l loop) { specs[h], err = l.specOf(h, by) })
+		at.inLoop(func(l loop) { specs[h], err = at.specOf(l, h, by) })
 		if err != nil {
 			return nil, err
 		}
@@ -59,17 +59,17 @@ func (f *Fabric) specsOf(list []*hostState) (map[*hostState]host.Spec, error) {
 }
 
 // startHost has a host made, and returns when it answers. Nobody else acts on h meanwhile.
-func (f *Fabric) startHost(ctx context.Context, h *hostState, c host.Spec) error {
-	if err := f.opts.Host(ctx, h.name, c); err != nil {
+func (at *attendance) startHost(ctx context.Context, h *hostState, c host.Spec) error {
+	if err := at.opts.Host(ctx, h.name, c); err != nil {
 		return fmt.Errorf("%v is not hosted: %w", h, err)
 	}
 	h.begin(incarnationOf(&c))
-	return f.ready(ctx, h, nil)
+	return at.ready(ctx, h, nil)
 }
 
 // ready returns when h answers, and what its clock says is known. It gives up when the host is gone
 // that runs beside it on the same agent; nil: none does.
-func (f *Fabric) ready(ctx context.Context, h, beside *hostState) error {
+func (at *attendance) ready(ctx context.Context, h, beside *hostState) error {
 	var life ledger.Incarnation
 	if beside != nil {
 		life = beside.incarnation()
@@ -87,7 +87,7 @@ func (f *Fabric) ready(ctx context.Context, h, beside *hostState) error {
 		case beside != nil && (beside.failed.Load() || beside.incarnation() != life):
 			return fmt.Errorf("%v is gone: %w", beside, err)
 		}
-		if err := f.runtime.Pause(ctx, f.Now()+weft.FromDuration(readyEvery), nil); err != nil {
+		if err := at.runtime.Pause(ctx, at.Now()+weft.FromDuration(readyEvery), nil); err != nil {
 			return fmt.Errorf("%v was hosted and does not answer: %w", h, err)
 		}
 	}
@@ -110,13 +110,12 @@ func (h *hostState) begin(life linkend.Incarnation) {
 	if h.sw == nil {
 		e.Nodes = nodesOf(h.placement)
 	}
-	h.fabric.ledger.step(h.fabric.Now(), e)
+	h.site.ledger.step(h.site.Now(), e)
 }
 
 // resync tells a host all that it should know, and returns when it has acted on that. Standing is
 // what it has heard before, nil: nothing, it has just been made.
-func (h *hostState) resync(applied *host.Applied) (err error) {
-	f := h.fabric
+func (at *attendance) resync(h *hostState, applied *host.Applied) (err error) {
 	h.stale.Store(false)
 	defer func() {
 		if err != nil {
@@ -136,8 +135,8 @@ func (h *hostState) resync(applied *host.Applied) (err error) {
 	}
 	var o host.Order
 	var resync *sent
-	f.inLoop(func(l loop) {
-		o = l.resyncOrder(h, applied)
+	at.inLoop(func(l loop) {
+		o = at.resyncOrder(l, h, applied)
 		resync = h.send(o) // before any order that says more
 	})
 	err = resync.wait()
@@ -150,7 +149,7 @@ func (h *hostState) resync(applied *host.Applied) (err error) {
 }
 
 // resyncOrder is the order that tells a host all that it should know.
-func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
+func (at *attendance) resyncOrder(l loop, h *hostState, applied *host.Applied) host.Order {
 	var clock weft.Time
 	var known *leader.Applied
 	if applied == nil {
@@ -190,7 +189,7 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 		number := l.switches[id].addLife(h.incarnation())
 		o.Take = append(o.Take, l.switches[id].takenEmpty(number))
 	}
-	o.Take = append(o.Take, l.takenAgain(h, decided.Take)...)
+	o.Take = append(o.Take, at.takenAgain(l, h, decided.Take)...)
 	o.Clock, o.SignalAll = clock, true
 	return o
 }
@@ -198,12 +197,12 @@ func (l loop) resyncOrder(h *hostState, applied *host.Applied) host.Order {
 // takenAgain are the orders to take switches that h may have missed, but for some switches. A host
 // that was out of reach when a switch left it and when the switch came back runs it below the epochs
 // that the neighbours hear.
-func (l loop) takenAgain(h *hostState, but []weft.SwitchID) (list []host.TakeOrder) {
+func (at *attendance) takenAgain(l loop, h *hostState, but []weft.SwitchID) (list []host.TakeOrder) {
 	life := incarnationIn(h.allIncarnations(), uint64(h.incarnation()))
 	for _, id := range h.switches {
 		s := l.switches[id]
 		lives := s.lives.Load()
-		if lives == nil || s.moved.Load() || l.moves(s) || slices.Contains(but, id) {
+		if lives == nil || s.moved.Load() || l.isMoving(s) || slices.Contains(but, id) {
 			continue
 		}
 		if k := (*lives)[len(*lives)-1]; k.Number == life.Number && k.First > life.First {
@@ -224,10 +223,10 @@ func (s *liveSwitch) takenEmpty(above weft.Epoch) host.TakeOrder {
 
 // endHosts tells all hosts that the fabric has ended, and keeps their last sums. What runs switches
 // of this process goes with it, also when the other hosts do not.
-func (f *Fabric) endHosts() {
-	list := slices.DeleteFunc(f.owned(), func(h *hostState) bool { return f.detached && h.sw.home.late() })
-	if !f.detached {
-		list = append(list, f.remote...)
+func (at *attendance) endHosts() {
+	list := slices.DeleteFunc(at.owned(), func(h *hostState) bool { return at.detached && h.sw.home.late() })
+	if !at.detached {
+		list = append(list, at.remote...)
 	}
 	_ = each(context.Background(), list, func(ctx context.Context, h *hostState) error {
 		h.mu.Lock()
@@ -238,43 +237,12 @@ func (f *Fabric) endHosts() {
 		}
 		ctx, cancel := context.WithTimeout(ctx, h.patience())
 		defer cancel()
-		asked := f.Now()
-		s, err := h.host.End(ctx, host.EndOrder{Number: number, Term: f.opts.Term, Why: "fabric " + f.opts.Processes.Fabric + " has been stopped"})
+		asked := at.Now()
+		s, err := h.host.End(ctx, host.EndOrder{Number: number, Term: at.opts.Term, Why: "fabric " + at.opts.Processes.Fabric + " has been stopped"})
 		if s.Asked = asked; err == nil {
 			err = h.storeCounters(s)
 		}
 		h.markSuspect()
 		return err
 	})
-}
-
-// takeEvents takes what the host tells.
-func (h *hostState) takeEvents(batch host.EventBatch) {
-	f := h.fabric
-	h.mu.Lock()
-	if batch.Number != h.number || h.failed.Load() {
-		h.mu.Unlock()
-		return
-	}
-	now := f.Now()
-	for i := range batch.Events {
-		o := &batch.Events[i]
-		n := o.Of()
-		if !h.runs(n) {
-			continue // it speaks for no other
-		}
-		for i := range o.Hops {
-			o.Hops[i].Switch = weft.SwitchID(n.Index)
-			o.Hops[i].Candidates = o.Hops[i].Candidates[:min(len(o.Hops[i].Candidates), weft.MaxPorts*f.opts.Switch.VCs)]
-		}
-		at := h.clock.toLocal(o.At, now)
-		w := watcher{fabric: f, node: n, name: f.graph.Name(n)}
-		w.Observe(at, o.Actions())
-		if o.Effects {
-			f.touch(at)
-		}
-	}
-	h.heard, h.correctedBy = max(h.heard, batch.Upto), nil
-	h.mu.Unlock()
-	h.news.notify()
 }

@@ -23,7 +23,7 @@ import (
 // the processes that are a switch, one after another.
 type hostState struct {
 	counted
-	fabric    *Fabric
+	site      *site
 	id        ledger.HostID
 	local     *host.Local // the host, when it is in this process: it always answers; nil: it is in another
 	name      string
@@ -86,11 +86,11 @@ type hostCounters struct {
 	held map[weft.End]bool // ends that damping keeps down
 }
 
-func newHostState(f *Fabric, id ledger.HostID, name string, place host.Placement) *hostState {
-	h := &hostState{fabric: f, id: id, name: name, placement: place, switches: place.SwitchIDs(), nics: place.NICIDs()}
+func newHostState(si *site, id ledger.HostID, name string, place host.Placement) *hostState {
+	h := &hostState{site: si, id: id, name: name, placement: place, switches: place.SwitchIDs(), nics: place.NICIDs()}
 	h.news.init()
 	if name != "" {
-		h.host, h.counted, h.ends = f.opts.Processes.Hosts.Reach(name), remoteCounters{h}, place.Ends(f.graph)
+		h.host, h.counted, h.ends = si.opts.Processes.Hosts.Reach(name), remoteCounters{h}, place.Ends(si.graph)
 	}
 	h.answers, h.unanswered = context.WithCancel(context.Background())
 	h.counters.Store(newHostCounters(0, host.Counters{}, &host.Counters{}))
@@ -109,7 +109,7 @@ func (h *hostState) String() string {
 }
 
 // runs reports whether the host runs a node now.
-func (h *hostState) runs(n weft.Node) bool { return h.fabric.hostOf(n) == h }
+func (h *hostState) runs(n weft.Node) bool { return h.site.hostOf(n) == h }
 
 // late reports whether what the host tells comes some moments later, and perhaps never: it is in
 // another process.
@@ -156,7 +156,6 @@ func (h *hostState) read(want host.CountersRequest) error {
 // storeCounters makes s the latest that is known, unless a later one is. s.Asked says when it was
 // asked for.
 func (h *hostState) storeCounters(s host.Counters) error {
-	f := h.fabric
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if s.Number != h.number {
@@ -169,12 +168,12 @@ func (h *hostState) storeCounters(s host.Counters) error {
 		return nil // what it says now is weighed when it is taken back
 	}
 	s = withOlder(s, &old.own)
-	h.counters.Store(newHostCounters(h.clock.toLocal(s.At, f.Now()), s, &h.retired))
+	h.counters.Store(newHostCounters(h.clock.toLocal(s.At, h.site.Now()), s, &h.retired))
 	h.record(&s)
 	if h.unheard {
 		h.unheard, h.heard = false, max(h.heard, s.Observed) // it may have told since by the time the answer is here
 	}
-	switch now := f.Now(); {
+	switch now := h.site.Now(); {
 	case h.heard >= h.due:
 		h.due, h.dueSince = s.Observed, now
 	case now-h.dueSince > weft.FromDuration(askTime):
@@ -208,18 +207,18 @@ func (h *hostState) correctLinks(up []byte) {
 		return
 	}
 	changed := false
-	h.fabric.read(func(s *leader.State) {
+	h.site.read(func(s *leader.State) {
 		for i, e := range h.ends {
-			l, side, ok := h.fabric.linkAt(e)
+			l, side, ok := h.site.linkAt(e)
 			if is := host.Bit(up, i); ok && h.runs(e.Node) && s.Links[l.ID].Up[side] != is {
-				s.Step(h.fabric.Now(), leader.PortSynced{End: e, Up: is})
+				s.Step(h.site.Now(), leader.PortSynced{End: e, Up: is})
 				changed = true
 			}
 		}
 	})
 	h.correctedBy = up
 	if changed {
-		h.fabric.portsChanged()
+		h.site.portsChanged()
 	}
 }
 
@@ -247,9 +246,9 @@ func (h *hostState) carryOut(o host.Order) (host.OrderAnswer, error) {
 	h.mu.Unlock()
 	ctx, cancel := context.WithTimeout(alive, h.orderTime(&o))
 	defer cancel()
-	defer context.AfterFunc(h.fabric.ctx, cancel)()
-	o.Number, o.Term = number, h.fabric.opts.Term
-	asked := h.fabric.Now() // the answer counts for all neighbours that there were by then
+	defer context.AfterFunc(h.site.ctx, cancel)()
+	o.Number, o.Term = number, h.site.opts.Term
+	asked := h.site.Now() // the answer counts for all neighbours that there were by then
 	o.Counters = &host.CountersRequest{Number: number, Ends: true, Peers: h.peers()}
 	a, err := h.host.Order(ctx, o)
 	if err == nil {
@@ -261,19 +260,12 @@ func (h *hostState) carryOut(o host.Order) (host.OrderAnswer, error) {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) {
 			h.markSuspect()
 		}
-		h.fabric.refused(err)
-		h.fabric.opts.Log.Warn("order to a host", "host", h.name, "err", err)
+		h.site.refused(err)
+		h.site.opts.Log.Warn("order to a host", "host", h.name, "err", err)
 		return a, err
 	}
 	h.await(a.Counters.Observed)
 	return a, nil
-}
-
-// refused says that this leader was replaced, when err of a host does.
-func (f *Fabric) refused(err error) {
-	if f.opts.Replaced != nil && errors.Is(err, host.ErrReplaced) {
-		f.opts.Replaced()
-	}
 }
 
 // markSuspect keeps others from waiting for it.
@@ -283,7 +275,7 @@ func (h *hostState) markSuspect() {
 	h.unanswered()
 	h.mu.Unlock()
 	h.noteAnswers()
-	h.fabric.portsChanged()
+	h.site.portsChanged()
 }
 
 // markAlive ends that.
@@ -316,72 +308,10 @@ func (h *hostState) await(observed uint64) {
 	}
 }
 
-// refreshCounters has all hosts tell what they have counted, for what is about to be added up.
-func (f *Fabric) refreshCounters() { f.refreshHosts(host.CountersRequest{}) }
-
-// refreshHosts has all hosts tell what they have added up, at once. It waits for none that does not
-// answer.
-func (f *Fabric) refreshHosts(want host.CountersRequest) { f.refresh(f.answering(), want) }
-
-// refresh is that for some of the hosts, and that in this process.
-func (f *Fabric) refresh(hosts []*hostState, want host.CountersRequest) {
-	f.recordLocal(want)
-	var wg sync.WaitGroup
-	for _, h := range hosts {
-		wg.Go(func() {
-			if err := h.read(want); errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) {
-				h.markSuspect()
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// lookTime bounds how long whoever looks at the fabric, or begins a fault, waits for hosts. Of one
-// that takes longer, what it told last holds. Chosen by us: a host on the same network answers in a
-// few milliseconds.
-const lookTime = 50 * time.Millisecond
-
-// lookAtHosts has all hosts tell what they have counted, and waits for none longer than lookTime.
-func (f *Fabric) lookAtHosts() { f.look(host.CountersRequest{}, false) }
-
-// lookAtNodes is that, and has them tell of their nodes too.
-func (f *Fabric) lookAtNodes() { f.look(host.CountersRequest{}, true) }
-
-// look has all hosts tell what is wanted, and returns when they have, or lookTime is over. A host
-// that has owed somebody an answer for so long is not asked: whoever comes after the first who
-// waited for it does not wait.
-func (f *Fabric) look(want host.CountersRequest, nodes bool) {
-	hosts := slices.DeleteFunc(f.answering(), (*hostState).owes)
-	queries := []func(){func() { f.refresh(hosts, want) }}
-	if nodes {
-		queries = append(queries, func() { readNodes(hosts) })
-	}
-	done := make(chan struct{}, len(queries))
-	for _, do := range queries {
-		asks := func() {
-			do()
-			done <- struct{}{}
-		}
-		if len(hosts) == 0 || !f.spawn(asks) {
-			asks()
-		}
-	}
-	timer := time.NewTimer(lookTime)
-	defer timer.Stop()
-	for range queries {
-		select {
-		case <-done:
-		case <-timer.C:
-			return
-		}
-	}
-}
-
 // owes reports whether the host has owed an answer for longer than somebody who looks waits.
 func (h *hostState) owes() bool {
 	since := h.owing.Load()
-	return since != 0 && h.fabric.Now()-weft.Time(since) > weft.FromDuration(lookTime)
+	return since != 0 && h.site.Now()-weft.Time(since) > weft.FromDuration(lookTime)
 }
 
 // skew is how far the clock of a host is behind the fabric's. Of the questions that it was measured

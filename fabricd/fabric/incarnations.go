@@ -70,7 +70,7 @@ func (h *hostState) allIncarnations() []linkend.Incarnation {
 
 // addIncarnation notes that an incarnation begins; number 0: none does.
 func (h *hostState) addIncarnation(k linkend.Incarnation) {
-	e := &h.fabric.epochs
+	e := &h.site.epochs
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	h.begins = 0
@@ -87,10 +87,10 @@ func (h *hostState) addIncarnation(k linkend.Incarnation) {
 // specEpoch is the epoch of a new spec of h. Until h begins its incarnation, or goes on as it was, it
 // is not known who has epochs above that.
 func (h *hostState) specEpoch() weft.Epoch {
-	e := &h.fabric.epochs
+	e := &h.site.epochs
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	first := e.next(h.fabric.Now())
+	first := e.next(h.site.Now())
 	if h.begins == 0 {
 		h.begins = first
 	}
@@ -99,7 +99,7 @@ func (h *hostState) specEpoch() weft.Epoch {
 
 // goesOn notes that h is what it was, and no spec of it has become an incarnation.
 func (h *hostState) goesOn() {
-	e := &h.fabric.epochs
+	e := &h.site.epochs
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	h.begins = 0
@@ -122,10 +122,10 @@ func (h *hostState) peers() (list []host.Peer) {
 			b = h.neighbourHosts.Load()
 		}
 	}
-	e := &h.fabric.epochs
+	e := &h.site.epochs
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	known := e.known(h.fabric.Now())
+	known := e.known(h.site.Now())
 	add := func(name string, by *hostState, lives []linkend.Incarnation) {
 		for _, k := range lives {
 			list = append(list, host.Peer{Host: name, Incarnation: k})
@@ -154,17 +154,17 @@ func (h *hostState) peers() (list []host.Peer) {
 		if o := b.hosts[name]; o != nil {
 			add(name, o, o.allIncarnations())
 		} else if !moved[name] {
-			add(name, nil, []linkend.Incarnation{{Number: h.fabric.own}})
+			add(name, nil, []linkend.Incarnation{{Number: h.site.own}})
 		}
 	}
 	return list
 }
 
 // share has a host tell of what passes on links of a switch that may move.
-func (loop) share(h *hostState, links []*link) {
+func (h *hostState) share(_ loop, links []*link) {
 	for _, l := range links {
 		for _, e := range l.ends() {
-			if h.fabric.home(e.Node) == h && !slices.Contains(h.shared, e) {
+			if h.site.home(e.Node) == h && !slices.Contains(h.shared, e) {
 				h.shared = append(h.shared, e)
 			}
 		}
@@ -174,15 +174,15 @@ func (loop) share(h *hostState, links []*link) {
 
 // findNeighbourHosts finds who is at the other ends of links.
 func (h *hostState) findNeighbourHosts(ends []weft.End) *neighbourHosts {
-	f, b := h.fabric, &neighbourHosts{hosts: map[string]*hostState{}}
+	si, b := h.site, &neighbourHosts{hosts: map[string]*hostState{}}
 	seen := map[string]bool{}
 	for _, e := range ends {
-		peer, _, _ := f.graph.Peer(e)
-		name, o := f.graph.Name(peer.Node), f.home(peer.Node)
-		if peer.Node.IsSwitch() && !slices.Contains(b.switches, f.switches[peer.Node.Index]) {
-			b.switches = append(b.switches, f.switches[peer.Node.Index])
+		peer, _, _ := si.graph.Peer(e)
+		name, o := si.graph.Name(peer.Node), si.home(peer.Node)
+		if peer.Node.IsSwitch() && !slices.Contains(b.switches, si.switches[peer.Node.Index]) {
+			b.switches = append(b.switches, si.switches[peer.Node.Index])
 		}
-		if o == f.local {
+		if o == si.local {
 			o = nil // its nodes are neighbours one by one
 		} else {
 			name = o.name
@@ -201,7 +201,7 @@ func (h *hostState) findNeighbourHosts(ends []weft.End) *neighbourHosts {
 // asks. The caller holds the lock of epochs.
 func (h *hostState) livesOn(k linkend.Incarnation) {
 	for _, id := range h.switches {
-		s := h.fabric.switches[id]
+		s := h.site.switches[id]
 		if list := s.lives.Load(); list != nil && !s.moved.Load() && (*list)[len(*list)-1].Number < k.Number {
 			s.lives.Store(new(append(slices.Clone(*list), k)))
 		}
@@ -211,7 +211,7 @@ func (h *hostState) livesOn(k linkend.Incarnation) {
 // incarnation is that of the host now; 0: it has none.
 func (h *hostState) incarnation() ledger.Incarnation {
 	if !h.late() {
-		return ledger.Incarnation(h.fabric.own)
+		return ledger.Incarnation(h.site.own)
 	}
 	return ledger.Incarnation(h.life.Load())
 }
@@ -219,14 +219,14 @@ func (h *hostState) incarnation() ledger.Incarnation {
 // addLife notes that an incarnation of a host runs a switch from now on, and returns the epoch above
 // which the links of the switch begin there: the same one however often that is asked.
 func (s *liveSwitch) addLife(number ledger.Incarnation) (first weft.Epoch) {
-	e := &s.home.fabric.epochs
+	e := &s.home.site.epochs
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if list := s.lives.Load(); list != nil && (*list)[len(*list)-1].Number == uint64(number) {
 		return (*list)[len(*list)-1].First
 	}
 	all := s.allLives()
-	first = e.next(s.home.fabric.Now())
+	first = e.next(s.home.site.Now())
 	s.lives.Store(new(append(slices.Clone(all), linkend.Incarnation{Number: uint64(number), First: first})))
 	return first
 }
@@ -283,20 +283,6 @@ func (l loop) forget(gone []uint64) {
 	})
 }
 
-// eachLives calls do with the list of each host, and of each switch that has moved.
-func (f *Fabric) eachLives(do func(list *atomic.Pointer[[]linkend.Incarnation])) {
-	for _, h := range *f.hosts.Load() {
-		if l := h.incarnations.Load(); l != nil && len(*l) > 0 {
-			do(&h.incarnations)
-		}
-	}
-	for _, s := range f.switches {
-		if l := s.lives.Load(); l != nil && len(*l) > 0 {
-			do(&s.lives)
-		}
-	}
-}
-
 // allLives are the incarnations of hosts that have run a switch, by the epochs of its links.
 func (s *liveSwitch) allLives() []linkend.Incarnation {
 	switch list := s.lives.Load(); {
@@ -305,5 +291,54 @@ func (s *liveSwitch) allLives() []linkend.Incarnation {
 	case s.home.late():
 		return s.home.allIncarnations()
 	}
-	return []linkend.Incarnation{{Number: s.home.fabric.own}}
+	return []linkend.Incarnation{{Number: s.home.site.own}}
+}
+
+// takeHome has its home run a switch that nobody runs, empty.
+func (l loop) takeHome(s *liveSwitch) *sent {
+	number := s.addLife(s.home.incarnation())
+	lives := *s.lives.Load()
+	l.refuseBefore(s, lives[len(lives)-1].First)
+	return s.home.send(host.Order{Take: []host.TakeOrder{s.takenEmpty(number)}})
+}
+
+// refuseBefore has the neighbours of a switch hear nobody any more who has run it up to an epoch of
+// its links: a host that nobody reaches may still be there.
+func (l loop) refuseBefore(s *liveSwitch, epoch weft.Epoch) {
+	orders := map[*hostState][]host.RefuseOrder{}
+	for _, k := range l.linksOf(s.id) {
+		for i, e := range k.ends() {
+			if k.ends()[1-i].Node == s.id.Node() {
+				h := l.hostOf(e.Node)
+				orders[h] = append(orders[h], host.RefuseOrder{End: host.EndOf(e), Upto: epoch})
+			}
+		}
+	}
+	for h, list := range orders {
+		h.send(host.Order{Refuse: list})
+	}
+}
+
+// refuses is what a host that is told all refuses.
+func (h *hostState) refuses() (list []host.RefuseOrder) {
+	for _, e := range h.ends {
+		peer, _, ok := h.site.graph.Peer(e)
+		if !ok || !peer.Node.IsSwitch() {
+			continue
+		}
+		if lives := h.site.switches[peer.Node.Index].lives.Load(); lives != nil {
+			list = append(list, host.RefuseOrder{End: host.EndOf(e), Upto: (*lives)[len(*lives)-1].First})
+		}
+	}
+	return list
+}
+
+// takeBack has the home of s begin it, unless it is there or s moves.
+func (l loop) takeBack(a *action, s *liveSwitch) {
+	if s.moved.Load() || l.isMoving(s) {
+		return
+	}
+	if lives := s.lives.Load(); lives != nil && (*lives)[len(*lives)-1].Number != uint64(s.home.incarnation()) {
+		a.dispatched = append(a.dispatched, l.takeHome(s))
+	}
 }

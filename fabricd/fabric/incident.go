@@ -3,11 +3,9 @@ package fabric
 import (
 	"time"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
-	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
 // KindSilence is the kind of the report of a neighbour that was not heard although no fault
@@ -20,11 +18,10 @@ const (
 	binPerNIC = 100 * time.Microsecond // reading thousands of NICs costs more than small bins are worth
 )
 
-// binWidth is the length of a bin in a fabric of so many NICs. NICs on other hosts count as they
-// were told last.
-func binWidth(nics int, others bool) time.Duration {
-	width := max(minBin, time.Duration(nics)*binPerNIC)
-	if others {
+// binWidth is the length of a bin. NICs on other hosts count as they were told last.
+func (ns *nodes) binWidth() time.Duration {
+	width := max(minBin, time.Duration(len(ns.nics))*binPerNIC)
+	if len(ns.remote) > 0 {
 		width = max(width, askEvery)
 	}
 	return width
@@ -36,11 +33,11 @@ func (f *Fabric) attendFaults() {
 	f.leading.wake.set(f.runtime.Task(0, func() {
 		f.inLoop(func(l loop) { l.decide(leader.Seen{}) })
 	}))
-	f.runtime.Task(f.bin, func() {
+	f.runtime.Task(f.binWidth(), func() {
 		delivered := f.deliveredNow()
 		now := f.Now()
 		f.note(leader.Sampled{Delivered: delivered})
-		f.publishDue(now)
+		f.limits.publishDue(now)
 		due := false
 		f.read(func(s *leader.State) { due = s.Due(now) })
 		if due {
@@ -54,66 +51,4 @@ func (f *Fabric) attendFaults() {
 			l.putAway()
 		})
 	})
-}
-
-// deliveredNow are the packets delivered: in this process now, elsewhere as told last.
-func (f *Fabric) deliveredNow() uint64 {
-	var elsewhere uint64
-	f.ledger.read(func(l *ledger.Ledger) {
-		local := l.OfHost(localHostID, 0)
-		elsewhere = l.Total().NICs.Delivered - local.Counters.NICs.Delivered
-	})
-	return elsewhere + f.local.local.Delivered()
-}
-
-// Faults returns the reports of the latest faults in order, at most 4096. Reports of faults that
-// last are brought up to date.
-func (f *Fabric) Faults() []fault.Report {
-	f.look(host.CountersRequest{Generations: true}, false)
-	return f.reportsAfter(0)
-}
-
-// reportsAfter copies the reports with higher numbers; those that are open are brought up to date.
-func (f *Fabric) reportsAfter(id int) (list []fault.Report) {
-	f.noteCounted()
-	found := false
-	report := func(*ledger.Ledger) {
-		f.read(func(s *leader.State) {
-			if found = s.HasFound(); !found {
-				list = s.Reports(f.Now(), id)
-			}
-		})
-	}
-	for f.ledger.read(report); found; f.ledger.read(report) {
-		f.inLoop(func(l loop) { l.decide(leader.Found{}) })
-	}
-	return list
-}
-
-// CloseReports stops counting effects for all repaired faults, as at the end of a run.
-func (f *Fabric) CloseReports() {
-	f.refreshHosts(host.CountersRequest{Generations: true})
-	f.inLoop(func(l loop) {
-		l.countNow()
-		l.decide(leader.Close{})
-	})
-}
-
-// touch notes that something happened that a fault may have caused.
-func (f *Fabric) touch(now weft.Time) { f.leading.effect.Store(int64(now)) }
-
-// portChanged notes that an end has lost its link or has it back.
-func (f *Fabric) portChanged(c leader.PortChanged) {
-	if !c.Up && c.Started {
-		f.leading.awaits.Store(true)
-	}
-	f.note(c)
-}
-
-// rerouted notes that packets were sent another way.
-func (f *Fabric) rerouted(now weft.Time) {
-	if f.leading.awaits.Load() {
-		f.leading.awaits.Store(false)
-		f.note(leader.Rerouted{At: now})
-	}
 }

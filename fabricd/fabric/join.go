@@ -32,55 +32,54 @@ const firstEpoch = 1 << 20
 // Join answers a process that is to be a switch with all that it needs. Nothing changes for the
 // switch before [Fabric.Attach]. The error wraps ErrHeld when there is an owner already, which
 // comes to no harm.
-func (f *Fabric) Join(req host.JoinRequest) (c host.Spec, err error) {
-	if err := f.awaitGone(req.Switch); err != nil {
+func (mo *moves) Join(req host.JoinRequest) (c host.Spec, err error) {
+	if err := mo.awaitGone(req.Switch); err != nil {
 		return c, err
 	}
-	h, err := f.joins(req)
+	h, err := mo.joins(req)
 	if err != nil {
 		return c, err
 	}
-	by, err := f.admit(h)
+	by, err := mo.admissions.admit(h)
 	if err != nil {
 		return c, err
 	}
-	f.inLoop(func(l loop) { c, err = l.expect(req, h, by) })
+	mo.inLoop(func(l loop) { c, err = mo.expect(l, req, h, by) })
 	return c, err
 }
 
-func (l loop) expect(req host.JoinRequest, h *hostState, by *admission) (c host.Spec, err error) {
-	f := l.Fabric
-	s, err := l.canJoin(req.Switch)
+func (mo *moves) expect(l loop, req host.JoinRequest, h *hostState, by *admission) (c host.Spec, err error) {
+	s, err := mo.canJoin(l, req.Switch)
 	if err != nil {
 		return c, err
 	}
-	if c, err = l.specOf(h, by); err != nil {
+	if c, err = mo.attendance.specOf(l, h, by); err != nil {
 		return c, err
 	}
-	o := f.newOwner(&c, by.user)
+	o := mo.attendance.newOwner(&c, by.user)
 	o.pid, o.machine = req.PID, req.Host
 	h.nextAdmission.CompareAndSwap(by, nil) // another owner gets others
 	s.joining = o
-	if !f.spawn(func() { f.awaitAttach(s, o) }) {
+	if !mo.spawn(func() { mo.awaitAttach(s, o) }) {
 		return c, errStopped
 	}
 	return c, nil
 }
 
 // joins is the host that a process of a switch is to be, if one can join.
-func (f *Fabric) joins(req host.JoinRequest) (h *hostState, err error) {
-	f.inLoop(func(l loop) {
+func (mo *moves) joins(req host.JoinRequest) (h *hostState, err error) {
+	mo.inLoop(func(l loop) {
 		var s *liveSwitch
-		if s, err = l.canJoin(req.Switch); err == nil {
-			h = l.ownOf(s)
+		if s, err = mo.canJoin(l, req.Switch); err == nil {
+			h = mo.attendance.ownOf(l, s)
 		}
 	})
 	return h, err
 }
 
 // awaitGone waits a moment until it is noticed that the owner of a switch has ended, if it has.
-func (f *Fabric) awaitGone(name string) error {
-	s, err := f.switchByName(name)
+func (mo *moves) awaitGone(name string) error {
+	s, err := mo.switchByName(name)
 	if err != nil {
 		return err
 	}
@@ -108,16 +107,15 @@ func (f *Fabric) awaitGone(name string) error {
 }
 
 // canJoin says whether the switch of a name may get an owner.
-func (l loop) canJoin(name string) (*liveSwitch, error) {
-	f := l.Fabric
-	o := f.opts.Processes
+func (mo *moves) canJoin(_ loop, name string) (*liveSwitch, error) {
+	o := mo.opts.Processes
 	switch {
-	case f.hasStopped():
+	case mo.hasStopped():
 		return nil, errStopped
 	case o == nil:
 		return nil, errors.New("this fabric takes no switch processes: its links are in memory")
 	}
-	s, err := f.switchByName(name)
+	s, err := mo.switchByName(name)
 	if err != nil {
 		return nil, err
 	}
@@ -140,40 +138,40 @@ func (l loop) canJoin(name string) (*liveSwitch, error) {
 // Attach moves a switch to its process, which is ready, and returns when its links are up there. A
 // switch that is down is restarted there. After an error that wraps [host.ErrUnreached] the process
 // may try again.
-func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
-	s, err := f.switchByName(req.Switch)
+func (mo *moves) Attach(ctx context.Context, req host.AttachRequest) error {
+	s, err := mo.switchByName(req.Switch)
 	if err != nil {
 		return err
 	}
 	var o *owner
-	f.inLoop(func(l loop) { o, err = l.joining(s, req.Number) })
+	mo.inLoop(func(l loop) { o, err = mo.joining(l, s, req.Number) })
 	if err != nil {
 		return err
 	}
-	return f.whileMoving(ctx, s, func() error {
+	return mo.whileMoving(ctx, s, func() error {
 		h := s.own.Load()
-		if err := f.install(h, o); err != nil {
+		if err := mo.install(h, o); err != nil {
 			return err
 		}
-		if _, err := f.moveTo(s, h); err != nil {
+		if _, err := mo.moveTo(s, h); err != nil {
 			return err
 		}
-		if f.crashOf(s) != 0 {
-			if err := f.do(f.ctx, leader.Revive{Switch: s.id}); err != nil {
+		if mo.crashOf(s) != 0 {
+			if err := mo.do(mo.ctx, leader.Revive{Switch: s.id}); err != nil {
 				return err
 			}
 		}
-		f.events.Publish(f.Now(), Event{Kind: EventProcessJoined, Switch: s.name, Detail: o.String()})
+		mo.events.Publish(mo.Now(), Event{Kind: EventProcessJoined, Switch: s.name, Detail: o.String()})
 		return nil
 	})
 }
 
 // install makes o the owner of a host of one switch alone, which answers, and tells it all that it
 // should know. The host does not run the switch yet.
-func (f *Fabric) install(h *hostState, o *owner) (err error) {
+func (mo *moves) install(h *hostState, o *owner) (err error) {
 	h.begin(linkend.Incarnation{Number: o.number, First: o.first})
-	if err := f.readyOwner(h, o); err != nil {
-		f.inLoop(func(l loop) {
+	if err := mo.readyOwner(h, o); err != nil {
+		mo.inLoop(func(l loop) {
 			h.begin(linkend.Incarnation{})
 			l.ledger.step(l.Now(), ledger.HostEnded{Host: h.id, Incident: l.crashOf(h.sw)})
 		})
@@ -182,9 +180,9 @@ func (f *Fabric) install(h *hostState, o *owner) (err error) {
 		}
 		return fmt.Errorf("the fabric cannot reach %v: %w", o, err)
 	}
-	f.inLoop(func(l loop) {
+	mo.inLoop(func(l loop) {
 		if o.agent == "" {
-			if _, err = l.joining(h.sw, o.number); err != nil {
+			if _, err = mo.joining(l, h.sw, o.number); err != nil {
 				return
 			}
 			h.sw.joining = nil
@@ -197,19 +195,19 @@ func (f *Fabric) install(h *hostState, o *owner) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := h.resync(nil); err != nil {
-		f.opts.Log.Warn("host of a switch", "switch", h.name, "err", err) // it is told again when it answers
+	if err := mo.attendance.resync(h, nil); err != nil {
+		mo.opts.Log.Warn("host of a switch", "switch", h.name, "err", err) // it is told again when it answers
 	}
-	return f.attendOwner(h, o)
+	return mo.attendance.attendOwner(h, o)
 }
 
 // readyOwner returns when a host of one switch alone answers, and what its clock says is known. A
 // process that attaches answers already.
-func (f *Fabric) readyOwner(h *hostState, o *owner) (err error) {
+func (mo *moves) readyOwner(h *hostState, o *owner) (err error) {
 	if o.agent != "" {
-		ctx, cancel := context.WithTimeout(f.ctx, hostTime)
+		ctx, cancel := context.WithTimeout(mo.ctx, hostTime)
 		defer cancel()
-		return f.ready(ctx, h, f.hostNamed(o.agent))
+		return mo.attendance.ready(ctx, h, mo.hostNamed(o.agent))
 	}
 	for range clockLooks {
 		if err = h.read(host.CountersRequest{}); err != nil {
@@ -220,15 +218,15 @@ func (f *Fabric) readyOwner(h *hostState, o *owner) (err error) {
 }
 
 // attendOwner looks after a host of one switch alone as long as it has this owner.
-func (f *Fabric) attendOwner(h *hostState, o *owner) error {
-	if !f.spawn(func() { f.attendHost(o.over, h) }) || !f.spawn(func() { f.watchHost(o.over, h) }) {
+func (at *attendance) attendOwner(h *hostState, o *owner) error {
+	if !at.spawn(func() { at.attendHost(o.over, h) }) || !at.spawn(func() { at.watchHost(o.over, h) }) {
 		return errStopped
 	}
 	return nil
 }
 
 // joining is the process that has the spec of that number for a switch.
-func (l loop) joining(s *liveSwitch, number uint64) (*owner, error) {
+func (mo *moves) joining(l loop, s *liveSwitch, number uint64) (*owner, error) {
 	o := s.joining
 	if o == nil || o.number != number || l.hasStopped() {
 		return nil, fmt.Errorf("switch %s was given to another process meanwhile, or this one took too long: join again", s.name)
@@ -237,7 +235,7 @@ func (l loop) joining(s *liveSwitch, number uint64) (*owner, error) {
 }
 
 // awaitAttach forgets a process that does not attach in time.
-func (f *Fabric) awaitAttach(s *liveSwitch, o *owner) {
+func (mo *moves) awaitAttach(s *liveSwitch, o *owner) {
 	timer := time.NewTimer(joinTime)
 	defer timer.Stop()
 	select {
@@ -247,16 +245,16 @@ func (f *Fabric) awaitAttach(s *liveSwitch, o *owner) {
 	case <-o.over.Done():
 		return
 	}
-	f.opts.Log.Warn("switch process does not attach", "switch", s.name, "process", o.String())
-	f.forgetJoining(s, o.number)
+	mo.opts.Log.Warn("switch process does not attach", "switch", s.name, "process", o.String())
+	mo.forgetJoining(s, o.number)
 }
 
 // forgetJoining forgets the process of that spec, unless it is attached.
-func (f *Fabric) forgetJoining(s *liveSwitch, number uint64) {
-	f.inLoop(func(l loop) {
+func (mo *moves) forgetJoining(s *liveSwitch, number uint64) {
+	mo.inLoop(func(l loop) {
 		if o := s.joining; o != nil && o.number == number {
 			s.joining = nil
-			l.revokeOwner(o)
+			mo.attendance.revokeOwner(o)
 		}
 	})
 }

@@ -1,256 +1,172 @@
 package fabric
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/nic"
 )
 
-// leading is the state of the leader. Decisions are made one after the other, see decide; what is
-// only to be noted is noted at once by whoever has seen it.
+// leading is what the leader knows: its state, the ledger, and the events that it has published.
+// Decisions step the state one after the other, in the loop; what is only to be noted is noted at
+// once by whoever has seen it. Any goroutine may ask and note.
 type leading struct {
+	clock  Clock
+	ledger *sharedLedger
+	events *Hub
+
 	awaits atomic.Bool  // somebody wants to know of the next re-route
 	effect atomic.Int64 // when something last happened that a fault may be the reason of
 	wake   waker        // a fault may have been seen by the last of its ends
 
 	mu    sync.Mutex // a leaf: held for a step or a look, and for no call to anybody; taken after that of the ledger
 	state *leader.State
-
-	timers map[int]func() // only the loop touches it; per fault, stops what would change it by itself; 0: of the hold of NICs
 }
 
+// Events is the fabric's event stream.
+func (ld *leading) Events() *Hub { return ld.events }
+
 // read calls do with the state, which do does not keep.
-func (f *Fabric) read(do func(s *leader.State)) {
-	f.leading.mu.Lock()
-	defer f.leading.mu.Unlock()
-	do(f.leading.state)
+func (ld *leading) read(do func(s *leader.State)) {
+	ld.mu.Lock()
+	defer ld.mu.Unlock()
+	do(ld.state)
 }
 
 // step steps the state and the ledger in it.
-func (f *Fabric) step(ev leader.Event) (out []leader.Effect) {
-	f.ledger.read(func(*ledger.Ledger) {
-		f.read(func(s *leader.State) { out = s.Step(f.Now(), ev) })
+func (ld *leading) step(ev leader.Event) (out []leader.Effect) {
+	ld.ledger.read(func(*ledger.Ledger) {
+		ld.read(func(s *leader.State) { out = s.Step(ld.clock.Now(), ev) })
 	})
 	return out
 }
 
 // note steps the state by an event that concerns no ledger and asks for nothing but to wake
 // somebody.
-func (f *Fabric) note(ev leader.Event) {
-	f.leading.mu.Lock()
-	out := f.leading.state.Step(f.Now(), ev)
-	f.leading.mu.Unlock()
+func (ld *leading) note(ev leader.Event) {
+	ld.mu.Lock()
+	out := ld.state.Step(ld.clock.Now(), ev)
+	ld.mu.Unlock()
 	if len(out) > 0 {
-		f.leading.wake.wake()
+		ld.wake.wake()
 	}
 }
 
-// action is what has been decided and hosts are carrying out.
-type action struct {
-	f            *Fabric
-	number       int // 0: there is nothing to wait for but the hosts
-	attend       []int
-	dispatched   dispatched
-	cut          *sent // what the transport was told last, which the orders that follow come after; nil: nothing
-	checkpointed <-chan struct{}
-	refused      error // nothing was done
+// touch notes that something happened that a fault may have caused.
+func (ld *leading) touch(now weft.Time) { ld.effect.Store(int64(now)) }
 
-	incident        int
-	order           leader.Order
-	reconfiguration fault.Reconfiguration
-
-	back  []*link   // of a repair that nobody waits for, see repairs
-	until weft.Time // it is waited for no longer than that
-	stop  func()    // stops what looks after it then
-}
-
-// decide steps the state and does what it asks for.
-func (l loop) decide(ev leader.Event) *action {
-	a := &action{f: l.Fabric}
-	for _, e := range l.step(ev) {
-		l.do(a, e)
+// portChanged notes that an end has lost its link or has it back.
+func (ld *leading) portChanged(c leader.PortChanged) {
+	if !c.Up && c.Started {
+		ld.awaits.Store(true)
 	}
-	l.leading.awaits.Store(true)
-	return a
+	ld.note(c)
 }
 
-// do does one thing that was asked for.
-func (l loop) do(a *action, e leader.Effect) {
-	f := l.Fabric
-	switch e := e.(type) {
-	case leader.Cut:
-		a.tellTransport("cut", func() error { return f.runtime.Cut(f.from(e.Directions)) })
-	case leader.Restore:
-		a.tellTransport("restore", func() error { return f.runtime.Restore(f.from(e.Directions)) })
-	case leader.Orders:
-		a.dispatched = append(a.dispatched, l.dispatch(e.List, a.cut)...)
-	case leader.Checkpoint:
-		a.checkpointed = l.checkpointNow()
-	case leader.CheckpointSoon:
-		f.checkpointSoon()
-	case leader.Changed:
-		f.checkpointSoon()
-		f.portsChanged() // nobody waits any more for a link that this has taken
-	case leader.Publish:
-		f.events.Publish(f.Now(), Event{
-			Kind: e.Event.Kind, Link: e.Event.Link, Switch: e.Event.Switch, Node: e.Event.Node, Detail: e.Event.Detail, Fault: e.Event.Fault,
-		})
-	case leader.TakeBack:
-		l.takeBack(a, f.switches[e.Switch])
-	case leader.Notice:
-		f.leading.wake.wake()
-	case leader.SetTimer, leader.StopTimer, leader.Scatter:
-		l.time(e)
-	default:
-		a.answer(e)
+// rerouted notes that packets were sent another way.
+func (ld *leading) rerouted(now weft.Time) {
+	if ld.awaits.Load() {
+		ld.awaits.Store(false)
+		ld.note(leader.Rerouted{At: now})
 	}
 }
 
-// tellTransport has the transport do something before the orders that follow are sent.
-func (a *action) tellTransport(what string, do func() error) {
-	a.cut = a.f.enqueueCall(&a.f.transport, what, do)
-	a.dispatched = append(a.dispatched, a.cut)
+// generation is the fault generation of packets generated now.
+func (ld *leading) generation() (generation uint16) {
+	ld.read(func(s *leader.State) { generation = s.Generation })
+	return generation
 }
 
-// answer keeps what was answered.
-func (a *action) answer(e leader.Effect) {
-	switch e := e.(type) {
-	case leader.Begun:
-		a.number = e.Action
-	case leader.Attend:
-		a.attend = append(a.attend, e.Action)
-	case leader.Refused:
-		a.refused = e.Err
-	case leader.Concerns:
-		a.incident = e.Incident
-	case leader.ResyncOrder:
-		a.order = e.Order
-	case leader.Reconfigured:
-		a.reconfiguration = e.Reconfiguration
-	}
+// Held reports whether NICs are held.
+func (ld *leading) Held() (yes bool) {
+	ld.read(func(s *leader.State) { yes = s.Held() })
+	return yes
 }
 
-// time sets and stops timers.
-func (l loop) time(e leader.Effect) {
-	f := l.Fabric
-	if f.hasStopped() {
-		return
-	}
-	switch e := e.(type) {
-	case leader.SetTimer:
-		l.time(leader.StopTimer{Fault: e.Fault})
-		f.leading.timers[e.Fault] = f.runtime.At(e.At, func() { f.timerDue(leader.TimerDue(e)) })
-	case leader.StopTimer:
-		if stop := f.leading.timers[e.Fault]; stop != nil {
-			stop()
-			delete(f.leading.timers, e.Fault)
+// RoundCounts returns these counts.
+func (ld *leading) RoundCounts() (c RoundCounts) {
+	ld.read(func(s *leader.State) { c = s.Rounds.Clone() })
+	return c
+}
+
+// Traffic is what the NICs inject now.
+func (ld *leading) Traffic() (t nic.Traffic) {
+	ld.read(func(s *leader.State) { t = s.Traffic.What })
+	return t
+}
+
+// crashOf is the incident of the crash of s; 0: it runs.
+func (ld *leading) crashOf(s *liveSwitch) (incident int) {
+	ld.read(func(state *leader.State) { incident = state.Crashed[s.id] })
+	return incident
+}
+
+// isMoving reports whether a switch is on its way to another host.
+func (ld *leading) isMoving(s *liveSwitch) (yes bool) {
+	ld.read(func(state *leader.State) { yes = state.Moving(s.id) != nil })
+	return yes
+}
+
+// views is what there is to see of all links, and the crashes of all switches, at one moment.
+func (ld *leading) views() (list []leader.View, crashed []int) {
+	ld.read(func(s *leader.State) {
+		list = make([]leader.View, len(s.Links))
+		for i := range list {
+			list[i] = s.View(weft.LinkID(i))
 		}
-	case leader.Scatter:
-		by := f.runtime.(Scattered).Scatter()
-		f.runtime.At(f.Now()+by, func() {
-			f.inLoop(func(l loop) {
-				if !l.hasStopped() {
-					l.decide(leader.CarrierDue(e))
-				}
-			})
-		})
-	}
-}
-
-// timerDue changes or ends a fault or a hold by itself, and waits for what that began.
-func (f *Fabric) timerDue(e leader.TimerDue) {
-	var list []*action
-	f.inLoop(func(l loop) {
-		if !l.hasStopped() {
-			list = l.decide(e).attended()
-		}
+		crashed = slices.Clone(s.Crashed)
 	})
-	for _, a := range list {
-		f.finishNow(a)
-	}
+	return list, crashed
 }
 
-// attended are the actions that began by themselves.
-func (a *action) attended() (list []*action) {
-	for _, number := range a.attend {
-		list = append(list, &action{f: a.f, number: number, dispatched: a.dispatched})
-	}
-	return list
+// view is what there is to see of a link.
+func (ld *leading) view(l *link) (v leader.View) {
+	ld.read(func(s *leader.State) { v = s.View(l.ID) })
+	return v
 }
 
-// countNow has the state and the ledger know what the nodes of this process have counted, before a
-// decision that depends on it.
-func (f *Fabric) countNow() {
-	f.recordLocal(host.CountersRequest{})
-	f.noteCounted()
+// faultOn names the faults in force on l; empty: none.
+func (ld *leading) faultOn(l *link) (text string) {
+	ld.read(func(s *leader.State) { text = s.FaultOn(l.ID) })
+	return text
 }
 
-// noteCounted has the state know what hosts have counted that the ledger does not know.
-func (f *Fabric) noteCounted() {
-	c := leader.Counted{Effect: weft.Time(f.leading.effect.Load())}
-	if f.ledger.total().NICs.Rerouted > 0 {
-		f.countGenerations(func(s *host.Counters) {
-			extra := leader.ExtraHops{First: s.FirstGeneration}
-			for _, e := range s.Generations {
-				extra.Most = append(extra.Most, e.MostExtra)
+// Ports returns which links are dead, as the switches and NICs at their ends see them. It does not
+// wait.
+func (ld *leading) Ports() Ports {
+	p := Ports{At: ld.clock.Now(), Dead: []weft.LinkID{}}
+	ld.read(func(s *leader.State) {
+		for i := range s.Links {
+			a, b := s.Links[i].Up[0], s.Links[i].Up[1]
+			if !a || !b {
+				p.Dead = append(p.Dead, weft.LinkID(i))
 			}
-			c.Extra = append(c.Extra, extra)
-		})
-	}
-	f.note(c)
-}
-
-// from are the sending ends of directions.
-func (f *Fabric) from(list []leader.Direction) []weft.End {
-	ends := make([]weft.End, len(list))
-	for i, d := range list {
-		l := f.links[d.Link]
-		if ends[i] = l.A; d.Back {
-			ends[i] = l.B
+			if a != b {
+				p.Uncertain++
+			}
 		}
-	}
-	return ends
-}
-
-// lead begins to lead by a ledger. The caller has made the hosts.
-func (f *Fabric) lead(l *ledger.Ledger) {
-	_, scattered := f.runtime.(Scattered)
-	c := leader.Config{
-		Graph: f.graph, Seed: f.opts.Seed, PacketBytes: f.opts.NIC.PacketBytes, Detection: f.opts.Link.Liveness.Detection(),
-		Bin: weft.FromDuration(f.bin), Scattered: scattered, Processes: f.hostOfProcess(0),
-	}
-	for _, h := range *f.hosts.Load() {
-		c.Hosts = append(c.Hosts, h.decided())
-	}
-	for _, s := range f.switches {
-		c.Switches = append(c.Switches, s.home.id)
-	}
-	for _, n := range f.nics {
-		c.NICs = append(c.NICs, n.home.id)
-	}
-	f.leading.timers = map[int]func(){}
-	f.ledger = &sharedLedger{log: f.opts.Log, ledger: l}
-	f.leading.state = leader.New(c, l)
-}
-
-// decided is h as decisions have it.
-func (h *hostState) decided() leader.Host {
-	d := leader.Host{ID: h.id, Name: h.name, Label: h.String(), Remote: h.name != "", Inside: idsOf(h.inside), Border: idsOf(h.border)}
-	if h.sw != nil {
-		d.Process, d.Switch = true, h.sw.id
-	}
-	return d
-}
-
-// noteAnswers has the state know whether h answers.
-func (h *hostState) noteAnswers() {
-	f := h.fabric
-	f.read(func(s *leader.State) {
-		s.Step(f.Now(), leader.HostAnswers{Host: h.id, Suspect: h.suspect.Load(), Failed: h.failed.Load()})
 	})
+	return p
+}
+
+// Ports is the state of all links, as their ends see it at one moment.
+type Ports struct {
+	At   weft.Time     `json:"at"`
+	Dead []weft.LinkID `json:"dead"` // links that an end of theirs takes for down
+	// Uncertain counts the links whose ends disagree: one end has not noticed yet, or has crashed.
+	Uncertain int `json:"uncertain"`
+}
+
+// Set is the dead links as a set.
+func (p Ports) Set() *subnet.Dead {
+	var d subnet.Dead
+	for _, id := range p.Dead {
+		d.AddLink(id)
+	}
+	return &d
 }

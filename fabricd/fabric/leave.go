@@ -13,23 +13,23 @@ const lastLooks = 5
 
 // Leave moves a switch home from its process, which has been told to end. If it is down it stays
 // so.
-func (f *Fabric) Leave(ctx context.Context, req host.AttachRequest) error {
-	s, err := f.switchByName(req.Switch)
+func (mo *moves) Leave(ctx context.Context, req host.AttachRequest) error {
+	s, err := mo.switchByName(req.Switch)
 	if err != nil {
 		return err
 	}
-	f.forgetJoining(s, req.Number)
-	return f.whileMoving(ctx, s, func() error {
+	mo.forgetJoining(s, req.Number)
+	return mo.whileMoving(ctx, s, func() error {
 		h := s.own.Load()
 		if h == nil || !h.ownedBy(req.Number) {
 			return nil // it is that switch no more
 		}
 		who := h.String()
-		if _, err := f.moveTo(s, s.home); err != nil {
+		if _, err := mo.moveTo(s, s.home); err != nil {
 			return err
 		}
-		if f.letGo(h, req.Number) {
-			f.events.Publish(f.Now(), Event{Kind: EventProcessLeft, Switch: s.name, Detail: who})
+		if mo.letGo(h, req.Number) {
+			mo.events.Publish(mo.Now(), Event{Kind: EventProcessLeft, Switch: s.name, Detail: who})
 		}
 		return nil
 	})
@@ -43,17 +43,17 @@ func (h *hostState) ownedBy(number uint64) bool {
 
 // letGo lets go of a host of one switch alone that does not run it, once it has given its last
 // answer. It reports false when that was done already. It runs while nobody else moves the switch.
-func (f *Fabric) letGo(h *hostState, number uint64) (done bool) {
-	_, err := h.lookAt(f.ctx, host.CountersRequest{}, true)
+func (mo *moves) letGo(h *hostState, number uint64) (done bool) {
+	_, err := h.lookAt(mo.ctx, host.CountersRequest{}, true)
 	for range lastLooks { // who attends to it asks too
 		if !errors.Is(err, errLater) {
 			break
 		}
-		_, err = h.lookAt(f.ctx, host.CountersRequest{}, true)
+		_, err = h.lookAt(mo.ctx, host.CountersRequest{}, true)
 	}
-	f.inLoop(func(l loop) {
+	mo.inLoop(func(l loop) {
 		if done = h.ownedBy(number); done {
-			l.drop(h, err == nil)
+			mo.attendance.drop(l, h, err == nil)
 		}
 	})
 	return done

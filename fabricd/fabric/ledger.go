@@ -37,24 +37,24 @@ type InFlight struct {
 }
 
 // Ledger adds up the accounts of all hosts. It does not wait for slow hosts.
-func (f *Fabric) Ledger() Ledger {
-	f.lookAtHosts()
-	return f.addUp()
+func (rd *reader) Ledger() Ledger {
+	rd.lookAtHosts()
+	return rd.addUp()
 }
 
 // ledgerAfterRefresh is the ledger after all hosts that answer have been asked.
-func (f *Fabric) ledgerAfterRefresh() Ledger {
-	f.refreshCounters()
-	return f.addUp()
+func (rd *reader) ledgerAfterRefresh() Ledger {
+	rd.refreshCounters()
+	return rd.addUp()
 }
 
 // addUp adds up what hosts told last.
-func (f *Fabric) addUp() Ledger {
-	l, links := f.ledgerNow(nil)
+func (rd *reader) addUp() Ledger {
+	l, links := rd.ledgerNow(nil)
 	l.LostOn = map[string]LinkLoss{}
 	for _, k := range links {
 		if lost := lossOf(&k); lost != (LinkLoss{}) {
-			l.LostOn[f.links[k.Link].Name] = lost
+			l.LostOn[rd.links[k.Link].Name] = lost
 		}
 	}
 	return l
@@ -62,9 +62,9 @@ func (f *Fabric) addUp() Ledger {
 
 // ledgerNow are the accounts as told last, without LostOn, and the balance of the links, in storage
 // that may be reused.
-func (f *Fabric) ledgerNow(storage []ledger.LinkBalance) (l Ledger, links []ledger.LinkBalance) {
+func (rd *reader) ledgerNow(storage []ledger.LinkBalance) (l Ledger, links []ledger.LinkBalance) {
 	var s ledger.Balance
-	f.ledger.read(func(l *ledger.Ledger) { s, links = l.Balance(), l.Links(storage) })
+	rd.ledger.read(func(l *ledger.Ledger) { s, links = l.Balance(), l.Links(storage) })
 	w := s.Waiting
 	l = Ledger{
 		Injected: s.Injected + s.Short, Delivered: s.Delivered, Lost: s.Lost, Discarded: s.Discarded,

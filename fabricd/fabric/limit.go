@@ -26,6 +26,8 @@ var (
 
 // limits hold back events.
 type limits struct {
+	events *Hub // gets those that are not held back
+
 	mu      sync.Mutex
 	sources map[eventSource]*limited // guarded by mu; bound: the link ends of the fabric and a few kinds
 }
@@ -101,16 +103,16 @@ func (l *limits) due(now weft.Time) (events []Event) {
 	return events
 }
 
-// publishLimited publishes e now, or later if its source has used its share.
-func (f *Fabric) publishLimited(now weft.Time, from eventSource, most limit, e Event) {
-	if e, ok := f.limits.admit(now, from, most, e); ok {
-		f.events.Publish(now, e)
+// publish publishes e now, or later if its source has used its share.
+func (l *limits) publish(now weft.Time, from eventSource, most limit, e Event) {
+	if e, ok := l.admit(now, from, most, e); ok {
+		l.events.Publish(now, e)
 	}
 }
 
 // publishDue publishes events that were held back and are due.
-func (f *Fabric) publishDue(now weft.Time) {
-	for _, e := range f.limits.due(now) {
-		f.events.Publish(now, e)
+func (l *limits) publishDue(now weft.Time) {
+	for _, e := range l.due(now) {
+		l.events.Publish(now, e)
 	}
 }

@@ -1,8 +1,6 @@
 package fabric
 
 import (
-	"fmt"
-
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -23,28 +21,6 @@ func newLink(g *topology.Graph, l topology.Link) *link {
 
 // ends are A and B.
 func (l *link) ends() [2]weft.End { return [2]weft.End{l.A, l.B} }
-
-func (f *Fabric) link(id weft.LinkID) (*link, error) {
-	if int(id) >= len(f.links) {
-		return nil, fmt.Errorf("link %d: %w: there are %d", id, ErrUnknown, len(f.links))
-	}
-	return f.links[id], nil
-}
-
-// held reports whether damping keeps either end of l down.
-func (f *Fabric) held(l *link) bool {
-	return f.hostOf(l.A.Node).held(l.A) || f.hostOf(l.B.Node).held(l.B)
-}
-
-func (f *Fabric) linksOf(id weft.SwitchID) []*link {
-	var out []*link
-	for _, l := range f.links {
-		if l.A.Node == id.Node() || l.B.Node == id.Node() {
-			out = append(out, l)
-		}
-	}
-	return out
-}
 
 // LinkLoss is what one link lost.
 type LinkLoss struct {

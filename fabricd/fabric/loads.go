@@ -83,7 +83,7 @@ func (h *hostState) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err
 		return nil, errSuspect
 	}
 	h.mu.Lock()
-	alive, o := h.answers, host.LoadOrder{Number: h.number, Term: h.fabric.opts.Term}
+	alive, o := h.answers, host.LoadOrder{Number: h.number, Term: h.site.opts.Term}
 	h.mu.Unlock()
 	for _, t := range list {
 		o.Patches, o.Made = append(o.Patches, t.patch), append(o.Made, t.next)
@@ -111,15 +111,15 @@ func (h *hostState) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err
 // last moment of the leader before, or the answer was lost; they stay, and the subnet manager,
 // which knows of them, loads the rest.
 func (h *hostState) reload(versions []uint64) error {
-	f := h.fabric
-	first := tables.VersionOf(f.opts.Firmware)
+	si := h.site
+	first := tables.VersionOf(si.opts.Firmware)
 	var list []*loadTask
 	for i, id := range h.placement.SwitchIDs() {
 		has := first
 		if i < len(versions) {
 			has = versions[i]
 		}
-		s := f.switches[id]
+		s := si.switches[id]
 		now := s.Now()
 		if now.Version <= has {
 			continue
@@ -133,7 +133,7 @@ func (h *hostState) reload(versions []uint64) error {
 	}
 	errs, err := h.loadAll(list)
 	for id, bad := range errs {
-		err = errors.Join(err, fmt.Errorf("tables of switch %s: %w", f.switches[id].name, bad))
+		err = errors.Join(err, fmt.Errorf("tables of switch %s: %w", si.switches[id].name, bad))
 	}
 	return err
 }

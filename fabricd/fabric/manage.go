@@ -5,46 +5,17 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
-	"github.com/weft-fabric/weft/fabricd/subnet"
 )
 
 // EventReconfigured is the kind of the event that a subnet manager has brought new tables into
 // force.
 const EventReconfigured = leader.EventReconfigured
 
-// Ports is the state of all links, as their ends see it at one moment.
-type Ports struct {
-	At   weft.Time     `json:"at"`
-	Dead []weft.LinkID `json:"dead"` // links that an end of theirs takes for down
-	// Uncertain counts the links whose ends disagree: one end has not noticed yet, or has crashed.
-	Uncertain int `json:"uncertain"`
-}
-
-// Set is the dead links as a set.
-func (p Ports) Set() *subnet.Dead {
-	var d subnet.Dead
-	for _, id := range p.Dead {
-		d.AddLink(id)
-	}
-	return &d
-}
-
-// Ports returns which links are dead, as the switches and NICs at their ends see them. It does not
-// wait.
-func (f *Fabric) Ports() Ports {
-	p := Ports{At: f.Now(), Dead: []weft.LinkID{}}
-	f.read(func(s *leader.State) {
-		for i := range s.Links {
-			a, b := s.Links[i].Up[0], s.Links[i].Up[1]
-			if !a || !b {
-				p.Dead = append(p.Dead, weft.LinkID(i))
-			}
-			if a != b {
-				p.Uncertain++
-			}
-		}
-	})
-	return p
+// management is the side of a subnet manager: tables, and what became of packets that travelled by
+// older ones. It owns nothing: switches have their tables. Any goroutine outside the loop may call it.
+type management struct {
+	*decisions
+	reader *reader
 }
 
 // Round is a subnet manager's account of tables that it has brought into force, with the times of
@@ -53,8 +24,8 @@ type Round = leader.Round
 
 // Reconfigured writes into the reports of the faults that made these links die how the routes were
 // repaired, and publishes it. It returns the account with times since the first of these faults.
-func (f *Fabric) Reconfigured(r Round) (reconfiguration fault.Reconfiguration) {
-	f.inLoop(func(l loop) { reconfiguration = l.decide(leader.Managed{Round: r}).reconfiguration })
+func (mg *management) Reconfigured(r Round) (reconfiguration fault.Reconfiguration) {
+	mg.inLoop(func(l loop) { reconfiguration = l.decide(leader.Managed{Round: r}).reconfiguration })
 	return reconfiguration
 }
 
@@ -66,30 +37,30 @@ const settleTime = 2 * weft.Second
 // travelled by older tables. The function that it returns reports whether they are: all were
 // delivered, except as many as had been lost before, or so much time has passed that it does not
 // matter which of them were lost since.
-func (f *Fabric) Settling() (gone func() bool) {
+func (mg *management) Settling() (gone func() bool) {
 	var orders dispatched
 	var generation int
-	f.inLoop(func(l loop) {
+	mg.inLoop(func(l loop) {
 		orders, generation = l.decide(leader.Generate{}).dispatched, int(l.generation())
 	})
 	_ = orders.wait() // of a host that does not answer nothing is known anyway
-	began := f.Now()
-	l := f.ledgerAfterRefresh()
+	began := mg.Now()
+	l := mg.reader.ledgerAfterRefresh()
 	dropped := l.Lost + l.Discarded
 	return func() bool {
-		if f.Now()-began > settleTime {
+		if mg.Now()-began > settleTime {
 			return true
 		}
-		return f.missing(generation) <= dropped
+		return mg.missing(generation) <= dropped
 	}
 }
 
 // missing is how many packets generated before a fault generation have not been delivered. NICs
 // tell only the latest generations apart (nic.MaxGenerations), so the rest is the total less those.
-func (f *Fabric) missing(generation int) uint64 {
+func (mg *management) missing(generation int) uint64 {
 	var injected, delivered uint64
-	f.refreshHosts(host.CountersRequest{Generations: true})
-	f.countGenerations(func(s *host.Counters) {
+	mg.refreshHosts(host.CountersRequest{Generations: true})
+	mg.countGenerations(func(s *host.Counters) {
 		injected, delivered = injected+s.Counters.NICs.Injected, delivered+s.Counters.NICs.Delivered
 		for i, e := range s.Generations {
 			if s.FirstGeneration+i >= generation {
@@ -101,40 +72,13 @@ func (f *Fabric) missing(generation int) uint64 {
 }
 
 // Settled notes in the fault reports that the packets of tables before that version are gone.
-func (f *Fabric) Settled(version uint64) {
-	f.inLoop(func(l loop) { l.decide(leader.Settled{Version: version}) })
+func (mg *management) Settled(version uint64) {
+	mg.inLoop(func(l loop) { l.decide(leader.Settled{Version: version}) })
 }
 
 // RoundCounts counts the rounds of subnet managers since the start.
 type RoundCounts = leader.RoundCounts
 
-// RoundCounts returns these counts.
-func (f *Fabric) RoundCounts() (c RoundCounts) {
-	f.read(func(s *leader.State) { c = s.Rounds.Clone() })
-	return c
-}
-
-// generation is the fault generation of packets generated now.
-func (f *Fabric) generation() (generation uint16) {
-	f.read(func(s *leader.State) { generation = s.Generation })
-	return generation
-}
-
-// TableVersions are the versions of the tables of all switches, by number.
-func (f *Fabric) TableVersions() []uint64 {
-	list := make([]uint64, len(f.switches))
-	for i := range list {
-		list[i] = f.TableVersion(weft.SwitchID(i))
-	}
-	return list
-}
-
 // OnPorts makes do be called soon after an end changes its view of its link. Call it at most once,
 // before anything happens.
-func (f *Fabric) OnPorts(do func()) { f.ports.set(f.runtime.Task(0, do)) }
-
-// At calls do at a time of the fabric's clock, unless stop is called before.
-func (f *Fabric) At(t weft.Time, do func()) (stop func()) { return f.runtime.At(t, do) }
-
-// Empty reports whether no packet is between the NICs.
-func (f *Fabric) Empty() bool { return f.drained() }
+func (mg *management) OnPorts(do func()) { mg.manager.set(mg.runtime.Task(0, do)) }

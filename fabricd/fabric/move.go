@@ -4,19 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // EventMoved is the kind of the event that another host runs a switch.
 const EventMoved = "moved"
+
+// moves has switches go from one host to another: between hosts of the options, and to processes
+// that join and leave. It owns the right to move a switch, which one caller has at a time. Any goroutine
+// outside the loop may call what is exported.
+type moves struct {
+	*decisions
+	attendance *attendance
+	admissions *admissions
+}
 
 // Moved says what became of a move.
 type Moved struct {
@@ -30,8 +36,8 @@ type Moved struct {
 
 // Move has another host run a switch, under traffic: to is the name of a host of the fabric, "" is
 // the host that it belongs to by the placement. A process that is the switch is told to end.
-func (f *Fabric) Move(ctx context.Context, sw, to string) (m Moved, err error) {
-	s, err := f.switchByName(sw)
+func (mo *moves) Move(ctx context.Context, sw, to string) (m Moved, err error) {
+	s, err := mo.switchByName(sw)
 	if err != nil {
 		return m, err
 	}
@@ -39,23 +45,23 @@ func (f *Fabric) Move(ctx context.Context, sw, to string) (m Moved, err error) {
 		to = ""
 	}
 	if to != "" {
-		if err := f.canTake(to); err != nil {
+		if err := mo.canTake(to); err != nil {
 			return m, err
 		}
 	}
-	err = f.whileMoving(ctx, s, func() (err error) {
-		m, err = f.moveToHost(s, to)
+	err = mo.whileMoving(ctx, s, func() (err error) {
+		m, err = mo.moveToHost(s, to)
 		return err
 	})
 	return m, err
 }
 
 // canTake says whether a host of that name may take a switch.
-func (f *Fabric) canTake(name string) error {
-	h := f.hostNamed(name)
+func (mo *moves) canTake(name string) error {
+	h := mo.hostNamed(name)
 	if h == nil {
-		names := make([]string, len(f.remote))
-		for i, h := range f.remote {
+		names := make([]string, len(mo.remote))
+		for i, h := range mo.remote {
 			names[i] = h.name
 		}
 		return fmt.Errorf("%w: %w", ErrUnknown, nearest.Unknown("host", name, names))
@@ -67,7 +73,7 @@ func (f *Fabric) canTake(name string) error {
 }
 
 // moveToHost moves a switch to a host of the options, by way of its home.
-func (f *Fabric) moveToHost(s *liveSwitch, to string) (m Moved, err error) {
+func (mo *moves) moveToHost(s *liveSwitch, to string) (m Moved, err error) {
 	m = Moved{Switch: s.name, From: s.runsAt(), To: to}
 	if to == "" {
 		m.To = s.home.name
@@ -77,28 +83,28 @@ func (f *Fabric) moveToHost(s *liveSwitch, to string) (m Moved, err error) {
 	}
 	if h := s.owned(); h != nil {
 		o := h.owner.Load()
-		if m.Packets, err = f.moveTo(s, s.home); err != nil {
+		if m.Packets, err = mo.moveTo(s, s.home); err != nil {
 			return m, err
 		}
-		f.endOwner(h, o, "switch "+s.name+" was moved")
+		mo.endOwner(h, o, "switch "+s.name+" was moved")
 	}
 	if to != "" {
-		h, err := f.lend(s, to)
+		h, err := mo.lend(s, to)
 		if err != nil {
 			return m, err
 		}
 		o := h.owner.Load()
-		if m.Packets, err = f.moveTo(s, h); err != nil {
+		if m.Packets, err = mo.moveTo(s, h); err != nil {
 			if !s.moved.Load() {
-				f.endOwner(h, o, "switch "+s.name+" does not come")
+				mo.endOwner(h, o, "switch "+s.name+" does not come")
 			}
 			return m, err
 		}
 	}
 	m.Changed = true
-	f.events.Publish(f.Now(), Event{
+	mo.events.Publish(mo.Now(), Event{
 		Kind: EventMoved, Switch: s.name,
-		Detail: fmt.Sprintf("runs on %v now, packets that went along: %d", f.hostOf(s.id.Node()), m.Packets),
+		Detail: fmt.Sprintf("runs on %v now, packets that went along: %d", mo.hostOf(s.id.Node()), m.Packets),
 	})
 	return m, nil
 }
@@ -120,77 +126,77 @@ func (s *liveSwitch) runsAt() string {
 }
 
 // lend has an agent run a host of one switch alone, which does not run the switch yet.
-func (f *Fabric) lend(s *liveSwitch, agent string) (h *hostState, err error) {
-	if f.opts.Host == nil {
+func (mo *moves) lend(s *liveSwitch, agent string) (h *hostState, err error) {
+	if mo.opts.Host == nil {
 		return nil, errors.New("this fabric has no hosts to move a switch to")
 	}
-	f.inLoop(func(l loop) {
-		if _, err = l.canJoin(s.name); err == nil {
-			h = l.ownOf(s)
+	mo.inLoop(func(l loop) {
+		if _, err = mo.canJoin(l, s.name); err == nil {
+			h = mo.attendance.ownOf(l, s)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	by, err := f.admit(h)
+	by, err := mo.admissions.admit(h)
 	if err != nil {
 		return nil, err
 	}
 	var c host.Spec
-	f.inLoop(func(l loop) { c, err = l.specOf(h, by) })
+	mo.inLoop(func(l loop) { c, err = mo.attendance.specOf(l, h, by) })
 	if err != nil {
 		return nil, err
 	}
 	h.nextAdmission.CompareAndSwap(by, nil)
-	o := f.newOwner(&c, by.user)
+	o := mo.attendance.newOwner(&c, by.user)
 	o.agent = agent
-	try, cancel := context.WithTimeout(f.ctx, hostTime)
+	try, cancel := context.WithTimeout(mo.ctx, hostTime)
 	defer cancel()
-	if err = f.opts.Host(try, agent, c); err == nil {
-		err = f.install(h, o)
+	if err = mo.opts.Host(try, agent, c); err == nil {
+		err = mo.install(h, o)
 	}
 	if err != nil {
-		f.endOwner(h, o, "switch "+s.name+" does not come") // the agent may have made it all the same
-		f.inLoop(func(l loop) { l.revokeOwner(o) })
+		mo.endOwner(h, o, "switch "+s.name+" does not come") // the agent may have made it all the same
+		mo.inLoop(func(loop) { mo.attendance.revokeOwner(o) })
 		return nil, fmt.Errorf("host %s does not take switch %s: %w", agent, s.name, err)
 	}
 	return h, nil
 }
 
 // endOwner ends a host of one switch alone that does not run it; nil: it has ended by itself.
-func (f *Fabric) endOwner(h *hostState, o *owner, why string) {
+func (mo *moves) endOwner(h *hostState, o *owner, why string) {
 	if o == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(f.ctx, h.patience())
+	ctx, cancel := context.WithTimeout(mo.ctx, h.patience())
 	defer cancel()
-	asked := f.Now()
-	s, err := h.host.End(ctx, host.EndOrder{Number: o.number, Term: f.opts.Term, Why: why})
-	if f.ctx.Err() != nil {
+	asked := mo.Now()
+	s, err := h.host.End(ctx, host.EndOrder{Number: o.number, Term: mo.opts.Term, Why: why})
+	if mo.ctx.Err() != nil {
 		return // who leads next ends it
 	}
 	if s.Asked, s.Final = asked, true; err == nil {
 		err = h.storeCounters(s)
 	}
-	f.inLoop(func(l loop) {
+	mo.inLoop(func(l loop) {
 		if h.ownedBy(o.number) {
-			l.drop(h, err == nil)
+			mo.attendance.drop(l, h, err == nil)
 		}
 	})
 }
 
 // whileMoving does what moves a switch while nobody else does. It returns before that is done when
 // ctx ends.
-func (f *Fabric) whileMoving(ctx context.Context, s *liveSwitch, do func() error) error {
+func (mo *moves) whileMoving(ctx context.Context, s *liveSwitch, do func() error) error {
 	select {
 	case s.moving <- struct{}{}:
-	case <-f.ctx.Done():
+	case <-mo.ctx.Done():
 		return errStopped
 	case <-ctx.Done():
 		return fmt.Errorf("switch %s is on its way to another host: %w", s.name, context.Cause(ctx))
 	}
 	done := make(chan error, 1)
-	if !f.spawn(func() {
+	if !mo.spawn(func() {
 		defer func() { <-s.moving }()
 		done <- do()
 	}) {
@@ -208,128 +214,27 @@ func (f *Fabric) whileMoving(ctx context.Context, s *liveSwitch, do func() error
 // moveTo has to, the home or the own host of a switch, run it, and returns when its links are up
 // there. What it holds goes along. An error means that it has not moved. It runs while nobody else
 // moves the switch.
-func (f *Fabric) moveTo(s *liveSwitch, to *hostState) (packets uint64, err error) {
-	from := f.hostOf(s.id.Node())
+func (mo *moves) moveTo(s *liveSwitch, to *hostState) (packets uint64, err error) {
+	from := mo.hostOf(s.id.Node())
 	if from == to {
 		return 0, nil
 	}
-	f.emptyWires(s, from)
-	f.lookAtHosts() // what they have counted by now is not the work of the move
+	mo.emptyWires(s, from)
+	mo.lookAtHosts() // what they have counted by now is not the work of the move
 	var m leader.Move
 	var checkpointed <-chan struct{}
-	f.inLoop(func(l loop) { m, checkpointed, err = l.beginMove(s, from, to) })
+	mo.inLoop(func(l loop) { m, checkpointed, err = mo.beginMove(l, s, from, to) })
 	if err != nil {
-		f.awaitSwitch(s, from, 0) // their packets wait no more
+		mo.awaitSwitch(s, from, 0) // their packets wait no more
 		return 0, err
 	}
-	f.awaitDecision(s, from, checkpointed) // no host is told before
-	f.inLoop(func(l loop) { l.refuseBefore(s, m.Number) })
-	return f.finishMove(s, m)
-}
-
-// awaitDecision returns when the next leader would know of a move. If that takes long, neighbours
-// send again meanwhile.
-func (f *Fabric) awaitDecision(s *liveSwitch, from *hostState, checkpointed <-chan struct{}) {
-	try, cancel := context.WithTimeout(f.ctx, moveCheckpointTime)
-	defer cancel()
-	if awaitCheckpoint(try, checkpointed) {
-		return
-	}
-	select {
-	case <-checkpointed:
-		f.emptyWires(s, from)
-	case <-f.ctx.Done():
-	}
-}
-
-// moveCheckpointTime is how long neighbours hold their packets back meanwhile. Chosen by us: less
-// than awaitTime.
-const moveCheckpointTime = 2 * time.Second
-
-// awaitTime is how long the ends of the links of a switch that moves hold their packets back, at
-// most. Chosen by us: a move takes some milliseconds.
-const awaitTime = 5 * time.Second
-
-// emptyWires has nothing sent on the links of a switch that from still runs. It returns when nothing
-// is on their wires, or that takes too long.
-func (f *Fabric) emptyWires(s *liveSwitch, from *hostState) {
-	links, most := f.linksOf(s.id), moveWireTime
-	for _, l := range links {
-		for _, suffers := range f.view(l).Suffers {
-			most = max(most, moveWireTime+2*(suffers.Delay+suffers.Jitter))
-		}
-	}
-	_ = f.awaitSwitch(s, from, awaitTime).wait() // what one that does not answer sends may be lost
-	end := f.Now() + weft.FromDuration(min(most+2*f.opts.Link.Delay, awaitTime/2))
-	for f.wiresHold(s, from, links) && f.Now() < end {
-		if f.runtime.Pause(f.ctx, f.Now()+weft.Millisecond, nil) != nil {
-			return
-		}
-	}
-}
-
-// awaitSwitch has the ends of the links of a switch send nothing until it has moved, at most for a
-// time; 0: they send again.
-func (f *Fabric) awaitSwitch(s *liveSwitch, from *hostState, most time.Duration) (awaiting dispatched) {
-	orders := map[*hostState]*host.Order{}
-	for _, l := range f.linksOf(s.id) {
-		for _, e := range l.ends() {
-			h := f.hostBefore(s, from, e.Node)
-			if orders[h] == nil {
-				orders[h] = &host.Order{}
-			}
-			wait := host.AwaitOrder{End: host.EndOf(e), Most: weft.FromDuration(most)}
-			orders[h].Await = append(orders[h].Await, wait)
-		}
-	}
-	for h, o := range orders {
-		awaiting = append(awaiting, h.send(*o))
-	}
-	return awaiting
-}
-
-// moveWireTime is how long a move waits for what is on wires without delay. Chosen by us.
-const moveWireTime = time.Second
-
-// wiresHold reports whether packets are on the wires of links that are up.
-func (f *Fabric) wiresHold(s *liveSwitch, from *hostState, links []*link) bool {
-	switches, nics := map[*hostState][]weft.SwitchID{}, map[*hostState][]weft.NICID{}
-	for _, l := range links {
-		for _, e := range l.ends() {
-			h := f.hostBefore(s, from, e.Node)
-			if id := weft.SwitchID(e.Node.Index); !e.Node.IsSwitch() {
-				nics[h] = append(nics[h], weft.NICID(e.Node.Index))
-			} else if !slices.Contains(switches[h], id) {
-				switches[h] = append(switches[h], id)
-			}
-			if switches[h] == nil {
-				switches[h] = []weft.SwitchID{}
-			}
-		}
-	}
-	flows := map[weft.End]linkend.Flow{}
-	for h, ids := range switches {
-		a := h.nodes(ids, nics[h])
-		for i := range a.Flows {
-			for p := range a.Flows[i] {
-				flows[weft.End{Node: a.Switches[i].Switch.Node(), Port: weft.PortID(p)}] = a.Flows[i][p]
-			}
-		}
-		for i := range a.NICs {
-			flows[weft.End{Node: a.NICs[i].NIC.Node()}] = a.NICs[i].Flow
-		}
-	}
-	return slices.ContainsFunc(links, func(l *link) bool {
-		a, okA := flows[l.A]
-		b, okB := flows[l.B]
-		there, _ := linkend.OnWire(a, b)
-		back, _ := linkend.OnWire(b, a)
-		return okA && okB && there+back > 0
-	})
+	mo.awaitDecision(s, from, checkpointed) // no host is told before
+	mo.inLoop(func(l loop) { l.refuseBefore(s, m.Number) })
+	return mo.finishMove(s, m)
 }
 
 // beginMove decides that to runs the switch, unless one of the two hosts is not there.
-func (l loop) beginMove(s *liveSwitch, from, to *hostState) (m leader.Move, checkpointed <-chan struct{}, err error) {
+func (mo *moves) beginMove(l loop, s *liveSwitch, from, to *hostState) (m leader.Move, checkpointed <-chan struct{}, err error) {
 	if l.hasStopped() {
 		return m, nil, errStopped
 	}
@@ -354,26 +259,26 @@ func (l loop) beginMove(s *liveSwitch, from, to *hostState) (m leader.Move, chec
 }
 
 // finishMove has one host release a switch, and the other take it.
-func (f *Fabric) finishMove(s *liveSwitch, m leader.Move) (packets uint64, err error) {
-	from, to := f.hostNumbered(m.From), f.hostNumbered(m.To)
+func (mo *moves) finishMove(s *liveSwitch, m leader.Move) (packets uint64, err error) {
+	from, to := mo.hostNumbered(m.From), mo.hostNumbered(m.To)
 	out, lost := host.Released{Number: uint64(m.Number)}, true
 	release := host.Order{Release: []host.ReleaseOrder{{Switch: s.id, Number: uint64(m.Number), To: uint64(m.ToLife)}}}
-	if a, ok := f.insist(from, m.FromLife, release); ok && len(a.Released) == 1 {
+	if a, ok := mo.insist(from, m.FromLife, release); ok && len(a.Released) == 1 {
 		out, lost = a.Released[0], false
 	}
 	unheard := lost
-	lost = lost || f.crashOf(s) != 0
+	lost = lost || mo.crashOf(s) != 0
 	taken := false
-	if f.ctx.Err() == nil {
-		_, taken = f.insist(to, m.ToLife, host.Order{Take: []host.TakeOrder{{
+	if mo.ctx.Err() == nil {
+		_, taken = mo.insist(to, m.ToLife, host.Order{Take: []host.TakeOrder{{
 			Switch: s.id, From: uint64(m.FromLife), Above: m.Number, Released: out, Lost: lost,
 		}}})
 	}
-	if f.ctx.Err() != nil {
+	if mo.ctx.Err() != nil {
 		return 0, errStopped // who leads next goes on with it
 	}
 	var a *action
-	f.inLoop(func(l loop) {
+	mo.inLoop(func(l loop) {
 		l.countNow()
 		if !taken && l.crashOf(s) == 0 && !s.moved.Load() {
 			l.takeHome(s) // its home was made anew meanwhile
@@ -382,8 +287,8 @@ func (f *Fabric) finishMove(s *liveSwitch, m leader.Move) (packets uint64, err e
 			from.stale.Store(true) // should it come back as it was, it is to release the switch
 		}
 	})
-	if err := a.finish(f.ctx); err != nil {
-		f.opts.Log.Warn("links of a switch that has moved", "switch", s.name, "err", err)
+	if err := a.finish(mo.ctx); err != nil {
+		mo.opts.Log.Warn("links of a switch that has moved", "switch", s.name, "err", err)
 	}
 	if !taken {
 		return 0, fmt.Errorf("%v is gone: switch %s has lost what it held", to, s.name)
@@ -393,77 +298,22 @@ func (f *Fabric) finishMove(s *liveSwitch, m leader.Move) (packets uint64, err e
 
 // insist has an incarnation of a host carry out an order that does no harm when it comes twice,
 // with as many attempts as that takes. It reports false when the incarnation is gone.
-func (f *Fabric) insist(h *hostState, life ledger.Incarnation, o host.Order) (a host.OrderAnswer, ok bool) {
-	for f.ctx.Err() == nil && h.incarnation() == life && !h.failed.Load() {
+func (mo *moves) insist(h *hostState, life ledger.Incarnation, o host.Order) (a host.OrderAnswer, ok bool) {
+	for mo.ctx.Err() == nil && h.incarnation() == life && !h.failed.Load() {
 		a, err := h.order(o)
 		if err == nil {
 			return a, true
 		}
 		// A host refuses an unusable hand-over once. What it held is then lost.
-		f.opts.Log.Debug("move of a switch", "host", h.name, "err", err)
-		_ = f.runtime.Pause(f.ctx, f.Now()+weft.FromDuration(readyEvery), nil)
+		mo.opts.Log.Debug("move of a switch", "host", h.name, "err", err)
+		_ = mo.runtime.Pause(mo.ctx, mo.Now()+weft.FromDuration(readyEvery), nil)
 	}
 	return a, false
 }
 
-// takeHome has its home run a switch that nobody runs, empty.
-func (l loop) takeHome(s *liveSwitch) *sent {
-	number := s.addLife(s.home.incarnation())
-	lives := *s.lives.Load()
-	l.refuseBefore(s, lives[len(lives)-1].First)
-	return s.home.send(host.Order{Take: []host.TakeOrder{s.takenEmpty(number)}})
-}
-
-// refuseBefore has the neighbours of a switch hear nobody any more who has run it up to an epoch of
-// its links: a host that nobody reaches may still be there.
-func (l loop) refuseBefore(s *liveSwitch, epoch weft.Epoch) {
-	orders := map[*hostState][]host.RefuseOrder{}
-	for _, k := range l.linksOf(s.id) {
-		for i, e := range k.ends() {
-			if k.ends()[1-i].Node == s.id.Node() {
-				h := l.hostOf(e.Node)
-				orders[h] = append(orders[h], host.RefuseOrder{End: host.EndOf(e), Upto: epoch})
-			}
-		}
-	}
-	for h, list := range orders {
-		h.send(host.Order{Refuse: list})
-	}
-}
-
-// refuses is what a host that is told all refuses.
-func (h *hostState) refuses() (list []host.RefuseOrder) {
-	for _, e := range h.ends {
-		peer, _, ok := h.fabric.graph.Peer(e)
-		if !ok || !peer.Node.IsSwitch() {
-			continue
-		}
-		if lives := h.fabric.switches[peer.Node.Index].lives.Load(); lives != nil {
-			list = append(list, host.RefuseOrder{End: host.EndOf(e), Upto: (*lives)[len(*lives)-1].First})
-		}
-	}
-	return list
-}
-
-// takeBack has the home of s begin it, unless it is there or s moves.
-func (l loop) takeBack(a *action, s *liveSwitch) {
-	if s.moved.Load() || l.moves(s) {
-		return
-	}
-	if lives := s.lives.Load(); lives != nil && (*lives)[len(*lives)-1].Number != uint64(s.home.incarnation()) {
-		a.dispatched = append(a.dispatched, l.takeHome(s))
-	}
-}
-
-// moves reports whether a switch is on its way to another host.
-func (f *Fabric) moves(s *liveSwitch) (yes bool) {
-	f.read(func(state *leader.State) { yes = state.Moving(s.id) != nil })
-	return yes
-}
-
 // resumeMoves goes on with the moves of the leader before, and ends the hosts of one switch alone
 // that have no use any more.
-func (l loop) resumeMoves() {
+func (mo *moves) resumeMoves(l loop) {
 	for _, s := range l.switches {
 		var m *leader.Move
 		l.read(func(state *leader.State) {
@@ -477,7 +327,7 @@ func (l loop) resumeMoves() {
 		s.moving <- struct{}{} // nobody else moves it yet
 		if !l.spawn(func() {
 			defer func() { <-s.moving }()
-			l.resumeMove(s, m)
+			mo.resumeMove(s, m)
 		}) {
 			<-s.moving
 		}
@@ -485,13 +335,13 @@ func (l loop) resumeMoves() {
 }
 
 // resumeMove goes on with the move of a switch; nil: with what its leader did not come to after it.
-func (f *Fabric) resumeMove(s *liveSwitch, m *leader.Move) {
+func (mo *moves) resumeMove(s *liveSwitch, m *leader.Move) {
 	if m != nil {
-		if _, err := f.finishMove(s, *m); err != nil {
-			f.opts.Log.Warn("move of a switch", "switch", s.name, "err", err)
+		if _, err := mo.finishMove(s, *m); err != nil {
+			mo.opts.Log.Warn("move of a switch", "switch", s.name, "err", err)
 		}
 	}
 	if h := s.owned(); h != nil && !s.moved.Load() {
-		f.endOwner(h, h.owner.Load(), "switch "+s.name+" was moved")
+		mo.endOwner(h, h.owner.Load(), "switch "+s.name+" was moved")
 	}
 }

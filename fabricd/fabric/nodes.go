@@ -1,224 +1,211 @@
 package fabric
 
 import (
-	"context"
-	"errors"
+	"fmt"
 	"slices"
-	"time"
+	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/nic"
-	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/fabricd/leader"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// What is known of single nodes of hosts: everything about a few when it is asked for, and readings
-// of all while somebody watches.
+// nodes are the switches, NICs and links of a fabric, and the hosts that run them. New makes them;
+// only the loop adds a host, or has another one run a switch. Any goroutine may ask.
+type nodes struct {
+	graph      *topology.Graph
+	switches   []*liveSwitch
+	nics       []*liveNIC
+	links      []*link
+	local      *hostState                   // the nodes of this process
+	remote     []*hostState                 // of the options, in other processes
+	hosts      atomic.Pointer[[]*hostState] // these, and where switch processes are or were
+	placements []host.Placement             // where all nodes are, when there are hosts
+}
 
-// nodeTime bounds how long a host may take to answer about its nodes. Chosen by us: when a fabric
-// is stuck the host is asked for all of them at once.
-const nodeTime = 5 * time.Second
-
-// nodes asks the host for everything about some nodes. What the host leaves out is empty, as when
-// it does not answer.
-func (h *hostState) nodes(switches []weft.SwitchID, nics []weft.NICID) (a host.Nodes) {
-	if h.suspect.Load() {
-		return a
+// newNodes has the graph and the links of a topology; the nodes are made when there are hosts.
+func newNodes(g *topology.Graph) *nodes {
+	ns := &nodes{graph: g}
+	for _, l := range g.Links {
+		ns.links = append(ns.links, newLink(g, l))
 	}
-	h.mu.Lock()
-	alive, r := h.answers, host.NodeRequest{Number: h.number, Switches: switches, NICs: nics}
-	h.mu.Unlock()
-	ctx, cancel := context.WithTimeout(alive, nodeTime)
-	defer cancel()
-	a, err := h.host.Nodes(ctx, r)
+	return ns
+}
+
+// liveSwitch is a switch as the leader knows it.
+type liveSwitch struct {
+	id   weft.SwitchID
+	name string
+	home *hostState // the host that it belongs to by the placement
+
+	placement     // who runs it, see process.go
+	*host.Program // what it forwards by, see tables.go
+}
+
+// liveNIC is a NIC as the leader knows it.
+type liveNIC struct {
+	id   weft.NICID
+	home *hostState // the host that runs it
+}
+
+// Topology is the graph the fabric was built from.
+func (ns *nodes) Topology() *topology.Graph { return ns.graph }
+
+func (ns *nodes) switchByName(name string) (*liveSwitch, error) {
+	id, err := ns.graph.SwitchByName(name)
 	if err != nil {
-		h.fabric.opts.Log.Warn("nodes of a host", "host", h.name, "err", err)
-		return host.Nodes{}
+		return nil, err
 	}
-	return a
+	return ns.switches[id], nil
 }
 
-// silentSwitch stands for a switch whose host does not answer.
-func (f *Fabric) silentSwitch(id weft.SwitchID) switching.Snapshot {
-	return switching.Snapshot{Switch: id, Discards: map[string]uint64{}, Ports: make([]switching.PortSnapshot, f.graph.Switches[id].Ports)}
+func (ns *nodes) link(id weft.LinkID) (*link, error) {
+	if int(id) >= len(ns.links) {
+		return nil, fmt.Errorf("link %d: %w: there are %d", id, ErrUnknown, len(ns.links))
+	}
+	return ns.links[id], nil
 }
 
-// snapshots copies the state of switches, by number; nil is all. Those of hosts that do not answer
-// are empty.
-func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snapshot {
-	all := map[weft.SwitchID]switching.Snapshot{}
-	queries := map[*hostState][]weft.SwitchID{}
-	add := func(id weft.SwitchID) {
-		all[id] = f.silentSwitch(id)
-		for _, h := range f.hostsOf(id.Node()) {
-			queries[h] = append(queries[h], id)
-		}
+// linkAt is the link at a port, and which of its ends that is.
+func (ns *nodes) linkAt(e weft.End) (l *link, side int, ok bool) {
+	_, id, ok := ns.graph.Peer(e)
+	if !ok {
+		return nil, 0, false
 	}
-	if ids == nil {
-		for _, s := range f.switches {
-			add(s.id)
-		}
+	l = ns.links[id]
+	if l.B == e {
+		side = 1
 	}
-	for _, id := range ids {
-		add(id)
-	}
-	processes := map[weft.SwitchID]*switching.Snapshot{}
-	for h, ids := range queries {
-		for _, sn := range h.nodes(ids, nil).Switches {
-			if _, ok := all[sn.Switch]; !ok {
-				continue
-			}
-			if h.sw == nil {
-				all[sn.Switch] = sn
-			} else if h.runs(sn.Switch.Node()) {
-				processes[sn.Switch] = &sn
-			}
-		}
-	}
-	for id, sn := range all {
-		all[id] = f.switches[id].snapshot(sn, processes[id])
-	}
-	return all
+	return l, side, true
 }
 
-// Switch copies the state of one switch. A host's switch counts since it was last made; one that is
-// or was a process counts since the fabric was made.
-func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot {
-	return f.snapshots([]weft.SwitchID{id})[id]
-}
-
-// NIC copies the state of one NIC, counted as that of [Fabric.Switch].
-func (f *Fabric) NIC(id weft.NICID) nic.Snapshot {
-	n := f.nics[id]
-	if list := n.home.nodes(nil, []weft.NICID{id}).NICs; len(list) == 1 {
-		return list[0]
-	}
-	return nic.Snapshot{NIC: id}
-}
-
-// How often hosts are read while somebody watches: several times a second, but for at most a tenth
-// of the time. Chosen by us.
-const (
-	readEvery = 200 * time.Millisecond
-	readShare = 10
-	watchedBy = 3 * time.Second // how long after a look somebody counts as watching
-)
-
-// readings are the latest readings of a host's nodes. Constant.
-type readings struct {
-	switches map[weft.SwitchID]*switching.Reading
-	nics     map[weft.NICID]*nic.Reading
-}
-
-// watch reads the host again and again while somebody watches, until ctx ends.
-func (f *Fabric) watchHost(ctx context.Context, h *hostState) {
-	var latency time.Time
-	wait := readEvery
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
-		began := time.Now()
-		if h.suspect.Load() || began.UnixNano()-f.watched.Load() > int64(watchedBy) {
-			wait = readEvery
-			continue
-		}
-		if began.Sub(latency) > latencyEvery {
-			latency = began
-			_ = h.read(host.CountersRequest{Latency: true})
-		}
-		h.readNodes()
-		wait = max(readEvery, readShare*time.Since(began))
-	}
-}
-
-// readNodes reads all nodes of the host.
-func (h *hostState) readNodes() {
-	h.mu.Lock()
-	alive, number := h.answers, h.number
-	h.mu.Unlock()
-	ctx, cancel := context.WithTimeout(alive, nodeTime)
-	defer cancel()
-	a, err := h.host.Read(ctx, host.ReadRequest{Number: number})
-	if err != nil {
-		if !errors.Is(err, context.Canceled) {
-			h.fabric.opts.Log.Debug("readings of a host", "host", h.name, "err", err)
-		}
-		return
-	}
-	r := &readings{make(map[weft.SwitchID]*switching.Reading, len(a.Switches)), make(map[weft.NICID]*nic.Reading, len(a.NICs))}
-	for i := range a.Switches {
-		s := &a.Switches[i]
-		if int(s.Switch) < len(h.fabric.switches) && len(s.Reading.Ports) == h.fabric.graph.Switches[s.Switch].Ports {
-			r.switches[s.Switch] = &s.Reading
+func (ns *nodes) linksOf(id weft.SwitchID) []*link {
+	var out []*link
+	for _, l := range ns.links {
+		if l.A.Node == id.Node() || l.B.Node == id.Node() {
+			out = append(out, l)
 		}
 	}
-	for i := range a.NICs {
-		r.nics[a.NICs[i].NIC] = &a.NICs[i].Reading
-	}
-	h.readings.Store(r)
+	return out
 }
 
-// sumVCs adds up the virtual channels of each switch.
-func (f *Fabric) sumVCs() [][]switching.VCSum {
-	all := make([][]switching.VCSum, len(f.switches))
-	local, _ := f.local.host.Read(context.Background(), host.ReadRequest{VCs: true}) // it always answers
-	for _, r := range local.VCs {
-		if f.local.runs(r.Switch.Node()) {
-			all[r.Switch] = r.VCs
+// switchName is the name of a switch of the fabric.
+func (ns *nodes) switchName(s weft.SwitchID) string { return ns.graph.Name(s.Node()) }
+
+// from are the sending ends of directions.
+func (ns *nodes) from(list []leader.Direction) []weft.End {
+	ends := make([]weft.End, len(list))
+	for i, d := range list {
+		l := ns.links[d.Link]
+		if ends[i] = l.A; d.Back {
+			ends[i] = l.B
 		}
 	}
-	_ = each(context.Background(), f.answering(), func(_ context.Context, h *hostState) error {
-		h.mu.Lock()
-		alive, number := h.answers, h.number
-		h.mu.Unlock()
-		ctx, cancel := context.WithTimeout(alive, nodeTime)
-		defer cancel()
-		a, err := h.host.Read(ctx, host.ReadRequest{Number: number, VCs: true})
-		if err != nil {
-			f.opts.Log.Warn("virtual channels of a host", "host", h.name, "err", err)
-			return nil
-		}
-		for _, r := range a.VCs { // each host has its own
-			if int(r.Switch) < len(all) && h.runs(r.Switch.Node()) {
-				all[r.Switch] = r.VCs
-			}
-		}
-		return nil
-	})
-	return all
+	return ends
 }
+
+// held reports whether damping keeps either end of l down.
+func (ns *nodes) held(l *link) bool {
+	return ns.hostOf(l.A.Node).held(l.A) || ns.hostOf(l.B.Node).held(l.B)
+}
+
+// home is the host that a node belongs to by the placement.
+func (ns *nodes) home(n weft.Node) *hostState {
+	if n.IsSwitch() {
+		return ns.switches[n.Index].home
+	}
+	return ns.nics[n.Index].home
+}
+
+// hostsOf are the hosts that are told what is to be so for a node: its home, and of a switch
+// besides its host of its own.
+func (ns *nodes) hostsOf(n weft.Node) []*hostState {
+	if n.IsSwitch() {
+		if h := ns.switches[n.Index].owned(); h != nil {
+			return []*hostState{h, ns.home(n)}
+		}
+	}
+	return []*hostState{ns.home(n)}
+}
+
+// hostOf is the host that runs a node now.
+func (ns *nodes) hostOf(n weft.Node) *hostState {
+	if n.IsSwitch() && ns.switches[n.Index].moved.Load() {
+		return ns.switches[n.Index].own.Load()
+	}
+	return ns.home(n)
+}
+
+// hostBefore is the host that runs a node, while from still runs a switch of which it may have been
+// decided already that another one does.
+func (ns *nodes) hostBefore(s *liveSwitch, from *hostState, n weft.Node) *hostState {
+	if n == s.id.Node() {
+		return from
+	}
+	return ns.hostOf(n)
+}
+
+// runBy are the switches that a host of the options runs now.
+func (ns *nodes) runBy(h *hostState) (list []string) {
+	for _, s := range ns.switches {
+		if s.runsAt() == h.name {
+			list = append(list, s.name)
+		}
+	}
+	return list
+}
+
+func (ns *nodes) hostNamed(name string) *hostState {
+	for _, h := range ns.remote {
+		if h.name == name {
+			return h
+		}
+	}
+	return nil
+}
+
+// hostNumbered is the host of a number.
+func (ns *nodes) hostNumbered(id ledger.HostID) *hostState {
+	hosts := *ns.hosts.Load()
+	return hosts[slices.IndexFunc(hosts, func(h *hostState) bool { return h.id == id })]
+}
+
+// hostOfProcess is the number of the processes that are a switch.
+func (ns *nodes) hostOfProcess(s weft.SwitchID) ledger.HostID {
+	return localHostID + 1 + ledger.HostID(len(ns.remote)) + ledger.HostID(s)
+}
+
+// owned are the hosts of one switch alone that have owners.
+func (ns *nodes) owned() (list []*hostState) {
+	for _, h := range *ns.hosts.Load() {
+		if h.sw != nil && h.owner.Load() != nil {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// remoteHosts are all hosts in other processes that there are now.
+func (ns *nodes) remoteHosts() []*hostState { return slices.Concat(ns.remote, ns.owned()) }
 
 // answering are the hosts that answer.
-func (f *Fabric) answering() []*hostState {
-	return slices.DeleteFunc(f.remoteHosts(), func(h *hostState) bool { return h.suspect.Load() })
+func (ns *nodes) answering() []*hostState {
+	return slices.DeleteFunc(ns.remoteHosts(), func(h *hostState) bool { return h.suspect.Load() })
 }
 
-// readSwitch is the latest reading of a switch of the host.
-func (h *hostState) readSwitch(id weft.SwitchID) switching.Reading {
-	if r := h.readings.Load(); r != nil && r.switches[id] != nil {
-		return *r.switches[id]
+// eachLives calls do with the list of each host, and of each switch that has moved.
+func (ns *nodes) eachLives(do func(list *atomic.Pointer[[]linkend.Incarnation])) {
+	for _, h := range *ns.hosts.Load() {
+		if l := h.incarnations.Load(); l != nil && len(*l) > 0 {
+			do(&h.incarnations)
+		}
 	}
-	return switching.Reading{Ports: make([]switching.PortReading, h.fabric.graph.Switches[id].Ports)}
-}
-
-// readNIC is the latest reading of a NIC of the host.
-func (h *hostState) readNIC(id weft.NICID) nic.Reading {
-	if r := h.readings.Load(); r != nil && r.nics[id] != nil {
-		return *r.nics[id]
+	for _, s := range ns.switches {
+		if l := s.lives.Load(); l != nil && len(*l) > 0 {
+			do(&s.lives)
+		}
 	}
-	return nic.Reading{}
-}
-
-// readAll reads all hosts now, for callers that need single nodes and not sums.
-func (f *Fabric) readAll() { readNodes(f.answering()) }
-
-// readNodes reads some hosts now.
-func readNodes(hosts []*hostState) {
-	_ = each(context.Background(), hosts, func(_ context.Context, h *hostState) error {
-		h.readNodes()
-		return nil
-	})
 }

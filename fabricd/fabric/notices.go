@@ -18,18 +18,21 @@ const maxNotices = 4096
 // notices are on their way from switches to the sources of packets that these have discarded. They
 // do not travel on the links: like other management datagrams they take no credits, and they reach
 // a source whose path to the switch is dead.
+//
+// The type owns their queue. Observers fill it, and one task empties it.
 type notices struct {
-	queue chan weft.Notice // bound: maxNotices
-	lost  *atomic.Uint64
-	wake  *waker
+	*nodes
+	queue chan weft.Notice // bound: maxNotices; nil: switches send none
+	lost  atomic.Uint64
+	wake  waker
 }
 
-func newNotices(on bool) notices {
-	size := 0
-	if on {
-		size = maxNotices
+func newNotices(si *site) *notices {
+	ns := &notices{nodes: si.nodes}
+	if si.opts.NIC.Notices > 0 {
+		ns.queue = make(chan weft.Notice, maxNotices)
 	}
-	return notices{queue: make(chan weft.Notice, size), lost: new(atomic.Uint64), wake: new(waker)}
+	return ns
 }
 
 // firmware is the firmware of every switch; with the option Notices, one that sends them.
@@ -46,31 +49,31 @@ func (o Options) firmware() (switching.Firmware, error) {
 }
 
 // notify queues notices and never waits. They may come from any process, so it checks them.
-func (f *Fabric) notify(list []weft.Notice) {
-	if f.opts.NIC.Notices == 0 {
+func (ns *notices) notify(list []weft.Notice) {
+	if ns.queue == nil {
 		return
 	}
 	for _, n := range list {
-		if int(n.Src) >= len(f.graph.NICs) || int(n.Dst) >= len(f.graph.NICs) {
+		if int(n.Src) >= len(ns.graph.NICs) || int(n.Dst) >= len(ns.graph.NICs) {
 			continue
 		}
 		select {
-		case f.notices.queue <- n:
-			f.notices.wake.wake()
+		case ns.queue <- n:
+			ns.wake.wake()
 		default:
-			f.notices.lost.Add(1)
+			ns.lost.Add(1)
 		}
 	}
 }
 
-// carryNotices hands queued notices to NICs. One goroutine does so for all switches: the core that
+// carry hands queued notices to NICs. One goroutine does so for all switches: the core that
 // reports a notice holds its own lock, and must not take another core's.
-func (f *Fabric) carryNotices() {
+func (ns *notices) carry() {
 	for {
 		var list []weft.Notice
 		for more := true; more; {
 			select {
-			case n := <-f.notices.queue:
+			case n := <-ns.queue:
 				list = append(list, n)
 			default:
 				more = false
@@ -79,16 +82,16 @@ func (f *Fabric) carryNotices() {
 		if len(list) == 0 {
 			return
 		}
-		_ = f.sendNotices(list).wait() // a host that does not answer loses its notices, which costs the discards that bring them again
+		_ = ns.send(list).wait() // a host that does not answer loses its notices, which costs the discards that bring them again
 	}
 }
 
-// sendNotices sends notices to the hosts of their NICs.
-func (f *Fabric) sendNotices(list []weft.Notice) (sent dispatched) {
+// send sends notices to the hosts of their NICs.
+func (ns *notices) send(list []weft.Notice) (sent dispatched) {
 	of := map[*hostState][]weft.Notice{}
 	var hosts []*hostState // in the order of the list
 	for _, n := range list {
-		h := f.nics[n.Src].home
+		h := ns.nics[n.Src].home
 		if of[h] == nil {
 			hosts = append(hosts, h)
 		}

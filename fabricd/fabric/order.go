@@ -2,13 +2,11 @@ package fabric
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
-	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
@@ -21,12 +19,6 @@ func (l loop) dispatch(list []leader.Order, after *sent) dispatched {
 		g[i] = l.hostNumbered(list[i].Host).sendAfter(after, orderOf(&list[i]))
 	}
 	return g
-}
-
-// hostNumbered is the host of a number.
-func (f *Fabric) hostNumbered(id ledger.HostID) *hostState {
-	hosts := *f.hosts.Load()
-	return hosts[slices.IndexFunc(hosts, func(h *hostState) bool { return h.id == id })]
 }
 
 // orderOf is an order as it travels.
@@ -91,19 +83,6 @@ func (s *sent) wait() error {
 	return s.err
 }
 
-// enqueueCall has the transport, or whoever makes credentials, do something when it has done all
-// before, and waits for it in virtual time only.
-func (f *Fabric) enqueueCall(whom *queue, what string, do func() error) *sent {
-	s := &sent{done: make(chan struct{})}
-	f.enqueue(whom, func() {
-		if err := do(); err != nil {
-			s.err = fmt.Errorf("%s: %w", what, err)
-		}
-		close(s.done)
-	})
-	return s
-}
-
 // send has the host carry out an order when it has carried out all before, and waits for it in
 // virtual time only.
 func (h *hostState) send(o host.Order) *sent { return h.sendAfter(nil, o) }
@@ -111,12 +90,12 @@ func (h *hostState) send(o host.Order) *sent { return h.sendAfter(nil, o) }
 // sendAfter is send, once the transport has done what it was told; nil: it was told nothing.
 func (h *hostState) sendAfter(first *sent, o host.Order) *sent {
 	s := &sent{host: h, done: make(chan struct{})}
-	if h.late() && h.fabric.hasStopped() {
+	if h.late() && h.site.hasStopped() {
 		s.err = errStopped
 		close(s.done)
 		return s
 	}
-	h.fabric.enqueue(&h.orders, func() {
+	h.site.enqueue(&h.orders, func() {
 		if first != nil {
 			<-first.done
 		}

@@ -105,7 +105,7 @@ func TestNoDecisionWaitsForTheTransport(t *testing.T) {
 	f.Totals()
 	f.Ledger()
 
-	require.NoError(t, f.switches[0].own.Load().resync(nil),
+	require.NoError(t, f.attendance.resync(f.switches[0].own.Load(), nil),
 		"a host whom it does not concern is told what it should know")
 	second, err := f.begin(leader.Apply{Specs: []fault.Spec{{Do: fault.VerbCut, A: "s2", B: "s3"}}})
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ func (f *Fabric) ownedBy(s *liveSwitch, number uint64, first weft.Epoch) (h *hos
 	o := &owner{number: number, first: first, gone: make(chan struct{})}
 	o.over, o.end = context.WithCancel(context.Background())
 	f.inLoop(func(l loop) {
-		h = l.ownOf(s)
+		h = f.attendance.ownOf(l, s)
 		h.begin(linkend.Incarnation{Number: number, First: first})
 		h.owner.Store(o)
 		s.addLife(ledger.Incarnation(number))

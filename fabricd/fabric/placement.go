@@ -10,7 +10,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -94,78 +93,6 @@ func missing[ID ~uint32](taken []string) (ids []ID) {
 	return ids
 }
 
-// divide makes the nodes, each with its host, and notes which links are inside one.
-func (f *Fabric) divide(places []host.Placement) error {
-	f.switches, f.nics = make([]*liveSwitch, len(f.graph.Switches)), make([]*liveNIC, len(f.graph.NICs))
-	for i, s := range f.graph.Switches {
-		f.switches[i] = &liveSwitch{
-			id: s.ID, name: s.Name, home: f.local, Program: host.NewProgram(f.opts.Firmware),
-			placement: placement{moving: make(chan struct{}, 1)},
-		}
-	}
-	for i := range f.nics {
-		f.nics[i] = &liveNIC{weft.NICID(i), f.local}
-	}
-	for i, o := range f.opts.Hosts {
-		h := newHostState(f, localHostID+1+ledger.HostID(i), o.Name, places[i])
-		f.remote = append(f.remote, h)
-		for _, id := range o.Switches {
-			f.switches[id].home = h
-		}
-		for _, id := range o.NICs {
-			f.nics[id].home = h
-		}
-	}
-	f.hosts.Store(new(append([]*hostState{f.local}, f.remote...)))
-	for _, l := range f.links {
-		a, b := f.home(l.A.Node), f.home(l.B.Node)
-		if a != b && !l.BetweenSwitches() {
-			return fmt.Errorf("fabric: link %s: a NIC sends by the tables of its switch, so both must be on one host", l.Name)
-		}
-		if a == b {
-			a.inside = append(a.inside, l)
-			continue
-		}
-		for i, h := range []*hostState{a, b} {
-			h.cross, h.border = append(h.cross, l.ends()[i]), append(h.border, l)
-		}
-	}
-	return nil
-}
-
-// liveNIC is a NIC as the leader knows it.
-type liveNIC struct {
-	id   weft.NICID
-	home *hostState // the host that runs it
-}
-
-// home is the host that a node belongs to by the placement.
-func (f *Fabric) home(n weft.Node) *hostState {
-	if n.IsSwitch() {
-		return f.switches[n.Index].home
-	}
-	return f.nics[n.Index].home
-}
-
-// hostsOf are the hosts that are told what is to be so for a node: its home, and of a switch
-// besides its host of its own.
-func (f *Fabric) hostsOf(n weft.Node) []*hostState {
-	if n.IsSwitch() {
-		if h := f.switches[n.Index].owned(); h != nil {
-			return []*hostState{h, f.home(n)}
-		}
-	}
-	return []*hostState{f.home(n)}
-}
-
-// hostOf is the host that runs a node now.
-func (f *Fabric) hostOf(n weft.Node) *hostState {
-	if n.IsSwitch() && f.switches[n.Index].moved.Load() {
-		return f.switches[n.Index].own.Load()
-	}
-	return f.home(n)
-}
-
 // validateHosts refuses hosts that cannot be.
 func (o Options) validateHosts() error {
 	switch {
@@ -183,26 +110,25 @@ func (o Options) validateHosts() error {
 }
 
 // specOf is what h needs to be that host.
-func (l loop) specOf(h *hostState, by *admission) (c host.Spec, err error) {
-	f := l.Fabric
-	if f.packed == nil {
+func (at *attendance) specOf(_ loop, h *hostState, by *admission) (c host.Spec, err error) {
+	if at.packed == nil {
 		var topology bytes.Buffer
-		if err := f.graph.WriteYAML(&topology); err != nil {
+		if err := at.graph.WriteYAML(&topology); err != nil {
 			return c, err
 		}
-		if f.packed, err = deflate.Compress(topology.Bytes()); err != nil {
+		if at.packed, err = deflate.Compress(topology.Bytes()); err != nil {
 			return c, err
 		}
 	}
-	o := f.opts
-	f.incarnations = max(f.incarnations, o.Term<<termShift, ownNumber) + 1
+	o := at.opts
+	at.incarnations = max(at.incarnations, o.Term<<termShift, ownNumber) + 1
 	c = host.Spec{
-		Fabric: o.Processes.Fabric, Host: h.name, Number: f.incarnations, Term: o.Term, Again: h.again.Load(),
-		Topology: f.packed, Firmware: o.Processes.Firmware, Placement: h.placement, Placements: f.placements,
-		Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),
-		Seed: o.Seed, Generation: f.generation(), Hold: f.Held(), Packets: o.Record != nil, Credentials: by.credentials,
+		Fabric: o.Processes.Fabric, Host: h.name, Number: at.incarnations, Term: o.Term, Again: h.again.Load(),
+		Topology: at.packed, Firmware: o.Processes.Firmware, Placement: h.placement, Placements: at.placements,
+		Switch: o.Switch, NIC: o.NIC, Link: o.linkOptions(),
+		Seed: o.Seed, Generation: at.generation(), Hold: at.Held(), Packets: o.Record != nil, Credentials: by.credentials,
 	}
-	c.Now, c.Epoch = f.Now(), h.specEpoch()
+	c.Now, c.Epoch = at.Now(), h.specEpoch()
 	return c, nil
 }
 
@@ -235,24 +161,14 @@ type HostStatus struct {
 	BehindSeconds float64 `json:"behind_seconds"`
 }
 
-// runBy are the switches that a host of the options runs now.
-func (f *Fabric) runBy(h *hostState) (list []string) {
-	for _, s := range f.switches {
-		if s.runsAt() == h.name {
-			list = append(list, s.name)
-		}
-	}
-	return list
-}
-
 // Hosts are the hosts of the fabric, in the order of the options.
-func (f *Fabric) Hosts() []HostStatus {
+func (rd *reader) Hosts() []HostStatus {
 	list := []HostStatus{}
-	for _, h := range f.remote {
+	for _, h := range rd.remote {
 		h.mu.Lock()
 		s := HostStatus{
 			Host: h.name, Part: h.name, State: SwitchUp, Number: h.number, Again: int(h.again.Load()), Links: len(h.inside), Crossing: len(h.border),
-			Switches: len(f.runBy(h)), NICs: len(h.placement.NICIDs()), BehindSeconds: us(h.clock.behind) / 1e6,
+			Switches: len(rd.runBy(h)), NICs: len(h.placement.NICIDs()), BehindSeconds: us(h.clock.behind) / 1e6,
 		}
 		h.mu.Unlock()
 		switch {

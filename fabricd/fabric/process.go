@@ -73,12 +73,12 @@ type owner struct {
 }
 
 // newOwner is an owner for a spec.
-func (f *Fabric) newOwner(c *host.Spec, user string) *owner {
+func (at *attendance) newOwner(c *host.Spec, user string) *owner {
 	o := &owner{
 		number: c.Number, first: c.Epoch, user: user,
 		attached: make(chan struct{}), gone: make(chan struct{}),
 	}
-	o.over, o.end = context.WithCancel(f.ctx)
+	o.over, o.end = context.WithCancel(at.ctx)
 	return o
 }
 
@@ -102,8 +102,7 @@ func (r *placement) owned() *hostState {
 }
 
 // ownOf is the switch's host of its own, from the first owner on.
-func (l loop) ownOf(s *liveSwitch) *hostState {
-	f := l.Fabric
+func (at *attendance) ownOf(l loop, s *liveSwitch) *hostState {
 	if h := s.own.Load(); h != nil {
 		return h
 	}
@@ -112,10 +111,10 @@ func (l loop) ownOf(s *liveSwitch) *hostState {
 		Shared: true,
 	}
 	if !s.home.late() {
-		place.Shards = f.opts.Transport.Shards()
+		place.Shards = at.opts.Transport.Shards()
 	}
-	h := newHostState(f, f.hostOfProcess(s.id), s.name, place)
-	h.sw, h.switches, h.border = s, nil, f.linksOf(s.id)
+	h := newHostState(at.site, at.hostOfProcess(s.id), s.name, place)
+	h.sw, h.switches, h.border = s, nil, at.linksOf(s.id)
 	for _, l := range h.border {
 		for _, e := range l.ends() {
 			if e.Node == s.id.Node() {
@@ -123,61 +122,28 @@ func (l loop) ownOf(s *liveSwitch) *hostState {
 			}
 		}
 	}
-	f.note(leader.HostAdded{Host: h.decided()})
+	at.note(leader.HostAdded{Host: h.decided()})
 	h.markSuspect()
 	if !s.home.late() {
 		s.home.local.Share(s.id)
 	}
-	l.share(s.home, h.border)
+	s.home.share(l, h.border)
 	s.own.Store(h)
-	f.hosts.Store(new(append(slices.Clone(*f.hosts.Load()), h)))
+	at.hosts.Store(new(append(slices.Clone(*at.hosts.Load()), h)))
 	return h
 }
 
-// hostOfProcess is the number of the processes that are a switch.
-func (f *Fabric) hostOfProcess(s weft.SwitchID) ledger.HostID {
-	return localHostID + 1 + ledger.HostID(len(f.remote)) + ledger.HostID(s)
-}
-
-// crashOf is the incident of the crash of s; 0: it runs.
-func (f *Fabric) crashOf(s *liveSwitch) (incident int) {
-	f.read(func(state *leader.State) { incident = state.Crashed[s.id] })
-	return incident
-}
-
-// hostBefore is the host that runs a node, while from still runs a switch of which it may have been
-// decided already that another one does.
-func (f *Fabric) hostBefore(s *liveSwitch, from *hostState, n weft.Node) *hostState {
-	if n == s.id.Node() {
-		return from
-	}
-	return f.hostOf(n)
-}
-
-// owned are the hosts of one switch alone that have owners.
-func (f *Fabric) owned() (list []*hostState) {
-	for _, h := range *f.hosts.Load() {
-		if h.sw != nil && h.owner.Load() != nil {
-			list = append(list, h)
-		}
-	}
-	return list
-}
-
-// remoteHosts are all hosts in other processes that there are now.
-func (f *Fabric) remoteHosts() []*hostState { return slices.Concat(f.remote, f.owned()) }
-
 // revokeOwner ends what was done for an owner, and what it may do on the broker.
-func (f *Fabric) revokeOwner(o *owner) {
+func (at *attendance) revokeOwner(o *owner) {
 	o.end()
-	f.revoke(o.user)
+	at.admissions.revoke(o.user)
 }
 
 // vacate makes what a host of one switch alone has counted final: its owner is that no more. What
 // it held, if it ran the switch, is lost with it.
-func (l loop) vacate(h *hostState) {
+func (at *attendance) vacate(l loop, h *hostState) {
 	o := h.owner.Load()
-	l.revokeOwner(o)
+	at.revokeOwner(o)
 	h.markSuspect()
 	h.mu.Lock()
 	h.retire()
@@ -193,10 +159,10 @@ func (l loop) vacate(h *hostState) {
 
 // drop lets go of a host of one switch alone that does not run it. Heard says that its last answer
 // has come.
-func (l loop) drop(h *hostState, heard bool) {
+func (at *attendance) drop(l loop, h *hostState, heard bool) {
 	if !heard {
 		l.ledger.step(l.Now(), ledger.HostEnded{Host: h.id, Incident: l.crashOf(h.sw)})
 	}
 	l.decide(leader.HostLeft{Host: h.id, Repaired: true})
-	l.vacate(h)
+	at.vacate(l, h)
 }

@@ -72,7 +72,7 @@ func TestALateAnswerOfAProcessThatHasLeftChangesNoLink(t *testing.T) {
 	require.False(t, f.view(l).Up[side])
 	h.hears(t, 3, linkend.Up)
 
-	f.inLoop(func(l loop) { l.vacate(h) })
+	f.inLoop(func(l loop) { f.attendance.vacate(l, h) })
 	require.ErrorIs(t, h.storeCounters(host.Counters{Number: 2, At: 4, Up: []byte{0xff}}), errNumber)
 	require.False(t, f.view(l).Up[side], "it is nobody's")
 }
@@ -84,7 +84,7 @@ func TestTheFirstAnswerOfAHostComesLate(t *testing.T) {
 	f, list := joined(t, 1)
 	h := list[0]
 	l, side, _ := f.linkAt(h.cross[0])
-	h.takeEvents(host.EventBatch{Number: h.number, Upto: 4})
+	f.observers.takeEvents(h, host.EventBatch{Number: h.number, Upto: 4})
 	require.NoError(t, h.storeCounters(host.Counters{Number: h.number, At: 1, Up: []byte{0}}))
 	require.NoError(t, h.storeCounters(host.Counters{Number: h.number, At: 2, Up: []byte{0xff}, Observed: 4}))
 	require.True(t, f.view(l).Up[side])
@@ -118,7 +118,7 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 	for n := range uint64(3) {
 		require.Equal(t, linkTotal{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
 		require.Equal(t, 3*(n+1), f.Switch(s.id).Stats.Received)
-		f.inLoop(func(l loop) { l.vacate(h) })
+		f.inLoop(func(l loop) { f.attendance.vacate(l, h) })
 		require.Equal(t, linkTotal{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
 		require.Equal(t, 5*(n+1), f.Switch(s.id).Ports[e.Port].Counters.Sent)
 		f.ownedBy(s, n+3, firstEpoch+weft.Epoch(n))

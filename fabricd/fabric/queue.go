@@ -14,13 +14,6 @@ type queue struct {
 	waiting []func()   // guarded by mu
 }
 
-// enqueue adds a function to q. Only in virtual time does it wait for it.
-func (f *Fabric) enqueue(q *queue, do func()) {
-	if q.add(do) && (f.Virtual() || !f.spawn(q.drive)) {
-		q.drive()
-	}
-}
-
 // add adds a function, and reports whether the caller has to make somebody drive q.
 func (q *queue) add(do func()) (drive bool) {
 	q.mu.Lock()

@@ -29,16 +29,16 @@ func newRecent() *recent { return &recent{sum: nic.NewLatency()} }
 
 // read adds the latencies up when it is time. In virtual time all NICs share one histogram, which
 // is read as it is.
-func (r *recent) read(f *Fabric, now weft.Time) {
+func (r *recent) read(rd *reader, now weft.Time) {
 	if r.next != 0 && now < r.next {
 		return
 	}
 	began := time.Now()
-	sum := f.latency
+	sum := rd.latency
 	if sum == nil {
 		sum = r.sum
 		sum.Reset()
-		f.mergeLatency(sum)
+		rd.mergeLatency(sum)
 	}
 	r.all, r.count = latencyOf(sum), uint64(sum.TotalCount())
 	at := sum.Export()

@@ -91,30 +91,30 @@ func (l Remaining) describe(ledger Ledger) string {
 }
 
 // remaining finds the packets that the fabric holds. Packets may move meanwhile.
-func (f *Fabric) remaining() (l Remaining) {
-	f.readAll()
+func (rd *reader) remaining() (l Remaining) {
+	rd.readAll()
 	var all []RemainingAt
 	add := func(at RemainingAt) {
 		if at.Packets > 0 {
 			all = append(all, at)
 		}
 	}
-	for i, n := range f.nics {
+	for i, n := range rd.nics {
 		r := n.home.nicNow(n.id)
 		add(RemainingAt{
-			Where: "the send queue of " + f.graph.NICs[i].Name, Packets: uint64(r.Queued),
+			Where: "the send queue of " + rd.graph.NICs[i].Name, Packets: uint64(r.Queued),
 			node: n.id.Node(),
 		})
 	}
-	for _, s := range f.switches {
+	for _, s := range rd.switches {
 		var r switching.Reading
 		s.read(&r)
 		add(RemainingAt{Where: "switch " + s.name, Packets: uint64(r.Held), node: s.id.Node()})
 	}
-	sums := f.ledger.onLinks() // of a link inside a host in another process that has only added up what is on its wires
-	for i, k := range f.links {
+	sums := rd.ledger.onLinks() // of a link inside a host in another process that has only added up what is on its wires
+	for i, k := range rd.links {
 		flying := sums[i].Flying
-		if local := f.local; f.hostOf(k.A.Node) == local && f.hostOf(k.B.Node) == local {
+		if local := rd.local; rd.hostOf(k.A.Node) == local && rd.hostOf(k.B.Node) == local {
 			a, b := local.local.ReadEnd(k.A).Flow, local.local.ReadEnd(k.B).Flow
 			flying[0], _ = linkend.OnWire(a, b)
 			flying[1], _ = linkend.OnWire(b, a)
@@ -130,25 +130,25 @@ func (f *Fabric) remaining() (l Remaining) {
 	l.Places, l.Most = len(all), all[:min(len(all), maxRemainingAt)]
 	for i := range l.Most {
 		if at := &l.Most[i]; at.For == "" {
-			at.For = f.waitsFor(at.node)
+			at.For = rd.waitsFor(at.node)
 		}
 	}
 	return l
 }
 
 // waitsFor is what the packets in a NIC's send queue or in a switch wait for.
-func (f *Fabric) waitsFor(n weft.Node) string {
+func (rd *reader) waitsFor(n weft.Node) string {
 	neighbour := func(p weft.PortID) string {
-		peer, _, ok := f.graph.Peer(weft.End{Node: n, Port: p})
+		peer, _, ok := rd.graph.Peer(weft.End{Node: n, Port: p})
 		if !ok {
 			return "nobody"
 		}
-		return f.graph.Name(peer.Node)
+		return rd.graph.Name(peer.Node)
 	}
 	if n.IsSwitch() {
-		return switchWaits(f.Switch(weft.SwitchID(n.Index)), neighbour)
+		return switchWaits(rd.Switch(weft.SwitchID(n.Index)), neighbour)
 	}
-	return nicWaits(f.NIC(weft.NICID(n.Index)), f.Held(), neighbour(0))
+	return nicWaits(rd.NIC(weft.NICID(n.Index)), rd.Held(), neighbour(0))
 }
 
 // nicWaits is what the packets in a send queue wait for.

@@ -56,13 +56,13 @@ func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) sw
 
 // retiredCounters is what all incarnations of h have counted but for one.
 func (h *hostState) retiredCounters(but ledger.Incarnation) (all ledger.Counted) {
-	h.fabric.ledger.read(func(l *ledger.Ledger) { all = l.OfHost(h.id, but) })
+	h.site.ledger.read(func(l *ledger.Ledger) { all = l.OfHost(h.id, but) })
 	return all
 }
 
 // linkTotals is what these have told of their ends of links to other hosts.
 func (h *hostState) linkTotals(but ledger.Incarnation) (list []ledger.LinkTotal) {
-	h.fabric.ledger.read(func(l *ledger.Ledger) { list = l.LinkTotals(h.id, but) })
+	h.site.ledger.read(func(l *ledger.Ledger) { list = l.LinkTotals(h.id, but) })
 	return list
 }
 
@@ -109,8 +109,8 @@ func (s *liveSwitch) addProcess(r *switching.Reading) {
 
 // sentAt is how many packets an end of a link has sent since the start, as far as hosts have told;
 // of a link inside a host in another process, since that was made, and as it was read last.
-func (f *Fabric) sentAt(e weft.End, totals map[*hostState][]ledger.LinkTotal) uint64 {
-	h := f.home(e.Node)
+func (rd *reader) sentAt(e weft.End, totals map[*hostState][]ledger.LinkTotal) uint64 {
+	h := rd.home(e.Node)
 	if h.late() {
 		list, ok := totals[h]
 		if !ok {
@@ -125,6 +125,6 @@ func (f *Fabric) sentAt(e weft.End, totals map[*hostState][]ledger.LinkTotal) ui
 		return h.nicNow(weft.NICID(e.Node.Index)).Flow.Sent
 	}
 	var r switching.Reading
-	f.switches[e.Node.Index].read(&r)
+	rd.switches[e.Node.Index].read(&r)
 	return r.Ports[e.Port].Flow.Sent
 }

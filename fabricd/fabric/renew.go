@@ -13,16 +13,16 @@ import (
 // RenewHosts gives new credentials to all hosts that run, switches that are processes included. It
 // returns how many have them now, and for each other host why not, in the order of names. A host
 // that is lost gets credentials when it is hosted again.
-func (f *Fabric) RenewHosts(ctx context.Context) (renewed int, missed []string) {
+func (ad *admissions) RenewHosts(ctx context.Context) (renewed int, missed []string) {
 	var mu sync.Mutex // of what is counted
-	_ = each(ctx, f.remoteHosts(), func(ctx context.Context, h *hostState) error {
+	_ = each(ctx, ad.remoteHosts(), func(ctx context.Context, h *hostState) error {
 		if h.failed.Load() {
 			return nil
 		}
-		err := f.opts.Processes.Hosts.Renew(ctx, &host.Spec{
+		err := ad.opts.Processes.Hosts.Renew(ctx, &host.Spec{
 			Host: h.name, Placement: h.placement,
-			Placements: f.placements,
-		}, f.graph)
+			Placements: ad.placements,
+		}, ad.graph)
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
@@ -32,8 +32,8 @@ func (f *Fabric) RenewHosts(ctx context.Context) (renewed int, missed []string) 
 		}
 		return nil
 	})
-	f.renewed.Store(time.Now().UnixNano())
-	for _, h := range *f.hosts.Load() {
+	ad.renewed.Store(time.Now().UnixNano())
+	for _, h := range *ad.hosts.Load() {
 		h.nextAdmission.Store(nil) // made before, and not used yet
 	}
 	slices.Sort(missed)
@@ -42,4 +42,6 @@ func (f *Fabric) RenewHosts(ctx context.Context) (renewed int, missed []string) 
 
 // renewing reports whether hosts have just got new credentials. The old ones are then revoked and
 // all connections are opened again, ours perhaps before theirs, so no host counts as lost.
-func (f *Fabric) renewing() bool { return time.Since(time.Unix(0, f.renewed.Load())) < afterBroker }
+func (ad *admissions) renewing() bool {
+	return time.Since(time.Unix(0, ad.renewed.Load())) < afterBroker
+}

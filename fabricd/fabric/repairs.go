@@ -2,23 +2,14 @@ package fabric
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
 )
 
-// repairs are the faults that have ended by themselves and whose links are not back yet. One task
-// attends to all: in virtual time, with its single goroutine, none may wait for another.
-type repairs struct {
-	wake waker
-	some atomic.Bool // the list is not empty
-	list []*action   // only the loop touches it
-}
-
 // finishNow finishes the action of a fault that has ended by itself.
-func (f *Fabric) finishNow(a *action) {
+func (d *decisions) finishNow(a *action) {
 	if err := a.acted(); err != nil {
-		f.opts.Log.Error("a fault changes by itself", "err", err)
+		d.opts.Log.Error("a fault changes by itself", "err", err)
 		a.drop()
 		return
 	}
@@ -26,18 +17,18 @@ func (f *Fabric) finishNow(a *action) {
 		return
 	}
 	stopped := false
-	f.inLoop(func(l loop) {
+	d.inLoop(func(l loop) {
 		if stopped = l.hasStopped(); stopped {
 			return
 		}
 		a.back = a.repairs()
 		a.until = l.Now() + weft.FromDuration(seeTimeout)
 		a.stop = l.runtime.At(a.until, l.attendRepairs)
-		l.repairs.list = append(l.repairs.list, a)
-		l.repairs.some.Store(true)
+		l.unrepaired = append(l.unrepaired, a)
+		l.repairing.Store(true)
 	})
 	if !stopped {
-		f.attendRepairs()
+		d.attendRepairs()
 	}
 }
 
@@ -51,9 +42,9 @@ func (l loop) finishSoon(list []*action) {
 }
 
 // attendRepairs closes the repairs whose links are back, and those that have waited too long.
-func (f *Fabric) attendRepairs() {
+func (d *decisions) attendRepairs() {
 	var over []*action
-	f.inLoop(func(l loop) { over = l.repairsOver() })
+	d.inLoop(func(l loop) { over = l.repairsOver() })
 	for _, a := range over {
 		a.stop()
 		_ = a.repaired(a.back).wait() // a host that does not answer is told of the fault generation when it does
@@ -63,8 +54,7 @@ func (f *Fabric) attendRepairs() {
 
 // repairsOver removes from the list the repairs that are to be closed, and returns them.
 func (l loop) repairsOver() (over []*action) {
-	r := &l.repairs
-	r.list = slices.DeleteFunc(r.list, func(a *action) bool {
+	l.unrepaired = slices.DeleteFunc(l.unrepaired, func(a *action) bool {
 		missing := slices.IndexFunc(a.back, func(k *link) bool { return !l.isBack(k) })
 		if missing >= 0 && l.Now() < a.until {
 			return false
@@ -75,14 +65,6 @@ func (l loop) repairsOver() (over []*action) {
 		over = append(over, a)
 		return true
 	})
-	r.some.Store(len(r.list) > 0)
+	l.repairing.Store(len(l.unrepaired) > 0)
 	return over
-}
-
-// portsChanged wakes all who wait for links.
-func (f *Fabric) portsChanged() {
-	f.changed.notify()
-	if f.repairs.some.Load() {
-		f.repairs.wake.wake()
-	}
 }

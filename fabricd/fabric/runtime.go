@@ -61,29 +61,6 @@ type Scattered interface {
 	Scatter() weft.Time
 }
 
-// Hash is a fingerprint of all events so far; ok only in virtual time.
-func (f *Fabric) Hash() (hash uint64, ok bool) {
-	h, ok := f.runtime.(Hashed)
-	if ok {
-		hash = h.Hash()
-	}
-	return hash, ok
-}
-
-// Virtual reports whether the fabric runs in virtual time.
-func (f *Fabric) Virtual() bool { return f.live == nil }
-
-// Pause waits until so much time has passed on the fabric's clock, or news is closed. If ctx ends
-// before, it returns its error.
-func (f *Fabric) Pause(ctx context.Context, d time.Duration, news <-chan struct{}) error {
-	return f.runtime.Pause(ctx, f.Now()+weft.FromDuration(d), news)
-}
-
-// WithTimeout is context.WithTimeout by the fabric's clock. Ask context.Cause for its error.
-func (f *Fabric) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return f.runtime.WithTimeout(ctx, d)
-}
-
 // waker wakes a task that starts later than its callers. Calls before that have no effect.
 type waker struct{ task atomic.Pointer[func()] }
 

@@ -59,7 +59,8 @@ type SwitchReading struct {
 // One pass over all nodes holds each lock for less than a microsecond or so. It waits neither for
 // an order that is being carried out nor for another process, whose last report counts.
 type Sampler struct {
-	f             *Fabric
+	reader        *reader
+	faults        *faults
 	registersOf   [][]switching.RegisterSnapshot // per switch, as they were read last
 	nodes         []switching.Reading
 	linkTotals    map[*hostState][]ledger.LinkTotal // of hosts in other processes
@@ -67,7 +68,7 @@ type Sampler struct {
 	balances      []ledger.LinkBalance
 	registerTexts []registerText // per switch
 
-	latency *recent
+	recent  *recent
 	cycle   cycleWatch
 	now     Reading
 	suffers map[fault.Impairment]string
@@ -82,10 +83,10 @@ type registerText struct {
 // NewSampler returns a Sampler; each viewer has its own.
 func (f *Fabric) NewSampler() *Sampler {
 	s := &Sampler{
-		f: f, registersOf: make([][]switching.RegisterSnapshot, len(f.switches)), nodes: make([]switching.Reading, len(f.switches)),
+		reader: f.reader, faults: f.faults, registersOf: make([][]switching.RegisterSnapshot, len(f.switches)), nodes: make([]switching.Reading, len(f.switches)),
 		nics: make([]nic.Reading, len(f.nics)), registerTexts: make([]registerText, len(f.switches)),
 		suffers: map[fault.Impairment]string{}, linkTotals: map[*hostState][]ledger.LinkTotal{},
-		latency: newRecent(),
+		recent: newRecent(),
 	}
 	s.now.Links, s.now.Switches = make([]LinkReading, len(f.links)), make([]SwitchReading, len(f.switches))
 	for i, sw := range f.switches {
@@ -103,24 +104,23 @@ func (f *Fabric) NewSampler() *Sampler {
 // States reads faults in force and the state of links and switches, which costs next to nothing.
 // Counters stay as read last.
 func (s *Sampler) States() *Reading {
-	f := s.f
-	s.now.At = f.Now()
-	f.read(func(state *leader.State) {
+	s.now.At = s.reader.Now()
+	s.reader.read(func(state *leader.State) {
 		for i := range s.now.Links {
 			v, r := state.View(weft.LinkID(i)), &s.now.Links[i]
 			r.Up, r.State, r.Cut, r.Flapping = v.Up, v.State, v.Cut, v.Flaps
 			r.Suffers = [2]string{s.suffering(v.Suffers[0]), s.suffering(v.Suffers[1])}
 		}
-		for i, sw := range f.switches {
+		for i, sw := range s.reader.switches {
 			s.now.Switches[i].State = sw.state(state.Crashed[i] != 0)
 		}
 	})
-	s.now.Traffic = f.Traffic()
-	bytes := float64(f.opts.NIC.PacketBytes)
+	s.now.Traffic = s.reader.Traffic()
+	bytes := float64(s.reader.opts.NIC.PacketBytes)
 	if mean := s.now.Traffic.Sizes.Mean(); mean > 0 {
 		bytes = mean
 	}
-	s.now.Capacity = f.opts.Link.Rate / bytes
+	s.now.Capacity = s.reader.opts.Link.Rate / bytes
 	return &s.now
 }
 
@@ -132,7 +132,7 @@ func (s *Sampler) NIC(i int) nic.Reading { return s.nics[i] }
 
 // VCs are the sums over the virtual channels of each switch, by number, as of now. Hosts are asked;
 // a host that does not answer leaves its switches empty.
-func (s *Sampler) VCs() [][]switching.VCSum { return s.f.sumVCs() }
+func (s *Sampler) VCs() [][]switching.VCSum { return s.reader.sumVCs() }
 
 // suffering puts an impairment into words, and caches them.
 func (s *Sampler) suffering(i fault.Impairment) string {
@@ -152,30 +152,30 @@ func (s *Sampler) suffering(i fault.Impairment) string {
 
 // Read reads everything.
 func (s *Sampler) Read() *Reading {
-	s.f.watched.Store(time.Now().UnixNano())
+	s.reader.watched.Store(time.Now().UnixNano())
 	r := s.States()
 	s.readNodes()
 	clear(s.linkTotals)
-	r.Ledger, s.balances = s.f.ledgerNow(s.balances)
-	for i, l := range s.f.links {
+	r.Ledger, s.balances = s.reader.ledgerNow(s.balances)
+	for i, l := range s.reader.links {
 		a, b := s.end(l.A), s.end(l.B)
 		lost := lossOf(&s.balances[i])
 		k := &r.Links[i]
 		k.Sent, k.Queued, k.Held = [2]uint64{a.sent, b.sent}, [2]int{a.waiting, b.waiting}, [2]bool{a.held, b.held}
 		k.Lost = lost.Wire + lost.Queued
 	}
-	r.Totals = Totals{NoticesLost: s.f.notices.lost.Load()}
-	r.Totals.add(s.f.ledger.total())
-	s.latency.read(s.f, r.At)
-	r.Totals.Latency, r.Latency, r.Timed = s.latency.all, s.latency.last, s.latency.count
+	r.Totals = Totals{NoticesLost: s.reader.notices.lost.Load()}
+	r.Totals.add(s.reader.ledger.total())
+	s.recent.read(s.reader, r.At)
+	r.Totals.Latency, r.Latency, r.Timed = s.recent.all, s.recent.last, s.recent.count
 	return r
 }
 
 func (s *Sampler) readNodes() {
-	for _, h := range *s.f.hosts.Load() {
+	for _, h := range *s.reader.hosts.Load() {
 		h.readInto(s.nodes, s.nics)
 	}
-	for i, sw := range s.f.switches {
+	for i, sw := range s.reader.switches {
 		sw.addProcess(&s.nodes[i])
 		n, r := &s.nodes[i], &s.now.Switches[i]
 		r.Held, r.Blocked, r.Rerouted, r.UTurns = n.Held, n.Blocked, n.Stats.Rerouted, n.Stats.UTurns
@@ -208,7 +208,7 @@ func (s *Sampler) end(e weft.End) endReading {
 		n := &s.nics[e.Node.Index]
 		return endReading{n.Flow.Sent, n.Queued, n.Suppressed}
 	}
-	host, p := s.f.switches[e.Node.Index].home, &s.nodes[e.Node.Index].Ports[e.Port]
+	host, p := s.reader.switches[e.Node.Index].home, &s.nodes[e.Node.Index].Ports[e.Port]
 	if !host.late() {
 		return endReading{p.Flow.Sent, p.Queued, p.Suppressed}
 	}
@@ -223,5 +223,5 @@ func (s *Sampler) end(e weft.End) endReading {
 // Faults returns the reports of faults with higher numbers, as [Fabric.Faults] does, without what
 // other processes have counted in the last tenth of a second.
 func (s *Sampler) Faults(after int) []fault.Report {
-	return s.f.reportsAfter(after)
+	return s.faults.reportsAfter(after)
 }

@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"context"
 	"log/slog"
 	"slices"
 	"sync"
@@ -65,18 +64,6 @@ func linksOf(g *topology.Graph) []ledger.Link {
 	return links
 }
 
-// beginLocal starts the host of this process's nodes in the ledger, if there are any.
-func (f *Fabric) beginLocal(number uint64) {
-	h := f.local
-	f.own = number
-	if !h.empty() {
-		f.ledger.step(f.Now(), ledger.HostStarted{
-			Host: h.id, Incarnation: ledger.Incarnation(number),
-			Nodes: nodesOf(h.placement),
-		})
-	}
-}
-
 // empty reports whether h has no nodes, as the leader's process when all nodes are on agents. The
 // ledger then has no such host.
 func (h *hostState) empty() bool { return len(h.switches)+len(h.nics) == 0 }
@@ -95,16 +82,7 @@ func nodesOf(p host.Placement) (nodes []weft.Node) {
 func (h *hostState) record(s *host.Counters) {
 	a := s.Answer
 	a.Host = h.id
-	h.fabric.ledger.step(h.fabric.Now(), &a)
-}
-
-// recordLocal steps the ledger with the counters of this process's nodes.
-func (f *Fabric) recordLocal(want host.CountersRequest) {
-	h, asked := f.local, f.Now()
-	r := h.localRequest()
-	r.Generations = want.Generations
-	s, _ := h.local.Counters(context.Background(), r) // it fails for latencies only
-	h.storeLocalCounters(s, asked)
+	h.site.ledger.step(h.site.Now(), &a)
 }
 
 // storeLocalCounters keeps s as the latest counters of this process's host, unless it has later
@@ -125,7 +103,7 @@ func (h *hostState) storeLocalCounters(s host.Counters, asked weft.Time) {
 
 // localRequest is the request for all counters that the ledger takes.
 func (h *hostState) localRequest() host.CountersRequest {
-	return host.CountersRequest{Number: h.fabric.own, Ends: true, Peers: h.peers()}
+	return host.CountersRequest{Number: h.site.own, Ends: true, Peers: h.peers()}
 }
 
 // retire keeps the counters of an ended incarnation of h that the ledger does not take. The caller

@@ -11,8 +11,8 @@ const (
 )
 
 // reportProgress reports how far a stage has come.
-func (f *Fabric) reportProgress(s Stage, done, total int) {
-	if f.opts.Progress != nil {
-		f.opts.Progress(s, done, total)
+func (o Options) reportProgress(s Stage, done, total int) {
+	if o.Progress != nil {
+		o.Progress(s, done, total)
 	}
 }

@@ -2,8 +2,9 @@ package fabric
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -26,6 +27,22 @@ const (
 	CutSignalled = leader.CutSignalled // its ends were told
 	CutSilent    = leader.CutSilent    // nobody was
 )
+
+// reader is the side of a fabric that is looked at: status, the page and metrics ask it. It changes
+// nothing, and touches nothing that only the loop touches. Any goroutine may call it.
+type reader struct {
+	*site
+	notices *notices
+	latency *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
+}
+
+func newReader(si *site, n *notices) *reader {
+	rd := &reader{site: si, notices: n}
+	if si.Virtual() {
+		rd.latency = nic.NewLatency()
+	}
+	return rd
+}
 
 // LinkState is the state of one link.
 type LinkState struct {
@@ -61,51 +78,33 @@ type LinkState struct {
 }
 
 // LinkStates returns the state of every link.
-func (f *Fabric) LinkStates() []LinkState {
-	f.lookAtNodes()
-	out := make([]LinkState, len(f.links))
-	sums, totals := f.ledger.onLinks(), map[*hostState][]ledger.LinkTotal{}
-	views, crashed := f.views()
-	for i, l := range f.links {
+func (rd *reader) LinkStates() []LinkState {
+	rd.lookAtNodes()
+	out := make([]LinkState, len(rd.links))
+	sums, totals := rd.ledger.onLinks(), map[*hostState][]ledger.LinkTotal{}
+	views, crashed := rd.views()
+	for i, l := range rd.links {
 		v, lost := views[i], lossOf(&sums[i])
-		dead, suspect := f.absentEnds(l, crashed)
+		dead, suspect := rd.absentEnds(l, crashed)
 		out[i] = LinkState{
 			Dead: dead, Suspect: suspect, Quiet: suspect,
 			Link: l.Name, A: l.dirs[0].From, APort: int(l.A.Port), B: l.dirs[0].To, BPort: int(l.B.Port), State: v.State,
 			CutAB: v.Cut[0], CutBA: v.Cut[1], Flapping: v.Flaps, SuffersAB: suffering(v.Suffers[0]), SuffersBA: suffering(v.Suffers[1]),
-			AUp: v.Up[0], BUp: v.Up[1], HeldA: f.hostOf(l.A.Node).held(l.A), HeldB: f.hostOf(l.B.Node).held(l.B),
-			SentAB: f.sentAt(l.A, totals), SentBA: f.sentAt(l.B, totals), LostWire: lost.Wire, LostQueued: lost.Queued,
+			AUp: v.Up[0], BUp: v.Up[1], HeldA: rd.hostOf(l.A.Node).held(l.A), HeldB: rd.hostOf(l.B.Node).held(l.B),
+			SentAB: rd.sentAt(l.A, totals), SentBA: rd.sentAt(l.B, totals), LostWire: lost.Wire, LostQueued: lost.Queued,
 		}
 	}
 	return out
 }
 
-// views is what there is to see of all links, and the crashes of all switches, at one moment.
-func (f *Fabric) views() (list []leader.View, crashed []int) {
-	list = make([]leader.View, len(f.links))
-	f.read(func(s *leader.State) {
-		for i := range list {
-			list[i] = s.View(weft.LinkID(i))
-		}
-		crashed = slices.Clone(s.Crashed)
-	})
-	return list, crashed
-}
-
-// view is what there is to see of a link.
-func (f *Fabric) view(l *link) (v leader.View) {
-	f.read(func(s *leader.State) { v = s.View(l.ID) })
-	return v
-}
-
 // absentEnds names the switches at the ends of l that are down, and those that do not answer.
-func (f *Fabric) absentEnds(l *link, crashed []int) (dead, suspect []string) {
+func (rd *reader) absentEnds(l *link, crashed []int) (dead, suspect []string) {
 	for _, e := range l.ends() {
-		switch h := f.hostOf(e.Node); {
+		switch h := rd.hostOf(e.Node); {
 		case h.failed.Load(), e.Node.IsSwitch() && crashed[e.Node.Index] != 0:
-			dead = append(dead, f.graph.Name(e.Node))
+			dead = append(dead, rd.graph.Name(e.Node))
 		case h.suspect.Load():
-			suspect = append(suspect, f.graph.Name(e.Node))
+			suspect = append(suspect, rd.graph.Name(e.Node))
 		}
 	}
 	return dead, suspect
@@ -120,9 +119,9 @@ type SwitchProcess struct {
 }
 
 // SwitchProcesses are the switches that are processes, in the order of the topology.
-func (f *Fabric) SwitchProcesses() []SwitchProcess {
+func (rd *reader) SwitchProcesses() []SwitchProcess {
 	list := []SwitchProcess{}
-	for _, s := range f.switches {
+	for _, s := range rd.switches {
 		if !s.moved.Load() {
 			continue
 		}
@@ -135,8 +134,8 @@ func (f *Fabric) SwitchProcesses() []SwitchProcess {
 }
 
 // ImpairedLinks names the links that lose, delay or slow what they carry.
-func (f *Fabric) ImpairedLinks() []string {
-	return f.linksThat(func(s *leader.State, id weft.LinkID) bool {
+func (rd *reader) ImpairedLinks() []string {
+	return rd.linksThat(func(s *leader.State, id weft.LinkID) bool {
 		return !s.Links[id].Suffers[0].IsZero() || !s.Links[id].Suffers[1].IsZero()
 	})
 }
@@ -154,19 +153,19 @@ func suffering(i fault.Impairment) string {
 }
 
 // LinksDown names the links that are not up.
-func (f *Fabric) LinksDown() []string {
-	return f.linksThat(func(s *leader.State, id weft.LinkID) bool { return s.LinkState(id) != LinkUp })
+func (rd *reader) LinksDown() []string {
+	return rd.linksThat(func(s *leader.State, id weft.LinkID) bool { return s.LinkState(id) != LinkUp })
 }
 
 // CutLinks names the links that are cut.
-func (f *Fabric) CutLinks() []string {
-	return f.linksThat(func(s *leader.State, id weft.LinkID) bool { return s.LinkState(id) == LinkCut })
+func (rd *reader) CutLinks() []string {
+	return rd.linksThat(func(s *leader.State, id weft.LinkID) bool { return s.LinkState(id) == LinkCut })
 }
 
-func (f *Fabric) linksThat(ok func(s *leader.State, id weft.LinkID) bool) []string {
+func (rd *reader) linksThat(ok func(s *leader.State, id weft.LinkID) bool) []string {
 	names := []string{}
-	f.read(func(s *leader.State) {
-		for _, l := range f.links {
+	rd.read(func(s *leader.State) {
+		for _, l := range rd.links {
 			if ok(s, l.ID) {
 				names = append(names, l.Name)
 			}
@@ -176,11 +175,11 @@ func (f *Fabric) linksThat(ok func(s *leader.State, id weft.LinkID) bool) []stri
 }
 
 // CrashedSwitches names the switches that have crashed.
-func (f *Fabric) CrashedSwitches() []string {
+func (rd *reader) CrashedSwitches() []string {
 	names := []string{}
-	f.read(func(state *leader.State) {
-		for _, s := range f.switches {
-			if state.Crashed[s.id] != 0 || f.hostOf(s.id.Node()).failed.Load() {
+	rd.read(func(state *leader.State) {
+		for _, s := range rd.switches {
+			if state.Crashed[s.id] != 0 || rd.hostOf(s.id.Node()).failed.Load() {
 				names = append(names, s.name)
 			}
 		}
@@ -188,15 +187,9 @@ func (f *Fabric) CrashedSwitches() []string {
 	return names
 }
 
-// Traffic is what the NICs inject now.
-func (f *Fabric) Traffic() (t nic.Traffic) {
-	f.read(func(s *leader.State) { t = s.Traffic.What })
-	return t
-}
-
 // Firmware is the firmware of the switches.
-func (f *Fabric) Firmware() switching.Firmware {
-	fw := f.opts.Firmware
+func (rd *reader) Firmware() switching.Firmware {
+	fw := rd.opts.Firmware
 	if w, ok := fw.(interface{ Unwrap() switching.Firmware }); ok {
 		return w.Unwrap()
 	}
@@ -204,14 +197,14 @@ func (f *Fabric) Firmware() switching.Firmware {
 }
 
 // SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchSuspect.
-func (f *Fabric) SwitchState(id weft.SwitchID) string {
-	return f.switches[id].state(f.crashOf(f.switches[id]) != 0)
+func (rd *reader) SwitchState(id weft.SwitchID) string {
+	return rd.switches[id].state(rd.crashOf(rd.switches[id]) != 0)
 }
 
 // ProcessOf names the process or the host that a switch is run by, "" for a switch of the fabric's
 // own.
-func (f *Fabric) ProcessOf(id weft.SwitchID) string {
-	if h := f.hostOf(id.Node()); h.late() {
+func (rd *reader) ProcessOf(id weft.SwitchID) string {
+	if h := rd.hostOf(id.Node()); h.late() {
 		return h.String()
 	}
 	return ""
@@ -219,7 +212,7 @@ func (f *Fabric) ProcessOf(id weft.SwitchID) string {
 
 // state names the state of s, which has crashed or not.
 func (s *liveSwitch) state(crashed bool) string {
-	h := s.home.fabric.hostOf(s.id.Node())
+	h := s.home.site.hostOf(s.id.Node())
 	switch {
 	case crashed, h.failed.Load():
 		return SwitchDown

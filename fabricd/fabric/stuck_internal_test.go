@@ -144,7 +144,7 @@ func TestAdoptionDoesNotWaitForAHostThatFreezesMeanwhile(t *testing.T) {
 	f, s := startStuck(t)
 	defer close(s.release)
 	h := f.switches[0].own.Load()
-	require.NoError(t, resyncAdopted(t.Context(), map[*hostState]*host.Applied{h: {}}))
+	require.NoError(t, f.attendance.resyncAdopted(t.Context(), map[*hostState]*host.Applied{h: {}}))
 	<-s.ordered
 	require.True(t, h.suspect.Load(), "who attends to it")
 	require.True(t, h.stale.Load(), "tells it all again")

@@ -17,29 +17,29 @@ const EventTables = "tables"
 // version (wraps [firmware.ErrVersion]: a *[firmware.VersionError] has the version in force); a
 // malformed patch (wraps [firmware.ErrPatch]); a host that does not answer, whose earlier version
 // then counts as in force.
-func (f *Fabric) Load(ctx context.Context, p *tables.Patch) error {
-	if int(p.Switch) >= len(f.switches) {
-		return fmt.Errorf("new tables for switch %d: %w: there are %d", p.Switch, ErrUnknown, len(f.switches))
+func (mg *management) Load(ctx context.Context, p *tables.Patch) error {
+	if int(p.Switch) >= len(mg.switches) {
+		return fmt.Errorf("new tables for switch %d: %w: there are %d", p.Switch, ErrUnknown, len(mg.switches))
 	}
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	s := f.switches[p.Switch]
+	s := mg.switches[p.Switch]
 	s.Loading.Lock()
 	defer s.Loading.Unlock()
-	next, err := s.Patched(f.graph.Place(s.id), f.opts.Switch.VCs, p)
+	next, err := s.Patched(mg.graph.Place(s.id), mg.opts.Switch.VCs, p)
 	if err != nil || next == s.Now() {
 		return err
 	}
-	for _, h := range f.hostsOf(s.id.Node()) {
+	for _, h := range mg.hostsOf(s.id.Node()) {
 		if err := h.load(next, p); err != nil {
 			return fmt.Errorf("new tables for switch %s: %w", s.name, err)
 		}
 	}
 	s.Set(next)
-	f.checkpoints.tables.Store(nil)
-	f.checkpointSoon()
-	f.events.Publish(f.Now(), Event{Kind: EventTables, Switch: s.name, Detail: describe(p)})
+	mg.checkpoints.tables.Store(nil)
+	mg.checkpointSoon()
+	mg.events.Publish(mg.Now(), Event{Kind: EventTables, Switch: s.name, Detail: describe(p)})
 	return nil
 }
 
@@ -61,23 +61,32 @@ func describe(p *tables.Patch) string {
 
 // TableVersion is the version of a switch's tables: [tables.FirstVersion] from the start, 0 if
 // there is no such switch or its firmware has no tables.
-func (f *Fabric) TableVersion(id weft.SwitchID) uint64 {
-	if int(id) >= len(f.switches) {
+func (mg *management) TableVersion(id weft.SwitchID) uint64 {
+	if int(id) >= len(mg.switches) {
 		return 0
 	}
-	return f.switches[id].Now().Version
+	return mg.switches[id].Now().Version
 }
 
 // Program is the switch's tables now, with their version; ok is false for a firmware without
 // tables.
-func (f *Fabric) Program(id weft.SwitchID) (p tables.Program, version uint64, ok bool) {
-	if int(id) >= len(f.switches) {
+func (mg *management) Program(id weft.SwitchID) (p tables.Program, version uint64, ok bool) {
+	if int(id) >= len(mg.switches) {
 		return p, 0, false
 	}
-	now := f.switches[id].Now()
+	now := mg.switches[id].Now()
 	fw, ok := now.Firmware.(tables.Programmed)
 	if ok {
 		p = fw.Program()
 	}
 	return p, now.Version, ok
+}
+
+// TableVersions are the versions of the tables of all switches, by number.
+func (mg *management) TableVersions() []uint64 {
+	list := make([]uint64, len(mg.switches))
+	for i := range list {
+		list[i] = mg.TableVersion(weft.SwitchID(i))
+	}
+	return list
 }

@@ -53,12 +53,12 @@ func (l Latency) String() string {
 }
 
 // Totals adds up the counters of all nodes.
-func (f *Fabric) Totals() Totals {
-	f.look(host.CountersRequest{Latency: true}, false)
-	t := Totals{NoticesLost: f.notices.lost.Load(), DamagedFrames: f.drivers().Damaged}
-	latency := f.sharedLatency()
-	t.add(f.ledger.total())
-	f.mergeLatency(latency)
+func (rd *reader) Totals() Totals {
+	rd.look(host.CountersRequest{Latency: true}, false)
+	t := Totals{NoticesLost: rd.notices.lost.Load(), DamagedFrames: rd.drivers().Damaged}
+	latency := rd.sharedLatency()
+	t.add(rd.ledger.total())
+	rd.mergeLatency(latency)
 	t.Latency = latencyOf(latency)
 	return t
 }
@@ -89,20 +89,20 @@ func latencyOf(hist *hdrhistogram.Histogram) Latency {
 
 // sharedLatency is the histogram that the NICs' histograms are added to; in virtual time it is
 // complete already.
-func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
-	if f.latency != nil {
-		return f.latency
+func (rd *reader) sharedLatency() *hdrhistogram.Histogram {
+	if rd.latency != nil {
+		return rd.latency
 	}
 	return nic.NewLatency()
 }
 
 // Latencies copies the latencies of all packets delivered so far, in nanoseconds from generation to
 // delivery. The difference of two copies has the latencies of the span between.
-func (f *Fabric) Latencies() *hdrhistogram.Histogram {
+func (rd *reader) Latencies() *hdrhistogram.Histogram {
 	all := nic.NewLatency()
-	all.Merge(f.sharedLatency())
-	f.look(host.CountersRequest{Latency: true}, false)
-	f.mergeLatency(all)
+	all.Merge(rd.sharedLatency())
+	rd.look(host.CountersRequest{Latency: true}, false)
+	rd.mergeLatency(all)
 	return all
 }
 
@@ -110,10 +110,10 @@ func (f *Fabric) Latencies() *hdrhistogram.Histogram {
 type SwitchReroutes struct{ Rerouted, UTurns uint64 }
 
 // Reroutes are the re-routes of every switch since the start, by number.
-func (f *Fabric) Reroutes() []SwitchReroutes {
-	f.lookAtNodes()
-	list := make([]SwitchReroutes, len(f.switches))
-	for i, s := range f.switches {
+func (rd *reader) Reroutes() []SwitchReroutes {
+	rd.lookAtNodes()
+	list := make([]SwitchReroutes, len(rd.switches))
+	for i, s := range rd.switches {
 		var r switching.Reading
 		s.read(&r)
 		list[i] = SwitchReroutes{r.Stats.Rerouted, r.Stats.UTurns}
@@ -122,19 +122,19 @@ func (f *Fabric) Reroutes() []SwitchReroutes {
 }
 
 // PacketHops counts the packets forwarded by switches.
-func (f *Fabric) PacketHops() uint64 {
-	f.lookAtHosts()
-	return f.ledger.total().Switches.Forwarded
+func (rd *reader) PacketHops() uint64 {
+	rd.lookAtHosts()
+	return rd.ledger.total().Switches.Forwarded
 }
 
 // Drivers adds up what the drivers of all nodes have done.
-func (f *Fabric) Drivers() (sum switchd.Stats) {
-	f.lookAtHosts()
-	return f.drivers()
+func (rd *reader) Drivers() (sum switchd.Stats) {
+	rd.lookAtHosts()
+	return rd.drivers()
 }
 
 // drivers is Drivers, with what other hosts told last.
-func (f *Fabric) drivers() (sum switchd.Stats) {
-	f.count(func(s *host.Counters) { sum = sum.Add(s.Drivers) })
+func (rd *reader) drivers() (sum switchd.Stats) {
+	rd.count(func(s *host.Counters) { sum = sum.Add(s.Drivers) })
 	return sum
 }

@@ -16,6 +16,13 @@ const MaxTraced = 256
 // in their place. Chosen by us: shorter than anybody waits.
 const traceGrace = weft.Second
 
+// tracing follows single packets: it owns the latest events of traced packets. Any goroutine may
+// call it.
+type tracing struct {
+	*site
+	traces traces
+}
+
 // Tracing is the result of an order to trace.
 type Tracing struct {
 	After uint64 `json:"after"` // the number of what was told last before it, see Hops
@@ -25,43 +32,43 @@ type Tracing struct {
 // Trace traces the next count packets of a flow. A NIC without traffic sends them at once. One with
 // traffic has a second to send packets of its own; then Trace sends those that are missing. They
 // take the same paths as all packets.
-func (f *Fabric) Trace(src, dst weft.NICID, count int) (t Tracing, err error) {
+func (tr *tracing) Trace(src, dst weft.NICID, count int) (t Tracing, err error) {
 	switch {
-	case int(src) >= len(f.nics):
-		return t, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(f.nics))
+	case int(src) >= len(tr.nics):
+		return t, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(tr.nics))
 	case src == dst:
-		return t, fmt.Errorf("trace from %s to itself: name two NICs", f.graph.Name(src.Node()))
+		return t, fmt.Errorf("trace from %s to itself: name two NICs", tr.graph.Name(src.Node()))
 	case count < 1 || count > MaxTraced:
 		return t, fmt.Errorf("trace %d packets: expected 1 to %d", count, MaxTraced)
 	}
-	if f.hasStopped() {
+	if tr.hasStopped() {
 		return t, errStopped
 	}
-	t.After = f.LastHop()
-	busy, err := f.mark(src, dst, count)
+	t.After = tr.LastHop()
+	busy, err := tr.mark(src, dst, count)
 	if err != nil {
 		return t, err
 	}
 	if busy {
-		f.runtime.At(f.Now()+traceGrace, func() {
-			if _, err := f.sendMarked(src, dst, count); err != nil {
-				f.opts.Log.Warn("trace", "err", err) // whoever ordered it has had the answer
+		tr.runtime.At(tr.Now()+traceGrace, func() {
+			if _, err := tr.sendMarked(src, dst, count); err != nil {
+				tr.opts.Log.Warn("trace", "err", err) // whoever ordered it has had the answer
 			}
 		})
 		return t, nil
 	}
-	t.Sent, err = f.sendMarked(src, dst, count)
+	t.Sent, err = tr.sendMarked(src, dst, count)
 	return t, err
 }
 
 // sendMarked sends one packet for each mark that no packet has taken.
-func (f *Fabric) sendMarked(src, dst weft.NICID, most int) (sent int, err error) {
-	a, err := f.nics[src].order(host.Order{Unmark: []host.MarkOrder{{Src: src, Dst: dst, Count: most}}})
+func (tr *tracing) sendMarked(src, dst weft.NICID, most int) (sent int, err error) {
+	a, err := tr.nics[src].order(host.Order{Unmark: []host.MarkOrder{{Src: src, Dst: dst, Count: most}}})
 	if err != nil || len(a.MarksLeft) != 1 {
 		return 0, err
 	}
 	for range a.MarksLeft[0] {
-		if _, err := f.Send(src, dst, true); err != nil {
+		if _, err := tr.Send(src, dst, true); err != nil {
 			return sent, err
 		}
 		sent++
@@ -71,8 +78,8 @@ func (f *Fabric) sendMarked(src, dst weft.NICID, most int) (sent int, err error)
 
 // mark marks the next packets of a flow to be traced, and reports whether the NIC has packets of
 // its own to send.
-func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
-	n := f.nics[src]
+func (tr *tracing) mark(src, dst weft.NICID, count int) (busy bool, err error) {
+	n := tr.nics[src]
 	a, err := n.order(host.Order{Mark: []host.MarkOrder{{Src: src, Dst: dst, Count: count}}})
 	switch {
 	case err != nil:
@@ -86,12 +93,12 @@ func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
 }
 
 // Send puts one packet into the send queue of NIC src and returns its number in its flow.
-func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) {
-	if int(src) >= len(f.nics) {
-		return 0, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(f.nics))
+func (tr *tracing) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) {
+	if int(src) >= len(tr.nics) {
+		return 0, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(tr.nics))
 	}
-	n := f.nics[src]
-	a, err := n.order(host.Order{Send: []host.SendOrder{{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced}}})
+	n := tr.nics[src]
+	a, err := n.order(host.Order{Send: []host.SendOrder{{Src: src, Dst: dst, Bytes: tr.opts.NIC.PacketBytes, Traced: traced}}})
 	switch {
 	case err != nil:
 		return 0, err
@@ -113,7 +120,7 @@ func (n *liveNIC) order(o host.Order) (a host.OrderAnswer, err error) {
 	if a, err = h.order(o); err == nil || errors.Is(err, errStopped) {
 		return a, err
 	}
-	name := h.fabric.graph.Name(n.id.Node())
+	name := h.site.graph.Name(n.id.Node())
 	if h.suspect.Load() {
 		return a, fmt.Errorf("NIC %s: %v, which runs it, does not answer: look after that process, or try again when linkmon events "+
 			"says that it is back", name, h)

@@ -202,41 +202,41 @@ func (t *traces) number() uint64 {
 
 // findLost looks now and then for traced packets that no node has any more, and adds their events:
 // no node sees a packet get lost on a wire.
-func (f *Fabric) findLost() {
-	now := f.Now()
-	list, numbers := f.traces.silent(now)
+func (tr *tracing) findLost() {
+	now := tr.Now()
+	list, numbers := tr.traces.silent(now)
 	if len(list) == 0 {
 		return
 	}
 	for i, e := range list {
 		from := weft.End{Node: e.node, Port: e.hop.Out}
-		l, side, ok := f.linkAt(from)
+		l, side, ok := tr.linkAt(from)
 		if !ok {
 			continue
 		}
 		patience := patienceWell
 		well := false
-		f.read(func(s *leader.State) { well = s.IsWell(l.ID) })
+		tr.read(func(s *leader.State) { well = s.IsWell(l.ID) })
 		if !well {
 			patience = patienceLossy
 		}
-		patience += f.wireTime(f.view(l).Suffers[side], &e.hop.Header)
-		if e.at < now-patience && !f.mayHold(e.node, &e.hop.Header) && !f.mayHold(l.ends()[1-side].Node, &e.hop.Header) {
-			f.traces.gone(now, numbers[i], e)
+		patience += tr.wireTime(tr.view(l).Suffers[side], &e.hop.Header)
+		if e.at < now-patience && !tr.mayHold(e.node, &e.hop.Header) && !tr.mayHold(l.ends()[1-side].Node, &e.hop.Header) {
+			tr.traces.gone(now, numbers[i], e)
 		}
 	}
 }
 
 // wireTime is twice the time that a packet like h may be on a link, which has at most as many
 // packets on it as the other end has places.
-func (f *Fabric) wireTime(s fault.Impairment, h *weft.Header) weft.Time {
-	t := f.opts.Link.Delay + s.Delay + s.Jitter
+func (tr *tracing) wireTime(s fault.Impairment, h *weft.Header) weft.Time {
+	t := tr.opts.Link.Delay + s.Delay + s.Jitter
 	rate := s.Rate
-	if o := &f.opts.Link; o.Paced && (rate == 0 || o.Rate < rate) {
+	if o := &tr.opts.Link; o.Paced && (rate == 0 || o.Rate < rate) {
 		rate = o.Rate
 	}
 	if rate > 0 {
-		bytes := float64(h.Size) * float64(f.opts.Switch.VCs*f.opts.Switch.InputBuffer)
+		bytes := float64(h.Size) * float64(tr.opts.Switch.VCs*tr.opts.Switch.InputBuffer)
 		t += time.Duration(min(bytes/rate, maxWireTime.Seconds()) * float64(time.Second))
 	}
 	return 2 * weft.FromDuration(t)
@@ -244,9 +244,9 @@ func (f *Fabric) wireTime(s fault.Impairment, h *weft.Header) weft.Time {
 
 // mayHold reports whether a packet may be inside a node. Of a switch on another host nobody can
 // tell.
-func (f *Fabric) mayHold(n weft.Node, h *weft.Header) bool {
+func (tr *tracing) mayHold(n weft.Node, h *weft.Header) bool {
 	if !n.IsSwitch() {
 		return false // a NIC tells when it sends a packet, and when it has it
 	}
-	return f.hostOf(n).mayHold(weft.SwitchID(n.Index), h)
+	return tr.hostOf(n).mayHold(weft.SwitchID(n.Index), h)
 }
