@@ -111,7 +111,6 @@ func read(t *testing.T, page string) {
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(server, filepath.Join(path[1], "nats-server")))
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv("GOFLAGS", "-trimpath") // what is compiled in one folder is good in the next
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	r := &reader{T: t, dir: filepath.Join(t.TempDir(), "weft")}
@@ -126,7 +125,11 @@ func read(t *testing.T, page string) {
 	if strings.HasSuffix(page, "README.md") { // it starts the fabric by go run, which compiles it
 		r.launch(block{text: "fabricd up --traffic uniform:0.01"}, block{text: "...\nCtrl-C drains...\n"})
 	}
-	all := blocksOf(strings.NewReplacer("4222", strconv.Itoa(rig.FreePort(t)), "/tmp/", t.TempDir()+"/").Replace(string(text)))
+	all := blocksOf(strings.NewReplacer(
+		"4222", strconv.Itoa(rig.FreePort(t)),
+		"/tmp/", t.TempDir()+"/",
+		"=../weft", "="+repository(t), // where it is compiled already
+	).Replace(string(text)))
 	for i, b := range all {
 		following := block{}
 		if i+1 < len(all) && all[i+1].kind == "text" {
@@ -141,16 +144,22 @@ func read(t *testing.T, page string) {
 	require.NotZero(t, r.ran, "the page has no command")
 }
 
+// repository is the folder of the repository.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	return dir
+}
+
 // linkRepository makes the folder in which commands run: it has every file of the repository, and
 // what is written into it is gone with the test.
 func (r *reader) linkRepository() {
 	require.NoError(r, os.Mkdir(r.dir, 0o700))
-	repository, err := filepath.Abs("../..")
-	require.NoError(r, err)
-	entries, err := os.ReadDir(repository)
+	entries, err := os.ReadDir(repository(r.T))
 	require.NoError(r, err)
 	for _, e := range entries {
-		require.NoError(r, os.Symlink(filepath.Join(repository, e.Name()), filepath.Join(r.dir, e.Name())))
+		require.NoError(r, os.Symlink(filepath.Join(repository(r.T), e.Name()), filepath.Join(r.dir, e.Name())))
 	}
 }
 
@@ -241,6 +250,8 @@ func (r *reader) interrupt() string {
 
 func TestPagesDoWhatTheySay(t *testing.T) {
 	testenv.Long(t)
+	testenv.Need(t, "bash", "bash")
+	testenv.Need(t, "curl", "curl")
 	pages := []string{"../../README.md"}
 	for _, folder := range []string{"tutorials", "howto"} {
 		found, err := filepath.Glob(filepath.Join("../../docs", folder, "*.md"))
