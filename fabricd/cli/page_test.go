@@ -2,13 +2,9 @@ package cli_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +13,6 @@ import (
 
 	upcmd "github.com/weft-fabric/weft/fabricd/cli/up"
 	"github.com/weft-fabric/weft/fabricd/registry"
-	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // fetch is the body of an answer.
@@ -99,42 +94,4 @@ func TestListeningBeyondThisMachineIsSaid(t *testing.T) {
 	require.True(t, strings.HasPrefix(u.entry.Page, "http://127.0.0.1:"), "an address that can be opened here: %s", u.entry.Page)
 	u.end(t)
 	require.Contains(t, u.errs.String(), "can be reached from other machines")
-}
-
-func TestTheExamplesOfTheGuideWork(t *testing.T) {
-	testenv.Need(t, "curl", "curl")
-	ownRegistry(t)
-	guide, err := os.ReadFile("../../docs/howto/watch.md")
-	require.NoError(t, err)
-	u := launch(t, "--topology", "kary-ntree:4,3", "--listen", "127.0.0.1:0", "--traffic", "uniform:0.01",
-		"--hello-interval", "500ms")
-	settings := t.TempDir()
-	bounded := func(seconds int) { // what is no success is an error
-		require.NoError(t, os.WriteFile(filepath.Join(settings, ".curlrc"), fmt.Appendf(nil, "fail-with-body\nsilent\nmax-time = %d\n", seconds), 0o600))
-	}
-	examples := 0
-	for line := range strings.Lines(string(guide)) {
-		line = strings.TrimSpace(line)
-		if !strings.HasPrefix(line, "curl ") {
-			continue
-		}
-		examples++
-		bounded(30)
-		if strings.Contains(line, "/stream") {
-			bounded(3) // which is its end
-		}
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
-		cmd.Env = append(os.Environ(), "CURL_HOME="+settings, "PAGE="+strings.TrimSuffix(u.entry.Page, "/"), "TOKEN="+u.entry.Token)
-		out, err := cmd.CombinedOutput()
-		if strings.Contains(line, "/stream") {
-			require.Contains(t, string(out), "event: frame\nid: ")
-			continue // it was ended
-		}
-		require.NoError(t, err, "%s: %s", line, out)
-	}
-	require.Greater(t, examples, 20)
-	code, body := fetch(t, "GET", u.entry.Page+"api/v1/status", "")
-	require.Equal(t, 200, code)
-	require.Contains(t, body, `"links_cut":[]`, "the last example heals all")
-	u.end(t)
 }

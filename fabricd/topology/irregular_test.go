@@ -127,7 +127,7 @@ func chiSquared(t *testing.T, draw func(seed uint64) [][2]int, share map[string]
 
 // Of 5 switches, against a list of all connected graphs: by method tree each is as likely as it has
 // spanning trees, by method uniform all are as likely. How far the first is from that is what
-// docs/howto/routes.md says.
+// docs/results/irregular.md says.
 func TestIrregularGraphsAreAsLikelyAsTheMethodSays(t *testing.T) {
 	t.Parallel()
 	for links, far := range map[int]float64{4: 0, 5: 0.076, 6: 0.075, 7: 0.042, 8: 0.027, 9: 0, 10: 0} {
