@@ -8,12 +8,12 @@ import (
 
 // chooseManager settles how a fabric is managed, and whether its routing is run as tables for that.
 func (u *upFlags) chooseManager(g *topology.Graph) (manage.Method, error) {
-	if u.manager == manage.Auto || u.manager == "" {
+	if u.method == manage.Auto || u.method == "" {
 		m, why := manage.For(u.routing, g)
 		u.unmanaged = why
 		return m, nil
 	}
-	m, err := manage.Parse(u.manager)
+	m, err := manage.Parse(u.method)
 	if err != nil {
 		return m, err
 	}

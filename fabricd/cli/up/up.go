@@ -32,14 +32,14 @@ import (
 
 // upFlags are the flags of fabricd up.
 type upFlags struct {
-	name, topology, routing, traffic, broker, manager string
+	fabric, topology, routing, traffic, broker, method string
 
 	unmanaged error // why there is no manager though one was to be chosen; nil: there is, or needs none
 
 	agents        string
 	topologyGiven bool     // else what runs on agents is led on
 	given         []string // names of flags
-	leave         bool     // when interrupted
+	detach        bool     // when interrupted
 
 	web         webFlags
 	listen      string
@@ -86,18 +86,18 @@ func Command() *cobra.Command {
 				return u.run(cmd.Context(), stdout, stderr)
 			})
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "fabricd: interrupted before fabric %s was up: nothing of it is left\n", u.name)
+				fmt.Fprintf(cmd.ErrOrStderr(), "fabricd: interrupted before fabric %s was up: nothing of it is left\n", u.fabric)
 				return nil
 			}
 			return err
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&u.name, "name", "weft", "name of the fabric, as linkmon finds it")
+	f.StringVar(&u.fabric, "fabric", "weft", "name of the fabric, as linkmon finds it")
 	f.StringVarP(&u.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
 	command.RoutingFlag(f, &u.routing, ", none to forward nothing")
-	f.StringVar(&u.manager, "manager", manage.Auto,
-		"subnet manager, which replaces tables after faults: "+manage.Syntax()+"; auto: ddrc in fat trees, dqr for other "+
+	f.StringVar(&u.method, "method", manage.Auto,
+		"method of the subnet manager, which replaces tables after faults: "+manage.Syntax()+"; auto: ddrc in fat trees, dqr for other "+
 			"deterministic tables that it can keep, direct in meshes and tori with mechanisms, engine for adaptive ones, "+
 			"none for rules")
 	f.StringVar(&u.traffic, "traffic", "", "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the "+
@@ -105,7 +105,7 @@ func Command() *cobra.Command {
 		"machine would not carry that with a third to spare")
 	u.server.Flags(f)
 	f.StringVar(&u.agents, "agents", "", "run on the `agents` of other hosts, all or some by name as h1,h2, instead of in this process; see fabricd agent")
-	f.BoolVar(&u.leave, "leave", false, "with --agents: when interrupted, leave the fabric to the next fabricd up of its --name; fabricd down ends it")
+	f.BoolVar(&u.detach, "detach", false, "with --agents: when interrupted, leave the fabric to the next fabricd up of this --fabric; fabricd down ends it")
 	f.StringVar(&u.listen, "listen", DefaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
 	u.web.flags(f)
 	f.StringVar(&u.broker, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
@@ -140,7 +140,10 @@ func Command() *cobra.Command {
 	command.Complete(cmd, "topology", topology.Kinds)
 	command.CompleteRouting(cmd, nil, subnet.None)
 	command.Complete(cmd, "traffic", trafficWords)
-	command.Complete(cmd, "manager", manage.Words)
+	command.Complete(cmd, "method", manage.Words)
+	command.Renamed(cmd, "name", "fabric")
+	command.Renamed(cmd, "manager", "method")
+	command.Renamed(cmd, "leave", "detach")
 	return cmd
 }
 
@@ -174,7 +177,7 @@ func (u *upFlags) optionsOn(g *topology.Graph) (fabric.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	u.manager = method.String()
+	u.method = method.String()
 	fw, vcs, err := subnet.Firmware(u.routing, o.Topology)
 	if err != nil {
 		return o, err
@@ -210,7 +213,7 @@ func (u upFlags) liveness(o *fabric.LinkOptions) error {
 }
 
 func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	if err := bus.ValidateFabric(u.name); err != nil {
+	if err := bus.ValidateFabric(u.fabric); err != nil {
 		return err
 	}
 	log := slog.New(slog.DiscardHandler)
@@ -229,7 +232,7 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	claim, err := registry.Take(u.name)
+	claim, err := registry.Take(u.fabric)
 	if err != nil {
 		return err
 	}
@@ -247,14 +250,14 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	}
 	var lost <-chan struct{}
 	if at.URL != "" {
-		name, err := takeName(ctx, u.name, at, false, log, stderr)
+		name, err := takeName(ctx, u.fabric, at, false, log, stderr)
 		if err != nil {
 			return err
 		}
 		defer name.close()
 		lost = name.lost
 	}
-	link, err := command.BrokerConfig{Name: u.name, Listen: u.broker, Keeps: keeps, Server: u.server, Log: log}.Open(stderr)
+	link, err := command.BrokerConfig{Name: u.fabric, Listen: u.broker, Keeps: keeps, Server: u.server, Log: log}.Open(stderr)
 	if err != nil {
 		return err
 	}
