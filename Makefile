@@ -19,6 +19,9 @@ MODULE := github.com/weft-fabric/weft
 # Documentation comments (ST1000, ST102x) are off by default.
 STATICCHECKS := inherit,ST1000,ST1020,ST1021,ST1022
 
+# Of a go.mod of its own, so that modules that import Weft do not get its dependencies. The first run builds it, in minutes.
+LINT := go tool -modfile=.ci/tools/go.mod golangci-lint
+
 # Packages that keep a generated schema in docs/schema.
 SCHEMA_PKG := ./fabricd/topology ./fabricd/scenario ./harness/sweep
 
@@ -68,6 +71,7 @@ full: ## all tests, and all that they do, without the race detector
 check: ## vet, lint and formatting only
 	go vet ./...
 	go tool staticcheck -checks $(STATICCHECKS) ./...
+	$(LINT) run ./...
 	@if ! diff=$$(go tool gofumpt -d .) || [ -n "$$diff" ]; then \
 		echo "$$diff"; echo "not formatted, run: go tool gofumpt -w ."; exit 1; \
 	fi

@@ -58,7 +58,7 @@ func (a *Actions) Reset() {
 	a.Notices = a.Notices[:0]
 }
 
-// Account is where a packet ends (DESIGN section 4, the ledger).
+// Account is where a packet ends. Every packet ends in exactly one of them.
 type Account uint8
 
 // The accounts of the ledger. The zero value is none of them: still in flight.
@@ -97,14 +97,14 @@ type Drop struct {
 
 // Hop is one decision of a switch for one traced packet.
 type Hop struct {
-	At            Time
+	At            Time // of the decision
 	Switch        SwitchID
-	In            PortID
+	In            PortID // where the packet came in
 	InVC          VC
-	Out           PortID // NoPort when discarded
+	Out           PortID // where it goes out; NoPort when discarded
 	OutVC         VC
-	Rule          string
-	Waited        Time // since it arrived at this switch
+	Rule          string // the rule of the firmware that fired
+	Waited        Time   // since it arrived at this switch
 	Header        Header
 	Before, After Fields // the routing fields on arrival and on the way out
 	Alternatives  int    // how many candidates there were
@@ -115,11 +115,11 @@ type Hop struct {
 	Candidates []Candidate
 }
 
-// Candidate is a candidate of a Hop.
+// Candidate is one of the outputs that the firmware named for a Hop.
 type Candidate struct {
 	Port    PortID
 	VC      VC
-	Class   uint8
+	Class   uint8 // of a lower class is preferred
 	Down    bool  // its link is not up
 	Chosen  bool  // it is the one that was taken
 	Room    int32 // packets that its output queue could still take
@@ -130,13 +130,13 @@ type Candidate struct {
 // for a credit.
 type Egress struct {
 	At     Time
-	Port   PortID
+	Port   PortID // it left by
 	VC     VC
-	Queued Time // since the decision; at a NIC since it was generated
+	Queued Time // how long since the decision; at a NIC since the packet was generated
 	Header Header
 }
 
-// HasEvents reports whether there is anything in a that an observer wants to hear of.
+// HasEvents reports whether a holds anything to publish.
 func (a *Actions) HasEvents() bool {
 	return len(a.Drops)+len(a.Hops)+len(a.Egress)+len(a.Arrived)+len(a.Changes)+len(a.Faults)+len(a.Notices)+
 		a.Turned > 0

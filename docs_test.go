@@ -76,6 +76,20 @@ func TestEveryLinkOfTheDocumentationLeadsSomewhere(t *testing.T) {
 	}
 }
 
+func TestTheCodeNamesPagesThatAreThere(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile(`\bdocs/[a-z0-9/-]+\.md\b`)
+	for _, f := range sourceTree(t) {
+		for i, line := range strings.Split(string(f.text), "\n") {
+			for _, page := range named.FindAllString(line, -1) {
+				if _, err := os.Stat(page); err != nil {
+					t.Errorf("%s:%d names %s: there is no such page", f.path, i+1, page)
+				}
+			}
+		}
+	}
+}
+
 // The repository holds a summary of the results, and make experiments writes the rest.
 func TestResultsAreASummary(t *testing.T) {
 	t.Parallel()

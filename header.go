@@ -104,9 +104,8 @@ type Frame struct {
 
 	Packets []Header
 	// Sent is per VC how many packets the sender had sent in this epoch before this frame (FCTBS).
-	// Of an end that holds back, which names no epoch of the receiver, the first is the epoch that
-	// it has heard instead; so it is of one that asks or answers, whose first Limit says which
-	// (package credit).
+	// A frame of the handshake (To is 0) holds in the first the epoch that the sender has heard, see
+	// package switch/link.
 	Sent [MaxVCs]uint64
 	// Limit is per VC how many packets the receiver of this frame may have sent in all in this
 	// epoch (FCCL).

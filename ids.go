@@ -20,7 +20,7 @@ const NoPort PortID = 0xFFFF
 // VC numbers the virtual channels of a link direction from 0.
 type VC uint8
 
-// Tier numbers the tiers of a tree; 0 is the top (DESIGN section 2).
+// Tier numbers the tiers of a tree from 0, the top.
 type Tier uint8
 
 // Hard bounds. Input from outside is checked against them before use.

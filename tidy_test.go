@@ -1,35 +1,20 @@
 package weft_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 )
-
-const maxLines = 500 // of one file; longer ones have two subjects
-
-func TestNoGoFileIsLongerThan500Lines(t *testing.T) {
-	t.Parallel()
-	for _, f := range sourceTree(t) {
-		if n := bytes.Count(f.text, []byte("\n")); n > maxLines && !ast.IsGenerated(f.ast) {
-			t.Errorf("%s has %d lines: split it by subject", f.path, n)
-		}
-	}
-}
 
 // The Makefile runs the tests of a package under the race detector if it imports sync or they import
 // goleak. Whatever starts a goroutine must be among them.
@@ -63,55 +48,6 @@ func TestWhatStartsGoroutinesIsTestedForRaces(t *testing.T) {
 		}
 	}
 	report(t, bad)
-}
-
-func TestNoTestSleeps(t *testing.T) {
-	t.Parallel()
-	for _, f := range sourceTree(t) {
-		if !f.isTest() {
-			continue
-		}
-		f.uses("time", func(name *ast.SelectorExpr, as string) {
-			if name.Sel.Name == "Sleep" {
-				t.Errorf("%s:%d calls %s.Sleep: wait for the event itself, or use testing/synctest", f.path, f.line(name), as)
-			}
-		})
-	}
-}
-
-func TestEveryPackageSaysWhatItIs(t *testing.T) {
-	t.Parallel()
-	type pkg struct{ documented, hasCode bool }
-	pkgs := map[string]pkg{}
-	for _, f := range sourceTree(t) {
-		id := f.dir + " (package " + strings.TrimSuffix(f.ast.Name.Name, "_test") + ")"
-		p := pkgs[id]
-		if f.isTest() && p.hasCode {
-			continue
-		}
-		if !f.isTest() && !p.hasCode {
-			p = pkg{hasCode: true} // comments of its tests do not count any more
-		}
-		p.documented = p.documented || strings.TrimSpace(f.ast.Doc.Text()) != ""
-		pkgs[id] = p
-	}
-	for _, id := range slices.Sorted(maps.Keys(pkgs)) {
-		if !pkgs[id].documented {
-			t.Errorf("%s has no package comment", id)
-		}
-	}
-}
-
-func TestNothingIsLeftOpenInTheCode(t *testing.T) {
-	t.Parallel()
-	open := regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`) // in two halves, not to find itself
-	for _, f := range sourceTree(t) {
-		for i, line := range strings.Split(string(f.text), "\n") {
-			if word := open.FindString(line); word != "" {
-				t.Errorf("%s:%d leaves a %s: do it, or say in RATIONALE.md why not", f.path, i+1, word)
-			}
-		}
-	}
 }
 
 func TestEverySkipSaysWhy(t *testing.T) {
@@ -174,7 +110,7 @@ func TestOnlySilentSkipsAreFound(t *testing.T) {
 func TestTopLevelHoldsTheProjectAndNothingElse(t *testing.T) {
 	t.Parallel()
 	wanted := []string{
-		".ci", ".gitignore", "CHANGELOG.md", "LICENSE", "Makefile", "RATIONALE.md", "README.md", "docs", "fabricd", "go.mod", "go.sum",
+		".ci", ".gitignore", ".golangci.yml", "CHANGELOG.md", "LICENSE", "Makefile", "RATIONALE.md", "README.md", "docs", "fabricd", "go.mod", "go.sum",
 		"harness", "linkmon", "nic", "scenarios", "switch",
 	}
 	// What .gitignore names, and what git and editors leave.
@@ -260,31 +196,6 @@ func parseSource(name string, text []byte) (source, error) {
 func (f source) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
 
 func (f source) line(n ast.Node) int { return f.fset.Position(n.Pos()).Line }
-
-// uses calls found for everything f uses of an import, with the name the file gives it.
-func (f source) uses(imp string, found func(name *ast.SelectorExpr, as string)) {
-	as := ""
-	for _, spec := range f.ast.Imports {
-		if p, err := strconv.Unquote(spec.Path.Value); err != nil || p != imp {
-			continue
-		}
-		as = path.Base(strings.TrimSuffix(imp, "/v2"))
-		if spec.Name != nil {
-			as = spec.Name.Name
-		}
-	}
-	if as == "" {
-		return
-	}
-	ast.Inspect(f.ast, func(n ast.Node) bool {
-		if sel, ok := n.(*ast.SelectorExpr); ok {
-			if x, ok := sel.X.(*ast.Ident); ok && x.Name == as {
-				found(sel, as)
-			}
-		}
-		return true
-	})
-}
 
 func report(t *testing.T, bad []string) {
 	t.Helper()

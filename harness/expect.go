@@ -16,10 +16,12 @@ import (
 // Packet names one packet.
 type Packet struct {
 	Src, Dst weft.NICID
-	Seq      uint64 // in its flow
+	Seq      uint64 // its number in its flow, from 0
 }
 
-// Send sends one packet from NIC src to NIC dst and records its path.
+// Send sends one packet from NIC src to NIC dst, given by name, and records its path. It does not
+// wait for the packet to arrive. A name that is not in the topology, and a full send queue, fail
+// the test.
 func (h *Harness) Send(src, dst string) Packet {
 	h.t.Helper()
 	p := Packet{Src: h.nicID(src), Dst: h.nicID(dst)}
@@ -176,7 +178,7 @@ func (h *Harness) quiesceFor(d time.Duration) (fabric.Ledger, error) {
 	return h.fabric.Quiesce(ctx)
 }
 
-// Check is a condition on the ledger.
+// Check is a condition on the ledger; its error says what does not hold.
 type Check func(fabric.Ledger) error
 
 // RequireLedger quiesces the fabric and requires that the ledger balances, that nothing is left in

@@ -34,8 +34,9 @@ type Harness struct {
 	told     bool   // the way to run the test again has been printed
 }
 
-// New starts a fabric of a topology, given as fabricd takes it ("kary-ntree:4,3", or a file), and
-// stops it when the test ends. All links are up when it returns.
+// New starts a fabric and stops it when the test ends. The topology is given as [topology.Parse]
+// takes it: "kary-ntree:4,3", or the path of a file. All links are up when New returns. A topology
+// or an option that is not usable fails the test.
 func New(t testing.TB, spec string, options ...Option) *Harness {
 	t.Helper()
 	p := newPlan(t, spec, options)
@@ -150,14 +151,15 @@ func (h *Harness) stop() {
 	}
 }
 
-// Fabric is the fabric under test.
+// Fabric is the fabric under test, for what the harness has no call for. Its API may change, see
+// docs/api.md.
 func (h *Harness) Fabric() *fabric.Fabric { return h.fabric }
 
-// Topology is its graph.
+// Topology is the graph of the fabric.
 func (h *Harness) Topology() *topology.Graph { return h.fabric.Topology() }
 
 // T is the test that the harness belongs to, which in [Seeds] is not the one that called it.
 func (h *Harness) T() testing.TB { return h.t }
 
-// Seed is that of the random draws.
+// Seed is the seed of the random draws; -weft.seed takes it to run the test again.
 func (h *Harness) Seed() uint64 { return h.cfg.opts.Seed }

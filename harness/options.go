@@ -50,9 +50,9 @@ func defaults() config {
 	return config{opts: fabric.Options{Firmware: firmware.AdaptiveLink{}}, patience: DefaultPatience}
 }
 
-// Firmware runs f in every switch; without it the fabric runs adaptive-link. There are as many
-// virtual channels as its Check asks for, one when it has none, unless VCs or Switches sets the
-// number.
+// Firmware runs f in every switch; without it the fabric runs adaptive-link. The number of virtual
+// channels is the least that f's Check accepts, 1 when f has no Check, unless VCs or Switches sets
+// it.
 func Firmware(f switching.Firmware) Option {
 	return func(c *config) { c.opts.Firmware, c.byName = f, subnet.Entry{} }
 }
@@ -66,8 +66,9 @@ func FirmwareByName(name string) Option {
 	}
 }
 
-// Managed gives the fabric a subnet manager, by a method as "ddrc" or "engine:updn", whose delays
-// count in virtual time. The firmware is given by [FirmwareByName].
+// Managed gives the fabric a subnet manager with a method, such as "ddrc" or "engine:updn". The
+// delays d count in virtual time only: live, the manager takes what it takes. The firmware must be
+// given by [FirmwareByName]. A method that does not exist fails the test.
 func Managed(method string, d manager.Delays) Option {
 	return func(c *config) {
 		m, err := manage.Parse(method)
@@ -75,10 +76,11 @@ func Managed(method string, d manager.Delays) Option {
 	}
 }
 
-// VCs sets the number of virtual channels.
+// VCs sets the number of virtual channels of each link direction, 1 to [weft.MaxVCs].
 func VCs(n int) Option { return func(c *config) { c.opts.Switch.VCs = n } }
 
-// Buffers sets the input and output buffers in packets per VC.
+// Buffers sets the input and output buffers of the switches, in packets per VC, 1 to
+// [weft.MaxBuffer]; 2 each unless given.
 func Buffers(input, output int) Option {
 	return func(c *config) { c.opts.Switch.InputBuffer, c.opts.Switch.OutputBuffer = input, output }
 }
@@ -95,14 +97,14 @@ func NICs(o fabric.NICOptions) Option { return func(c *config) { c.opts.NIC = o 
 // Without it a load of 1 is fabric.DefaultRate, and links are as fast as the machine.
 func Links(o fabric.LinkOptions) Option { return func(c *config) { c.opts.Link = o } }
 
-// Notices has switches tell the source of a packet that they discard, which then generates nothing
-// for that destination for so long. The firmware must be a switching.Notifier.
+// Notices has a switch that discards a packet notify its source, whose NIC then generates nothing
+// for that destination for the time honoured. The firmware must be a [switching.Notifier].
 func Notices(honoured time.Duration) Option {
 	return func(c *config) { c.opts.NIC.Notices = honoured }
 }
 
-// Requeue lets switches route packets again that are queued for a dead link, instead of losing
-// them.
+// Requeue has switches route packets again that are queued for a dead link, instead of losing
+// them. The firmware must be a [switching.Requeuer].
 func Requeue() Option { return func(c *config) { c.opts.Switch.Requeue = true } }
 
 // Liveness unless set: a second, far longer than a machine that runs many tests at once holds up a
@@ -112,10 +114,10 @@ const (
 	patientMultiplier = 5
 )
 
-// Liveness sets how ends find out that a neighbour is silent: when so many hellos in a row are
-// missing, each an interval after the one before. Without it that is 200 ms and 5, more patient
-// than elsewhere (50 ms and 3): a machine that runs the tests of many fabrics at once must not make
-// a slow neighbour look dead.
+// Liveness sets when the end of a link takes its neighbour for silent: when multiplier hellos in a
+// row are missing, which are sent an interval apart. Without it that is 5 hellos and 200 ms, more
+// than elsewhere (3 and 50 ms), so that a slow neighbour does not look dead on a machine that runs
+// many tests at once.
 func Liveness(interval time.Duration, multiplier int) Option {
 	return func(c *config) {
 		c.opts.Link.NoLiveness = false
@@ -126,12 +128,14 @@ func Liveness(interval time.Duration, multiplier int) Option {
 // NoLiveness turns hellos off: a silent cut is then never noticed.
 func NoLiveness() Option { return func(c *config) { c.opts.Link.NoLiveness = true } }
 
-// Damping keeps links down that flap.
+// Damping keeps links down that flap, see [link.Damping]; without it no link is kept down.
 func Damping(d link.Damping) Option {
 	return func(c *config) { c.opts.Link.Liveness.Damping = d }
 }
 
-// Traffic makes all NICs inject, as "uniform:0.2" of the link rate.
+// Traffic makes all NICs inject: a pattern and a load, the share of the link rate, as "uniform:0.2"
+// ([nic.ParseTraffic]), or the packets of a file, "trace:FILE". A spec that cannot be read fails the
+// test.
 func Traffic(spec string) Option {
 	return func(c *config) {
 		t, err := trace.Traffic(spec)
@@ -160,8 +164,8 @@ func Virtual() Option { return func(c *config) { c.virtual = true } }
 // order.
 func Seed(s uint64) Option { return func(c *config) { c.opts.Seed = s } }
 
-// TraceEvery records the path of one generated packet in so many, beside all those that Send sends.
-// The latest 16,384 paths are kept.
+// TraceEvery records the path of every n-th packet that traffic generates, beside the packets of
+// Send. The latest 16,384 paths are kept.
 func TraceEvery(n int) Option { return func(c *config) { c.opts.NIC.TraceEvery = n } }
 
 // Patience bounds every wait of the harness; DefaultPatience unless given. New waits that long at

@@ -10,13 +10,13 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// Path is what a traced packet went through.
+// Path is the way of a traced packet.
 type Path struct {
 	Packet Packet
-	Hops   []weft.Hop   // a decision each, in order
-	End    weft.Account // 0 while in flight
-	At     string       // the node it ended at
-	Rule   string       // the rule that discarded it
+	Hops   []weft.Hop   // one for each decision of a switch, in order
+	End    weft.Account // where the packet ended; 0 while it is in flight
+	At     string       // the name of the node it ended at; "" while in flight, and when lost on a wire
+	Rule   string       // the rule that discarded it; "" unless it was discarded
 
 	graph *topology.Graph
 	sent  bool // by Send

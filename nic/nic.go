@@ -98,7 +98,8 @@ type NIC struct {
 	latency     *hdrhistogram.PackedHistogram // made at the first delivery, unless it is shared
 }
 
-// Source is what a NIC generates by itself. Traffic.Sources makes those of all NICs of a fabric.
+// Source is what a NIC generates by itself. [Traffic.Sources] makes the sources of all NICs of a
+// fabric.
 type Source struct {
 	To         Destinations // nil: nothing but Plan
 	Mean       weft.Time    // mean interval between packets, above 0
@@ -109,7 +110,8 @@ type Source struct {
 	TraceEvery int          // every so many packets one is traced; 0 is none
 }
 
-// New returns a NIC whose link has no signal yet and which generates nothing.
+// New returns a NIC whose link has no signal yet and which generates nothing. The error says what of
+// cfg is not usable.
 func New(cfg Config) (*NIC, error) {
 	if cfg.VCs == 0 {
 		cfg.VCs = 1
@@ -185,7 +187,8 @@ func (n *NIC) Notice(now weft.Time, dst weft.NICID) error {
 	return nil
 }
 
-// Send puts one packet into the send queue and returns its number in its flow.
+// Send puts one packet of size bytes for dst into the send queue and returns its number in its flow.
+// The error wraps [ErrNoSuchNIC], [ErrSize] (1 to [weft.MaxPacket] bytes) or [ErrQueueFull].
 func (n *NIC) Send(now weft.Time, dst weft.NICID, size int, traced bool, out *weft.Actions) (seq uint64, err error) {
 	switch {
 	case int(dst) >= n.cfg.NICs:

@@ -60,7 +60,7 @@ type Numbered interface {
 	ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int
 }
 
-// Sourcer is a firmware that has NICs write fields into the packets they send.
+// Sourcer is a firmware that has NICs write routing fields into the packets that they send.
 type Sourcer interface {
 	// Source writes what the NIC at a port of its switch, leaf, knows of the way into the fields of
 	// h, which are those of [weft.NewFields] so far. It may run again for the same packet, changes
@@ -119,13 +119,14 @@ type Register struct {
 
 // Arrival says where a packet came in.
 type Arrival struct {
-	Port weft.PortID
-	VC   weft.VC
-	From weft.Role // RoleUp: from above, RoleDown: from below, RoleNIC: from a NIC, RolePeer: no tiers
+	Port weft.PortID // of this switch
+	VC   weft.VC     // of the input queue that the packet is in
+	From weft.Role   // RoleUp: from above, RoleDown: from below, RoleNIC: from a NIC, RolePeer: no tiers
 }
 
 // View is what a firmware may see of its switch while it decides. Valid only during Route.
 type View interface {
+	// Place is where the switch stands in its topology. It must not be written to.
 	Place() *weft.Place
 	// VCs is how many virtual channels each link direction has.
 	VCs() int
@@ -137,10 +138,11 @@ type View interface {
 	Occupancy(p weft.PortID, vc weft.VC) int
 	// Credits is how many packets the neighbour can take in (p, vc).
 	Credits(p weft.PortID, vc weft.VC) int
-	// Register is the value of the i-th declared register.
+	// Register is the value of the i-th register of [Stateful].Registers, from 0.
 	Register(i int) uint64
 	// Draw is one random number, uniform over all values.
 	Draw() uint64
+	// Now is the time on the fabric's clock.
 	Now() weft.Time
 	// Scratch is an empty slice with room for every candidate there can be, so that Route need not
 	// allocate.
@@ -149,8 +151,8 @@ type View interface {
 
 // Candidate is one way a packet may leave.
 type Candidate struct {
-	Port   weft.PortID
-	VC     weft.VC
+	Port   weft.PortID // of this switch
+	VC     weft.VC     // of the output queue, below [View].VCs
 	Class  uint8       // lower classes are preferred whenever they have room: adaptive 0, escape 1
 	Need   uint8       // free slots wanted in the output queue; 0 means 1. Bubble flow control asks for 2
 	Fields weft.Fields // the routing fields of the header on the way out
@@ -183,10 +185,11 @@ type RegisterWrite struct {
 	Value uint64
 }
 
-// Discard is the decision to discard the packet by the named rule.
+// Discard is the decision to discard the packet. The rule is counted and printed in reports.
 func Discard(rule string) Decision { return Decision{Rule: rule} }
 
-// To is the decision for a single candidate that leaves the header's fields as f.
+// To is the decision for a single candidate: port p and virtual channel vc. The packet leaves with
+// the routing fields f; pkt.Fields keeps them as they are. The rule is kept in traces.
 func To(sw View, p weft.PortID, vc weft.VC, f weft.Fields, rule string) Decision {
 	return Decision{Candidates: append(sw.Scratch(), Candidate{Port: p, VC: vc, Fields: f}), Rule: rule}
 }

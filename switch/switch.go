@@ -79,7 +79,8 @@ type Stats struct {
 	LostCrash uint64 // packets inside when the switch crashed
 }
 
-// New returns a switch whose ports have no signal yet.
+// New returns a switch whose ports have no signal yet. The error wraps [ErrConfig] and says what of
+// cfg is not usable, or why the firmware cannot run here.
 func New(cfg Config) (*Switch, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

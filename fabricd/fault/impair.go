@@ -26,7 +26,7 @@ type Impairment struct {
 	Rate   float64       // bytes per second, 0 for unlimited
 }
 
-// Merge is i with what change names.
+// Merge returns i with the figures that change names; the others stay.
 func (i Impairment) Merge(change Impair) Impairment {
 	if change.Loss != nil {
 		i.Loss = *change.Loss

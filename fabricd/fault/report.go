@@ -21,7 +21,7 @@ const (
 	KindSilence  = "silence"  // a neighbour was not heard, and nothing above explains it
 	KindHandover = "handover" // a switch moved to another host
 	KindProcess  = "process"  // the process of a switch ended, or did not answer
-	KindHost     = "host"     // that of a host of the fabric did, with all its switches and NICs
+	KindHost     = "host"     // a host of the fabric ended, or did not answer, with all its switches and NICs
 )
 
 // Report is what one fault cost. Times are in seconds: At, RestoredAt, CountedFrom and CountedTo
@@ -73,17 +73,16 @@ type Detection struct {
 	How          string  `json:"how"` // one of the By constants
 }
 
-// ExtraHops is how much longer than the shortest the ways of re-routed packets were that were
-// delivered meanwhile.
+// ExtraHops is by how many switches the paths of re-routed packets were longer than the shortest.
 type ExtraHops struct {
-	Packets uint64  `json:"packets"`
-	Mean    float64 `json:"mean"`
-	Most    int     `json:"most"`
+	Packets uint64  `json:"packets"` // re-routed packets delivered while the fault was counted
+	Mean    float64 `json:"mean"`    // switches beyond the shortest path
+	Most    int     `json:"most"`    // the same, of the packet with the longest path
 }
 
-// FabricWide are the JSON names of the figures counted all over the fabric: when several faults are
-// in force nobody can tell which of them is to blame, so they are the ones that [Report.Shared] can
-// hold. The rest belong to one link or switch.
+// FabricWide lists the JSON names of the figures that are counted over the whole fabric. When
+// several faults are in force, these figures may be due to any of them, and [Report].Shared names
+// them. The other figures belong to one link or switch.
 func FabricWide() []string {
 	return []string{
 		"first_reroute_seconds", "rerouted", "requeued", "discarded", "discarded_by", "reordered", "duplicated", "extra_hops", "throughput",
@@ -91,7 +90,7 @@ func FabricWide() []string {
 	}
 }
 
-// Lost is how many packets it cost, but for those discarded.
+// Lost is how many packets the fault cost, without those that switches discarded.
 func (r Report) Lost() uint64 { return r.LostWire + r.LostQueued + r.LostCrash }
 
 // Clone is a copy that shares nothing with r.

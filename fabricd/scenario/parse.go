@@ -25,15 +25,15 @@ import (
 // Scenario is a checked scenario, ready to run.
 type Scenario struct {
 	Name     string
-	About    string
-	Firmware string         // by name
+	About    string         // what it claims
+	Firmware string         // the name of the routing
 	Path     string         // of the file
-	Source   string         // what was in it
-	Options  fabric.Options // all but Transport
-	Duration time.Duration
-	Manager  manage.Method
-	Delays   manager.Delays // of the manager, in virtual time
-	Timeline []Action       // by time
+	Source   string         // the text of the file
+	Options  fabric.Options // of the fabric, without Transport
+	Duration time.Duration  // how long traffic runs, by the clock of the fabric
+	Manager  manage.Method  // of the subnet manager; the zero value is none
+	Delays   manager.Delays // of the subnet manager, in virtual time
+	Timeline []Action       // in the order of their times
 	Expect   format.Expect
 
 	detectedWithin, madeGoodWithin time.Duration // of Expect; 0: not judged
@@ -42,8 +42,8 @@ type Scenario struct {
 // Action is one step of the timeline with its names resolved: faults and repairs, or traffic, or
 // packets.
 type Action struct {
-	At   time.Duration
-	Text string // as reports print it: "cut s0.00-s1.00"
+	At   time.Duration // since the start of the run
+	Text string        // as reports print it: "cut s0.00-s1.00"
 
 	Faults  []fault.Spec // at one instant
 	Traffic *nic.Traffic
@@ -59,11 +59,11 @@ type Packets struct {
 	Count    int
 }
 
-// MaxDuration bounds a scenario; longer ones are soaks, which have their own command.
+// MaxDuration is the longest Duration of a [Scenario].
 const MaxDuration = fabric.MaxDelay
 
-// Read reads and checks a scenario file. Errors name file, line and what was expected, all of them
-// at once.
+// Read reads and checks a scenario file. The error lists all mistakes, each with its file, its line
+// and what was expected.
 func Read(path string) (*Scenario, error) {
 	doc, f, err := document.Read[format.File](path)
 	if err != nil {
@@ -72,8 +72,8 @@ func Read(path string) (*Scenario, error) {
 	return parse(doc, f)
 }
 
-// Load is Read from memory; path is used in errors. The scenario may name firmwares of own beside
-// those that come with Weft.
+// Load is Read from memory; errors name the file as path. The scenario may name the firmwares own
+// beside those that come with Weft.
 func Load(path string, data []byte, own ...firmware.Entry) (*Scenario, error) {
 	doc, f, err := document.Load[format.File](path, data)
 	if err != nil {

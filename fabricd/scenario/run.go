@@ -12,19 +12,19 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Result is how a run ended. Its JSON is stable (DESIGN section 5).
+// Result is how a run ended. Scripts may rely on its JSON.
 type Result struct {
 	Pass      bool           `json:"pass"`
 	Scenario  string         `json:"scenario"`
 	Failed    []string       `json:"failed"` // the expectations that did not hold, in words
-	Broken    []string       `json:"broken"` // the same, by their names in the file; besides: ledger, credits, drain
+	Broken    []string       `json:"broken"` // the same by their names in the file, and ledger, credits, drain
 	Ledger    fabric.Ledger  `json:"ledger"`
 	Faults    []fault.Report `json:"faults"`
 	Reordered uint64         `json:"reordered"`
 	Rerouted  uint64         `json:"rerouted"` // decisions to go another way because of a fault
 	SimSeed   uint64         `json:"sim_seed"`
 	Totals    fabric.Totals  `json:"totals"`
-	Seconds   float64        `json:"seconds"` // that the run took
+	Seconds   float64        `json:"seconds"` // of wall time that the run took
 	// EventHash, in virtual time alone, is a fingerprint of all that happened: the same seed gives
 	// the same one.
 	EventHash string `json:"event_hash,omitempty"`
@@ -41,13 +41,13 @@ type Unusable struct {
 
 // Runner runs scenarios.
 type Runner struct {
-	Transport wire.Transport        // of the links of a live run; closed by its owner
-	Runtime   func() fabric.Runtime // makes that of a run in virtual time; nil: it is live
-	// Progress hears what happens: about ten times a second, by the clock of the fabric, with an
-	// empty step, and at every step. nil: nobody. It is called from Run's goroutine.
+	Transport wire.Transport        // carries the links of a live run; the caller closes it
+	Runtime   func() fabric.Runtime // makes the runtime of a run in virtual time; nil: the run is live
+	// Progress, unless nil, is called at every step with its text, and about ten times a second by
+	// the clock of the fabric with an empty one. It is called from Run's goroutine.
 	Progress func(f *fabric.Fabric, at time.Duration, step string)
 	Drain    time.Duration // how long the fabric may take to drain, by its clock; 0: DrainTime
-	// Watch looks at the run besides; nil: nobody does.
+	// Watch, unless nil, looks at the run too.
 	Watch Watcher
 }
 

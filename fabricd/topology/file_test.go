@@ -207,7 +207,7 @@ func TestListingDiffersFromSpec(t *testing.T) {
 	assert.ErrorContains(t, err, "f:9:10: NIC n99, expected n00 as in kary-ntree:2,2")
 }
 
-// The JSON is what scripts rely on (DESIGN section 5).
+// Scripts rely on the JSON.
 func TestWriteJSON(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, parse(t, "kary-ntree:2,1").WriteJSON(&b))

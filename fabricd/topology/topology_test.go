@@ -71,7 +71,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// Names are those of DESIGN section 5.
+// Scripts rely on the names.
 func TestNames(t *testing.T) {
 	for spec, c := range map[string]struct{ switches, nics, links string }{
 		"kary-ntree:4,3":    {"s0.00 s2.33", "n000 n333", "s0.00-s1.00 s2.33-n333"},

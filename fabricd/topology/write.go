@@ -11,8 +11,9 @@ import (
 )
 
 // WriteJSON writes the listing of the graph as one JSON object: switches, nics and links, with the
-// names and ports of everything (DESIGN section 5), one to a line. It is a topology file too:
-// [Load] of it gives the same graph, unless it is larger than [document.MaxSize].
+// names and ports of everything, one to a line; scripts may rely on it. It is a topology file too:
+// [Load] of it gives the same graph, unless it is larger than [document.MaxSize]. The error is the
+// writer's.
 func (g *Graph) WriteJSON(w io.Writer) error { return g.writeJSON(w, Drawing{}) }
 
 func (g *Graph) writeJSON(w io.Writer, d Drawing) error {

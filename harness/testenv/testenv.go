@@ -30,17 +30,25 @@ const (
 
 // chosen is the level of this run.
 var chosen = sync.OnceValue(func() level {
-	switch name := os.Getenv("WEFT_TEST"); name {
-	case "", "short":
-		return short
-	case "full":
-		return full
-	case "soak":
-		return soak
-	default:
-		panic(fmt.Sprintf("WEFT_TEST=%s: expected short, full or soak", name))
+	l, err := levelOf(os.Getenv("WEFT_TEST"))
+	if err != nil {
+		panic(err)
 	}
+	return l
 })
+
+// levelOf is the level of a name; without a name it is short.
+func levelOf(name string) (level, error) {
+	switch name {
+	case "", "short":
+		return short, nil
+	case "full":
+		return full, nil
+	case "soak":
+		return soak, nil
+	}
+	return short, fmt.Errorf("WEFT_TEST=%s: expected short, full or soak", name)
+}
 
 var update = flag.Bool("update", false, "write golden files, schemas and tables anew from what the tests see")
 

@@ -9,11 +9,11 @@ import (
 
 // Counterexample is the smallest case found in which something is wrong.
 type Counterexample struct {
-	What   string   `json:"what"`   // unconnected, livelock, deadlock, numbering
-	Faults []string `json:"faults"` // links and switches
-	Src    string   `json:"src,omitempty"`
-	Dst    string   `json:"dst,omitempty"`
-	Ends   string   `json:"ends"` // how it ends, in words
+	What   string   `json:"what"`          // unconnected, livelock, deadlock, numbering
+	Faults []string `json:"faults"`        // links and switches
+	Src    string   `json:"src,omitempty"` // the NIC that sends the packet; empty for a deadlock
+	Dst    string   `json:"dst,omitempty"` // the NIC that it is for
+	Ends   string   `json:"ends"`          // how it ends, in words
 	Path   []Step   `json:"path,omitempty"`
 	// Again is the step of the path that a livelock comes back to, -1 for none.
 	Again int `json:"again"`
@@ -26,7 +26,7 @@ type Counterexample struct {
 	// and want the next.
 	Pairs []Pair `json:"pairs,omitempty"`
 
-	From, To weft.NICID
+	From, To weft.NICID // Src and Dst by number
 }
 
 // Step is one decision on the way of a packet.
@@ -47,8 +47,8 @@ type Step struct {
 	ID     weft.SwitchID `json:"-"`
 }
 
-// String prints the counterexample for people; one that is nil, as that of a result that holds,
-// too.
+// String prints the counterexample for people, over several lines. A result that holds has none:
+// nil prints "no counterexample".
 func (c *Counterexample) String() string {
 	if c == nil {
 		return "no counterexample\n"

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// Result is what was found. Counts are over all sets, those that symmetry spared included.
+// Result is what was found. Counts are over all sets, also those that are the same as an explored
+// one by symmetry. Scripts may rely on the JSON.
 type Result struct {
-	Pass     bool   `json:"pass"`
+	Pass     bool   `json:"pass"` // every set was explored, all pairs are connected and nothing can deadlock
 	Topology string `json:"topology"`
 	Routing  string `json:"routing,omitempty"`
 	VCs      int    `json:"vcs"`
@@ -23,11 +24,11 @@ type Result struct {
 	Symmetry  string `json:"symmetry,omitempty"`
 	// why a firmware that says it is symmetric was explored as if it did not
 	Asymmetry    string            `json:"asymmetry,omitempty"`
-	SourceBased  string            `json:"source_based,omitempty"` // why one that says it is destination-based was
+	SourceBased  string            `json:"source_based,omitempty"` // why one that says it is destination-based was explored so too
 	FaultSets    uint64            `json:"fault_sets"`
 	Explored     uint64            `json:"explored_sets"` // the others are the same by symmetry
 	Pairs        int               `json:"pairs"`         // ordered pairs of NICs of the topology
-	Walks        uint64            `json:"walks"`         // pairs explored over all sets; a dead switch takes its NICs' pairs away
+	Walks        uint64            `json:"walks"`         // pairs over all sets; the pairs of a dead switch's NICs do not count
 	Unconnected  uint64            `json:"unconnected"`   // of these: some choice is not delivered
 	Livelocks    uint64            `json:"livelocks"`     // of these: some choice comes to a cycle
 	BadSets      uint64            `json:"bad_sets"`      // sets with an unconnected pair
@@ -39,12 +40,12 @@ type Result struct {
 	Duato        *Duato            `json:"duato,omitempty"`
 	MaxHops      int               `json:"max_hops"` // most switches that a packet crosses which every choice delivers
 	Discards     map[string]uint64 `json:"discards,omitempty"`
-	States       uint64            `json:"states"`
-	Seconds      float64           `json:"seconds"`
+	States       uint64            `json:"states"`  // that packets came to, in the sets explored
+	Seconds      float64           `json:"seconds"` // of wall time
 	Notes        []string          `json:"notes,omitempty"`
 	ByFaults     []ByFaults        `json:"by_faults"`
 	Interrupted  bool              `json:"interrupted,omitempty"`
-	Counter      *Counterexample   `json:"counterexample"`
+	Counter      *Counterexample   `json:"counterexample"` // nil when nothing is wrong
 	fixed        bool              // packets keep to the output they chose first: an escape is no escape
 	firsts       []first
 	inexactSoFar inexact

@@ -15,7 +15,9 @@ import (
 // enough that a checkpoint loses little.
 const chunk = 32
 
-// Run verifies. It returns what it found so far, marked as interrupted, when ctx ends first.
+// Run explores every set of faults that c asks for and returns what it found. A firmware that fails
+// is no error: [Result].Pass is false. When ctx ends first, the result is marked as interrupted and
+// holds what was found by then. The error wraps [ErrConfig] when c cannot be verified.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	if c.Graph == nil {
 		return nil, c.check()

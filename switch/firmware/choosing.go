@@ -26,7 +26,7 @@ type Choice struct {
 // candidate, so a packet goes only where f would let it go; but a blocked packet waits for what is
 // left only. It is how a path that an adversary has chosen is followed again.
 //
-// The result has the registers of f and starts packets as f does. Its packets cannot be requeued.
+// The result has the registers of f and starts packets as f does. It is no [Requeuer].
 func Choosing(f Firmware, choices []Choice) Firmware {
 	c := &choosing{Firmware: f, at: map[weft.SwitchID][]Choice{}}
 	for _, choice := range choices {

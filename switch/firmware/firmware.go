@@ -1,5 +1,6 @@
 // Package firmware holds the routing functions that come with Weft, one file each, and the
-// interface that users implement to bring their own.
+// interface of a firmware under the names that its authors use. Package switching declares and
+// documents the interface.
 //
 // A firmware sees one packet and its own switch, and names where the packet may go and why: the
 // rule that fired, numbered as in the paper it comes from. It is a pure function but for the
@@ -41,11 +42,11 @@ type (
 // Entry describes one firmware that comes with Weft.
 type Entry struct {
 	Name      string
-	About     string    // one line
-	On        Shape     // the topologies it routes
-	VCs       int       // virtual channels it needs at least; in some places it may need more, see [Checker]
-	Tolerance Tolerance // the faults with which it still connects every pair
-	New       func() Firmware
+	About     string          // what it does, in one line for help
+	On        Shape           // the topologies it routes
+	VCs       int             // virtual channels it needs at least; in some places it may need more, see [Checker]
+	Tolerance Tolerance       // the faults with which it still connects every pair
+	New       func() Firmware // makes one; it serves all switches of a fabric
 }
 
 // Shape is a kind of topology, by what a switch knows of its place there.
@@ -198,8 +199,8 @@ func Names() []string {
 	return names
 }
 
-// ByName finds a firmware that comes with Weft.
-func ByName(name string) (Entry, bool) {
+// ByName finds a firmware that comes with Weft; ok is false for a name that none has.
+func ByName(name string) (e Entry, ok bool) {
 	entries := Entries()
 	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name }); i >= 0 {
 		return entries[i], true

@@ -1,0 +1,78 @@
+package harness_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A firmware in a module of its own is tested there, with what Weft promises to other modules alone,
+// and its tests find what is wrong with it.
+func TestAFirmwareInAModuleOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name       string
+		right, bug string // what the bug takes the place of
+		says       string // by the failing test; "" when none fails
+	}{
+		{name: "as it is"},
+		{"it goes the other way round", "weft.PortID = 1", "weft.PortID = 0", "1 of 1 packets from n0 to n2 did not arrive by the path expected"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := ownModule(t)
+			code := filepath.Join(dir, "clockwise.go")
+			edit(t, code, c.right, c.bug)
+			cmd := exec.Command("go", "test", "-vet=off", "./...")
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -buildvcs=false", "GOPROXY=off", "GOWORK=off")
+			out, err := cmd.CombinedOutput()
+			if failed := err != nil; failed != (c.says != "") || !strings.Contains(string(out), c.says) {
+				t.Errorf("go test: %v, expected %q\n%s", err, c.says, out)
+			}
+		})
+	}
+}
+
+// ownModule copies the module, so that go may write its go.mod and go.sum. It takes the versions and
+// the hashes of this one: the network is not asked.
+func ownModule(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/clockwise")); err != nil {
+		t.Fatal(err)
+	}
+	top, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(t, filepath.Join(dir, "go.mod"), "../../..", top)
+	sums, err := os.ReadFile("../go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// edit replaces a text that a file has once.
+func edit(t *testing.T, file, old, now string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if old == "" {
+		return
+	}
+	if strings.Count(string(text), old) != 1 {
+		t.Fatalf("%s does not have %q once", file, old)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), old, now, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,132 @@
+package testenv
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLevels(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]level{"": short, "short": short, "full": full, "soak": soak} {
+		if l, err := levelOf(name); l != want || err != nil {
+			t.Errorf("WEFT_TEST=%s: level %d, %v, expected %d", name, l, err, want)
+		}
+	}
+	for _, name := range []string{"long", "Full", " full", "1"} {
+		if _, err := levelOf(name); err == nil || err.Error() != "WEFT_TEST="+name+": expected short, full or soak" {
+			t.Errorf("WEFT_TEST=%s: %v", name, err)
+		}
+	}
+	if !(short < full && full < soak) {
+		t.Error("a level does all that the one before does")
+	}
+}
+
+func TestNAndLongGoByTheLevel(t *testing.T) {
+	t.Parallel()
+	n, skips := 3, true
+	if Full() {
+		n, skips = 100, false
+	}
+	if got := N(100, 3); got != n {
+		t.Errorf("N(100, 3) = %d, expected %d", got, n)
+	}
+	if got := told(func(tb testing.TB) { Long(tb) }); strings.HasPrefix(got, "skip: ") != skips {
+		t.Errorf("Long: %q, skips %v expected", got, skips)
+	}
+}
+
+func TestForReadsATime(t *testing.T) {
+	for text, want := range map[string]time.Duration{"10m": 10 * time.Minute, "1ms": time.Millisecond} {
+		t.Setenv("WEFT_FOR", text)
+		if got := For(t, time.Second, time.Hour); got != want {
+			t.Errorf("WEFT_FOR=%s: %v, expected %v", text, got, want)
+		}
+	}
+	for _, text := range []string{"10", "0s", "-1s", "soon"} {
+		t.Setenv("WEFT_FOR", text)
+		got := told(func(tb testing.TB) { For(tb, time.Second, time.Hour) })
+		if want := "fatal: WEFT_FOR=" + text + ": expected a time with its unit, as 10m"; got != want {
+			t.Errorf("WEFT_FOR=%s: %q, expected %q", text, got, want)
+		}
+	}
+	t.Setenv("WEFT_FOR", "")
+	want := time.Second
+	if Soak() {
+		want = time.Hour
+	}
+	if got := For(t, time.Second, time.Hour); got != want {
+		t.Errorf("without WEFT_FOR: %v, expected %v", got, want)
+	}
+}
+
+func TestSeedReadsANumber(t *testing.T) {
+	t.Setenv("WEFT_SEED", "")
+	if got := Seed(t, 7); got != 7 {
+		t.Errorf("without WEFT_SEED: %d, expected 7", got)
+	}
+	t.Setenv("WEFT_SEED", "18446744073709551615")
+	if got := Seed(t, 7); got != 1<<64-1 {
+		t.Errorf("the highest seed: %d", got)
+	}
+	t.Setenv("WEFT_SEED", "0")
+	if got := Seed(t, 7); got == 0 {
+		t.Error("WEFT_SEED=0 draws a seed")
+	}
+	for _, text := range []string{"-1", "1.5", "0x10", "18446744073709551616", "x"} {
+		t.Setenv("WEFT_SEED", text)
+		got := told(func(tb testing.TB) { Seed(tb, 7) })
+		if want := "fatal: WEFT_SEED=" + text + ": expected a whole number from 0"; got != want {
+			t.Errorf("WEFT_SEED=%s: %q, expected %q", text, got, want)
+		}
+	}
+}
+
+func TestWhatIsMissingFailsInCIAlone(t *testing.T) {
+	need := func(tb testing.TB) { Need(tb, "no-such-program", "the package nowhere") }
+	for ci, want := range map[string]string{"true": "fatal: ", "": "skip: "} {
+		t.Setenv("CI", ci)
+		if got := told(need); got != want+"there is no no-such-program: install the package nowhere" {
+			t.Errorf("CI=%s: %q", ci, got)
+		}
+	}
+	if got := told(func(tb testing.TB) { Need(tb, "go", "Go") }); got != "" {
+		t.Errorf("Need of what is there: %q", got)
+	}
+}
+
+// told is how a test that calls f ends: "fatal: " or "skip: " with the message, or "" when it goes on.
+func told(f func(testing.TB)) string {
+	r := &recorder{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(r)
+	}()
+	<-done
+	return r.end
+}
+
+// recorder is a test that notes how it ends.
+type recorder struct {
+	testing.TB
+	end string
+}
+
+func (r *recorder) Helper()             {}
+func (r *recorder) Logf(string, ...any) {}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.end = "fatal: " + fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Skip(args ...any) {
+	r.end = "skip: " + fmt.Sprint(args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Skipf(format string, args ...any) { r.Skip(fmt.Sprintf(format, args...)) }
