@@ -113,7 +113,10 @@ func (b *builder) manager() {
 func (b *builder) switches() {
 	s, o := b.settings.Switch, &b.Options
 	needs := o.Switch.VCs
-	o.Switch = SwitchOptions(s)
+	o.Switch = fabric.SwitchOptions{
+		VCs: s.VCs, InputBuffer: s.InputBuffer, OutputBuffer: s.OutputBuffer, EagerCredits: s.EagerCredits, Requeue: s.Requeue, Batch: s.Batch,
+	}
+	o.Switch.Queueing, o.Switch.Selection, o.Switch.Waiting = s.Policies()
 	switch {
 	case s.VCs == 0:
 		o.Switch.VCs = b.Manager.VCs(needs)
@@ -125,23 +128,6 @@ func (b *builder) switches() {
 	}
 	b.fail("switch.requeue", requeues(o.Firmware, o.Topology))
 }
-
-// SwitchOptions are the options of switches that settings say; words that are none are the default.
-func SwitchOptions(s settings.Switch) fabric.SwitchOptions {
-	return fabric.SwitchOptions{
-		VCs: s.VCs, InputBuffer: s.InputBuffer, OutputBuffer: s.OutputBuffer,
-		Queueing: queueing[s.Queueing], Selection: selection[s.Selection], Waiting: waiting[s.Waiting],
-		EagerCredits: s.EagerCredits, Requeue: s.Requeue, Batch: s.Batch,
-	}
-}
-
-var (
-	queueing  = map[string]switching.Queueing{"virtual-output": switching.VirtualOutput, "fifo": switching.FIFO}
-	selection = map[string]switching.Selection{
-		"most-credits": switching.MostCredits, "random": switching.Random, "round-robin": switching.RoundRobin,
-	}
-	waiting = map[string]switching.Waiting{"all": switching.WaitForAll, "one": switching.WaitForOne}
-)
 
 // requeues reports why packets cannot be routed again by a firmware.
 func requeues(f switching.Firmware, g *topology.Graph) error {

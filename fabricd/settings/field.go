@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,12 +45,12 @@ func (s *Settings) Set(path, text string) (err error) {
 	v := s.field(path)
 	switch v.Kind() {
 	case reflect.Int:
-		var n int
-		n, err = strconv.Atoi(text)
-		v.SetInt(int64(n))
+		var n int64
+		n, err = strconv.ParseInt(text, 0, strconv.IntSize)
+		v.SetInt(n)
 	case reflect.Uint64:
 		var n uint64
-		n, err = strconv.ParseUint(text, 10, 64)
+		n, err = strconv.ParseUint(text, 0, 64)
 		v.SetUint(n)
 	case reflect.Float64:
 		var x float64
@@ -110,32 +111,23 @@ func (x Setting) Within(v float64) bool {
 // Check says what is wrong with the value of a field by itself; of a field that is not given,
 // nothing is.
 func (x Setting) Check(s Settings) error {
-	v := s.field(x.Path)
-	switch given := v.Interface().(type) {
-	case int:
-		return x.bounded(float64(given), given)
-	case float64:
-		return x.bounded(given, given)
+	switch given := s.field(x.Path).Interface().(type) {
+	case int, float64:
+		if v := s.Number(x.Path); v != 0 && !x.Within(v) {
+			return fmt.Errorf("expected %s, found %v", x.Bounds(), given)
+		}
 	case Duration:
 		return x.duration(string(given))
 	case Interval:
-		if given.Off() {
-			return nil
+		if !given.Off() {
+			return x.duration(string(given))
 		}
-		return x.duration(string(given))
 	case string:
-		if given != "" && x.Words != nil {
-			return x.word(given)
+		if given != "" && x.Words != nil && !slices.Contains(x.Words, given) {
+			return nearest.Unknown(x.Name(), given, x.Words)
 		}
 	}
 	return nil
-}
-
-func (x Setting) bounded(v float64, found any) error {
-	if v == 0 || x.Within(v) {
-		return nil
-	}
-	return fmt.Errorf("expected %s, found %v", x.Bounds(), found)
 }
 
 func (x Setting) duration(text string) error {
@@ -146,15 +138,6 @@ func (x Setting) duration(text string) error {
 		return fmt.Errorf("expected %s, found %s", x.Bounds(), text)
 	}
 	return new(fault.Duration).UnmarshalText([]byte(text))
-}
-
-func (x Setting) word(text string) error {
-	for _, w := range x.Words {
-		if w == text {
-			return nil
-		}
-	}
-	return nearest.Unknown(x.Name(), text, x.Words)
 }
 
 // Mistake is what is wrong with one field.
@@ -171,4 +154,21 @@ func (s Settings) Check() (list []Mistake) {
 		}
 	}
 	return list
+}
+
+// Number is the value of a field that is a number or a time, in nanoseconds; of others 0.
+func (s Settings) Number(path string) float64 {
+	switch v := s.field(path).Interface().(type) {
+	case int:
+		return float64(v)
+	case uint64:
+		return float64(v)
+	case float64:
+		return v
+	case Duration:
+		return float64(v.Time())
+	case Interval:
+		return float64(Duration(v).Time())
+	}
+	return 0
 }

@@ -11,45 +11,48 @@ import (
 )
 
 // JSONSchemaExtend describes the fields.
-func (Settings) JSONSchemaExtend(s *jsonschema.Schema) { Describe(s, "") }
+func (Settings) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "") }
 
 // JSONSchemaExtend describes the fields.
-func (Switch) JSONSchemaExtend(s *jsonschema.Schema) { Describe(s, "switch.") }
+func (Switch) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "switch.") }
 
 // JSONSchemaExtend describes the fields.
-func (NIC) JSONSchemaExtend(s *jsonschema.Schema) { Describe(s, "nic.") }
+func (NIC) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "nic.") }
 
 // JSONSchemaExtend describes the fields.
-func (Link) JSONSchemaExtend(s *jsonschema.Schema) { Describe(s, "link.") }
+func (Link) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "link.") }
 
 // JSONSchemaExtend describes the fields.
-func (Liveness) JSONSchemaExtend(s *jsonschema.Schema) { Describe(s, "liveness.") }
+func (Liveness) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "liveness.") }
 
 // JSONSchemaExtend describes the fields.
-func (Damping) JSONSchemaExtend(s *jsonschema.Schema) { Describe(s, "liveness.damping.") }
+func (Damping) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "liveness.damping.") }
 
 // JSONSchemaExtend describes the fields.
-func (Manager) JSONSchemaExtend(s *jsonschema.Schema) { Describe(s, "manager.") }
+func (Manager) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "manager.") }
 
-// Describe gives the properties of s that are settings, and have no description, that of the
-// setting with its default, bounds and words. Their paths begin with prefix.
-func Describe(s *jsonschema.Schema, prefix string) {
+// describe describes the properties of s, whose paths begin with prefix.
+func describe(s *jsonschema.Schema, prefix string) {
 	for _, x := range All() {
-		name, ok := strings.CutPrefix(x.Path, prefix)
-		if !ok {
-			continue
+		if name, ok := strings.CutPrefix(x.Path, prefix); ok {
+			x.Describe(s, name)
 		}
-		p, there := s.Properties.Get(name)
-		if !there || p.Description != "" {
-			continue
-		}
-		p.Description = x.sentence()
-		for _, w := range x.Words {
-			p.Enum = append(p.Enum, w)
-		}
-		if kind := x.Kind(); x.Most > 0 && (kind == "int" || kind == "float64") {
-			p.Minimum, p.Maximum = number(x.Least), number(x.Most)
-		}
+	}
+}
+
+// Describe gives the property of s that is called name, if there is one, the help, bounds and words
+// of x.
+func (x Setting) Describe(s *jsonschema.Schema, name string) {
+	p, ok := s.Properties.Get(name)
+	if !ok {
+		return
+	}
+	p.Description = x.sentence()
+	for _, w := range x.Words {
+		p.Enum = append(p.Enum, w)
+	}
+	if kind := x.Kind(); x.Most > 0 && (kind == "int" || kind == "float64") {
+		p.Minimum, p.Maximum = number(x.Least), number(x.Most)
 	}
 }
 

@@ -6,6 +6,8 @@ package settings
 import (
 	"cmp"
 	"time"
+
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // Settings are all that a fabric is told. The zero value of a field is its default. Settings can be
@@ -73,6 +75,19 @@ type Manager struct {
 	Compute    Duration `yaml:"compute,omitempty" json:"compute,omitempty"`
 	Distribute Duration `yaml:"distribute,omitempty" json:"distribute,omitempty"`
 }
+
+// Policies are what the words of s stand for; no word, or one that is none, is the default.
+func (s Switch) Policies() (switching.Queueing, switching.Selection, switching.Waiting) {
+	return queueing[s.Queueing], selection[s.Selection], waiting[s.Waiting]
+}
+
+var (
+	queueing  = map[string]switching.Queueing{"virtual-output": switching.VirtualOutput, "fifo": switching.FIFO}
+	selection = map[string]switching.Selection{
+		"most-credits": switching.MostCredits, "random": switching.Random, "round-robin": switching.RoundRobin,
+	}
+	waiting = map[string]switching.Waiting{"all": switching.WaitForAll, "one": switching.WaitForOne}
+)
 
 // heldHalfLives is how long damping holds a link down at most, unless given.
 const heldHalfLives = 4

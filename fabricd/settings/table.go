@@ -14,9 +14,10 @@ import (
 
 // Setting is what is known of one field of [Settings].
 type Setting struct {
-	Path string // of the field in a scenario, as link.rate; in the base of an experiment it is the last word
-	Flag string // of fabricd up; empty: there is none
-	Help string // what the value does, in what unit; a clause without a full stop
+	Path   string // of the field in a scenario, as link.rate; in the base of an experiment it is the last word
+	Flag   string // of fabricd up; empty: there is none
+	Letter string // that is short for the flag; empty: none is
+	Help   string // what the value does, in what unit; a clause without a full stop
 	// Default is the value of a field that is not given, as it is written; empty: it depends on
 	// topology or routing, or there is none.
 	Default string
@@ -38,7 +39,7 @@ const (
 var All = sync.OnceValue(func() []Setting {
 	hours := func(d time.Duration) float64 { return float64(d) }
 	return []Setting{
-		{Path: "topology", Flag: "topology", Help: "topology, as kary-ntree:4,3, mport-tree:8,3, leaf-spine:4,8,12, mesh:4x4, " +
+		{Path: "topology", Flag: "topology", Letter: "t", Help: "topology, as kary-ntree:4,3, mport-tree:8,3, leaf-spine:4,8,12, mesh:4x4, " +
 			"torus:4x4x4, irregular:16,32,1 or ring:8, or a topology file; see fabricd topology generate --help"},
 		{Path: "firmware", Flag: "routing", Help: "routing function of every switch, as adaptive-link, or as updn:layers=2 with options"},
 		{Path: "switch.vcs", Flag: "vcs", Most: weft.MaxVCs, Help: "virtual channels per link direction; unless given what the " +
