@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // A route does as a plain list of ports does, whatever is pushed and popped.
 func TestASourceRouteIsAStackOfPorts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
+	for range testenv.N(2000, 200) {
 		playRoute(t, func() uint16 { return uint16(rnd.Uint32()) }, 60)
 	}
 }

@@ -47,7 +47,7 @@ type PodView struct {
 	Held      int     `json:"held,omitempty" jsonschema_description:"Packets inside its switches."`
 	Blocked   int     `json:"blocked,omitempty" jsonschema_description:"Of them, those that wait for room."`
 	Rerouted  float64 `json:"rerouted,omitempty" jsonschema_description:"Packets per second."`
-	UTurns    float64 `json:"uturns,omitempty" jsonschema_description:"Packets per second."`
+	UTurns    float64 `json:"u_turns,omitempty" jsonschema_description:"Packets per second."`
 	Lost      uint64  `json:"lost,omitempty" jsonschema_description:"Packets lost on its links since the start, those queued for them included."`
 	Discarded uint64  `json:"discarded,omitempty" jsonschema_description:"Packets that its switches ended by a rule, or lost in a crash, since the start."`
 }

@@ -76,7 +76,7 @@ type SwitchView struct {
 	Held     int     `json:"held,omitempty" jsonschema_description:"Packets inside."`
 	Blocked  int     `json:"blocked,omitempty" jsonschema_description:"Of them, those that wait for room."`
 	Rerouted float64 `json:"rerouted,omitempty" jsonschema_description:"Packets per second since the frame before."`
-	UTurns   float64 `json:"uturns,omitempty" jsonschema_description:"Packets per second since the frame before."`
+	UTurns   float64 `json:"u_turns,omitempty" jsonschema_description:"Packets per second since the frame before."`
 	Vector   string  `json:"vector,omitempty" jsonschema_description:"Registers that are not zero, as p0.1: 0b10."`
 }
 

@@ -59,9 +59,9 @@ type Status struct {
 // Sample is the state of a fabric at one moment, with rates over the time since the sample before.
 type Sample struct {
 	At            float64 `json:"at"` // seconds since the fabric started
-	InjectedRate  float64 `json:"injected_per_s"`
-	OfferedRate   float64 `json:"offered_per_s"` // injected, and generated while a send queue was full
-	DeliveredRate float64 `json:"delivered_per_s"`
+	InjectedRate  float64 `json:"injected_per_second"`
+	OfferedRate   float64 `json:"offered_per_second"` // injected, and generated while a send queue was full
+	DeliveredRate float64 `json:"delivered_per_second"`
 	InFlight      uint64  `json:"in_flight"`
 	Lost          uint64  `json:"lost"`
 	Discarded     uint64  `json:"discarded"`

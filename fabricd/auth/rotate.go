@@ -194,7 +194,7 @@ func (r *rotation) renewAll(ctx context.Context) error {
 		return err
 	}
 	if !r.o.Force && !slices.ContainsFunc(all, func(a asked) bool { return a.role == bus.RoleFabric }) {
-		return fmt.Errorf("%w: start one with fabricd up --name %s, or give --force when nothing runs", ErrNoLeader, r.Fabric)
+		return fmt.Errorf("%w: start one with fabricd up --fabric %s, or give --force when nothing runs", ErrNoLeader, r.Fabric)
 	}
 	if len(r.running) > 0 { // before they sign with them
 		r.Signers = append(r.Signers, r.running...)

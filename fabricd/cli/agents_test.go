@@ -73,7 +73,7 @@ func TestAnAgentDoesNotWaitForAReader(t *testing.T) {
 		return run(t.Context(), &out, &why, "agents", "--server", url) == 0 && strings.Contains(out.String(), "runs nothing")
 	})
 	ownRegistry(t)
-	up := begin(t, "up", "--listen", "off", "--name", "lab", "--server", url, "--agents", "h1",
+	up := begin(t, "up", "--listen", "off", "--fabric", "lab", "--server", url, "--agents", "h1",
 		"--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1")
 	delivers(t, up)
 	up.end(t)
@@ -87,7 +87,7 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 	url := keepingServer(t)
 	plain := natstest.Start(t, natstest.Newest).URL
 	up := func(server string, args ...string) []string {
-		return append([]string{"up", "--topology", "kary-ntree:4,3", "--name", "lab", "--server", server, "--agents"}, args...)
+		return append([]string{"up", "--topology", "kary-ntree:4,3", "--fabric", "lab", "--server", server, "--agents"}, args...)
 	}
 	refused(t, "hosts meet at a NATS server: name it with --server", "up", "--agents", "all")
 	refused(t, "hosts meet at a NATS server: name it with --server", "agent")
@@ -123,9 +123,9 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 	cancel()
 	require.NoError(t, <-ended)
 
-	refused(t, "no fabric lab is written down at this server", "down", "--name", "lab", "--server", url)
-	refused(t, "no fabric none is written down at this server", "down", "--name", "none", "--server", url)
-	_, errs, code := fabricd(t, "down", "--name", "lab", "--server", plain)
+	refused(t, "no fabric lab is written down at this server", "down", "--fabric", "lab", "--server", url)
+	refused(t, "no fabric none is written down at this server", "down", "--fabric", "none", "--server", url)
+	_, errs, code := fabricd(t, "down", "--fabric", "lab", "--server", plain)
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "start nats-server with -js")
 }
@@ -145,10 +145,10 @@ func leftLedOnAndEnded(t *testing.T, url string) {
 	for _, name := range []string{"h1", "h2"} {
 		startAgent(t, url, name, "--memory", "128MiB", "--cores", "1")
 	}
-	at := []string{"--name", "lab", "--server", url}
+	at := []string{"--fabric", "lab", "--server", url}
 	up := func(args ...string) *running {
 		t.Helper()
-		r := begin(t, append(append([]string{"up", "--listen", "off", "--leave"}, at...), args...)...)
+		r := begin(t, append(append([]string{"up", "--listen", "off", "--detach"}, at...), args...)...)
 		r.out.Await(t, "Ctrl-C drains")
 		return r
 	}
@@ -166,7 +166,7 @@ func leftLedOnAndEnded(t *testing.T, url string) {
 	_, err = c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	require.NoError(t, err)
 	carries(t, c)
-	require.Contains(t, r.end(t), "fabric lab goes on: lead it again with fabricd up --name lab, end it with fabricd down --name lab\n")
+	require.Contains(t, r.end(t), "fabric lab goes on: lead it again with fabricd up --fabric lab, end it with fabricd down --fabric lab\n")
 
 	refused(t, "fabric lab runs on agents already, and is kary-ntree:2,2: leave --topology away to lead it",
 		append([]string{"up", "--topology", "kary-ntree:4,3"}, at...)...)
@@ -210,7 +210,7 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	url := keepingServer(t)
 	agent := startAgent(t, url, "h1", "--memory", "128MiB")
 	args := []string{
-		"up", "--listen", "off", "--leave", "--name", "lab", "--server", url, "--agents", "h1", "--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1",
+		"up", "--listen", "off", "--detach", "--fabric", "lab", "--server", url, "--agents", "h1", "--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1",
 	}
 
 	// Killed before anything was written down: who has stood by begins.
@@ -225,8 +225,8 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 
 	// Another topology is refused at once, not when it is its turn; of other flags it is said that
 	// they change nothing.
-	refused(t, "fabric lab runs on agents already, and is kary-ntree:2,2", "up", "--name", "lab", "--server", url, "--topology", "kary-ntree:4,3")
-	other := begin(t, "up", "--name", "lab", "--server", url, "--traffic", "uniform:0.7", "--manager", "auto",
+	refused(t, "fabric lab runs on agents already, and is kary-ntree:2,2", "up", "--fabric", "lab", "--server", url, "--topology", "kary-ntree:4,3")
+	other := begin(t, "up", "--fabric", "lab", "--server", url, "--traffic", "uniform:0.7", "--method", "auto",
 		"--listen", "off")
 	other.out.Await(t, "standing by")
 	require.Equal(t, "fabricd: fabric lab is there already, with --traffic uniform:0.1: these flags do not change it; end it with fabricd down to begin it anew\n", other.errs.String())
@@ -249,7 +249,7 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	require.NotContains(t, r.errs.String(), "made anew")
 	r.out.Await(t, " traffic uniform:0.1\n") // else it began, and did not go on
 	r.end(t)
-	_, _, code := fabricd(t, "down", "--name", "lab", "--server", url)
+	_, _, code := fabricd(t, "down", "--fabric", "lab", "--server", url)
 	require.Zero(t, code)
 
 	attack.Count(t, "a leader on agents killed in the middle of beginning and ending", 3)
@@ -277,7 +277,7 @@ func TestAFabricOnAgentsWithKeys(t *testing.T) {
 	natstest.StartIn(t, natstest.Newest, host, "127.0.0.1", port)
 	url := fmt.Sprintf("tls://127.0.0.1:%d", port)
 	startAgent(t, url, "h1", "--auth", host, "--memory", "128MiB")
-	up := begin(t, "up", "--name", "lab", "--agents", "all", "--auth", filepath.Join(dir, "leader"), "--server", url,
+	up := begin(t, "up", "--fabric", "lab", "--agents", "all", "--auth", filepath.Join(dir, "leader"), "--server", url,
 		"--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1", "--listen", "off")
 	delivers(t, up)
 	require.Regexp(t, `ledger: [1-9]\d* injected = \d+ delivered \+ 0 lost \+ 0 discarded \+ 0 in flight: balanced`, up.end(t))

@@ -47,7 +47,7 @@ func TestAFabricWhoseKeysAreRotatedGoesOnAndTellsNoSecret(t *testing.T) {
 	require.Regexp(t, `view +[A-Z2-7]{26}\n +operate +[A-Z2-7]{26}`, made)
 	natstest.StartIn(t, natstest.Newest, file("hosts/a"), "127.0.0.1", port)
 	server := fmt.Sprintf("tls://127.0.0.1:%d", port)
-	u := launch(t, "--name", "lab", "--server", server, "--auth", file("leader"), "--traffic", "uniform:0.1", "--listen", "127.0.0.1:0", "--json", "-v")
+	u := launch(t, "--fabric", "lab", "--server", server, "--auth", file("leader"), "--traffic", "uniform:0.1", "--listen", "127.0.0.1:0", "--json", "-v")
 	before := secretsIn(t, dir)
 	require.Greater(t, len(before), 15)
 

@@ -121,7 +121,7 @@ func (g *guarded) rotated() (out auth.Rotated) {
 func (g *guarded) rotate(want ...string) {
 	g.t.Helper()
 	viewer := g.start(g.hosts[2], filepath.Join(g.bin, "linkmon"), "watch", "--json", "--fabric", "lab", "--auth", g.copy("users/viewer"), "--server", g.server)
-	viewer.Says(`"delivered_per_s":`) // it is connected
+	viewer.Says(`"delivered_per_second":`) // it is connected
 	out := g.rotated()
 	viewer.Kill() // it would end when a busy machine keeps the fabric from answering for long
 	g.viewers = append(g.viewers, viewer)
@@ -161,10 +161,10 @@ func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	require.NoError(t, err)
 	leader := func(h int, args ...string) *rig.Process {
 		return g.start(g.hosts[h], filepath.Join(g.bin, "fabricd"), append([]string{
-			"up", "-v", "--json", "--name", "lab", "--auth", g.copy("leader"), "--server", g.server, "--hello-interval", "200ms", "--listen", "0.0.0.0:0", "--leave",
+			"up", "-v", "--json", "--fabric", "lab", "--auth", g.copy("leader"), "--server", g.server, "--hello-interval", "200ms", "--listen", "0.0.0.0:0", "--detach",
 		}, args...)...)
 	}
-	g.lead = leader(0, "--agents", "all", "--topology", authTree, "--traffic", g.load, "--routing", "ftree", "--manager", "none")
+	g.lead = leader(0, "--agents", "all", "--topology", authTree, "--traffic", g.load, "--routing", "ftree", "--method", "none")
 	g.lead.Says(`{"up":`)
 	g.standby = leader(1)
 	g.standby.Says(`{"standby":`)
@@ -189,7 +189,7 @@ func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	// Who has the old credentials is let in no more.
 	for folder, creds := range old {
 		args := map[string][]string{
-			"leader": {"agents"}, "hosts/h1": {"agent", "--name", "h1"}, "users/viewer": {"down", "--name", "lab"}, "users/manager": {"manage", "--fabric", "lab"},
+			"leader": {"agents"}, "hosts/h1": {"agent", "--name", "h1"}, "users/viewer": {"down", "--fabric", "lab"}, "users/manager": {"manage", "--fabric", "lab"},
 		}[folder]
 		require.Contains(t, g.fabricd(2, append(args, "--auth", creds, "--server", g.server)...), "they are revoked or expired", folder)
 	}

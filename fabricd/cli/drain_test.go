@@ -96,15 +96,15 @@ expect: {}
 
 func TestAManagerDoesNotWaitForAReader(t *testing.T) {
 	ownRegistry(t)
-	u := launch(t, "--routing", "ftree", "--manager", "none")
-	m := beginUnread(t, "manage", "--manager", "ddrc")
+	u := launch(t, "--routing", "ftree", "--method", "none")
+	m := beginUnread(t, "manage", "--method", "ddrc")
 	c := u.operator(t)
 	carries(t, c)
 	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	require.NoError(t, err)
 	rig.Until(t, func() bool {
 		faults, err := c.Faults(t.Context())
-		return err == nil && faults[0].Reconfiguration != nil && faults[0].Reconfiguration.InForceMS > 0
+		return err == nil && faults[0].Reconfiguration != nil && faults[0].Reconfiguration.InForceSeconds > 0
 	})
 	m.end(t)
 	require.Contains(t, m.errs.String(), "messages on standard output were not read; the last of them:\n")

@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // What arguments, names of files and what is in them have of characters that a terminal obeys is
 // shown, and long ones are clipped.
 func TestInputIsShownAndNotObeyed(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	const poison = "\x1b]0;owned\a\x1b[2J\u009b2J\x7f\r\u202e"
 	dir := t.TempDir()
@@ -53,7 +55,7 @@ func TestInputIsShownAndNotObeyed(t *testing.T) {
 		{"up", "--" + poison},
 		{"up", "--topology", words},
 		{"up", "--link-rate", long},
-		{"up", "--name", words},
+		{"up", "--fabric", words},
 		{"up", "--liveness", poison, "--listen", long},
 		{"routes", "--routing", long, "-t", "ring:3"},
 		{"explain", "--" + long},

@@ -21,7 +21,7 @@ import (
 
 func TestUpManagesTablesAndSaysHowLongItTook(t *testing.T) {
 	dir := ownRegistry(t)
-	u := launch(t, "--routing", "updown", "--manager", "ddrc", "--traffic", "uniform:0.1")
+	u := launch(t, "--routing", "updown", "--method", "ddrc", "--traffic", "uniform:0.1")
 	c := u.operator(t)
 	carries(t, c)
 	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
@@ -30,7 +30,7 @@ func TestUpManagesTablesAndSaysHowLongItTook(t *testing.T) {
 		faults, err := c.Faults(t.Context())
 		require.NoError(t, err)
 		r := faults[0].Reconfiguration
-		return r != nil && r.Method == "ddrc" && r.InForceMS > 0 && r.SettledMS > 0 && r.Error == ""
+		return r != nil && r.Method == "ddrc" && r.InForceSeconds > 0 && r.SettledSeconds > 0 && r.Error == ""
 	})
 	info, err := os.Stat(filepath.Join(dir, "weft.store"))
 	require.NoError(t, err)
@@ -43,19 +43,19 @@ func TestUpManagesTablesAndSaysHowLongItTook(t *testing.T) {
 
 func TestManageStandsByAndTakesOver(t *testing.T) {
 	ownRegistry(t)
-	u := launch(t, "--routing", "ftree", "--manager", "none")
+	u := launch(t, "--routing", "ftree", "--method", "none")
 	c := u.operator(t)
 	carries(t, c)
-	first := begin(t, "manage", "--manager", "ddrc")
+	first := begin(t, "manage", "--method", "ddrc")
 	first.out.Await(t, "fabric weft: managing by ddrc, tables of version 1")
-	second := begin(t, "manage", "--manager", "ddrc")
+	second := begin(t, "manage", "--method", "ddrc")
 	second.out.Await(t, "standing by")
 	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	require.NoError(t, err)
 	rig.Until(t, func() bool { return strings.Count(first.out.String(), "new tables in force") == 1 })
 	first.end(t)
 	second.out.Await(t, "managing by ddrc, tables of version 2")
-	refused(t, "is managed by ddrc: give that, or no method", "manage", "--manager", "engine:updn", "--fabric", "weft")
+	refused(t, "is managed by ddrc: give that, or no method", "manage", "--method", "engine:updn", "--fabric", "weft")
 	second.end(t)
 	u.end(t)
 }
@@ -63,8 +63,8 @@ func TestManageStandsByAndTakesOver(t *testing.T) {
 func TestAFabricThatIsStartedAgainGoesOnCountingVersions(t *testing.T) {
 	ownRegistry(t)
 	for _, version := range []string{"tables of version 1", "tables of version 2", "tables of version 3"} {
-		u := launch(t, "--routing", "ftree", "--manager", "none")
-		m := begin(t, "manage", "--manager", "engine:updn")
+		u := launch(t, "--routing", "ftree", "--method", "none")
+		m := begin(t, "manage", "--method", "engine:updn")
 		m.out.Await(t, version)
 		_, err := u.operator(t).Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 		require.NoError(t, err)
@@ -78,12 +78,12 @@ func TestAFabricThatIsStartedAgainGoesOnCountingVersions(t *testing.T) {
 func TestManageRefusesWhatItCannotManage(t *testing.T) {
 	ownRegistry(t)
 	refused(t, "no fabric is running", "manage")
-	refused(t, `did you mean "ddrc"?`, "manage", "--manager", "ddcr")
-	refused(t, `did you mean "ddrc"?`, "up", "--manager", "ddcr")
-	refused(t, "decides by rules and has no tables", "up", "--manager", "ddrc")
+	refused(t, `did you mean "ddrc"?`, "manage", "--method", "ddcr")
+	refused(t, `did you mean "ddrc"?`, "up", "--method", "ddcr")
+	refused(t, "decides by rules and has no tables", "up", "--method", "ddrc")
 	u := launch(t)
 	refused(t, "nothing to manage", "manage")
-	refused(t, "a manager by method none would do nothing: choose ddrc, dqr, direct or engine", "manage", "--manager", "none")
+	refused(t, "a manager by method none would do nothing: choose ddrc, dqr, direct or engine", "manage", "--method", "none")
 	u.end(t)
 }
 
@@ -136,8 +136,8 @@ expect: {discarded: 0, lost_at_most: 0}
 	u.errs.Await(t, "no subnet manager, the tables stay as they are: method dqr: ")
 	u.errs.Await(t, because)
 	u.end(t)
-	refused(t, because, "up", "--topology", at+".net", "--routing", tables, "--manager", "dqr")
-	refused(t, because, "reroute", "--topology", at+".net", "--engine", tables, "--all")
+	refused(t, because, "up", "--topology", at+".net", "--routing", tables, "--method", "dqr")
+	refused(t, because, "reroute", "--topology", at+".net", "--routing", tables, "--all")
 }
 
 // A request that nobody answers is given up after ten seconds, and a fabric that says nothing is
@@ -155,9 +155,9 @@ func TestWhoFollowsAFabricHearsAtOnceThatItEnds(t *testing.T) {
 
 func followedToItsEnd(t *testing.T, server []string) {
 	ownRegistry(t)
-	u := launch(t, append([]string{"--routing", "ftree", "--manager", "none"}, server...)...)
+	u := launch(t, append([]string{"--routing", "ftree", "--method", "none"}, server...)...)
 	c := u.operator(t)
-	m := begin(t, "manage", "--manager", "ddrc")
+	m := begin(t, "manage", "--method", "ddrc")
 	m.out.Await(t, "managing by ddrc")
 	followed := make(chan error, 2)
 	go func() { followed <- c.Follow(t.Context(), 0, func(fabric.Event) error { return nil }) }()

@@ -15,11 +15,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // An agent says that it runs a switch of another host, and runs it no longer than somebody asks for
 // it.
 func TestAMovedSwitchThatNobodyAsksEndsByItself(t *testing.T) {
+	testenv.Long(t)
 	url := keepingServer(t)
 	h1 := startAgent(t, url, "h1", "--memory", "128MiB")
 	g := topologytest.Parse(t, "kary-ntree:2,2")
@@ -56,7 +58,7 @@ func TestASwitchMovesBetweenAgents(t *testing.T) {
 	url := keepingServer(t)
 	h1 := startAgent(t, url, "h1", "--memory", "128MiB")
 	h2 := startAgent(t, url, "h2", "--memory", "128MiB")
-	up := registered(t, begin(t, "up", "--listen", "off", "--name", "lab", "--server", url, "--agents", "h1,h2",
+	up := registered(t, begin(t, "up", "--listen", "off", "--fabric", "lab", "--server", url, "--agents", "h1,h2",
 		"--topology", "kary-ntree:2,2", "--traffic", "uniform:0.2"))
 	delivers(t, up.running)
 	c := up.operator(t)

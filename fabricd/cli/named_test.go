@@ -36,13 +36,13 @@ func TestASecondFabricOfOneNameAtOneServerIsRefused(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			ownRegistry(t)
 			url := server(t)
-			u := launch(t, "--server", url, "--name", "lab")
+			u := launch(t, "--server", url, "--fabric", "lab")
 			carries(t, u.operator(t))
 			ownRegistry(t) // that of another
 			for range 2 {
 				attempts++
 				refused(t, "a fabric of this name runs at this server already, process ", "up", "--topology", "kary-ntree:2,2",
-					"--server", url, "--name", "lab")
+					"--server", url, "--fabric", "lab")
 			}
 			carries(t, u.operator(t))
 			text := u.end(t)
@@ -50,7 +50,7 @@ func TestASecondFabricOfOneNameAtOneServerIsRefused(t *testing.T) {
 			require.NotContains(t, text, "protocol fault")
 			require.NotContains(t, text, "damaged")
 
-			again := launch(t, "--server", url, "--name", "lab") // the name ends with its fabric
+			again := launch(t, "--server", url, "--fabric", "lab") // the name ends with its fabric
 			again.end(t)
 		})
 	}
@@ -98,15 +98,15 @@ func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
 			ownRegistry(t)
 			url := server(t)
 			p := rig.Run(t, exec.Command(filepath.Join(bin, "fabricd"), "up", "-t", "kary-ntree:2,2", "--server", url,
-				"--name", "lab", "--listen", "off"))
+				"--fabric", "lab", "--listen", "off"))
 			p.Says("fabric lab: ")
 			ownRegistry(t)
 			refused(t, fmt.Sprintf("process %d on host ", p.PID), "up", "--topology", "kary-ntree:2,2", "--server",
-				url, "--name", "lab")
+				url, "--fabric", "lab")
 			p.Kill()
 			require.False(t, p.Cmd.ProcessState.Success())
 			tried.Add(1)
-			u := launch(t, "--server", url, "--name", "lab")
+			u := launch(t, "--server", url, "--fabric", "lab")
 			carries(t, u.operator(t))
 			u.end(t)
 		})
@@ -122,7 +122,7 @@ func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 	clients, taps := map[string]*api.Client{}, map[string]*bus.Tap{}
 	var fabrics []*running
 	for _, name := range names {
-		fabrics = append(fabrics, begin(t, "up", "--topology", "kary-ntree:2,2", "--server", url, "--name", name,
+		fabrics = append(fabrics, begin(t, "up", "--topology", "kary-ntree:2,2", "--server", url, "--fabric", name,
 			"--listen", "off",
 			"--traffic", "uniform:0.05"))
 		var e registry.Entry
@@ -179,7 +179,7 @@ func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 	for _, f := range fabrics {
 		f.end(t) // with 0: each ledger balances
 	}
-	_, errs, code := fabricd(t, "up", "--topology", "kary-ntree:2,2", "--server", url, "--name", "a.ctl")
+	_, errs, code := fabricd(t, "up", "--topology", "kary-ntree:2,2", "--server", url, "--fabric", "a.ctl")
 	require.Equal(t, command.ExitUnusable, code)
 	require.Contains(t, errs, "want 1 to 32 of a-z, 0-9 and '-'")
 }

@@ -77,8 +77,8 @@ func TestAnAddressThatIsTakenIsAnErrorOnlyWhenItWasGiven(t *testing.T) {
 	u := launch(t)
 	require.NotContains(t, u.entry.Page, upcmd.DefaultListen)
 	require.NotEmpty(t, u.entry.Page)
-	refused(t, "give another with --listen", "up", "-t", "kary-ntree:2,2", "--name", "second", "--listen", strings.TrimSuffix(strings.TrimPrefix(u.entry.Page, "http://"), "/"))
-	refused(t, "expected host:port", "up", "-t", "kary-ntree:2,2", "--name", "second", "--listen", "nowhere")
+	refused(t, "give another with --listen", "up", "-t", "kary-ntree:2,2", "--fabric", "second", "--listen", strings.TrimSuffix(strings.TrimPrefix(u.entry.Page, "http://"), "/"))
+	refused(t, "expected host:port", "up", "-t", "kary-ntree:2,2", "--fabric", "second", "--listen", "nowhere")
 	u.end(t)
 	require.Empty(t, registry.Names())
 }

@@ -25,7 +25,7 @@ func TestTheCommandsAsProcesses(t *testing.T) {
 		return string(out), cmd.ProcessState.ExitCode()
 	}
 	start := func(name string) *rig.Process {
-		p := rig.Run(t, exec.Command(filepath.Join(bin, "fabricd"), "up", "-t", "kary-ntree:2,2", "--name", name))
+		p := rig.Run(t, exec.Command(filepath.Join(bin, "fabricd"), "up", "-t", "kary-ntree:2,2", "--fabric", name))
 		rig.Until(t, func() bool {
 			_, code := linkmon("--fabric", name, "status")
 			return code == 0

@@ -37,16 +37,16 @@ s1.1-s2.1   32 (13.33%)      1.47, at most 3.00   0                0, by the plu
 
 flow           old path         new path
 s1.1 to n3.1   s1.1 s2.1 s3.1   s1.1 s1.2 s2.2 s3.2 s3.1
-`, rerouted(t, 0, "-t", "mesh:4x4", "--plugin", "mesh", "--fail", "s1.1-s2.1", "s1.1", "n3.1"))
-	all := rerouted(t, 0, "-t", "mesh:4x4", "--plugin", "mesh", "--fail", "s1.1-s2.1", "--paths")
+`, rerouted(t, 0, "-t", "mesh:4x4", "--plugin", "mesh", "--down", "s1.1-s2.1", "s1.1", "n3.1"))
+	all := rerouted(t, 0, "-t", "mesh:4x4", "--plugin", "mesh", "--down", "s1.1-s2.1", "--paths")
 	assert.Equal(t, 32, strings.Count(all, " to n"))
-	v := answered(t, 0, "-t", "mesh:4x4", "--fail", "s1.1-s2.1", "s1.1", "s3.1")
+	v := answered(t, 0, "-t", "mesh:4x4", "--down", "s1.1-s2.1", "s1.1", "s3.1")
 	assert.Len(t, v["paths"], 1, "a switch stands for its NICs")
 }
 
 func TestRerouteJSONIsOneObjectThatScriptsMayRelyOn(t *testing.T) {
 	t.Parallel()
-	v := answered(t, 0, "-t", "mesh:5x5", "--engine", "xy", "--method", "dqr", "--fail", "s1.1-s2.1", "--fail", "s4.3-s4.4", "n1.1", "n4.1")
+	v := answered(t, 0, "-t", "mesh:5x5", "--routing", "xy", "--method", "dqr", "--down", "s1.1-s2.1", "--down", "s4.3-s4.4", "n1.1", "n4.1")
 	for name, want := range map[string]any{
 		"topology": "mesh:5x5", "engine": "xy", "layers": 1.0, "method": "dqr", "switch_flows": false, "flows_total": 600.0, "cdg_acyclic": true,
 		"unroutable_pairs": 0.0, "isolated_pairs": 0.0, "tolerated": true,
@@ -90,7 +90,7 @@ func TestFaultsAreDrawnBySeed(t *testing.T) {
 	args := []string{"-t", "mesh:4x4", "--random", "30", "--faults", "6", "--path", "compulsory"}
 	one := rerouted(t, command.ExitFailed, args...)
 	assert.Equal(t, one, rerouted(t, command.ExitFailed, args...))
-	assert.NotEqual(t, one, rerouted(t, command.ExitFailed, append(args, "--seed", "2")...))
+	assert.NotEqual(t, one, rerouted(t, command.ExitFailed, append(args, "--sim-seed", "2")...))
 	assert.Regexp(t, `\n6 +\d+ `, one)
 	assert.Regexp(t, `\n1 +99 +100%`, rerouted(t, 0, "-t", "mesh:4x4", "--random", "99", "--plugin", "mesh"), "each run begins anew")
 	assert.Contains(t, one, "not tolerated, the first of them:")
@@ -106,27 +106,27 @@ func TestFaultsAreDrawnBySeed(t *testing.T) {
 func TestRerouteAsksOtherMethodsToo(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"ddrc", "engine", "dqr"} {
-		v := answered(t, 0, "-t", "kary-ntree:2,3", "--method", method, "--fail", "s1.00")
+		v := answered(t, 0, "-t", "kary-ntree:2,3", "--method", method, "--down", "s1.00")
 		assert.Equal(t, 56.0, v["flows_total"], method)
 		assert.Equal(t, true, v["cdg_acyclic"])
 		assert.Equal(t, 0.0, v["unroutable_pairs"])
 		assert.Greater(t, v["flows_rerouted"], 0.0)
 	}
-	v := answered(t, 0, "-t", "kary-ntree:2,3", "--method", "ddrc", "--fail", "s0.00-s1.00", "--paths")
+	v := answered(t, 0, "-t", "kary-ntree:2,3", "--method", "ddrc", "--down", "s0.00-s1.00", "--paths")
 	assert.NotEmpty(t, v["paths"])
-	v = answered(t, command.ExitFailed, "-t", "torus:4x4", "--engine", "lash", "--method", "engine", "--fail", "s1.1-s1.2")
+	v = answered(t, command.ExitFailed, "-t", "torus:4x4", "--routing", "lash", "--method", "engine", "--down", "s1.1-s1.2")
 	assert.Equal(t, false, v["cdg_acyclic"], "old and new tables that know nothing of each other")
-	v = answered(t, 0, "-t", "kary-ntree:2,2", "--switch-flows", "--fail", "s0.0-s1.0")
+	v = answered(t, 0, "-t", "kary-ntree:2,2", "--switch-flows", "--down", "s0.0-s1.0")
 	assert.Equal(t, 24.0, v["flows_total"], "of 4 NICs and 4 switches")
 }
 
 func TestPairsThatNoLiveLinksJoinAreExcused(t *testing.T) {
 	t.Parallel()
-	v := answered(t, 0, "-t", "mesh:3x3", "--fail", "s0.0")
+	v := answered(t, 0, "-t", "mesh:3x3", "--down", "s0.0")
 	assert.Equal(t, 16.0, v["unroutable_pairs"])
 	assert.Equal(t, 16.0, v["isolated_pairs"])
 	assert.Equal(t, true, v["tolerated"])
-	assert.Contains(t, rerouted(t, 0, "-t", "mesh:3x3", "--fail", "s0.0"), "16, joined by no live links")
+	assert.Contains(t, rerouted(t, 0, "-t", "mesh:3x3", "--down", "s0.0"), "16, joined by no live links")
 }
 
 func TestTheEngineFollowsTheShape(t *testing.T) {
@@ -160,7 +160,7 @@ func TestRerouteTellsConnectedFromEmptied(t *testing.T) {
 	}
 	v := answered(t, command.ExitFailed, append(args, "--vcs", "1")...)
 	link := v["not_tolerated"].([]any)[0].(map[string]any)["fault"].(string)
-	v = answered(t, command.ExitFailed, "-t", "mesh:4x4", "--entries", "destination", "--vcs", "1", "--fail", link)
+	v = answered(t, command.ExitFailed, "-t", "mesh:4x4", "--entries", "destination", "--vcs", "1", "--down", link)
 	assert.Equal(t, []any{true, true, false}, []any{v["connected"], v["emptied"], v["tolerated"]})
 	assert.Contains(t, v["faults"].([]any)[0].(map[string]any)["no_spare"], "no virtual channel is free")
 }
@@ -168,30 +168,30 @@ func TestRerouteTellsConnectedFromEmptied(t *testing.T) {
 func TestRerouteNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		"which faults? give one of --fail LINK, --all and --random N": {},
+		"which faults? give one of --down LINK, --all and --random N": {},
 		"which faults? give one":                                                 {"--all", "--random", "3"},
-		`unknown link "s9.9-s10.99": did you mean "s9.9-s10.9"?`:                 {"--fail", "s9.9-s10.99"},
-		`unknown switch "s99.9"`:                                                 {"--fail", "s99.9"},
-		`--fail "s0.0,,s1.1": a name is empty`:                                   {"--fail", "s0.0,,s1.1"},
+		`unknown link "s9.9-s10.99": did you mean "s9.9-s10.9"?`:                 {"--down", "s9.9-s10.99"},
+		`unknown switch "s99.9"`:                                                 {"--down", "s99.9"},
+		`--down "s0.0,,s1.1": a name is empty`:                                   {"--down", "s0.0,,s1.1"},
 		`unknown method of reconfiguration "dqq": did you mean "dqr"?`:           {"--all", "--method", "dqq"},
 		`path: unknown value "lokal": did you mean "local"?`:                     {"--all", "--path", "lokal"},
 		`option path is given twice`:                                             {"--all", "--method", "dqr:path=local", "--path", "local"},
 		"--path is for --method dqr, and the method is ddrc":                     {"--all", "--method", "ddrc", "--path", "local"},
-		`did you mean "xy"?`:                                                     {"--all", "--engine", "xz"},
-		"adaptive-link":                                                          {"--all", "-t", "kary-ntree:2,2", "--engine", "adaptive-link"},
-		"is adaptive: take method engine":                                        {"--all", "-t", "ring:4", "--engine", "escape"},
+		`did you mean "xy"?`:                                                     {"--all", "--routing", "xz"},
+		"adaptive-link":                                                          {"--all", "-t", "kary-ntree:2,2", "--routing", "adaptive-link"},
+		"is adaptive: take method engine":                                        {"--all", "-t", "ring:4", "--routing", "escape"},
 		"method none repairs nothing":                                            {"--all", "--method", "none"},
 		"method ddrc knows flows between NICs only":                              {"--all", "-t", "kary-ntree:2,2", "--method", "ddrc", "--switch-flows"},
-		"--faults and --seed are for --random N":                                 {"--fail", "s0.0-s0.1", "--faults", "3"},
-		"n0.0 is a NIC: name its link, s0.0-n0.0":                                {"--fail", "n0.0"},
+		"--faults and --sim-seed are for --random N":                             {"--down", "s0.0-s0.1", "--faults", "3"},
+		"n0.0 is a NIC: name its link, s0.0-n0.0":                                {"--down", "n0.0"},
 		"plug-in mesh is for meshes, tori and rings, and kary-ntree:2,2 is none": {"-t", "kary-ntree:2,2", "--plugin", "mesh", "--all"},
 		"paths are listed of given faults":                                       {"--all", "--paths"},
 		"name two, the source and the destination":                               {"n0.0", "--all"},
-		`unknown switch or NIC "n99.9"`:                                          {"--fail", "s0.0-s0.1", "n99.9", "n0.0"},
+		`unknown switch or NIC "n99.9"`:                                          {"--down", "s0.0-s0.1", "n99.9", "n0.0"},
 		"--faults 99: ring:4 has 4 links between switches":                       {"-t", "ring:4", "--random", "1", "--faults", "99"},
 		"--faults 0: expected 1 to 1000000000":                                   {"--random", "1", "--faults", "0"},
 		"--vcs 17: expected 1 to 16":                                             {"--all", "--vcs", "17"},
-		"lash needs 2 virtual channels, there are 1: raise the number":           {"--all", "-t", "torus:4x4", "--engine", "lash", "--vcs", "1"},
+		"lash needs 2 virtual channels, there are 1: raise the number":           {"--all", "-t", "torus:4x4", "--routing", "lash", "--vcs", "1"},
 		`spare: unknown value "us": did you mean "use"?`:                         {"--all", "--spare", "us"},
 		"up/down routes are computed for trees only, and me":                     {"-t", "mesh:3x3", "--method", "ddrc", "--all"},
 	} {
@@ -201,10 +201,10 @@ func TestRerouteNamesWhatIsWrong(t *testing.T) {
 
 func TestRerouteSaysThatNoPathHasChangedAndWhyAFaultIsNotTolerated(t *testing.T) {
 	t.Parallel()
-	still := []string{"-t", "mesh:4x4", "--fail", "s1.1-s2.1", "n0.0", "n0.1"}
+	still := []string{"-t", "mesh:4x4", "--down", "s1.1-s2.1", "n0.0", "n0.1"}
 	assert.Contains(t, rerouted(t, 0, still...), "\nno path of these flows has changed\n")
 	assert.Equal(t, []any{}, answered(t, 0, still...)["paths"])
 	assert.NotContains(t, answered(t, 0, still[:4]...), "paths", "nobody asked")
-	out := rerouted(t, 1, "-t", "irregular:10,20,3", "--engine", "lash", "--method", "engine", "--all")
+	out := rerouted(t, 1, "-t", "irregular:10,20,3", "--routing", "lash", "--method", "engine", "--all")
 	assert.Contains(t, out, ": without a path 0; old and new paths together can deadlock")
 }

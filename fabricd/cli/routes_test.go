@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // routes runs fabricd routes, which must end well.
@@ -53,7 +54,7 @@ func TestRoutesJSONIsOneObjectThatScriptsMayRelyOn(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(routes(t, "-t", "irregular:16,32,1", "--routing", "updn:layers=2", "--json")), &v))
 	for _, k := range []string{
 		"engine", "layers", "cdg_acyclic", "compute_seconds", "max_channel_load", "unroutable_pairs", "mean_channel_load", "addresses", "pairs_per_layer",
-		"mean_path_length", "max_path_length", "topology",
+		"mean_path_length", "max_hops", "topology",
 	} {
 		require.Contains(t, v, k)
 	}
@@ -168,6 +169,7 @@ func TestTheScenarioOfACycleRunsIntoIt(t *testing.T) {
 
 // Where the tables of OpenSM's Up*/Down* deadlock, ours and LASH carry the same traffic to its end.
 func TestWhatDeadlocksOpenSMsTablesOursCarry(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	for _, net := range []string{opensm16, opensm64} {
 		path := filepath.Join(t.TempDir(), "deadlock.yaml")
@@ -188,7 +190,7 @@ func TestWhatDeadlocksOpenSMsTablesOursCarry(t *testing.T) {
 func TestRoutesLoadDrawsBarsAndAPlot(t *testing.T) {
 	t.Parallel()
 	plot := filepath.Join(t.TempDir(), "load.svg")
-	out := routes(t, "load", "-t", "ring:5", "--routing", "minimal-hop", "--with", "updn", "--plot", plot, "--busiest", "2")
+	out := routes(t, "load", "-t", "ring:5", "--routing", "minimal-hop", "--with", "updn", "--plot", plot, "--top", "2")
 	assert.Contains(t, out, "ring:5 by minimal-hop: channel load max 3, mean 3.0 source/address pairs over 10 channels\n")
 	assert.Regexp(t, `\n +3  █{50}  10\n`, out)
 	assert.Regexp(t, `\nthe busiest channels:\n  s0->s4 vc0 +3\n  s\d->s\d vc0 +3\n\nring:5 by updn: `, out)
@@ -292,7 +294,7 @@ func TestForwardingTablesComeWithTheLayersThatTheyDoNotHold(t *testing.T) {
 	assert.Contains(t, routes(t, "check", "-t", topology, "--routing",
 		alone+",path-sl="+lft+".path-sl,sl2vl="+lft+".sl2vl"), "free from deadlock")
 
-	assert.Contains(t, dump("lash"), "2 layers, which are not in the tables: --output FILE writes them beside the tables.")
+	assert.Contains(t, dump("lash"), "2 layers, which are not in the tables: --out FILE writes them beside the tables.")
 	errs = dump("minimal-hop")
 	assert.Contains(t, errs, "can wait for one another for ever")
 	assert.NotContains(t, errs, "layers")

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // quick has no liveness: many tests at once are more than two cores can bear, and ends then take
@@ -170,6 +171,7 @@ func TestRunThatIsInterruptedSaysHowFarItCame(t *testing.T) {
 }
 
 func TestShrinkWritesTheSmallestScenarioThatFails(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	dir := folder(t, map[string]string{"bad.yaml": "name: bad" + quick + `timeline:
   - {at: 20ms, impair: [s0.1-s1.1, s0.1-s1.0], delay: 1ms}

@@ -71,7 +71,7 @@ func TestSwitchRefusesWrongInput(t *testing.T) {
 	refused(t, "--creds without a server", "switch", "--id", "s0.0", "--creds", "x")
 	refused(t, "name it with --fabric", "switch", "--id", "s0.0", "--server", "nats://127.0.0.1:1")
 	refused(t, "no broker answers at nats://127.0.0.1:1", "switch", "--id", "s0.0", "--server", "nats://127.0.0.1:1", "--fabric", "lab")
-	u := launch(t, "--routing", "none", "--name", "lab")
+	u := launch(t, "--routing", "none", "--fabric", "lab")
 	refused(t, `no fabric "lub" is running; there are: lab`, "switch", "--fabric", "lub", "--id", "s0.0")
 	_, errs, code := fabricd(t, "switch", "--id", "s9")
 	require.Equal(t, command.ExitUnusable, code)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // tolerated runs fabricd tolerate --json, which must end with that code, and reads its lines.
@@ -87,14 +88,15 @@ func TestTolerateCountsTheSameWithoutSymmetry(t *testing.T) {
 	}
 	want := plain()
 	assert.Equal(t, want, plain("--no-symmetry"))
-	assert.Equal(t, want, plain("--workers", "5"))
-	samples := plain("--samples", "5000", "--seed", "3")
-	assert.Equal(t, samples, plain("--samples", "5000", "--seed", "3", "--workers", "1"))
-	assert.NotEqual(t, samples, plain("--samples", "5000", "--seed", "4"))
+	assert.Equal(t, want, plain("--jobs", "5"))
+	samples := plain("--samples", "5000", "--sim-seed", "3")
+	assert.Equal(t, samples, plain("--samples", "5000", "--sim-seed", "3", "--jobs", "1"))
+	assert.NotEqual(t, samples, plain("--samples", "5000", "--sim-seed", "4"))
 	assert.InDelta(t, want["not_tolerated_share"], samples["not_tolerated_share"], 3*samples["not_tolerated_error"].(float64))
 }
 
 func TestTolerateFindsLimits(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	v := toleratedLines(t, 0, "--limit", "-m", "D,I,M,I+D,Ix2,Ix2+D")
 	for i, want := range []float64{0, 1, 3, 5, 5, 9} {
@@ -120,8 +122,8 @@ func TestTolerateFindsLimits(t *testing.T) {
 
 func TestTolerateJudgesAGivenSet(t *testing.T) {
 	t.Parallel()
-	args := []string{"-t", "torus:4x4", "-m", "I+D,none", "--fail", "s0.0-s0.1,s1.1"}
-	v := toleratedLines(t, 1, append(args, "--ways")...)
+	args := []string{"-t", "torus:4x4", "-m", "I+D,none", "--down", "s0.0-s0.1,s1.1"}
+	v := toleratedLines(t, 1, append(args, "--paths")...)
 	require.Len(t, v, 2)
 	assert.Equal(t, []any{true, 30.0, 68.0, 0}, []any{v[0]["tolerated"], v[0]["isolated_pairs"], v[0]["pairs_affected"], len(v[0]["unroutable"].([]any))},
 		"a switch without links is excused, the others go on")
@@ -130,14 +132,14 @@ func TestTolerateJudgesAGivenSet(t *testing.T) {
 	assert.Len(t, v[1]["unroutable"], 68)
 	assert.Empty(t, v[1]["ways"])
 
-	out, errs, code := fabricd(t, append([]string{"tolerate"}, append(args[:4:4], "--fail", "s0.0-s0.1", "s0.0", "s0.1")...)...)
+	out, errs, code := fabricd(t, append([]string{"tolerate"}, append(args[:4:4], "--down", "s0.0-s0.1", "s0.0", "s0.1")...)...)
 	require.Equal(t, 1, code, errs)
 	assert.Contains(t, out, "by I+D:\npair           hops   uses   way\ns0.0 to s0.1   3      I+D    ")
 	assert.Contains(t, out, "by none:\ns0.0 to s0.1 has no way\n")
-	out, errs, code = fabricd(t, "tolerate", "-t", "torus:4x4", "--fail", "s0.0-s0.1", "s2.2", "s2.3")
+	out, errs, code = fabricd(t, "tolerate", "-t", "torus:4x4", "--down", "s0.0-s0.1", "s2.2", "s2.3")
 	require.Equal(t, 0, code, errs)
 	assert.Contains(t, out, "s2.2 to s2.3   1      none   any shortest path")
-	v = toleratedLines(t, 0, "-t", "torus:3x3x3", "-m", "M", "--fail", "s0.0.0-s0.0.1", "s0.0.0", "s0.0.1")
+	v = toleratedLines(t, 0, "-t", "torus:3x3x3", "-m", "M", "--down", "s0.0.0-s0.0.1", "s0.0.0", "s0.0.1")
 	way := v[0]["ways"].([]any)[0].(map[string]any)
 	assert.Equal(t, "M", way["uses"])
 	assert.NotEmpty(t, way["sub_paths"].([]any)[0].(map[string]any)["misroutes"])
@@ -162,15 +164,15 @@ func TestTolerateRefusesWhatItCannotAnswer(t *testing.T) {
 		{"--faults 3-1", []string{"--faults", "3-1"}},
 		{"more than 2^63 sets", []string{"-t", "torus:8x8x8", "--faults", "14"}},
 		{"--faults and --samples: --limit counts no sets", []string{"--limit", "--faults", "3", "--samples", "9"}},
-		{"leave one of them out", []string{"--limit", "--fail", "s0.0.0-s0.0.1"}},
-		{"give --fail LINK", []string{"--ways"}},
-		{"give --fail LINK", []string{"s0.0.0", "s0.0.1"}},
-		{"found s0.0.0", []string{"--fail", "s0.0.0-s0.0.1", "s0.0.0"}},
-		{"to itself", []string{"--fail", "s0.0.0-s0.0.1", "s0.0.0", "s0.0.0"}},
-		{"s0.0.0-s0.0.3", []string{"--fail", "s0.0.0-s0.0.3"}},
-		{"links of NICs", []string{"--fail", "s0.0.0-n0.0.0"}},
-		{"--region and --center", []string{"--fail", "s0.0.0-s0.0.1", "--region", "distance-1"}},
-		{"--workers -1: expected 0 to 256", []string{"--workers", "-1"}},
+		{"leave one of them out", []string{"--limit", "--down", "s0.0.0-s0.0.1"}},
+		{"give --down LINK", []string{"--paths"}},
+		{"give --down LINK", []string{"s0.0.0", "s0.0.1"}},
+		{"found s0.0.0", []string{"--down", "s0.0.0-s0.0.1", "s0.0.0"}},
+		{"to itself", []string{"--down", "s0.0.0-s0.0.1", "s0.0.0", "s0.0.0"}},
+		{"s0.0.0-s0.0.3", []string{"--down", "s0.0.0-s0.0.3"}},
+		{"links of NICs", []string{"--down", "s0.0.0-n0.0.0"}},
+		{"--region and --center", []string{"--down", "s0.0.0-s0.0.1", "--region", "distance-1"}},
+		{"--jobs -1: expected 0 to 256", []string{"--jobs", "-1"}},
 	} {
 		refused(t, c.want, append([]string{"tolerate"}, c.args...)...)
 	}

@@ -105,7 +105,7 @@ func TestUpRefusesFilesThatDoNotFit(t *testing.T) {
 		{fabricFile, "--vcs 99", "--vcs 99: expected 0 to 16"},
 		{fabricFile, "--routing updn:layers=2 --vcs 1", "--vcs 1: updn:layers=2 needs at least 2 virtual channels on kary-ntree:2,2, found 1"},
 		{fabricFile, "--routing updn:layers=3", "fabric.yaml:4:15: updn:layers=3 needs at least 3 virtual channels on kary-ntree:2,2, found 2"},
-		{fabricFile + "choices: [{switch: s1.0, in: n00, to: s0.0}]", "", "fabric.yaml:10:11: choices settle what single packets do"},
+		{fabricFile + "choices: [{switch: s1.0, in: n00, to: s0.0}]", "", "fabric.yaml:9:10: choices settle what single packets do"},
 		{"just text", "", `fabric.yaml:1:1: found the text "just text", expected a mapping`},
 		{"name: x\naxes: []\n", "", "fabric.yaml is an experiment, for it has axes: use fabricd sweep "},
 		{fabricFile, "--for 0", "--for 0: expected 1ms to 720h0m0s"},

@@ -67,7 +67,7 @@ func TestUpRunsUntilInterruptedThenDrainsAndPrintsABalancedLedger(t *testing.T) 
 
 func TestUpPrintsJSONLines(t *testing.T) {
 	ownRegistry(t)
-	u := launch(t, "--json", "--name", "lab")
+	u := launch(t, "--json", "--fabric", "lab")
 	c := u.operator(t)
 	carries(t, c)
 	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
@@ -86,7 +86,7 @@ func TestUpPrintsJSONLines(t *testing.T) {
 	require.Equal(t, u.entry.URL, kinds["up"]["url"])
 	require.EqualValues(t, 4, kinds["up"]["switches"])
 	require.Contains(t, kinds["event"], "seq")
-	require.Contains(t, kinds["sample"], "delivered_per_s")
+	require.Contains(t, kinds["sample"], "delivered_per_second")
 	require.Equal(t, "cut s0.0-s1.0", kinds["report"]["what"])
 	require.Equal(t, true, kinds["report"]["open"])
 	require.Equal(t, true, kinds["ledger"]["balanced"])
@@ -95,7 +95,7 @@ func TestUpPrintsJSONLines(t *testing.T) {
 
 func TestUpWithRoutingNoneForwardsNothing(t *testing.T) {
 	ownRegistry(t)
-	u := launch(t, "--routing", "none", "--name", "lab", "--unpaced")
+	u := launch(t, "--routing", "none", "--fabric", "lab", "--unpaced")
 	require.Equal(t, "none", u.entry.Firmware)
 	text := u.end(t)
 	require.Contains(t, text, "linkmon --fabric lab cut ")
@@ -172,7 +172,7 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 		{"--damping 5", `--damping 5: expected a time with its unit, as 50ms or 10s, from 0s to 24h0m0s`},
 		{"--vcs 99", `--vcs 99: expected 0 to 16`},
 		{"--input-buffer -1", `--input-buffer -1: expected 0 to 4096`},
-		{"--name ../x", `fabric name "../x": want 1 to 32 of a-z, 0-9 and '-'`},
+		{"--fabric ../x", `fabric name "../x": want 1 to 32 of a-z, 0-9 and '-'`},
 		{"--broker-listen nowhere", `want host:port`},
 		{"extra", `fabricd up takes no argument, and "extra" is one: see fabricd up --help`},
 	} {

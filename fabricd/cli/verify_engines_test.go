@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
@@ -30,6 +31,7 @@ func engineNames(t *testing.T, g *topology.Graph) (names []string) {
 // Verify runs the firmware in every state, routes follows tables: two ways to the same verdict, and
 // to the longest path.
 func TestVerifyAndRoutesAgreeOnEveryEngine(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	for _, spec := range []string{"irregular:16,32,1", "irregular:12,16,2,nics=2,parallel=2", "torus:4x4", "ring:6", "mesh:3x3", "kary-ntree:2,3"} {
 		g := topologytest.Parse(t, spec)

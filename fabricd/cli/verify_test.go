@@ -81,14 +81,14 @@ func TestVerifyDoesAsItsFlagsSay(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(out), &r))
 		return r
 	}
-	r := result("--routing", "adaptive-link", "--faults", "2-3", "--samples", "5", "--kind", "any", "--seed", "7")
+	r := result("--routing", "adaptive-link", "--faults", "2-3", "--samples", "5", "--kind", "any", "--sim-seed", "7")
 	assert.EqualValues(t, 10, r.FaultSets)
 	assert.Equal(t, []int{2, 3}, []int{r.ByFaults[0].Faults, r.ByFaults[1].Faults})
 	assert.Equal(t, []string{"any", "shared", "before"}, []string{string(r.Kind), r.Registers, r.When})
-	other := result("--routing", "adaptive-link", "--faults", "2-3", "--samples", "5", "--kind", "any", "--seed", "8")
+	other := result("--routing", "adaptive-link", "--faults", "2-3", "--samples", "5", "--kind", "any", "--sim-seed", "8")
 	assert.NotEqual(t, r.States, other.States, "other sets are drawn")
 
-	r = result("--faults", "2", "--samples", "5", "--registers", "alone", "--vcs", "3", "--workers", "1")
+	r = result("--faults", "2", "--samples", "5", "--registers", "alone", "--vcs", "3", "--jobs", "1")
 	assert.EqualValues(t, 5, r.FaultSets, "samples are of exactly so many faults")
 	assert.Equal(t, "alone", r.Registers)
 	assert.Equal(t, 3, r.VCs)
@@ -108,7 +108,7 @@ func TestVerifyDoesAsItsFlagsSay(t *testing.T) {
 	r = result("--routing", "deterministic-switch", "--kind", "switch", "--when", "flapping", "--faults", "1")
 	assert.True(t, r.Pass)
 
-	r = result("--routing", "updown", "--faults", "3", "--first", "--workers", "1")
+	r = result("--routing", "updown", "--faults", "3", "--first", "--jobs", "1")
 	assert.Less(t, r.FaultSets, uint64(1+16+120+560))
 	assert.Contains(t, strings.Join(r.Notes, "\n"), "stopped at the first set in which something is wrong")
 }
@@ -171,7 +171,7 @@ func TestVerifyRefusesWhatItCannotUse(t *testing.T) {
 		{"more than 1000000000 sets of 0 to 9 faults: ask for fewer faults or for samples", []string{"--faults", "9"}},
 		{"at most 6 at a time, not 7", []string{"--faults", "7", "--samples", "1", "--when", "flapping"}},
 		{"--samples -1: expected 0 to 1000000000", []string{"--samples", "-1"}},
-		{"--samples and --seed with --set or --sets", []string{"--samples", "3", "--seed", "2", "--set", "s1.00"}},
+		{"--samples and --sim-seed with --set or --sets", []string{"--samples", "3", "--sim-seed", "2", "--set", "s1.00"}},
 		{"--faults with --set or --sets", []string{"--faults", "3", "--sets", "x"}},
 		{`--set 2: unknown link "s0.00-s1.99": did you mean`, []string{"--set", "s0.00-s1.00", "--set", "s0.00-s1.99"}},
 		{"set 1 has s1.00 twice", []string{"--set", "s1.00,s1.00"}},
@@ -183,7 +183,7 @@ func TestVerifyRefusesWhatItCannotUse(t *testing.T) {
 		{"--vcs 17: expected 0 to 16", []string{"--vcs", "17"}},
 		{"--vcs -1: expected 0 to 16", []string{"--vcs", "-1"}},
 		{"needs 2 virtual channels, there are 1", []string{"--routing", "deterministic-link", "--vcs", "1"}},
-		{"--workers 257: expected 0 to 256", []string{"--workers", "257"}},
+		{"--jobs 257: expected 0 to 256", []string{"--jobs", "257"}},
 		{`--plot x.gif: unknown format "gif": known: svg, png`, []string{"--plot", "x.gif"}},
 		{"there is no folder", []string{"--plot", filepath.Join(dir, "no", "x.svg")}},
 		{"is a folder, expected a file", []string{"--checkpoint", dir}},
@@ -204,16 +204,16 @@ func TestVerifyRefusesWhatItCannotUse(t *testing.T) {
 // and packets that meet both.
 func TestVerifyOfFaultsThatGo(t *testing.T) {
 	t.Parallel()
-	out, _, code := fabricd(t, "verify", "--topology", "kary-ntree:3,2", "--routing", "adaptive-link", "--faults", "3", "--when", "repaired", "--at-once", "2")
+	out, _, code := fabricd(t, "verify", "--topology", "kary-ntree:3,2", "--routing", "adaptive-link", "--faults", "3", "--when", "repaired", "--max-concurrent", "2")
 	require.Equal(t, 1, code)
 	require.Contains(t, out, "some faults were repaired before the first packet, the others are there, at most 2 at once")
 	require.Contains(t, out, "the registers hold what other packets have written")
-	_, _, code = fabricd(t, "verify", "--topology", "kary-ntree:3,2", "--routing", "deterministic-link", "--faults", "3", "--when", "repaired", "--at-once", "2")
+	_, _, code = fabricd(t, "verify", "--topology", "kary-ntree:3,2", "--routing", "deterministic-link", "--faults", "3", "--when", "repaired", "--max-concurrent", "2")
 	require.Zero(t, code, "it keeps nothing in the switches")
-	out, _, code = fabricd(t, "verify", "--topology", "kary-ntree:3,2", "--routing", "deterministic-link", "--faults", "3", "--when", "flapping", "--at-once", "2")
+	out, _, code = fabricd(t, "verify", "--topology", "kary-ntree:3,2", "--routing", "deterministic-link", "--faults", "3", "--when", "flapping", "--max-concurrent", "2")
 	require.Equal(t, 1, code)
 	require.Contains(t, out, "4: every up port of D has been tried")
-	_, errs, code := fabricd(t, "verify", "--at-once", "2")
+	_, errs, code := fabricd(t, "verify", "--max-concurrent", "2")
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "at most 2 faults at once: that is for faults that also go, flapping or repaired")
 	out, _, code = fabricd(t, "verify", "--topology", "kary-ntree:3,2", "--routing", "deterministic-link", "--faults", "2", "--samples", "5", "--per-group", "--json")

@@ -23,6 +23,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // campaign has a process want to lead, and says when it does, and who leads meanwhile.
@@ -131,6 +132,7 @@ func TestRenewalsWhoseAnswersAreLateCount(t *testing.T) {
 // The servers of a cluster lose the one that writes: the leader stays, though they choose for
 // longer than its lease lasts.
 func TestALeaderOutlivesTheStoresLeader(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	c := startCluster(t)
 	watching := c.store()

@@ -31,6 +31,7 @@ import (
 // Three switches crash at nine tenths of what links carry and come back, beside others that want
 // the machine. What is queued then is carried to its end, every time.
 func TestThreeCrashesUnderLoadOnABusyMachineDrain(t *testing.T) {
+	testenv.Long(t)
 	g := topologytest.Parse(t, three)
 	busy(t, 2*runtime.NumCPU())
 	long, began, rounds := testenv.For(t, 0, 10*time.Minute), time.Now(), 0

@@ -33,7 +33,7 @@ func TestWhenCutReturnsBothEndsHaveActedOnItAndItsReportSaysHowLongThatTook(t *t
 		assert.Equal(t, linkend.Down, a.Ports[l.A.Port].State)
 		assert.Equal(t, linkend.Down, b.Ports[l.B.Port].State)
 		assert.Positive(t, fault.SeenAfter)
-		assert.LessOrEqual(t, fault.SeenAfter, float64(took.Nanoseconds())/1e6)
+		assert.LessOrEqual(t, fault.SeenAfter, took.Seconds())
 		assert.GreaterOrEqual(t, fault.At, before.Duration().Seconds())
 		restore(h, l)
 	}
@@ -82,7 +82,7 @@ func BenchmarkCutSeen(b *testing.B) {
 			var seen []float64
 			for i := 0; b.Loop(); i++ {
 				l := links[i%len(links)]
-				seen = append(seen, h.Cut(ends(h, l)).SeenAfter)
+				seen = append(seen, 1000*h.Cut(ends(h, l)).SeenAfter)
 				restore(h, l)
 			}
 			slices.Sort(seen)
@@ -111,7 +111,7 @@ func BenchmarkSilentCutSeen(b *testing.B) {
 						return errors.New("nobody has found out")
 					}
 					if len(seen) == i {
-						seen = append(seen, r.Detected[0].AfterMS)
+						seen = append(seen, 1000*r.Detected[0].AfterSeconds)
 					}
 					return nil
 				})

@@ -230,9 +230,9 @@ type HostStatus struct {
 	NICs     int    `json:"nics"`
 	Links    int    `json:"links"`    // that have both ends in it
 	Crossing int    `json:"crossing"` // that have one
-	// BehindMS is how far its clock is behind the fabric's, in milliseconds, as it was measured
-	// last; the leader puts it right.
-	BehindMS float64 `json:"behind_ms"`
+	// BehindSeconds is how far its clock is behind the fabric's, as it was measured last; the leader
+	// puts it right.
+	BehindSeconds float64 `json:"behind_seconds"`
 }
 
 // runBy are the switches that a host of the options runs now.
@@ -252,7 +252,7 @@ func (f *Fabric) Hosts() []HostStatus {
 		h.mu.Lock()
 		s := HostStatus{
 			Host: h.name, Part: h.name, State: SwitchUp, Number: h.number, Again: int(h.again.Load()), Links: len(h.inside), Crossing: len(h.border),
-			Switches: len(f.runBy(h)), NICs: len(h.placement.NICIDs()), BehindMS: us(h.clock.behind) / 1e3,
+			Switches: len(f.runBy(h)), NICs: len(h.placement.NICIDs()), BehindSeconds: us(h.clock.behind) / 1e6,
 		}
 		h.mu.Unlock()
 		switch {

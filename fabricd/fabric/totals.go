@@ -33,8 +33,8 @@ type Totals struct {
 	PacketHops    uint64  `json:"packet_hops"`  // packets forwarded by switches
 	MeanHops      float64 `json:"mean_hops"`    // switches crossed by a delivered packet
 	Stretch       float64 `json:"mean_stretch"` // MeanHops over that of shortest paths; 1 is best
-	MostHops      int     `json:"most_hops"`    // switches crossed by a delivered packet
-	MostExtra     int     `json:"most_extra_hops"`
+	MaxHops       int     `json:"max_hops"`     // switches crossed by a delivered packet
+	MaxExtra      int     `json:"max_extra_hops"`
 	Latency       Latency `json:"latency"`
 }
 
@@ -68,7 +68,7 @@ func (t *Totals) add(c ledger.Counters) {
 	n, s := &c.NICs, &c.Switches
 	t.Injected, t.Refused, t.Withheld, t.Notices, t.Delivered = n.Injected, n.Refused, n.Withheld, n.Notices,
 		n.Delivered
-	t.Missing, t.Duplicated, t.Reordered, t.MostHops, t.MostExtra = n.Missing, n.Duplicated, n.Reordered, n.MostHops,
+	t.Missing, t.Duplicated, t.Reordered, t.MaxHops, t.MaxExtra = n.Missing, n.Duplicated, n.Reordered, n.MostHops,
 		n.MostExtra
 	t.Rerouted, t.Requeued, t.UTurns, t.PacketHops = s.Rerouted, s.Requeued, s.UTurns, s.Forwarded
 	if n.Delivered > 0 {

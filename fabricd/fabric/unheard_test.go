@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // A host adds up many nodes while packets move between them, and passes packets on after its last
@@ -15,7 +16,7 @@ import (
 func TestTheLedgerBalancesWhileAHostIsFrozen(t *testing.T) {
 	t.Parallel()
 	l := startHostsOn(t, 3, oneApart(t))
-	const rounds = 3
+	rounds := testenv.N(3, 1)
 	for range rounds {
 		l.load("uniform:0.3")
 		l.more(300)

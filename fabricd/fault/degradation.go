@@ -25,8 +25,8 @@ type Degradation struct {
 	Lowest   float64 `json:"lowest"`   // least over 50 ms since; of a degradation that is not Found it is noise
 	Depth    float64 `json:"depth"`    // percent of the baseline that Lowest is short of; 0 unless Found
 
-	LowestAfter   *float64 `json:"lowest_after_ms" jsonschema:"nullable"`    // when the lowest 50 ms began; nil unless Found
-	MadeGoodAfter *float64 `json:"made_good_after_ms" jsonschema:"nullable"` // since when it has been as before, for 100 ms at least; nil: not yet
+	LowestAfter   *float64 `json:"lowest_after_seconds" jsonschema:"nullable"`    // when the lowest 50 ms began; nil unless Found
+	MadeGoodAfter *float64 `json:"made_good_after_seconds" jsonschema:"nullable"` // since when it has been as before, for 100 ms at least; nil: not yet
 }
 
 // MeasureDegradation finds the degradation that a fault at the start of bins[at] made. Bins are the
@@ -67,8 +67,8 @@ func MeasureDegradation(bins []uint64, width time.Duration, at, end int) Degrada
 	if after[low] >= floor {
 		return d
 	}
-	ms := func(bin int) *float64 { return new(float64(bin) * float64(width) / float64(time.Millisecond)) }
-	d.Found, d.Depth, d.LowestAfter = true, 100*(1-d.Lowest/d.Baseline), ms(low)
+	start := func(bin int) *float64 { return new(float64(bin) * width.Seconds()) }
+	d.Found, d.Depth, d.LowestAfter = true, 100*(1-d.Lowest/d.Baseline), start(low)
 	good := 0 // windows in a row, all as before
 	for i := low + 1; i < len(after); i++ {
 		if after[i] < floor {
@@ -76,7 +76,7 @@ func MeasureDegradation(bins []uint64, width time.Duration, at, end int) Degrada
 			continue
 		}
 		if good++; good == stay-window+1 {
-			d.MadeGoodAfter = ms(i - good + 1)
+			d.MadeGoodAfter = start(i - good + 1)
 			break
 		}
 	}
@@ -154,10 +154,10 @@ func (d Degradation) String() string {
 	}
 	s := fmt.Sprintf("fell by %.0f%% of %.0f packets/s", d.Depth, d.Baseline)
 	if d.LowestAfter != nil {
-		s += fmt.Sprintf(" after %.0f ms", *d.LowestAfter)
+		s += fmt.Sprintf(" after %.0f ms", ms(*d.LowestAfter))
 	}
 	if d.MadeGoodAfter == nil {
 		return s + ", not made good yet"
 	}
-	return s + fmt.Sprintf(", made good after %.0f ms", *d.MadeGoodAfter)
+	return s + fmt.Sprintf(", made good after %.0f ms", ms(*d.MadeGoodAfter))
 }

@@ -31,8 +31,8 @@ func TestDegradationOfSteadyTraffic(t *testing.T) {
 			"a stop of 200 ms, 30 ms after the fault",
 			slices.Concat(flat(103, 10), flat(20, 0), flat(177, 10)), 100, 300,
 			Degradation{
-				Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(30.),
-				MadeGoodAfter: new(230.),
+				Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(0.03),
+				MadeGoodAfter: new(0.23),
 			},
 		},
 		{
@@ -40,7 +40,7 @@ func TestDegradationOfSteadyTraffic(t *testing.T) {
 			slices.Concat(flat(100, 10), flat(30, 5), flat(170, 10)), 100, 300,
 			Degradation{
 				Found: true, Baseline: 1000, Lowest: 500, Depth: 50, LowestAfter: new(0.),
-				MadeGoodAfter: new(300.),
+				MadeGoodAfter: new(0.3),
 			},
 		},
 		{
@@ -48,7 +48,7 @@ func TestDegradationOfSteadyTraffic(t *testing.T) {
 			slices.Concat(flat(100, 10), flat(1, 0), flat(199, 10)), 100, 300,
 			Degradation{
 				Found: true, Baseline: 1000, Lowest: 800, Depth: 20, LowestAfter: new(0.),
-				MadeGoodAfter: new(10.),
+				MadeGoodAfter: new(0.01),
 			},
 		},
 		{
@@ -71,7 +71,7 @@ func TestDegradationOfSteadyTraffic(t *testing.T) {
 			slices.Concat(flat(100, 10), flat(20, 0), flat(10, 10), flat(20, 0)), 100, 150,
 			Degradation{
 				Found: true, Baseline: 1000, Lowest: 0, Depth: 100, LowestAfter: new(0.),
-				MadeGoodAfter: new(200.),
+				MadeGoodAfter: new(0.2),
 			},
 		},
 		{
@@ -124,7 +124,7 @@ func TestBinsOfAnyWidthGiveTheSameDegradation(t *testing.T) {
 		bins := slices.Concat(flat(n, packets), flat(n/5*2, 0), flat(n, packets))
 		got := MeasureDegradation(bins, width, n, len(bins))
 		assert.Equal(t, Degradation{
-			Found: true, Baseline: 10_000, Lowest: 0, Depth: 100, LowestAfter: new(0.), MadeGoodAfter: new(float64(n/5*2) * width.Seconds() * 1000),
+			Found: true, Baseline: 10_000, Lowest: 0, Depth: 100, LowestAfter: new(0.), MadeGoodAfter: new(float64(n/5*2) * width.Seconds()),
 		}, got, width)
 	}
 }
@@ -206,10 +206,10 @@ func TestADegradationInNoiseIsFound(t *testing.T) {
 		found++
 		require.InDelta(t, 4000, d.Baseline, 400)
 		require.InDelta(t, 50, d.Depth, 25)
-		if d.MadeGoodAfter != nil && math.Abs(*d.MadeGoodAfter-300) <= 50 {
+		if d.MadeGoodAfter != nil && math.Abs(*d.MadeGoodAfter-0.3) <= 0.05 {
 			timely++
 		}
-		require.Less(t, *d.LowestAfter, 300.)
+		require.Less(t, *d.LowestAfter, 0.3)
 	}
 	assert.Equal(t, draws, found)
 	assert.Greater(t, timely, draws*9/10)
@@ -218,9 +218,9 @@ func TestADegradationInNoiseIsFound(t *testing.T) {
 func TestADegradationIsToldInALine(t *testing.T) {
 	assert.Equal(t, "not compared, too little before", Degradation{}.String())
 	assert.Equal(t, "1000 packets/s before, no dip", Degradation{Baseline: 1000, Lowest: 980}.String())
-	d := Degradation{Found: true, Baseline: 1000, Lowest: 600, Depth: 40, LowestAfter: new(20.)}
+	d := Degradation{Found: true, Baseline: 1000, Lowest: 600, Depth: 40, LowestAfter: new(0.02)}
 	assert.Equal(t, "fell by 40% of 1000 packets/s after 20 ms, not made good yet", d.String())
-	d.MadeGoodAfter = new(120.)
+	d.MadeGoodAfter = new(0.12)
 	assert.Equal(t, "fell by 40% of 1000 packets/s after 20 ms, made good after 120 ms", d.String())
 }
 

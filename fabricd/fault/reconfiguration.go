@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// Reconfiguration is how the subnet manager repaired the routes after a fault. Times in ms follow
-// each other: detecting ends where computing begins, and so on; those until they are in force add
-// up to InForce. InForce and Settled are milliseconds after the fault.
+// Reconfiguration is how the subnet manager repaired the routes after a fault. Its times, in
+// seconds, follow each other: detecting ends where computing begins, and so on; those until the
+// tables are in force add up to InForceSeconds. InForceSeconds and SettledSeconds count from the
+// fault.
 type Reconfiguration struct {
 	Version uint64 `json:"version"` // of the tables
 	Method  string `json:"method"`
 
-	DetectMS     float64 `json:"detect_ms"`     // from the fault until nothing more was heard of it and computing began
-	ComputeMS    float64 `json:"compute_ms"`    // until the new tables were known
-	DrainMS      float64 `json:"drain_ms"`      // from then on until the fabric was empty; 0 where it need not be
-	DistributeMS float64 `json:"distribute_ms"` // the tables were written down and uploaded, until the last acknowledgement
-	InForceMS    float64 `json:"in_force_ms"`   // the last of the switches forwards by them
-	SettledMS    float64 `json:"settled_ms"`    // the packets that travelled by older tables are gone; 0: not yet
+	DetectSeconds     float64 `json:"detect_seconds"`     // from the fault until nothing more was heard of it and computing began
+	ComputeSeconds    float64 `json:"compute_seconds"`    // until the new tables were known
+	DrainSeconds      float64 `json:"drain_seconds"`      // from then on until the fabric was empty; 0 where it need not be
+	DistributeSeconds float64 `json:"distribute_seconds"` // the tables were written down and uploaded, until the last acknowledgement
+	InForceSeconds    float64 `json:"in_force_seconds"`   // the last of the switches forwards by them
+	SettledSeconds    float64 `json:"settled_seconds"`    // the packets that travelled by older tables are gone; 0: not yet
 
 	Switches int `json:"switches"` // that were told something new
 	Entries  int `json:"entries"`  // table entries and addresses that changed
@@ -44,8 +45,8 @@ type Reconfiguration struct {
 // distribute 7.2)".
 func (c Reconfiguration) String() string {
 	var b strings.Builder
-	if c.InForceMS > 0 {
-		fmt.Fprintf(&b, "new tables in force after %.1f ms (%s)", c.InForceMS, c.phases())
+	if c.InForceSeconds > 0 {
+		fmt.Fprintf(&b, "new tables in force after %.1f ms (%s)", ms(c.InForceSeconds), c.phases())
 	} else {
 		b.WriteString("no new tables")
 	}
@@ -73,24 +74,27 @@ func (c Reconfiguration) String() string {
 	return b.String()
 }
 
-// phases are the times that make up InForceMS, but for those that there was nothing to wait for.
+// phases are the times that make up InForceSeconds, but for those that there was nothing to wait for.
 func (c Reconfiguration) phases() string {
 	var b strings.Builder
-	if c.DetectMS > 0 { // 0: not for a fault, links came back
-		fmt.Fprintf(&b, "detect %.1f, ", c.DetectMS)
+	if c.DetectSeconds > 0 { // 0: not for a fault, links came back
+		fmt.Fprintf(&b, "detect %.1f, ", ms(c.DetectSeconds))
 	}
-	fmt.Fprintf(&b, "compute %.1f, ", c.ComputeMS)
-	if c.DrainMS > 0 {
-		fmt.Fprintf(&b, "drain %.1f, ", c.DrainMS)
+	fmt.Fprintf(&b, "compute %.1f, ", ms(c.ComputeSeconds))
+	if c.DrainSeconds > 0 {
+		fmt.Fprintf(&b, "drain %.1f, ", ms(c.DrainSeconds))
 	}
-	fmt.Fprintf(&b, "distribute %.1f", c.DistributeMS)
+	fmt.Fprintf(&b, "distribute %.1f", ms(c.DistributeSeconds))
 	return b.String()
 }
 
 // settled tells when the packets of older tables were gone.
 func (c Reconfiguration) settled() string {
-	if c.SettledMS == 0 {
+	if c.SettledSeconds == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", settled after %.1f ms", c.SettledMS)
+	return fmt.Sprintf(", settled after %.1f ms", ms(c.SettledSeconds))
 }
+
+// ms is seconds in milliseconds, as people read them.
+func ms(seconds float64) float64 { return 1000 * seconds }

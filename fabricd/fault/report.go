@@ -24,8 +24,8 @@ const (
 	KindHost     = "host"     // that of a host of the fabric did, with all its switches and NICs
 )
 
-// Report is what one fault cost. Times in seconds count from the start of the fabric; figures with
-// ms in their name are milliseconds after At. Scripts rely on the JSON.
+// Report is what one fault cost. Times are in seconds: At, RestoredAt, CountedFrom and CountedTo
+// since the start of the fabric, the others since At. Scripts rely on the JSON.
 type Report struct {
 	ID        int       `json:"id"`                  // from 1, in order
 	Kind      string    `json:"kind"`                // the [Verb], or what else went wrong, such as "broker"
@@ -38,9 +38,9 @@ type Report struct {
 	At         float64 `json:"at"`                    // seconds
 	RestoredAt float64 `json:"restored_at,omitempty"` // seconds; 0: it lasts
 
-	Detected     []Detection `json:"detected"`                               // by each end that has, in the order they did
-	SeenAfter    float64     `json:"seen_after_ms"`                          // when the last of them had acted on it
-	FirstReroute *float64    `json:"first_reroute_ms" jsonschema:"nullable"` // nil: none
+	Detected     []Detection `json:"detected"`                                    // by each end that has, in the order they did
+	SeenAfter    float64     `json:"seen_after_seconds"`                          // when the last of them had acted on it
+	FirstReroute *float64    `json:"first_reroute_seconds" jsonschema:"nullable"` // nil: none
 
 	LostWire    uint64            `json:"lost_wire"`    // packets on the wire
 	LostQueued  uint64            `json:"lost_queued"`  // packets in the output queues of dead links
@@ -53,7 +53,7 @@ type Report struct {
 	Duplicated  uint64            `json:"duplicated"`   // packets that arrived twice
 	Extra       ExtraHops         `json:"extra_hops"`
 	Degradation Degradation       `json:"throughput"`
-	LastEffect  *float64          `json:"last_effect_ms" jsonschema:"nullable"` // when the latest of all this was counted; nil: nothing was
+	LastEffect  *float64          `json:"last_effect_seconds" jsonschema:"nullable"` // when the latest of all this was counted; nil: nothing was
 
 	SharedWith  []int    `json:"shared_with,omitempty"` // reports of faults in force at the same time
 	Shared      []string `json:"shared,omitempty"`      // JSON names of the figures that may be due to any of them
@@ -67,10 +67,10 @@ type Report struct {
 
 // Detection is one end finding out.
 type Detection struct {
-	End     string  `json:"end"` // node
-	Port    int     `json:"port"`
-	AfterMS float64 `json:"after_ms"`
-	How     string  `json:"how"` // one of the By constants
+	End          string  `json:"end"` // node
+	Port         int     `json:"port"`
+	AfterSeconds float64 `json:"after_seconds"`
+	How          string  `json:"how"` // one of the By constants
 }
 
 // ExtraHops is how much longer than the shortest the ways of re-routed packets were that were
@@ -86,8 +86,8 @@ type ExtraHops struct {
 // hold. The rest belong to one link or switch.
 func FabricWide() []string {
 	return []string{
-		"first_reroute_ms", "rerouted", "requeued", "discarded", "discarded_by", "reordered", "duplicated", "extra_hops", "throughput",
-		"last_effect_ms",
+		"first_reroute_seconds", "rerouted", "requeued", "discarded", "discarded_by", "reordered", "duplicated", "extra_hops", "throughput",
+		"last_effect_seconds",
 	}
 }
 
@@ -98,12 +98,12 @@ func (r Report) Lost() uint64 { return r.LostWire + r.LostQueued + r.LostCrash }
 func (r Report) Clone() Report {
 	r.Detected, r.DiscardedBy = slices.Clone(r.Detected), maps.Clone(r.DiscardedBy)
 	r.SharedWith, r.Shared = slices.Clone(r.SharedWith), slices.Clone(r.Shared)
-	for _, ms := range []**float64{
+	for _, s := range []**float64{
 		&r.FirstReroute, &r.LastEffect, &r.Degradation.LowestAfter,
 		&r.Degradation.MadeGoodAfter,
 	} {
-		if *ms != nil {
-			*ms = new(**ms)
+		if *s != nil {
+			*s = new(**s)
 		}
 	}
 	if r.Reconfiguration != nil {

@@ -17,19 +17,19 @@ func full() Report {
 		ID: 3, Kind: "cut", Target: "s0.0-s1.0", What: "cut s0.0-s1.0 silently, s0.0 to s1.0, for 10s",
 		Direction: To, Silent: true, At: 2.01, RestoredAt: 12.01, CountedFrom: 2.01, CountedTo: 13.01,
 		Detected: []Detection{
-			{End: "s1.0", Port: 2, AfterMS: 150.25, How: BySilence}, {End: "s0.0", Port: 0, AfterMS: 150.75, How: ByNeighbour},
+			{End: "s1.0", Port: 2, AfterSeconds: 0.15025, How: BySilence}, {End: "s0.0", Port: 0, AfterSeconds: 0.15075, How: ByNeighbour},
 		},
-		SeenAfter: 150.75, FirstReroute: new(151.5),
+		SeenAfter: 0.15075, FirstReroute: new(0.1515),
 		LostWire: 12, LostQueued: 3, LostCrash: 1, Rerouted: 480, Requeued: 2,
 		Discarded: 5, DiscardedBy: map[string]uint64{"4: no way left": 4, "2: a dead NIC": 1},
 		Reordered: 7, Duplicated: 1, Extra: ExtraHops{Packets: 470, Mean: 1.5, Most: 4},
 		Degradation: Degradation{
-			Found: true, Baseline: 8000, Lowest: 6000, Depth: 25, LowestAfter: new(20.), MadeGoodAfter: new(180.),
+			Found: true, Baseline: 8000, Lowest: 6000, Depth: 25, LowestAfter: new(0.02), MadeGoodAfter: new(0.18),
 		},
-		LastEffect: new(9800.), SharedWith: []int{2, 4}, Shared: []string{"rerouted", "throughput"}, Open: true,
+		LastEffect: new(9.8), SharedWith: []int{2, 4}, Shared: []string{"rerouted", "throughput"}, Open: true,
 		Generation: 4,
 		Reconfiguration: &Reconfiguration{
-			Version: 6, Method: "ddrc", DetectMS: 152.5, ComputeMS: 1.25, DistributeMS: 3, InForceMS: 156.75, SettledMS: 190, Switches: 4, Entries: 24,
+			Version: 6, Method: "ddrc", DetectSeconds: 0.1525, ComputeSeconds: 0.00125, DistributeSeconds: 0.003, InForceSeconds: 0.15675, SettledSeconds: 0.19, Switches: 4, Entries: 24,
 			FlowsTotal: 56, FlowsRerouted: 8, Unroutable: 2, Without: []string{"s0.0 to s1.1"}, Acyclic: true, Error: "s1.1 does not answer",
 		},
 	}
@@ -42,17 +42,17 @@ func TestReportAsJSONIsStable(t *testing.T) {
 		"id": 3, "kind": "cut", "target": "s0.0-s1.0", "what": "cut s0.0-s1.0 silently, s0.0 to s1.0, for 10s",
 		"direction": "to", "silent": true, "at": 2.01, "restored_at": 12.01, "counted_from": 2.01, "counted_to": 13.01,
 		"detected": [
-			{"end": "s1.0", "port": 2, "after_ms": 150.25, "how": "silence"},
-			{"end": "s0.0", "port": 0, "after_ms": 150.75, "how": "neighbour"}
+			{"end": "s1.0", "port": 2, "after_seconds": 0.15025, "how": "silence"},
+			{"end": "s0.0", "port": 0, "after_seconds": 0.15075, "how": "neighbour"}
 		],
-		"seen_after_ms": 150.75, "first_reroute_ms": 151.5,
+		"seen_after_seconds": 0.15075, "first_reroute_seconds": 0.1515,
 		"lost_wire": 12, "lost_queued": 3, "lost_crash": 1, "rerouted": 480, "requeued": 2,
 		"discarded": 5, "discarded_by": {"4: no way left": 4, "2: a dead NIC": 1},
 		"reordered": 7, "duplicated": 1, "extra_hops": {"packets": 470, "mean": 1.5, "most": 4},
-		"throughput": {"found": true, "baseline": 8000, "lowest": 6000, "depth": 25, "lowest_after_ms": 20, "made_good_after_ms": 180},
-		"last_effect_ms": 9800, "shared_with": [2, 4], "shared": ["rerouted", "throughput"], "open": true, "era": 4,
+		"throughput": {"found": true, "baseline": 8000, "lowest": 6000, "depth": 25, "lowest_after_seconds": 0.02, "made_good_after_seconds": 0.18},
+		"last_effect_seconds": 9.8, "shared_with": [2, 4], "shared": ["rerouted", "throughput"], "open": true, "era": 4,
 		"reconfiguration": {
-			"version": 6, "method": "ddrc", "detect_ms": 152.5, "compute_ms": 1.25, "drain_ms": 0, "distribute_ms": 3, "in_force_ms": 156.75, "settled_ms": 190,
+			"version": 6, "method": "ddrc", "detect_seconds": 0.1525, "compute_seconds": 0.00125, "drain_seconds": 0, "distribute_seconds": 0.003, "in_force_seconds": 0.15675, "settled_seconds": 0.19,
 			"switches": 4, "entries": 24, "flows_total": 56, "flows_rerouted": 8, "unroutable_pairs": 2, "isolated_pairs": 0, "unroutable": ["s0.0 to s1.1"], "cdg_acyclic": true, "static": false,
 			"error": "s1.1 does not answer"
 		}
@@ -68,11 +68,11 @@ func TestAnEmptyReportHasEmptyListsInJSON(t *testing.T) {
 	got, err := json.Marshal(&Report{})
 	require.NoError(t, err)
 	assert.JSONEq(t, `{
-		"id": 0, "kind": "", "target": "", "what": "", "at": 0, "counted_from": 0, "counted_to": 0, "detected": [], "seen_after_ms": 0, "first_reroute_ms": null,
+		"id": 0, "kind": "", "target": "", "what": "", "at": 0, "counted_from": 0, "counted_to": 0, "detected": [], "seen_after_seconds": 0, "first_reroute_seconds": null,
 		"lost_wire": 0, "lost_queued": 0, "lost_crash": 0, "rerouted": 0, "requeued": 0, "discarded": 0, "discarded_by": {},
 		"reordered": 0, "duplicated": 0, "extra_hops": {"packets": 0, "mean": 0, "most": 0},
-		"throughput": {"found": false, "baseline": 0, "lowest": 0, "depth": 0, "lowest_after_ms": null, "made_good_after_ms": null},
-		"last_effect_ms": null, "open": false, "era": 0
+		"throughput": {"found": false, "baseline": 0, "lowest": 0, "depth": 0, "lowest_after_seconds": null, "made_good_after_seconds": null},
+		"last_effect_seconds": null, "open": false, "era": 0
 	}`, string(got))
 }
 
@@ -125,7 +125,7 @@ func TestLostIsTheSumOfAllLosses(t *testing.T) {
 func TestSummary(t *testing.T) {
 	ends := []Detection{{End: "s0", Port: 1, How: BySignal}, {End: "s1", Port: 2, How: BySignal}}
 	three := append(ends[:2:2], Detection{End: "s1", Port: 3, How: BySignal}, ends[0])
-	cut := Report{Kind: "cut", Target: "s0-s1", At: 2.01, SeenAfter: 0.034, LostWire: 3, LostQueued: 1}
+	cut := Report{Kind: "cut", Target: "s0-s1", At: 2.01, SeenAfter: 0.000034, LostWire: 3, LostQueued: 1}
 	with := func(change func(r *Report)) Report {
 		r := cut
 		change(&r)
@@ -153,7 +153,7 @@ func TestSummary(t *testing.T) {
 			"cut s0-s1 silently at 2.010 s, seen by neither end; lost 3 on the wire, 1 queued; restored at 2.020 s, rerouted meanwhile 0",
 		},
 		{
-			with(func(r *Report) { r.Silent, r.Direction, r.Detected, r.SeenAfter = true, From, ends[:1], 150 }),
+			with(func(r *Report) { r.Silent, r.Direction, r.Detected, r.SeenAfter = true, From, ends[:1], 0.15 }),
 			"cut s0-s1 silently, s1 to s0, at 2.010 s, s0 alone acted within 150.00 ms; lost 3 on the wire, 1 queued",
 		},
 		{
@@ -239,11 +239,11 @@ func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
 func TestAReconfigurationInOneLine(t *testing.T) {
 	t.Parallel()
-	c := Reconfiguration{DetectMS: 1, ComputeMS: 2, DistributeMS: 3, InForceMS: 6, FlowsTotal: 56, Unroutable: 7, Isolated: 7}
+	c := Reconfiguration{DetectSeconds: 0.001, ComputeSeconds: 0.002, DistributeSeconds: 0.003, InForceSeconds: 0.006, FlowsTotal: 56, Unroutable: 7, Isolated: 7}
 	assert.Equal(t, "new tables in force after 6.0 ms (detect 1.0, compute 2.0, distribute 3.0), 7 of 56 pairs without a path, joined by no live links", c.String())
-	c.DetectMS, c.InForceMS, c.Isolated, c.Static = 0, 5, 4, true
+	c.DetectSeconds, c.InForceSeconds, c.Isolated, c.Static = 0, 0.005, 4, true
 	assert.Equal(t, "new tables in force after 5.0 ms (compute 2.0, distribute 3.0), the fabric emptied meanwhile, 7 of 56 pairs without a path, of which no live links join 4",
 		c.String(), "nothing is detected when links come back")
-	c = Reconfiguration{DetectMS: 1, ComputeMS: 2, DrainMS: 40, DistributeMS: 3, InForceMS: 46, Static: true}
+	c = Reconfiguration{DetectSeconds: 0.001, ComputeSeconds: 0.002, DrainSeconds: 0.04, DistributeSeconds: 0.003, InForceSeconds: 0.046, Static: true}
 	assert.Equal(t, "new tables in force after 46.0 ms (detect 1.0, compute 2.0, drain 40.0, distribute 3.0), the fabric emptied meanwhile", c.String())
 }

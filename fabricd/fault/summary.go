@@ -68,7 +68,7 @@ func (r Report) seen() string {
 	case ends > 2:
 		who = fmt.Sprintf("%d ends", ends)
 	}
-	return fmt.Sprintf("%s acted within %.2f ms", who, r.SeenAfter)
+	return fmt.Sprintf("%s acted within %.2f ms", who, ms(r.SeenAfter))
 }
 
 // ends is how many different ends have found out.
@@ -88,7 +88,7 @@ func (r Report) ends() int {
 func (r Report) effects() (list []string) {
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	if r.FirstReroute != nil {
-		add("first re-route after %.2f ms", *r.FirstReroute)
+		add("first re-route after %.2f ms", ms(*r.FirstReroute))
 	}
 	if r.Requeued > 0 {
 		add("requeued %d", r.Requeued)
@@ -159,10 +159,10 @@ func (r Report) Figures() (list []Figure) {
 			label = ""
 		}
 		if more := len(r.Detected) - i; i == maxEnds && more > 1 {
-			line(label, "by %d more, the last after %.2f ms", more, r.SeenAfter)
+			line(label, "by %d more, the last after %.2f ms", more, ms(r.SeenAfter))
 			break
 		}
-		line(label, "by %s port %d after %.2f ms, by %s", d.End, d.Port, d.AfterMS, d.How)
+		line(label, "by %s port %d after %.2f ms, by %s", d.End, d.Port, ms(d.AfterSeconds), d.How)
 	}
 	line("first re-route", "%s", after(r.FirstReroute, "none"))
 	line("lost", "%d: %d on the wire, %d queued, %d inside", r.Lost(), r.LostWire, r.LostQueued, r.LostCrash)
@@ -218,8 +218,8 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 
 // labels gives the JSON name of what a line of WriteTo shows, where it can be shared.
 var labels = map[string]string{
-	"first re-route": "first_reroute_ms", "rerouted": "rerouted", "requeued": "requeued", "discarded": "discarded", "reordered": "reordered",
-	"duplicated": "duplicated", "extra hops": "extra_hops", "throughput": "throughput", "last effect": "last_effect_ms",
+	"first re-route": "first_reroute_seconds", "rerouted": "rerouted", "requeued": "requeued", "discarded": "discarded", "reordered": "reordered",
+	"duplicated": "duplicated", "extra hops": "extra_hops", "throughput": "throughput", "last effect": "last_effect_seconds",
 }
 
 // rules lists the discards by rule.
@@ -242,11 +242,11 @@ func ByRule(counts map[string]uint64) string {
 }
 
 // after prints milliseconds after the fault.
-func after(ms *float64, none string) string {
-	if ms == nil {
+func after(seconds *float64, none string) string {
+	if seconds == nil {
 		return none
 	}
-	return fmt.Sprintf("after %.2f ms", *ms)
+	return fmt.Sprintf("after %.2f ms", ms(*seconds))
 }
 
 // ofSwitch reports whether it is about a switch, which may have lost what was inside.

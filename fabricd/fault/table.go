@@ -88,7 +88,7 @@ func (r Report) lasted() string {
 	if r.RestoredAt == 0 {
 		return "lasts"
 	}
-	return shortTime(1000 * (r.RestoredAt - r.At))
+	return shortTime(r.RestoredAt - r.At)
 }
 
 // seenAfter is how long the last end took.
@@ -110,11 +110,11 @@ func (d Degradation) short() string {
 	return fmt.Sprintf("%.0f%% %s", d.Depth, shortTime(*d.MadeGoodAfter))
 }
 
-// shortTime prints milliseconds, or seconds when there are many, with three digits.
-func shortTime(ms float64) string {
-	n, unit := ms, "ms"
-	if ms >= 999.5 {
-		n, unit = ms/1000, "s"
+// shortTime prints seconds, or milliseconds when they are few, with three digits.
+func shortTime(seconds float64) string {
+	n, unit := ms(seconds), "ms"
+	if n >= 999.5 {
+		n, unit = seconds, "s"
 	}
 	switch {
 	case n < 9.995:

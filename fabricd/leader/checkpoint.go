@@ -175,9 +175,9 @@ func (s *State) restoreIncident(k IncidentCheckpoint) error {
 		return nil
 	}
 	d.ends, d.list = map[weft.End]bool{}, n.Report.Detected
-	d.last = n.Began + weft.Time(n.Report.SeenAfter*float64(weft.Millisecond))
+	d.last = n.Began + weft.Time(n.Report.SeenAfter*float64(weft.Second))
 	if n.Report.FirstReroute != nil {
-		d.rerouted = n.Began + weft.Time(*n.Report.FirstReroute*float64(weft.Millisecond))
+		d.rerouted = n.Began + weft.Time(*n.Report.FirstReroute*float64(weft.Second))
 	}
 	s.open = append(s.open, n)
 	return nil

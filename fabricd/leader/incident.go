@@ -154,7 +154,7 @@ func (s *State) report(n *Incident, in ledger.Incident) fault.Report {
 	}
 	n.seen.report(&p, n.Began)
 	if e := s.counted.Effect; e >= n.Began {
-		p.LastEffect = new(ms(e - n.Began))
+		p.LastEffect = new(seconds(e - n.Began))
 	}
 	return p
 }
@@ -273,4 +273,4 @@ func (s *State) noteSeen() {
 	}
 }
 
-func ms(t weft.Time) float64 { return float64(t.Duration().Nanoseconds()) / 1e6 }
+func seconds(t weft.Time) float64 { return t.Duration().Seconds() }

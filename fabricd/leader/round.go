@@ -25,9 +25,9 @@ type Round struct {
 // since is the report of the round with times relative to a fault at that moment.
 func (r Round) since(at weft.Time) fault.Reconfiguration {
 	c := r.Reconfiguration
-	c.DetectMS, c.ComputeMS = ms(max(0, r.Began-at)), ms(r.Computed-r.Began)
+	c.DetectSeconds, c.ComputeSeconds = seconds(max(0, r.Began-at)), seconds(r.Computed-r.Began)
 	if r.InForce > 0 {
-		c.DrainMS, c.DistributeMS, c.InForceMS = ms(r.Drain), ms(r.distribute()), ms(r.InForce-at)
+		c.DrainSeconds, c.DistributeSeconds, c.InForceSeconds = seconds(r.Drain), seconds(r.distribute()), seconds(r.InForce-at)
 	}
 	return c
 }
@@ -65,9 +65,9 @@ func (n *Incident) caused(r Round) bool {
 func (s *State) settled(version uint64) {
 	took := weft.Never
 	for _, n := range s.Incidents {
-		if c := n.Report.Reconfiguration; c != nil && c.Version == version && c.SettledMS == 0 {
-			c.SettledMS = ms(s.now - n.Began)
-			took = s.now - n.Began - weft.Time(c.InForceMS*float64(weft.Millisecond))
+		if c := n.Report.Reconfiguration; c != nil && c.Version == version && c.SettledSeconds == 0 {
+			c.SettledSeconds = seconds(s.now - n.Began)
+			took = s.now - n.Began - weft.Time(c.InForceSeconds*float64(weft.Second))
 		}
 	}
 	if took != weft.Never {

@@ -110,7 +110,7 @@ func (s *State) detect(n *Incident, e weft.End, d *lastDown) {
 		by = fault.ByProcess // they have no carrier because the leader saw it go
 	}
 	if len(w.list) < maxDetected {
-		w.list = append(w.list, fault.Detection{End: d.node, Port: int(e.Port), AfterMS: ms(d.at - n.Began), How: by})
+		w.list = append(w.list, fault.Detection{End: d.node, Port: int(e.Port), AfterSeconds: seconds(d.at - n.Began), How: by})
 	}
 	if w.missing == 0 {
 		w.news = true
@@ -151,10 +151,10 @@ func (w *watch) since(e weft.End, at weft.Time) bool {
 func (d *detected) report(p *fault.Report, began weft.Time) {
 	p.Detected = slices.Clone(d.list)
 	if len(d.list) > 0 {
-		p.SeenAfter = ms(d.last - began)
+		p.SeenAfter = seconds(d.last - began)
 	}
 	if d.rerouted != weft.Never {
-		p.FirstReroute = new(ms(d.rerouted - began))
+		p.FirstReroute = new(seconds(d.rerouted - began))
 	}
 }
 

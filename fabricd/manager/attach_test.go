@@ -30,10 +30,10 @@ func TestInVirtualTimeARoundTakesItsDelaysExactlyAndIsTheSameAgain(t *testing.T)
 	}
 	r, hash := run()
 	assert.Empty(t, r.Error)
-	assert.Equal(t, []float64{2, 3}, []float64{r.ComputeMS, r.DistributeMS})
-	assert.InDelta(t, 1, r.DetectMS, 0.1, "and the time until an end tells")
-	assert.InDelta(t, 6, r.InForceMS, 0.1)
-	assert.Positive(t, r.SettledMS)
+	assert.Equal(t, []float64{0.002, 0.003}, []float64{r.ComputeSeconds, r.DistributeSeconds})
+	assert.InDelta(t, 0.001, r.DetectSeconds, 0.0001, "and the time until an end tells")
+	assert.InDelta(t, 0.006, r.InForceSeconds, 0.0001)
+	assert.Positive(t, r.SettledSeconds)
 	assert.True(t, r.Acyclic)
 	again, same := run()
 	assert.Equal(t, r, again)
@@ -52,12 +52,12 @@ func TestInVirtualTimeDrainingIsAPhaseOfItsOwn(t *testing.T) {
 		h.Pause(100 * time.Millisecond)
 		r := h.Fabric().Faults()[0].Reconfiguration
 		require.NotNil(t, r)
-		assert.Equal(t, []float64{1, 3}, []float64{r.ComputeMS, r.DistributeMS}, method)
-		assert.InDelta(t, r.InForceMS, r.DetectMS+r.ComputeMS+r.DrainMS+r.DistributeMS, 1e-6, method)
+		assert.Equal(t, []float64{0.001, 0.003}, []float64{r.ComputeSeconds, r.DistributeSeconds}, method)
+		assert.InDelta(t, r.InForceSeconds, r.DetectSeconds+r.ComputeSeconds+r.DrainSeconds+r.DistributeSeconds, 1e-9, method)
 		if static {
-			assert.Greater(t, r.DrainMS, 1.0, "packets cross several links of 2 ms, and the NICs have been held for one")
+			assert.Greater(t, r.DrainSeconds, 0.001, "packets cross several links of 2 ms, and the NICs have been held for one")
 		} else {
-			assert.Zero(t, r.DrainMS)
+			assert.Zero(t, r.DrainSeconds)
 		}
 		h.RequireLedger()
 	}
@@ -75,7 +75,7 @@ func TestInVirtualTimeSourceRoutesAreReplacedToo(t *testing.T) {
 	assert.Empty(t, r.Error)
 	assert.Positive(t, r.Entries)
 	assert.True(t, r.Acyclic)
-	assert.Positive(t, r.SettledMS)
+	assert.Positive(t, r.SettledSeconds)
 	was := h.Fabric().Ledger()
 	assert.Positive(t, was.Lost+was.Discarded, "until there were new routes")
 	h.Pause(200 * time.Millisecond)
@@ -145,7 +145,7 @@ func TestALiveFabricInMemoryIsManagedToo(t *testing.T) {
 	h := harness.New(t, "mesh:3x3", harness.FirmwareByName("xy"), harness.Managed("dqr", manager.Delays{}))
 	h.Cut("s0.0", "s1.0")
 	h.Eventually(func() error {
-		if r := h.Fabric().Faults()[0].Reconfiguration; r == nil || r.InForceMS == 0 {
+		if r := h.Fabric().Faults()[0].Reconfiguration; r == nil || r.InForceSeconds == 0 {
 			return errForgotten
 		}
 		return nil

@@ -50,14 +50,14 @@ func TestACutIsRepairedByNewTablesAndReported(t *testing.T) {
 			c := *report.Reconfiguration
 			assert.Equal(t, r.Version, c.Version)
 			assert.Equal(t, x.method, c.Method)
-			assert.Positive(t, c.DetectMS)
-			assert.Positive(t, c.ComputeMS)
-			assert.Positive(t, c.DistributeMS)
-			assert.InDelta(t, c.InForceMS, c.DetectMS+c.ComputeMS+c.DrainMS+c.DistributeMS, 0.01)
+			assert.Positive(t, c.DetectSeconds)
+			assert.Positive(t, c.ComputeSeconds)
+			assert.Positive(t, c.DistributeSeconds)
+			assert.InDelta(t, c.InForceSeconds, c.DetectSeconds+c.ComputeSeconds+c.DrainSeconds+c.DistributeSeconds, 1e-5)
 			assert.NotEqual(t, c.Acyclic, c.Static)
 			l.Settle()
 			l.AllPairs(l.Settle)
-			rig.Until(t, func() bool { return l.Fabric.Faults()[0].Reconfiguration.SettledMS > 0 })
+			rig.Until(t, func() bool { return l.Fabric.Faults()[0].Reconfiguration.SettledSeconds > 0 })
 
 			l.Do(fault.Spec{Do: fault.VerbHeal})
 			back := l.await(notes, manager.NoteRound).Round

@@ -17,10 +17,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // A process that manages is stopped while it uploads, and goes on after another has taken over.
 func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	l := start(t, "kary-ntree:4,3", "ftree")
 	stopped := rig.Launch(t, l.identity("ddrc"))

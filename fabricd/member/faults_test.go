@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // Every kind of fault on links of which one end, or both, are processes: each kind of fault and
@@ -109,7 +110,7 @@ func TestANeighbourOfAKilledProcessThatIsStoppedMeanwhile(t *testing.T) {
 	t.Parallel()
 	l := start(t, true)
 	a := l.startSwitch("s2.00")
-	const rounds = 3
+	rounds := testenv.N(3, 1)
 	for range rounds {
 		b := l.startSwitch("s1.00")
 		l.Load("uniform:0.3")

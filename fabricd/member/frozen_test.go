@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // balances drains a fabric in which processes are frozen, as Ctrl-C does. Packets may be left, and
@@ -59,7 +60,7 @@ func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t
 	t.Parallel()
 	l := start(t, true)
 	a, b := l.startSwitch("s0.00"), l.startSwitch("s1.00")
-	const rounds = 6
+	rounds := testenv.N(6, 2)
 	for i := range rounds {
 		first, second := a, b
 		if i%2 == 1 {

@@ -111,12 +111,12 @@ func Take(name string) (*Claim, error) {
 	e, there := read(c.path, name)
 	if !got {
 		if there == nil {
-			return nil, fmt.Errorf("%w: %s, process %d: choose another with --name", ErrRunning, name, e.PID)
+			return nil, fmt.Errorf("%w: %s, process %d: choose another with --fabric", ErrRunning, name, e.PID)
 		}
-		return nil, fmt.Errorf("%w: %s: choose another with --name", ErrRunning, name)
+		return nil, fmt.Errorf("%w: %s: choose another with --fabric", ErrRunning, name)
 	}
 	if there != nil && !errors.Is(there, fs.ErrNotExist) {
-		return nil, errors.Join(dir.failed(fmt.Errorf("%w: move it, or choose another name with --name", there)),
+		return nil, errors.Join(dir.failed(fmt.Errorf("%w: move it, or choose another name with --fabric", there)),
 			c.lock.Unlock())
 	}
 	return c, nil

@@ -113,7 +113,7 @@ func TestFilesThatAreNotOursStay(t *testing.T) {
 		}
 		_, err := Take(name)
 		require.ErrorContains(t, err,
-			name+".json is no entry of a fabric "+name+": move it, or choose another name with --name")
+			name+".json is no entry of a fabric "+name+": move it, or choose another name with --fabric")
 		attempts++
 	}
 	c, err := Take("ours")

@@ -98,8 +98,8 @@ func (s *Scenario) judgeCounts(res *Result, fail func(name, format string, args 
 	if e.InOrder && res.Reordered > 0 {
 		fail("in_order", "in_order: %d packets arrived after a later one of their flow", res.Reordered)
 	}
-	if e.HopsAtMost > 0 && t.MostHops > e.HopsAtMost {
-		fail("hops_at_most", "hops_at_most %d: a packet crossed %d switches", e.HopsAtMost, t.MostHops)
+	if e.HopsAtMost > 0 && t.MaxHops > e.HopsAtMost {
+		fail("hops_at_most", "hops_at_most %d: a packet crossed %d switches", e.HopsAtMost, t.MaxHops)
 	}
 	for _, c := range []struct {
 		name            string

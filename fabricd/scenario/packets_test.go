@@ -51,7 +51,7 @@ func TestSinglePacketsAreSentBesideTheTraffic(t *testing.T) {
 	assert.True(t, r.Pass, "%v", r.Failed)
 	assert.EqualValues(t, 4, r.Ledger.Injected)
 	assert.Len(t, first, 4, "a recorder hears of their way")
-	assert.Equal(t, 5, r.Totals.MostHops)
+	assert.Equal(t, 5, r.Totals.MaxHops)
 
 	r, _ = sent(t, "timeline: [{at: 10ms, send: {from: n000, to: n100}}]\nexpect: {hops_at_most: 4}\n")
 	assert.Equal(t, []string{"hops_at_most 4: a packet crossed 5 switches"}, r.Failed)

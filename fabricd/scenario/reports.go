@@ -19,7 +19,7 @@ func (s *Scenario) judgeReports(reports []fault.Report, heard *silences, fail fu
 			}
 		}
 		if s.madeGoodWithin > 0 && r.Degradation.Found {
-			if ms := r.Degradation.MadeGoodAfter; ms == nil || *ms > float64(s.madeGoodWithin.Milliseconds()) {
+			if after := r.Degradation.MadeGoodAfter; after == nil || *after > s.madeGoodWithin.Seconds() {
 				fail("made_good_within", "made_good_within %v: %s at %.3f s: %s", s.madeGoodWithin, r.What, r.At,
 					r.Degradation)
 			}
@@ -51,7 +51,7 @@ func endsWithin(r fault.Report, d time.Duration) int {
 	}
 	ends := map[end]bool{}
 	for _, f := range r.Detected {
-		if f.AfterMS <= float64(d)/float64(time.Millisecond) {
+		if f.AfterSeconds <= d.Seconds() {
 			ends[end{f.End, f.Port}] = true
 		}
 	}

@@ -27,8 +27,8 @@ func verdicts(t *testing.T, s Scenario, reports []fault.Report, heard silences) 
 	return failed
 }
 
-func both(after float64) []fault.Detection {
-	return []fault.Detection{{End: "s0.00", Port: 0, AfterMS: after}, {End: "s1.00", Port: 2, AfterMS: after}}
+func both(ms float64) []fault.Detection {
+	return []fault.Detection{{End: "s0.00", Port: 0, AfterSeconds: ms / 1000}, {End: "s1.00", Port: 2, AfterSeconds: ms / 1000}}
 }
 
 func TestDetectionIsJudgedForEachSilentCutThatLastsAndIsAloneOnItsLink(t *testing.T) {
@@ -118,8 +118,8 @@ func TestADegradationIsMadeGoodInTimeOrFails(t *testing.T) {
 		failed []string
 	}{
 		"none":    {fault.Degradation{Baseline: 5}, nil},
-		"in time": {fault.Degradation{Found: true, MadeGoodAfter: new(999.0)}, nil},
-		"late":    {fault.Degradation{Found: true, MadeGoodAfter: new(1001.0)}, []string{"made_good_within"}},
+		"in time": {fault.Degradation{Found: true, MadeGoodAfter: new(0.999)}, nil},
+		"late":    {fault.Degradation{Found: true, MadeGoodAfter: new(1.001)}, []string{"made_good_within"}},
 		"not yet": {fault.Degradation{Found: true}, []string{"made_good_within"}},
 	} {
 		assert.Equal(t, c.failed, verdicts(t, s, []fault.Report{{Kind: "cut", Degradation: c.dip}}, silences{}), name)

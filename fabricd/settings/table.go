@@ -89,7 +89,7 @@ var All = sync.OnceValue(func() []Setting {
 			Path: "liveness.damping.max", Most: hours(link.MaxSuppressed.Duration()),
 			Help: "longest time that a link is held down; four half-lives unless given",
 		},
-		{Path: "manager.method", Flag: "manager", Help: "how tables are replaced after faults: ddrc, dqr with options as " +
+		{Path: "manager.method", Flag: "method", Help: "how tables are replaced after faults: ddrc, dqr with options as " +
 			"dqr:path=end-to-end, direct or direct:mode=dynamic, engine or engine:NAME; auto: by the routing; or none"},
 		{Path: "manager.detect", Default: "10ms", Most: hours(MaxDelay), Help: "in virtual time: from a change of a port to the " +
 			"beginning of computing; live it is what it is"},

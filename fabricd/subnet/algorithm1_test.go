@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -97,7 +98,7 @@ func TestTableDrivenSwitchDecidesAsDeterministicLinkInWideTrees(t *testing.T) {
 		g := topologytest.Parse(t, spec)
 		a := newAlike(t, g)
 		draw := rand.New(rand.NewPCG(1, 2))
-		for range 50_000 {
+		for range testenv.N(50_000, 2000) {
 			s := g.Switches[draw.IntN(len(g.Switches))]
 			one, other := switching.Still{At: g.Place(s.ID)}, switching.Still{At: g.Place(s.ID)}
 			for left := draw.IntN(s.Ports + 1); left > 0; left-- {

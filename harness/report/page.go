@@ -152,7 +152,7 @@ func totals(res scenario.Result) []pair {
 		{"of 99%", us(t.Latency.P99), ""},
 		{"longest", us(t.Latency.Max), ""},
 		{"switches crossed, mean", fmt.Sprintf("%.3f", t.MeanHops), ""},
-		{"most", fmt.Sprint(t.MostHops), "totals.most_hops"},
+		{"most", fmt.Sprint(t.MaxHops), "totals.max_hops"},
 		{"mean stretch", fmt.Sprintf("%.4f", t.Stretch), ""},
 	}
 }

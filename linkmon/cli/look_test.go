@@ -171,7 +171,7 @@ func TestWatchShowsASampleEverySecondUntilInterrupted(t *testing.T) {
 	first, _, _ := strings.Cut(lines.String(), "\n")
 	var s map[string]any
 	require.NoError(t, json.Unmarshal([]byte(first), &s))
-	for _, field := range []string{"at", "injected_per_s", "delivered_per_s", "in_flight", "lost", "discarded", "rerouted", "links_down"} {
+	for _, field := range []string{"at", "injected_per_second", "delivered_per_second", "in_flight", "lost", "discarded", "rerouted", "links_down"} {
 		require.Contains(t, s, field)
 	}
 	var sample api.Sample

@@ -131,7 +131,7 @@ func (r *rig) cut(name, how string, seen bool) {
 	report := fault.Report{
 		ID: len(r.app.mirror.Faults) + 1, Kind: "cut", Target: name, What: "cut " + name, At: r.frame.At + 0.2, LostWire: 2, LostQueued: 1,
 		Rerouted: 1066, Silent: how == fabric.CutSilent, Open: true,
-		Detected: []fault.Detection{{End: "s0.00", Port: 0, AfterMS: 0.02, How: fault.BySignal}}, SeenAfter: 0.02,
+		Detected: []fault.Detection{{End: "s0.00", Port: 0, AfterSeconds: 0.00002, How: fault.BySignal}}, SeenAfter: 0.00002,
 	}
 	r.step(func(f *api.Frame) {
 		f.Links = []api.LinkView{{I: i, State: fabric.LinkCut, CutAB: how, CutBA: how, AUp: !seen, BUp: !seen, Lost: 3}}

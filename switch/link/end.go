@@ -39,31 +39,32 @@ type Config struct {
 // End is one end of a link. The times it is told never go backwards. It has one owner; do not copy
 // it once it is used. The zero value is not usable, see [New].
 type End struct {
+	// In groups of a cache line, as they stand in a switch's port: what every frame reads and
+	// writes comes first.
 	state      State
 	hello      bool // a frame is owed for the handshake, or because it is time
 	held       hold // for which reasons it does not come up
 	answer     answer
 	asking     bool // it sends no packets until the neighbour has answered, see ask
 	asked      bool // an answer is owed
+	renewing   bool // it was up, and is in Init only because the neighbour gave us up while we were stopped
 	buffer     uint32
 	mine, peer weft.Epoch
 	floor      weft.Epoch // it hears no epoch of the neighbour up to this one, see Refuse
 	lowWater   uint64     // see Config.Eager
 	ch         []channel
-	last       sending
-	counters   Counters
-	upWith     weft.Epoch // the neighbour's, when the end came up last; 0: never
-	upOwner    uint64     // the neighbour's incarnation then; 0: nobody has said yet
-	before     *periods   // nil: it has come up once at most
 
-	live detector
-	// renewing: it was up, and is in Init only because the neighbour gave us up while we were
-	// stopped.
-	renewing  bool
-	explained weft.Time // until then our own absence explains that the neighbour begins a new epoch
+	last     sending
+	counters Counters
 
 	awaits weft.Time // how long it sends no packets, until the neighbour begins anew, see Await; 0: it sends
 	until  weft.Time // then it sends again; Never unless it awaits
+	live   detector
+
+	explained weft.Time  // until then our own absence explains that the neighbour begins a new epoch
+	upWith    weft.Epoch // the neighbour's, when the end came up last; 0: never
+	upOwner   uint64     // the neighbour's incarnation then; 0: nobody has said yet
+	before    *periods   // nil: it has come up once at most
 }
 
 // New returns an end without signal.

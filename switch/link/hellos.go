@@ -18,15 +18,16 @@ type detector struct {
 	release  weft.Time // suppression ends; Never unless suppressed
 	heardAt  weft.Time // the neighbour, last, while up; or the link came up
 	sentAt   weft.Time // the last frame; or the detector was started
-	forgiven bool      // the neighbour was given an interval after an absence, in this silence
+
+	detection weft.Time // cfg.Detection()
+	period    weft.Time // between hellos
+	forgiven  bool      // the neighbour was given an interval after an absence, in this silence
 
 	penalty   float64   // at penaltyAt
 	penaltyAt weft.Time // the last loss
 	limit     weft.Time // release never goes beyond it: the loss that began the suppression, plus Damping.Max
 
-	cfg       Liveness
-	detection weft.Time // cfg.Detection()
-	period    weft.Time // between hellos
+	cfg Liveness
 }
 
 // due is what tick found to be due.

@@ -80,7 +80,7 @@ func authInitCommand() *cobra.Command {
 func told(out io.Writer, o auth.Options, d *auth.Dir, tokens []auth.NewToken) {
 	fmt.Fprintf(out, "Keys of fabric %s are in %s. Keep keys/ to yourself.\n\n", o.Fabric, o.Dir)
 	fmt.Fprintf(out, "On each host, with its folder of hosts/:   nats-server -c nats.conf   and   fabricd agent --auth . --server %s\n", d.URL())
-	fmt.Fprintf(out, "To lead it, with the folder leader/:       fabricd up --name %s --agents all --auth leader --server %s\n", o.Fabric, d.URL())
+	fmt.Fprintf(out, "To lead it, with the folder leader/:       fabricd up --fabric %s --agents all --auth leader --server %s\n", o.Fabric, d.URL())
 	fmt.Fprintf(out, "To look:                                   linkmon --auth users/viewer --fabric %s --server %s\n\n", o.Fabric, d.URL())
 	fmt.Fprintln(out, "Tokens for the HTTP API, which nobody can read again:")
 	for _, t := range tokens {

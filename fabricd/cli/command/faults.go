@@ -13,7 +13,7 @@ import (
 func LinksOf(g *topology.Graph, fault string) (list []weft.LinkID, err error) {
 	for name := range strings.SplitSeq(fault, ",") {
 		if name == "" {
-			return nil, fmt.Errorf("--fail %q: a name is empty: give links or switches, as s0.0-s0.1,s3.3", fault)
+			return nil, fmt.Errorf("--down %q: a name is empty: give links or switches, as s0.0-s0.1,s3.3", fault)
 		}
 		if s, err := g.SwitchByName(name); err == nil {
 			for _, l := range g.Links {
@@ -32,7 +32,7 @@ func LinksOf(g *topology.Graph, fault string) (list []weft.LinkID, err error) {
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--fail: %w", err)
+			return nil, fmt.Errorf("--down: %w", err)
 		}
 		list = append(list, l.ID)
 	}

@@ -23,6 +23,8 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
+	for errors.As(bad.Unwrap(), &bad) { // of a flag by its old name: that of the new one
+	}
 	want := expected(bad.GetFlag().Value.Type())
 	within, bounded := bad.GetFlag().Value.(Bounded)
 	switch {

@@ -22,13 +22,13 @@ import (
 
 // rerouteFlags are those of fabricd reroute.
 type rerouteFlags struct {
-	topology, engine, method string
-	options                  map[string]*string // of method dqr, by flag
-	fail                     []string
-	all                      bool
-	random, faults, vcs      int
-	seed                     uint64
-	switchFlows, paths, json bool
+	topology, routing, method string
+	options                   map[string]*string // of method dqr, by flag
+	down                      []string
+	all                       bool
+	random, faults, vcs       int
+	seed                      uint64
+	switchFlows, paths, json  bool
 
 	tellEvery time.Duration // between lines of progress where there is no terminal
 }
@@ -46,18 +46,18 @@ func Command() *cobra.Command {
 pairs of different NICs) got another path, which pairs have none, whether the dependencies of old and new paths together have a cycle, and
 how long it computed. Nothing runs: it is a question to the control plane.
 
---fail takes links, or switches, all of whose links die. Names in one --fail die together; several --fail come one after another, each
+--down takes links, or switches, all of whose links die. Names in one --down die together; several --down come one after another, each
 after the old packets of the one before are gone. --all tries every link between switches alone; --random N draws N times --faults links
 that die one after another. --paths lists the new paths, of all flows or of those from SRC to DST, which are NICs, or switches for those of
 their NICs.
 
 Exit codes: 0 every flow that live links join has a path, and the new tables come into force while packets travel; 1 not so; 2 wrong input, or
 interrupted.`,
-		Example: "  fabricd reroute --topology mesh:20x20 --engine xy --fail s9.9-s10.9 --method dqr --plugin mesh\n" +
-			"  fabricd reroute --topology mesh:10x10 --fail s4.4-s5.4 --fail s4.5-s5.5 --paths n0.4 n9.4\n" +
+		Example: "  fabricd reroute --topology mesh:20x20 --routing xy --down s9.9-s10.9 --method dqr --plugin mesh\n" +
+			"  fabricd reroute --topology mesh:10x10 --down s4.4-s5.4 --down s4.5-s5.5 --paths n0.4 n9.4\n" +
 			"  fabricd reroute --topology mesh:20x20 --method dqr --plugin mesh --all --json\n" +
-			"  fabricd reroute --topology mport-tree:36,2 --switch-flows --path end-to-end --fail s0.0-s1.0\n" +
-			"  fabricd reroute --topology kary-ntree:4,3 --method ddrc --fail s1.00",
+			"  fabricd reroute --topology mport-tree:36,2 --switch-flows --path end-to-end --down s0.0-s1.0\n" +
+			"  fabricd reroute --topology kary-ntree:4,3 --method ddrc --down s1.00",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 0 && len(args) != 2 {
 				return fmt.Errorf("paths of what? name two, the source and the destination, or none; found %s", strings.Join(args, " "))
@@ -75,7 +75,7 @@ interrupted.`,
 func (u *rerouteFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&u.topology, "topology", "t", "mesh:20x20", "topology, or a file; see fabricd topology generate --help")
-	f.StringVar(&u.engine, "engine", "", "what computed the tables: a deterministic routing of fabricd routes list; unless given xy in meshes, e-cube in tori and rings, ftree in fat trees, lash elsewhere")
+	f.StringVar(&u.routing, "routing", "", "what computed the tables: a deterministic routing of fabricd routes list; unless given xy in meshes, e-cube in tori and rings, ftree in fat trees, lash elsewhere")
 	f.StringVar(&u.method, "method", manage.DQR, "how they are repaired: "+manage.Syntax())
 	for _, o := range []struct {
 		flag, about string
@@ -95,19 +95,22 @@ func (u *rerouteFlags) flags(cmd *cobra.Command) {
 	}
 	f.IntVar(&u.vcs, "vcs", weft.MaxVCs, "virtual channels that there are, per link direction")
 	command.Bound(f, "vcs", 1, weft.MaxVCs)
-	f.StringArrayVar(&u.fail, "fail", nil, "links or switches that die, as s9.9-s10.9,s3.3; may be repeated, one fault after another")
+	f.StringArrayVar(&u.down, "down", nil, "links or switches that die, as s9.9-s10.9,s3.3; may be repeated, one fault after another")
 	f.BoolVar(&u.all, "all", false, "every link between switches, each alone")
 	f.IntVar(&u.random, "random", 0, "so many times links are drawn that die one after another")
 	f.IntVar(&u.faults, "faults", 1, "with --random: so many links each time")
 	command.Bound(f, "random", 1, command.MaxCount)
 	command.Bound(f, "faults", 1, command.MaxCount)
-	f.Uint64Var(&u.seed, "seed", 1, "seed of --random")
+	f.Uint64Var(&u.seed, "sim-seed", 1, "seed of --random")
 	f.BoolVar(&u.switchFlows, "switch-flows", false, "with --method dqr: switches send to switches too, as managers of InfiniBand have it")
 	f.BoolVar(&u.paths, "paths", false, "list the flows that got another path, with both")
 	f.BoolVarP(&u.json, "json", "j", false, "print the result as one JSON object")
 	command.Complete(cmd, "topology", topology.Kinds)
-	command.Complete(cmd, "engine", command.RoutesNames)
+	command.Complete(cmd, "routing", command.RoutesNames)
 	command.Complete(cmd, "method", manage.Words)
+	command.Renamed(cmd, "fail", "down")
+	command.Renamed(cmd, "seed", "sim-seed")
+	command.Renamed(cmd, "engine", "routing")
 }
 
 // parsed is the method with the options that have flags of their own.
@@ -160,7 +163,7 @@ type asked struct {
 	g       *topology.Graph
 	method  manage.Method
 	routes  *reroute.Reroute
-	faults  [][]weft.LinkID         // of each --fail
+	faults  [][]weft.LinkID         // of each --down
 	wanted  func(dqr.Rerouted) bool // which flows are listed; nil: none
 	prepare time.Duration           // that the method took before the first fault
 }
@@ -175,14 +178,14 @@ func (u *rerouteFlags) ask(stderr io.Writer, pair []string) (a asked, err error)
 	if a.wanted, err = u.wanted(a.g, pair); err != nil {
 		return a, err
 	}
-	for _, fault := range u.fail {
+	for _, fault := range u.down {
 		links, err := command.LinksOf(a.g, fault)
 		if err != nil {
 			return a, err
 		}
 		a.faults = append(a.faults, links)
 	}
-	engine := u.engine
+	engine := u.routing
 	if engine == "" {
 		engine = engineFor(a.g)
 	}
@@ -197,25 +200,25 @@ func (u *rerouteFlags) ask(stderr io.Writer, pair []string) (a asked, err error)
 
 func (u *rerouteFlags) run(ctx context.Context, pair []string, stdout, stderr io.Writer) error {
 	asks := 0
-	for _, given := range []bool{len(u.fail) > 0, u.all, u.random != 0} {
+	for _, given := range []bool{len(u.down) > 0, u.all, u.random != 0} {
 		if given {
 			asks++
 		}
 	}
 	switch {
 	case asks != 1:
-		return errors.New("which faults? give one of --fail LINK, --all and --random N")
-	case len(u.fail) == 0 && (u.paths || len(pair) > 0):
-		return errors.New("paths are listed of given faults: give --fail LINK")
+		return errors.New("which faults? give one of --down LINK, --all and --random N")
+	case len(u.down) == 0 && (u.paths || len(pair) > 0):
+		return errors.New("paths are listed of given faults: give --down LINK")
 	case u.random == 0 && (u.faults != 1 || u.seed != 1):
-		return errors.New("--faults and --seed are for --random N: give that, or leave them out")
+		return errors.New("--faults and --sim-seed are for --random N: give that, or leave them out")
 	}
 	var r rerouteResult
 	_, err := command.UnlessInterrupted(ctx, "nothing is told", func() (none struct{}, err error) {
 		a, err := u.ask(stderr, pair)
 		switch {
 		case err != nil:
-		case len(u.fail) > 0:
+		case len(u.down) > 0:
 			r, err = u.given(a)
 		default:
 			p := command.NewProgress(stderr, command.Terminal(stderr), "faults", u.tellEvery)

@@ -26,11 +26,11 @@ func (u *rerouteFlags) given(a asked) (rerouteResult, error) {
 		s, err := a.routes.Fail(links...)
 		took := time.Since(start).Seconds()
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", u.fail[i], err)
+			return nil, fmt.Errorf("%s: %w", u.down[i], err)
 		}
-		step, err := stepOf(u.fail[i], len(links), s, took)
+		step, err := stepOf(u.down[i], len(links), s, took)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", u.fail[i], err)
+			return nil, fmt.Errorf("%s: %w", u.down[i], err)
 		}
 		r.Faults = append(r.Faults, step)
 		r.FlowsTotal, r.Unroutable, r.Isolated = s.FlowsTotal, s.Unroutable, s.Isolated
@@ -44,7 +44,7 @@ func (u *rerouteFlags) given(a asked) (rerouteResult, error) {
 		}
 		for p := range s.Paths() {
 			if a.wanted(p) {
-				r.Paths = append(r.Paths, pathOf(a.g, u.fail[i], p))
+				r.Paths = append(r.Paths, pathOf(a.g, u.down[i], p))
 			}
 		}
 	}

@@ -75,7 +75,7 @@ func dumpLFT(cmd *cobra.Command, d dumpFlags, r *layered.Routing, lids *opensm.L
 	if err := command.WriteOutput(cmd, d.out, lft.Write); err != nil {
 		return err
 	}
-	beside := "--output FILE writes them beside the tables"
+	beside := "--out FILE writes them beside the tables"
 	if r.Layers > 1 && d.out != "" {
 		sl, vl := d.out+".path-sl", d.out+".sl2vl"
 		if err := command.WriteOutput(cmd, sl, func(w io.Writer) error { return opensm.WritePathSL(w, r, lids) }); err != nil {
@@ -146,7 +146,7 @@ switch send (yaml, json). For OpenSM: the forwarding tables (lft: opensm -R file
 its layer (path-sl), the virtual lane of each service level (sl2vl), and the LIDs (guid2lid). LIDs are those of --lids, or of the topology file,
 or what OpenSM would give.
 
-Layers are not in the forwarding tables. Of a routing with layers, lft with --output FILE writes FILE.path-sl and FILE.sl2vl too, and a
+Layers are not in the forwarding tables. Of a routing with layers, lft with --out FILE writes FILE.path-sl and FILE.sl2vl too, and a
 warning says when the tables can deadlock without them.`,
 		Example: "  fabricd routes dump --topology irregular:16,32,1 --routing lash | less\n  fabricd routes dump --routing updn --json | jq '.tables[0]'\n" +
 			"  fabricd routes dump --topology fabric.net --routing updn:in-port=false --format lft -o updn.lfts && opensm -R file -U updn.lfts",
@@ -168,9 +168,10 @@ warning says when the tables can deadlock without them.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&d.format, "format", "yaml", "yaml, json, or for OpenSM lft, path-sl, sl2vl or guid2lid")
-	f.StringVarP(&d.out, "output", "o", "", "file to write instead of standard output")
+	f.StringVarP(&d.out, "out", "o", "", "file to write instead of standard output")
 	f.StringVar(&d.lids, "lids", "", "LIDs of the fabric, the file guid2lid of OpenSM's cache")
 	f.StringVar(&d.sm, "sm", "", "the NIC that OpenSM runs at, which gets the first LID; the first unless given")
 	command.Complete(cmd, "format", func() []string { return formats })
+	command.Renamed(cmd, "output", "out")
 	return cmd
 }

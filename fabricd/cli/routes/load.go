@@ -42,7 +42,7 @@ type loaded struct {
 func routesLoad(u *routesFlags) *cobra.Command {
 	var file string
 	var with []string
-	busiest := 5
+	top := 5
 	cmd := &cobra.Command{
 		Use:   "load",
 		Short: "Show how loaded channels are: maximum, mean, histogram, the busiest",
@@ -69,7 +69,7 @@ channels carry more than so much; --with adds the curves of other routings.`,
 				}
 			}
 			for i, c := range list {
-				l := loadsOf(c.Survey, busiest)
+				l := loadsOf(c.Survey, top)
 				switch {
 				case u.json:
 					err = command.JSON(cmd.OutOrStdout(), l)
@@ -91,8 +91,9 @@ channels carry more than so much; --with adds the curves of other routings.`,
 	f := cmd.Flags()
 	f.StringVar(&file, "plot", "", "draw the loads to this file, .svg or .png")
 	f.StringArrayVar(&with, "with", nil, "another routing to show too; may be repeated")
-	f.IntVar(&busiest, "busiest", busiest, "list so many of the channels with the greatest load")
-	command.Bound(f, "busiest", 0, command.MaxCount)
+	f.IntVar(&top, "top", top, "list so many of the channels with the greatest load")
+	command.Bound(f, "top", 0, command.MaxCount)
+	command.Renamed(cmd, "busiest", "top")
 	_ = cmd.MarkFlagFilename("plot", command.PlotFormats...) // there is such a flag
 	command.Complete(cmd, "with", command.RoutesNames)
 	return cmd
@@ -101,7 +102,7 @@ channels carry more than so much; --with adds the curves of other routings.`,
 // MostBuckets bounds the lines of a histogram. Chosen by us.
 const MostBuckets = 16
 
-func loadsOf(s *survey.Survey, busiest int) Loads {
+func loadsOf(s *survey.Survey, top int) Loads {
 	g := s.Routing.Graph
 	l := Loads{Engine: s.Routing.Engine, Topology: g.Spec, Channels: len(s.Loads), Max: s.MaxLoad(), Mean: s.MeanLoad()}
 	width := l.Max/MostBuckets + 1
@@ -123,7 +124,7 @@ func loadsOf(s *survey.Survey, busiest int) Loads {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b at) int { return cmp.Compare(b.load, a.load) })
-	for _, a := range all[:min(len(all), max(0, busiest))] {
+	for _, a := range all[:min(len(all), max(0, top))] {
 		l.Busiest = append(l.Busiest, loaded{survey.NameOf(g, a.channel), a.load})
 	}
 	return l

@@ -39,7 +39,7 @@ type routesSummary struct {
 	Addresses     int     `json:"addresses"` // of each NIC
 	MeanAddresses float64 `json:"mean_addresses_of_pair"`
 	MeanHops      float64 `json:"mean_path_length"`
-	MaxHops       int     `json:"max_path_length"`
+	MaxHops       int     `json:"max_hops"`
 	MeanDistance  float64 `json:"mean_shortest_length"`
 }
 

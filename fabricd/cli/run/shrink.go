@@ -31,7 +31,7 @@ func (s *shrinkFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&s.budget, "budget", shrink.DefaultBudget, "with --shrink: stop after this long, with the smallest found")
 	command.Bound(cmd.Flags(), "tries", 1, 1000)
 	command.Bound(cmd.Flags(), "budget", time.Second, scenario.MaxDuration)
-	cmd.Flags().StringVar(&s.out, "out", "", "with --shrink: file to write (default NAME-shrunk.yaml in the current folder)")
+	cmd.Flags().StringVarP(&s.out, "out", "o", "", "with --shrink: file to write (default NAME-shrunk.yaml in the current folder)")
 }
 
 // unused refuses flags that mean nothing without --shrink.

@@ -46,7 +46,7 @@ func (u *tolerateFlags) countAll(ctx context.Context, a tolerating, stdout, stde
 		if ctx.Err() != nil {
 			break
 		}
-		judges := make([]tolerate.Judge, a.workers)
+		judges := make([]tolerate.Judge, a.jobs)
 		for i := range judges {
 			judges[i] = a.net.NewEvaluator(m)
 		}

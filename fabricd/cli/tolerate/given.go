@@ -15,7 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// tolerateGiven is what comes of one set of faults for some mechanisms: a line of --fail --json.
+// tolerateGiven is what comes of one set of faults for some mechanisms: a line of --down --json.
 type tolerateGiven struct {
 	Topology    string         `json:"topology"`
 	Mechanisms  string         `json:"mechanisms"`
@@ -55,7 +55,7 @@ const maxParted = 20
 
 // given judges the set of the flags.
 func (u *tolerateFlags) given(ctx context.Context, a tolerating, pair []string, stdout io.Writer) error {
-	links, err := command.LinksOf(a.g, strings.Join(u.fail, ","))
+	links, err := command.LinksOf(a.g, strings.Join(u.down, ","))
 	if err != nil {
 		return err
 	}
@@ -66,9 +66,9 @@ func (u *tolerateFlags) given(ctx context.Context, a tolerating, pair []string, 
 		}
 	}
 	if len(dead) == 0 {
-		return fmt.Errorf("--fail %s: links of NICs are on no way between switches: name links between switches", strings.Join(u.fail, ","))
+		return fmt.Errorf("--down %s: links of NICs are on no way between switches: name links between switches", strings.Join(u.down, ","))
 	}
-	wanted := func(direct.Way) bool { return u.ways }
+	wanted := func(direct.Way) bool { return u.paths }
 	var ends [2]weft.SwitchID
 	for i, name := range pair {
 		if ends[i], err = a.g.SwitchByName(name); err != nil {
@@ -86,7 +86,7 @@ func (u *tolerateFlags) given(ctx context.Context, a tolerating, pair []string, 
 		for _, m := range a.mechanisms {
 			s := a.solve(m, dead)
 			r := a.givenOf(m, dead, s)
-			if u.ways || len(pair) > 0 {
+			if u.paths || len(pair) > 0 {
 				r.Ways = []tolerateWay{}
 				for w := range s.All() {
 					if wanted(w) {
@@ -119,7 +119,7 @@ func (a tolerating) solve(m direct.Mechanisms, dead []weft.LinkID) *direct.Solut
 	return a.net.Solve(m, func(l *topology.Link) bool { return slices.Contains(dead, l.ID) }, func(n int, run func(int)) {
 		var next atomic.Int64
 		var wg sync.WaitGroup
-		for range min(a.workers, n) {
+		for range min(a.jobs, n) {
 			wg.Go(func() {
 				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 					run(i)

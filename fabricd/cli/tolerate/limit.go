@@ -87,7 +87,7 @@ func (u *tolerateFlags) limitOf(ctx context.Context, a tolerating, m direct.Mech
 	}
 	for k := least; len(open) > 0 && ctx.Err() == nil; k++ {
 		p.Begin(fmt.Sprintf("pairs searched for sets of %d that %v does not tolerate", k, m))
-		dead, left := searchAll(ctx, l, open, k, a.workers, func(done int) { p.Told(uint64(done), uint64(len(open))) })
+		dead, left := searchAll(ctx, l, open, k, a.jobs, func(done int) { p.Told(uint64(done), uint64(len(open))) })
 		if open = left; dead != nil {
 			r.Tolerates = k - 1
 			if r = a.limited(r, dead); r.Example.Unroutable == 0 {

@@ -23,10 +23,10 @@ import (
 // tolerateFlags are those of fabricd tolerate.
 type tolerateFlags struct {
 	topology, faults, region, center string
-	mechanisms, fail                 []string
+	mechanisms, down                 []string
 	samples, seed                    uint64
-	workers                          int
-	limit, noSymmetry, ways, json    bool
+	jobs                             int
+	limit, noSymmetry, paths, json   bool
 
 	counting  []string      // flags that were given and are for counting sets
 	tellEvery time.Duration // between lines of progress where there is no terminal
@@ -46,7 +46,7 @@ All sets of --faults links are taken, unless --samples draws some. Sets that sym
 --region distance-1 only the links of the nodes next to one node may die.
 
 --limit finds instead how many faults are tolerated wherever they are, and a smallest set that is not: exactly, by branch and bound over
-the ways of each pair, also where there are too many sets to count. --fail judges one set of links or switches; --ways lists the ways of
+the ways of each pair, also where there are too many sets to count. --down judges one set of links or switches; --paths lists the ways of
 the pairs it affects, SRC DST that of one pair.
 
 Exit codes: 0 all sets are tolerated (with --limit: the limits are found), 1 some are not, 2 wrong input, or interrupted.`,
@@ -55,7 +55,7 @@ Exit codes: 0 all sets are tolerated (with --limit: the limits are found), 1 som
 			"  fabricd tolerate --mechanisms I+D,I+M --faults 6-14 --samples 200000\n" +
 			"  fabricd tolerate --mechanisms I+M --faults 8 --region distance-1\n" +
 			"  fabricd tolerate --topology torus:5x5x5 --mechanisms I+D,Ix2 --limit\n" +
-			"  fabricd tolerate --topology torus:8x8 --mechanisms I+D --fail s0.0-s0.1,s3.3 s0.0 s0.1",
+			"  fabricd tolerate --topology torus:8x8 --mechanisms I+D --down s0.0-s0.1,s3.3 s0.0 s0.1",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 0 && len(args) != 2 {
 				return fmt.Errorf("the way of what? name two switches, the source and the destination, or none; found %s", strings.Join(args, " "))
@@ -63,7 +63,7 @@ Exit codes: 0 all sets are tolerated (with --limit: the limits are found), 1 som
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, name := range []string{"faults", "samples", "seed", "no-symmetry"} {
+			for _, name := range []string{"faults", "samples", "sim-seed", "no-symmetry"} {
 				if cmd.Flags().Changed(name) {
 					u.counting = append(u.counting, "--"+name)
 				}
@@ -76,21 +76,25 @@ Exit codes: 0 all sets are tolerated (with --limit: the limits are found), 1 som
 	f.StringSliceVarP(&u.mechanisms, "mechanisms", "m", []string{"I+D"}, "mechanisms as I+D or Ix2; several with commas, or by repeating the flag")
 	f.StringVar(&u.faults, "faults", "1", "links that are dead, as 3, or from a number to another, as 1-5")
 	f.Uint64Var(&u.samples, "samples", 0, "draw so many sets of each size instead of taking all; 0 is all")
-	f.Uint64Var(&u.seed, "seed", 1, "seed of --samples")
+	f.Uint64Var(&u.seed, "sim-seed", 1, "seed of --samples")
 	f.StringVar(&u.region, "region", tolerate.Whole, "which links may die: all, or those of the switches that are so near to one, as distance-1")
 	f.StringVar(&u.center, "center", "", "with --region distance-1: the switch in the middle; unless given that in the middle of the topology")
 	f.BoolVar(&u.limit, "limit", false, "find how many faults are tolerated wherever they are, and a smallest set that is not")
-	f.StringSliceVar(&u.fail, "fail", nil, "judge this set: links, or switches for all of theirs, as s0.0-s0.1,s3.3")
-	f.BoolVar(&u.ways, "ways", false, "with --fail: list the ways of all pairs that it affects")
+	f.StringSliceVar(&u.down, "down", nil, "judge this set: links, or switches for all of theirs, as s0.0-s0.1,s3.3")
+	f.BoolVar(&u.paths, "paths", false, "with --down: list the paths of all pairs that it affects")
 	f.BoolVar(&u.noSymmetry, "no-symmetry", false, "judge sets too that are the same as others but for where they are")
-	f.IntVar(&u.workers, "workers", 0, "goroutines; 0 is one per core")
+	f.IntVar(&u.jobs, "jobs", 0, "goroutines; 0 is one per core")
 	command.Bound[uint64](f, "samples", 0, command.MaxSamples)
-	command.Bound(f, "workers", 0, command.MaxWorkers)
+	command.Bound(f, "jobs", 0, command.MaxWorkers)
 	f.BoolVarP(&u.json, "json", "j", false, "print one JSON object a line: for each of the mechanisms and each number of faults")
 	command.Complete(cmd, "topology", topology.Kinds)
 	command.Complete(cmd, "region", func() []string { return tolerate.RegionNames })
 	command.Complete(cmd, "mechanisms", func() []string { return []string{"I", "D", "M", "I+D", "I+M", "D+M", "I+D+M", "Ix2", "Ix2+D", "Ix3"} })
 	command.Complete(cmd, "faults", func() []string { return []string{"1", "2", "3", "1-5"} })
+	command.Renamed(cmd, "fail", "down")
+	command.Renamed(cmd, "seed", "sim-seed")
+	command.Renamed(cmd, "ways", "paths")
+	command.Renamed(cmd, "workers", "jobs")
 	return cmd
 }
 
@@ -102,7 +106,7 @@ type tolerating struct {
 	region     []weft.LinkID
 	least      int // faults
 	most       int
-	workers    int
+	jobs       int
 }
 
 func (u *tolerateFlags) ask(stderr io.Writer) (a tolerating, err error) {
@@ -136,12 +140,12 @@ func (u *tolerateFlags) ask(stderr io.Writer) (a tolerating, err error) {
 	if a.least, a.most, err = command.ParseFaults(u.faults, true); err != nil {
 		return a, err
 	}
-	if a.most > len(a.region) && len(u.fail) == 0 && !u.limit {
+	if a.most > len(a.region) && len(u.down) == 0 && !u.limit {
 		return a, fmt.Errorf("--faults %s: %s may die", u.faults, command.Counted(len(a.region), "link"))
 	}
-	a.workers = u.workers
-	if a.workers == 0 {
-		a.workers = runtime.GOMAXPROCS(0)
+	a.jobs = u.jobs
+	if a.jobs == 0 {
+		a.jobs = runtime.GOMAXPROCS(0)
 	}
 	return a, nil
 }
@@ -160,20 +164,20 @@ func (u *tolerateFlags) middle(g *topology.Graph) (weft.SwitchID, error) {
 func (u *tolerateFlags) check(pair []string) error {
 	other := ""
 	switch {
-	case u.limit && len(u.fail) > 0:
-		return errors.New("--limit searches sets and --fail gives one: leave one of them out")
+	case u.limit && len(u.down) > 0:
+		return errors.New("--limit searches sets and --down gives one: leave one of them out")
 	case u.limit:
 		other = "--limit"
-	case len(u.fail) > 0:
-		other = "--fail"
+	case len(u.down) > 0:
+		other = "--down"
 	}
 	switch {
 	case other != "" && len(u.counting) > 0:
 		return fmt.Errorf("%s: %s counts no sets: leave it out", strings.Join(u.counting, " and "), other)
-	case len(u.fail) == 0 && (u.ways || len(pair) > 0):
-		return errors.New("ways are listed of a given set: give --fail LINK")
-	case len(u.fail) > 0 && (u.region != tolerate.Whole || u.center != ""):
-		return errors.New("--region and --center choose links that may die, and --fail names them: leave them out")
+	case len(u.down) == 0 && (u.paths || len(pair) > 0):
+		return errors.New("ways are listed of a given set: give --down LINK")
+	case len(u.down) > 0 && (u.region != tolerate.Whole || u.center != ""):
+		return errors.New("--region and --center choose links that may die, and --down names them: leave them out")
 	}
 	return nil
 }
@@ -189,7 +193,7 @@ func (u *tolerateFlags) run(ctx context.Context, pair []string, stdout, stderr i
 	switch {
 	case u.limit:
 		return u.limits(ctx, a, stdout, stderr)
-	case len(u.fail) > 0:
+	case len(u.down) > 0:
 		return u.given(ctx, a, pair, stdout)
 	}
 	return u.countAll(ctx, a, stdout, stderr)

@@ -55,8 +55,9 @@ func topologyGenerate() *cobra.Command {
 	cmd.Flags().StringVar(&format, "format", "yaml", "yaml, json, dot or ibnet, as ibnetdiscover prints and ibsim reads")
 	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "the same as --format json")
 	cmd.Flags().BoolVar(&nics, "nics", true, "draw the NICs too (dot)")
-	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write instead of standard output")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write instead of standard output")
 	command.Complete(cmd, "format", func() []string { return formats })
+	command.Renamed(cmd, "output", "out")
 	return cmd
 }
 
@@ -91,8 +92,9 @@ func topologyGraph() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&format, "format", "svg", "dot, mermaid or svg")
 	cmd.Flags().BoolVar(&nics, "nics", true, "draw the NICs too")
-	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write instead of standard output")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write instead of standard output")
 	command.Complete(cmd, "format", func() []string { return formats })
+	command.Renamed(cmd, "output", "out")
 	return cmd
 }
 

@@ -76,21 +76,21 @@ func (u upFlags) cluster(ctx context.Context, log *slog.Logger, stdout, stderr i
 		}
 		return nil, nil
 	}
-	if there, err := writtenDown(ctx, u.name, at); err != nil || !there && u.agents == "" {
+	if there, err := writtenDown(ctx, u.fabric, at); err != nil || !there && u.agents == "" {
 		return nil, err
 	}
 	c := &clusterUp{upFlags: u, at: at, log: log, stdout: stdout, stderr: stderr}
 	if c.me, err = thisLeader(); err != nil {
 		return nil, err
 	}
-	if c.store, err = openStore(ctx, u.name, at, false); err != nil {
+	if c.store, err = openStore(ctx, u.fabric, at, false); err != nil {
 		return nil, err
 	}
 	if c.hosts, err = bus.Dial(bus.ClientConfig{Leads: true, URL: at.URL, Credentials: at.Credentials, Program: "up", Build: command.ThisVersion()}); err != nil {
 		c.store.Store.Close()
 		return nil, err
 	}
-	if err := c.keys.Open(at, u.name, log); err != nil {
+	if err := c.keys.Open(at, u.fabric, log); err != nil {
 		c.close()
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (c *clusterUp) run(ctx context.Context) error {
 		}
 		err = c.lead(ctx, lead)
 		if errors.Is(err, errLeft) {
-			fmt.Fprintf(c.stdout, "fabric %s goes on: lead it again with fabricd up --name %s, end it with fabricd down --name %s\n", c.name, c.name, c.name)
+			fmt.Fprintf(c.stdout, "fabric %s goes on: lead it again with fabricd up --fabric %s, end it with fabricd down --fabric %s\n", c.fabric, c.fabric, c.fabric)
 			return nil
 		}
 		if !errors.Is(err, errOtherLeader) && !errors.Is(err, lease.ErrLost) {
@@ -151,10 +151,10 @@ func (c *clusterUp) run(ctx context.Context) error {
 func (c *clusterUp) standby(l cluster.Leader, at uint64) {
 	c.since = cmp.Or(c.since, at)
 	if c.asJSON {
-		_ = command.JSON(c.stdout, Line{Standby: &standbyLine{c.name, l}}) // a closed pipe ends the process by signal
+		_ = command.JSON(c.stdout, Line{Standby: &standbyLine{c.fabric, l}}) // a closed pipe ends the process by signal
 		return
 	}
-	fmt.Fprintf(c.stdout, "standing by: %v leads fabric %s; this one takes over when that ends\n", l, c.name)
+	fmt.Fprintf(c.stdout, "standing by: %v leads fabric %s; this one takes over when that ends\n", l, c.fabric)
 }
 
 // lead leads until ctx ends, and ends the fabric then; or until another leads.
@@ -262,18 +262,18 @@ func (c *clusterUp) leadHosts(ctx context.Context, o fabric.Options, where *plac
 	if err != nil {
 		return err
 	}
-	name, err := takeName(ctx, c.name, c.at, true, c.log, c.stderr)
+	name, err := takeName(ctx, c.fabric, c.at, true, c.log, c.stderr)
 	if err != nil {
 		return err
 	}
 	defer name.close()
-	link, err := command.BrokerConfig{Name: c.name, Server: c.server, Log: c.log, Layout: layout, Keys: &c.keys}.Open(c.stderr)
+	link, err := command.BrokerConfig{Name: c.fabric, Server: c.server, Log: c.log, Layout: layout, Keys: &c.keys}.Open(c.stderr)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = link.Close() }()
 	o.Transport = link.Transport
-	claim, err := registry.Take(c.name)
+	claim, err := registry.Take(c.fabric)
 	switch {
 	case errors.Is(err, registry.ErrRunning):
 		fmt.Fprintf(c.stderr, "fabricd: %v: linkmon finds this one with --server\n", err)
@@ -337,7 +337,7 @@ func (c *clusterUp) place(ctx context.Context, g *topology.Graph, term uint64) (
 	if err != nil {
 		return nil, err
 	}
-	old := cluster.Hosts{Agents: c.hosts, Fabric: c.name, Term: term}
+	old := cluster.Hosts{Agents: c.hosts, Fabric: c.fabric, Term: term}
 	if stale := old.Stale(found); len(stale) > 0 { // of a fabric of this name that nobody knows of any more
 		if _, err := old.Drop(ctx, stale, "a new fabric of this name begins"); err != nil {
 			return nil, err
@@ -380,7 +380,7 @@ func (c *clusterUp) place(ctx context.Context, g *topology.Graph, term uint64) (
 
 // hostsOn is how hosts come onto agents and from them.
 func (c *clusterUp) hostsOn(g *topology.Graph, where *placement.Placement, term uint64) cluster.Hosts {
-	h := cluster.Hosts{Agents: c.hosts, Fabric: c.name, Term: term, Graph: g, Needs: map[string]cluster.Room{}}
+	h := cluster.Hosts{Agents: c.hosts, Fabric: c.fabric, Term: term, Graph: g, Needs: map[string]cluster.Room{}}
 	for _, p := range where.Hosts {
 		h.Needs[p.Agent] = cluster.Room{Ports: p.Ports, Switches: len(p.Switches)}
 	}

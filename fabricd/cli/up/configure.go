@@ -83,7 +83,7 @@ func (u *upFlags) write() error {
 		return nil
 	}
 	data, err := format.Write(format.File{
-		Name: u.name, Settings: u.settings.Short(), Duration: cmp.Or(u.lasts, savedDuration).String(),
+		Name: u.fabric, Settings: u.settings.Short(), Duration: cmp.Or(u.lasts, savedDuration).String(),
 	})
 	if err != nil {
 		return err

@@ -25,20 +25,20 @@ type downFlags struct {
 func DownCommand() *cobra.Command {
 	var d downFlags
 	cmd := &cobra.Command{
-		Use:   "down --name FABRIC --server URL",
+		Use:   "down --fabric FABRIC --server URL",
 		Short: "End a fabric on agents that nobody leads any more",
 		Long: `Ends the hosts of a fabric on all its agents and forgets it. A fabric that a fabricd up leads is ended there, with Ctrl-C.
 It does not drain the fabric, so its ledger is not checked.
 
 Exit codes: 0 it is ended; 1 an agent does not answer and may still run its host; 2 there is no such fabric, or somebody leads it.`,
-		Example: "  fabricd down --name lab --server nats://h1:4222",
+		Example: "  fabricd down --fabric lab --server nats://h1:4222",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f := cmd.Flags()
-	d.flags(f)
+	d.flags(cmd)
 	f.BoolVar(&d.force, "force", false, "forget the fabric even though an agent does not answer")
 	return cmd
 }
@@ -73,7 +73,7 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	for _, p := range where.Hosts {
 		names = append(names, p.Agent)
 	}
-	hosts := cluster.Hosts{Agents: agents, Fabric: d.name, Term: lead.Term}
+	hosts := cluster.Hosts{Agents: agents, Fabric: d.fabric, Term: lead.Term}
 	dropped, err := hosts.Drop(ctx, names, "fabricd down has ended the fabric")
 	if err != nil {
 		fmt.Fprintln(stderr, "fabricd: "+err.Error())
@@ -89,7 +89,7 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if len(dropped) > 0 {
 		on = "which ran on " + strings.Join(dropped, ", ")
 	}
-	fmt.Fprintf(stdout, "fabric %s is ended: %s, %s\n", d.name, f.want.Spec, on)
+	fmt.Fprintf(stdout, "fabric %s is ended: %s, %s\n", d.fabric, f.want.Spec, on)
 	fmt.Fprintln(stdout, "its ledger was not checked: nobody led it; to check a ledger, lead the fabric with fabricd "+
 		"up and end it with Ctrl-C")
 	return nil
@@ -112,9 +112,9 @@ func (d downFlags) lead(ctx context.Context, store cluster.StateStore) (l *lease
 	})
 	switch {
 	case errors.Is(err, lease.ErrHeld):
-		return nil, nil, fmt.Errorf("%v leads fabric %s: end it there with Ctrl-C", who, d.name)
+		return nil, nil, fmt.Errorf("%v leads fabric %s: end it there with Ctrl-C", who, d.fabric)
 	case err != nil:
-		return nil, nil, fmt.Errorf("take the lead of fabric %s to end it: %w", d.name, err)
+		return nil, nil, fmt.Errorf("take the lead of fabric %s to end it: %w", d.fabric, err)
 	}
 	run, end := context.WithCancel(ctx)
 	ended := make(chan struct{})

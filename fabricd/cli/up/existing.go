@@ -49,22 +49,22 @@ func (c *clusterUp) agrees(ctx context.Context) error {
 	}
 	if other := c.otherwise(s); len(other) > 0 {
 		fmt.Fprintf(c.stderr, "fabricd: fabric %s is there already, with %s: these flags do not change it; end it with fabricd down to begin it anew\n",
-			c.name, strings.Join(other, " "))
+			c.fabric, strings.Join(other, " "))
 	}
 	return nil
 }
 
 // fits checks that this process could lead a fabric that is written down, and reads its settings.
 func (c *clusterUp) fits(want cluster.Desired) (s settings.Settings, err error) {
-	if err := command.ThisVersion().Fits("fabric "+c.name, want.Version); err != nil {
+	if err := command.ThisVersion().Fits("fabric "+c.fabric, want.Version); err != nil {
 		return s, err
 	}
 	if c.topologyGiven && c.settings.Topology != want.Spec {
-		return s, fmt.Errorf("fabric %s runs on agents already, and is %s: leave --topology away to lead it, end it with fabricd down, or choose another --name",
-			c.name, want.Spec)
+		return s, fmt.Errorf("fabric %s runs on agents already, and is %s: leave --topology away to lead it, end it with fabricd down, or choose another --fabric",
+			c.fabric, want.Spec)
 	}
 	if err := json.Unmarshal(want.Settings, &s); err != nil {
-		return s, fmt.Errorf("read the settings of fabric %s: %w: did another version of fabricd write them?", c.name,
+		return s, fmt.Errorf("read the settings of fabric %s: %w: did another version of fabricd write them?", c.fabric,
 			err)
 	}
 	return s, nil
@@ -87,9 +87,13 @@ func (c *clusterUp) otherwise(s settings.Settings) (list []string) {
 	return list
 }
 
-// changed are the flags that were given.
+// changed are the flags that were given, by their present names.
 func changed(f *pflag.FlagSet) (names []string) {
-	f.Visit(func(f *pflag.Flag) { names = append(names, f.Name) })
+	f.Visit(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
 	return names
 }
 
@@ -104,7 +108,7 @@ func (c *clusterUp) ended(ctx context.Context) (bool, error) {
 		}
 	}
 	if ended {
-		fmt.Fprintf(c.stderr, "fabricd: fabric %s was ended\n", c.name)
+		fmt.Fprintf(c.stderr, "fabricd: fabric %s was ended\n", c.fabric)
 	}
 	return ended, nil
 }
@@ -120,11 +124,11 @@ func (c *clusterUp) clear(ctx context.Context, hosts cluster.Hosts, where *place
 		err = nil // that there is an agent less is found out when hosts are made
 	}
 	if err != nil {
-		return fmt.Errorf("hosts of fabric %s that nobody knows: %w", c.name, err)
+		return fmt.Errorf("hosts of fabric %s that nobody knows: %w", c.fabric, err)
 	}
 	if len(dropped) > 0 {
 		slices.Sort(dropped)
-		fmt.Fprintf(c.stderr, "fabricd: who began fabric %s was ended before it was up: made anew on %s\n", c.name, strings.Join(dropped, ", "))
+		fmt.Fprintf(c.stderr, "fabricd: who began fabric %s was ended before it was up: made anew on %s\n", c.fabric, strings.Join(dropped, ", "))
 	}
 	return nil
 }

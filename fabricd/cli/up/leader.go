@@ -50,7 +50,7 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	began := time.Now()
 	o.Log = r.log
 	o.Processes = &fabric.ProcessOptions{
-		Fabric: r.name, Firmware: r.settings.Firmware,
+		Fabric: r.fabric, Firmware: r.settings.Firmware,
 		Hosts: remoteHost.Hosts{Peers: r.link.Peers, Authorizer: r.link.Authorizer()},
 	}
 	defer r.up.End()
@@ -61,13 +61,13 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	}
 	r.link.Leads(f)
 	defer r.link.Leads(nil)
-	control, err := r.link.Control(r.name, r.log)
+	control, err := r.link.Control(r.fabric, r.log)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = control.Close() }()
 	started := time.Now()
-	server, err := api.NewServer(f, control, api.Info{Name: r.name, Firmware: r.settings.Firmware, Started: started})
+	server, err := api.NewServer(f, control, api.Info{Name: r.fabric, Firmware: r.settings.Firmware, Started: started})
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 		}
 	}()
 	entry := registry.Entry{
-		Name: r.name, PID: os.Getpid(), Started: started, URL: r.link.URL(), Topology: r.settings.Topology, Firmware: r.settings.Firmware,
+		Name: r.fabric, PID: os.Getpid(), Started: started, URL: r.link.URL(), Topology: r.settings.Topology, Firmware: r.settings.Firmware,
 		Operator: r.link.Credentials(bus.RoleOperator), Viewer: r.link.Credentials(bus.RoleViewer),
 		Manager: r.link.Credentials(bus.RoleManager),
 	}
@@ -126,7 +126,7 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	serving.Go(func() { page.run(over, r.log) }) // who watches sees no more than the beginning of the end
 	serving.Go(func() { out.follow(serve, f) })
 	if r.settings.Manager.Method != manage.None {
-		to := bus.ClientConfig{Fabric: r.name, URL: r.link.URL(), Credentials: r.link.Credentials(bus.RoleManager), Program: "manager"}
+		to := bus.ClientConfig{Fabric: r.fabric, URL: r.link.URL(), Credentials: r.link.Credentials(bus.RoleManager), Program: "manager"}
 		serving.Go(func() {
 			if err := command.Managed(over, to, r.settings.Manager.Method, r.log, r.stderr, func(manager.Note) {}); err != nil {
 				fmt.Fprintln(r.stderr, "fabricd: subnet manager: "+err.Error())
@@ -138,7 +138,7 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	why := error(nil)
 	select {
 	case <-ctx.Done():
-		if r.placed != nil && r.leave {
+		if r.placed != nil && r.detach {
 			why = errLeft
 		}
 	case <-r.lost:

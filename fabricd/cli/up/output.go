@@ -91,13 +91,13 @@ func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *command.Links, placed 
 	g := f.Topology()
 	if o.json {
 		o.print(Line{Up: &upLine{
-			Name: u.name, URL: l.URL(), Page: page, Topology: g.Spec, Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links), Seconds: took.Seconds(), Placed: placed,
+			Name: u.fabric, URL: l.URL(), Page: page, Topology: g.Spec, Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links), Seconds: took.Seconds(), Placed: placed,
 		}})
 		return
 	}
 	w := command.Folded(o.stdout)
 	fmt.Fprintf(w, "fabric %s: %s, %d switches, %d NICs, %d links, %s, up in %v\n",
-		u.name, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), u.settings.Firmware, took.Round(time.Millisecond))
+		u.fabric, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), u.settings.Firmware, took.Round(time.Millisecond))
 	if placed != nil {
 		placed.write(w)
 	}
@@ -110,8 +110,8 @@ func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *command.Links, placed 
 	}
 	fmt.Fprintf(w, "links are NATS subjects at %s (%s)\n", l.URL(), whose)
 	flag := ""
-	if u.name != "weft" {
-		flag = " --fabric " + u.name
+	if u.fabric != "weft" {
+		flag = " --fabric " + u.fabric
 	}
 	for _, l := range g.Links {
 		if l.BetweenSwitches() {

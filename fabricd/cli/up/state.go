@@ -22,20 +22,20 @@ type stateFlags struct {
 func StateCommand() *cobra.Command {
 	var s stateFlags
 	cmd := &cobra.Command{
-		Use:   "state --name FABRIC --server URL",
+		Use:   "state --fabric FABRIC --server URL",
 		Short: "Print the checkpoint that the next leader of a fabric on agents goes on from",
 		Long: `Prints what the leader of a fabric on agents has written down last: hosts and their incarnations, faults in force, and
 the checkpoint of the ledger. It changes nothing, and asks neither the leader nor an agent.
 
 Exit codes: 0 it is printed; 2 there is no such fabric, or its leader has written nothing down.`,
-		Example: "  fabricd state --name lab --server nats://h1:4222 --json",
+		Example: "  fabricd state --fabric lab --server nats://h1:4222 --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f := cmd.Flags()
-	s.flags(f)
+	s.flags(cmd)
 	f.BoolVarP(&s.json, "json", "j", false, "print all of it as a JSON object")
 	return cmd
 }
@@ -60,11 +60,11 @@ func (s stateFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	if data == nil {
 		return fmt.Errorf("fabric %s: its leader has not written down any state yet: try again when it has begun",
-			s.name)
+			s.fabric)
 	}
 	c := Checkpoint{Term: term}
 	if err := c.State.UnmarshalBinary(data); err != nil {
-		return fmt.Errorf("fabric %s: %w", s.name, err)
+		return fmt.Errorf("fabric %s: %w", s.fabric, err)
 	}
 	l, err := c.State.Restore(f.graph)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s stateFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return command.JSON(stdout, c)
 	}
 	n := &c.Sums
-	fmt.Fprintf(stdout, "fabric %s, term %d: %v\n", s.name, term, c.State)
+	fmt.Fprintf(stdout, "fabric %s, term %d: %v\n", s.fabric, term, c.State)
 	fmt.Fprintf(stdout, "injected %d, delivered %d, lost %d, discarded %d, in flight %d\n", n.Injected, n.Delivered,
 		n.Lost, n.Discarded, n.InFlight)
 	for _, h := range l.Hosts() {

@@ -29,8 +29,8 @@ import (
 
 // upFlags are the flags of fabricd up.
 type upFlags struct {
-	name, broker string
-	settings     settings.Settings
+	fabric, broker string
+	settings       settings.Settings
 	fileFlags
 	lasts time.Duration // then the fabric ends by itself; 0: when interrupted
 
@@ -39,7 +39,7 @@ type upFlags struct {
 	agents        string
 	topologyGiven bool     // else what runs on agents is led on
 	given         []string // names of flags
-	leave         bool     // when interrupted
+	detach        bool     // when interrupted
 
 	web         webFlags
 	listen      string
@@ -79,19 +79,19 @@ func Command() *cobra.Command {
 				return u.run(cmd.Context(), stdout, stderr)
 			})
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "fabricd: interrupted before fabric %s was up: nothing of it is left\n", u.name)
+				fmt.Fprintf(cmd.ErrOrStderr(), "fabricd: interrupted before fabric %s was up: nothing of it is left\n", u.fabric)
 				return nil
 			}
 			return err
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&u.name, "name", "weft", "name of the fabric, as linkmon finds it")
+	f.StringVar(&u.fabric, "fabric", "weft", "name of the fabric, as linkmon finds it")
 	u.fileFlags.flags(f)
 	command.SettingFlags(f, &u.settings, map[string]string{
 		"topology": "topology, or a file; see fabricd topology generate --help",
 		"routing":  command.RoutingHelp(", none to forward nothing"),
-		"manager": "subnet manager, which replaces tables after faults: " + manage.Syntax() + "; auto: ddrc in fat trees, dqr for other " +
+		"method": "method of the subnet manager, which replaces tables after faults: " + manage.Syntax() + "; auto: ddrc in fat trees, dqr for other " +
 			"deterministic tables that it can keep, direct in meshes and tori with mechanisms, engine for adaptive ones, " +
 			"none for rules",
 		"traffic": "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the " +
@@ -101,7 +101,7 @@ func Command() *cobra.Command {
 	})
 	u.server.Flags(f)
 	f.StringVar(&u.agents, "agents", "", "run on the `agents` of other hosts, all or some by name as h1,h2, instead of in this process; see fabricd agent")
-	f.BoolVar(&u.leave, "leave", false, "with --agents: when interrupted, leave the fabric to the next fabricd up of its --name; fabricd down ends it")
+	f.BoolVar(&u.detach, "detach", false, "with --agents: when interrupted, leave the fabric to the next fabricd up of this --fabric; fabricd down ends it")
 	f.StringVar(&u.listen, "listen", DefaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
 	u.web.flags(f)
 	f.StringVar(&u.broker, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
@@ -116,7 +116,10 @@ func Command() *cobra.Command {
 	command.Complete(cmd, "topology", topology.Kinds)
 	command.CompleteRouting(cmd, nil, subnet.None)
 	command.Complete(cmd, "traffic", trafficWords)
-	command.Complete(cmd, "manager", manage.Words)
+	command.Complete(cmd, "method", manage.Words)
+	command.Renamed(cmd, "name", "fabric")
+	command.Renamed(cmd, "manager", "method")
+	command.Renamed(cmd, "leave", "detach")
 	return cmd
 }
 
@@ -149,7 +152,7 @@ func (u *upFlags) optionsOn(g *topology.Graph) (fabric.Options, error) {
 }
 
 func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	if err := bus.ValidateFabric(u.name); err != nil {
+	if err := bus.ValidateFabric(u.fabric); err != nil {
 		return err
 	}
 	log := slog.New(slog.DiscardHandler)
@@ -168,7 +171,7 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	claim, err := registry.Take(u.name)
+	claim, err := registry.Take(u.fabric)
 	if err != nil {
 		return err
 	}
@@ -186,14 +189,14 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	}
 	var lost <-chan struct{}
 	if at.URL != "" {
-		name, err := takeName(ctx, u.name, at, false, log, stderr)
+		name, err := takeName(ctx, u.fabric, at, false, log, stderr)
 		if err != nil {
 			return err
 		}
 		defer name.close()
 		lost = name.lost
 	}
-	link, err := command.BrokerConfig{Name: u.name, Listen: u.broker, Keeps: keeps, Server: u.server, Log: log}.Open(stderr)
+	link, err := command.BrokerConfig{Name: u.fabric, Listen: u.broker, Keeps: keeps, Server: u.server, Log: log}.Open(stderr)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
@@ -17,13 +17,15 @@ import (
 
 // writtenFlags name a fabric on agents that is written down at a server.
 type writtenFlags struct {
-	name   string
+	fabric string
 	server bus.Settings
 }
 
-func (w *writtenFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&w.name, "name", "weft", "name of the fabric")
+func (w *writtenFlags) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&w.fabric, "fabric", "weft", "name of the fabric")
 	w.server.Flags(f)
+	command.Renamed(cmd, "name", "fabric")
 }
 
 // written is what is written down of a fabric on agents. Whoever opens it closes the store.
@@ -36,15 +38,15 @@ type written struct {
 
 // open opens the fabric that the flags name.
 func (w *writtenFlags) open(ctx context.Context, stderr io.Writer) (_ *written, err error) {
-	if err := bus.ValidateFabric(w.name); err != nil {
+	if err := bus.ValidateFabric(w.fabric); err != nil {
 		return nil, err
 	}
 	f := &written{}
 	if f.at, err = command.Resolve(w.server, stderr); err != nil {
 		return nil, err
 	}
-	none := fmt.Errorf("no fabric %s is written down at this server: fabrics on agents only are; others begin and end with their fabricd up", w.name)
-	f.store, err = openStore(ctx, w.name, f.at, true)
+	none := fmt.Errorf("no fabric %s is written down at this server: fabrics on agents only are; others begin and end with their fabricd up", w.fabric)
+	f.store, err = openStore(ctx, w.fabric, f.at, true)
 	if errors.Is(err, reply.ErrNoKey) {
 		return nil, none
 	}

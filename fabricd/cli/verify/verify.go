@@ -30,7 +30,7 @@ type verifyFlags struct {
 	setsFile                 string
 	ranged                   []string // flags given that choose sets otherwise
 	when, registers          string
-	vcs, workers, atOnce     int
+	vcs, jobs, concurrent    int
 	oneByOne                 bool
 	fixed, noSymmetry, first bool
 	subfunction              string
@@ -71,7 +71,7 @@ Exit codes: 0 it holds, 1 it does not hold, 2 wrong input, or interrupted.`,
 			"  fabricd verify --routing updown --set s0.00-s1.00,s1.10 --json | jq .counterexample",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"faults", "kind", "samples", "seed", "per-group"} {
+			for _, name := range []string{"faults", "kind", "samples", "sim-seed", "per-group"} {
 				if cmd.Flags().Changed(name) {
 					v.ranged = append(v.ranged, "--"+name)
 				}
@@ -91,22 +91,22 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&v.kind, "kind", string(verify.Links), "what can be dead: link, switch (those without NICs, or all when each has some) or any")
 	f.IntVar(&v.samples, "samples", 0, "draw so many sets of each size instead of taking all; 0 is all")
 	f.BoolVar(&v.perGroup, "per-group", false, "samples with so many dead links in each switch group of a tree at once")
-	f.Uint64Var(&v.seed, "seed", 1, "seed of --samples")
+	f.Uint64Var(&v.seed, "sim-seed", 1, "seed of --samples")
 	f.StringArrayVar(&v.sets, "set", nil, "verify this set, as s0.00-s1.00,s1.10; may be repeated; empty is no fault")
 	f.StringVar(&v.setsFile, "sets", "", "verify the sets in this file, one a line, # begins a comment; - is standard input")
 	f.StringVar(&v.when, "when", whenWords[verify.Before], "faults come before the first packet, one by one between any two hops (arriving), come and go (flapping), or some came and were repaired before (repaired)")
-	f.IntVar(&v.atOnce, "at-once", 0, "with --when flapping or repaired: at most so many faults of a set are dead at one moment; 0 is all of them")
+	f.IntVar(&v.concurrent, "max-concurrent", 0, "with --when flapping or repaired: at most so many faults of a set are dead at one moment; 0 is all of them")
 	f.BoolVar(&v.oneByOne, "one-by-one", false,
 		"with --when flapping: a switch that is back has its ports up one by one, in any order; Weft's are up together")
 	f.StringVar(&v.registers, "registers", registerWords[verify.Shared], "what a packet finds in the switches' registers: what all flows can have written (shared), or its own (alone)")
 	f.BoolVar(&v.fixed, "fixed-choice", false, "a packet keeps to the output it chose first while it waits; Weft's pipeline chooses anew")
 	f.BoolVar(&v.noSymmetry, "no-symmetry", false, "explore sets too that are the same as others but for the numbers of ports")
 	f.IntVar(&v.vcs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
-	f.IntVar(&v.workers, "workers", 0, "goroutines; 0 is one per core")
+	f.IntVar(&v.jobs, "jobs", 0, "goroutines; 0 is one per core")
 	command.Bound(f, "samples", 0, command.MaxCount)
-	command.Bound(f, "at-once", 0, command.MaxCount)
+	command.Bound(f, "max-concurrent", 0, command.MaxCount)
 	command.Bound(f, "vcs", 0, weft.MaxVCs)
-	command.Bound(f, "workers", 0, command.MaxWorkers)
+	command.Bound(f, "jobs", 0, command.MaxWorkers)
 	f.BoolVar(&v.first, "first", false, "stop at the first set in which something is wrong")
 	f.StringVar(&v.checkpoint, "checkpoint", "", "keep what is done in this file, and go on from it")
 	f.StringVar(&v.subfunction, "subfunction", "", "check Duato's condition too, for adaptive firmwares in fat trees: subtrees is the paper's routing subfunction, groups one for re-routing by two tiers")
@@ -122,6 +122,9 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	command.Complete(cmd, "subfunction", func() []string { return subfunctionWords })
 	command.Complete(cmd, "registers", func() []string { return registerWords })
 	command.Complete(cmd, "faults", func() []string { return []string{"1", "2", "3", "0-10"} })
+	command.Renamed(cmd, "seed", "sim-seed")
+	command.Renamed(cmd, "at-once", "max-concurrent")
+	command.Renamed(cmd, "workers", "jobs")
 	_ = cmd.MarkFlagFilename("plot", "svg", "png") // there are such flags
 	_ = cmd.MarkFlagFilename("overlay", "json")
 	_ = cmd.MarkFlagFilename("scenario", "yaml", "yml")
@@ -159,8 +162,8 @@ func (v *verifyFlags) config(stdin io.Reader, stderr io.Writer) (c verify.Config
 	if v.subfunction != "" && (len(c.Graph.Switches) == 0 || c.Graph.Place(0).Tree == nil) {
 		return c, fmt.Errorf("--subfunction knows trees only, and %s is none", c.Graph.Spec)
 	}
-	c.When, c.AtOnce, c.OneByOne, c.Regs = verify.When(when), v.atOnce, v.oneByOne, verify.Registers(regs)
-	c.Name, c.VCs, c.Workers = v.routing, v.vcs, v.workers
+	c.When, c.AtOnce, c.OneByOne, c.Regs = verify.When(when), v.concurrent, v.oneByOne, verify.Registers(regs)
+	c.Name, c.VCs, c.Workers = v.routing, v.vcs, v.jobs
 	c.FixedChoice, c.NoSymmetry, c.StopAtFirst, c.Checkpoint = v.fixed, v.noSymmetry, v.first, v.checkpoint
 	if v.subfunction != "" {
 		i, err := wordAt("--subfunction", v.subfunction, subfunctionWords)

@@ -36,7 +36,7 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "checkpoint")
 	v := verifyFlags{
-		topology: "kary-ntree:2,3", routing: "deterministic-link", faults: "3", kind: "link", when: "before", registers: "shared", workers: 1, noSymmetry: true,
+		topology: "kary-ntree:2,3", routing: "deterministic-link", faults: "3", kind: "link", when: "before", registers: "shared", jobs: 1, noSymmetry: true,
 		checkpoint: file, tellEvery: time.Nanosecond,
 	}
 	ctx, cancel := context.WithCancel(t.Context())

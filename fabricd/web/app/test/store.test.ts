@@ -149,7 +149,7 @@ describe('the history', () => {
 })
 
 function sample(at: number, rate: number) {
-  return { at, injected_per_s: rate, delivered_per_s: rate, in_flight: 1, lost: 0, discarded: 0, rerouted: 0, links_down: 0 }
+  return { at, injected_per_second: rate, delivered_per_second: rate, in_flight: 1, lost: 0, discarded: 0, rerouted: 0, links_down: 0 }
 }
 
 function report(id: number) {

@@ -135,7 +135,7 @@ func startSite(ctx context.Context, bin string, r run) (s *site, err error) {
 	}); err != nil {
 		return s, err
 	}
-	args := append([]string{"up", "--name", "hosts", "--agents", strings.Join(names, ","), "--topology", r.topology, "--traffic", "none", "--server", s.urls, "--listen", "off", "--json"}, r.flags...)
+	args := append([]string{"up", "--fabric", "hosts", "--agents", strings.Join(names, ","), "--topology", r.topology, "--traffic", "none", "--server", s.urls, "--listen", "off", "--json"}, r.flags...)
 	s.leader, err = s.start(r.leader, "leader", s.read, fabricd, args...)
 	return s, err
 }

@@ -154,8 +154,8 @@ func repaired(ctx context.Context, f *fabric.Fabric) (ms float64, err error) {
 		if r != nil && r.Error != "" {
 			return 0, errors.New(r.Error)
 		}
-		if r != nil && r.InForceMS > 0 {
-			return r.InForceMS, nil
+		if r != nil && r.InForceSeconds > 0 {
+			return 1000 * r.InForceSeconds, nil
 		}
 		if err := f.Pause(ctx, time.Millisecond, nil); err != nil {
 			return 0, err

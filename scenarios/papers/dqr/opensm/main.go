@@ -253,7 +253,7 @@ func (o own) measure(ctx context.Context, g *topology.Graph, links []weft.LinkID
 			return nil, err
 		}
 		c := r.Reconfiguration
-		list = append(list, [4]float64{c.InForceMS, c.DetectMS, c.ComputeMS, c.DrainMS + c.DistributeMS})
+		list = append(list, [4]float64{1000 * c.InForceSeconds, 1000 * c.DetectSeconds, 1000 * c.ComputeSeconds, 1000 * (c.DrainSeconds + c.DistributeSeconds)})
 		if err := f.RestoreManaged(ctx, id); err != nil {
 			return nil, err
 		}

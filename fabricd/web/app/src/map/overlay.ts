@@ -79,7 +79,7 @@ export class Overlay extends Layer2d {
 
   private halo(id: string, s: SwitchView): void {
     const on = this.map.ui.kept.layers
-    const quiet = s.state === 'up' && !(on.reroutes && s.rerouted) && !(on.uturns && s.uturns) && !(on.vectors && s.vector)
+    const quiet = s.state === 'up' && !(on.reroutes && s.rerouted) && !(on.uturns && s.u_turns) && !(on.vectors && s.vector)
     if (quiet) return
     const p = this.map.nodeOnScreen(id)
     if (!p || !this.seen(p.x, p.y)) return
@@ -104,7 +104,7 @@ export class Overlay extends Layer2d {
       c.stroke()
       c.setLineDash([])
     }
-    if (on.uturns && s.uturns) this.uturn(p.x + r + 5, p.y - r - 5, css(t.uturn))
+    if (on.uturns && s.u_turns) this.uturn(p.x + r + 5, p.y - r - 5, css(t.uturn))
     if (on.vectors && s.vector) this.vector(p.x - r - 5, p.y - r - 5, s.vector)
   }
 

@@ -39,7 +39,7 @@ export interface PodView {
   held?: number
   blocked?: number
   rerouted?: number // per second
-  uturns?: number // per second
+  u_turns?: number // per second
   lost?: number
   discarded?: number
 }
@@ -125,16 +125,16 @@ export interface SwitchView {
   held?: number
   blocked?: number
   rerouted?: number // per second
-  uturns?: number // per second
+  u_turns?: number // per second
   vector?: string
 }
 
 export interface Sample {
   at: number // seconds since the fabric started
-  injected_per_s: number
-  offered_per_s?: number // injected, and generated while a send queue was full
+  injected_per_second: number
+  offered_per_second?: number // injected, and generated while a send queue was full
   overload?: string // a sentence, while more is offered than carried
-  delivered_per_s: number
+  delivered_per_second: number
   in_flight: number
   lost: number
   discarded: number
@@ -199,8 +199,8 @@ export interface FaultReport {
   silent?: boolean
   at: number
   restored_at?: number
-  detected?: { end: string; port: number; after_ms: number; how: string }[] | null
-  first_reroute_ms?: number | null
+  detected?: { end: string; port: number; after_seconds: number; how: string }[] | null
+  first_reroute_seconds?: number | null
   lost_wire: number
   lost_queued: number
   lost_crash: number
@@ -216,10 +216,10 @@ export interface FaultReport {
     baseline: number
     lowest: number
     depth: number
-    lowest_after_ms?: number | null
-    made_good_after_ms?: number | null
+    lowest_after_seconds?: number | null
+    made_good_after_seconds?: number | null
   }
-  last_effect_ms?: number | null
+  last_effect_seconds?: number | null
   shared_with?: number[]
   shared?: string[]
   reconfiguration?: Reconfiguration
@@ -230,12 +230,12 @@ export interface FaultReport {
 export interface Reconfiguration {
   version: number
   method: string
-  detect_ms: number
-  compute_ms: number
-  drain_ms: number
-  distribute_ms: number
-  in_force_ms: number
-  settled_ms: number
+  detect_seconds: number
+  compute_seconds: number
+  drain_seconds: number
+  distribute_seconds: number
+  in_force_seconds: number
+  settled_seconds: number
   switches: number
   entries: number
   flows_total: number

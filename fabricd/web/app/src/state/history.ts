@@ -35,8 +35,8 @@ export class History {
     const latency = sample.latency ?? totals?.latency
     const d = this.data
     d.at.push(at)
-    d.delivered.push(sample.delivered_per_s ?? 0)
-    d.injected.push(sample.injected_per_s ?? 0)
+    d.delivered.push(sample.delivered_per_second ?? 0)
+    d.injected.push(sample.injected_per_second ?? 0)
     d.p50.push(latency?.p50_us ?? 0)
     d.p99.push(latency?.p99_us ?? 0)
     d.lost.push(per(lost, before?.lost ?? 0))

@@ -154,6 +154,6 @@ export function sumOf(i: number, links: [LinkView, boolean][], troubled: (l: Lin
 }
 
 export function podAsSwitch(i: number, switches: number, p: PodView): SwitchView {
-  const { held = 0, blocked = 0, rerouted = 0, uturns = 0 } = p
-  return { i, state: p.down === switches ? 'down' : 'up', held, blocked, rerouted, uturns }
+  const { held = 0, blocked = 0, rerouted = 0, u_turns = 0 } = p
+  return { i, state: p.down === switches ? 'down' : 'up', held, blocked, rerouted, u_turns }
 }

@@ -126,6 +126,6 @@ function fabrics(x: Context): TemplateResult {
       })}
     </ul>
     ${x.fabrics.length === 0 ? html`<p class="hint">none that fabricd knows of</p>` : nothing}
-    <p class="hint">Another: <code>fabricd up --name lab2 --topology torus:8x8</code>. To act on it, open the URL that it prints.</p>
+    <p class="hint">Another: <code>fabricd up --fabric lab2 --topology torus:8x8</code>. To act on it, open the URL that it prints.</p>
   `
 }

@@ -106,7 +106,7 @@ function totals(x: Context): TemplateResult | typeof nothing {
   const fact = (name: string, value: string) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`
   return html`
     <dl class="facts">
-      ${fact('delivered', rate(s.delivered_per_s))} ${fact('in flight', short(s.in_flight))}
+      ${fact('delivered', rate(s.delivered_per_second))} ${fact('in flight', short(s.in_flight))}
       ${fact('latency p50', micro(t.latency?.p50_us))} ${fact('p99', micro(t.latency?.p99_us))}
       ${fact('switches crossed', (t.mean_hops ?? 0).toFixed(2))} ${fact('stretch', (t.mean_stretch ?? 0).toFixed(3))}
       ${fact('rerouted', short(t.rerouted))} ${fact('U-turns', short(t.u_turns))}

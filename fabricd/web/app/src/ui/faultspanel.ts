@@ -3,7 +3,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { FaultReport, Reconfiguration } from '../net/types'
 import type { Context } from './context'
-import { clock, count, milli, rate } from './format'
+import { clock, count, rate, span } from './format'
 
 export function faultsPanel(x: Context): TemplateResult {
   const open = x.ui.fault === null ? undefined : x.store.faults.get(x.ui.fault)
@@ -63,9 +63,9 @@ function report(x: Context, r: FaultReport): TemplateResult {
       <table class="figures report">
         <tbody>
           ${row('when', `${clock(r.at)}${r.restored_at ? ` to ${clock(r.restored_at)}` : ', lasts'}${r.open ? ', still counted' : ''}`)}
-          ${(r.detected ?? []).map((d) => row('detected', `${d.end} port ${d.port}, after ${milli(d.after_ms)}, by ${d.how}`))}
+          ${(r.detected ?? []).map((d) => row('detected', `${d.end} port ${d.port}, after ${span(d.after_seconds)}, by ${d.how}`))}
           ${(r.detected ?? []).length === 0 ? row('detected', html`<b class="warn">by nobody yet</b>`) : nothing}
-          ${row('first re-route', milli(r.first_reroute_ms), 'first_reroute_ms')}
+          ${row('first re-route', span(r.first_reroute_seconds), 'first_reroute_seconds')}
           ${row('lost', `${count(r.lost_wire + r.lost_queued + r.lost_crash)}: ${count(r.lost_wire)} on the wire, ${count(r.lost_queued)} queued, ${count(r.lost_crash)} inside`)}
           ${row('rerouted', count(r.rerouted))}
           ${r.requeued ? row('requeued', count(r.requeued)) : nothing}
@@ -77,10 +77,10 @@ function report(x: Context, r: FaultReport): TemplateResult {
             : nothing}
           ${dip
             ? row('throughput', dip.found
-                ? `${rate(dip.baseline)} before, ${rate(dip.lowest)} at least (−${dip.depth.toFixed(0)}%), good again after ${milli(dip.made_good_after_ms)}`
+                ? `${rate(dip.baseline)} before, ${rate(dip.lowest)} at least (−${dip.depth.toFixed(0)}%), good again after ${span(dip.made_good_after_seconds)}`
                 : `${rate(dip.baseline)} before, no dip`)
             : nothing}
-          ${row('last effect', milli(r.last_effect_ms), 'last_effect_ms')}
+          ${row('last effect', span(r.last_effect_seconds), 'last_effect_seconds')}
           ${r.reconfiguration ? row('manager', manager(r.reconfiguration)) : nothing}
         </tbody>
       </table>
@@ -91,15 +91,15 @@ function report(x: Context, r: FaultReport): TemplateResult {
 
 // manager tells how the subnet manager repaired the routes.
 function manager(c: Reconfiguration): TemplateResult {
-  const force = c.in_force_ms > 0
-    ? `${c.method}: new tables in force after ${milli(c.in_force_ms)} (${phases(c)})`
+  const force = c.in_force_seconds > 0
+    ? `${c.method}: new tables in force after ${span(c.in_force_seconds)} (${phases(c)})`
     : `${c.method}: no new tables`
   const more = [
     `version ${c.version}`,
     `${count(c.entries)} entries of ${count(c.switches)} switches`,
     `${count(c.flows_rerouted)} of ${count(c.flows_total)} flows re-routed`,
     ...(c.static ? ['the fabric emptied meanwhile'] : []),
-    ...(c.settled_ms > 0 ? [`settled after ${milli(c.settled_ms)}`] : []),
+    ...(c.settled_seconds > 0 ? [`settled after ${span(c.settled_seconds)}`] : []),
   ]
   return html`${force}<div class="dim">${more.join(', ')}</div>
     ${c.unroutable_pairs ? html`<div><b class="warn">${withoutPath(c)}</b></div>` : nothing}
@@ -108,8 +108,8 @@ function manager(c: Reconfiguration): TemplateResult {
 
 // phases are the times that make up the one until new tables are in force, but for those that there was nothing to wait for.
 function phases(c: Reconfiguration): string {
-  const list: [string, number][] = [['detect', c.detect_ms], ['compute', c.compute_ms], ['drain', c.drain_ms], ['distribute', c.distribute_ms]]
-  return list.filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${milli(ms)}`).join(', ')
+  const list: [string, number][] = [['detect', c.detect_seconds], ['compute', c.compute_seconds], ['drain', c.drain_seconds], ['distribute', c.distribute_seconds]]
+  return list.filter(([, s]) => s > 0).map(([name, s]) => `${name} ${span(s)}`).join(', ')
 }
 
 // withoutPath tells how many pairs have none, why, and the first of them.

@@ -45,6 +45,7 @@ export function micro(us: number | undefined): string {
   return `${digits(v)} µs`
 }
 
-export function milli(ms: number | null | undefined): string {
-  return ms === null || ms === undefined ? '–' : micro(ms * 1000)
+// span is a time that was measured, in seconds.
+export function span(s: number | null | undefined): string {
+  return s === null || s === undefined ? '–' : micro(s * 1e6)
 }

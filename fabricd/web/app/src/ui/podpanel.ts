@@ -26,7 +26,7 @@ export function podPanel(x: Context, id: string): TemplateResult {
         ${fact('load', percent(v.load))} ${fact('busiest link', percent(v.most))}
         ${fact('lost', count(v.lost), (v.lost ?? 0) > 0)} ${fact('discarded', count(v.discarded), (v.discarded ?? 0) > 0)}
         ${fact('held', count(v.held))} ${fact('blocked', count(v.blocked))}
-        ${fact('rerouted', rate(v.rerouted))} ${fact('U-turns', rate(v.uturns))}
+        ${fact('rerouted', rate(v.rerouted))} ${fact('U-turns', rate(v.u_turns))}
       </dl>
       <h3>Its switches</h3>
       <p>${p.switches.map((s) => html`<button class="chip" @click=${() => reveal(x, { kind: 'switch', id: s })}>${s}</button>`)}</p>

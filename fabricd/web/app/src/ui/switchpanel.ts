@@ -29,7 +29,7 @@ export function switchPanel(x: Context, id: string): TemplateResult {
         <div><dt>held</dt><dd>${count(v.held)}</dd></div>
         <div><dt>blocked</dt><dd>${count(v.blocked)}</dd></div>
         <div><dt>rerouted</dt><dd>${rate(v.rerouted)}</dd></div>
-        <div><dt>U-turns</dt><dd>${rate(v.uturns)}</dd></div>
+        <div><dt>U-turns</dt><dd>${rate(v.u_turns)}</dd></div>
       </dl>
       ${v.vector ? html`<p data-testid="vector"><span class="dim">re-route vector</span> <code class="warn">${v.vector}</code></p>` : nothing}
       ${x.watch.error ? html`<p class="bad">${x.watch.error}</p>` : nothing}
