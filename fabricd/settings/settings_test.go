@@ -117,7 +117,7 @@ func TestSettingsThatMeanTheSameAreEqualWhenFilled(t *testing.T) {
 func TestWhatIsOutOfBoundsIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ path, text, want string }{
-		{"switch.vcs", "17", "expected 0 to 16, found 17"},
+		{"switch.vcs", "17", "expected 1 to 16, found 17"},
 		{"switch.queueing", "voq", `unknown queueing "voq": known: virtual-output, fifo`},
 		{"link.rate", "NaN", "expected 1 to 1e+15, found NaN"},
 		{"link.rate", "1e16", "expected 1 to 1e+15, found 1e+16"},

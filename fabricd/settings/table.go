@@ -21,10 +21,11 @@ type Setting struct {
 	// Default is the value of a field that is not given, as it is written; empty: it depends on
 	// topology or routing, or there is none.
 	Default string
-	// Least and Most bound a number, or a time in nanoseconds. A number may be 0 too: the default.
+	// Least and Most bound a number, or a time in nanoseconds. In Settings 0 is not given.
 	Least, Most float64
 	Words       []string // that the value is one of; nil: it is another text
 	Not         bool     // the flag says the opposite of the field
+	Zero        bool     // the flag takes 0, too: the default
 }
 
 // Bounds chosen by us.
@@ -42,10 +43,10 @@ var All = sync.OnceValue(func() []Setting {
 		{Path: "topology", Flag: "topology", Letter: "t", Help: "topology, as kary-ntree:4,3, mport-tree:8,3, leaf-spine:4,8,12, mesh:4x4, " +
 			"torus:4x4x4, irregular:16,32,1 or ring:8, or a topology file; see fabricd topology generate --help"},
 		{Path: "firmware", Flag: "routing", Help: "routing function of every switch, as adaptive-link, or as updn:layers=2 with options"},
-		{Path: "switch.vcs", Flag: "vcs", Most: weft.MaxVCs, Help: "virtual channels per link direction; unless given what the " +
+		{Path: "switch.vcs", Flag: "vcs", Least: 1, Most: weft.MaxVCs, Zero: true, Help: "virtual channels per link direction; unless given what the " +
 			"routing needs, and the manager for spare layers"},
-		{Path: "switch.input_buffer", Flag: "input-buffer", Default: "2", Most: weft.MaxBuffer, Help: "packets per input VC queue"},
-		{Path: "switch.output_buffer", Flag: "output-buffer", Default: "2", Most: weft.MaxBuffer, Help: "packets per output VC queue"},
+		{Path: "switch.input_buffer", Flag: "input-buffer", Default: "2", Least: 1, Most: weft.MaxBuffer, Zero: true, Help: "packets per input VC queue"},
+		{Path: "switch.output_buffer", Flag: "output-buffer", Default: "2", Least: 1, Most: weft.MaxBuffer, Zero: true, Help: "packets per output VC queue"},
 		{
 			Path: "switch.queueing", Default: "virtual-output", Words: []string{"virtual-output", "fifo"},
 			Help: "which packets of an input VC queue may go",
@@ -60,9 +61,9 @@ var All = sync.OnceValue(func() []Setting {
 		},
 		{Path: "switch.eager_credits", Help: "return each credit in a frame of its own at once"},
 		{Path: "switch.requeue", Flag: "requeue", Help: "route packets again that are queued for a dead link, instead of losing them"},
-		{Path: "switch.batch", Default: "64", Most: weft.MaxBatch, Help: "most packets in a frame"},
-		{Path: "nic.queue_bytes", Default: "1300000", Most: MaxQueueBytes, Help: "bound of the send queue in bytes"},
-		{Path: "nic.packet_bytes", Default: "256", Most: weft.MaxPacket, Help: "bytes per packet"},
+		{Path: "switch.batch", Default: "64", Least: 1, Most: weft.MaxBatch, Help: "most packets in a frame"},
+		{Path: "nic.queue_bytes", Default: "1300000", Least: 1, Most: MaxQueueBytes, Help: "bound of the send queue in bytes"},
+		{Path: "nic.packet_bytes", Default: "256", Least: 1, Most: weft.MaxPacket, Help: "bytes per packet"},
 		{Path: "nic.notices", Flag: "notices", Default: "0s", Most: hours(MaxNotices), Help: "when a switch discards a packet, " +
 			"notify its source, which pauses that destination for this long, as 2s; 0 is off"},
 		{Path: "nic.trace_every", Flag: "trace-every", Most: MaxTraceEvery, Help: "trace one of so many packets that each NIC " +

@@ -149,6 +149,10 @@ func (r *reader) buffers() {
 	for _, name := range shared {
 		if x := settings.Of(name); s.has(name) {
 			r.bad(name, all.Set(x.Path, s.text(name)))
+			if x.Most > 0 && !x.Within(all.Number(x.Path)) { // 0, too: it is given
+				r.bad(name, fmt.Errorf("%s is %s, expected %s", name, s.text(name), x.Bounds()))
+				continue
+			}
 			r.bad(name, x.Check(all))
 		}
 	}

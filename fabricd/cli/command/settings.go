@@ -68,7 +68,7 @@ func (v settingFlag) Set(text string) error {
 	if err := next.Set(v.Path, text); err != nil {
 		return err
 	}
-	if !v.Within(next.Number(v.Path)) {
+	if n := next.Number(v.Path); !v.Within(n) && !(v.Zero && n == 0) {
 		return errBounds
 	}
 	*v.to = next
@@ -79,4 +79,10 @@ func (v settingFlag) Set(text string) error {
 type boundedSetting struct{ settingFlag }
 
 // Bounds implements [Bounded].
-func (v boundedSetting) Bounds() string { return v.Setting.Bounds() }
+func (v boundedSetting) Bounds() string {
+	x := v.Setting
+	if x.Zero {
+		x.Least = 0
+	}
+	return x.Bounds()
+}
