@@ -27,10 +27,10 @@ const (
 // leaves open is the default up port, the destination's digit. Other topologies, and a D that
 // leaves a port out, are refused.
 //
-// Where the printed algorithm is silent or wrong we differ from it (docs/reference/routing.md): sequence[0],
-// the first port of D, is not the port numbered 0; the first U-turn does not go back by the port of
-// arrival when that is first in D; and the entries of arrivals that cannot happen are filled in, so
-// that a packet from anywhere finds one.
+// Where the printed algorithm is silent or wrong we differ from it
+// (docs/reference/routing/trees.md): sequence[0], the first port of D, is not the port numbered 0;
+// the first U-turn does not go back by the port of arrival when that is first in D; and the entries
+// of arrivals that cannot happen are filled in, so that a packet from anywhere finds one.
 func Algorithm1(g *topology.Graph, d Sequence) (*tables.Tables, error) {
 	ports := make([]int, len(g.Switches))
 	for i, s := range g.Switches {

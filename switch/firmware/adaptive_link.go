@@ -8,10 +8,10 @@ import (
 )
 
 // AdaptiveLink is R^link_adaptive of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in
-// Fat Trees, section VII.A, with its ambiguities resolved (docs/reference/routing.md): it connects every pair
-// with up to k-1 dead links in every switch group while faults only come. One virtual channel. The
-// way up is any live up port; a U-turn switch keeps in its re-route vector which up ports packets
-// have come back by, and sends re-routed packets up the others.
+// Fat Trees, section VII.A, with its ambiguities resolved (docs/reference/routing/trees.md): it
+// connects every pair with up to k-1 dead links in every switch group while faults only come. One
+// virtual channel. The way up is any live up port; a U-turn switch keeps in its re-route vector
+// which up ports packets have come back by, and sends re-routed packets up the others.
 //
 // No deadlock with up to k-1 faults as long as a blocked packet goes on waiting for all its
 // candidates, as the pipeline does; beyond, some fault sets can deadlock.

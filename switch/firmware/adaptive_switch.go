@@ -6,9 +6,9 @@ import (
 )
 
 // AdaptiveSwitch is R^switch_adaptive of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance
-// in Fat Trees, section VII.B, with its ambiguities resolved (docs/reference/routing.md): it connects every
-// pair with up to k-1 dead links and switches of the tiers above the leaves, while faults only
-// come. One virtual channel.
+// in Fat Trees, section VII.B, with its ambiguities resolved (docs/reference/routing/trees.md): it
+// connects every pair with up to k-1 dead links and switches of the tiers above the leaves, while
+// faults only come. One virtual channel.
 //
 // A packet goes around a dead switch by two tiers down and up again. The header's port field tells
 // on the way down which of the two tiers it is in, and on the way back from a second dead link by

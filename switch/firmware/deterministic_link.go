@@ -6,11 +6,12 @@ import (
 )
 
 // DeterministicLink is R^link_deterministic of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault
-// Tolerance in Fat Trees, section VI.A, with its ambiguities resolved (docs/reference/routing.md): it
-// connects every pair with up to k-1 dead links in every switch group. Two virtual layers: packets
-// travel in the normal layer, and from a U-turn on in the re-routing layer, in which the U-turn
-// switch resumes the testing sequence D after the port the packet came back by. Every hop raises
-// the channel's number in the paper's numbering, whatever links are dead, so there is no deadlock.
+// Tolerance in Fat Trees, section VI.A, with its ambiguities resolved
+// (docs/reference/routing/trees.md): it connects every pair with up to k-1 dead links in every
+// switch group. Two virtual layers: packets travel in the normal layer, and from a U-turn on in the
+// re-routing layer, in which the U-turn switch resumes the testing sequence D after the port the
+// packet came back by. Every hop raises the channel's number in the paper's numbering, whatever
+// links are dead, so there is no deadlock.
 type DeterministicLink struct {
 	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's
 	// source.

@@ -6,10 +6,10 @@ import (
 )
 
 // DeterministicSwitch is R^switch_deterministic of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault
-// Tolerance in Fat Trees, section VI.B, with its ambiguities resolved (docs/reference/routing.md): it
-// connects every pair with up to k-1 dead links and switches of the tiers above the leaves. A
-// packet goes around a dead switch by two tiers down and up again; the header's port field tells
-// the two tiers apart and leads back to the U-turn switch.
+// Tolerance in Fat Trees, section VI.B, with its ambiguities resolved
+// (docs/reference/routing/trees.md): it connects every pair with up to k-1 dead links and switches
+// of the tiers above the leaves. A packet goes around a dead switch by two tiers down and up again;
+// the header's port field tells the two tiers apart and leads back to the U-turn switch.
 //
 // Three virtual layers: NL, ML1 and ML2. Up: NL in the upward phase, ML1 out of a U-turn switch,
 // ML2 above it. Down: from above ML2 to ML1 to NL; from below the layer is kept. Every hop raises

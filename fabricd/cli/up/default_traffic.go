@@ -11,8 +11,8 @@ import (
 )
 
 // What forwarding costs on one core while links are lightly loaded, so that a frame has one packet:
-// docs/explanation/performance.md, Large fabrics live, the time of the idle fabric taken off. Both grow with
-// the ports, for less of them is in the caches.
+// docs/explanation/performance.md, Large fabrics live, the time of the idle fabric taken off. Both
+// grow with the ports, for less of them is in the caches.
 const (
 	hopSeconds  = 20e-6 // of a core, for a packet that a switch forwards, in fabrics of up to hopPorts
 	hopPorts    = 768

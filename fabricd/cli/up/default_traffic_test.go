@@ -12,8 +12,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// What two cores were measured to carry before packets pile up; docs/explanation/performance.md. Of the largest
-// fabric it is what they carried in nine tenths of one.
+// What two cores were measured to carry before packets pile up: docs/results/hosts.csv. Of the
+// largest fabric it is what they carried in nine tenths of one: docs/results/live.csv.
 func TestTheDefaultTrafficIsOneThatTwoCoresCarryWithAThirdToSpare(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

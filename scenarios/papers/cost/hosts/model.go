@@ -113,7 +113,7 @@ func (r result) row(m *model) []string {
 	}
 }
 
-// table is the runs as docs/explanation/performance.md has them.
+// table is the runs as a table in Markdown.
 func table(results []result, m *model) string {
 	var b strings.Builder
 	line := func(cells ...string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
@@ -151,7 +151,7 @@ func (m *model) rows() [][]string {
 		[]string{"end of a link, memory", "", strconv.FormatFloat(1e3*m.memory, 'f', 1, 64), "KB of an agent"})
 }
 
-// String is the constants as docs/explanation/performance.md has them.
+// String is the constants as a table in Markdown.
 func (m *model) String() string {
 	var b strings.Builder
 	rows := m.rows()
