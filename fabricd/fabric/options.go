@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -70,11 +71,11 @@ type (
 	NICOptions    = host.NICOptions
 )
 
-// Bounds on options, chosen by us; rates have those of [fault.Rate].
+// Bounds on options; rates have those of [fault.Rate].
 const (
-	MaxDelay      = 24 * time.Hour // of a link
-	MaxNotices    = 24 * time.Hour
-	MaxQueueBytes = 1 << 30
+	MaxDelay      = settings.MaxDelay // of a link
+	MaxNotices    = settings.MaxNotices
+	MaxQueueBytes = settings.MaxQueueBytes
 )
 
 // LinkOptions are the options of every link.

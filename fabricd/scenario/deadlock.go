@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -34,9 +35,12 @@ func Deadlock(routing string, g *topology.Graph, v survey.CheckResult) (format.F
 			"For each of them pairs send whose packets hold one channel and wait for the next, all at once. "+
 			"When the cycle is full they wait for ever, and not all arrive.\n",
 			v.Engine, strings.Join(names, ", ")),
-		Topology: g.Spec, Firmware: routing, Traffic: "none", Duration: "5s",
-		Liveness: &format.Liveness{Interval: "off"}, // a busy machine takes no neighbour for dead
-		Link:     &format.Link{Rate: 2_560_000, Paced: true},
+		Settings: settings.Settings{
+			Topology: g.Spec, Firmware: routing, Traffic: "none",
+			Liveness: settings.Liveness{Interval: "off"}, // a busy machine takes no neighbour for dead
+			Link:     settings.Link{Rate: 2_560_000, Paced: true},
+		},
+		Duration: "5s",
 	}
 	sent := map[[2]string]bool{}
 	expected := 0

@@ -23,15 +23,15 @@ func read[T any, P interface {
 	return v
 }
 
-// each collects the mistakes that err joins, each for itself.
-func (p *parser) each(path string, err error) {
+// each calls fail for each of the mistakes that err joins.
+func each(err error, fail func(error)) {
 	if list, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only what was joined just now
 		for _, e := range list.Unwrap() {
-			p.each(path, e)
+			each(e, fail)
 		}
 		return
 	}
-	p.fail(path, err)
+	fail(err)
 }
 
 // above is the error for a time that must not be 0.

@@ -1,9 +1,7 @@
 package scenario
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,12 +11,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
-	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/fabricd/trace"
 	"github.com/weft-fabric/weft/nic"
-	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -26,7 +21,7 @@ import (
 type Scenario struct {
 	Name     string
 	About    string         // what it claims
-	Firmware string         // the name of the routing
+	Firmware string         // by name: of the file, or the tables that the manager replaces instead
 	Path     string         // of the file
 	Source   string         // the text of the file
 	Options  fabric.Options // of the fabric, without Transport
@@ -85,7 +80,6 @@ func Load(path string, data []byte, own ...firmware.Entry) (*Scenario, error) {
 // parser collects the mistakes of one file.
 type parser struct {
 	doc  *document.Doc
-	own  []firmware.Entry // beside those that come with Weft
 	errs document.Errors
 
 	options *fabric.Options // read so far
@@ -99,31 +93,29 @@ func (p *parser) fail(path string, err error) {
 }
 
 func parse(doc *document.Doc, f format.File, own ...firmware.Entry) (*Scenario, error) {
-	s := &Scenario{Name: f.Name, About: strings.TrimSpace(f.About), Firmware: f.Firmware, Path: doc.File(), Source: doc.Text(), Expect: f.Expect}
-	p := &parser{doc: doc, own: own, options: &s.Options}
+	s := &Scenario{Name: f.Name, About: strings.TrimSpace(f.About), Path: doc.File(), Source: doc.Text(), Expect: f.Expect}
+	p := &parser{doc: doc, options: &s.Options}
 	if f.Name == "" {
 		p.fail("$.name", fmt.Errorf("the name is empty: give the scenario one"))
 	}
 	s.Duration = p.duration("$.duration", f.Duration)
-	s.Options.Seed = cmp.Or(f.Seed, 1)
 	g, err := topology.Parse(f.Topology)
 	p.fail("$.topology", err)
-	s.Options.Topology = g
-	p.firmware(f.Firmware, &s.Options)
-	p.manager(f.Manager, s)
-	p.switches(f.Switch, &s.Options.Switch)
-	if f.Switch == nil || f.Switch.VCs == 0 {
-		s.Options.Switch.VCs = s.Manager.VCs(s.Options.Switch.VCs)
+	made, wrong := Build(f.Settings, g, own...)
+	for _, m := range wrong {
+		p.fail("$."+m.Path, m.Err)
 	}
-	p.choices(f.Choices, &s.Options)
-	p.requeue(&s.Options)
-	p.nics(f.NIC, &s.Options)
-	p.links(f.Link, &s.Options.Link)
-	p.liveness(f.Liveness, &s.Options.Link)
+	if l := f.Liveness; l.Interval.Off() && l.Multiplier != 0 {
+		p.fail("$.liveness.multiplier", fmt.Errorf("the interval is off: leave the multiplier out, or give an interval such as 50ms"))
+	}
+	s.Options, s.Firmware, s.Manager, s.Delays = made.Options, made.Routing, made.Manager, made.Delays
+	if len(f.Choices) > 0 && g != nil && s.Options.Firmware != nil {
+		p.choices(f.Choices, &s.Options)
+		if s.Options.Switch.Requeue {
+			p.fail("$.switch.requeue", requeues(s.Options.Firmware, g))
+		}
+	}
 	p.expect(f.Expect, s)
-	if f.Traffic != "" {
-		s.Options.Traffic = p.traffic("$.traffic", f.Traffic)
-	}
 	if g != nil {
 		p.timeline(f.Timeline, g, s)
 	}
@@ -133,12 +125,9 @@ func parse(doc *document.Doc, f format.File, own ...firmware.Entry) (*Scenario, 
 	return s, nil
 }
 
-// traffic reads what NICs inject, once the topology, the NICs and the links are read.
+// traffic reads what NICs inject from a step of the timeline on.
 func (p *parser) traffic(path, text string) nic.Traffic {
-	t, err := trace.Traffic(text)
-	if err == nil && p.options.Topology != nil {
-		err = p.options.Fits(t)
-	}
+	t, err := Traffic(text, *p.options)
 	p.fail(path, err)
 	return t
 }
@@ -152,110 +141,8 @@ func (p *parser) duration(path, text string) time.Duration {
 	return d
 }
 
-func (p *parser) firmware(name string, o *fabric.Options) {
-	e, err := subnet.ByName(name)
-	if i := slices.IndexFunc(p.own, func(e firmware.Entry) bool { return e.Name == name }); i >= 0 {
-		e, err = subnet.Plain(p.own[i]), nil
-	}
-	p.fail("$.firmware", err)
-	if err != nil || o.Topology == nil {
-		return
-	}
-	fw, vcs, err := e.New(o.Topology)
-	if err != nil {
-		p.fail("$.firmware", err)
-		return
-	}
-	o.Firmware, o.Switch.VCs = fw, vcs
-	if c, ok := fw.(switching.Checker); ok {
-		for _, s := range o.Topology.Switches {
-			if err := c.Check(o.Topology.Place(s.ID), vcs); err != nil {
-				p.fail("$.firmware", err)
-				return
-			}
-		}
-	}
-}
-
-func (p *parser) switches(f *format.Switch, o *fabric.SwitchOptions) {
-	if f == nil {
-		return
-	}
-	p.within("$.switch.vcs", f.VCs, weft.MaxVCs)
-	p.within("$.switch.input_buffer", f.InputBuffer, weft.MaxBuffer)
-	p.within("$.switch.output_buffer", f.OutputBuffer, weft.MaxBuffer)
-	p.within("$.switch.batch", f.Batch, weft.MaxBatch)
-	if f.VCs != 0 && f.VCs < o.VCs {
-		p.fail("$.switch.vcs", fmt.Errorf("the firmware needs at least %d virtual channels, found %d", o.VCs, f.VCs))
-	}
-	o.VCs = max(o.VCs, f.VCs)
-	o.InputBuffer, o.OutputBuffer, o.EagerCredits, o.Batch = f.InputBuffer, f.OutputBuffer, f.EagerCredits, f.Batch
-	o.Requeue = f.Requeue
-	queueing := map[string]switching.Queueing{"": switching.VirtualOutput, "virtual-output": switching.VirtualOutput, "fifo": switching.FIFO}
-	o.Queueing = pick(p, "$.switch.queueing", "queueing", f.Queueing, queueing)
-	selection := map[string]switching.Selection{
-		"": switching.MostCredits, "most-credits": switching.MostCredits,
-		"random": switching.Random, "round-robin": switching.RoundRobin,
-	}
-	o.Selection = pick(p, "$.switch.selection", "selection", f.Selection, selection)
-	waiting := map[string]switching.Waiting{"": switching.WaitForAll, "all": switching.WaitForAll, "one": switching.WaitForOne}
-	o.Waiting = pick(p, "$.switch.waiting", "waiting", f.Waiting, waiting)
-}
-
 func (p *parser) within(path string, v, most int) {
 	if v < 0 || v > most {
 		p.fail(path, fmt.Errorf("expected 1 to %d, found %d", most, v))
-	}
-}
-
-func pick[T any](p *parser, path, kind, word string, known map[string]T) T {
-	v, ok := known[word]
-	if !ok {
-		var names []string
-		for name := range known {
-			if name != "" {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-		p.fail(path, document.Unknown(kind, word, names))
-	}
-	return v
-}
-
-func (p *parser) nics(f *format.NIC, all *fabric.Options) {
-	if f == nil {
-		return
-	}
-	o := &all.NIC
-	p.within("$.nic.queue_bytes", f.QueueBytes, fabric.MaxQueueBytes)
-	p.within("$.nic.packet_bytes", f.PacketBytes, weft.MaxPacket)
-	o.QueueBytes, o.PacketBytes = f.QueueBytes, f.PacketBytes
-	if f.Notices != "" {
-		p.notices(string(f.Notices), all)
-	}
-}
-
-func (p *parser) notices(text string, o *fabric.Options) {
-	const path = "$.nic.notices"
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 || d > fabric.MaxNotices {
-		p.fail(path, fmt.Errorf("expected how long sources honour a notice, as 2s, above 0 and at most %v, found %q; "+
-			"leave it out to have none", fabric.MaxNotices, text))
-	}
-	if _, ok := o.Firmware.(switching.Notifier); !ok && o.Firmware != nil {
-		p.fail(path, fmt.Errorf("this firmware tells no sources of discards; these do: %s", strings.Join(firmware.Notifiers(), ", ")))
-	}
-	o.NIC.Notices = d
-}
-
-func (p *parser) links(f *format.Link, o *fabric.LinkOptions) {
-	if f == nil {
-		return
-	}
-	p.within("$.link.rate", f.Rate, fault.MaxRate)
-	o.Rate, o.Paced = float64(f.Rate), f.Paced
-	if f.Delay != "" {
-		o.Delay = p.duration("$.link.delay", f.Delay) // MaxDuration is fabric.MaxDelay
 	}
 }

@@ -38,9 +38,6 @@ func (p *parser) send(path string, s format.Send, g *topology.Graph) (a Action) 
 
 // choices settles what the firmware leaves open.
 func (p *parser) choices(list []format.Choice, o *fabric.Options) {
-	if len(list) == 0 || o.Topology == nil || o.Firmware == nil {
-		return
-	}
 	var settled []firmware.Choice
 	for i, c := range list {
 		path := fmt.Sprintf("$.choices[%d]", i)

@@ -116,7 +116,7 @@ func (p *parser) step(path string, st *format.Step, g *topology.Graph) (a Action
 		if whole.Do != fault.VerbHeal {
 			whole.A = "x-y"
 		}
-		p.each(path, whole.Validate())
+		each(whole.Validate(), func(err error) { p.fail(path, err) })
 	}
 	var shown []string
 	for i, name := range names {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/scenario"
@@ -157,5 +158,28 @@ func TestAScenarioIsWrittenAsItIsRead(t *testing.T) {
 		g, err := scenario.ReadFile(again)
 		require.NoError(t, err, string(text))
 		assert.Equal(t, f, g, path)
+	}
+}
+
+func TestTheSettingsOfAScenarioAreSavedAndReadAgain(t *testing.T) {
+	t.Parallel()
+	for _, path := range append(shipped(t), files(t, "testdata/*.yaml")...) {
+		f, err := scenario.ReadFile(path)
+		require.NoError(t, err)
+		saved := f
+		saved.Settings = f.Settings.Short()
+		text, err := format.Write(saved)
+		require.NoError(t, err)
+		s, err := scenario.Load("saved.yaml", text)
+		require.NoError(t, err, string(text))
+		_, g, err := document.Load[format.Fabric]("saved.yaml", text)
+		require.NoError(t, err, string(text))
+		require.True(t, g.Settings.Filled() == f.Settings.Filled(), "%s: %s", path, text)
+		want := read(t, path).Options
+		require.Equal(t, want.Switch, s.Options.Switch, path)
+		require.Equal(t, want.NIC, s.Options.NIC, path)
+		require.Equal(t, want.Link, s.Options.Link, path)
+		require.Equal(t, want.Traffic, s.Options.Traffic, path)
+		require.Equal(t, want.Seed, s.Options.Seed, path)
 	}
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/measure"
-	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -52,7 +52,6 @@ type misfit struct {
 const (
 	maxDelay  = 1_000_000 // cycles
 	maxCycles = 1_000_000_000
-	maxQueue  = 1_000_000_000 // bytes
 )
 
 func (b *builder) graph(spec string) *graph {
@@ -132,7 +131,6 @@ func (b *builder) config(s *settled) (measure.Config, []misfit) {
 // links reads what packets and links are.
 func (r *reader) links() {
 	s, c := r.settled, &r.c
-	c.PacketBytes = r.within("packet_bytes", s.PacketBytes, 1, weft.MaxPacket)
 	c.BytesPerCycle = r.within("bytes_per_cycle", s.BytesPerCycle, 1, weft.MaxPacket)
 	if s.CycleNS != nil && !(*s.CycleNS >= 0.001 && *s.CycleNS <= 1e9) {
 		r.bad("cycle_ns", fmt.Errorf("a cycle of %v ns, expected 0.001 to 1e9", *s.CycleNS))
@@ -147,15 +145,20 @@ func (r *reader) links() {
 // buffers reads what switches and NICs hold, and in which order they let it go.
 func (r *reader) buffers() {
 	s, c := r.settled, &r.c
-	c.VCs = r.within("vcs", s.VCs, 1, weft.MaxVCs)
-	c.InputBuffer = r.within("input_buffer", s.InputBuffer, 1, weft.MaxBuffer)
-	c.OutputBuffer = r.within("output_buffer", s.OutputBuffer, 1, weft.MaxBuffer)
-	c.QueueBytes = r.within("queue_bytes", s.QueueBytes, 1, maxQueue)
-	c.EagerCredits = get(s.EagerCredits)
-	r.bad("queueing", pick(s.Queueing, &c.Queueing, "queueing", []string{"virtual-output", "fifo"}, []switching.Queueing{switching.VirtualOutput, switching.FIFO}))
-	r.bad("selection", pick(s.Selection, &c.Selection, "selection", []string{"most-credits", "random", "round-robin"},
-		[]switching.Selection{switching.MostCredits, switching.Random, switching.RoundRobin}))
-	r.bad("waiting", pick(s.Waiting, &c.Waiting, "waiting", []string{"all", "one"}, []switching.Waiting{switching.WaitForAll, switching.WaitForOne}))
+	var all settings.Settings
+	for _, name := range shared {
+		if x := settings.Of(name); s.has(name) {
+			r.bad(name, all.Set(x.Path, s.text(name)))
+			if x.Most > 0 && !x.Within(all.Number(x.Path)) { // 0, too: it is given
+				r.bad(name, fmt.Errorf("%s is %s, expected %s", name, s.text(name), x.Bounds()))
+				continue
+			}
+			r.bad(name, x.Check(all))
+		}
+	}
+	c.VCs, c.InputBuffer, c.OutputBuffer = all.Switch.VCs, all.Switch.InputBuffer, all.Switch.OutputBuffer
+	c.QueueBytes, c.PacketBytes, c.EagerCredits = all.NIC.QueueBytes, all.NIC.PacketBytes, all.Switch.EagerCredits
+	c.Queueing, c.Selection, c.Waiting = all.Switch.Policies()
 }
 
 // times reads when what happens.
@@ -188,18 +191,6 @@ func b2i(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-func pick[T any](word *string, to *T, kind string, words []string, values []T) error {
-	if word == nil {
-		return nil
-	}
-	i := slices.Index(words, *word)
-	if i < 0 {
-		return document.Unknown(kind, *word, words)
-	}
-	*to = values[i]
-	return nil
 }
 
 // network checks topology, routing and faults, which hang together.

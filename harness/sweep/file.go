@@ -1,6 +1,11 @@
 package sweep
 
-import "github.com/weft-fabric/weft/fabricd/document"
+import (
+	"github.com/invopop/jsonschema"
+
+	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/settings"
+)
 
 // File is an experiment as it is written. [Read] makes an [Experiment] of it.
 type File struct {
@@ -44,17 +49,17 @@ type Settings struct {
 	Reconfigure  *int    `yaml:"reconfigure_after,omitempty" jsonschema:"minimum=0" jsonschema_description:"With ddrc, or a routing with mechanisms: cycles from a fault to what is computed without it; 0 unless given."`
 	BypassPlanes *bool   `yaml:"bypass_planes,omitempty" jsonschema_description:"In meshes and tori, with faults_before: planes that hold the faults are switched off and bypassed, and what is left is measured."`
 
-	VCs            *int    `yaml:"vcs,omitempty" jsonschema:"minimum=1,maximum=16" jsonschema_description:"Virtual channels per link direction; what the routing needs unless given."`
-	InputBuffer    *int    `yaml:"input_buffer,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Packets per input VC queue; 2 unless given."`
-	OutputBuffer   *int    `yaml:"output_buffer,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Packets per output VC queue; 2 unless given."`
-	Queueing       *string `yaml:"queueing,omitempty" jsonschema:"enum=virtual-output,enum=fifo" jsonschema_description:"Which packets of an input VC queue may go; virtual-output unless given."`
-	Selection      *string `yaml:"selection,omitempty" jsonschema:"enum=most-credits,enum=random,enum=round-robin" jsonschema_description:"Which candidate with room is taken; most-credits unless given."`
-	Waiting        *string `yaml:"waiting,omitempty" jsonschema:"enum=all,enum=one" jsonschema_description:"Which of its candidates a packet waits for when none has room: all, or one that is picked in turn. all unless given."`
-	EagerCredits   *bool   `yaml:"eager_credits,omitempty" jsonschema_description:"Return each credit at once."`
+	VCs            *int    `yaml:"vcs,omitempty"`
+	InputBuffer    *int    `yaml:"input_buffer,omitempty"`
+	OutputBuffer   *int    `yaml:"output_buffer,omitempty"`
+	Queueing       *string `yaml:"queueing,omitempty"`
+	Selection      *string `yaml:"selection,omitempty"`
+	Waiting        *string `yaml:"waiting,omitempty"`
+	EagerCredits   *bool   `yaml:"eager_credits,omitempty"`
 	RegisterExpire *int    `yaml:"register_expire,omitempty" jsonschema:"minimum=-1" jsonschema_description:"Cycles after which what a routing function keeps in a switch is forgotten, from 1 on; -1 is never; what the function says unless given."`
 
-	PacketBytes   *int     `yaml:"packet_bytes,omitempty" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"256 unless given."`
-	QueueBytes    *int     `yaml:"queue_bytes,omitempty" jsonschema:"minimum=1" jsonschema_description:"Bound of a NIC's send queue; 1300000 unless given."`
+	PacketBytes   *int     `yaml:"packet_bytes,omitempty"`
+	QueueBytes    *int     `yaml:"queue_bytes,omitempty"`
 	CycleNS       *float64 `yaml:"cycle_ns,omitempty" jsonschema_description:"Nanoseconds in a cycle; 512 unless given."`
 	BytesPerCycle *int     `yaml:"bytes_per_cycle,omitempty" jsonschema:"minimum=1" jsonschema_description:"Bytes that a link carries in a cycle; 128 unless given."`
 	WireDelay     *float64 `yaml:"wire_delay,omitempty" jsonschema:"minimum=0" jsonschema_description:"Cycles from one end of a link to the other."`
@@ -69,6 +74,19 @@ type Settings struct {
 	Window          *int     `yaml:"window,omitempty" jsonschema:"minimum=1" jsonschema_description:"Cycles measured; 10000 unless given."`
 	MostCycles      *int     `yaml:"most_cycles,omitempty" jsonschema:"minimum=1" jsonschema_description:"Most cycles of a run in all."`
 	Hunt            *bool    `yaml:"hunt,omitempty" jsonschema_description:"The run is a search for a deadlock: after the first warm-up and the faults it goes on until there is one, or until it has lasted most_cycles in all."`
+}
+
+// JSONSchemaExtend describes the fields that scenarios have too.
+func (Settings) JSONSchemaExtend(s *jsonschema.Schema) {
+	for _, name := range shared {
+		x := settings.Of(name)
+		x.Describe(s, name)
+	}
+}
+
+// shared are the fields that scenarios have too, under the same names.
+var shared = []string{
+	"vcs", "input_buffer", "output_buffer", "queueing", "selection", "waiting", "eager_credits", "packet_bytes", "queue_bytes",
 }
 
 // Load is a name for a load.

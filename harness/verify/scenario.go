@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -37,11 +38,14 @@ func (c *Counterexample) Scenario(cfg Config, firmware string) (format.File, err
 	}
 	s := script{Counterexample: c, cfg: cfg}
 	s.file = format.File{
-		Name: firmware + "-" + c.What, Topology: cfg.Graph.Spec, Firmware: firmware,
-		Liveness: &format.Liveness{Interval: "off"}, // a busy machine takes no neighbour for dead
+		Name: firmware + "-" + c.What,
+		Settings: settings.Settings{
+			Topology: cfg.Graph.Spec, Firmware: firmware,
+			Liveness: settings.Liveness{Interval: "off"}, // a busy machine takes no neighbour for dead
+		},
 	}
 	if cfg.VCs > subnet.LeastVCs(cfg.Firmware, cfg.Graph) {
-		s.file.Switch = &format.Switch{VCs: cfg.VCs}
+		s.file.Switch.VCs = cfg.VCs
 	}
 	for _, name := range c.Faults {
 		e, err := ElementByName(cfg.Graph, name)
@@ -98,10 +102,7 @@ func (s *script) deadlock() {
 	s.dead(s.faults)
 	s.manage()
 	s.file.Traffic = "none"
-	s.file.Link = &format.Link{Rate: 256_000, Paced: true}
-	if s.file.Switch == nil {
-		s.file.Switch = &format.Switch{}
-	}
+	s.file.Link = settings.Link{Rate: 256_000, Paced: true}
 	s.file.Switch.InputBuffer = 1 // the less there is room for, the sooner it is full
 	for _, p := range s.Pairs {
 		s.file.Timeline = append(s.file.Timeline, format.Step{At: sendTime.String(), Send: &format.Send{From: p.Src, To: p.Dst, Count: burst}})
@@ -170,7 +171,7 @@ func (s *script) dead(faults []Element) {
 // what was explored: before the packets are sent.
 func (s *script) manage() {
 	if s.cfg.Around != nil && s.cfg.When == Before && len(s.faults) > 0 {
-		s.file.Manager = &format.Manager{Method: manage.Auto}
+		s.file.Manager.Method = manage.Auto
 	}
 }
 

@@ -96,7 +96,7 @@ func (m *mover) write(send format.Step) {
 	if len(m.slow) > 0 {
 		m.file.Timeline = append(m.file.Timeline, format.Step{At: "0s", Impair: m.slow, Delay: format.Duration((m.hop - m.base).String())})
 	}
-	m.file.Link = &format.Link{Delay: m.base.String()}
+	m.file.Link.Delay = format.Duration(m.base.String())
 	m.file.Timeline = append(m.file.Timeline, send)
 	for _, o := range m.orders {
 		o.step.At = o.at.String()

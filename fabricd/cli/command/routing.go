@@ -15,8 +15,13 @@ import (
 
 // RoutingFlag adds --routing, for which "" is what [subnet.Default] chooses.
 func RoutingFlag(f *pflag.FlagSet, to *string, more string) {
-	f.StringVar(to, "routing", "", "firmware of the switches: "+strings.Join(subnet.Names(), ", ")+more+
-		", or tables:"+opensm.Syntax+"; some take options, as lash:layers=3, see fabricd routes list; unless given adaptive-link in fat trees, dimension-order in meshes, tori and rings, lash elsewhere")
+	f.StringVar(to, "routing", "", RoutingHelp(more))
+}
+
+// RoutingHelp is the help of --routing.
+func RoutingHelp(more string) string {
+	return "firmware of the switches: " + strings.Join(subnet.Names(), ", ") + more +
+		", or tables:" + opensm.Syntax + "; some take options, as lash:layers=3, see fabricd routes list; unless given adaptive-link in fat trees, dimension-order in meshes, tori and rings, lash elsewhere"
 }
 
 // CompleteRouting offers the routings that fit the topology of the command line and of, nil for

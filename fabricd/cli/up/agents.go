@@ -28,39 +28,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// upSettings is what of the flags is written down, so that another process can lead the fabric.
-type upSettings struct {
-	Routing     string        `json:"routing"`
-	Manager     string        `json:"manager"`
-	Traffic     string        `json:"traffic"`
-	VCs         int           `json:"vcs"`
-	Input       int           `json:"input_buffer"`
-	Output      int           `json:"output_buffer"`
-	Rate        float64       `json:"link_rate"`
-	Delay       time.Duration `json:"link_delay"`
-	Unpaced     bool          `json:"unpaced"`
-	Requeue     bool          `json:"requeue"`
-	Hello       time.Duration `json:"hello_interval"`
-	HelloGiven  bool          `json:"hello_given"`
-	Multiplier  int           `json:"hello_multiplier"`
-	DampingHalf time.Duration `json:"damping"`
-	Notices     time.Duration `json:"notices"`
-	TraceEvery  int           `json:"trace_every"`
-	Seed        uint64        `json:"sim_seed"`
-}
-
-func (u upFlags) settings() upSettings {
-	return upSettings{
-		u.routing, u.method, u.traffic, u.vcs, u.input, u.output, u.rate, u.delay, u.unpaced, u.requeue, u.hello, u.helloGiven, u.multiplier,
-		u.dampingHalf, u.notices, u.traceEvery, u.seed,
-	}
-}
-
-func (u *upFlags) set(s upSettings) {
-	u.routing, u.method, u.traffic, u.vcs, u.input, u.output, u.rate, u.delay, u.unpaced = s.Routing, s.Manager, s.Traffic, s.VCs, s.Input, s.Output, s.Rate, s.Delay, s.Unpaced
-	u.requeue, u.hello, u.helloGiven, u.multiplier, u.dampingHalf, u.notices, u.traceEvery, u.seed = s.Requeue, s.Hello, s.HelloGiven, s.Multiplier, s.DampingHalf, s.Notices, s.TraceEvery, s.Seed
-}
-
 // openStore opens what is written down of a fabric. Existing: do not begin to.
 func openStore(ctx context.Context, name string, at bus.Resolved, existing bool) (cluster.StateStore, error) {
 	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: name, URL: at.URL, Credentials: at.Credentials, Existing: existing})
@@ -348,8 +315,7 @@ func (c *clusterUp) found(ctx context.Context, want cluster.Desired) (o fabric.O
 	if err != nil {
 		return o, nil, err
 	}
-	c.set(s)
-	c.topology, c.created = want.Spec, want.Created
+	c.settings, c.created = s, want.Created
 	g, err := want.Graph()
 	if err != nil {
 		return o, nil, err
@@ -397,7 +363,7 @@ func (c *clusterUp) place(ctx context.Context, g *topology.Graph, term uint64) (
 	if err != nil {
 		return nil, err
 	}
-	settings, err := json.Marshal(c.settings())
+	settings, err := json.Marshal(c.settings)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/fabricd/settings"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 )
 
 // What fabricd up makes of a fabric of its name that is there already.
@@ -53,11 +55,11 @@ func (c *clusterUp) agrees(ctx context.Context) error {
 }
 
 // fits checks that this process could lead a fabric that is written down, and reads its settings.
-func (c *clusterUp) fits(want cluster.Desired) (s upSettings, err error) {
+func (c *clusterUp) fits(want cluster.Desired) (s settings.Settings, err error) {
 	if err := command.ThisVersion().Fits("fabric "+c.fabric, want.Version); err != nil {
 		return s, err
 	}
-	if c.topologyGiven && c.topology != want.Spec {
+	if c.topologyGiven && c.settings.Topology != want.Spec {
 		return s, fmt.Errorf("fabric %s runs on agents already, and is %s: leave --topology away to lead it, end it with fabricd down, or choose another --fabric",
 			c.fabric, want.Spec)
 	}
@@ -69,28 +71,20 @@ func (c *clusterUp) fits(want cluster.Desired) (s upSettings, err error) {
 }
 
 // otherwise lists settings, as flags, that are other than what was given.
-func (c *clusterUp) otherwise(s upSettings) (flags []string) {
-	is, given := s.byFlag(), c.settings().byFlag()
-	for _, name := range c.given {
-		if v, ok := is[name]; ok && string(v) != string(given[name]) && !(name == "method" && c.method == "auto") {
-			flags = append(flags, "--"+name+" "+strings.Trim(string(v), `"`))
+func (c *clusterUp) otherwise(s settings.Settings) (list []string) {
+	is, want := s.Filled(), c.settings.Filled()
+	for _, x := range settings.All() {
+		if c.doc == nil && !slices.Contains(c.given, x.Flag) || x.Path == "topology" || is.Text(x.Path) == want.Text(x.Path) ||
+			x.Path == "manager.method" && want.Manager.Method == manage.Auto {
+			continue
 		}
+		name := x.Path
+		if x.Flag != "" {
+			name = "--" + x.Flag
+		}
+		list = append(list, name+" "+command.SettingText(x, is))
 	}
-	return flags
-}
-
-// byFlag are the settings by the names of their flags, as JSON.
-func (s upSettings) byFlag() map[string]json.RawMessage {
-	text, err := json.Marshal(s)
-	m := map[string]json.RawMessage{}
-	if err = errors.Join(err, json.Unmarshal(text, &m)); err != nil {
-		panic(err) // numbers and texts
-	}
-	for name, v := range m {
-		m[strings.ReplaceAll(name, "_", "-")] = v
-	}
-	m["method"] = m["manager"]
-	return m
+	return list
 }
 
 // changed are the flags that were given, by their present names.

@@ -50,7 +50,7 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	began := time.Now()
 	o.Log = r.log
 	o.Processes = &fabric.ProcessOptions{
-		Fabric: r.fabric, Firmware: r.routing,
+		Fabric: r.fabric, Firmware: r.settings.Firmware,
 		Hosts: remoteHost.Hosts{Peers: r.link.Peers, Authorizer: r.link.Authorizer()},
 	}
 	defer r.up.End()
@@ -67,7 +67,7 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	}
 	defer func() { _ = control.Close() }()
 	started := time.Now()
-	server, err := api.NewServer(f, control, api.Info{Name: r.fabric, Firmware: r.routing, Started: started})
+	server, err := api.NewServer(f, control, api.Info{Name: r.fabric, Firmware: r.settings.Firmware, Started: started})
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	if !r.began.IsZero() {
 		instance = r.began
 	}
-	here := manager.Local{Fabric: f, Instance: instance.Format(time.RFC3339Nano), Routing: r.routing, VCs: o.Switch.VCs}
+	here := manager.Local{Fabric: f, Instance: instance.Format(time.RFC3339Nano), Routing: r.settings.Firmware, VCs: o.Switch.VCs}
 	if err := remoteManager.Serve(control, here); err != nil {
 		return err
 	}
@@ -89,6 +89,11 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 		return err
 	}
 	r.up.End()
+	if r.lasts > 0 { // then it ends as when it is interrupted
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, r.lasts)
+		defer stop()
+	}
 	left := false
 	defer func() {
 		if !left {
@@ -96,7 +101,7 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 		}
 	}()
 	entry := registry.Entry{
-		Name: r.fabric, PID: os.Getpid(), Started: started, URL: r.link.URL(), Topology: r.topology, Firmware: r.routing,
+		Name: r.fabric, PID: os.Getpid(), Started: started, URL: r.link.URL(), Topology: r.settings.Topology, Firmware: r.settings.Firmware,
 		Operator: r.link.Credentials(bus.RoleOperator), Viewer: r.link.Credentials(bus.RoleViewer),
 		Manager: r.link.Credentials(bus.RoleManager),
 	}
@@ -107,6 +112,9 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 		}
 	}
 
+	if err := r.write(); err != nil {
+		return err
+	}
 	out := upOutput{json: r.asJSON, stdout: r.stdout, line: command.NewLine(r.stdout), deadlock: f.Deadlock}
 	out.banner(r.upFlags, f, r.link, r.placed, page.shown(entry), time.Since(began))
 	page.warn(r.stderr)
@@ -117,10 +125,10 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	serving.Go(func() { server.Run(serve, out.sample) })
 	serving.Go(func() { page.run(over, r.log) }) // who watches sees no more than the beginning of the end
 	serving.Go(func() { out.follow(serve, f) })
-	if r.method != manage.None {
+	if r.settings.Manager.Method != manage.None {
 		to := bus.ClientConfig{Fabric: r.fabric, URL: r.link.URL(), Credentials: r.link.Credentials(bus.RoleManager), Program: "manager"}
 		serving.Go(func() {
-			if err := command.Managed(over, to, r.method, r.log, r.stderr, func(manager.Note) {}); err != nil {
+			if err := command.Managed(over, to, r.settings.Manager.Method, r.log, r.stderr, func(manager.Note) {}); err != nil {
 				fmt.Fprintln(r.stderr, "fabricd: subnet manager: "+err.Error())
 			}
 		})

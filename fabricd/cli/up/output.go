@@ -97,7 +97,7 @@ func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *command.Links, placed 
 	}
 	w := command.Folded(o.stdout)
 	fmt.Fprintf(w, "fabric %s: %s, %d switches, %d NICs, %d links, %s, up in %v\n",
-		u.fabric, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), u.routing, took.Round(time.Millisecond))
+		u.fabric, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), u.settings.Firmware, took.Round(time.Millisecond))
 	if placed != nil {
 		placed.write(w)
 	}
@@ -120,6 +120,9 @@ func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *command.Links, placed 
 				"linkmon%s heal --all\nsee what happens:                   linkmon%s events --follow\n", flag, a, z, flag, flag)
 			break
 		}
+	}
+	if u.lasts > 0 {
+		fmt.Fprintf(w, "in %v it ends by itself, as with Ctrl-C:\n", u.lasts)
 	}
 	fmt.Fprintln(w, "Ctrl-C drains the fabric and prints the ledger")
 }

@@ -3,25 +3,24 @@ package up
 import (
 	"io"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
 func TestHellosDampingAndRequeueAreThoseOfTheFlags(t *testing.T) {
-	flags := upFlags{
-		topology: "kary-ntree:2,2", routing: "updown", traffic: "none", rate: 1, hello: fabric.DefaultInterval.Duration(), multiplier: 3,
-	}
+	flags := upFlags{settings: settings.Settings{Topology: "kary-ntree:2,2", Firmware: "updown", Traffic: "none"}}
 	o, err := flags.options(io.Discard)
 	require.NoError(t, err)
-	require.Equal(t, link.Liveness{Multiplier: 3}, o.Link.Liveness, "the fabric chooses by its size")
+	require.Equal(t, link.Liveness{Multiplier: fabric.DefaultMultiplier}, o.Link.Liveness, "the fabric chooses by its size")
 	require.False(t, o.Link.NoLiveness || o.Switch.Requeue)
 
-	flags.hello, flags.helloGiven, flags.multiplier, flags.dampingHalf, flags.requeue = 7*time.Millisecond, true, 5, time.Second, true
+	flags.settings.Liveness = settings.Liveness{Interval: "7ms", Multiplier: 5, Damping: settings.Damping{HalfLife: "1s"}}
+	flags.settings.Switch.Requeue = true
 	o, err = flags.options(io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, link.Liveness{Interval: 7 * weft.Millisecond, Multiplier: 5, Damping: link.Damping{
@@ -29,7 +28,7 @@ func TestHellosDampingAndRequeueAreThoseOfTheFlags(t *testing.T) {
 	}}, o.Link.Liveness)
 	require.True(t, o.Switch.Requeue)
 
-	flags.hello = 0
+	flags.settings.Liveness.Interval = "0"
 	o, err = flags.options(io.Discard)
 	require.NoError(t, err)
 	require.True(t, o.Link.NoLiveness)

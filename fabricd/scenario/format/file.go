@@ -6,75 +6,33 @@ import (
 	_ "embed"
 
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/settings"
 )
 
 // File is a scenario as it is written. Package scenario turns it into what it runs.
 type File struct {
-	Name     string    `yaml:"name" json:"name" jsonschema_description:"Name of the scenario, shown in reports."`
-	About    string    `yaml:"about,omitempty" json:"about,omitempty" jsonschema_description:"What the scenario claims, and how it shows it."`
-	Topology string    `yaml:"topology" json:"topology" jsonschema_description:"As fabricd takes it: kary-ntree:4,3, mport-tree:8,3, leaf-spine:4,8,12, mesh:4x4, torus:4x4x4, irregular:16,32,1, ring:8, or a topology file."`
-	Firmware string    `yaml:"firmware" json:"firmware" jsonschema_description:"Routing function of every switch, as adaptive-link, or as updn:layers=2 with options."`
-	Switch   *Switch   `yaml:"switch,omitempty" json:"switch,omitempty" jsonschema_description:"Virtual channels, buffers and policies of every switch."`
-	NIC      *NIC      `yaml:"nic,omitempty" json:"nic,omitempty" jsonschema_description:"Send queue and packets of every NIC."`
-	Link     *Link     `yaml:"link,omitempty" json:"link,omitempty" jsonschema_description:"Rate, pacing and delay of every link."`
-	Liveness *Liveness `yaml:"liveness,omitempty" json:"liveness,omitempty" jsonschema_description:"How the ends of a link find out that their neighbour is silent."`
-	Manager  *Manager  `yaml:"manager,omitempty" json:"manager,omitempty" jsonschema_description:"The subnet manager, which replaces tables after faults; none unless given."`
-	Traffic  string    `yaml:"traffic,omitempty" json:"traffic,omitempty" jsonschema_description:"What every NIC injects from the start: a pattern, a load as share of the link rate, and options, as uniform:0.2 or hotspot:0.2,hot=4,share=0.1; none; or trace:FILE. See docs/howto/traffic.md."`
-	Seed     uint64    `yaml:"seed,omitempty" json:"seed,omitempty" jsonschema_description:"Seed of every random draw; 1 unless given."`
-	Duration string    `yaml:"duration" json:"duration" jsonschema_description:"How long traffic runs, as 8s; then it stops and the fabric drains."`
-	Choices  []Choice  `yaml:"choices,omitempty" json:"choices,omitempty" jsonschema_description:"Which way packets take where the firmware leaves several. The first that is about a packet, and names one of its ways, counts."`
-	Timeline []Step    `yaml:"timeline,omitempty" json:"timeline,omitempty" jsonschema_description:"What happens when, in order."`
-	Expect   Expect    `yaml:"expect" json:"expect" jsonschema_description:"What must hold at the end. That the ledger balances is always expected."`
+	Name  string `yaml:"name" json:"name" jsonschema_description:"Name of the scenario, shown in reports."`
+	About string `yaml:"about,omitempty" json:"about,omitempty" jsonschema_description:"What the scenario claims, and how it shows it."`
+
+	settings.Settings `yaml:",inline"`
+
+	Duration string   `yaml:"duration" json:"duration" jsonschema_description:"How long traffic runs, as 8s; then it stops and the fabric drains."`
+	Choices  []Choice `yaml:"choices,omitempty" json:"choices,omitempty" jsonschema_description:"Which way packets take where the firmware leaves several. The first that is about a packet, and names one of its ways, counts."`
+	Timeline []Step   `yaml:"timeline,omitempty" json:"timeline,omitempty" jsonschema_description:"What happens when, in order."`
+	Expect   Expect   `yaml:"expect" json:"expect" jsonschema_description:"What must hold at the end. That the ledger balances is always expected."`
 }
 
-// Manager configures the subnet manager of a scenario.
-type Manager struct {
-	Method     string   `yaml:"method" json:"method" jsonschema:"minLength=1" jsonschema_description:"How: ddrc, dqr with options as dqr:path=end-to-end, direct or direct:mode=dynamic, engine or engine:NAME; auto: by the routing; or none."`
-	Detect     Duration `yaml:"detect,omitempty" json:"detect,omitempty" jsonschema_description:"In virtual time: from a change of a port to the beginning of computing; 10ms unless given. Live it is what it is."`
-	Compute    Duration `yaml:"compute,omitempty" json:"compute,omitempty" jsonschema_description:"In virtual time: how long computing takes; 10ms unless given."`
-	Distribute Duration `yaml:"distribute,omitempty" json:"distribute,omitempty" jsonschema_description:"In virtual time: until all switches have their tables; 10ms unless given."`
-}
+// Fabric is what fabricd up reads: a scenario, or one that lacks what is for fabricd run alone.
+type Fabric struct {
+	Name  string `yaml:"name,omitempty"`
+	About string `yaml:"about,omitempty"`
 
-// Switch configures every switch of a scenario.
-type Switch struct {
-	VCs          int    `yaml:"vcs,omitempty" json:"vcs,omitempty" jsonschema:"minimum=1,maximum=16" jsonschema_description:"Virtual channels per link direction; what the firmware needs, and the method of the manager for spare layers, unless given."`
-	InputBuffer  int    `yaml:"input_buffer,omitempty" json:"input_buffer,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Packets per input VC queue; 2 unless given."`
-	OutputBuffer int    `yaml:"output_buffer,omitempty" json:"output_buffer,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Packets per output VC queue; 2 unless given."`
-	Queueing     string `yaml:"queueing,omitempty" json:"queueing,omitempty" jsonschema:"enum=virtual-output,enum=fifo" jsonschema_description:"Which packets of an input VC queue may go; virtual-output unless given."`
-	Selection    string `yaml:"selection,omitempty" json:"selection,omitempty" jsonschema:"enum=most-credits,enum=random,enum=round-robin" jsonschema_description:"Which candidate with room is taken; most-credits unless given."`
-	Waiting      string `yaml:"waiting,omitempty" json:"waiting,omitempty" jsonschema:"enum=all,enum=one" jsonschema_description:"Which of its candidates a packet waits for when none has room: all, or one that is picked in turn. all unless given."`
-	EagerCredits bool   `yaml:"eager_credits,omitempty" json:"eager_credits,omitempty" jsonschema_description:"Return each credit in a frame of its own at once."`
-	Requeue      bool   `yaml:"requeue,omitempty" json:"requeue,omitempty" jsonschema_description:"Route the packets in the output queue of a link that dies anew instead of losing them."`
-	Batch        int    `yaml:"batch,omitempty" json:"batch,omitempty" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"Most packets in a frame; 64 unless given."`
-}
+	settings.Settings `yaml:",inline"`
 
-// NIC configures every NIC of a scenario.
-type NIC struct {
-	QueueBytes  int      `yaml:"queue_bytes,omitempty" json:"queue_bytes,omitempty" jsonschema:"minimum=1,maximum=1073741824" jsonschema_description:"Bound of the send queue in bytes; 1300000 unless given."`
-	PacketBytes int      `yaml:"packet_bytes,omitempty" json:"packet_bytes,omitempty" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"Bytes per packet; 256 unless given."`
-	Notices     Duration `yaml:"notices,omitempty" json:"notices,omitempty" jsonschema_description:"Switches tell the source of a packet that they discard for want of a way, and it generates nothing for that destination for so long, as 2s; unless given they do not."`
-}
-
-// Link configures every link of a scenario.
-type Link struct {
-	Rate  int    `yaml:"rate,omitempty" json:"rate,omitempty" jsonschema:"minimum=1,maximum=1000000000000000" jsonschema_description:"Bytes per second that a load of 1 stands for; 256000 unless given."`
-	Paced bool   `yaml:"paced,omitempty" json:"paced,omitempty" jsonschema_description:"Links send no faster than their rate."`
-	Delay string `yaml:"delay,omitempty" json:"delay,omitempty" jsonschema_description:"Propagation delay, as 1ms."`
-}
-
-// Liveness configures the failure detector of every link end.
-type Liveness struct {
-	Interval   Interval `yaml:"interval,omitempty" json:"interval,omitempty" jsonschema_description:"Time between hellos, as 50ms, or off: a silent fault is then never noticed. 50ms unless given, longer in large fabrics."`
-	Multiplier int      `yaml:"multiplier,omitempty" json:"multiplier,omitempty" jsonschema:"minimum=1,maximum=255" jsonschema_description:"A neighbour is gone when so many hellos in a row are missing; 3 unless given."`
-	Damping    *Damping `yaml:"damping,omitempty" json:"damping,omitempty" jsonschema_description:"Keeps links down that flap; none unless given."`
-}
-
-// Damping keeps links down that flap.
-type Damping struct {
-	HalfLife Duration `yaml:"half_life" json:"half_life" jsonschema_description:"The penalty of a link, 1 for each loss, halves in this time."`
-	Suppress float64  `yaml:"suppress" json:"suppress" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"A loss that lifts the penalty above this holds the link down."`
-	Reuse    float64  `yaml:"reuse" json:"reuse" jsonschema:"minimum=0.001" jsonschema_description:"The link may come up when the penalty has fallen to this; below suppress."`
-	Max      Duration `yaml:"max" json:"max" jsonschema_description:"Longest time that a link is held down."`
+	Duration string   `yaml:"duration,omitempty"`
+	Choices  []Choice `yaml:"choices,omitempty"`
+	Timeline []Step   `yaml:"timeline,omitempty"`
+	Expect   Expect   `yaml:"expect,omitempty"`
 }
 
 // Choice settles one choice that the firmware leaves open: of the ways of packets that come into a

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/settings"
 )
 
 // These are kept as they are written, so that Parse can say of each what is wrong with it, and
@@ -77,7 +78,7 @@ func (Port) JSONSchema() *jsonschema.Schema {
 }
 
 // Duration is a time with its unit, as "10s".
-type Duration string
+type Duration = settings.Duration
 
 // Percent is a share, as "10%".
 type Percent string
@@ -85,52 +86,17 @@ type Percent string
 // Rate is a data rate, as "100kB/s".
 type Rate string
 
-// Interval is a Duration, or "off".
-type Interval string
+// UnmarshalYAML keeps what is written.
+func (p *Percent) UnmarshalYAML(node ast.Node) error { return settings.Scalar((*string)(p), node) }
 
 // UnmarshalYAML keeps what is written.
-func (d *Duration) UnmarshalYAML(node ast.Node) error { return scalar((*string)(d), node) }
-
-// UnmarshalYAML keeps what is written.
-func (p *Percent) UnmarshalYAML(node ast.Node) error { return scalar((*string)(p), node) }
-
-// UnmarshalYAML keeps what is written.
-func (r *Rate) UnmarshalYAML(node ast.Node) error { return scalar((*string)(r), node) }
-
-// UnmarshalYAML keeps what is written.
-func (i *Interval) UnmarshalYAML(node ast.Node) error { return scalar((*string)(i), node) }
-
-// JSONSchema describes d.
-func (Duration) JSONSchema() *jsonschema.Schema { return pattern(fault.Duration(0).Pattern()) }
+func (r *Rate) UnmarshalYAML(node ast.Node) error { return settings.Scalar((*string)(r), node) }
 
 // JSONSchema describes p.
-func (Percent) JSONSchema() *jsonschema.Schema { return pattern(fault.Percent(0).Pattern()) }
+func (Percent) JSONSchema() *jsonschema.Schema { return settings.Pattern(fault.Percent(0).Pattern()) }
 
 // JSONSchema describes r.
-func (Rate) JSONSchema() *jsonschema.Schema { return pattern(fault.Rate(0).Pattern()) }
-
-// JSONSchema describes i.
-func (Interval) JSONSchema() *jsonschema.Schema {
-	off := &jsonschema.Schema{Enum: []any{"off", 0}}
-	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{off, pattern(fault.Duration(0).Pattern())}}
-}
-
-func pattern(re string) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Pattern: re} }
-
-// scalar keeps the text of a single value, a number too: whoever reads the text says better what is
-// wrong with it.
-func scalar(s *string, node ast.Node) error {
-	switch n := node.(type) {
-	case *ast.StringNode:
-		*s = n.Value
-	case *ast.IntegerNode, *ast.FloatNode:
-		*s = node.GetToken().Value
-	}
-	if *s == "" {
-		return wrong(node, "expected a number and its unit, such as 10s")
-	}
-	return nil
-}
+func (Rate) JSONSchema() *jsonschema.Schema { return settings.Pattern(fault.Rate(0).Pattern()) }
 
 // wrong is an error that has the place of node.
 func wrong(node ast.Node, what string) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -201,10 +202,10 @@ func (s *search) options() {
 		given bool
 		drop  func(f *format.File)
 	}{
-		{"switch", s.best.Switch != nil, func(f *format.File) { f.Switch = nil }},
+		{"switch", s.best.Switch != settings.Switch{}, func(f *format.File) { f.Switch = settings.Switch{} }},
 		{"choices", s.best.Choices != nil, func(f *format.File) { f.Choices = nil }},
-		{"nic", s.best.NIC != nil, func(f *format.File) { f.NIC = nil }},
-		{"liveness", s.best.Liveness != nil, func(f *format.File) { f.Liveness = nil }},
+		{"nic", s.best.NIC != settings.NIC{}, func(f *format.File) { f.NIC = settings.NIC{} }},
+		{"liveness", s.best.Liveness != settings.Liveness{}, func(f *format.File) { f.Liveness = settings.Liveness{} }},
 	} {
 		if o.given {
 			s.change("default "+o.name, o.drop)

@@ -76,8 +76,8 @@ func TestOfTenFaultsTheOneThatMattersIsLeft(t *testing.T) {
 	assert.Equal(t, format.Step{Cut: format.Names{"s0.10-s1.10"}}, step, "and without its parameters")
 	assert.Equal(t, format.Expect{Discarded: new(uint64(0))}, o.File.Expect)
 	assert.Contains(t, o.Result.Failed[0], "discarded 0: ")
-	assert.Nil(t, o.File.Switch)
-	assert.Nil(t, o.File.Liveness)
+	assert.Zero(t, o.File.Switch)
+	assert.Zero(t, o.File.Liveness)
 	assert.NotEqual(t, "uniform:0.3", o.File.Traffic)
 	assert.NotEmpty(t, o.File.Traffic)
 

@@ -1,0 +1,192 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/settings"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/trace"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/link"
+)
+
+// Fabric is what settings make on a topology: all of a fabric but the transport.
+type Fabric struct {
+	Options fabric.Options
+	// Routing is that of the settings, or the tables that decide alike where the manager replaces
+	// tables.
+	Routing   string
+	Manager   manage.Method
+	Unmanaged error          // why method auto has chosen none
+	Delays    manager.Delays // of the manager, in virtual time
+}
+
+// builder makes a Fabric and collects what is wrong with the settings.
+type builder struct {
+	Fabric
+	settings settings.Settings
+	own      []firmware.Entry // beside those that come with Weft
+	wrong    []settings.Mistake
+}
+
+// Build makes the fabric of s on g, which is the topology that s names; nil when that cannot be
+// read: the other settings are then checked alone. The settings may name firmwares of own beside
+// those that come with Weft. A fabric with mistakes is unusable.
+func Build(s settings.Settings, g *topology.Graph, own ...firmware.Entry) (Fabric, []settings.Mistake) {
+	b := builder{settings: s.Filled(), own: own, wrong: s.Check()}
+	sound := len(b.wrong) == 0
+	s = b.settings
+	o := &b.Options
+	o.Topology, o.Seed, b.Routing = g, s.Seed, s.Firmware
+	b.firmware()
+	b.manager()
+	b.switches()
+	o.NIC = fabric.NICOptions{
+		QueueBytes: s.NIC.QueueBytes, PacketBytes: s.NIC.PacketBytes, TraceEvery: s.NIC.TraceEvery, Notices: s.NIC.Notices.Time(),
+	}
+	b.notices()
+	o.Link = fabric.LinkOptions{Rate: s.Link.Rate, Paced: s.Link.Paced, Delay: s.Link.Delay.Time()}
+	b.liveness(sound)
+	b.traffic()
+	return b.Fabric, b.wrong
+}
+
+func (b *builder) fail(path string, err error) {
+	if err != nil {
+		b.wrong = append(b.wrong, settings.Mistake{Path: path, Err: err})
+	}
+}
+
+// firmware makes the firmware, and with it the number of virtual channels that it needs.
+func (b *builder) firmware() {
+	o := &b.Options
+	e, err := subnet.ByName(b.Routing)
+	if i := slices.IndexFunc(b.own, func(e firmware.Entry) bool { return e.Name == b.Routing }); i >= 0 {
+		e, err = subnet.Plain(b.own[i]), nil
+	}
+	if err == nil && o.Topology != nil {
+		o.Firmware, o.Switch.VCs, err = e.New(o.Topology)
+	}
+	if c, ok := o.Firmware.(switching.Checker); ok && err == nil {
+		for _, s := range o.Topology.Switches {
+			if err = c.Check(o.Topology.Place(s.ID), o.Switch.VCs); err != nil {
+				break
+			}
+		}
+	}
+	b.fail("firmware", err)
+}
+
+// manager chooses how the fabric is managed. A routing that is rules is run as the tables that
+// decide alike, where there are such.
+func (b *builder) manager() {
+	s, g := b.settings.Manager, b.Options.Topology
+	b.Delays = manager.Delays{Detect: s.Detect.Time(), Compute: s.Compute.Time(), Distribute: s.Distribute.Time()}
+	if s.Method == "" || g == nil {
+		return
+	}
+	if s.Method == manage.Auto {
+		b.Manager, b.Unmanaged = manage.For(b.Routing, g)
+		return
+	}
+	m, err := manage.Parse(s.Method)
+	b.fail("manager.method", err)
+	b.Manager = m
+	if routing, other := m.Routing(b.Routing); other && err == nil {
+		b.Routing = routing
+		b.firmware()
+	}
+}
+
+// switches sets the options of the switches, once the firmware has said how many virtual channels
+// it needs.
+func (b *builder) switches() {
+	s, o := b.settings.Switch, &b.Options
+	needs := o.Switch.VCs
+	o.Switch = fabric.SwitchOptions{
+		VCs: s.VCs, InputBuffer: s.InputBuffer, OutputBuffer: s.OutputBuffer, EagerCredits: s.EagerCredits, Requeue: s.Requeue, Batch: s.Batch,
+	}
+	o.Switch.Queueing, o.Switch.Selection, o.Switch.Waiting = s.Policies()
+	switch {
+	case s.VCs == 0:
+		o.Switch.VCs = b.Manager.VCs(needs)
+	case s.VCs < needs:
+		b.fail("switch.vcs", fmt.Errorf("%s needs at least %d virtual channels on %s, found %d", b.Routing, needs, o.Topology.Spec, s.VCs))
+	}
+	if o.Firmware == nil || !s.Requeue {
+		return
+	}
+	b.fail("switch.requeue", requeues(o.Firmware, o.Topology))
+}
+
+// requeues reports why packets cannot be routed again by a firmware.
+func requeues(f switching.Firmware, g *topology.Graph) error {
+	r, ok := f.(switching.Requeuer)
+	if !ok {
+		return fmt.Errorf("the firmware does not say that packets may be routed a second time without deadlock: run it without requeue")
+	}
+	for _, s := range g.Switches {
+		if err := r.CheckRequeue(g.Place(s.ID)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) notices() {
+	o := &b.Options
+	if _, ok := o.Firmware.(switching.Notifier); !ok && o.Firmware != nil && o.NIC.Notices > 0 {
+		b.fail("nic.notices", fmt.Errorf("%s notifies no sources of discards; these do: %s", b.Routing, strings.Join(firmware.Notifiers(), ", ")))
+	}
+}
+
+// liveness sets how ends find out about silent neighbours, and what becomes of links that flap.
+func (b *builder) liveness(sound bool) {
+	s, o := b.settings.Liveness, &b.Options.Link
+	d := s.Damping
+	o.NoLiveness = s.Interval.Off()
+	o.Liveness = link.Liveness{Multiplier: s.Multiplier, Damping: link.Damping{
+		HalfLife: weft.FromDuration(d.HalfLife.Time()), Suppress: d.Suppress, Reuse: d.Reuse, Max: weft.FromDuration(d.Max.Time()),
+	}}
+	if !o.NoLiveness {
+		o.Liveness.Interval = weft.FromDuration(settings.Duration(s.Interval).Time())
+	}
+	if !sound {
+		return
+	}
+	c := o.Liveness
+	if !o.NoLiveness {
+		c.Interval = cmp.Or(c.Interval, fabric.DefaultInterval)
+	}
+	each(c.Validate(), func(err error) { b.fail("liveness", err) })
+}
+
+// traffic reads what NICs inject, once the topology, the NICs and the links are read.
+func (b *builder) traffic() {
+	o := &b.Options
+	if b.settings.Traffic == "" || b.Routing == subnet.None {
+		return
+	}
+	t, err := Traffic(b.settings.Traffic, *o)
+	b.fail("traffic", err)
+	o.Traffic = t
+}
+
+// Traffic reads traffic for a fabric with these options.
+func Traffic(text string, o fabric.Options) (nic.Traffic, error) {
+	t, err := trace.Traffic(text)
+	if err == nil && o.Topology != nil {
+		err = o.Fits(t)
+	}
+	return t, err
+}
