@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // countsFile names the file that make attacks has attempts appended to. Processes that tests start
@@ -19,7 +21,8 @@ import (
 const countsFile = "WEFT_TEST_ATTEMPTS"
 
 // Count says that a test has tried a class of attack so many times, and fails it unless the row of
-// that class in docs/reference/security.md, "| class | attempts | outcome | test |", says so too.
+// that class in docs/reference/security.md, "| class | attempts | outcome | test |", says so too. At
+// short a test may try fewer.
 func Count(t testing.TB, class string, attempts int) {
 	t.Helper()
 	count(t, class, attempts, false)
@@ -48,7 +51,7 @@ func count(t testing.TB, class string, attempts int, once bool) {
 		switch {
 		case r.once != once:
 			t.Errorf("%s: the row %q must say %q", page, class, cell(attempts, once))
-		case !once && r.attempts != attempts:
+		case !once && (attempts > r.attempts || testenv.Full() && attempts < r.attempts):
 			t.Errorf("%s says %d attempts of %q, and the test makes %d", page, r.attempts, class, attempts)
 		}
 		return
