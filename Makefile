@@ -16,9 +16,6 @@ HAS_RACES := {{$$p := .ImportPath}}{{range .Imports}}{{if or (eq . "sync") (eq .
 HAS_RACES := $(HAS_RACES)$(foreach l,TestImports XTestImports,{{range .$l}}{{if eq . "go.uber.org/goleak"}}{{println $$p}}{{end}}{{end}})
 MODULE := github.com/weft-fabric/weft
 
-# Documentation comments (ST1000, ST102x) are off by default.
-STATICCHECKS := inherit,ST1000,ST1020,ST1021,ST1022
-
 # Of a go.mod of its own, so that modules that import Weft do not get its dependencies. The first run builds it, in minutes.
 LINT := go tool -modfile=.ci/tools/go.mod golangci-lint
 
@@ -69,12 +66,7 @@ full: ## all tests, and all that they do, without the race detector
 	@WEFT_TEST=full go test -vet=off -timeout 30m $(TESTFLAGS) $(PKG)
 
 check: ## vet, lint and formatting only
-	go vet ./...
-	go tool staticcheck -checks $(STATICCHECKS) ./...
 	$(LINT) run ./...
-	@if ! diff=$$(go tool gofumpt -d .) || [ -n "$$diff" ]; then \
-		echo "$$diff"; echo "not formatted, run: go tool gofumpt -w ."; exit 1; \
-	fi
 
 bench: ## run the benchmarks (PKG, BENCH, COUNT)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
