@@ -11,10 +11,19 @@ FUZZCACHE ?=
 # The race detector needs a C compiler; where Go finds none, tests run without it, and say so.
 CGO  := $(shell go env CGO_ENABLED)
 RACE ?= $(if $(filter 1,$(CGO)),-race)
-# What has goroutines or locks imports sync, or its tests look for goroutines that are left; nothing else has races.
-HAS_RACES := {{$$p := .ImportPath}}{{range .Imports}}{{if or (eq . "sync") (eq . "sync/atomic")}}{{println $$p}}{{end}}{{end}}
-HAS_RACES := $(HAS_RACES)$(foreach l,TestImports XTestImports,{{range .$l}}{{if eq . "go.uber.org/goleak"}}{{println $$p}}{{end}}{{end}})
 MODULE := github.com/weft-fabric/weft
+# imports(FIELDS,PACKAGES) lists the packages of PKG that import one of PACKAGES.
+imports = $(sort $(shell go list -f '{{$$p := .ImportPath}}$(foreach f,$(1),{{range .$f}}$(foreach i,$(2),{{if eq . "$i"}}{{println $$p}}{{end}}){{end}})' $(PKG)))
+# What has goroutines or locks imports sync, or its tests look for goroutines that are left; nothing else has races.
+RACED = $(sort $(call imports,Imports,sync sync/atomic) $(call imports,TestImports XTestImports,go.uber.org/goleak))
+# The tests of these ask how much they are to do. What else raced has tested does no more without the race detector.
+LEVELS = $(call imports,TestImports XTestImports,$(MODULE)/harness/testenv)
+FULL = $(sort $(LEVELS) $(filter-out $(RACED),$(shell go list $(PKG))))
+# Tests of three servers that choose who keeps what need the processors for themselves. What takes longest comes first.
+ALONE := %/fabricd/cli
+FIRST := %/fabricd/web %/harness/verify
+# test(ENVIRONMENT,FLAGS,PACKAGES) tests packages, if there are any.
+test = $(if $(strip $(3)),$(1) go test -vet=off -timeout 30m $(2) $(TESTFLAGS) $(3),true)
 
 # Of a go.mod of its own, so that modules that import Weft do not get its dependencies. The first run builds it, in minutes.
 LINT := go tool -modfile=.ci/tools/go.mod golangci-lint
@@ -58,14 +67,13 @@ page: ## test the page and see that fabricd/web/dist is what its source gives, w
 
 raced: ## the tests of packages with goroutines or locks, under the race detector
 	$(if $(RACE),,@echo "no C compiler: testing without the race detector")
-	@go list -f '$(HAS_RACES)' $(PKG) | tr -d ' ' | grep . | sort -u | xargs -r go test -vet=off -timeout 30m $(RACE) $(TESTFLAGS)
+	@$(call test,,$(RACE),$(RACED))
 
-# First by itself what needs three servers that choose who keeps what: they take their time where others have the processors.
-full: ## all tests, and all that they do, without the race detector
-	@go list $(PKG) | grep '/fabricd/cli$$' | WEFT_TEST=full xargs -r go test -vet=off -timeout 30m $(TESTFLAGS)
-	@WEFT_TEST=full go test -vet=off -timeout 30m $(TESTFLAGS) $(PKG)
+full: ## all that tests do, without the race detector, where that is more than raced does
+	@$(call test,WEFT_TEST=full,,$(filter $(ALONE),$(FULL)))
+	@$(call test,WEFT_TEST=full,,$(filter $(FIRST),$(FULL)) $(filter-out $(ALONE) $(FIRST),$(FULL)))
 
-check: ## vet, lint and formatting only
+check: ## vet, lint, formatting and import rules only: .golangci.yml
 	$(LINT) run ./...
 
 bench: ## run the benchmarks (PKG, BENCH, COUNT)
