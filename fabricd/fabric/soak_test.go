@@ -169,7 +169,8 @@ func (s *soak) count() {
 // moderate load: whenever the fabric is drained, every packet is accounted for, and neither memory
 // nor goroutines grow.
 func TestSoakAccountsForEveryPacketAndDoesNotGrow(t *testing.T) {
-	seed, long := testenv.Seed(t, 1), testenv.For(t, time.Duration(testenv.N(10, 3))*time.Second, time.Hour)
+	testenv.Long(t)
+	seed, long := testenv.Seed(t, 1), testenv.For(t, 10*time.Second, time.Hour)
 	orders := 0
 	t.Run("the leader has nodes, and switches are processes", func(t *testing.T) { orders += soaked(t, seed, long/2, true) })
 	t.Run("hosts have all nodes, and leaders are replaced", func(t *testing.T) { orders += soaked(t, seed, long/2, false) })

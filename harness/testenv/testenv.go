@@ -61,10 +61,10 @@ func Full() bool { return chosen() >= full && !Race }
 // Soak reports whether tests do what takes hours.
 func Soak() bool { return chosen() >= soak && !Race }
 
-// Long skips a test that takes long, unless tests do what takes minutes.
+// Long skips a test that takes long, unless tests do what takes minutes or WEFT_FOR asks for it.
 func Long(tb testing.TB) {
 	tb.Helper()
-	if !Full() {
+	if !Full() && os.Getenv("WEFT_FOR") == "" {
 		tb.Skip("takes long: WEFT_TEST=full runs it, without the race detector")
 	}
 }
