@@ -235,7 +235,7 @@ func TestHopsAreShortEnoughThatNoRegisterExpiresOnThePath(t *testing.T) {
 		require.Len(t, counter.Path, 3)
 		f, err := counter.Scenario(cfg, "expiring")
 		require.NoError(t, err)
-		assert.Equal(t, c.delay, f.Link.Delay, "%v", c.after)
+		assert.EqualValues(t, c.delay, f.Link.Delay, "%v", c.after)
 		if c.note {
 			assert.Contains(t, f.About, "Registers expire sooner")
 		} else {
