@@ -73,7 +73,7 @@ func inOneGroup(r *rand.Rand, links []topology.Link, most int) (set []topology.L
 
 func TestRandomSetsOfThreeLinksAreCutOneByOneUnderLoadAndHeal(t *testing.T) {
 	t.Parallel()
-	sets := testenv.N(100, 2) // one of each kind
+	sets := testenv.N(30, 2) // one of each kind
 	spec, _ := loadedTree()
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {

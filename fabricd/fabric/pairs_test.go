@@ -18,7 +18,7 @@ import (
 func TestEveryPairOfLinksCutAtOneInstantUnderLoadDiscardsNothing(t *testing.T) {
 	every := 1
 	if !testenv.Soak() {
-		every = testenv.N(10, 700)
+		every = testenv.N(50, 700)
 	}
 	spec, nics := loadedTree()
 	if every > 1 {
