@@ -76,7 +76,8 @@ func detailOf(e wire.Event) string {
 // carried are the links of which that connection carries a direction.
 func (b *broker) carried(shard int) (links []weft.LinkID) {
 	t := b.opts.Transport
-	ours := func(n weft.Node, name string) bool { return b.home(n) == b.local && t.Shard(name) == shard } // hosts have connections of their own
+	// Other hosts have connections of their own.
+	ours := func(n weft.Node, name string) bool { return b.home(n) == b.local && t.Shard(name) == shard }
 	for _, l := range b.links {
 		if ours(l.A.Node, l.dirs[0].From) || ours(l.B.Node, l.dirs[0].To) {
 			links = append(links, l.ID)
@@ -92,7 +93,8 @@ func (b *broker) brokerLost(e wire.Event) {
 	if e.Err != nil {
 		note = e.Err.Error()
 	}
-	_, _ = b.begin(leader.BrokerLost{Shard: e.Shard, Links: b.carried(e.Shard), Note: note, Detail: detailOf(e)}) // or it has been stopped
+	// The error is that the fabric has been stopped.
+	_, _ = b.begin(leader.BrokerLost{Shard: e.Shard, Links: b.carried(e.Shard), Note: note, Detail: detailOf(e)})
 }
 
 // brokerBack brings the links of a connection up again, unless something else keeps them down.

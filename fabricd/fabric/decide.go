@@ -54,7 +54,8 @@ func (l loop) carryOut(a *action, e leader.Effect) {
 		d.portsChanged() // nobody waits any more for a link that this has taken
 	case leader.Publish:
 		d.events.Publish(d.Now(), Event{
-			Kind: e.Event.Kind, Link: e.Event.Link, Switch: e.Event.Switch, Node: e.Event.Node, Detail: e.Event.Detail, Fault: e.Event.Fault,
+			Kind: e.Event.Kind, Link: e.Event.Link, Switch: e.Event.Switch, Node: e.Event.Node,
+			Detail: e.Event.Detail, Fault: e.Event.Fault,
 		})
 	case leader.TakeBack:
 		l.takeBack(a, d.switches[e.Switch])
@@ -141,7 +142,10 @@ func (a *action) attended() (list []*action) {
 
 // decided is h as decisions have it.
 func (h *hostState) decided() leader.Host {
-	d := leader.Host{ID: h.id, Name: h.name, Label: h.String(), Remote: h.name != "", Inside: idsOf(h.inside), Border: idsOf(h.border)}
+	d := leader.Host{
+		ID: h.id, Name: h.name, Label: h.String(), Remote: h.name != "",
+		Inside: idsOf(h.inside), Border: idsOf(h.border),
+	}
 	if h.sw != nil {
 		d.Process, d.Switch = true, h.sw.id
 	}

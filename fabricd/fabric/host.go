@@ -31,7 +31,8 @@ func (at *attendance) startHosts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := each(ctx, at.remote, func(ctx context.Context, h *hostState) error { return at.startHost(ctx, h, specs[h]) }); err != nil {
+	start := func(ctx context.Context, h *hostState) error { return at.startHost(ctx, h, specs[h]) }
+	if err := each(ctx, at.remote, start); err != nil {
 		return fmt.Errorf("fabric: hosts do not come up: %w", err)
 	}
 	at.inLoop(func(l loop) {
@@ -238,7 +239,8 @@ func (at *attendance) endHosts() {
 		ctx, cancel := context.WithTimeout(ctx, h.patience())
 		defer cancel()
 		asked := at.Now()
-		s, err := h.host.End(ctx, host.EndOrder{Number: number, Term: at.opts.Term, Why: "fabric " + at.opts.Processes.Fabric + " has been stopped"})
+		why := "fabric " + at.opts.Processes.Fabric + " has been stopped"
+		s, err := h.host.End(ctx, host.EndOrder{Number: number, Term: at.opts.Term, Why: why})
 		if s.Asked = asked; err == nil {
 			err = h.storeCounters(s)
 		}

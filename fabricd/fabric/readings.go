@@ -39,7 +39,8 @@ func (h *hostState) nodes(switches []weft.SwitchID, nics []weft.NICID) (a host.N
 
 // silentSwitch stands for a switch whose host does not answer.
 func (rd *reader) silentSwitch(id weft.SwitchID) switching.Snapshot {
-	return switching.Snapshot{Switch: id, Discards: map[string]uint64{}, Ports: make([]switching.PortSnapshot, rd.graph.Switches[id].Ports)}
+	ports := rd.graph.Switches[id].Ports
+	return switching.Snapshot{Switch: id, Discards: map[string]uint64{}, Ports: make([]switching.PortSnapshot, ports)}
 }
 
 // snapshots copies the state of switches, by number; nil is all. Those of hosts that do not answer
@@ -147,7 +148,9 @@ func (h *hostState) readNodes() {
 		}
 		return
 	}
-	r := &readings{make(map[weft.SwitchID]*switching.Reading, len(a.Switches)), make(map[weft.NICID]*nic.Reading, len(a.NICs))}
+	r := &readings{
+		make(map[weft.SwitchID]*switching.Reading, len(a.Switches)), make(map[weft.NICID]*nic.Reading, len(a.NICs)),
+	}
 	for i := range a.Switches {
 		s := &a.Switches[i]
 		if int(s.Switch) < len(h.site.switches) && len(s.Reading.Ports) == h.site.graph.Switches[s.Switch].Ports {

@@ -48,7 +48,10 @@ func newSite(o *Options) *site {
 			o.Switch.Batch = min(fits, switchd.DefaultBatch)
 		}
 	}
-	si := &site{lifetime: t, nodes: newNodes(o.Topology), leading: &leading{clock: t.runtime, events: NewHub()}, opts: o}
+	si := &site{
+		lifetime: t, nodes: newNodes(o.Topology), opts: o,
+		leading: &leading{clock: t.runtime, events: NewHub()},
+	}
 	si.changed.init()
 	return si
 }
@@ -96,7 +99,8 @@ func (si *site) divide(places []host.Placement) error {
 	for _, l := range si.links {
 		a, b := si.home(l.A.Node), si.home(l.B.Node)
 		if a != b && !l.BetweenSwitches() {
-			return fmt.Errorf("fabric: link %s: a NIC sends by the tables of its switch, so both must be on one host", l.Name)
+			return fmt.Errorf("fabric: link %s: a NIC sends by the tables of its switch, so both must be on one host",
+				l.Name)
 		}
 		if a == b {
 			a.inside = append(a.inside, l)
@@ -263,8 +267,9 @@ func (si *site) refused(err error) {
 func (si *site) lead(l *ledger.Ledger) {
 	_, scattered := si.runtime.(Scattered)
 	c := leader.Config{
-		Graph: si.graph, Seed: si.opts.Seed, PacketBytes: si.opts.NIC.PacketBytes, Detection: si.opts.Link.Liveness.Detection(),
-		Bin: weft.FromDuration(si.binWidth()), Scattered: scattered, Processes: si.hostOfProcess(0),
+		Graph: si.graph, Seed: si.opts.Seed, PacketBytes: si.opts.NIC.PacketBytes,
+		Detection: si.opts.Link.Liveness.Detection(),
+		Bin:       weft.FromDuration(si.binWidth()), Scattered: scattered, Processes: si.hostOfProcess(0),
 	}
 	for _, h := range *si.hosts.Load() {
 		c.Hosts = append(c.Hosts, h.decided())

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,8 +21,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// Fabric is what settings make on a topology: all of a fabric but the transport.
-type Fabric struct {
+// Built is what [Build] makes of settings: all of a fabric but the transport.
+type Built struct {
 	Options fabric.Options
 	// Routing is that of the settings, or the tables that decide alike where the manager replaces
 	// tables.
@@ -31,9 +32,9 @@ type Fabric struct {
 	Delays    manager.Delays // of the manager, in virtual time
 }
 
-// builder makes a Fabric and collects what is wrong with the settings.
+// builder makes a Built and collects what is wrong with the settings.
 type builder struct {
-	Fabric
+	Built
 	settings settings.Settings
 	own      []firmware.Entry // beside those that come with Weft
 	wrong    []settings.Mistake
@@ -42,7 +43,7 @@ type builder struct {
 // Build makes the fabric of s on g, which is the topology that s names; nil when that cannot be
 // read: the other settings are then checked alone. The settings may name firmwares of own beside
 // those that come with Weft. A fabric with mistakes is unusable.
-func Build(s settings.Settings, g *topology.Graph, own ...firmware.Entry) (Fabric, []settings.Mistake) {
+func Build(s settings.Settings, g *topology.Graph, own ...firmware.Entry) (Built, []settings.Mistake) {
 	b := builder{settings: s.Filled(), own: own, wrong: s.Check()}
 	sound := len(b.wrong) == 0
 	s = b.settings
@@ -52,13 +53,14 @@ func Build(s settings.Settings, g *topology.Graph, own ...firmware.Entry) (Fabri
 	b.manager()
 	b.switches()
 	o.NIC = fabric.NICOptions{
-		QueueBytes: s.NIC.QueueBytes, PacketBytes: s.NIC.PacketBytes, TraceEvery: s.NIC.TraceEvery, Notices: s.NIC.Notices.Time(),
+		QueueBytes: s.NIC.QueueBytes, PacketBytes: s.NIC.PacketBytes, TraceEvery: s.NIC.TraceEvery,
+		Notices: s.NIC.Notices.Time(),
 	}
 	b.notices()
 	o.Link = fabric.LinkOptions{Rate: s.Link.Rate, Paced: s.Link.Paced, Delay: s.Link.Delay.Time()}
 	b.liveness(sound)
 	b.traffic()
-	return b.Fabric, b.wrong
+	return b.Built, b.wrong
 }
 
 func (b *builder) fail(path string, err error) {
@@ -114,14 +116,16 @@ func (b *builder) switches() {
 	s, o := b.settings.Switch, &b.Options
 	needs := o.Switch.VCs
 	o.Switch = fabric.SwitchOptions{
-		VCs: s.VCs, InputBuffer: s.InputBuffer, OutputBuffer: s.OutputBuffer, EagerCredits: s.EagerCredits, Requeue: s.Requeue, Batch: s.Batch,
+		VCs: s.VCs, InputBuffer: s.InputBuffer, OutputBuffer: s.OutputBuffer, EagerCredits: s.EagerCredits,
+		Requeue: s.Requeue, Batch: s.Batch,
 	}
 	o.Switch.Queueing, o.Switch.Selection, o.Switch.Waiting = s.Policies()
 	switch {
 	case s.VCs == 0:
 		o.Switch.VCs = b.Manager.VCs(needs)
 	case s.VCs < needs:
-		b.fail("switch.vcs", fmt.Errorf("%s needs at least %d virtual channels on %s, found %d", b.Routing, needs, o.Topology.Spec, s.VCs))
+		b.fail("switch.vcs", fmt.Errorf("%s needs at least %d virtual channels on %s, found %d",
+			b.Routing, needs, o.Topology.Spec, s.VCs))
 	}
 	if o.Firmware == nil || !s.Requeue {
 		return
@@ -133,7 +137,8 @@ func (b *builder) switches() {
 func requeues(f switching.Firmware, g *topology.Graph) error {
 	r, ok := f.(switching.Requeuer)
 	if !ok {
-		return fmt.Errorf("the firmware does not say that packets may be routed a second time without deadlock: run it without requeue")
+		return errors.New("the firmware does not say that packets may be routed a second time without deadlock: " +
+			"run it without requeue")
 	}
 	for _, s := range g.Switches {
 		if err := r.CheckRequeue(g.Place(s.ID)); err != nil {
@@ -146,7 +151,8 @@ func requeues(f switching.Firmware, g *topology.Graph) error {
 func (b *builder) notices() {
 	o := &b.Options
 	if _, ok := o.Firmware.(switching.Notifier); !ok && o.Firmware != nil && o.NIC.Notices > 0 {
-		b.fail("nic.notices", fmt.Errorf("%s notifies no sources of discards; these do: %s", b.Routing, strings.Join(firmware.Notifiers(), ", ")))
+		b.fail("nic.notices", fmt.Errorf("%s notifies no sources of discards; these do: %s",
+			b.Routing, strings.Join(firmware.Notifiers(), ", ")))
 	}
 }
 
@@ -156,7 +162,8 @@ func (b *builder) liveness(sound bool) {
 	d := s.Damping
 	o.NoLiveness = s.Interval.Off()
 	o.Liveness = link.Liveness{Multiplier: s.Multiplier, Damping: link.Damping{
-		HalfLife: weft.FromDuration(d.HalfLife.Time()), Suppress: d.Suppress, Reuse: d.Reuse, Max: weft.FromDuration(d.Max.Time()),
+		HalfLife: weft.FromDuration(d.HalfLife.Time()), Suppress: d.Suppress, Reuse: d.Reuse,
+		Max: weft.FromDuration(d.Max.Time()),
 	}}
 	if !o.NoLiveness {
 		o.Liveness.Interval = weft.FromDuration(settings.Duration(s.Interval).Time())

@@ -172,7 +172,7 @@ func TestTheSettingsOfAScenarioAreSavedAndReadAgain(t *testing.T) {
 		require.NoError(t, err)
 		s, err := scenario.Load("saved.yaml", text)
 		require.NoError(t, err, string(text))
-		_, g, err := document.Load[format.Fabric]("saved.yaml", text)
+		_, g, err := document.Load[format.FabricFile]("saved.yaml", text)
 		require.NoError(t, err, string(text))
 		require.True(t, g.Settings.Filled() == f.Settings.Filled(), "%s: %s", path, text)
 		want := read(t, path).Options

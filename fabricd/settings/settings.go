@@ -89,8 +89,12 @@ var (
 	waiting = map[string]switching.Waiting{"all": switching.WaitForAll, "one": switching.WaitForOne}
 )
 
-// heldHalfLives is how long damping holds a link down at most, unless given.
-const heldHalfLives = 4
+// Damping that is not given in full, chosen by us; the help of the settings says so too.
+const (
+	defaultSuppress = 3 // losses
+	defaultReuse    = 1 // losses
+	heldHalfLives   = 4 // how long a link is held down at most
+)
 
 // Filled returns s with the default of each field that is not given, and with every time written in
 // one way: two settings that mean the same are then equal. What depends on topology or routing
@@ -114,7 +118,7 @@ func (s Settings) Filled() Settings {
 		*d = Damping{}
 		return s
 	}
-	d.Suppress, d.Reuse = cmp.Or(d.Suppress, 3), cmp.Or(d.Reuse, 1)
+	d.Suppress, d.Reuse = cmp.Or(d.Suppress, defaultSuppress), cmp.Or(d.Reuse, defaultReuse)
 	d.Max = cmp.Or(d.Max, Duration((heldHalfLives * d.HalfLife.Time()).String()))
 	return s
 }

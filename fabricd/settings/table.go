@@ -38,15 +38,31 @@ const (
 
 // All are the settings, in the order of a file.
 var All = sync.OnceValue(func() []Setting {
-	hours := func(d time.Duration) float64 { return float64(d) }
+	nanoseconds := func(d time.Duration) float64 { return float64(d) }
 	return []Setting{
-		{Path: "topology", Flag: "topology", Letter: "t", Help: "topology, as kary-ntree:4,3, mport-tree:8,3, leaf-spine:4,8,12, mesh:4x4, " +
-			"torus:4x4x4, irregular:16,32,1 or ring:8, or a topology file; see fabricd topology generate --help"},
-		{Path: "firmware", Flag: "routing", Help: "routing function of every switch, as adaptive-link, or as updn:layers=2 with options"},
-		{Path: "switch.vcs", Flag: "vcs", Least: 1, Most: weft.MaxVCs, Zero: true, Help: "virtual channels per link direction; unless given what the " +
-			"routing needs, and the manager for spare layers"},
-		{Path: "switch.input_buffer", Flag: "input-buffer", Default: "2", Least: 1, Most: weft.MaxBuffer, Zero: true, Help: "packets per input VC queue"},
-		{Path: "switch.output_buffer", Flag: "output-buffer", Default: "2", Least: 1, Most: weft.MaxBuffer, Zero: true, Help: "packets per output VC queue"},
+		{
+			Path: "topology", Flag: "topology", Letter: "t",
+			Help: "topology, as kary-ntree:4,3, mport-tree:8,3, leaf-spine:4,8,12, mesh:4x4, torus:4x4x4, " +
+				"irregular:16,32,1 or ring:8, or a topology file; see fabricd topology generate --help",
+		},
+		{
+			Path: "firmware", Flag: "routing",
+			Help: "routing function of every switch, as adaptive-link, or as updn:layers=2 with options",
+		},
+		{
+			Path: "switch.vcs", Flag: "vcs", Least: 1, Most: weft.MaxVCs, Zero: true,
+			Help: "virtual channels per link direction; unless given what the routing needs, and the manager for " +
+				"spare layers",
+		},
+		{
+			Path: "switch.input_buffer", Flag: "input-buffer", Default: "2", Least: 1, Most: weft.MaxBuffer, Zero: true,
+			Help: "packets per input VC queue",
+		},
+		{
+			Path: "switch.output_buffer", Flag: "output-buffer", Default: "2", Least: 1, Most: weft.MaxBuffer,
+			Zero: true,
+			Help: "packets per output VC queue",
+		},
 		{
 			Path: "switch.queueing", Default: "virtual-output", Words: []string{"virtual-output", "fifo"},
 			Help: "which packets of an input VC queue may go",
@@ -60,44 +76,83 @@ var All = sync.OnceValue(func() []Setting {
 			Help: "which of its candidates a packet waits for when none has room: all, or one that is picked in turn",
 		},
 		{Path: "switch.eager_credits", Help: "return each credit in a frame of its own at once"},
-		{Path: "switch.requeue", Flag: "requeue", Help: "route packets again that are queued for a dead link, instead of losing them"},
+		{
+			Path: "switch.requeue", Flag: "requeue",
+			Help: "route packets again that are queued for a dead link, instead of losing them",
+		},
 		{Path: "switch.batch", Default: "64", Least: 1, Most: weft.MaxBatch, Help: "most packets in a frame"},
-		{Path: "nic.queue_bytes", Default: "1300000", Least: 1, Most: MaxQueueBytes, Help: "bound of the send queue in bytes"},
+		{
+			Path: "nic.queue_bytes", Default: "1300000", Least: 1, Most: MaxQueueBytes,
+			Help: "bound of the send queue in bytes",
+		},
 		{Path: "nic.packet_bytes", Default: "256", Least: 1, Most: weft.MaxPacket, Help: "bytes per packet"},
-		{Path: "nic.notices", Flag: "notices", Default: "0s", Most: hours(MaxNotices), Help: "when a switch discards a packet, " +
-			"notify its source, which pauses that destination for this long, as 2s; 0 is off"},
-		{Path: "nic.trace_every", Flag: "trace-every", Most: MaxTraceEvery, Help: "trace one of so many packets that each NIC " +
-			"generates, for linkmon trace --all and the page; 0 is none"},
+		{
+			Path: "nic.notices", Flag: "notices", Default: "0s", Most: nanoseconds(MaxNotices),
+			Help: "when a switch discards a packet, notify its source, which pauses that destination for this long, " +
+				"as 2s; 0 is off",
+		},
+		{
+			Path: "nic.trace_every", Flag: "trace-every", Most: MaxTraceEvery,
+			Help: "trace one of so many packets that each NIC generates, for linkmon trace --all and the page; 0 is " +
+				"none",
+		},
 		{
 			Path: "link.rate", Flag: "link-rate", Default: "256000", Least: fault.MinRate, Most: fault.MaxRate,
 			Help: "bytes per second of a link, which a load of 1 stands for; a packet has 256",
 		},
 		{Path: "link.paced", Flag: "unpaced", Not: true, Help: "links send no faster than their rate"},
-		{Path: "link.delay", Flag: "link-delay", Default: "0s", Most: hours(MaxDelay), Help: "propagation delay of a link, as 1ms"},
-		{Path: "liveness.interval", Flag: "hello-interval", Most: hours(link.MaxInterval.Duration()), Help: "time between hellos on " +
-			"a link; 50ms unless given, longer in large fabrics; 0 or off: there are none, and silent cuts are never noticed"},
+		{
+			Path: "link.delay", Flag: "link-delay", Default: "0s", Most: nanoseconds(MaxDelay),
+			Help: "propagation delay of a link, as 1ms",
+		},
+		{
+			Path: "liveness.interval", Flag: "hello-interval", Most: nanoseconds(link.MaxInterval.Duration()),
+			Help: "time between hellos on a link; 50ms unless given, longer in large fabrics; 0 or off: there are " +
+				"none, and silent cuts are never noticed",
+		},
 		{
 			Path: "liveness.multiplier", Flag: "hello-multiplier", Default: "3", Least: 1, Most: link.MaxMultiplier,
 			Help: "so many hellos must be missing before a neighbour counts as dead",
 		},
 		{
-			Path: "liveness.damping.half_life", Flag: "damping", Default: "0s", Most: hours(link.MaxHalfLife.Duration()),
+			Path: "liveness.damping.half_life", Flag: "damping", Default: "0s",
+			Most: nanoseconds(link.MaxHalfLife.Duration()),
 			Help: "keep links down that flap: each loss counts 1, halved every so often, as 5s; 0 is off",
 		},
-		{Path: "liveness.damping.suppress", Most: link.MaxSuppress, Help: "a loss that lifts the count above this holds the link down; 3 unless given"},
-		{Path: "liveness.damping.reuse", Least: link.MinReuse, Most: link.MaxSuppress, Help: "the link may come up when the count has fallen to this, below suppress; 1 unless given"},
 		{
-			Path: "liveness.damping.max", Most: hours(link.MaxSuppressed.Duration()),
+			Path: "liveness.damping.suppress", Most: link.MaxSuppress,
+			Help: "a loss that lifts the count above this holds the link down; 3 unless given",
+		},
+		{
+			Path: "liveness.damping.reuse", Least: link.MinReuse, Most: link.MaxSuppress,
+			Help: "the link may come up when the count has fallen to this, below suppress; 1 unless given",
+		},
+		{
+			Path: "liveness.damping.max", Most: nanoseconds(link.MaxSuppressed.Duration()),
 			Help: "longest time that a link is held down; four half-lives unless given",
 		},
-		{Path: "manager.method", Flag: "method", Help: "how tables are replaced after faults: ddrc, dqr with options as " +
-			"dqr:path=end-to-end, direct or direct:mode=dynamic, engine or engine:NAME; auto: by the routing; or none"},
-		{Path: "manager.detect", Default: "10ms", Most: hours(MaxDelay), Help: "in virtual time: from a change of a port to the " +
-			"beginning of computing; live it is what it is"},
-		{Path: "manager.compute", Default: "10ms", Most: hours(MaxDelay), Help: "in virtual time: how long computing takes"},
-		{Path: "manager.distribute", Default: "10ms", Most: hours(MaxDelay), Help: "in virtual time: until all switches have their tables"},
-		{Path: "traffic", Flag: "traffic", Help: "what every NIC injects from the start: a pattern, a load as share of the link rate, " +
-			"and options, as uniform:0.2 or hotspot:0.2,hot=4,share=0.1; none; or trace:FILE. See docs/howto/traffic.md"},
+		{
+			Path: "manager.method", Flag: "method",
+			Help: "how tables are replaced after faults: ddrc, dqr with options as dqr:path=end-to-end, direct or " +
+				"direct:mode=dynamic, engine or engine:NAME; auto: by the routing; or none",
+		},
+		{
+			Path: "manager.detect", Default: "10ms", Most: nanoseconds(MaxDelay),
+			Help: "in virtual time: from a change of a port to the beginning of computing; live it is what it is",
+		},
+		{
+			Path: "manager.compute", Default: "10ms", Most: nanoseconds(MaxDelay),
+			Help: "in virtual time: how long computing takes",
+		},
+		{
+			Path: "manager.distribute", Default: "10ms", Most: nanoseconds(MaxDelay),
+			Help: "in virtual time: until all switches have their tables",
+		},
+		{
+			Path: "traffic", Flag: "traffic",
+			Help: "what every NIC injects from the start: a pattern, a load as share of the link rate, and options, " +
+				"as uniform:0.2 or hotspot:0.2,hot=4,share=0.1; none; or trace:FILE. See docs/howto/traffic.md",
+		},
 		{Path: "seed", Flag: "sim-seed", Default: "1", Help: "seed of every random draw"},
 	}
 })

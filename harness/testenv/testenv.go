@@ -5,7 +5,8 @@
 // race detector makes code some ten times slower, so a test under it does as much as at short.
 //
 // To repeat a failure, WEFT_SEED is the seed of whatever a test draws (0 draws the seed too), and
-// WEFT_FOR is how long a test goes on that goes on for a time.
+// WEFT_FOR is how long a test goes on that goes on for a time; tests that take long then run at short
+// too.
 package testenv
 
 import (

@@ -26,7 +26,7 @@ func TestLevels(t *testing.T) {
 }
 
 func TestNAndLongGoByTheLevel(t *testing.T) {
-	t.Parallel()
+	t.Setenv("WEFT_FOR", "")
 	n, skips := 3, true
 	if Full() {
 		n, skips = 100, false
@@ -36,6 +36,10 @@ func TestNAndLongGoByTheLevel(t *testing.T) {
 	}
 	if got := told(func(tb testing.TB) { Long(tb) }); strings.HasPrefix(got, "skip: ") != skips {
 		t.Errorf("Long: %q, skips %v expected", got, skips)
+	}
+	t.Setenv("WEFT_FOR", "1s")
+	if got := told(func(tb testing.TB) { Long(tb) }); got != "" {
+		t.Errorf("Long with WEFT_FOR: %q", got)
 	}
 }
 

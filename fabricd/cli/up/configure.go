@@ -25,8 +25,10 @@ type fileFlags struct {
 }
 
 func (u *fileFlags) flags(f *pflag.FlagSet) {
-	f.StringVarP(&u.file, "file", "f", "", "take topology, routing, settings and traffic from a scenario `file`; flags given beside it override them")
-	f.StringVar(&u.save, "save", "", "write all settings that differ from the defaults to this `file` once the fabric is up, for --file and fabricd run")
+	f.StringVarP(&u.file, "file", "f", "", "take topology, routing, settings and traffic from a scenario `file`; "+
+		"flags given beside it override them")
+	f.StringVar(&u.save, "save", "", "write all settings that differ from the defaults to this `file` once the fabric is up, "+
+		"for --file and fabricd run")
 }
 
 // configure takes the settings of --file. Flags that were given override them.
@@ -34,12 +36,13 @@ func (u *upFlags) configure(stderr io.Writer) error {
 	if err := command.CanWrite("--save", u.save); err != nil || u.file == "" {
 		return err
 	}
-	doc, f, err := document.Read[format.Fabric](u.file)
+	doc, f, err := document.Read[format.FabricFile](u.file)
 	if err != nil {
 		return command.AnExperiment.Unless(u.file, err)
 	}
 	if len(f.Choices) > 0 {
-		return doc.Errorf("$.choices", "choices settle what single packets do, which fabricd run can have: leave them out for fabricd up")
+		return doc.Errorf("$.choices", "choices settle what single packets do, which fabricd run can have: "+
+			"leave them out for fabricd up")
 	}
 	u.doc = doc
 	s := f.Settings
@@ -51,7 +54,8 @@ func (u *upFlags) configure(stderr io.Writer) error {
 	}
 	u.settings = s
 	if len(f.Timeline) > 0 || f.Expect != (format.Expect{}) {
-		fmt.Fprintf(stderr, "fabricd: %s: the timeline and what is expected are for fabricd run: the fabric runs without them\n", u.file)
+		fmt.Fprintf(stderr, "fabricd: %s: the timeline and what is expected are for fabricd run: "+
+			"the fabric runs without them\n", u.file)
 	}
 	return u.mistakes(s.Check())
 }

@@ -22,8 +22,8 @@ type File struct {
 	Expect   Expect   `yaml:"expect" json:"expect" jsonschema_description:"What must hold at the end. That the ledger balances is always expected."`
 }
 
-// Fabric is what fabricd up reads: a scenario, or one that lacks what is for fabricd run alone.
-type Fabric struct {
+// FabricFile is what fabricd up reads: a scenario, or one that lacks what is for fabricd run alone.
+type FabricFile struct {
 	Name  string `yaml:"name,omitempty"`
 	About string `yaml:"about,omitempty"`
 

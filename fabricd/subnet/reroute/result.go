@@ -86,10 +86,12 @@ func stepOf(fault string, links int, s *Step, seconds float64) (StepResult, erro
 	}
 	stretch := s.Stretch()
 	return StepResult{
-		Fault: fault, Links: links, FlowsRerouted: s.FlowsRerouted, Share: s.Share(), Acyclic: s.Acyclic && !plan.Static, Unroutable: s.Unroutable,
-		Isolated: s.Isolated, Connected: s.Unroutable == s.Isolated, Tolerated: s.Tolerated() && !plan.Static,
+		Fault: fault, Links: links, FlowsRerouted: s.FlowsRerouted, Share: s.Share(), Acyclic: s.Acyclic && !plan.Static,
+		Unroutable: s.Unroutable,
+		Isolated:   s.Isolated, Connected: s.Unroutable == s.Isolated, Tolerated: s.Tolerated() && !plan.Static,
 		NewTurns: s.NewTurns, PluginTurns: s.PluginTurns, LocalTurns: s.LocalTurns,
-		MeanStretch: stretch.Mean, MaxStretch: stretch.Max, Rounds: rounds, Static: plan.Static, NoSpare: plan.NoSpare, Seconds: seconds,
+		MeanStretch: stretch.Mean, MaxStretch: stretch.Max, Rounds: rounds, Static: plan.Static,
+		NoSpare: plan.NoSpare, Seconds: seconds,
 	}, nil
 }
 
