@@ -146,12 +146,7 @@ func (n *Node) mayTransmit(p weft.PortID, at weft.Time) {
 
 // transmit sends what the core has for port p, at the time that was set for it.
 func (n *Node) transmit(p weft.PortID) {
-	k := &n.ports[p]
-	k.sendsAt = weft.Never
-	if n.halted {
-		k.owed = true
-		return
-	}
+	n.ports[p].sendsAt = weft.Never
 	n.step(p, false)
 }
 
@@ -167,6 +162,10 @@ func (n *Node) hello(p weft.PortID) {
 // step sends a frame of the core, as [pace.Pacer.Allow] says.
 func (n *Node) step(p weft.PortID, owed bool) {
 	k := &n.ports[p]
+	if n.halted {
+		k.owed = true
+		return
+	}
 	e := n.engine
 	limit, ok := k.pacer.Allow(e.now, e.cfg.Batch, owed)
 	if !ok {

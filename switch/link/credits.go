@@ -131,9 +131,6 @@ func (e *End) stampCredits(f *weft.Frame) {
 		c.granted = c.received + uint64(e.buffer-c.held)
 		f.Limit[i] = c.granted
 	}
-	if e.held != 0 && e.state != Up {
-		f.To, f.Sent[0], f.Limit[0] = 0, uint64(e.peer), 0
-	}
 	e.hello = false
 }
 

@@ -49,37 +49,44 @@ func (d Damping) validate() (errs []error) {
 	return errs
 }
 
+// damper is the damping of one link and its state.
+type damper struct {
+	Damping
+	penalty   float64   // at penaltyAt
+	penaltyAt weft.Time // the last loss
+	limit     weft.Time // suppression never goes beyond it: the loss that began it, plus Max
+}
+
 // lost tells that the link left the up state, for whatever reason: signal went, the neighbour is
 // silent or has started anew. It counts for damping; nothing is expected until up.
 func (s *detector) lost(now weft.Time) {
 	s.deadline = weft.Never
-	d := &s.cfg.Damping
-	if d.HalfLife == 0 {
+	d := s.damper
+	if d == nil {
 		return
 	}
-	s.penalty, s.penaltyAt = s.penaltyOf(now)+1, now
+	d.penalty, d.penaltyAt = d.penaltyOf(now)+1, now
 	if !s.suppressed() {
-		if s.penalty <= d.Suppress {
+		if d.penalty <= d.Suppress {
 			return
 		}
-		s.limit = now + d.Max
+		d.limit = now + d.Max
 	}
 	halfLife := float64(d.HalfLife)
-	s.penalty = min(s.penalty, d.Reuse*math.Exp2(float64(max(0, s.limit-now))/halfLife))
+	d.penalty = min(d.penalty, d.Reuse*math.Exp2(float64(max(0, d.limit-now))/halfLife))
 	// To the nanosecond: the last bits of a logarithm differ between processors, and events must
 	// not.
-	falls := math.Round(halfLife * math.Log2(s.penalty/d.Reuse) / float64(weft.Nanosecond))
-	s.release = min(s.limit, now+weft.Time(falls)*weft.Nanosecond)
+	falls := math.Round(halfLife * math.Log2(d.penalty/d.Reuse) / float64(weft.Nanosecond))
+	s.release = min(d.limit, now+weft.Time(falls)*weft.Nanosecond)
 }
 
 // suppressed reports whether damping holds the link down. It lasts until tick says released.
 func (s *detector) suppressed() bool { return s.release != weft.Never }
 
-// penaltyOf the link at now, in losses: what damping compares with Suppress and Reuse. 0 without
-// damping.
-func (s *detector) penaltyOf(now weft.Time) float64 {
-	if s.penalty == 0 {
+// penaltyOf the link at now, in losses: what damping compares with Suppress and Reuse.
+func (d *damper) penaltyOf(now weft.Time) float64 {
+	if d.penalty == 0 {
 		return 0
 	}
-	return s.penalty * math.Exp2(-float64(now-s.penaltyAt)/float64(s.cfg.Damping.HalfLife))
+	return d.penalty * math.Exp2(-float64(now-d.penaltyAt)/float64(d.HalfLife))
 }

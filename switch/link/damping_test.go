@@ -30,7 +30,7 @@ func TestThePenaltyHalvesEveryHalfLife(t *testing.T) {
 		{"", 1000000, 0},
 	} {
 		script(t, &s, c.steps)
-		require.InDelta(t, c.penalty, s.penaltyOf(c.at*ms), 0.00005, "at %d ms", c.at)
+		require.InDelta(t, c.penalty, s.damper.penaltyOf(c.at*ms), 0.00005, "at %d ms", c.at)
 	}
 	require.False(t, s.suppressed())
 }
@@ -40,7 +40,7 @@ func TestALossAfterTheEndOfSuppressionLeavesThePenaltyAtReuse(t *testing.T) {
 	for _, late := range []string{"4000", "4500", "100000000"} {
 		s := newDetector(damped)
 		require.Equal(t, "due 4000", script(t, &s, "0:lost 0:lost 0:lost 0:lost "+late+":lost"))
-		require.InDelta(t, 1, s.penaltyOf(s.penaltyAt), 1e-9)
+		require.InDelta(t, 1, s.damper.penaltyOf(s.damper.penaltyAt), 1e-9)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestLossesWithoutEndHoldALinkDownForMaxAndLeaveItAtReuse(t *testing.T) {
 		}
 		if s.tick(now).released {
 			require.Equal(t, 4*weft.Second, now-began)
-			require.InDelta(t, 1, s.penaltyOf(now), 1e-9)
+			require.InDelta(t, 1, s.damper.penaltyOf(now), 1e-9)
 		}
 		if s.suppressed() {
 			require.Less(t, now-began, 4*weft.Second)
@@ -111,14 +111,14 @@ func TestAShortMaxShortensSuppressionAndDoesNotTurnItOff(t *testing.T) {
 	c.Damping.Max = 100 * ms
 	s := newDetector(c)
 	require.Equal(t, "due 100", script(t, &s, "0:lost 0:lost 0:lost 0:lost"))
-	require.InDelta(t, 1.0718, s.penaltyOf(0), 0.00005)
+	require.InDelta(t, 1.0718, s.damper.penaltyOf(0), 0.00005)
 }
 
 func TestALossWithoutDampingIsForgotten(t *testing.T) {
 	t.Parallel()
 	s := newDetector(Liveness{Interval: 50 * ms, Multiplier: 3})
 	require.Equal(t, "due never", script(t, &s, "0:lost 0:lost 0:lost 0:lost 0:lost"))
-	require.Zero(t, s.penaltyOf(0))
+	require.False(t, s.suppressed())
 }
 
 func TestReleaseIsDueAmongHellosAndDeadlines(t *testing.T) {

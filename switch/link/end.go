@@ -125,6 +125,13 @@ type Verdict struct {
 // packets to Take in order. Of an end that is up again in a new epoch after we were stopped the
 // verdict says neither that it was lost nor that it came up.
 func (e *End) Receive(now weft.Time, f *weft.Frame) (Verdict, error) {
+	if e.state == Up && f.To == e.mine && f.From == e.peer && f.From > e.floor && f.VCs == len(e.ch) { // nearly all
+		if err := e.takeCredits(f); err != nil {
+			return Verdict{}, err
+		}
+		e.live.heard(now)
+		return Verdict{Accept: true}, nil
+	}
 	awaited := e.awaits > 0
 	v, err := e.receive(f)
 	if v.Lost {
@@ -157,10 +164,10 @@ func (e *End) Exempt(now weft.Time) { e.live.exempt(now) }
 // Spend for the frame's packets; it reports whether the frame may have any.
 func (e *End) Stamp(now weft.Time, f *weft.Frame) (packets bool) {
 	packets = !e.asking && !e.asked
-	if packets {
-		e.stampCredits(f)
-	} else {
+	if !packets {
 		e.stampQuestion(f)
+	} else if e.stampCredits(f); e.held != 0 && e.state != Up {
+		f.To, f.Sent[0], f.Limit[0] = 0, uint64(e.peer), 0 // see hold
 	}
 	e.live.sent(now)
 	return packets

@@ -50,12 +50,10 @@ func (e *End) receive(f *weft.Frame) (v Verdict, err error) {
 		return v, nil
 	case e.isQuestion(f):
 		return e.takeQuestion(f), nil
-	case f.To == e.mine && (e.state == Init || f.From == e.peer):
-		if e.state == Init {
-			// The neighbour knows our epoch; our first frame to its epoch tells it that we know.
-			e.comeUp(f.From)
-			v.CameUp = true
-		}
+	case f.To == e.mine && e.state == Init:
+		// The neighbour knows our epoch; our first frame to its epoch tells it that we know.
+		e.comeUp(f.From)
+		v.CameUp = true
 		err = e.takeCredits(f)
 		v.Accept = err == nil
 		return v, err

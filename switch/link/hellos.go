@@ -19,15 +19,13 @@ type detector struct {
 	heardAt  weft.Time // the neighbour, last, while up; or the link came up
 	sentAt   weft.Time // the last frame; or the detector was started
 
-	detection weft.Time // cfg.Detection()
-	period    weft.Time // between hellos
+	interval  weft.Time // between hellos, as configured
+	period    weft.Time // between hellos, as sent
+	detection weft.Time // Liveness.Detection
+	absence   weft.Time // a silence of ours of so long is one that the neighbour may have noticed, see mute
 	forgiven  bool      // the neighbour was given an interval after an absence, in this silence
 
-	penalty   float64   // at penaltyAt
-	penaltyAt weft.Time // the last loss
-	limit     weft.Time // release never goes beyond it: the loss that began the suppression, plus Damping.Max
-
-	cfg Liveness
+	damper *damper // nil: losses do not count
 }
 
 // due is what tick found to be due.
@@ -39,10 +37,17 @@ type due struct {
 
 // newDetector returns a stopped detector.
 func newDetector(c Liveness) detector {
-	return detector{
-		cfg: c, detection: c.Detection(), period: c.period(),
-		hello: weft.Never, deadline: weft.Never, release: weft.Never,
+	s := detector{
+		interval: c.Interval, period: c.period(), detection: c.Detection(),
+		hello: weft.Never, deadline: weft.Never, release: weft.Never, absence: weft.Never,
 	}
+	if s.detection > 0 {
+		s.absence = s.detection - min(s.interval, s.detection-s.period)/2
+	}
+	if c.Damping != (Damping{}) {
+		s.damper = &damper{Damping: c.Damping}
+	}
+	return s
 }
 
 // start begins hellos, the first at once. A started detector stays as it is.
@@ -92,7 +97,7 @@ func (s *detector) sent(now weft.Time) {
 	if s.hello == weft.Never {
 		return
 	}
-	if now-s.hello > s.cfg.Interval/2 {
+	if now-s.hello > s.interval/2 {
 		s.forgive(now) // before the mark of our absence is gone
 	}
 	s.hello, s.sentAt = now+s.period, now
@@ -102,8 +107,7 @@ func (s *detector) sent(now weft.Time) {
 // configuration may take it for gone, or will before it hears what is said now: half an interval
 // less than the detection time, or half of what that has beyond a hello.
 func (s *detector) mute(now weft.Time) bool {
-	slack := min(s.cfg.Interval, s.detection-s.period) / 2
-	return s.detection > 0 && s.hello != weft.Never && now-s.sentAt >= s.detection-slack
+	return now-s.sentAt >= s.absence && s.hello != weft.Never
 }
 
 // tick says what is due at now. A hello repeats every interval while the detector is started,
@@ -128,13 +132,13 @@ func (s *detector) tick(now weft.Time) (d due) {
 // rule.
 func (s *detector) forgive(now weft.Time) {
 	late := now - max(s.due(), s.heardAt) // whoever heard something was there
-	if s.deadline == weft.Never || late <= s.cfg.Interval/2 {
+	if s.deadline == weft.Never || late <= s.interval/2 {
 		return
 	}
 	s.deadline += late
 	if !s.forgiven {
 		s.forgiven = true
-		s.deadline = max(s.deadline, now+s.cfg.Interval)
+		s.deadline = max(s.deadline, now+s.interval)
 	}
 }
 

@@ -8,8 +8,10 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
+var busyLiveness = Liveness{Interval: 50 * ms, Multiplier: 3, Damping: damped.Damping}
+
 func busy() detector {
-	s := newDetector(Liveness{Interval: 50 * ms, Multiplier: 3, Damping: damped.Damping})
+	s := newDetector(busyLiveness)
 	s.start(0)
 	s.up(0)
 	return s
@@ -26,8 +28,6 @@ func TestASessionAllocatesNothing(t *testing.T) {
 		s.stop()
 		s.start(now)
 		s.up(now)
-		s = newDetector(s.cfg)
-		s.start(now)
 	}))
 }
 

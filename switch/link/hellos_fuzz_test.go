@@ -52,7 +52,7 @@ type detectorModel struct {
 
 func (m *detectorModel) step(step byte) {
 	m.now += [...]weft.Time{0, 0, ms, 4 * ms, 10 * ms, 16 * ms, 30 * ms, 200 * ms}[step>>3&7]
-	s, was := &m.s, m.s
+	s, was, penalty := &m.s, m.s, m.penalty()
 	switch step & 7 {
 	case 0:
 		s.start(m.now)
@@ -83,7 +83,7 @@ func (m *detectorModel) step(step byte) {
 	default:
 		m.tick()
 	}
-	m.check(was)
+	m.check(was, penalty)
 }
 
 // A driver that sleeps until the Due it saw last relies on it.
@@ -117,18 +117,27 @@ func (m *detectorModel) tick() {
 	m.up = m.up && !d.silent
 }
 
-func (m *detectorModel) check(was detector) {
+// penalty of the link now, in losses.
+func (m *detectorModel) penalty() float64 {
+	if m.s.damper == nil {
+		return 0
+	}
+	return m.s.damper.penaltyOf(m.now)
+}
+
+// check compares with the detector before the step, and with the penalty that was left of it now.
+func (m *detectorModel) check(was detector, penalty float64) {
 	d := m.c.Damping
 	most := d.Suppress + 1 // the loss that suppresses
 	if d != (Damping{}) {
 		most = max(most, d.Reuse*math.Exp2(float64(d.Max)/float64(d.HalfLife))) // those reported while suppressed
 	}
-	p := m.s.penaltyOf(m.now)
+	p := m.penalty()
 	if math.IsNaN(p) || p < 0 || p > most {
 		m.t.Fatalf("penalty %v at %v", p, m.now)
 	}
-	if m.s.suppressed() && !was.suppressed() && was.penaltyOf(m.now)+1 <= d.Suppress {
-		m.t.Fatalf("suppressed at %v with a penalty of %v before", m.now, was.penaltyOf(m.now))
+	if m.s.suppressed() && !was.suppressed() && penalty+1 <= d.Suppress {
+		m.t.Fatalf("suppressed at %v with a penalty of %v before", m.now, penalty)
 	}
 	if !m.started && !m.s.suppressed() && m.s.due() != weft.Never {
 		m.t.Fatalf("stopped at %v, yet a tick is due at %v", m.now, m.s.due())

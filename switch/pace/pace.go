@@ -135,22 +135,23 @@ func (k *Pacer) Lasts(f *weft.Frame) weft.Time {
 // unless the link loses it. A frame without packets takes no time to send. r is not asked for draws
 // unless the link is impaired.
 func (k *Pacer) Send(now weft.Time, f *weft.Frame, r Rand) (due weft.Time, lost bool) {
-	due = k.sent(now, f, k.drawJitter(r))
-	return due, k.loses(r)
+	var jitter weft.Time
+	if k.jitter > 0 {
+		jitter = k.drawJitter(r)
+	}
+	return k.sent(now, f, jitter), k.loses(r)
 }
 
 // sent is Send of a frame whose delay differs from the average by so much.
 func (k *Pacer) sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
-	at := now
-	packets := k.perByte > 0 && len(f.Packets) > 0
-	if packets {
-		k.free = max(k.free, now-k.CatchUp) + k.Lasts(f)
-		at = max(now, k.free)
+	delay := max(0, k.delay+jitter)
+	if k.perByte == 0 || len(f.Packets) == 0 {
+		k.last = max(k.last, now+delay)
+		return k.last
 	}
-	k.last = max(k.last, at+max(0, k.delay+jitter))
-	if packets {
-		k.busy = k.last
-	}
+	k.free = max(k.free, now-k.CatchUp) + k.Lasts(f)
+	k.last = max(k.last, max(now, k.free)+delay)
+	k.busy = k.last
 	return k.last
 }
 
@@ -159,8 +160,5 @@ func (k *Pacer) loses(r Rand) bool { return k.certain || k.loss > 0 && r.Uint64(
 
 // drawJitter draws how much a frame's delay differs from what it is on average.
 func (k *Pacer) drawJitter(r Rand) weft.Time {
-	if k.jitter == 0 {
-		return 0
-	}
 	return weft.Time(r.Uint64()%uint64(2*k.jitter+1)) - k.jitter
 }
