@@ -28,11 +28,13 @@ type gate struct {
 	stops   atomic.Pointer[func(o *host.Order) bool] // reports whether an order is stopped
 	late    bool                                     // the host carries it out, and only the answer is stopped
 	stopped chan func() error                        // capacity 1: sends the first order that was stopped again
+	ends    chan error                               // capacity 1: what came of the first order to end that nobody has read
+	deaf    atomic.Bool                              // a leader does not hear hosts that end
 }
 
 // newGate stops orders, or lets all through.
 func newGate(stops func(o *host.Order) bool) *gate {
-	g := &gate{stopped: make(chan func() error, 1)}
+	g := &gate{stopped: make(chan func() error, 1), ends: make(chan error, 1)}
 	g.stop(stops)
 	return g
 }
@@ -65,6 +67,19 @@ func (h gated) Order(ctx context.Context, o host.Order) (host.OrderAnswer, error
 	}
 	<-ctx.Done()
 	return host.OrderAnswer{}, context.Cause(ctx)
+}
+
+func (h gated) End(ctx context.Context, o host.EndOrder) (host.Counters, error) {
+	s, err := h.Host.End(ctx, o)
+	select {
+	case h.gate.ends <- err:
+	default:
+	}
+	if h.gate.deaf.Load() {
+		<-ctx.Done()
+		return host.Counters{}, context.Cause(ctx)
+	}
+	return s, err
 }
 
 func releases(o *host.Order) bool {
@@ -152,6 +167,32 @@ func TestALeaderEndsInTheMiddleOfAMove(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A leader ends when it has told a host of one switch alone to end, and has not heard what that has
+// counted last: the next one hears it.
+func TestALeaderEndsWhileAHostOfOneSwitchEnds(t *testing.T) {
+	t.Parallel()
+	g := newGate(stopsNothing)
+	l := startHosts(t, 3, orderly(t), g.between, func(o *fabric.Options) { o.Term = 1 })
+	l.load("uniform:0.03")
+	l.more(200)
+	const sw, home = "s1.00", "host1"
+	l.move(sw, "host2")
+	g.deaf.Store(true)
+	first, moved := l.Fabric, l.moving(sw, "")
+	require.NoError(t, <-g.ends)
+	first.Detach()
+	<-moved
+	g.deaf.Store(false)
+	l.options.Term++
+	l.succeed()
+	require.NoError(t, <-g.ends)
+	l.runsOnce(sw, home, "")
+	l.more(100)
+	l.sound()
+	ledger := l.Fabric.Ledger()
+	require.Zero(t, ledger.Lost+ledger.Discarded, "%+v", ledger)
 }
 
 // endMidMove moves a switch, and ends its leader when an order is stopped, or when it is over. The

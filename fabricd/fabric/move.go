@@ -163,20 +163,31 @@ func (mo *moves) lend(s *liveSwitch, agent string) (h *hostState, err error) {
 	return h, nil
 }
 
-// endOwner ends a host of one switch alone that does not run it; nil: it has ended by itself.
+// endOwner ends a host of one switch alone that does not run it; nil: it has ended by itself. The
+// host stays until what it has counted last is kept: a leader that ends before leaves it to the
+// next one.
 func (mo *moves) endOwner(h *hostState, o *owner, why string) {
 	if o == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(mo.ctx, h.patience())
-	defer cancel()
-	asked := mo.Now()
-	s, err := h.host.End(ctx, host.EndOrder{Number: o.number, Term: mo.opts.Term, Why: why})
-	if mo.ctx.Err() != nil {
-		return // who leads next ends it
+	end := func(stay bool) (host.Counters, error) {
+		ctx, cancel := context.WithTimeout(mo.ctx, h.patience())
+		defer cancel()
+		return h.host.End(ctx, host.EndOrder{Number: o.number, Term: mo.opts.Term, Stay: stay, Why: why})
 	}
+	asked := mo.Now()
+	s, err := end(true)
 	if s.Asked, s.Final = asked, true; err == nil {
 		err = h.storeCounters(s)
+	}
+	if err == nil {
+		var checkpointed <-chan struct{}
+		mo.inLoop(func(l loop) { checkpointed = l.checkpointNow() })
+		awaitCheckpoint(mo.ctx, checkpointed)
+		_, _ = end(false) // it ends by itself soon if it does not hear this
+	}
+	if mo.ctx.Err() != nil {
+		return // who leads next ends it
 	}
 	mo.inLoop(func(l loop) {
 		if h.ownedBy(o.number) {

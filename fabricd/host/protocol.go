@@ -144,6 +144,7 @@ type Nodes struct {
 type EndOrder struct {
 	Number uint64 `json:"number"` // 0: whichever there is
 	Term   uint64 `json:"term,omitempty"`
+	Stay   bool   `json:"stay,omitempty"` // its nodes stop, and it answers on for some seconds, or until an order without
 	Why    string `json:"why"`
 }
 

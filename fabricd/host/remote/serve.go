@@ -144,7 +144,7 @@ func (p *Server) onEnd(o host.EndOrder) (host.Counters, error) {
 	s, err := p.host.End(context.Background(), o)
 	s.Links = p.links.Stats()
 	select {
-	case p.ended <- o.Why:
+	case p.ended <- o:
 	default:
 	}
 	return s, err

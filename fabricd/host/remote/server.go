@@ -62,12 +62,12 @@ type Server struct {
 	control         *bus.Server
 	transportEvents *host.TransportEvents
 
-	mu      sync.Mutex    // serialises orders
-	term    atomic.Uint64 // of the leader
-	ended   chan string   // capacity 1: it was told to end, and why
-	queried chan struct{} // capacity 1: somebody asks
-	later   chan error    // capacity 1: see [ErrLater]
-	alone   int           // see Config
+	mu      sync.Mutex         // serialises orders
+	term    atomic.Uint64      // of the leader
+	ended   chan host.EndOrder // capacity 2: it was told to end, and before perhaps to stay
+	queried chan struct{}      // capacity 1: somebody asks
+	later   chan error         // capacity 1: see [ErrLater]
+	alone   int                // see Config
 	running sync.WaitGroup
 	stop    context.CancelFunc
 	halt    func()        // ends the machine, and returns when it has; its nodes can be read all the same
@@ -81,7 +81,7 @@ type Server struct {
 func Open(cfg Config) (*Server, error) {
 	c := cfg.Spec
 	p := &Server{
-		spec: c, log: cfg.Log, ended: make(chan string, 1), halted: make(chan struct{}),
+		spec: c, log: cfg.Log, ended: make(chan host.EndOrder, 2), halted: make(chan struct{}),
 		notices: make(chan weft.Notice, maxNotices),
 		queried: make(chan struct{}, 1), later: make(chan error, 1), alone: cfg.Alone, transportEvents: host.NewTransportEvents(),
 	}
@@ -172,31 +172,44 @@ func (p *Server) Wait(ctx context.Context) (why string, err error) {
 		defer t.Stop()
 		tick = t.C
 	}
+	stays, ends := "", (<-chan time.Time)(nil) // of an end after which it answers on
 	// This counts ticks and not time: a process that was stopped has missed ticks, and that does
 	// not mean that nobody leads.
 	for silent := 0; ; {
+		err = nil
 		select {
-		case why := <-p.ended:
-			p.log.Info("host ends", "host", p.spec.Host, "why", why)
-			return why, nil
+		case o := <-p.ended:
+			if o.Stay {
+				stays, ends = o.Why, time.After(GoneAfter*time.Second)
+				continue
+			}
+			p.log.Info("host ends", "host", p.spec.Host, "why", o.Why)
+			return o.Why, nil
+		case <-ends:
 		case <-p.control.Done():
 			if len(p.ended) > 0 {
 				continue // who has told it to end has taken its credentials since
 			}
-			return "", fmt.Errorf("host %s of fabric %s: %w; another process may be this host now", p.spec.Host,
+			err = fmt.Errorf("host %s of fabric %s: %w; another process may be this host now", p.spec.Host,
 				p.spec.Fabric, p.refused())
-		case err := <-p.later:
-			return "", fmt.Errorf("host %s of fabric %s: %w", p.spec.Host, p.spec.Fabric, err)
+		case err = <-p.later:
+			err = fmt.Errorf("host %s of fabric %s: %w", p.spec.Host, p.spec.Fabric, err)
 		case <-p.queried:
 			silent = 0
+			continue
 		case <-tick:
-			if silent++; silent > p.alone {
-				return "", fmt.Errorf("host %s of fabric %s: %w: %d s have passed", p.spec.Host, p.spec.Fabric,
-					ErrAlone, p.alone)
+			if silent++; silent <= p.alone {
+				continue
 			}
+			err = fmt.Errorf("host %s of fabric %s: %w: %d s have passed", p.spec.Host, p.spec.Fabric,
+				ErrAlone, p.alone)
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
+		if ends != nil {
+			return stays, nil
+		}
+		return "", err
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
+	"github.com/weft-fabric/weft/fabricd/host"
 )
 
 // A host that was told to end, and whose credentials were taken back before it has looked, says why
@@ -17,9 +18,9 @@ func TestAHostThatIsToEndSaysWhyAlsoWithoutItsCredentials(t *testing.T) {
 	control := bustest.Server(t, bus.ServerConfig{Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true})})
 	require.NoError(t, control.Close())
 	<-control.Done()
-	for range 100 { // either may be looked at first
-		p := &Server{ended: make(chan string, 1), control: control, log: slog.New(slog.DiscardHandler)}
-		p.ended <- "it is over"
+	for i := range 100 { // either may be looked at first
+		p := &Server{ended: make(chan host.EndOrder, 2), control: control, log: slog.New(slog.DiscardHandler)}
+		p.ended <- host.EndOrder{Why: "it is over", Stay: i%2 == 0}
 		why, err := p.Wait(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "it is over", why)
