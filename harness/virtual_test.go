@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
@@ -153,6 +154,7 @@ func TestWaitingInVirtualTimeEndsWithWhatItWaitedFor(t *testing.T) {
 }
 
 func TestSeedsRunEverySeedOnceAndTheSameEachTime(t *testing.T) {
+	testenv.Unraced(t)
 	t.Parallel()
 	all := func() map[uint64]uint64 {
 		var mu sync.Mutex

@@ -56,6 +56,7 @@ func shipped(t *testing.T) []string {
 }
 
 func TestShippedExperimentsAreValidAndFitTheSchema(t *testing.T) {
+	testenv.Unraced(t)
 	t.Parallel()
 	s := schema(t)
 	for _, path := range append(shipped(t), "testdata/small.yaml") {

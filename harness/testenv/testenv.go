@@ -70,6 +70,15 @@ func Long(tb testing.TB) {
 	}
 }
 
+// Unraced skips a test that takes long under the race detector and has few goroutines. A package
+// whose tests ask for it is tested without the detector too.
+func Unraced(tb testing.TB) {
+	tb.Helper()
+	if Race {
+		tb.Skip("takes long under the race detector: it runs without")
+	}
+}
+
 // N is how many of something a test does: whole where tests do what takes minutes, else some.
 func N(whole, some int) int {
 	if Full() {

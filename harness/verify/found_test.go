@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -158,6 +159,7 @@ func TestTreesInFilesAreFoundAndRouted(t *testing.T) {
 // Trees that lack links, switches and NICs are trees: firmwares go around what is missing as they
 // go around what is dead.
 func TestTreesWithoutSomeSwitchesAndLinksAreFoundAndRouted(t *testing.T) {
+	testenv.Unraced(t)
 	t.Parallel()
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 2))

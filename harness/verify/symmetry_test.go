@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -37,6 +38,7 @@ func (f portThreeIsZero) Route(pkt *weft.Header, at switching.Arrival, sw switch
 
 // The sets that the reduction explores have the firmware right.
 func TestAFirmwareThatSaysItIsSymmetricAndIsNotIsFoundOut(t *testing.T) {
+	testenv.Unraced(t)
 	t.Parallel()
 	c := Config{
 		Graph: topologytest.Parse(t, "kary-ntree:4,2"), Firmware: portThreeIsZero{}, Name: "port-three-is-zero",

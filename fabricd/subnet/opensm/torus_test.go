@@ -13,11 +13,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // The real torus-2QoS moves packets between lanes on their way. Its tables have no cycle, and dqr,
 // which would lose these packets, refuses them by name.
 func TestTablesOfTheRealTorus2QoSAreReadAndLeftAlone(t *testing.T) {
+	testenv.Unraced(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "torus:5x5")
 	sim, ctx := opensm.Simulate(t, g)

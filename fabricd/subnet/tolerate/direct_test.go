@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // counted counts the sets of k links.
@@ -54,6 +55,7 @@ func TestCountsAreThoseOfTheEngineForEverySet(t *testing.T) {
 
 // Symmetries change how many sets are judged, and nothing else.
 func TestSymmetriesChangeNoCount(t *testing.T) {
+	testenv.Unraced(t)
 	t.Parallel()
 	for _, c := range []struct {
 		spec, region string
@@ -121,6 +123,7 @@ func TestLimitsInTheTorusOf3x3x3(t *testing.T) {
 // At even radix two ways round are as short, and an adaptive packet may take either: one fault half
 // way round has no way around it by one intermediate node. The counts say the same.
 func TestLimitsAreThoseOfTheCounts(t *testing.T) {
+	testenv.Unraced(t)
 	t.Parallel()
 	for _, spec := range []string{"torus:3x3", "torus:4x4", "mesh:3x3", "torus:2x3", "ring:5"} {
 		n := netOf(t, spec)
