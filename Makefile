@@ -29,7 +29,7 @@ test = $(if $(strip $(3)),$(1) go test -vet=off -timeout 30m $(2) $(TESTFLAGS) $
 LINT := go tool -modfile=.ci/tools/go.mod golangci-lint
 
 # Packages that keep a generated schema in docs/schema.
-SCHEMA_PKG := ./fabricd/topology ./fabricd/scenario ./harness/sweep
+SCHEMA_PKG := ./fabricd/topology ./fabricd/scenario ./fabricd/api ./harness/sweep
 
 SCENARIOS ?= $(sort $(wildcard scenarios/*.yaml scenarios/faults/*.yaml))
 JUNIT     ?= bin/scenarios.xml

@@ -11,10 +11,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/document/schematest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // described compiles the description, whose answers may hold nothing that it does not name.
@@ -90,6 +92,13 @@ func TestAnswersAreWhatTheDescriptionSays(t *testing.T) {
 		require.Equal(t, 200, a.code, path)
 		valid(answerSchema("GET", r.path, "200"), a.body)
 	}
+}
+
+func TestThePublishedSchemaIsTheDescription(t *testing.T) {
+	t.Parallel()
+	want, err := json.MarshalIndent(describe((&Web{}).routes(), false), "", "  ")
+	require.NoError(t, err)
+	schematest.Published(t, "../../docs/schema/openapi.json", testenv.Update(), append(want, '\n'))
 }
 
 func TestEveryRouteIsDescribed(t *testing.T) {

@@ -40,7 +40,7 @@ type HopView struct {
 	// Left: it left a NIC, or the output queue of a switch that had decided before and where it
 	// waited for a credit.
 	Egress bool   `json:"left,omitempty"`
-	End    string `json:"end,omitempty"`    // delivered, lost or discarded
+	End    string `json:"end,omitempty" jsonschema:"enum=delivered,enum=lost,enum=discarded"`
 	Detail string `json:"detail,omitempty"` // of a packet that was lost: how
 	Fault  string `json:"fault,omitempty"`  // in force on Link, as "cut, fault 3"
 	Missed uint64 `json:"missed,omitempty"` // events before this one that the reader was too slow for

@@ -4,11 +4,12 @@ import type { Frame, LinkView, Topology } from '../src/net/types'
 import { Actions } from '../src/state/actions'
 import { Store } from '../src/state/store'
 import type { Ui } from '../src/state/ui'
+import { made } from './made'
 
-const topology: Topology = {
+const topology = made<Topology>({
   spec: '', kind: 'ring', switches: [{ id: 's0', ports: 1 }, { id: 's1', ports: 1 }], nics: [],
   links: [{ id: 's0-s1', a: 's0', a_port: 0, b: 's1', b_port: 0 }, { id: 's1-s2', a: 's1', a_port: 1, b: 's2', b_port: 0 }],
-}
+})
 
 let store: Store
 let actions: Actions
@@ -18,7 +19,7 @@ let seq: number
 
 // frames tells what became of the link, as two frames of the stream, the first of which may be of before an order.
 async function frames(link: Partial<LinkView> = {}): Promise<void> {
-  for (let i = 0; i < 2; i++) store.apply({ seq: ++seq, kind: 'delta', run: 'r1', at: seq, links: [{ i: 0, state: 'up', ...link }] } as Frame)
+  for (let i = 0; i < 2; i++) store.apply({ seq: ++seq, kind: 'delta', run: 'r1', at: seq, links: [{ i: 0, state: 'up', ...link }] } as unknown as Frame)
   await settled()
 }
 
@@ -29,7 +30,7 @@ beforeEach(() => {
   store = new Store()
   store.setTopology(topology)
   seq = 1
-  store.apply({ seq, kind: 'snapshot', run: 'r1', at: 1 })
+  store.apply(made<Frame>({ seq, kind: 'snapshot', run: 'r1', at: 1 }))
   asked = []
   said = []
   const client = {
@@ -91,14 +92,14 @@ it('goes on after an order that is refused, of which there is nothing to undo', 
 })
 
 it('takes back a heal by doing again what was wrong, and nothing in another run', async () => {
-  store.apply({ seq: ++seq, kind: 'delta', run: 'r1', at: 2, links: [{ i: 0, state: 'cut', cut_ab: 'silent' }], switches: [{ i: 1, state: 'down' }] })
+  store.apply(made<Frame>({ seq: ++seq, kind: 'delta', run: 'r1', at: 2, links: [{ i: 0, state: 'cut', cut_ab: 'silent' }], switches: [{ i: 1, state: 'down' }] }))
   void actions.heal()
   await settled()
   asked[0]!.answer(true)
   await settled()
   expect(actions.deeds[0]!.back).toEqual([{ do: 'cut', a: 's0-s1', direction: 'to', silent: true }, { do: 'crash', a: 's1' }])
-  store.apply({ seq: 1, kind: 'snapshot', run: 'r2', at: 1 })
-  store.apply({ seq: 2, kind: 'delta', run: 'r2', at: 2 })
+  store.apply(made<Frame>({ seq: 1, kind: 'snapshot', run: 'r2', at: 1 }))
+  store.apply(made<Frame>({ seq: 2, kind: 'delta', run: 'r2', at: 2 }))
   await settled()
   await actions.undo()
   expect(asked).toHaveLength(1)

@@ -2,8 +2,9 @@ import { expect, it } from 'vitest'
 import { journeys } from '../src/map/path'
 import type { Hop, Topology } from '../src/net/types'
 import { Store } from '../src/state/store'
+import { made } from './made'
 
-const topology: Topology = {
+const topology = made<Topology>({
   spec: 'x', kind: 'mesh',
   switches: [{ id: 's0', ports: 2 }, { id: 's1', ports: 2 }],
   nics: [{ id: 'n0', switch: 's0', switch_port: 1 }, { id: 'n1', switch: 's1', switch_port: 1 }],
@@ -12,7 +13,7 @@ const topology: Topology = {
     { id: 's0-n0', a: 's0', a_port: 1, b: 'n0', b_port: 0 },
     { id: 's1-n1', a: 's1', a_port: 1, b: 'n1', b_port: 0 },
   ],
-}
+})
 
 function store(): Store {
   const s = new Store()
@@ -20,7 +21,7 @@ function store(): Store {
   return s
 }
 
-const hop = (node: string, at: number, rest: Partial<Hop> = {}): Hop => ({ src: 'n0', dst: 'n1', seq: 7, node, at, ...rest })
+const hop = (node: string, at: number, rest: Partial<Hop> = {}): Hop => made<Hop>({ src: 'n0', dst: 'n1', seq: 7, node, at, ...rest })
 
 it('finds the links that a packet crossed, with the NIC telling or not', () => {
   const told = [hop('n0', 1, { out: 0, left: true }), hop('s0', 2, { in: 1, out: 0 }), hop('s1', 3, { in: 0, out: 1 }), hop('n1', 4, { in: 0, end: 'delivered' })]

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Frame, Topology } from '../src/net/types'
 import { scene } from '../src/state/pods'
 import { Store } from '../src/state/store'
+import { made } from './made'
 
 // Two pods of two switches and a NIC each, below a pod of two: every lower switch has a link to each of the upper ones.
 const topology: Topology = {
@@ -28,11 +29,11 @@ const topology: Topology = {
 const names = (list: { id: string }[]) => list.map((n) => n.id)
 
 function snapshot(rest: Partial<Frame> = {}): Frame {
-  return {
+  return made<Frame>({
     seq: 1, kind: 'snapshot', run: 'r', at: 1,
     pods: [{ i: 0, links_up: 2 }, { i: 1, links_up: 1, faults: 2, down: 1 }, { i: 2, held: 7 }],
     bundles: [{ i: 0, links_up: 3, faults: 1, rate_ab: 5, load_ba: 0.5 }, { i: 1, faults: 4 }], ...rest,
-  }
+  })
 }
 
 describe('a fabric with pods', () => {
@@ -100,7 +101,7 @@ describe('a fabric with pods', () => {
     expect(at('top0-a0')).toMatchObject({ total: 2, up: 1, faults: 1, rate_ab: 10, rate_ba: 3, load_ab: 0.1 })
     expect(at('a0-a1').state).toBe('down')
     expect(s.switches[s.switchOf('a0')!]!.state).toBe('down')
-    expect(s.apply({ seq: 2, kind: 'delta', run: 'r', at: 2, links: [{ i: 1, state: 'up', a_up: true, b_up: true }], deadlock: [{ link: 8, dir: 'ab' }, { link: 7, dir: 'ab' }] })).toBe('delta')
+    expect(s.apply(made<Frame>({ seq: 2, kind: 'delta', run: 'r', at: 2, links: [{ i: 1, state: 'up', a_up: true, b_up: true }], deadlock: [{ link: 8, dir: 'ab' }, { link: 7, dir: 'ab' }] }))).toBe('delta')
     expect(at('top0-a0')).toMatchObject({ up: 2, faults: 0 })
     expect(s.deadlock).toEqual([{ link: s.link('a0-a1'), dir: 'ab' }])
     expect(s.podsOf('a0')).toEqual([])

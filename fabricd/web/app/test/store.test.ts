@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { Frame, Topology } from '../src/net/types'
+import type { FaultReport, Frame, Sample, Topology } from '../src/net/types'
 import { Store, type Change } from '../src/state/store'
+import { made } from './made'
 
-const topology: Topology = {
+const topology = made<Topology>({
   spec: 'ring:3', kind: 'ring',
   switches: [{ id: 's0', ports: 3 }, { id: 's1', ports: 3 }, { id: 's2', ports: 3 }],
   nics: [{ id: 'n0', switch: 's0', switch_port: 2 }],
@@ -12,10 +13,10 @@ const topology: Topology = {
     { id: 's0-s2', a: 's0', a_port: 0, b: 's2', b_port: 1 },
     { id: 's0-n0', a: 's0', a_port: 2, b: 'n0', b_port: 0 },
   ],
-}
+})
 
 function frame(seq: number, rest: Partial<Frame> = {}): Frame {
-  return { seq, kind: 'delta', run: 'r1', at: seq / 4, ...rest }
+  return made<Frame>({ seq, kind: 'delta', run: 'r1', at: seq / 4, ...rest })
 }
 
 function started(): Store {
@@ -148,13 +149,13 @@ describe('the history', () => {
   })
 })
 
-function sample(at: number, rate: number) {
-  return { at, injected_per_second: rate, delivered_per_second: rate, in_flight: 1, lost: 0, discarded: 0, rerouted: 0, links_down: 0 }
+function sample(at: number, rate: number): Sample {
+  return { at, injected_per_second: rate, offered_per_second: rate, delivered_per_second: rate, in_flight: 1, lost: 0, discarded: 0, rerouted: 0, links_down: 0 }
 }
 
-function report(id: number) {
-  return {
+function report(id: number): FaultReport {
+  return made<FaultReport>({
     id, kind: 'cut', target: 's0-s1', what: 'cut s0-s1', at: 1, open: true, lost_wire: 0, lost_queued: 0, lost_crash: 0,
     rerouted: 0, requeued: 0, discarded: 0, reordered: 0, duplicated: 0,
-  }
+  })
 }

@@ -3,8 +3,9 @@ import type { Client } from '../src/net/client'
 import { Stream } from '../src/net/stream'
 import type { Frame, Topology } from '../src/net/types'
 import { Store } from '../src/state/store'
+import { made } from './made'
 
-const ring = (n: number): Topology => ({
+const ring = (n: number): Topology => made<Topology>({
   spec: `ring:${n}`, kind: 'ring', switches: Array.from({ length: n }, (_, i) => ({ id: `s${i}`, ports: 2 })), nics: [], links: [],
 })
 

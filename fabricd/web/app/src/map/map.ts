@@ -19,7 +19,7 @@ const padding = 64 // leaves room for the legend below the labels of what is low
 const fullAt = 40
 
 export class FabricMap implements MapView {
-  geometry: Geometry = place({ spec: '', kind: '', switches: [], nics: [], links: [] }, 1, 1)
+  geometry: Geometry = place({ spec: '', kind: '', switches: [], nics: [], links: [], layout: { kind: 'free', width: 1, height: 1 } }, 1, 1)
   theme: Theme = dark
   looks: Look[] = []
   ready = false

@@ -2,7 +2,7 @@
 
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Journey } from '../map/path'
-import type { Fields, Hop } from '../net/types'
+import type { Hop } from '../net/types'
 import type { Context } from './context'
 import { micro } from './format'
 
@@ -78,14 +78,9 @@ function hop(x: Context, h: Hop): TemplateResult {
             <span class="${c.chosen ? 'chosen' : ''} ${c.down ? 'bad' : ''}" title="class ${c.class ?? 0}, room ${c.room ?? 0}${c.fault ? `, ${c.fault}` : ''}">
               ${c.to ?? `port ${c.port}`}<span class="dim">.${c.vc}</span></span>`)}</div>`
         : nothing}
-      ${fields(h.before) !== fields(h.after) ? html`<div class="dim">header: ${fields(h.before) || 'as injected'} → ${fields(h.after) || 'as injected'}</div>` : nothing}
+      ${h.before !== h.after ? html`<div class="dim">header: ${h.before || 'as injected'} → ${h.after || 'as injected'}</div>` : nothing}
       ${h.end ? html`<b class=${h.end === 'delivered' ? 'good' : 'bad'}>${h.end}</b> ${h.detail ?? ''}` : nothing}
       ${h.fault ? html`<span class="bad">${h.fault}</span>` : nothing}
     </li>
   `
-}
-
-function fields(f: Fields | undefined): string {
-  if (!f || typeof f === 'string') return f ?? ''
-  return Object.entries(f).map(([k, v]) => `${k.replaceAll('_', ' ')} ${v}`).join(', ')
 }
