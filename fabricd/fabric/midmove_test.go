@@ -28,7 +28,7 @@ type gate struct {
 	stops   atomic.Pointer[func(o *host.Order) bool] // reports whether an order is stopped
 	late    bool                                     // the host carries it out, and only the answer is stopped
 	stopped chan func() error                        // capacity 1: sends the first order that was stopped again
-	ends    chan error                               // capacity 1: what came of the first order to end that nobody has read
+	ends    chan error                               // capacity 1: what came of an order to end
 	deaf    atomic.Bool                              // a leader does not hear hosts that end
 }
 

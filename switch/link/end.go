@@ -125,7 +125,8 @@ type Verdict struct {
 // packets to Take in order. Of an end that is up again in a new epoch after we were stopped the
 // verdict says neither that it was lost nor that it came up.
 func (e *End) Receive(now weft.Time, f *weft.Frame) (Verdict, error) {
-	if e.state == Up && f.To == e.mine && f.From == e.peer && f.From > e.floor && f.VCs == len(e.ch) { // nearly all
+	if e.state == Up && f.To == e.mine && f.From == e.peer && f.From > e.floor && f.VCs == len(e.ch) {
+		// Nearly all frames are such.
 		if err := e.takeCredits(f); err != nil {
 			return Verdict{}, err
 		}

@@ -35,7 +35,8 @@ func (e *End) comeUp(peer weft.Epoch) {
 	e.begin()
 }
 
-// receive takes the frame's epochs and, where they are those of now, its counters.
+// receive takes a frame that is not of an epoch in which this end is up: its epochs and, where it
+// brings the end up, its counters.
 func (e *End) receive(f *weft.Frame) (v Verdict, err error) {
 	if f.VCs != len(e.ch) {
 		e.counters.Violations++

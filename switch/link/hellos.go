@@ -22,7 +22,7 @@ type detector struct {
 	interval  weft.Time // between hellos, as configured
 	period    weft.Time // between hellos, as sent
 	detection weft.Time // Liveness.Detection
-	absence   weft.Time // a silence of ours of so long is one that the neighbour may have noticed, see mute
+	absence   weft.Time // how long a silence of this end is mute at least; Never: no silence is
 	forgiven  bool      // the neighbour was given an interval after an absence, in this silence
 
 	damper *damper // nil: losses do not count

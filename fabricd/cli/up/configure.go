@@ -27,8 +27,8 @@ type fileFlags struct {
 func (u *fileFlags) flags(f *pflag.FlagSet) {
 	f.StringVarP(&u.file, "file", "f", "", "take topology, routing, settings and traffic from a scenario `file`; "+
 		"flags given beside it override them")
-	f.StringVar(&u.save, "save", "", "write all settings that differ from the defaults to this `file` once the fabric is up, "+
-		"for --file and fabricd run")
+	f.StringVar(&u.save, "save", "", "write all settings that differ from the defaults to this `file` "+
+		"once the fabric is up, for --file and fabricd run")
 }
 
 // configure takes the settings of --file. Flags that were given override them.

@@ -163,6 +163,10 @@ func (p *Server) open(cfg Config) error {
 	return errors.Join(p.serve(), identity.Serve(p.control))
 }
 
+// stayTime is how long a host stays that was told to end and stay. Chosen by us: a leader that dies
+// is replaced before.
+const stayTime = 10 * time.Second
+
 // Wait waits until the host is told to end, and returns why. The error is that of ctx when that
 // ends first, or wraps [ErrAlone], [ErrLater] or [ErrRefused].
 func (p *Server) Wait(ctx context.Context) (why string, err error) {
@@ -172,7 +176,7 @@ func (p *Server) Wait(ctx context.Context) (why string, err error) {
 		defer t.Stop()
 		tick = t.C
 	}
-	stays, ends := "", (<-chan time.Time)(nil) // of an end after which it answers on
+	var stayed <-chan time.Time // nil: it was not told to end and stay
 	// This counts ticks and not time: a process that was stopped has missed ticks, and that does
 	// not mean that nobody leads.
 	for silent := 0; ; {
@@ -180,12 +184,12 @@ func (p *Server) Wait(ctx context.Context) (why string, err error) {
 		select {
 		case o := <-p.ended:
 			if o.Stay {
-				stays, ends = o.Why, time.After(GoneAfter*time.Second)
+				why, stayed = o.Why, time.After(stayTime)
 				continue
 			}
 			p.log.Info("host ends", "host", p.spec.Host, "why", o.Why)
 			return o.Why, nil
-		case <-ends:
+		case <-stayed:
 		case <-p.control.Done():
 			if len(p.ended) > 0 {
 				continue // who has told it to end has taken its credentials since
@@ -206,8 +210,8 @@ func (p *Server) Wait(ctx context.Context) (why string, err error) {
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
-		if ends != nil {
-			return stays, nil
+		if stayed != nil {
+			return why, nil
 		}
 		return "", err
 	}

@@ -19,7 +19,7 @@ let seq: number
 
 // frames tells what became of the link, as two frames of the stream, the first of which may be of before an order.
 async function frames(link: Partial<LinkView> = {}): Promise<void> {
-  for (let i = 0; i < 2; i++) store.apply({ seq: ++seq, kind: 'delta', run: 'r1', at: seq, links: [{ i: 0, state: 'up', ...link }] } as unknown as Frame)
+  for (let i = 0; i < 2; i++) store.apply(made<Frame>({ seq: ++seq, kind: 'delta', run: 'r1', at: seq, links: [{ i: 0, state: 'up', ...link }] }))
   await settled()
 }
 

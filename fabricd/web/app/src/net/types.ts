@@ -1,9 +1,8 @@
-// What fabricd/api sends, by the names that the page uses, and what the page adds for its map. npm run types makes generated/api.ts
-// of docs/schema/openapi.json.
+// The types of what fabricd/api sends, by the names that the page uses, and what the page adds for its map.
+// npm run types makes generated/api.ts of docs/schema/openapi.json.
 import type * as api from '../../generated/api'
 
 export type {
-  Degradation,
   Frame,
   Latency,
   Ledger,
@@ -12,7 +11,6 @@ export type {
   Sample,
   Status,
   SwitchView,
-  Topology as TopologySent,
   Totals,
 } from '../../generated/api'
 export type FabricEvent = api.Event
@@ -25,15 +23,7 @@ export type BundleView = api.BundleView
 export type Layout = api.TopologyLayout
 export type Pod = api.TopologyPod
 export type Bundle = api.TopologyBundle
-export type NicNode = api.TopologyNIC
-export type LinkStateName = api.LinkView['state']
 export type Cut = NonNullable<api.LinkView['cut_ab']>
-
-export interface Placed {
-  id: string
-  x?: number // layout units
-  y?: number // grows downwards
-}
 
 export type SwitchNode = api.TopologySwitch & {
   pod?: { switches: number; nics: number; links: number; index: number } // it stands for a pod that is closed
