@@ -130,14 +130,19 @@ func (b *batcher) write(p []byte) error {
 	return nil
 }
 
-// fail ends the connection: what follows would come after a gap.
+// fail ends the connection: what follows would come after a gap. A side that has closed it may have
+// said why, as a server does that refuses a certificate: that can be read for closeTimeout.
 func (b *batcher) fail(err error) {
 	b.mu.Lock()
 	b.failed = err
 	b.buf = nil
 	b.room.Broadcast()
 	b.mu.Unlock()
-	_ = b.Conn.Close() // has nats.go, which reads, see it
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = b.Conn.Close() // has nats.go, which reads, see it
+		return
+	}
+	time.AfterFunc(closeTimeout, func() { _ = b.Conn.Close() })
 }
 
 // inProcess makes connections to a broker of this process.

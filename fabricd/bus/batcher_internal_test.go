@@ -104,3 +104,27 @@ func TestABatcherClosesAConnectionThatHangs(t *testing.T) {
 	_, err = b.Write(nil)
 	require.Error(t, err)
 }
+
+// As of a server that refuses a certificate: it says so, and closes a connection that we still write to.
+func TestABatcherThatCannotWriteStillReads(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	here, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	there, err := listener.Accept()
+	require.NoError(t, err)
+	b := newBatcher(here, time.Minute)
+	defer b.Close()
+	_, err = there.Write([]byte("bad certificate"))
+	require.NoError(t, err)
+	require.NoError(t, there.Close())
+	for err == nil {
+		_, err = b.Write([]byte("x"))
+	}
+	said := make([]byte, len("bad certificate"))
+	_, err = io.ReadFull(b, said)
+	require.NoError(t, err)
+	require.Equal(t, "bad certificate", string(said))
+}
