@@ -31,6 +31,9 @@ const (
 
 func TestAFabricOverThreeHostsOutlivesTheirFailures(t *testing.T) {
 	testenv.Long(t)
+	if noNamespaces() == "" && !testenv.Soak() {
+		t.Skip("hosts in network namespaces do the same on this machine: WEFT_TEST=soak runs both")
+	}
 	s := loopbackSite(t)
 	s.run()
 }
@@ -281,7 +284,7 @@ func (r *clusterRun) goesOn() {
 }
 
 // sound checks that all links and switches are there, that every packet is accounted for once
-// nothing moves, and that packets arrive from each leaf switch at each other.
+// nothing moves, and that packets arrive from each leaf switch at others.
 func (r *clusterRun) sound(after string) {
 	t := r.t
 	t.Helper()
@@ -309,15 +312,17 @@ func (r *clusterRun) sound(after string) {
 		l, err = r.client.Ledger(t.Context())
 		return err == nil && l.InFlight == 0 && l.Balanced
 	}, "after %s: %+v", after, &l)
+	drained := time.Since(began)
 	pairs := r.connected()
 	_, err = r.client.SetTraffic(t.Context(), r.load)
 	require.NoError(t, err)
-	t.Logf("after %s: all up in %v, %d injected = %d delivered + %d lost + %d discarded, %d pairs connected", after, up.Round(time.Millisecond),
+	t.Logf("after %s: all up in %v, drained in %v, connected in %v, %d injected = %d delivered + %d lost + %d discarded, %d pairs connected", after, up.Round(time.Millisecond),
+		(drained - up).Round(time.Millisecond), (time.Since(began) - drained).Round(time.Millisecond),
 		l.Injected, l.Delivered, l.Lost, l.Discarded, pairs)
 }
 
-// connected sends a packet from a NIC of each leaf switch to one of each other and waits for all of
-// them.
+// connected sends a packet from a NIC of each leaf switch to one of three others, at soak of each
+// other, and waits for all of them.
 func (r *clusterRun) connected() int {
 	t := r.t
 	t.Helper()
@@ -327,6 +332,13 @@ func (r *clusterRun) connected() int {
 		if s, _ := r.graph.SwitchOf(weft.NICID(i)); !seen[s] {
 			seen[s] = true
 			nics = append(nics, n.Name)
+		}
+	}
+	distances := []int{1, len(nics) / 2, len(nics) - 1}
+	if testenv.Soak() {
+		distances = distances[:0]
+		for d := 1; d < len(nics); d++ {
+			distances = append(distances, d)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
@@ -339,10 +351,8 @@ func (r *clusterRun) connected() int {
 	for i := range 8 {
 		asking.Go(func() {
 			for a := i; a < len(nics); a += 8 {
-				for b := range nics {
-					if a == b {
-						continue
-					}
+				for _, distance := range distances {
+					b := (a + distance) % len(nics)
 					mu.Lock()
 					missing[nics[a]+">"+nics[b]] = "nowhere"
 					mu.Unlock()
@@ -354,7 +364,7 @@ func (r *clusterRun) connected() int {
 			}
 		})
 	}
-	all := len(nics) * (len(nics) - 1)
+	all := len(nics) * len(distances)
 	arrived := 0
 	done := errors.New("all arrived")
 	err = r.client.Hops(ctx, before.After, func(v fabric.HopView) error {
