@@ -30,9 +30,9 @@ type conn struct {
 }
 
 // makeRoomTime is how long a connection may have no request before it has to make room. Chosen by
-// us: several times what a request takes to come on a busy machine, and short for those who wait
-// meanwhile.
-const makeRoomTime = 100 * time.Millisecond
+// us: longer than a request takes to come on a busy machine, and than the half second for which
+// net/http holds connections that it has answered and closes.
+const makeRoomTime = time.Second
 
 // Accept implements [net.Listener].
 func (c *conns) Accept() (net.Conn, error) {

@@ -131,7 +131,7 @@ func (b *batcher) write(p []byte) error {
 }
 
 // fail ends the connection: what follows would come after a gap. A side that has closed it may have
-// said why, as a server does that refuses a certificate: that can be read for closeTimeout.
+// said why, as a server does that refuses a certificate: that can be read for connectTimeout.
 func (b *batcher) fail(err error) {
 	b.mu.Lock()
 	b.failed = err
@@ -142,7 +142,7 @@ func (b *batcher) fail(err error) {
 		_ = b.Conn.Close() // has nats.go, which reads, see it
 		return
 	}
-	time.AfterFunc(closeTimeout, func() { _ = b.Conn.Close() })
+	time.AfterFunc(connectTimeout, func() { _ = b.Conn.Close() }) // for who reads and sees nothing of it
 }
 
 // inProcess makes connections to a broker of this process.
