@@ -19,11 +19,12 @@ RACED = $(sort $(call imports,Imports,sync sync/atomic) $(call imports,TestImpor
 # The tests of these ask how much they are to do. What else raced has tested does no more without the race detector.
 LEVELS = $(call imports,TestImports XTestImports,$(MODULE)/harness/testenv)
 FULL = $(sort $(LEVELS) $(filter-out $(RACED),$(shell go list $(PKG))))
-# Tests of three servers that choose who keeps what need the processors for themselves. What takes longest comes first.
-ALONE := %/fabricd/cli
-FIRST := %/fabricd/web %/harness/verify
-# test(ENVIRONMENT,FLAGS,PACKAGES) tests packages, if there are any.
-test = $(if $(strip $(3)),$(1) go test -vet=off -timeout 30m $(2) $(TESTFLAGS) $(3),true)
+# What takes longest comes first.
+FIRST := %/fabricd/fabric %/fabricd/cli %/fabricd/web %/harness/verify
+first = $(filter $(FIRST),$(1)) $(filter-out $(FIRST),$(1))
+# test(ENVIRONMENT,FLAGS,PACKAGES) tests packages, if there are any. Tests of live fabrics mostly wait, so more of them run at once than there
+# are processors; without tables for debuggers tests are linked sooner.
+test = $(if $(strip $(3)),$(1) go test -vet=off -timeout 30m -parallel 4 -ldflags=-w $(2) $(TESTFLAGS) $(call first,$(3)),true)
 
 # Of a go.mod of its own, so that modules that import Weft do not get its dependencies. The first run builds it, in minutes.
 LINT := go tool -modfile=.ci/tools/go.mod golangci-lint
@@ -70,8 +71,7 @@ raced: ## the tests of packages with goroutines or locks, under the race detecto
 	@$(call test,,$(RACE),$(RACED))
 
 full: ## all that tests do, without the race detector, where that is more than raced does
-	@$(call test,WEFT_TEST=full,,$(filter $(ALONE),$(FULL)))
-	@$(call test,WEFT_TEST=full,,$(filter $(FIRST),$(FULL)) $(filter-out $(ALONE) $(FIRST),$(FULL)))
+	@$(call test,WEFT_TEST=full,,$(FULL))
 
 check: ## vet, lint, formatting and import rules only: .golangci.yml
 	$(LINT) run ./...
@@ -124,6 +124,7 @@ experiments: build ## repeat the papers' experiments, overnight; QUICK=1 takes m
 
 soak: ## for hours: random faults and failures, histories of the ledger, crashes, saturation, long proofs (WEFT_FOR, WEFT_SEED)
 	WEFT_TEST=soak go test ./fabricd/fabric -run 'Soak|ThreeCrashes|TakesNobodyForDead|EveryPair' -v -count 1 -timeout 0
+	WEFT_TEST=soak go test ./fabricd/cli -run OverThree -v -count 1 -timeout 0
 	WEFT_TEST=soak go test ./fabricd/ledger -run Knows -v -count 1 -timeout 0
 	WEFT_TEST=soak go test ./harness/verify ./fabricd/subnet/manage -count 1 -timeout 0
 
