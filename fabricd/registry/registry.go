@@ -21,6 +21,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/document/plain"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
@@ -244,8 +245,7 @@ func Find(name string) (Entry, error) {
 	case name == "" && len(entries) == 1:
 		return entries[0], nil
 	case name == "":
-		return Entry{}, fmt.Errorf("%d fabrics are running, say which with --fabric: %s", len(entries),
-			strings.Join(Names(), ", "))
+		return Entry{}, severalError(Names())
 	}
 	for _, e := range entries {
 		if e.Name == name {
@@ -253,6 +253,35 @@ func Find(name string) (Entry, error) {
 		}
 	}
 	return Entry{}, &UnknownError{Name: name, Running: Names()}
+}
+
+// At is [Find] at the server that is named, where there is one; the entry then has its address and
+// its credentials alone. Which fabric runs there the server is asked only where name is empty.
+func At(ctx context.Context, server bus.Resolved, name string) (Entry, error) {
+	if server.URL == "" {
+		return Find(name)
+	}
+	e := Entry{URL: server.URL, Operator: server.Credentials, Viewer: server.Credentials, Manager: server.Credentials}
+	if name == "" {
+		names, err := bus.Fabrics(ctx, server)
+		switch {
+		case errors.Is(err, reply.ErrDenied):
+			return Entry{}, fmt.Errorf("which fabric of the server? name it with --fabric: %w", err)
+		case err != nil:
+			return Entry{}, err
+		case len(names) == 0:
+			return Entry{}, fmt.Errorf("%w at this server: start one there, or name one that does not answer with --fabric", ErrNone)
+		case len(names) > 1:
+			return Entry{}, severalError(names)
+		}
+		name = names[0]
+	}
+	e.Name = name
+	return e, bus.ValidateFabric(name)
+}
+
+func severalError(names []string) error {
+	return fmt.Errorf("%d fabrics are running, say which with --fabric: %s", len(names), strings.Join(names, ", "))
 }
 
 // UnknownError tells that no fabric of that name runs.

@@ -75,7 +75,7 @@ func (m manageFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	at, err := command.Reach(m.fabric, m.server, func(e registry.Entry) bus.Credentials { return e.Manager }, stderr)
+	at, err := command.Reach(ctx, m.fabric, m.server, func(e registry.Entry) bus.Credentials { return e.Manager }, stderr)
 	if err != nil {
 		return err
 	}
