@@ -97,7 +97,10 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 		}
 	}()
 	entry := registry.Entry{
-		Name: r.Name, PID: os.Getpid(), Started: started, URL: r.broker.URL(), Topology: r.Settings.Topology, Firmware: r.Settings.Firmware,
+		Listed: registry.Listed{
+			Name: r.Name, PID: os.Getpid(), Started: started, URL: r.broker.URL(), Topology: r.Settings.Topology,
+			Firmware: r.Settings.Firmware,
+		},
 		Operator: r.broker.Credentials(bus.RoleOperator), Viewer: r.broker.Credentials(bus.RoleViewer),
 		Manager: r.broker.Credentials(bus.RoleManager),
 	}

@@ -33,23 +33,17 @@ var (
 
 // Entry says how to reach a running fabric. The file that holds it is readable by its user only.
 type Entry struct {
-	Format   string    `json:"format"` // "weft fabric 1": by it Weft knows its own files
-	Name     string    `json:"name"`
-	PID      int       `json:"pid"`
-	Started  time.Time `json:"started"`
-	URL      string    `json:"url"` // of the broker
-	Topology string    `json:"topology"`
-	Firmware string    `json:"firmware"`
+	Format string `json:"format"` // "weft fabric 1": by it Weft knows its own files
+	Listed
 
 	Operator bus.Credentials `json:"operator"` // may cut and restore
 	Viewer   bus.Credentials `json:"viewer"`   // may look
 	Manager  bus.Credentials `json:"manager"`  // may upload tables
 
-	Page  string `json:"page,omitempty"`  // of its HTTP side, where whoever reaches it may look; empty: it has none
-	Token string `json:"token,omitempty"` // with which one may act there
+	Token string `json:"token,omitempty"` // with which one may act on the page
 }
 
-// Listed is a running fabric without the passwords for its broker.
+// Listed is what lists show of a running fabric: no passwords for its broker.
 type Listed struct {
 	Name     string    `json:"name"`
 	PID      int       `json:"pid"`
@@ -57,12 +51,8 @@ type Listed struct {
 	URL      string    `json:"url"` // of the broker
 	Topology string    `json:"topology"`
 	Firmware string    `json:"firmware"`
-	Page     string    `json:"page,omitempty"` // with the token that it takes to act there
-}
-
-// Listed is the entry as lists show it.
-func (e Entry) Listed() Listed {
-	return Listed{e.Name, e.PID, e.Started, e.URL, e.Topology, e.Firmware, e.PageWithToken()}
+	// Page is the address of its HTTP side, where whoever reaches it may look; empty: it has none.
+	Page string `json:"page,omitempty"`
 }
 
 // PageWithToken is the address to open in a browser to look and act; empty when there is none.
@@ -261,7 +251,7 @@ func At(ctx context.Context, server bus.Resolved, name string) (Entry, error) {
 	if server.URL == "" {
 		return Find(name)
 	}
-	e := Entry{URL: server.URL, Operator: server.Credentials, Viewer: server.Credentials, Manager: server.Credentials}
+	e := Entry{Listed: Listed{URL: server.URL}, Operator: server.Credentials, Viewer: server.Credentials, Manager: server.Credentials}
 	if name == "" {
 		names, err := bus.Fabrics(ctx, server)
 		switch {

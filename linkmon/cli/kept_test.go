@@ -13,7 +13,7 @@ func runs(t *testing.T, name string) (end func()) {
 	t.Helper()
 	claim, err := registry.Take(name)
 	require.NoError(t, err)
-	require.NoError(t, claim.Publish(registry.Entry{Name: name}))
+	require.NoError(t, claim.Publish(registry.Entry{Listed: registry.Listed{Name: name}}))
 	return func() { require.NoError(t, claim.Release()) }
 }
 

@@ -221,7 +221,7 @@ func TestAFabricThatWasKilledIsNotRunning(t *testing.T) {
 	stale := filepath.Join(dir, "lab.json")
 	claim, err := registry.Take("lab")
 	require.NoError(t, err)
-	require.NoError(t, claim.Publish(registry.Entry{PID: 7, URL: "nats://127.0.0.1:1"}))
+	require.NoError(t, claim.Publish(registry.Entry{Listed: registry.Listed{PID: 7, URL: "nats://127.0.0.1:1"}}))
 	data, err := os.ReadFile(stale)
 	require.NoError(t, err)
 	require.NoError(t, claim.Release())
