@@ -124,7 +124,11 @@ func (u *upFlags) complete(stderr io.Writer) (err error) {
 		}
 	}
 	c.Page.AnyPort = !slices.Contains(u.given, "listen")
-	if u.listen != listenOff {
+	switch u.listen {
+	case listenOff:
+	case "":
+		return errors.New(`--listen "": expected host:port, as 127.0.0.1:8420, or off`)
+	default:
 		c.Page.Listen = u.listen
 	}
 	c.Server, err = u.server.Resolve(os.Getenv)
