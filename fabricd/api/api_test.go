@@ -68,7 +68,8 @@ func (s *served) dial(act bool) *Client {
 
 func (s *served) entry() registry.Entry {
 	return registry.Entry{
-		Name: "lab", URL: s.broker.ClientURL(), Operator: s.broker.Credentials(bus.RoleOperator), Viewer: s.broker.Credentials(bus.RoleViewer),
+		Listed:   registry.Listed{Name: "lab", URL: s.broker.ClientURL()},
+		Operator: s.broker.Credentials(bus.RoleOperator), Viewer: s.broker.Credentials(bus.RoleViewer),
 	}
 }
 

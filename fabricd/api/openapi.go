@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -24,7 +25,7 @@ type object map[string]any
 // describe is the description. Answers may have more members than it names, unless it is strict, as
 // tests have it.
 func describe(routes []route, strict bool) object {
-	d := description{schemas: object{}, strict: strict}
+	d := description{schemas: object{}, types: map[string]reflect.Type{}, strict: strict}
 	d.schema(Frame{}, !strict) // of the stream, which has no answer in JSON
 	d.schema(failed{}, !strict)
 	paths := object{}
@@ -58,6 +59,7 @@ func describe(routes []route, strict bool) object {
 // description is one in the making.
 type description struct {
 	schemas object
+	types   map[string]reflect.Type // of the schemas
 	strict  bool
 }
 
@@ -130,7 +132,7 @@ func operationID(r route) string {
 
 // schema is that of v's type, by reference to the components that it adds.
 func (d *description) schema(v any, more bool) any {
-	r := jsonschema.Reflector{Anonymous: true, AllowAdditionalProperties: more, Mapper: asText, Namer: typeName}
+	r := jsonschema.Reflector{Anonymous: true, AllowAdditionalProperties: more, Mapper: asText, Namer: d.typeName}
 	s := r.Reflect(v)
 	s.Version = ""
 	data, err := json.Marshal(s)
@@ -156,13 +158,19 @@ func (d *description) schema(v any, more bool) any {
 	return whole
 }
 
-// typeName names the component of a type.
-func typeName(t reflect.Type) string {
-	switch t {
-	case reflect.TypeFor[failed]():
-		return "Problem"
+// typeName names the component of a type. Two types of one name would have one schema, that of the
+// first: that is a bug.
+func (d *description) typeName(t reflect.Type) string {
+	name := t.Name()
+	if t == reflect.TypeFor[failed]() {
+		name = "Problem"
 	}
-	return t.Name()
+	if was, ok := d.types[name]; ok && was != t && name != "" {
+		panic(fmt.Sprintf("api: BUG: %v of %s and %v of %s have one name in the description: give one another in typeName",
+			was, was.PkgPath(), t, t.PkgPath()))
+	}
+	d.types[name] = t
+	return name
 }
 
 // asText maps the types that travel as text though they may be numbers in Go.

@@ -101,6 +101,24 @@ func TestThePublishedSchemaIsTheDescription(t *testing.T) {
 	schematest.Published(t, "../../docs/schema/openapi.json", testenv.Update(), append(want, '\n'))
 }
 
+// Moved is another type than that of package fabric.
+type Moved struct{ Elsewhere bool }
+
+func TestTwoTypesOfOneNameAreNotDescribedAsOne(t *testing.T) {
+	t.Parallel()
+	get := func(out any) route { return route{method: "GET", path: "/a", out: out} }
+	require.NotPanics(t, func() { describe([]route{get(fabric.Moved{}), get([]fabric.Moved{})}, false) })
+	require.PanicsWithValue(t, "api: BUG: fabric.Moved of github.com/weft-fabric/weft/fabricd/fabric and api.Moved of "+
+		"github.com/weft-fabric/weft/fabricd/api have one name in the description: give one another in typeName",
+		func() { describe([]route{get(fabric.Moved{}), get(Moved{})}, false) })
+	require.Panics(t, func() {
+		describe([]route{get(struct {
+			A fabric.Moved
+			B Moved
+		}{})}, false)
+	}, "within one answer")
+}
+
 func TestEveryRouteIsDescribed(t *testing.T) {
 	t.Parallel()
 	x := serveWeb(t)

@@ -43,7 +43,10 @@ func (s *served) serveWebAt(address string, c WebConfig) *webbed {
 		Server: s.server, Tokens: c.Tokens, CertFile: c.CertFile, KeyFile: c.KeyFile, Log: c.Log,
 		Page: http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(out, "the page") }),
 		List: func() ([]registry.Entry, error) {
-			return []registry.Entry{{Name: "lab", Page: "http://127.0.0.1:1/", Token: "secret"}, {Name: "other", Token: "secret"}}, nil
+			return []registry.Entry{
+				{Listed: registry.Listed{Name: "lab", Page: "http://127.0.0.1:1/"}, Token: "secret"},
+				{Listed: registry.Listed{Name: "other"}, Token: "secret"},
+			}, nil
 		},
 	})
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -44,6 +45,24 @@ func (c *Client) Discover(ctx context.Context, service string, enough func([]Fou
 		return nil, fmt.Errorf("bus: look for %s at %s: %w", service, redact(c.cfg.URL), err)
 	}
 	return out, nil
+}
+
+// Fabrics are the names of the fabrics that are led at a server, in order. The error wraps
+// [reply.ErrDenied] where the credentials may not look.
+func Fabrics(ctx context.Context, server Resolved) (names []string, err error) {
+	c, err := Dial(ClientConfig{Leads: true, URL: server.URL, Credentials: server.Credentials, Program: "look"})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	found, err := c.Discover(ctx, FabricService, func([]Found) bool { return false })
+	for _, f := range found {
+		if name := f.Metadata["fabric"]; ValidateFabric(name) == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
 }
 
 // collect asks all who hear a subject, and hands on their answers until there was enough or there

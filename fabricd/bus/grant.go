@@ -68,12 +68,12 @@ func grantOf(r Role, fabric, name string) grant {
 			append(announced(FabricService), allOf(fabric)),
 		}
 	case RoleOperator:
-		return grant{[]string{allControl(fabric), toRenewer}, []string{allEvents(fabric), allLinks(fabric), own}}
+		return grant{[]string{allControl(fabric), toRenewer, findFabrics}, []string{allEvents(fabric), allLinks(fabric), own}}
 	case RoleViewer:
-		return grant{[]string{allReads(fabric), toRenewer}, []string{allEvents(fabric), allLinks(fabric), own}}
+		return grant{[]string{allReads(fabric), toRenewer, findFabrics}, []string{allEvents(fabric), allLinks(fabric), own}}
 	case RoleManager:
 		return grant{
-			append(storeSubjects(fabric), allManage(fabric), allReads(fabric), toRenewer),
+			append(storeSubjects(fabric), allManage(fabric), allReads(fabric), toRenewer, findFabrics),
 			[]string{allEvents(fabric), own},
 		}
 	case RoleAgent:
@@ -121,6 +121,9 @@ func services(service string) (subjects []string) {
 	}
 	return subjects
 }
+
+// findFabrics is how people find which fabrics are led, as [Fabrics] does.
+const findFabrics = "$SRV.INFO." + FabricService
 
 // announced are the subjects on which a service is found.
 func announced(service string) []string { return append(services(""), services(service)...) }

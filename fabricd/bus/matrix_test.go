@@ -77,7 +77,7 @@ var matrix = []row{
 	{"$SRV.STATS", "", "fabric agent host switch"},
 	{"$SRV.PING.weft-fabric", "", "fabric"},
 	{"$SRV.PING.weft-fabric.x1", "", "fabric"},
-	{"$SRV.INFO.weft-fabric", "", "fabric"},
+	{"$SRV.INFO.weft-fabric", "operator viewer manager", "fabric"},
 	{"$SRV.INFO.weft-fabric.x1", "", "fabric"},
 	{"$SRV.STATS.weft-fabric", "", "fabric"},
 	{"$SRV.STATS.weft-fabric.x1", "", "fabric"},

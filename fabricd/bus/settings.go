@@ -74,6 +74,9 @@ type Resolved struct {
 	Notes       []string // what the user should know, a sentence each: what overrides what, and what is not used
 }
 
+// ErrNoServer says what a fabric on several hosts needs.
+var ErrNoServer = errors.New("hosts meet at a NATS server: name it with --server (NATS_URL), as nats://h1:4222")
+
 // Resolve settles each field by itself: a flag counts over the environment, that over the context
 // named by --context or NATS_CONTEXT. The context that the user has selected for the nats command
 // does not count: without a server named here Weft runs its own broker, and what another tool talks

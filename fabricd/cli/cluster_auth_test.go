@@ -216,7 +216,7 @@ func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 func (g *guarded) operator() *api.Client {
 	g.t.Helper()
 	at := g.as("users/operator")
-	client, err := api.Dial(registry.Entry{Name: "lab", URL: at.URL, Operator: at.Credentials}, "test", true)
+	client, err := api.Dial(registry.Entry{Listed: registry.Listed{Name: "lab", URL: at.URL}, Operator: at.Credentials}, "test", true)
 	require.NoError(g.t, err)
 	g.t.Cleanup(func() { require.NoError(g.t, client.Close()) })
 	return client

@@ -67,7 +67,7 @@ func (s *site) run() {
 	r.lead.Says(`{"up":`)
 	r.standby = s.startLeader(s.hosts[1])
 	r.standby.Says(`{"standby":`)
-	r.client, err = api.Dial(registry.Entry{Name: "lab", URL: s.servers(s.hosts[1])}, "test", true)
+	r.client, err = api.Dial(registry.Entry{Listed: registry.Listed{Name: "lab", URL: s.servers(s.hosts[1])}}, "test", true)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.client.Close()) }()
 	r.sound("start")

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	upcmd "github.com/weft-fabric/weft/fabricd/cli/up"
+	"github.com/weft-fabric/weft/fabricd/lead"
 	"github.com/weft-fabric/weft/fabricd/registry"
 )
 
@@ -55,7 +56,7 @@ func TestUpPrintsOneURLAndServesThePageThere(t *testing.T) {
 	defer r.Body.Close()
 	began := time.Now()
 	out := u.end(t)
-	require.Less(t, time.Since(began), upcmd.DrainTime)
+	require.Less(t, time.Since(began), lead.DrainTime)
 	_, err = io.Copy(io.Discard, r.Body)
 	require.True(t, err == nil || strings.Contains(err.Error(), "EOF"), err)
 	http.DefaultClient.CloseIdleConnections()
@@ -65,12 +66,12 @@ func TestUpPrintsOneURLAndServesThePageThere(t *testing.T) {
 
 func TestAnAddressThatIsTakenIsAnErrorOnlyWhenItWasGiven(t *testing.T) {
 	ownRegistry(t)
-	taken, err := net.Listen("tcp", upcmd.DefaultListen)
+	taken, err := net.Listen("tcp", lead.DefaultListen)
 	if err == nil { // else somebody else has it, which will do as well
 		defer taken.Close()
 	}
 	u := launch(t)
-	require.NotContains(t, u.entry.Page, upcmd.DefaultListen)
+	require.NotContains(t, u.entry.Page, lead.DefaultListen)
 	require.NotEmpty(t, u.entry.Page)
 	refused(t, "give another with --listen", "up", "-t", "kary-ntree:2,2", "--fabric", "second", "--listen", strings.TrimSuffix(strings.TrimPrefix(u.entry.Page, "http://"), "/"))
 	refused(t, "expected host:port", "up", "-t", "kary-ntree:2,2", "--fabric", "second", "--listen", "nowhere")

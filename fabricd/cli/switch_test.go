@@ -69,7 +69,7 @@ func TestSwitchRefusesWrongInput(t *testing.T) {
 	refused(t, "no fabric is running: start one with: fabricd up", "switch", "--id", "s0.0")
 	refused(t, `fabricd switch needs --id: see fabricd switch --help`, "switch")
 	refused(t, "--creds without a server", "switch", "--id", "s0.0", "--creds", "x")
-	refused(t, "name it with --fabric", "switch", "--id", "s0.0", "--server", "nats://127.0.0.1:1")
+	refused(t, "no broker answers at nats://127.0.0.1:1", "switch", "--id", "s0.0", "--server", "nats://127.0.0.1:1")
 	refused(t, "no broker answers at nats://127.0.0.1:1", "switch", "--id", "s0.0", "--server", "nats://127.0.0.1:1", "--fabric", "lab")
 	u := launch(t, "--routing", "none", "--fabric", "lab")
 	refused(t, `no fabric "lub" is running; there are: lab`, "switch", "--fabric", "lub", "--id", "s0.0")

@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
@@ -26,6 +28,15 @@ type Leader struct {
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"` // by the clock of its host
 	Page  string    `json:"page,omitempty"`
+}
+
+// ThisLeader is this process as a leader.
+func ThisLeader() (l Leader, err error) {
+	l = Leader{ID: rand.Text(), PID: os.Getpid(), Since: time.Now().UTC()}
+	if l.Host, err = os.Hostname(); err != nil {
+		err = fmt.Errorf("name of this host: %w", err)
+	}
+	return l, err
 }
 
 // String says where it is.

@@ -52,6 +52,20 @@ type StateStore struct {
 	Store *bus.Store
 }
 
+// OpenStore opens what is written down of a fabric. Existing: do not begin to. The error wraps
+// [bus.ErrNoStore] where the broker keeps nothing, [reply.ErrDenied] where it keeps nothing for us,
+// and [reply.ErrNoKey] when nothing is written down of an existing one.
+func OpenStore(ctx context.Context, name string, at bus.Resolved, existing bool) (StateStore, error) {
+	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: name, URL: at.URL, Credentials: at.Credentials, Existing: existing})
+	switch {
+	case errors.Is(err, reply.ErrDenied):
+		err = fmt.Errorf("a fabric on agents is written down at the broker: %w", err)
+	case errors.Is(err, bus.ErrNoStore):
+		err = fmt.Errorf("%w: a fabric on agents is written down there: %s", err, bus.NoStoreHelp)
+	}
+	return StateStore{Store: s}, err
+}
+
 // Desired reads the fabric that is wanted; there is false when there is none.
 func (b StateStore) Desired(ctx context.Context) (d Desired, there bool, err error) {
 	there, err = b.read(ctx, keyFabric, &d)

@@ -8,6 +8,7 @@ const (
 	StageNodes Stage = "switches and NICs made"
 	StageOpen  Stage = "switches and NICs wired"
 	StageUp    Stage = "links up"
+	StageHosts Stage = "hosts" // on agents, in place of nodes; the leader's caller counts them
 )
 
 // reportProgress reports how far a stage has come.

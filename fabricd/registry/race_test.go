@@ -64,7 +64,7 @@ func TestAFileThatIsNoEntryIsPassedOver(t *testing.T) {
 	require.ErrorIs(t, err, ErrRunning)
 	b, err := Take("b")
 	require.NoError(t, err)
-	require.NoError(t, b.Publish(Entry{Name: "b"}))
+	require.NoError(t, b.Publish(Entry{Listed: Listed{Name: "b"}}))
 	require.Equal(t, []string{"b"}, Names())
 	require.NoError(t, a.Release())
 	require.NoError(t, b.Release())

@@ -21,6 +21,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/document/plain"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
@@ -32,23 +33,17 @@ var (
 
 // Entry says how to reach a running fabric. The file that holds it is readable by its user only.
 type Entry struct {
-	Format   string    `json:"format"` // "weft fabric 1": by it Weft knows its own files
-	Name     string    `json:"name"`
-	PID      int       `json:"pid"`
-	Started  time.Time `json:"started"`
-	URL      string    `json:"url"` // of the broker
-	Topology string    `json:"topology"`
-	Firmware string    `json:"firmware"`
+	Format string `json:"format"` // "weft fabric 1": by it Weft knows its own files
+	Listed
 
 	Operator bus.Credentials `json:"operator"` // may cut and restore
 	Viewer   bus.Credentials `json:"viewer"`   // may look
 	Manager  bus.Credentials `json:"manager"`  // may upload tables
 
-	Page  string `json:"page,omitempty"`  // of its HTTP side, where whoever reaches it may look; empty: it has none
-	Token string `json:"token,omitempty"` // with which one may act there
+	Token string `json:"token,omitempty"` // with which one may act on the page
 }
 
-// Listed is a running fabric without the passwords for its broker.
+// Listed is what lists show of a running fabric: no passwords for its broker.
 type Listed struct {
 	Name     string    `json:"name"`
 	PID      int       `json:"pid"`
@@ -56,12 +51,8 @@ type Listed struct {
 	URL      string    `json:"url"` // of the broker
 	Topology string    `json:"topology"`
 	Firmware string    `json:"firmware"`
-	Page     string    `json:"page,omitempty"` // with the token that it takes to act there
-}
-
-// Listed is the entry as lists show it.
-func (e Entry) Listed() Listed {
-	return Listed{e.Name, e.PID, e.Started, e.URL, e.Topology, e.Firmware, e.PageWithToken()}
+	// Page is the address of its HTTP side, where whoever reaches it may look; empty: it has none.
+	Page string `json:"page,omitempty"`
 }
 
 // PageWithToken is the address to open in a browser to look and act; empty when there is none.
@@ -244,8 +235,7 @@ func Find(name string) (Entry, error) {
 	case name == "" && len(entries) == 1:
 		return entries[0], nil
 	case name == "":
-		return Entry{}, fmt.Errorf("%d fabrics are running, say which with --fabric: %s", len(entries),
-			strings.Join(Names(), ", "))
+		return Entry{}, severalError(Names())
 	}
 	for _, e := range entries {
 		if e.Name == name {
@@ -253,6 +243,35 @@ func Find(name string) (Entry, error) {
 		}
 	}
 	return Entry{}, &UnknownError{Name: name, Running: Names()}
+}
+
+// At is [Find] at the server that is named, where there is one; the entry then has its address and
+// its credentials alone. Which fabric runs there the server is asked only where name is empty.
+func At(ctx context.Context, server bus.Resolved, name string) (Entry, error) {
+	if server.URL == "" {
+		return Find(name)
+	}
+	e := Entry{Listed: Listed{URL: server.URL}, Operator: server.Credentials, Viewer: server.Credentials, Manager: server.Credentials}
+	if name == "" {
+		names, err := bus.Fabrics(ctx, server)
+		switch {
+		case errors.Is(err, reply.ErrDenied):
+			return Entry{}, fmt.Errorf("which fabric of the server? name it with --fabric: %w", err)
+		case err != nil:
+			return Entry{}, err
+		case len(names) == 0:
+			return Entry{}, fmt.Errorf("%w at this server: start one there, or name one that does not answer with --fabric", ErrNone)
+		case len(names) > 1:
+			return Entry{}, severalError(names)
+		}
+		name = names[0]
+	}
+	e.Name = name
+	return e, bus.ValidateFabric(name)
+}
+
+func severalError(names []string) error {
+	return fmt.Errorf("%d fabrics are running, say which with --fabric: %s", len(names), strings.Join(names, ", "))
 }
 
 // UnknownError tells that no fabric of that name runs.

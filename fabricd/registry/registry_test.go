@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -19,7 +21,7 @@ func TestANameIsHeldByOneAtATime(t *testing.T) {
 	ownDir(t)
 	a, err := Take("a")
 	require.NoError(t, err)
-	require.NoError(t, a.Publish(Entry{Name: "a", PID: 7}))
+	require.NoError(t, a.Publish(Entry{Listed: Listed{Name: "a", PID: 7}}))
 	_, err = Take("a")
 	require.ErrorIs(t, err, ErrRunning)
 	require.ErrorContains(t, err, "process 7")
@@ -36,7 +38,7 @@ func TestFindNamesWhatThereIs(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		c, err := Take(name)
 		require.NoError(t, err)
-		require.NoError(t, c.Publish(Entry{Name: name}))
+		require.NoError(t, c.Publish(Entry{Listed: Listed{Name: name}}))
 		t.Cleanup(func() { require.NoError(t, c.Release()) })
 	}
 	_, err = Find("")
@@ -47,6 +49,25 @@ func TestFindNamesWhatThereIs(t *testing.T) {
 	_, err = Find("c")
 	var unknown *UnknownError
 	require.ErrorAs(t, err, &unknown)
+}
+
+func TestWhatIsListedHoldsNoSecretAndTheEntryAllOfIt(t *testing.T) {
+	t.Parallel()
+	var e Entry
+	rig.Fill(&e, 1)
+	object := func(v any) (o map[string]any) {
+		data, err := json.Marshal(v)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(data, &o))
+		return o
+	}
+	all, listed := object(e), object(e.Listed)
+	for _, name := range []string{"format", "operator", "viewer", "manager", "token"} {
+		require.Contains(t, all, name)
+		require.NotContains(t, listed, name)
+		delete(all, name)
+	}
+	require.Equal(t, all, listed, "what is no secret is listed: a field that is new is one or the other")
 }
 
 // ownDir gives the test a registry of its own, which is not there yet.
@@ -61,7 +82,7 @@ func left(t *testing.T, dir, name string) string {
 	t.Helper()
 	c, err := Take(name)
 	require.NoError(t, err)
-	require.NoError(t, c.Publish(Entry{PID: 7}))
+	require.NoError(t, c.Publish(Entry{Listed: Listed{PID: 7}}))
 	require.NoError(t, c.lock.Unlock())
 	return filepath.Join(dir, name+".json")
 }
@@ -75,7 +96,7 @@ func TestWhatAKilledFabricLeftIsPassedOverAndReplaced(t *testing.T) {
 	require.FileExists(t, file, "who only looks removes nothing")
 	c, err := Take("dead")
 	require.NoError(t, err)
-	require.NoError(t, c.Publish(Entry{PID: 8}))
+	require.NoError(t, c.Publish(Entry{Listed: Listed{PID: 8}}))
 	e, err := Find("dead")
 	require.NoError(t, err)
 	require.Equal(t, 8, e.PID)
@@ -170,7 +191,7 @@ func TestTheFileIsForItsUserOnly(t *testing.T) {
 	dir := ownDir(t)
 	c, err := Take("a")
 	require.NoError(t, err)
-	require.NoError(t, c.Publish(Entry{Name: "a"}))
+	require.NoError(t, c.Publish(Entry{Listed: Listed{Name: "a"}}))
 	info, err := os.Stat(filepath.Join(dir, "a.json"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())

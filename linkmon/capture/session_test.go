@@ -44,7 +44,7 @@ func start(t *testing.T, traffic string, inMemory bool) *lab {
 	l.Answer()
 	var err error
 	l.viewer, err = api.Dial(registry.Entry{
-		Name: live.Name, URL: l.Broker.ClientURL(),
+		Listed: registry.Listed{Name: live.Name, URL: l.Broker.ClientURL()},
 		Viewer: l.Broker.Credentials(bus.RoleViewer),
 	}, "test", false)
 	require.NoError(t, err)

@@ -98,8 +98,8 @@ var errReadOnly = errors.New("nothing may be changed: linkmon was started with -
 
 // dial connects to the fabric meant: as its operator when it is to act. Credentials of a folder
 // that fabricd auth has made are renewed when they are rotated, as long as the client lasts.
-func (m *monitor) dial(act bool) (*client, error) {
-	e, err := m.find()
+func (m *monitor) dial(ctx context.Context, act bool) (*client, error) {
+	e, err := m.find(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (m *monitor) keepRenewed(fabric string) (*bus.Server, error) {
 	return folder.KeepRenewed(nil, nil)
 }
 
-func (m *monitor) find() (registry.Entry, error) {
+func (m *monitor) find(ctx context.Context) (registry.Entry, error) {
 	r, err := m.server.Resolve(os.Getenv)
 	if err != nil {
 		return registry.Entry{}, err
@@ -149,17 +149,11 @@ func (m *monitor) find() (registry.Entry, error) {
 	for _, note := range r.Notes {
 		fmt.Fprintln(command.Printable(os.Stderr), "linkmon: "+note)
 	}
-	if r.URL != "" {
-		if m.fabric == "" {
-			return registry.Entry{}, errors.New("which fabric of the server? name it with --fabric")
-		}
-		return registry.Entry{Name: m.fabric, URL: r.URL, Operator: r.Credentials, Viewer: r.Credentials}, nil
-	}
-	e, err := registry.Find(m.chosen.or(m.fabric))
+	e, err := registry.At(ctx, r, m.chosen.or(m.fabric))
 	if err == nil {
 		m.chosen.choose(e.Name)
 	}
-	if err != nil && m.fabric != "" {
+	if err != nil && r.URL == "" && m.fabric != "" {
 		if names := registry.Names(); len(names) > 0 && !slices.Contains(names, m.fabric) {
 			return e, document.Unknown("fabric", m.fabric, names)
 		}
@@ -172,7 +166,7 @@ func (m *monitor) with(cmd *cobra.Command, act bool, f func(ctx context.Context,
 	if act && m.readOnly {
 		return errReadOnly
 	}
-	c, err := m.dial(act)
+	c, err := m.dial(cmd.Context(), act)
 	if err != nil {
 		return err
 	}

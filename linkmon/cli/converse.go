@@ -19,7 +19,7 @@ import (
 // Ctrl-D.
 func (s *shell) converse(ctx context.Context) error {
 	prompt := "linkmon> "
-	if e, err := s.of.find(); err != nil {
+	if e, err := s.of.find(ctx); err != nil {
 		fmt.Fprintf(s.errs, "linkmon: %s\n", plain.Error(err.Error())) // there may be one later
 	} else {
 		fmt.Fprintf(s.out, "fabric %s: %s, %s; help lists the commands, tab completes, exit or Ctrl-D ends\n", e.Name, e.Topology, e.Firmware)

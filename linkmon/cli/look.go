@@ -28,7 +28,8 @@ func (m *monitor) lsCommand() *cobra.Command {
 			}
 			out := []registry.Listed{}
 			for _, e := range entries {
-				out = append(out, e.Listed())
+				e.Listed.Page = e.PageWithToken() // who may read the registry may act
+				out = append(out, e.Listed)
 			}
 			if m.json {
 				return command.JSON(cmd.OutOrStdout(), out)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -13,6 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/safefile"
@@ -38,6 +42,39 @@ func TestLsListsWhatRunsWithoutItsPasswords(t *testing.T) {
 	for _, field := range []string{"pid", "started", "url", "firmware"} {
 		require.Contains(t, all[0], field)
 	}
+}
+
+func TestTheFabricOfAServerNeedsNoNameWhileItIsTheOnlyOne(t *testing.T) {
+	ownRegistry(t)
+	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
+	v := b.Credentials(bus.RoleViewer)
+	status := []string{"--server", b.ClientURL(), "--user", v.User, "--password", v.Password, "--inbox-prefix", v.InboxPrefix, "status"}
+	refused := func(want string) {
+		t.Helper()
+		_, errs, code := linkmon(t, status...)
+		require.Equal(t, 2, code)
+		require.Contains(t, errs, want)
+	}
+	refused("no fabric is running at this server")
+	serve := func(name string, c bus.ServerConfig) {
+		c.Fabric = name
+		require.NoError(t, bus.Handle(bustest.Server(t, c), bus.Subject{Kind: bus.SubjectControl, Verb: api.VerbStatus},
+			func(context.Context, struct{}) (api.Status, error) { return api.Status{Name: name}, nil }))
+	}
+	serve("lab", bus.ServerConfig{Broker: b})
+	require.Contains(t, ok(t, status...), "lab")
+
+	// Servers that are not ours may have several.
+	url := natstest.Start(t, natstest.Newest).URL
+	status = []string{"--server", url, "status"}
+	for _, name := range []string{"right", "left"} {
+		serve(name, bus.ServerConfig{URL: url})
+	}
+	refused("2 fabrics are running, say which with --fabric: left, right")
+	require.Contains(t, ok(t, append(status, "--fabric", "right")...), "right")
+	granted := natstest.Start(t, natstest.Newest, `authorization { users = [{user: a, password: b, permissions: {publish: ["weft.lab.>"], subscribe: [">"]}}] }`).URL
+	status = []string{"--server", granted, "--user", "a", "--password", "b", "status"}
+	refused("which fabric of the server? name it with --fabric: ")
 }
 
 func TestStatusShowsWhatIsWithheldOnceThereAreNotices(t *testing.T) {
@@ -184,7 +221,7 @@ func TestAFabricThatWasKilledIsNotRunning(t *testing.T) {
 	stale := filepath.Join(dir, "lab.json")
 	claim, err := registry.Take("lab")
 	require.NoError(t, err)
-	require.NoError(t, claim.Publish(registry.Entry{PID: 7, URL: "nats://127.0.0.1:1"}))
+	require.NoError(t, claim.Publish(registry.Entry{Listed: registry.Listed{PID: 7, URL: "nats://127.0.0.1:1"}}))
 	data, err := os.ReadFile(stale)
 	require.NoError(t, err)
 	require.NoError(t, claim.Release())

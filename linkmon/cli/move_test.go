@@ -46,7 +46,7 @@ func startHosted(t *testing.T) *hosted {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, claim.Release()) })
 	require.NoError(t, claim.Publish(registry.Entry{
-		Name: "lab", PID: 7, Started: time.Now(), URL: b.ClientURL(),
+		Listed:   registry.Listed{Name: "lab", PID: 7, Started: time.Now(), URL: b.ClientURL()},
 		Operator: b.Credentials(bus.RoleOperator), Viewer: b.Credentials(bus.RoleViewer),
 	}))
 	return h

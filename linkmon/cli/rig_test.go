@@ -56,10 +56,11 @@ func registered(t *testing.T, c live.Config) *live.Lab {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, claim.Release()) })
 	require.NoError(t, claim.Publish(registry.Entry{
-		Name: c.Name, PID: 7, Started: time.Now(), URL: l.Broker.ClientURL(), Topology: c.Topology,
-		Firmware: "adaptive-link",
-		Operator: l.Broker.Credentials(bus.RoleOperator), Viewer: l.Broker.Credentials(bus.RoleViewer),
-		Page: "http://127.0.0.1:1/", Token: "secret",
+		Listed: registry.Listed{
+			Name: c.Name, PID: 7, Started: time.Now(), URL: l.Broker.ClientURL(), Topology: c.Topology,
+			Firmware: "adaptive-link", Page: "http://127.0.0.1:1/",
+		},
+		Operator: l.Broker.Credentials(bus.RoleOperator), Viewer: l.Broker.Credentials(bus.RoleViewer), Token: "secret",
 	}))
 	return l
 }

@@ -59,7 +59,7 @@ linkmon without a command is the same.`,
 // fullScreen runs the full screen. It waits for a fabric that is not there yet, but not for one
 // that nobody could mean.
 func (m *monitor) fullScreen(ctx context.Context, cfg screen.Config) error {
-	if _, err := m.find(); err != nil && !errors.Is(err, registry.ErrNone) {
+	if _, err := m.find(ctx); err != nil && !errors.Is(err, registry.ErrNone) {
 		return err
 	}
 	return screen.Run(ctx, cfg)
@@ -69,7 +69,7 @@ func (m *monitor) fullScreen(ctx context.Context, cfg screen.Config) error {
 func (m *monitor) screenConfig(ascii bool) screen.Config {
 	m.chosen = new(chosenFabric)
 	return screen.Config{
-		Dial: func(context.Context) (screen.Source, error) { return m.dial(false) },
+		Dial: func(ctx context.Context) (screen.Source, error) { return m.dial(ctx, false) },
 		Do: func(ctx context.Context, line string) (string, error) {
 			var out bytes.Buffer
 			s := &shell{of: m, out: &out, errs: &out}

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
+	"github.com/weft-fabric/weft/fabricd/lead"
 )
 
 // agentFlags are the flags of fabricd agent.
@@ -94,7 +95,7 @@ func (a agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if a.verbose {
 		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	var k command.Keys
+	var k lead.Keys
 	if err := k.Open(at, "", log); err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 package command
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -14,13 +14,13 @@ import (
 type Where struct {
 	Fabric, URL string
 	Credentials bus.Credentials
-	Gone        func() bool  // whether the process of the fabric is; nil: nobody knows
+	Gone        func() bool  // whether the process of the fabric is; false where nobody knows
 	Server      bus.Resolved // as it was named; none: it is as the registry says
 }
 
-// Reach finds a fabric at the server that is named, else as the registry says, which has
-// credentials for each role.
-func Reach(fabric string, server bus.Settings, role func(registry.Entry) bus.Credentials, stderr io.Writer) (at Where, err error) {
+// Reach finds a fabric, or the one that runs when it is not named, at the server that is named, else
+// as the registry says, which has credentials for each role.
+func Reach(ctx context.Context, fabric string, server bus.Settings, role func(registry.Entry) bus.Credentials, stderr io.Writer) (at Where, err error) {
 	r, err := server.Resolve(os.Getenv)
 	if err != nil {
 		return at, err
@@ -28,15 +28,9 @@ func Reach(fabric string, server bus.Settings, role func(registry.Entry) bus.Cre
 	for _, note := range r.Notes {
 		fmt.Fprintln(stderr, "fabricd: "+note)
 	}
-	if r.URL != "" {
-		if fabric == "" {
-			return at, errors.New("which fabric of the server? name it with --fabric")
-		}
-		return Where{Fabric: fabric, URL: r.URL, Credentials: r.Credentials, Server: r}, bus.ValidateFabric(fabric)
-	}
-	e, err := registry.Find(fabric)
+	e, err := registry.At(ctx, r, fabric)
 	if err != nil {
 		return at, err
 	}
-	return Where{Fabric: e.Name, URL: e.URL, Credentials: role(e), Gone: e.Gone}, nil
+	return Where{Fabric: e.Name, URL: e.URL, Credentials: role(e), Gone: e.Gone, Server: r}, nil
 }

@@ -1,16 +1,12 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
-
-// ErrNoServer says what a cluster needs.
-var ErrNoServer = errors.New("hosts meet at a NATS server: name it with --server (NATS_URL), as nats://h1:4222")
 
 // Resolve finds the server that hosts meet at.
 func Resolve(server bus.Settings, stderr io.Writer) (bus.Resolved, error) {
@@ -22,7 +18,7 @@ func Resolve(server bus.Settings, stderr io.Writer) (bus.Resolved, error) {
 		fmt.Fprintln(stderr, "fabricd: "+note)
 	}
 	if r.URL == "" {
-		return r, ErrNoServer
+		return r, bus.ErrNoServer
 	}
 	return r, nil
 }

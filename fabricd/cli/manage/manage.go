@@ -12,7 +12,9 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/lead"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/manager/remote"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
@@ -73,7 +75,7 @@ func (m manageFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	at, err := command.Reach(m.fabric, m.server, func(e registry.Entry) bus.Credentials { return e.Manager }, stderr)
+	at, err := command.Reach(ctx, m.fabric, m.server, func(e registry.Entry) bus.Credentials { return e.Manager }, stderr)
 	if err != nil {
 		return err
 	}
@@ -82,12 +84,13 @@ func (m manageFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if m.verbose {
 		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	var k command.Keys
+	var k lead.Keys
 	if err := k.Open(at.Server, at.Fabric, log); err != nil {
 		return err
 	}
 	defer k.Close()
-	err = command.Managed(ctx, c, m.method, log, stderr, func(n manager.Note) {
+	note := func(text string) { fmt.Fprintln(stderr, "fabricd: "+text) }
+	err = remote.Manage(ctx, c, m.method, log, note, func(n manager.Note) {
 		switch {
 		case n.Kind == manager.NotePlanned:
 		case m.json:

@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/lead"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 )
@@ -262,12 +263,17 @@ func (u runFlags) one(ctx context.Context, s *scenario.Scenario, line *scenarioL
 		}.Run(ctx, s)
 	}
 	name := fmt.Sprintf("run-%d", os.Getpid()) // others may run scenarios on that server
-	link, err := command.BrokerConfig{Name: name, Server: u.server, Log: slog.New(slog.DiscardHandler)}.Open(stderr)
+	at, err := u.server.Resolve(os.Getenv)
 	if err != nil {
 		return scenario.Result{}, err
 	}
-	defer func() { _ = link.Close() }() // all is over
-	return scenario.Runner{Transport: link.Transport, Progress: line.progress, Watch: watch, Drain: u.drain}.Run(ctx, s)
+	b, err := lead.BrokerConfig{Name: name, Server: at, Log: slog.New(slog.DiscardHandler)}.
+		Open(func(note string) { fmt.Fprintln(stderr, "fabricd: "+note) })
+	if err != nil {
+		return scenario.Result{}, err
+	}
+	defer func() { _ = b.Close() }() // all is over
+	return scenario.Runner{Transport: b.Transport, Progress: line.progress, Watch: watch, Drain: u.drain}.Run(ctx, s)
 }
 
 // scenarioLine shows how far a scenario has come.

@@ -55,7 +55,7 @@ Exit codes: 0 handed back, or the fabric was stopped; 1 the fabric is gone; 2 th
 }
 
 func (s switchFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	at, err := command.Reach(s.fabric, s.server, func(e registry.Entry) bus.Credentials { return e.Operator }, stderr)
+	at, err := command.Reach(ctx, s.fabric, s.server, func(e registry.Entry) bus.Credentials { return e.Operator }, stderr)
 	if err != nil {
 		return err
 	}

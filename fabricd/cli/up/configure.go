@@ -82,12 +82,12 @@ func (u *upFlags) mistakes(list []settings.Mistake) error {
 const savedDuration = 10 * time.Second
 
 // write writes what runs to --save.
-func (u *upFlags) write() error {
+func (u *upFlags) write(s settings.Settings) error {
 	if u.save == "" {
 		return nil
 	}
 	data, err := format.Write(format.File{
-		Name: u.fabric, Settings: u.settings.Short(), Duration: cmp.Or(u.lasts, savedDuration).String(),
+		Name: u.config.Name, Settings: s.Short(), Duration: cmp.Or(u.config.For, savedDuration).String(),
 	})
 	if err != nil {
 		return err

@@ -100,7 +100,7 @@ const leadTime = 10 * lease.Default
 
 // lead takes the lead, so that nobody begins to while the fabric is ended; stop gives it back.
 func (d downFlags) lead(ctx context.Context, store cluster.StateStore) (l *lease.Lease, stop func(), err error) {
-	me, err := thisLeader()
+	me, err := cluster.ThisLeader()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,7 +1,6 @@
 package up
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +13,16 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/lead"
+	"github.com/weft-fabric/weft/fabricd/placement"
 )
 
 // upOutput prints what fabricd up shows: a banner, one line of state, events above it, the ledger.
 // For any goroutine.
 type upOutput struct {
 	json     bool
+	fabric   string
+	lasts    time.Duration // --for
 	stdout   io.Writer
 	deadlock func() []fabric.Channel // looks for one; called when nothing moves
 
@@ -87,31 +90,53 @@ func (p *placedLine) write(w io.Writer) {
 	}
 }
 
-func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *command.Links, placed *placedLine, page string, took time.Duration) {
-	g := f.Topology()
+func linesOf(p *placement.Placement) *placedLine {
+	if p == nil {
+		return nil
+	}
+	l := &placedLine{Links: p.Cost.Links, Crossing: p.Cost.Crossing, Traffic: p.Cost.Traffic, PerPath: p.Cost.PerPath}
+	for _, q := range p.Hosts {
+		l.Agents = append(l.Agents, placedAgent{q.Agent, len(q.Switches), len(q.NICs), q.Ports})
+	}
+	return l
+}
+
+func (o *upOutput) standby(l cluster.Leader) {
+	if o.json {
+		o.print(Line{Standby: &standbyLine{o.fabric, l}})
+		return
+	}
+	fmt.Fprintf(o.stdout, "standing by: %v leads fabric %s; this one takes over when that ends\n", l, o.fabric)
+}
+
+func (o *upOutput) banner(t *lead.Term) {
+	g, url, placed := t.Fabric.Topology(), t.Entry.URL, linesOf(t.Placement)
+	o.mu.Lock()
+	o.deadlock, o.dead, o.over, o.calm, o.still = t.Fabric.Deadlock, false, false, 0, 0
+	o.mu.Unlock()
 	if o.json {
 		o.print(Line{Up: &upLine{
-			Name: u.fabric, URL: l.URL(), Page: page, Topology: g.Spec, Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links), Seconds: took.Seconds(), Placed: placed,
+			Name: o.fabric, URL: url, Page: t.Page, Topology: g.Spec, Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links), Seconds: t.Took.Seconds(), Placed: placed,
 		}})
 		return
 	}
 	w := command.Folded(o.stdout)
 	fmt.Fprintf(w, "fabric %s: %s, %d switches, %d NICs, %d links, %s, up in %v\n",
-		u.fabric, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), u.settings.Firmware, took.Round(time.Millisecond))
+		o.fabric, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), t.Settings.Firmware, t.Took.Round(time.Millisecond))
 	if placed != nil {
 		placed.write(w)
 	}
 	whose := "credentials of this run; it enforces cuts"
-	if l.Broker == nil {
+	if !t.OwnBroker {
 		whose = "not ours: its owner says who may do what, and the ends of a link enforce cuts"
 	}
-	if page != "" {
-		fmt.Fprintf(w, "watch it and cut it:                %s\n", page)
+	if t.Page != "" {
+		fmt.Fprintf(w, "watch it and cut it:                %s\n", t.Page)
 	}
-	fmt.Fprintf(w, "links are NATS subjects at %s (%s)\n", l.URL(), whose)
+	fmt.Fprintf(w, "links are NATS subjects at %s (%s)\n", url, whose)
 	flag := ""
-	if u.fabric != "weft" {
-		flag = " --fabric " + u.fabric
+	if o.fabric != "weft" {
+		flag = " --fabric " + o.fabric
 	}
 	for _, l := range g.Links {
 		if l.BetweenSwitches() {
@@ -121,8 +146,8 @@ func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *command.Links, placed 
 			break
 		}
 	}
-	if u.lasts > 0 {
-		fmt.Fprintf(w, "in %v it ends by itself, as with Ctrl-C:\n", u.lasts)
+	if o.lasts > 0 {
+		fmt.Fprintf(w, "in %v it ends by itself, as with Ctrl-C:\n", o.lasts)
 	}
 	fmt.Fprintln(w, "Ctrl-C drains the fabric and prints the ledger")
 }
@@ -174,19 +199,7 @@ const calmFor = 10
 // us.
 const stillFor = 2
 
-// follow prints the events of the fabric until ctx ends and none is left: all of them as JSON,
-// otherwise those a person did and the reports of faults.
-func (o *upOutput) follow(ctx context.Context, f *fabric.Fabric) {
-	for seq := uint64(0); ; {
-		e, err := f.Events().After(ctx, seq)
-		if err != nil {
-			return
-		}
-		seq = e.Seq
-		o.event(e)
-	}
-}
-
+// event prints all events as JSON, otherwise those a person did and the reports of faults.
 func (o *upOutput) event(e fabric.Event) {
 	if o.json {
 		o.print(Line{Event: &e})
@@ -216,7 +229,8 @@ func (o *upOutput) draining() {
 const maxReports = 20
 
 // end prints what each fault has cost, and the ledger.
-func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals, faults []fault.Report) {
+func (o *upOutput) end(r lead.Result) {
+	l, drained, t, faults := r.Ledger, r.Drained, r.Totals, r.Faults
 	if o.json {
 		for _, r := range faults {
 			o.print(Line{Report: &r})

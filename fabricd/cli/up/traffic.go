@@ -1,27 +1,26 @@
 package up
 
 import (
-	"fmt"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/weft-fabric/weft/fabricd/document/table"
 	"github.com/weft-fabric/weft/nic"
 )
 
 // trafficHelp says what --traffic takes.
 func trafficHelp() string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 2, 8, 2, ' ', 0)
+	t := table.Table{Gap: 2}
 	list := func(title string, words [][2]string) {
-		fmt.Fprintln(w, "\n"+title)
+		t.Row("\n" + title)
 		for _, p := range words {
-			fmt.Fprintf(w, "  %s\t%s\n", p[0], p[1])
+			t.Row("  "+p[0], p[1])
 		}
 	}
 	list("Traffic is PATTERN:LOAD, with options after commas, as uniform:0.2,arrivals=bursts or hotspot:0.2,hot=4,share=0.1; i is a NIC's number:", nic.Patterns())
 	list("arrivals= is by which process packets come; the mean is the load in any case:", nic.Processes())
 	list("sizes= is which packets have how many bytes, as 256 or a mix:", [][2]string{{"64:0.6/1500:0.4", "60% of the packets have 64 bytes, 40% have 1500"}})
-	_ = w.Flush() // to memory
+	var b strings.Builder
+	_ = t.Text(&b) // to memory
 	return strings.Trim(b.String(), "\n")
 }
 

@@ -3,59 +3,47 @@
 package up
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
-	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/lead"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // upFlags are the flags of fabricd up.
 type upFlags struct {
-	fabric, broker string
-	settings       settings.Settings
 	fileFlags
-	lasts time.Duration // then the fabric ends by itself; 0: when interrupted
-
-	unmanaged error // why there is no manager though one was to be chosen; nil: there is, or needs none
-
-	agents        string
-	topologyGiven bool     // else what runs on agents is led on
-	given         []string // names of flags
-	detach        bool     // when interrupted
-
-	web         webFlags
-	listen      string
-	listenGiven bool // else a free port does, too
-
-	asJSON  bool
-	drain   time.Duration
-	verbose bool
-
-	server bus.Settings
+	settings settings.Settings
+	given    []string // names of flags
+	agents   string
+	listen   string
+	asJSON   bool
+	verbose  bool
+	server   bus.Settings
+	config   lead.Config // what the flags are, the above aside
 }
 
 // Command is fabricd up.
 func Command() *cobra.Command {
 	u := upFlags{settings: settings.Settings{
-		Topology: "kary-ntree:4,3", Link: settings.Link{Paced: true}, Manager: settings.Manager{Method: manage.Auto},
+		Topology: lead.DefaultTopology, Link: settings.Link{Paced: true}, Manager: settings.Manager{Method: manage.Auto},
 	}}
 	cmd := &cobra.Command{
 		Use:     "up",
@@ -65,28 +53,22 @@ func Command() *cobra.Command {
 		Long:    "Launch a live fabric and keep it running until Ctrl-C.\n\n" + trafficHelp(),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			u.listenGiven, u.given = cmd.Flags().Changed("listen"), changed(cmd.Flags())
-			u.topologyGiven = cmd.Flags().Changed("topology") || u.file != ""
-			if err := u.configure(cmd.ErrOrStderr()); err != nil {
+			u.given = changed(cmd.Flags())
+			if err := u.complete(cmd.ErrOrStderr()); err != nil {
 				return err
-			}
-			if cmd.Flags().Changed("agents") {
-				if _, err := agentNames(u.agents); err != nil {
-					return err
-				}
 			}
 			err := command.Unhurried(cmd.OutOrStdout(), cmd.ErrOrStderr(), u.asJSON, func(stdout, stderr io.Writer) error {
 				return u.run(cmd.Context(), stdout, stderr)
 			})
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "fabricd: interrupted before fabric %s was up: nothing of it is left\n", u.fabric)
+				fmt.Fprintf(cmd.ErrOrStderr(), "fabricd: interrupted before fabric %s was up: nothing of it is left\n", u.config.Name)
 				return nil
 			}
 			return err
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&u.fabric, "fabric", "weft", "name of the fabric, as linkmon finds it")
+	f.StringVar(&u.config.Name, "fabric", "weft", "name of the fabric, as linkmon finds it")
 	u.fileFlags.flags(f)
 	command.SettingFlags(f, &u.settings, map[string]string{
 		"topology": "topology, or a file; see fabricd topology generate --help",
@@ -101,13 +83,15 @@ func Command() *cobra.Command {
 	})
 	u.server.Flags(f)
 	f.StringVar(&u.agents, "agents", "", "run on the `agents` of other hosts, all or some by name as h1,h2, instead of in this process; see fabricd agent")
-	f.BoolVar(&u.detach, "detach", false, "with --agents: when interrupted, leave the fabric to the next fabricd up of this --fabric; fabricd down ends it")
-	f.StringVar(&u.listen, "listen", DefaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
-	u.web.flags(f)
-	f.StringVar(&u.broker, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
-	f.DurationVar(&u.lasts, "for", 0, "end by itself after this long, as 30s, as Ctrl-C does")
+	f.BoolVar(&u.config.Detach, "detach", false, "with --agents: when interrupted, leave the fabric to the next fabricd up of this --fabric; fabricd down ends it")
+	f.StringVar(&u.listen, "listen", lead.DefaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
+	f.StringVar(&u.config.Page.Tokens, "tokens", "", "`file` of tokens that may look or operate, as fabricd auth token makes it; that of --auth unless given")
+	f.StringVar(&u.config.Page.CertFile, "page-cert", "", "certificate `file` for HTTPS; that of --auth unless given, where others than this machine can reach the page")
+	f.StringVar(&u.config.Page.KeyFile, "page-key", "", "private key `file` of that certificate")
+	f.StringVar(&u.config.Listen, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
+	f.DurationVar(&u.config.For, "for", 0, "end by itself after this long, as 30s, as Ctrl-C does")
 	f.Lookup("for").DefValue = "0"
-	f.DurationVar(&u.drain, "drain-timeout", DrainTime, "how long Ctrl-C waits for the packets in flight; when some "+
+	f.DurationVar(&u.config.Drain, "drain-timeout", lead.DrainTime, "how long Ctrl-C waits for the packets in flight; when some "+
 		"are left the ledger is not checked, and the exit code is 1")
 	command.Bound(f, "for", time.Millisecond, time.Duration(fault.MaxDuration))
 	command.Bound(f, "drain-timeout", time.Millisecond, scenario.MaxDuration)
@@ -123,87 +107,122 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// options turns the flags into those of a fabric, all but the transport, and chooses a routing if
-// none is given.
-func (u *upFlags) options(stderr io.Writer) (fabric.Options, error) {
-	g, err := command.LoadTopology(stderr, u.settings.Topology)
-	if err != nil {
-		return fabric.Options{}, err
-	}
-	return u.optionsOn(g)
-}
-
-// optionsOn is options on a topology that is there already.
-func (u *upFlags) optionsOn(g *topology.Graph) (fabric.Options, error) {
-	s := &u.settings
-	s.Traffic = cmp.Or(s.Traffic, defaultTraffic(g, cmp.Or(s.Link.Rate, fabric.DefaultRate), theseCores()))
-	s.Firmware = cmp.Or(s.Firmware, subnet.Default(g))
-	made, wrong := scenario.Build(*s, g)
-	if err := u.mistakes(wrong); err != nil {
-		return made.Options, err
-	}
-	if s.Manager.Method != manage.Auto && made.Manager.On() {
-		if _, err := manage.New(g, made.Routing, made.Manager, made.Options.Switch.VCs); err != nil {
-			return made.Options, err
-		}
-	}
-	s.Firmware, s.Manager.Method, u.unmanaged = made.Routing, made.Manager.String(), made.Unmanaged
-	return made.Options, nil
-}
-
-func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	if err := bus.ValidateFabric(u.fabric); err != nil {
+// complete turns the flags into a config, all but what is told, and checks what can be before
+// anything is opened.
+func (u *upFlags) complete(stderr io.Writer) (err error) {
+	if err := u.configure(stderr); err != nil {
 		return err
 	}
-	log := slog.New(slog.DiscardHandler)
+	c := &u.config
+	c.Settings, c.Build = u.settings, command.ThisVersion()
+	if !slices.Contains(u.given, "topology") && u.file == "" {
+		c.Settings.Topology = "" // that of a fabric that is there will do
+	}
+	if c.OnAgents = slices.Contains(u.given, "agents"); c.OnAgents {
+		if c.Agents, err = agentNames(u.agents); err != nil {
+			return err
+		}
+	}
+	c.Page.AnyPort = !slices.Contains(u.given, "listen")
+	switch u.listen {
+	case listenOff:
+	case "":
+		return errors.New(`--listen "": expected host:port, as 127.0.0.1:8420, or off`)
+	default:
+		c.Page.Listen = u.listen
+	}
+	c.Server, err = u.server.Resolve(os.Getenv)
+	return err
+}
+
+// listenOff is --listen of a fabric without a page.
+const listenOff = "off"
+
+// agentNames reads --agents; none is all.
+func agentNames(list string) (names []string, err error) {
+	if list == "all" {
+		return nil, nil
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if err := bus.ValidateAgent(name); err != nil {
+			return nil, fmt.Errorf("--agents %q: expected all, or names as h1,h2: %w", list, err)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// changed are the flags that were given, by their present names.
+func changed(f *pflag.FlagSet) (names []string) {
+	f.Visit(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+func (u *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	c, level := u.config, slog.LevelWarn
 	if u.verbose {
-		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		level = slog.LevelDebug
 	}
-	on, err := u.cluster(ctx, log, stdout, stderr)
-	if err != nil {
-		return err
+	c.Page.Log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})) // warnings in any case
+	if u.verbose {
+		c.Log = c.Page.Log
 	}
-	if on != nil {
-		defer on.close()
-		return on.run(ctx)
+	c.Load = func(spec string) (*topology.Graph, error) { return command.LoadTopology(stderr, spec) }
+	out := upOutput{json: u.asJSON, fabric: c.Name, lasts: c.For, stdout: stdout, line: command.NewLine(stdout)}
+	c.Observer = lead.Observer{
+		Note:     func(text string) { fmt.Fprintln(stderr, "fabricd: "+text) },
+		Existing: func(is settings.Settings) { u.heeded(is, stderr) },
+		Progress: (&command.StartProgress{Stderr: stderr}).OnProgress,
+		Up: func(t *lead.Term) error {
+			if err := u.write(t.Settings); err != nil {
+				return err
+			}
+			out.banner(t)
+			return nil
+		},
+		Standby: out.standby, Event: out.event, Sample: out.sample, Draining: out.draining, Ended: out.end,
 	}
-	o, err := u.options(stderr)
-	if err != nil {
-		return err
+	l, err := lead.Start(ctx, c)
+	if err == nil {
+		err = l.Wait()
 	}
-	claim, err := registry.Take(u.fabric)
-	if err != nil {
-		return err
+	wrong, mistaken := errors.AsType[*lead.MistakesError](err)
+	switch {
+	case mistaken:
+		return u.mistakes(wrong.List)
+	case errors.Is(err, lead.ErrStoodBy):
+		return nil
+	case errors.Is(err, lead.ErrUnbalanced):
+		return command.ErrFailed // what was printed shows it
+	case errors.Is(err, lead.ErrLeft):
+		fmt.Fprintf(stdout, "fabric %s goes on: lead it again with fabricd up --fabric %s, end it with fabricd down --fabric %s\n", c.Name, c.Name, c.Name)
+		return nil
 	}
-	defer func() { _ = claim.Release() }() // the lock goes with the process in any case
+	return err
+}
 
-	keeps := ""
-	if _, programmed := o.Firmware.(tables.Programmed); programmed {
-		if keeps, err = claim.Store(); err != nil {
-			return err
+// heeded says which settings of a fabric that is there already are other than what was given.
+func (u *upFlags) heeded(s settings.Settings, stderr io.Writer) {
+	var other []string
+	is, want := s.Filled(), u.settings.Filled()
+	for _, x := range settings.All() {
+		if u.doc == nil && !slices.Contains(u.given, x.Flag) || x.Path == "topology" || is.Text(x.Path) == want.Text(x.Path) ||
+			x.Path == "manager.method" && want.Manager.Method == manage.Auto {
+			continue
 		}
-	}
-	at, err := u.server.Resolve(os.Getenv)
-	if err != nil {
-		return err
-	}
-	var lost <-chan struct{}
-	if at.URL != "" {
-		name, err := takeName(ctx, u.fabric, at, false, log, stderr)
-		if err != nil {
-			return err
+		name := x.Path
+		if x.Flag != "" {
+			name = "--" + x.Flag
 		}
-		defer name.close()
-		lost = name.lost
+		other = append(other, name+" "+command.SettingText(x, is))
 	}
-	link, err := command.BrokerConfig{Name: u.fabric, Listen: u.broker, Keeps: keeps, Server: u.server, Log: log}.Open(stderr)
-	if err != nil {
-		return err
+	if len(other) > 0 {
+		fmt.Fprintf(stderr, "fabricd: fabric %s is there already, with %s: these flags do not change it; end it with fabricd down to begin it anew\n",
+			u.config.Name, strings.Join(other, " "))
 	}
-	defer func() { _ = link.Close() }() // it all goes with the process
-	o.Transport = link.Transport
-	return leader{
-		upFlags: u, link: link, claim: claim, log: log, stdout: stdout, stderr: stderr, lost: lost,
-		up: command.NewStartProgress(stderr),
-	}.run(ctx, o)
 }

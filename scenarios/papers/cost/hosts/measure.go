@@ -78,7 +78,7 @@ func (m measurer) measure(ctx context.Context, r run) (got result, err error) {
 		ports, most = ports+float64(a.Ports), max(most, float64(a.Ports))
 	}
 	got.uneven = most * float64(len(first.Up.Placed.Agents)) / ports
-	client, err := api.Dial(registry.Entry{Name: "hosts", URL: s.urls}, "hosts", true)
+	client, err := api.Dial(registry.Entry{Listed: registry.Listed{Name: "hosts", URL: s.urls}}, "hosts", true)
 	if err != nil {
 		return got, err
 	}

@@ -1,4 +1,4 @@
-package up
+package lead
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
@@ -25,11 +24,11 @@ func TestAFabricEndsWellOnlyWithALedgerThatIsExactAndBalances(t *testing.T) {
 	}{
 		{"balanced", balanced, nil, nil},
 		{"balanced with packets that wait for good", balanced, &fabric.StuckError{Ledger: balanced}, nil},
-		{"balanced by chance while packets still moved", balanced, late, command.ErrFailed},
-		{"balanced, but the traffic could not be stopped", balanced, errors.New("traffic"), command.ErrFailed},
-		{"unbalanced", unbalanced, nil, command.ErrFailed},
-		{"unbalanced with packets that wait for good", unbalanced, &fabric.StuckError{Ledger: unbalanced}, command.ErrFailed},
-		{"unbalanced while packets still moved", unbalanced, late, command.ErrFailed},
+		{"balanced by chance while packets still moved", balanced, late, ErrUnbalanced},
+		{"balanced, but the traffic could not be stopped", balanced, errors.New("traffic"), ErrUnbalanced},
+		{"unbalanced", unbalanced, nil, ErrUnbalanced},
+		{"unbalanced with packets that wait for good", unbalanced, &fabric.StuckError{Ledger: unbalanced}, ErrUnbalanced},
+		{"unbalanced while packets still moved", unbalanced, late, ErrUnbalanced},
 	} {
 		require.ErrorIs(t, judged(c.ledger, c.drained), c.want, c.what)
 	}
@@ -50,7 +49,7 @@ func TestALedgerIsNotCheckedWhileTheTrafficGoesOn(t *testing.T) {
 	require.ErrorIs(t, err, errGoesOn)
 	require.False(t, l.Balanced)
 	require.Equal(t, "the traffic goes on, so the ledger was not checked", l.NotChecked)
-	require.ErrorIs(t, judged(l, err), command.ErrFailed)
+	require.ErrorIs(t, judged(l, err), ErrUnbalanced)
 }
 
 func TestALeaderOnAgentsThatFindsAnUnbalancedLedgerSaysSoHoweverItWasEnded(t *testing.T) {
@@ -64,14 +63,14 @@ func TestALeaderOnAgentsThatFindsAnUnbalancedLedgerSaysSoHoweverItWasEnded(t *te
 	}{
 		{nil, true, true, true, nil},
 		{nil, false, true, true, nil},
-		{command.ErrFailed, true, true, true, command.ErrFailed},
-		{command.ErrFailed, false, true, true, command.ErrFailed}, // led on from another, and interrupted
-		{command.ErrFailed, false, false, true, command.ErrFailed},
+		{ErrUnbalanced, true, true, true, ErrUnbalanced},
+		{ErrUnbalanced, false, true, true, ErrUnbalanced}, // led on from another, and interrupted
+		{ErrUnbalanced, false, false, true, ErrUnbalanced},
 		{other, true, true, true, other},
-		{other, false, true, false, errLeft},
+		{other, false, true, false, ErrLeft},
 		{other, false, false, false, other},
 		{errOtherLeader, false, false, false, errOtherLeader},
-		{errLeft, true, true, false, errLeft},
+		{ErrLeft, true, true, false, ErrLeft},
 		{reply.ErrNoAccess, true, false, false, reply.ErrNoAccess},
 	} {
 		over, err := outcome(c.err, c.fresh, c.interrupted)

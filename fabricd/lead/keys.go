@@ -1,4 +1,4 @@
-package command
+package lead
 
 import (
 	"context"
@@ -53,12 +53,12 @@ func (k *Keys) Close() {
 
 // Authorizer makes credentials of hosts: our broker, or who leads where servers trust its account;
 // nil where neither is.
-func (l *Links) Authorizer() remote.Authorizer {
+func (b *Broker) Authorizer() remote.Authorizer {
 	switch {
-	case l.Broker != nil:
-		return l.Broker
-	case l.Folder.Issuer() != nil:
-		return l.Folder.Issuer()
+	case b.Embedded != nil:
+		return b.Embedded
+	case b.Folder.Issuer() != nil:
+		return b.Folder.Issuer()
 	}
 	return nil
 }

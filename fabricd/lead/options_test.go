@@ -1,7 +1,6 @@
-package up
+package lead
 
 import (
-	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,24 +11,24 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-func TestHellosDampingAndRequeueAreThoseOfTheFlags(t *testing.T) {
-	flags := upFlags{settings: settings.Settings{Topology: "kary-ntree:2,2", Firmware: "updown", Traffic: "none"}}
-	o, err := flags.options(io.Discard)
+func TestHellosDampingAndRequeueAreThoseOfTheSettings(t *testing.T) {
+	p := newProcess(Config{Settings: settings.Settings{Topology: "kary-ntree:2,2", Firmware: "updown", Traffic: "none"}}, nil)
+	o, err := p.options()
 	require.NoError(t, err)
 	require.Equal(t, link.Liveness{Multiplier: fabric.DefaultMultiplier}, o.Link.Liveness, "the fabric chooses by its size")
 	require.False(t, o.Link.NoLiveness || o.Switch.Requeue)
 
-	flags.settings.Liveness = settings.Liveness{Interval: "7ms", Multiplier: 5, Damping: settings.Damping{HalfLife: "1s"}}
-	flags.settings.Switch.Requeue = true
-	o, err = flags.options(io.Discard)
+	p.Settings.Liveness = settings.Liveness{Interval: "7ms", Multiplier: 5, Damping: settings.Damping{HalfLife: "1s"}}
+	p.Settings.Switch.Requeue = true
+	o, err = p.options()
 	require.NoError(t, err)
 	require.Equal(t, link.Liveness{Interval: 7 * weft.Millisecond, Multiplier: 5, Damping: link.Damping{
 		HalfLife: weft.Second, Suppress: 3, Reuse: 1, Max: 4 * weft.Second,
 	}}, o.Link.Liveness)
 	require.True(t, o.Switch.Requeue)
 
-	flags.settings.Liveness.Interval = "0"
-	o, err = flags.options(io.Discard)
+	p.Settings.Liveness.Interval = "0"
+	o, err = p.options()
 	require.NoError(t, err)
 	require.True(t, o.Link.NoLiveness)
 	require.Positive(t, o.Link.Liveness.Damping.HalfLife, "a signalled cut is a loss, too")

@@ -1,10 +1,8 @@
-package up
+package lead
 
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"sync"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
@@ -29,18 +27,16 @@ type named struct {
 // much else to do.
 const nameTime = 10 * lease.Default
 
-// takeName claims a name. Leads says that this process leads a fabric on agents, and so has the
+// takeName claims the name. Leads says that this process leads a fabric on agents, and so has the
 // lease.
-func takeName(ctx context.Context, name string, at bus.Resolved, leads bool, log *slog.Logger,
-	stderr io.Writer,
-) (n *named, err error) {
-	me, err := thisLeader()
+func (p *process) takeName(ctx context.Context, leads bool) (n *named, err error) {
+	me, err := cluster.ThisLeader()
 	if err != nil {
 		return nil, err
 	}
 	n = &named{end: func() {}}
 	n.presence, err = bus.TakeName(ctx, bus.NameConfig{
-		Fabric: name, URL: at.URL, Credentials: at.Credentials, Host: me.Host, PID: me.PID, Leads: leads,
+		Fabric: p.Name, URL: p.Server.URL, Credentials: p.Server.Credentials, Host: me.Host, PID: me.PID, Leads: leads,
 	})
 	if err != nil {
 		return nil, err
@@ -48,7 +44,7 @@ func takeName(ctx context.Context, name string, at bus.Resolved, leads bool, log
 	if leads {
 		return n, nil
 	}
-	if err := n.lease(ctx, name, at, me, log, stderr); err != nil {
+	if err := n.lease(ctx, p, me); err != nil {
 		n.close()
 		return nil, err
 	}
@@ -56,14 +52,12 @@ func takeName(ctx context.Context, name string, at bus.Resolved, leads bool, log
 }
 
 // lease takes the lease of a leader, if the server keeps something for us.
-func (n *named) lease(ctx context.Context, name string, at bus.Resolved, me cluster.Leader, log *slog.Logger,
-	stderr io.Writer,
-) error {
+func (n *named) lease(ctx context.Context, p *process, me cluster.Leader) error {
 	try, cancel := context.WithTimeout(ctx, nameTime)
 	defer cancel()
-	store, err := openStore(try, name, at, false)
+	store, err := cluster.OpenStore(try, p.Name, p.Server, false)
 	if err != nil {
-		log.Info("the name of the fabric is claimed by a presence alone", "fabric", name, "why", err)
+		p.Log.Info("the name of the fabric is claimed by a presence alone", "fabric", p.Name, "why", err)
 		return ctx.Err()
 	}
 	n.store = store.Store
@@ -71,7 +65,7 @@ func (n *named) lease(ctx context.Context, name string, at bus.Resolved, me clus
 	held, err := cluster.Campaign(try,
 		cluster.CampaignConfig{Store: n.store, Me: me, Once: true, Standby: func(l cluster.Leader, _ uint64) {
 			who = l
-			fmt.Fprintf(stderr, "fabricd: %v had the name %s and does not answer: its claim ends in %v\n", l, name, lease.Default)
+			p.notef("%v had the name %s and does not answer: its claim ends in %v", l, p.Name, lease.Default)
 		}})
 	switch {
 	case err == nil:
@@ -81,7 +75,7 @@ func (n *named) lease(ctx context.Context, name string, at bus.Resolved, me clus
 		return fmt.Errorf("%w: %v renews its claim and does not answer: end it there, or choose another name",
 			bus.ErrNameTaken, who)
 	default:
-		log.Info("the name of the fabric is claimed by a presence alone", "fabric", name, "why", err)
+		p.Log.Info("the name of the fabric is claimed by a presence alone", "fabric", p.Name, "why", err)
 		return nil
 	}
 	n.lost = make(chan struct{})

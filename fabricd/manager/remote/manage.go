@@ -1,22 +1,21 @@
-package command
+package remote
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/manager"
-	"github.com/weft-fabric/weft/fabricd/manager/remote"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// Managed manages a fabric over its broker until ctx ends. On a broker that keeps nothing there is
-// one manager at most, and who comes after it begins anew.
-func Managed(ctx context.Context, c bus.ClientConfig, method string, log *slog.Logger, stderr io.Writer, tell func(manager.Note)) (err error) {
-	f, err := remote.Dial(c)
+// Manage manages a fabric over its broker until ctx ends. Note hears what the operator should know,
+// tell what the manager does. On a broker that keeps nothing there is one manager at most, and who
+// comes after it begins anew. The error wraps [reply.ErrEnded] when the fabric has ended.
+func Manage(ctx context.Context, c bus.ClientConfig, method string, log *slog.Logger, note func(string), tell func(manager.Note)) (err error) {
+	f, err := Dial(c)
 	if err != nil {
 		return err
 	}
@@ -25,7 +24,7 @@ func Managed(ctx context.Context, c bus.ClientConfig, method string, log *slog.L
 	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: c.Fabric, URL: c.URL, Credentials: c.Credentials})
 	switch {
 	case errors.Is(err, bus.ErrNoStore):
-		fmt.Fprintf(stderr, "fabricd: subnet manager: %v: one after it begins anew, and no other must run beside it\n", err)
+		note(fmt.Sprintf("subnet manager: %v: one after it begins anew, and no other must run beside it", err))
 		cfg.State = &manager.Memory{}
 	case err != nil:
 		return err

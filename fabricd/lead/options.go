@@ -1,0 +1,57 @@
+package lead
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/settings"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// MistakesError lists the settings that are wrong, or do not fit the topology.
+type MistakesError struct{ List []settings.Mistake }
+
+// Error implements error.
+func (e *MistakesError) Error() string {
+	var errs []error
+	for _, m := range e.List {
+		errs = append(errs, m.Err)
+	}
+	return errors.Join(errs...).Error()
+}
+
+// DefaultTopology is that of a new fabric unless another is named.
+const DefaultTopology = "kary-ntree:4,3"
+
+// options turns the settings into those of a fabric, all but the transport, and chooses what is not
+// given.
+func (p *process) options() (fabric.Options, error) {
+	p.Settings.Topology = cmp.Or(p.Settings.Topology, DefaultTopology)
+	g, err := p.Load(p.Settings.Topology)
+	if err != nil {
+		return fabric.Options{}, err
+	}
+	return p.optionsOn(g)
+}
+
+// optionsOn is options on a topology that is there already.
+func (p *process) optionsOn(g *topology.Graph) (fabric.Options, error) {
+	s := &p.Settings
+	s.Traffic = cmp.Or(s.Traffic, defaultTraffic(g, cmp.Or(s.Link.Rate, fabric.DefaultRate), theseCores()))
+	s.Firmware = cmp.Or(s.Firmware, subnet.Default(g))
+	made, wrong := scenario.Build(*s, g)
+	if len(wrong) > 0 {
+		return made.Options, &MistakesError{wrong}
+	}
+	if s.Manager.Method != manage.Auto && made.Manager.On() {
+		if _, err := manage.New(g, made.Routing, made.Manager, made.Options.Switch.VCs); err != nil {
+			return made.Options, err
+		}
+	}
+	s.Firmware, s.Manager.Method, p.unmanaged = made.Routing, made.Manager.String(), made.Unmanaged
+	return made.Options, nil
+}
