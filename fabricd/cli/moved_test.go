@@ -36,7 +36,7 @@ func TestAMovedSwitchThatNobodyAsksEndsByItself(t *testing.T) {
 		Fabric: "lab", Graph: g,
 	}
 	require.NoError(t, hosts.Host(t.Context(), "h1", host.Spec{
-		Fabric: "lab", Host: "s1.0", Number: 1, Topology: packed, Firmware: "deterministic-link",
+		Fabric: "lab", Host: "s1.0", Number: 1, Topology: packed, Routing: "deterministic-link",
 		Placement: host.Placement{Host: "s1.0", Switches: host.Spans([]weft.SwitchID{id}), Shards: 1, Shared: true},
 		Switch:    host.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
 		Link:      host.LinkOptions{Rate: 256_000, Inbox: 64},

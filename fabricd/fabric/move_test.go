@@ -47,7 +47,7 @@ func orderly(t *testing.T) func(*fabric.Options) {
 		var err error
 		o.Firmware, o.Switch.VCs, err = subnet.Firmware(routing, o.Topology)
 		require.NoError(t, err)
-		o.Processes.Firmware = routing
+		o.Processes.Routing = routing
 		o.Link.Liveness = link.Liveness{Interval: weft.Second, Multiplier: 60}
 	}
 }

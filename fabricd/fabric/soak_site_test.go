@@ -88,7 +88,7 @@ func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite 
 		Topology: g, Seed: seed, Traffic: load, NIC: fabric.NICOptions{QueueBytes: 16 << 10},
 		Hosts: placed, Host: agents.Host,
 		Checkpoint: s.checkpoint, Switch: fabric.SwitchOptions{Requeue: seed%2 == 0},
-		Processes: &fabric.ProcessOptions{Fabric: soakName, Firmware: routing},
+		Processes: &fabric.ProcessOptions{Fabric: soakName, Routing: routing},
 	}
 	var err error
 	s.options.Firmware, s.options.Switch.VCs, err = subnet.Firmware(routing, g)
@@ -135,7 +135,7 @@ func (s *soakSite) lead(adopt *fabric.State) {
 	f, err := fabric.New(o)
 	require.NoError(s, err)
 	require.NoError(s, f.Start(s.Context()))
-	info := api.Info{Name: soakName, Firmware: processes.Firmware, Started: time.Now()}
+	info := api.Info{Name: soakName, Routing: processes.Routing, Started: time.Now()}
 	answers, err := api.NewServer(f, control, info)
 	require.NoError(s, err)
 	ctx, stop := context.WithCancel(context.Background())

@@ -84,9 +84,9 @@ func (c *Spec) placed() map[weft.Node]string {
 	return all
 }
 
-// Routing makes the firmware of every switch by its name.
-func (c *Spec) Routing(g *topology.Graph) (switching.Firmware, error) {
-	fw, _, err := subnet.Firmware(c.Firmware, g)
+// Firmware makes the firmware of every switch by its name.
+func (c *Spec) Firmware(g *topology.Graph) (switching.Firmware, error) {
+	fw, _, err := subnet.Firmware(c.Routing, g)
 	if err != nil {
 		return nil, fmt.Errorf("the fabric is of another release than this process: %w", err)
 	}
@@ -95,7 +95,7 @@ func (c *Spec) Routing(g *topology.Graph) (switching.Firmware, error) {
 	}
 	n, ok := fw.(switching.Notifier)
 	if !ok {
-		return nil, fmt.Errorf("the fabric is of another release than this process: firmware %s tells no sources of discards here", c.Firmware)
+		return nil, fmt.Errorf("the fabric is of another release than this process: routing %s tells no sources of discards here", c.Routing)
 	}
 	return n.Notifying(), nil
 }

@@ -22,7 +22,7 @@ type Spec struct {
 	Again uint32 `json:"again,omitempty"`
 
 	Topology  []byte    `json:"topology"`  // of the whole fabric: a YAML topology file, compressed as [deflate.Compress] does
-	Firmware  string    `json:"firmware"`  // by name
+	Routing   string    `json:"routing"`   // by name
 	Placement Placement `json:"placement"` // what this host is
 	// Placements says on which host every node is, and so in which shard.
 	Placements []Placement `json:"placements"`

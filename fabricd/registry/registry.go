@@ -38,7 +38,8 @@ type Entry struct {
 	Started  time.Time `json:"started"`
 	URL      string    `json:"url"` // of the broker
 	Topology string    `json:"topology"`
-	Firmware string    `json:"firmware"`
+	Routing  string    `json:"routing"`
+	Firmware string    `json:"firmware"` // the same, under its old name: until 0.2.0
 
 	Operator bus.Credentials `json:"operator"` // may cut and restore
 	Viewer   bus.Credentials `json:"viewer"`   // may look
@@ -55,13 +56,14 @@ type Listed struct {
 	Started  time.Time `json:"started"`
 	URL      string    `json:"url"` // of the broker
 	Topology string    `json:"topology"`
-	Firmware string    `json:"firmware"`
+	Routing  string    `json:"routing"`
+	Firmware string    `json:"firmware"`       // the same, under its old name: until 0.2.0
 	Page     string    `json:"page,omitempty"` // with the token that it takes to act there
 }
 
 // Listed is the entry as lists show it.
 func (e Entry) Listed() Listed {
-	return Listed{e.Name, e.PID, e.Started, e.URL, e.Topology, e.Firmware, e.PageWithToken()}
+	return Listed{e.Name, e.PID, e.Started, e.URL, e.Topology, e.Routing, e.Routing, e.PageWithToken()}
 }
 
 // PageWithToken is the address to open in a browser to look and act; empty when there is none.

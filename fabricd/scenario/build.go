@@ -48,7 +48,7 @@ func Build(s settings.Settings, g *topology.Graph, own ...firmware.Entry) (Built
 	sound := len(b.wrong) == 0
 	s = b.settings
 	o := &b.Options
-	o.Topology, o.Seed, b.Routing = g, s.Seed, s.Firmware
+	o.Topology, o.Seed, b.Routing = g, s.Seed, s.Routing
 	b.firmware()
 	b.manager()
 	b.switches()
@@ -86,7 +86,7 @@ func (b *builder) firmware() {
 			}
 		}
 	}
-	b.fail("firmware", err)
+	b.fail("routing", err)
 }
 
 // manager chooses how the fabric is managed. A routing that is rules is run as the tables that

@@ -152,7 +152,7 @@ func TestEveryExpectationThatDoesNotHoldIsNamedInWords(t *testing.T) {
 	s, err := scenario.Load("fails.yaml", []byte(`
 name: fails
 topology: kary-ntree:2,3
-firmware: updown
+routing: updown
 link: {rate: 2560000}
 traffic: uniform:0.5
 duration: 100ms

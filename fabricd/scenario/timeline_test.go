@@ -21,7 +21,7 @@ import (
 const head = `
 name: short
 topology: kary-ntree:2,3
-firmware: adaptive-link
+routing: adaptive-link
 traffic: uniform:0.5
 `
 
@@ -149,23 +149,19 @@ func TestLivenessAndRequeueAreOptionsOfTheFabric(t *testing.T) {
 func TestAScenarioIsWrittenAsItIsRead(t *testing.T) {
 	t.Parallel()
 	for _, path := range append(shipped(t), files(t, "testdata/*.yaml")...) {
-		f, err := scenario.ReadFile(path)
-		require.NoError(t, err)
+		f := read(t, path).File
 		text, err := format.Write(f)
 		require.NoError(t, err)
 		again := filepath.Join(t.TempDir(), "again.yaml")
 		require.NoError(t, os.WriteFile(again, text, 0o600))
-		g, err := scenario.ReadFile(again)
-		require.NoError(t, err, string(text))
-		assert.Equal(t, f, g, path)
+		assert.Equal(t, f, read(t, again).File, path)
 	}
 }
 
 func TestTheSettingsOfAScenarioAreSavedAndReadAgain(t *testing.T) {
 	t.Parallel()
 	for _, path := range append(shipped(t), files(t, "testdata/*.yaml")...) {
-		f, err := scenario.ReadFile(path)
-		require.NoError(t, err)
+		f := read(t, path).File
 		saved := f
 		saved.Settings = f.Settings.Short()
 		text, err := format.Write(saved)

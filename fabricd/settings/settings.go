@@ -15,7 +15,7 @@ import (
 // JSON they have the same form.
 type Settings struct {
 	Topology string   `yaml:"topology" json:"topology"`
-	Firmware string   `yaml:"firmware" json:"firmware"`
+	Routing  string   `yaml:"routing" json:"routing" was:"firmware"`
 	Switch   Switch   `yaml:"switch,omitempty" json:"switch,omitzero" jsonschema_description:"Virtual channels, buffers and policies of every switch."`
 	NIC      NIC      `yaml:"nic,omitempty" json:"nic,omitzero" jsonschema_description:"Send queue and packets of every NIC."`
 	Link     Link     `yaml:"link,omitempty" json:"link,omitzero" jsonschema_description:"Rate, pacing and delay of every link."`

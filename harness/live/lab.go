@@ -73,7 +73,7 @@ func Start(t *testing.T, c Config) *Lab {
 	})
 	l.Begin()
 	var err error
-	l.Server, err = api.NewServer(l.Fabric, control, api.Info{Name: c.Name, Firmware: c.routing(), Started: time.Now()})
+	l.Server, err = api.NewServer(l.Fabric, control, api.Info{Name: c.Name, Routing: c.routing(), Started: time.Now()})
 	require.NoError(t, err)
 	if c.Serve != nil {
 		c.Serve(l.Fabric, control)
@@ -113,7 +113,7 @@ func (l *Lab) Begin(more ...func(*fabric.Options)) {
 				hosts.Authorizer = l.Broker
 			}
 			o.Record, o.TransportEvent = nil, nil
-			o.Processes = &fabric.ProcessOptions{Fabric: c.Name, Firmware: c.routing(), Hosts: hosts}
+			o.Processes = &fabric.ProcessOptions{Fabric: c.Name, Routing: c.routing(), Hosts: hosts}
 			if c.Routing != "" {
 				var err error
 				o.Firmware, o.Switch.VCs, err = subnet.Firmware(c.Routing, o.Topology)

@@ -98,7 +98,7 @@ func TestNothingThatAFabricSaysOfItselfIsObeyed(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, claim.Release()) })
 	require.NoError(t, claim.Publish(registry.Entry{
-		PID: 7, Started: time.Now(), URL: b.ClientURL(), Topology: "kary-ntree:2,2" + poison, Firmware: "adaptive-link" +
+		PID: 7, Started: time.Now(), URL: b.ClientURL(), Topology: "kary-ntree:2,2" + poison, Routing: "adaptive-link" +
 			poison,
 		Operator: b.Credentials(bus.RoleOperator), Viewer: b.Credentials(bus.RoleViewer), Page: "http://127.0.0.1:1/" +
 			poison, Token: "secret" + poison,

@@ -57,7 +57,7 @@ func registered(t *testing.T, c live.Config) *live.Lab {
 	t.Cleanup(func() { require.NoError(t, claim.Release()) })
 	require.NoError(t, claim.Publish(registry.Entry{
 		Name: c.Name, PID: 7, Started: time.Now(), URL: l.Broker.ClientURL(), Topology: c.Topology,
-		Firmware: "adaptive-link",
+		Routing:  "adaptive-link",
 		Operator: l.Broker.Credentials(bus.RoleOperator), Viewer: l.Broker.Credentials(bus.RoleViewer),
 		Page: "http://127.0.0.1:1/", Token: "secret",
 	}))

@@ -50,7 +50,7 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	began := time.Now()
 	o.Log = r.log
 	o.Processes = &fabric.ProcessOptions{
-		Fabric: r.fabric, Firmware: r.settings.Firmware,
+		Fabric: r.fabric, Routing: r.settings.Routing,
 		Hosts: remoteHost.Hosts{Peers: r.link.Peers, Authorizer: r.link.Authorizer()},
 	}
 	defer r.up.End()
@@ -67,7 +67,7 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	}
 	defer func() { _ = control.Close() }()
 	started := time.Now()
-	server, err := api.NewServer(f, control, api.Info{Name: r.fabric, Firmware: r.settings.Firmware, Started: started})
+	server, err := api.NewServer(f, control, api.Info{Name: r.fabric, Routing: r.settings.Routing, Started: started})
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	if !r.began.IsZero() {
 		instance = r.began
 	}
-	here := manager.Local{Fabric: f, Instance: instance.Format(time.RFC3339Nano), Routing: r.settings.Firmware, VCs: o.Switch.VCs}
+	here := manager.Local{Fabric: f, Instance: instance.Format(time.RFC3339Nano), Routing: r.settings.Routing, VCs: o.Switch.VCs}
 	if err := remoteManager.Serve(control, here); err != nil {
 		return err
 	}
@@ -101,7 +101,8 @@ func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 		}
 	}()
 	entry := registry.Entry{
-		Name: r.fabric, PID: os.Getpid(), Started: started, URL: r.link.URL(), Topology: r.settings.Topology, Firmware: r.settings.Firmware,
+		Name: r.fabric, PID: os.Getpid(), Started: started, URL: r.link.URL(), Topology: r.settings.Topology,
+		Routing: r.settings.Routing, Firmware: r.settings.Routing,
 		Operator: r.link.Credentials(bus.RoleOperator), Viewer: r.link.Credentials(bus.RoleViewer),
 		Manager: r.link.Credentials(bus.RoleManager),
 	}

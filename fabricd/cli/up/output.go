@@ -97,7 +97,7 @@ func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *command.Links, placed 
 	}
 	w := command.Folded(o.stdout)
 	fmt.Fprintf(w, "fabric %s: %s, %d switches, %d NICs, %d links, %s, up in %v\n",
-		u.fabric, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), u.settings.Firmware, took.Round(time.Millisecond))
+		u.fabric, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), u.settings.Routing, took.Round(time.Millisecond))
 	if placed != nil {
 		placed.write(w)
 	}

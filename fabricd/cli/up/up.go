@@ -137,7 +137,7 @@ func (u *upFlags) options(stderr io.Writer) (fabric.Options, error) {
 func (u *upFlags) optionsOn(g *topology.Graph) (fabric.Options, error) {
 	s := &u.settings
 	s.Traffic = cmp.Or(s.Traffic, defaultTraffic(g, cmp.Or(s.Link.Rate, fabric.DefaultRate), theseCores()))
-	s.Firmware = cmp.Or(s.Firmware, subnet.Default(g))
+	s.Routing = cmp.Or(s.Routing, subnet.Default(g))
 	made, wrong := scenario.Build(*s, g)
 	if err := u.mistakes(wrong); err != nil {
 		return made.Options, err
@@ -147,7 +147,7 @@ func (u *upFlags) optionsOn(g *topology.Graph) (fabric.Options, error) {
 			return made.Options, err
 		}
 	}
-	s.Firmware, s.Manager.Method, u.unmanaged = made.Routing, made.Manager.String(), made.Unmanaged
+	s.Routing, s.Manager.Method, u.unmanaged = made.Routing, made.Manager.String(), made.Unmanaged
 	return made.Options, nil
 }
 

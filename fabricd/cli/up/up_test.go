@@ -13,7 +13,7 @@ import (
 )
 
 func TestHellosDampingAndRequeueAreThoseOfTheFlags(t *testing.T) {
-	flags := upFlags{settings: settings.Settings{Topology: "kary-ntree:2,2", Firmware: "updown", Traffic: "none"}}
+	flags := upFlags{settings: settings.Settings{Topology: "kary-ntree:2,2", Routing: "updown", Traffic: "none"}}
 	o, err := flags.options(io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, link.Liveness{Multiplier: fabric.DefaultMultiplier}, o.Link.Liveness, "the fabric chooses by its size")

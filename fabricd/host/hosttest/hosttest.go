@@ -28,7 +28,7 @@ func Spec(t testing.TB, g *topology.Graph, routing string) host.Spec {
 	packed, err := deflate.Compress(text.Bytes())
 	require.NoError(t, err)
 	return host.Spec{
-		Fabric: bustest.Name, Topology: packed, Firmware: routing,
+		Fabric: bustest.Name, Topology: packed, Routing: routing,
 		Switch: host.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
 		NIC:    host.NICOptions{PacketBytes: 256, QueueBytes: 4 << 10},
 		Link: host.LinkOptions{

@@ -102,7 +102,7 @@ func (f *Fabric) manage(ctx context.Context, broker *bus.Broker, c Config, vcs i
 		return err
 	}
 	f.closers = append(f.closers, control.Close)
-	server, err := api.NewServer(f.Fabric, control, api.Info{Name: name, Firmware: c.Routing, Started: time.Now()})
+	server, err := api.NewServer(f.Fabric, control, api.Info{Name: name, Routing: c.Routing, Started: time.Now()})
 	if err != nil {
 		return err
 	}
