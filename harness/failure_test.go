@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 )
 
@@ -74,7 +74,7 @@ func TestAPacketLostOnTheWireFailsAtOnceAndNotWhenPatienceEnds(t *testing.T) {
 	t.Parallel()
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
 		h := harness.New(t, "ring:4", harness.Firmware(clockwise{}), harness.Patience(time.Hour),
-			harness.Links(fabric.LinkOptions{Delay: 200 * time.Millisecond}))
+			harness.Links(settings.Link{Delay: "200ms"}))
 		p := h.Send("n0", "n1")
 		h.Eventually(func() error { // it has left n0
 			if h.Fabric().NIC(0).Counters.Sent == 0 {

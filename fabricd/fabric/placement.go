@@ -125,7 +125,7 @@ func (at *attendance) specOf(_ loop, h *hostState, by *admission) (c host.Spec, 
 	c = host.Spec{
 		Fabric: o.Processes.Fabric, Host: h.name, Number: at.incarnations, Term: o.Term, Again: h.again.Load(),
 		Topology: at.packed, Routing: o.Processes.Routing, Placement: h.placement, Placements: at.placements,
-		Switch: o.Switch, NIC: o.NIC, Link: o.linkOptions(),
+		Switch: o.Switch, NIC: o.NIC, Link: o.Link, Liveness: o.Liveness, Inbox: o.inboxSize(),
 		Seed: o.Seed, Generation: at.generation(), Hold: at.Held(), Packets: o.Record != nil, Credentials: by.credentials,
 	}
 	c.Now, c.Epoch = at.Now(), h.specEpoch()

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
@@ -57,7 +58,7 @@ type Packets struct {
 }
 
 // MaxDuration is the longest Duration of a [Scenario].
-const MaxDuration = fabric.MaxDelay
+const MaxDuration = settings.MaxDelay
 
 // Read reads and checks a scenario file. The error lists all mistakes, each with its file, its line
 // and what was expected.

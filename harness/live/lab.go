@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -92,7 +93,7 @@ func (l *Lab) Begin(more ...func(*fabric.Options)) {
 	c := l.config
 	options := []harness.Option{
 		harness.Seed(1), harness.Patience(rig.Patience),
-		harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10}),
+		harness.NICs(settings.NIC{QueueBytes: 16 << 10}),
 	}
 	if !c.InMemory {
 		options = append(options, harness.Transport(func(t testing.TB) wire.Transport {
@@ -102,7 +103,7 @@ func (l *Lab) Begin(more ...func(*fabric.Options)) {
 			})
 		}))
 	}
-	options = append(options, harness.Links(fabric.LinkOptions{Rate: 1_000_000}),
+	options = append(options, harness.Links(settings.Link{Rate: 1_000_000}),
 		harness.Configure(func(o *fabric.Options) {
 			peers := bustest.Client(l, bus.ClientConfig{
 				Leads: true, Fabric: c.Name, Broker: l.Broker, URL: c.URL,

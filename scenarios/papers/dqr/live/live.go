@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/manager/remote"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -30,8 +31,8 @@ type Config struct {
 	Graph   *topology.Graph
 	Routing string
 	Method  string // empty or manage.None: nobody manages, but somebody listens in its stead, so that the fabric has the same company
-	Link    fabric.LinkOptions
-	NIC     fabric.NICOptions
+	Link    settings.Link
+	NIC     settings.NIC
 	Traffic nic.Traffic
 	Seed    uint64
 }
