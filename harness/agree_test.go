@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/switch/link"
 )
@@ -151,7 +152,7 @@ func TestLiveAndVirtualTakePacketsTheSameWays(t *testing.T) {
 		t.Run(fw, func(t *testing.T) {
 			t.Parallel()
 			live, virtual := both(t, tree, oneByOne, harness.FirmwareByName(fw), harness.Seed(5), harness.NoLiveness(),
-				harness.Switches(fabric.SwitchOptions{EagerCredits: true, InputBuffer: buffer}))
+				harness.Switches(settings.Switch{EagerCredits: true, InputBuffer: buffer}))
 			require.Len(t, virtual.Ways, int(virtual.Ledger.Injected))
 			for i := range virtual.Ways {
 				require.Equal(t, live.Ways[i], virtual.Ways[i])
@@ -211,7 +212,7 @@ func TestLiveLatencyOverPacedLinksIsWhatVirtualTimePredicts(t *testing.T) {
 		require.Len(t, last.Hops, 5)
 		return (last.Hops[4].At - first.Hops[0].At).Duration().Seconds() * 1000 // milliseconds
 	}
-	paced := harness.Options(harness.FirmwareByName("updown"), harness.Links(fabric.LinkOptions{Rate: 25_600, Paced: true, NoLiveness: true}))
+	paced := harness.Options(harness.FirmwareByName("updown"), harness.Links(settings.Link{Rate: 25_600, Paced: true}), harness.NoLiveness())
 
 	predicted := span(harness.New(t, tree, paced, harness.Virtual()))
 	assert.InDelta(t, 330, predicted, 0.01)
@@ -242,7 +243,7 @@ func TestLiveLossOverAnImpairedLinkIsWhatVirtualTimePredicts(t *testing.T) {
 		return float64(l.Lost)
 	}
 	live, virtual := both(t, tree, lost, harness.FirmwareByName("updown"), harness.Buffers(64, 2),
-		harness.Links(fabric.LinkOptions{Rate: 512_000, Paced: true}), // a packet in each frame, so that each has its own draw
+		harness.Links(settings.Link{Rate: 512_000, Paced: true}), // a packet in each frame, so that each has its own draw
 		harness.Liveness(20*time.Millisecond, 255))
 	const sigma = 16 // of 1600 draws of 0.2
 	t.Logf("of %d packets live %v are lost, in virtual time %v", packets, live, virtual)

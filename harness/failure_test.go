@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 )
 
@@ -74,7 +74,7 @@ func TestAPacketLostOnTheWireFailsAtOnceAndNotWhenPatienceEnds(t *testing.T) {
 	t.Parallel()
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
 		h := harness.New(t, "ring:4", harness.Firmware(clockwise{}), harness.Patience(time.Hour),
-			harness.Links(fabric.LinkOptions{Delay: 200 * time.Millisecond}))
+			harness.Links(settings.Link{Delay: "200ms"}))
 		p := h.Send("n0", "n1")
 		h.Eventually(func() error { // it has left n0
 			if h.Fabric().NIC(0).Counters.Sent == 0 {
@@ -117,13 +117,13 @@ func TestMistakesInATestAreNamedWithWhatMayHaveBeenMeant(t *testing.T) {
 		body func(t testing.TB)
 		want string
 	}{
-		{"firmware", func(t testing.TB) { harness.New(t, tree, harness.FirmwareByName("updwon")) }, `harness: unknown firmware "updwon": did you mean "updown"?`},
+		{"firmware", func(t testing.TB) { harness.New(t, tree, harness.FirmwareByName("updwon")) }, `harness: unknown routing "updwon": did you mean "updown"?`},
 		{"topology", func(t testing.TB) { harness.New(t, "kary-tree:4,3") }, `did you mean "kary-ntree"?`},
 		{"traffic", func(t testing.TB) { harness.New(t, tree, harness.Traffic("uniform")) }, `unusable traffic "uniform": expected a load`},
 		{"place", func(t testing.TB) { harness.New(t, "ring:4", harness.FirmwareByName("updown")) }, "firmware updown routes trees only"},
 		{"tables", func(t testing.TB) { harness.New(t, "ring:4", harness.FirmwareByName("deterministic-table")) }, "harness: firmware deterministic-table: Algorithm 1 fills tables for trees only, and ring:4 is none"},
 		{"channels", func(t testing.TB) { harness.New(t, tree, harness.FirmwareByName("deterministic-link"), harness.VCs(1)) }, "needs 2 virtual channels, there are 1"},
-		{"two at once", func(t testing.TB) { harness.New(t, "kary-tree:4,3", harness.FirmwareByName("x")) }, "unknown firmware \"x\""},
+		{"two at once", func(t testing.TB) { harness.New(t, "kary-tree:4,3", harness.FirmwareByName("x")) }, "unknown routing \"x\""},
 		{"link", func(t testing.TB) { harness.New(t, tree).Cut("s0.00", "s1.0O") }, `unknown switch or NIC "s1.0O": did you mean "s1.00"?`},
 		{"not linked", func(t testing.TB) { harness.New(t, tree).Cut("s0.00", "s2.00") }, "s0.00 and s2.00 are not linked: s0.00 is linked to s1.00, s1.10"},
 		{"NIC", func(t testing.TB) { harness.New(t, tree).Send("n000", "n002") }, `unknown NIC "n002": did you mean "n000"?`},

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
 	switching "github.com/weft-fabric/weft/switch"
@@ -40,7 +40,7 @@ func TestFirmwareGetsTheVirtualChannelsItsCheckAsksFor(t *testing.T) {
 func TestEveryOptionReachesTheFabric(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, "ring:4", harness.Firmware(waitsForPort1{}), harness.VCs(3), harness.Buffers(1, 2),
-		harness.NICs(fabric.NICOptions{QueueBytes: 1000, PacketBytes: 250}), harness.TraceEvery(1))
+		harness.NICs(settings.NIC{QueueBytes: 1000, PacketBytes: 250}), harness.TraceEvery(1))
 	assert.Len(t, h.Fabric().Switch(0).Ports[0].VCs, 3)
 	h.Cut("s0", "s1")
 	for range 4 { // the 2 packets s0 holds, and 2 in the queue of 1000 bytes, or more while they are on their way
@@ -61,8 +61,8 @@ func TestEveryOptionReachesTheFabric(t *testing.T) {
 
 func TestSwitchesAndLinksSetAllThatTheirOptionsHold(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, tree, harness.FirmwareByName("updown"), harness.Switches(fabric.SwitchOptions{VCs: 2, InputBuffer: 5}),
-		harness.Options(harness.Links(fabric.LinkOptions{Rate: 1e5}), harness.Traffic("pairwise:0.5")))
+	h := harness.New(t, tree, harness.FirmwareByName("updown"), harness.Switches(settings.Switch{VCs: 2, InputBuffer: 5}),
+		harness.Options(harness.Links(settings.Link{Rate: 1e5}), harness.Traffic("pairwise:0.5")))
 	sw := h.Fabric().Switch(0)
 	assert.Len(t, sw.Ports[0].VCs, 2)
 	assert.Equal(t, 5, sw.Ports[0].VCs[0].Credits)

@@ -11,9 +11,9 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
-	"github.com/weft-fabric/weft/switch/link"
 )
 
 // link is the state of the link between s0.00 and s1.00.
@@ -95,7 +95,7 @@ func TestWithoutLivenessASilentCutIsNeverNoticed(t *testing.T) {
 
 func TestDampingHoldsAFlappingLinkDown(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, tree, harness.Damping(link.Damping{HalfLife: 60 * weft.Second, Suppress: 3, Reuse: 1, Max: 600 * weft.Second}))
+	h := harness.New(t, tree, harness.Damping(settings.Damping{HalfLife: "60s", Suppress: 3, Reuse: 1, Max: "600s"}))
 	for range 4 {
 		h.Cut("s0.00", "s1.00")
 		h.Restore("s0.00", "s1.00")

@@ -5,15 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/trace"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
-	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -87,20 +86,20 @@ func Buffers(input, output int) Option {
 
 // Switches sets all that can be set of the switches, and so undoes VCs, Buffers and Requeue before
 // it.
-func Switches(o fabric.SwitchOptions) Option { return func(c *config) { c.opts.Switch = o } }
+func Switches(o settings.Switch) Option { return func(c *config) { c.opts.Switch = o } }
 
 // NICs sets the send queue, the packet size and the tracing of the NICs, and so undoes TraceEvery
 // and Notices before it.
-func NICs(o fabric.NICOptions) Option { return func(c *config) { c.opts.NIC = o } }
+func NICs(o settings.NIC) Option { return func(c *config) { c.opts.NIC = o } }
 
-// Links sets all that can be set of the links, and so undoes Liveness and Damping before it.
-// Without it a load of 1 is fabric.DefaultRate, and links are as fast as the machine.
-func Links(o fabric.LinkOptions) Option { return func(c *config) { c.opts.Link = o } }
+// Links sets rate, pacing and delay of the links. Without it a load of 1 is fabric.DefaultRate, and
+// links are as fast as the machine.
+func Links(o settings.Link) Option { return func(c *config) { c.opts.Link = o } }
 
 // Notices has a switch that discards a packet notify its source, whose NIC then generates nothing
 // for that destination for the time honoured. The firmware must be a [switching.Notifier].
 func Notices(honoured time.Duration) Option {
-	return func(c *config) { c.opts.NIC.Notices = honoured }
+	return func(c *config) { c.opts.NIC.Notices = settings.Duration(honoured.String()) }
 }
 
 // Requeue has switches route packets again that are queued for a dead link, instead of losing
@@ -110,7 +109,7 @@ func Requeue() Option { return func(c *config) { c.opts.Switch.Requeue = true } 
 // Liveness unless set: a second, far longer than a machine that runs many tests at once holds up a
 // hello.
 const (
-	patientInterval   = 200 * weft.Millisecond
+	patientInterval   = 200 * time.Millisecond
 	patientMultiplier = 5
 )
 
@@ -120,18 +119,15 @@ const (
 // many tests at once.
 func Liveness(interval time.Duration, multiplier int) Option {
 	return func(c *config) {
-		c.opts.Link.NoLiveness = false
-		c.opts.Link.Liveness.Interval, c.opts.Link.Liveness.Multiplier = weft.FromDuration(interval), multiplier
+		c.opts.Liveness.Interval, c.opts.Liveness.Multiplier = settings.Interval(interval.String()), multiplier
 	}
 }
 
 // NoLiveness turns hellos off: a silent cut is then never noticed.
-func NoLiveness() Option { return func(c *config) { c.opts.Link.NoLiveness = true } }
+func NoLiveness() Option { return func(c *config) { c.opts.Liveness.Interval = "off" } }
 
-// Damping keeps links down that flap, see [link.Damping]; without it no link is kept down.
-func Damping(d link.Damping) Option {
-	return func(c *config) { c.opts.Link.Liveness.Damping = d }
-}
+// Damping keeps links down that flap; without it no link is kept down.
+func Damping(d settings.Damping) Option { return func(c *config) { c.opts.Liveness.Damping = d } }
 
 // Traffic makes all NICs inject: a pattern and a load, the share of the link rate, as "uniform:0.2"
 // ([nic.ParseTraffic]), or the packets of a file, "trace:FILE". A spec that cannot be read fails the

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -79,7 +80,7 @@ func saturated(t testing.TB, p *manage.Planner, spec, routing string, vcs int) *
 		forwards = harness.Firmware(subnet.FirmwareOf(r))
 	}
 	h := harness.New(t, spec, forwards, harness.VCs(vcs), harness.Virtual(), harness.Seed(1), harness.Traffic("uniform:1"),
-		harness.Links(fabric.LinkOptions{Paced: true, NoLiveness: true}), harness.NICs(fabric.NICOptions{QueueBytes: 4096}), harness.Patience(5*time.Minute))
+		harness.Links(settings.Link{Paced: true}), harness.NoLiveness(), harness.NICs(settings.NIC{QueueBytes: 4096}), harness.Patience(5*time.Minute))
 	h.Pause(100 * packetTime)
 	return h
 }
@@ -196,7 +197,7 @@ func TestTablesWhoseMixtureHasACycleDeadlockWhenTheyAreUploadedAllTheSame(t *tes
 		{nil, false}, {[]weft.SwitchID{2, 3}, true}, {[]weft.SwitchID{0, 1, 2, 3, 4, 5}, false},
 	} {
 		h := harness.New(t, spec, harness.FirmwareByName(old), harness.Virtual(), harness.Seed(1), harness.Buffers(1, 1),
-			harness.Links(fabric.LinkOptions{Paced: true, NoLiveness: true}))
+			harness.Links(settings.Link{Paced: true}), harness.NoLiveness())
 		for _, s := range x.uploaded {
 			require.NoError(t, h.Fabric().Load(t.Context(), tables.Diff(s, from, to, tables.FirstVersion, 2)))
 		}

@@ -10,12 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/testenv"
-	"github.com/weft-fabric/weft/switch/link"
 )
 
 // long is longer than any test here may take on the wall, and passes in some tens of milliseconds;
@@ -35,7 +34,7 @@ func TestEveryCallOfTheHarnessWorksInVirtualTime(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, tree, harness.Virtual(), harness.Seed(1), harness.Traffic("uniform:0.5"), harness.TraceEvery(1),
 		harness.Liveness(10*time.Millisecond, 3),
-		harness.Damping(link.Damping{HalfLife: 50 * weft.Millisecond, Suppress: 4, Reuse: 1, Max: 200 * weft.Millisecond}))
+		harness.Damping(settings.Damping{HalfLife: "50ms", Suppress: 4, Reuse: 1, Max: "200ms"}))
 	h.Pause(20 * time.Millisecond)
 
 	h.Cut("s0.00", "s1.00")
@@ -82,7 +81,7 @@ func TestEveryCallOfTheHarnessWorksInVirtualTime(t *testing.T) {
 func TestADeadlockInVirtualTimeIsNamedWhileOthersMove(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, "ring:4", harness.Virtual(), harness.Firmware(clockwise{}), harness.Buffers(1, 1), harness.Traffic("uniform:1"),
-		harness.Links(fabric.LinkOptions{Rate: 256_000, Paced: true}))
+		harness.Links(settings.Link{Rate: 256_000, Paced: true}))
 	h.Eventually(func() error {
 		if len(h.Fabric().Deadlock()) == 0 {
 			return assert.AnError
@@ -100,7 +99,7 @@ func TestADeadlockInVirtualTimeIsNamedWhileOthersMove(t *testing.T) {
 func TestAPacketThatIsLostInVirtualTimeIsKnownAtOnce(t *testing.T) {
 	t.Parallel()
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
-		h := harness.New(t, tree, harness.Virtual(), harness.Patience(long), harness.Links(fabric.LinkOptions{Delay: time.Second, NoLiveness: true}))
+		h := harness.New(t, tree, harness.Virtual(), harness.Patience(long), harness.Links(settings.Link{Delay: "1s"}), harness.NoLiveness())
 		p := h.Send("n000", "n111")
 		h.Pause(time.Second / 2)
 		h.Cut("n000", "s2.00")
@@ -134,7 +133,7 @@ func TestPatienceInVirtualTimeIsVirtual(t *testing.T) {
 func TestAFabricThatTakesItsTimeIsDrained(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, tree, harness.Virtual(), harness.Patience(50*time.Millisecond),
-		harness.Links(fabric.LinkOptions{Rate: 256_000, Paced: true}))
+		harness.Links(settings.Link{Rate: 256_000, Paced: true}))
 	for range 400 { // a thousand go over a link in a second
 		h.Send("n000", "n111")
 	}

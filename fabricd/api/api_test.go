@@ -49,7 +49,7 @@ func serveTopology(t testing.TB, topology string, options ...harness.Option) *se
 	h := harness.New(t, topology, append([]harness.Option{harness.NoLiveness()}, options...)...)
 	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
 	control := bustest.Server(t, bus.ServerConfig{Fabric: "lab", Broker: b})
-	s, err := NewServer(h.Fabric(), control, Info{Name: "lab", Firmware: "adaptive-link", Started: time.Now()})
+	s, err := NewServer(h.Fabric(), control, Info{Name: "lab", Routing: "adaptive-link", Started: time.Now()})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

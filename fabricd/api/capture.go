@@ -14,7 +14,8 @@ const VerbCapture = "get.capture"
 type CaptureInfo struct {
 	Fabric   string `json:"fabric"`
 	Topology string `json:"topology"` // what it was made of, as kary-ntree:4,3
-	Firmware string `json:"firmware"`
+	Routing  string `json:"routing"`
+	Firmware string `json:"firmware"`  // the same, under its old name: until 0.2.0
 	Version  int    `json:"version"`   // of the frames on its links
 	InMemory bool   `json:"in_memory"` // its links are in memory, and nobody else can hear them
 	Event    uint64 `json:"event"`     // number of the latest event
@@ -23,7 +24,7 @@ type CaptureInfo struct {
 
 func (s *Server) capture(context.Context, none) (CaptureInfo, error) {
 	return CaptureInfo{
-		Fabric: s.info.Name, Topology: s.fabric.Topology().Spec, Firmware: s.info.Firmware, Version: wire.Version,
+		Fabric: s.info.Name, Topology: s.fabric.Topology().Spec, Routing: s.info.Routing, Firmware: s.info.Routing, Version: wire.Version,
 		InMemory: s.fabric.InMemory(), Event: s.fabric.Events().Last(), Hop: s.fabric.LastHop(),
 	}, nil
 }

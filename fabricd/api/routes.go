@@ -186,7 +186,8 @@ func (w *Web) topology(out http.ResponseWriter, _ *http.Request) {
 type Listed struct {
 	Name     string `json:"name"`
 	Topology string `json:"topology"`
-	Firmware string `json:"firmware"`
+	Routing  string `json:"routing"`
+	Firmware string `json:"firmware"` // the same, under its old name: until 0.2.0
 	Started  string `json:"started" jsonschema:"format=date-time"`
 	Page     string `json:"page,omitempty" jsonschema_description:"Where its page is, without the token: whoever has no token of that run may look only."`
 	This     bool   `json:"this,omitempty" jsonschema_description:"It is this one."`
@@ -203,7 +204,7 @@ func (w *Web) fabrics(*http.Request) (any, error) {
 	}
 	for _, e := range entries {
 		list = append(list, Listed{
-			e.Name, e.Topology, e.Firmware, e.Started.Format("2006-01-02T15:04:05Z07:00"), e.Page,
+			e.Name, e.Topology, e.Routing, e.Routing, e.Started.Format("2006-01-02T15:04:05Z07:00"), e.Page,
 			e.Name == w.Server.info.Name,
 		})
 	}

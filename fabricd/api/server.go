@@ -18,9 +18,9 @@ import (
 
 // Info is what a server tells about its fabric besides what the fabric knows itself.
 type Info struct {
-	Name     string
-	Firmware string
-	Started  time.Time
+	Name    string
+	Routing string // by name
+	Started time.Time
 }
 
 // Server answers requests about one fabric and publishes its events and a sample a second.
@@ -128,7 +128,8 @@ func (s *Server) latest() Sample {
 func (s *Server) status(context.Context, none) (Status, error) {
 	g, hosts := s.fabric.Topology(), s.fabric.Hosts()
 	return Status{
-		Name: s.info.Name, Topology: g.Spec, Firmware: s.info.Firmware, Traffic: s.fabric.Traffic().String(), Started: s.info.Started,
+		Name: s.info.Name, Topology: g.Spec, Routing: s.info.Routing, Firmware: s.info.Routing,
+		Traffic: s.fabric.Traffic().String(), Started: s.info.Started,
 		Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links),
 		LinksCut: s.fabric.CutLinks(), LinksImpaired: s.fabric.ImpairedLinks(), Processes: s.fabric.SwitchProcesses(),
 		Hosts: hosts, Parts: hosts, SwitchesDown: s.fabric.CrashedSwitches(),

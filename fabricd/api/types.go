@@ -38,7 +38,8 @@ const (
 type Status struct {
 	Name          string                 `json:"name"`
 	Topology      string                 `json:"topology"`
-	Firmware      string                 `json:"firmware"`
+	Routing       string                 `json:"routing"`
+	Firmware      string                 `json:"firmware"` // the same, under its old name: until 0.2.0
 	Traffic       string                 `json:"traffic"`
 	Started       time.Time              `json:"started"`
 	Switches      int                    `json:"switches"`

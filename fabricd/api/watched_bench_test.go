@@ -13,7 +13,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
-	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -25,7 +25,7 @@ import (
 // second. What viewers do with frames is not in it, that they read them is.
 func BenchmarkWatched(b *testing.B) {
 	x := serveTopology(b, "kary-ntree:4,3", harness.Transport(overNATS), harness.VCs(2),
-		harness.Links(fabric.LinkOptions{Rate: 1e6}), harness.NICs(fabric.NICOptions{QueueBytes: 64 * nic.DefaultPacketBytes}), harness.Traffic("uniform:1")).serveWeb()
+		harness.Links(settings.Link{Rate: 1e6}), harness.NICs(settings.NIC{QueueBytes: 64 * nic.DefaultPacketBytes}), harness.Traffic("uniform:1")).serveWeb()
 	var alone, watched []float64
 	x.turn(nil) // warm
 	for b.Loop() {

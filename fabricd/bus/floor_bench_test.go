@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -67,9 +68,9 @@ func startLine(tb testing.TB, t wire.Transport, buffer int, load float64, r fabr
 	tb.Helper()
 	o := fabric.Options{
 		Topology: line(tb), Firmware: eastWest{}, Transport: t, Seed: 1, Record: r,
-		Switch: fabric.SwitchOptions{InputBuffer: buffer, OutputBuffer: buffer},
-		Link:   fabric.LinkOptions{Rate: 256 * 50_000 * float64(buffer)}, // about twice what it carries
-		NIC:    fabric.NICOptions{QueueBytes: 256 << 10},
+		Switch: settings.Switch{InputBuffer: buffer, OutputBuffer: buffer},
+		Link:   settings.Link{Rate: 256 * 50_000 * float64(buffer)}, // about twice what it carries
+		NIC:    settings.NIC{QueueBytes: 256 << 10},
 	}
 	if load > 0 {
 		o.Traffic = nic.Traffic{Pattern: "uniform", Load: load}

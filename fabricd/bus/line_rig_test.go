@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
@@ -87,16 +88,16 @@ func (l *hostLine) startHost(tb testing.TB, g *topology.Graph, t *bus.NATS, node
 	clock func() weft.Time,
 ) *host.NodeRuntime {
 	tb.Helper()
-	alive := link.Liveness{Interval: 200 * weft.Millisecond, Multiplier: 10}
+	alive := settings.Liveness{Interval: "200ms", Multiplier: 10}
 	program := host.NewProgram(eastWest{})
 	made := host.NodeFactory{
 		Graph: g, Firmware: eastWest{}, Seed: 1, Program: func(weft.SwitchID) *host.Program { return program },
-		Switch: host.SwitchOptions{VCs: 1, InputBuffer: buffer, OutputBuffer: buffer},
-		NIC:    host.NICOptions{PacketBytes: 256, QueueBytes: 256 << 10}, Link: host.LinkOptions{Liveness: alive},
+		Switch: settings.Switch{VCs: 1, InputBuffer: buffer, OutputBuffer: buffer},
+		NIC:    settings.NIC{PacketBytes: 256, QueueBytes: 256 << 10}, Liveness: alive,
 	}
 	cfg := host.NodeRuntimeConfig{
 		Graph: g, Transport: t, Clock: clock, Nodes: nodes, Batch: switchd.DefaultBatch, Inbox: 1024, Seed: 1,
-		Interval: alive.Interval,
+		Interval: alive.Detector().Interval,
 		Watch: func(n weft.Node) switchd.Observer {
 			if n.IsSwitch() {
 				return nil

@@ -22,7 +22,7 @@ import (
 
 // Protocol is the version of what leaders, hosts and managers say to each other. It changes with
 // every change that a process of before would misunderstand.
-const Protocol = 4
+const Protocol = 5
 
 // Build says which program takes part in a fabric.
 type Build struct {

@@ -75,7 +75,7 @@ func TestAgentsAreFoundAndAsked(t *testing.T) {
 	for _, f := range found {
 		names[f.Metadata["name"]] = f.Version
 	}
-	require.Equal(t, map[string]string{"h1.example.net": "4.0.0+x", "h2": "4.0.0+x"}, names)
+	require.Equal(t, map[string]string{"h1.example.net": "5.0.0+x", "h2": "5.0.0+x"}, names)
 	require.Len(t, found, 2)
 	found, err = a.Discover(t.Context(), bus.AgentService, func(f []bus.Found) bool { return len(f) == 1 })
 	require.NoError(t, err)

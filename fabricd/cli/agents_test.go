@@ -119,7 +119,7 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 		})
 	}()
 	<-began
-	refused(t, "is of version 99.0.0, and this fabricd of 4.0.0", up(url, "all")...)
+	refused(t, "is of version 99.0.0, and this fabricd of 5.0.0", up(url, "all")...)
 	cancel()
 	require.NoError(t, <-ended)
 

@@ -69,7 +69,7 @@ func TestAScenarioThatDoesNotDrainSaysTheSame(t *testing.T) {
 	path := write(t, `
 name: slow
 topology: kary-ntree:2,2
-firmware: adaptive-link
+routing: adaptive-link
 traffic: uniform:1
 duration: 500ms
 link: {rate: 2560, paced: true} # ten packets a second

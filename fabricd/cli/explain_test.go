@@ -60,7 +60,7 @@ func TestExplainNamesTheFlagThatIsWrong(t *testing.T) {
 	refused(t, `--vc: found 1, expected 0 to 0`, one("--vc", "1")...)
 	refused(t, `--vcs 17: expected 0 to 16`, one("--vcs", "17")...)
 	refused(t, `--free -1: expected 0 to 4096`, one("--free", "-1")...)
-	refused(t, `--routing: unknown firmware "updonw": did you mean "updown"?`, one("--routing", "updonw")...)
+	refused(t, `--routing: unknown routing "updonw": did you mean "updown"?`, one("--routing", "updonw")...)
 	refused(t, `--topology: unknown topology "rng:3"`, one("--topology", "rng:3")...)
 	refused(t, `--state: unknown register "vector"`, one("--state", "vector=1")...)
 	refused(t, `--state reroute-vector: found "2", expected 1 to 64 bits`, one("--state", "reroute-vector=2")...)

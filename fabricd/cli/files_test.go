@@ -108,7 +108,7 @@ func TestValidateJSONIsOneVerdict(t *testing.T) {
 const failing = `
 name: too much
 topology: kary-ntree:2,2
-firmware: adaptive-link
+routing: adaptive-link
 traffic: uniform:0.1
 duration: 200ms
 timeline:
@@ -141,17 +141,17 @@ func TestRunOfAFailingScenarioExitsWithOneAndSaysWhy(t *testing.T) {
 
 func TestRunOfAPassingScenarioExitsWithZero(t *testing.T) {
 	t.Parallel()
-	out, errs, code := fabricd(t, "run", write(t, "name: fine\ntopology: kary-ntree:2,2\nfirmware: updown\nduration: 50ms\nexpect: {discarded: 0}\n"))
+	out, errs, code := fabricd(t, "run", write(t, "name: fine\ntopology: kary-ntree:2,2\nrouting: updown\nduration: 50ms\nexpect: {discarded: 0}\n"))
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "PASS fine")
 }
 
 func TestAMalformedScenarioIsRefusedWithFileAndLine(t *testing.T) {
 	t.Parallel()
-	path := write(t, "name: x\ntopology: kary-ntree:2,2\nfirmware: adptive-link\nduration: 1s\nexpect: {}\n")
+	path := write(t, "name: x\ntopology: kary-ntree:2,2\nrouting: adptive-link\nduration: 1s\nexpect: {}\n")
 	for _, args := range [][]string{{"run", path}, {"scenario", "validate", path}} {
-		refused(t, path+`:3:11: unknown firmware "adptive-link": did you mean "adaptive-link"?`, args...)
-		refused(t, "3 | firmware: adptive-link", args...)
+		refused(t, path+`:3:10: unknown routing "adptive-link": did you mean "adaptive-link"?`, args...)
+		refused(t, "3 | routing: adptive-link", args...)
 	}
 	refused(t, "no such file", "run", "nosuch.yaml")
 	refused(t, `unknown command "check"`, "scenario", "check", path)
@@ -161,10 +161,26 @@ func TestAMalformedScenarioIsRefusedWithFileAndLine(t *testing.T) {
 }
 
 // Every command that takes a topology says what of its file is left out.
+func TestFilesMayHaveTheOldNameOfARoutingWithAWarning(t *testing.T) {
+	t.Parallel()
+	const scenario = "name: old\ntopology: kary-ntree:2,2\nfirmware: updown\nduration: 1ms\nexpect: {}\n"
+	path, wrong := write(t, scenario), write(t, strings.Replace(scenario, "updown", "updonw", 1))
+	const warning = ":3:1: firmware is now routing; the old name goes in 0.2.0\n"
+	for _, args := range [][]string{{"scenario", "validate", path}, {"run", "--virtual", path}, {"run", "--virtual", "--shrink", "--tries", "1", path}} {
+		_, errs, code := fabricd(t, args...)
+		require.Zero(t, code, "%v: %s", args, errs)
+		require.Equal(t, 1, strings.Count(errs, "warning: "+path+warning), "%v: %s", args, errs)
+	}
+	_, errs, code := fabricd(t, "up", "--file", wrong)
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "warning: "+wrong+warning)
+	require.Contains(t, errs, wrong+`:3:11: unknown routing "updonw"`)
+}
+
 func TestCommandsSayWhatOfATopologyFileIsLeftOut(t *testing.T) {
 	t.Parallel()
 	const file = "../topology/testdata/forms/diagnostics.net"
-	path := write(t, "topology: "+file+"\nname: quiet\nduration: 1ms\ntraffic: none\nfirmware: lash\nexpect: "+
+	path := write(t, "topology: "+file+"\nname: quiet\nduration: 1ms\ntraffic: none\nrouting: lash\nexpect: "+
 		"{discarded: 0}\n")
 	for _, args := range [][]string{
 		{"topology", "validate", file},

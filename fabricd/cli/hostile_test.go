@@ -27,7 +27,7 @@ func TestInputIsShownAndNotObeyed(t *testing.T) {
 	long := strings.Repeat("x", 82<<10)
 	words := strings.Repeat("a "+poison, 4<<10)
 	quoted := `"a\e]0;owned\a\e[2J\x9b2J"`
-	scenario := "name: NAME\nabout: NAME\ntopology: ring:3\nfirmware: none\nduration: 1ms\nexpect: {}\n"
+	scenario := "name: NAME\nabout: NAME\ntopology: ring:3\nrouting: none\nduration: 1ms\nexpect: {}\n"
 	graph := file("graph\x1b[2J.yaml",
 		"switches: [{id: a}, {id: b}]\nnics: []\nlinks: [{a: a, a_port: 0, b: b, b_port: 0}]\n")
 	commands := [][]string{

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
@@ -36,10 +37,10 @@ func TestAMovedSwitchThatNobodyAsksEndsByItself(t *testing.T) {
 		Fabric: "lab", Graph: g,
 	}
 	require.NoError(t, hosts.Host(t.Context(), "h1", host.Spec{
-		Fabric: "lab", Host: "s1.0", Number: 1, Topology: packed, Firmware: "deterministic-link",
+		Fabric: "lab", Host: "s1.0", Number: 1, Topology: packed, Routing: "deterministic-link",
 		Placement: host.Placement{Host: "s1.0", Switches: host.Spans([]weft.SwitchID{id}), Shards: 1, Shared: true},
-		Switch:    host.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
-		Link:      host.LinkOptions{Rate: 256_000, Inbox: 64},
+		Switch:    settings.Switch{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
+		Link:      settings.Link{Rate: 256_000}, Inbox: 64,
 	}))
 	list, _, code := fabricd(t, "agents", "--server", url)
 	require.Zero(t, code)

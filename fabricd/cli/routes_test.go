@@ -173,11 +173,11 @@ func TestWhatDeadlocksOpenSMsTablesOursCarry(t *testing.T) {
 	for _, net := range []string{opensm16, opensm64} {
 		path := filepath.Join(t.TempDir(), "deadlock.yaml")
 		deadlockOf(t, net+".net", "tables:"+net+".lfts.gz", path)
-		f, err := scenario.ReadFile(path)
+		s, err := scenario.Read(path)
 		require.NoError(t, err)
 		for _, routing := range []string{"updn", "updn:in-port=false", "lash", "escape"} {
-			f.Firmware = routing
-			data, err := format.Write(f)
+			s.File.Routing = routing
+			data, err := format.Write(s.File)
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(path, data, 0o600))
 			out, errs, code := fabricd(t, "run", "--virtual", path)

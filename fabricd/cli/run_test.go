@@ -23,7 +23,7 @@ import (
 // each other for dead.
 const quick = `
 topology: kary-ntree:2,2
-firmware: updown
+routing: updown
 link: {rate: 1000000}
 liveness: {interval: off}
 traffic: uniform:0.3

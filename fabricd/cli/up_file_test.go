@@ -33,7 +33,7 @@ func saved(t *testing.T, path string) settings.Settings {
 
 const fabricFile = `
 topology: kary-ntree:2,2
-firmware: updown
+routing: updown
 switch: {vcs: 2, queueing: fifo}
 link: {rate: 512000, paced: true}
 liveness: {interval: 1s, damping: {half_life: 60s}}
@@ -46,14 +46,14 @@ func TestUpTakesAFileAndSavesWhatRuns(t *testing.T) {
 	first := written(t, "fabric.yaml", fabricFile)
 	second, third := filepath.Join(t.TempDir(), "second.yaml"), filepath.Join(t.TempDir(), "third.yaml")
 	u := registered(t, begin(t, "up", "--listen", "off", "--file", first, "--traffic", "uniform:0.2", "--save", second))
-	require.Equal(t, "updown", u.entry.Firmware)
+	require.Equal(t, "updown", u.entry.Routing)
 	carries(t, u.operator(t))
 	require.Empty(t, u.errs.String(), "there is no timeline to speak of")
 	text := u.end(t)
 	require.Contains(t, text, "4 switches, 4 NICs, 8 links, updown, up in ")
 
 	want := settings.Settings{
-		Topology: "kary-ntree:2,2", Firmware: "updown", Traffic: "uniform:0.2", Seed: 7,
+		Topology: "kary-ntree:2,2", Routing: "updown", Traffic: "uniform:0.2", Seed: 7,
 		Switch: settings.Switch{VCs: 2, Queueing: "fifo"}, Link: settings.Link{Rate: 512000, Paced: true},
 		Liveness: settings.Liveness{Interval: "1s", Damping: settings.Damping{HalfLife: "1m0s"}},
 		Manager:  settings.Manager{Method: "none"},
@@ -75,7 +75,7 @@ func TestUpSavesWhatItHasChosen(t *testing.T) {
 	_, errs, code := fabricd(t, "up", "--listen", "off", "-t", "kary-ntree:2,2", "--for", "1ms", "--save", path)
 	require.Equal(t, command.ExitOK, code, errs)
 	require.Equal(t, settings.Settings{
-		Topology: "kary-ntree:2,2", Firmware: "adaptive-link", Traffic: "uniform:0.2",
+		Topology: "kary-ntree:2,2", Routing: "adaptive-link", Traffic: "uniform:0.2",
 		Link: settings.Link{Paced: true}, Manager: settings.Manager{Method: "none"},
 	}, saved(t, path))
 }
@@ -101,7 +101,7 @@ func TestUpRefusesFilesThatDoNotFit(t *testing.T) {
 	for _, c := range []struct{ text, args, want string }{
 		{strings.Replace(fabricFile, "queueing", "queing", 1), "", `fabric.yaml:4:18: unknown field "queing": did you mean "queueing"?`},
 		{strings.Replace(fabricFile, "fifo", "fivo", 1), "", `fabric.yaml:4:28: unknown queueing "fivo": did you mean "fifo"?`},
-		{strings.Replace(fabricFile, "updown", "updonw", 1), "", `fabric.yaml:3:11: unknown firmware "updonw": did you mean "updown"?`},
+		{strings.Replace(fabricFile, "updown", "updonw", 1), "", `fabric.yaml:3:10: unknown routing "updonw": did you mean "updown"?`},
 		{fabricFile, "--vcs 99", "--vcs 99: expected 0 to 16"},
 		{fabricFile, "--routing updn:layers=2 --vcs 1", "--vcs 1: updn:layers=2 needs at least 2 virtual channels on kary-ntree:2,2, found 1"},
 		{fabricFile, "--routing updn:layers=3", "fabric.yaml:4:15: updn:layers=3 needs at least 3 virtual channels on kary-ntree:2,2, found 2"},

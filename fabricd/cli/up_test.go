@@ -96,7 +96,7 @@ func TestUpPrintsJSONLines(t *testing.T) {
 func TestUpWithRoutingNoneForwardsNothing(t *testing.T) {
 	ownRegistry(t)
 	u := launch(t, "--routing", "none", "--fabric", "lab", "--unpaced")
-	require.Equal(t, "none", u.entry.Firmware)
+	require.Equal(t, "none", u.entry.Routing)
 	text := u.end(t)
 	require.Contains(t, text, "linkmon --fabric lab cut ")
 	require.Contains(t, text, "ledger: 0 injected")
@@ -145,7 +145,7 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 		{"--routing updn:layres=2", `firmware updn: unknown option "layres": did you mean "layers"?`},
 		{"--routing updn:layers=17", `firmware updn: layers=17: expected a number from 1 to 16`},
 		{"--routing updn:layers=2 --vcs 1", `--vcs 1: updn:layers=2 needs at least 2 virtual channels on kary-ntree:2,2, found 1`},
-		{"--routing adaptiv-link", `unknown firmware "adaptiv-link": did you mean "adaptive-link"? known: a-lash, adaptive-link, `},
+		{"--routing adaptiv-link", `unknown routing "adaptiv-link": did you mean "adaptive-link"? known: a-lash, adaptive-link, `},
 		{"--traffic unifrom:0.2", `unusable traffic "unifrom:0.2": unknown pattern "unifrom": did you mean "uniform"?`},
 		{"--traffic shuffle:0.5,radix=5", `shuffle needs a number of NICs that is a power of 5, not 4: 5 would do`},
 		{"--traffic hotspot:0.5,hot=n90", `hot: unknown NIC "n90": did you mean "n`},

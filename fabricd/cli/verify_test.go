@@ -155,7 +155,7 @@ func TestVerifyRefusesWhatItCannotUse(t *testing.T) {
 		want string
 		args []string
 	}{
-		{`unknown firmware "adaptive-lnik": did you mean "adaptive-link"?`, []string{"--routing", "adaptive-lnik"}},
+		{`unknown routing "adaptive-lnik": did you mean "adaptive-link"?`, []string{"--routing", "adaptive-lnik"}},
 		{`unknown topology "karyntree:2,2": did you mean "kary-ntree"?`, []string{"-t", "karyntree:2,2"}},
 		{"firmware adaptive-link routes trees only", []string{"-t", "torus:4x4", "--routing", "adaptive-link"}},
 		{"none.yaml has 0 NICs, and a pair needs two", []string{"-t", none}},

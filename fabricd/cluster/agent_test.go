@@ -26,7 +26,7 @@ func TestAnAgentRunsOneHostOfAFabricUntilItIsDropped(t *testing.T) {
 	url := startServer(t, false)
 	a := startAgent(t, url, "h1", room(100), v1)
 	h := hosts(t, url, 5, map[string]cluster.Room{"h1": {Ports: 60, Switches: 3}})
-	c := host.Spec{Fabric: "lab", Host: "h1", Number: 1, Term: 5, Firmware: "updown"}
+	c := host.Spec{Fabric: "lab", Host: "h1", Number: 1, Term: 5, Routing: "updown"}
 	require.NoError(t, h.Host(t.Context(), "h1", c))
 	require.Equal(t, 1, a.count())
 
@@ -153,12 +153,12 @@ func TestAgentsAreFoundByNameAndVersion(t *testing.T) {
 	_, err = cluster.Find(t.Context(), agents, v1, nil)
 	require.ErrorContains(t, err, "agent old on host ")
 	require.ErrorContains(t, err,
-		"is of version 4.0.0+def-dirty, and this fabricd of 4.0.0+abc: run the same version on all hosts")
+		"is of version 5.0.0+def-dirty, and this fabricd of 5.0.0+abc: run the same version on all hosts")
 	_, err = cluster.Find(t.Context(), agents, v1, []string{"h1", "h2"})
 	require.NoError(t, err, "it is not asked")
 	h := hosts(t, url, 0, nil)
 	require.ErrorContains(t, h.Host(t.Context(), "old", host.Spec{Fabric: "lab"}),
-		"is of version 4.0.0+def-dirty, and this fabricd of 4.0.0+abc")
+		"is of version 5.0.0+def-dirty, and this fabricd of 5.0.0+abc")
 }
 
 func TestVersions(t *testing.T) {

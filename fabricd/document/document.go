@@ -25,9 +25,10 @@ var ErrTooLarge = errors.New("file too large")
 // Doc is a decoded file, kept to find the place of a value. It is read-only and safe for concurrent
 // use.
 type Doc struct {
-	file string
-	data []byte
-	root ast.Node
+	file     string
+	data     []byte
+	root     ast.Node
+	warnings []string
 }
 
 // File is the name the document was loaded under.
@@ -35,6 +36,9 @@ func (d *Doc) File() string { return d.file }
 
 // Text is what the document was loaded from.
 func (d *Doc) Text() string { return string(d.data) }
+
+// Warnings says of every field that goes by its old name where it stands, and its new name.
+func (d *Doc) Warnings() []string { return d.warnings }
 
 // Read loads the file of that name into a T. See [Load] for the errors; those of the file system
 // are wrapped.
@@ -49,7 +53,8 @@ func Read[T any](file string) (*Doc, T, error) {
 
 // Load decodes data, strictly, into a T; file is the name used in errors. Fields are named by their
 // yaml tag, else by their json tag, else by the lower-case Go name; one without omitempty must be
-// there. The error is one [*Error], or several joined by [Errors].
+// there. A field with the tag was:"name" may have that name too, with a warning. The error is one
+// [*Error], or several joined by [Errors].
 func Load[T any](file string, data []byte) (*Doc, T, error) {
 	var v T
 	d := &Doc{file: file, data: data}

@@ -29,7 +29,7 @@ type entry struct {
 
 type sample struct {
 	Common  `yaml:",inline"`
-	Name    string           `yaml:"name"`
+	Name    string           `yaml:"name" was:"title"`
 	On      bool             `yaml:"on,omitempty"`
 	Entries []entry          `yaml:"entries,omitempty"`
 	ByName  map[string]entry `yaml:"by_name,omitempty"`
@@ -108,6 +108,25 @@ func TestLoadErrors(t *testing.T) {
 		"name: *a":              "f:1:7: an alias (*) is not supported here, expected plain keys and values",
 		"name: !!str x":         "f:1:7: a tag (!) is not supported here, expected plain keys and values",
 		"on: maybe\nname: 3":    `f:1:5: found the text "maybe", expected true or false` + "\nf:2:7: found 3, expected a text; put it in quotes",
+	} {
+		_, _, err := Load[sample]("f", []byte(in))
+		assert.EqualError(t, err, want, "%q", in)
+	}
+}
+
+func TestAFieldMayGoByItsOldName(t *testing.T) {
+	d, v, err := Load[sample]("f", []byte("on: true\ntitle: x\n"))
+	require.NoError(t, err)
+	assert.Equal(t, sample{Name: "x", On: true}, v)
+	assert.Equal(t, []string{"f:2:1: title is now name; the old name goes in 0.2.0"}, d.Warnings())
+	assert.Equal(t, "f:2:8", d.At("$.name").String())
+	d, _, err = Load[sample]("f", []byte("{name: x}"))
+	require.NoError(t, err)
+	assert.Empty(t, d.Warnings())
+	for in, want := range map[string]string{
+		"title: 1.10":       "f:1:8: found 1.10, expected a text; put it in quotes",
+		"title: x\nname: y": `f:2:1: field "name" is there by its old name too: leave one of them out`,
+		"name: x\ntitle: y": `f:2:1: field "name" is there by its old name too: leave one of them out`,
 	} {
 		_, _, err := Load[sample]("f", []byte(in))
 		assert.EqualError(t, err, want, "%q", in)

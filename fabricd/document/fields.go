@@ -118,6 +118,13 @@ func (d *Doc) checkStruct(t reflect.Type, node ast.Node, entries []*ast.MappingV
 	misspelt := false
 	for _, pair := range entries {
 		name := keyName(pair)
+		if i := slices.IndexFunc(known, func(f field) bool { return f.was == name && name != "" }); i >= 0 {
+			name = known[i].name
+			d.rename(pair, name)
+		}
+		if seen[name] {
+			errs.Add(d.errorAt(place(pair.Key), fmt.Errorf("field %q is there by its old name too: leave one of them out", name)))
+		}
 		seen[name] = true
 		if i := slices.IndexFunc(known, func(f field) bool { return f.name == name }); i >= 0 {
 			d.checkNode(known[i].typ, pair.Value, errs)
@@ -135,9 +142,20 @@ func (d *Doc) checkStruct(t reflect.Type, node ast.Node, entries []*ast.MappingV
 	}
 }
 
+// rename gives an entry that goes by its old name the new one, and warns.
+func (d *Doc) rename(pair *ast.MappingValueNode, name string) {
+	pos := place(pair.Key)
+	pos.File = d.file
+	d.warnings = append(d.warnings, fmt.Sprintf("%v: %s is now %s; the old name goes in 0.2.0", pos, keyName(pair), name))
+	token := *pair.Key.GetToken()
+	token.Value = name
+	pair.Key = ast.String(&token)
+}
+
 // field is a field of a struct as YAML sees it.
 type field struct {
 	name     string
+	was      string // its old name, which its tag "was" has; empty: it had none
 	typ      reflect.Type
 	required bool // no omitempty: the rule of the JSON Schema library, so that schema and decoder agree
 }
@@ -159,7 +177,7 @@ func fields(t reflect.Type) []field {
 		case !f.IsExported() || name == "-":
 		default:
 			required := !has("omitempty") && !has("omitzero")
-			known = append(known, field{cmp.Or(name, strings.ToLower(f.Name)), f.Type, required})
+			known = append(known, field{cmp.Or(name, strings.ToLower(f.Name)), f.Tag.Get("was"), f.Type, required})
 		}
 	}
 	return known

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -59,7 +60,7 @@ func badRing(t *testing.T) (*fabric.Fabric, *badLinks) {
 	m := wire.NewMemory()
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	links := &badLinks{Transport: m, from: "s0", to: "s1"}
-	f, err := fabric.New(fabric.Options{Topology: g, Firmware: clockwise{}, Transport: links, Link: fabric.LinkOptions{NoLiveness: true}})
+	f, err := fabric.New(fabric.Options{Topology: g, Firmware: clockwise{}, Transport: links, Liveness: settings.Liveness{Interval: "off"}})
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
 	t.Cleanup(f.Stop)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/testenv"
@@ -30,8 +31,8 @@ func TestASaturatedFabricOnABusyMachineTakesNobodyForDead(t *testing.T) {
 	defer tr.Close()
 	f, err := fabric.New(fabric.Options{
 		Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: tr, Seed: 1,
-		Traffic: nic.Traffic{Pattern: "uniform", Load: 1}, NIC: fabric.NICOptions{QueueBytes: 16 << 10},
-		Link: fabric.LinkOptions{Rate: 4_000_000},
+		Traffic: nic.Traffic{Pattern: "uniform", Load: 1}, NIC: settings.NIC{QueueBytes: 16 << 10},
+		Link: settings.Link{Rate: 4_000_000},
 	})
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/testenv"
@@ -51,17 +52,17 @@ func used(h *harness.Harness) map[int]bool {
 
 func TestTheLedgerBalancesInEveryConfigurationAtSaturation(t *testing.T) {
 	t.Parallel()
-	for _, o := range []fabric.SwitchOptions{
+	for _, o := range []settings.Switch{
 		{VCs: 1, InputBuffer: 1, OutputBuffer: 1, Batch: 1},
 		{VCs: 1, InputBuffer: 64, OutputBuffer: 1, Batch: 1024},
 		{VCs: 2, InputBuffer: 1, OutputBuffer: 64, Batch: 3},
-		{VCs: 5, InputBuffer: 2, OutputBuffer: 2, Selection: switching.Random},
-		{VCs: 16, InputBuffer: 1, OutputBuffer: 1, Selection: switching.RoundRobin},
+		{VCs: 5, InputBuffer: 2, OutputBuffer: 2, Selection: "random"},
+		{VCs: 16, InputBuffer: 1, OutputBuffer: 1, Selection: "round-robin"},
 		{VCs: 16, InputBuffer: 64, OutputBuffer: 64, EagerCredits: true},
-		{VCs: 1, InputBuffer: 2, OutputBuffer: 2, Queueing: switching.FIFO, Selection: switching.Random},
-		{VCs: 3, InputBuffer: 8, OutputBuffer: 3, Queueing: switching.FIFO, Selection: switching.RoundRobin, Batch: 2},
-		{VCs: 2, InputBuffer: 3, OutputBuffer: 4, Queueing: switching.FIFO, Selection: switching.MostCredits, EagerCredits: true},
-		{VCs: 2, InputBuffer: 2, OutputBuffer: 2, Waiting: switching.WaitForOne},
+		{VCs: 1, InputBuffer: 2, OutputBuffer: 2, Queueing: "fifo", Selection: "random"},
+		{VCs: 3, InputBuffer: 8, OutputBuffer: 3, Queueing: "fifo", Selection: "round-robin", Batch: 2},
+		{VCs: 2, InputBuffer: 3, OutputBuffer: 4, Queueing: "fifo", Selection: "most-credits", EagerCredits: true},
+		{VCs: 2, InputBuffer: 2, OutputBuffer: 2, Waiting: "one"},
 	} {
 		for _, f := range []switching.Firmware{spread{vcs: o.VCs}, linkFirmware["adaptive-link"], linkFirmware["deterministic-link"]} {
 			if _, ok := f.(firmware.DeterministicLink); ok && o.VCs < 2 {
@@ -107,8 +108,8 @@ func TestDeterministicLinkKeepsTheOrderOfEveryFlowWithoutFaults(t *testing.T) {
 func TestAPacedLinkSendsAtItsRate(t *testing.T) {
 	t.Parallel()
 	const perSecond, size = 200, 256 // slow, for a loaded machine wakes us late
-	h := harness.New(t, "ring:3", harness.Firmware(clockwise{}), harness.NICs(fabric.NICOptions{PacketBytes: size}), harness.Buffers(16, 16),
-		harness.Links(fabric.LinkOptions{Rate: perSecond * size, Paced: true}))
+	h := harness.New(t, "ring:3", harness.Firmware(clockwise{}), harness.NICs(settings.NIC{PacketBytes: size}), harness.Buffers(16, 16),
+		harness.Links(settings.Link{Rate: perSecond * size, Paced: true}))
 	for range 4 * perSecond { // more than is sent while we look
 		h.Send("n0", "n1")
 	}
@@ -122,7 +123,7 @@ func TestAPacedLinkSendsAtItsRate(t *testing.T) {
 func TestADelayedLinkKeepsEachPacketForItsDelay(t *testing.T) {
 	t.Parallel()
 	const delay, links = 50 * time.Millisecond, 3
-	h := harness.New(t, "ring:3", harness.Firmware(clockwise{}), harness.Links(fabric.LinkOptions{Delay: delay}), harness.Buffers(100, 100))
+	h := harness.New(t, "ring:3", harness.Firmware(clockwise{}), harness.Links(settings.Link{Delay: settings.Duration(delay.String())}), harness.Buffers(100, 100))
 	from := time.Now()
 	h.RequireDelivered(h.Send("n0", "n1"))
 	assert.Greater(t, time.Since(from), links*delay)
@@ -142,22 +143,25 @@ func TestOptionsThatNoFabricCanHaveAreRefused(t *testing.T) {
 	g := topologytest.Parse(t, smallTree)
 	ok := fabric.Options{Topology: g, Firmware: firmware.UpDown{}}
 	for want, change := range map[string]func(o *fabric.Options){
-		"topology, firmware and transport are required":           func(o *fabric.Options) { o.Firmware = nil },
-		"the link rate must be 1 B/s to 1000000 GB/s, not -1 ":    func(o *fabric.Options) { o.Link.Rate = -1 },
-		"GB/s, not 1e+16 bytes per second":                        func(o *fabric.Options) { o.Link.Rate = 1e16 },
-		"GB/s, not NaN bytes per second":                          func(o *fabric.Options) { o.Link.Rate = math.NaN() },
-		"the link delay must be 0s to 24h0m0s, not -1ns":          func(o *fabric.Options) { o.Link.Delay = -1 },
-		"the link delay must be 0s to 24h0m0s, not 99999h0m0s":    func(o *fabric.Options) { o.Link.Delay = 99999 * time.Hour },
-		"notices must be honoured for 0s to 24h0m0s, not 25h0m0s": func(o *fabric.Options) { o.NIC.Notices = 25 * time.Hour },
-		"send queues must have 1 to 1073741824 bytes":             func(o *fabric.Options) { o.NIC.QueueBytes = 1<<30 + 1 },
-		"one packet in so many is traced":                         func(o *fabric.Options) { o.NIC.TraceEvery = -1 },
-		"packets must be 1 to 1048576 bytes":                      func(o *fabric.Options) { o.NIC.PacketBytes = 1<<20 + 1 },
-		"virtual channels must be 1 to 16, not 17":                func(o *fabric.Options) { o.Switch.VCs = 17 },
-		"input buffer (packets) must be 1 to 4096":                func(o *fabric.Options) { o.Switch.InputBuffer = 5000 },
-		"output buffer (packets) must be 1 to 4096":               func(o *fabric.Options) { o.Switch.OutputBuffer = -1 },
-		"or 0 for the default, not -1":                            func(o *fabric.Options) { o.NIC.QueueBytes = -1 },
-		"adopted only if all nodes are on hosts":                  func(o *fabric.Options) { o.Adopt = new(fabric.State) },
-		"the load is the share of the link capacity":              func(o *fabric.Options) { o.Traffic = nic.Traffic{Pattern: "uniform", Load: 2} },
+		"topology, firmware and transport are required":          func(o *fabric.Options) { o.Firmware = nil },
+		"fabric: link.rate: expected 1 to 1e+15, found -1":       func(o *fabric.Options) { o.Link.Rate = -1 },
+		"link.rate: expected 1 to 1e+15, found 1e+16":            func(o *fabric.Options) { o.Link.Rate = 1e16 },
+		"link.rate: expected 1 to 1e+15, found NaN":              func(o *fabric.Options) { o.Link.Rate = math.NaN() },
+		"link.delay: expected 0s to 24h0m0s, found -1ns":         func(o *fabric.Options) { o.Link.Delay = "-1ns" },
+		"link.delay: expected 0s to 24h0m0s, found 25h0m0s":      func(o *fabric.Options) { o.Link.Delay = "25h" },
+		"link.delay: 50 is not a duration":                       func(o *fabric.Options) { o.Link.Delay = "50" },
+		"nic.notices: expected 0s to 24h0m0s, found 25h0m0s":     func(o *fabric.Options) { o.NIC.Notices = "25h" },
+		"nic.queue_bytes: expected 1 to 1073741824, found 1073":  func(o *fabric.Options) { o.NIC.QueueBytes = 1<<30 + 1 },
+		"nic.trace_every: expected 0 to 1000000000, found -1":    func(o *fabric.Options) { o.NIC.TraceEvery = -1 },
+		"nic.packet_bytes: expected 1 to 1048576, found 1048577": func(o *fabric.Options) { o.NIC.PacketBytes = 1<<20 + 1 },
+		"switch.vcs: expected 1 to 16, found 17":                 func(o *fabric.Options) { o.Switch.VCs = 17 },
+		"switch.input_buffer: expected 1 to 4096, found 5000":    func(o *fabric.Options) { o.Switch.InputBuffer = 5000 },
+		"switch.output_buffer: expected 1 to 4096, found -1":     func(o *fabric.Options) { o.Switch.OutputBuffer = -1 },
+		`switch.queueing: unknown queueing "voq"`:                func(o *fabric.Options) { o.Switch.Queueing = "voq" },
+		"liveness.multiplier: expected 1 to ":                    func(o *fabric.Options) { o.Liveness.Multiplier = -1 },
+		"nic.queue_bytes: expected 1 to 1073741824, found -1":    func(o *fabric.Options) { o.NIC.QueueBytes = -1 },
+		"adopted only if all nodes are on hosts":                 func(o *fabric.Options) { o.Adopt = new(fabric.State) },
+		"the load is the share of the link capacity":             func(o *fabric.Options) { o.Traffic = nic.Traffic{Pattern: "uniform", Load: 2} },
 	} {
 		m := wire.NewMemory()
 		o := ok

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/attack"
@@ -50,8 +51,8 @@ func threeCrashes(t *testing.T, g *topology.Graph, round uint64) {
 	defer tr.Close()
 	f, err := fabric.New(fabric.Options{
 		Topology: g, Firmware: firmware.DeterministicSwitch{}, Transport: tr, Seed: round + 1,
-		Traffic: nic.Traffic{Pattern: "uniform", Load: 0.9}, Switch: fabric.SwitchOptions{VCs: 3},
-		NIC: fabric.NICOptions{QueueBytes: shortQueue}, // what this machine does not carry is refused, or it would take minutes to drain
+		Traffic: nic.Traffic{Pattern: "uniform", Load: 0.9}, Switch: settings.Switch{VCs: 3},
+		NIC: settings.NIC{QueueBytes: shortQueue}, // what this machine does not carry is refused, or it would take minutes to drain
 	})
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
@@ -171,8 +172,8 @@ func TestAFabricWhoseBrokerIsSlowIsNotStuck(t *testing.T) {
 	defer m.Close()
 	broker := newSlowBroker(m)
 	f, err := fabric.New(fabric.Options{
-		Topology: g, Firmware: firmware.DeterministicSwitch{}, Transport: broker, Seed: 1, Link: fabric.LinkOptions{NoLiveness: true},
-		Switch: fabric.SwitchOptions{VCs: 3},
+		Topology: g, Firmware: firmware.DeterministicSwitch{}, Transport: broker, Seed: 1, Liveness: settings.Liveness{Interval: "off"},
+		Switch: settings.Switch{VCs: 3},
 	})
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))

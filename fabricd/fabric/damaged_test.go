@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -72,8 +73,8 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 			t.Cleanup(func() { require.NoError(t, links.Close()) })
 			g := topologytest.Parse(t, "kary-ntree:2,3")
 			f, err := fabric.New(fabric.Options{
-				Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: links, Seed: 1, NIC: fabric.NICOptions{QueueBytes: 16 << 10},
-				Link: fabric.LinkOptions{Rate: 1_000_000, Paced: true},
+				Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: links, Seed: 1, NIC: settings.NIC{QueueBytes: 16 << 10},
+				Link: settings.Link{Rate: 1_000_000, Paced: true},
 			})
 			require.NoError(t, err)
 			require.NoError(t, f.Start(t.Context()))

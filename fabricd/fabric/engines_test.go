@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
@@ -88,7 +89,7 @@ func TestAtSaturationEveryEngineButMinimalHopGoesOn(t *testing.T) {
 
 // atFullRate has every NIC send as fast as its link is.
 func atFullRate() harness.Option {
-	return harness.Options(harness.Links(fabric.LinkOptions{Rate: 256_000, Paced: true, NoLiveness: true}), harness.Traffic("uniform:1"), shortQueues)
+	return harness.Options(harness.Links(settings.Link{Rate: 256_000, Paced: true}), harness.NoLiveness(), harness.Traffic("uniform:1"), shortQueues)
 }
 
 // requireDependencies requires that the tables have the very cycle that packets wait in: some of

@@ -100,8 +100,8 @@ func (f *Fabric) build() error {
 	f.lead(ledger.New(linksOf(f.graph)))
 	host, err := host.NewLocal(host.LocalConfig{
 		Spec: host.Spec{
-			Placement: f.local.placement, Placements: places, Switch: o.Switch, NIC: o.NIC, Link: o.linkOptions(),
-			Seed: o.Seed,
+			Placement: f.local.placement, Placements: places, Switch: o.Switch, NIC: o.NIC, Link: o.Link,
+			Liveness: o.Liveness, Inbox: o.inboxSize(), Seed: o.Seed,
 		},
 		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency, Panicked: o.Panicked,
 		Watch: func(n weft.Node) switchd.Observer { return f.observers.at(n) },
@@ -178,7 +178,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 	if f.live != nil {
 		f.running.Go(func() { f.broker.carry(f.ctx) })
 	}
-	if f.opts.NIC.Notices > 0 {
+	if f.opts.NIC.Notices.Time() > 0 {
 		f.notices.wake.set(f.runtime.Task(0, f.notices.carry))
 	}
 	if f.opts.Adopt != nil {

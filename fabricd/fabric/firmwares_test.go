@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
@@ -271,7 +272,7 @@ func TestInMemoryEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 
 func everyFirmwareBears(t *testing.T, spec string, nics, turn int, links harness.Option) {
 	t.Helper()
-	traced := harness.NICs(fabric.NICOptions{QueueBytes: shortQueue, TraceEvery: 4})
+	traced := harness.NICs(settings.NIC{QueueBytes: shortQueue, TraceEvery: 4})
 	eachFaults(t, spec, turn, func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool) {
 		bears(t, spec, e, set, atOnce, links, saturating(nics), traced)
 	})

@@ -109,7 +109,7 @@ func TestTablesOfHosts(t *testing.T) {
 	t.Parallel()
 	l := startHosts(t, 3, func(o *fabric.Options) {
 		var err error
-		o.Processes.Firmware = "ftree"
+		o.Processes.Routing = "ftree"
 		o.Firmware, o.Switch.VCs, err = subnet.Firmware("ftree", o.Topology)
 		require.NoError(t, err)
 	})

@@ -1,13 +1,5 @@
 package fabric
 
-import "github.com/weft-fabric/weft/fabricd/host"
-
-// linkOptions are the options of links as hosts get them.
-func (o Options) linkOptions() host.LinkOptions {
-	l := o.Link
-	return host.LinkOptions{Rate: l.Rate, Pace: l.pace(), Liveness: l.Liveness, Inbox: o.inboxSize()}
-}
-
 // inboxSize bounds the frames that can be on their way to one port. A frame with packets has taken
 // a credit; one without gives a credit that the port cannot have used yet. Both count twice, for an
 // epoch that has just ended, and some are for handshakes.

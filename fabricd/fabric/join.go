@@ -119,7 +119,7 @@ func (mo *moves) canJoin(_ loop, name string) (*liveSwitch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := subnet.ByName(o.Firmware); err != nil {
+	if _, err := subnet.ByName(o.Routing); err != nil {
 		return nil, fmt.Errorf("the firmware of this fabric has no name by which a process could make it, so no switch leaves its process: %w", err)
 	}
 	if o := s.joining; o != nil {

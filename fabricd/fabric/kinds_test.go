@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -24,7 +25,6 @@ import (
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
-	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -94,8 +94,8 @@ func startTaped(t *testing.T, tr wire.Transport, fw switching.Firmware, change f
 	}
 	o := fabric.Options{
 		Topology: g, Firmware: fw, Transport: tr, Record: tape, Seed: 7,
-		NIC:     fabric.NICOptions{TraceEvery: 1, QueueBytes: 16 << 10},
-		Traffic: nic.Traffic{Pattern: "uniform", Load: 0.3}, Link: fabric.LinkOptions{Rate: rate},
+		NIC:     settings.NIC{TraceEvery: 1, QueueBytes: 16 << 10},
+		Traffic: nic.Traffic{Pattern: "uniform", Load: 0.3}, Link: settings.Link{Rate: rate},
 	}
 	if change != nil {
 		change(&o)
@@ -277,7 +277,7 @@ func connect(t *testing.T, s *natstest.Server) wire.Transport {
 	return tr
 }
 
-var patientLiveness = link.Liveness{Interval: 200 * weft.Millisecond, Multiplier: 5}
+var patientLiveness = settings.Liveness{Interval: "200ms", Multiplier: 5}
 
 // ends are links with each kind of end: a NIC, a leaf, a middle and a top switch.
 var linkKinds = map[string]string{"nic-leaf": "s2.00-n000", "leaf-middle": "s1.10-s2.10", "middle-top": "s0.01-s1.01"}
@@ -301,7 +301,7 @@ func TestEveryKindOfFaultOnEveryKindOfLinkIsReportedAsThePacketsSawItAndHealed(t
 						func(o *fabric.Options) {
 							// So long that a busy machine tells a neighbour what an end has noticed
 							// before its own patience ends.
-							o.Link.Liveness = patientLiveness
+							o.Liveness = patientLiveness
 						})
 					l.flows(200)
 					out := l.apply(spec)

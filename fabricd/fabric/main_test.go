@@ -8,8 +8,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/host/hosttest"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -56,7 +56,7 @@ func saturating(nics int) harness.Option {
 		packets = 200_000
 	}
 	return harness.Options(
-		harness.Links(fabric.LinkOptions{Rate: packets / float64(nics) * nic.DefaultPacketBytes}),
+		harness.Links(settings.Link{Rate: packets / float64(nics) * nic.DefaultPacketBytes}),
 		harness.Traffic("uniform:1"), shortQueues,
 	)
 }
@@ -74,8 +74,8 @@ func loaded() harness.Option {
 var shortQueue = map[bool]int{false: 16 << 10, true: 8 << 10}[testenv.Race]
 
 var (
-	shortQueues = harness.NICs(fabric.NICOptions{QueueBytes: shortQueue})
-	roomForAll  = harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10}) // for a packet to each of 64 NICs
+	shortQueues = harness.NICs(settings.NIC{QueueBytes: shortQueue})
+	roomForAll  = harness.NICs(settings.NIC{QueueBytes: 16 << 10}) // for a packet to each of 64 NICs
 )
 
 // saturated waits until a packet has been refused for want of room in a send queue.

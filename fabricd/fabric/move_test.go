@@ -7,13 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/switch/link"
 )
 
 // move moves a switch, and requires that packets go on. On a busy machine a host may not answer
@@ -47,8 +46,8 @@ func orderly(t *testing.T) func(*fabric.Options) {
 		var err error
 		o.Firmware, o.Switch.VCs, err = subnet.Firmware(routing, o.Topology)
 		require.NoError(t, err)
-		o.Processes.Firmware = routing
-		o.Link.Liveness = link.Liveness{Interval: weft.Second, Multiplier: 60}
+		o.Processes.Routing = routing
+		o.Liveness = settings.Liveness{Interval: "1s", Multiplier: 60}
 	}
 }
 

@@ -29,7 +29,7 @@ type notices struct {
 
 func newNotices(si *site) *notices {
 	ns := &notices{nodes: si.nodes}
-	if si.opts.NIC.Notices > 0 {
+	if si.opts.NIC.Notices.Time() > 0 {
 		ns.queue = make(chan weft.Notice, maxNotices)
 	}
 	return ns
@@ -37,7 +37,7 @@ func newNotices(si *site) *notices {
 
 // firmware is the firmware of every switch; with the option Notices, one that sends them.
 func (o Options) firmware() (switching.Firmware, error) {
-	if o.NIC.Notices == 0 {
+	if o.NIC.Notices.Time() == 0 {
 		return o.Firmware, nil
 	}
 	fw, ok := o.Firmware.(switching.Notifier)

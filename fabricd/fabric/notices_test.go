@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
@@ -148,12 +149,12 @@ func TestNoticesNeedAFirmwareThatSendsThem(t *testing.T) {
 	require.NoError(t, err)
 	m := wire.NewMemory()
 	defer func() { require.NoError(t, m.Close()) }()
-	o := fabric.Options{Topology: g, Firmware: firmware.UpDown{}, Transport: m, NIC: fabric.NICOptions{Notices: time.Second}}
+	o := fabric.Options{Topology: g, Firmware: firmware.UpDown{}, Transport: m, NIC: settings.NIC{Notices: "1s"}}
 	_, err = fabric.New(o)
 	require.ErrorContains(t, err, "notices: this firmware (firmware.UpDown) tells no sources of discards: leave notices off, or choose one that does: adaptive-link, ")
-	o.NIC.Notices = -1
+	o.NIC.Notices = "-1ns"
 	_, err = fabric.New(o)
-	require.ErrorContains(t, err, "honoured for 0s to 24h0m0s, not -1ns")
+	require.ErrorContains(t, err, "nic.notices: expected 0s to 24h0m0s, found -1ns")
 }
 
 // Source routing, live: every pair with k-1 dead links of each kind, under load; and where the top

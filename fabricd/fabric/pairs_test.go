@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/testenv"
@@ -27,7 +27,7 @@ func TestEveryPairOfLinksCutAtOneInstantUnderLoadDiscardsNothing(t *testing.T) {
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := harness.New(t, spec, harness.Firmware(f), saturating(nics), harness.NICs(fabric.NICOptions{QueueBytes: 1 << 10}))
+			h := harness.New(t, spec, harness.Firmware(f), saturating(nics), harness.NICs(settings.NIC{QueueBytes: 1 << 10}))
 			load := h.Fabric().Traffic()
 			cut := func(l topology.Link) fault.Spec { return fault.Spec{Do: fault.VerbCut, A: l.Name} }
 			links := betweenSwitches(h.Topology())

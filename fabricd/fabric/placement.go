@@ -103,7 +103,7 @@ func (o Options) validateHosts() error {
 	case o.Processes == nil || o.Processes.Hosts == nil || o.Host == nil:
 		return fmt.Errorf("fabric: hosts: how they are reached and hosted is required")
 	}
-	if _, err := subnet.ByName(o.Processes.Firmware); err != nil {
+	if _, err := subnet.ByName(o.Processes.Routing); err != nil {
 		return fmt.Errorf("fabric: hosts: this firmware has no name by which a host could make it, so all nodes stay in one process: %w", err)
 	}
 	return nil
@@ -124,8 +124,8 @@ func (at *attendance) specOf(_ loop, h *hostState, by *admission) (c host.Spec, 
 	at.incarnations = max(at.incarnations, o.Term<<termShift, ownNumber) + 1
 	c = host.Spec{
 		Fabric: o.Processes.Fabric, Host: h.name, Number: at.incarnations, Term: o.Term, Again: h.again.Load(),
-		Topology: at.packed, Firmware: o.Processes.Firmware, Placement: h.placement, Placements: at.placements,
-		Switch: o.Switch, NIC: o.NIC, Link: o.linkOptions(),
+		Topology: at.packed, Routing: o.Processes.Routing, Placement: h.placement, Placements: at.placements,
+		Switch: o.Switch, NIC: o.NIC, Link: o.Link, Liveness: o.Liveness, Inbox: o.inboxSize(),
 		Seed: o.Seed, Generation: at.generation(), Hold: at.Held(), Packets: o.Record != nil, Credentials: by.credentials,
 	}
 	c.Now, c.Epoch = at.Now(), h.specEpoch()

@@ -19,9 +19,9 @@ import (
 // ProcessOptions says how switches can be processes of their own, and hosts are reached. All are
 // required.
 type ProcessOptions struct {
-	Fabric   string // its name on the bus
-	Firmware string // its name: a process makes its own
-	Hosts    Hosts
+	Fabric  string // its name on the bus
+	Routing string // by name: a process makes its own firmware
+	Hosts   Hosts
 }
 
 // Hosts lets processes in that are to be hosts of the fabric, and reaches them. That of package

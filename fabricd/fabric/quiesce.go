@@ -170,9 +170,9 @@ func (q *quiet) patience() time.Duration {
 		d += 20 * time.Duration(float64(q.opts.NIC.PacketBytes)/q.opts.Link.Rate*float64(time.Second))
 	}
 	if q.lossy() { // packets wait for credits that are lost until a hello comes through
-		d += lossyHellos * q.opts.Link.Liveness.Interval.Duration()
+		d += lossyHellos * q.opts.Liveness.Detector().Interval.Duration()
 	}
-	return d + 4*q.opts.Link.Delay
+	return d + 4*q.opts.Link.Delay.Time()
 }
 
 // lossyHellos is how many hellos in a row a link that loses half of them loses once in 10^9 times.

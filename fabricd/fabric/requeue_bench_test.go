@@ -3,7 +3,7 @@ package fabric_test
 import (
 	"testing"
 
-	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/nic"
 )
@@ -20,8 +20,8 @@ func BenchmarkCutCost(b *testing.B) {
 			}
 			b.Run(name+mode, func(b *testing.B) {
 				h := harness.New(b, tree, harness.Firmware(fw), shortQueues,
-					harness.Switches(fabric.SwitchOptions{Requeue: requeue, InputBuffer: 8, OutputBuffer: 8}),
-					harness.Links(fabric.LinkOptions{Rate: 2_000 * nic.DefaultPacketBytes, Paced: true}), harness.Traffic("uniform:0.9"))
+					harness.Switches(settings.Switch{Requeue: requeue, InputBuffer: 8, OutputBuffer: 8}),
+					harness.Links(settings.Link{Rate: 2_000 * nic.DefaultPacketBytes, Paced: true}), harness.Traffic("uniform:0.9"))
 				saturated(h)
 				links := betweenSwitches(h.Topology())
 				before := h.Fabric().Totals().Reordered

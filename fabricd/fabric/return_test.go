@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 )
 
@@ -40,7 +40,7 @@ func TestASwitchThatReturnsUnderTrafficCostsNoDiscard(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%s", routing, late, runtime), func(t *testing.T) {
 					t.Parallel()
 					h := harness.New(t, "kary-ntree:2,3", harness.FirmwareByName(routing), harness.Traffic("uniform:0.5"), option,
-						harness.Links(fabric.LinkOptions{Rate: 128_000, Paced: true}), harness.Liveness(100*time.Millisecond, 10))
+						harness.Links(settings.Link{Rate: 128_000, Paced: true}), harness.Liveness(100*time.Millisecond, 10))
 					for _, l := range linksOf(t, h, "s1.00", role) {
 						h.Impair(l[0], l[1], fault.Impair{Delay: new(fault.Duration(10 * time.Millisecond))})
 					}

@@ -36,5 +36,5 @@ func startRing(tb testing.TB, options ...func(*Options)) *Fabric {
 
 // withProcesses has switches of a ring run in processes, which are reached so.
 func withProcesses(hosts Hosts) func(*Options) {
-	return func(o *Options) { o.Processes = &ProcessOptions{Fabric: "lab", Firmware: "updn", Hosts: hosts} }
+	return func(o *Options) { o.Processes = &ProcessOptions{Fabric: "lab", Routing: "updn", Hosts: hosts} }
 }

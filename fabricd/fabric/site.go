@@ -268,7 +268,7 @@ func (si *site) lead(l *ledger.Ledger) {
 	_, scattered := si.runtime.(Scattered)
 	c := leader.Config{
 		Graph: si.graph, Seed: si.opts.Seed, PacketBytes: si.opts.NIC.PacketBytes,
-		Detection: si.opts.Link.Liveness.Detection(),
+		Detection: si.opts.Liveness.Detector().Detection(),
 		Bin:       weft.FromDuration(si.binWidth()), Scattered: scattered, Processes: si.hostOfProcess(0),
 	}
 	for _, h := range *si.hosts.Load() {

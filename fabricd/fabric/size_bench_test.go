@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -34,7 +35,7 @@ func BenchmarkSize(b *testing.B) {
 				began := time.Now()
 				f, err := fabric.New(fabric.Options{
 					Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: tr, Seed: 1,
-					Link: fabric.LinkOptions{Paced: true}, Traffic: nic.Traffic{Pattern: "uniform", Load: 0.05},
+					Link: settings.Link{Paced: true}, Traffic: nic.Traffic{Pattern: "uniform", Load: 0.05},
 				})
 				require.NoError(b, err)
 				require.NoError(b, f.Start(context.Background()))

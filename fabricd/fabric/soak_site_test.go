@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -85,10 +86,10 @@ func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite 
 	// claims, and here are more.
 	const routing = "deterministic-link"
 	s.options = fabric.Options{
-		Topology: g, Seed: seed, Traffic: load, NIC: fabric.NICOptions{QueueBytes: 16 << 10},
+		Topology: g, Seed: seed, Traffic: load, NIC: settings.NIC{QueueBytes: 16 << 10},
 		Hosts: placed, Host: agents.Host,
-		Checkpoint: s.checkpoint, Switch: fabric.SwitchOptions{Requeue: seed%2 == 0},
-		Processes: &fabric.ProcessOptions{Fabric: soakName, Firmware: routing},
+		Checkpoint: s.checkpoint, Switch: settings.Switch{Requeue: seed%2 == 0},
+		Processes: &fabric.ProcessOptions{Fabric: soakName, Routing: routing},
 	}
 	var err error
 	s.options.Firmware, s.options.Switch.VCs, err = subnet.Firmware(routing, g)
@@ -135,7 +136,7 @@ func (s *soakSite) lead(adopt *fabric.State) {
 	f, err := fabric.New(o)
 	require.NoError(s, err)
 	require.NoError(s, f.Start(s.Context()))
-	info := api.Info{Name: soakName, Firmware: processes.Firmware, Started: time.Now()}
+	info := api.Info{Name: soakName, Routing: processes.Routing, Started: time.Now()}
 	answers, err := api.NewServer(f, control, info)
 	require.NoError(s, err)
 	ctx, stop := context.WithCancel(context.Background())

@@ -9,11 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
-	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // patient ends do not take a neighbour for dead because the machine is busy.
@@ -111,7 +110,7 @@ func TestAFlappingLinkSaysSoWhetherItIsDownOrUp(t *testing.T) {
 
 func TestARepairDoesNotWaitForALinkThatDampingHoldsDownAndSaysSo(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, smallTree, patient, harness.Damping(linkend.Damping{HalfLife: 60 * weft.Second, Suppress: 1.5, Reuse: 1, Max: 600 * weft.Second}))
+	h := harness.New(t, smallTree, patient, harness.Damping(settings.Damping{HalfLife: "60s", Suppress: 1.5, Reuse: 1, Max: "600s"}))
 	cut := fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}
 	restore := fault.Spec{Do: fault.VerbRestore, A: "s0.00-s1.00"}
 	h.Apply(cut)
@@ -131,7 +130,7 @@ func TestARepairDoesNotWaitForALinkThatDampingHoldsDownAndSaysSo(t *testing.T) {
 func TestDampingWorksWithoutHellosToo(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, smallTree, harness.NoLiveness(),
-		harness.Damping(linkend.Damping{HalfLife: 60 * weft.Second, Suppress: 0.5, Reuse: 0.25, Max: 600 * weft.Second}))
+		harness.Damping(settings.Damping{HalfLife: "60s", Suppress: 0.5, Reuse: 0.25, Max: "600s"}))
 	h.Cut("s0.00", "s1.00")
 	h.Restore("s0.00", "s1.00")
 	assert.True(t, stateOf(h).HeldA)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
@@ -207,7 +208,7 @@ func TestPacketsInSendQueuesGoByTheLayersOfNewTables(t *testing.T) {
 			t.Parallel()
 			fw := firmware.Layered{Tables: ringTables(t, 2, minimal), Assignment: assigned(t, 2, 1, dateline)}
 			h := harness.New(t, ring6, in, harness.Firmware(fw), harness.VCs(2),
-				harness.Links(fabric.LinkOptions{Paced: true, Rate: 1e6}), harness.Traffic("uniform:1"), shortQueues)
+				harness.Links(settings.Link{Paced: true, Rate: 1e6}), harness.Traffic("uniform:1"), shortQueues)
 			saturated(h)
 			f := h.Fabric()
 			f.HoldNICs()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -59,9 +60,9 @@ func tracedRate(b *testing.B, every int, read bool) float64 {
 	g := topologytest.Parse(b, tree)
 	f, err := fabric.New(fabric.Options{
 		Topology: g, Firmware: firmware.DeterministicLink{}, Transport: tr, Seed: 1,
-		Switch:  fabric.SwitchOptions{VCs: 2, InputBuffer: 16, OutputBuffer: 16},
-		Link:    fabric.LinkOptions{Rate: 1e6},
-		NIC:     fabric.NICOptions{QueueBytes: 64 << 10, TraceEvery: every},
+		Switch:  settings.Switch{VCs: 2, InputBuffer: 16, OutputBuffer: 16},
+		Link:    settings.Link{Rate: 1e6},
+		NIC:     settings.NIC{QueueBytes: 64 << 10, TraceEvery: every},
 		Traffic: nic.Traffic{Pattern: "uniform", Load: 1},
 	})
 	require.NoError(b, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -248,7 +249,7 @@ func TestADiscardedPacketTellsTheRule(t *testing.T) {
 func TestPacketsInACrashedSwitchAreToldToBeLostThere(t *testing.T) {
 	t.Parallel()
 	r := newTraceRig(t, harness.Virtual(), harness.Traffic("hotspot:1,hot=1,share=1"), harness.TraceEvery(1),
-		harness.Links(fabric.LinkOptions{Rate: 100_000, Paced: true}))
+		harness.Links(settings.Link{Rate: 100_000, Paced: true}))
 	r.Pause(200 * time.Millisecond)
 	crash := r.Crash("s0.0")
 	require.Positive(t, crash.LostCrash)

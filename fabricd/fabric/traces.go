@@ -230,7 +230,7 @@ func (tr *tracing) findLost() {
 // wireTime is twice the time that a packet like h may be on a link, which has at most as many
 // packets on it as the other end has places.
 func (tr *tracing) wireTime(s fault.Impairment, h *weft.Header) weft.Time {
-	t := tr.opts.Link.Delay + s.Delay + s.Jitter
+	t := tr.opts.Link.Delay.Time() + s.Delay + s.Jitter
 	rate := s.Rate
 	if o := &tr.opts.Link; o.Paced && (rate == 0 || o.Rate < rate) {
 		rate = o.Rate

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -35,9 +36,9 @@ func BenchmarkTree(b *testing.B) {
 				g := topologytest.Parse(b, "kary-ntree:4,3")
 				f, err := fabric.New(fabric.Options{
 					Topology: g, Firmware: firmware.DeterministicLink{}, Transport: tr, Seed: 1,
-					Switch:  fabric.SwitchOptions{VCs: 2, InputBuffer: buffer, OutputBuffer: buffer},
-					Link:    fabric.LinkOptions{Rate: 1e6}, // 250,000 packets per second offered by all NICs
-					NIC:     fabric.NICOptions{QueueBytes: 64 << 10},
+					Switch:  settings.Switch{VCs: 2, InputBuffer: buffer, OutputBuffer: buffer},
+					Link:    settings.Link{Rate: 1e6}, // 250,000 packets per second offered by all NICs
+					NIC:     settings.NIC{QueueBytes: 64 << 10},
 					Traffic: nic.Traffic{Pattern: "uniform", Load: 1},
 				})
 				require.NoError(b, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/testenv"
@@ -182,7 +183,7 @@ func BenchmarkVectorThroughput(b *testing.B) {
 			b.Run("routing="+form.name+"/faults="+where, func(b *testing.B) {
 				const rate = 250 // packets per second and link
 				h := harness.New(b, tree, harness.Firmware(form.fw), harness.Traffic("uniform:1"), shortQueues,
-					harness.Links(fabric.LinkOptions{Rate: rate * 256, Paced: true}))
+					harness.Links(settings.Link{Rate: rate * 256, Paced: true}))
 				r := rand.New(rand.NewPCG(1, 6))
 				if where != "none" {
 					h.Apply(orders(h.Topology(), faultsOf(r, h.Topology(), verify.Links, 3, where == "close"))...)

@@ -43,7 +43,7 @@ func (mo *moves) emptyWires(s *liveSwitch, from *hostState) {
 		}
 	}
 	_ = mo.awaitSwitch(s, from, awaitTime).wait() // what one that does not answer sends may be lost
-	end := mo.Now() + weft.FromDuration(min(most+2*mo.opts.Link.Delay, awaitTime/2))
+	end := mo.Now() + weft.FromDuration(min(most+2*mo.opts.Link.Delay.Time(), awaitTime/2))
 	for mo.wiresHold(s, from, links) && mo.Now() < end {
 		if mo.runtime.Pause(mo.ctx, mo.Now()+weft.Millisecond, nil) != nil {
 			return

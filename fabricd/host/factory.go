@@ -4,6 +4,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -15,9 +16,9 @@ import (
 type NodeFactory struct {
 	Graph    *topology.Graph
 	Firmware switching.Firmware // of every switch; one that notifies when NIC.Notices is set
-	Switch   SwitchOptions
-	NIC      NICOptions
-	Link     LinkOptions
+	Switch   settings.Switch
+	NIC      settings.NIC
+	Liveness settings.Liveness
 	Seed     uint64
 	Epoch    weft.Epoch // before the first of every link
 
@@ -34,11 +35,12 @@ type NodeFactory struct {
 
 // MakeSwitch makes the core of a switch. The error is that of [switching.New].
 func (c *NodeFactory) MakeSwitch(id weft.SwitchID) (*switching.Switch, error) {
+	queueing, selection, waiting := c.Switch.Policies()
 	return switching.New(switching.Config{
 		Place: c.Graph.Place(id), Firmware: c.Firmware, Version: tables.VersionOf(c.Firmware), Rand: weft.Stream(c.Seed, weft.StreamSwitch, uint64(id), c.Number),
 		VCs: c.Switch.VCs, InputBuffer: c.Switch.InputBuffer, OutputBuffer: c.Switch.OutputBuffer,
-		Queueing: c.Switch.Queueing, Selection: c.Switch.Selection, Waiting: c.Switch.Waiting, EagerCredits: c.Switch.EagerCredits,
-		Requeue: c.Switch.Requeue, Liveness: c.Link.Liveness, Epoch: c.Epoch,
+		Queueing: queueing, Selection: selection, Waiting: waiting, EagerCredits: c.Switch.EagerCredits,
+		Requeue: c.Switch.Requeue, Liveness: c.Liveness.Detector(), Epoch: c.Epoch,
 		Panicked: c.Panicked,
 	})
 }
@@ -48,9 +50,9 @@ func (c *NodeFactory) MakeNIC(id weft.NICID) (*nic.NIC, error) {
 	return nic.New(nic.Config{
 		ID: id, NICs: len(c.Graph.NICs), Rand: weft.Stream(c.Seed, weft.StreamNIC, uint64(id), uint64(c.Again)),
 		VCs: c.Switch.VCs, Buffer: c.Switch.InputBuffer, QueueBytes: c.NIC.QueueBytes, EagerCredits: c.Switch.EagerCredits,
-		Liveness: c.Link.Liveness, Epoch: c.Epoch, Incarnation: c.Again,
-		Source: c.source(id), Addresses: c.addresses(id), HonourNotices: weft.FromDuration(c.NIC.Notices),
-		Distance: func(src weft.NICID) int { return c.Graph.Distance(src, id) }, Latency: c.Latency, Unordered: c.NIC.Unordered,
+		Liveness: c.Liveness.Detector(), Epoch: c.Epoch, Incarnation: c.Again,
+		Source: c.source(id), Addresses: c.addresses(id), HonourNotices: weft.FromDuration(c.NIC.Notices.Time()),
+		Distance: func(src weft.NICID) int { return c.Graph.Distance(src, id) }, Latency: c.Latency,
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/deflate"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
@@ -53,10 +54,14 @@ func (c *Spec) Check(g *topology.Graph) error {
 	case p.Shared && !c.sharesAtHome():
 		return fmt.Errorf("host %s shares shards %d to %d, which are not those of its switch: %w", p.Host, p.Shard,
 			p.Shard+p.Shards-1, errPlacement)
-	case c.Link.Inbox < 1:
-		return fmt.Errorf("inboxes of %d frames: %w", c.Link.Inbox, errPlacement)
+	case c.Inbox < 1:
+		return fmt.Errorf("inboxes of %d frames: %w", c.Inbox, errPlacement)
 	case c.Again > nic.MaxIncarnation:
 		return fmt.Errorf("%d incarnations, at most %d: %w", c.Again, nic.MaxIncarnation, errPlacement)
+	}
+	all := settings.Settings{Switch: c.Switch, NIC: c.NIC, Link: c.Link, Liveness: c.Liveness}
+	if wrong := all.Check(); len(wrong) > 0 {
+		return fmt.Errorf("%s: %w", wrong[0].Path, wrong[0].Err)
 	}
 	return nil
 }
@@ -84,18 +89,18 @@ func (c *Spec) placed() map[weft.Node]string {
 	return all
 }
 
-// Routing makes the firmware of every switch by its name.
-func (c *Spec) Routing(g *topology.Graph) (switching.Firmware, error) {
-	fw, _, err := subnet.Firmware(c.Firmware, g)
+// Firmware makes the firmware of every switch by its name.
+func (c *Spec) Firmware(g *topology.Graph) (switching.Firmware, error) {
+	fw, _, err := subnet.Firmware(c.Routing, g)
 	if err != nil {
 		return nil, fmt.Errorf("the fabric is of another release than this process: %w", err)
 	}
-	if c.NIC.Notices == 0 {
+	if c.NIC.Notices.Time() == 0 {
 		return fw, nil
 	}
 	n, ok := fw.(switching.Notifier)
 	if !ok {
-		return nil, fmt.Errorf("the fabric is of another release than this process: firmware %s tells no sources of discards here", c.Firmware)
+		return nil, fmt.Errorf("the fabric is of another release than this process: routing %s tells no sources of discards here", c.Routing)
 	}
 	return n.Notifying(), nil
 }

@@ -128,8 +128,8 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 		p.observed = func() (all, unpublished uint64) { return 0, 0 }
 	}
 	factory := NodeFactory{
-		Graph: g, Firmware: cfg.Firmware, Switch: c.Switch, NIC: c.NIC, Link: c.Link, Seed: c.Seed, Epoch: c.Epoch, Again: c.Again,
-		Number: uint64(c.Again), Program: func(id weft.SwitchID) *Program { return p.programs[id] }, Latency: cfg.Latency,
+		Graph: g, Firmware: cfg.Firmware, Switch: c.Switch, NIC: c.NIC, Liveness: c.Liveness, Seed: c.Seed, Epoch: c.Epoch,
+		Again: c.Again, Number: uint64(c.Again), Program: func(id weft.SwitchID) *Program { return p.programs[id] }, Latency: cfg.Latency,
 		Panicked: cfg.Panicked,
 	}
 	if c.Placement.Shared {
@@ -146,7 +146,7 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 	}
 	b := BuildSpec{
 		Graph: g, Switches: make([]weft.Core, len(g.Switches)), NICs: make([]weft.Core, len(g.NICs)), Watch: cfg.Watch,
-		Pace: c.Link.Pace, Batch: c.Switch.Batch, Inbox: c.Link.Inbox, Seed: c.Seed, Interval: c.Link.Liveness.Interval,
+		Pace: c.Link.Pace(), Batch: c.Switch.Batch, Inbox: c.Inbox, Seed: c.Seed, Interval: c.Liveness.Detector().Interval,
 	}
 	var made func(done int)
 	if cfg.Progress != nil {

@@ -2,12 +2,9 @@ package host
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/weft-fabric/weft"
-	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/link"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/fabricd/settings"
 )
 
 // Spec is all that a process needs to be a host.
@@ -22,16 +19,19 @@ type Spec struct {
 	Again uint32 `json:"again,omitempty"`
 
 	Topology  []byte    `json:"topology"`  // of the whole fabric: a YAML topology file, compressed as [deflate.Compress] does
-	Firmware  string    `json:"firmware"`  // by name
+	Routing   string    `json:"routing"`   // by name
 	Placement Placement `json:"placement"` // what this host is
 	// Placements says on which host every node is, and so in which shard.
 	Placements []Placement `json:"placements"`
 
-	Switch SwitchOptions `json:"switch"`
-	NIC    NICOptions    `json:"nic"`
-	Link   LinkOptions   `json:"link"`
-	Seed   uint64        `json:"seed"`
-	Epoch  weft.Epoch    `json:"epoch"` // before the first of every link
+	// As those of the fabric, all of them given: a host has no defaults.
+	Switch   settings.Switch   `json:"switch"`
+	NIC      settings.NIC      `json:"nic"`
+	Link     settings.Link     `json:"link"`
+	Liveness settings.Liveness `json:"liveness"`
+	Inbox    int               `json:"inbox"` // frames that may be on their way to one port
+	Seed     uint64            `json:"seed"`
+	Epoch    weft.Epoch        `json:"epoch"` // before the first of every link
 
 	Generation uint16 `json:"generation,omitempty"` // at which its NICs begin
 	Hold       bool   `json:"hold,omitempty"`       // they inject nothing until told to
@@ -47,38 +47,4 @@ type Spec struct {
 	// Credentials are the process's on the broker, in a form that the broker's owner knows; empty
 	// in checkpoints.
 	Credentials json.RawMessage `json:"credentials,omitempty"`
-}
-
-// SwitchOptions are the options of every switch; zero values are the defaults of
-// [switching.Config].
-type SwitchOptions struct {
-	VCs          int                 `json:"vcs"`
-	InputBuffer  int                 `json:"input_buffer"`  // packets per VC
-	OutputBuffer int                 `json:"output_buffer"` // packets per VC
-	Queueing     switching.Queueing  `json:"queueing"`
-	Selection    switching.Selection `json:"selection"`
-	Waiting      switching.Waiting   `json:"waiting"`
-	EagerCredits bool                `json:"eager_credits"`
-	Requeue      bool                `json:"requeue"` // route the packets queued for a dead link anew instead of losing them
-	Batch        int                 `json:"batch"`   // most packets in a frame; 0 means switchd.DefaultBatch
-}
-
-// NICOptions are the options of every NIC; see [nic.Config].
-type NICOptions struct {
-	QueueBytes  int `json:"queue_bytes"`  // of the send queue; 0 means nic.DefaultQueueBytes
-	PacketBytes int `json:"packet_bytes"` // 0 means nic.DefaultPacketBytes
-	TraceEvery  int `json:"trace_every"`  // one generated packet in so many is traced; 0 is none
-
-	// Notices is how long a source pauses a destination after a switch has notified it that it
-	// discarded a packet; 0: switches do not notify. The firmware must be a [switching.Notifier].
-	Notices   time.Duration `json:"notices"`
-	Unordered bool          `json:"unordered"` // see [nic.Config]: nothing is known of flows then
-}
-
-// LinkOptions are the options of every link.
-type LinkOptions struct {
-	Rate     float64       `json:"rate"` // bytes per second, what a load of 1 means
-	Pace     pace.Pace     `json:"pace"`
-	Liveness link.Liveness `json:"liveness"`
-	Inbox    int           `json:"inbox"` // frames that may be on their way to one port
 }

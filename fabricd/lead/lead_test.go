@@ -37,7 +37,7 @@ func TestAProgramStartsWhatFabricdUpDoesAndEndsIt(t *testing.T) {
 	l, err := lead.Start(t.Context(), c)
 	require.NoError(t, err)
 	up := l.Term()
-	require.Equal(t, "adaptive-link", up.Settings.Firmware, "it is chosen for the topology")
+	require.Equal(t, "adaptive-link", up.Settings.Routing, "it is chosen for the topology")
 	require.NotEmpty(t, up.Page)
 	_, err = lead.Start(t.Context(), c)
 	require.ErrorIs(t, err, registry.ErrRunning)
@@ -63,7 +63,7 @@ func TestAProgramStartsWhatFabricdUpDoesAndEndsIt(t *testing.T) {
 func TestSettingsThatDoNotFitAreAllNamed(t *testing.T) {
 	ownRegistry(t)
 	_, err := lead.Start(t.Context(), lead.Config{
-		Name: "lab", Settings: settings.Settings{Topology: "ring:4", Firmware: "adaptive-lnk", Traffic: "unifrm:0.1"},
+		Name: "lab", Settings: settings.Settings{Topology: "ring:4", Routing: "adaptive-lnk", Traffic: "unifrm:0.1"},
 	})
 	var wrong *lead.MistakesError
 	require.ErrorAs(t, err, &wrong)
@@ -102,7 +102,7 @@ func TestWhatOneLeaderLeavesOnAgentsAnotherResumes(t *testing.T) {
 	agent(t, at.URL, build)
 	c := lead.Config{
 		Name: "lab", Build: build, Server: at, OnAgents: true, Detach: true, Drain: time.Minute,
-		Settings: settings.Settings{Topology: "kary-ntree:2,2", Firmware: "updown", Traffic: "uniform:0.05"},
+		Settings: settings.Settings{Topology: "kary-ntree:2,2", Routing: "updown", Traffic: "uniform:0.05"},
 	}
 	l, err := lead.Start(t.Context(), c)
 	require.NoError(t, err)

@@ -42,7 +42,7 @@ func (p *process) options() (fabric.Options, error) {
 func (p *process) optionsOn(g *topology.Graph) (fabric.Options, error) {
 	s := &p.Settings
 	s.Traffic = cmp.Or(s.Traffic, defaultTraffic(g, cmp.Or(s.Link.Rate, fabric.DefaultRate), theseCores()))
-	s.Firmware = cmp.Or(s.Firmware, subnet.Default(g))
+	s.Routing = cmp.Or(s.Routing, subnet.Default(g))
 	made, wrong := scenario.Build(*s, g)
 	if len(wrong) > 0 {
 		return made.Options, &MistakesError{wrong}
@@ -52,6 +52,6 @@ func (p *process) optionsOn(g *topology.Graph) (fabric.Options, error) {
 			return made.Options, err
 		}
 	}
-	s.Firmware, s.Manager.Method, p.unmanaged = made.Routing, made.Manager.String(), made.Unmanaged
+	s.Routing, s.Manager.Method, p.unmanaged = made.Routing, made.Manager.String(), made.Unmanaged
 	return made.Options, nil
 }

@@ -45,7 +45,7 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 	began := time.Now()
 	o.Log = r.Log
 	o.Processes = &fabric.ProcessOptions{
-		Fabric: r.Name, Firmware: r.Settings.Firmware,
+		Fabric: r.Name, Routing: r.Settings.Routing,
 		Hosts: remoteHost.Hosts{Peers: r.broker.Peers, Authorizer: r.broker.Authorizer()},
 	}
 	over := sync.OnceFunc(func() { r.Progress("", 0, 0) })
@@ -63,7 +63,7 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 	}
 	defer func() { _ = control.Close() }()
 	started := time.Now()
-	server, err := api.NewServer(f, control, api.Info{Name: r.Name, Firmware: r.Settings.Firmware, Started: started})
+	server, err := api.NewServer(f, control, api.Info{Name: r.Name, Routing: r.Settings.Routing, Started: started})
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 	if !r.began.IsZero() {
 		instance = r.began
 	}
-	here := manager.Local{Fabric: f, Instance: instance.Format(time.RFC3339Nano), Routing: r.Settings.Firmware, VCs: o.Switch.VCs}
+	here := manager.Local{Fabric: f, Instance: instance.Format(time.RFC3339Nano), Routing: r.Settings.Routing, VCs: o.Switch.VCs}
 	if err := remoteManager.Serve(control, here); err != nil {
 		return err
 	}
@@ -99,7 +99,8 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 	entry := registry.Entry{
 		Listed: registry.Listed{
 			Name: r.Name, PID: os.Getpid(), Started: started, URL: r.broker.URL(), Topology: r.Settings.Topology,
-			Firmware: r.Settings.Firmware,
+			Routing:  r.Settings.Routing,
+			Firmware: r.Settings.Routing,
 		},
 		Operator: r.broker.Credentials(bus.RoleOperator), Viewer: r.broker.Credentials(bus.RoleViewer),
 		Manager: r.broker.Credentials(bus.RoleManager),

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 )
 
@@ -46,7 +47,7 @@ func TestInVirtualTimeDrainingIsAPhaseOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for method, static := range map[string]bool{"direct": true, "direct:mode=dynamic": false} {
 		h := harness.New(t, "torus:4x4", harness.Virtual(), harness.FirmwareByName("duato:mechanisms=I+D"), harness.Seed(7), harness.Traffic("uniform:0.3"),
-			harness.Links(fabric.LinkOptions{Delay: 2 * time.Millisecond}),
+			harness.Links(settings.Link{Delay: "2ms"}),
 			harness.Managed(method, manager.Delays{Detect: time.Millisecond, Compute: time.Millisecond, Distribute: 3 * time.Millisecond}))
 		h.Cut("s0.0", "s0.1")
 		h.Pause(100 * time.Millisecond)
@@ -92,7 +93,7 @@ func TestInVirtualTimeHybridLosesJustWhatLocalReRoutingLoses(t *testing.T) {
 	for _, pair := range [][2]string{{"deterministic-link", "hybrid"}, {"adaptive-link", "hybrid-adaptive"}} {
 		run := func(routing string, more ...harness.Option) (lost uint64, stretch float64) {
 			h := harness.New(t, "kary-ntree:4,3", append(more, harness.Virtual(), harness.FirmwareByName(routing), harness.Seed(3),
-				harness.Links(fabric.LinkOptions{Paced: true}), harness.Traffic("uniform:0.4"))...)
+				harness.Links(settings.Link{Paced: true}), harness.Traffic("uniform:0.4"))...)
 			h.Pause(50 * time.Millisecond)
 			for _, end := range []string{"s1.00", "s1.11", "s1.23"} {
 				h.Cut(end, "s2."+end[3:])

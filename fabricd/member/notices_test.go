@@ -2,7 +2,6 @@ package member_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -25,7 +24,7 @@ func TestASwitchThatIsAProcessTellsSourcesOfDiscards(t *testing.T) {
 }
 
 func tellSources(t *testing.T, embedded bool, fw, name string) {
-	l := start(t, embedded, with(fw), func(o *fabric.Options) { o.NIC.Notices = 100 * time.Millisecond })
+	l := start(t, embedded, with(fw), func(o *fabric.Options) { o.NIC.Notices = "100ms" })
 	l.startSwitch(name)
 	l.Load("uniform:0.3")
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00", B: "s2.00"}, fault.Spec{Do: fault.VerbCut, A: "s1.01", B: "s2.00"})

@@ -223,7 +223,7 @@ func TestWhatIsNoSwitchAndWhoMayNotJoinIsToldSo(t *testing.T) {
 	l.allPairs()
 	assert.Empty(t, l.Fabric.Faults())
 
-	custom := start(t, true, func(o *fabric.Options) { o.Processes.Firmware = "" })
+	custom := start(t, true, func(o *fabric.Options) { o.Processes.Routing = "" })
 	c = custom.operator
 	c.Switch = "s1.00"
 	code, said = rig.Launch(t, c).Ends()

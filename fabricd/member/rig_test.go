@@ -37,7 +37,7 @@ type option func(*fabric.Options)
 func with(fw string) option {
 	return func(o *fabric.Options) {
 		o.Firmware, o.Switch.VCs, _ = subnet.Firmware(fw, o.Topology)
-		o.Processes.Firmware = fw
+		o.Processes.Routing = fw
 	}
 }
 

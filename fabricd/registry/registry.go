@@ -50,7 +50,8 @@ type Listed struct {
 	Started  time.Time `json:"started"`
 	URL      string    `json:"url"` // of the broker
 	Topology string    `json:"topology"`
-	Firmware string    `json:"firmware"`
+	Routing  string    `json:"routing"`
+	Firmware string    `json:"firmware"` // the same, under its old name: until 0.2.0
 	// Page is the address of its HTTP side, where whoever reaches it may look; empty: it has none.
 	Page string `json:"page,omitempty"`
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/settings"
@@ -18,7 +17,6 @@ import (
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
-	"github.com/weft-fabric/weft/switch/link"
 )
 
 // Built is what [Build] makes of settings: all of a fabric but the transport.
@@ -48,17 +46,15 @@ func Build(s settings.Settings, g *topology.Graph, own ...firmware.Entry) (Built
 	sound := len(b.wrong) == 0
 	s = b.settings
 	o := &b.Options
-	o.Topology, o.Seed, b.Routing = g, s.Seed, s.Firmware
+	o.Topology, o.Seed, b.Routing = g, s.Seed, s.Routing
 	b.firmware()
 	b.manager()
 	b.switches()
-	o.NIC = fabric.NICOptions{
-		QueueBytes: s.NIC.QueueBytes, PacketBytes: s.NIC.PacketBytes, TraceEvery: s.NIC.TraceEvery,
-		Notices: s.NIC.Notices.Time(),
-	}
+	o.NIC, o.Link, o.Liveness = s.NIC, s.Link, s.Liveness
 	b.notices()
-	o.Link = fabric.LinkOptions{Rate: s.Link.Rate, Paced: s.Link.Paced, Delay: s.Link.Delay.Time()}
-	b.liveness(sound)
+	if sound {
+		b.liveness()
+	}
 	b.traffic()
 	return b.Built, b.wrong
 }
@@ -86,7 +82,7 @@ func (b *builder) firmware() {
 			}
 		}
 	}
-	b.fail("firmware", err)
+	b.fail("routing", err)
 }
 
 // manager chooses how the fabric is managed. A routing that is rules is run as the tables that
@@ -115,11 +111,7 @@ func (b *builder) manager() {
 func (b *builder) switches() {
 	s, o := b.settings.Switch, &b.Options
 	needs := o.Switch.VCs
-	o.Switch = fabric.SwitchOptions{
-		VCs: s.VCs, InputBuffer: s.InputBuffer, OutputBuffer: s.OutputBuffer, EagerCredits: s.EagerCredits,
-		Requeue: s.Requeue, Batch: s.Batch,
-	}
-	o.Switch.Queueing, o.Switch.Selection, o.Switch.Waiting = s.Policies()
+	o.Switch = s
 	switch {
 	case s.VCs == 0:
 		o.Switch.VCs = b.Manager.VCs(needs)
@@ -150,29 +142,16 @@ func requeues(f switching.Firmware, g *topology.Graph) error {
 
 func (b *builder) notices() {
 	o := &b.Options
-	if _, ok := o.Firmware.(switching.Notifier); !ok && o.Firmware != nil && o.NIC.Notices > 0 {
+	if _, ok := o.Firmware.(switching.Notifier); !ok && o.Firmware != nil && o.NIC.Notices.Time() > 0 {
 		b.fail("nic.notices", fmt.Errorf("%s notifies no sources of discards; these do: %s",
 			b.Routing, strings.Join(firmware.Notifiers(), ", ")))
 	}
 }
 
-// liveness sets how ends find out about silent neighbours, and what becomes of links that flap.
-func (b *builder) liveness(sound bool) {
-	s, o := b.settings.Liveness, &b.Options.Link
-	d := s.Damping
-	o.NoLiveness = s.Interval.Off()
-	o.Liveness = link.Liveness{Multiplier: s.Multiplier, Damping: link.Damping{
-		HalfLife: weft.FromDuration(d.HalfLife.Time()), Suppress: d.Suppress, Reuse: d.Reuse,
-		Max: weft.FromDuration(d.Max.Time()),
-	}}
-	if !o.NoLiveness {
-		o.Liveness.Interval = weft.FromDuration(settings.Duration(s.Interval).Time())
-	}
-	if !sound {
-		return
-	}
-	c := o.Liveness
-	if !o.NoLiveness {
+// liveness checks how ends find out about silent neighbours, and what becomes of links that flap.
+func (b *builder) liveness() {
+	c := b.settings.Liveness.Detector()
+	if !b.settings.Liveness.Interval.Off() {
 		c.Interval = cmp.Or(c.Interval, fabric.DefaultInterval)
 	}
 	each(c.Validate(), func(err error) { b.fail("liveness", err) })

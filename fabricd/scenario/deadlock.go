@@ -36,7 +36,7 @@ func Deadlock(routing string, g *topology.Graph, v survey.CheckResult) (format.F
 			"When the cycle is full they wait for ever, and not all arrive.\n",
 			v.Engine, strings.Join(names, ", ")),
 		Settings: settings.Settings{
-			Topology: g.Spec, Firmware: routing, Traffic: "none",
+			Topology: g.Spec, Routing: routing, Traffic: "none",
 			Liveness: settings.Liveness{Interval: "off"}, // a busy machine takes no neighbour for dead
 			Link:     settings.Link{Rate: 2_560_000, Paced: true},
 		},

@@ -29,7 +29,7 @@ func (h *hops) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
 func sent(t *testing.T, text string) (scenario.Result, []weft.PortID) {
 	t.Helper()
 	s, err := scenario.Load("test.yaml", []byte(
-		"name: sent\ntopology: kary-ntree:2,3\nfirmware: adaptive-link\nliveness: {interval: off}\nduration: 50ms\n"+text))
+		"name: sent\ntopology: kary-ntree:2,3\nrouting: adaptive-link\nliveness: {interval: off}\nduration: 50ms\n"+text))
 	require.NoError(t, err)
 	var h hops
 	s.Options.Record = &h

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
@@ -21,9 +22,11 @@ import (
 type Scenario struct {
 	Name     string
 	About    string         // what it claims
-	Firmware string         // by name: of the file, or the tables that the manager replaces instead
+	Routing  string         // by name: of the file, or the tables that the manager replaces instead
 	Path     string         // of the file
 	Source   string         // the text of the file
+	File     format.File    // as it is written
+	Warnings []string       // of fields that go by their old names
 	Options  fabric.Options // of the fabric, without Transport
 	Duration time.Duration  // how long traffic runs, by the clock of the fabric
 	Manager  manage.Method  // of the subnet manager; the zero value is none
@@ -55,7 +58,7 @@ type Packets struct {
 }
 
 // MaxDuration is the longest Duration of a [Scenario].
-const MaxDuration = fabric.MaxDelay
+const MaxDuration = settings.MaxDelay
 
 // Read reads and checks a scenario file. The error lists all mistakes, each with its file, its line
 // and what was expected.
@@ -93,7 +96,10 @@ func (p *parser) fail(path string, err error) {
 }
 
 func parse(doc *document.Doc, f format.File, own ...firmware.Entry) (*Scenario, error) {
-	s := &Scenario{Name: f.Name, About: strings.TrimSpace(f.About), Path: doc.File(), Source: doc.Text(), Expect: f.Expect}
+	s := &Scenario{
+		Name: f.Name, About: strings.TrimSpace(f.About), Path: doc.File(), Source: doc.Text(), File: f, Warnings: doc.Warnings(),
+		Expect: f.Expect,
+	}
 	p := &parser{doc: doc, options: &s.Options}
 	if f.Name == "" {
 		p.fail("$.name", fmt.Errorf("the name is empty: give the scenario one"))
@@ -108,7 +114,7 @@ func parse(doc *document.Doc, f format.File, own ...firmware.Entry) (*Scenario, 
 	if l := f.Liveness; l.Interval.Off() && l.Multiplier != 0 {
 		p.fail("$.liveness.multiplier", fmt.Errorf("the interval is off: leave the multiplier out, or give an interval such as 50ms"))
 	}
-	s.Options, s.Firmware, s.Manager, s.Delays = made.Options, made.Routing, made.Manager, made.Delays
+	s.Options, s.Routing, s.Manager, s.Delays = made.Options, made.Routing, made.Manager, made.Delays
 	if len(f.Choices) > 0 && g != nil && s.Options.Firmware != nil {
 		p.choices(f.Choices, &s.Options)
 		if s.Options.Switch.Requeue {

@@ -31,7 +31,7 @@ func (p *parser) expect(e format.Expect, s *Scenario) {
 	if e.RequeuedAtLeast > 0 && !s.Options.Switch.Requeue {
 		p.fail("$.expect.requeued_at_least", fmt.Errorf("nothing is requeued: set switch.requeue"))
 	}
-	if s.detectedWithin > 0 && s.Options.Link.NoLiveness {
+	if s.detectedWithin > 0 && s.Options.Liveness.Interval.Off() {
 		p.fail("$.expect.detected_within", fmt.Errorf("liveness is off: nobody can detect a silent cut"))
 	}
 }

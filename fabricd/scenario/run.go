@@ -83,7 +83,7 @@ func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 	}
 	defer f.Stop()
 	if s.Manager.On() {
-		stop, err := manager.Attach(f, s.Firmware, s.Manager, o.Switch.VCs, s.Delays)
+		stop, err := manager.Attach(f, s.Routing, s.Manager, o.Switch.VCs, s.Delays)
 		if err != nil {
 			return Result{}, err
 		}

@@ -83,7 +83,7 @@ func TestShippedScenariosPass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := read(t, "testdata/short-"+name+".yaml")
-			s.Options.Link.NoLiveness = true // a busy machine is too slow for the default
+			s.Options.Liveness.Interval = "off" // a busy machine is too slow for the default
 			r, err := run(t, t.Context(), s, nil)
 			require.NoError(t, err)
 			assert.True(t, r.Pass, "%v", r.Failed)
@@ -102,7 +102,7 @@ func TestEveryVerbDoesWhatItSaysAtItsTime(t *testing.T) {
 	var steps []string
 	var last time.Duration
 	s := read(t, "testdata/every-verb.yaml")
-	s.Options.Link.NoLiveness = true // a busy machine is too slow for the default
+	s.Options.Liveness.Interval = "off" // a busy machine is too slow for the default
 	r, err := run(t, t.Context(), s, func(f *fabric.Fabric, at time.Duration, step string) {
 		assert.GreaterOrEqual(t, at, last)
 		last = at
@@ -152,7 +152,7 @@ func TestEveryExpectationThatDoesNotHoldIsNamedInWords(t *testing.T) {
 	s, err := scenario.Load("fails.yaml", []byte(`
 name: fails
 topology: kary-ntree:2,3
-firmware: updown
+routing: updown
 link: {rate: 2560000}
 traffic: uniform:0.5
 duration: 100ms

@@ -21,7 +21,7 @@ import (
 const head = `
 name: short
 topology: kary-ntree:2,3
-firmware: adaptive-link
+routing: adaptive-link
 traffic: uniform:0.5
 `
 
@@ -130,42 +130,38 @@ expect: {}
 func TestLivenessAndRequeueAreOptionsOfTheFabric(t *testing.T) {
 	t.Parallel()
 	s := load(t, "duration: 1s\nexpect: {}\nliveness: {interval: 20ms, multiplier: 5, damping: {half_life: 1s, suppress: 2.5, reuse: 1, max: 10s}}\n")
-	c := s.Options.Link.Liveness
+	c := s.Options.Liveness.Detector()
 	assert.Equal(t, 20*time.Millisecond, c.Interval.Duration())
 	assert.Equal(t, 5, c.Multiplier)
 	assert.Equal(t, time.Second, c.Damping.HalfLife.Duration())
 	assert.Equal(t, 10*time.Second, c.Damping.Max.Duration())
 	assert.InDelta(t, 2.5, c.Damping.Suppress, 0)
-	assert.False(t, s.Options.Link.NoLiveness)
+	assert.False(t, s.Options.Liveness.Interval.Off())
 	for _, off := range []string{"off", "0", "0s"} {
 		s := load(t, "duration: 1s\nexpect: {}\nliveness: {interval: "+off+"}\n")
-		assert.True(t, s.Options.Link.NoLiveness, off)
+		assert.True(t, s.Options.Liveness.Interval.Off(), off)
 	}
 	s = load(t, "duration: 1s\nexpect: {}\nliveness: {multiplier: 4}\n")
-	assert.Zero(t, s.Options.Link.Liveness.Interval, "the fabric's own")
-	assert.Equal(t, 4, s.Options.Link.Liveness.Multiplier)
+	assert.Zero(t, s.Options.Liveness.Interval, "the fabric's own")
+	assert.Equal(t, 4, s.Options.Liveness.Multiplier)
 }
 
 func TestAScenarioIsWrittenAsItIsRead(t *testing.T) {
 	t.Parallel()
 	for _, path := range append(shipped(t), files(t, "testdata/*.yaml")...) {
-		f, err := scenario.ReadFile(path)
-		require.NoError(t, err)
+		f := read(t, path).File
 		text, err := format.Write(f)
 		require.NoError(t, err)
 		again := filepath.Join(t.TempDir(), "again.yaml")
 		require.NoError(t, os.WriteFile(again, text, 0o600))
-		g, err := scenario.ReadFile(again)
-		require.NoError(t, err, string(text))
-		assert.Equal(t, f, g, path)
+		assert.Equal(t, f, read(t, again).File, path)
 	}
 }
 
 func TestTheSettingsOfAScenarioAreSavedAndReadAgain(t *testing.T) {
 	t.Parallel()
 	for _, path := range append(shipped(t), files(t, "testdata/*.yaml")...) {
-		f, err := scenario.ReadFile(path)
-		require.NoError(t, err)
+		f := read(t, path).File
 		saved := f
 		saved.Settings = f.Settings.Short()
 		text, err := format.Write(saved)
@@ -179,6 +175,7 @@ func TestTheSettingsOfAScenarioAreSavedAndReadAgain(t *testing.T) {
 		require.Equal(t, want.Switch, s.Options.Switch, path)
 		require.Equal(t, want.NIC, s.Options.NIC, path)
 		require.Equal(t, want.Link, s.Options.Link, path)
+		require.Equal(t, want.Liveness, s.Options.Liveness, path)
 		require.Equal(t, want.Traffic, s.Options.Traffic, path)
 		require.Equal(t, want.Seed, s.Options.Seed, path)
 	}

@@ -50,7 +50,7 @@ func TestShippedScenariosHoldInVirtualTime(t *testing.T) {
 const everything = `
 name: everything
 topology: kary-ntree:4,2
-firmware: adaptive-link
+routing: adaptive-link
 switch: {selection: random}
 nic: {notices: 20ms}
 liveness: {interval: 5ms, multiplier: 3, damping: {half_life: 50ms, suppress: 3, reuse: 1, max: 100ms}}
@@ -105,7 +105,7 @@ func TestTheSameSeedIsTheSameRunOnOneCoreAndOnTwo(t *testing.T) {
 func TestWhatBlockedPacketsWaitForIsUpToTheScenario(t *testing.T) {
 	t.Parallel()
 	hash := func(settings string) string {
-		s, err := scenario.Load("test.yaml", []byte("name: test\ntopology: kary-ntree:2,3\nfirmware: adaptive-link\nduration: 200ms\ntraffic: uniform:1\n"+
+		s, err := scenario.Load("test.yaml", []byte("name: test\ntopology: kary-ntree:2,3\nrouting: adaptive-link\nduration: 200ms\ntraffic: uniform:1\n"+
 			"link: {paced: true}\nswitch: {"+settings+"}\nexpect: {}\n"))
 		require.NoError(t, err)
 		r, _ := virtually(t, s)

@@ -7,7 +7,10 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/pace"
 )
 
 // Settings are all that a fabric is told. The zero value of a field is its default. Settings can be
@@ -15,7 +18,7 @@ import (
 // JSON they have the same form.
 type Settings struct {
 	Topology string   `yaml:"topology" json:"topology"`
-	Firmware string   `yaml:"firmware" json:"firmware"`
+	Routing  string   `yaml:"routing" json:"routing" was:"firmware"`
 	Switch   Switch   `yaml:"switch,omitempty" json:"switch,omitzero" jsonschema_description:"Virtual channels, buffers and policies of every switch."`
 	NIC      NIC      `yaml:"nic,omitempty" json:"nic,omitzero" jsonschema_description:"Send queue and packets of every NIC."`
 	Link     Link     `yaml:"link,omitempty" json:"link,omitzero" jsonschema_description:"Rate, pacing and delay of every link."`
@@ -79,6 +82,27 @@ type Manager struct {
 // Policies are what the words of s stand for; no word, or one that is none, is the default.
 func (s Switch) Policies() (switching.Queueing, switching.Selection, switching.Waiting) {
 	return queueing[s.Queueing], selection[s.Selection], waiting[s.Waiting]
+}
+
+// Pace is the pacing that the sending end of a link gets.
+func (l Link) Pace() pace.Pace {
+	p := pace.Pace{Delay: l.Delay.Time()}
+	if l.Paced {
+		p.Rate = l.Rate
+	}
+	return p
+}
+
+// Detector is the failure detector that each end of a link gets; without an interval it hears no
+// hellos.
+func (l Liveness) Detector() link.Liveness {
+	return link.Liveness{
+		Interval: weft.FromDuration(Duration(l.Interval).Time()), Multiplier: l.Multiplier,
+		Damping: link.Damping{
+			HalfLife: weft.FromDuration(l.Damping.HalfLife.Time()), Suppress: l.Damping.Suppress,
+			Reuse: l.Damping.Reuse, Max: weft.FromDuration(l.Damping.Max.Time()),
+		},
+	}
 }
 
 var (

@@ -46,7 +46,7 @@ var All = sync.OnceValue(func() []Setting {
 				"irregular:16,32,1 or ring:8, or a topology file; see fabricd topology generate --help",
 		},
 		{
-			Path: "firmware", Flag: "routing",
+			Path: "routing", Flag: "routing",
 			Help: "routing function of every switch, as adaptive-link, or as updn:layers=2 with options",
 		},
 		{

@@ -124,7 +124,7 @@ func ByName(name string) (Entry, error) {
 	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == head })
 	switch {
 	case i < 0:
-		return Entry{}, document.Unknown("firmware", name, append(Names(), None, FromFiles))
+		return Entry{}, document.Unknown("routing", name, append(Names(), None, FromFiles))
 	case !given:
 		return entries[i], nil
 	}

@@ -50,7 +50,7 @@ func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 func TestAnUnknownNameGetsTheNearestMatch(t *testing.T) {
 	t.Parallel()
 	_, _, err := subnet.Firmware("deterministic-tabel", topologytest.Parse(t, "ring:3"))
-	require.ErrorContains(t, err, `unknown firmware "deterministic-tabel": did you mean "deterministic-table"?`)
+	require.ErrorContains(t, err, `unknown routing "deterministic-tabel": did you mean "deterministic-table"?`)
 	_, err = subnet.ByName("non")
 	require.ErrorContains(t, err, `did you mean "none"?`)
 }

@@ -127,9 +127,9 @@ func TestWrongOptionsSayWhatIsExpected(t *testing.T) {
 		"lash:rounds=-1":         "rounds=-1: expected a number from 0 to",
 		"escape:seed=-1":         "seed=-1: expected a number from 0",
 		"adaptive-link:layers=2": `firmware adaptive-link takes no options, found "layers=2"`,
-		"updnn:layers=2":         `unknown firmware "updnn:layers=2": did you mean "updn"?`,
+		"updnn:layers=2":         `unknown routing "updnn:layers=2": did you mean "updn"?`,
 		"table:x":                `did you mean "tables"?`,
-		"none:":                  `unknown firmware "none:": did you mean "none"?`,
+		"none:":                  `unknown routing "none:": did you mean "none"?`,
 	} {
 		_, err := subnet.ByName(name)
 		require.ErrorContains(t, err, want, name)

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -73,7 +74,7 @@ func Start(t *testing.T, c Config) *Lab {
 	})
 	l.Begin()
 	var err error
-	l.Server, err = api.NewServer(l.Fabric, control, api.Info{Name: c.Name, Firmware: c.routing(), Started: time.Now()})
+	l.Server, err = api.NewServer(l.Fabric, control, api.Info{Name: c.Name, Routing: c.routing(), Started: time.Now()})
 	require.NoError(t, err)
 	if c.Serve != nil {
 		c.Serve(l.Fabric, control)
@@ -92,7 +93,7 @@ func (l *Lab) Begin(more ...func(*fabric.Options)) {
 	c := l.config
 	options := []harness.Option{
 		harness.Seed(1), harness.Patience(rig.Patience),
-		harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10}),
+		harness.NICs(settings.NIC{QueueBytes: 16 << 10}),
 	}
 	if !c.InMemory {
 		options = append(options, harness.Transport(func(t testing.TB) wire.Transport {
@@ -102,7 +103,7 @@ func (l *Lab) Begin(more ...func(*fabric.Options)) {
 			})
 		}))
 	}
-	options = append(options, harness.Links(fabric.LinkOptions{Rate: 1_000_000}),
+	options = append(options, harness.Links(settings.Link{Rate: 1_000_000}),
 		harness.Configure(func(o *fabric.Options) {
 			peers := bustest.Client(l, bus.ClientConfig{
 				Leads: true, Fabric: c.Name, Broker: l.Broker, URL: c.URL,
@@ -113,7 +114,7 @@ func (l *Lab) Begin(more ...func(*fabric.Options)) {
 				hosts.Authorizer = l.Broker
 			}
 			o.Record, o.TransportEvent = nil, nil
-			o.Processes = &fabric.ProcessOptions{Fabric: c.Name, Firmware: c.routing(), Hosts: hosts}
+			o.Processes = &fabric.ProcessOptions{Fabric: c.Name, Routing: c.routing(), Hosts: hosts}
 			if c.Routing != "" {
 				var err error
 				o.Firmware, o.Switch.VCs, err = subnet.Firmware(c.Routing, o.Topology)

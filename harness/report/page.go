@@ -117,7 +117,7 @@ func (r *Recorder) facts(about About) []pair {
 	}
 	list := []pair{
 		{Name: "topology", Value: fmt.Sprintf("%s: %d switches, %d NICs, %d links", g.Spec, len(g.Switches), len(g.NICs), len(g.Links))},
-		{Name: "firmware", Value: about.Scenario.Firmware},
+		{Name: "routing", Value: about.Scenario.Routing},
 		{Name: "traffic", Value: o.Traffic.String()},
 		{Name: "length", Value: about.Scenario.Duration.String()},
 		{Name: "seed", Value: fmt.Sprint(res.SimSeed)},

@@ -31,7 +31,7 @@ const everything = `
 name: everything <b> & more
 about: Links & switches <fail>.
 topology: %s
-firmware: updown
+routing: updown
 traffic: uniform:0.3
 duration: 400ms
 timeline:
@@ -235,7 +235,7 @@ func TestTheSameRunGivesTheSameReport(t *testing.T) {
 
 func TestWhatIsReroutedIsShownWhereItIs(t *testing.T) {
 	t.Parallel()
-	s := load(t, "name: one\ntopology: kary-ntree:2,3\nfirmware: adaptive-link\ntraffic: uniform:0.3\nduration: 300ms\ntimeline: [{at: 100ms, cut: s0.00-s1.00}, {at: 200ms, heal: true}]\nexpect: {reroutes_at_least: 1}\n")
+	s := load(t, "name: one\ntopology: kary-ntree:2,3\nrouting: adaptive-link\ntraffic: uniform:0.3\nduration: 300ms\ntimeline: [{at: 100ms, cut: s0.00-s1.00}, {at: 200ms, heal: true}]\nexpect: {reroutes_at_least: 1}\n")
 	rec := report.NewRecorder(s)
 	result, err := virtual(t.Context(), s, rec)
 	require.NoError(t, err)
@@ -294,7 +294,7 @@ func TestAnInterruptedRunHasAReportOfWhatWasKnown(t *testing.T) {
 
 func TestARunWithManyStepsIsBounded(t *testing.T) {
 	t.Parallel()
-	text := "name: many\ntopology: ring:4\nfirmware: static\nduration: 1s\ntimeline:\n"
+	text := "name: many\ntopology: ring:4\nrouting: static\nduration: 1s\ntimeline:\n"
 	if _, err := scenario.Load("x.yaml", []byte(text+"  - {at: 0s, heal: true}\nexpect: {}\n")); err != nil {
 		text = strings.Replace(text, "static", "none", 1)
 	}
@@ -319,7 +319,7 @@ func TestARunWithManyStepsIsBounded(t *testing.T) {
 
 func TestOnlyAReportOfTheSameScenarioIsReplaced(t *testing.T) {
 	t.Parallel()
-	s := load(t, "name: one\ntopology: ring:3\nfirmware: none\nduration: 20ms\nexpect: {}\n")
+	s := load(t, "name: one\ntopology: ring:3\nrouting: none\nduration: 20ms\nexpect: {}\n")
 	rec := report.NewRecorder(s)
 	_, err := rec.Write(t.TempDir(), report.About{Scenario: s})
 	require.ErrorIs(t, err, report.ErrNothing)
@@ -357,7 +357,7 @@ func TestOnlyAReportOfTheSameScenarioIsReplaced(t *testing.T) {
 
 func TestAReportThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
-	s := load(t, "name: one\ntopology: ring:3\nfirmware: none\nduration: 20ms\nexpect: {}\n")
+	s := load(t, "name: one\ntopology: ring:3\nrouting: none\nduration: 20ms\nexpect: {}\n")
 	rec := report.NewRecorder(s)
 	_, err := virtual(t.Context(), s, rec)
 	require.NoError(t, err)

@@ -235,7 +235,7 @@ func TestTheDeadlockOfARingWithoutBubbleHappens(t *testing.T) {
 		assert.True(t, res.Ledger.Balanced)
 		assert.Positive(t, res.Ledger.InFlight)
 	}
-	f.Firmware = "duato:ring=bubble"
+	f.Routing = "duato:ring=bubble"
 	for _, res := range bothWays(t, f) {
 		assert.True(t, res.Pass, "%v", res.Failed)
 		assert.EqualValues(t, len(counter.Pairs)*128, res.Ledger.Delivered)
@@ -262,7 +262,7 @@ func TestAPairWithoutAWayIsReplayedWithAManager(t *testing.T) {
 		}
 		assert.Contains(t, without, "s1.0 to s0.0")
 	}
-	f.Firmware = "duato:mechanisms=I+D"
+	f.Routing = "duato:mechanisms=I+D"
 	for _, res := range bothWays(t, f) {
 		assert.True(t, res.Pass, "%v", res.Failed)
 	}

@@ -21,7 +21,7 @@ import (
 var ErrNoReplay = errors.New("no scenario replays this")
 
 // Scenario is c as a scenario that replays it: it fails as c says, and passes with a firmware that
-// is right. cfg is what [Run] was given, firmware the name of its firmware in scenario files. The
+// is right. cfg is what [Run] was given, routing the name of its firmware in scenario files. The
 // error wraps [ErrNoReplay] when no scenario can show c, and when c is nil, as that of a result that
 // holds is; it wraps [ErrConfig] when cfg has no topology, and names what the topology lacks.
 //
@@ -29,18 +29,18 @@ var ErrNoReplay = errors.New("no scenario replays this")
 // open on the path. Faults that come while it travels are timed by links that hold the packet long;
 // what that cannot show exactly the scenario's text says. For a deadlock there are packets of the
 // pairs that can hold its channels, sent all at once, which may or may not run into it.
-func (c *Counterexample) Scenario(cfg Config, firmware string) (format.File, error) {
+func (c *Counterexample) Scenario(cfg Config, routing string) (format.File, error) {
 	if c == nil {
-		return format.File{}, fmt.Errorf("%w: %s has no counterexample: the result holds", ErrNoReplay, firmware)
+		return format.File{}, fmt.Errorf("%w: %s has no counterexample: the result holds", ErrNoReplay, routing)
 	}
 	if cfg.Graph == nil {
 		return format.File{}, fmt.Errorf("%w: a topology is required", ErrConfig)
 	}
 	s := script{Counterexample: c, cfg: cfg}
 	s.file = format.File{
-		Name: firmware + "-" + c.What,
+		Name: routing + "-" + c.What,
 		Settings: settings.Settings{
-			Topology: cfg.Graph.Spec, Firmware: firmware,
+			Topology: cfg.Graph.Spec, Routing: routing,
 			Liveness: settings.Liveness{Interval: "off"}, // a busy machine takes no neighbour for dead
 		},
 	}

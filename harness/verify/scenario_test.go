@@ -221,7 +221,7 @@ func TestACounterexampleIsAScenarioThatFailsTheSameWay(t *testing.T) {
 			if c.right == "" {
 				return
 			}
-			f.Firmware = c.right
+			f.Routing = c.right
 			res, hops = run(t, f)
 			assert.True(t, res.Pass, "%v %v", res.Failed, hops)
 			assert.EqualValues(t, 1, res.Ledger.Delivered)

@@ -101,7 +101,7 @@ func (m *monitor) record(ctx context.Context, cmd *cobra.Command, c *api.Client,
 			}
 			to = opened
 		}
-		return capture.NewWriter(to, "linkmon", fmt.Sprintf("fabric %s, %s, firmware %s", info.Fabric, info.Topology, info.Firmware), wires)
+		return capture.NewWriter(to, "linkmon", fmt.Sprintf("fabric %s, %s, routing %s", info.Fabric, info.Topology, info.Routing), wires)
 	}
 	sum, err := capture.Run(ctx, c, o)
 	if opened != nil {

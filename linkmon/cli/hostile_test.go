@@ -100,7 +100,7 @@ func TestNothingThatAFabricSaysOfItselfIsObeyed(t *testing.T) {
 	require.NoError(t, claim.Publish(registry.Entry{
 		Listed: registry.Listed{
 			PID: 7, Started: time.Now(), URL: b.ClientURL(), Topology: "kary-ntree:2,2" + poison,
-			Firmware: "adaptive-link" + poison, Page: "http://127.0.0.1:1/" + poison,
+			Routing: "adaptive-link" + poison, Page: "http://127.0.0.1:1/" + poison,
 		},
 		Operator: b.Credentials(bus.RoleOperator), Viewer: b.Credentials(bus.RoleViewer), Token: "secret" + poison,
 	}))

@@ -41,7 +41,7 @@ func (m *monitor) lsCommand() *cobra.Command {
 			t := table.New("NAME", "TOPOLOGY", "FIRMWARE", "UP", "PID", "BROKER", "PAGE")
 			t.Gap = 2
 			for _, e := range out {
-				t.Row(e.Name, e.Topology, e.Firmware, time.Since(e.Started).Round(time.Second), e.PID, e.URL,
+				t.Row(e.Name, e.Topology, e.Routing, time.Since(e.Started).Round(time.Second), e.PID, e.URL,
 					cmp.Or(e.Page, "none"))
 			}
 			return t.Text(cmd.OutOrStdout())
@@ -72,7 +72,7 @@ func writeStatus(out io.Writer, s api.Status) error {
 	t := table.Table{Gap: 2}
 	row := func(name, format string, args ...any) { t.Row(name, fmt.Sprintf(format, args...)) }
 	row("fabric", "%s, %s, %d switches, %d NICs, %d links", s.Name, s.Topology, s.Switches, s.NICs, s.Links)
-	row("firmware", "%s", s.Firmware)
+	row("routing", "%s", s.Routing)
 	row("traffic", "%s", s.Traffic)
 	row("rate", "%.0f delivered/s, %.0f injected/s", s.Sample.DeliveredRate, s.Sample.InjectedRate)
 	if s.Sample.Overload != "" {

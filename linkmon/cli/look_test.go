@@ -39,7 +39,7 @@ func TestLsListsWhatRunsWithoutItsPasswords(t *testing.T) {
 	require.Equal(t, "lab", all[0]["name"])
 	require.Equal(t, "kary-ntree:2,2", all[0]["topology"])
 	require.Equal(t, "http://127.0.0.1:1/#token=secret", all[0]["page"])
-	for _, field := range []string{"pid", "started", "url", "firmware"} {
+	for _, field := range []string{"pid", "started", "url", "routing", "firmware"} {
 		require.Contains(t, all[0], field)
 	}
 }
@@ -107,7 +107,7 @@ func TestStatusShowsTheFabricAtAGlance(t *testing.T) {
 	require.NotContains(t, text, "processes", "there is none")
 	require.Regexp(t, `s0.0-s1.1 +down .*  s1.1 is down\n`, ok(t, "links", "--faulty"))
 	s := object[map[string]any](t, "status")
-	for _, field := range []string{"name", "topology", "firmware", "traffic", "started", "switches", "nics", "links", "sample", "totals"} {
+	for _, field := range []string{"name", "topology", "routing", "firmware", "traffic", "started", "switches", "nics", "links", "sample", "totals"} {
 		require.Contains(t, s, field)
 	}
 	require.Equal(t, []any{"s0.0-s1.0"}, s["links_cut"])

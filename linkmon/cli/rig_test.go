@@ -13,14 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/switch/link"
 )
 
 func TestMain(m *testing.M) {
@@ -34,7 +33,7 @@ func TestMain(m *testing.M) {
 var patient = harness.Liveness(50*time.Millisecond, 8)
 
 // damping holds a link that flaps down until the test is over.
-var damping = link.Damping{HalfLife: 60 * weft.Second, Suppress: 3, Reuse: 1, Max: 600 * weft.Second}
+var damping = settings.Damping{HalfLife: "60s", Suppress: 3, Reuse: 1, Max: "600s"}
 
 // start runs a small fabric that linkmon finds by name in the registry of this test. Options come
 // after its own traffic and liveness.
@@ -58,7 +57,7 @@ func registered(t *testing.T, c live.Config) *live.Lab {
 	require.NoError(t, claim.Publish(registry.Entry{
 		Listed: registry.Listed{
 			Name: c.Name, PID: 7, Started: time.Now(), URL: l.Broker.ClientURL(), Topology: c.Topology,
-			Firmware: "adaptive-link", Page: "http://127.0.0.1:1/",
+			Routing: "adaptive-link", Page: "http://127.0.0.1:1/",
 		},
 		Operator: l.Broker.Credentials(bus.RoleOperator), Viewer: l.Broker.Credentials(bus.RoleViewer), Token: "secret",
 	}))

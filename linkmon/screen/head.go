@@ -46,7 +46,7 @@ func (a *app) what() (list []string) {
 	if a.mirror.Traffic != "" {
 		traffic = a.mirror.Traffic
 	}
-	for _, s := range []string{a.status.Topology, a.status.Firmware, traffic} {
+	for _, s := range []string{a.status.Topology, a.status.Routing, traffic} {
 		if s != "" {
 			list = append(list, s)
 		}

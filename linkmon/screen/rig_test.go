@@ -70,7 +70,7 @@ func read(t *testing.T, spec string) *mirror.Topology {
 }
 
 func status(spec string) api.Status {
-	return api.Status{Name: "lab", Topology: spec, Firmware: "adaptive-link", Traffic: "uniform:0.2"}
+	return api.Status{Name: "lab", Topology: spec, Routing: "adaptive-link", Traffic: "uniform:0.2"}
 }
 
 func (r *rig) size(w, h int) { r.send(tea.WindowSizeMsg{Width: w, Height: h}) }

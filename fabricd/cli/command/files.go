@@ -19,14 +19,14 @@ import (
 func LoadTopology(stderr io.Writer, spec string) (*topology.Graph, error) {
 	g, err := topology.Parse(spec)
 	if err == nil {
-		WarnLeftOut(stderr, g)
+		Warn(stderr, g.Warnings)
 	}
 	return g, err
 }
 
-// WarnLeftOut prints what of a topology file is left out.
-func WarnLeftOut(stderr io.Writer, g *topology.Graph) {
-	for _, text := range g.Warnings {
+// Warn prints warnings: what of a topology file is left out, what of another has its old name.
+func Warn(stderr io.Writer, list []string) {
+	for _, text := range list {
 		fmt.Fprintf(stderr, "warning: %s\n", text)
 	}
 }

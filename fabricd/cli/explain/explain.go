@@ -144,7 +144,7 @@ func (u explainFlags) run(cmd *cobra.Command, files []string) error {
 	}
 	e := explain.New(subnet.Firmware)
 	stderr := cmd.ErrOrStderr()
-	e.Loaded = func(g *topology.Graph) { command.WarnLeftOut(stderr, g) }
+	e.Loaded = func(g *topology.Graph) { command.Warn(stderr, g.Warnings) }
 	if u.single {
 		d, err := e.Explain(q)
 		if err != nil {

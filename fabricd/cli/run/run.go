@@ -136,7 +136,7 @@ func (u runFlags) read(stderr io.Writer, args []string) ([]*task, error) {
 				s.Options.Seed = u.seed
 			}
 			if err == nil {
-				command.WarnLeftOut(stderr, s.Options.Topology)
+				command.Warn(stderr, append(s.Warnings, s.Options.Topology.Warnings...))
 			}
 			errs = append(errs, err)
 			list = append(list, &task{path: path, scenario: s})

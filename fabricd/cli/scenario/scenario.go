@@ -20,7 +20,7 @@ func Command() *cobra.Command {
 				return command.Checked{}, command.AnExperiment.Unless(name, err)
 			}
 			g := s.Options.Topology
-			command.WarnLeftOut(stderr, g)
+			command.Warn(stderr, append(s.Warnings, g.Warnings...))
 			return command.Checked{Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links)}, nil
 		}))
 	return command.Group(cmd)

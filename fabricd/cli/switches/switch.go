@@ -64,7 +64,7 @@ func (s switchFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		c.Log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	c.Attached = func(ch host.Spec) {
-		fmt.Fprintf(stdout, "switch %s of fabric %s: process %d, %s, attached\n", s.id, ch.Fabric, os.Getpid(), ch.Firmware)
+		fmt.Fprintf(stdout, "switch %s of fabric %s: process %d, %s, attached\n", s.id, ch.Fabric, os.Getpid(), ch.Routing)
 	}
 	err = member.Run(ctx, c)
 	switch {

@@ -44,6 +44,7 @@ func (u *upFlags) configure(stderr io.Writer) error {
 		return doc.Errorf("$.choices", "choices settle what single packets do, which fabricd run can have: "+
 			"leave them out for fabricd up")
 	}
+	command.Warn(stderr, doc.Warnings())
 	u.doc = doc
 	s := f.Settings
 	s.Traffic, s.Manager.Method = cmp.Or(s.Traffic, "none"), cmp.Or(s.Manager.Method, manage.None)

@@ -122,7 +122,7 @@ func (o *upOutput) banner(t *lead.Term) {
 	}
 	w := command.Folded(o.stdout)
 	fmt.Fprintf(w, "fabric %s: %s, %d switches, %d NICs, %d links, %s, up in %v\n",
-		o.fabric, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), t.Settings.Firmware, t.Took.Round(time.Millisecond))
+		o.fabric, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), t.Settings.Routing, t.Took.Round(time.Millisecond))
 	if placed != nil {
 		placed.write(w)
 	}

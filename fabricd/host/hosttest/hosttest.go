@@ -15,8 +15,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/link"
 )
 
 // Spec is that of every host of a topology; which host it is of is left open. Buffers and send
@@ -28,13 +28,11 @@ func Spec(t testing.TB, g *topology.Graph, routing string) host.Spec {
 	packed, err := deflate.Compress(text.Bytes())
 	require.NoError(t, err)
 	return host.Spec{
-		Fabric: bustest.Name, Topology: packed, Firmware: routing,
-		Switch: host.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
-		NIC:    host.NICOptions{PacketBytes: 256, QueueBytes: 4 << 10},
-		Link: host.LinkOptions{
-			Rate:     256_000,
-			Liveness: link.Liveness{Interval: 250 * weft.Millisecond, Multiplier: 4}, Inbox: 64,
-		},
+		Fabric: bustest.Name, Topology: packed, Routing: routing,
+		Switch:   settings.Switch{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
+		NIC:      settings.NIC{PacketBytes: 256, QueueBytes: 4 << 10},
+		Link:     settings.Link{Rate: 256_000},
+		Liveness: settings.Liveness{Interval: "250ms", Multiplier: 4}, Inbox: 64,
 		Seed: 7,
 	}
 }

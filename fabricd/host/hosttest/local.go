@@ -9,9 +9,9 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -37,7 +37,7 @@ func NewLocal(t testing.TB, topology, routing string, change ...func(c *host.Loc
 		Spec: Spec(t, g, routing), Graph: g, Firmware: fw, Runtime: live,
 		Watch: func(weft.Node) switchd.Observer { return nil },
 	}
-	c.Spec.Placement, c.Spec.Switch.VCs, c.Spec.Link.Liveness = Divide(g, "")[0], vcs, link.Liveness{}
+	c.Spec.Placement, c.Spec.Switch.VCs, c.Spec.Liveness = Divide(g, "")[0], vcs, settings.Liveness{}
 	for _, f := range change {
 		f(&c)
 	}

@@ -108,7 +108,7 @@ func (p *Server) open(cfg Config) error {
 	if err != nil {
 		return err
 	}
-	fw, err := c.Routing(g)
+	fw, err := c.Firmware(g)
 	if err != nil {
 		return err
 	}

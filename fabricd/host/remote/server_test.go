@@ -190,7 +190,7 @@ func TestAHostIsHostedAnew(t *testing.T) {
 	t.Parallel()
 	// No neighbour is given up for being silent, as one on a busy machine may be: a host that is
 	// hosted anew is known by its epochs.
-	r := newRig(t, "kary-ntree:2,3", "deterministic-link", func(c *host.Spec) { c.Link.Liveness.Multiplier = 240 })
+	r := newRig(t, "kary-ntree:2,3", "deterministic-link", func(c *host.Spec) { c.Liveness.Multiplier = 240 })
 	r.start("uniform:0.02")
 	r.delivered(100)
 	east := r.Hosts["east"]

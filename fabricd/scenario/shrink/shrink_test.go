@@ -27,7 +27,7 @@ const tenFaults = `
 name: ten
 about: One of ten faults matters.
 topology: kary-ntree:2,3
-firmware: updown
+routing: updown
 switch: {input_buffer: 3}
 liveness: {interval: off}
 link: {rate: 1000000}
@@ -107,7 +107,7 @@ func faults(s *scenario.Scenario) (list []fault.Spec) {
 const flaps = `
 name: flaps
 topology: kary-ntree:2,3
-firmware: updown
+routing: updown
 traffic: uniform:0.64
 duration: 8s
 timeline:

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/virtual/world"
@@ -185,7 +186,7 @@ func TestUnpacedLinksTakeTheTimeTheyAreDocumentedToTake(t *testing.T) {
 
 func TestPacedLinksTakeTheirRateAndDelay(t *testing.T) {
 	t.Parallel()
-	f := small(t, fabric.Options{Link: fabric.LinkOptions{Paced: true, Rate: 256_000, Delay: 3 * time.Millisecond}})
+	f := small(t, fabric.Options{Link: settings.Link{Paced: true, Rate: 256_000, Delay: "3ms"}})
 	_, err := f.Send(0, 7, false)
 	require.NoError(t, err)
 	_, err = f.Quiesce(t.Context())
@@ -195,7 +196,7 @@ func TestPacedLinksTakeTheirRateAndDelay(t *testing.T) {
 
 func TestAFaultThatEndsByItselfDoesNotHoldUpARepairNorWaitForIt(t *testing.T) {
 	t.Parallel()
-	f := small(t, fabric.Options{Link: fabric.LinkOptions{Delay: 20 * time.Millisecond}}) // so that a link is long in coming up
+	f := small(t, fabric.Options{Link: settings.Link{Delay: "20ms"}}) // so that a link is long in coming up
 	apply := func(s fault.Spec) {
 		t.Helper()
 		_, err := f.Apply(t.Context(), s)

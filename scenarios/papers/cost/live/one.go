@@ -50,7 +50,9 @@ func (s settings) one(ctx context.Context, spec string, out io.Writer) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, links.Close()) }()
-	f, err := fabric.New(fabric.Options{Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: links, Seed: 1, Link: fabric.LinkOptions{Paced: true}})
+	o := fabric.Options{Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: links, Seed: 1}
+	o.Link.Paced = true
+	f, err := fabric.New(o)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/manager/remote"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -30,8 +31,8 @@ type Config struct {
 	Graph   *topology.Graph
 	Routing string
 	Method  string // empty or manage.None: nobody manages, but somebody listens in its stead, so that the fabric has the same company
-	Link    fabric.LinkOptions
-	NIC     fabric.NICOptions
+	Link    settings.Link
+	NIC     settings.NIC
 	Traffic nic.Traffic
 	Seed    uint64
 }
@@ -102,7 +103,7 @@ func (f *Fabric) manage(ctx context.Context, broker *bus.Broker, c Config, vcs i
 		return err
 	}
 	f.closers = append(f.closers, control.Close)
-	server, err := api.NewServer(f.Fabric, control, api.Info{Name: name, Firmware: c.Routing, Started: time.Now()})
+	server, err := api.NewServer(f.Fabric, control, api.Info{Name: name, Routing: c.Routing, Started: time.Now()})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/fabricd/trace"
@@ -24,7 +24,7 @@ func TestACutIsRepairedByTheManagerOverTheBrokerAndTheLedgerBalances(t *testing.
 			g := topologytest.Parse(t, x[0])
 			traffic, err := trace.Traffic("uniform:0.2")
 			require.NoError(t, err)
-			f, err := live.Start(t.Context(), live.Config{Graph: g, Routing: x[1], Method: x[2], Traffic: traffic, Seed: 1, Link: fabric.LinkOptions{Paced: true}})
+			f, err := live.Start(t.Context(), live.Config{Graph: g, Routing: x[1], Method: x[2], Traffic: traffic, Seed: 1, Link: settings.Link{Paced: true}})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, f.Close()) }()
 			r, err := f.CutManaged(t.Context(), g.Links[0].ID)

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -105,7 +106,7 @@ func cutOne(ctx context.Context, start starter, g *topology.Graph, m method, loa
 	if err != nil {
 		return c, err
 	}
-	f, end, err := start(ctx, live.Config{Graph: g, Routing: m.routing, Method: m.manager, Traffic: traffic, Seed: seed, Link: fabric.LinkOptions{Paced: true}})
+	f, end, err := start(ctx, live.Config{Graph: g, Routing: m.routing, Method: m.manager, Traffic: traffic, Seed: seed, Link: settings.Link{Paced: true}})
 	if err != nil {
 		return c, err
 	}
