@@ -302,7 +302,7 @@ func (c *clusterUp) settle(ctx context.Context, term uint64) (o fabric.Options, 
 	if ended, err := c.ended(ctx); ended || err != nil {
 		return o, nil, false, err
 	}
-	if o, err = c.options(c.stderr); err != nil {
+	if o, err = c.options(ctx, c.stderr); err != nil {
 		return o, nil, true, err
 	}
 	where, err = c.place(ctx, o.Topology, term)
@@ -320,7 +320,7 @@ func (c *clusterUp) found(ctx context.Context, want cluster.Desired) (o fabric.O
 	if err != nil {
 		return o, nil, err
 	}
-	if o, err = c.optionsOn(g); err != nil {
+	if o, err = c.optionsOn(ctx, g); err != nil {
 		return o, nil, err
 	}
 	where, err = c.store.Placement(ctx, g)

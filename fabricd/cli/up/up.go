@@ -125,16 +125,16 @@ func Command() *cobra.Command {
 
 // options turns the flags into those of a fabric, all but the transport, and chooses a routing if
 // none is given.
-func (u *upFlags) options(stderr io.Writer) (fabric.Options, error) {
+func (u *upFlags) options(ctx context.Context, stderr io.Writer) (fabric.Options, error) {
 	g, err := command.LoadTopology(stderr, u.settings.Topology)
 	if err != nil {
 		return fabric.Options{}, err
 	}
-	return u.optionsOn(g)
+	return u.optionsOn(ctx, g)
 }
 
 // optionsOn is options on a topology that is there already.
-func (u *upFlags) optionsOn(g *topology.Graph) (fabric.Options, error) {
+func (u *upFlags) optionsOn(ctx context.Context, g *topology.Graph) (fabric.Options, error) {
 	s := &u.settings
 	s.Traffic = cmp.Or(s.Traffic, defaultTraffic(g, cmp.Or(s.Link.Rate, fabric.DefaultRate), theseCores()))
 	s.Firmware = cmp.Or(s.Firmware, subnet.Default(g))
@@ -143,7 +143,7 @@ func (u *upFlags) optionsOn(g *topology.Graph) (fabric.Options, error) {
 		return made.Options, err
 	}
 	if s.Manager.Method != manage.Auto && made.Manager.On() {
-		if _, err := manage.New(g, made.Routing, made.Manager, made.Options.Switch.VCs); err != nil {
+		if _, err := manage.New(ctx, g, made.Routing, made.Manager, made.Options.Switch.VCs); err != nil {
 			return made.Options, err
 		}
 	}
@@ -167,7 +167,7 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 		defer on.close()
 		return on.run(ctx)
 	}
-	o, err := u.options(stderr)
+	o, err := u.options(ctx, stderr)
 	if err != nil {
 		return err
 	}

@@ -227,7 +227,7 @@ func TestClonesDoNotKnowOfEachOther(t *testing.T) {
 func TestTheSameFaultsGiveTheSameTables(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "torus:5x5")
-	routing, err := layered.LASH(g, layered.Options{})
+	routing, err := layered.LASH(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
 	run := func() (paths []layered.Channel) {
 		r := begin(t, routing, dqr.Options{})
@@ -244,18 +244,18 @@ func TestTheSameFaultsGiveTheSameTables(t *testing.T) {
 func TestWhatHasNoChannelListIsRefused(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:6")
-	adaptive, err := layered.UpDownAdaptive(g, layered.Options{})
+	adaptive, err := layered.UpDownAdaptive(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
-	_, err = dqr.New(adaptive, dqr.Options{})
+	_, err = dqr.New(t.Context(), adaptive, dqr.Options{})
 	require.ErrorContains(t, err, "take a deterministic routing")
 
 	round := routed(t, g, 1, func(s weft.SwitchID, _ weft.NICID, _ weft.VC) weft.PortID { return g.Place(s).Grid.Up(0) }, layer0)
-	_, err = dqr.New(round, dqr.Options{})
+	_, err = dqr.New(t.Context(), round, dqr.Options{})
 	require.ErrorContains(t, err, "a cycle in layer 0")
 
-	inPort, err := layered.UpDown(topologytest.Parse(t, "irregular:24,40,1"), layered.Options{})
+	inPort, err := layered.UpDown(t.Context(), topologytest.Parse(t, "irregular:24,40,1"), layered.Options{})
 	require.NoError(t, err)
-	_, err = dqr.New(inPort, dqr.Options{Entries: dqr.ByDestination})
+	_, err = dqr.New(t.Context(), inPort, dqr.Options{Entries: dqr.ByDestination})
 	require.ErrorContains(t, err, "by the port they came in by")
 }
 
