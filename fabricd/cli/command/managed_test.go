@@ -1,12 +1,19 @@
 package command
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
+	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 func TestWhateverIsNoticedFirstOfAFabricThatHasEndedItHasEnded(t *testing.T) {
@@ -15,4 +22,18 @@ func TestWhateverIsNoticedFirstOfAFabricThatHasEndedItHasEnded(t *testing.T) {
 	require.Equal(t, reply.ErrEnded, noticed(other, true))
 	require.Equal(t, other, noticed(other, false))
 	require.NoError(t, noticed(nil, true), "it was interrupted, and the fabric has ended since")
+}
+
+// It ends as one that manages does when it is interrupted: quietly.
+func TestAManagerThatIsInterruptedWhileItStartsSaysNothing(t *testing.T) {
+	t.Parallel()
+	b := bustest.Broker(t, bus.BrokerConfig{StoreDir: t.TempDir()})
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	c := bus.ClientConfig{
+		Fabric: bustest.Name, URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleManager), Program: "manage",
+	}
+	var errs rig.Output
+	require.NoError(t, Managed(ctx, c, "", slog.New(slog.DiscardHandler), &errs, func(n manager.Note) { t.Error(n) }))
+	assert.Empty(t, errs.String())
 }
