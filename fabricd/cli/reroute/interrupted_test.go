@@ -20,7 +20,8 @@ func TestCtrlCEndsRerouteWhileAnEngineComputes(t *testing.T) {
 	}{
 		{100, []string{"-t", "torus:32x32", "--down", "s0.0-s1.0"}}, // of 1,024 destinations
 		{100, []string{"-t", "irregular:1024,4096,1", "--all", "--routing", "lash", "--method", "engine"}},
-		{64 + pairs + 32, []string{"-t", "torus:8x8", "--down", "s0.0-s1.0"}}, // dqr reads the tables
+		{64 + pairs + 32, []string{"-t", "torus:8x8", "--down", "s0.0-s1.0"}},        // dqr reads the tables
+		{64 + pairs + 64*4 + 32, []string{"-t", "torus:8x8", "--down", "s0.0-s1.0"}}, // it gives flows new paths
 		{64 + pairs + 32, []string{"-t", "torus:8x8", "--down", "s0.0-s1.0", "--routing", "xy", "--method", "engine"}},
 	} {
 		ctx := testenv.NewInterrupted(t.Context(), c.n)

@@ -113,7 +113,7 @@ func TestWithoutASpareLayerNothingMovesAside(t *testing.T) {
 		for _, l := range dead {
 			c[l] = true
 		}
-		_, err := r.MoveAside(c.dead, false, layers, around)
+		_, err := r.MoveAside(t.Context(), c.dead, false, layers, around)
 		return err
 	}
 	byDestination := dqr.Options{Entries: dqr.ByDestination}

@@ -192,7 +192,7 @@ func TestDeadNICsAndSwitchesAreUnroutableAndIsolated(t *testing.T) {
 	corner, err := g.SwitchByName("s0.0")
 	require.NoError(t, err)
 	dead := func(l *topology.Link) bool { return l.A.Node == corner.Node() || l.B.Node == corner.Node() }
-	res, err := r.Fail(dead)
+	res, err := r.Fail(t.Context(), dead)
 	require.NoError(t, err)
 	assert.Equal(t, 16, res.Unroutable)
 	assert.Equal(t, 16, res.Isolated)
@@ -202,7 +202,7 @@ func TestDeadNICsAndSwitchesAreUnroutableAndIsolated(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 16, routing.Unroutable)
 	r.Settle()
-	res, err = r.Restore(func(*topology.Link) bool { return false })
+	res, err = r.Restore(t.Context(), func(*topology.Link) bool { return false })
 	require.NoError(t, err)
 	assert.Zero(t, res.Unroutable)
 }
@@ -215,7 +215,7 @@ func TestClonesDoNotKnowOfEachOther(t *testing.T) {
 	for _, l := range between(g)[:8] {
 		c := r.Clone()
 		group.Go(func() {
-			res, err := c.Fail(cuts{l: true}.dead)
+			res, err := c.Fail(t.Context(), cuts{l: true}.dead)
 			assert.NoError(t, err)
 			assert.True(t, res.Tolerated())
 		})
@@ -290,7 +290,7 @@ func series(t testing.TB, base *dqr.Reconfiguration, runs, faults int) (alive, b
 		links := between(r.Graph())
 		for f, i := range rng.Perm(len(links))[:faults] {
 			dead[links[i]] = true
-			res, err := r.Fail(dead.dead)
+			res, err := r.Fail(t.Context(), dead.dead)
 			require.NoError(t, err)
 			r.Settle()
 			if res.Isolated > 0 {

@@ -30,7 +30,7 @@ func TestTablesMadeOfTheLastOnesAreThoseThatAreMadeAnew(t *testing.T) {
 			dead := func(l *topology.Link) bool { return l.ID == cut }
 			steps = steps.Clone()
 			for _, r := range []*dqr.Reconfiguration{steps, once} {
-				_, err := r.Restore(dead)
+				_, err := r.Restore(t.Context(), dead)
 				require.NoError(t, err)
 			}
 			first, err := steps.First()

@@ -60,7 +60,9 @@ func New(ctx context.Context, routing *layered.Routing, o Options) (*Reconfigura
 		}
 	}
 	r.part, _ = w.Components(r.dead)
-	r.connectSwitches()
+	if err := r.connectSwitches(ctx); err != nil {
+		return nil, err
+	}
 	r.keepHome()
 	r.follow()
 	return r, nil

@@ -182,13 +182,13 @@ func (w *watch) change(cut, repair []weft.LinkID) *dqr.Result {
 		do = w.r.Restore
 	}
 	if w.aside > 0 {
-		do = func(dead func(*topology.Link) bool) (*dqr.Result, error) {
-			return w.r.MoveAside(dead, repair != nil, w.aside, func(dead func(*topology.Link) bool) (*layered.Routing, error) {
-				return layered.UpDownByDestination(context.Background(), w.g.Without(dead), layered.Options{})
+		do = func(ctx context.Context, dead func(*topology.Link) bool) (*dqr.Result, error) {
+			return w.r.MoveAside(ctx, dead, repair != nil, w.aside, func(dead func(*topology.Link) bool) (*layered.Routing, error) {
+				return layered.UpDownByDestination(ctx, w.g.Without(dead), layered.Options{})
 			})
 		}
 	}
-	res, err := do(asked.dead)
+	res, err := do(context.Background(), asked.dead)
 	require.NoError(w.t, err)
 	listed := map[key]bool{}
 	for p := range res.Paths() {

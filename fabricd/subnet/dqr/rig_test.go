@@ -143,7 +143,7 @@ func fail(t testing.TB, r *dqr.Reconfiguration, dead ...weft.LinkID) *dqr.Result
 	for _, l := range dead {
 		c[l] = true
 	}
-	res, err := r.Fail(c.dead)
+	res, err := r.Fail(t.Context(), c.dead)
 	require.NoError(t, err)
 	return res
 }

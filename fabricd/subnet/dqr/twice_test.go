@@ -81,7 +81,7 @@ func TestNoFlowThatComesHomeMakesOthersPassASwitchTwice(t *testing.T) {
 					dead[l] = true
 				}
 			}
-			_, err := r.Restore(dead.dead)
+			_, err := r.Restore(t.Context(), dead.dead)
 			require.NoError(t, err)
 			if rng.IntN(3) > 0 {
 				r.Settle()

@@ -81,7 +81,7 @@ func (c *quick) compute(ctx context.Context, dead *subnet.Dead) (*result, error)
 	var res *dqr.Result
 	var err error
 	if back || dead.Len() > 0 || c.dead.Len() > 0 {
-		if res, err = change(dead.Cuts); err != nil {
+		if res, err = change(ctx, dead.Cuts); err != nil {
 			return nil, err
 		}
 	}
@@ -97,7 +97,7 @@ func (c *quick) result(ctx context.Context, a attempt) (*result, error) {
 	out.aside = func() (*result, error) {
 		aside := attempt{state: c.now.Clone(), dead: a.dead, away: a.away}
 		var err error
-		aside.change, err = aside.state.MoveAside(a.dead.Cuts, a.away, c.layers, func(dead func(*topology.Link) bool) (*layered.Routing, error) {
+		aside.change, err = aside.state.MoveAside(ctx, a.dead.Cuts, a.away, c.layers, func(dead func(*topology.Link) bool) (*layered.Routing, error) {
 			return around(ctx, c.g, dead)
 		})
 		if err != nil {

@@ -75,7 +75,7 @@ func (q *quick) fail(ctx context.Context, dead *subnet.Dead) (*Step, error) {
 func (q *quick) step(ctx context.Context, dead *subnet.Dead) (*Step, *dqr.Reconfiguration, error) {
 	next := q.now.Clone()
 	next.Settle()
-	r, err := next.Fail(func(l *topology.Link) bool { return dead.Cuts(l) })
+	r, err := next.Fail(ctx, func(l *topology.Link) bool { return dead.Cuts(l) })
 	if err != nil {
 		return nil, nil, err
 	}

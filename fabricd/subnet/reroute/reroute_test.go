@@ -107,7 +107,7 @@ func TestOldPathsAreGoneBeforeTheNextFault(t *testing.T) {
 				with.AddLink(l)
 				alone := settled.Clone()
 				alone.Settle()
-				want, err := alone.Fail(with.Cuts)
+				want, err := alone.Fail(t.Context(), with.Cuts)
 				require.NoError(t, err)
 				got, err := r.Try(t.Context(), l)
 				require.NoError(t, err)
@@ -116,9 +116,9 @@ func TestOldPathsAreGoneBeforeTheNextFault(t *testing.T) {
 			l := links[(seed*7+k*11)%len(links)]
 			dead.AddLink(l)
 			settled.Settle()
-			want, err := settled.Fail(dead.Cuts)
+			want, err := settled.Fail(t.Context(), dead.Cuts)
 			require.NoError(t, err)
-			other, err := kept.Fail(dead.Cuts)
+			other, err := kept.Fail(t.Context(), dead.Cuts)
 			require.NoError(t, err)
 			if want.Unroutable != other.Unroutable || want.NewTurns != other.NewTurns || want.LocalTurns != other.LocalTurns || want.FlowsRerouted != other.FlowsRerouted {
 				differ++
