@@ -136,7 +136,7 @@ func TestNewTablesMayComeIntoForceInAnyOrderAtSaturation(t *testing.T) {
 // says to each of it.
 func upload(t *testing.T, spec, routing string, m manage.Method, vcs int, o order, seed uint64) (uploads int) {
 	g := topologytest.Parse(t, spec)
-	p, err := manage.New(g, routing, m, vcs)
+	p, err := manage.New(t.Context(), g, routing, m, vcs)
 	require.NoError(t, err)
 	h := saturated(t, p, spec, routing, vcs)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -145,7 +145,7 @@ func upload(t *testing.T, spec, routing string, m manage.Method, vcs int, o orde
 	version := uint64(tables.FirstVersion)
 	has := map[weft.SwitchID]uint64{}
 	reconfigure := func(l *topology.Link) {
-		plan, err := p.Plan(&dead)
+		plan, err := p.Plan(t.Context(), &dead)
 		require.NoError(t, err)
 		require.True(t, plan.Acyclic, "%s: cut %s: no plan needs an empty fabric", o.name, l.Name)
 		uploads++
@@ -213,7 +213,7 @@ func TestTablesWhoseMixtureHasACycleDeadlockWhenTheyAreUploadedAllTheSame(t *tes
 
 // entry is what a routing has the switches begin with.
 func entry(t testing.TB, g *topology.Graph, name string) tables.Program {
-	r, err := subnet.Routes(name, g)
+	r, err := subnet.Routes(t.Context(), name, g)
 	require.NoError(t, err)
 	return tables.Program{Tables: r.Tables, Assignment: r.Assignment}
 }

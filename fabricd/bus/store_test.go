@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 func startJetStream(t *testing.T, dir string) *bus.Broker {
@@ -120,7 +120,7 @@ func TestOnlyTheManagerAndTheFabricMayManage(t *testing.T) {
 		} else {
 			require.ErrorIs(t, err, reply.ErrDenied, role)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
 		s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(role)})
 		if may {
 			require.NoError(t, err, role)

@@ -186,7 +186,7 @@ func (s *site) writer() (writer *siteHost) {
 func (s *site) storeWrites(of bus.StoreConfig) {
 	s.t.Helper()
 	rig.Until(s.t, func() bool {
-		ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
 		defer cancel()
 		store, err := bus.OpenStore(ctx, of)
 		if err != nil {
@@ -201,7 +201,7 @@ func (s *site) storeWrites(of bus.StoreConfig) {
 func (s *site) keepsThings(of bus.StoreConfig) {
 	s.t.Helper()
 	rig.Until(s.t, func() bool {
-		ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
 		defer cancel()
 		_, err := bus.OpenStore(ctx, of)
 		return errors.Is(err, reply.ErrNoKey)

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -35,7 +34,7 @@ func fetch(t *testing.T, method, url, token string) (code int, body string) {
 
 func TestUpPrintsOneURLAndServesThePageThere(t *testing.T) {
 	ownRegistry(t)
-	u := launch(t, "--listen", "127.0.0.1:0", "--traffic", "uniform:0.1")
+	u := launch(t, "--listen", "127.0.0.1:0", "--traffic", "uniform:0.1", "--drain-timeout", "1h")
 	page, token, ok := strings.Cut(u.entry.PageWithToken(), "#token=")
 	require.True(t, ok)
 	code, body := fetch(t, "GET", page, "")
@@ -50,13 +49,11 @@ func TestUpPrintsOneURLAndServesThePageThere(t *testing.T) {
 	code, _ = fetch(t, "POST", page+"api/v1/heal", "")
 	require.Equal(t, 401, code)
 
-	// A viewer who is there to the end does not hold it up.
+	// A viewer who is there to the end does not hold it up: nothing waits until the drain gives up.
 	r, err := http.Get(page + "api/v1/stream")
 	require.NoError(t, err)
 	defer r.Body.Close()
-	began := time.Now()
 	out := u.end(t)
-	require.Less(t, time.Since(began), lead.DrainTime)
 	_, err = io.Copy(io.Discard, r.Body)
 	require.True(t, err == nil || strings.Contains(err.Error(), "EOF"), err)
 	http.DefaultClient.CloseIdleConnections()

@@ -36,9 +36,10 @@ func TestVerifyAndRoutesAgreeOnEveryEngine(t *testing.T) {
 	for _, spec := range []string{"irregular:16,32,1", "irregular:12,16,2,nics=2,parallel=2", "torus:4x4", "ring:6", "mesh:3x3", "kary-ntree:2,3"} {
 		g := topologytest.Parse(t, spec)
 		for _, name := range engineNames(t, g) {
-			r, err := subnet.Routes(name, g)
+			r, err := subnet.Routes(t.Context(), name, g)
 			require.NoError(t, err, name)
-			s := survey.Of(r)
+			s, err := survey.Of(t.Context(), r)
+			require.NoError(t, err, name)
 			assert.Zero(t, s.Unroutable, "%s of %s", name, spec)
 			fw, vcs, err := subnet.Firmware(name, g)
 			require.NoError(t, err)

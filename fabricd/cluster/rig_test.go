@@ -191,7 +191,7 @@ func (c *servers) killWriter() *natstest.Server {
 func (c *servers) writes(s *bus.Store) {
 	c.t.Helper()
 	rig.Until(c.t, func() bool {
-		ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
 		defer cancel()
 		return s.Put(ctx, "test", nil) == nil
 	})

@@ -42,7 +42,7 @@ func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
 	g := topologytest.Parse(t, irregular64)
 	kinds := map[layered.Kind]bool{}
 	for _, name := range engines(t, g) {
-		r, err := subnet.Routes(name, g)
+		r, err := subnet.Routes(t.Context(), name, g)
 		require.NoError(t, err)
 		if !testenv.Full() && kinds[r.Kind] {
 			continue // one of each kind
@@ -102,7 +102,9 @@ func requireDependencies(t *testing.T, r *layered.Routing, cycle fabric.Cycle) {
 		require.NoError(t, err)
 		channels = append(channels, layered.Channel{From: weft.End{Node: s.Node(), Port: weft.PortID(c.Port)}, Layer: weft.VC(c.VC)})
 	}
-	for i, users := range survey.Users(r, channels) {
+	all, err := survey.Users(t.Context(), r, channels)
+	require.NoError(t, err)
+	for i, users := range all {
 		require.NotEmpty(t, users, "%v after %v", cycle[(i+1)%len(cycle)], cycle[i])
 	}
 }
@@ -131,7 +133,7 @@ func TestMinimalHopDeadlocksAtSaturationAndSaysSo(t *testing.T) {
 			assert.True(t, stuck.Ledger.Balanced)
 			assert.Positive(t, stuck.Ledger.InFlight)
 			assert.ErrorContains(t, stuck, "packets in switches wait for each other: ")
-			r, err := subnet.Routes("minimal-hop", h.Topology())
+			r, err := subnet.Routes(t.Context(), "minimal-hop", h.Topology())
 			require.NoError(t, err)
 			requireDependencies(t, r, stuck.Cycle)
 		})

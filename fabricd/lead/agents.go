@@ -260,7 +260,7 @@ func (c *onAgents) settle(ctx context.Context, term uint64) (o fabric.Options, w
 	if ended, err := c.ended(ctx); ended || err != nil {
 		return o, nil, false, err
 	}
-	if o, err = c.options(); err != nil {
+	if o, err = c.options(ctx); err != nil {
 		return o, nil, true, err
 	}
 	where, err = c.place(ctx, o.Topology, term)
@@ -278,7 +278,7 @@ func (c *onAgents) found(ctx context.Context, want cluster.Desired) (o fabric.Op
 	if err != nil {
 		return o, nil, err
 	}
-	if o, err = c.optionsOn(g); err != nil {
+	if o, err = c.optionsOn(ctx, g); err != nil {
 		return o, nil, err
 	}
 	where, err = c.store.Placement(ctx, g)

@@ -2,6 +2,7 @@ package lead
 
 import (
 	"cmp"
+	"context"
 	"errors"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
@@ -29,17 +30,17 @@ const DefaultTopology = "kary-ntree:4,3"
 
 // options turns the settings into those of a fabric, all but the transport, and chooses what is not
 // given.
-func (p *process) options() (fabric.Options, error) {
+func (p *process) options(ctx context.Context) (fabric.Options, error) {
 	p.Settings.Topology = cmp.Or(p.Settings.Topology, DefaultTopology)
 	g, err := p.Load(p.Settings.Topology)
 	if err != nil {
 		return fabric.Options{}, err
 	}
-	return p.optionsOn(g)
+	return p.optionsOn(ctx, g)
 }
 
 // optionsOn is options on a topology that is there already.
-func (p *process) optionsOn(g *topology.Graph) (fabric.Options, error) {
+func (p *process) optionsOn(ctx context.Context, g *topology.Graph) (fabric.Options, error) {
 	s := &p.Settings
 	s.Traffic = cmp.Or(s.Traffic, defaultTraffic(g, cmp.Or(s.Link.Rate, fabric.DefaultRate), theseCores()))
 	s.Routing = cmp.Or(s.Routing, subnet.Default(g))
@@ -48,7 +49,7 @@ func (p *process) optionsOn(g *topology.Graph) (fabric.Options, error) {
 		return made.Options, &MistakesError{wrong}
 	}
 	if s.Manager.Method != manage.Auto && made.Manager.On() {
-		if _, err := manage.New(g, made.Routing, made.Manager, made.Options.Switch.VCs); err != nil {
+		if _, err := manage.New(ctx, g, made.Routing, made.Manager, made.Options.Switch.VCs); err != nil {
 			return made.Options, err
 		}
 	}

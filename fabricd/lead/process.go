@@ -73,7 +73,7 @@ func (p *process) run(ctx context.Context) error {
 
 // local leads a fabric that runs in this process.
 func (p *process) local(ctx context.Context) error {
-	o, err := p.options()
+	o, err := p.options(ctx)
 	if err != nil {
 		return err
 	}

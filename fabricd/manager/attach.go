@@ -53,7 +53,7 @@ func Attach(f *fabric.Fabric, routing string, m manage.Method, vcs int, d Delays
 		}
 		return stop, nil
 	}
-	p, err := manage.New(f.Topology(), routing, m, vcs)
+	p, err := manage.New(context.Background(), f.Topology(), routing, m, vcs)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,8 @@ func Attach(f *fabric.Fabric, routing string, m manage.Method, vcs int, d Delays
 	return func() { v.over = true }, nil
 }
 
-// virtual is a manager in virtual time. All of it happens on the fabric's goroutine.
+// virtual is a manager in virtual time. All of it happens on the fabric's goroutine, and nothing
+// interrupts what it computes.
 type virtual struct {
 	f       *fabric.Fabric
 	planner *manage.Planner
@@ -126,7 +127,7 @@ func (v *virtual) compute() {
 	if v.planner.Empties(dead) {
 		v.f.HoldNICs()
 	}
-	plan, err := v.planner.Plan(dead)
+	plan, err := v.planner.Plan(context.Background(), dead)
 	if further && err == nil && len(plan.Patches()) == 0 {
 		v.idle()
 		return

@@ -46,7 +46,7 @@ func (m *Manager) recover(ctx context.Context) error {
 		return err
 	}
 	if method == nil {
-		chosen, why := manage.For(m.spec.Routing, g)
+		chosen, why := manage.For(ctx, m.spec.Routing, g)
 		if why != nil {
 			return why
 		}
@@ -54,7 +54,7 @@ func (m *Manager) recover(ctx context.Context) error {
 			return fmt.Errorf("%s: nothing to manage: it has no tables, or goes round what is dead by itself: name a method, as %s", m.spec.Routing, manage.Syntax())
 		}
 	}
-	if m.planner, err = manage.New(g, m.spec.Routing, *method, m.spec.VCs); err != nil {
+	if m.planner, err = manage.New(ctx, g, m.spec.Routing, *method, m.spec.VCs); err != nil {
 		return err
 	}
 	m.planner.InParallel(inParallel)
@@ -189,7 +189,7 @@ func (m *Manager) replay(ctx context.Context) error {
 					m.planner.Settled()
 				}
 			}
-			if plan, err = m.planner.Plan(next.set()); err != nil {
+			if plan, err = m.planner.Plan(ctx, next.set()); err != nil {
 				return fmt.Errorf("version %d, which was planned before: %w", next.Version, err)
 			}
 		}

@@ -62,7 +62,10 @@ func (m *Manager) round(ctx context.Context) (done bool, err error) {
 		m.empty(ctx)
 		defer func() { err = errors.Join(err, m.refill(ctx)) }()
 	}
-	plan, err := m.planner.Plan(dead)
+	plan, err := m.planner.Plan(ctx, dead)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
 	r.Computed = clock()
 	if m.failed = err != nil; err != nil {
 		m.down = dead.Clone()

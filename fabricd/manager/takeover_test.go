@@ -150,13 +150,13 @@ func TestALeaseThatIsGivenBackIsTakenAtOnceAndVersionsGoOn(t *testing.T) {
 func cutOfTwoRounds(t *testing.T, g *topology.Graph, vcs int) (link string, plan *manage.Plan) {
 	m, err := manage.Parse("dqr")
 	require.NoError(t, err)
-	p, err := manage.New(g, "lash", m, vcs)
+	p, err := manage.New(t.Context(), g, "lash", m, vcs)
 	require.NoError(t, err)
 	p.Settled()
 	for _, l := range g.Links {
 		var dead subnet.Dead
 		dead.AddLink(l.ID)
-		if plan, err := p.Plan(&dead); err == nil && len(plan.Rounds) == 2 {
+		if plan, err := p.Plan(t.Context(), &dead); err == nil && len(plan.Rounds) == 2 {
 			return l.Name, plan
 		}
 	}

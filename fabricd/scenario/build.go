@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -94,7 +95,8 @@ func (b *builder) manager() {
 		return
 	}
 	if s.Method == manage.Auto {
-		b.Manager, b.Unmanaged = manage.For(b.Routing, g)
+		// As the firmware, which nothing interrupts.
+		b.Manager, b.Unmanaged = manage.For(context.Background(), b.Routing, g)
 		return
 	}
 	m, err := manage.Parse(s.Method)

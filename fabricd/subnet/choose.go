@@ -2,6 +2,7 @@ package subnet
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ type Entry struct {
 	Keys      []Key          // what can follow the name, as "updn:layers=2,tree=dfs"
 	Tolerance firmware.Tolerance
 	// New makes it for a topology, and says how many virtual channels it needs at least there.
+	// Nothing interrupts it; Routes is for who may be.
 	New func(g *topology.Graph) (fw firmware.Firmware, vcs int, err error)
 	// Around makes it as the static fault model has it: for a topology in which these links and
 	// switches are dead, which is known when it is computed. Pairs that it knows no way for are
@@ -33,8 +35,8 @@ type Entry struct {
 	Mechanisms *direct.Mechanisms
 	// with is the entry with options of that text, under that name.
 	with func(name, options string) (Entry, error)
-	// Routes computes what it forwards by; nil: it has no tables.
-	Routes func(g *topology.Graph) (*layered.Routing, error)
+	// Routes computes what it forwards by, unless ctx ends before; nil: it has no tables.
+	Routes func(ctx context.Context, g *topology.Graph) (*layered.Routing, error)
 }
 
 // EntryResult is an entry in words, for lists.

@@ -1,6 +1,8 @@
 package subnet
 
 import (
+	"context"
+
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -12,7 +14,7 @@ type engine struct {
 	about string
 	on    firmware.Shape
 	keys  []string // what it can be asked for, of optionKeys
-	route func(g *topology.Graph, o layered.Options) (*layered.Routing, error)
+	route func(ctx context.Context, g *topology.Graph, o layered.Options) (*layered.Routing, error)
 }
 
 // engines lists them in the order of their names.
@@ -98,8 +100,9 @@ func (e engine) made(name string, o layered.Options) Entry {
 	for _, k := range e.keys {
 		keys = append(keys, optionKeys[k].Key)
 	}
-	return computed(Entry{Name: name, About: e.about, On: e.on, Keys: keys}, func(g *topology.Graph) (*layered.Routing, error) {
-		r, err := e.route(g, o)
+	made := Entry{Name: name, About: e.about, On: e.on, Keys: keys}
+	return computed(made, func(ctx context.Context, g *topology.Graph) (*layered.Routing, error) {
+		r, err := e.route(ctx, g, o)
 		if err = named(name, err); err != nil && e.on != firmware.Anything && e.on != shapeOf(g) {
 			err = instead(err, g)
 		}
@@ -108,10 +111,10 @@ func (e engine) made(name string, o layered.Options) Entry {
 }
 
 // computed adds to an entry how it is made of the routes that are computed for a topology.
-func computed(e Entry, routes func(g *topology.Graph) (*layered.Routing, error)) Entry {
+func computed(e Entry, routes func(ctx context.Context, g *topology.Graph) (*layered.Routing, error)) Entry {
 	e.Routes = routes
 	e.New = func(g *topology.Graph) (firmware.Firmware, int, error) {
-		r, err := routes(g)
+		r, err := routes(context.Background(), g)
 		if err != nil {
 			return nil, 0, err
 		}

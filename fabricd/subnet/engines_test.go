@@ -28,10 +28,10 @@ func TestEveryEngineRoutesTopologiesOfEveryShape(t *testing.T) {
 	for _, e := range computing() {
 		for _, spec := range []string{"kary-ntree:2,3", "torus:4x3", "ring:5", "irregular:12,24,3"} {
 			g := topologytest.Parse(t, spec)
-			r, err := subnet.Routes(e.Name, g)
+			r, err := subnet.Routes(t.Context(), e.Name, g)
 			require.NoError(t, err)
 			if e.Name != "minimal-hop" {
-				require.Nil(t, r.Dependencies().Cycle(), "%s on %s", e.Name, spec)
+				require.Nil(t, r.Dependencies(t.Context()).Cycle(), "%s on %s", e.Name, spec)
 			}
 			fw, vcs, err := subnet.Firmware(e.Name, g)
 			require.NoError(t, err)
@@ -45,29 +45,35 @@ func TestOptionsFollowTheName(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "irregular:12,24,3")
 	for name, want := range map[string]func() (*layered.Routing, error){
-		"updn:layers=2": func() (*layered.Routing, error) { return layered.UpDown(g, layered.Options{Layers: 2}) },
+		"updn:layers=2": func() (*layered.Routing, error) { return layered.UpDown(t.Context(), g, layered.Options{Layers: 2}) },
 		"updn:layers=2,tree=dfs,root=s5": func() (*layered.Routing, error) {
-			return layered.UpDown(g, layered.Options{Layers: 2, Tree: layered.DepthFirst, Root: "s5"})
+			return layered.UpDown(t.Context(), g, layered.Options{Layers: 2, Tree: layered.DepthFirst, Root: "s5"})
 		},
-		"updn:in-port=false,seed=9": func() (*layered.Routing, error) { return layered.UpDownByDestination(g, layered.Options{Seed: 9}) },
+		"updn:in-port=false,seed=9": func() (*layered.Routing, error) {
+			return layered.UpDownByDestination(t.Context(), g, layered.Options{Seed: 9})
+		},
 		"updn-adaptive:layers=3,move=false": func() (*layered.Routing, error) {
-			return layered.UpDownAdaptive(g, layered.Options{Layers: 3, Move: layered.Off})
+			return layered.UpDownAdaptive(t.Context(), g, layered.Options{Layers: 3, Move: layered.Off})
 		},
-		"d-mroots:root=centre": func() (*layered.Routing, error) { return layered.DMRoots(g, layered.Options{Root: "centre"}) },
-		"mroots:layers=16":     func() (*layered.Routing, error) { return layered.MRoots(g, layered.Options{Layers: 16}) },
+		"d-mroots:root=centre": func() (*layered.Routing, error) {
+			return layered.DMRoots(t.Context(), g, layered.Options{Root: "centre"})
+		},
+		"mroots:layers=16": func() (*layered.Routing, error) { return layered.MRoots(t.Context(), g, layered.Options{Layers: 16}) },
 		"escape:layers=5,root=low": func() (*layered.Routing, error) {
-			return layered.EscapePaths(g, layered.Options{Layers: 5, Root: "low"})
+			return layered.EscapePaths(t.Context(), g, layered.Options{Layers: 5, Root: "low"})
 		},
 		"lash:balance=false,seed=2": func() (*layered.Routing, error) {
-			return layered.LASH(g, layered.Options{Balance: layered.Off, Seed: 2})
+			return layered.LASH(t.Context(), g, layered.Options{Balance: layered.Off, Seed: 2})
 		},
-		"minimal-hop:seed=18446744073709551615": func() (*layered.Routing, error) { return layered.MinimalHop(g, layered.Options{Seed: 1<<64 - 1}) },
+		"minimal-hop:seed=18446744073709551615": func() (*layered.Routing, error) {
+			return layered.MinimalHop(t.Context(), g, layered.Options{Seed: 1<<64 - 1})
+		},
 	} {
 		e, err := subnet.ByName(name)
 		require.NoError(t, err)
 		require.Equal(t, name, e.Name)
 		require.True(t, subnet.Known(name))
-		got, err := subnet.Routes(name, g)
+		got, err := subnet.Routes(t.Context(), name, g)
 		require.NoError(t, err)
 		expected, err := want()
 		require.NoError(t, err)
@@ -83,7 +89,7 @@ func TestTheNameOfARoutingMakesIt(t *testing.T) {
 		"updn", "updn:layers=2,seed=3,tree=dfs,root=s4", "updn:in-port=false", "updn-adaptive:layers=2,move=false", "mroots:layers=3", "escape:root=centre", "minimal-hop:layers=2",
 		"lash:seed=2,balance=false", "lash:paths=pair,rounds=2,both=true", "lash:layers=1,fallback=updn", "mp-lash:step4=false,limit=3", "a-lash:step4=false,move=false",
 	} {
-		r, err := subnet.Routes(name, g)
+		r, err := subnet.Routes(t.Context(), name, g)
 		require.NoError(t, err)
 		require.Equal(t, name, r.Engine)
 	}
@@ -148,7 +154,7 @@ func TestWhatOnlyTheTopologyRefusesNamesTheEngine(t *testing.T) {
 		_, _, err := subnet.Firmware(name, g)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := subnet.Routes("lash:layers=1", topologytest.Parse(t, "irregular:32,64,1"))
+	_, err := subnet.Routes(t.Context(), "lash:layers=1", topologytest.Parse(t, "irregular:32,64,1"))
 	require.ErrorContains(t, err, "lash:layers=1: lash needs")
 }
 
@@ -175,7 +181,7 @@ func TestEngineFirmwaresDeliver(t *testing.T) {
 func TestEnginesOfOneShapeSayWhatRoutesOthers(t *testing.T) {
 	t.Parallel()
 	for name, spec := range map[string]string{"ftree": "mesh:4x4", "xy": "kary-ntree:2,2", "e-cube": "irregular:8,16,1"} {
-		_, err := subnet.Routes(name, topologytest.Parse(t, spec))
+		_, err := subnet.Routes(t.Context(), name, topologytest.Parse(t, spec))
 		require.ErrorContains(t, err, "firmware "+name+": ")
 		require.ErrorContains(t, err, "or a firmware that routes "+spec+", as ")
 		_, err = subnet.ByName(name + ":layers=2")

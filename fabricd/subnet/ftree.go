@@ -1,6 +1,8 @@
 package subnet
 
 import (
+	"context"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -8,7 +10,7 @@ import (
 )
 
 // upDownTables are the routes of firmware updown without faults, by tables.
-func upDownTables(g *topology.Graph, _ layered.Options) (*layered.Routing, error) {
+func upDownTables(_ context.Context, g *topology.Graph, _ layered.Options) (*layered.Routing, error) {
 	u, err := NewUpDownRoutes(g)
 	if err != nil {
 		return nil, err

@@ -18,11 +18,11 @@ func TestFtreeDecidesAsUpdown(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:3,2", "kary-ntree:4,3", "kary-ntree:2,5", "mport-tree:8,2", "mport-tree:4,3", "leaf-spine:2,5,3"} {
 		g := topologytest.Parse(t, spec)
-		r, err := subnet.Routes("ftree", g)
+		r, err := subnet.Routes(t.Context(), "ftree", g)
 		require.NoError(t, err)
 		require.Equal(t, 1, r.Layers)
 		require.Zero(t, r.Unroutable)
-		require.Nil(t, r.Dependencies().Cycle())
+		require.Nil(t, r.Dependencies(t.Context()).Cycle())
 		f, decided := newFabric(g), 0
 		for _, s := range g.Switches {
 			for dst := range weft.NICID(len(g.NICs)) {

@@ -1,6 +1,8 @@
 package subnet
 
 import (
+	"context"
+
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -29,7 +31,7 @@ func hybrid(name, about string, vcs int, of func(*UpDownRoutes) (firmware.Firmwa
 		}
 		return u, u.Compute(nil), nil
 	}
-	routes := func(g *topology.Graph) (*layered.Routing, error) {
+	routes := func(_ context.Context, g *topology.Graph) (*layered.Routing, error) {
 		u, unroutable, err := begin(g)
 		if err != nil {
 			return nil, err

@@ -13,7 +13,7 @@ import (
 func TestEachKindOfRoutingHasItsFirmware(t *testing.T) {
 	g := topologytest.Parse(t, "irregular:8,16,1")
 	for name, kind := range map[string]layered.Kind{"lash": layered.Deterministic, "updn-adaptive:layers=2": layered.Adaptive, "escape": layered.Escape} {
-		r, err := Routes(name, g)
+		r, err := Routes(t.Context(), name, g)
 		require.NoError(t, err)
 		require.Equal(t, kind, r.Kind)
 		fw := FirmwareOf(r)

@@ -1,6 +1,7 @@
 package subnet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -15,9 +16,9 @@ import (
 var ErrNoTables = errors.New("computes its decisions, it has no tables")
 
 // Routes computes what the routing of that name forwards by in a topology. The error wraps
-// [ErrNoTables] when it forwards by no tables; others are an unknown name, and a topology that the
-// routing is not for.
-func Routes(name string, g *topology.Graph) (*layered.Routing, error) {
+// [ErrNoTables] when it forwards by no tables; others are an unknown name, a topology that the
+// routing is not for, and the cause when ctx ends before all is computed.
+func Routes(ctx context.Context, name string, g *topology.Graph) (*layered.Routing, error) {
 	e, err := ByName(name)
 	if err != nil {
 		return nil, err
@@ -25,12 +26,12 @@ func Routes(name string, g *topology.Graph) (*layered.Routing, error) {
 	if e.Routes == nil {
 		return nil, fmt.Errorf("%s %w: ask fabricd explain what it does with a packet, or fabricd verify for all", name, ErrNoTables)
 	}
-	return e.Routes(g)
+	return e.Routes(ctx, g)
 }
 
 // tableRoutes are the tables of Algorithm 1 as long as nothing is dead: then packets stay in the
 // layer that they enter in.
-func tableRoutes(g *topology.Graph) (*layered.Routing, error) {
+func tableRoutes(_ context.Context, g *topology.Graph) (*layered.Routing, error) {
 	lft, err := Algorithm1(g, nil)
 	if err != nil {
 		return nil, instead(named("deterministic-table", err), g)

@@ -1,6 +1,7 @@
 package subnet
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -15,7 +16,7 @@ const ddrcSource = "ddrc-source"
 
 // sourcePaths is its entry.
 func sourcePaths() Entry {
-	routes := func(g *topology.Graph) (*layered.Routing, error) {
+	routes := func(_ context.Context, g *topology.Graph) (*layered.Routing, error) {
 		u, err := NewUpDownRoutes(g)
 		if err != nil {
 			return nil, instead(named(ddrcSource, err), g)
@@ -26,7 +27,7 @@ func sourcePaths() Entry {
 	return Entry{
 		Name: ddrcSource, About: "fat trees: the NIC writes the way up and down into the packet, from routes that a subnet manager replaces", Routes: routes,
 		New: func(g *topology.Graph) (firmware.Firmware, int, error) {
-			r, err := routes(g)
+			r, err := routes(context.Background(), g)
 			if err != nil {
 				return nil, 0, err
 			}

@@ -53,11 +53,11 @@ func TestSourceRoutesFollowTheTablesThatTheyAreMadeOf(t *testing.T) {
 
 func TestRoutingsThatNoPacketHasRoomForHaveNoSourceRoutes(t *testing.T) {
 	t.Parallel()
-	r, err := subnet.Routes("lash", topologytest.Parse(t, "torus:5x5"))
+	r, err := subnet.Routes(t.Context(), "lash", topologytest.Parse(t, "torus:5x5"))
 	require.NoError(t, err)
 	_, err = subnet.SourceRoutesOf(r)
 	require.ErrorContains(t, err, "choose a routing of one layer")
-	r, err = subnet.Routes("updn", topologytest.Parse(t, "ring:40"))
+	r, err = subnet.Routes(t.Context(), "updn", topologytest.Parse(t, "ring:40"))
 	require.NoError(t, err)
 	_, err = subnet.SourceRoutesOf(r)
 	require.ErrorContains(t, err, "more than 15 ports")
@@ -71,7 +71,7 @@ func TestAProgramHoldsWhatItsFirmwareUses(t *testing.T) {
 	} {
 		fw, _, err := subnet.Firmware(name, g)
 		require.NoError(t, err)
-		r, err := subnet.Routes(name, g)
+		r, err := subnet.Routes(t.Context(), name, g)
 		require.NoError(t, err)
 		p, err := subnet.ProgramOf(fw.(tables.Programmed), r)
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 package subnet
 
 import (
+	"context"
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
@@ -22,5 +23,7 @@ func filesSpec(name string) (spec string, ok bool) {
 // filesEntry reads the tables of files when it is asked for a topology.
 func filesEntry(name, spec string) Entry {
 	return computed(Entry{Name: name, About: "tables of OpenSM, as " + FromFiles + ":" + opensm.Syntax, On: firmware.Anything},
-		func(g *topology.Graph) (*layered.Routing, error) { return opensm.Open(g, spec) })
+		func(ctx context.Context, g *topology.Graph) (*layered.Routing, error) {
+			return opensm.Open(ctx, g, spec)
+		})
 }

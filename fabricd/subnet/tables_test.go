@@ -21,18 +21,18 @@ const (
 func TestTablesOfFilesAreARouting(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, torus5)
-	r, err := subnet.Routes(torus5LFTs+torus5SLs, g)
+	r, err := subnet.Routes(t.Context(), torus5LFTs+torus5SLs, g)
 	require.NoError(t, err)
-	assert.Nil(t, r.Dependencies().Cycle())
+	assert.Nil(t, r.Dependencies(t.Context()).Cycle())
 	fw, vcs, err := subnet.Firmware(torus5LFTs+torus5SLs, g)
 	require.NoError(t, err)
 	assert.Equal(t, r.Layers, vcs)
 	assert.IsType(t, firmware.Layered{}, fw)
 	assert.True(t, subnet.Known(torus5LFTs))
 
-	r, err = subnet.Routes(torus5LFTs, g) // all in one layer
+	r, err = subnet.Routes(t.Context(), torus5LFTs, g) // all in one layer
 	require.NoError(t, err)
-	assert.Len(t, r.Dependencies().Cycle(), 5)
+	assert.Len(t, r.Dependencies(t.Context()).Cycle(), 5)
 }
 
 func TestTablesOfFilesThatAreNotThereAreRefused(t *testing.T) {

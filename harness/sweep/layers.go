@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 	"github.com/weft-fabric/weft/harness/measure"
 )
@@ -18,15 +17,14 @@ func Layers(ctx context.Context, c measure.Config) (measure.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return measure.Result{}, err
 	}
-	routes, err := subnet.Routes(c.Routing, c.Topology)
+	routes, err := subnet.Routes(ctx, c.Routing, c.Topology)
 	if err != nil {
 		return measure.Result{}, fmt.Errorf("%s: %w", c.Topology.Spec, err)
 	}
-	return layersOf(routes), nil
-}
-
-func layersOf(routes *layered.Routing) measure.Result {
-	s := survey.Of(routes)
+	s, err := survey.Of(ctx, routes)
+	if err != nil {
+		return measure.Result{}, err
+	}
 	r := measure.Result{
 		Stable: true, DeadlockAt: -1, Connected: s.Unroutable == 0, Acyclic: s.Cycle == nil,
 		Layers: routes.Layers, Addresses: routes.Tables.Paths(), HopsMean: s.MeanHops + 1,
@@ -39,5 +37,5 @@ func layersOf(routes *layered.Routing) measure.Result {
 		r.MaxLinkLoad = max(r.MaxLinkLoad, x)
 		r.MeanLinkLoad += x / float64(len(s.Flows))
 	}
-	return r
+	return r, nil
 }

@@ -69,16 +69,16 @@ func (r *rerouting) run(ctx context.Context, c measure.Config) (measure.Result, 
 		if err != nil {
 			return nil, err
 		}
-		return r.begin(c, same, drawn)
+		return r.begin(ctx, c, same, drawn)
 	})
 	if err != nil {
 		return measure.Result{}, err
 	}
-	return ch.result(c.FaultCount)
+	return ch.result(ctx, c.FaultCount)
 }
 
 // begin is a run before its first fault.
-func (r *rerouting) begin(c measure.Config, same string, drawn []verify.Element) (*chain, error) {
+func (r *rerouting) begin(ctx context.Context, c measure.Config, same string, drawn []verify.Element) (*chain, error) {
 	ch := &chain{}
 	for _, e := range drawn {
 		ch.faults = append(ch.faults, linksOf(c.Topology, e))
@@ -92,12 +92,12 @@ func (r *rerouting) begin(c measure.Config, same string, drawn []verify.Element)
 		if err != nil {
 			return nil, err
 		}
-		return reroute.New(c.Topology, c.Routing, m, reroute.Options{SwitchFlows: c.SwitchFlows})
+		return reroute.New(ctx, c.Topology, c.Routing, m, reroute.Options{SwitchFlows: c.SwitchFlows})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s by %s: %w", c.Topology.Spec, c.Routing, err)
 	}
-	ch.routes, err = ready.Clone()
+	ch.routes, err = ready.Clone(ctx)
 	return ch, err
 }
 
@@ -116,11 +116,11 @@ func linksOf(g *topology.Graph, e verify.Element) (list []weft.LinkID) {
 }
 
 // result is what is after so many faults.
-func (ch *chain) result(faults int) (measure.Result, error) {
+func (ch *chain) result(ctx context.Context, faults int) (measure.Result, error) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
 	for len(ch.results) <= faults {
-		next, err := ch.next()
+		next, err := ch.next(ctx)
 		if err != nil {
 			return measure.Result{}, err
 		}
@@ -130,7 +130,7 @@ func (ch *chain) result(faults int) (measure.Result, error) {
 }
 
 // next is what is after one fault more.
-func (ch *chain) next() (measure.Result, error) {
+func (ch *chain) next(ctx context.Context) (measure.Result, error) {
 	k := len(ch.results)
 	r := measure.Result{Faults: k, Stable: true, DeadlockAt: -1}
 	var links []weft.LinkID
@@ -151,9 +151,9 @@ func (ch *chain) next() (measure.Result, error) {
 	var s *reroute.Step
 	var err error
 	if k == 0 {
-		s, err = ch.routes.Try()
+		s, err = ch.routes.Try(ctx)
 	} else {
-		s, err = ch.routes.Fail(links...)
+		s, err = ch.routes.Fail(ctx, links...)
 	}
 	if err != nil {
 		return r, err

@@ -221,18 +221,18 @@ func (u *rerouteFlags) run(ctx context.Context, pair []string, stdout, stderr io
 	if _, err := subnet.ByName(engine); err != nil {
 		return err
 	}
-	// The computations look at ctx between faults, and one fault may take an engine long.
-	r, err := command.UnlessInterrupted(ctx, "nothing is told", func() (r result, err error) {
-		q, err := reroute.NewQuery(g, engine, method, reroute.Options{SwitchFlows: u.switchFlows, VCs: u.vcs})
-		switch {
-		case err != nil:
-			return nil, err
-		case len(faults) > 0:
-			return q.Given(ctx, faults, listed)
-		}
-		return u.many(ctx, q, stderr)
-	})
+	var r result
+	q, err := reroute.NewQuery(ctx, g, engine, method, reroute.Options{SwitchFlows: u.switchFlows, VCs: u.vcs})
 	switch {
+	case err != nil:
+	case len(faults) > 0:
+		r, err = q.Given(ctx, faults, listed)
+	default:
+		r, err = u.many(ctx, q, stderr)
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return errors.New("interrupted, nothing is told")
 	case err != nil:
 		return err
 	case u.json:

@@ -35,7 +35,10 @@ Exit codes: 0 no cycle and all pairs routed, 1 a cycle or pairs without a route,
 			if err != nil {
 				return err
 			}
-			v := list[0].Check()
+			v, err := list[0].Check(cmd.Context())
+			if err != nil {
+				return inWords(cmd.Context(), err)
+			}
 			if file != "" {
 				if err := writeDeadlock(file, u.routing, list[0].Routing.Graph, v); err != nil {
 					return fmt.Errorf("--scenario %s: %w", file, err)

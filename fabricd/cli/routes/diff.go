@@ -25,10 +25,10 @@ Pairs are source switches and NICs of others: they differ when other links are u
 				return err
 			}
 			a, b := list[0], list[1]
-			d, err := survey.DiffOf(a.Routing, b.Routing, a.Summary(a.seconds), b.Summary(b.seconds))
+			d, err := survey.DiffOf(cmd.Context(), a.Routing, b.Routing, a.Summary(a.seconds), b.Summary(b.seconds))
 			switch {
 			case err != nil:
-				return err
+				return inWords(cmd.Context(), err)
 			case u.json:
 				return command.JSON(cmd.OutOrStdout(), d)
 			}

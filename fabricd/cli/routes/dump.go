@@ -86,11 +86,15 @@ func dumpLFT(cmd *cobra.Command, d dumpFlags, r *layered.Routing, lids *opensm.L
 		}
 		beside = fmt.Sprintf("%s has the service level of each path, and %s maps service levels to virtual lanes", sl, vl)
 	}
-	alone, err := lft.Alone()
+	alone, err := lft.Alone(cmd.Context())
 	if err != nil {
 		return err
 	}
-	cycle := alone.Dependencies().Cycle()
+	deps := alone.Dependencies(cmd.Context())
+	if deps == nil {
+		return errInterrupted
+	}
+	cycle := deps.Cycle()
 	if cycle == nil {
 		return nil
 	}

@@ -2,6 +2,8 @@
 package routes
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -68,38 +70,49 @@ type computed struct {
 
 // compute computes the routing of that name in the topology of the flags.
 func (u *routesFlags) compute(cmd *cobra.Command, routings ...string) ([]computed, error) {
-	return command.UnlessInterrupted(cmd.Context(), "no routes are computed", func() (list []computed, err error) {
-		g, err := command.LoadTopology(cmd.ErrOrStderr(), u.topology)
+	g, err := command.LoadTopology(cmd.ErrOrStderr(), u.topology)
+	if err != nil {
+		return nil, err
+	}
+	var list []computed
+	for _, name := range routings {
+		r, took, err := routesOf(cmd.Context(), name, g)
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range routings {
-			r, took, err := routesOf(name, g)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, computed{survey.Of(r), took.Seconds()})
+		s, err := survey.Of(cmd.Context(), r)
+		if err != nil {
+			return nil, inWords(cmd.Context(), err)
 		}
-		return list, nil
-	})
+		list = append(list, computed{s, took.Seconds()})
+	}
+	return list, nil
 }
 
 // only computes the one routing of the flags, and does not survey it.
 func (u *routesFlags) only(cmd *cobra.Command) (*layered.Routing, error) {
-	return command.UnlessInterrupted(cmd.Context(), "no routes are computed", func() (*layered.Routing, error) {
-		g, err := command.LoadTopology(cmd.ErrOrStderr(), u.topology)
-		if err != nil {
-			return nil, err
-		}
-		r, _, err := routesOf(u.routing, g)
-		return r, err
-	})
+	g, err := command.LoadTopology(cmd.ErrOrStderr(), u.topology)
+	if err != nil {
+		return nil, err
+	}
+	r, _, err := routesOf(cmd.Context(), u.routing, g)
+	return r, err
 }
 
-func routesOf(name string, g *topology.Graph) (*layered.Routing, time.Duration, error) {
+func routesOf(ctx context.Context, name string, g *topology.Graph) (*layered.Routing, time.Duration, error) {
 	start := time.Now()
-	r, err := subnet.Routes(name, g)
-	return r, time.Since(start), err
+	r, err := subnet.Routes(ctx, name, g)
+	return r, time.Since(start), inWords(ctx, err)
+}
+
+var errInterrupted = errors.New("interrupted, no routes are computed")
+
+// inWords is an error of a computation, in words for people when it is that ctx has ended.
+func inWords(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
 }
 
 func routesList(u *routesFlags) *cobra.Command {

@@ -23,14 +23,16 @@ func Manage(ctx context.Context, c bus.ClientConfig, method string, log *slog.Lo
 	cfg := manager.Config{Fabric: f, Method: method, Log: log, Tell: tell}
 	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: c.Fabric, URL: c.URL, Credentials: c.Credentials})
 	switch {
+	case err == nil:
+		defer s.Close()
+		cfg.State = s
+	case ctx.Err() != nil: // before it has begun
+		return nil
 	case errors.Is(err, bus.ErrNoStore):
 		note(fmt.Sprintf("subnet manager: %v: one after it begins anew, and no other must run beside it", err))
 		cfg.State = &manager.Memory{}
-	case err != nil:
-		return err
 	default:
-		defer s.Close()
-		cfg.State = s
+		return err
 	}
 	return noticed(manager.New(cfg).Run(ctx), f.Ended())
 }

@@ -1,6 +1,7 @@
 package dqr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -27,7 +28,9 @@ var ErrNoSpare = errors.New("no virtual channel is free")
 //
 // New entries are those of the spare layer and such as no packet asks, so [Reconfiguration.First]
 // has all of them, and after it [Reconfiguration.Routing] changes only what sources send by.
-func (r *Reconfiguration) MoveAside(dead func(*topology.Link) bool, back bool, layers int, paths func(dead func(*topology.Link) bool) (*layered.Routing, error)) (*Result, error) {
+func (r *Reconfiguration) MoveAside(ctx context.Context, dead func(*topology.Link) bool, back bool, layers int,
+	paths func(dead func(*topology.Link) bool) (*layered.Routing, error),
+) (*Result, error) {
 	if r.o.Entries != ByDestination || r.o.SwitchFlows {
 		return nil, errors.New("spare layers are for entries by destination, and for flows between NICs alone")
 	}
@@ -41,7 +44,9 @@ func (r *Reconfiguration) MoveAside(dead func(*topology.Link) bool, back bool, l
 	}
 	if back {
 		x.careful = true
-		r.returnHome()
+		if err := r.returnHome(ctx); err != nil {
+			return nil, err
+		}
 		x.careful = false
 	}
 	moves := r.toMove(back)
@@ -58,6 +63,9 @@ func (r *Reconfiguration) MoveAside(dead func(*topology.Link) bool, back bool, l
 			return nil, err
 		}
 		for _, m := range moves {
+			if err := r.interrupted(ctx); err != nil {
+				return nil, err
+			}
 			if err := r.moveTo(l, m, around); err != nil {
 				return nil, err
 			}

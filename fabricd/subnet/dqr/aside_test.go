@@ -16,7 +16,7 @@ import (
 
 func lash(t *testing.T, spec string) *layered.Routing {
 	t.Helper()
-	r, err := layered.LASH(topologytest.Parse(t, spec), layered.Options{})
+	r, err := layered.LASH(t.Context(), topologytest.Parse(t, spec), layered.Options{})
 	require.NoError(t, err)
 	return r
 }
@@ -43,7 +43,7 @@ func TestFlowsThatMoveAsideChangeNoEntryThatPacketsAsk(t *testing.T) {
 			switch {
 			case w.dead[l]:
 				res = w.change(nil, []weft.LinkID{l})
-			case joins(g, w.dead, l) && len(w.dead) < 4:
+			case joins(t, g, w.dead, l) && len(w.dead) < 4:
 				res = w.change([]weft.LinkID{l}, nil)
 			default:
 				continue
@@ -68,8 +68,8 @@ func TestFlowsThatMoveAsideChangeNoEntryThatPacketsAsk(t *testing.T) {
 }
 
 // joins reports whether live links still join all switches when a link dies too.
-func joins(g *topology.Graph, dead cuts, l weft.LinkID) bool {
-	_, err := layered.UpDownByDestination(g.Without(func(x *topology.Link) bool { return dead[x.ID] || x.ID == l }), layered.Options{})
+func joins(t *testing.T, g *topology.Graph, dead cuts, l weft.LinkID) bool {
+	_, err := layered.UpDownByDestination(t.Context(), g.Without(func(x *topology.Link) bool { return dead[x.ID] || x.ID == l }), layered.Options{})
 	return err == nil
 }
 
@@ -106,14 +106,14 @@ func TestWithoutASpareLayerNothingMovesAside(t *testing.T) {
 	g := routing.Graph
 	links := between(g)
 	around := func(dead func(*topology.Link) bool) (*layered.Routing, error) {
-		return layered.UpDownByDestination(g.Without(dead), layered.Options{})
+		return layered.UpDownByDestination(t.Context(), g.Without(dead), layered.Options{})
 	}
 	aside := func(r *dqr.Reconfiguration, layers int, dead ...weft.LinkID) error {
 		c := cuts{}
 		for _, l := range dead {
 			c[l] = true
 		}
-		_, err := r.MoveAside(c.dead, false, layers, around)
+		_, err := r.MoveAside(t.Context(), c.dead, false, layers, around)
 		return err
 	}
 	byDestination := dqr.Options{Entries: dqr.ByDestination}

@@ -32,7 +32,7 @@ func BenchmarkTree648(b *testing.B) {
 
 func BenchmarkTorus10x10LASH(b *testing.B) {
 	g := topologytest.Parse(b, "torus:10x10")
-	r, err := layered.LASH(g, layered.Options{})
+	r, err := layered.LASH(b.Context(), g, layered.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 package dqr
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -65,11 +68,22 @@ type entry struct {
 // for those of channels that have died: no packet gets onto a dead link, so none waits there for
 // another. A link that has died since the last Settle therefore stays dead until the next, whatever
 // Restore is told.
-func (r *Reconfiguration) Fail(dead func(*topology.Link) bool) (*Result, error) {
-	return r.change(dead, false)
+//
+// When ctx ends first the error wraps the cause, and what is left of the reconfiguration is of no
+// use: who goes on keeps a [Reconfiguration.Clone].
+func (r *Reconfiguration) Fail(ctx context.Context, dead func(*topology.Link) bool) (*Result, error) {
+	return r.change(ctx, dead, false)
 }
 
-func (r *Reconfiguration) change(dead func(*topology.Link) bool, restore bool) (*Result, error) {
+// interrupted is the error of a change whose context has ended, nil before.
+func (r *Reconfiguration) interrupted(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("reconfiguration of %s on %s is not done: %w", r.engine.Engine, r.w.g.Spec, context.Cause(ctx))
+}
+
+func (r *Reconfiguration) change(ctx context.Context, dead func(*topology.Link) bool, restore bool) (*Result, error) {
 	x, res := r.begin(), &Result{}
 	r.mark(dead, restore)
 	r.part, _ = r.w.Components(r.dead)
@@ -80,26 +94,36 @@ func (r *Reconfiguration) change(dead func(*topology.Link) bool, restore bool) (
 	}
 	r.goAround(res)
 	for _, t := range x.tasks {
+		if err := r.interrupted(ctx); err != nil {
+			return nil, err
+		}
 		x.left = r.reroute(res, t.layer, t.target, append(x.left[:0], x.sources[t.from:t.to]...))
 	}
-	r.reconnect(res, 0)
+	if err := r.reconnect(ctx, res, 0); err != nil {
+		return nil, err
+	}
 	if restore {
-		r.returnHome()
+		if err := r.returnHome(ctx); err != nil {
+			return nil, err
+		}
 	}
 	r.finish(res, restore)
 	return res, nil
 }
 
 // connectSwitches gives paths to the flows between switches, which no engine has routed.
-func (r *Reconfiguration) connectSwitches() {
+func (r *Reconfiguration) connectSwitches(ctx context.Context) error {
 	r.begin()
 	r.prepared = &Result{}
 	if !r.o.SwitchFlows {
 		r.finish(r.prepared, false)
-		return
+		return nil
 	}
-	r.reconnect(r.prepared, len(r.targets)-r.w.n)
+	if err := r.reconnect(ctx, r.prepared, len(r.targets)-r.w.n); err != nil {
+		return err
+	}
 	r.finish(r.prepared, false)
+	return nil
 }
 
 // begin empties the storage.
@@ -295,9 +319,12 @@ func (r *Reconfiguration) reachable(k int, sources []int32) []int32 {
 
 // reconnect searches paths to the targets from the first one on for flows that had none before this
 // change: by the addresses that the engine used, or the first if it used none.
-func (r *Reconfiguration) reconnect(res *Result, from int) {
+func (r *Reconfiguration) reconnect(ctx context.Context, res *Result, from int) error {
 	x, n := &r.scratch, r.w.n
 	for k := from; k < len(r.targets); k++ {
+		if err := r.interrupted(ctx); err != nil {
+			return err
+		}
 		t := &r.targets[k]
 		x.rest = x.rest[:0]
 		for s := range int32(n) {
@@ -318,6 +345,7 @@ func (r *Reconfiguration) reconnect(res *Result, from int) {
 			x.left = r.search(res, l, k, mostCost, x.left)
 		}
 	}
+	return nil
 }
 
 // asked reports whether a flow without a path should have one to target k: always, but where a NIC

@@ -4,8 +4,8 @@
 // Large-Scale Interconnection Networks). Its tables may therefore come into force while traffic
 // runs, in any order within each of two rounds.
 //
-//	r, err := dqr.New(routing, dqr.Options{})     // in advance: the channel list of each layer
-//	result, err := r.Fail(func(l *topology.Link) bool { return dead.Cuts(l) })
+//	r, err := dqr.New(ctx, routing, dqr.Options{})     // in advance: the channel list of each layer
+//	result, err := r.Fail(ctx, func(l *topology.Link) bool { return dead.Cuts(l) })
 //	first, err := r.First()                       // to be uploaded before, in many cases not needed: see there
 //	tables, err := r.Routing()                    // to be uploaded
 //	r.Settle()                                    // when the packets that travelled by old tables are gone

@@ -192,7 +192,7 @@ func TestDeadNICsAndSwitchesAreUnroutableAndIsolated(t *testing.T) {
 	corner, err := g.SwitchByName("s0.0")
 	require.NoError(t, err)
 	dead := func(l *topology.Link) bool { return l.A.Node == corner.Node() || l.B.Node == corner.Node() }
-	res, err := r.Fail(dead)
+	res, err := r.Fail(t.Context(), dead)
 	require.NoError(t, err)
 	assert.Equal(t, 16, res.Unroutable)
 	assert.Equal(t, 16, res.Isolated)
@@ -202,7 +202,7 @@ func TestDeadNICsAndSwitchesAreUnroutableAndIsolated(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 16, routing.Unroutable)
 	r.Settle()
-	res, err = r.Restore(func(*topology.Link) bool { return false })
+	res, err = r.Restore(t.Context(), func(*topology.Link) bool { return false })
 	require.NoError(t, err)
 	assert.Zero(t, res.Unroutable)
 }
@@ -215,7 +215,7 @@ func TestClonesDoNotKnowOfEachOther(t *testing.T) {
 	for _, l := range between(g)[:8] {
 		c := r.Clone()
 		group.Go(func() {
-			res, err := c.Fail(cuts{l: true}.dead)
+			res, err := c.Fail(t.Context(), cuts{l: true}.dead)
 			assert.NoError(t, err)
 			assert.True(t, res.Tolerated())
 		})
@@ -227,7 +227,7 @@ func TestClonesDoNotKnowOfEachOther(t *testing.T) {
 func TestTheSameFaultsGiveTheSameTables(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "torus:5x5")
-	routing, err := layered.LASH(g, layered.Options{})
+	routing, err := layered.LASH(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
 	run := func() (paths []layered.Channel) {
 		r := begin(t, routing, dqr.Options{})
@@ -244,18 +244,18 @@ func TestTheSameFaultsGiveTheSameTables(t *testing.T) {
 func TestWhatHasNoChannelListIsRefused(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:6")
-	adaptive, err := layered.UpDownAdaptive(g, layered.Options{})
+	adaptive, err := layered.UpDownAdaptive(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
-	_, err = dqr.New(adaptive, dqr.Options{})
+	_, err = dqr.New(t.Context(), adaptive, dqr.Options{})
 	require.ErrorContains(t, err, "take a deterministic routing")
 
 	round := routed(t, g, 1, func(s weft.SwitchID, _ weft.NICID, _ weft.VC) weft.PortID { return g.Place(s).Grid.Up(0) }, layer0)
-	_, err = dqr.New(round, dqr.Options{})
+	_, err = dqr.New(t.Context(), round, dqr.Options{})
 	require.ErrorContains(t, err, "a cycle in layer 0")
 
-	inPort, err := layered.UpDown(topologytest.Parse(t, "irregular:24,40,1"), layered.Options{})
+	inPort, err := layered.UpDown(t.Context(), topologytest.Parse(t, "irregular:24,40,1"), layered.Options{})
 	require.NoError(t, err)
-	_, err = dqr.New(inPort, dqr.Options{Entries: dqr.ByDestination})
+	_, err = dqr.New(t.Context(), inPort, dqr.Options{Entries: dqr.ByDestination})
 	require.ErrorContains(t, err, "by the port they came in by")
 }
 
@@ -290,7 +290,7 @@ func series(t testing.TB, base *dqr.Reconfiguration, runs, faults int) (alive, b
 		links := between(r.Graph())
 		for f, i := range rng.Perm(len(links))[:faults] {
 			dead[links[i]] = true
-			res, err := r.Fail(dead.dead)
+			res, err := r.Fail(t.Context(), dead.dead)
 			require.NoError(t, err)
 			r.Settle()
 			if res.Isolated > 0 {

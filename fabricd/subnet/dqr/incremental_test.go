@@ -19,7 +19,7 @@ func TestTablesMadeOfTheLastOnesAreThoseThatAreMadeAnew(t *testing.T) {
 	t.Parallel()
 	for i, routing := range cases(t)[:8] {
 		rng := rand.New(rand.NewPCG(uint64(i), 9))
-		steps, err := dqr.New(routing, dqr.Options{})
+		steps, err := dqr.New(t.Context(), routing, dqr.Options{})
 		require.NoError(t, err)
 		once := steps.Clone()
 		last, err := steps.Routing()
@@ -30,7 +30,7 @@ func TestTablesMadeOfTheLastOnesAreThoseThatAreMadeAnew(t *testing.T) {
 			dead := func(l *topology.Link) bool { return l.ID == cut }
 			steps = steps.Clone()
 			for _, r := range []*dqr.Reconfiguration{steps, once} {
-				_, err := r.Restore(dead)
+				_, err := r.Restore(t.Context(), dead)
 				require.NoError(t, err)
 			}
 			first, err := steps.First()

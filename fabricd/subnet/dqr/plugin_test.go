@@ -63,7 +63,7 @@ func TestThePluginTurnsBothDirectionsRoundTheSideOfTheCentreAndInAndOutAtBothEnd
 	assert.False(t, dqr.Mesh{}.Enable(&other.Links[0], &asked{g: other}), "one dimension has no side")
 	listed := topologytest.Parse(t, "irregular:6,9,1")
 	assert.False(t, dqr.Mesh{}.Enable(&listed.Links[0], &asked{g: listed}), "no grid")
-	_, err := dqr.New(&layered.Routing{Engine: "by hand", Graph: listed, Kind: layered.Deterministic}, dqr.Options{Plugin: dqr.Mesh{}})
+	_, err := dqr.New(t.Context(), &layered.Routing{Engine: "by hand", Graph: listed, Kind: layered.Deterministic}, dqr.Options{Plugin: dqr.Mesh{}})
 	require.ErrorContains(t, err, "plug-in mesh is for meshes, tori and rings, and irregular:6,9,1 is none", "rather than do nothing")
 }
 

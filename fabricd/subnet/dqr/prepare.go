@@ -1,6 +1,7 @@
 package dqr
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -17,9 +18,9 @@ const broken int32 = -2
 // New prepares: it finds the dependencies in force and makes a channel list of each layer (section
 // III). With SwitchFlows it connects the switches too. The routing must be deterministic, keep each
 // packet in its layer, forward packets of all NICs of a switch alike and be free from cycles of
-// dependencies; an error says which of these is not so, or that there is too much of it. It is not
-// changed, and must not be while the reconfiguration is used.
-func New(routing *layered.Routing, o Options) (*Reconfiguration, error) {
+// dependencies; an error says which of these is not so, that there is too much of it, or that ctx
+// has ended. It is not changed, and must not be while the reconfiguration is used.
+func New(ctx context.Context, routing *layered.Routing, o Options) (*Reconfiguration, error) {
 	if routing.Kind != layered.Deterministic {
 		return nil, fmt.Errorf("reconfiguration of %s: packets choose among several ways, and channel lists are made of one way each: take a deterministic routing, as updn or lash",
 			routing.Engine)
@@ -54,12 +55,14 @@ func New(routing *layered.Routing, o Options) (*Reconfiguration, error) {
 		return nil, err
 	}
 	for l := range weft.VC(routing.Layers) {
-		if err := r.read(l); err != nil {
+		if err := r.read(ctx, l); err != nil {
 			return nil, err
 		}
 	}
 	r.part, _ = w.Components(r.dead)
-	r.connectSwitches()
+	if err := r.connectSwitches(ctx); err != nil {
+		return nil, err
+	}
 	r.keepHome()
 	r.follow()
 	return r, nil
@@ -87,7 +90,7 @@ func (r *Reconfiguration) sources() error {
 }
 
 // read makes a layer of the tables, with the dependencies of the paths in it.
-func (r *Reconfiguration) read(l weft.VC) error {
+func (r *Reconfiguration) read(ctx context.Context, l weft.VC) error {
 	w, all := r.w, len(r.targets)
 	y := &layer{
 		list: cdg.NewLayer(w.turns), next: make([]int32, all*len(w.To)), first: make([]int32, all*w.n),
@@ -95,6 +98,10 @@ func (r *Reconfiguration) read(l weft.VC) error {
 	}
 	r.layers = append(r.layers, y)
 	for k := range r.targets {
+		if ctx.Err() != nil {
+			return fmt.Errorf("reconfiguration of %s on %s is not prepared: %w", r.engine.Engine, w.g.Spec,
+				context.Cause(ctx))
+		}
 		t := &r.targets[k]
 		next, first := row(y.next, k, len(w.To)), row(y.first, k, w.n)
 		for c := range next {

@@ -1,6 +1,7 @@
 package dqr_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -39,7 +40,7 @@ type watch struct {
 }
 
 func newWatch(t require.TestingT, routing *layered.Routing, o dqr.Options) *watch {
-	r, err := dqr.New(routing, o)
+	r, err := dqr.New(context.Background(), routing, o)
 	require.NoError(t, err)
 	w := &watch{t: t, g: routing.Graph, r: r, o: o, dead: cuts{}, stays: cuts{}, old: map[turn]bool{}}
 	w.look()
@@ -181,13 +182,13 @@ func (w *watch) change(cut, repair []weft.LinkID) *dqr.Result {
 		do = w.r.Restore
 	}
 	if w.aside > 0 {
-		do = func(dead func(*topology.Link) bool) (*dqr.Result, error) {
-			return w.r.MoveAside(dead, repair != nil, w.aside, func(dead func(*topology.Link) bool) (*layered.Routing, error) {
-				return layered.UpDownByDestination(w.g.Without(dead), layered.Options{})
+		do = func(ctx context.Context, dead func(*topology.Link) bool) (*dqr.Result, error) {
+			return w.r.MoveAside(ctx, dead, repair != nil, w.aside, func(dead func(*topology.Link) bool) (*layered.Routing, error) {
+				return layered.UpDownByDestination(ctx, w.g.Without(dead), layered.Options{})
 			})
 		}
 	}
-	res, err := do(asked.dead)
+	res, err := do(context.Background(), asked.dead)
 	require.NoError(w.t, err)
 	listed := map[key]bool{}
 	for p := range res.Paths() {
@@ -248,8 +249,8 @@ func (w *watch) settle() {
 
 // cases are small fabrics with what may be asked of each.
 func cases(t testing.TB) []*layered.Routing {
-	engine := func(spec string, route func(*topology.Graph, layered.Options) (*layered.Routing, error), o layered.Options) *layered.Routing {
-		r, err := route(topologytest.Parse(t, spec), o)
+	engine := func(spec string, route func(context.Context, *topology.Graph, layered.Options) (*layered.Routing, error), o layered.Options) *layered.Routing {
+		r, err := route(t.Context(), topologytest.Parse(t, spec), o)
 		require.NoError(t, err)
 		return r
 	}

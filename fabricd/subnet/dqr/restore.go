@@ -1,21 +1,28 @@
 package dqr
 
-import "github.com/weft-fabric/weft/fabricd/topology"
+import (
+	"context"
+
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
 
 // Restore is Fail for links that have come back, beside others that have died: flows that were
 // unroutable get paths first, and then flows return to the paths of the engine as far as the
 // channel lists allow. Dependencies of the paths that they leave stay until
 // [Reconfiguration.Settle], and after that another Restore may bring back more: there is no more to
 // come when it re-routes nothing.
-func (r *Reconfiguration) Restore(dead func(*topology.Link) bool) (*Result, error) {
-	return r.change(dead, true)
+func (r *Reconfiguration) Restore(ctx context.Context, dead func(*topology.Link) bool) (*Result, error) {
+	return r.change(ctx, dead, true)
 }
 
 // returnHome brings flows back to the paths of the engine.
-func (r *Reconfiguration) returnHome() {
+func (r *Reconfiguration) returnHome(ctx context.Context) error {
 	n := r.w.n
 	for l := range r.layers {
 		for k := range r.targets {
+			if err := r.interrupted(ctx); err != nil {
+				return err
+			}
 			before := len(r.scratch.journal)
 			for s, had := range row(r.home.mask, k, n) {
 				if had>>l&1 == 0 || !r.bringBack(l, k, int32(s)) {
@@ -33,6 +40,7 @@ func (r *Reconfiguration) returnHome() {
 			}
 		}
 	}
+	return nil
 }
 
 // undo gives back what they were to the entries that this change has written and that no path uses

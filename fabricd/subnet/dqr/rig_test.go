@@ -117,7 +117,7 @@ func eCube(t testing.TB, g *topology.Graph) *layered.Routing {
 
 func begin(t testing.TB, r *layered.Routing, o dqr.Options) *dqr.Reconfiguration {
 	t.Helper()
-	c, err := dqr.New(r, o)
+	c, err := dqr.New(t.Context(), r, o)
 	require.NoError(t, err)
 	return c
 }
@@ -143,7 +143,7 @@ func fail(t testing.TB, r *dqr.Reconfiguration, dead ...weft.LinkID) *dqr.Result
 	for _, l := range dead {
 		c[l] = true
 	}
-	res, err := r.Fail(c.dead)
+	res, err := r.Fail(t.Context(), c.dead)
 	require.NoError(t, err)
 	return res
 }

@@ -37,7 +37,7 @@ func TestInATorusUnderLASHOtherLayersHaveRoom(t *testing.T) {
 			break
 		}
 		g := topologytest.Parse(t, fmt.Sprintf("torus:%dx%d", n, n))
-		routing, err := layered.LASH(g, layered.Options{})
+		routing, err := layered.LASH(t.Context(), g, layered.Options{})
 		require.NoError(t, err)
 		tolerated, faults := map[dqr.LayerSearch]int{}, 0
 		for _, layers := range []dqr.LayerSearch{dqr.AllLayers, dqr.SameLayer} {

@@ -1,6 +1,7 @@
 package dqr_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -38,7 +39,7 @@ func twice(r *dqr.Reconfiguration, routing *layered.Routing) (n int) {
 func TestNoPathPassesASwitchTwiceUnlessThatIsAllowed(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "irregular:64,128,3")
-	routing, err := layered.LASH(g, layered.Options{})
+	routing, err := layered.LASH(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
 	unroutable, again := map[dqr.Revisit]int{}, map[dqr.Revisit]int{}
 	for _, o := range []dqr.Options{{}, {Revisit: dqr.AllowTwice}} {
@@ -60,14 +61,14 @@ func TestNoFlowThatComesHomeMakesOthersPassASwitchTwice(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
 		topology string
-		engine   func(*topology.Graph, layered.Options) (*layered.Routing, error)
+		engine   func(context.Context, *topology.Graph, layered.Options) (*layered.Routing, error)
 		layers   int
 		seed     uint64
 	}{
 		{"irregular:20,42,4", layered.DMRoots, 3, 7},
 		{"irregular:24,50,6", layered.LASH, 0, 0},
 	} {
-		routing, err := x.engine(topologytest.Parse(t, x.topology), layered.Options{Layers: x.layers})
+		routing, err := x.engine(t.Context(), topologytest.Parse(t, x.topology), layered.Options{Layers: x.layers})
 		require.NoError(t, err)
 		links, r := between(routing.Graph), begin(t, routing, dqr.Options{})
 		rng := rand.New(rand.NewPCG(x.seed, 1))
@@ -80,7 +81,7 @@ func TestNoFlowThatComesHomeMakesOthersPassASwitchTwice(t *testing.T) {
 					dead[l] = true
 				}
 			}
-			_, err := r.Restore(dead.dead)
+			_, err := r.Restore(t.Context(), dead.dead)
 			require.NoError(t, err)
 			if rng.IntN(3) > 0 {
 				r.Settle()

@@ -1,6 +1,7 @@
 package layered
 
 import (
+	"context"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -20,14 +21,14 @@ import (
 //
 // When o.Layers do not suffice for all, each pair gets one address first, and then the others that
 // fit. When they do not suffice for one each, o.Fallback says what to do.
-func ALASH(g *topology.Graph, o Options) (*Routing, error) {
+func ALASH(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
 	w, turns, most, err := begin(g, o)
 	if err != nil {
 		return nil, err
 	}
 	v := &everyWay{several: newSeveral(w, turns), seen: make([]int32, len(w.To))}
 	v.path = v.turnsOf
-	err = v.eachPair(func(s, d int32) (int, error) {
+	err = v.eachPair(ctx, func(s, d int32) (int, error) {
 		n := len(v.firsts)
 		v.firsts = v.minimal(s, d, v.firsts)
 		for range len(v.firsts) - n {
@@ -38,11 +39,11 @@ func ALASH(g *topology.Graph, o Options) (*Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := v.fit("a-lash", o, most)
+	f, err := v.fit(ctx, "a-lash", o, most)
 	if err != nil {
 		return nil, err
 	}
-	return v.routing(o.named("a-lash"), o, f)
+	return v.routing(ctx, o.named("a-lash"), o, f)
 }
 
 // everyWay are the addresses of A-LASH.
@@ -87,7 +88,7 @@ func (v *everyWay) turnsOf(a int, turns []int32) []int32 {
 }
 
 // routing makes tables and assignments. The paths of a fallback have addresses after those by port.
-func (v *everyWay) routing(engine string, o Options, f *fallback) (*Routing, error) {
+func (v *everyWay) routing(ctx context.Context, engine string, o Options, f *fallback) (*Routing, error) {
 	w := v.w
 	ports := 1
 	for pair := range v.src {
@@ -105,7 +106,7 @@ func (v *everyWay) routing(engine string, o Options, f *fallback) (*Routing, err
 		}
 	}
 	var err error
-	if r.Tables, err = v.tables(r.Layers, ports, paths, more, f); err != nil {
+	if r.Tables, err = v.tables(ctx, r.Layers, ports, paths, more, f); err != nil {
 		return nil, err
 	}
 	path := make([]uint16, len(v.of))
@@ -120,7 +121,8 @@ func (v *everyWay) routing(engine string, o Options, f *fallback) (*Routing, err
 }
 
 // tables are R. Of so many paths those from ports on are the detours in more.
-func (v *everyWay) tables(layers, ports, paths int, more *packed, f *fallback) (*tables.Tables, error) {
+func (v *everyWay) tables(ctx context.Context, layers, ports, paths int, more *packed, f *fallback,
+) (*tables.Tables, error) {
 	w := v.w
 	byLayer, shortest := 1, layers // how many layers have rows of their own, and how many of them take shortest paths
 	var of *rows
@@ -140,6 +142,9 @@ func (v *everyWay) tables(layers, ports, paths int, more *packed, f *fallback) (
 	rows := &wayRows{w: w, tables: tables, layers: layers, perLayer: of != nil, known: make([]map[string]int, w.n)}
 	var channels []int32
 	for d, nics := range w.nics {
+		if err := interrupted(ctx); err != nil {
+			return nil, err
+		}
 		for _, nic := range nics {
 			if err := rows.home(nic, paths); err != nil {
 				return nil, err

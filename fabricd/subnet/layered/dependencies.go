@@ -1,6 +1,7 @@
 package layered
 
 import (
+	"context"
 	"math/bits"
 	"slices"
 
@@ -57,13 +58,16 @@ type Dependencies struct {
 // Dependencies follows R for every address of T. Packets that move between layers add no
 // dependencies of one layer on another (theorem 3), but where they come into a layer they go on by
 // its tables, and those dependencies count. Into the escape layer they may come at every switch on
-// their way.
-func (r *Routing) Dependencies() *Dependencies {
+// their way. When ctx ends before all are followed there is no graph: nil.
+func (r *Routing) Dependencies(ctx context.Context) *Dependencies {
 	d := &Dependencies{Channels: NewChannels(r.Graph)}
 	n := d.Channels.Len() * r.Layers
 	d.next, d.Loads = make([][]int32, n), make([]int, n)
 	f := follower{Dependencies: d, routing: r, seen: make([]int, n+len(r.Graph.Switches)*r.Layers)}
 	for dst := range r.Graph.NICs {
+		if ctx.Err() != nil {
+			return nil
+		}
 		for s := range r.Graph.Switches {
 			f.source(weft.SwitchID(s), weft.NICID(dst))
 		}

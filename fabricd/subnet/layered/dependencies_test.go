@@ -32,13 +32,13 @@ func TestARingRoundWhichPacketsGoInOneLayerHasACycle(t *testing.T) {
 	for at := range 5 {
 		want = append(want, channel(r.Graph, at, (at+1)%5, 0))
 	}
-	assert.Equal(t, want, r.Dependencies().Cycle())
+	assert.Equal(t, want, r.Dependencies(t.Context()).Cycle())
 }
 
 func TestADatelineLeavesNoCycle(t *testing.T) {
 	t.Parallel()
 	r := byHand{spec: "ring:5", layers: 2, next: clockwise(5, 1)}.make(t)
-	assert.Nil(t, r.Dependencies().Cycle())
+	assert.Nil(t, r.Dependencies(t.Context()).Cycle())
 }
 
 // A cycle of layers that T does not use is none: definition 12 asks for a source that sends in
@@ -52,18 +52,18 @@ func TestOnlyWhatTUsesCounts(t *testing.T) {
 		return nil
 	}
 	r := byHand{spec: "ring:5", layers: 1, next: clockwise(5, 0), addresses: neighbours}.make(t)
-	d := r.Dependencies()
+	d := r.Dependencies(t.Context())
 	assert.Nil(t, d.Cycle())
 	assert.Equal(t, 1, slices.Max(d.Loads))
 	two := func(s, dst int) []weft.Address { return []weft.Address{{VC: weft.VC(s % 2)}} }
 	r = byHand{spec: "ring:4", layers: 2, next: clockwise(4, 0), addresses: two}.make(t)
-	assert.Len(t, r.Dependencies().Cycle(), 4, "past the end of layer 1 all are in layer 0")
+	assert.Len(t, r.Dependencies(t.Context()).Cycle(), 4, "past the end of layer 1 all are in layer 0")
 }
 
 func TestLoadsCountTheWaysOverAChannel(t *testing.T) {
 	t.Parallel()
 	r := byHand{spec: "ring:4", layers: 1, next: clockwise(4, 0)}.make(t)
-	d := r.Dependencies()
+	d := r.Dependencies(t.Context())
 	for at := range 4 {
 		c := channel(r.Graph, at, (at+1)%4, 0)
 		assert.Equal(t, 6, d.Loads[d.Channels.Number(weft.SwitchID(at), c.From.Port, 0)], "1+2+3 of the 12 ways of 1, 2 and 3 hops")
@@ -80,7 +80,7 @@ func TestAddressesThatDifferInWherePacketsEnterAreOne(t *testing.T) {
 
 	twice := func(int, int) []weft.Address { return []weft.Address{{Layers: 0b11}, {Layers: 0b11, VC: 1}} }
 	r := byHand{spec: "ring:4", layers: 2, next: clockwise(4, 0), addresses: twice}.make(t)
-	assert.Equal(t, 6, slices.Max(r.Dependencies().Loads), "as with one")
+	assert.Equal(t, 6, slices.Max(r.Dependencies(t.Context()).Loads), "as with one")
 }
 
 // both goes either way round where both are as short.
@@ -100,7 +100,7 @@ func both(n int) func(at, dst int, layer weft.VC) []step {
 func TestOfAdaptiveRoutingsEveryWayIsFollowed(t *testing.T) {
 	t.Parallel()
 	r := byHand{spec: "ring:4", layers: 1, kind: layered.Adaptive, next: both(4)}.make(t)
-	d := r.Dependencies()
+	d := r.Dependencies(t.Context())
 	assert.Len(t, d.Cycle(), 4)
 	c := channel(r.Graph, 1, 2, 0)
 	assert.Equal(t, 3, d.Loads[d.Channels.Number(1, c.From.Port, 0)], "from 1 to 2, and the halves of 1 to 3 and 0 to 2")
@@ -123,18 +123,18 @@ func TestAnEscapeLayerWithoutACycleIsEnough(t *testing.T) {
 	adaptive := func(int, int) []weft.Address { return []weft.Address{{VC: 1}} }
 	h := byHand{spec: "ring:6", layers: 2, kind: layered.Escape, next: line, addresses: adaptive}
 	r := h.make(t)
-	d := r.Dependencies()
+	d := r.Dependencies(t.Context())
 	assert.Nil(t, d.Cycle())
 	c := channel(r.Graph, 4, 3, 0)
 	assert.Positive(t, d.Loads[d.Channels.Number(4, c.From.Port, 0)], "the escape layer is entered")
 
 	h.kind = layered.Adaptive
-	cycle := h.make(t).Dependencies().Cycle()
+	cycle := h.make(t).Dependencies(t.Context()).Cycle()
 	require.Len(t, cycle, n, "without escape the same tables have one")
 	assert.Equal(t, weft.VC(1), cycle[0].Layer)
 
 	h.kind, h.next = layered.Escape, minimal
-	cycle = h.make(t).Dependencies().Cycle()
+	cycle = h.make(t).Dependencies(t.Context()).Cycle()
 	require.Len(t, cycle, n, "and an escape layer may have one of its own")
 	assert.Equal(t, weft.VC(0), cycle[0].Layer)
 }
@@ -161,9 +161,9 @@ func TestWhereAPacketComesIntoALayerItGoesOnByTheTablesOfThatOne(t *testing.T) {
 		return []weft.Address{{VC: 0, Layers: layers}, {VC: 1}}
 	}
 	h := byHand{spec: "ring:6", layers: 2, kind: layered.Adaptive, next: back, addresses: next}
-	assert.Nil(t, h.make(t).Dependencies().Cycle())
+	assert.Nil(t, h.make(t).Dependencies(t.Context()).Cycle())
 	layers = 0b11
-	cycle := h.make(t).Dependencies().Cycle()
+	cycle := h.make(t).Dependencies(t.Context()).Cycle()
 	require.Len(t, cycle, n)
 	assert.Equal(t, weft.VC(1), cycle[0].Layer)
 }
@@ -199,7 +199,7 @@ func TestTheCycleThatIsNamedIsAShortestOne(t *testing.T) {
 			return []weft.Address{{}}
 		}
 		want := shortestByHand(way)
-		got := h.make(t).Dependencies().Cycle()
+		got := h.make(t).Dependencies(t.Context()).Cycle()
 		require.Len(t, got, want)
 		if want > 0 {
 			cyclic++

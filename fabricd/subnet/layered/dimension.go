@@ -1,6 +1,7 @@
 package layered
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -12,13 +13,13 @@ import (
 // as meshes: nothing goes by the links around the end, so that one layer is enough there too, but
 // paths are not the shortest; see [ECube]. A link that a file took away leaves the pairs unroutable
 // whose path leads over it.
-func XY(g *topology.Graph, _ Options) (*Routing, error) {
+func XY(ctx context.Context, g *topology.Graph, _ Options) (*Routing, error) {
 	o, err := newOrdered("xy", g)
 	if err != nil {
 		return nil, err
 	}
 	o.around = nil
-	return o.routing()
+	return o.routing(ctx)
 }
 
 // ECube is dimension order as tables over shortest ways, in tori and rings in as many layers as
@@ -29,12 +30,12 @@ func XY(g *topology.Graph, _ Options) (*Routing, error) {
 // that is cut at the end. So each layer is dimension order in a mesh, which has no cycle of
 // dependencies, and meshes have one layer. Half way round both ways are as short; the one that is
 // taken is that of [firmware.ShorterWay].
-func ECube(g *topology.Graph, _ Options) (*Routing, error) {
+func ECube(ctx context.Context, g *topology.Graph, _ Options) (*Routing, error) {
 	o, err := newOrdered("e-cube", g)
 	if err != nil {
 		return nil, err
 	}
-	return o.routing()
+	return o.routing(ctx)
 }
 
 // ordered makes tables of dimension order.
@@ -65,12 +66,15 @@ func newOrdered(name string, g *topology.Graph) (*ordered, error) {
 func (o *ordered) layers() int { return 1 << len(o.around) }
 
 // routing fills the tables: in each layer for every destination from everywhere.
-func (o *ordered) routing() (*Routing, error) {
+func (o *ordered) routing(ctx context.Context) (*Routing, error) {
 	r, err := newRows(o.w, o.layers(), 1)
 	if err != nil {
 		return nil, err
 	}
 	for to := range int32(o.w.n) {
+		if err := interrupted(ctx); err != nil {
+			return nil, err
+		}
 		for _, d := range o.w.nics[to] {
 			if err := r.home(d); err != nil {
 				return nil, err
@@ -80,8 +84,11 @@ func (o *ordered) routing() (*Routing, error) {
 			}
 		}
 	}
-	unroutable := 0
+	unroutable, ended := 0, false
 	t, err := o.w.assign(o.layers(), func(s, d int32) []weft.Address { // for each NIC of d
+		if ended = ended || ctx.Err() != nil; ended {
+			return nil // said below
+		}
 		layer := o.layerOf(s, d)
 		if !o.leads(s, d, layer) {
 			unroutable += len(o.w.nics[s])
@@ -89,6 +96,9 @@ func (o *ordered) routing() (*Routing, error) {
 		}
 		return []weft.Address{{VC: layer}}
 	})
+	if ended {
+		err = interrupted(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -65,11 +65,11 @@ func TestECubeTakesShortestPathsInLayersWithoutCycles(t *testing.T) {
 		"torus:3x3x3": 8, "torus:4x4x4": 8, "torus:3x4x5": 8, "torus:3x3x3x3": 16, "mesh:4x5": 1, "torus:4x5,wrap=y": 2, "torus:3x4x5,wrap=xz": 4, "torus:2x2": 1,
 	} {
 		g := topologytest.Parse(t, spec)
-		r, err := layered.ECube(g, layered.Options{})
+		r, err := layered.ECube(t.Context(), g, layered.Options{})
 		require.NoError(t, err)
 		require.Equal(t, layers, r.Layers, spec)
 		require.Zero(t, r.Unroutable)
-		require.Nil(t, r.Dependencies().Cycle(), spec)
+		require.Nil(t, r.Dependencies(t.Context()).Cycle(), spec)
 		counts := make([]int, layers)
 		eachPath(t, r, func(src, dst weft.NICID, layer weft.VC, path []weft.SwitchID) {
 			counts[layer]++
@@ -84,7 +84,7 @@ func TestECubeTakesShortestPathsInLayersWithoutCycles(t *testing.T) {
 func TestEveryLayerOfECubeLeadsEverywhere(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "torus:4x5")
-	r, err := layered.ECube(g, layered.Options{})
+	r, err := layered.ECube(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
 	for layer := range weft.VC(r.Layers) {
 		turned := *r
@@ -92,7 +92,7 @@ func TestEveryLayerOfECubeLeadsEverywhere(t *testing.T) {
 			return []weft.Address{{VC: layer}}
 		})
 		require.NoError(t, err)
-		require.Nil(t, turned.Dependencies().Cycle())
+		require.Nil(t, turned.Dependencies(t.Context()).Cycle())
 		eachPath(t, &turned, func(weft.NICID, weft.NICID, weft.VC, []weft.SwitchID) {})
 	}
 }
@@ -101,10 +101,10 @@ func TestXYGoesAlongXFirst(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"mesh:5x5", "mesh:2x7", "mesh:3x4x2", "torus:2x2x2", "mesh:6", "torus:4x5", "ring:6"} {
 		g := topologytest.Parse(t, spec)
-		r, err := layered.XY(g, layered.Options{})
+		r, err := layered.XY(t.Context(), g, layered.Options{})
 		require.NoError(t, err)
 		require.Equal(t, 1, r.Layers)
-		require.Nil(t, r.Dependencies().Cycle())
+		require.Nil(t, r.Dependencies(t.Context()).Cycle())
 		eachPath(t, r, func(src, dst weft.NICID, _ weft.VC, path []weft.SwitchID) {
 			last := 0
 			for i := range path[1:] {
@@ -130,8 +130,8 @@ func TestALinkThatIsAwayLeavesPairsUnroutable(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Load("f.yaml", []byte("generate: \"mesh:4x4,nics=2\"\nremove_links: [s1.1-s2.1]\n"))
 	require.NoError(t, err)
-	for _, engine := range []func(*topology.Graph, layered.Options) (*layered.Routing, error){layered.XY, layered.ECube} {
-		r, err := engine(g, layered.Options{})
+	for _, e := range []engine{layered.XY, layered.ECube} {
+		r, err := e(t.Context(), g, layered.Options{})
 		require.NoError(t, err)
 		require.Equal(t, 2*2*2*4*4, r.Unroutable, "from 2 switches of the row to 2 columns of 4, both ways, 2 NICs on each")
 		missing := 0
@@ -143,7 +143,7 @@ func TestALinkThatIsAwayLeavesPairsUnroutable(t *testing.T) {
 			}
 		}
 		require.Equal(t, r.Unroutable, missing)
-		require.Nil(t, r.Dependencies().Cycle())
+		require.Nil(t, r.Dependencies(t.Context()).Cycle())
 	}
 }
 
@@ -151,6 +151,6 @@ func TestXYAndECubeAreForGrids(t *testing.T) {
 	t.Parallel()
 	tree, err := topology.Parse("kary-ntree:2,2")
 	require.NoError(t, err)
-	_, err = layered.ECube(tree, layered.Options{})
+	_, err = layered.ECube(t.Context(), tree, layered.Options{})
 	require.EqualError(t, err, "e-cube is for meshes, tori and rings, and kary-ntree:2,2 is none: choose such a topology, as mesh:4x4")
 }

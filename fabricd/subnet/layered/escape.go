@@ -1,6 +1,7 @@
 package layered
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -13,7 +14,7 @@ const EscapeLayers = 2
 // EscapePaths is fully adaptive routing with escape paths, with which Lysne, Skeie, Reinemo, Theiss
 // compare (Layered Routing in Irregular Networks, section 8.3): any shortest path in any layer but
 // layer 0, and when no channel there has room, Up*/Down* in layer 0, which is not left again.
-func EscapePaths(g *topology.Graph, o Options) (*Routing, error) {
+func EscapePaths(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
 	e, err := newEngine("escape", g, o, EscapeLayers)
 	if err != nil {
 		return nil, err
@@ -30,7 +31,7 @@ func EscapePaths(g *topology.Graph, o Options) (*Routing, error) {
 	dist, queue := make([]int32, e.w.n), []int32(nil)
 	nearer := func(s, t int32) bool { return dist[t]+1 == dist[s] }
 	var ports []weft.PortID
-	err = e.destinations(func(to int32, d weft.NICID) error {
+	err = e.destinations(ctx, func(to int32, d weft.NICID) error {
 		if e.fresh(to) {
 			l.toward(to)
 			queue = e.w.Distances(dist, queue, to)
@@ -57,13 +58,13 @@ func EscapePaths(g *topology.Graph, o Options) (*Routing, error) {
 // MinimalHop is what a subnet manager does that looks at lengths alone: a shortest path to each
 // NIC, whatever way packets came, the loads of channels balanced. Nothing keeps it from deadlock
 // but luck. With several Layers all have the same R and the pairs are dealt to them.
-func MinimalHop(g *topology.Graph, o Options) (*Routing, error) {
+func MinimalHop(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
 	e, err := newEngine("minimal-hop", g, o, 1)
 	if err != nil {
 		return nil, err
 	}
 	dist, queue := make([]int32, e.w.n), []int32(nil)
-	err = e.destinations(func(s int32, d weft.NICID) error {
+	err = e.destinations(ctx, func(s int32, d weft.NICID) error {
 		if e.fresh(s) {
 			queue = e.w.Distances(dist, queue, s)
 		}

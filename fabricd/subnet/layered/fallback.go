@@ -1,6 +1,7 @@
 package layered
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -58,7 +59,8 @@ func (l *layering) cut(k int) (left []int) {
 // newFallback finds ways for pairs, of which both directions get one layer if back, the other
 // directions of all channels, is given. Layers are those that it may use, one of them for
 // Up*/Down*.
-func (l *layering) newFallback(w *wires, o Options, layers int, pairs [][2]int32, back []int32) (*fallback, error) {
+func (l *layering) newFallback(ctx context.Context, w *wires, o Options, layers int, pairs [][2]int32, back []int32,
+) (*fallback, error) {
 	f := &fallback{layers: layers, at: make(map[[2]int32]weft.Address, len(pairs))}
 	if o.Fallback == FallUpDn {
 		for _, p := range pairs {
@@ -75,6 +77,9 @@ func (l *layering) newFallback(w *wires, o Options, layers int, pairs [][2]int32
 	f.layers = max(len(l.layers), 1)
 	s := newSearch(l, w, back)
 	for _, p := range pairs {
+		if err := interrupted(ctx); err != nil {
+			return nil, err
+		}
 		way, k := s.find(p[0], p[1])
 		if way == nil {
 			return nil, fmt.Errorf("no path from switch %s to %s fits into any of %d layers: take fallback=updn or more layers",

@@ -14,21 +14,21 @@ func TestTooFewLayersAreRefusedAndSaidToBe(t *testing.T) {
 	t.Parallel()
 	g := parse(t, "irregular:32,64,1")
 	for name, e := range map[string]engine{"lash": layered.LASH, "mp-lash": layered.MPLASH, "a-lash": layered.ALASH} {
-		_, err := e(g, layered.Options{Layers: 1})
+		_, err := e(t.Context(), g, layered.Options{Layers: 1})
 		require.ErrorContains(t, err, name+" needs ")
 		require.ErrorContains(t, err, "layers on irregular:32,64,1 and may use 1: allow more virtual channels, or a fallback (updn, longer)")
 		for _, n := range []int{-1, 17} {
-			_, err = e(g, layered.Options{Layers: n})
+			_, err = e(t.Context(), g, layered.Options{Layers: n})
 			require.EqualError(t, err, fmt.Sprintf("layers=%d: expected 1 to 16, the virtual channels that a link can have", n))
 		}
 		for _, f := range []layered.Fallback{layered.FallUpDn, layered.Longer} {
-			_, err = e(g, layered.Options{Layers: 1, Fallback: f, Root: "s99"})
+			_, err = e(t.Context(), g, layered.Options{Layers: 1, Fallback: f, Root: "s99"})
 			require.ErrorContains(t, err, "root=s99", name)
 		}
 	}
-	_, err := layered.LASH(g, layered.Options{Layers: 1})
+	_, err := layered.LASH(t.Context(), g, layered.Options{Layers: 1})
 	require.ErrorContains(t, err, "lash needs 2 layers")
-	_, err = layered.MPLASH(g, layered.Options{Limit: -1})
+	_, err = layered.MPLASH(t.Context(), g, layered.Options{Limit: -1})
 	require.ErrorContains(t, err, "limit=-1: expected")
 }
 
@@ -77,13 +77,13 @@ func longer(t *testing.T, r *layered.Routing, layer int) (n int) {
 func TestEachLayerMoreMakesFewerPathsLonger(t *testing.T) {
 	t.Parallel()
 	g := parse(t, "irregular:64,128,2")
-	upDown, err := layered.UpDown(g, layered.Options{})
+	upDown, err := layered.UpDown(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
 	for name, e := range map[string]engine{"lash": layered.LASH, "mp-lash": layered.MPLASH, "a-lash": layered.ALASH} {
 		for _, f := range []layered.Fallback{layered.FallUpDn, layered.Longer} {
 			last := longer(t, upDown, 0)
 			for layers := 1; layers <= 4; layers++ {
-				r, err := e(g, layered.Options{Layers: layers, Fallback: f, Step4: layered.Off})
+				r, err := e(t.Context(), g, layered.Options{Layers: layers, Fallback: f, Step4: layered.Off})
 				require.NoError(t, err)
 				in := layers - 1 // that of Up*/Down*
 				if f == layered.Longer {

@@ -1,6 +1,7 @@
 package layered
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -21,49 +22,57 @@ import (
 // o.Balance is step 4, on by default; see [layering.balance] for how it comes to an end. With
 // o.Both the two directions of a pair are in one layer. o.Seed changes the arbitrary choices.
 //
-// An error says that no links join two switches with NICs, that the layers do not suffice, or that
-// tables would be too large.
-func LASH(g *topology.Graph, o Options) (*Routing, error) {
+// An error says that no links join two switches with NICs, that the layers do not suffice, that
+// tables would be too large, or that ctx has ended.
+func LASH(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
 	w, turns, most, err := begin(g, o)
 	if err != nil {
 		return nil, err
 	}
-	chosen := choosePaths(w, turns, o, nil)
+	chosen, err := choosePaths(ctx, w, turns, o, nil)
+	if err != nil {
+		return nil, err
+	}
 	l := chosen.filled()
 	needed := len(l.layers)
 	switch {
 	case needed <= most:
 	case o.Fallback == FallUpDn:
-		return finish(w, chosen, o, most, most-1)
+		return finish(ctx, w, chosen, o, most, most-1)
 	case o.Fallback == Longer:
 		legal, err := w.legalTurns(turns, o)
 		if err != nil {
 			return nil, err
 		}
-		return finish(w, choosePaths(w, turns, o, legal), o, most, most)
+		if chosen, err = choosePaths(ctx, w, turns, o, legal); err != nil {
+			return nil, err
+		}
+		return finish(ctx, w, chosen, o, most, most)
 	default:
 		return nil, tooFew("lash", g, needed, most)
 	}
 	if o.Balance.Or(true) {
-		l.balance()
+		if err := l.balance(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return chosen.routing(o.named("lash"), nil)
 }
 
 // choosePaths chooses paths and fills layers with them. Layer 0 has some turns from the start.
-func choosePaths(w *wires, turns *cdg.Turns, o Options, has []int32) paths {
+func choosePaths(ctx context.Context, w *wires, turns *cdg.Turns, o Options, has []int32) (paths, error) {
 	switch {
 	case o.Paths == ByPair:
-		return anyPaths(w, turns, o, has)
+		return anyPaths(ctx, w, turns, o, has)
 	case o.Both:
-		return bothWays(w, turns, o, has)
+		return bothWays(ctx, w, turns, o, has)
 	}
-	return shortestTrees(w, turns, o, has)
+	return shortestTrees(ctx, w, turns, o, has)
 }
 
 // finish keeps the paths in the layers below keep, of those that may be used, and lets the others
 // fall back.
-func finish(w *wires, chosen paths, o Options, layers, keep int) (*Routing, error) {
+func finish(ctx context.Context, w *wires, chosen paths, o Options, layers, keep int) (*Routing, error) {
 	l := chosen.filled()
 	var pairs [][2]int32
 	for _, i := range l.cut(keep) {
@@ -71,13 +80,15 @@ func finish(w *wires, chosen paths, o Options, layers, keep int) (*Routing, erro
 		pairs = append(pairs, [2]int32{s, d})
 	}
 	if o.Balance.Or(true) {
-		l.balance()
+		if err := l.balance(ctx); err != nil {
+			return nil, err
+		}
 	}
 	var back []int32
 	if o.Both {
 		back = w.back()
 	}
-	f, err := l.newFallback(w, o, layers, pairs, back)
+	f, err := l.newFallback(ctx, w, o, layers, pairs, back)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +146,7 @@ func (l *layering) layer(k int) *cdg.Layer {
 // the sum of the squares of the sizes gets smaller each time, and ends when no path can move so.
 //
 // The smallest layer takes first what it can, which keeps valid what it remembers to have refused.
-func (l *layering) balance() {
+func (l *layering) balance(ctx context.Context) error {
 	for moved := true; moved; {
 		moved = false
 		for _, k := range l.bySize() {
@@ -143,6 +154,9 @@ func (l *layering) balance() {
 				j := l.of[i]
 				if j == none || l.sizes[j] < l.sizes[k]+2 {
 					continue
+				}
+				if err := interrupted(ctx); err != nil {
+					return err
 				}
 				l.storage = l.path(i, l.storage[:0])
 				if l.layers[k].AddPath(l.storage) {
@@ -155,6 +169,7 @@ func (l *layering) balance() {
 			}
 		}
 	}
+	return nil
 }
 
 // fewer reports whether it has fewer layers than another, or fewer paths in the last one.

@@ -1,6 +1,7 @@
 package layered_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -18,7 +19,7 @@ func BenchmarkLASH(b *testing.B) {
 			var r *layered.Routing
 			for b.Loop() {
 				var err error
-				r, err = layered.LASH(g, layered.Options{})
+				r, err = layered.LASH(b.Context(), g, layered.Options{})
 				require.NoError(b, err)
 			}
 			b.ReportMetric(float64(r.Layers), "layers")
@@ -39,7 +40,7 @@ func BenchmarkLayers(b *testing.B) {
 				for b.Loop() {
 					sum, most, load := 0, 0, 0
 					for seed := 1; seed <= graphs; seed++ {
-						r, err := layered.LASH(parse(b, fmt.Sprintf("irregular:%d,%d,%d", n, 2*n, seed)), o)
+						r, err := layered.LASH(b.Context(), parse(b, fmt.Sprintf("irregular:%d,%d,%d", n, 2*n, seed)), o)
 						require.NoError(b, err)
 						sum, most = sum+r.Layers, max(most, r.Layers)
 						load += slices.Max(perChannel(r))
@@ -55,7 +56,7 @@ func BenchmarkLayers(b *testing.B) {
 
 // perChannel are the loads of all layers together.
 func perChannel(r *layered.Routing) []int {
-	d := r.Dependencies()
+	d := r.Dependencies(context.Background())
 	sum := make([]int, d.Channels.Len())
 	for i, n := range d.Loads {
 		sum[i%len(sum)] += n

@@ -2,6 +2,7 @@ package layered
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -14,7 +15,7 @@ import (
 // know nothing of each other. Pairs are put into the lowest layer that takes both of their paths,
 // those with the longest first, for several draws, of which the one is kept that needs fewest
 // layers.
-func bothWays(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
+func bothWays(ctx context.Context, w *wires, turns *cdg.Turns, o Options, has []int32) (*trees, error) {
 	dist := w.AllDistances()
 	back := w.back()
 	var best *trees
@@ -23,7 +24,9 @@ func bothWays(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 		t.both = true
 		t.layering.path = t.bothPaths
 		t.short(back, weft.Scatter(o.Seed)+uint64(i))
-		t.fill(dist)
+		if err := t.fill(ctx, dist); err != nil {
+			return nil, err
+		}
 		if best == nil || t.fewer(&best.layering) {
 			best = t
 		}
@@ -31,7 +34,7 @@ func bothWays(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 			break
 		}
 	}
-	return best
+	return best, nil
 }
 
 // short makes the trees of shortest paths by drawn lengths.
@@ -66,7 +69,7 @@ func (t *trees) short(back []int32, draw uint64) {
 }
 
 // fill puts each pair into the lowest layer that takes the paths of both directions.
-func (t *trees) fill(dist []uint16) {
+func (t *trees) fill(ctx context.Context, dist []uint16) error {
 	w := t.w
 	var rest []int32
 	for i := range t.of {
@@ -79,6 +82,9 @@ func (t *trees) fill(dist []uint16) {
 		l := t.layer(k)
 		refused := rest[:0]
 		for _, i := range rest {
+			if err := interrupted(ctx); err != nil {
+				return err
+			}
 			t.storage = t.bothPaths(int(i), t.storage[:0])
 			if !l.AddPath(t.storage) {
 				refused = append(refused, i)
@@ -89,6 +95,7 @@ func (t *trees) fill(dist []uint16) {
 		}
 		rest = refused
 	}
+	return nil
 }
 
 // bothPaths gives the turns of the paths of both directions.

@@ -2,6 +2,7 @@ package layered
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -81,7 +82,7 @@ const (
 // parts of them. After that those come first that were in the last layer. The seed changes the
 // order of pairs of the same length. Then come o.Rounds of the iterated form, or a few where few
 // pairs are in the last layer.
-func anyPaths(w *wires, turns *cdg.Turns, o Options, has []int32) *pairs {
+func anyPaths(ctx context.Context, w *wires, turns *cdg.Turns, o Options, has []int32) (*pairs, error) {
 	var best *pairs
 	var order []int32
 	for range 4 {
@@ -89,7 +90,9 @@ func anyPaths(w *wires, turns *cdg.Turns, o Options, has []int32) *pairs {
 		if order == nil {
 			order = p.longest(o.Seed)
 		}
-		p.fill(order)
+		if err := p.fill(ctx, order); err != nil {
+			return nil, err
+		}
 		if best == nil || p.fewer(&best.layering) {
 			best = p
 		}
@@ -102,11 +105,9 @@ func anyPaths(w *wires, turns *cdg.Turns, o Options, has []int32) *pairs {
 		})
 	}
 	if o.Rounds > 0 {
-		best.iterate(o.Rounds, math.MaxInt)
-	} else {
-		best.iterate(fewRounds, fewPairs)
+		return best, best.iterate(ctx, o.Rounds, math.MaxInt)
 	}
-	return best
+	return best, best.iterate(ctx, fewRounds, fewPairs)
 }
 
 func btoi(b bool) int {
@@ -132,18 +133,22 @@ func (p *pairs) longest(seed uint64) []int32 {
 }
 
 // fill puts all pairs, in that order, into the lowest layer that has a path for them.
-func (p *pairs) fill(order []int32) {
+func (p *pairs) fill(ctx context.Context, order []int32) error {
 	rest := slices.Clone(order)
 	for k := 0; len(rest) > 0; k++ {
 		p.layer(k)
 		refused := rest[:0]
 		for _, i := range rest {
+			if err := interrupted(ctx); err != nil {
+				return err
+			}
 			if !p.place(int(i), k) {
 				refused = append(refused, i)
 			}
 		}
 		rest = refused
 	}
+	return nil
 }
 
 // place puts a pair into layer k by some shortest path, if one fits.

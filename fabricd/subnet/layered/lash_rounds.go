@@ -1,6 +1,9 @@
 package layered
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // rounds empties the last layer, and then the one before it, and so on, as long as rounds are left:
 // the iterated form of LASH by pairs.
@@ -27,9 +30,9 @@ const patience = 20_000
 const maxWays = 8
 
 // iterate does up to n rounds. It leaves alone a last layer of few pairs or more.
-func (p *pairs) iterate(n, few int) {
+func (p *pairs) iterate(ctx context.Context, n, few int) error {
 	if p.has != nil {
-		return // what layer 0 has from the start cannot give way
+		return nil // what layer 0 has from the start cannot give way
 	}
 	r := &rounds{pairs: p, forced: make([]int32, len(p.src))}
 	for n > 0 && len(p.layers) > 1 && p.sizes[len(p.layers)-1] < few && len(r.pool) == 0 {
@@ -47,7 +50,9 @@ func (p *pairs) iterate(n, few int) {
 		least, since := len(r.pool), 0
 		for ; n > 0 && len(r.pool) > 0 && since < patience; n-- {
 			since += len(r.pool)
-			r.round()
+			if err := r.round(ctx); err != nil {
+				return err
+			}
 			if len(r.pool) < least {
 				least, since = len(r.pool), 0
 			}
@@ -56,6 +61,7 @@ func (p *pairs) iterate(n, few int) {
 			p.restore(of, channels)
 		}
 	}
+	return nil
 }
 
 // restore makes the pairs as they were.
@@ -105,16 +111,20 @@ func (r *rounds) anywhere(i int) bool {
 }
 
 // round goes through the pairs without a layer once.
-func (r *rounds) round() {
+func (r *rounds) round(ctx context.Context) error {
 	pool := slices.Clone(r.pool)
 	r.pool = r.pool[:0]
 	r.number++
 	shuffle(pool, r.number) // or the same pairs keep driving each other out
 	for _, i := range pool {
+		if err := interrupted(ctx); err != nil {
+			return err
+		}
 		if !r.anywhere(int(i)) {
 			r.force(int(i))
 		}
 	}
+	return nil
 }
 
 // force makes room for a pair where that is cheapest.

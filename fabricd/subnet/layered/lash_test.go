@@ -131,7 +131,7 @@ func TestTreesAndFullMeshesNeedOneLayer(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"irregular:40,39,1", "irregular:64,63,2", "irregular:20,190,1", "kary-ntree:3,3"} {
 		for _, l := range lashes {
-			r, err := l.e(parse(t, spec), l.o)
+			r, err := l.e(t.Context(), parse(t, spec), l.o)
 			require.NoError(t, err)
 			require.Equal(t, 1, r.Layers, "%s on %s", l.name, spec)
 		}
@@ -142,7 +142,7 @@ func TestTreesAndFullMeshesNeedOneLayer(t *testing.T) {
 // and counts their layers.
 func layers(t testing.TB, n, last int, e engine, o layered.Options) (most int, mean float64) {
 	for seed := 1; seed <= last; seed++ {
-		r, err := e(parse(t, fmt.Sprintf("irregular:%d,%d,%d", n, 2*n, seed)), o)
+		r, err := e(t.Context(), parse(t, fmt.Sprintf("irregular:%d,%d,%d", n, 2*n, seed)), o)
 		require.NoError(t, err)
 		most, mean = max(most, r.Layers), mean+float64(r.Layers)/float64(last)
 	}
@@ -185,7 +185,7 @@ func TestFewLayersSufficeForGraphsWithTwiceAsManyLinksAsSwitches(t *testing.T) {
 func TestRoundsEmptyTheLastLayer(t *testing.T) {
 	t.Parallel()
 	g := parse(t, "irregular:64,128,1")
-	few, err := layered.LASH(g, layered.Options{Paths: layered.ByPair})
+	few, err := layered.LASH(t.Context(), g, layered.Options{Paths: layered.ByPair})
 	require.NoError(t, err)
 	r := sound(t, layered.LASH, g, layered.Options{Paths: layered.ByPair, Rounds: 2000})
 	shortest(t, r)
@@ -221,10 +221,10 @@ func TestBalancingMakesLayersEquallyFull(t *testing.T) {
 		return sum
 	}
 	for _, o := range []layered.Options{{}, {Both: true}, {Paths: layered.ByPair}, {Paths: layered.ByPair, Both: true}} {
-		balanced, err := layered.LASH(g, o)
+		balanced, err := layered.LASH(t.Context(), g, o)
 		require.NoError(t, err)
 		o.Balance = layered.Off
-		as, err := layered.LASH(g, o)
+		as, err := layered.LASH(t.Context(), g, o)
 		require.NoError(t, err)
 		require.Equal(t, as.Layers, balanced.Layers)
 		require.Less(t, squares(perLayer(balanced)), squares(perLayer(as))*9/10, "%v after %v", perLayer(balanced), perLayer(as))
@@ -255,13 +255,13 @@ func TestTheSameSeedGivesTheSameLayers(t *testing.T) {
 	t.Parallel()
 	g := parse(t, "irregular:32,64,4")
 	for _, l := range lashes {
-		first, err := l.e(g, l.o)
+		first, err := l.e(t.Context(), g, l.o)
 		require.NoError(t, err)
-		again, err := l.e(g, l.o)
+		again, err := l.e(t.Context(), g, l.o)
 		require.NoError(t, err)
 		require.Equal(t, first, again, l.name)
 		l.o.Seed += 100
-		other, err := l.e(g, l.o)
+		other, err := l.e(t.Context(), g, l.o)
 		require.NoError(t, err)
 		require.NotEqual(t, first, other, l.name)
 	}
@@ -269,7 +269,7 @@ func TestTheSameSeedGivesTheSameLayers(t *testing.T) {
 
 func TestLASHByDestinationHasOnePathASwitch(t *testing.T) {
 	t.Parallel()
-	r, err := layered.LASH(parse(t, "irregular:32,64,1"), layered.Options{})
+	r, err := layered.LASH(t.Context(), parse(t, "irregular:32,64,1"), layered.Options{})
 	require.NoError(t, err)
 	require.Equal(t, 1, r.Tables.Paths())
 	require.Equal(t, "lash", r.Engine)

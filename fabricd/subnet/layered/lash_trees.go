@@ -1,6 +1,7 @@
 package layered
 
 import (
+	"context"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -57,15 +58,19 @@ func (t *trees) path(i int, turns []int32) []int32 {
 // What a layer has refused a switch it refuses all switches whose path leads through that one, and
 // what it has of the path of a switch need not be looked at again for those behind it: mostly there
 // is one turn to check.
-func (t *trees) grow(order []int32) {
+func (t *trees) grow(ctx context.Context, order []int32) error {
 	dist := make([]int32, t.w.n)
 	var queue []int32
 	for _, d := range order {
+		if err := interrupted(ctx); err != nil {
+			return err
+		}
 		if t.w.ends[d] {
 			queue = t.w.Distances(dist, queue, d)
 			t.tree(d, queue[1:], dist)
 		}
 	}
+	return nil
 }
 
 // shortestTrees grows trees several times and returns those that need fewest layers. The first time
@@ -74,19 +79,21 @@ func (t *trees) grow(order []int32) {
 // that had most paths in the last layer. They grow once, o.Rounds times more, and once more if the
 // last layer has at most a path for each 16 switches: in two of five such graphs of 128 switches it
 // is then not needed.
-func shortestTrees(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
+func shortestTrees(ctx context.Context, w *wires, turns *cdg.Turns, o Options, has []int32) (*trees, error) {
 	first := w.Distances(make([]int32, w.n), nil, int32(o.Seed%uint64(w.n)))
 	var best *trees
 	order, late := slices.Clone(first), make([]int, w.n)
 	for try := 0; ; try++ {
 		t := newTrees(w, turns, has)
-		t.grow(order)
+		if err := t.grow(ctx, order); err != nil {
+			return nil, err
+		}
 		if best == nil || t.fewer(&best.layering) {
 			best = t
 		}
 		last := len(t.layers) - 1
 		if last < 1 || try > o.Rounds || try == o.Rounds && best.sizes[len(best.sizes)-1] > w.n/16 {
-			return best
+			return best, nil
 		}
 		clear(late)
 		for i, k := range t.of {

@@ -1,6 +1,7 @@
 package layered_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,13 +16,13 @@ import (
 func TestAMixtureOfOneRoutingHasItsDependencies(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "irregular:16,32,4")
-	for name, route := range map[string]func(*topology.Graph, layered.Options) (*layered.Routing, error){
+	for name, route := range map[string]func(context.Context, *topology.Graph, layered.Options) (*layered.Routing, error){
 		"lash": layered.LASH, "updn": layered.UpDown, "minimal": layered.MinimalHop, "a-lash": layered.ALASH, "escape": layered.EscapePaths,
 		"mp-lash": layered.MPLASH, "adaptive": layered.UpDownAdaptive,
 	} {
-		r, err := route(g, layered.Options{})
+		r, err := route(t.Context(), g, layered.Options{})
 		require.NoError(t, err, name)
-		want := r.Dependencies()
+		want := r.Dependencies(t.Context())
 		got := layered.Mixture(nil, nil, r)
 		require.Equal(t, want.All(), got.All(), name)
 		require.Equal(t, want.Cycle() == nil, got.Acyclic(), name)
@@ -40,9 +41,9 @@ func TestAMixtureOfOneRoutingHasItsDependencies(t *testing.T) {
 func TestAMixtureOfTwoRoutingsWithoutCyclesMayHaveOne(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:6")
-	a, err := layered.UpDown(g, layered.Options{Root: "s0"})
+	a, err := layered.UpDown(t.Context(), g, layered.Options{Root: "s0"})
 	require.NoError(t, err)
-	b, err := layered.UpDown(g, layered.Options{Root: "s3"})
+	b, err := layered.UpDown(t.Context(), g, layered.Options{Root: "s3"})
 	require.NoError(t, err)
 	assert.True(t, layered.Mixture(nil, nil, a).Acyclic())
 	assert.True(t, layered.Mixture(nil, nil, b).Acyclic())

@@ -2,6 +2,7 @@ package layered
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -24,7 +25,7 @@ const DefaultLimit = 64
 //
 // When o.Layers do not suffice for all, each pair gets one path first, and then the others that
 // fit. When they do not suffice for one path each, o.Fallback says what to do.
-func MPLASH(g *topology.Graph, o Options) (*Routing, error) {
+func MPLASH(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
 	w, turns, most, err := begin(g, o)
 	if err != nil {
 		return nil, err
@@ -35,10 +36,10 @@ func MPLASH(g *topology.Graph, o Options) (*Routing, error) {
 	if limit < 0 {
 		return nil, fmt.Errorf("limit=%d: expected how many paths of a pair to take, at least 1", o.Limit)
 	}
-	if err := v.eachPair(func(s, d int32) (int, error) { return v.list(s, d, limit, nil), nil }); err != nil {
+	if err := v.eachPair(ctx, func(s, d int32) (int, error) { return v.list(s, d, limit, nil), nil }); err != nil {
 		return nil, err
 	}
-	f, err := v.fit("mp-lash", o, most)
+	f, err := v.fit(ctx, "mp-lash", o, most)
 	if err != nil {
 		return nil, err
 	}
@@ -58,40 +59,44 @@ func begin(g *topology.Graph, o Options) (w *wires, turns *cdg.Turns, most int, 
 }
 
 // fit fills the layers. Pairs for which there are too few fall back.
-func (v *several) fit(engine string, o Options, most int) (*fallback, error) {
+func (v *several) fit(ctx context.Context, engine string, o Options, most int) (*fallback, error) {
 	order := v.longest(o.Seed)
 	v.empty()
-	v.fill(order)
+	if err := v.fill(ctx, order); err != nil {
+		return nil, err
+	}
 	needed := len(v.layers)
 	if needed <= most {
-		v.spread(o.Step4.Or(true))
-		return nil, nil
+		return nil, v.spread(ctx, o.Step4.Or(true))
 	}
-	left := v.fillSome(order, most)
+	left, err := v.fillSome(ctx, order, most)
+	if err != nil {
+		return nil, err
+	}
 	var f *fallback
-	var err error
 	if len(left) > 0 {
 		switch o.Fallback {
 		case FallUpDn:
-			left = v.fillSome(order, most-1)
+			left, err = v.fillSome(ctx, order, most-1)
 		case Longer:
-			if v.has, err = v.w.legalTurns(v.turns, o); err != nil {
-				return nil, err
+			if v.has, err = v.w.legalTurns(v.turns, o); err == nil {
+				left, err = v.fillSome(ctx, order, most)
 			}
-			left = v.fillSome(order, most)
 		default:
-			return nil, tooFew(engine, v.w.g, needed, most)
+			err = tooFew(engine, v.w.g, needed, most)
+		}
+		if err != nil {
+			return nil, err
 		}
 		pairs := make([][2]int32, len(left))
 		for i, pair := range left {
 			pairs[i] = [2]int32{v.src[pair], v.dst[pair]}
 		}
-		if f, err = v.newFallback(v.w, o, most, pairs, nil); err != nil {
+		if f, err = v.newFallback(ctx, v.w, o, most, pairs, nil); err != nil {
 			return nil, err
 		}
 	}
-	v.spread(o.Step4.Or(true))
-	return f, nil
+	return f, v.spread(ctx, o.Step4.Or(true))
 }
 
 // everyPath are the paths of MP-LASH.

@@ -1,6 +1,8 @@
 package layered
 
 import (
+	"context"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -13,12 +15,14 @@ const MultipleRoots = 4
 // layer per pair, dealt evenly, so that packets stay in order (Lysne, Skeie, Reinemo, Theiss:
 // Layered Routing in Irregular Networks, section 4.2). The first root is that of the options. When
 // there are more layers than switches, the roots come again in the same order.
-func DMRoots(g *topology.Graph, o Options) (*Routing, error) {
-	return deterministic("d-mroots", g, o, MultipleRoots, func(w *wires, layers int) ([]int32, error) { return w.roots(o.Root, layers) })
+func DMRoots(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
+	return deterministic(ctx, "d-mroots", g, o, MultipleRoots, func(w *wires, layers int) ([]int32, error) {
+		return w.roots(o.Root, layers)
+	})
 }
 
 // MRoots is MROOTS: as DMRoots, but each packet takes any layer, by draw of its source.
-func MRoots(g *topology.Graph, o Options) (*Routing, error) {
+func MRoots(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
 	e, err := newEngine("mroots", g, o, MultipleRoots)
 	if err != nil {
 		return nil, err
@@ -27,7 +31,7 @@ func MRoots(g *topology.Graph, o Options) (*Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.upDown(roots, nil); err != nil {
+	if err := e.upDown(ctx, roots, nil); err != nil {
 		return nil, err
 	}
 	t, err := e.w.assignAll(int(e.layers), span{0, e.layers}, false)
@@ -36,7 +40,9 @@ func MRoots(g *topology.Graph, o Options) (*Routing, error) {
 
 // deterministic is Up*/Down* routing with one layer per pair. It has a root for each layer, or one
 // for all of them.
-func deterministic(name string, g *topology.Graph, o Options, layers int, roots func(w *wires, layers int) ([]int32, error)) (*Routing, error) {
+func deterministic(ctx context.Context, name string, g *topology.Graph, o Options, layers int,
+	roots func(w *wires, layers int) ([]int32, error),
+) (*Routing, error) {
 	e, err := newEngine(name, g, o, layers)
 	if err != nil {
 		return nil, err
@@ -46,7 +52,7 @@ func deterministic(name string, g *topology.Graph, o Options, layers int, roots 
 		return nil, err
 	}
 	t := e.w.deal(int(e.layers), o.Seed)
-	if err := e.upDown(list, t); err != nil {
+	if err := e.upDown(ctx, list, t); err != nil {
 		return nil, err
 	}
 	a, err := e.w.assignOne(int(e.layers), t)
@@ -60,7 +66,7 @@ func sameRoot(w *wires, o Options) ([]int32, error) {
 
 // upDown fills the tables, with one root for all layers or one for each. With t the load of a layer
 // is that of the pairs dealt to it.
-func (e *engine) upDown(roots []int32, t *dealt) error {
+func (e *engine) upDown(ctx context.Context, roots []int32, t *dealt) error {
 	for i, root := range roots {
 		in := span{weft.VC(i), weft.VC(i) + 1}
 		counts := func(s, d int32) bool { return t.of(s, d) == in.first }
@@ -72,7 +78,7 @@ func (e *engine) upDown(roots []int32, t *dealt) error {
 		}
 		l := newLegal(e.w, root, e.o.Tree)
 		e.current = -1
-		err := e.destinations(func(s int32, d weft.NICID) error {
+		err := e.destinations(ctx, func(s int32, d weft.NICID) error {
 			if e.fresh(s) {
 				l.toward(s)
 			}

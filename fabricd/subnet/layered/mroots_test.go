@@ -30,9 +30,9 @@ func TestRootsAndEscapesCannotDeadlockOnRandomGraphs(t *testing.T) {
 	for seed := range uint64(60) {
 		g := randomGraph(t, 5000+seed)
 		for name, e := range layeredEngines {
-			r, err := e(g, layered.Options{Layers: 2 + int(seed%4), Tree: layered.Tree(seed % 2)})
+			r, err := e(t.Context(), g, layered.Options{Layers: 2 + int(seed%4), Tree: layered.Tree(seed % 2)})
 			require.NoError(t, err)
-			require.Nil(t, r.Dependencies().Cycle(), "%s of %s", name, g.Spec)
+			require.Nil(t, r.Dependencies(t.Context()).Cycle(), "%s of %s", name, g.Spec)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestEscapeTakesAnyShortestPathAndUpDownInItsLayer(t *testing.T) {
 func TestMinimalHopIsShortestAndMayDeadlock(t *testing.T) {
 	t.Parallel()
 	for _, g := range shapes(t) {
-		r, err := layered.MinimalHop(g, layered.Options{})
+		r, err := layered.MinimalHop(t.Context(), g, layered.Options{})
 		require.NoError(t, err)
 		delivers(t, r)
 		for d := range g.NICs {
@@ -131,9 +131,9 @@ func TestMinimalHopIsShortestAndMayDeadlock(t *testing.T) {
 			}
 		}
 	}
-	r, err := layered.MinimalHop(parse(t, "ring:5"), layered.Options{})
+	r, err := layered.MinimalHop(t.Context(), parse(t, "ring:5"), layered.Options{})
 	require.NoError(t, err)
-	require.Len(t, r.Dependencies().Cycle(), 5, "around")
+	require.Len(t, r.Dependencies(t.Context()).Cycle(), 5, "around")
 }
 
 func TestTheSameSeedGivesTheSameRouting(t *testing.T) {
@@ -141,9 +141,9 @@ func TestTheSameSeedGivesTheSameRouting(t *testing.T) {
 	g := parse(t, "irregular:16,32,4")
 	for _, e := range []engine{layered.UpDown, layered.UpDownAdaptive, layered.UpDownByDestination, layered.DMRoots, layered.MRoots, layered.EscapePaths, layered.MinimalHop} {
 		o := layered.Options{Seed: 3, Layers: 3}
-		a, err := e(g, o)
+		a, err := e(t.Context(), g, o)
 		require.NoError(t, err)
-		b, err := e(g, o)
+		b, err := e(t.Context(), g, o)
 		require.NoError(t, err)
 		require.Equal(t, a.Tables, b.Tables)
 		require.Equal(t, a.Assignment, b.Assignment)
@@ -164,7 +164,7 @@ func TestWhatCannotBeHadIsRefused(t *testing.T) {
 		{layered.UpDownAdaptive, layered.Options{Root: "s9"}, "root=s9: give low, centre or the name of a switch: "},
 		{layered.MRoots, layered.Options{Root: "center"}, "root=center: "},
 	} {
-		_, err := c.e(g, c.o)
+		_, err := c.e(t.Context(), g, c.o)
 		require.ErrorContains(t, err, c.want)
 	}
 }

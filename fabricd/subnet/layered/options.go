@@ -1,5 +1,19 @@
 package layered
 
+import (
+	"context"
+	"fmt"
+)
+
+// interrupted is the error of an engine whose context has ended, nil before. Engines look for each
+// destination, or for each pair of switches where a pair takes long.
+func interrupted(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("no routes are computed: %w", context.Cause(ctx))
+}
+
 // Options are what the engines can be asked for. The zero value is the default of each; an engine
 // looks at those that make sense for it, and leaves it to whoever reads routing names to refuse the
 // others.

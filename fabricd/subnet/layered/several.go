@@ -2,6 +2,7 @@ package layered
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -27,8 +28,11 @@ func newSeveral(w *wires, turns *cdg.Turns) *several {
 
 // eachPair calls f for the pairs of different switches with NICs; it returns how many addresses the
 // pair has.
-func (v *several) eachPair(f func(s, d int32) (addresses int, err error)) error {
+func (v *several) eachPair(ctx context.Context, f func(s, d int32) (addresses int, err error)) error {
 	for d := range int32(v.w.n) {
+		if err := interrupted(ctx); err != nil {
+			return err
+		}
 		for s := range int32(v.w.n) {
 			if s == d || !v.w.ends[s] || !v.w.ends[d] {
 				continue
@@ -70,7 +74,7 @@ func (v *several) empty() {
 
 // fill puts every address into the lowest layer that takes it, pair by pair in that order (steps 2
 // and 3).
-func (v *several) fill(order []int32) {
+func (v *several) fill(ctx context.Context, order []int32) error {
 	var rest []int32
 	for _, pair := range order {
 		for a := v.first[pair]; a < v.first[pair+1]; a++ {
@@ -81,12 +85,16 @@ func (v *several) fill(order []int32) {
 		v.layer(k)
 		refused := rest[:0]
 		for _, a := range rest {
+			if err := interrupted(ctx); err != nil {
+				return err
+			}
 			if !v.put(a, k) {
 				refused = append(refused, a)
 			}
 		}
 		rest = refused
 	}
+	return nil
 }
 
 func (v *several) put(a int32, k int) bool {
@@ -101,12 +109,15 @@ func (v *several) put(a int32, k int) bool {
 
 // fillSome is fill with no more than most layers: first one address of each pair, then the others
 // as far as they fit. It returns the pairs that have got none.
-func (v *several) fillSome(order []int32, most int) []int32 {
+func (v *several) fillSome(ctx context.Context, order []int32, most int) ([]int32, error) {
 	v.empty()
-	rest := slices.Clone(order)
+	rest, ended := slices.Clone(order), false
 	for k := 0; k < most && len(rest) > 0; k++ {
 		v.layer(k)
 		rest = slices.DeleteFunc(rest, func(pair int32) bool {
+			if ended = ended || ctx.Err() != nil; ended {
+				return false // said below
+			}
 			for a := v.first[pair]; a < v.first[pair+1]; a++ {
 				if v.put(a, k) {
 					return true
@@ -116,17 +127,20 @@ func (v *several) fillSome(order []int32, most int) []int32 {
 		})
 	}
 	for _, pair := range order {
+		if err := interrupted(ctx); err != nil {
+			return nil, err
+		}
 		for a := v.first[pair]; a < v.first[pair+1]; a++ {
 			for k := 0; k < len(v.layers) && v.of[a] == none; k++ {
 				v.put(a, k)
 			}
 		}
 	}
-	return rest
+	return rest, nil
 }
 
 // spread is step 4: every address gets all layers that take it, if asked for.
-func (v *several) spread(step4 bool) {
+func (v *several) spread(ctx context.Context, step4 bool) error {
 	v.masks = make([]uint16, len(v.of))
 	for a, k := range v.of {
 		if k != none {
@@ -138,12 +152,16 @@ func (v *several) spread(step4 bool) {
 			if v.masks[a] == 0 || v.masks[a]>>k&1 == 1 {
 				continue
 			}
+			if err := interrupted(ctx); err != nil {
+				return err
+			}
 			v.storage = v.path(a, v.storage[:0])
 			if v.layers[k].AddPath(v.storage) {
 				v.masks[a] |= 1 << k
 			}
 		}
 	}
+	return nil
 }
 
 // assignment is T as the NICs use it: each address once for each layer in which packets may enter.

@@ -1,6 +1,7 @@
 package layered_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -35,7 +36,7 @@ func TestPairsAreDealtEvenlyToLayers(t *testing.T) {
 	g := parse(t, "irregular:16,32,1,nics=2")
 	for name, e := range map[string]engine{"updn": layered.UpDown, "d-mroots": layered.DMRoots, "minimal-hop": layered.MinimalHop} {
 		for layers := 1; layers <= 16; layers++ {
-			r, err := e(g, layered.Options{Layers: layers})
+			r, err := e(t.Context(), g, layered.Options{Layers: layers})
 			require.NoError(t, err)
 			require.Equal(t, layers, r.Layers)
 			n := share(r)
@@ -49,9 +50,9 @@ func TestPairsAreDealtEvenlyToLayers(t *testing.T) {
 			}
 		}
 	}
-	a, err := layered.UpDown(g, layered.Options{Layers: 2})
+	a, err := layered.UpDown(t.Context(), g, layered.Options{Layers: 2})
 	require.NoError(t, err)
-	b, err := layered.UpDown(g, layered.Options{Layers: 2, Seed: 1})
+	b, err := layered.UpDown(t.Context(), g, layered.Options{Layers: 2, Seed: 1})
 	require.NoError(t, err)
 	require.NotEqual(t, a.Assignment, b.Assignment, "the seed deals")
 }
@@ -74,7 +75,7 @@ func TestAdaptivePacketsMoveBetweenAllLayersUnlessTheyMayNot(t *testing.T) {
 // loads are the most and the sum of the pairs that go over one channel, a pair of a source switch
 // and a destination NIC counted once.
 func loads(r *layered.Routing) (most, sum int) {
-	for _, n := range r.Dependencies().Loads {
+	for _, n := range r.Dependencies(context.Background()).Loads {
 		most, sum = max(most, n), sum+n
 	}
 	return most, sum
@@ -84,7 +85,7 @@ func TestEqualWaysShareTheLoad(t *testing.T) {
 	t.Parallel()
 	pair := wired(t, "pair", 2, [][2]int{{0, 1}, {0, 1}, {0, 1}}, func(int) int { return 6 })
 	for name, e := range map[string]engine{"updn": layered.UpDown, "updn by destination": layered.UpDownByDestination, "minimal-hop": layered.MinimalHop} {
-		r, err := e(pair, layered.Options{})
+		r, err := e(t.Context(), pair, layered.Options{})
 		require.NoError(t, err)
 		most, sum := loads(r)
 		require.Equal(t, 12, sum)
@@ -92,7 +93,7 @@ func TestEqualWaysShareTheLoad(t *testing.T) {
 	}
 	// The mean of a torus is 27, 3 hops of 1,296 pairs over 144 channels. Choosing by what the next
 	// channel carries alone gives 47.
-	r, err := layered.MinimalHop(parse(t, "torus:6x6"), layered.Options{})
+	r, err := layered.MinimalHop(t.Context(), parse(t, "torus:6x6"), layered.Options{})
 	require.NoError(t, err)
 	most, sum := loads(r)
 	require.Equal(t, 36*36*3, sum)
@@ -117,7 +118,7 @@ func BenchmarkUpDown(b *testing.B) {
 		for _, e := range engines {
 			b.Run(fmt.Sprintf("engine=%s/switches=%d", e.name, n), func(b *testing.B) {
 				for b.Loop() {
-					if _, err := e.engine(g, layered.Options{}); err != nil {
+					if _, err := e.engine(b.Context(), g, layered.Options{}); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -2,6 +2,7 @@ package layered
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -14,18 +15,19 @@ import (
 // gone down. R looks at the in port, which tells whether a packet has gone down. Among equally
 // short ways the loads of channels are balanced. With several Layers all have the same R and the
 // pairs are dealt to them. With InPort off it is [UpDownByDestination]. It is an error when no
-// links lead between two switches that have NICs, and when options cannot be had.
-func UpDown(g *topology.Graph, o Options) (*Routing, error) {
+// links lead between two switches that have NICs, when options cannot be had, and when ctx has
+// ended.
+func UpDown(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
 	if !o.InPort.Or(true) {
-		return UpDownByDestination(g, o)
+		return UpDownByDestination(ctx, g, o)
 	}
-	return deterministic("updn", g, o, 1, func(w *wires, _ int) ([]int32, error) { return sameRoot(w, o) })
+	return deterministic(ctx, "updn", g, o, 1, func(w *wires, _ int) ([]int32, error) { return sameRoot(w, o) })
 }
 
 // UpDownByDestination is UpDown with an R that looks at the destination alone, as the forwarding
 // tables of InfiniBand have it: a switch from which channels down alone lead to the destination
 // goes down, though it may be shorter to go up first, and others go up.
-func UpDownByDestination(g *topology.Graph, o Options) (*Routing, error) {
+func UpDownByDestination(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
 	o.InPort = Off
 	e, err := newEngine("updn", g, o, 1)
 	if err != nil {
@@ -43,7 +45,7 @@ func UpDownByDestination(g *topology.Graph, o Options) (*Routing, error) {
 		return l.climbs(s, t)
 	}
 	var queue []int32
-	err = e.destinations(func(s int32, d weft.NICID) error {
+	err = e.destinations(ctx, func(s int32, d weft.NICID) error {
 		if e.fresh(s) {
 			l.toward(s)
 			l.byDestination()
@@ -65,7 +67,7 @@ func UpDownByDestination(g *topology.Graph, o Options) (*Routing, error) {
 
 // UpDownAdaptive is adaptive Up*/Down* routing: all shortest legal paths, in all layers, between
 // which packets move freely (theorem 3) unless Move is off.
-func UpDownAdaptive(g *topology.Graph, o Options) (*Routing, error) {
+func UpDownAdaptive(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
 	e, err := newEngine("updn-adaptive", g, o, 1)
 	if err != nil {
 		return nil, err
@@ -77,7 +79,7 @@ func UpDownAdaptive(g *topology.Graph, o Options) (*Routing, error) {
 	l := newLegal(e.w, root, o.Tree)
 	all := span{0, e.layers}
 	var ports, falls []weft.PortID
-	err = e.destinations(func(to int32, d weft.NICID) error {
+	err = e.destinations(ctx, func(to int32, d weft.NICID) error {
 		if e.fresh(to) {
 			l.toward(to)
 		}
@@ -143,7 +145,7 @@ func newEngine(name string, g *topology.Graph, o Options, layers int) (*engine, 
 
 // destinations calls each for every NIC and its switch, the NICs of a switch one after the other
 // and the switches in an order that the seed shuffles, as balancing depends on it.
-func (e *engine) destinations(each func(s int32, d weft.NICID) error) error {
+func (e *engine) destinations(ctx context.Context, each func(s int32, d weft.NICID) error) error {
 	order := make([]int32, e.w.n)
 	for s := range order {
 		order[s] = int32(s)
@@ -151,6 +153,9 @@ func (e *engine) destinations(each func(s int32, d weft.NICID) error) error {
 	shuffle(order, e.o.Seed)
 	for _, s := range order {
 		for _, d := range e.w.nics[s] {
+			if err := interrupted(ctx); err != nil {
+				return err
+			}
 			if err := e.home(d); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package layered_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -16,7 +17,7 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-type engine = func(*topology.Graph, layered.Options) (*layered.Routing, error)
+type engine = func(context.Context, *topology.Graph, layered.Options) (*layered.Routing, error)
 
 // upDowns are the engines of one root.
 var upDowns = map[string]engine{
@@ -178,9 +179,9 @@ func TestNoUpDownTableOfAThousandRandomGraphsHasACycle(t *testing.T) {
 				g := randomGraph(t, seed)
 				o := layered.Options{Seed: seed, Tree: layered.Tree(seed / 2 % 2), Root: []string{"low", "centre", g.Switches[seed%8].Name}[seed%3]}
 				for name, e := range upDowns {
-					r, err := e(g, o)
+					r, err := e(t.Context(), g, o)
 					require.NoError(t, err)
-					require.Nil(t, r.Dependencies().Cycle(), "%s of %s, %+v", name, g.Spec, o)
+					require.Nil(t, r.Dependencies(t.Context()).Cycle(), "%s of %s, %+v", name, g.Spec, o)
 				}
 			}
 		})

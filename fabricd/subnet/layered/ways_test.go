@@ -21,12 +21,12 @@ func parse(t testing.TB, spec string) *topology.Graph {
 
 // sound computes a routing and requires of it what every routing must have: each pair of NICs has
 // an address, no way ends or turns in a circle, and nothing can deadlock.
-func sound(t testing.TB, engine func(*topology.Graph, layered.Options) (*layered.Routing, error), g *topology.Graph, o layered.Options) *layered.Routing {
+func sound(t testing.TB, engine engine, g *topology.Graph, o layered.Options) *layered.Routing {
 	t.Helper()
-	r, err := engine(g, o)
+	r, err := engine(t.Context(), g, o)
 	require.NoError(t, err, g.Spec)
 	require.Zero(t, r.Unroutable)
-	if c := r.Dependencies().Cycle(); c != nil {
+	if c := r.Dependencies(t.Context()).Cycle(); c != nil {
 		t.Fatalf("%s on %s: cycle %v", r.Engine, g.Spec, c)
 	}
 	delivers(t, r)

@@ -33,7 +33,7 @@ func BenchmarkPlan(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				_, err := p.Plan(&dead)
+				_, err := p.Plan(b.Context(), &dead)
 				require.NoError(b, err)
 			}
 		})

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -35,7 +36,7 @@ func newDDRC(g *topology.Graph, e subnet.Entry) (computer, error) {
 func (c *ddrc) adopt(*result) {}
 func (c *ddrc) settled()      {}
 
-func (c *ddrc) compute(dead *subnet.Dead) (*result, error) {
+func (c *ddrc) compute(_ context.Context, dead *subnet.Dead) (*result, error) {
 	unroutable := c.routes.Compute(dead)
 	r, err := c.routes.Routing("ftree", unroutable)
 	if err != nil {
@@ -74,8 +75,8 @@ func (m Method) Routing(name string) (routing string, other bool) {
 // For is the method by which a routing is managed unless one is named: none where it has no tables,
 // or its rules go round what is dead themselves; ddrc in fat trees; dqr for deterministic tables;
 // direct where NICs write the way, static as its paper has it; and otherwise the engine again.
-// Where dqr cannot keep what the tables do it is none, and why says so.
-func For(routing string, g *topology.Graph) (m Method, why error) {
+// Where dqr cannot keep what the tables do it is none, and why says so; that ctx has ended too.
+func For(ctx context.Context, routing string, g *topology.Graph) (m Method, why error) {
 	e, err := subnet.ByName(routing)
 	switch {
 	case err != nil:
@@ -100,12 +101,14 @@ func For(routing string, g *topology.Graph) (m Method, why error) {
 	default: // local re-routing beneath up/down tables
 		return Method{Kind: DDRC}, nil
 	}
-	r, err := e.Routes(g)
+	r, err := e.Routes(ctx, g)
 	switch {
+	case ctx.Err() != nil:
+		return Method{Kind: None}, fmt.Errorf("no method is chosen: %w", context.Cause(ctx))
 	case err != nil:
 		return Method{Kind: None}, nil
 	case r.Kind == layered.Deterministic:
-		if _, err := dqr.New(r, dqr.Options{}); err != nil {
+		if _, err := dqr.New(ctx, r, dqr.Options{}); err != nil {
 			return Method{Kind: None}, fmt.Errorf("method %s: %w", DQR, err)
 		}
 		return Method{Kind: DQR}, nil

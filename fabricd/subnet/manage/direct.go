@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -29,7 +30,7 @@ const mostNamed = 8
 
 // newWays is for a routing with mechanisms. It begins with no ways, as the switches do: when
 // nothing is dead all packets go adaptively.
-func newWays(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*ways, *Plan, error) {
+func newWays(ctx context.Context, g *topology.Graph, e subnet.Entry, m Method, vcs int) (*ways, *Plan, error) {
 	fw, need, err := e.New(g)
 	if err != nil {
 		return nil, nil, err
@@ -52,7 +53,7 @@ func newWays(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*ways, *Plan
 		g: g, net: net, mechanisms: *mechanisms, acyclic: f.Ring != firmware.Free || !goesAround(g),
 		dynamic: m.Dynamic(),
 	}
-	now, err := w.plan(&Plan{Program: f.Program()}, &subnet.Dead{}, nil)
+	now, err := w.plan(ctx, &Plan{Program: f.Program()}, &subnet.Dead{}, nil)
 	return w, now, err
 }
 
@@ -74,17 +75,31 @@ func goesAround(g *topology.Graph) bool {
 // ways in force: so a mixture has no dependencies but those of the firmware with all sub-headers
 // that a packet can have, and these have no cycle unless its rings may fill up ([firmware.Free]).
 // Those that meet a dead link take another adaptive way, or are discarded.
-func (w *ways) plan(now *Plan, dead *subnet.Dead, each func(n int, run func(i int))) (*Plan, error) {
+func (w *ways) plan(ctx context.Context, now *Plan, dead *subnet.Dead, each func(n int, run func(i int)),
+) (*Plan, error) {
 	n := len(w.g.NICs)
 	p := &Plan{
 		Dead: dead.Clone(), Graph: w.g, FlowsTotal: n * (n - 1), Unconnected: subnet.Connected(w.g, dead),
 		Acyclic: w.acyclic,
 	}
-	var whole func(n int, run func(i int)) bool
-	if each != nil {
-		whole = func(n int, run func(i int)) bool { each(n, run); return true }
+	if each == nil {
+		each = func(n int, run func(i int)) {
+			for i := range n {
+				run(i)
+			}
+		}
 	}
-	s := w.net.Solve(w.mechanisms, dead.Cuts, whole)
+	s := w.net.Solve(w.mechanisms, dead.Cuts, func(n int, run func(i int)) bool {
+		each(n, func(i int) {
+			if ctx.Err() == nil {
+				run(i)
+			}
+		})
+		return ctx.Err() == nil
+	})
+	if s == nil {
+		return nil, fmt.Errorf("no ways are computed: %w", context.Cause(ctx))
+	}
 	ways, err := s.Ways()
 	if err != nil {
 		return nil, err

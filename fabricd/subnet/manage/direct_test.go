@@ -31,7 +31,7 @@ func links(t testing.TB, g *topology.Graph, names ...string) *subnet.Dead {
 // plan is what follows when that is dead.
 func plan(t testing.TB, p *manage.Planner, dead *subnet.Dead) *manage.Plan {
 	t.Helper()
-	plan, err := p.Plan(dead)
+	plan, err := p.Plan(t.Context(), dead)
 	require.NoError(t, err)
 	return plan
 }
@@ -203,7 +203,7 @@ func TestDirectIsForRoutingsWithMechanismsAndTheyForIt(t *testing.T) {
 		{"duato:mechanisms=I,adaptive=false", "direct"},
 		{"dimension-order:ring=bubble", "none"},
 	} {
-		m, why := manage.For(x[0], torus)
+		m, why := manage.For(t.Context(), x[0], torus)
 		require.NoError(t, why)
 		require.Equal(t, x[1], m.String(), x)
 	}
@@ -218,7 +218,7 @@ func TestDirectIsForRoutingsWithMechanismsAndTheyForIt(t *testing.T) {
 	} {
 		m, err := manage.Parse(x[2])
 		require.NoError(t, err)
-		_, err = manage.New(topologytest.Parse(t, x[0]), x[1], m, 2)
+		_, err = manage.New(t.Context(), topologytest.Parse(t, x[0]), x[1], m, 2)
 		require.ErrorContains(t, err, x[3], x)
 	}
 	_, err := manage.Parse("direct:mode=statc")

@@ -3,11 +3,11 @@
 // hears of faults and uploads is fabricd/manager.
 //
 //	m, err := manage.Parse("ddrc")
-//	p, err := manage.New(g, "ftree", m, 1)    // p.Routing() is what the switches begin with
-//	plan, err := p.Plan(&dead)                // plan.Acyclic: its Rounds may be uploaded while traffic runs, each in any order
-//	p.Adopt(plan)                             // the switches are being told
-//	p.Acknowledged()                          // all have acknowledged all rounds
-//	p.Settled()                               // the packets that travelled by older tables are gone
+//	p, err := manage.New(ctx, g, "ftree", m, 1) // p.Routing() is what the switches begin with
+//	plan, err := p.Plan(ctx, &dead)             // plan.Acyclic: its Rounds may be uploaded while traffic runs
+//	p.Adopt(plan)                               // the switches are being told
+//	p.Acknowledged()                            // all have acknowledged all rounds
+//	p.Settled()                                 // the packets that travelled by older tables are gone
 //
 // Old and new tables are in force beside each other while an upload lasts, each switch having one
 // or the other, and packets meet both. So what is checked is the channel dependency graph of all

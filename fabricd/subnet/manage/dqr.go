@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -29,18 +30,18 @@ type attempt struct {
 	away   bool
 }
 
-func newDQR(g *topology.Graph, e subnet.Entry, m Method, vcs int) (computer, error) {
+func newDQR(ctx context.Context, g *topology.Graph, e subnet.Entry, m Method, vcs int) (computer, error) {
 	if e.Routes == nil {
 		return nil, errors.New(e.Name + " has no tables to start from: choose an engine, as updn or lash")
 	}
-	r, err := e.Routes(g)
+	r, err := e.Routes(ctx, g)
 	if err != nil {
 		return nil, err
 	}
 	if r.Kind != layered.Deterministic {
 		return nil, errors.New(e.Name + " is adaptive, and it is for deterministic tables: choose " + Engine)
 	}
-	state, err := dqr.New(r, m.DQR())
+	state, err := dqr.New(ctx, r, m.DQR())
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func (m Method) DQR() (o dqr.Options) {
 	return o
 }
 
-func (c *quick) compute(dead *subnet.Dead) (*result, error) {
+func (c *quick) compute(ctx context.Context, dead *subnet.Dead) (*result, error) {
 	state := c.now.Clone()
 	back := false
 	for i := range c.g.Links {
@@ -80,15 +81,15 @@ func (c *quick) compute(dead *subnet.Dead) (*result, error) {
 	var res *dqr.Result
 	var err error
 	if back || dead.Len() > 0 || c.dead.Len() > 0 {
-		if res, err = change(dead.Cuts); err != nil {
+		if res, err = change(ctx, dead.Cuts); err != nil {
 			return nil, err
 		}
 	}
-	return c.result(attempt{state, res, dead.Clone(), back})
+	return c.result(ctx, attempt{state, res, dead.Clone(), back})
 }
 
 // result are the tables of an attempt, and those that a spare layer allows.
-func (c *quick) result(a attempt) (*result, error) {
+func (c *quick) result(ctx context.Context, a attempt) (*result, error) {
 	out, err := a.result()
 	if err != nil || c.layers == 0 {
 		return out, err
@@ -96,8 +97,8 @@ func (c *quick) result(a attempt) (*result, error) {
 	out.aside = func() (*result, error) {
 		aside := attempt{state: c.now.Clone(), dead: a.dead, away: a.away}
 		var err error
-		aside.change, err = aside.state.MoveAside(a.dead.Cuts, a.away, c.layers, func(dead func(*topology.Link) bool) (*layered.Routing, error) {
-			return around(c.g, dead)
+		aside.change, err = aside.state.MoveAside(ctx, a.dead.Cuts, a.away, c.layers, func(dead func(*topology.Link) bool) (*layered.Routing, error) {
+			return around(ctx, c.g, dead)
 		})
 		if err != nil {
 			return nil, err
@@ -127,7 +128,9 @@ func (a attempt) result() (*result, error) {
 // now, with so many virtual channels for spare layers, 0 for none: the plan, the state of dqr with
 // its tables, and how that came about. settled is the transition of the tables in force; next is a
 // copy of now that has failed, as failed says.
-func Quick(settled *layered.Transition, now, next *dqr.Reconfiguration, failed *dqr.Result, dead *subnet.Dead, vcs int) (*Plan, *dqr.Reconfiguration, *dqr.Result, error) {
+func Quick(ctx context.Context, settled *layered.Transition, now, next *dqr.Reconfiguration, failed *dqr.Result,
+	dead *subnet.Dead, vcs int,
+) (*Plan, *dqr.Reconfiguration, *dqr.Result, error) {
 	old, err := now.Routing()
 	if err != nil {
 		return nil, nil, nil, err
@@ -138,7 +141,7 @@ func Quick(settled *layered.Transition, now, next *dqr.Reconfiguration, failed *
 	base := now.Clone()
 	base.Settle()
 	c := quick{g: old.Graph, now: base, layers: vcs}
-	r, err := c.result(attempt{next, failed, dead.Clone(), false})
+	r, err := c.result(ctx, attempt{next, failed, dead.Clone(), false})
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -16,7 +17,7 @@ import (
 type engine struct {
 	g    *topology.Graph
 	name string
-	run  func(*topology.Graph) (*layered.Routing, error)
+	run  func(context.Context, *topology.Graph) (*layered.Routing, error)
 	vcs  int
 	full *layered.Routing // of all links
 }
@@ -35,17 +36,17 @@ func newEngine(g *topology.Graph, e subnet.Entry, m Method, vcs int) (computer, 
 }
 
 // around routes what is left by Up*/Down* in one layer, by destination.
-func around(g *topology.Graph, dead func(*topology.Link) bool) (*layered.Routing, error) {
+func around(ctx context.Context, g *topology.Graph, dead func(*topology.Link) bool) (*layered.Routing, error) {
 	var all subnet.Dead
 	for i := range g.Links {
 		if dead(&g.Links[i]) {
 			all.AddLink(g.Links[i].ID)
 		}
 	}
-	c := engine{g: g, name: "updn", vcs: 1, run: func(g *topology.Graph) (*layered.Routing, error) {
-		return layered.UpDownByDestination(g, layered.Options{})
+	c := engine{g: g, name: "updn", vcs: 1, run: func(ctx context.Context, g *topology.Graph) (*layered.Routing, error) {
+		return layered.UpDownByDestination(ctx, g, layered.Options{})
 	}}
-	r, err := c.compute(&all)
+	r, err := c.compute(ctx, &all)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +56,12 @@ func around(g *topology.Graph, dead func(*topology.Link) bool) (*layered.Routing
 func (c *engine) adopt(*result) {}
 func (c *engine) settled()      {}
 
-func (c *engine) compute(dead *subnet.Dead) (*result, error) {
+func (c *engine) compute(ctx context.Context, dead *subnet.Dead) (*result, error) {
 	unconnected := subnet.Connected(c.g, dead)
 	cut := func(l *topology.Link) bool { return l.BetweenSwitches() && dead.Cuts(l) }
 	if !slices.ContainsFunc(c.g.Links, func(l topology.Link) bool { return cut(&l) }) {
 		if c.full == nil {
-			r, err := c.run(c.g)
+			r, err := c.run(ctx, c.g)
 			if err != nil {
 				return nil, err
 			}
@@ -70,7 +71,7 @@ func (c *engine) compute(dead *subnet.Dead) (*result, error) {
 	}
 	parts := partsOf(c.g, cut)
 	if len(parts) == 1 {
-		r, err := c.run(c.g.Without(cut))
+		r, err := c.run(ctx, c.g.Without(cut))
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +79,7 @@ func (c *engine) compute(dead *subnet.Dead) (*result, error) {
 		whole.Graph = c.g
 		return c.result(&whole, unconnected)
 	}
-	r, err := c.apart(parts, cut)
+	r, err := c.apart(ctx, parts, cut)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,8 @@ func partsOf(g *topology.Graph, cut func(*topology.Link) bool) [][]weft.SwitchID
 }
 
 // apart routes each part by itself and puts the tables together.
-func (c *engine) apart(parts [][]weft.SwitchID, cut func(*topology.Link) bool) (*layered.Routing, error) {
+func (c *engine) apart(ctx context.Context, parts [][]weft.SwitchID, cut func(*topology.Link) bool,
+) (*layered.Routing, error) {
 	all := make([]island, len(parts))
 	whole := &layered.Routing{Engine: c.name, Graph: c.g, Layers: 1}
 	paths := 1
@@ -117,7 +119,7 @@ func (c *engine) apart(parts [][]weft.SwitchID, cut func(*topology.Link) bool) (
 		if err != nil {
 			return nil, err
 		}
-		if p.routing, err = c.run(p.graph); err != nil {
+		if p.routing, err = c.run(ctx, p.graph); err != nil {
 			return nil, fmt.Errorf("the part of switch %s: %w", c.g.Switches[part[0]].Name, err)
 		}
 		all[i] = p

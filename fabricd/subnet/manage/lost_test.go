@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +24,7 @@ type worse struct {
 func (worse) adopt(*result) {}
 func (worse) settled()      {}
 
-func (c worse) compute(dead *subnet.Dead) (*result, error) {
+func (c worse) compute(_ context.Context, dead *subnet.Dead) (*result, error) {
 	out := *c.r
 	if dead.Len() == 0 {
 		return &result{routing: &out, rerouted: -1}, nil
@@ -52,7 +53,7 @@ func (c worse) compute(dead *subnet.Dead) (*result, error) {
 func TestAPlanThatLosesPairsIsRefused(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:3")
-	full, err := layered.XY(g, layered.Options{})
+	full, err := layered.XY(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
 	cut := func(name string) *subnet.Dead {
 		l, err := g.LinkByName(name)
@@ -67,13 +68,13 @@ func TestAPlanThatLosesPairsIsRefused(t *testing.T) {
 	}{{0, "1 pairs that the tables in force carry would be without a path by the new ones, as s0 to n2:"}, {1, "2 pairs that the tables in force carry would be without a path by the new ones, as s0 to n2, s1 to n2:"}} {
 		p := newPlans(g)
 		p.compute = worse{full, 0, x.at, 2}
-		home, err := p.compute.compute(new(subnet.Dead))
+		home, err := p.compute.compute(t.Context(), new(subnet.Dead))
 		require.NoError(t, err)
 		p.home, p.inForce, p.transition = home, []*layered.Routing{full}, layered.NewTransition(full)
 		now := &Plan{Graph: g, Routing: full, Program: home.forwards()}
-		_, err = p.plan(now, cut("n0-s0"), nil)
+		_, err = p.plan(t.Context(), now, cut("n0-s0"), nil)
 		require.ErrorContains(t, err, x.want)
-		plan, err := p.plan(now, cut("s1-s2"), nil)
+		plan, err := p.plan(t.Context(), now, cut("s1-s2"), nil)
 		require.NoError(t, err, "they had no path")
 		require.NotEmpty(t, plan.Patches())
 	}
@@ -84,7 +85,7 @@ func TestWhatAdaptiveTablesCarryIsFound(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a-lash", "escape", "mp-lash", "lash"} {
 		g := topologytest.Parse(t, "irregular:10,20,3")
-		r, err := subnet.Routes(name, g)
+		r, err := subnet.Routes(t.Context(), name, g)
 		require.NoError(t, err)
 		var dead subnet.Dead
 		c := newCarrier(r, &dead)

@@ -18,7 +18,7 @@ func planner(t testing.TB, g *topology.Graph, routing, method string, vcs int) *
 	t.Helper()
 	m, err := manage.Parse(method)
 	require.NoError(t, err)
-	p, err := manage.New(g, routing, m, vcs)
+	p, err := manage.New(t.Context(), g, routing, m, vcs)
 	require.NoError(t, err)
 	return p
 }
@@ -144,7 +144,7 @@ func TestEveryMethodRoutesRoundEachSingleFaultAndComesBack(t *testing.T) {
 				require.Zero(t, follow(t, first, nil))
 				var dead subnet.Dead
 				dead.AddLink(l.ID)
-				plan, err := p.Plan(&dead)
+				plan, err := p.Plan(t.Context(), &dead)
 				require.NoError(t, err, l.Name)
 				require.Equal(t, plan.Unroutable, follow(t, plan, &dead), l.Name)
 				require.Equal(t, plan.Unconnected, plan.Unroutable, l.Name)
@@ -157,7 +157,7 @@ func TestEveryMethodRoutesRoundEachSingleFaultAndComesBack(t *testing.T) {
 				p.Adopt(plan)
 				p.Settled()
 
-				back, err := p.Plan(&subnet.Dead{})
+				back, err := p.Plan(t.Context(), &subnet.Dead{})
 				require.NoError(t, err)
 				requirePatches(t, plan, back)
 				require.Zero(t, back.Unroutable)
@@ -180,7 +180,7 @@ func TestADeadSwitchTakesItsNICsAndNothingElse(t *testing.T) {
 			p := planner(t, g, x[1], x[2], 6)
 			var dead subnet.Dead
 			dead.AddSwitch(s.ID)
-			plan, err := p.Plan(&dead)
+			plan, err := p.Plan(t.Context(), &dead)
 			require.NoError(t, err, s.Name)
 			require.Equal(t, plan.Unconnected, plan.Unroutable)
 			require.Equal(t, plan.Unroutable, follow(t, plan, &dead), "%v %s", x, s.Name)
@@ -198,7 +198,7 @@ func TestPartsThatNoLinkJoinsAreRoutedEachByItself(t *testing.T) {
 		require.NoError(t, err)
 		dead.AddLink(l.ID)
 	}
-	plan, err := p.Plan(&dead)
+	plan, err := p.Plan(t.Context(), &dead)
 	require.NoError(t, err)
 	require.Equal(t, 2*3*3, plan.Unroutable)
 	require.Equal(t, plan.Unroutable, follow(t, plan, &dead))
@@ -211,14 +211,14 @@ func TestAPlanWhoseMixtureHasACycleSaysSo(t *testing.T) {
 	p := planner(t, g, "lash", "engine", 6)
 	p.Settled()
 	var dead subnet.Dead
-	plan, err := p.Plan(&dead)
+	plan, err := p.Plan(t.Context(), &dead)
 	require.NoError(t, err)
 	require.Empty(t, plan.Patches(), "it begins with the tables of the method")
 	cyclic := 0
 	for _, l := range g.Links {
 		dead.Reset()
 		dead.AddLink(l.ID)
-		plan, err = p.Plan(&dead)
+		plan, err = p.Plan(t.Context(), &dead)
 		require.NoError(t, err)
 		if require.Equal(t, plan.Acyclic, plan.Cycle() == nil); !plan.Acyclic {
 			cyclic++
@@ -242,7 +242,7 @@ func TestTablesThatMayStillBeInForceCountUntilTheyAreSettled(t *testing.T) {
 		require.NoError(t, err)
 		var dead subnet.Dead
 		dead.AddLink(l.ID)
-		plan, err := p.Plan(&dead)
+		plan, err := p.Plan(t.Context(), &dead)
 		require.NoError(t, err)
 		p.Adopt(plan)
 		return plan
@@ -253,7 +253,7 @@ func TestTablesThatMayStillBeInForceCountUntilTheyAreSettled(t *testing.T) {
 	require.False(t, third.Acyclic, "of three ways round a ring two may be in force still")
 	p.Settled()
 	p.Settled()
-	again, err := p.Plan(&third.Dead)
+	again, err := p.Plan(t.Context(), &third.Dead)
 	require.NoError(t, err)
 	require.True(t, again.Acyclic)
 	require.Empty(t, again.Patches())
@@ -269,7 +269,7 @@ func TestAMethodThatDoesNotFitIsRefused(t *testing.T) {
 	} {
 		m, err := manage.Parse(x[2])
 		require.NoError(t, err)
-		_, err = manage.New(topologytest.Parse(t, x[0]), x[1], m, 1)
+		_, err = manage.New(t.Context(), topologytest.Parse(t, x[0]), x[1], m, 1)
 		require.ErrorContains(t, err, x[3], x)
 	}
 }
@@ -287,7 +287,7 @@ func TestTheMethodOfARoutingUnlessOneIsNamed(t *testing.T) {
 		{"kary-ntree:2,3", "hybrid-adaptive", "ddrc"},
 		{"kary-ntree:2,3", "ddrc-source", "ddrc"},
 	} {
-		m, why := manage.For(x[1], topologytest.Parse(t, x[0]))
+		m, why := manage.For(t.Context(), x[1], topologytest.Parse(t, x[0]))
 		require.NoError(t, why)
 		require.Equal(t, x[2], m.String(), x)
 	}
@@ -407,7 +407,7 @@ func TestWhenAllLinksAreBackTablesAreThoseOfTheEngineAgain(t *testing.T) {
 			var dead subnet.Dead
 			for j := range 4 { // cut one after the other, settled in between or not, then healed all at once
 				dead.AddLink(links[(7*i+5*j)%len(links)])
-				plan, err := p.Plan(&dead)
+				plan, err := p.Plan(t.Context(), &dead)
 				require.NoError(t, err)
 				p.Adopt(plan)
 				if p.Acknowledged(); (i+j)%2 == 0 {
@@ -415,13 +415,13 @@ func TestWhenAllLinksAreBackTablesAreThoseOfTheEngineAgain(t *testing.T) {
 				}
 			}
 			dead.Reset()
-			plan, err := p.Plan(&dead)
+			plan, err := p.Plan(t.Context(), &dead)
 			require.NoError(t, err)
 			p.Adopt(plan)
 			p.Settled()
 			for rounds := 0; p.More(); rounds++ {
 				require.Less(t, rounds, 10)
-				plan, err := p.Plan(&dead)
+				plan, err := p.Plan(t.Context(), &dead)
 				require.NoError(t, err)
 				if len(plan.Patches()) == 0 {
 					break

@@ -180,7 +180,7 @@ func TestEveryMixtureOfAPlanThatMayBeUploadedInAnyOrderIsFreeOfCyclesAndLoops(t 
 			for _, l := range g.Links {
 				var dead subnet.Dead
 				dead.AddLink(l.ID)
-				plan, err := p.Plan(&dead)
+				plan, err := p.Plan(t.Context(), &dead)
 				require.NoError(t, err)
 				require.True(t, plan.Acyclic || !x.always, l.Name)
 				most := 0
@@ -212,9 +212,9 @@ func TestACycleInSomeMixtureIsFoundInAllOfThemAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, x := range [][3]string{{"ring:6", "updn:root=s0", "updn:root=s3"}, {"ring:8", "updn:root=s0", "updn:root=s4"}} {
 		g := topologytest.Parse(t, x[0])
-		old, err := subnet.Routes(x[1], g)
+		old, err := subnet.Routes(t.Context(), x[1], g)
 		require.NoError(t, err)
-		newer, err := subnet.Routes(x[2], g)
+		newer, err := subnet.Routes(t.Context(), x[2], g)
 		require.NoError(t, err)
 		none := func(hold) bool { return false }
 		m := mixed{g, old, newer, make([]bool, len(g.Switches)), none}

@@ -30,7 +30,7 @@ func TestAnOrderOfEntriesSavesFewCuts(t *testing.T) {
 			g := topologytest.Parse(t, spec)
 			m, err := Parse("dqr:entries=destination,spare=leave")
 			require.NoError(t, err)
-			p, err := New(g, "lash", m, weft.MaxVCs)
+			p, err := New(t.Context(), g, "lash", m, weft.MaxVCs)
 			require.NoError(t, err)
 			p.Settled()
 			cuts, emptied, bySwitch, byEntry := 0, 0, 0, 0
@@ -41,7 +41,7 @@ func TestAnOrderOfEntriesSavesFewCuts(t *testing.T) {
 				cuts++
 				var dead subnet.Dead
 				dead.AddLink(l.ID)
-				plan, err := p.Plan(&dead)
+				plan, err := p.Plan(t.Context(), &dead)
 				require.NoError(t, err)
 				if !plan.Static {
 					continue

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -24,7 +25,7 @@ type Planner struct {
 type planning interface {
 	// plan says what is to follow now, without what is dead. Nothing is changed by that; each runs
 	// a function for 0 to n-1, nil: in turn.
-	plan(now *Plan, dead *subnet.Dead, each func(n int, run func(i int))) (*Plan, error)
+	plan(ctx context.Context, now *Plan, dead *subnet.Dead, each func(n int, run func(i int))) (*Plan, error)
 	adopt(plan *Plan)       // switches are being told
 	acknowledged(now *Plan) // all have acknowledged
 	settled(now *Plan)      // packets that travelled by what was before are gone
@@ -36,8 +37,8 @@ type planning interface {
 
 // New makes a planner for a fabric that runs a routing, by name, with so many virtual channels. A
 // method that needs tables of another kind is refused, and so is one for another topology; the
-// error says what to choose.
-func New(g *topology.Graph, routing string, m Method, vcs int) (*Planner, error) {
+// error says what to choose. When ctx ends first the error wraps the cause.
+func New(ctx context.Context, g *topology.Graph, routing string, m Method, vcs int) (*Planner, error) {
 	routing, _ = m.Routing(routing)
 	e, err := subnet.ByName(routing)
 	if err != nil {
@@ -45,9 +46,9 @@ func New(g *topology.Graph, routing string, m Method, vcs int) (*Planner, error)
 	}
 	p := &Planner{g: g, method: m}
 	if m.Kind == Direct {
-		p.planning, p.now, err = newWays(g, e, m, vcs)
+		p.planning, p.now, err = newWays(ctx, g, e, m, vcs)
 	} else if err = programmed(e, g); err == nil {
-		p.planning, p.now, err = newTables(g, e, m, vcs)
+		p.planning, p.now, err = newTables(ctx, g, e, m, vcs)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("method %v: %w", m, err)
@@ -75,9 +76,10 @@ func (p *Planner) InParallel(each func(n int, run func(i int))) { p.each = each 
 func (p *Planner) Empties(dead *subnet.Dead) bool { return p.planning.empties(p.now, dead) }
 
 // Plan computes what the switches are to forward by without what is dead. It changes nothing before
-// [Planner.Adopt], so a plan that comes too late may be thrown away. dead is copied.
-func (p *Planner) Plan(dead *subnet.Dead) (*Plan, error) {
-	plan, err := p.planning.plan(p.now, dead, p.each)
+// [Planner.Adopt], so a plan that comes too late may be thrown away. dead is copied. When ctx ends
+// first there is no plan, and the error wraps the cause.
+func (p *Planner) Plan(ctx context.Context, dead *subnet.Dead) (*Plan, error) {
+	plan, err := p.planning.plan(ctx, p.now, dead, p.each)
 	if err != nil {
 		return nil, fmt.Errorf("method %v: %w", p.method, err)
 	}

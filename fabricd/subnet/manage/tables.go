@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -28,7 +29,7 @@ type planner struct {
 // computer is a method at work. It computes without being changed by that; adopt says which of its
 // results came into force.
 type computer interface {
-	compute(dead *subnet.Dead) (*result, error)
+	compute(ctx context.Context, dead *subnet.Dead) (*result, error)
 	adopt(r *result)
 	settled()
 }
@@ -51,7 +52,7 @@ type result struct {
 
 // newTables begins with what the switches have, the tables of the routing: nothing is told to them
 // while nothing is dead. A method that cannot keep them is refused.
-func newTables(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*planner, *Plan, error) {
+func newTables(ctx context.Context, g *topology.Graph, e subnet.Entry, m Method, vcs int) (*planner, *Plan, error) {
 	p := newPlans(g)
 	var err error
 	switch m.Kind {
@@ -60,14 +61,14 @@ func newTables(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*planner, 
 	case Engine:
 		p.compute, err = newEngine(g, e, m, vcs)
 	case DQR:
-		p.compute, err = newDQR(g, e, m, vcs)
+		p.compute, err = newDQR(ctx, g, e, m, vcs)
 	default:
 		err = errors.New("it plans nothing")
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := p.compute.compute(&subnet.Dead{})
+	r, err := p.compute.compute(ctx, &subnet.Dead{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +76,7 @@ func newTables(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*planner, 
 		return nil, nil, fmt.Errorf("its tables need %d virtual channels, there are %d: raise the number", r.routing.Layers, vcs)
 	}
 	p.compute.adopt(r)
-	if p.home, err = p.began(e, r); err != nil {
+	if p.home, err = p.began(ctx, e, r); err != nil {
 		return nil, nil, err
 	}
 	n := len(g.NICs)
@@ -128,7 +129,7 @@ func (r *result) forwards() tables.Program {
 
 // began is what the switches have before they are told anything. r is what the method computes when
 // nothing is dead.
-func (p *planner) began(e subnet.Entry, r *result) (*result, error) {
+func (p *planner) began(ctx context.Context, e subnet.Entry, r *result) (*result, error) {
 	if c, ok := p.compute.(*engine); ok && c.name == e.Name || e.Routes == nil {
 		return r, nil
 	}
@@ -140,7 +141,7 @@ func (p *planner) began(e subnet.Entry, r *result) (*result, error) {
 		program := fw.(tables.Programmed).Program() // programmed has looked
 		return &result{routing: r.routing, program: &program, unroutable: r.unroutable, rerouted: -1}, nil
 	}
-	routing, err := e.Routes(p.g)
+	routing, err := e.Routes(ctx, p.g)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +149,8 @@ func (p *planner) began(e subnet.Entry, r *result) (*result, error) {
 }
 
 // plan implements [planning].
-func (p *planner) plan(now *Plan, dead *subnet.Dead, _ func(int, func(int))) (*Plan, error) {
-	r, err := p.compute.compute(dead)
+func (p *planner) plan(ctx context.Context, now *Plan, dead *subnet.Dead, _ func(int, func(int))) (*Plan, error) {
+	r, err := p.compute.compute(ctx, dead)
 	if err != nil {
 		return nil, err
 	}

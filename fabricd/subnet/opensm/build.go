@@ -1,6 +1,7 @@
 package opensm
 
 import (
+	"context"
 	"fmt"
 	"math/bits"
 
@@ -47,7 +48,7 @@ func newBuilder(f *forwarding, file string) *builder {
 	return b
 }
 
-func (b *builder) routing() (*layered.Routing, error) {
+func (b *builder) routing(ctx context.Context) (*layered.Routing, error) {
 	g := b.graph
 	b.paths, b.layers = b.lids.paths(), 1
 	b.enter, b.own = make([]uint16, len(g.Switches)*len(g.NICs)*b.paths), map[nicPair]uint8{}
@@ -55,6 +56,9 @@ func (b *builder) routing() (*layered.Routing, error) {
 		b.hops, b.changing = map[entry]uint8{}, map[pair]bool{}
 	}
 	for d := range g.NICs {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%s: no routing is made of it: %w", b.file, context.Cause(ctx))
+		}
 		if err := b.destination(weft.NICID(d)); err != nil {
 			return nil, err
 		}

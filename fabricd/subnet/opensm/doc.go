@@ -2,7 +2,7 @@
 // forwarding tables, the tables that map service levels to virtual lanes, the LIDs of ports, the
 // service levels of paths, and the roots of its engines.
 //
-//	r, err := opensm.Open(g, "opensm-lfts.dump,sl2vl=opensm-sl2vl.dump,path-sl=path-sl.txt") // of the routing name tables:...
+//	r, err := opensm.Open(ctx, g, "opensm-lfts.dump,sl2vl=opensm-sl2vl.dump,path-sl=path-sl.txt") // of tables:...
 //	lft, err := opensm.NewLFT(r, lids)
 //	err = lft.Write(w) // opensm -R file -U takes it
 //

@@ -25,12 +25,12 @@ func FuzzLoad(f *testing.F) {
 		add(&files.SL2VL, "sl2vl", sl2vl)
 		add(&files.PathSL, "path-sl", pathSL)
 		add(&files.GUID2LID, "guid2lid", guid2lid)
-		r, err := Load(g, files)
+		r, err := Load(t.Context(), g, files)
 		if err != nil {
 			return
 		}
 		require.LessOrEqual(t, r.Layers, weft.MaxVCs)
 		require.LessOrEqual(t, r.Unroutable, len(g.NICs)*(len(g.NICs)-1))
-		r.Dependencies().Cycle()
+		r.Dependencies(t.Context()).Cycle()
 	})
 }

@@ -31,7 +31,7 @@ func TestPacketsGoByTablesOfOpenSM(t *testing.T) {
 	t.Parallel()
 	for name, m := range made {
 		g := topologytest.Parse(t, m.topology)
-		r, err := opensm.Open(g, m.files)
+		r, err := opensm.Open(t.Context(), g, m.files)
 		require.NoError(t, err)
 		h := harness.New(t, m.topology, harness.FirmwareByName("tables:"+m.files))
 		lanes, changed := map[weft.VC]bool{}, 0

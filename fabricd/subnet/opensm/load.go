@@ -1,6 +1,8 @@
 package opensm
 
 import (
+	"context"
+
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -16,8 +18,9 @@ type Files struct {
 // Load makes a routing of tables that were dumped. A table that sends packets nowhere or round and
 // round is taken: such pairs are counted in Unroutable, and its dependencies have the cycle. Errors
 // have the file and line: what is not of the format, a switch that is missing or not in the graph,
-// a LID that is nobody's, a port that the switch does not have or that leads to another NIC.
-func Load(g *topology.Graph, files Files) (*layered.Routing, error) {
+// a LID that is nobody's, a port that the switch does not have or that leads to another NIC. When
+// ctx ends first the error wraps the cause.
+func Load(ctx context.Context, g *topology.Graph, files Files) (*layered.Routing, error) {
 	known := nodesOf(g)
 	lids, _ := GraphLIDs(g)
 	if files.GUID2LID != nil {
@@ -45,5 +48,5 @@ func Load(g *topology.Graph, files Files) (*layered.Routing, error) {
 			return nil, err
 		}
 	}
-	return b.routing()
+	return b.routing(ctx)
 }

@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,8 +23,8 @@ const Syntax = "FILE[,sl2vl=FILE][,path-sl=FILE][,guid2lid=FILE]"
 const maxSize = 1 << 30
 
 // Open loads the routing of the files that spec names, in the form of [Syntax]. Names that end in
-// .gz are of compressed files.
-func Open(g *topology.Graph, spec string) (*layered.Routing, error) {
+// .gz are of compressed files. Errors are those of [Load].
+func Open(ctx context.Context, g *topology.Graph, spec string) (*layered.Routing, error) {
 	words := strings.Split(spec, ",")
 	names := map[string]string{"": words[0]}
 	keys := []string{"guid2lid", "path-sl", "sl2vl"}
@@ -64,7 +65,7 @@ func Open(g *topology.Graph, spec string) (*layered.Routing, error) {
 				return nil, fmt.Errorf("%s: %w", names[key], err)
 			}
 		}
-		return &File{names[key], &bounded{r, maxSize}}, nil
+		return &File{names[key], &bounded{r, maxSize, ctx}}, nil
 	}
 	lft, err := open("")
 	var files Files
@@ -81,7 +82,7 @@ func Open(g *topology.Graph, spec string) (*layered.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := Load(g, files)
+	r, err := Load(ctx, g, files)
 	if err != nil {
 		return nil, err
 	}
@@ -91,13 +92,17 @@ func Open(g *topology.Graph, spec string) (*layered.Routing, error) {
 
 var errTooLarge = errors.New("the file is larger than 1 GiB, which is the most that is read")
 
-// bounded is a reader that errs where a file is too large.
+// bounded is a reader that errs where a file is too large, and when ctx ends before all is read.
 type bounded struct {
 	r    io.Reader
 	left int
+	ctx  context.Context
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
+	if b.ctx.Err() != nil {
+		return 0, context.Cause(b.ctx)
+	}
 	if b.left <= 0 {
 		return 0, errTooLarge
 	}

@@ -27,7 +27,7 @@ func read(t testing.TB, name string) string {
 
 func open(t testing.TB, g *topology.Graph, spec string) *layered.Routing {
 	t.Helper()
-	r, err := Open(g, spec)
+	r, err := Open(t.Context(), g, spec)
 	require.NoError(t, err)
 	return r
 }
@@ -83,7 +83,7 @@ func TestTablesOfOpenSMAreRead(t *testing.T) {
 		r := open(t, g, spec)
 		assert.Equal(t, 1, r.Layers)
 		assert.Zero(t, r.Unroutable)
-		assert.Nil(t, r.Dependencies().Cycle())
+		assert.Nil(t, r.Dependencies(t.Context()).Cycle())
 		names, _ := way(t, r, "host0", "host3")
 		assert.Equal(t, []string{"L0-0", "L1-0", "L0-1"}, names)
 		names, _ = way(t, r, "host2", "host3")
@@ -97,12 +97,12 @@ func TestTablesThatChangeLanesOnTheWayAreRead(t *testing.T) {
 	g := topologytest.Parse(t, "testdata/torus5.net")
 	r := open(t, g, "testdata/torus5-lfts.dump.gz,sl2vl=testdata/torus5-sl2vl.dump.gz,path-sl=testdata/torus5-path-sl.txt")
 	assert.Zero(t, r.Unroutable)
-	assert.Nil(t, r.Dependencies().Cycle())
+	assert.Nil(t, r.Dependencies(t.Context()).Cycle())
 	assert.Greater(t, r.Layers, 1)
 
 	one := open(t, g, "testdata/torus5-lfts.dump.gz")
 	assert.Zero(t, one.Unroutable)
-	assert.NotNil(t, one.Dependencies().Cycle(), "all of it in one lane")
+	assert.NotNil(t, one.Dependencies(t.Context()).Cycle(), "all of it in one lane")
 }
 
 // DFSSSP gives each pair of NICs a service level of its own, so the NICs of a switch send to a NIC
@@ -112,7 +112,7 @@ func TestServiceLevelsOfEachPairOfNICsAreRead(t *testing.T) {
 	r := open(t, g, "testdata/dfsssp8-lfts.dump.gz,sl2vl=testdata/dfsssp8-sl2vl.dump.gz,path-sl=testdata/dfsssp8-path-sl.txt")
 	assert.Zero(t, r.Unroutable)
 	assert.Equal(t, 8, r.Layers)
-	assert.Nil(t, r.Dependencies().Cycle())
+	assert.Nil(t, r.Dependencies(t.Context()).Cycle())
 	lids, err := AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
 	fw := firmware.Layered{Tables: r.Tables, Assignment: r.Assignment}
@@ -141,7 +141,7 @@ func TestServiceLevelsOfEachPairOfNICsAreRead(t *testing.T) {
 func TestServiceLevelsOfSomeNICsStandForTheOthers(t *testing.T) {
 	g := topologytest.Parse(t, "testdata/tiny.net")
 	sl := file("sl", "1 7 2\n1 8 3\n6 8 1\n1 6 0\n6 1 0\n7 1 0\n7 6 0\n7 8 0\n8 7 0\n")
-	r, err := Load(g, Files{LFT: file("f", read(t, "opensm-lfts.dump")), PathSL: &sl})
+	r, err := Load(t.Context(), g, Files{LFT: file("f", read(t, "opensm-lfts.dump")), PathSL: &sl})
 	require.NoError(t, err)
 	from := func(nic, to string) []weft.Address {
 		n, err := g.NICByName(nic)
@@ -203,7 +203,7 @@ func TestAddressesOfAPortAreItsLIDs(t *testing.T) {
 		"0x0008 003 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n0x0009 004 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n",
 	).Replace(read(t, "opensm-lfts.dump"))
 	text = strings.Replace(text, "'L0-1'\n0x0004 001", "'L0-1'\n0x0004 001", 1)
-	r, err := Load(g, Files{LFT: file("f", text)})
+	r, err := Load(t.Context(), g, Files{LFT: file("f", text)})
 	require.NoError(t, err)
 	assert.Equal(t, 2, r.Tables.Paths())
 	assert.Equal(t, []weft.Address{{Path: 0}, {Path: 1}}, r.Assignment.Addresses(0, 3))
@@ -247,7 +247,7 @@ func TestBadTablesAreRefusedAtTheirLine(t *testing.T) {
 		{bare, "f:2: LID 0x0001 is unknown: name the file that has it, as guid2lid=guid2lid"},
 		{"Unicast lids [0-8] of switch" + strings.Repeat("x", maxLine), "f:1: bufio.Scanner: token too long"},
 	} {
-		_, err := Load(g, Files{LFT: file("f", c.in)})
+		_, err := Load(t.Context(), g, Files{LFT: file("f", c.in)})
 		if assert.Error(t, err, c.want) {
 			assert.Contains(t, err.Error(), c.want)
 		}
@@ -282,7 +282,7 @@ func TestBadFilesBesideTheTablesAreRefusedAtTheirLine(t *testing.T) {
 		{Files{SL2VL: &File{"f", strings.NewReader("0 0 : 0\n")}}, "f:1: found \"0 0 : 0\", expected the beginning of a table"},
 	} {
 		c.files.LFT = file("lft", read(t, "opensm-lfts.dump"))
-		_, err := Load(g, c.files)
+		_, err := Load(t.Context(), g, c.files)
 		if assert.Error(t, err, c.want) {
 			assert.Contains(t, err.Error(), c.want)
 		}
@@ -302,16 +302,16 @@ func TestTablesThatLoopOrEndAreFound(t *testing.T) {
 	blocks := strings.SplitAfter(lft, "dumped\n")
 	// Both of L0-1 and L1-0 send packets to host0 to each other.
 	blocks[2] = strings.Replace(blocks[2], "0x0001 001", "0x0001 002", 1)
-	r, err := Load(g, Files{LFT: file("f", strings.Join(blocks, ""))})
+	r, err := Load(t.Context(), g, Files{LFT: file("f", strings.Join(blocks, ""))})
 	require.NoError(t, err)
 	assert.Equal(t, 2, r.Unroutable, "host2 and host3 to host0")
-	assert.Len(t, r.Dependencies().Cycle(), 2)
+	assert.Len(t, r.Dependencies(t.Context()).Cycle(), 2)
 
 	blocks[2] = strings.Replace(blocks[2], "0x0001 002", "0x0001 255", 1)
-	r, err = Load(g, Files{LFT: file("f", strings.Join(blocks, ""))})
+	r, err = Load(t.Context(), g, Files{LFT: file("f", strings.Join(blocks, ""))})
 	require.NoError(t, err)
 	assert.Equal(t, 2, r.Unroutable)
-	assert.Nil(t, r.Dependencies().Cycle())
+	assert.Nil(t, r.Dependencies(t.Context()).Cycle())
 }
 
 func TestOpenSaysWhatItExpects(t *testing.T) {
@@ -325,7 +325,7 @@ func TestOpenSaysWhatItExpects(t *testing.T) {
 		"testdata/guid2lid":         "testdata/guid2lid:1: found",
 		"testdata/tiny.net,sl2vl=x": "x: no such file",
 	} {
-		_, err := Open(g, spec)
+		_, err := Open(t.Context(), g, spec)
 		if assert.Error(t, err, want) {
 			assert.Contains(t, err.Error(), want)
 		}

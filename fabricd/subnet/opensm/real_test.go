@@ -103,10 +103,10 @@ func TestTheRealOpenSMTakesTablesOfOurs(t *testing.T) {
 			sim, ctx := simulate(t, g)
 			lids, err := AssignLIDs(g, 0, lmc)
 			require.NoError(t, err)
-			for name, engine := range map[string]func(*topology.Graph, layered.Options) (*layered.Routing, error){
+			for name, engine := range map[string]func(context.Context, *topology.Graph, layered.Options) (*layered.Routing, error){
 				"lash": layered.LASH, "updn": layered.UpDownByDestination, "minimal-hop": layered.MinimalHop,
 			} {
-				r, err := engine(g, layered.Options{})
+				r, err := engine(t.Context(), g, layered.Options{})
 				require.NoError(t, err)
 				var want bytes.Buffer
 				require.NoError(t, writeLFT(&want, r, lids))
@@ -170,7 +170,7 @@ func routed(t *testing.T, g *topology.Graph, engine string) (*peer.Result, *laye
 
 	r := open(t, g, result.File("opensm-lfts.dump")+",sl2vl="+result.File("opensm-sl2vl.dump")+",path-sl="+file)
 	assert.Zero(t, r.Unroutable)
-	assert.Nil(t, r.Dependencies().Cycle())
+	assert.Nil(t, r.Dependencies(t.Context()).Cycle())
 	var again bytes.Buffer
 	require.NoError(t, WritePathSL(&again, r, lids))
 	assert.Equal(t, levels, again.String())
@@ -181,7 +181,7 @@ func routed(t *testing.T, g *topology.Graph, engine string) (*peer.Result, *laye
 func TestServiceLevelsAreMappedAsOpenSMDumpsThem(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "irregular:10,16,2,nics=2")
-	r, err := layered.LASH(g, layered.Options{})
+	r, err := layered.LASH(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
 	require.Equal(t, 2, r.Layers)
 	sim, ctx := simulate(t, g)

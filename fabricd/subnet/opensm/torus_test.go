@@ -42,15 +42,15 @@ func TestTablesOfTheRealTorus2QoSAreReadAndLeftAlone(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(levels), 0o600))
 
 	spec := result.File("opensm-lfts.dump") + ",sl2vl=" + result.File("opensm-sl2vl.dump") + ",path-sl=" + file
-	r, err := opensm.Open(g, spec)
+	r, err := opensm.Open(t.Context(), g, spec)
 	require.NoError(t, err)
 	assert.Greater(t, r.Layers, 1)
 	assert.Zero(t, r.Unroutable)
-	assert.Nil(t, r.Dependencies().Cycle())
+	assert.Nil(t, r.Dependencies(t.Context()).Cycle())
 
-	chosen, why := manage.For("tables:"+spec, g)
+	chosen, why := manage.For(t.Context(), "tables:"+spec, g)
 	assert.Equal(t, manage.None, chosen.String())
 	require.ErrorContains(t, why, "moves packets for")
-	_, err = manage.New(g, "tables:"+spec, manage.Method{Kind: manage.DQR}, r.Layers)
+	_, err = manage.New(t.Context(), g, "tables:"+spec, manage.Method{Kind: manage.DQR}, r.Layers)
 	require.ErrorContains(t, err, "method dqr: reconfiguration of tables:")
 }

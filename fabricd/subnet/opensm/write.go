@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -69,12 +70,12 @@ func (p *LFT) Write(w io.Writer) error {
 }
 
 // Alone is the routing of switches that have these tables and nothing else: all packets travel in
-// layer 0.
-func (p *LFT) Alone() (*layered.Routing, error) {
+// layer 0. The error of a context that ends wraps its cause.
+func (p *LFT) Alone(ctx context.Context) (*layered.Routing, error) {
 	known := nodesOf(p.routing.Graph)
 	b := newBuilder(&forwarding{nodes: known, lids: p.lids, port: p.ports}, p.routing.Engine)
 	b.lids = p.lids
-	return b.routing()
+	return b.routing(ctx)
 }
 
 // visit is a packet at a switch.

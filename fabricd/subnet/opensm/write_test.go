@@ -21,16 +21,16 @@ import (
 func TestRoutingsOfOursComeBack(t *testing.T) {
 	for spec, engine := range map[string]func() (*layered.Routing, error){
 		"lash": func() (*layered.Routing, error) {
-			return layered.LASH(topologytest.Parse(t, "irregular:16,32,4,nics=2"), layered.Options{})
+			return layered.LASH(t.Context(), topologytest.Parse(t, "irregular:16,32,4,nics=2"), layered.Options{})
 		},
 		"updn": func() (*layered.Routing, error) {
-			return layered.UpDownByDestination(topologytest.Parse(t, "torus:4x4"), layered.Options{})
+			return layered.UpDownByDestination(t.Context(), topologytest.Parse(t, "torus:4x4"), layered.Options{})
 		},
 		"minimal-hop": func() (*layered.Routing, error) {
-			return layered.MinimalHop(topologytest.Parse(t, "mesh:3x3"), layered.Options{})
+			return layered.MinimalHop(t.Context(), topologytest.Parse(t, "mesh:3x3"), layered.Options{})
 		},
 		"without NICs": func() (*layered.Routing, error) {
-			return layered.LASH(topologytest.Parse(t, "kary-ntree:2,3"), layered.Options{})
+			return layered.LASH(t.Context(), topologytest.Parse(t, "kary-ntree:2,3"), layered.Options{})
 		},
 	} {
 		r, err := engine()
@@ -41,11 +41,11 @@ func TestRoutingsOfOursComeBack(t *testing.T) {
 		require.NoError(t, writeLFT(&lft, r, lids), spec)
 		require.NoError(t, WritePathSL(&sl, r, lids))
 		levels := file("sl", sl.String())
-		again, err := Load(r.Graph, Files{LFT: file("lft", lft.String()), PathSL: &levels})
+		again, err := Load(t.Context(), r.Graph, Files{LFT: file("lft", lft.String()), PathSL: &levels})
 		require.NoError(t, err)
 		assert.Zero(t, again.Unroutable)
 		assert.Equal(t, r.Layers, again.Layers, spec)
-		want, got := r.Dependencies(), again.Dependencies()
+		want, got := r.Dependencies(t.Context()), again.Dependencies(t.Context())
 		assert.Equal(t, want.Loads, got.Loads, spec)
 		assert.Nil(t, got.Cycle(), spec)
 		entries := len(r.Graph.Switches) * (len(r.Graph.Switches) + len(r.Graph.NICs))
@@ -57,21 +57,21 @@ func TestRoutingsThatTablesOfInfiniBandCannotSayAreRefused(t *testing.T) {
 	g := topologytest.Parse(t, "irregular:16,32,4")
 	lids, err := AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
-	r, err := layered.UpDownAdaptive(g, layered.Options{})
+	r, err := layered.UpDownAdaptive(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
 	assert.ErrorContains(t, writeLFT(io.Discard, r, lids), "updn-adaptive: its switches choose among ports")
 	r.Kind = layered.Deterministic
 	assert.ErrorContains(t, writeLFT(io.Discard, r, lids), "ports for packets to n")
 
 	wide := topologytest.Parse(t, "irregular:64,128,3")
-	r, err = layered.UpDown(wide, layered.Options{})
+	r, err = layered.UpDown(t.Context(), wide, layered.Options{})
 	require.NoError(t, err)
 	theirs, err := AssignLIDs(wide, 0, 0)
 	require.NoError(t, err)
 	assert.ErrorContains(t, writeLFT(io.Discard, r, theirs),
 		"by where they come from, and a table of InfiniBand has one for each LID: take a routing by destination alone, as updn:in-port=false")
 
-	r, err = layered.LASH(g, layered.Options{})
+	r, err = layered.LASH(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
 	assert.ErrorContains(t, writeLFT(io.Discard, r, newLIDs(g)), "NIC n0 has no LID: give those of this fabric")
 	assert.ErrorIs(t, writeLFT(broken{}, r, lids), errBroken)
@@ -91,7 +91,7 @@ func TestRoutingsThatTablesOfInfiniBandCannotSayAreRefused(t *testing.T) {
 	text := strings.ReplaceAll(read(t, "opensm-lfts.dump"), "0x0008", "0x0009")
 	text = strings.NewReplacer("[0-8]", "[0-9]", "8 lids", "9 lids").Replace(text)
 	two := file("guid2lid", "0x000000000010000d 0x0008 0x0009\n")
-	r, err = Load(tiny, Files{LFT: file("f", text), GUID2LID: &two})
+	r, err = Load(t.Context(), tiny, Files{LFT: file("f", text), GUID2LID: &two})
 	require.NoError(t, err)
 	lids, err = AssignLIDs(tiny, 0, 0)
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestNICsOfASwitchMaySendInDifferentLanes(t *testing.T) {
 	at := strings.Index(text, "Channel Adapter 0x0000000000100005")
 	text = text[:at] + strings.Replace(text[at:], "0   0   : 0", "0   0   : 1", 1)
 	levels := file("sl2vl", text)
-	r, err := Load(g, Files{LFT: file("f", read(t, "opensm-lfts.dump")), SL2VL: &levels})
+	r, err := Load(t.Context(), g, Files{LFT: file("f", read(t, "opensm-lfts.dump")), SL2VL: &levels})
 	require.NoError(t, err)
 	for nic, vc := range map[weft.NICID]weft.VC{0: 0, 1: 1} {
 		s, port := g.SwitchOf(nic)
@@ -126,7 +126,7 @@ func TestNICsOfASwitchMaySendInDifferentLanes(t *testing.T) {
 // same.
 func TestLanesThatDependOnTheLevelAreRefused(t *testing.T) {
 	g := topologytest.Parse(t, "mesh:3")
-	r, err := layered.MinimalHop(g, layered.Options{})
+	r, err := layered.MinimalHop(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
 	lids, err := AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
@@ -155,7 +155,7 @@ func TestLanesThatDependOnTheLevelAreRefused(t *testing.T) {
 	load := func(level int) error { // n0 sends to n2 in level 0, and n1 in this; both come to the last switch in lane 0
 		levels := file("sl2vl", tables.String())
 		paths := file("path-sl", fmt.Sprintf("%d %d 0\n%d %d %d\n", of(0), of(2), of(1), of(2), level))
-		_, err := Load(g, Files{LFT: file("f", lft.String()), SL2VL: &levels, PathSL: &paths})
+		_, err := Load(t.Context(), g, Files{LFT: file("f", lft.String()), SL2VL: &levels, PathSL: &paths})
 		return err
 	}
 	require.NoError(t, load(0))
@@ -163,7 +163,7 @@ func TestLanesThatDependOnTheLevelAreRefused(t *testing.T) {
 }
 
 func TestAFileLargerThanAllowedIsRefused(t *testing.T) {
-	b := bounded{strings.NewReader("0123456789"), 4}
+	b := bounded{strings.NewReader("0123456789"), 4, t.Context()}
 	text, err := io.ReadAll(&b)
 	assert.Equal(t, "0123", string(text))
 	assert.ErrorIs(t, err, errTooLarge)

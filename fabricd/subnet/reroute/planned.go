@@ -2,6 +2,7 @@ package reroute
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -22,8 +23,8 @@ type planned struct {
 	before  *layered.Routing
 }
 
-func newPlanned(g *topology.Graph, engine string, m manage.Method, vcs int) (*planned, error) {
-	p, err := manage.New(g, engine, m, cmp.Or(vcs, weft.MaxVCs))
+func newPlanned(ctx context.Context, g *topology.Graph, engine string, m manage.Method, vcs int) (*planned, error) {
+	p, err := manage.New(ctx, g, engine, m, cmp.Or(vcs, weft.MaxVCs))
 	if err != nil {
 		return nil, err
 	}
@@ -32,10 +33,10 @@ func newPlanned(g *topology.Graph, engine string, m manage.Method, vcs int) (*pl
 
 func (p *planned) routing() *layered.Routing { return p.before }
 
-func (p *planned) clone(dead *subnet.Dead) (way, error) {
-	c, err := newPlanned(p.g, p.engine, p.method, p.vcs)
+func (p *planned) clone(ctx context.Context, dead *subnet.Dead) (way, error) {
+	c, err := newPlanned(ctx, p.g, p.engine, p.method, p.vcs)
 	if err == nil && dead.Len() > 0 {
-		_, err = c.fail(dead)
+		_, err = c.fail(ctx, dead)
 	}
 	if err != nil {
 		return nil, err
@@ -43,30 +44,30 @@ func (p *planned) clone(dead *subnet.Dead) (way, error) {
 	return c, nil
 }
 
-func (p *planned) try(dead *subnet.Dead) (*Step, error) {
+func (p *planned) try(ctx context.Context, dead *subnet.Dead) (*Step, error) {
 	p.planner.Settled()
-	s, _, err := p.plan(dead)
+	s, _, err := p.plan(ctx, dead)
 	return s, err
 }
 
-func (p *planned) fail(dead *subnet.Dead) (*Step, error) {
+func (p *planned) fail(ctx context.Context, dead *subnet.Dead) (*Step, error) {
 	p.planner.Settled()
-	s, plan, err := p.plan(dead)
+	s, plan, err := p.plan(ctx, dead)
 	if err == nil {
 		p.planner.Adopt(plan)
 	}
 	return s, err
 }
 
-func (p *planned) plan(dead *subnet.Dead) (*Step, *manage.Plan, error) {
+func (p *planned) plan(ctx context.Context, dead *subnet.Dead) (*Step, *manage.Plan, error) {
 	old := p.planner.Now().Routing
-	plan, err := p.planner.Plan(dead)
+	plan, err := p.planner.Plan(ctx, dead)
 	if err != nil {
 		return nil, nil, err
 	}
 	return &Step{
 		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected, Acyclic: plan.Acyclic,
-		upload: func() (*manage.Plan, error) { return plan, nil },
+		upload: func(context.Context) (*manage.Plan, error) { return plan, nil },
 		paths:  func(yield func(dqr.Rerouted) bool) { differing(old, plan.Routing, yield) },
 	}, plan, nil
 }

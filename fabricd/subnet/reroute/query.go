@@ -14,7 +14,7 @@ import (
 )
 
 // Query is a routing in force, of which is asked what faults do. Its methods are the drivers of
-// this package: they tell the time that each fault took, and look at their context between faults.
+// this package: they tell the time that each fault took.
 type Query struct {
 	head   Head
 	graph  *topology.Graph
@@ -22,9 +22,9 @@ type Query struct {
 }
 
 // NewQuery computes the tables. The arguments and the errors are those of [New].
-func NewQuery(g *topology.Graph, engine string, m manage.Method, o Options) (*Query, error) {
+func NewQuery(ctx context.Context, g *topology.Graph, engine string, m manage.Method, o Options) (*Query, error) {
 	start := time.Now()
-	routes, err := New(g, engine, m, o)
+	routes, err := New(ctx, g, engine, m, o)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (q *Query) Given(ctx context.Context, faults []Fault, listed func(dqr.Rerou
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		s, step, err := q.step(f, q.routes.Fail)
+		s, step, err := q.step(ctx, f, q.routes.Fail)
 		if err != nil {
 			return nil, err
 		}
@@ -73,14 +73,17 @@ func (q *Query) Given(ctx context.Context, faults []Fault, listed func(dqr.Rerou
 	return r, nil
 }
 
-// step is what comes of a fault, by Try or Fail of some routes.
-func (q *Query) step(f Fault, by func(...weft.LinkID) (*Step, error)) (*Step, StepResult, error) {
+// tried is Try or Fail of some routes.
+type tried func(ctx context.Context, links ...weft.LinkID) (*Step, error)
+
+// step is what comes of a fault, as tried.
+func (q *Query) step(ctx context.Context, f Fault, by tried) (*Step, StepResult, error) {
 	start := time.Now()
-	s, err := by(f.Links...)
+	s, err := by(ctx, f.Links...)
 	took := time.Since(start).Seconds()
 	var r StepResult
 	if err == nil {
-		r, err = stepOf(f.Name, len(f.Links), s, took)
+		r, err = stepOf(ctx, f.Name, len(f.Links), s, took)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", f.Name, err)
@@ -128,7 +131,7 @@ func (q *Query) links() (list []weft.LinkID) {
 // Each lets each link between switches die, alone. It tells of so many runs done, of so many.
 func (q *Query) Each(ctx context.Context, told func(done, of int)) (*ManyResult, error) {
 	list := q.links()
-	return q.many(ctx, len(list), 1, told, func(run int) ([]weft.LinkID, func(...weft.LinkID) (*Step, error), error) {
+	return q.many(ctx, len(list), 1, told, func(run int) ([]weft.LinkID, tried, error) {
 		return list[run : run+1], q.routes.Try, nil
 	})
 }
@@ -142,10 +145,10 @@ func (q *Query) Random(ctx context.Context, runs, faults int, seed uint64, told 
 		return nil, fmt.Errorf("--faults %d: %s has %d links between switches", faults, q.graph.Spec, len(list))
 	}
 	draw := rand.New(weft.Stream(seed, weft.StreamReroutes, 0, 0))
-	return q.many(ctx, runs, faults, told, func(int) ([]weft.LinkID, func(...weft.LinkID) (*Step, error), error) {
+	return q.many(ctx, runs, faults, told, func(int) ([]weft.LinkID, tried, error) {
 		chosen := slices.Clone(list)
 		draw.Shuffle(len(chosen), func(i, k int) { chosen[i], chosen[k] = chosen[k], chosen[i] })
-		routes, err := q.routes.Clone()
+		routes, err := q.routes.Clone(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -155,7 +158,7 @@ func (q *Query) Random(ctx context.Context, runs, faults int, seed uint64, told 
 
 // many counts runs. Begin says which links die in a run, and how.
 func (q *Query) many(ctx context.Context, runs, faults int, told func(done, of int),
-	begin func(run int) ([]weft.LinkID, func(...weft.LinkID) (*Step, error), error),
+	begin func(run int) ([]weft.LinkID, tried, error),
 ) (*ManyResult, error) {
 	r := &ManyResult{Head: q.head, Runs: runs, Acyclic: true, ByFaults: make([]AfterFaults, faults)}
 	steps := 0
@@ -169,7 +172,7 @@ func (q *Query) many(ctx context.Context, runs, faults int, told func(done, of i
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			s, step, err := q.step(Fault{q.graph.Links[l].Name, []weft.LinkID{l}}, by)
+			s, step, err := q.step(ctx, Fault{q.graph.Links[l].Name, []weft.LinkID{l}}, by)
 			if err != nil {
 				return nil, err
 			}

@@ -17,7 +17,7 @@ func query(t *testing.T, spec string) *reroute.Query {
 	t.Helper()
 	m, err := manage.Parse("dqr:plugin=mesh")
 	require.NoError(t, err)
-	q, err := reroute.NewQuery(topologytest.Parse(t, spec), "xy", m, reroute.Options{VCs: weft.MaxVCs})
+	q, err := reroute.NewQuery(t.Context(), topologytest.Parse(t, spec), "xy", m, reroute.Options{VCs: weft.MaxVCs})
 	require.NoError(t, err)
 	return q
 }

@@ -1,6 +1,7 @@
 package reroute
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -10,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-func newWay(g *topology.Graph, engine string, m manage.Method, o Options) (way, error) {
+func newWay(ctx context.Context, g *topology.Graph, engine string, m manage.Method, o Options) (way, error) {
 	if m.Kind != manage.DQR {
 		if m.Kind == manage.Direct {
 			return nil, fmt.Errorf("method %s has no tables to repair: ask fabricd tolerate what it does around faults", m)
@@ -18,9 +19,9 @@ func newWay(g *topology.Graph, engine string, m manage.Method, o Options) (way, 
 		if o.SwitchFlows {
 			return nil, fmt.Errorf("method %s knows flows between NICs only: leave out those between switches, or take method %s", m, manage.DQR)
 		}
-		return newPlanned(g, engine, m, o.VCs)
+		return newPlanned(ctx, g, engine, m, o.VCs)
 	}
-	r, err := subnet.Routes(engine, g)
+	r, err := subnet.Routes(ctx, engine, g)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +30,7 @@ func newWay(g *topology.Graph, engine string, m manage.Method, o Options) (way, 
 	}
 	choices := m.DQR()
 	choices.SwitchFlows = o.SwitchFlows
-	now, err := dqr.New(r, choices)
+	now, err := dqr.New(ctx, r, choices)
 	if err != nil {
 		return nil, err
 	}
@@ -53,17 +54,17 @@ type quick struct {
 
 func (q *quick) routing() *layered.Routing { return q.before }
 
-func (q *quick) clone(*subnet.Dead) (way, error) {
+func (q *quick) clone(context.Context, *subnet.Dead) (way, error) {
 	return &quick{now: q.now.Clone(), before: q.before, vcs: q.vcs}, nil
 }
 
-func (q *quick) try(dead *subnet.Dead) (*Step, error) {
-	s, _, err := q.step(dead)
+func (q *quick) try(ctx context.Context, dead *subnet.Dead) (*Step, error) {
+	s, _, err := q.step(ctx, dead)
 	return s, err
 }
 
-func (q *quick) fail(dead *subnet.Dead) (*Step, error) {
-	s, next, err := q.step(dead)
+func (q *quick) fail(ctx context.Context, dead *subnet.Dead) (*Step, error) {
+	s, next, err := q.step(ctx, dead)
 	if err == nil {
 		q.now, q.settled = next, nil
 	}
@@ -71,31 +72,31 @@ func (q *quick) fail(dead *subnet.Dead) (*Step, error) {
 }
 
 // step is what is next. What is in force stays as it is.
-func (q *quick) step(dead *subnet.Dead) (*Step, *dqr.Reconfiguration, error) {
+func (q *quick) step(ctx context.Context, dead *subnet.Dead) (*Step, *dqr.Reconfiguration, error) {
 	next := q.now.Clone()
 	next.Settle()
-	r, err := next.Fail(func(l *topology.Link) bool { return dead.Cuts(l) })
+	r, err := next.Fail(ctx, func(l *topology.Link) bool { return dead.Cuts(l) })
 	if err != nil {
 		return nil, nil, err
 	}
 	was, gone := q.now, dead.Clone()
-	upload := func() (*manage.Plan, *dqr.Reconfiguration, *dqr.Result, error) {
+	upload := func(ctx context.Context) (*manage.Plan, *dqr.Reconfiguration, *dqr.Result, error) {
 		settled, err := q.transition(was)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		return manage.Quick(settled, was, next, r, &gone, q.vcs)
+		return manage.Quick(ctx, settled, was, next, r, &gone, q.vcs)
 	}
-	plan := func() (*manage.Plan, error) {
-		plan, _, _, err := upload()
+	plan := func(ctx context.Context) (*manage.Plan, error) {
+		plan, _, _, err := upload(ctx)
 		return plan, err
 	}
 	if q.vcs > 0 { // what is in force depends on how it can be brought there
 		var now *manage.Plan
-		if now, next, r, err = upload(); err != nil {
+		if now, next, r, err = upload(ctx); err != nil {
 			return nil, nil, err
 		}
-		plan = func() (*manage.Plan, error) { return now, nil }
+		plan = func(context.Context) (*manage.Plan, error) { return now, nil }
 	}
 	return &Step{
 		FlowsTotal: r.FlowsTotal, FlowsRerouted: r.FlowsRerouted, Unroutable: r.Unroutable, Isolated: r.Isolated, Acyclic: r.Acyclic,

@@ -1,6 +1,7 @@
 package reroute
 
 import (
+	"context"
 	"iter"
 
 	"github.com/weft-fabric/weft"
@@ -25,7 +26,7 @@ type Step struct {
 	Searches                          int
 
 	paths  iter.Seq[dqr.Rerouted]
-	upload func() (*manage.Plan, error)
+	upload func(context.Context) (*manage.Plan, error)
 }
 
 // Connected reports whether every flow has a path, and no deadlock can be.
@@ -44,7 +45,7 @@ func (s *Step) Share() float64 {
 
 // Upload is the plan by which a manager brings the tables of the step into force. It may be asked
 // for until the next fault.
-func (s *Step) Upload() (*manage.Plan, error) { return s.upload() }
+func (s *Step) Upload(ctx context.Context) (*manage.Plan, error) { return s.upload(ctx) }
 
 // Stretch is how much longer the paths of flows have become: the links of the new path by those of
 // the old one.
@@ -79,9 +80,9 @@ func (s *Step) Paths() iter.Seq[dqr.Rerouted] {
 
 // way is a method at work.
 type way interface {
-	try(dead *subnet.Dead) (*Step, error)  // what it would do; nothing stays of it
-	fail(dead *subnet.Dead) (*Step, error) // what it does; what it did before is settled
-	clone(dead *subnet.Dead) (way, error)
+	try(ctx context.Context, dead *subnet.Dead) (*Step, error)  // what it would do; nothing stays of it
+	fail(ctx context.Context, dead *subnet.Dead) (*Step, error) // what it does; what it did before is settled
+	clone(ctx context.Context, dead *subnet.Dead) (way, error)
 	routing() *layered.Routing // at the beginning
 }
 
@@ -103,9 +104,9 @@ type Options struct {
 }
 
 // New is for the tables of an engine, by name, and a method that repairs them; errors are those of
-// both.
-func New(g *topology.Graph, engine string, m manage.Method, o Options) (*Reroute, error) {
-	w, err := newWay(g, engine, m, o)
+// both. When ctx ends before it, Try, Fail or Clone is done, the error wraps the cause.
+func New(ctx context.Context, g *topology.Graph, engine string, m manage.Method, o Options) (*Reroute, error) {
+	w, err := newWay(ctx, g, engine, m, o)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func New(g *topology.Graph, engine string, m manage.Method, o Options) (*Reroute
 func (r *Reroute) Routing() *layered.Routing { return r.way.routing() }
 
 // Try is what would happen if these links died now, together.
-func (r *Reroute) Try(links ...weft.LinkID) (*Step, error) {
+func (r *Reroute) Try(ctx context.Context, links ...weft.LinkID) (*Step, error) {
 	var fresh []weft.LinkID
 	for _, l := range links {
 		if !r.dead.HasLink(l) {
@@ -124,7 +125,7 @@ func (r *Reroute) Try(links ...weft.LinkID) (*Step, error) {
 			r.dead.AddLink(l)
 		}
 	}
-	s, err := r.way.try(&r.dead)
+	s, err := r.way.try(ctx, &r.dead)
 	for _, l := range fresh {
 		r.dead.RemoveLink(l)
 	}
@@ -132,16 +133,16 @@ func (r *Reroute) Try(links ...weft.LinkID) (*Step, error) {
 }
 
 // Fail is what happens when these links die, together. They stay dead.
-func (r *Reroute) Fail(links ...weft.LinkID) (*Step, error) {
+func (r *Reroute) Fail(ctx context.Context, links ...weft.LinkID) (*Step, error) {
 	for _, l := range links {
 		r.dead.AddLink(l)
 	}
-	return r.way.fail(&r.dead)
+	return r.way.fail(ctx, &r.dead)
 }
 
 // Clone is an independent copy.
-func (r *Reroute) Clone() (*Reroute, error) {
-	w, err := r.way.clone(&r.dead)
+func (r *Reroute) Clone(ctx context.Context) (*Reroute, error) {
+	w, err := r.way.clone(ctx, &r.dead)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package reroute_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,7 +21,7 @@ func rerouted(t *testing.T, spec, engine, method string, switchFlows bool) (*rer
 	g := topologytest.Parse(t, spec)
 	m, err := manage.Parse(method)
 	require.NoError(t, err)
-	r, err := reroute.New(g, engine, m, reroute.Options{SwitchFlows: switchFlows, VCs: weft.MaxVCs})
+	r, err := reroute.New(t.Context(), g, engine, m, reroute.Options{SwitchFlows: switchFlows, VCs: weft.MaxVCs})
 	require.NoError(t, err)
 	return r, g
 }
@@ -56,13 +57,13 @@ func TestNothingStaysOfWhatIsTried(t *testing.T) {
 		links := inside(g)
 		for _, l := range links {
 			fresh, _ := rerouted(t, c[0], c[1], c[2], false)
-			assert.Equal(t, is(fresh.Fail(l)), is(tried.Try(l)), "%v: link %d", c, l)
+			assert.Equal(t, is(fresh.Fail(t.Context(), l)), is(tried.Try(t.Context(), l)), "%v: link %d", c, l)
 		}
 		fresh, _ := rerouted(t, c[0], c[1], c[2], false)
-		is(fresh.Fail(links[0]))
-		is(tried.Fail(links[0]))
-		is(tried.Try(links[3]))
-		assert.Equal(t, is(fresh.Fail(links[1])), is(tried.Fail(links[1])), c)
+		is(fresh.Fail(t.Context(), links[0]))
+		is(tried.Fail(t.Context(), links[0]))
+		is(tried.Try(t.Context(), links[3]))
+		assert.Equal(t, is(fresh.Fail(t.Context(), links[1])), is(tried.Fail(t.Context(), links[1])), c)
 	}
 }
 
@@ -72,17 +73,17 @@ func TestACopyGoesItsOwnWay(t *testing.T) {
 		is := numbers(t)
 		r, g := rerouted(t, c[0], c[1], c[2], false)
 		links := inside(g)
-		is(r.Fail(links[0]))
-		twin, err := r.Clone()
+		is(r.Fail(t.Context(), links[0]))
+		twin, err := r.Clone(t.Context())
 		require.NoError(t, err)
-		is(twin.Fail(links[5]))
+		is(twin.Fail(t.Context(), links[5]))
 		fresh, _ := rerouted(t, c[0], c[1], c[2], false)
-		is(fresh.Fail(links[0]))
-		assert.Equal(t, is(fresh.Fail(links[7])), is(r.Fail(links[7])), "what happened to the copy did not happen here")
+		is(fresh.Fail(t.Context(), links[0]))
+		assert.Equal(t, is(fresh.Fail(t.Context(), links[7])), is(r.Fail(t.Context(), links[7])), "what happened to the copy did not happen here")
 		fresh, _ = rerouted(t, c[0], c[1], c[2], false)
-		is(fresh.Fail(links[0]))
-		is(fresh.Fail(links[5]))
-		assert.Equal(t, is(fresh.Fail(links[7])), is(twin.Fail(links[7])), "nor the other way round")
+		is(fresh.Fail(t.Context(), links[0]))
+		is(fresh.Fail(t.Context(), links[5]))
+		assert.Equal(t, is(fresh.Fail(t.Context(), links[7])), is(twin.Fail(t.Context(), links[7])), "nor the other way round")
 	}
 }
 
@@ -93,9 +94,9 @@ func TestOldPathsAreGoneBeforeTheNextFault(t *testing.T) {
 	differ := 0
 	for seed := range 40 {
 		r, g := rerouted(t, "torus:4x4", "lash", "dqr:path=end-to-end", false)
-		routing, err := subnet.Routes("lash", g)
+		routing, err := subnet.Routes(t.Context(), "lash", g)
 		require.NoError(t, err)
-		settled, err := dqr.New(routing, dqr.Options{Path: dqr.EndToEnd})
+		settled, err := dqr.New(t.Context(), routing, dqr.Options{Path: dqr.EndToEnd})
 		require.NoError(t, err)
 		kept := settled.Clone()
 		var dead subnet.Dead
@@ -106,23 +107,23 @@ func TestOldPathsAreGoneBeforeTheNextFault(t *testing.T) {
 				with.AddLink(l)
 				alone := settled.Clone()
 				alone.Settle()
-				want, err := alone.Fail(with.Cuts)
+				want, err := alone.Fail(t.Context(), with.Cuts)
 				require.NoError(t, err)
-				got, err := r.Try(l)
+				got, err := r.Try(t.Context(), l)
 				require.NoError(t, err)
 				require.Equal(t, [3]int{want.Unroutable, want.FlowsRerouted, want.NewTurns}, [3]int{got.Unroutable, got.FlowsRerouted, got.NewTurns})
 			}
 			l := links[(seed*7+k*11)%len(links)]
 			dead.AddLink(l)
 			settled.Settle()
-			want, err := settled.Fail(dead.Cuts)
+			want, err := settled.Fail(t.Context(), dead.Cuts)
 			require.NoError(t, err)
-			other, err := kept.Fail(dead.Cuts)
+			other, err := kept.Fail(t.Context(), dead.Cuts)
 			require.NoError(t, err)
 			if want.Unroutable != other.Unroutable || want.NewTurns != other.NewTurns || want.LocalTurns != other.LocalTurns || want.FlowsRerouted != other.FlowsRerouted {
 				differ++
 			}
-			got, err := r.Fail(l)
+			got, err := r.Fail(t.Context(), l)
 			require.NoError(t, err)
 			require.Equal(t, [4]int{want.Unroutable, want.FlowsRerouted, want.NewTurns, want.LocalTurns},
 				[4]int{got.Unroutable, got.FlowsRerouted, got.NewTurns, got.LocalTurns})
@@ -136,9 +137,9 @@ func TestOldTablesAreGoneBeforeTheNextFault(t *testing.T) {
 	differ := 0
 	for seed := range 20 {
 		r, g := rerouted(t, "mesh:3x4", "lash", "engine", false)
-		settled, err := manage.New(g, "lash", manage.Method{Kind: manage.Engine}, weft.MaxVCs)
+		settled, err := manage.New(t.Context(), g, "lash", manage.Method{Kind: manage.Engine}, weft.MaxVCs)
 		require.NoError(t, err)
-		kept, err := manage.New(g, "lash", manage.Method{Kind: manage.Engine}, weft.MaxVCs)
+		kept, err := manage.New(t.Context(), g, "lash", manage.Method{Kind: manage.Engine}, weft.MaxVCs)
 		require.NoError(t, err)
 		var dead subnet.Dead
 		links := inside(g)
@@ -146,17 +147,17 @@ func TestOldTablesAreGoneBeforeTheNextFault(t *testing.T) {
 			l := links[(seed*5+k*9)%len(links)]
 			dead.AddLink(l)
 			settled.Settled()
-			want, err := settled.Plan(&dead)
+			want, err := settled.Plan(t.Context(), &dead)
 			require.NoError(t, err)
 			settled.Adopt(want)
-			other, err := kept.Plan(&dead)
+			other, err := kept.Plan(t.Context(), &dead)
 			require.NoError(t, err)
 			kept.Adopt(other)
 			if want.Acyclic != other.Acyclic {
 				differ++
 			}
-			for _, one := range []func(...weft.LinkID) (*reroute.Step, error){r.Try, r.Fail} {
-				got, err := one(l)
+			for _, one := range []func(context.Context, ...weft.LinkID) (*reroute.Step, error){r.Try, r.Fail} {
+				got, err := one(t.Context(), l)
 				require.NoError(t, err)
 				require.Equal(t, want.Acyclic, got.Acyclic)
 				require.Equal(t, want.FlowsRerouted, got.FlowsRerouted)
@@ -174,7 +175,7 @@ func TestThePathsListedAreTheFlowsMoved(t *testing.T) {
 		r, g := rerouted(t, c[0], c[1], c[2], false)
 		l, err := g.LinkByName("s0.0-s1.0")
 		require.NoError(t, err)
-		s, err := r.Fail(l.ID)
+		s, err := r.Fail(t.Context(), l.ID)
 		require.NoError(t, err)
 		flows := 0
 		for p := range s.Paths() {
@@ -207,11 +208,11 @@ func TestAStepSaysWhatIsConnectedAndWhatIsTolerated(t *testing.T) {
 			links = append(links, l.ID)
 		}
 	}
-	s, err := r.Try()
+	s, err := r.Try(t.Context())
 	require.NoError(t, err)
 	assert.True(t, s.Connected())
 	assert.Zero(t, s.Share())
-	s, err = r.Fail(links...)
+	s, err = r.Fail(t.Context(), links...)
 	require.NoError(t, err)
 	assert.Equal(t, 16, s.Isolated)
 	assert.True(t, s.Tolerated())
@@ -231,17 +232,17 @@ func TestAStepSaysHowTheManagerBringsItIntoForce(t *testing.T) {
 		r, g := rerouted(t, "irregular:24,48,3", "lash", method, false)
 		m, err := manage.Parse(method)
 		require.NoError(t, err)
-		p, err := manage.New(g, "lash", m, weft.MaxVCs)
+		p, err := manage.New(t.Context(), g, "lash", m, weft.MaxVCs)
 		require.NoError(t, err)
 		p.Settled()
 		for _, l := range inside(g) {
-			s, err := r.Try(l)
+			s, err := r.Try(t.Context(), l)
 			require.NoError(t, err)
-			got, err := s.Upload()
+			got, err := s.Upload(t.Context())
 			require.NoError(t, err)
 			var dead subnet.Dead
 			dead.AddLink(l)
-			plan, err := p.Plan(&dead)
+			plan, err := p.Plan(t.Context(), &dead)
 			require.NoError(t, err)
 			require.Equal(t, plan.Static, got.Static, "%s: %s", method, g.Links[l].Name)
 			require.Len(t, got.Rounds, len(plan.Rounds), "%s: %s", method, g.Links[l].Name)
@@ -263,7 +264,7 @@ func TestStretchIsThatOfTheFlowsThatMoved(t *testing.T) {
 	r, g := rerouted(t, "ring:4", "updn:root=s0", "dqr", false)
 	l, err := g.LinkByName("s0-s1")
 	require.NoError(t, err)
-	s, err := r.Fail(l.ID)
+	s, err := r.Fail(t.Context(), l.ID)
 	require.NoError(t, err)
 	flows, sum, most := 0, 0.0, 0.0
 	for p := range s.Paths() {
@@ -281,7 +282,7 @@ func TestStretchIsThatOfTheFlowsThatMoved(t *testing.T) {
 func TestFlowsBetweenSwitchesAreCounted(t *testing.T) {
 	t.Parallel()
 	r, g := rerouted(t, "kary-ntree:2,2", "ftree", "dqr:path=end-to-end", true)
-	s, err := r.Try()
+	s, err := r.Try(t.Context())
 	require.NoError(t, err)
 	n := len(g.NICs)*(len(g.NICs)-1) + len(g.Switches)*(len(g.Switches)-1)
 	assert.Equal(t, n, s.FlowsTotal)
@@ -303,9 +304,9 @@ func TestWhatAMethodIsNotForIsSaid(t *testing.T) {
 	} {
 		m, err := manage.Parse(c.method)
 		require.NoError(t, err)
-		_, err = reroute.New(g, c.engine, m, reroute.Options{SwitchFlows: c.switches})
+		_, err = reroute.New(t.Context(), g, c.engine, m, reroute.Options{SwitchFlows: c.switches})
 		require.ErrorContains(t, err, want)
 	}
-	_, err := reroute.New(g, "adaptive-link", manage.Method{Kind: manage.DQR}, reroute.Options{})
+	_, err := reroute.New(t.Context(), g, "adaptive-link", manage.Method{Kind: manage.DQR}, reroute.Options{})
 	require.ErrorIs(t, err, subnet.ErrNoTables)
 }

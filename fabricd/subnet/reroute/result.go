@@ -1,6 +1,8 @@
 package reroute
 
 import (
+	"context"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
@@ -75,8 +77,8 @@ type PathResult struct {
 }
 
 // stepOf tells what came of a fault, and how a manager would bring it into force.
-func stepOf(fault string, links int, s *Step, seconds float64) (StepResult, error) {
-	plan, err := s.Upload()
+func stepOf(ctx context.Context, fault string, links int, s *Step, seconds float64) (StepResult, error) {
+	plan, err := s.Upload(ctx)
 	if err != nil {
 		return StepResult{}, err
 	}

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -28,8 +29,8 @@ const MaxPairs = 20
 // that order does not count.
 type used struct{ links, layers uint64 }
 
-// Diff compares two routings of the same graph.
-func Diff(a, b *layered.Routing) (Difference, error) {
+// Diff compares two routings of the same graph. Errors: their graphs differ, ctx has ended.
+func Diff(ctx context.Context, a, b *layered.Routing) (Difference, error) {
 	var d Difference
 	g := a.Graph
 	if len(g.Switches) != len(b.Graph.Switches) || len(g.NICs) != len(b.Graph.NICs) || len(g.Links) != len(b.Graph.Links) {
@@ -38,6 +39,9 @@ func Diff(a, b *layered.Routing) (Difference, error) {
 	}
 	one, other := newTracks(a), newTracks(b)
 	for dst := range weft.NICID(len(g.NICs)) {
+		if ctx.Err() != nil {
+			return d, interrupted(ctx, a)
+		}
 		clear(one.entries)
 		clear(other.entries)
 		home, _ := g.SwitchOf(dst)
@@ -177,9 +181,9 @@ type DiffResult struct {
 	Some          [][2]string `json:"some_that_differ,omitempty"` // a source switch and a NIC; at most MaxPairs
 }
 
-// DiffOf compares two routings of a graph, of which summaries are given.
-func DiffOf(a, b *layered.Routing, sumA, sumB Summary) (DiffResult, error) {
-	d, err := Diff(a, b)
+// DiffOf compares two routings of a graph, of which summaries are given. Errors are those of [Diff].
+func DiffOf(ctx context.Context, a, b *layered.Routing, sumA, sumB Summary) (DiffResult, error) {
+	d, err := Diff(ctx, a, b)
 	if err != nil {
 		return DiffResult{}, err
 	}

@@ -18,9 +18,9 @@ import (
 func TestEqualRoutingsDoNotDiffer(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "irregular:12,20,1")
-	r, err := layered.LASH(g, layered.Options{})
+	r, err := layered.LASH(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
-	d, err := survey.Diff(r, r)
+	d, err := survey.Diff(t.Context(), r, r)
 	require.NoError(t, err)
 	assert.Equal(t, survey.Difference{Entries: 144, Pairs: 132}, d)
 }
@@ -30,7 +30,7 @@ func TestDifferencesAreCountedByWhatPacketsDo(t *testing.T) {
 	g := topologytest.Parse(t, "ring:4")
 	counter := func(at, _ int, _ weft.VC) []int { return []int{(at + 3) % 4} }
 	one, other := byHand{next: clockwise(4)}.make(t, g), byHand{next: counter}.make(t, g)
-	d, err := survey.Diff(one, other)
+	d, err := survey.Diff(t.Context(), one, other)
 	require.NoError(t, err)
 	assert.Equal(t, 12, d.DifferPairs)
 	assert.Equal(t, 12, d.DifferEntries, "at the destination they are the same")
@@ -47,12 +47,12 @@ func TestDifferencesAreCountedByWhatPacketsDo(t *testing.T) {
 		return []weft.Address{{}}
 	}
 	two := byHand{layers: 2, next: clockwise(4), addresses: layer1}.make(t, g)
-	d, err = survey.Diff(one, two)
+	d, err = survey.Diff(t.Context(), one, two)
 	require.NoError(t, err)
 	assert.Equal(t, survey.Difference{Entries: 16, Pairs: 12, DifferLayers: 3}, d, "switch 2 sends in another layer")
 
 	twice := byHand{next: clockwise(4), addresses: func(int, int) []weft.Address { return []weft.Address{{}, {Path: 1}} }}.make(t, g)
-	d, err = survey.Diff(one, twice)
+	d, err = survey.Diff(t.Context(), one, twice)
 	require.NoError(t, err)
 	assert.Equal(t, survey.Difference{Entries: 16, Pairs: 12}, d, "a second address with the same way is no other way")
 
@@ -62,15 +62,15 @@ func TestDifferencesAreCountedByWhatPacketsDo(t *testing.T) {
 		}
 		return []weft.Address{{}}
 	}}.make(t, g)
-	d, err = survey.Diff(one, silent)
+	d, err = survey.Diff(t.Context(), one, silent)
 	require.NoError(t, err)
 	assert.Equal(t, 3, d.OnlyA)
 	assert.Zero(t, d.Longer+d.Shorter, "what has no route has no length")
-	d, err = survey.Diff(silent, one)
+	d, err = survey.Diff(t.Context(), silent, one)
 	require.NoError(t, err)
 	assert.Equal(t, 3, d.OnlyB)
 
-	_, err = survey.Diff(one, byHand{next: clockwise(5)}.make(t, topologytest.Parse(t, "ring:5")))
+	_, err = survey.Diff(t.Context(), one, byHand{next: clockwise(5)}.make(t, topologytest.Parse(t, "ring:5")))
 	assert.ErrorContains(t, err, "different graphs, ring:4 and ring:5")
 }
 
@@ -89,7 +89,7 @@ func TestAListingPutsEqualEntriesTogether(t *testing.T) {
 	assert.Equal(t, []survey.Sender{{To: []string{"n0", "n1", "n2", "n3"}, Addresses: []survey.By{{Layers: []int{0}}}}}, l.Sources[0].Sends)
 	assert.Nil(t, l.Escape)
 
-	tree, err := subnet.Routes("deterministic-table", topologytest.Parse(t, "kary-ntree:2,2"))
+	tree, err := subnet.Routes(t.Context(), "deterministic-table", topologytest.Parse(t, "kary-ntree:2,2"))
 	require.NoError(t, err)
 	leaf := survey.List(tree).Tables[2]
 	assert.Equal(t, "s1.0", leaf.Switch)

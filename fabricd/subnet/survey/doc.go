@@ -3,7 +3,7 @@
 // differ. It follows the tables and the assignments, as packets do, and knows nothing of how an
 // engine came to them.
 //
-//	s := survey.Of(r)
+//	s, err := survey.Of(ctx, r)
 //	s.Unroutable   // ordered pairs of NICs whose packets do not surely arrive
 //	s.Cycle        // of channel dependencies; nil: free from deadlock
 //	survey.Ways(r, src, dst)

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
@@ -82,14 +83,18 @@ type Dependency struct {
 	Users   []User `json:"-"`       // these pairs
 }
 
-// Check looks for what makes packets of a cycle wait, of the survey's shortest.
-func (s *Survey) Check() CheckResult {
+// Check looks for what makes packets of a cycle wait, of the survey's shortest. The error says that
+// ctx has ended.
+func (s *Survey) Check(ctx context.Context) (CheckResult, error) {
 	g := s.Routing.Graph
 	r := CheckResult{
 		Pass: s.Cycle == nil && s.Unroutable == 0, Engine: s.Routing.Engine, Topology: g.Spec, Acyclic: s.Cycle == nil,
 		Pairs: s.Pairs, Unroutable: s.Unroutable,
 	}
-	users := Users(s.Routing, s.Cycle)
+	users, err := Users(ctx, s.Routing, s.Cycle)
+	if err != nil {
+		return CheckResult{}, err
+	}
 	for i, c := range NamesOf(g, s.Cycle) {
 		d := Dependency{Channel: c, Pairs: len(users[i]), Users: users[i]}
 		if d.Pairs > 0 {
@@ -97,7 +102,7 @@ func (s *Survey) Check() CheckResult {
 		}
 		r.Cycle = append(r.Cycle, d)
 	}
-	return r
+	return r, nil
 }
 
 // LoadResult is how loaded the channels between switches are. A load is how many source/address

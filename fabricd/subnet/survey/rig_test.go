@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -108,4 +109,11 @@ func escape(n int) byHand {
 		},
 		addresses: func(int, int) []weft.Address { return []weft.Address{{VC: 1}} },
 	}
+}
+
+func surveyOf(t *testing.T, r *layered.Routing) *survey.Survey {
+	t.Helper()
+	s, err := survey.Of(t.Context(), r)
+	require.NoError(t, err)
+	return s
 }

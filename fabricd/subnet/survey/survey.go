@@ -1,6 +1,8 @@
 package survey
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -35,14 +37,20 @@ type Survey struct {
 	MaxHops                int
 }
 
-// Of surveys a routing.
-func Of(r *layered.Routing) *Survey {
-	d := r.Dependencies()
+// Of surveys a routing. The error says that ctx has ended.
+func Of(ctx context.Context, r *layered.Routing) (*Survey, error) {
+	d := r.Dependencies(ctx)
+	if d == nil {
+		return nil, interrupted(ctx, r)
+	}
 	s := &Survey{Routing: r, Dependencies: d, Cycle: d.Cycle(), PerLayer: make([]int, r.Layers)}
 	w := newWalker(r)
 	flows := make([]float64, w.channels.Len())
 	addresses, asked, routable := 0, 0, 0
 	for at := range r.Graph.Switches {
+		if ctx.Err() != nil {
+			return nil, interrupted(ctx, r)
+		}
 		src := weft.SwitchID(at)
 		nics := nicsOf(r, src)
 		for dst := range weft.NICID(len(r.Graph.NICs)) {
@@ -75,7 +83,12 @@ func Of(r *layered.Routing) *Survey {
 	s.MeanHops /= float64(max(1, routable))
 	s.MeanDistance /= float64(max(1, routable))
 	s.between(flows)
-	return s
+	return s, nil
+}
+
+// interrupted is the error when ctx ends before all paths are followed.
+func interrupted(ctx context.Context, r *layered.Routing) error {
+	return fmt.Errorf("not all paths of %s on %s are followed: %w", r.Engine, r.Graph.Spec, context.Cause(ctx))
 }
 
 // layers counts the layers of addresses.

@@ -14,7 +14,7 @@ import (
 
 func TestARingOneWayRound(t *testing.T) {
 	t.Parallel()
-	s := survey.Of(byHand{next: clockwise(4)}.make(t, topologytest.Parse(t, "ring:4")))
+	s := surveyOf(t, byHand{next: clockwise(4)}.make(t, topologytest.Parse(t, "ring:4")))
 	assert.Len(t, s.Cycle, 4)
 	assert.Equal(t, 12, s.Pairs)
 	assert.Zero(t, s.Unroutable)
@@ -33,7 +33,7 @@ func TestARingOneWayRound(t *testing.T) {
 
 func TestWhereThereIsAChoiceHalfGoesEitherWay(t *testing.T) {
 	t.Parallel()
-	s := survey.Of(byHand{next: minimal(4), kind: layered.Adaptive}.make(t, topologytest.Parse(t, "ring:4")))
+	s := surveyOf(t, byHand{next: minimal(4), kind: layered.Adaptive}.make(t, topologytest.Parse(t, "ring:4")))
 	assert.InDelta(t, 4.0/3, s.MeanHops, 1e-12)
 	assert.Equal(t, s.MeanDistance, s.MeanHops)
 	assert.Equal(t, 2, s.MaxHops)
@@ -47,7 +47,7 @@ func TestWhereThereIsAChoiceHalfGoesEitherWay(t *testing.T) {
 func TestEveryNICOfASwitchSends(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:3,nics=2")
-	s := survey.Of(byHand{next: clockwise(3)}.make(t, g))
+	s := surveyOf(t, byHand{next: clockwise(3)}.make(t, g))
 	assert.Equal(t, 30, s.Pairs, "those of one switch too")
 	assert.Zero(t, s.Unroutable)
 	assert.InDelta(t, 6*(2*1+2*2)/30.0, s.MeanHops, 1e-12, "each NIC: none to its neighbour, 1 and 2 links to two each")
@@ -61,7 +61,7 @@ func TestAllAddressesAndLayersAreUsedInTurn(t *testing.T) {
 	two := func(s, dst int) []weft.Address {
 		return []weft.Address{{Layers: 0b11}, {Path: 1, VC: 1}}
 	}
-	s := survey.Of(byHand{layers: 2, next: clockwise(4), addresses: two}.make(t, topologytest.Parse(t, "ring:4")))
+	s := surveyOf(t, byHand{layers: 2, next: clockwise(4), addresses: two}.make(t, topologytest.Parse(t, "ring:4")))
 	assert.Equal(t, []int{12, 24}, s.PerLayer, "the first address counts in both")
 	assert.Equal(t, 2.0, s.Addresses)
 	assert.Equal(t, 6.0, s.MaxFlow(), "as with one address and layer")
@@ -77,7 +77,7 @@ func TestAnAddressThatIsEnteredInSeveralLayersIsOneAddress(t *testing.T) {
 		return []weft.Address{{Layers: 0b11}, {Layers: 0b11, VC: 1}, {Layers: 0b11, VC: 1}, {Path: 1}}
 	}
 	r := byHand{layers: 2, kind: layered.Adaptive, next: clockwise(4), addresses: moving}.make(t, g)
-	s := survey.Of(r)
+	s := surveyOf(t, r)
 	assert.Equal(t, []int{24, 12}, s.PerLayer)
 	assert.Equal(t, 2.0, s.Addresses)
 	assert.Equal(t, 12, s.MaxLoad(), "in layer 0 both")
@@ -89,7 +89,9 @@ func TestAnAddressThatIsEnteredInSeveralLayersIsOneAddress(t *testing.T) {
 	assert.Equal(t, []int{0, 1}, ways[0].Enters)
 	assert.Equal(t, []int{0}, ways[1].Layers)
 	assert.Len(t, ways[0].Stops, 4, "two switches, by two layers")
-	assert.Len(t, survey.Users(r, s.Cycle)[0], 6, "three pairs go on, by two addresses")
+	users, err := survey.Users(t.Context(), r, s.Cycle)
+	require.NoError(t, err)
+	assert.Len(t, users[0], 6, "three pairs go on, by two addresses")
 }
 
 func TestPairsWhosePacketsMayNotArriveAreCounted(t *testing.T) {
@@ -127,7 +129,7 @@ func TestPairsWhosePacketsMayNotArriveAreCounted(t *testing.T) {
 			return ring(at, dst, 0)
 		}, 3},
 	} {
-		s := survey.Of(byHand{next: c.next}.make(t, topologytest.Parse(t, "ring:4")))
+		s := surveyOf(t, byHand{next: c.next}.make(t, topologytest.Parse(t, "ring:4")))
 		assert.Equal(t, c.want, s.Unroutable, name)
 		assert.Equal(t, 12, s.Pairs)
 	}
@@ -137,14 +139,14 @@ func TestPairsWhosePacketsMayNotArriveAreCounted(t *testing.T) {
 		}
 		return []weft.Address{{}}
 	}
-	s := survey.Of(byHand{next: ring, addresses: none}.make(t, topologytest.Parse(t, "ring:4")))
+	s := surveyOf(t, byHand{next: ring, addresses: none}.make(t, topologytest.Parse(t, "ring:4")))
 	assert.Equal(t, 3, s.Unroutable, "switch 1 has no address of others")
 	assert.Equal(t, 0.75, s.Addresses)
 }
 
 func TestNothingFlowsIntoTheEscapeLayerWhereThereIsAnotherWay(t *testing.T) {
 	t.Parallel()
-	s := survey.Of(escape(6).make(t, topologytest.Parse(t, "ring:6")))
+	s := surveyOf(t, escape(6).make(t, topologytest.Parse(t, "ring:6")))
 	assert.Nil(t, s.Cycle)
 	assert.Zero(t, s.Unroutable)
 	assert.Equal(t, s.MeanDistance, s.MeanHops)
@@ -158,7 +160,7 @@ func TestNothingFlowsIntoTheEscapeLayerWhereThereIsAnotherWay(t *testing.T) {
 		}
 		return all(at, dst, layer)
 	}
-	s = survey.Of(h.make(t, topologytest.Parse(t, "ring:6")))
+	s = surveyOf(t, h.make(t, topologytest.Parse(t, "ring:6")))
 	assert.Zero(t, s.Unroutable, "from switch 0 there is the escape layer only")
 	assert.Greater(t, s.MeanHops, s.MeanDistance)
 }
@@ -168,9 +170,9 @@ func TestLoadsAndFlowsOfAnEngineAgree(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"irregular:16,32,1", "irregular:20,30,2", "torus:4x4", "mesh:3x3"} {
 		g := topologytest.Parse(t, spec)
-		r, err := layered.LASH(g, layered.Options{})
+		r, err := layered.LASH(t.Context(), g, layered.Options{})
 		require.NoError(t, err)
-		s := survey.Of(r)
+		s := surveyOf(t, r)
 		require.Nil(t, s.Cycle)
 		require.Zero(t, s.Unroutable)
 		require.InDelta(t, s.MeanDistance, s.MeanHops, 1e-9, "shortest paths")

@@ -1,6 +1,8 @@
 package survey
 
 import (
+	"context"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 )
@@ -13,8 +15,8 @@ type User struct {
 }
 
 // Users are, for each channel of a cycle, all whose packets may go on from it into the next (after
-// the last comes the first).
-func Users(r *layered.Routing, cycle []layered.Channel) [][]User {
+// the last comes the first). The error says that ctx has ended.
+func Users(ctx context.Context, r *layered.Routing, cycle []layered.Channel) ([][]User, error) {
 	list := make([][]User, len(cycle))
 	w := newWalker(r)
 	place := map[int]int{} // of a channel in the cycle
@@ -22,6 +24,9 @@ func Users(r *layered.Routing, cycle []layered.Channel) [][]User {
 		place[w.channels.Number(weft.SwitchID(c.From.Node.Index), c.From.Port, c.Layer)] = i
 	}
 	for s := range r.Graph.Switches {
+		if ctx.Err() != nil {
+			return nil, interrupted(ctx, r)
+		}
 		for dst := range weft.NICID(len(r.Graph.NICs)) {
 			each, all := w.sent(weft.SwitchID(s), dst)
 			for _, t := range each {
@@ -40,5 +45,5 @@ func Users(r *layered.Routing, cycle []layered.Channel) [][]User {
 			}
 		}
 	}
-	return list
+	return list, nil
 }

@@ -83,8 +83,9 @@ func TestUsersOfACycleAreThoseWhoWaitInIt(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:4")
 	r := byHand{next: clockwise(4)}.make(t, g)
-	cycle := survey.Of(r).Cycle
-	users := survey.Users(r, cycle)
+	cycle := surveyOf(t, r).Cycle
+	users, err := survey.Users(t.Context(), r, cycle)
+	require.NoError(t, err)
 	require.Len(t, users, 4)
 	assert.Equal(t, "s0->s1 vc0", survey.NameOf(g, cycle[0]).Name)
 	assert.ElementsMatch(t, []survey.User{{Src: 0, Dst: 2}, {Src: 0, Dst: 3}, {Src: 3, Dst: 2}}, users[0], "who goes on from s1 to s2 after s0 to s1")

@@ -49,7 +49,7 @@ func measure(ctx context.Context, routing string, switches int) (row, error) {
 		}
 		times, start, spent := 0, cpuSeconds(), 0.0
 		for spent < repeats {
-			routes, err := subnet.Routes(routing, g)
+			routes, err := subnet.Routes(ctx, routing, g)
 			if err != nil {
 				return r, err
 			}

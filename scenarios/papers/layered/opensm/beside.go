@@ -72,7 +72,7 @@ func measure(ctx context.Context, spec string) (row, error) {
 		return row{}, fmt.Errorf("%s: %w", spec, err)
 	}
 	for _, name := range ours {
-		layers, took, err := mine(name, g)
+		layers, took, err := mine(ctx, name, g)
 		if err != nil {
 			return row{}, fmt.Errorf("%s: %w", spec, err)
 		}
@@ -102,13 +102,13 @@ func (r *row) theirs(ctx context.Context, g *topology.Graph) error {
 }
 
 // mine computes a routing on one processor, from the graph to tables and assignment.
-func mine(name string, g *topology.Graph) (layers int, took time.Duration, err error) {
+func mine(ctx context.Context, name string, g *topology.Graph) (layers int, took time.Duration, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var times []time.Duration
 	for range ourTries {
 		runtime.GC()
 		start := time.Now()
-		r, err := subnet.Routes(name, g)
+		r, err := subnet.Routes(ctx, name, g)
 		if err != nil {
 			return 0, 0, err
 		}

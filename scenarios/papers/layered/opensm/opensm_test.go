@@ -28,10 +28,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestCyclesInTablesOfOpenSMAreFound(t *testing.T) {
 	for name, channels := range map[string]int{"updn-cyclic-16": 5, "updn-cyclic-64": 4} {
 		g := topologytest.Parse(t, name+".net")
-		r, err := opensm.Open(g, name+".lfts.gz")
+		r, err := opensm.Open(t.Context(), g, name+".lfts.gz")
 		require.NoError(t, err)
 		assert.Zero(t, r.Unroutable)
-		cycle := r.Dependencies().Cycle()
+		cycle := r.Dependencies(t.Context()).Cycle()
 		require.Len(t, cycle, channels, name)
 		for i, c := range cycle {
 			to, _, ok := g.Peer(c.From)
@@ -40,9 +40,9 @@ func TestCyclesInTablesOfOpenSMAreFound(t *testing.T) {
 			assert.True(t, used(r, c, cycle[(i+1)%channels]), "and some packet takes one after the other")
 		}
 
-		ours, err := layered.UpDown(g, layered.Options{})
+		ours, err := layered.UpDown(t.Context(), g, layered.Options{})
 		require.NoError(t, err)
-		assert.Nil(t, ours.Dependencies().Cycle())
+		assert.Nil(t, ours.Dependencies(t.Context()).Cycle())
 	}
 }
 
@@ -74,11 +74,11 @@ func TestKeptFilesAreMadeAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(want), string(got))
 	g := topologytest.Parse(t, filepath.Join(folder, "kept.net"))
-	r, err := opensm.Open(g, filepath.Join(folder, "kept.lfts.gz"))
+	r, err := opensm.Open(t.Context(), g, filepath.Join(folder, "kept.lfts.gz"))
 	require.NoError(t, err)
-	kept, err := opensm.Open(g, "updn-cyclic-16.lfts.gz")
+	kept, err := opensm.Open(t.Context(), g, "updn-cyclic-16.lfts.gz")
 	require.NoError(t, err)
-	assert.Equal(t, kept.Dependencies().Cycle(), r.Dependencies().Cycle())
+	assert.Equal(t, kept.Dependencies(t.Context()).Cycle(), r.Dependencies(t.Context()).Cycle())
 }
 
 func TestBothAreMeasuredOnTheSameGraphs(t *testing.T) {
