@@ -121,7 +121,7 @@ function fabrics(x: Context): TemplateResult {
     <ul class="found">
       ${x.fabrics.map((f) => {
         const page = f.page ?? ''
-        const text = html`<b>${f.name}</b> <span class="dim">${f.topology ?? ''} ${f.firmware ?? ''}</span>`
+        const text = html`<b>${f.name}</b> <span class="dim">${f.topology ?? ''} ${f.routing ?? ''}</span>`
         return html`<li>${page && f.name !== x.status?.name ? html`<a href=${page}>${text}</a>` : html`<span>${text} ${f.name === x.status?.name ? '(this one)' : ''}</span>`}</li>`
       })}
     </ul>

@@ -18,7 +18,7 @@ export function fabricPanel(x: Context): TemplateResult {
         <b data-testid="switch-count">${count(t.switches.length)}</b> switches, <b>${count(t.nics.length)}</b> NICs,
         <b data-testid="link-count">${count(t.links.length)}</b> links
       </p>
-      <p class="facts">${x.status?.firmware ? html`routing <b>${x.status.firmware}</b>` : nothing}
+      <p class="facts">${x.status?.routing ? html`routing <b>${x.status.routing}</b>` : nothing}
         ${x.store.traffic ? html` · traffic <b>${x.store.traffic}</b>` : html` · no traffic`}</p>
       ${troubles(x)} ${podList(x)} ${ledger(x)} ${totals(x)}
       <h3>On the map</h3>

@@ -78,7 +78,7 @@ var e=Object.create,t=Object.defineProperty,n=Object.getOwnPropertyDescriptor,r=
     ${Ue&&t.length===0?k`<p class="hint">nothing by that name</p>`:j}
   `}function qe(){Ue=``,We=0}function Je(e){return k`
     <ul class="found">
-      ${e.fabrics.map(t=>{let n=t.page??``,r=k`<b>${t.name}</b> <span class="dim">${t.topology??``} ${t.firmware??``}</span>`;return k`<li>${n&&t.name!==e.status?.name?k`<a href=${n}>${r}</a>`:k`<span>${r} ${t.name===e.status?.name?`(this one)`:``}</span>`}</li>`})}
+      ${e.fabrics.map(t=>{let n=t.page??``,r=k`<b>${t.name}</b> <span class="dim">${t.topology??``} ${t.routing??``}</span>`;return k`<li>${n&&t.name!==e.status?.name?k`<a href=${n}>${r}</a>`:k`<span>${r} ${t.name===e.status?.name?`(this one)`:``}</span>`}</li>`})}
     </ul>
     ${e.fabrics.length===0?k`<p class="hint">none that fabricd knows of</p>`:j}
     <p class="hint">Another: <code>fabricd up --fabric lab2 --topology torus:8x8</code>. To act on it, open the URL that it prints.</p>
@@ -543,7 +543,7 @@ void main() {
         <b data-testid="switch-count">${z(t.switches.length)}</b> switches, <b>${z(t.nics.length)}</b> NICs,
         <b data-testid="link-count">${z(t.links.length)}</b> links
       </p>
-      <p class="facts">${e.status?.firmware?k`routing <b>${e.status.firmware}</b>`:j}
+      <p class="facts">${e.status?.routing?k`routing <b>${e.status.routing}</b>`:j}
         ${e.store.traffic?k` · traffic <b>${e.store.traffic}</b>`:k` · no traffic`}</p>
       ${mf(e)} ${Le(e)} ${hf(e)} ${gf(e)}
       <h3>On the map</h3>
