@@ -9,7 +9,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -45,7 +44,7 @@ func TestTwoHostsAreOneFabric(t *testing.T) {
 }
 
 // crossingLink is a link between the hosts, and which host has its end A.
-func (r *testbed) crossingLink() (l weft.LinkID, a, b *hosttest.Remote) {
+func (r *testbed) crossingLink() (l weft.LinkID, a, b *Remote) {
 	for _, l := range r.Graph.Links {
 		if a, b := r.hostOf(l.A.Node), r.hostOf(l.B.Node); a != b {
 			return l.ID, a, b
@@ -380,7 +379,7 @@ func TestAHostLosesItsBroker(t *testing.T) {
 }
 
 // epochs adds up the epochs of a host's crossing ends.
-func epochs(l *hosttest.Remote) (n uint64) {
+func epochs(l *Remote) (n uint64) {
 	s, err := l.Counters(context.Background(), host.CountersRequest{Ends: true})
 	if err != nil {
 		return 0 // its connection for control is lost too
@@ -398,7 +397,7 @@ func TestHostsThatEndUnderLoadAgree(t *testing.T) {
 	r.up(0)
 	r.traffic("uniform:1")
 	r.delivered(1000)
-	s := r.add(func(l *hosttest.Remote) (host.Counters, error) {
+	s := r.add(func(l *Remote) (host.Counters, error) {
 		return l.End(context.Background(), host.EndOrder{Number: l.Spec.Number, Why: "the test"})
 	})
 	require.Positive(t, s.Held+s.Queued+s.wires, "the fabric is empty")
