@@ -7,8 +7,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Evaluator answers for one fault set after another whether mechanisms tolerate it, and by which
-// each pair goes. Among up to 64 switches it keeps what each link is on as sets of switches in one
+// Evaluator answers for one fault set after another by which mechanisms each pair goes, and how many
+// pairs have no way. Among up to 64 switches it keeps what each link is on as sets of switches in one
 // word, and what each pair may do as sets of links; then it takes about a microsecond, and no
 // memory but what it keeps of pairs when they first need misroutes. In larger nets every answer is
 // a Solve. One goroutine owns it.
@@ -64,14 +64,6 @@ func (v *Evaluator) Set(dead []weft.LinkID) {
 		v.mask.set(int32(e))
 	}
 	v.small.set(v)
-}
-
-// Tolerated reports whether every pair that live links join has a way.
-func (v *Evaluator) Tolerated() bool {
-	if v.small == nil {
-		return v.solve().Tolerated()
-	}
-	return !v.small.left(v)
 }
 
 func (v *Evaluator) solve() *Solution {
