@@ -84,18 +84,6 @@ func (e *Engine) Run(until weft.Time) {
 	e.now = max(e.now, until)
 }
 
-// RunWhile runs the events that are due at until or before, as long as more says so before each
-// event. It reports whether more ended it; otherwise it is until now.
-func (e *Engine) RunWhile(more func() bool, until weft.Time) (ended bool) {
-	for more() {
-		if !e.Step(until) {
-			e.now = max(e.now, until)
-			return false
-		}
-	}
-	return true
-}
-
 // Step lets the next event happen, if there is one due at until or before.
 func (e *Engine) Step(until weft.Time) bool {
 	ev, ok := e.queue.next(until)
