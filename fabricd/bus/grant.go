@@ -65,7 +65,7 @@ func grantOf(r Role, fabric, name string) grant {
 	case RoleFabric:
 		return grant{
 			slices.Concat(storeSubjects(fabric), []string{allOf(fabric), allAgents(), inboxes + ">"}, services(AgentService)),
-			append(announced(FabricService), allOf(fabric)),
+			append(announced(fabricService), allOf(fabric)),
 		}
 	case RoleOperator:
 		return grant{[]string{allControl(fabric), toRenewer}, []string{allEvents(fabric), allLinks(fabric), own}}

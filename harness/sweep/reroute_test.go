@@ -80,7 +80,7 @@ func TestARunEndsWhereAFaultIsNotTolerated(t *testing.T) {
 			}
 			before = r.Tolerated
 		}
-		c.Manager, c.FaultCount = Physical, 24
+		c.Manager, c.FaultCount = physical, 24
 		r, err := run(t.Context(), c)
 		require.NoError(t, err)
 		require.Equal(t, 240, r.Unroutable, "each of the 24 links has died once")

@@ -26,7 +26,7 @@ type Evaluator struct {
 
 // NewEvaluator is for a fault set that is empty at first. Mechanisms are as in [Net.Solve].
 func (n *Net) NewEvaluator(m Mechanisms) *Evaluator {
-	m.Intermediate = min(max(m.Intermediate, 0), MaxIntermediate)
+	m.Intermediate = min(max(m.Intermediate, 0), maxIntermediate)
 	v := &Evaluator{net: n, m: m, edge: make([]int32, len(n.g.Links))}
 	for i := range v.edge {
 		v.edge[i] = -1

@@ -284,9 +284,9 @@ func TestMechanismsThatFiveFaultsNeed(t *testing.T) {
 			got = append(got, use.String())
 			most = max(most, pairs)
 		}
-		first := float64(sum.By[NewUse(1, false, false)]) / float64(sum.Affected)
+		first := float64(sum.By[newUse(1, false, false)]) / float64(sum.Affected)
 		if text == "D+M" {
-			first = float64(sum.By[NewUse(0, true, false)]) / float64(most)
+			first = float64(sum.By[newUse(0, true, false)]) / float64(most)
 		}
 		if !slices.Equal(got, uses) || first < 0.978 {
 			t.Errorf("%s uses %v, want %v; the first for %.4f of the pairs", text, got, uses, first)

@@ -106,7 +106,7 @@ func TestOneFaultOfThe3x3x3Torus(t *testing.T) {
 		dead := newOracle(g, Mechanisms{}, []weft.LinkID{l.ID}).cuts
 		s := n.Solve(parse(t, "I"), dead, nil)
 		want := Counts{Affected: 50}
-		want.By[NewUse(1, false, false)] = 50
+		want.By[newUse(1, false, false)] = 50
 		if s.Counts != want || !s.Tolerated() {
 			t.Fatalf("%s: %v, unroutable %v", l.Name, s.Counts, s.Unroutable)
 		}

@@ -78,7 +78,7 @@ func (s *small) plain(v *Evaluator, d int, c *Counts) (others uint64) {
 		if s.minimal[u*v.net.nodes+d]&reached&^s.affected[u] != 0 {
 			others &^= 1 << u
 			c.Affected++
-			c.By[NewUse(1, false, false)]++
+			c.By[newUse(1, false, false)]++
 		}
 	}
 	return others
