@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"syscall"
+	"time"
 )
 
 // Main is the main function of a command: run gets the arguments, and a context that an interrupt
@@ -26,4 +28,21 @@ func Main(run func(ctx context.Context, args []string) error) {
 func Median[T cmp.Ordered](list []T) T {
 	list = slices.Sorted(slices.Values(list))
 	return list[len(list)/2]
+}
+
+// Sleep is over when the time is, or ctx ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// CPUSeconds is the processor time that this process has had.
+func CPUSeconds() float64 {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for oneself
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
