@@ -48,8 +48,8 @@ func newHostEvents() hostEvents {
 // Hear calls h with what hosts tell of one kind, from one goroutine until Close: in order for each
 // node. What tells in another [Protocol], or makes no sense, is dropped and told to OnError. A slow
 // h holds up nobody but itself; what finds the queue of its node full, by number or beyond 16 MB,
-// is lost, counted and told to OnError as ErrLost. There is one h, and it may not
-// close the Client. Hear returns when the broker knows of it.
+// is lost, counted and told to OnError as ErrLost. There is one h, and it may not close the Client.
+// Hear returns when the broker knows of it.
 func Hear[T any](c *Client, kind string, h func(node string, event T)) error {
 	arrivals := make(chan *nats.Msg, 1<<14)
 	if err := c.hear(kind, arrivals, func(x hostEvent) {

@@ -25,8 +25,8 @@ type Local struct {
 	live *host.Live
 }
 
-// newLocal makes a host of all nodes of a small tree, which do not run yet; its NICs take little. Its
-// links have no hellos: in memory nothing is lost.
+// newLocal makes a host of all nodes of a small tree, which do not run yet; its NICs take little.
+// Its links have no hellos: in memory nothing is lost.
 func newLocal(t testing.TB, change ...func(c *host.LocalConfig)) *Local {
 	t.Helper()
 	const routing = "adaptive-link"

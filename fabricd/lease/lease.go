@@ -68,8 +68,8 @@ type Lease struct {
 	revision uint64 // of the key, as this process wrote it last
 }
 
-// read reads who holds the lease of a key. The revision is 0 when nobody ever did; the holder is empty
-// when it gave the key back. A holder that has died is read until another process takes over.
+// read reads who holds the lease of a key. The revision is 0 when nobody ever did; the holder is
+// empty when it gave the key back. A holder that has died is read until another process takes over.
 func read(ctx context.Context, s Store, key string) (holder []byte, revision uint64, err error) {
 	holder, revision, err = s.Get(ctx, key)
 	if errors.Is(err, reply.ErrNoKey) {

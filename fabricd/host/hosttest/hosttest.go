@@ -1,5 +1,5 @@
-// Package hosttest has what the tests of several packages need of hosts: a spec, a placement, a host
-// that a test orders, and hosts that are processes of their own. It is no _test file because
+// Package hosttest has what the tests of several packages need of hosts: a spec, a placement, a
+// host that a test orders, and hosts that are processes of their own. It is no _test file because
 // the tests of many packages use it; nothing but tests imports it.
 package hosttest
 

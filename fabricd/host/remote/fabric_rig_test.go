@@ -46,7 +46,8 @@ type Remote struct {
 	Relay  *rig.Relay // to the broker, of all that have had its name
 }
 
-// newFabric hosts a topology, see [hosttest.Divide]. Change changes the spec of each host; nil: it stays.
+// newFabric hosts a topology, see [hosttest.Divide]. Change changes the spec of each host; nil: it
+// stays.
 func newFabric(t testing.TB, at Access, topology, routing string, change func(c *host.Spec), hosts ...string) *Fabric {
 	t.Helper()
 	f := &Fabric{TB: t, Access: at, Graph: topologytest.Parse(t, topology), Hosts: map[string]*Remote{}}

@@ -7,11 +7,11 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Evaluator answers for one fault set after another by which mechanisms each pair goes, and how many
-// pairs have no way. Among up to 64 switches it keeps what each link is on as sets of switches in one
-// word, and what each pair may do as sets of links; then it takes about a microsecond, and no
-// memory but what it keeps of pairs when they first need misroutes. In larger nets every answer is
-// a Solve. One goroutine owns it.
+// Evaluator answers for one fault set after another by which mechanisms each pair goes, and how
+// many pairs have no way. Among up to 64 switches it keeps what each link is on as sets of switches
+// in one word, and what each pair may do as sets of links; then it takes about a microsecond, and
+// no memory but what it keeps of pairs when they first need misroutes. In larger nets every answer
+// is a Solve. One goroutine owns it.
 type Evaluator struct {
 	net  *Net
 	m    Mechanisms
