@@ -36,9 +36,6 @@ func (s *Switch) Load(now weft.Time, fw Firmware, version uint64, out *weft.Acti
 	return nil
 }
 
-// Version is that of the tables that the switch forwards by, 0 if there are none.
-func (s *Switch) Version() uint64 { return s.version }
-
 // bound sets how many switches packets may have crossed on arrival, and who says how long they are.
 func (s *Switch) bound() {
 	s.most = weft.MaxHops

@@ -25,7 +25,7 @@ func TestPacketsThatArriveAfterALoadGoByTheNewTables(t *testing.T) {
 	require.Equal(t, []uint64{first}, r.sent(1), "it was in the output queue already, and stays there")
 	require.Equal(t, []uint64{second}, r.sent(2))
 	require.EqualValues(t, 2, r.Snapshot().Version)
-	require.EqualValues(t, 2, r.Version())
+	require.EqualValues(t, 2, r.version)
 }
 
 func TestBlockedPacketsAreRoutedAnewAtALoad(t *testing.T) {
@@ -93,7 +93,7 @@ func TestALoadOfWhatTheSwitchCannotRunChangesNothing(t *testing.T) {
 	r.call(func() { require.ErrorIs(t, r.Load(r.now, bad, 2, &r.out), ErrConfig) })
 	seq := r.arrive(0, 0, 7, 1)
 	require.Equal(t, []uint64{seq}, r.sent(1))
-	require.EqualValues(t, 1, r.Version())
+	require.EqualValues(t, 1, r.version)
 }
 
 func TestTheBoundOfHopsIsThatOfTheLatestTables(t *testing.T) {

@@ -49,23 +49,6 @@ func (s *Switch) SumVCs() []VCSum {
 	return sums
 }
 
-// SumVCs is [Switch.SumVCs] of a switch that there is a snapshot of.
-func (s *Snapshot) SumVCs() (sums []VCSum) {
-	for _, p := range s.Ports {
-		for vc, c := range p.VCs {
-			if vc == len(sums) {
-				sums = append(sums, VCSum{})
-			}
-			sum := &sums[vc]
-			sum.Input, sum.Output, sum.Credits = sum.Input+c.Input, sum.Output+c.Output, sum.Credits+c.Credits
-			for why, n := range c.Stalls {
-				sum.Stalls[why] += n
-			}
-		}
-	}
-	return sums
-}
-
 // Read fills r. It allocates nothing but the lists of r, the first time.
 func (s *Switch) Read(r *Reading) {
 	r.Stats, r.Held, r.Blocked = s.stats, s.Held(), s.wait.blockedSlots()

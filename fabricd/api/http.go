@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/auth"
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 	"github.com/weft-fabric/weft/fabricd/document/plain"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
@@ -214,11 +215,11 @@ func (w *Web) guard(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		if w.Loopback() && !w.ours(r.Host) { // elsewhere a name that somebody else has lead here gets nothing without a token
-			refuse(out, http.StatusForbidden, fmt.Errorf("host %q is not that of this server: use %s, or the address it listens on", clip(r.Host), w.URL()))
+			refuse(out, http.StatusForbidden, fmt.Errorf("host %q is not that of this server: use %s, or the address it listens on", nearest.Clip(r.Host), w.URL()))
 			return
 		}
 		if origin := r.Header.Get("Origin"); origin != "" && !w.sameOrigin(origin, r.Host) && !w.known(r) {
-			refuse(out, http.StatusForbidden, fmt.Errorf("a page of %s may not use this fabric without its token: take the address that fabricd up has printed", clip(origin)))
+			refuse(out, http.StatusForbidden, fmt.Errorf("a page of %s may not use this fabric without its token: take the address that fabricd up has printed", nearest.Clip(origin)))
 			return
 		}
 		if embedded(r) && !w.known(r) {
@@ -264,12 +265,4 @@ func (w *Web) sameOrigin(origin, host string) bool {
 // known reports whether a request comes with a token.
 func (w *Web) known(r *http.Request) bool {
 	return w.bearer(r).role != 0
-}
-
-// clip shortens what somebody else has written for an error.
-func clip(s string) string {
-	if len(s) > 80 {
-		return s[:80] + "..."
-	}
-	return s
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
@@ -113,7 +114,7 @@ func (w *Web) mux() http.Handler {
 		}
 		mux.HandleFunc(at, func(out http.ResponseWriter, r *http.Request) {
 			out.Header().Set("Allow", strings.Join(allowed, ", "))
-			refuse(out, http.StatusMethodNotAllowed, fmt.Errorf("%s %s: expected %s", clip(r.Method), clip(r.URL.Path), strings.Join(allowed, " or ")))
+			refuse(out, http.StatusMethodNotAllowed, fmt.Errorf("%s %s: expected %s", nearest.Clip(r.Method), nearest.Clip(r.URL.Path), strings.Join(allowed, " or ")))
 		})
 	}
 	unknown := func(out http.ResponseWriter, r *http.Request) {
@@ -139,7 +140,7 @@ func number[N int | uint64](r *http.Request, name string) (N, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return 0, fmt.Errorf("%s=%s: expected a whole number", name, clip(text))
+		return 0, fmt.Errorf("%s=%s: expected a whole number", name, nearest.Clip(text))
 	}
 	return N(n), nil
 }

@@ -30,12 +30,12 @@ const (
 
 	keysDir, leaderDir, hostsDir, usersDir = "keys", "leader", "hosts", "users"
 
-	// LeaderCreds, SignerFile and TokensFile are in the folder of who leads, AgentCreds in that of
+	// leaderCreds, SignerFile and TokensFile are in the folder of who leads, agentCreds in that of
 	// a host.
-	LeaderCreds = "leader.creds"
+	leaderCreds = "leader.creds"
 	SignerFile  = "signing.nk"
 	TokensFile  = "tokens.json"
-	AgentCreds  = "agent.creds"
+	agentCreds  = "agent.creds"
 
 	operatorKey   = keysDir + "/operator.nk"
 	signingKey    = keysDir + "/signing.nk"
@@ -228,7 +228,7 @@ func (d *Dir) writeCreds(file, token string, key bus.Key) error {
 func (d *Dir) users(signer, system bus.Key) error {
 	d.Users = map[string][]string{}
 	for file, r := range map[string]bus.Role{
-		leaderDir + "/" + LeaderCreds: bus.RoleFabric, managerCreds: bus.RoleManager, operatorCreds: bus.RoleOperator,
+		leaderDir + "/" + leaderCreds: bus.RoleFabric, managerCreds: bus.RoleManager, operatorCreds: bus.RoleOperator,
 		viewerCreds: bus.RoleViewer, renewerCreds: bus.RoleRenewer,
 	} {
 		if err := d.user(signer, file, r, ""); err != nil {
@@ -236,7 +236,7 @@ func (d *Dir) users(signer, system bus.Key) error {
 		}
 	}
 	for _, h := range d.Hosts {
-		if err := d.user(signer, hostFile(h, AgentCreds), bus.RoleAgent, h.Name); err != nil {
+		if err := d.user(signer, hostFile(h, agentCreds), bus.RoleAgent, h.Name); err != nil {
 			return err
 		}
 	}

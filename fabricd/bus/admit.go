@@ -62,7 +62,7 @@ func (a NodeAccess) grant(fabric string) grant {
 	for _, d := range a.Sends {
 		publish = append(publish, a.Layout.subject(fabric, d).String())
 	}
-	subscribe := append(announced(HostService), asksOf(fabric, a.name()))
+	subscribe := append(announced(hostService), asksOf(fabric, a.name()))
 	for _, d := range a.Hears {
 		subscribe = append(subscribe, a.Layout.subject(fabric, d).String())
 	}
@@ -206,7 +206,7 @@ func (a HostAccess) validate() error {
 // It does not grow with the nodes of the host.
 func (a HostAccess) grant(fabric string) grant {
 	publish := []string{hostEventsOf(fabric, a.Host), allAnswersOf(inboxOf(RoleFabric.String()), a.Host)}
-	subscribe := append(announced(HostService), asksOf(fabric, a.Host))
+	subscribe := append(announced(hostService), asksOf(fabric, a.Host))
 	for i := range a.N {
 		publish = append(publish, allFromShard(fabric, a.First+i))
 		subscribe = append(subscribe, allToShard(fabric, a.First+i))

@@ -28,8 +28,8 @@ func ReadCertificate(path string) (*x509.Certificate, error) {
 	return cert, nil
 }
 
-// Expired says when a certificate has expired, "" if it has not.
-func Expired(cert *x509.Certificate, now time.Time) string {
+// expired says when a certificate has expired, "" if it has not.
+func expired(cert *x509.Certificate, now time.Time) string {
 	if now.Before(cert.NotAfter) {
 		return ""
 	}
@@ -66,7 +66,7 @@ func (c Credentials) authorityExpired() string {
 	if err != nil {
 		return ""
 	}
-	when := Expired(ca, time.Now())
+	when := expired(ca, time.Now())
 	if when == "" {
 		return ""
 	}
@@ -78,7 +78,7 @@ func (c Credentials) authorityExpired() string {
 // expiredAdvice is for a certificate of the other side that has expired. Who runs on its host may
 // have its file.
 func (c Credentials) expiredAdvice(cert *x509.Certificate, now time.Time) string {
-	when := Expired(cert, now)
+	when := expired(cert, now)
 	if when == "" { // it is the other bound
 		return fmt.Sprintf("its certificate, of %q, holds from %s on only: the clock of one of us is wrong",
 			cert.Subject.CommonName, cert.NotBefore.UTC().Format("2006-01-02 15:04 UTC"))
@@ -99,7 +99,7 @@ func (c Credentials) oursAdvice(now time.Time) string {
 	if err != nil {
 		return err.Error()
 	}
-	if when := Expired(own, now); when != "" {
+	if when := expired(own, now); when != "" {
 		return fmt.Sprintf("our certificate, of %q, the file %s, %s, or a clock is wrong: give a valid one",
 			own.Subject.CommonName, c.TLSCert, when)
 	}

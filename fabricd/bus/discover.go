@@ -55,7 +55,7 @@ func Fabrics(ctx context.Context, server Resolved) (names []string, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	found, err := c.Discover(ctx, FabricService, func([]Found) bool { return false })
+	found, err := c.Discover(ctx, fabricService, func([]Found) bool { return false })
 	for _, f := range found {
 		if name := f.Metadata["fabric"]; ValidateFabric(name) == nil {
 			names = append(names, name)

@@ -42,3 +42,23 @@ func Travel[T any](k SubjectKind, v T) (got T, err error) {
 
 // Read reads what somebody sends as msgpack.
 func Read(data []byte, v any) error { return SubjectSwitch.decode(data, v) }
+
+// Lost is how many events were lost here.
+func (c *Client) Lost() uint64 {
+	t := &c.hostEvents
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.lost.Load()
+	if t.sub != nil {
+		if dropped, err := t.sub.Dropped(); err == nil { // nats.go's own, when even sort is too slow
+			n += uint64(max(dropped, 0))
+		}
+	}
+	return n
+}
+
+// Lost is how many events found the buffer full.
+func (e *Events) Lost() (uint64, error) {
+	n, err := e.sub.Dropped()
+	return uint64(max(n, 0)), err
+}

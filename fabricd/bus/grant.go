@@ -65,7 +65,7 @@ func grantOf(r Role, fabric, name string) grant {
 	case RoleFabric:
 		return grant{
 			slices.Concat(storeSubjects(fabric), []string{allOf(fabric), allAgents(), inboxes + ">"}, services(AgentService)),
-			append(announced(FabricService), allOf(fabric)),
+			append(announced(fabricService), allOf(fabric)),
 		}
 	case RoleOperator:
 		return grant{[]string{allControl(fabric), toRenewer, findFabrics}, []string{allEvents(fabric), allLinks(fabric), own}}
@@ -123,7 +123,7 @@ func services(service string) (subjects []string) {
 }
 
 // findFabrics is how people find which fabrics are led, as [Fabrics] does.
-const findFabrics = "$SRV.INFO." + FabricService
+const findFabrics = "$SRV.INFO." + fabricService
 
 // announced are the subjects on which a service is found.
 func announced(service string) []string { return append(services(""), services(service)...) }

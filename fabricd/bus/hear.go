@@ -48,8 +48,8 @@ func newHostEvents() hostEvents {
 // Hear calls h with what hosts tell of one kind, from one goroutine until Close: in order for each
 // node. What tells in another [Protocol], or makes no sense, is dropped and told to OnError. A slow
 // h holds up nobody but itself; what finds the queue of its node full, by number or beyond 16 MB,
-// is lost, counted by [Client.Lost] and told to OnError as ErrLost. There is one h, and it may not
-// close the Client. Hear returns when the broker knows of it.
+// is lost, counted and told to OnError as ErrLost. There is one h, and it may not close the Client.
+// Hear returns when the broker knows of it.
 func Hear[T any](c *Client, kind string, h func(node string, event T)) error {
 	arrivals := make(chan *nats.Msg, 1<<14)
 	if err := c.hear(kind, arrivals, func(x hostEvent) {
@@ -90,20 +90,6 @@ func (c *Client) nonsense(why error) {
 	if n := c.bogus.Add(1); bits.OnesCount64(n) == 1 {
 		c.cfg.OnError(fmt.Errorf("bus: %d events that cannot be read, the last: %w", n, why))
 	}
-}
-
-// Lost is how many events were lost here.
-func (c *Client) Lost() uint64 {
-	t := &c.hostEvents
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := t.lost.Load()
-	if t.sub != nil {
-		if dropped, err := t.sub.Dropped(); err == nil { // nats.go's own, when even sort is too slow
-			n += uint64(max(dropped, 0))
-		}
-	}
-	return n
 }
 
 // sort puts arrivals into the queues of their nodes, and never blocks.

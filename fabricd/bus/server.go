@@ -25,8 +25,8 @@ import (
 // of it and the agent of a machine. What people ask travels as JSON: "nats req
 // weft.lab.ctl.get.status" and "nats sub 'weft.lab.ev.>'" show something that they can read.
 const (
-	FabricService = root + "-fabric"
-	HostService   = root + "-host"
+	fabricService = root + "-fabric"
+	hostService   = root + "-host"
 	AgentService  = root + "-" + agents
 )
 
@@ -85,7 +85,7 @@ type Server struct {
 // service is how the server is listed.
 func (c ServerConfig) service() (me Subject, cfg micro.Config, err error) {
 	cfg = micro.Config{
-		Name: FabricService, Description: "leads a Weft fabric",
+		Name: fabricService, Description: "leads a Weft fabric",
 		Metadata: map[string]string{"fabric": c.Fabric},
 	}
 	me = Subject{Kind: SubjectControl, Fabric: c.Fabric}
@@ -99,7 +99,7 @@ func (c ServerConfig) service() (me Subject, cfg micro.Config, err error) {
 		cfg.Name, err = root+"-"+c.User+"-renewal", errors.Join(ValidateFabric(c.Fabric), wire.ValidateNode(me.Node))
 	case c.Node != "":
 		me.Kind, me.Node = SubjectSwitch, c.Node
-		cfg.Name, cfg.Description, cfg.Metadata["host"] = HostService, "runs switches and NICs of a Weft fabric", c.Node
+		cfg.Name, cfg.Description, cfg.Metadata["host"] = hostService, "runs switches and NICs of a Weft fabric", c.Node
 		err = errors.Join(ValidateFabric(c.Fabric), wire.ValidateNode(c.Node))
 	default:
 		err = ValidateFabric(c.Fabric)

@@ -180,8 +180,8 @@ func (s Settings) context(env func(string) string) (*natscontext.Context, error)
 	return ctx, nil
 }
 
-// MaxTimeout is the longest time to connect. Chosen by us.
-const MaxTimeout = time.Hour
+// maxTimeout is the longest time to connect. Chosen by us.
+const maxTimeout = time.Hour
 
 // timeout is the time to connect, 0 if nobody says.
 func (s Settings) timeout(env func(string) string) (time.Duration, error) {
@@ -194,8 +194,8 @@ func (s Settings) timeout(env func(string) string) (time.Duration, error) {
 		}
 		name, given = "NATS_TIMEOUT", true
 	}
-	if given && (d <= 0 || d > MaxTimeout) {
-		return 0, fmt.Errorf("bus: %s: %v, want more than 0s and at most %v, such as 5s", name, d, MaxTimeout)
+	if given && (d <= 0 || d > maxTimeout) {
+		return 0, fmt.Errorf("bus: %s: %v, want more than 0s and at most %v, such as 5s", name, d, maxTimeout)
 	}
 	return d, nil
 }

@@ -74,11 +74,5 @@ func (e *Events) Next(ctx context.Context) (Notice, error) {
 	}
 }
 
-// Lost is how many events found the buffer full.
-func (e *Events) Lost() (uint64, error) {
-	n, err := e.sub.Dropped()
-	return uint64(max(n, 0)), err
-}
-
 // Close ends the stream.
 func (e *Events) Close() error { return e.client.conn.closedErr(e.sub.Unsubscribe()) }

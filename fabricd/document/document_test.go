@@ -136,12 +136,12 @@ func TestAFieldMayGoByItsOldName(t *testing.T) {
 // However many mistakes there are, a reader gets a screenful.
 func TestErrorsAreCapped(t *testing.T) {
 	var errs Errors
-	for i := range 2*MaxErrors + 1 {
+	for i := range 2*maxErrors + 1 {
 		errs.Add(fmt.Errorf("mistake %d", i))
 	}
 	lines := strings.Split(errs.Err().Error(), "\n")
-	assert.Len(t, lines, MaxErrors+1)
-	assert.Equal(t, "and 11 more", lines[MaxErrors])
+	assert.Len(t, lines, maxErrors+1)
+	assert.Equal(t, "and 11 more", lines[maxErrors])
 	assert.NoError(t, new(Errors).Err())
 }
 

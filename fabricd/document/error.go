@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// MaxErrors is how many mistakes of one file are reported; the rest are counted.
-const MaxErrors = 10
+// maxErrors is how many mistakes of one file are reported; the rest are counted.
+const maxErrors = 10
 
 // Position is a place in a file. Line and Column count from 1, Column in characters; 0 is not
 // known.
@@ -96,7 +96,7 @@ func (d *Doc) line(n int) string {
 	return strings.TrimRight(line, "\r")
 }
 
-// Errors collects mistakes, at most [MaxErrors] of them. The zero value is empty and ready.
+// Errors collects mistakes, at most [maxErrors] of them. The zero value is empty and ready.
 type Errors struct {
 	list []error
 	more int
@@ -114,7 +114,7 @@ func (e *Errors) Add(err error) {
 }
 
 // Full reports whether no more mistakes will be kept, so that finding more is of little use.
-func (e *Errors) Full() bool { return len(e.list) >= MaxErrors }
+func (e *Errors) Full() bool { return len(e.list) >= maxErrors }
 
 // Len is how many mistakes were added.
 func (e *Errors) Len() int { return len(e.list) + e.more }

@@ -20,7 +20,7 @@ import (
 // hostLab is a running fabric of hosts.
 type hostLab struct {
 	*live.Lab
-	agents  *hosttest.Agents
+	agents  *Agents
 	options fabric.Options
 
 	mu     sync.Mutex
@@ -80,17 +80,17 @@ func onHosts(g *topology.Graph, n int) (list []fabric.HostOptions) {
 
 func startHosts(t *testing.T, n int, options ...func(*fabric.Options)) *hostLab {
 	t.Helper()
-	return startHostsOn(t, n, hosttest.NewAgents(t), options...)
+	return startHostsOn(t, n, newAgents(t), options...)
 }
 
 // oneApart are agents of which that of host1 starts processes.
-func oneApart(t *testing.T) *hosttest.Agents {
-	a := hosttest.NewAgents(t)
+func oneApart(t *testing.T) *Agents {
+	a := newAgents(t)
 	a.Of("host1").Apart = true
 	return a
 }
 
-func startHostsOn(t *testing.T, n int, agents *hosttest.Agents, options ...func(*fabric.Options)) *hostLab {
+func startHostsOn(t *testing.T, n int, agents *Agents, options ...func(*fabric.Options)) *hostLab {
 	t.Helper()
 	l := &hostLab{agents: agents}
 	l.Lab = live.Start(t, live.Config{Topology: smallTree, Routing: "adaptive-link", Options: append([]func(*fabric.Options){func(o *fabric.Options) {

@@ -16,7 +16,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -215,7 +214,7 @@ func TestHostThatFreezes(t *testing.T) {
 func TestHostOutOfReach(t *testing.T) {
 	t.Parallel()
 	w := rig.NewRelay(t, "")
-	agents := hosttest.NewAgents(t)
+	agents := newAgents(t)
 	agents.Of("host1").Relay = w
 	l := startHostsOn(t, 3, agents)
 	l.load("uniform:0.3")
@@ -244,7 +243,7 @@ func TestHostsWithClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	var jumped atomic.Int64
-	agents := hosttest.NewAgents(t)
+	agents := newAgents(t)
 	agents.Of("host1").Elapsed = func() time.Duration {
 		return time.Hour + time.Since(start)*102/100 + time.Duration(jumped.Load())
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
@@ -103,7 +102,7 @@ func missesAHost(f *fabric.Fabric) bool {
 // startBehindRelay starts a fabric of three hosts, of which host1 is behind a relay.
 func startBehindRelay(t *testing.T, options ...func(*fabric.Options)) (*hostLab, *rig.Relay) {
 	t.Helper()
-	relay, agents := rig.NewRelay(t, ""), hosttest.NewAgents(t)
+	relay, agents := rig.NewRelay(t, ""), newAgents(t)
 	agents.Of("host1").Relay = relay
 	return startHostsOn(t, 3, agents, options...), relay
 }

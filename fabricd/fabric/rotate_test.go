@@ -14,7 +14,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -34,7 +33,7 @@ func trusted(t *testing.T, n int) (l *hostLab, keys *auth.Dir, dir string, serve
 	require.NoError(t, err)
 	folder, err := auth.Use(at, live.Name)
 	require.NoError(t, err)
-	agents := hosttest.NewAgents(t)
+	agents := newAgents(t)
 	agents.URL, agents.Credentials = at.URL, bus.Credentials{TLSCA: at.Credentials.TLSCA}
 	l = &hostLab{agents: agents}
 	l.Lab = live.Start(t, live.Config{

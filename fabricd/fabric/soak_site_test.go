@@ -32,8 +32,8 @@ type soakSite struct {
 	*testing.T
 	*fabric.Fabric // of who leads now
 	broker         *natstest.Server
-	relay          *rig.Relay        // of the leader to the broker
-	agents         []*hosttest.Agent // of its hosts
+	relay          *rig.Relay // of the leader to the broker
+	agents         []*Agent   // of its hosts
 	processes      []*soakProcess
 	options        fabric.Options
 	detach         func() // the leader leaves
@@ -75,7 +75,7 @@ func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite 
 		}
 		placed = placed[:2]
 	}
-	agents := hosttest.NewAgents(t)
+	agents := newAgents(t)
 	agents.URL = s.broker.URL
 	for _, h := range placed {
 		a := agents.Of(h.Name)
@@ -317,7 +317,7 @@ func (s *soak) move() {
 	}, "all hosts answer")
 	led := s.Fabric
 	for range movesAtOnce {
-		sw, host := pick(s, s.movable()), pick(s, append([]*hosttest.Agent{{}}, s.agents...)).Name
+		sw, host := pick(s, s.movable()), pick(s, append([]*Agent{{}}, s.agents...)).Name
 		s.moving.Go(func() {
 			ctx, cancel := context.WithTimeout(s.Context(), moveTime)
 			defer cancel()

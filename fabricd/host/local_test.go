@@ -8,20 +8,12 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
 )
-
-// newLocal makes a host of all nodes of a small tree, which do not run yet; its NICs take little.
-func newLocal(t *testing.T, change ...func(c *host.LocalConfig)) *hosttest.Local {
-	t.Helper()
-	small := func(c *host.LocalConfig) { c.Spec.NIC.QueueBytes = 1024 }
-	return hosttest.NewLocal(t, "kary-ntree:2,2", "adaptive-link", append(change, small)...)
-}
 
 // A host of calls needs no broker: it is ordered, counted and read by calls, and what NICs refuse
 // is the error that they gave.

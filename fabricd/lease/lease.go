@@ -68,17 +68,8 @@ type Lease struct {
 	revision uint64 // of the key, as this process wrote it last
 }
 
-// Holder reads who holds the lease of a key. The revision is 0 and the holder is nil when nobody
-// does. A holder that has died is read until another process takes over.
-func Holder(ctx context.Context, s Store, key string) (holder []byte, revision uint64, err error) {
-	holder, revision, err = read(ctx, s, key)
-	if len(holder) == 0 {
-		return nil, 0, err
-	}
-	return holder, revision, err
-}
-
-// read is Holder with the revision of a key that was given back.
+// read reads who holds the lease of a key. The revision is 0 when nobody ever did; the holder is
+// empty when it gave the key back. A holder that has died is read until another process takes over.
 func read(ctx context.Context, s Store, key string) (holder []byte, revision uint64, err error) {
 	holder, revision, err = s.Get(ctx, key)
 	if errors.Is(err, reply.ErrNoKey) {

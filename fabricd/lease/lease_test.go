@@ -325,16 +325,15 @@ func TestALeaseThatIsGivenBackIsTakenAtOnce(t *testing.T) {
 			require.Zero(t, time.Since(began))
 			require.Greater(t, l.Term, before)
 			before = l.Term
-			holder, revision, err := lease.Holder(ctx, p, "leader")
+			holder, revision, err := p.Get(ctx, "leader")
 			require.NoError(t, err)
 			require.Equal(t, p.name, string(holder))
 			require.Equal(t, l.Term, revision)
 			end(nil)
 			require.NoError(t, l.Keep(ctx))
-			holder, revision, err = lease.Holder(t.Context(), p, "leader")
+			holder, _, err = p.Get(t.Context(), "leader")
 			require.NoError(t, err)
 			require.Empty(t, holder)
-			require.Zero(t, revision)
 		}
 		// Not when the fabric has ended, whose store goes with it.
 		p := &process{store: s}
@@ -343,7 +342,7 @@ func TestALeaseThatIsGivenBackIsTakenAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		end(fmt.Errorf("no more: %w", reply.ErrEnded))
 		require.NoError(t, l.Keep(ctx))
-		holder, _, err := lease.Holder(t.Context(), p, "leader")
+		holder, _, err := p.Get(t.Context(), "leader")
 		require.NoError(t, err)
 		require.Equal(t, "c", string(holder))
 		// And it is the same process that takes it without waiting.
@@ -446,7 +445,7 @@ func TestLeasesInRandomTimes(t *testing.T) {
 			synctest.Wait()
 			holding := slices.DeleteFunc(r.all(), func(h term) bool { return !h.ended.IsZero() })
 			require.Len(t, holding, 1, "seed %d", seed)
-			holder, _, err := lease.Holder(t.Context(), all[0], "leader")
+			holder, _, err := all[0].Get(t.Context(), "leader")
 			require.NoError(t, err)
 			require.Equal(t, holding[0].process.name, string(holder))
 		})

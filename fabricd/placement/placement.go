@@ -48,9 +48,6 @@ type Placement struct {
 	of []int // per switch, its part
 }
 
-// HostOf is the position in Parts of who runs a switch.
-func (p *Placement) HostOf(s weft.SwitchID) int { return p.of[s] }
-
 // even is how far above its share of the load an agent may be so that larger pods stay whole.
 // Chosen by us.
 const even = 1.05

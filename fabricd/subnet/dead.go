@@ -32,12 +32,6 @@ func (d *Dead) Equal(other *Dead) bool {
 	return d.links.equal(other.links) && d.switches.equal(other.switches)
 }
 
-// Reset empties the set and keeps its storage.
-func (d *Dead) Reset() {
-	clear(d.links)
-	clear(d.switches)
-}
-
 // HasLink reports whether the link itself is in the set.
 func (d *Dead) HasLink(id weft.LinkID) bool { return d != nil && d.links.has(uint32(id)) }
 

@@ -8,8 +8,10 @@
 //
 //	var dead subnet.Dead
 //	dead.AddLink(3)
-//	tables, unroutable, err := subnet.UpDown(g, &dead) // DDRC: up/down without what is dead
-//	cut := subnet.Connected(g, &dead)                  // what no routing could connect
+//	routes, err := subnet.NewUpDownRoutes(g) // DDRC: up/down without what is dead
+//	unroutable := routes.Compute(&dead)
+//	tables, err := routes.Tables()
+//	cut := subnet.Connected(g, &dead) // what no routing could connect
 //
 // Everything here is a function of its arguments: no clock, no draw, and no I/O but that of reading
 // the files which the name of a routing names.

@@ -45,17 +45,6 @@ func defaultOfTree(g *topology.Graph) string {
 // Fits reports whether the routing is for topologies of that shape.
 func (e Entry) Fits(g *topology.Graph) bool { return e.On == firmware.Anything || e.On == shapeOf(g) }
 
-// Fitting lists the names of Entries that are for topologies of that shape.
-func Fitting(g *topology.Graph) []string {
-	var names []string
-	for _, e := range Entries() {
-		if e.Fits(g) {
-			names = append(names, e.Name)
-		}
-	}
-	return names
-}
-
 func shapeOf(g *topology.Graph) firmware.Shape {
 	if len(g.Switches) == 0 {
 		return firmware.Anything

@@ -60,18 +60,6 @@ func NewUpDownRoutes(g *topology.Graph) (*UpDownRoutes, error) {
 	return u, nil
 }
 
-// UpDown is [UpDownRoutes.Compute] for one set of faults, with the tables. They are for
-// [firmware.Static].
-func UpDown(g *topology.Graph, dead *Dead) (tables *tables.Tables, unroutable int, err error) {
-	u, err := NewUpDownRoutes(g)
-	if err != nil {
-		return nil, 0, err
-	}
-	unroutable = u.Compute(dead)
-	tables, err = u.Tables()
-	return tables, unroutable, err
-}
-
 // Compute finds what each switch reaches without what is dead, and returns how many ordered pairs
 // of different NICs are unroutable. A NIC whose link or switch is dead reaches nobody and nobody
 // reaches it.
@@ -116,12 +104,6 @@ func (u *UpDownRoutes) Compute(dead *Dead) (unroutable int) {
 // of are the NICs that a switch reaches.
 func (u *UpDownRoutes) of(s weft.SwitchID) set {
 	return u.reach[int(s)*u.words : (int(s)+1)*u.words]
-}
-
-// Routable reports whether the routes of the last Compute lead from src to dst.
-func (u *UpDownRoutes) Routable(src, dst weft.NICID) bool {
-	s, p := u.g.SwitchOf(src)
-	return !u.dead[u.first[s]+int(p)] && u.of(s).has(uint32(dst))
 }
 
 // Port is where switch s forwards packets for d by the routes of the last Compute, NoPort when it

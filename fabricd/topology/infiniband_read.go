@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
@@ -47,17 +48,17 @@ func leaveOut(name string, f *ibnet.Fabric) (warnings []string, err error) {
 				if p.Number <= p.PeerPort {
 					warnings = append(warnings,
 						fmt.Sprintf("%s:%d: left out the cable from port %d to port %d of %q: both of its ends are there",
-							name, line, p.Number, p.PeerPort, clip(b.Name)))
+							name, line, p.Number, p.PeerPort, nearest.Clip(b.Name)))
 				}
 			case b.Kind == ibnet.CA && peer.Kind == ibnet.CA && !hasSwitch:
 				return nil, document.LineError(name, line, "",
 					fmt.Errorf("adapter %q is linked to adapter %q, and there is no switch: expected a fabric with one",
-						clip(b.Name), clip(peer.Name)))
+						nearest.Clip(b.Name), nearest.Clip(peer.Name)))
 			case b.Kind == ibnet.CA && peer.Kind == ibnet.CA:
 				if i < p.Peer {
 					warnings = append(warnings,
 						fmt.Sprintf("%s:%d: left out the link from adapter %q to adapter %q: no switch is between them",
-							name, line, clip(b.Name), clip(peer.Name)))
+							name, line, nearest.Clip(b.Name), nearest.Clip(peer.Name)))
 				}
 			default:
 				kept = append(kept, p)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
 // ErrTooLarge is wrapped by the error for a topology beyond the hard bounds of package weft.
@@ -113,7 +114,7 @@ func Generate(spec string) (*Graph, error) {
 		err := document.Unknown("topology", spec, names)
 		if _, no := os.Stat(spec); no == nil {
 			err = fmt.Errorf("%w; %s is there, and a topology file ends in .yaml, .json or .net: rename it, or write ./%s", err,
-				clip(spec), clip(spec))
+				nearest.Clip(spec), nearest.Clip(spec))
 		}
 		return nil, err
 	}
@@ -127,9 +128,9 @@ func Generate(spec string) (*Graph, error) {
 		}
 	}
 	if errors.Is(err, errSyntax) {
-		return nil, fmt.Errorf("%s: expected %s, as %s", clip(spec), all[i].syntax, all[i].example)
+		return nil, fmt.Errorf("%s: expected %s, as %s", nearest.Clip(spec), all[i].syntax, all[i].example)
 	}
-	return nil, fmt.Errorf("%s: %w", clip(spec), err)
+	return nil, fmt.Errorf("%s: %w", nearest.Clip(spec), err)
 }
 
 var errSyntax = errors.New("wrong arguments")
@@ -211,7 +212,7 @@ func (a arguments) grid(kind Kind) (*Graph, error) {
 		return nil, errSyntax
 	}
 	if a.wrap != "" && kind == Mesh {
-		return nil, fmt.Errorf("wrap=%s, but a mesh goes around nowhere: write torus:%s,wrap=%s", clip(a.wrap), clip(a.plain[0]), clip(a.wrap))
+		return nil, fmt.Errorf("wrap=%s, but a mesh goes around nowhere: write torus:%s,wrap=%s", nearest.Clip(a.wrap), nearest.Clip(a.plain[0]), nearest.Clip(a.wrap))
 	}
 	var dims []int
 	for _, p := range strings.SplitN(a.plain[0], "x", maxDims+2) {
@@ -249,7 +250,7 @@ func (a arguments) irregular() (*Graph, error) {
 func number(s string) (int, error) {
 	v, err := strconv.ParseUint(s, 10, 31)
 	if errors.Is(err, strconv.ErrRange) {
-		return 0, fmt.Errorf("%s: %w", clip(s), ErrTooLarge)
+		return 0, fmt.Errorf("%s: %w", nearest.Clip(s), ErrTooLarge)
 	}
 	if err != nil {
 		return 0, errSyntax
@@ -285,13 +286,4 @@ func bounds(switches, nics, links, ports int) error {
 		}
 	}
 	return nil
-}
-
-// clip bounds what an error repeats of its input.
-func clip(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
@@ -47,12 +48,12 @@ func (r *resolver) nodes() {
 		path := fmt.Sprintf("$.switches[%d]", i)
 		if s.Ports != nil {
 			if sw.Ports = *s.Ports; sw.Ports < 1 || sw.Ports > weft.MaxPorts {
-				r.fail(path+".ports", "switch %s: %d ports, expected 1 to %d", clip(s.ID), sw.Ports, weft.MaxPorts)
+				r.fail(path+".ports", "switch %s: %d ports, expected 1 to %d", nearest.Clip(s.ID), sw.Ports, weft.MaxPorts)
 				sw.Ports = 0
 			}
 		}
 		if r.file.Spec == "" && s.Coord != nil {
-			r.fail(path, "switch %s: %w", clip(s.ID), errOnlyWithSpec)
+			r.fail(path, "switch %s: %w", nearest.Clip(s.ID), errOnlyWithSpec)
 		}
 		r.switches = append(r.switches, sw)
 		know(s.ID, weft.SwitchID(i).Node())
@@ -77,11 +78,11 @@ func (r *resolver) guid(path, text, name string, n weft.Node) {
 	}
 	guid, err := ibnet.ParseGUID(text)
 	if err != nil {
-		r.fail(path, "%s: %w", clip(name), err)
+		r.fail(path, "%s: %w", nearest.Clip(name), err)
 		return
 	}
 	if other, ok := r.byGUID[guid]; ok {
-		r.fail(path, "%s: GUID %v is that of %s, expected one of its own", clip(name), guid, clip(other))
+		r.fail(path, "%s: GUID %v is that of %s, expected one of its own", nearest.Clip(name), guid, nearest.Clip(other))
 		return
 	}
 	r.byGUID[guid] = name
@@ -106,14 +107,14 @@ func (r *resolver) links() {
 		path := fmt.Sprintf("$.nics[%d].switch", i)
 		switch {
 		case n.Switch == "" && n.SwitchPort != nil:
-			r.fail(path, "NIC %s: switch_port without switch", clip(n.ID))
+			r.fail(path, "NIC %s: switch_port without switch", nearest.Clip(n.ID))
 			continue
 		case n.Switch == "":
 			continue
 		}
 		e := r.end(path, n.Switch, n.SwitchPort)
 		if e.Node.Kind == weft.KindNIC {
-			r.fail(path, "NIC %s: %s is a NIC, expected a switch", clip(n.ID), clip(n.Switch))
+			r.fail(path, "NIC %s: %s is a NIC, expected a switch", nearest.Clip(n.ID), nearest.Clip(n.Switch))
 			continue
 		}
 		nic := r.byName[n.ID]
@@ -124,7 +125,7 @@ func (r *resolver) links() {
 		}
 		other := r.joined[at].Other(nic)
 		if e.Node.Kind != 0 && (other.Node != e.Node || e.Port != weft.NoPort && other.Port != e.Port) {
-			r.fail(path, "NIC %s: switch differs from that of its link at %v", clip(n.ID), r.doc.At(fmt.Sprintf("$.links[%d]", at)))
+			r.fail(path, "NIC %s: switch differs from that of its link at %v", nearest.Clip(n.ID), r.doc.At(fmt.Sprintf("$.links[%d]", at)))
 		}
 	}
 	if r.errs.Len() > 0 {
@@ -149,12 +150,12 @@ func (r *resolver) end(path, name string, port *int) weft.End {
 	e := weft.End{Node: n, Port: weft.NoPort}
 	switch {
 	case !n.IsSwitch() && port != nil && *port != 0:
-		r.fail(path+"_port", "port %d of NIC %s, expected 0, its only port", *port, clip(name))
+		r.fail(path+"_port", "port %d of NIC %s, expected 0, its only port", *port, nearest.Clip(name))
 	case !n.IsSwitch():
 		e.Port = 0
 	case port == nil:
 	case *port < 0 || *port >= weft.MaxPorts:
-		r.fail(path+"_port", "port %d of %s, expected 0 to %d", *port, clip(name), weft.MaxPorts-1)
+		r.fail(path+"_port", "port %d of %s, expected 0 to %d", *port, nearest.Clip(name), weft.MaxPorts-1)
 	default:
 		e.Port = weft.PortID(*port)
 		r.used[n.Index][e.Port] = true
@@ -193,7 +194,7 @@ func (r *resolver) checkIDs(g *Graph) {
 		at := g.Links[i]
 		reverse := g.linkName(at.B, at.A, at.Name != g.linkName(at.A, at.B, false))
 		if l.ID != "" && l.ID != at.Name && l.ID != reverse {
-			r.fail(fmt.Sprintf("$.links[%d].id", i), "link id %s, expected %s, or no id", clip(l.ID), at.Name)
+			r.fail(fmt.Sprintf("$.links[%d].id", i), "link id %s, expected %s, or no id", nearest.Clip(l.ID), at.Name)
 		}
 	}
 }
@@ -205,10 +206,10 @@ func (r *resolver) checkTiers(g *Graph) {
 		switch {
 		case s.Tier == nil && s.Digits == nil:
 		case g.noTree != nil:
-			r.fail(path, "switch %s: %w: %w", clip(s.ID), errOnlyWithSpec, g.noTree)
+			r.fail(path, "switch %s: %w: %w", nearest.Clip(s.ID), errOnlyWithSpec, g.noTree)
 			return
 		case s.Tier != nil && *s.Tier != int(is.Tier), s.Digits != nil && !slices.Equal(s.Digits, is.Digits):
-			r.fail(path, "switch %s: by the links it is in tier %d and has the digits %v: correct tier and digits, or leave them out", clip(s.ID), is.Tier, is.Digits)
+			r.fail(path, "switch %s: by the links it is in tier %d and has the digits %v: correct tier and digits, or leave them out", nearest.Clip(s.ID), is.Tier, is.Digits)
 		}
 	}
 }

@@ -94,8 +94,8 @@ func root(t testing.TB) string {
 	}
 }
 
-// Nobody is the number of the other user, and of the group.
-const Nobody = 65534
+// nobody is the number of the other user, and of the group.
+const nobody = 65534
 
 // Shared is a folder where every user may make files, as /tmp. It skips the test unless it runs as
 // root, who alone can play another user.
@@ -119,7 +119,7 @@ func Shared(t testing.TB) string {
 func AsNobody(script string) (string, error) {
 	cmd := exec.Command("/bin/sh", "-ec", script)
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: Nobody, Gid: Nobody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

@@ -25,7 +25,7 @@ quick: {samples: 1}
 
 func TestFaultsAreGoneAroundOrTheirPlanesAreSwitchedOff(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(aroundText))
+	e, err := loadFile("mine.yaml", []byte(aroundText))
 	require.NoError(t, err)
 	dir := t.TempDir()
 	_, err = e.Run(t.Context(), Options{Dir: dir, Jobs: 2})
@@ -53,14 +53,14 @@ func TestPlanesAreSwitchedOffInTheBeginningAndInToriOnly(t *testing.T) {
 		`{topology: "kary-ntree:2,2", routing: "duato:mechanisms=I+D", bypass_planes: false}`:    "routes meshes, tori and rings only",
 		`{topology: "torus:3x3", routing: "duato:mechanisms=J", faults_before: true, faults: 1}`: `did you mean "I"?`,
 	} {
-		_, err := LoadFile("mine.yaml", []byte("name: mine\nabout: x\nbase: "+head+"\naxes: [{axis: load, values: [0.1]}]\nsamples: 1\nquick: {samples: 1}\n"))
+		_, err := loadFile("mine.yaml", []byte("name: mine\nabout: x\nbase: "+head+"\naxes: [{axis: load, values: [0.1]}]\nsamples: 1\nquick: {samples: 1}\n"))
 		assert.ErrorContains(t, err, want)
 	}
 }
 
 func TestConnectivityIsOfWaysThatAreToldTheFaults(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(`
+	e, err := loadFile("mine.yaml", []byte(`
 name: mine
 about: Which faults are tolerated.
 measure: connectivity

@@ -9,7 +9,7 @@ import (
 )
 
 func TestWhatBlockedPacketsWaitForIsUpToTheExperiment(t *testing.T) {
-	e, err := LoadFile("waits.yaml", []byte(`name: waits
+	e, err := loadFile("waits.yaml", []byte(`name: waits
 about: what blocked packets wait for
 base: {topology: "kary-ntree:2,2", routing: adaptive-link, load: 0.5}
 axes: [{axis: waiting, values: [all, one]}]

@@ -13,13 +13,13 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// Connectivity is the [Runner] of experiments that measure connectivity: it draws the faults of a
+// connectivity is the [Runner] of experiments that measure connectivity: it draws the faults of a
 // run, and asks whether all pairs of NICs are connected with them, whatever choices the firmware
 // leaves; of [measure.DDRC] whether up/down tables made anew connect them, and of a routing that is
 // told what is dead whether it does when it knows these faults. There is no traffic, so of the
 // result only Connected, Faults and Stable are set. The same seed has the same faults for every
 // routing, and those of fewer faults are among those of more.
-func Connectivity(ctx context.Context, c measure.Config) (measure.Result, error) {
+func connectivity(ctx context.Context, c measure.Config) (measure.Result, error) {
 	set, err := drawFaults(c)
 	if err != nil {
 		return measure.Result{}, err

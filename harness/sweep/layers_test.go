@@ -36,7 +36,7 @@ checks:
 
 func TestLayersAreThoseOfTheGraphOfTheSample(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(ofLayersText))
+	e, err := loadFile("mine.yaml", []byte(ofLayersText))
 	require.NoError(t, err)
 	dir := t.TempDir()
 	r, err := e.Run(t.Context(), Options{Dir: dir, Jobs: 2})
@@ -97,7 +97,7 @@ func TestPairsCanBeDrawnAnewForEachLoad(t *testing.T) {
 
 func TestRunsOfASampleHaveItsGraph(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(`
+	e, err := loadFile("mine.yaml", []byte(`
 name: mine
 about: Trees by sample.
 base: {topology: "kary-ntree:2,{sample}", routing: updown}
@@ -132,7 +132,7 @@ quick: {samples: 1}
 
 func TestAGraphThatCannotBeMadeIsNamedWithItsSample(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(`
+	e, err := loadFile("mine.yaml", []byte(`
 name: mine
 about: The third tree is too large.
 base: {topology: "kary-ntree:{40*sample},2", routing: updown, load: 0.5}
@@ -187,7 +187,7 @@ func TestWhatWasMadeLastIsNotMadeAgain(t *testing.T) {
 // Of the largest graph LASH needs more layers than of the smallest; Up*/Down* has as many.
 func TestRoutingsHaveAsManyLayersAsAnotherNeeds(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(`
+	e, err := loadFile("mine.yaml", []byte(`
 name: mine
 about: As many virtual channels.
 base: {topology: "irregular:{16*sample},{32*sample},1", layers_of: lash, load: 0.3, window: 200, warmup_skip: true}
@@ -217,7 +217,7 @@ quick: {samples: 1}
 
 func TestASampleThatNeedsMoreLayersThanGivenIsNamed(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(`
+	e, err := loadFile("mine.yaml", []byte(`
 name: mine
 about: The first graph needs two layers, the last more.
 base: {topology: "irregular:{16*sample},{32*sample},1", routing: lash, vcs: 2, load: 0.3, window: 200, warmup_skip: true}
@@ -234,7 +234,7 @@ quick: {samples: 1}
 
 func TestBarsReachFromTheLeastToTheLargestSample(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(ofLayersText))
+	e, err := loadFile("mine.yaml", []byte(ofLayersText))
 	require.NoError(t, err)
 	table := &table{e: e, plan: &e.full, rows: make([][]row, len(e.full.points))}
 	for _, n := range []float64{7, 3, 5} {

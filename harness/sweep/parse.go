@@ -47,15 +47,6 @@ func Read(path string) (*Experiment, error) {
 	return parse(path, doc, f)
 }
 
-// LoadFile is Read from memory; path is used in errors.
-func LoadFile(path string, data []byte) (*Experiment, error) {
-	doc, f, err := document.Load[File](path, data)
-	if err != nil {
-		return nil, err
-	}
-	return parse(path, doc, f)
-}
-
 // parser collects the mistakes of one file.
 type parser struct {
 	doc  *document.Doc

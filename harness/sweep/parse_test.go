@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/document/schematest"
 	"github.com/weft-fabric/weft/harness/testenv"
 )
@@ -108,7 +109,7 @@ func FuzzLoadFile(f *testing.F) {
 		if bytes.Contains(data, []byte("tree:")) || bytes.Contains(data, []byte("irregular")) {
 			t.Skip("a large topology takes its time") // bounded by package topology
 		}
-		if _, err := LoadFile("f.yaml", data); err != nil {
+		if _, err := loadFile("f.yaml", data); err != nil {
 			assert.True(t, strings.HasPrefix(err.Error(), "f.yaml"), err)
 		}
 	})
@@ -119,4 +120,13 @@ func TestEvenlySpacedValuesAreWrittenAsPeopleWould(t *testing.T) {
 	p := &parser{}
 	from, to, step := 0.1, 0.7, 0.1
 	assert.Equal(t, []Value{"0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7"}, p.between("$", Axis{From: &from, To: &to, Step: &step}))
+}
+
+// loadFile is Read from memory; path is used in errors.
+func loadFile(path string, data []byte) (*Experiment, error) {
+	doc, f, err := document.Load[File](path, data)
+	if err != nil {
+		return nil, err
+	}
+	return parse(path, doc, f)
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
-// Physical is the manager that stands for no method: whether live links join all pairs, so that
+// physical is the manager that stands for no method: whether live links join all pairs, so that
 // some routing could.
-const Physical = "physical"
+const physical = "physical"
 
 // newReroute is the [Runner] of experiments that measure reconfiguration: the faults of a run come
 // one after another, each is reconfigured around, and its old packets are gone before the next.
@@ -83,7 +83,7 @@ func (r *rerouting) begin(ctx context.Context, c measure.Config, same string, dr
 	for _, e := range drawn {
 		ch.faults = append(ch.faults, linksOf(c.Topology, e))
 	}
-	if c.Manager == Physical {
+	if c.Manager == physical {
 		ch.joined = subnet.NewComponents(c.Topology)
 		return ch, nil
 	}
@@ -174,7 +174,7 @@ func managerOf(text string) (manage.Method, error) {
 		return m, fmt.Errorf("%s has no tables to repair: take a routing with mechanisms, whose ways go around the faults of a point", text)
 	}
 	if err == nil && !m.On() {
-		err = document.Unknown("manager that repairs tables", text, []string{manage.DDRC, manage.DQR, manage.Engine, Physical})
+		err = document.Unknown("manager that repairs tables", text, []string{manage.DDRC, manage.DQR, manage.Engine, physical})
 	}
 	return m, err
 }
@@ -190,8 +190,8 @@ func (s *settled) manager(kind string, c *measure.Config, bad func(string, error
 			}
 		}
 	case s.Manager == nil:
-		bad("manager", fmt.Errorf("there is no manager: give it in base, or by an axis, as dqr, or %s for what live links join", Physical))
-	case c.Manager != Physical:
+		bad("manager", fmt.Errorf("there is no manager: give it in base, or by an axis, as dqr, or %s for what live links join", physical))
+	case c.Manager != physical:
 		_, err := managerOf(c.Manager)
 		bad("manager", err)
 	}

@@ -29,7 +29,7 @@ quick: {samples: 1}
 
 func TestFaultsAreReconfiguredAroundOneAfterAnother(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(ofRerouteText))
+	e, err := loadFile("mine.yaml", []byte(ofRerouteText))
 	require.NoError(t, err)
 	dir := t.TempDir()
 	_, err = e.Run(t.Context(), Options{Dir: dir, Jobs: 3})
@@ -62,7 +62,7 @@ func TestFaultsAreReconfiguredAroundOneAfterAnother(t *testing.T) {
 
 func TestARunEndsWhereAFaultIsNotTolerated(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(ofRerouteText))
+	e, err := loadFile("mine.yaml", []byte(ofRerouteText))
 	require.NoError(t, err)
 	c := e.full.points[len(e.full.points)-1].config
 	c.Routing = "xy"
@@ -80,7 +80,7 @@ func TestARunEndsWhereAFaultIsNotTolerated(t *testing.T) {
 			}
 			before = r.Tolerated
 		}
-		c.Manager, c.FaultCount = Physical, 24
+		c.Manager, c.FaultCount = physical, 24
 		r, err := run(t.Context(), c)
 		require.NoError(t, err)
 		require.Equal(t, 240, r.Unroutable, "each of the 24 links has died once")
@@ -92,7 +92,7 @@ func TestARunEndsWhereAFaultIsNotTolerated(t *testing.T) {
 // However the points are asked for, runs of more faults go on from those of fewer.
 func TestRunsOfReconfigurationDependOnNothingButTheirSettings(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(ofRerouteText))
+	e, err := loadFile("mine.yaml", []byte(ofRerouteText))
 	require.NoError(t, err)
 	pt := e.full.points[len(e.full.points)-1] // three faults, with the plug-in
 	c := pt.config
@@ -129,14 +129,14 @@ func TestWhatAManagerCannotBeIsNamed(t *testing.T) {
 		if text[0] != 'm' {
 			text = "measure: reroute\n" + text
 		}
-		_, err := LoadFile("mine.yaml", []byte("name: mine\nabout: x.\n"+text+"\naxes: [{axis: faults, values: [1]}]\nsamples: 1\nquick: {samples: 1}\n"))
+		_, err := loadFile("mine.yaml", []byte("name: mine\nabout: x.\n"+text+"\naxes: [{axis: faults, values: [1]}]\nsamples: 1\nquick: {samples: 1}\n"))
 		require.ErrorContains(t, err, want, text)
 	}
 }
 
 func TestRunsThatGoOnFromOthersAreEstimatedOnce(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(ofRerouteText))
+	e, err := loadFile("mine.yaml", []byte(ofRerouteText))
 	require.NoError(t, err)
 	assert.Equal(t, []int{6, 7, 8}, e.costly(&e.full), "those of three faults")
 	assert.Len(t, small(t).costly(&small(t).full), len(small(t).full.points))

@@ -289,7 +289,7 @@ axes:
 samples: 40
 quick: {samples: 2}
 `
-	e, err := LoadFile("c.yaml", []byte(text))
+	e, err := loadFile("c.yaml", []byte(text))
 	require.NoError(t, err)
 	dir := t.TempDir()
 	_, err = e.Run(t.Context(), Options{Dir: dir})

@@ -42,7 +42,7 @@ func (o Options) withDefaults(e *Experiment) Options {
 		o.Jobs = runtime.GOMAXPROCS(0)
 	}
 	if o.Runner == nil {
-		o.Runner = map[string]Runner{ofNetwork: measure.Run, ofConnectivity: Connectivity, ofLayers: Layers, ofReroute: newReroute(), ofTolerate: Tolerate}[e.Measure]
+		o.Runner = map[string]Runner{ofNetwork: measure.Run, ofConnectivity: connectivity, ofLayers: Layers, ofReroute: newReroute(), ofTolerate: Tolerate}[e.Measure]
 	}
 	if o.cpu == nil {
 		o.cpu = cpuTime

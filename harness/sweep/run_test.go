@@ -157,7 +157,7 @@ func TestMoreSamplesAndMorePointsRepeatNoRun(t *testing.T) {
 	require.Equal(t, 36, f.all)
 	text, err := os.ReadFile("testdata/small.yaml")
 	require.NoError(t, err)
-	more, err := LoadFile("small.yaml", bytes.Replace(text, []byte("from: 0, to: 2"), []byte("from: 0, to: 3"), 1))
+	more, err := loadFile("small.yaml", bytes.Replace(text, []byte("from: 0, to: 2"), []byte("from: 0, to: 3"), 1))
 	require.NoError(t, err)
 	o.Samples = 3
 	r, err := more.Run(t.Context(), o)
@@ -295,7 +295,7 @@ func TestAnExperimentThatHasChangedIsNoticed(t *testing.T) {
 	_, err = small(t).Run(t.Context(), o)
 	require.NoError(t, err)
 	change := func(was, is string) error {
-		e, err := LoadFile("small.yaml", bytes.Replace(text, []byte(was), []byte(is), 1))
+		e, err := loadFile("small.yaml", bytes.Replace(text, []byte(was), []byte(is), 1))
 		require.NoError(t, err)
 		_, err = e.Run(t.Context(), o)
 		return err
@@ -365,7 +365,7 @@ func TestAFailedRunSaysWhichItWas(t *testing.T) {
 
 func TestPointsThatAreTheSameNetworkAreRunOnce(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("twins.yaml", []byte(`name: twins
+	e, err := loadFile("twins.yaml", []byte(`name: twins
 about: x
 base: {topology: "kary-ntree:2,2", load: 0.5}
 axes: [{axis: method, of: [{name: a, routing: adaptive-link}, {name: b, routing: adaptive-link}]}]

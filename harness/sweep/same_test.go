@@ -22,7 +22,7 @@ import (
 // measured is an experiment whose runs are real ones: two routings, with faults under load.
 func measured(t testing.TB) *Experiment {
 	t.Helper()
-	e, err := LoadFile("measured.yaml", []byte(`name: measured
+	e, err := loadFile("measured.yaml", []byte(`name: measured
 about: x
 base: {topology: "kary-ntree:2,3", load: 0.5, window: 300, fault_spacing: 50, warmup_batch: 50, warmup_most: 400}
 axes:
@@ -118,7 +118,7 @@ func TestATraceIsRunAsItIsAndAnewWhenItsFileHasChanged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.csv")
 	run := func(dir string, text []byte) (*Report, []map[string]string) {
 		require.NoError(t, os.WriteFile(file, text, 0o600))
-		e, err := LoadFile("traced.yaml", []byte(`name: traced
+		e, err := loadFile("traced.yaml", []byte(`name: traced
 about: x
 base: {topology: "kary-ntree:2,2", traffic: "trace:`+file+`", warmup_skip: true, window: 1200}
 axes: [{axis: routing, values: [adaptive-link, deterministic-link]}]

@@ -30,7 +30,7 @@ quick: {samples: 1}
 
 func TestSetsAreCountedAndDrawn(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(ofTolerateText))
+	e, err := loadFile("mine.yaml", []byte(ofTolerateText))
 	require.NoError(t, err)
 	dir := t.TempDir()
 	_, err = e.Run(t.Context(), Options{Dir: dir, Jobs: 3})
@@ -66,7 +66,7 @@ func TestSetsAreCountedAndDrawn(t *testing.T) {
 
 func TestTheSharesOfUsesAddUpToAll(t *testing.T) {
 	t.Parallel()
-	e, err := LoadFile("mine.yaml", []byte(ofTolerateText))
+	e, err := loadFile("mine.yaml", []byte(ofTolerateText))
 	require.NoError(t, err)
 	c := e.full.points[0].config
 	for _, m := range []string{"I+D+M", "Ix3", "Ix2+D", "D+M"} {
@@ -81,7 +81,7 @@ func TestTheSharesOfUsesAddUpToAll(t *testing.T) {
 func TestATrialJudgesSomeSets(t *testing.T) {
 	t.Parallel()
 	c := measure.Config{Mechanisms: "I", FaultCount: 4, MostCycles: 500}
-	e, err := LoadFile("mine.yaml", []byte(ofTolerateText))
+	e, err := loadFile("mine.yaml", []byte(ofTolerateText))
 	require.NoError(t, err)
 	c.Topology = e.full.points[0].config.Topology
 	c.FaultSets = 100_000
@@ -112,7 +112,7 @@ func TestWhatMechanismsCannotBeIsNamed(t *testing.T) {
 		if text[0] != 'm' {
 			text = "measure: tolerate\n" + text
 		}
-		_, err := LoadFile("mine.yaml", []byte("name: mine\nabout: x.\n"+text+"\naxes: [{axis: switches, values: [1]}]\nsamples: 1\nquick: {samples: 1}\n"))
+		_, err := loadFile("mine.yaml", []byte("name: mine\nabout: x.\n"+text+"\naxes: [{axis: switches, values: [1]}]\nsamples: 1\nquick: {samples: 1}\n"))
 		require.ErrorContains(t, err, want, text)
 	}
 }

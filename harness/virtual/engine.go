@@ -11,11 +11,11 @@ import (
 // Config of an engine.
 type Config struct {
 	Seed  uint64 // of what impairments draw
-	Batch int    // most packets in a frame, 1 to weft.MaxBatch; 0 means DefaultBatch. A paced link sends one at a time
+	Batch int    // most packets in a frame, 1 to weft.MaxBatch; 0 means defaultBatch. A paced link sends one at a time
 }
 
-// DefaultBatch is the most packets of one frame unless configured, as live.
-const DefaultBatch = 64
+// defaultBatch is the most packets of one frame unless configured, as live.
+const defaultBatch = 64
 
 // Engine runs nodes in virtual time. One goroutine may use it and its nodes.
 type Engine struct {
@@ -51,7 +51,7 @@ const (
 // New returns an engine without nodes, at time 0.
 func New(cfg Config) *Engine {
 	if cfg.Batch <= 0 {
-		cfg.Batch = DefaultBatch
+		cfg.Batch = defaultBatch
 	}
 	cfg.Batch = min(cfg.Batch, weft.MaxBatch)
 	return &Engine{cfg: cfg, queue: newQueue(), hash: 0x9E3779B97F4A7C15}
@@ -82,18 +82,6 @@ func (e *Engine) Run(until weft.Time) {
 	for e.Step(until) {
 	}
 	e.now = max(e.now, until)
-}
-
-// RunWhile runs the events that are due at until or before, as long as more says so before each
-// event. It reports whether more ended it; otherwise it is until now.
-func (e *Engine) RunWhile(more func() bool, until weft.Time) (ended bool) {
-	for more() {
-		if !e.Step(until) {
-			e.now = max(e.now, until)
-			return false
-		}
-	}
-	return true
 }
 
 // Step lets the next event happen, if there is one due at until or before.

@@ -34,7 +34,7 @@ func TestAPacketAloneTakesTheDelaysItMeets(t *testing.T) {
 		n := newNetwork(t, "kary-ntree:4,3", "updown", "none")
 		start := n.Now()
 		n.send(t, 0, c.dst)
-		done := n.RunWhile(func() bool { return n.nics[c.dst].Stats().Delivered == 0 }, start+weft.Second)
+		done := runWhile(n.Engine, func() bool { return n.nics[c.dst].Stats().Delivered == 0 }, start+weft.Second)
 		require.True(t, done)
 		assert.Equal(t, weft.Time(c.hops)*cycle+2*cycle, n.Now()-start, "to %d", c.dst)
 		assert.EqualValues(t, c.hops, n.nics[c.dst].Stats().Hops)
@@ -130,7 +130,7 @@ func TestAnImpairmentActsOnWhatIsOnItsWay(t *testing.T) {
 		start := n.Now()
 		n.Run(start + 100*weft.Microsecond)
 		change(leaf, port)
-		require.True(t, n.RunWhile(func() bool { return n.nics[0].Stats().Delivered == 0 }, start+weft.Second))
+		require.True(t, runWhile(n.Engine, func() bool { return n.nics[0].Stats().Delivered == 0 }, start+weft.Second))
 		return n.Now() - start
 	}
 	slow := arrives(func(*virtual.Node, weft.PortID) {})
@@ -174,7 +174,7 @@ func TestHellosLeaveWhilePacketsTakeLong(t *testing.T) {
 		n.send(t, 1, 0)
 	}
 	start := n.Now()
-	require.True(t, n.RunWhile(func() bool { return n.nics[0].Stats().Delivered < packets }, start+2*packets*lasts))
+	require.True(t, runWhile(n.Engine, func() bool { return n.nics[0].Stats().Delivered < packets }, start+2*packets*lasts))
 	assert.Less(t, n.Now()-start, (packets-1)*lasts+20*cycle)
 	assert.EqualValues(t, packets, nic.Stats().FramesOut-nic.Stats().CreditFrames)
 }
@@ -192,4 +192,16 @@ func TestATimerThatIsStoppedIsNeverCalled(t *testing.T) {
 	assert.Equal(t, []int{10, 5, 21}, called)
 	assert.EqualValues(t, 3, e.Events())
 	assert.Equal(t, weft.Time(100), e.Now())
+}
+
+// runWhile runs the events that are due at until or before, as long as more says so before each
+// event. It reports whether more ended it.
+func runWhile(e *virtual.Engine, more func() bool, until weft.Time) (ended bool) {
+	for more() {
+		if !e.Step(until) {
+			e.Run(until)
+			return false
+		}
+	}
+	return true
 }

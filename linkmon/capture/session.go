@@ -20,9 +20,9 @@ import (
 // ErrInMemory means that nothing can be heard of a fabric from outside.
 var ErrInMemory = errors.New("its links are in memory")
 
-// DefaultBuffer is how many frames may wait to be written unless configured, some 16 MB in a busy
+// defaultBuffer is how many frames may wait to be written unless configured, some 16 MB in a busy
 // fabric. Chosen by us.
-const DefaultBuffer = 1 << 15
+const defaultBuffer = 1 << 15
 
 // Sink takes what is captured. A [Writer] is one.
 type Sink interface {
@@ -161,7 +161,7 @@ func (s *session) open(ctx context.Context, info api.CaptureInfo) error {
 	if len(s.o.Names) > 0 {
 		heard = ends(s.graph, wires)
 	}
-	listens, err := s.client.Tap(heard, cmp.Or(s.o.Buffer, DefaultBuffer))
+	listens, err := s.client.Tap(heard, cmp.Or(s.o.Buffer, defaultBuffer))
 	if err != nil {
 		return err
 	}

@@ -143,8 +143,7 @@ func (r *recording) read() (entries []entry) {
 			return entries
 		}
 		require.NoError(r, err)
-		rec, err := capture.Decode(data)
-		require.NoError(r, err)
+		rec := capture.Decode(r, data)
 		intf, err := in.Interface(ci.InterfaceIndex)
 		require.NoError(r, err)
 		entries = append(entries, entry{rec, intf.Name, opts.Comments})

@@ -72,9 +72,7 @@ func TestAFileReadsBackAsItWasWritten(t *testing.T) {
 	for _, x := range want {
 		data, ci, opts, err := r.ReadPacketDataWithOptions()
 		require.NoError(t, err)
-		rec, err := Decode(data)
-		require.NoError(t, err)
-		require.Equal(t, x.rec, rec)
+		require.Equal(t, x.rec, Decode(t, data))
 		require.Equal(t, x.wire, ci.InterfaceIndex)
 		require.True(t, x.at.Equal(ci.Timestamp), "%v, not %v", ci.Timestamp, x.at)
 		require.Equal(t, x.comments, opts.Comments)

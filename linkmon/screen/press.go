@@ -132,7 +132,7 @@ func (a *app) describe(t target) {
 	case aLink:
 		a.open(newLinkPage(a, t.i))
 	case aNIC:
-		if l := a.mirror.Topology.NICs[t.i].Link; l >= 0 {
+		if l := a.mirror.Topology.NICLinks[t.i]; l >= 0 {
 			a.open(newLinkPage(a, l))
 		}
 	case aFault:
@@ -159,7 +159,7 @@ func (a *app) mark(t target) {
 // linkOf is the link of a NIC in its place: a NIC has nothing else that can break.
 func (a *app) linkOf(t target) target {
 	if t.kind == aNIC {
-		if l := a.mirror.Topology.NICs[t.i].Link; l >= 0 {
+		if l := a.mirror.Topology.NICLinks[t.i]; l >= 0 {
 			return target{aLink, l}
 		}
 	}

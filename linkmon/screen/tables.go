@@ -159,15 +159,16 @@ func newNICsPage() *table {
 
 func nicRows(a *app) (rows []row) {
 	for i, n := range a.mirror.Topology.NICs {
-		if n.Link < 0 {
+		link := a.mirror.Topology.NICLinks[i]
+		if link < 0 {
 			continue
 		}
-		l, ends := a.mirror.Links[n.Link], a.mirror.Topology.Links[n.Link]
+		l, ends := a.mirror.Links[link], a.mirror.Topology.Links[link]
 		sends, receives, queued, at := l.RateBA, l.RateAB, l.QueuedBA, ends.A
 		if ends.A == n.ID {
 			sends, receives, queued, at = l.RateAB, l.RateBA, l.QueuedAB, ends.B
 		}
-		tr := a.mirror.Trouble(n.Link)
+		tr := a.mirror.Trouble(link)
 		rows = append(rows, row{of: target{aNIC, i}, cells: []cell{
 			{n.ID, plain},
 			{at, plain},
@@ -177,7 +178,7 @@ func nicRows(a *app) (rows []row) {
 			{percent(busier(l)), loadTone(busier(l))},
 			{itoa(queued), plain},
 			{strconv.FormatUint(l.Lost, 10), plain},
-			{a.mirror.LinkState(n.Link).Details(), troubleTone(tr)},
+			{a.mirror.LinkState(link).Details(), troubleTone(tr)},
 		}})
 	}
 	return rows

@@ -26,9 +26,9 @@ func (d Damping) validate() (errs []error) {
 	if d == (Damping{}) {
 		return nil
 	}
-	if !(d.HalfLife >= MinHalfLife && d.HalfLife <= MaxHalfLife) {
+	if !(d.HalfLife >= minHalfLife && d.HalfLife <= MaxHalfLife) {
 		errs = append(errs, fmt.Errorf("damping half-life is %v: set %v to %v, or leave all of damping out",
-			d.HalfLife, MinHalfLife, MaxHalfLife))
+			d.HalfLife, minHalfLife, MaxHalfLife))
 	}
 	if !(d.Suppress > 0 && d.Suppress <= MaxSuppress) {
 		errs = append(errs, fmt.Errorf("damping suppresses above %v losses: set more than 0 and at most %v",

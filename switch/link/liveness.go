@@ -10,10 +10,10 @@ import (
 // Hard bounds of a [Liveness]: beyond them lies a mistake of units. They also keep all sums of
 // times within weft.Time.
 const (
-	MinInterval   = weft.Microsecond // BFD's own unit of intervals (RFC 5880, 4.1)
+	minInterval   = weft.Microsecond // BFD's own unit of intervals (RFC 5880, 4.1)
 	MaxInterval   = 60 * weft.Second
 	MaxMultiplier = 255 // BFD has 8 bits for it
-	MinHalfLife   = weft.Microsecond
+	minHalfLife   = weft.Microsecond
 	MaxHalfLife   = 24 * 3600 * weft.Second
 	MaxSuppressed = 24 * 3600 * weft.Second // of Damping.Max
 	MaxSuppress   = 1000                    // losses
@@ -46,9 +46,9 @@ func (c Liveness) period() weft.Time {
 // Validate reports everything that is wrong with c, joined, or nil.
 func (c Liveness) Validate() error {
 	var errs []error
-	if c.Interval != 0 && (c.Interval < MinInterval || c.Interval > MaxInterval) {
+	if c.Interval != 0 && (c.Interval < minInterval || c.Interval > MaxInterval) {
 		errs = append(errs, fmt.Errorf("interval between hellos is %v: set %v to %v, or 0 to turn detection off",
-			c.Interval, MinInterval, MaxInterval))
+			c.Interval, minInterval, MaxInterval))
 	}
 	switch {
 	case c.Multiplier < 0 || c.Multiplier > MaxMultiplier:

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -124,19 +123,6 @@ func appendRoute(dst []byte, r weft.SourceRoute, ports int) []byte {
 
 // mbin8 begins msgpack's binary data of up to 255 bytes; the next byte is how many.
 const mbin8 = 0xc4
-
-// DecodeHeader decodes the header at the start of data into h and returns what follows it. It keeps
-// no reference to data and allocates only for errors. Bytes that are no header, or break a hard
-// bound of package weft, give an error that wraps ErrHeader; h is zero then.
-func DecodeHeader(h *weft.Header, data []byte) (rest []byte, err error) {
-	r := newReader(data)
-	r.header(h, weft.MaxVCs)
-	if r.bad {
-		*h = weft.Header{}
-		return nil, fmt.Errorf("wire: decode header: %s: %w", r.why(), ErrHeader)
-	}
-	return r.rest, nil
-}
 
 // header reads one header whose VC must be below vcs.
 func (r *reader) header(h *weft.Header, vcs int) {

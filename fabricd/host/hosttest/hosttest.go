@@ -1,7 +1,6 @@
-// Package hosttest assembles the hosts of tests: of calls, over links in memory; over a broker,
-// for a test that leads them; as the agents of a fabric start them; and as processes
-// of their own. Each ends with the test. It is no _test file because the tests of many packages use
-// it; nothing but tests imports it.
+// Package hosttest has what the tests of several packages need of hosts: a spec, a placement, a
+// host that a test orders, and hosts that are processes of their own. It is no _test file because
+// the tests of many packages use it; nothing but tests imports it.
 package hosttest
 
 import (
@@ -67,15 +66,15 @@ type Host struct {
 	Spec      host.Spec
 	Graph     *topology.Graph
 
-	t testing.TB
+	T testing.TB
 }
 
 // Do has the host do something.
 func (h *Host) Do(o host.Order) host.OrderAnswer {
-	h.t.Helper()
+	h.T.Helper()
 	o.Number = h.Spec.Number
 	a, err := h.Order(context.Background(), o)
-	require.NoError(h.t, err)
+	require.NoError(h.T, err)
 	return a
 }
 

@@ -22,7 +22,7 @@ type Process struct {
 // RunProcess is such a process. One that is a switch says "attached", and "left".
 func RunProcess(ctx context.Context, p Process) error {
 	if p.Switch == "" {
-		return remote.Run(ctx, p.config())
+		return remote.Run(ctx, p.Config())
 	}
 	err := member.Run(ctx, member.Config{
 		Fabric: p.Fabric, URL: p.URL, Switch: p.Switch, Credentials: p.Credentials,
@@ -34,9 +34,9 @@ func RunProcess(ctx context.Context, p Process) error {
 	return err
 }
 
-// config is that of the host. One that is a switch which was moved ends when its leader asks no
+// Config is that of the host. One that is a switch which was moved ends when its leader asks no
 // more.
-func (p Process) config() remote.Config {
+func (p Process) Config() remote.Config {
 	c := remote.Config{Spec: p.Spec, URL: p.URL, Credentials: p.Credentials}
 	if p.Spec.Placement.Shared {
 		c.Alone = remote.GoneAfter

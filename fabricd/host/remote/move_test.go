@@ -12,7 +12,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/harness/rig"
 	switching "github.com/weft-fabric/weft/switch"
@@ -23,12 +22,12 @@ import (
 type mover struct {
 	*testbed
 	id      weft.SwitchID
-	home    *hosttest.Remote                   // whose it is by the placement
-	at      *hosttest.Remote                   // who runs it
-	lives   []link.Incarnation                 // of the switch, by epochs
-	numbers uint64                             // of hand-overs
-	hosts   map[*hosttest.Remote]ledger.HostID // all that there were
-	runs    []*hosttest.Remote                 // these that run
+	home    *Remote                   // whose it is by the placement
+	at      *Remote                   // who runs it
+	lives   []link.Incarnation        // of the switch, by epochs
+	numbers uint64                    // of hand-overs
+	hosts   map[*Remote]ledger.HostID // all that there were
+	runs    []*Remote                 // these that run
 	ledger  *ledger.Ledger
 	now     weft.Time
 }
@@ -40,7 +39,7 @@ func newMover(r *testbed, id weft.SwitchID) *mover {
 	for i, l := range r.Graph.Links {
 		links[i] = ledger.Link{A: l.A, B: l.B}
 	}
-	m := &mover{testbed: r, id: id, hosts: map[*hosttest.Remote]ledger.HostID{}, ledger: ledger.New(links)}
+	m := &mover{testbed: r, id: id, hosts: map[*Remote]ledger.HostID{}, ledger: ledger.New(links)}
 	m.home = m.hostOf(id.Node())
 	m.at, m.lives = m.home, []link.Incarnation{{Number: m.home.Spec.Number}}
 	for _, l := range r.Hosts {
@@ -69,7 +68,7 @@ func (m *mover) step(ev ledger.Event) {
 }
 
 // add has the ledger know a host. One for the switch alone has it only once it is moved there.
-func (m *mover) add(l *hosttest.Remote) {
+func (m *mover) add(l *Remote) {
 	m.hosts[l] = ledger.HostID(len(m.hosts) + 1)
 	m.runs = append(m.runs, l)
 	e := ledger.HostStarted{Host: m.hosts[l], Incarnation: ledger.Incarnation(l.Spec.Number)}
@@ -85,7 +84,7 @@ func (m *mover) add(l *hosttest.Remote) {
 }
 
 // alone opens a host for the switch alone.
-func (m *mover) alone() *hosttest.Remote {
+func (m *mover) alone() *Remote {
 	home := m.home.Spec
 	c := home
 	c.Number = uint64(len(m.hosts) + 1)
@@ -131,7 +130,7 @@ func (m *mover) delivered(more uint64) {
 }
 
 // hostOf is who runs a node.
-func (m *mover) hostOf(n weft.Node) *hosttest.Remote {
+func (m *mover) hostOf(n weft.Node) *Remote {
 	if n == m.id.Node() && m.at != nil {
 		return m.at
 	}
@@ -176,7 +175,7 @@ func (m *mover) await() {
 }
 
 // release ends the switch where it is.
-func (m *mover) release(to *hosttest.Remote) host.Released {
+func (m *mover) release(to *Remote) host.Released {
 	m.numbers = uint64(m.lives[len(m.lives)-1].First) + lifetime
 	a := m.at.Do(host.Order{Release: []host.ReleaseOrder{{Switch: m.id, Number: m.numbers, To: to.Spec.Number}}})
 	require.Len(m, a.Released, 1)
@@ -188,7 +187,7 @@ func (m *mover) release(to *hosttest.Remote) host.Released {
 }
 
 // take begins it at another host, and returns when its links are up.
-func (m *mover) take(to *hosttest.Remote, out host.Released, lost bool) {
+func (m *mover) take(to *Remote, out host.Released, lost bool) {
 	from := m.at
 	above := m.lives[len(m.lives)-1].First + lifetime
 	m.lives = append(m.lives, link.Incarnation{Number: to.Spec.Number, First: above})
@@ -225,7 +224,7 @@ func (m *mover) burst() {
 	}
 }
 
-func (m *mover) move(to *hosttest.Remote) (packets uint64) {
+func (m *mover) move(to *Remote) (packets uint64) {
 	m.burst()
 	m.await()
 	out := m.release(to)

@@ -12,14 +12,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // moved opens a host of one switch of another host, under the name of the switch.
-func (r *testbed) moved(id weft.SwitchID, number uint64, epoch weft.Epoch) *hosttest.Remote {
+func (r *testbed) moved(id weft.SwitchID, number uint64, epoch weft.Epoch) *Remote {
 	r.Helper()
 	c := r.Hosts["west"].Spec
 	if int(id)%2 == 1 {
@@ -60,7 +59,7 @@ func TestAMovedSwitchThatWasReplacedIsSilentAndEnds(t *testing.T) {
 
 // guardedServer is a server that trusts a folder of keys, as fabricd auth makes it: who leads makes
 // tokens for hosts.
-func guardedServer(t *testing.T) hosttest.Access {
+func guardedServer(t *testing.T) Access {
 	dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
 	file := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 	d, _, err := auth.Init(auth.Options{
@@ -75,7 +74,7 @@ func guardedServer(t *testing.T) hosttest.Access {
 	require.NoError(t, err)
 	issuer, err := bus.NewIssuer("lab", leader, key)
 	require.NoError(t, err)
-	return hosttest.Access{
+	return Access{
 		URL: s.URL, Authorizer: issuer,
 		Leader: bus.Credentials{CredsFile: file("leader/leader.creds"), TLSCA: file("ca.pem")},
 		Agents: bus.Credentials{CredsFile: file("hosts/a/agent.creds"), TLSCA: file("ca.pem")},
@@ -86,14 +85,14 @@ func guardedServer(t *testing.T) hosttest.Access {
 // however processes come onto the broker, with leave for no more than that switch.
 func TestAMovedSwitchOnAnAgentReachesItsNeighbours(t *testing.T) {
 	t.Parallel()
-	for name, at := range map[string]func(t *testing.T) hosttest.Access{
+	for name, at := range map[string]func(t *testing.T) Access{
 		"tokens": guardedServer,
-		"passwords": func(t *testing.T) hosttest.Access {
+		"passwords": func(t *testing.T) Access {
 			s := natstest.Start(t, natstest.Newest, `authorization { user: hosts, password: "a secret of hosts" }`)
 			c := bus.Credentials{User: "hosts", Password: "a secret of hosts"}
-			return hosttest.Access{URL: s.URL, Leader: c, Agents: c}
+			return Access{URL: s.URL, Leader: c, Agents: c}
 		},
-		"our broker": func(t *testing.T) hosttest.Access { return hosttest.Embedded(t) },
+		"our broker": func(t *testing.T) Access { return embedded(t) },
 	} {
 		for _, sw := range []string{"s0.0", "s1.1"} { // of west, with one shard, and of east, with two
 			t.Run(name+"/"+sw, func(t *testing.T) {

@@ -12,14 +12,13 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
 // testbed is a fabric of two hosts, west and east, led by the test.
 type testbed struct {
-	*hosttest.Fabric
+	*Fabric
 
 	mu   sync.Mutex
 	seen []host.Observation // guarded by mu
@@ -27,13 +26,13 @@ type testbed struct {
 
 func newRig(t testing.TB, spec, firmware string, change func(c *host.Spec)) *testbed {
 	t.Helper()
-	return newRigAt(t, hosttest.Embedded(t), spec, firmware, change)
+	return newRigAt(t, embedded(t), spec, firmware, change)
 }
 
 // newRigAt is newRig at another broker.
-func newRigAt(t testing.TB, at hosttest.Access, spec, firmware string, change func(c *host.Spec)) *testbed {
+func newRigAt(t testing.TB, at Access, spec, firmware string, change func(c *host.Spec)) *testbed {
 	t.Helper()
-	r := &testbed{Fabric: hosttest.NewFabric(t, at, spec, firmware, change, "west", "east")}
+	r := &testbed{Fabric: newFabric(t, at, spec, firmware, change, "west", "east")}
 	require.NoError(t, bus.Hear(r.Peers, host.TellEvents, r.hear))
 	return r
 }
@@ -72,7 +71,7 @@ func (r *testbed) counters() (s allCounters) { return r.countersWith(host.Counte
 
 func (r *testbed) countersWith(ask host.CountersRequest) (s allCounters) {
 	r.Helper()
-	return r.add(func(l *hosttest.Remote) (host.Counters, error) {
+	return r.add(func(l *Remote) (host.Counters, error) {
 		return l.Counters(context.Background(), host.CountersRequest{
 			Number: l.Spec.Number, Ends: true,
 			Generations: ask.Generations,
@@ -81,7 +80,7 @@ func (r *testbed) countersWith(ask host.CountersRequest) (s allCounters) {
 }
 
 // add adds up what every host says.
-func (r *testbed) add(says func(l *hosttest.Remote) (host.Counters, error)) (s allCounters) {
+func (r *testbed) add(says func(l *Remote) (host.Counters, error)) (s allCounters) {
 	r.Helper()
 	s.flows = map[weft.End]link.Flow{}
 	for _, l := range r.Hosts {
@@ -184,7 +183,7 @@ func (r *testbed) crossing() (n int) {
 }
 
 // hostOf is who runs a node by the placement.
-func (r *testbed) hostOf(n weft.Node) *hosttest.Remote {
+func (r *testbed) hostOf(n weft.Node) *Remote {
 	for _, l := range r.Hosts {
 		if slices.ContainsFunc(l.Ends(), func(e weft.End) bool { return e.Node == n }) {
 			return l

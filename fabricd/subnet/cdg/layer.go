@@ -46,21 +46,11 @@ func NewLayer(t *Turns) *Layer {
 	return l
 }
 
-// Clear takes everything out.
-func (l *Layer) Clear() {
-	clear(l.uses)
-	l.forget()
-}
-
 // Has reports whether some path depends by that turn.
 func (l *Layer) Has(turn int32) bool { return l.uses[turn] > 0 }
 
 // Uses is how many paths depend by that turn.
 func (l *Layer) Uses(turn int32) int { return int(l.uses[turn]) }
-
-// Refused reports whether the turn would close a cycle and the layer remembers it. What it does not
-// remember it may still refuse.
-func (l *Layer) Refused(turn int32) bool { return l.refused[turn] == l.era }
 
 // Label grows along the topological order: a channel has a lower one than those that it depends on.
 func (l *Layer) Label(channel int32) int64 { return l.label[channel] }

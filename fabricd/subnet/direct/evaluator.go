@@ -7,11 +7,11 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Evaluator answers for one fault set after another whether mechanisms tolerate it, and by which
-// each pair goes. Among up to 64 switches it keeps what each link is on as sets of switches in one
-// word, and what each pair may do as sets of links; then it takes about a microsecond, and no
-// memory but what it keeps of pairs when they first need misroutes. In larger nets every answer is
-// a Solve. One goroutine owns it.
+// Evaluator answers for one fault set after another by which mechanisms each pair goes, and how
+// many pairs have no way. Among up to 64 switches it keeps what each link is on as sets of switches
+// in one word, and what each pair may do as sets of links; then it takes about a microsecond, and
+// no memory but what it keeps of pairs when they first need misroutes. In larger nets every answer
+// is a Solve. One goroutine owns it.
 type Evaluator struct {
 	net  *Net
 	m    Mechanisms
@@ -26,7 +26,7 @@ type Evaluator struct {
 
 // NewEvaluator is for a fault set that is empty at first. Mechanisms are as in [Net.Solve].
 func (n *Net) NewEvaluator(m Mechanisms) *Evaluator {
-	m.Intermediate = min(max(m.Intermediate, 0), MaxIntermediate)
+	m.Intermediate = min(max(m.Intermediate, 0), maxIntermediate)
 	v := &Evaluator{net: n, m: m, edge: make([]int32, len(n.g.Links))}
 	for i := range v.edge {
 		v.edge[i] = -1
@@ -64,14 +64,6 @@ func (v *Evaluator) Set(dead []weft.LinkID) {
 		v.mask.set(int32(e))
 	}
 	v.small.set(v)
-}
-
-// Tolerated reports whether every pair that live links join has a way.
-func (v *Evaluator) Tolerated() bool {
-	if v.small == nil {
-		return v.solve().Tolerated()
-	}
-	return !v.small.left(v)
 }
 
 func (v *Evaluator) solve() *Solution {

@@ -9,9 +9,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 )
 
-// MaxIntermediate is the most intermediate nodes of one way that can be asked for. Chosen by us; a
+// maxIntermediate is the most intermediate nodes of one way that can be asked for. Chosen by us; a
 // packet's header has room for three.
-const MaxIntermediate = 15
+const maxIntermediate = 15
 
 // Mechanisms are what a way may use beside adaptive routing (sections 3 and 4, table 1). The zero
 // value is nothing: then only those pairs have a way all of whose shortest paths are alive.
@@ -92,8 +92,8 @@ func (m *Mechanisms) parse(word string) (key string, intermediate int, err error
 // Check reports what makes no sense. The error wraps ErrMechanisms.
 func (m Mechanisms) Check() error {
 	switch {
-	case m.Intermediate < 0 || m.Intermediate > MaxIntermediate:
-		return fmt.Errorf("%d intermediate nodes, at most %d are possible: %w", m.Intermediate, MaxIntermediate, ErrMechanisms)
+	case m.Intermediate < 0 || m.Intermediate > maxIntermediate:
+		return fmt.Errorf("%d intermediate nodes, at most %d are possible: %w", m.Intermediate, maxIntermediate, ErrMechanisms)
 	case m.DirectionOrder && !m.Deterministic, m.Either && !m.Deterministic:
 		return fmt.Errorf("%s and %s say how deterministic sub-paths go, add D: %w", wordDirection, wordEither, ErrMechanisms)
 	}
@@ -102,7 +102,7 @@ func (m Mechanisms) Check() error {
 
 // String prints m as Parse reads it.
 func (m Mechanisms) String() string {
-	list := NewUse(m.Intermediate, m.Deterministic, m.Misroute).words()
+	list := newUse(m.Intermediate, m.Deterministic, m.Misroute).words()
 	if m.DirectionOrder {
 		list = append(list, wordDirection)
 	}
@@ -123,7 +123,7 @@ func (m Mechanisms) Includes(less Mechanisms) bool {
 }
 
 // SubPaths is of how many sub-paths a way has at most, each of which needs an escape channel.
-func (m Mechanisms) SubPaths() int { return min(m.Intermediate, MaxIntermediate) + 1 }
+func (m Mechanisms) SubPaths() int { return min(m.Intermediate, maxIntermediate) + 1 }
 
 // Use says which mechanisms one way uses, as a number below Uses. The zero value is none: all
 // shortest paths are alive.
@@ -133,15 +133,15 @@ type Use uint8
 const Uses = 1 << 6
 
 const (
-	useVia      = MaxIntermediate
+	useVia      = maxIntermediate
 	useFixed    = 1 << 4
 	useMisroute = 1 << 5
 )
 
-// NewUse is so many intermediate nodes, at most MaxIntermediate; with deterministic sub-paths; with
+// newUse is so many intermediate nodes, at most maxIntermediate; with deterministic sub-paths; with
 // misroutes.
-func NewUse(intermediate int, deterministic, misroute bool) (u Use) {
-	u = Use(min(max(intermediate, 0), MaxIntermediate))
+func newUse(intermediate int, deterministic, misroute bool) (u Use) {
+	u = Use(min(max(intermediate, 0), maxIntermediate))
 	if deterministic {
 		u |= useFixed
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// MaxNodes is how many switches a net may have: a solution keeps 4 bytes for each pair of them, and
+// maxNodes is how many switches a net may have: a solution keeps 4 bytes for each pair of them, and
 // a net 2. Chosen by us.
-const MaxNodes = 4096
+const maxNodes = 4096
 
 // Net is a torus, a mesh or a ring as ways are found in it. It is read-only.
 type Net struct {
@@ -49,14 +49,14 @@ const (
 	fixedUp
 )
 
-// New is for a mesh, a torus or a ring of at most MaxNodes switches. One without some of its links,
+// New is for a mesh, a torus or a ring of at most maxNodes switches. One without some of its links,
 // as a file may list it, is one in which these are always dead.
 func New(g *topology.Graph) (*Net, error) {
 	if len(g.Switches) == 0 || g.Place(0).Grid == nil {
 		return nil, fmt.Errorf("%s is no mesh, torus or ring: ways around faults by intermediate nodes are only found there", name(g))
 	}
-	if len(g.Switches) > MaxNodes {
-		return nil, fmt.Errorf("%s has %d switches: ways around faults are found among at most %d", name(g), len(g.Switches), MaxNodes)
+	if len(g.Switches) > maxNodes {
+		return nil, fmt.Errorf("%s has %d switches: ways around faults are found among at most %d", name(g), len(g.Switches), maxNodes)
 	}
 	grid := g.Place(0).Grid
 	n := &Net{g: g, nodes: len(g.Switches), dims: make([]dim, len(grid.Dims))}

@@ -39,7 +39,7 @@ func (c *Counts) Each() iter.Seq2[Use, int] {
 	return func(yield func(Use, int) bool) {
 		for kinds := range 4 {
 			for _, u := range [...]Use{0, useFixed, useMisroute, useFixed | useMisroute} {
-				for via := range Use(MaxIntermediate + 1) {
+				for via := range Use(maxIntermediate + 1) {
 					use := u | via
 					if use.kinds() == kinds && c.By[use] > 0 && !yield(use, c.By[use]) {
 						return

@@ -27,7 +27,7 @@ func (c cost) fixed() int {
 
 func (c cost) misroutes() int { return int(c / costMisroute & costPart) }
 
-func (c cost) use() Use { return NewUse(c.via(), c.fixed() > 0, c.misroutes() > 0) }
+func (c cost) use() Use { return newUse(c.via(), c.fixed() > 0, c.misroutes() > 0) }
 
 // perfect reports whether no way without faults is better, but for its intermediate nodes.
 func (c cost) perfect(distance int) bool { return c-c&costPart == cost(distance)*costHop }
@@ -98,7 +98,7 @@ func (r *reach) fixedAlive(u, v int, other uint8) bool {
 // what is dead (none, if dead is nil), by theorems 1 and 2 and corollary 1. It calls each, if that
 // is not nil, to run a function for 0 to n-1, in any order or at once; the solution does not depend
 // on it. When each reports false, for it was interrupted, there is no solution: nil. Mechanisms are
-// as [Mechanisms.Check] has them; more than MaxIntermediate nodes are as many.
+// as [Mechanisms.Check] has them; more than maxIntermediate nodes are as many.
 func (n *Net) Solve(m Mechanisms, dead func(*topology.Link) bool, each func(n int, run func(i int)) bool) *Solution {
 	if each == nil {
 		each = func(n int, run func(int)) bool {
@@ -108,7 +108,7 @@ func (n *Net) Solve(m Mechanisms, dead func(*topology.Link) bool, each func(n in
 			return true
 		}
 	}
-	m.Intermediate = min(max(m.Intermediate, 0), MaxIntermediate)
+	m.Intermediate = min(max(m.Intermediate, 0), maxIntermediate)
 	r := &reach{
 		net: n, m: m, faults: n.faults(dead), affected: make([]bits, n.nodes),
 		sub: make([]cost, n.nodes*n.nodes),

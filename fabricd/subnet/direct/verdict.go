@@ -2,96 +2,6 @@ package direct
 
 import mathbits "math/bits"
 
-// left reports whether some pair that live links join is not reached by the sub-paths that there
-// may be. Misroutes are looked for where nothing else helps.
-func (s *small) left(v *Evaluator) bool {
-	n := v.net.nodes
-	from := s.reached(v)
-	joined := uint64(0) // with node 0, when asked for
-	for u := range n {
-		for w := s.affected[u] &^ from[u]; w != 0; w &= w - 1 {
-			d := mathbits.TrailingZeros64(w)
-			if v.m.Intermediate > 0 && from[u]&s.to[d] != 0 {
-				continue
-			}
-			if joined == 0 {
-				joined = s.joined(v, 0)
-			}
-			if joined != s.full && s.joined(v, u)>>d&1 == 0 {
-				continue
-			}
-			switch {
-			case !v.m.Misroute:
-				return true
-			case v.m.Intermediate == 0:
-				if s.restricted(v, u, d) == costNever {
-					return true
-				}
-			case v.m.Intermediate == 1:
-				s.detoursFrom(v, u)
-				s.detoursTo(v, d)
-				if from[u] = s.from[u]; from[u]&s.to[d] == 0 {
-					return true
-				}
-			case s.full&^s.rows != 0:
-				for x := range n {
-					s.detoursFrom(v, x)
-				}
-				from = s.reached(v)
-				if from[u]&s.to[d] == 0 {
-					return true
-				}
-			default:
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// reached is what each node reaches by as many sub-paths as there may be but for one, or by one.
-func (s *small) reached(v *Evaluator) [64]uint64 {
-	from := s.from
-	for range v.m.Intermediate - 1 {
-		before := from
-		for u, w := range s.from[:v.net.nodes] {
-			for ; w != 0; w &= w - 1 {
-				from[u] |= before[mathbits.TrailingZeros64(w)]
-			}
-		}
-	}
-	return from
-}
-
-// detoursFrom adds what u reaches by misroutes.
-func (s *small) detoursFrom(v *Evaluator, u int) {
-	if s.rows>>u&1 == 1 {
-		return
-	}
-	s.rows |= 1 << u
-	for w := s.affected[u] &^ s.from[u]; w != 0; w &= w - 1 {
-		s.detour(v, u, mathbits.TrailingZeros64(w))
-	}
-}
-
-// detoursTo adds from where d is reached by misroutes.
-func (s *small) detoursTo(v *Evaluator, d int) {
-	if s.columns>>d&1 == 1 {
-		return
-	}
-	s.columns |= 1 << d
-	for w := s.affected[d] &^ s.to[d]; w != 0; w &= w - 1 {
-		s.detour(v, mathbits.TrailingZeros64(w), d)
-	}
-}
-
-func (s *small) detour(v *Evaluator, u, d int) {
-	if s.restricted(v, u, d) < costNever {
-		s.from[u] |= 1 << d
-		s.to[d] |= 1 << u
-	}
-}
-
 // joined are the nodes that live links join with u.
 func (s *small) joined(v *Evaluator, u int) uint64 {
 	n := v.net
@@ -122,7 +32,7 @@ func (s *small) count(v *Evaluator, c *Counts) {
 			d := mathbits.TrailingZeros64(w)
 			at := &r.sub[u*n+d]
 			switch {
-			case v.m.Deterministic && s.from[u]>>d&1 == 1 && s.rows|s.columns == 0:
+			case v.m.Deterministic && s.from[u]>>d&1 == 1:
 				*at += costFixed
 			case (v.m.Misroute || v.m.Deterministic) && r.component[u] == r.component[d]:
 				*at = s.restricted(v, u, d)
@@ -168,7 +78,7 @@ func (s *small) plain(v *Evaluator, d int, c *Counts) (others uint64) {
 		if s.minimal[u*v.net.nodes+d]&reached&^s.affected[u] != 0 {
 			others &^= 1 << u
 			c.Affected++
-			c.By[NewUse(1, false, false)]++
+			c.By[newUse(1, false, false)]++
 		}
 	}
 	return others

@@ -28,15 +28,12 @@ type small struct {
 	minimal []uint64 // per pair: T^0, the nodes on its shortest paths
 	hit     []uint64 // per edge and node u: the nodes v such that an adaptive packet from u to v may take the edge
 	sent    []uint64 // per edge and node u: the nodes v such that a deterministic packet from u to v takes it, whatever the source says
-	told    []uint64 // per edge and node v: the nodes u of the same
 
 	options [][]masked // per pair: restricted sub-paths, the best first; nil until asked for
 
 	// Under the fault set:
 	affected [64]uint64 // per node u: the nodes to which it is not adaptive
-	from, to [64]uint64 // per node: what it reaches by one sub-path, and by what it is reached
-	rows     uint64     // nodes from which what is reached by misroutes is among it
-	columns  uint64     // and to which
+	from     [64]uint64 // per node: what it reaches by one sub-path without misroutes
 }
 
 // masked is one option.
@@ -53,7 +50,7 @@ func newSmall(n *Net, m Mechanisms) *small {
 		best:  make([][]cost, m.Intermediate+1),
 		full:  ^uint64(0) >> (64 - n.nodes),
 		bases: make([]cost, n.nodes*n.nodes), minimal: make([]uint64, n.nodes*n.nodes),
-		hit: make([]uint64, len(n.links)*n.nodes), sent: make([]uint64, len(n.links)*n.nodes), told: make([]uint64, len(n.links)*n.nodes),
+		hit: make([]uint64, len(n.links)*n.nodes), sent: make([]uint64, len(n.links)*n.nodes),
 		options: make([][]masked, n.nodes*n.nodes),
 	}
 	for z := range s.best {
@@ -81,7 +78,6 @@ func newSmall(n *Net, m Mechanisms) *small {
 			}
 			n.fixed(u, v, m.InDirectionOrder(), 0, func(e int) bool {
 				s.sent[e*n.nodes+u] |= 1 << v
-				s.told[e*n.nodes+v] |= 1 << u
 				return true
 			})
 		}
@@ -92,7 +88,7 @@ func newSmall(n *Net, m Mechanisms) *small {
 // set computes what is reached by one sub-path without misroutes.
 func (s *small) set(v *Evaluator) {
 	n, m := v.net.nodes, v.m
-	affected, from, to := s.affected[:n], s.from[:n], s.to[:n]
+	affected, from := s.affected[:n], s.from[:n]
 	clear(affected)
 	for _, e := range v.dead {
 		hit := s.hit[e*n:][:n]
@@ -100,27 +96,21 @@ func (s *small) set(v *Evaluator) {
 			affected[u] |= w
 		}
 	}
-	s.rows, s.columns = 0, 0
 	if !m.Deterministic {
 		for u, w := range affected {
 			from[u] = s.full &^ w
 		}
-		copy(to, from) // links die in both directions
 		return
 	}
 	clear(from)
-	clear(to)
 	for _, e := range v.dead {
-		sent, told := s.sent[e*n:][:n], s.told[e*n:][:n]
+		sent := s.sent[e*n:][:n]
 		for u, w := range sent {
 			from[u] |= w
 		}
-		for u, w := range told {
-			to[u] |= w
-		}
 	}
 	for u := range from {
-		from[u], to[u] = s.full&^from[u], s.full&^to[u]
+		from[u] = s.full &^ from[u]
 	}
 	if m.Either {
 		s.chosen(v)
@@ -136,7 +126,6 @@ func (s *small) chosen(v *Evaluator) {
 			d := mathbits.TrailingZeros64(w)
 			if len(v.net.others(u, d, true, others[:0])) > 1 && s.restricted(v, u, d).misroutes() > 0 {
 				s.from[u] &^= 1 << d
-				s.to[d] &^= 1 << u
 			}
 		}
 	}

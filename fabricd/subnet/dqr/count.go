@@ -7,9 +7,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 )
 
-// Prepared is what New found: all flows, and what it did to connect switches.
-func (r *Reconfiguration) Prepared() Result { return *r.prepared }
-
 // finish ends a change: what no path uses any more goes out of force, and the flows are counted.
 func (r *Reconfiguration) finish(res *Result, restore bool) {
 	x := &r.scratch
@@ -178,23 +175,6 @@ func (r *Reconfiguration) walk(k int, s int32, mask uint16, as func(entry, int32
 		return path
 	}
 	return nil
-}
-
-// Way is the path in force of a flow from a switch to one of the addresses of a NIC, or to a
-// switch; false when there is none. From its own switch the path has no channels.
-func (r *Reconfiguration) Way(from weft.SwitchID, to weft.Node, address uint16) ([]layered.Channel, bool) {
-	k := int(to.Index)*r.engine.Tables.Paths() + int(address)
-	if to.IsSwitch() {
-		k = len(r.targets) - r.w.n + int(to.Index)
-	}
-	if k < 0 || k >= len(r.targets) || r.targets[k].node != to || int(from) >= r.w.n {
-		return nil, false
-	}
-	if int32(from) == r.targets[k].home {
-		return nil, true
-	}
-	path := r.walk(k, int32(from), r.mask[k*r.w.n+int(from)], func(_ entry, now int32) int32 { return now })
-	return path, path != nil
 }
 
 // Paths are the flows that got a new path, or lost theirs, in the order of their destinations. It

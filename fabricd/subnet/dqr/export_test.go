@@ -1,6 +1,7 @@
 package dqr
 
 import (
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -63,3 +64,23 @@ func (r *Reconfiguration) Graph() *topology.Graph { return r.w.g }
 func (r *Reconfiguration) Depend(from, to layered.Channel) {
 	r.layers[from.Layer].union[r.w.turn(r.number(from), r.number(to))] = true
 }
+
+// Way is the path in force of a flow from a switch to one of the addresses of a NIC, or to a
+// switch; false when there is none. From its own switch the path has no channels.
+func (r *Reconfiguration) Way(from weft.SwitchID, to weft.Node, address uint16) ([]layered.Channel, bool) {
+	k := int(to.Index)*r.engine.Tables.Paths() + int(address)
+	if to.IsSwitch() {
+		k = len(r.targets) - r.w.n + int(to.Index)
+	}
+	if k < 0 || k >= len(r.targets) || r.targets[k].node != to || int(from) >= r.w.n {
+		return nil, false
+	}
+	if int32(from) == r.targets[k].home {
+		return nil, true
+	}
+	path := r.walk(k, int32(from), r.mask[k*r.w.n+int(from)], func(_ entry, now int32) int32 { return now })
+	return path, path != nil
+}
+
+// Prepared is what New found: all flows, and what it did to connect switches.
+func (r *Reconfiguration) Prepared() Result { return *r.prepared }

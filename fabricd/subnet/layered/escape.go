@@ -8,14 +8,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// EscapeLayers is how many layers EscapePaths has unless Options.Layers says otherwise: the least.
-const EscapeLayers = 2
+// escapeLayers is how many layers EscapePaths has unless Options.Layers says otherwise: the least.
+const escapeLayers = 2
 
 // EscapePaths is fully adaptive routing with escape paths, with which Lysne, Skeie, Reinemo, Theiss
 // compare (Layered Routing in Irregular Networks, section 8.3): any shortest path in any layer but
 // layer 0, and when no channel there has room, Up*/Down* in layer 0, which is not left again.
 func EscapePaths(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
-	e, err := newEngine("escape", g, o, EscapeLayers)
+	e, err := newEngine("escape", g, o, escapeLayers)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func cutEach(t *testing.T, p *manage.Planner) {
 		if inLayers(p.Now(), layers) {
 			spare++
 		}
-		dead.Reset()
+		dead = subnet.Dead{}
 		for brought(plan(t, p, &dead), l.Name+" is back"); p.More(); {
 			again := plan(t, p, &dead)
 			if len(again.Patches()) == 0 {
@@ -145,7 +145,7 @@ func TestNoChangeOfOneLinkStopsTheTrafficUnderLASH(t *testing.T) {
 				}
 				bring(t, p, &dead, fmt.Sprint(method, " ", seed, ": ", p.Graph().Links[l].Name))
 			}
-			dead.Reset()
+			dead = subnet.Dead{}
 			bring(t, p, &dead, method+": all are back")
 			require.False(t, inLayers(p.Now(), layers), "all flows are home")
 		}

@@ -216,7 +216,7 @@ func TestAPlanWhoseMixtureHasACycleSaysSo(t *testing.T) {
 	require.Empty(t, plan.Patches(), "it begins with the tables of the method")
 	cyclic := 0
 	for _, l := range g.Links {
-		dead.Reset()
+		dead = subnet.Dead{}
 		dead.AddLink(l.ID)
 		plan, err = p.Plan(t.Context(), &dead)
 		require.NoError(t, err)
@@ -356,7 +356,7 @@ func TestNoTableIsLoadedWhileNothingIsDead(t *testing.T) {
 		require.NotEmpty(t, cut.Patches(), x)
 		p.Adopt(cut)
 		p.Settled()
-		dead.Reset()
+		dead = subnet.Dead{}
 		for {
 			back := plan(t, p, &dead)
 			p.Adopt(back)
@@ -414,7 +414,7 @@ func TestWhenAllLinksAreBackTablesAreThoseOfTheEngineAgain(t *testing.T) {
 					p.Settled()
 				}
 			}
-			dead.Reset()
+			dead = subnet.Dead{}
 			plan, err := p.Plan(t.Context(), &dead)
 			require.NoError(t, err)
 			p.Adopt(plan)

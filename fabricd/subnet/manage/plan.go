@@ -80,11 +80,6 @@ func (p *Plan) Cycle() []layered.Channel {
 // patches are for who uploads them to set.
 func (p *Plan) Patches() []*tables.Patch { return p.patches }
 
-// Whole is all that a switch forwards by, for one of which it is not known what it has.
-func (p *Plan) Whole(s weft.SwitchID, version uint64) *tables.Patch {
-	return tables.Diff(s, tables.Program{}, p.Program, 0, version)
-}
-
 // Changes is how many entries of tables, addresses of destinations and ways a patch changes.
 func Changes(p *tables.Patch) (n int) {
 	for _, set := range p.Set {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
@@ -88,7 +89,7 @@ func (r *lftReader) line() error {
 	case strings.HasPrefix(r.text, "0x"):
 		return r.entry()
 	default:
-		return r.fail("found %q, expected %s, or the beginning of a table as Unicast lids [0-8] of switch Lid 2 guid 0x...", clip(r.text), inform)
+		return r.fail("found %q, expected %s, or the beginning of a table as Unicast lids [0-8] of switch Lid 2 guid 0x...", nearest.Clip(r.text), inform)
 	}
 	return nil
 }
@@ -106,7 +107,7 @@ func (r *lftReader) begin() error {
 	_, top, _ := strings.Cut(bounds, "-")
 	last, okLast := number(top, ibnet.MaxLID)
 	if !ok || !okBounds || !okLast {
-		return r.fail("found %q, expected the beginning of a table as Unicast lids [0-8] of switch Lid 2 guid 0x...", clip(r.text))
+		return r.fail("found %q, expected the beginning of a table as Unicast lids [0-8] of switch Lid 2 guid 0x...", nearest.Clip(r.text))
 	}
 	n, ok := r.to.byGUID[id]
 	if !ok || !n.IsSwitch() {
@@ -150,7 +151,7 @@ func (r *lftReader) end() error {
 	valid := len(words) > 1 && words[1] == "valid"
 	switch last := len(r.to.port[r.at]) - 1; {
 	case !r.open || !ok:
-		return r.fail("found %q, expected it at the end of a table", clip(r.text))
+		return r.fail("found %q, expected it at the end of a table", nearest.Clip(r.text))
 	case valid && count != r.entries:
 		return r.fail("%d LIDs of switch %s are counted, and %d are there: lines are missing", count, r.to.graph.Switches[r.at].Name, r.entries)
 	case !valid && count != last:
@@ -167,11 +168,11 @@ func (r *lftReader) entry() error {
 	words := strings.Fields(r.text)
 	lid, ok := number(words[0], 0xFFFF)
 	if !ok || len(words) < 2 {
-		return r.fail("found %q, expected %s", clip(r.text), inform)
+		return r.fail("found %q, expected %s", nearest.Clip(r.text), inform)
 	}
 	port, ok := number(words[1], noPath)
 	if !ok {
-		return r.fail("found %q, expected %s", clip(r.text), inform)
+		return r.fail("found %q, expected %s", nearest.Clip(r.text), inform)
 	}
 	if !r.open {
 		return r.fail("an entry outside of a table, expected its beginning as Unicast lids [0-8] of switch Lid 2 guid 0x...")

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
@@ -141,13 +142,13 @@ func ReadGUID2LID(g *topology.Graph, f File) (*LIDs, error) {
 		}
 		words := strings.Fields(in.text)
 		if len(words) != 3 {
-			return nil, in.fail("found %q, expected a GUID and its first and last LID, as 0x0000000000200000 0x0002 0x0002", clip(in.text))
+			return nil, in.fail("found %q, expected a GUID and its first and last LID, as 0x0000000000200000 0x0002 0x0002", nearest.Clip(in.text))
 		}
 		port, ok := guid(words[0])
 		first, okFirst := number(words[1], ibnet.MaxLID)
 		last, okLast := number(words[2], ibnet.MaxLID)
 		if !ok || !okFirst || !okLast {
-			return nil, in.fail("found %q, expected a GUID and its first and last LID, as 0x0000000000200000 0x0002 0x0002", clip(in.text))
+			return nil, in.fail("found %q, expected a GUID and its first and last LID, as 0x0000000000200000 0x0002 0x0002", nearest.Clip(in.text))
 		}
 		n, ok := known.byGUID[port]
 		if !ok {

@@ -113,12 +113,3 @@ func number(text string, most int) (int, bool) {
 	v, err := strconv.ParseUint(text, base, 31)
 	return int(v), err == nil && int(v) <= most
 }
-
-// clip bounds what an error repeats of a file.
-func clip(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
-}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -31,13 +32,13 @@ func Open(ctx context.Context, g *topology.Graph, spec string) (*layered.Routing
 	for _, w := range words[1:] {
 		key, name, ok := strings.Cut(w, "=")
 		if !ok {
-			return nil, fmt.Errorf("tables:%s: found %q, expected %s", clip(spec), clip(w), Syntax)
+			return nil, fmt.Errorf("tables:%s: found %q, expected %s", nearest.Clip(spec), nearest.Clip(w), Syntax)
 		}
 		if !slices.Contains(keys, key) {
-			return nil, fmt.Errorf("tables:%s: %w", clip(spec), document.Unknown("option", key, keys))
+			return nil, fmt.Errorf("tables:%s: %w", nearest.Clip(spec), document.Unknown("option", key, keys))
 		}
 		if names[key] != "" {
-			return nil, fmt.Errorf("tables:%s: %s is there twice", clip(spec), key)
+			return nil, fmt.Errorf("tables:%s: %s is there twice", nearest.Clip(spec), key)
 		}
 		names[key] = name
 	}

@@ -287,11 +287,6 @@ func TestBadFilesBesideTheTablesAreRefusedAtTheirLine(t *testing.T) {
 			assert.Contains(t, err.Error(), c.want)
 		}
 	}
-	_, err := ReadRoots(g, file("f", "0x0000000000200002\n# a comment\n12\n"))
-	assert.EqualError(t, err, `f:3: found "12", expected the GUID of a switch as 0x0000000000200000`)
-	roots, err := ReadRoots(g, file("f", read(t, "tiny.roots")))
-	require.NoError(t, err)
-	assert.Equal(t, []weft.SwitchID{2, 3}, roots)
 }
 
 // Tables of a file may send packets round and round, or nowhere: that is found, counted, and no

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
@@ -63,13 +64,13 @@ func readPathSL(n nodes, lids *LIDs, f File) (*pathSL, error) {
 		}
 		words := strings.Fields(in.text)
 		if len(words) != 3 {
-			return nil, in.fail("found %q, expected a source LID, a destination LID and a service level", clip(in.text))
+			return nil, in.fail("found %q, expected a source LID, a destination LID and a service level", nearest.Clip(in.text))
 		}
 		from, okFrom := number(words[0], ibnet.MaxLID)
 		to, okTo := number(words[1], ibnet.MaxLID)
 		sl, okSL := number(words[2], serviceLevels-1)
 		if !okFrom || !okTo || !okSL {
-			return nil, in.fail("found %q, expected a source LID, a destination LID and a service level from 0 to %d", clip(in.text), serviceLevels-1)
+			return nil, in.fail("found %q, expected a source LID, a destination LID and a service level from 0 to %d", nearest.Clip(in.text), serviceLevels-1)
 		}
 		var ends [2]weft.Node
 		for i, lid := range []int{from, to} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 )
 
@@ -105,7 +106,7 @@ func readSL2VL(n nodes, f File) (*sl2vl, error) {
 			node, there := n.byGUID[id]
 			switch {
 			case !ok:
-				return nil, in.fail("found %q, expected the beginning of a table as Switch 0x0000000000200000, base LID 2", clip(in.text))
+				return nil, in.fail("found %q, expected the beginning of a table as Switch 0x0000000000200000, base LID 2", nearest.Clip(in.text))
 			case !there:
 				return nil, in.fail("%w", n.unknown("node", id))
 			case t.ports[node] != nil:
@@ -119,11 +120,11 @@ func readSL2VL(n nodes, f File) (*sl2vl, error) {
 			t.ports[node] = at
 		default:
 			if at == nil {
-				return nil, in.fail("found %q, expected the beginning of a table as Switch 0x0000000000200000, base LID 2", clip(in.text))
+				return nil, in.fail("found %q, expected the beginning of a table as Switch 0x0000000000200000, base LID 2", nearest.Clip(in.text))
 			}
 			ends, row, ok := sl2vlRow(in.text)
 			if !ok {
-				return nil, in.fail("found %q, expected an in port, an out port, a colon and 16 virtual lanes", clip(in.text))
+				return nil, in.fail("found %q, expected an in port, an out port, a colon and 16 virtual lanes", nearest.Clip(in.text))
 			}
 			if at.ports == 0 {
 				ends = [2]int{} // an adapter's, by the port

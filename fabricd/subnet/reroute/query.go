@@ -197,8 +197,8 @@ func (q *Query) many(ctx context.Context, runs, faults int, told func(done, of i
 	return r, nil
 }
 
-// MaxFailed bounds the faults that a [ManyResult] lists as not tolerated, chosen by us.
-const MaxFailed = 20
+// maxFailed bounds the faults that a [ManyResult] lists as not tolerated, chosen by us.
+const maxFailed = 20
 
 // add counts a step, fault k of its run, and reports whether the run goes on: all pairs that live
 // links join have a path. emptied: for this fault or one before it the fabric is emptied.
@@ -206,7 +206,7 @@ func (r *ManyResult) add(k int, step StepResult, s *Step, emptied bool) bool {
 	r.FlowsTotal = s.FlowsTotal
 	r.Acyclic = r.Acyclic && step.Acyclic
 	r.Unroutable = max(r.Unroutable, s.Unroutable)
-	if !step.Tolerated && len(r.Failed) < MaxFailed {
+	if !step.Tolerated && len(r.Failed) < maxFailed {
 		r.Failed = append(r.Failed, step)
 	}
 	if !step.Connected {

@@ -128,7 +128,7 @@ type ManyResult struct {
 
 	ByFaults []AfterFaults `json:"by_faults"`
 	Worst    StepResult    `json:"worst"`                   // of the connected: the one that moved most
-	Failed   []StepResult  `json:"not_tolerated,omitempty"` // the first of them, at most MaxFailed
+	Failed   []StepResult  `json:"not_tolerated,omitempty"` // the first of them, at most maxFailed
 }
 
 // AfterFaults is what came of so many faults, one after another.

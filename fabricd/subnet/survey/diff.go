@@ -18,12 +18,12 @@ type Difference struct {
 	DifferLayers  int            // of these: the same links, and other layers
 	Longer        int            // of these: ways are longer in the second
 	Shorter       int            // or shorter; by the mean of what may be taken
-	FirstPairs    [][2]weft.Node // some that differ, a switch and a NIC; at most MaxPairs
+	FirstPairs    [][2]weft.Node // some that differ, a switch and a NIC; at most maxPairs
 	OnlyA, OnlyB  int            // pairs that are routable in one alone
 }
 
-// MaxPairs bounds the pairs that a [Difference] names. Chosen by us.
-const MaxPairs = 20
+// maxPairs bounds the pairs that a [Difference] names. Chosen by us.
+const maxPairs = 20
 
 // used is what packets of one pair, or for one destination at one switch, use: a sum of hashes, so
 // that order does not count.
@@ -53,7 +53,7 @@ func Diff(ctx context.Context, a, b *layered.Routing) (Difference, error) {
 			d.Pairs++
 			x, y := one.pair(src, dst), other.pair(src, dst)
 			d.count(x, y)
-			if (x.use.links != y.use.links) && len(d.FirstPairs) < MaxPairs {
+			if (x.use.links != y.use.links) && len(d.FirstPairs) < maxPairs {
 				d.FirstPairs = append(d.FirstPairs, [2]weft.Node{src.Node(), dst.Node()})
 			}
 		}
@@ -178,7 +178,7 @@ type DiffResult struct {
 	Shorter       int         `json:"pairs_shorter"`
 	OnlyA         int         `json:"pairs_routed_by_a_only"`
 	OnlyB         int         `json:"pairs_routed_by_b_only"`
-	Some          [][2]string `json:"some_that_differ,omitempty"` // a source switch and a NIC; at most MaxPairs
+	Some          [][2]string `json:"some_that_differ,omitempty"` // a source switch and a NIC; at most maxPairs
 }
 
 // DiffOf compares two routings of a graph, of which summaries are given. Errors are those of [Diff].

@@ -152,7 +152,7 @@ func limitOf(t *testing.T, n *direct.Net, text string, region []weft.LinkID) int
 	if region == nil {
 		region = Links(n.Graph())
 	}
-	l := NewLimits(n.Graph(), region, By{n, m}, Symmetries(n, m))
+	l := newLimits(n.Graph(), region, By{n, m}, Symmetries(n, m))
 	for k := 0; ; k++ {
 		ever := false
 		for i := range l.Pairs() {

@@ -28,10 +28,10 @@ func (w By) Segments(src weft.SwitchID, yield func(direct.Segment) bool) {
 	w.Net.Segments(w.Mechanisms, src, yield)
 }
 
-// Limits finds the smallest sets of dead links that are not tolerated: those that meet every way of
+// limits finds the smallest sets of dead links that are not tolerated: those that meet every way of
 // a pair that live links still join. It is read-only once it is made, so that pairs can be searched
 // at the same time.
-type Limits struct {
+type limits struct {
 	n      int // switches
 	most   int
 	sub    [][]links  // by source and destination: the links of each sub-path that needs no more than another does
@@ -55,10 +55,10 @@ type Pair struct {
 	Like     int
 }
 
-// NewLimits prepares the search for sets of links of a region. Pairs that symmetries map onto each
+// newLimits prepares the search for sets of links of a region. Pairs that symmetries map onto each
 // other are searched once.
-func NewLimits(g *topology.Graph, region []weft.LinkID, w Ways, symmetries []Symmetry) *Limits {
-	l := &Limits{n: len(g.Switches), most: w.Most(), fixed: newLinks(len(g.Links)), next: make([][]hop, len(g.Switches))}
+func newLimits(g *topology.Graph, region []weft.LinkID, w Ways, symmetries []Symmetry) *limits {
+	l := &limits{n: len(g.Switches), most: w.Most(), fixed: newLinks(len(g.Links)), next: make([][]hop, len(g.Switches))}
 	for i := range g.Links {
 		link := &g.Links[i]
 		l.fixed.add(link.ID)
@@ -87,7 +87,7 @@ func NewLimits(g *topology.Graph, region []weft.LinkID, w Ways, symmetries []Sym
 
 // tabulate fills the segments of all pairs that may be asked for: of one source after another, and
 // the images of these.
-func (l *Limits) tabulate(w Ways, width int, symmetries []Symmetry) {
+func (l *limits) tabulate(w Ways, width int, symmetries []Symmetry) {
 	l.sub = make([][]links, l.n*l.n)
 	wanted := make([]bool, l.n)
 	for s := range wanted {
@@ -142,7 +142,7 @@ func images(sets []links, of []weft.LinkID, width int) (list []links) {
 }
 
 // Pairs are those that are searched.
-func (l *Limits) Pairs() []Pair { return l.pairs }
+func (l *limits) Pairs() []Pair { return l.pairs }
 
 // pairsOf are the first pairs of each orbit under the symmetries that map the region onto itself.
 func pairsOf(n int, region []weft.LinkID, symmetries []Symmetry) (list []Pair) {
@@ -186,7 +186,7 @@ const (
 // It is a branch and bound: some way must be met that no dead link meets yet, so each of its links
 // is tried, and after it is taken for one that does not die. A branch is given up when more ways
 // than there are links to spend share no link, or when one can no longer be met.
-func (l *Limits) Search(i, k int, more func() bool) ([]weft.LinkID, Found) {
+func (l *limits) Search(i, k int, more func() bool) ([]weft.LinkID, Found) {
 	s := newSearch(l, l.pairs[i], more)
 	if s.meet(k) {
 		return s.dead.list(), FoundSet

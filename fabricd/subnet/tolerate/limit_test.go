@@ -48,7 +48,7 @@ func TestTheSmallestSetIsThatOfAllSets(t *testing.T) {
 		if !c.fixed { // that of dimension order prefers one way round
 			symmetries = Symmetries(n, direct.Mechanisms{Intermediate: 1})
 		}
-		l := NewLimits(g, Links(g), w, symmetries)
+		l := newLimits(g, Links(g), w, symmetries)
 		found := 0
 		for k := 0; k <= max(c.want, 3) && found == 0; k++ {
 			for i := range l.Pairs() {

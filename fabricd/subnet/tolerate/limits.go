@@ -59,7 +59,7 @@ func (q *Query) Limit(ctx context.Context, m direct.Mechanisms, known []LimitRes
 			return r, err
 		}
 	}
-	l := NewLimits(q.Graph, q.Links, By{Net: q.Net, Mechanisms: m}, Symmetries(q.Net, m))
+	l := newLimits(q.Graph, q.Links, By{Net: q.Net, Mechanisms: m}, Symmetries(q.Net, m))
 	r.Searched = len(l.Pairs())
 	open := make([]int, r.Searched) // pairs that some set may meet yet
 	for i := range open {
@@ -95,7 +95,7 @@ func (q *Query) found(r *LimitResult, dead []weft.LinkID) error {
 
 // searchAll searches pairs for sets of at most k links: the set of the first pair that has one, and
 // the pairs that larger sets may meet.
-func (q *Query) searchAll(ctx context.Context, l *Limits, pairs []int, k int, told func(done int),
+func (q *Query) searchAll(ctx context.Context, l *limits, pairs []int, k int, told func(done int),
 ) (dead []weft.LinkID, left []int) {
 	sets := make([][]weft.LinkID, len(pairs))
 	ends := make([]Found, len(pairs))

@@ -15,11 +15,11 @@ import (
 // switch: "distance-1".
 const (
 	Whole    = "all"
-	Distance = "distance-"
+	distance = "distance-"
 )
 
 // RegionNames are the regions that Region knows, for whoever lists them.
-var RegionNames = []string{Whole, Distance + "1"}
+var RegionNames = []string{Whole, distance + "1"}
 
 // Region are the links that may die: all between switches, or those of the switches that are at
 // most so many links from a switch, the center (section 5.1.1 and figure 7 of the paper: all the
@@ -28,7 +28,7 @@ func Region(g *topology.Graph, name string, center weft.SwitchID) ([]weft.LinkID
 	if name == "" || name == Whole {
 		return Links(g), nil
 	}
-	text, ok := strings.CutPrefix(name, Distance)
+	text, ok := strings.CutPrefix(name, distance)
 	far, err := strconv.Atoi(text)
 	if !ok || err != nil || far < 0 {
 		return nil, document.Unknown("region", name, RegionNames)

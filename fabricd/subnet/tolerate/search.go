@@ -8,7 +8,7 @@ import (
 
 // search is a branch and bound for one pair.
 type search struct {
-	l        *Limits
+	l        *limits
 	src, dst int
 	dead     links // so far
 	kept     links // that do not die
@@ -38,7 +38,7 @@ const closed = math.MaxUint16 / 4
 // milliseconds of work.
 const askVisits = 64
 
-func newSearch(l *Limits, p Pair, more func() bool) *search {
+func newSearch(l *limits, p Pair, more func() bool) *search {
 	s := &search{l: l, src: int(p.Src), dst: int(p.Dst), more: more}
 	s.dead = make(links, len(l.fixed))
 	s.kept = append(links(nil), l.fixed...)

@@ -10,10 +10,10 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// MaxMermaid is how many links Mermaid draws unless it is configured to draw more.
-const MaxMermaid = 500
+// maxMermaid is how many links Mermaid draws unless it is configured to draw more.
+const maxMermaid = 500
 
-// ErrTooManyLinks means that a graph has more links than [MaxMermaid].
+// ErrTooManyLinks means that a graph has more links than [maxMermaid].
 var ErrTooManyLinks = errors.New("too many links for Mermaid")
 
 // Mermaid writes the graph as a Mermaid flowchart, the tiers of a tree from the top. The error is
@@ -25,12 +25,12 @@ func Mermaid(w io.Writer, g *topology.Graph, o Options) error {
 			links++
 		}
 	}
-	if links > MaxMermaid {
+	if links > maxMermaid {
 		what := "take another format"
-		if links-len(g.NICs) <= MaxMermaid && o.NICs {
+		if links-len(g.NICs) <= maxMermaid && o.NICs {
 			what = "leave out the NICs, or " + what
 		}
-		return fmt.Errorf("%s: %w: %d, expected at most %d: %s", g.Spec, ErrTooManyLinks, links, MaxMermaid, what)
+		return fmt.Errorf("%s: %w: %d, expected at most %d: %s", g.Spec, ErrTooManyLinks, links, maxMermaid, what)
 	}
 	out := bufio.NewWriter(w)
 	direction := "LR"

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
 // GUID is the number that a node or a port of InfiniBand has from its maker; 0 is none.
@@ -17,7 +19,7 @@ func ParseGUID(text string) (GUID, error) {
 	digits, ok := strings.CutPrefix(text, "0x")
 	v, err := strconv.ParseUint(digits, 16, 64)
 	if !ok || err != nil || v == 0 {
-		return 0, fmt.Errorf("GUID %q, expected a hexadecimal number as 0x0002c90300a1b2c3", clip(text))
+		return 0, fmt.Errorf("GUID %q, expected a hexadecimal number as 0x0002c90300a1b2c3", nearest.Clip(text))
 	}
 	return GUID(v), nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
 // lookLines is how many lines Looks looks at; chosen by us. Prompts and diagnostics before the
@@ -88,7 +90,7 @@ func (p *parser) skip(text string) {
 	if p.skipped.line == 0 {
 		p.skipped = skipped{p.line, text}
 	}
-	p.warn(p.line, "skipped %q, which is not of the topology", clip(text))
+	p.warn(p.line, "skipped %q, which is not of the topology", nearest.Clip(text))
 }
 
 // maxWarnings bounds what is told of a file; chosen by us.

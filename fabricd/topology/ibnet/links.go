@@ -1,6 +1,10 @@
 package ibnet
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
+)
 
 // finish joins the links when all lines are read.
 func (p *parser) finish() {
@@ -35,9 +39,9 @@ func (p *parser) resolve() {
 			switch {
 			case !ok:
 				p.fail(port.Line, "port %d of %q leads to %q, which has no block: the file is cut short; or remove this line",
-					port.Number, clip(nodes[i].Name), clip(name))
+					port.Number, nearest.Clip(nodes[i].Name), nearest.Clip(name))
 			case port.PeerPort > nodes[peer].Ports:
-				p.fail(port.Line, "leads to port %d of %q, which has %d", port.PeerPort, clip(name), nodes[peer].Ports)
+				p.fail(port.Line, "leads to port %d of %q, which has %d", port.PeerPort, nearest.Clip(name), nodes[peer].Ports)
 			}
 			port.Peer = peer
 		}
@@ -66,11 +70,11 @@ func (p *parser) agree() {
 			case back.Peer == i && back.PeerPort == port.Number:
 				both++
 				if g := p.names[[2]int{i, port.Number}].guid; g != 0 && back.GUID != 0 && g != back.GUID {
-					p.fail(port.Line, "port %d of %q leads to port GUID %v, which by line %d is %v", port.Number, clip(n.Name), g, back.Line, back.GUID)
+					p.fail(port.Line, "port %d of %q leads to port GUID %v, which by line %d is %v", port.Number, nearest.Clip(n.Name), g, back.Line, back.GUID)
 				}
 			default:
-				p.fail(port.Line, "port %d of %q leads to port %d of %q, which by line %d leads to port %d of %q", port.Number, clip(n.Name),
-					port.PeerPort, clip(p.fabric.Nodes[port.Peer].Name), back.Line, back.PeerPort, clip(p.fabric.Nodes[back.Peer].Name))
+				p.fail(port.Line, "port %d of %q leads to port %d of %q, which by line %d leads to port %d of %q", port.Number, nearest.Clip(n.Name),
+					port.PeerPort, nearest.Clip(p.fabric.Nodes[port.Peer].Name), back.Line, back.PeerPort, nearest.Clip(p.fabric.Nodes[back.Peer].Name))
 			}
 		}
 	}
@@ -82,9 +86,9 @@ func (p *parser) agree() {
 		switch line, ok := taken[far]; {
 		case both > 0:
 			p.fail(port.Line, "port %d of %q leads to port %d of %q, whose block at line %d does not have it: the file is cut short, or was edited at one end",
-				e.port, clip(p.fabric.Nodes[e.node].Name), port.PeerPort, clip(peer.Name), peer.Line)
+				e.port, nearest.Clip(p.fabric.Nodes[e.node].Name), port.PeerPort, nearest.Clip(peer.Name), peer.Line)
 		case ok:
-			p.fail(port.Line, "port %d of %q is taken by line %d already", port.PeerPort, clip(peer.Name), line)
+			p.fail(port.Line, "port %d of %q is taken by line %d already", port.PeerPort, nearest.Clip(peer.Name), line)
 		default:
 			taken[far] = port.Line
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
 // Parse reads the file with that name and content. Errors have the line and are collected: lines
@@ -119,7 +120,7 @@ func (p *parser) read() error {
 	case first == "Rt", strings.HasPrefix(first, "rtguid="):
 		if first == "Rt" {
 			p.broken = true
-			return fmt.Errorf("router %s: Weft has no routers: take its block away, and the lines that lead to it", clip(rest))
+			return fmt.Errorf("router %s: Weft has no routers: take its block away, and the lines that lead to it", nearest.Clip(rest))
 		}
 		return nil
 	case first == "Chassis", strings.HasPrefix(text, "Non-Chassis Nodes"):
@@ -132,7 +133,7 @@ func (p *parser) read() error {
 }
 
 func unknownLine(text string) error {
-	return fmt.Errorf("found %q, expected Switch, Ca, a port as [1], a GUID or a comment", clip(text))
+	return fmt.Errorf("found %q, expected Switch, Ca, a port as [1], a GUID or a comment", nearest.Clip(text))
 }
 
 // key reads one of vendid, devid, sysimgguid, switchguid and caguid, of which only the last two
@@ -142,7 +143,7 @@ func (p *parser) key(text string) error {
 	c := cursor{rest: value}
 	v, ok := c.hex()
 	if !ok {
-		return fmt.Errorf("found %q, expected a hexadecimal number after %q, as 0x2c9", clip(text), clip(key+"="))
+		return fmt.Errorf("found %q, expected a hexadecimal number after %q, as 0x2c9", nearest.Clip(text), nearest.Clip(key+"="))
 	}
 	if key != "switchguid" && key != "caguid" {
 		return nil
@@ -150,7 +151,7 @@ func (p *parser) key(text string) error {
 	h := head{guid: GUID(v), line: p.line}
 	if c.take("(") {
 		if v, ok = c.hex(); !ok || !c.take(")") {
-			return fmt.Errorf("%s=%q, expected a GUID and the one of its port as 0x200000(200000)", key, clip(value))
+			return fmt.Errorf("%s=%q, expected a GUID and the one of its port as 0x200000(200000)", key, nearest.Clip(value))
 		}
 		h.port = GUID(v)
 	}
@@ -213,7 +214,7 @@ func (p *parser) repeat(first int, n Node) error {
 	was := p.fabric.Nodes[first]
 	line := was.Line
 	if n.Kind != CA || was.Kind != CA || was.GUID != n.GUID || was.Ports != n.Ports || was.Description != n.Description {
-		return fmt.Errorf("%q has a block at line %d already", clip(n.Name), line)
+		return fmt.Errorf("%q has a block at line %d already", nearest.Clip(n.Name), line)
 	}
 	p.at, p.broken, p.again = first, false, true
 	return nil
@@ -225,7 +226,7 @@ func (p *parser) claim(what string, g GUID, node int) error {
 		return nil
 	}
 	if o, ok := p.guids[g]; ok && (o.node != node || o.what == what) {
-		return fmt.Errorf("GUID %v is that of %q at line %d too, expected one of its own", g, clip(p.fabric.Nodes[o.node].Name), o.line)
+		return fmt.Errorf("GUID %v is that of %q at line %d too, expected one of its own", g, nearest.Clip(p.fabric.Nodes[o.node].Name), o.line)
 	}
 	p.guids[g] = owner{what, node, p.line}
 	return nil
@@ -274,16 +275,16 @@ func (p *parser) port(text string) error {
 	case !ok || !okName || !okPeer || c.rest != "" && !c.take("#"):
 		return errors.New(`expected a port and where it leads, as [3] "S-0000000000200002"[1]`)
 	case port.Number < 1 || port.Number > n.Ports:
-		return fmt.Errorf("port %d of %q, expected 1 to %d", port.Number, clip(n.Name), n.Ports)
+		return fmt.Errorf("port %d of %q, expected 1 to %d", port.Number, nearest.Clip(n.Name), n.Ports)
 	case port.PeerPort < 1 || port.PeerPort > MaxPorts:
-		return fmt.Errorf("leads to port %d of %q, expected 1 to %d", port.PeerPort, clip(name), MaxPorts)
+		return fmt.Errorf("leads to port %d of %q, expected 1 to %d", port.PeerPort, nearest.Clip(name), MaxPorts)
 	}
 	if other := n.port(port.Number); other != nil {
 		was := p.names[[2]int{number, port.Number}]
 		if p.again && was.name == name && other.PeerPort == port.PeerPort && (port.GUID == 0 || port.GUID == other.GUID) {
 			return nil
 		}
-		return fmt.Errorf("port %d of %q is at line %d already", port.Number, clip(n.Name), other.Line)
+		return fmt.Errorf("port %d of %q is at line %d already", port.Number, nearest.Clip(n.Name), other.Line)
 	}
 	if n.Kind == CA {
 		port.LID, port.LMC = lids(strings.TrimSpace(c.rest))
@@ -322,12 +323,3 @@ const (
 	MaxLID = 0xBFFF
 	MaxLMC = 7
 )
-
-// clip bounds what an error repeats of a file.
-func clip(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
-}

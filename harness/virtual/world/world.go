@@ -11,7 +11,7 @@
 //
 // Switches and NICs take no time to think: a packet is received when its last byte has arrived, and
 // may be sent on at once. A link that is not paced is not infinitely fast: it is paced at
-// [UnpacedRate] and delays by [UnpacedDelay]. Nobody is late, so nothing is excused: a silence is
+// [unpacedRate] and delays by [unpacedDelay]. Nobody is late, so nothing is excused: a silence is
 // one. The neighbours of a switch that returns see it one after the other, in an order that is
 // drawn anew each time: live, chance has a say in it. Switches that are processes, brokers and
 // their failures do not exist.
@@ -34,8 +34,8 @@ import (
 // What a link is that the fabric does not pace. Chosen by us, near what a link in memory does on
 // one core: a packet of 256 bytes takes a microsecond to send and another on its way.
 const (
-	UnpacedRate  = 256e6 // bytes per second
-	UnpacedDelay = time.Microsecond
+	unpacedRate  = 256e6 // bytes per second
+	unpacedDelay = time.Microsecond
 )
 
 // ErrNothingLeft is the error of waiting for what cannot come: no event is left that could bring
@@ -98,8 +98,8 @@ func (w *World) port(e weft.End) virtual.Port {
 // paced is p, with times that are not zero.
 func paced(p pace.Pace) pace.Pace {
 	if p.Rate == 0 {
-		p.Rate = UnpacedRate
-		p.Delay += UnpacedDelay
+		p.Rate = unpacedRate
+		p.Delay += unpacedDelay
 	}
 	return p
 }
@@ -135,13 +135,13 @@ func (w *World) Restore(from []weft.End) error {
 	return nil
 }
 
-// MostScatter is within which time the neighbours of a switch that returns have signal, each at a
+// mostScatter is within which time the neighbours of a switch that returns have signal, each at a
 // moment of its own. Chosen by us: packets cross several switches meanwhile; live it is less,
 // unless the machine is busy.
-const MostScatter = 10 * weft.Millisecond
+const mostScatter = 10 * weft.Millisecond
 
 // Scatter implements [fabric.Scattered].
-func (w *World) Scatter() weft.Time { return weft.Time(w.scatter.Uint64() % uint64(MostScatter)) }
+func (w *World) Scatter() weft.Time { return weft.Time(w.scatter.Uint64() % uint64(mostScatter)) }
 
 // Hash is a fingerprint of all events so far, and of all calls that have been made by time. It is
 // the same on every machine.

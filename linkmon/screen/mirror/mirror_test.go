@@ -38,7 +38,7 @@ func TestTheTopologyIsReadAsTheAPIGivesIt(t *testing.T) {
 		require.Equal(t, p.Switch, top.Switch(p.Peer))
 	}
 	require.Equal(t, -1, top.Switch("n00"))
-	require.Equal(t, top.Link("s1.0-n00"), top.NICs[top.NIC("n00")].Link)
+	require.Equal(t, top.Link("s1.0-n00"), top.NICLinks[top.NIC("n00")])
 	_, grid := top.Grid()
 	require.False(t, grid)
 

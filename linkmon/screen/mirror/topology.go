@@ -4,47 +4,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/weft-fabric/weft/fabricd/api"
 )
 
 // Topology is what is drawn: the graph, by names, and where things are in it.
 type Topology struct {
-	Spec     string   `json:"spec"`
-	Kind     string   `json:"kind"`
-	Switches []Switch `json:"switches"`
-	NICs     []NIC    `json:"nics"`
-	Links    []Link   `json:"links"`
+	api.Topology
 
-	// Ports are the connected ports of each switch, by number.
-	Ports [][]Port `json:"-"`
+	NICLinks []int    // per NIC the index of its link, -1 without one
+	Ports    [][]Port // the connected ports of each switch, by number
 
 	switches, nics, links map[string]int
 	width, height         float64 // how far places reach
-}
-
-// Switch is one switch of the graph.
-type Switch struct {
-	ID    string  `json:"id"`
-	Ports int     `json:"ports"`
-	Tier  *int    `json:"tier"`  // of a tree, 0 is the top
-	Coord []int   `json:"coord"` // of a grid or ring
-	X     float64 `json:"x"`     // where it is drawn, two neighbours 1 apart
-	Y     float64 `json:"y"`     // grows downwards
-}
-
-// NIC is one endpoint of the graph.
-type NIC struct {
-	ID     string `json:"id"`
-	Switch string `json:"switch"`
-	Link   int    `json:"-"` // index of its link, -1 without one
-}
-
-// Link is one link of the graph.
-type Link struct {
-	ID    string `json:"id"`
-	A     string `json:"a"`
-	APort int    `json:"a_port"`
-	B     string `json:"b"`
-	BPort int    `json:"b_port"`
 }
 
 // Port is a connected port of a switch.
@@ -59,7 +31,7 @@ type Port struct {
 // Read reads the topology as the API gives it.
 func Read(raw []byte) (*Topology, error) {
 	t := &Topology{}
-	if err := json.Unmarshal(raw, t); err != nil {
+	if err := json.Unmarshal(raw, &t.Topology); err != nil {
 		return nil, fmt.Errorf("topology of the fabric: %w", err)
 	}
 	t.switches, t.nics, t.links = map[string]int{}, map[string]int{}, map[string]int{}
@@ -68,7 +40,7 @@ func Read(raw []byte) (*Topology, error) {
 	}
 	for i, n := range t.NICs {
 		t.nics[n.ID] = i
-		t.NICs[i].Link = -1
+		t.NICLinks = append(t.NICLinks, -1)
 	}
 	t.Ports = make([][]Port, len(t.Switches))
 	for i, l := range t.Links {
@@ -81,7 +53,7 @@ func Read(raw []byte) (*Topology, error) {
 			if s, ok := t.switches[end.node]; ok {
 				t.Ports[s] = append(t.Ports[s], Port{Number: end.port, Link: i, Peer: end.peer, Switch: t.Switch(end.peer), AtA: end.atA})
 			} else if n, ok := t.nics[end.node]; ok {
-				t.NICs[n].Link = i
+				t.NICLinks[n] = i
 			} else {
 				return nil, fmt.Errorf("topology of the fabric: link %s ends at %q, which is not in it", l.ID, end.node)
 			}

@@ -16,11 +16,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"syscall"
 
 	"github.com/weft-fabric/weft/fabricd/safefile"
+	"github.com/weft-fabric/weft/scenarios/papers/experiment"
 )
 
 // sizes are the topologies that are measured unless others are named.
@@ -32,22 +32,16 @@ var sizes = []string{
 // child is the argument with which the command runs itself for one topology.
 const child = "-child"
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	var err error
-	switch args := os.Args[1:]; {
+func main() { experiment.Main(run) }
+
+func run(ctx context.Context, args []string) error {
+	switch {
 	case len(args) == 2 && args[0] == child:
-		err = one(ctx, args[1], os.Stdout)
+		return one(ctx, args[1], os.Stdout)
 	case len(args) >= 1 && args[0] != child:
-		err = all(ctx, args[0], args[1:])
-	default:
-		err = errors.New("usage: cost FOLDER [TOPOLOGY...]: give the folder that the results go to")
+		return all(ctx, args[0], args[1:])
 	}
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	return errors.New("usage: cost FOLDER [TOPOLOGY...]: give the folder that the results go to")
 }
 
 // all measures the topologies one after the other.

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/chart"
 	"github.com/weft-fabric/weft/harness/measure"
 	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/scenarios/papers/experiment"
 )
 
 // row is what one topology took. Seconds are of processor time.
@@ -51,12 +51,12 @@ const packetCycles = 12_000_000
 // one measures a topology, and writes its row without the memory.
 func one(ctx context.Context, spec string, out io.Writer) error {
 	r := row{topology: spec}
-	start := cpuSeconds()
+	start := experiment.CPUSeconds()
 	g, err := topology.Parse(spec)
 	if err != nil {
 		return err
 	}
-	r.graph = cpuSeconds() - start
+	r.graph = experiment.CPUSeconds() - start
 	r.nics, r.switches = len(g.NICs), len(g.Switches)
 	r.cycles = max(1000, packetCycles/r.nics/20)
 	routing := "updown"
@@ -70,17 +70,17 @@ func one(ctx context.Context, spec string, out io.Writer) error {
 			Cycle:   cycle, WireDelay: cycle, RoutingDelay: cycle, CrossbarDelay: cycle,
 		}
 	}
-	start = cpuSeconds()
+	start = experiment.CPUSeconds()
 	if _, err := measure.Run(ctx, config(1)); err != nil {
 		return err
 	}
-	r.build = cpuSeconds() - start
-	start = cpuSeconds()
+	r.build = experiment.CPUSeconds() - start
+	start = experiment.CPUSeconds()
 	m, err := measure.Run(ctx, config(r.cycles))
 	if err != nil {
 		return err
 	}
-	r.run, r.hops = max(0, cpuSeconds()-start-r.build), m.PacketHops
+	r.run, r.hops = max(0, experiment.CPUSeconds()-start-r.build), m.PacketHops
 	r.nsPerHop = r.run * 1e9 / float64(max(1, r.hops))
 	_, err = fmt.Fprintln(out, strings.Join(r.columns(), ","))
 	return err
@@ -133,11 +133,4 @@ func draw(rows []row, path string) error {
 		}
 	}
 	return c.Save(path)
-}
-
-// cpuSeconds is the processor time that this process has had.
-func cpuSeconds() float64 {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for oneself
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }

@@ -23,13 +23,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/scenarios/papers/experiment"
 )
 
 // run is one fabric on so many hosts.
@@ -84,15 +84,7 @@ var (
 	large = run{"3 hosts, 2 cores", "mport-tree:36,3", []string{"0,1", "0,1", "0,1"}, "0,1", "uniform:0.0002", nil}
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := command(ctx, os.Args[1:])
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { experiment.Main(command) }
 
 func command(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("hosts", flag.ContinueOnError)

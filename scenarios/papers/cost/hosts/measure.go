@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/scenarios/papers/experiment"
 )
 
 // measurer runs fabrics.
@@ -83,7 +84,7 @@ func (m measurer) measure(ctx context.Context, r run) (got result, err error) {
 		return got, err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	if err := sleep(ctx, m.span/4); err != nil { // what coming up has left behind
+	if err := experiment.Sleep(ctx, m.span/4); err != nil { // what coming up has left behind
 		return got, err
 	}
 	if got.idle, _, err = m.spend(ctx, s, client, m.span/2); err != nil {
@@ -95,7 +96,7 @@ func (m measurer) measure(ctx context.Context, r run) (got result, err error) {
 	if _, err := client.SetTraffic(ctx, r.traffic); err != nil {
 		return got, err
 	}
-	if err := sleep(ctx, m.span/4); err != nil { // until the flow is steady
+	if err := experiment.Sleep(ctx, m.span/4); err != nil { // until the flow is steady
 		return got, err
 	}
 	var totals api.Status
@@ -146,7 +147,7 @@ func (m measurer) spend(ctx context.Context, s *site, client *api.Client, span t
 	if err != nil {
 		return d, last, err
 	}
-	if err := sleep(ctx, span); err != nil {
+	if err := experiment.Sleep(ctx, span); err != nil {
 		return d, last, err
 	}
 	ended, after, last, err := look()
@@ -160,16 +161,6 @@ func (m measurer) spend(ctx context.Context, s *site, client *api.Client, span t
 	n := len(s.agents)
 	d = spent{agents: after[:n], servers: after[n : 2*n], leader: after[2*n], delivered: float64(last.Totals.Delivered-first.Totals.Delivered) / wall}
 	return d, last, nil
-}
-
-// sleep is over when the time is, or ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // ticks of processor time are so many a second wherever Linux runs.

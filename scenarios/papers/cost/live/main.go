@@ -19,13 +19,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/safefile"
+	"github.com/weft-fabric/weft/scenarios/papers/experiment"
 )
 
 // sizes are the topologies that are measured unless others are named.
@@ -51,21 +51,15 @@ func main() {
 	flag.StringVar(&s.profile, "profile", "", "folder for CPU profiles of the traffic")
 	flag.BoolVar(&s.whole, "whole", false, "have the viewer be told of every switch and link, also where there are pods")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	var err error
-	switch args := flag.Args(); {
-	case *child && len(args) == 1:
-		err = s.one(ctx, args[0], os.Stdout)
-	case !*child && len(args) >= 1:
-		err = s.all(ctx, args[0], args[1:])
-	default:
-		err = errors.New("usage: live [FLAGS] FOLDER [TOPOLOGY...]: give the folder that the results go to")
-	}
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	experiment.Main(func(ctx context.Context, _ []string) error {
+		switch args := flag.Args(); {
+		case *child && len(args) == 1:
+			return s.one(ctx, args[0], os.Stdout)
+		case !*child && len(args) >= 1:
+			return s.all(ctx, args[0], args[1:])
+		}
+		return errors.New("usage: live [FLAGS] FOLDER [TOPOLOGY...]: give the folder that the results go to")
+	})
 }
 
 // all measures the topologies one after the other.

@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/scenarios/papers/experiment"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -73,7 +74,7 @@ func (s settings) one(ctx context.Context, spec string, out io.Writer) (err erro
 	go func() { defer close(viewed); viewer.view(ctx, stream, s.whole) }()
 	defer func() { stop(); <-streamed; <-viewed }()
 
-	if err := sleep(ctx, s.span/4); err != nil { // what coming up has left behind
+	if err := experiment.Sleep(ctx, s.span/4); err != nil { // what coming up has left behind
 		return err
 	}
 	idle, err := s.spend(ctx, f)
@@ -85,7 +86,7 @@ func (s settings) one(ctx context.Context, spec string, out io.Writer) (err erro
 	if err := f.SetTraffic(nic.Traffic{Pattern: "uniform", Load: asked * nic.DefaultPacketBytes / fabric.DefaultRate}); err != nil {
 		return err
 	}
-	if err := sleep(ctx, s.span/4); err != nil { // until the flow is steady
+	if err := experiment.Sleep(ctx, s.span/4); err != nil { // until the flow is steady
 		return err
 	}
 	if stopProfile, err = s.startProfile(spec, "traffic"); err != nil {
@@ -119,7 +120,7 @@ type spent struct {
 func (s settings) spend(ctx context.Context, f *fabric.Fabric) (d spent, err error) {
 	before, hops := f.Ledger(), f.PacketHops()
 	began, cpu := time.Now(), cpuSeconds()
-	err = sleep(ctx, s.span)
+	err = experiment.Sleep(ctx, s.span)
 	d.wall, d.cpu = time.Since(began).Seconds(), cpuSeconds()-cpu
 	after := f.Ledger()
 	d.delivered, d.hops, d.inFlight = float64(after.Delivered-before.Delivered), float64(f.PacketHops()-hops), float64(after.InFlight)
@@ -162,16 +163,6 @@ func (v *viewer) view(ctx context.Context, s *api.Stream, whole bool) {
 			return
 		}
 		v.bytes.Add(int64(len(frame)))
-	}
-}
-
-// sleep is over when the time is, or ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

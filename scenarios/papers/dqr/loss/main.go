@@ -14,12 +14,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/scenarios/papers/experiment"
 )
 
 // method is one of those that are compared.
@@ -36,15 +36,7 @@ var methods = []method{
 	{"hybrid: ADLR until there are new tables", "hybrid-adaptive", "ddrc", 3},
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:])
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { experiment.Main(run) }
 
 func run(ctx context.Context, args []string) error {
 	cuts, load := 60, 0.4

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness/measure"
+	"github.com/weft-fabric/weft/scenarios/papers/experiment"
 )
 
 func of[T any](list []cost, f func(c cost) T) (values []T) {
@@ -21,11 +22,6 @@ func of[T any](list []cost, f func(c cost) T) (values []T) {
 }
 
 func mean(list []float64) float64 { return stat.Mean(list, nil) }
-
-func median[T cmp.Ordered](list []T) T {
-	list = slices.Sorted(slices.Values(list))
-	return list[len(list)/2]
-}
 
 // differences are what each cut cost with one method more than with another.
 func differences(a, b []cost) (list []float64) {
@@ -96,7 +92,7 @@ manages have the same company: an API server, and somebody who hears of cuts ove
 		for _, x := range d {
 			count[cmp.Compare(x, 0)+1]++
 		}
-		fmt.Fprintf(&b, "| `%s` beside `%s` | %+.2f ± %.2f | %+.0f | %d, %d, %d |\n", m.routing, methods[m.beside].routing, more, half, median(d), count[0], count[1], count[2])
+		fmt.Fprintf(&b, "| `%s` beside `%s` | %+.2f ± %.2f | %+.0f | %d, %d, %d |\n", m.routing, methods[m.beside].routing, more, half, experiment.Median(d), count[0], count[1], count[2])
 	}
 	model, discarded := mean(of(wall[0], func(c cost) float64 { return c.rate * c.inForce / 1000 })), mean(of(wall[0], func(c cost) float64 { return float64(c.discarded) }))
 	fmt.Fprintf(&b, `
@@ -116,13 +112,13 @@ func table(b *strings.Builder, results [][]cost) {
 		list := results[i]
 		in := "none"
 		if m.manager != "" {
-			in = fmt.Sprintf("%.1f", median(of(list, func(c cost) float64 { return c.inForce })))
+			in = fmt.Sprintf("%.1f", experiment.Median(of(list, func(c cost) float64 { return c.inForce })))
 		}
 		all := of(list, cost.lost)
 		lost, half := measure.Interval(all)
 		fmt.Fprintf(b, "| %s (`%s`) | %.2f | %.2f | %.2f | %.2f ± %.2f, %.0f, %.0f | %.0f | %s | %.4f, %.4f |\n", m.name, m.routing,
 			mean(of(list, func(c cost) float64 { return float64(c.wire) })), mean(of(list, func(c cost) float64 { return float64(c.queued) })),
-			mean(of(list, func(c cost) float64 { return float64(c.discarded) })), lost, half, median(all), slices.Max(all), mean(of(list, func(c cost) float64 { return c.rate })), in,
+			mean(of(list, func(c cost) float64 { return float64(c.discarded) })), lost, half, experiment.Median(all), slices.Max(all), mean(of(list, func(c cost) float64 { return c.rate })), in,
 			mean(of(list, func(c cost) float64 { return c.before })), mean(of(list, func(c cost) float64 { return c.after })))
 	}
 }

@@ -8,13 +8,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -27,6 +25,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm/peer"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/scenarios/papers/dqr/live"
+	"github.com/weft-fabric/weft/scenarios/papers/experiment"
 )
 
 // pairing is what is held against each other.
@@ -55,15 +54,7 @@ const (
 	patience = 2 * time.Minute // for a topology
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:])
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { experiment.Main(run) }
 
 func run(ctx context.Context, args []string) error {
 	cuts := 9
@@ -282,17 +273,12 @@ func of[R, T any](list []R, f func(r R) T) (values []T) {
 	return values
 }
 
-func median[T cmp.Ordered](list []T) T {
-	list = slices.Sorted(slices.Values(list))
-	return list[len(list)/2]
-}
-
 // times is how many times as long one takes as the other, by their medians.
 func times(theirs, ours []float64) string {
-	if len(theirs) == 0 || len(ours) == 0 || median(theirs) == 0 {
+	if len(theirs) == 0 || len(ours) == 0 || experiment.Median(theirs) == 0 {
 		return "?"
 	}
-	return fmt.Sprintf("%.1f", median(theirs)/median(ours))
+	return fmt.Sprintf("%.1f", experiment.Median(theirs)/experiment.Median(ours))
 }
 
 // spread is the median with the least and the most.
@@ -300,7 +286,7 @@ func spread(list []float64) string {
 	if len(list) == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("%.1f (%.1f to %.1f)", median(list), slices.Min(list), slices.Max(list))
+	return fmt.Sprintf("%.1f (%.1f to %.1f)", experiment.Median(list), slices.Min(list), slices.Max(list))
 }
 
 // load says how busy the machine is, where the system does.

@@ -17,12 +17,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
 
 	"github.com/weft-fabric/weft/fabricd/safefile"
+	"github.com/weft-fabric/weft/scenarios/papers/experiment"
 )
 
 // sizes are the numbers of switches that are measured unless others are named.
@@ -40,14 +40,8 @@ var routings = []struct {
 const graphs = 5
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	runtime.GOMAXPROCS(1) // one processor, garbage collection included
-	err := run(ctx, os.Args[1:])
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	experiment.Main(run)
 }
 
 func run(ctx context.Context, args []string) error {

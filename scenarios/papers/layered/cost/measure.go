@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/chart"
+	"github.com/weft-fabric/weft/scenarios/papers/experiment"
 )
 
 // row is what the graphs of one size took.
@@ -47,7 +47,7 @@ func measure(ctx context.Context, routing string, switches int) (row, error) {
 		if err != nil {
 			return r, err
 		}
-		times, start, spent := 0, cpuSeconds(), 0.0
+		times, start, spent := 0, experiment.CPUSeconds(), 0.0
 		for spent < repeats {
 			routes, err := subnet.Routes(ctx, routing, g)
 			if err != nil {
@@ -55,7 +55,7 @@ func measure(ctx context.Context, routing string, switches int) (row, error) {
 			}
 			r.layers = max(r.layers, routes.Layers)
 			times++
-			spent = cpuSeconds() - start
+			spent = experiment.CPUSeconds() - start
 		}
 		took = append(took, spent/float64(times))
 	}
@@ -82,11 +82,4 @@ func draw(rows []row, opensm []chart.Point, path string) error {
 		c.Curves = append(c.Curves, chart.Curve{Name: "OpenSM's lash", Points: opensm, Color: len(routings), Style: 1})
 	}
 	return c.Save(path)
-}
-
-// cpuSeconds is the processor time that this process has had.
-func cpuSeconds() float64 {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for oneself
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -19,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm/peer"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/scenarios/papers/experiment"
 )
 
 // ours are the routings that OpenSM's is held against. It needs both directions of a pair in one
@@ -118,11 +118,6 @@ func mine(ctx context.Context, name string, g *topology.Graph) (layers int, took
 	return layers, slices.Min(times), nil
 }
 
-func median[T cmp.Ordered](list []T) T {
-	list = slices.Sorted(slices.Values(list))
-	return list[len(list)/2]
-}
-
 func header() []string {
 	names := []string{"topology", "opensm_layers", "opensm_refused", "opensm_ms"}
 	for _, name := range ours {
@@ -211,9 +206,9 @@ func line(rows []row, i int, name string) string {
 	if i > 0 {
 		name = "`" + name + "`"
 		if len(faster) > 0 {
-			speed = fmt.Sprintf("%.0f (%.0f)", median(faster), slices.Min(faster))
+			speed = fmt.Sprintf("%.0f (%.0f)", experiment.Median(faster), slices.Min(faster))
 		}
 	}
 	return fmt.Sprintf("| %d | %s | %d to %d | %.1f | %d of %d | %s | %s |", rows[0].size, name, slices.Min(layers), slices.Max(layers),
-		float64(sum)/float64(len(rows)), refused, len(rows), ms(median(times)), speed)
+		float64(sum)/float64(len(rows)), refused, len(rows), ms(experiment.Median(times)), speed)
 }

@@ -1,4 +1,4 @@
-package hosttest
+package remote_test
 
 import (
 	"strings"
@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
@@ -22,8 +23,8 @@ type Access struct {
 	Leader, Agents bus.Credentials
 }
 
-// Embedded is the access to a broker in this process, which it starts.
-func Embedded(t testing.TB) Access {
+// embedded is the access to a broker in this process, which it starts.
+func embedded(t testing.TB) Access {
 	t.Helper()
 	b := bustest.Broker(t, bus.BrokerConfig{})
 	return Access{URL: b.ClientURL(), Authorizer: b, Leader: b.Credentials(bus.RoleFabric)}
@@ -40,18 +41,19 @@ type Fabric struct {
 
 // Remote is a host that is reached over the broker.
 type Remote struct {
-	Host
+	hosttest.Host
 	Server *remote.Server
 	Relay  *rig.Relay // to the broker, of all that have had its name
 }
 
-// NewFabric hosts a topology, see [Divide]. Change changes the spec of each host; nil: it stays.
-func NewFabric(t testing.TB, at Access, topology, routing string, change func(c *host.Spec), hosts ...string) *Fabric {
+// newFabric hosts a topology, see [hosttest.Divide]. Change changes the spec of each host; nil: it
+// stays.
+func newFabric(t testing.TB, at Access, topology, routing string, change func(c *host.Spec), hosts ...string) *Fabric {
 	t.Helper()
 	f := &Fabric{TB: t, Access: at, Graph: topologytest.Parse(t, topology), Hosts: map[string]*Remote{}}
 	f.Peers = bustest.Client(t, bus.ClientConfig{Leads: true, Fabric: bustest.Name, URL: at.URL, Credentials: at.Leader})
-	c := Spec(t, f.Graph, routing)
-	c.Placements = Divide(f.Graph, hosts...)
+	c := hosttest.Spec(t, f.Graph, routing)
+	c.Placements = hosttest.Divide(f.Graph, hosts...)
 	for i, p := range c.Placements {
 		c.Host, c.Number, c.Placement = p.Host, uint64(i+1), p
 		one := c
@@ -73,7 +75,7 @@ func (f *Fabric) Open(c host.Spec) *Remote {
 	f.Helper()
 	_, err := f.Admission().Admit(&c, f.Graph)
 	require.NoError(f, err)
-	r := &Remote{Host: Host{remote.NewClient(f.Peers, c.Host), c, f.Graph, f.TB}}
+	r := &Remote{Host: hosttest.Host{Host: remote.NewClient(f.Peers, c.Host), Spec: c, Graph: f.Graph, T: f.TB}}
 	if before := f.Hosts[c.Host]; before != nil {
 		r.Relay = before.Relay
 	} else {

@@ -1,4 +1,4 @@
-package hosttest
+package fabric_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -33,7 +34,7 @@ type Agents struct {
 type Agent struct {
 	Name    string
 	Relay   *rig.Relay           // of its hosts to the broker; nil: they have none of their own
-	Apart   bool                 // its hosts are processes, see [RunProcess]
+	Apart   bool                 // its hosts are processes, see [hosttest.RunProcess]
 	Elapsed func() time.Duration // see [remote.Config]; of hosts in this process
 
 	agents *Agents
@@ -50,8 +51,8 @@ type hosted struct {
 	killed bool         // guarded by [Agent].mu: it was to end
 }
 
-// NewAgents returns those of all hosts that a leader asks for.
-func NewAgents(t testing.TB) *Agents {
+// newAgents returns those of all hosts that a leader asks for.
+func newAgents(t testing.TB) *Agents {
 	a := &Agents{TB: t, agents: map[string]*Agent{}}
 	t.Cleanup(func() {
 		for _, g := range a.agents {
@@ -84,7 +85,7 @@ func (g *Agent) start(c host.Spec) error {
 	case before != nil && !before.over():
 		return host.ErrRuns
 	}
-	p := Process{Spec: c, URL: g.agents.URL, Credentials: g.agents.Credentials}
+	p := hosttest.Process{Spec: c, URL: g.agents.URL, Credentials: g.agents.Credentials}
 	if g.Relay != nil {
 		g.Relay.To(strings.TrimPrefix(p.URL, scheme))
 		p.URL = scheme + g.Relay.Address
@@ -103,10 +104,10 @@ func (g *Agent) start(c host.Spec) error {
 }
 
 // run has a host be a goroutine.
-func (g *Agent) run(p Process) *hosted {
+func (g *Agent) run(p hosttest.Process) *hosted {
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
-	c := p.config()
+	c := p.Config()
 	c.Elapsed = g.Elapsed
 	go func() {
 		defer close(over)
@@ -128,7 +129,7 @@ func (g *Agent) run(p Process) *hosted {
 }
 
 // launch has it be a process.
-func (g *Agent) launch(p Process) *hosted {
+func (g *Agent) launch(p hosttest.Process) *hosted {
 	proc := rig.Launch(g.agents, p)
 	return &hosted{proc: proc, over: proc.Ended, end: func() {
 		_ = proc.Cmd.Process.Kill() // it may have ended by now
@@ -188,3 +189,5 @@ func (g *Agent) Back() {
 	defer g.mu.Unlock()
 	g.away = false
 }
+
+const scheme = "nats://"

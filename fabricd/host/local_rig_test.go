@@ -1,4 +1,4 @@
-package hosttest
+package host_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
@@ -18,32 +19,35 @@ import (
 
 // Local is a host in this process of all nodes of a topology, over links in memory.
 type Local struct {
-	Host
+	hosttest.Host
 	*host.Local
 
 	live *host.Live
 }
 
-// NewLocal makes one, which does not run yet. Its links have no hellos: in memory nothing is lost.
-func NewLocal(t testing.TB, topology, routing string, change ...func(c *host.LocalConfig)) *Local {
+// newLocal makes a host of all nodes of a small tree, which do not run yet; its NICs take little.
+// Its links have no hellos: in memory nothing is lost.
+func newLocal(t testing.TB, change ...func(c *host.LocalConfig)) *Local {
 	t.Helper()
-	g := topologytest.Parse(t, topology)
+	const routing = "adaptive-link"
+	g := topologytest.Parse(t, "kary-ntree:2,2")
 	fw, vcs, err := subnet.Firmware(routing, g)
 	require.NoError(t, err)
 	memory, start := wire.NewMemory(), time.Now()
 	t.Cleanup(func() { require.NoError(t, memory.Close()) })
 	live := &host.Live{Transport: memory, Clock: func() weft.Time { return weft.FromDuration(time.Since(start)) }}
 	c := host.LocalConfig{
-		Spec: Spec(t, g, routing), Graph: g, Firmware: fw, Runtime: live,
+		Spec: hosttest.Spec(t, g, routing), Graph: g, Firmware: fw, Runtime: live,
 		Watch: func(weft.Node) switchd.Observer { return nil },
 	}
-	c.Spec.Placement, c.Spec.Switch.VCs, c.Spec.Liveness = Divide(g, "")[0], vcs, settings.Liveness{}
+	c.Spec.Placement, c.Spec.Switch.VCs, c.Spec.Liveness = hosttest.Divide(g, "")[0], vcs, settings.Liveness{}
+	c.Spec.NIC.QueueBytes = 1024
 	for _, f := range change {
 		f(&c)
 	}
 	l, err := host.NewLocal(c)
 	require.NoError(t, err)
-	return &Local{Host{l, c.Spec, g, t}, l, live}
+	return &Local{hosttest.Host{Host: l, Spec: c.Spec, Graph: g, T: t}, l, live}
 }
 
 // Run has it run until the test ends.
@@ -51,5 +55,5 @@ func (l *Local) Run() {
 	ctx, end := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() { defer close(over); l.live.NodeRuntime.Run(ctx) }()
-	l.t.Cleanup(func() { end(); <-over })
+	l.T.Cleanup(func() { end(); <-over })
 }
