@@ -3,7 +3,6 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,28 +93,4 @@ func TestUpSaysThatATimelineIsForRun(t *testing.T) {
 	_, errs, code := fabricd(t, "up", "--listen", "off", "--file", "../scenario/testdata/short-heal.yaml", "--for", "1ms")
 	require.Equal(t, command.ExitOK, code, errs)
 	require.Contains(t, errs, "short-heal.yaml: the timeline and what is expected are for fabricd run: the fabric runs without them")
-}
-
-func TestUpRefusesFilesThatDoNotFit(t *testing.T) {
-	ownRegistry(t)
-	for _, c := range []struct{ text, args, want string }{
-		{strings.Replace(fabricFile, "queueing", "queing", 1), "", `fabric.yaml:4:18: unknown field "queing": did you mean "queueing"?`},
-		{strings.Replace(fabricFile, "fifo", "fivo", 1), "", `fabric.yaml:4:28: unknown queueing "fivo": did you mean "fifo"?`},
-		{strings.Replace(fabricFile, "updown", "updonw", 1), "", `fabric.yaml:3:11: unknown firmware "updonw": did you mean "updown"?`},
-		{fabricFile, "--vcs 99", "--vcs 99: expected 0 to 16"},
-		{fabricFile, "--routing updn:layers=2 --vcs 1", "--vcs 1: updn:layers=2 needs at least 2 virtual channels on kary-ntree:2,2, found 1"},
-		{fabricFile, "--routing updn:layers=3", "fabric.yaml:4:15: updn:layers=3 needs at least 3 virtual channels on kary-ntree:2,2, found 2"},
-		{fabricFile + "choices: [{switch: s1.0, in: n00, to: s0.0}]", "", "fabric.yaml:9:10: choices settle what single packets do"},
-		{"just text", "", `fabric.yaml:1:1: found the text "just text", expected a mapping`},
-		{"name: x\naxes: []\n", "", "fabric.yaml is an experiment, for it has axes: use fabricd sweep "},
-		{fabricFile, "--for 0", "--for 0: expected 1ms to 720h0m0s"},
-		{fabricFile, "--for soon", "--for soon: expected a time with its unit"},
-		{fabricFile, "--save none/x.yaml", "--save none/x.yaml: there is no folder none: make it first"},
-		{fabricFile, "--save .", "--save .: is a folder, expected a file"},
-	} {
-		path := written(t, "fabric.yaml", c.text)
-		refused(t, c.want, append([]string{"up", "--file", path}, strings.Fields(c.args)...)...)
-	}
-	refused(t, "none.yaml: no such file or directory", "up", "--file", "none.yaml")
-	require.Empty(t, registry.Names())
 }

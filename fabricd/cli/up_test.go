@@ -136,51 +136,6 @@ func TestUpRoutesAnyTopology(t *testing.T) {
 	}
 }
 
-func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
-	ownRegistry(t)
-	for _, c := range []struct{ args, want string }{
-		{"--topology kary-tree:2,2", `unknown topology "kary-tree:2,2": did you mean "kary-ntree"?`},
-		{"--topology nosuch.yaml", `nosuch.yaml: no such file`},
-		{"--topology torus:4x4 --routing adaptive-link", `firmware adaptive-link routes trees only: choose such a topology, as kary-ntree:4,3; or a firmware that routes torus:4x4, as dimension-order or updn`},
-		{"--routing updn:layres=2", `firmware updn: unknown option "layres": did you mean "layers"?`},
-		{"--routing updn:layers=17", `firmware updn: layers=17: expected a number from 1 to 16`},
-		{"--routing updn:layers=2 --vcs 1", `--vcs 1: updn:layers=2 needs at least 2 virtual channels on kary-ntree:2,2, found 1`},
-		{"--routing adaptiv-link", `unknown firmware "adaptiv-link": did you mean "adaptive-link"? known: a-lash, adaptive-link, `},
-		{"--traffic unifrom:0.2", `unusable traffic "unifrom:0.2": unknown pattern "unifrom": did you mean "uniform"?`},
-		{"--traffic shuffle:0.5,radix=5", `shuffle needs a number of NICs that is a power of 5, not 4: 5 would do`},
-		{"--traffic hotspot:0.5,hot=n90", `hot: unknown NIC "n90": did you mean "n`},
-		{"--traffic uniform:2", `above 0 and at most 1, not 2`},
-		{"--link-rate -3", `--link-rate -3: expected 1 to 1e+15`},
-		{"--link-rate NaN", `--link-rate NaN: expected 1 to 1e+15`},
-		{"--link-rate 1e16", `--link-rate 1e16: expected 1 to 1e+15`},
-		{"--link-delay -1s", `--link-delay -1s: expected 0s to 24h0m0s`},
-		{"--link-delay 99999h", `--link-delay 99999h: expected 0s to 24h0m0s`},
-		{
-			"--link-delay 99999999999h",
-			`--link-delay 99999999999h: expected a time with its unit, as 50ms or 10s, from 0s to 24h0m0s`,
-		},
-		{"--drain-timeout 99h", `--drain-timeout 99h: expected 1ms to 24h0m0s`},
-		{"--requeue --routing none", `requeue`},
-		{"--notices 1s --routing updown", `--notices 1s: updown notifies no sources of discards; these do: `},
-		{"--notices -1s", `--notices -1s: expected 0s to 24h0m0s`},
-		{"--trace-every -1", `--trace-every -1: expected 0 to 1000000000`},
-		{"--hello-interval -1s", `--hello-interval -1s: expected 0s to 1m0s`},
-		{"--hello-interval 1ns", `interval between hellos is 1ns: set 1µs to 1m0s, or 0 to turn detection off`},
-		{"--hello-multiplier 0", `--hello-multiplier 0: expected 1 to 255`},
-		{"--hello-multiplier 300", `--hello-multiplier 300: expected 1 to 255`},
-		{"--damping -1s", `--damping -1s: expected 0s to 24h0m0s`},
-		{"--damping 5", `--damping 5: expected a time with its unit, as 50ms or 10s, from 0s to 24h0m0s`},
-		{"--vcs 99", `--vcs 99: expected 0 to 16`},
-		{"--input-buffer -1", `--input-buffer -1: expected 0 to 4096`},
-		{"--fabric ../x", `fabric name "../x": want 1 to 32 of a-z, 0-9 and '-'`},
-		{"--broker-listen nowhere", `want host:port`},
-		{"extra", `fabricd up takes no argument, and "extra" is one: see fabricd up --help`},
-	} {
-		refused(t, c.want, append([]string{"up", "-t", "kary-ntree:2,2"}, strings.Fields(c.args)...)...)
-	}
-	require.Empty(t, registry.Names())
-}
-
 func TestHellosAreAsSeldomAsTheyWereToldToBe(t *testing.T) {
 	ownRegistry(t)
 	u := launch(t, "--hello-interval", "1s", "--hello-multiplier", "2", "--traffic", "none")

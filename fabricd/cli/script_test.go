@@ -1,0 +1,151 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mattn/go-shellwords"
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
+	linkmon "github.com/weft-fabric/weft/linkmon/cli"
+)
+
+// programs are what scripts execute: each is the test binary again.
+var programs = map[string]func(){"fabricd": cli.Main, "linkmon": linkmon.Main, "session": session}
+
+// What fabricd and linkmon print is the golden text in testdata/script, whose folder and registry of
+// fabrics are each script's own. Write the texts anew with:
+// go test ./fabricd/cli -run Scripts -update.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", UpdateScripts: testenv.Update(), RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("REPO", root)
+			e.Setenv("WEFT_RUN_DIR", filepath.Join(e.WorkDir, ".run"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"shape": cmdShape, "await": cmdAwait},
+		Condition: func(name string) (bool, error) {
+			if name != "full" {
+				return false, fmt.Errorf("unknown condition %q: expected full", name)
+			}
+			return testenv.Full(), nil
+		},
+	})
+}
+
+// session is a program that runs the command lines of a file, which may end in "< FILE", one after
+// the other, and prints each as a terminal shows it: the line, what it printed, and its exit code
+// unless that is 0. Lines of standard error begin with "! ". After the prompt "$ ", times are a "?",
+// for most are measured, except in errors. After "~ ", what varies from run to run is one.
+func session() {
+	text, err := os.ReadFile(os.Args[1])
+	folder, notFound := os.Getwd()
+	if err := errors.Join(err, notFound); err != nil {
+		panic(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		prompt, words, _ := strings.Cut(line, " ")
+		if prompt != "$" && prompt != "~" {
+			continue
+		}
+		fmt.Print(line)
+		if strings.HasPrefix(words, "#") {
+			continue
+		}
+		args, err := shellwords.Parse(words) // up to <
+		if err != nil {
+			panic(err)
+		}
+		_, input, _ := strings.Cut(strings.TrimSpace(words), " < ")
+		in, _ := os.Open(input) // nil reads nothing
+		roots := map[string]func() *cobra.Command{"fabricd": cli.Command, "linkmon": linkmon.Command}
+		root := roots[args[0]]()
+		var out, errs rig.Output
+		root.SetIn(in)
+		root.SetOut(&out)
+		root.SetErr(&errs)
+		root.SetArgs(args[1:])
+		os.Args = args // which errors show in full
+		code := command.Run(context.Background(), root)
+		said := timeless(out.String())
+		for line := range strings.Lines(errs.String()) {
+			if !strings.HasPrefix(line, args[0]+": ") {
+				line = timeless(line)
+			}
+			said += "! " + line
+		}
+		if prompt == "~" {
+			said = shape(said)
+		}
+		fmt.Print(strings.ReplaceAll(said, folder, "$WORK"))
+		if code != 0 {
+			fmt.Printf("[exit %d]\n", code)
+		}
+	}
+}
+
+var (
+	secondsInJSON = regexp.MustCompile(`("\w*seconds":)[\d.e-]+`)
+	timeInText    = regexp.MustCompile(`\b\d[\d.]*( ?)[mµun]?s\b`)
+	eventHash     = regexp.MustCompile(`(event hash )[\da-f]+`)
+	// What varies is no part of a name, and is not 0.
+	varying = regexp.MustCompile(`((?m:^)|[\s(=~+±/\[]|":)(?:[1-9]\d*|0\.\d+)(?:[.,:]\d+)*\b|(token=)\S+`)
+	blanks  = regexp.MustCompile(` {2,}`)
+)
+
+// timeless is a text with a "?" for every time and hash of events.
+func timeless(text string) string {
+	text = eventHash.ReplaceAllString(text, "$1?")
+	return timeInText.ReplaceAllString(secondsInJSON.ReplaceAllString(text, "$1?"), "?${1}s")
+}
+
+// shape is a text with a "?" for every time and number but 0, however many blanks are before it and
+// how often a line like it is repeated.
+func shape(text string) string {
+	text = blanks.ReplaceAllString(varying.ReplaceAllString(timeless(text), "$1$2?"), "  ")
+	return strings.Join(slices.Compact(strings.SplitAfter(text, "\n")), "")
+}
+
+// cmdShape rewrites what was printed, or a file, as its shape.
+func cmdShape(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: shape stdout|stderr|FILE")
+	}
+	_, err := ts.Stdout().Write([]byte(shape(ts.ReadFile(args[0]))))
+	ts.Check(err)
+}
+
+// cmdAwait runs a command until its standard output matches a regular expression.
+func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: await REGEXP COMMAND ARGS...")
+	}
+	want := regexp.MustCompile(args[0])
+	for began := time.Now(); ; {
+		err := ts.Exec(args[1], args[2:]...)
+		if said := ts.ReadFile("stdout"); err == nil && want.MatchString(said) {
+			return
+		} else if time.Since(began) > rig.Patience {
+			ts.Fatalf("%v: no match for %q in: %s", args[1:], args[0], said)
+		}
+	}
+}
