@@ -89,8 +89,6 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 	up := func(server string, args ...string) []string {
 		return append([]string{"up", "--topology", "kary-ntree:4,3", "--fabric", "lab", "--server", server, "--agents"}, args...)
 	}
-	refused(t, "hosts meet at a NATS server: name it with --server", "up", "--agents", "all")
-	refused(t, "hosts meet at a NATS server: name it with --server", "agent")
 	refused(t, "--memory: \"4 apples\" is no amount of memory", "agent", "--server", url, "--memory", "4 apples")
 	refused(t, "--name: bus: agent name \"a b\"", "agent", "--server", url, "--name", "a b")
 	refused(t, "the broker keeps nothing: it runs without JetStream: a fabric on agents is written down there: start nats-server with -js", up(plain, "all")...)
