@@ -104,10 +104,11 @@ func session() {
 }
 
 var (
-	secondsInJSON = regexp.MustCompile(`("\w*seconds":)[\d.e-]+`)
-	timeInText    = regexp.MustCompile(`\b\d[\d.]*( ?)[mµun]?s\b`)
-	eventHash     = regexp.MustCompile(`(event hash )[\da-f]+`)
-	atTimes       = regexp.MustCompile(`\n +(?:shared with faults? [\d, ]+|[\d.]+s  delivered [^\n]+)`)
+	timeInJSON = regexp.MustCompile(`("(?:\w*seconds|(?:\w+_)?at)":)[\d.e-]+`)
+	// Columns are as wide as the time is long.
+	timeInText = regexp.MustCompile(`(?:( ) +)?\b\d[\d.]*( ?)[mµun]?s\b(?:( ) +)?`)
+	eventHash  = regexp.MustCompile(`(event hash )[\da-f]+`)
+	atTimes    = regexp.MustCompile(`\n +(?:shared with faults? [\d, ]+|[\d.]+s  delivered [^\n]+)`)
 	// What varies is no part of a name, and is not 0.
 	varying = regexp.MustCompile(`((?m:^)|[\s(=~+±/\[]|":)(?:[1-9]\d*|0\.\d+)(?:[.,:]\d+)*\b|(token=|"started":")[\w:.-]+`)
 	blanks  = regexp.MustCompile(` {2,}`)
@@ -117,7 +118,7 @@ var (
 // which other faults have not settled, and the state of now and then.
 func timeless(text string) string {
 	text = eventHash.ReplaceAllString(atTimes.ReplaceAllString(text, ""), "$1?")
-	return timeInText.ReplaceAllString(secondsInJSON.ReplaceAllString(text, "$1?"), "?${1}s")
+	return timeInText.ReplaceAllString(timeInJSON.ReplaceAllString(text, "$1?"), "$1?${2}s$3")
 }
 
 // shape is a text with a "?" for every time and number but 0, however many blanks are before it and
