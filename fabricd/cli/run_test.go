@@ -2,12 +2,10 @@ package cli_test
 
 import (
 	"context"
-	"encoding/xml"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/jstemmer/go-junit-report/v2/junit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -46,25 +44,6 @@ func three(t *testing.T) string {
 		"c-not.yaml":  "name: c-not" + quick + "timeline: [{at: 20ms, impair: s0.0-s1.0, delay: 2ms, jitter: 2ms}, {at: 50ms, impair: s0.0-s1.0, delay: 1ms}]\nexpect: {}\n",
 		"notes.txt":   "no scenario",
 	})
-}
-
-func TestRunOfAFolderWritesJUnitXML(t *testing.T) {
-	t.Parallel()
-	dir := three(t)
-	file := filepath.Join(t.TempDir(), "out.xml")
-	_, errs, code := fabricd(t, "run", dir, filepath.Join(dir, "a-good.yaml"), "--junit", file)
-	assert.Equal(t, command.ExitUnusable, code, errs)
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	var suites junit.Testsuites
-	require.NoError(t, xml.Unmarshal(text, &suites))
-	assert.Equal(t, []int{3, 1, 1, 0}, []int{suites.Tests, suites.Failures, suites.Errors, suites.Skipped})
-	cases := suites.Suites[0].Testcases
-	assert.Nil(t, cases[0].Failure)
-	assert.Contains(t, cases[0].SystemOut.Data, "ledger: ")
-	assert.Equal(t, "discarded, delivered_at_least", cases[1].Failure.Message)
-	assert.Contains(t, cases[1].Failure.Data, "delivered_at_least 1000000: ")
-	assert.Contains(t, cases[2].Error.Message, "jitter 2ms is more than the delay")
 }
 
 func TestRunExitsWith1WhenAnExpectationDoesNotHold(t *testing.T) {

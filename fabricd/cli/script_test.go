@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -30,6 +31,7 @@ var programs = map[string]func(){"fabricd": cli.Main, "linkmon": linkmon.Main, "
 // fabrics are each script's own. Write the texts anew with:
 // go test ./fabricd/cli -run Scripts -update.
 func TestScripts(t *testing.T) {
+	testenv.Unraced(t)
 	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -38,30 +40,30 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: testenv.Update(), RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
+			e.Values[test{}] = e.T()
 			e.Setenv("REPO", root)
 			e.Setenv("WEFT_RUN_DIR", filepath.Join(e.WorkDir, ".run"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"shape": cmdShape, "await": cmdAwait},
-		Condition: func(name string) (bool, error) {
-			if name != "full" {
-				return false, fmt.Errorf("unknown condition %q: expected full", name)
-			}
-			return testenv.Full(), nil
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"shape": cmdShape, "await": cmdAwait, "server": cmdServer,
 		},
 	})
 }
 
-// session is a program that runs the command lines of a file, which may end in "< FILE", one after
-// the other, and prints each as a terminal shows it: the line, what it printed, and its exit code
-// unless that is 0. Lines of standard error begin with "! ". After the prompt "$ ", times are a "?",
-// for most are measured, except in errors. After "~ ", what varies from run to run is one.
+// session is a program that runs the command lines of a file one after the other, and prints each as
+// a terminal shows it: the line, what it printed, and its exit code unless that is 0. A line may have
+// variables, as $REPO, and end in "< FILE". Lines of standard error begin with "! ". After the prompt
+// "$ " times are a "?", for most are measured, but not in errors. After "~ " all is that varies from
+// run to run.
 func session() {
 	text, err := os.ReadFile(os.Args[1])
 	folder, notFound := os.Getwd()
 	if err := errors.Join(err, notFound); err != nil {
 		panic(err)
 	}
+	parser := shellwords.NewParser()
+	parser.ParseEnv = true
 	for line := range strings.Lines(string(text)) {
 		prompt, words, _ := strings.Cut(line, " ")
 		if prompt != "$" && prompt != "~" {
@@ -71,7 +73,7 @@ func session() {
 		if strings.HasPrefix(words, "#") {
 			continue
 		}
-		args, err := shellwords.Parse(words) // up to <
+		args, err := parser.Parse(words) // up to <
 		if err != nil {
 			panic(err)
 		}
@@ -96,7 +98,7 @@ func session() {
 		if prompt == "~" {
 			said = shape(said)
 		}
-		fmt.Print(strings.ReplaceAll(said, folder, "$WORK"))
+		fmt.Print(freePort.ReplaceAllString(strings.ReplaceAll(said, folder, "$WORK"), "$1?"))
 		if code != 0 {
 			fmt.Printf("[exit %d]\n", code)
 		}
@@ -107,10 +109,12 @@ var (
 	timeInJSON = regexp.MustCompile(`("(?:\w*seconds|(?:\w+_)?at)":)[\d.e-]+`)
 	// Columns are as wide as the time is long.
 	timeInText = regexp.MustCompile(`(?:( ) +)?\b\d[\d.]*( ?)[mµun]?s\b(?:( ) +)?`)
+	freePort   = regexp.MustCompile(`(127\.0\.0\.1:)\d{4,}`)
 	eventHash  = regexp.MustCompile(`(event hash )[\da-f]+`)
 	atTimes    = regexp.MustCompile(`\n +(?:shared with faults? [\d, ]+|[\d.]+s  delivered [^\n]+)`)
 	// What varies is no part of a name, and is not 0.
-	varying = regexp.MustCompile(`((?m:^)|[\s(=~+±/\[]|":)(?:[1-9]\d*|0\.\d+)(?:[.,:]\d+)*\b|(token=|"started":")[\w:.-]+`)
+	varying = regexp.MustCompile(`((?m:^)|[\s(=~+±/\[]|":)(?:[1-9]\d*|0\.\d+)(?:[.,:]\d+)*\b|` +
+		`("started":"|on host |since |time(?:stamp)?=")[\w:.-]+`)
 	blanks  = regexp.MustCompile(` {2,}`)
 )
 
@@ -153,4 +157,16 @@ func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		<-time.After(pause)
 	}
+}
+
+// test is the key of the test that runs a script.
+type test struct{}
+
+// cmdServer starts a NATS server of a configuration, and names its URL by a variable.
+func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: server NAME [CONFIGURATION...]")
+	}
+	t := ts.Value(test{}).(testing.TB)
+	ts.Setenv(args[0], natstest.Start(t, natstest.Newest, strings.Join(args[1:], " ")).URL)
 }
