@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mattn/go-shellwords"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -115,7 +114,7 @@ var (
 	// What varies is no part of a name, and is not 0.
 	varying = regexp.MustCompile(`((?m:^)|[\s(=~+±/\[]|":)(?:[1-9]\d*|0\.\d+)(?:[.,:]\d+)*\b|` +
 		`("started":"|on host |since |time(?:stamp)?=")[\w:.-]+`)
-	blanks  = regexp.MustCompile(` {2,}`)
+	blanks = regexp.MustCompile(` {2,}`)
 )
 
 // timeless is a text with a "?" for every time and hash of events, without what depends on times:
@@ -141,22 +140,20 @@ func cmdShape(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// cmdAwait runs a command until its standard output matches a regular expression.
+// cmdAwait waits until there is a file, or until the standard output of a command matches a regular
+// expression.
 func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: await REGEXP COMMAND ARGS...")
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: await FILE | await REGEXP COMMAND ARGS...")
 	}
-	want := regexp.MustCompile(args[0])
-	began := time.Now()
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 400*time.Millisecond) { // a process takes that long
-		err := ts.Exec(args[1], args[2:]...)
-		if said := ts.ReadFile("stdout"); err == nil && want.MatchString(said) {
-			return
-		} else if time.Since(began) > rig.Patience {
-			ts.Fatalf("%v: no match for %q in: %s", args[1:], args[0], said)
+	rig.Until(ts.Value(test{}).(testing.TB), func() bool {
+		if len(args) == 1 {
+			_, err := os.Stat(ts.MkAbs(args[0]))
+			return err == nil
 		}
-		<-time.After(pause)
-	}
+		err := ts.Exec(args[1], args[2:]...)
+		return err == nil && regexp.MustCompile(args[0]).MatchString(ts.ReadFile("stdout"))
+	}, args)
 }
 
 // test is the key of the test that runs a script.
