@@ -38,10 +38,16 @@ type ClientConfig struct {
 	OnError func(error)
 }
 
-func (c ClientConfig) validate() error {
-	fail := func(format string, args ...any) error {
-		return fmt.Errorf("bus: dial fabric %q: %w", c.Fabric, fmt.Errorf(format, args...))
+// failed is err with the fabric that was to be reached, if there is one.
+func (c ClientConfig) failed(err error) error {
+	if c.Fabric == "" {
+		return fmt.Errorf("bus: %w", err)
 	}
+	return fmt.Errorf("bus: dial fabric %q: %w", c.Fabric, err)
+}
+
+func (c ClientConfig) validate() error {
+	fail := func(format string, args ...any) error { return c.failed(fmt.Errorf(format, args...)) }
 	if c.Fabric != "" || !c.Leads {
 		if err := ValidateFabric(c.Fabric); err != nil {
 			return err
@@ -118,7 +124,6 @@ func Dial(cfg ClientConfig) (*Client, error) {
 	if p := creds.inbox(); p != "" {
 		c.inbox = p
 	}
-	fail := func(err error) error { return fmt.Errorf("bus: dial fabric %q: %w", cfg.Fabric, err) }
 	conn, err := connect(cfg.Broker, cfg.URL, cfg.Credentials, []nats.Option{
 		nats.Name(root + "-" + cfg.Program),
 		nats.MaxReconnects(-1),
@@ -129,12 +134,12 @@ func Dial(cfg ClientConfig) (*Client, error) {
 		nats.ClosedHandler(func(*nats.Conn) { close(c.closedc) }),
 	})
 	if err != nil {
-		return nil, fail(err)
+		return nil, cfg.failed(err)
 	}
 	c.conn = conn
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	if err := c.listen(); err != nil {
-		return nil, errors.Join(fail(conn.closedErr(err)), c.Close())
+		return nil, errors.Join(cfg.failed(conn.closedErr(err)), c.Close())
 	}
 	return c, nil
 }

@@ -44,27 +44,6 @@ func delivers(t *testing.T, up *running) {
 	rig.Until(t, func() bool { return regexp.MustCompile(`delivered [1-9]`).MatchString(up.out.String()) }, "%s", &up.out)
 }
 
-func TestAgentsOfferRoomAndAreListed(t *testing.T) {
-	url := keepingServer(t)
-	refused(t, "no agent answers at nats://127.0.0.1", "agents", "--server", url)
-	h1 := startAgent(t, url, "h1", "--memory", "1GiB", "--cores", "3")
-	require.Equal(t, "agent h1: offers room for 30720 ports of switches and NICs (1 GiB, 3 cores)\n", h1.out.String())
-	startAgent(t, url, "h2", "--memory", "128MiB", "--switches", "4")
-	list, _, code := fabricd(t, "agents", "--server", url)
-	require.Zero(t, code)
-	require.Regexp(t, `(?m)^h1 .*process \d+: 3 cores, 1 GiB, room for 30720 of 30720 ports; runs nothing$`, list)
-	require.Regexp(t, `(?m)^h2 .* room for 2048 of 2048 ports and 4 of 4 switches; runs nothing$`, list)
-	list, _, code = fabricd(t, "agents", "--server", url, "--names", "h2", "--json")
-	require.Zero(t, code)
-	var found []cluster.Status
-	require.NoError(t, json.Unmarshal([]byte(list), &found))
-	require.Equal(t, 4, found[0].Room.Switches)
-	refused(t, `unknown agent "h3": did you mean "h`, "agents", "--server", url, "--names", "h1,h3")
-	refused(t, "agent h1: another agent has this name: process ", "agent", "--server", url, "--name", "h1")
-	h1.end(t)
-	refused(t, `unknown agent "h1": did you mean "h2"?`, "agents", "--server", url, "--names", "h1")
-}
-
 func TestAnAgentDoesNotWaitForAReader(t *testing.T) {
 	url := keepingServer(t)
 	agent := beginUnread(t, "agent", "--server", url, "--name", "h1", "--memory", "128MiB")
@@ -81,34 +60,9 @@ func TestAnAgentDoesNotWaitForAReader(t *testing.T) {
 	require.Regexp(t, `\d messages on standard output were not read; the last of them:\n`, agent.errs.String())
 }
 
-// What stands in the way of a fabric on agents is said before anything has begun.
-func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
+func TestAgentsOfAnotherVersionGetNoFabric(t *testing.T) {
 	ownRegistry(t)
 	url := keepingServer(t)
-	plain := natstest.Start(t, natstest.Newest).URL
-	up := func(server string, args ...string) []string {
-		return append([]string{"up", "--topology", "kary-ntree:4,3", "--fabric", "lab", "--server", server, "--agents"}, args...)
-	}
-	refused(t, "hosts meet at a NATS server: name it with --server", "up", "--agents", "all")
-	refused(t, "hosts meet at a NATS server: name it with --server", "agent")
-	refused(t, "--memory: \"4 apples\" is no amount of memory", "agent", "--server", url, "--memory", "4 apples")
-	refused(t, "--name: bus: agent name \"a b\"", "agent", "--server", url, "--name", "a b")
-	refused(t, "the broker keeps nothing: it runs without JetStream: a fabric on agents is written down there: start nats-server with -js", up(plain, "all")...)
-	small := natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q, max_file_store: 1MB }", t.TempDir())).URL
-	refused(t, "the broker has no room for the 128 MiB that it may take: make some where its store_dir is, or raise max_file_store", up(small, "all")...)
-	a := startAgent(t, plain, "h1")
-	a.out.Await(t, "; its server runs without JetStream, which keeps what is known of a fabric on agents: unless another of its cluster has it, start nats-server with -js")
-	a.end(t)
-	refused(t, `--agents "": expected all, or names as h1,h2`, up(url, "")...)
-	refused(t, `--agents "h1,,h2": expected all, or names as h1,h2`, up(url, "h1,,h2")...)
-	refused(t, "no agent answers at "+url+": start one on each host, as: fabricd agent --server "+url, up(url, "all")...)
-	startAgent(t, url, "h1", "--memory", "70MiB") // 192 ports
-	refused(t, "too little room on the agents: room for 192 ports of 384 is missing: add agents, or offer more on them\n  h1: room for 192 ports, 192 ports less than its share",
-		up(url, "all")...)
-	startAgent(t, url, "h2", "--memory", "1GiB", "--switches", "3")
-	refused(t, "the switches cannot be shared out so that they fit", up(url, "all")...)
-	refused(t, `unknown agent "h4"`, up(url, "h1,h4")...)
-
 	ctx, cancel := context.WithCancel(context.Background())
 	ended, began := make(chan error, 1), make(chan string, 1)
 	go func() {
@@ -119,15 +73,10 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 		})
 	}()
 	<-began
-	refused(t, "is of version 99.0.0, and this fabricd of 5.0.0", up(url, "all")...)
+	refused(t, "is of version 99.0.0, and this fabricd of 5.0.0", "up", "--topology", "kary-ntree:4,3", "--fabric", "lab",
+		"--server", url, "--agents", "all")
 	cancel()
 	require.NoError(t, <-ended)
-
-	refused(t, "no fabric lab is written down at this server", "down", "--fabric", "lab", "--server", url)
-	refused(t, "no fabric none is written down at this server", "down", "--fabric", "none", "--server", url)
-	_, errs, code := fabricd(t, "down", "--fabric", "lab", "--server", plain)
-	require.Equal(t, 2, code)
-	require.Contains(t, errs, "start nats-server with -js")
 }
 
 // A fabric is left running, led on by another that knows only its name, left again, and ended by

@@ -75,18 +75,6 @@ func TestAFabricThatIsStartedAgainGoesOnCountingVersions(t *testing.T) {
 	}
 }
 
-func TestManageRefusesWhatItCannotManage(t *testing.T) {
-	ownRegistry(t)
-	refused(t, "no fabric is running", "manage")
-	refused(t, `did you mean "ddrc"?`, "manage", "--method", "ddcr")
-	refused(t, `did you mean "ddrc"?`, "up", "--method", "ddcr")
-	refused(t, "decides by rules and has no tables", "up", "--method", "ddrc")
-	u := launch(t)
-	refused(t, "nothing to manage", "manage")
-	refused(t, "a manager by method none would do nothing: choose ddrc, dqr, direct or engine", "manage", "--method", "none")
-	u.end(t)
-}
-
 func TestAnOperatorUploadsNothing(t *testing.T) {
 	ownRegistry(t)
 	u := launch(t, "--routing", "ftree")

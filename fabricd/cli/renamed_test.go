@@ -2,8 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -76,21 +74,4 @@ func TestFlagsGoByTheirOldNamesToo(t *testing.T) {
 		}
 	}
 	walk(cli.Command())
-}
-
-func TestACommandRunsByAnOldName(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "ring.yaml")
-	out, errs, code := fabricd(t, "topology", "generate", "ring:3", "--output", file)
-	require.Zero(t, code, errs)
-	require.Empty(t, out)
-	require.Equal(t, "fabricd: --output is now --out; the old name goes in 0.2.0\n", errs)
-	require.FileExists(t, file)
-	out, errs, code = fabricd(t, "reroute", "-t", "mesh:4x4", "--engine", "xy", "--fail", "s1.1-s2.1", "--fail", "s0.0-s0.1")
-	require.Zero(t, code, errs)
-	now, _, _ := fabricd(t, "reroute", "-t", "mesh:4x4", "--routing", "xy", "--down", "s1.1-s2.1", "--down", "s0.0-s0.1")
-	measured := regexp.MustCompile(`[0-9.]+ m?s\b`)
-	require.Equal(t, measured.ReplaceAllString(now, "x s"), measured.ReplaceAllString(out, "x s"))
-	require.Equal(t, "fabricd: --engine is now --routing; the old name goes in 0.2.0\n"+
-		"fabricd: --fail is now --down; the old name goes in 0.2.0\n", errs)
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -20,11 +21,16 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(commands.dir)
-		os.Exit(code)
-	}))
+func TestMain(m *testing.M) { testscript.Main(withoutLeaks{m}, programs) }
+
+// withoutLeaks are all tests, and that they leave no goroutine.
+type withoutLeaks struct{ *testing.M }
+
+// Run implements [testscript.TestingM].
+func (w withoutLeaks) Run() (code int) {
+	defer os.RemoveAll(commands.dir)
+	goleak.VerifyTestMain(w.M, goleak.Cleanup(func(c int) { code = c }))
+	return code
 }
 
 // commands are fabricd and linkmon as programs, built once for all tests that start them.

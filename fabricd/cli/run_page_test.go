@@ -43,17 +43,6 @@ func TestRunWritesAReportThatSaysHowToRunItAgain(t *testing.T) {
 	assert.Contains(t, pageIn(t, out), "<td>live</td>")
 }
 
-func TestRunOfSeveralWritesAReportOfEach(t *testing.T) {
-	t.Parallel()
-	out := filepath.Join(t.TempDir(), "out")
-	_, errs, code := fabricd(t, "run", three(t), "--virtual", "--report", out)
-	assert.Equal(t, command.ExitUnusable, code, errs)
-	assert.Contains(t, pageIn(t, filepath.Join(out, "a-good")), "PASS")
-	assert.Contains(t, pageIn(t, filepath.Join(out, "b-bad")), "FAIL")
-	assert.Contains(t, pageIn(t, filepath.Join(out, "c-not")), "<b>Not judged:</b> at 50ms: impair s0.0-s1.0")
-	assert.NoFileExists(t, filepath.Join(out, report.PageName))
-}
-
 func TestAnInterruptedRunLeavesAReport(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"x.yaml": "name: x" + quick + "timeline: [{at: 50ms, cut: s0.0-s1.0}]\nexpect: {}\n"})
@@ -79,21 +68,4 @@ func TestAnInterruptedRunLeavesAReport(t *testing.T) {
 	assert.Contains(t, r.Error, "interrupted")
 	require.Len(t, r.Faults, 1)
 	assert.Contains(t, pageIn(t, out), "NOT FINISHED")
-}
-
-func TestAReportIsRefusedWhereItWouldDestroyAnother(t *testing.T) {
-	t.Parallel()
-	dir := folder(t, map[string]string{
-		"a.yaml": "name: a" + quick + "expect: {}\n", "b.yaml": "name: b" + quick + "expect: {}\n", "c.yaml": "name: b" + quick + "expect: {}\n",
-	})
-	at := func(name string) string { return filepath.Join(dir, name) }
-	out := at("out")
-	_, _, code := fabricd(t, "run", at("a.yaml"), "--virtual", "--report", out)
-	require.Zero(t, code)
-	before := pageIn(t, out)
-	refused(t, "the folder holds another report: that in "+out+" is of a, this one is of b", "run", at("b.yaml"), "--virtual", "--report", out)
-	assert.Equal(t, before, pageIn(t, out))
-	refused(t, "are both called b, and would have one report", "run", at("b.yaml"), at("c.yaml"), "--report", at("both"))
-	refused(t, "--shrink with --report", "run", "--shrink", at("b.yaml"), "--report", at("small"))
-	refused(t, "not a directory", "run", at("b.yaml"), "--report", filepath.Join(at("a.yaml"), "below"))
 }

@@ -63,18 +63,3 @@ func TestASwitchDoesNotWaitForAReader(t *testing.T) {
 	require.Regexp(t, `\d messages on standard output were not read; the last of them:\n(?s:.*)switch s1.0 is the fabric's own again\n$`, s10.errs.String())
 	u.end(t)
 }
-
-func TestSwitchRefusesWrongInput(t *testing.T) {
-	ownRegistry(t)
-	refused(t, "no fabric is running: start one with: fabricd up", "switch", "--id", "s0.0")
-	refused(t, `fabricd switch needs --id: see fabricd switch --help`, "switch")
-	refused(t, "--creds without a server", "switch", "--id", "s0.0", "--creds", "x")
-	refused(t, "no broker answers at nats://127.0.0.1:1", "switch", "--id", "s0.0", "--server", "nats://127.0.0.1:1")
-	refused(t, "no broker answers at nats://127.0.0.1:1", "switch", "--id", "s0.0", "--server", "nats://127.0.0.1:1", "--fabric", "lab")
-	u := launch(t, "--routing", "none", "--fabric", "lab")
-	refused(t, `no fabric "lub" is running; there are: lab`, "switch", "--fabric", "lub", "--id", "s0.0")
-	_, errs, code := fabricd(t, "switch", "--id", "s9")
-	require.Equal(t, command.ExitUnusable, code)
-	require.Contains(t, errs, `unknown switch "s9"`)
-	u.end(t)
-}

@@ -48,15 +48,7 @@ func TestUpRunsUntilInterruptedThenDrainsAndPrintsABalancedLedger(t *testing.T) 
 	require.NoError(t, err)
 
 	text := u.end(t)
-	require.Contains(t, text, "fabric weft: kary-ntree:2,2, 4 switches, 4 NICs, 8 links, adaptive-link, up in ")
-	require.Contains(t, text, "links are NATS subjects at "+u.entry.URL)
-	require.Contains(t, text, "linkmon cut s0.0 s1.0\n")
-	require.Contains(t, text, "cut s0.0-s1.0 at ")
-	require.Contains(t, text, "restored s0.0-s1.0")
-	require.Regexp(t, `fault 1 is over: cut s0.0-s1.0 at `, text)
-	require.Regexp(t, `fault 2 is over: crash s0.1 at `, text)
 	require.Regexp(t, `\nID +FROM .*\n1\* .* cut s0.0-s1.0\n2\* .* crash s0.1\n3\* .* lasts .* cut s0.1-s1.1 silently\nledger: `, text)
-	require.Contains(t, text, "draining; Ctrl-C again to leave at once")
 	require.Regexp(t, `ledger: \d+ injected = \d+ delivered \+ \d+ lost \+ \d+ discarded \+ 0 in flight: balanced`, text)
 	require.Regexp(t, `latency p50 [\d.]+ (us|ms|s), p99 [\d.]+ (us|ms|s), max [\d.]+ (us|ms|s); \d+ rerouted`, text)
 	for _, login := range []bus.Credentials{u.entry.Operator, u.entry.Viewer} {
@@ -93,22 +85,6 @@ func TestUpPrintsJSONLines(t *testing.T) {
 	require.EqualValues(t, 0, kinds["ledger"]["in_flight"])
 }
 
-func TestUpWithRoutingNoneForwardsNothing(t *testing.T) {
-	ownRegistry(t)
-	u := launch(t, "--routing", "none", "--fabric", "lab", "--unpaced")
-	require.Equal(t, "none", u.entry.Routing)
-	text := u.end(t)
-	require.Contains(t, text, "linkmon --fabric lab cut ")
-	require.Contains(t, text, "ledger: 0 injected")
-}
-
-func TestASecondFabricOfTheSameNameIsRefused(t *testing.T) {
-	ownRegistry(t)
-	u := launch(t, "--traffic", "none")
-	refused(t, "a fabric of this name is running already: weft, process ", "up", "--topology", "kary-ntree:2,2")
-	u.end(t)
-}
-
 func TestAPortInUseIsNamed(t *testing.T) {
 	ownRegistry(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -134,51 +110,6 @@ func TestUpRoutesAnyTopology(t *testing.T) {
 			require.Regexp(t, `ledger: (\d+) injected = \d+ delivered \+ 0 lost \+ 0 discarded \+ 0 in flight: balanced`, text)
 		})
 	}
-}
-
-func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
-	ownRegistry(t)
-	for _, c := range []struct{ args, want string }{
-		{"--topology kary-tree:2,2", `unknown topology "kary-tree:2,2": did you mean "kary-ntree"?`},
-		{"--topology nosuch.yaml", `nosuch.yaml: no such file`},
-		{"--topology torus:4x4 --routing adaptive-link", `firmware adaptive-link routes trees only: choose such a topology, as kary-ntree:4,3; or a firmware that routes torus:4x4, as dimension-order or updn`},
-		{"--routing updn:layres=2", `firmware updn: unknown option "layres": did you mean "layers"?`},
-		{"--routing updn:layers=17", `firmware updn: layers=17: expected a number from 1 to 16`},
-		{"--routing updn:layers=2 --vcs 1", `--vcs 1: updn:layers=2 needs at least 2 virtual channels on kary-ntree:2,2, found 1`},
-		{"--routing adaptiv-link", `unknown routing "adaptiv-link": did you mean "adaptive-link"? known: a-lash, adaptive-link, `},
-		{"--traffic unifrom:0.2", `unusable traffic "unifrom:0.2": unknown pattern "unifrom": did you mean "uniform"?`},
-		{"--traffic shuffle:0.5,radix=5", `shuffle needs a number of NICs that is a power of 5, not 4: 5 would do`},
-		{"--traffic hotspot:0.5,hot=n90", `hot: unknown NIC "n90": did you mean "n`},
-		{"--traffic uniform:2", `above 0 and at most 1, not 2`},
-		{"--link-rate -3", `--link-rate -3: expected 1 to 1e+15`},
-		{"--link-rate NaN", `--link-rate NaN: expected 1 to 1e+15`},
-		{"--link-rate 1e16", `--link-rate 1e16: expected 1 to 1e+15`},
-		{"--link-delay -1s", `--link-delay -1s: expected 0s to 24h0m0s`},
-		{"--link-delay 99999h", `--link-delay 99999h: expected 0s to 24h0m0s`},
-		{
-			"--link-delay 99999999999h",
-			`--link-delay 99999999999h: expected a time with its unit, as 50ms or 10s, from 0s to 24h0m0s`,
-		},
-		{"--drain-timeout 99h", `--drain-timeout 99h: expected 1ms to 24h0m0s`},
-		{"--requeue --routing none", `requeue`},
-		{"--notices 1s --routing updown", `--notices 1s: updown notifies no sources of discards; these do: `},
-		{"--notices -1s", `--notices -1s: expected 0s to 24h0m0s`},
-		{"--trace-every -1", `--trace-every -1: expected 0 to 1000000000`},
-		{"--hello-interval -1s", `--hello-interval -1s: expected 0s to 1m0s`},
-		{"--hello-interval 1ns", `interval between hellos is 1ns: set 1µs to 1m0s, or 0 to turn detection off`},
-		{"--hello-multiplier 0", `--hello-multiplier 0: expected 1 to 255`},
-		{"--hello-multiplier 300", `--hello-multiplier 300: expected 1 to 255`},
-		{"--damping -1s", `--damping -1s: expected 0s to 24h0m0s`},
-		{"--damping 5", `--damping 5: expected a time with its unit, as 50ms or 10s, from 0s to 24h0m0s`},
-		{"--vcs 99", `--vcs 99: expected 0 to 16`},
-		{"--input-buffer -1", `--input-buffer -1: expected 0 to 4096`},
-		{"--fabric ../x", `fabric name "../x": want 1 to 32 of a-z, 0-9 and '-'`},
-		{"--broker-listen nowhere", `want host:port`},
-		{"extra", `fabricd up takes no argument, and "extra" is one: see fabricd up --help`},
-	} {
-		refused(t, c.want, append([]string{"up", "-t", "kary-ntree:2,2"}, strings.Fields(c.args)...)...)
-	}
-	require.Empty(t, registry.Names())
 }
 
 func TestHellosAreAsSeldomAsTheyWereToldToBe(t *testing.T) {

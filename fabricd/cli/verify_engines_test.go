@@ -58,13 +58,3 @@ func TestVerifyAndRoutesAgreeOnEveryEngine(t *testing.T) {
 		}
 	}
 }
-
-func TestVerifyKnowsTheEngines(t *testing.T) {
-	t.Parallel()
-	out, errs, code := fabricd(t, "verify", "--topology", "irregular:16,32,1", "--routing", "lash", "--faults", "0")
-	require.Zero(t, code, errs)
-	assert.Contains(t, out, "\nholds: 1 fault sets, 240 pairs each: 0 not connected")
-	out, errs, code = fabricd(t, "verify", "--topology", "irregular:16,32,1", "--routing", "minimal-hop", "--faults", "0")
-	require.Equal(t, command.ExitFailed, code, errs)
-	assert.Contains(t, out, "counterexample: deadlock")
-}

@@ -37,21 +37,3 @@ func TestVerifyDrawsAPlot(t *testing.T) {
 	_, err = png.Decode(f)
 	require.NoError(t, err)
 }
-
-func TestVerifySaysWhichArgumentShowsThatNothingCanDeadlock(t *testing.T) {
-	t.Parallel()
-	for routing, want := range map[string]string{
-		"duato":                       "20 rings that are entered with two free places only: no cycle in any of these: no deadlock, by Duato's theorem and bubble flow control\n",
-		"duato:ring=dateline":         "which lead everywhere: no cycle in any of these: no deadlock, by Duato's theorem\n",
-		"duato:ring=free":             "which lead everywhere: CYCLES in 1 of these\n",
-		"dimension-order:ring=bubble": "no deadlock, by bubble flow control\n",
-		"dimension-order":             "channel dependency graph: no cycle in any set\n",
-	} {
-		out, errs, _ := fabricd(t, "verify", "--topology", "torus:5x5", "--routing", routing, "--faults", "0")
-		assert.Empty(t, errs, routing)
-		assert.Contains(t, out, want, routing)
-	}
-	out, _, code := fabricd(t, "verify", "--topology", "torus:3x3", "--routing", "duato:mechanisms=I+D", "--faults", "1", "--json")
-	assert.Zero(t, code)
-	assert.Contains(t, out, `"cdg_acyclic":true`)
-}

@@ -4,6 +4,9 @@
 // full, as make test runs them, they also do what takes minutes. At soak some go on for hours. The
 // race detector makes code some ten times slower, so a test under it does as much as at short.
 //
+// Golden files, schemas and tables, and what scripts say that commands print, are written anew with
+// -update, as in go test ./fabricd/cli -run Scripts -update: read the difference before it is kept.
+//
 // To repeat a failure, WEFT_SEED is the seed of whatever a test draws (0 draws the seed too), and
 // WEFT_FOR is how long a test goes on that goes on for a time; tests that take long then run at short
 // too.

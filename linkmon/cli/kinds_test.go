@@ -62,29 +62,6 @@ func TestASilentCutIsFoundByTheEndsAndOneWayIsSeenFromTheEndNamedFirst(t *testin
 	h.RequireLedger()
 }
 
-func TestAnImpairmentIsMergedKeptOverACutAndCleared(t *testing.T) {
-	ownRegistry(t)
-	h := start(t, "lab")
-	require.Equal(t, "s0.0-s1.0 is not impaired\n", ok(t, "impair", "s0.0-s1.0", "--clear"))
-	require.Empty(t, h.Fabric().Faults())
-	ok(t, "impair", "s0.0", "s1.0", "--loss", "10%")
-	ok(t, "impair", "s0.0", "s1.0", "--delay", "2ms", "--jitter", "1ms", "--direction", "from")
-	becomes(t, h, "s0.0 to s1.0 loss 10%; s1.0 to s0.0 loss 10%, delay 2ms ± 1ms; both ends see it up")
-	require.Equal(t, "[]\n", ok(t, "links", "--down", "--json"), "it is up")
-	ok(t, "cut", "s0.0", "s1.0")
-	require.Regexp(t, `^impair s0.0-s1.0, s0.0 to s1.0, rate 1 MB/s \(now loss 10%, rate 1 MB/s\), at \d+\.\d+ s\n  s0.0-s1.0 is cut: the impairment is kept and acts when the link is restored\n$`,
-		ok(t, "impair", "s0.0", "s1.0", "--rate", "1MB/s", "--direction", "to"))
-	require.NotEmpty(t, object[fabric.Outcome](t, "impair", "s0.0", "s1.0", "--loss", "20%").Note)
-	require.Regexp(t, `(?s)^s0.0-s1.0 is back\n  s0.0-s1.0 is still impaired`, ok(t, "restore", "s0.0", "s1.0"))
-	becomes(t, h, "s0.0 to s1.0 loss 20%, rate 1 MB/s; s1.0 to s0.0 loss 20%, delay 2ms ± 1ms; both ends see it up")
-	require.Equal(t, "s0.0-s1.0 is no longer impaired\n", ok(t, "impair", "s0.0", "s1.0", "--clear", "--direction", "from"))
-	require.Empty(t, state(t).SuffersBA)
-	require.NotEmpty(t, state(t).SuffersAB)
-	ok(t, "impair", "s0.0", "s1.0", "--clear")
-	require.True(t, state(t).Well())
-	h.RequireLedger()
-}
-
 func TestAFlapShowsAndACutTakesItsPlace(t *testing.T) {
 	ownRegistry(t)
 	h := start(t, "lab")

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,31 +16,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/registry"
-	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/harness"
 )
-
-func TestLsListsWhatRunsWithoutItsPasswords(t *testing.T) {
-	ownRegistry(t)
-	out, errs, code := linkmon(t, "ls")
-	require.Zero(t, code)
-	require.Empty(t, out)
-	require.Equal(t, "no fabric is running; start one with: fabricd up\n", errs)
-	require.Equal(t, "[]\n", ok(t, "ls", "--json"))
-
-	start(t, "lab")
-	require.Contains(t, ok(t, "ls"), "lab   kary-ntree:2,2  adaptive-link")
-	require.Contains(t, ok(t, "ls"), "http://127.0.0.1:1/#token=secret", "who may read the registry may open the page and act")
-	all := object[[]map[string]any](t, "ls")
-	require.Len(t, all, 1)
-	require.Equal(t, "lab", all[0]["name"])
-	require.Equal(t, "kary-ntree:2,2", all[0]["topology"])
-	require.Equal(t, "http://127.0.0.1:1/#token=secret", all[0]["page"])
-	for _, field := range []string{"pid", "started", "url", "routing", "firmware"} {
-		require.Contains(t, all[0], field)
-	}
-}
 
 func TestTheFabricOfAServerNeedsNoNameWhileItIsTheOnlyOne(t *testing.T) {
 	ownRegistry(t)
@@ -92,33 +67,6 @@ func TestStatusShowsWhatIsWithheldOnceThereAreNotices(t *testing.T) {
 	require.Regexp(t, `withheld +\d+ packets for destinations that \d+ notices said cannot be reached\n`, ok(t, "status"))
 }
 
-func TestStatusShowsTheFabricAtAGlance(t *testing.T) {
-	ownRegistry(t)
-	start(t, "lab")
-	ok(t, "cut", "s0.0", "s1.0")
-	ok(t, "crash", "s1.1")
-	ok(t, "impair", "s0.1", "s1.0", "--loss", "1%", "--direction", "to")
-	ok(t, "impair", "s0.1", "s1.1", "--loss", "1%", "--direction", "from")
-	text := ok(t, "status")
-	require.Regexp(t, `fabric +lab, kary-ntree:2,2, 4 switches, 4 NICs, 8 links`, text)
-	require.Regexp(t, `cut +s0.0-s1.0\n`, text)
-	require.Regexp(t, `impaired +s0.1-s1.0, s0.1-s1.1\n`, text)
-	require.Regexp(t, `crashed +s1.1\n`, text)
-	require.NotContains(t, text, "processes", "there is none")
-	require.Regexp(t, `s0.0-s1.1 +down .*  s1.1 is down\n`, ok(t, "links", "--faulty"))
-	s := object[map[string]any](t, "status")
-	for _, field := range []string{"name", "topology", "routing", "firmware", "traffic", "started", "switches", "nics", "links", "sample", "totals"} {
-		require.Contains(t, s, field)
-	}
-	require.Equal(t, []any{"s0.0-s1.0"}, s["links_cut"])
-	require.Equal(t, []any{"s1.1"}, s["switches_down"])
-	require.Equal(t, []any{"s0.1-s1.0", "s0.1-s1.1"}, s["links_impaired"])
-	require.Equal(t, []any{}, s["processes"])
-	for _, field := range []string{"injected", "delivered", "lost", "discarded", "in_flight", "balanced"} {
-		require.Contains(t, s["ledger"], field)
-	}
-}
-
 func TestStatusSaysThatMoreIsOfferedThanCarried(t *testing.T) {
 	t.Parallel()
 	const over = "more is offered than carried: of 130000 packets a second, 48000 leave the fabric"
@@ -128,20 +76,6 @@ func TestStatusSaysThatMoreIsOfferedThanCarried(t *testing.T) {
 	out.Reset()
 	require.NoError(t, writeStatus(&out, api.Status{}))
 	require.NotContains(t, out.String(), "overload")
-}
-
-func TestLinksShowsThoseThatAreDownWhenAsked(t *testing.T) {
-	ownRegistry(t)
-	start(t, "lab")
-	require.Equal(t, 9, strings.Count(ok(t, "links"), "\n"), "a head and 8 links")
-	require.Equal(t, "[]\n", ok(t, "links", "--down", "--json"))
-	require.Equal(t, "all links are well\n", ok(t, "links", "--faulty"))
-	ok(t, "cut", "s0.1-s1.0")
-	down := object[[]fabric.LinkState](t, "links", "--down")
-	require.Len(t, down, 1)
-	require.Equal(t, "s0.1-s1.0", down[0].Link)
-	require.Equal(t, fabric.LinkCut, down[0].State)
-	require.Regexp(t, `s0.1-s1.0 +cut `, ok(t, "links", "--down"))
 }
 
 func TestDetailsOfALinkBesideAProcessThatDoesNotAnswer(t *testing.T) {
@@ -214,23 +148,4 @@ func TestWatchShowsASampleEverySecondUntilInterrupted(t *testing.T) {
 	var sample api.Sample
 	require.NoError(t, json.Unmarshal([]byte(first), &sample))
 	require.Positive(t, sample.At)
-}
-
-func TestAFabricThatWasKilledIsNotRunning(t *testing.T) {
-	dir := ownRegistry(t)
-	stale := filepath.Join(dir, "lab.json")
-	claim, err := registry.Take("lab")
-	require.NoError(t, err)
-	require.NoError(t, claim.Publish(registry.Entry{Listed: registry.Listed{PID: 7, URL: "nats://127.0.0.1:1"}}))
-	data, err := os.ReadFile(stale)
-	require.NoError(t, err)
-	require.NoError(t, claim.Release())
-	require.NoFileExists(t, stale)
-	require.NoError(t, safefile.WriteSecret(stale, data)) // as a killed one leaves it
-	for _, args := range [][]string{{"status"}, {"cut", "s0.0", "s1.0"}, {"--fabric", "lab", "status"}} {
-		_, errs, code := linkmon(t, args...)
-		require.Equal(t, 2, code)
-		require.Equal(t, "linkmon: no fabric is running: start one with: fabricd up\n", errs)
-	}
-	require.FileExists(t, stale, "who only looks removes nothing")
 }

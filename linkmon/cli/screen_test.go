@@ -6,10 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
 func TestTheFullScreenCutsALinkAndShowsItsReport(t *testing.T) {
@@ -151,9 +147,6 @@ func TestReadOnlyRefusesKeysAndCommands(t *testing.T) {
 	require.Empty(t, h.Fabric().Faults())
 	m.keys("C-c")
 	m.sees("it ended with 0")
-	_, errs, code := linkmon(t, "--readonly", "cut", "s0.0", "s1.0")
-	require.Equal(t, 2, code)
-	require.Contains(t, errs, "--readonly")
 }
 
 func TestWhatOthersDoIsSeen(t *testing.T) {
@@ -212,43 +205,5 @@ func TestOncePrintsAPage(t *testing.T) {
 	for line := range strings.Lines(text) {
 		require.LessOrEqual(t, len([]rune(line)), 81, line)
 	}
-	_, errs, code := linkmon(t, "screen", "--once", "--page", "link")
-	require.Equal(t, 2, code)
-	require.Equal(t, `linkmon: unknown page "link": did you mean "links"? known: map, links, switches, nics, events, faults, charts`+"\n", errs)
-	_, errs, code = linkmon(t, "screen")
-	require.Equal(t, 2, code)
-	require.Contains(t, errs, "the full screen needs a terminal")
-	h.RequireLedger()
-}
-
-func TestLinkAndSwitchAreTheWordsOfMininet(t *testing.T) {
-	ownRegistry(t)
-	h := start(t, "lab")
-	require.Regexp(t, `^cut s0.0-s1.0 silently at`, ok(t, "link", "s1.0", "s0.0", "down", "--silent"))
-	require.Regexp(t, `(?s)^LINK .*\ns0.0-s1.0 +cut [^\n]*\n$`, ok(t, "link", "s1.0", "s0.0"))
-	require.Equal(t, "s0.0-s1.0 is back\n", ok(t, "link", "s0.0-s1.0", "up"))
-	require.Len(t, object[[]fabric.LinkState](t, "link", "s0.0-s1.0"), 1)
-	require.Regexp(t, `^crash s1.0 at`, ok(t, "switch", "s1.0", "down"))
-	require.Regexp(t, `^switch +s1.0, down, holds 0 packets`, ok(t, "switch", "s1.0"))
-	require.Equal(t, "s1.0 is back\n", ok(t, "switch", "s1.0", "start"))
-	d := object[api.SwitchDetail](t, "switch", "s1.0")
-	require.Equal(t, "s1.0", d.ID)
-	require.Len(t, d.Ports, 4)
-	for args, message := range map[string]string{
-		"link":                       `link what? name a link`,
-		"link down":                  `link down: which? name a link`,
-		"link s0.0 s1.9":             `unknown switch or NIC "s1.9": did you mean "s1.0"?`,
-		"link s0.0 s0.1":             `s0.0 and s0.1 are not linked`,
-		"link s0.0-s1.9":             `unknown link "s0.0-s1.9": did you mean "s0.0-s1.0"?`,
-		"link s0.0 s1.0 dwon":        `unknown word after a link "dwon": did you mean "down"?`,
-		"link s0.0 s1.0 up --for 3s": `only a fault ends by itself`,
-		"switch s1.9":                `unknown switch "s1.9": did you mean "s1.0"?`,
-		"switch s1.0 pu":             `unknown word after a switch "pu": did you mean "up"?`,
-	} {
-		_, errs, code := linkmon(t, strings.Fields(args)...)
-		require.Equal(t, 2, code, args)
-		require.Contains(t, errs, message, args)
-	}
-	require.Equal(t, []string{string(fault.VerbCut), string(fault.VerbCrash)}, []string{h.Fabric().Faults()[0].Kind, h.Fabric().Faults()[1].Kind})
 	h.RequireLedger()
 }
