@@ -22,9 +22,8 @@ FULL = $(sort $(LEVELS) $(filter-out $(RACED),$(shell go list $(PKG))))
 # What takes longest comes first.
 FIRST := %/fabricd/fabric %/fabricd/cli %/fabricd/web %/harness/verify
 first = $(filter $(FIRST),$(1)) $(filter-out $(FIRST),$(1))
-# test(ENVIRONMENT,FLAGS,PACKAGES) tests packages, if there are any. Tests of live fabrics mostly wait, so more of them run at once
-# than there are processors.
-test = $(if $(strip $(3)),$(1) go test -vet=off -timeout 30m -parallel 4 $(2) $(TESTFLAGS) $(call first,$(3)),true)
+# test(ENVIRONMENT,FLAGS,PACKAGES) tests packages, if there are any.
+test = $(if $(strip $(3)),$(1) go test -vet=off -timeout 30m $(2) $(TESTFLAGS) $(call first,$(3)),true)
 
 # Of a go.mod of its own, so that modules that import Weft do not get its dependencies. The first run builds it, in minutes.
 LINT := go tool -modfile=.ci/tools/go.mod golangci-lint
