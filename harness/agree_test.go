@@ -196,15 +196,15 @@ func TestLiveAndVirtualDeliverTheSamePacketsInTheOrderOfTheirFlows(t *testing.T)
 	require.Equal(t, live, virtual)
 }
 
-// Thirty packets follow each other over links on which each takes 10 ms: from the first at the
-// first switch to the last at the last, four links on, there are 33 times that. Live a link that
-// was idle may catch up by 2 ms (pace.Pacer.CatchUp), so that 10 ms of the 330 may be missing; and
+// Eight packets follow each other over links on which each takes 100 ms: from the first at the
+// first switch to the last at the last, four links on, there are 11 times that. Live a link that
+// was idle may catch up by 2 ms (pace.Pacer.CatchUp), so that 10 ms of the 1,100 may be missing; and
 // it is as much slower as the machine is busy, so a tenth more must come out once and not always.
 func TestLiveLatencyOverPacedLinksIsWhatVirtualTimePredicts(t *testing.T) {
 	t.Parallel()
 	span := func(h *harness.Harness) float64 {
 		var sent []harness.Packet
-		for range 30 {
+		for range 8 {
 			sent = append(sent, h.Send("n000", "n111"))
 		}
 		last := h.RequireDelivered(sent[len(sent)-1])
@@ -212,10 +212,10 @@ func TestLiveLatencyOverPacedLinksIsWhatVirtualTimePredicts(t *testing.T) {
 		require.Len(t, last.Hops, 5)
 		return (last.Hops[4].At - first.Hops[0].At).Duration().Seconds() * 1000 // milliseconds
 	}
-	paced := harness.Options(harness.FirmwareByName("updown"), harness.Links(settings.Link{Rate: 25_600, Paced: true}), harness.NoLiveness())
+	paced := harness.Options(harness.FirmwareByName("updown"), harness.Links(settings.Link{Rate: 2_560, Paced: true}), harness.NoLiveness())
 
 	predicted := span(harness.New(t, tree, paced, harness.Virtual()))
-	assert.InDelta(t, 330, predicted, 0.01)
+	assert.InDelta(t, 1100, predicted, 0.01)
 	h := harness.New(t, tree, paced)
 	h.Eventually(func() error {
 		live := span(h)

@@ -40,6 +40,7 @@
 // RequirePath states which switches the packets of a flow take, RequireInOrder that they arrive in
 // order:
 //
+//	h.Send("n100", "n000")
 //	h.RequirePath("n100", "n000", "s2.10", "s1.10", "s0.00", "s1.00", "s2.00")
 //	h.RequireInOrder("n100", "n000")
 //

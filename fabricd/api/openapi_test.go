@@ -172,7 +172,7 @@ func TestNamesOfMembersStay(t *testing.T) {
 		"i id state held blocked counts vector tables":                      SwitchState{},
 		"port link peer peer_port state held sent received lost_queued vcs": PortView{},
 		"vc input output credits stalls":                                    VCView{},
-		"name topology routing firmware started page this":                          Listed{},
+		"name topology routing firmware started page this":                  Listed{},
 		"switch from to packets changed note":                               fabric.Moved{},
 		"switch host":                                                       MoveRequest{},
 		"error":                                                             failed{},

@@ -24,7 +24,7 @@ func TestFilesMayHaveTheOldNameOfARoutingWithAWarning(t *testing.T) {
 	t.Parallel()
 	const scenario = "name: old\ntopology: kary-ntree:2,2\nfirmware: updown\nduration: 1ms\nexpect: {}\n"
 	path, wrong := write(t, scenario), write(t, strings.Replace(scenario, "updown", "updonw", 1))
-	const warning = ":3:1: firmware is now routing; the old name goes in 0.2.0\n"
+	const warning = ":3:1: firmware is now routing; 0.2.0 removes the old name\n"
 	for _, args := range [][]string{{"scenario", "validate", path}, {"run", "--virtual", path}, {"run", "--virtual", "--shrink", "--tries", "1", path}} {
 		_, errs, code := fabricd(t, args...)
 		require.Zero(t, code, "%v: %s", args, errs)

@@ -60,7 +60,7 @@ func TestFlagsGoByTheirOldNamesToo(t *testing.T) {
 		flag := cmd.Flags().Lookup(name)
 		require.True(t, flag.Changed, text)
 		assert.Equal(t, value, strings.Trim(flag.Value.String(), "[]"), text)
-		assert.Equal(t, "fabricd: --"+old+" is now --"+name+"; the old name goes in 0.2.0\n", errs.String(), text)
+		assert.Equal(t, "fabricd: --"+old+" is now --"+name+"; 0.2.0 removes the old name\n", errs.String(), text)
 		assert.NotRegexp(t, `--`+old+`\b[^-]`, cmd.UsageString()+cmd.Long, text)
 		known[cmd.CommandPath()+" --"+old] = true
 	}

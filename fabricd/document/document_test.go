@@ -118,7 +118,7 @@ func TestAFieldMayGoByItsOldName(t *testing.T) {
 	d, v, err := Load[sample]("f", []byte("on: true\ntitle: x\n"))
 	require.NoError(t, err)
 	assert.Equal(t, sample{Name: "x", On: true}, v)
-	assert.Equal(t, []string{"f:2:1: title is now name; the old name goes in 0.2.0"}, d.Warnings())
+	assert.Equal(t, []string{"f:2:1: title is now name; 0.2.0 removes the old name"}, d.Warnings())
 	assert.Equal(t, "f:2:8", d.At("$.name").String())
 	d, _, err = Load[sample]("f", []byte("{name: x}"))
 	require.NoError(t, err)

@@ -146,7 +146,7 @@ func (d *Doc) checkStruct(t reflect.Type, node ast.Node, entries []*ast.MappingV
 func (d *Doc) rename(pair *ast.MappingValueNode, name string) {
 	pos := place(pair.Key)
 	pos.File = d.file
-	d.warnings = append(d.warnings, fmt.Sprintf("%v: %s is now %s; the old name goes in 0.2.0", pos, keyName(pair), name))
+	d.warnings = append(d.warnings, fmt.Sprintf("%v: %s is now %s; 0.2.0 removes the old name", pos, keyName(pair), name))
 	token := *pair.Key.GetToken()
 	token.Value = name
 	pair.Key = ast.String(&token)

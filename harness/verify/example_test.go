@@ -76,6 +76,7 @@ func TestClockwise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Log(r)
 	if !r.CDGAcyclic || r.Livelocks > 0 || len(r.Discards) != 1 || r.Discards["the link is dead"] == 0 {
 		t.Errorf("%v, discards %v\n%v", r, r.Discards, r.Counter)
 	}

@@ -38,7 +38,7 @@ func (m *monitor) lsCommand() *cobra.Command {
 				fmt.Fprintln(cmd.ErrOrStderr(), "no fabric is running; start one with: fabricd up")
 				return nil
 			}
-			t := table.New("NAME", "TOPOLOGY", "FIRMWARE", "UP", "PID", "BROKER", "PAGE")
+			t := table.New("NAME", "TOPOLOGY", "ROUTING", "UP", "PID", "BROKER", "PAGE")
 			t.Gap = 2
 			for _, e := range out {
 				t.Row(e.Name, e.Topology, e.Routing, time.Since(e.Started).Round(time.Second), e.PID, e.URL,

@@ -32,7 +32,7 @@ type renamed struct {
 func (r *renamed) Set(text string) error {
 	if !r.warned {
 		r.warned = true
-		fmt.Fprintf(r.cmd.ErrOrStderr(), "%s: --%s is now --%s; the old name goes in 0.2.0\n", r.cmd.Root().Name(), r.old, r.name)
+		fmt.Fprintf(r.cmd.ErrOrStderr(), "%s: --%s is now --%s; 0.2.0 removes the old name\n", r.cmd.Root().Name(), r.old, r.name)
 	}
 	return r.cmd.Flags().Set(r.name, text)
 }

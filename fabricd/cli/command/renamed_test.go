@@ -38,7 +38,7 @@ func renamedRun(t *testing.T, args string) (run *cobra.Command, out, errs string
 func TestAFlagGoesByItsOldNameToo(t *testing.T) {
 	t.Parallel()
 	warned := func(old, name string) string {
-		return "weft: --" + old + " is now --" + name + "; the old name goes in 0.2.0\n"
+		return "weft: --" + old + " is now --" + name + "; 0.2.0 removes the old name\n"
 	}
 	for args, c := range map[string]struct{ flag, value, errs string }{
 		"--fabric lab":              {"fabric", "lab", ""},
