@@ -138,13 +138,14 @@ func (p *parser) traffic(path, text string) nic.Traffic {
 	return t
 }
 
-func (p *parser) duration(path, text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > MaxDuration {
-		p.fail(path, fmt.Errorf("expected a duration such as 2s or 500ms, at most %v, found %q", MaxDuration, text))
-		return 0
+func (p *parser) duration(path string, text format.Duration) time.Duration {
+	var d fault.Duration
+	err := d.UnmarshalText([]byte(text))
+	if err == nil && time.Duration(d) > MaxDuration {
+		err = fmt.Errorf("%s is too long a time: expected at most %v", text, MaxDuration)
 	}
-	return d
+	p.fail(path, err)
+	return time.Duration(d)
 }
 
 func (p *parser) within(path string, v, most int) {

@@ -105,9 +105,9 @@ func (s *script) deadlock() {
 	s.file.Link = settings.Link{Rate: 256_000, Paced: true}
 	s.file.Switch.InputBuffer = 1 // the less there is room for, the sooner it is full
 	for _, p := range s.Pairs {
-		s.file.Timeline = append(s.file.Timeline, format.Step{At: sendTime.String(), Send: &format.Send{From: p.Src, To: p.Dst, Count: burst}})
+		s.file.Timeline = append(s.file.Timeline, format.Step{At: format.Duration(sendTime.String()), Send: &format.Send{From: p.Src, To: p.Dst, Count: burst}})
 	}
-	s.file.Duration = deadlockTime.String()
+	s.file.Duration = format.Duration(deadlockTime.String())
 }
 
 // packet sends the one packet.
@@ -119,7 +119,7 @@ func (s *script) packet() {
 	s.addresses()
 	s.choices()
 	s.file.Expect.Discarded = new(uint64(0))
-	send := format.Step{At: sendTime.String(), Send: &format.Send{From: s.Src, To: s.Dst}}
+	send := format.Step{At: format.Duration(sendTime.String()), Send: &format.Send{From: s.Src, To: s.Dst}}
 	faults := s.faults
 	if s.cfg.When != Before {
 		m := newMover(s)
@@ -132,7 +132,7 @@ func (s *script) packet() {
 	s.dead(faults)
 	s.manage()
 	s.file.Timeline = append(s.file.Timeline, send)
-	s.file.Duration = (2 * sendTime).String()
+	s.file.Duration = format.Duration((2 * sendTime).String())
 	s.file.Expect.DeliveredAtLeast = 1
 }
 

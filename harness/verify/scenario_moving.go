@@ -99,10 +99,10 @@ func (m *mover) write(send format.Step) {
 	m.file.Link.Delay = format.Duration(m.base.String())
 	m.file.Timeline = append(m.file.Timeline, send)
 	for _, o := range m.orders {
-		o.step.At = o.at.String()
+		o.step.At = format.Duration(o.at.String())
 		m.file.Timeline = append(m.file.Timeline, o.step)
 	}
-	m.file.Duration = (end + m.hop/2).String()
+	m.file.Duration = format.Duration((end + m.hop/2).String())
 }
 
 // watch finds which steps see which fault: those at its ends.

@@ -52,8 +52,11 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 			names = append(names, f.Name)
 		}
 	})
-	hint := ""
-	if near, ok := nearest.Word(name, names); ok && len(name) > 1 {
+	hint, meant := "", name
+	if name == "firmware" { // as files called a routing
+		meant = "routing"
+	}
+	if near, ok := nearest.Word(meant, names); ok && len(name) > 1 {
 		hint = "did you mean --" + near + "? "
 	}
 	return fmt.Errorf("unknown flag %s%s: %ssee %s --help", dashes, nearest.Clip(name), hint, cmd.CommandPath())

@@ -21,6 +21,7 @@ func TestAWrongFlagIsExplained(t *testing.T) {
 		{"run --nothing", "unknown flag --nothing: see weft run --help"},
 		{"run --secrets", "unknown flag --secrets: see weft run --help"}, // one is hidden
 		{"--virtual", "unknown flag --virtual: see weft --help"},
+		{"run --firmware lash", "unknown flag --firmware: did you mean --routing? see weft run --help"}, // as files called it
 		{"run --seed x", "--seed x: expected a whole number from 0"},
 		{"run --seed -1", "--seed -1: expected a whole number from 0"},
 		{
@@ -53,6 +54,7 @@ func TestAWrongFlagIsExplained(t *testing.T) {
 		f := run.Flags()
 		f.Bool("virtual", false, "")
 		f.Uint64P("seed", "n", 0, "")
+		f.String("routing", "", "")
 		f.Int("jobs", 0, "")
 		f.Float64("load", 0, "")
 		f.Duration("budget", time.Second, "")

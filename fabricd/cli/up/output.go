@@ -147,7 +147,7 @@ func (o *upOutput) banner(t *lead.Term) {
 		}
 	}
 	if o.lasts > 0 {
-		fmt.Fprintf(w, "in %v it ends by itself, as with Ctrl-C:\n", o.lasts)
+		fmt.Fprintf(w, "in %v it ends by itself; before that, ", o.lasts)
 	}
 	fmt.Fprintln(w, "Ctrl-C drains the fabric and prints the ledger")
 }

@@ -16,7 +16,7 @@ type File struct {
 
 	settings.Settings `yaml:",inline"`
 
-	Duration string   `yaml:"duration" json:"duration" jsonschema_description:"How long traffic runs, as 8s; then it stops and the fabric drains."`
+	Duration Duration `yaml:"duration" json:"duration" jsonschema_description:"How long traffic runs, as 8s; then it stops and the fabric drains."`
 	Choices  []Choice `yaml:"choices,omitempty" json:"choices,omitempty" jsonschema_description:"Which way packets take where the firmware leaves several. The first that is about a packet, and names one of its ways, counts."`
 	Timeline []Step   `yaml:"timeline,omitempty" json:"timeline,omitempty" jsonschema_description:"What happens when, in order."`
 	Expect   Expect   `yaml:"expect" json:"expect" jsonschema_description:"What must hold at the end. That the ledger balances is always expected."`
@@ -29,7 +29,7 @@ type FabricFile struct {
 
 	settings.Settings `yaml:",inline"`
 
-	Duration string   `yaml:"duration,omitempty"`
+	Duration Duration `yaml:"duration,omitempty"`
 	Choices  []Choice `yaml:"choices,omitempty"`
 	Timeline []Step   `yaml:"timeline,omitempty"`
 	Expect   Expect   `yaml:"expect,omitempty"`
@@ -56,7 +56,7 @@ type Send struct {
 // Step is one entry of the timeline: a time, exactly one thing that happens, and its parameters.
 // Steps that follow each other with the same time happen at one instant, all of them or none.
 type Step struct {
-	At      string `yaml:"at" json:"at" jsonschema_description:"Time since traffic started, as 2s or 1500ms."`
+	At      Duration `yaml:"at" json:"at" jsonschema_description:"Time since traffic started, as 2s or 1500ms."`
 	Cut     Names  `yaml:"cut,omitempty" json:"cut,omitempty" jsonschema_description:"Link to cut, as s0.00-s1.00, or a list of links. With direction, silent, for."`
 	Flap    Names  `yaml:"flap,omitempty" json:"flap,omitempty" jsonschema_description:"Link to cut and restore again and again, or a list of links. With period, duty, jitter, count, direction, silent, for."`
 	Impair  Names  `yaml:"impair,omitempty" json:"impair,omitempty" jsonschema_description:"Link to carry packets badly, or a list of links. With loss, delay, jitter, rate, clear, direction, for."`

@@ -147,11 +147,10 @@ func (s *search) traffic() {
 
 // last is when the last step is due, and how long f runs.
 func last(f format.File) (at, duration time.Duration) {
-	duration, _ = time.ParseDuration(f.Duration) // f is valid
 	if n := len(f.Timeline); n > 0 {
-		at, _ = time.ParseDuration(f.Timeline[n-1].At)
+		at = f.Timeline[n-1].At.Time()
 	}
-	return at, duration
+	return at, f.Duration.Time()
 }
 
 // tail ends the run sooner after its last step.
@@ -166,7 +165,7 @@ func (s *search) tail() {
 		if first {
 			end = at + leastTail
 		}
-		ok := s.change("shorter", func(f *format.File) { f.Duration = end.String() })
+		ok := s.change("shorter", func(f *format.File) { f.Duration = format.Duration(end.String()) })
 		if !ok && !first || ok && first {
 			return
 		}
@@ -180,9 +179,8 @@ func (s *search) earlier() {
 			return
 		}
 		ok := s.change("all of it faster", func(f *format.File) {
-			half := func(text *string) {
-				d, _ := time.ParseDuration(*text)
-				*text = (d / 2).Round(time.Millisecond).String()
+			half := func(d *format.Duration) {
+				*d = format.Duration((d.Time() / 2).Round(time.Millisecond).String())
 			}
 			half(&f.Duration)
 			for i := range f.Timeline {

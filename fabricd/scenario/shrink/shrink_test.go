@@ -137,9 +137,7 @@ duration: 500ms
 timeline: [{at: 125ms, flap: s0.01-s1.01, period: 100ms, silent: true}]
 expect: {in_order: true}
 `)
-	d, err := time.ParseDuration(o.File.Duration)
-	require.NoError(t, err)
-	assert.Less(t, d, time.Second)
+	assert.Less(t, o.File.Duration.Time(), time.Second)
 	want.Duration, want.Timeline[0].At = o.File.Duration, o.File.Timeline[0].At
 	assert.Equal(t, want, o.File)
 }
@@ -247,7 +245,7 @@ func TestTooFewDeliveredKeepsTrafficAndTime(t *testing.T) {
 		return nil
 	})}.Shrink(t.Context(), parse(t, flaps))
 	require.NoError(t, err)
-	assert.Equal(t, "8s", o.File.Duration)
+	assert.Equal(t, format.Duration("8s"), o.File.Duration)
 	assert.Equal(t, "uniform:0.64", o.File.Traffic)
 	assert.Equal(t, []format.Step{{At: "4s", Crash: format.Names{"s0.00"}}}, o.File.Timeline)
 }

@@ -13,7 +13,7 @@ const topology = made<Topology>({
 
 let store: Store
 let actions: Actions
-let asked: { path: string; body: unknown; answer: (ok: boolean) => void }[]
+let asked: { path: string; body: unknown; answer: (ok: boolean, changed?: boolean) => void }[]
 let said: string[]
 let seq: number
 
@@ -34,8 +34,8 @@ beforeEach(() => {
   asked = []
   said = []
   const client = {
-    post: (path: string, body: unknown) => new Promise<void>((resolve, reject) => {
-      asked.push({ path, body, answer: (ok) => (ok ? resolve() : reject(new Error('no'))) })
+    post: (path: string, body: unknown) => new Promise<object>((resolve, reject) => {
+      asked.push({ path, body, answer: (ok, changed = true) => (ok ? resolve({ changed }) : reject(new Error('no'))) })
     }),
   }
   const ui = { say: (text: string) => said.push(text), changed: () => {} }
@@ -56,6 +56,15 @@ it('has orders wait for one another, so that undo takes back the last of them', 
   await settled()
   await frames()
   expect(asked[2]).toMatchObject({ path: 'apply', body: { specs: [{ do: 'restore', a: 's0-s1' }, { do: 'cut', a: 's0-s1' }] } })
+})
+
+it('takes back nothing for an order that changed nothing', async () => {
+  void actions.cut('s0-s1', { silent: true })
+  await settled()
+  asked[0]!.answer(true, false)
+  await settled()
+  expect(said).toEqual(['cut s0-s1 silently: it is so already'])
+  expect(actions.deeds).toEqual([])
 })
 
 it('cuts several links quickly, not waiting for the stream', async () => {

@@ -121,11 +121,13 @@ export class Actions {
     return this.next(of, () => this.carryOut(path, body, text, takesBack))
   }
 
-  // carryOut does what is ordered, and notes how to take it back.
+  // carryOut does what is ordered, and notes how to take it back if it changed anything.
   private async carryOut(path: string, body: object, text: string, takesBack: () => Spec[]): Promise<boolean> {
     const { run } = this.store
     const back = takesBack()
-    if (!(await this.request(path, body, text))) return false
+    const answer = await this.request(path, body, text)
+    if (!answer) return false
+    if (answer.changed === false) return true
     this.deeds = [...this.deeds, { text, run, back }].slice(-keptDeeds)
     this.ui.changed()
     return true
@@ -173,16 +175,17 @@ export class Actions {
     })
   }
 
-  private async request(path: string, body: object, text: string): Promise<boolean> {
+  // request says what came of an order, and returns its answer, or null if it was refused.
+  private async request(path: string, body: object, text: string): Promise<{ changed?: boolean } | null> {
     this.busy++
     this.ui.changed()
     try {
-      await this.client.post(path, body)
-      this.ui.say(text)
-      return true
+      const answer = (await this.client.post<{ changed?: boolean } | null>(path, body)) ?? {}
+      this.ui.say(answer.changed === false ? `${text}: it is so already` : text)
+      return answer
     } catch (e) {
       this.ui.say(`${text}: ${(e as Error).message}`, true)
-      return false
+      return null
     } finally {
       this.busy--
       this.ui.changed()
