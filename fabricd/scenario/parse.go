@@ -141,7 +141,7 @@ func (p *parser) traffic(path, text string) nic.Traffic {
 func (p *parser) duration(path string, text format.Duration) time.Duration {
 	var d fault.Duration
 	err := d.UnmarshalText([]byte(text))
-	if err == nil && time.Duration(d) > MaxDuration {
+	if text.Time() > MaxDuration {
 		err = fmt.Errorf("%s is too long a time: expected at most %v", text, MaxDuration)
 	}
 	p.fail(path, err)
