@@ -124,7 +124,7 @@ experiments: build ## repeat the papers' experiments, overnight; QUICK=1 takes m
 soak: ## for hours: random faults and failures, histories of the ledger, crashes, saturation, long proofs (WEFT_FOR, WEFT_SEED)
 	WEFT_TEST=soak go test ./fabricd/fabric -run 'Soak|ThreeCrashes|TakesNobodyForDead|EveryPair' -v -count 1 -timeout 0
 	WEFT_TEST=soak go test ./fabricd/cli -run OverThree -v -count 1 -timeout 0
-	WEFT_TEST=soak go test ./fabricd/ledger -run Knows -v -count 1 -timeout 0
+	WEFT_TEST=soak go test ./fabricd/ledger -run 'Knows|Planted' -v -count 1 -timeout 0
 	WEFT_TEST=soak go test ./harness/verify ./fabricd/subnet/manage -count 1 -timeout 0
 
 attacks: ## run every attack of the table in docs/reference/security.md, as root for those of another user, and write its numbers anew; ten minutes

@@ -1,6 +1,7 @@
 package harness_test
 
 import (
+	"github.com/weft-fabric/weft/harness/testenv"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 // and its tests find what is wrong with it.
 func TestAFirmwareInAModuleOfItsOwn(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, c := range []struct {
 		name       string
 		right, bug string // what the bug takes the place of

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -103,6 +104,7 @@ func settle(t testing.TB, h *harness.Harness) fabric.Ledger {
 // alone.
 func TestNewTablesMayComeIntoForceInAnyOrderAtSaturation(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, x := range []struct {
 		spec, routing, method string
 		vcs                   int

@@ -154,10 +154,7 @@ func TestWaitingInVirtualTimeEndsWithWhatItWaitedFor(t *testing.T) {
 
 func TestSeedsRunEverySeedOnceAndTheSameEachTime(t *testing.T) {
 	t.Parallel()
-	seeds := 20
-	if testenv.Race {
-		seeds = 4
-	}
+	seeds := testenv.N(20, 4)
 	all := func() map[uint64]uint64 {
 		var mu sync.Mutex
 		hashes := map[uint64]uint64{}

@@ -35,9 +35,10 @@ func TestLengthsOfWhatTheLibraryWritesFit(t *testing.T) {
 // Whatever is let through the library can skip: both find the same end.
 func TestLengthsAgreeWithTheLibrary(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	draw := rand.New(rand.NewPCG(1, 2))
 	agreed := map[bool]int{}
-	many := testenv.N(200_000, 20_000)
+	many := testenv.Levels(200_000, 50_000, 20_000)
 	for range many {
 		data := make([]byte, 1+draw.IntN(12))
 		for i := range data {

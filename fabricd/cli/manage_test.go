@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/manager/remote"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestUpManagesTablesAndSaysHowLongItTook(t *testing.T) {
@@ -92,6 +93,7 @@ func TestAnOperatorUploadsNothing(t *testing.T) {
 // Tables of OpenSM's torus-2QoS move packets between layers. Nothing is loaded on a fabric in which
 // nothing is dead, and dqr, which would lose these packets, says so before anything runs.
 func TestTablesThatMovePacketsBetweenLayersAreLeftAlone(t *testing.T) {
+	testenv.Unraced(t)
 	ownRegistry(t)
 	at, err := filepath.Abs("../subnet/opensm/testdata/torus5")
 	require.NoError(t, err)

@@ -52,6 +52,7 @@ func used(h *harness.Harness) map[int]bool {
 
 func TestTheLedgerBalancesInEveryConfigurationAtSaturation(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, o := range []settings.Switch{
 		{VCs: 1, InputBuffer: 1, OutputBuffer: 1, Batch: 1},
 		{VCs: 1, InputBuffer: 64, OutputBuffer: 1, Batch: 1024},
@@ -88,7 +89,8 @@ func TestTheLedgerBalancesInEveryConfigurationAtSaturation(t *testing.T) {
 
 func TestDeterministicLinkKeepsTheOrderOfEveryFlowWithoutFaults(t *testing.T) {
 	t.Parallel()
-	packets := testenv.N(20_000, 2000)
+	testenv.Unraced(t)
+	packets := testenv.Levels(20_000, 5000, 2000)
 	for _, pattern := range []string{"uniform:1", "pairwise:1"} {
 		t.Run(pattern, func(t *testing.T) {
 			t.Parallel()

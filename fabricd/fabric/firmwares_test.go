@@ -261,12 +261,14 @@ const faultDraws = 1
 
 func TestOverNATSEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	spec, nics := loadedTree()
 	everyFirmwareBears(t, spec, nics, 0, live.OverNATS())
 }
 
 func TestInMemoryEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	everyFirmwareBears(t, three, 27, 1, harness.Options())
 }
 

@@ -22,7 +22,7 @@ func healed(t *testing.T, h *harness.Harness) {
 
 func TestEachOfThe128LinksAloneIsCutUnderLoadAndHeals(t *testing.T) {
 	t.Parallel()
-	some := testenv.N(128, 9)
+	some := testenv.Levels(128, 32, 9)
 	spec, _ := loadedTree()
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func inOneGroup(r *rand.Rand, links []topology.Link, most int) (set []topology.L
 
 func TestRandomSetsOfThreeLinksAreCutOneByOneUnderLoadAndHeal(t *testing.T) {
 	t.Parallel()
-	sets := testenv.N(30, 2) // one of each kind
+	sets := testenv.Levels(30, 8, 2) // one of each kind
 	spec, _ := loadedTree()
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {

@@ -9,10 +9,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestOverNATSThreeLinksAreCutUnderLoadAndHeal(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	spec, _ := loadedTree()
 	names := []string{"s0.00-s1.00", "s1.11-s2.12", "s0.21-s1.31"} // those of scenarios/heal.yaml
 	if spec == three {

@@ -57,6 +57,7 @@ func unreachable(h *harness.Harness) uint64 {
 // over NATS.
 func TestSourcesThatAreToldOfDiscardsSendElsewhereOnly(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for name, f := range notifying(t) {
 		for _, nats := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s,nats=%v", name, nats), func(t *testing.T) {
@@ -161,6 +162,7 @@ func TestNoticesNeedAFirmwareThatSendsThem(t *testing.T) {
 // has twice the down ports.
 func TestSourceRoutedPacketsAreSplicedAroundDeadLinks(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, c := range []struct {
 		spec string
 		nats bool
@@ -174,9 +176,6 @@ func TestSourceRoutedPacketsAreSplicedAroundDeadLinks(t *testing.T) {
 			t.Parallel()
 			// A machine with much else to do has no time for hellos, and no cut here is silent.
 			options := []harness.Option{harness.FirmwareByName("source-routed"), loaded(), harness.NoLiveness()}
-			if testenv.Race {
-				options = append(options, harness.Traffic("uniform:0.04")) // as much as loadedTree has, of more NICs
-			}
 			if c.nats {
 				options = append(options, live.OverNATS())
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // linksOf are the names of the links of a switch to those of another tier.
@@ -34,6 +35,7 @@ func linksOf(t *testing.T, h *harness.Harness, name string, role weft.Role) (end
 // could be up long before them.
 func TestASwitchThatReturnsUnderTrafficCostsNoDiscard(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, routing := range []string{"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header", "deterministic-switch"} {
 		for late, role := range map[string]weft.Role{"down links late": weft.RoleDown, "up links late": weft.RoleUp} {
 			for runtime, option := range map[string]harness.Option{"live": harness.Options(), "virtual": harness.Virtual()} {

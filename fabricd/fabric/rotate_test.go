@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // trusted starts a fabric of so many hosts, or 0 in this process, on a server that trusts keys of
@@ -73,6 +74,7 @@ func (l *hostLab) rotate(keys *auth.Dir, hosts int) {
 // accounted for.
 func TestKeysAreRotatedUnderLoad(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	l, keys, _, _ := trusted(t, 2)
 	l.rotate(keys, 2)
 }

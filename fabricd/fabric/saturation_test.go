@@ -19,7 +19,7 @@ import (
 )
 
 func TestASaturatedFabricIsNeverWedgedByALinkCutAThousandTimes(t *testing.T) {
-	times := testenv.N(1000, 10)
+	times := testenv.Levels(1000, 100, 10)
 	spec, nics := loadedTree()
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
@@ -61,6 +61,7 @@ var irregular = map[string]func(sw switching.View, pkt *weft.Header) int{
 }
 
 func TestUpDownWithAnIrregularChoiceOfUpPortsDoesNotDeadlockAtSaturation(t *testing.T) {
+	testenv.Unraced(t)
 	cuts := testenv.N(10, 2)
 	spec, nics := loadedTree()
 	for name, up := range irregular {

@@ -39,7 +39,7 @@ func TestJitterReachesFromNoneToAllOfIt(t *testing.T) {
 func TestEdgesOfAnyValidFlapAlternateAndIncrease(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	valid := 0
-	many := testenv.N(20_000, 1000)
+	many := testenv.Levels(20_000, 5000, 1000)
 	for range many {
 		f := Flap{
 			Period: Duration(MinPeriod + time.Duration(r.Int64N(int64(time.Second)))),

@@ -50,7 +50,7 @@ var soon = map[string]int{
 }
 
 func TestPlantedFaultsAreFound(t *testing.T) {
-	testenv.Long(t) // it builds the package once for each fault
+	testenv.Nightly(t) // it builds the package once for each fault
 	dir, err := os.Getwd()
 	require.NoError(t, err)
 	for i, p := range planted {

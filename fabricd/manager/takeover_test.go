@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -26,6 +27,7 @@ import (
 // which has stood by, finishes the job.
 func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	tried := attack.Tally(t, "a manager killed at each point of its work")
 	for _, x := range []struct {
 		name, verb string

@@ -18,6 +18,7 @@ import (
 // each link over both brokers, and each pair of the two over one of them.
 func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	onBoth(t, func(t *testing.T, embedded bool) {
 		l := start(t, embedded)
 		l.startSwitch("s1.00")

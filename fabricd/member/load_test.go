@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -54,6 +55,7 @@ func (l *lab) version(name string) uint64 {
 
 func TestAProcessForwardsByNewTablesUnderLoadAndHandsThemBack(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for i, fw := range []string{"ftree", "hybrid", "ddrc-source"} {
 		t.Run(fw, func(t *testing.T) {
 			t.Parallel()

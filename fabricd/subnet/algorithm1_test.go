@@ -98,7 +98,7 @@ func TestTableDrivenSwitchDecidesAsDeterministicLinkInWideTrees(t *testing.T) {
 		g := topologytest.Parse(t, spec)
 		a := newAlike(t, g)
 		draw := rand.New(rand.NewPCG(1, 2))
-		for range testenv.N(50_000, 2000) {
+		for range testenv.Levels(50_000, 10_000, 2000) {
 			s := g.Switches[draw.IntN(len(g.Switches))]
 			one, other := switching.Still{At: g.Place(s.ID)}, switching.Still{At: g.Place(s.ID)}
 			for left := draw.IntN(s.Ports + 1); left > 0; left-- {

@@ -73,8 +73,17 @@ func Long(tb testing.TB) {
 	}
 }
 
-// Unraced skips a test that takes long under the race detector and has few goroutines. A package
-// whose tests ask for it is tested without the detector too.
+// Nightly skips a test that takes long and says little about a single change, unless tests do what
+// takes hours.
+func Nightly(tb testing.TB) {
+	tb.Helper()
+	if !Soak() {
+		tb.Skip("takes long: WEFT_TEST=soak runs it, as make soak does")
+	}
+}
+
+// Unraced skips a test that takes long under the race detector, and that finds no races: it has few
+// goroutines, or others run the same ones. A package whose tests ask for it is tested without too.
 func Unraced(tb testing.TB) {
 	tb.Helper()
 	if Race {
@@ -88,6 +97,14 @@ func N(whole, some int) int {
 		return whole
 	}
 	return some
+}
+
+// Levels is how many of something a test does at soak, at full and at short.
+func Levels(soak, full, short int) int {
+	if Soak() {
+		return soak
+	}
+	return N(full, short)
 }
 
 // For is how long a test goes on: some by itself, long at soak, and WEFT_FOR where that is set.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -40,6 +41,7 @@ func TestForgettingFlowsWithinASetChangesNothing(t *testing.T) {
 // bound, and not tried until memory ends.
 func TestRegistersOfTooManyValuesAreRefused(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	g := topologytest.Parse(t, "kary-ntree:13,2")
 	var set []Element
 	for i := range 12 {

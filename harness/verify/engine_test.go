@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -363,6 +364,7 @@ func TestTwoRunsCannotHaveOneCheckpointAtATime(t *testing.T) {
 
 func TestACheckpointWithoutAnEndIsNotRead(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for path, want := range map[string]string{os.DevNull: "is not a regular file", t.TempDir(): "is not a regular file"} {
 		_, err := readBook(path)
 		require.ErrorIs(t, err, ErrConfig)

@@ -116,6 +116,7 @@ func connects(t *testing.T, what string, g *topology.Graph, faults bool) (took [
 // trees routes them, and bears each single dead link if it says that it bears one.
 func TestEveryFirmwareForTreesRoutesLeafSpineFabrics(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	all := 0
 	for _, e := range subnet.Entries() {
 		if e.On == firmware.Trees {
@@ -133,6 +134,7 @@ func TestEveryFirmwareForTreesRoutesLeafSpineFabrics(t *testing.T) {
 // and every firmware for trees routes it as it routes the generated one.
 func TestTreesInFilesAreFoundAndRouted(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for i, spec := range []string{
 		"kary-ntree:2,2", "kary-ntree:3,2", "mport-tree:4,2", "kary-ntree:2,3",
 		"mport-tree:4,3", "kary-ntree:2,4",

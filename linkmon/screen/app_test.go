@@ -17,6 +17,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
@@ -195,6 +196,7 @@ func TestADeadlockIsSaidOnEveryPage(t *testing.T) {
 // Whatever is pressed, on whatever page of whatever fabric at whatever size: what is drawn fits,
 // and nothing panics.
 func TestWhateverIsPressedTheScreenFits(t *testing.T) {
+	testenv.Unraced(t)
 	keys := []string{
 		"1", "2", "3", "4", "5", "6", "7", "enter", "esc", "up", "down", "left", "right", "tab", "shift+tab", "home", "end", "pgup", "pgdown",
 		"space", "c", "C", "f", "i", "x", "r", "u", "H", "y", "n", "-", "?", ":", "/", "s", "0", ".", "backspace", "ctrl+d", "ctrl+k", "d", "g", "G",

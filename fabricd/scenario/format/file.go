@@ -57,15 +57,15 @@ type Send struct {
 // Steps that follow each other with the same time happen at one instant, all of them or none.
 type Step struct {
 	At      Duration `yaml:"at" json:"at" jsonschema_description:"Time since traffic started, as 2s or 1500ms."`
-	Cut     Names  `yaml:"cut,omitempty" json:"cut,omitempty" jsonschema_description:"Link to cut, as s0.00-s1.00, or a list of links. With direction, silent, for."`
-	Flap    Names  `yaml:"flap,omitempty" json:"flap,omitempty" jsonschema_description:"Link to cut and restore again and again, or a list of links. With period, duty, jitter, count, direction, silent, for."`
-	Impair  Names  `yaml:"impair,omitempty" json:"impair,omitempty" jsonschema_description:"Link to carry packets badly, or a list of links. With loss, delay, jitter, rate, clear, direction, for."`
-	Crash   Names  `yaml:"crash,omitempty" json:"crash,omitempty" jsonschema_description:"Switch to crash, as s1.00, or a list of switches. With for."`
-	Restore Names  `yaml:"restore,omitempty" json:"restore,omitempty" jsonschema_description:"Link or switch to bring back, or a list of them. With direction."`
-	Restart Names  `yaml:"restart,omitempty" json:"restart,omitempty" jsonschema_description:"Crashed switch to start again, empty, or a list of switches."`
-	Heal    bool   `yaml:"heal,omitempty" json:"heal,omitempty" jsonschema_description:"true: bring every link and switch back."`
-	Traffic string `yaml:"traffic,omitempty" json:"traffic,omitempty" jsonschema_description:"What every NIC injects from now on."`
-	Send    *Send  `yaml:"send,omitempty" json:"send,omitempty" jsonschema_description:"Packets that one NIC sends beside the traffic."`
+	Cut     Names    `yaml:"cut,omitempty" json:"cut,omitempty" jsonschema_description:"Link to cut, as s0.00-s1.00, or a list of links. With direction, silent, for."`
+	Flap    Names    `yaml:"flap,omitempty" json:"flap,omitempty" jsonschema_description:"Link to cut and restore again and again, or a list of links. With period, duty, jitter, count, direction, silent, for."`
+	Impair  Names    `yaml:"impair,omitempty" json:"impair,omitempty" jsonschema_description:"Link to carry packets badly, or a list of links. With loss, delay, jitter, rate, clear, direction, for."`
+	Crash   Names    `yaml:"crash,omitempty" json:"crash,omitempty" jsonschema_description:"Switch to crash, as s1.00, or a list of switches. With for."`
+	Restore Names    `yaml:"restore,omitempty" json:"restore,omitempty" jsonschema_description:"Link or switch to bring back, or a list of them. With direction."`
+	Restart Names    `yaml:"restart,omitempty" json:"restart,omitempty" jsonschema_description:"Crashed switch to start again, empty, or a list of switches."`
+	Heal    bool     `yaml:"heal,omitempty" json:"heal,omitempty" jsonschema_description:"true: bring every link and switch back."`
+	Traffic string   `yaml:"traffic,omitempty" json:"traffic,omitempty" jsonschema_description:"What every NIC injects from now on."`
+	Send    *Send    `yaml:"send,omitempty" json:"send,omitempty" jsonschema_description:"Packets that one NIC sends beside the traffic."`
 
 	Direction string   `yaml:"direction,omitempty" json:"direction,omitempty" jsonschema:"enum=to,enum=from,enum=both" jsonschema_description:"to: only from the first end named towards the second; from: the other way; both unless given."`
 	Silent    bool     `yaml:"silent,omitempty" json:"silent,omitempty" jsonschema_description:"Nobody is told, the ends must find out."`

@@ -313,7 +313,7 @@ func TestWhateverIsCutRepairedAndSettledDependenciesLeadUpwardAndFlowsArrive(t *
 	for i, routing := range cases(t) {
 		t.Run(fmt.Sprint(i, routing.Engine, routing.Graph.Spec), func(t *testing.T) {
 			t.Parallel()
-			runs := testenv.N(12, 2)
+			runs := testenv.Levels(12, 4, 2)
 			for seed := range runs {
 				rng := rand.New(rand.NewPCG(uint64(seed), uint64(i)))
 				moves := make([]byte, 20)

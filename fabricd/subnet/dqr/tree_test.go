@@ -53,7 +53,7 @@ func TestLocalPathsOfTheTreeAreNoHindranceUnlessTheyAreCompulsory(t *testing.T) 
 
 // sampled are all links, or some where time is short.
 func sampled(links []weft.LinkID) (list []weft.LinkID) {
-	stride := testenv.N(1, 37)
+	stride := testenv.Levels(1, 7, 37)
 	for i := 0; i < len(links); i += stride {
 		list = append(list, links[i])
 	}

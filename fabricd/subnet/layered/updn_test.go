@@ -171,7 +171,7 @@ func randomGraph(t testing.TB, seed uint64) *topology.Graph {
 func TestNoUpDownTableOfAThousandRandomGraphsHasACycle(t *testing.T) {
 	t.Parallel()
 	const parts = 8
-	graphs := uint64(testenv.N(1000, 100))
+	graphs := uint64(testenv.Levels(1000, 300, 100))
 	for part := range uint64(parts) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()

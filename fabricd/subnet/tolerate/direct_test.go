@@ -30,6 +30,7 @@ func counted(t *testing.T, n *direct.Net, region []weft.LinkID, m direct.Mechani
 // What is counted by orbits is what comes of asking the engine about each set by itself.
 func TestCountsAreThoseOfTheEngineForEverySet(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, c := range []struct {
 		spec string
 		most int
@@ -90,6 +91,7 @@ func TestSymmetriesChangeNoCount(t *testing.T) {
 // moment.
 func TestTheTorusOf3x3x3AsInThePaper(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	n := netOf(t, "torus:3x3x3")
 	links := Links(n.Graph())
 	for _, c := range []struct {
@@ -113,6 +115,7 @@ func TestTheTorusOf3x3x3AsInThePaper(t *testing.T) {
 // region and from samples.
 func TestLimitsInTheTorusOf3x3x3(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for text, want := range map[string]int{
 		"none": 0, "D": 0, "I": 1, "M": 3, "D+M": 3, "I+D": 5, "Ix2": 5, "I+D+direction-order": 3, "Ix2+D": 9, "Ix3": 9,
 	} {

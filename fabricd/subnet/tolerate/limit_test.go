@@ -8,12 +8,14 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // The smallest set that is found is as large as the smallest of those that are counted, and it is
 // not tolerated.
 func TestTheSmallestSetIsThatOfAllSets(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, c := range []struct {
 		spec  string
 		fixed bool

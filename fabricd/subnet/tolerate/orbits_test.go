@@ -11,10 +11,12 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestGroupsHaveAsManyElementsAsTheTopologyHasSymmetries(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for spec, want := range map[string]int{
 		"torus:3x3x3": 27 * 48, "torus:4x4": 16 * 8, "torus:3x4": 12 * 4, "torus:5x5x5": 125 * 48, "mesh:3x3": 8, "mesh:3x4": 4, "mesh:2x3x4": 8, "torus:2x2": 8, "torus:2x3": 12,
 		"ring:5": 10, "torus:2x3x3x3": 2 * 27 * 48,
