@@ -67,7 +67,7 @@ page: ## test the page and see that fabricd/web/dist is what its source gives, w
 
 raced: ## the tests of packages with goroutines or locks, under the race detector
 	$(if $(RACE),,@echo "no C compiler: testing without the race detector")
-	@$(call test,,$(RACE),$(RACED))
+	@$(call test,WEFT_TEST=full,$(RACE),$(RACED))
 
 full: ## all that tests do, without the race detector, where that is more than raced does
 	@$(call test,WEFT_TEST=full,,$(FULL))

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // link is the state of the link between s0.00 and s1.00.
@@ -202,6 +203,7 @@ func TestFaultsThatCannotBeFailTheTest(t *testing.T) {
 
 func TestOverNATSFaultsDoWhatTheyDoInMemory(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	h := harness.New(t, tree, live.OverNATS(), harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 8))
 	h.Eventually(delivered(h, 50))
 	h.AwaitSeen(h.CutSilently("s0.00", "s1.00", harness.OneWay), 2)

@@ -13,6 +13,7 @@ import (
 // and its tests find what is wrong with it.
 func TestAFirmwareInAModuleOfItsOwn(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for _, c := range []struct {
 		name       string

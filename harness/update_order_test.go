@@ -104,6 +104,7 @@ func settle(t testing.TB, h *harness.Harness) fabric.Ledger {
 // alone.
 func TestNewTablesMayComeIntoForceInAnyOrderAtSaturation(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for _, x := range []struct {
 		spec, routing, method string

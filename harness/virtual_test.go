@@ -154,6 +154,7 @@ func TestWaitingInVirtualTimeEndsWithWhatItWaitedFor(t *testing.T) {
 
 func TestSeedsRunEverySeedOnceAndTheSameEachTime(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	seeds := testenv.N(20, 4)
 	all := func() map[uint64]uint64 {
 		var mu sync.Mutex

@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func (s *streams) count() int {
@@ -44,6 +45,7 @@ func (x *webbed) hang(n int, sends string) {
 // over.
 func TestHalfOpenConnectionsKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	x := serveWeb(t)
 	list := x.web.conns
 	held := func() (n int) {

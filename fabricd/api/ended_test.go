@@ -7,11 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestStreamsEndWhenTheFabricIsGone(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	s := serve(t)
 	c, ctx := s.dial(false), t.Context()
 	s.Cut("s0.0", "s1.0") // an event

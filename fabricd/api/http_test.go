@@ -213,6 +213,7 @@ func TestWhatIsLookedAtIsThere(t *testing.T) {
 
 func TestABurstOfRequestsIsBoundedAndTheFabricUnharmed(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	x := serveWeb(t, harness.Traffic("uniform:0.3"), harness.Liveness(50*time.Millisecond, 20))
 	requests, clients := testenv.N(10_000, 1000), 200
 	before := x.Fabric().Totals().Delivered
@@ -257,6 +258,7 @@ func TestABurstOfRequestsIsBoundedAndTheFabricUnharmed(t *testing.T) {
 
 func TestViewersAreBounded(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	x := serveWeb(t)
 	var all []*sse
 	for range maxStreams {

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func startJetStream(t *testing.T, dir string) *bus.Broker {
@@ -80,6 +81,7 @@ func TestABrokerWithoutJetStreamSaysSo(t *testing.T) {
 // it gives no answer.
 func TestABrokerThatDoesNotLetUsKeepAnythingSaysSo(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	s := natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()),
 		`authorization { users: [`,
 		`{ user: noone, password: pw, permissions: { publish: { deny: "$JS.>" } } },`,

@@ -147,6 +147,7 @@ func (g *guarded) rotate(want ...string) {
 // anywhere.
 func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	g := guardedSite(t)
 	old := map[string]string{}
 	for _, folder := range []string{"leader", "hosts/h1", "users/viewer", "users/manager"} {

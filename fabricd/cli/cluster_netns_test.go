@@ -22,6 +22,7 @@ const insideNamespace = "WEFT_TEST_NAMESPACES"
 // more inside the first.
 func TestAFabricOverThreeNetworkNamespacesOutlivesTheirFailures(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	if prefix := os.Getenv(insideNamespace); prefix != "" {
 		namespaces(t, prefix).run()
 		return

@@ -31,6 +31,7 @@ const (
 
 func TestAFabricOverThreeHostsOutlivesTheirFailures(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	if noNamespaces() == "" && !testenv.Soak() {
 		t.Skip("hosts in network namespaces do the same on this machine: WEFT_TEST=soak runs both")
 	}

@@ -16,6 +16,7 @@ import (
 // shown, and long ones are clipped.
 func TestInputIsShownAndNotObeyed(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	const poison = "\x1b]0;owned\a\x1b[2J\u009b2J\x7f\r\u202e"
 	dir := t.TempDir()

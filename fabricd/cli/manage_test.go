@@ -93,6 +93,7 @@ func TestAnOperatorUploadsNothing(t *testing.T) {
 // Tables of OpenSM's torus-2QoS move packets between layers. Nothing is loaded on a fabric in which
 // nothing is dead, and dqr, which would lose these packets, says so before anything runs.
 func TestTablesThatMovePacketsBetweenLayersAreLeftAlone(t *testing.T) {
+	testenv.Long(t)
 	testenv.Unraced(t)
 	ownRegistry(t)
 	at, err := filepath.Abs("../subnet/opensm/testdata/torus5")

@@ -23,6 +23,7 @@ import (
 // it.
 func TestAMovedSwitchThatNobodyAsksEndsByItself(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	url := keepingServer(t)
 	h1 := startAgent(t, url, "h1", "--memory", "128MiB")
 	g := topologytest.Parse(t, "kary-ntree:2,2")

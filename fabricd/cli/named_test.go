@@ -91,6 +91,7 @@ func TestOfFabricsOfOneNameThatStartAtOnceOneRuns(t *testing.T) {
 // its lease has run out.
 func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	bin := builtCommands(t)
 	tried := attack.Tally(t, "the process of a fabric killed, and its name taken again")
 	for kind, server := range map[string]func(*testing.T) string{"presence": plainServer, "jetstream": keepingServer} {

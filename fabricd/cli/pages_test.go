@@ -250,6 +250,7 @@ func (r *reader) interrupt() string {
 
 func TestPagesDoWhatTheySay(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	testenv.Need(t, "bash", "bash")
 	testenv.Need(t, "curl", "curl")
 	pages := []string{"../../README.md"}

@@ -61,6 +61,7 @@ func TestTheScenarioOfACycleRunsIntoIt(t *testing.T) {
 // Where the tables of OpenSM's Up*/Down* deadlock, ours and LASH carry the same traffic to its end.
 func TestWhatDeadlocksOpenSMsTablesOursCarry(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	for _, net := range []string{opensm16, opensm64} {
 		path := filepath.Join(t.TempDir(), "deadlock.yaml")

@@ -80,6 +80,7 @@ func TestRunThatIsInterruptedSaysHowFarItCame(t *testing.T) {
 
 func TestShrinkWritesTheSmallestScenarioThatFails(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	dir := folder(t, map[string]string{"bad.yaml": "name: bad" + quick + `timeline:
   - {at: 20ms, impair: [s0.1-s1.1, s0.1-s1.0], delay: 1ms}

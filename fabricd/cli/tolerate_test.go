@@ -45,6 +45,7 @@ func TestTolerateCountsTheSameWithoutSymmetry(t *testing.T) {
 
 func TestTolerateFindsLimits(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	v := toleratedLines(t, 0, "--limit", "-m", "D,I,M,I+D,Ix2,Ix2+D")
 	for i, want := range []float64{0, 1, 3, 5, 5, 9} {

@@ -32,6 +32,7 @@ func engineNames(t *testing.T, g *topology.Graph) (names []string) {
 // to the longest path.
 func TestVerifyAndRoutesAgreeOnEveryEngine(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	for _, spec := range []string{"irregular:16,32,1", "irregular:12,16,2,nics=2,parallel=2", "torus:4x4", "ring:6", "mesh:3x3", "kary-ntree:2,3"} {
 		g := topologytest.Parse(t, spec)

@@ -98,6 +98,7 @@ func TestOneLeadsAndAnotherTakesOver(t *testing.T) {
 // A broker that does not answer for a while, and then to all at once, costs nobody the lead.
 func TestRenewalsWhoseAnswersAreLateCount(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	server := natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()))
 	s := openStore(t, server.URL)
 	won, _ := campaign(t, s, "a")
@@ -133,6 +134,8 @@ func TestRenewalsWhoseAnswersAreLateCount(t *testing.T) {
 // longer than its lease lasts.
 func TestALeaderOutlivesTheStoresLeader(t *testing.T) {
 	testenv.Long(t)
+	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	c := startCluster(t)
 	watching := c.store()
@@ -156,6 +159,7 @@ func TestALeaderOutlivesTheStoresLeader(t *testing.T) {
 // writes.
 func TestTheStoresLeaderAndOursAreKilledAtOnce(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	c := startCluster(t)
 	mine := c.store()
 	won, _ := campaign(t, mine, "a")

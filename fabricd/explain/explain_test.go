@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -87,6 +88,7 @@ func TestAPacketThatFollowsTheAnswersArrivesAroundDeadLinks(t *testing.T) {
 // the pipeline, and the answer has the ports, channels and rule that the firmware itself gives.
 func TestFirmwaresAnswerWhateverIsAskedOfThem(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	specs := map[firmware.Shape][]string{firmware.Trees: {"kary-ntree:2,3", "mport-tree:6,2", "leaf-spine:2,5,3"}, firmware.Grids: {"torus:3x4", "ring:6"}}
 	for _, entry := range firmware.Entries() {
 		for _, spec := range specs[entry.On] {

@@ -21,6 +21,7 @@ import (
 // At saturation on a machine that has other things to do, 50 ms x 3 must not take a live neighbour
 // for dead, however long that lasts.
 func TestASaturatedFabricOnABusyMachineTakesNobodyForDead(t *testing.T) {
+	testenv.Long(t)
 	testenv.Unraced(t)
 	calm := testenv.For(t, 5*time.Second, 10*time.Minute)
 	g := topologytest.Parse(t, tree)

@@ -52,6 +52,7 @@ func used(h *harness.Harness) map[int]bool {
 
 func TestTheLedgerBalancesInEveryConfigurationAtSaturation(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for _, o := range []settings.Switch{
 		{VCs: 1, InputBuffer: 1, OutputBuffer: 1, Batch: 1},
@@ -89,6 +90,7 @@ func TestTheLedgerBalancesInEveryConfigurationAtSaturation(t *testing.T) {
 
 func TestDeterministicLinkKeepsTheOrderOfEveryFlowWithoutFaults(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	packets := testenv.Levels(20_000, 5000, 2000)
 	for _, pattern := range []string{"uniform:1", "pairwise:1"} {

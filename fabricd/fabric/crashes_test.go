@@ -33,6 +33,7 @@ import (
 // the machine. What is queued then is carried to its end, every time.
 func TestThreeCrashesUnderLoadOnABusyMachineDrain(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	g := topologytest.Parse(t, three)
 	busy(t, 2*runtime.NumCPU())
 	long, began, rounds := testenv.For(t, 0, 10*time.Minute), time.Now(), 0

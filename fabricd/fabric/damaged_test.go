@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -62,6 +63,7 @@ func (s *flippingSender) Send(frame []byte) error {
 // wire, and nothing is lost without a name.
 func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	for _, over := range []string{"memory", "nats"} {
 		t.Run(over, func(t *testing.T) {
 			t.Parallel()

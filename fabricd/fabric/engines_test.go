@@ -39,6 +39,7 @@ func engines(t *testing.T, g *topology.Graph) (names []string) {
 // Packets of minimal-hop can wait for one another for ever, so there are few of them.
 func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := topologytest.Parse(t, irregular64)
 	kinds := map[layered.Kind]bool{}
 	for _, name := range engines(t, g) {
@@ -73,6 +74,7 @@ func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
 func TestAtSaturationEveryEngineButMinimalHopGoesOn(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Unraced(t)
 	g := topologytest.Parse(t, irregular64)
 	for _, name := range engines(t, g) {
 		if name == "minimal-hop" {

@@ -261,6 +261,7 @@ const faultDraws = 1
 
 func TestOverNATSEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	spec, nics := loadedTree()
 	everyFirmwareBears(t, spec, nics, 0, live.OverNATS())
@@ -268,6 +269,7 @@ func TestOverNATSEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 
 func TestInMemoryEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	everyFirmwareBears(t, three, 27, 1, harness.Options())
 }

@@ -241,6 +241,7 @@ func TestHostOutOfReach(t *testing.T) {
 // clock all the same, and nothing is lost.
 func TestHostsWithClocksThatDiffer(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	start := time.Now()
 	var jumped atomic.Int64

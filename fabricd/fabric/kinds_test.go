@@ -284,6 +284,7 @@ var linkKinds = map[string]string{"nic-leaf": "s2.00-n000", "leaf-middle": "s1.1
 
 func TestEveryKindOfFaultOnEveryKindOfLinkIsReportedAsThePacketsSawItAndHealed(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	open := transports(t)
 	thirds := testenv.N(3, 1) // one of them has each kind over each transport and on each link

@@ -121,6 +121,7 @@ func (l *hostLab) moving(sw, to string) <-chan error {
 // lost, one host runs the switch, and an order of the first leader that comes late is refused.
 func TestALeaderEndsInTheMiddleOfAMove(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	for name, end := range map[string]struct {
 		stops func(o *host.Order) bool
 		late  bool
@@ -258,6 +259,7 @@ func (l *hostLab) runsOnce(sw, home, to string) {
 // that its neighbours took for lost, and runs it on.
 func TestAHostThatNeverReleasedASwitchRunsItOn(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := newGate(releases)
 	l, relay := startBehindRelay(t, g.between)
 	l.load("uniform:0.03")
@@ -287,6 +289,7 @@ func TestAHostThatNeverReleasedASwitchRunsItOn(t *testing.T) {
 // while the switch is on its way: it is told to release it all the same.
 func TestAHostThatComesBackInTheMiddleOfAMoveReleasesTheSwitch(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	g := newGate(releases)
 	l, relay := startBehindRelay(t, g.between)
@@ -318,6 +321,7 @@ func TestAHostThatComesBackInTheMiddleOfAMoveReleasesTheSwitch(t *testing.T) {
 // switch goes on where it is, and the move is made then.
 func TestNobodyIsToldOfAMoveThatIsNotKept(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := newGate(stopsNothing)
 	var waits atomic.Bool
 	kept := make(chan struct{})
@@ -359,6 +363,7 @@ func TestNobodyIsToldOfAMoveThatIsNotKept(t *testing.T) {
 // it may end. When the home is back it runs the switch, and nothing is on its way there any more.
 func TestASwitchComesToAHostThatIsOutOfReach(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := newGate(stopsNothing)
 	l, relay := startBehindRelay(t, g.between)
 	l.load("uniform:0.03")

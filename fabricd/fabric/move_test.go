@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // move moves a switch, and requires that packets go on. On a busy machine a host may not answer
@@ -160,6 +161,7 @@ func (h madeInVain) End(ctx context.Context, o host.EndOrder) (host.Counters, er
 // A host that was made for a switch, and that its leader does not reach then, is ended at once.
 func TestAHostThatWasMadeInVainIsEnded(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	ended := make(chan host.EndOrder, 1)
 	other := func() (host.Counters, error) { return host.Counters{Number: 1}, nil }
 	l := startHosts(t, 2, func(o *fabric.Options) { o.Processes.Hosts = inVain{o.Processes.Hosts, other, ended} })

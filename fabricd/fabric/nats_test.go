@@ -14,6 +14,7 @@ import (
 
 func TestOverNATSThreeLinksAreCutUnderLoadAndHeal(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	spec, _ := loadedTree()
 	names := []string{"s0.00-s1.00", "s1.11-s2.12", "s0.21-s1.31"} // those of scenarios/heal.yaml

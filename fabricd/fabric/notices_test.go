@@ -57,6 +57,7 @@ func unreachable(h *harness.Harness) uint64 {
 // over NATS.
 func TestSourcesThatAreToldOfDiscardsSendElsewhereOnly(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for name, f := range notifying(t) {
 		for _, nats := range []bool{false, true} {
@@ -162,6 +163,7 @@ func TestNoticesNeedAFirmwareThatSendsThem(t *testing.T) {
 // has twice the down ports.
 func TestSourceRoutedPacketsAreSplicedAroundDeadLinks(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for _, c := range []struct {
 		spec string

@@ -16,6 +16,7 @@ import (
 // cut at one instant in a saturated fabric, stays so until packets generated since have arrived,
 // and is repaired; then the fabric drains, and the ledger must balance with nothing discarded.
 func TestEveryPairOfLinksCutAtOneInstantUnderLoadDiscardsNothing(t *testing.T) {
+	testenv.Long(t)
 	testenv.Unraced(t)
 	every := 1
 	if !testenv.Soak() {

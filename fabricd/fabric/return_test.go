@@ -35,6 +35,7 @@ func linksOf(t *testing.T, h *harness.Harness, name string, role weft.Role) (end
 // could be up long before them.
 func TestASwitchThatReturnsUnderTrafficCostsNoDiscard(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for _, routing := range []string{"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header", "deterministic-switch"} {
 		for late, role := range map[string]weft.Role{"down links late": weft.RoleDown, "up links late": weft.RoleUp} {

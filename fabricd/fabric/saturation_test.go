@@ -61,6 +61,7 @@ var irregular = map[string]func(sw switching.View, pkt *weft.Header) int{
 }
 
 func TestUpDownWithAnIrregularChoiceOfUpPortsDoesNotDeadlockAtSaturation(t *testing.T) {
+	testenv.Long(t)
 	testenv.Unraced(t)
 	cuts := testenv.N(10, 2)
 	spec, nics := loadedTree()

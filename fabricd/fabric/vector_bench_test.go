@@ -154,6 +154,7 @@ func BenchmarkStaleVectors(b *testing.B) {
 func TestWhatAReRouteVectorRemembersCostsPacketsAfterARepair(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Unraced(t)
 	for _, form := range vectorForms {
 		for where, costs := range map[string]bool{
 			same:    form.name != "misroute-vector" && form.name != "adaptive-switch-header",

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -29,6 +30,7 @@ func waysWithout(t *testing.T, g *topology.Graph, routing string, links ...topol
 // then none does any more.
 func TestNewWaysGoRoundDeadLinksUnderLoad(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	const routing = "duato:mechanisms=I+D"
 	for name, in := range worlds {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -403,6 +404,7 @@ func (d *driven) script(n int) *driven {
 // effects.
 func TestRandomScripts(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	kinds := map[string]int{}
 	for seed := range uint64(60) {
 		d := drive(t, seed).script(150)

@@ -23,6 +23,7 @@ import (
 // A process that manages is stopped while it uploads, and goes on after another has taken over.
 func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	l := start(t, "kary-ntree:4,3", "ftree")
 	stopped := rig.Launch(t, l.identity("ddrc"))

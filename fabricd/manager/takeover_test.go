@@ -27,6 +27,7 @@ import (
 // which has stood by, finishes the job.
 func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	tried := attack.Tally(t, "a manager killed at each point of its work")
 	for _, x := range []struct {
@@ -170,6 +171,7 @@ func cutOfTwoRounds(t *testing.T, g *topology.Graph, vcs int) (link string, plan
 // with the next.
 func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	tried := attack.Tally(t, "a manager killed in and between two rounds of tables")
 	for _, during := range []int{0, 1, 2} { // the first upload of the first round, of the second, and the report after both
 		t.Run([]string{"in the first", "between", "after both"}[during], func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 // each link over both brokers, and each pair of the two over one of them.
 func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	onBoth(t, func(t *testing.T, embedded bool) {
 		l := start(t, embedded)
@@ -84,6 +85,7 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 // Two neighbours that die together leave nobody who knows what was between them.
 func TestTwoNeighboursKilledTogether(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	l := start(t, true)
 	const pairs = 3
 	for range pairs {

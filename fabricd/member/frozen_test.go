@@ -30,6 +30,7 @@ func (l *lab) balances() fabric.Ledger {
 // not under way to it any more.
 func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	tried := attack.Tally(t, "a switch process frozen while the fabric is drained")
 	for _, name := range []string{"s0.00", "s1.01", "s2.10"} {
@@ -59,6 +60,7 @@ func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
 // second is more than that is known to have sent.
 func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	l := start(t, true)
 	a, b := l.startSwitch("s0.00"), l.startSwitch("s1.00")

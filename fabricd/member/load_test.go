@@ -55,6 +55,7 @@ func (l *lab) version(name string) uint64 {
 
 func TestAProcessForwardsByNewTablesUnderLoadAndHandsThemBack(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for i, fw := range []string{"ftree", "hybrid", "ddrc-source"} {
 		t.Run(fw, func(t *testing.T) {

@@ -301,6 +301,7 @@ func TestAProcessTellsOfEveryTracedPacketAndEveryDrop(t *testing.T) {
 
 func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	l := start(t, false)
 	const name = "s1.00"
 	p := l.startSwitch(name)

@@ -27,6 +27,7 @@ const (
 // The tests are in e2e, in TypeScript; here they run under go test, each as one of its own.
 func TestInTheBrowser(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	node := browserNeeds(t)
 	bin := t.TempDir()
 	said, err := bounded(t, setupTime, ".", "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", bin+string(filepath.Separator), "../../fabricd", "../../linkmon").CombinedOutput()

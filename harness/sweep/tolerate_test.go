@@ -120,6 +120,7 @@ func TestWhatMechanismsCannotBeIsNamed(t *testing.T) {
 // The quick forms of what is shipped, with our own claims.
 func TestWhatWeClaimOfToleranceHolds(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	for _, path := range files(t, "../../scenarios/papers/direct/*.yaml") {
 		e, err := Read(path)

@@ -2,7 +2,8 @@
 //
 // WEFT_TEST chooses the level. At short, the default of go test, tests do what every change needs. At
 // full, as make test runs them, they also do what takes minutes. At soak some go on for hours. The
-// race detector makes code some ten times slower, so a test under it does as much as at short.
+// race detector makes code some ten times slower, so of what a test repeats it does as much as at
+// short.
 //
 // Golden files, schemas and tables, and what scripts say that commands print, are written anew with
 // -update, as in go test ./fabricd/cli -run Scripts -update: read the difference before it is kept.
@@ -59,7 +60,7 @@ var update = flag.Bool("update", false, "write golden files, schemas and tables 
 // Update reports whether tests write their golden files anew.
 func Update() bool { return *update }
 
-// Full reports whether tests do what takes minutes.
+// Full reports whether tests do what takes minutes, which none does under the race detector.
 func Full() bool { return chosen() >= full && !Race }
 
 // Soak reports whether tests do what takes hours.
@@ -68,8 +69,8 @@ func Soak() bool { return chosen() >= soak && !Race }
 // Long skips a test that takes long, unless tests do what takes minutes or WEFT_FOR asks for it.
 func Long(tb testing.TB) {
 	tb.Helper()
-	if !Full() && os.Getenv("WEFT_FOR") == "" {
-		tb.Skip("takes long: WEFT_TEST=full runs it, without the race detector")
+	if chosen() == short && os.Getenv("WEFT_FOR") == "" {
+		tb.Skip("takes long: WEFT_TEST=full runs it")
 	}
 }
 

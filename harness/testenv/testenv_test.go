@@ -27,9 +27,9 @@ func TestLevels(t *testing.T) {
 
 func TestNAndLongGoByTheLevel(t *testing.T) {
 	t.Setenv("WEFT_FOR", "")
-	n, skips := 3, true
+	n, skips := 3, chosen() == short
 	if Full() {
-		n, skips = 100, false
+		n = 100
 	}
 	if got := N(100, 3); got != n {
 		t.Errorf("N(100, 3) = %d, expected %d", got, n)

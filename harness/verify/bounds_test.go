@@ -41,6 +41,7 @@ func TestForgettingFlowsWithinASetChangesNothing(t *testing.T) {
 // bound, and not tried until memory ends.
 func TestRegistersOfTooManyValuesAreRefused(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	g := topologytest.Parse(t, "kary-ntree:13,2")
 	var set []Element

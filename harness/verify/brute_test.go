@@ -359,6 +359,7 @@ func (b *brute) dead(n weft.NICID) bool {
 
 func TestASecondCheckerAgreesOnEverySetOfTwoLinks(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:2,3")
 	for _, e := range firmware.For(firmware.Trees) {
@@ -381,6 +382,7 @@ func TestASecondCheckerAgreesOnEverySetOfTwoLinks(t *testing.T) {
 
 func TestASecondCheckerAgreesOnDeadSwitches(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:2,3")
 	for _, name := range []string{"deterministic-switch", "adaptive-switch-header", "updown"} {
@@ -461,6 +463,7 @@ func senseless(t *testing.T, seed uint64) {
 
 func TestASecondCheckerAgreesOnSenselessFirmwares(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	for seed := range uint64(300) {
 		senseless(t, seed)

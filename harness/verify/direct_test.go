@@ -98,6 +98,7 @@ func radix(spec string) int {
 // the firmware makes of it.
 func TestWaysAroundFaultsConnectEveryPair(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	for _, c := range []struct {
 		topology, routing string
@@ -180,6 +181,7 @@ func (f oneEscape) Route(pkt *weft.Header, at switching.Arrival, sw switching.Vi
 // What goes on from an intermediate node would wait for what goes there, and the other way round.
 func TestSubPathsNeedEscapeChannelsOfTheirOwn(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	for _, ring := range []string{"bubble", "free"} {
 		c := around(t, "torus:3x3", "duato:mechanisms=I+D,ring="+ring, verify.Sets{Kind: verify.Links, Max: 2})

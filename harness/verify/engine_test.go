@@ -364,6 +364,7 @@ func TestTwoRunsCannotHaveOneCheckpointAtATime(t *testing.T) {
 
 func TestACheckpointWithoutAnEndIsNotRead(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for path, want := range map[string]string{os.DevNull: "is not a regular file", t.TempDir(): "is not a regular file"} {
 		_, err := readBook(path)

@@ -116,6 +116,7 @@ func connects(t *testing.T, what string, g *topology.Graph, faults bool) (took [
 // trees routes them, and bears each single dead link if it says that it bears one.
 func TestEveryFirmwareForTreesRoutesLeafSpineFabrics(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	all := 0
 	for _, e := range subnet.Entries() {
@@ -134,6 +135,7 @@ func TestEveryFirmwareForTreesRoutesLeafSpineFabrics(t *testing.T) {
 // and every firmware for trees routes it as it routes the generated one.
 func TestTreesInFilesAreFoundAndRouted(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for i, spec := range []string{
 		"kary-ntree:2,2", "kary-ntree:3,2", "mport-tree:4,2", "kary-ntree:2,3",
@@ -161,6 +163,7 @@ func TestTreesInFilesAreFoundAndRouted(t *testing.T) {
 // Trees that lack links, switches and NICs are trees: firmwares go around what is missing as they
 // go around what is dead.
 func TestTreesWithoutSomeSwitchesAndLinksAreFoundAndRouted(t *testing.T) {
+	testenv.Long(t)
 	testenv.Unraced(t)
 	t.Parallel()
 	for seed := range uint64(40) {

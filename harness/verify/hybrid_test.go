@@ -22,6 +22,7 @@ import (
 // mixture of old tables, new ones and packets that are being re-routed.
 func TestHybridBearsAsMuchAsItsLocalRoutingWithAnyMixtureOfTables(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	for _, size := range []struct{ k, n int }{{2, 3}, {2, 4}, {3, 2}, {4, 2}, {3, 3}} {
 		spec := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
 		g := topologytest.Parse(t, spec)
@@ -69,6 +70,7 @@ func (f each) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 // no deadlock, whatever is dead.
 func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:3,2")
 	u, err := subnet.NewUpDownRoutes(g)
@@ -113,6 +115,7 @@ func isNIC(g *topology.Graph, l *topology.Link) bool {
 // found so too.
 func TestHybridAdaptiveBearsAsMuchAsAdaptiveLink(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	for _, size := range []struct{ k, n int }{{2, 3}, {2, 4}, {3, 2}, {4, 2}} {
 		spec := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
 		t.Run(spec, func(t *testing.T) {

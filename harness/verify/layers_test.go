@@ -43,6 +43,7 @@ func (f fewerLayers) Route(pkt *weft.Header, at switching.Arrival, sw switching.
 // with the normal layer and another in one there are at two faults.
 func TestLayersOfDeterministicSwitchThatCanBeOne(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	merges := []struct {
 		name    string
 		channel [3]weft.VC

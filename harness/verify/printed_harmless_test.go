@@ -18,6 +18,7 @@ import (
 // wolf. Each is told from the real firmware by something else.
 func TestChangesThatDoNoHarmWithinKMinus1Pass(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

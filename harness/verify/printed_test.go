@@ -102,6 +102,7 @@ func caught(t *testing.T, real switching.Firmware, cases []broken) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			testenv.Long(t)
+			testenv.Unraced(t)
 			t.Parallel()
 			config := verify.Config{
 				Graph: topologytest.Parse(t, c.on), Firmware: real,

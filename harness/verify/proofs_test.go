@@ -165,6 +165,7 @@ func (c claim) command(routing string) string {
 // What the papers claim, and PAPERS lists, set by set. docs/results/proofs.md is the table this
 // makes.
 func TestClaims(t *testing.T) {
+	testenv.Long(t)
 	testenv.Unraced(t)
 	list := claims()
 	var table *proofTable

@@ -204,6 +204,7 @@ func (f drawn) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 // nothing is stuck.
 func TestQueuesGetStuckOnlyWhereVerifySaysSo(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:3")
 	freed, caught := 0, 0

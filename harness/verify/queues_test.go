@@ -275,6 +275,7 @@ func search(t testing.TB, g *topology.Graph, fw oneWay, in, out int, hops []int)
 // nothing can move, and in any other case there is.
 func TestARingOfSwitchesHasTheDeadlockThatVerifySays(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:3")
 	for name, c := range map[string]struct {

@@ -71,6 +71,7 @@ func TestASwitchThatRestartsHasForgotten(t *testing.T) {
 // packet is at the other. In the header the vector is safe.
 func TestAUTurnSwitchThatFlapsBreaksTheKMinus1GuaranteeOfItsVector(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:4,4")
 	var set []verify.Element

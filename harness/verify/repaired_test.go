@@ -19,6 +19,7 @@ var fiveFunctions = []string{"deterministic-link", "deterministic-switch", "adap
 // packet's life. No more than k-1 at a time is not enough, for none of the functions.
 func TestAtMostKMinus1AtATimeIsNotEnoughWhenFaultsComeAndGo(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	for _, name := range fiveFunctions {
 		for _, tree := range []struct {
@@ -54,6 +55,7 @@ func TestAtMostKMinus1AtATimeIsNotEnoughWhenFaultsComeAndGo(t *testing.T) {
 // links a packet is discarded that has a way.
 func TestAStaleVectorBreaksTheKMinus1Guarantee(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	for name, stale := range map[string]bool{
 		"deterministic-link": false, "deterministic-switch": false, "misroute-vector": false, "adaptive-switch-header": false,

@@ -18,6 +18,7 @@ import (
 // avoids the faults' whole groups does.
 func TestRoutingSubfunctionsMeetDuatosConditionUpToKMinus1Faults(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	for _, c := range []struct {
 		routing, topology string

@@ -38,6 +38,7 @@ func (f portThreeIsZero) Route(pkt *weft.Header, at switching.Arrival, sw switch
 
 // The sets that the reduction explores have the firmware right.
 func TestAFirmwareThatSaysItIsSymmetricAndIsNotIsFoundOut(t *testing.T) {
+	testenv.Long(t)
 	testenv.Unraced(t)
 	t.Parallel()
 	c := Config{

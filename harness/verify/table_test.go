@@ -19,6 +19,7 @@ import (
 // have its own of. Within a group it has to be one (Corollary 1).
 func TestChannelsOfTablesAreNumberedByTheirTestingSequences(t *testing.T) {
 	testenv.Long(t)
+	testenv.Unraced(t)
 	t.Parallel()
 	turned := func(place *weft.Place, by int) (d []int) {
 		for i := range place.Tree.Ups() {

@@ -196,6 +196,7 @@ func TestADeadlockIsSaidOnEveryPage(t *testing.T) {
 // Whatever is pressed, on whatever page of whatever fabric at whatever size: what is drawn fits,
 // and nothing panics.
 func TestWhateverIsPressedTheScreenFits(t *testing.T) {
+	testenv.Long(t)
 	testenv.Unraced(t)
 	keys := []string{
 		"1", "2", "3", "4", "5", "6", "7", "enter", "esc", "up", "down", "left", "right", "tab", "shift+tab", "home", "end", "pgup", "pgdown",

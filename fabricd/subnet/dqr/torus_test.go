@@ -30,6 +30,7 @@ func TestThePluginToleratesEverySingleFaultOfATorusUnderECube(t *testing.T) {
 // but others have some.
 func TestInATorusUnderLASHOtherLayersHaveRoom(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	stride := map[int]int{5: 1, 10: 1, 15: 9, 20: 25}
 	least := map[int]float64{5: 1, 10: 0.98, 15: 1, 20: 1} // of the faults that are tolerated
 	for _, n := range []int{5, 10, 15, 20} {

@@ -13,6 +13,7 @@ import (
 
 func TestTheTreeOf648PortsIsConnectedBetweenItsSwitchesAndToleratesEverySingleFaultEndToEnd(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := topologytest.Parse(t, "mport-tree:36,2")
 	routing := tree(t, g)
 	r := begin(t, routing, dqr.Options{Path: dqr.EndToEnd, SwitchFlows: true})

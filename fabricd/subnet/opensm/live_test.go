@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -92,6 +93,7 @@ func expected(t *testing.T, r *layered.Routing, src, dst weft.NICID) (way []step
 // Under load nothing is lost and nothing gets stuck: at saturation in virtual time, and live.
 func TestFabricsUnderLoadForwardByTablesOfOpenSM(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	for _, m := range made {
 		for _, more := range [][]harness.Option{{harness.Virtual(), harness.Seed(1), harness.Traffic("uniform:1")}, {harness.Traffic("uniform:0.1")}} {
 			h := harness.New(t, m.topology, append(slices.Clone(more), harness.FirmwareByName("tables:"+m.files))...)

@@ -64,6 +64,7 @@ func TestOpenSMGivesTheLIDsOfAssignLIDs(t *testing.T) {
 // Each engine's tables become a routing without holes, and are written again byte by byte.
 func TestTablesOfTheRealOpenSMAreReadAndWritten(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for _, spec := range []string{"irregular:12,24,1", "mesh:3x3,nics=2", "kary-ntree:4,2"} {
 		g := topologytest.Parse(t, spec)
@@ -98,6 +99,7 @@ func TestTablesOfTheRealOpenSMAreReadAndWritten(t *testing.T) {
 // LIDs a port too.
 func TestTheRealOpenSMTakesTablesOfOurs(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for _, spec := range []string{"irregular:12,24,1,nics=2", "torus:4x4", "kary-ntree:2,3"} {
 		g := topologytest.Parse(t, spec)
@@ -139,6 +141,7 @@ func toNICs(dump string) string {
 // The layers of its lash are free of cycles only together with the service levels.
 func TestLayersOfTheRealLASHAreRead(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	result, r := routed(t, topologytest.Parse(t, "irregular:10,16,2"), "lash")
 	assert.Equal(t, result.Lanes, r.Layers)
@@ -148,6 +151,7 @@ func TestLayersOfTheRealLASHAreRead(t *testing.T) {
 // Those of its DFSSSP differ among the NICs of a switch.
 func TestLayersOfTheRealDFSSSPAreRead(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	_, r := routed(t, topologytest.Parse(t, "ring:5,nics=2"), "dfsssp")
 	alike := true

@@ -30,6 +30,7 @@ func counted(t *testing.T, n *direct.Net, region []weft.LinkID, m direct.Mechani
 // What is counted by orbits is what comes of asking the engine about each set by itself.
 func TestCountsAreThoseOfTheEngineForEverySet(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for _, c := range []struct {
 		spec string
@@ -56,6 +57,7 @@ func TestCountsAreThoseOfTheEngineForEverySet(t *testing.T) {
 
 // Symmetries change how many sets are judged, and nothing else.
 func TestSymmetriesChangeNoCount(t *testing.T) {
+	testenv.Long(t)
 	testenv.Unraced(t)
 	t.Parallel()
 	for _, c := range []struct {
@@ -91,6 +93,7 @@ func TestSymmetriesChangeNoCount(t *testing.T) {
 // moment.
 func TestTheTorusOf3x3x3AsInThePaper(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	n := netOf(t, "torus:3x3x3")
 	links := Links(n.Graph())
@@ -115,6 +118,7 @@ func TestTheTorusOf3x3x3AsInThePaper(t *testing.T) {
 // region and from samples.
 func TestLimitsInTheTorusOf3x3x3(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for text, want := range map[string]int{
 		"none": 0, "D": 0, "I": 1, "M": 3, "D+M": 3, "I+D": 5, "Ix2": 5, "I+D+direction-order": 3, "Ix2+D": 9, "Ix3": 9,
@@ -126,6 +130,7 @@ func TestLimitsInTheTorusOf3x3x3(t *testing.T) {
 // At even radix two ways round are as short, and an adaptive packet may take either: one fault half
 // way round has no way around it by one intermediate node. The counts say the same.
 func TestLimitsAreThoseOfTheCounts(t *testing.T) {
+	testenv.Long(t)
 	testenv.Unraced(t)
 	t.Parallel()
 	for _, spec := range []string{"torus:3x3", "torus:4x4", "mesh:3x3", "torus:2x3", "ring:5"} {

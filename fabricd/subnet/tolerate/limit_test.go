@@ -15,6 +15,7 @@ import (
 // not tolerated.
 func TestTheSmallestSetIsThatOfAllSets(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for _, c := range []struct {
 		spec  string

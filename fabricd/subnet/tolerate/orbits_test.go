@@ -16,6 +16,7 @@ import (
 
 func TestGroupsHaveAsManyElementsAsTheTopologyHasSymmetries(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for spec, want := range map[string]int{
 		"torus:3x3x3": 27 * 48, "torus:4x4": 16 * 8, "torus:3x4": 12 * 4, "torus:5x5x5": 125 * 48, "mesh:3x3": 8, "mesh:3x4": 4, "mesh:2x3x4": 8, "torus:2x2": 8, "torus:2x3": 12,

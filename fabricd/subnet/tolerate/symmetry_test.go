@@ -19,6 +19,7 @@ var manyMechanisms = []string{
 
 // A symmetry maps the sub-paths of each pair onto those of the pair's image.
 func TestSymmetriesKeepTheSubPaths(t *testing.T) {
+	testenv.Long(t)
 	testenv.Unraced(t)
 	t.Parallel()
 	for _, spec := range []string{"torus:3x3", "torus:4x4", "torus:3x4", "torus:2x3x3", "torus:3x3,wrap=y", "mesh:3x3", "mesh:2x3", "ring:6"} {
