@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -415,6 +416,7 @@ func TestMalformedRequestsAreAnsweredAndBreakNothing(t *testing.T) {
 
 func TestAFollowerThatStopsReadingSlowsNothing(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	s := serve(t, harness.Traffic("uniform:0.5"))
 	c := s.dial(false)
 	ctx, stop := context.WithCancel(t.Context())

@@ -39,6 +39,7 @@ func engines(t *testing.T, g *topology.Graph) (names []string) {
 // Packets of minimal-hop can wait for one another for ever, so there are few of them.
 func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	testenv.Long(t)
 	g := topologytest.Parse(t, irregular64)
 	kinds := map[layered.Kind]bool{}
@@ -123,6 +124,7 @@ func deadlocked(h *harness.Harness) {
 
 func TestMinimalHopDeadlocksAtSaturationAndSaysSo(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for name, option := range map[string]harness.Option{
 		"virtual": harness.Options(harness.Virtual(), atFullRate()),
 		"live":    saturating(64),

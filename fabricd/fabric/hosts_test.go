@@ -52,6 +52,7 @@ func TestFabricOfHosts(t *testing.T) {
 // of any packet.
 func TestHostsUnderFaults(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	l := startHosts(t, 2)
 	l.load("uniform:0.3")
 	l.more(100)
@@ -106,6 +107,7 @@ func TestHostThatDies(t *testing.T) {
 // New tables come into force in hosts, and on a host that is made anew.
 func TestTablesOfHosts(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	l := startHosts(t, 3, func(o *fabric.Options) {
 		var err error
 		o.Processes.Routing = "ftree"
@@ -153,6 +155,7 @@ func TestTablesOfHosts(t *testing.T) {
 // that takes is in the log.
 func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	l := startHostsOn(t, 3, oneApart(t))
 	l.load("uniform:0.3")
 	l.more(300)
@@ -188,6 +191,7 @@ func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 // lost nothing by it.
 func TestHostThatFreezes(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	l := startHostsOn(t, 3, oneApart(t))
 	l.load("uniform:0.3")
 	l.more(300)
@@ -343,6 +347,7 @@ func TestALeaderThatWasReplacedHearsItFromTheHosts(t *testing.T) {
 // because a leader died.
 func TestNICsStayHeldUnderAnotherLeader(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	l := startHosts(t, 2)
 	l.load("uniform:0.3")
 	l.more(100)
@@ -378,6 +383,7 @@ func TestNICsStayHeldUnderAnotherLeader(t *testing.T) {
 // A leader finds a host dead that was so before, and one that has died while nobody led.
 func TestAnotherLeaderOfDeadHosts(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	l := startHosts(t, 3)
 	l.load("uniform:0.3")
 	l.more(300)

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/harness/testenv"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
@@ -39,6 +40,7 @@ func (l *hostLab) linksUp(of int) (n int) {
 // What links lose when a host dies while nobody leads is on the report of the next leader about it.
 func TestWhatAHostCostsThatDiesWhileNobodyLeadsIsOnItsReport(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	l := startHosts(t, 3)
 	l.load("uniform:0.5")
 	l.more(300)

@@ -321,6 +321,7 @@ func TestAHostThatComesBackInTheMiddleOfAMoveReleasesTheSwitch(t *testing.T) {
 // switch goes on where it is, and the move is made then.
 func TestNobodyIsToldOfAMoveThatIsNotKept(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	testenv.Long(t)
 	g := newGate(stopsNothing)
 	var waits atomic.Bool
@@ -363,6 +364,7 @@ func TestNobodyIsToldOfAMoveThatIsNotKept(t *testing.T) {
 // it may end. When the home is back it runs the switch, and nothing is on its way there any more.
 func TestASwitchComesToAHostThatIsOutOfReach(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	testenv.Long(t)
 	g := newGate(stopsNothing)
 	l, relay := startBehindRelay(t, g.between)

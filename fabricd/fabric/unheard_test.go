@@ -15,6 +15,7 @@ import (
 // word; it injects some, too.
 func TestTheLedgerBalancesWhileAHostIsFrozen(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	testenv.Long(t)
 	l := startHostsOn(t, 3, oneApart(t))
 	rounds := testenv.N(3, 1)

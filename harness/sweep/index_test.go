@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestTheIndexHasARowForEachExperiment(t *testing.T) {
@@ -58,6 +59,7 @@ func TestAnIndexOfNothingSaysWhatToDo(t *testing.T) {
 
 func TestOnlyTheChosenPointsAreRunAndTheRestGoesOnFromThem(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	var f fake
 	o := options(t, &f)
 	where, err := ParseWhere([]string{"method=ADLR", "load=0.30", "method=DDRC"})

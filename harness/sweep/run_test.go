@@ -149,6 +149,7 @@ func TestAnInterruptedRunSaysWhichSamplesAreWhole(t *testing.T) {
 
 func TestMoreSamplesAndMorePointsRepeatNoRun(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	var f fake
 	o := options(t, &f)
 	o.Samples = 2
@@ -174,6 +175,7 @@ func TestMoreSamplesAndMorePointsRepeatNoRun(t *testing.T) {
 // A process can be killed at any byte that it writes.
 func TestARunThatWasKilledAtAnyByteGoesOn(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	e := small(t)
 	var f fake
 	whole := options(t, &f)
@@ -287,6 +289,7 @@ func TestOneFolderIsForOneRunAtATime(t *testing.T) {
 
 func TestAnExperimentThatHasChangedIsNoticed(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	text, err := os.ReadFile("testdata/small.yaml")
 	require.NoError(t, err)
 	var f fake
