@@ -218,9 +218,9 @@ func faultKinds(b firmware.Tolerance, most int) (kinds []verify.Kind) {
 }
 
 // eachFaults calls f with sets of every kind that each firmware claims to bear: apart and close
-// together, one after another and at once. Under the race detector these are two of four firmwares,
-// by turn 0 or 1.
-func eachFaults(t *testing.T, spec string, turn int, f func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool)) {
+// together, one after another and at once; unless all, one set for each firmware, and at short for
+// half of the firmwares, by turn 0 or 1.
+func eachFaults(t *testing.T, spec string, turn int, all bool, f func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool)) {
 	t.Helper()
 	g := topologytest.Parse(t, spec)
 	for index, e := range subnet.Entries() {
@@ -230,10 +230,10 @@ func eachFaults(t *testing.T, spec string, turn int, f func(t *testing.T, e subn
 		most := e.Tolerance.Most(g.Place(0).Tree.K)
 		kinds := faultKinds(e.Tolerance, most)
 		for at, kind := range kinds {
-			for draw := range 2 * testenv.N(faultDraws, 1) {
+			for draw := range 2 {
 				atOnce, close := draw%2 == 1, (draw+at)%2 == 1
 				set := faultsOf(r, g, kind, most, close)
-				if !testenv.Full() && (at < len(kinds)-1 || draw != index%2) {
+				if !all && (at < len(kinds)-1 || draw != index%2) {
 					continue // one set for each firmware, of the most general kind
 				}
 				name := fmt.Sprintf("%s/%s", e.Name, kind)
@@ -255,29 +255,25 @@ func eachFaults(t *testing.T, spec string, turn int, f func(t *testing.T, e subn
 	}
 }
 
-// faultDraws is how many sets of faults of each kind each firmware has to bear one after another, and
-// how many at once, in a full run.
-const faultDraws = 1
-
 func TestOverNATSEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
 	spec, nics := loadedTree()
-	everyFirmwareBears(t, spec, nics, 0, live.OverNATS())
+	everyFirmwareBears(t, spec, nics, 0, testenv.Soak(), live.OverNATS()) // each starts a broker
 }
 
 func TestInMemoryEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	everyFirmwareBears(t, three, 27, 1, harness.Options())
+	everyFirmwareBears(t, three, 27, 1, testenv.Full(), harness.Options())
 }
 
-func everyFirmwareBears(t *testing.T, spec string, nics, turn int, links harness.Option) {
+func everyFirmwareBears(t *testing.T, spec string, nics, turn int, all bool, links harness.Option) {
 	t.Helper()
 	traced := harness.NICs(settings.NIC{QueueBytes: shortQueue, TraceEvery: 4})
-	eachFaults(t, spec, turn, func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool) {
+	eachFaults(t, spec, turn, all, func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool) {
 		bears(t, spec, e, set, atOnce, links, saturating(nics), traced)
 	})
 }

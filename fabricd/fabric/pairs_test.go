@@ -20,7 +20,7 @@ func TestEveryPairOfLinksCutAtOneInstantUnderLoadDiscardsNothing(t *testing.T) {
 	testenv.Unraced(t)
 	every := 1
 	if !testenv.Soak() {
-		every = testenv.N(50, 700)
+		every = testenv.N(200, 700)
 	}
 	spec, nics := loadedTree()
 	if every > 1 {
