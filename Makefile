@@ -20,8 +20,10 @@ RACED = $(sort $(call imports,Imports,sync sync/atomic) $(call imports,TestImpor
 LEVELS = $(call imports,TestImports XTestImports,$(MODULE)/harness/testenv)
 FULL = $(sort $(LEVELS) $(filter-out $(RACED),$(shell go list $(PKG))))
 # What takes longest comes first.
-FIRST := %/fabricd/fabric %/fabricd/cli %/fabricd/web %/harness/verify
-first = $(filter $(FIRST),$(1)) $(filter-out $(FIRST),$(1))
+FIRST := %/fabricd/fabric %/fabricd/web %/fabricd/cli %/harness/verify
+first = $(foreach p,$(FIRST),$(filter $(p),$(1))) $(filter-out $(FIRST),$(1))
+# Without the race detector tests wait more than they compute: one package more at once than there are processors.
+ATONCE = $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)))
 # test(ENVIRONMENT,FLAGS,PACKAGES) tests packages, if there are any.
 test = $(if $(strip $(3)),$(1) go test -vet=off -timeout 30m $(2) $(TESTFLAGS) $(call first,$(3)),true)
 
@@ -74,7 +76,7 @@ raced: ## the tests of packages with goroutines or locks, under the race detecto
 	@$(call test,WEFT_TEST=full,$(RACE),$(RACED))
 
 full: ## all that tests do, without the race detector, where that is more than raced does
-	@$(call test,WEFT_TEST=full,,$(FULL))
+	@$(call test,WEFT_TEST=full,-p $(ATONCE),$(FULL))
 
 check: ## vet, lint, formatting and import rules only: .golangci.yml
 	$(LINT) run ./...
