@@ -61,7 +61,7 @@ test: ## all that this machine can test: check, the page, scenarios, raced, full
 	done
 
 computed:
-	@nice -n 19 $(MAKE) --no-print-directory -j1 check page
+	@for part in check page; do nice -n 19 $(MAKE) --no-print-directory $$part || exit 1; done
 
 page: ## test the page and see that fabricd/web/dist is what its source gives, where a Node.js can
 	@why=; if ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || a == 20 && b >= 19 ? 0 : 1)' 2>/dev/null; then \
