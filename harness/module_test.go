@@ -1,12 +1,13 @@
 package harness_test
 
 import (
-	"github.com/weft-fabric/weft/harness/testenv"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // A firmware in a module of its own is tested there, with what Weft promises to other modules alone,
