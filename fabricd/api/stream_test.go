@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -246,6 +247,7 @@ func TestClientsOverTheBrokerGetTheSameState(t *testing.T) {
 
 func TestAClientIsToldWhenTheFabricIsGone(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	x := serve(t)
 	c := x.dial(false)
 	err := c.Frames(t.Context(), func(Frame) error {

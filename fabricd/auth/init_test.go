@@ -13,12 +13,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // Servers started in the folders of their hosts form a cluster, let in whom the folder has
 // credentials for, and keep things.
 func TestServersTrustWhatInitMakes(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	l := newLab(t, natstest.Newest,
 		auth.Host{Name: "a", Address: "127.0.0.1"}, auth.Host{Name: "b", Address: "127.0.0.2"}, auth.Host{Name: "c", Address: "127.0.0.3"})
 	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", URL: l.url, Credentials: l.credentials("leader/leader.creds")})

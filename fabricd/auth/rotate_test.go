@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -147,6 +148,7 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 
 func TestRotationWithoutALeaderIsRefusedAndChangesNothing(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	l := newLab(t, natstest.Newest)
 	before, err := os.ReadFile(l.file("leader/leader.creds"))
 	require.NoError(t, err)
@@ -261,6 +263,7 @@ func TestCertificatesThatHaveExpired(t *testing.T) {
 // by themselves.
 func TestRotationRenewsHosts(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	l := newLab(t, natstest.Newest)
 	leader := l.run("leader/leader.creds", "leader/signing.nk")
 	peers, err := bus.Dial(bus.ClientConfig{Leads: true, Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: leader.file, TLSCA: l.file("ca.pem")}})

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestTokensOfAFile(t *testing.T) {
@@ -64,6 +65,7 @@ func TestTokensOfAFile(t *testing.T) {
 // is mended its tokens hold.
 func TestAFileOfTokensThatIsNotAsItShouldBe(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	dir := filepath.Join(t.TempDir(), "leader")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	file := filepath.Join(dir, "tokens.json")

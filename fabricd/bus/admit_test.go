@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -272,6 +273,7 @@ func TestBrokerRefusesTwoNames(t *testing.T) {
 // A process learns that its credentials are no more.
 func TestControlEndsWhenRevoked(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	b := bustest.Broker(t, bus.BrokerConfig{})
 	c := admit(t, b, access())
 	refused := make(chan error, 8)

@@ -22,6 +22,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // keepingServer is a NATS server with JetStream as others run it.
@@ -45,6 +46,7 @@ func delivers(t *testing.T, up *running) {
 }
 
 func TestAnAgentDoesNotWaitForAReader(t *testing.T) {
+	testenv.Long(t)
 	url := keepingServer(t)
 	agent := beginUnread(t, "agent", "--server", url, "--name", "h1", "--memory", "128MiB")
 	rig.Until(t, func() bool {
@@ -82,6 +84,7 @@ func TestAgentsOfAnotherVersionGetNoFabric(t *testing.T) {
 // A fabric is left running, led on by another that knows only its name, left again, and ended by
 // nobody who leads it.
 func TestAFabricOnAgentsIsLeftLedOnAndEnded(t *testing.T) {
+	testenv.Long(t)
 	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			leftLedOnAndEnded(t, natstest.Start(t, release, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL)
@@ -155,6 +158,7 @@ func leftLedOnAndEnded(t *testing.T, url string) {
 // A leader that is killed in the middle of beginning, or of ending, leaves nothing behind that the
 // next one stumbles over.
 func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	url := keepingServer(t)
 	agent := startAgent(t, url, "h1", "--memory", "128MiB")

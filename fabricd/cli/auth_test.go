@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // secret is what nobody but its user may see: seeds of nkeys, tokens of NATS with their signature,
@@ -39,6 +40,7 @@ func secretsIn(t *testing.T, dir string) (all []string) {
 // The keys of a running fabric are rotated: its links come back, its ledger balances, and no secret
 // is told to anybody.
 func TestAFabricWhoseKeysAreRotatedGoesOnAndTellsNoSecret(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
 	file := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }

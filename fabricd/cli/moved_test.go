@@ -56,6 +56,7 @@ func TestAMovedSwitchThatNobodyAsksEndsByItself(t *testing.T) {
 // A switch moves between the agents of a fabric, on the operator's word, and packets flow through
 // it.
 func TestASwitchMovesBetweenAgents(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	url := keepingServer(t)
 	h1 := startAgent(t, url, "h1", "--memory", "128MiB")

@@ -31,6 +31,7 @@ func plainServer(t *testing.T) string {
 // Whoever starts a second fabric of a name is refused, also where no registry of this host tells of
 // the first: another user has another registry, and another host, too.
 func TestASecondFabricOfOneNameAtOneServerIsRefused(t *testing.T) {
+	testenv.Long(t)
 	attempts := 0
 	for kind, server := range map[string]func(*testing.T) string{"presence": plainServer, "jetstream": keepingServer} {
 		t.Run(kind, func(t *testing.T) {
@@ -60,6 +61,7 @@ func TestASecondFabricOfOneNameAtOneServerIsRefused(t *testing.T) {
 // Of several that start at once one has the name.
 func TestOfFabricsOfOneNameThatStartAtOnceOneRuns(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	url := plainServer(t)
 	const rounds, n = 5, 6
 	for range rounds {
@@ -117,6 +119,7 @@ func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
 // Fabrics of different names at one server never hear each other, though names begin alike or are
 // words of subjects.
 func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	url := plainServer(t)
 	names := []string{"a", "a-b", "ab", "l", "ctl", "weft"}

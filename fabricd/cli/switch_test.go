@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
@@ -50,6 +51,7 @@ func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
 
 // Links of a switch, and its end, must not wait for whoever reads what its process prints.
 func TestASwitchDoesNotWaitForAReader(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	u := launch(t, "--traffic", "uniform:0.3")
 	c := u.operator(t)

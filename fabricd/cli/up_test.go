@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // carries waits until the fabric has delivered packets.
@@ -167,6 +168,7 @@ func TestUpTracesOneOfSoManyPackets(t *testing.T) {
 
 // Half of all packets are for one NIC of four, at twice what its link carries.
 func TestEveryViewSaysThatMoreIsOfferedThanCarried(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	u := launch(t, "--link-rate", "25600", "--traffic", "hotspot:1,hot=1,share=0.9", "--drain-timeout", "1ms")
 	c := u.operator(t)

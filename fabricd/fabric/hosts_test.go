@@ -155,6 +155,7 @@ func TestTablesOfHosts(t *testing.T) {
 // that takes is in the log.
 func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHostsOn(t, 3, oneApart(t))
 	l.load("uniform:0.3")
@@ -191,6 +192,7 @@ func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 // lost nothing by it.
 func TestHostThatFreezes(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHostsOn(t, 3, oneApart(t))
 	l.load("uniform:0.3")

@@ -92,6 +92,7 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 // are repaired, and then they are at home.
 func TestAHostDiesWithASwitchThatWasMovedThere(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	l := startHosts(t, 3)
 	l.load("uniform:0.3")
 	l.more(200)

@@ -121,6 +121,7 @@ func absentEnds(f *fabric.Fabric, name string) [][]string {
 
 func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	l := start(t, false)
 	const name = "s0.00"
 	p := l.startSwitch(name)

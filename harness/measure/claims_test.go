@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -36,6 +37,7 @@ func accepted(t testing.TB, routing string, faults int) (mean float64) {
 // allow.
 func TestTheMethodsComeInTheOrderOfThePaper(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	require.InDelta(t, 18, accepted(t, "deterministic-link", 0), 0.4, "about 18 packets a cycle")
 	require.InDelta(t, 16.4, accepted(t, "adaptive-link", 0), 0.4, "slightly lower")
 	eager := papers(t, "deterministic-link", 1)
@@ -52,6 +54,7 @@ func TestTheMethodsComeInTheOrderOfThePaper(t *testing.T) {
 // queues at both ends.
 func TestAdaptiveRoutingLosesTwiceAsMuchInQueues(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	const samples = 6
 	lost := func(routing string) (queued, wire float64) {
 		c := papers(t, routing, 0.6)
@@ -227,6 +230,7 @@ func TestMisroutingDeadlocksBeyondItsGuarantee(t *testing.T) {
 // k-1 dead links (figure 12).
 func TestPacketsThatWaitForOneCandidateDeadlockWhereThoseThatWaitForAllDoNot(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	deadlocks := func(w switching.Waiting) (n int) {
 		for seed := range uint64(6) {
 			c := papers(t, "adaptive-link", 0.625)
@@ -246,6 +250,7 @@ func TestPacketsThatWaitForOneCandidateDeadlockWhereThoseThatWaitForAllDoNot(t *
 // overloaded, what waits for it backs up, and packets that may choose go round it.
 func TestInAThinTreeUpDownTablesAreBestOnlyFarFromTheLeaves(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	with := func(link, routing string) float64 {
 		c := papers(t, routing, 0.625)
 		topo := config(t, "kary-ntree:2,6", routing, 0.625)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -67,6 +68,7 @@ func (w wandering) Route(pkt *weft.Header, _ switching.Arrival, sw switching.Vie
 // there.
 func TestPacketsAreLeftForEverWhereADeadlockIsFoundAndNowhereElse(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	found, free := 0, 0
 	for i := range uint64(96) {
 		vcs, need := 1+int(i%2), uint8(1+i/2%2)

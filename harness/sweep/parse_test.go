@@ -57,6 +57,7 @@ func shipped(t *testing.T) []string {
 }
 
 func TestShippedExperimentsAreValidAndFitTheSchema(t *testing.T) {
+	testenv.Long(t)
 	testenv.Unraced(t)
 	t.Parallel()
 	s := schema(t)

@@ -175,6 +175,7 @@ func TestMoreSamplesAndMorePointsRepeatNoRun(t *testing.T) {
 // A process can be killed at any byte that it writes.
 func TestARunThatWasKilledAtAnyByteGoesOn(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	e := small(t)
 	var f fake

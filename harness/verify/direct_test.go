@@ -224,6 +224,7 @@ func bothWays(t *testing.T, f format.File, more ...firmware.Entry) (results []sc
 // time, and there it is named by the same channels. With the bubble all packets arrive.
 func TestTheDeadlockOfARingWithoutBubbleHappens(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	c := around(t, "ring:7", "duato:ring=free", verify.Sets{})
 	counter := found(t, c)
 	f, err := counter.Scenario(c, c.Name)

@@ -212,6 +212,7 @@ func TestWiresharkShowsEveryFieldAsItWasWritten(t *testing.T) {
 
 func TestWiresharkListsPacketsAndMarksReadably(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	file, _ := sample(t)
 	lines := strings.Split(strings.TrimSpace(tshark(t, file)), "\n")
 	require.Len(t, lines, 5)

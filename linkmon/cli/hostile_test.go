@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/linkmon/screen"
 )
 
@@ -45,6 +46,7 @@ func poisoned(v any, n *int) any {
 
 // A fabric that lies about every name it has makes no terminal do anything.
 func TestNothingThatAFabricSaysOfItselfIsObeyed(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	start(t, "real")
 	real, err := registry.Find("real")

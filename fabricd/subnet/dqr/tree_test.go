@@ -32,6 +32,7 @@ func TestTheTreeOf648PortsIsConnectedBetweenItsSwitchesAndToleratesEverySingleFa
 
 func TestLocalPathsOfTheTreeAreNoHindranceUnlessTheyAreCompulsory(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := topologytest.Parse(t, "mport-tree:36,2")
 	routing := tree(t, g)
 	tolerated, faults := map[dqr.Path]int{}, 0

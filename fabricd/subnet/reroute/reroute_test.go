@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/reroute"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func rerouted(t *testing.T, spec, engine, method string, switchFlows bool) (*reroute.Reroute, *topology.Graph) {
@@ -91,6 +92,7 @@ func TestACopyGoesItsOwnWay(t *testing.T) {
 // no hindrance.
 func TestOldPathsAreGoneBeforeTheNextFault(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	differ := 0
 	for seed := range 40 {
 		r, g := rerouted(t, "torus:4x4", "lash", "dqr:path=end-to-end", false)
