@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -224,17 +225,26 @@ func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) 
 	return nil, cannotConnect(url, creds, err)
 }
 
+// usualControlLine is the most bytes of a token that a broker takes unless it is told to take more.
+const usualControlLine = 4096
+
+// closed reports whether the other side has closed the connection.
+func closed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
 // cannotConnect says why, and what to do.
 func cannotConnect(url string, creds Credentials, err error) error {
 	var netErr *net.OpError
 	switch {
 	case unauthorized(err):
 		return fmt.Errorf("the broker at %s refuses %s: %s: %w", redact(url), creds.withKey(), creds.right(), err)
-	case aboutTLS(err):
-		return fmt.Errorf("the broker at %s and we do not agree on TLS: %s: %w", redact(url), creds.tlsAdvice(err), err)
-	case strings.Contains(err.Error(), "maximum control line"):
+	// The broker may close the connection before its reason is read.
+	case strings.Contains(err.Error(), "maximum control line"), len(creds.JWT) > usualControlLine && closed(err):
 		return fmt.Errorf("the broker at %s refuses the token of %s, which is too long for it: raise its max_control_line, "+
 			"best to 256KB: %w", redact(url), creds, err)
+	case aboutTLS(err):
+		return fmt.Errorf("the broker at %s and we do not agree on TLS: %s: %w", redact(url), creds.tlsAdvice(err), err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.As(err, &netErr):
 		return fmt.Errorf("no broker answers at %s: does it run, and is this its address? %w", redact(url), err)
 	case errors.Is(err, io.EOF):

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -19,29 +20,33 @@ type Checked struct {
 	Error    string `json:"error,omitempty"`
 }
 
-// ValidateCommand checks one file and says what it holds; one that does not pass is an error, exit
-// code 2.
+// ValidateCommand checks files and says what each holds; one that does not pass is an error, exit
+// code 2, after the others are checked too.
 func ValidateCommand(use, short string, check func(stderr io.Writer, name string) (Checked, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: YAMLFiles,
+		Use: use, Short: short, Args: cobra.MinimumNArgs(1), ValidArgsFunction: YAMLFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := check(cmd.ErrOrStderr(), args[0])
-			c.File, c.Valid = args[0], err == nil
-			if asJSON {
+			var wrong []error
+			for _, name := range args {
+				c, err := check(cmd.ErrOrStderr(), name)
+				c.File, c.Valid = name, err == nil
 				if err != nil {
 					c.Error = plain.Error(err.Error())
+					wrong = append(wrong, err)
 				}
-				if jsonErr := JSON(cmd.OutOrStdout(), c); jsonErr != nil {
-					return jsonErr
+				switch {
+				case asJSON:
+					if err := JSON(cmd.OutOrStdout(), c); err != nil {
+						return err
+					}
+				case err == nil:
+					fmt.Fprintf(cmd.OutOrStdout(), "%s is valid: %d switches, %d NICs, %d links\n", name, c.Switches, c.NICs, c.Links)
 				}
 			}
-			if err == nil && !asJSON {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s is valid: %d switches, %d NICs, %d links\n", c.File, c.Switches, c.NICs, c.Links)
-			}
-			return err
+			return errors.Join(wrong...)
 		},
 	}
-	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print the verdict as one JSON object")
+	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print each verdict as one JSON object")
 	return cmd
 }

@@ -13,7 +13,7 @@ import (
 // Command is fabricd scenario.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{Use: "scenario", Short: "Check scenario files"}
-	cmd.AddCommand(command.ValidateCommand("validate SCENARIO.yaml", "Check a scenario file without running it",
+	cmd.AddCommand(command.ValidateCommand("validate SCENARIO.yaml...", "Check scenario files without running them",
 		func(stderr io.Writer, name string) (command.Checked, error) {
 			s, err := scenario.Read(name)
 			if err != nil {

@@ -99,7 +99,7 @@ func topologyGraph() *cobra.Command {
 }
 
 func topologyValidate() *cobra.Command {
-	return command.ValidateCommand("validate TOPOLOGY", "Check a topology file or specification",
+	return command.ValidateCommand("validate TOPOLOGY...", "Check topology files or specifications",
 		func(stderr io.Writer, name string) (command.Checked, error) {
 			g, err := command.LoadTopology(stderr, name)
 			if err == nil {
