@@ -75,7 +75,12 @@ export function expose(x: Context): void {
     }
     requestAnimationFrame(tick)
   }
-  requestAnimationFrame(tick)
+  // Frames are counted once somebody has asked: a page that asks for each of them never rests.
+  let counting = false
+  const count = () => {
+    if (!counting) requestAnimationFrame(tick)
+    counting = true
+  }
   x.store.subscribe(() => {
     if (live === 0 && x.store.frames > 0) live = performance.now()
   })
@@ -87,7 +92,7 @@ export function expose(x: Context): void {
     get lastSeq() { return x.store.seq },
     get run() { return x.store.run },
     get connection() { return x.stream.connection },
-    get fps() { return fps },
+    get fps() { count(); return fps },
     get worstFrameMs() { return worst },
     get liveAfterMs() { return live },
     get selected() { return x.ui.selected },

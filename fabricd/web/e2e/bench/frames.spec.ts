@@ -56,6 +56,7 @@ async function measured(browser: Browser, f: Fabric): Promise<(string | number)[
   await open(page, f)
   const watch = async () => {
     const got = { fps: [] as number[], longest: 0 }
+    await page.evaluate(() => window.weft.fps) // they are counted from now on
     await page.waitForTimeout(2000) // the figures are of the second before
     for (let i = 0; i < seconds; i++) {
       await page.waitForTimeout(1000)
