@@ -71,9 +71,9 @@ func claims() (c []claim) {
 			c,
 			claim{about: byLinks, routing: allFunctions, topology: tree, kind: verify.Links, most: size.k - 1, long: size.long},
 			claim{about: byAny, routing: switchFunctions, topology: tree, kind: verify.Any, most: size.k - 1, long: size.long},
-			claim{about: byLinks + "; " + arriving, routing: allFunctions, topology: tree, kind: verify.Links, most: moving, samples: samples, when: verify.Arriving, long: size.long || size.n > 4},
+			claim{about: byLinks + "; " + arriving, routing: allFunctions, topology: tree, kind: verify.Links, most: moving, samples: samples, when: verify.Arriving, long: size.long || size.k*size.n >= 8},
 			claim{about: byLinks + "; " + flapping, routing: allFunctions, topology: tree, kind: verify.Links, most: moving, samples: samples, when: verify.Flapping, long: size.long},
-			claim{about: byAny + "; " + arriving, routing: switchFunctions, topology: tree, kind: verify.Any, most: moving, samples: samples, when: verify.Arriving, long: size.long || size.n > 4},
+			claim{about: byAny + "; " + arriving, routing: switchFunctions, topology: tree, kind: verify.Any, most: moving, samples: samples, when: verify.Arriving, long: size.long || size.k*size.n >= 8},
 			claim{about: byAny + "; " + flapping, routing: switchFunctions, topology: tree, kind: verify.Any, most: moving, samples: samples, when: verify.Flapping, long: size.long},
 		)
 	}
