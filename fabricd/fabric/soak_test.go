@@ -169,8 +169,7 @@ func (s *soak) count() {
 // moderate load: whenever the fabric is drained, every packet is accounted for, and neither memory
 // nor goroutines grow.
 func TestSoakAccountsForEveryPacketAndDoesNotGrow(t *testing.T) {
-	testenv.Long(t)
-	testenv.Unraced(t)
+	testenv.Nightly(t)
 	seed, long := testenv.Seed(t, 1), testenv.For(t, 5*time.Second, time.Hour)
 	orders := 0
 	t.Run("the leader has nodes, and switches are processes", func(t *testing.T) { orders += soaked(t, seed, long/2, true) })

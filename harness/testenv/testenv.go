@@ -75,10 +75,10 @@ func Long(tb testing.TB) {
 }
 
 // Nightly skips a test that takes long and says little about a single change, unless tests do what
-// takes hours.
+// takes hours or WEFT_FOR asks for it.
 func Nightly(tb testing.TB) {
 	tb.Helper()
-	if !Soak() {
+	if !Soak() && os.Getenv("WEFT_FOR") == "" {
 		tb.Skip("takes long: WEFT_TEST=soak runs it, as make soak does")
 	}
 }
