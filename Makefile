@@ -22,7 +22,7 @@ FULL = $(sort $(LEVELS) $(filter-out $(RACED),$(shell go list $(PKG))))
 # What takes longest comes first.
 FIRST := %/fabricd/fabric %/fabricd/web %/fabricd/cli %/harness/verify
 first = $(foreach p,$(FIRST),$(filter $(p),$(1))) $(filter-out $(FIRST),$(1))
-# Without the race detector tests wait more than they compute: one package more at once than there are processors.
+# Some tests wait: one package more at once than there are processors.
 ATONCE = $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)))
 # test(ENVIRONMENT,FLAGS,PACKAGES) tests packages, if there are any.
 test = $(if $(strip $(3)),$(1) go test -vet=off -timeout 30m $(2) $(TESTFLAGS) $(call first,$(3)),true)
@@ -127,11 +127,8 @@ experiments: build ## repeat the papers' experiments, overnight; QUICK=1 takes m
 	done # 1: a claim of ours does not hold, which the index says too
 	bin/fabricd sweep --report $(RESULTS)
 
-soak: ## for hours: random faults and failures, histories of the ledger, crashes, saturation, long proofs (WEFT_FOR, WEFT_SEED)
-	WEFT_TEST=soak go test ./fabricd/fabric -run 'Soak|ThreeCrashes|TakesNobodyForDead|EveryPair' -v -count 1 -timeout 0
-	WEFT_TEST=soak go test ./fabricd/cli -run OverThree -v -count 1 -timeout 0
-	WEFT_TEST=soak go test ./fabricd/ledger -run 'Knows|Planted' -v -count 1 -timeout 0
-	WEFT_TEST=soak go test ./harness/verify ./fabricd/subnet/manage -count 1 -timeout 0
+soak: ## for hours: all that tests do at soak, as random faults and failures, histories of the ledger, long proofs (PKG, WEFT_FOR, WEFT_SEED)
+	WEFT_TEST=soak go test -p 1 -v -count 1 -timeout 0 $(LEVELS)
 
 attacks: ## run every attack of the table in docs/reference/security.md, as root for those of another user, and write its numbers anew; ten minutes
 	WEFT_TEST=full go test ./harness/attack -run TheTable -v -count 1 -timeout 0 -update

@@ -225,7 +225,8 @@ func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) 
 	return nil, cannotConnect(url, creds, err)
 }
 
-// usualControlLine is the most bytes of a token that a broker takes unless it is told to take more.
+// usualControlLine is the most bytes that a broker takes for a token, unless its max_control_line is
+// more.
 const usualControlLine = 4096
 
 // closed reports whether the other side has closed the connection.
@@ -239,10 +240,12 @@ func cannotConnect(url string, creds Credentials, err error) error {
 	switch {
 	case unauthorized(err):
 		return fmt.Errorf("the broker at %s refuses %s: %s: %w", redact(url), creds.withKey(), creds.right(), err)
-	// The broker may close the connection before its reason is read.
-	case strings.Contains(err.Error(), "maximum control line"), len(creds.JWT) > usualControlLine && closed(err):
+	case strings.Contains(err.Error(), "maximum control line"):
 		return fmt.Errorf("the broker at %s refuses the token of %s, which is too long for it: raise its max_control_line, "+
 			"best to 256KB: %w", redact(url), creds, err)
+	case len(creds.JWT) > usualControlLine && closed(err): // perhaps for that, and its reason is lost
+		return fmt.Errorf("the broker at %s closes the connection; does it run? If it does, the token of %s may be too long "+
+			"for it, %d bytes: raise its max_control_line, best to 256KB: %w", redact(url), creds, len(creds.JWT), err)
 	case aboutTLS(err):
 		return fmt.Errorf("the broker at %s and we do not agree on TLS: %s: %w", redact(url), creds.tlsAdvice(err), err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.As(err, &netErr):

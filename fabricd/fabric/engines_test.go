@@ -39,28 +39,21 @@ func engines(t *testing.T, g *topology.Graph) (names []string) {
 // Packets of minimal-hop can wait for one another for ever, so there are few of them.
 func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
 	t.Parallel()
-	testenv.Unraced(t)
 	testenv.Long(t)
+	testenv.Unraced(t)
 	g := topologytest.Parse(t, irregular64)
-	kinds := map[layered.Kind]bool{}
 	for _, name := range engines(t, g) {
 		r, err := subnet.Routes(t.Context(), name, g)
 		require.NoError(t, err)
-		if !testenv.Full() && kinds[r.Kind] {
-			continue // one of each kind
-		}
-		kinds[r.Kind] = true
 		t.Run(name, func(t *testing.T) {
 			load, packets := "uniform:0.05", uint64(2000)
 			if name == "minimal-hop" {
 				load, packets = "uniform:0.005", 100
-			} else if !testenv.Full() {
-				load, packets = "uniform:0.02", 300
 			}
 			h := harness.New(t, irregular64, live.OverNATS(), harness.FirmwareByName(name), harness.Traffic(load), shortQueues)
 			more(h, packets)
 			h.RequireLedger(harness.NoneDiscarded, harness.LostAtMost(0))
-			if testenv.Full() && name != "minimal-hop" {
+			if name != "minimal-hop" {
 				allPairs(t, h)
 			}
 			if r.Kind == layered.Deterministic && name != "mroots" && name != "mp-lash" { // whose sources choose

@@ -218,9 +218,10 @@ func faultKinds(b firmware.Tolerance, most int) (kinds []verify.Kind) {
 }
 
 // eachFaults calls f with sets of every kind that each firmware claims to bear: apart and close
-// together, one after another and at once; unless all, one set for each firmware, and at short for
-// half of the firmwares, by turn 0 or 1.
-func eachFaults(t *testing.T, spec string, turn int, all bool, f func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool)) {
+// together, one after another and at once. Unless all is true it is one set for each firmware.
+func eachFaults(t *testing.T, spec string, all bool,
+	f func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool),
+) {
 	t.Helper()
 	g := topologytest.Parse(t, spec)
 	for index, e := range subnet.Entries() {
@@ -243,9 +244,6 @@ func eachFaults(t *testing.T, spec string, turn int, all bool, f func(t *testing
 				if atOnce {
 					name += " at once"
 				}
-				if !testenv.Full() && index/2%2 != turn {
-					continue // the other transport has it
-				}
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					f(t, e, set, atOnce)
@@ -260,20 +258,20 @@ func TestOverNATSEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	spec, nics := loadedTree()
-	everyFirmwareBears(t, spec, nics, 0, testenv.Soak(), live.OverNATS()) // each starts a broker
+	everyFirmwareBears(t, spec, nics, testenv.Soak(), live.OverNATS()) // each starts a broker
 }
 
 func TestInMemoryEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	everyFirmwareBears(t, three, 27, 1, testenv.Full(), harness.Options())
+	everyFirmwareBears(t, three, 27, true, harness.Options())
 }
 
-func everyFirmwareBears(t *testing.T, spec string, nics, turn int, all bool, links harness.Option) {
+func everyFirmwareBears(t *testing.T, spec string, nics int, all bool, links harness.Option) {
 	t.Helper()
 	traced := harness.NICs(settings.NIC{QueueBytes: shortQueue, TraceEvery: 4})
-	eachFaults(t, spec, turn, all, func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool) {
+	eachFaults(t, spec, all, func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool) {
 		bears(t, spec, e, set, atOnce, links, saturating(nics), traced)
 	})
 }

@@ -204,7 +204,7 @@ func (l *loadedFabric) judge(balance fabric.Ledger) []fault.Report {
 			}
 			return n
 		}
-		const slack = 0.25 // seconds, in which a machine with other things to do has read all nodes
+		const slack = 0.25 // seconds; a busy machine takes that long to read all nodes
 		require.GreaterOrEqual(l.t, r.Reordered, among(l.late, -slack))
 		require.LessOrEqual(l.t, r.Reordered, among(l.late, slack))
 		require.Zero(l.t, r.Duplicated)

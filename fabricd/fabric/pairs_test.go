@@ -18,10 +18,7 @@ import (
 func TestEveryPairOfLinksCutAtOneInstantUnderLoadDiscardsNothing(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
-	every := 1
-	if !testenv.Soak() {
-		every = testenv.N(200, 700)
-	}
+	every := testenv.Levels(1, 200, 700)
 	spec, nics := loadedTree()
 	if every > 1 {
 		t.Logf("one pair of %d: WEFT_TEST=soak cuts all of them", every)

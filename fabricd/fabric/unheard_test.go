@@ -15,8 +15,8 @@ import (
 // word; it injects some, too.
 func TestTheLedgerBalancesWhileAHostIsFrozen(t *testing.T) {
 	t.Parallel()
-	testenv.Unraced(t)
 	testenv.Long(t)
+	testenv.Unraced(t)
 	l := startHostsOn(t, 3, oneApart(t))
 	rounds := testenv.N(3, 1)
 	for range rounds {

@@ -60,7 +60,8 @@ var update = flag.Bool("update", false, "write golden files, schemas and tables 
 // Update reports whether tests write their golden files anew.
 func Update() bool { return *update }
 
-// Full reports whether tests do what takes minutes, which none does under the race detector.
+// Full reports whether tests repeat what they do as often as full asks for: not under the race
+// detector.
 func Full() bool { return chosen() >= full && !Race }
 
 // Soak reports whether tests do what takes hours.

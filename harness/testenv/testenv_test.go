@@ -34,12 +34,26 @@ func TestNAndLongGoByTheLevel(t *testing.T) {
 	if got := N(100, 3); got != n {
 		t.Errorf("N(100, 3) = %d, expected %d", got, n)
 	}
+	if Soak() {
+		n = 1000
+	}
+	if got := Levels(1000, 100, 3); got != n {
+		t.Errorf("Levels(1000, 100, 3) = %d, expected %d", got, n)
+	}
+	if got := told(func(tb testing.TB) { Nightly(tb) }); strings.HasPrefix(got, "skip: ") == Soak() {
+		t.Errorf("Nightly: %q, skips %v expected", got, !Soak())
+	}
+	if got := told(func(tb testing.TB) { Unraced(tb) }); strings.HasPrefix(got, "skip: ") != Race {
+		t.Errorf("Unraced: %q, skips %v expected", got, Race)
+	}
 	if got := told(func(tb testing.TB) { Long(tb) }); strings.HasPrefix(got, "skip: ") != skips {
 		t.Errorf("Long: %q, skips %v expected", got, skips)
 	}
 	t.Setenv("WEFT_FOR", "1s")
-	if got := told(func(tb testing.TB) { Long(tb) }); got != "" {
-		t.Errorf("Long with WEFT_FOR: %q", got)
+	for name, skip := range map[string]func(testing.TB){"Long": Long, "Nightly": Nightly} {
+		if got := told(skip); got != "" {
+			t.Errorf("%s with WEFT_FOR: %q", name, got)
+		}
 	}
 }
 

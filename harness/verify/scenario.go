@@ -105,7 +105,9 @@ func (s *script) deadlock() {
 	s.file.Link = settings.Link{Rate: 256_000, Paced: true}
 	s.file.Switch.InputBuffer = 1 // the less there is room for, the sooner it is full
 	for _, p := range s.Pairs {
-		s.file.Timeline = append(s.file.Timeline, format.Step{At: format.Duration(sendTime.String()), Send: &format.Send{From: p.Src, To: p.Dst, Count: burst}})
+		s.file.Timeline = append(s.file.Timeline, format.Step{
+			At: format.Duration(sendTime.String()), Send: &format.Send{From: p.Src, To: p.Dst, Count: burst},
+		})
 	}
 	s.file.Duration = format.Duration(deadlockTime.String())
 }

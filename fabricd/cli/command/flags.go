@@ -53,7 +53,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		}
 	})
 	hint, meant := "", name
-	if name == "firmware" { // as files called a routing
+	if name == "firmware" { // the old name of a routing in files
 		meant = "routing"
 	}
 	if near, ok := nearest.Word(meant, names); ok && len(name) > 1 {

@@ -21,7 +21,7 @@ func TestAWrongFlagIsExplained(t *testing.T) {
 		{"run --nothing", "unknown flag --nothing: see weft run --help"},
 		{"run --secrets", "unknown flag --secrets: see weft run --help"}, // one is hidden
 		{"--virtual", "unknown flag --virtual: see weft --help"},
-		{"run --firmware lash", "unknown flag --firmware: did you mean --routing? see weft run --help"}, // as files called it
+		{"run --firmware x", "unknown flag --firmware: did you mean --routing? see weft run --help"}, // its name in old files
 		{"run --seed x", "--seed x: expected a whole number from 0"},
 		{"run --seed -1", "--seed -1: expected a whole number from 0"},
 		{

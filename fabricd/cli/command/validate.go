@@ -20,8 +20,8 @@ type Checked struct {
 	Error    string `json:"error,omitempty"`
 }
 
-// ValidateCommand checks files and says what each holds; one that does not pass is an error, exit
-// code 2, after the others are checked too.
+// ValidateCommand checks files and says what each holds. It checks all of them; one that does not
+// pass is an error, exit code 2.
 func ValidateCommand(use, short string, check func(stderr io.Writer, name string) (Checked, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -41,7 +41,8 @@ func ValidateCommand(use, short string, check func(stderr io.Writer, name string
 						return err
 					}
 				case err == nil:
-					fmt.Fprintf(cmd.OutOrStdout(), "%s is valid: %d switches, %d NICs, %d links\n", name, c.Switches, c.NICs, c.Links)
+					fmt.Fprintf(cmd.OutOrStdout(), "%s is valid: %d switches, %d NICs, %d links\n",
+						name, c.Switches, c.NICs, c.Links)
 				}
 			}
 			return errors.Join(wrong...)

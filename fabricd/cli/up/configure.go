@@ -88,7 +88,8 @@ func (u *upFlags) write(s settings.Settings) error {
 		return nil
 	}
 	data, err := format.Write(format.File{
-		Name: u.config.Name, Settings: s.Short(), Duration: format.Duration(cmp.Or(u.config.For, savedDuration).String()),
+		Name: u.config.Name, Settings: s.Short(),
+		Duration: format.Duration(cmp.Or(u.config.For, savedDuration).String()),
 	})
 	if err != nil {
 		return err
