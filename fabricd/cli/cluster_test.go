@@ -322,6 +322,25 @@ func (r *clusterRun) sound(after string) {
 		l.Injected, l.Delivered, l.Lost, l.Discarded, pairs)
 }
 
+// trace sends a packet, once the host of its NIC answers: on a machine that stands still for a
+// second no host does.
+func (r *clusterRun) trace(ctx context.Context, src, dst string) fabric.Tracing {
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		sent, err := r.client.Trace(ctx, api.TraceRequest{Src: src, Dst: dst})
+		if err == nil {
+			return sent
+		}
+		select {
+		case <-ctx.Done():
+			r.t.Errorf("%s to %s: %v", src, dst, err)
+			return sent
+		case <-again.C:
+		}
+	}
+}
+
 // connected sends a packet from a NIC of each leaf switch to one of three others, at soak of each
 // other, and waits for all of them.
 func (r *clusterRun) connected() int {
@@ -344,8 +363,7 @@ func (r *clusterRun) connected() int {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
 	defer cancel()
-	before, err := r.client.Trace(ctx, api.TraceRequest{Src: nics[0], Dst: nics[1]})
-	require.NoError(t, err)
+	before := r.trace(ctx, nics[0], nics[1])
 	missing := map[string]string{} // pairs, and how far the packet came
 	var mu sync.Mutex
 	var asking sync.WaitGroup
@@ -357,10 +375,7 @@ func (r *clusterRun) connected() int {
 					mu.Lock()
 					missing[nics[a]+">"+nics[b]] = "nowhere"
 					mu.Unlock()
-					if _, err := r.client.Trace(ctx, api.TraceRequest{Src: nics[a], Dst: nics[b]}); err != nil {
-						t.Errorf("%s to %s: %v", nics[a], nics[b], err)
-						return
-					}
+					r.trace(ctx, nics[a], nics[b])
 				}
 			}
 		})
@@ -368,7 +383,7 @@ func (r *clusterRun) connected() int {
 	all := len(nics) * len(distances)
 	arrived := 0
 	done := errors.New("all arrived")
-	err = r.client.Hops(ctx, before.After, func(v fabric.HopView) error {
+	err := r.client.Hops(ctx, before.After, func(v fabric.HopView) error {
 		mu.Lock()
 		defer mu.Unlock()
 		pair := v.Src + ">" + v.Dst
@@ -382,7 +397,7 @@ func (r *clusterRun) connected() int {
 			delete(missing, pair)
 			arrived++
 		default: // a busy machine had a link down just then
-			asking.Go(func() { _, _ = r.client.Trace(ctx, api.TraceRequest{Src: v.Src, Dst: v.Dst}) })
+			asking.Go(func() { r.trace(ctx, v.Src, v.Dst) })
 		}
 		if arrived == all {
 			return done
