@@ -62,7 +62,7 @@ func newPlan(t testing.TB, spec string, options []Option) plan {
 		t.Fatalf("harness: %v", err)
 	}
 	if c.byName.New != nil {
-		if c.opts.Firmware, _, err = c.byName.New(g); err != nil {
+		if c.opts.Firmware, _, err = c.byName.New(t.Context(), g); err != nil {
 			t.Fatalf("harness: %v", err)
 		}
 	}

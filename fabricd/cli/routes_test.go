@@ -66,7 +66,7 @@ func TestWhatDeadlocksOpenSMsTablesOursCarry(t *testing.T) {
 	for _, net := range []string{opensm16, opensm64} {
 		path := filepath.Join(t.TempDir(), "deadlock.yaml")
 		deadlockOf(t, net+".net", "tables:"+net+".lfts.gz", path)
-		s, err := scenario.Read(path)
+		s, err := scenario.Read(t.Context(), path)
 		require.NoError(t, err)
 		for _, routing := range []string{"updn", "updn:in-port=false", "lash", "escape"} {
 			s.File.Routing = routing

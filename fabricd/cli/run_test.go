@@ -94,7 +94,7 @@ expect: {discarded: 0, all_pairs_connected: true}
 	assert.Contains(t, out, small)
 	assert.Contains(t, out, "failed: discarded 0: ")
 	assert.Contains(t, errs, "run 1: as it is: fails; smallest so far: 2 steps, 150ms\n")
-	s, err := scenario.Read(small)
+	s, err := scenario.Read(t.Context(), small)
 	require.NoError(t, err)
 	assert.Equal(t, "bad-shrunk", s.Name)
 	assert.Contains(t, s.About, "Reduced from bad (bad.yaml) in ")

@@ -42,7 +42,7 @@ func TestVerifyAndRoutesAgreeOnEveryEngine(t *testing.T) {
 			s, err := survey.Of(t.Context(), r)
 			require.NoError(t, err, name)
 			assert.Zero(t, s.Unroutable, "%s of %s", name, spec)
-			fw, vcs, err := subnet.Firmware(name, g)
+			fw, vcs, err := subnet.Firmware(t.Context(), name, g)
 			require.NoError(t, err)
 			v, err := verify.Run(t.Context(), verify.Config{Graph: g, Name: name, Firmware: fw, VCs: vcs, Sets: verify.Sets{}})
 			require.NoError(t, err)

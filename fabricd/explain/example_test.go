@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -26,11 +27,13 @@ func (clockwise) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View)
 
 // What would my firmware do at s1, and what when the link to s2 is dead?
 func ExampleExplainer_Explain() {
-	e := explain.New(func(string, *topology.Graph) (switching.Firmware, int, error) { return clockwise{}, 1, nil })
+	e := explain.New(func(context.Context, string, *topology.Graph) (switching.Firmware, int, error) {
+		return clockwise{}, 1, nil
+	})
 	q := explain.NewQuestion()
 	q.Topology, q.Routing = "ring:4", "clockwise"
 	q.Switch, q.In, q.Dst = explain.Name("s1"), explain.Name("s0"), explain.Name("n3")
-	d, err := e.Explain(q)
+	d, err := e.Explain(context.Background(), q)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -38,7 +41,7 @@ func ExampleExplainer_Explain() {
 	fmt.Print(d)
 
 	q.Dead = []explain.Ref{explain.Name("s2")}
-	d, err = e.Explain(q)
+	d, err = e.Explain(context.Background(), q)
 	fmt.Println(d.Discard, d.Rule, err)
 	// Output:
 	// switch     s1, clockwise

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 
@@ -13,7 +14,7 @@ import (
 
 // Make makes a firmware by its name for a topology, and says how many virtual channels it needs at
 // least.
-type Make func(name string, g *topology.Graph) (fw switching.Firmware, vcs int, err error)
+type Make func(ctx context.Context, name string, g *topology.Graph) (fw switching.Firmware, vcs int, err error)
 
 // Explainer answers questions. It keeps the topologies it has read, so that many questions about
 // one cost little. For one goroutine at a time.
@@ -46,7 +47,7 @@ type fabric struct {
 	routing string
 }
 
-func (e *Explainer) fabric(spec, routing string) (*fabric, error) {
+func (e *Explainer) fabric(ctx context.Context, spec, routing string) (*fabric, error) {
 	key := [2]string{spec, routing}
 	if f, ok := e.fabrics[key]; ok {
 		return f, nil
@@ -68,7 +69,7 @@ func (e *Explainer) fabric(spec, routing string) (*fabric, error) {
 		}
 	}
 	name := cmp.Or(routing, subnet.Default(g))
-	fw, vcs, err := e.make(name, g)
+	fw, vcs, err := e.make(ctx, name, g)
 	if err != nil {
 		return nil, within("routing", err)
 	}
@@ -82,11 +83,11 @@ func (e *Explainer) fabric(spec, routing string) (*fabric, error) {
 
 // Explain answers one question. An error is an [*Error]: which part of the question is wrong and
 // what was expected there.
-func (e *Explainer) Explain(q Question) (*Decision, error) {
+func (e *Explainer) Explain(ctx context.Context, q Question) (*Decision, error) {
 	if q.Topology == "" {
 		return nil, within("topology", errors.New("missing: name one, as kary-ntree:4,3"))
 	}
-	f, err := e.fabric(q.Topology, q.Routing)
+	f, err := e.fabric(ctx, q.Topology, q.Routing)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -26,7 +27,7 @@ import (
 func ask(t *testing.T, e *explain.Explainer, line string) explain.Answer {
 	t.Helper()
 	var out bytes.Buffer
-	tally, err := e.Lines(explain.NewQuestion(), "", strings.NewReader(line), &out)
+	tally, err := e.Lines(t.Context(), explain.NewQuestion(), "", strings.NewReader(line), &out)
 	require.NoError(t, err)
 	require.Equal(t, 1, tally.Lines, line)
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), out.String())
@@ -121,7 +122,7 @@ func TestFirmwaresAnswerWhateverIsAskedOfThem(t *testing.T) {
 						still.Registers = append(still.Registers, q.State[r.Name])
 					}
 				}
-				got, err := e.Explain(q)
+				got, err := e.Explain(t.Context(), q)
 				require.NoError(t, err)
 				require.Empty(t, got.Problems, "%+v", q)
 
@@ -156,7 +157,7 @@ func (f fake) Registers(*weft.Place) []switching.Register { return f.registers }
 
 // explainer knows one firmware, which needs two virtual channels.
 func explainer(f fake) *explain.Explainer {
-	return explain.New(func(string, *topology.Graph) (switching.Firmware, int, error) { return f, 2, nil })
+	return explain.New(func(context.Context, string, *topology.Graph) (switching.Firmware, int, error) { return f, 2, nil })
 }
 
 // with explains a decision in the 2-ary 3-tree, at s1.00 for a packet from s2.00 to n100.
@@ -167,7 +168,7 @@ func with(e *explain.Explainer, change ...func(q *explain.Question)) (*explain.D
 	for _, c := range change {
 		c(&q)
 	}
-	return e.Explain(q)
+	return e.Explain(context.Background(), q)
 }
 
 func TestWhatAFirmwareMustNotDoIsNamed(t *testing.T) {
@@ -343,14 +344,14 @@ func TestSubHeadersAreAskedWithWrittenByTheNICAndAnswered(t *testing.T) {
 		out.Sub = out.Sub.Pop()
 		return switching.To(sw, 1, 0, out, h.Sub.String())
 	}}}
-	e := explain.New(func(string, *topology.Graph) (switching.Firmware, int, error) { return fw, 1, nil })
+	e := explain.New(func(context.Context, string, *topology.Graph) (switching.Firmware, int, error) { return fw, 1, nil })
 	ask := func(line string) (*explain.Decision, error) {
 		q := explain.NewQuestion()
 		q.Topology, q.Routing, q.Switch, q.In, q.Dst = "ring:4", "subbing", explain.Name("s0"), explain.Number(2), explain.Name("n3")
 		if err := q.Decode([]byte(line)); err != nil {
 			return nil, err
 		}
-		return e.Explain(q)
+		return e.Explain(t.Context(), q)
 	}
 	for _, c := range []struct{ line, sub, after string }{
 		{`{}`, "2,d;end", "end"},
@@ -398,7 +399,7 @@ func TestAPacketFromItsNICHasAnAddressOfThatNIC(t *testing.T) {
 	fw := addressed{fake{route: func(h *weft.Header, at switching.Arrival, _ switching.View) switching.Decision {
 		return switching.Discard(fmt.Sprint(h.Path, h.Layers, h.VC, at.VC))
 	}}}
-	e := explain.New(func(string, *topology.Graph) (switching.Firmware, int, error) { return fw, 3, nil })
+	e := explain.New(func(context.Context, string, *topology.Graph) (switching.Firmware, int, error) { return fw, 3, nil })
 	for _, c := range []struct {
 		line, rule string
 		path       int
@@ -415,7 +416,7 @@ func TestAPacketFromItsNICHasAnAddressOfThatNIC(t *testing.T) {
 		q := explain.NewQuestion()
 		q.Topology, q.Routing, q.VCs, q.Switch, q.In = "ring:4", "addressed", 3, explain.Name("s0"), explain.Number(2)
 		require.NoError(t, q.Decode([]byte(c.line)))
-		d, err := e.Explain(q)
+		d, err := e.Explain(t.Context(), q)
 		require.NoError(t, err)
 		require.Equal(t, c.rule, d.Rule, c.line)
 		require.Equal(t, c.path, d.Path, c.line)

@@ -26,12 +26,12 @@ func TestAnswers(t *testing.T) {
 			switch d.Cmd {
 			case "lines":
 				var out bytes.Buffer
-				_, err := e.Lines(q, "", strings.NewReader(d.Input), &out)
+				_, err := e.Lines(t.Context(), q, "", strings.NewReader(d.Input), &out)
 				require.NoError(t, err)
 				return out.String()
 			case "tell":
 				require.NoError(t, q.Decode([]byte(d.Input)))
-				got, err := e.Explain(q)
+				got, err := e.Explain(t.Context(), q)
 				if err != nil {
 					return err.Error()
 				}

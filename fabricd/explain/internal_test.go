@@ -50,7 +50,7 @@ func TestTopologiesThatAreKeptAreBounded(t *testing.T) {
 	q.Routing, q.Switch, q.In, q.Dst = "none", Number(0), Number(0), Number(0)
 	for n := range 3 * maxFabrics {
 		q.Topology = fmt.Sprintf("ring:%d", n+3)
-		_, err := e.Explain(q)
+		_, err := e.Explain(t.Context(), q)
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(e.fabrics), maxFabrics)
 	}

@@ -3,6 +3,7 @@ package explain
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type Tally struct {
 // answered is answered with an error, and the rest goes on. The file is named in the answers unless
 // it is "". Answers are written before it waits for more input, so that another program can ask one
 // question at a time. The error is that of in or out.
-func (e *Explainer) Lines(defaults Question, file string, in io.Reader, out io.Writer) (t Tally, err error) {
+func (e *Explainer) Lines(ctx context.Context, defaults Question, file string, in io.Reader, out io.Writer) (t Tally, err error) {
 	r := bufio.NewReaderSize(in, 1<<16)
 	w := bufio.NewWriter(out)
 	defer func() { err = errors.Join(err, w.Flush()) }()
@@ -33,7 +34,7 @@ func (e *Explainer) Lines(defaults Question, file string, in io.Reader, out io.W
 	for n := 1; ; n++ {
 		line, tooLong, readErr := readLine(r)
 		if tooLong || len(bytes.TrimSpace(line)) > 0 {
-			a := e.line(defaults, line, tooLong)
+			a := e.line(ctx, defaults, line, tooLong)
 			a.File, a.Line = file, n
 			t.Lines++
 			if a.Error != "" {
@@ -58,14 +59,14 @@ func (e *Explainer) Lines(defaults Question, file string, in io.Reader, out io.W
 }
 
 // line answers the question in one line.
-func (e *Explainer) line(q Question, line []byte, tooLong bool) Answer {
+func (e *Explainer) line(ctx context.Context, q Question, line []byte, tooLong bool) Answer {
 	if tooLong {
 		return Answer{Error: fmt.Sprintf("more than %d bytes in one line", MaxLine)}
 	}
 	err := q.Decode(line)
 	var d *Decision
 	if err == nil {
-		d, err = e.Explain(q)
+		d, err = e.Explain(ctx, q)
 	}
 	if err != nil {
 		return Answer{ID: q.ID, Error: err.Error()}

@@ -30,7 +30,7 @@ func TestLinesStandOverTheDefaults(t *testing.T) {
 	q.Dead, q.State = []explain.Ref{explain.Number(2)}, map[string]uint64{}
 	var out bytes.Buffer
 	in := "{}\r\n" + `{"dead_ports": [], "state": {"reroute-vector": 1}}` + "\n\n" + `{"id": 9, "switch": "x"}` + "\n{}"
-	tally, err := explain.New(nil).Lines(q, "f.jsonl", strings.NewReader(in), &out)
+	tally, err := explain.New(nil).Lines(t.Context(), q, "f.jsonl", strings.NewReader(in), &out)
 	require.NoError(t, err)
 	require.Equal(t, explain.Tally{Lines: 4, Bad: 1}, tally)
 	var ports, lines []int
@@ -55,7 +55,7 @@ func TestALineTooLongIsAnsweredAndTheRestGoesOn(t *testing.T) {
 	for _, pad := range []int{explain.MaxLine - 2, explain.MaxLine - 1, 3 * explain.MaxLine} {
 		var out bytes.Buffer
 		in := "{" + strings.Repeat(" ", pad) + "}\n{}\n"
-		tally, err := explain.New(nil).Lines(defaults(), "", strings.NewReader(in), &out)
+		tally, err := explain.New(nil).Lines(t.Context(), defaults(), "", strings.NewReader(in), &out)
 		require.NoError(t, err)
 		bad := 1
 		if pad+2 <= explain.MaxLine {
@@ -73,7 +73,7 @@ func TestAnswersComeBeforeTheNextQuestion(t *testing.T) {
 	answers, answerOut := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		_, err := explain.New(nil).Lines(defaults(), "", askIn, answerOut)
+		_, err := explain.New(nil).Lines(t.Context(), defaults(), "", askIn, answerOut)
 		done <- err
 	}()
 	r := bufio.NewReader(answers)
@@ -104,11 +104,11 @@ func TestErrorsOfFilesAreTold(t *testing.T) {
 	t.Parallel()
 	in := io.MultiReader(strings.NewReader("{}\n"), iotest.ErrReader(errors.New("torn")))
 	var out bytes.Buffer
-	tally, err := explain.New(nil).Lines(defaults(), "", in, &out)
+	tally, err := explain.New(nil).Lines(t.Context(), defaults(), "", in, &out)
 	require.EqualError(t, err, "line 2: torn")
 	require.Equal(t, 1, tally.Lines)
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), "what was answered is there")
-	_, err = explain.New(nil).Lines(defaults(), "", strings.NewReader("{}\n"), refuses{})
+	_, err = explain.New(nil).Lines(t.Context(), defaults(), "", strings.NewReader("{}\n"), refuses{})
 	require.ErrorContains(t, err, "disk full")
 }
 
@@ -128,7 +128,7 @@ func FuzzLine(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		tally, err := e.Lines(defaults(), "", bytes.NewReader(line), &out)
+		tally, err := e.Lines(t.Context(), defaults(), "", bytes.NewReader(line), &out)
 		require.NoError(t, err)
 		require.Equal(t, 1, tally.Lines)
 		require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")))
@@ -157,7 +157,7 @@ func BenchmarkExplainerLines(b *testing.B) {
 	e := explain.New(nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		tally, err := e.Lines(q, "", strings.NewReader(strings.Repeat(line, n)), io.Discard)
+		tally, err := e.Lines(b.Context(), q, "", strings.NewReader(strings.Repeat(line, n)), io.Discard)
 		if err != nil || tally.Bad > 0 {
 			b.Fatal(tally, err)
 		}

@@ -148,7 +148,7 @@ func checked(t *testing.T, h *harness.Harness, seen map[harness.Packet]bool, fol
 func bears(t *testing.T, spec string, e subnet.Entry, set []verify.Element, atOnce bool, options ...harness.Option) {
 	t.Helper()
 	plan := topologytest.Parse(t, spec)
-	fw, vcs, err := e.New(plan)
+	fw, vcs, err := e.New(t.Context(), plan)
 	require.NoError(t, err)
 	h := harness.New(t, spec, harness.Firmware(fw), harness.Options(options...))
 	g, load := h.Topology(), h.Fabric().Traffic()

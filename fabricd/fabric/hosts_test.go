@@ -111,7 +111,7 @@ func TestTablesOfHosts(t *testing.T) {
 	l := startHosts(t, 3, func(o *fabric.Options) {
 		var err error
 		o.Processes.Routing = "ftree"
-		o.Firmware, o.Switch.VCs, err = subnet.Firmware("ftree", o.Topology)
+		o.Firmware, o.Switch.VCs, err = subnet.Firmware(t.Context(), "ftree", o.Topology)
 		require.NoError(t, err)
 	})
 	g := l.Fabric.Topology()

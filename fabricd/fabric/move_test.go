@@ -45,7 +45,7 @@ func orderly(t *testing.T) func(*fabric.Options) {
 	return func(o *fabric.Options) {
 		const routing = "deterministic-link"
 		var err error
-		o.Firmware, o.Switch.VCs, err = subnet.Firmware(routing, o.Topology)
+		o.Firmware, o.Switch.VCs, err = subnet.Firmware(t.Context(), routing, o.Topology)
 		require.NoError(t, err)
 		o.Processes.Routing = routing
 		o.Liveness = settings.Liveness{Interval: "1s", Multiplier: 60}

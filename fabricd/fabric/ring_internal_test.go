@@ -14,7 +14,7 @@ import (
 func newRing(tb testing.TB, options ...func(*Options)) *Fabric {
 	tb.Helper()
 	g := topologytest.Parse(tb, "ring:4")
-	fw, _, err := subnet.Firmware("updn", g)
+	fw, _, err := subnet.Firmware(tb.Context(), "updn", g)
 	require.NoError(tb, err)
 	o := Options{Topology: g, Firmware: fw, Transport: wire.NewMemory()}
 	for _, option := range options {

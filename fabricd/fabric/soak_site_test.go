@@ -92,7 +92,7 @@ func startSoak(t *testing.T, seed uint64, own bool, load nic.Traffic) *soakSite 
 		Processes: &fabric.ProcessOptions{Fabric: soakName, Routing: routing},
 	}
 	var err error
-	s.options.Firmware, s.options.Switch.VCs, err = subnet.Firmware(routing, g)
+	s.options.Firmware, s.options.Switch.VCs, err = subnet.Firmware(t.Context(), routing, g)
 	require.NoError(t, err)
 	s.lead(nil)
 	s.end = sync.OnceFunc(func() {

@@ -29,7 +29,7 @@ func BenchmarkTablesSize(b *testing.B) {
 func sizesOfTables(t testing.TB, spec string) (text, sent int) {
 	t.Helper()
 	g := topologytest.Parse(t, spec)
-	fw, _, err := subnet.Firmware("ftree", g)
+	fw, _, err := subnet.Firmware(t.Context(), "ftree", g)
 	require.NoError(t, err)
 	program := fw.(tables.Programmed).Program()
 	var list []*tables.Patch

@@ -34,9 +34,9 @@ func upload(t *testing.T, f *fabric.Fabric, order int, dead ...topology.Link) (c
 		set.AddLink(l.ID)
 	}
 	require.Zero(t, u.Compute(&set))
-	r, err := u.Routing("ddrc", 0)
+	r, err := u.Routing(t.Context(), "ddrc", 0)
 	require.NoError(t, err)
-	program, err := subnet.ProgramOf(f.Firmware().(tables.Programmed), r)
+	program, err := subnet.ProgramOf(t.Context(), f.Firmware().(tables.Programmed), r)
 	require.NoError(t, err)
 	return load(t, f, order, program)
 }

@@ -21,7 +21,7 @@ func waysWithout(t *testing.T, g *topology.Graph, routing string, links ...topol
 	for _, l := range links {
 		dead.AddLink(l.ID)
 	}
-	fw, _, err := e.Around(g, &dead)
+	fw, _, err := e.Around(t.Context(), g, &dead)
 	require.NoError(t, err)
 	return fw.(tables.Programmed).Program()
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -90,8 +91,8 @@ func (c *Spec) placed() map[weft.Node]string {
 }
 
 // Firmware makes the firmware of every switch by its name.
-func (c *Spec) Firmware(g *topology.Graph) (switching.Firmware, error) {
-	fw, _, err := subnet.Firmware(c.Routing, g)
+func (c *Spec) Firmware(ctx context.Context, g *topology.Graph) (switching.Firmware, error) {
+	fw, _, err := subnet.Firmware(ctx, c.Routing, g)
 	if err != nil {
 		return nil, fmt.Errorf("the fabric is of another release than this process: %w", err)
 	}

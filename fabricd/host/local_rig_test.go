@@ -31,7 +31,7 @@ func newLocal(t testing.TB, change ...func(c *host.LocalConfig)) *Local {
 	t.Helper()
 	const routing = "adaptive-link"
 	g := topologytest.Parse(t, "kary-ntree:2,2")
-	fw, vcs, err := subnet.Firmware(routing, g)
+	fw, vcs, err := subnet.Firmware(t.Context(), routing, g)
 	require.NoError(t, err)
 	memory, start := wire.NewMemory(), time.Now()
 	t.Cleanup(func() { require.NoError(t, memory.Close()) })

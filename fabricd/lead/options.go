@@ -44,7 +44,7 @@ func (p *process) optionsOn(ctx context.Context, g *topology.Graph) (fabric.Opti
 	s := &p.Settings
 	s.Traffic = cmp.Or(s.Traffic, defaultTraffic(g, cmp.Or(s.Link.Rate, fabric.DefaultRate), theseCores()))
 	s.Routing = cmp.Or(s.Routing, subnet.Default(g))
-	made, wrong := scenario.Build(*s, g)
+	made, wrong := scenario.Build(ctx, *s, g)
 	if len(wrong) > 0 {
 		return made.Options, &MistakesError{wrong}
 	}

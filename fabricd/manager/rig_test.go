@@ -72,7 +72,7 @@ func start(t *testing.T, spec, routing string, options ...func(*manager.Local)) 
 	t.Helper()
 	l := &lab{patience: rig.Patience}
 	l.Lab = live.Start(t, live.Config{Topology: spec, Routing: routing, Store: true, Serve: func(f *fabric.Fabric, control *bus.Server) {
-		_, vcs, err := subnet.Firmware(routing, f.Topology())
+		_, vcs, err := subnet.Firmware(t.Context(), routing, f.Topology())
 		require.NoError(t, err)
 		local := manager.Local{Fabric: f, Instance: "first", Routing: routing, VCs: vcs}
 		for _, set := range options {

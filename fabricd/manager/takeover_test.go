@@ -177,7 +177,7 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 		t.Run([]string{"in the first", "between", "after both"}[during], func(t *testing.T) {
 			t.Parallel()
 			l := start(t, "irregular:16,32,3", "lash")
-			_, vcs, err := subnet.Firmware("lash", l.Fabric.Topology())
+			_, vcs, err := subnet.Firmware(t.Context(), "lash", l.Fabric.Topology())
 			require.NoError(t, err)
 			link, plan := cutOfTwoRounds(t, l.Fabric.Topology(), vcs)
 			first := rig.Launch(t, l.identity("dqr"))

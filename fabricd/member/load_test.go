@@ -25,8 +25,8 @@ func (l *lab) patches(dead ...string) (list []*tables.Patch) {
 	for _, name := range dead {
 		set.AddLink(must(g.LinkByName(name)).ID)
 	}
-	r := must(u.Routing("ddrc", u.Compute(&set)))
-	program := must(subnet.ProgramOf(l.Fabric.Firmware().(tables.Programmed), r))
+	r := must(u.Routing(l.Context(), "ddrc", u.Compute(&set)))
+	program := must(subnet.ProgramOf(l.Context(), l.Fabric.Firmware().(tables.Programmed), r))
 	for s := range weft.SwitchID(len(g.Switches)) {
 		now, version, ok := l.Fabric.Program(s)
 		require.True(l, ok)

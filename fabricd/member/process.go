@@ -52,7 +52,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("switch %s joins fabric %s: %w", cfg.Switch, cfg.Fabric, err)
 	}
-	p, err := remote.Open(remote.Config{
+	p, err := remote.Open(ctx, remote.Config{
 		Spec: c, URL: cfg.URL, Credentials: cfg.Credentials, Log: cfg.Log,
 		Alone: remote.GoneAfter,
 	})

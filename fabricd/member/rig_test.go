@@ -36,7 +36,7 @@ type option func(*fabric.Options)
 
 func with(fw string) option {
 	return func(o *fabric.Options) {
-		o.Firmware, o.Switch.VCs, _ = subnet.Firmware(fw, o.Topology)
+		o.Firmware, o.Switch.VCs, _ = subnet.Firmware(context.Background(), fw, o.Topology)
 		o.Processes.Routing = fw
 	}
 }

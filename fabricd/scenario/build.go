@@ -42,14 +42,14 @@ type builder struct {
 // Build makes the fabric of s on g, which is the topology that s names; nil when that cannot be
 // read: the other settings are then checked alone. The settings may name firmwares of own beside
 // those that come with Weft. A fabric with mistakes is unusable.
-func Build(s settings.Settings, g *topology.Graph, own ...firmware.Entry) (Built, []settings.Mistake) {
+func Build(ctx context.Context, s settings.Settings, g *topology.Graph, own ...firmware.Entry) (Built, []settings.Mistake) {
 	b := builder{settings: s.Filled(), own: own, wrong: s.Check()}
 	sound := len(b.wrong) == 0
 	s = b.settings
 	o := &b.Options
 	o.Topology, o.Seed, b.Routing = g, s.Seed, s.Routing
-	b.firmware()
-	b.manager()
+	b.firmware(ctx)
+	b.manager(ctx)
 	b.switches()
 	o.NIC, o.Link, o.Liveness = s.NIC, s.Link, s.Liveness
 	b.notices()
@@ -67,14 +67,14 @@ func (b *builder) fail(path string, err error) {
 }
 
 // firmware makes the firmware, and with it the number of virtual channels that it needs.
-func (b *builder) firmware() {
+func (b *builder) firmware(ctx context.Context) {
 	o := &b.Options
 	e, err := subnet.ByName(b.Routing)
 	if i := slices.IndexFunc(b.own, func(e firmware.Entry) bool { return e.Name == b.Routing }); i >= 0 {
 		e, err = subnet.Plain(b.own[i]), nil
 	}
 	if err == nil && o.Topology != nil {
-		o.Firmware, o.Switch.VCs, err = e.New(o.Topology)
+		o.Firmware, o.Switch.VCs, err = e.New(ctx, o.Topology)
 	}
 	if c, ok := o.Firmware.(switching.Checker); ok && err == nil {
 		for _, s := range o.Topology.Switches {
@@ -88,15 +88,14 @@ func (b *builder) firmware() {
 
 // manager chooses how the fabric is managed. A routing that is rules is run as the tables that
 // decide alike, where there are such.
-func (b *builder) manager() {
+func (b *builder) manager(ctx context.Context) {
 	s, g := b.settings.Manager, b.Options.Topology
 	b.Delays = manager.Delays{Detect: s.Detect.Time(), Compute: s.Compute.Time(), Distribute: s.Distribute.Time()}
 	if s.Method == "" || g == nil {
 		return
 	}
 	if s.Method == manage.Auto {
-		// As the firmware, which nothing interrupts.
-		b.Manager, b.Unmanaged = manage.For(context.Background(), b.Routing, g)
+		b.Manager, b.Unmanaged = manage.For(ctx, b.Routing, g)
 		return
 	}
 	m, err := manage.Parse(s.Method)
@@ -104,7 +103,7 @@ func (b *builder) manager() {
 	b.Manager = m
 	if routing, other := m.Routing(b.Routing); other && err == nil {
 		b.Routing = routing
-		b.firmware()
+		b.firmware(ctx)
 	}
 }
 

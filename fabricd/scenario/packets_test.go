@@ -28,7 +28,7 @@ func (h *hops) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
 // switches.
 func sent(t *testing.T, text string) (scenario.Result, []weft.PortID) {
 	t.Helper()
-	s, err := scenario.Load("test.yaml", []byte(
+	s, err := scenario.Load(t.Context(), "test.yaml", []byte(
 		"name: sent\ntopology: kary-ntree:2,3\nrouting: adaptive-link\nliveness: {interval: off}\nduration: 50ms\n"+text))
 	require.NoError(t, err)
 	var h hops

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -62,22 +63,22 @@ const MaxDuration = settings.MaxDelay
 
 // Read reads and checks a scenario file. The error lists all mistakes, each with its file, its line
 // and what was expected.
-func Read(path string) (*Scenario, error) {
+func Read(ctx context.Context, path string) (*Scenario, error) {
 	doc, f, err := document.Read[format.File](path)
 	if err != nil {
 		return nil, err
 	}
-	return parse(doc, f)
+	return parse(ctx, doc, f)
 }
 
 // Load is Read from memory; errors name the file as path. The scenario may name the firmwares own
 // beside those that come with Weft.
-func Load(path string, data []byte, own ...firmware.Entry) (*Scenario, error) {
+func Load(ctx context.Context, path string, data []byte, own ...firmware.Entry) (*Scenario, error) {
 	doc, f, err := document.Load[format.File](path, data)
 	if err != nil {
 		return nil, err
 	}
-	return parse(doc, f, own...)
+	return parse(ctx, doc, f, own...)
 }
 
 // parser collects the mistakes of one file.
@@ -95,7 +96,7 @@ func (p *parser) fail(path string, err error) {
 	}
 }
 
-func parse(doc *document.Doc, f format.File, own ...firmware.Entry) (*Scenario, error) {
+func parse(ctx context.Context, doc *document.Doc, f format.File, own ...firmware.Entry) (*Scenario, error) {
 	s := &Scenario{
 		Name: f.Name, About: strings.TrimSpace(f.About), Path: doc.File(), Source: doc.Text(), File: f, Warnings: doc.Warnings(),
 		Expect: f.Expect,
@@ -107,7 +108,7 @@ func parse(doc *document.Doc, f format.File, own ...firmware.Entry) (*Scenario, 
 	s.Duration = p.duration("$.duration", f.Duration)
 	g, err := topology.Parse(f.Topology)
 	p.fail("$.topology", err)
-	made, wrong := Build(f.Settings, g, own...)
+	made, wrong := Build(ctx, f.Settings, g, own...)
 	for _, m := range wrong {
 		p.fail("$."+m.Path, m.Err)
 	}

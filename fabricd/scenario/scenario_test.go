@@ -32,7 +32,7 @@ func run(t *testing.T, ctx context.Context, s *scenario.Scenario, progress func(
 
 func read(t *testing.T, path string) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.Read(path)
+	s, err := scenario.Read(t.Context(), path)
 	require.NoError(t, err)
 	return s
 }
@@ -149,7 +149,7 @@ func TestNoticesAreOnWhenAScenarioSaysSo(t *testing.T) {
 
 func TestEveryExpectationThatDoesNotHoldIsNamedInWords(t *testing.T) {
 	t.Parallel()
-	s, err := scenario.Load("fails.yaml", []byte(`
+	s, err := scenario.Load(t.Context(), "fails.yaml", []byte(`
 name: fails
 topology: kary-ntree:2,3
 routing: updown
@@ -196,7 +196,7 @@ func TestMalformedScenariosAreRefusedWithFileLineAndWhatWasExpected(t *testing.T
 			t.Parallel()
 			data, err := os.ReadFile(path)
 			require.NoError(t, err)
-			s, err := scenario.Load(filepath.Base(path), data)
+			s, err := scenario.Load(t.Context(), filepath.Base(path), data)
 			require.Error(t, err)
 			assert.Nil(t, s)
 			golden := strings.TrimSuffix(path, ".yaml") + ".txt"
@@ -215,7 +215,7 @@ func TestMalformedScenariosAreRefusedWithFileLineAndWhatWasExpected(t *testing.T
 
 func TestAFileThatIsNotThereIsNamed(t *testing.T) {
 	t.Parallel()
-	_, err := scenario.Read("testdata/none.yaml")
+	_, err := scenario.Read(t.Context(), "testdata/none.yaml")
 	require.ErrorIs(t, err, os.ErrNotExist)
 	assert.ErrorContains(t, err, "testdata/none.yaml")
 }
@@ -231,7 +231,7 @@ func FuzzLoad(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := scenario.Load("fuzz.yaml", data)
+		s, err := scenario.Load(t.Context(), "fuzz.yaml", data)
 		if (s == nil) == (err == nil) {
 			t.Fatalf("a scenario %v and an error %v", s, err)
 		}

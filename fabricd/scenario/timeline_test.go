@@ -32,7 +32,7 @@ func load(t *testing.T, text string) *scenario.Scenario {
 	if !strings.Contains(text, "liveness:") {
 		text = "liveness: {interval: off}\n" + text
 	}
-	s, err := scenario.Load("test.yaml", []byte(head+text))
+	s, err := scenario.Load(t.Context(), "test.yaml", []byte(head+text))
 	require.NoError(t, err)
 	return s
 }
@@ -166,7 +166,7 @@ func TestTheSettingsOfAScenarioAreSavedAndReadAgain(t *testing.T) {
 		saved.Settings = f.Settings.Short()
 		text, err := format.Write(saved)
 		require.NoError(t, err)
-		s, err := scenario.Load("saved.yaml", text)
+		s, err := scenario.Load(t.Context(), "saved.yaml", text)
 		require.NoError(t, err, string(text))
 		_, g, err := document.Load[format.FabricFile]("saved.yaml", text)
 		require.NoError(t, err, string(text))

@@ -82,7 +82,7 @@ func fingerprint(t *testing.T, s *scenario.Scenario) string {
 
 // Not parallel: it changes on how many cores everything runs.
 func TestTheSameSeedIsTheSameRunOnOneCoreAndOnTwo(t *testing.T) {
-	s, err := scenario.Load("test.yaml", []byte(everything))
+	s, err := scenario.Load(t.Context(), "test.yaml", []byte(everything))
 	require.NoError(t, err)
 	first, events := virtually(t, s)
 	require.Positive(t, first.Ledger.LostWire)
@@ -105,7 +105,7 @@ func TestTheSameSeedIsTheSameRunOnOneCoreAndOnTwo(t *testing.T) {
 func TestWhatBlockedPacketsWaitForIsUpToTheScenario(t *testing.T) {
 	t.Parallel()
 	hash := func(settings string) string {
-		s, err := scenario.Load("test.yaml", []byte("name: test\ntopology: kary-ntree:2,3\nrouting: adaptive-link\nduration: 200ms\ntraffic: uniform:1\n"+
+		s, err := scenario.Load(t.Context(), "test.yaml", []byte("name: test\ntopology: kary-ntree:2,3\nrouting: adaptive-link\nduration: 200ms\ntraffic: uniform:1\n"+
 			"link: {paced: true}\nswitch: {"+settings+"}\nexpect: {}\n"))
 		require.NoError(t, err)
 		r, _ := virtually(t, s)

@@ -1,6 +1,7 @@
 package subnet
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -31,7 +32,7 @@ const (
 // (docs/reference/routing/trees.md): sequence[0], the first port of D, is not the port numbered 0;
 // the first U-turn does not go back by the port of arrival when that is first in D; and the entries
 // of arrivals that cannot happen are filled in, so that a packet from anywhere finds one.
-func Algorithm1(g *topology.Graph, d Sequence) (*tables.Tables, error) {
+func Algorithm1(ctx context.Context, g *topology.Graph, d Sequence) (*tables.Tables, error) {
 	ports := make([]int, len(g.Switches))
 	for i, s := range g.Switches {
 		t := g.Place(s.ID).Tree
@@ -48,6 +49,9 @@ func Algorithm1(g *topology.Graph, d Sequence) (*tables.Tables, error) {
 		return nil, err
 	}
 	for _, s := range g.Switches {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if err := fill(tables, g.Place(s.ID), len(g.NICs), d); err != nil {
 			return nil, err
 		}

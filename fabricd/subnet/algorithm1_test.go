@@ -1,6 +1,7 @@
 package subnet_test
 
 import (
+	"context"
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
@@ -26,7 +27,7 @@ type alike struct {
 }
 
 func newAlike(t *testing.T, g *topology.Graph) *alike {
-	tables, err := subnet.Algorithm1(g, nil)
+	tables, err := subnet.Algorithm1(t.Context(), g, nil)
 	require.NoError(t, err)
 	return &alike{g: g, table: firmware.DeterministicTable{Tables: tables}}
 }
@@ -148,7 +149,7 @@ func TestTablesOfAnySequenceConnectEveryPairWithUpToKMinus1DeadLinks(t *testing.
 		t.Run(fmt.Sprint(c.spec, c.d), func(t *testing.T) {
 			t.Parallel()
 			g := topologytest.Parse(t, c.spec)
-			tables, err := subnet.Algorithm1(g, func(place *weft.Place) []int {
+			tables, err := subnet.Algorithm1(t.Context(), g, func(place *weft.Place) []int {
 				if place.Tree.Tier == 0 {
 					return nil
 				}
@@ -179,7 +180,7 @@ func TestTablesOfAnySequenceConnectEveryPairWithUpToKMinus1DeadLinks(t *testing.
 func TestTablesOfLargeTreesAreSmall(t *testing.T) {
 	g := topologytest.Parse(t, "mport-tree:36,2") // 648 NICs
 	allocated := testing.AllocsPerRun(1, func() {
-		if _, err := subnet.Algorithm1(g, nil); err != nil {
+		if _, err := subnet.Algorithm1(t.Context(), g, nil); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -188,14 +189,14 @@ func TestTablesOfLargeTreesAreSmall(t *testing.T) {
 
 func TestAlgorithm1RefusesWhatItCannotFill(t *testing.T) {
 	t.Parallel()
-	_, err := subnet.Algorithm1(topologytest.Parse(t, "torus:4x4"), nil)
+	_, err := subnet.Algorithm1(t.Context(), topologytest.Parse(t, "torus:4x4"), nil)
 	require.ErrorContains(t, err, "torus:4x4 is none: choose such a topology, as kary-ntree:4,3")
 	for want, d := range map[string][]int{
 		"s1.0 has 1 ports, it has 2 up ports":   {0},
 		"testing sequence of switch 2":          {1, 1}, // s1.0
 		"no up port 2: its up ports are 0 to 1": {0, 2},
 	} {
-		_, err := subnet.Algorithm1(topologytest.Parse(t, "kary-ntree:2,2"), func(place *weft.Place) []int {
+		_, err := subnet.Algorithm1(t.Context(), topologytest.Parse(t, "kary-ntree:2,2"), func(place *weft.Place) []int {
 			if place.Tree.Tier == 0 {
 				return nil
 			}
@@ -211,7 +212,7 @@ func ExampleAlgorithm1() {
 		fmt.Println(err)
 		return
 	}
-	tables, err := subnet.Algorithm1(g, nil)
+	tables, err := subnet.Algorithm1(context.Background(), g, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -24,12 +24,11 @@ type Entry struct {
 	Keys      []Key          // what can follow the name, as "updn:layers=2,tree=dfs"
 	Tolerance firmware.Tolerance
 	// New makes it for a topology, and says how many virtual channels it needs at least there.
-	// Nothing interrupts it; Routes is for who may be.
-	New func(g *topology.Graph) (fw firmware.Firmware, vcs int, err error)
+	New func(ctx context.Context, g *topology.Graph) (fw firmware.Firmware, vcs int, err error)
 	// Around makes it as the static fault model has it: for a topology in which these links and
 	// switches are dead, which is known when it is computed. Pairs that it knows no way for are
 	// discarded by their first switch. nil: it is the same whatever is dead.
-	Around func(g *topology.Graph, dead *Dead) (fw firmware.Firmware, vcs int, err error)
+	Around func(ctx context.Context, g *topology.Graph, dead *Dead) (fw firmware.Firmware, vcs int, err error)
 	// Mechanisms are those by which ways around what is dead are computed; nil: there are no such
 	// ways.
 	Mechanisms *direct.Mechanisms
@@ -80,7 +79,7 @@ func Entries() []Entry {
 func Plain(e firmware.Entry) Entry {
 	return Entry{
 		Name: e.Name, About: e.About, On: e.On, Tolerance: e.Tolerance,
-		New: func(g *topology.Graph) (firmware.Firmware, int, error) {
+		New: func(_ context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
 			fw := e.New()
 			vcs := LeastVCs(fw, g)
 			if err := misfit(fw, e.On, g); vcs == 0 && err != nil {
@@ -91,8 +90,8 @@ func Plain(e firmware.Entry) Entry {
 	}
 }
 
-func newDeterministicTable(g *topology.Graph) (firmware.Firmware, int, error) {
-	tables, err := Algorithm1(g, nil)
+func newDeterministicTable(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
+	tables, err := Algorithm1(ctx, g, nil)
 	if err != nil {
 		return nil, 0, instead(named("deterministic-table", err), g)
 	}
@@ -151,18 +150,20 @@ func named(name string, err error) error {
 	return nil
 }
 
-func newNone(*topology.Graph) (firmware.Firmware, int, error) { return firmware.None{}, 1, nil }
+func newNone(context.Context, *topology.Graph) (firmware.Firmware, int, error) {
+	return firmware.None{}, 1, nil
+}
 
 // Firmware makes the firmware of that name for a topology, and says how many virtual channels it
 // needs at least. It is the one place where names become firmwares. Errors are an unknown name, a
 // topology of another shape, and one for which no tables can be computed; whether a firmware
 // without tables can run there, its Check says.
-func Firmware(name string, g *topology.Graph) (fw firmware.Firmware, vcs int, err error) {
+func Firmware(ctx context.Context, name string, g *topology.Graph) (fw firmware.Firmware, vcs int, err error) {
 	e, err := ByName(name)
 	if err != nil {
 		return nil, 0, err
 	}
-	return e.New(g)
+	return e.New(ctx, g)
 }
 
 // LeastVCs is the least number of virtual channels with which f runs in every switch of g, 0 when

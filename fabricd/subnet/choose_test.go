@@ -29,7 +29,7 @@ func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 		require.NotEmpty(t, e.About)
 		for _, g := range map[firmware.Shape][]*topology.Graph{firmware.Trees: trees, firmware.Grids: {torus}, firmware.Anything: {irregular}}[e.On] {
 			require.True(t, e.Fits(g))
-			fw, vcs, err := subnet.Firmware(name, g)
+			fw, vcs, err := subnet.Firmware(t.Context(), name, g)
 			require.NoError(t, err)
 			require.NotNil(t, fw)
 			require.Positive(t, vcs)
@@ -49,7 +49,7 @@ func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 
 func TestAnUnknownNameGetsTheNearestMatch(t *testing.T) {
 	t.Parallel()
-	_, _, err := subnet.Firmware("deterministic-tabel", topologytest.Parse(t, "ring:3"))
+	_, _, err := subnet.Firmware(t.Context(), "deterministic-tabel", topologytest.Parse(t, "ring:3"))
 	require.ErrorContains(t, err, `unknown routing "deterministic-tabel": did you mean "deterministic-table"?`)
 	_, err = subnet.ByName("non")
 	require.ErrorContains(t, err, `did you mean "none"?`)
@@ -57,7 +57,7 @@ func TestAnUnknownNameGetsTheNearestMatch(t *testing.T) {
 
 func TestAFirmwareWithTablesNeedsATopologyThatItHasTablesFor(t *testing.T) {
 	t.Parallel()
-	_, _, err := subnet.Firmware("deterministic-table", topologytest.Parse(t, "mesh:3x3"))
+	_, _, err := subnet.Firmware(t.Context(), "deterministic-table", topologytest.Parse(t, "mesh:3x3"))
 	require.ErrorContains(t, err, "mesh:3x3 is none: choose such a topology, as kary-ntree:4,3; or a firmware that routes mesh:3x3, as dimension-order or updn")
 }
 
@@ -68,7 +68,7 @@ func TestAFirmwareForAnotherShapeNamesOneThatFits(t *testing.T) {
 		{"adaptive-link", "irregular:8,16,1", "; or a firmware that routes irregular:8,16,1, as lash or updn"},
 		{"dimension-order", "kary-ntree:2,2", "choose such a topology, as torus:4x4; or a firmware that routes kary-ntree:2,2, as adaptive-link or updn"},
 	} {
-		_, _, err := subnet.Firmware(c.name, topologytest.Parse(t, c.spec))
+		_, _, err := subnet.Firmware(t.Context(), c.name, topologytest.Parse(t, c.spec))
 		require.ErrorContains(t, err, c.want)
 	}
 }
@@ -77,7 +77,7 @@ func TestAFirmwareForAnotherShapeNamesOneThatFits(t *testing.T) {
 func TestAFirmwareThatItsShapeIsTooLargeForIsRefusedByItsCheck(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:65,2")
-	fw, _, err := subnet.Firmware("adaptive-link", g)
+	fw, _, err := subnet.Firmware(t.Context(), "adaptive-link", g)
 	require.NoError(t, err)
 	require.ErrorContains(t, fw.(switching.Checker).Check(g.Place(0), 1), "64")
 }
@@ -93,7 +93,7 @@ func TestWhatIsChosenForAShapeFitsIt(t *testing.T) {
 		fitting := subnet.Fitting(g)
 		require.Subset(t, fitting, []string{want, "updn", "lash", "escape"})
 		for _, name := range fitting {
-			fw, vcs, err := subnet.Firmware(name, g)
+			fw, vcs, err := subnet.Firmware(t.Context(), name, g)
 			require.NoError(t, err, "%s on %s", name, spec)
 			for _, s := range g.Switches {
 				require.NoError(t, fw.(switching.Checker).Check(g.Place(s.ID), vcs))
@@ -107,7 +107,7 @@ func TestWhatIsChosenForAShapeFitsIt(t *testing.T) {
 // Tables belong to one topology: elsewhere the firmware says so before anything runs.
 func TestTablesOfAnotherTopologyAreRefused(t *testing.T) {
 	t.Parallel()
-	fw, vcs, err := subnet.Firmware("deterministic-table", topologytest.Parse(t, "kary-ntree:2,2"))
+	fw, vcs, err := subnet.Firmware(t.Context(), "deterministic-table", topologytest.Parse(t, "kary-ntree:2,2"))
 	require.NoError(t, err)
 	g := topologytest.Parse(t, "kary-ntree:3,3")
 	for _, id := range []weft.SwitchID{0, 26} {

@@ -1,6 +1,7 @@
 package subnet
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -116,18 +117,20 @@ func (e *Entry) options(fw firmware.Direct, o directOptions) error {
 	*e = e.direct(fw)
 	e.Mechanisms = &m
 	plain := e.New
-	e.Around = func(g *topology.Graph, dead *Dead) (firmware.Firmware, int, error) {
-		made, vcs, err := plain(g)
+	e.Around = func(ctx context.Context, g *topology.Graph, dead *Dead) (firmware.Firmware, int, error) {
+		made, vcs, err := plain(ctx, g)
 		if err != nil {
 			return nil, 0, err
 		}
 		around := made.(firmware.Direct)
-		if around.Ways, err = waysAround(g, m, dead); err != nil {
+		if around.Ways, err = waysAround(ctx, g, m, dead); err != nil {
 			return nil, 0, named(e.Name, err)
 		}
 		return around, vcs, nil
 	}
-	e.New = func(g *topology.Graph) (firmware.Firmware, int, error) { return e.Around(g, nil) }
+	e.New = func(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
+		return e.Around(ctx, g, nil)
+	}
 	return nil
 }
 
@@ -135,18 +138,28 @@ func (e *Entry) options(fw firmware.Direct, o directOptions) error {
 // computed in turn: who asks for them, verify or a sweep, has many sets of dead links, and computes
 // for several of these at once. A subnet manager has one, and computes that in parallel
 // (manage.Planner).
-func waysAround(g *topology.Graph, m direct.Mechanisms, dead *Dead) (*tables.Ways, error) {
+func waysAround(ctx context.Context, g *topology.Graph, m direct.Mechanisms, dead *Dead) (*tables.Ways, error) {
 	net, err := direct.New(g)
 	if err != nil {
 		return nil, err
 	}
-	return net.Solve(m, dead.Cuts, nil).Ways()
+	inTurn := func(n int, run func(int)) bool {
+		for i := 0; i < n && ctx.Err() == nil; i++ {
+			run(i)
+		}
+		return ctx.Err() == nil
+	}
+	s := net.Solve(m, dead.Cuts, inTurn)
+	if s == nil {
+		return nil, context.Cause(ctx)
+	}
+	return s.Ways()
 }
 
 // direct is an entry that makes such a firmware.
 func (e Entry) direct(fw firmware.Direct) Entry {
 	on := e.On
-	e.New = func(g *topology.Graph) (firmware.Firmware, int, error) {
+	e.New = func(_ context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
 		made := fw
 		made.Diameter = diameter(g)
 		vcs := LeastVCs(made, g)

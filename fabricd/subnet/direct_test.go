@@ -147,7 +147,7 @@ func TestPacketsGoAsTheWaysAroundFaultsSay(t *testing.T) {
 					if faults == 4 {
 						dead.AddSwitch(weft.SwitchID(rnd.IntN(len(g.Switches))))
 					}
-					fw, vcs, err := e.Around(g, &dead)
+					fw, vcs, err := e.Around(t.Context(), g, &dead)
 					require.NoError(t, err)
 					f := fw.(firmware.Direct)
 					m := direct.Mechanisms{Intermediate: f.SubPaths - 1, Deterministic: f.Deterministic, Misroute: f.Misroutes}
@@ -187,7 +187,7 @@ func TestRoutingsByRulesTakeOptions(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, name, e.Name)
 		require.True(t, subnet.Known(name))
-		fw, vcs, err := e.New(torus)
+		fw, vcs, err := e.New(t.Context(), torus)
 		require.NoError(t, err)
 		got := fw.(firmware.Direct)
 		require.Empty(t, got.Ways.From(0), "nothing is dead")
@@ -197,7 +197,7 @@ func TestRoutingsByRulesTakeOptions(t *testing.T) {
 		require.Equal(t, want.vcs, vcs, name)
 		require.Equal(t, want.fw.SubPaths > 0, e.Around != nil, "mechanisms are for what is dead")
 	}
-	fw, vcs, err := subnet.Firmware("dimension-order", torus)
+	fw, vcs, err := subnet.Firmware(t.Context(), "dimension-order", torus)
 	require.NoError(t, err)
 	require.Equal(t, firmware.DimensionOrder{}, fw)
 	require.Equal(t, 2, vcs)
@@ -215,7 +215,7 @@ func TestRoutingsByRulesTakeOptions(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for _, name := range []string{"duato:mechanisms=I", "duato", "direction-order:ring=free"} {
-		_, _, err := subnet.Firmware(name, topologytest.Parse(t, "kary-ntree:2,2"))
+		_, _, err := subnet.Firmware(t.Context(), name, topologytest.Parse(t, "kary-ntree:2,2"))
 		require.ErrorContains(t, err, "or a firmware that routes kary-ntree:2,2, as adaptive-link or updn")
 	}
 }
@@ -224,14 +224,14 @@ func TestRoutingsByRulesTakeOptions(t *testing.T) {
 func TestWaysGoAroundLinksThatATopologyLacks(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "torus:4x4")
-	fw, _, err := subnet.Firmware("duato:mechanisms=I+D", g)
+	fw, _, err := subnet.Firmware(t.Context(), "duato:mechanisms=I+D", g)
 	require.NoError(t, err)
 	require.Empty(t, fw.(firmware.Direct).Ways.From(0))
 	var dead subnet.Dead
 	dead.AddLink(g.Links[0].ID)
 	e, err := subnet.ByName("duato:mechanisms=I+D")
 	require.NoError(t, err)
-	around, _, err := e.Around(g, &dead)
+	around, _, err := e.Around(t.Context(), g, &dead)
 	require.NoError(t, err)
 	require.NotEmpty(t, around.(firmware.Direct).Ways.From(0))
 }

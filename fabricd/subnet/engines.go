@@ -113,8 +113,8 @@ func (e engine) made(name string, o layered.Options) Entry {
 // computed adds to an entry how it is made of the routes that are computed for a topology.
 func computed(e Entry, routes func(ctx context.Context, g *topology.Graph) (*layered.Routing, error)) Entry {
 	e.Routes = routes
-	e.New = func(g *topology.Graph) (firmware.Firmware, int, error) {
-		r, err := routes(context.Background(), g)
+	e.New = func(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
+		r, err := routes(ctx, g)
 		if err != nil {
 			return nil, 0, err
 		}

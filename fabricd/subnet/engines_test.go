@@ -33,7 +33,7 @@ func TestEveryEngineRoutesTopologiesOfEveryShape(t *testing.T) {
 			if e.Name != "minimal-hop" {
 				require.Nil(t, r.Dependencies(t.Context()).Cycle(), "%s on %s", e.Name, spec)
 			}
-			fw, vcs, err := subnet.Firmware(e.Name, g)
+			fw, vcs, err := subnet.Firmware(t.Context(), e.Name, g)
 			require.NoError(t, err)
 			require.Equal(t, subnet.FirmwareOf(r), fw)
 			require.Equal(t, r.Layers, vcs)
@@ -151,7 +151,7 @@ func TestWhatOnlyTheTopologyRefusesNamesTheEngine(t *testing.T) {
 		"updn:root=s8":    "firmware updn:root=s8: root=s8: give low, centre or the name of a switch: unknown switch",
 		"escape:layers=1": "firmware escape:layers=1: layers=1: escape needs a layer to escape to",
 	} {
-		_, _, err := subnet.Firmware(name, g)
+		_, _, err := subnet.Firmware(t.Context(), name, g)
 		require.ErrorContains(t, err, want)
 	}
 	_, err := subnet.Routes(t.Context(), "lash:layers=1", topologytest.Parse(t, "irregular:32,64,1"))
@@ -164,7 +164,7 @@ func TestEngineFirmwaresDeliver(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "irregular:10,20,2,nics=2")
 	for _, name := range []string{"updn", "updn:in-port=false", "d-mroots:layers=3", "mroots", "minimal-hop", "lash"} {
-		fw, _, err := subnet.Firmware(name, g)
+		fw, _, err := subnet.Firmware(t.Context(), name, g)
 		require.NoError(t, err)
 		f := newFabric(g)
 		for src, dst := range pairs(g) {

@@ -1,6 +1,8 @@
 package subnet
 
 import (
+	"context"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/tables"
@@ -14,7 +16,7 @@ func UpDown(g *topology.Graph, dead *Dead) (tables *tables.Tables, unroutable in
 		return nil, 0, err
 	}
 	unroutable = u.Compute(dead)
-	tables, err = u.Tables()
+	tables, err = u.Tables(context.Background())
 	return tables, unroutable, err
 }
 

@@ -10,19 +10,19 @@ import (
 )
 
 // upDownTables are the routes of firmware updown without faults, by tables.
-func upDownTables(_ context.Context, g *topology.Graph, _ layered.Options) (*layered.Routing, error) {
+func upDownTables(ctx context.Context, g *topology.Graph, _ layered.Options) (*layered.Routing, error) {
 	u, err := NewUpDownRoutes(g)
 	if err != nil {
 		return nil, err
 	}
-	return u.Routing("ftree", u.Compute(nil))
+	return u.Routing(ctx, "ftree", u.Compute(nil))
 }
 
 // Routing is the routes of the last Compute as a routing by that name, with what that call
 // returned. Its tables are per layer, of one layer, and look at the destination alone. A pair that
 // is unroutable has no address.
-func (u *UpDownRoutes) Routing(name string, unroutable int) (*layered.Routing, error) {
-	lft, err := u.tables(true, u.port)
+func (u *UpDownRoutes) Routing(ctx context.Context, name string, unroutable int) (*layered.Routing, error) {
+	lft, err := u.tables(ctx, true, u.port)
 	if err != nil {
 		return nil, err
 	}

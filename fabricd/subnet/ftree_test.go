@@ -57,7 +57,7 @@ func TestFtreeWithoutALinkRoutesWhatUpDownRoutesDo(t *testing.T) {
 	l, err = g.LinkByName("s0.1-s1.1")
 	require.NoError(t, err)
 	dead.AddLink(l.ID)
-	r, err := u.Routing("ddrc", u.Compute(&dead))
+	r, err := u.Routing(t.Context(), "ddrc", u.Compute(&dead))
 	require.NoError(t, err)
 	require.Equal(t, 8, r.Unroutable, "nothing joins the leaves without going up again")
 	for s := range weft.SwitchID(4) {

@@ -12,41 +12,41 @@ import (
 func hybrids() []Entry {
 	return []Entry{
 		hybrid("hybrid", "fat trees: up by tables that a subnet manager replaces, around dead links as deterministic-link", 2,
-			func(u *UpDownRoutes) (firmware.Firmware, error) {
-				t, err := u.tables(true, u.port)
+			func(ctx context.Context, u *UpDownRoutes) (firmware.Firmware, error) {
+				t, err := u.tables(ctx, true, u.port)
 				return firmware.Hybrid{Tables: t}, err
 			}),
 		hybrid("hybrid-adaptive", "fat trees: up by tables that a subnet manager replaces, around dead links as adaptive-link", 1,
-			func(u *UpDownRoutes) (firmware.Firmware, error) { // those of method ddrc: a packet goes up as with adaptive-link while nothing is dead
-				t, err := u.AdaptiveTables()
+			func(ctx context.Context, u *UpDownRoutes) (firmware.Firmware, error) { // those of method ddrc: a packet goes up as with adaptive-link while nothing is dead
+				t, err := u.AdaptiveTables(ctx)
 				return firmware.HybridAdaptive{Tables: t}, err
 			}),
 	}
 }
 
-func hybrid(name, about string, vcs int, of func(*UpDownRoutes) (firmware.Firmware, error)) Entry {
+func hybrid(name, about string, vcs int, of func(context.Context, *UpDownRoutes) (firmware.Firmware, error)) Entry {
 	begin := func(g *topology.Graph) (u *UpDownRoutes, unroutable int, err error) {
 		if u, err = NewUpDownRoutes(g); err != nil {
 			return nil, 0, instead(named(name, err), g)
 		}
 		return u, u.Compute(nil), nil
 	}
-	routes := func(_ context.Context, g *topology.Graph) (*layered.Routing, error) {
+	routes := func(ctx context.Context, g *topology.Graph) (*layered.Routing, error) {
 		u, unroutable, err := begin(g)
 		if err != nil {
 			return nil, err
 		}
-		r, err := u.Routing(name, unroutable)
+		r, err := u.Routing(ctx, name, unroutable)
 		return r, named(name, err)
 	}
 	return Entry{
 		Name: name, About: about, Tolerance: firmware.Tolerance{Links: true}, Routes: routes,
-		New: func(g *topology.Graph) (firmware.Firmware, int, error) {
+		New: func(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
 			u, _, err := begin(g)
 			if err != nil {
 				return nil, 0, err
 			}
-			fw, err := of(u)
+			fw, err := of(ctx, u)
 			return fw, vcs, named(name, err)
 		},
 	}

@@ -12,6 +12,28 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
+// What is made for a fat tree looks at its context at each switch, and returns at once when that has
+// ended.
+func TestATreesRoutingEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	g := topologytest.Parse(t, "mport-tree:4,3")
+	for _, name := range []string{"ftree", "hybrid", "hybrid-adaptive", "deterministic-table", "ddrc-source"} {
+		e, err := subnet.ByName(name)
+		require.NoError(t, err)
+		ctx := testenv.NewInterrupted(t.Context(), 0)
+		_, _, err = e.New(ctx, g)
+		require.NoError(t, err, name)
+		all := ctx.Asked()
+		require.GreaterOrEqual(t, all, len(g.Switches), name)
+		for _, n := range []int{1, all / 2, all} {
+			ctx := testenv.NewInterrupted(t.Context(), n)
+			_, _, err := e.New(ctx, g)
+			require.ErrorIs(t, err, context.Canceled, "%s, %d of %d", name, n, all)
+			assert.LessOrEqual(t, ctx.Asked(), n+2, "%s, %d of %d", name, n, all)
+		}
+	}
+}
+
 // An engine looks at its context at least once for each destination, from the beginning to the end,
 // and when that has ended it returns at once: it looks at most twice more, to say why.
 func TestAnEngineEndsWithItsContext(t *testing.T) {
@@ -21,7 +43,7 @@ func TestAnEngineEndsWithItsContext(t *testing.T) {
 		"a-lash:layers=2,fallback=longer", "xy", "e-cube",
 	}
 	for _, e := range computing() {
-		if e.Name != "ftree" { // takes no longer than to read the topology
+		if e.Name != "ftree" { // [TestATreesRoutingEndsWithItsContext]
 			names = append(names, e.Name)
 		}
 	}

@@ -31,8 +31,8 @@ func Routes(ctx context.Context, name string, g *topology.Graph) (*layered.Routi
 
 // tableRoutes are the tables of Algorithm 1 as long as nothing is dead: then packets stay in the
 // layer that they enter in.
-func tableRoutes(_ context.Context, g *topology.Graph) (*layered.Routing, error) {
-	lft, err := Algorithm1(g, nil)
+func tableRoutes(ctx context.Context, g *topology.Graph) (*layered.Routing, error) {
+	lft, err := Algorithm1(ctx, g, nil)
 	if err != nil {
 		return nil, instead(named("deterministic-table", err), g)
 	}

@@ -16,22 +16,22 @@ const ddrcSource = "ddrc-source"
 
 // sourcePaths is its entry.
 func sourcePaths() Entry {
-	routes := func(_ context.Context, g *topology.Graph) (*layered.Routing, error) {
+	routes := func(ctx context.Context, g *topology.Graph) (*layered.Routing, error) {
 		u, err := NewUpDownRoutes(g)
 		if err != nil {
 			return nil, instead(named(ddrcSource, err), g)
 		}
-		r, err := u.Routing(ddrcSource, u.Compute(nil))
+		r, err := u.Routing(ctx, ddrcSource, u.Compute(nil))
 		return r, named(ddrcSource, err)
 	}
 	return Entry{
 		Name: ddrcSource, About: "fat trees: the NIC writes the way up and down into the packet, from routes that a subnet manager replaces", Routes: routes,
-		New: func(g *topology.Graph) (firmware.Firmware, int, error) {
-			r, err := routes(context.Background(), g)
+		New: func(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
+			r, err := routes(ctx, g)
 			if err != nil {
 				return nil, 0, err
 			}
-			paths, err := SourceRoutesOf(r)
+			paths, err := SourceRoutesOf(ctx, r)
 			if err != nil {
 				return nil, 0, named(ddrcSource, err)
 			}
@@ -43,11 +43,11 @@ func sourcePaths() Entry {
 // SourceRoutesOf are the ways of a routing as NICs write them into packets: from each switch by the
 // first of the addresses that it sends to a destination by, and the first of the ways there. A
 // routing of several layers is refused, and so are ways that a packet has no room for.
-func SourceRoutesOf(r *layered.Routing) (*tables.SourceRoutes, error) {
+func SourceRoutesOf(ctx context.Context, r *layered.Routing) (*tables.SourceRoutes, error) {
 	if r.Layers > 1 {
 		return nil, fmt.Errorf("source routes of %d layers: a packet stays in the first, choose a routing of one layer", r.Layers)
 	}
-	w := walker{r: r}
+	w := walker{ctx: ctx, r: r}
 	routes, err := tables.NewSourceRoutes(len(r.Graph.Switches), len(r.Graph.NICs), w.route)
 	if err == nil {
 		err = w.err
@@ -57,6 +57,7 @@ func SourceRoutesOf(r *layered.Routing) (*tables.SourceRoutes, error) {
 
 // walker follows a routing.
 type walker struct {
+	ctx   context.Context
 	r     *layered.Routing
 	ports [weft.MaxRoute]weft.PortID
 	err   error
@@ -64,8 +65,11 @@ type walker struct {
 
 // route is the way from a switch to a NIC, none when there is none or no NIC sends there.
 func (w *walker) route(s weft.SwitchID, d weft.NICID) (route weft.SourceRoute) {
+	if d == 0 && w.err == nil && w.ctx.Err() != nil {
+		w.err = context.Cause(w.ctx)
+	}
 	addresses := w.r.Assignment.Addresses(s, d)
-	if len(addresses) == 0 {
+	if len(addresses) == 0 || w.err != nil {
 		return route
 	}
 	at, in, path, n := s, weft.NoPort, addresses[0].Path, 0
@@ -98,10 +102,10 @@ func (w *walker) route(s weft.SwitchID, d weft.NICID) (route weft.SourceRoute) {
 
 // ProgramOf is what a firmware forwards by that goes by a routing: no more of it than it uses, and
 // source routes made of the routing's tables for one whose packets carry them.
-func ProgramOf(fw tables.Programmed, r *layered.Routing) (p tables.Program, err error) {
+func ProgramOf(ctx context.Context, fw tables.Programmed, r *layered.Routing) (p tables.Program, err error) {
 	like := fw.Program()
 	if like.Routes != nil {
-		if p.Routes, err = SourceRoutesOf(r); err != nil {
+		if p.Routes, err = SourceRoutesOf(ctx, r); err != nil {
 			return p, err
 		}
 	}

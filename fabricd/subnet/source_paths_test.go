@@ -25,9 +25,9 @@ func TestSourceRoutesFollowTheTablesThatTheyAreMadeOf(t *testing.T) {
 				dead.AddLink(weft.LinkID(l))
 			}
 		}
-		r, err := u.Routing("ddrc", u.Compute(&dead))
+		r, err := u.Routing(t.Context(), "ddrc", u.Compute(&dead))
 		require.NoError(t, err)
-		routes, err := subnet.SourceRoutesOf(r)
+		routes, err := subnet.SourceRoutesOf(t.Context(), r)
 		require.NoError(t, err)
 		for _, src := range g.NICs {
 			s, _ := g.SwitchOf(src.ID)
@@ -55,11 +55,11 @@ func TestRoutingsThatNoPacketHasRoomForHaveNoSourceRoutes(t *testing.T) {
 	t.Parallel()
 	r, err := subnet.Routes(t.Context(), "lash", topologytest.Parse(t, "torus:5x5"))
 	require.NoError(t, err)
-	_, err = subnet.SourceRoutesOf(r)
+	_, err = subnet.SourceRoutesOf(t.Context(), r)
 	require.ErrorContains(t, err, "choose a routing of one layer")
 	r, err = subnet.Routes(t.Context(), "updn", topologytest.Parse(t, "ring:40"))
 	require.NoError(t, err)
-	_, err = subnet.SourceRoutesOf(r)
+	_, err = subnet.SourceRoutesOf(t.Context(), r)
 	require.ErrorContains(t, err, "more than 15 ports")
 }
 
@@ -69,11 +69,11 @@ func TestAProgramHoldsWhatItsFirmwareUses(t *testing.T) {
 	for name, has := range map[string][3]bool{
 		"ftree": {true, true, false}, "hybrid": {true, false, false}, "hybrid-adaptive": {true, false, false}, "ddrc-source": {false, false, true},
 	} {
-		fw, _, err := subnet.Firmware(name, g)
+		fw, _, err := subnet.Firmware(t.Context(), name, g)
 		require.NoError(t, err)
 		r, err := subnet.Routes(t.Context(), name, g)
 		require.NoError(t, err)
-		p, err := subnet.ProgramOf(fw.(tables.Programmed), r)
+		p, err := subnet.ProgramOf(t.Context(), fw.(tables.Programmed), r)
 		require.NoError(t, err)
 		require.Equal(t, has, [3]bool{p.Tables != nil, p.Assignment != nil, p.Routes != nil}, name)
 		for s := range g.Switches {
@@ -82,7 +82,7 @@ func TestAProgramHoldsWhatItsFirmwareUses(t *testing.T) {
 			}
 			require.True(t, tables.Diff(weft.SwitchID(s), fw.(tables.Programmed).Program(), p, 1, 2).Empty(), "%s: it has that", name)
 		}
-		_, _, err = subnet.Firmware(name, topologytest.Parse(t, "mesh:3x3"))
+		_, _, err = subnet.Firmware(t.Context(), name, topologytest.Parse(t, "mesh:3x3"))
 		require.ErrorContains(t, err, "mesh:3x3", name)
 	}
 }

@@ -24,7 +24,7 @@ func TestTablesOfFilesAreARouting(t *testing.T) {
 	r, err := subnet.Routes(t.Context(), torus5LFTs+torus5SLs, g)
 	require.NoError(t, err)
 	assert.Nil(t, r.Dependencies(t.Context()).Cycle())
-	fw, vcs, err := subnet.Firmware(torus5LFTs+torus5SLs, g)
+	fw, vcs, err := subnet.Firmware(t.Context(), torus5LFTs+torus5SLs, g)
 	require.NoError(t, err)
 	assert.Equal(t, r.Layers, vcs)
 	assert.IsType(t, firmware.Layered{}, fw)
@@ -46,7 +46,7 @@ func TestTablesOfFilesThatAreNotThereAreRefused(t *testing.T) {
 		torus5LFTs + ",sl2v=x":          `did you mean "sl2vl"?`,
 		torus5LFTs + ",sl2vl=none.dump": "open none.dump",
 	} {
-		_, _, err := subnet.Firmware(name, g)
+		_, _, err := subnet.Firmware(t.Context(), name, g)
 		assert.ErrorContains(t, err, want, name)
 	}
 }

@@ -2,6 +2,7 @@ package subnet
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -155,11 +156,15 @@ func (u *UpDownRoutes) leads(s weft.SwitchID, p weft.PortID, d weft.NICID) bool 
 // the destination alone. In a mixture with those of other faults no packet goes up that has come
 // down: what comes down does so towards its destination, so that this is below, and there no tables
 // lead up. So no mixture can deadlock.
-func (u *UpDownRoutes) Tables() (*tables.Tables, error) { return u.tables(false, u.port) }
+func (u *UpDownRoutes) Tables(ctx context.Context) (*tables.Tables, error) {
+	return u.tables(ctx, false, u.port)
+}
 
 // AdaptiveTables are the same with every up port that leads on to the destination, the one of Port
 // among them. They are per layer, of one layer.
-func (u *UpDownRoutes) AdaptiveTables() (*tables.Tables, error) { return u.tables(true, u.ways) }
+func (u *UpDownRoutes) AdaptiveTables(ctx context.Context) (*tables.Tables, error) {
+	return u.tables(ctx, true, u.ways)
+}
 
 // port appends Port, if there is one.
 func (u *UpDownRoutes) port(s weft.SwitchID, d weft.NICID, hops []tables.Hop) []tables.Hop {
@@ -184,7 +189,9 @@ func (u *UpDownRoutes) ways(s weft.SwitchID, d weft.NICID, hops []tables.Hop) []
 }
 
 // tables makes tables of the hops by which each switch forwards for each destination.
-func (u *UpDownRoutes) tables(perLayer bool, by func(weft.SwitchID, weft.NICID, []tables.Hop) []tables.Hop) (*tables.Tables, error) {
+func (u *UpDownRoutes) tables(
+	ctx context.Context, perLayer bool, by func(weft.SwitchID, weft.NICID, []tables.Hop) []tables.Hop,
+) (*tables.Tables, error) {
 	ports := make([]int, len(u.g.Switches))
 	for i, s := range u.g.Switches {
 		ports[i] = s.Ports
@@ -196,6 +203,9 @@ func (u *UpDownRoutes) tables(perLayer bool, by func(weft.SwitchID, weft.NICID, 
 	var hops []tables.Hop
 	var key []byte
 	for i := range u.g.Switches {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		s := weft.SwitchID(i)
 		rows := map[string]int{}
 		for d := range weft.NICID(len(u.g.NICs)) {

@@ -409,7 +409,7 @@ func BenchmarkCompute(b *testing.B) {
 func TestLocalReroutingAndUpDownEachConnectPairsThatTheOtherDoesNot(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:2,3")
-	fw, _, err := subnet.Firmware("deterministic-table", g)
+	fw, _, err := subnet.Firmware(t.Context(), "deterministic-table", g)
 	require.NoError(t, err)
 	u, cut := upDown(t, g), subnet.NewComponents(g)
 	f := newFabric(g)

@@ -117,7 +117,7 @@ func (l *Lab) Begin(more ...func(*fabric.Options)) {
 			o.Processes = &fabric.ProcessOptions{Fabric: c.Name, Routing: c.routing(), Hosts: hosts}
 			if c.Routing != "" {
 				var err error
-				o.Firmware, o.Switch.VCs, err = subnet.Firmware(c.Routing, o.Topology)
+				o.Firmware, o.Switch.VCs, err = subnet.Firmware(l.Context(), c.Routing, o.Topology)
 				require.NoError(l, err)
 			}
 		}))

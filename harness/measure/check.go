@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -53,7 +54,7 @@ func (c Config) withDefaults() Config {
 
 // Validate says what is wrong with the configuration, without building anything large; nil: [Run]
 // can use it. The error wraps ErrConfig and names the field.
-func (c Config) Validate() error {
+func (c Config) Validate(ctx context.Context) error {
 	if c.Topology == nil {
 		return fmt.Errorf("%w: topology: none is given: give one, as kary-ntree:4,3", ErrConfig)
 	}
@@ -118,18 +119,18 @@ func (c Config) Validate() error {
 	if most := max(c.longest(faults), int64(c.ReconfigureAfter), int64(c.RegisterExpire)); most > int64(weft.Never/4/c.Cycle) {
 		return fmt.Errorf("%w: up to %d cycles of %v each are longer than the clock goes: ask for fewer or shorter ones", ErrConfig, most, c.Cycle)
 	}
-	return c.validateRouting()
+	return c.validateRouting(ctx)
 }
 
 // validateRouting checks that the firmware can run on the topology.
-func (c Config) validateRouting() error {
+func (c Config) validateRouting(ctx context.Context) error {
 	if c.ddrc() {
 		if c.Topology.Place(0).Tree == nil {
 			return fmt.Errorf("%w: routing: %s computes up/down tables for trees only, and %s is none", ErrConfig, DDRC, c.Topology.Spec)
 		}
 		return nil
 	}
-	fw, least, err := c.named()
+	fw, least, err := c.named(ctx)
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (c Config) validateRouting() error {
 
 // named makes the firmware that is not DDRC's, and says how many virtual channels it needs at
 // least.
-func (c Config) named() (fw switching.Firmware, vcs int, err error) {
+func (c Config) named(ctx context.Context) (fw switching.Firmware, vcs int, err error) {
 	if c.Firmware != nil {
 		return c.Firmware, max(1, subnet.LeastVCs(c.Firmware, c.Topology)), nil
 	}
@@ -158,7 +159,7 @@ func (c Config) named() (fw switching.Firmware, vcs int, err error) {
 		slices.Sort(names)
 		return nil, 0, fmt.Errorf("%w: %w", ErrConfig, document.Unknown("routing", c.Routing, names))
 	}
-	if fw, vcs, err = e.New(c.Topology); err != nil {
+	if fw, vcs, err = e.New(ctx, c.Topology); err != nil {
 		return nil, 0, fmt.Errorf("%w: routing: %w", ErrConfig, err)
 	}
 	return fw, vcs, nil
@@ -182,16 +183,16 @@ func (c Config) reconfigures() bool {
 }
 
 // reconfigured is nil for a routing that is the same whatever is dead.
-func (c Config) reconfigured() (*reconfigured, error) {
+func (c Config) reconfigured(ctx context.Context) (*reconfigured, error) {
 	if c.ddrc() {
-		r, err := newUpDown(c.Topology)
+		r, err := newUpDown(ctx, c.Topology)
 		if err != nil {
 			return nil, fmt.Errorf("%w: routing: %w", ErrConfig, err)
 		}
 		return r, nil
 	}
 	if e, ok := c.around(); ok {
-		return newAround(e, c.Topology), nil
+		return newAround(ctx, e, c.Topology), nil
 	}
 	return nil, nil
 }

@@ -65,7 +65,7 @@ func TestWhatCannotBeMeasuredIsNamed(t *testing.T) {
 	}
 	for _, routing := range []string{"deterministic-link", DDRC} {
 		c := config(t, "mesh:3x3", routing, 0.5)
-		require.ErrorContains(t, c.Validate(), "trees only", routing)
-		require.ErrorIs(t, c.Validate(), ErrConfig)
+		require.ErrorContains(t, c.Validate(t.Context()), "trees only", routing)
+		require.ErrorIs(t, c.Validate(t.Context()), ErrConfig)
 	}
 }

@@ -105,7 +105,7 @@ func TestEverySettingReachesTheNetwork(t *testing.T) {
 		seen[hash] = name
 	}
 	base.VCs, base.InputBuffer, base.Traffic = 2, 3, nic.Traffic{}
-	n, err := build(base.withDefaults())
+	n, err := build(t.Context(), base.withDefaults())
 	require.NoError(t, err)
 	require.NoError(t, n.start())
 	n.engine.Run(100 * cycle)
@@ -153,7 +153,7 @@ func TestPacketsFoundInADeadlockNeverMoveAgain(t *testing.T) {
 	for seed := range uint64(10) {
 		c := around(t)
 		c.WireDelay, c.Seed = 40*cycle, seed
-		n, err := build(c.withDefaults())
+		n, err := build(t.Context(), c.withDefaults())
 		require.NoError(t, err)
 		require.NoError(t, n.start())
 		l := newLookout(n, weft.Never)

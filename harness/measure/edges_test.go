@@ -35,10 +35,10 @@ func TestWhatIsNamedIsNotDrawnOnceMore(t *testing.T) {
 		all, err := Faultable(c.Topology, kind)
 		require.NoError(t, err)
 		c.FaultCount = len(all)
-		require.ErrorContains(t, c.Validate(), "too many", "with the named one there are not so many left")
+		require.ErrorContains(t, c.Validate(t.Context()), "too many", "with the named one there are not so many left")
 		c.Faults = append(c.Faults, named)
 		c.FaultCount = 0
-		require.ErrorContains(t, c.Validate(), "dies twice")
+		require.ErrorContains(t, c.Validate(t.Context()), "dies twice")
 	}
 }
 

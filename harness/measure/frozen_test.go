@@ -82,7 +82,7 @@ func TestPacketsAreLeftForEverWhereADeadlockIsFoundAndNowhereElse(t *testing.T) 
 		c.Waiting = switching.Waiting(i / 8 % 2)
 		c.Traffic.Load = []float64{0.4, 1, 1}[i%3]
 		name := fmt.Sprintf("%d: %s", i, c.Topology.Spec)
-		n, err := build(c.withDefaults())
+		n, err := build(t.Context(), c.withDefaults())
 		require.NoError(t, err)
 		require.NoError(t, n.start())
 		l := newLookout(n, weft.Never)

@@ -90,7 +90,7 @@ func TestAFirmwareWithAnotherTimerStillAssignsAndBounds(t *testing.T) {
 	t.Parallel()
 	c := around(t)
 	c.Firmware, c.VCs, c.RegisterExpire = assigning{withTimer{clockwise{c.Topology}, cycle}, 5}, 2, 7
-	n, err := build(c)
+	n, err := build(t.Context(), c)
 	require.NoError(t, err)
 	require.Equal(t, []weft.Address{{VC: 1}}, n.addresses(1)(2))
 	require.Equal(t, 5, n.firmware.(expiring).MostHops())

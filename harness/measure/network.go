@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -38,9 +39,9 @@ type network struct {
 }
 
 // build makes the network, without signal on any link and without traffic.
-func build(c Config) (*network, error) {
+func build(ctx context.Context, c Config) (*network, error) {
 	n := &network{cfg: c, graph: c.Topology, engine: virtual.New(virtual.Config{Seed: c.Seed}), meter: newMeter(c.Cycle)}
-	if err := n.chooseFirmware(); err != nil {
+	if err := n.chooseFirmware(ctx); err != nil {
 		return nil, err
 	}
 	if err := n.addSwitches(); err != nil {
@@ -87,16 +88,16 @@ func (n *network) addSwitches() error {
 }
 
 // chooseFirmware makes the firmware and settles the number of virtual channels.
-func (n *network) chooseFirmware() error {
+func (n *network) chooseFirmware(ctx context.Context) error {
 	least := 1
 	var err error
-	if n.reconfigured, err = n.cfg.reconfigured(); err != nil {
+	if n.reconfigured, err = n.cfg.reconfigured(ctx); err != nil {
 		return err
 	}
 	if n.cfg.ddrc() {
 		n.firmware, err = n.reconfigured.make(nil)
 	} else {
-		n.firmware, least, err = n.cfg.named()
+		n.firmware, least, err = n.cfg.named(ctx)
 	}
 	if err != nil {
 		return err

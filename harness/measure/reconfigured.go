@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -14,6 +15,7 @@ import (
 // reconfigured makes what the switches and NICs of a run forward by, computed anew: the up/down
 // tables of DDRC, or a routing that is told what is dead, see [subnet.Entry.Around].
 type reconfigured struct {
+	ctx     context.Context // of the run
 	without func(dead *subnet.Dead) (switching.Firmware, error)
 	// connects reports whether it leads every NIC to every other.
 	connects func(dead *subnet.Dead) (bool, error)
@@ -27,15 +29,16 @@ func (r *reconfigured) make(dead *subnet.Dead) (switching.Firmware, error) {
 }
 
 // newUpDown is DDRC, for one tree.
-func newUpDown(g *topology.Graph) (*reconfigured, error) {
+func newUpDown(ctx context.Context, g *topology.Graph) (*reconfigured, error) {
 	routes, err := subnet.NewUpDownRoutes(g)
 	if err != nil {
 		return nil, err
 	}
 	return &reconfigured{
+		ctx: ctx,
 		without: func(dead *subnet.Dead) (switching.Firmware, error) {
 			routes.Compute(dead)
-			t, err := routes.Tables()
+			t, err := routes.Tables(ctx)
 			return firmware.Static{Tables: t}, err
 		},
 		connects: func(dead *subnet.Dead) (bool, error) { return routes.Compute(dead) == 0, nil },
@@ -45,12 +48,12 @@ func newUpDown(g *topology.Graph) (*reconfigured, error) {
 // newAround is a routing that is told what is dead. That its ways lead where they should, the tests
 // of the engine and of the firmware show, so no packet is followed here: whether they are complete
 // is asked.
-func newAround(e subnet.Entry, g *topology.Graph) *reconfigured {
+func newAround(ctx context.Context, e subnet.Entry, g *topology.Graph) *reconfigured {
 	without := func(dead *subnet.Dead) (switching.Firmware, error) {
-		fw, _, err := e.Around(g, dead)
+		fw, _, err := e.Around(ctx, g, dead)
 		return fw, err
 	}
-	return &reconfigured{without: without, connects: func(dead *subnet.Dead) (bool, error) {
+	return &reconfigured{ctx: ctx, without: without, connects: func(dead *subnet.Dead) (bool, error) {
 		fw, err := without(dead)
 		if err != nil {
 			return false, err
@@ -86,6 +89,9 @@ func (n *network) reload() {
 		return
 	}
 	fw, err := n.reconfigured.make(&n.dead)
+	if err != nil && n.reconfigured.ctx.Err() != nil {
+		return // the run ends
+	}
 	for i, sw := range n.switches {
 		n.switchNodes[i].Do(func(now weft.Time, out *weft.Actions) {
 			if err == nil {

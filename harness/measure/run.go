@@ -10,7 +10,7 @@ import (
 // Run measures one network. The error wraps ErrConfig when the configuration cannot be used, and
 // ctx.Err() when ctx ends the run.
 func Run(ctx context.Context, c Config) (Result, error) {
-	if err := c.Validate(); err != nil {
+	if err := c.Validate(ctx); err != nil {
 		return Result{}, err
 	}
 	c = c.withDefaults()
@@ -32,7 +32,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 
 // measure measures a network with these faults.
 func measure(ctx context.Context, c Config, faults []death) (Result, error) {
-	n, err := build(c)
+	n, err := build(ctx, c)
 	if err != nil {
 		return Result{}, err
 	}

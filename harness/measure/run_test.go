@@ -60,7 +60,7 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 			c = c.withDefaults()
 			faults, err := drawFaults(&c)
 			require.NoError(t, err)
-			n, err := build(c)
+			n, err := build(t.Context(), c)
 			require.NoError(t, err)
 			r := &run{network: n, ctx: t.Context(), faults: faults}
 			require.NoError(t, r.run())
@@ -240,6 +240,6 @@ func TestNoTrafficIsMeasuredToo(t *testing.T) {
 }
 
 func ExampleRun() {
-	fmt.Println(Config{}.Validate())
+	fmt.Println(Config{}.Validate(context.Background()))
 	// Output: unusable measurement: topology: none is given: give one, as kary-ntree:4,3
 }

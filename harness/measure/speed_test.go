@@ -44,7 +44,7 @@ func benchmark(b *testing.B, spec, routing string, loads ...float64) {
 func running(t testing.TB, spec, routing string, load float64) *run {
 	c := config(t, spec, routing, load)
 	c.Cycle, c.WireDelay, c.RoutingDelay, c.CrossbarDelay, c.EagerCredits = cycle, cycle, cycle, cycle, true
-	n, err := build(c.withDefaults())
+	n, err := build(t.Context(), c.withDefaults())
 	require.NoError(t, err)
 	require.NoError(t, n.start())
 	r := &run{network: n}
@@ -66,7 +66,7 @@ func BenchmarkSwitchMemory(b *testing.B) {
 		b.Run(spec, func(b *testing.B) {
 			c := config(b, spec, "deterministic-link", 0).withDefaults()
 			n := &network{cfg: c, graph: c.Topology, engine: virtual.New(virtual.Config{}), meter: newMeter(c.Cycle)}
-			require.NoError(b, n.chooseFirmware())
+			require.NoError(b, n.chooseFirmware(b.Context()))
 			for b.Loop() {
 				before := heap()
 				require.NoError(b, n.addSwitches())

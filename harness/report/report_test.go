@@ -47,7 +47,7 @@ expect: {delivered_at_least: 100000000, discarded: 0}
 
 func load(t *testing.T, text string) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.Load("a <file>.yaml", []byte(text))
+	s, err := scenario.Load(t.Context(), "a <file>.yaml", []byte(text))
 	require.NoError(t, err)
 	return s
 }
@@ -295,7 +295,7 @@ func TestAnInterruptedRunHasAReportOfWhatWasKnown(t *testing.T) {
 func TestARunWithManyStepsIsBounded(t *testing.T) {
 	t.Parallel()
 	text := "name: many\ntopology: ring:4\nrouting: static\nduration: 1s\ntimeline:\n"
-	if _, err := scenario.Load("x.yaml", []byte(text+"  - {at: 0s, heal: true}\nexpect: {}\n")); err != nil {
+	if _, err := scenario.Load(t.Context(), "x.yaml", []byte(text+"  - {at: 0s, heal: true}\nexpect: {}\n")); err != nil {
 		text = strings.Replace(text, "static", "none", 1)
 	}
 	for i := range 50 {

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -114,12 +115,12 @@ func (r *reader) delay(field string, v *float64) weft.Time {
 }
 
 // config makes the configuration of a run, but for its seed, and finds all that is wrong with it.
-func (b *builder) config(s *settled) (measure.Config, []misfit) {
+func (b *builder) config(ctx context.Context, s *settled) (measure.Config, []misfit) {
 	r := &reader{settled: s}
 	r.links()
 	r.buffers()
 	r.times()
-	b.network(s, &r.c, r.bad)
+	b.network(ctx, s, &r.c, r.bad)
 	s.manager(b.kind, &r.c, r.bad)
 	s.tolerate(b.kind, &r.c, r.bad)
 	if b.kind == ofNetwork {
@@ -194,7 +195,7 @@ func b2i(b bool) int {
 }
 
 // network checks topology, routing and faults, which hang together.
-func (b *builder) network(s *settled, c *measure.Config, bad func(string, error)) {
+func (b *builder) network(ctx context.Context, s *settled, c *measure.Config, bad func(string, error)) {
 	missing := false
 	for _, name := range []string{"topology", "routing"} {
 		if !s.has(name) && (name == "topology" || b.kind != ofTolerate) {
@@ -223,7 +224,7 @@ func (b *builder) network(s *settled, c *measure.Config, bad func(string, error)
 	}
 	c.Topology = g.Graph
 	if b.kind != ofTolerate {
-		b.routing(s, c, g, spec, bad)
+		b.routing(ctx, s, c, g, spec, bad)
 	}
 	most, what := g.links, "links between switches"
 	if c.FaultKind == measure.SwitchFaults {
@@ -241,7 +242,7 @@ func (b *builder) network(s *settled, c *measure.Config, bad func(string, error)
 }
 
 // routing checks the routing on the graph of the first sample, and gives c what is computed of it.
-func (b *builder) routing(s *settled, c *measure.Config, g *graph, spec string, bad func(string, error)) {
+func (b *builder) routing(ctx context.Context, s *settled, c *measure.Config, g *graph, spec string, bad func(string, error)) {
 	name, err := s.filled(*s.Routing, 0)
 	if err != nil {
 		bad("routing", err)
@@ -258,14 +259,14 @@ func (b *builder) routing(s *settled, c *measure.Config, g *graph, spec string, 
 		bad("routing", computes(name))
 		return
 	}
-	layers, err := b.nets.fill(c, &s.Settings, 0, b.kind)
+	layers, err := b.nets.fill(ctx, c, &s.Settings, 0, b.kind)
 	switch {
 	case err != nil:
 		bad("routing", err)
 	case c.VCs < layers:
 		bad("vcs", fmt.Errorf("%s needs at least %d virtual channels on %s, found %d", c.Routing, layers, spec, c.VCs))
 	case layers == 0:
-		bad("routing", b.runs(g, spec, c.Routing, get(s.VCs)))
+		bad("routing", b.runs(ctx, g, spec, c.Routing, get(s.VCs)))
 	}
 }
 
@@ -287,17 +288,17 @@ func (s *settled) layersOf(routing string) error {
 }
 
 // runs reports why a routing does not run on a topology.
-func (b *builder) runs(g *graph, spec, routing string, vcs int) error {
+func (b *builder) runs(ctx context.Context, g *graph, spec, routing string, vcs int) error {
 	key := fmt.Sprintf("%s %s %d", spec, routing, vcs)
 	err, known := b.fits[key]
 	if !known {
-		err = runs(g, routing, vcs)
+		err = runs(ctx, g, routing, vcs)
 		b.fits[key] = err
 	}
 	return err
 }
 
-func runs(g *graph, routing string, vcs int) error {
+func runs(ctx context.Context, g *graph, routing string, vcs int) error {
 	if routing == measure.DDRC {
 		return g.updown
 	}
@@ -305,7 +306,7 @@ func runs(g *graph, routing string, vcs int) error {
 	if err != nil {
 		return err
 	}
-	fw, least, err := e.New(g.Graph)
+	fw, least, err := e.New(ctx, g.Graph)
 	if err != nil {
 		return err
 	}
@@ -324,7 +325,7 @@ func runs(g *graph, routing string, vcs int) error {
 
 // runnable is what package measure finds wrong with a point in which nothing else is wrong. Loads
 // and faults were looked at one by one, so points that differ in them only are one.
-func (b *builder) runnable(pt *point) error {
+func (b *builder) runnable(ctx context.Context, pt *point) error {
 	var key strings.Builder
 	for _, name := range settingNames {
 		if name != "load" && name != "faults" {
@@ -333,7 +334,7 @@ func (b *builder) runnable(pt *point) error {
 	}
 	err, known := b.valid[key.String()]
 	if !known {
-		err = pt.config.Validate()
+		err = pt.config.Validate(ctx)
 		b.valid[key.String()] = err
 	}
 	return err

@@ -47,9 +47,11 @@ func connectivity(ctx context.Context, c measure.Config) (measure.Result, error)
 	}
 	made := entry.New
 	if entry.Around != nil {
-		made = func(g *topology.Graph) (firmware.Firmware, int, error) { return entry.Around(g, &dead) }
+		made = func(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
+			return entry.Around(ctx, g, &dead)
+		}
 	}
-	fw, vcs, err := made(c.Topology)
+	fw, vcs, err := made(ctx, c.Topology)
 	if err != nil {
 		return r, err
 	}

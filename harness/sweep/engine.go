@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -35,10 +36,10 @@ func computes(routing string) error {
 }
 
 // equip makes the firmware of a computed routing, and says how many layers it has.
-func equip(routing string, g *topology.Graph) (firmware.Firmware, int, error) {
+func equip(ctx context.Context, routing string, g *topology.Graph) (firmware.Firmware, int, error) {
 	e, err := subnet.ByName(routing)
 	if err != nil {
 		return nil, 0, err
 	}
-	return e.New(g)
+	return e.New(ctx, g)
 }

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -66,20 +67,20 @@ func (n *nets) graph(spec string) (*topology.Graph, error) {
 	return n.graphs.get(spec, func() (*topology.Graph, error) { return topology.Parse(spec) })
 }
 
-func (n *nets) computed(spec, routing string) (computed, error) {
+func (n *nets) computed(ctx context.Context, spec, routing string) (computed, error) {
 	return n.routes.get(spec+" "+routing, func() (c computed, err error) {
 		g, err := n.graph(spec)
 		if err != nil {
 			return c, err
 		}
-		c.firmware, c.layers, err = equip(routing, g)
+		c.firmware, c.layers, err = equip(ctx, routing, g)
 		return c, err
 	})
 }
 
 // routing is the name of the routing of a sample: with its holes filled, and with as many layers as
 // another needs on its graph.
-func (n *nets) routing(s *Settings, spec string, sample int) (string, error) {
+func (n *nets) routing(ctx context.Context, s *Settings, spec string, sample int) (string, error) {
 	name, err := s.filled(get(s.Routing), sample)
 	if err != nil || s.LayersOf == nil {
 		return name, err
@@ -88,7 +89,7 @@ func (n *nets) routing(s *Settings, spec string, sample int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r, err := n.computed(spec, of)
+	r, err := n.computed(ctx, spec, of)
 	if err != nil {
 		return "", fmt.Errorf("layers_of: %w", err)
 	}
@@ -106,7 +107,7 @@ func withLayers(routing string, layers int) string {
 
 // fill gives a configuration what differs by sample, and computed routes, so that they are computed
 // once for all loads; layers is how many these have.
-func (n *nets) fill(c *measure.Config, s *Settings, sample int, kind string) (layers int, err error) {
+func (n *nets) fill(ctx context.Context, c *measure.Config, s *Settings, sample int, kind string) (layers int, err error) {
 	spec, err := s.filled(get(s.Topology), sample)
 	if err != nil {
 		return 0, err
@@ -119,13 +120,13 @@ func (n *nets) fill(c *measure.Config, s *Settings, sample int, kind string) (la
 	if kind == ofTolerate { // there is no routing
 		return 0, nil
 	}
-	if c.Routing, err = n.routing(s, spec, sample); err != nil {
+	if c.Routing, err = n.routing(ctx, s, spec, sample); err != nil {
 		return 0, err
 	}
 	if kind != ofNetwork || computes(c.Routing) != nil {
 		return 0, nil
 	}
-	r, err := n.computed(spec, c.Routing)
+	r, err := n.computed(ctx, spec, c.Routing)
 	if err != nil {
 		return 0, err
 	}

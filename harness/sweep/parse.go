@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -39,12 +40,12 @@ const (
 
 // Read reads and checks an experiment file, and every network that it asks for, in full and in
 // quick form. Errors name file, line and what was expected, all of them at once.
-func Read(path string) (*Experiment, error) {
+func Read(ctx context.Context, path string) (*Experiment, error) {
 	doc, f, err := document.Read[File](path)
 	if err != nil {
 		return nil, err
 	}
-	return parse(path, doc, f)
+	return parse(ctx, path, doc, f)
 }
 
 // parser collects the mistakes of one file.
@@ -71,7 +72,7 @@ func (p *parser) failf(path, format string, args ...any) { p.fail(path, fmt.Erro
 // columns.
 var word = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
 
-func parse(path string, doc *document.Doc, f File) (*Experiment, error) {
+func parse(ctx context.Context, path string, doc *document.Doc, f File) (*Experiment, error) {
 	p := &parser{doc: doc, seen: map[string]bool{}}
 	e := &Experiment{File: f, path: path, nets: &nets{}}
 	e.Seed = cmp.Or(f.Seed, 1)
@@ -81,8 +82,8 @@ func parse(path string, doc *document.Doc, f File) (*Experiment, error) {
 	p.quick(e)
 	b := newBuilder(f.Loads, e.nets, e.Measure)
 	if p.errs.Len() == 0 {
-		p.points(b, e, &e.full)
-		p.points(b, e, &e.quick)
+		p.points(ctx, b, e, &e.full)
+		p.points(ctx, b, e, &e.quick)
 		p.loads(e)
 	}
 	for i := range e.Plots {
@@ -274,7 +275,7 @@ func unknownValue(a axis, v Value) error {
 }
 
 // points makes and checks all points of a plan.
-func (p *parser) points(b *builder, e *Experiment, pl *plan) {
+func (p *parser) points(ctx context.Context, b *builder, e *Experiment, pl *plan) {
 	n := pl.count()
 	if n > maxPoints || n*pl.samples > maxRuns {
 		p.failf("$.axes", "the axes have %s points, with %d samples of each, expected at most %d points and %d runs: split the experiment",
@@ -287,7 +288,7 @@ func (p *parser) points(b *builder, e *Experiment, pl *plan) {
 			return
 		}
 		pt := &pl.points[i]
-		c, wrong := b.config(&pt.set)
+		c, wrong := b.config(ctx, &pt.set)
 		for _, w := range wrong {
 			path, ok := pt.set.from[w.field]
 			if !ok {
@@ -302,7 +303,7 @@ func (p *parser) points(b *builder, e *Experiment, pl *plan) {
 		if pt.set.Load != nil {
 			pt.load, _ = b.load(&pt.set) // checked just now
 		}
-		p.fail("$.base", b.runnable(pt))
+		p.fail("$.base", b.runnable(ctx, pt))
 	}
 }
 

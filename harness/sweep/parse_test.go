@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,7 +31,7 @@ func files(t *testing.T, pattern string) []string {
 func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 	t.Parallel()
 	for _, path := range files(t, "testdata/bad/*.yaml") {
-		_, err := Read(path)
+		_, err := Read(t.Context(), path)
 		require.Error(t, err, path)
 		got := strings.ReplaceAll(err.Error(), path, filepath.Base(path)) + "\n"
 		golden := strings.TrimSuffix(path, ".yaml") + ".txt"
@@ -45,7 +46,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 
 func TestAFileThatIsNotThereIsNamed(t *testing.T) {
 	t.Parallel()
-	_, err := Read("testdata/none.yaml")
+	_, err := Read(t.Context(), "testdata/none.yaml")
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, "testdata/none.yaml")
 }
@@ -62,7 +63,7 @@ func TestShippedExperimentsAreValidAndFitTheSchema(t *testing.T) {
 	t.Parallel()
 	s := schema(t)
 	for _, path := range append(shipped(t), "testdata/small.yaml") {
-		e, err := Read(path)
+		e, err := Read(t.Context(), path)
 		require.NoError(t, err)
 		assert.NotEmpty(t, e.Plots, path)
 		assert.NotEmpty(t, e.Checks, path)
@@ -129,5 +130,5 @@ func loadFile(path string, data []byte) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(path, doc, f)
+	return parse(context.Background(), path, doc, f)
 }

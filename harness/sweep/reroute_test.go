@@ -148,7 +148,7 @@ func TestWhatWeClaimOfReconfigurationHolds(t *testing.T) {
 	testenv.Unraced(t)
 	t.Parallel()
 	for _, path := range files(t, "../../scenarios/papers/dqr/*.yaml") {
-		e, err := Read(path)
+		e, err := Read(t.Context(), path)
 		require.NoError(t, err)
 		if e.Measure != ofReroute {
 			continue

@@ -50,7 +50,7 @@ func (f *fake) run(_ context.Context, c measure.Config) (measure.Result, error) 
 
 func small(t testing.TB) *Experiment {
 	t.Helper()
-	e, err := Read("testdata/small.yaml")
+	e, err := Read(t.Context(), "testdata/small.yaml")
 	require.NoError(t, err)
 	return e
 }

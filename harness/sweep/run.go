@@ -264,7 +264,7 @@ func (w *work) one(ctx context.Context, pt *point, sample int) (r measure.Result
 			err = fmt.Errorf("sweep: BUG: sample %d of %s, seed %d: panic: %v\n%s", sample, pt.text(w.plan.axes), c.Seed, v, debug.Stack())
 		}
 	}()
-	layers, err := w.e.nets.fill(&c, &pt.set.Settings, sample, w.e.Measure)
+	layers, err := w.e.nets.fill(ctx, &c, &pt.set.Settings, sample, w.e.Measure)
 	if err == nil && layers > c.VCs {
 		err = fmt.Errorf("%s needs %d virtual channels on %s, and vcs is %d", c.Routing, layers, c.Topology.Spec, c.VCs)
 	}

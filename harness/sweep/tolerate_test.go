@@ -123,7 +123,7 @@ func TestWhatWeClaimOfToleranceHolds(t *testing.T) {
 	testenv.Unraced(t)
 	t.Parallel()
 	for _, path := range files(t, "../../scenarios/papers/direct/*.yaml") {
-		e, err := Read(path)
+		e, err := Read(t.Context(), path)
 		require.NoError(t, err)
 		if e.Measure != ofTolerate {
 			continue

@@ -28,10 +28,10 @@ func around(t *testing.T, spec, routing string, sets verify.Sets) verify.Config 
 	e, err := subnet.ByName(routing)
 	require.NoError(t, err)
 	c := verify.Config{Graph: g, Name: routing, Sets: sets}
-	c.Firmware, c.VCs, err = e.New(g)
+	c.Firmware, c.VCs, err = e.New(t.Context(), g)
 	require.NoError(t, err)
 	if e.Around != nil {
-		c.Around = func(dead *subnet.Dead) (switching.Firmware, int, error) { return e.Around(g, dead) }
+		c.Around = func(dead *subnet.Dead) (switching.Firmware, int, error) { return e.Around(t.Context(), g, dead) }
 	}
 	return c
 }
@@ -211,7 +211,7 @@ func bothWays(t *testing.T, f format.File, more ...firmware.Entry) (results []sc
 	m := wire.NewMemory()
 	defer m.Close()
 	for _, r := range []scenario.Runner{{Transport: m}, {Runtime: func() fabric.Runtime { return world.New() }}} {
-		s, err := scenario.Load("deadlock.yaml", text, more...)
+		s, err := scenario.Load(t.Context(), "deadlock.yaml", text, more...)
 		require.NoError(t, err, string(text))
 		res, err := r.Run(t.Context(), s)
 		require.NoError(t, err)

@@ -89,7 +89,7 @@ func connects(t *testing.T, what string, g *topology.Graph, faults bool) (took [
 		if e.On != firmware.Trees {
 			continue
 		}
-		fw, vcs, err := e.New(g)
+		fw, vcs, err := e.New(t.Context(), g)
 		if err != nil {
 			assert.ErrorContains(t, err, e.Name, "%s: a firmware that cannot names itself", what)
 			continue
@@ -152,7 +152,7 @@ func TestTreesInFilesAreFoundAndRouted(t *testing.T) {
 		took := connects(t, spec, g, true)
 		all := 0
 		for _, e := range subnet.Entries() {
-			if fw, _, err := e.New(whole); e.On == firmware.Trees && err == nil && subnet.LeastVCs(fw, whole) > 0 {
+			if fw, _, err := e.New(t.Context(), whole); e.On == firmware.Trees && err == nil && subnet.LeastVCs(fw, whole) > 0 {
 				all++
 			}
 		}
@@ -210,7 +210,7 @@ func TestTreesWithoutSomeSwitchesAndLinksAreFoundAndRouted(t *testing.T) {
 			if e.On != firmware.Trees {
 				continue
 			}
-			fw, vcs, err := e.New(g)
+			fw, vcs, err := e.New(t.Context(), g)
 			if err != nil {
 				assert.ErrorContains(t, err, e.Name, what)
 				continue

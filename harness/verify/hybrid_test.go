@@ -46,7 +46,7 @@ func adaptiveTables(t *testing.T, g *topology.Graph, dead *subnet.Dead) *tables.
 	u, err := subnet.NewUpDownRoutes(g)
 	require.NoError(t, err)
 	u.Compute(dead)
-	tables, err := u.AdaptiveTables()
+	tables, err := u.AdaptiveTables(t.Context())
 	require.NoError(t, err)
 	return tables
 }
@@ -76,7 +76,7 @@ func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
 	u, err := subnet.NewUpDownRoutes(g)
 	require.NoError(t, err)
 	u.Compute(nil)
-	first, err := u.Tables()
+	first, err := u.Tables(t.Context())
 	require.NoError(t, err)
 	for seed := range uint32(4) {
 		var dead subnet.Dead
@@ -86,7 +86,7 @@ func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
 			}
 		}
 		u.Compute(&dead)
-		lft, err := u.Tables()
+		lft, err := u.Tables(t.Context())
 		require.NoError(t, err)
 		var mixed each
 		for s := range g.Switches {
@@ -123,7 +123,7 @@ func TestHybridAdaptiveBearsAsMuchAsAdaptiveLink(t *testing.T) {
 			g := topologytest.Parse(t, spec)
 			var dead subnet.Dead
 			dead.AddLink(weft.LinkID(len(g.Links) - 1))
-			fw, _, err := subnet.Firmware("hybrid-adaptive", g)
+			fw, _, err := subnet.Firmware(t.Context(), "hybrid-adaptive", g)
 			require.NoError(t, err)
 			sets := verify.Sets{Kind: verify.Links, Max: size.k - 1}
 			local := run(t, verify.Config{Graph: g, Firmware: firmware.AdaptiveLink{}, Sets: sets, NoSymmetry: true})

@@ -200,11 +200,11 @@ func (c claim) run(t *testing.T, g *topology.Graph, name string) *verify.Result 
 	t.Helper()
 	routing, err := subnet.ByName(name)
 	require.NoError(t, err)
-	fw, _, err := routing.New(g)
+	fw, _, err := routing.New(t.Context(), g)
 	require.NoError(t, err)
 	var around func(dead *subnet.Dead) (switching.Firmware, int, error)
 	if routing.Around != nil {
-		around = func(dead *subnet.Dead) (switching.Firmware, int, error) { return routing.Around(g, dead) }
+		around = func(dead *subnet.Dead) (switching.Firmware, int, error) { return routing.Around(t.Context(), g, dead) }
 	}
 	sets := verify.Sets{Kind: c.kind, Max: c.most, Samples: c.samples, Seed: 1, PerGroup: c.perGroup}
 	if c.samples > 0 {

@@ -38,7 +38,7 @@ func TestRoutingsOfIrregularTopologiesConnectEveryPairWithoutDeadlock(t *testing
 			t.Parallel()
 			for _, spec := range []string{"irregular:16,32,1", "irregular:12,30,2,nics=2"} {
 				g := topologytest.Parse(t, spec)
-				fw, vcs, err := subnet.Firmware(c.routing, g)
+				fw, vcs, err := subnet.Firmware(t.Context(), c.routing, g)
 				require.NoError(t, err)
 				r, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: fw, VCs: vcs})
 				require.NoError(t, err)

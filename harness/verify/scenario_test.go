@@ -108,7 +108,7 @@ func replay(t *testing.T, run scenario.Runner, f format.File, more ...firmware.E
 	t.Helper()
 	text, err := format.Write(f)
 	require.NoError(t, err)
-	s, err := scenario.Load("counterexample.yaml", text, append(more, own...)...)
+	s, err := scenario.Load(t.Context(), "counterexample.yaml", text, append(more, own...)...)
 	require.NoError(t, err, string(text))
 	var r trace
 	s.Options.Record = &r

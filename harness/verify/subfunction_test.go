@@ -35,7 +35,7 @@ func TestRoutingSubfunctionsMeetDuatosConditionUpToKMinus1Faults(t *testing.T) {
 		{"adaptive-link", "kary-ntree:2,3", verify.Links, 2, 109, 109, 137}, // beyond k-1 it need not
 	} {
 		g := topologytest.Parse(t, c.topology)
-		fw, _, err := subnet.Firmware(c.routing, g)
+		fw, _, err := subnet.Firmware(t.Context(), c.routing, g)
 		require.NoError(t, err)
 		held := func(f verify.Subfunction) uint64 {
 			r, err := verify.Run(context.Background(), verify.Config{Graph: g, Firmware: fw, Sets: verify.Sets{Kind: c.kind, Max: c.most}, Subfunction: f})

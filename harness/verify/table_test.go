@@ -41,7 +41,7 @@ func TestChannelsOfTablesAreNumberedByTheirTestingSequences(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", when), func(t *testing.T) {
 				t.Parallel()
 				g := topologytest.Parse(t, "kary-ntree:3,3")
-				tables, err := subnet.Algorithm1(g, c.d)
+				tables, err := subnet.Algorithm1(t.Context(), g, c.d)
 				require.NoError(t, err)
 				most := 3 - int(when) // more than k-1, where that is quick
 				r := run(t, verify.Config{Graph: g, Firmware: firmware.DeterministicTable{Tables: tables}, When: when, Sets: verify.Sets{Min: most, Max: most, Samples: 300}})

@@ -37,7 +37,7 @@ func newNetwork(t testing.TB, spec, routing, traffic string) *network {
 func newNetworkThat(t testing.TB, spec, routing, traffic string, seed uint64, live link.Liveness) *network {
 	t.Helper()
 	g := topologytest.Parse(t, spec)
-	fw, _, err := subnet.Firmware(routing, g)
+	fw, _, err := subnet.Firmware(t.Context(), routing, g)
 	require.NoError(t, err)
 	n := &network{Engine: virtual.New(virtual.Config{Seed: seed}), g: g, node: map[weft.Node]*virtual.Node{}}
 	nodes := n.node

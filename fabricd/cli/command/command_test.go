@@ -38,7 +38,7 @@ func TestAMistakeInAFileIsPrintedWithItsLine(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bad.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("name: x\ntopologie: ring:4\n"), 0o600))
-	_, err := scenario.Read(path)
+	_, err := scenario.Read(t.Context(), path)
 	require.Error(t, err)
 	var out bytes.Buffer
 	require.Equal(t, ExitUnusable, report(&out, "fabricd", err))

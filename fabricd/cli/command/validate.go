@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,14 +23,14 @@ type Checked struct {
 
 // ValidateCommand checks files and says what each holds. It checks all of them; one that does not
 // pass is an error, exit code 2.
-func ValidateCommand(use, short string, check func(stderr io.Writer, name string) (Checked, error)) *cobra.Command {
+func ValidateCommand(use, short string, check func(ctx context.Context, stderr io.Writer, name string) (Checked, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1), ValidArgsFunction: YAMLFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var wrong []error
 			for _, name := range args {
-				c, err := check(cmd.ErrOrStderr(), name)
+				c, err := check(cmd.Context(), cmd.ErrOrStderr(), name)
 				c.File, c.Valid = name, err == nil
 				if err != nil {
 					c.Error = plain.Error(err.Error())

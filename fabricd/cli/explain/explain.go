@@ -146,7 +146,7 @@ func (u explainFlags) run(cmd *cobra.Command, files []string) error {
 	stderr := cmd.ErrOrStderr()
 	e.Loaded = func(g *topology.Graph) { command.Warn(stderr, g.Warnings) }
 	if u.single {
-		d, err := e.Explain(q)
+		d, err := e.Explain(cmd.Context(), q)
 		if err != nil {
 			return flagged(err)
 		}
@@ -165,7 +165,7 @@ func (u explainFlags) run(cmd *cobra.Command, files []string) error {
 	// A read of standard input cannot be interrupted, so it has a goroutine of its own, which ends
 	// with the process.
 	done := make(chan error, 1)
-	go func() { done <- answerFiles(e, q, files, cmd.InOrStdin(), cmd.OutOrStdout()) }()
+	go func() { done <- answerFiles(cmd.Context(), e, q, files, cmd.InOrStdin(), cmd.OutOrStdout()) }()
 	return untilInterrupted(cmd.Context(), done)
 }
 
@@ -193,11 +193,11 @@ func flagged(err error) error {
 }
 
 // answerFiles answers the questions in all files, as far as they can be read.
-func answerFiles(e *explain.Explainer, q explain.Question, files []string, stdin io.Reader, stdout io.Writer) error {
+func answerFiles(ctx context.Context, e *explain.Explainer, q explain.Question, files []string, stdin io.Reader, stdout io.Writer) error {
 	var all explain.Tally
 	var errs []error
 	for _, name := range files {
-		t, err := answerFile(e, q, name, stdin, stdout)
+		t, err := answerFile(ctx, e, q, name, stdin, stdout)
 		all.Lines += t.Lines
 		all.Bad += t.Bad
 		errs = append(errs, err)
@@ -208,9 +208,9 @@ func answerFiles(e *explain.Explainer, q explain.Question, files []string, stdin
 	return errors.Join(errs...)
 }
 
-func answerFile(e *explain.Explainer, q explain.Question, name string, stdin io.Reader, stdout io.Writer) (explain.Tally, error) {
+func answerFile(ctx context.Context, e *explain.Explainer, q explain.Question, name string, stdin io.Reader, stdout io.Writer) (explain.Tally, error) {
 	if name == "-" {
-		t, err := e.Lines(q, "", stdin, stdout)
+		t, err := e.Lines(ctx, q, "", stdin, stdout)
 		if err != nil {
 			err = fmt.Errorf("standard input: %w", err)
 		}
@@ -221,7 +221,7 @@ func answerFile(e *explain.Explainer, q explain.Question, name string, stdin io.
 		return explain.Tally{}, err // names the file
 	}
 	defer f.Close()
-	t, err := e.Lines(q, name, f, stdout)
+	t, err := e.Lines(ctx, q, name, f, stdout)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, err)
 	}

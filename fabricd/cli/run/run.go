@@ -71,7 +71,7 @@ func Command() *cobra.Command {
 			if err := u.small.unused(cmd); err != nil {
 				return err
 			}
-			list, err := u.read(cmd.ErrOrStderr(), args)
+			list, err := u.read(cmd.Context(), cmd.ErrOrStderr(), args)
 			if err == nil {
 				err = u.placeReports(list)
 			}
@@ -120,7 +120,7 @@ type task struct {
 }
 
 // read reads all scenarios that args name. The error holds the mistakes of all of them.
-func (u runFlags) read(stderr io.Writer, args []string) ([]*task, error) {
+func (u runFlags) read(ctx context.Context, stderr io.Writer, args []string) ([]*task, error) {
 	var list []*task
 	var errs []error
 	for _, arg := range args {
@@ -130,7 +130,7 @@ func (u runFlags) read(stderr io.Writer, args []string) ([]*task, error) {
 			if slices.ContainsFunc(list, func(t *task) bool { return t.path == path }) {
 				continue // named itself, and by its folder
 			}
-			s, err := scenario.Read(path)
+			s, err := scenario.Read(ctx, path)
 			err = command.AnExperiment.Unless(path, err)
 			if err == nil && u.seed != 0 {
 				s.Options.Seed = u.seed

@@ -53,7 +53,7 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 	if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder: --shrink reduces one scenario, name the one that fails", args[0])
 	}
-	given, err := scenario.Read(args[0])
+	given, err := scenario.Read(cmd.Context(), args[0])
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@
 package scenario
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -14,8 +15,8 @@ import (
 func Command() *cobra.Command {
 	cmd := &cobra.Command{Use: "scenario", Short: "Check scenario files"}
 	cmd.AddCommand(command.ValidateCommand("validate SCENARIO.yaml...", "Check scenario files without running them",
-		func(stderr io.Writer, name string) (command.Checked, error) {
-			s, err := scenario.Read(name)
+		func(ctx context.Context, stderr io.Writer, name string) (command.Checked, error) {
+			s, err := scenario.Read(ctx, name)
 			if err != nil {
 				return command.Checked{}, command.AnExperiment.Unless(name, err)
 			}

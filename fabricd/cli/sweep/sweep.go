@@ -86,7 +86,7 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	if err := command.NoFolder(path); err != nil {
 		return err
 	}
-	e, err := sweep.Read(path)
+	e, err := sweep.Read(ctx, path)
 	if err != nil {
 		return command.AScenario.Unless(path, err)
 	}

@@ -2,6 +2,7 @@
 package topology
 
 import (
+	"context"
 	"io"
 	"maps"
 	"slices"
@@ -100,7 +101,7 @@ func topologyGraph() *cobra.Command {
 
 func topologyValidate() *cobra.Command {
 	return command.ValidateCommand("validate TOPOLOGY...", "Check topology files or specifications",
-		func(stderr io.Writer, name string) (command.Checked, error) {
+		func(_ context.Context, stderr io.Writer, name string) (command.Checked, error) {
 			g, err := command.LoadTopology(stderr, name)
 			if err == nil {
 				err = g.Validate()

@@ -133,7 +133,7 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 var subfunctionWords = []string{"subtrees", "groups"}
 
 // config turns the flags into what to verify.
-func (v *verifyFlags) config(stdin io.Reader, stderr io.Writer) (c verify.Config, err error) {
+func (v *verifyFlags) config(ctx context.Context, stdin io.Reader, stderr io.Writer) (c verify.Config, err error) {
 	if c.Graph, err = command.LoadTopology(stderr, v.topology); err != nil {
 		return c, err
 	}
@@ -142,11 +142,11 @@ func (v *verifyFlags) config(stdin io.Reader, stderr io.Writer) (c verify.Config
 	if err != nil {
 		return c, err
 	}
-	if c.Firmware, _, err = routing.New(c.Graph); err != nil {
+	if c.Firmware, _, err = routing.New(ctx, c.Graph); err != nil {
 		return c, err
 	}
 	if routing.Around != nil && v.when == whenWords[verify.Before] {
-		c.Around = func(dead *subnet.Dead) (switching.Firmware, int, error) { return routing.Around(c.Graph, dead) }
+		c.Around = func(dead *subnet.Dead) (switching.Firmware, int, error) { return routing.Around(ctx, c.Graph, dead) }
 	}
 	if c.Sets, err = v.faultSets(c.Graph, stdin); err != nil {
 		return c, err
@@ -195,7 +195,7 @@ func (v *verifyFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	if err != nil {
 		return err
 	}
-	c, err := v.config(stdin, stderr)
+	c, err := v.config(ctx, stdin, stderr)
 	if err != nil {
 		return err
 	}

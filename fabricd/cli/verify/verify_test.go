@@ -28,7 +28,7 @@ func TestVerifyTakesSetsFromStandardInput(t *testing.T) {
 func TestVerifySubfunctionNeedsATree(t *testing.T) {
 	t.Parallel()
 	v := verifyFlags{topology: "ring:4", routing: "", faults: "0", when: "before", registers: "shared", subfunction: "groups"}
-	_, err := v.config(strings.NewReader(""), io.Discard)
+	_, err := v.config(t.Context(), strings.NewReader(""), io.Discard)
 	require.ErrorContains(t, err, "--subfunction knows trees only, and ring:4 is none")
 }
 

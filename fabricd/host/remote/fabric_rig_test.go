@@ -81,7 +81,7 @@ func (f *Fabric) Open(c host.Spec) *Remote {
 	} else {
 		r.Relay = rig.NewRelay(f, strings.TrimPrefix(f.URL, scheme))
 	}
-	r.Server, err = remote.Open(remote.Config{Spec: c, URL: scheme + r.Relay.Address, Credentials: f.Agents})
+	r.Server, err = remote.Open(f.Context(), remote.Config{Spec: c, URL: scheme + r.Relay.Address, Credentials: f.Agents})
 	require.NoError(f, err)
 	f.Cleanup(func() { require.NoError(f, r.Server.Close()) })
 	f.Hosts[c.Host] = r

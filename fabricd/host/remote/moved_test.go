@@ -138,7 +138,7 @@ func TestAMovedSwitchOnOtherShardsIsRefused(t *testing.T) {
 		c.Placement = host.Placement{
 			Host: c.Host, Switches: host.Spans([]weft.SwitchID{1}), Shard: shards[0], Shards: shards[1], Shared: true,
 		}
-		_, err := remote.Open(remote.Config{Spec: c, URL: r.URL})
+		_, err := remote.Open(t.Context(), remote.Config{Spec: c, URL: r.URL})
 		require.ErrorContains(t, err, "which are not those of its switch")
 	}
 }

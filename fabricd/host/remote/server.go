@@ -39,7 +39,7 @@ type Config struct {
 // of ctx when that ends. Other errors say why the host cannot be made, or that the broker no longer
 // takes its credentials. Nothing of the host is left then.
 func Run(ctx context.Context, cfg Config) error {
-	p, err := Open(cfg)
+	p, err := Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ type Server struct {
 
 // Open makes a host and serves it. Its links have no signal yet, so it sends nothing. The caller
 // closes it.
-func Open(cfg Config) (*Server, error) {
+func Open(ctx context.Context, cfg Config) (*Server, error) {
 	c := cfg.Spec
 	p := &Server{
 		spec: c, log: cfg.Log, ended: make(chan host.EndOrder, 2), halted: make(chan struct{}),
@@ -89,13 +89,13 @@ func Open(cfg Config) (*Server, error) {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
-	if err := p.open(cfg); err != nil {
+	if err := p.open(ctx, cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("host %s of fabric %s: %w", c.Host, c.Fabric, err), p.Close())
 	}
 	return p, nil
 }
 
-func (p *Server) open(cfg Config) error {
+func (p *Server) open(ctx context.Context, cfg Config) error {
 	c := &p.spec
 	g, err := c.Graph()
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *Server) open(cfg Config) error {
 	if err != nil {
 		return err
 	}
-	fw, err := c.Firmware(g)
+	fw, err := c.Firmware(ctx, g)
 	if err != nil {
 		return err
 	}

@@ -340,7 +340,7 @@ func TestHostsForwardByNewTables(t *testing.T) {
 	r.start("none")
 	west := r.Hosts["west"]
 	ids := west.Spec.Placement.SwitchIDs()
-	fw, _, err := subnet.Firmware("ftree", r.Graph)
+	fw, _, err := subnet.Firmware(t.Context(), "ftree", r.Graph)
 	require.NoError(t, err)
 	program := fw.(tables.Programmed).Program()
 	whole := func(id weft.SwitchID, from, to uint64) *tables.Patch {

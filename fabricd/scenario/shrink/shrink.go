@@ -92,7 +92,7 @@ func (s *search) original(f format.File) error {
 	if err != nil {
 		return err
 	}
-	sc, err := scenario.Load(f.Name, text)
+	sc, err := scenario.Load(s.ctx, f.Name, text)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (s *search) fails(trial string, f format.File) bool {
 	if err != nil || s.tried[string(text)] {
 		return false
 	}
-	sc, err := scenario.Load(f.Name, text)
+	sc, err := scenario.Load(s.ctx, f.Name, text)
 	if err != nil {
 		s.tried[string(text)] = true
 		return false

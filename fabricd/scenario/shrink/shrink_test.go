@@ -83,7 +83,7 @@ func TestOfTenFaultsTheOneThatMattersIsLeft(t *testing.T) {
 
 	text, err := format.Write(o.File)
 	require.NoError(t, err)
-	_, err = scenario.Load("again.yaml", text)
+	_, err = scenario.Load(t.Context(), "again.yaml", text)
 	require.NoError(t, err, "it is a scenario")
 	assert.Equal(t, o.Runs, told[len(told)-1].Runs)
 	assert.Equal(t, "as it is", told[0].Trial)

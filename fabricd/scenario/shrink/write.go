@@ -1,6 +1,7 @@
 package shrink
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -35,7 +36,7 @@ func (o Outcome) Write(path, from string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := scenario.Load(path, text); err != nil {
+	if _, err := scenario.Load(context.Background(), path, text); err != nil {
 		return fmt.Errorf("the reduced scenario is not valid: %w", err) // a bug
 	}
 	return safefile.Write(path, append([]byte("# Reduced by fabricd run --shrink.\n"), text...))

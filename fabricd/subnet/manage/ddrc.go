@@ -21,12 +21,12 @@ type ddrc struct {
 	fw     firmware.Firmware // that forwards by the tables
 }
 
-func newDDRC(g *topology.Graph, e subnet.Entry) (computer, error) {
+func newDDRC(ctx context.Context, g *topology.Graph, e subnet.Entry) (computer, error) {
 	u, err := subnet.NewUpDownRoutes(g)
 	if err != nil {
 		return nil, err
 	}
-	fw, _, err := e.New(g)
+	fw, _, err := e.New(ctx, g)
 	if err != nil {
 		return nil, err
 	}
@@ -36,22 +36,22 @@ func newDDRC(g *topology.Graph, e subnet.Entry) (computer, error) {
 func (c *ddrc) adopt(*result) {}
 func (c *ddrc) settled()      {}
 
-func (c *ddrc) compute(_ context.Context, dead *subnet.Dead) (*result, error) {
+func (c *ddrc) compute(ctx context.Context, dead *subnet.Dead) (*result, error) {
 	unroutable := c.routes.Compute(dead)
-	r, err := c.routes.Routing("ftree", unroutable)
+	r, err := c.routes.Routing(ctx, "ftree", unroutable)
 	if err != nil {
 		return nil, err
 	}
 	out := &result{routing: r, unroutable: unroutable, rerouted: -1}
 	switch fw := c.fw.(type) { // those that use other than the tables and addresses of a routing
 	case firmware.Hybrid, firmware.SourcePaths:
-		p, err := subnet.ProgramOf(fw.(tables.Programmed), r)
+		p, err := subnet.ProgramOf(ctx, fw.(tables.Programmed), r)
 		if err != nil {
 			return nil, err
 		}
 		out.program = &p
 	case firmware.HybridAdaptive:
-		lft, err := c.routes.AdaptiveTables()
+		lft, err := c.routes.AdaptiveTables(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func For(ctx context.Context, routing string, g *topology.Graph) (m Method, why 
 	case e.Routes == nil:
 		return Method{Kind: None}, nil
 	}
-	fw, _, err := e.New(g)
+	fw, _, err := e.New(ctx, g)
 	if err != nil {
 		return Method{Kind: None}, nil
 	}

@@ -31,7 +31,7 @@ const mostNamed = 8
 // newWays is for a routing with mechanisms. It begins with no ways, as the switches do: when
 // nothing is dead all packets go adaptively.
 func newWays(ctx context.Context, g *topology.Graph, e subnet.Entry, m Method, vcs int) (*ways, *Plan, error) {
-	fw, need, err := e.New(g)
+	fw, need, err := e.New(ctx, g)
 	if err != nil {
 		return nil, nil, err
 	}

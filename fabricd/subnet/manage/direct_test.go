@@ -43,7 +43,7 @@ func TestWhatNICsWriteIsPlannedForTheAffectedPairsAlone(t *testing.T) {
 	t.Parallel()
 	const routing = "duato:mechanisms=I+D"
 	g := topologytest.Parse(t, "torus:3x3x3")
-	fw, vcs, err := subnet.Firmware(routing, g)
+	fw, vcs, err := subnet.Firmware(t.Context(), routing, g)
 	require.NoError(t, err)
 	p := planner(t, g, routing, "direct", vcs)
 	began := p.Now()

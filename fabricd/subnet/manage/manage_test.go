@@ -298,7 +298,7 @@ func TestTreesBeginWithTheTablesThatDDRCPlansFrom(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:4,3")
 	for _, routing := range []string{"ftree", "hybrid", "hybrid-adaptive", "ddrc-source"} {
-		fw, vcs, err := subnet.Firmware(routing, g)
+		fw, vcs, err := subnet.Firmware(t.Context(), routing, g)
 		require.NoError(t, err)
 		p := planner(t, g, routing, "ddrc", max(vcs, 1))
 		require.Empty(t, p.Now().Patches(), routing)
@@ -328,7 +328,7 @@ func TestNoTableIsLoadedWhileNothingIsDead(t *testing.T) {
 	} {
 		g := topologytest.Parse(t, x[0])
 		p := planner(t, g, x[1], x[2], weft.MaxVCs)
-		fw, _, err := subnet.Firmware(x[1], g)
+		fw, _, err := subnet.Firmware(t.Context(), x[1], g)
 		require.NoError(t, err)
 		began := fw.(tables.Programmed).Program()
 		same := func() {

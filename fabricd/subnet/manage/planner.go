@@ -47,7 +47,7 @@ func New(ctx context.Context, g *topology.Graph, routing string, m Method, vcs i
 	p := &Planner{g: g, method: m}
 	if m.Kind == Direct {
 		p.planning, p.now, err = newWays(ctx, g, e, m, vcs)
-	} else if err = programmed(e, g); err == nil {
+	} else if err = programmed(ctx, e, g); err == nil {
 		p.planning, p.now, err = newTables(ctx, g, e, m, vcs)
 	}
 	if err != nil {
@@ -135,11 +135,11 @@ func nicsOf(g *topology.Graph, counts func(nic weft.NICID, link weft.LinkID) boo
 }
 
 // programmed refuses a routing whose tables cannot be replaced.
-func programmed(e subnet.Entry, g *topology.Graph) error {
+func programmed(ctx context.Context, e subnet.Entry, g *topology.Graph) error {
 	if e.Routes != nil && e.On == firmware.Anything {
 		return nil
 	}
-	fw, _, err := e.New(g)
+	fw, _, err := e.New(ctx, g)
 	if err != nil {
 		return err
 	}

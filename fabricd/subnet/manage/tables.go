@@ -57,7 +57,7 @@ func newTables(ctx context.Context, g *topology.Graph, e subnet.Entry, m Method,
 	var err error
 	switch m.Kind {
 	case DDRC:
-		p.compute, err = newDDRC(g, e)
+		p.compute, err = newDDRC(ctx, g, e)
 	case Engine:
 		p.compute, err = newEngine(g, e, m, vcs)
 	case DQR:
@@ -134,7 +134,7 @@ func (p *planner) began(ctx context.Context, e subnet.Entry, r *result) (*result
 		return r, nil
 	}
 	if r.program != nil { // the firmware has rules of its own beside tables, and tables that are not those of a routing
-		fw, _, err := e.New(p.g)
+		fw, _, err := e.New(ctx, p.g)
 		if err != nil {
 			return nil, err
 		}

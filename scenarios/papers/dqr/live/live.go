@@ -78,7 +78,7 @@ func Start(ctx context.Context, c Config) (f *Fabric, err error) {
 	if err != nil {
 		return f, err
 	}
-	fw, vcs, err := entry.New(c.Graph)
+	fw, vcs, err := entry.New(ctx, c.Graph)
 	if err != nil {
 		return f, err
 	}

@@ -71,7 +71,7 @@ func virtually(ctx context.Context, c live.Config) (*fabric.Fabric, func() error
 	if err != nil {
 		return nil, nil, err
 	}
-	fw, vcs, err := entry.New(c.Graph)
+	fw, vcs, err := entry.New(ctx, c.Graph)
 	if err != nil {
 		return nil, nil, err
 	}
