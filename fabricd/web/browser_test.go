@@ -19,7 +19,7 @@ import (
 
 const (
 	leastNode   = 20               // what Playwright runs with
-	browserTime = 8 * time.Minute  // for all tests in the browser; a quiet machine needs about one
+	browserTime = 20 * time.Minute // for all tests in the browser, against a hang; a quiet machine needs one or two
 	setupTime   = 4 * time.Minute  // to fetch Playwright, or build the commands
 	endTime     = 15 * time.Second // to end browser and fabrics when that is over
 )
