@@ -87,7 +87,12 @@ func browserNeeds(t *testing.T) (node string) {
 	return node
 }
 
+// bounded is a command that may take so long, and no longer than the test: what go test kills leaves
+// its browser behind.
 func bounded(t *testing.T, most time.Duration, dir, name string, args ...string) *exec.Cmd {
+	if end, ok := t.Deadline(); ok {
+		most = min(most, time.Until(end)-2*endTime)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), most)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, name, args...)

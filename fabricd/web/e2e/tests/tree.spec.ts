@@ -79,6 +79,16 @@ test('the map has all switches and links', async ({ shared: page }, info) => {
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
 })
 
+test('a double click cuts too, and undo takes back what was done', async ({ shared: page }) => {
+  const { id, at } = await clickable(page)
+  await expect(page.getByTestId('undo')).toBeDisabled() // nothing has been done on this page
+  await page.mouse.dblclick(at.x, at.y)
+  await cut(id)
+  await page.getByTestId('undo').click()
+  await up(id)
+  await expect(page.getByTestId('undo')).toBeDisabled()
+})
+
 test('a click on a link cuts it in the fabric, and its report appears', async ({ shared: page }, info) => {
   const { id, at } = await clickable(page)
   await page.getByTestId('scissors').click()
@@ -103,17 +113,6 @@ test('a click on a link cuts it in the fabric, and its report appears', async ({
   await expect.poll(() => linkState(page, id)).toBe('up')
   await look(page, info, 'restored')
   await page.getByTestId('scissors').click()
-})
-
-test('a double click cuts too, and undo takes back what was done', async ({ page }) => {
-  await open(page, f)
-  const { id, at } = await clickable(page)
-  await expect(page.getByTestId('undo')).toBeDisabled()
-  await page.mouse.dblclick(at.x, at.y)
-  await cut(id)
-  await page.getByTestId('undo').click()
-  await up(id)
-  await expect(page.getByTestId('undo')).toBeDisabled()
 })
 
 test('a cut by linkmon appears within a second', async ({ shared: page }, info) => {
