@@ -11,12 +11,14 @@ let t: Topology
 // To open a page takes longer than most of these tests: one page is for them all. Each finds it as it was at first but for what
 // can be undone; what fails leaves it to nobody.
 let kept: Page | null = null
+let whole: (Point | null)[] // where a switch is while all of the map is seen
 const test = base.extend<{ shared: Page }>({
   shared: async ({ browser }, use, info) => {
     const page = kept ?? await (await browser.newContext()).newPage()
     if (!kept) await open(page, f)
-    kept = null
     await expect(page.getByTestId('all-well')).toBeVisible()
+    if (!kept) whole = await places(page, [t.switches[0]!.id])
+    kept = null
     await use(page)
     if (info.status !== info.expectedStatus) {
       await page.context().close()
@@ -25,6 +27,8 @@ const test = base.extend<{ shared: Page }>({
     await page.keyboard.press('Escape') // out of what is typed into
     await page.keyboard.press('Escape') // nothing is selected
     await page.getByTestId('tab-fabric').click()
+    await page.keyboard.press('0') // all of the map is seen again
+    await expect.poll(() => places(page, [t.switches[0]!.id])).toEqual(whole)
     kept = page
   },
 })
