@@ -19,7 +19,7 @@ import (
 
 const (
 	leastNode   = 20               // what Playwright runs with
-	browserTime = 8 * time.Minute  // for all tests in the browser; a quiet machine needs about one
+	browserTime = 20 * time.Minute // for all tests in the browser, against a hang; a quiet machine needs one or two
 	setupTime   = 4 * time.Minute  // to fetch Playwright, or build the commands
 	endTime     = 15 * time.Second // to end browser and fabrics when that is over
 )
@@ -87,7 +87,12 @@ func browserNeeds(t *testing.T) (node string) {
 	return node
 }
 
+// bounded is a command that may take so long, and no longer than the test: what go test kills leaves
+// its browser behind.
 func bounded(t *testing.T, most time.Duration, dir, name string, args ...string) *exec.Cmd {
+	if end, ok := t.Deadline(); ok {
+		most = min(most, time.Until(end)-2*endTime)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), most)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, name, args...)

@@ -18,6 +18,7 @@ export default defineConfig({
     colorScheme: 'dark',
     launchOptions: chromium(),
     actionTimeout: 30_000,
+    screenshot: 'only-on-failure',
   },
   projects: [
     { name: 'tests', testDir: 'tests' },

@@ -147,16 +147,6 @@ function draw(): void {
   render(dialogs(x), at('#dialogs'))
 }
 
-let drawing = 0
-function soon(): void {
-  if (drawing === 0) {
-    drawing = requestAnimationFrame(() => {
-      drawing = 0
-      draw()
-    })
-  }
-}
-
 let selected: Selection | null = null
 let dialog = ''
 let theme = ''
@@ -174,7 +164,7 @@ ui.subscribe(() => {
     charts.setTheme(map.theme)
   }
   app.classList.toggle('nodock', !ui.kept.dock)
-  soon()
+  map.pace.draw(draw, 'at once')
   if (dialog !== ui.dialog) {
     // At once, so that what is typed next goes where it belongs.
     dialog = ui.dialog
@@ -186,7 +176,7 @@ ui.subscribe(() => {
     else map.container.focus({ preventScroll: true })
   }
 })
-store.subscribe(soon)
+store.subscribe((c) => map.pace.draw(draw, c.state ? 'at once' : 'figures'))
 // Another fabric: nothing that was chosen in the one before means anything.
 let shape = store.full
 store.subscribe(() => {

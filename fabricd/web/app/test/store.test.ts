@@ -105,6 +105,25 @@ describe('the store', () => {
     expect(seen[0]).toMatchObject({ all: false, links: [2], switches: [1] })
   })
 
+  it('tells a change of state from one of figures alone', () => {
+    const s = started()
+    let state: boolean | null = null
+    s.subscribe((c) => (state = c.state))
+    const changes = (seq: number, of: Partial<Frame>) => {
+      s.apply(frame(seq, of))
+      return state
+    }
+    const up = { state: 'up', a_up: true, b_up: true } as const
+    expect(changes(6, { links: [{ i: 2, ...up, load_ab: 0.5 }], switches: [{ i: 1, state: 'up', held: 3 }] })).toBe(false)
+    expect(changes(7, { links: [{ i: 2, ...up, cut_ab: 'silent' }] })).toBe(true)
+    expect(changes(8, { links: [{ i: 2, ...up, cut_ab: 'silent', load_ab: 0.1 }] })).toBe(false)
+    expect(changes(9, { switches: [{ i: 1, state: 'suspect' }] })).toBe(true)
+    expect(changes(10, { deadlock: [{ link: 0, dir: 'ab', vc: 0 }] })).toBe(true)
+    expect(changes(11, { deadlock: [{ link: 0, dir: 'ab', vc: 0 }] })).toBe(false)
+    expect(changes(12, {})).toBe(true)
+    expect(changes(13, { events: [{ seq: 1, at: 1, kind: 'cut' }] })).toBe(true)
+  })
+
   it('ignores links that the topology does not have', () => {
     const s = started()
     s.apply(frame(6, { links: [{ i: 99, state: 'cut' }] }))

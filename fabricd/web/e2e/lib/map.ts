@@ -97,8 +97,9 @@ function curve(a: Point, middle: Point, b: Point): Point[] {
   })
 }
 
-// look takes a screenshot into the test's folder.
+// look takes a screenshot into the test's folder, for a person to look at, when WEFT_LOOK is set. Of what fails there is one anyway.
 export async function look(page: Page, info: TestInfo, name: string): Promise<void> {
+  if (!process.env.WEFT_LOOK) return
   await page.screenshot({ path: info.outputPath(`${name}.png`) })
 }
 

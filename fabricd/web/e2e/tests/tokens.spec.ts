@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { chromium as browsers, expect, test, type Page } from '@playwright/test'
 import { chromium } from '../lib/chromium'
 import { bin, Fabric } from '../lib/fabric'
-import { linkState, live } from '../lib/map'
+import { linkState, live, look } from '../lib/map'
 
 const link = 's0.0-s1.0'
 
@@ -23,7 +23,7 @@ function seen(page: Page): string[] {
   return all
 }
 
-test('tokens to look and to operate, over HTTPS', async ({}, info) => {
+test('tokens to look and to operate, over HTTPS', async ({ page: stranger }, info) => {
   const dir = mkdtempSync(join(tmpdir(), 'weft-e2e-keys-'))
   const keys = join(dir, 'keys')
   const made = execFileSync(join(bin, 'fabricd'), ['auth', 'init', '--fabric', 'lab', '--dir', keys]).toString()
@@ -39,34 +39,37 @@ test('tokens to look and to operate, over HTTPS', async ({}, info) => {
   const spki = new X509Certificate(readFileSync(join(keys, 'leader/cert.pem'))).publicKey.export({ type: 'spki', format: 'der' })
   const pin = createHash('sha256').update(spki).digest('base64')
   const start = chromium()
-  const stranger = await browsers.launch(start)
   const browser = await browsers.launch({ ...start, args: [...start.args, `--ignore-certificate-errors-spki-list=${pin}`] })
   try {
-    await expect((await stranger.newPage()).goto(f.url)).rejects.toThrow('ERR_CERT_AUTHORITY_INVALID')
+    await expect(stranger.goto(f.url)).rejects.toThrow('ERR_CERT_AUTHORITY_INVALID')
 
-    const open = async (token: string) => {
+    const one = async () => {
       const page = await (await browser.newContext()).newPage()
-      const told = seen(page)
-      await page.goto(f.url + (token && `#token=${token}`))
-      return { page, told }
+      return { page, told: seen(page) }
     }
+    const open = async (page: Page, token: string) => {
+      await page.goto('about:blank') // else it would only be told of what is behind the #
+      await page.goto(f.url + (token && `#token=${token}`))
+    }
+    const looks = await one()
     for (const token of ['', 'A'.repeat(26)]) {
-      const { page } = await open(token)
+      const { page } = looks
+      await open(page, token)
       await expect(page.getByTestId('connection')).toHaveAttribute('data-state', 'locked')
       await expect(page.getByTestId('connection')).toContainText('to look needs a token')
       expect(await page.evaluate(() => window.weft.links)).toBe(0)
-      await page.context().close()
     }
 
-    const looks = await open(view)
+    await open(looks.page, view)
     await live(looks.page)
     await expect(looks.page.getByTestId('read-only')).toContainText('the token is one to view')
     await expect(looks.page.getByTestId('heal')).toBeDisabled()
     await looks.page.keyboard.press('h') // there is a key for it, too
     await expect(looks.page.getByText('this token may look and not act')).toBeVisible()
-    await looks.page.screenshot({ path: info.outputPath('view.png') })
+    await look(looks.page, info, 'view')
 
-    const acts = await open(operate)
+    const acts = await one()
+    await open(acts.page, operate)
     await live(acts.page)
     await expect(acts.page.getByTestId('read-only')).toBeHidden()
     await acts.page.getByTestId('search-button').click()
@@ -95,7 +98,7 @@ test('tokens to look and to operate, over HTTPS', async ({}, info) => {
       await live(page)
     }
   } finally {
-    await Promise.all([browser.close(), stranger.close()])
+    await browser.close()
     await f.stop()
     rmSync(dir, { recursive: true, force: true })
   }

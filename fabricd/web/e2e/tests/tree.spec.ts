@@ -1,6 +1,6 @@
 // A 4-ary 3-tree under traffic: what is done to it on the map, in its panels, by keys and by linkmon.
 
-import { expect, test, type Page } from '@playwright/test'
+import { expect, test as base, type Page } from '@playwright/test'
 import { Fabric, type Topology } from '../lib/fabric'
 import { median } from '../lib/results'
 import { apart, linkState, live, look, open, places, selected, unpainted, type Point } from '../lib/map'
@@ -8,11 +8,37 @@ import { apart, linkState, live, look, open, places, selected, unpainted, type P
 let f: Fabric
 let t: Topology
 
+// To open a page takes longer than most of these tests: one page is for them all. Each finds it as it was at first but for what
+// can be undone; what fails leaves it to nobody.
+let kept: Page | null = null
+let whole: (Point | null)[] // where a switch is while all of the map is seen
+const test = base.extend<{ shared: Page }>({
+  shared: async ({ browser }, use, info) => {
+    const page = kept ?? await (await browser.newContext()).newPage()
+    if (!kept) await open(page, f)
+    await expect(page.getByTestId('all-well')).toBeVisible()
+    if (!kept) whole = await places(page, [t.switches[0]!.id])
+    kept = null
+    await use(page)
+    if (info.status !== info.expectedStatus) {
+      await page.context().close()
+      return
+    }
+    await page.keyboard.press('Escape') // out of what is typed into
+    await page.keyboard.press('Escape') // nothing is selected
+    await page.getByTestId('tab-fabric').click()
+    await page.keyboard.press('0') // all of the map is seen again
+    await expect.poll(() => places(page, [t.switches[0]!.id])).toEqual(whole)
+    kept = page
+  },
+})
+
 test.beforeAll(async () => {
-  f = await Fabric.up('--topology', 'kary-ntree:4,3', '--traffic', 'uniform:0.02')
+  f = await Fabric.up('--topology', 'kary-ntree:4,3', '--traffic', 'uniform:0.005')
   t = await f.topology()
 })
 test.afterAll(async () => {
+  await kept?.context().close()
   await f.heal()
   expect(await f.stop()).toBe(0)
   expect(f.ledger).toMatchObject({ balanced: true, in_flight: 0 })
@@ -36,8 +62,7 @@ async function choose(page: Page, id: string): Promise<void> {
   await expect.poll(() => selected(page)).toBe(id)
 }
 
-test('the map has all switches and links', async ({ page }, info) => {
-  await open(page, f)
+test('the map has all switches and links', async ({ shared: page }, info) => {
   expect(t.switches).toHaveLength(48)
   expect(t.links).toHaveLength(192)
   expect(await page.evaluate(() => [window.weft.switches, window.weft.links, window.weft.nics])).toEqual([48, 192, 64])
@@ -54,10 +79,21 @@ test('the map has all switches and links', async ({ page }, info) => {
   await page.getByTestId('theme').click()
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'light')
   await look(page, info, 'tree-light')
+  await page.getByTestId('theme').click()
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
 })
 
-test('a click on a link cuts it in the fabric, and its report appears', async ({ page }, info) => {
-  await open(page, f)
+test('a double click cuts too, and undo takes back what was done', async ({ shared: page }) => {
+  const { id, at } = await clickable(page)
+  await expect(page.getByTestId('undo')).toBeDisabled() // nothing has been done on this page
+  await page.mouse.dblclick(at.x, at.y)
+  await cut(id)
+  await page.getByTestId('undo').click()
+  await up(id)
+  await expect(page.getByTestId('undo')).toBeDisabled()
+})
+
+test('a click on a link cuts it in the fabric, and its report appears', async ({ shared: page }, info) => {
   const { id, at } = await clickable(page)
   await page.getByTestId('scissors').click()
   await page.mouse.click(at.x, at.y)
@@ -80,21 +116,10 @@ test('a click on a link cuts it in the fabric, and its report appears', async ({
   await up(id)
   await expect.poll(() => linkState(page, id)).toBe('up')
   await look(page, info, 'restored')
+  await page.getByTestId('scissors').click()
 })
 
-test('a double click cuts too, and undo takes back what was done', async ({ page }) => {
-  await open(page, f)
-  const { id, at } = await clickable(page)
-  await expect(page.getByTestId('undo')).toBeDisabled()
-  await page.mouse.dblclick(at.x, at.y)
-  await cut(id)
-  await page.getByTestId('undo').click()
-  await up(id)
-  await expect(page.getByTestId('undo')).toBeDisabled()
-})
-
-test('a cut by linkmon appears within a second', async ({ page }, info) => {
-  await open(page, f)
+test('a cut by linkmon appears within a second', async ({ shared: page }, info) => {
   await page.getByTestId('tab-fabric').click()
   const took: number[] = []
   for (const { id } of t.links.slice(0, 5)) {
@@ -118,8 +143,7 @@ test('a cut by linkmon appears within a second', async ({ page }, info) => {
   await look(page, info, 'cut-by-linkmon')
 })
 
-test('a silent cut is shown as that until it is noticed', async ({ page }, info) => {
-  await open(page, f)
+test('a silent cut is shown as that until it is noticed', async ({ shared: page }, info) => {
   const id = t.links[3]!.id
   await choose(page, id)
   await page.getByTestId('cut-silently').click()
@@ -131,8 +155,7 @@ test('a silent cut is shown as that until it is noticed', async ({ page }, info)
   await expect(page.getByTestId('link-state')).toHaveAttribute('data-story', 'up')
 })
 
-test('a link is cut one way and impaired from its panel', async ({ page }) => {
-  await open(page, f)
+test('a link is cut one way and impaired from its panel', async ({ shared: page }) => {
   const id = t.links[4]!.id
   await choose(page, id)
   await page.getByTestId('direction').selectOption('to')
@@ -150,8 +173,7 @@ test('a link is cut one way and impaired from its panel', async ({ page }) => {
   await expect(page.getByTestId('link-state')).toHaveAttribute('data-story', 'flapping')
 })
 
-test('a switch is crashed on the map and restarted', async ({ page }, info) => {
-  await open(page, f)
+test('a switch is crashed on the map and restarted', async ({ shared: page }, info) => {
   const id = t.switches[0]!.id
   const [at] = await places(page, [id])
   await page.mouse.click(at!.x, at!.y)
@@ -168,8 +190,7 @@ test('a switch is crashed on the map and restarted', async ({ page }, info) => {
   await expect(page.getByTestId('switch-state')).toHaveAttribute('data-state', 'up')
 })
 
-test('heal all ends every fault, and can be undone', async ({ page }, info) => {
-  await open(page, f)
+test('heal all ends every fault, and can be undone', async ({ shared: page }, info) => {
   const [a, b] = [t.links[0]!.id, t.links[9]!.id]
   const s = t.switches[5]!.id
   await f.linkmon('cut', a)
@@ -188,12 +209,11 @@ test('heal all ends every fault, and can be undone', async ({ page }, info) => {
   expect(await f.link(b)).toMatchObject({ cut_ab: 'silent', cut_ba: 'silent' })
 })
 
-test('a second tab agrees', async ({ page, context }, info) => {
-  const other = await context.newPage()
+test('a second tab agrees', async ({ shared: page }, info) => {
+  const other = await page.context().newPage()
   await open(other, f, f.url) // without a token: it may only look
   await expect(other.getByTestId('read-only')).toBeVisible()
   await expect(other.getByTestId('heal')).toBeDisabled()
-  await open(page, f)
   const { id, at } = await clickable(page)
   await page.mouse.click(at.x, at.y)
   await page.getByTestId('cut').click()
@@ -203,10 +223,10 @@ test('a second tab agrees', async ({ page, context }, info) => {
   const told = (p: Page) => p.evaluate((ids) => ids.map((id) => window.weft.link(id)?.state), t.links.map((l) => l.id))
   await expect.poll(() => told(other)).toEqual(await told(page))
   await look(other, info, 'second-tab')
+  await other.close()
 })
 
-test('the keyboard alone finds a link, cuts it and restores it', async ({ page }, info) => {
-  await open(page, f)
+test('the keyboard alone finds a link, cuts it and restores it', async ({ shared: page }, info) => {
   const { a, id } = t.links.find((l) => l.a.startsWith('s'))!
   await choose(page, a)
   await expect(async () => { // through the links of the switch, one by one
@@ -232,8 +252,7 @@ test('the keyboard alone finds a link, cuts it and restores it', async ({ page }
   await expect(page.getByTestId('help-dialog')).toBeHidden()
 })
 
-test('the search finds switches, links and NICs, and says when there is none', async ({ page }) => {
-  await open(page, f)
+test('the search finds switches, links and NICs, and says when there is none', async ({ shared: page }) => {
   for (const [kind, id] of [['switch', 's1.00'], ['nic', 'n012'], ['link', 's0.00-s1.00']] as const) {
     await page.getByTestId('search-button').click()
     await page.getByTestId('search').fill(id)
@@ -248,12 +267,12 @@ test('the search finds switches, links and NICs, and says when there is none', a
   await live(page)
 })
 
-test('packets of a flow are followed', async ({ page }, info) => {
-  await open(page, f)
+test('packets of a flow are followed', async ({ shared: page }, info) => {
   await page.keyboard.press('t')
   await page.getByTestId('flow-src').fill('n000')
   await page.getByTestId('flow-dst').fill('n333')
   await page.getByTestId('flow-toggle').click()
   await expect(page.getByTestId('journey').first()).toContainText('s')
   await look(page, info, 'flow')
+  await page.getByTestId('flow-toggle').click()
 })

@@ -10,6 +10,7 @@ import { look, type Look } from './look'
 import { Motion } from './motion'
 import { listen, type Pointing } from './mouse'
 import { Overlay } from './overlay'
+import { Pace, type When } from './pace'
 import { BentLink, FabricNode, StraightLink, type LinkData, type NodeData } from './programs'
 import type { MapView } from './view'
 
@@ -28,6 +29,7 @@ export class FabricMap implements MapView {
   readonly sigma: Sigma
   private readonly overlay: Overlay
   readonly motion: Motion
+  readonly pace: Pace
   private nicsShown = true
   private indexed = false // sigma has drawn since everything was new
   private aspect = 0
@@ -61,6 +63,7 @@ export class FabricMap implements MapView {
       nodeReducer: (id, data) => this.nodeData(id, data as NodeData),
       edgeReducer: (id, data) => this.linkData(Number(id), data as LinkData),
     })
+    this.pace = Pace.of(this.sigma.getCanvases().nodes!.getContext('webgl2'))
     this.overlay = new Overlay(this)
     this.motion = new Motion(this)
     this.sigma.on('afterRender', () => {
@@ -87,11 +90,16 @@ export class FabricMap implements MapView {
     for (const i of c.switches) this.pendingNodes.add(this.store.topology!.switches[i]?.id ?? '')
     this.motion.add(c.hops)
     this.motion.setDeadlock(this.store.deadlock)
-    this.flush()
+    this.soon(c.state ? 'at once' : 'figures')
   }
 
-  // flush hands what has changed to sigma, which draws at the next frame of the screen.
-  private flush(): void {
+  // soon has what is pending drawn, if anything is.
+  private soon(when: When): void {
+    if (this.pending.size + this.pendingNodes.size > 0) this.pace.draw(this.flush, when)
+  }
+
+  // flush draws what is pending.
+  private readonly flush = (): void => {
     if (!this.ready) return
     const edges: string[] = []
     for (const i of this.pending) {
@@ -102,7 +110,7 @@ export class FabricMap implements MapView {
     const nodes = [...this.pendingNodes].filter((id) => id !== '')
     this.pending.clear()
     this.pendingNodes.clear()
-    this.sigma.refresh({ partialGraph: { edges, nodes }, skipIndexation: this.indexed, schedule: true })
+    this.sigma.refresh({ partialGraph: { edges, nodes }, skipIndexation: this.indexed })
   }
 
   private build(): void {
@@ -112,6 +120,8 @@ export class FabricMap implements MapView {
     const graph = new MultiGraph()
     graph.setAttribute('of', t)
     this.motion.clearAll()
+    this.pending.clear()
+    this.pendingNodes.clear()
     this.layOut()
     this.looks = t.links.map((_, i) => this.lookOf(i))
     for (const s of t.switches) graph.addNode(s.id, { ...this.geometry.nodes.get(s.id)!, square: true })
@@ -303,7 +313,7 @@ export class FabricMap implements MapView {
       if (i !== undefined) this.pending.add(i)
       else if (s.kind !== 'link' && this.graph.hasNode(s.id)) this.pendingNodes.add(s.id)
     }
-    this.flush()
+    this.soon('at once')
   }
 }
 

@@ -1,5 +1,5 @@
-// What moves: traced packets along their links, and the cycle of channels of a deadlock. Drawn at the screen's pace while
-// there is anything to draw, not at all otherwise.
+// What moves: traced packets along their links, and the cycle of channels of a deadlock. Where each is depends on the time alone,
+// however often it is drawn; while nothing moves nothing is drawn.
 
 import type { Channel, Hop } from '../net/types'
 import { css } from './colors'
@@ -25,7 +25,7 @@ export class Motion extends Layer2d {
   private moving = new Map<string, Moving>()
   private settled = new Map<string, number>() // packets under way: when to look at them, for their hops come one by one
   private deadlock: Channel[] = []
-  private frame = 0
+  private timer = 0 // until a packet is to set out
 
   constructor(map: MapView) {
     super(map, 'motion')
@@ -77,19 +77,20 @@ export class Motion extends Layer2d {
   }
 
   // active says whether anything moves.
-  get active(): boolean { return this.frame !== 0 }
+  get active(): boolean { return this.moving.size + this.settled.size + this.deadlock.length > 0 }
 
   private wake(): void {
-    if (this.frame === 0) this.frame = requestAnimationFrame((now) => this.draw(now))
+    this.map.pace.draw(this.draw, 'moving')
   }
 
-  private draw(now: number): void {
-    this.frame = 0
+  private readonly draw = (now: number): void => {
     this.clear()
     this.setOut(now)
     if (this.deadlock.length > 0) this.cycle(now)
     for (const [key, m] of this.moving) if (!this.packet(m, now)) this.moving.delete(key)
-    if (this.moving.size > 0 || this.deadlock.length > 0 || this.settled.size > 0) this.wake()
+    clearTimeout(this.timer)
+    if (this.moving.size > 0 || this.deadlock.length > 0) this.wake()
+    else if (this.settled.size > 0) this.timer = window.setTimeout(() => this.wake(), Math.min(...this.settled.values()) - now)
   }
 
   private setOut(now: number): void {

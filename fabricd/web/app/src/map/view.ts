@@ -7,11 +7,13 @@ import type { Selection, Ui } from '../state/ui'
 import type { Theme } from './colors'
 import type { Geometry, Point } from './geometry'
 import type { Look } from './look'
+import type { Pace } from './pace'
 
 export interface MapView {
   readonly sigma: Sigma
   readonly store: Store
   readonly ui: Ui
+  readonly pace: Pace
   readonly theme: Theme
   readonly geometry: Geometry
   readonly looks: Look[] // of each link, in the order of the store's

@@ -13,6 +13,7 @@ export type Applied = 'snapshot' | 'delta' | 'gap' | 'old'
 // What a change touched, so that the map redraws only that. All: everything may be different.
 export interface Change {
   all: boolean
+  state: boolean // more than figures: something is up or down, cut or well, that was not
   links: number[]
   switches: number[]
   hops: Hop[]
@@ -43,6 +44,7 @@ export class Store {
   readonly history = new History()
 
   private scene: Scene | null = null
+  private turned = false // the state of a link or switch, by the latest frame
   private single = new Map<number, LinkView>() // links that are drawn as one with others, by their numbers in the fabric
   private podIndex = new Map<string, string>() // of switches
   private linkIndex = new Map<string, number>()
@@ -85,7 +87,7 @@ export class Store {
     this.run = ''
     this.seq = 0
     this.reset()
-    this.emit({ all: true, links: [], switches: [], hops: [], events: [] })
+    this.emit({ all: true, state: true, links: [], switches: [], hops: [], events: [] })
   }
 
   // apply takes one frame of the stream.
@@ -103,6 +105,8 @@ export class Store {
     this.seq = f.seq
     this.at = f.at
     this.frames++
+    this.turned = false
+    const locked = this.deadlock.length > 0
     const [links, switches] = this.take(f)
     if (f.sample) this.sample = f.sample
     if (f.ledger) this.ledger = f.ledger
@@ -119,6 +123,7 @@ export class Store {
     this.history.add(f.at, this.sample, this.totals)
     this.emit({
       all: snapshot,
+      state: snapshot || this.turned || events.length > 0 || (f.faults ?? []).length > 0 || (this.deadlock.length > 0) !== locked,
       links,
       switches,
       hops: f.hops ?? [],
@@ -142,30 +147,40 @@ export class Store {
         this.single.set(l.i, l)
         sums.add(k)
       } else {
-        this.links[k] = k === l.i ? l : { ...l, i: k }
+        this.setLink(k, k === l.i ? l : { ...l, i: k })
       }
     }
-    for (const k of sums) this.links[k] = this.sum(k, at.sums.get(k)!)
+    for (const k of sums) this.setLink(k, this.sum(k, at.sums.get(k)!))
     for (const b of f.bundles ?? []) {
       const k = at.bundles[b.i] ?? -1
       if (k < 0) continue
-      this.links[k] = bundleAsLink(k, at.topology.links[k]!, b)
+      this.setLink(k, bundleAsLink(k, at.topology.links[k]!, b))
       links.add(k)
     }
     for (const s of f.switches ?? []) {
       const k = at.switches[s.i] ?? -1
       if (k < 0) continue
-      this.switches[k] = k === s.i ? s : { ...s, i: k }
+      this.setSwitch(k, k === s.i ? s : { ...s, i: k })
       switches.push(k)
     }
     for (const p of f.pods ?? []) {
       this.pods[p.i] = p
       const k = at.pods[p.i] ?? -1
       if (k < 0) continue
-      this.switches[k] = podAsSwitch(k, at.topology.switches[k]!.pod!.switches, p)
+      this.setSwitch(k, podAsSwitch(k, at.topology.switches[k]!.pod!.switches, p))
       switches.push(k)
     }
     return [[...links], switches]
+  }
+
+  private setLink(k: number, l: LinkView): void {
+    if (story(this.links[k]!) !== story(l)) this.turned = true
+    this.links[k] = l
+  }
+
+  private setSwitch(k: number, s: SwitchView): void {
+    if (this.switches[k]!.state !== s.state) this.turned = true
+    this.switches[k] = s
   }
 
   private sum(k: number, of: number[]): LinkView {
