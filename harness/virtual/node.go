@@ -40,9 +40,9 @@ type port struct {
 	arrivesAt, sendsAt weft.Time
 
 	to    Port
-	line  pace.Line[roomy] // on the wire
-	owed  bool             // the node was halted when it could send
-	draws *rand.PCG        // of its impairment; nil before the first
+	line  pace.Line[weft.Frame] // on the wire
+	owed  bool                  // the node was halted when it could send
+	draws *rand.PCG             // of its impairment; nil before the first
 	cut   bool
 	pacer pace.Pacer
 	pace  pace.Pace
@@ -173,7 +173,7 @@ func (n *Node) step(p weft.PortID, owed bool) {
 		return
 	}
 	f, out := e.take(), n.begin()
-	any := n.core.Transmit(e.now, p, limit, &f.Frame.Frame, out)
+	any := n.core.Transmit(e.now, p, limit, &f.Frame, out)
 	more := out.More
 	if any {
 		n.send(p, f)
@@ -189,7 +189,7 @@ func (n *Node) step(p weft.PortID, owed bool) {
 // send puts a frame on the wire, unless the link loses it.
 func (n *Node) send(p weft.PortID, f *flight) {
 	k := &n.ports[p]
-	at, lost := k.pacer.Send(n.engine.now, &f.Frame.Frame, k.draws)
+	at, lost := k.pacer.Send(n.engine.now, &f.Frame, k.draws)
 	if lost || k.cut {
 		n.lose(f)
 		return
@@ -201,7 +201,7 @@ func (n *Node) send(p weft.PortID, f *flight) {
 		n.stats.CreditFrames++
 		l = laneCredit
 	case to.cfg.CutThrough:
-		at += to.cfg.RoutingDelay - k.pacer.Lasts(&f.Frame.Frame)
+		at += to.cfg.RoutingDelay - k.pacer.Lasts(&f.Frame)
 		l = laneHead
 	default:
 		at += to.cfg.RoutingDelay
@@ -233,7 +233,7 @@ func (n *Node) arrive(p weft.PortID) {
 			e.mix(h.Seq)
 		}
 		out := to.begin()
-		to.core.Receive(e.now, k.to.Port, &f.Frame.Frame, out)
+		to.core.Receive(e.now, k.to.Port, &f.Frame, out)
 		e.recycle(f)
 		to.act(out)
 	}
