@@ -64,10 +64,6 @@ type Config struct {
 	Selection    Selection
 	Waiting      Waiting
 	EagerCredits bool // return each credit at once; see link.Config.Eager
-
-	Liveness link.Liveness // of every link; the zero value notices no silence
-	Epoch    weft.Epoch    // of every link before its first; see link.Config.First
-
 	// Requeue routes the packets in the output queue of a link that dies anew, instead of losing
 	// them as the papers do. The firmware must be a [Requeuer].
 	Requeue bool
@@ -76,6 +72,9 @@ type Config struct {
 	// the packet is discarded by RulePanicked. It must return at once and must not call the switch.
 	// nil: the panic goes on to whoever called the switch.
 	Panicked func(RoutePanic)
+
+	Liveness link.Liveness // of every link; the zero value notices no silence
+	Epoch    weft.Epoch    // of every link before its first; see link.Config.First
 }
 
 // DefaultBuffer is the papers' buffer: two 256-byte packets per VC.

@@ -56,7 +56,7 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 		at := Arrival{Port: sl.port, VC: sl.vc, From: s.place.Roles[sl.port]}
 		var d Decision
 		if s.cfg.Panicked == nil {
-			d = s.fw.Route(&sl.hdr, at, s.view)
+			d = s.fw.Route(&sl.hdr, at, (*view)(s))
 		} else {
 			d = s.caught(&sl.hdr, at)
 		}

@@ -8,34 +8,35 @@ import (
 // Switch is one switch: the state of its pipeline. See the package documentation; it implements
 // [weft.Core].
 type Switch struct {
+	// What every frame and every packet needs comes first, and stands together: many switches are
+	// more than a processor's cache holds.
 	now       weft.Time
 	look      weft.Time // when the first link end is due for a hello or for having heard none
+	returning returning
 	ports     []port
+	stranded  int      // packets in the output queues of dead links that are routed anew
 	in        []input  // per channel
 	out       []output // per channel
-	fw        Firmware
-	sizer     Sizer  // fw, if it is one
-	version   uint64 // of what fw forwards by, see Load
-	view      View
-	place     *weft.Place
+	sizer     Sizer    // fw, if it is one
 	slots     slots
-	scratch   []Candidate
+	place     *weft.Place
+	fw        Firmware
 	registers []register
-	turn      uint32    // where the next tie between candidates is broken
-	most      uint16    // hops that a packet may have made on arrival, less than that
-	picks     uint32    // where the candidate to wait for is picked next, see WaitForOne
-	stranded  int       // packets in the output queues of dead links that are routed anew
-	queuedAt  []queuing // per slot, of traced packets; nil before the first
-	other     []mark    // per slot, what the header was on arrival; while it is stranded, what it was to leave with. Only for Config.Requeue
-	wait      waiters
-	returning returning
+	turn      uint32 // where the next tie between candidates is broken
+	most      uint16 // hops that a packet may have made on arrival, less than that
 
+	version  uint64            // of what fw forwards by, see Load
+	discards map[string]uint64 // per rule
 	cfg      Config
 	stats    Stats
-	discards map[string]uint64 // per rule
+	scratch  []Candidate
+	wait     waiters
+	picks    uint32    // where the candidate to wait for is picked next, see WaitForOne
+	queuedAt []queuing // per slot, of traced packets; nil before the first
+	other    []mark    // per slot, what the header was on arrival; while it is stranded, what it was to leave with. Only for Config.Requeue
 }
 
-// port is what the VCs of one port share.
+// port is what the VCs of one port share: four cache lines.
 type port struct {
 	ready  bool    // the driver knows that there may be something to transmit
 	nextVC weft.VC // round robin of schedule
@@ -104,7 +105,6 @@ func New(cfg Config) (*Switch, error) {
 		look:     weft.Never,
 		most:     weft.MaxHops,
 	}
-	s.view = (*view)(s)
 	s.bound()
 	if cfg.Requeue {
 		s.other = make([]mark, all)

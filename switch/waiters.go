@@ -6,14 +6,14 @@ import "math/bits"
 // in both directions, so that entering, waking and leaving never allocate and never search. Rows
 // are served round robin: every waiter of an output is woken before any is woken twice.
 type waiters struct {
+	keeps                int      // outputs whose places are kept
+	count                []int32  // per output, how many wait for it
+	kept                 []slotID // per output, for whom its places are kept; noSlot: for nobody
+	next                 []slotID // per output, where the round robin goes on
 	slotWords, chanWords int
 	bySlot               []uint64 // per slot, the outputs it waits for
 	byOutput             []uint64 // per output, the slots that wait for it
-	count                []int32  // per output, how many wait for it
-	next                 []slotID // per output, where the round robin goes on
 	blocked              []uint64 // the slots that wait for anything
-	kept                 []slotID // per output, for whom its places are kept; noSlot: for nobody
-	keeps                int      // outputs whose places are kept
 }
 
 func newWaiters(slots, channels int) waiters {

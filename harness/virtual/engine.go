@@ -154,7 +154,7 @@ func (e *Engine) Restore(from Port) { from.Node.ports[from.Port].cut = false }
 // Flying calls f for each frame on the wire from a port.
 func (e *Engine) Flying(from Port, f func(*weft.Frame)) {
 	for on := range from.Node.ports[from.Port].line.All() {
-		f(&on.Frame)
+		f(on)
 	}
 }
 

@@ -6,12 +6,13 @@ import (
 )
 
 // flight is a frame on a wire, or one to be used again.
-type flight = pace.Flight[roomy]
+type flight = pace.Flight[weft.Frame]
 
-// roomy is a frame with room for its first packet beside it.
+// roomy is a flight with room for the first packet of its frame beside it. The flight comes last:
+// what each frame needs of it is beside the end of the packet then, in few cache lines.
 type roomy struct {
 	room [1]weft.Header
-	weft.Frame
+	flight
 }
 
 // take returns a frame that is on no wire.
@@ -21,9 +22,9 @@ func (e *Engine) take() *flight {
 		e.spare = e.spare[:n-1]
 		return f
 	}
-	f := new(flight)
-	f.Frame.Packets = f.Frame.room[:0]
-	return f
+	f := new(roomy)
+	f.Frame.Packets = f.room[:0]
+	return &f.flight
 }
 
 func (e *Engine) recycle(f *flight) { e.spare = append(e.spare, f) }

@@ -12,7 +12,7 @@ func (n *Node) Continue() {
 	n.halted = false
 	for _, from := range n.engine.nodes {
 		for p := range from.ports {
-			if k := &from.ports[p]; k.to.Node == n && !k.line.Empty() {
+			if k := &from.ports[p]; k.to == n && !k.line.Empty() {
 				from.await(weft.PortID(p), laneOther)
 			}
 		}

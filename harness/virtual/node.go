@@ -33,19 +33,20 @@ type Node struct {
 	halted bool // see Halt
 }
 
-// port is the sending side of one port.
+// port is the sending side of one port, of two cache lines; what is read most is in the first.
 type port struct {
 	// When the next event of each kind is due; Never: there is none. One that comes at another time
 	// has been overtaken.
 	arrivesAt, sendsAt weft.Time
 
-	to    Port
-	line  pace.Line[roomy] // on the wire
-	owed  bool             // the node was halted when it could send
-	draws *rand.PCG        // of its impairment; nil before the first
-	cut   bool
-	pacer pace.Pacer
-	pace  pace.Pace
+	to     *Node       // at the other end; nil: it is not connected
+	toPort weft.PortID // of to
+	owed   bool        // the node was halted when it could send
+	cut    bool
+	line   pace.Line[weft.Frame] // on the wire
+	pacer  pace.Pacer
+	draws  *rand.PCG // of its impairment; nil before the first
+	pace   pace.Pace
 }
 
 // Stats counts what a node has sent and received.
@@ -66,7 +67,7 @@ func (e *Engine) Add(core weft.Core, cfg NodeConfig) *Node {
 
 func (n *Node) connect(p weft.PortID, to Port, pc pace.Pace) {
 	k := &n.ports[p]
-	k.to, k.pace, k.arrivesAt, k.sendsAt = to, pc, weft.Never, weft.Never
+	k.to, k.toPort, k.pace, k.arrivesAt, k.sendsAt = to.Node, to.Port, pc, weft.Never, weft.Never
 	k.pacer.Adopt(pc, &sound)
 }
 
@@ -131,7 +132,7 @@ func (n *Node) act(out *weft.Actions) {
 // mayTransmit lets port p send at a time, or as soon after as its link is free.
 func (n *Node) mayTransmit(p weft.PortID, at weft.Time) {
 	k := &n.ports[p]
-	if k.sendsAt != weft.Never || k.to.Node == nil {
+	if k.sendsAt != weft.Never || k.to == nil {
 		return
 	}
 	l := laneReady
@@ -152,7 +153,7 @@ func (n *Node) transmit(p weft.PortID) {
 
 // hello sends the hello that is due at port p.
 func (n *Node) hello(p weft.PortID) {
-	if k := &n.ports[p]; k.pacer.Free() > n.engine.now && k.to.Node != nil {
+	if k := &n.ports[p]; k.pacer.Free() > n.engine.now && k.to != nil {
 		n.step(p, true)
 		return
 	}
@@ -173,7 +174,7 @@ func (n *Node) step(p weft.PortID, owed bool) {
 		return
 	}
 	f, out := e.take(), n.begin()
-	any := n.core.Transmit(e.now, p, limit, &f.Frame.Frame, out)
+	any := n.core.Transmit(e.now, p, limit, &f.Frame, out)
 	more := out.More
 	if any {
 		n.send(p, f)
@@ -189,19 +190,19 @@ func (n *Node) step(p weft.PortID, owed bool) {
 // send puts a frame on the wire, unless the link loses it.
 func (n *Node) send(p weft.PortID, f *flight) {
 	k := &n.ports[p]
-	at, lost := k.pacer.Send(n.engine.now, &f.Frame.Frame, k.draws)
+	at, lost := k.pacer.Send(n.engine.now, &f.Frame, k.draws)
 	if lost || k.cut {
 		n.lose(f)
 		return
 	}
 	n.stats.FramesOut++
-	to, l := k.to.Node, laneTail
+	to, l := k.to, laneTail
 	switch {
 	case len(f.Frame.Packets) == 0:
 		n.stats.CreditFrames++
 		l = laneCredit
 	case to.cfg.CutThrough:
-		at += to.cfg.RoutingDelay - k.pacer.Lasts(&f.Frame.Frame)
+		at += to.cfg.RoutingDelay - k.pacer.Lasts(&f.Frame)
 		l = laneHead
 	default:
 		at += to.cfg.RoutingDelay
@@ -219,7 +220,7 @@ func (n *Node) lose(f *flight) {
 // arrive gives the other end of port p's link the frames that have arrived there.
 func (n *Node) arrive(p weft.PortID) {
 	k := &n.ports[p]
-	e, to := n.engine, k.to.Node
+	e, to := n.engine, k.to
 	k.arrivesAt = weft.Never
 	if to.halted {
 		return
@@ -233,7 +234,7 @@ func (n *Node) arrive(p weft.PortID) {
 			e.mix(h.Seq)
 		}
 		out := to.begin()
-		to.core.Receive(e.now, k.to.Port, &f.Frame.Frame, out)
+		to.core.Receive(e.now, k.toPort, &f.Frame, out)
 		e.recycle(f)
 		to.act(out)
 	}

@@ -22,7 +22,7 @@ const (
 // Resume is to be called before the end sends. Packets wait for an answer of the neighbour if that
 // may have given us up while we were stopped.
 func (e *End) Resume(now weft.Time) {
-	if e.live.mute(now) {
+	if e.hellos && e.live.mute(now) {
 		e.ask()
 		e.explained = now + e.live.detection
 	}

@@ -79,7 +79,7 @@ func (e *End) owesCredit(c *channel) bool {
 	if e.state != Up {
 		return false
 	}
-	return c.received+uint64(e.buffer-c.held) > c.granted && c.granted-min(c.granted, c.received) <= e.lowWater
+	return c.received+uint64(e.buffer-c.held) > c.granted && c.granted-min(c.granted, c.received) <= uint64(e.lowWater)
 }
 
 // Owes reports whether a frame is owed even if there are no packets to send: for the handshake, as

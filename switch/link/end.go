@@ -40,31 +40,33 @@ type Config struct {
 // it once it is used. The zero value is not usable, see [New].
 type End struct {
 	// In groups of a cache line, as they stand in a switch's port: what every frame reads and
-	// writes comes first.
-	state      State
-	hello      bool // a frame is owed for the handshake, or because it is time
-	held       hold // for which reasons it does not come up
-	answer     answer
-	asking     bool // it sends no packets until the neighbour has answered, see ask
-	asked      bool // an answer is owed
-	renewing   bool // it was up, and is in Init only because the neighbour gave us up while we were stopped
-	buffer     uint32
-	mine, peer weft.Epoch
-	floor      weft.Epoch // it hears no epoch of the neighbour up to this one, see Refuse
-	lowWater   uint64     // see Config.Eager
-	ch         []channel
+	// writes comes first, then what frames with packets do, then what only hellos need.
+	state    State
+	hello    bool // a frame is owed for the handshake, or because it is time
+	held     hold // for which reasons it does not come up
+	answer   answer
+	asking   bool // it sends no packets until the neighbour has answered, see ask
+	asked    bool // an answer is owed
+	renewing bool // it was up, and is in Init only because the neighbour gave us up while we were stopped
+	hellos   bool // they are configured: only then need frames be told to live
+	buffer   uint32
+	lowWater uint32     // see Config.Eager
+	mine     weft.Epoch // of this end
+	peer     weft.Epoch
+	floor    weft.Epoch // it hears no epoch of the neighbour up to this one, see Refuse
+	upWith   weft.Epoch // the neighbour's, when the end came up last; 0: never
+	ch       []channel
 
+	awaits   weft.Time // how long it sends no packets, until the neighbour begins anew, see Await; 0: it sends
 	last     sending
 	counters Counters
 
-	awaits weft.Time // how long it sends no packets, until the neighbour begins anew, see Await; 0: it sends
-	until  weft.Time // then it sends again; Never unless it awaits
-	live   detector
+	live detector
 
-	explained weft.Time  // until then our own absence explains that the neighbour begins a new epoch
-	upWith    weft.Epoch // the neighbour's, when the end came up last; 0: never
-	upOwner   uint64     // the neighbour's incarnation then; 0: nobody has said yet
-	before    *periods   // nil: it has come up once at most
+	until     weft.Time // then it sends again; Never unless it awaits
+	explained weft.Time // until then our own absence explains that the neighbour begins a new epoch
+	upOwner   uint64    // the incarnation of the neighbour that upWith is of; 0: nobody has said yet
+	before    *periods  // nil: it has come up once at most
 }
 
 // New returns an end without signal.
@@ -74,8 +76,8 @@ func New(c Config) End {
 		lowWater = c.Buffer
 	}
 	return End{
-		buffer: uint32(c.Buffer), lowWater: uint64(lowWater), ch: make([]channel, c.VCs), mine: c.First,
-		live: newDetector(c.Liveness), until: weft.Never,
+		buffer: uint32(c.Buffer), lowWater: uint32(lowWater), ch: make([]channel, c.VCs), mine: c.First,
+		hellos: c.Liveness.Interval > 0, live: newDetector(c.Liveness), until: weft.Never,
 	}
 }
 
@@ -130,7 +132,9 @@ func (e *End) Receive(now weft.Time, f *weft.Frame) (Verdict, error) {
 		if err := e.takeCredits(f); err != nil {
 			return Verdict{}, err
 		}
-		e.live.heard(now)
+		if e.hellos {
+			e.live.heard(now)
+		}
 		return Verdict{Accept: true}, nil
 	}
 	awaited := e.awaits > 0
@@ -170,7 +174,9 @@ func (e *End) Stamp(now weft.Time, f *weft.Frame) (packets bool) {
 	} else if e.stampCredits(f); e.held != 0 && e.state != Up {
 		f.To, f.Sent[0], f.Limit[0] = 0, uint64(e.peer), 0 // see hold
 	}
-	e.live.sent(now)
+	if e.hellos {
+		e.live.sent(now)
+	}
 	return packets
 }
 

@@ -22,7 +22,6 @@ type detector struct {
 	interval  weft.Time // between hellos, as configured
 	period    weft.Time // between hellos, as sent
 	detection weft.Time // Liveness.Detection
-	absence   weft.Time // how long a silence of this end is mute at least; Never: no silence is
 	forgiven  bool      // the neighbour was given an interval after an absence, in this silence
 
 	damper *damper // nil: losses do not count
@@ -39,10 +38,7 @@ type due struct {
 func newDetector(c Liveness) detector {
 	s := detector{
 		interval: c.Interval, period: c.period(), detection: c.Detection(),
-		hello: weft.Never, deadline: weft.Never, release: weft.Never, absence: weft.Never,
-	}
-	if s.detection > 0 {
-		s.absence = s.detection - min(s.interval, s.detection-s.period)/2
+		hello: weft.Never, deadline: weft.Never, release: weft.Never,
 	}
 	if c.Damping != (Damping{}) {
 		s.damper = &damper{Damping: c.Damping}
@@ -107,7 +103,7 @@ func (s *detector) sent(now weft.Time) {
 // configuration may take it for gone, or will before it hears what is said now: half an interval
 // less than the detection time, or half of what that has beyond a hello.
 func (s *detector) mute(now weft.Time) bool {
-	return now-s.sentAt >= s.absence && s.hello != weft.Never
+	return s.hello != weft.Never && now-s.sentAt >= s.detection-min(s.interval, s.detection-s.period)/2
 }
 
 // tick says what is due at now. A hello repeats every interval while the detector is started,

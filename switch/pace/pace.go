@@ -33,25 +33,21 @@ type Rand interface{ Uint64() uint64 }
 
 // Pacer is the sending end of a link direction. The zero value is unpaced and unimpaired.
 type Pacer struct {
+	free    weft.Time // when the link has sent all it was given; 0 while unpaced
+	perByte float64   // picoseconds; 0 is unpaced
+	delay   weft.Time
+	last    weft.Time // when the frame sent last arrives: none overtakes it
+	busy    weft.Time // when the packet it was given last arrives
+
 	// CatchUp is how far a paced link may catch up when its driver comes late, so that the rate
 	// holds on average.
 	CatchUp weft.Time
 
-	perByte float64 // picoseconds; 0 is unpaced
-	delay   weft.Time
-	timed   bool      // frames do not all leave and arrive at once
-	free    weft.Time // when the link has sent all it was given; 0 while unpaced
-	busy    weft.Time // when the packet it was given last arrives
-	last    weft.Time // when the frame sent last arrives: none overtakes it
-
-	of      *Impairment
-	loss    uint64 // of 1<<64
-	certain bool   // everything is lost
-	jitter  weft.Time
+	of *Impairment // nil before the first
 }
 
-// Adopt makes k pace and impair as p and i say, for a link on which there is nothing. It keeps i;
-// see Of.
+// Adopt makes k pace and impair as p and i say, for a link on which there is nothing. It keeps i,
+// which must not change; see Of.
 func (k *Pacer) Adopt(p Pace, i *Impairment) {
 	rate := p.Rate
 	if i.Rate > 0 && (rate == 0 || i.Rate < rate) {
@@ -62,11 +58,7 @@ func (k *Pacer) Adopt(p Pace, i *Impairment) {
 		k.perByte = float64(weft.Second) / rate
 	}
 	k.delay = weft.FromDuration(p.Delay + i.Delay)
-	k.of, k.loss, k.certain, k.jitter = i, 0, i.Loss >= 1, weft.FromDuration(i.Jitter)
-	if i.Loss > 0 && i.Loss < 1 {
-		k.loss = uint64(i.Loss * (1 << 32) * (1 << 32))
-	}
-	k.timed = k.perByte > 0 || k.delay > 0 || k.jitter > 0
+	k.of = i
 }
 
 // Change adopts p and i at now. The packet that the link is busy with goes on at the new rate; line
@@ -74,7 +66,7 @@ func (k *Pacer) Adopt(p Pace, i *Impairment) {
 // over a link that was slow must not hold up the ones behind them for what is no longer so.
 func (k *Pacer) Change(now weft.Time, p Pace, i *Impairment, line delayed) {
 	k.changeRate(now, p, i, line)
-	latest := max(now, k.free) + k.delay + k.jitter
+	latest := max(now, k.free) + k.delay + i.jitter()
 	line.hasten(latest)
 	k.last = min(k.last, latest)
 }
@@ -97,7 +89,9 @@ func (k *Pacer) changeRate(now weft.Time, p Pace, i *Impairment, line delayed) {
 func (k *Pacer) Of() *Impairment { return k.of }
 
 // Timed reports whether frames take time.
-func (k *Pacer) Timed() bool { return k.timed }
+func (k *Pacer) Timed() bool {
+	return k.perByte > 0 || k.delay > 0 || k.of != nil && k.of.Jitter > 0
+}
 
 // Free is when the link has sent all it was given; it may lie in the past.
 func (k *Pacer) Free() weft.Time { return k.free }
@@ -135,11 +129,14 @@ func (k *Pacer) Lasts(f *weft.Frame) weft.Time {
 // unless the link loses it. A frame without packets takes no time to send. r is not asked for draws
 // unless the link is impaired.
 func (k *Pacer) Send(now weft.Time, f *weft.Frame, r Rand) (due weft.Time, lost bool) {
-	var jitter weft.Time
-	if k.jitter > 0 {
-		jitter = k.drawJitter(r)
+	if k.of == nil {
+		return k.sent(now, f, 0), false
 	}
-	return k.sent(now, f, jitter), k.loses(r)
+	var jitter weft.Time
+	if k.of.Jitter > 0 {
+		jitter = k.of.drawJitter(r)
+	}
+	return k.sent(now, f, jitter), k.of.loses(r)
 }
 
 // sent is Send of a frame whose delay differs from the average by so much.
@@ -156,9 +153,17 @@ func (k *Pacer) sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
 }
 
 // loses draws whether the next frame is lost.
-func (k *Pacer) loses(r Rand) bool { return k.certain || k.loss > 0 && r.Uint64() < k.loss }
+func (i *Impairment) loses(r Rand) bool {
+	if !(i.Loss > 0 && i.Loss < 1) {
+		return i.Loss >= 1
+	}
+	return r.Uint64() < uint64(i.Loss*(1<<32)*(1<<32))
+}
+
+func (i *Impairment) jitter() weft.Time { return weft.FromDuration(i.Jitter) }
 
 // drawJitter draws how much a frame's delay differs from what it is on average.
-func (k *Pacer) drawJitter(r Rand) weft.Time {
-	return weft.Time(r.Uint64()%uint64(2*k.jitter+1)) - k.jitter
+func (i *Impairment) drawJitter(r Rand) weft.Time {
+	jitter := i.jitter()
+	return weft.Time(r.Uint64()%uint64(2*jitter+1)) - jitter
 }

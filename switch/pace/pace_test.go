@@ -26,7 +26,7 @@ func TestThePacerLosesAsManyFramesAsItShould(t *testing.T) {
 		r := rand.NewPCG(7, 0)
 		lost := 0
 		for range draws {
-			if k.loses(r) {
+			if k.of.loses(r) {
 				lost++
 			}
 		}
@@ -44,14 +44,14 @@ func TestThePacerKeepsOrderAndBoundsOfJitter(t *testing.T) {
 	} {
 		var k Pacer
 		k.Adopt(Pace{}, &Impairment{Delay: c.delay, Jitter: c.jitter})
-		require.True(t, k.timed)
+		require.True(t, k.Timed())
 		delay, jitter := weft.FromDuration(c.delay), weft.FromDuration(c.jitter)
 		r := rand.NewPCG(3, 4)
 		now, last := weft.Second, weft.Time(0)
 		least, most := weft.Never, -weft.Never
 		for range 10_000 {
 			now += weft.Millisecond / 4
-			drawn := k.drawJitter(r)
+			drawn := k.of.drawJitter(r)
 			least, most = min(least, drawn), max(most, drawn)
 			due := k.sent(now, &weft.Frame{Packets: make([]weft.Header, 1)}, drawn)
 			require.GreaterOrEqual(t, due, last, "none overtakes")
@@ -88,9 +88,9 @@ func TestThePacerTakesTheLowerRateAndBothDelays(t *testing.T) {
 		k.Adopt(c.pace, &c.impair)
 		require.InDelta(t, float64(c.perByte), k.perByte, 1e-6, "%+v", c)
 		require.Equal(t, c.delay, k.delay, "%+v", c)
-		require.Equal(t, c.timed, k.timed, "%+v", c)
+		require.Equal(t, c.timed, k.Timed(), "%+v", c)
 		require.Equal(t, c.limit, allowed(t, &k), "%+v", c)
-		require.False(t, k.certain)
+		require.Same(t, &c.impair, k.Of())
 	}
 }
 
