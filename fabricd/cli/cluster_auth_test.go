@@ -42,7 +42,7 @@ type guarded struct {
 // guardedSite makes the keys and starts the servers, each in its copy of the folder.
 func guardedSite(t *testing.T) *guarded {
 	t.Helper()
-	g := &guarded{clusterRun: &clusterRun{site: newSite(t), load: "uniform:0.05"}, keys: filepath.Join(t.TempDir(), "keys")}
+	g := &guarded{clusterRun: &clusterRun{site: newSite(t), load: "uniform:0.02"}, keys: filepath.Join(t.TempDir(), "keys")}
 	client, route := rig.FreePort(t, "127.0.0.3"), rig.FreePort(t, "127.0.0.3")
 	var names, urls []string
 	for i := range 3 {
