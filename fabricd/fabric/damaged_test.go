@@ -64,6 +64,7 @@ func (s *flippingSender) Send(frame []byte) error {
 func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Unraced(t)
 	for _, over := range []string{"memory", "nats"} {
 		t.Run(over, func(t *testing.T) {
 			t.Parallel()

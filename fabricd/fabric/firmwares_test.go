@@ -257,7 +257,10 @@ func TestOverNATSEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	spec, nics := loadedTree()
+	spec, nics := three, 27
+	if testenv.Soak() {
+		spec, nics = tree, 64
+	}
 	everyFirmwareBears(t, spec, nics, testenv.Soak(), live.OverNATS()) // each starts a broker
 }
 

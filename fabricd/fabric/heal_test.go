@@ -73,6 +73,7 @@ func inOneGroup(r *rand.Rand, links []topology.Link, most int) (set []topology.L
 
 func TestRandomSetsOfThreeLinksAreCutOneByOneUnderLoadAndHeal(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	sets := testenv.Levels(30, 8, 2) // one of each kind
 	spec, _ := loadedTree()
 	for name, f := range linkFirmware {

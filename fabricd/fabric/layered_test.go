@@ -112,6 +112,7 @@ func layeredFirmware(t *testing.T) map[string]switching.Firmware {
 
 func TestLayeredFirmwaresCarryFullLoadWithABalancedLedger(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	packets := testenv.N(5000, 500)
 	for name, fw := range layeredFirmware(t) {
 		for _, nats := range []bool{false, true} {

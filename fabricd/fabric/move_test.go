@@ -93,6 +93,7 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 func TestAHostDiesWithASwitchThatWasMovedThere(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Unraced(t)
 	l := startHosts(t, 3)
 	l.load("uniform:0.3")
 	l.more(200)
@@ -114,6 +115,7 @@ func TestAHostDiesWithASwitchThatWasMovedThere(t *testing.T) {
 // Another leader goes on with a switch where it was moved to, and can move it on.
 func TestAnotherLeaderKnowsWhereSwitchesAre(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	l := startHosts(t, 3)
 	l.load("uniform:0.3")
 	l.more(200)

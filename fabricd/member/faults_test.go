@@ -86,6 +86,7 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 func TestTwoNeighboursKilledTogether(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Unraced(t)
 	l := start(t, true)
 	const pairs = 3
 	for range pairs {

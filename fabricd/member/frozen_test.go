@@ -98,6 +98,7 @@ func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t
 // delivered: no packet was queued for a link that it took for dead.
 func TestAProcessThatWasStoppedDiscardsNothing(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, fw := range []string{"adaptive-switch", "deterministic-switch"} {
 		t.Run(fw, func(t *testing.T) {
 			t.Parallel()

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/measure"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // measured is an experiment whose runs are real ones: two routings, with faults under load.
@@ -39,6 +40,7 @@ checks: [{says: it falls, ref: x, value: accepted, where: {faults: 2}, against: 
 // Runs are real ones here: neither cores nor workers nor the order in which runs end reach a
 // result.
 func TestEqualSeedsGiveEqualFilesOnOneCoreAndOnTwo(t *testing.T) { // not parallel: the number of cores is everybody's
+	testenv.Unraced(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var want map[string]string
 	for _, c := range []struct{ cores, jobs int }{{1, 1}, {1, 1}, {1, 2}, {2, 1}, {2, 2}} {
@@ -88,6 +90,7 @@ func TestToBeKilled(t *testing.T) {
 
 func TestAProcessThatWasKilledGoesOn(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	whole := t.TempDir()
 	_, err := measured(t).Run(t.Context(), Options{Dir: whole})
 	require.NoError(t, err)

@@ -44,6 +44,7 @@ func counts(r *Result) Result {
 
 func TestSymmetrySparesSetsAndChangesNoCount(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, e := range firmware.For(firmware.Trees) {
 		fw := e.New()
 		if _, ok := fw.(switching.Symmetric); !ok {

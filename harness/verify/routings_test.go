@@ -8,12 +8,14 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
 // The firmwares themselves, by what the engines compute: every pair, address, layer and choice.
 func TestRoutingsOfIrregularTopologiesConnectEveryPairWithoutDeadlock(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, c := range []struct {
 		routing string
 		acyclic bool // adaptive layers beside an escape layer have circles, in which nothing need wait

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 	switching "github.com/weft-fabric/weft/switch"
@@ -171,6 +172,7 @@ func sameWay(t *testing.T, g *topology.Graph, c *verify.Counterexample, hops []w
 
 func TestACounterexampleIsAScenarioThatFailsTheSameWay(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, c := range []struct {
 		topology, routing string
 		kind              verify.Kind // or the names of the faults

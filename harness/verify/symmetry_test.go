@@ -246,6 +246,7 @@ func TestAFirmwareThatSaysOnlyTheDestinationMattersAndIsNotSoIsFoundOut(t *testi
 
 func TestBuiltInFirmwaresKeepWhatTheyClaim(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for shape, specs := range map[firmware.Shape][]string{
 		firmware.Trees: {"kary-ntree:3,3", "mport-tree:4,3", "leaf-spine:2,5,3"},
 		firmware.Grids: {"mesh:3x3", "torus:4x4"},
