@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
@@ -125,6 +126,7 @@ func TestRequireInOrderNamesThePacketThatWasOvertaken(t *testing.T) {
 
 func TestALoopIsPrintedOnce(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
 		h := harness.New(t, "ring:4", harness.Firmware(endless{}), harness.Virtual(), harness.Patience(time.Hour))
 		h.RequireDelivered(h.Send("n0", "n1"))

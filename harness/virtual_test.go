@@ -23,6 +23,7 @@ const long = 5 * time.Minute
 
 func TestInVirtualTimeMinutesPassAtOnce(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	h := harness.New(t, tree, harness.Virtual(), harness.NoLiveness())
 	h.Pause(long)
 	require.GreaterOrEqual(t, h.Fabric().Now(), weft.FromDuration(long))
@@ -118,6 +119,7 @@ func TestVirtualTimeHasNoBroker(t *testing.T) {
 
 func TestPatienceInVirtualTimeIsVirtual(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
 		h := harness.New(t, "ring:4", harness.Virtual(), harness.Firmware(waitsForPort1{}), harness.Patience(long))
 		h.Cut("s0", "s1")
@@ -144,6 +146,7 @@ func TestAFabricThatTakesItsTimeIsDrained(t *testing.T) {
 
 func TestWaitingInVirtualTimeEndsWithWhatItWaitedFor(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
 		h := harness.New(t, tree, harness.Virtual(), harness.NoLiveness(), harness.Patience(long))
 		h.Eventually(func() error { return errors.New("no link is down") })

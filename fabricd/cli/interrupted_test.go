@@ -15,6 +15,7 @@ import (
 // followed.
 func TestCtrlCEndsWhatIsComputed(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	const (
 		routes, reroute = "interrupted, no routes are computed", "interrupted, nothing is told"
 		pairs           = 64 * 63 // the engine looks for each

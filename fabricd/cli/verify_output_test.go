@@ -8,10 +8,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestVerifyDrawsAPlot(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	dir := t.TempDir()
 	args := []string{"verify", "-t", "kary-ntree:2,3", "--faults", "3"}
 	out, errs, _ := fabricd(t, append(args, "--routing", "adaptive-link", "--json")...)

@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
 func TestVerifyDoesAsItsFlagsSay(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	result := func(args ...string) (r verify.Result) {
 		out, errs, code := fabricd(t, append([]string{"verify", "--json", "-t", "kary-ntree:2,3"}, args...)...)
 		require.NotEqual(t, command.ExitUnusable, code, errs)
@@ -54,6 +56,7 @@ func TestVerifyDoesAsItsFlagsSay(t *testing.T) {
 
 func TestVerifyComparesWithUpDownTablesAndWithWhatIsPhysicallyPossible(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	out, errs, _ := fabricd(t, "verify", "-t", "kary-ntree:2,3", "--routing", "deterministic-link", "--faults", "4", "--compare", "--json")
 	require.Empty(t, errs)
 	var r verify.Result

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // judged runs a scenario and returns which expectations broke.
@@ -22,6 +23,7 @@ func judged(t *testing.T, text string) scenario.Result {
 // other tests and shipped scenarios show.
 func TestASilentCutIsDetectedByBothEndsInTimeOrTheScenarioFails(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	const cut = "\nduration: 3500ms\ntimeline: [{at: 50ms, cut: s0.00-s1.00, silent: true}, {at: 60ms, cut: s0.11-s1.11, silent: true, direction: to}, {at: 3400ms, heal: true}]\n"
 	r, _ := virtually(t, load(t, cut+"liveness: {interval: 100ms, multiplier: 5}\nexpect: {detected_within: 3s, no_false_detection: true, lost_at_least: 1}\n"))
 	assert.True(t, r.Pass, "%v", r.Failed)

@@ -82,6 +82,7 @@ func fingerprint(t *testing.T, s *scenario.Scenario) string {
 
 // Not parallel: it changes on how many cores everything runs.
 func TestTheSameSeedIsTheSameRunOnOneCoreAndOnTwo(t *testing.T) {
+	testenv.Unraced(t)
 	s, err := scenario.Load(t.Context(), "test.yaml", []byte(everything))
 	require.NoError(t, err)
 	first, events := virtually(t, s)
