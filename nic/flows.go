@@ -42,7 +42,8 @@ func (a *arrivals) take(seq uint64) order {
 // byte. Flows that lack some of their last 64 are kept whole beside the page, and a page of which
 // one flow is long, or many lack some, has all of its flows whole.
 type flows struct {
-	pages []flowsPage
+	nics  int
+	pages []flowsPage // nil: nothing has come yet
 	whole map[weft.NICID]arrivals // of sources whose byte is elsewhere; at most maxElsewhere a page
 }
 
@@ -59,12 +60,11 @@ const (
 	maxElsewhere = tallyEntries / 4
 )
 
-func newFlows(nics int) flows {
-	return flows{pages: make([]flowsPage, (nics+tallyEntries-1)/tallyEntries)}
-}
-
 // get is what is remembered of the flow of src, the zero value if nothing has come.
 func (f *flows) get(src weft.NICID) arrivals {
+	if f.pages == nil {
+		return arrivals{}
+	}
 	p := &f.pages[src/tallyEntries]
 	switch {
 	case p.long != nil:
@@ -83,6 +83,9 @@ func (f *flows) get(src weft.NICID) arrivals {
 func without(n uint64) uint64 { return 1<<n - 1 } // shifting by 64 or more gives 0, less one is all
 
 func (f *flows) set(src weft.NICID, a arrivals) {
+	if f.pages == nil {
+		f.pages = make([]flowsPage, pagesFor(f.nics))
+	}
 	p := &f.pages[src/tallyEntries]
 	if p.long != nil {
 		p.long[src%tallyEntries] = a

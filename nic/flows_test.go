@@ -72,7 +72,7 @@ func TestFlowsAgreeWithArrivals(t *testing.T) {
 	const sources = 3 * tallyEntries
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		f, want, sent := newFlows(sources), make([]arrivals, sources), make([]uint64, sources)
+		f, want, sent := flows{nics: sources}, make([]arrivals, sources), make([]uint64, sources)
 		few := 1 + r.IntN(sources) // sources that send: flows of 6 packets, or of 1000
 		for step := range 6 * sources * (1 + int(seed%3)) {
 			src := weft.NICID(r.IntN(few))
@@ -107,7 +107,7 @@ func TestFlowsAgreeWithArrivals(t *testing.T) {
 // where packets are lost no more than an array of all would.
 func TestFlowsAreSmall(t *testing.T) {
 	const nics = 182 * tallyEntries // as many as mport-tree:36,3 has, less 16
-	f := newFlows(nics)
+	f := flows{nics: nics}
 	longs := func() (n int) {
 		for _, p := range f.pages {
 			if p.long != nil {

@@ -155,7 +155,7 @@ func New(cfg Config) (*NIC, error) {
 	n.queue.fifos = make([]deque.Deque[packet], fifos)
 	n.number = firstNumber(cfg.Incarnation)
 	if !cfg.Unordered {
-		n.sequence, n.flows = newTally(cfg.NICs), newFlows(cfg.NICs)
+		n.sequence, n.flows = tally{nics: cfg.NICs}, flows{nics: cfg.NICs}
 		if cfg.Incarnation > 0 {
 			n.bases = newTable[uint64](cfg.NICs)
 		}

@@ -40,20 +40,25 @@ const tallyEntries = 64
 
 // tally is an array of numbers indexed by NICID. In a large fabric a NIC has sent little to each of
 // most others: a page, made when first written to, has a byte for each entry until one of them no
-// longer fits.
-type tally struct{ pages []tallyPage }
+// longer fits. A NIC that sends nothing has no pages at all.
+type tally struct {
+	nics  int
+	pages []tallyPage // nil: nothing was written yet
+}
 
 type tallyPage struct {
 	short *[tallyEntries]uint8
 	long  *[tallyEntries]uint64 // instead of short
 }
 
-func newTally(nics int) tally {
-	return tally{pages: make([]tallyPage, (nics+tallyEntries-1)/tallyEntries)}
-}
+// pagesFor is how many pages there are for so many NICs.
+func pagesFor(nics int) int { return (nics + tallyEntries - 1) / tallyEntries }
 
 // get is the entry of id, zero if it was never written.
 func (c *tally) get(id weft.NICID) uint64 {
+	if c.pages == nil {
+		return 0
+	}
 	p := &c.pages[id/tallyEntries]
 	switch {
 	case p.long != nil:
@@ -65,6 +70,9 @@ func (c *tally) get(id weft.NICID) uint64 {
 }
 
 func (c *tally) set(id weft.NICID, v uint64) {
+	if c.pages == nil {
+		c.pages = make([]tallyPage, pagesFor(c.nics))
+	}
 	p := &c.pages[id/tallyEntries]
 	if p.long == nil {
 		if v <= 0xff {

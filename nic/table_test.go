@@ -52,7 +52,7 @@ func TestATallyKeepsEachNumber(t *testing.T) {
 	const nics = 1000
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		tab, want := newTally(nics), map[weft.NICID]uint64{}
+		tab, want := tally{nics: nics}, map[weft.NICID]uint64{}
 		for range 2000 {
 			id := weft.NICID(r.IntN(nics))
 			v := r.Uint64() >> r.IntN(64)
