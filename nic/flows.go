@@ -43,7 +43,7 @@ func (a *arrivals) take(seq uint64) order {
 // one flow is long, or many lack some, has all of its flows whole.
 type flows struct {
 	nics  int
-	pages []flowsPage // nil: nothing has come yet
+	pages []flowsPage             // nil: nothing has come yet
 	whole map[weft.NICID]arrivals // of sources whose byte is elsewhere; at most maxElsewhere a page
 }
 

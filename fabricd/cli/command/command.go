@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -72,12 +73,31 @@ func report(w io.Writer, name string, err error) int {
 	case errors.Is(err, ErrFailed):
 		return ExitFailed
 	}
-	fmt.Fprintf(Printable(w), "%s: %s\n", name, plain.Error(err.Error(), os.Args...))
-	var at *document.Error
-	if errors.As(err, &at) && at.Source() != "" {
-		fmt.Fprintln(w, at.Source())
+	fmt.Fprintf(Printable(w), "%s: ", name)
+	for _, err := range joined(err) {
+		fmt.Fprintln(Printable(w), plain.Error(err.Error(), os.Args...))
+		var at *document.Error
+		if errors.As(err, &at) && at.Source() != "" {
+			fmt.Fprintln(w, at.Source())
+		}
 	}
 	return ExitUnusable
+}
+
+// joined are the errors that were joined to err, each of which has lines of its own.
+func joined(err error) (list []error) {
+	j, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var lines []string
+	for _, e := range j.Unwrap() {
+		list, lines = append(list, joined(e)...), append(lines, e.Error())
+	}
+	if strings.Join(lines, "\n") != err.Error() {
+		return []error{err} // they are parts of one sentence
+	}
+	return list
 }
 
 // Group makes cmd print its help when no subcommand is given, and refuse one that it does not have.

@@ -15,6 +15,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/lead"
 	"github.com/weft-fabric/weft/fabricd/placement"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
+	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
 // upOutput prints what fabricd up shows: a banner, one line of state, events above it, the ledger.
@@ -146,10 +149,28 @@ func (o *upOutput) banner(t *lead.Term) {
 			break
 		}
 	}
+	if way := wayAround(t.Settings.Routing, t.Settings.Manager.Method, g); way != "" {
+		fmt.Fprintf(w, "a packet that meets a dead link:    is discarded by %s; %s leads around it\n", t.Settings.Routing, way)
+	}
 	if o.lasts > 0 {
 		fmt.Fprintf(w, "in %v it ends by itself; before that, ", o.lasts)
 	}
 	fmt.Fprintln(w, "Ctrl-C drains the fabric and prints the ledger")
+}
+
+// wayAround is the flag with which packets go around a dead link, empty if they do as it is.
+func wayAround(routing, method string, g *topology.Graph) string {
+	e, err := subnet.ByName(routing)
+	switch {
+	case err != nil || e.Tolerance.Links || routing == subnet.None || method != manage.None:
+		return ""
+	case e.Routes != nil || e.Mechanisms != nil:
+		return "--method " + manage.Auto
+	}
+	if d, err := subnet.ByName(subnet.Default(g)); err == nil && d.Tolerance.Links {
+		return "--routing " + d.Name
+	}
+	return "--routing updn"
 }
 
 func (o *upOutput) print(l Line) {
