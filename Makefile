@@ -53,6 +53,9 @@ PGO ?= off
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
+# As fabricd has it: compilers and tests collect garbage less often, which takes a tenth less of the processor's time.
+test raced full: export GOGC ?= 400
+
 # In turn, for tests of live fabrics are slow on a machine with more to do than it can. Live scenarios leave it half idle: what
 # only computes is done beside them, and gives way to them.
 test: ## all that this machine can test: check, the page, scenarios, raced, full (PKG, TESTFLAGS)
