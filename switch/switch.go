@@ -33,7 +33,9 @@ type Switch struct {
 	wait     waiters
 	picks    uint32    // where the candidate to wait for is picked next, see WaitForOne
 	queuedAt []queuing // per slot, of traced packets; nil before the first
-	other    []mark    // per slot, what the header was on arrival; while it is stranded, what it was to leave with. Only for Config.Requeue
+	// other is, per slot, what the header was on arrival; while it is stranded, what it was to leave
+	// with. Only for Config.Requeue.
+	other []mark
 }
 
 // port is what the VCs of one port share: four cache lines.

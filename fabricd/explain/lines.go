@@ -24,8 +24,11 @@ type Tally struct {
 // What a line leaves out is as in defaults; empty lines are passed over. A line that cannot be
 // answered is answered with an error, and the rest goes on. The file is named in the answers unless
 // it is "". Answers are written before it waits for more input, so that another program can ask one
-// question at a time. The error is that of in or out.
-func (e *Explainer) Lines(ctx context.Context, defaults Question, file string, in io.Reader, out io.Writer) (t Tally, err error) {
+// question at a time. The error is that of in or out, or the cause of ctx: when it has ended the
+// rest is not answered, but a read of in is not interrupted.
+func (e *Explainer) Lines(
+	ctx context.Context, defaults Question, file string, in io.Reader, out io.Writer,
+) (t Tally, err error) {
 	r := bufio.NewReaderSize(in, 1<<16)
 	w := bufio.NewWriter(out)
 	defer func() { err = errors.Join(err, w.Flush()) }()
@@ -35,6 +38,9 @@ func (e *Explainer) Lines(ctx context.Context, defaults Question, file string, i
 		line, tooLong, readErr := readLine(r)
 		if tooLong || len(bytes.TrimSpace(line)) > 0 {
 			a := e.line(ctx, defaults, line, tooLong)
+			if ctx.Err() != nil {
+				return t, context.Cause(ctx)
+			}
 			a.File, a.Line = file, n
 			t.Lines++
 			if a.Error != "" {

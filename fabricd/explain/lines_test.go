@@ -3,6 +3,7 @@ package explain_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -16,6 +17,17 @@ import (
 )
 
 // defaults is a question that a line need not add anything to.
+// What is asked after the context has ended is not answered.
+func TestLinesEndWithTheirContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	_, err := explain.New(nil).Lines(ctx, defaults(), "", strings.NewReader("{}\n{}\n"), &out)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, out.String())
+}
+
 func defaults() explain.Question {
 	q := explain.NewQuestion()
 	q.Topology, q.Routing = "kary-ntree:2,3", "updown"

@@ -42,7 +42,9 @@ type builder struct {
 // Build makes the fabric of s on g, which is the topology that s names; nil when that cannot be
 // read: the other settings are then checked alone. The settings may name firmwares of own beside
 // those that come with Weft. A fabric with mistakes is unusable.
-func Build(ctx context.Context, s settings.Settings, g *topology.Graph, own ...firmware.Entry) (Built, []settings.Mistake) {
+func Build(
+	ctx context.Context, s settings.Settings, g *topology.Graph, own ...firmware.Entry,
+) (Built, []settings.Mistake) {
 	b := builder{settings: s.Filled(), own: own, wrong: s.Check()}
 	sound := len(b.wrong) == 0
 	s = b.settings

@@ -109,6 +109,9 @@ func parse(ctx context.Context, doc *document.Doc, f format.File, own ...firmwar
 	g, err := topology.Parse(f.Topology)
 	p.fail("$.topology", err)
 	made, wrong := Build(ctx, f.Settings, g, own...)
+	if len(wrong) > 0 && ctx.Err() != nil { // what is wrong may be that
+		return nil, fmt.Errorf("%s is not read to its end: %w", doc.File(), context.Cause(ctx))
+	}
 	for _, m := range wrong {
 		p.fail("$."+m.Path, m.Err)
 	}
@@ -142,7 +145,7 @@ func (p *parser) traffic(path, text string) nic.Traffic {
 func (p *parser) duration(path string, text format.Duration) time.Duration {
 	var d fault.Duration
 	err := d.UnmarshalText([]byte(text))
-	if v, bad := time.ParseDuration(string(text)); bad == nil && v > MaxDuration { // a fault may last longer
+	if v, bad := time.ParseDuration(string(text)); bad == nil && v > MaxDuration { // the most of a scenario is less than that of a fault
 		err = fmt.Errorf("%s is too long a time: expected at most %v", text, MaxDuration)
 	}
 	p.fail(path, err)

@@ -220,6 +220,18 @@ func TestAFileThatIsNotThereIsNamed(t *testing.T) {
 	assert.ErrorContains(t, err, "testdata/none.yaml")
 }
 
+// That its routing is not computed then is no mistake of the file.
+func TestAScenarioIsNotReadOnceItsContextHasEnded(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := scenario.Load(ctx, "cut.yaml", []byte("name: cut\ntopology: ring:4\nrouting: lash\nduration: 1s\nexpect: {}\n"))
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "cut.yaml is not read to its end")
+	var at *document.Error
+	require.False(t, errors.As(err, &at), "%v", err)
+}
+
 func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"testdata/*.yaml", "testdata/bad/*.yaml", "../../scenarios/*.yaml", "../../scenarios/faults/*.yaml"} {
 		list, err := filepath.Glob(pattern)

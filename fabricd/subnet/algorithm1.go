@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -49,8 +50,8 @@ func Algorithm1(ctx context.Context, g *topology.Graph, d Sequence) (*tables.Tab
 		return nil, err
 	}
 	for _, s := range g.Switches {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+		if err := layered.Interrupted(ctx); err != nil {
+			return nil, err
 		}
 		if err := fill(tables, g.Place(s.ID), len(g.NICs), d); err != nil {
 			return nil, err

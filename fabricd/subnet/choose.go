@@ -23,7 +23,8 @@ type Entry struct {
 	On        firmware.Shape // the topologies it routes
 	Keys      []Key          // what can follow the name, as "updn:layers=2,tree=dfs"
 	Tolerance firmware.Tolerance
-	// New makes it for a topology, and says how many virtual channels it needs at least there.
+	// New makes it for a topology, and says how many virtual channels it needs at least there. New
+	// and Around compute the tables, if there are any, unless ctx ends before.
 	New func(ctx context.Context, g *topology.Graph) (fw firmware.Firmware, vcs int, err error)
 	// Around makes it as the static fault model has it: for a topology in which these links and
 	// switches are dead, which is known when it is computed. Pairs that it knows no way for are

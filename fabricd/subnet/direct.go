@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/tables"
@@ -144,14 +145,17 @@ func waysAround(ctx context.Context, g *topology.Graph, m direct.Mechanisms, dea
 		return nil, err
 	}
 	inTurn := func(n int, run func(int)) bool {
-		for i := 0; i < n && ctx.Err() == nil; i++ {
+		for i := range n {
+			if ctx.Err() != nil {
+				return false
+			}
 			run(i)
 		}
-		return ctx.Err() == nil
+		return true
 	}
 	s := net.Solve(m, dead.Cuts, inTurn)
-	if s == nil {
-		return nil, context.Cause(ctx)
+	if err := layered.Interrupted(ctx); err != nil {
+		return nil, err
 	}
 	return s.Ways()
 }

@@ -17,7 +17,8 @@ func hybrids() []Entry {
 				return firmware.Hybrid{Tables: t}, err
 			}),
 		hybrid("hybrid-adaptive", "fat trees: up by tables that a subnet manager replaces, around dead links as adaptive-link", 1,
-			func(ctx context.Context, u *UpDownRoutes) (firmware.Firmware, error) { // those of method ddrc: a packet goes up as with adaptive-link while nothing is dead
+			// The tables are those of method ddrc: while nothing is dead a packet goes up as with adaptive-link.
+			func(ctx context.Context, u *UpDownRoutes) (firmware.Firmware, error) {
 				t, err := u.AdaptiveTables(ctx)
 				return firmware.HybridAdaptive{Tables: t}, err
 			}),

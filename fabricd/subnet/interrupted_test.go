@@ -12,12 +12,16 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// What is made for a fat tree looks at its context at each switch, and returns at once when that has
+// What a firmware is made of looks at its context at each switch, and returns at once when that has
 // ended.
-func TestATreesRoutingEndsWithItsContext(t *testing.T) {
+func TestAFirmwareIsMadeUnlessItsContextEnds(t *testing.T) {
 	t.Parallel()
-	g := topologytest.Parse(t, "mport-tree:4,3")
-	for _, name := range []string{"ftree", "hybrid", "hybrid-adaptive", "deterministic-table", "ddrc-source"} {
+	for name, spec := range map[string]string{
+		"ftree": "mport-tree:4,3", "hybrid": "mport-tree:4,3", "hybrid-adaptive": "mport-tree:4,3",
+		"deterministic-table": "mport-tree:4,3", "ddrc-source": "mport-tree:4,3",
+		"lash": "torus:4x4", "duato:mechanisms=I+D": "torus:4x4",
+	} {
+		g := topologytest.Parse(t, spec)
 		e, err := subnet.ByName(name)
 		require.NoError(t, err)
 		ctx := testenv.NewInterrupted(t.Context(), 0)
@@ -29,6 +33,7 @@ func TestATreesRoutingEndsWithItsContext(t *testing.T) {
 			ctx := testenv.NewInterrupted(t.Context(), n)
 			_, _, err := e.New(ctx, g)
 			require.ErrorIs(t, err, context.Canceled, "%s, %d of %d", name, n, all)
+			require.ErrorContains(t, err, "no routes are computed", name)
 			assert.LessOrEqual(t, ctx.Asked(), n+2, "%s, %d of %d", name, n, all)
 		}
 	}
@@ -43,7 +48,7 @@ func TestAnEngineEndsWithItsContext(t *testing.T) {
 		"a-lash:layers=2,fallback=longer", "xy", "e-cube",
 	}
 	for _, e := range computing() {
-		if e.Name != "ftree" { // [TestATreesRoutingEndsWithItsContext]
+		if e.Name != "ftree" { // [TestAFirmwareIsMadeUnlessItsContextEnds]
 			names = append(names, e.Name)
 		}
 	}

@@ -65,8 +65,8 @@ type walker struct {
 
 // route is the way from a switch to a NIC, none when there is none or no NIC sends there.
 func (w *walker) route(s weft.SwitchID, d weft.NICID) (route weft.SourceRoute) {
-	if d == 0 && w.err == nil && w.ctx.Err() != nil {
-		w.err = context.Cause(w.ctx)
+	if d == 0 && w.err == nil {
+		w.err = layered.Interrupted(w.ctx)
 	}
 	addresses := w.r.Assignment.Addresses(s, d)
 	if len(addresses) == 0 || w.err != nil {

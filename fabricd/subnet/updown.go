@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -203,8 +204,8 @@ func (u *UpDownRoutes) tables(
 	var hops []tables.Hop
 	var key []byte
 	for i := range u.g.Switches {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+		if err := layered.Interrupted(ctx); err != nil {
+			return nil, err
 		}
 		s := weft.SwitchID(i)
 		rows := map[string]int{}

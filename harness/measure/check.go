@@ -159,7 +159,11 @@ func (c Config) named(ctx context.Context) (fw switching.Firmware, vcs int, err 
 		slices.Sort(names)
 		return nil, 0, fmt.Errorf("%w: %w", ErrConfig, document.Unknown("routing", c.Routing, names))
 	}
-	if fw, vcs, err = e.New(ctx, c.Topology); err != nil {
+	fw, vcs, err = e.New(ctx, c.Topology)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, 0, ctx.Err()
+	case err != nil:
 		return nil, 0, fmt.Errorf("%w: routing: %w", ErrConfig, err)
 	}
 	return fw, vcs, nil

@@ -1,9 +1,12 @@
 package measure
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // grid is a torus with links that are dead before the first packet.
@@ -92,4 +95,25 @@ func TestNothingLeftOfATorusDeliversNothing(t *testing.T) {
 	require.Zero(t, r.Accepted)
 	require.False(t, r.Connected)
 	require.Equal(t, 4, r.Faults)
+}
+
+// Whenever a run is interrupted, also while it computes what the switches forward by, it ends with
+// the error of its context, which is not that of a configuration.
+func TestARunThatIsInterruptedAnywhereEnds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []Config{
+		grid(t, "torus:4x4", "duato:mechanisms=I+D", 1),
+		config(t, "kary-ntree:2,3", DDRC, 0.3),
+	} {
+		c.FaultsBefore, c.FaultCount, c.MostCycles = false, 1, 3000
+		ctx := testenv.NewInterrupted(t.Context(), 0)
+		_, err := Run(ctx, c)
+		require.NoError(t, err)
+		all := ctx.Asked()
+		for n := 1; n <= all; n += 1 + all/100 {
+			_, err := Run(testenv.NewInterrupted(t.Context(), n), c)
+			require.ErrorIs(t, err, context.Canceled, "%s, %d of %d", c.Routing, n, all)
+			require.NotErrorIs(t, err, ErrConfig, "%s, %d of %d", c.Routing, n, all)
+		}
+	}
 }

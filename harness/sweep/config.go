@@ -242,7 +242,9 @@ func (b *builder) network(ctx context.Context, s *settled, c *measure.Config, ba
 }
 
 // routing checks the routing on the graph of the first sample, and gives c what is computed of it.
-func (b *builder) routing(ctx context.Context, s *settled, c *measure.Config, g *graph, spec string, bad func(string, error)) {
+func (b *builder) routing(
+	ctx context.Context, s *settled, c *measure.Config, g *graph, spec string, bad func(string, error),
+) {
 	name, err := s.filled(*s.Routing, 0)
 	if err != nil {
 		bad("routing", err)

@@ -107,7 +107,9 @@ func withLayers(routing string, layers int) string {
 
 // fill gives a configuration what differs by sample, and computed routes, so that they are computed
 // once for all loads; layers is how many these have.
-func (n *nets) fill(ctx context.Context, c *measure.Config, s *Settings, sample int, kind string) (layers int, err error) {
+func (n *nets) fill(
+	ctx context.Context, c *measure.Config, s *Settings, sample int, kind string,
+) (layers int, err error) {
 	spec, err := s.filled(get(s.Topology), sample)
 	if err != nil {
 		return 0, err

@@ -92,7 +92,11 @@ func parse(ctx context.Context, path string, doc *document.Doc, f File) (*Experi
 	for i := range e.Checks {
 		p.check(e, i)
 	}
-	if err := p.errs.Err(); err != nil {
+	err := p.errs.Err()
+	switch {
+	case err != nil && ctx.Err() != nil: // what is wrong may be that
+		return nil, fmt.Errorf("%s is not read to its end: %w", path, context.Cause(ctx))
+	case err != nil:
 		return nil, err
 	}
 	return e, nil

@@ -23,7 +23,9 @@ type Checked struct {
 
 // ValidateCommand checks files and says what each holds. It checks all of them; one that does not
 // pass is an error, exit code 2.
-func ValidateCommand(use, short string, check func(ctx context.Context, stderr io.Writer, name string) (Checked, error)) *cobra.Command {
+func ValidateCommand(
+	use, short string, check func(ctx context.Context, stderr io.Writer, name string) (Checked, error),
+) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1), ValidArgsFunction: YAMLFiles,

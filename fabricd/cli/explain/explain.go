@@ -193,7 +193,9 @@ func flagged(err error) error {
 }
 
 // answerFiles answers the questions in all files, as far as they can be read.
-func answerFiles(ctx context.Context, e *explain.Explainer, q explain.Question, files []string, stdin io.Reader, stdout io.Writer) error {
+func answerFiles(
+	ctx context.Context, e *explain.Explainer, q explain.Question, files []string, stdin io.Reader, stdout io.Writer,
+) error {
 	var all explain.Tally
 	var errs []error
 	for _, name := range files {
@@ -208,7 +210,9 @@ func answerFiles(ctx context.Context, e *explain.Explainer, q explain.Question, 
 	return errors.Join(errs...)
 }
 
-func answerFile(ctx context.Context, e *explain.Explainer, q explain.Question, name string, stdin io.Reader, stdout io.Writer) (explain.Tally, error) {
+func answerFile(
+	ctx context.Context, e *explain.Explainer, q explain.Question, name string, stdin io.Reader, stdout io.Writer,
+) (explain.Tally, error) {
 	if name == "-" {
 		t, err := e.Lines(ctx, q, "", stdin, stdout)
 		if err != nil {

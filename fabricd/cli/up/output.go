@@ -16,7 +16,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/lead"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -149,8 +148,9 @@ func (o *upOutput) banner(t *lead.Term) {
 			break
 		}
 	}
-	if way := wayAround(t.Settings.Routing, t.Settings.Manager.Method, g); way != "" {
-		fmt.Fprintf(w, "a packet that meets a dead link:    is discarded by %s; %s leads around it\n", t.Settings.Routing, way)
+	if other := wayAround(t.Settings.Routing, g); other != "" {
+		fmt.Fprintf(w, "a packet that meets a dead link:    is discarded by %s; --routing %s leads around it\n",
+			t.Settings.Routing, other)
 	}
 	if o.lasts > 0 {
 		fmt.Fprintf(w, "in %v it ends by itself; before that, ", o.lasts)
@@ -158,19 +158,17 @@ func (o *upOutput) banner(t *lead.Term) {
 	fmt.Fprintln(w, "Ctrl-C drains the fabric and prints the ledger")
 }
 
-// wayAround is the flag with which packets go around a dead link, empty if they do as it is.
-func wayAround(routing, method string, g *topology.Graph) string {
+// wayAround is a routing that leads around dead links, for one that neither does so nor has anything
+// that a subnet manager could replace; empty for all others.
+func wayAround(routing string, g *topology.Graph) string {
 	e, err := subnet.ByName(routing)
-	switch {
-	case err != nil || e.Tolerance.Links || routing == subnet.None || method != manage.None:
+	if err != nil || e.Tolerance.Links || e.Routes != nil || e.Mechanisms != nil || routing == subnet.None {
 		return ""
-	case e.Routes != nil || e.Mechanisms != nil:
-		return "--method " + manage.Auto
 	}
 	if d, err := subnet.ByName(subnet.Default(g)); err == nil && d.Tolerance.Links {
-		return "--routing " + d.Name
+		return d.Name
 	}
-	return "--routing updn"
+	return "updn"
 }
 
 func (o *upOutput) print(l Line) {

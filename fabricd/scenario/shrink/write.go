@@ -36,6 +36,7 @@ func (o Outcome) Write(path, from string) error {
 	if err != nil {
 		return err
 	}
+	// Whoever interrupts the search still gets what it has found.
 	if _, err := scenario.Load(context.Background(), path, text); err != nil {
 		return fmt.Errorf("the reduced scenario is not valid: %w", err) // a bug
 	}

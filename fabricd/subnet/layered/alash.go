@@ -142,7 +142,7 @@ func (v *everyWay) tables(ctx context.Context, layers, ports, paths int, more *p
 	rows := &wayRows{w: w, tables: tables, layers: layers, perLayer: of != nil, known: make([]map[string]int, w.n)}
 	var channels []int32
 	for d, nics := range w.nics {
-		if err := interrupted(ctx); err != nil {
+		if err := Interrupted(ctx); err != nil {
 			return nil, err
 		}
 		for _, nic := range nics {

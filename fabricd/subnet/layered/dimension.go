@@ -72,7 +72,7 @@ func (o *ordered) routing(ctx context.Context) (*Routing, error) {
 		return nil, err
 	}
 	for to := range int32(o.w.n) {
-		if err := interrupted(ctx); err != nil {
+		if err := Interrupted(ctx); err != nil {
 			return nil, err
 		}
 		for _, d := range o.w.nics[to] {
@@ -97,7 +97,7 @@ func (o *ordered) routing(ctx context.Context) (*Routing, error) {
 		return []weft.Address{{VC: layer}}
 	})
 	if ended {
-		err = interrupted(ctx)
+		err = Interrupted(ctx)
 	}
 	if err != nil {
 		return nil, err

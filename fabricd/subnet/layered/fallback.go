@@ -77,7 +77,7 @@ func (l *layering) newFallback(ctx context.Context, w *wires, o Options, layers 
 	f.layers = max(len(l.layers), 1)
 	s := newSearch(l, w, back)
 	for _, p := range pairs {
-		if err := interrupted(ctx); err != nil {
+		if err := Interrupted(ctx); err != nil {
 			return nil, err
 		}
 		way, k := s.find(p[0], p[1])

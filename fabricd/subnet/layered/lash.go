@@ -155,7 +155,7 @@ func (l *layering) balance(ctx context.Context) error {
 				if j == none || l.sizes[j] < l.sizes[k]+2 {
 					continue
 				}
-				if err := interrupted(ctx); err != nil {
+				if err := Interrupted(ctx); err != nil {
 					return err
 				}
 				l.storage = l.path(i, l.storage[:0])

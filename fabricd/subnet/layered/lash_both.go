@@ -82,7 +82,7 @@ func (t *trees) fill(ctx context.Context, dist []uint16) error {
 		l := t.layer(k)
 		refused := rest[:0]
 		for _, i := range rest {
-			if err := interrupted(ctx); err != nil {
+			if err := Interrupted(ctx); err != nil {
 				return err
 			}
 			t.storage = t.bothPaths(int(i), t.storage[:0])

@@ -139,7 +139,7 @@ func (p *pairs) fill(ctx context.Context, order []int32) error {
 		p.layer(k)
 		refused := rest[:0]
 		for _, i := range rest {
-			if err := interrupted(ctx); err != nil {
+			if err := Interrupted(ctx); err != nil {
 				return err
 			}
 			if !p.place(int(i), k) {

@@ -117,7 +117,7 @@ func (r *rounds) round(ctx context.Context) error {
 	r.number++
 	shuffle(pool, r.number) // or the same pairs keep driving each other out
 	for _, i := range pool {
-		if err := interrupted(ctx); err != nil {
+		if err := Interrupted(ctx); err != nil {
 			return err
 		}
 		if !r.anywhere(int(i)) {

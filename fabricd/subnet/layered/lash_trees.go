@@ -62,7 +62,7 @@ func (t *trees) grow(ctx context.Context, order []int32) error {
 	dist := make([]int32, t.w.n)
 	var queue []int32
 	for _, d := range order {
-		if err := interrupted(ctx); err != nil {
+		if err := Interrupted(ctx); err != nil {
 			return err
 		}
 		if t.w.ends[d] {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// interrupted is the error of an engine whose context has ended, nil before. Engines look for each
-// destination, or for each pair of switches where a pair takes long.
-func interrupted(ctx context.Context) error {
+// Interrupted is the error of what computes routes when its context has ended, nil before. Engines
+// ask it for each destination, or for each pair of switches where a pair takes long.
+func Interrupted(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}

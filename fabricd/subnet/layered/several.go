@@ -30,7 +30,7 @@ func newSeveral(w *wires, turns *cdg.Turns) *several {
 // pair has.
 func (v *several) eachPair(ctx context.Context, f func(s, d int32) (addresses int, err error)) error {
 	for d := range int32(v.w.n) {
-		if err := interrupted(ctx); err != nil {
+		if err := Interrupted(ctx); err != nil {
 			return err
 		}
 		for s := range int32(v.w.n) {
@@ -85,7 +85,7 @@ func (v *several) fill(ctx context.Context, order []int32) error {
 		v.layer(k)
 		refused := rest[:0]
 		for _, a := range rest {
-			if err := interrupted(ctx); err != nil {
+			if err := Interrupted(ctx); err != nil {
 				return err
 			}
 			if !v.put(a, k) {
@@ -127,7 +127,7 @@ func (v *several) fillSome(ctx context.Context, order []int32, most int) ([]int3
 		})
 	}
 	for _, pair := range order {
-		if err := interrupted(ctx); err != nil {
+		if err := Interrupted(ctx); err != nil {
 			return nil, err
 		}
 		for a := v.first[pair]; a < v.first[pair+1]; a++ {
@@ -152,7 +152,7 @@ func (v *several) spread(ctx context.Context, step4 bool) error {
 			if v.masks[a] == 0 || v.masks[a]>>k&1 == 1 {
 				continue
 			}
-			if err := interrupted(ctx); err != nil {
+			if err := Interrupted(ctx); err != nil {
 				return err
 			}
 			v.storage = v.path(a, v.storage[:0])

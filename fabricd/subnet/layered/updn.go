@@ -153,7 +153,7 @@ func (e *engine) destinations(ctx context.Context, each func(s int32, d weft.NIC
 	shuffle(order, e.o.Seed)
 	for _, s := range order {
 		for _, d := range e.w.nics[s] {
-			if err := interrupted(ctx); err != nil {
+			if err := Interrupted(ctx); err != nil {
 				return err
 			}
 			if err := e.home(d); err != nil {

@@ -72,6 +72,10 @@ func (m Method) Routing(name string) (routing string, other bool) {
 	return name, false
 }
 
+func unchosen(ctx context.Context) error {
+	return fmt.Errorf("no method is chosen: %w", context.Cause(ctx))
+}
+
 // For is the method by which a routing is managed unless one is named: none where it has no tables,
 // or its rules go round what is dead themselves; ddrc in fat trees; dqr for deterministic tables;
 // direct where NICs write the way, static as its paper has it; and otherwise the engine again.
@@ -87,7 +91,10 @@ func For(ctx context.Context, routing string, g *topology.Graph) (m Method, why 
 		return Method{Kind: None}, nil
 	}
 	fw, _, err := e.New(ctx, g)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return Method{Kind: None}, unchosen(ctx)
+	case err != nil:
 		return Method{Kind: None}, nil
 	}
 	if _, ok := fw.(tables.Programmed); !ok {
@@ -104,7 +111,7 @@ func For(ctx context.Context, routing string, g *topology.Graph) (m Method, why 
 	r, err := e.Routes(ctx, g)
 	switch {
 	case ctx.Err() != nil:
-		return Method{Kind: None}, fmt.Errorf("no method is chosen: %w", context.Cause(ctx))
+		return Method{Kind: None}, unchosen(ctx)
 	case err != nil:
 		return Method{Kind: None}, nil
 	case r.Kind == layered.Deterministic:

@@ -1,6 +1,7 @@
 package manage_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -290,6 +291,17 @@ func TestTheMethodOfARoutingUnlessOneIsNamed(t *testing.T) {
 		m, why := manage.For(t.Context(), x[1], topologytest.Parse(t, x[0]))
 		require.NoError(t, why)
 		require.Equal(t, x[2], m.String(), x)
+	}
+}
+
+func TestNoMethodIsChosenOnceItsContextHasEnded(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for routing, spec := range map[string]string{"ftree": "kary-ntree:2,3", "lash": "ring:4"} {
+		_, why := manage.For(ctx, routing, topologytest.Parse(t, spec))
+		require.ErrorIs(t, why, context.Canceled, routing)
+		require.ErrorContains(t, why, "no method is chosen", routing)
 	}
 }
 

@@ -86,7 +86,8 @@ export class Pace {
     this.wait()
   }
 
-  // judge looks at when something that moves is drawn: at first at now, when it was drawn before.
+  // judge slows down what moves when it is drawn late again and again: now, though its time was at. before is when it was
+  // drawn last.
   private judge(now: number, at: number, before: number): void {
     if (now - before > rest) {
       this.step = this.first
