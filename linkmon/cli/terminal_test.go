@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
@@ -44,9 +47,20 @@ func onTerminal(t *testing.T, env []string, args ...string) *terminal {
 	for i, word := range line {
 		line[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	command := "trap : INT; " + strings.Join(line, " ") + "; echo it ended with $?; read -r _"
+	// Who runs on the terminal holds this open for writing.
+	runs := filepath.Join(dir, "runs")
+	require.NoError(t, syscall.Mkfifo(runs, 0o600))
+	held, err := os.OpenFile(runs, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	command := "trap : INT; exec 9>'" + runs + "'; " + strings.Join(line, " ") + "; echo it ended with $?; read -r _"
 	m.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "sh", "-c", command)
-	t.Cleanup(func() { _ = m.command("kill-server").Run() })
+	t.Cleanup(func() {
+		_ = m.command("kill-server").Run()
+		// Until linkmon has ended it may write into folders that the test removes.
+		require.NoError(t, held.SetReadDeadline(time.Now().Add(rig.Patience)))
+		_, err := io.Copy(io.Discard, held)
+		require.NoError(t, errors.Join(err, held.Close()), "linkmon ends with its terminal")
+	})
 	return m
 }
 
