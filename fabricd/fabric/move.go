@@ -230,11 +230,12 @@ func (mo *moves) moveTo(s *liveSwitch, to *hostState) (packets uint64, err error
 	if from == to {
 		return 0, nil
 	}
-	mo.emptyWires(s, from)
-	mo.lookAtHosts() // what they have counted by now is not the work of the move
 	var m leader.Move
 	var checkpointed <-chan struct{}
-	mo.inLoop(func(l loop) { m, checkpointed, err = mo.beginMove(l, s, from, to) })
+	if err = mo.emptyWires(s, from); err == nil {
+		mo.lookAtHosts() // what they have counted by now is not the work of the move
+		mo.inLoop(func(l loop) { m, checkpointed, err = mo.beginMove(l, s, from, to) })
+	}
 	if err != nil {
 		mo.awaitSwitch(s, from, 0) // their packets wait no more
 		return 0, err

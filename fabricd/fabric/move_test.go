@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -129,6 +130,47 @@ func TestAnotherLeaderKnowsWhereSwitchesAre(t *testing.T) {
 	l.move("s1.00", "")
 	l.sound()
 	assert.Zero(t, l.Fabric.Ledger().Lost)
+}
+
+// unread reaches hosts of which some do not tell what their nodes hold.
+type unread struct {
+	fabric.Hosts
+	silent atomic.Pointer[string] // the name of the host that does not
+	asked  atomic.Int64
+}
+
+func (u *unread) Reach(name string) host.Host { return unreadHost{u.Hosts.Reach(name), u, name} }
+
+type unreadHost struct {
+	host.Host
+	*unread
+	name string
+}
+
+func (h unreadHost) Nodes(ctx context.Context, r host.NodeRequest) (host.Nodes, error) {
+	if name := h.silent.Load(); name != nil && *name == h.name {
+		h.asked.Add(1)
+		return host.Nodes{}, reply.ErrSilent
+	}
+	return h.Host.Nodes(ctx, r)
+}
+
+// A switch moves only when its host has said that nothing is on the wires of its links.
+func TestASwitchDoesNotMoveWhileNobodyKnowsItsWires(t *testing.T) {
+	t.Parallel()
+	u := &unread{}
+	l := startHosts(t, 2, func(o *fabric.Options) { u.Hosts, o.Processes.Hosts = o.Processes.Hosts, u })
+	l.load("uniform:0.3")
+	l.more(200)
+	u.silent.Store(new("host0"))
+	_, err := l.Fabric.Move(l.Context(), "s1.00", "host1")
+	require.ErrorContains(t, err, "switch s1.00 cannot move: host host0 does not answer")
+	require.Greater(t, u.asked.Load(), int64(1), "it is asked again")
+	l.at("s1.00", "host host0")
+	u.silent.Store(nil)
+	l.move("s1.00", "host1")
+	l.sound()
+	require.Zero(t, l.Fabric.Ledger().Lost)
 }
 
 // inVain reaches no host of one switch alone but to end it, and takes no credentials back.

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,7 +21,7 @@ func (mo *moves) awaitDecision(s *liveSwitch, from *hostState, checkpointed <-ch
 	}
 	select {
 	case <-checkpointed:
-		mo.emptyWires(s, from)
+		_ = mo.emptyWires(s, from) // the move is decided: what is on the wires now may be lost
 	case <-mo.ctx.Done():
 	}
 }
@@ -34,8 +35,8 @@ const moveCheckpointTime = 2 * time.Second
 const awaitTime = 5 * time.Second
 
 // emptyWires has nothing sent on the links of a switch that from still runs. It returns when nothing
-// is on their wires, or that takes too long.
-func (mo *moves) emptyWires(s *liveSwitch, from *hostState) {
+// is on their wires, or that takes too long. An error means that from does not say.
+func (mo *moves) emptyWires(s *liveSwitch, from *hostState) error {
 	links, most := mo.linksOf(s.id), moveWireTime
 	for _, l := range links {
 		for _, suffers := range mo.view(l).Suffers {
@@ -44,9 +45,16 @@ func (mo *moves) emptyWires(s *liveSwitch, from *hostState) {
 	}
 	_ = mo.awaitSwitch(s, from, awaitTime).wait() // what one that does not answer sends may be lost
 	end := mo.Now() + weft.FromDuration(min(most+2*mo.opts.Link.Delay.Time(), awaitTime/2))
-	for mo.wiresHold(s, from, links) && mo.Now() < end {
+	for {
+		hold, known := mo.wiresHold(s, from, links)
+		switch {
+		case known && (!hold || mo.Now() >= end):
+			return nil
+		case mo.Now() >= end, from.suspect.Load():
+			return fmt.Errorf("switch %s cannot move: %v does not answer", s.name, from)
+		}
 		if mo.runtime.Pause(mo.ctx, mo.Now()+weft.Millisecond, nil) != nil {
-			return
+			return errStopped
 		}
 	}
 }
@@ -74,8 +82,8 @@ func (mo *moves) awaitSwitch(s *liveSwitch, from *hostState, most time.Duration)
 // moveWireTime is how long a move waits for what is on wires without delay. Chosen by us.
 const moveWireTime = time.Second
 
-// wiresHold reports whether packets are on the wires of links that are up.
-func (mo *moves) wiresHold(s *liveSwitch, from *hostState, links []*link) bool {
+// wiresHold reports whether packets are on the wires of links that are up, and whether from has said so.
+func (mo *moves) wiresHold(s *liveSwitch, from *hostState, links []*link) (hold, known bool) {
 	switches, nics := map[*hostState][]weft.SwitchID{}, map[*hostState][]weft.NICID{}
 	for _, l := range links {
 		for _, e := range l.ends() {
@@ -93,6 +101,7 @@ func (mo *moves) wiresHold(s *liveSwitch, from *hostState, links []*link) bool {
 	flows := map[weft.End]linkend.Flow{}
 	for h, ids := range switches {
 		a := h.nodes(ids, nics[h])
+		known = known || h == from && len(a.Switches) > 0
 		for i := range a.Flows {
 			for p := range a.Flows[i] {
 				flows[weft.End{Node: a.Switches[i].Switch.Node(), Port: weft.PortID(p)}] = a.Flows[i][p]
@@ -102,11 +111,12 @@ func (mo *moves) wiresHold(s *liveSwitch, from *hostState, links []*link) bool {
 			flows[weft.End{Node: a.NICs[i].NIC.Node()}] = a.NICs[i].Flow
 		}
 	}
-	return slices.ContainsFunc(links, func(l *link) bool {
+	hold = slices.ContainsFunc(links, func(l *link) bool {
 		a, okA := flows[l.A]
 		b, okB := flows[l.B]
 		there, _ := linkend.OnWire(a, b)
 		back, _ := linkend.OnWire(b, a)
 		return okA && okB && there+back > 0
 	})
+	return hold, known
 }
