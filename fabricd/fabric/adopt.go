@@ -166,7 +166,7 @@ func (f *Fabric) restoreState(l loop, s *State) error {
 			running = append(running, h.id)
 		}
 	}
-	f.read(func(state *leader.State) {
+	f.change(func(state *leader.State) {
 		err = state.Restore(leader.Restored{
 			Generation: s.Generation, Rounds: s.Rounds, Incidents: s.Incidents,
 			Faults: s.Faults, Absent: absent, Running: running, Moves: s.Moves, HeldUntil: s.HeldUntil,
@@ -188,13 +188,12 @@ func (f *Fabric) restoreLedger(s *State) error {
 	if err != nil {
 		return err
 	}
-	f.ledger.read(func(*ledger.Ledger) {
-		f.ledger.ledger = l
-		f.read(func(s *leader.State) { s.Ledger = l })
-	})
+	f.ledger.change(func(now *ledger.Ledger) { *now = *l })
 	now := f.Now()
 	f.ledger.step(now, ledger.LeaderChanged{})
-	for _, hosted := range l.Hosts() {
+	var hosts []ledger.HostBalance
+	f.ledger.read(func(l *ledger.Ledger) { hosts = l.Hosts() })
+	for _, hosted := range hosts {
 		if hosted.Host != 0 && !s.has(f, hosted.Host) {
 			f.ledger.step(now, ledger.HostEnded{Host: hosted.Host})
 		}

@@ -154,8 +154,5 @@ func (h *hostState) decided() leader.Host {
 
 // noteAnswers has the state know whether h answers.
 func (h *hostState) noteAnswers() {
-	si := h.site
-	si.read(func(s *leader.State) {
-		s.Step(si.Now(), leader.HostAnswers{Host: h.id, Suspect: h.suspect.Load(), Failed: h.failed.Load()})
-	})
+	h.site.stepState(leader.HostAnswers{Host: h.id, Suspect: h.suspect.Load(), Failed: h.failed.Load()})
 }

@@ -1,8 +1,6 @@
 package fabric
 
 import (
-	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
@@ -16,6 +14,7 @@ import (
 // Decisions step the state one after the other, in the loop; what is only to be noted is noted at
 // once by whoever has seen it. Any goroutine may ask and note.
 type leading struct {
+	shared[leader.State, leader.Picture]
 	clock  Clock
 	ledger *sharedLedger
 	events *Hub
@@ -23,36 +22,27 @@ type leading struct {
 	awaits atomic.Bool  // somebody wants to know of the next re-route
 	effect atomic.Int64 // when something last happened that a fault may be the reason of
 	wake   waker        // a fault may have been seen by the last of its ends
-
-	mu    sync.Mutex // a leaf: held for a step or a look, and for no call to anybody; taken after that of the ledger
-	state *leader.State
 }
 
 // Events is the fabric's event stream.
 func (ld *leading) Events() *Hub { return ld.events }
 
-// read calls do with the state, which do does not keep.
-func (ld *leading) read(do func(s *leader.State)) {
-	ld.mu.Lock()
-	defer ld.mu.Unlock()
-	do(ld.state)
+// stepState steps the state alone.
+func (ld *leading) stepState(ev leader.Event) (out []leader.Effect) {
+	ld.change(func(s *leader.State) { out = s.Step(ld.clock.Now(), ev) })
+	return out
 }
 
 // step steps the state and the ledger in it.
 func (ld *leading) step(ev leader.Event) (out []leader.Effect) {
-	ld.ledger.read(func(*ledger.Ledger) {
-		ld.read(func(s *leader.State) { out = s.Step(ld.clock.Now(), ev) })
-	})
+	ld.ledger.change(func(*ledger.Ledger) { out = ld.stepState(ev) })
 	return out
 }
 
 // note steps the state by an event that concerns no ledger and asks for nothing but to wake
 // somebody.
 func (ld *leading) note(ev leader.Event) {
-	ld.mu.Lock()
-	out := ld.state.Step(ld.clock.Now(), ev)
-	ld.mu.Unlock()
-	if len(out) > 0 {
+	if len(ld.stepState(ev)) > 0 {
 		ld.wake.wake()
 	}
 }
@@ -112,18 +102,6 @@ func (ld *leading) isMoving(s *liveSwitch) (yes bool) {
 	return yes
 }
 
-// views is what there is to see of all links, and the crashes of all switches, at one moment.
-func (ld *leading) views() (list []leader.View, crashed []int) {
-	ld.read(func(s *leader.State) {
-		list = make([]leader.View, len(s.Links))
-		for i := range list {
-			list[i] = s.View(weft.LinkID(i))
-		}
-		crashed = slices.Clone(s.Crashed)
-	})
-	return list, crashed
-}
-
 // view is what there is to see of a link.
 func (ld *leading) view(l *link) (v leader.View) {
 	ld.read(func(s *leader.State) { v = s.View(l.ID) })
@@ -140,17 +118,14 @@ func (ld *leading) faultOn(l *link) (text string) {
 // wait.
 func (ld *leading) Ports() Ports {
 	p := Ports{At: ld.clock.Now(), Dead: []weft.LinkID{}}
-	ld.read(func(s *leader.State) {
-		for i := range s.Links {
-			a, b := s.Links[i].Up[0], s.Links[i].Up[1]
-			if !a || !b {
-				p.Dead = append(p.Dead, weft.LinkID(i))
-			}
-			if a != b {
-				p.Uncertain++
-			}
+	for i, v := range ld.seen().Links {
+		if !v.Up[0] || !v.Up[1] {
+			p.Dead = append(p.Dead, weft.LinkID(i))
 		}
-	})
+		if v.Up[0] != v.Up[1] {
+			p.Uncertain++
+		}
+	}
 	return p
 }
 

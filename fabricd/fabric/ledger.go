@@ -50,7 +50,7 @@ func (rd *reader) ledgerAfterRefresh() Ledger {
 
 // addUp adds up what hosts told last.
 func (rd *reader) addUp() Ledger {
-	l, links := rd.ledgerNow(nil)
+	l, links := rd.ledgerNow()
 	l.LostOn = map[string]LinkLoss{}
 	for _, k := range links {
 		if lost := lossOf(&k); lost != (LinkLoss{}) {
@@ -60,11 +60,9 @@ func (rd *reader) addUp() Ledger {
 	return l
 }
 
-// ledgerNow are the accounts as told last, without LostOn, and the balance of the links, in storage
-// that may be reused.
-func (rd *reader) ledgerNow(storage []ledger.LinkBalance) (l Ledger, links []ledger.LinkBalance) {
-	var s ledger.Balance
-	rd.ledger.read(func(l *ledger.Ledger) { s, links = l.Balance(), l.Links(storage) })
+// ledgerNow are the accounts as told last, without LostOn, and the balance of the links.
+func (rd *reader) ledgerNow() (l Ledger, links []ledger.LinkBalance) {
+	s := rd.ledger.seen()
 	w := s.Waiting
 	l = Ledger{
 		Injected: s.Injected + s.Short, Delivered: s.Delivered, Lost: s.Lost, Discarded: s.Discarded,
@@ -72,7 +70,7 @@ func (rd *reader) ledgerNow(storage []ledger.LinkBalance) (l Ledger, links []led
 		LostWire: s.LostWire, LostQueued: s.LostQueued, LostCrash: s.LostCrash, DiscardedBy: rules(s.DiscardedBy),
 		Waiting: InFlight{Queues: w.Queues, Switches: w.Switches + w.Suspect + w.Doubt, Wires: w.Wires},
 	}
-	return l, links
+	return l, s.Links
 }
 
 // rules are packets discarded, by the name of the rule.

@@ -23,7 +23,7 @@ func (f *Fabric) ownedBy(s *liveSwitch, number uint64, first weft.Epoch) (h *hos
 		s.addLife(ledger.Incarnation(number))
 		s.moved.Store(true)
 		l.ledger.step(l.Now(), ledger.NodeMoved{Node: s.id.Node(), To: h.id})
-		l.read(func(state *leader.State) { _ = state.Restore(leader.Restored{Running: []ledger.HostID{h.id}}) })
+		l.change(func(state *leader.State) { _ = state.Restore(leader.Restored{Running: []ledger.HostID{h.id}}) })
 	})
 	return h
 }

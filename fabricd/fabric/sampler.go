@@ -6,7 +6,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -65,7 +64,6 @@ type Sampler struct {
 	nodes         []switching.Reading
 	linkTotals    map[*hostState][]ledger.LinkTotal // of hosts in other processes
 	nics          []nic.Reading
-	balances      []ledger.LinkBalance
 	registerTexts []registerText // per switch
 
 	recent  *recent
@@ -105,16 +103,15 @@ func (f *Fabric) NewSampler() *Sampler {
 // Counters stay as read last.
 func (s *Sampler) States() *Reading {
 	s.now.At = s.reader.Now()
-	s.reader.read(func(state *leader.State) {
-		for i := range s.now.Links {
-			v, r := state.View(weft.LinkID(i)), &s.now.Links[i]
-			r.Up, r.State, r.Cut, r.Flapping = v.Up, v.State, v.Cut, v.Flaps
-			r.Suffers = [2]string{s.suffering(v.Suffers[0]), s.suffering(v.Suffers[1])}
-		}
-		for i, sw := range s.reader.switches {
-			s.now.Switches[i].State = sw.state(state.Crashed[i] != 0)
-		}
-	})
+	seen := s.reader.seen()
+	for i := range s.now.Links {
+		v, r := &seen.Links[i], &s.now.Links[i]
+		r.Up, r.State, r.Cut, r.Flapping = v.Up, v.State, v.Cut, v.Flaps
+		r.Suffers = [2]string{s.suffering(v.Suffers[0]), s.suffering(v.Suffers[1])}
+	}
+	for i, sw := range s.reader.switches {
+		s.now.Switches[i].State = sw.state(seen.Crashed[i] != 0)
+	}
 	s.now.Traffic = s.reader.Traffic()
 	bytes := float64(s.reader.opts.NIC.PacketBytes)
 	if mean := s.now.Traffic.Sizes.Mean(); mean > 0 {
@@ -156,10 +153,11 @@ func (s *Sampler) Read() *Reading {
 	r := s.States()
 	s.readNodes()
 	clear(s.linkTotals)
-	r.Ledger, s.balances = s.reader.ledgerNow(s.balances)
+	var balances []ledger.LinkBalance
+	r.Ledger, balances = s.reader.ledgerNow()
 	for i, l := range s.reader.links {
 		a, b := s.end(l.A), s.end(l.B)
-		lost := lossOf(&s.balances[i])
+		lost := lossOf(&balances[i])
 		k := &r.Links[i]
 		k.Sent, k.Queued, k.Held = [2]uint64{a.sent, b.sent}, [2]int{a.waiting, b.waiting}, [2]bool{a.held, b.held}
 		k.Lost = lost.Wire + lost.Queued

@@ -3,7 +3,6 @@ package fabric
 import (
 	"log/slog"
 	"slices"
-	"sync"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
@@ -15,10 +14,21 @@ import (
 // sharedLedger is the ledger of a fabric, which several goroutines step. No call leaves the package
 // while its lock is held.
 type sharedLedger struct {
+	shared[ledger.Ledger, accounts]
 	log *slog.Logger
+}
 
-	mu     sync.Mutex
-	ledger *ledger.Ledger // guarded by mu
+// accounts are where all packets are, as hosts told last.
+type accounts struct {
+	ledger.Balance
+	Links []ledger.LinkBalance // by number
+}
+
+func newSharedLedger(log *slog.Logger, l *ledger.Ledger) *sharedLedger {
+	a := &sharedLedger{log: log}
+	a.value = l
+	a.see = func(l *ledger.Ledger) *accounts { return &accounts{l.Balance(), l.Links()} }
+	return a
 }
 
 // localHostID is the number of this process's host; others follow.
@@ -27,32 +37,19 @@ const localHostID ledger.HostID = 1
 // step steps the ledger. Its other orders need nothing: hosts are asked all the time anyway, and
 // forget by themselves.
 func (a *sharedLedger) step(now weft.Time, ev ledger.Event) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, o := range a.ledger.Step(now, ev) {
-		if o.Kind == ledger.Refuse {
-			a.log.Warn("what a host has counted", "err", o.Why)
+	a.change(func(l *ledger.Ledger) {
+		for _, o := range l.Step(now, ev) {
+			if o.Kind == ledger.Refuse {
+				a.log.Warn("what a host has counted", "err", o.Why)
+			}
 		}
-	}
-}
-
-// read calls do with the ledger.
-func (a *sharedLedger) read(do func(l *ledger.Ledger)) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	do(a.ledger)
+	})
 }
 
 // total is what all nodes have counted.
 func (a *sharedLedger) total() (c ledger.Counters) {
 	a.read(func(l *ledger.Ledger) { c = l.Total() })
 	return c
-}
-
-// onLinks is what each link has lost, and what is on its way, by number.
-func (a *sharedLedger) onLinks() (list []ledger.LinkBalance) {
-	a.read(func(l *ledger.Ledger) { list = l.Links(nil) })
-	return list
 }
 
 // linksOf are the links of a topology, in the ledger's form.

@@ -280,6 +280,6 @@ func (si *site) lead(l *ledger.Ledger) {
 	for _, n := range si.nics {
 		c.NICs = append(c.NICs, n.home.id)
 	}
-	si.ledger = &sharedLedger{log: si.opts.Log, ledger: l}
-	si.state = leader.New(c, l)
+	si.ledger = newSharedLedger(si.opts.Log, l)
+	si.value, si.see = leader.New(c, l), (*leader.State).Picture
 }

@@ -81,11 +81,10 @@ type LinkState struct {
 func (rd *reader) LinkStates() []LinkState {
 	rd.lookAtNodes()
 	out := make([]LinkState, len(rd.links))
-	sums, totals := rd.ledger.onLinks(), map[*hostState][]ledger.LinkTotal{}
-	views, crashed := rd.views()
+	sums, totals, seen := rd.ledger.seen().Links, map[*hostState][]ledger.LinkTotal{}, rd.seen()
 	for i, l := range rd.links {
-		v, lost := views[i], lossOf(&sums[i])
-		dead, suspect := rd.absentEnds(l, crashed)
+		v, lost := seen.Links[i], lossOf(&sums[i])
+		dead, suspect := rd.absentEnds(l, seen.Crashed)
 		out[i] = LinkState{
 			Dead: dead, Suspect: suspect, Quiet: suspect,
 			Link: l.Name, A: l.dirs[0].From, APort: int(l.A.Port), B: l.dirs[0].To, BPort: int(l.B.Port), State: v.State,
@@ -135,9 +134,7 @@ func (rd *reader) SwitchProcesses() []SwitchProcess {
 
 // ImpairedLinks names the links that lose, delay or slow what they carry.
 func (rd *reader) ImpairedLinks() []string {
-	return rd.linksThat(func(s *leader.State, id weft.LinkID) bool {
-		return !s.Links[id].Suffers[0].IsZero() || !s.Links[id].Suffers[1].IsZero()
-	})
+	return rd.linksThat(func(v *leader.View) bool { return !v.Suffers[0].IsZero() || !v.Suffers[1].IsZero() })
 }
 
 // Well reports whether the link is up and nothing has been done to it.
@@ -154,36 +151,32 @@ func suffering(i fault.Impairment) string {
 
 // LinksDown names the links that are not up.
 func (rd *reader) LinksDown() []string {
-	return rd.linksThat(func(s *leader.State, id weft.LinkID) bool { return s.LinkState(id) != LinkUp })
+	return rd.linksThat(func(v *leader.View) bool { return v.State != LinkUp })
 }
 
 // CutLinks names the links that are cut.
 func (rd *reader) CutLinks() []string {
-	return rd.linksThat(func(s *leader.State, id weft.LinkID) bool { return s.LinkState(id) == LinkCut })
+	return rd.linksThat(func(v *leader.View) bool { return v.State == LinkCut })
 }
 
-func (rd *reader) linksThat(ok func(s *leader.State, id weft.LinkID) bool) []string {
-	names := []string{}
-	rd.read(func(s *leader.State) {
-		for _, l := range rd.links {
-			if ok(s, l.ID) {
-				names = append(names, l.Name)
-			}
+func (rd *reader) linksThat(ok func(v *leader.View) bool) []string {
+	names, seen := []string{}, rd.seen()
+	for i, l := range rd.links {
+		if ok(&seen.Links[i]) {
+			names = append(names, l.Name)
 		}
-	})
+	}
 	return names
 }
 
 // CrashedSwitches names the switches that have crashed.
 func (rd *reader) CrashedSwitches() []string {
-	names := []string{}
-	rd.read(func(state *leader.State) {
-		for _, s := range rd.switches {
-			if state.Crashed[s.id] != 0 || rd.hostOf(s.id.Node()).failed.Load() {
-				names = append(names, s.name)
-			}
+	names, seen := []string{}, rd.seen()
+	for _, s := range rd.switches {
+		if seen.Crashed[s.id] != 0 || rd.hostOf(s.id.Node()).failed.Load() {
+			names = append(names, s.name)
 		}
-	})
+	}
 	return names
 }
 

@@ -33,6 +33,21 @@ type View struct {
 	Up      [2]bool // as the end sees it
 }
 
+// Picture is what there is to see of all links and switches at one moment.
+type Picture struct {
+	Links   []View // by number
+	Crashed []int  // per switch, the fault; 0: it runs
+}
+
+// Picture is a copy of what there is to see now.
+func (s *State) Picture() *Picture {
+	p := &Picture{Links: make([]View, len(s.Links)), Crashed: slices.Clone(s.Crashed)}
+	for i := range p.Links {
+		p.Links[i] = s.View(weft.LinkID(i))
+	}
+	return p
+}
+
 // View returns the state of a link now.
 func (s *State) View(id weft.LinkID) View {
 	l := &s.Links[id]

@@ -193,11 +193,10 @@ type LinkBalance struct {
 	Flying [2]uint64 // on the wire, from A to B and from B to A; of a link inside a host nobody tells
 }
 
-// Links are all links, by number, in storage that may be used anew. What was on its way to a host
-// that failed is in what is written off with the host, unless it is known to have been lost before.
-func (l *Ledger) Links(storage []LinkBalance) []LinkBalance {
-	all := slices.Grow(storage[:0], len(l.links))[:len(l.links)]
-	clear(all)
+// Links are all links, by number. What was on its way to a host that failed is in what is written
+// off with the host, unless it is known to have been lost before.
+func (l *Ledger) Links() []LinkBalance {
+	all := make([]LinkBalance, len(l.links))
 	add := func(c *Counted) {
 		for _, k := range c.Wire {
 			all[k.Link].Wire[0] += k.Wire[0]

@@ -135,7 +135,7 @@ func (h *history) never() error {
 		links[l][d] += n
 	}
 	atMost("lost in crashes", s.LostCrash-s.WrittenOff, t.crashed+handed)
-	for _, k := range h.l.Links(nil) {
+	for _, k := range h.l.Links() {
 		for d := range k.Wire {
 			atMost("lost on a link", k.Wire[d], links[k.Link][d])
 		}

@@ -206,7 +206,7 @@ func (h *history) play(list []step) error {
 
 // step has the ledger take an event, and does what it orders.
 func (h *history) step(ev Event) {
-	before, last := h.l.Links(nil), h.l.Last()
+	before, last := h.l.Links(), h.l.Last()
 	switch e := ev.(type) {
 	case HostSuspect:
 		h.silence(e.Host)
@@ -342,7 +342,7 @@ func (h *history) attribute(before []LinkBalance) {
 		was[k.Link] = k.Wire[0] + k.Wire[1] + k.Queued
 	}
 	s := h.l.State()
-	for _, k := range h.l.Links(nil) {
+	for _, k := range h.l.Links() {
 		more := k.Wire[0] + k.Wire[1] + k.Queued - was[k.Link]
 		if more == 0 {
 			continue

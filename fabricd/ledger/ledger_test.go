@@ -437,7 +437,7 @@ func FuzzRestore(f *testing.F) {
 		l.Step(100*weft.Second, d.answers[2])
 		l.Step(200*weft.Second, Tick{})
 		l.Balance()
-		l.Links(nil)
+		l.Links()
 		l.Incidents(0)
 	})
 }
