@@ -14,15 +14,17 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// How long linkmon takes, as a process each time, while one of three hosts is frozen, beside the
-// same with all of them there: linkmon status, linkmon links, and a cut between the other two. Each
-// command is one iteration; slowest-ms is the slowest of them, which for a frozen host is the
-// first: nobody knows yet that it does not answer.
+// How long linkmon status, linkmon links and a cut between the other two take while one of three
+// hosts is frozen, beside the same with all of them there. The answer alone is what linkmon asks,
+// over a connection that is open; the command is a process each time, which starts and connects
+// before it asks: linkmon --version only starts. Each question is one iteration; slowest-ms is the
+// slowest of them, which for a frozen host is the first: nobody knows yet that it does not answer.
 func BenchmarkLinkmonWhileAHostIsFrozen(b *testing.B) {
 	bin := builtCommands(b)
 	url := natstest.Start(b, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", b.TempDir())).URL
@@ -50,6 +52,7 @@ func BenchmarkLinkmonWhileAHostIsFrozen(b *testing.B) {
 		require.NoError(b, err, "%s", out)
 	}
 	link := linkBetween(b, client, tree, "h1", "h3")
+	answers := func(err error) { require.NoError(b, err) }
 	all := func(b *testing.B, freeze bool) {
 		each := func(name string, do func(b *testing.B), undo func(b *testing.B)) {
 			b.Run(name, func(b *testing.B) {
@@ -76,9 +79,25 @@ func BenchmarkLinkmonWhileAHostIsFrozen(b *testing.B) {
 				})
 			})
 		}
-		each("status", func(b *testing.B) { linkmon(b, "status") }, nil)
-		each("links", func(b *testing.B) { linkmon(b, "links") }, nil)
-		each("cut", func(b *testing.B) { linkmon(b, "cut", link) }, func(b *testing.B) { linkmon(b, "restore", link) })
+		each("answer/status", func(b *testing.B) {
+			_, err := client.Status(b.Context())
+			answers(err)
+		}, nil)
+		each("answer/links", func(b *testing.B) {
+			_, err := client.Links(b.Context())
+			answers(err)
+		}, nil)
+		apply := func(do fault.Verb) func(b *testing.B) {
+			return func(b *testing.B) {
+				_, err := client.Apply(b.Context(), fault.Spec{Do: do, A: link})
+				answers(err)
+			}
+		}
+		each("answer/cut", apply(fault.VerbCut), apply(fault.VerbRestore))
+		each("command/version", func(b *testing.B) { linkmon(b, "--version") }, nil)
+		each("command/status", func(b *testing.B) { linkmon(b, "status") }, nil)
+		each("command/links", func(b *testing.B) { linkmon(b, "links") }, nil)
+		each("command/cut", func(b *testing.B) { linkmon(b, "cut", link) }, func(b *testing.B) { linkmon(b, "restore", link) })
 	}
 	b.Run("frozen", func(b *testing.B) { all(b, true) })
 	b.Run("there", func(b *testing.B) { all(b, false) })

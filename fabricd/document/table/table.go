@@ -2,6 +2,7 @@
 package table
 
 import (
+	"bufio"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -50,11 +51,15 @@ func (t *Table) Text(w io.Writer) error {
 	if t.Right {
 		flags, end = tabwriter.AlignRight, "\t\n" // what no tab ends is in no column
 	}
-	tab := tabwriter.NewWriter(w, 0, 0, gap, ' ', flags)
+	out := bufio.NewWriter(w) // tabwriter writes cell by cell
+	tab := tabwriter.NewWriter(out, 0, 0, gap, ' ', flags)
 	for _, row := range t.rows {
 		fmt.Fprint(tab, strings.Join(row, "\t"), end)
 	}
-	return tab.Flush()
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	return out.Flush()
 }
 
 var markdown = strings.NewReplacer("|", `\|`, "\n", " ")
