@@ -48,6 +48,7 @@ type hostState struct {
 	suspect      atomic.Bool   // it does not answer: nobody waits for it
 	failed       atomic.Bool   // nobody answers for it: its nodes count as crashed. Then it is quiet too
 	stale        atomic.Bool   // it has missed an order
+	told         atomic.Int64  // when it was asked for the counters that it told last, generations and all
 	owing        atomic.Int64  // since when it owes an answer; 0: it does not
 	counters     atomic.Pointer[hostCounters]
 	readings     atomic.Pointer[readings]              // nil: nobody has watched

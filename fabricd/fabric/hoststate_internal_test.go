@@ -138,3 +138,22 @@ func TestAnOvertakenAnswerTellsWhatTheLaterDoesNot(t *testing.T) {
 		assert.Equal(t, "5", string(has.own.Latency), name)
 	}
 }
+
+// A report is closed when the hosts that answer have been asked for all that is in it, and have
+// told: until then it might say how many packets went further and that none did.
+func TestReportsWaitForWhatHostsTell(t *testing.T) {
+	t.Parallel()
+	f := startRing(t, withProcesses(reaches{host: willing{}}))
+	h := f.ownedBy(f.switches[0], 2, firstEpoch)
+	require.Equal(t, weft.Second, f.toldSince(weft.Second), "it does not answer")
+	h.markAlive()
+	require.NoError(t, h.read(host.CountersRequest{}))
+	require.Zero(t, f.toldSince(weft.Second), "it was not asked for generations")
+	before := f.Now()
+	require.NoError(t, h.read(host.CountersRequest{Generations: true}))
+	require.GreaterOrEqual(t, f.toldSince(weft.Never), before)
+	require.LessOrEqual(t, f.toldSince(weft.Never), f.Now())
+	require.Equal(t, before, f.toldSince(before))
+	h.markSuspect()
+	require.Equal(t, weft.Never, f.toldSince(weft.Never))
+}
