@@ -204,11 +204,14 @@ func TestALeaderEndsWhileAHostOfOneSwitchEnds(t *testing.T) {
 // returns when the move is over under the next leader.
 func (l *hostLab) endMidMove(g *gate, stops func(o *host.Order) bool, sw, to string) {
 	l.Helper()
+	var taken atomic.Bool
 	g.stop(func(o *host.Order) bool {
 		if takes(o) {
 			l.deaf(true)
+			taken.Store(true)
 		}
-		return stops(o)
+		// Before, links get signal of which an end has not answered for a moment.
+		return stops(o) && (taken.Load() || !gives(o))
 	})
 	first, moved := l.Fabric, l.moving(sw, to)
 	late := func() error { return host.ErrReplaced }
