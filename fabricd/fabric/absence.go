@@ -130,7 +130,10 @@ func (h *hostState) lookAt(ctx context.Context, want host.CountersRequest, final
 	h.mu.Lock()
 	h.clock.measure(asked, h.site.Now(), s.Now)
 	h.mu.Unlock()
-	return s, h.storeCounters(s)
+	if err = h.storeCounters(s); err == nil && want.Generations {
+		h.told.Store(max(h.told.Load(), int64(asked)))
+	}
+	return s, err
 }
 
 // suspectHost notes that h does not answer. Its neighbours find out by themselves.

@@ -103,7 +103,7 @@ func (h *hostState) begin(life linkend.Incarnation) {
 	number := life.Number
 	h.life.Store(number)
 	h.number, h.unheard, h.heard, h.due, h.correctedBy, h.clock = number, true, 0, 0, nil, skew{}
-	h.counters.Store(newHostCounters(0, host.Counters{Number: number}, &h.retired))
+	h.counters.Store(newHostCounters(0, newAnswer(host.Counters{Number: number}), &h.retired))
 	if number == 0 {
 		return
 	}

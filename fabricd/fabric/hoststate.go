@@ -48,6 +48,7 @@ type hostState struct {
 	suspect      atomic.Bool   // it does not answer: nobody waits for it
 	failed       atomic.Bool   // nobody answers for it: its nodes count as crashed. Then it is quiet too
 	stale        atomic.Bool   // it has missed an order
+	told         atomic.Int64  // when it was asked for the counters that it told last, generations and all
 	owing        atomic.Int64  // since when it owes an answer; 0: it does not
 	counters     atomic.Pointer[hostCounters]
 	readings     atomic.Pointer[readings]              // nil: nobody has watched
@@ -81,7 +82,7 @@ type hostState struct {
 // hostCounters is what is known of a host. Constant.
 type hostCounters struct {
 	at   weft.Time         // on the fabric's clock
-	own  host.Counters     // of the incarnation that runs
+	own  answer            // of the incarnation that runs
 	all  host.Counters     // and of those before, what the ledger does not know
 	held map[weft.End]bool // ends that damping keeps down
 }
@@ -93,7 +94,7 @@ func newHostState(si *site, id ledger.HostID, name string, place host.Placement)
 		h.host, h.counted, h.ends = si.opts.Processes.Hosts.Reach(name), remoteCounters{h}, place.Ends(si.graph)
 	}
 	h.answers, h.unanswered = context.WithCancel(context.Background())
-	h.counters.Store(newHostCounters(0, host.Counters{}, &host.Counters{}))
+	h.counters.Store(newHostCounters(0, answer{}, &host.Counters{}))
 	return h
 }
 
@@ -124,8 +125,8 @@ func (h *hostState) patience() time.Duration {
 }
 
 // newHostCounters is what s says, with what was before.
-func newHostCounters(at weft.Time, s host.Counters, retired *host.Counters) *hostCounters {
-	a := &hostCounters{at: at, own: s, all: s, held: make(map[weft.End]bool, len(s.HeldDown))}
+func newHostCounters(at weft.Time, s answer, retired *host.Counters) *hostCounters {
+	a := &hostCounters{at: at, own: s, all: s.Counters, held: make(map[weft.End]bool, len(s.HeldDown))}
 	a.all.Add(retired)
 	for _, e := range s.HeldDown {
 		a.held[e.End()] = true
@@ -153,8 +154,8 @@ func (h *hostState) read(want host.CountersRequest) error {
 	return err
 }
 
-// storeCounters makes s the latest that is known, unless a later one is. s.Asked says when it was
-// asked for.
+// storeCounters makes s the latest that is known; when a later one is, it keeps what only s has.
+// s.Asked says when it was asked for.
 func (h *hostState) storeCounters(s host.Counters) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -162,13 +163,16 @@ func (h *hostState) storeCounters(s host.Counters) error {
 		return fmt.Errorf("%v: %w: %v, not %v", h, errNumber, ledger.Incarnation(s.Number), ledger.Incarnation(h.number))
 	}
 	old := h.counters.Load()
-	if later := old.own.Number == s.Number && old.own.At > s.At; later && s.Final {
+	switch later := old.own.Number == s.Number && old.own.At > s.At; {
+	case later && s.Final:
 		return errLater
-	} else if later || h.failed.Load() {
+	case h.failed.Load():
 		return nil // what it says now is weighed when it is taken back
+	case later:
+		h.counters.Store(newHostCounters(old.at, old.own.with(newAnswer(s)), &h.retired))
+		return nil
 	}
-	s = withOlder(s, &old.own)
-	h.counters.Store(newHostCounters(h.clock.toLocal(s.At, h.site.Now()), s, &h.retired))
+	h.counters.Store(newHostCounters(h.clock.toLocal(s.At, h.site.Now()), newAnswer(s).with(old.own), &h.retired))
 	h.record(&s)
 	if h.unheard {
 		h.unheard, h.heard = false, max(h.heard, s.Observed) // it may have told since by the time the answer is here
@@ -185,19 +189,37 @@ func (h *hostState) storeCounters(s host.Counters) error {
 	return nil
 }
 
-// withOlder is s with what it does not have, and an older one of the incarnation has.
-func withOlder(s host.Counters, old *host.Counters) host.Counters {
-	if old.Number != s.Number {
-		return s
+// answer is what a host has told, and when it had counted that for which not all who ask it ask, on
+// its clock; 0: it has not told that.
+type answer struct {
+	host.Counters
+	generations, latency weft.Time
+}
+
+func newAnswer(s host.Counters) answer {
+	a := answer{Counters: s}
+	if s.Generations != nil {
+		a.generations = s.At
 	}
-	if s.Latency == nil {
-		s.Latency = old.Latency
+	if s.Latency != nil {
+		a.latency = s.At
 	}
-	if s.Generations == nil {
-		s.FirstGeneration, s.Generations, s.OlderGenerations = old.FirstGeneration, old.Generations,
-			old.OlderGenerations
+	return a
+}
+
+// with is a with what not all ask for, where another answer of the incarnation has that later.
+func (a answer) with(o answer) answer {
+	if o.Number != a.Number {
+		return a
 	}
-	return s
+	if o.generations > a.generations {
+		a.generations, a.FirstGeneration = o.generations, o.FirstGeneration
+		a.Generations, a.OlderGenerations = o.Generations, o.OlderGenerations
+	}
+	if o.latency > a.latency {
+		a.latency, a.Latency = o.latency, o.Latency
+	}
+	return a
 }
 
 // correctLinks corrects what is thought of the host's links, should something it told have been

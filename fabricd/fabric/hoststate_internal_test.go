@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic"
 )
 
 // The clock of a host is taken for what the fastest answer says, until that is old.
@@ -96,4 +97,63 @@ func TestALargeHostMayTakeLongerToComeUp(t *testing.T) {
 	h := &hostState{ends: make([]weft.End, 25_000)}
 	require.Equal(t, 35*time.Second, h.orderTime(&host.Order{SignalAll: true}))
 	require.Equal(t, orderTime, h.orderTime(&host.Order{}))
+}
+
+// An answer that a later one has overtaken still tells what only it was asked for.
+func TestAnOvertakenAnswerTellsWhatTheLaterDoesNot(t *testing.T) {
+	t.Parallel()
+	f, s := startStuck(t)
+	defer close(s.release)
+	for name, of := range map[string]struct {
+		host  *hostState
+		store func(h *hostState, s host.Counters)
+	}{
+		"in this process": {f.local, func(h *hostState, s host.Counters) { h.storeLocalCounters(s, s.At) }},
+		"in another":      {f.switches[0].own.Load(), func(h *hostState, s host.Counters) { require.NoError(t, h.storeCounters(s)) }},
+	} {
+		h, store := of.host, of.store
+		last := h.counters.Load().own
+		tells := func(at weft.Time, extra int, latency string) host.Counters {
+			c := host.Counters{Number: last.Number, At: last.At + at}
+			c.Incarnation, c.Seq = last.Incarnation, last.Seq+uint64(at)
+			if extra > 0 {
+				c.Generations = []nic.GenerationStats{{MostExtra: extra}}
+			}
+			if latency != "" {
+				c.Latency = []byte(latency)
+			}
+			return c
+		}
+		store(h, tells(1000, 1, "1"))
+		store(h, tells(3000, 0, ""))
+		store(h, tells(2000, 2, "2"))
+		has := h.counters.Load()
+		assert.Equal(t, last.At+3000, has.own.At, name)
+		assert.Equal(t, 2, has.all.Generations[0].MostExtra, name)
+		assert.Equal(t, "2", string(has.own.Latency), name)
+		store(h, tells(5000, 5, "5"))
+		store(h, tells(4000, 4, "4"))
+		has = h.counters.Load()
+		assert.Equal(t, 5, has.all.Generations[0].MostExtra, name)
+		assert.Equal(t, "5", string(has.own.Latency), name)
+	}
+}
+
+// A report is closed when the hosts that answer have been asked for all that is in it, and have
+// told: until then it might say how many packets went further and that none did.
+func TestReportsWaitForWhatHostsTell(t *testing.T) {
+	t.Parallel()
+	f := startRing(t, withProcesses(reaches{host: willing{}}))
+	h := f.ownedBy(f.switches[0], 2, firstEpoch)
+	require.Equal(t, weft.Second, f.toldSince(weft.Second), "it does not answer")
+	h.markAlive()
+	require.NoError(t, h.read(host.CountersRequest{}))
+	require.Zero(t, f.toldSince(weft.Second), "it was not asked for generations")
+	before := f.Now()
+	require.NoError(t, h.read(host.CountersRequest{Generations: true}))
+	require.GreaterOrEqual(t, f.toldSince(weft.Never), before)
+	require.LessOrEqual(t, f.toldSince(weft.Never), f.Now())
+	require.Equal(t, before, f.toldSince(before))
+	h.markSuspect()
+	require.Equal(t, weft.Never, f.toldSince(weft.Never))
 }

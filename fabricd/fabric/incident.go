@@ -3,6 +3,7 @@ package fabric
 import (
 	"time"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
@@ -46,9 +47,19 @@ func (f *Fabric) attendFaults() {
 		f.inLoop(func(l loop) {
 			if due {
 				l.countNow()
+				now = l.toldSince(now)
 			}
-			l.decide(leader.Tick{})
+			l.decide(leader.Tick{Asked: now})
 			l.putAway()
 		})
 	})
+}
+
+// toldSince is now, or the time since which all hosts that answer have told all that reports need,
+// where one of them has not been asked since, or still owes the answer.
+func (si *site) toldSince(now weft.Time) weft.Time {
+	for _, h := range si.answering() {
+		now = min(now, weft.Time(h.told.Load()))
+	}
+	return now
 }

@@ -91,8 +91,10 @@ func saturated(h *harness.Harness) {
 }
 
 // more waits until n more packets have been delivered: the fabric carries traffic.
-func more(h *harness.Harness, n uint64) {
-	before := delivered(h)
+func more(h *harness.Harness, n uint64) { moreThan(h, delivered(h), n) }
+
+// moreThan is more since so many had been.
+func moreThan(h *harness.Harness, before, n uint64) {
 	h.Eventually(func() error {
 		if d := delivered(h) - before; d < n {
 			return fmt.Errorf("%d of %d packets were delivered", d, n)

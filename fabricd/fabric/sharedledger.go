@@ -82,17 +82,18 @@ func (h *hostState) record(s *host.Counters) {
 	h.site.ledger.step(h.site.Now(), &a)
 }
 
-// storeLocalCounters keeps s as the latest counters of this process's host, unless it has later
-// ones.
+// storeLocalCounters keeps s as the latest counters of this process's host. When there are later
+// ones it keeps what only s has.
 func (h *hostState) storeLocalCounters(s host.Counters, asked weft.Time) {
 	s.Asked = asked
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	old := &h.counters.Load().own
-	if old.Seq > s.Seq {
+	old := h.counters.Load()
+	if old.own.Seq > s.Seq {
+		h.counters.Store(newHostCounters(old.at, old.own.with(newAnswer(s)), &host.Counters{}))
 		return
 	}
-	h.counters.Store(newHostCounters(asked, withOlder(s, old), &host.Counters{}))
+	h.counters.Store(newHostCounters(asked, newAnswer(s).with(old.own), &host.Counters{}))
 	if !h.empty() {
 		h.record(&s)
 	}

@@ -77,8 +77,9 @@ type ExtraHops struct {
 // Sampled says how many packets have been delivered by now.
 type Sampled struct{ Delivered uint64 }
 
-// Tick says that time has passed. Hosts were asked just before if [State.Due] said so.
-type Tick struct{}
+// Tick says that time has passed. What was due at Asked begins or is closed: hosts have been asked
+// since, if [State.Due] said that anything was. What is due only since then waits for the next.
+type Tick struct{ Asked weft.Time }
 
 // Close ends the counting of effects for all faults that have been repaired, as when a run is over.
 type Close struct{}

@@ -217,17 +217,17 @@ func (s *State) Due(now weft.Time) bool {
 	return silent || slices.ContainsFunc(s.open, func(n *Incident) bool { return now >= n.Closes })
 }
 
-// tick begins and ends the incidents of silences, closes incidents that are due, and settles the
-// degradation of those that last.
-func (s *State) tick() {
+// tick begins and ends the incidents of silences, closes incidents that were due when hosts were
+// asked, and settles the degradation of those that last.
+func (s *State) tick(asked weft.Time) {
 	s.reportFound()
 	s.suspectSilences(unexplained)
-	s.reportSilences(s.now - explains)
+	s.reportSilences(asked - explains)
 	s.endSilences()
-	s.Ledger.Step(s.now, ledger.Tick{})
+	s.Ledger.Step(asked, ledger.Tick{})
 	for _, n := range slices.Clone(s.open) {
 		switch {
-		case s.now >= n.Closes:
+		case asked >= n.Closes:
 			s.closeIncident(n)
 		case !n.Measured && s.now > n.Began+degradationSpan:
 			n.Report.Degradation, n.Measured = s.samples.degradation(n.Began, s.now), true

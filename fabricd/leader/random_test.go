@@ -255,7 +255,7 @@ func (d *driven) next() {
 		}
 	case 6:
 		d.take(leader.Sampled{Delivered: uint64(d.now / weft.Millisecond)})
-		d.take(leader.Tick{})
+		d.take(leader.Tick{Asked: d.now})
 	case 7:
 		d.take(leader.Rerouted{At: d.now})
 		d.take(leader.Seen{})

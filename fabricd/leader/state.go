@@ -334,7 +334,7 @@ func (s *State) decide(ev Event) {
 	case Sampled:
 		s.samples.add(s.now, e.Delivered)
 	case Tick:
-		s.tick()
+		s.tick(e.Asked)
 	case Close:
 		s.closeAll()
 	case Drop:

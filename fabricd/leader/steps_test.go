@@ -97,6 +97,9 @@ func lead(t *testing.T) *leaderRig {
 // takes steps the state and puts what it asks for into words.
 func (l *leaderRig) takes(after weft.Time, ev leader.Event) []string {
 	l.now += after
+	if _, ok := ev.(leader.Tick); ok {
+		ev = leader.Tick{Asked: l.now}
+	}
 	list := []string{}
 	for _, e := range l.Step(l.now, ev) {
 		list = append(list, l.words(e))
@@ -242,6 +245,8 @@ func TestACutStepByStep(t *testing.T) {
 		"publish restore s0.0-s1.0", "orders; host 1: generation 2; host 2: generation 2; host 3: generation 2",
 	}, l.takes(weft.Millisecond, leader.Finished{Action: 2}))
 	assert.Empty(t, l.takes(ledger.Settle/2, leader.Tick{}))
+	before := l.now
+	assert.Empty(t, l.Step(before+ledger.Settle, leader.Tick{Asked: before}), "it was not due when hosts were asked")
 	assert.Equal(t, []string{"publish report  #1", "Changed{}"}, l.takes(ledger.Settle, leader.Tick{}))
 	assert.False(t, l.Reports(l.now, 0)[0].Open)
 }

@@ -5,7 +5,9 @@ package rig
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -86,14 +88,28 @@ func (s *Signals) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// FreePort is a port of a local address, 127.0.0.1 when none is given, that nobody listens on now.
+// FreePort is a port of a local address, 127.0.0.1 when none is given, that nobody listens on now,
+// and that it has not returned before. It is below the ports that systems give to who asks for any:
+// until it is used, and while what uses it starts again, nobody gets it by chance.
 func FreePort(t testing.TB, address ...string) int {
 	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(append(address, "127.0.0.1")[0], "0"))
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	const first, end = 20_000, 32_768
+	for range 1000 {
+		port := first + rand.IntN(end-first)
+		l, err := net.Listen("tcp", net.JoinHostPort(append(address, "127.0.0.1")[0], strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		require.NoError(t, l.Close())
+		if _, given := givenPorts.LoadOrStore(port, true); !given {
+			return port
+		}
+	}
+	require.FailNow(t, "there is no free port", "from %d to %d", first, end-1)
+	return 0
 }
+
+var givenPorts sync.Map // by FreePort
 
 // Next returns the next value of a channel, or its zero value when the channel is closed.
 func Next[T any](t testing.TB, values <-chan T, what ...any) (v T) {

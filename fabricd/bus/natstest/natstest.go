@@ -32,6 +32,8 @@ const (
 // Releases is all of them.
 var Releases = []Release{Newest, Debian}
 
+const listens = "Listening for client connections" // what a server prints when it has its port
+
 const startTries = 5 // with another port each, since a free one may be taken before the server has it
 
 // Server is a nats-server process. Its methods are for the goroutine of the test, and fail the test
@@ -181,9 +183,10 @@ func (s *Server) start() error {
 	cmd := exec.Command(s.program, s.args...)
 	cmd.Dir = s.dir
 	p := rig.Run(s.t, cmd)
-	rig.Until(s.t, func() bool { return answers(s.host, s.port) || p.Ended() }, "%s answers at port %d:\n%s",
-		s.program, s.port, &p.Out)
-	if p.Ended() { // and somebody else may have answered
+	rig.Until(s.t, func() bool { // somebody else may answer until it finds that the port is taken
+		return strings.Contains(p.Out.String(), listens) && answers(s.host, s.port) || p.Ended()
+	}, "%s answers at port %d:\n%s", s.program, s.port, &p.Out)
+	if p.Ended() {
 		return fmt.Errorf("%s has ended at port %d:\n%s", s.program, s.port, &p.Out)
 	}
 	s.process, s.runs = p, true
