@@ -84,7 +84,8 @@ func TestOverNATSTheSameHoldsAsInMemory(t *testing.T) {
 func TestTheSeedFixesWhatIsInjected(t *testing.T) {
 	t.Parallel()
 	first := func(seed uint64) (packets []harness.Packet) {
-		h := harness.New(t, tree, harness.Seed(seed), harness.Traffic("pairwise:1"), harness.TraceEvery(1))
+		h := harness.New(t, tree, harness.Seed(seed), harness.Traffic("pairwise:1"), harness.TraceEvery(1),
+			harness.Links(settings.Link{Rate: 16_000})) // so slow that a busy machine does not forget the first packets
 		h.Eventually(delivered(h, 200))
 		h.RequireLedger()
 		for src := range weft.NICID(8) {

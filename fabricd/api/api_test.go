@@ -344,7 +344,9 @@ func TestFollowGivesEveryEventOnceAndInOrder(t *testing.T) {
 	middle := follow(0)
 	last := follow(middle) // it resumes where it was
 	for _, e := range s.Fabric().Events().Since(last) {
-		require.Equal(t, fabric.EventReport, e.Kind, "a second after the repair, on a busy machine before this")
+		// On a busy machine: reports come a second after a repair, and so does a change that was held
+		// back, for there were many.
+		require.Contains(t, []string{fabric.EventReport, fabric.EventLinkUp}, e.Kind)
 	}
 }
 

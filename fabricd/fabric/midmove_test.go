@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -111,12 +112,18 @@ func startBehindRelay(t *testing.T, options ...func(*fabric.Options)) (*hostLab,
 	return startHostsOn(t, 3, agents, options...), relay
 }
 
-// moving begins to move a switch, and says when that is over.
+// moving begins to move a switch, and says when that is over. As in move, it is asked for again when
+// it is refused because a host does not answer just then.
 func (l *hostLab) moving(sw, to string) <-chan error {
 	f, moved := l.Fabric, make(chan error, 1)
 	go func() {
-		_, err := f.Move(l.Context(), sw, to)
-		moved <- err
+		for {
+			_, err := f.Move(l.Context(), sw, to)
+			if err == nil || l.Context().Err() != nil || !strings.Contains(err.Error(), "cannot move: ") {
+				moved <- err
+				return
+			}
+		}
 	}()
 	return moved
 }

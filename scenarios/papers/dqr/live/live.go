@@ -35,6 +35,8 @@ type Config struct {
 	NIC     settings.NIC
 	Traffic nic.Traffic
 	Seed    uint64
+
+	Patience time.Duration // of the manager with a switch, see [manager.Config]
 }
 
 // Fabric is one that runs.
@@ -132,7 +134,7 @@ func (f *Fabric) manage(ctx context.Context, broker *bus.Broker, c Config, vcs i
 		return nil
 	}
 	ready := make(chan struct{}, 1)
-	m := manager.New(manager.Config{Fabric: remote, State: store, Method: c.Method, Tell: func(n manager.Note) {
+	m := manager.New(manager.Config{Fabric: remote, State: store, Method: c.Method, Patience: c.Patience, Tell: func(n manager.Note) {
 		switch n.Kind {
 		case manager.NoteManages:
 			ready <- struct{}{}

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/fabricd/trace"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/scenarios/papers/dqr/live"
 )
 
@@ -24,7 +25,10 @@ func TestACutIsRepairedByTheManagerOverTheBrokerAndTheLedgerBalances(t *testing.
 			g := topologytest.Parse(t, x[0])
 			traffic, err := trace.Traffic("uniform:0.2")
 			require.NoError(t, err)
-			f, err := live.Start(t.Context(), live.Config{Graph: g, Routing: x[1], Method: x[2], Traffic: traffic, Seed: 1, Link: settings.Link{Paced: true}})
+			f, err := live.Start(t.Context(), live.Config{
+				Graph: g, Routing: x[1], Method: x[2], Traffic: traffic, Seed: 1, Link: settings.Link{Paced: true},
+				Patience: rig.Patience, // a switch on a busy machine takes its tables late
+			})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, f.Close()) }()
 			r, err := f.CutManaged(t.Context(), g.Links[0].ID)
