@@ -303,11 +303,11 @@ func TestAProcessTellsOfEveryTracedPacketAndEveryDrop(t *testing.T) {
 func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Unraced(t)
 	l := start(t, false)
-	const name = "s1.00"
+	const name, returns = "s1.00", 2
 	p := l.startSwitch(name)
 	l.Load("uniform:0.3")
-	returns := testenv.N(2, 1)
 	for range returns {
 		l.crosses(name, 50)
 		l.server.Kill()
