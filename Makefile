@@ -16,8 +16,9 @@ MODULE := github.com/weft-fabric/weft
 imports = $(sort $(shell go list -f '{{$$p := .ImportPath}}$(foreach f,$(1),{{range .$f}}$(foreach i,$(2),{{if eq . "$i"}}{{println $$p}}{{end}}){{end}})' $(PKG)))
 # What has goroutines or locks imports sync, or its tests look for goroutines that are left; nothing else has races.
 RACED = $(sort $(call imports,Imports,sync sync/atomic) $(call imports,TestImports XTestImports,go.uber.org/goleak))
-# The tests of these ask how much they are to do. What else raced has tested does no more without the race detector.
-LEVELS = $(call imports,TestImports XTestImports,$(MODULE)/harness/testenv)
+# The tests of these do more without the race detector, and at soak. What else raced has tested does no more in full.
+LEVELS = $(shell go list -f '{{.ImportPath}} {{.Dir}}' $(PKG) | while read -r p dir; do \
+	! grep -qwE 'testenv\.(Unraced|N|Levels|Full|Soak|Nightly|For)' "$$dir"/*_test.go 2>/dev/null || echo "$$p"; done)
 FULL = $(sort $(LEVELS) $(filter-out $(RACED),$(shell go list $(PKG))))
 # What takes longest comes first.
 FIRST := %/fabricd/fabric %/fabricd/web %/fabricd/cli %/harness/verify
@@ -59,7 +60,7 @@ test raced full: export GOGC ?= 400
 # In turn, for tests of live fabrics are slow on a machine with more to do than it can. Live scenarios leave it half idle: what
 # only computes is done beside them, and gives way to them.
 test: ## all that this machine can test: check, the page, scenarios, raced, full (PKG, TESTFLAGS)
-	@for part in "-j2 computed scenarios" raced full; do \
+	@for part in "-j2 computed scenarios" raced "full AFTER=raced"; do \
 		began=$$(date +%s); $(MAKE) --no-print-directory $$part || exit 1; echo "make $$part: $$(($$(date +%s) - began)) s"; \
 	done
 
@@ -78,8 +79,9 @@ raced: ## the tests of packages with goroutines or locks, under the race detecto
 	$(if $(RACE),,@echo "no C compiler: testing without the race detector")
 	@$(call test,WEFT_TEST=full,$(RACE),$(RACED))
 
+# AFTER=raced is set by test: then tests are not run that ask testenv for Raced.
 full: ## all that tests do, without the race detector, where that is more than raced does
-	@$(call test,WEFT_TEST=full,-p $(ATONCE),$(FULL))
+	@$(call test,WEFT_TEST=full $(if $(and $(AFTER),$(RACE)),WEFT_RACED='$(RACED)'),-p $(ATONCE),$(FULL))
 
 check: ## vet, lint, formatting and import rules only: .golangci.yml
 	$(LINT) run ./...

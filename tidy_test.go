@@ -50,6 +50,29 @@ func TestWhatStartsGoroutinesIsTestedForRaces(t *testing.T) {
 	report(t, bad)
 }
 
+// A test that is skipped because it has run under the race detector must have done all there.
+func TestWhatRunsUnderTheRaceDetectorAloneAsksForNothingThatChangesThere(t *testing.T) {
+	t.Parallel()
+	var bad []string
+	for _, f := range sourceTree(t) {
+		for _, d := range f.ast.Decls {
+			asked := map[string]bool{}
+			ast.Inspect(d, func(n ast.Node) bool {
+				if sel, ok := n.(*ast.SelectorExpr); ok && fmt.Sprint(sel.X) == "testenv" {
+					asked[sel.Sel.Name] = true
+				}
+				return true
+			})
+			for _, other := range []string{"Unraced", "N", "Levels", "Full", "Soak", "Nightly", "Race"} {
+				if asked["Raced"] && asked[other] {
+					bad = append(bad, fmt.Sprintf("%s:%d asks testenv for Raced and for %s", f.path, f.line(d), other))
+				}
+			}
+		}
+	}
+	report(t, bad)
+}
+
 func TestEverySkipSaysWhy(t *testing.T) {
 	t.Parallel()
 	for _, f := range sourceTree(t) {

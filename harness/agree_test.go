@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
@@ -148,6 +149,7 @@ func oneByOne(h *harness.Harness) outcome {
 
 func TestLiveAndVirtualTakePacketsTheSameWays(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, fw := range []string{"deterministic-link", "deterministic-switch", "updown", "misroute-vector"} {
 		t.Run(fw, func(t *testing.T) {
 			t.Parallel()

@@ -204,6 +204,7 @@ func TestFaultsThatCannotBeFailTheTest(t *testing.T) {
 func TestOverNATSFaultsDoWhatTheyDoInMemory(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Unraced(t)
 	h := harness.New(t, tree, live.OverNATS(), harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 8))
 	h.Eventually(delivered(h, 50))
 	h.AwaitSeen(h.CutSilently("s0.00", "s1.00", harness.OneWay), 2)

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // keys is a folder of keys with the tokens view and operate.
@@ -41,6 +42,7 @@ func bearing(token string) func(*http.Request) {
 // others can: exactly the allowed ones succeed.
 func TestEveryCallByEveryToken(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	dir, made := keys(t, time.Now())
 	tokens, err := auth.OpenTokens(filepath.Join(dir, "leader", auth.TokensFile), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)

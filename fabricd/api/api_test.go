@@ -289,6 +289,7 @@ func TestOrdersThatCannotBeAreRefusedAndNothingIsDone(t *testing.T) {
 
 func TestTheReportsOfMoreFaultsThanAnAnswerHoldsArriveOnceEach(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	s := serve(t)
 	const faults = faultsPage + 20
 	for range faults {
@@ -312,6 +313,7 @@ func TestTheReportsOfMoreFaultsThanAnAnswerHoldsArriveOnceEach(t *testing.T) {
 
 func TestFollowGivesEveryEventOnceAndInOrder(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	s := serve(t, harness.Traffic("uniform:0.1"))
 	c := s.dial(false)
 	const changes = 200
@@ -352,6 +354,7 @@ func TestFollowGivesEveryEventOnceAndInOrder(t *testing.T) {
 
 func TestAllKeptEventsArriveHoweverManyThereAre(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	s := serve(t)
 	for range 2 * 4096 { // more than are kept
 		s.Fabric().Events().Publish(0, fabric.Event{Kind: string(fault.VerbCut), Detail: "a detail as long as that of an event with a report and more of it, again and again", Fault: &fault.Report{Target: "s0.0-s1.0"}})

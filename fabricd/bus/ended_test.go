@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // unanswered serves a request that is never answered, and says when it has come.
@@ -63,6 +64,7 @@ func TestClientsHearAtOnceThatTheFabricEnds(t *testing.T) {
 // is there does so then.
 func TestClientsOfAProcessThatIsGoneHearSoWhenTheirConnectionIsLost(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for _, gone := range []bool{true, false} {
 		b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
 		require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 type row struct{ subject, publish, hear string }
@@ -212,6 +213,7 @@ func tryMatrix(t *testing.T, who string, conn *nats.Conn) int {
 
 func TestPermissionsOnOurBroker(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	b := bustest.Broker(t, bus.BrokerConfig{StoreDir: t.TempDir()})
 	attempts := 0
 	for _, r := range []bus.Role{bus.RoleFabric, bus.RoleOperator, bus.RoleViewer, bus.RoleManager} {
@@ -226,6 +228,7 @@ func TestPermissionsOnOurBroker(t *testing.T) {
 
 func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()

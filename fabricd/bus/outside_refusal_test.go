@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -55,6 +56,7 @@ func TestOutsideBrokerIsNotThere(t *testing.T) {
 // A user who is withdrawn comes back by himself once the broker knows him again.
 func TestOutsideAuthorizationLost(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		broker := natstest.Start(t, release, users("ann", "right", ""))
 		n, events := watch(t, bus.NATSConfig{
@@ -106,6 +108,7 @@ func TestOutsidePermissionsDenied(t *testing.T) {
 
 func TestOutsideMaxPayload(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		broker := natstest.Start(t, release, "max_payload: 300")
 		_, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", URL: broker.URL})
@@ -183,6 +186,7 @@ func TestOutsideWithSettings(t *testing.T) {
 // nats command, which puts none together, is told.
 func TestWhatIsLargerThanAMessageTravels(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		broker := natstest.Start(t, release, "max_payload: 900")
 		control := bustest.Server(t, bus.ServerConfig{Fabric: "lab", URL: broker.URL})

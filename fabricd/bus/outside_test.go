@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -37,6 +38,7 @@ func watch(t *testing.T, cfg bus.NATSConfig) (*bus.NATS, *recorder) {
 // by then.
 func TestOutsideBrokerKilledAndBack(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		tried := attack.Tally(t, "a NATS server killed and started again, each release")
 		for name, kind := range map[string]bus.Subscription{"per-shard": bus.PerShard, "per-direction": bus.PerDirection} {
@@ -92,6 +94,7 @@ func TestOutsideBrokerKilledAndBack(t *testing.T) {
 // Under load, what arrives before and after is in order and in one piece.
 func TestOutsideBrokerKilledUnderLoad(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		broker := natstest.Start(t, release)
 		n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})
@@ -166,6 +169,7 @@ func TestOutsideBrokerKilledUnderLoad(t *testing.T) {
 // A broker that hangs does not hold up who sends for ever: Send fails while it still hangs.
 func TestOutsideBrokerPaused(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		broker := natstest.Start(t, release)
 		n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})
@@ -203,6 +207,7 @@ func fill(s wire.Sender) error {
 // Close does not wait for a broker that hangs, nor for the Send that does: it ends that.
 func TestOutsideCloseWhilePaused(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		broker := natstest.Start(t, release)
 		n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})
@@ -226,6 +231,7 @@ func TestOutsideCloseWhilePaused(t *testing.T) {
 // A pause that is short costs nothing.
 func TestOutsideBrokerPausedShortly(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		broker := natstest.Start(t, release)
 		n := openNATS(t, bus.NATSConfig{URL: broker.URL, Shards: 1}) // events fail the test

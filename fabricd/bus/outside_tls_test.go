@@ -19,6 +19,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -50,6 +51,7 @@ func selfSigned(t *testing.T) (cert, key string) {
 // anything else.
 func TestOutsideOverTLS(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		cert, key := selfSigned(t)
 		first, more := false, ""

@@ -10,12 +10,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 	"github.com/weft-fabric/weft/switch/wire/wiretest"
 )
 
 func TestNATSKeepsTheContractOfTransports(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	type kind struct {
 		name  string
 		exact bool // a subscription per direction

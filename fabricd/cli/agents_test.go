@@ -47,6 +47,7 @@ func delivers(t *testing.T, up *running) {
 
 func TestAnAgentDoesNotWaitForAReader(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	url := keepingServer(t)
 	agent := beginUnread(t, "agent", "--server", url, "--name", "h1", "--memory", "128MiB")
 	rig.Until(t, func() bool {
@@ -63,6 +64,7 @@ func TestAnAgentDoesNotWaitForAReader(t *testing.T) {
 }
 
 func TestAgentsOfAnotherVersionGetNoFabric(t *testing.T) {
+	testenv.Raced(t)
 	ownRegistry(t)
 	url := keepingServer(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -85,6 +87,7 @@ func TestAgentsOfAnotherVersionGetNoFabric(t *testing.T) {
 // nobody who leads it.
 func TestAFabricOnAgentsIsLeftLedOnAndEnded(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			leftLedOnAndEnded(t, natstest.Start(t, release, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL)
@@ -159,6 +162,7 @@ func leftLedOnAndEnded(t *testing.T, url string) {
 // next one stumbles over.
 func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	url := keepingServer(t)
 	agent := startAgent(t, url, "h1", "--memory", "128MiB")
@@ -221,6 +225,7 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 // With the keys that fabricd auth init makes: TLS, an agent that may be asked and no more, hosts
 // with credentials that the leader issues.
 func TestAFabricOnAgentsWithKeys(t *testing.T) {
+	testenv.Raced(t)
 	ownRegistry(t)
 	dir := filepath.Join(t.TempDir(), "keys")
 	port, route := rig.FreePort(t, "127.0.0.1"), rig.FreePort(t, "127.0.0.1")

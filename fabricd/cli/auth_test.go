@@ -41,6 +41,7 @@ func secretsIn(t *testing.T, dir string) (all []string) {
 // is told to anybody.
 func TestAFabricWhoseKeysAreRotatedGoesOnAndTellsNoSecret(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
 	file := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }

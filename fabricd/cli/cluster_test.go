@@ -30,7 +30,7 @@ func clusterFabric() (tree, load string) {
 	if testenv.Soak() {
 		return "mport-tree:8,3", "uniform:0.02"
 	}
-	return "mport-tree:4,3", "uniform:0.02"
+	return "mport-tree:4,2", "uniform:0.02"
 }
 
 func TestAFabricOverThreeHostsOutlivesTheirFailures(t *testing.T) {

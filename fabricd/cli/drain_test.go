@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // slow has links that carry a packet in 400 ms, and less time to drain.
@@ -95,6 +96,7 @@ expect: {}
 }
 
 func TestAManagerDoesNotWaitForAReader(t *testing.T) {
+	testenv.Raced(t)
 	ownRegistry(t)
 	u := launch(t, "--routing", "ftree", "--method", "none")
 	m := beginUnread(t, "manage", "--method", "ddrc")

@@ -12,12 +12,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // A packet that nobody has injected is delivered once more than the ledger can explain. Whoever has
 // full rights at a broker that is not ours can forge one.
 func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
+	testenv.Raced(t)
 	ownRegistry(t)
 	url := natstest.Start(t, natstest.Newest).URL
 	u := launch(t, "--server", url, "--traffic", "none")

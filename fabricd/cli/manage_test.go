@@ -63,6 +63,7 @@ func TestManageStandsByAndTakesOver(t *testing.T) {
 
 func TestAFabricThatIsStartedAgainGoesOnCountingVersions(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	for _, version := range []string{"tables of version 1", "tables of version 2", "tables of version 3"} {
 		u := launch(t, "--routing", "ftree", "--method", "none")
@@ -137,6 +138,7 @@ expect: {discarded: 0, lost_at_most: 0}
 // ours stays.
 func TestWhoFollowsAFabricHearsAtOnceThatItEnds(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	for name, server := range map[string]func(*testing.T) []string{
 		"its own broker":     func(*testing.T) []string { return nil },
 		"a server":           func(t *testing.T) []string { return []string{"--server", plainServer(t)} },

@@ -57,6 +57,7 @@ func TestAMovedSwitchThatNobodyAsksEndsByItself(t *testing.T) {
 // it.
 func TestASwitchMovesBetweenAgents(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	url := keepingServer(t)
 	h1 := startAgent(t, url, "h1", "--memory", "128MiB")

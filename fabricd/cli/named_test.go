@@ -32,6 +32,7 @@ func plainServer(t *testing.T) string {
 // the first: another user has another registry, and another host, too.
 func TestASecondFabricOfOneNameAtOneServerIsRefused(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	attempts := 0
 	for kind, server := range map[string]func(*testing.T) string{"presence": plainServer, "jetstream": keepingServer} {
 		t.Run(kind, func(t *testing.T) {
@@ -62,6 +63,7 @@ func TestASecondFabricOfOneNameAtOneServerIsRefused(t *testing.T) {
 func TestOfFabricsOfOneNameThatStartAtOnceOneRuns(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	url := plainServer(t)
 	const rounds, n = 5, 6
 	for range rounds {
@@ -120,6 +122,7 @@ func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
 // words of subjects.
 func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	url := plainServer(t)
 	names := []string{"a", "a-b", "ab", "l", "ctl", "weft"}

@@ -52,6 +52,7 @@ func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
 // Links of a switch, and its end, must not wait for whoever reads what its process prints.
 func TestASwitchDoesNotWaitForAReader(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	u := launch(t, "--traffic", "uniform:0.3")
 	c := u.operator(t)

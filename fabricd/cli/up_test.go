@@ -59,6 +59,7 @@ func TestUpRunsUntilInterruptedThenDrainsAndPrintsABalancedLedger(t *testing.T) 
 }
 
 func TestUpPrintsJSONLines(t *testing.T) {
+	testenv.Raced(t)
 	ownRegistry(t)
 	u := launch(t, "--json", "--fabric", "lab")
 	c := u.operator(t)
@@ -98,6 +99,7 @@ func TestAPortInUseIsNamed(t *testing.T) {
 // Engines run wherever a routing is named; lash is what runs where no other is named and the
 // topology has no shape.
 func TestUpRoutesAnyTopology(t *testing.T) {
+	testenv.Raced(t)
 	for _, c := range []struct{ args, want string }{
 		{"--topology irregular:6,9,1", "links, lash, up in "},
 		{"--topology irregular:6,9,1 --routing updn-adaptive:layers=2,root=centre", "links, updn-adaptive:layers=2,root=centre, up in "},
@@ -169,6 +171,7 @@ func TestUpTracesOneOfSoManyPackets(t *testing.T) {
 // Half of all packets are for one NIC of four, at twice what its link carries.
 func TestEveryViewSaysThatMoreIsOfferedThanCarried(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	u := launch(t, "--link-rate", "25600", "--traffic", "hotspot:1,hot=1,share=0.9", "--drain-timeout", "1ms")
 	c := u.operator(t)

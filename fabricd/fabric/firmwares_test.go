@@ -217,9 +217,17 @@ func faultKinds(b firmware.Tolerance, most int) (kinds []verify.Kind) {
 	return kinds
 }
 
-// eachFaults calls f with sets of every kind that each firmware claims to bear: apart and close
-// together, one after another and at once. Unless all is true it is one set for each firmware.
-func eachFaults(t *testing.T, spec string, all bool,
+// howMany is how many sets of faults each firmware gets.
+type howMany int
+
+const (
+	oneSet     howMany = iota // of the most general kind that it claims to bear
+	eachKind                  // one of each
+	everyPlace                // of each, apart and close together, one after another and at once
+)
+
+// eachFaults calls f with sets of the kinds that each firmware claims to bear.
+func eachFaults(t *testing.T, spec string, sets howMany,
 	f func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool),
 ) {
 	t.Helper()
@@ -234,8 +242,8 @@ func eachFaults(t *testing.T, spec string, all bool,
 			for draw := range 2 {
 				atOnce, close := draw%2 == 1, (draw+at)%2 == 1
 				set := faultsOf(r, g, kind, most, close)
-				if !all && (at < len(kinds)-1 || draw != index%2) {
-					continue // one set for each firmware, of the most general kind
+				if sets < everyPlace && draw != (index+at)%2 || sets == oneSet && at < len(kinds)-1 {
+					continue
 				}
 				name := fmt.Sprintf("%s/%s", e.Name, kind)
 				for _, dead := range set {
@@ -257,24 +265,28 @@ func TestOverNATSEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	spec, nics := three, 27
+	spec, nics, sets := three, 27, oneSet
 	if testenv.Soak() {
-		spec, nics = tree, 64
+		spec, nics, sets = tree, 64, everyPlace
 	}
-	everyFirmwareBears(t, spec, nics, testenv.Soak(), live.OverNATS()) // each starts a broker
+	everyFirmwareBears(t, spec, nics, sets, live.OverNATS()) // each starts a broker
 }
 
 func TestInMemoryEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	everyFirmwareBears(t, three, 27, true, harness.Options())
+	sets := eachKind
+	if testenv.Soak() {
+		sets = everyPlace
+	}
+	everyFirmwareBears(t, three, 27, sets, harness.Options())
 }
 
-func everyFirmwareBears(t *testing.T, spec string, nics int, all bool, links harness.Option) {
+func everyFirmwareBears(t *testing.T, spec string, nics int, sets howMany, links harness.Option) {
 	t.Helper()
 	traced := harness.NICs(settings.NIC{QueueBytes: shortQueue, TraceEvery: 4})
-	eachFaults(t, spec, all, func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool) {
+	eachFaults(t, spec, sets, func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool) {
 		bears(t, spec, e, set, atOnce, links, saturating(nics), traced)
 	})
 }

@@ -27,6 +27,7 @@ import (
 // a cut, and its ledger is balanced.
 func TestFabricOfHosts(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := startHosts(t, 3)
 	l.load("uniform:0.3")
 	l.more(500)
@@ -73,6 +74,7 @@ func TestHostsUnderFaults(t *testing.T) {
 // stays balanced; when its agent is back it is made anew and all is as before.
 func TestHostThatDies(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := startHosts(t, 3)
 	l.load("uniform:0.3")
 	l.more(500)
@@ -221,6 +223,7 @@ func TestHostThatFreezes(t *testing.T) {
 // A host that is out of reach counts as lost, goes on by itself, and is taken back as it is.
 func TestHostOutOfReach(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	w := rig.NewRelay(t, "")
 	agents := newAgents(t)
 	agents.Of("host1").Relay = w
@@ -291,6 +294,7 @@ func TestHostsWithClocksThatDiffer(t *testing.T) {
 // goes on.
 func TestAnotherLeader(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := startHosts(t, 2)
 	l.load("uniform:0.3")
 	l.more(300)
@@ -324,6 +328,7 @@ func TestAnotherLeader(t *testing.T) {
 // that it was replaced.
 func TestALeaderThatWasReplacedHearsItFromTheHosts(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	replaced := make(chan struct{})
 	l := startHosts(t, 2, func(o *fabric.Options) {
 		o.Term, o.Replaced = 1, sync.OnceFunc(func() { close(replaced) })

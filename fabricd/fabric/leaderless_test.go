@@ -62,6 +62,7 @@ func TestWhatAHostCostsThatDiesWhileNobodyLeadsIsOnItsReport(t *testing.T) {
 // Links that were silent for a while when nobody led have a report under the next leader.
 func TestASilenceWhileNobodyLeadsIsReported(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := startHostsOn(t, 3, oneApart(t))
 	l.load("uniform:0.5")
 	l.more(300)

@@ -60,6 +60,7 @@ func unhurried(o *fabric.Options) { o.Liveness = settings.Liveness{Interval: "1s
 // packet is lost, none comes twice or late, and no neighbour finds its link gone.
 func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := startHosts(t, 3, orderly(t))
 	l.load("uniform:0.3")
 	l.more(200)
@@ -167,6 +168,7 @@ func (h unreadHost) Nodes(ctx context.Context, r host.NodeRequest) (host.Nodes, 
 // A switch moves only when its host has said that nothing is on the wires of its links.
 func TestASwitchDoesNotMoveWhileNobodyKnowsItsWires(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	u := &unread{}
 	l := startHosts(t, 2, unhurried, func(o *fabric.Options) { u.Hosts, o.Processes.Hosts = o.Processes.Hosts, u })
 	l.load("uniform:0.3")

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
@@ -152,6 +153,7 @@ func TestActionsThatAreOverAreForgotten(t *testing.T) {
 // incarnations until the ledger has put it away, and of the latest always.
 func TestHostsAreToldOfIncarnationsUntilTheyArePutAway(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	f, list := joined(t, 1)
 	h, random := list[0], rand.New(rand.NewPCG(1, 0))
 	told := func() (lives []linkend.Incarnation) {

@@ -85,6 +85,7 @@ func TestKeysAreRotatedUnderLoad(t *testing.T) {
 func TestKeysOfASwitchProcessAreRotatedUnderLoad(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	l, keys, dir, server := trusted(t, 0)
 	server.Auth = filepath.Join(dir, "users", "operator")
 	at, err := server.Resolve(func(string) string { return "" })

@@ -31,6 +31,7 @@ func waysWithout(t *testing.T, g *topology.Graph, routing string, links ...topol
 func TestNewWaysGoRoundDeadLinksUnderLoad(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Unraced(t)
 	const routing = "duato:mechanisms=I+D"
 	for name, in := range worlds {
 		t.Run(name, func(t *testing.T) {

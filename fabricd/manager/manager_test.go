@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 var scenes = []struct{ topology, routing, method, link string }{
@@ -22,6 +23,7 @@ var scenes = []struct{ topology, routing, method, link string }{
 
 func TestACutIsRepairedByNewTablesAndReported(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for _, x := range scenes {
 		t.Run(x.topology+" "+x.routing+" "+x.method, func(t *testing.T) {
 			t.Parallel()

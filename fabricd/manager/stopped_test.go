@@ -77,6 +77,7 @@ func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
 // and has them inject.
 func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	tried := attack.Tally(t, "a manager killed while it holds the NICs")
 	for _, verb := range []string{"load", "resume"} {
 		t.Run("before "+verb, func(t *testing.T) {
@@ -152,6 +153,7 @@ func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
 // own when it goes on.
 func TestAStoppedSwitchProcessGetsItsTablesWhenItGoesOn(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, "kary-ntree:2,3", "ftree")
 	as := l.identity("")
 	as.Switch, as.Credentials = "s2.00", l.Broker.Credentials(bus.RoleOperator)

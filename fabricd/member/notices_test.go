@@ -8,6 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // The switch that discards all that goes to the leaf that is cut off from elsewhere is a process,
@@ -15,6 +16,7 @@ import (
 // left to splice in.
 func TestASwitchThatIsAProcessTellsSourcesOfDiscards(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for fw, name := range map[string]string{"deterministic-link": "s2.01", "source-routed": "s1.01"} {
 		t.Run(fw, func(t *testing.T) {
 			t.Parallel()

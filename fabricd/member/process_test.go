@@ -24,6 +24,7 @@ import (
 // the fabric.
 func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for i, fw := range []string{"adaptive-link", "deterministic-link", "updown", "escape", "mroots:layers=2,seed=3"} {
 		tier := i % 3
 		t.Run(fmt.Sprint(fw, " tier ", tier), func(t *testing.T) {
@@ -59,6 +60,7 @@ func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T)
 
 func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	tried := attack.Tally(t, "switch processes killed under load")
 	onBoth(t, func(t *testing.T, embedded bool) {
 		l := start(t, embedded)
@@ -122,6 +124,7 @@ func absentEnds(f *fabric.Fabric, name string) [][]string {
 func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	l := start(t, false)
 	const name = "s0.00"
 	p := l.startSwitch(name)
@@ -170,6 +173,7 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 
 func TestASecondProcessForASwitchIsRefusedAndTheFirstUnharmed(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, true)
 	const name = "s2.01"
 	p := l.startSwitch(name)
@@ -235,6 +239,7 @@ func TestWhatIsNoSwitchAndWhoMayNotJoinIsToldSo(t *testing.T) {
 
 func TestProcessesEndWithTheFabric(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, true)
 	a, b := l.startSwitch("s0.00"), l.startSwitch("s1.00")
 	l.Load("uniform:0.3")
@@ -303,11 +308,11 @@ func TestAProcessTellsOfEveryTracedPacketAndEveryDrop(t *testing.T) {
 func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Unraced(t)
 	l := start(t, false)
-	const name = "s1.00"
+	const name, returns = "s1.00", 2
 	p := l.startSwitch(name)
 	l.Load("uniform:0.3")
-	returns := testenv.N(2, 1)
 	for range returns {
 		l.crosses(name, 50)
 		l.server.Kill()

@@ -79,6 +79,7 @@ func TestTheShortCopiesClaimWhatTheShippedScenariosDo(t *testing.T) {
 
 func TestShippedScenariosPass(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, name := range []string{"heal", "heal-deterministic"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -31,7 +31,7 @@ func virtually(t *testing.T, s *scenario.Scenario) (scenario.Result, []fabric.Ev
 func TestShippedScenariosHoldInVirtualTime(t *testing.T) {
 	t.Parallel()
 	for i, path := range shipped(t) {
-		if testenv.Race && i%5 != 3 {
+		if testenv.Race && i%10 != 3 {
 			continue // a goroutine alone has no races, and takes twenty times as long to be told so
 		}
 		s := read(t, path)

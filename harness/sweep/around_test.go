@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 const aroundText = `
@@ -25,6 +27,7 @@ quick: {samples: 1}
 
 func TestFaultsAreGoneAroundOrTheirPlanesAreSwitchedOff(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	e, err := loadFile("mine.yaml", []byte(aroundText))
 	require.NoError(t, err)
 	dir := t.TempDir()
@@ -60,6 +63,7 @@ func TestPlanesAreSwitchedOffInTheBeginningAndInToriOnly(t *testing.T) {
 
 func TestConnectivityIsOfWaysThatAreToldTheFaults(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	e, err := loadFile("mine.yaml", []byte(`
 name: mine
 about: Which faults are tolerated.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // Files that no sweep has written stay as they are, whatever their names.
@@ -28,6 +30,7 @@ func TestASweepReplacesNoFileOfSomebodyElse(t *testing.T) {
 // A journal is known by how it begins: a file of one line is not taken for one that was torn.
 func TestASweepCutsOffNoLineOfAFileThatIsNoJournal(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, text := range []string{"shopping list", "abc", `{"experiment":"x"`} {
 		var f fake
 		o := options(t, &f)
@@ -46,6 +49,7 @@ func TestASweepCutsOffNoLineOfAFileThatIsNoJournal(t *testing.T) {
 
 func TestAnIndexReplacesNoPageOfSomebodyElse(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	var f fake
 	o := options(t, &f)
 	_, err := small(t).Run(t.Context(), o)

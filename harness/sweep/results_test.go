@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/measure"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestEveryFieldOfAResultIsAColumn(t *testing.T) {
@@ -142,6 +143,7 @@ func TestTheMeanTimeOfADeadlockIsOfTheRunsThatHadOne(t *testing.T) {
 
 func TestRunsThatMeasuredNoTrafficAreTold(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	var f fake
 	e, o := small(t), options(t, &f)
 	o.Quick, o.Runner = true, func(ctx context.Context, c measure.Config) (measure.Result, error) {
@@ -195,6 +197,7 @@ func TestChecksCompareSampleBySample(t *testing.T) {
 
 func TestAClaimOfOursThatDoesNotHoldIsCounted(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	var f fake
 	o := options(t, &f)
 	e := small(t)

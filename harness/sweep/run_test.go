@@ -327,6 +327,7 @@ func TestAnExperimentThatHasChangedIsNoticed(t *testing.T) {
 
 func TestADamagedJournalIsNamed(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	var f fake
 	o := options(t, &f)
 	o.Quick = true

@@ -19,7 +19,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,13 +67,16 @@ func Update() bool { return *update }
 // detector.
 func Full() bool { return chosen() >= full && !Race }
 
+// Short reports whether tests do only what every change needs.
+func Short() bool { return chosen() == short }
+
 // Soak reports whether tests do what takes hours.
 func Soak() bool { return chosen() >= soak && !Race }
 
 // Long skips a test that takes long, unless tests do what takes minutes or WEFT_FOR asks for it.
 func Long(tb testing.TB) {
 	tb.Helper()
-	if chosen() == short && os.Getenv("WEFT_FOR") == "" {
+	if Short() && os.Getenv("WEFT_FOR") == "" {
 		tb.Skip("takes long: WEFT_TEST=full runs it")
 	}
 }
@@ -90,6 +96,19 @@ func Unraced(tb testing.TB) {
 	tb.Helper()
 	if Race {
 		tb.Skip("takes long under the race detector: it runs without")
+	}
+}
+
+// Raced skips a test that does the same with and without the race detector, where this package has
+// been tested with it already: make test names such packages in WEFT_RACED. So the test asks for
+// nothing that the race detector changes: [Unraced], [N] and the like.
+func Raced(tb testing.TB) {
+	tb.Helper()
+	if Race || Soak() {
+		return
+	}
+	if built, ok := debug.ReadBuildInfo(); ok && slices.Contains(strings.Fields(os.Getenv("WEFT_RACED")), strings.TrimSuffix(built.Path, ".test")) {
+		tb.Skip("has run under the race detector: it runs without where WEFT_RACED does not say so")
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 )
 
+const module = "github.com/weft-fabric/weft"
+
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]level{"": short, "short": short, "full": full, "soak": soak} {
@@ -53,6 +55,17 @@ func TestNAndLongGoByTheLevel(t *testing.T) {
 	for name, skip := range map[string]func(testing.TB){"Long": Long, "Nightly": Nightly} {
 		if got := told(skip); got != "" {
 			t.Errorf("%s with WEFT_FOR: %q", name, got)
+		}
+	}
+}
+
+func TestWhatHasRunUnderTheRaceDetectorIsSkippedInItsPackageAlone(t *testing.T) {
+	for raced, skips := range map[string]bool{
+		"": false, module + "/nic " + module + "/harness/testenv2": false, module + "/nic " + module + "/harness/testenv": !Race && !Soak(),
+	} {
+		t.Setenv("WEFT_RACED", raced)
+		if got := told(func(tb testing.TB) { Raced(tb) }); strings.HasPrefix(got, "skip: ") != skips {
+			t.Errorf("Raced with WEFT_RACED=%q: %q, skips %v expected", raced, got, skips)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -143,17 +142,12 @@ func readBook(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: checkpoint %s is not a regular file: name another", ErrConfig, path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("checkpoint: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxBook+1))
-	if err != nil {
-		return nil, fmt.Errorf("checkpoint: %w", err)
-	}
-	if len(data) > maxBook {
+	if info.Size() > maxBook {
 		return nil, fmt.Errorf("%w: checkpoint %s has more than %d bytes, so it is not one of ours: name another file, or remove it", ErrConfig, path, maxBook)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
 	return data, nil
 }

@@ -368,7 +368,7 @@ func TestASecondCheckerAgreesOnEverySetOfTwoLinks(t *testing.T) {
 				t.Parallel()
 				s := Sets{Max: 2}
 				require.NoError(t, s.resolve(g))
-				step := uint64(1)
+				step := uint64(testenv.Levels(1, 3, 3))
 				if when != Before { // a sample: the second checker is slow
 					step = 17
 				}

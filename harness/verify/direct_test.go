@@ -40,6 +40,7 @@ func around(t *testing.T, spec, routing string, sets verify.Sets) verify.Config 
 // that something can.
 func TestRingsOfToriDeadlockWithoutBubbleAndDateline(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, c := range []struct {
 		topology, routing string
 		cyclic            bool // the channel dependency graph

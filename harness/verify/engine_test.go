@@ -93,6 +93,7 @@ func TestAFirmwareThatIsNotSymmetricIsExploredInFull(t *testing.T) {
 // arrive: each finds what the one before it finds.
 func TestArrivingContainsBeforeAndFlappingContainsArriving(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, e := range firmware.For(firmware.Trees) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()

@@ -80,11 +80,13 @@ func TestAUTurnSwitchThatFlapsBreaksTheKMinus1GuaranteeOfItsVector(t *testing.T)
 		require.NoError(t, err)
 		set = append(set, e)
 	}
-	for name, livelocks := range map[string]bool{
-		"adaptive-switch": true, "adaptive-switch-digit": true, "adaptive-switch-header": false, "deterministic-switch": false,
-	} {
+	livelocks := map[string]bool{"adaptive-switch": true, "adaptive-switch-header": false, "deterministic-switch": false}
+	if testenv.Soak() {
+		livelocks["adaptive-switch-digit"] = true
+	}
+	for name, want := range livelocks {
 		c := verify.Config{Graph: g, Firmware: named(t, name), When: verify.Flapping, Sets: verify.Sets{List: [][]verify.Element{set}}}
-		assert.Equal(t, livelocks, run(t, c).Livelocks > 0, name)
+		assert.Equal(t, want, run(t, c).Livelocks > 0, name)
 		c.When = verify.Arriving
 		assert.True(t, run(t, c).Pass, name)
 	}

@@ -98,6 +98,7 @@ func (f oneUp) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 // last while it has room, is not.
 func TestSymmetryIsJudgedByAllThatAFirmwareLooksAt(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, c := range []struct {
 		name      string
 		symmetric bool

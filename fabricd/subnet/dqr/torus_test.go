@@ -33,8 +33,9 @@ func TestInATorusUnderLASHOtherLayersHaveRoom(t *testing.T) {
 	testenv.Long(t)
 	stride := map[int]int{5: 1, 10: 1, 15: 9, 20: 25}
 	least := map[int]float64{5: 1, 10: 0.98, 15: 1, 20: 1} // of the faults that are tolerated
+	most := testenv.Levels(20, 15, 10)
 	for _, n := range []int{5, 10, 15, 20} {
-		if n > 10 && !testenv.Full() {
+		if n > most {
 			break
 		}
 		g := topologytest.Parse(t, fmt.Sprintf("torus:%dx%d", n, n))

@@ -94,6 +94,7 @@ func expected(t *testing.T, r *layered.Routing, src, dst weft.NICID) (way []step
 func TestFabricsUnderLoadForwardByTablesOfOpenSM(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Unraced(t)
 	for _, m := range made {
 		for _, more := range [][]harness.Option{{harness.Virtual(), harness.Seed(1), harness.Traffic("uniform:1")}, {harness.Traffic("uniform:0.1")}} {
 			h := harness.New(t, m.topology, append(slices.Clone(more), harness.FirmwareByName("tables:"+m.files))...)
