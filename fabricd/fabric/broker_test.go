@@ -95,6 +95,7 @@ func TestABrokerThatTakesOnlySmallMessagesGetsSmallFrames(t *testing.T) {
 	server := natstest.Start(t, natstest.Newest, "max_payload: 512")
 	l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, func(o *fabric.Options) {
 		o.Switch.InputBuffer, o.Switch.OutputBuffer = 32, 32
+		o.Liveness = patientLiveness
 		o.Link.Rate = 20_000_000
 	})
 	l.flows(uint64(testenv.N(5000, 500)))

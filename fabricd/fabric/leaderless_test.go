@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/harness/testenv"
 	linkend "github.com/weft-fabric/weft/switch/link"
@@ -54,7 +56,9 @@ func TestWhatAHostCostsThatDiesWhileNobodyLeadsIsOnItsReport(t *testing.T) {
 	l.until("it is back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0 })
 	l.sound()
 	require.Positive(t, l.Fabric.Ledger().LostQueued, "its neighbours had packets for it")
-	faults := l.Fabric.Faults()
+	faults := slices.DeleteFunc(l.Fabric.Faults(), func(r fault.Report) bool { // hosts of a busy machine
+		return r.Kind == fabric.KindHost && strings.HasSuffix(r.What, " does not answer") && r.Lost() == 0
+	})
 	require.Len(t, faults, 1)
 	assert.Equal(t, fabric.KindHost, faults[0].Kind)
 }
@@ -74,10 +78,14 @@ func TestASilenceWhileNobodyLeadsIsReported(t *testing.T) {
 	l.agents.Of("host1").Process().Signal(syscall.SIGCONT)
 	l.until("its links are back", func() bool { return l.linksUp(1) == all })
 	l.succeed()
-	l.until("it is reported", func() bool { return len(l.Fabric.Faults()) > 0 })
+	silent := func(r fault.Report) bool { return r.Kind == fabric.KindSilence }
+	l.until("it is reported", func() bool { return slices.ContainsFunc(l.Fabric.Faults(), silent) })
 	l.sound()
 	require.Positive(t, l.Fabric.Ledger().LostQueued, "its neighbours had packets for it")
 	for _, r := range l.Fabric.Faults() {
+		if r.Kind == fabric.KindHost && l.missesAHost() {
+			continue // that was later, on a busy machine
+		}
 		assert.Equal(t, fabric.KindSilence, r.Kind, r.What)
 	}
 }

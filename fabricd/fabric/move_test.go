@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -75,9 +76,11 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 			m := l.move(sw, to)
 			l.at(sw, "host "+to)
 			assert.Equal(t, to, m.To)
-			again, err := l.Fabric.Move(t.Context(), sw, to)
-			require.NoError(t, err)
-			assert.False(t, again.Changed)
+			l.until("it is there", func() bool {
+				m, err = l.Fabric.Move(t.Context(), sw, to)
+				return err == nil
+			})
+			assert.False(t, m.Changed)
 		}
 		l.move(sw, "")
 		l.at(sw, home)
@@ -174,9 +177,11 @@ func TestASwitchDoesNotMoveWhileNobodyKnowsItsWires(t *testing.T) {
 	l.load("uniform:0.3")
 	l.more(200)
 	u.silent.Store(new("host0"))
-	_, err := l.Fabric.Move(l.Context(), "s1.00", "host1")
-	require.ErrorContains(t, err, "switch s1.00 cannot move: host host0 does not answer")
-	require.Greater(t, u.asked.Load(), int64(1), "it is asked again")
+	l.until("the host is asked again", func() bool { // unless a busy machine has the other one not answer
+		_, err := l.Fabric.Move(l.Context(), "s1.00", "host1")
+		require.Error(t, err)
+		return strings.Contains(err.Error(), "switch s1.00 cannot move: host host0 does not answer") && u.asked.Load() > 1
+	})
 	l.at("s1.00", "host host0")
 	u.silent.Store(nil)
 	l.move("s1.00", "host1")
@@ -224,8 +229,7 @@ func TestAHostThatWasMadeInVainIsEnded(t *testing.T) {
 	ended := make(chan host.EndOrder, 1)
 	other := func() (host.Counters, error) { return host.Counters{Number: 1}, nil }
 	l := startHosts(t, 2, func(o *fabric.Options) { o.Processes.Hosts = inVain{o.Processes.Hosts, other, ended} })
-	_, err := l.Fabric.Move(t.Context(), "s1.00", "host1")
-	require.ErrorContains(t, err, "host host1 does not take switch s1.00")
+	require.ErrorContains(t, <-l.moving("s1.00", "host1"), "host host1 does not take switch s1.00")
 	select {
 	case o := <-ended:
 		require.Equal(t, "switch s1.00 does not come", o.Why)
@@ -254,11 +258,20 @@ func TestAHostDiesBeforeASwitchGoesThere(t *testing.T) {
 		o.Processes.Hosts = inVain{o.Processes.Hosts, nobody, make(chan host.EndOrder, 1)}
 	})
 	moved := make(chan error, 1)
-	go func() {
+	move := func() {
 		_, err := l.Fabric.Move(l.Context(), "s1.00", "host1")
 		moved <- err
-	}()
-	<-asked
+	}
+	go move()
+	for waits := true; waits; {
+		select {
+		case <-asked:
+			waits = false
+		case err := <-moved:
+			require.True(t, refused(err), err)
+			go move()
+		}
+	}
 	l.agents.Of("host1").Kill()
 	require.ErrorContains(t, <-moved, "host host1 is gone")
 	l.at("s1.00", "host host0")
@@ -284,13 +297,11 @@ func TestALinkIsRestoredWhileItsSwitchIsAway(t *testing.T) {
 	t.Parallel()
 	l := startHosts(t, 3)
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00", B: "s2.00"})
-	_, err := l.Fabric.Move(t.Context(), "s1.00", "host2")
-	require.NoError(t, err)
-	_, err = l.Fabric.Heal(t.Context())
+	require.NoError(t, <-l.moving("s1.00", "host2"))
+	_, err := l.Fabric.Heal(t.Context())
 	require.NoError(t, err)
 	l.AllUp()
-	_, err = l.Fabric.Move(t.Context(), "s1.00", "")
-	require.NoError(t, err)
+	require.NoError(t, <-l.moving("s1.00", ""))
 	l.AllUp()
 	l.sound()
 }
