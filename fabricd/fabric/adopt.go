@@ -65,7 +65,7 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 			h.takeFirst(counters[i])
 			applied[h] = counters[i].Applied
 			f.note(leader.Reached{Generation: counters[i].Applied.Generation})
-		case errors.Is(err, reply.ErrNobody) || errors.Is(err, reply.ErrRefused) || errors.Is(err, context.DeadlineExceeded):
+		case noAnswer(err) || errors.Is(err, reply.ErrRefused):
 			h.markSuspect() // its attendant finds out what has become of it
 		default:
 			return fmt.Errorf("fabric: %v: %w", h, err)
@@ -92,7 +92,7 @@ func (at *attendance) resyncOrSuspect(h *hostState, applied *host.Applied) error
 	defer timer.Stop()
 	select {
 	case err := <-done:
-		if h.suspect.Load() || errors.Is(err, host.ErrOvertaken) {
+		if h.suspect.Load() || noAnswer(err) || errors.Is(err, host.ErrOvertaken) {
 			return nil
 		}
 		return err

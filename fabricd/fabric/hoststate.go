@@ -279,7 +279,7 @@ func (h *hostState) carryOut(o host.Order) (host.OrderAnswer, error) {
 	}
 	if err != nil {
 		h.stale.Store(true)
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) {
+		if noAnswer(err) {
 			h.markSuspect()
 		}
 		h.site.refused(err)
@@ -288,6 +288,12 @@ func (h *hostState) carryOut(o host.Order) (host.OrderAnswer, error) {
 	}
 	h.await(a.Counters.Observed)
 	return a, nil
+}
+
+// noAnswer reports whether err says that a host does not answer just now. By the time that is read it
+// may answer again.
+func noAnswer(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) || errors.Is(err, errSuspect)
 }
 
 // markSuspect keeps others from waiting for it.

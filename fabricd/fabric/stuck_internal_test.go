@@ -3,6 +3,7 @@ package fabric
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 )
@@ -148,6 +150,42 @@ func TestAdoptionDoesNotWaitForAHostThatFreezesMeanwhile(t *testing.T) {
 	<-s.ordered
 	require.True(t, h.suspect.Load(), "who attends to it")
 	require.True(t, h.stale.Load(), "tells it all again")
+}
+
+// unreachable is a host that carries out no order, since nobody answers just then.
+type unreachable struct{ willing }
+
+func (unreachable) Order(context.Context, host.Order) (host.OrderAnswer, error) {
+	return host.OrderAnswer{}, reply.ErrNobody
+}
+
+// onOrder is a log that does something when an order has come to nothing.
+type onOrder struct {
+	slog.Handler
+	do func()
+}
+
+func (o *onOrder) Enabled(context.Context, slog.Level) bool { return true }
+
+func (o *onOrder) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "order to a host" {
+		o.do()
+	}
+	return nil
+}
+
+// A host that does not answer for a moment does not keep a leader from taking over, even if it answers
+// again by the time that the leader looks.
+func TestAdoptionEndsAlthoughAHostIsAbsentForAMoment(t *testing.T) {
+	t.Parallel()
+	log := &onOrder{Handler: slog.DiscardHandler, do: func() {}}
+	f := startRing(t, withProcesses(reaches{host: unreachable{}}), func(o *Options) { o.Log = slog.New(log) })
+	h := f.ownedBy(f.switches[0], 2, firstEpoch)
+	h.markAlive()
+	log.do = h.markAlive
+	require.NoError(t, f.attendance.resyncAdopted(t.Context(), map[*hostState]*host.Applied{h: {}}))
+	require.False(t, h.suspect.Load(), "it answers")
+	require.True(t, h.stale.Load(), "and is told all again")
 }
 
 // While a host is frozen, how long it takes to look at the fabric, and to cut a link of others.
