@@ -49,7 +49,7 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test computed page raced full check bench fuzz build web browser watching profile scenarios experiments soak attacks proofs schema clean
+.PHONY: help test computed page raced full check bench fuzz build web browser watching profile scenarios experiments soak hosts attacks proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -134,6 +134,9 @@ experiments: build ## repeat the papers' experiments, overnight; QUICK=1 takes m
 
 soak: ## for hours: all that tests do at soak, as random faults and failures, histories of the ledger, long proofs (PKG, WEFT_FOR, WEFT_SEED)
 	WEFT_TEST=soak go test -p 1 -v -count 1 -timeout 0 $(LEVELS)
+
+hosts: ## as root: fabrics whose hosts are network namespaces, which fail and come back; part of make test
+	WEFT_TEST=full go test ./fabricd/cli -run NetworkNamespaces -v -count 1
 
 attacks: ## run every attack of the table in docs/reference/security.md, as root for those of another user, and write its numbers anew; ten minutes
 	WEFT_TEST=full go test ./harness/attack -run TheTable -v -count 1 -timeout 0 -update
