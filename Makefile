@@ -18,7 +18,7 @@ imports = $(sort $(shell go list -f '{{$$p := .ImportPath}}$(foreach f,$(1),{{ra
 RACED = $(sort $(call imports,Imports,sync sync/atomic) $(call imports,TestImports XTestImports,go.uber.org/goleak))
 # The tests of these do more without the race detector, and at soak. What else raced has tested does no more in full.
 LEVELS = $(shell go list -f '{{.ImportPath}} {{.Dir}}' $(PKG) | while read -r p dir; do \
-	! grep -qwE 'testenv\.(Unraced|N|Levels|Full|Soak|Nightly|For)' "$$dir"/*_test.go 2>/dev/null || echo "$$p"; done)
+	! grep -qwE 'testenv\.(Unraced|Race|N|Levels|Full|Soak|Nightly|For)' "$$dir"/*_test.go 2>/dev/null || echo "$$p"; done)
 FULL = $(sort $(LEVELS) $(filter-out $(RACED),$(shell go list $(PKG))))
 # What takes longest comes first.
 FIRST := %/fabricd/fabric %/fabricd/web %/fabricd/cli %/harness/verify

@@ -52,7 +52,6 @@ func BenchmarkLinkmonWhileAHostIsFrozen(b *testing.B) {
 		require.NoError(b, err, "%s", out)
 	}
 	link := linkBetween(b, client, tree, "h1", "h3")
-	answers := func(err error) { require.NoError(b, err) }
 	all := func(b *testing.B, freeze bool) {
 		each := func(name string, do func(b *testing.B), undo func(b *testing.B)) {
 			b.Run(name, func(b *testing.B) {
@@ -81,23 +80,24 @@ func BenchmarkLinkmonWhileAHostIsFrozen(b *testing.B) {
 		}
 		each("answer/status", func(b *testing.B) {
 			_, err := client.Status(b.Context())
-			answers(err)
+			require.NoError(b, err)
 		}, nil)
 		each("answer/links", func(b *testing.B) {
 			_, err := client.Links(b.Context())
-			answers(err)
+			require.NoError(b, err)
 		}, nil)
 		apply := func(do fault.Verb) func(b *testing.B) {
 			return func(b *testing.B) {
 				_, err := client.Apply(b.Context(), fault.Spec{Do: do, A: link})
-				answers(err)
+				require.NoError(b, err)
 			}
 		}
 		each("answer/cut", apply(fault.VerbCut), apply(fault.VerbRestore))
 		each("command/version", func(b *testing.B) { linkmon(b, "--version") }, nil)
 		each("command/status", func(b *testing.B) { linkmon(b, "status") }, nil)
 		each("command/links", func(b *testing.B) { linkmon(b, "links") }, nil)
-		each("command/cut", func(b *testing.B) { linkmon(b, "cut", link) }, func(b *testing.B) { linkmon(b, "restore", link) })
+		each("command/cut", func(b *testing.B) { linkmon(b, "cut", link) },
+			func(b *testing.B) { linkmon(b, "restore", link) })
 	}
 	b.Run("frozen", func(b *testing.B) { all(b, true) })
 	b.Run("there", func(b *testing.B) { all(b, false) })

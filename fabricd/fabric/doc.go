@@ -54,5 +54,6 @@
 // The leader has a ledger (fabricd/ledger, sharedledger.go). It tells the ledger what hosts there
 // are and what becomes of them, which faults begin and end, and what hosts answer. Totals, the
 // ledger, the losses of links and the cost of every fault are read from it, and its checkpoint is
-// what the next leader goes on from. A report has the number of its incident.
+// what the next leader goes on from. A report has the number of its incident. Whoever looks gets
+// snapshots of the ledger and of the leader's state (shared.go).
 package fabric

@@ -55,8 +55,8 @@ func (f *Fabric) attendFaults() {
 	})
 }
 
-// toldSince is now, or the time since which all hosts that answer have told all that reports need,
-// where one of them has not been asked since, or still owes the answer.
+// toldSince is the latest time, at most now, that all hosts have told of: each that answers was asked
+// then or later for all that is in a report, and has told it.
 func (si *site) toldSince(now weft.Time) weft.Time {
 	for _, h := range si.answering() {
 		now = min(now, weft.Time(h.told.Load()))

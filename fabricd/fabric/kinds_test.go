@@ -123,7 +123,12 @@ func startTaped(t *testing.T, tr wire.Transport, fw switching.Firmware, change f
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
 	t.Cleanup(f.Stop)
-	go tape.watchMachine(t.Context())
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		tape.watchMachine(t.Context())
+	}()
+	t.Cleanup(func() { <-watched })
 	return &loadedFabric{f, tape, t}
 }
 

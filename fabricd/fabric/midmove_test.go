@@ -97,11 +97,15 @@ func stopsNothing(*host.Order) bool { return false }
 // on a machine that is busier than a test is patient: it may not have heard that a neighbour of its
 // switches was about to move. What was lost is then accounted for, and more is not asked.
 func (l *hostLab) missesAHost(leaders ...*fabric.Fabric) bool {
-	return slices.ContainsFunc(append(leaders, l.Fabric), func(f *fabric.Fabric) bool {
+	missed := slices.ContainsFunc(append(leaders, l.Fabric), func(f *fabric.Fabric) bool {
 		return slices.ContainsFunc(f.Events().Since(0), func(e fabric.Event) bool {
 			return e.Kind == fabric.EventHostSuspect || e.Kind == fabric.EventProcessSuspect
 		})
 	})
+	if missed {
+		l.Log("a host did not answer: what was lost is accounted for, and more is not asked")
+	}
+	return missed
 }
 
 // startBehindRelay starts a fabric of three hosts, of which host1 is behind a relay.

@@ -180,7 +180,8 @@ const lossyHellos = 30
 
 // lossy reports whether a link loses frames now.
 func (q *quiet) lossy() bool {
-	return len(q.reader.linksThat(func(v *leader.View) bool { return v.Suffers[0].Loss > 0 || v.Suffers[1].Loss > 0 })) > 0
+	loses := func(v *leader.View) bool { return v.Suffers[0].Loss > 0 || v.Suffers[1].Loss > 0 }
+	return len(q.reader.linksThat(loses)) > 0
 }
 
 // ErrResumed means that NICs which were held to empty the fabric inject again.

@@ -111,7 +111,8 @@ func (rd *reader) remaining() (l Remaining) {
 		s.read(&r)
 		add(RemainingAt{Where: "switch " + s.name, Packets: uint64(r.Held), node: s.id.Node()})
 	}
-	sums := rd.ledger.seen().Links // of a link inside a host in another process that has only added up what is on its wires
+	// A host in another process does not tell what is on the wires of each link inside it.
+	sums := rd.ledger.seen().Links
 	for i, k := range rd.links {
 		flying := sums[i].Flying
 		if local := rd.local; rd.hostOf(k.A.Node) == local && rd.hostOf(k.B.Node) == local {

@@ -9,8 +9,10 @@ import (
 // snapshot S of it, which never changes and so holds nobody up. A change only says that the snapshot
 // is of the past; who asks first publishes the next, so that what nobody looks at is not copied.
 type shared[T, S any] struct {
-	mu       sync.Mutex // a leaf: held for a step or a look, and for no call to anybody; that of a state is taken after that of its ledger
-	value    *T
+	// mu is a leaf: it is held for a step or a look, and for no call to anybody. That of a state is
+	// taken after that of its ledger.
+	mu       sync.Mutex
+	value    *T // guarded by mu
 	see      func(*T) *S
 	snapshot atomic.Pointer[S] // nil: value has changed since
 }
@@ -30,7 +32,7 @@ func (s *shared[T, S]) change(do func(*T)) {
 	s.snapshot.Store(nil)
 }
 
-// seen is what there is to see of the value now. Nobody changes it.
+// seen is the snapshot of the value as it is now. Who gets it does not change it.
 func (s *shared[T, S]) seen() *S {
 	if now := s.snapshot.Load(); now != nil {
 		return now

@@ -145,7 +145,7 @@ func (p *parser) traffic(path, text string) nic.Traffic {
 func (p *parser) duration(path string, text format.Duration) time.Duration {
 	var d fault.Duration
 	err := d.UnmarshalText([]byte(text))
-	if v, bad := time.ParseDuration(string(text)); bad == nil && v > MaxDuration { // the most of a scenario is less than that of a fault
+	if v, bad := time.ParseDuration(string(text)); bad == nil && v > MaxDuration { // a fault may last longer
 		err = fmt.Errorf("%s is too long a time: expected at most %v", text, MaxDuration)
 	}
 	p.fail(path, err)
