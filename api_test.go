@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // outside is a module among the tests that uses nothing but what docs/api.md promises.
@@ -110,6 +112,7 @@ func TestTheModuleOutsideUsesWhatIsPromised(t *testing.T) {
 // that docs/api.md names.
 func TestStablePackagesShowPublicTypesOnly(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	p := publicPackages(t)
 	needed := map[string]bool{}
 	for i, pkg := range compiled(t, p.stable) {

@@ -158,7 +158,8 @@ func TestWaitingInVirtualTimeEndsWithWhatItWaitedFor(t *testing.T) {
 func TestSeedsRunEverySeedOnceAndTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	seeds := testenv.N(20, 4)
+	testenv.Unraced(t)
+	seeds := testenv.Levels(20, 8, 4)
 	all := func() map[uint64]uint64 {
 		var mu sync.Mutex
 		hashes := map[uint64]uint64{}

@@ -42,7 +42,7 @@ func bearing(token string) func(*http.Request) {
 // others can: exactly the allowed ones succeed.
 func TestEveryCallByEveryToken(t *testing.T) {
 	t.Parallel()
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	dir, made := keys(t, time.Now())
 	tokens, err := auth.OpenTokens(filepath.Join(dir, "leader", auth.TokensFile), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)

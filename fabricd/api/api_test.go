@@ -289,7 +289,7 @@ func TestOrdersThatCannotBeAreRefusedAndNothingIsDone(t *testing.T) {
 
 func TestTheReportsOfMoreFaultsThanAnAnswerHoldsArriveOnceEach(t *testing.T) {
 	t.Parallel()
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	s := serve(t)
 	const faults = faultsPage + 20
 	for range faults {

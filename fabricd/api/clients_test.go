@@ -149,6 +149,7 @@ func TestPlacesAreShared(t *testing.T) {
 // Removing a token ends what was opened with it; so does a file of tokens that is gone.
 func TestStreamsAndSessionsEndWithTheirToken(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Raced(t)
 	require.Less(t, lookTime, time.Second/2, "and auth looks as often: together within a second")
 	attempts := 0

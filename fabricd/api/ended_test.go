@@ -30,6 +30,7 @@ func TestStreamsEndWhenTheFabricIsGone(t *testing.T) {
 
 func TestAStreamThatSaysNothingGoesOnWhileTheFabricIsThere(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	s := serve(t)
 	c := s.dial(false)
 	live, err := c.bus.Subscribe(StreamEvent, 1)

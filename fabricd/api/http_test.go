@@ -214,6 +214,7 @@ func TestWhatIsLookedAtIsThere(t *testing.T) {
 func TestABurstOfRequestsIsBoundedAndTheFabricUnharmed(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Unraced(t)
 	x := serveWeb(t, harness.Traffic("uniform:0.3"), harness.Liveness(50*time.Millisecond, 20))
 	requests, clients := testenv.N(10_000, 1000), 200
 	before := x.Fabric().Totals().Delivered

@@ -100,6 +100,7 @@ func (l *lab) ask(c bus.Credentials) error {
 
 func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()
@@ -173,6 +174,7 @@ func TestRotationWithoutALeaderIsRefusedAndChangesNothing(t *testing.T) {
 
 func TestRevokedUserIsLetInNoMore(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	l := newLab(t, natstest.Newest)
 	l.run("leader/leader.creds", "leader/signing.nk")
 	require.NoError(t, l.ask(l.credentials("users/operator/operator.creds")))
@@ -264,6 +266,7 @@ func TestCertificatesThatHaveExpired(t *testing.T) {
 func TestRotationRenewsHosts(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Unraced(t)
 	l := newLab(t, natstest.Newest)
 	leader := l.run("leader/leader.creds", "leader/signing.nk")
 	peers, err := bus.Dial(bus.ClientConfig{Leads: true, Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: leader.file, TLSCA: l.file("ca.pem")}})

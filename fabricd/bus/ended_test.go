@@ -64,6 +64,7 @@ func TestClientsHearAtOnceThatTheFabricEnds(t *testing.T) {
 // is there does so then.
 func TestClientsOfAProcessThatIsGoneHearSoWhenTheirConnectionIsLost(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Raced(t)
 	for _, gone := range []bool{true, false} {
 		b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})

@@ -228,7 +228,7 @@ func TestPermissionsOnOurBroker(t *testing.T) {
 
 func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 	t.Parallel()
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()

@@ -169,7 +169,8 @@ func TestOutsideBrokerKilledUnderLoad(t *testing.T) {
 // A broker that hangs does not hold up who sends for ever: Send fails while it still hangs.
 func TestOutsideBrokerPaused(t *testing.T) {
 	t.Parallel()
-	testenv.Raced(t)
+	testenv.Long(t)
+	testenv.Unraced(t)
 	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		broker := natstest.Start(t, release)
 		n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})

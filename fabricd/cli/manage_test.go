@@ -63,7 +63,7 @@ func TestManageStandsByAndTakesOver(t *testing.T) {
 
 func TestAFabricThatIsStartedAgainGoesOnCountingVersions(t *testing.T) {
 	testenv.Long(t)
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	ownRegistry(t)
 	for _, version := range []string{"tables of version 1", "tables of version 2", "tables of version 3"} {
 		u := launch(t, "--routing", "ftree", "--method", "none")

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -87,5 +88,8 @@ func TestASwitchMovesBetweenAgents(t *testing.T) {
 	require.Equal(t, []string{other, home}, []string{m.From, m.To})
 	agent.out.Await(t, "switch s1.0 of fabric lab has ended")
 	text := up.end(t)
-	require.Regexp(t, `ledger: .* \+ 0 lost \+ .* 0 in flight: balanced`, text)
+	require.Regexp(t, `ledger: .* 0 in flight: balanced`, text)
+	if !strings.Contains(text, "does not answer") && !strings.Contains(text, "silence on") { // as on a machine that stands still
+		require.Contains(t, text, " + 0 lost + ")
+	}
 }

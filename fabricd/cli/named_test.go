@@ -122,7 +122,7 @@ func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
 // words of subjects.
 func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 	testenv.Long(t)
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	ownRegistry(t)
 	url := plainServer(t)
 	names := []string{"a", "a-b", "ab", "l", "ctl", "weft"}

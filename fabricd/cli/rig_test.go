@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -116,6 +117,9 @@ func beginUnread(t *testing.T, args ...string) *running {
 
 func (r *running) start(t *testing.T, stdout io.Writer, args ...string) {
 	t.Helper()
+	if args[0] == "up" && !slices.Contains(args, "--drain-timeout") { // a busy machine takes longer than up has patience
+		args = append(args, "--drain-timeout", (rig.Patience / 2).String())
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.interrupt, r.done = cancel, make(chan struct{})
 	go func() {

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func room(ports int) cluster.Room { return cluster.Room{Ports: ports, Cores: 2, Memory: 1 << 30} }
@@ -114,6 +115,7 @@ func TestASecondAgentOfANameIsRefused(t *testing.T) {
 // not go.
 func TestAnAgentThatWasSlowToBeSeenGivesWay(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	url := startServer(t, false)
 	s, err := bus.NewServer(bus.ServerConfig{Agent: "h1", URL: url, Metadata: map[string]string{
 		"name": "h1", "host": "far", "pid": "7", "started": time.Now().Add(time.Hour).Format(time.RFC3339Nano),

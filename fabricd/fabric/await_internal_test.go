@@ -8,12 +8,14 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // Packets that wait for a switch which was to move, and never did, are not stuck: they go on when
 // the time is over, or when the move is given up.
 func TestPacketsWaitForASwitchThatDoesNotMove(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	for name, at := range map[string]weft.Node{"at a switch": weft.SwitchID(1).Node(), "at a NIC": weft.NICID(0).Node()} {
 		for _, givenUp := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {

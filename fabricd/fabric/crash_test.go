@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
@@ -104,6 +105,7 @@ func TestUpDownDiscardsAtADeadDownLinkByItsRule(t *testing.T) {
 
 func TestANICWhoseLinkIsCutGetsNothingAndSendsWhenItIsBack(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

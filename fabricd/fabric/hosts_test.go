@@ -223,6 +223,7 @@ func TestHostThatFreezes(t *testing.T) {
 // A host that is out of reach counts as lost, goes on by itself, and is taken back as it is.
 func TestHostOutOfReach(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	w := rig.NewRelay(t, "")
 	agents := newAgents(t)
@@ -328,7 +329,7 @@ func TestAnotherLeader(t *testing.T) {
 // that it was replaced.
 func TestALeaderThatWasReplacedHearsItFromTheHosts(t *testing.T) {
 	t.Parallel()
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	replaced := make(chan struct{})
 	l := startHosts(t, 2, func(o *fabric.Options) {
 		o.Term, o.Replaced = 1, sync.OnceFunc(func() { close(replaced) })

@@ -369,6 +369,7 @@ func TestEveryKindOfFaultOnEveryKindOfLinkIsReportedAsThePacketsSawItAndHealed(t
 
 func TestEveryKindOfSwitchCrashesAndComesBack(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for over, open := range transports(t) {
 		for kind, sw := range map[string]string{"top": "s0.00", "middle": "s1.10", "leaf": "s2.11"} {

@@ -42,6 +42,7 @@ func (l *hostLab) linksUp(of int) (n int) {
 // What links lose when a host dies while nobody leads is on the report of the next leader about it.
 func TestWhatAHostCostsThatDiesWhileNobodyLeadsIsOnItsReport(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHosts(t, 3)
 	l.load("uniform:0.5")
@@ -66,7 +67,8 @@ func TestWhatAHostCostsThatDiesWhileNobodyLeadsIsOnItsReport(t *testing.T) {
 // Links that were silent for a while when nobody led have a report under the next leader.
 func TestASilenceWhileNobodyLeadsIsReported(t *testing.T) {
 	t.Parallel()
-	testenv.Raced(t)
+	testenv.Long(t)
+	testenv.Unraced(t)
 	l := startHostsOn(t, 3, oneApart(t))
 	l.load("uniform:0.5")
 	l.more(300)

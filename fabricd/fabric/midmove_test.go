@@ -158,8 +158,8 @@ func TestALeaderEndsInTheMiddleOfAMove(t *testing.T) {
 			if testenv.Race && (way != "home" || name != "taken") {
 				continue // the same goroutines
 			}
-			if end.late && way == "home" && !testenv.Soak() {
-				continue // as late on its way away
+			if way == "home" && name != "taken" && !testenv.Soak() {
+				continue // as on its way away
 			}
 			t.Run(way+"/"+name, func(t *testing.T) {
 				g := newGate(stopsNothing)
@@ -320,8 +320,7 @@ func TestAHostThatNeverReleasedASwitchRunsItOn(t *testing.T) {
 // while the switch is on its way: it is told to release it all the same.
 func TestAHostThatComesBackInTheMiddleOfAMoveReleasesTheSwitch(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
-	testenv.Unraced(t)
+	testenv.Nightly(t)
 	g := newGate(releases)
 	l, relay := startBehindRelay(t, g.between)
 	l.load("uniform:0.03")
@@ -352,8 +351,7 @@ func TestAHostThatComesBackInTheMiddleOfAMoveReleasesTheSwitch(t *testing.T) {
 // switch goes on where it is, and the move is made then.
 func TestNobodyIsToldOfAMoveThatIsNotKept(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
-	testenv.Unraced(t)
+	testenv.Nightly(t)
 	g := newGate(stopsNothing)
 	var waits atomic.Bool
 	kept := make(chan struct{})

@@ -224,8 +224,7 @@ func (h madeInVain) End(ctx context.Context, o host.EndOrder) (host.Counters, er
 // A host that was made for a switch, and that its leader does not reach then, is ended at once.
 func TestAHostThatWasMadeInVainIsEnded(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
-	testenv.Unraced(t)
+	testenv.Nightly(t)
 	ended := make(chan host.EndOrder, 1)
 	other := func() (host.Counters, error) { return host.Counters{Number: 1}, nil }
 	l := startHosts(t, 2, func(o *fabric.Options) { o.Processes.Hosts = inVain{o.Processes.Hosts, other, ended} })

@@ -48,6 +48,7 @@ func TestOverNATSThreeLinksAreCutUnderLoadAndHeal(t *testing.T) {
 
 func TestOverNATSASwitchThatCrashesUnderLoadComesBack(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	spec, _ := loadedTree()
 	h := harness.New(t, spec, live.OverNATS(), harness.Firmware(linkFirmware["adaptive-link"]), loaded())
 	more(h, 100)

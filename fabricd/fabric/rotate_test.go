@@ -74,8 +74,7 @@ func (l *hostLab) rotate(keys *auth.Dir, hosts int) {
 // accounted for.
 func TestKeysAreRotatedUnderLoad(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
-	testenv.Unraced(t)
+	testenv.Nightly(t)
 	l, keys, _, _ := trusted(t, 2)
 	l.rotate(keys, 2)
 }
@@ -85,7 +84,7 @@ func TestKeysAreRotatedUnderLoad(t *testing.T) {
 func TestKeysOfASwitchProcessAreRotatedUnderLoad(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	l, keys, dir, server := trusted(t, 0)
 	server.Auth = filepath.Join(dir, "users", "operator")
 	at, err := server.Resolve(func(string) string { return "" })

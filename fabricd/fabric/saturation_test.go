@@ -64,7 +64,7 @@ var irregular = map[string]func(sw switching.View, pkt *weft.Header) int{
 func TestUpDownWithAnIrregularChoiceOfUpPortsDoesNotDeadlockAtSaturation(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
-	cuts := testenv.N(10, 2)
+	cuts := testenv.Levels(10, 4, 2)
 	spec, nics := loadedTree()
 	for name, up := range irregular {
 		t.Run(name, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -73,6 +74,8 @@ func discarded(h *harness.Harness) (n uint64) {
 // Tables alone go round a dead link only once there are new ones.
 func TestNewTablesGoRoundADeadLinkUnderLoad(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
+	testenv.Unraced(t)
 	for name, in := range worlds {
 		goRoundADeadLink(t, name, in, "ftree")
 		goRoundADeadLink(t, name, in, "ddrc-source")
@@ -131,6 +134,8 @@ func goRoundADeadLink(t *testing.T, name string, in harness.Option, fw string) {
 // tables nothing is re-routed any more.
 func TestHybridLosesNothingBeforeTheNewTablesAndGoesByShortestPathsAfter(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
+	testenv.Unraced(t)
 	for name, in := range worlds {
 		for _, fw := range []string{"hybrid", "hybrid-adaptive"} {
 			t.Run(fw+" "+name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -223,6 +224,7 @@ func TestAPacketThatASwitchHoldsIsNotTakenForLost(t *testing.T) {
 
 func TestAPacketOnASlowLinkIsNotTakenForLost(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	r := newTraceRig(t, harness.NoLiveness())
 	r.Apply(fault.Spec{Do: fault.VerbImpair, A: "s1.1-n10", Impair: &fault.Impair{Rate: new(fault.Rate(200))}})
 	_, err := r.trace("n00", "n10", 1)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/lease"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -398,7 +399,7 @@ func TestAHolderThatTheStoreLetsInNoMoreStops(t *testing.T) {
 func TestLeasesInRandomTimes(t *testing.T) {
 	t.Parallel()
 	replaced := 0
-	for seed := range uint64(300) {
+	for seed := range uint64(testenv.N(300, 60)) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			r := &run{store: newStore()}

@@ -53,6 +53,7 @@ func requireUses(t *testing.T, g *topology.Graph, mechanisms string, cuts []stri
 // every other, and no packet is discarded.
 func TestATorusUnderLoadLosesLinkAfterLinkAndAllPairsStayConnected(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, x := range []struct {
 		topology, mechanisms, method string
 		traffic                      string // as much as a busy machine carries under the race detector

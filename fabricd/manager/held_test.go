@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -57,6 +58,7 @@ func TestWhoeverBeginsToManageLetsNICsGoOnThatAreHeldForNoJob(t *testing.T) {
 // The switches have what their routing begins with, and the method begins with other tables.
 func TestAManagerKilledBetweenItsFirstWordAndItsFirstJobLeavesThatToTheNext(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	l := start(t, "kary-ntree:2,3", "ftree")
 	reached, dead := make(chan struct{}, 100), make(chan struct{})
 	l.gate.set(func(verb string) error {

@@ -77,6 +77,7 @@ func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
 // and has them inject.
 func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Raced(t)
 	tried := attack.Tally(t, "a manager killed while it holds the NICs")
 	for _, verb := range []string{"load", "resume"} {

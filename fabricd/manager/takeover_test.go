@@ -172,7 +172,7 @@ func cutOfTwoRounds(t *testing.T, g *topology.Graph, vcs int) (link string, plan
 func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	tried := attack.Tally(t, "a manager killed in and between two rounds of tables")
 	for _, during := range []int{0, 1, 2} { // the first upload of the first round, of the second, and the report after both
 		t.Run([]string{"in the first", "between", "after both"}[during], func(t *testing.T) {
@@ -225,6 +225,7 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 // It is stopped in the midst of a round, when it would hold the NICs next.
 func TestAManagerThatIsStoppedAndWakesHoldsNobody(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Raced(t)
 	l := start(t, "mesh:3x3", "updn:root=s0.0")
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})

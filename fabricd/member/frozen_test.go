@@ -60,11 +60,10 @@ func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
 // second is more than that is known to have sent.
 func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
-	testenv.Unraced(t)
+	testenv.Nightly(t)
 	l := start(t, true)
 	a, b := l.startSwitch("s0.00"), l.startSwitch("s1.00")
-	rounds := testenv.N(6, 2)
+	rounds := testenv.Levels(6, 2, 2)
 	for i := range rounds {
 		first, second := a, b
 		if i%2 == 1 {
@@ -98,6 +97,7 @@ func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t
 // delivered: no packet was queued for a link that it took for dead.
 func TestAProcessThatWasStoppedDiscardsNothing(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for _, fw := range []string{"adaptive-switch", "deterministic-switch"} {
 		t.Run(fw, func(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 // the fabric.
 func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T) {
 	t.Parallel()
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	for i, fw := range []string{"adaptive-link", "deterministic-link", "updown", "escape", "mroots:layers=2,seed=3"} {
 		tier := i % 3
 		t.Run(fmt.Sprint(fw, " tier ", tier), func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T)
 
 func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 	t.Parallel()
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	tried := attack.Tally(t, "switch processes killed under load")
 	onBoth(t, func(t *testing.T, embedded bool) {
 		l := start(t, embedded)

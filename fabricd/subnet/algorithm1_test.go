@@ -95,6 +95,7 @@ func TestTableDrivenSwitchDecidesAsDeterministicLinkEverywhere(t *testing.T) {
 
 func TestTableDrivenSwitchDecidesAsDeterministicLinkInWideTrees(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	for _, spec := range []string{"kary-ntree:32,2", "mport-tree:36,2", "kary-ntree:8,3"} {
 		g := topologytest.Parse(t, spec)
 		a := newAlike(t, g)

@@ -208,6 +208,7 @@ func TestPacketsThatGoToAndFroForEverConnectNobody(t *testing.T) {
 // packets that make U-turns in the group wait for each other. Any three of them do no harm.
 func TestMisroutingDeadlocksBeyondItsGuarantee(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	links := []string{"s1.20-s2.23", "s1.23-s2.23", "s1.22-s2.22", "s1.21-s2.20"}
 	for without := range len(links) + 1 {
 		c := papers(t, "misroute-vector", 1)
@@ -230,7 +231,7 @@ func TestMisroutingDeadlocksBeyondItsGuarantee(t *testing.T) {
 // k-1 dead links (figure 12).
 func TestPacketsThatWaitForOneCandidateDeadlockWhereThoseThatWaitForAllDoNot(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Nightly(t)
 	deadlocks := func(w switching.Waiting) (n int) {
 		for seed := range uint64(6) {
 			c := papers(t, "adaptive-link", 0.625)
@@ -250,7 +251,7 @@ func TestPacketsThatWaitForOneCandidateDeadlockWhereThoseThatWaitForAllDoNot(t *
 // overloaded, what waits for it backs up, and packets that may choose go round it.
 func TestInAThinTreeUpDownTablesAreBestOnlyFarFromTheLeaves(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Nightly(t)
 	with := func(link, routing string) float64 {
 		c := papers(t, routing, 0.625)
 		topo := config(t, "kary-ntree:2,6", routing, 0.625)

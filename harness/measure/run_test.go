@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -197,6 +198,7 @@ func TestReconfigurationAfterADelayDiscardsUntilThen(t *testing.T) {
 // is what is after it.
 func TestTheWindowWaitsForTheLastReconfiguration(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	c := config(t, "kary-ntree:4,3", DDRC, 0.3)
 	c.Faults = []Fault{{Link: "s1.00-s2.00"}, {Link: "s1.01-s2.01", At: 500}}
 	c.Window = 1000

@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/harness/report"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -159,6 +160,7 @@ func (d doc) agrees(t *testing.T, file string) {
 }
 
 func TestAReportOfAFailedRunShowsAllThereIsToKnow(t *testing.T) {
+	testenv.Unraced(t)
 	for how, run := range map[string]func(context.Context, *scenario.Scenario, scenario.Watcher) (scenario.Result, error){"virtual": virtual, "live": live} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()

@@ -144,8 +144,7 @@ func TestRunsThatGoOnFromOthersAreEstimatedOnce(t *testing.T) {
 
 // The quick forms of what is shipped, with our own claims.
 func TestWhatWeClaimOfReconfigurationHolds(t *testing.T) {
-	testenv.Long(t)
-	testenv.Unraced(t)
+	testenv.Nightly(t)
 	t.Parallel()
 	for _, path := range files(t, "../../scenarios/papers/dqr/*.yaml") {
 		e, err := Read(t.Context(), path)

@@ -89,6 +89,7 @@ func TestSeedsDependOnWhatIsDoneToTheNetworkOnly(t *testing.T) {
 
 func TestFilesAreTheSameForOneWorkerAndManyAndAfterInterruptions(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	var f fake
 	o := options(t, &f)
 	o.Jobs = 1
@@ -191,7 +192,7 @@ func TestARunThatWasKilledAtAnyByteGoesOn(t *testing.T) {
 	p := &e.quick
 	dir := t.TempDir()
 	path := filepath.Join(dir, journalName)
-	step := testenv.N(1, 7) // each is a file that is synchronized
+	step := testenv.Levels(1, 5, 7) // each is a file that is synchronized
 	for n := 0; n <= len(journal); n += step {
 		require.NoError(t, os.WriteFile(path, journal[:n], 0o600))
 		j, err := openJournal(dir, e.header(p, "v1"))

@@ -119,8 +119,7 @@ func TestWhatMechanismsCannotBeIsNamed(t *testing.T) {
 
 // The quick forms of what is shipped, with our own claims.
 func TestWhatWeClaimOfToleranceHolds(t *testing.T) {
-	testenv.Long(t)
-	testenv.Unraced(t)
+	testenv.Nightly(t)
 	t.Parallel()
 	for _, path := range files(t, "../../scenarios/papers/direct/*.yaml") {
 		e, err := Read(t.Context(), path)

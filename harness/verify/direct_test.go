@@ -275,6 +275,7 @@ func TestAPairWithoutAWayIsReplayedWithAManager(t *testing.T) {
 // Packets that wait for two places where there is one are in a deadlock too.
 func TestADeadlockOfPacketsThatWaitForTwoPlacesIsNamed(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	fw := oneWay{enter: []uint8{2}, along: 2}
 	c := verify.Config{Graph: topologytest.Parse(t, "ring:5"), Firmware: fw, VCs: 1}
 	counter := found(t, c)

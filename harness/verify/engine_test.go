@@ -59,13 +59,13 @@ func TestSymmetrySparesSetsAndChangesNoCount(t *testing.T) {
 			{"kary-ntree:2,3", Links, 2, Before},
 			{"kary-ntree:2,3", Any, 2, Before},
 			{"kary-ntree:2,3", Switches, 2, Arriving},
+			{"mport-tree:4,2", Any, 2, Before},
+			{"kary-ntree:3,2", Links, 2, Flapping},
 			{"kary-ntree:3,2", Any, 3, Before},
 			{"kary-ntree:4,2", Links, 2, Before},
-			{"kary-ntree:3,2", Links, 2, Flapping},
-			{"mport-tree:4,2", Any, 2, Before},
 			{"mport-tree:4,3", Links, 1, Before},
 			{"kary-ntree:2,4", Any, 1, Before},
-		} {
+		}[:testenv.N(9, 5)] {
 			t.Run(fmt.Sprint(e.Name, " ", c.on, " ", c.kind, " ", c.when), func(t *testing.T) {
 				t.Parallel()
 				config := Config{Graph: topologytest.Parse(t, c.on), Firmware: fw, Sets: Sets{Kind: c.kind, Max: c.max}, When: c.when, Workers: 1}

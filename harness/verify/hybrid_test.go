@@ -69,8 +69,7 @@ func (f each) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 // The same by patches that some switches have and others not yet, beyond what the functions bear:
 // no deadlock, whatever is dead.
 func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
-	testenv.Long(t)
-	testenv.Unraced(t)
+	testenv.Nightly(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:3,2")
 	u, err := subnet.NewUpDownRoutes(g)

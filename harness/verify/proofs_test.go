@@ -54,8 +54,8 @@ const (
 	flapping = "the same while faults come and go between hops"
 )
 
-// small are the trees on which claims are checked in every run; in a full one they all are.
-var small = []string{"kary-ntree:2,3", "kary-ntree:2,4", "kary-ntree:3,2", "mport-tree:4,3"}
+// small are the topologies on which claims are checked in every run; at soak they all are.
+var small = []string{"kary-ntree:2,3", "kary-ntree:2,4", "kary-ntree:3,2", "mport-tree:4,3", "torus:3x3", "torus:5x5"}
 
 func claims() (c []claim) {
 	for _, size := range []struct {
@@ -175,7 +175,7 @@ func TestClaims(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for _, c := range list {
-		if c.long && !testenv.Soak() || !testenv.Full() && !slices.Contains(small, c.topology) {
+		if !testenv.Soak() && (c.long || !slices.Contains(small, c.topology)) {
 			continue
 		}
 		g := topologytest.Parse(t, c.topology)

@@ -70,8 +70,7 @@ func TestASwitchThatRestartsHasForgotten(t *testing.T) {
 // them is the U-turn switch itself, from four ports up: it forgets one of two bad ports while the
 // packet is at the other. In the header the vector is safe.
 func TestAUTurnSwitchThatFlapsBreaksTheKMinus1GuaranteeOfItsVector(t *testing.T) {
-	testenv.Long(t)
-	testenv.Unraced(t)
+	testenv.Nightly(t)
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:4,4")
 	var set []verify.Element

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -130,6 +131,7 @@ func (f circle) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) 
 
 func TestADeadlockIsAScenarioOfTrafficThatMayRunIntoIt(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := topologytest.Parse(t, "ring:4")
 	circular := firmware.Entry{Name: "circle", VCs: 1, New: func() firmware.Firmware { return circle{g} }}
 	cfg := verify.Config{Graph: g, Firmware: circle{g}, VCs: 2}

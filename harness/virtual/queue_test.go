@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // Whatever the density of events and however it changes, they come in the order of (time, sequence)
 // and none is lost.
 func TestTheQueueGivesEventsInOrderAtEveryDensity(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, scale := range []weft.Time{1, 100, weft.Nanosecond, weft.Microsecond, weft.Millisecond} {
 		q := newQueue()

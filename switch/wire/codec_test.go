@@ -13,6 +13,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 	"github.com/weft-fabric/weft/switch/wire/wiretest"
 )
@@ -113,6 +114,7 @@ func largestFrame(vcs, packets int) weft.Frame {
 
 func TestBatchFitsIntoTheFrame(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	require.Equal(t, weft.MaxBatch, wire.Batch(wire.MaxFrame, weft.MaxVCs))
 	require.Equal(t, weft.MaxBatch, wire.Batch(wire.MaxFrame+1000, 1))
 	require.Less(t, wire.Batch(wire.MaxFrame-1, weft.MaxVCs), weft.MaxBatch)
@@ -355,6 +357,7 @@ type wireFrame struct {
 // shortest forms or full ones.
 func TestWireIsMsgpack(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for i := range 2000 {
 		f := randomFrame(rnd)

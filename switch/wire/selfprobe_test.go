@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestASelfProbeIsLateWhileTheTransportHoldsItUpAndRecovers(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	m := wire.NewMemory()
 	defer m.Close()
 	b, err := wire.NewSelfProbe(m, 5*time.Millisecond)

@@ -29,8 +29,15 @@ const (
 	Debian Release = "debian" // nats-server on the PATH, as Debian's package of this name installs
 )
 
-// Releases is all of them.
-var Releases = []Release{Newest, Debian}
+// Releases are those that tests try: all, and at short the newest.
+var Releases = releases()
+
+func releases() []Release {
+	if testenv.Short() {
+		return []Release{Newest}
+	}
+	return []Release{Newest, Debian}
+}
 
 const listens = "Listening for client connections" // what a server prints when it has its port
 

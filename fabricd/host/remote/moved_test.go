@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // moved opens a host of one switch of another host, under the name of the switch.
@@ -97,6 +98,10 @@ func TestAMovedSwitchOnAnAgentReachesItsNeighbours(t *testing.T) {
 		for _, sw := range []string{"s0.0", "s1.1"} { // of west, with one shard, and of east, with two
 			t.Run(name+"/"+sw, func(t *testing.T) {
 				t.Parallel()
+				if name != "tokens" {
+					testenv.Long(t)
+					testenv.Unraced(t)
+				}
 				r := newRigAt(t, at(t), "kary-ntree:2,2", "deterministic-link", nil)
 				id, err := r.Graph.SwitchByName(sw)
 				require.NoError(t, err)

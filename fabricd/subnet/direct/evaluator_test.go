@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // What an evaluator counts is what Solve says, also when fault sets disconnect switches, and
 // whatever was asked before.
 func TestEvaluatorAgreesWithSolve(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	for _, c := range []struct {
 		spec       string
 		most       int // faults

@@ -261,6 +261,7 @@ func TestWhatHasNoChannelListIsRefused(t *testing.T) {
 
 func TestFaultsAreToleratedOneAfterAnother(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	runs := testenv.Levels(500, 100, 40)
 	g := topologytest.Parse(t, "mesh:10x10")
 	for _, c := range []struct {

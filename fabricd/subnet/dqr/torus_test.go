@@ -30,7 +30,7 @@ func TestThePluginToleratesEverySingleFaultOfATorusUnderECube(t *testing.T) {
 // but others have some.
 func TestInATorusUnderLASHOtherLayersHaveRoom(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Nightly(t)
 	stride := map[int]int{5: 1, 10: 1, 15: 9, 20: 25}
 	least := map[int]float64{5: 1, 10: 0.98, 15: 1, 20: 1} // of the faults that are tolerated
 	most := testenv.Levels(20, 15, 10)

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // twice counts the flows in force whose path passes a switch twice.
@@ -38,6 +39,7 @@ func twice(r *dqr.Reconfiguration, routing *layered.Routing) (n int) {
 // Each link dies alone; the paths that the engine made pass none twice.
 func TestNoPathPassesASwitchTwiceUnlessThatIsAllowed(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := topologytest.Parse(t, "irregular:64,128,3")
 	routing, err := layered.LASH(t.Context(), g, layered.Options{})
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestTooFewLayersAreRefusedAndSaidToBe(t *testing.T) {
@@ -39,7 +40,7 @@ func TestWithTooFewLayersEveryPairHasAWay(t *testing.T) {
 			for layers := 1; layers <= 3; layers++ {
 				t.Run(fmt.Sprint(l.name, f, layers), func(t *testing.T) {
 					t.Parallel()
-					for seed := range 3 {
+					for seed := range testenv.N(3, 1) {
 						o := l.o
 						o.Layers, o.Fallback, o.Tree = layers, f, layered.Tree(seed%2)
 						r := sound(t, l.e, parse(t, fmt.Sprintf("irregular:40,80,%d,nics=2", seed)), o)

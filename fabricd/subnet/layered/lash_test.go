@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // lashes are the engines that fill layers with shortest paths, each with the options that make it
@@ -153,6 +154,7 @@ func layers(t testing.TB, n, last int, e engine, o layered.Options) (most int, m
 // than six at 64.
 func TestFewLayersSufficeForGraphsWithTwiceAsManyLinksAsSwitches(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	pair := layered.Options{Paths: layered.ByPair}
 	both := layered.Options{Both: true}
 	for _, c := range []struct {

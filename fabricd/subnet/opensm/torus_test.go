@@ -19,9 +19,8 @@ import (
 // The real torus-2QoS moves packets between lanes on their way. Its tables have no cycle, and dqr,
 // which would lose these packets, refuses them by name.
 func TestTablesOfTheRealTorus2QoSAreReadAndLeftAlone(t *testing.T) {
-	testenv.Long(t)
-	testenv.Unraced(t)
 	t.Parallel()
+	testenv.Nightly(t)
 	g := topologytest.Parse(t, "torus:5x5")
 	sim, ctx := opensm.Simulate(t, g)
 	guid := func(name string) any {

@@ -65,6 +65,7 @@ func (b *bench) lines(path string) []string {
 }
 
 func TestEveryVariantIsRunAtItsLoadsWithEverySeed(t *testing.T) {
+	testenv.Long(t)
 	b := newBench(t, sane)
 	said, code := b.run("SEEDS=1 7", b.booksim, b.out)
 	require.Zero(t, code, said)
@@ -114,6 +115,7 @@ func TestAProgramThatGivesNoResultsIsNamedAndEndsAll(t *testing.T) {
 }
 
 func TestARunThatDeadlocksOrTakesTooLongHasARow(t *testing.T) {
+	testenv.Long(t)
 	for status, program := range map[string]string{
 		"deadlock": "echo 'WARNING: Possible network deadlock.'; " + sane,
 		"timeout":  "exec tail -f /dev/null",

@@ -15,6 +15,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestOpenSMHearsOfEachCutAndItsTablesAreTimed(t *testing.T) {
+	testenv.Long(t)
 	g := topologytest.Parse(t, "mport-tree:4,2")
 	p := pairing{spec: g.Spec, engine: "ftree"}
 	list, refused, err := p.theirs(t.Context(), g, drawn(g, 2), verbose...)

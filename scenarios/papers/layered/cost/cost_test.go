@@ -11,9 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/chart"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestRoutingsAreMeasuredAtTheSizesNamed(t *testing.T) {
+	testenv.Long(t)
 	folder := t.TempDir()
 	require.NoError(t, run(t.Context(), []string{folder, "8", "300"}))
 	text, err := os.ReadFile(filepath.Join(folder, "routes-cost.csv"))
