@@ -76,8 +76,8 @@ func TestHostThatDies(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
 	l := startHosts(t, 3)
-	l.load("uniform:0.3")
-	l.more(500)
+	l.load("uniform:0.1")
+	l.more(200)
 	var cuts []fault.Spec
 	for _, k := range betweenSwitches(l.Fabric.Topology()) {
 		cuts = append(cuts, fault.Spec{Do: fault.VerbCut, A: k.Name, Silent: true})
@@ -85,17 +85,17 @@ func TestHostThatDies(t *testing.T) {
 	l.Do(cuts...) // they lose what is on them, of which the dead cannot be asked any more
 	l.until("packets are lost", func() bool { return l.Fabric.Ledger().LostWire > 0 })
 	l.Do(fault.Spec{Do: fault.VerbHeal})
-	l.more(500)
+	l.more(200)
 	l.agents.Of("host1").Kill()
 	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
-	l.more(300) // the others go on
+	l.more(100) // the others go on
 	require.NoError(t, l.Fabric.StopTraffic())
 	l.until("the ledger is balanced without it", func() bool { g := l.Fabric.Ledger(); return g.Balanced && g.InFlight == 0 })
 	assert.NoError(t, l.Fabric.LossesReported())
-	l.load("uniform:0.3")
+	l.load("uniform:0.1")
 	l.agents.Of("host1").Back()
 	l.until("it is back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0 })
-	l.more(500)
+	l.more(200)
 	l.sound()
 	faults := l.Fabric.Faults()
 	i := slices.IndexFunc(faults, func(r fault.Report) bool { // others a busy machine may keep from answering for a while
