@@ -2,11 +2,14 @@ package cli_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -28,7 +31,11 @@ type withoutLeaks struct{ *testing.M }
 
 // Run implements [testscript.TestingM].
 func (w withoutLeaks) Run() (code int) {
-	defer os.RemoveAll(commands.dir)
+	defer func() { _ = os.RemoveAll(commands.dir) }()
+	// Tests that run in parallel mostly wait for processes. The command line comes after this.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(w.M, goleak.Cleanup(func(c int) { code = c }))
 	return code
 }
