@@ -146,6 +146,7 @@ func (g *guarded) rotate(want ...string) {
 // revoked. No packet is unaccounted for, nobody is started again, and no secret is to be seen
 // anywhere.
 func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
+	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
 	g := guardedSite(t)

@@ -21,6 +21,7 @@ const insideNamespace = "WEFT_TEST_NAMESPACES"
 // clock each, hours apart. Their addresses exist inside them only, so the test runs itself once
 // more inside the first.
 func TestAFabricOverThreeNetworkNamespacesOutlivesTheirFailures(t *testing.T) {
+	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
 	if prefix := os.Getenv(insideNamespace); prefix != "" {

@@ -34,6 +34,7 @@ func clusterFabric() (tree, load string) {
 }
 
 func TestAFabricOverThreeHostsOutlivesTheirFailures(t *testing.T) {
+	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
 	if noNamespaces() == "" && !testenv.Soak() {

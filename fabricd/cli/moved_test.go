@@ -23,6 +23,7 @@ import (
 // An agent says that it runs a switch of another host, and runs it no longer than somebody asks for
 // it.
 func TestAMovedSwitchThatNobodyAsksEndsByItself(t *testing.T) {
+	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
 	url := keepingServer(t)

@@ -96,6 +96,7 @@ func shown(text string, varies bool) *regexp.Regexp {
 type reader struct {
 	*testing.T
 	dir      string
+	env      []string
 	shell    *rig.Process
 	stdin    io.WriteCloser
 	programs []*rig.Process // that go on, the latest last
@@ -104,19 +105,17 @@ type reader struct {
 
 // read runs a page.
 func read(t *testing.T, page string) {
-	ownRegistry(t)
 	path := []string{builtCommands(t), t.TempDir(), os.Getenv("PATH")}
-	t.Setenv("PATH", strings.Join(path, string(filepath.ListSeparator)))
 	server, err := natstest.Program(natstest.Newest)
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(server, filepath.Join(path[1], "nats-server")))
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
-	r := &reader{T: t, dir: filepath.Join(t.TempDir(), "weft")}
+	r := &reader{T: t, dir: filepath.Join(t.TempDir(), "weft"), env: append(os.Environ(),
+		"PATH="+strings.Join(path, string(filepath.ListSeparator)),
+		"WEFT_RUN_DIR="+filepath.Join(t.TempDir(), "run"), "XDG_STATE_HOME="+t.TempDir())}
 	r.linkRepository()
-	cmd := exec.Command("bash", "--norc", "--noprofile")
-	cmd.Dir = r.dir
+	cmd := r.bash("--norc", "--noprofile")
 	r.stdin, err = cmd.StdinPipe()
 	require.NoError(t, err)
 	r.shell = rig.Run(t, cmd)
@@ -142,6 +141,13 @@ func read(t *testing.T, page string) {
 	}
 	require.NoError(t, r.stdin.Close())
 	require.NotZero(t, r.ran, "the page has no command")
+}
+
+// bash is a shell in the reader's folder.
+func (r *reader) bash(args ...string) *exec.Cmd {
+	cmd := exec.Command("bash", args...)
+	cmd.Dir, cmd.Env = r.dir, r.env
+	return cmd
 }
 
 // repository is the folder of the repository.
@@ -224,9 +230,7 @@ func (r *reader) launch(b, following block) {
 	r.Helper()
 	require.NotEmpty(r, following.text, "line %d: the page does not show when it is up", b.line)
 	r.ran++
-	cmd := exec.Command("bash", "-c", "exec "+b.text)
-	cmd.Dir = r.dir
-	p := rig.Run(r, cmd)
+	p := rig.Run(r, r.bash("-c", "exec "+b.text))
 	r.programs = append(r.programs, p)
 	want := shown(following.text, following.arg != "")
 	rig.Until(r, func() bool { return p.Ended() || want.MatchString(p.Out.String()) },
@@ -249,6 +253,7 @@ func (r *reader) interrupt() string {
 }
 
 func TestPagesDoWhatTheySay(t *testing.T) {
+	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
 	testenv.Need(t, "bash", "bash")
@@ -261,6 +266,9 @@ func TestPagesDoWhatTheySay(t *testing.T) {
 		pages = append(pages, found...)
 	}
 	for _, page := range pages {
-		t.Run(strings.TrimPrefix(filepath.ToSlash(page), "../../"), func(t *testing.T) { read(t, page) })
+		t.Run(strings.TrimPrefix(filepath.ToSlash(page), "../../"), func(t *testing.T) {
+			t.Parallel()
+			read(t, page)
+		})
 	}
 }

@@ -2,12 +2,15 @@ package cli_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -29,7 +32,11 @@ type withoutLeaks struct{ *testing.M }
 
 // Run implements [testscript.TestingM].
 func (w withoutLeaks) Run() (code int) {
-	defer os.RemoveAll(commands.dir)
+	defer func() { _ = os.RemoveAll(commands.dir) }()
+	// Tests that run in parallel mostly wait for processes. The command line comes after this.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(w.M, goleak.Cleanup(func(c int) { code = c }))
 	return code
 }

@@ -3,9 +3,10 @@
 import { request, Agent } from 'node:http'
 import { expect, test } from '@playwright/test'
 import { Fabric } from '../lib/fabric'
+import { soak } from '../lib/level'
 import { look, open } from '../lib/map'
 
-const burst = 10_000
+const burst = soak ? 10_000 : 2_000
 const atOnce = 400 // more than fabricd holds connections
 
 interface Ask {
@@ -28,7 +29,7 @@ function ask(f: Fabric, agent: Agent, a: Ask): Promise<string> {
   })
 }
 
-test('10,000 requests in a burst harm nobody', async ({ page }, info) => {
+test('a burst of requests harms nobody', async ({ page }, info) => {
   const f = await Fabric.up('--topology', 'kary-ntree:4,2', '--traffic', 'uniform:0.05')
   const token = { Authorization: `Bearer ${f.token}`, 'Content-Type': 'application/json' }
   const asks: Ask[] = [
