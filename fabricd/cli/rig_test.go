@@ -23,6 +23,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestMain(m *testing.M) { testscript.Main(withoutLeaks{m}, programs) }
@@ -33,9 +34,10 @@ type withoutLeaks struct{ *testing.M }
 // Run implements [testscript.TestingM].
 func (w withoutLeaks) Run() (code int) {
 	defer func() { _ = os.RemoveAll(commands.dir) }()
-	// Tests that run in parallel mostly wait for processes. The command line comes after this.
-	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
-		panic(err)
+	if !testenv.Race { // tests that run in parallel mostly wait for processes; the command line comes after this
+		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(w.M, goleak.Cleanup(func(c int) { code = c }))
 	return code
