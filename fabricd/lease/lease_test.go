@@ -398,8 +398,8 @@ func TestAHolderThatTheStoreLetsInNoMoreStops(t *testing.T) {
 // all do.
 func TestLeasesInRandomTimes(t *testing.T) {
 	t.Parallel()
-	replaced := 0
-	for seed := range uint64(testenv.N(300, 60)) {
+	seeds, replaced := testenv.N(300, 60), 0
+	for seed := range uint64(seeds) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			r := &run{store: newStore()}
@@ -452,5 +452,5 @@ func TestLeasesInRandomTimes(t *testing.T) {
 		})
 	}
 	t.Logf("%d holders were replaced", replaced)
-	require.Greater(t, replaced, 200)
+	require.Greater(t, replaced, seeds/2)
 }
