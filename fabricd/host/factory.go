@@ -35,25 +35,21 @@ type NodeFactory struct {
 
 // MakeSwitch makes the core of a switch. The error is that of [switching.New].
 func (c *NodeFactory) MakeSwitch(id weft.SwitchID) (*switching.Switch, error) {
-	queueing, selection, waiting := c.Switch.Policies()
-	return switching.New(switching.Config{
-		Place: c.Graph.Place(id), Firmware: c.Firmware, Version: tables.VersionOf(c.Firmware), Rand: weft.Stream(c.Seed, weft.StreamSwitch, uint64(id), c.Number),
-		VCs: c.Switch.VCs, InputBuffer: c.Switch.InputBuffer, OutputBuffer: c.Switch.OutputBuffer,
-		Queueing: queueing, Selection: selection, Waiting: waiting, EagerCredits: c.Switch.EagerCredits,
-		Requeue: c.Switch.Requeue, Liveness: c.Liveness.Detector(), Epoch: c.Epoch,
-		Panicked: c.Panicked,
-	})
+	cfg := c.Switch.Config()
+	cfg.Place, cfg.Firmware, cfg.Version = c.Graph.Place(id), c.Firmware, tables.VersionOf(c.Firmware)
+	cfg.Rand = weft.Stream(c.Seed, weft.StreamSwitch, uint64(id), c.Number)
+	cfg.Liveness, cfg.Epoch, cfg.Panicked = c.Liveness.Detector(), c.Epoch, c.Panicked
+	return switching.New(cfg)
 }
 
 // MakeNIC makes the core of a NIC. The error is that of [nic.New].
 func (c *NodeFactory) MakeNIC(id weft.NICID) (*nic.NIC, error) {
-	return nic.New(nic.Config{
-		ID: id, NICs: len(c.Graph.NICs), Rand: weft.Stream(c.Seed, weft.StreamNIC, uint64(id), uint64(c.Again)),
-		VCs: c.Switch.VCs, Buffer: c.Switch.InputBuffer, QueueBytes: c.NIC.QueueBytes, EagerCredits: c.Switch.EagerCredits,
-		Liveness: c.Liveness.Detector(), Epoch: c.Epoch, Incarnation: c.Again,
-		Source: c.source(id), Addresses: c.addresses(id), HonourNotices: weft.FromDuration(c.NIC.Notices.Time()),
-		Distance: func(src weft.NICID) int { return c.Graph.Distance(src, id) }, Latency: c.Latency,
-	})
+	cfg := c.NIC.Config(c.Switch)
+	cfg.ID, cfg.NICs, cfg.Rand = id, len(c.Graph.NICs), weft.Stream(c.Seed, weft.StreamNIC, uint64(id), uint64(c.Again))
+	cfg.Liveness, cfg.Epoch, cfg.Incarnation = c.Liveness.Detector(), c.Epoch, c.Again
+	cfg.Source, cfg.Addresses, cfg.Latency = c.source(id), c.addresses(id), c.Latency
+	cfg.Distance = func(src weft.NICID) int { return c.Graph.Distance(src, id) }
+	return nic.New(cfg)
 }
 
 // source returns the function by which the firmware fills in headers at a NIC, or nil.

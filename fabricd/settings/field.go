@@ -17,10 +17,11 @@ import (
 func (s *Settings) field(path string) reflect.Value {
 	v := reflect.ValueOf(s).Elem()
 	for word := range strings.SplitSeq(path, ".") {
-		v = v.FieldByNameFunc(func(name string) bool {
-			f, _ := v.Type().FieldByName(name)
-			return yamlName(f) == word
-		})
+		i := 0
+		for yamlName(v.Type().Field(i)) != word {
+			i++
+		}
+		v = v.Field(i)
 	}
 	return v
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
@@ -79,9 +80,22 @@ type Manager struct {
 	Distribute Duration `yaml:"distribute,omitempty" json:"distribute,omitempty"`
 }
 
-// Policies are what the words of s stand for; no word, or one that is none, is the default.
-func (s Switch) Policies() (switching.Queueing, switching.Selection, switching.Waiting) {
-	return queueing[s.Queueing], selection[s.Selection], waiting[s.Waiting]
+// Config is what s says of the core of a switch; who makes the switch adds the rest. No word for a
+// policy, or one that is none, is the default.
+func (s Switch) Config() switching.Config {
+	return switching.Config{
+		VCs: s.VCs, InputBuffer: s.InputBuffer, OutputBuffer: s.OutputBuffer, Queueing: queueing[s.Queueing],
+		Selection: selection[s.Selection], Waiting: waiting[s.Waiting], EagerCredits: s.EagerCredits, Requeue: s.Requeue,
+	}
+}
+
+// Config is what n, and the settings of the switch at the other end of its link, say of the core of
+// a NIC; who makes the NIC adds the rest.
+func (n NIC) Config(s Switch) nic.Config {
+	return nic.Config{
+		VCs: s.VCs, Buffer: s.InputBuffer, QueueBytes: n.QueueBytes, EagerCredits: s.EagerCredits,
+		HonourNotices: weft.FromDuration(n.Notices.Time()),
+	}
 }
 
 // Pace is the pacing that the sending end of a link gets.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
@@ -17,13 +17,13 @@ import (
 // Trees, section IX.A, where it gives one.
 const (
 	DefaultCycle         = 512 * weft.Nanosecond // 2 Gb/s at 128 bytes a cycle
-	DefaultBytesPerCycle = 128
-	DefaultWindow        = 10_000 // cycles
+	defaultBytesPerCycle = 128
+	defaultWindow        = 10_000 // cycles
 
 	// Chosen by us.
-	DefaultFaultSpacing = 500 // cycles
-	DefaultBatch        = 500 // cycles
-	DefaultBatches      = 4
+	defaultFaultSpacing = 500 // cycles
+	defaultBatch        = 500 // cycles
+	defaultBatches      = 4
 	defaultTolerance    = 0.05
 	defaultMost         = 50_000 // cycles
 )
@@ -32,21 +32,48 @@ const (
 const (
 	maxCycles  = 1_000_000_000
 	maxBatches = 100
-	maxFaults  = 1 << 16
 )
 
-func (c Config) withDefaults() Config {
-	c.InputBuffer = cmp.Or(c.InputBuffer, switching.DefaultBuffer)
-	c.OutputBuffer = cmp.Or(c.OutputBuffer, switching.DefaultBuffer)
-	c.PacketBytes = cmp.Or(c.PacketBytes, nic.DefaultPacketBytes)
-	c.QueueBytes = cmp.Or(c.QueueBytes, nic.DefaultQueueBytes)
+// Number is a field of a [Config] that is a whole number, and its bounds.
+type Number struct {
+	Name        string // in an experiment
+	Value       *int   // 0: it is not given
+	Least, Most int
+}
+
+// Within reports whether v is in bounds.
+func (x Number) Within(v int) bool { return x.Least <= v && v <= x.Most }
+
+// Numbers are the fields of c that are whole numbers, but for those that a fabric has too.
+func (c *Config) Numbers() []Number {
+	return []Number{
+		{"bytes_per_cycle", &c.BytesPerCycle, 1, weft.MaxPacket},
+		{"reconfigure_after", &c.ReconfigureAfter, 0, maxCycles},
+		{"register_expire", &c.RegisterExpire, NeverExpire, maxCycles},
+		{"fault_spacing", &c.FaultSpacing, 1, maxCycles},
+		{"warmup_batch", &c.Warmup.Batch, 1, maxCycles},
+		{"warmup_batches", &c.Warmup.Batches, 2, maxBatches},
+		{"warmup_most", &c.Warmup.Most, 1, maxCycles},
+		{"window", &c.Window, 1, maxCycles},
+		{"most_cycles", &c.MostCycles, 1, maxCycles},
+	}
+}
+
+// settings are those of c that fabrics have too.
+func (c Config) settings() settings.Settings { return settings.Settings{Switch: c.Switch, NIC: c.NIC} }
+
+// Filled returns c with the default of each field that is not given. Only the virtual channels may
+// still be up to the routing.
+func (c Config) Filled() Config {
+	s := c.settings().Filled()
+	c.Switch, c.NIC = s.Switch, s.NIC
 	c.Cycle = cmp.Or(c.Cycle, DefaultCycle)
-	c.BytesPerCycle = cmp.Or(c.BytesPerCycle, DefaultBytesPerCycle)
+	c.BytesPerCycle = cmp.Or(c.BytesPerCycle, defaultBytesPerCycle)
 	c.FaultKind = cmp.Or(c.FaultKind, LinkFaults)
-	c.FaultSpacing = cmp.Or(c.FaultSpacing, DefaultFaultSpacing)
-	c.Window = cmp.Or(c.Window, DefaultWindow)
-	c.Warmup.Batch = cmp.Or(c.Warmup.Batch, DefaultBatch)
-	c.Warmup.Batches = cmp.Or(c.Warmup.Batches, DefaultBatches)
+	c.FaultSpacing = cmp.Or(c.FaultSpacing, defaultFaultSpacing)
+	c.Window = cmp.Or(c.Window, defaultWindow)
+	c.Warmup.Batch = cmp.Or(c.Warmup.Batch, defaultBatch)
+	c.Warmup.Batches = cmp.Or(c.Warmup.Batches, defaultBatches)
 	c.Warmup.Tolerance = cmp.Or(c.Warmup.Tolerance, defaultTolerance)
 	c.Warmup.Most = cmp.Or(c.Warmup.Most, defaultMost)
 	return c
@@ -58,29 +85,13 @@ func (c Config) Validate(ctx context.Context) error {
 	if c.Topology == nil {
 		return fmt.Errorf("%w: topology: none is given: give one, as kary-ntree:4,3", ErrConfig)
 	}
-	c = c.withDefaults()
-	for _, f := range []struct {
-		name          string
-		v, least, top int
-	}{
-		{"vcs", c.VCs, 0, weft.MaxVCs},
-		{"input buffer (packets)", c.InputBuffer, weft.MinPackets, weft.MaxBuffer},
-		{"output buffer (packets)", c.OutputBuffer, weft.MinPackets, weft.MaxBuffer},
-		{"packet bytes", c.PacketBytes, 1, weft.MaxPacket},
-		{"queue bytes (the largest packet must fit in)", c.QueueBytes, cmp.Or(c.Traffic.Largest(), c.PacketBytes), maxCycles},
-		{"bytes per cycle", c.BytesPerCycle, 1, weft.MaxPacket},
-		{"reconfigure after (cycles)", c.ReconfigureAfter, 0, maxCycles},
-		{"register expire (cycles)", c.RegisterExpire, NeverExpire, maxCycles},
-		{"window (cycles)", c.Window, 1, maxCycles},
-		{"most cycles", c.MostCycles, 0, maxCycles},
-		{"fault count", c.FaultCount, 0, maxFaults},
-		{"fault spacing (cycles)", c.FaultSpacing, 1, maxCycles},
-		{"warm-up batch (cycles)", c.Warmup.Batch, 1, maxCycles},
-		{"warm-up batches", c.Warmup.Batches, 2, maxBatches},
-		{"warm-up most (cycles)", c.Warmup.Most, 1, maxCycles},
-	} {
-		if f.v < f.least || f.v > f.top {
-			return fmt.Errorf("%w: %s must be %d to %d, not %d", ErrConfig, f.name, f.least, f.top, f.v)
+	c = c.Filled()
+	if wrong := c.settings().Check(); len(wrong) > 0 {
+		return fmt.Errorf("%w: %s: %w", ErrConfig, wrong[0].Path, wrong[0].Err)
+	}
+	for _, x := range c.Numbers() {
+		if v := *x.Value; v != 0 && !x.Within(v) {
+			return fmt.Errorf("%w: %s must be %d to %d, not %d", ErrConfig, x.Name, x.Least, x.Most, v)
 		}
 	}
 	for _, t := range []struct {
@@ -96,11 +107,18 @@ func (c Config) Validate(ctx context.Context) error {
 			return fmt.Errorf("%w: %s must be %v to %v, not %v", ErrConfig, t.name, t.least, t.top, t.v)
 		}
 	}
-	switch {
+	switch largest := cmp.Or(c.Traffic.Largest(), c.NIC.PacketBytes); {
+	case c.NIC.QueueBytes < largest:
+		return fmt.Errorf("%w: nic.queue_bytes: a send queue of %d bytes cannot hold a packet of %d", ErrConfig,
+			c.NIC.QueueBytes, largest)
+	case c.FaultCount < 0:
+		return fmt.Errorf("%w: fault count must be 0 or more, not %d", ErrConfig, c.FaultCount)
 	case !(c.Warmup.Tolerance > 0 && c.Warmup.Tolerance <= 1):
 		return fmt.Errorf("%w: warm-up tolerance is relative, above 0 and at most 1, not %v", ErrConfig, c.Warmup.Tolerance)
 	case c.Hunt && c.MostCycles == 0:
 		return fmt.Errorf("%w: most cycles: a hunt for a deadlock ends after so many: give their number, as 200000", ErrConfig)
+	case c.NIC.Notices.Time() > 0 || c.NIC.TraceEvery > 0:
+		return fmt.Errorf("%w: nic: there are neither notices nor traces in a measurement: leave them out", ErrConfig)
 	case len(c.Topology.NICs) < 2:
 		return fmt.Errorf("%w: topology: %s has %d NICs, and packets need two", ErrConfig, c.Topology.Spec, len(c.Topology.NICs))
 	}
@@ -136,7 +154,7 @@ func (c Config) validateRouting(ctx context.Context) error {
 	}
 	if k, ok := fw.(switching.Checker); ok {
 		for _, s := range c.Topology.Switches {
-			if err := k.Check(c.Topology.Place(s.ID), cmp.Or(c.VCs, least)); err != nil {
+			if err := k.Check(c.Topology.Place(s.ID), cmp.Or(c.Switch.VCs, least)); err != nil {
 				return fmt.Errorf("%w: routing: switch %s: %w", ErrConfig, s.Name, err)
 			}
 		}

@@ -14,35 +14,38 @@ import (
 func TestWhatCannotBeMeasuredIsNamed(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(c *Config){
-		"topology: none is given":                                      func(c *Config) { c.Topology = nil },
-		`unknown routing "dddrc": did you mean "ddrc"?`:                func(c *Config) { c.Routing = "dddrc" },
-		`routing: firmware updn: unknown option "layer": did you mean`: func(c *Config) { c.Routing = "updn:layer=2" },
-		"routing: firmware updn:root=s9: root=s9":                      func(c *Config) { c.Routing = "updn:root=s9" },
-		"needs 2 virtual channels, there are 1":                        func(c *Config) { c.VCs = 1 },
-		"vcs must be 0 to 16, not 17":                                  func(c *Config) { c.VCs = 17 },
-		"input buffer (packets) must be 1 to 4096":                     func(c *Config) { c.InputBuffer = -1 },
-		"output buffer (packets) must be 1 to 4096":                    func(c *Config) { c.OutputBuffer = 5000 },
-		"packet bytes must be 1 to":                                    func(c *Config) { c.PacketBytes = -1 },
-		"queue bytes (the largest packet must fit in) must be 256 to":  func(c *Config) { c.QueueBytes = 255 },
-		"must be 1500 to": func(c *Config) {
-			c.QueueBytes, c.Traffic.Sizes = 1000, nic.Sizes{{Bytes: 64, Share: 0.5}, {Bytes: 1500, Share: 0.5}}
+		"topology: none is given":                                                func(c *Config) { c.Topology = nil },
+		`unknown routing "dddrc": did you mean "ddrc"?`:                          func(c *Config) { c.Routing = "dddrc" },
+		`routing: firmware updn: unknown option "layer": did you mean`:           func(c *Config) { c.Routing = "updn:layer=2" },
+		"routing: firmware updn:root=s9: root=s9":                                func(c *Config) { c.Routing = "updn:root=s9" },
+		"needs 2 virtual channels, there are 1":                                  func(c *Config) { c.Switch.VCs = 1 },
+		"switch.vcs: expected 1 to 16, found 17":                                 func(c *Config) { c.Switch.VCs = 17 },
+		"switch.input_buffer: expected 1 to 4096, found -1":                      func(c *Config) { c.Switch.InputBuffer = -1 },
+		"switch.output_buffer: expected 1 to 4096":                               func(c *Config) { c.Switch.OutputBuffer = 5000 },
+		`switch.queueing: unknown queueing "fifi"`:                               func(c *Config) { c.Switch.Queueing = "fifi" },
+		"nic: there are neither notices nor":                                     func(c *Config) { c.NIC.Notices = "1s" },
+		"neither notices nor traces":                                             func(c *Config) { c.NIC.TraceEvery = 1 },
+		"nic.packet_bytes: expected 1 to":                                        func(c *Config) { c.NIC.PacketBytes = -1 },
+		"nic.queue_bytes: a send queue of 255 bytes cannot hold a packet of 256": func(c *Config) { c.NIC.QueueBytes = 255 },
+		"of 1000 bytes cannot hold a packet of 1500": func(c *Config) {
+			c.NIC.QueueBytes, c.Traffic.Sizes = 1000, nic.Sizes{{Bytes: 64, Share: 0.5}, {Bytes: 1500, Share: 0.5}}
 		},
-		"must be 900 to": func(c *Config) {
+		"of 899 bytes cannot hold a packet of 900": func(c *Config) {
 			trace, err := nic.ReadTrace(strings.NewReader("time_us,src,dst,bytes\n0,0,1,64\n1,0,1,900\n2,0,1,3\n"))
 			require.NoError(t, err)
-			c.QueueBytes, c.Traffic = 899, nic.Traffic{Pattern: "trace", File: "x", Trace: trace}
+			c.NIC.QueueBytes, c.Traffic = 899, nic.Traffic{Pattern: "trace", File: "x", Trace: trace}
 		},
-		"bytes per cycle must be":           func(c *Config) { c.BytesPerCycle = -5 },
+		"bytes_per_cycle must be":           func(c *Config) { c.BytesPerCycle = -5 },
 		"cycle must be":                     func(c *Config) { c.Cycle = -1 },
 		"wire delay must be":                func(c *Config) { c.WireDelay = -1 },
 		"routing delay must be":             func(c *Config) { c.RoutingDelay = 2 * weft.Second },
 		"crossbar delay must be":            func(c *Config) { c.CrossbarDelay = -1 },
-		"window (cycles) must be":           func(c *Config) { c.Window = -1 },
-		"most cycles must be":               func(c *Config) { c.MostCycles = -1 },
+		"window must be":                    func(c *Config) { c.Window = -1 },
+		"most_cycles must be":               func(c *Config) { c.MostCycles = -1 },
 		"most cycles: a hunt":               func(c *Config) { c.Hunt = true },
-		"warm-up batches must be 2 to 100":  func(c *Config) { c.Warmup.Batches = 1 },
+		"warmup_batches must be 2 to 100":   func(c *Config) { c.Warmup.Batches = 1 },
 		"warm-up tolerance is relative":     func(c *Config) { c.Warmup.Tolerance = math.NaN() },
-		"register expire (cycles) must be":  func(c *Config) { c.RegisterExpire = -2 },
+		"register_expire must be":           func(c *Config) { c.RegisterExpire = -2 },
 		"the load is the share":             func(c *Config) { c.Traffic.Load = 1.5 },
 		"fault kind must be link or switch": func(c *Config) { c.FaultKind = "nic" },
 		"has 16 of kind link that can die beside those named, so 17 is too many": func(c *Config) { c.FaultCount = 17 },

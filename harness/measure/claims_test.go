@@ -41,7 +41,7 @@ func TestTheMethodsComeInTheOrderOfThePaper(t *testing.T) {
 	require.InDelta(t, 18, accepted(t, "deterministic-link", 0), 0.4, "about 18 packets a cycle")
 	require.InDelta(t, 16.4, accepted(t, "adaptive-link", 0), 0.4, "slightly lower")
 	eager := papers(t, "deterministic-link", 1)
-	eager.EagerCredits = true
+	eager.Switch.EagerCredits = true
 	require.InDelta(t, 20.6, measured(t, eager).Accepted, 0.4, "credits that come back sooner")
 	ddrc, adlr, ddlr := accepted(t, DDRC, 1), accepted(t, "adaptive-link", 1), accepted(t, "deterministic-link-flat", 1)
 	require.Greater(t, ddrc, 16.5, "a dead link costs up/down tables little")
@@ -79,18 +79,19 @@ func TestAdaptiveRoutingLosesTwiceAsMuchInQueues(t *testing.T) {
 func TestEverySettingReachesTheNetwork(t *testing.T) {
 	t.Parallel()
 	base := config(t, "kary-ntree:2,3", "adaptive-link", 0.9)
-	base.Window, base.Warmup.Skip = 500, true
+	base.Window, base.Warmup.Skip, base.FaultCount = 500, true, 2
 	seen := map[string]string{measured(t, base).Hash: "nothing"}
 	for name, change := range map[string]func(c *Config){
-		"eager credits":       func(c *Config) { c.EagerCredits = true },
-		"first in, first out": func(c *Config) { c.Queueing = switching.FIFO },
-		"random selection":    func(c *Config) { c.Selection = switching.Random },
-		"selection in turn":   func(c *Config) { c.Selection = switching.RoundRobin },
-		"waiting for one":     func(c *Config) { c.Waiting = switching.WaitForOne },
-		"input buffer":        func(c *Config) { c.InputBuffer = 3 },
-		"output buffer":       func(c *Config) { c.OutputBuffer = 3 },
-		"send queue":          func(c *Config) { c.QueueBytes = 512 },
-		"packets":             func(c *Config) { c.PacketBytes = 255 },
+		"eager credits":       func(c *Config) { c.Switch.EagerCredits = true },
+		"first in, first out": func(c *Config) { c.Switch.Queueing = "fifo" },
+		"random selection":    func(c *Config) { c.Switch.Selection = "random" },
+		"selection in turn":   func(c *Config) { c.Switch.Selection = "round-robin" },
+		"waiting for one":     func(c *Config) { c.Switch.Waiting = "one" },
+		"requeue":             func(c *Config) { c.Switch.Requeue = true },
+		"input buffer":        func(c *Config) { c.Switch.InputBuffer = 3 },
+		"output buffer":       func(c *Config) { c.Switch.OutputBuffer = 3 },
+		"send queue":          func(c *Config) { c.NIC.QueueBytes = 512 },
+		"packets":             func(c *Config) { c.NIC.PacketBytes = 255 },
 		"rate":                func(c *Config) { c.BytesPerCycle = 127 },
 		"cycle":               func(c *Config) { c.Cycle = 513 * weft.Nanosecond },
 		"wire":                func(c *Config) { c.WireDelay = weft.Nanosecond },
@@ -104,8 +105,8 @@ func TestEverySettingReachesTheNetwork(t *testing.T) {
 		require.NotContains(t, seen, hash, name)
 		seen[hash] = name
 	}
-	base.VCs, base.InputBuffer, base.Traffic = 2, 3, nic.Traffic{}
-	n, err := build(t.Context(), base.withDefaults())
+	base.Switch.VCs, base.Switch.InputBuffer, base.Traffic = 2, 3, nic.Traffic{}
+	n, err := build(t.Context(), base.Filled())
 	require.NoError(t, err)
 	require.NoError(t, n.start())
 	n.engine.Run(100 * cycle)
@@ -127,7 +128,7 @@ func TestEagerCreditsComeBackFromNICsAndSwitchesAtOnce(t *testing.T) {
 	for eager, want := range map[bool]float64{true: 2. / 8, false: 2. / 10} {
 		c := config(t, "kary-ntree:2,1", "updown", 1)
 		c.Traffic = nic.Traffic{Pattern: "incast", Load: 1, To: "n0"}
-		c.WireDelay, c.EagerCredits = 3*cycle, eager
+		c.WireDelay, c.Switch.EagerCredits = 3*cycle, eager
 		require.InDelta(t, want, measured(t, c).Accepted, 0.005, "eager: %v", eager)
 	}
 }
@@ -153,7 +154,7 @@ func TestPacketsFoundInADeadlockNeverMoveAgain(t *testing.T) {
 	for seed := range uint64(10) {
 		c := around(t)
 		c.WireDelay, c.Seed = 40*cycle, seed
-		n, err := build(t.Context(), c.withDefaults())
+		n, err := build(t.Context(), c.Filled())
 		require.NoError(t, err)
 		require.NoError(t, n.start())
 		l := newLookout(n, weft.Never)
@@ -232,10 +233,10 @@ func TestMisroutingDeadlocksBeyondItsGuarantee(t *testing.T) {
 func TestPacketsThatWaitForOneCandidateDeadlockWhereThoseThatWaitForAllDoNot(t *testing.T) {
 	t.Parallel()
 	testenv.Nightly(t)
-	deadlocks := func(w switching.Waiting) (n int) {
+	deadlocks := func(waiting string) (n int) {
 		for seed := range uint64(6) {
 			c := papers(t, "adaptive-link", 0.625)
-			c.FaultCount, c.Seed, c.Waiting = 10, seed, w
+			c.FaultCount, c.Seed, c.Switch.Waiting = 10, seed, waiting
 			c.Hunt, c.MostCycles, c.Warmup.Skip = true, 20_000, true
 			if measured(t, c).Deadlocked {
 				n++
@@ -243,7 +244,7 @@ func TestPacketsThatWaitForOneCandidateDeadlockWhereThoseThatWaitForAllDoNot(t *
 		}
 		return n
 	}
-	all, one := deadlocks(switching.WaitForAll), deadlocks(switching.WaitForOne)
+	all, one := deadlocks("all"), deadlocks("one")
 	require.Greater(t, one, all+1)
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -27,8 +28,8 @@ const (
 type Config struct {
 	Topology *topology.Graph
 	Routing  string // a name that fabricd/subnet knows, or DDRC
-	// Firmware is measured instead of a named one when it is given, with VCs virtual channels or as
-	// many as it accepts at least.
+	// Firmware is measured instead of a named one when it is given, with Switch.VCs virtual channels
+	// or as many as it accepts at least.
 	Firmware switching.Firmware
 	// ReconfigureAfter is how many cycles after a fault the tables of DDRC are loaded, in all
 	// switches at once; or the ways of a routing that is told what is dead, in all NICs. 0 measures
@@ -48,20 +49,14 @@ type Config struct {
 	Mechanisms, Region string
 	FaultSets          int
 
-	VCs          int // virtual channels; 0: as many as the routing needs
-	InputBuffer  int // packets per VC; 0: switching.DefaultBuffer
-	OutputBuffer int // packets per VC; 0: switching.DefaultBuffer
-	Queueing     switching.Queueing
-	Selection    switching.Selection
-	Waiting      switching.Waiting
-	EagerCredits bool
+	Switch settings.Switch // VCs: as many as the routing needs unless given; Batch is for live links
+	NIC    settings.NIC    // Notices and TraceEvery are refused: a measurement has neither
+
 	// RegisterExpire replaces the time after which what a firmware keeps in a switch is forgotten,
 	// in cycles; 0 leaves what the firmware declares, NeverExpire lets nothing be forgotten.
 	RegisterExpire int
 
-	Traffic     nic.Traffic // its load is the share of a link's capacity that each NIC offers
-	PacketBytes int         // 0: 256
-	QueueBytes  int         // send queue of a NIC; 0: nic.DefaultQueueBytes
+	Traffic nic.Traffic // its load is the share of a link's capacity that each NIC offers
 
 	Cycle         weft.Time // 0: 512 ns
 	BytesPerCycle int       // of a link; 0: 128

@@ -7,9 +7,10 @@
 // no events, reports or names, and nothing that a hop would have to pay for. Any number of runs may
 // go on at once, each in a goroutine of its own.
 //
-// Time is counted in cycles, as the papers count it; see [Config.Cycle]. A saturated network, one
-// that is disconnected, one that never gets steady and one that deadlocks are results and not
-// errors.
+// Switches and NICs have the settings of a fabric, parts of [settings.Settings]. Time is counted in
+// cycles, as the papers count it; see [Config.Cycle]. So links have cycles and bytes per cycle, and
+// no [settings.Link], whose delay is in whole nanoseconds. A saturated network, one that is
+// disconnected, one that never gets steady and one that deadlocks are results and not errors.
 //
 // # Steady
 //

@@ -32,7 +32,7 @@ func TestWhatIsNamedIsNotDrawnOnceMore(t *testing.T) {
 			seen[is] = true
 		}
 		require.Len(t, seen, 6)
-		all, err := Faultable(c.Topology, kind)
+		all, err := c.Faultable()
 		require.NoError(t, err)
 		c.FaultCount = len(all)
 		require.ErrorContains(t, c.Validate(t.Context()), "too many", "with the named one there are not so many left")

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
@@ -24,12 +23,10 @@ func drawFaults(c *Config) ([]death, error) {
 	if err != nil {
 		return nil, err
 	}
-	drawn, err := Faultable(c.Topology, c.FaultKind)
+	drawn, err := c.Faultable()
 	if err != nil {
 		return nil, err
 	}
-	rnd := rand.New(weft.Stream(c.Seed, weft.StreamFaults, 0, 0))
-	rnd.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
 	drawn = slices.DeleteFunc(drawn, func(e verify.Element) bool { return slices.ContainsFunc(all, death{Element: e}.same) }) // it dies once
 	if c.FaultCount > len(drawn) {
 		return nil, fmt.Errorf("%w: fault count: %s has %d of kind %s that can die beside those named, so %d is too many",
@@ -83,9 +80,11 @@ func namedFaults(c *Config) (all []death, err error) {
 	return all, nil
 }
 
-// Faultable are what faults of a kind are drawn from, in order. The error wraps ErrConfig.
-func Faultable(g *topology.Graph, kind string) (of []verify.Element, err error) {
-	switch kind {
+// Faultable is all that faults of c's kind are drawn from, in the order that c's seed draws. The
+// error wraps ErrConfig.
+func (c *Config) Faultable() (of []verify.Element, err error) {
+	g := c.Topology
+	switch c.FaultKind {
 	case LinkFaults:
 		for _, l := range g.Links {
 			if l.BetweenSwitches() {
@@ -104,7 +103,9 @@ func Faultable(g *topology.Graph, kind string) (of []verify.Element, err error) 
 			}
 		}
 	default:
-		return nil, fmt.Errorf("%w: fault kind must be %s or %s, not %q", ErrConfig, LinkFaults, SwitchFaults, kind)
+		return nil, fmt.Errorf("%w: fault kind must be %s or %s, not %q", ErrConfig, LinkFaults, SwitchFaults, c.FaultKind)
 	}
+	draw := rand.New(weft.Stream(c.Seed, weft.StreamFaults, 0, 0))
+	draw.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
 	return of, nil
 }

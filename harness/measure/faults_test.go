@@ -7,7 +7,7 @@ import (
 )
 
 func draw(t *testing.T, c Config) []death {
-	c = c.withDefaults()
+	c = c.Filled()
 	all, err := drawFaults(&c)
 	require.NoError(t, err)
 	return all

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	switching "github.com/weft-fabric/weft/switch"
 )
 
 // What makes a run faster must not change what happens in it, to the last event. Where the model
@@ -20,11 +18,11 @@ func TestTheEventsOfARunStayTheSame(t *testing.T) {
 		{"kary-ntree:4,2", "updown", "7df156889c3f5213", 0.3, func(*Config) {}},
 		{
 			"kary-ntree:4,2", "deterministic-link", "6aa6f72449b264d6", 1,
-			func(c *Config) { c.EagerCredits, c.FaultCount = true, 2 },
+			func(c *Config) { c.Switch.EagerCredits, c.FaultCount = true, 2 },
 		},
 		{
 			"kary-ntree:2,4", "adaptive-link", "5856356a5e72856d", 0.8,
-			func(c *Config) { c.FaultCount, c.Selection = 3, switching.Random },
+			func(c *Config) { c.FaultCount, c.Switch.Selection = 3, "random" },
 		},
 		{
 			"kary-ntree:2,3", "adaptive-switch", "4c993e5c90874961", 0.5,
@@ -32,10 +30,10 @@ func TestTheEventsOfARunStayTheSame(t *testing.T) {
 		},
 		{
 			"mesh:3x3", "dimension-order", "fb5278ca742ef75d", 1,
-			func(c *Config) { c.Queueing, c.InputBuffer, c.OutputBuffer = switching.FIFO, 3, 1 },
+			func(c *Config) { c.Switch.Queueing, c.Switch.InputBuffer, c.Switch.OutputBuffer = "fifo", 3, 1 },
 		},
 		{"torus:4x4", "dimension-order", "5f62e7bbc03a5078", 0.6, func(c *Config) {
-			c.EagerCredits, c.WireDelay, c.RoutingDelay, c.CrossbarDelay = true, cycle, cycle, cycle
+			c.Switch.EagerCredits, c.WireDelay, c.RoutingDelay, c.CrossbarDelay = true, cycle, cycle, cycle
 		}},
 	} {
 		k := config(t, c.spec, c.routing, c.load)

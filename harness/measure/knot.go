@@ -80,7 +80,7 @@ func (l *lookout) find() []deadlock.Output {
 		return nil
 	}
 	return deadlock.Find(deadlock.Question{
-		Switches: l.snaps, InputBuffer: l.n.cfg.InputBuffer,
+		Switches: l.snaps, InputBuffer: l.n.cfg.Switch.InputBuffer,
 		Peer: func(e weft.End) (weft.End, bool) {
 			peer, _, ok := l.n.graph.Peer(e)
 			return peer, ok

@@ -39,7 +39,7 @@ func layeredRing(t testing.TB, vcs int, of func(s, d int) []weft.Address) Config
 	a, err := tables.NewAssignment(n, n, vcs, 1,
 		func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
 	require.NoError(t, err)
-	c.Firmware, c.VCs = firmware.Layered{Tables: lft, Assignment: a}, vcs
+	c.Firmware, c.Switch.VCs = firmware.Layered{Tables: lft, Assignment: a}, vcs
 	return c
 }
 
@@ -89,7 +89,7 @@ func (a assigning) MostHops() int { return a.most }
 func TestAFirmwareWithAnotherTimerStillAssignsAndBounds(t *testing.T) {
 	t.Parallel()
 	c := around(t)
-	c.Firmware, c.VCs, c.RegisterExpire = assigning{withTimer{clockwise{c.Topology}, cycle}, 5}, 2, 7
+	c.Firmware, c.Switch.VCs, c.RegisterExpire = assigning{withTimer{clockwise{c.Topology}, cycle}, 5}, 2, 7
 	n, err := build(t.Context(), c)
 	require.NoError(t, err)
 	require.Equal(t, []weft.Address{{VC: 1}}, n.addresses(1)(2))

@@ -20,7 +20,7 @@ const unorderedFrom = 2048
 
 // network is the network of one run.
 type network struct {
-	cfg    Config // with defaults
+	cfg    Config // filled, with the virtual channels that the routing needs
 	graph  *topology.Graph
 	engine *virtual.Engine
 	meter  *meter
@@ -30,7 +30,6 @@ type network struct {
 	reconfigured *reconfigured
 	inForce      int64 // cycle at which the last of what it makes is loaded
 	dead         subnet.Dead
-	vcs          int
 
 	switches    []*switching.Switch
 	nics        []*nic.NIC
@@ -48,12 +47,11 @@ func build(ctx context.Context, c Config) (*network, error) {
 		return nil, err
 	}
 	for _, m := range n.graph.NICs {
-		core, err := nic.New(nic.Config{
-			ID: m.ID, NICs: len(n.graph.NICs), Rand: weft.Stream(c.Seed, weft.StreamNIC, uint64(m.ID), 0), VCs: n.vcs,
-			Buffer: c.InputBuffer, QueueBytes: c.QueueBytes, EagerCredits: c.EagerCredits, Source: n.source(m.ID),
-			Addresses: n.addresses(m.ID),
-			NoLatency: true, Unordered: len(n.graph.NICs) >= unorderedFrom,
-		})
+		cfg := c.NIC.Config(n.cfg.Switch)
+		cfg.ID, cfg.NICs, cfg.Rand = m.ID, len(n.graph.NICs), weft.Stream(c.Seed, weft.StreamNIC, uint64(m.ID), 0)
+		cfg.Source, cfg.Addresses = n.source(m.ID), n.addresses(m.ID)
+		cfg.NoLatency, cfg.Unordered = true, len(n.graph.NICs) >= unorderedFrom
+		core, err := nic.New(cfg)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 		}
@@ -71,11 +69,10 @@ func build(ctx context.Context, c Config) (*network, error) {
 func (n *network) addSwitches() error {
 	c := &n.cfg
 	for _, s := range n.graph.Switches {
-		core, err := switching.New(switching.Config{
-			Place: n.graph.Place(s.ID), Firmware: n.firmware, Rand: weft.Stream(c.Seed, weft.StreamSwitch, uint64(s.ID),
-				0), VCs: n.vcs,
-			InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer, Queueing: c.Queueing, Selection: c.Selection, Waiting: c.Waiting, EagerCredits: c.EagerCredits,
-		})
+		cfg := c.Switch.Config()
+		cfg.Place, cfg.Firmware = n.graph.Place(s.ID), n.firmware
+		cfg.Rand = weft.Stream(c.Seed, weft.StreamSwitch, uint64(s.ID), 0)
+		core, err := switching.New(cfg)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrConfig, err)
 		}
@@ -102,7 +99,7 @@ func (n *network) chooseFirmware(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.vcs = cmp.Or(n.cfg.VCs, least)
+	n.cfg.Switch.VCs = cmp.Or(n.cfg.Switch.VCs, least)
 	if n.cfg.RegisterExpire != 0 {
 		if s, ok := n.firmware.(switching.Stateful); ok {
 			n.firmware = expiring{Firmware: n.firmware, stateful: s, expire: weft.Time(max(0, n.cfg.RegisterExpire)) * n.cfg.Cycle}
@@ -203,7 +200,7 @@ func (n *network) start() error {
 		}
 	}
 	n.reload()
-	sources, err := n.cfg.Traffic.Sources(n.cfg.over(weft.Stream(n.cfg.Seed, weft.StreamTraffic, 0, 0)))
+	sources, err := n.cfg.Traffic.Sources(n.cfg.Over(weft.Stream(n.cfg.Seed, weft.StreamTraffic, 0, 0)))
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -216,11 +213,11 @@ func (n *network) start() error {
 	return nil
 }
 
-// over is the network as traffic sees it.
-func (c *Config) over(r nic.Rand) nic.Over {
+// Over is the network of a configuration that is [Config.Filled] as traffic sees it.
+func (c *Config) Over(r nic.Rand) nic.Over {
 	return nic.Over{
 		NICs: len(c.Topology.NICs), Rate: float64(c.BytesPerCycle) * float64(weft.Second) / float64(c.Cycle),
-		PacketBytes: c.PacketBytes, Rand: r, Find: c.Topology.NICByName,
+		PacketBytes: c.NIC.PacketBytes, Rand: r, Find: c.Topology.NICByName,
 	}
 }
 

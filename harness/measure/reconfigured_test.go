@@ -12,7 +12,7 @@ import (
 // grid is a torus with links that are dead before the first packet.
 func grid(t testing.TB, spec, routing string, faults int) Config {
 	c := config(t, spec, routing, 0.2)
-	c.FaultCount, c.FaultsBefore, c.Window, c.EagerCredits = faults, true, 500, true
+	c.FaultCount, c.FaultsBefore, c.Window, c.Switch.EagerCredits = faults, true, 500, true
 	c.Warmup.Batch, c.Warmup.Batches = 250, 2
 	return c
 }

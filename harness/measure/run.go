@@ -13,7 +13,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	if err := c.Validate(ctx); err != nil {
 		return Result{}, err
 	}
-	c = c.withDefaults()
+	c = c.Filled()
 	faults, err := drawFaults(&c)
 	if err != nil {
 		return Result{}, err

@@ -58,7 +58,7 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 			c.FaultCount, c.FaultKind, c.FaultSpacing = 3, kind, 50
 			c.WireDelay, c.RoutingDelay = 3*cycle, cycle
 			c.Window, c.Warmup.Most = 500, 1000
-			c = c.withDefaults()
+			c = c.Filled()
 			faults, err := drawFaults(&c)
 			require.NoError(t, err)
 			n, err := build(t.Context(), c)
@@ -130,7 +130,7 @@ func TestAFlowGetsTheRateOfItsLink(t *testing.T) {
 	r := measured(t, c)
 	require.InDelta(t, 1, r.Offered, 0.05)
 	require.InDelta(t, 1, r.Accepted, 0.03)
-	c.BytesPerCycle, c.PacketBytes = 256, 128
+	c.BytesPerCycle, c.NIC.PacketBytes = 256, 128
 	require.InDelta(t, 4, measured(t, c).Accepted, 0.1, "links twice as fast, packets half as long")
 }
 

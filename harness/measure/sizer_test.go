@@ -21,7 +21,7 @@ func TestBytesOfHeadersAreLoad(t *testing.T) {
 	t.Parallel()
 	for _, expire := range []int{0, 1000} { // with another timer too
 		c := config(t, "kary-ntree:2,1", "", 1)
-		c.Firmware, c.PacketBytes, c.RegisterExpire = sized{clockwise{c.Topology}, 64}, 128, expire
+		c.Firmware, c.NIC.PacketBytes, c.RegisterExpire = sized{clockwise{c.Topology}, 64}, 128, expire
 		r := measured(t, c)
 		require.InDelta(t, 2.0, r.Offered, 0.1, "load is of packets without them")
 		require.InDelta(t, 2.0*128/(128+64), r.Accepted, 0.05)
@@ -45,7 +45,7 @@ func TestBytesOfHeadersTakeTheirTimeOnce(t *testing.T) {
 func TestMechanismsCostTheirBitsInEveryPacket(t *testing.T) {
 	t.Parallel()
 	c := config(t, "mesh:2", "duato", 1)
-	c.BytesPerCycle, c.PacketBytes = 8, 24
+	c.BytesPerCycle, c.NIC.PacketBytes = 8, 24
 	plain := measured(t, c).Accepted
 	c.Routing = "duato:mechanisms=I+D+M"
 	require.InDelta(t, plain*24/(24+3), measured(t, c).Accepted, 0.01*plain)

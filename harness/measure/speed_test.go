@@ -43,8 +43,8 @@ func benchmark(b *testing.B, spec, routing string, loads ...float64) {
 // running is a run some 2000 cycles on its way.
 func running(t testing.TB, spec, routing string, load float64) *run {
 	c := config(t, spec, routing, load)
-	c.Cycle, c.WireDelay, c.RoutingDelay, c.CrossbarDelay, c.EagerCredits = cycle, cycle, cycle, cycle, true
-	n, err := build(t.Context(), c.withDefaults())
+	c.Cycle, c.WireDelay, c.RoutingDelay, c.CrossbarDelay, c.Switch.EagerCredits = cycle, cycle, cycle, cycle, true
+	n, err := build(t.Context(), c.Filled())
 	require.NoError(t, err)
 	require.NoError(t, n.start())
 	r := &run{network: n}
@@ -64,7 +64,7 @@ func cpuSeconds() float64 {
 func BenchmarkSwitchMemory(b *testing.B) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:36,3"} {
 		b.Run(spec, func(b *testing.B) {
-			c := config(b, spec, "deterministic-link", 0).withDefaults()
+			c := config(b, spec, "deterministic-link", 0).Filled()
 			n := &network{cfg: c, graph: c.Topology, engine: virtual.New(virtual.Config{}), meter: newMeter(c.Cycle)}
 			require.NoError(b, n.chooseFirmware(b.Context()))
 			for b.Loop() {

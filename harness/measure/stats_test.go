@@ -42,7 +42,7 @@ func TestTheMeterCountsWhatPassesIt(t *testing.T) {
 	require.Equal(t, 2, m.inside())
 	m.deliver(9*cycle, &a)
 	require.Zero(t, a.Injected, "its NIC gets it back as it was")
-	r := &run{network: &network{meter: m, cfg: Config{}.withDefaults(), engine: virtual.New(virtual.Config{})}}
+	r := &run{network: &network{meter: m, cfg: Config{}.Filled(), engine: virtual.New(virtual.Config{})}}
 	r.open()
 	c := at(10, 12)
 	require.Equal(t, 2, m.inside())
@@ -79,7 +79,7 @@ func TestTheMeterCountsWhatPassesIt(t *testing.T) {
 }
 
 func warmed(t *testing.T, batches ...batch) int {
-	s := steady{w: Config{}.withDefaults().Warmup}
+	s := steady{w: Config{}.Filled().Warmup}
 	for i, b := range batches {
 		if s.add(b) {
 			return i + 1

@@ -93,13 +93,6 @@ func (r *reader) bad(field string, err error) {
 	}
 }
 
-func (r *reader) within(field string, v *int, least, most int) int {
-	if v != nil && (*v < least || *v > most) {
-		r.bad(field, fmt.Errorf("%s is %d, expected %d to %d", field, *v, least, most))
-	}
-	return get(v)
-}
-
 // delay reads a time in cycles, whose length has been read.
 func (r *reader) delay(field string, v *float64) weft.Time {
 	if v != nil && !(*v >= 0 && *v <= maxDelay) {
@@ -120,6 +113,7 @@ func (b *builder) config(ctx context.Context, s *settled) (measure.Config, []mis
 	r.links()
 	r.buffers()
 	r.times()
+	r.c = r.c.Filled()
 	b.network(ctx, s, &r.c, r.bad)
 	s.manager(b.kind, &r.c, r.bad)
 	s.tolerate(b.kind, &r.c, r.bad)
@@ -132,7 +126,6 @@ func (b *builder) config(ctx context.Context, s *settled) (measure.Config, []mis
 // links reads what packets and links are.
 func (r *reader) links() {
 	s, c := r.settled, &r.c
-	c.BytesPerCycle = r.within("bytes_per_cycle", s.BytesPerCycle, 1, weft.MaxPacket)
 	if s.CycleNS != nil && !(*s.CycleNS >= 0.001 && *s.CycleNS <= 1e9) {
 		r.bad("cycle_ns", fmt.Errorf("a cycle of %v ns, expected 0.001 to 1e9", *s.CycleNS))
 	} else {
@@ -145,43 +138,40 @@ func (r *reader) links() {
 
 // buffers reads what switches and NICs hold, and in which order they let it go.
 func (r *reader) buffers() {
-	s, c := r.settled, &r.c
 	var all settings.Settings
 	for _, name := range shared {
-		if x := settings.Of(name); s.has(name) {
-			r.bad(name, all.Set(x.Path, s.text(name)))
+		if x := settings.Of(name); r.has(name) {
+			r.bad(name, all.Set(x.Path, r.text(name)))
 			if x.Most > 0 && !x.Within(all.Number(x.Path)) { // 0, too: it is given
-				r.bad(name, fmt.Errorf("%s is %s, expected %s", name, s.text(name), x.Bounds()))
+				r.bad(name, fmt.Errorf("%s is %s, expected %s", name, r.text(name), x.Bounds()))
 				continue
 			}
 			r.bad(name, x.Check(all))
 		}
 	}
-	c.VCs, c.InputBuffer, c.OutputBuffer = all.Switch.VCs, all.Switch.InputBuffer, all.Switch.OutputBuffer
-	c.QueueBytes, c.PacketBytes, c.EagerCredits = all.NIC.QueueBytes, all.NIC.PacketBytes, all.Switch.EagerCredits
-	c.Queueing, c.Selection, c.Waiting = all.Switch.Policies()
+	r.c.Switch, r.c.NIC = all.Switch, all.NIC
 }
 
-// times reads when what happens.
+// times reads when what happens, and all whole numbers.
 func (r *reader) times() {
 	s, c := r.settled, &r.c
+	for _, x := range c.Numbers() {
+		if s.has(x.Name) {
+			*x.Value = int(s.field(x.Name).Elem().Int())
+			if !x.Within(*x.Value) { // 0, too: it is given
+				r.bad(x.Name, fmt.Errorf("%s is %d, expected %d to %d", x.Name, *x.Value, x.Least, x.Most))
+			}
+		}
+	}
 	c.FaultsBefore, c.Hunt, c.Warmup.Skip = get(s.FaultsBefore), get(s.Hunt), get(s.WarmupSkip)
-	c.RegisterExpire = r.within("register_expire", s.RegisterExpire, measure.NeverExpire, maxCycles)
 	if s.RegisterExpire != nil && *s.RegisterExpire == 0 {
 		r.bad("register_expire", fmt.Errorf("register_expire is 0, expected %d for never, or from 1 on: leave it out for what the routing says", measure.NeverExpire))
 	}
-	c.FaultSpacing = r.within("fault_spacing", s.FaultSpacing, 1, maxCycles)
-	c.ReconfigureAfter = r.within("reconfigure_after", s.Reconfigure, 0, maxCycles)
-	c.BypassPlanes = get(s.BypassPlanes)
-	c.Warmup.Batch = r.within("warmup_batch", s.WarmupBatch, 1, maxCycles)
-	c.Warmup.Batches = r.within("warmup_batches", s.WarmupBatches, 2, 100)
-	c.Warmup.Most = r.within("warmup_most", s.WarmupMost, 1, maxCycles)
+	c.BypassPlanes, c.FaultKind = get(s.BypassPlanes), get(s.FaultKind)
 	if t := s.WarmupTolerance; t != nil && !(*t > 0 && *t < 1) {
 		r.bad("warmup_tolerance", fmt.Errorf("a tolerance of %v, expected a share above 0 and below 1", *t))
 	}
 	c.Warmup.Tolerance = get(s.WarmupTolerance)
-	c.Window = r.within("window", s.Window, 1, maxCycles)
-	c.MostCycles = r.within("most_cycles", s.MostCycles, 1, maxCycles)
 	if c.Hunt && c.MostCycles == 0 && s.MostCycles == nil {
 		r.bad("hunt", fmt.Errorf("a hunt for deadlocks lasts most_cycles: give them"))
 	}
@@ -207,7 +197,6 @@ func (b *builder) network(ctx context.Context, s *settled, c *measure.Config, ba
 	if s.FaultKind != nil && !slices.Contains(kinds, *s.FaultKind) {
 		bad("fault_kind", document.Unknown("kind of faults", *s.FaultKind, kinds))
 	}
-	c.FaultKind = get(s.FaultKind)
 	if missing {
 		return
 	}
@@ -265,8 +254,8 @@ func (b *builder) routing(
 	switch {
 	case err != nil:
 		bad("routing", err)
-	case c.VCs < layers:
-		bad("vcs", fmt.Errorf("%s needs at least %d virtual channels on %s, found %d", c.Routing, layers, spec, c.VCs))
+	case c.Switch.VCs < layers:
+		bad("vcs", fmt.Errorf("%s needs at least %d virtual channels on %s, found %d", c.Routing, layers, spec, c.Switch.VCs))
 	case layers == 0:
 		bad("routing", b.runs(ctx, g, spec, c.Routing, get(s.VCs)))
 	}

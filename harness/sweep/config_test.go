@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	switching "github.com/weft-fabric/weft/switch"
 )
 
 func TestWhatBlockedPacketsWaitForIsUpToTheExperiment(t *testing.T) {
@@ -18,6 +16,6 @@ quick: {samples: 1}
 `))
 	require.NoError(t, err)
 	require.Len(t, e.full.points, 2)
-	require.Equal(t, switching.WaitForAll, e.full.points[0].config.Waiting)
-	require.Equal(t, switching.WaitForOne, e.full.points[1].config.Waiting)
+	require.Equal(t, "all", e.full.points[0].config.Switch.Waiting)
+	require.Equal(t, "one", e.full.points[1].config.Switch.Waiting)
 }

@@ -1,9 +1,7 @@
 package sweep
 
 import (
-	"cmp"
 	"context"
-	"math/rand/v2"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -20,10 +18,11 @@ import (
 // result only Connected, Faults and Stable are set. The same seed has the same faults for every
 // routing, and those of fewer faults are among those of more.
 func connectivity(ctx context.Context, c measure.Config) (measure.Result, error) {
-	set, err := drawFaults(c)
+	set, err := c.Faultable()
 	if err != nil {
 		return measure.Result{}, err
 	}
+	set = set[:c.FaultCount]
 	r := measure.Result{Faults: len(set), Stable: true, DeadlockAt: -1}
 	var dead subnet.Dead
 	for _, e := range set {
@@ -55,19 +54,6 @@ func connectivity(ctx context.Context, c measure.Config) (measure.Result, error)
 	if err != nil {
 		return r, err
 	}
-	r.Connected, err = measure.Connects(ctx, verify.Config{Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.VCs, vcs)}, set)
+	r.Connected, err = measure.Connects(ctx, verify.Config{Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.Switch.VCs, vcs)}, set)
 	return r, err
 }
-
-// drawFaults draws the faults of a run: the first of a random order of all there can be.
-func drawFaults(c measure.Config) ([]verify.Element, error) {
-	list, err := measure.Faultable(c.Topology, faultKind(c))
-	if err != nil {
-		return nil, err
-	}
-	draw := rand.New(weft.Stream(c.Seed, weft.StreamFaults, 0, 0))
-	draw.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
-	return list[:c.FaultCount], nil
-}
-
-func faultKind(c measure.Config) string { return cmp.Or(c.FaultKind, measure.LinkFaults) }

@@ -123,7 +123,7 @@ func (e *Experiment) costly(p *plan) (list []int) {
 // there are the deadlocks that end it.
 func trialOf(c *measure.Config) int {
 	if c.Hunt {
-		return int(warmupOf(c)) + c.FaultCount*cmp.Or(c.FaultSpacing, measure.DefaultFaultSpacing) + trialCycles
+		return int(warmupOf(c)) + c.FaultCount*c.FaultSpacing + trialCycles
 	}
 	return trialCycles
 }
@@ -144,7 +144,7 @@ func warmupOf(c *measure.Config) float64 {
 	if c.Warmup.Skip {
 		return 0
 	}
-	return 1.3 * float64(cmp.Or(c.Warmup.Batch, measure.DefaultBatch)*cmp.Or(c.Warmup.Batches, measure.DefaultBatches))
+	return 1.3 * float64(c.Warmup.Batch*c.Warmup.Batches)
 }
 
 // cyclesOf is about how many cycles a run takes: warm-ups, faults, window. Of sets that are judged
@@ -164,11 +164,11 @@ func cyclesOf(c *measure.Config, kind string) float64 {
 	if faults > 0 && !c.Hunt {
 		warm *= 2
 	}
-	all := warm + float64(faults*cmp.Or(c.FaultSpacing, measure.DefaultFaultSpacing))
+	all := warm + float64(faults*c.FaultSpacing)
 	if c.Hunt {
 		all += float64(c.MostCycles)
 	} else {
-		all += float64(cmp.Or(c.Window, measure.DefaultWindow))
+		all += float64(c.Window)
 	}
 	if c.MostCycles > 0 {
 		all = min(all, float64(c.MostCycles))

@@ -25,7 +25,8 @@ type File struct {
 }
 
 // Settings are a measured run in words. What is not given is the default of package measure. All
-// delays are in cycles.
+// delays are in cycles. Fields are pointers, and not parts of [settings.Settings], because an axis
+// may set what base says back to false.
 type Settings struct {
 	Topology    *string `yaml:"topology,omitempty" jsonschema_description:"As fabricd takes it: kary-ntree:4,3, mport-tree:8,3, leaf-spine:4,8,12, mesh:4x4, torus:4x4x4, irregular:16,32,1, ring:8, or a topology file. {sample} in it is the number of the sample, counted from 1, so that each sample has a graph of its own; {switches}, {links} and {most_layers} are the fields of these names, {2*switches} twice as many."`
 	Switches    *int    `yaml:"switches,omitempty" jsonschema:"minimum=1" jsonschema_description:"What {switches} stands for in topology and routing."`

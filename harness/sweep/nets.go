@@ -132,6 +132,6 @@ func (n *nets) fill(
 	if err != nil {
 		return 0, err
 	}
-	c.Firmware, c.VCs = r.firmware, cmp.Or(get(s.VCs), r.layers)
+	c.Firmware, c.Switch.VCs = r.firmware, cmp.Or(get(s.VCs), r.layers)
 	return r.layers, nil
 }

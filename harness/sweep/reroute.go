@@ -58,14 +58,8 @@ func (r *rerouting) run(ctx context.Context, c measure.Config) (measure.Result, 
 		return measure.Result{}, err
 	}
 	same := fmt.Sprintf("%s\n%s\n%s\n%v", c.Topology.Spec, c.Routing, c.Manager, c.SwitchFlows)
-	all := c
 	ch, err := r.chains.get(fmt.Sprintf("%s\n%s\n%d", same, c.FaultKind, c.Seed), func() (*chain, error) {
-		list, err := measure.Faultable(c.Topology, faultKind(c))
-		if err != nil {
-			return nil, err
-		}
-		all.FaultCount = len(list)
-		drawn, err := drawFaults(all)
+		drawn, err := c.Faultable()
 		if err != nil {
 			return nil, err
 		}

@@ -311,28 +311,6 @@ quick: {samples: 2}
 	assert.Equal(t, "4", runs[len(runs)-1]["measured_faults"])
 }
 
-func TestFewerFaultsAreAmongMoreAndTheSameForEveryRouting(t *testing.T) {
-	t.Parallel()
-	e := small(t)
-	c := e.full.points[0].config
-	for _, kind := range []string{measure.LinkFaults, measure.SwitchFaults} {
-		c.FaultKind, c.Seed = kind, 5
-		c.FaultCount = 2
-		two, err := drawFaults(c)
-		require.NoError(t, err)
-		c.FaultCount, c.Routing = 1, "ddrc"
-		one, err := drawFaults(c)
-		require.NoError(t, err)
-		assert.Equal(t, two[:1], one, kind)
-		for _, x := range two {
-			assert.Equal(t, kind == measure.SwitchFaults, x.Switch)
-			if x.Switch {
-				assert.Zero(t, c.Topology.Switches[x.ID].Tier, "leaves have NICs")
-			}
-		}
-	}
-}
-
 func TestFileNamesAreHarmless(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "kary-ntree-4-3", fileName("kary-ntree:4,3"))

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/trace"
 	"github.com/weft-fabric/weft/harness/measure"
@@ -80,15 +79,12 @@ func (b *builder) trace(s *settled, file string, c *measure.Config, bad func(str
 // fit checks that the network can have the traffic.
 func (b *builder) fit(c *measure.Config, err error, bad func(string, error)) {
 	if err == nil && c.Topology != nil {
-		cycle, bytes := cmp.Or(c.Cycle, measure.DefaultCycle), cmp.Or(c.BytesPerCycle, measure.DefaultBytesPerCycle)
-		err = c.Traffic.Fits(nic.Over{
-			NICs: len(c.Topology.NICs), Rate: float64(bytes) * float64(weft.Second) / float64(cycle), PacketBytes: c.PacketBytes, Find: c.Topology.NICByName,
-		})
+		err = c.Traffic.Fits(c.Over(nil))
 	}
 	bad("traffic", err)
-	largest := cmp.Or(c.Traffic.Largest(), c.PacketBytes, nic.DefaultPacketBytes)
-	if c.QueueBytes > 0 && c.QueueBytes < largest {
-		bad("queue_bytes", fmt.Errorf("a send queue of %d bytes cannot hold a packet of %d", c.QueueBytes, largest))
+	largest := cmp.Or(c.Traffic.Largest(), c.NIC.PacketBytes)
+	if c.NIC.QueueBytes > 0 && c.NIC.QueueBytes < largest {
+		bad("queue_bytes", fmt.Errorf("a send queue of %d bytes cannot hold a packet of %d", c.NIC.QueueBytes, largest))
 	}
 }
 

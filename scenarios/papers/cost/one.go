@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/chart"
 	"github.com/weft-fabric/weft/harness/measure"
@@ -65,7 +66,8 @@ func one(ctx context.Context, spec string, out io.Writer) error {
 	}
 	config := func(cycles int) measure.Config {
 		return measure.Config{
-			Topology: g, Routing: routing, EagerCredits: true, Seed: 1, Window: cycles, Warmup: measure.Warmup{Skip: true},
+			Topology: g, Routing: routing, Switch: settings.Switch{EagerCredits: true},
+			Seed: 1, Window: cycles, Warmup: measure.Warmup{Skip: true},
 			Traffic: nic.Traffic{Pattern: "uniform", Load: 0.1},
 			Cycle:   cycle, WireDelay: cycle, RoutingDelay: cycle, CrossbarDelay: cycle,
 		}

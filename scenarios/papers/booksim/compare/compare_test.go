@@ -97,20 +97,20 @@ func TestVariantsChangeWhatTheySay(t *testing.T) {
 			seen[n.name+v.name] = true
 			c := n.config(nil, v, 0.5, 1)
 			if v.name == "match" {
-				assert.Equal(t, switching.FIFO, c.Queueing)
-				assert.Equal(t, []int{4, 1}, []int{c.InputBuffer, c.OutputBuffer})
+				assert.Equal(t, "fifo", c.Switch.Queueing)
+				assert.Equal(t, []int{4, 1}, []int{c.Switch.InputBuffer, c.Switch.OutputBuffer})
 				assert.Equal(t, n.name == "fattree64", c.Firmware != nil, "up ports are drawn where there are any")
 			}
 		}
 		assert.Equal(t, n.title != "", seen[n.name+"match"], "what is drawn has a match")
 		plainly := n.config(nil, variant{}, 0.5, 1)
-		assert.Equal(t, []int{0, 0}, []int{plainly.InputBuffer, plainly.OutputBuffer})
+		assert.Equal(t, []int{0, 0}, []int{plainly.Switch.InputBuffer, plainly.Switch.OutputBuffer})
 	}
 	var c measure.Config
 	for _, change := range []change{fifo, input(3), output(5), upDrawn} {
 		change(&c)
 	}
-	assert.Equal(t, []int{3, 5}, []int{c.InputBuffer, c.OutputBuffer})
+	assert.Equal(t, []int{3, 5}, []int{c.Switch.InputBuffer, c.Switch.OutputBuffer})
 }
 
 // at is a view that knows its place only.

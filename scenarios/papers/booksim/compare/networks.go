@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/measure"
 	"github.com/weft-fabric/weft/nic"
@@ -32,10 +33,11 @@ type variant struct {
 // change is one thing that a variant does differently.
 type change func(c *measure.Config)
 
-func fifo(c *measure.Config)    { c.Queueing = switching.FIFO }
+func fifo(c *measure.Config)    { c.Switch.Queueing = "fifo" }
 func upDrawn(c *measure.Config) { c.Firmware = firmware.UpDown{Up: drawn} }
-func input(packets int) change  { return func(c *measure.Config) { c.InputBuffer = packets } }
-func output(packets int) change { return func(c *measure.Config) { c.OutputBuffer = packets } }
+func input(packets int) change  { return func(c *measure.Config) { c.Switch.InputBuffer = packets } }
+
+func output(packets int) change { return func(c *measure.Config) { c.Switch.OutputBuffer = packets } }
 
 // causes are one change each, and then one after the other up to that which is nearest to
 // BookSim2's "match".
@@ -99,7 +101,8 @@ const cycle = 512 * weft.Nanosecond
 // config of one run.
 func (n *network) config(g *topology.Graph, v variant, load float64, seed uint64) measure.Config {
 	c := measure.Config{
-		Topology: g, Routing: n.routing, EagerCredits: true, Seed: seed, Window: n.window, Warmup: measure.Warmup{Most: n.window},
+		Topology: g, Routing: n.routing, Switch: settings.Switch{EagerCredits: true},
+		Seed: seed, Window: n.window, Warmup: measure.Warmup{Most: n.window},
 		Traffic: nic.Traffic{Pattern: n.pattern, Load: load},
 		Cycle:   cycle, WireDelay: cycle, RoutingDelay: cycle, CrossbarDelay: cycle,
 	}

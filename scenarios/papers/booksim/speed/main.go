@@ -30,7 +30,7 @@ var networks = map[string][2]string{
 
 // models set what differs between the two.
 var models = map[string]func(*measure.Config){
-	"eager":       func(c *measure.Config) { c.EagerCredits, c.RoutingDelay = true, measure.DefaultCycle },
+	"eager":       func(c *measure.Config) { c.Switch.EagerCredits, c.RoutingDelay = true, measure.DefaultCycle },
 	"experiments": func(*measure.Config) {},
 }
 

@@ -51,8 +51,8 @@ func TestTheModelsDifferInWhatTheySay(t *testing.T) {
 	require.NoError(t, err)
 	experiments, err := parse(strings.Fields("torus512 0.3 10 experiments"))
 	require.NoError(t, err)
-	assert.True(t, eager.EagerCredits)
-	assert.False(t, experiments.EagerCredits)
+	assert.True(t, eager.Switch.EagerCredits)
+	assert.False(t, experiments.Switch.EagerCredits)
 	assert.Zero(t, experiments.RoutingDelay)
 	for _, delay := range []any{eager.RoutingDelay, eager.CrossbarDelay, eager.WireDelay, experiments.CrossbarDelay} {
 		assert.Equal(t, experiments.WireDelay, delay)
