@@ -18,7 +18,7 @@ func TestTheLedgerBalancesWhileAHostIsFrozen(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHostsOn(t, 3, oneApart(t))
-	rounds := testenv.Levels(3, 1, 1)
+	rounds := testenv.N(3, 1)
 	for range rounds {
 		l.load("uniform:0.3")
 		l.more(300)

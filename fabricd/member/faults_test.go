@@ -115,7 +115,7 @@ func TestANeighbourOfAKilledProcessThatIsStoppedMeanwhile(t *testing.T) {
 	testenv.Unraced(t)
 	l := start(t, true)
 	a := l.startSwitch("s2.00")
-	rounds := testenv.Levels(3, 1, 1)
+	rounds := testenv.N(3, 1)
 	for range rounds {
 		b := l.startSwitch("s1.00")
 		l.Load("uniform:0.3")

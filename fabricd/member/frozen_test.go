@@ -38,7 +38,7 @@ func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
 			t.Parallel()
 			l := start(t, true)
 			p := l.startSwitch(name)
-			for range 4 {
+			for range 2 {
 				l.Load("uniform:0.3")
 				l.crosses(name, 100)
 				after := l.last()
@@ -60,10 +60,11 @@ func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
 // second is more than that is known to have sent.
 func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t *testing.T) {
 	t.Parallel()
-	testenv.Nightly(t)
+	testenv.Long(t)
+	testenv.Unraced(t)
 	l := start(t, true)
 	a, b := l.startSwitch("s0.00"), l.startSwitch("s1.00")
-	rounds := testenv.Levels(6, 2, 2)
+	rounds := testenv.N(2, 1)
 	for i := range rounds {
 		first, second := a, b
 		if i%2 == 1 {
