@@ -201,6 +201,25 @@ func (l *leaderRig) changes(e weft.End, up bool) []string {
 
 func cut(name string) fault.Spec { return fault.Spec{Do: fault.VerbCut, A: name} }
 
+// The clock of a host may be behind: by it an end loses carrier before the cut that took it away. A
+// silence is not the cut's.
+func TestAnEndWhoseClockIsBehindHasFoundOut(t *testing.T) {
+	t.Parallel()
+	for why, found := range map[weft.Cause]int{weft.BySignal: 1, weft.BySilence: 0} {
+		l := lead(t)
+		l.comesUp()
+		k := l.link(t, "s0.0-s1.0")
+		l.takes(weft.Second, leader.Apply{Specs: []fault.Spec{cut(k.Name)}})
+		l.takes(0, leader.PortChanged{End: k.B, At: l.now - weft.Millisecond, Why: why, Started: true})
+		l.takes(0, leader.Acted{Action: 1})
+		seen := l.Outcomes(1)[0].Fault.Detected
+		require.Len(t, seen, found)
+		for _, d := range seen {
+			assert.Zero(t, d.AfterSeconds)
+		}
+	}
+}
+
 // A cut from beginning to end, each step by what it asks for.
 func TestACutStepByStep(t *testing.T) {
 	t.Parallel()

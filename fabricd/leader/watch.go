@@ -30,6 +30,18 @@ type lastDown struct {
 	node     string
 	why      weft.Cause
 	rerouted weft.Time // first re-route since; Never: none yet
+
+	explained bool // by an incident
+}
+
+// clockError is how far the clock of a host may be behind the leader's. Chosen by us: some times
+// what an order takes to reach a host.
+const clockError = 5 * weft.Millisecond
+
+// mayFollow reports whether an end may have lost its link because of n. A host dates what an order
+// does by its own clock, so carrier that no other incident took away may be gone before n began.
+func (d *lastDown) mayFollow(n *Incident) bool {
+	return d.at >= n.Began || d.why == weft.BySignal && !d.explained && d.at >= n.Began-clockError
 }
 
 // silentEnd is an end that lost its link by silence. An incident may cover it.
@@ -58,7 +70,7 @@ func (w *watch) add(s *State, n *Incident, expect []weft.End) {
 	}
 	d.missing = len(d.ends)
 	for _, e := range expect {
-		if last, ok := w.last[e]; ok && last.at >= n.Began { // the fault is noticed later than what it did
+		if last, ok := w.last[e]; ok && last.mayFollow(n) { // the fault is noticed later than what it did
 			s.detect(n, e, last)
 			d.rerouted = min(d.rerouted, last.rerouted)
 		}
@@ -96,13 +108,13 @@ func (s *State) linkLost(c PortChanged) {
 // detect notes in n that an end has found out, unless the end is not n's or found out before.
 func (s *State) detect(n *Incident, e weft.End, d *lastDown) {
 	w := &n.seen
-	if known, ok := w.ends[e]; !ok || known || d.at < n.Began {
+	if known, ok := w.ends[e]; !ok || known || !d.mayFollow(n) {
 		return
 	}
 	if (d.why == weft.BySignal || d.why == weft.ByCrash) && fault.Verb(n.Report.Kind) == fault.VerbImpair {
 		return // no impairment takes carrier away: another fault did
 	}
-	w.ends[e] = true
+	w.ends[e], d.explained = true, true
 	w.missing--
 	w.last = max(w.last, d.at)
 	by := cmp.Or(n.how, how(d.why))
@@ -110,7 +122,7 @@ func (s *State) detect(n *Incident, e weft.End, d *lastDown) {
 		by = fault.ByProcess // they have no carrier because the leader saw it go
 	}
 	if len(w.list) < maxDetected {
-		w.list = append(w.list, fault.Detection{End: d.node, Port: int(e.Port), AfterSeconds: seconds(d.at - n.Began), How: by})
+		w.list = append(w.list, fault.Detection{End: d.node, Port: int(e.Port), AfterSeconds: seconds(max(0, d.at-n.Began)), How: by})
 	}
 	if w.missing == 0 {
 		w.news = true
@@ -151,7 +163,7 @@ func (w *watch) since(e weft.End, at weft.Time) bool {
 func (d *detected) report(p *fault.Report, began weft.Time) {
 	p.Detected = slices.Clone(d.list)
 	if len(d.list) > 0 {
-		p.SeenAfter = seconds(d.last - began)
+		p.SeenAfter = seconds(max(0, d.last-began))
 	}
 	if d.rerouted != weft.Never {
 		p.FirstReroute = new(seconds(d.rerouted - began))
