@@ -60,9 +60,12 @@ func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 	assert.Empty(t, registerText(l, fabric.EventLinkDown), "the link does not even notice")
 
 	// A frame of an epoch to come is a neighbour that has started anew: the ends agree on a new
-	// epoch of their own.
-	send(d, old)
-	l.until("the link has been down", func() bool { return len(registerText(l, fabric.EventLinkDown)) > 0 })
+	// epoch of their own. An end that stood still meanwhile tells nobody.
+	l.until("the link has been down", func() bool {
+		send(d, old)
+		l.flows(20)
+		return len(registerText(l, fabric.EventLinkDown)) > 0
+	})
 	l.until("and is back", func() bool { return len(l.LinksDown()) == 0 })
 	l.flows(100)
 	balance := l.sound()
