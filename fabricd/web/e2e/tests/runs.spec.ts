@@ -1,21 +1,12 @@
 // fabricd goes and comes back, and pages that may not act.
 
-import { expect, test, type Page } from '@playwright/test'
+import { expect, test } from '@playwright/test'
 import { Fabric } from '../lib/fabric'
 import { live, look, open } from '../lib/map'
 
 const small = ['--topology', 'kary-ntree:2,2', '--traffic', 'uniform:0.02']
 
-// The window of them all, one after the other: a new one takes longer than most of these tests. Each has a fabric at a port of
-// its own, of which the window keeps nothing.
-let page: Page
-test.beforeAll(async ({ browser }) => {
-  page = await (await browser.newContext()).newPage()
-})
-test.afterEach(() => void page.removeAllListeners())
-test.afterAll(() => page.context().close())
-
-test('killed and started again, the page goes on with the new run', async ({}, info) => {
+test('killed and started again, the page goes on with the new run', async ({ page }, info) => {
   const f = await Fabric.up(...small)
   try {
     await open(page, f)
@@ -47,7 +38,7 @@ test('killed and started again, the page goes on with the new run', async ({}, i
   }
 })
 
-test('another shape after a restart is drawn anew', async () => {
+test('another shape after a restart is drawn anew', async ({ page }) => {
   const f = await Fabric.up(...small)
   let other: Fabric | null = null
   try {
@@ -64,7 +55,7 @@ test('another shape after a restart is drawn anew', async () => {
   }
 })
 
-test('with a wrong token the page shows, and may not act', async ({}, info) => {
+test('with a wrong token the page shows, and may not act', async ({ page }, info) => {
   const f = await Fabric.up(...small)
   try {
     await open(page, f, `${f.url}#token=WRONG`)
@@ -88,7 +79,7 @@ test('with a wrong token the page shows, and may not act', async ({}, info) => {
   }
 })
 
-test('a page of somebody else cannot act, or look', async () => {
+test('a page of somebody else cannot act, or look', async ({ page }) => {
   const f = await Fabric.up(...small)
   const stranger = await Fabric.up(...small)
   try {
@@ -115,7 +106,7 @@ test('a page of somebody else cannot act, or look', async () => {
   }
 })
 
-test('nothing goes wrong in the console, and nothing is loaded from elsewhere', async () => {
+test('nothing goes wrong in the console, and nothing is loaded from elsewhere', async ({ page }) => {
   const f = await Fabric.up(...small)
   const said: string[] = []
   page.on('console', (m) => m.type() === 'error' && said.push(m.text()))
