@@ -54,7 +54,8 @@ func ownModule(t *testing.T) (dir string) {
 	}
 	file := filepath.Join(dir, "go.mod")
 	edit(t, file, "../../..", top)
-	edit(t, file, "require github.com/weft-fabric/weft v0.0.0\n", "require github.com/weft-fabric/weft v0.0.0\n"+requires(t))
+	const ours = "require github.com/weft-fabric/weft v0.0.0\n"
+	edit(t, file, ours, ours+requires(t))
 	sums, err := os.ReadFile("../go.sum")
 	if err != nil {
 		t.Fatal(err)

@@ -216,7 +216,7 @@ func TestAskOfABusyProcessWaitsItsTurn(t *testing.T) {
 		go func() { answers <- call(t.Context(), peers, do("s1", "slow"), i) }()
 	}
 	<-begun
-	rig.Until(t, func() bool { // a busy machine may not even have asked in that time
+	rig.Until(t, func() bool { // on a busy machine the time may be over before the request is sent
 		short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		err := call(short, peers, do("s1", "slow"), 0)

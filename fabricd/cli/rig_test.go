@@ -33,8 +33,8 @@ type withoutLeaks struct{ *testing.M }
 
 // Run implements [testscript.TestingM].
 func (w withoutLeaks) Run() (code int) {
-	defer func() { _ = os.RemoveAll(commands.dir) }()
-	if !testenv.Race { // tests that run in parallel mostly wait for processes; the command line comes after this
+	defer func() { _ = os.RemoveAll(commands.dir) }() // which a test makes
+	if !testenv.Race {                                // tests that run in parallel mostly wait for processes; -parallel overrides this
 		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 			panic(err)
 		}
@@ -126,7 +126,7 @@ func beginUnread(t *testing.T, args ...string) *running {
 
 func (r *running) start(t *testing.T, stdout io.Writer, args ...string) {
 	t.Helper()
-	if args[0] == "up" && !slices.Contains(args, "--drain-timeout") { // a busy machine takes longer than up has patience
+	if args[0] == "up" && !slices.Contains(args, "--drain-timeout") { // its own is too short on a busy machine
 		args = append(args, "--drain-timeout", (rig.Patience / 2).String())
 	}
 	ctx, cancel := context.WithCancel(context.Background())

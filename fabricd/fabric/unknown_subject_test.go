@@ -60,7 +60,8 @@ func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 	assert.Empty(t, registerText(l, fabric.EventLinkDown), "the link does not even notice")
 
 	// A frame of an epoch to come is a neighbour that has started anew: the ends agree on a new
-	// epoch of their own. An end that stood still meanwhile tells nobody.
+	// epoch of their own. An end that stood still meanwhile does so
+	// without an event.
 	l.until("the link has been down", func() bool {
 		send(d, old)
 		l.flows(20)

@@ -201,8 +201,8 @@ func (l *leaderRig) changes(e weft.End, up bool) []string {
 
 func cut(name string) fault.Spec { return fault.Spec{Do: fault.VerbCut, A: name} }
 
-// The clock of a host may be behind: by it an end loses carrier before the cut that took it away. A
-// silence is not the cut's.
+// The clock of a host may be behind. Then it dates the loss of carrier before the cut that is the
+// cause. A silence before the cut has another cause.
 func TestAnEndWhoseClockIsBehindHasFoundOut(t *testing.T) {
 	t.Parallel()
 	for why, found := range map[weft.Cause]int{weft.BySignal: 1, weft.BySilence: 0} {
@@ -212,12 +212,34 @@ func TestAnEndWhoseClockIsBehindHasFoundOut(t *testing.T) {
 		l.takes(weft.Second, leader.Apply{Specs: []fault.Spec{cut(k.Name)}})
 		l.takes(0, leader.PortChanged{End: k.B, At: l.now - weft.Millisecond, Why: why, Started: true})
 		l.takes(0, leader.Acted{Action: 1})
-		seen := l.Outcomes(1)[0].Fault.Detected
-		require.Len(t, seen, found)
-		for _, d := range seen {
+		report := l.Outcomes(1)[0].Fault
+		require.Len(t, report.Detected, found)
+		assert.Zero(t, report.SeenAfter)
+		for _, d := range report.Detected {
 			assert.Zero(t, d.AfterSeconds)
 		}
 	}
+}
+
+// A cut that follows another at once is not the cause of what the first one did.
+func TestALossOfCarrierHasOneCause(t *testing.T) {
+	t.Parallel()
+	l := lead(t)
+	l.comesUp()
+	k := l.link(t, "s0.0-s1.0")
+	first, again := cut(k.Name), cut(k.Name)
+	again.Silent = true
+	l.takes(weft.Second, leader.Apply{Specs: []fault.Spec{first}})
+	l.changes(k.A, false)
+	l.changes(k.B, false)
+	l.takes(0, leader.Acted{Action: 1})
+	require.Len(t, l.Outcomes(1)[0].Fault.Detected, 2)
+	l.takes(0, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbRestore, A: k.Name}}})
+	l.changes(k.A, true)
+	l.changes(k.B, true)
+	l.takes(weft.Millisecond, leader.Apply{Specs: []fault.Spec{again}})
+	l.takes(0, leader.Acted{Action: 3})
+	assert.Empty(t, l.Outcomes(3)[0].Fault.Detected)
 }
 
 // A cut from beginning to end, each step by what it asks for.

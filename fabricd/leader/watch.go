@@ -31,15 +31,15 @@ type lastDown struct {
 	why      weft.Cause
 	rerouted weft.Time // first re-route since; Never: none yet
 
-	explained bool // by an incident
+	explained bool // an incident is the cause
 }
 
-// clockError is how far the clock of a host may be behind the leader's. Chosen by us: some times
-// what an order takes to reach a host.
+// clockError is how far the clock of a host may be behind the leader's. Chosen by us: a clock is
+// behind by about as long as an order takes to reach the host.
 const clockError = 5 * weft.Millisecond
 
-// mayFollow reports whether an end may have lost its link because of n. A host dates what an order
-// does by its own clock, so carrier that no other incident took away may be gone before n began.
+// mayFollow reports whether an end may have lost its link because of n. A host dates a loss of
+// carrier by its own clock. So a loss that no other incident explains may have a date before n began.
 func (d *lastDown) mayFollow(n *Incident) bool {
 	return d.at >= n.Began || d.why == weft.BySignal && !d.explained && d.at >= n.Began-clockError
 }
@@ -122,7 +122,8 @@ func (s *State) detect(n *Incident, e weft.End, d *lastDown) {
 		by = fault.ByProcess // they have no carrier because the leader saw it go
 	}
 	if len(w.list) < maxDetected {
-		w.list = append(w.list, fault.Detection{End: d.node, Port: int(e.Port), AfterSeconds: seconds(max(0, d.at-n.Began)), How: by})
+		after := seconds(max(0, d.at-n.Began))
+		w.list = append(w.list, fault.Detection{End: d.node, Port: int(e.Port), AfterSeconds: after, How: by})
 	}
 	if w.missing == 0 {
 		w.news = true

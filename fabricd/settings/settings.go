@@ -80,8 +80,8 @@ type Manager struct {
 	Distribute Duration `yaml:"distribute,omitempty" json:"distribute,omitempty"`
 }
 
-// Config is what s says of the core of a switch; who makes the switch adds the rest. No word for a
-// policy, or one that is none, is the default.
+// Config is what s says of the core of a switch; who makes the switch adds the rest. A policy that is
+// not given, or not known, is the default.
 func (s Switch) Config() switching.Config {
 	return switching.Config{
 		VCs: s.VCs, InputBuffer: s.InputBuffer, OutputBuffer: s.OutputBuffer, Queueing: queueing[s.Queueing],

@@ -25,7 +25,8 @@ func (n *network) connected(ctx context.Context, dead []death) (bool, error) {
 	for i, d := range dead {
 		set[i] = d.Element
 	}
-	return Connects(ctx, verify.Config{Graph: n.graph, Firmware: n.firmware, Name: n.cfg.Routing, VCs: n.cfg.Switch.VCs}, set)
+	c := verify.Config{Graph: n.graph, Firmware: n.firmware, Name: n.cfg.Routing, VCs: n.cfg.Switch.VCs}
+	return Connects(ctx, c, set)
 }
 
 // Connects reports whether the firmware of c leads every NIC to every other while these are dead,

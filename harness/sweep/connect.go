@@ -54,6 +54,7 @@ func connectivity(ctx context.Context, c measure.Config) (measure.Result, error)
 	if err != nil {
 		return r, err
 	}
-	r.Connected, err = measure.Connects(ctx, verify.Config{Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.Switch.VCs, vcs)}, set)
+	v := verify.Config{Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.Switch.VCs, vcs)}
+	r.Connected, err = measure.Connects(ctx, v, set)
 	return r, err
 }

@@ -266,7 +266,8 @@ func (w *work) one(ctx context.Context, pt *point, sample int) (r measure.Result
 	}()
 	layers, err := w.e.nets.fill(ctx, &c, &pt.set.Settings, sample, w.e.Measure)
 	if err == nil && layers > c.Switch.VCs {
-		err = fmt.Errorf("%s needs %d virtual channels on %s, and vcs is %d", c.Routing, layers, c.Topology.Spec, c.Switch.VCs)
+		err = fmt.Errorf("%s needs %d virtual channels on %s, and vcs is %d",
+			c.Routing, layers, c.Topology.Spec, c.Switch.VCs)
 	}
 	if err == nil {
 		r, err = w.Runner(ctx, c)

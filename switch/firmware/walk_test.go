@@ -160,7 +160,14 @@ func (w *walk) write(sw int, r switching.RegisterWrite) {
 var walkTrees = []struct {
 	spec  string
 	every int
-}{{"kary-ntree:2,3", 1}, {"kary-ntree:3,2", 1}, {"mport-tree:4,3", 1}, {"kary-ntree:2,4", 1}, {"mport-tree:6,2", 29}, {"kary-ntree:3,3", 997}}[:testenv.N(6, 3)]
+}{
+	{"kary-ntree:2,3", 1},
+	{"kary-ntree:3,2", 1},
+	{"mport-tree:4,3", 1},
+	{"kary-ntree:2,4", 1},
+	{"mport-tree:6,2", 29},
+	{"kary-ntree:3,3", 997},
+}[:testenv.N(6, 3)]
 
 // Every pair, every choice, every set of as many dead links or switches as the firmware is for (of
 // the larger trees a sample): a single packet that starts with zero registers is delivered, with
