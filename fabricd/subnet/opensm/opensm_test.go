@@ -1,4 +1,4 @@
-package opensm
+package opensm_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -27,20 +28,22 @@ func read(t testing.TB, name string) string {
 
 func open(t testing.TB, g *topology.Graph, spec string) *layered.Routing {
 	t.Helper()
-	r, err := Open(t.Context(), g, spec)
+	r, err := opensm.Open(t.Context(), g, spec)
 	require.NoError(t, err)
 	return r
 }
 
-func writeLFT(w io.Writer, r *layered.Routing, lids *LIDs) error {
-	t, err := NewLFT(r, lids)
+func writeLFT(w io.Writer, r *layered.Routing, lids *opensm.LIDs) error {
+	t, err := opensm.NewLFT(r, lids)
 	if err != nil {
 		return err
 	}
 	return t.Write(w)
 }
 
-func file(name, text string) File { return File{name, strings.NewReader(text)} }
+func file(name, text string) opensm.File {
+	return opensm.File{Name: name, Reader: strings.NewReader(text)}
+}
 
 // way is where a packet goes, by the names of the switches, and in which layers.
 func way(t testing.TB, r *layered.Routing, from, to string) (names []string, layers []weft.VC) {
@@ -113,17 +116,21 @@ func TestServiceLevelsOfEachPairOfNICsAreRead(t *testing.T) {
 	assert.Zero(t, r.Unroutable)
 	assert.Equal(t, 8, r.Layers)
 	assert.Nil(t, r.Dependencies(t.Context()).Cycle())
-	lids, err := AssignLIDs(g, 0, 0)
+	lids, err := opensm.AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
 	fw := firmware.Layered{Tables: r.Tables, Assignment: r.Assignment}
+	of := map[int]weft.NICID{}
+	for d := range g.NICs {
+		lid, _ := lids.Of(weft.NICID(d).Node())
+		of[lid] = weft.NICID(d)
+	}
 	differ, pairs := 0, 0
 	for _, line := range lines0(read(t, "dfsssp8-path-sl.txt"))[1:] {
 		var from, to, sl int
 		_, err := fmt.Sscan(line, &from, &to, &sl)
 		require.NoError(t, err)
-		src, dst := lids.node[from], lids.node[to]
-		s, port := g.SwitchOf(weft.NICID(src.Index))
-		d := weft.NICID(dst.Index)
+		s, port := g.SwitchOf(of[from])
+		d := of[to]
 		require.Equal(t, []weft.Address{{VC: weft.VC(sl)}}, fw.Addresses(g.Place(s), port, d), line)
 		pairs++
 		if len(r.Assignment.Addresses(s, d)) > 1 {
@@ -133,7 +140,7 @@ func TestServiceLevelsOfEachPairOfNICsAreRead(t *testing.T) {
 	assert.Equal(t, 240, pairs)
 	assert.Greater(t, differ, 100)
 	var again bytes.Buffer
-	require.NoError(t, WritePathSL(&again, r, lids))
+	require.NoError(t, opensm.WritePathSL(&again, r, lids))
 	assert.Equal(t, read(t, "dfsssp8-path-sl.txt"), again.String())
 }
 
@@ -141,7 +148,7 @@ func TestServiceLevelsOfEachPairOfNICsAreRead(t *testing.T) {
 func TestServiceLevelsOfSomeNICsStandForTheOthers(t *testing.T) {
 	g := topologytest.Parse(t, "testdata/tiny.net")
 	sl := file("sl", "1 7 2\n1 8 3\n6 8 1\n1 6 0\n6 1 0\n7 1 0\n7 6 0\n7 8 0\n8 7 0\n")
-	r, err := Load(t.Context(), g, Files{LFT: file("f", read(t, "opensm-lfts.dump")), PathSL: &sl})
+	r, err := opensm.Load(t.Context(), g, opensm.Files{LFT: file("f", read(t, "opensm-lfts.dump")), PathSL: &sl})
 	require.NoError(t, err)
 	from := func(nic, to string) []weft.Address {
 		n, err := g.NICByName(nic)
@@ -160,13 +167,13 @@ func TestServiceLevelsOfSomeNICsStandForTheOthers(t *testing.T) {
 func TestWhatIsWrittenIsWhatWasRead(t *testing.T) {
 	g := topologytest.Parse(t, "testdata/tiny.net")
 	r := open(t, g, "testdata/opensm-lfts.dump")
-	lids, err := AssignLIDs(g, 0, 0)
+	lids, err := opensm.AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
 	var b bytes.Buffer
 	require.NoError(t, writeLFT(&b, r, lids))
 	assert.Equal(t, read(t, "opensm-lfts.dump"), b.String())
 	b.Reset()
-	require.NoError(t, WritePathSL(&b, r, lids))
+	require.NoError(t, opensm.WritePathSL(&b, r, lids))
 	assert.Equal(t, lines0(read(t, "path-sl.txt"))[1:], lines0(b.String())[1:])
 	b.Reset()
 	require.NoError(t, lids.WriteGUID2LID(&b))
@@ -177,7 +184,7 @@ func lines0(text string) []string { return strings.Split(strings.TrimSpace(text)
 
 func TestLIDsAreGivenAsOpenSMDoes(t *testing.T) {
 	g := topologytest.Parse(t, "testdata/tiny.net")
-	lids, err := AssignLIDs(g, 2, 2)
+	lids, err := opensm.AssignLIDs(g, 2, 2)
 	require.NoError(t, err)
 	of := func(name string) [2]int {
 		n, err := g.NodeByName(name)
@@ -190,7 +197,7 @@ func TestLIDsAreGivenAsOpenSMDoes(t *testing.T) {
 	assert.Equal(t, [2]int{8, 1}, of("L0-0"))
 	assert.Equal(t, [2]int{18, 1}, of("L1-1"))
 	assert.Equal(t, [2]int{12, 4}, of("host0"))
-	_, err = AssignLIDs(topologytest.Parse(t, "kary-ntree:12,3"), 0, 5)
+	_, err = opensm.AssignLIDs(topologytest.Parse(t, "kary-ntree:12,3"), 0, 5)
 	assert.ErrorContains(t, err, "kary-ntree:12,3 with 432 switches and 1728 NICs: LIDs")
 }
 
@@ -203,7 +210,7 @@ func TestAddressesOfAPortAreItsLIDs(t *testing.T) {
 		"0x0008 003 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n0x0009 004 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n",
 	).Replace(read(t, "opensm-lfts.dump"))
 	text = strings.Replace(text, "'L0-1'\n0x0004 001", "'L0-1'\n0x0004 001", 1)
-	r, err := Load(t.Context(), g, Files{LFT: file("f", text)})
+	r, err := opensm.Load(t.Context(), g, opensm.Files{LFT: file("f", text)})
 	require.NoError(t, err)
 	assert.Equal(t, 2, r.Tables.Paths())
 	assert.Equal(t, []weft.Address{{Path: 0}, {Path: 1}}, r.Assignment.Addresses(0, 3))
@@ -245,9 +252,9 @@ func TestBadTablesAreRefusedAtTheirLine(t *testing.T) {
 		{"0x0001 001\n", "f:1: an entry outside of a table"},
 		{"hello\n", `f:1: found "hello", expected an entry as 0x0001 001`},
 		{bare, "f:2: LID 0x0001 is unknown: name the file that has it, as guid2lid=guid2lid"},
-		{"Unicast lids [0-8] of switch" + strings.Repeat("x", maxLine), "f:1: bufio.Scanner: token too long"},
+		{"Unicast lids [0-8] of switch" + strings.Repeat("x", 64<<10), "f:1: bufio.Scanner: token too long"},
 	} {
-		_, err := Load(t.Context(), g, Files{LFT: file("f", c.in)})
+		_, err := opensm.Load(t.Context(), g, opensm.Files{LFT: file("f", c.in)})
 		if assert.Error(t, err, c.want) {
 			assert.Contains(t, err.Error(), c.want)
 		}
@@ -256,33 +263,33 @@ func TestBadTablesAreRefusedAtTheirLine(t *testing.T) {
 
 func TestBadFilesBesideTheTablesAreRefusedAtTheirLine(t *testing.T) {
 	g := topologytest.Parse(t, "testdata/tiny.net")
-	change := func(name, from, to string) *File {
+	change := func(name, from, to string) *opensm.File {
 		text := read(t, name)
 		require.Contains(t, text, from)
 		f := file("f", strings.Replace(text, from, to, 1))
 		return &f
 	}
 	for _, c := range []struct {
-		files Files
+		files opensm.Files
 		want  string
 	}{
-		{Files{GUID2LID: change("guid2lid", "0x0006 0x0006", "0x0006")}, "f:1: found \"0x0000000000100005 0x0006\", expected a GUID and its first and last LID"},
-		{Files{GUID2LID: change("guid2lid", "0x0006 0x0006", "0x0006 0x0005")}, "f:1: LIDs 0x0006 to 0x0005 for host1"},
-		{Files{GUID2LID: change("guid2lid", "0x0006 0x0006", "0x0006 0x0008")}, "f:3: LID 0x0008 of host3 is that of host1 already"},
-		{Files{GUID2LID: &File{"f", strings.NewReader("")}}, "f: no GUID of this topology"},
-		{Files{PathSL: change("path-sl.txt", "1 6 0", "1 6 16")}, "f:2: found \"1 6 16\", expected a source LID"},
-		{Files{PathSL: change("path-sl.txt", "1 6 0", "1 6")}, "f:2: found \"1 6\", expected a source LID"},
-		{Files{PathSL: change("path-sl.txt", "1 6 0", "1 9 0")}, "f:2: LID 9 is unknown"},
-		{Files{PathSL: change("path-sl.txt", "6 7 0", "6 7 0\n6 7 2")}, "f:7: service level 2 from host1 to LID 7 of host2, and 0 by a line before: expected one"},
-		{Files{SL2VL: change("opensm-sl2vl.dump", "0   1   : 0  1  2  3  4  5", "0   1   : 0  1  2  3  4")}, "f:4: found"},
-		{Files{SL2VL: change("opensm-sl2vl.dump", "0   4   :", "0   5   :")}, "f:19: port 5, expected 0 to 4"},
-		{Files{SL2VL: change("opensm-sl2vl.dump", "0x0000000000200001, base", "0x0000000000200000, base")}, "f:32: a second table of L0-0"},
-		{Files{SL2VL: change("opensm-sl2vl.dump", "0x0000000000200001, base", "0x0000000000200009, base")}, "f:32: node GUID 0x0000000000200009 is not in topology"},
-		{Files{SL2VL: change("opensm-sl2vl.dump", "1   3   : 0", "1   3   : 15")}, "f: switch L0-0 has no virtual lane from port 1 to 3 for service level 0, in which packets to host2 come"},
-		{Files{SL2VL: &File{"f", strings.NewReader("0 0 : 0\n")}}, "f:1: found \"0 0 : 0\", expected the beginning of a table"},
+		{opensm.Files{GUID2LID: change("guid2lid", "0x0006 0x0006", "0x0006")}, "f:1: found \"0x0000000000100005 0x0006\", expected a GUID and its first and last LID"},
+		{opensm.Files{GUID2LID: change("guid2lid", "0x0006 0x0006", "0x0006 0x0005")}, "f:1: LIDs 0x0006 to 0x0005 for host1"},
+		{opensm.Files{GUID2LID: change("guid2lid", "0x0006 0x0006", "0x0006 0x0008")}, "f:3: LID 0x0008 of host3 is that of host1 already"},
+		{opensm.Files{GUID2LID: &opensm.File{Name: "f", Reader: strings.NewReader("")}}, "f: no GUID of this topology"},
+		{opensm.Files{PathSL: change("path-sl.txt", "1 6 0", "1 6 16")}, "f:2: found \"1 6 16\", expected a source LID"},
+		{opensm.Files{PathSL: change("path-sl.txt", "1 6 0", "1 6")}, "f:2: found \"1 6\", expected a source LID"},
+		{opensm.Files{PathSL: change("path-sl.txt", "1 6 0", "1 9 0")}, "f:2: LID 9 is unknown"},
+		{opensm.Files{PathSL: change("path-sl.txt", "6 7 0", "6 7 0\n6 7 2")}, "f:7: service level 2 from host1 to LID 7 of host2, and 0 by a line before: expected one"},
+		{opensm.Files{SL2VL: change("opensm-sl2vl.dump", "0   1   : 0  1  2  3  4  5", "0   1   : 0  1  2  3  4")}, "f:4: found"},
+		{opensm.Files{SL2VL: change("opensm-sl2vl.dump", "0   4   :", "0   5   :")}, "f:19: port 5, expected 0 to 4"},
+		{opensm.Files{SL2VL: change("opensm-sl2vl.dump", "0x0000000000200001, base", "0x0000000000200000, base")}, "f:32: a second table of L0-0"},
+		{opensm.Files{SL2VL: change("opensm-sl2vl.dump", "0x0000000000200001, base", "0x0000000000200009, base")}, "f:32: node GUID 0x0000000000200009 is not in topology"},
+		{opensm.Files{SL2VL: change("opensm-sl2vl.dump", "1   3   : 0", "1   3   : 15")}, "f: switch L0-0 has no virtual lane from port 1 to 3 for service level 0, in which packets to host2 come"},
+		{opensm.Files{SL2VL: &opensm.File{Name: "f", Reader: strings.NewReader("0 0 : 0\n")}}, "f:1: found \"0 0 : 0\", expected the beginning of a table"},
 	} {
 		c.files.LFT = file("lft", read(t, "opensm-lfts.dump"))
-		_, err := Load(t.Context(), g, c.files)
+		_, err := opensm.Load(t.Context(), g, c.files)
 		if assert.Error(t, err, c.want) {
 			assert.Contains(t, err.Error(), c.want)
 		}
@@ -297,13 +304,13 @@ func TestTablesThatLoopOrEndAreFound(t *testing.T) {
 	blocks := strings.SplitAfter(lft, "dumped\n")
 	// Both of L0-1 and L1-0 send packets to host0 to each other.
 	blocks[2] = strings.Replace(blocks[2], "0x0001 001", "0x0001 002", 1)
-	r, err := Load(t.Context(), g, Files{LFT: file("f", strings.Join(blocks, ""))})
+	r, err := opensm.Load(t.Context(), g, opensm.Files{LFT: file("f", strings.Join(blocks, ""))})
 	require.NoError(t, err)
 	assert.Equal(t, 2, r.Unroutable, "host2 and host3 to host0")
 	assert.Len(t, r.Dependencies(t.Context()).Cycle(), 2)
 
 	blocks[2] = strings.Replace(blocks[2], "0x0001 002", "0x0001 255", 1)
-	r, err = Load(t.Context(), g, Files{LFT: file("f", strings.Join(blocks, ""))})
+	r, err = opensm.Load(t.Context(), g, opensm.Files{LFT: file("f", strings.Join(blocks, ""))})
 	require.NoError(t, err)
 	assert.Equal(t, 2, r.Unroutable)
 	assert.Nil(t, r.Dependencies(t.Context()).Cycle())
@@ -320,7 +327,7 @@ func TestOpenSaysWhatItExpects(t *testing.T) {
 		"testdata/guid2lid":         "testdata/guid2lid:1: found",
 		"testdata/tiny.net,sl2vl=x": "x: no such file",
 	} {
-		_, err := Open(t.Context(), g, spec)
+		_, err := opensm.Open(t.Context(), g, spec)
 		if assert.Error(t, err, want) {
 			assert.Contains(t, err.Error(), want)
 		}

@@ -1,4 +1,4 @@
-package opensm
+package opensm_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm/peer"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
@@ -53,11 +54,11 @@ func TestOpenSMGivesTheLIDsOfAssignLIDs(t *testing.T) {
 		f, err := os.Open(result.File("guid2lid"))
 		require.NoError(t, err)
 		defer f.Close()
-		want, err := ReadGUID2LID(g, File{f.Name(), f})
+		want, err := opensm.ReadGUID2LID(g, opensm.File{Name: f.Name(), Reader: f})
 		require.NoError(t, err)
-		got, err := AssignLIDs(g, 0, lmc)
+		got, err := opensm.AssignLIDs(g, 0, lmc)
 		require.NoError(t, err)
-		assert.Equal(t, want.of, got.of)
+		assert.Equal(t, want, got)
 	}
 }
 
@@ -76,7 +77,7 @@ func TestTablesOfTheRealOpenSMAreReadAndWritten(t *testing.T) {
 			require.NoError(t, err, "%s %s", spec, engine)
 			r := open(t, g, result.File("opensm-lfts.dump"))
 			assert.Zero(t, r.Unroutable, "%s %s", spec, engine)
-			lids, err := AssignLIDs(g, 0, 0)
+			lids, err := opensm.AssignLIDs(g, 0, 0)
 			require.NoError(t, err)
 			want, err := os.ReadFile(result.File("opensm-lfts.dump"))
 			require.NoError(t, err)
@@ -105,7 +106,7 @@ func TestTheRealOpenSMTakesTablesOfOurs(t *testing.T) {
 		g := topologytest.Parse(t, spec)
 		for lmc, option := range []string{"0", "1"} {
 			sim, ctx := simulate(t, g)
-			lids, err := AssignLIDs(g, 0, lmc)
+			lids, err := opensm.AssignLIDs(g, 0, lmc)
 			require.NoError(t, err)
 			for name, engine := range map[string]func(context.Context, *topology.Graph, layered.Options) (*layered.Routing, error){
 				"lash": layered.LASH, "updn": layered.UpDownByDestination, "minimal-hop": layered.MinimalHop,
@@ -169,7 +170,7 @@ func routed(t *testing.T, g *topology.Graph, engine string) (*peer.Result, *laye
 	sim, ctx := simulate(t, g)
 	result, err := sim.Route(ctx, engine)
 	require.NoError(t, err)
-	lids, err := AssignLIDs(g, 0, 0)
+	lids, err := opensm.AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
 	levels, err := sim.PathSLs(ctx, engine, func(n weft.NICID) int { first, _ := lids.Of(n.Node()); return first })
 	require.NoError(t, err)
@@ -180,7 +181,7 @@ func routed(t *testing.T, g *topology.Graph, engine string) (*peer.Result, *laye
 	assert.Zero(t, r.Unroutable)
 	assert.Nil(t, r.Dependencies(t.Context()).Cycle())
 	var again bytes.Buffer
-	require.NoError(t, WritePathSL(&again, r, lids))
+	require.NoError(t, opensm.WritePathSL(&again, r, lids))
 	assert.Equal(t, levels, again.String())
 	return result, r
 }
@@ -199,10 +200,10 @@ func TestServiceLevelsAreMappedAsOpenSMDumpsThem(t *testing.T) {
 	require.NoError(t, err)
 	want, err := os.ReadFile(result.File("opensm-sl2vl.dump"))
 	require.NoError(t, err)
-	lids, err := AssignLIDs(g, 0, 0)
+	lids, err := opensm.AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
 	var got bytes.Buffer
-	require.NoError(t, WriteSL2VL(&got, r, lids))
+	require.NoError(t, opensm.WriteSL2VL(&got, r, lids))
 	assert.Equal(t, string(want), got.String())
 }
 

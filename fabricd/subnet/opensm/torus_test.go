@@ -22,7 +22,7 @@ func TestTablesOfTheRealTorus2QoSAreReadAndLeftAlone(t *testing.T) {
 	t.Parallel()
 	testenv.Nightly(t)
 	g := topologytest.Parse(t, "torus:5x5")
-	sim, ctx := opensm.Simulate(t, g)
+	sim, ctx := simulate(t, g)
 	guid := func(name string) any {
 		s, err := g.SwitchByName(name)
 		require.NoError(t, err)

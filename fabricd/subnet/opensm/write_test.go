@@ -1,10 +1,13 @@
-package opensm
+package opensm_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +16,9 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // Routings that look at nothing but the destination come back from their files as they were, layers
@@ -35,13 +40,13 @@ func TestRoutingsOfOursComeBack(t *testing.T) {
 	} {
 		r, err := engine()
 		require.NoError(t, err, spec)
-		lids, err := AssignLIDs(r.Graph, 0, 0)
+		lids, err := opensm.AssignLIDs(r.Graph, 0, 0)
 		require.NoError(t, err)
 		var lft, sl bytes.Buffer
 		require.NoError(t, writeLFT(&lft, r, lids), spec)
-		require.NoError(t, WritePathSL(&sl, r, lids))
+		require.NoError(t, opensm.WritePathSL(&sl, r, lids))
 		levels := file("sl", sl.String())
-		again, err := Load(t.Context(), r.Graph, Files{LFT: file("lft", lft.String()), PathSL: &levels})
+		again, err := opensm.Load(t.Context(), r.Graph, opensm.Files{LFT: file("lft", lft.String()), PathSL: &levels})
 		require.NoError(t, err)
 		assert.Zero(t, again.Unroutable)
 		assert.Equal(t, r.Layers, again.Layers, spec)
@@ -55,7 +60,7 @@ func TestRoutingsOfOursComeBack(t *testing.T) {
 
 func TestRoutingsThatTablesOfInfiniBandCannotSayAreRefused(t *testing.T) {
 	g := topologytest.Parse(t, "irregular:16,32,4")
-	lids, err := AssignLIDs(g, 0, 0)
+	lids, err := opensm.AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
 	r, err := layered.UpDownAdaptive(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
@@ -66,24 +71,24 @@ func TestRoutingsThatTablesOfInfiniBandCannotSayAreRefused(t *testing.T) {
 	wide := topologytest.Parse(t, "irregular:64,128,3")
 	r, err = layered.UpDown(t.Context(), wide, layered.Options{})
 	require.NoError(t, err)
-	theirs, err := AssignLIDs(wide, 0, 0)
+	theirs, err := opensm.AssignLIDs(wide, 0, 0)
 	require.NoError(t, err)
 	assert.ErrorContains(t, writeLFT(io.Discard, r, theirs),
 		"by where they come from, and a table of InfiniBand has one for each LID: take a routing by destination alone, as updn:in-port=false")
 
 	r, err = layered.LASH(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
-	assert.ErrorContains(t, writeLFT(io.Discard, r, newLIDs(g)), "NIC n0 has no LID: give those of this fabric")
+	assert.ErrorContains(t, writeLFT(io.Discard, r, &opensm.LIDs{}), "NIC n0 has no LID: give those of this fabric")
 	assert.ErrorIs(t, writeLFT(broken{}, r, lids), errBroken)
-	assert.ErrorIs(t, WriteSL2VL(broken{}, r, lids), errBroken)
+	assert.ErrorIs(t, opensm.WriteSL2VL(broken{}, r, lids), errBroken)
 	r.Layers = 16
-	for _, write := range []func(io.Writer, *layered.Routing, *LIDs) error{WritePathSL, WriteSL2VL} {
+	for _, write := range []func(io.Writer, *layered.Routing, *opensm.LIDs) error{opensm.WritePathSL, opensm.WriteSL2VL} {
 		assert.ErrorContains(t, write(io.Discard, r, lids), "lash has 16 layers, and InfiniBand has 15 virtual lanes for data: take a routing of fewer layers")
 	}
 
 	torus := topologytest.Parse(t, "testdata/torus5.net")
 	r = open(t, torus, "testdata/torus5-lfts.dump.gz,sl2vl=testdata/torus5-sl2vl.dump.gz,path-sl=testdata/torus5-path-sl.txt")
-	lids, err = AssignLIDs(torus, 0, 0)
+	lids, err = opensm.AssignLIDs(torus, 0, 0)
 	require.NoError(t, err)
 	assert.ErrorContains(t, writeLFT(io.Discard, r, lids), "from layer 0 to 1, which a table of InfiniBand cannot say")
 
@@ -91,12 +96,12 @@ func TestRoutingsThatTablesOfInfiniBandCannotSayAreRefused(t *testing.T) {
 	text := strings.ReplaceAll(read(t, "opensm-lfts.dump"), "0x0008", "0x0009")
 	text = strings.NewReplacer("[0-8]", "[0-9]", "8 lids", "9 lids").Replace(text)
 	two := file("guid2lid", "0x000000000010000d 0x0008 0x0009\n")
-	r, err = Load(t.Context(), tiny, Files{LFT: file("f", text), GUID2LID: &two})
+	r, err = opensm.Load(t.Context(), tiny, opensm.Files{LFT: file("f", text), GUID2LID: &two})
 	require.NoError(t, err)
-	lids, err = AssignLIDs(tiny, 0, 0)
+	lids, err = opensm.AssignLIDs(tiny, 0, 0)
 	require.NoError(t, err)
 	assert.ErrorContains(t, writeLFT(io.Discard, r, lids), "gives NIC host0 2 addresses, and it has 1 LIDs: raise the LMC")
-	lids, err = AssignLIDs(tiny, 0, 1)
+	lids, err = opensm.AssignLIDs(tiny, 0, 1)
 	require.NoError(t, err)
 	assert.NoError(t, writeLFT(io.Discard, r, lids))
 }
@@ -114,7 +119,7 @@ func TestNICsOfASwitchMaySendInDifferentLanes(t *testing.T) {
 	at := strings.Index(text, "Channel Adapter 0x0000000000100005")
 	text = text[:at] + strings.Replace(text[at:], "0   0   : 0", "0   0   : 1", 1)
 	levels := file("sl2vl", text)
-	r, err := Load(t.Context(), g, Files{LFT: file("f", read(t, "opensm-lfts.dump")), SL2VL: &levels})
+	r, err := opensm.Load(t.Context(), g, opensm.Files{LFT: file("f", read(t, "opensm-lfts.dump")), SL2VL: &levels})
 	require.NoError(t, err)
 	for nic, vc := range map[weft.NICID]weft.VC{0: 0, 1: 1} {
 		s, port := g.SwitchOf(nic)
@@ -128,7 +133,7 @@ func TestLanesThatDependOnTheLevelAreRefused(t *testing.T) {
 	g := topologytest.Parse(t, "mesh:3")
 	r, err := layered.MinimalHop(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
-	lids, err := AssignLIDs(g, 0, 0)
+	lids, err := opensm.AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
 	var lft, tables bytes.Buffer
 	require.NoError(t, writeLFT(&lft, r, lids))
@@ -155,7 +160,7 @@ func TestLanesThatDependOnTheLevelAreRefused(t *testing.T) {
 	load := func(level int) error { // n0 sends to n2 in level 0, and n1 in this; both come to the last switch in lane 0
 		levels := file("sl2vl", tables.String())
 		paths := file("path-sl", fmt.Sprintf("%d %d 0\n%d %d %d\n", of(0), of(2), of(1), of(2), level))
-		_, err := Load(t.Context(), g, Files{LFT: file("f", lft.String()), SL2VL: &levels, PathSL: &paths})
+		_, err := opensm.Load(t.Context(), g, opensm.Files{LFT: file("f", lft.String()), SL2VL: &levels, PathSL: &paths})
 		return err
 	}
 	require.NoError(t, load(0))
@@ -163,8 +168,18 @@ func TestLanesThatDependOnTheLevelAreRefused(t *testing.T) {
 }
 
 func TestAFileLargerThanAllowedIsRefused(t *testing.T) {
-	b := bounded{strings.NewReader("0123456789"), 4, t.Context()}
-	text, err := io.ReadAll(&b)
-	assert.Equal(t, "0123", string(text))
-	assert.ErrorIs(t, err, errTooLarge)
+	testenv.Nightly(t) // 1 GiB is packed and unpacked
+	name := filepath.Join(t.TempDir(), "lfts.gz")
+	f, err := os.Create(name)
+	require.NoError(t, err)
+	packed := gzip.NewWriter(f)
+	line := append(bytes.Repeat([]byte(" "), 1<<15-1), '\n')
+	for range 1<<15 + 1 {
+		_, err := packed.Write(line)
+		require.NoError(t, err)
+	}
+	require.NoError(t, packed.Close())
+	require.NoError(t, f.Close())
+	_, err = opensm.Open(t.Context(), topologytest.Parse(t, "testdata/tiny.net"), name)
+	assert.ErrorContains(t, err, "the file is larger than 1 GiB, which is the most that is read")
 }
