@@ -84,3 +84,15 @@ func TestARestoreThatChangesNothingNamesWhatElseActsThere(t *testing.T) {
 		assert.Equal(t, c.want, out.Note)
 	}
 }
+
+// Nor does a restore bring back a link or a switch whose host has failed.
+func TestARestoreBesideAFailedHostSaysSo(t *testing.T) {
+	t.Parallel()
+	l := lead(t)
+	l.takes(0, leader.HostFailed{Host: east, What: "it is gone"})
+	l.takes(0, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbRestore, A: "s0.0-s1.0"}, {Do: fault.VerbRestore, A: "s1.0"}}})
+	for _, out := range l.Outcomes(1) {
+		assert.False(t, out.Changed)
+		assert.Equal(t, "nobody answers for host east, which runs s1.0: it is down until its host makes it anew", out.Note)
+	}
+}
