@@ -256,7 +256,7 @@ func TestOrdersThatCannotBeAreRefusedAndNothingIsDone(t *testing.T) {
 	for _, x := range []struct{ spec, want string }{
 		{`{}`, "unknown fault or repair"},
 		{`{"do":"cutt","a":"s0.0-s1.0"}`, `unknown fault or repair "cutt": did you mean "cut"?`},
-		{`{"do":"cut","a":"s0.0-s1.0","slient":true}`, `unknown field "slient"`},
+		{`{"do":"cut","a":"s0.0-s1.0","slient":true}`, `unknown field "slient": did you mean "silent"?`},
 		{`{"do":"cut","a":"s0.0-s1.0","direction":"form"}`, `unknown direction "form": did you mean "from"?`},
 		{`{"do":"cut","a":"s0.0","b":"s0.1"}`, "s0.0 and s0.1 are not linked"},
 		{`{"do":"cut"}`, "cut of nothing: name a link"},

@@ -103,8 +103,8 @@ func TestAMoveThatCannotBeSaysWhy(t *testing.T) {
 	for request, want := range map[string]string{
 		`{"switch":"s1.9","host":"west"}`:   `unknown switch "s1.9": did you mean "s1.`,
 		`{"switch":"s1.1","host":"wets"}`:   `unknown host "wets": did you mean "west"?`,
-		`{"switch":"s1.1","hots":"west"}`:   `unknown field "hots"`,
-		`{"switch":"s1.1","host":["x"]}`:    "host cannot be a JSON array",
+		`{"switch":"s1.1","hots":"west"}`:   `unknown field "hots": did you mean "host"? known: host`,
+		`{"switch":"s1.1","host":["x"]}`:    "host cannot be a JSON array: expected a text",
 		`{"switch":"","host":"west"}`:       `unknown switch ""`,
 		`{"host":"west"}`:                   `unknown switch ""`,
 		`[{"switch":"s1.1","host":"east"}]`: "a JSON array instead of an object",
@@ -133,7 +133,7 @@ func TestASwitchMovesOverHTTP(t *testing.T) {
 		{"s0.0-s1.0", ``, http.StatusNotFound, "s0.0-s1.0 is a link, not a switch"},
 		{"n00", ``, http.StatusNotFound, "n00 is a NIC, not a switch"},
 		{"s1.1", `{"host":"wets"}`, http.StatusNotFound, `unknown host "wets": did you mean "west"?`},
-		{"s1.1", `{"hots":"west"}`, http.StatusBadRequest, `unknown field "hots"`},
+		{"s1.1", `{"hots":"west"}`, http.StatusBadRequest, `unknown field "hots": did you mean "host"? known: host`},
 		{"s1.1", `{"host":3}`, http.StatusBadRequest, "malformed request"},
 	} {
 		require.Contains(t, refusal(t, x.ask("POST", root+"/switches/"+c.sw+"/move", c.body, x.token), c.code), c.want)

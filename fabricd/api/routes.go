@@ -3,8 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -214,13 +212,9 @@ func (w *Web) fabrics(*http.Request) (any, error) {
 
 // apply does several orders at one instant.
 func (w *Web) apply(r *http.Request) (any, error) {
-	data, err := io.ReadAll(r.Body)
+	a, err := body[ApplyRequest](r)
 	if err != nil {
 		return nil, err
-	}
-	var a ApplyRequest
-	if err := json.Unmarshal(data, &a); err != nil {
-		return nil, bus.Malformed(err)
 	}
 	return w.Server.apply(r.Context(), a)
 }
@@ -244,13 +238,8 @@ func body[T any](r *http.Request) (v T, err error) {
 	if err != nil || len(bytes.TrimSpace(data)) == 0 {
 		return v, err
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&v); err != nil {
+	if err := strictly(data, &v); err != nil {
 		return v, bus.Malformed(err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return v, bus.Malformed(errors.New("more follows the object"))
 	}
 	return v, nil
 }

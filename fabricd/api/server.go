@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -184,13 +183,6 @@ func (s *Server) faultsAfter(id int) []fault.Report {
 func (r *ApplyRequest) UnmarshalJSON(data []byte) error {
 	type plain ApplyRequest
 	return strictly(data, (*plain)(r))
-}
-
-// strictly decodes an object that has no unknown field.
-func strictly(data []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(into)
 }
 
 // apply does what it is ordered to.

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/document/plain"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
@@ -186,7 +187,7 @@ func Malformed(err error) error {
 	case errors.As(err, &other) && other.Field == "":
 		err = fmt.Errorf("a JSON %s instead of an object", other.Value)
 	case errors.As(err, &other):
-		err = fmt.Errorf("%s cannot be a JSON %s", other.Field, other.Value)
+		err = fmt.Errorf("%s cannot be a JSON %s: expected %s", other.Field, other.Value, document.Describe(other.Type))
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("the JSON ends too early")
 	}

@@ -110,7 +110,7 @@ var (
 	timeInText = regexp.MustCompile(`(?:( ) +)?\b\d[\d.]*( ?)[mµun]?s\b(?:( ) +)?`)
 	freePort   = regexp.MustCompile(`(127\.0\.0\.1:)\d{4,}`)
 	eventHash  = regexp.MustCompile(`(event hash )[\da-f]+`)
-	atTimes    = regexp.MustCompile(`\n +(?:shared with faults? [\d, ]+|[\d.]+s  delivered [^\n]+)`)
+	atTimes    = regexp.MustCompile(`\n +(?:shared with faults? [\d, ]+counted at the same time|[\d.]+s  delivered [^\n]+)`)
 	// What varies is no part of a name, and is not 0.
 	varying = regexp.MustCompile(`((?m:^)|[\s(=~+±/\[]|":)(?:[1-9]\d*|0\.\d+)(?:[.,:]\d+)*\b|` +
 		`("started":"|on host |since |time(?:stamp)?=")[\w:.-]+`)

@@ -155,11 +155,11 @@ func (d *Doc) translate(err error) error {
 	}
 	var over *yaml.OverflowError
 	if errors.As(err, &over) {
-		return d.errorAt(pos, fmt.Errorf("%s is out of range, expected %s", nearest.Clip(over.SrcNum), describe(over.DstType)))
+		return d.errorAt(pos, fmt.Errorf("%s is out of range, expected %s", nearest.Clip(over.SrcNum), Describe(over.DstType)))
 	}
 	var typ *yaml.TypeError
 	if errors.As(err, &typ) {
-		return d.errorAt(pos, fmt.Errorf("found %s, expected %s", nearest.Clip(tk.Value), describe(typ.DstType)))
+		return d.errorAt(pos, fmt.Errorf("found %s, expected %s", nearest.Clip(tk.Value), Describe(typ.DstType)))
 	}
 	return d.errorAt(pos, errors.New(explain(ye.GetMessage())))
 }

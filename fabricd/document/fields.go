@@ -266,13 +266,13 @@ func (d *Doc) mismatch(node ast.Node, t reflect.Type, errs *Errors) {
 		switch whole := t.Kind() < reflect.Float32; {
 		case err != nil || math.IsNaN(v) || math.IsInf(v, 0) || whole && v != math.Trunc(v):
 		case whole && math.Abs(v) >= 1<<63:
-			errs.Add(d.errorAt(place(node), fmt.Errorf("%s is out of range, expected %s", nearest.Clip(s.Value), describe(t))))
+			errs.Add(d.errorAt(place(node), fmt.Errorf("%s is out of range, expected %s", nearest.Clip(s.Value), Describe(t))))
 			return
 		default:
 			hint = asNumber(v)
 		}
 	}
-	errs.Add(d.errorAt(place(node), errors.New("found "+found(node)+", expected "+describe(t)+hint)))
+	errs.Add(d.errorAt(place(node), errors.New("found "+found(node)+", expected "+Describe(t)+hint)))
 }
 
 // asNumber says how to write a number that YAML takes for a text: quotes make it one, and so does
@@ -322,8 +322,8 @@ func found(node ast.Node) string {
 	return "something else"
 }
 
-// describe says what a type asks for.
-func describe(t reflect.Type) string {
+// Describe says what a type asks for: "an integer from 0 to 255".
+func Describe(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
 		return "a mapping"
@@ -344,7 +344,7 @@ func describe(t reflect.Type) string {
 	case reflect.Int8, reflect.Int16, reflect.Int32:
 		return fmt.Sprintf("an integer from %d to %d", int64(-1)<<(t.Bits()-1), int64(1)<<(t.Bits()-1)-1)
 	case reflect.Pointer:
-		return describe(t.Elem())
+		return Describe(t.Elem())
 	}
 	return "another type (" + t.String() + ")"
 }

@@ -190,7 +190,7 @@ func TestSummary(t *testing.T) {
 				"restored at 12.010 s, rerouted meanwhile 480\n" +
 				"  first re-route after 151.50 ms; requeued 2; discarded 5; reordered 7, duplicated 1; " +
 				"470 packets went 1.50 hops further, at most 4; throughput fell by 25% of 8000 packets/s after 20 ms, made good after 180 ms; " +
-				"shared with faults 2, 4",
+				"shared with faults 2, 4, counted at the same time",
 		},
 	} {
 		assert.Equal(t, c.want, c.report.Summary())
@@ -218,7 +218,7 @@ func TestTheWholeReportForPeople(t *testing.T) {
   last effect    after 9800.00 ms
   manager        ddrc: new tables in force after 156.8 ms (detect 152.5, compute 1.2, distribute 3.0), 2 of 56 pairs without a path, as s0.0 to s1.1: s1.1 does not answer
                  version 6, 24 entries of 4 switches, 8 of 56 flows re-routed, settled after 190.0 ms
-  * may be due to faults 2, 4 as well, in force at the same time
+  * may be due to faults 2, 4 as well, counted at the same time (until 1 s after repair)
   its effects are still being counted
 `, b.String())
 

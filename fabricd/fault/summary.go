@@ -110,7 +110,7 @@ func (r Report) effects() (list []string) {
 		add("throughput %s", r.Degradation)
 	}
 	if len(r.SharedWith) > 0 {
-		add("shared with %s", r.others())
+		add("shared with %s, counted at the same time", r.others())
 	}
 	return list
 }
@@ -184,7 +184,7 @@ func (r Report) Figures() (list []Figure) {
 // Remarks are what else people should know of the report.
 func (r Report) Remarks() (list []string) {
 	if len(r.SharedWith) > 0 {
-		list = append(list, fmt.Sprintf("* may be due to %s as well, in force at the same time", r.others()))
+		list = append(list, fmt.Sprintf("* may be due to %s as well, counted at the same time (until 1 s after repair)", r.others()))
 	}
 	if r.Note != "" {
 		list = append(list, r.Note)

@@ -3,6 +3,7 @@ package leader
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-fabric/weft"
@@ -205,10 +206,12 @@ func (s *State) planHeal(a *action, st *step) {
 	st.changed = len(st.healed) > 0
 }
 
-// reportOf is the report of a fault that begins in those directions of target.
+// reportOf is the report of a fault that begins in those directions of target. It names the ends of
+// a link in the order of target, whichever the order named first.
 func reportOf(spec fault.Spec, target string, dirs [2]bool) fault.Report {
+	spec.A, spec.B, spec.Direction = target, "", directionOf(dirs)
 	return fault.Report{
-		Kind: string(spec.Do), Target: target, What: spec.String(), Direction: directionOf(dirs),
+		Kind: string(spec.Do), Target: target, What: spec.String(), Direction: spec.Direction,
 		Silent: spec.Silent,
 	}
 }
@@ -320,14 +323,61 @@ func (s *State) planCrash(a *action, st *step) {
 func (s *State) planRestore(a *action, st *step) {
 	if st.onSwitch {
 		s.repairCrash(a, st)
-		return
-	}
-	s.repairCuts(a, st)
-	if st.changed && s.Links[st.link].Suffers != [2]fault.Impairment{} {
+	} else if s.repairCuts(a, st); st.changed && s.Links[st.link].Suffers != [2]fault.Impairment{} {
 		st.note = fmt.Sprintf("%s is still impaired: restore it once more, or heal all, to end that", s.link(st.link).Name)
 	} else if !st.changed {
 		s.repairImpair(a, st)
 	}
+	if !st.changed && st.note == "" {
+		st.note = s.othersOn(st)
+	}
+}
+
+// maxActing bounds the faults that othersOn names, chosen by us.
+const maxActing = 3
+
+// othersOn says what else acts on the link or switch of a step, and what ends that.
+func (s *State) othersOn(st *step) string {
+	var ids []int
+	var list []string
+	links := []weft.LinkID{st.link}
+	if st.onSwitch {
+		links = s.attached[st.sw]
+	}
+	for _, id := range links {
+		for d, e := range ends(s.link(id)) {
+			ids = append(ids, s.Links[id].Cut[d], s.Links[id].Impaired[d])
+			if e.Node.IsSwitch() {
+				ids = append(ids, s.Crashed[e.Node.Index])
+			}
+			if why := s.unanswered(e.Node); why != "" && st.onLink {
+				list = append(list, why)
+			}
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		if f, n := s.faults[id], s.Incident(id); f != nil && n != nil {
+			verb := fault.VerbRestore
+			if f.Crash {
+				verb = fault.VerbRestart
+			}
+			list = append(list, fmt.Sprintf("fault %d acts on it, %s: linkmon %s %s ends that", id, n.Report.Name(), verb, n.Report.Target))
+		}
+	}
+	if more := len(list) - maxActing; more > 0 {
+		list = append(list[:maxActing], fmt.Sprintf("so do %d more: linkmon heal --all ends all", more))
+	}
+	return strings.Join(list, "; ")
+}
+
+// unanswered says that nobody answers for a node; empty: its host does.
+func (s *State) unanswered(n weft.Node) string {
+	h := s.home(n)
+	if !h.Failed {
+		return ""
+	}
+	return fmt.Sprintf("nobody answers for %s, which runs %s: it is down until its host makes it anew", h.Label, s.cfg.Graph.Name(n))
 }
 
 func (s *State) repairCuts(a *action, st *step) {
@@ -349,9 +399,7 @@ func (s *State) repairImpair(a *action, st *step) {
 }
 
 func (s *State) repairCrash(a *action, st *step) {
-	if h := s.home(st.sw.Node()); h.Failed {
-		st.note = fmt.Sprintf("nobody answers for %s, which runs %s: it is down until its host makes it anew", h.Label, s.cfg.Graph.Switches[st.sw].Name)
-	}
+	st.note = s.unanswered(st.sw.Node())
 	id := s.Crashed[st.sw]
 	if id == 0 {
 		return

@@ -47,7 +47,8 @@ func TestTheMethodsComeInTheOrderOfThePaper(t *testing.T) {
 	require.Greater(t, ddrc, 16.5, "a dead link costs up/down tables little")
 	require.Greater(t, ddrc, adlr)
 	require.Greater(t, adlr, 1.1*ddlr, "already for one fault, in one virtual channel")
-	require.Greater(t, accepted(t, "adaptive-link", 3), 1.03*accepted(t, "deterministic-link", 3), "and with two layers from a few on")
+	require.Greater(t, accepted(t, "adaptive-link", 3), 1.03*accepted(t, "deterministic-link", 3),
+		"and with two layers from a few on")
 }
 
 // What the paper says is lost is what is queued: about 1.5 and 2.5 to 3 packets in the output

@@ -47,7 +47,9 @@ func TestFaultsOfASmallerCountAreAmongThoseOfALarger(t *testing.T) {
 func TestFaultsComeInTheOrderOfTheirTimes(t *testing.T) {
 	t.Parallel()
 	c := config(t, "kary-ntree:2,3", "updown", 0.1)
-	c.Faults = []Fault{{Link: "s0.00-s1.10", At: 30}, {Switch: "s1.01", At: 10}, {Link: "s1.00-s0.00", Before: true, At: 99}}
+	c.Faults = []Fault{
+		{Link: "s0.00-s1.10", At: 30}, {Switch: "s1.01", At: 10}, {Link: "s1.00-s0.00", Before: true, At: 99},
+	}
 	all := draw(t, c)
 	require.True(t, all[0].before)
 	require.Equal(t, "s0.00-s1.00", c.Topology.Links[all[0].ID].Name)

@@ -48,7 +48,8 @@ func TestWaysAreComputedAnewForFaultsUnderLoad(t *testing.T) {
 	c.ReconfigureAfter = 400
 	late := measured(t, c)
 	require.True(t, late.Connected)
-	require.Greater(t, late.Discarded+late.LostTotal, at.Discarded+at.LostTotal, "packets that meet a dead link until then")
+	require.Greater(t, late.Discarded+late.LostTotal, at.Discarded+at.LostTotal,
+		"packets that meet a dead link until then")
 	require.InDelta(t, late.Offered, late.Accepted, 0.05*late.Offered, "and none in the window, with new ways")
 }
 

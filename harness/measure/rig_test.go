@@ -17,7 +17,9 @@ const cycle = DefaultCycle
 // config is a short run of uniform traffic.
 func config(t testing.TB, spec, routing string, load float64) Config {
 	g := topologytest.Parse(t, spec)
-	return Config{Topology: g, Routing: routing, Traffic: nic.Traffic{Pattern: "uniform", Load: load}, Window: 3000, Seed: 1}
+	return Config{
+		Topology: g, Routing: routing, Traffic: nic.Traffic{Pattern: "uniform", Load: load}, Window: 3000, Seed: 1,
+	}
 }
 
 // measured is the result of a run that must work.

@@ -191,7 +191,8 @@ func TestReconfigurationAfterADelayDiscardsUntilThen(t *testing.T) {
 	require.True(t, late.Connected)
 	require.Zero(t, late.Rerouted)
 	require.InDelta(t, late.Offered, late.Accepted, 0.2, "and then no more")
-	require.InDelta(t, late.LostTotal+late.Discarded, late.MissingPerFault, 1e-9, "nothing is discarded before there is a fault")
+	require.InDelta(t, late.LostTotal+late.Discarded, late.MissingPerFault, 1e-9,
+		"nothing is discarded before there is a fault")
 }
 
 // What a reconfiguration costs is the rate of the dead link times how long it takes, and the window

@@ -51,7 +51,9 @@ func TestTheMeterCountsWhatPassesIt(t *testing.T) {
 	require.Equal(t, 10*cycle, c.Injected)
 	lost, discarded, crashed, flying := at(0, 0), at(0, 0), at(0, 0), at(0, 0)
 	m.Observe(0, &weft.Actions{Drops: []weft.Drop{
-		{Account: weft.LostQueued, Header: lost}, {Account: weft.Discarded, Header: discarded}, {Account: weft.LostCrash, Header: crashed},
+		{Account: weft.LostQueued, Header: lost},
+		{Account: weft.Discarded, Header: discarded},
+		{Account: weft.LostCrash, Header: crashed},
 	}})
 	m.loseWire(&weft.Frame{Packets: []weft.Header{flying}})
 	require.Equal(t, []uint64{1, 1, 1, 1, 3}, []uint64{m.lostQueue, m.lostWire, m.lostCrash, m.discarded, m.lost()})
@@ -98,7 +100,8 @@ func TestANetworkIsSteadyWhenFourBatchesAgree(t *testing.T) {
 	require.Equal(t, 5, warmed(t, at(50, 500, 10), still, still, still, still), "latency was higher")
 	require.Equal(t, 5, warmed(t, at(40, 300, 10), still, still, still, still), "there were fewer packets inside")
 	require.Equal(t, 0, warmed(t, at(40, 500, 10), at(45, 500, 10), at(50, 500, 10), at(55, 500, 10)), "latency rises")
-	require.Equal(t, 4, warmed(t, at(40, 500, 10), at(80, 500, 2000), at(120, 500, 4000), at(160, 500, 6000)), "above saturation it does as long as the run")
+	require.Equal(t, 4, warmed(t, at(40, 500, 10), at(80, 500, 2000), at(120, 500, 4000), at(160, 500, 6000)),
+		"above saturation it does as long as the run")
 
 	few := func(n, latency float64) batch { return batch{delivered: n, latency: latency, network: 5, inside: 2} }
 	require.Equal(t, 4, warmed(t, few(100, 8), few(90, 8), few(110, 8), few(97, 8)), "few packets differ by chance")

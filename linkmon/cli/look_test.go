@@ -93,7 +93,7 @@ func TestTheSecondLineOfAnEventIsBelowItsText(t *testing.T) {
 	start(t, "lab")
 	ok(t, "cut", "s0.0", "s1.0")
 	ok(t, "cut", "s0.1", "s1.0")
-	require.Regexp(t, `(?m)^ +\d+\.\d{3}s  cut s0.1-s1.0 at .*\n {13}.*shared with fault 1$`, ok(t, "events"))
+	require.Regexp(t, `(?m)^ +\d+\.\d{3}s  cut s0.1-s1.0 at .*\n {13}.*shared with fault 1, counted at the same time$`, ok(t, "events"))
 }
 
 func TestEventsTellWhatHappenedInOrder(t *testing.T) {

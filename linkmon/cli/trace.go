@@ -28,7 +28,8 @@ func (m *monitor) traceCommand() *cobra.Command {
 		Long: `trace has the next packets from one NIC to another tell what becomes of them: at each switch the port and virtual channel they
 come by, the candidates with the room that their queues and neighbours had, the choice and the rule that made it, why it
 waited, what changed in its header; at last where it was delivered, lost or discarded. If the NIC has none for that
-destination within a second, it sends some: they go the way of all others.
+destination within a second, it sends some: they go the way of all others. Of several packets, each is printed when it has
+ended, or when no more is heard of it.
 
 --all prints what is told of packets that are traced anyway, those of fabricd up --trace-every and of others who trace, until Ctrl-C.
 
@@ -125,6 +126,7 @@ func (t *tracing) run(ctx context.Context, c *api.Client) error {
 	case errors.Is(err, errEnough):
 		return nil
 	case ctx.Err() != nil:
+		t.endRest("")
 		return unlessEnded(ctx, err)
 	case errors.Is(context.Cause(hear), command.ErrFailed):
 		return t.unheard()
@@ -152,19 +154,18 @@ func (t *tracing) take(v fabric.HopView) error {
 		if err := command.JSON(t.out, v); err != nil {
 			return err
 		}
-	} else {
-		if v.Missed > 0 {
-			fmt.Fprintf(t.out, "(%d missed)\n", v.Missed)
-		}
-		fmt.Fprintf(t.out, "%s  %10.6fs  %s\n", p.name(t.all), v.At, v.Summary())
+	} else if v.Missed > 0 {
+		fmt.Fprintf(t.out, "(%d missed)\n", v.Missed)
 	}
-	if p.add(v); !p.complete() {
+	p.add(v)
+	if !t.grouped() {
+		t.print(p, v)
+	}
+	if !p.complete() {
 		return nil
 	}
-	if !t.json {
-		if _, err := fmt.Fprintf(t.out, "%s  %s\n", p.name(t.all), p.summary()); err != nil {
-			return err
-		}
+	if err := t.end(p, ""); err != nil {
+		return err
 	}
 	if t.all {
 		delete(t.packets, p.packetKey)
@@ -176,16 +177,47 @@ func (t *tracing) take(v fabric.HopView) error {
 	return nil
 }
 
+// grouped reports whether the hops of a packet are printed when it has ended, so that those of
+// several do not mix.
+func (t *tracing) grouped() bool { return t.count > 1 && !t.all }
+
+// print prints one hop.
+func (t *tracing) print(p *travelled, v fabric.HopView) {
+	if !t.json {
+		fmt.Fprintf(t.out, "%s  %10.6fs  %s\n", p.name(t.all), v.At, v.Summary())
+	}
+}
+
+// end prints how a packet went; note says so first if it has not ended.
+func (t *tracing) end(p *travelled, note string) error {
+	if t.json {
+		return nil
+	}
+	how := p.summary() // sorts the views
+	if t.grouped() {
+		for _, v := range p.views {
+			t.print(p, v)
+		}
+	}
+	_, err := fmt.Fprintf(t.out, "%s  %s%s\n", p.name(t.all), note, how)
+	return err
+}
+
+// endRest is end for the packets that have not ended.
+func (t *tracing) endRest(note string) {
+	for _, p := range t.order {
+		if !p.complete() {
+			_ = t.end(p, note) // a closed pipe ends the process by signal
+		}
+	}
+}
+
 // unheard tells of the packets that have not ended, and fails.
 func (t *tracing) unheard() error {
 	if t.json {
 		return command.ErrFailed
 	}
-	for _, p := range t.order {
-		if !p.complete() {
-			fmt.Fprintf(t.out, "%s  not heard of any more: %s\n", p.name(false), p.summary())
-		}
-	}
+	t.endRest("not heard of any more: ")
 	if missing := t.count - len(t.order); missing > 0 {
 		fmt.Fprintf(t.out, "%d of %d packets from %s to %s did not leave within %v: the send queue is long, or the link of %s is down, see linkmon status and linkmon links\n",
 			missing, t.count, t.src, t.dst, t.wait, t.src)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -68,4 +69,32 @@ func TestTraceWaitsForHopsThatComeLate(t *testing.T) {
 	require.NotContains(t, out.String(), "delivered: ")
 	require.ErrorIs(t, trace.take(hop(0.2, "s0.1", 1)), errEnough)
 	require.Contains(t, out.String(), "#0  delivered: s1.0 > s0.1 > s1.1 > n10, 0 reroutes\n")
+}
+
+// Hops of packets that are under way at a time are told in turn; each packet is printed by itself,
+// and one that does not end at last.
+func TestTraceOfSeveralPacketsPrintsOneAfterTheOther(t *testing.T) {
+	out := new(rig.Output)
+	trace := &tracing{src: "n00", dst: "n10", count: 3, out: out, packets: map[packetKey]*travelled{}}
+	take := func(seq uint64, at float64, v fabric.HopView) error {
+		v.Src, v.Dst, v.Seq, v.At = "n00", "n10", seq, at
+		return trace.take(v)
+	}
+	decided := fabric.HopView{Node: "s1.0", Out: 1, To: "x", Rule: "r"}
+	ended := fabric.HopView{Node: "n10", Hops: 1, Out: -1, End: fabric.EndDelivered}
+	require.NoError(t, take(7, 0.1, decided))
+	require.NoError(t, take(8, 0.2, decided))
+	require.NoError(t, take(9, 0.3, decided))
+	require.Empty(t, out.String())
+	require.NoError(t, take(8, 0.4, ended))
+	require.NoError(t, take(7, 0.5, ended))
+	require.ErrorIs(t, trace.unheard(), command.ErrFailed)
+	var packets []string
+	for line := range strings.Lines(out.String()) {
+		if packet, _, ok := strings.Cut(line, " "); ok && packet != "" {
+			packets = append(packets, packet)
+		}
+	}
+	require.Equal(t, strings.Fields("#8 #8 #8 #7 #7 #7 #9 #9"), packets)
+	require.Contains(t, out.String(), "#9  not heard of any more: under way: s1.0, 0 reroutes\n")
 }

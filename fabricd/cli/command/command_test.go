@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"syscall"
 	"testing"
 
@@ -165,5 +166,16 @@ func TestAProgramTellsItsVersion(t *testing.T) {
 	root.SetOut(&out)
 	root.SetArgs([]string{"--version"})
 	require.NoError(t, Execute(t.Context(), root))
-	require.Equal(t, "weft "+versionLine()+"\n", out.String())
+	require.Regexp(t, `^weft \d+\.\d+\.\d+(-dev)?, commit (not known|[\w.+-]+), go1\S* \w+/\w+\n$`, out.String())
+}
+
+// The version is that of the first heading of CHANGELOG.md, and a development build until that is
+// released.
+func TestTheVersionIsThatOfTheChangelog(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../CHANGELOG.md")
+	require.NoError(t, err)
+	heading := regexp.MustCompile(`(?m)^## ([\d.]+), (.*)$`).FindStringSubmatch(string(text))
+	require.NotNil(t, heading)
+	require.Equal(t, heading[1]+map[bool]string{true: "-dev"}[heading[2] == "unreleased"], Release)
 }

@@ -25,5 +25,5 @@ func Resolve(server bus.Settings, stderr io.Writer) (bus.Resolved, error) {
 
 // ThisVersion is what this program is to others of a cluster.
 func ThisVersion() bus.Build {
-	return bus.Build{Protocol: bus.Protocol, Revision: Version()}
+	return bus.Build{Protocol: bus.Protocol, Revision: Revision()}
 }

@@ -213,21 +213,23 @@ func answerFiles(
 func answerFile(
 	ctx context.Context, e *explain.Explainer, q explain.Question, name string, stdin io.Reader, stdout io.Writer,
 ) (explain.Tally, error) {
-	if name == "-" {
-		t, err := e.Lines(ctx, q, "", stdin, stdout)
+	in, file, shown := stdin, "", "standard input"
+	if name != "-" {
+		f, err := os.Open(name)
 		if err != nil {
-			err = fmt.Errorf("standard input: %w", err)
+			return explain.Tally{}, err // names the file
 		}
-		return t, err
+		defer f.Close()
+		in, file, shown = f, name, name
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return explain.Tally{}, err // names the file
-	}
-	defer f.Close()
-	t, err := e.Lines(ctx, q, name, f, stdout)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
+	t, err := e.Lines(ctx, q, file, in, stdout)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%s: %w", shown, err)
+	case t.Lines == 0:
+		err = fmt.Errorf("%s: no question in it: expected one a line, such as "+
+			`{"switch": "s1.00", "in_port": "s2.00", "header": {"dst": "n100"}}; `+
+			"or ask for one decision with --switch, --in-port and --dst", shown)
 	}
 	return t, err
 }

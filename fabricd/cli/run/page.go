@@ -64,7 +64,7 @@ func (u runFlags) reported(cmd *cobra.Command, t *task) error {
 	rec := report.NewRecorder(t.scenario)
 	t.result, t.err = u.one(cmd.Context(), t.scenario, line, rec, cmd.ErrOrStderr())
 	path, err := rec.Write(t.report, report.About{
-		Scenario: t.scenario, Command: u.again(t), Version: command.Version(), Began: began, Note: u.carrier(cmd),
+		Scenario: t.scenario, Command: u.again(t), Version: command.Revision(), Began: began, Note: u.carrier(cmd),
 	})
 	if errors.Is(err, report.ErrNothing) {
 		return nil // there is an error that says why

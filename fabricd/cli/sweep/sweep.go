@@ -96,7 +96,7 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	}
 	o := sweep.Options{
 		Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs,
-		Runner: s.runner, Version: command.Version(), Command: s.command(path),
+		Runner: s.runner, Version: command.Revision(), Command: s.command(path),
 	}
 	if s.dryRun {
 		return s.tell(ctx, stdout, e, o)

@@ -84,7 +84,7 @@ function report(x: Context, r: FaultReport): TemplateResult {
           ${r.reconfiguration ? row('manager', manager(r.reconfiguration)) : nothing}
         </tbody>
       </table>
-      ${r.shared_with?.length ? html`<p class="dim">* may be due to other faults in force too: shared with fault ${r.shared_with.join(', ')}.</p>` : nothing}
+      ${r.shared_with?.length ? html`<p class="dim">* may be due to fault ${r.shared_with.join(', ')} as well, counted at the same time (until 1 s after repair).</p>` : nothing}
     </article>
   `
 }

@@ -635,7 +635,7 @@ void main() {
           ${t.reconfiguration?n(`manager`,kf(t.reconfiguration)):j}
         </tbody>
       </table>
-      ${t.shared_with?.length?k`<p class="dim">* may be due to other faults in force too: shared with fault ${t.shared_with.join(`, `)}.</p>`:j}
+      ${t.shared_with?.length?k`<p class="dim">* may be due to fault ${t.shared_with.join(`, `)} as well, counted at the same time (until 1 s after repair).</p>`:j}
     </article>
   `}function kf(e){return k`${e.in_force_seconds>0?`${e.method}: new tables in force after ${Me(e.in_force_seconds)} (${Af(e)})`:`${e.method}: no new tables`}<div class="dim">${[`version ${e.version}`,`${z(e.entries)} entries of ${z(e.switches)} switches`,`${z(e.flows_rerouted)} of ${z(e.flows_total)} flows re-routed`,...e.static?[`the fabric emptied meanwhile`]:[],...e.settled_seconds>0?[`settled after ${Me(e.settled_seconds)}`]:[]].join(`, `)}</div>
     ${e.unroutable_pairs?k`<div><b class="warn">${jf(e)}</b></div>`:j}
