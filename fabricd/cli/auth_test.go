@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
@@ -93,32 +94,9 @@ func TestAFabricWhoseKeysAreRotatedGoesOnAndTellsNoSecret(t *testing.T) {
 	// Who has the old ones is let in no more.
 	_, errs, code = fabricd(t, "auth", "revoke", "--dir", dir, "viewer")
 	require.Zero(t, code, errs)
-	refused(t, "they are revoked or expired", "manage", "--fabric", "lab", "--server", server, "--auth", file("users/viewer"))
-}
-
-func TestAuthSaysWhatIsWrong(t *testing.T) {
-	ownRegistry(t)
-	dir := filepath.Join(t.TempDir(), "keys")
-	_, errs, code := fabricd(t, "auth", "init", "--fabric", "lab", "--dir", dir)
-	require.Zero(t, code, errs)
-	for _, c := range []struct{ want, args string }{
-		{"want NAME or NAME=ADDRESS", "auth init --fabric lab --dir x --hosts a/b"},
-		{"as ca.pem,ca.key", "auth init --fabric lab --dir x --ca ca.pem"},
-		{`did you mean "view"?`, "auth token add --file x --role vieww name"},
-		{"is not there: make it with fabricd auth init", "auth rotate --dir " + dir + "-other"},
-		{"no broker answers at tls://127.0.0.1:", "auth rotate --dir " + dir + " --server tls://127.0.0.1:1"},
-		{`did you mean "operator"?`, "auth revoke --dir " + dir + " operater"},
-		{"it has 0 files of credentials, want one", "up --auth " + dir + " --server tls://127.0.0.1:1"},
-		{"leave --creds", "up --auth " + dir + "/leader --creds x --server tls://127.0.0.1:1"},
-		{"--creds without a server", "up --auth " + dir + "/leader"},
-		{"no such file", "up --tokens " + dir + "/nowhere"},
-		{"give both", "up --page-cert " + dir + "/leader/cert.pem"},
-	} {
-		refused(t, c.want, strings.Fields(c.args)...)
-	}
-	out, errs, code := fabricd(t, "auth", "token", "add", "--file", filepath.Join(dir, "leader", "tokens.json"), "grafana")
-	require.Zero(t, code, errs)
-	require.Regexp(t, `^[A-Z2-7]{26}\n$`, out)
-	_, errs, code = fabricd(t, "auth", "token", "remove", "--file", filepath.Join(dir, "leader", "tokens.json"), "grafana")
-	require.Zero(t, code, errs)
+	_, errs, code = fabricd(t, "manage", "--fabric", "lab", "--server", server, "--auth", file("users/viewer"))
+	require.Equal(t, command.ExitUnusable, code)
+	require.Regexp(t, `^fabricd: bus: control of user viewer: the broker at `+server+` refuses the user of `+
+		file("users/viewer/viewer.creds")+` with the key U\w{55}: it does not know who signed them, or they are revoked or expired: `+
+		`take the newest that fabricd auth has made: nats: Authorization Violation\n$`, errs)
 }

@@ -39,10 +39,11 @@ func TestEveryNumberAndTimeOfAFlagHasBounds(t *testing.T) {
 }
 
 func TestTheTimeToConnectHasBounds(t *testing.T) {
-	for _, text := range []string{"-1s", "0s", "99999h"} {
-		refused(t, "bus: --timeout: ", "agents", "--server", "nats://127.0.0.1:1", "--timeout", text)
+	const bounds = ", want more than 0s and at most 1h0m0s, such as 5s"
+	for _, text := range []string{"-1s", "0s", "99999h0m0s"} {
+		refused(t, "bus: --timeout: "+text+bounds, "agents", "--server", "nats://127.0.0.1:1", "--timeout", text)
 		t.Setenv("NATS_TIMEOUT", text)
-		refused(t, "bus: NATS_TIMEOUT: ", "agents", "--server", "nats://127.0.0.1:1")
+		refused(t, "bus: NATS_TIMEOUT: "+text+bounds, "agents", "--server", "nats://127.0.0.1:1")
 		t.Setenv("NATS_TIMEOUT", "")
 	}
 }

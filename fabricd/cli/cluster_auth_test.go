@@ -193,7 +193,8 @@ func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 		args := map[string][]string{
 			"leader": {"agents"}, "hosts/h1": {"agent", "--name", "h1"}, "users/viewer": {"down", "--fabric", "lab"}, "users/manager": {"manage", "--fabric", "lab"},
 		}[folder]
-		require.Contains(t, g.fabricd(2, append(args, "--auth", creds, "--server", g.server)...), "they are revoked or expired", folder)
+		require.Regexp(t, `^fabricd: .* with the key U\w{55}: it does not know who signed them, or they are revoked or expired: `+
+			`take the newest that fabricd auth has made: nats: Authorization Violation\n$`, g.fabricd(2, append(args, "--auth", creds, "--server", g.server)...), folder)
 	}
 
 	// The agent of the third host is revoked: it ends, its part is lost and the others go on.
@@ -201,8 +202,7 @@ func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	key := regexp.MustCompile(`U[A-Z2-7]{55}`).FindAllString(said, -1)
 	code, said := g.hosts[2].agent.Ends()
 	require.Equal(t, 2, code)
-	require.Regexp(t, "has revoked the key ("+strings.Join(key, "|")+") of ", said)
-	require.Contains(t, said, "fabricd auth rotate makes")
+	require.Regexp(t, "has revoked the key ("+strings.Join(key, "|")+") of .* fabricd auth rotate makes", said)
 	g.until("switches are dead", func(st api.Status) bool { return len(st.SwitchesDown) > 0 })
 	g.goesOn()
 	// With what the next rotation has left for it, it has its part again.
@@ -301,7 +301,7 @@ func (g *guarded) pages(token string) map[string]string {
 		Up struct{ Page string }
 	}
 	require.NoError(t, json.NewDecoder(strings.NewReader(g.lead.Out.String()[strings.Index(g.lead.Out.String(), `{"up":`):])).Decode(&up))
-	require.NotContains(t, up.Up.Page, "token")
+	require.Regexp(t, `^https://127\.0\.0\.1:\d+/$`, up.Up.Page)
 	known := x509.NewCertPool()
 	ca, err := os.ReadFile(filepath.Join(g.keys, "ca.pem"))
 	require.NoError(t, err)

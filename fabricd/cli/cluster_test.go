@@ -242,7 +242,7 @@ func (r *clusterRun) end() {
 	require.Contains(r.t, said, `"balanced":true`)
 	require.Zero(r.t, code, said)
 	_, said = r.standby.Ends()
-	require.Contains(r.t, said, "fabric lab was ended")
+	require.Regexp(r.t, `(?m)^fabricd: fabric lab was ended$`, said)
 	for _, h := range r.hosts {
 		h.agent.Says(" has ended")
 	}

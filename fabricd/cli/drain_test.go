@@ -37,11 +37,9 @@ func TestAFabricThatDoesNotDrainSaysWhatIsLeftAndFails(t *testing.T) {
 	u := launch(t, slow...)
 	holdsPackets(t, u)
 	text := u.endsWith(t, command.ExitFailed)
-	require.Regexp(t, `\n`+undrained, text)
-	require.Contains(t, text, "\nto wait longer, give --drain-timeout")
-	require.Regexp(t, `\nledger: .*: not checked\n`, text)
-	require.NotContains(t, text, "BALANCE")
-	require.NotContains(t, text+u.errs.String(), "context deadline exceeded")
+	require.Regexp(t, `\n`+undrained+`.*\nto wait longer, give --drain-timeout; to have less to wait for, less traffic, as --traffic uniform:0.02\n`+
+		`(?s:.*\n|)ledger: \d+ injected = \d+ delivered \+ \d+ lost \+ 0 discarded \+ \d+ in flight: not checked\n`, text)
+	require.Empty(t, u.errs.String())
 }
 
 func TestAFabricThatDoesNotDrainSaysSoInJSON(t *testing.T) {
@@ -109,6 +107,6 @@ func TestAManagerDoesNotWaitForAReader(t *testing.T) {
 		return err == nil && faults[0].Reconfiguration != nil && faults[0].Reconfiguration.InForceSeconds > 0
 	})
 	m.end(t)
-	require.Contains(t, m.errs.String(), "messages on standard output were not read; the last of them:\n")
+	require.Regexp(t, `^\d+ messages on standard output were not read; the last of them:\n(fabric weft: .*\n)+$`, m.errs.String())
 	u.end(t)
 }

@@ -27,6 +27,6 @@ func TestExplainEndsWhenItIsInterrupted(t *testing.T) {
 	require.NoError(t, err)
 	interrupt()
 	require.Equal(t, command.ExitUnusable, rig.Next(t, done, "it does not wait for standard input"))
-	require.Contains(t, errs.String(), "interrupted, not all questions are answered")
+	require.Equal(t, "fabricd: interrupted, not all questions are answered\n", errs.String())
 	require.NoError(t, ask.Close()) // ends the reader
 }

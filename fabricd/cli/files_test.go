@@ -32,13 +32,22 @@ func TestFilesMayHaveTheOldNameOfARoutingWithAWarning(t *testing.T) {
 	}
 	_, errs, code := fabricd(t, "up", "--file", wrong)
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, "warning: "+wrong+warning)
-	require.Contains(t, errs, wrong+`:3:11: unknown routing "updonw"`)
+	require.Equal(t, "warning: "+wrong+warning+"fabricd: "+wrong+`:3:11: unknown routing "updonw": did you mean "updown"? known: a-lash, adaptive-link, adaptive-link-digit, adaptive-link-one, adaptive-switch, adaptive-switch-digit, adaptive-switch-header, adaptive-switch-one, ... (36 in all)
+    3 | firmware: updonw
+                  ^
+`, errs)
 }
 
 func TestCommandsSayWhatOfATopologyFileIsLeftOut(t *testing.T) {
 	t.Parallel()
 	const file = "../topology/testdata/forms/diagnostics.net"
+	const left = `warning: ` + file + `:1: skipped "src/query_smp.c:195; umad (DR path slid 0; dlid 0; 0,1,1,31 Attr 0x11:0) bad sta...", which is not of the topology
+warning: ` + file + `:2: skipped "ibwarn: [4711] sim_connect: attached as client 1 at node \"sw1\"", which is not of the topology
+warning: ` + file + `:33: skipped "ibwarn: [4711] _do_madrpc: recv failed: Connection timed out", which is not of the topology
+warning: ` + file + `:11: left out the cable from port 3 to port 4 of "S-00000000000a0001": both of its ends are there
+warning: ` + file + `:13: left out the cable from port 7 to port 7 of "S-00000000000a0001": both of its ends are there
+warning: ` + file + `:35: left out the link from adapter "H-00000000000b0010" to adapter "H-00000000000b0020": no switch is between them
+`
 	path := write(t, "topology: "+file+"\nname: quiet\nduration: 1ms\ntraffic: none\nrouting: lash\nexpect: "+
 		"{discarded: 0}\n")
 	for _, args := range [][]string{
@@ -56,7 +65,6 @@ func TestCommandsSayWhatOfATopologyFileIsLeftOut(t *testing.T) {
 	} {
 		_, errs, code := fabricd(t, args...)
 		assert.NotEqual(t, command.ExitUnusable, code, "%s: %s", args, errs)
-		assert.Equal(t, 6, strings.Count(errs, "warning: "+file+":"), "%s: %s", args, errs)
-		assert.Contains(t, errs, file+":11: left out the cable from port 3 to port 4 of", "%s", args)
+		assert.Equal(t, 1, strings.Count(errs, left), "%s: %s", args, errs)
 	}
 }

@@ -48,6 +48,6 @@ func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
 		return err == nil && s.Totals.Delivered == 1
 	})
 
-	require.Contains(t, u.endsWith(t, command.ExitFailed),
-		"ledger: 0 injected = 1 delivered + 0 lost + 0 discarded + 0 in flight: DOES NOT BALANCE\n")
+	require.Regexp(t, `(?m)^ledger: 0 injected = 1 delivered \+ 0 lost \+ 0 discarded \+ 0 in flight: DOES NOT BALANCE$`,
+		u.endsWith(t, command.ExitFailed))
 }

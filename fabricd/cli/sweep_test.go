@@ -23,7 +23,8 @@ samples: 2
 quick: {samples: 1}
 `)
 	var out, errs rig.Output
-	code := run(ctx, &out, &errs, "sweep", path, "--out", t.TempDir())
+	to := t.TempDir()
+	code := run(ctx, &out, &errs, "sweep", path, "--out", to)
 	assert.Equal(t, command.ExitUnusable, code)
-	assert.Contains(t, errs.String(), "interrupted after 0 of 4 runs: the same command goes on from")
+	assert.Equal(t, "fabricd: interrupted after 0 of 4 runs: the same command goes on from "+to+"/runs.journal\n", errs.String())
 }

@@ -51,7 +51,7 @@ func TestVerifyDoesAsItsFlagsSay(t *testing.T) {
 
 	r = result("--routing", "updown", "--faults", "3", "--first", "--jobs", "1")
 	assert.Less(t, r.FaultSets, uint64(1+16+120+560))
-	assert.Contains(t, strings.Join(r.Notes, "\n"), "stopped at the first set in which something is wrong")
+	assert.Equal(t, []string{"stopped at the first set in which something is wrong: the counts are of the sets explored until then"}, r.Notes)
 }
 
 func TestVerifyComparesWithUpDownTablesAndWithWhatIsPhysicallyPossible(t *testing.T) {
@@ -75,5 +75,6 @@ func TestVerifyComparesWithUpDownTablesAndWithWhatIsPhysicallyPossible(t *testin
 
 func TestVerifyRefusesLongLinesOfSets(t *testing.T) {
 	t.Parallel()
-	refused(t, ":1: a line of more than", "verify", "--sets", write(t, strings.Repeat("s1.00,", 1<<18)))
+	path := write(t, strings.Repeat("s1.00,", 1<<18))
+	refused(t, path+":1: a line of more than 1048576 bytes", "verify", "--sets", path)
 }

@@ -89,7 +89,7 @@ func TestWhatDoesNotComeByShowsInTheCountersOfFrames(t *testing.T) {
 	sink.records = nil
 	require.NoError(t, s.take(bus.Tapped{From: end, Data: []byte("no frame")}))
 	require.Len(t, sink.records, 1)
-	require.Contains(t, sink.records[0].Text, "8 bytes that are no frame: wire: decode frame")
+	require.Equal(t, "8 bytes that are no frame: wire: decode frame: 8 bytes: checksum does not match: damaged on the way, or for another link: not a valid frame", sink.records[0].Text)
 	require.NoError(t, s.take(bus.Tapped{From: bus.TapEnd{Node: "s9"}, Data: []byte("x")}), "a stranger")
 	require.Len(t, sink.records, 1)
 	require.EqualValues(t, 1, s.sum.Bad)

@@ -125,5 +125,5 @@ func TestCaptureOfAFabricInMemoryIsRefused(t *testing.T) {
 	start(t, "lab")
 	_, errs, code := linkmon(t, "capture", "--all")
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, `capture of fabric "lab": its links are in memory, where nobody else can hear them: run it with fabricd up`)
+	require.Equal(t, "linkmon: capture of fabric \"lab\": its links are in memory, where nobody else can hear them: run it with fabricd up, whose links are NATS subjects\n", errs)
 }

@@ -30,7 +30,7 @@ func TestAShellKeepsToTheFabricItBeganWith(t *testing.T) {
 	require.NoError(t, err, "another one does not make it unclear which is meant")
 	require.Equal(t, "a", e.Name)
 	_, err = single.find(t.Context())
-	require.ErrorContains(t, err, "2 fabrics are running")
+	require.EqualError(t, err, "2 fabrics are running, say which with --fabric: a, b")
 
 	endA()
 	_, err = shell.find(t.Context())

@@ -58,7 +58,7 @@ func TestASilentCutIsFoundByTheEndsAndOneWayIsSeenFromTheEndNamedFirst(t *testin
 		ok(t, "heal", "--all")
 		require.True(t, state(t).Well())
 	}
-	require.NotContains(t, ok(t, "links"), "sees it")
+	require.Equal(t, "all links are well\n", ok(t, "links", "--faulty"))
 	h.RequireLedger()
 }
 
@@ -97,7 +97,7 @@ func TestDampingThatHoldsALinkDownIsSaid(t *testing.T) {
 		}
 		return nil
 	})
-	require.Contains(t, ok(t, "links", "--faulty"), "flapping; held down by damping at s")
+	require.Regexp(t, `^LINK .*\ns0.0-s1.0 .*[ ;] flapping; held down by damping at s[01]\.0.*\n$`, ok(t, "links", "--faulty"))
 	require.Equal(t, "s0.0-s1.0 is back\n  s0.0-s1.0 has flapped: damping keeps it down for now\n", ok(t, "restore", "s0.0", "s1.0"))
 	require.Regexp(t, `s0.0-s1.0 +init .*  held down by damping at .*; neither end sees it up`, ok(t, "links", "--faulty"))
 }
@@ -147,7 +147,8 @@ func TestFaultsListsTheReportsAndPrintsOneInFull(t *testing.T) {
 	h.Fabric().CloseReports()
 	out.Await(t, "fault 1 is over\n           fault 1: cut s0.0-s1.0\n             when ")
 	require.Zero(t, stop())
-	require.Contains(t, ok(t, "events"), "fault 2 is over: crash s1.1 at ")
+	require.Regexp(t, `\n +\S+s  fault 2 is over: crash s1.1 at \S+ s, its neighbours acted within \S+ ms; `+
+		`lost \d+ on the wire, \d+ queued, \d+ inside; restored at \S+ s, `, ok(t, "events"))
 	lines := bufio.NewScanner(strings.NewReader(ok(t, "events", "--json")))
 	reports := map[int]fault.Report{}
 	for lines.Scan() {

@@ -28,16 +28,16 @@ func TestTheFabricOfAServerNeedsNoNameWhileItIsTheOnlyOne(t *testing.T) {
 		t.Helper()
 		_, errs, code := linkmon(t, status...)
 		require.Equal(t, 2, code)
-		require.Contains(t, errs, want)
+		require.Equal(t, "linkmon: "+want+"\n", errs)
 	}
-	refused("no fabric is running at this server")
+	refused("no fabric is running at this server: start one there, or name one that does not answer with --fabric")
 	serve := func(name string, c bus.ServerConfig) {
 		c.Fabric = name
 		require.NoError(t, bus.Handle(bustest.Server(t, c), bus.Subject{Kind: bus.SubjectControl, Verb: api.VerbStatus},
 			func(context.Context, struct{}) (api.Status, error) { return api.Status{Name: name}, nil }))
 	}
 	serve("lab", bus.ServerConfig{Broker: b})
-	require.Contains(t, ok(t, status...), "lab")
+	require.Regexp(t, `^fabric +lab, `, ok(t, status...))
 
 	// Servers that are not ours may have several.
 	url := natstest.Start(t, natstest.Newest).URL
@@ -46,16 +46,15 @@ func TestTheFabricOfAServerNeedsNoNameWhileItIsTheOnlyOne(t *testing.T) {
 		serve(name, bus.ServerConfig{URL: url})
 	}
 	refused("2 fabrics are running, say which with --fabric: left, right")
-	require.Contains(t, ok(t, append(status, "--fabric", "right")...), "right")
+	require.Regexp(t, `^fabric +right, `, ok(t, append(status, "--fabric", "right")...))
 	granted := natstest.Start(t, natstest.Newest, `authorization { users = [{user: a, password: b, permissions: {publish: ["weft.lab.>"], subscribe: [">"]}}] }`).URL
 	status = []string{"--server", granted, "--user", "a", "--password", "b", "status"}
-	refused("which fabric of the server? name it with --fabric: ")
+	refused("which fabric of the server? name it with --fabric: bus: look for weft-fabric at " + granted + ": user a: not permitted")
 }
 
 func TestStatusShowsWhatIsWithheldOnceThereAreNotices(t *testing.T) {
 	ownRegistry(t)
 	h := start(t, "lab", harness.Notices(time.Hour), harness.Traffic("uniform:0.3"))
-	require.NotContains(t, ok(t, "status"), "withheld")
 	h.Cut("s0.0", "s1.0")
 	h.Cut("s0.1", "s1.0")
 	h.Eventually(func() error {
@@ -72,10 +71,19 @@ func TestStatusSaysThatMoreIsOfferedThanCarried(t *testing.T) {
 	const over = "more is offered than carried: of 130000 packets a second, 48000 leave the fabric"
 	var out strings.Builder
 	require.NoError(t, writeStatus(&out, api.Status{Sample: api.Sample{Overload: over}}))
-	require.Regexp(t, `(?m)^overload +`+over+`$`, out.String())
-	out.Reset()
-	require.NoError(t, writeStatus(&out, api.Status{}))
-	require.NotContains(t, out.String(), "overload")
+	require.Equal(t, `fabric    , , 0 switches, 0 NICs, 0 links
+routing   
+traffic   
+rate      0 delivered/s, 0 injected/s
+overload  `+over+`
+packets   0 injected, 0 delivered, 0 lost, 0 discarded, 0 in flight
+latency   p50 0 us, p99 0 us, max 0 us
+paths     0.000 switches on average, stretch 0.0000, 0 rerouted, 0 U-turns, 0 out of order
+refused   0 packets at full send queues
+cut       none
+impaired  none
+crashed   none
+`, out.String())
 }
 
 func TestDetailsOfALinkBesideAProcessThatDoesNotAnswer(t *testing.T) {
@@ -102,9 +110,8 @@ func TestEventsTellWhatHappenedInOrder(t *testing.T) {
 	ok(t, "cut", "s0.0", "s1.0")
 	ok(t, "restore", "s0.0", "s1.0")
 	text := ok(t, "events")
-	require.Regexp(t, `(?s)traffic uniform:0.1\n.*cut s0.0-s1.0 at .*\n.*restored s0.0-s1.0\n$`, text)
-	require.NotContains(t, text, "link_down")
-	require.Contains(t, ok(t, "events", "--details"), "link_down s0.0-s1.0 seen by s1.0")
+	require.Regexp(t, `^ +\S+s  traffic uniform:0.1\n +\S+s  cut s0.0-s1.0 at .*\n +\S+s  restored s0.0-s1.0\n$`, text)
+	require.Regexp(t, `\n +\S+s  link_down s0.0-s1.0 seen by s1.0\n`, ok(t, "events", "--details"))
 
 	lines := bufio.NewScanner(strings.NewReader(ok(t, "events", "--json", "--after", "1")))
 	seq := uint64(1)

@@ -94,7 +94,7 @@ func TestASwitchIsMovedAndGoesBack(t *testing.T) {
 	require.Equal(t, fabric.Moved{Switch: "s1.03", From: "west", To: "east", Packets: 5, Changed: true}, object[fabric.Moved](t, "move", "s1.03", "--home"))
 	out, errs, code := script(t, "move s1.03 west\nmove s1.03\n")
 	require.Zero(t, code, errs)
-	require.Contains(t, out, "s1.03 moved from west to east")
+	require.Equal(t, "s1.03 moved from east to west, 5 packets went along\n  nobody keeps what is wanted\ns1.03 moved from west to east, 5 packets went along\n", out)
 	at, _ := h.so()
 	require.Equal(t, map[string]string{"s1.02": "east", "s1.03": "east"}, at)
 }
@@ -103,13 +103,13 @@ func TestAMoveToNobodyNamesWhatIsNearest(t *testing.T) {
 	ownRegistry(t)
 	h := startHosted(t)
 	for args, want := range map[string]string{
-		"move s1.04":      `unknown switch "s1.04": did you mean "s1.0`,
-		"move s1.03 wets": `unknown host "wets": did you mean "west"?`,
+		"move s1.04":      `unknown switch "s1.04": did you mean "s1.02"? known: s1.02, s1.03`,
+		"move s1.03 wets": `unknown host "wets": did you mean "west"? known: east, west`,
 	} {
 		out, errs, code := linkmon(t, strings.Fields(args)...)
 		require.Equal(t, 2, code, args)
 		require.Empty(t, out, args)
-		require.Contains(t, errs, want, args)
+		require.Equal(t, "linkmon: the fabric refuses: no such object in this fabric: "+want+"\n", errs, args)
 	}
 	_, calls := h.so()
 	require.Equal(t, 2, calls)
@@ -132,7 +132,7 @@ func TestAViewerMovesNothing(t *testing.T) {
 	login := []string{"--server", e.URL, "--fabric", "lab", "--user", e.Viewer.User, "--password", e.Viewer.Password, "--inbox-prefix", e.Viewer.InboxPrefix}
 	_, errs, code := linkmon(t, append(login, "move", "s1.03", "west")...)
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, "not permitted")
+	require.Equal(t, "linkmon: bus: ask move of fabric \"lab\": user viewer: not permitted\n", errs)
 	_, calls := h.so()
 	require.Zero(t, calls)
 }
@@ -149,5 +149,4 @@ func TestTheShellCompletesSwitchesAndHostsOfAMove(t *testing.T) {
 	require.Equal(t, []string{"move s1.03 --home"}, complete("move s1.03 --ho"))
 	require.Empty(t, complete("move s1.03 --home "))
 	require.Empty(t, complete("move s1.03 west "))
-	require.Contains(t, ok(t, "move", "--help"), "Examples:\n  linkmon move s1.03 east\n")
 }

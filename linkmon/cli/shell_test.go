@@ -28,7 +28,7 @@ func TestALineThatIsTooLongIsRefused(t *testing.T) {
 	ownRegistry(t)
 	_, errs, code := script(t, strings.Repeat("x", maxLine+1))
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, "reading commands: ")
+	require.Equal(t, "linkmon: reading commands: bufio.Scanner: token too long\n", errs)
 }
 
 func TestTheShellCompletesCommandsNamesAndFlags(t *testing.T) {
@@ -43,7 +43,7 @@ func TestTheShellCompletesCommandsNamesAndFlags(t *testing.T) {
 	require.Equal(t, []string{"link s0.0 s1.0", "link s0.0 s1.1"}, complete("link s0.0 "))
 	require.Equal(t, []string{"link s0.0 s1.0 up"}, complete("link s0.0 s1.0 u"))
 	require.Equal(t, []string{"cut s0.0-s1.0 --direction to"}, complete("cut s0.0-s1.0 --direction t"))
-	require.Contains(t, complete("cut --s"), "cut --silent")
+	require.Equal(t, []string{"cut --silent"}, complete("cut --s"))
 	require.Empty(t, complete("cut 'unclosed "))
 	require.Equal(t, []string{"crash s1.0", "crash s1.1"}, complete("crash s1"))
 }
@@ -81,5 +81,5 @@ func TestTheShellOnATerminal(t *testing.T) {
 	m.sees("it ended with 0")
 	history, err := os.ReadFile(filepath.Join(dir, "weft", "linkmon_history"))
 	require.NoError(t, err)
-	require.Contains(t, string(history), "crash s1.0\ncut s9\nrestart s1.0\n")
+	require.Equal(t, "crash s1.0\ncut s9\nrestart s1.0\nevents --follow\nwait 1ms\nexit\n", string(history))
 }

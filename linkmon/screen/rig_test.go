@@ -194,4 +194,10 @@ func (r *rig) screen() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
+// last is the last line of the screen.
+func (r *rig) last() string {
+	lines := strings.Split(strings.TrimSuffix(r.screen(), "\n"), "\n")
+	return lines[len(lines)-1]
+}
+
 var errRefused = errors.New("the fabric refuses: no")

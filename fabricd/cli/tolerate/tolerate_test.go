@@ -24,7 +24,7 @@ func TestTolerateIsInterruptedCleanly(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		var out rig.Output
 		err := u.run(ctx, nil, &out, whenWritten(interrupt)) // its first line of progress
-		require.ErrorContains(t, err, "interrupted", "%+v", u)
+		require.Regexp(t, `^interrupted( after \S+ of \S+ fault sets: what was counted until then is|: I\+M may tolerate more than is said) above$`, err.Error())
 		assert.Equal(t, 1, strings.Count(out.String(), `"complete":false`), "%+v: %s", u, out.String())
 		assert.Equal(t, 1, strings.Count(out.String(), "\n"), "the others were not begun: %s", out.String())
 	}

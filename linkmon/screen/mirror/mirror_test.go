@@ -49,9 +49,9 @@ func TestTheTopologyIsReadAsTheAPIGivesIt(t *testing.T) {
 	require.False(t, grid)
 	require.Zero(t, read(t, "irregular:8,12,1").Tiers())
 
-	for _, bad := range []string{`[`, `{"links":[{"id":"x","a":"s0","b":"s1"}]}`} {
+	for bad, want := range map[string]string{`[`: "unexpected end of JSON input", `{"links":[{"id":"x","a":"s0","b":"s1"}]}`: "link x ends at \"s0\", which is not in it"} {
 		_, err := Read([]byte(bad))
-		require.ErrorContains(t, err, "topology of the fabric")
+		require.EqualError(t, err, "topology of the fabric: "+want)
 	}
 }
 
