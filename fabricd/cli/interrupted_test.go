@@ -1,15 +1,33 @@
 package cli_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
 )
+
+// What was counted when somebody pressed Ctrl-C is printed.
+func TestTolerateIsInterruptedCleanly(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"-m", "I+D,I", "--faults", "9"},
+		{"-m", "I+D,I", "--faults", "9", "--samples", "100000000"},
+		{"-m", "I+M,I", "--limit"},
+	} {
+		ctx := testenv.NewInterrupted(t.Context(), 5)
+		var out, errs rig.Output
+		args = append([]string{"tolerate", "-t", "torus:3x3x3", "--json"}, args...)
+		assert.Equal(t, command.ExitUnusable, run(ctx, &out, &errs, args...), args)
+		assert.Contains(t, errs.String(), "interrupted", args)
+		assert.Equal(t, 1, strings.Count(out.String(), `"complete":false`), "%v: %s", args, out.String())
+		assert.Equal(t, 1, strings.Count(out.String(), "\n"), "the others were not begun: %s", out.String())
+	}
+}
 
 // Ctrl-C ends a command at once, however long an engine or a method would take, and while paths are
 // followed.
@@ -40,11 +58,7 @@ func TestCtrlCEndsWhatIsComputed(t *testing.T) {
 	} {
 		ctx := testenv.NewInterrupted(t.Context(), c.n)
 		var out, errs rig.Output
-		cmd := cli.Command()
-		cmd.SetArgs(c.args)
-		cmd.SetOut(&out)
-		cmd.SetErr(&errs)
-		assert.Equal(t, command.ExitUnusable, command.Run(ctx, cmd), c.args)
+		assert.Equal(t, command.ExitUnusable, run(ctx, &out, &errs, c.args...), c.args)
 		assert.Equal(t, "fabricd: "+c.says+"\n", errs.String(), c.args)
 		assert.Empty(t, out.String(), c.args)
 		assert.Less(t, ctx.Asked(), c.n+5, "%v: it ended at once", c.args)
