@@ -1,8 +1,6 @@
-package manage_test
+package opensm_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,9 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
-	"github.com/weft-fabric/weft/fabricd/subnet/opensm/peer"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
@@ -26,14 +22,7 @@ func TestTablesOfTheRealTorus2QoSAreReadAndLeftAlone(t *testing.T) {
 	t.Parallel()
 	testenv.Nightly(t)
 	g := topologytest.Parse(t, "torus:5x5")
-	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
-	defer cancel()
-	sim, err := peer.Start(ctx, t.TempDir(), g)
-	if errors.Is(err, peer.ErrMissing) {
-		testenv.Missing(t, "%v", err)
-	}
-	require.NoError(t, err)
-	defer sim.Stop()
+	sim, ctx := opensm.Simulate(t, g)
 	guid := func(name string) any {
 		s, err := g.SwitchByName(name)
 		require.NoError(t, err)

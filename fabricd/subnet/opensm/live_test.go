@@ -1,4 +1,4 @@
-package harness_test
+package opensm_test
 
 import (
 	"errors"
@@ -17,21 +17,20 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-const openSM = "../fabricd/subnet/opensm/testdata/"
-
 // Tables that OpenSM made: lash with its layers, and torus-2QoS, whose packets change lanes on the
 // way.
-var byOpenSM = map[string]struct{ topology, files string }{
-	"lash": {"irregular:16,32,2", openSM + "lash16-lfts.dump.gz,path-sl=" + openSM + "lash16-path-sl.txt.gz"},
+var made = map[string]struct{ topology, files string }{
+	"lash": {"irregular:16,32,2", "testdata/lash16-lfts.dump.gz,path-sl=testdata/lash16-path-sl.txt.gz"},
 	"torus-2QoS": {
-		openSM + "torus5.net", openSM + "torus5-lfts.dump.gz,sl2vl=" + openSM + "torus5-sl2vl.dump.gz,path-sl=" + openSM + "torus5-path-sl.txt",
+		"testdata/torus5.net",
+		"testdata/torus5-lfts.dump.gz,sl2vl=testdata/torus5-sl2vl.dump.gz,path-sl=testdata/torus5-path-sl.txt",
 	},
 }
 
 // Live, each packet goes the way that OpenSM's tables say, in the lane that they say.
 func TestPacketsGoByTablesOfOpenSM(t *testing.T) {
 	t.Parallel()
-	for name, m := range byOpenSM {
+	for name, m := range made {
 		g := topologytest.Parse(t, m.topology)
 		r, err := opensm.Open(t.Context(), g, m.files)
 		require.NoError(t, err)
@@ -96,7 +95,7 @@ func TestFabricsUnderLoadForwardByTablesOfOpenSM(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	for _, m := range byOpenSM {
+	for _, m := range made {
 		for _, more := range [][]harness.Option{{harness.Virtual(), harness.Seed(1), harness.Traffic("uniform:1")}, {harness.Traffic("uniform:0.1")}} {
 			h := harness.New(t, m.topology, append(slices.Clone(more), harness.FirmwareByName("tables:"+m.files))...)
 			h.Eventually(func() error {
