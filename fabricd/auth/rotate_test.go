@@ -104,6 +104,9 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()
+			if release != natstest.Newest {
+				testenv.Long(t)
+			}
 			l := newLab(t, release)
 			old := map[string][]byte{}
 			for _, name := range []string{"users/viewer/viewer.creds", "leader/leader.creds", "hosts/a/agent.creds", "keys/system.creds", "keys/renewer.creds"} {

@@ -45,6 +45,9 @@ func TestNATSKeepsTheContractOfTransports(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
+			if k.name == "outside/"+string(natstest.Debian) || k.name == "one-shard" {
+				testenv.Long(t)
+			}
 			wiretest.Contract(t, k.exact, func(t *testing.T) wire.Transport { return openNATS(t, k.open(t)) })
 		})
 	}

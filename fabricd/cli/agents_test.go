@@ -236,6 +236,7 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 // With the keys that fabricd auth init makes: TLS, an agent that may be asked and no more, hosts
 // with credentials that the leader issues.
 func TestAFabricOnAgentsWithKeys(t *testing.T) {
+	testenv.Long(t)
 	testenv.Raced(t)
 	ownRegistry(t)
 	dir := filepath.Join(t.TempDir(), "keys")

@@ -31,6 +31,7 @@ func answered(t *testing.T, code int, args ...string) (v map[string]any) {
 // Of the first fault in a mesh of n x n under XY the mean share of flows moved is 1/(3(n-1)).
 func TestTheMeanShareOfFlowsMovedIsExact(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for spec, n := range map[string]float64{"mesh:3x3": 3, "mesh:4x4": 4, "mesh:5x5": 5, "mesh:8x8": 8} {
 		v := answered(t, 0, "-t", spec, "--plugin", "mesh", "--all")

@@ -43,6 +43,7 @@ func deadlockOf(t *testing.T, topology, routing, path string) (cycle []string) {
 // those of another subnet manager.
 func TestTheScenarioOfACycleRunsIntoIt(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for topology, routing := range map[string]string{
 		"irregular:16,32,1": "minimal-hop", "irregular:64,128,1": "minimal-hop", "torus:5x5": "minimal-hop",

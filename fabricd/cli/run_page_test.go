@@ -41,6 +41,17 @@ func TestRunWritesAReportThatSaysHowToRunItAgain(t *testing.T) {
 	assert.Contains(t, pageIn(t, out), "<td>live</td>")
 }
 
+func TestReportsOfSeveralScenariosAreInFoldersOfPlainNames(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.yaml": "name: ../a b/c.1_x" + quick + "expect: {}\n", "b.yaml": "name: Ä" + quick + "expect: {}\n"})
+	out := filepath.Join(dir, "out")
+	_, errs, code := fabricd(t, "run", filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml"), "--virtual", "--report", out)
+	require.Zero(t, code, errs)
+	for _, name := range []string{"a-b-c.1_x", "scenario"} {
+		assert.Contains(t, pageIn(t, filepath.Join(out, name)), "PASS")
+	}
+}
+
 func TestAnInterruptedRunLeavesAReport(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"x.yaml": "name: x" + quick + "timeline: [{at: 50ms, cut: s0.0-s1.0}]\nexpect: {}\n"})

@@ -31,6 +31,9 @@ func TestABrokerThatDiesTakesAllLinksDownAndGivesThemBack(t *testing.T) {
 	for name, release := range map[string]natstest.Release{"newest": natstest.Newest, "debian": natstest.Debian} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "newest" {
+				testenv.Long(t)
+			}
 			server := natstest.Start(t, release)
 			l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
 			l.flows(300)

@@ -53,6 +53,7 @@ func TestFabricOfHosts(t *testing.T) {
 // of any packet.
 func TestHostsUnderFaults(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHosts(t, 2)
 	l.load("uniform:0.3")
@@ -111,6 +112,7 @@ func TestHostThatDies(t *testing.T) {
 // New tables come into force in hosts, and on a host that is made anew.
 func TestTablesOfHosts(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHosts(t, 3, func(o *fabric.Options) {
 		var err error
@@ -357,6 +359,7 @@ func TestALeaderThatWasReplacedHearsItFromTheHosts(t *testing.T) {
 // because a leader died.
 func TestNICsStayHeldUnderAnotherLeader(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHosts(t, 2)
 	l.load("uniform:0.3")
@@ -393,6 +396,7 @@ func TestNICsStayHeldUnderAnotherLeader(t *testing.T) {
 // A leader finds a host dead that was so before, and one that has died while nobody led.
 func TestAnotherLeaderOfDeadHosts(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHosts(t, 3)
 	l.load("uniform:0.3")

@@ -194,6 +194,7 @@ func TestALeaderEndsInTheMiddleOfAMove(t *testing.T) {
 // counted last: the next one hears it.
 func TestALeaderEndsWhileAHostOfOneSwitchEnds(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := newGate(stopsNothing)
 	l := startHosts(t, 3, orderly(t), g.between, func(o *fabric.Options) { o.Term = 1 })
 	l.load("uniform:0.03")

@@ -65,7 +65,11 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 	l := startHosts(t, 3, orderly(t))
 	l.load("uniform:0.3")
 	l.more(200)
-	for _, sw := range []string{"s0.00", "s1.00", "s2.00"} {
+	switches := []string{"s1.00", "s0.00", "s2.00"}
+	if testenv.Short() {
+		switches = switches[:1]
+	}
+	for _, sw := range switches {
 		id, err := l.Fabric.Topology().SwitchByName(sw)
 		require.NoError(t, err)
 		home := l.Fabric.ProcessOf(id)
@@ -126,6 +130,7 @@ func TestAHostDiesWithASwitchThatWasMovedThere(t *testing.T) {
 // Another leader goes on with a switch where it was moved to, and can move it on.
 func TestAnotherLeaderKnowsWhereSwitchesAre(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHosts(t, 3, unhurried)
 	l.load("uniform:0.3")
@@ -171,6 +176,7 @@ func (h unreadHost) Nodes(ctx context.Context, r host.NodeRequest) (host.Nodes, 
 // A switch moves only when its host has said that nothing is on the wires of its links.
 func TestASwitchDoesNotMoveWhileNobodyKnowsItsWires(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Raced(t)
 	u := &unread{}
 	l := startHosts(t, 2, unhurried, func(o *fabric.Options) { u.Hosts, o.Processes.Hosts = o.Processes.Hosts, u })
@@ -294,6 +300,7 @@ func TestWhatCannotMove(t *testing.T) {
 // A host that does not run a switch hears what is cut and restored meanwhile.
 func TestALinkIsRestoredWhileItsSwitchIsAway(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	l := startHosts(t, 3)
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00", B: "s2.00"})
 	require.NoError(t, <-l.moving("s1.00", "host2"))

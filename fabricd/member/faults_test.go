@@ -112,6 +112,7 @@ func TestTwoNeighboursKilledTogether(t *testing.T) {
 // What a neighbour still receives from a process that has died, the fabric hears of late.
 func TestANeighbourOfAKilledProcessThatIsStoppedMeanwhile(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	l := start(t, true)
 	a := l.startSwitch("s2.00")

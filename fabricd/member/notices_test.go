@@ -20,6 +20,9 @@ func TestASwitchThatIsAProcessTellsSourcesOfDiscards(t *testing.T) {
 	for fw, name := range map[string]string{"deterministic-link": "s2.01", "source-routed": "s1.01"} {
 		t.Run(fw, func(t *testing.T) {
 			t.Parallel()
+			if fw != "source-routed" {
+				testenv.Long(t)
+			}
 			tellSources(t, fw == "source-routed", fw, name)
 		})
 	}

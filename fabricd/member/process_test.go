@@ -25,7 +25,7 @@ import (
 func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
-	for i, fw := range []string{"adaptive-link", "deterministic-link", "updown", "escape", "mroots:layers=2,seed=3"} {
+	for i, fw := range []string{"adaptive-link", "deterministic-link", "updown", "escape", "mroots:layers=2,seed=3"}[:testenv.N(5, 3)] {
 		tier := i % 3
 		t.Run(fmt.Sprint(fw, " tier ", tier), func(t *testing.T) {
 			t.Parallel()
@@ -63,11 +63,14 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 	testenv.Unraced(t)
 	tried := attack.Tally(t, "switch processes killed under load")
 	onBoth(t, func(t *testing.T, embedded bool) {
+		if embedded {
+			testenv.Long(t)
+		}
 		l := start(t, embedded)
 		const name = "s1.00"
 		p := l.startSwitch(name)
 		l.Load("uniform:0.3")
-		for range 2 {
+		for range testenv.N(2, 1) {
 			l.crosses(name, 200)
 			after := l.last()
 			p.Kill()

@@ -38,7 +38,7 @@ func TestRoutingsOfIrregularTopologiesConnectEveryPairWithoutDeadlock(t *testing
 	} {
 		t.Run(c.routing, func(t *testing.T) {
 			t.Parallel()
-			for _, spec := range []string{"irregular:16,32,1", "irregular:12,30,2,nics=2"} {
+			for _, spec := range []string{"irregular:12,30,2,nics=2", "irregular:16,32,1"}[:testenv.N(2, 1)] {
 				g := topologytest.Parse(t, spec)
 				fw, vcs, err := subnet.Firmware(t.Context(), c.routing, g)
 				require.NoError(t, err)

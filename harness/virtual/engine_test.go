@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/virtual"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
@@ -86,7 +87,11 @@ func TestRunningInStepsIsTheSameAsRunningThrough(t *testing.T) {
 }
 
 func TestNothingIsAllocatedOnceItRuns(t *testing.T) {
-	n := newNetwork(t, "kary-ntree:4,3", "deterministic-link", "uniform:0.5")
+	spec := "kary-ntree:4,3"
+	if testenv.Short() {
+		spec = "kary-ntree:2,3"
+	}
+	n := newNetwork(t, spec, "deterministic-link", "uniform:0.5")
 	n.Run(n.Now() + 20_000*cycle)
 	_, before := n.delivered()
 	per := testing.AllocsPerRun(5, func() { n.Run(n.Now() + 1000*cycle) })

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestTheFullScreenCutsALinkAndShowsItsReport(t *testing.T) {
@@ -53,6 +55,7 @@ func TestTheFullScreenCutsALinkAndShowsItsReport(t *testing.T) {
 }
 
 func TestTheFullScreenActsOnAllThatIsMarkedAndHeals(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	h := start(t, "lab")
 	m := onTerminal(t, []string{"NO_COLOR=1"})
@@ -185,6 +188,7 @@ func TestTheFabricGoesAwayAndComesBack(t *testing.T) {
 }
 
 func TestOfSeveralFabricsTheFullScreenIsToldWhich(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	start(t, "a")
 	start(t, "b")

@@ -96,7 +96,7 @@ func (m *terminal) screen() string {
 // until waits until the screen is as f wants it.
 func (m *terminal) until(f func(screen string) error) {
 	m.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(50 * time.Millisecond) // each look starts a process
 	defer tick.Stop()
 	late := time.After(60 * time.Second) // only a failing test waits so long
 	for {

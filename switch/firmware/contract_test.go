@@ -78,7 +78,7 @@ func headers(dst weft.NICID, vc weft.VC) []weft.Header {
 // switch.
 func TestEveryFirmwareKeepsTheContract(t *testing.T) {
 	specs := []string{"mport-tree:4,3", "kary-ntree:2,4", "leaf-spine:2,5,3", "kary-ntree:4,3"}
-	for _, spec := range specs[:testenv.N(4, 3)] {
+	for _, spec := range specs[:testenv.N(4, 2)] {
 		for _, e := range variants() {
 			t.Run(spec+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()
@@ -161,7 +161,7 @@ func TestDestinationBasedFirmwaresLookAtNothingElse(t *testing.T) {
 	for _, e := range variants() {
 		fw := e.New()
 		require.Implements(t, (*DestinationBased)(nil), fw, e.Name)
-		for range 5000 {
+		for range testenv.N(5000, 1000) {
 			v := net.views[rnd.IntN(len(net.views))]
 			v.Dead[0] = rnd.Uint64() & rnd.Uint64()
 			p := weft.PortID(rnd.IntN(v.At.Ports()))

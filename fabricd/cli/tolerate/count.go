@@ -24,7 +24,7 @@ func (u *tolerateFlags) countAll(ctx context.Context, a asked, stdout, stderr io
 		}
 		total += n * uint64(len(a.mechanisms))
 	}
-	p := command.NewProgress(stderr, command.Terminal(stderr), "fault sets", u.tellEvery)
+	p := command.NewProgress(stderr, command.Terminal(stderr), "fault sets", command.TellEvery)
 	defer p.End()
 	var done atomic.Uint64
 	var mu sync.Mutex // guards p

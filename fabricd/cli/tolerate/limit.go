@@ -11,7 +11,7 @@ import (
 
 // limits finds those of all mechanisms.
 func (u *tolerateFlags) limits(ctx context.Context, a asked, stdout, stderr io.Writer) error {
-	p := command.NewProgress(stderr, command.Terminal(stderr), "pairs searched", u.tellEvery)
+	p := command.NewProgress(stderr, command.Terminal(stderr), "pairs searched", command.TellEvery)
 	defer p.End()
 	var list []tolerate.LimitResult
 	for _, m := range a.mechanisms {

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,13 +28,12 @@ type tolerateFlags struct {
 	jobs                             int
 	limit, noSymmetry, paths, json   bool
 
-	counting  []string      // flags that were given and are for counting sets
-	tellEvery time.Duration // between lines of progress where there is no terminal
+	counting []string // flags that were given and are for counting sets
 }
 
 // Command is fabricd tolerate.
 func Command() *cobra.Command {
-	u := tolerateFlags{tellEvery: command.TellEvery}
+	var u tolerateFlags
 	cmd := &cobra.Command{
 		Use:   "tolerate [SRC DST]",
 		Short: "Ask which sets of dead links intermediate nodes, misroutes and deterministic routing get around, in tori and meshes",

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
 )
@@ -239,6 +240,9 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 	for _, name := range []string{"s0.0", "s1.0"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "s1.0" {
+				testenv.Long(t)
+			}
 			r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
 			id, err := r.Graph.SwitchByName(name)
 			require.NoError(t, err)

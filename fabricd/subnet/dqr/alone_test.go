@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // A path that has been found decides what the next one costs: the turns that it needed are there
@@ -15,7 +16,8 @@ import (
 // dead link, and the way back had none left in one mesh of seven.
 func TestEndToEndEverySingleFaultOfAMeshIsTolerated(t *testing.T) {
 	t.Parallel()
-	g := topologytest.Parse(t, "mesh:10x10")
+	n := testenv.N(10, 6)
+	g := topologytest.Parse(t, fmt.Sprintf("mesh:%dx%d", n, n))
 	for _, turns := range []dqr.Turns{dqr.SingleTurn, dqr.AllTurns} {
 		t.Run(fmt.Sprint(turns), func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -35,7 +36,7 @@ func TestFlowsThatMoveAsideChangeNoEntryThatPacketsAsk(t *testing.T) {
 		w := newWatch(t, routing, dqr.Options{Entries: dqr.ByDestination})
 		w.aside = routing.Layers + 2
 		links := between(g)
-		for range 40 {
+		for range testenv.N(40, 15) {
 			before, err := w.r.Routing()
 			require.NoError(t, err)
 			l := links[rng.IntN(len(links))]

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // Each switch has one of two tables, drawn at random. Packets may come to a dead link by old ones;
@@ -18,7 +19,7 @@ func TestInWhateverOrderSwitchesGetTablesPacketsTakeOldAndNewTurnsOnly(t *testin
 	for i, routing := range cases(t)[:8] {
 		g := routing.Graph
 		rng := rand.New(rand.NewPCG(uint64(i), 3))
-		for range 6 {
+		for range testenv.N(6, 2) {
 			w := newWatch(t, routing, dqr.Options{})
 			old, err := w.r.Routing()
 			require.NoError(t, err)

@@ -8,11 +8,12 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestThePluginToleratesEverySingleFaultOfAMeshAndEnablesNothingBeyondItsTurns(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{5, 10, 15, 20} {
+	for _, n := range []int{5, 10, 15, 20}[:testenv.N(4, 2)] {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			g := topologytest.Parse(t, fmt.Sprintf("mesh:%dx%d", n, n))
@@ -40,7 +41,7 @@ func TestThePluginToleratesEverySingleFaultOfAMeshAndEnablesNothingBeyondItsTurn
 
 func TestTheDefaultToleratesEverySingleFaultOfAMeshWithoutAPlugin(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{5, 10} {
+	for _, n := range []int{5, 10}[:testenv.N(2, 1)] {
 		g := topologytest.Parse(t, fmt.Sprintf("mesh:%dx%d", n, n))
 		r := begin(t, xy(t, g), dqr.Options{})
 		for _, l := range between(g) {

@@ -81,7 +81,7 @@ func TestLayeredShortestPathsCannotDeadlockOnRandomGraphs(t *testing.T) {
 
 func TestLayeredShortestPathsCannotDeadlockOnAnySmallGraph(t *testing.T) {
 	t.Parallel()
-	for n := 2; n <= 5; n++ {
+	for n := 2; n <= testenv.N(5, 4); n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			graphs := 0

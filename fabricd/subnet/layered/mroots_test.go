@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // layeredEngines are those whose R differs by layer.
@@ -27,7 +28,7 @@ func TestRootsAndEscapesDeliverAndCannotDeadlockOnGraphsOfAllShapes(t *testing.T
 
 func TestRootsAndEscapesCannotDeadlockOnRandomGraphs(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(60) {
+	for seed := range uint64(testenv.N(60, 16)) {
 		g := randomGraph(t, 5000+seed)
 		for name, e := range layeredEngines {
 			r, err := e(t.Context(), g, layered.Options{Layers: 2 + int(seed%4), Tree: layered.Tree(seed % 2)})

@@ -34,11 +34,8 @@ func forLASH(t *testing.T, g *topology.Graph, method string) *manage.Planner {
 // layer.
 func TestNoCutOfOneLinkStopsTheTrafficUnderLASH(t *testing.T) {
 	t.Parallel()
-	topologies := []string{"irregular:32,64,1", "irregular:32,64,2", "irregular:32,64,3"}
-	if testenv.Soak() {
-		topologies = append(topologies, "irregular:64,128,3", "irregular:128,256,3")
-	}
-	for _, topology := range topologies {
+	topologies := []string{"irregular:32,64,1", "irregular:32,64,2", "irregular:32,64,3", "irregular:64,128,3", "irregular:128,256,3"}
+	for _, topology := range topologies[:testenv.Levels(5, 3, 1)] {
 		for _, method := range methods {
 			t.Run(topology+" "+method, func(t *testing.T) {
 				t.Parallel()
@@ -127,7 +124,7 @@ func TestNoCutOfOneLinkStopsTheTrafficOfAMeshWithTablesByDestination(t *testing.
 func TestNoChangeOfOneLinkStopsTheTrafficUnderLASH(t *testing.T) {
 	t.Parallel()
 	for _, method := range methods {
-		for seed := range uint64(4) {
+		for seed := range uint64(testenv.N(4, 1)) {
 			p := forLASH(t, topologytest.Parse(t, "irregular:24,48,3"), method)
 			layers := p.Now().Routing.Layers
 			rng := rand.New(rand.NewPCG(seed, 1))

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/layout"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func load(t *testing.T, text string) *topology.Graph {
@@ -37,6 +38,9 @@ func TestEveryKindOfTopologyIsLaidOutWithoutOverlap(t *testing.T) {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			g := topologytest.Parse(t, spec)
+			if len(g.Switches) > 200 {
+				testenv.Long(t)
+			}
 			l := layout.Of(g)
 			assert.Equal(t, kind, l.Kind)
 			require.Len(t, l.Switches, len(g.Switches))

@@ -1,4 +1,4 @@
-package deflate_test
+package bus_test
 
 import (
 	"bytes"

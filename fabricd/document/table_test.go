@@ -1,4 +1,4 @@
-package table_test
+package document_test
 
 import (
 	"errors"
