@@ -155,6 +155,7 @@ func TestSessionsAreBounded(t *testing.T) {
 
 func TestThePageOverTLS(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	dir, _ := keys(t, time.Now())
 	file := func(name string) string { return filepath.Join(dir, "leader", name) }
 	x := serve(t).serveWebAt("127.0.0.1:0", WebConfig{CertFile: file("cert.pem"), KeyFile: file("key.pem")})

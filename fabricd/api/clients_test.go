@@ -46,6 +46,7 @@ func (x *webbed) hang(n int, sends string) {
 func TestHalfOpenConnectionsKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	x := serveWeb(t)
 	list := x.web.conns
 	held := func() (n int) {

@@ -14,6 +14,7 @@ import (
 func TestStreamsEndWhenTheFabricIsGone(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	s := serve(t)
 	c, ctx := s.dial(false), t.Context()
 	s.Cut("s0.0", "s1.0") // an event
@@ -31,6 +32,7 @@ func TestStreamsEndWhenTheFabricIsGone(t *testing.T) {
 func TestAStreamThatSaysNothingGoesOnWhileTheFabricIsThere(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	s := serve(t)
 	c := s.dial(false)
 	live, err := c.bus.Subscribe(StreamEvent, 1)

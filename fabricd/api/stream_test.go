@@ -248,6 +248,7 @@ func TestClientsOverTheBrokerGetTheSameState(t *testing.T) {
 func TestAClientIsToldWhenTheFabricIsGone(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	x := serve(t)
 	c := x.dial(false)
 	err := c.Frames(t.Context(), func(Frame) error {

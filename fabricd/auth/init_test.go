@@ -21,6 +21,7 @@ import (
 func TestServersTrustWhatInitMakes(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	l := newLab(t, natstest.Newest,
 		auth.Host{Name: "a", Address: "127.0.0.1"}, auth.Host{Name: "b", Address: "127.0.0.2"}, auth.Host{Name: "c", Address: "127.0.0.3"})
 	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", URL: l.url, Credentials: l.credentials("leader/leader.creds")})

@@ -153,6 +153,7 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 func TestRotationWithoutALeaderIsRefusedAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	l := newLab(t, natstest.Newest)
 	before, err := os.ReadFile(l.file("leader/leader.creds"))
 	require.NoError(t, err)
@@ -178,6 +179,7 @@ func TestRotationWithoutALeaderIsRefusedAndChangesNothing(t *testing.T) {
 func TestRevokedUserIsLetInNoMore(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	l := newLab(t, natstest.Newest)
 	l.run("leader/leader.creds", "leader/signing.nk")
 	require.NoError(t, l.ask(l.credentials("users/operator/operator.creds")))
@@ -325,6 +327,7 @@ func TestRotationRenewsHosts(t *testing.T) {
 
 func TestAnAgentsFolderSaysWhichFabric(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := newLab(t, natstest.Newest)
 	at, err := bus.Settings{Server: l.url, Auth: l.file("hosts/a")}.Resolve(func(string) string { return "" })
 	require.NoError(t, err)

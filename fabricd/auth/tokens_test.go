@@ -66,6 +66,7 @@ func TestTokensOfAFile(t *testing.T) {
 func TestAFileOfTokensThatIsNotAsItShouldBe(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	dir := filepath.Join(t.TempDir(), "leader")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	file := filepath.Join(dir, "tokens.json")

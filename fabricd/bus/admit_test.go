@@ -274,6 +274,7 @@ func TestBrokerRefusesTwoNames(t *testing.T) {
 func TestControlEndsWhenRevoked(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	b := bustest.Broker(t, bus.BrokerConfig{})
 	c := admit(t, b, access())
 	refused := make(chan error, 8)

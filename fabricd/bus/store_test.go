@@ -82,6 +82,7 @@ func TestABrokerWithoutJetStreamSaysSo(t *testing.T) {
 func TestABrokerThatDoesNotLetUsKeepAnythingSaysSo(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	s := natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()),
 		`authorization { users: [`,
 		`{ user: noone, password: pw, permissions: { publish: { deny: "$JS.>" } } },`,

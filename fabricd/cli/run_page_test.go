@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/harness/report"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func pageIn(t *testing.T, dir string) string {
@@ -24,6 +25,7 @@ func pageIn(t *testing.T, dir string) string {
 
 func TestRunWritesAReportThatSaysHowToRunItAgain(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	dir := folder(t, map[string]string{"my run.yaml": "name: x" + quick + "timeline: [{at: 50ms, cut: s0.0-s1.0}]\nexpect: {delivered_at_least: 1000000}\n"})
 	file, out := filepath.Join(dir, "my run.yaml"), filepath.Join(dir, "out")
 	text, errs, code := fabricd(t, "run", file, "--virtual", "--sim-seed", "7", "--json", "--report", out)

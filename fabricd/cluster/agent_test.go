@@ -116,6 +116,7 @@ func TestASecondAgentOfANameIsRefused(t *testing.T) {
 func TestAnAgentThatWasSlowToBeSeenGivesWay(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	url := startServer(t, false)
 	s, err := bus.NewServer(bus.ServerConfig{Agent: "h1", URL: url, Metadata: map[string]string{
 		"name": "h1", "host": "far", "pid": "7", "started": time.Now().Add(time.Hour).Format(time.RFC3339Nano),
@@ -132,6 +133,7 @@ func TestAnAgentThatWasSlowToBeSeenGivesWay(t *testing.T) {
 
 func TestAgentsAreFoundByNameAndVersion(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	url := startServer(t, false)
 	agents := dial(t, url)
 	_, err := cluster.Find(t.Context(), agents, v1, nil)

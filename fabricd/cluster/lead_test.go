@@ -99,6 +99,7 @@ func TestOneLeadsAndAnotherTakesOver(t *testing.T) {
 func TestRenewalsWhoseAnswersAreLateCount(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	server := natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()))
 	s := openStore(t, server.URL)
 	won, _ := campaign(t, s, "a")
@@ -160,6 +161,7 @@ func TestALeaderOutlivesTheStoresLeader(t *testing.T) {
 func TestTheStoresLeaderAndOursAreKilledAtOnce(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	c := startCluster(t)
 	mine := c.store()
 	won, _ := campaign(t, mine, "a")

@@ -427,6 +427,7 @@ func TestAnotherLeaderOfDeadHosts(t *testing.T) {
 // What passes between nodes of the leader's own process and hosts is accounted for.
 func TestALeaderHasNodesBesideItsHosts(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	s := startSoak(t, 1, true, nic.Traffic{Pattern: "uniform", Load: 0.2})
 	rig.Until(t, func() bool { return s.Totals().Delivered > 500 }, "it carries traffic")
 	require.NoError(t, s.StopTraffic())

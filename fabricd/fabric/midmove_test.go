@@ -195,6 +195,7 @@ func TestALeaderEndsInTheMiddleOfAMove(t *testing.T) {
 func TestALeaderEndsWhileAHostOfOneSwitchEnds(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	g := newGate(stopsNothing)
 	l := startHosts(t, 3, orderly(t), g.between, func(o *fabric.Options) { o.Term = 1 })
 	l.load("uniform:0.03")

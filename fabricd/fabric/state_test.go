@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // patient ends do not take a neighbour for dead because the machine is busy.
@@ -41,6 +42,7 @@ func settles(h *harness.Harness, state string, a, b bool) fabric.LinkState {
 
 func TestTheStateOfALinkSaysWhatWasDoneToEachDirectionAndWhatItsEndsMakeOfIt(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	h := harness.New(t, smallTree, patient)
 	for _, l := range h.Fabric().LinkStates() {
 		require.True(t, l.Well() && l.AUp && l.BUp, "%+v", l)

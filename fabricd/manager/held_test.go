@@ -59,6 +59,7 @@ func TestWhoeverBeginsToManageLetsNICsGoOnThatAreHeldForNoJob(t *testing.T) {
 func TestAManagerKilledBetweenItsFirstWordAndItsFirstJobLeavesThatToTheNext(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	l := start(t, "kary-ntree:2,3", "ftree")
 	reached, dead := make(chan struct{}, 100), make(chan struct{})
 	l.gate.set(func(verb string) error {

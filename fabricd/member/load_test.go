@@ -108,6 +108,7 @@ func (l *lab) allUpBut(cut ...string) {
 
 func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, true, with("ftree"))
 	p := l.startSwitch("s1.00")
 	l.Load("uniform:0.3")

@@ -10,10 +10,12 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestWhoWatchesSeesASwitchThatIsAProcessAndIsNotHeldUpByOneThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, true)
 	const name = "s1.00"
 	s := l.Fabric.NewSampler()

@@ -226,6 +226,7 @@ func bothWays(t *testing.T, f format.File, more ...firmware.Entry) (results []sc
 func TestTheDeadlockOfARingWithoutBubbleHappens(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	c := around(t, "ring:7", "duato:ring=free", verify.Sets{})
 	counter := found(t, c)
 	f, err := counter.Scenario(c, c.Name)

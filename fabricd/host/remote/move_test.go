@@ -285,6 +285,7 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 // counted, packet by packet; the switch begins empty where it was.
 func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := underTraffic(t)
 	one := m.alone()
 	m.burst()

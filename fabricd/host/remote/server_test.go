@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
@@ -59,6 +60,7 @@ func (r *testbed) crossingLink() (l weft.LinkID, a, b *Remote) {
 // ends find a silent one.
 func TestOrdersOfAHost(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)
 	r.start("uniform:0.05")
 	id, a, b := r.crossingLink()
