@@ -55,7 +55,7 @@ type Report struct {
 	Degradation Degradation       `json:"throughput"`
 	LastEffect  *float64          `json:"last_effect_seconds" jsonschema:"nullable"` // when the latest of all this was counted; nil: nothing was
 
-	SharedWith  []int    `json:"shared_with,omitempty"` // reports of faults that were counted at the same time, which goes on after their repair
+	SharedWith  []int    `json:"shared_with,omitempty"` // reports of faults counted at the same time: until 1 s after repair
 	Shared      []string `json:"shared,omitempty"`      // JSON names of the figures that may be due to any of them
 	Open        bool     `json:"open"`                  // it lasts, or its effects are still being counted
 	CountedFrom float64  `json:"counted_from"`          // seconds: figures of all the fabric count from here; later than At when it was noticed late

@@ -362,7 +362,8 @@ func (s *State) othersOn(st *step) string {
 			if f.Crash {
 				verb = fault.VerbRestart
 			}
-			list = append(list, fmt.Sprintf("fault %d acts on it, %s: linkmon %s %s ends that", id, n.Report.Name(), verb, n.Report.Target))
+			list = append(list, fmt.Sprintf("fault %d acts on it, %s: linkmon %s %s ends that",
+				id, n.Report.Name(), verb, n.Report.Target))
 		}
 	}
 	if more := len(list) - maxActing; more > 0 {
@@ -377,7 +378,8 @@ func (s *State) unanswered(n weft.Node) string {
 	if !h.Failed {
 		return ""
 	}
-	return fmt.Sprintf("nobody answers for %s, which runs %s: it is down until its host makes it anew", h.Label, s.cfg.Graph.Name(n))
+	return fmt.Sprintf("nobody answers for %s, which runs %s: it is down until its host makes it anew",
+		h.Label, s.cfg.Graph.Name(n))
 }
 
 func (s *State) repairCuts(a *action, st *step) {

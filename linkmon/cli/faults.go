@@ -29,7 +29,8 @@ REROUTED   decisions to go another way
 DISCARDED  packets that no switch could forward
 DIP        how deep throughput fell, and after how long that was made good
 
-A fault marked * shares figures with others that were counted at the same time, as a fault is until 1 s after its repair.`,
+A fault marked * shares figures with others that were counted at the same time.
+A fault is counted until 1 s after its repair.`,
 		Example: "  linkmon faults\n  linkmon faults 3\n  linkmon faults --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

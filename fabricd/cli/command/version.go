@@ -37,5 +37,6 @@ func Revision() string {
 
 // versionLine is what --version prints after the program's name.
 func versionLine() string {
-	return Release + ", commit " + cmp.Or(Revision(), "not known") + ", " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
+	return Release + ", commit " + cmp.Or(Revision(), "not known") +
+		", " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
 }

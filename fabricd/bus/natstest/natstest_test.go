@@ -1,4 +1,4 @@
-package bus_test
+package natstest_test
 
 import (
 	"net"
@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // greeting is what the server says to who connects, "" when nobody answers.
 func greeting(t *testing.T, s *natstest.Server, patience time.Duration) string {

@@ -1,4 +1,4 @@
-package bus_test
+package deflate_test
 
 import (
 	"bytes"
