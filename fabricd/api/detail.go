@@ -117,7 +117,11 @@ func (w *Web) switches(*http.Request) (any, error) {
 }
 
 func (w *Web) switchDetail(r *http.Request) (any, error) {
-	d, err := detail(w.Server.fabric, r.PathValue("id"), r.URL.Query().Get("forwarding") != "false")
+	table, err := truth(r, "forwarding", true)
+	if err != nil {
+		return nil, err
+	}
+	d, err := detail(w.Server.fabric, r.PathValue("id"), table)
 	if err != nil {
 		return nil, notFound(err)
 	}

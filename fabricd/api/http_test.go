@@ -176,6 +176,10 @@ func TestWhatCannotBeDoneSaysWhy(t *testing.T) {
 		{"POST /apply", strings.Repeat(" ", maxBody+1), 413, "too large"},
 		{"GET /faults?after=-1", ``, 400, "expected a whole number"},
 		{"GET /events?after=x", ``, 400, "after=x"},
+		{"GET /events?aftr=1", ``, 400, `unknown query parameter "aftr": did you mean "after"? known: after`},
+		{"GET /status?after=1", ``, 400, `unknown query parameter "after": known: none`},
+		{"GET /stream?opn=pod0", ``, 400, `did you mean "open"?`},
+		{"GET /switches/s0.0?forwarding=no", ``, 400, "forwarding=no: expected true or false"},
 	} {
 		method, path, _ := strings.Cut(c.request, " ")
 		require.Contains(t, refusal(t, x.ask(method, root+path, c.body, x.token), c.code), c.want, c.request)

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,6 +89,7 @@ func (w *Web) mux() http.Handler {
 				answer(out, v, err)
 			}
 		}
+		h = takes(r.query, h)
 		switch {
 		case r.unbounded:
 			h = w.only(auth.View, h)
@@ -126,6 +129,23 @@ func (w *Web) mux() http.Handler {
 	return mux
 }
 
+// takes refuses a request whose query has a parameter that is not among these.
+func takes(query []parameter, h http.HandlerFunc) http.HandlerFunc {
+	known := make([]string, len(query))
+	for i, p := range query {
+		known[i] = p.name
+	}
+	return func(out http.ResponseWriter, r *http.Request) {
+		for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
+			if !slices.Contains(known, name) {
+				refuse(out, http.StatusBadRequest, document.Unknown("query parameter", name, known))
+				return
+			}
+		}
+		h(out, r)
+	}
+}
+
 func reads[T any](h func(context.Context, none) (T, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) { return h(r.Context(), none{}) }
 }
@@ -141,6 +161,18 @@ func number[N int | uint64](r *http.Request, name string) (N, error) {
 		return 0, fmt.Errorf("%s=%s: expected a whole number", name, nearest.Clip(text))
 	}
 	return N(n), nil
+}
+
+// truth reads true or false from the query; otherwise when it is not there.
+func truth(r *http.Request, name string, otherwise bool) (bool, error) {
+	switch text := r.URL.Query().Get(name); text {
+	case "":
+		return otherwise, nil
+	case "true", "false":
+		return text == "true", nil
+	default:
+		return false, fmt.Errorf("%s=%s: expected true or false", name, nearest.Clip(text))
+	}
 }
 
 func (w *Web) faults(r *http.Request) (any, error) {
