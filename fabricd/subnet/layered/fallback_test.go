@@ -37,10 +37,10 @@ func TestWithTooFewLayersEveryPairHasAWay(t *testing.T) {
 	t.Parallel()
 	for _, l := range lashes {
 		for _, f := range []layered.Fallback{layered.FallUpDn, layered.Longer} {
-			for layers := 1; layers <= testenv.N(3, 2); layers++ {
+			for layers := 1; layers <= testenv.Levels(3, 2, 1); layers++ {
 				t.Run(fmt.Sprint(l.name, f, layers), func(t *testing.T) {
 					t.Parallel()
-					for seed := range testenv.N(3, 1) {
+					for seed := range testenv.Levels(3, 1, 1) {
 						o := l.o
 						o.Layers, o.Fallback, o.Tree = layers, f, layered.Tree(seed%2)
 						r := sound(t, l.e, parse(t, fmt.Sprintf("irregular:40,80,%d,nics=2", seed)), o)

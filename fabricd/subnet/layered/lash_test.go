@@ -177,7 +177,7 @@ func TestFewLayersSufficeForGraphsWithTwiceAsManyLinksAsSwitches(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.name, " ", c.n), func(t *testing.T) {
 			t.Parallel()
-			most, mean := layers(t, c.n, c.last, c.e, c.o)
+			most, mean := layers(t, c.n, testenv.Levels(c.last, (c.last+2)/3, 1), c.e, c.o)
 			require.LessOrEqual(t, most, c.most)
 			require.LessOrEqual(t, mean, c.mean)
 		})
