@@ -77,6 +77,7 @@ func longer(t *testing.T, r *layered.Routing, layer int) (n int) {
 // what Up*/Down* has.
 func TestEachLayerMoreMakesFewerPathsLonger(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := parse(t, "irregular:64,128,2")
 	upDown, err := layered.UpDown(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
