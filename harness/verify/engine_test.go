@@ -65,7 +65,7 @@ func TestSymmetrySparesSetsAndChangesNoCount(t *testing.T) {
 			{"kary-ntree:4,2", Links, 2, Before},
 			{"mport-tree:4,3", Links, 1, Before},
 			{"kary-ntree:2,4", Any, 1, Before},
-		}[:testenv.Levels(9, 5, 3)] {
+		}[:testenv.Levels(9, 5, 2)] {
 			t.Run(fmt.Sprint(e.Name, " ", c.on, " ", c.kind, " ", c.when), func(t *testing.T) {
 				t.Parallel()
 				config := Config{Graph: topologytest.Parse(t, c.on), Firmware: fw, Sets: Sets{Kind: c.kind, Max: c.max}, When: c.when, Workers: 1}
@@ -100,7 +100,7 @@ func TestArrivingContainsBeforeAndFlappingContainsArriving(t *testing.T) {
 			g := topologytest.Parse(t, "kary-ntree:2,3")
 			s := Sets{Kind: Links, Max: 2}
 			require.NoError(t, s.resolve(g))
-			for i := uint64(0); i < s.total(); i += uint64(testenv.Levels(5, 12, 20)) {
+			for i := uint64(0); i < s.total(); i += uint64(testenv.Levels(5, 12, 40)) {
 				var last tally
 				for when := Before; when <= Flapping; when++ {
 					c := Config{Graph: g, Firmware: e.New(), VCs: subnet.LeastVCs(e.New(), g), When: when}
@@ -215,6 +215,7 @@ func TestOneWorkerAndFourFindTheSame(t *testing.T) {
 
 func TestStopAtFirstEndsEarlyWithASmallestSet(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	c := Config{Graph: topologytest.Parse(t, "kary-ntree:3,3"), Firmware: byName(t, "adaptive-link-one"), Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 2, StopAtFirst: true}
 	r := ran(t, c)

@@ -252,7 +252,7 @@ func TestBuiltInFirmwaresKeepWhatTheyClaim(t *testing.T) {
 	testenv.Unraced(t)
 	trees, grids := []string{"mport-tree:4,3", "leaf-spine:2,5,3", "kary-ntree:3,3"}, []string{"mesh:3x3", "torus:4x4"}
 	for shape, specs := range map[firmware.Shape][]string{
-		firmware.Trees: trees[:testenv.Levels(3, 2, 2)],
+		firmware.Trees: trees[:testenv.Levels(3, 2, 1)],
 		firmware.Grids: grids[:testenv.N(2, 1)],
 	} {
 		for _, e := range firmware.For(shape) {
