@@ -31,6 +31,7 @@ func TestADeadlockIsFoundWithItsCycle(t *testing.T) {
 // traffic and decisions.
 func TestDeterministicReroutingDeadlocksWithoutItsSecondLayer(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	found := 0
 	for seed := range uint64(testenv.Levels(4, 2, 2)) {
 		c := config(t, "kary-ntree:3,3", "deterministic-link-flat", 1)

@@ -26,7 +26,7 @@ func TestEqualConfigurationsHaveEqualResults(t *testing.T) {
 	want := make([]Result, len(cases))
 	hashes := map[string]bool{}
 	for i := range cases {
-		cases[i].FaultCount = i % 3
+		cases[i].FaultCount, cases[i].Window = i%3, 1000
 		want[i] = measured(t, cases[i])
 		hashes[want[i].Hash] = true
 	}
