@@ -302,6 +302,7 @@ func TestAnExperimentThatHasChangedIsNoticed(t *testing.T) {
 	change := func(was, is string) error {
 		e, err := loadFile("small.yaml", bytes.Replace(text, []byte(was), []byte(is), 1))
 		require.NoError(t, err)
+		e.Plots = nil
 		_, err = e.Run(t.Context(), o)
 		return err
 	}

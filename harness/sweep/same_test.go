@@ -90,6 +90,7 @@ func TestToBeKilled(t *testing.T) {
 
 func TestAProcessThatWasKilledGoesOn(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	whole := t.TempDir()
 	_, err := measured(t).Run(t.Context(), Options{Dir: whole})
