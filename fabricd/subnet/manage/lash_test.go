@@ -171,6 +171,7 @@ func bring(t *testing.T, p *manage.Planner, dead *subnet.Dead, name string) {
 // what it lacks.
 func TestAPlanSaysThatNoVirtualChannelIsFree(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := topologytest.Parse(t, "irregular:32,64,1")
 	few := planner(t, g, "lash", "dqr:entries=destination", 2)
 	few.Settled()
