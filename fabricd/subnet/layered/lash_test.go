@@ -186,6 +186,7 @@ func TestFewLayersSufficeForGraphsWithTwiceAsManyLinksAsSwitches(t *testing.T) {
 
 func TestRoundsEmptyTheLastLayer(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := parse(t, "irregular:64,128,1")
 	few, err := layered.LASH(t.Context(), g, layered.Options{Paths: layered.ByPair})
 	require.NoError(t, err)
