@@ -35,7 +35,7 @@ func TestRoutingsOfIrregularTopologiesConnectEveryPairWithoutDeadlock(t *testing
 		{"mp-lash:step4=true", true},
 		{"a-lash:move=false", true},
 		{"escape:layers=4", true},
-	}[:testenv.N(15, 6)] {
+	}[:testenv.Levels(15, 8, 4)] {
 		t.Run(c.routing, func(t *testing.T) {
 			t.Parallel()
 			for _, spec := range []string{"irregular:12,30,2,nics=2", "irregular:16,32,1"}[:testenv.N(2, 1)] {

@@ -191,7 +191,7 @@ func TestACounterexampleIsAScenarioThatFailsTheSameWay(t *testing.T) {
 		{"kary-ntree:3,2", "fewer", verify.Links, 2, verify.Flapping, verify.Unconnected, "misroute-vector"},
 		{"kary-ntree:3,2", "adaptive-link-one", verify.Links, 2, verify.Arriving, verify.Livelock, "adaptive-link"},
 		{"kary-ntree:3,2", "fewer", "s0.0-s1.0 s0.1", 2, verify.Flapping, verify.Unconnected, "misroute-vector"},
-	}[:testenv.N(11, 3)] {
+	}[:testenv.Levels(11, 7, 3)] {
 		t.Run(strings.Join([]string{c.routing, string(c.kind), c.topology, fmt.Sprint(c.when)}, " "), func(t *testing.T) {
 			t.Parallel()
 			cfg := config(t, c.topology, c.routing, c.kind, c.faults, c.when)
