@@ -14,7 +14,7 @@ import (
 // A route does as a plain list of ports does, whatever is pushed and popped.
 func TestASourceRouteIsAStackOfPorts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for range testenv.N(2000, 200) {
+	for range testenv.Levels(2000, 400, 100) {
 		playRoute(t, func() uint16 { return uint16(rnd.Uint32()) }, 60)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 const tree = "kary-ntree:2,3" // 12 switches, 8 NICs
@@ -72,6 +73,7 @@ func TestAFailureSaysWhereAPacketIsBlockedAndForWhat(t *testing.T) {
 
 func TestAPacketLostOnTheWireFailsAtOnceAndNotWhenPatienceEnds(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
 		h := harness.New(t, "ring:4", harness.Firmware(clockwise{}), harness.Patience(time.Hour),
 			harness.Links(settings.Link{Delay: "200ms"}))

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -72,6 +73,7 @@ func TestSwitchesAndLinksSetAllThatTheirOptionsHold(t *testing.T) {
 
 func TestOverNATSTheSameHoldsAsInMemory(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	h := harness.New(t, tree, live.OverNATS(), harness.Traffic("uniform:0.2"))
 	h.Eventually(delivered(h, 50))
 	h.Cut("s0.00", "s1.00")
@@ -83,10 +85,11 @@ func TestOverNATSTheSameHoldsAsInMemory(t *testing.T) {
 
 func TestTheSeedFixesWhatIsInjected(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	first := func(seed uint64) (packets []harness.Packet) {
 		h := harness.New(t, tree, harness.Seed(seed), harness.Traffic("pairwise:1"), harness.TraceEvery(1),
 			harness.Links(settings.Link{Rate: 16_000})) // so slow that a busy machine does not forget the first packets
-		h.Eventually(delivered(h, 200))
+		h.Eventually(delivered(h, 64))
 		h.RequireLedger()
 		for src := range weft.NICID(8) {
 			for dst := range weft.NICID(8) {
@@ -114,6 +117,7 @@ func TestPathNamesSwitchesAndRulesInOrder(t *testing.T) {
 
 func TestCrashAndRestartLoseOnlyWhatTheSwitchHeldAndItsLinks(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	h := harness.New(t, tree, harness.Traffic("uniform:0.5"))
 	h.Eventually(delivered(h, 100))
 	fault := h.Crash("s0.00")

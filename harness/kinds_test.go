@@ -31,6 +31,7 @@ func linkState(t *testing.T, h *harness.Harness) fabric.LinkState {
 
 func TestEveryKindOfFaultIsSetAndHealed(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	h := harness.New(t, tree, harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 8))
 	h.Eventually(delivered(h, 50))
 	h.Cut("s0.00", "s1.00")
@@ -85,6 +86,7 @@ func TestOneWayIsFromTheEndNamedFirst(t *testing.T) {
 
 func TestWithoutLivenessASilentCutIsNeverNoticed(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	h := harness.New(t, "ring:4", harness.Firmware(clockwise{}), harness.Liveness(time.Millisecond, 2), harness.NoLiveness())
 	h.CutSilently("s1", "s2")
 	path := h.Path(h.Send("n0", "n2"))

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -163,6 +164,7 @@ func TestTheCheckerHasEveryPathOfALiveFabricAndNoneOfAWrongOne(t *testing.T) {
 
 func TestAPathIsAllowedOnlyWithTheDeadElementsInForce(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	// Every packet of a walker that knows of no fault goes straight; of the live ones some do not.
 	unaware := func(_ *verify.Walker, p harness.Path) error {
 		g := topologytest.Parse(t, tree)

@@ -134,6 +134,7 @@ func TestPatienceInVirtualTimeIsVirtual(t *testing.T) {
 // what becomes less is not stuck.
 func TestAFabricThatTakesItsTimeIsDrained(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	h := harness.New(t, tree, harness.Virtual(), harness.Patience(50*time.Millisecond),
 		harness.Links(settings.Link{Rate: 256_000, Paced: true}))
 	for range 400 { // a thousand go over a link in a second
@@ -159,7 +160,7 @@ func TestSeedsRunEverySeedOnceAndTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	seeds := testenv.Levels(20, 8, 4)
+	seeds := testenv.Levels(20, 4, 4)
 	all := func() map[uint64]uint64 {
 		var mu sync.Mutex
 		hashes := map[uint64]uint64{}

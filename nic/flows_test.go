@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestArrivalsOfOneFlow(t *testing.T) {
@@ -70,7 +71,7 @@ func TestArrivalsAgreeWithASet(t *testing.T) {
 // What is kept of flows in short is what was kept of them whole.
 func TestFlowsAgreeWithArrivals(t *testing.T) {
 	const sources = 3 * tallyEntries
-	for seed := range uint64(30) {
+	for seed := range uint64(testenv.N(30, 10)) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		f, want, sent := flows{nics: sources}, make([]arrivals, sources), make([]uint64, sources)
 		few := 1 + r.IntN(sources) // sources that send: flows of 6 packets, or of 1000

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // by are the same addresses for every destination.
@@ -126,7 +127,7 @@ func TestALayerWithoutCreditsHoldsUpNoOther(t *testing.T) {
 // Whatever is sent and whenever credits come: the bound holds, packets of a flow in one VC keep
 // their order, and no VC that has a credit waits for longer than a turn of each.
 func TestTheSendQueueKeepsItsPromises(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(testenv.N(20, 8)) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		const vcs, bound = 5, 20 * 256
 		r := newRig(t, Config{VCs: vcs, QueueBytes: bound, Addresses: func(dst weft.NICID) []weft.Address {

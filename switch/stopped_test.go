@@ -199,7 +199,7 @@ var past = regexp.MustCompile("0x[0-9a-f]+")
 // were on their way to it, nor those that come.
 func TestASwitchThatWasStoppedLosesNothing(t *testing.T) {
 	t.Parallel()
-	for _, around := range []string{"g", "f", "gd", "fd", "gg", "gf", "ff"}[:testenv.N(7, 4)] {
+	for _, around := range []string{"g", "f", "gd", "fd", "gg", "gf", "ff"}[:testenv.N(7, 2)] {
 		t.Run(around, func(t *testing.T) {
 			t.Parallel()
 			states := explore(t, func() *stop { return newStop(t, around) }, func(c *stop) {

@@ -22,7 +22,7 @@ func historiesOf() int {
 	case testenv.Soak():
 		return 1_000_000
 	}
-	return testenv.N(3_000, 300)
+	return testenv.N(1_000, 150)
 }
 
 const (

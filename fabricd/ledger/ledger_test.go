@@ -272,7 +272,9 @@ func TestTheStateDoesNotGrow(t *testing.T) {
 		d.answers[2].Incarnation, d.answers[2].Seq = n, 0
 		d.now += 2 * weft.Second
 		d.does(Tick{})
-		most = max(most, len(d.State().Hosts)+len(d.State().Sessions))
+		if i%16 == 0 { // to look is what takes long
+			most = max(most, len(d.State().Hosts)+len(d.State().Sessions))
+		}
 	}
 	require.Less(t, most, 200)
 	require.Len(t, d.State().Incidents, maxIncidents)

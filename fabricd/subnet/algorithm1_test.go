@@ -66,13 +66,13 @@ func TestTableDrivenSwitchDecidesAsDeterministicLinkEverywhere(t *testing.T) {
 		most int // dead ports of the switch
 	}{
 		{"kary-ntree:2,3", 8},
+		{"mport-tree:4,3", 8},
+		{"kary-ntree:2,1", 8},
 		{"kary-ntree:3,3", 8},
 		{"kary-ntree:4,2", 8},
-		{"mport-tree:4,3", 8},
 		{"mport-tree:8,2", 8},
-		{"kary-ntree:2,1", 8},
 		{"kary-ntree:4,3", 3},
-	} {
+	}[:testenv.N(7, 3)] {
 		t.Run(c.spec, func(t *testing.T) {
 			t.Parallel()
 			g := topologytest.Parse(t, c.spec)

@@ -21,14 +21,14 @@ func papers(t testing.TB, routing string, load float64) Config {
 
 // accepted is the mean over some fault sets, the same for every routing.
 func accepted(t testing.TB, routing string, faults int) (mean float64) {
-	const samples = 2
+	samples := testenv.Levels(2, 1, 1)
 	for seed := range uint64(samples) {
 		c := papers(t, routing, 0.6)
 		c.FaultCount, c.Seed = faults, seed
 		r := measured(t, c)
 		require.False(t, r.Deadlocked)
 		require.True(t, r.Connected)
-		mean += r.Accepted / samples
+		mean += r.Accepted / float64(samples)
 	}
 	return mean
 }
@@ -56,7 +56,7 @@ func TestTheMethodsComeInTheOrderOfThePaper(t *testing.T) {
 func TestAdaptiveRoutingLosesTwiceAsMuchInQueues(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	const samples = 6
+	samples := testenv.Levels(6, 3, 3)
 	lost := func(routing string) (queued, wire float64) {
 		c := papers(t, routing, 0.6)
 		c.FaultCount, c.FaultSpacing, c.Window = 4, 200, 1
@@ -65,8 +65,8 @@ func TestAdaptiveRoutingLosesTwiceAsMuchInQueues(t *testing.T) {
 			c.Seed = seed
 			r := measured(t, c)
 			require.InDelta(t, r.LostPerFault, r.LostQueuedPerFault+r.LostWirePerFault, 1e-9)
-			queued += r.LostQueuedPerFault / samples
-			wire += r.LostWirePerFault / samples
+			queued += r.LostQueuedPerFault / float64(samples)
+			wire += r.LostWirePerFault / float64(samples)
 		}
 		return queued, wire
 	}
@@ -212,7 +212,7 @@ func TestMisroutingDeadlocksBeyondItsGuarantee(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	links := []string{"s1.20-s2.23", "s1.23-s2.23", "s1.22-s2.22", "s1.21-s2.20"}
-	for without := range len(links) + 1 {
+	for without := testenv.Levels(0, 3, 3); without <= len(links); without++ {
 		c := papers(t, "misroute-vector", 1)
 		c.Hunt, c.MostCycles, c.Warmup.Skip = true, 4000, true
 		for i, name := range links {

@@ -31,8 +31,9 @@ func TestADeadlockIsFoundWithItsCycle(t *testing.T) {
 // traffic and decisions.
 func TestDeterministicReroutingDeadlocksWithoutItsSecondLayer(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	found := 0
-	for seed := range uint64(testenv.N(4, 2)) {
+	for seed := range uint64(testenv.Levels(4, 2, 2)) {
 		c := config(t, "kary-ntree:3,3", "deterministic-link-flat", 1)
 		c.FaultCount, c.Seed, c.Hunt, c.MostCycles, c.FaultSpacing, c.Warmup.Skip = 6, seed, true, 6000, 100, true
 		if r := measured(t, c); r.Deadlocked {

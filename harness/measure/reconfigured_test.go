@@ -111,7 +111,7 @@ func TestARunThatIsInterruptedAnywhereEnds(t *testing.T) {
 		_, err := Run(ctx, c)
 		require.NoError(t, err)
 		all := ctx.Asked()
-		for n := 1; n <= all; n += 1 + all/testenv.N(100, 8) {
+		for n := 1; n <= all; n += 1 + all/testenv.Levels(100, 15, 4) {
 			_, err := Run(testenv.NewInterrupted(t.Context(), n), c)
 			require.ErrorIs(t, err, context.Canceled, "%s, %d of %d", c.Routing, n, all)
 			require.NotErrorIs(t, err, ErrConfig, "%s, %d of %d", c.Routing, n, all)

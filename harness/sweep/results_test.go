@@ -80,7 +80,7 @@ func TestIntervalsAreThoseOfTheTables(t *testing.T) {
 // tableOf is a table with results of our own: by point, by sample.
 func tableOf(t *testing.T, results ...[]measure.Result) *table {
 	t.Helper()
-	e := small(t)
+	e := plotted(t)
 	tab := &table{e: e, plan: &e.quick} // ADLR at two loads and 0 and 2 faults
 	require.Len(t, results, len(tab.plan.points))
 	for _, list := range results {

@@ -48,10 +48,19 @@ func (f *fake) run(_ context.Context, c measure.Config) (measure.Result, error) 
 	return r, nil
 }
 
-func small(t testing.TB) *Experiment {
+// plotted is the experiment of testdata/small.yaml.
+func plotted(t testing.TB) *Experiment {
 	t.Helper()
 	e, err := Read(t.Context(), "testdata/small.yaml")
 	require.NoError(t, err)
+	return e
+}
+
+// small is plotted without its plots, which take most of the time of a run with a fake runner.
+func small(t testing.TB) *Experiment {
+	t.Helper()
+	e := plotted(t)
+	e.Plots = nil
 	return e
 }
 

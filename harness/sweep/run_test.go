@@ -93,7 +93,7 @@ func TestFilesAreTheSameForOneWorkerAndManyAndAfterInterruptions(t *testing.T) {
 	var f fake
 	o := options(t, &f)
 	o.Jobs = 1
-	_, err := small(t).Run(t.Context(), o)
+	_, err := plotted(t).Run(t.Context(), o)
 	require.NoError(t, err)
 	want := contents(t, o.Dir)
 	for _, name := range []string{"runs.csv", "summary.csv", "comparison.md", "README.md", "throughput.svg", "throughput.png", "split-saturated.svg", "split-0-3.png", "dead.svg"} {
@@ -102,12 +102,12 @@ func TestFilesAreTheSameForOneWorkerAndManyAndAfterInterruptions(t *testing.T) {
 
 	o = options(t, &f)
 	o.Jobs = 7
-	_, err = small(t).Run(t.Context(), o)
+	_, err = plotted(t).Run(t.Context(), o)
 	require.NoError(t, err)
 	assert.Equal(t, want, contents(t, o.Dir))
 
 	o = options(t, &f)
-	for stop := 5; ; stop += 20 { // Ctrl-C again and again
+	for stop := 5; ; stop += 34 { // Ctrl-C again and again
 		ctx, cancel := context.WithCancel(t.Context())
 		o.Progress = func(done, total int) {
 			assert.Equal(t, 72, total)
@@ -115,7 +115,7 @@ func TestFilesAreTheSameForOneWorkerAndManyAndAfterInterruptions(t *testing.T) {
 				cancel()
 			}
 		}
-		_, err = small(t).Run(ctx, o)
+		_, err = plotted(t).Run(ctx, o)
 		cancel()
 		if err == nil {
 			break
@@ -192,7 +192,7 @@ func TestARunThatWasKilledAtAnyByteGoesOn(t *testing.T) {
 	p := &e.quick
 	dir := t.TempDir()
 	path := filepath.Join(dir, journalName)
-	step := testenv.Levels(1, 5, 7) // each is a file that is synchronized
+	step := testenv.Levels(1, 23, 23) // each is a file that is synchronized
 	for n := 0; n <= len(journal); n += step {
 		require.NoError(t, os.WriteFile(path, journal[:n], 0o600))
 		j, err := openJournal(dir, e.header(p, "v1"))
@@ -302,6 +302,7 @@ func TestAnExperimentThatHasChangedIsNoticed(t *testing.T) {
 	change := func(was, is string) error {
 		e, err := loadFile("small.yaml", bytes.Replace(text, []byte(was), []byte(is), 1))
 		require.NoError(t, err)
+		e.Plots = nil
 		_, err = e.Run(t.Context(), o)
 		return err
 	}

@@ -43,7 +43,7 @@ func TestEqualSeedsGiveEqualFilesOnOneCoreAndOnTwo(t *testing.T) { // not parall
 	testenv.Unraced(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var want map[string]string
-	for _, c := range []struct{ cores, jobs int }{{1, 1}, {2, 2}, {1, 1}, {1, 2}, {2, 1}}[:testenv.N(5, 2)] {
+	for _, c := range []struct{ cores, jobs int }{{1, 1}, {2, 2}, {1, 2}, {2, 1}, {1, 1}}[:testenv.Levels(5, 3, 2)] {
 		runtime.GOMAXPROCS(c.cores)
 		dir := t.TempDir()
 		_, err := measured(t).Run(t.Context(), Options{Dir: dir, Jobs: c.jobs})
@@ -90,6 +90,7 @@ func TestToBeKilled(t *testing.T) {
 
 func TestAProcessThatWasKilledGoesOn(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	whole := t.TempDir()
 	_, err := measured(t).Run(t.Context(), Options{Dir: whole})

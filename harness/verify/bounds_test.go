@@ -15,6 +15,7 @@ import (
 // What is forgotten in the middle of a set for want of room is explored anew, and changes nothing.
 func TestForgettingFlowsWithinASetChangesNothing(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	g := topologytest.Parse(t, "kary-ntree:3,2")
 	for _, name := range []string{"adaptive-link", "deterministic-switch"} {
 		e, _ := firmware.ByName(name)

@@ -368,9 +368,9 @@ func TestASecondCheckerAgreesOnEverySetOfTwoLinks(t *testing.T) {
 				t.Parallel()
 				s := Sets{Max: 2}
 				require.NoError(t, s.resolve(g))
-				step := uint64(testenv.Levels(1, 3, 3))
+				step := uint64(testenv.Levels(1, 7, 7))
 				if when != Before { // a sample: the second checker is slow
-					step = 17
+					step = uint64(testenv.Levels(17, 37, 37))
 				}
 				for i := uint64(0); i < s.total(); i += step {
 					compare(t, g, e.New(), subnet.LeastVCs(e.New(), g), when, s.at(i))
@@ -389,7 +389,7 @@ func TestASecondCheckerAgreesOnDeadSwitches(t *testing.T) {
 		e, _ := firmware.ByName(name)
 		s := Sets{Kind: Any, Max: 2}
 		require.NoError(t, s.resolve(g))
-		for i := uint64(0); i < s.total(); i += 11 {
+		for i := uint64(0); i < s.total(); i += uint64(testenv.Levels(11, 41, 41)) {
 			for when := Before; when <= Flapping; when++ {
 				compare(t, g, e.New(), subnet.LeastVCs(e.New(), g), when, s.at(i))
 			}
@@ -465,7 +465,7 @@ func TestASecondCheckerAgreesOnSenselessFirmwares(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	t.Parallel()
-	for seed := range uint64(300) {
+	for seed := range uint64(testenv.Levels(300, 150, 150)) {
 		senseless(t, seed)
 	}
 }

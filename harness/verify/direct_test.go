@@ -95,8 +95,8 @@ func radix(spec string) int {
 	return int(sizes[0] - '0')
 }
 
-// Every pair is connected around every set of so few faults, by what the engine has computed and
-// the firmware makes of it.
+// Every pair is connected around every set of so few faults (at full a few drawn ones), by what the
+// engine has computed and the firmware makes of it.
 func TestWaysAroundFaultsConnectEveryPair(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
@@ -119,7 +119,11 @@ func TestWaysAroundFaultsConnectEveryPair(t *testing.T) {
 	} {
 		t.Run(c.topology+" "+c.routing, func(t *testing.T) {
 			t.Parallel()
-			r := run(t, around(t, c.topology, c.routing, verify.Sets{Kind: verify.Links, Max: c.most}))
+			sets := verify.Sets{Kind: verify.Links, Min: c.most, Max: c.most, Samples: 12, Seed: 1}
+			if testenv.Soak() {
+				sets = verify.Sets{Kind: verify.Links, Max: c.most}
+			}
+			r := run(t, around(t, c.topology, c.routing, sets))
 			assert.True(t, r.Pass, "%v\n%v", r, r.Counter)
 			assert.True(t, r.CDGAcyclic)
 			assert.Greater(t, r.FaultSets, uint64(10))
@@ -231,6 +235,7 @@ func TestTheDeadlockOfARingWithoutBubbleHappens(t *testing.T) {
 	counter := found(t, c)
 	f, err := counter.Scenario(c, c.Name)
 	require.NoError(t, err)
+	f.Duration = "200ms"
 	for _, res := range bothWays(t, f) {
 		assert.False(t, res.Pass)
 		require.Equal(t, []string{"drain"}, res.Broken, "%v", res.Failed)
@@ -251,6 +256,8 @@ func TestTheDeadlockOfARingWithoutBubbleHappens(t *testing.T) {
 // manager has computed what verify explored. With a mechanism more the packet arrives.
 func TestAPairWithoutAWayIsReplayedWithAManager(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
+	testenv.Raced(t)
 	c := around(t, "torus:3x3", "duato:mechanisms=I", verify.Sets{Min: 2, Max: 2})
 	counter := found(t, c)
 	require.Equal(t, verify.Unconnected, counter.What)
@@ -277,11 +284,13 @@ func TestAPairWithoutAWayIsReplayedWithAManager(t *testing.T) {
 func TestADeadlockOfPacketsThatWaitForTwoPlacesIsNamed(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	fw := oneWay{enter: []uint8{2}, along: 2}
 	c := verify.Config{Graph: topologytest.Parse(t, "ring:5"), Firmware: fw, VCs: 1}
 	counter := found(t, c)
 	f, err := counter.Scenario(c, "two")
 	require.NoError(t, err)
+	f.Duration = "200ms"
 	for _, res := range bothWays(t, f, firmware.Entry{Name: "two", On: firmware.Grids, VCs: 1, New: func() firmware.Firmware { return fw }}) {
 		require.Contains(t, res.Broken, "drain")
 		assert.Contains(t, res.Failed[0], "deadlock: ")

@@ -65,7 +65,7 @@ func TestSymmetrySparesSetsAndChangesNoCount(t *testing.T) {
 			{"kary-ntree:4,2", Links, 2, Before},
 			{"mport-tree:4,3", Links, 1, Before},
 			{"kary-ntree:2,4", Any, 1, Before},
-		}[:testenv.N(9, 3)] {
+		}[:testenv.Levels(9, 5, 2)] {
 			t.Run(fmt.Sprint(e.Name, " ", c.on, " ", c.kind, " ", c.when), func(t *testing.T) {
 				t.Parallel()
 				config := Config{Graph: topologytest.Parse(t, c.on), Firmware: fw, Sets: Sets{Kind: c.kind, Max: c.max}, When: c.when, Workers: 1}
@@ -100,7 +100,7 @@ func TestArrivingContainsBeforeAndFlappingContainsArriving(t *testing.T) {
 			g := topologytest.Parse(t, "kary-ntree:2,3")
 			s := Sets{Kind: Links, Max: 2}
 			require.NoError(t, s.resolve(g))
-			for i := uint64(0); i < s.total(); i += uint64(testenv.N(5, 20)) {
+			for i := uint64(0); i < s.total(); i += uint64(testenv.Levels(5, 12, 40)) {
 				var last tally
 				for when := Before; when <= Flapping; when++ {
 					c := Config{Graph: g, Firmware: e.New(), VCs: subnet.LeastVCs(e.New(), g), When: when}
@@ -125,8 +125,11 @@ func TestArrivingContainsBeforeAndFlappingContainsArriving(t *testing.T) {
 
 func TestRegistersSharedByAllFindWhatAPacketAloneFinds(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, name := range []string{"adaptive-link", "adaptive-link-digit", "adaptive-switch", "adaptive-switch-digit"} {
-		c := Config{Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: byName(t, name), Sets: Sets{Max: 3}, Regs: Alone}
+		c := Config{
+			Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: byName(t, name), Sets: Sets{Max: testenv.N(3, 2)}, Regs: Alone,
+		}
 		alone := ran(t, c)
 		c.Regs = Shared
 		shared := ran(t, c)
@@ -200,7 +203,7 @@ func lgamma(n int) float64 {
 
 func TestOneWorkerAndFourFindTheSame(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"deterministic-link", "adaptive-link", "adaptive-switch-one", "updown"} {
+	for _, name := range []string{"deterministic-link", "adaptive-link", "adaptive-switch-one", "updown"}[:testenv.N(4, 2)] {
 		c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, name), Sets: Sets{Kind: Any, Max: 2}, NoSymmetry: true, Workers: 1}
 		one := ran(t, c)
 		c.Workers = 4
@@ -212,6 +215,8 @@ func TestOneWorkerAndFourFindTheSame(t *testing.T) {
 
 func TestStopAtFirstEndsEarlyWithASmallestSet(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
+	testenv.Unraced(t)
 	c := Config{Graph: topologytest.Parse(t, "kary-ntree:3,3"), Firmware: byName(t, "adaptive-link-one"), Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 2, StopAtFirst: true}
 	r := ran(t, c)
 	assert.False(t, r.Pass)
@@ -222,7 +227,7 @@ func TestStopAtFirstEndsEarlyWithASmallestSet(t *testing.T) {
 
 func TestAnInterruptedRunGoesOnAndEndsAsOneInOneGo(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"adaptive-link-one", "deterministic-link", "adaptive-link"} {
+	for _, name := range []string{"adaptive-link-one", "deterministic-link", "adaptive-link"}[:testenv.N(3, 1)] {
 		file := filepath.Join(t.TempDir(), "run.json")
 		c := Config{Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: byName(t, name), Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 2}
 		whole := ran(t, c)

@@ -166,7 +166,7 @@ func TestTreesWithoutSomeSwitchesAndLinksAreFoundAndRouted(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	t.Parallel()
-	for seed := range uint64(40) {
+	for seed := range uint64(testenv.Levels(40, 20, 20)) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		spec := []string{"kary-ntree:3,2", "mport-tree:6,2", "kary-ntree:3,3", "mport-tree:4,3"}[seed%4]
 		whole := topologytest.Parse(t, spec)

@@ -23,7 +23,7 @@ import (
 func TestHybridBearsAsMuchAsItsLocalRoutingWithAnyMixtureOfTables(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
-	for _, size := range []struct{ k, n int }{{2, 3}, {2, 4}, {3, 2}, {4, 2}, {3, 3}} {
+	for _, size := range []struct{ k, n int }{{2, 3}, {3, 2}, {2, 4}, {4, 2}, {3, 3}}[:testenv.Levels(5, 2, 2)] {
 		spec := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
 		g := topologytest.Parse(t, spec)
 		any := firmware.Hybrid{Tables: adaptiveTables(t, g, nil)}
@@ -115,7 +115,7 @@ func isNIC(g *topology.Graph, l *topology.Link) bool {
 func TestHybridAdaptiveBearsAsMuchAsAdaptiveLink(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
-	for _, size := range []struct{ k, n int }{{2, 3}, {2, 4}, {3, 2}, {4, 2}} {
+	for _, size := range []struct{ k, n int }{{2, 3}, {3, 2}, {2, 4}, {4, 2}}[:testenv.Levels(4, 2, 2)] {
 		spec := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()

@@ -58,16 +58,17 @@ func TestLayersOfDeterministicSwitchThatCanBeOne(t *testing.T) {
 		{"kary-ntree:2,4", 1, [4]bool{true, true, true, true}},
 		{"kary-ntree:3,3", 2, [4]bool{true, true, false, false}},
 		{"kary-ntree:2,4", 2, [4]bool{true, true, false, false}}, // beyond k-1, but not enough for a cycle
+		{"kary-ntree:2,4", 3, [4]bool{true, false, false, false}},
 	}
-	if testenv.Soak() {
-		rows = append(rows, row{"kary-ntree:2,4", 3, [4]bool{true, false, false, false}})
-	}
-	for _, c := range rows {
+	for _, c := range rows[:testenv.Levels(5, 3, 3)] {
 		g := topologytest.Parse(t, c.tree)
 		for i, m := range merges {
 			t.Run(fmt.Sprintf("%s/%d faults/%s", c.tree, c.faults, m.name), func(t *testing.T) {
 				r, err := verify.Run(context.Background(), verify.Config{
-					Graph: g, Firmware: fewerLayers{channel: m.channel}, VCs: 3, Sets: verify.Sets{Kind: verify.Any, Max: c.faults},
+					Graph: g, Firmware: fewerLayers{channel: m.channel}, VCs: 3,
+					Sets: verify.Sets{
+						Kind: verify.Any, Min: testenv.Levels(0, c.faults, c.faults), Max: c.faults, Samples: testenv.Levels(0, 300, 300), Seed: 1,
+					},
 				})
 				require.NoError(t, err)
 				require.Equal(t, c.acyclic[i], r.CDGAcyclic, "%v", r.Counter)

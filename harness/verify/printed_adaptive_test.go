@@ -81,7 +81,7 @@ func TestAdaptiveSwitchPrintedOrBrokenIsCaught(t *testing.T) {
 	caught(t, firmware.AdaptiveSwitch{}, []broken{
 		{
 			name: "4c: port field -1 at every leaf", rule: fourCLiteral,
-			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
 			what: verify.Livelock, at: 2, ends: "comes back to where it was: livelock", length: 17,
 		},
 		{
@@ -91,7 +91,7 @@ func TestAdaptiveSwitchPrintedOrBrokenIsCaught(t *testing.T) {
 		},
 		{
 			name: "4a does not set the port field", rule: neverSetsMinus2,
-			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
 			what: verify.Livelock, at: 2, ends: "comes back to where it was: livelock", length: 17,
 		},
 		{
@@ -106,12 +106,12 @@ func TestAdaptiveSwitchPrintedOrBrokenIsCaught(t *testing.T) {
 		},
 		{
 			name: "4d does not set the port field back to -2", rule: keepsFieldAt("4d"),
-			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
 			what: verify.Unconnected, at: 2, ends: "unreachable: no rule for such an arrival, layer and header", length: 9,
 		},
 		{
 			name: "names a port that is not there", rule: fourDNoPort,
-			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
 			what: verify.Unconnected, at: 2, ends: "4d: back to the U-turn switch: names a port or VC that is not there", length: 8,
 		},
 		{

@@ -20,7 +20,7 @@ func TestDeterministicLinkAsPrintedOrBrokenIsCaught(t *testing.T) {
 		},
 		{
 			name: "Algorithm 1: dead link in the re-routing layer means the incoming port, from above too", rule: incomingPortFromAbove,
-			on: "kary-ntree:3,3", faults: 2,
+			on: "kary-ntree:3,3", faults: 2, dead: "s0.00-s1.00 s1.00-s2.00",
 			what: verify.Livelock, at: 2, ends: "comes back to where it was: livelock", length: 7, deadlocks: 2,
 		},
 		{
@@ -45,7 +45,7 @@ func TestDeterministicLinkAsPrintedOrBrokenIsCaught(t *testing.T) {
 		},
 		{
 			name: "D differs within a switch group, and links die meanwhile", rule: differentD,
-			on: "kary-ntree:4,2", faults: 3, when: verify.Arriving,
+			on: "kary-ntree:4,2", faults: 3, when: verify.Arriving, dead: "s0.0-s1.0 s0.1-s1.0 s0.2-s1.0",
 			what: verify.Numbering, at: 2, ends: "a packet goes from a channel numbered 5 to one numbered 2", length: 2,
 		},
 		{
@@ -60,7 +60,7 @@ func TestDeterministicLinkAsPrintedOrBrokenIsCaught(t *testing.T) {
 		},
 		{
 			name: "transition left out: re-routed packets stay in the re-routing layer below the fault", rule: staysInML,
-			on: "kary-ntree:3,3", faults: 2,
+			on: "kary-ntree:3,3", faults: 2, dead: "s0.02-s1.02 s1.02-s2.00",
 			what: verify.Unconnected, at: 2, ends: "4: every up port of D has been tried", length: 7,
 		},
 		{

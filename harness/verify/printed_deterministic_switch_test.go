@@ -20,7 +20,7 @@ func TestDeterministicSwitchAsPrintedIsCaught(t *testing.T) {
 		},
 		{
 			name: "4a does not set the port field, more faults", rule: neverSetsMinus2,
-			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
 			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 20 to one numbered 1", length: 2, deadlocks: 2,
 		},
 		{
@@ -30,7 +30,7 @@ func TestDeterministicSwitchAsPrintedIsCaught(t *testing.T) {
 		},
 		{
 			name: "3b in ML2 for the first bounce", rule: firstBounceInML2,
-			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
 			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 18 to one numbered 15", length: 2, deadlocks: 2,
 		},
 		{
@@ -45,7 +45,7 @@ func TestDeterministicSwitchAsPrintedIsCaught(t *testing.T) {
 		},
 		{
 			name: "4b.i stays in NL", rule: layerOf("4b.i:", nl),
-			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
 			what: verify.Unconnected, at: 1, ends: "unreachable: no rule for such an arrival, layer and header", length: 6, deadlocks: 2,
 		},
 		{
@@ -76,7 +76,7 @@ func TestDeterministicSwitchBrokenIsCaught(t *testing.T) {
 		},
 		{
 			name: "port field off by one", rule: portFieldOffByOne,
-			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
 			what: verify.Unconnected, at: 2, ends: "unreachable: no rule for such an arrival, layer and header", length: 8,
 		},
 		{
@@ -101,12 +101,12 @@ func TestDeterministicSwitchBrokenIsCaught(t *testing.T) {
 		},
 		{
 			name: "transition left out: 4c stays in ML2", rule: layerOf("4c", ml2),
-			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
 			what: verify.Unconnected, at: 2, ends: "unreachable: no rule for such an arrival, layer and header", length: 9,
 		},
 		{
 			name: "4c sends down without the port field that says so", rule: keepsFieldAt("4c"),
-			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
 			what: verify.Unconnected, at: 2, ends: "unreachable: no rule for such an arrival, layer and header", length: 9,
 		},
 	})
@@ -119,7 +119,7 @@ func TestDInDifferentOrdersClosesCyclesWhenAnyDownPortIsTaken(t *testing.T) {
 	caught(t, with(firmware.DeterministicSwitch{}, any4a), []broken{
 		{
 			name: "D differs within a switch group", rule: differentDSwitch,
-			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
 			what: verify.Deadlock, at: 2, ends: "90 channels can hold only packets that wait for one another; in 8 of them each waits for the next", length: 8, deadlocks: 2,
 		},
 	})

@@ -44,7 +44,9 @@ func TestChangesThatDoNoHarmWithinKMinus1Pass(t *testing.T) {
 			t.Parallel()
 			config := verify.Config{
 				Graph: topologytest.Parse(t, c.on), Firmware: with(c.real, c.rule),
-				Sets: verify.Sets{Kind: c.kind, Max: c.faults},
+				Sets: verify.Sets{
+					Kind: c.kind, Min: testenv.Levels(0, c.faults, c.faults), Max: c.faults, Samples: testenv.Levels(0, 100, 100), Seed: 1,
+				},
 			}
 			r := run(t, config)
 			assert.True(t, r.Pass, "%s\n%v", r, r.Counter)

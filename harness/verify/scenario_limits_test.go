@@ -132,6 +132,7 @@ func (f circle) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) 
 func TestADeadlockIsAScenarioOfTrafficThatMayRunIntoIt(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	g := topologytest.Parse(t, "ring:4")
 	circular := firmware.Entry{Name: "circle", VCs: 1, New: func() firmware.Firmware { return circle{g} }}
 	cfg := verify.Config{Graph: g, Firmware: circle{g}, VCs: 2}
@@ -141,7 +142,7 @@ func TestADeadlockIsAScenarioOfTrafficThatMayRunIntoIt(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, f.About, "a run that passes proves nothing")
 	assert.Equal(t, 2, f.Switch.VCs)
-	f.Duration = "1s"
+	f.Duration = "200ms"
 	res, _ := live(t, f, circular)
 	assert.Contains(t, res.Broken, "drain")
 	assert.Contains(t, res.Failed[0], "deadlock")

@@ -182,6 +182,8 @@ func TestAClaimThatTakesTooMuchToCheckIsNotBelieved(t *testing.T) {
 // an earlier one.
 func TestAnInterruptedRunThatFoundAClaimWrongGoesOnWithoutIt(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
+	testenv.Unraced(t)
 	c := Config{
 		Graph: topologytest.Parse(t, "kary-ntree:4,2"), Firmware: portThreeIsZero{}, Name: "mutant", Sets: Sets{Max: 2},
 		Workers: 1,
@@ -250,7 +252,7 @@ func TestBuiltInFirmwaresKeepWhatTheyClaim(t *testing.T) {
 	testenv.Unraced(t)
 	trees, grids := []string{"mport-tree:4,3", "leaf-spine:2,5,3", "kary-ntree:3,3"}, []string{"mesh:3x3", "torus:4x4"}
 	for shape, specs := range map[firmware.Shape][]string{
-		firmware.Trees: trees[:testenv.N(3, 2)],
+		firmware.Trees: trees[:testenv.Levels(3, 2, 1)],
 		firmware.Grids: grids[:testenv.N(2, 1)],
 	} {
 		for _, e := range firmware.For(shape) {

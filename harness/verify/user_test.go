@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -139,6 +140,7 @@ func TestIrregularNetworksAndDeadLinksAreExploredToo(t *testing.T) {
 // finding, and the result says so.
 func TestAFirmwareThatDrawsIsExploredForEveryDraw(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	g := topologytest.Parse(t, "mesh:3x3")
 	all := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}})
 	for name, pick := range map[string]func(n int, sw switching.View) []int{

@@ -1,6 +1,7 @@
 package virtual_test
 
 import (
+	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -87,11 +88,7 @@ func TestRunningInStepsIsTheSameAsRunningThrough(t *testing.T) {
 }
 
 func TestNothingIsAllocatedOnceItRuns(t *testing.T) {
-	spec := "kary-ntree:4,3"
-	if testenv.Short() {
-		spec = "kary-ntree:2,3"
-	}
-	n := newNetwork(t, spec, "deterministic-link", "uniform:0.5")
+	n := newNetwork(t, fmt.Sprintf("kary-ntree:%d,3", testenv.Levels(4, 3, 2)), "deterministic-link", "uniform:0.5")
 	n.Run(n.Now() + 20_000*cycle)
 	_, before := n.delivered()
 	per := testing.AllocsPerRun(5, func() { n.Run(n.Now() + 1000*cycle) })

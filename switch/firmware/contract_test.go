@@ -73,12 +73,12 @@ func headers(dst weft.NICID, vc weft.VC) []weft.Header {
 	return hs
 }
 
-// Every firmware that comes with Weft, at a switch of each tier of the 4-ary 3-tree and two others,
-// for every arrival, some destinations, headers right and wrong, and up to two dead ports of the
-// switch.
+// Every firmware that comes with Weft, at a switch of each tier of some trees (at soak the 4-ary
+// 3-tree too), for every arrival, some destinations, headers right and wrong, and up to two dead
+// ports of the switch.
 func TestEveryFirmwareKeepsTheContract(t *testing.T) {
 	specs := []string{"mport-tree:4,3", "kary-ntree:2,4", "leaf-spine:2,5,3", "kary-ntree:4,3"}
-	for _, spec := range specs[:testenv.N(4, 2)] {
+	for _, spec := range specs[:testenv.Levels(4, 3, 1)] {
 		for _, e := range variants() {
 			t.Run(spec+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()
@@ -161,7 +161,7 @@ func TestDestinationBasedFirmwaresLookAtNothingElse(t *testing.T) {
 	for _, e := range variants() {
 		fw := e.New()
 		require.Implements(t, (*DestinationBased)(nil), fw, e.Name)
-		for range testenv.N(5000, 1000) {
+		for range testenv.Levels(5000, 1000, 500) {
 			v := net.views[rnd.IntN(len(net.views))]
 			v.Dead[0] = rnd.Uint64() & rnd.Uint64()
 			p := weft.PortID(rnd.IntN(v.At.Ports()))

@@ -234,14 +234,14 @@ func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 		spec       string
 		each, twos int // every so many-th fault, and two faults
 	}{
-		{"kary-ntree:2,3", 1, 5},
+		{"kary-ntree:2,3", 1, testenv.N(5, 29)},
 		{"mport-tree:4,3", 3, 397},
 		{"kary-ntree:3,2", 1, 5},
 		{"kary-ntree:4,2", 2, 31},
 		{"kary-ntree:2,4", 5, 499},
 		{"kary-ntree:3,3", 11, 997},
 		{"kary-ntree:4,3", 127, 19999},
-	}[:testenv.N(7, 1)] {
+	}[:testenv.Levels(7, 3, 1)] {
 		for _, e := range variants() {
 			t.Run(size.spec+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()
@@ -273,7 +273,7 @@ func TestOneFaultNeedsOneVirtualChannel(t *testing.T) {
 		for _, size := range []struct {
 			spec string
 			each int
-		}{{"kary-ntree:2,4", 1}, {"mport-tree:4,3", 1}, {"kary-ntree:2,5", 23}, {"kary-ntree:3,3", 2}}[:testenv.N(4, 1)] {
+		}{{"kary-ntree:2,4", testenv.N(1, 5)}, {"mport-tree:4,3", 1}, {"kary-ntree:2,5", 23}, {"kary-ntree:3,3", 2}}[:testenv.Levels(4, 2, 1)] {
 			t.Run(size.spec+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				e, _ := ByName(name)
@@ -315,7 +315,7 @@ func TestRequeueAddsNothingToWhatCanDeadlockBeyondTheFaultsAFirmwareIsFor(t *tes
 			net := newTree("kary-ntree:2,3")
 			deadlocks := 0
 			switches := e.Tolerance.Switches
-			sequences(net.elements(switches), 2, 1, testenv.N(3, 17), func(chain []element) {
+			sequences(net.elements(switches), 2, 1, testenv.Levels(3, 17, 29), func(chain []element) {
 				w := newWaits(t, net, e, chain)
 				without := w.stuck(false)
 				if without > 0 {

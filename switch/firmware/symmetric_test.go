@@ -152,7 +152,7 @@ func TestSymmetricFirmwaresTreatAllPortsOfADirectionAlike(t *testing.T) {
 				net := newTree(spec)
 				rnd := rand.New(rand.NewPCG(5, uint64(i)))
 				rules := map[string]bool{}
-				for range testenv.N(3000, 300) {
+				for range testenv.Levels(3000, 600, 200) {
 					rules[asymmetry(t, net, e.New(), rnd)] = true
 				}
 				require.Greater(t, len(rules), 5, "too few rules were met: %v", rules)

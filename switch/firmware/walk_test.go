@@ -167,7 +167,7 @@ var walkTrees = []struct {
 	{"kary-ntree:2,4", 1},
 	{"mport-tree:6,2", 29},
 	{"kary-ntree:3,3", 997},
-}[:testenv.N(6, 3)]
+}[:testenv.Levels(6, 4, 2)]
 
 // Every pair, every choice, every set of as many dead links or switches as the firmware is for (of
 // the larger trees a sample): a single packet that starts with zero registers is delivered, with
@@ -226,7 +226,7 @@ func TestNumberedFirmwaresRaiseTheChannelWhateverIsDead(t *testing.T) {
 			continue
 		}
 		numbered++
-		for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:2,4", "kary-ntree:3,2", "mport-tree:4,3", "leaf-spine:2,5,3", "leaf-spine:3,3,1", "kary-ntree:2,5"}[:testenv.N(7, 1)] {
+		for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:2,4", "kary-ntree:3,2", "mport-tree:4,3", "leaf-spine:2,5,3", "leaf-spine:3,3,1", "kary-ntree:2,5"}[:testenv.Levels(7, 4, 1)] {
 			t.Run(e.Name+"/"+spec, func(t *testing.T) {
 				t.Parallel()
 				net := newTree(spec)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 const (
@@ -25,7 +26,7 @@ var (
 func TestASilentCutIsDetectedInTime(t *testing.T) {
 	for _, c := range []Liveness{listening, {Interval: interval, Multiplier: 1}, {Interval: weft.Millisecond, Multiplier: 10}} {
 		for _, traffic := range []bool{false, true} {
-			for phase := range weft.Time(16) {
+			for phase := weft.Time(0); phase < 16; phase += weft.Time(testenv.N(1, 4)) {
 				t.Run(fmt.Sprintf("x%d/traffic=%t/phase=%d", c.Multiplier, traffic, phase), func(t *testing.T) {
 					l := upPair(t, c)
 					l.run(phase * c.Interval / 16)
@@ -170,7 +171,7 @@ func TestABusyLinkSendsNoHellos(t *testing.T) {
 func TestAQuietLinkIsNeverTakenForDead(t *testing.T) {
 	for _, multiplier := range []int{1, 2, 3, 255} {
 		l := upPair(t, Liveness{Interval: interval, Multiplier: multiplier})
-		l.run(600 * weft.Second)
+		l.run(weft.Time(testenv.N(600, 100)) * weft.Second)
 		l.wantUp()
 		require.Empty(t, l.a.lostAt)
 		require.Empty(t, l.b.lostAt)
@@ -252,7 +253,7 @@ func TestWithoutLivenessNothingIsEverDue(t *testing.T) {
 // Signals, silent cuts of either direction and lost frames in any order: once all is well, the link
 // is up within an interval and the longest suppression, and it stays so.
 func TestTheEndsMeetAgainWhateverHappened(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(testenv.N(300, 80)) {
 		c := []Liveness{listening, dampedFlaps}[seed%2]
 		draw := rand.New(rand.NewPCG(seed, 1))
 		l := newPair(t, c)

@@ -78,7 +78,7 @@ func TestFrameRoundTrip(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var got weft.Frame // reused: what is left of one frame must not show in the next
-	for range 5000 {
+	for range testenv.N(5000, 1000) {
 		want := randomFrame(rnd)
 		data := wire.AppendFrame([]byte("before"), 0, &want)
 		require.NoError(t, wire.DecodeFrame(&got, 0, data[len("before"):]))
@@ -120,7 +120,7 @@ func TestBatchFitsIntoTheFrame(t *testing.T) {
 	require.Less(t, wire.Batch(wire.MaxFrame-1, weft.MaxVCs), weft.MaxBatch)
 	require.Zero(t, wire.Batch(0, weft.MaxVCs))
 	for vcs := 1; vcs <= weft.MaxVCs; vcs++ {
-		for size := range 2000 {
+		for size := 0; size < 2000; size += testenv.N(1, 11) {
 			n := wire.Batch(size, vcs)
 			if n == 0 {
 				continue
@@ -359,7 +359,7 @@ func TestWireIsMsgpack(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
 	rnd := rand.New(rand.NewPCG(3, 4))
-	for i := range 2000 {
+	for i := range testenv.N(2000, 500) {
 		f := randomFrame(rnd)
 		ours := wire.AppendFrame(nil, 0, &f)
 

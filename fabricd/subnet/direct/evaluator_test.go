@@ -20,7 +20,7 @@ func TestEvaluatorAgreesWithSolve(t *testing.T) {
 		sets       int
 		mechanisms []string
 	}{
-		{"torus:3x3x3", 30, 25, everyMechanism},
+		{"torus:3x3x3", 30, testenv.Levels(25, 6, 6), everyMechanism},
 		{"torus:4x4", 14, 30, everyMechanism},
 		{"torus:4x4x4", 20, 2, []string{"I", "M", "I+D+either", "I+D+M", "Ix2"}},
 		{"mesh:3x4", 9, 40, everyMechanism},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // The situations that the paper explains the mechanisms with. Its figures 3, 5 and 6 are drawn in
@@ -262,6 +263,7 @@ func TestIntermediateNodesTakeTurns(t *testing.T) {
 // follows in which ways are preferred.
 func TestMechanismsThatFiveFaultsNeed(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g, n := generate(t, "torus:3x3x3")
 	for text, uses := range map[string][]string{"I+D+M": {"I", "D", "I+D", "I+M"}, "D+M": {"D", "M", "D+M"}, "Ix2": {"I", "Ix2"}} {
 		v := n.NewEvaluator(parse(t, text))

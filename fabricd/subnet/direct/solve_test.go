@@ -23,8 +23,8 @@ func TestSolveAgreesWithTryingEverything(t *testing.T) {
 		most int // faults
 		sets int
 	}{
-		{"torus:3x3", 9, 30},
-		{"torus:2x5", 6, 10},
+		{"torus:3x3", 9, testenv.Levels(30, 15, 8)},
+		{"torus:2x5", 6, testenv.Levels(10, 10, 4)},
 		{"ring:7", 3, 10},
 		{"mesh:3x2x3", 6, 3},
 		{"torus:4x4", 10, 8},
@@ -34,7 +34,7 @@ func TestSolveAgreesWithTryingEverything(t *testing.T) {
 		{"mesh:4x4", 8, 6},
 		{"torus:5x3,wrap=x", 5, 5},
 		{"torus:2x2x2x3", 8, 1},
-	}[:testenv.N(11, 2)] {
+	}[:testenv.Levels(11, 5, 2)] {
 		t.Run(c.spec, func(t *testing.T) {
 			t.Parallel()
 			g, n := generate(t, c.spec)

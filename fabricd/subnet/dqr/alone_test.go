@@ -16,7 +16,7 @@ import (
 // dead link, and the way back had none left in one mesh of seven.
 func TestEndToEndEverySingleFaultOfAMeshIsTolerated(t *testing.T) {
 	t.Parallel()
-	n := testenv.N(10, 6)
+	n := testenv.Levels(10, 7, 5)
 	g := topologytest.Parse(t, fmt.Sprintf("mesh:%dx%d", n, n))
 	for _, turns := range []dqr.Turns{dqr.SingleTurn, dqr.AllTurns} {
 		t.Run(fmt.Sprint(turns), func(t *testing.T) {

@@ -36,7 +36,7 @@ func TestFlowsThatMoveAsideChangeNoEntryThatPacketsAsk(t *testing.T) {
 		w := newWatch(t, routing, dqr.Options{Entries: dqr.ByDestination})
 		w.aside = routing.Layers + 2
 		links := between(g)
-		for range testenv.N(40, 15) {
+		for range testenv.Levels(40, 20, 8) {
 			before, err := w.r.Routing()
 			require.NoError(t, err)
 			l := links[rng.IntN(len(links))]

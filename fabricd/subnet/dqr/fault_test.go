@@ -262,7 +262,7 @@ func TestWhatHasNoChannelListIsRefused(t *testing.T) {
 func TestFaultsAreToleratedOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	runs := testenv.Levels(500, 100, 40)
+	runs := testenv.Levels(500, 30, 30)
 	g := topologytest.Parse(t, "mesh:10x10")
 	for _, c := range []struct {
 		o         dqr.Options

@@ -19,7 +19,7 @@ func TestInWhateverOrderSwitchesGetTablesPacketsTakeOldAndNewTurnsOnly(t *testin
 	for i, routing := range cases(t)[:8] {
 		g := routing.Graph
 		rng := rand.New(rand.NewPCG(uint64(i), 3))
-		for range testenv.N(6, 2) {
+		for range testenv.Levels(6, 3, 1) {
 			w := newWatch(t, routing, dqr.Options{})
 			old, err := w.r.Routing()
 			require.NoError(t, err)

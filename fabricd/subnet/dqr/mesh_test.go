@@ -13,7 +13,7 @@ import (
 
 func TestThePluginToleratesEverySingleFaultOfAMeshAndEnablesNothingBeyondItsTurns(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{5, 10, 15, 20}[:testenv.N(4, 2)] {
+	for _, n := range []int{5, 10, 15, 20}[:testenv.Levels(4, 2, 1)] {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			g := topologytest.Parse(t, fmt.Sprintf("mesh:%dx%d", n, n))

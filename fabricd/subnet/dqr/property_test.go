@@ -313,7 +313,7 @@ func TestWhateverIsCutRepairedAndSettledDependenciesLeadUpwardAndFlowsArrive(t *
 	for i, routing := range cases(t) {
 		t.Run(fmt.Sprint(i, routing.Engine, routing.Graph.Spec), func(t *testing.T) {
 			t.Parallel()
-			runs := testenv.Levels(12, 4, 1)
+			runs := testenv.Levels(12, 2, 1)
 			for seed := range runs {
 				rng := rand.New(rand.NewPCG(uint64(seed), uint64(i)))
 				moves := make([]byte, 20)
@@ -330,7 +330,7 @@ func TestWithEntriesByDestinationTheSameHolds(t *testing.T) {
 	t.Parallel()
 	routings := cases(t)
 	for i, n := range []int{0, 3, 5, 6} {
-		for seed := range testenv.N(4, 1) {
+		for seed := range testenv.Levels(4, 2, 1) {
 			rng := rand.New(rand.NewPCG(uint64(seed), uint64(i)))
 			moves := make([]byte, 20)
 			for i := range moves {

@@ -1,6 +1,7 @@
 package dqr_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -33,7 +34,7 @@ func TestTheTreeOf648PortsIsConnectedBetweenItsSwitchesAndToleratesEverySingleFa
 func TestLocalPathsOfTheTreeAreNoHindranceUnlessTheyAreCompulsory(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	g := topologytest.Parse(t, "mport-tree:36,2")
+	g := topologytest.Parse(t, fmt.Sprintf("mport-tree:%d,2", testenv.Levels(36, 20, 20)))
 	routing := tree(t, g)
 	tolerated, faults := map[dqr.Path]int{}, 0
 	for _, path := range []dqr.Path{dqr.LocalPath, dqr.LocalCompulsory} {
@@ -55,7 +56,7 @@ func TestLocalPathsOfTheTreeAreNoHindranceUnlessTheyAreCompulsory(t *testing.T) 
 
 // sampled are all links, or some where time is short.
 func sampled(links []weft.LinkID) (list []weft.LinkID) {
-	stride := testenv.Levels(1, 7, 37)
+	stride := testenv.Levels(1, 37, 37)
 	for i := 0; i < len(links); i += stride {
 		list = append(list, links[i])
 	}

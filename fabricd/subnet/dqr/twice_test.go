@@ -2,6 +2,7 @@ package dqr_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -40,7 +41,8 @@ func twice(r *dqr.Reconfiguration, routing *layered.Routing) (n int) {
 func TestNoPathPassesASwitchTwiceUnlessThatIsAllowed(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	g := topologytest.Parse(t, "irregular:64,128,3")
+	n := testenv.Levels(64, 32, 32)
+	g := topologytest.Parse(t, fmt.Sprintf("irregular:%d,%d,3", n, 2*n))
 	routing, err := layered.LASH(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
 	unroutable, again := map[dqr.Revisit]int{}, map[dqr.Revisit]int{}

@@ -37,10 +37,10 @@ func TestWithTooFewLayersEveryPairHasAWay(t *testing.T) {
 	t.Parallel()
 	for _, l := range lashes {
 		for _, f := range []layered.Fallback{layered.FallUpDn, layered.Longer} {
-			for layers := 1; layers <= testenv.N(3, 2); layers++ {
+			for layers := 1; layers <= testenv.Levels(3, 2, 1); layers++ {
 				t.Run(fmt.Sprint(l.name, f, layers), func(t *testing.T) {
 					t.Parallel()
-					for seed := range testenv.N(3, 1) {
+					for seed := range testenv.Levels(3, 1, 1) {
 						o := l.o
 						o.Layers, o.Fallback, o.Tree = layers, f, layered.Tree(seed%2)
 						r := sound(t, l.e, parse(t, fmt.Sprintf("irregular:40,80,%d,nics=2", seed)), o)
@@ -77,6 +77,7 @@ func longer(t *testing.T, r *layered.Routing, layer int) (n int) {
 // what Up*/Down* has.
 func TestEachLayerMoreMakesFewerPathsLonger(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := parse(t, "irregular:64,128,2")
 	upDown, err := layered.UpDown(t.Context(), g, layered.Options{})
 	require.NoError(t, err)

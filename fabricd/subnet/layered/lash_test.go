@@ -177,7 +177,7 @@ func TestFewLayersSufficeForGraphsWithTwiceAsManyLinksAsSwitches(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.name, " ", c.n), func(t *testing.T) {
 			t.Parallel()
-			most, mean := layers(t, c.n, c.last, c.e, c.o)
+			most, mean := layers(t, c.n, testenv.Levels(c.last, (c.last+2)/3, 1), c.e, c.o)
 			require.LessOrEqual(t, most, c.most)
 			require.LessOrEqual(t, mean, c.mean)
 		})
@@ -186,6 +186,7 @@ func TestFewLayersSufficeForGraphsWithTwiceAsManyLinksAsSwitches(t *testing.T) {
 
 func TestRoundsEmptyTheLastLayer(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := parse(t, "irregular:64,128,1")
 	few, err := layered.LASH(t.Context(), g, layered.Options{Paths: layered.ByPair})
 	require.NoError(t, err)

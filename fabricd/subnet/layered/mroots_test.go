@@ -28,7 +28,7 @@ func TestRootsAndEscapesDeliverAndCannotDeadlockOnGraphsOfAllShapes(t *testing.T
 
 func TestRootsAndEscapesCannotDeadlockOnRandomGraphs(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(testenv.N(60, 16)) {
+	for seed := range uint64(testenv.Levels(60, 24, 8)) {
 		g := randomGraph(t, 5000+seed)
 		for name, e := range layeredEngines {
 			r, err := e(t.Context(), g, layered.Options{Layers: 2 + int(seed%4), Tree: layered.Tree(seed % 2)})

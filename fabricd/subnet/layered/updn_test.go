@@ -171,7 +171,7 @@ func randomGraph(t testing.TB, seed uint64) *topology.Graph {
 func TestNoUpDownTableOfAThousandRandomGraphsHasACycle(t *testing.T) {
 	t.Parallel()
 	const parts = 8
-	graphs := uint64(testenv.Levels(1000, 300, 30))
+	graphs := uint64(testenv.Levels(1000, 100, 30))
 	for part := range uint64(parts) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
@@ -242,7 +242,7 @@ func legalHops(g *topology.Graph, rank []int, d weft.SwitchID) [2][]int {
 // Every way is legal and as short as legal ways are, and the adaptive tables have all of them.
 func TestUpDownWaysAreTheShortestLegalOnes(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(testenv.N(40, 10)) {
+	for seed := range uint64(testenv.Levels(40, 20, 6)) {
 		g := randomGraph(t, 2000+seed)
 		rank := levels(g, 0)
 		fixed := sound(t, layered.UpDown, g, layered.Options{Layers: 2})

@@ -34,8 +34,10 @@ func forLASH(t *testing.T, g *topology.Graph, method string) *manage.Planner {
 // layer.
 func TestNoCutOfOneLinkStopsTheTrafficUnderLASH(t *testing.T) {
 	t.Parallel()
-	topologies := []string{"irregular:32,64,1", "irregular:32,64,2", "irregular:32,64,3", "irregular:64,128,3", "irregular:128,256,3"}
-	for _, topology := range topologies[:testenv.Levels(5, 3, 1)] {
+	topologies := []string{
+		"irregular:20,40,1", "irregular:32,64,2", "irregular:32,64,1", "irregular:32,64,3", "irregular:64,128,3", "irregular:128,256,3",
+	}
+	for _, topology := range topologies[:testenv.Levels(6, 2, 1)] {
 		for _, method := range methods {
 			t.Run(topology+" "+method, func(t *testing.T) {
 				t.Parallel()
@@ -169,6 +171,7 @@ func bring(t *testing.T, p *manage.Planner, dead *subnet.Dead, name string) {
 // what it lacks.
 func TestAPlanSaysThatNoVirtualChannelIsFree(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	g := topologytest.Parse(t, "irregular:32,64,1")
 	few := planner(t, g, "lash", "dqr:entries=destination", 2)
 	few.Settled()

@@ -99,7 +99,7 @@ func TestFabricsUnderLoadForwardByTablesOfOpenSM(t *testing.T) {
 		for _, more := range [][]harness.Option{{harness.Virtual(), harness.Seed(1), harness.Traffic("uniform:1")}, {harness.Traffic("uniform:0.1")}} {
 			h := harness.New(t, m.topology, append(slices.Clone(more), harness.FirmwareByName("tables:"+m.files))...)
 			h.Eventually(func() error {
-				if h.Fabric().Ledger().Delivered < 5_000 {
+				if h.Fabric().Ledger().Delivered < uint64(testenv.Levels(5_000, 1_000, 1_000)) {
 					return errors.New("few packets yet")
 				}
 				return nil

@@ -67,7 +67,7 @@ func TestTablesOfTheRealOpenSMAreReadAndWritten(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	for _, spec := range []string{"irregular:12,24,1", "mesh:3x3,nics=2", "kary-ntree:4,2"} {
+	for _, spec := range []string{"irregular:12,24,1", "mesh:3x3,nics=2", "kary-ntree:4,2"}[:testenv.Levels(3, 1, 1)] {
 		g := topologytest.Parse(t, spec)
 		sim, ctx := simulate(t, g)
 		roots := filepath.Join(t.TempDir(), "roots")
@@ -102,7 +102,7 @@ func TestTheRealOpenSMTakesTablesOfOurs(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	for _, spec := range []string{"irregular:12,24,1,nics=2", "torus:4x4", "kary-ntree:2,3"} {
+	for _, spec := range []string{"irregular:12,24,1,nics=2", "torus:4x4", "kary-ntree:2,3"}[:testenv.Levels(3, 1, 1)] {
 		g := topologytest.Parse(t, spec)
 		for lmc, option := range []string{"0", "1"} {
 			sim, ctx := simulate(t, g)

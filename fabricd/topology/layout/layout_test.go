@@ -30,7 +30,7 @@ var specs = map[string]string{
 	"mesh:5": layout.Grid, "mesh:8x8": layout.Grid, "torus:8x8,nics=3": layout.Grid, "torus:2x3": layout.Grid,
 	"torus:4x4x4": layout.Planes, "mesh:9x9x9": layout.Planes, "torus:3x3x3x3": layout.Planes,
 	"ring:3": layout.Ring, "ring:16,nics=2": layout.Ring, "torus:12": layout.Ring,
-	"irregular:2,1,1": layout.Free, "irregular:64,128,7,nics=2": layout.Free, "irregular:500,499,1": layout.Free, "irregular:1500,3000,1": layout.Free,
+	"irregular:2,1,1": layout.Free, "irregular:64,128,7,nics=2": layout.Free, "irregular:500,499,1": layout.Free, "irregular:300,600,1": layout.Free, "irregular:1500,3000,1": layout.Free,
 }
 
 func TestEveryKindOfTopologyIsLaidOutWithoutOverlap(t *testing.T) {
@@ -38,7 +38,10 @@ func TestEveryKindOfTopologyIsLaidOutWithoutOverlap(t *testing.T) {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			g := topologytest.Parse(t, spec)
-			if len(g.Switches) > 200 {
+			switch n := len(g.Switches); {
+			case n > 1000:
+				testenv.Nightly(t)
+			case n > 200:
 				testenv.Long(t)
 			}
 			l := layout.Of(g)

@@ -84,6 +84,7 @@ func TestEveryVariantIsRunAtItsLoadsWithEverySeed(t *testing.T) {
 }
 
 func TestWhatIsThereIsNotRunAgain(t *testing.T) {
+	testenv.Long(t)
 	b := newBench(t, sane)
 	_, code := b.run("SEEDS=1", b.booksim, b.out)
 	require.Zero(t, code)
