@@ -76,6 +76,7 @@ func TestABrokerThatDiesTakesAllLinksDownAndGivesThemBack(t *testing.T) {
 // A broker that is stopped for a moment is a silence on all links at once, and no more.
 func TestABrokerThatIsPausedIsFoundOutBySilence(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	server := natstest.Start(t, natstest.Newest)
 	l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)

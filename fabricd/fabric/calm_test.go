@@ -23,7 +23,7 @@ import (
 func TestASaturatedFabricOnABusyMachineTakesNobodyForDead(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
-	calm := testenv.For(t, 5*time.Second, 10*time.Minute)
+	calm := testenv.For(t, 2*time.Second, 10*time.Minute)
 	g := topologytest.Parse(t, tree)
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "calm", NoListen: true})
 	require.NoError(t, err)

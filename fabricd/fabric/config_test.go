@@ -92,7 +92,7 @@ func TestDeterministicLinkKeepsTheOrderOfEveryFlowWithoutFaults(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	packets := testenv.Levels(20_000, 5000, 2000)
+	packets := testenv.Levels(20_000, 2000, 2000)
 	for _, pattern := range []string{"uniform:1", "pairwise:1"} {
 		t.Run(pattern, func(t *testing.T) {
 			t.Parallel()

@@ -37,7 +37,7 @@ func TestThreeCrashesUnderLoadOnABusyMachineDrain(t *testing.T) {
 	g := topologytest.Parse(t, three)
 	busy(t, 2*runtime.NumCPU())
 	long, began, rounds := testenv.For(t, 0, 10*time.Minute), time.Now(), 0
-	for ; rounds < 3 || time.Since(began) < long; rounds++ {
+	for ; rounds < testenv.Levels(3, 1, 1) || time.Since(began) < long; rounds++ {
 		t.Run(fmt.Sprint("round ", rounds), func(t *testing.T) { threeCrashes(t, g, uint64(rounds)) })
 	}
 	attack.Seen(t, "switches crashed at nine tenths of the load beside busy loops", 3*rounds)

@@ -22,6 +22,14 @@ import (
 
 const irregular64 = "irregular:64,128,1"
 
+// irregularSpec is what tests of all engines load.
+func irregularSpec() string {
+	if testenv.Soak() {
+		return irregular64
+	}
+	return "irregular:16,32,1"
+}
+
 // engines are the names of all that compute routes for g.
 func engines(t *testing.T, g *topology.Graph) (names []string) {
 	t.Helper()
@@ -34,23 +42,24 @@ func engines(t *testing.T, g *topology.Graph) (names []string) {
 	return names
 }
 
-// Every engine there is, on 64 switches whose links are NATS subjects: traffic flows, and then one
+// Every engine there is, on switches whose links are NATS subjects, 64 of them at soak: traffic flows, and then one
 // packet of every pair arrives. In the end nothing is lost or discarded, and the ledger balances.
 // Packets of minimal-hop can wait for one another for ever, so there are few of them.
-func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
+func TestOverNATSEveryEngineCarriesTrafficOnIrregularSwitches(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	g := topologytest.Parse(t, irregular64)
+	spec := irregularSpec()
+	g := topologytest.Parse(t, spec)
 	for _, name := range engines(t, g) {
 		r, err := subnet.Routes(t.Context(), name, g)
 		require.NoError(t, err)
 		t.Run(name, func(t *testing.T) {
-			load, packets := "uniform:0.05", uint64(2000)
+			load, packets := "uniform:0.05", uint64(500)
 			if name == "minimal-hop" {
 				load, packets = "uniform:0.005", 100
 			}
-			h := harness.New(t, irregular64, live.OverNATS(), harness.FirmwareByName(name), harness.Traffic(load), shortQueues)
+			h := harness.New(t, spec, live.OverNATS(), harness.FirmwareByName(name), harness.Traffic(load), shortQueues)
 			more(h, packets)
 			h.RequireLedger(harness.NoneDiscarded, harness.LostAtMost(0))
 			if name != "minimal-hop" {
@@ -69,15 +78,16 @@ func TestAtSaturationEveryEngineButMinimalHopGoesOn(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	g := topologytest.Parse(t, irregular64)
+	spec := irregularSpec()
+	g := topologytest.Parse(t, spec)
 	for _, name := range engines(t, g) {
 		if name == "minimal-hop" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := harness.New(t, irregular64, harness.Virtual(), harness.FirmwareByName(name), harness.Buffers(1, 1), atFullRate())
-			more(h, 10_000)
+			h := harness.New(t, spec, harness.Virtual(), harness.FirmwareByName(name), harness.Buffers(1, 1), atFullRate())
+			more(h, uint64(testenv.Levels(10_000, 2000, 2000)))
 			h.RequireLedger(harness.NoneDiscarded, harness.LostAtMost(0))
 		})
 	}

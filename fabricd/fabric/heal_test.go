@@ -23,7 +23,7 @@ func healed(t *testing.T, h *harness.Harness) {
 func TestEachOfThe128LinksAloneIsCutUnderLoadAndHeals(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
-	some := testenv.Levels(128, 16, 9)
+	some := testenv.Levels(128, 9, 3)
 	spec, _ := loadedTree()
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func inOneGroup(r *rand.Rand, links []topology.Link, most int) (set []topology.L
 func TestRandomSetsOfThreeLinksAreCutOneByOneUnderLoadAndHeal(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
-	sets := testenv.Levels(30, 4, 2) // one of each kind
+	sets := testenv.Levels(30, 2, 2) // one of each kind
 	spec, _ := loadedTree()
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {

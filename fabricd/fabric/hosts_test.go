@@ -27,9 +27,10 @@ import (
 // a cut, and its ledger is balanced.
 func TestFabricOfHosts(t *testing.T) {
 	t.Parallel()
-	testenv.Raced(t)
+	testenv.Long(t)
+	testenv.Unraced(t)
 	l := startHosts(t, 3)
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(500)
 	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"})
 	require.True(t, out[0].Changed)
@@ -56,7 +57,7 @@ func TestHostsUnderFaults(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHosts(t, 2)
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(100)
 	names := []string{}
 	for _, k := range betweenSwitches(l.Fabric.Topology()) {
@@ -77,7 +78,7 @@ func TestHostThatDies(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
 	l := startHosts(t, 3)
-	l.load("uniform:0.1")
+	l.load("uniform:0.05")
 	l.more(200)
 	var cuts []fault.Spec
 	for _, k := range betweenSwitches(l.Fabric.Topology()) {
@@ -93,7 +94,7 @@ func TestHostThatDies(t *testing.T) {
 	require.NoError(t, l.Fabric.StopTraffic())
 	l.until("the ledger is balanced without it", func() bool { g := l.Fabric.Ledger(); return g.Balanced && g.InFlight == 0 })
 	assert.NoError(t, l.Fabric.LossesReported())
-	l.load("uniform:0.1")
+	l.load("uniform:0.05")
 	l.agents.Of("host1").Back()
 	l.until("it is back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0 })
 	l.more(200)
@@ -123,7 +124,7 @@ func TestTablesOfHosts(t *testing.T) {
 	g := l.Fabric.Topology()
 	link, err := g.LinkByName("s0.00-s1.00")
 	require.NoError(t, err)
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(100)
 	l.Do(fault.Spec{Do: fault.VerbCut, A: link.Name})
 	l.until("packets meet it", func() bool { return l.Fabric.Ledger().Discarded > 0 })
@@ -147,7 +148,7 @@ func TestTablesOfHosts(t *testing.T) {
 	assert.Equal(t, before, l.Fabric.Ledger().Discarded, "it has the tables that it had")
 	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
 	defer cancel()
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(100)
 	l.Fabric.HoldNICs()
 	_, err = l.Fabric.Drained(ctx)
@@ -164,7 +165,7 @@ func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHostsOn(t, 3, oneApart(t))
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(300)
 	took := map[string][]time.Duration{}
 	timed := func(what string, do func()) {
@@ -173,7 +174,7 @@ func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 		took[what] = append(took[what], time.Since(began))
 	}
 	l.agents.Of("host1").Process().Signal(syscall.SIGSTOP)
-	for range 10 {
+	for range testenv.Levels(10, 3, 3) {
 		timed("status", func() { l.Fabric.Totals(); l.Fabric.Ledger(); l.Fabric.Faults() })
 		timed("links", func() { l.Fabric.LinkStates() })
 		var out []fabric.Outcome
@@ -201,7 +202,7 @@ func TestHostThatFreezes(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHostsOn(t, 3, oneApart(t))
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(300)
 	l.agents.Of("host1").Process().Signal(syscall.SIGSTOP)
 	l.until("it is missed", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchSuspect })
@@ -216,7 +217,7 @@ func TestHostThatFreezes(t *testing.T) {
 	l.sound()
 	l.agents.Of("host1").End()
 	l.until("it is made anew", func() bool { return l.Fabric.Hosts()[1].Again == 1 && len(l.Fabric.LinksDown()) == 0 })
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(300)
 	l.sound()
 	attack.Count(t, "a process of several switches frozen under load, and killed", 2)
@@ -231,7 +232,7 @@ func TestHostOutOfReach(t *testing.T) {
 	agents := newAgents(t)
 	agents.Of("host1").Relay = w
 	l := startHostsOn(t, 3, agents)
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(300)
 	number := l.Fabric.Hosts()[1].Number
 	assert.Equal(t, [2]string{"host1", "host1"}, [2]string{l.Fabric.Hosts()[1].Host, l.Fabric.Hosts()[1].Part})
@@ -245,7 +246,7 @@ func TestHostOutOfReach(t *testing.T) {
 	l.until("it is back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 2 })
 	assert.Equal(t, number, l.Fabric.Hosts()[1].Number, "it has not been made anew")
 	l.Do(fault.Spec{Do: fault.VerbHeal})
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(300)
 	l.sound()
 }
@@ -273,8 +274,8 @@ func TestHostsWithClocksThatDiffer(t *testing.T) {
 		}
 		return true
 	}
-	l.load("uniform:0.1")
-	l.more(1000)
+	l.load("uniform:0.05")
+	l.more(200)
 	cut := l.Fabric.Now()
 	id := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00", Silent: true})[0].Fault.ID // host0 and host1
 	l.until("both ends have found out", func() bool { return len(l.Fabric.Faults()[id-1].Detected) == 2 })
@@ -297,12 +298,13 @@ func TestHostsWithClocksThatDiffer(t *testing.T) {
 // goes on.
 func TestAnotherLeader(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Raced(t)
 	l := startHosts(t, 2)
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(300)
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"})
-	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10", For: fault.Duration(3 * time.Second)})
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10", For: fault.Duration(2 * time.Second)})
 	l.more(300)
 	first := l.Fabric
 	before := first.Faults()
@@ -336,7 +338,7 @@ func TestALeaderThatWasReplacedHearsItFromTheHosts(t *testing.T) {
 	l := startHosts(t, 2, func(o *fabric.Options) {
 		o.Term, o.Replaced = 1, sync.OnceFunc(func() { close(replaced) })
 	})
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(100)
 	first := l.Fabric
 	l.options.Term, l.options.Replaced = 2, func() { t.Error("the second leader was replaced") }
@@ -362,7 +364,7 @@ func TestNICsStayHeldUnderAnotherLeader(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHosts(t, 2)
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(100)
 	l.Fabric.HoldNICsFor(rig.Patience)
 	_, err := l.Fabric.Drained(t.Context())
@@ -399,7 +401,7 @@ func TestAnotherLeaderOfDeadHosts(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHosts(t, 3)
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(300)
 	l.agents.Of("host1").Kill()
 	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
@@ -419,7 +421,7 @@ func TestAnotherLeaderOfDeadHosts(t *testing.T) {
 	l.agents.Of("host1").Back()
 	l.agents.Of("host2").Back()
 	l.until("both are back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0 })
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(300)
 	l.sound()
 }
@@ -427,7 +429,8 @@ func TestAnotherLeaderOfDeadHosts(t *testing.T) {
 // What passes between nodes of the leader's own process and hosts is accounted for.
 func TestALeaderHasNodesBesideItsHosts(t *testing.T) {
 	t.Parallel()
-	testenv.Raced(t)
+	testenv.Long(t)
+	testenv.Unraced(t)
 	s := startSoak(t, 1, true, nic.Traffic{Pattern: "uniform", Load: 0.2})
 	rig.Until(t, func() bool { return s.Totals().Delivered > 500 }, "it carries traffic")
 	require.NoError(t, s.StopTraffic())

@@ -113,7 +113,7 @@ func layeredFirmware(t *testing.T) map[string]switching.Firmware {
 func TestLayeredFirmwaresCarryFullLoadWithABalancedLedger(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
-	packets := testenv.N(5000, 500)
+	packets := testenv.Levels(5000, 1000, 500)
 	for name, fw := range layeredFirmware(t) {
 		for _, nats := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s,nats=%v", name, nats), func(t *testing.T) {

@@ -38,10 +38,10 @@ var linkFirmware = map[string]switching.Firmware{
 	"deterministic-link": firmware.DeterministicLink{},
 }
 
-// loadedTree is what tests of many cuts load: the tree in a full run, else one of half its links and
+// loadedTree is what tests of many cuts load: the tree at soak, else one of half its links and
 // NICs, with the same kinds of switches.
 func loadedTree() (spec string, nics int) {
-	if !testenv.Full() {
+	if !testenv.Soak() {
 		return three, 27
 	}
 	return tree, 64

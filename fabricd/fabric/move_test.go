@@ -61,14 +61,22 @@ func unhurried(o *fabric.Options) { o.Liveness = settings.Liveness{Interval: "1s
 // packet is lost, none comes twice or late, and no neighbour finds its link gone.
 func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Raced(t)
+	movesBetweenHosts(t, "s1.00")
+}
+
+func TestSwitchesOfEachTierMoveBetweenHostsUnderTraffic(t *testing.T) {
+	t.Parallel()
+	testenv.Nightly(t)
+	movesBetweenHosts(t, "s1.00", "s0.00", "s2.00")
+}
+
+func movesBetweenHosts(t *testing.T, switches ...string) {
+	t.Helper()
 	l := startHosts(t, 3, orderly(t))
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(200)
-	switches := []string{"s1.00", "s0.00", "s2.00"}
-	if testenv.Short() {
-		switches = switches[:1]
-	}
 	for _, sw := range switches {
 		id, err := l.Fabric.Topology().SwitchByName(sw)
 		require.NoError(t, err)
@@ -110,7 +118,7 @@ func TestAHostDiesWithASwitchThatWasMovedThere(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHosts(t, 3)
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(200)
 	l.move("s1.00", "host2")
 	l.agents.Of("host2").Kill()
@@ -122,7 +130,7 @@ func TestAHostDiesWithASwitchThatWasMovedThere(t *testing.T) {
 	l.at("s1.00", "host host1")
 	l.AllUp()
 	l.sound()
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.move("s1.00", "host2")
 	l.sound()
 }
@@ -133,7 +141,7 @@ func TestAnotherLeaderKnowsWhereSwitchesAre(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHosts(t, 3, unhurried)
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(200)
 	l.move("s1.00", "host0")
 	first := l.Fabric
@@ -177,10 +185,10 @@ func (h unreadHost) Nodes(ctx context.Context, r host.NodeRequest) (host.Nodes, 
 func TestASwitchDoesNotMoveWhileNobodyKnowsItsWires(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	u := &unread{}
 	l := startHosts(t, 2, unhurried, func(o *fabric.Options) { u.Hosts, o.Processes.Hosts = o.Processes.Hosts, u })
-	l.load("uniform:0.3")
+	l.load("uniform:0.05")
 	l.more(200)
 	u.silent.Store(new("host0"))
 	l.until("the host is asked again", func() bool { // unless a busy machine has the other one not answer
@@ -251,6 +259,7 @@ func TestAHostThatWasMadeInVainIsEnded(t *testing.T) {
 // A switch goes nowhere when the host that was made for it is gone before it answers.
 func TestAHostDiesBeforeASwitchGoesThere(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	asked := make(chan struct{}, 1)
 	nobody := func() (host.Counters, error) {
 		select {
@@ -285,6 +294,7 @@ func TestAHostDiesBeforeASwitchGoesThere(t *testing.T) {
 // Who names a switch or a host that there is not is told so, and nothing moves.
 func TestWhatCannotMove(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := startHosts(t, 2)
 	_, err := l.Fabric.Move(t.Context(), "s1.0", "host1")
 	require.ErrorContains(t, err, `did you mean "s1.00"`)
@@ -300,7 +310,7 @@ func TestWhatCannotMove(t *testing.T) {
 // A host that does not run a switch hears what is cut and restored meanwhile.
 func TestALinkIsRestoredWhileItsSwitchIsAway(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Raced(t)
 	l := startHosts(t, 3)
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00", B: "s2.00"})
 	require.NoError(t, <-l.moving("s1.00", "host2"))

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // delayed reaches hosts of which one gets an order that cuts a link late: the leader waits for it no
@@ -55,6 +56,8 @@ func (h delayedHost) Counters(ctx context.Context, r host.CountersRequest) (host
 // An order that comes late to a host, after the leader has asked what was done to it, is undone.
 func TestAnOrderThatComesLateIsUndone(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
+	testenv.Raced(t)
 	d := &delayed{healed: make(chan struct{})}
 	l := startHosts(t, 3, orderly(t), func(o *fabric.Options) {
 		d.Hosts = o.Processes.Hosts

@@ -18,7 +18,7 @@ import (
 func TestEveryPairOfLinksCutAtOneInstantUnderLoadDiscardsNothing(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
-	every := testenv.Levels(1, 400, 700)
+	every := testenv.Levels(1, 350, 350)
 	spec, nics := loadedTree()
 	if every > 1 {
 		t.Logf("one pair of %d: WEFT_TEST=soak cuts all of them", every)

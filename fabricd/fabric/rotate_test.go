@@ -58,12 +58,12 @@ func trusted(t *testing.T, n int) (l *hostLab, keys *auth.Dir, dir string, serve
 // packets on.
 func (l *hostLab) rotate(keys *auth.Dir, hosts int) {
 	l.Helper()
-	l.load("uniform:0.1")
-	l.more(1000)
-	out, err := keys.Rotate(l.Context(), auth.RotateOptions{Wait: 5 * time.Second})
+	l.load("uniform:0.03")
+	l.more(200)
+	out, err := keys.Rotate(l.Context(), auth.RotateOptions{Wait: time.Second})
 	require.NoError(l, err)
 	require.Equal(l, hosts, out.Renewed[0].Hosts)
-	l.more(2000)
+	l.more(400)
 	l.until("all links are up", func() bool { return len(l.Fabric.LinksDown()) == 0 })
 	l.Settle()
 	l.AllPairs(l.Settle)

@@ -20,7 +20,7 @@ import (
 
 func TestASaturatedFabricIsNeverWedgedByALinkCutAThousandTimes(t *testing.T) {
 	testenv.Unraced(t)
-	times := testenv.Levels(1000, 40, 10)
+	times := testenv.Levels(1000, 20, 6)
 	spec, nics := loadedTree()
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {

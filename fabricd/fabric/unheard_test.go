@@ -18,9 +18,9 @@ func TestTheLedgerBalancesWhileAHostIsFrozen(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	l := startHostsOn(t, 3, oneApart(t))
-	rounds := testenv.N(3, 1)
+	rounds := testenv.Levels(3, 1, 1)
 	for range rounds {
-		l.load("uniform:0.3")
+		l.load("uniform:0.05")
 		l.more(300)
 		l.agents.Of("host1").Process().Signal(syscall.SIGSTOP)
 		l.until("it is missed", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchSuspect })
@@ -35,5 +35,5 @@ func TestTheLedgerBalancesWhileAHostIsFrozen(t *testing.T) {
 		l.until("it is back", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchUp })
 		l.sound()
 	}
-	attack.Count(t, "a process of several switches frozen while the fabric is drained", rounds)
+	attack.Seen(t, "a process of several switches frozen while the fabric is drained", rounds)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -20,6 +21,8 @@ import (
 // nothing.
 func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
+	testenv.Unraced(t)
 	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
 	tr := bustest.Links(t, bus.NATSConfig{Fabric: "lab", Broker: b})
 	l := startTaped(t, tr, firmware.AdaptiveLink{}, nil)

@@ -57,12 +57,12 @@ func TestAProcessForwardsByNewTablesUnderLoadAndHandsThemBack(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	for i, fw := range []string{"ftree", "hybrid", "ddrc-source"} {
+	for i, fw := range []string{"ftree", "ddrc-source", "hybrid"}[:testenv.Levels(3, 2, 2)] {
 		t.Run(fw, func(t *testing.T) {
 			t.Parallel()
 			l := start(t, i%2 == 0, with(fw))
 			leaf, middle := l.startSwitch("s2.00"), l.startSwitch("s1.00")
-			l.Load("uniform:0.3")
+			l.Load("uniform:0.05")
 			l.More(200)
 			// s1.00 cannot go up to s0.00, and from s2.00 some destinations are reached by s1.01
 			// only.
@@ -108,10 +108,11 @@ func (l *lab) allUpBut(cut ...string) {
 
 func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Raced(t)
 	l := start(t, true, with("ftree"))
 	p := l.startSwitch("s1.00")
-	l.Load("uniform:0.3")
+	l.Load("uniform:0.05")
 	l.More(100)
 	l.cutLink("s0.00-s1.00")
 

@@ -31,7 +31,7 @@ func TestASwitchThatIsAProcessTellsSourcesOfDiscards(t *testing.T) {
 func tellSources(t *testing.T, embedded bool, fw, name string) {
 	l := start(t, embedded, with(fw), func(o *fabric.Options) { o.NIC.Notices = "100ms" })
 	l.startSwitch(name)
-	l.Load("uniform:0.3")
+	l.Load("uniform:0.05")
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00", B: "s2.00"}, fault.Spec{Do: fault.VerbCut, A: "s1.01", B: "s2.00"})
 	was := l.Fabric.Totals()
 	rig.Until(t, func() bool {

@@ -25,7 +25,7 @@ import (
 func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
-	for i, fw := range []string{"adaptive-link", "deterministic-link", "updown", "escape", "mroots:layers=2,seed=3"}[:testenv.N(5, 3)] {
+	for i, fw := range []string{"adaptive-link", "deterministic-link", "updown", "escape", "mroots:layers=2,seed=3"}[:testenv.Levels(5, 3, 1)] {
 		tier := i % 3
 		t.Run(fmt.Sprint(fw, " tier ", tier), func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +69,7 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 		l := start(t, embedded)
 		const name = "s1.00"
 		p := l.startSwitch(name)
-		l.Load("uniform:0.3")
+		l.Load("uniform:0.05")
 		for range testenv.N(2, 1) {
 			l.crosses(name, 200)
 			after := l.last()
@@ -99,7 +99,7 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 		l.allPairs()
 
 		// Killed once more, it is taken back by the fabric.
-		l.Load("uniform:0.3")
+		l.Load("uniform:0.05")
 		l.crosses(name, 100)
 		after := l.last()
 		p.Kill()
@@ -131,7 +131,7 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 	l := start(t, false)
 	const name = "s0.00"
 	p := l.startSwitch(name)
-	l.Load("uniform:0.3")
+	l.Load("uniform:0.05")
 	const frozen = 3
 	for range frozen - 1 {
 		l.crosses(name, 100)
@@ -245,7 +245,7 @@ func TestProcessesEndWithTheFabric(t *testing.T) {
 	testenv.Raced(t)
 	l := start(t, true)
 	a, b := l.startSwitch("s0.00"), l.startSwitch("s1.00")
-	l.Load("uniform:0.3")
+	l.Load("uniform:0.05")
 	l.crosses("s1.00", 100)
 	ledger := l.settle()
 	l.Fabric.Stop()
@@ -297,7 +297,7 @@ func TestAProcessTellsOfEveryTracedPacketAndEveryDrop(t *testing.T) {
 		return uint64(n-before) == decided
 	})
 
-	l.Load("uniform:0.3")
+	l.Load("uniform:0.05")
 	l.crosses(name, 100)
 	l.Do(fault.Spec{Do: fault.VerbCrash, A: name})
 	l.Do(fault.Spec{Do: fault.VerbRestart, A: name})
@@ -315,7 +315,7 @@ func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
 	l := start(t, false)
 	const name, returns = "s1.00", 2
 	p := l.startSwitch(name)
-	l.Load("uniform:0.3")
+	l.Load("uniform:0.05")
 	for range returns {
 		l.crosses(name, 50)
 		l.server.Kill()

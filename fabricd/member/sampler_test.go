@@ -15,13 +15,14 @@ import (
 
 func TestWhoWatchesSeesASwitchThatIsAProcessAndIsNotHeldUpByOneThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Raced(t)
 	l := start(t, true)
 	const name = "s1.00"
 	s := l.Fabric.NewSampler()
 	id := int(must(l.Fabric.Topology().SwitchByName(name)))
 	p := l.startSwitch(name)
-	l.Load("uniform:0.3")
+	l.Load("uniform:0.05")
 	l.crosses(name, 200)
 	l.settle()
 	ledger := l.Fabric.Ledger() // asks the process

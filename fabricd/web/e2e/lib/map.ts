@@ -108,23 +108,17 @@ export async function unpainted(page: Page, points: Point[], reach = 2): Promise
   const box = (await page.getByTestId('map').boundingBox())!
   const corner = { x: box.x + 4, y: box.y + 4 } // where the ground is to be seen
   const shot = (await page.screenshot()).toString('base64')
-  // Decoded in a page of its own: this one's policy forbids images that it did not load.
-  const blank = await page.context().newPage()
-  try {
-    return await blank.evaluate(async ({ shot, points, corner, reach }) => {
-      const bytes = Uint8Array.from(atob(shot), (c) => c.charCodeAt(0))
-      const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }))
-      const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d', { willReadFrequently: true })!
-      canvas.drawImage(image, 0, 0)
-      const around = (p: { x: number; y: number }, reach: number) => {
-        const size = 2 * reach + 1
-        const { data } = canvas.getImageData(Math.round(p.x) - reach, Math.round(p.y) - reach, size, size)
-        return Array.from({ length: size * size }, (_, i) => data.slice(4 * i, 4 * i + 3).join())
-      }
-      const [ground] = around(corner, 0)
-      return points.flatMap((p, i) => (around(p, reach).every((c) => c === ground) ? [i] : []))
-    }, { shot, points, corner, reach })
-  } finally {
-    await blank.close()
-  }
+  return page.evaluate(async ({ shot, points, corner, reach }) => {
+    const bytes = Uint8Array.from(atob(shot), (c) => c.charCodeAt(0))
+    const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }))
+    const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d', { willReadFrequently: true })!
+    canvas.drawImage(image, 0, 0)
+    const around = (p: { x: number; y: number }, reach: number) => {
+      const size = 2 * reach + 1
+      const { data } = canvas.getImageData(Math.round(p.x) - reach, Math.round(p.y) - reach, size, size)
+      return Array.from({ length: size * size }, (_, i) => data.slice(4 * i, 4 * i + 3).join())
+    }
+    const [ground] = around(corner, 0)
+    return points.flatMap((p, i) => (around(p, reach).every((c) => c === ground) ? [i] : []))
+  }, { shot, points, corner, reach })
 }

@@ -1,12 +1,13 @@
 // A burst of requests while a browser watches: bounded answers, and the fabric goes on unharmed.
 
 import { request, Agent } from 'node:http'
-import { expect, test } from '@playwright/test'
+import { expect } from '@playwright/test'
 import { Fabric } from '../lib/fabric'
 import { soak } from '../lib/level'
 import { look, open } from '../lib/map'
+import { test } from '../lib/page'
 
-const burst = soak ? 10_000 : 2_000
+const burst = soak ? 10_000 : 800
 const atOnce = 400 // more than fabricd holds connections
 
 interface Ask {

@@ -5,10 +5,12 @@ import { createHash, X509Certificate } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chromium as browsers, expect, test, type Page } from '@playwright/test'
+import { chromium as browsers, expect, type Page } from '@playwright/test'
 import { chromium } from '../lib/chromium'
 import { bin, Fabric } from '../lib/fabric'
+import { soak } from '../lib/level'
 import { linkState, live, look } from '../lib/map'
+import { test } from '../lib/page'
 
 const link = 's0.0-s1.0'
 
@@ -29,7 +31,7 @@ test('tokens to look and to operate, over HTTPS', async ({ page: stranger }, inf
   const made = execFileSync(join(bin, 'fabricd'), ['auth', 'init', '--fabric', 'lab', '--dir', keys]).toString()
   const [view, operate] = ['view', 'operate'].map((role) => new RegExp(`${role} +([A-Z2-7]{26})`).exec(made)![1]!) as [string, string]
   const f = new Fabric([
-    '--topology', 'kary-ntree:2,2', '--traffic', 'uniform:0.05', '--listen', '0.0.0.0:0', '--tokens', join(keys, 'leader/tokens.json'),
+    '--topology', 'kary-ntree:2,2', '--traffic', 'uniform:0.01', '--listen', '0.0.0.0:0', '--tokens', join(keys, 'leader/tokens.json'),
     '--page-cert', join(keys, 'leader/cert.pem'), '--page-key', join(keys, 'leader/key.pem'),
   ])
   await f.start()
@@ -52,7 +54,7 @@ test('tokens to look and to operate, over HTTPS', async ({ page: stranger }, inf
       await page.goto(f.url + (token && `#token=${token}`))
     }
     const looks = await one()
-    for (const token of ['', 'A'.repeat(26)]) {
+    for (const token of soak ? ['', 'A'.repeat(26)] : ['']) {
       const { page } = looks
       await open(page, token)
       await expect(page.getByTestId('connection')).toHaveAttribute('data-state', 'locked')
@@ -92,6 +94,7 @@ test('tokens to look and to operate, over HTTPS', async ({ page: stranger }, inf
         for (const text of [...told, kept.local, kept.html]) expect(text).not.toContain(token)
       }
       expect(told.length).toBeGreaterThan(10)
+      if (page === looks.page && !soak) continue // both come back in the same way
       await page.goto('about:blank')
       await page.goBack()
       expect(page.url()).toBe(f.url)
