@@ -22,7 +22,10 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.MostlyWaits()
+	goleak.VerifyTestMain(m)
+}
 
 // askNone asks, and drops the answer.
 func askNone(ctx context.Context, c *Client, verb string, in any) error {

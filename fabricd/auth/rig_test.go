@@ -13,9 +13,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.MostlyWaits()
+	goleak.VerifyTestMain(m)
+}
 
 // lab is a folder of keys and the servers that trust it.
 type lab struct {

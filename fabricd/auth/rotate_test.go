@@ -100,13 +100,11 @@ func (l *lab) ask(c bus.Credentials) error {
 
 func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()
-			if release != natstest.Newest {
-				testenv.Long(t)
-			}
 			l := newLab(t, release)
 			old := map[string][]byte{}
 			for _, name := range []string{"users/viewer/viewer.creds", "leader/leader.creds", "hosts/a/agent.creds", "keys/system.creds", "keys/renewer.creds"} {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // The benchmarks of this file measure links of fabrics of several hosts beside bare NATS hops of
@@ -190,6 +191,7 @@ func BenchmarkLinkThroughput(b *testing.B) {
 // knows no other way; one sent after is delivered, and through hosts as through a chain of
 // connections.
 func TestLineInPartsDeliversOneAtATime(t *testing.T) {
+	testenv.Long(t)
 	for _, k := range linkKinds {
 		t.Run(k.name, func(t *testing.T) {
 			urls := k.servers(t)

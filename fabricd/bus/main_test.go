@@ -12,12 +12,16 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 	"github.com/weft-fabric/weft/switch/wire/wiretest"
 )
 
 // No goroutine outlives the Close and Shutdown that tests end with.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.MostlyWaits()
+	goleak.VerifyTestMain(m)
+}
 
 // openNATS opens a transport on which every event is a failure, until the test watches it itself.
 func openNATS(tb testing.TB, cfg bus.NATSConfig) *bus.NATS {

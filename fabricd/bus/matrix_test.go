@@ -228,13 +228,11 @@ func TestPermissionsOnOurBroker(t *testing.T) {
 
 func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Unraced(t)
 	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()
-			if release != natstest.Newest {
-				testenv.Long(t)
-			}
 			dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
 			file := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 			d, _, err := auth.Init(auth.Options{
@@ -257,9 +255,6 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 				"renewer": "keys/renewer.creds",
 				"system":  "keys/system.creds",
 			} {
-				if testenv.Short() && who != "viewer" && who != "agent" {
-					continue
-				}
 				inbox := "_INBOX.weft-" + who
 				if who == "agent" {
 					inbox += ".a"

@@ -108,6 +108,7 @@ func TestOutsidePermissionsDenied(t *testing.T) {
 
 func TestOutsideMaxPayload(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Raced(t)
 	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		broker := natstest.Start(t, release, "max_payload: 300")

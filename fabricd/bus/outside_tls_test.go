@@ -51,6 +51,7 @@ func selfSigned(t *testing.T) (cert, key string) {
 // anything else.
 func TestOutsideOverTLS(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	testenv.Raced(t)
 	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		cert, key := selfSigned(t)

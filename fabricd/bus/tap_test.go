@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -110,6 +111,7 @@ func TestATapThatIsDeniedSaysSo(t *testing.T) {
 // A viewer that listens to the links and never reads holds up nobody and is thrown out.
 func TestAListenerThatNeverReadsIsDisconnected(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	b := bustest.Broker(t, bus.BrokerConfig{})
 	fabric := openNATS(t, bus.NATSConfig{Broker: b, Shards: 1})
 	inbox := listen(t, fabric, hop(0), 16)

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -35,6 +36,7 @@ func widest() bus.NodeAccess {
 // The token of a switch lists its links one by one, and servers take the longest there can be.
 func TestTheTokenOfTheWidestSwitchIsNotTooLong(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
 	file := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 	d, _, err := auth.Init(auth.Options{

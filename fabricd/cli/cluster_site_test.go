@@ -90,7 +90,7 @@ func (s *site) startAgent(h *siteHost) {
 // startLeader starts fabricd up on a host. It leads, or stands by.
 func (s *site) startLeader(h *siteHost, args ...string) *rig.Process {
 	s.t.Helper()
-	return s.start(h, filepath.Join(s.bin, "fabricd"), append([]string{"up", "--fabric", "lab", "--server", s.servers(h), "--listen", "off", "--json", "--hello-interval", "200ms"}, args...)...)
+	return s.start(h, filepath.Join(s.bin, "fabricd"), append([]string{"up", "--fabric", "lab", "--server", s.servers(h), "--listen", "off", "--json", "--hello-interval", "400ms"}, args...)...)
 }
 
 // loopbackSite is three hosts on three addresses of the loopback interface. Servers reach each

@@ -30,7 +30,7 @@ func clusterFabric() (tree, load string) {
 	if testenv.Soak() {
 		return "mport-tree:8,3", "uniform:0.02"
 	}
-	return "mport-tree:4,2", "uniform:0.02"
+	return "mport-tree:4,2", "uniform:0.005"
 }
 
 func TestAFabricOverThreeHostsOutlivesTheirFailures(t *testing.T) {
@@ -189,11 +189,15 @@ func (s *site) writer() (writer *siteHost) {
 	return writer
 }
 
+// unheard is long enough for a store to answer: a question that comes before the servers have chosen
+// who keeps things is never answered, and is asked again.
+const unheard = 2 * time.Second
+
 // storeWrites waits until the store takes a write.
 func (s *site) storeWrites(of bus.StoreConfig) {
 	s.t.Helper()
 	rig.Until(s.t, func() bool {
-		ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(s.t.Context(), unheard)
 		defer cancel()
 		store, err := bus.OpenStore(ctx, of)
 		if err != nil {
@@ -208,7 +212,7 @@ func (s *site) storeWrites(of bus.StoreConfig) {
 func (s *site) keepsThings(of bus.StoreConfig) {
 	s.t.Helper()
 	rig.Until(s.t, func() bool {
-		ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(s.t.Context(), unheard)
 		defer cancel()
 		_, err := bus.OpenStore(ctx, of)
 		return errors.Is(err, reply.ErrNoKey)
@@ -286,7 +290,7 @@ func (r *clusterRun) goesOn() {
 		if first == 0 {
 			first = st.Totals.Delivered
 		}
-		return st.Totals.Delivered > first+100
+		return st.Totals.Delivered > first+25
 	})
 }
 

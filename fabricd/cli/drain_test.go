@@ -56,6 +56,7 @@ func TestAFabricThatDoesNotDrainSaysSoInJSON(t *testing.T) {
 
 // Nobody reads the standard output of this one.
 func TestDrainingAndTheLedgerDoNotWaitForAReader(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	u := registered(t, beginUnread(t, "up", "--topology", "kary-ntree:2,2", "--traffic", "uniform:0.3"))
 	carries(t, u.operator(t))
@@ -65,6 +66,7 @@ func TestDrainingAndTheLedgerDoNotWaitForAReader(t *testing.T) {
 }
 
 func TestAScenarioThatDoesNotDrainSaysTheSame(t *testing.T) {
+	t.Parallel()
 	path := write(t, `
 name: slow
 topology: kary-ntree:2,2
@@ -94,6 +96,7 @@ expect: {}
 }
 
 func TestAManagerDoesNotWaitForAReader(t *testing.T) {
+	testenv.Long(t)
 	testenv.Raced(t)
 	ownRegistry(t)
 	u := launch(t, "--routing", "ftree", "--method", "none")

@@ -19,6 +19,7 @@ import (
 // A packet that nobody has injected is delivered once more than the ledger can explain. Whoever has
 // full rights at a broker that is not ours can forge one.
 func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
+	testenv.Long(t)
 	testenv.Raced(t)
 	ownRegistry(t)
 	url := natstest.Start(t, natstest.Newest).URL

@@ -3,16 +3,13 @@ package cli_test
 import (
 	"context"
 	"flag"
-	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -34,8 +31,7 @@ type withoutLeaks struct{ *testing.M }
 
 // Run implements [testscript.TestingM].
 func (w withoutLeaks) Run() (code int) {
-	defer func() { _ = os.RemoveAll(commands.dir) }() // which a test makes
-	if !testenv.Race {                                // tests that run in parallel mostly wait for processes; -parallel overrides this
+	if !testenv.Race { // tests that run in parallel mostly wait for processes; -parallel overrides this
 		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 			panic(err)
 		}
@@ -44,28 +40,13 @@ func (w withoutLeaks) Run() (code int) {
 	return code
 }
 
-// commands are fabricd and linkmon as programs, built once for all tests that start them.
-var commands struct {
-	sync.Once
-	dir string
-	err error
-}
-
-// builtCommands is the folder of both.
+// builtCommands is the folder of fabricd and linkmon as programs: the test binary again, as scripts
+// execute it.
 func builtCommands(t testing.TB) string {
 	t.Helper()
-	commands.Do(func() {
-		if commands.dir, commands.err = os.MkdirTemp("", "weft-commands"); commands.err != nil {
-			return
-		}
-		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o",
-			commands.dir+string(filepath.Separator), "..", "../../linkmon")
-		if said, err := build.CombinedOutput(); err != nil {
-			commands.err = fmt.Errorf("%w: %s", err, said)
-		}
-	})
-	require.NoError(t, commands.err)
-	return commands.dir
+	fabricd, err := exec.LookPath("fabricd")
+	require.NoError(t, err)
+	return filepath.Dir(fabricd)
 }
 
 func run(ctx context.Context, out, errs io.Writer, args ...string) int {

@@ -28,7 +28,7 @@ var programs = map[string]func(){"fabricd": cli.Main, "linkmon": linkmon.Main, "
 
 // What fabricd and linkmon print is the golden text in testdata/script, whose folder and registry of
 // fabrics are each script's own. Write the texts anew with:
-// go test ./fabricd/cli -run Scripts -update.
+// go test ./fabricd/cli -run Scripts -update. A script that takes long begins with [brief] skip.
 func TestScripts(t *testing.T) {
 	testenv.Unraced(t)
 	t.Parallel()
@@ -43,6 +43,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("REPO", root)
 			e.Setenv("WEFT_RUN_DIR", filepath.Join(e.WorkDir, ".run"))
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "brief" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return testenv.Short() && !testenv.Update(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"shape": cmdShape, "await": cmdAwait, "server": cmdServer,

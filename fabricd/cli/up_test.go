@@ -59,6 +59,7 @@ func TestUpRunsUntilInterruptedThenDrainsAndPrintsABalancedLedger(t *testing.T) 
 }
 
 func TestUpPrintsJSONLines(t *testing.T) {
+	testenv.Long(t)
 	testenv.Raced(t)
 	ownRegistry(t)
 	u := launch(t, "--json", "--fabric", "lab")

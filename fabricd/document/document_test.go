@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 type Common struct {
@@ -147,7 +149,8 @@ func TestErrorsAreCapped(t *testing.T) {
 
 // Deep nesting would exhaust the stack of the parser, or its patience.
 func TestNestingIsBounded(t *testing.T) {
-	const n = 1 << 18
+	t.Parallel()
+	n := testenv.N(1<<18, 1<<14)
 	for _, unit := range []string{"[", "{", "- ", "a: ", "[- ", "{a: ", "[\n", "[a: [", "? ", "! ", "&a ", "- - -\n "} {
 		_, _, err := Load[sample]("f", []byte(strings.Repeat(unit, n/len(unit))))
 		assert.Error(t, err, unit)

@@ -19,6 +19,7 @@ import (
 // it is refused, and nothing of theirs is written to or followed.
 func TestWhatOthersHavePutInTheWay(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	shared := attack.Shared(t)
 	victim := filepath.Join(shared, "victim")
 	require.NoError(t, os.Mkdir(victim, 0o700))
@@ -71,6 +72,7 @@ func TestWhatOthersHavePutInTheWay(t *testing.T) {
 // What is made where everybody may make files is for its user alone.
 func TestWhatOthersTryOnAFolderOfOurs(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	shared := attack.Shared(t)
 	dir, err := safefile.Folder(filepath.Join(shared, "run"))
 	require.NoError(t, err)

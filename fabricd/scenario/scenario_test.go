@@ -80,7 +80,7 @@ func TestTheShortCopiesClaimWhatTheShippedScenariosDo(t *testing.T) {
 func TestShippedScenariosPass(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
-	for _, name := range []string{"heal", "heal-deterministic"} {
+	for _, name := range []string{"heal", "heal-deterministic"}[:testenv.N(2, 1)] {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := read(t, "testdata/short-"+name+".yaml")

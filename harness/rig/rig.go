@@ -25,7 +25,7 @@ func Until(t testing.TB, ok func() bool, what ...any) {
 	t.Helper()
 	late := time.NewTimer(Patience)
 	defer late.Stop()
-	for pause := time.Millisecond; !ok(); pause = min(2*pause, 16*time.Millisecond) {
+	for pause := time.Millisecond; !ok(); pause = min(pause+pause/4, 64*time.Millisecond) {
 		select {
 		case <-time.After(pause):
 		case <-late.C:

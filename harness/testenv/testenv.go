@@ -19,6 +19,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -142,6 +143,14 @@ func For(tb testing.TB, some, long time.Duration) time.Duration {
 		return long
 	}
 	return some
+}
+
+// MostlyWaits is for TestMain of a package whose tests mostly wait: three times as many of them run at
+// once as there are processors. The flag -parallel overrides this.
+func MostlyWaits() {
+	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 }
 
 // Seed is the seed of a test: usual, or WEFT_SEED where that is set. The test says it in the log.

@@ -228,6 +228,7 @@ func TestWiresharkListsPacketsAndMarksReadably(t *testing.T) {
 // Whatever a file holds, the dissector says so and does not break.
 func TestTheDissectorBearsRecordsThatAreNone(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	r := full(t)
 	good := Append(nil, &r)
 	var out bytes.Buffer

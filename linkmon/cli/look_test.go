@@ -17,9 +17,11 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestTheFabricOfAServerNeedsNoNameWhileItIsTheOnlyOne(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
 	v := b.Credentials(bus.RoleViewer)

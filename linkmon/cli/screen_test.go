@@ -89,6 +89,7 @@ func TestTheFullScreenActsOnAllThatIsMarkedAndHeals(t *testing.T) {
 }
 
 func TestTheFullScreenFiltersHelpsTakesCommandsAndAnySize(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	h := start(t, "lab")
 	m := onTerminal(t, nil, "screen")
@@ -153,6 +154,7 @@ func TestReadOnlyRefusesKeysAndCommands(t *testing.T) {
 }
 
 func TestWhatOthersDoIsSeen(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	start(t, "lab")
 	m := onTerminal(t, nil)
@@ -168,6 +170,7 @@ func TestWhatOthersDoIsSeen(t *testing.T) {
 }
 
 func TestTheFabricGoesAwayAndComesBack(t *testing.T) {
+	testenv.Long(t)
 	ownRegistry(t)
 	m := onTerminal(t, nil)
 	m.sees("no fabric is running", "waits for it")
