@@ -23,8 +23,6 @@ FULL = $(sort $(LEVELS) $(filter-out $(RACED),$(shell go list $(PKG))))
 # What takes longest comes first.
 FIRST := %/fabricd/fabric %/fabricd/web %/fabricd/cli %/harness/verify
 first = $(foreach p,$(FIRST),$(filter $(p),$(1))) $(filter-out $(FIRST),$(1))
-# Some tests wait: one package more at once than there are processors.
-ATONCE = $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)))
 # test(ENVIRONMENT,FLAGS,PACKAGES) tests packages, if there are any.
 test = $(if $(strip $(3)),$(1) go test -vet=off -timeout 30m $(2) $(TESTFLAGS) $(call first,$(3)),true)
 
@@ -81,7 +79,7 @@ raced: ## the tests of packages with goroutines or locks, under the race detecto
 
 # AFTER=raced is set by test: then tests are not run that ask testenv for Raced.
 full: ## all that tests do, without the race detector, where that is more than raced does
-	@$(call test,WEFT_TEST=full $(if $(and $(AFTER),$(RACE)),WEFT_RACED='$(RACED)'),-p $(ATONCE),$(FULL))
+	@$(call test,WEFT_TEST=full $(if $(and $(AFTER),$(RACE)),WEFT_RACED='$(RACED)'),,$(FULL))
 
 check: ## vet, lint, formatting and import rules only: .golangci.yml
 	$(LINT) run ./...

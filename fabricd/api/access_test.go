@@ -121,6 +121,7 @@ func TestEveryCallByEveryToken(t *testing.T) {
 // given for it.
 func TestTokensThatAreTakenBack(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	dir, made := keys(t, time.Now())
 	file := filepath.Join(dir, "leader", auth.TokensFile)
 	tokens, err := auth.OpenTokens(file, slog.New(slog.DiscardHandler))

@@ -217,6 +217,7 @@ func TestHostsAreReadUnderTheirOldNamesAndWrittenUnderBoth(t *testing.T) {
 
 func TestWhateverIsSetIsHealedByAnotherClientWhenTheOneThatSetItIsGone(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	s := serve(t, harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 20)) // what a link loses last shows at a hello
 	for _, spec := range []fault.Spec{
 		{Do: fault.VerbCut, A: "s0.0-s1.0"},
@@ -383,6 +384,7 @@ func TestAnEventOlderThanThoseKeptCountsAsMissed(t *testing.T) {
 
 func TestWatchGivesSamples(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	s := serve(t, harness.Traffic("uniform:0.5"))
 	s.Cut("s0.0", "s1.0")
 	ctx, stop := context.WithTimeout(t.Context(), harness.DefaultPatience)

@@ -136,6 +136,7 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 
 func TestWhatCannotBeDoneSaysWhy(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	x := serveWeb(t)
 	for _, c := range []struct {
 		request, body string

@@ -52,6 +52,7 @@ func answerSchema(method, path, code string) string {
 
 func TestAnswersAreWhatTheDescriptionSays(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	x := serveWeb(t, harness.Traffic("uniform:0.3"), harness.TraceEvery(20))
 	x.moving()
 	_, schema := compiled(t, x)

@@ -69,6 +69,7 @@ func TestSnapshotAndDeltasMakeTheStateThatLinksTell(t *testing.T) {
 
 func TestTwoViewersGetTheSameFrames(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	x := serveWeb(t, harness.Traffic("uniform:0.2"))
 	a, b := x.stream(""), x.stream("")
 	frames, last := map[uint64]string{}, uint64(0) // of b, which came later
@@ -194,6 +195,7 @@ func TestFramesBeyondTheBytesThatAreKeptAreForgotten(t *testing.T) {
 
 func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	s := serve(t, harness.Traffic("uniform:0.2"))
 	stream := s.server.Stream()
 	v := stream.Watch("")
@@ -218,6 +220,7 @@ func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
 
 func TestClientsOverTheBrokerGetTheSameState(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	x := serveWeb(t, harness.Traffic("uniform:0.2"))
 	x.server.stream.page = 700 // so that there are pages
 	x.order("/links/s0.0-s1.0/cut", "")
@@ -261,6 +264,7 @@ func TestAClientIsToldWhenTheFabricIsGone(t *testing.T) {
 
 func TestPagesPutTogetherAreTheFrame(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	draw := rand.New(rand.NewPCG(3, 4))
 	for range 50 {
 		f := Frame{Kind: KindDelta, Run: "r", Seq: 7, Traffic: "none"}

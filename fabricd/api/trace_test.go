@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
+
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness"
@@ -45,6 +47,7 @@ func TestAViewerReadsWhatTracedPacketsTellAndTracesNone(t *testing.T) {
 
 func TestAReaderOfHopsThatIsTooSlowIsToldHowManyItMissed(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	s := serve(t, harness.Traffic("uniform:0.5"), harness.TraceEvery(1))
 	s.Eventually(func() error {
 		if s.Fabric().LastHop() < 5000 {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // sink is the other side of a batcher's connection; it counts writes as they arrive.
@@ -97,6 +99,7 @@ func TestABatcherGivesUpAConnectionThatTakesNothing(t *testing.T) {
 }
 
 func TestABatcherClosesAConnectionThatHangs(t *testing.T) {
+	testenv.Raced(t)
 	b, _ := sink(t, 0)
 	_, err := b.Write([]byte("nobody reads this"))
 	require.NoError(t, err)

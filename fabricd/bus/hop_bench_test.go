@@ -192,6 +192,7 @@ func BenchmarkLinkThroughput(b *testing.B) {
 // connections.
 func TestLineInPartsDeliversOneAtATime(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	for _, k := range linkKinds {
 		t.Run(k.name, func(t *testing.T) {
 			urls := k.servers(t)

@@ -13,6 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
+
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/reply"
@@ -294,6 +296,7 @@ func TestHearTellsOfNonsense(t *testing.T) {
 // A process that ends before it answers, as by kill -9, is not waited for.
 func TestAskSeesTheProcessEnd(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	b := bustest.Broker(t, bus.BrokerConfig{})
 	peers := openPeers(t, bus.ClientConfig{Broker: b})
 	c := admit(t, b, bus.NodeAccess{Node: "s1", Layout: bus.Hashed(1)})

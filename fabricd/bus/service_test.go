@@ -13,6 +13,8 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
+
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/reply"
@@ -97,6 +99,7 @@ func TestAgentsAreFoundAndAsked(t *testing.T) {
 // long as the first took.
 func TestAgentsThatAnswerLateAreFound(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	url := plainServer(t)
 	nc, err := nats.Connect(url)
 	require.NoError(t, err)

@@ -112,6 +112,7 @@ func TestATapThatIsDeniedSaysSo(t *testing.T) {
 func TestAListenerThatNeverReadsIsDisconnected(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	b := bustest.Broker(t, bus.BrokerConfig{})
 	fabric := openNATS(t, bus.NATSConfig{Broker: b, Shards: 1})
 	inbox := listen(t, fabric, hop(0), 16)

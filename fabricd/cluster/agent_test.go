@@ -24,6 +24,7 @@ func hosts(t *testing.T, url string, term uint64, needs map[string]cluster.Room)
 
 func TestAnAgentRunsOneHostOfAFabricUntilItIsDropped(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	url := startServer(t, false)
 	a := startAgent(t, url, "h1", room(100), v1)
 	h := hosts(t, url, 5, map[string]cluster.Room{"h1": {Ports: 60, Switches: 3}})
@@ -86,6 +87,7 @@ func TestAHostThatCannotBeMadeIsToldAndTakesNoRoom(t *testing.T) {
 
 func TestASecondAgentOfANameIsRefused(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	url := startServer(t, false)
 	a := startAgent(t, url, "h1", room(100), v1)
 	config := cluster.AgentConfig{Name: "h1", URL: url, Version: v1, Room: room(1), Run: (&madeHosts{}).run}

@@ -273,6 +273,7 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 // take the first.
 func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	url := startServer(t, true)
 	store := openStore(t, url)
 	var s state
@@ -299,6 +300,7 @@ func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 // they change, and none stay that no state names.
 func TestTablesAreKeptInChunks(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	url := natstest.Start(t, natstest.Newest, "max_payload: 480000",
 		fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
 	store := cluster.StateStore{Store: openStore(t, url)}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/host"
@@ -25,6 +27,7 @@ func movedSpec(name string, id weft.SwitchID, number uint64) host.Spec {
 // fabric is dropped.
 func TestAnAgentRunsMovedSwitchesBesideItsOwnHost(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	url := startServer(t, false)
 	offer := room(20)
 	offer.Switches = 5
@@ -89,6 +92,7 @@ func TestAnAgentRunsMovedSwitchesBesideItsOwnHost(t *testing.T) {
 // has told so: the agent ends it, and runs the other.
 func TestAMovedSwitchThatWasWrittenOffGivesWay(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	url := startServer(t, false)
 	a := startAgent(t, url, "h1", room(4), v1)
 	h := hosts(t, url, 5, nil)
@@ -109,6 +113,7 @@ func TestAMovedSwitchThatWasWrittenOffGivesWay(t *testing.T) {
 // name drops.
 func TestAMovedSwitchAloneIsDroppedWithItsFabric(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	url := startServer(t, false)
 	a := startAgent(t, url, "h1", room(20), v1)
 	h := hosts(t, url, 5, nil)

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/settings"
@@ -75,6 +77,7 @@ func send(t *testing.T, f *fabric.Fabric) {
 
 func TestAFrameThatTheLinkLosesIsOnTheWireUntilTheNextOneShowsTheGap(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	f, links := badRing(t)
 	links.next(func(func([]byte) error, []byte) error { return nil })
 	send(t, f)

@@ -126,6 +126,7 @@ func TestAPacedLinkSendsAtItsRate(t *testing.T) {
 func TestADelayedLinkKeepsEachPacketForItsDelay(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	const delay, links = 50 * time.Millisecond, 3
 	h := harness.New(t, "ring:3", harness.Firmware(clockwise{}), harness.Links(settings.Link{Delay: settings.Duration(delay.String())}), harness.Buffers(100, 100))
 	from := time.Now()

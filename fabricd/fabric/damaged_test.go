@@ -124,6 +124,7 @@ func ofKind(f *fabric.Fabric, kind string) []fabric.Event {
 // events keeps what matters all the same.
 func TestAFloodOfBadFramesDoesNotPushOtherEventsOut(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	f, links := badRing(t)
 	const garbage = 20_000
 	first := f.Events().Last()

@@ -112,6 +112,7 @@ func TestSourcesThatAreToldOfDiscardsSendElsewhereOnly(t *testing.T) {
 // After the time the source tries again, is told again, and after the repair traffic flows again.
 func TestASourceTriesAgainAndFlowsAfterTheRepair(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	h := harness.New(t, smallTree, harness.FirmwareByName("deterministic-link"), shortQueues,
 		harness.Notices(50*time.Millisecond), harness.Traffic("uniform:0.3"))
 	cutOff(h)

@@ -95,6 +95,7 @@ func TestTheFirstAnswerOfAHostComesLate(t *testing.T) {
 // correct what is thought of its links all the same.
 func TestWhatAHostToldIsLost(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	f, list := joined(t, 1)
 	h := list[0]
 	l, side, _ := f.linkAt(h.cross[0])

@@ -145,6 +145,7 @@ func (waits) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) swi
 
 func TestPacketsThatWaitForADeadLinkAreStuckAndNotDeadlocked(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	h := harness.New(t, "ring:4", harness.Firmware(waits{}))
 	h.Cut("s2", "s3")
 	var sent []harness.Packet

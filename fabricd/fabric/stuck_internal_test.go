@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
@@ -75,6 +77,7 @@ func startStuck(tb testing.TB) (*Fabric, *stuck) {
 // Whoever looks at a fabric waits for no decision.
 func TestWhoLooksDoesNotWaitForTheLeader(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	f, s := startStuck(t)
 	defer close(s.release)
 	sampler := f.NewSampler()
@@ -107,6 +110,7 @@ func TestWhoLooksDoesNotWaitForTheLeader(t *testing.T) {
 // A leader that takes over asks a host that is frozen no longer than anybody else would.
 func TestAdoptionDoesNotWaitForAFrozenHost(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	f, s := startStuck(t)
 	defer close(s.release)
 	s.queried = make(chan time.Duration, 1)
@@ -119,6 +123,7 @@ func TestAdoptionDoesNotWaitForAFrozenHost(t *testing.T) {
 // nor does he ask it, until it has answered.
 func TestWhoLooksWaitsForAFrozenHostOnce(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	f, s := startStuck(t)
 	defer close(s.release)
 	h := f.switches[0].owned()
@@ -224,6 +229,7 @@ func BenchmarkAHostIsFrozen(b *testing.B) {
 // nor does the host itself.
 func TestAHostThatIsStuckHoldsUpOnlyWhoOrdersSomethingOfIt(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	f, s := startStuck(t)
 	g := f.graph
 

@@ -195,6 +195,7 @@ func TestAReroutedHopNamesTheDeadPortAndTheFaultInForce(t *testing.T) {
 
 func TestAPacketLostOnAWireIsToldWithItsLinkAndFault(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	r := newTraceRig(t, harness.NoLiveness(), harness.Patience(time.Minute))
 	r.CutSilently("s1.1", "n10") // whichever way it comes
 	_, err := r.trace("n00", "n10", 1)
@@ -225,6 +226,7 @@ func TestAPacketThatASwitchHoldsIsNotTakenForLost(t *testing.T) {
 func TestAPacketOnASlowLinkIsNotTakenForLost(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	r := newTraceRig(t, harness.NoLiveness())
 	r.Apply(fault.Spec{Do: fault.VerbImpair, A: "s1.1-n10", Impair: &fault.Impair{Rate: new(fault.Rate(200))}})
 	_, err := r.trace("n00", "n10", 1)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/api"
@@ -96,6 +98,7 @@ func agent(t *testing.T, url string, build bus.Build) {
 }
 
 func TestWhatOneLeaderLeavesOnAgentsAnotherResumes(t *testing.T) {
+	testenv.Raced(t)
 	ownRegistry(t)
 	at := bus.Resolved{URL: natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL}
 	build := bus.Build{Protocol: bus.Protocol, Revision: "test"}

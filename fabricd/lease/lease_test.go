@@ -214,6 +214,7 @@ const promised = 3 * time.Second
 // silent.
 func TestAHolderThatDiesIsReplaced(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for at := time.Duration(0); at < 400*time.Millisecond; at += 7 * time.Millisecond {
 		each(t, func(t *testing.T, r *run, a, b *process) {
 			pass(at)
@@ -241,6 +242,7 @@ func TestAHolderThatDiesIsReplaced(t *testing.T) {
 // the lease.
 func TestAStoreThatIsAwayReplacesNobody(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for away := 100 * time.Millisecond; away < 20*time.Second; away = away * 10 / 9 {
 		each(t, func(t *testing.T, r *run, a, b *process) {
 			for i := range 6 {
@@ -260,6 +262,7 @@ func TestAStoreThatIsAwayReplacesNobody(t *testing.T) {
 // again, and not at once, for it cannot know that the holder does not come back with the store.
 func TestAHolderThatDiesWithTheStoreIsReplacedWhenThatIsBack(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for away := 100 * time.Millisecond; away < 20*time.Second; away = away * 10 / 9 {
 		each(t, func(t *testing.T, r *run, a, b *process) {
 			r.leave(true)

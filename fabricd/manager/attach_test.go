@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
+
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
@@ -90,6 +92,7 @@ func TestInVirtualTimeSourceRoutesAreReplacedToo(t *testing.T) {
 // a manager.
 func TestInVirtualTimeHybridLosesJustWhatLocalReRoutingLoses(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for _, pair := range [][2]string{{"deterministic-link", "hybrid"}, {"adaptive-link", "hybrid-adaptive"}} {
 		run := func(routing string, more ...harness.Option) (lost uint64, stretch float64) {
 			h := harness.New(t, "kary-ntree:4,3", append(more, harness.Virtual(), harness.FirmwareByName(routing), harness.Seed(3),
@@ -166,6 +169,7 @@ func TestALiveFabricInMemoryIsManagedToo(t *testing.T) {
 // Links of a switch that crashed take two seconds to settle, for packets wait in its NIC.
 func TestInVirtualTimePairsThatRepairedLinksJoinGetTheirPathsBackOnceOlderPacketsAreGone(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	h := harness.New(t, "mesh:5x5", harness.Virtual(), harness.FirmwareByName("xy"), harness.Traffic("uniform:0.1"), harness.Managed("dqr", manager.Delays{}))
 	h.Crash("s3.3")
 	h.Pause(500 * time.Millisecond)

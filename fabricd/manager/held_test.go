@@ -15,6 +15,7 @@ import (
 
 func TestAManagerThatIsInterruptedWhileItHoldsNICsLetsThemGoOn(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, "mesh:3x3", "updn:root=s0.0")
 	l.Load("uniform:0.2")
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})

@@ -87,6 +87,7 @@ func TestACrashedSwitchCostsItsNICsOnly(t *testing.T) {
 // replaced, and none is lost by it.
 func TestTablesThatCannotBeMixedAreReplacedInAnEmptyFabric(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, "mesh:3x3", "updn:root=s0.0")
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	notes, _ := l.manage("engine:updn:root=s2.2")
@@ -145,6 +146,7 @@ func TestFaultsDuringAnUploadBeginTheNextRound(t *testing.T) {
 
 func TestASwitchThatDoesNotAnswerIsNamedAndToldLater(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, "kary-ntree:2,3", "ftree")
 	l.patience = 0 // soon over
 	notes, _ := l.manage("ddrc")

@@ -118,6 +118,7 @@ func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 
 func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, "mesh:3x3", "updn:root=s0.0", func(f *manager.Local) { f.MostHeld = 300 * time.Millisecond })
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	reached, dead := make(chan struct{}, 1000), make(chan struct{})

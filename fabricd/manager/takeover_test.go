@@ -95,6 +95,7 @@ func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 // does then is refused.
 func TestAManagerThatWasStoppedDoesNotUndoWhatTheNextOneDid(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, "kary-ntree:2,3", "ftree")
 	notes, stop := l.manage("ddrc")
 	l.await(notes, manager.NoteManages)
@@ -133,6 +134,7 @@ func TestAManagerThatWasStoppedDoesNotUndoWhatTheNextOneDid(t *testing.T) {
 
 func TestALeaseThatIsGivenBackIsTakenAtOnceAndVersionsGoOn(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, "kary-ntree:2,3", "ftree")
 	notes, stop := l.manage("ddrc")
 	l.await(notes, manager.NoteManages)

@@ -206,6 +206,7 @@ func TestASecondProcessForASwitchIsRefusedAndTheFirstUnharmed(t *testing.T) {
 
 func TestWhatIsNoSwitchAndWhoMayNotJoinIsToldSo(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, true)
 	c := l.operator
 	c.Switch = "s1.0"
@@ -281,6 +282,7 @@ func (h *hops) of(id weft.SwitchID) (hops, drops int) {
 
 func TestAProcessTellsOfEveryTracedPacketAndEveryDrop(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	seen := &hops{at: map[weft.SwitchID]int{}}
 	l := start(t, true, record(seen))
 	const name = "s2.00"
@@ -339,6 +341,7 @@ func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
 
 func TestAProcessThatDoesNotAttachCanBeReplacedByTheFabric(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, true)
 	c := must(l.Fabric.Join(host.JoinRequest{Switch: "s1.00", PID: 17, Host: "far"}))
 	for _, p := range l.Fabric.Switch(must(l.Fabric.Topology().SwitchByName("s1.00"))).Ports {
@@ -362,6 +365,7 @@ func TestAProcessThatDoesNotAttachCanBeReplacedByTheFabric(t *testing.T) {
 
 func TestATracedPacketTellsItsWayThroughAProcess(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, true) // nobody records
 	const name = "s2.00"
 	l.startSwitch(name)

@@ -20,6 +20,7 @@ import (
 func TestWhatOthersHavePutInTheWay(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	shared := attack.Shared(t)
 	victim := filepath.Join(shared, "victim")
 	require.NoError(t, os.Mkdir(victim, 0o700))
@@ -144,6 +145,7 @@ func TestAccessControlLists(t *testing.T) {
 
 // What another user may not write says what to do.
 func TestWhoMayNotWriteIsToldSo(t *testing.T) {
+	testenv.Raced(t)
 	shared := attack.Shared(t)
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -150,6 +150,7 @@ func TestNoticesAreOnWhenAScenarioSaysSo(t *testing.T) {
 
 func TestEveryExpectationThatDoesNotHoldIsNamedInWords(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	s, err := scenario.Load(t.Context(), "fails.yaml", []byte(`
 name: fails
 topology: kary-ntree:2,3
@@ -183,6 +184,7 @@ expect:
 
 func TestAnInterruptedRunIsAnErrorAndLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	s := read(t, "../../scenarios/heal.yaml")
 	_, err := run(t, ctx, s, func(*fabric.Fabric, time.Duration, string) { cancel() })

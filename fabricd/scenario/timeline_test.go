@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
+
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -160,6 +162,7 @@ func TestAScenarioIsWrittenAsItIsRead(t *testing.T) {
 
 func TestTheSettingsOfAScenarioAreSavedAndReadAgain(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for _, path := range append(shipped(t), files(t, "testdata/*.yaml")...) {
 		f := read(t, path).File
 		saved := f

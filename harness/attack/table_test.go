@@ -46,6 +46,7 @@ func together(list []row) string {
 // each such test has a row.
 func TestEveryRowHasItsTest(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	_, text := table(t)
 	list := rows(t, text)
 	if want := together(list); !strings.Contains(text, want) {

@@ -213,6 +213,7 @@ func TestAReportOfAFailedRunShowsAllThereIsToKnow(t *testing.T) {
 
 func TestTheSameRunGivesTheSameReport(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	pages, hashes := []string{}, []string{}
 	for range 2 {
 		s := load(t, fmt.Sprintf(everything, "kary-ntree:4,2"))
@@ -296,6 +297,7 @@ func TestAnInterruptedRunHasAReportOfWhatWasKnown(t *testing.T) {
 
 func TestARunWithManyStepsIsBounded(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	text := "name: many\ntopology: ring:4\nrouting: static\nduration: 1s\ntimeline:\n"
 	if _, err := scenario.Load(t.Context(), "x.yaml", []byte(text+"  - {at: 0s, heal: true}\nexpect: {}\n")); err != nil {
 		text = strings.Replace(text, "static", "none", 1)

@@ -13,6 +13,7 @@ import (
 
 func TestTheIndexHasARowForEachExperiment(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	var f fake
 	dir := t.TempDir()
 	for _, name := range []string{"small10", "small9"} {

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
+
 	"github.com/weft-fabric/weft/harness/chart"
 	"github.com/weft-fabric/weft/harness/measure"
 )
@@ -36,6 +38,7 @@ checks:
 
 func TestLayersAreThoseOfTheGraphOfTheSample(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	e, err := loadFile("mine.yaml", []byte(ofLayersText))
 	require.NoError(t, err)
 	dir := t.TempDir()
@@ -187,6 +190,7 @@ func TestWhatWasMadeLastIsNotMadeAgain(t *testing.T) {
 // Of the largest graph LASH needs more layers than of the smallest; Up*/Down* has as many.
 func TestRoutingsHaveAsManyLayersAsAnotherNeeds(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	e, err := loadFile("mine.yaml", []byte(`
 name: mine
 about: As many virtual channels.

@@ -246,6 +246,7 @@ func TestPlotsHaveTheirCurvesAndLines(t *testing.T) {
 
 func TestPlotsAreFilesThatProgramsRead(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	var f fake
 	o := options(t, &f)
 	r, err := small(t).Run(t.Context(), o)
@@ -282,6 +283,7 @@ func TestPlotsAreFilesThatProgramsRead(t *testing.T) {
 // What verify counts for all sets, single runs find for some.
 func TestConnectivityIsThatOfTheChecker(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	text := `name: c
 about: x
 measure: connectivity

@@ -18,6 +18,7 @@ import (
 
 func TestAllCombinationsAreRunInTheOrderOfTheAxes(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	var f fake
 	o := options(t, &f)
 	r, err := small(t).Run(t.Context(), o)
@@ -128,6 +129,7 @@ func TestFilesAreTheSameForOneWorkerAndManyAndAfterInterruptions(t *testing.T) {
 
 func TestAnInterruptedRunSaysWhichSamplesAreWhole(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	var f fake
 	o := options(t, &f)
 	o.Jobs = 1
@@ -232,6 +234,7 @@ func (f *full) Write(p []byte) (int, error) {
 
 func TestAFullDiskIsNamedAndWhatWasDoneIsKept(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	e := small(t)
 	var f fake
 	o := options(t, &f)
@@ -257,6 +260,7 @@ func TestAFullDiskIsNamedAndWhatWasDoneIsKept(t *testing.T) {
 
 func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	e := small(t)
 	var f fake
 	o := options(t, &f)
@@ -275,6 +279,7 @@ func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
 
 func TestOneFolderIsForOneRunAtATime(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	e := small(t)
 	var f fake
 	o := options(t, &f)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/gopacket/gopacket/pcapgo"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft"
@@ -221,6 +223,7 @@ func TestACaptureMarksFaultsRepairsAndWhatWasLost(t *testing.T) {
 
 func TestACaptureMarksWhereATracedPacketWasLost(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, "none", false)
 	r := l.record(capture.Options{Names: []string{"n10"}})
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.1-n10", Silent: true})
@@ -251,6 +254,7 @@ func TestACaptureOfASwitchHasItsLinksAndItsCrash(t *testing.T) {
 
 func TestACaptureEndsAfterItsCountOrItsTime(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, "uniform:0.5", false)
 	r := l.record(capture.Options{Count: 25})
 	require.Len(t, r.read(), 25)
@@ -273,6 +277,7 @@ func (s slow) Write(i int, at time.Time, r *capture.Record, comments ...string) 
 
 func TestACaptureThatIsTooSlowMissesFramesAndSaysSo(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, "uniform:0.5", false)
 	open, began := make(chan struct{}), make(chan struct{})
 	var file bytes.Buffer

@@ -164,6 +164,7 @@ func dissect(t *testing.T, file []byte) (packets []dissected) {
 
 func TestWiresharkShowsEveryFieldAsItWasWritten(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	file, want := sample(t)
 	got := dissect(t, file)
 	require.Len(t, got, len(want))
@@ -214,6 +215,7 @@ func TestWiresharkShowsEveryFieldAsItWasWritten(t *testing.T) {
 func TestWiresharkListsPacketsAndMarksReadably(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	file, _ := sample(t)
 	columns := regexp.MustCompile(` +`) // of which widths differ
 	lines := columns.ReplaceAllString(tshark(t, file), " ")
@@ -229,6 +231,7 @@ func TestWiresharkListsPacketsAndMarksReadably(t *testing.T) {
 func TestTheDissectorBearsRecordsThatAreNone(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	r := full(t)
 	good := Append(nil, &r)
 	var out bytes.Buffer

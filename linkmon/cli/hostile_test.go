@@ -47,6 +47,7 @@ func poisoned(v any, n *int) any {
 // A fabric that lies about every name it has makes no terminal do anything.
 func TestNothingThatAFabricSaysOfItselfIsObeyed(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	start(t, "real")
 	real, err := registry.Find("real")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
+
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
@@ -38,6 +40,7 @@ func becomes(t *testing.T, h *harness.Harness, details string) {
 }
 
 func TestASilentCutIsFoundByTheEndsAndOneWayIsSeenFromTheEndNamedFirst(t *testing.T) {
+	testenv.Raced(t)
 	ownRegistry(t)
 	h := start(t, "lab")
 	require.Regexp(t, `^cut s0.0-s1.0 silently at .* s, seen by neither end yet; lost`, ok(t, "cut", "s0.0", "s1.0", "--silent"))

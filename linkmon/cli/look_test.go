@@ -22,6 +22,7 @@ import (
 
 func TestTheFabricOfAServerNeedsNoNameWhileItIsTheOnlyOne(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
 	v := b.Credentials(bus.RoleViewer)
@@ -141,6 +142,7 @@ func TestEventsFollowsUntilInterrupted(t *testing.T) {
 }
 
 func TestWatchShowsASampleEverySecondUntilInterrupted(t *testing.T) {
+	testenv.Raced(t)
 	ownRegistry(t)
 	start(t, "lab")
 	text, stopText := background(t, "watch")

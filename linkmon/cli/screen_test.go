@@ -11,6 +11,7 @@ import (
 )
 
 func TestTheFullScreenCutsALinkAndShowsItsReport(t *testing.T) {
+	testenv.Raced(t)
 	ownRegistry(t)
 	h := start(t, "lab")
 	m := onTerminal(t, nil)
@@ -56,6 +57,7 @@ func TestTheFullScreenCutsALinkAndShowsItsReport(t *testing.T) {
 
 func TestTheFullScreenActsOnAllThatIsMarkedAndHeals(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	h := start(t, "lab")
 	m := onTerminal(t, []string{"NO_COLOR=1"})
@@ -90,6 +92,7 @@ func TestTheFullScreenActsOnAllThatIsMarkedAndHeals(t *testing.T) {
 
 func TestTheFullScreenFiltersHelpsTakesCommandsAndAnySize(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	h := start(t, "lab")
 	m := onTerminal(t, nil, "screen")
@@ -137,6 +140,7 @@ func TestTheFullScreenFiltersHelpsTakesCommandsAndAnySize(t *testing.T) {
 }
 
 func TestReadOnlyRefusesKeysAndCommands(t *testing.T) {
+	testenv.Raced(t)
 	ownRegistry(t)
 	h := start(t, "lab")
 	m := onTerminal(t, nil, "--readonly")
@@ -155,6 +159,7 @@ func TestReadOnlyRefusesKeysAndCommands(t *testing.T) {
 
 func TestWhatOthersDoIsSeen(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	start(t, "lab")
 	m := onTerminal(t, nil)
@@ -171,6 +176,7 @@ func TestWhatOthersDoIsSeen(t *testing.T) {
 
 func TestTheFabricGoesAwayAndComesBack(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	m := onTerminal(t, nil)
 	m.sees("no fabric is running", "waits for it")
@@ -192,6 +198,7 @@ func TestTheFabricGoesAwayAndComesBack(t *testing.T) {
 
 func TestOfSeveralFabricsTheFullScreenIsToldWhich(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	ownRegistry(t)
 	start(t, "a")
 	start(t, "b")
@@ -202,6 +209,7 @@ func TestOfSeveralFabricsTheFullScreenIsToldWhich(t *testing.T) {
 }
 
 func TestOncePrintsAPage(t *testing.T) {
+	testenv.Raced(t)
 	ownRegistry(t)
 	h := start(t, "lab")
 	ok(t, "cut", "s0.0", "s1.0")

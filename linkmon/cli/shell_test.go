@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
+
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/harness/rig"
 )
@@ -49,6 +51,7 @@ func TestTheShellCompletesCommandsNamesAndFlags(t *testing.T) {
 }
 
 func TestTheShellOnATerminal(t *testing.T) {
+	testenv.Raced(t)
 	ownRegistry(t)
 	h := start(t, "lab")
 	dir := t.TempDir()

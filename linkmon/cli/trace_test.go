@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
+
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
@@ -42,6 +44,7 @@ func TestTraceFollowsPacketsHopByHopToTheirEnds(t *testing.T) {
 }
 
 func TestTraceTellsWhereAPacketWasLostAndBySomeFault(t *testing.T) {
+	testenv.Raced(t)
 	ownRegistry(t)
 	h := start(t, "lab", harness.NoLiveness()) // nobody finds the cut out before the packet has come
 	h.Quiesce()

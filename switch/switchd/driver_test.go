@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/pace"
@@ -96,6 +98,7 @@ func (o *observer) count() (n uint64) {
 
 func TestBadFramesAreFaultsAndNothingElseIsLost(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	var o observer // guarded by the driver's lock
 	r := newRig(t, pace.Pace{}, Config{Watch: &o})
 	for seq := range 50 {

@@ -16,6 +16,7 @@ import (
 func TestASelfProbeIsLateWhileTheTransportHoldsItUpAndRecovers(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	m := wire.NewMemory()
 	defer m.Close()
 	b, err := wire.NewSelfProbe(m, 5*time.Millisecond)

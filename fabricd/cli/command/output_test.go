@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func left(n int) string { return fmt.Sprintf("%d left out\n", n) }
@@ -67,6 +69,7 @@ func TestNobodyWaitsForAReader(t *testing.T) {
 
 func TestACommandThatNobodyReadsEndsAndRepeatsItsLastWords(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	r, w := io.Pipe()
 	var errs bytes.Buffer
 	failed := errors.New("failed")

@@ -8,12 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // A command that follows something prints until it is interrupted. Where nobody reads, the first
 // interrupt ends it.
 func TestAnInterruptFreesACommandThatNobodyReads(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	unread, stdout := io.Pipe()
 	ctx, interrupt := context.WithCancel(t.Context())
 	printed := make(chan struct{})

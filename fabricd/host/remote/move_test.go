@@ -315,6 +315,7 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 // and of what the switch holds nothing counts as lost with a host.
 func TestAHostTakesASwitchThatItNeverReleased(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := underTraffic(t)
 	for _, l := range m.Graph.Links {
 		far := map[weft.Node]weft.End{l.A.Node: l.B, l.B.Node: l.A}

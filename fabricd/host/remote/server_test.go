@@ -30,6 +30,7 @@ func (r *testbed) start(spec string) {
 
 func TestTwoHostsAreOneFabric(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	r := newRig(t, "kary-ntree:2,3", "deterministic-link", nil)
 	require.Zero(t, r.counters().up)
 	r.start("uniform:0.05")
@@ -190,6 +191,7 @@ func TestHostRefuses(t *testing.T) {
 // others have to them go on, and its links come up in new epochs.
 func TestAHostIsHostedAnew(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	// No neighbour is given up for being silent, as one on a busy machine may be: a host that is
 	// hosted anew is known by its epochs.
 	r := newRig(t, "kary-ntree:2,3", "deterministic-link", func(c *host.Spec) { c.Liveness.Multiplier = 240 })
@@ -270,6 +272,7 @@ func (r *testbed) observations() []host.Observation {
 // pieces.
 func TestReadingsAgreeWithCounters(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	r := newRig(t, "kary-ntree:3,3", "adaptive-link", nil)
 	r.start("uniform:0.05")
 	r.delivered(100)
@@ -368,6 +371,7 @@ func TestHostsForwardByNewTables(t *testing.T) {
 // the ledger balances.
 func TestAHostLosesItsBroker(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)
 	r.start("uniform:0.05")
 	r.delivered(50)
@@ -395,6 +399,7 @@ func epochs(l *Remote) (n uint64) {
 
 // Hosts end one after the other, with packets on their way everywhere.
 func TestHostsThatEndUnderLoadAgree(t *testing.T) {
+	testenv.Raced(t)
 	r := newRig(t, "kary-ntree:4,2", "adaptive-link", nil)
 	r.all(host.Order{SignalAll: true})
 	r.up(0)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/document"
@@ -63,6 +65,7 @@ func virtual(ctx context.Context, s *scenario.Scenario) (scenario.Result, error)
 
 func TestOfTenFaultsTheOneThatMattersIsLeft(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	var told []shrink.Progress
 	o, err := shrink.Config{
 		Run: virtual, Tries: 1,
@@ -178,6 +181,7 @@ func TestOneFailureInSoManyTriesIsAFailure(t *testing.T) {
 
 func TestRunsAreBounded(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for most := 1; most < 30; most++ {
 		runs := 0
 		o, err := shrink.Config{MaxRuns: most, Tries: 2, Run: pretend(func(s *scenario.Scenario) []string {

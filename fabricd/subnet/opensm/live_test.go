@@ -30,6 +30,7 @@ var made = map[string]struct{ topology, files string }{
 // Live, each packet goes the way that OpenSM's tables say, in the lane that they say.
 func TestPacketsGoByTablesOfOpenSM(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for name, m := range made {
 		g := topologytest.Parse(t, m.topology)
 		r, err := opensm.Open(t.Context(), g, m.files)

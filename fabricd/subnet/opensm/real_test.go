@@ -46,6 +46,7 @@ func simulate(t *testing.T, g *topology.Graph) (*peer.Sim, context.Context) {
 // OpenSM gives the LIDs that we say it gives.
 func TestOpenSMGivesTheLIDsOfAssignLIDs(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	g := topologytest.Parse(t, "irregular:12,20,3,nics=2")
 	for lmc, option := range []string{"0", "1", "2"} {
 		sim, ctx := simulate(t, g) // a new one: ports keep their LIDs

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft"
@@ -106,6 +108,7 @@ func TestTimeThatStandsStillIsAnErrorAndNoHang(t *testing.T) {
 
 func TestManyEventsAtOneTimeAreNoStandstillWhenItGoesOn(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	w := empty(t)
 	w.StandStillAfter(10_000)
 	for i := range 100_000 {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/settings"
@@ -56,6 +58,7 @@ func TestACutIsRepairedByTheManagerOverTheBrokerAndTheLedgerBalances(t *testing.
 
 func TestAFabricThatNobodyManagesStartsToo(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	g := topologytest.Parse(t, "kary-ntree:2,3")
 	f, err := live.Start(t.Context(), live.Config{Graph: g, Routing: "adaptive-link"})
 	require.NoError(t, err)
@@ -66,6 +69,7 @@ func TestAFabricThatNobodyManagesStartsToo(t *testing.T) {
 
 func TestAMethodThatDoesNotFitIsToldAndEverythingEnds(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	g, err := topology.Parse("mesh:3x3")
 	require.NoError(t, err)
 	_, err = live.Start(t.Context(), live.Config{Graph: g, Routing: "xy", Method: "ddrc"})

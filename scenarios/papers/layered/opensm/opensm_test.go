@@ -83,6 +83,7 @@ func TestKeptFilesAreMadeAgain(t *testing.T) {
 
 func TestBothAreMeasuredOnTheSameGraphs(t *testing.T) {
 	testenv.Long(t)
+	testenv.Raced(t)
 	folder := t.TempDir()
 	err := beside(t.Context(), folder, []int{8}, 2)
 	if errors.Is(err, peer.ErrMissing) {
