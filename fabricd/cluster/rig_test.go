@@ -20,9 +20,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.MostlyWaits()
+	goleak.VerifyTestMain(m)
+}
 
 // startServer is a NATS server as others run it.
 func startServer(t *testing.T, jetStream bool) string {

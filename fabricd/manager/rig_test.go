@@ -21,6 +21,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		return managing(ctx, as, nil)
 	})
+	testenv.MostlyWaits()
 	goleak.VerifyTestMain(m)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 const smallTree = "kary-ntree:2,3" // 12 switches, 8 NICs
@@ -22,6 +23,7 @@ const smallTree = "kary-ntree:2,3" // 12 switches, 8 NICs
 // The test binary is also the switch process.
 func TestMain(m *testing.M) {
 	rig.Be(hosttest.RunProcess)
+	testenv.MostlyWaits()
 	goleak.VerifyTestMain(m)
 }
 
