@@ -163,7 +163,7 @@ func number[N int | uint64](r *http.Request, name string) (N, error) {
 	return N(n), nil
 }
 
-// truth reads true or false from the query; otherwise when it is not there.
+// truth reads true or false from the query. Without the parameter the answer is otherwise.
 func truth(r *http.Request, name string, otherwise bool) (bool, error) {
 	switch text := r.URL.Query().Get(name); text {
 	case "":

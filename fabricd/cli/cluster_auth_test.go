@@ -140,8 +140,8 @@ func (g *guarded) rotate(want ...string) {
 }
 
 // The keys of a fabric over three hosts are rotated under load while everything runs that can be
-// connected, at soak twice, and once more after another has taken the lead; then that of an agent is
-// revoked. No packet is unaccounted for, nobody is started again, and no secret is to be seen
+// connected: once, at soak twice, and once more after another has taken the lead. Then the key of an
+// agent is revoked. No packet is unaccounted for, nobody is started again, and no secret is to be seen
 // anywhere.
 func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	t.Parallel()

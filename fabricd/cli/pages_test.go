@@ -114,8 +114,7 @@ func read(t *testing.T, page string) {
 	r := &reader{T: t, dir: filepath.Join(t.TempDir(), "weft"), env: append(os.Environ(),
 		"PATH="+strings.Join(path, string(filepath.ListSeparator)),
 		"WEFT_RUN_DIR="+filepath.Join(t.TempDir(), "run"), "XDG_STATE_HOME="+t.TempDir(),
-		"GOSUMDB=off", // some machines reach a module proxy and no checksum server
-		"GOFLAGS="+os.Getenv("GOFLAGS")+" -vet=off -ldflags=-w")} // go test is quicker so
+		"GOSUMDB=off")} // some machines reach a module proxy and no checksum server
 	r.linkRepository()
 	cmd := r.bash("--norc", "--noprofile")
 	r.stdin, err = cmd.StdinPipe()
