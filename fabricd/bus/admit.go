@@ -3,16 +3,11 @@ package bus
 import (
 	"cmp"
 	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"strings"
-	"sync"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -94,7 +89,7 @@ func (b *Broker) Admit(a Access) (Credentials, error) {
 		return Credentials{}, fmt.Errorf("bus: admit %q to fabric %q: %w", a.name(), b.fabric, err)
 	}
 	c := newCredentials(userOf(a))
-	b.users.add(c, b.acc, a.grant(b.fabric).withInbox(c.InboxPrefix).onServer(), true)
+	b.server.add(c, a.grant(b.fabric), true)
 	return c, nil
 }
 
@@ -102,91 +97,25 @@ func (b *Broker) Admit(a Access) (Credentials, error) {
 // left, and none comes back; at most what the broker had read from one before may still arrive.
 // Users that Admit did not make are left alone.
 func (b *Broker) Revoke(user string) {
-	if !b.users.remove(user) {
+	if !b.server.remove(user) {
 		return
 	}
 	// Often once; again when a connection was closing by itself just now, which we cannot wait for
 	// otherwise.
-	for b.srv.Running() {
-		ids := b.connections(user)
-		if len(ids) == 0 {
+	for b.server.Running() {
+		open := b.server.connections(user)
+		if len(open) == 0 {
 			return
 		}
-		for _, id := range ids {
-			_ = b.srv.DisconnectClientByID(id) // it is gone then
+		for _, c := range open {
+			_ = b.server.DisconnectClientByID(c.id) // it is gone then
 		}
 		runtime.Gosched()
 	}
 }
 
 // Connected says whether a connection with the credentials of user exists now.
-func (b *Broker) Connected(user string) bool { return len(b.connections(user)) > 0 }
-
-// connections is the ids of the connections of user. Those of the account are authenticated.
-func (b *Broker) connections(user string) []uint64 {
-	list, err := b.srv.Connz(&server.ConnzOptions{Username: true, User: user, Account: root, Limit: math.MaxInt32})
-	if err != nil || user == "" {
-		return nil
-	}
-	ids := make([]uint64, len(list.Conns))
-	for i, c := range list.Conns {
-		ids[i] = c.Cid
-	}
-	return ids
-}
-
-// users are those whose connections the broker accepts.
-type users struct {
-	mu     sync.RWMutex // a connection is registered under it, so that Revoke sees all that passed
-	byName map[string]user
-}
-
-type user struct {
-	password  [sha256.Size]byte // its hash, so that comparing does not tell the length either
-	as        *server.User
-	revocable bool
-}
-
-var _ server.Authentication = (*users)(nil)
-
-func newUsers() *users { return &users{byName: make(map[string]user)} }
-
-func (u *users) add(c Credentials, account *server.Account, p *server.Permissions, revocable bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.byName[c.User] = user{
-		password: sha256.Sum256([]byte(c.Password)), revocable: revocable,
-		as: &server.User{Username: c.User, Account: account, Permissions: p},
-	}
-}
-
-// remove says whether there was one to remove.
-func (u *users) remove(name string) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if !u.byName[name].revocable {
-		return false
-	}
-	delete(u.byName, name)
-	return true
-}
-
-// Check implements server.Authentication: it lets a client in, as the user it is, or refuses it.
-func (u *users) Check(c server.ClientAuthentication) bool {
-	opts := c.GetOpts()
-	if c.Kind() != server.CLIENT || opts.Nkey != "" {
-		return false // the server would list the connection by its nkey, out of Revoke's sight
-	}
-	given := sha256.Sum256([]byte(opts.Password))
-	u.mu.RLock()
-	defer u.mu.RUnlock()
-	who, ok := u.byName[opts.Username]
-	if same := subtle.ConstantTimeCompare(given[:], who.password[:]) == 1; !ok || !same {
-		return false
-	}
-	c.RegisterUser(who.as)
-	return true
-}
+func (b *Broker) Connected(user string) bool { return len(b.server.connections(user)) > 0 }
 
 // HostAccess says which subjects of the broker a host uses.
 type HostAccess struct {

@@ -150,7 +150,7 @@ type inProcess struct{ broker *Broker }
 
 // InProcessConn implements nats.InProcessConnProvider. A pipe to our own server does not hang.
 func (p inProcess) InProcessConn() (net.Conn, error) {
-	c, err := p.broker.srv.InProcessConn()
+	c, err := p.broker.server.InProcessConn()
 	if err != nil {
 		return nil, err
 	}

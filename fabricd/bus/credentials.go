@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/weft-fabric/weft/fabricd/safefile"
@@ -187,11 +186,6 @@ func newCredentials(user string) Credentials {
 }
 
 func inboxOf(user string) string { return inboxes + root + "-" + user }
-
-// permissions is what the server lets a role do.
-func permissions(r Role, fabric string, c Credentials) *server.Permissions {
-	return grantOf(r, fabric, "").withInbox(c.InboxPrefix).onServer()
-}
 
 // conn is a connection to a broker, and what that has said against it.
 type conn struct {

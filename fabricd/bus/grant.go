@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/nats-io/jwt/v2"
-	"github.com/nats-io/nats-server/v2/server"
 )
 
 // Role is what a connection may do on a broker.
@@ -91,14 +90,6 @@ func grantOf(r Role, fabric, name string) grant {
 // withInbox is g with leave to hear the own inbox.
 func (g grant) withInbox(prefix string) grant {
 	return grant{g.publish, append(slices.Clone(g.subscribe), prefix+".>")}
-}
-
-// onServer is g for a server in this process.
-func (g grant) onServer() *server.Permissions {
-	return &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: g.publish},
-		Subscribe: &server.SubjectPermission{Allow: g.subscribe},
-	}
 }
 
 // inToken is g for a token that a server reads.

@@ -1,11 +1,6 @@
 package bus
 
-import (
-	"math"
-	"time"
-
-	"github.com/nats-io/nats-server/v2/server"
-)
+import "time"
 
 // Whoever listens to links and does not read makes the broker queue what it sends, and slow those
 // who send when that is much. Its connection is closed well before; it may connect again. Chosen by
@@ -26,16 +21,9 @@ func (b *Broker) dropSlow() {
 		case <-tick.C:
 		}
 		for _, role := range []Role{RoleOperator, RoleViewer} {
-			list, err := b.srv.Connz(&server.ConnzOptions{
-				Username: true, User: role.String(), Account: root,
-				Limit: math.MaxInt32,
-			})
-			if err != nil {
-				continue // it is being shut down
-			}
-			for _, c := range list.Conns {
-				if c.Pending > maxBehindBytes {
-					_ = b.srv.DisconnectClientByID(c.Cid) // it may be gone by itself
+			for _, c := range b.server.connections(role.String()) {
+				if c.pending > maxBehindBytes {
+					_ = b.server.DisconnectClientByID(c.id) // it may be gone by itself
 				}
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -29,13 +28,6 @@ const NoStoreHelp = "start nats-server with -js, or with jetstream {store_dir: \
 
 // maxStore bounds what the broker keeps of one fabric; chosen by us.
 const maxStore = 256 << 20
-
-func storeLimits() map[string]server.JetStreamAccountLimits {
-	return map[string]server.JetStreamAccountLimits{"": {
-		MaxMemory: maxStore, MaxStore: maxStore, MaxStreams: 1,
-		MaxConsumers: 1,
-	}}
-}
 
 // bucketOf is the bucket of a fabric.
 func bucketOf(fabric string) string { return root + "-" + fabric }
