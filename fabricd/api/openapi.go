@@ -132,8 +132,7 @@ func operationID(r route) string {
 
 // schema is that of v's type, by reference to the components that it adds.
 func (d *description) schema(v any, more bool) any {
-	r := jsonschema.Reflector{Anonymous: true, AllowAdditionalProperties: more, Mapper: asText, Namer: d.typeName}
-	s := r.Reflect(v)
+	s := document.Reflect(&jsonschema.Reflector{Anonymous: true, AllowAdditionalProperties: more, Mapper: asText, Namer: d.typeName}, v)
 	s.Version = ""
 	data, err := json.Marshal(s)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"time"
 
@@ -16,13 +17,31 @@ type Patterned interface {
 	Pattern() string // the regular expression (ECMA 262) that every such text matches
 }
 
+// Schemed is implemented by types that a document does not hold as Go would write them. This and
+// [Described] name no type of the schema's library: its generic types would be compiled once more
+// with every package that imports one whose types lead to them.
+type Schemed interface {
+	JSONSchema() string // a JSON Schema, without what it is for
+}
+
+// Described is implemented by structs that say more of their fields than tags do.
+type Described interface {
+	DescribeField(name string) (Field, bool) // false: no more
+}
+
+// Field is what a schema says of a field beside its type.
+type Field struct {
+	Description      string
+	Words            []string    // the texts it may be; any when empty
+	Minimum, Maximum json.Number // "": no bound
+}
+
 // Schema is the JSON Schema (draft 2020-12) of files that decode into values of v's type, indented
 // and the same on every run. The id is its address, the title its name. Fields are named by their
 // yaml tag and described by their jsonschema_description tag; those without omitempty are required,
 // and no others are allowed, as [Load] has it.
 func Schema(v any, id, title string) ([]byte, error) {
-	r := jsonschema.Reflector{FieldNameTag: "yaml", ExpandedStruct: true, Mapper: textTypes}
-	s := r.Reflect(v)
+	s := Reflect(&jsonschema.Reflector{FieldNameTag: "yaml", ExpandedStruct: true, Mapper: textTypes, Namer: reflect.Type.Name}, v)
 	s.ID = jsonschema.ID(id)
 	s.Title = title
 	var out bytes.Buffer
@@ -33,6 +52,55 @@ func Schema(v any, id, title string) ([]byte, error) {
 		return nil, fmt.Errorf("schema of %T: %w", v, err)
 	}
 	return out.Bytes(), nil
+}
+
+// Reflect is the schema of v's type as r has it, with what [Schemed] and [Described] say. r needs a
+// Mapper and a Namer.
+func Reflect(r *jsonschema.Reflector, v any) *jsonschema.Schema {
+	own, described, mapper := jsonschema.Definitions{}, map[string]Described{}, r.Mapper
+	r.Mapper = func(t reflect.Type) *jsonschema.Schema {
+		switch x := reflect.New(t).Interface().(type) {
+		case Schemed:
+			s := new(jsonschema.Schema)
+			if err := json.Unmarshal([]byte(x.JSONSchema()), s); err != nil {
+				panic(fmt.Sprintf("document: BUG: the schema of %v does not decode: %v", t, err))
+			}
+			own[r.Namer(t)] = s
+			return &jsonschema.Schema{Ref: "#/$defs/" + r.Namer(t)}
+		case Described:
+			described[r.Namer(t)] = x
+		}
+		return mapper(t)
+	}
+	s := r.Reflect(v)
+	if s.Definitions == nil {
+		s.Definitions = jsonschema.Definitions{}
+	}
+	maps.Copy(s.Definitions, own)
+	for name, d := range described {
+		of := s.Definitions[name]
+		if of == nil && name == r.Namer(reflect.TypeOf(v)) {
+			of = s // expanded
+		}
+		if of != nil {
+			describe(of, d)
+		}
+	}
+	return s
+}
+
+// describe describes the properties of s.
+func describe(s *jsonschema.Schema, d Described) {
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		f, ok := d.DescribeField(p.Key)
+		if !ok {
+			continue
+		}
+		p.Value.Description, p.Value.Minimum, p.Value.Maximum = f.Description, f.Minimum, f.Maximum
+		for _, w := range f.Words {
+			p.Value.Enum = append(p.Value.Enum, w)
+		}
+	}
 }
 
 // textTypes maps the types that are written as text though they may be numbers in Go. It sets

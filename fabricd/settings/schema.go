@@ -3,57 +3,54 @@ package settings
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/invopop/jsonschema"
+	"github.com/weft-fabric/weft/fabricd/document"
 )
 
-// JSONSchemaExtend describes the fields.
-func (Settings) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "") }
+// DescribeField implements [document.Described].
+func (Settings) DescribeField(name string) (document.Field, bool) { return describe(name) }
 
-// JSONSchemaExtend describes the fields.
-func (Switch) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "switch.") }
+// DescribeField implements [document.Described].
+func (Switch) DescribeField(name string) (document.Field, bool) { return describe("switch." + name) }
 
-// JSONSchemaExtend describes the fields.
-func (NIC) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "nic.") }
+// DescribeField implements [document.Described].
+func (NIC) DescribeField(name string) (document.Field, bool) { return describe("nic." + name) }
 
-// JSONSchemaExtend describes the fields.
-func (Link) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "link.") }
+// DescribeField implements [document.Described].
+func (Link) DescribeField(name string) (document.Field, bool) { return describe("link." + name) }
 
-// JSONSchemaExtend describes the fields.
-func (Liveness) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "liveness.") }
-
-// JSONSchemaExtend describes the fields.
-func (Damping) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "liveness.damping.") }
-
-// JSONSchemaExtend describes the fields.
-func (Manager) JSONSchemaExtend(s *jsonschema.Schema) { describe(s, "manager.") }
-
-// describe describes the properties of s, whose paths begin with prefix.
-func describe(s *jsonschema.Schema, prefix string) {
-	for _, x := range All() {
-		if name, ok := strings.CutPrefix(x.Path, prefix); ok {
-			x.Describe(s, name)
-		}
-	}
+// DescribeField implements [document.Described].
+func (Liveness) DescribeField(name string) (document.Field, bool) {
+	return describe("liveness." + name)
 }
 
-// Describe gives the property of s that is called name, if there is one, the help, bounds and words
-// of x.
-func (x Setting) Describe(s *jsonschema.Schema, name string) {
-	p, ok := s.Properties.Get(name)
-	if !ok {
-		return
+// DescribeField implements [document.Described].
+func (Damping) DescribeField(name string) (document.Field, bool) {
+	return describe("liveness.damping." + name)
+}
+
+// DescribeField implements [document.Described].
+func (Manager) DescribeField(name string) (document.Field, bool) { return describe("manager." + name) }
+
+// describe describes the setting of a path, if there is one.
+func describe(path string) (document.Field, bool) {
+	for _, x := range All() {
+		if x.Path == path {
+			return x.Field(), true
+		}
 	}
-	p.Description = x.sentence()
-	for _, w := range x.Words {
-		p.Enum = append(p.Enum, w)
-	}
+	return document.Field{}, false
+}
+
+// Field is the help, the bounds and the words of x, for a schema.
+func (x Setting) Field() document.Field {
+	f := document.Field{Description: x.sentence(), Words: x.Words}
 	if kind := x.Kind(); x.Most > 0 && (kind == "int" || kind == "float64") {
-		p.Minimum, p.Maximum = number(x.Least), number(x.Most)
+		f.Minimum, f.Maximum = number(x.Least), number(x.Most)
 	}
+	return f
 }
 
 // sentence is the help as a sentence, with the default.

@@ -1,11 +1,12 @@
 package settings
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/invopop/jsonschema"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
@@ -24,17 +25,19 @@ func (d *Duration) UnmarshalYAML(node ast.Node) error { return Scalar((*string)(
 // UnmarshalYAML keeps what is written.
 func (i *Interval) UnmarshalYAML(node ast.Node) error { return Scalar((*string)(i), node) }
 
-// JSONSchema describes d.
-func (Duration) JSONSchema() *jsonschema.Schema { return Pattern(fault.Duration(0).Pattern()) }
+// JSONSchema implements [document.Schemed].
+func (Duration) JSONSchema() string { return Pattern(fault.Duration(0).Pattern()) }
 
-// JSONSchema describes i.
-func (Interval) JSONSchema() *jsonschema.Schema {
-	none := &jsonschema.Schema{Enum: []any{off, 0}}
-	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{none, Pattern(fault.Duration(0).Pattern())}}
+// JSONSchema implements [document.Schemed].
+func (Interval) JSONSchema() string {
+	return fmt.Sprintf(`{"anyOf": [{"enum": [%q, 0]}, %s]}`, off, Duration("").JSONSchema())
 }
 
-// Pattern is the schema of a text that matches re.
-func Pattern(re string) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Pattern: re} }
+// Pattern is the JSON Schema of a text that matches a regular expression.
+func Pattern(re string) string {
+	text, _ := json.Marshal(re) // a string always encodes
+	return fmt.Sprintf(`{"type": "string", "pattern": %s}`, text)
+}
 
 // Scalar keeps the text of a single value, a number too: whoever reads the text says better what is
 // wrong with it.

@@ -1,7 +1,7 @@
 package sweep
 
 import (
-	"github.com/invopop/jsonschema"
+	"slices"
 
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/settings"
@@ -77,12 +77,12 @@ type Settings struct {
 	Hunt            *bool    `yaml:"hunt,omitempty" jsonschema_description:"The run is a search for a deadlock: after the first warm-up and the faults it goes on until there is one, or until it has lasted most_cycles in all."`
 }
 
-// JSONSchemaExtend describes the fields that scenarios have too.
-func (Settings) JSONSchemaExtend(s *jsonschema.Schema) {
-	for _, name := range shared {
-		x := settings.Of(name)
-		x.Describe(s, name)
+// DescribeField describes the fields that scenarios have too. It implements [document.Described].
+func (Settings) DescribeField(name string) (document.Field, bool) {
+	if !slices.Contains(shared, name) {
+		return document.Field{}, false
 	}
+	return settings.Of(name).Field(), true
 }
 
 // shared are the fields that scenarios have too, under the same names.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/invopop/jsonschema"
 )
 
 // Value is a number, a text, true or false, kept as it is written.
@@ -29,10 +28,11 @@ func (v *Value) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// JSONSchema describes v.
-func (Value) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", MinLength: new(uint64(1))}, {Type: "number"}, {Type: "boolean"}}}
-}
+// JSONSchema implements [document.Schemed].
+func (Value) JSONSchema() string { return `{"oneOf": [` + single + `]}` }
+
+// single is the JSON Schemas of the forms that one value has.
+const single = `{"type": "string", "minLength": 1}, {"type": "number"}, {"type": "boolean"}`
 
 // number is v as a number.
 func (v Value) number() (float64, bool) {
@@ -73,10 +73,9 @@ func (s *Some) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// JSONSchema describes s.
-func (Some) JSONSchema() *jsonschema.Schema {
-	one := Value("").JSONSchema()
-	return &jsonschema.Schema{OneOf: append(one.OneOf, &jsonschema.Schema{Type: "array", Items: one, MinItems: new(uint64(1))})}
+// JSONSchema implements [document.Schemed].
+func (Some) JSONSchema() string {
+	return `{"oneOf": [` + single + `, {"type": "array", "items": {"oneOf": [` + single + `]}, "minItems": 1}]}`
 }
 
 // has reports whether v is among s.

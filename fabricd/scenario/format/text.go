@@ -1,13 +1,11 @@
 package format
 
 import (
-	"encoding/json"
 	"errors"
-	"strconv"
+	"fmt"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/invopop/jsonschema"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -47,10 +45,10 @@ func (n Names) MarshalYAML() (any, error) {
 	return []string(n), nil
 }
 
-// JSONSchema describes n.
-func (Names) JSONSchema() *jsonschema.Schema {
-	name := &jsonschema.Schema{Type: "string", MinLength: new(uint64(1))}
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{name, {Type: "array", Items: name, MinItems: new(uint64(1))}}}
+// JSONSchema implements [document.Schemed].
+func (Names) JSONSchema() string {
+	const name = `{"type": "string", "minLength": 1}`
+	return `{"oneOf": [` + name + `, {"type": "array", "items": ` + name + `, "minItems": 1}]}`
 }
 
 // Port is a port of a switch: the name of the neighbour it leads to, or its number.
@@ -70,11 +68,9 @@ func (p *Port) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// JSONSchema describes p.
-func (Port) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
-		{Type: "string", MinLength: new(uint64(1))}, {Type: "integer", Minimum: "0", Maximum: json.Number(strconv.Itoa(weft.MaxPorts - 1))},
-	}}
+// JSONSchema implements [document.Schemed].
+func (Port) JSONSchema() string {
+	return fmt.Sprintf(`{"oneOf": [{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0, "maximum": %d}]}`, weft.MaxPorts-1)
 }
 
 // Duration is a time with its unit, as "10s".
@@ -92,11 +88,11 @@ func (p *Percent) UnmarshalYAML(node ast.Node) error { return settings.Scalar((*
 // UnmarshalYAML keeps what is written.
 func (r *Rate) UnmarshalYAML(node ast.Node) error { return settings.Scalar((*string)(r), node) }
 
-// JSONSchema describes p.
-func (Percent) JSONSchema() *jsonschema.Schema { return settings.Pattern(fault.Percent(0).Pattern()) }
+// JSONSchema implements [document.Schemed].
+func (Percent) JSONSchema() string { return settings.Pattern(fault.Percent(0).Pattern()) }
 
-// JSONSchema describes r.
-func (Rate) JSONSchema() *jsonschema.Schema { return settings.Pattern(fault.Rate(0).Pattern()) }
+// JSONSchema implements [document.Schemed].
+func (Rate) JSONSchema() string { return settings.Pattern(fault.Rate(0).Pattern()) }
 
 // wrong is an error that has the place of node.
 func wrong(node ast.Node, what string) error {
