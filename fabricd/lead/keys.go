@@ -16,8 +16,11 @@ import (
 type Keys struct {
 	Folder  *auth.Folder // nil: there is none
 	renewal *bus.Server
-	fabric  atomic.Pointer[fabric.Fabric] // whose hosts get new credentials in turn; nil: none
+	renew   atomic.Pointer[renewHosts] // for the fabric that this process leads; nil: it leads none
 }
+
+// renewHosts gives hosts new credentials: [fabric.Fabric.RenewHosts].
+type renewHosts func(context.Context) (renewed int, missed []string)
 
 // Open lets fabricd auth rotate renew the credentials, if they are those of a folder that it has
 // made. Without a name the fabric is that which they are of.
@@ -31,14 +34,20 @@ func (k *Keys) Open(server bus.Resolved, name string, log *slog.Logger) (err err
 
 // Leads says of which fabric the hosts are to get new credentials with the leader; nil: this
 // process leads none any more.
-func (k *Keys) Leads(f *fabric.Fabric) { k.fabric.Store(f) }
+func (k *Keys) Leads(f *fabric.Fabric) {
+	if f == nil {
+		k.renew.Store(nil)
+		return
+	}
+	k.renew.Store(new(renewHosts(f.RenewHosts)))
+}
 
 func (k *Keys) took(ctx context.Context, t *bus.Taken) {
 	if k.Folder.Issuer() == nil {
 		return
 	}
-	if f := k.fabric.Load(); f != nil {
-		t.Hosts, t.Missed = f.RenewHosts(ctx)
+	if renew := k.renew.Load(); renew != nil {
+		t.Hosts, t.Missed = (*renew)(ctx)
 	} else {
 		t.StandsBy = true
 	}
