@@ -120,7 +120,7 @@ profile: ## regenerate fabricd/speed.pgo, see PGO
 scenarios: build ## run every scenario in virtual time, then live, print tables, write JUnit XML (SCENARIOS, JUNIT)
 	@[ -n "$(SCENARIOS)" ] || { echo "no scenarios"; exit 1; }
 	bin/fabricd run $(SCENARIOS) --virtual
-	bin/fabricd run $(SCENARIOS) --junit $(JUNIT)
+	bin/fabricd run $(SCENARIOS) --junit $(JUNIT) --jobs 2
 
 experiments: build ## repeat the papers' experiments, overnight; QUICK=1 takes minutes (EXPERIMENTS, RESULTS, QUICK, SAMPLES)
 	@for e in $(EXPERIMENTS); do \

@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -54,15 +55,15 @@ func folderName(name string) string {
 }
 
 // reported runs t, and writes its report if one is wanted. The error is that of the report.
-func (u runFlags) reported(cmd *cobra.Command, t *task) error {
-	line := progressLine(cmd, t.scenario)
+func (u runFlags) reported(cmd *cobra.Command, t *task, stderr io.Writer) error {
+	line := progressLine(stderr, t.scenario)
 	if t.report == "" {
-		t.result, t.err = u.one(cmd.Context(), t.scenario, line, nil, cmd.ErrOrStderr())
+		t.result, t.err = u.one(cmd.Context(), t.scenario, t.number, line, nil, stderr)
 		return nil
 	}
 	began := time.Now()
 	rec := report.NewRecorder(t.scenario)
-	t.result, t.err = u.one(cmd.Context(), t.scenario, line, rec, cmd.ErrOrStderr())
+	t.result, t.err = u.one(cmd.Context(), t.scenario, t.number, line, rec, stderr)
 	path, err := rec.Write(t.report, report.About{
 		Scenario: t.scenario, Command: u.again(t), Version: command.Revision(), Began: began, Note: u.carrier(cmd),
 	})
@@ -70,7 +71,7 @@ func (u runFlags) reported(cmd *cobra.Command, t *task) error {
 		return nil // there is an error that says why
 	}
 	if err == nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "report:", path)
+		fmt.Fprintln(stderr, "report:", path)
 	}
 	return err
 }

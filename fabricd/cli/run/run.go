@@ -2,6 +2,7 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,6 +38,7 @@ type runFlags struct {
 	shrink  bool
 	small   shrinkFlags
 	drain   time.Duration
+	jobs    int
 	server  bus.Settings
 }
 
@@ -45,7 +48,7 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO.yaml|FOLDER...",
 		Short: "Run scenarios, live or in virtual time, and judge them",
-		Long: "Runs scenarios over an embedded NATS server, one after the other, and judges what they expect. Of a folder it runs all *.yaml files.\n" +
+		Long: "Runs scenarios over an embedded NATS server, one after the other or several at once (--jobs), and judges what they expect. Of a folder it runs all *.yaml files.\n" +
 			"With --virtual they run in virtual time, as fast as the machine can: the same seed gives the same run, and the same event_hash in --json.\n" +
 			"With --shrink it reduces one that fails to the smallest that still does, and writes that as a scenario.\n\n" +
 			"Exit codes: 0 all pass, 1 an expectation does not hold, 2 a scenario cannot be run.",
@@ -92,6 +95,8 @@ func Command() *cobra.Command {
 	cmd.Flags().DurationVar(&u.drain, "drain-timeout", scenario.DrainTime, "how long the fabric may take to drain "+
 		"when the traffic has stopped, by its clock; when packets are left the ledger is not checked, and the scenario fails")
 	command.Bound(cmd.Flags(), "drain-timeout", time.Millisecond, scenario.MaxDuration)
+	cmd.Flags().IntVar(&u.jobs, "jobs", 1, "scenarios at once; live ones share the machine, which mostly waits for them")
+	command.Bound(cmd.Flags(), "jobs", 1, command.MaxWorkers)
 	u.small.flags(cmd)
 	u.server.Flags(cmd.Flags())
 	return cmd
@@ -113,6 +118,7 @@ type task struct {
 	scenario *scenario.Scenario
 
 	report string // folder for its report; empty: none is wanted
+	number int    // among all of the command, from 1
 
 	ran    bool
 	result scenario.Result
@@ -139,7 +145,7 @@ func (u runFlags) read(ctx context.Context, stderr io.Writer, args []string) ([]
 				command.Warn(stderr, append(s.Warnings, s.Options.Topology.Warnings...))
 			}
 			errs = append(errs, err)
-			list = append(list, &task{path: path, scenario: s})
+			list = append(list, &task{path: path, scenario: s, number: len(list) + 1})
 		}
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
@@ -171,11 +177,17 @@ func scenarioFiles(name string) ([]string, error) {
 	return list, nil
 }
 
-// runAll runs the scenarios in turn. One that cannot be run does not keep the others from it; an
-// interrupt does.
+// runAll runs the scenarios, and tells of them in their order. One that cannot be run does not keep
+// the others from it; an interrupt does.
 func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 	out := cmd.OutOrStdout()
 	began := time.Now()
+	run := func(t *task) error { return u.reported(cmd, t, cmd.ErrOrStderr()) }
+	if u.jobs > 1 {
+		ahead, stop := u.ahead(cmd, list)
+		defer stop()
+		run = ahead
+	}
 	for i, t := range list {
 		note := func(string) {}
 		if len(list) > 1 {
@@ -184,7 +196,7 @@ func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 			}
 			note("")
 		}
-		err := u.reported(cmd, t)
+		err := run(t)
 		t.ran = cmd.Context().Err() == nil
 		if err != nil {
 			return err
@@ -213,6 +225,41 @@ func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 		}
 	}
 	return verdict(cmd.Context(), list)
+}
+
+// ahead begins to run the scenarios, u.jobs at once. wait returns when t has been run and prints what
+// that had to say; stop waits for those that run, whose number is bounded by the jobs.
+func (u runFlags) ahead(cmd *cobra.Command, list []*task) (wait func(t *task) error, stop func()) {
+	type end struct {
+		said bytes.Buffer
+		err  error
+		done chan struct{}
+	}
+	ends := make(map[*task]*end, len(list))
+	todo := make(chan *task, len(list)) // all of them, from the start
+	for _, t := range list {
+		ends[t] = &end{done: make(chan struct{})}
+		todo <- t
+	}
+	close(todo)
+	var running sync.WaitGroup
+	for range min(u.jobs, len(list)) {
+		running.Go(func() {
+			for t := range todo {
+				if e := ends[t]; cmd.Context().Err() == nil {
+					e.err = u.reported(cmd, t, &e.said)
+				}
+				close(ends[t].done)
+			}
+		})
+	}
+	wait = func(t *task) error {
+		e := ends[t]
+		<-e.done
+		_, _ = e.said.WriteTo(cmd.ErrOrStderr())
+		return e.err
+	}
+	return wait, running.Wait
 }
 
 // line is what --json prints of t.
@@ -250,8 +297,9 @@ func verdict(ctx context.Context, list []*task) error {
 	return errors.Join(errs...)
 }
 
-// one runs s in virtual time, or over a broker of its own, or over the server named.
-func (u runFlags) one(ctx context.Context, s *scenario.Scenario, line *scenarioLine, watch scenario.Watcher,
+// one runs s in virtual time, or over a broker of its own, or over the server named. The number tells
+// its fabric from others of this process there.
+func (u runFlags) one(ctx context.Context, s *scenario.Scenario, number int, line *scenarioLine, watch scenario.Watcher,
 	stderr io.Writer,
 ) (scenario.Result, error) {
 	defer line.Done()
@@ -262,7 +310,7 @@ func (u runFlags) one(ctx context.Context, s *scenario.Scenario, line *scenarioL
 			Drain: u.drain,
 		}.Run(ctx, s)
 	}
-	name := fmt.Sprintf("run-%d", os.Getpid()) // others may run scenarios on that server
+	name := fmt.Sprintf("run-%d-%d", os.Getpid(), number) // others may run scenarios on that server
 	at, err := u.server.Resolve(os.Getenv)
 	if err != nil {
 		return scenario.Result{}, err
@@ -287,8 +335,7 @@ type scenarioLine struct {
 	shown    time.Time // when the line was shown last
 }
 
-func progressLine(cmd *cobra.Command, s *scenario.Scenario) *scenarioLine {
-	w := cmd.ErrOrStderr()
+func progressLine(w io.Writer, s *scenario.Scenario) *scenarioLine {
 	return &scenarioLine{
 		Line: command.NewLine(w), terminal: command.Terminal(w), duration: s.Duration,
 		began: time.Now(),

@@ -47,6 +47,8 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 		return fmt.Errorf("--shrink reduces one scenario, found %d: name the one that fails", len(args))
 	case u.junit != "":
 		return errors.New("--shrink with --junit: run the scenario without --shrink for that")
+	case u.jobs != 1:
+		return errors.New("--shrink with --jobs: the candidates run one after the other, leave --jobs out")
 	case u.report != "":
 		return errors.New("--shrink with --report: run what it writes without --shrink for that")
 	}
@@ -69,7 +71,7 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 	line := command.NewLine(cmd.ErrOrStderr())
 	best, err := shrink.Config{
 		Run: func(ctx context.Context, sc *scenario.Scenario) (scenario.Result, error) {
-			return u.one(ctx, sc, &scenarioLine{Line: line, quiet: true}, nil, cmd.ErrOrStderr())
+			return u.one(ctx, sc, 1, &scenarioLine{Line: line, quiet: true}, nil, cmd.ErrOrStderr())
 		},
 		Tries: u.triesOf(cmd), Budget: s.budget,
 		Progress: func(p shrink.Progress) { line.Show(describe(p)) },
