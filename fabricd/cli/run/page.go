@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -55,15 +56,15 @@ func folderName(name string) string {
 }
 
 // reported runs t, and writes its report if one is wanted. The error is that of the report.
-func (u runFlags) reported(cmd *cobra.Command, t *task, stderr io.Writer) error {
+func (u runFlags) reported(ctx context.Context, cmd *cobra.Command, t *task, stderr io.Writer) error {
 	line := progressLine(stderr, t.scenario)
 	if t.report == "" {
-		t.result, t.err = u.one(cmd.Context(), t.scenario, t.number, line, nil, stderr)
+		t.result, t.err = u.one(ctx, t.scenario, t.number, line, nil, stderr)
 		return nil
 	}
 	began := time.Now()
 	rec := report.NewRecorder(t.scenario)
-	t.result, t.err = u.one(cmd.Context(), t.scenario, t.number, line, rec, stderr)
+	t.result, t.err = u.one(ctx, t.scenario, t.number, line, rec, stderr)
 	path, err := rec.Write(t.report, report.About{
 		Scenario: t.scenario, Command: u.again(t), Version: command.Revision(), Began: began, Note: u.carrier(cmd),
 	})

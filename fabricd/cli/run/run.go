@@ -182,7 +182,7 @@ func scenarioFiles(name string) ([]string, error) {
 func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 	out := cmd.OutOrStdout()
 	began := time.Now()
-	run := func(t *task) error { return u.reported(cmd, t, cmd.ErrOrStderr()) }
+	run := func(t *task) error { return u.reported(cmd.Context(), cmd, t, cmd.ErrOrStderr()) }
 	if u.jobs > 1 {
 		ahead, stop := u.ahead(cmd, list)
 		defer stop()
@@ -228,7 +228,7 @@ func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 }
 
 // ahead begins to run the scenarios, u.jobs at once. wait returns when t has been run and prints what
-// that had to say; stop waits for those that run, whose number is bounded by the jobs.
+// that had to say; stop ends those that run, whose number is bounded by the jobs, and waits for them.
 func (u runFlags) ahead(cmd *cobra.Command, list []*task) (wait func(t *task) error, stop func()) {
 	type end struct {
 		said bytes.Buffer
@@ -242,12 +242,13 @@ func (u runFlags) ahead(cmd *cobra.Command, list []*task) (wait func(t *task) er
 		todo <- t
 	}
 	close(todo)
+	ctx, cancel := context.WithCancel(cmd.Context())
 	var running sync.WaitGroup
 	for range min(u.jobs, len(list)) {
 		running.Go(func() {
 			for t := range todo {
-				if e := ends[t]; cmd.Context().Err() == nil {
-					e.err = u.reported(cmd, t, &e.said)
+				if e := ends[t]; ctx.Err() == nil {
+					e.err = u.reported(ctx, cmd, t, &e.said)
 				}
 				close(ends[t].done)
 			}
@@ -259,7 +260,7 @@ func (u runFlags) ahead(cmd *cobra.Command, list []*task) (wait func(t *task) er
 		_, _ = e.said.WriteTo(cmd.ErrOrStderr())
 		return e.err
 	}
-	return wait, running.Wait
+	return wait, func() { cancel(); running.Wait() }
 }
 
 // line is what --json prints of t.
