@@ -26,7 +26,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 profile=${PROFILE:-$here/../../../fabricd/speed.pgo}
 [[ $profile == off ]] || profile=$(realpath "$profile")
-(cd "$here" && GOMAXPROCS= go build -pgo="$profile" -o "$work/weft" ./speed)
+(cd "$here" && GOMAXPROCS= go build -pgo="$profile" -o "$work/weft" ..)
 
 # cpu COMMAND... runs it, its output in $work/log, and prints its user and system seconds.
 cpu() {
@@ -54,7 +54,7 @@ compare() {
 	fi
 	theirs_hops=$(hops "$nodes")
 	for model in eager experiments; do
-		ours=$(cpu "$work/weft" "$network" "$load" $((5 * period)) "$model")
+		ours=$(cpu "$work/weft" booksim-speed "$network" "$load" $((5 * period)) "$model")
 		if ! read -r ours_hops cycles _ <"$work/log" || [[ ! $ours_hops =~ ^[0-9]+$ ]]; then
 			echo "Weft failed on $network at $load: $(cat "$work/log")" >&2
 			exit 1
