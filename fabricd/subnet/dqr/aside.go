@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -185,7 +184,7 @@ func (r *Reconfiguration) addLayer() error {
 		return list
 	}
 	r.layers = append(r.layers, &layer{
-		list: cdg.NewLayer(w.turns), next: empty(len(w.To)), first: empty(w.n), live: make([]bool, all*len(w.To)),
+		list: layered.NewLayer(w.turns), next: empty(len(w.To)), first: empty(w.n), live: make([]bool, all*len(w.To)),
 		asked: make([]bool, all*len(w.To)), union: make([]bool, w.turns.Len()),
 	})
 	home := *r.home // clones share it

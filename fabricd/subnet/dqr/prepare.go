@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 )
 
@@ -93,7 +92,7 @@ func (r *Reconfiguration) sources() error {
 func (r *Reconfiguration) read(ctx context.Context, l weft.VC) error {
 	w, all := r.w, len(r.targets)
 	y := &layer{
-		list: cdg.NewLayer(w.turns), next: make([]int32, all*len(w.To)), first: make([]int32, all*w.n),
+		list: layered.NewLayer(w.turns), next: make([]int32, all*len(w.To)), first: make([]int32, all*w.n),
 		live: make([]bool, all*len(w.To)), union: make([]bool, w.turns.Len()),
 	}
 	r.layers = append(r.layers, y)

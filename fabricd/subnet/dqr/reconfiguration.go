@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 )
 
@@ -46,7 +45,7 @@ type target struct {
 
 // layer is what is in force in one virtual layer.
 type layer struct {
-	list *cdg.Layer
+	list *layered.Layer
 	// next is per target and channel the channel on which packets leave that came by it; none at
 	// the home of the target, where they are delivered. Of channels that are not live it is what
 	// the tables say though nobody asks them.
@@ -101,7 +100,7 @@ func (r *Reconfiguration) Clone() *Reconfiguration {
 	c.layers = make([]*layer, len(r.layers))
 	for i, y := range r.layers {
 		z := &layer{
-			list: new(cdg.Layer), next: append([]int32(nil), y.next...), first: append([]int32(nil), y.first...),
+			list: new(layered.Layer), next: append([]int32(nil), y.next...), first: append([]int32(nil), y.first...),
 			live: append([]bool(nil), y.live...), union: append([]bool(nil), y.union...), asked: append([]bool(nil), y.asked...),
 		}
 		z.list.Copy(y.list)

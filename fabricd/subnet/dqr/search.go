@@ -1,6 +1,6 @@
 package dqr
 
-import "github.com/weft-fabric/weft/fabricd/subnet/cdg"
+import "github.com/weft-fabric/weft/fabricd/subnet/layered"
 
 // What a turn costs that a path takes. One that is in force costs nothing. One that leads upward in
 // the list needs nothing to be moved, but is one more dependency, which later faults find in their
@@ -35,14 +35,14 @@ type finder struct {
 	found  []int32  // sources that were found, the cheapest first
 	source []int32  // per switch: the channel by which its path begins
 
-	of      *cdg.Layer // the list that was searched last
-	version uint32     // of it: grows with each dependency that is added
-	allowed []uint32   // per turn: the version in which it could be enabled
-	banned  []uint32   // per turn: the request for which it is not to be taken
+	of      *layered.Layer // the list that was searched last
+	version uint32         // of it: grows with each dependency that is added
+	allowed []uint32       // per turn: the version in which it could be enabled
+	banned  []uint32       // per turn: the request for which it is not to be taken
 	request uint32
 
-	trial   *cdg.Layer // AllTurns: a copy of the list
-	copied  uint32     // the version that it is a copy of
+	trial   *layered.Layer // AllTurns: a copy of the list
+	copied  uint32         // the version that it is a copy of
 	combine []int32
 }
 
@@ -58,7 +58,7 @@ func newFinder(w *wires) *finder {
 
 // query is what is searched.
 type query struct {
-	list     *cdg.Layer
+	list     *layered.Layer
 	home     int32
 	next     []int32 // per channel, nil if nothing is in force
 	first    []int32 // per switch
@@ -302,7 +302,7 @@ func (f *finder) allows(q *query, turn, c int32) bool {
 	}
 	if f.copied != f.version {
 		if f.trial == nil {
-			f.trial = new(cdg.Layer)
+			f.trial = new(layered.Layer)
 		}
 		f.trial.Copy(q.list)
 		f.copied = f.version

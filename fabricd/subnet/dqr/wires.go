@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -26,7 +26,7 @@ type wires struct {
 	out   []int32 // per port: its channel, none for ports that lead to no switch
 
 	nics  []int32 // per switch: how many it has
-	turns *cdg.Turns
+	turns *layered.Turns
 	base  []int32 // per channel: its first turn
 }
 
@@ -63,7 +63,7 @@ func newWires(g *topology.Graph) (*wires, error) {
 	}
 	var list []int32
 	var err error
-	w.turns, err = cdg.NewTurns(len(w.To), func(c int32) []int32 {
+	w.turns, err = layered.NewTurns(len(w.To), func(c int32) []int32 {
 		list = list[:0]
 		for o := w.First[w.To[c]]; o < w.First[w.To[c]+1]; o++ {
 			list = append(list, o)

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 )
 
 // fallback is what becomes of the pairs of switches for which there are too few layers (Lysne,
@@ -27,7 +26,7 @@ type detour struct {
 
 // legalTurns are the turns of Up*/Down* routing, of those that there are. Layer 0 has them from the
 // start when paths may get longer, so that there is one for each pair that fits into it.
-func (w *wires) legalTurns(turns *cdg.Turns, o Options) ([]int32, error) {
+func (w *wires) legalTurns(turns *Turns, o Options) ([]int32, error) {
 	root, err := w.root(o.Root)
 	if err != nil {
 		return nil, err
@@ -189,7 +188,7 @@ func (s *search) find(from, to int32) (best []int32, layer int) {
 }
 
 // along is the shortest way that goes along the order of a layer, and crosses no switch twice.
-func (s *search) along(l *cdg.Layer, from, to int32) []int32 {
+func (s *search) along(l *Layer, from, to int32) []int32 {
 	for i := range s.by {
 		s.by[i] = -2
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -60,7 +59,7 @@ func LASH(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
 }
 
 // choosePaths chooses paths and fills layers with them. Layer 0 has some turns from the start.
-func choosePaths(ctx context.Context, w *wires, turns *cdg.Turns, o Options, has []int32) (paths, error) {
+func choosePaths(ctx context.Context, w *wires, turns *Turns, o Options, has []int32) (paths, error) {
 	switch {
 	case o.Paths == ByPair:
 		return anyPaths(ctx, w, turns, o, has)
@@ -116,8 +115,8 @@ func tooFew(engine string, g *topology.Graph, needed, there int) error {
 
 // layering is which path is in which layer.
 type layering struct {
-	turns  *cdg.Turns
-	layers []*cdg.Layer
+	turns  *Turns
+	layers []*Layer
 	sizes  []int   // per layer: its paths
 	has    []int32 // the turns that layer 0 has from the start
 	of     []uint8 // per path: its layer, none for paths that are not
@@ -130,9 +129,9 @@ type layering struct {
 const none = 0xFF
 
 // layer is the one of that number, made if it is the next.
-func (l *layering) layer(k int) *cdg.Layer {
+func (l *layering) layer(k int) *Layer {
 	if k == len(l.layers) {
-		l.layers, l.sizes = append(l.layers, cdg.NewLayer(l.turns)), append(l.sizes, 0)
+		l.layers, l.sizes = append(l.layers, NewLayer(l.turns)), append(l.sizes, 0)
 		if k == 0 {
 			l.layers[0].AddPath(l.has)
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 )
 
 // bothWays are trees for LASH by destination with both directions of a pair in one layer. The links
@@ -15,7 +14,7 @@ import (
 // know nothing of each other. Pairs are put into the lowest layer that takes both of their paths,
 // those with the longest first, for several draws, of which the one is kept that needs fewest
 // layers.
-func bothWays(ctx context.Context, w *wires, turns *cdg.Turns, o Options, has []int32) (*trees, error) {
+func bothWays(ctx context.Context, w *wires, turns *Turns, o Options, has []int32) (*trees, error) {
 	dist := w.AllDistances()
 	back := w.back()
 	var best *trees

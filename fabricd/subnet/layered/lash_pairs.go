@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 )
 
 // pairs are the paths of LASH by pair: each pair of switches takes any of its shortest paths, the
@@ -33,7 +32,7 @@ type pairs struct {
 // channels. Chosen by us.
 const searchSteps = 200
 
-func newPairs(w *wires, turns *cdg.Turns, o Options, has []int32) *pairs {
+func newPairs(w *wires, turns *Turns, o Options, has []int32) *pairs {
 	p := &pairs{w: w, dist: w.AllDistances(), first: []int32{0}, load: make([]int32, len(w.To))}
 	for s := range w.n {
 		for d := range w.n {
@@ -82,7 +81,7 @@ const (
 // parts of them. After that those come first that were in the last layer. The seed changes the
 // order of pairs of the same length. Then come o.Rounds of the iterated form, or a few where few
 // pairs are in the last layer.
-func anyPaths(ctx context.Context, w *wires, turns *cdg.Turns, o Options, has []int32) (*pairs, error) {
+func anyPaths(ctx context.Context, w *wires, turns *Turns, o Options, has []int32) (*pairs, error) {
 	var best *pairs
 	var order []int32
 	for range 4 {
@@ -189,7 +188,7 @@ func (p *pairs) remove(i int) {
 // search finds a way on to d for a packet that came to s by a channel, -1 for none, that the layer
 // takes, and tries its turns in it. It takes turns that are there before others, and lightly loaded
 // channels before others.
-func (p *pairs) search(l *cdg.Layer, in, s, d int32) bool {
+func (p *pairs) search(l *Layer, in, s, d int32) bool {
 	if s == d {
 		return true
 	}
@@ -232,14 +231,14 @@ func (p *pairs) search(l *cdg.Layer, in, s, d int32) bool {
 	return false
 }
 
-func (p *pairs) better(l *cdg.Layer, c, t, than, turn int32) bool {
+func (p *pairs) better(l *Layer, c, t, than, turn int32) bool {
 	if t >= 0 && l.Has(t) != l.Has(turn) {
 		return l.Has(t)
 	}
 	return p.load[c] < p.load[than]
 }
 
-func (p *pairs) try(l *cdg.Layer, turn int32) bool {
+func (p *pairs) try(l *Layer, turn int32) bool {
 	switch {
 	case turn < 0:
 		return true
@@ -252,7 +251,7 @@ func (p *pairs) try(l *cdg.Layer, turn int32) bool {
 	return true
 }
 
-func (p *pairs) undo(l *cdg.Layer, turn int32) {
+func (p *pairs) undo(l *Layer, turn int32) {
 	if turn < 0 {
 		return
 	}
@@ -277,7 +276,7 @@ func (w *wires) back() []int32 {
 }
 
 // mirror is per turn the one that a packet takes on the same way back.
-func mirror(turns *cdg.Turns, back []int32) []int32 {
+func mirror(turns *Turns, back []int32) []int32 {
 	mirror := make([]int32, turns.Len())
 	for t := range mirror {
 		from, to := turns.Ends(int32(t))

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 )
 
 // trees are the paths of LASH by destination: per destination switch d and switch s the channel
@@ -24,7 +23,7 @@ type trees struct {
 	low []int32
 }
 
-func newTrees(w *wires, turns *cdg.Turns, has []int32) *trees {
+func newTrees(w *wires, turns *Turns, has []int32) *trees {
 	t := &trees{
 		w: w, next: make([]int32, w.n*w.n), turn: make([]int32, w.n*w.n), load: make([]int32, len(w.To)),
 		low: make([]int32, w.n),
@@ -79,7 +78,7 @@ func (t *trees) grow(ctx context.Context, order []int32) error {
 // that had most paths in the last layer. They grow once, o.Rounds times more, and once more if the
 // last layer has at most a path for each 16 switches: in two of five such graphs of 128 switches it
 // is then not needed.
-func shortestTrees(ctx context.Context, w *wires, turns *cdg.Turns, o Options, has []int32) (*trees, error) {
+func shortestTrees(ctx context.Context, w *wires, turns *Turns, o Options, has []int32) (*trees, error) {
 	first := w.Distances(make([]int32, w.n), nil, int32(o.Seed%uint64(w.n)))
 	var best *trees
 	order, late := slices.Clone(first), make([]int, w.n)

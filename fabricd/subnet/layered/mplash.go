@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -47,7 +46,7 @@ func MPLASH(ctx context.Context, g *topology.Graph, o Options) (*Routing, error)
 }
 
 // begin is what the engines by layers have in common: most is how many they may use.
-func begin(g *topology.Graph, o Options) (w *wires, turns *cdg.Turns, most int, err error) {
+func begin(g *topology.Graph, o Options) (w *wires, turns *Turns, most int, err error) {
 	if o.Layers < 0 || o.Layers > weft.MaxVCs {
 		return nil, nil, 0, fmt.Errorf("layers=%d: expected 1 to %d, the virtual channels that a link can have", o.Layers, weft.MaxVCs)
 	}

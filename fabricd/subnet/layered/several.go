@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 )
 
 // several are the pairs of switches with NICs where each has several addresses (source/address
@@ -20,7 +19,7 @@ type several struct {
 	masks    []uint16 // per address: T, a bit for each layer; none for those that were dropped
 }
 
-func newSeveral(w *wires, turns *cdg.Turns) *several {
+func newSeveral(w *wires, turns *Turns) *several {
 	v := &several{w: w, dist: w.AllDistances(), first: []int32{0}}
 	v.turns = turns
 	return v

@@ -1,14 +1,12 @@
 package layered
 
-import "github.com/weft-fabric/weft/fabricd/subnet/cdg"
-
 // turns are those that shortest paths may take: from a channel to one that leads on to a switch two
 // hops away.
-func (w *wires) turns() (*cdg.Turns, error) {
+func (w *wires) turns() (*Turns, error) {
 	near := make([]int32, w.n) // per switch: the last one found to be its neighbour, plus 1
 	source := int32(-1)
 	var list []int32
-	return cdg.NewTurns(len(w.To), func(c int32) []int32 {
+	return NewTurns(len(w.To), func(c int32) []int32 {
 		if w.From[c] != source {
 			source = w.From[c]
 			near[source] = source + 1

@@ -1,4 +1,4 @@
-package cdg
+package layered
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package cdg
+package layered
 
 import (
 	"cmp"
@@ -8,13 +8,15 @@ import (
 // gap is how far apart the labels of channels are made.
 const gap = 1 << 40
 
-// Layer is the dependency graph of one layer. It has no cycle at any time, and keeps its channels
-// in a topological order, as a list with labels that grow along it. A turn that goes along with the
-// order is taken without a search. For another one both of its ends are searched from in turns,
-// forward from where it leads and backward from where it begins, between the labels of both; they
-// meet if there is a cycle, and otherwise the side that ends first is put on the other side of the
-// other end (as Pearce, Kelly: A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs,
-// but searching no more than twice the smaller side). It belongs to one goroutine.
+// Layer is the dependency graph of one layer, for the check for closed cycles in step 2.2 of LASH
+// (section 5.1), done for one dependency at a time and not over the whole graph. It has no cycle at
+// any time: what it refuses it refuses until something is taken out of it again. It keeps its
+// channels in a topological order, as a list with labels that grow along it. A turn that goes along
+// with the order is taken without a search. For another one both of its ends are searched from in
+// turns, forward from where it leads and backward from where it begins, between the labels of both;
+// they meet if there is a cycle, and otherwise the side that ends first is put on the other side of
+// the other end (as Pearce, Kelly: A Dynamic Topological Sort Algorithm for Directed Acyclic
+// Graphs, but searching no more than twice the smaller side). It belongs to one goroutine.
 type Layer struct {
 	t    *Turns
 	uses []int32 // per turn: how many paths depend by it; 0: it is not there
