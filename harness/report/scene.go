@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/topology/draw"
 	"github.com/weft-fabric/weft/fabricd/topology/layout"
 )
 
@@ -18,12 +17,12 @@ const maxNICs = 64
 // How links are drawn, in the colours of Okabe and Ito and in dashes of their own, so that nobody
 // has to tell colours apart.
 var (
-	cutLook    = draw.LinkLook{Color: "#d55e00", Width: 2.5, Dash: "7 4"}
-	silentLook = draw.LinkLook{Color: "#cc79a7", Width: 2.5, Dash: "2 3"}
-	flapLook   = draw.LinkLook{Color: "#0072b2", Width: 2.5, Dash: "8 3 2 3"}
-	badLook    = draw.LinkLook{Color: "#e69f00", Width: 2.5}
-	downLook   = draw.LinkLook{Color: "#777777", Width: 1.5, Dash: "3 3"}
-	comingLook = draw.LinkLook{Color: "#009e73", Width: 1.5, Dash: "1 3"}
+	cutLook    = layout.LinkLook{Color: "#d55e00", Width: 2.5, Dash: "7 4"}
+	silentLook = layout.LinkLook{Color: "#cc79a7", Width: 2.5, Dash: "2 3"}
+	flapLook   = layout.LinkLook{Color: "#0072b2", Width: 2.5, Dash: "8 3 2 3"}
+	badLook    = layout.LinkLook{Color: "#e69f00", Width: 2.5}
+	downLook   = layout.LinkLook{Color: "#777777", Width: 1.5, Dash: "3 3"}
+	comingLook = layout.LinkLook{Color: "#009e73", Width: 1.5, Dash: "1 3"}
 )
 
 // Switches.
@@ -34,7 +33,7 @@ const (
 
 // legend explains the looks.
 var legend = []struct {
-	Look draw.LinkLook
+	Look layout.LinkLook
 	Text string
 }{
 	{cutLook, "cut, its ends were told"},
@@ -46,8 +45,8 @@ var legend = []struct {
 }
 
 // look is how a link is drawn; false: as any other.
-func look(s fabric.LinkState) (draw.LinkLook, bool) {
-	var l draw.LinkLook
+func look(s fabric.LinkState) (layout.LinkLook, bool) {
+	var l layout.LinkLook
 	switch {
 	case s.CutAB == fabric.CutSilent || s.CutBA == fabric.CutSilent:
 		l = silentLook
@@ -109,9 +108,9 @@ func (r *Recorder) views(at layout.Layout) (list []sceneView, err error) {
 }
 
 func (r *Recorder) drawn(s scene, at layout.Layout) (template.HTML, error) {
-	m := draw.Map{
-		Options: draw.Options{NICs: len(r.graph.NICs) <= maxNICs}, Graph: r.graph, Layout: at,
-		Title: fmt.Sprintf("the fabric at %.3f s: %s", s.At, s.What), Links: map[int]draw.LinkLook{}, Switches: map[int]draw.SwitchLook{},
+	m := layout.Map{
+		Options: layout.Options{NICs: len(r.graph.NICs) <= maxNICs}, Graph: r.graph, Layout: at,
+		Title: fmt.Sprintf("the fabric at %.3f s: %s", s.At, s.What), Links: map[int]layout.LinkLook{}, Switches: map[int]layout.SwitchLook{},
 	}
 	for i, l := range s.Links {
 		if k, differs := look(l); differs {
@@ -120,12 +119,12 @@ func (r *Recorder) drawn(s scene, at layout.Layout) (template.HTML, error) {
 	}
 	for i := range r.graph.Switches {
 		if n, turns := s.since(i); n > 0 {
-			m.Switches[i] = draw.SwitchLook{
+			m.Switches[i] = layout.SwitchLook{
 				Fill: reroutesFill, Color: rerouteEdge, Label: fmt.Sprint(n), Note: fmt.Sprintf("re-routed %d, %d of them U-turns", n, turns),
 			}
 		}
 		if slices.Contains(s.Crashed, r.graph.Switches[i].Name) {
-			m.Switches[i] = draw.SwitchLook{Fill: crashedFill, Color: crashedColor, Label: "crashed", Note: "crashed"}
+			m.Switches[i] = layout.SwitchLook{Fill: crashedFill, Color: crashedColor, Label: "crashed", Note: "crashed"}
 		}
 	}
 	var b strings.Builder

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/fabricd/topology/draw"
+	"github.com/weft-fabric/weft/fabricd/topology/layout"
 )
 
 // Command is fabricd topology.
@@ -42,7 +42,7 @@ func topologyGenerate() *cobra.Command {
 			if asJSON {
 				format = "json"
 			}
-			dot := func(w io.Writer) error { return draw.DOT(w, g, draw.Options{NICs: nics}) }
+			dot := func(w io.Writer) error { return layout.DOT(w, g, layout.Options{NICs: nics}) }
 			write, ok := map[string]func(io.Writer) error{"yaml": g.WriteYAML, "json": g.WriteJSON, "dot": dot, "ibnet": g.WriteIBNet}[format]
 			if !ok {
 				return document.Unknown("format", format, formats)
@@ -63,7 +63,7 @@ func topologyGenerate() *cobra.Command {
 }
 
 // drawings are the formats of topology graph.
-var drawings = map[string]func(io.Writer, *topology.Graph, draw.Options) error{"dot": draw.DOT, "mermaid": draw.Mermaid, "svg": draw.SVG}
+var drawings = map[string]func(io.Writer, *topology.Graph, layout.Options) error{"dot": layout.DOT, "mermaid": layout.Mermaid, "svg": layout.SVG}
 
 func topologyGraph() *cobra.Command {
 	var nics bool
@@ -85,7 +85,7 @@ func topologyGraph() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return command.WriteOutput(cmd, out, func(w io.Writer) error { return to(w, g, draw.Options{NICs: nics}) })
+			return command.WriteOutput(cmd, out, func(w io.Writer) error { return to(w, g, layout.Options{NICs: nics}) })
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return topology.Kinds(), cobra.ShellCompDirectiveNoSpace

@@ -1,6 +1,7 @@
 // Package layout says where the switches and NICs of a topology are drawn, so that the page, the
-// drawings in files and the reports all show the same map. It is pure: the same graph gives the
-// same layout.
+// drawings in files and the reports all show the same map; and it draws the files: SVG, the
+// language of Graphviz, and Mermaid, which alone has a layout of its own. It is pure: the same
+// graph gives the same layout.
 //
 //	l := layout.Of(g)
 //	at := l.Switches[3] // the unit is the distance of two neighbouring switches, and y grows downwards

@@ -1,4 +1,4 @@
-package draw
+package layout
 
 import (
 	"bufio"
@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/fabricd/topology/layout"
 )
 
 // mostRouted is how many links Graphviz leads around switches in reasonable time, where straight
@@ -17,7 +16,7 @@ const mostRouted = 200
 // DOT writes the graph in the language of Graphviz, with the place of every node, in inches; the
 // file asks for neato itself, so that "dot -Tsvg" draws it. The error is w's.
 func DOT(w io.Writer, g *topology.Graph, o Options) error {
-	l := layout.Of(g)
+	l := Of(g)
 	splines, links := "line", 0
 	for i, k := range g.Links {
 		if o.shown(k) {
@@ -33,10 +32,10 @@ func DOT(w io.Writer, g *topology.Graph, o Options) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "graph %s {\n", quote(g.Spec))
 	inches := 1.0
-	if l.Kind != layout.Tree {
+	if l.Kind != Tree {
 		inches = 1.5 // links run beside switches
 	}
-	pos := func(p layout.Point) string { // y grows upwards there, and the mark says that the node is to stay
+	pos := func(p Point) string { // y grows upwards there, and the mark says that the node is to stay
 		return fmt.Sprintf("pos=\"%.3f,%.3f!\"", inches*p.X, inches*(l.Height-p.Y))
 	}
 	fmt.Fprintf(out, "  layout=neato; splines=%s; sep=\"+3\"; esep=\"+1\";\n", splines)

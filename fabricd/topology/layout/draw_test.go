@@ -1,4 +1,4 @@
-package draw_test
+package layout_test
 
 import (
 	"bytes"
@@ -15,16 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/fabricd/topology/draw"
 	"github.com/weft-fabric/weft/fabricd/topology/layout"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-var formats = map[string]func(io.Writer, *topology.Graph, draw.Options) error{"svg": draw.SVG, "dot": draw.DOT, "mmd": draw.Mermaid}
+var formats = map[string]func(io.Writer, *topology.Graph, layout.Options) error{"svg": layout.SVG, "dot": layout.DOT, "mmd": layout.Mermaid}
 
-// specs have every kind of layout.
-var specs = []string{
+// drawn have every kind of layout.
+var drawn = []string{
 	"kary-ntree:4,3", "mport-tree:8,2", "leaf-spine:2,4,6", "mesh:4", "mesh:5x4", "torus:4x4", "torus:3x3x3", "torus:2x2x2x3", "ring:9,nics=2", "irregular:20,40,1",
 }
 
@@ -32,7 +31,7 @@ func TestSmallDrawingsAreAsTheyWereLookedAt(t *testing.T) {
 	for name, spec := range map[string]string{"tree": "kary-ntree:2,2", "ring": "ring:3"} {
 		for end, write := range formats {
 			var b bytes.Buffer
-			require.NoError(t, write(&b, topologytest.Parse(t, spec), draw.Options{NICs: true}))
+			require.NoError(t, write(&b, topologytest.Parse(t, spec), layout.Options{NICs: true}))
 			want := filepath.Join("testdata", name+"."+end)
 			if testenv.Update() {
 				require.NoError(t, os.WriteFile(want, b.Bytes(), 0o644))
@@ -81,11 +80,11 @@ func look(t *testing.T, data []byte) picture {
 }
 
 func TestAnSVGOfEveryKindIsWellFormedAndHasAllSwitchesAndLinks(t *testing.T) {
-	for _, spec := range specs {
+	for _, spec := range drawn {
 		for _, nics := range []bool{true, false} {
 			g := topologytest.Parse(t, spec)
 			var b bytes.Buffer
-			require.NoError(t, draw.SVG(&b, g, draw.Options{NICs: nics}))
+			require.NoError(t, layout.SVG(&b, g, layout.Options{NICs: nics}))
 			p := look(t, b.Bytes())
 			links := 0
 			for _, k := range g.Links {
@@ -113,7 +112,7 @@ func TestAnSVGOfEveryKindIsWellFormedAndHasAllSwitchesAndLinks(t *testing.T) {
 func TestAHugeDrawingHasNoNames(t *testing.T) {
 	g := topologytest.Parse(t, "mesh:200x4")
 	var b bytes.Buffer
-	require.NoError(t, draw.SVG(&b, g, draw.Options{}))
+	require.NoError(t, layout.SVG(&b, g, layout.Options{}))
 	p := look(t, b.Bytes())
 	assert.Zero(t, p.elements["text"])
 	assert.Equal(t, 800, p.elements["circle"])
@@ -122,9 +121,9 @@ func TestAHugeDrawingHasNoNames(t *testing.T) {
 
 func TestLooksMarkLinksAndSwitches(t *testing.T) {
 	g := topologytest.Parse(t, "ring:4")
-	m := draw.Map{Graph: g, Layout: layout.Of(g), Title: "a <title> & more"}
-	m.Links = map[int]draw.LinkLook{0: {Color: "#d55e00", Width: 3, Dash: "6 4", Note: "cut"}}
-	m.Switches = map[int]draw.SwitchLook{1: {Fill: "#fee", Color: "#d55e00", Label: "12 rerouted", Note: "has lost a link"}}
+	m := layout.Map{Graph: g, Layout: layout.Of(g), Title: "a <title> & more"}
+	m.Links = map[int]layout.LinkLook{0: {Color: "#d55e00", Width: 3, Dash: "6 4", Note: "cut"}}
+	m.Switches = map[int]layout.SwitchLook{1: {Fill: "#fee", Color: "#d55e00", Label: "12 rerouted", Note: "has lost a link"}}
 	var b bytes.Buffer
 	require.NoError(t, m.Write(&b))
 	p := look(t, b.Bytes())
@@ -137,10 +136,10 @@ func TestLooksMarkLinksAndSwitches(t *testing.T) {
 
 func TestDOTHasEveryLinkAndGraphvizDrawsIt(t *testing.T) {
 	dot, missing := exec.LookPath("dot")
-	for _, spec := range specs {
+	for _, spec := range drawn {
 		g := topologytest.Parse(t, spec)
 		var b bytes.Buffer
-		require.NoError(t, draw.DOT(&b, g, draw.Options{}))
+		require.NoError(t, layout.DOT(&b, g, layout.Options{}))
 		links := 0
 		for _, k := range g.Links {
 			if k.BetweenSwitches() {
@@ -165,7 +164,7 @@ func TestDOTHasEveryLinkAndGraphvizDrawsIt(t *testing.T) {
 
 func TestDOTOfATreeHasItsTiersAboveEachOther(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, draw.DOT(&b, topologytest.Parse(t, "kary-ntree:2,2"), draw.Options{NICs: true}))
+	require.NoError(t, layout.DOT(&b, topologytest.Parse(t, "kary-ntree:2,2"), layout.Options{NICs: true}))
 	for _, want := range []string{`"s0.0" [pos="0.750,2.000!"]`, `"s1.0" [pos="0.750,1.000!"]`, `"n00" [pos="0.500,0.500!"]`} {
 		assert.Contains(t, b.String(), want)
 	}
@@ -173,20 +172,20 @@ func TestDOTOfATreeHasItsTiersAboveEachOther(t *testing.T) {
 
 func TestMermaidRefusesWhatMermaidWouldNotDraw(t *testing.T) {
 	var b bytes.Buffer
-	err := draw.Mermaid(&b, topologytest.Parse(t, "kary-ntree:4,4"), draw.Options{NICs: true})
-	require.ErrorIs(t, err, draw.ErrTooManyLinks)
+	err := layout.Mermaid(&b, topologytest.Parse(t, "kary-ntree:4,4"), layout.Options{NICs: true})
+	require.ErrorIs(t, err, layout.ErrTooManyLinks)
 	assert.EqualError(t, err, "kary-ntree:4,4: too many links for Mermaid: 1024, expected at most 500: take another format")
 	assert.Empty(t, b.String())
-	err = draw.Mermaid(&b, topologytest.Parse(t, "mesh:8x9,nics=6"), draw.Options{NICs: true})
+	err = layout.Mermaid(&b, topologytest.Parse(t, "mesh:8x9,nics=6"), layout.Options{NICs: true})
 	assert.ErrorContains(t, err, "expected at most 500: leave out the NICs, or take another format")
-	assert.NoError(t, draw.Mermaid(&b, topologytest.Parse(t, "mesh:8x9,nics=6"), draw.Options{}))
+	assert.NoError(t, layout.Mermaid(&b, topologytest.Parse(t, "mesh:8x9,nics=6"), layout.Options{}))
 }
 
 func TestMermaidTakesNamesAndTitlesThatMeanSomethingToIt(t *testing.T) {
 	g, err := topology.Load("a}%%{b.yaml", []byte("switches: [{id: end}, {id: graph}]\nlinks: [{a: end, b: graph}]\n"))
 	require.NoError(t, err)
 	var b bytes.Buffer
-	require.NoError(t, draw.Mermaid(&b, g, draw.Options{}))
+	require.NoError(t, layout.Mermaid(&b, g, layout.Options{}))
 	assert.Equal(t, "%% a %% b.yaml\nflowchart LR\n  s0[\"end\"]\n  s1[\"graph\"]\n  s0 --- s1\n", b.String())
 }
 
@@ -196,7 +195,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestADrawingThatCannotBeWrittenIsAnError(t *testing.T) {
 	for _, write := range formats {
-		err := write(full{}, topologytest.Parse(t, "kary-ntree:2,2"), draw.Options{})
+		err := write(full{}, topologytest.Parse(t, "kary-ntree:2,2"), layout.Options{})
 		require.Error(t, err)
 		assert.Contains(t, err.Error(), "disk full")
 	}

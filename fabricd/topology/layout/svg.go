@@ -1,4 +1,4 @@
-package draw
+package layout
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/fabricd/topology/layout"
 )
 
 // LinkLook is how a link is drawn. The zero value is an ordinary one.
@@ -32,7 +31,7 @@ type SwitchLook struct {
 type Map struct {
 	Options
 	Graph  *topology.Graph
-	Layout layout.Layout
+	Layout Layout
 	Title  string // told by screen readers and on hovering; empty: the name of the topology
 
 	Links    map[int]LinkLook   // by number, of those that differ
@@ -41,7 +40,7 @@ type Map struct {
 
 // SVG draws g as an SVG file. The error is w's.
 func SVG(w io.Writer, g *topology.Graph, o Options) error {
-	return Map{Options: o, Graph: g, Layout: layout.Of(g)}.Write(w)
+	return Map{Options: o, Graph: g, Layout: Of(g)}.Write(w)
 }
 
 // Sizes in pixels, chosen by eye.
@@ -50,7 +49,7 @@ const (
 	nameSize   = 10   // height of its font
 	nicSize    = 8    // height of the font of a NIC's name
 	leastUnit  = 38   // pixels for one unit, when names fit
-	apart      = 1.5  // times that, where links run beside switches
+	widened    = 1.5  // times that, where links run beside switches
 	widestPage = 8000 // a drawing that would be wider has no names
 	plainUnit  = 16   // pixels for one unit, without
 	dense      = 500  // links above which they are drawn thinner
@@ -94,7 +93,7 @@ func (m Map) Write(w io.Writer) error {
 	if p.NICs {
 		root.add(p.nics())
 	}
-	if p.Layout.Kind == layout.Tree {
+	if p.Layout.Kind == Tree {
 		root.add(p.tiers())
 	}
 	enc := xml.NewEncoder(w)
@@ -117,19 +116,19 @@ func (p *painter) scale() {
 		longest = max(longest, len(s.Name))
 	}
 	p.unit = max(leastUnit, charWidth*float64(longest)+12)
-	if p.Layout.Kind != layout.Tree {
-		p.unit *= apart
+	if p.Layout.Kind != Tree {
+		p.unit *= widened
 	}
 	p.names = p.unit*max(p.Layout.Width, p.Layout.Height) <= widestPage
 	if !p.names {
 		p.unit = plainUnit
 	}
-	if p.Layout.Kind == layout.Tree {
+	if p.Layout.Kind == Tree {
 		p.left = tierRoom
 	}
 }
 
-func (p *painter) at(q layout.Point) (x, y float64) { return p.left + p.unit*q.X, p.unit * q.Y }
+func (p *painter) at(q Point) (x, y float64) { return p.left + p.unit*q.X, p.unit * q.Y }
 
 func (p *painter) links() *element {
 	group := tag("g", "fill", "none", "stroke", "#999")
@@ -169,7 +168,7 @@ func (p *painter) links() *element {
 }
 
 func (p *painter) link(i int, k topology.Link) *element {
-	a, b := p.Layout.Switches[k.A.Node.Index], layout.Point{}
+	a, b := p.Layout.Switches[k.A.Node.Index], Point{}
 	if k.BetweenSwitches() {
 		b = p.Layout.Switches[k.B.Node.Index]
 	} else {
@@ -226,7 +225,7 @@ func (p *painter) switches() *element {
 
 // nicNames is how much room the names of NICs need below a tree; 0: there is none for them.
 func (p *painter) nicNames() float64 {
-	if p.Layout.Kind != layout.Tree || !p.names {
+	if p.Layout.Kind != Tree || !p.names {
 		return 0
 	}
 	longest := 0

@@ -1,6 +1,4 @@
-// Package draw draws topologies as files: SVG, the language of Graphviz, and Mermaid. All but
-// Mermaid, which has a layout of its own, show the map of package layout.
-package draw
+package layout
 
 import (
 	"bufio"
@@ -9,7 +7,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Options says what a drawing shows.
+// Options says what a drawing in a file shows.
 type Options struct {
 	NICs bool // the NICs too
 }
