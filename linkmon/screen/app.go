@@ -8,7 +8,6 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 // page is one view. Pages are drawn from the mirror each time and keep no state of the fabric
@@ -33,7 +32,7 @@ type app struct {
 	w   int
 	h   int
 
-	mirror      *mirror.Mirror // nil until the fabric was reached for the first time
+	mirror      *mirror // nil until the fabric was reached for the first time
 	status      api.Status
 	unreachable error // why the fabric cannot be reached; nil while it can
 	live        bool  // frames arrive
@@ -104,7 +103,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (a *app) connect(c connected) {
 	a.status, a.unreachable, a.detail = c.status, nil, c.detail
 	if a.mirror == nil || !sameGraph(a.mirror.Topology, c.topology) {
-		a.mirror = mirror.New(c.topology)
+		a.mirror = newMirror(c.topology)
 		clear(a.marks)
 		a.form, a.confirm, a.undo = nil, nil, nil
 		a.previous, a.stack = nil, []page{a.roots[0]}
@@ -112,7 +111,7 @@ func (a *app) connect(c connected) {
 	}
 }
 
-func sameGraph(x, y *mirror.Topology) bool {
+func sameGraph(x, y *topology) bool {
 	if len(x.Switches) != len(y.Switches) || len(x.NICs) != len(y.NICs) || len(x.Links) != len(y.Links) {
 		return false
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness/testenv"
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 func TestFormsMakeTheLineThatWouldBeTyped(t *testing.T) {
@@ -182,7 +181,7 @@ func TestTheNextTroubleIsFoundOnTheMap(t *testing.T) {
 	r.cut("s1.22-s2.22", fabric.CutSilent, false)
 	r.press("n")
 	require.Equal(t, target{aLink, r.app.mirror.Topology.Link("s1.22-s2.22")}, r.app.object())
-	r.step(func(f *api.Frame) { f.Switches = []api.SwitchView{{I: 40, State: mirror.SwitchDown}} })
+	r.step(func(f *api.Frame) { f.Switches = []api.SwitchView{{I: 40, State: switchDown}} })
 	r.press("n")
 	require.Equal(t, target{aSwitch, 40}, r.app.object())
 }

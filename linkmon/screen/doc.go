@@ -2,7 +2,7 @@
 // of faults, charts, and what one switch or link is doing, live, with keys that set faults and
 // repair them.
 //
-// It shows what package mirror makes of the frames of the state stream. To act it runs the command
-// lines that a user would type, through [Config.Do], so that keys, the command line and the shell
-// are the same commands.
+// It shows what a mirror makes of the frames of the state stream, which draws nothing, asks nobody
+// and reads no clock. To act it runs the command lines that a user would type, through [Config.Do],
+// so that keys, the command line and the shell are the same commands.
 package screen

@@ -13,7 +13,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness/testenv"
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 // golden compares the screen, with its attributes, to a file: with all colours, or with none as
@@ -47,9 +46,9 @@ func broken(t *testing.T, configure ...func(*Config)) *rig {
 			{I: link("s0.03-s1.03"), State: fabric.LinkDown, AUp: false, BUp: false},
 		}
 		f.Switches = []api.SwitchView{
-			{I: r.app.mirror.Topology.Switch("s0.00"), State: mirror.SwitchUp, Held: 4, Blocked: 2, Rerouted: 120, UTurns: 0},
-			{I: r.app.mirror.Topology.Switch("s1.10"), State: mirror.SwitchUp, Held: 3, Rerouted: 80, UTurns: 75, Vector: "p0.1: 0b0001"},
-			{I: r.app.mirror.Topology.Switch("s1.03"), State: mirror.SwitchDown},
+			{I: r.app.mirror.Topology.Switch("s0.00"), State: switchUp, Held: 4, Blocked: 2, Rerouted: 120, UTurns: 0},
+			{I: r.app.mirror.Topology.Switch("s1.10"), State: switchUp, Held: 3, Rerouted: 80, UTurns: 75, Vector: "p0.1: 0b0001"},
+			{I: r.app.mirror.Topology.Switch("s1.03"), State: switchDown},
 		}
 		f.Totals.Rerouted += 400
 	})

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
-
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 // head is what is above every page: which fabric it is, how it is, and which pages there are.
@@ -60,7 +58,7 @@ func (a *app) stateLine() string {
 		return ""
 	}
 	m := a.mirror
-	var p mirror.Point
+	var p point
 	var delivered []float64
 	for _, q := range m.History {
 		delivered = append(delivered, q.Delivered)
@@ -93,15 +91,15 @@ func (a *app) health() string {
 	}
 	by := m.Count()
 	var list []string
-	add := func(n int, t mirror.Trouble, word string) {
+	add := func(n int, t trouble, word string) {
 		if n > 0 {
 			list = append(list, a.render(troubleTone(t), fmt.Sprintf("%d %s", n, word)))
 		}
 	}
-	add(by[mirror.Cut]+by[mirror.Silent], mirror.Cut, "cut")
-	add(by[mirror.Down], mirror.Down, "down")
-	add(by[mirror.Impaired]+by[mirror.Flapping]+by[mirror.Coming], mirror.Impaired, "ill")
-	add(len(m.Switches)-m.SwitchesUp(), mirror.Down, "crashed")
+	add(by[linkCut]+by[linkSilent], linkCut, "cut")
+	add(by[linkDown], linkDown, "down")
+	add(by[linkImpaired]+by[linkFlapping]+by[linkComing], linkImpaired, "ill")
+	add(len(m.Switches)-m.SwitchesUp(), linkDown, "crashed")
 	if len(list) == 0 {
 		if m.Sample.Overload != "" {
 			return a.render(warn, "overloaded")

@@ -7,7 +7,6 @@ import (
 	"github.com/guptarohit/asciigraph"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 // tone is what a piece of text means; a theme says how that looks. Colours only ever add to what
@@ -69,7 +68,7 @@ func newTheme(dark, ascii bool) theme {
 // signs are the characters that are drawn.
 type signs struct {
 	load                     []rune // from idle to full
-	trouble                  [mirror.Deadlocked + 1]rune
+	trouble                  [linkDeadlocked + 1]rune
 	wire, post               [4]rune // a link from left to right, and from above: idle, low, half, full
 	turn, rerouted, blocked  rune
 	mark, dot, there, to     string
@@ -85,8 +84,8 @@ type signs struct {
 var unicodeSigns = signs{
 	load: []rune("·▁▂▃▄▅▆▇█"),
 	trouble: [...]rune{
-		mirror.Well: ' ', mirror.Impaired: '!', mirror.Flapping: '~', mirror.Coming: ':', mirror.Down: '○', mirror.Silent: '?',
-		mirror.Cut: '✕', mirror.Deadlocked: '◆',
+		linkWell: ' ', linkImpaired: '!', linkFlapping: '~', linkComing: ':', linkDown: '○', linkSilent: '?',
+		linkCut: '✕', linkDeadlocked: '◆',
 	},
 	wire: [...]rune{'┄', '─', '━', '═'}, post: [...]rune{'┆', '│', '┃', '║'},
 	turn: '↺', rerouted: '»', blocked: '▪',
@@ -98,8 +97,8 @@ var unicodeSigns = signs{
 var asciiSigns = signs{
 	load: []rune(".12345678"),
 	trouble: [...]rune{
-		mirror.Well: ' ', mirror.Impaired: '!', mirror.Flapping: '~', mirror.Coming: ':', mirror.Down: 'o', mirror.Silent: '?',
-		mirror.Cut: 'x', mirror.Deadlocked: 'D',
+		linkWell: ' ', linkImpaired: '!', linkFlapping: '~', linkComing: ':', linkDown: 'o', linkSilent: '?',
+		linkCut: 'x', linkDeadlocked: 'D',
 	},
 	wire: [...]rune{'.', '-', '=', '#'}, post: [...]rune{'.', '|', '|', '#'},
 	turn: 'u', rerouted: '>', blocked: 'w',
@@ -109,11 +108,11 @@ var asciiSigns = signs{
 }
 
 // troubleTone is how alarming a trouble is.
-func troubleTone(t mirror.Trouble) tone {
+func troubleTone(t trouble) tone {
 	switch t {
-	case mirror.Well:
+	case linkWell:
 		return plain
-	case mirror.Impaired, mirror.Flapping, mirror.Coming:
+	case linkImpaired, linkFlapping, linkComing:
 		return warn
 	}
 	return bad
@@ -136,8 +135,8 @@ func loadTone(load float64) tone {
 }
 
 // sign is how a link looks that is drawn as one character, with its tone.
-func (t theme) sign(m *mirror.Mirror, link int) (rune, tone) {
-	if tr := m.Trouble(link); tr != mirror.Well {
+func (t theme) sign(m *mirror, link int) (rune, tone) {
+	if tr := m.Trouble(link); tr != linkWell {
 		return t.signs.trouble[tr], troubleTone(tr)
 	}
 	load := busier(m.Links[link])

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 // spot is where a switch is drawn on the map.
@@ -21,7 +20,7 @@ type mapPage struct {
 	port   int // which of its connected ports is chosen, -1: none
 
 	// The layout, made anew when the room or the topology changes.
-	of     *mirror.Topology
+	of     *topology
 	width  int
 	height int
 	spots  []spot
@@ -130,12 +129,12 @@ func (p *mapPage) next(a *app) {
 	n := len(p.spots)
 	for step := 1; step <= n; step++ {
 		i := (p.cursor + step) % n
-		if a.mirror.Switches[i].State != mirror.SwitchUp {
+		if a.mirror.Switches[i].State != switchUp {
 			p.cursor, p.port = i, -1
 			return
 		}
 		for port, at := range a.mirror.Topology.Ports[i] {
-			if a.mirror.Trouble(at.Link) != mirror.Well && (at.AtA || at.Switch < 0) { // each link once
+			if a.mirror.Trouble(at.Link) != linkWell && (at.AtA || at.Switch < 0) { // each link once
 				p.cursor, p.port = i, port
 				return
 			}
@@ -182,7 +181,7 @@ func (p *mapPage) scroll(w, h int) {
 }
 
 // arrange chooses the layout for a width.
-func (p *mapPage) arrange(t *mirror.Topology, w, h int) {
+func (p *mapPage) arrange(t *topology, w, h int) {
 	p.of, p.width, p.labels, p.top, p.left, p.size = t, w, nil, 0, 0, [2]int{}
 	p.spots = make([]spot, len(t.Switches))
 	if p.cursor >= len(p.spots) {
@@ -207,9 +206,9 @@ func (p *mapPage) name(a *app, c *canvas, i int, text string) {
 	s, v := p.spots[i], a.mirror.Switches[i]
 	t := plain
 	switch {
-	case v.State == mirror.SwitchDown:
+	case v.State == switchDown:
 		t = bad
-	case v.State == mirror.SwitchSuspect:
+	case v.State == switchSuspect:
 		t = warn
 	case v.UTurns > 0 || v.Rerouted > 0:
 		t = accent
@@ -242,10 +241,10 @@ func (p *mapPage) beside(a *app, i int) bool {
 // does is the sign for what a switch does besides forwarding, 0 for nothing.
 func (t theme) does(v api.SwitchView) rune {
 	switch {
-	case v.State == mirror.SwitchDown:
-		return t.signs.trouble[mirror.Cut]
-	case v.State == mirror.SwitchSuspect:
-		return t.signs.trouble[mirror.Silent]
+	case v.State == switchDown:
+		return t.signs.trouble[linkCut]
+	case v.State == switchSuspect:
+		return t.signs.trouble[linkSilent]
 	case v.UTurns > 0:
 		return t.signs.turn
 	case v.Rerouted > 0:
@@ -274,7 +273,7 @@ func (p *mapPage) below(a *app, w int) []string {
 func (p *mapPage) unwellLinks(a *app) string {
 	var list []string
 	for _, at := range a.mirror.Topology.Ports[p.cursor] {
-		if t := a.mirror.Trouble(at.Link); t != mirror.Well {
+		if t := a.mirror.Trouble(at.Link); t != linkWell {
 			list = append(list, at.Peer+" "+t.String())
 		}
 	}
@@ -287,8 +286,8 @@ func (p *mapPage) unwellLinks(a *app) string {
 // legend says what the signs of the map mean.
 func (t theme) legend() string {
 	s := t.signs
-	sign := func(tr mirror.Trouble) string { return string(s.trouble[tr]) }
+	sign := func(tr trouble) string { return string(s.trouble[tr]) }
 	return fmt.Sprintf("%s load %s cut %s silent %s down %s impaired %s flaps %c U-turn %c reroute %c waits",
-		string([]rune{s.load[0], s.load[1], s.load[4], s.load[8]}), sign(mirror.Cut), sign(mirror.Silent), sign(mirror.Down), sign(mirror.Impaired),
-		sign(mirror.Flapping), s.turn, s.rerouted, s.blocked)
+		string([]rune{s.load[0], s.load[1], s.load[4], s.load[8]}), sign(linkCut), sign(linkSilent), sign(linkDown), sign(linkImpaired),
+		sign(linkFlapping), s.turn, s.rerouted, s.blocked)
 }

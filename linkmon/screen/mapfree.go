@@ -3,8 +3,6 @@ package screen
 import (
 	"math"
 	"slices"
-
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 // freeLines is how many lines of the map there are at least for one unit of the layout, the
@@ -60,7 +58,7 @@ func (p *mapPage) paintFree(a *app, c *canvas) {
 		if busier(a.mirror.Links[i]) > 0 {
 			l.t, l.step = loadTone(busier(a.mirror.Links[i])), 1
 		}
-		if tr := a.mirror.Trouble(i); tr != mirror.Well {
+		if tr := a.mirror.Trouble(i); tr != linkWell {
 			l.t, l.step = troubleTone(tr), 4
 		}
 		if i == p.link(a) {
@@ -100,7 +98,7 @@ func (p *mapPage) strand(a *app, d *dots, l freeLink) {
 	x, y := p.spots[from], p.spots[to]
 	d.line(2*x.x+x.w, 4*x.y+2, 2*y.x+y.w, 4*y.y+2, l.step, l.t)
 	r, t := rune(0), l.t
-	if tr := a.mirror.Trouble(l.link); tr != mirror.Well {
+	if tr := a.mirror.Trouble(l.link); tr != linkWell {
 		r = a.th.signs.trouble[tr]
 	} else if l.link == p.link(a) {
 		r = a.th.signs.load[0]

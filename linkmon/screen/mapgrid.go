@@ -2,8 +2,6 @@ package screen
 
 import (
 	"fmt"
-
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 // arrangeGrid puts the switches of a mesh or torus where their coordinates say, the planes of a
@@ -61,7 +59,7 @@ func (p *mapPage) paintGrid(a *app, c *canvas) {
 	}
 	for i, at := range p.spots { // the links to NICs are not drawn, but what is wrong with them is
 		for _, port := range p.of.Ports[i] {
-			if tr := a.mirror.Trouble(port.Link); port.Switch < 0 && tr != mirror.Well && a.mirror.Switches[i].State == mirror.SwitchUp {
+			if tr := a.mirror.Trouble(port.Link); port.Switch < 0 && tr != linkWell && a.mirror.Switches[i].State == switchUp {
 				c.put(at.x+at.w-1, at.y, a.th.signs.trouble[tr], troubleTone(tr))
 			}
 		}
@@ -87,7 +85,7 @@ func (p *mapPage) wire(a *app, c *canvas, link, x, y int, stubs []int) {
 	tr := a.mirror.Trouble(link)
 	load := busier(a.mirror.Links[link])
 	t := loadTone(load)
-	if tr != mirror.Well {
+	if tr != linkWell {
 		t = troubleTone(tr)
 	}
 	level := 0
@@ -100,7 +98,7 @@ func (p *mapPage) wire(a *app, c *canvas, link, x, y int, stubs []int) {
 		g.reverse, g.under = link == p.link(a), a.marks[target{aLink, link}]
 	}
 	sign := func(r rune) rune {
-		if tr != mirror.Well {
+		if tr != linkWell {
 			return a.th.signs.trouble[tr]
 		}
 		return r
@@ -122,7 +120,7 @@ func (p *mapPage) wire(a *app, c *canvas, link, x, y int, stubs []int) {
 		paint(far, s.y, sign(a.th.signs.wire[level]))
 	case dim == 1: // round, below the column
 		paint(s.x+max(0, s.w/2-1), s.y+2*diff+1, sign(a.th.signs.post[level]))
-	case dim == 2 && tr != mirror.Well:
+	case dim == 2 && tr != linkWell:
 		paint(s.x+s.w+stubs[x], s.y+1, sign(0))
 		stubs[x]++
 	}

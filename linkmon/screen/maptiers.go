@@ -3,8 +3,6 @@ package screen
 import (
 	"fmt"
 	"strings"
-
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 // The widths that a switch may be drawn with, and the least that keeps its name readable.
@@ -138,7 +136,7 @@ func (p *mapPage) comb(a *app, c *canvas, i int, ports []int, y int) {
 	s := p.spots[i]
 	n := min(len(ports), s.w)
 	for slot := range n {
-		var worst mirror.Trouble
+		var worst trouble
 		chosen, marked := false, false
 		pick := -1
 		for _, k := range ports[slot*len(ports)/n : (slot+1)*len(ports)/n] {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/document"
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 // Pages are the names of the numbered pages.
@@ -29,7 +28,7 @@ const (
 	onceWidth, onceHeight = 80, 24
 	// onceSpan is for how many seconds of the fabric it looks, so that there are rates. Chosen by
 	// us: two points of the history.
-	onceSpan = 2*mirror.MinStep + 0.1
+	onceSpan = 2*minStep + 0.1
 	onceTime = 10 * time.Second // then the fabric is taken for gone
 )
 

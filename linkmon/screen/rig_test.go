@@ -17,7 +17,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/topology/layout"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -59,12 +58,12 @@ func newRig(t *testing.T, spec string, configure ...func(*Config)) *rig {
 	return r
 }
 
-func read(t *testing.T, spec string) *mirror.Topology {
+func read(t *testing.T, spec string) *topology {
 	t.Helper()
 	g := topologytest.Parse(t, spec)
 	var b bytes.Buffer
 	require.NoError(t, layout.WriteJSON(&b, g))
-	top, err := mirror.Read(b.Bytes())
+	top, err := readTopology(b.Bytes())
 	require.NoError(t, err)
 	return top
 }

@@ -10,7 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 // Source is a connection to a running fabric. [*api.Client] is one.
@@ -82,7 +81,7 @@ func Run(ctx context.Context, cfg Config) error {
 type (
 	connected struct {
 		status   api.Status
-		topology *mirror.Topology
+		topology *topology
 		detail   question
 	}
 	arrived struct{ frame api.Frame }
@@ -156,6 +155,6 @@ func greet(ctx context.Context, src Source) (connected, error) {
 	if err != nil {
 		return connected{}, err
 	}
-	t, err := mirror.Read(raw)
+	t, err := readTopology(raw)
 	return connected{status, t, src.Switch}, err
 }

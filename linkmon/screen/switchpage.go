@@ -12,7 +12,6 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -151,7 +150,7 @@ func (p *switchPage) rows(a *app) (rows []row) {
 		if port.Held {
 			state = "held"
 		}
-		if tr != mirror.Well {
+		if tr != linkWell {
 			state += " " + string(a.th.signs.trouble[tr])
 		}
 		load := busier(m.Links[link])

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 // table is a page that is a list.
@@ -79,8 +78,8 @@ func linkRows(a *app) (rows []row) {
 }
 
 // stateWord is the word for a trouble with its sign.
-func (t theme) stateWord(tr mirror.Trouble) string {
-	if tr == mirror.Well {
+func (t theme) stateWord(tr trouble) string {
+	if tr == linkWell {
 		return tr.String()
 	}
 	return tr.String() + " " + string(t.signs.trouble[tr])
@@ -105,7 +104,7 @@ func switchRows(a *app) (rows []row) {
 		ports := a.mirror.Topology.Ports[i]
 		up, load := 0, 0.0
 		for _, p := range ports {
-			if t := a.mirror.Trouble(p.Link); t < mirror.Coming || t == mirror.Silent {
+			if t := a.mirror.Trouble(p.Link); t < linkComing || t == linkSilent {
 				up++
 			}
 			load = max(load, busier(a.mirror.Links[p.Link]))
@@ -115,9 +114,9 @@ func switchRows(a *app) (rows []row) {
 			links = bad
 		}
 		switch s.State {
-		case mirror.SwitchDown:
+		case switchDown:
 			state = bad
-		case mirror.SwitchSuspect:
+		case switchSuspect:
 			state = warn
 		}
 		active := func(n float64) cell {

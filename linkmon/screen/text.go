@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
 // textPage is a page of lines, made anew each time.
@@ -189,9 +188,9 @@ func (a *app) linkFigures(link int) string {
 func (a *app) switchFigures(v api.SwitchView) string {
 	state := plain
 	switch v.State {
-	case mirror.SwitchDown:
+	case switchDown:
 		state = bad
-	case mirror.SwitchSuspect:
+	case switchSuspect:
 		state = warn
 	}
 	list := []string{a.render(state, v.State), fmt.Sprintf("holds %d", v.Held)}
@@ -270,11 +269,11 @@ func (t theme) signsHelp() []string {
 	s := t.signs
 	return []string{
 		string(s.load), "load, idle to full",
-		string(s.trouble[mirror.Cut]) + " " + string(s.trouble[mirror.Silent]), "cut; cut, not noticed",
-		string(s.trouble[mirror.Down]) + " " + string(s.trouble[mirror.Coming]), "switch down; no answer",
-		string(s.trouble[mirror.Impaired]) + " " + string(s.trouble[mirror.Flapping]), "impaired; flaps",
+		string(s.trouble[linkCut]) + " " + string(s.trouble[linkSilent]), "cut; cut, not noticed",
+		string(s.trouble[linkDown]) + " " + string(s.trouble[linkComing]), "switch down; no answer",
+		string(s.trouble[linkImpaired]) + " " + string(s.trouble[linkFlapping]), "impaired; flaps",
 		string(s.turn) + " " + string(s.rerouted) + " " + string(s.blocked), "U-turns; re-routes; waits",
-		string(s.trouble[mirror.Deadlocked]), "part of a deadlock",
+		string(s.trouble[linkDeadlocked]), "part of a deadlock",
 	}
 }
 

@@ -1,4 +1,4 @@
-package mirror
+package screen
 
 import (
 	"cmp"
@@ -9,62 +9,62 @@ import (
 
 // States of a switch.
 const (
-	SwitchUp      = "up"
-	SwitchDown    = "down"    // it has crashed, or its process is gone
-	SwitchSuspect = "suspect" // it is a process that does not answer
+	switchUp      = "up"
+	switchDown    = "down"    // it has crashed, or its process is gone
+	switchSuspect = "suspect" // it is a process that does not answer
 )
 
-// Trouble is the worst that is wrong with a link, in one word.
-type Trouble uint8
+// troubleOf is the worst that is wrong with a link, in one word.
+type trouble uint8
 
 // Kinds of trouble, the least first.
 const (
-	Well       Trouble = iota
-	Impaired           // it loses, delays or slows what it carries
-	Flapping           // it is cut again and again, and up at the moment
-	Coming             // it has signal, but its ends have not answered each other yet, or damping holds it down
-	Down               // a switch at one of its ends has crashed
-	Silent             // cut silently, and its ends have not noticed
-	Cut                // cut, and its ends know
-	Deadlocked         // packets wait for it in a ring of channels that wait for each other
+	linkWell       trouble = iota
+	linkImpaired           // it loses, delays or slows what it carries
+	linkFlapping           // it is cut again and again, and up at the moment
+	linkComing             // it has signal, but its ends have not answered each other yet, or damping holds it down
+	linkDown               // a switch at one of its ends has crashed
+	linkSilent             // cut silently, and its ends have not noticed
+	linkCut                // cut, and its ends know
+	linkDeadlocked         // packets wait for it in a ring of channels that wait for each other
 )
 
 // String is the word for t.
-func (t Trouble) String() string {
+func (t trouble) String() string {
 	return [...]string{"up", "impaired", "flapping", "init", "down", "silent", "cut", "deadlock"}[t]
 }
 
-// Trouble is the worst that is wrong with a link now.
-func (m *Mirror) Trouble(link int) Trouble {
+// troubleOf is the worst that is wrong with a link now.
+func (m *mirror) Trouble(link int) trouble {
 	for _, d := range m.Deadlock {
 		if d.Link == link {
-			return Deadlocked
+			return linkDeadlocked
 		}
 	}
-	return trouble(m.Links[link])
+	return troubleOf(m.Links[link])
 }
 
-func trouble(l api.LinkView) Trouble {
+func troubleOf(l api.LinkView) trouble {
 	switch {
 	case l.State == fabric.LinkCut && l.AUp && l.BUp && cmp.Or(l.CutAB, l.CutBA) == fabric.CutSilent:
-		return Silent
+		return linkSilent
 	case l.State == fabric.LinkCut:
-		return Cut
+		return linkCut
 	case l.State == fabric.LinkDown:
-		return Down
+		return linkDown
 	case l.State == fabric.LinkComing || l.HeldA || l.HeldB:
-		return Coming
+		return linkComing
 	case l.Flapping:
-		return Flapping
+		return linkFlapping
 	case l.SuffersAB != "" || l.SuffersBA != "":
-		return Impaired
+		return linkImpaired
 	}
-	return Well
+	return linkWell
 }
 
 // LinkState is the state of a link with its names, as the fabric itself tells it but for what it
 // has carried.
-func (m *Mirror) LinkState(link int) fabric.LinkState {
+func (m *mirror) LinkState(link int) fabric.LinkState {
 	v, l := m.Links[link], m.Topology.Links[link]
 	s := fabric.LinkState{
 		Link: l.ID, A: l.A, APort: l.APort, B: l.B, BPort: l.BPort, State: v.State,
@@ -74,9 +74,9 @@ func (m *Mirror) LinkState(link int) fabric.LinkState {
 	for _, name := range []string{l.A, l.B} {
 		if i := m.Topology.Switch(name); i >= 0 {
 			switch m.Switches[i].State {
-			case SwitchDown:
+			case switchDown:
 				s.Dead = append(s.Dead, name)
-			case SwitchSuspect:
+			case switchSuspect:
 				s.Suspect = append(s.Suspect, name)
 				s.Quiet = s.Suspect
 			}
@@ -86,17 +86,17 @@ func (m *Mirror) LinkState(link int) fabric.LinkState {
 }
 
 // Count is how many links suffer each kind of trouble.
-func (m *Mirror) Count() (by [Deadlocked + 1]int) {
+func (m *mirror) Count() (by [linkDeadlocked + 1]int) {
 	for _, l := range m.Links {
-		by[trouble(l)]++
+		by[troubleOf(l)]++
 	}
 	return by
 }
 
 // SwitchesUp is how many switches run.
-func (m *Mirror) SwitchesUp() (n int) {
+func (m *mirror) SwitchesUp() (n int) {
 	for _, s := range m.Switches {
-		if s.State != SwitchDown {
+		if s.State != switchDown {
 			n++
 		}
 	}

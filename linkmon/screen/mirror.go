@@ -1,4 +1,4 @@
-package mirror
+package screen
 
 import (
 	"slices"
@@ -19,13 +19,13 @@ const (
 	maxTrail   = 64
 )
 
-// MinStep is the least time between two points of the history, in seconds. Frames that an event
+// minStep is the least time between two points of the history, in seconds. Frames that an event
 // brings come between, and rates over so short a time would be noise.
-const MinStep = 0.2
+const minStep = 0.2
 
-// Point is the fabric at one moment of its history. Rates are packets a second since the point
+// point is the fabric at one moment of its history. Rates are packets a second since the point
 // before.
-type Point struct {
+type point struct {
 	At        float64 // seconds since the fabric started
 	Injected  float64
 	Delivered float64
@@ -36,10 +36,10 @@ type Point struct {
 	P50, P99  float64 // latency in microseconds, of the packets of the last second
 }
 
-// Mirror is the state of a fabric as its frames have told it. The zero value with a topology set
+// mirror is the state of a fabric as its frames have told it. The zero value with a topology set
 // has heard nothing yet.
-type Mirror struct {
-	Topology *Topology
+type mirror struct {
+	Topology *topology
 
 	Run      string
 	Seq      uint64
@@ -54,7 +54,7 @@ type Mirror struct {
 
 	Events  []fabric.Event // oldest first
 	Faults  []fault.Report // by ID
-	History []Point        // oldest first
+	History []point        // oldest first
 
 	trails [][]float32 // per link: the rates of both directions together, newest last
 	last   mark
@@ -67,15 +67,15 @@ type mark struct {
 	injected, delivered       uint64
 }
 
-// New returns a mirror of a fabric with this topology that has heard nothing yet.
-func New(t *Topology) *Mirror {
-	m := &Mirror{Topology: t}
+// newMirror returns a mirror of a fabric with this topology that has heard nothing yet.
+func newMirror(t *topology) *mirror {
+	m := &mirror{Topology: t}
 	m.forget()
 	return m
 }
 
-func (m *Mirror) forget() {
-	*m = Mirror{
+func (m *mirror) forget() {
+	*m = mirror{
 		Topology: m.Topology,
 		Links:    make([]api.LinkView, len(m.Topology.Links)),
 		Switches: make([]api.SwitchView, len(m.Topology.Switches)),
@@ -85,21 +85,21 @@ func (m *Mirror) forget() {
 }
 
 // reset takes all for well until a snapshot says otherwise.
-func (m *Mirror) reset() {
+func (m *mirror) reset() {
 	for i := range m.Links {
 		m.Links[i] = api.LinkView{I: i, State: fabric.LinkUp, AUp: true, BUp: true}
 	}
 	for i := range m.Switches {
-		m.Switches[i] = api.SwitchView{I: i, State: SwitchUp}
+		m.Switches[i] = api.SwitchView{I: i, State: switchUp}
 	}
 }
 
 // Heard reports whether there was a frame.
-func (m *Mirror) Heard() bool { return m.Seq > 0 }
+func (m *mirror) Heard() bool { return m.Seq > 0 }
 
 // Apply takes a frame over. It reports false when the frame does not follow those before, so that a
 // new snapshot is needed; nothing is taken over then.
-func (m *Mirror) Apply(f api.Frame) bool {
+func (m *mirror) Apply(f api.Frame) bool {
 	snapshot := f.Kind == api.KindSnapshot
 	if !snapshot && (f.Run != m.Run || f.Seq != m.Seq+1) {
 		return false
@@ -141,7 +141,7 @@ func settled(l api.LinkView) api.LinkView {
 }
 
 // addEvents appends those that are new.
-func (m *Mirror) addEvents(events []fabric.Event) {
+func (m *mirror) addEvents(events []fabric.Event) {
 	for _, e := range events {
 		if n := len(m.Events); n == 0 || e.Seq > m.Events[n-1].Seq {
 			m.Events = append(m.Events, e)
@@ -153,7 +153,7 @@ func (m *Mirror) addEvents(events []fabric.Event) {
 }
 
 // addFaults adds reports, or puts them in the place of what they said before.
-func (m *Mirror) addFaults(reports []fault.Report) {
+func (m *mirror) addFaults(reports []fault.Report) {
 	for _, r := range reports {
 		i := sort.Search(len(m.Faults), func(i int) bool { return m.Faults[i].ID >= r.ID })
 		if i < len(m.Faults) && m.Faults[i].ID == r.ID {
@@ -167,7 +167,7 @@ func (m *Mirror) addFaults(reports []fault.Report) {
 	}
 }
 
-func (m *Mirror) addPoint(f api.Frame) {
+func (m *mirror) addPoint(f api.Frame) {
 	now := mark{
 		at: f.At, lost: f.Ledger.Lost, discarded: f.Ledger.Discarded, rerouted: f.Totals.Rerouted,
 		injected: f.Ledger.Injected, delivered: f.Ledger.Delivered,
@@ -178,7 +178,7 @@ func (m *Mirror) addPoint(f api.Frame) {
 		return
 	}
 	seconds := now.at - before.at
-	if seconds < MinStep {
+	if seconds < minStep {
 		return
 	}
 	m.last = now
@@ -188,7 +188,7 @@ func (m *Mirror) addPoint(f api.Frame) {
 		}
 		return float64(now-before) / seconds
 	}
-	m.History = appendBounded(m.History, maxHistory, Point{
+	m.History = appendBounded(m.History, maxHistory, point{
 		At: f.At, Injected: rate(now.injected, before.injected), Delivered: rate(now.delivered, before.delivered),
 		Lost: rate(now.lost, before.lost), Discarded: rate(now.discarded, before.discarded), Rerouted: rate(now.rerouted, before.rerouted),
 		InFlight: float64(f.Ledger.InFlight), P50: f.Sample.Latency.P50, P99: f.Sample.Latency.P99,
@@ -210,10 +210,10 @@ func appendBounded[T any](list []T, most int, v T) []T {
 
 // Trail is what a link has carried lately, packets a second in both directions together, newest
 // last.
-func (m *Mirror) Trail(link int) []float32 { return m.trails[link] }
+func (m *mirror) Trail(link int) []float32 { return m.trails[link] }
 
 // Fault is a report by its number.
-func (m *Mirror) Fault(id int) (fault.Report, bool) {
+func (m *mirror) Fault(id int) (fault.Report, bool) {
 	i := sort.Search(len(m.Faults), func(i int) bool { return m.Faults[i].ID >= id })
 	if i < len(m.Faults) && m.Faults[i].ID == id {
 		return m.Faults[i], true

@@ -1,4 +1,4 @@
-package mirror
+package screen
 
 import (
 	"encoding/json"
@@ -8,19 +8,19 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 )
 
-// Topology is what is drawn: the graph, by names, and where things are in it.
-type Topology struct {
+// topology is what is drawn: the graph, by names, and where things are in it.
+type topology struct {
 	api.Topology
 
 	NICLinks []int    // per NIC the index of its link, -1 without one
-	Ports    [][]Port // the connected ports of each switch, by number
+	Ports    [][]port // the connected ports of each switch, by number
 
 	switches, nics, links map[string]int
 	width, height         float64 // how far places reach
 }
 
-// Port is a connected port of a switch.
-type Port struct {
+// port is a connected port of a switch.
+type port struct {
 	Number int
 	Link   int    // index of its link
 	Peer   string // node at the other end
@@ -28,9 +28,9 @@ type Port struct {
 	AtA    bool   // the port is the A end of the link
 }
 
-// Read reads the topology as the API gives it.
-func Read(raw []byte) (*Topology, error) {
-	t := &Topology{}
+// readTopology reads the topology as the API gives it.
+func readTopology(raw []byte) (*topology, error) {
+	t := &topology{}
 	if err := json.Unmarshal(raw, &t.Topology); err != nil {
 		return nil, fmt.Errorf("topology of the fabric: %w", err)
 	}
@@ -42,7 +42,7 @@ func Read(raw []byte) (*Topology, error) {
 		t.nics[n.ID] = i
 		t.NICLinks = append(t.NICLinks, -1)
 	}
-	t.Ports = make([][]Port, len(t.Switches))
+	t.Ports = make([][]port, len(t.Switches))
 	for i, l := range t.Links {
 		t.links[l.ID] = i
 		for _, end := range []struct {
@@ -51,7 +51,7 @@ func Read(raw []byte) (*Topology, error) {
 			atA        bool
 		}{{l.A, l.B, l.APort, true}, {l.B, l.A, l.BPort, false}} {
 			if s, ok := t.switches[end.node]; ok {
-				t.Ports[s] = append(t.Ports[s], Port{Number: end.port, Link: i, Peer: end.peer, Switch: t.Switch(end.peer), AtA: end.atA})
+				t.Ports[s] = append(t.Ports[s], port{Number: end.port, Link: i, Peer: end.peer, Switch: t.Switch(end.peer), AtA: end.atA})
 			} else if n, ok := t.nics[end.node]; ok {
 				t.NICLinks[n] = i
 			} else {
@@ -60,20 +60,20 @@ func Read(raw []byte) (*Topology, error) {
 		}
 	}
 	for _, ports := range t.Ports {
-		slices.SortFunc(ports, func(a, b Port) int { return a.Number - b.Number })
+		slices.SortFunc(ports, func(a, b port) int { return a.Number - b.Number })
 	}
 	t.place()
 	return t, nil
 }
 
 // Switch is the index of a switch by its name, -1 when there is none.
-func (t *Topology) Switch(name string) int { return find(t.switches, name) }
+func (t *topology) Switch(name string) int { return find(t.switches, name) }
 
 // NIC is the index of a NIC by its name, -1 when there is none.
-func (t *Topology) NIC(name string) int { return find(t.nics, name) }
+func (t *topology) NIC(name string) int { return find(t.nics, name) }
 
 // Link is the index of a link by its name, -1 when there is none.
-func (t *Topology) Link(name string) int { return find(t.links, name) }
+func (t *topology) Link(name string) int { return find(t.links, name) }
 
 func find(in map[string]int, name string) int {
 	if i, ok := in[name]; ok {
@@ -83,7 +83,7 @@ func find(in map[string]int, name string) int {
 }
 
 // Tiers is how many tiers the switches are in, 0 when not all are in one.
-func (t *Topology) Tiers() (n int) {
+func (t *topology) Tiers() (n int) {
 	for _, s := range t.Switches {
 		if s.Tier == nil || *s.Tier < 0 {
 			return 0
@@ -95,12 +95,12 @@ func (t *Topology) Tiers() (n int) {
 
 // Extent is how far the places of switches reach from the origin; false when the topology gives
 // none. Places are moved so that the least coordinates are 0.
-func (t *Topology) Extent() (width, height float64, ok bool) {
+func (t *topology) Extent() (width, height float64, ok bool) {
 	return t.width, t.height, t.width > 0 || t.height > 0
 }
 
 // place moves the switches to the origin.
-func (t *Topology) place() {
+func (t *topology) place() {
 	if len(t.Switches) == 0 {
 		return
 	}
@@ -117,7 +117,7 @@ func (t *Topology) place() {
 
 // Grid is the size of the grid that the switches are in, up to three dimensions; false when they
 // are in none, or it is a ring.
-func (t *Topology) Grid() (size [3]int, ok bool) {
+func (t *topology) Grid() (size [3]int, ok bool) {
 	size = [3]int{1, 1, 1}
 	if len(t.Switches) == 0 {
 		return size, false

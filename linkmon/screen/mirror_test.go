@@ -1,7 +1,6 @@
-package mirror
+package screen
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"testing"
 
@@ -10,18 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
-
-func read(t *testing.T, spec string) *Topology {
-	t.Helper()
-	g := topologytest.Parse(t, spec)
-	var b bytes.Buffer
-	require.NoError(t, g.WriteJSON(&b))
-	top, err := Read(b.Bytes())
-	require.NoError(t, err)
-	return top
-}
 
 func TestTheTopologyIsReadAsTheAPIGivesIt(t *testing.T) {
 	top := read(t, "kary-ntree:2,2")
@@ -50,7 +38,7 @@ func TestTheTopologyIsReadAsTheAPIGivesIt(t *testing.T) {
 	require.Zero(t, read(t, "irregular:8,12,1").Tiers())
 
 	for bad, want := range map[string]string{`[`: "unexpected end of JSON input", `{"links":[{"id":"x","a":"s0","b":"s1"}]}`: "link x ends at \"s0\", which is not in it"} {
-		_, err := Read([]byte(bad))
+		_, err := readTopology([]byte(bad))
 		require.EqualError(t, err, "topology of the fabric: "+want)
 	}
 }
@@ -70,32 +58,32 @@ func (s *frames) next(kind string, change func(f *api.Frame)) api.Frame {
 }
 
 func TestDeltasReplaceWhatChangedAndASnapshotAll(t *testing.T) {
-	m := New(read(t, "kary-ntree:2,2"))
+	m := newMirror(read(t, "kary-ntree:2,2"))
 	require.False(t, m.Heard())
 	s := &frames{last: api.Frame{Run: "one"}}
 	require.False(t, m.Apply(s.next(api.KindDelta, nil)), "nothing came before")
 	require.True(t, m.Apply(s.next(api.KindSnapshot, func(f *api.Frame) {
 		f.Links = []api.LinkView{{I: 0, State: fabric.LinkCut, CutAB: "silent", CutBA: "silent", AUp: true, BUp: true}, {I: 1, State: fabric.LinkUp}}
-		f.Switches = []api.SwitchView{{I: 2, State: SwitchDown}}
+		f.Switches = []api.SwitchView{{I: 2, State: switchDown}}
 		f.Deadlock = []api.ChannelView{{Link: 3}}
 	})))
-	require.Equal(t, Silent, m.Trouble(0))
-	require.Equal(t, Well, m.Trouble(1), "a link that is well may leave out that its ends see it up")
-	require.Equal(t, Deadlocked, m.Trouble(3))
+	require.Equal(t, linkSilent, m.Trouble(0))
+	require.Equal(t, linkWell, m.Trouble(1), "a link that is well may leave out that its ends see it up")
+	require.Equal(t, linkDeadlocked, m.Trouble(3))
 	require.Equal(t, 3, m.SwitchesUp())
 
 	require.True(t, m.Apply(s.next(api.KindDelta, func(f *api.Frame) {
 		f.Links = []api.LinkView{{I: 0, State: fabric.LinkCut, CutAB: "silent"}, {I: 99}, {I: -1}}
 	})))
-	require.Equal(t, Cut, m.Trouble(0), "the ends have noticed")
-	require.Equal(t, Well, m.Trouble(3), "no deadlock any more")
-	require.Equal(t, SwitchDown, m.Switches[2].State, "not in the frame: as it was")
+	require.Equal(t, linkCut, m.Trouble(0), "the ends have noticed")
+	require.Equal(t, linkWell, m.Trouble(3), "no deadlock any more")
+	require.Equal(t, switchDown, m.Switches[2].State, "not in the frame: as it was")
 
 	skipped := s.next(api.KindDelta, nil)
 	require.False(t, m.Apply(s.next(api.KindDelta, nil)), "one is missing")
 	require.True(t, m.Apply(skipped))
 	require.True(t, m.Apply(s.next(api.KindSnapshot, nil)))
-	require.Equal(t, [Deadlocked + 1]int{Well: 8}, m.Count())
+	require.Equal(t, [linkDeadlocked + 1]int{linkWell: 8}, m.Count())
 	require.Equal(t, 4, m.SwitchesUp())
 
 	other := s.next(api.KindDelta, nil)
@@ -104,24 +92,24 @@ func TestDeltasReplaceWhatChangedAndASnapshotAll(t *testing.T) {
 }
 
 func TestEveryTroubleOfALinkHasAName(t *testing.T) {
-	for want, l := range map[Trouble]api.LinkView{
-		Well:     {State: fabric.LinkUp},
-		Impaired: {State: fabric.LinkUp, SuffersBA: "loss 1%"},
-		Flapping: {State: fabric.LinkUp, Flapping: true, SuffersBA: "loss 1%"},
-		Coming:   {State: fabric.LinkUp, HeldA: true},
-		Down:     {State: fabric.LinkDown},
-		Silent:   {State: fabric.LinkCut, CutBA: fabric.CutSilent, AUp: true, BUp: true},
-		Cut:      {State: fabric.LinkCut, CutAB: fabric.CutSignalled, Flapping: true},
+	for want, l := range map[trouble]api.LinkView{
+		linkWell:     {State: fabric.LinkUp},
+		linkImpaired: {State: fabric.LinkUp, SuffersBA: "loss 1%"},
+		linkFlapping: {State: fabric.LinkUp, Flapping: true, SuffersBA: "loss 1%"},
+		linkComing:   {State: fabric.LinkUp, HeldA: true},
+		linkDown:     {State: fabric.LinkDown},
+		linkSilent:   {State: fabric.LinkCut, CutBA: fabric.CutSilent, AUp: true, BUp: true},
+		linkCut:      {State: fabric.LinkCut, CutAB: fabric.CutSignalled, Flapping: true},
 	} {
-		require.Equal(t, want, trouble(l), want.String())
+		require.Equal(t, want, troubleOf(l), want.String())
 	}
-	require.Equal(t, Coming, trouble(api.LinkView{State: fabric.LinkComing}))
-	require.Equal(t, Cut, trouble(api.LinkView{State: fabric.LinkCut, CutBA: fabric.CutSilent, AUp: true}), "one end has noticed")
-	require.Equal(t, "deadlock", Deadlocked.String())
+	require.Equal(t, linkComing, troubleOf(api.LinkView{State: fabric.LinkComing}))
+	require.Equal(t, linkCut, troubleOf(api.LinkView{State: fabric.LinkCut, CutBA: fabric.CutSilent, AUp: true}), "one end has noticed")
+	require.Equal(t, "deadlock", linkDeadlocked.String())
 }
 
 func TestTheHistoryHoldsRatesAndForgetsAnotherRun(t *testing.T) {
-	m := New(read(t, "kary-ntree:2,2"))
+	m := newMirror(read(t, "kary-ntree:2,2"))
 	s := &frames{last: api.Frame{Run: "one"}}
 	step := func(f *api.Frame) {
 		f.Ledger.Injected += 100
@@ -134,7 +122,7 @@ func TestTheHistoryHoldsRatesAndForgetsAnotherRun(t *testing.T) {
 	require.True(t, m.Apply(s.next(api.KindSnapshot, step)))
 	require.Empty(t, m.History, "no rate yet")
 	require.True(t, m.Apply(s.next(api.KindDelta, step)))
-	require.Equal(t, []Point{{At: 0.5, Injected: 400, Delivered: 360, Lost: 20, Rerouted: 100, P99: 7}}, m.History)
+	require.Equal(t, []point{{At: 0.5, Injected: 400, Delivered: 360, Lost: 20, Rerouted: 100, P99: 7}}, m.History)
 	require.Equal(t, []float32{42}, m.Trail(2))
 	soon := s.next(api.KindDelta, step)
 	soon.At, s.last.At = m.At+0.01, m.At+0.01
@@ -154,7 +142,7 @@ func TestTheHistoryHoldsRatesAndForgetsAnotherRun(t *testing.T) {
 }
 
 func TestEventsAndReportsAreKeptOnceInOrderAndBounded(t *testing.T) {
-	m := New(read(t, "kary-ntree:2,2"))
+	m := newMirror(read(t, "kary-ntree:2,2"))
 	s := &frames{last: api.Frame{Run: "one"}}
 	require.True(t, m.Apply(s.next(api.KindSnapshot, nil)))
 	draw := rand.New(rand.NewPCG(1, 1))
@@ -180,12 +168,12 @@ func TestEventsAndReportsAreKeptOnceInOrderAndBounded(t *testing.T) {
 }
 
 func TestALinkIsToldAsTheFabricTellsIt(t *testing.T) {
-	m := New(read(t, "kary-ntree:2,2"))
+	m := newMirror(read(t, "kary-ntree:2,2"))
 	s := &frames{last: api.Frame{Run: "one"}}
 	i := m.Topology.Link("s0.0-s1.0")
 	require.True(t, m.Apply(s.next(api.KindSnapshot, func(f *api.Frame) {
 		f.Links = []api.LinkView{{I: i, State: fabric.LinkDown, CutAB: "silent", SuffersBA: "loss 1%"}}
-		f.Switches = []api.SwitchView{{I: m.Topology.Switch("s1.0"), State: SwitchDown}, {I: m.Topology.Switch("s0.0"), State: SwitchSuspect}}
+		f.Switches = []api.SwitchView{{I: m.Topology.Switch("s1.0"), State: switchDown}, {I: m.Topology.Switch("s0.0"), State: switchSuspect}}
 	})))
 	require.Equal(t, "cut s0.0 to s1.0, silent; s1.0 to s0.0 loss 1%; s1.0 is down; s0.0 does not answer", m.LinkState(i).Details())
 }
