@@ -21,8 +21,8 @@
 //
 // Lossless and virtual cut-through at packet granularity: a packet moves on only into a reserved
 // slot, leaves only with a credit, and waits whole in one switch. So two rings of packets that wait
-// for each other hang, as in a real fabric. Every queue is bounded by its configured buffer; slots
-// are allocated once, in New.
+// for each other hang, as in a real fabric; [FindDeadlock] finds them in snapshots. Every queue is
+// bounded by its configured buffer; slots are allocated once, in New.
 //
 // # Who drives it
 //

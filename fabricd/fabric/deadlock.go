@@ -5,7 +5,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/deadlock"
 )
 
 // Channel is one VC of one direction of a link, named by the switch that sends on it.
@@ -31,10 +30,10 @@ func (c Cycle) String() string {
 	return b.String()
 }
 
-// Deadlock looks for packets that wait for each other for ever, see [deadlock.Find], and returns a
-// cycle of the channels that they wait for, or nil. Live, call it when nothing moves, for it reads
-// one switch after the other. In virtual time the result is exact at any time, except that a
-// register that expires, or a link that comes up, may yet resolve the cycle.
+// Deadlock looks for packets that wait for each other for ever, see [switching.FindDeadlock], and
+// returns a cycle of the channels that they wait for, or nil. Live, call it when nothing moves, for
+// it reads one switch after the other. In virtual time the result is exact at any time, except that
+// a register that expires, or a link that comes up, may yet resolve the cycle.
 func (rd *reader) Deadlock() []Channel {
 	rd.lookAtNodes()
 	return rd.deadlockIn(rd.blockedSwitches())
@@ -68,11 +67,11 @@ func (rd *reader) deadlockIn(snaps []switching.Snapshot) []Channel {
 		return other, ok
 	}
 	var cycle []Channel
-	q := deadlock.Question{Switches: snaps, Peer: peer}
+	q := switching.DeadlockQuery{Switches: snaps, Peer: peer}
 	if rd.Virtual() {
 		q.InputBuffer = rd.opts.Switch.InputBuffer
 	}
-	for _, o := range deadlock.Find(q) {
+	for _, o := range switching.FindDeadlock(q) {
 		to, _ := peer(weft.End{Node: o.Switch.Node(), Port: o.Port})
 		cycle = append(cycle, Channel{Switch: rd.graph.Switches[o.Switch].Name, Port: int(o.Port), VC: int(o.VC), To: rd.graph.Name(to.Node)})
 	}

@@ -28,6 +28,6 @@
 // # Deadlock
 //
 // Every thousand cycles, and at the end of every batch, the wait-for graph of all switches is
-// searched (switch/deadlock). Packets that can only wait for each other count as deadlocked when no
-// timer of a register can free them: see [Result.Deadlocked].
+// searched ([switching.FindDeadlock]). Packets that can only wait for each other count as
+// deadlocked when no timer of a register can free them: see [Result.Deadlocked].
 package measure

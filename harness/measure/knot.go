@@ -6,7 +6,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/deadlock"
 )
 
 // lookout looks for packets that wait for each other for ever.
@@ -20,9 +19,9 @@ type lookout struct {
 	longest, shortest weft.Time // timers of registers; 0 and Never: there are none
 	ends              weft.Time // when the run ends at the latest
 
-	since weft.Time         // when cycle was found first
-	cycle []deadlock.Output // what was found last; nil: nothing
-	sent  []uint64          // by these outputs
+	since weft.Time           // when cycle was found first
+	cycle []switching.Channel // what was found last; nil: nothing
+	sent  []uint64            // by these outputs
 	snaps []switching.Snapshot
 }
 
@@ -59,14 +58,14 @@ func (l *lookout) look() bool {
 
 // certain reports whether these outputs, which have sent so many packets each, wait for ever. The
 // next timer runs out at runsOut.
-func (l *lookout) certain(now weft.Time, cycle []deadlock.Output, sent []uint64, runsOut weft.Time) bool {
+func (l *lookout) certain(now weft.Time, cycle []switching.Channel, sent []uint64, runsOut weft.Time) bool {
 	if !slices.Equal(cycle, l.cycle) || !slices.Equal(sent, l.sent) {
 		l.since, l.cycle, l.sent = now, cycle, sent
 	}
 	return cycle != nil && (l.longest == 0 || runsOut > l.ends && l.ends-now < l.shortest || now-l.since > l.longest)
 }
 
-func (l *lookout) find() []deadlock.Output {
+func (l *lookout) find() []switching.Channel {
 	if l.n.meter.inside() == 0 {
 		return nil
 	}
@@ -79,7 +78,7 @@ func (l *lookout) find() []deadlock.Output {
 	if blocked == 0 {
 		return nil
 	}
-	return deadlock.Find(deadlock.Question{
+	return switching.FindDeadlock(switching.DeadlockQuery{
 		Switches: l.snaps, InputBuffer: l.n.cfg.Switch.InputBuffer,
 		Peer: func(e weft.End) (weft.End, bool) {
 			peer, _, ok := l.n.graph.Peer(e)

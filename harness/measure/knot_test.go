@@ -8,7 +8,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/deadlock"
 )
 
 func TestADeadlockIsFoundWithItsCycle(t *testing.T) {
@@ -77,7 +76,7 @@ func TestATimerThatRunsIsWaitedFor(t *testing.T) {
 func TestOnePairOfWaitingPacketsAfterAnotherIsNoDeadlock(t *testing.T) {
 	t.Parallel()
 	l := &lookout{longest: 10, shortest: 10, ends: 1000}
-	a, b := []deadlock.Output{{Switch: 1}, {Switch: 2}}, []deadlock.Output{{Switch: 3}, {Switch: 2}}
+	a, b := []switching.Channel{{Switch: 1}, {Switch: 2}}, []switching.Channel{{Switch: 3}, {Switch: 2}}
 	require.False(t, l.certain(100, a, []uint64{5, 5}, 110))
 	require.False(t, l.certain(111, a, []uint64{6, 5}, 120), "one of them has sent")
 	require.False(t, l.certain(122, b, []uint64{6, 5}, 130), "they are others")

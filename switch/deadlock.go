@@ -1,28 +1,25 @@
-// Package deadlock finds packets that wait for each other for ever, in snapshots of the switches of
-// a fabric. Pure.
-package deadlock
+package switching
 
 import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// Output is a VC of an output port of a switch, the node of the wait-for graph.
-type Output struct {
+// Channel is a VC of an output port of a switch, the node of the wait-for graph.
+type Channel struct {
 	Switch weft.SwitchID
 	Port   weft.PortID
 	VC     weft.VC
 }
 
-// Question is what to look at.
-type Question struct {
+// DeadlockQuery is what to look at.
+type DeadlockQuery struct {
 	// Switches are the snapshots of all switches, by number, taken at one instant or while nothing
 	// moves. All have as many VCs. One without ports is a switch of which nothing is known: it
 	// takes what comes.
-	Switches []switching.Snapshot
+	Switches []Snapshot
 	// Peer is the other end of the link at e, if there is one.
 	Peer func(e weft.End) (peer weft.End, ok bool)
 	// InputBuffer is how many packets an input VC queue of a switch holds. It is needed where
@@ -33,38 +30,38 @@ type Question struct {
 
 // held is how many packets an input queue of a switch holds; none where nothing is known of the
 // switch.
-func (q *Question) held(sw weft.SwitchID, p weft.PortID, vc int) int {
+func (q *DeadlockQuery) held(sw weft.SwitchID, p weft.PortID, vc int) int {
 	if ports := q.Switches[sw].Ports; len(ports) > 0 {
 		return ports[p].VCs[vc].Epoch.Held
 	}
 	return 0
 }
 
-// Find returns a cycle of outputs of which each waits for the next, and the last for the first;
-// nothing when there is none. The same question always gets the same answer.
+// FindDeadlock returns a cycle of outputs of which each waits for the next, and the last for the
+// first; nothing when there is none. The same question always gets the same answer.
 //
 // An output waits when it has packets and no credit, and its neighbour's input queue is full of
 // packets that wait only for outputs that wait. One that can go on, because it is empty or has a
 // credit, or its neighbour holds a packet that can, is freed; then all that wait for it; what is
 // never freed is deadlocked (Definition 17 of Dynamic Fault Tolerance in Fat Trees), unless a port
 // that changes its state, or a register that expires, has packets routed anew.
-func Find(q Question) []Output {
-	g := newGraph(q)
+func FindDeadlock(q DeadlockQuery) []Channel {
+	g := newWaitGraph(q)
 	g.build(q)
 	g.free()
 	return g.cycle()
 }
 
-// graph is the wait-for graph. An output is numbered by switch, port and VC, in that order.
-type graph struct {
+// waitGraph is the wait-for graph. An output is numbered by switch, port and VC, in that order.
+type waitGraph struct {
 	first []int32   // per switch, its first output
 	vcs   int       // of every port
 	waits [][]int32 // per output, those it waits for; nil: it can go on
 	back  [][]int32 // per output, those that wait for it
 }
 
-func newGraph(q Question) *graph {
-	g := &graph{first: make([]int32, len(q.Switches)+1)}
+func newWaitGraph(q DeadlockQuery) *waitGraph {
+	g := &waitGraph{first: make([]int32, len(q.Switches)+1)}
 	for i, s := range q.Switches {
 		if len(s.Ports) > 0 {
 			g.vcs = len(s.Ports[0].VCs)
@@ -76,11 +73,11 @@ func newGraph(q Question) *graph {
 	return g
 }
 
-func (g *graph) number(sw weft.SwitchID, o switching.Output) int32 {
+func (g *waitGraph) number(sw weft.SwitchID, o Output) int32 {
 	return g.first[sw] + int32(o.Port)*int32(g.vcs) + int32(o.VC)
 }
 
-func (g *graph) output(n int32) Output {
+func (g *waitGraph) output(n int32) Channel {
 	sw, ok := slices.BinarySearch(g.first, n)
 	if !ok {
 		sw--
@@ -89,13 +86,13 @@ func (g *graph) output(n int32) Output {
 		sw++
 	}
 	at := n - g.first[sw]
-	return Output{weft.SwitchID(sw), weft.PortID(at / int32(g.vcs)), weft.VC(at % int32(g.vcs))}
+	return Channel{weft.SwitchID(sw), weft.PortID(at / int32(g.vcs)), weft.VC(at % int32(g.vcs))}
 }
 
 // build gives for every output that is full and without a credit the outputs that packets in the
 // neighbour's input queue wait for. The output of a dead link waits for what the packets stranded
 // in it wait for.
-func (g *graph) build(q Question) {
+func (g *waitGraph) build(q DeadlockQuery) {
 	for i, s := range q.Switches {
 		id := weft.SwitchID(i)
 		for p, ps := range s.Ports {
@@ -107,10 +104,10 @@ func (g *graph) build(q Question) {
 				if v.Output == 0 || v.Credits > 0 {
 					continue
 				}
-				at := switching.Output{Port: weft.PortID(p), VC: weft.VC(vc)}
+				at := Output{Port: weft.PortID(p), VC: weft.VC(vc)}
 				from := g.number(id, at)
 				if ps.State != link.Up {
-					g.waitFor(from, id, q, func(b *switching.Blocked) bool {
+					g.waitFor(from, id, q, func(b *Blocked) bool {
 						// Waiting for the link to come back, or behind another in the same queue,
 						// is no deadlock by itself.
 						return b.Stranded && b.At == at && !slices.Contains(b.For, at)
@@ -121,7 +118,7 @@ func (g *graph) build(q Question) {
 				if q.InputBuffer > 0 && q.held(next, peer.Port, vc) < q.InputBuffer {
 					continue // a packet or a credit is on the way
 				}
-				g.waitFor(from, next, q, func(b *switching.Blocked) bool {
+				g.waitFor(from, next, q, func(b *Blocked) bool {
 					return !b.Stranded && b.In == peer.Port && b.InVC == at.VC
 				})
 			}
@@ -131,7 +128,7 @@ func (g *graph) build(q Question) {
 
 // waitFor makes from wait for all outputs that those of a switch's blocked packets wait for. When
 // there are none the neighbour takes what comes.
-func (g *graph) waitFor(from int32, sw weft.SwitchID, q Question, those func(b *switching.Blocked) bool) {
+func (g *waitGraph) waitFor(from int32, sw weft.SwitchID, q DeadlockQuery, those func(b *Blocked) bool) {
 	blocked := q.Switches[sw].Blocked
 	for i := range blocked {
 		if b := &blocked[i]; those(b) {
@@ -145,7 +142,7 @@ func (g *graph) waitFor(from int32, sw weft.SwitchID, q Question, those func(b *
 }
 
 // free takes out of the graph all outputs that can go on, now or when one that they wait for has.
-func (g *graph) free() {
+func (g *waitGraph) free() {
 	var can []int32
 	for n, w := range g.waits {
 		if w == nil {
@@ -166,7 +163,7 @@ func (g *graph) free() {
 
 // cycle follows the waits from the lowest output left until one comes again. All that is waited for
 // is left too.
-func (g *graph) cycle() []Output {
+func (g *waitGraph) cycle() []Channel {
 	start := slices.IndexFunc(g.waits, func(w []int32) bool { return w != nil })
 	if start < 0 {
 		return nil
@@ -183,7 +180,7 @@ func (g *graph) cycle() []Output {
 		path = append(path, n)
 		n = g.waits[n][0]
 	}
-	cycle := make([]Output, len(path))
+	cycle := make([]Channel, len(path))
 	for i, n := range path {
 		cycle[i] = g.output(n)
 	}
