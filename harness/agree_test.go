@@ -201,7 +201,7 @@ func TestLiveAndVirtualDeliverTheSamePacketsInTheOrderOfTheirFlows(t *testing.T)
 
 // Eight packets follow each other over links on which each takes 100 ms: from the first at the
 // first switch to the last at the last, four links on, there are 11 times that. Live a link that
-// was idle may catch up by 2 ms (pace.Pacer.CatchUp), so that 10 ms of the 1,100 may be missing; and
+// was idle may catch up by 2 ms (link.Pacer.CatchUp), so that 10 ms of the 1,100 may be missing; and
 // it is as much slower as the machine is busy, so a tenth more must come out once and not always.
 func TestLiveLatencyOverPacedLinksIsWhatVirtualTimePredicts(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
-	"github.com/weft-fabric/weft/switch/pace"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // dispatch sends orders that were decided, and waits for no host. Orders reach a host in the order
@@ -112,6 +112,6 @@ func (h *hostState) order(o host.Order) (host.OrderAnswer, error) {
 	return s.answer, err
 }
 
-func impairment(s fault.Impairment) pace.Impairment {
-	return pace.Impairment{Loss: s.Loss.Share(), Rate: s.Rate, Delay: s.Delay, Jitter: s.Jitter}
+func impairment(s fault.Impairment) linkend.Impairment {
+	return linkend.Impairment{Loss: s.Loss.Share(), Rate: s.Rate, Delay: s.Delay, Jitter: s.Jitter}
 }

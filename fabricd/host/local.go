@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic/nicd"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -33,7 +33,7 @@ type BuildSpec struct {
 	Graph          *topology.Graph
 	Switches, NICs []weft.Core // by number; nil: another host runs it
 	Watch          func(n weft.Node) switchd.Observer
-	Pace           pace.Pace             // of every link
+	Pace           link.Pace             // of every link
 	Batch          int                   // most packets in a frame
 	Inbox          int                   // most frames on their way to one port
 	Seed           uint64                // of what impairments draw

@@ -12,7 +12,6 @@ import (
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
-	"github.com/weft-fabric/weft/switch/pace"
 )
 
 // A host of calls needs no broker: it is ordered, counted and read by calls, and what NICs refuse
@@ -140,7 +139,7 @@ func TestLossesOfALinkThatIsShared(t *testing.T) {
 	l.Do(host.Order{SignalAll: true})
 	rig.Until(t, up)
 	l.Share(leaf)
-	l.Do(host.Order{Impair: []host.ImpairOrder{{End: host.EndOf(a), Impair: pace.Impairment{Loss: 1}}}})
+	l.Do(host.Order{Impair: []host.ImpairOrder{{End: host.EndOf(a), Impair: link.Impairment{Loss: 1}}}})
 	send()
 	rig.Until(t, func() bool { return l.ReadEnd(a).Flow.Sent == 1 }, "it is sent, and lost")
 	l.Do(host.Order{

@@ -9,7 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -22,7 +22,7 @@ type NodeRuntimeConfig struct {
 	Clock       func() weft.Time
 	Nodes       []weft.Node // each once
 	Cores       []weft.Core // of Nodes
-	Pace        pace.Pace   // of every link
+	Pace        link.Pace   // of every link
 	Batch       int         // most packets in a frame
 	Inbox       int         // most frames on their way to one port
 	Seed        uint64      // of what impairments draw

@@ -5,7 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -17,8 +17,8 @@ type Order struct {
 	Term   uint64 `json:"term,omitempty"`
 
 	// After is how many orders the host had carried out when the leader asked what was done to it,
-	// which this order completes. A host that has carried out another one since refuses it: that one
-	// came late. nil: it does not matter.
+	// which this order completes. A host that has carried out another one since refuses it: that
+	// one came late. nil: it does not matter.
 	After *uint64 `json:"after,omitempty"`
 
 	// Clock puts the host's clock forward by so much, because the leader has found it behind;
@@ -71,7 +71,7 @@ type SignalOrder struct {
 // ImpairOrder sets the impairment of the direction out of an end. Zero is none.
 type ImpairOrder struct {
 	End    End             `json:"end"`
-	Impair pace.Impairment `json:"impair"`
+	Impair link.Impairment `json:"impair"`
 }
 
 // TrafficOrder sets the traffic of all NICs of the fabric; each host makes the sources of its own

@@ -12,7 +12,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/link"
-	"github.com/weft-fabric/weft/switch/pace"
 )
 
 // orders is the lasting effect of the orders so far.
@@ -20,7 +19,7 @@ type orders struct {
 	mu              sync.Mutex // serialises orders; the rest is guarded by it
 	signals         []bool     // per end
 	cut             map[LinkDirection]bool
-	impaired        map[int]pace.Impairment // by end; what is zero is not in it
+	impaired        map[int]link.Impairment // by end; what is zero is not in it
 	moves           moves
 	traffic         TrafficOrder
 	generation      uint16
@@ -31,7 +30,7 @@ type orders struct {
 
 func (o *orders) init(ends, connections int, c *Spec) {
 	o.signals, o.lostConnections = make([]bool, ends), make([]bool, connections)
-	o.cut, o.impaired = map[LinkDirection]bool{}, map[int]pace.Impairment{}
+	o.cut, o.impaired = map[LinkDirection]bool{}, map[int]link.Impairment{}
 	o.generation, o.hold = c.Generation, c.Hold
 	o.traffic = TrafficOrder{Spec: nic.Traffic{}.String()}
 	o.moves = moves{
@@ -187,7 +186,7 @@ func (p *Local) do(o *Order, pl *plan, a *OrderAnswer) (err error) {
 	for i, im := range o.Impair {
 		e := pl.impair[i]
 		p.nodes.ends[e].driver.Impair(im.End.Port, im.Impair)
-		if p.impaired[e] = im.Impair; im.Impair == (pace.Impairment{}) {
+		if p.impaired[e] = im.Impair; im.Impair == (link.Impairment{}) {
 			delete(p.impaired, e)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
-	"github.com/weft-fabric/weft/switch/pace"
 )
 
 // Settings are all that a fabric is told. The zero value of a field is its default. Settings can be
@@ -80,8 +79,8 @@ type Manager struct {
 	Distribute Duration `yaml:"distribute,omitempty" json:"distribute,omitempty"`
 }
 
-// Config is what s says of the core of a switch; who makes the switch adds the rest. A policy that is
-// not given, or not known, is the default.
+// Config is what s says of the core of a switch; who makes the switch adds the rest. A policy that
+// is not given, or not known, is the default.
 func (s Switch) Config() switching.Config {
 	return switching.Config{
 		VCs: s.VCs, InputBuffer: s.InputBuffer, OutputBuffer: s.OutputBuffer, Queueing: queueing[s.Queueing],
@@ -99,8 +98,8 @@ func (n NIC) Config(s Switch) nic.Config {
 }
 
 // Pace is the pacing that the sending end of a link gets.
-func (l Link) Pace() pace.Pace {
-	p := pace.Pace{Delay: l.Delay.Time()}
+func (l Link) Pace() link.Pace {
+	p := link.Pace{Delay: l.Delay.Time()}
 	if l.Paced {
 		p.Rate = l.Rate
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft/harness/virtual"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // unorderedFrom is how many NICs there must be for them to keep no table of their flows, whose
@@ -61,7 +61,7 @@ func build(ctx context.Context, c Config) (*network, error) {
 	rate := float64(c.BytesPerCycle) / float64(c.Cycle) * float64(weft.Second)
 	for i := range n.graph.Links {
 		l := &n.graph.Links[i]
-		n.engine.Connect(n.port(l.A), n.port(l.B), pace.Pace{Rate: rate, Delay: c.WireDelay.Duration()})
+		n.engine.Connect(n.port(l.A), n.port(l.B), link.Pace{Rate: rate, Delay: c.WireDelay.Duration()})
 	}
 	return n, nil
 }

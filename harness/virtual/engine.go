@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // Config of an engine.
@@ -134,7 +134,7 @@ type Port struct {
 }
 
 // Connect joins two ports by a link whose directions are both paced so. Neither end has signal yet.
-func (e *Engine) Connect(a, b Port, p pace.Pace) {
+func (e *Engine) Connect(a, b Port, p link.Pace) {
 	a.Node.connect(a.Port, b, p)
 	b.Node.connect(b.Port, a, p)
 }

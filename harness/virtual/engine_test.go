@@ -13,7 +13,6 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/virtual"
 	"github.com/weft-fabric/weft/switch/link"
-	"github.com/weft-fabric/weft/switch/pace"
 )
 
 // send has a NIC of a network send one packet.
@@ -127,7 +126,7 @@ func TestAnImpairmentActsOnWhatIsOnItsWay(t *testing.T) {
 		n := newNetwork(t, "kary-ntree:2,2", "updown", "none")
 		peer, _, _ := n.g.Peer(weft.End{Node: weft.NICID(0).Node()})
 		leaf, port := n.node[peer.Node], peer.Port
-		leaf.Impair(port, pace.Impairment{Rate: 250e3, Delay: time.Millisecond}) // to NIC 0, 1.024 ms a packet
+		leaf.Impair(port, link.Impairment{Rate: 250e3, Delay: time.Millisecond}) // to NIC 0, 1.024 ms a packet
 		n.send(t, 1, 0)
 		start := n.Now()
 		n.Run(start + 100*weft.Microsecond)
@@ -137,9 +136,9 @@ func TestAnImpairmentActsOnWhatIsOnItsWay(t *testing.T) {
 	}
 	slow := arrives(func(*virtual.Node, weft.PortID) {})
 	assert.InDelta(t, float64(2024*weft.Microsecond), float64(slow), float64(5*weft.Microsecond))
-	assert.Less(t, arrives(func(n *virtual.Node, p weft.PortID) { n.Impair(p, pace.Impairment{}) }), 105*weft.Microsecond, "healed")
+	assert.Less(t, arrives(func(n *virtual.Node, p weft.PortID) { n.Impair(p, link.Impairment{}) }), 105*weft.Microsecond, "healed")
 	assert.Greater(t, arrives(func(n *virtual.Node, p weft.PortID) {
-		n.Impair(p, pace.Impairment{Rate: 125e3, Delay: time.Millisecond})
+		n.Impair(p, link.Impairment{Rate: 125e3, Delay: time.Millisecond})
 	}), slow+800*weft.Microsecond)
 }
 
@@ -148,7 +147,7 @@ func TestAnImpairmentLosesItsShareTheSameEachTime(t *testing.T) {
 	run := func(seed uint64) uint64 {
 		n := newNetworkThat(t, "kary-ntree:2,2", "updown", "none", seed,
 			link.Liveness{Interval: 4 * cycle, Multiplier: 50}) // hellos make up for the credits that are lost
-		n.node[weft.NICID(1).Node()].Impair(0, pace.Impairment{Loss: 0.2})
+		n.node[weft.NICID(1).Node()].Impair(0, link.Impairment{Loss: 0.2})
 		for range 1000 {
 			n.send(t, 1, 0)
 			n.Run(n.Now() + 10*cycle)
@@ -171,7 +170,7 @@ func TestHellosLeaveWhilePacketsTakeLong(t *testing.T) {
 	n := newNetworkThat(t, "kary-ntree:2,2", "updown", "none", 1, link.Liveness{Interval: interval, Multiplier: 3})
 	nic := n.node[weft.NICID(1).Node()]
 	lasts := interval * 27 / 10
-	nic.Impair(0, pace.Impairment{Rate: 256 * float64(weft.Second) / float64(lasts), Delay: (10 * cycle).Duration()})
+	nic.Impair(0, link.Impairment{Rate: 256 * float64(weft.Second) / float64(lasts), Delay: (10 * cycle).Duration()})
 	for range packets {
 		n.send(t, 1, 0)
 	}

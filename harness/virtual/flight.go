@@ -2,11 +2,11 @@ package virtual
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // flight is a frame on a wire, or one to be used again.
-type flight = pace.Flight[weft.Frame]
+type flight = link.Flight[weft.Frame]
 
 // roomy is a flight with room for the first packet of its frame beside it. The flight comes last:
 // what each frame needs of it is beside the end of the packet then, in few cache lines.

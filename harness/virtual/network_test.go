@@ -16,7 +16,6 @@ import (
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
-	"github.com/weft-fabric/weft/switch/pace"
 )
 
 const cycle = 512 * weft.Nanosecond
@@ -58,7 +57,7 @@ func newNetworkThat(t testing.TB, spec, routing, traffic string, seed uint64, li
 		nodes[m.ID.Node()] = n.Add(core, virtual.NodeConfig{})
 	}
 	for _, l := range g.Links {
-		n.Connect(virtual.Port{Node: nodes[l.A.Node], Port: l.A.Port}, virtual.Port{Node: nodes[l.B.Node], Port: l.B.Port}, pace.Pace{Rate: 250e6})
+		n.Connect(virtual.Port{Node: nodes[l.A.Node], Port: l.A.Port}, virtual.Port{Node: nodes[l.B.Node], Port: l.B.Port}, link.Pace{Rate: 250e6})
 	}
 	for _, l := range g.Links {
 		nodes[l.A.Node].Signal(l.A.Port, true)

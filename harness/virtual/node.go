@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // Observer hears what a core reports, in order. It must return at once, must not use the engine or
@@ -43,10 +43,10 @@ type port struct {
 	toPort weft.PortID // of to
 	owed   bool        // the node was halted when it could send
 	cut    bool
-	line   pace.Line[weft.Frame] // on the wire
-	pacer  pace.Pacer
+	line   link.Line[weft.Frame] // on the wire
+	pacer  link.Pacer
 	draws  *rand.PCG // of its impairment; nil before the first
-	pace   pace.Pace
+	pace   link.Pace
 }
 
 // Stats counts what a node has sent and received.
@@ -56,7 +56,7 @@ type Stats struct {
 	CreditFrames        uint64 // of FramesOut, those without packets
 }
 
-var sound pace.Impairment
+var sound link.Impairment
 
 // Add makes core a node.
 func (e *Engine) Add(core weft.Core, cfg NodeConfig) *Node {
@@ -65,7 +65,7 @@ func (e *Engine) Add(core weft.Core, cfg NodeConfig) *Node {
 	return n
 }
 
-func (n *Node) connect(p weft.PortID, to Port, pc pace.Pace) {
+func (n *Node) connect(p weft.PortID, to Port, pc link.Pace) {
 	k := &n.ports[p]
 	k.to, k.toPort, k.pace, k.arrivesAt, k.sendsAt = to.Node, to.Port, pc, weft.Never, weft.Never
 	k.pacer.Adopt(pc, &sound)
@@ -90,7 +90,7 @@ func (n *Node) Signal(p weft.PortID, up bool) {
 
 // Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on
 // their way arrive no later than if they had set out now.
-func (n *Node) Impair(p weft.PortID, i pace.Impairment) {
+func (n *Node) Impair(p weft.PortID, i link.Impairment) {
 	k := &n.ports[p]
 	if k.draws == nil {
 		k.draws = n.engine.draws(int(n.index), int(p))
@@ -160,7 +160,7 @@ func (n *Node) hello(p weft.PortID) {
 	n.mayTransmit(p, n.engine.now+n.cfg.CrossbarDelay)
 }
 
-// step sends a frame of the core, as [pace.Pacer.Allow] says.
+// step sends a frame of the core, as [link.Pacer.Allow] says.
 func (n *Node) step(p weft.PortID, owed bool) {
 	k := &n.ports[p]
 	if n.halted {

@@ -8,7 +8,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/link"
-	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -21,7 +20,7 @@ type Driver interface {
 	// Signal tells the core that port p has signal or has lost it.
 	Signal(p weft.PortID, up bool)
 	// Impair replaces what port p's outgoing direction suffers.
-	Impair(p weft.PortID, i pace.Impairment)
+	Impair(p weft.PortID, i link.Impairment)
 	// Stats returns the counters.
 	Stats() switchd.Stats
 }

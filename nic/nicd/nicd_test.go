@@ -14,7 +14,6 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/link"
-	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -22,7 +21,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // pair is two NICs linked to each other.
-func pair(t *testing.T, p pace.Pace) (a, b *NIC) {
+func pair(t *testing.T, p link.Pace) (a, b *NIC) {
 	t.Helper()
 	m := wire.NewMemory()
 	start := time.Now()
@@ -61,7 +60,7 @@ func delivered(t *testing.T, n *NIC, want uint64) {
 
 func TestSendFromManyGoroutinesDeliversEveryPacketInOrder(t *testing.T) {
 	t.Parallel()
-	a, b := pair(t, pace.Pace{})
+	a, b := pair(t, link.Pace{})
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -84,7 +83,7 @@ func TestSendFromManyGoroutinesDeliversEveryPacketInOrder(t *testing.T) {
 func TestNothingArrivesBeforeTheDelayOfTheLink(t *testing.T) {
 	t.Parallel()
 	const delay = 20 * time.Millisecond
-	a, b := pair(t, pace.Pace{Delay: delay})
+	a, b := pair(t, link.Pace{Delay: delay})
 	for range 20 {
 		_, err := a.Send(1, 256, false)
 		require.NoError(t, err)
@@ -97,7 +96,7 @@ func TestNothingArrivesBeforeTheDelayOfTheLink(t *testing.T) {
 
 func TestASourceGeneratesUntilItIsReplacedAndMarksItsGeneration(t *testing.T) {
 	t.Parallel()
-	a, b := pair(t, pace.Pace{})
+	a, b := pair(t, link.Pace{})
 	a.SetGeneration(2)
 	sources, err := nic.Traffic{Pattern: "uniform", Load: 1}.Sources(nic.Over{NICs: 2, Rate: 256_000})
 	require.NoError(t, err)
@@ -112,7 +111,7 @@ func TestASourceGeneratesUntilItIsReplacedAndMarksItsGeneration(t *testing.T) {
 
 func TestErrorsOfTheCoreReachTheCaller(t *testing.T) {
 	t.Parallel()
-	a, _ := pair(t, pace.Pace{})
+	a, _ := pair(t, link.Pace{})
 	_, err := a.Send(9, 256, false)
 	require.ErrorIs(t, err, nic.ErrNoSuchNIC)
 	_, err = a.Send(1, 0, false)

@@ -65,6 +65,12 @@
 // epochs, for the detection time at the longest: the new epoch is no fault, it shows that the
 // neighbour is there.
 //
+// # Pace
+//
+// A [Pacer] is how fast a direction of the link carries frames, and how badly: its rate, its delay,
+// and what it suffers. It is the sending end's account of when the link is free, what may leave and
+// when what was sent arrives. Live and virtual drivers keep the same one, outside the end.
+//
 // # Damping
 //
 // A link that flaps costs a reroute each time. As in RFC 2439 (there for routes) and in the event

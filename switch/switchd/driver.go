@@ -14,7 +14,7 @@
 // frame takes them all. There is no timer on the way and no wait for company, so an idle link adds
 // no latency.
 //
-// What may leave, and when, says [pace.Pacer.Allow]. A hello that is due is sent by the goroutine
+// What may leave, and when, says [link.Pacer.Allow]. A hello that is due is sent by the goroutine
 // that watches the clock: a transmitter may be one of thousands that wait for a processor. Frames
 // leave in the order they were filled all the same, see sender. Where a neighbour is not heard
 // because this process holds it up, the core is told so before it looks at the clock
@@ -33,7 +33,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -44,7 +44,7 @@ const DefaultBatch = 64
 type Wire struct {
 	Out   wire.Sender
 	Inbox chan wire.Message // filled by the transport; the driver adds one empty message to end its receiver
-	Pace  pace.Pace
+	Pace  link.Pace
 
 	OutSum, InSum wire.LinkSum // of the two directions
 }
@@ -61,7 +61,7 @@ type Config struct {
 	Wires []Wire // one per port of the core
 	Clock func() weft.Time
 	Batch int                           // most packets in a frame, 1 to weft.MaxBatch; 0 means DefaultBatch
-	Draws func(p weft.PortID) *rand.PCG // the stream of what a pace.Impairment draws at a port; nil: nothing is impaired
+	Draws func(p weft.PortID) *rand.PCG // the stream of what a link.Impairment draws at a port; nil: nothing is impaired
 	Watch Observer                      // nil: nobody
 
 	// Exempt tells whether what comes to a port is held up on its way by this process, so that
@@ -113,7 +113,7 @@ func New(cfg Config) *Driver {
 		if cfg.Draws != nil {
 			d.senders[p].draws = cfg.Draws(weft.PortID(p))
 		}
-		d.senders[p].impairment.Store(&pace.Impairment{})
+		d.senders[p].impairment.Store(&link.Impairment{})
 		d.senders[p].pace.CatchUp = catchUp
 	}
 	return d
@@ -332,7 +332,7 @@ func (d *Driver) lock() {
 // Stats counts what a driver has done.
 type Stats struct {
 	FramesIn, FramesOut uint64
-	FramesLost          uint64 // by a pace.Impairment; not in FramesOut
+	FramesLost          uint64 // by a link.Impairment; not in FramesOut
 	CreditFrames        uint64 // of FramesOut, those without packets
 	BytesOut            uint64
 	BadFrames           uint64 // that do not decode

@@ -12,13 +12,13 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestFramesBatchWhatHasGathered(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, pace.Pace{}, Config{})
+	r := newRig(t, link.Pace{}, Config{})
 	r.give(40)
 	r.take(40, func(i int, _ weft.Time, h weft.Header) { require.EqualValues(t, i, h.Seq) })
 	r.look(func(c *fake) { require.Equal(t, []int{40}, c.batches) })
@@ -31,7 +31,7 @@ func TestFramesBatchWhatHasGathered(t *testing.T) {
 func TestNoFrameExceedsTheBatch(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ given, want int }{{0, DefaultBatch}, {7, 7}, {10 * weft.MaxBatch, weft.MaxBatch}} {
-		r := newRig(t, pace.Pace{}, Config{Batch: c.given})
+		r := newRig(t, link.Pace{}, Config{Batch: c.given})
 		r.give(3000)
 		r.take(3000, nil)
 		r.look(func(f *fake) {
@@ -99,7 +99,7 @@ func TestBadFramesAreFaultsAndNothingElseIsLost(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
 	var o observer // guarded by the driver's lock
-	r := newRig(t, pace.Pace{}, Config{Watch: &o})
+	r := newRig(t, link.Pace{}, Config{Watch: &o})
 	for seq := range 50 {
 		good := weft.Frame{VCs: 1, Packets: []weft.Header{{Seq: uint64(seq), Size: 1, Fields: weft.NewFields()}}}
 		require.NoError(t, r.back.Send(wire.AppendFrame(nil, rigged.Reverse().Sum(), &good)))
@@ -125,7 +125,7 @@ func TestBadFramesAreFaultsAndNothingElseIsLost(t *testing.T) {
 func TestDoAndSignalFromManyGoroutines(t *testing.T) {
 	t.Parallel()
 	var o observer
-	r := newRig(t, pace.Pace{}, Config{Watch: &o})
+	r := newRig(t, link.Pace{}, Config{Watch: &o})
 	steps := 0
 	var wg sync.WaitGroup
 	for range 16 {
@@ -148,7 +148,7 @@ func TestDoAndSignalFromManyGoroutines(t *testing.T) {
 
 func TestWaitingForTheCoreIsCounted(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, pace.Pace{}, Config{})
+	r := newRig(t, link.Pace{}, Config{})
 	// Nothing tells that the second goroutine has come to the lock, so it is tried until it has.
 	for deadline := time.Now().Add(30 * time.Second); r.d.Stats().Contended == 0; {
 		require.False(t, time.Now().After(deadline), "no wait was counted")
@@ -168,7 +168,7 @@ func TestWaitingForTheCoreIsCounted(t *testing.T) {
 
 func TestTheClockIsLookedAtNoMoreOftenThanMinTick(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, pace.Pace{}, Config{})
+	r := newRig(t, link.Pace{}, Config{})
 	r.d.Do(func(now weft.Time, out *weft.Actions) {
 		r.core.every = weft.Microsecond
 		out.WakeAt = now
@@ -183,7 +183,7 @@ func TestTheClockIsLookedAtNoMoreOftenThanMinTick(t *testing.T) {
 
 func TestATickComesWhenItIsDueAndNotBefore(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, pace.Pace{}, Config{})
+	r := newRig(t, link.Pace{}, Config{})
 	var due weft.Time
 	r.d.Do(func(now weft.Time, out *weft.Actions) {
 		due = now + 20*weft.Millisecond
@@ -195,7 +195,7 @@ func TestATickComesWhenItIsDueAndNotBefore(t *testing.T) {
 
 func TestNothingIsLeftAfterStopHoweverFullEverythingIs(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, pace.Pace{Delay: time.Hour}, Config{Batch: 1})
+	r := newRig(t, link.Pace{Delay: time.Hour}, Config{Batch: 1})
 	r.give(100)
 	r.eventually(func(c *fake) bool { return len(c.queue) == 0 })
 	hold, inside := make(chan struct{}), make(chan struct{})

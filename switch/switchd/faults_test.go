@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestFaultsAreLimitedPerSourceAndCounted(t *testing.T) {
 	t.Parallel()
 	var o observer
-	r := newRig(t, pace.Pace{}, Config{Watch: &o})
+	r := newRig(t, link.Pace{}, Config{Watch: &o})
 	r.stop() // the test is its clock
 	violation := errors.New("no credit")
 	at := func(now weft.Time, p weft.PortID, n int, damaged bool) {

@@ -2,12 +2,12 @@ package switchd
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on
 // their way arrive no later than if they had set out now.
-func (d *Driver) Impair(p weft.PortID, i pace.Impairment) {
+func (d *Driver) Impair(p weft.PortID, i link.Impairment) {
 	d.senders[p].impairment.Store(&i)
 	notify(d.wakes[p]) // it may be waiting at the old rate
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -28,8 +28,8 @@ func TestALossyLinkLosesFramesAndNamesThem(t *testing.T) {
 	t.Parallel()
 	const packets, loss = 4000, 0.1
 	arrive := func(seed uint64) (seqs []uint64) {
-		r := newRig(t, pace.Pace{}, Config{Batch: 1, Draws: drawing(seed)})
-		r.d.Impair(0, pace.Impairment{Loss: loss})
+		r := newRig(t, link.Pace{}, Config{Batch: 1, Draws: drawing(seed)})
+		r.d.Impair(0, link.Impairment{Loss: loss})
 		r.give(packets)
 		r.eventually(func(c *fake) bool { return len(c.queue) == 0 && r.d.framesOut.Load()+r.d.framesLost.Load() == packets })
 		s := r.d.Stats()
@@ -49,12 +49,12 @@ func TestALossyLinkLosesFramesAndNamesThem(t *testing.T) {
 
 func TestALinkThatLosesEverythingHealsAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, pace.Pace{}, Config{})
-	r.d.Impair(0, pace.Impairment{Loss: 1})
+	r := newRig(t, link.Pace{}, Config{})
+	r.d.Impair(0, link.Impairment{Loss: 1})
 	r.look(func(c *fake) { c.owes = 5 }) // before what wakes the sender
 	r.give(100)
 	r.eventually(func(c *fake) bool { return len(c.queue)+c.owes == 0 })
-	r.d.Impair(0, pace.Impairment{})
+	r.d.Impair(0, link.Impairment{})
 	r.give(3)
 	r.take(3, func(i int, _ weft.Time, h weft.Header) { require.EqualValues(t, i, h.Seq) })
 	require.Empty(t, r.far, "and nothing comes after all")
@@ -66,9 +66,9 @@ func TestALinkThatLosesEverythingHealsAtOnce(t *testing.T) {
 func TestDelayAndJitterKeepOrderAndBounds(t *testing.T) {
 	t.Parallel()
 	const delay, jitter = 20 * time.Millisecond, 15 * time.Millisecond
-	for _, of := range []pace.Pace{{}, {Delay: 5 * time.Millisecond}, {Rate: 2_560_000}} {
+	for _, of := range []link.Pace{{}, {Delay: 5 * time.Millisecond}, {Rate: 2_560_000}} {
 		r := newRig(t, of, Config{Batch: 1})
-		r.d.Impair(0, pace.Impairment{Delay: delay, Jitter: jitter})
+		r.d.Impair(0, link.Impairment{Delay: delay, Jitter: jitter})
 		r.give(200)
 		var arrived []weft.Time
 		r.take(200, func(i int, at weft.Time, h weft.Header) {
@@ -90,19 +90,19 @@ func TestRatesChangeAtOnce(t *testing.T) {
 	t.Parallel()
 	const crawl = 1 // byte a second
 	for claim, c := range map[string]struct {
-		of   pace.Pace
-		then pace.Impairment
+		of   link.Pace
+		then link.Impairment
 		took time.Duration // least
 	}{
-		"healed, of an unpaced link": {pace.Pace{}, pace.Impairment{}, 0},
-		"healed, of a paced link":    {pace.Pace{Rate: 256_000}, pace.Impairment{}, 40 * time.Millisecond},
-		"to another rate":            {pace.Pace{}, pace.Impairment{Rate: 256_000}, 40 * time.Millisecond},
-		"healed, with a delay":       {pace.Pace{Delay: 10 * time.Millisecond}, pace.Impairment{}, 0},
+		"healed, of an unpaced link": {link.Pace{}, link.Impairment{}, 0},
+		"healed, of a paced link":    {link.Pace{Rate: 256_000}, link.Impairment{}, 40 * time.Millisecond},
+		"to another rate":            {link.Pace{}, link.Impairment{Rate: 256_000}, 40 * time.Millisecond},
+		"healed, with a delay":       {link.Pace{Delay: 10 * time.Millisecond}, link.Impairment{}, 0},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, c.of, Config{})
-			r.d.Impair(0, pace.Impairment{Rate: crawl})
+			r.d.Impair(0, link.Impairment{Rate: crawl})
 			r.give(50)
 			r.eventually(func(f *fake) bool { return len(f.sentAt) == 1 })
 			require.Empty(t, r.far)
@@ -126,10 +126,10 @@ func TestRatesChangeAtOnce(t *testing.T) {
 
 func TestALinkCanBeSlowedDown(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, pace.Pace{}, Config{})
+	r := newRig(t, link.Pace{}, Config{})
 	r.give(64)
 	r.take(64, nil)
-	r.d.Impair(0, pace.Impairment{Rate: 256_000})
+	r.d.Impair(0, link.Impairment{Rate: 256_000})
 	r.give(100)
 	began := r.now()
 	var last weft.Time
@@ -142,12 +142,12 @@ func TestALinkCanBeSlowedDown(t *testing.T) {
 func TestHellosPassPacketsThatWaitToBePaced(t *testing.T) {
 	t.Parallel()
 	const crawl = 1 // byte a second: a packet takes minutes
-	for claim, of := range map[string]pace.Pace{"paced": {Rate: crawl}, "impaired": {}} {
+	for claim, of := range map[string]link.Pace{"paced": {Rate: crawl}, "impaired": {}} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, of, Config{})
 			if claim == "impaired" {
-				r.d.Impair(0, pace.Impairment{Rate: crawl})
+				r.d.Impair(0, link.Impairment{Rate: crawl})
 			}
 			r.give(1000)
 			// The driver may have begun a frame before it was impaired. The one behind it has one
@@ -171,7 +171,7 @@ func TestHellosPassPacketsThatWaitToBePaced(t *testing.T) {
 // A link that is free takes packets and the hello in one frame.
 func TestAHelloGoesAlongWithPackets(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, pace.Pace{}, Config{})
+	r := newRig(t, link.Pace{}, Config{})
 	r.d.Do(func(now weft.Time, out *weft.Actions) {
 		r.core.queue = append(r.core.queue, weft.Header{Size: 256, Fields: weft.NewFields()},
 			weft.Header{Size: 256, Fields: weft.NewFields()})
@@ -185,13 +185,13 @@ func TestAHelloGoesAlongWithPackets(t *testing.T) {
 
 func TestImpairingUnderTrafficLosesNothingElse(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, pace.Pace{}, Config{})
+	r := newRig(t, link.Pace{}, Config{})
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
 			draw := rand.New(rand.NewPCG(uint64(g), 1))
 			for range 100 {
-				r.d.Impair(0, pace.Impairment{
+				r.d.Impair(0, link.Impairment{
 					Rate: float64(draw.IntN(2)) * 25_600_000, Jitter: time.Duration(draw.IntN(2)) * time.Millisecond,
 					Delay: time.Duration(draw.IntN(1000)) * time.Microsecond,
 				})
@@ -200,7 +200,7 @@ func TestImpairingUnderTrafficLosesNothingElse(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	r.d.Impair(0, pace.Impairment{})
+	r.d.Impair(0, link.Impairment{})
 	seen := map[uint64]int{}
 	r.take(4000, func(_ int, _ weft.Time, h weft.Header) { seen[h.Seq]++ })
 	for seq := range uint64(10) {

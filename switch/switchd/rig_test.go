@@ -12,7 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -98,7 +98,7 @@ func drawing(seed uint64) func(p weft.PortID) *rand.PCG {
 	return func(p weft.PortID) *rand.PCG { return weft.Stream(seed, weft.StreamLink, uint64(p), 0) }
 }
 
-func newRig(t *testing.T, of pace.Pace, cfg Config) *driven {
+func newRig(t *testing.T, of link.Pace, cfg Config) *driven {
 	t.Helper()
 	r := &driven{
 		t: t, core: &fake{}, inbox: make(chan wire.Message, 4096), far: make(chan wire.Message, 4096),

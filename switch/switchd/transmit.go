@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -21,17 +21,17 @@ type sender struct {
 	frame weft.Frame
 	out   weft.Actions
 	buf   []byte
-	line  pace.Line[[]byte]
-	spare []*pace.Flight[[]byte] // bound: the most frames there were on the line at one time
-	pace  pace.Pacer
+	line  link.Line[[]byte]
+	spare []*link.Flight[[]byte] // bound: the most frames there were on the line at one time
+	pace  link.Pacer
 	draws *rand.PCG
 
-	impairment atomic.Pointer[pace.Impairment] // never nil; not guarded by mu
+	impairment atomic.Pointer[link.Impairment] // never nil; not guarded by mu
 	owed       atomic.Bool                     // a hello is due; not guarded by mu
 	busy       atomic.Int64                    // since when a hello waits for the transmitter, on the clock of Config; 0: none does
 }
 
-// step sends the frames on the line that are due, and one from the core, as [pace.Pacer.Allow]
+// step sends the frames on the line that are due, and one from the core, as [link.Pacer.Allow]
 // says. It reports whether it did anything, whether the core has more, and when to come again; the
 // caller holds s.mu.
 func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
@@ -137,7 +137,7 @@ func (d *Driver) dispatch(p weft.PortID, now weft.Time) {
 		d.send(to, s.buf)
 		return
 	}
-	f := new(pace.Flight[[]byte])
+	f := new(link.Flight[[]byte])
 	if n := len(s.spare); n > 0 {
 		f, s.spare = s.spare[n-1], s.spare[:n-1]
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 func TestAPacedLinkKeepsItsRate(t *testing.T) {
 	t.Parallel()
 	const rate, packets = 256 * 1000, 400 // a thousand packets a second, for 400 ms
-	r := newRig(t, pace.Pace{Rate: rate}, Config{})
+	r := newRig(t, link.Pace{Rate: rate}, Config{})
 	r.give(packets)
 	began := r.now()
 	var last weft.Time
@@ -32,7 +32,7 @@ func TestDelayHoldsEveryPacketAndKeepsTheirOrder(t *testing.T) {
 	t.Parallel()
 	const delay = 30 * time.Millisecond
 	for _, rate := range []float64{0, 2_560_000} {
-		r := newRig(t, pace.Pace{Rate: rate, Delay: delay}, Config{Batch: 8})
+		r := newRig(t, link.Pace{Rate: rate, Delay: delay}, Config{Batch: 8})
 		r.give(100)
 		var arrived []weft.Time
 		r.take(100, func(i int, at weft.Time, h weft.Header) {

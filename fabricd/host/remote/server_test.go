@@ -16,7 +16,6 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
-	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -97,11 +96,11 @@ func TestOrdersOfAHost(t *testing.T) {
 	// Held NICs inject nothing; an impaired end loses frames.
 	r.all(host.Order{Hold: new(true)})
 	rig.Until(t, func() bool { s := r.counters(); return s.Held+s.wires == 0 && s.Queued > 0 })
-	loss := host.ImpairOrder{End: host.EndOf(l.A), Impair: pace.Impairment{Loss: 0.5}}
+	loss := host.ImpairOrder{End: host.EndOf(l.A), Impair: link.Impairment{Loss: 0.5}}
 	s := a.Do(host.Order{Impair: []host.ImpairOrder{loss}, Counters: &host.CountersRequest{Applied: true}}).Counters
 	require.Equal(t, []host.ImpairOrder{loss}, s.Applied.Impaired)
 	require.True(t, s.Applied.Hold)
-	loss.Impair = pace.Impairment{}
+	loss.Impair = link.Impairment{}
 	a.Do(host.Order{Impair: []host.ImpairOrder{loss}})
 	r.all(host.Order{Hold: new(false)})
 	r.delivered(50)

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/virtual/world"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -66,7 +66,7 @@ func TestLinksDoNotLoseByTheDrawsOfSwitches(t *testing.T) {
 		if !ok || !peer.Node.IsSwitch() {
 			continue
 		}
-		drivers[0].Impair(p, pace.Impairment{Loss: 0.5})
+		drivers[0].Impair(p, link.Impairment{Loss: 0.5})
 		drivers[0].Signal(p, true)
 		require.NoError(t, w.Pause(t.Context(), w.Now()+weft.Millisecond, nil))
 		draws := rand.NewPCG(seed, uint64(p))

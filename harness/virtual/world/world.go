@@ -27,7 +27,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness/virtual"
-	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -96,7 +96,7 @@ func (w *World) port(e weft.End) virtual.Port {
 }
 
 // paced is p, with times that are not zero.
-func paced(p pace.Pace) pace.Pace {
+func paced(p link.Pace) link.Pace {
 	if p.Rate == 0 {
 		p.Rate = unpacedRate
 		p.Delay += unpacedDelay
