@@ -1,4 +1,5 @@
-// Package scenario reads scenario files, runs them on a live fabric and judges what they expect.
+// Package scenario reads scenario files, runs them on a live fabric and judges what they expect. A
+// [Shrinker] reduces a scenario that fails to a smallest one that still does.
 package scenario
 
 import (

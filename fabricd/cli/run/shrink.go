@@ -13,7 +13,6 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/scenario"
-	"github.com/weft-fabric/weft/fabricd/scenario/shrink"
 )
 
 // shrinkFlags are those of fabricd run --shrink.
@@ -24,8 +23,8 @@ type shrinkFlags struct {
 }
 
 func (s *shrinkFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&s.tries, "tries", shrink.DefaultTries, "with --shrink: a candidate passes when it does so this often; 1 unless given with --virtual")
-	cmd.Flags().DurationVar(&s.budget, "budget", shrink.DefaultBudget, "with --shrink: stop after this long, with the smallest found")
+	cmd.Flags().IntVar(&s.tries, "tries", scenario.DefaultShrinkTries, "with --shrink: a candidate passes when it does so this often; 1 unless given with --virtual")
+	cmd.Flags().DurationVar(&s.budget, "budget", scenario.DefaultShrinkBudget, "with --shrink: stop after this long, with the smallest found")
 	command.Bound(cmd.Flags(), "tries", 1, 1000)
 	command.Bound(cmd.Flags(), "budget", time.Second, scenario.MaxDuration)
 	cmd.Flags().StringVarP(&s.out, "out", "o", "", "with --shrink: file to write (default NAME-shrunk.yaml in the current folder)")
@@ -69,17 +68,17 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 		out = strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0])) + "-shrunk.yaml"
 	}
 	line := command.NewLine(cmd.ErrOrStderr())
-	best, err := shrink.Config{
+	best, err := scenario.Shrinker{
 		Run: func(ctx context.Context, sc *scenario.Scenario) (scenario.Result, error) {
 			return u.one(ctx, sc, 1, &scenarioLine{Line: line, quiet: true}, nil, cmd.ErrOrStderr())
 		},
 		Tries: u.triesOf(cmd), Budget: s.budget,
-		Progress: func(p shrink.Progress) { line.Show(describe(p)) },
+		Progress: func(p scenario.ShrinkProgress) { line.Show(describe(p)) },
 	}.Shrink(cmd.Context(), f)
 	line.Done()
-	if errors.Is(err, shrink.ErrPasses) {
+	if errors.Is(err, scenario.ErrPasses) {
 		if u.json {
-			return command.JSON(cmd.OutOrStdout(), shrink.Result{Pass: true, Scenario: f.Name, Runs: u.triesOf(cmd)})
+			return command.JSON(cmd.OutOrStdout(), scenario.ShrinkResult{Pass: true, Scenario: f.Name, Runs: u.triesOf(cmd)})
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %v\n", f.Name, err)
 		return nil
@@ -91,7 +90,7 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 		return err
 	}
 	if u.json {
-		err = command.JSON(cmd.OutOrStdout(), shrink.Result{
+		err = command.JSON(cmd.OutOrStdout(), scenario.ShrinkResult{
 			Scenario: f.Name, File: out, Runs: best.Runs, Stopped: best.Stopped, Result: best.Result,
 		})
 	} else {
@@ -113,7 +112,7 @@ func (u runFlags) triesOf(cmd *cobra.Command) int {
 }
 
 // describe tells how far the search has come.
-func describe(p shrink.Progress) string {
+func describe(p scenario.ShrinkProgress) string {
 	verdict := "passes"
 	if p.Fails {
 		verdict = "fails"
@@ -122,7 +121,7 @@ func describe(p shrink.Progress) string {
 		command.Counted(len(p.Best.Timeline), "step"), p.Best.Duration)
 }
 
-func printShrunk(cmd *cobra.Command, path string, o shrink.Outcome) {
+func printShrunk(cmd *cobra.Command, path string, o scenario.Shrunk) {
 	w := cmd.OutOrStdout()
 	fmt.Fprintf(w, "reduced to %s, %s, in %d runs: %s\n", command.Counted(len(o.File.Timeline), "step"),
 		o.File.Duration, o.Runs, path)

@@ -1,6 +1,6 @@
-package shrink
+package scenario
 
-// Minimise returns a subset of items, in their order, that fails and that is 1-minimal: without any
+// minimise returns a subset of items, in their order, that fails and that is 1-minimal: without any
 // single one of its items it does not. fails must hold for items, about which it is not asked;
 // about a subset it may be asked more than once. That is delta debugging: ever smaller parts are
 // tried alone and left out, as ddmin does (Zeller and Hildebrandt, "Simplifying and isolating
@@ -8,7 +8,7 @@ package shrink
 // fails said.
 //
 // When stop says so it returns the smallest that has failed so far.
-func Minimise[T any](items []T, fails func([]T) bool, stop func() bool) []T {
+func minimise[T any](items []T, fails func([]T) bool, stop func() bool) []T {
 	if len(items) > 0 && fails(nil) {
 		return nil
 	}

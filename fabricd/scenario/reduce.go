@@ -1,4 +1,4 @@
-package shrink
+package scenario
 
 import (
 	"fmt"
@@ -60,7 +60,7 @@ func (s *search) expectations() {
 // steps finds the steps that matter, a step being what happens to one link or switch.
 func (s *search) steps() {
 	all := single(s.best.Timeline)
-	Minimise(all, func(part []format.Step) bool {
+	minimise(all, func(part []format.Step) bool {
 		return s.change(fmt.Sprintf("%d of %d steps", len(part), len(all)), func(f *format.File) { f.Timeline = part })
 	}, s.stop)
 }

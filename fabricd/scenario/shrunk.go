@@ -1,4 +1,4 @@
-package shrink
+package scenario
 
 import (
 	"context"
@@ -7,23 +7,22 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/safefile"
-	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
 )
 
-// Result is what came of a reduction that was written to a file.
-type Result struct {
-	Pass     bool            `json:"pass"` // of the original, which then is not reduced
-	Scenario string          `json:"scenario"`
-	File     string          `json:"file,omitempty"` // the smallest that fails
-	Runs     int             `json:"runs"`
-	Stopped  string          `json:"stopped,omitempty"` // why it may not be the smallest
-	Result   scenario.Result `json:"result"`            // of the smallest
+// ShrinkResult is what came of a reduction that was written to a file.
+type ShrinkResult struct {
+	Pass     bool   `json:"pass"` // of the original, which then is not reduced
+	Scenario string `json:"scenario"`
+	File     string `json:"file,omitempty"` // the smallest that fails
+	Runs     int    `json:"runs"`
+	Stopped  string `json:"stopped,omitempty"` // why it may not be the smallest
+	Result   Result `json:"result"`            // of the smallest
 }
 
 // Write writes the outcome as a scenario file that says what it was, in the file from, and how it
 // fails.
-func (o Outcome) Write(path, from string) error {
+func (o Shrunk) Write(path, from string) error {
 	f := o.File
 	was := f.Name
 	f.Name += "-shrunk"
@@ -37,7 +36,7 @@ func (o Outcome) Write(path, from string) error {
 		return err
 	}
 	// Whoever interrupts the search still gets what it has found.
-	if _, err := scenario.Load(context.Background(), path, text); err != nil {
+	if _, err := Load(context.Background(), path, text); err != nil {
 		return fmt.Errorf("the reduced scenario is not valid: %w", err) // a bug
 	}
 	return safefile.Write(path, append([]byte("# Reduced by fabricd run --shrink.\n"), text...))

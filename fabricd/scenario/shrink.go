@@ -1,4 +1,4 @@
-package shrink
+package scenario
 
 import (
 	"context"
@@ -8,42 +8,44 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
 )
 
 // Bounds unless given. Chosen by us.
 const (
-	DefaultTries   = 3
-	DefaultBudget  = 5 * time.Minute
-	DefaultMaxRuns = 500
+	DefaultShrinkTries  = 3
+	DefaultShrinkBudget = 5 * time.Minute
+	mostShrinkRuns      = 500
 )
 
-// Config says how to shrink.
-type Config struct {
+// Shrinker says how to reduce a scenario that fails to a smallest one that still does: fewer faults,
+// simpler ones, less traffic, a shorter run. A scenario is live, so a failure need not come every
+// time: a candidate counts as failing when one of so many runs does, on an expectation that the
+// original failed on.
+type Shrinker struct {
 	// Run runs one candidate.
-	Run func(ctx context.Context, s *scenario.Scenario) (scenario.Result, error)
+	Run func(ctx context.Context, s *Scenario) (Result, error)
 
-	Tries   int           // runs before a candidate counts as passing; 0 means DefaultTries
-	Budget  time.Duration // time for all runs; 0 means DefaultBudget
-	MaxRuns int           // of all candidates together; 0 means DefaultMaxRuns
+	Tries   int           // runs before a candidate counts as passing; 0 means DefaultShrinkTries
+	Budget  time.Duration // time for all runs; 0 means DefaultShrinkBudget
+	MaxRuns int           // of all candidates together; 0 means 500
 
 	// Progress hears of every candidate that has been judged; nil: nobody.
-	Progress func(Progress)
+	Progress func(ShrinkProgress)
 }
 
-// Progress is one candidate judged.
-type Progress struct {
+// ShrinkProgress is one candidate judged.
+type ShrinkProgress struct {
 	Runs  int // so far, of all candidates
 	Trial string
 	Fails bool
 	Best  format.File // the smallest that fails so far
 }
 
-// Outcome is a smallest scenario that fails.
-type Outcome struct {
+// Shrunk is a smallest scenario that fails.
+type Shrunk struct {
 	File    format.File
-	Result  scenario.Result // of a run of it that failed
+	Result  Result // of a run of it that failed
 	Runs    int
 	Stopped string // why it may not be the smallest; "" when it is
 }
@@ -54,34 +56,34 @@ var ErrPasses = errors.New("the scenario passes")
 // Shrink reduces f. Errors: f is no valid scenario, it cannot be run, it passes ([ErrPasses]), or
 // it fails for want of something, so that any smaller one fails too. An end of ctx is no error once
 // it has failed: the outcome is the best so far.
-func (c Config) Shrink(ctx context.Context, f format.File) (Outcome, error) {
+func (c Shrinker) Shrink(ctx context.Context, f format.File) (Shrunk, error) {
 	if c.Tries <= 0 {
-		c.Tries = DefaultTries
+		c.Tries = DefaultShrinkTries
 	}
 	if c.Budget <= 0 {
-		c.Budget = DefaultBudget
+		c.Budget = DefaultShrinkBudget
 	}
 	if c.MaxRuns <= 0 {
-		c.MaxRuns = DefaultMaxRuns
+		c.MaxRuns = mostShrinkRuns
 	}
-	s := &search{Config: c, user: ctx, tried: map[string]bool{}}
+	s := &search{Shrinker: c, user: ctx, tried: map[string]bool{}}
 	ctx, cancel := context.WithTimeout(ctx, c.Budget)
 	defer cancel()
 	s.ctx = ctx
 	if err := s.original(f); err != nil {
-		return Outcome{}, err
+		return Shrunk{}, err
 	}
 	s.reduce()
-	return Outcome{File: s.best, Result: s.result, Runs: s.runs, Stopped: s.why()}, nil
+	return Shrunk{File: s.best, Result: s.result, Runs: s.runs, Stopped: s.why()}, nil
 }
 
 // search is one Shrink.
 type search struct {
-	Config
+	Shrinker
 	user, ctx context.Context // the caller's, and the same with the budget
 	want      []string        // expectations, one of which must break
 	best      format.File     // fails
-	result    scenario.Result // of best
+	result    Result          // of best
 	runs      int
 	tried     map[string]bool // by text: candidates that do not fail
 }
@@ -92,7 +94,7 @@ func (s *search) original(f format.File) error {
 	if err != nil {
 		return err
 	}
-	sc, err := scenario.Load(s.ctx, f.Name, text)
+	sc, err := Load(s.ctx, f.Name, text)
 	if err != nil {
 		return err
 	}
@@ -159,7 +161,7 @@ func (s *search) fails(trial string, f format.File) bool {
 	if err != nil || s.tried[string(text)] {
 		return false
 	}
-	sc, err := scenario.Load(s.ctx, f.Name, text)
+	sc, err := Load(s.ctx, f.Name, text)
 	if err != nil {
 		s.tried[string(text)] = true
 		return false
@@ -188,6 +190,6 @@ func (s *search) fails(trial string, f format.File) bool {
 
 func (s *search) tell(trial string, fails bool) {
 	if s.Progress != nil {
-		s.Progress(Progress{Runs: s.runs, Trial: trial, Fails: fails, Best: s.best})
+		s.Progress(ShrinkProgress{Runs: s.runs, Trial: trial, Fails: fails, Best: s.best})
 	}
 }

@@ -1,4 +1,4 @@
-package shrink
+package scenario
 
 import (
 	"math/rand/v2"
@@ -34,7 +34,7 @@ func TestMinimiseFindsExactlyWhatIsNeeded(t *testing.T) {
 					need = append(need, i)
 				}
 			}
-			got := Minimise(numbers(n), func(part []int) bool { return contains(part, need...) }, never)
+			got := minimise(numbers(n), func(part []int) bool { return contains(part, need...) }, never)
 			require.ElementsMatch(t, need, got, "of %d", n)
 			require.True(t, slices.IsSorted(got))
 		}
@@ -64,7 +64,7 @@ func TestWhatMinimiseReturnsFailsAndIsOneMinimal(t *testing.T) {
 			return slices.ContainsFunc(ways, func(w []int) bool { return contains(part, w...) })
 		}
 		asked := 0
-		got := Minimise(all, func(part []int) bool { asked++; return fails(part) }, never)
+		got := minimise(all, func(part []int) bool { asked++; return fails(part) }, never)
 		require.True(t, fails(got), "seed %d: %v", seed, got)
 		require.True(t, slices.IsSorted(got), "seed %d: in their order", seed)
 		for i := range got {
@@ -78,8 +78,8 @@ func TestWhatMinimiseReturnsFailsAndIsOneMinimal(t *testing.T) {
 
 func TestMinimiseOfNothingIsNothing(t *testing.T) {
 	t.Parallel()
-	assert.Empty(t, Minimise(nil, func([]int) bool { t.Error("asked"); return false }, never))
-	assert.Empty(t, Minimise(numbers(5), func([]int) bool { return true }, never))
+	assert.Empty(t, minimise(nil, func([]int) bool { t.Error("asked"); return false }, never))
+	assert.Empty(t, minimise(numbers(5), func([]int) bool { return true }, never))
 }
 
 func TestMinimiseStopsWithTheSmallestSoFar(t *testing.T) {
@@ -87,7 +87,7 @@ func TestMinimiseStopsWithTheSmallestSoFar(t *testing.T) {
 	for most := range 40 {
 		asked := 0
 		best := numbers(16)
-		got := Minimise(numbers(16), func(part []int) bool {
+		got := minimise(numbers(16), func(part []int) bool {
 			asked++
 			ok := contains(part, 3, 11, 12)
 			if ok && len(part) < len(best) {

@@ -1,4 +1,4 @@
-package shrink_test
+package scenario_test
 
 import (
 	"context"
@@ -12,18 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/testenv"
-	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
-	"github.com/weft-fabric/weft/fabricd/scenario/shrink"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const tenFaults = `
 name: ten
@@ -50,7 +46,7 @@ expect:
   delivered_at_least: 10
 `
 
-func parse(t *testing.T, text string) format.File {
+func parseFile(t *testing.T, text string) format.File {
 	t.Helper()
 	_, f, err := document.Load[format.File]("test.yaml", []byte(text))
 	require.NoError(t, err)
@@ -66,11 +62,11 @@ func virtual(ctx context.Context, s *scenario.Scenario) (scenario.Result, error)
 func TestOfTenFaultsTheOneThatMattersIsLeft(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
-	var told []shrink.Progress
-	o, err := shrink.Config{
+	var told []scenario.ShrinkProgress
+	o, err := scenario.Shrinker{
 		Run: virtual, Tries: 1,
-		Progress: func(p shrink.Progress) { told = append(told, p) },
-	}.Shrink(t.Context(), parse(t, tenFaults))
+		Progress: func(p scenario.ShrinkProgress) { told = append(told, p) },
+	}.Shrink(t.Context(), parseFile(t, tenFaults))
 	require.NoError(t, err)
 	assert.Empty(t, o.Stopped)
 	require.Len(t, o.File.Timeline, 1, "fails: %q", o.Result.Failed)
@@ -123,7 +119,7 @@ expect: {discarded: 0, in_order: true, lost_at_most: 0}
 
 func TestParametersTrafficAndTimeShrinkAsFarAsItStillFails(t *testing.T) {
 	t.Parallel()
-	o, err := shrink.Config{Run: pretend(func(s *scenario.Scenario) []string {
+	o, err := scenario.Shrinker{Run: pretend(func(s *scenario.Scenario) []string {
 		flapping, loaded := false, s.Options.Traffic.Load >= 0.1
 		for _, f := range faults(s) {
 			flapping = flapping || f.Do == fault.VerbFlap && f.Silent && f.A == "s0.01-s1.01"
@@ -132,9 +128,9 @@ func TestParametersTrafficAndTimeShrinkAsFarAsItStillFails(t *testing.T) {
 			return []string{"in_order"}
 		}
 		return nil
-	})}.Shrink(t.Context(), parse(t, flaps))
+	})}.Shrink(t.Context(), parseFile(t, flaps))
 	require.NoError(t, err)
-	want := parse(t, strings.Split(flaps, "traffic:")[0]+`
+	want := parseFile(t, strings.Split(flaps, "traffic:")[0]+`
 traffic: uniform:0.16
 duration: 500ms
 timeline: [{at: 125ms, flap: s0.01-s1.01, period: 100ms, silent: true}]
@@ -147,12 +143,12 @@ expect: {in_order: true}
 
 func TestACandidateFailsOnlyOnWhatTheOriginalFailedOn(t *testing.T) {
 	t.Parallel()
-	o, err := shrink.Config{Run: pretend(func(s *scenario.Scenario) []string {
+	o, err := scenario.Shrinker{Run: pretend(func(s *scenario.Scenario) []string {
 		if len(faults(s)) == 4 {
 			return []string{"discarded"}
 		}
 		return []string{"in_order", "ledger"}
-	})}.Shrink(t.Context(), parse(t, flaps))
+	})}.Shrink(t.Context(), parseFile(t, flaps))
 	require.NoError(t, err)
 	assert.Len(t, o.File.Timeline, 4, "all faults, but not the traffic")
 	assert.Equal(t, []string{"discarded"}, o.Result.Broken)
@@ -167,15 +163,15 @@ func TestOneFailureInSoManyTriesIsAFailure(t *testing.T) {
 		}
 		return nil
 	}
-	o, err := shrink.Config{Run: pretend(seldom), Tries: 3}.Shrink(t.Context(), parse(t, flaps))
+	o, err := scenario.Shrinker{Run: pretend(seldom), Tries: 3}.Shrink(t.Context(), parseFile(t, flaps))
 	require.NoError(t, err)
 	require.Len(t, o.File.Timeline, 1)
 	assert.True(t, o.File.Timeline[0].Heal)
 	assert.Equal(t, runs, o.Runs)
 
 	runs = 0
-	_, err = shrink.Config{Run: pretend(seldom), Tries: 2}.Shrink(t.Context(), parse(t, flaps))
-	require.ErrorIs(t, err, shrink.ErrPasses)
+	_, err = scenario.Shrinker{Run: pretend(seldom), Tries: 2}.Shrink(t.Context(), parseFile(t, flaps))
+	require.ErrorIs(t, err, scenario.ErrPasses)
 	assert.ErrorContains(t, err, "in 2 runs")
 }
 
@@ -184,13 +180,13 @@ func TestRunsAreBounded(t *testing.T) {
 	testenv.Raced(t)
 	for most := 1; most < 30; most++ {
 		runs := 0
-		o, err := shrink.Config{MaxRuns: most, Tries: 2, Run: pretend(func(s *scenario.Scenario) []string {
+		o, err := scenario.Shrinker{MaxRuns: most, Tries: 2, Run: pretend(func(s *scenario.Scenario) []string {
 			runs++
 			if len(faults(s)) > 1 {
 				return []string{"discarded"}
 			}
 			return nil
-		})}.Shrink(t.Context(), parse(t, flaps))
+		})}.Shrink(t.Context(), parseFile(t, flaps))
 		require.NoError(t, err)
 		assert.LessOrEqual(t, runs, most)
 		assert.Equal(t, runs, o.Runs)
@@ -205,49 +201,49 @@ func TestInterruptedItReturnsTheBestSoFar(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	runs := 0
-	o, err := shrink.Config{Run: func(ctx context.Context, s *scenario.Scenario) (scenario.Result, error) {
+	o, err := scenario.Shrinker{Run: func(ctx context.Context, s *scenario.Scenario) (scenario.Result, error) {
 		if runs++; runs == 4 {
 			cancel()
 			return scenario.Result{}, ctx.Err()
 		}
 		return scenario.Result{Broken: []string{"discarded"}}, nil
-	}}.Shrink(ctx, parse(t, flaps))
+	}}.Shrink(ctx, parseFile(t, flaps))
 	require.NoError(t, err)
 	assert.Equal(t, "interrupted", o.Stopped)
 	assert.Equal(t, 4, runs)
 	assert.Nil(t, o.File.Expect.LostAtMost, "the first reduction is kept")
 
-	o, err = shrink.Config{Budget: time.Millisecond, Run: func(ctx context.Context, s *scenario.Scenario) (scenario.Result, error) {
+	o, err = scenario.Shrinker{Budget: time.Millisecond, Run: func(ctx context.Context, s *scenario.Scenario) (scenario.Result, error) {
 		<-ctx.Done()
 		return scenario.Result{Broken: []string{"discarded"}}, nil
-	}}.Shrink(t.Context(), parse(t, flaps))
+	}}.Shrink(t.Context(), parseFile(t, flaps))
 	require.NoError(t, err)
 	assert.Equal(t, "its budget of 1ms is spent", o.Stopped)
 }
 
 func TestWhatCannotBeShrunkSaysWhy(t *testing.T) {
 	t.Parallel()
-	_, err := shrink.Config{Run: pretend(func(*scenario.Scenario) []string { return []string{"reroutes_at_least"} })}.Shrink(t.Context(), parse(t, flaps))
+	_, err := scenario.Shrinker{Run: pretend(func(*scenario.Scenario) []string { return []string{"reroutes_at_least"} })}.Shrink(t.Context(), parseFile(t, flaps))
 	require.ErrorContains(t, err, "it fails reroutes_at_least alone: with fewer faults or less traffic that fails all the more")
 	broken := errors.New("no fabric")
-	_, err = shrink.Config{Run: func(context.Context, *scenario.Scenario) (scenario.Result, error) { return scenario.Result{}, broken }}.Shrink(t.Context(), parse(t, flaps))
+	_, err = scenario.Shrinker{Run: func(context.Context, *scenario.Scenario) (scenario.Result, error) { return scenario.Result{}, broken }}.Shrink(t.Context(), parseFile(t, flaps))
 	require.ErrorIs(t, err, broken)
-	f := parse(t, flaps)
+	f := parseFile(t, flaps)
 	f.Topology = "nothing"
-	_, err = shrink.Config{Run: virtual}.Shrink(t.Context(), f)
+	_, err = scenario.Shrinker{Run: virtual}.Shrink(t.Context(), f)
 	require.ErrorContains(t, err, `unknown topology "nothing"`)
 }
 
 func TestTooFewDeliveredKeepsTrafficAndTime(t *testing.T) {
 	t.Parallel()
-	o, err := shrink.Config{Run: pretend(func(s *scenario.Scenario) []string {
+	o, err := scenario.Shrinker{Run: pretend(func(s *scenario.Scenario) []string {
 		for _, f := range faults(s) {
 			if f.Do == fault.VerbCrash {
 				return []string{"delivered_at_least"}
 			}
 		}
 		return nil
-	})}.Shrink(t.Context(), parse(t, flaps))
+	})}.Shrink(t.Context(), parseFile(t, flaps))
 	require.NoError(t, err)
 	assert.Equal(t, format.Duration("8s"), o.File.Duration)
 	assert.Equal(t, "uniform:0.64", o.File.Traffic)
