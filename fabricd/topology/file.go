@@ -7,7 +7,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
-	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
 // Read makes the graph of a topology file; see [Load].
@@ -20,10 +19,10 @@ func Read(path string) (*Graph, error) {
 }
 
 // Load makes the graph of the topology file with that name and content. One that ends in .net,
-// .ibnet or .ibnetdiscover, or looks like what ibnetdiscover prints whatever its name, is read by
-// package ibnet: port p of a switch is port p-1 here, each connected port of an adapter is a NIC,
-// and names are made of the descriptions as far as they tell nodes apart. Any other is YAML or
-// JSON, and has either
+// .ibnet or .ibnetdiscover, or looks like what ibnetdiscover prints whatever its name, is a
+// topology of InfiniBand: port p of a switch is port p-1 here, each connected port of an adapter is
+// a NIC, and names are made of the descriptions as far as they tell nodes apart. Any other is YAML
+// or JSON, and has either
 //
 //	generate: kary-ntree:4,3      # any spec of Kinds
 //	remove_links: [s0.00-s1.10]   # if links are missing
@@ -38,7 +37,7 @@ func Read(path string) (*Graph, error) {
 // port used twice, a NIC with two links or none, a link from a switch to itself, parts that are not
 // connected. Errors are collected.
 func Load(name string, data []byte) (*Graph, error) {
-	if isIBNet(name) || !isDocument(name) && ibnet.Looks(data) {
+	if isIBNet(name) || !isDocument(name) && looksIBNet(data) {
 		return loadIBNet(name, data)
 	}
 	doc, f, err := document.Load[file](name, data)

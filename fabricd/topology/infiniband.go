@@ -5,27 +5,26 @@ import (
 	"io"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
 // Identity is what InfiniBand calls a switch or a NIC. A NIC is a connected port of a channel
 // adapter.
 type Identity struct {
-	GUID        ibnet.GUID // of the switch or adapter
-	PortGUID    ibnet.GUID // of port 0 of the switch, or of the port
-	Port        int        // of the adapter, from 1; 0 for a switch
-	Ports       int        // how many the adapter has
-	Enhanced    bool       // the switch has an enhanced port 0
-	LID, LMC    int        // LID 0: none is known
+	GUID        GUID // of the switch or adapter
+	PortGUID    GUID // of port 0 of the switch, or of the port
+	Port        int  // of the adapter, from 1; 0 for a switch
+	Ports       int  // how many the adapter has
+	Enhanced    bool // the switch has an enhanced port 0
+	LID, LMC    int  // LID 0: none is known
 	Description string
 }
 
 // The first GUIDs that nodes get when no file gives them one. They are as far apart as there are
 // NICs, four GUIDs each.
 const (
-	firstAdapter ibnet.GUID = 0x100000
-	firstSwitch  ibnet.GUID = 0x200000
-	perAdapter              = 4
+	firstAdapter GUID = 0x100000
+	firstSwitch  GUID = 0x200000
+	perAdapter        = 4
 )
 
 // Identity is what InfiniBand calls a node: as the topology file says, or else GUIDs by number, no
@@ -35,10 +34,10 @@ func (g *Graph) Identity(n weft.Node) Identity {
 		return id
 	}
 	if n.IsSwitch() {
-		guid := firstSwitch + ibnet.GUID(n.Index)
+		guid := firstSwitch + GUID(n.Index)
 		return Identity{GUID: guid, PortGUID: guid, Enhanced: true, Description: g.Name(n)}
 	}
-	guid := firstAdapter + perAdapter*ibnet.GUID(n.Index)
+	guid := firstAdapter + perAdapter*GUID(n.Index)
 	return Identity{GUID: guid, PortGUID: guid + 1, Port: 1, Ports: 1, Description: g.Name(n)}
 }
 
@@ -53,9 +52,9 @@ func (g *Graph) givenGUID(n weft.Node) string {
 	return ""
 }
 
-// WriteIBNet writes the graph as a file of package ibnet. [Load] of it gives the same graph; if it
-// is neither generated nor was read from such a file, its links may be numbered in another order.
-// Switches of more than [ibnet.MaxPorts] ports are refused.
+// WriteIBNet writes the graph as a topology file of InfiniBand. [Load] of it gives the same graph;
+// if it is neither generated nor was read from such a file, its links may be numbered in another
+// order. Switches of more than [maxIBPorts] ports are refused.
 func (g *Graph) WriteIBNet(w io.Writer) error {
 	f, err := g.ibFabric()
 	if err != nil {
@@ -64,29 +63,29 @@ func (g *Graph) WriteIBNet(w io.Writer) error {
 	return f.Write(w)
 }
 
-func (g *Graph) ibFabric() (*ibnet.Fabric, error) {
-	f := &ibnet.Fabric{Spec: g.generated}
+func (g *Graph) ibFabric() (*ibFabric, error) {
+	f := &ibFabric{Spec: g.generated}
 	at := make(map[weft.Node]int, len(g.Switches)+len(g.NICs)) // NICs of one adapter share a block
 	for _, s := range g.Switches {
 		id := g.Identity(s.ID.Node())
-		if s.Ports > ibnet.MaxPorts {
-			return nil, fmt.Errorf("switch %s has %d ports, and one of InfiniBand at most %d: write another format", s.Name, s.Ports, ibnet.MaxPorts)
+		if s.Ports > maxIBPorts {
+			return nil, fmt.Errorf("switch %s has %d ports, and one of InfiniBand at most %d: write another format", s.Name, s.Ports, maxIBPorts)
 		}
 		at[s.ID.Node()] = len(f.Nodes)
-		f.Nodes = append(f.Nodes, ibnet.Node{
-			Kind: ibnet.Switch, Name: fmt.Sprintf("S-%016x", uint64(id.GUID)), GUID: id.GUID, PortGUID: id.PortGUID,
+		f.Nodes = append(f.Nodes, ibNode{
+			Kind: ibSwitch, Name: fmt.Sprintf("S-%016x", uint64(id.GUID)), GUID: id.GUID, PortGUID: id.PortGUID,
 			Description: id.Description, Ports: max(s.Ports, 1), Enhanced: id.Enhanced, LID: id.LID, LMC: id.LMC,
 		})
 	}
-	adapters := make(map[ibnet.GUID]int)
+	adapters := make(map[GUID]int)
 	for _, n := range g.NICs {
 		id := g.Identity(n.ID.Node())
 		i, ok := adapters[id.GUID]
 		if !ok {
 			i = len(f.Nodes)
 			adapters[id.GUID] = i
-			f.Nodes = append(f.Nodes, ibnet.Node{
-				Kind: ibnet.CA, Name: fmt.Sprintf("H-%016x", uint64(id.GUID)), GUID: id.GUID, Description: id.Description, Ports: id.Ports,
+			f.Nodes = append(f.Nodes, ibNode{
+				Kind: ibAdapter, Name: fmt.Sprintf("H-%016x", uint64(id.GUID)), GUID: id.GUID, Description: id.Description, Ports: id.Ports,
 			})
 		}
 		at[n.ID.Node()] = i
@@ -97,7 +96,7 @@ func (g *Graph) ibFabric() (*ibnet.Fabric, error) {
 				continue
 			}
 			far := g.ibPort(to.end)
-			f.Nodes[at[s.ID.Node()]].Connected = append(f.Nodes[at[s.ID.Node()]].Connected, ibnet.Port{
+			f.Nodes[at[s.ID.Node()]].Connected = append(f.Nodes[at[s.ID.Node()]].Connected, ibPort{
 				Number: p + 1, Peer: at[to.end.Node], PeerPort: far,
 			})
 		}
@@ -106,7 +105,7 @@ func (g *Graph) ibFabric() (*ibnet.Fabric, error) {
 		id := g.Identity(n.ID.Node())
 		s, p := g.SwitchOf(n.ID)
 		block := &f.Nodes[at[n.ID.Node()]]
-		block.Connected = append(block.Connected, ibnet.Port{
+		block.Connected = append(block.Connected, ibPort{
 			Number: id.Port, GUID: id.PortGUID, LID: id.LID, LMC: id.LMC, Peer: at[s.Node()], PeerPort: int(p) + 1,
 		})
 	}

@@ -3,13 +3,11 @@ package topology
 import (
 	"fmt"
 	"strings"
-
-	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
 // ibNames finds a usable name for each switch, port 0 of its block, and each connected port of an
 // adapter: the first of its candidates that is nobody else's.
-func ibNames(f *ibnet.Fabric) map[ibEnd]string {
+func ibNames(f *ibFabric) map[ibEnd]string {
 	candidates := make(map[ibEnd][]string)
 	var order []ibEnd
 	add := func(e ibEnd, names ...string) {
@@ -22,7 +20,7 @@ func ibNames(f *ibnet.Fabric) map[ibEnd]string {
 	}
 	for i, b := range f.Nodes {
 		desc := ibName(b.Description)
-		if b.Kind == ibnet.Switch {
+		if b.Kind == ibSwitch {
 			add(ibEnd{i, 0}, desc, ibName(b.Name), fmt.Sprintf("switch-%d", i))
 			continue
 		}

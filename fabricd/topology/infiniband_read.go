@@ -8,12 +8,11 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
-	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
-// loadIBNet makes the graph of a file of package ibnet.
+// loadIBNet makes the graph of a topology file of InfiniBand.
 func loadIBNet(name string, data []byte) (*Graph, error) {
-	f, err := ibnet.Parse(name, data)
+	f, err := parseIBNet(name, data)
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +34,8 @@ func loadIBNet(name string, data []byte) (*Graph, error) {
 
 // leaveOut takes the links away that a graph does not have: those from a node to itself, which are
 // loopback cables, and those between two adapters. It says which.
-func leaveOut(name string, f *ibnet.Fabric) (warnings []string, err error) {
-	hasSwitch := slices.ContainsFunc(f.Nodes, func(n ibnet.Node) bool { return n.Kind == ibnet.Switch })
+func leaveOut(name string, f *ibFabric) (warnings []string, err error) {
+	hasSwitch := slices.ContainsFunc(f.Nodes, func(n ibNode) bool { return n.Kind == ibSwitch })
 	for i := range f.Nodes {
 		b := &f.Nodes[i]
 		kept := b.Connected[:0:0]
@@ -50,11 +49,11 @@ func leaveOut(name string, f *ibnet.Fabric) (warnings []string, err error) {
 						fmt.Sprintf("%s:%d: left out the cable from port %d to port %d of %q: both of its ends are there",
 							name, line, p.Number, p.PeerPort, nearest.Clip(b.Name)))
 				}
-			case b.Kind == ibnet.CA && peer.Kind == ibnet.CA && !hasSwitch:
+			case b.Kind == ibAdapter && peer.Kind == ibAdapter && !hasSwitch:
 				return nil, document.LineError(name, line, "",
 					fmt.Errorf("adapter %q is linked to adapter %q, and there is no switch: expected a fabric with one",
 						nearest.Clip(b.Name), nearest.Clip(peer.Name)))
-			case b.Kind == ibnet.CA && peer.Kind == ibnet.CA:
+			case b.Kind == ibAdapter && peer.Kind == ibAdapter:
 				if i < p.Peer {
 					warnings = append(warnings,
 						fmt.Sprintf("%s:%d: left out the link from adapter %q to adapter %q: no switch is between them",
@@ -72,7 +71,7 @@ func leaveOut(name string, f *ibnet.Fabric) (warnings []string, err error) {
 // ibReader turns the blocks of a file into the parts of a graph.
 type ibReader struct {
 	name   string
-	fabric *ibnet.Fabric
+	fabric *ibFabric
 	names  map[ibEnd]string
 	at     []weft.Node // the switch that a block is
 	nics   map[ibEnd]weft.Node
@@ -102,7 +101,7 @@ func (r *ibReader) graph() (*Graph, error) {
 		r.identities[n] = id
 	}
 	for i, b := range r.fabric.Nodes {
-		if b.Kind == ibnet.Switch {
+		if b.Kind == ibSwitch {
 			r.at[i] = weft.SwitchID(len(switches)).Node()
 			know(r.at[i], Identity{
 				GUID: b.GUID, PortGUID: b.PortGUID, Enhanced: b.Enhanced, LID: b.LID, LMC: b.LMC, Description: b.Description,
@@ -124,9 +123,9 @@ func (r *ibReader) graph() (*Graph, error) {
 		for _, p := range b.Connected {
 			peer := r.fabric.Nodes[p.Peer]
 			switch {
-			case b.Kind == ibnet.CA:
+			case b.Kind == ibAdapter:
 				ofNICs = append(ofNICs, Link{A: r.end(p.Peer, p.PeerPort), B: r.end(i, p.Number)})
-			case peer.Kind == ibnet.Switch && i < p.Peer:
+			case peer.Kind == ibSwitch && i < p.Peer:
 				links = append(links, Link{A: r.end(i, p.Number), B: r.end(p.Peer, p.PeerPort)})
 			}
 		}
@@ -166,7 +165,7 @@ func (r *ibReader) line(g *Graph, p problem) int {
 }
 
 func (r *ibReader) end(node, port int) weft.End {
-	if r.fabric.Nodes[node].Kind == ibnet.CA {
+	if r.fabric.Nodes[node].Kind == ibAdapter {
 		return weft.End{Node: r.nics[ibEnd{node, port}]}
 	}
 	return weft.End{Node: r.at[node], Port: weft.PortID(port - 1)}

@@ -7,7 +7,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
-	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
 // resolver turns the names of a listing into nodes and gives out the ports that were not.
@@ -25,7 +24,7 @@ type resolver struct {
 	nextFree []int // per switch: no port below it is free
 
 	identities map[weft.Node]Identity
-	byGUID     map[ibnet.GUID]string // the name of who has it
+	byGUID     map[GUID]string // the name of who has it
 }
 
 func (r *resolver) fail(path, format string, args ...any) {
@@ -35,7 +34,7 @@ func (r *resolver) fail(path, format string, args ...any) {
 }
 
 func (r *resolver) nodes() {
-	r.identities, r.byGUID = map[weft.Node]Identity{}, map[ibnet.GUID]string{}
+	r.identities, r.byGUID = map[weft.Node]Identity{}, map[GUID]string{}
 	r.byName = make(map[string]weft.Node, len(r.file.Switches)+len(r.file.NICs))
 	know := func(name string, n weft.Node) {
 		if _, ok := r.byName[name]; !ok { // check reports the second
@@ -76,7 +75,7 @@ func (r *resolver) guid(path, text, name string, n weft.Node) {
 	if text == "" {
 		return
 	}
-	guid, err := ibnet.ParseGUID(text)
+	guid, err := parseGUID(text)
 	if err != nil {
 		r.fail(path, "%s: %w", nearest.Clip(name), err)
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
-	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
+	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
 const (
@@ -105,7 +105,7 @@ func (r *lftReader) begin() error {
 	_, bounds, _ := strings.Cut(r.text, "[")
 	bounds, _, okBounds := strings.Cut(bounds, "]")
 	_, top, _ := strings.Cut(bounds, "-")
-	last, okLast := number(top, ibnet.MaxLID)
+	last, okLast := number(top, topology.MaxLID)
 	if !ok || !okBounds || !okLast {
 		return r.fail("found %q, expected the beginning of a table as Unicast lids [0-8] of switch Lid 2 guid 0x...", nearest.Clip(r.text))
 	}
@@ -124,7 +124,7 @@ func (r *lftReader) begin() error {
 	}
 	r.to.port[r.at] = ports
 	if words := strings.Fields(r.text); len(words) > 6 && words[5] == "Lid" {
-		if lid, ok := number(words[6], ibnet.MaxLID); ok && lid > 0 {
+		if lid, ok := number(words[6], topology.MaxLID); ok && lid > 0 {
 			return r.says(lid, n)
 		}
 	}
@@ -147,7 +147,7 @@ func (r *lftReader) says(lid int, n weft.Node) error {
 // of entries.
 func (r *lftReader) end() error {
 	words := strings.Fields(r.text)
-	count, ok := number(words[0], ibnet.MaxLID+1)
+	count, ok := number(words[0], topology.MaxLID+1)
 	valid := len(words) > 1 && words[1] == "valid"
 	switch last := len(r.to.port[r.at]) - 1; {
 	case !r.open || !ok:
@@ -178,7 +178,7 @@ func (r *lftReader) entry() error {
 		return r.fail("an entry outside of a table, expected its beginning as Unicast lids [0-8] of switch Lid 2 guid 0x...")
 	}
 	r.entries++
-	if lid == 0 || lid > ibnet.MaxLID || port == noPath { // nobody's, multicast, or no way
+	if lid == 0 || lid > topology.MaxLID || port == noPath { // nobody's, multicast, or no way
 		return nil
 	}
 	name := r.to.graph.Switches[r.at].Name
@@ -260,8 +260,8 @@ func (f *forwarding) addresses(file string) (*LIDs, error) {
 		switch {
 		case s.count == 0:
 			return nil
-		case s.count > 1<<ibnet.MaxLMC:
-			return fmt.Errorf("%s: %s has LIDs from 0x%04x to 0x%04x, expected at most %d in a row", file, f.graph.Name(n), s.first, s.first+s.count-1, 1<<ibnet.MaxLMC)
+		case s.count > 1<<topology.MaxLMC:
+			return fmt.Errorf("%s: %s has LIDs from 0x%04x to 0x%04x, expected at most %d in a row", file, f.graph.Name(n), s.first, s.first+s.count-1, 1<<topology.MaxLMC)
 		}
 		if err := l.set(n, s.first, s.first+s.count-1); err != nil {
 			return fmt.Errorf("%s: %w", file, err)

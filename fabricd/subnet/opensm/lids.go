@@ -13,7 +13,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
 // LIDs are the addresses of a fabric: a node has so many in a row, from its first.
@@ -32,8 +31,8 @@ func newLIDs(g *topology.Graph) *LIDs {
 
 // set gives a node its LIDs, from first to last.
 func (l *LIDs) set(n weft.Node, first, last int) error {
-	if first < 1 || last < first || last > ibnet.MaxLID {
-		return fmt.Errorf("LIDs %#04x to %#04x for %s, expected some of 0x0001 to %#04x", first, last, l.graph.Name(n), ibnet.MaxLID)
+	if first < 1 || last < first || last > topology.MaxLID {
+		return fmt.Errorf("LIDs %#04x to %#04x for %s, expected some of 0x0001 to %#04x", first, last, l.graph.Name(n), topology.MaxLID)
 	}
 	if old := l.of[n]; old.count > 0 && old != (span{first, last - first + 1}) {
 		return fmt.Errorf("%s has LID %#04x already", l.graph.Name(n), old.first)
@@ -67,8 +66,8 @@ func (l *LIDs) Of(n weft.Node) (first, count int) { return l.of[n].first, l.of[n
 // LIDs, at the next multiple of that, and switches the next one. It errs when there are more than
 // fit.
 func AssignLIDs(g *topology.Graph, sm weft.NICID, lmc int) (*LIDs, error) {
-	if lmc < 0 || lmc > ibnet.MaxLMC {
-		return nil, fmt.Errorf("LMC %d, expected 0 to %d", lmc, ibnet.MaxLMC)
+	if lmc < 0 || lmc > topology.MaxLMC {
+		return nil, fmt.Errorf("LMC %d, expected 0 to %d", lmc, topology.MaxLMC)
 	}
 	order := byPortGUID(g)
 	if i := slices.Index(order, sm.Node()); i > 0 {
@@ -106,7 +105,7 @@ func byPortGUID(g *topology.Graph) []weft.Node {
 
 // compareGUID orders GUIDs as OpenSM does on the machines that it runs on: by their bytes, the last
 // one first.
-func compareGUID(a, b ibnet.GUID) int {
+func compareGUID(a, b topology.GUID) int {
 	return cmp.Compare(bits.ReverseBytes64(uint64(a)), bits.ReverseBytes64(uint64(b)))
 }
 
@@ -145,8 +144,8 @@ func ReadGUID2LID(g *topology.Graph, f File) (*LIDs, error) {
 			return nil, in.fail("found %q, expected a GUID and its first and last LID, as 0x0000000000200000 0x0002 0x0002", nearest.Clip(in.text))
 		}
 		port, ok := guid(words[0])
-		first, okFirst := number(words[1], ibnet.MaxLID)
-		last, okLast := number(words[2], ibnet.MaxLID)
+		first, okFirst := number(words[1], topology.MaxLID)
+		last, okLast := number(words[2], topology.MaxLID)
 		if !ok || !okFirst || !okLast {
 			return nil, in.fail("found %q, expected a GUID and its first and last LID, as 0x0000000000200000 0x0002 0x0002", nearest.Clip(in.text))
 		}

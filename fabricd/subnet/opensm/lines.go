@@ -10,7 +10,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
 // File is one that the caller opened; Name is used in errors.
@@ -60,11 +59,11 @@ func (l *lines) fail(format string, args ...any) error {
 // nodes finds the nodes of a graph by GUID.
 type nodes struct {
 	graph  *topology.Graph
-	byGUID map[ibnet.GUID]weft.Node // of switches the GUID and that of port 0, of NICs that of the port
+	byGUID map[topology.GUID]weft.Node // of switches the GUID and that of port 0, of NICs that of the port
 }
 
 func nodesOf(g *topology.Graph) nodes {
-	n := nodes{g, make(map[ibnet.GUID]weft.Node, len(g.Switches)+len(g.NICs))}
+	n := nodes{g, make(map[topology.GUID]weft.Node, len(g.Switches)+len(g.NICs))}
 	for _, nic := range g.NICs {
 		n.byGUID[g.Identity(nic.ID.Node()).PortGUID] = nic.ID.Node()
 	}
@@ -77,12 +76,12 @@ func nodesOf(g *topology.Graph) nodes {
 }
 
 // unknown says that a GUID is nobody's.
-func (n nodes) unknown(what string, g ibnet.GUID) error {
+func (n nodes) unknown(what string, g topology.GUID) error {
 	return fmt.Errorf("%s GUID %v is not in topology %s: give the topology that the file is of, as ibnetdiscover prints it", what, g, n.graph.Spec)
 }
 
 // guidAfter reads the GUID that follows a word in a line; false when there is none.
-func guidAfter(text, word string) (ibnet.GUID, bool) {
+func guidAfter(text, word string) (topology.GUID, bool) {
 	_, after, ok := strings.Cut(text, word+" 0x")
 	if !ok {
 		return 0, false
@@ -91,7 +90,7 @@ func guidAfter(text, word string) (ibnet.GUID, bool) {
 }
 
 // guid reads a GUID at the beginning of a text.
-func guid(text string) (ibnet.GUID, bool) {
+func guid(text string) (topology.GUID, bool) {
 	digits, ok := strings.CutPrefix(text, "0x")
 	if !ok {
 		return 0, false
@@ -101,7 +100,7 @@ func guid(text string) (ibnet.GUID, bool) {
 		digits = digits[:end]
 	}
 	v, err := strconv.ParseUint(digits, 16, 64)
-	return ibnet.GUID(v), err == nil && v != 0
+	return topology.GUID(v), err == nil && v != 0
 }
 
 // number reads a whole text as a number up to most: decimal, or hexadecimal with 0x.

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
-	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
+	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
 // pathSL is the service level of each path, from a NIC to an address of a NIC. A nil one has level
@@ -66,8 +66,8 @@ func readPathSL(n nodes, lids *LIDs, f File) (*pathSL, error) {
 		if len(words) != 3 {
 			return nil, in.fail("found %q, expected a source LID, a destination LID and a service level", nearest.Clip(in.text))
 		}
-		from, okFrom := number(words[0], ibnet.MaxLID)
-		to, okTo := number(words[1], ibnet.MaxLID)
+		from, okFrom := number(words[0], topology.MaxLID)
+		to, okTo := number(words[1], topology.MaxLID)
 		sl, okSL := number(words[2], serviceLevels-1)
 		if !okFrom || !okTo || !okSL {
 			return nil, in.fail("found %q, expected a source LID, a destination LID and a service level from 0 to %d", nearest.Clip(in.text), serviceLevels-1)

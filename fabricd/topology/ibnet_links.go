@@ -1,4 +1,4 @@
-package ibnet
+package topology
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 )
 
 // finish joins the links when all lines are read.
-func (p *parser) finish() {
+func (p *ibParser) finish() {
 	if p.head.line != 0 {
 		p.fail(p.head.line, "%w", errors.New("the file ends in a block without Switch or Ca: it is cut short"))
 	}
@@ -29,7 +29,7 @@ func (p *parser) finish() {
 }
 
 // resolve finds the blocks that the ports lead to.
-func (p *parser) resolve() {
+func (p *ibParser) resolve() {
 	nodes := p.fabric.Nodes
 	for i := range nodes {
 		for j := range nodes[i].Connected {
@@ -50,9 +50,9 @@ func (p *parser) resolve() {
 
 // agree holds the two ends of each link against each other. A file may list each link once; where
 // others are listed at both ends, one that is not was lost.
-func (p *parser) agree() {
+func (p *ibParser) agree() {
 	type end struct{ node, port int }
-	at := make(map[end]*Port)
+	at := make(map[end]*ibPort)
 	for i := range p.fabric.Nodes {
 		n := &p.fabric.Nodes[i]
 		for j := range n.Connected {
@@ -99,8 +99,8 @@ func (p *parser) agree() {
 	for _, e := range once { // only now: at points into what grows here
 		port := *p.fabric.Nodes[e.node].port(e.port)
 		peer := &p.fabric.Nodes[port.Peer]
-		back := Port{Number: port.PeerPort, Peer: e.node, PeerPort: e.port}
-		if peer.Kind == CA {
+		back := ibPort{Number: port.PeerPort, Peer: e.node, PeerPort: e.port}
+		if peer.Kind == ibAdapter {
 			if back.GUID = p.names[[2]int{e.node, e.port}].guid; back.GUID == 0 && peer.GUID != 0 {
 				back.GUID = peer.GUID + GUID(back.Number)
 			}

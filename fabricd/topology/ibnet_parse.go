@@ -1,4 +1,4 @@
-package ibnet
+package topology
 
 import (
 	"errors"
@@ -10,17 +10,17 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
-// Parse reads the file with that name and content. Errors have the line and are collected: lines
-// that are not of the format, a name, GUID or port that is there twice, a port that the node does
-// not have, a link that leads to no block, that the two ends do not agree about, or that only one
-// of them lists where others are listed by both. Routers are refused. Lines before the first block
-// that are not of the format, and diagnostics of the tools anywhere, are skipped and named in
-// Fabric.Warnings.
-func Parse(name string, data []byte) (*Fabric, error) {
+// parseIBNet reads the file with that name and content. Errors have the line and are collected:
+// lines that are not of the format, a name, GUID or port that is there twice, a port that the node
+// does not have, a link that leads to no block, that the two ends do not agree about, or that only
+// one of them lists where others are listed by both. Routers are refused. Lines before the first
+// block that are not of the format, and diagnostics of the tools anywhere, are skipped and named in
+// ibFabric.Warnings.
+func parseIBNet(name string, data []byte) (*ibFabric, error) {
 	if len(data) > document.MaxSize {
 		return nil, fmt.Errorf("%s: %d bytes, expected at most %d: %w", name, len(data), document.MaxSize, document.ErrTooLarge)
 	}
-	p := &parser{name: name, fabric: &Fabric{}, byName: map[string]int{}, names: map[[2]int]far{}, guids: map[GUID]owner{}}
+	p := &ibParser{name: name, fabric: &ibFabric{}, byName: map[string]int{}, names: map[[2]int]ibFar{}, guids: map[GUID]ibOwner{}}
 	rest := string(data)
 	for rest != "" && !p.errs.Full() {
 		p.text, rest, _ = strings.Cut(rest, "\n")
@@ -37,51 +37,51 @@ func Parse(name string, data []byte) (*Fabric, error) {
 	return p.fabric, nil
 }
 
-type parser struct {
+type ibParser struct {
 	name    string
-	fabric  *Fabric
+	fabric  *ibFabric
 	errs    document.Errors
 	line    int
 	text    string
-	skipped skipped // the first line that was
+	skipped ibSkipped // the first line that was
 
 	begun  bool // a block has begun: what stands before is not of the file
 	broken bool // the block that is open has no node: its port lines are not looked at
 	again  bool // the block that is open is there a second time
 	at     int  // the node of the block that is open
 
-	head   head
+	head   ibHead
 	byName map[string]int
-	names  map[[2]int]far // per node and port: where it leads, until all blocks are known
-	guids  map[GUID]owner
+	names  map[[2]int]ibFar // per node and port: where it leads, until all blocks are known
+	guids  map[GUID]ibOwner
 }
 
-// skipped is a line that is not of the format.
-type skipped struct {
+// ibSkipped is a line that is not of the format.
+type ibSkipped struct {
 	line int
 	text string
 }
 
-// head are the lines of a block before its node.
-type head struct {
+// ibHead are the lines of a block before its node.
+type ibHead struct {
 	guid, port GUID
 	line       int
 }
 
-// far is the other end of a link as this end calls it; guid is 0 if it does not say.
-type far struct {
+// ibFar is the other end of a link as this end calls it; guid is 0 if it does not say.
+type ibFar struct {
 	name string
 	guid GUID
 }
 
-// owner is who has a GUID.
-type owner struct {
+// ibOwner is who has a GUID.
+type ibOwner struct {
 	what string
 	node int
 	line int
 }
 
-func (p *parser) fail(line int, format string, args ...any) {
+func (p *ibParser) fail(line int, format string, args ...any) {
 	text := ""
 	if line == p.line {
 		text = p.text
@@ -90,7 +90,7 @@ func (p *parser) fail(line int, format string, args ...any) {
 }
 
 // read takes one line.
-func (p *parser) read() error {
+func (p *ibParser) read() error {
 	text := strings.TrimSpace(p.text)
 	first, rest := cutSpace(text)
 	switch {
@@ -114,9 +114,9 @@ func (p *parser) read() error {
 		}
 		return p.port(text)
 	case first == "Switch":
-		return p.node(Switch, rest)
+		return p.node(ibSwitch, rest)
 	case first == "Ca", first == "Hca":
-		return p.node(CA, rest)
+		return p.node(ibAdapter, rest)
 	case first == "Rt", strings.HasPrefix(first, "rtguid="):
 		if first == "Rt" {
 			p.broken = true
@@ -136,9 +136,9 @@ func unknownLine(text string) error {
 	return fmt.Errorf("found %q, expected Switch, Ca, a port as [1], a GUID or a comment", nearest.Clip(text))
 }
 
-// key reads one of vendid, devid, sysimgguid, switchguid and caguid, of which only the last two
+// ibKey reads one of vendid, devid, sysimgguid, switchguid and caguid, of which only the last two
 // matter here.
-func (p *parser) key(text string) error {
+func (p *ibParser) key(text string) error {
 	key, value, _ := strings.Cut(text, "=")
 	c := cursor{rest: value}
 	v, ok := c.hex()
@@ -148,7 +148,7 @@ func (p *parser) key(text string) error {
 	if key != "switchguid" && key != "caguid" {
 		return nil
 	}
-	h := head{guid: GUID(v), line: p.line}
+	h := ibHead{guid: GUID(v), line: p.line}
 	if c.take("(") {
 		if v, ok = c.hex(); !ok || !c.take(")") {
 			return fmt.Errorf("%s=%q, expected a GUID and the one of its port as 0x200000(200000)", key, nearest.Clip(value))
@@ -163,9 +163,9 @@ func (p *parser) key(text string) error {
 }
 
 // node reads a line that begins with Switch or Ca.
-func (p *parser) node(kind Kind, rest string) error {
+func (p *ibParser) node(kind ibKind, rest string) error {
 	head := p.head
-	p.head = head0
+	p.head = noIBHead
 	p.broken, p.again = true, false
 	c := cursor{rest: rest}
 	ports, okPorts := c.number()
@@ -175,17 +175,17 @@ func (p *parser) node(kind Kind, rest string) error {
 	if !okPorts || !okName || name == "" || c.rest != "" && !c.take("#") {
 		return errors.New(`expected the number of ports and the name, as Switch 4 "S-0000000000200000"`)
 	}
-	if ports < 1 || ports > MaxPorts {
-		return fmt.Errorf("%d ports, expected 1 to %d", ports, MaxPorts)
+	if ports < 1 || ports > maxIBPorts {
+		return fmt.Errorf("%d ports, expected 1 to %d", ports, maxIBPorts)
 	}
 	if len(p.fabric.Nodes) >= weft.MaxSwitch+weft.MaxNIC {
 		return fmt.Errorf("more than %d switches and adapters", weft.MaxSwitch+weft.MaxNIC)
 	}
-	n := Node{Kind: kind, Name: name, GUID: head.guid, PortGUID: head.port, Ports: ports, Line: p.line}
+	n := ibNode{Kind: kind, Name: name, GUID: head.guid, PortGUID: head.port, Ports: ports, Line: p.line}
 	if n.GUID == 0 {
 		n.GUID = guidOf(name)
 	}
-	if kind == Switch && n.PortGUID == 0 {
+	if kind == ibSwitch && n.PortGUID == 0 {
 		n.PortGUID = n.GUID
 	}
 	n.comment(c.rest)
@@ -206,14 +206,14 @@ func (p *parser) node(kind Kind, rest string) error {
 	return nil
 }
 
-var head0 head
+var noIBHead ibHead
 
 // repeat begins the block of a node that has one already. ibnetdiscover -g prints adapters twice
 // that are in a chassis: such a block says the same again.
-func (p *parser) repeat(first int, n Node) error {
+func (p *ibParser) repeat(first int, n ibNode) error {
 	was := p.fabric.Nodes[first]
 	line := was.Line
-	if n.Kind != CA || was.Kind != CA || was.GUID != n.GUID || was.Ports != n.Ports || was.Description != n.Description {
+	if n.Kind != ibAdapter || was.Kind != ibAdapter || was.GUID != n.GUID || was.Ports != n.Ports || was.Description != n.Description {
 		return fmt.Errorf("%q has a block at line %d already", nearest.Clip(n.Name), line)
 	}
 	p.at, p.broken, p.again = first, false, true
@@ -221,23 +221,23 @@ func (p *parser) repeat(first int, n Node) error {
 }
 
 // claim notes whose a GUID is. The GUID of a node and of one of its ports may be the same.
-func (p *parser) claim(what string, g GUID, node int) error {
+func (p *ibParser) claim(what string, g GUID, node int) error {
 	if g == 0 {
 		return nil
 	}
 	if o, ok := p.guids[g]; ok && (o.node != node || o.what == what) {
 		return fmt.Errorf("GUID %v is that of %q at line %d too, expected one of its own", g, nearest.Clip(p.fabric.Nodes[o.node].Name), o.line)
 	}
-	p.guids[g] = owner{what, node, p.line}
+	p.guids[g] = ibOwner{what, node, p.line}
 	return nil
 }
 
 // comment reads what follows the # of a node: its description, and of a switch the LID and LMC of
 // its port 0.
-func (n *Node) comment(text string) {
+func (n *ibNode) comment(text string) {
 	c := cursor{rest: text}
 	c.space()
-	if n.Description, _ = c.quotedToLast(); n.Kind == CA {
+	if n.Description, _ = c.quotedToLast(); n.Kind == ibAdapter {
 		return
 	}
 	n.Enhanced = strings.Contains(c.rest, "enhanced port 0")
@@ -245,14 +245,14 @@ func (n *Node) comment(text string) {
 }
 
 // port reads a line that begins with [.
-func (p *parser) port(text string) error {
+func (p *ibParser) port(text string) error {
 	if len(p.fabric.Nodes) == 0 {
 		return errors.New("a port before the first Switch or Ca, expected its block")
 	}
 	number := p.at
 	n := &p.fabric.Nodes[number]
 	c := cursor{rest: text}
-	port := Port{Line: p.line}
+	port := ibPort{Line: p.line}
 	var ok, okName, okPeer bool
 	port.Number, ok = c.bracketed()
 	c.external()
@@ -276,8 +276,8 @@ func (p *parser) port(text string) error {
 		return errors.New(`expected a port and where it leads, as [3] "S-0000000000200002"[1]`)
 	case port.Number < 1 || port.Number > n.Ports:
 		return fmt.Errorf("port %d of %q, expected 1 to %d", port.Number, nearest.Clip(n.Name), n.Ports)
-	case port.PeerPort < 1 || port.PeerPort > MaxPorts:
-		return fmt.Errorf("leads to port %d of %q, expected 1 to %d", port.PeerPort, nearest.Clip(name), MaxPorts)
+	case port.PeerPort < 1 || port.PeerPort > maxIBPorts:
+		return fmt.Errorf("leads to port %d of %q, expected 1 to %d", port.PeerPort, nearest.Clip(name), maxIBPorts)
 	}
 	if other := n.port(port.Number); other != nil {
 		was := p.names[[2]int{number, port.Number}]
@@ -286,15 +286,15 @@ func (p *parser) port(text string) error {
 		}
 		return fmt.Errorf("port %d of %q is at line %d already", port.Number, nearest.Clip(n.Name), other.Line)
 	}
-	if n.Kind == CA {
+	if n.Kind == ibAdapter {
 		port.LID, port.LMC = lids(strings.TrimSpace(c.rest))
 		if port.GUID == 0 && n.GUID != 0 {
 			port.GUID = n.GUID + GUID(port.Number)
 		}
 	}
-	p.names[[2]int{number, port.Number}] = far{name, GUID(peerGUID)}
+	p.names[[2]int{number, port.Number}] = ibFar{name, GUID(peerGUID)}
 	n.Connected = append(n.Connected, port)
-	if n.Kind == CA {
+	if n.Kind == ibAdapter {
 		return p.claim("port GUID", port.GUID, number)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package ibnet
+package topology
 
 import (
 	"bytes"
@@ -19,12 +19,12 @@ func sample(t *testing.T, name string) string {
 }
 
 func TestFilesOfIbsimAndOfIbnetdiscoverAreRead(t *testing.T) {
-	f, err := Parse("tiny.net", []byte(sample(t, "tiny.net")))
+	f, err := parseIBNet("tiny.net", []byte(sample(t, "tiny.net")))
 	require.NoError(t, err)
 	require.Len(t, f.Nodes, 8)
-	assert.Equal(t, Node{
-		Kind: Switch, Name: "S-0000000000200000", GUID: 0x200000, PortGUID: 0x200000, Description: "L0-0", Ports: 4, Enhanced: true, Line: 9,
-		Connected: []Port{
+	assert.Equal(t, ibNode{
+		Kind: ibSwitch, Name: "S-0000000000200000", GUID: 0x200000, PortGUID: 0x200000, Description: "L0-0", Ports: 4, Enhanced: true, Line: 9,
+		Connected: []ibPort{
 			{Number: 1, Peer: 4, PeerPort: 1, Line: 10},
 			{Number: 2, Peer: 5, PeerPort: 1, Line: 11},
 			{Number: 3, Peer: 2, PeerPort: 1, Line: 12},
@@ -32,20 +32,20 @@ func TestFilesOfIbsimAndOfIbnetdiscoverAreRead(t *testing.T) {
 		},
 	}, f.Nodes[0])
 
-	f, err = Parse("tiny.ibnetdiscover", []byte(sample(t, "tiny.ibnetdiscover")))
+	f, err = parseIBNet("tiny.ibnetdiscover", []byte(sample(t, "tiny.ibnetdiscover")))
 	require.NoError(t, err)
 	require.Len(t, f.Nodes, 8)
 	assert.Equal(t, 3, f.Nodes[0].LID)
-	assert.Equal(t, Node{
-		Kind: CA, Name: "H-000000000010000c", GUID: 0x10000c, Description: "host3 HCA-1", Ports: 1, Line: 46,
-		Connected: []Port{{Number: 1, GUID: 0x10000d, LID: 8, Peer: 0, PeerPort: 2, Line: 47}},
+	assert.Equal(t, ibNode{
+		Kind: ibAdapter, Name: "H-000000000010000c", GUID: 0x10000c, Description: "host3 HCA-1", Ports: 1, Line: 46,
+		Connected: []ibPort{{Number: 1, GUID: 0x10000d, LID: 8, Peer: 0, PeerPort: 2, Line: 47}},
 	}, f.Nodes[4])
 }
 
 // What other fabrics' files hold beside: chassis, ports on the outside of a box, quotes in
 // descriptions, no GUIDs, no comments, Windows' ends of lines.
 func TestUnusualFilesAreRead(t *testing.T) {
-	f, err := Parse("f", []byte(strings.ReplaceAll(`
+	f, err := parseIBNet("f", []byte(strings.ReplaceAll(`
 Chassis 1 (guid 0x8f1040012345)
 vendid=0x8f1
 devid=0x5a5a
@@ -71,28 +71,28 @@ Ca 1 "idle"
 	assert.Equal(t, []GUID{0x8f10400410015, 0x8f10400410016}, []GUID{spine.GUID, spine.PortGUID})
 	assert.Equal(t, []int{70, 2}, []int{spine.LID, spine.LMC})
 	assert.False(t, spine.Enhanced)
-	assert.Equal(t, []Port{{Number: 2, GUID: 9, LID: 12, LMC: 1, Peer: 0, PeerPort: 12, Line: 17}}, box.Connected)
+	assert.Equal(t, []ibPort{{Number: 2, GUID: 9, LID: 12, LMC: 1, Peer: 0, PeerPort: 12, Line: 17}}, box.Connected)
 	assert.Zero(t, f.Nodes[1].GUID)
 	assert.Empty(t, f.Nodes[3].Connected)
 }
 
 func TestALinkMayBeListedOnce(t *testing.T) {
-	f, err := Parse("f", []byte("Switch 2 \"S-0000000000000001\"\n[1] \"b\"[2]\n[2] \"H-0000000000000010\"[1]\n\nSwitch 2 \"b\"\n\nCa 1 \"H-0000000000000010\"\n"))
+	f, err := parseIBNet("f", []byte("Switch 2 \"S-0000000000000001\"\n[1] \"b\"[2]\n[2] \"H-0000000000000010\"[1]\n\nSwitch 2 \"b\"\n\nCa 1 \"H-0000000000000010\"\n"))
 	require.NoError(t, err)
-	assert.Equal(t, []Port{{Number: 2, Peer: 0, PeerPort: 1}}, f.Nodes[1].Connected)
-	assert.Equal(t, []Port{{Number: 1, GUID: 0x11, Peer: 0, PeerPort: 2}}, f.Nodes[2].Connected)
+	assert.Equal(t, []ibPort{{Number: 2, Peer: 0, PeerPort: 1}}, f.Nodes[1].Connected)
+	assert.Equal(t, []ibPort{{Number: 1, GUID: 0x11, Peer: 0, PeerPort: 2}}, f.Nodes[2].Connected)
 }
 
 func TestWhatIsWrittenReadsTheSame(t *testing.T) {
 	for _, name := range []string{"tiny.net", "tiny.ibnetdiscover"} {
-		f, err := Parse(name, []byte(sample(t, name)))
+		f, err := parseIBNet(name, []byte(sample(t, name)))
 		require.NoError(t, err)
 		f.Spec = "mesh:2x2"
 		var b bytes.Buffer
 		require.NoError(t, f.Write(&b))
-		again, err := Parse(name, b.Bytes())
+		again, err := parseIBNet(name, b.Bytes())
 		require.NoError(t, err)
-		for _, f := range []*Fabric{f, again} {
+		for _, f := range []*ibFabric{f, again} {
 			for i := range f.Nodes {
 				f.Nodes[i].Line = 0
 				for j := range f.Nodes[i].Connected {
@@ -107,7 +107,7 @@ func TestWhatIsWrittenReadsTheSame(t *testing.T) {
 // The blocks are those that were read, byte by byte, so that the tools see no difference.
 func TestBlocksAreWrittenAsTheToolsDo(t *testing.T) {
 	text := sample(t, "tiny.ibnetdiscover")
-	f, err := Parse("f", []byte(text))
+	f, err := parseIBNet("f", []byte(text))
 	require.NoError(t, err)
 	var b bytes.Buffer
 	require.NoError(t, f.Write(&b))
@@ -166,7 +166,7 @@ func TestBadFilesAreRefusedAtTheirLine(t *testing.T) {
 		{lines(66), `f:21: port 2 of "S-0000000000200001" leads to port 1 of "H-000000000010000c", whose block at line 66 does not have it: the file is cut short, or was edited at one end`},
 		{tiny[:len(tiny)-60], `f:67: expected a port and where it leads, as [3] "S-0000000000200002"[1]`},
 	} {
-		_, err := Parse("f", []byte(c.in))
+		_, err := parseIBNet("f", []byte(c.in))
 		if assert.Error(t, err, "%s", c.want) {
 			assert.Equal(t, c.want, err.Error())
 		}
@@ -174,8 +174,8 @@ func TestBadFilesAreRefusedAtTheirLine(t *testing.T) {
 }
 
 // Any bytes give a fabric whose links agree, or an error.
-func FuzzParse(f *testing.F) {
-	names, err := filepath.Glob("../testdata/forms/*.net")
+func FuzzParseIBNet(f *testing.F) {
+	names, err := filepath.Glob("testdata/forms/*.net")
 	require.NoError(f, err)
 	for _, name := range append(names, "testdata/tiny.net", "testdata/tiny.ibnetdiscover") {
 		data, err := os.ReadFile(name)
@@ -184,7 +184,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("Switch 2 \"S-0000000000000001\"\n[1] \"b\"[2]\n\nSwitch 2 \"b\"\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fabric, err := Parse("f", data)
+		fabric, err := parseIBNet("f", data)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package ibnet
+package topology
 
 import (
 	"strconv"

@@ -1,4 +1,4 @@
-package ibnet
+package topology
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 // first block are few.
 const lookLines = 100
 
-// Looks says whether the content of a file looks like the format: one of its first lines begins a
-// block.
-func Looks(data []byte) bool {
+// looksIBNet says whether the content of a file looks like the format: one of its first lines
+// begins a block.
+func looksIBNet(data []byte) bool {
 	lines := 0
 	for line := range strings.Lines(string(data)) {
 		if lines++; lines > lookLines {
@@ -65,8 +65,8 @@ func isDiagnostic(text string) bool {
 		strings.Trim(line, "0123456789") == ""
 }
 
-// keys are those of blocks, and those that ibsim takes beside.
-var keys = []string{
+// ibKeys are those of blocks, and those that ibsim takes beside.
+var ibKeys = []string{
 	"vendid", "devid", "sysimgguid", "switchguid", "caguid", "rtguid",
 	"switchguids", "hcaguids", "width", "speed", "extspeed",
 }
@@ -78,7 +78,7 @@ func begins(text string) bool {
 	number, after, closed := strings.Cut(strings.TrimPrefix(first, "["), "]")
 	switch {
 	case isKey:
-		return slices.Contains(keys, key)
+		return slices.Contains(ibKeys, key)
 	case strings.HasPrefix(first, "["):
 		return closed && number != "" && strings.Trim(number, "0123456789") == "" && !strings.HasPrefix(after, "#")
 	}
@@ -86,9 +86,9 @@ func begins(text string) bool {
 }
 
 // skip leaves a line out, with a warning.
-func (p *parser) skip(text string) {
+func (p *ibParser) skip(text string) {
 	if p.skipped.line == 0 {
-		p.skipped = skipped{p.line, text}
+		p.skipped = ibSkipped{p.line, text}
 	}
 	p.warn(p.line, "skipped %q, which is not of the topology", nearest.Clip(text))
 }
@@ -96,7 +96,7 @@ func (p *parser) skip(text string) {
 // maxWarnings bounds what is told of a file; chosen by us.
 const maxWarnings = 20
 
-func (p *parser) warn(line int, format string, args ...any) {
+func (p *ibParser) warn(line int, format string, args ...any) {
 	switch n := len(p.fabric.Warnings); {
 	case n < maxWarnings:
 		p.fabric.Warnings = append(p.fabric.Warnings, fmt.Sprintf("%s:%d: %s", p.name, line, fmt.Sprintf(format, args...)))
