@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/trace"
+	"github.com/weft-fabric/weft/fabricd/settings"
 )
 
 // How changes what a fault does, beside what its call says.
@@ -133,7 +133,7 @@ func (h *Harness) AwaitSeen(r fault.Report, ends int) fault.Report {
 // SetTraffic replaces what all NICs inject, as "uniform:0.2" or "none".
 func (h *Harness) SetTraffic(spec string) {
 	h.t.Helper()
-	t, err := trace.Traffic(spec)
+	t, err := settings.ParseTraffic(spec)
 	if err == nil {
 		err = h.fabric.SetTraffic(t)
 	}

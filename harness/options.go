@@ -10,7 +10,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
-	"github.com/weft-fabric/weft/fabricd/trace"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -130,11 +129,11 @@ func NoLiveness() Option { return func(c *config) { c.opts.Liveness.Interval = "
 func Damping(d settings.Damping) Option { return func(c *config) { c.opts.Liveness.Damping = d } }
 
 // Traffic makes all NICs inject: a pattern and a load, the share of the link rate, as "uniform:0.2"
-// ([nic.ParseTraffic]), or the packets of a file, "trace:FILE". A spec that cannot be read fails the
-// test.
+// ([nic.ParseTraffic]), or the packets of a file, "trace:FILE". A spec that cannot be read fails
+// the test.
 func Traffic(spec string) Option {
 	return func(c *config) {
-		t, err := trace.Traffic(spec)
+		t, err := settings.ParseTraffic(spec)
 		c.opts.Traffic, c.err = t, errors.Join(c.err, err)
 	}
 }

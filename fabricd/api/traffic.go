@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"github.com/weft-fabric/weft/fabricd/trace"
+	"github.com/weft-fabric/weft/fabricd/settings"
 )
 
 // TrafficRequest replaces what all NICs inject.
@@ -18,7 +18,7 @@ type TrafficAnswer struct {
 
 // traffic serves VerbTraffic.
 func (s *Server) traffic(ctx context.Context, r TrafficRequest) (a TrafficAnswer, err error) {
-	t, err := trace.Traffic(r.Traffic)
+	t, err := settings.ParseTraffic(r.Traffic)
 	if err == nil {
 		a.Note, err = s.fabric.ReplaceTraffic(ctx, t)
 	}

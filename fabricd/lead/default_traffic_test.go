@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/fabricd/trace"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -33,7 +33,7 @@ func TestTheDefaultTrafficIsOneThatTwoCoresCarryWithAThirdToSpare(t *testing.T) 
 		g := topologytest.Parse(t, c.spec)
 		text := defaultTraffic(g, fabric.DefaultRate, 2)
 		assert.Equal(t, c.want, text, c.spec)
-		traffic, err := trace.Traffic(text)
+		traffic, err := settings.ParseTraffic(text)
 		require.NoError(t, err)
 		offered := traffic.Load * float64(len(g.NICs)) * fabric.DefaultRate / nic.DefaultPacketBytes
 		if c.most > 0 {

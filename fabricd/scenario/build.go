@@ -14,7 +14,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/fabricd/trace"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -173,7 +172,7 @@ func (b *builder) traffic() {
 
 // Traffic reads traffic for a fabric with these options.
 func Traffic(text string, o fabric.Options) (nic.Traffic, error) {
-	t, err := trace.Traffic(text)
+	t, err := settings.ParseTraffic(text)
 	if err == nil && o.Topology != nil {
 		err = o.Fits(t)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/document"
-	"github.com/weft-fabric/weft/fabricd/trace"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness/measure"
 	"github.com/weft-fabric/weft/nic"
 )
@@ -54,7 +54,7 @@ func (b *builder) traffic(s *settled, c *measure.Config, bad func(string, error)
 	if more {
 		text += "," + options
 	}
-	c.Traffic, err = trace.Traffic(text)
+	c.Traffic, err = settings.ParseTraffic(text)
 	b.fit(c, err, bad)
 }
 
@@ -67,7 +67,7 @@ func (b *builder) trace(s *settled, file string, c *measure.Config, bad func(str
 	t := b.traces[s.pattern()]
 	if t == nil {
 		t = &traced{}
-		if t.Traffic, t.err = trace.Traffic(s.pattern()); t.err == nil {
+		if t.Traffic, t.err = settings.ParseTraffic(s.pattern()); t.err == nil {
 			t.digest = digest(file)
 		}
 		b.traces[s.pattern()] = t

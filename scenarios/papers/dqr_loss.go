@@ -26,7 +26,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/fabricd/trace"
 	"github.com/weft-fabric/weft/harness/measure"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 )
@@ -158,7 +157,7 @@ func virtually(ctx context.Context, c managedConfig) (*fabric.Fabric, func() err
 func cutOne(ctx context.Context, start starter, g *topology.Graph, m lossMethod, load float64, id weft.LinkID, seed uint64) (c cutCost, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	traffic, err := trace.Traffic(fmt.Sprintf("uniform:%g", load))
+	traffic, err := settings.ParseTraffic(fmt.Sprintf("uniform:%g", load))
 	if err != nil {
 		return c, err
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/fabricd/trace"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
 )
@@ -21,7 +20,7 @@ func TestACutIsRepairedByTheManagerOverTheBrokerAndTheLedgerBalances(t *testing.
 		t.Run(x[1]+" "+x[2], func(t *testing.T) {
 			t.Parallel()
 			g := topologytest.Parse(t, x[0])
-			traffic, err := trace.Traffic("uniform:0.2")
+			traffic, err := settings.ParseTraffic("uniform:0.2")
 			require.NoError(t, err)
 			f, err := startManaged(t.Context(), managedConfig{
 				Graph: g, Routing: x[1], Method: x[2], Traffic: traffic, Seed: 1, Link: settings.Link{Paced: true},

@@ -1,4 +1,4 @@
-package trace
+package settings_test
 
 import (
 	"io/fs"
@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/nic"
 )
 
 func TestTheFileOfATraceIsRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a,b.csv")
 	require.NoError(t, os.WriteFile(file, []byte("time_us,src,dst,bytes\n0,n0,n1,256\n1.5,n1,n0,64\n"), 0o600))
-	traffic, err := Traffic("trace:" + file)
+	traffic, err := settings.ParseTraffic("trace:" + file)
 	require.NoError(t, err)
 	require.Equal(t, 2, traffic.Trace.Len())
 	require.Equal(t, 1500*weft.Nanosecond, traffic.Trace.End())
@@ -24,20 +25,20 @@ func TestTheFileOfATraceIsRead(t *testing.T) {
 
 func TestErrorsNameTheFileAndTheLine(t *testing.T) {
 	dir := t.TempDir()
-	_, err := Traffic("trace:" + filepath.Join(dir, "none.csv"))
+	_, err := settings.ParseTraffic("trace:" + filepath.Join(dir, "none.csv"))
 	require.ErrorIs(t, err, nic.ErrTraffic)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	file := filepath.Join(dir, "bad.csv")
 	require.NoError(t, os.WriteFile(file, []byte("time_us,src,dst,bytes\n0,n0,n1,0\n"), 0o600))
-	_, err = Traffic("trace:" + file)
+	_, err = settings.ParseTraffic("trace:" + file)
 	require.ErrorIs(t, err, nic.ErrTrace)
 	require.ErrorContains(t, err, file+": unusable trace: line 2: packets have 1 to 1048576 bytes")
-	_, err = Traffic("trace:" + dir)
+	_, err = settings.ParseTraffic("trace:" + dir)
 	require.ErrorIs(t, err, nic.ErrTraffic)
 }
 
 func TestOtherTrafficNeedsNoFile(t *testing.T) {
-	traffic, err := Traffic("uniform:0.2")
+	traffic, err := settings.ParseTraffic("uniform:0.2")
 	require.NoError(t, err)
 	require.Equal(t, nic.Traffic{Pattern: "uniform", Load: 0.2}, traffic)
 }
@@ -48,7 +49,7 @@ func TestTheErrorOfAnUnknownWordNamesTheNearest(t *testing.T) {
 		"hotspot:0.2,hto=3":           `unknown option "hto": did you mean "hot"? known: `,
 		"uniform:0.2,arrivals=poison": `unknown arrival process "poison": did you mean "poisson"? known: `,
 	} {
-		_, err := Traffic(text)
+		_, err := settings.ParseTraffic(text)
 		require.ErrorIs(t, err, nic.ErrTraffic)
 		require.ErrorContains(t, err, want)
 	}

@@ -1,6 +1,4 @@
-// Package trace reads traffic for whoever takes it from people: it opens the file of a trace and
-// says which word was meant. The core (nic) does neither.
-package trace
+package settings
 
 import (
 	"errors"
@@ -12,10 +10,11 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// Traffic reads text as [nic.ParseTraffic] does and, for "trace:FILE", the file. Errors wrap
-// nic.ErrTraffic; those of the file name it, with the line, and that of an unknown word names the
-// nearest known one.
-func Traffic(text string) (nic.Traffic, error) {
+// ParseTraffic reads traffic for whoever takes it from people: it opens the file of a trace and
+// says which word was meant. The core (nic) does neither. It reads text as [nic.ParseTraffic] does
+// and, for "trace:FILE", the file. Errors wrap nic.ErrTraffic; those of the file name it, with the
+// line, and that of an unknown word names the nearest known one.
+func ParseTraffic(text string) (nic.Traffic, error) {
 	t, err := nic.ParseTraffic(text)
 	if u := (*nic.UnknownError)(nil); errors.As(err, &u) {
 		return t, fmt.Errorf("%w %q: %w", nic.ErrTraffic, nearest.Clip(text), nearest.Unknown(u.Kind, u.Word, u.Known))
