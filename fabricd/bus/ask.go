@@ -10,7 +10,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/document/plain"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -114,7 +113,7 @@ func (c *Client) exchange(ctx context.Context, to Subject, body []byte) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	return deflate.Decompress(packed)
+	return wire.Decompress(packed)
 }
 
 type request struct {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/weft-fabric/weft/fabricd/deflate"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // A request or answer that is larger than a message travels compressed and in chunks. Each chunk is
@@ -57,13 +57,13 @@ func parseChunk(s string) (c chunk, err error) {
 
 // pack makes the chunks that a body travels as, of so many bytes each.
 func pack(body []byte, size int64) (id string, list [][]byte, err error) {
-	data, err := deflate.Compress(body)
+	data, err := wire.Compress(body)
 	if err != nil {
 		return "", nil, err
 	}
-	if len(body) > deflate.Most || len(data) > maxPacked || int64(len(data)) > size*maxChunks {
+	if len(body) > wire.MaxUnfolded || len(data) > maxPacked || int64(len(data)) > size*maxChunks {
 		return "", nil, fmt.Errorf("%d bytes, %d compressed, and at most %d are sent, %d compressed: send less at once",
-			len(body), len(data), deflate.Most, min(maxPacked, size*maxChunks))
+			len(body), len(data), wire.MaxUnfolded, min(maxPacked, size*maxChunks))
 	}
 	return rand.Text(), slices.Collect(slices.Chunk(data, int(size))), nil
 }

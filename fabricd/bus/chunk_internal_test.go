@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/deflate"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestChunks(t *testing.T) {
@@ -28,7 +28,7 @@ func TestChunks(t *testing.T) {
 		require.Nil(t, add(at(i), data))
 		require.Nil(t, add(chunk{"other" + string(rune('a'+i)), 0, 2}, data), "others come in between")
 	}
-	got, err := deflate.Decompress(add(at(len(list)-1), list[len(list)-1]))
+	got, err := wire.Decompress(add(at(len(list)-1), list[len(list)-1]))
 	require.NoError(t, err)
 	require.Equal(t, body, got)
 

@@ -15,7 +15,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/document/plain"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -420,7 +419,7 @@ func (e *endpoint) work() {
 			began := time.Now()
 			data, err := []byte(nil), error(nil)
 			if a.packed {
-				a.body, err = deflate.Decompress(a.body)
+				a.body, err = wire.Decompress(a.body)
 			}
 			if err == nil {
 				data, err = e.handle(context.WithValue(s.ctx, requesterKey{}, a.from), a.body)

@@ -12,12 +12,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/cluster"
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // An agent says that it runs a switch of another host, and runs it no longer than somebody asks for
@@ -33,7 +33,7 @@ func TestAMovedSwitchThatNobodyAsksEndsByItself(t *testing.T) {
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, g.WriteYAML(&text))
-	packed, err := deflate.Compress(text.Bytes())
+	packed, err := wire.Compress(text.Bytes())
 	require.NoError(t, err)
 	hosts := cluster.Hosts{
 		Agents: bustest.Client(t, bus.ClientConfig{Leads: true, URL: url, Program: "test", Build: command.ThisVersion()}),

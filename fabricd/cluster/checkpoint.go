@@ -10,13 +10,13 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/lease"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // checkpoint is the state of a fabric as it is written down: msgpack, compressed as
-// [deflate.Compress] does.
+// [wire.Compress] does.
 type checkpoint struct {
 	Term   uint64 // of who wrote it
 	State  []byte // as it writes itself; nil: there is none yet
@@ -32,7 +32,7 @@ func (b StateStore) readState(ctx context.Context) (k checkpoint, rev uint64, er
 	if err != nil {
 		return k, 0, err
 	}
-	body, err := deflate.Decompress(data)
+	body, err := wire.Decompress(data)
 	if err == nil {
 		err = msgpack.Unmarshal(body, &k)
 	}
@@ -148,7 +148,7 @@ func (k checkpoint) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return deflate.Compress(body)
+	return wire.Compress(body)
 }
 
 // Write has a state written, and tables, when they are not the slice that they were. Neither must

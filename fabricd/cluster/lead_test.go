@@ -16,7 +16,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/cluster"
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/lease"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/reply"
@@ -24,6 +23,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // campaign has a process want to lead, and says when it does, and who leads meanwhile.
@@ -378,7 +378,7 @@ func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
 	require.NoError(t, err)
 	var text strings.Builder
 	require.NoError(t, g.WriteYAML(&text))
-	packed, err := deflate.Compress([]byte(text.String()))
+	packed, err := wire.Compress([]byte(text.String()))
 	require.NoError(t, err)
 	d := cluster.Desired{
 		Version: v1, Created: time.Now().UTC(), Topology: packed, Spec: g.Spec,
@@ -461,7 +461,7 @@ func TestAStateOfAnotherVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, true)
 	store := cluster.StateStore{Store: openStore(t, url)}
-	written, err := deflate.Compress([]byte(`{"term":1,"state":{"now":3}}`))
+	written, err := wire.Compress([]byte(`{"term":1,"state":{"now":3}}`))
 	require.NoError(t, err)
 	require.NoError(t, store.Store.Put(t.Context(), "state", written))
 	_, _, err = store.TakeOver(t.Context(), 2, new(state), new([]byte), nil)

@@ -9,11 +9,11 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Desired is the fabric that somebody has asked for: what it takes to lead it, and nothing that
@@ -22,14 +22,14 @@ type Desired struct {
 	Version bus.Build `json:"version"`
 	// by the clock of who asked; it tells a fabric from one of the same name before
 	Created  time.Time       `json:"created"`
-	Topology []byte          `json:"topology"` // a topology file, compressed as [deflate.Compress] does
+	Topology []byte          `json:"topology"` // a topology file, compressed as [wire.Compress] does
 	Spec     string          `json:"spec"`     // what it is called
 	Settings json.RawMessage `json:"settings"` // of fabricd up
 }
 
 // Graph is the topology.
 func (d Desired) Graph() (*topology.Graph, error) {
-	text, err := deflate.Decompress(d.Topology)
+	text, err := wire.Decompress(d.Topology)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: read the topology of the fabric: %w", err)
 	}

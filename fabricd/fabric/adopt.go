@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/tables"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // A leader that takes the place of another finds hosts that run. What they have counted, and what
@@ -251,7 +251,7 @@ func (d *decisions) restoreTables(data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
-	text, err := deflate.Decompress(data)
+	text, err := wire.Decompress(data)
 	if err != nil {
 		return fmt.Errorf("tables: %w", err)
 	}

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/tables"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // State is what a leader must know to take the place of another, beside what hosts say of
@@ -204,7 +204,7 @@ func (d *decisions) tablesNow() []byte {
 	if len(list) > 0 {
 		text, err := json.Marshal(list)
 		if err == nil {
-			data, err = deflate.Compress(text)
+			data, err = wire.Compress(text)
 		}
 		if err != nil {
 			d.opts.Log.Error("tables for who leads next", "err", err)

@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // HostOptions is a host of the fabric that another process runs.
@@ -116,7 +116,7 @@ func (at *attendance) specOf(_ loop, h *hostState, by *admission) (c host.Spec, 
 		if err := at.graph.WriteYAML(&topology); err != nil {
 			return c, err
 		}
-		if at.packed, err = deflate.Compress(topology.Bytes()); err != nil {
+		if at.packed, err = wire.Compress(topology.Bytes()); err != nil {
 			return c, err
 		}
 	}

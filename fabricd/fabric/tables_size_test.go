@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/tables"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // What tables take on their way to hosts, and in the store: as JSON, and compressed, as they
@@ -38,7 +38,7 @@ func sizesOfTables(t testing.TB, spec string) (text, sent int) {
 	}
 	body, err := json.Marshal(list)
 	require.NoError(t, err)
-	data, err := deflate.Compress(body)
+	data, err := wire.Compress(body)
 	require.NoError(t, err)
 	return len(body), len(data)
 }

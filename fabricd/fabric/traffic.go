@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // traffic is what NICs inject: it replaces that, and has NICs inject nothing for a while. Any
@@ -60,7 +60,7 @@ func (ts *traffic) setTraffic(t nic.Traffic) (a *action, err error) {
 	if t.Trace != nil && (len(ts.remote) > 0 || ts.checkpoints.write != nil) {
 		var file bytes.Buffer
 		if err = t.Trace.Write(&file); err == nil {
-			next.Trace, err = deflate.Compress(file.Bytes())
+			next.Trace, err = wire.Compress(file.Bytes())
 		}
 		if err != nil {
 			return nil, fmt.Errorf("traffic: %w", err)

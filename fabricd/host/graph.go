@@ -7,17 +7,17 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Graph is the topology of the fabric.
 func (c *Spec) Graph() (*topology.Graph, error) {
-	text, err := deflate.Decompress(c.Topology)
+	text, err := wire.Decompress(c.Topology)
 	if err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}

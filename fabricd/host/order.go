@@ -79,7 +79,7 @@ type ImpairOrder struct {
 type TrafficOrder struct {
 	Spec  string `json:"spec"`            // as nic.ParseTraffic reads it; "none" stops it
 	Draws []byte `json:"draws,omitempty"` // the state of the PCG that draws what the pattern leaves to chance, before it draws
-	Trace []byte `json:"trace,omitempty"` // of a trace its file, compressed as [deflate.Compress] does
+	Trace []byte `json:"trace,omitempty"` // of a trace its file, compressed as [wire.Compress] does
 
 	Sources []nic.Source `json:"-" msgpack:"-"` // of all NICs, for a host that is reached by calls; nil: it makes them
 }

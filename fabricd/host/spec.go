@@ -18,7 +18,7 @@ type Spec struct {
 	// nic.MaxIncarnation.
 	Again uint32 `json:"again,omitempty"`
 
-	Topology  []byte    `json:"topology"`  // of the whole fabric: a YAML topology file, compressed as [deflate.Compress] does
+	Topology  []byte    `json:"topology"`  // of the whole fabric: a YAML topology file, compressed as [wire.Compress] does
 	Routing   string    `json:"routing"`   // by name
 	Placement Placement `json:"placement"` // what this host is
 	// Placements says on which host every node is, and so in which shard.

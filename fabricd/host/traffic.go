@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Traffic is the traffic that the order asks for. Errors are those of nic.ParseTraffic, and of a
@@ -15,7 +15,7 @@ func (o *TrafficOrder) Traffic() (nic.Traffic, error) {
 	if err != nil || len(o.Trace) == 0 {
 		return t, err
 	}
-	data, err := deflate.Decompress(o.Trace)
+	data, err := wire.Decompress(o.Trace)
 	if err != nil {
 		return t, fmt.Errorf("traffic %s: %w", o.Spec, err)
 	}

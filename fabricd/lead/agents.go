@@ -11,7 +11,6 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cluster"
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
@@ -20,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // onAgents is a fabric on agents for which this process leads or stands by.
@@ -313,7 +313,7 @@ func (c *onAgents) place(ctx context.Context, g *topology.Graph, term uint64) (*
 	if err := g.WriteYAML(&text); err != nil {
 		return nil, err
 	}
-	packed, err := deflate.Compress([]byte(text.String()))
+	packed, err := wire.Compress([]byte(text.String()))
 	if err != nil {
 		return nil, err
 	}

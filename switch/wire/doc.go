@@ -15,4 +15,6 @@
 // direction is cut. It counts in [Stats] each frame that it does not deliver. What should not
 // happen, such as a full inbox, is an [Event] too. Package wiretest checks that a transport keeps
 // this contract.
+//
+// Everything else that travels, large messages and topologies, is compressed by [Compress].
 package wire

@@ -12,10 +12,10 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
-	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Spec is that of every host of a topology; which host it is of is left open. Buffers and send
@@ -24,7 +24,7 @@ func Spec(t testing.TB, g *topology.Graph, routing string) host.Spec {
 	t.Helper()
 	var text bytes.Buffer
 	require.NoError(t, g.WriteYAML(&text))
-	packed, err := deflate.Compress(text.Bytes())
+	packed, err := wire.Compress(text.Bytes())
 	require.NoError(t, err)
 	return host.Spec{
 		Fabric: bustest.Name, Topology: packed, Routing: routing,

@@ -1,7 +1,4 @@
-// Package deflate compresses what travels between the processes of a fabric and what its broker
-// keeps: topologies, traces, the state of a fabric and large messages. It is DEFLATE data (RFC
-// 1951).
-package deflate
+package wire
 
 import (
 	"bytes"
@@ -10,10 +7,12 @@ import (
 	"io"
 )
 
-// Most bounds what data unfolds to, in bytes; chosen by us.
-const Most = 512 << 20
+// MaxUnfolded bounds what data of [Compress] unfolds to, in bytes; chosen by us.
+const MaxUnfolded = 512 << 20
 
-// Compress is fast rather than thorough.
+// Compress compresses what travels between the processes of a fabric and what its broker keeps:
+// topologies, traces, the state of a fabric and large messages. It makes DEFLATE data (RFC 1951),
+// and is fast rather than thorough.
 func Compress(data []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestSpeed)
@@ -32,12 +31,12 @@ func Compress(data []byte) ([]byte, error) {
 // Decompress undoes Compress. It unfolds 512 MB at most; more is an error, as is data that Compress
 // did not make.
 func Decompress(data []byte) ([]byte, error) {
-	out, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data)), Most+1))
+	out, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data)), MaxUnfolded+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("decompress %d bytes: %w", len(data), err)
-	case len(out) > Most:
-		return nil, fmt.Errorf("decompress %d bytes: they unfold to more than %d", len(data), Most)
+	case len(out) > MaxUnfolded:
+		return nil, fmt.Errorf("decompress %d bytes: they unfold to more than %d", len(data), MaxUnfolded)
 	}
 	return out, nil
 }
