@@ -1,4 +1,4 @@
-package natstest_test
+package bus_test
 
 import (
 	"net"
@@ -7,12 +7,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // greeting is what the server says to who connects, "" when nobody answers.
 func greeting(t *testing.T, s *natstest.Server, patience time.Duration) string {
@@ -28,7 +25,7 @@ func greeting(t *testing.T, s *natstest.Server, patience time.Duration) string {
 	return string(text[:n])
 }
 
-func TestServerLivesAsTheTestSays(t *testing.T) {
+func TestAServerOutsideLivesAsTheTestSays(t *testing.T) {
 	t.Parallel()
 	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
