@@ -104,7 +104,7 @@ func (b *Broker) awaitStart(listen string, log *serverLog) error {
 	}
 	// Connections notice mappings only when there were some when they last read from their socket.
 	// With one from the start they always look, and a cut holds from the next message on.
-	if err := b.server.keep(noLink(b.fabric)); err != nil {
+	if err := b.server.mapToItself(noLink(b.fabric)); err != nil {
 		return fmt.Errorf("bus: broker of fabric %q: first mapping: %w", b.fabric, err)
 	}
 	return nil
@@ -153,7 +153,7 @@ func (b *Broker) restore(subject string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, ok := b.cuts[subject]; ok {
-		b.server.undrop(subject)
+		b.server.forward(subject)
 		delete(b.cuts, subject)
 	}
 }

@@ -45,11 +45,11 @@ type embedded interface {
 	connections(user string) []connected
 	DisconnectClientByID(id uint64) error
 
-	// drop makes the server forward nothing that is published on the subject from now on, and
-	// undrop ends that. keep maps the subject to itself.
+	// drop makes the server forward nothing that is published on the subject from now on; forward
+	// ends that. mapToItself changes nothing for the subject, and makes the server look for mappings.
 	drop(subject string) error
-	undrop(subject string)
-	keep(subject string) error
+	forward(subject string)
+	mapToItself(subject string) error
 }
 
 // connected is one connection of a client.
@@ -157,8 +157,8 @@ func (s *natsServer) drop(subject string) error {
 	return s.account.AddWeightedMappings(subject, server.NewMapDest(subject, 0))
 }
 
-func (s *natsServer) undrop(subject string)     { s.account.RemoveMapping(subject) }
-func (s *natsServer) keep(subject string) error { return s.account.AddMapping(subject, subject) }
+func (s *natsServer) forward(subject string)           { s.account.RemoveMapping(subject) }
+func (s *natsServer) mapToItself(subject string) error { return s.account.AddMapping(subject, subject) }
 
 // users are those whose connections the broker accepts.
 type users struct {

@@ -17,11 +17,11 @@ type Patterned interface {
 	Pattern() string // the regular expression (ECMA 262) that every such text matches
 }
 
-// Schemed is implemented by types that a document does not hold as Go would write them. This and
-// [Described] name no type of the schema's library: its generic types would be compiled once more
-// with every package that imports one whose types lead to them.
+// Schemed is implemented by types that documents hold in a form of their own. Neither it nor
+// [Described] names a type of the schema's library: every package that imports such a type compiles
+// the library's generic code once more.
 type Schemed interface {
-	JSONSchema() string // a JSON Schema, without what it is for
+	JSONSchema() string // the JSON Schema of that form
 }
 
 // Described is implemented by structs that say more of their fields than tags do.
