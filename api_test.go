@@ -1,6 +1,7 @@
 package weft_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"go/importer"
@@ -143,8 +144,43 @@ func TestStablePackagesShowPublicTypesOnly(t *testing.T) {
 	}
 }
 
+// A package that compiles generic code of a library, for the types that it imports lead there, is
+// slow to compile. RATIONALE.md says more.
+func TestTypesOfLibrariesStayInside(t *testing.T) {
+	t.Parallel()
+	testenv.Long(t)
+	for dir, generic := range map[string]string{
+		"fabricd/bus/bustest": "nats-server/v2/server.(*ipQueue[", "fabricd/scenario/format": "pb33f/ordered-map/v2.(*OrderedMap[",
+	} {
+		object, err := os.ReadFile(exports(t, []string{dir})[module+"/"+dir])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(object, []byte(generic)) {
+			t.Errorf("%s compiles %s...: a type that it imports leads there", dir, generic)
+		}
+	}
+}
+
 // compiled loads packages, by their folders, as the compiler has them.
 func compiled(t *testing.T, dirs []string) []*types.Package {
+	t.Helper()
+	files := exports(t, dirs)
+	from := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(files[path]) })
+	var pkgs []*types.Package
+	for _, dir := range dirs {
+		pkg, err := from.Import(strings.TrimSuffix(module+"/"+dir, "/."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, pkg)
+	}
+	return pkgs
+}
+
+// exports compiles packages, by their folders, and returns the files of these and of all that they
+// import, by import path.
+func exports(t *testing.T, dirs []string) map[string]string {
 	t.Helper()
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Export"}
 	for _, dir := range dirs {
@@ -166,16 +202,7 @@ func compiled(t *testing.T, dirs []string) []*types.Package {
 		}
 		files[p.ImportPath] = p.Export
 	}
-	from := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(files[path]) })
-	var pkgs []*types.Package
-	for _, dir := range dirs {
-		pkg, err := from.Import(strings.TrimSuffix(module+"/"+dir, "/."))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pkgs = append(pkgs, pkg)
-	}
-	return pkgs
+	return files
 }
 
 // shownBy finds the declared types that the exported names of a package show, each with the name

@@ -27,8 +27,8 @@ const (
 )
 
 // embedded is what a Broker does with the NATS server of this process. It names no type of
-// nats-server: every package that imports one whose types lead to server.Server compiles that
-// package's generic code once more, which takes longer than most packages of Weft do.
+// nats-server: every package that imports one whose types lead to server.Server compiles the generic
+// code of nats-server once more, which takes half a second.
 type embedded interface {
 	InProcessConn() (net.Conn, error)
 	ReadyForConnections(patience time.Duration) bool
@@ -85,7 +85,8 @@ func newNATSServer(cfg BrokerConfig, log *serverLog) (*natsServer, error) {
 	return s, nil
 }
 
-// optionsOf is what a server is started with.
+// optionsOf is what a server is started with. It is no method of the configuration, whose type is
+// exported: server.Options leads to server.Server.
 func optionsOf(c BrokerConfig) (*server.Options, error) {
 	if err := ValidateFabric(c.Fabric); err != nil {
 		return nil, err
@@ -141,9 +142,12 @@ func (s *natsServer) remove(user string) bool { return s.users.remove(user) }
 
 // Connections of the account are authenticated.
 func (s *natsServer) connections(user string) []connected {
+	if user == "" {
+		return nil // the server would list those of all users
+	}
 	list, err := s.Connz(&server.ConnzOptions{Username: true, User: user, Account: root, Limit: math.MaxInt32})
-	if err != nil || user == "" {
-		return nil // it is being shut down
+	if err != nil {
+		return nil // the server is being shut down
 	}
 	open := make([]connected, len(list.Conns))
 	for i, c := range list.Conns {
@@ -152,7 +156,7 @@ func (s *natsServer) connections(user string) []connected {
 	return open
 }
 
-// To itself with weight 0: no message is mapped to anything, so none goes anywhere.
+// Mapped to itself with weight 0: no message is mapped to anything, so none goes anywhere.
 func (s *natsServer) drop(subject string) error {
 	return s.account.AddWeightedMappings(subject, server.NewMapDest(subject, 0))
 }

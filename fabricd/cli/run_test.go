@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -57,6 +58,18 @@ func TestRunExitsWith1WhenAnExpectationDoesNotHold(t *testing.T) {
 		_, errs, code := fabricd(t, paths...)
 		assert.Equal(t, command.ExitFailed, code, errs)
 	}
+}
+
+func TestScenariosThatRunAtOnceOnOneServerDoNotMeet(t *testing.T) {
+	testenv.Long(t)
+	t.Parallel()
+	url := natstest.Start(t, natstest.Newest, "").URL
+	dir := folder(t, map[string]string{
+		"a.yaml": "name: a" + quick + "expect: {discarded: 0}\n", "b.yaml": "name: b" + quick + "expect: {discarded: 0}\n",
+	})
+	out, errs, code := fabricd(t, "run", dir, "--jobs", "2", "--server", url)
+	require.Equal(t, command.ExitOK, code, errs)
+	assert.Contains(t, out, "2 of 2 passed, 0 not run")
 }
 
 func TestRunThatIsInterruptedSaysHowFarItCame(t *testing.T) {

@@ -48,7 +48,8 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO.yaml|FOLDER...",
 		Short: "Run scenarios, live or in virtual time, and judge them",
-		Long: "Runs scenarios over an embedded NATS server, one after the other or several at once (--jobs), and judges what they expect. Of a folder it runs all *.yaml files.\n" +
+		Long: "Runs scenarios over an embedded NATS server, one after the other or several at once (--jobs), and judges what they expect. " +
+			"Of a folder it runs all *.yaml files.\n" +
 			"With --virtual they run in virtual time, as fast as the machine can: the same seed gives the same run, and the same event_hash in --json.\n" +
 			"With --shrink it reduces one that fails to the smallest that still does, and writes that as a scenario.\n\n" +
 			"Exit codes: 0 all pass, 1 an expectation does not hold, 2 a scenario cannot be run.",
@@ -95,7 +96,7 @@ func Command() *cobra.Command {
 	cmd.Flags().DurationVar(&u.drain, "drain-timeout", scenario.DrainTime, "how long the fabric may take to drain "+
 		"when the traffic has stopped, by its clock; when packets are left the ledger is not checked, and the scenario fails")
 	command.Bound(cmd.Flags(), "drain-timeout", time.Millisecond, scenario.MaxDuration)
-	cmd.Flags().IntVar(&u.jobs, "jobs", 1, "scenarios at once; live ones share the machine, which mostly waits for them")
+	cmd.Flags().IntVar(&u.jobs, "jobs", 1, "how many scenarios run at once; live ones share the machine")
 	command.Bound(cmd.Flags(), "jobs", 1, command.MaxWorkers)
 	u.small.flags(cmd)
 	u.server.Flags(cmd.Flags())
@@ -118,7 +119,7 @@ type task struct {
 	scenario *scenario.Scenario
 
 	report string // folder for its report; empty: none is wanted
-	number int    // among all of the command, from 1
+	number int    // its place in the list of the command, from 1
 
 	ran    bool
 	result scenario.Result
@@ -227,18 +228,18 @@ func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 	return verdict(cmd.Context(), list)
 }
 
-// ahead begins to run the scenarios, u.jobs at once. wait returns when t has been run and prints what
-// that had to say; stop ends those that run, whose number is bounded by the jobs, and waits for them.
+// ahead begins to run the scenarios, u.jobs at once. wait returns when t has been run, and prints the
+// lines of that run. stop ends the runs and waits for their goroutines, at most u.jobs.
 func (u runFlags) ahead(cmd *cobra.Command, list []*task) (wait func(t *task) error, stop func()) {
-	type end struct {
-		said bytes.Buffer
-		err  error
-		done chan struct{}
+	type outcome struct {
+		stderr bytes.Buffer
+		err    error         // of the report
+		done   chan struct{} // closed when the others are final
 	}
-	ends := make(map[*task]*end, len(list))
+	outcomes := make(map[*task]*outcome, len(list))
 	todo := make(chan *task, len(list)) // all of them, from the start
 	for _, t := range list {
-		ends[t] = &end{done: make(chan struct{})}
+		outcomes[t] = &outcome{done: make(chan struct{})}
 		todo <- t
 	}
 	close(todo)
@@ -247,18 +248,19 @@ func (u runFlags) ahead(cmd *cobra.Command, list []*task) (wait func(t *task) er
 	for range min(u.jobs, len(list)) {
 		running.Go(func() {
 			for t := range todo {
-				if e := ends[t]; ctx.Err() == nil {
-					e.err = u.reported(ctx, cmd, t, &e.said)
+				o := outcomes[t]
+				if ctx.Err() == nil {
+					o.err = u.reported(ctx, cmd, t, &o.stderr)
 				}
-				close(ends[t].done)
+				close(o.done)
 			}
 		})
 	}
 	wait = func(t *task) error {
-		e := ends[t]
-		<-e.done
-		_, _ = e.said.WriteTo(cmd.ErrOrStderr())
-		return e.err
+		o := outcomes[t]
+		<-o.done
+		_, _ = o.stderr.WriteTo(cmd.ErrOrStderr())
+		return o.err
 	}
 	return wait, func() { cancel(); running.Wait() }
 }
@@ -298,8 +300,8 @@ func verdict(ctx context.Context, list []*task) error {
 	return errors.Join(errs...)
 }
 
-// one runs s in virtual time, or over a broker of its own, or over the server named. The number tells
-// its fabric from others of this process there.
+// one runs s in virtual time, or over a broker of its own, or over the server named, where the number
+// is part of the fabric's name: several of this process may run there at once.
 func (u runFlags) one(ctx context.Context, s *scenario.Scenario, number int, line *scenarioLine, watch scenario.Watcher,
 	stderr io.Writer,
 ) (scenario.Result, error) {
