@@ -337,7 +337,7 @@ func (s *Server) serve(to Subject, atOnce int, handle func(context.Context, []by
 		s.wg.Go(e.work)
 	}
 	if err := s.conn.FlushTimeout(connectTimeout); err != nil {
-		return fail(fmt.Errorf("the broker does not confirm it: %w", err))
+		return fail(fmt.Errorf("the broker does not confirm it: %w", s.conn.closedErr(err)))
 	}
 	return nil
 }
