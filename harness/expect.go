@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -203,7 +205,7 @@ func (h *Harness) RequireLedger(checks ...Check) fabric.Ledger {
 // NoneDiscarded is the check that no switch discarded a packet.
 func NoneDiscarded(l fabric.Ledger) error {
 	if l.Discarded > 0 {
-		return fmt.Errorf("%d packets were discarded: %s", l.Discarded, fault.ByRule(l.DiscardedBy))
+		return fmt.Errorf("%s discarded: %s", english.Plural(int(l.Discarded), "packet", ""), fault.ByRule(l.DiscardedBy))
 	}
 	return nil
 }
@@ -212,7 +214,7 @@ func NoneDiscarded(l fabric.Ledger) error {
 func LostAtMost(n uint64) Check {
 	return func(l fabric.Ledger) error {
 		if l.Lost > n {
-			return fmt.Errorf("%d packets were lost, expected at most %d: %v", l.Lost, n, l.LostOn)
+			return fmt.Errorf("%s lost, expected at most %d: %v", english.Plural(int(l.Lost), "packet", ""), n, l.LostOn)
 		}
 		return nil
 	}

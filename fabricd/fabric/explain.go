@@ -3,6 +3,8 @@ package fabric
 import (
 	"fmt"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
@@ -63,7 +65,7 @@ func (q *quiet) LossesReported() error {
 		lost += r.Lost()
 	}
 	if lost != l.Lost {
-		return fmt.Errorf("%d packets were lost, the faults account for %d, and no fault has %v: %v", l.Lost, lost,
+		return fmt.Errorf("%s lost, the faults account for %d, and no fault has %v: %v", english.Plural(int(l.Lost), "packet", ""), lost,
 			unattributed, l.LostOn)
 	}
 	return nil

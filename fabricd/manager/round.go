@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -87,7 +89,8 @@ func (m *Manager) round(ctx context.Context) (done bool, err error) {
 		return false, fmt.Errorf("version %d cannot be written down: %w", j.Version, err)
 	}
 	copy(m.before, m.want)
-	m.tell(Note{Kind: NotePlanned, Text: fmt.Sprintf("version %d for %d switches, without %d links", j.Version, len(j.Tells), len(j.Dead))})
+	m.tell(Note{Kind: NotePlanned, Text: fmt.Sprintf("version %d for %s, without %s", j.Version,
+		english.Plural(len(j.Tells), "switch", ""), english.Plural(len(j.Dead), "link", ""))})
 	return true, m.carryOut(ctx, j, plan, r)
 }
 

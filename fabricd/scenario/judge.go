@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -83,16 +85,16 @@ func (s *Scenario) judgeCounts(res *Result, fail func(name, format string, args 
 		counted uint64
 		what    string
 	}{
-		{"lost_at_most", e.LostAtMost, ledger.Lost, "packets were lost"},
-		{"discarded", e.Discarded, ledger.Discarded, "packets were discarded"},
-		{"duplicated", e.Duplicated, t.Duplicated, "packets arrived twice"},
+		{"lost_at_most", e.LostAtMost, ledger.Lost, "lost"},
+		{"discarded", e.Discarded, ledger.Discarded, "discarded"},
+		{"duplicated", e.Duplicated, t.Duplicated, "arrived twice"},
 	} {
 		if c.most != nil && c.counted > *c.most {
 			why := ""
 			if c.name == "discarded" {
 				why = ": " + fault.ByRule(ledger.DiscardedBy)
 			}
-			fail(c.name, "%s %d: %d %s%s", c.name, *c.most, c.counted, c.what, why)
+			fail(c.name, "%s %d: %s %s%s", c.name, *c.most, english.Plural(int(c.counted), "packet", ""), c.what, why)
 		}
 	}
 	if e.InOrder && res.Reordered > 0 {

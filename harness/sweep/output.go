@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	texttable "github.com/weft-fabric/weft/fabricd/document/table"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
@@ -124,8 +126,8 @@ func (w *work) readme(t *table, r *Report, pictures []picture) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n    %s\n\nVersion %s. ", w.e.Name, strings.TrimSpace(w.e.About), w.Command,
 		orUnknown(w.Version))
-	fmt.Fprintf(&b, "%d point%s, %d sample%s of each. %s\n", r.Points, plural(r.Points), r.Samples, plural(r.Samples),
-		excludedText(t))
+	fmt.Fprintf(&b, "%s, %s of each. %s\n", english.Plural(r.Points, "point", ""),
+		english.Plural(r.Samples, "sample", ""), excludedText(t))
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "\nNote: %s.\n", n)
 	}
@@ -137,13 +139,6 @@ func (w *work) readme(t *table, r *Report, pictures []picture) string {
 		fmt.Fprintf(&b, "\n![%s](%s.svg)\n", p.Title, p.name)
 	}
 	return b.String()
-}
-
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
 }
 
 func orUnknown(version string) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
@@ -151,7 +152,7 @@ func (a *app) destroy(k string) tea.Cmd {
 	if k == "ctrl+k" {
 		return a.run(line, back)
 	}
-	a.confirm = &confirm{line: line, undo: back, question: title(verb) + " " + plural(len(things), noun) + ": " + a.names(things) + "?"}
+	a.confirm = &confirm{line: line, undo: back, question: title(verb) + " " + english.Plural(len(things), noun, "") + ": " + a.names(things) + "?"}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+	"github.com/dustin/go-humanize/english"
 )
 
 // field is one thing that a form asks: a choice of some words, or a text.
@@ -71,7 +72,7 @@ func newForm(a *app, verb string, links []target, fields ...field) *form {
 	f.title = title(verb) + " " + f.names
 	f.undo = "restore " + f.names
 	if len(links) > 1 {
-		f.title = title(verb) + " " + plural(len(links), "link") + " at one instant"
+		f.title = title(verb) + " " + english.Plural(len(links), "link", "") + " at one instant"
 	}
 	return f
 }

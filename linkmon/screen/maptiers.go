@@ -3,6 +3,8 @@ package screen
 import (
 	"fmt"
 	"strings"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // The widths that a switch may be drawn with, and the least that keeps its name readable.
@@ -39,7 +41,7 @@ func (p *mapPage) fillTiers(tiers [][]int, w int, apart bool) (y int) {
 			continue
 		}
 		if t.Tiers() > 0 {
-			text := fmt.Sprintf("tier %d, %s", tier, plural(len(list), "switch"))
+			text := fmt.Sprintf("tier %d, %s", tier, english.Plural(len(list), "switch", ""))
 			if tier == 0 {
 				text += ", the top"
 			}

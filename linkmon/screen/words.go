@@ -43,17 +43,6 @@ func micros(us float64) string {
 	return fmt.Sprintf("%.1fs", us/1e6)
 }
 
-// plural is "1 link" or "2 links".
-func plural(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "ch"):
-		return fmt.Sprintf("%d %ses", n, noun)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // fit cuts or fills a line, which may hold escape sequences, to exactly w characters.
 func fit(s string, w int) string {
 	if n := lipgloss.Width(s); n > w {
