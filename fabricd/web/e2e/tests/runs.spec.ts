@@ -110,6 +110,7 @@ test('a page of somebody else cannot act, or look', async ({ page }) => {
 })
 
 test('nothing goes wrong in the console, and nothing is loaded from elsewhere', async ({ page }) => {
+  await page.goto('about:blank') // the page of the test before asks for a fabric that has ended
   const f = await Fabric.up(...small)
   const said: string[] = []
   page.on('console', (m) => m.type() === 'error' && said.push(m.text()))
