@@ -205,7 +205,8 @@ func (h *Harness) RequireLedger(checks ...Check) fabric.Ledger {
 // NoneDiscarded is the check that no switch discarded a packet.
 func NoneDiscarded(l fabric.Ledger) error {
 	if l.Discarded > 0 {
-		return fmt.Errorf("%s discarded: %s", english.Plural(int(l.Discarded), "packet", ""), fault.ByRule(l.DiscardedBy))
+		return fmt.Errorf("the fabric discarded %s: %s", english.Plural(int(l.Discarded), "packet", ""),
+			fault.ByRule(l.DiscardedBy))
 	}
 	return nil
 }
@@ -214,7 +215,8 @@ func NoneDiscarded(l fabric.Ledger) error {
 func LostAtMost(n uint64) Check {
 	return func(l fabric.Ledger) error {
 		if l.Lost > n {
-			return fmt.Errorf("%s lost, expected at most %d: %v", english.Plural(int(l.Lost), "packet", ""), n, l.LostOn)
+			return fmt.Errorf("the fabric lost %s, expected at most %d: %v", english.Plural(int(l.Lost), "packet", ""),
+				n, l.LostOn)
 		}
 		return nil
 	}

@@ -43,7 +43,8 @@ func TestAFailureOfTheLedgerPrintsWhatWasDroppedLast(t *testing.T) {
 		h.RequireLedger(harness.NoneDiscarded)
 	})
 	require.True(t, failed)
-	assert.Contains(t, text, "1 packet discarded: 1 by \"2: the down link is dead\"\nthe last one: packet n100 -> n000 #0: discarded at s0.00")
+	assert.Contains(t, text, "the fabric discarded 1 packet: 1 by \"2: the down link is dead\"\n"+
+		"the last one: packet n100 -> n000 #0: discarded at s0.00")
 	assert.Contains(t, text, "  s1.10    in p0 vc0, out p2 vc0 to s0.00     1: up")
 	assert.Contains(t, text, "-weft.seed=")
 }

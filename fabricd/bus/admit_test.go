@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -199,6 +200,17 @@ func TestRevokeEndsConnectionsAtOnce(t *testing.T) {
 	require.NoError(t, untouched.Flush())
 	require.True(t, b.Connected(other.User))
 	require.False(t, b.Connected(""))
+}
+
+// A process that loses its credentials while it begins to answer is told that its connection is closed.
+func TestARevokedProcessCannotBeginToAnswer(t *testing.T) {
+	t.Parallel()
+	b := bustest.Broker(t, bus.BrokerConfig{})
+	c := admit(t, b, access())
+	p := openProcess(t, b.ClientURL(), c, access().Node)
+	b.Revoke(c.User)
+	err := bus.Handle(p, do(access().Node, "get.state"), func(context.Context, struct{}) (any, error) { return nil, nil })
+	require.ErrorIs(t, err, wire.ErrClosed)
 }
 
 // A connection that was let in while Revoke ran is ended by it, not overlooked.

@@ -100,9 +100,9 @@ func TestShrinkWritesTheSmallestScenarioThatFails(t *testing.T) {
 expect: {discarded: 0, all_pairs_connected: true}
 `})
 	small := filepath.Join(dir, "small.yaml")
-	out, errs, code := fabricd(t, "run", "--shrink", filepath.Join(dir, "bad.yaml"), "--out", small, "--tries", "3") // a busy machine may deliver nothing while the link is dead
+	out, errs, code := fabricd(t, "run", "--shrink", filepath.Join(dir, "bad.yaml"), "--out", small, "--tries", "3") // a busy machine may deliver nothing while it is dead
 	require.Equal(t, command.ExitFailed, code, errs)
-	const broken = `discarded 0: \d+ packets? discarded: \d+ by "2: the down link is dead"`
+	const broken = `discarded 0: the fabric discarded \d+ packets?: \d+ by "2: the down link is dead"`
 	assert.Regexp(t, `^reduced to 1 step, \S+, in \d+ runs: `+small+`\nfailed: `+broken+`\n$`, out)
 	assert.Regexp(t, `^run 1: as it is: fails; smallest so far: 2 steps, 150ms\n(run \d+: .*; smallest so far: \d steps?, \w+\n)+$`, errs)
 	s, err := scenario.Read(t.Context(), small)

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Agents start the hosts of a fabric when its leader asks for them, as those of machines do. The
@@ -114,8 +115,9 @@ func (g *Agent) run(p hosttest.Process) *hosted {
 	go func() {
 		defer close(over)
 		err := remote.Run(ctx, c)
-		// On a busy machine its leader may have waited long enough, and taken its credentials back.
-		givenUp := !ready && err != nil && strings.Contains(err.Error(), ": bus: ")
+		// On a busy machine its leader may give it up before it is ready, and take its credentials back.
+		givenUp := !ready && (errors.Is(err, wire.ErrClosed) || errors.Is(err, wire.ErrDisconnected) ||
+			err != nil && strings.Contains(err.Error(), " refuses user "))
 		if err != nil && ctx.Err() == nil && !errors.Is(err, remote.ErrAlone) && !givenUp {
 			g.agents.Errorf("host %s on %s: %v", p.Spec.Host, g.Name, err)
 		}

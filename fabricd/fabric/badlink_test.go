@@ -93,7 +93,7 @@ func TestAFrameThatTheLinkLosesIsOnTheWireUntilTheNextOneShowsTheGap(t *testing.
 	assert.Equal(t, map[string]fabric.LinkLoss{"s0-s1": {Wire: 1}}, l.LostOn)
 	assert.EqualValues(t, 1, l.Delivered)
 	require.NoError(t, f.CreditsHome())
-	require.ErrorContains(t, f.LossesExplained(), "1 packet lost, the faults account for 0")
+	require.ErrorContains(t, f.LossesExplained(), "the fabric lost 1 packet, the faults account for 0")
 
 	_, _, err = f.Cut(0) // a loss that is known already is no loss of this fault
 	require.NoError(t, err)

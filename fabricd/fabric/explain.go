@@ -65,8 +65,8 @@ func (q *quiet) LossesReported() error {
 		lost += r.Lost()
 	}
 	if lost != l.Lost {
-		return fmt.Errorf("%s lost, the faults account for %d, and no fault has %v: %v", english.Plural(int(l.Lost), "packet", ""), lost,
-			unattributed, l.LostOn)
+		return fmt.Errorf("the fabric lost %s, the faults account for %d, and no fault has %v: %v",
+			english.Plural(int(l.Lost), "packet", ""), lost, unattributed, l.LostOn)
 	}
 	return nil
 }

@@ -83,18 +83,19 @@ func (s *Scenario) judgeCounts(res *Result, fail func(name, format string, args 
 		name    string
 		most    *uint64
 		counted uint64
-		what    string
+		did     string // %s stands for the packets
 	}{
-		{"lost_at_most", e.LostAtMost, ledger.Lost, "lost"},
-		{"discarded", e.Discarded, ledger.Discarded, "discarded"},
-		{"duplicated", e.Duplicated, t.Duplicated, "arrived twice"},
+		{"lost_at_most", e.LostAtMost, ledger.Lost, "lost %s"},
+		{"discarded", e.Discarded, ledger.Discarded, "discarded %s"},
+		{"duplicated", e.Duplicated, t.Duplicated, "delivered %s twice"},
 	} {
 		if c.most != nil && c.counted > *c.most {
 			why := ""
 			if c.name == "discarded" {
 				why = ": " + fault.ByRule(ledger.DiscardedBy)
 			}
-			fail(c.name, "%s %d: %s %s%s", c.name, *c.most, english.Plural(int(c.counted), "packet", ""), c.what, why)
+			did := fmt.Sprintf(c.did, english.Plural(int(c.counted), "packet", ""))
+			fail(c.name, "%s %d: the fabric %s%s", c.name, *c.most, did, why)
 		}
 	}
 	if e.InOrder && res.Reordered > 0 {

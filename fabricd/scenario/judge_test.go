@@ -72,7 +72,7 @@ timeline: [{at: 20ms, impair: s0.00-s1.00, loss: 50%}]
 expect: {lost_at_most: 0, reroutes_at_least: 1000000, delivered_at_least: 1000000, all_pairs_connected: false}
 `))
 	assert.Equal(t, []string{"lost_at_most", "reroutes_at_least", "delivered_at_least"}, r.Broken)
-	assert.Regexp(t, `^lost_at_most 0: \d+ packets? lost\n`+
+	assert.Regexp(t, `^lost_at_most 0: the fabric lost \d+ packets?\n`+
 		`reroutes_at_least 1000000: there were \d+\ndelivered_at_least 1000000: \d+ were delivered$`, strings.Join(r.Failed, "\n"))
 	r = judged(t, "\nduration: 100ms\nexpect: {lost_at_least: 1}\n")
 	assert.Equal(t, []string{"lost_at_least 1: 0 were lost"}, r.Failed)

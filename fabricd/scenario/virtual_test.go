@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/harness/testenv"
@@ -42,6 +43,17 @@ func TestShippedScenariosHoldInVirtualTime(t *testing.T) {
 			assert.True(t, r.Pass, "%v", r.Failed)
 			assert.GreaterOrEqual(t, r.VirtualSeconds, s.Duration.Seconds())
 			assert.NotEmpty(t, r.EventHash)
+			if s.Expect.DetectedWithin == "" {
+				return
+			}
+			// Live, a busy machine gets longer.
+			detector := s.Options.Liveness.Detector()
+			within := (detector.Interval * weft.Time(detector.Multiplier+1)).Duration()
+			for _, f := range r.Faults {
+				for _, d := range f.Detected {
+					assert.LessOrEqual(t, d.AfterSeconds, within.Seconds(), f.What)
+				}
+			}
 		})
 	}
 }
