@@ -172,10 +172,12 @@ func (u explainFlags) run(cmd *cobra.Command, files []string) error {
 func untilInterrupted(ctx context.Context, done <-chan error) error {
 	select {
 	case err := <-done:
-		return err
+		if ctx.Err() == nil || !errors.Is(err, context.Cause(ctx)) {
+			return err
+		}
 	case <-ctx.Done():
-		return errors.New("interrupted, not all questions are answered")
 	}
+	return errors.New("interrupted, not all questions are answered")
 }
 
 // flagged names the flag that a mistake is about: "header.dst" is --dst.
