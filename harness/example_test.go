@@ -13,9 +13,7 @@ import (
 // clockwise is a routing function of one's own: for rings, always to the next switch, until the
 // packet is where its NIC is. In the topology ring:n port 0 of a switch leads back, port 1 on, and
 // port 2 to its NIC.
-type clockwise struct{}
-
-func (clockwise) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
+func clockwise(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
 	out, rule := weft.PortID(1), "clockwise"
 	if uint32(sw.Place().Switch) == uint32(pkt.Dst) {
 		out, rule = 2, "deliver"
@@ -31,7 +29,7 @@ func (clockwise) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View)
 // accounted for.
 func TestFirstFirmware(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "ring:4", harness.Firmware(clockwise{}))
+	h := harness.New(t, "ring:4", harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}))
 
 	path := h.RequireDelivered(h.Send("n0", "n2"))
 	if len(path.Hops) != 3 {
@@ -57,7 +55,7 @@ func TestFirstFirmwareForManySeeds(t *testing.T) {
 		h.Pause(10 * time.Millisecond)
 		h.Restore("s1", "s2")
 		h.RequireLedger()
-	}, harness.Firmware(clockwise{}), harness.Traffic("uniform:0.5"))
+	}, harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}), harness.Traffic("uniform:0.5"))
 }
 
 // t is that of the test; examples have none.

@@ -17,9 +17,7 @@ import (
 )
 
 // waitsForPort1 waits for the way on when it is dead, instead of discarding.
-type waitsForPort1 struct{}
-
-func (waitsForPort1) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
+func waitsForPort1(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
 	out := weft.PortID(1)
 	if uint32(sw.Place().Switch) == uint32(pkt.Dst) {
 		out = 2
@@ -32,7 +30,7 @@ func TestFirmwareGetsTheVirtualChannelsItsCheckAsksFor(t *testing.T) {
 	for _, c := range []struct {
 		firmware switching.Firmware
 		want     int
-	}{{firmware.DeterministicLink{}, 2}, {firmware.AdaptiveLink{}, 1}, {firmware.UpDown{}, 1}} {
+	}{{firmware.DeterministicLink(), 2}, {firmware.AdaptiveLink{}.Firmware(), 1}, {firmware.UpDown{}.Firmware(), 1}} {
 		h := harness.New(t, tree, harness.Firmware(c.firmware))
 		assert.Len(t, h.Fabric().Switch(0).Ports[0].VCs, c.want, "%T", c.firmware)
 	}
@@ -40,7 +38,7 @@ func TestFirmwareGetsTheVirtualChannelsItsCheckAsksFor(t *testing.T) {
 
 func TestEveryOptionReachesTheFabric(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "ring:4", harness.Firmware(waitsForPort1{}), harness.VCs(3), harness.Buffers(1, 2),
+	h := harness.New(t, "ring:4", harness.Firmware(switching.Firmware{Name: "waitsForPort1", Route: waitsForPort1}), harness.VCs(3), harness.Buffers(1, 2),
 		harness.NICs(settings.NIC{QueueBytes: 1000, PacketBytes: 250}), harness.TraceEvery(1))
 	assert.Len(t, h.Fabric().Switch(0).Ports[0].VCs, 3)
 	h.Cut("s0", "s1")

@@ -45,11 +45,11 @@ type config struct {
 }
 
 func defaults() config {
-	return config{opts: fabric.Options{Firmware: firmware.AdaptiveLink{}}, patience: DefaultPatience}
+	return config{opts: fabric.Options{Firmware: firmware.AdaptiveLink{}.Firmware()}, patience: DefaultPatience}
 }
 
 // Firmware runs f in every switch; without it the fabric runs adaptive-link. The number of virtual
-// channels is the least that f's Check accepts, 1 when f has no Check, unless VCs or Switches sets
+// channels is the least that f accepts, unless VCs or Switches sets
 // it.
 func Firmware(f switching.Firmware) Option {
 	return func(c *config) { c.opts.Firmware, c.byName = f, subnet.Entry{} }
@@ -96,13 +96,13 @@ func NICs(o settings.NIC) Option { return func(c *config) { c.opts.NIC = o } }
 func Links(o settings.Link) Option { return func(c *config) { c.opts.Link = o } }
 
 // Notices has a switch that discards a packet notify its source, whose NIC then generates nothing
-// for that destination for the time honoured. The firmware must be a [switching.Notifier].
+// for that destination for the time honoured. The firmware must be one that Notifies.
 func Notices(honoured time.Duration) Option {
 	return func(c *config) { c.opts.NIC.Notices = settings.Duration(honoured.String()) }
 }
 
 // Requeue has switches route packets again that are queued for a dead link, instead of losing
-// them. The firmware must be a [switching.Requeuer].
+// them. The firmware must allow it, see [switching.Firmware].CheckRequeue.
 func Requeue() Option { return func(c *config) { c.opts.Switch.Requeue = true } }
 
 // Liveness unless set: a second, far longer than a machine that runs many tests at once holds up a

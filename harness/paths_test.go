@@ -16,21 +16,16 @@ import (
 )
 
 // wrong is a firmware whose decisions are spoilt on the way out.
-type wrong struct {
-	switching.Firmware
-	spoil func(d *switching.Decision, at switching.Arrival, sw switching.View)
-}
-
-func (w wrong) Check(place *weft.Place, vcs int) error {
-	return w.Firmware.(switching.Checker).Check(place, vcs)
-}
-
-func (w wrong) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	d := w.Firmware.Route(pkt, at, sw)
-	if len(d.Candidates) > 0 {
-		w.spoil(&d, at, sw)
+func wrong(fw switching.Firmware, spoil func(d *switching.Decision, at switching.Arrival, sw switching.View)) switching.Firmware {
+	right := fw.Route
+	fw.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		d := right(pkt, at, sw)
+		if len(d.Candidates) > 0 {
+			spoil(&d, at, sw)
+		}
+		return d
 	}
-	return d
+	return fw
 }
 
 // allPaths cuts the links named, sends a packet from every NIC to every other and holds all paths
@@ -92,7 +87,7 @@ func when(rule string, spoil func(c *switching.Candidate, sw switching.View)) fu
 
 func TestTheCheckerHasEveryPathOfALiveFabricAndNoneOfAWrongOne(t *testing.T) {
 	t.Parallel()
-	link, sw, vector := firmware.DeterministicLink{}, firmware.DeterministicSwitch{LeavesInML2: true}, firmware.MisrouteVector{}
+	link, sw, vector := firmware.DeterministicLink(), firmware.DeterministicSwitch{LeavesInML2: true}.Firmware(), firmware.MisrouteVector{}.Firmware()
 	for _, c := range []struct {
 		name  string
 		right switching.Firmware
@@ -154,7 +149,7 @@ func TestTheCheckerHasEveryPathOfALiveFabricAndNoneOfAWrongOne(t *testing.T) {
 			t.Parallel()
 			right := verify.Config{Firmware: c.right}
 			require.Empty(t, allPaths(t, c.right, c.check, right, c.dead))
-			wrongs := allPaths(t, wrong{c.right, c.spoil}, c.check, right, c.dead)
+			wrongs := allPaths(t, wrong(c.right, c.spoil), c.check, right, c.dead)
 			require.NotEmpty(t, wrongs)
 			require.ErrorIs(t, wrongs[0], verify.ErrPath)
 			require.ErrorContains(t, wrongs[0], c.want)
@@ -168,19 +163,19 @@ func TestAPathIsAllowedOnlyWithTheDeadElementsInForce(t *testing.T) {
 	// Every packet of a walker that knows of no fault goes straight; of the live ones some do not.
 	unaware := func(_ *verify.Walker, p harness.Path) error {
 		g := topologytest.Parse(t, tree)
-		w, err := verify.NewWalker(verify.Config{Graph: g, Firmware: firmware.DeterministicLink{}})
+		w, err := verify.NewWalker(verify.Config{Graph: g, Firmware: firmware.DeterministicLink()})
 		require.NoError(t, err)
 		return allows(w, p)
 	}
-	right := verify.Config{Firmware: firmware.DeterministicLink{}}
-	wrongs := allPaths(t, firmware.DeterministicLink{}, unaware, right, "s1.00-s2.00")
+	right := verify.Config{Firmware: firmware.DeterministicLink()}
+	wrongs := allPaths(t, firmware.DeterministicLink(), unaware, right, "s1.00-s2.00")
 	require.NotEmpty(t, wrongs)
 	require.Less(t, len(wrongs), 56)
 	require.Regexp(t, `with nothing dead, hop \d: the checker has no such path: at s[12]\.00`, wrongs[0].Error())
 	for _, when := range []verify.When{verify.Arriving, verify.Flapping} { // it may come any time, also before
 		right.When = when
-		require.Empty(t, allPaths(t, firmware.DeterministicLink{}, allows, right, "s1.00-s2.00"), when)
+		require.Empty(t, allPaths(t, firmware.DeterministicLink(), allows, right, "s1.00-s2.00"), when)
 	}
-	require.NotEmpty(t, allPaths(t, firmware.DeterministicLink{}, forces, right, "s1.00-s2.00"), "there are other ways if the link comes back")
-	require.NotEmpty(t, allPaths(t, firmware.MisrouteVector{}, forces, verify.Config{Firmware: firmware.MisrouteVector{}}), "adaptive")
+	require.NotEmpty(t, allPaths(t, firmware.DeterministicLink(), forces, right, "s1.00-s2.00"), "there are other ways if the link comes back")
+	require.NotEmpty(t, allPaths(t, firmware.MisrouteVector{}.Firmware(), forces, verify.Config{Firmware: firmware.MisrouteVector{}.Firmware()}), "adaptive")
 }

@@ -43,8 +43,8 @@ func TestPacketsGoTheSameWayByTableAndByRule(t *testing.T) {
 // The last of several firmwares counts, whether it is given by name or not.
 func TestTheLastFirmwareGivenCounts(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, tree, harness.FirmwareByName("deterministic-table"), harness.Firmware(firmware.None{}))
+	h := harness.New(t, tree, harness.FirmwareByName("deterministic-table"), harness.Firmware(firmware.None()))
 	h.RequireDiscarded(h.Send("n000", "n111"), "none: no routing function")
-	h = harness.New(t, tree, harness.Firmware(firmware.None{}), harness.FirmwareByName("updown"))
+	h = harness.New(t, tree, harness.Firmware(firmware.None()), harness.FirmwareByName("updown"))
 	h.RequireDelivered(h.Send("n000", "n111"))
 }

@@ -48,7 +48,7 @@ type Config struct {
 	// packet is on the wire.
 	Source func(h *weft.Header)
 	// Addresses are those by which packets go to a NIC, as its firmware has them (see
-	// switching.Assigner): one is drawn when a packet is generated, none is drawn when there is one
+	// switching.Firmware.Addresses): one is drawn when a packet is generated, none is drawn when there is one
 	// alone, and without any the packet goes to address 0 and enters in VC 0. A VC that the link
 	// does not have is taken for VC 0. nil: none for all. What it returns is not kept.
 	Addresses func(dst weft.NICID) []weft.Address

@@ -12,9 +12,7 @@ import (
 
 // passing is the cheapest firmware: port dst, in the VC the packet came in, or any port for
 // destinations beyond them.
-type passing struct{}
-
-func (passing) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func passing(pkt *weft.Header, at Arrival, sw View) Decision {
 	if int(pkt.Dst) < sw.Place().Ports() {
 		return To(sw, weft.PortID(pkt.Dst), at.VC, pkt.Fields, "pass")
 	}
@@ -45,7 +43,7 @@ func newStream(t testing.TB, ports, vcs, batch int) *stream {
 		roles[p] = weft.RolePeer
 	}
 	sw, err := New(Config{
-		Place: &weft.Place{Roles: roles}, Firmware: passing{}, Rand: rand.NewPCG(1, 2),
+		Place: &weft.Place{Roles: roles}, Firmware: Firmware{Name: "passing", Route: passing}, Rand: rand.NewPCG(1, 2),
 		VCs: vcs, InputBuffer: max(2, batch), OutputBuffer: max(2, batch),
 	})
 	require.NoError(t, err)

@@ -65,8 +65,10 @@ type Config struct {
 	Waiting      Waiting
 	EagerCredits bool // return each credit at once; see link.Config.Eager
 	// Requeue routes the packets in the output queue of a link that dies anew, instead of losing
-	// them as the papers do. The firmware must be a [Requeuer].
+	// them as the papers do. The firmware must allow it.
 	Requeue bool
+	// Notices has the source of a packet told that it was discarded, where the firmware says so.
+	Notices bool
 
 	// Panicked hears of a panic in the firmware's Route, before anything of its stack is gone, and
 	// the packet is discarded by RulePanicked. It must return at once and must not call the switch.
@@ -101,7 +103,7 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) validate() error {
-	if c.Place == nil || c.Firmware == nil || c.Rand == nil {
+	if c.Place == nil || c.Firmware.Route == nil || c.Rand == nil {
 		return fmt.Errorf("%w: place, firmware and random source are required", ErrConfig)
 	}
 	channels := c.Place.Ports() * c.VCs
@@ -125,23 +127,16 @@ func (c Config) validate() error {
 		return fmt.Errorf("%w: switch %s: %w", ErrConfig, c.Place.Name, err)
 	}
 	if c.Requeue {
-		r, ok := c.Firmware.(Requeuer)
-		if !ok {
-			return fmt.Errorf("%w: switch %s: requeue: firmware %T does not say that packets may be routed a second time without deadlock: run it without requeue",
-				ErrConfig, c.Place.Name, c.Firmware)
-		}
-		if err := r.CheckRequeue(c.Place); err != nil {
+		if err := c.Firmware.Requeues(c.Place); err != nil {
 			return fmt.Errorf("%w: switch %s: requeue: %w", ErrConfig, c.Place.Name, err)
 		}
 	}
-	if r, ok := c.Firmware.(Roomy); ok && c.OutputBuffer < r.LeastRoom(c.Place) {
-		return fmt.Errorf("%w: switch %s: firmware %T waits for %d free places in an output queue, and the output buffer is of %d packets: raise it",
-			ErrConfig, c.Place.Name, c.Firmware, r.LeastRoom(c.Place), c.OutputBuffer)
+	if need := c.Firmware.LeastRoom; need != nil && c.OutputBuffer < need(c.Place) {
+		return fmt.Errorf("%w: switch %s: firmware %s waits for %d free places in an output queue, and the output buffer is of %d packets: raise it",
+			ErrConfig, c.Place.Name, c.Firmware.Name, need(c.Place), c.OutputBuffer)
 	}
-	if k, ok := c.Firmware.(Checker); ok {
-		if err := k.Check(c.Place, c.VCs); err != nil {
-			return fmt.Errorf("%w: switch %s: %w", ErrConfig, c.Place.Name, err)
-		}
+	if err := c.Firmware.Fits(c.Place, c.VCs); err != nil {
+		return fmt.Errorf("%w: switch %s: %w", ErrConfig, c.Place.Name, err)
 	}
 	return nil
 }

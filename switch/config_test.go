@@ -23,11 +23,11 @@ func TestASwitchWorksAtTheBoundsOfItsConfiguration(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("ports=%d/vcs=%d/buffer=%d", ports, vcs, buffer), func(t *testing.T) {
 					t.Parallel()
-					r := newRig(t, ports, Config{VCs: vcs, InputBuffer: buffer, OutputBuffer: buffer, Firmware: &scripted{
+					r := newRig(t, ports, Config{VCs: vcs, InputBuffer: buffer, OutputBuffer: buffer, Firmware: (&scripted{
 						route: func(pkt *weft.Header, at Arrival, sw View) Decision {
 							return To(sw, weft.PortID(pkt.Dst), at.VC, weft.NewFields(), "")
 						},
-					}})
+					}).value()})
 					last := weft.PortID(ports - 1)
 					for _, p := range []weft.PortID{0, last} {
 						for vc := range weft.VC(vcs) {
@@ -57,31 +57,29 @@ func TestASwitchWorksAtTheBoundsOfItsConfiguration(t *testing.T) {
 	}
 }
 
-// picky is a firmware that can run nowhere.
-type picky struct{ scripted }
-
 var errPicky = errors.New("not here")
 
 func TestPacketsThatWantMorePlacesThanAQueueHoldsAreDiscarded(t *testing.T) {
-	// They would wait for ever. A firmware that is [Roomy] would have been refused.
+	// They would wait for ever. A firmware with LeastRoom would have been refused.
 	fw := &scripted{routes: map[weft.NICID]Decision{1: {Candidates: []Candidate{{Port: 1, Need: 2, Fields: weft.NewFields()}}, Rule: "bubble"}}}
-	r := newRig(t, 2, Config{Firmware: fw, OutputBuffer: 1})
+	r := newRig(t, 2, Config{Firmware: fw.value(), OutputBuffer: 1})
 	r.arrive(0, 0, 0, 1)
 	require.Len(t, r.out.Drops, 1)
 	require.Equal(t, "firmware wants 2 free places in an output queue that holds 1 (rule bubble)", r.out.Drops[0].Rule)
 }
 
-func (*picky) Check(*weft.Place, int) error { return errPicky }
+// picky is the check of a firmware that can run nowhere.
+func picky(*weft.Place, int) error { return errPicky }
 
 func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 	good := func() Config {
-		return Config{Place: &weft.Place{Name: "s1", Roles: make([]weft.Role, 4)}, Firmware: &scripted{}, Rand: rand.NewPCG(1, 2)}
+		return Config{Place: &weft.Place{Name: "s1", Roles: make([]weft.Role, 4)}, Firmware: (&scripted{}).value(), Rand: rand.NewPCG(1, 2)}
 	}
 	_, err := New(good())
 	require.NoError(t, err)
 	for claim, spoil := range map[string]func(c *Config){
 		"no place":                  func(c *Config) { c.Place = nil },
-		"no firmware":               func(c *Config) { c.Firmware = nil },
+		"no firmware":               func(c *Config) { c.Firmware.Route = nil },
 		"no random source":          func(c *Config) { c.Rand = nil },
 		"no ports":                  func(c *Config) { c.Place = &weft.Place{} },
 		"too many ports":            func(c *Config) { c.Place = &weft.Place{Roles: make([]weft.Role, weft.MaxPorts+1)} },
@@ -89,10 +87,10 @@ func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 		"negative VCs":              func(c *Config) { c.VCs = -1 },
 		"too large an input":        func(c *Config) { c.InputBuffer = weft.MaxBuffer + 1 },
 		"a negative output":         func(c *Config) { c.OutputBuffer = -1 },
-		"a register without bits":   func(c *Config) { c.Firmware = &scripted{registers: []Register{{}}} },
-		"a register of 65 bits":     func(c *Config) { c.Firmware = &scripted{registers: []Register{{Width: 65}}} },
-		"a register that has past":  func(c *Config) { c.Firmware = &scripted{registers: []Register{{Width: 1, Expire: -1}}} },
-		"a firmware that says no":   func(c *Config) { c.Firmware = &picky{} },
+		"a register without bits":   func(c *Config) { c.Firmware = (&scripted{registers: []Register{{}}}).value() },
+		"a register of 65 bits":     func(c *Config) { c.Firmware = (&scripted{registers: []Register{{Width: 65}}}).value() },
+		"a register that has past":  func(c *Config) { c.Firmware = (&scripted{registers: []Register{{Width: 1, Expire: -1}}}).value() },
+		"a firmware that says no":   func(c *Config) { c.Firmware.Check = picky },
 		"more packets than we hold": func(c *Config) { c.VCs, c.InputBuffer = 16, 4096; c.Place.Roles = make([]weft.Role, 256) },
 	} {
 		t.Run(claim, func(t *testing.T) {

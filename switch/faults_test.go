@@ -67,12 +67,12 @@ func TestSignalThatChangesNothingReportsNothing(t *testing.T) {
 func TestACrashEmptiesTheSwitchAndAccountsForAll(t *testing.T) {
 	r := newRig(t, 3, Config{
 		VCs: 2, InputBuffer: 3, OutputBuffer: 1,
-		Firmware: &scripted{
+		Firmware: (&scripted{
 			routes: map[weft.NICID]Decision{1: ways(1), 8: {
 				Candidates: ways(2).Candidates, Write: RegisterWrite{Do: true, Value: 5},
 			}},
 			registers: []Register{{Name: "a", Width: 8, Expire: 100}},
-		},
+		}).value(),
 	})
 	want := r.fill(0, 1)
 	want = append(want, r.arrive(0, 0, 7, 1), r.arrive(0, 0, 7, 1), r.arrive(2, 1, 7, 1), r.arrive(0, 0, 7, 8))
@@ -111,9 +111,9 @@ func TestACrashEmptiesTheSwitchAndAccountsForAll(t *testing.T) {
 func TestARegisterIsWrittenReadAndExpires(t *testing.T) {
 	const expire = 50
 	var read []uint64
-	r := newRig(t, 3, Config{OutputBuffer: 1, InputBuffer: 4, Firmware: &scripted{
+	r := newRig(t, 3, Config{OutputBuffer: 1, InputBuffer: 4, Firmware: (&scripted{
 		registers: []Register{{Name: "other", Width: 1}, {Name: "a", Width: 8, Expire: expire}},
-	}})
+	}).value()})
 	write := false
 	r.fw.route = func(_ *weft.Header, _ Arrival, sw View) Decision {
 		read = append(read, sw.Register(1))
@@ -150,9 +150,9 @@ func TestARegisterIsWrittenReadAndExpires(t *testing.T) {
 }
 
 func TestEachWriteRestartsTheTimerOfARegister(t *testing.T) {
-	r := newRig(t, 2, Config{OutputBuffer: 8, Firmware: &scripted{
+	r := newRig(t, 2, Config{OutputBuffer: 8, Firmware: (&scripted{
 		registers: []Register{{Name: "a", Width: 8, Expire: 50}, {Name: "for ever", Width: 1}},
-	}})
+	}).value()})
 	d := ways(1)
 	d.Write = RegisterWrite{Do: true, Index: 0, Value: 1}
 	r.fw.routes = map[weft.NICID]Decision{1: d}

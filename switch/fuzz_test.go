@@ -55,7 +55,7 @@ func FuzzSwitch(f *testing.F) {
 		if b>>6&1 == 1 {
 			c.Liveness = fuzzLiveness
 		}
-		c.Firmware = &scripted{route: fuzzRoute, registers: []Register{{Name: "a", Width: 2, Expire: 9}}}
+		c.Firmware = (&scripted{route: fuzzRoute, registers: []Register{{Name: "a", Width: 2, Expire: 9}}}).value()
 		o := &oracle{rig: newRig(t, fuzzPorts, c), last: map[flowOnVC]uint64{}}
 		for i := 2; i+1 < len(script); i += 2 {
 			o.step(script[i], script[i+1])

@@ -20,7 +20,7 @@ func (s *Switch) Load(now weft.Time, fw Firmware, version uint64, out *weft.Acti
 	if err := cfg.validate(); err != nil {
 		return err
 	}
-	registers, err := declared(fw, s.place)
+	registers, err := declared(&fw, s.place)
 	if err != nil {
 		return err
 	}
@@ -29,29 +29,25 @@ func (s *Switch) Load(now weft.Time, fw Firmware, version uint64, out *weft.Acti
 			registers[i] = s.registers[i]
 		}
 	}
-	s.now, s.fw, s.version, s.cfg, s.registers = now, fw, version, cfg, registers
-	s.bound()
+	s.now, s.version, s.cfg, s.registers = now, version, cfg, registers
+	s.adopt()
 	s.rerouteBlocked(out)
 	s.wake(out)
 	return nil
 }
 
-// bound sets how many switches packets may have crossed on arrival, and who says how long they are.
-func (s *Switch) bound() {
-	s.most = weft.MaxHops
-	if b, ok := s.fw.(Bounded); ok {
-		s.most = uint16(min(max(b.MostHops(), 1), weft.MaxHops))
+// adopt has the switch do as the firmware of its configuration says.
+func (s *Switch) adopt() {
+	fw := &s.cfg.Firmware
+	s.route, s.bytes, s.most = fw.Route, fw.HeaderBytes, weft.MaxHops
+	if fw.MostHops != 0 {
+		s.most = uint16(min(max(fw.MostHops, 1), weft.MaxHops))
 	}
-	s.sizer, _ = s.fw.(Sizer)
 }
 
 // declared are the registers of a firmware at a place.
-func declared(fw Firmware, place *weft.Place) (list []register, err error) {
-	f, ok := fw.(Stateful)
-	if !ok {
-		return nil, nil
-	}
-	for _, r := range f.Registers(place) {
+func declared(fw *Firmware, place *weft.Place) (list []register, err error) {
+	for _, r := range fw.RegistersAt(place) {
 		if r.Width < 1 || r.Width > 64 || r.Expire < 0 {
 			return nil, fmt.Errorf("%w: switch %s: register %q: width must be 1 to 64 and expiry not negative", ErrConfig, place.Name, r.Name)
 		}

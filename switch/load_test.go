@@ -20,7 +20,7 @@ func TestPacketsThatArriveAfterALoadGoByTheNewTables(t *testing.T) {
 	r := newRig(t, 3, Config{Version: 1})
 	require.EqualValues(t, 1, r.Snapshot().Version)
 	first := r.arrive(0, 0, 7, 1)
-	r.load(to(map[weft.NICID]Decision{1: ways(2)}), 2)
+	r.load(to(map[weft.NICID]Decision{1: ways(2)}).value(), 2)
 	second := r.arrive(0, 0, 8, 1)
 	require.Equal(t, []uint64{first}, r.sent(1), "it was in the output queue already, and stays there")
 	require.Equal(t, []uint64{second}, r.sent(2))
@@ -36,7 +36,7 @@ func TestBlockedPacketsAreRoutedAnewAtALoad(t *testing.T) {
 	behind := r.arrive(0, 0, 5, 9) // of the first one's flow
 	require.Equal(t, []uint64{moves, stays, ends}, r.blocked())
 
-	r.load(to(map[weft.NICID]Decision{9: ways(2), 8: ways(1)}), 2)
+	r.load(to(map[weft.NICID]Decision{9: ways(2), 8: ways(1)}).value(), 2)
 	require.Equal(t, []weft.PortID{2}, r.out.Ready)
 	require.Equal(t, []weft.Drop{{Account: weft.Discarded, Port: 0, Rule: "no route", Header: r.out.Drops[0].Header}}, r.out.Drops)
 	require.Equal(t, ends, r.out.Drops[0].Header.Seq)
@@ -48,14 +48,14 @@ func TestBlockedPacketsAreRoutedAnewAtALoad(t *testing.T) {
 
 func TestAStrandedPacketIsRoutedAnewAtALoad(t *testing.T) {
 	fw := to(map[weft.NICID]Decision{1: ways(1), 2: ways(2)})
-	r := newRig(t, 4, Config{Firmware: fw, Requeue: true})
+	r := newRig(t, 4, Config{Firmware: fw.value(), Requeue: true})
 	seq := r.arrive(0, 0, 7, 1)
 	r.fill(0, 2)
 	fw.routes[1] = ways(2) // full
 	r.cut(1)
 	require.Equal(t, []uint64{seq}, r.blocked())
 	require.True(t, r.Snapshot().Blocked[0].Stranded)
-	r.load(to(map[weft.NICID]Decision{1: ways(3)}), 2)
+	r.load(to(map[weft.NICID]Decision{1: ways(3)}).value(), 2)
 	require.Empty(t, r.blocked())
 	require.Equal(t, []uint64{seq}, r.sent(3))
 }
@@ -67,30 +67,27 @@ func TestRegistersOutliveALoadOfTheSameFirmware(t *testing.T) {
 		d.Write = RegisterWrite{Do: true, Index: int(pkt.Dst), Value: 5}
 		return d
 	}
-	r := newRig(t, 2, Config{Firmware: fw})
+	r := newRig(t, 2, Config{Firmware: fw.value()})
 	r.arrive(0, 0, 7, 0)
 	r.arrive(0, 0, 7, 1)
 	was := r.Snapshot().Registers
-	r.load(&scripted{registers: fw.registers}, 2)
+	r.load((&scripted{registers: fw.registers}).value(), 2)
 	require.Equal(t, was, r.Snapshot().Registers)
 	require.Equal(t, was[0].Expires, r.out.WakeAt)
 
-	r.load(&scripted{registers: []Register{fw.registers[0], {Name: "c", Width: 8}}}, 3)
+	r.load((&scripted{registers: []Register{fw.registers[0], {Name: "c", Width: 8}}}).value(), 3)
 	now := r.Snapshot().Registers
 	require.Equal(t, was[0], now[0])
 	require.Zero(t, now[1].Value)
 }
 
-// short knows that packets cross one switch only.
-type short struct{ scripted }
-
-func (short) MostHops() int { return 1 }
-
 func TestALoadOfWhatTheSwitchCannotRunChangesNothing(t *testing.T) {
 	r := newRig(t, 2, Config{Version: 1})
-	r.call(func() { require.ErrorIs(t, r.Load(r.now, &picky{}, 2, &r.out), errPicky) })
+	r.call(func() {
+		require.ErrorIs(t, r.Load(r.now, Firmware{Route: r.fw.Route, Check: picky}, 2, &r.out), errPicky)
+	})
 	bad := &scripted{registers: []Register{{Name: "wide", Width: 65}}}
-	r.call(func() { require.ErrorIs(t, r.Load(r.now, bad, 2, &r.out), ErrConfig) })
+	r.call(func() { require.ErrorIs(t, r.Load(r.now, bad.value(), 2, &r.out), ErrConfig) })
 	seq := r.arrive(0, 0, 7, 1)
 	require.Equal(t, []uint64{seq}, r.sent(1))
 	require.EqualValues(t, 1, r.version)
@@ -101,7 +98,8 @@ func TestTheBoundOfHopsIsThatOfTheLatestTables(t *testing.T) {
 	old := weft.Header{Dst: 1, Hops: 1, Fields: weft.NewFields()}
 	r.arriveHeader(0, old)
 	require.Empty(t, r.out.Drops)
-	fw := &short{scripted{routes: map[weft.NICID]Decision{1: ways(1)}}}
+	fw := to(map[weft.NICID]Decision{1: ways(1)}).value()
+	fw.MostHops = 1 // it knows that packets cross one switch only
 	r.load(fw, 2)
 	r.arriveHeader(0, old)
 	require.Equal(t, RuleLooping, r.out.Drops[0].Rule)

@@ -128,14 +128,14 @@ func TestASwitchMovesWithAllItHolds(t *testing.T) {
 	held := 0
 	for seed := range uint64(300) {
 		c := Config{Requeue: seed%2 == 1, Queueing: Queueing(seed / 2 % 2)}
-		c.Firmware = &scripted{routes: map[weft.NICID]Decision{0: ways(0), 1: ways(1, 2), 2: ways(2)}}
+		c.Firmware = (&scripted{routes: map[weft.NICID]Decision{0: ways(0), 1: ways(1, 2), 2: ways(2)}}).value()
 		r, inside := loaded(t, seed, c)
 		before := len(inside)
 		h := r.depart()
 		require.Len(t, h.Packets, before)
 		held += before
 		c.VCs, c.InputBuffer, c.OutputBuffer, c.Liveness, c.Epoch = 2, 4, 2, moves, 1000
-		c.Firmware = r.fw
+		c.Firmware = r.fw.value()
 		next := newDarkRig(t, 3, c)
 		next.comeFor(r, 0, h)
 		if seed%3 == 0 { // and back
@@ -158,7 +158,7 @@ func TestRegistersMove(t *testing.T) {
 		d.Write = RegisterWrite{Do: true, Index: int(h.Dst), Value: 5}
 		return d
 	}
-	c := Config{Firmware: fw, Liveness: moves}
+	c := Config{Firmware: fw.value(), Liveness: moves}
 	r := newRig(t, 2, c)
 	r.arrive(0, 0, 9, 0)
 	r.arrive(0, 0, 9, 1)
@@ -186,7 +186,7 @@ func TestALinkThatIsCutDuringAMove(t *testing.T) {
 	r.arrive(0, 0, 9, 2)
 	h := r.depart()
 	r.neighbour[1].Signal(r.now, false)
-	c.Epoch, c.Firmware = 1000, r.fw
+	c.Epoch, c.Firmware = 1000, r.fw.value()
 	next := newDarkRig(t, 3, c)
 	next.now, next.neighbour = r.now, r.neighbour
 	next.call(func() { require.NoError(t, next.Come(next.now, 0, &h, &next.out)) })
@@ -275,11 +275,11 @@ func TestNothingIsRoutedBeforeTheLinksAreUp(t *testing.T) {
 	c := Config{Liveness: moves}
 	fw := &scripted{}
 	fw.route = live(1)
-	c.Firmware = fw
+	c.Firmware = fw.value()
 	next := newDarkRig(t, 2, c)
 	h := HandOver{Packets: []HeldPacket{{Header: weft.Header{Dst: 1, Fields: weft.NewFields()}}}}
 	next.call(func() { require.NoError(t, next.Come(next.now, 0, &h, &next.out)) })
-	next.call(func() { require.NoError(t, next.Load(next.now, fw, 2, &next.out)) })
+	next.call(func() { require.NoError(t, next.Load(next.now, fw.value(), 2, &next.out)) })
 	require.Empty(t, next.out.Drops)
 	next.call(func() {
 		next.Signal(next.now, 0, true, &next.out)

@@ -9,7 +9,7 @@ import (
 )
 
 func TestADiscardTellsTheSourceWhenTheFirmwareAsksForIt(t *testing.T) {
-	r := newRig(t, 3, Config{})
+	r := newRig(t, 3, Config{Notices: true})
 	told := Discard("nowhere to go")
 	told.Notify = true
 	r.fw.routes[8], r.fw.routes[9] = told, Discard("nowhere to go")

@@ -23,5 +23,5 @@ func (s *Switch) caught(h *weft.Header, at Arrival) (d Decision) {
 			d = Discard(RulePanicked)
 		}
 	}()
-	return s.fw.Route(h, at, (*view)(s))
+	return s.route(h, at, (*view)(s))
 }

@@ -12,12 +12,12 @@ func TestAPanicInRouteIsTheEndOfItsPacketAlone(t *testing.T) {
 	var heard []RoutePanic
 	r := newRig(t, 3, Config{
 		Panicked: func(p RoutePanic) { heard = append(heard, p) },
-		Firmware: &scripted{route: func(pkt *weft.Header, _ Arrival, _ View) Decision {
+		Firmware: (&scripted{route: func(pkt *weft.Header, _ Arrival, _ View) Decision {
 			if pkt.Dst == 7 {
 				panic("my mistake")
 			}
 			return ways(2)
-		}},
+		}}).value(),
 	})
 	seq := r.arrive(0, 0, 4, 7)
 	require.Equal(t, []RoutePanic{{
@@ -35,6 +35,6 @@ func TestAPanicInRouteIsTheEndOfItsPacketAlone(t *testing.T) {
 }
 
 func TestAPanicInRouteGoesOnWhenNobodyHears(t *testing.T) {
-	r := newRig(t, 3, Config{Firmware: &scripted{route: func(*weft.Header, Arrival, View) Decision { panic("my mistake") }}})
+	r := newRig(t, 3, Config{Firmware: (&scripted{route: func(*weft.Header, Arrival, View) Decision { panic("my mistake") }}).value()})
 	require.PanicsWithValue(t, "my mistake", func() { r.arrive(0, 0, 4, 7) })
 }

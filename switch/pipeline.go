@@ -7,7 +7,7 @@ import (
 )
 
 // RuleLooping is the rule by which a switch discards a packet that has crossed more switches than
-// it can need; see [Bounded].
+// it can need; see [Firmware].MostHops.
 const RuleLooping = "looping: too many hops"
 
 // receive takes one packet of a frame into the input queue (p, h.VC); at is its position among
@@ -56,7 +56,7 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 		at := Arrival{Port: sl.port, VC: sl.vc, From: s.place.Roles[sl.port]}
 		var d Decision
 		if s.cfg.Panicked == nil {
-			d = s.fw.Route(&sl.hdr, at, (*view)(s))
+			d = s.route(&sl.hdr, at, (*view)(s))
 		} else {
 			d = s.caught(&sl.hdr, at)
 		}
@@ -212,7 +212,7 @@ func (s *Switch) transfer(id slotID, c channel, d *Decision, chosen int, out *we
 	if s.cfg.Requeue {
 		s.other[id] = mark{vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes, size: sl.hdr.Size}
 	}
-	if s.sizer != nil {
+	if s.bytes != nil {
 		s.resize(&sl.hdr, &k.Fields)
 	}
 	sl.hdr.Fields, sl.hdr.VC = k.Fields, k.VC
@@ -271,7 +271,7 @@ func (s *Switch) discard(id slotID, d *Decision, out *weft.Actions) slotID {
 	s.stats.Discarded++
 	s.discards[d.Rule]++
 	out.Drops = append(out.Drops, weft.Drop{Account: weft.Discarded, Port: sl.port, Rule: d.Rule, Header: sl.hdr})
-	if d.Notify {
+	if d.Notify && s.cfg.Notices {
 		out.Notices = append(out.Notices, weft.Notice{Src: sl.hdr.Src, Dst: sl.hdr.Dst, Rule: d.Rule})
 	}
 	next := s.leave(id, out)
@@ -392,3 +392,16 @@ func (s *Switch) stallCredit(c channel) {
 }
 
 func (s *Switch) portUp(p weft.PortID) bool { return s.ports[p].end.Usable() }
+
+// longer is a size with bytes added or taken off, within what packets can have.
+func longer(size uint32, bytes int) uint32 {
+	return uint32(min(max(int(size)+bytes, 0), weft.MaxPacket))
+}
+
+// resize makes a packet whose fields are about to change as much longer or shorter as the new ones
+// are.
+func (s *Switch) resize(h *weft.Header, to *weft.Fields) {
+	if h.Fields != *to {
+		h.Size = longer(h.Size, s.bytes(to)-s.bytes(&h.Fields))
+	}
+}

@@ -12,7 +12,7 @@ import (
 func TestAPacketPassesTheStagesInOrder(t *testing.T) {
 	fields := weft.Fields{PortField: 7, Misroute: 3}
 	d := Decision{Candidates: []Candidate{{Port: 2, VC: 1, Fields: fields}}, Rule: "the rule", Turn: UTurn}
-	r := newRig(t, 3, Config{VCs: 2, EagerCredits: true, Firmware: &scripted{routes: map[weft.NICID]Decision{5: d}}})
+	r := newRig(t, 3, Config{VCs: 2, EagerCredits: true, Firmware: (&scripted{routes: map[weft.NICID]Decision{5: d}}).value()})
 	require.Equal(t, 2, r.neighbour[0].Credits(0))
 
 	seq := r.arriveHeader(0, weft.Header{Src: 4, Dst: 5, Hops: 1, Traced: true, Fields: weft.NewFields()})
@@ -44,7 +44,7 @@ func TestAPacketPassesTheStagesInOrder(t *testing.T) {
 
 func TestFirmwareSeesWhereThePacketCameInAndTheStateOfTheSwitch(t *testing.T) {
 	saw := false
-	r := newDarkRig(t, 3, Config{VCs: 2, OutputBuffer: 3, Firmware: &scripted{
+	r := newDarkRig(t, 3, Config{VCs: 2, OutputBuffer: 3, Firmware: (&scripted{
 		route: func(_ *weft.Header, at Arrival, sw View) Decision {
 			saw = true
 			require.Equal(t, Arrival{Port: 1, VC: 1, From: weft.RolePeer}, at)
@@ -61,7 +61,7 @@ func TestFirmwareSeesWhereThePacketCameInAndTheStateOfTheSwitch(t *testing.T) {
 			require.GreaterOrEqual(t, cap(sw.Scratch()), 6)
 			return To(sw, 0, 0, weft.NewFields(), "x").As(Reroute)
 		},
-	}})
+	}).value()})
 	r.connect(0)
 	r.connect(1)
 	r.arrive(1, 1, 0, 0)
@@ -170,9 +170,9 @@ func TestADecisionThatTheSwitchCannotFollowDiscardsByName(t *testing.T) {
 		{"discarded on purpose", Discard("4: no way"), "4: no way"},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			r := newRig(t, 2, Config{EagerCredits: true, Firmware: &scripted{
+			r := newRig(t, 2, Config{EagerCredits: true, Firmware: (&scripted{
 				routes: map[weft.NICID]Decision{1: c.d}, registers: []Register{{Name: "a", Width: 1}},
-			}})
+			}).value()})
 			r.arriveHeader(0, weft.Header{Dst: 1, Traced: true})
 			require.Len(t, r.out.Drops, 1)
 			require.Equal(t, weft.Discarded, r.out.Drops[0].Account)
@@ -195,18 +195,12 @@ func TestAPacketThatLoopsIsDiscarded(t *testing.T) {
 	require.Equal(t, "looping: too many hops", r.out.Drops[0].Rule)
 }
 
-// bounded is a firmware that knows how many switches a packet crosses.
-type bounded struct {
-	Firmware
-	most int
-}
-
-func (b bounded) MostHops() int { return b.most }
-
 func TestAFirmwareMayBoundTheHopsOfItsPackets(t *testing.T) {
-	for most, last := range map[int]uint16{7: 6, 1: 0, 0: 0, -1: 0, weft.MaxHops: weft.MaxHops - 1, 1 << 20: weft.MaxHops - 1} {
+	for most, last := range map[int]uint16{7: 6, 1: 0, 0: weft.MaxHops - 1, -1: 0, weft.MaxHops: weft.MaxHops - 1, 1 << 20: weft.MaxHops - 1} {
 		r := newRig(t, 2, Config{})
-		s, err := New(Config{Place: r.place, Firmware: bounded{r.fw, most}, Rand: r.cfg.Rand})
+		fw := r.fw.value()
+		fw.MostHops = most
+		s, err := New(Config{Place: r.place, Firmware: fw, Rand: r.cfg.Rand})
 		require.NoError(t, err)
 		r.most = s.most
 		r.arriveHeader(0, weft.Header{Dst: 1, Hops: last})

@@ -70,7 +70,7 @@ func TestABlockedPacketWaitsForAllItsCandidates(t *testing.T) {
 }
 
 func TestABlockedPacketIsRoutedAnewWhenAPortChangesState(t *testing.T) {
-	r := newRig(t, 4, Config{InputBuffer: 4, OutputBuffer: 1, Firmware: &scripted{}})
+	r := newRig(t, 4, Config{InputBuffer: 4, OutputBuffer: 1, Firmware: (&scripted{}).value()})
 	r.cut(3)
 	r.fw.route = live(1, 2)
 	r.fill(0, 9)
@@ -93,7 +93,7 @@ func TestABlockedPacketIsRoutedAnewWhenAPortChangesState(t *testing.T) {
 }
 
 func TestABlockedPacketMayBeDiscardedWhenItIsRoutedAnew(t *testing.T) {
-	r := newRig(t, 3, Config{OutputBuffer: 1, Firmware: &scripted{route: live(1)}})
+	r := newRig(t, 3, Config{OutputBuffer: 1, Firmware: (&scripted{route: live(1)}).value()})
 	r.fill(0, 9)
 	a := r.arrive(0, 0, 7, 9)
 	b := r.arrive(0, 0, 7, 9)
@@ -144,9 +144,9 @@ func TestWaitersOfOneOutputAreServedInTurn(t *testing.T) {
 func TestVCsOfOnePortAreServedInTurn(t *testing.T) {
 	for _, vcs := range []int{2, 3} {
 		for _, batch := range []int{1, 2, 5, 64} { // paced links send one packet a frame
-			r := newRig(t, 2, Config{VCs: vcs, InputBuffer: 8, OutputBuffer: 8, Firmware: &scripted{
+			r := newRig(t, 2, Config{VCs: vcs, InputBuffer: 8, OutputBuffer: 8, Firmware: (&scripted{
 				route: func(_ *weft.Header, at Arrival, sw View) Decision { return To(sw, 1, at.VC, weft.NewFields(), "") },
-			}})
+			}).value()})
 			var turn []weft.VC
 			for vc := range weft.VC(vcs) {
 				turn = append(turn, vc)
@@ -167,9 +167,9 @@ func TestVCsOfOnePortAreServedInTurn(t *testing.T) {
 }
 
 func TestAVCWithoutCreditsDoesNotHoldUpTheOthers(t *testing.T) {
-	r := newRig(t, 2, Config{VCs: 2, InputBuffer: 1, OutputBuffer: 2, Firmware: &scripted{
+	r := newRig(t, 2, Config{VCs: 2, InputBuffer: 1, OutputBuffer: 2, Firmware: (&scripted{
 		route: func(_ *weft.Header, at Arrival, sw View) Decision { return To(sw, 1, at.VC, weft.NewFields(), "") },
-	}})
+	}).value()})
 	r.arrive(0, 0, 7, 1)
 	r.arrive(0, 0, 7, 1)
 	r.sent(1) // VC 0 has no credits now

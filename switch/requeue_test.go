@@ -11,9 +11,6 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// CheckRequeue lets the scripted firmware run with requeue.
-func (f *scripted) CheckRequeue(*weft.Place) error { return f.refuse }
-
 // firstLive is the decision for the first of the ports that is up. It writes the port into the
 // header's fields and counts there, in Misroute, how often it was asked with what it wrote before.
 func firstLive(ports ...weft.PortID) func(*weft.Header, Arrival, View) Decision {
@@ -34,7 +31,7 @@ func firstLive(ports ...weft.PortID) func(*weft.Header, Arrival, View) Decision 
 // come in at port 0.
 func newRequeueRig(t testing.TB, c Config) *rig {
 	t.Helper()
-	c.Requeue, c.Firmware = true, &scripted{route: firstLive(1, 2, 3)}
+	c.Requeue, c.Firmware = true, (&scripted{route: firstLive(1, 2, 3)}).value()
 	if c.InputBuffer == 0 {
 		c.InputBuffer = 8
 	}
@@ -225,7 +222,7 @@ func TestAFlappingLinkLeavesPacketsAsTheyWere(t *testing.T) {
 }
 
 func TestWithoutRequeueNothingIsStranded(t *testing.T) {
-	r := newRig(t, 3, Config{Firmware: &scripted{route: firstLive(1, 2)}})
+	r := newRig(t, 3, Config{Firmware: (&scripted{route: firstLive(1, 2)}).value()})
 	r.arrive(0, 0, 7, 9)
 	r.cut(1)
 	require.Len(t, r.out.Drops, 1)
@@ -234,16 +231,16 @@ func TestWithoutRequeueNothingIsStranded(t *testing.T) {
 
 func TestRequeueIsRefusedWhereTheFirmwareDoesNotBearIt(t *testing.T) {
 	place := &weft.Place{Name: "s3", Roles: make([]weft.Role, 4)}
-	_, err := New(Config{Place: place, Rand: rand.NewPCG(1, 2), Requeue: true, Firmware: passing{}})
+	_, err := New(Config{Place: place, Rand: rand.NewPCG(1, 2), Requeue: true, Firmware: Firmware{Name: "passing", Route: passing}})
 	require.ErrorIs(t, err, ErrConfig)
 	require.ErrorContains(t, err, "switch s3")
-	require.ErrorContains(t, err, "switching.passing does not say that packets may be routed a second time")
+	require.ErrorContains(t, err, "passing does not say that packets may be routed a second time")
 	require.ErrorContains(t, err, "run it without requeue")
 	why := errors.New("bubbles")
-	_, err = New(Config{Place: place, Rand: rand.NewPCG(1, 2), Requeue: true, Firmware: &scripted{refuse: why}})
+	_, err = New(Config{Place: place, Rand: rand.NewPCG(1, 2), Requeue: true, Firmware: (&scripted{refuse: why}).value()})
 	require.ErrorIs(t, err, ErrConfig)
 	require.ErrorIs(t, err, why)
-	_, err = New(Config{Place: place, Rand: rand.NewPCG(1, 2), Firmware: &scripted{refuse: why}})
+	_, err = New(Config{Place: place, Rand: rand.NewPCG(1, 2), Firmware: (&scripted{refuse: why}).value()})
 	require.NoError(t, err, "nobody asked")
 }
 

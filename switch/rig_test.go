@@ -1,7 +1,9 @@
 package switching
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +22,19 @@ type scripted struct {
 	asked     []weft.NICID // the destinations of the packets it was asked about, in order
 }
 
-func (f *scripted) Registers(*weft.Place) []Register { return f.registers }
+// scripts are those that are a firmware, by its name.
+var scripts sync.Map
+
+// value is the firmware.
+func (f *scripted) value() Firmware {
+	name := fmt.Sprintf("scripted %p", f)
+	scripts.Store(name, f)
+	return Firmware{
+		Name: name, Route: f.Route,
+		Registers:    func(*weft.Place) []Register { return f.registers },
+		CheckRequeue: func(*weft.Place) error { return f.refuse },
+	}
+}
 
 func (f *scripted) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	f.asked = append(f.asked, pkt.Dst)
@@ -81,13 +95,14 @@ func newRig(t testing.TB, ports int, c Config) *rig {
 // newDarkRig makes a switch whose ports have no signal.
 func newDarkRig(t testing.TB, ports int, c Config) *rig {
 	t.Helper()
-	fw, _ := c.Firmware.(*scripted)
-	if c.Firmware == nil {
+	found, _ := scripts.Load(c.Firmware.Name)
+	fw, _ := found.(*scripted)
+	if c.Firmware.Route == nil {
 		fw = &scripted{routes: map[weft.NICID]Decision{}}
 		for p := range weft.PortID(ports) {
 			fw.routes[weft.NICID(p)] = ways(p)
 		}
-		c.Firmware = fw
+		c.Firmware = fw.value()
 	}
 	roles := make([]weft.Role, ports)
 	for p := range roles {

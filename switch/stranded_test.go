@@ -100,21 +100,21 @@ func TestTracedPacketsReportBothDecisions(t *testing.T) {
 }
 
 func TestWhatADecisionForAStrandedPacketWritesIsWritten(t *testing.T) {
-	r := newRig(t, 4, Config{Requeue: true, Firmware: &scripted{
+	r := newRig(t, 4, Config{Requeue: true, Firmware: (&scripted{
 		registers: []Register{{Name: "a", Width: 8, Expire: 100}},
 		route: func(pkt *weft.Header, at Arrival, sw View) Decision {
 			d := firstLive(1, 2, 3)(pkt, at, sw)
 			d.Write = RegisterWrite{Do: true, Value: sw.Register(0) + 10}
 			return d
 		},
-	}})
+	}).value()})
 	r.arrive(0, 0, 7, 9)
 	r.cut(1)
 	require.Equal(t, RegisterSnapshot{Name: "a", Width: 8, Value: 20, Expire: 100, Expires: r.now + 100}, r.Snapshot().Registers[0])
 }
 
 func TestAStrandedPacketIsRoutedAnewWhenARegisterExpires(t *testing.T) {
-	r := newRig(t, 4, Config{InputBuffer: 8, OutputBuffer: 1, Requeue: true, Firmware: &scripted{registers: []Register{{Name: "a", Width: 8, Expire: 100}}}})
+	r := newRig(t, 4, Config{InputBuffer: 8, OutputBuffer: 1, Requeue: true, Firmware: (&scripted{registers: []Register{{Name: "a", Width: 8, Expire: 100}}}).value()})
 	r.fw.route = firstLive(2)
 	r.fill(0, 50)
 	r.fw.route = func(pkt *weft.Header, at Arrival, sw View) Decision {

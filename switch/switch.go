@@ -17,15 +17,15 @@ type Switch struct {
 	stranded  int      // packets in the output queues of dead links that are routed anew
 	in        []input  // per channel
 	out       []output // per channel
-	sizer     Sizer    // fw, if it is one
 	slots     slots
 	place     *weft.Place
-	fw        Firmware
+	route     func(pkt *weft.Header, at Arrival, sw View) Decision // of the firmware
+	bytes     func(f *weft.Fields) int                             // of the firmware, or nil
 	registers []register
 	turn      uint32 // where the next tie between candidates is broken
 	most      uint16 // hops that a packet may have made on arrival, less than that
 
-	version  uint64            // of what fw forwards by, see Load
+	version  uint64            // of what the firmware forwards by, see Load
 	discards map[string]uint64 // per rule
 	cfg      Config
 	stats    Stats
@@ -94,7 +94,6 @@ func New(cfg Config) (*Switch, error) {
 	all := channels * (cfg.InputBuffer + cfg.OutputBuffer)
 	s := &Switch{
 		cfg:      cfg,
-		fw:       cfg.Firmware,
 		version:  cfg.Version,
 		place:    cfg.Place,
 		ports:    make([]port, ports),
@@ -105,9 +104,8 @@ func New(cfg Config) (*Switch, error) {
 		scratch:  make([]Candidate, 0, channels),
 		discards: map[string]uint64{},
 		look:     weft.Never,
-		most:     weft.MaxHops,
 	}
-	s.bound()
+	s.adopt()
 	if cfg.Requeue {
 		s.other = make([]mark, all)
 	}
@@ -125,7 +123,7 @@ func New(cfg Config) (*Switch, error) {
 		s.holdPorts()
 	}
 	var err error
-	s.registers, err = declared(cfg.Firmware, cfg.Place)
+	s.registers, err = declared(&cfg.Firmware, cfg.Place)
 	return s, err
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -26,9 +25,6 @@ type ForwardingView struct {
 func forwarding(f *fabric.Fabric, id weft.SwitchID) (list []ForwardingView) {
 	program, _, _ := f.Program(id)
 	t := program.Tables
-	if fw, ok := f.Firmware().(firmware.DeterministicTable); ok {
-		t = fw.Tables
-	}
 	if t == nil {
 		return nil
 	}

@@ -102,7 +102,7 @@ func (x *webbed) cpu() time.Duration {
 func BenchmarkFrame(b *testing.B) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:36,2", "irregular:1000,4000,1"} {
 		b.Run(spec, func(b *testing.B) {
-			h := harness.New(b, spec, harness.Firmware(firmware.None{}), harness.NoLiveness())
+			h := harness.New(b, spec, harness.Firmware(firmware.None()), harness.NoLiveness())
 			s, smp := NewStream(h.Fabric()), newSampling(h.Fabric())
 			s.add(smp.frame(true))
 			for b.Loop() {

@@ -30,9 +30,7 @@ const lineSwitches = 8
 
 // eastWest routes on a line: port 0 leads to lower switches, port 1 to higher ones, port 2 to the
 // NIC of an end.
-type eastWest struct{}
-
-func (eastWest) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+func eastWest(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	s := sw.Place().Switch
 	p := weft.PortID(1)
 	switch {
@@ -67,7 +65,7 @@ func line(tb testing.TB) *topology.Graph {
 func startLine(tb testing.TB, t wire.Transport, buffer int, load float64, r fabric.Recorder) *fabric.Fabric {
 	tb.Helper()
 	o := fabric.Options{
-		Topology: line(tb), Firmware: eastWest{}, Transport: t, Seed: 1, Record: r,
+		Topology: line(tb), Firmware: switching.Firmware{Name: "eastWest", Route: eastWest}, Transport: t, Seed: 1, Record: r,
 		Switch: settings.Switch{InputBuffer: buffer, OutputBuffer: buffer},
 		Link:   settings.Link{Rate: 256 * 50_000 * float64(buffer)}, // about twice what it carries
 		NIC:    settings.NIC{QueueBytes: 256 << 10},

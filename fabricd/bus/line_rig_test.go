@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/nicd"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
@@ -89,9 +90,9 @@ func (l *hostLine) startHost(tb testing.TB, g *topology.Graph, t *bus.NATS, node
 ) *host.NodeRuntime {
 	tb.Helper()
 	alive := settings.Liveness{Interval: "200ms", Multiplier: 10}
-	program := host.NewProgram(eastWest{})
+	program := host.NewProgram(switching.Firmware{Name: "eastWest", Route: eastWest})
 	made := host.NodeFactory{
-		Graph: g, Firmware: eastWest{}, Seed: 1, Program: func(weft.SwitchID) *host.Program { return program },
+		Graph: g, Firmware: switching.Firmware{Name: "eastWest", Route: eastWest}, Seed: 1, Program: func(weft.SwitchID) *host.Program { return program },
 		Switch: settings.Switch{VCs: 1, InputBuffer: buffer, OutputBuffer: buffer},
 		NIC:    settings.NIC{PacketBytes: 256, QueueBytes: 256 << 10}, Liveness: alive,
 	}

@@ -12,9 +12,7 @@ import (
 
 // clockwise is a routing function of one's own, for rings: always on, by port 1, until port 2 leads
 // to the packet's NIC.
-type clockwise struct{}
-
-func (clockwise) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
+func clockwise(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
 	out, rule := weft.PortID(1), "clockwise"
 	if uint32(sw.Place().Switch) == uint32(pkt.Dst) {
 		out, rule = 2, "deliver"
@@ -28,7 +26,7 @@ func (clockwise) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View)
 // What would my firmware do at s1, and what when the link to s2 is dead?
 func ExampleExplainer_Explain() {
 	e := explain.New(func(context.Context, string, *topology.Graph) (switching.Firmware, int, error) {
-		return clockwise{}, 1, nil
+		return switching.Firmware{Name: "clockwise", Route: clockwise}, 1, nil
 	})
 	q := explain.NewQuestion()
 	q.Topology, q.Routing = "ring:4", "clockwise"

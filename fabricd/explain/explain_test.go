@@ -91,7 +91,7 @@ func TestFirmwaresAnswerWhateverIsAskedOfThem(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	specs := map[firmware.Shape][]string{firmware.Trees: {"kary-ntree:2,3", "mport-tree:6,2", "leaf-spine:2,5,3"}, firmware.Grids: {"torus:3x4", "ring:6"}}
-	for _, entry := range firmware.Entries() {
+	for _, entry := range firmware.All() {
 		for _, spec := range specs[entry.On] {
 			g := topologytest.Parse(t, spec)
 			e := explain.New(nil)
@@ -113,14 +113,12 @@ func TestFirmwaresAnswerWhateverIsAskedOfThem(t *testing.T) {
 				}
 				require.NoError(t, q.SetPortField(rnd.IntN(place.Ports()+2)-2))
 				q.Header.Misroute = rnd.Uint64N(8)
-				fw := entry.New()
+				fw := entry
 				still.Channels = subnet.LeastVCs(fw, g)
-				if s, ok := fw.(switching.Stateful); ok {
-					q.State = map[string]uint64{}
-					for _, r := range s.Registers(place) {
-						q.State[r.Name] = rnd.Uint64() >> (64 - r.Width)
-						still.Registers = append(still.Registers, q.State[r.Name])
-					}
+				q.State = map[string]uint64{}
+				for _, r := range fw.RegistersAt(place) {
+					q.State[r.Name] = rnd.Uint64() >> (64 - r.Width)
+					still.Registers = append(still.Registers, q.State[r.Name])
 				}
 				got, err := e.Explain(t.Context(), q)
 				require.NoError(t, err)
@@ -128,8 +126,8 @@ func TestFirmwaresAnswerWhateverIsAskedOfThem(t *testing.T) {
 
 				h := q.Header
 				h.Dst, h.VC = weft.NICID(dst), weft.VC(q.VC)
-				if s, ok := fw.(switching.Sourcer); ok && place.Roles[in] == weft.RoleNIC {
-					s.Source(place, weft.PortID(in), &h)
+				if fw.Source != nil && place.Roles[in] == weft.RoleNIC {
+					fw.Source(place, weft.PortID(in), &h)
 				}
 				want := fw.Route(&h, switching.Arrival{Port: weft.PortID(in), VC: h.VC, From: place.Roles[in]}, &still)
 				require.Equal(t, want.Rule, got.Rule)
@@ -150,14 +148,15 @@ type fake struct {
 	registers []switching.Register
 }
 
-func (f fake) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	return f.route(pkt, at, sw)
+func (f fake) firmware() switching.Firmware {
+	return switching.Firmware{Name: "fake", Route: f.route, Registers: func(*weft.Place) []switching.Register { return f.registers }}
 }
-func (f fake) Registers(*weft.Place) []switching.Register { return f.registers }
 
 // explainer knows one firmware, which needs two virtual channels.
 func explainer(f fake) *explain.Explainer {
-	return explain.New(func(context.Context, string, *topology.Graph) (switching.Firmware, int, error) { return f, 2, nil })
+	return explain.New(func(context.Context, string, *topology.Graph) (switching.Firmware, int, error) {
+		return f.firmware(), 2, nil
+	})
 }
 
 // with explains a decision in the 2-ary 3-tree, at s1.00 for a packet from s2.00 to n100.
@@ -330,20 +329,19 @@ func TestPortsOfATopologyFile(t *testing.T) {
 	require.Equal(t, "switch: switch 7: expected 0 to 1", a.Error)
 }
 
-// subbing is a firmware whose NICs write sub-headers.
-type subbing struct{ fake }
-
-func (subbing) Source(_ *weft.Place, _ weft.PortID, h *weft.Header) {
+// subbing is what NICs write of a firmware with sub-headers.
+func subbing(_ *weft.Place, _ weft.PortID, h *weft.Header) {
 	h.Sub = weft.SubHeaders{weft.NewSubHeader(2).WithDeterministic(), weft.NewSubHeader(0)}
 }
 
 func TestSubHeadersAreAskedWithWrittenByTheNICAndAnswered(t *testing.T) {
 	t.Parallel()
-	fw := subbing{fake{route: func(h *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
+	fw := fake{route: func(h *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
 		out := h.Fields
 		out.Sub = out.Sub.Pop()
 		return switching.To(sw, 1, 0, out, h.Sub.String())
-	}}}
+	}}.firmware()
+	fw.Source = subbing
 	e := explain.New(func(context.Context, string, *topology.Graph) (switching.Firmware, int, error) { return fw, 1, nil })
 	ask := func(line string) (*explain.Decision, error) {
 		q := explain.NewQuestion()
@@ -380,11 +378,8 @@ func TestSubHeadersAreAskedWithWrittenByTheNICAndAnswered(t *testing.T) {
 	}
 }
 
-// addressed is a firmware whose NICs send to n3 by two addresses and to n2 by one that is as
-// without.
-type addressed struct{ fake }
-
-func (addressed) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
+// addressed has NICs send to n3 by two addresses and to n2 by one that is as without.
+func addressed(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
 	switch {
 	case leaf.Switch == 0 && at == 2 && dst == 3:
 		return []weft.Address{{Path: 2, Layers: 6, VC: 1}, {Path: 1}}
@@ -396,9 +391,10 @@ func (addressed) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []w
 
 func TestAPacketFromItsNICHasAnAddressOfThatNIC(t *testing.T) {
 	t.Parallel()
-	fw := addressed{fake{route: func(h *weft.Header, at switching.Arrival, _ switching.View) switching.Decision {
+	fw := fake{route: func(h *weft.Header, at switching.Arrival, _ switching.View) switching.Decision {
 		return switching.Discard(fmt.Sprint(h.Path, h.Layers, h.VC, at.VC))
-	}}}
+	}}.firmware()
+	fw.Addresses = addressed
 	e := explain.New(func(context.Context, string, *topology.Graph) (switching.Firmware, int, error) { return fw, 3, nil })
 	for _, c := range []struct {
 		line, rule string

@@ -24,19 +24,14 @@ type stand struct {
 func (f *fabric) stand(id weft.SwitchID, vcs int) (s *stand, err error) {
 	place := f.graph.Place(id)
 	defer f.guard(place, &err)
-	if c, ok := f.fw.(switching.Checker); ok {
-		if err := c.Check(place, vcs); err != nil {
-			return nil, within("routing", err)
-		}
+	if err := f.fw.Fits(place, vcs); err != nil {
+		return nil, within("routing", err)
 	}
 	s, ok := f.stands[id]
 	if ok {
 		return s, nil
 	}
-	s = &stand{still: switching.Still{At: place}}
-	if st, ok := f.fw.(switching.Stateful); ok {
-		s.registers = st.Registers(place)
-	}
+	s = &stand{still: switching.Still{At: place}, registers: f.fw.RegistersAt(place)}
 	for _, r := range s.registers {
 		if r.Width < 1 || r.Width > 64 {
 			return nil, within("routing", fmt.Errorf("firmware %s declares register %q of %d bits, expected 1 to 64", f.routing, r.Name, r.Width))
@@ -87,8 +82,8 @@ func (f *fabric) packet(q *Question, id weft.SwitchID, in weft.PortID) (h weft.H
 		}
 	}
 	f.address(&h, id, in)
-	if s, ok := f.fw.(switching.Sourcer); ok && h.Route.Len()+h.Sub.Len() == 0 && f.graph.Place(id).Roles[in] == weft.RoleNIC {
-		s.Source(f.graph.Place(id), in, &h)
+	if f.fw.Source != nil && h.Route.Len()+h.Sub.Len() == 0 && f.graph.Place(id).Roles[in] == weft.RoleNIC {
+		f.fw.Source(f.graph.Place(id), in, &h)
 	}
 	return h, nil
 }
@@ -96,12 +91,11 @@ func (f *fabric) packet(q *Question, id weft.SwitchID, in weft.PortID) (h weft.H
 // address writes into a packet that comes from a NIC, and whose address and layer were not asked
 // for, those that the NIC would send it with; of several, the first.
 func (f *fabric) address(h *weft.Header, id weft.SwitchID, in weft.PortID) {
-	a, ok := f.fw.(switching.Assigner)
 	given := weft.Address{Path: h.Path, Layers: h.Layers, VC: h.VC}
-	if !ok || given != (weft.Address{}) || f.graph.Place(id).Roles[in] != weft.RoleNIC {
+	if f.fw.Addresses == nil || given != (weft.Address{}) || f.graph.Place(id).Roles[in] != weft.RoleNIC {
 		return
 	}
-	if list := a.Addresses(f.graph.Place(id), in, h.Dst); len(list) > 0 && !slices.Contains(list, given) {
+	if list := f.fw.Addresses(f.graph.Place(id), in, h.Dst); len(list) > 0 && !slices.Contains(list, given) {
 		h.Path, h.Layers, h.VC = list[0].Path, list[0].Layers, list[0].VC
 	}
 }

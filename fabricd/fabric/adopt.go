@@ -265,7 +265,7 @@ func (d *decisions) restoreTables(data []byte) error {
 		}
 		s := d.switches[p.Switch]
 		was := s.Now()
-		fw, err := tables.Apply(was.Firmware, was.Version, d.graph.Place(s.id), d.opts.Switch.VCs, p)
+		fw, err := was.Firmware.Patched(was.Version, d.graph.Place(s.id), d.opts.Switch.VCs, p)
 		if err != nil {
 			return fmt.Errorf("tables of switch %s: %w", s.name, err)
 		}

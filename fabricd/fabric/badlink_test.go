@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/testenv"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -61,7 +62,7 @@ func badRing(t *testing.T) (*fabric.Fabric, *badLinks) {
 	m := wire.NewMemory()
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	links := &badLinks{Transport: m, from: "s0", to: "s1"}
-	f, err := fabric.New(fabric.Options{Topology: g, Firmware: clockwise{}, Transport: links, Liveness: settings.Liveness{Interval: "off"}})
+	f, err := fabric.New(fabric.Options{Topology: g, Firmware: switching.Firmware{Name: "clockwise", Route: clockwise}, Transport: links, Liveness: settings.Liveness{Interval: "off"}})
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
 	t.Cleanup(f.Stop)
@@ -151,7 +152,7 @@ func TestAFabricThatDoesNotComeUpSaysWhichLinkAndLeavesNothingRunning(t *testing
 	g := topologytest.Parse(t, "ring:3")
 	m := wire.NewMemory()
 	defer m.Close()
-	f, err := fabric.New(fabric.Options{Topology: g, Firmware: clockwise{}, Transport: dead{m}})
+	f, err := fabric.New(fabric.Options{Topology: g, Firmware: switching.Firmware{Name: "clockwise", Route: clockwise}, Transport: dead{m}})
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

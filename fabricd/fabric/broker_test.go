@@ -35,7 +35,7 @@ func TestABrokerThatDiesTakesAllLinksDownAndGivesThemBack(t *testing.T) {
 				testenv.Long(t)
 			}
 			server := natstest.Start(t, release)
-			l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
+			l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware(), nil)
 			l.flows(300)
 			cut := "s0.00-s1.00"
 			l.apply(fault.Spec{Do: fault.VerbCut, A: cut})
@@ -79,7 +79,7 @@ func TestABrokerThatIsPausedIsFoundOutBySilence(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	server := natstest.Start(t, natstest.Newest)
-	l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
+	l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware(), nil)
 	l.flows(300)
 	server.Pause()
 	links := len(l.Topology().Links)
@@ -97,7 +97,7 @@ func TestABrokerThatIsPausedIsFoundOutBySilence(t *testing.T) {
 func TestABrokerThatTakesOnlySmallMessagesGetsSmallFrames(t *testing.T) {
 	t.Parallel()
 	server := natstest.Start(t, natstest.Newest, "max_payload: 512")
-	l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, func(o *fabric.Options) {
+	l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware(), func(o *fabric.Options) {
 		o.Switch.InputBuffer, o.Switch.OutputBuffer = 32, 32
 		o.Liveness = patientLiveness
 		o.Link.Rate = 20_000_000

@@ -32,7 +32,7 @@ func TestASaturatedFabricOnABusyMachineTakesNobodyForDead(t *testing.T) {
 	require.NoError(t, err)
 	defer tr.Close()
 	f, err := fabric.New(fabric.Options{
-		Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: tr, Seed: 1,
+		Topology: g, Firmware: firmware.AdaptiveLink{}.Firmware(), Transport: tr, Seed: 1,
 		Traffic: nic.Traffic{Pattern: "uniform", Load: 1}, NIC: settings.NIC{QueueBytes: 16 << 10},
 		Link: settings.Link{Rate: 4_000_000},
 	})

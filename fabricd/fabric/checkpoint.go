@@ -192,12 +192,12 @@ func (d *decisions) tablesNow() []byte {
 	}
 	packing := new(packedTables) // what is loaded from here on takes it away again
 	d.checkpoints.tables.Store(packing)
-	first := tables.VersionOf(d.opts.Firmware)
+	first := d.opts.Firmware.Version()
 	var list []*tables.Patch
 	for _, s := range d.switches {
 		now := s.Now()
-		if fw, ok := now.Firmware.(tables.Programmed); ok && now.Version != first {
-			list = append(list, tables.Diff(s.id, tables.Program{}, fw.Program(), 0, now.Version))
+		if now.Firmware.Programmed != nil && now.Version != first {
+			list = append(list, tables.Diff(s.id, tables.Program{}, *now.Firmware.Program, 0, now.Version))
 		}
 	}
 	var data []byte

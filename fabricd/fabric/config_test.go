@@ -22,17 +22,17 @@ import (
 )
 
 // spread is updown with every flow in a virtual channel of its own choice, so that all are used.
-type spread struct {
-	firmware.UpDown
-	vcs int
-}
-
-func (s spread) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	d := s.UpDown.Route(pkt, at, sw)
-	for i := range d.Candidates {
-		d.Candidates[i].VC = weft.VC(int(8*pkt.Src+pkt.Dst) % s.vcs)
+func spread(vcs int) switching.Firmware {
+	fw := firmware.UpDown{}.Firmware()
+	route := fw.Route
+	fw.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		d := route(pkt, at, sw)
+		for i := range d.Candidates {
+			d.Candidates[i].VC = weft.VC(int(8*pkt.Src+pkt.Dst) % vcs)
+		}
+		return d
 	}
-	return d
+	return fw
 }
 
 // used are the virtual channels in which switches have received packets.
@@ -66,11 +66,11 @@ func TestTheLedgerBalancesInEveryConfigurationAtSaturation(t *testing.T) {
 		{VCs: 2, InputBuffer: 3, OutputBuffer: 4, Queueing: "fifo", Selection: "most-credits", EagerCredits: true},
 		{VCs: 2, InputBuffer: 2, OutputBuffer: 2, Waiting: "one"},
 	} {
-		for _, f := range []switching.Firmware{spread{vcs: o.VCs}, linkFirmware["adaptive-link"], linkFirmware["deterministic-link"]} {
-			if _, ok := f.(firmware.DeterministicLink); ok && o.VCs < 2 {
+		for _, f := range []switching.Firmware{spread(o.VCs), linkFirmware["adaptive-link"], linkFirmware["deterministic-link"]} {
+			if f.VCs > o.VCs {
 				continue // it needs two
 			}
-			t.Run(fmt.Sprintf("%T %+v", f, o), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %+v", f.Name, o), func(t *testing.T) {
 				t.Parallel()
 				h := harness.New(t, smallTree, saturating(8), harness.Switches(o), harness.Firmware(f))
 				l := betweenSwitches(h.Topology())[5]
@@ -80,7 +80,7 @@ func TestTheLedgerBalancesInEveryConfigurationAtSaturation(t *testing.T) {
 				restore(h, l)
 				more(h, 200)
 				h.RequireLedger()
-				if _, ok := f.(spread); ok {
+				if f.Name == "updown" {
 					assert.Len(t, used(h), o.VCs, "virtual channels in use")
 				}
 			})
@@ -96,7 +96,7 @@ func TestDeterministicLinkKeepsTheOrderOfEveryFlowWithoutFaults(t *testing.T) {
 	for _, pattern := range []string{"uniform:1", "pairwise:1"} {
 		t.Run(pattern, func(t *testing.T) {
 			t.Parallel()
-			h := harness.New(t, tree, saturating(64), harness.Firmware(firmware.DeterministicLink{}), harness.Traffic(pattern))
+			h := harness.New(t, tree, saturating(64), harness.Firmware(firmware.DeterministicLink()), harness.Traffic(pattern))
 			more(h, uint64(packets))
 			l := h.RequireLedger(harness.NoneDiscarded, harness.LostAtMost(0))
 			totals := h.Fabric().Totals()
@@ -112,7 +112,7 @@ func TestDeterministicLinkKeepsTheOrderOfEveryFlowWithoutFaults(t *testing.T) {
 func TestAPacedLinkSendsAtItsRate(t *testing.T) {
 	t.Parallel()
 	const perSecond, size = 200, 256 // slow, for a loaded machine wakes us late
-	h := harness.New(t, "ring:3", harness.Firmware(clockwise{}), harness.NICs(settings.NIC{PacketBytes: size}), harness.Buffers(16, 16),
+	h := harness.New(t, "ring:3", harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}), harness.NICs(settings.NIC{PacketBytes: size}), harness.Buffers(16, 16),
 		harness.Links(settings.Link{Rate: perSecond * size, Paced: true}))
 	from, before := time.Now(), delivered(h)
 	for range 2 * perSecond {
@@ -128,7 +128,7 @@ func TestADelayedLinkKeepsEachPacketForItsDelay(t *testing.T) {
 	testenv.Long(t)
 	testenv.Raced(t)
 	const delay, links = 50 * time.Millisecond, 3
-	h := harness.New(t, "ring:3", harness.Firmware(clockwise{}), harness.Links(settings.Link{Delay: settings.Duration(delay.String())}), harness.Buffers(100, 100))
+	h := harness.New(t, "ring:3", harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}), harness.Links(settings.Link{Delay: settings.Duration(delay.String())}), harness.Buffers(100, 100))
 	from := time.Now()
 	h.RequireDelivered(h.Send("n0", "n1"))
 	assert.Greater(t, time.Since(from), links*delay)
@@ -148,9 +148,9 @@ func TestADelayedLinkKeepsEachPacketForItsDelay(t *testing.T) {
 func TestOptionsThatNoFabricCanHaveAreRefused(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, smallTree)
-	ok := fabric.Options{Topology: g, Firmware: firmware.UpDown{}}
+	ok := fabric.Options{Topology: g, Firmware: firmware.UpDown{}.Firmware()}
 	for want, change := range map[string]func(o *fabric.Options){
-		"topology, firmware and transport are required":          func(o *fabric.Options) { o.Firmware = nil },
+		"topology, firmware and transport are required":          func(o *fabric.Options) { o.Firmware = switching.Firmware{} },
 		"fabric: link.rate: expected 1 to 1e+15, found -1":       func(o *fabric.Options) { o.Link.Rate = -1 },
 		"link.rate: expected 1 to 1e+15, found 1e+16":            func(o *fabric.Options) { o.Link.Rate = 1e16 },
 		"link.rate: expected 1 to 1e+15, found NaN":              func(o *fabric.Options) { o.Link.Rate = math.NaN() },

@@ -51,7 +51,7 @@ func threeCrashes(t *testing.T, g *topology.Graph, round uint64) {
 	require.NoError(t, err)
 	defer tr.Close()
 	f, err := fabric.New(fabric.Options{
-		Topology: g, Firmware: firmware.DeterministicSwitch{}, Transport: tr, Seed: round + 1,
+		Topology: g, Firmware: firmware.DeterministicSwitch{}.Firmware(), Transport: tr, Seed: round + 1,
 		Traffic: nic.Traffic{Pattern: "uniform", Load: 0.9}, Switch: settings.Switch{VCs: 3},
 		NIC: settings.NIC{QueueBytes: shortQueue}, // what this machine does not carry is refused, or it would take minutes to drain
 	})
@@ -173,7 +173,7 @@ func TestAFabricWhoseBrokerIsSlowIsNotStuck(t *testing.T) {
 	defer m.Close()
 	broker := newSlowBroker(m)
 	f, err := fabric.New(fabric.Options{
-		Topology: g, Firmware: firmware.DeterministicSwitch{}, Transport: broker, Seed: 1, Liveness: settings.Liveness{Interval: "off"},
+		Topology: g, Firmware: firmware.DeterministicSwitch{}.Firmware(), Transport: broker, Seed: 1, Liveness: settings.Liveness{Interval: "off"},
 		Switch: settings.Switch{VCs: 3},
 	})
 	require.NoError(t, err)

@@ -76,7 +76,7 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 			t.Cleanup(func() { require.NoError(t, links.Close()) })
 			g := topologytest.Parse(t, "kary-ntree:2,3")
 			f, err := fabric.New(fabric.Options{
-				Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: links, Seed: 1, NIC: settings.NIC{QueueBytes: 16 << 10},
+				Topology: g, Firmware: firmware.AdaptiveLink{}.Firmware(), Transport: links, Seed: 1, NIC: settings.NIC{QueueBytes: 16 << 10},
 				Link: settings.Link{Rate: 1_000_000, Paced: true},
 			})
 			require.NoError(t, err)

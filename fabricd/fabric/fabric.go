@@ -43,10 +43,6 @@ func New(o Options) (*Fabric, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	var err error
-	if o.Firmware, err = o.firmware(); err != nil {
-		return nil, err
-	}
 	f := compose(newSite(&o))
 	if f.live != nil {
 		o.Transport.Watch(f.broker.transportEvents.Add)

@@ -21,7 +21,6 @@ import (
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
-	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -188,8 +187,7 @@ func bears(t *testing.T, spec string, e subnet.Entry, set []verify.Element, atOn
 	require.EqualValues(t, nics*(nics-1), after.Delivered-l.Delivered, "every pair is connected")
 	static := walker(verify.Before, set...)
 	follow := static.Allows
-	_, anyWay := fw.(switching.Symmetric)
-	if _, prefers := fw.(firmware.HybridAdaptive); !anyWay && !prefers {
+	if !fw.Symmetric && fw.Name != "hybrid-adaptive" {
 		follow = static.Forces
 	}
 	require.EqualValues(t, nics*(nics-1), checked(t, h, seen, follow))

@@ -325,7 +325,7 @@ func TestEveryKindOfFaultOnEveryKindOfLinkIsReportedAsThePacketsSawItAndHealed(t
 				spec := specs[kind]
 				t.Run(over+"/"+where+"/"+kind, func(t *testing.T) {
 					t.Parallel()
-					l := startTaped(t, open[over](t), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond},
+					l := startTaped(t, open[over](t), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware(),
 						func(o *fabric.Options) {
 							// So long that a busy machine tells a neighbour what an end has noticed
 							// before its own patience ends.
@@ -378,7 +378,7 @@ func TestEveryKindOfSwitchCrashesAndComesBack(t *testing.T) {
 			}
 			t.Run(over+"/"+kind, func(t *testing.T) {
 				t.Parallel()
-				l := startTaped(t, open(t), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond},
+				l := startTaped(t, open(t), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware(),
 					func(o *fabric.Options) { o.Liveness = patientLiveness })
 				l.flows(200)
 				l.apply(fault.Spec{Do: fault.VerbCrash, A: sw})

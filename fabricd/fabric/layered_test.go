@@ -80,7 +80,7 @@ func dateline(s, d int) []weft.Address {
 func layeredFirmware(t *testing.T) map[string]switching.Firmware {
 	two := ringTables(t, 2, minimal)
 	return map[string]switching.Firmware{
-		"layered": firmware.Layered{Tables: two, Assignment: assigned(t, 2, 1, dateline)},
+		"layered": firmware.Layered{Tables: two, Assignment: assigned(t, 2, 1, dateline)}.Firmware(),
 		"several addresses": firmware.Layered{
 			Tables: ringTables(t, 2, func(_ weft.VC, s, d int) weft.PortID { return along(s, d) }, minimal),
 			Assignment: assigned(t, 2, 2, func(s, d int) []weft.Address {
@@ -91,13 +91,13 @@ func layeredFirmware(t *testing.T) map[string]switching.Firmware {
 				}
 				return []weft.Address{a}
 			}),
-		},
+		}.Firmware(),
 		"adaptive": firmware.LayeredAdaptive{Tables: two, Assignment: assigned(t, 2, 1, func(s, d int) []weft.Address {
 			if !aroundTheEnd(s, d) && s/3 == d/3 {
 				return []weft.Address{{Layers: 3}, {Layers: 3, VC: 1}} // moving between layers
 			}
 			return dateline(s, d)
-		})},
+		})}.Firmware(),
 		"escaping": firmware.Escaping{
 			Tables: ringTables(t, 3, func(vc weft.VC, s, d int) weft.PortID {
 				if vc == 0 {
@@ -106,7 +106,7 @@ func layeredFirmware(t *testing.T) map[string]switching.Firmware {
 				return shorter(s, d)
 			}),
 			Assignment: assigned(t, 3, 1, func(int, int) []weft.Address { return []weft.Address{{Layers: 6, VC: 1}, {Layers: 6, VC: 2}} }),
-		},
+		}.Firmware(),
 	}
 }
 
@@ -143,7 +143,7 @@ func TestLayeredFirmwaresCarryFullLoadWithABalancedLedger(t *testing.T) {
 
 func TestARingThatIsMinimalInOneLayerDeadlocksLiveToo(t *testing.T) {
 	t.Parallel()
-	fw := firmware.Layered{Tables: ringTables(t, 1, minimal), Assignment: assigned(t, 1, 1, func(int, int) []weft.Address { return []weft.Address{{}} })}
+	fw := firmware.Layered{Tables: ringTables(t, 1, minimal), Assignment: assigned(t, 1, 1, func(int, int) []weft.Address { return []weft.Address{{}} })}.Firmware()
 	h := harness.New(t, ring6, saturating(6), harness.Firmware(fw), harness.Buffers(1, 1))
 	h.Eventually(func() error {
 		if len(h.Fabric().Deadlock()) == 0 {
@@ -160,7 +160,7 @@ func TestAPacketTellsTheAddressThatItWasSentTo(t *testing.T) {
 		fw := firmware.Layered{
 			Tables:     ringTables(t, 2, func(_ weft.VC, s, d int) weft.PortID { return along(s, d) }, minimal),
 			Assignment: assigned(t, 2, 2, func(int, int) []weft.Address { return []weft.Address{{Path: 1, VC: 1, Layers: 2}} }),
-		}
+		}.Firmware()
 		h := harness.New(t, ring6, mode, harness.Firmware(fw), harness.VCs(2), harness.Traffic("none"))
 		path := h.RequireDelivered(h.Send("n5", "n0"))
 		require.Equal(t, []string{"s5", "s0"}, path.Switches())
@@ -183,10 +183,10 @@ func TestTablesThatLoopEndTheirPackets(t *testing.T) {
 				return along(s, d)
 			}),
 			Assignment: assigned(t, 1, 1, func(int, int) []weft.Address { return []weft.Address{{}} }),
-		}
+		}.Firmware()
 		h := harness.New(t, ring6, mode, harness.Firmware(fw), harness.Traffic("none"))
 		path := h.RequireDiscarded(h.Send("n5", "n0"), switching.RuleLooping)
-		assert.Len(t, path.Hops, fw.MostHops()+1, name)
+		assert.Len(t, path.Hops, fw.MostHops+1, name)
 		h.RequireDelivered(h.Send("n1", "n0"))
 		h.RequireLedger()
 	}

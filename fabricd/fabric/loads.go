@@ -54,12 +54,11 @@ func (h *hostState) loadTasks(list []*loadTask) {
 	var again []*loadTask
 	for _, t := range list {
 		bad := errs[t.patch.Switch]
-		fw, ok := t.next.Firmware.(tables.Programmed)
 		switch {
-		case err != nil || bad == nil || !ok || t.patch.From == 0:
+		case err != nil || bad == nil || t.next.Firmware.Programmed == nil || t.patch.From == 0:
 			t.done <- errors.Join(err, bad)
 		default: // it may have another version, as one that was made anew has: then it gets the whole program
-			t.patch = tables.Diff(t.patch.Switch, tables.Program{}, fw.Program(), 0, t.next.Version)
+			t.patch = tables.Diff(t.patch.Switch, tables.Program{}, *t.next.Firmware.Program, 0, t.next.Version)
 			again = append(again, t)
 		}
 	}
@@ -112,7 +111,7 @@ func (h *hostState) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err
 // which knows of them, loads the rest.
 func (h *hostState) reload(versions []uint64) error {
 	si := h.site
-	first := tables.VersionOf(si.opts.Firmware)
+	first := si.opts.Firmware.Version()
 	var list []*loadTask
 	for i, id := range h.placement.SwitchIDs() {
 		has := first
@@ -124,8 +123,8 @@ func (h *hostState) reload(versions []uint64) error {
 		if now.Version <= has {
 			continue
 		}
-		if fw, ok := now.Firmware.(tables.Programmed); ok {
-			list = append(list, &loadTask{next: now, patch: tables.Diff(id, tables.Program{}, fw.Program(), 0, now.Version)})
+		if now.Firmware.Programmed != nil {
+			list = append(list, &loadTask{next: now, patch: tables.Diff(id, tables.Program{}, *now.Firmware.Program, 0, now.Version)})
 		}
 	}
 	if len(list) == 0 {

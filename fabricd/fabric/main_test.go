@@ -34,8 +34,8 @@ const (
 // linkFirmware are the firmwares that heal dead links. The re-route vector expires soon, so that
 // tests of many faults in a row need not wait; it still exceeds the life of a packet.
 var linkFirmware = map[string]switching.Firmware{
-	"adaptive-link":      firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond},
-	"deterministic-link": firmware.DeterministicLink{},
+	"adaptive-link":      firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware(),
+	"deterministic-link": firmware.DeterministicLink(),
 }
 
 // loadedTree is what tests of many cuts load: the tree at soak, else one of half its links and

@@ -1,14 +1,10 @@
 package fabric
 
 import (
-	"fmt"
-	"strings"
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
-	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // maxNotices bounds the notices on their way, chosen by us. Those beyond it are lost; the next
@@ -33,19 +29,6 @@ func newNotices(si *site) *notices {
 		ns.queue = make(chan weft.Notice, maxNotices)
 	}
 	return ns
-}
-
-// firmware is the firmware of every switch; with the option Notices, one that sends them.
-func (o Options) firmware() (switching.Firmware, error) {
-	if o.NIC.Notices.Time() == 0 {
-		return o.Firmware, nil
-	}
-	fw, ok := o.Firmware.(switching.Notifier)
-	if !ok {
-		return nil, fmt.Errorf("fabric: notices: this firmware (%T) tells no sources of discards: leave notices off, or choose one that does: %s",
-			o.Firmware, strings.Join(firmware.Notifiers(), ", "))
-	}
-	return fw.Notifying(), nil
 }
 
 // notify queues notices and never waits. They may come from any process, so it checks them.

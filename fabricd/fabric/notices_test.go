@@ -26,11 +26,9 @@ import (
 // discard where there are two: their packets go round.
 func notifying(t *testing.T) map[string]switching.Firmware {
 	all := map[string]switching.Firmware{}
-	for _, name := range firmware.Notifiers() {
-		e, ok := firmware.ByName(name)
-		require.True(t, ok)
-		if !e.Tolerance.One {
-			all[name] = e.New()
+	for _, fw := range firmware.All() {
+		if fw.Notifies && !fw.Tolerance.One {
+			all[fw.Name] = fw
 		}
 	}
 	return all
@@ -140,7 +138,7 @@ func TestASourceTriesAgainAndFlowsAfterTheRepair(t *testing.T) {
 // A discard that is not told of, as without the option, is repeated for ever.
 func TestWithoutNoticesNobodyIsTold(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, smallTree, harness.Firmware(firmware.DeterministicLink{Notify: true}), shortQueues, harness.Traffic("uniform:0.3"))
+	h := harness.New(t, smallTree, harness.Firmware(firmware.DeterministicLink()), shortQueues, harness.Traffic("uniform:0.3"))
 	cutOff(h)
 	h.Eventually(func() error {
 		if n := unreachable(h); n < 200 {
@@ -159,9 +157,9 @@ func TestNoticesNeedAFirmwareThatSendsThem(t *testing.T) {
 	require.NoError(t, err)
 	m := wire.NewMemory()
 	defer func() { require.NoError(t, m.Close()) }()
-	o := fabric.Options{Topology: g, Firmware: firmware.UpDown{}, Transport: m, NIC: settings.NIC{Notices: "1s"}}
+	o := fabric.Options{Topology: g, Firmware: firmware.UpDown{}.Firmware(), Transport: m, NIC: settings.NIC{Notices: "1s"}}
 	_, err = fabric.New(o)
-	require.ErrorContains(t, err, "notices: this firmware (firmware.UpDown) tells no sources of discards: leave notices off, or choose one that does: adaptive-link, ")
+	require.ErrorContains(t, err, "notices: firmware updown tells no sources of discards: leave notices off, or choose one that does, as adaptive-link")
 	o.NIC.Notices = "-1ns"
 	_, err = fabric.New(o)
 	require.ErrorContains(t, err, "nic.notices: expected 0s to 24h0m0s, found -1ns")

@@ -17,8 +17,10 @@ import (
 
 // Options of a fabric.
 type Options struct {
-	Topology  *topology.Graph
-	Firmware  switching.Firmware
+	Topology *topology.Graph
+	Firmware switching.Firmware
+	// Choices says that Firmware has choices settled that no process knows which makes it by name.
+	Choices   bool
 	Transport wire.Transport // of a live fabric; closed by its owner, after Stop
 	Runtime   Runtime        // nil: it is live. Built by this fabric, and of no use to another
 
@@ -98,7 +100,7 @@ func (o Options) withDefaults() Options {
 
 func (o Options) validate() error {
 	switch {
-	case o.Topology == nil || o.Firmware == nil || o.Transport == nil && o.Runtime == nil:
+	case o.Topology == nil || o.Firmware.Route == nil || o.Transport == nil && o.Runtime == nil:
 		return fmt.Errorf("fabric: topology, firmware and transport are required")
 	case o.Runtime != nil && o.Transport != nil:
 		return fmt.Errorf("fabric: links over a transport are live ones, in virtual time there is none: leave it out")
@@ -114,8 +116,11 @@ func (o Options) validate() error {
 	if err := o.Liveness.Detector().Validate(); err != nil {
 		return fmt.Errorf("fabric: liveness: %w", err)
 	}
-	if w, ok := o.Firmware.(interface{ Unwrap() switching.Firmware }); ok && o.Processes != nil {
-		return fmt.Errorf("fabric: choices are settled for %T, and a switch process, which makes its firmware by name, knows none: run all switches in one process", w.Unwrap())
+	switch {
+	case o.Choices && o.Processes != nil:
+		return fmt.Errorf("fabric: choices are settled for %s, and a switch process, which makes its firmware by name, knows none: run all switches in one process", o.Firmware.Name)
+	case o.NIC.Notices.Time() > 0 && !o.Firmware.Notifies:
+		return fmt.Errorf("fabric: notices: firmware %s tells no sources of discards: leave notices off, or choose one that does, as adaptive-link", o.Firmware.Name)
 	}
 	return o.Fits(o.Traffic)
 }

@@ -88,11 +88,7 @@ func (f *Fabric) NewSampler() *Sampler {
 	}
 	s.now.Links, s.now.Switches = make([]LinkReading, len(f.links)), make([]SwitchReading, len(f.switches))
 	for i, sw := range f.switches {
-		fw, ok := f.opts.Firmware.(switching.Stateful)
-		if !ok {
-			break
-		}
-		for _, r := range fw.Registers(f.graph.Place(sw.id)) {
+		for _, r := range f.opts.Firmware.RegistersAt(f.graph.Place(sw.id)) {
 			s.registersOf[i] = append(s.registersOf[i], switching.RegisterSnapshot{Name: r.Name, Width: r.Width, Expire: r.Expire, Expires: weft.Never})
 		}
 	}

@@ -12,12 +12,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 func TestAReadingIsWhatTheFabricSaysWhenItIsQuiet(t *testing.T) {
 	t.Parallel()
-	lasting := firmware.AdaptiveLink{VectorTimeout: 3600 * weft.Second} // no register expires between two looks
+	lasting := firmware.AdaptiveLink{VectorTimeout: 3600 * weft.Second}.Firmware() // no register expires between two looks
 	h := harness.New(t, "kary-ntree:2,3", saturating(8), harness.Firmware(lasting))
 	s := h.Fabric().NewSampler()
 	cut := h.Topology().Links[3]
@@ -136,7 +137,7 @@ func TestAReadingDoesNotWaitForARepair(t *testing.T) {
 
 func TestADeadlockIsSeenByWhoWatchesAndNoneWhereThereIsNone(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "ring:4", saturating(4), harness.Firmware(clockwise{}), harness.Buffers(1, 1))
+	h := harness.New(t, "ring:4", saturating(4), harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}), harness.Buffers(1, 1))
 	s := h.Fabric().NewSampler()
 	h.Eventually(func() error {
 		s.Read()
@@ -174,7 +175,7 @@ func TestADeadlockIsSeenByWhoWatchesAndNoneWhereThereIsNone(t *testing.T) {
 func BenchmarkReading(b *testing.B) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:36,2", "irregular:1000,4000,1"} {
 		b.Run(spec, func(b *testing.B) {
-			h := harness.New(b, spec, harness.Firmware(firmware.None{}), harness.NoLiveness())
+			h := harness.New(b, spec, harness.Firmware(firmware.None()), harness.NoLiveness())
 			s := h.Fabric().NewSampler()
 			s.Read()
 			b.ReportAllocs()

@@ -68,7 +68,7 @@ func TestUpDownWithAnIrregularChoiceOfUpPortsDoesNotDeadlockAtSaturation(t *test
 	spec, nics := loadedTree()
 	for name, up := range irregular {
 		t.Run(name, func(t *testing.T) {
-			h := harness.New(t, spec, saturating(nics), harness.Firmware(firmware.UpDown{Up: up}), harness.Buffers(1, 1))
+			h := harness.New(t, spec, saturating(nics), harness.Firmware(firmware.UpDown{Up: up}.Firmware()), harness.Buffers(1, 1))
 			links := betweenSwitches(h.Topology())
 			saturated(h)
 			for i := range cuts {
@@ -84,9 +84,7 @@ func TestUpDownWithAnIrregularChoiceOfUpPortsDoesNotDeadlockAtSaturation(t *test
 }
 
 // clockwise can deadlock: every packet goes round the ring in one virtual channel.
-type clockwise struct{}
-
-func (clockwise) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
+func clockwise(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
 	out := weft.PortID(1)
 	if uint32(sw.Place().Switch) == uint32(pkt.Dst) {
 		out = 2
@@ -99,7 +97,7 @@ func (clockwise) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View)
 
 func TestAFirmwareThatCanDeadlockDoesAndQuiesceNamesTheCycle(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "ring:4", saturating(4), harness.Firmware(clockwise{}), harness.Buffers(1, 1))
+	h := harness.New(t, "ring:4", saturating(4), harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}), harness.Buffers(1, 1))
 	// Sooner or later the packets in the ring all want to go on. Then no more are delivered, for
 	// ever.
 	last, same := uint64(0), 0
@@ -133,9 +131,7 @@ func TestAFirmwareThatCanDeadlockDoesAndQuiesceNamesTheCycle(t *testing.T) {
 }
 
 // waits sends packets on even when the link is dead: they wait for it, which is no deadlock.
-type waits struct{}
-
-func (waits) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
+func waits(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
 	out := weft.PortID(1)
 	if uint32(sw.Place().Switch) == uint32(pkt.Dst) {
 		out = 2
@@ -146,7 +142,7 @@ func (waits) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) swi
 func TestPacketsThatWaitForADeadLinkAreStuckAndNotDeadlocked(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
-	h := harness.New(t, "ring:4", harness.Firmware(waits{}))
+	h := harness.New(t, "ring:4", harness.Firmware(switching.Firmware{Name: "waits", Route: waits}))
 	h.Cut("s2", "s3")
 	var sent []harness.Packet
 	for range 20 {

@@ -21,7 +21,7 @@ func TestASilenceThatNoFaultExplainsIsReportedWithWhatItCost(t *testing.T) {
 	t.Parallel()
 	m := wire.NewMemory()
 	defer m.Close()
-	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
+	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware(), nil)
 	l.flows(300)
 	links := l.LinkStates()
 	var silent fabric.LinkState
@@ -53,7 +53,7 @@ func TestASilenceOnALinkThatIsCutNextIsReportedWithWhatItCost(t *testing.T) {
 	t.Parallel()
 	m := wire.NewMemory()
 	defer m.Close()
-	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
+	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware(), nil)
 	l.flows(300)
 	d := wire.Direction{From: "s0.00", To: "s1.00"}
 	for _, s := range l.LinkStates() {
@@ -78,7 +78,7 @@ func TestASilenceThatAFaultExplainsIsNoFaultOfItsOwn(t *testing.T) {
 	t.Parallel()
 	m := wire.NewMemory()
 	defer m.Close()
-	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
+	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware(), nil)
 	l.apply(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00", Silent: true})
 	l.until("both ends find out", func() bool { return len(l.LinksDown()) == 1 && len(l.Faults()[0].Detected) == 2 })
 	l.flows(2000)
@@ -92,7 +92,7 @@ func TestAnImpairmentIsNotWhatTookSignalAway(t *testing.T) {
 	t.Parallel()
 	m := wire.NewMemory()
 	defer m.Close()
-	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
+	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware(), nil)
 	out := l.apply(
 		fault.Spec{Do: fault.VerbImpair, A: "s0.00-s1.00", Impair: &fault.Impair{Delay: new(fault.Duration(time.Millisecond))}},
 		fault.Spec{Do: fault.VerbCrash, A: "s1.00"},

@@ -34,7 +34,7 @@ func BenchmarkSize(b *testing.B) {
 				require.NoError(b, err)
 				began := time.Now()
 				f, err := fabric.New(fabric.Options{
-					Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: tr, Seed: 1,
+					Topology: g, Firmware: firmware.AdaptiveLink{}.Firmware(), Transport: tr, Seed: 1,
 					Link: settings.Link{Paced: true}, Traffic: nic.Traffic{Pattern: "uniform", Load: 0.05},
 				})
 				require.NoError(b, err)

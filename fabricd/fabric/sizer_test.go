@@ -17,15 +17,16 @@ import (
 
 // shedding goes up a ring. Its NICs write two sub-headers of 7 bytes, of which the first switch
 // takes one off.
-type shedding struct{}
-
-func (shedding) Source(_ *weft.Place, _ weft.PortID, h *weft.Header) {
-	h.Sub = weft.SubHeaders{weft.NewSubHeader(1), weft.NewSubHeader(0)}
+var shedding = switching.Firmware{
+	Name: "shedding",
+	Source: func(_ *weft.Place, _ weft.PortID, h *weft.Header) {
+		h.Sub = weft.SubHeaders{weft.NewSubHeader(1), weft.NewSubHeader(0)}
+	},
+	HeaderBytes: func(f *weft.Fields) int { return 7 * f.Sub.Len() },
+	Route:       shed,
 }
 
-func (shedding) HeaderBytes(f *weft.Fields) int { return 7 * f.Sub.Len() }
-
-func (shedding) Route(h *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+func shed(h *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	f, port := h.Fields, weft.PortID(1)
 	if at.From == weft.RoleNIC {
 		f.Sub = f.Sub.Pop()
@@ -59,7 +60,7 @@ func TestLivePacketsAreAsLongAsTheirFields(t *testing.T) {
 	g := topologytest.Parse(t, "ring:4")
 	seen := &sizes{arrived: map[[2]int]int{}}
 	f, err := fabric.New(fabric.Options{
-		Topology: g, Firmware: shedding{}, Transport: tr, Record: seen, Seed: 7,
+		Topology: g, Firmware: shedding, Transport: tr, Record: seen, Seed: 7,
 	})
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))

@@ -22,7 +22,7 @@ func TestHowFarAFabricHasComeUpIsTold(t *testing.T) {
 	var stages []fabric.Stage
 	heard := map[fabric.Stage][]progress{}
 	f, err := fabric.New(fabric.Options{
-		Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: tr, Seed: 1,
+		Topology: g, Firmware: firmware.AdaptiveLink{}.Firmware(), Transport: tr, Seed: 1,
 		Progress: func(s fabric.Stage, done, total int) {
 			if heard[s] == nil {
 				stages = append(stages, s)

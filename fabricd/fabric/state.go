@@ -181,13 +181,7 @@ func (rd *reader) CrashedSwitches() []string {
 }
 
 // Firmware is the firmware of the switches.
-func (rd *reader) Firmware() switching.Firmware {
-	fw := rd.opts.Firmware
-	if w, ok := fw.(interface{ Unwrap() switching.Firmware }); ok {
-		return w.Unwrap()
-	}
-	return fw
-}
+func (rd *reader) Firmware() switching.Firmware { return rd.opts.Firmware }
 
 // SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchSuspect.
 func (rd *reader) SwitchState(id weft.SwitchID) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/testenv"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // patient ends do not take a neighbour for dead because the machine is busy.
@@ -153,7 +154,7 @@ func TestEndingTheImpairmentOfASoundLinkDoesNothing(t *testing.T) {
 
 func TestTheStateOfALinkKeepsItsNamesInJSON(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "ring:3", harness.Firmware(clockwise{}))
+	h := harness.New(t, "ring:3", harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}))
 	data, err := json.Marshal(h.Fabric().LinkStates()[0])
 	require.NoError(t, err)
 	require.JSONEq(t, `{"link":"s0-s1","a":"s0","a_port":1,"b":"s1","b_port":0,"state":"up","cut_ab":"","cut_ba":"","flapping":false,

@@ -75,11 +75,10 @@ func (mg *management) Program(id weft.SwitchID) (p tables.Program, version uint6
 		return p, 0, false
 	}
 	now := mg.switches[id].Now()
-	fw, ok := now.Firmware.(tables.Programmed)
-	if ok {
-		p = fw.Program()
+	if now.Firmware.Program != nil {
+		p = *now.Firmware.Program
 	}
-	return p, now.Version, ok
+	return p, now.Version, now.Firmware.Programmed != nil
 }
 
 // TableVersions are the versions of the tables of all switches, by number.

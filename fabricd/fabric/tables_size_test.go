@@ -31,7 +31,7 @@ func sizesOfTables(t testing.TB, spec string) (text, sent int) {
 	g := topologytest.Parse(t, spec)
 	fw, _, err := subnet.Firmware(t.Context(), "ftree", g)
 	require.NoError(t, err)
-	program := fw.(tables.Programmed).Program()
+	program := *fw.Program
 	var list []*tables.Patch
 	for _, s := range g.Switches {
 		list = append(list, tables.Diff(s.ID, tables.Program{}, program, 0, 2))

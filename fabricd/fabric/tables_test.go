@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/testenv"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -37,7 +38,7 @@ func upload(t *testing.T, f *fabric.Fabric, order int, dead ...topology.Link) (c
 	require.Zero(t, u.Compute(&set))
 	r, err := u.Routing(t.Context(), "ddrc", 0)
 	require.NoError(t, err)
-	program, err := subnet.ProgramOf(t.Context(), f.Firmware().(tables.Programmed), r)
+	program, err := subnet.ProgramOf(t.Context(), f.Firmware(), r)
 	require.NoError(t, err)
 	return load(t, f, order, program)
 }
@@ -199,7 +200,7 @@ func TestALoadIsDoneOnceAndOnlyOnWhatItWasMadeFor(t *testing.T) {
 	require.False(t, ok)
 
 	rules := harness.New(t, smallTree).Fabric()
-	require.ErrorIs(t, rules.Load(t.Context(), p), tables.ErrNotProgrammed)
+	require.ErrorIs(t, rules.Load(t.Context(), p), switching.ErrNotProgrammed)
 	require.Zero(t, rules.TableVersion(3))
 	_, _, ok = rules.Program(3)
 	require.False(t, ok)
@@ -211,7 +212,7 @@ func TestPacketsInSendQueuesGoByTheLayersOfNewTables(t *testing.T) {
 	for name, in := range worlds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fw := firmware.Layered{Tables: ringTables(t, 2, minimal), Assignment: assigned(t, 2, 1, dateline)}
+			fw := firmware.Layered{Tables: ringTables(t, 2, minimal), Assignment: assigned(t, 2, 1, dateline)}.Firmware()
 			h := harness.New(t, ring6, in, harness.Firmware(fw), harness.VCs(2),
 				harness.Links(settings.Link{Paced: true, Rate: 1e6}), harness.Traffic("uniform:1"), shortQueues)
 			saturated(h)

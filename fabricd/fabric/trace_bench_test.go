@@ -59,7 +59,7 @@ func tracedRate(b *testing.B, every int, read bool) float64 {
 	defer func() { require.NoError(b, tr.Close()) }()
 	g := topologytest.Parse(b, tree)
 	f, err := fabric.New(fabric.Options{
-		Topology: g, Firmware: firmware.DeterministicLink{}, Transport: tr, Seed: 1,
+		Topology: g, Firmware: firmware.DeterministicLink(), Transport: tr, Seed: 1,
 		Switch:  settings.Switch{VCs: 2, InputBuffer: 16, OutputBuffer: 16},
 		Link:    settings.Link{Rate: 1e6},
 		NIC:     settings.NIC{QueueBytes: 64 << 10, TraceEvery: every},

@@ -238,7 +238,7 @@ func TestAPacketOnASlowLinkIsNotTakenForLost(t *testing.T) {
 
 func TestADiscardedPacketTellsTheRule(t *testing.T) {
 	t.Parallel()
-	r := newTraceRig(t, harness.Firmware(firmware.None{}))
+	r := newTraceRig(t, harness.Firmware(firmware.None()))
 	_, err := r.trace("n00", "n10", 1)
 	require.NoError(t, err)
 	end := r.await(func(v fabric.HopView) bool { return v.End != "" })

@@ -35,7 +35,7 @@ func BenchmarkTree(b *testing.B) {
 				defer func() { require.NoError(b, tr.Close()) }()
 				g := topologytest.Parse(b, "kary-ntree:4,3")
 				f, err := fabric.New(fabric.Options{
-					Topology: g, Firmware: firmware.DeterministicLink{}, Transport: tr, Seed: 1,
+					Topology: g, Firmware: firmware.DeterministicLink(), Transport: tr, Seed: 1,
 					Switch:  settings.Switch{VCs: 2, InputBuffer: buffer, OutputBuffer: buffer},
 					Link:    settings.Link{Rate: 1e6}, // 250,000 packets per second offered by all NICs
 					NIC:     settings.NIC{QueueBytes: 64 << 10},

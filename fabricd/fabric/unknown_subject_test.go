@@ -25,7 +25,7 @@ func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 	testenv.Unraced(t)
 	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
 	tr := bustest.Links(t, bus.NATSConfig{Fabric: "lab", Broker: b})
-	l := startTaped(t, tr, firmware.AdaptiveLink{}, nil)
+	l := startTaped(t, tr, firmware.AdaptiveLink{}.Firmware(), nil)
 	foreign := bustest.Links(t, bus.NATSConfig{
 		Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric), Subscription: bus.PerDirection,
 	})

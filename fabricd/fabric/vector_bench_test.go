@@ -24,12 +24,12 @@ var vectorForms = []struct {
 	name string
 	fw   firmware.Firmware
 }{
-	{"adaptive-link", firmware.AdaptiveLink{VectorTimeout: weft.Second * 3600}},
-	{"adaptive-link-digit", firmware.AdaptiveLink{Vector: firmware.VectorPerDigit, VectorTimeout: weft.Second * 3600}},
-	{"misroute-vector", firmware.MisrouteVector{}},
-	{"adaptive-switch", firmware.AdaptiveSwitch{VectorTimeout: weft.Second * 3600}},
-	{"adaptive-switch-digit", firmware.AdaptiveSwitch{Vector: firmware.VectorPerDigit, VectorTimeout: weft.Second * 3600}},
-	{"adaptive-switch-header", firmware.AdaptiveSwitch{Vector: firmware.VectorInHeader}},
+	{"adaptive-link", firmware.AdaptiveLink{VectorTimeout: weft.Second * 3600}.Firmware()},
+	{"adaptive-link-digit", firmware.AdaptiveLink{Vector: firmware.VectorPerDigit, VectorTimeout: weft.Second * 3600}.Firmware()},
+	{"misroute-vector", firmware.MisrouteVector{}.Firmware()},
+	{"adaptive-switch", firmware.AdaptiveSwitch{VectorTimeout: weft.Second * 3600}.Firmware()},
+	{"adaptive-switch-digit", firmware.AdaptiveSwitch{Vector: firmware.VectorPerDigit, VectorTimeout: weft.Second * 3600}.Firmware()},
+	{"adaptive-switch-header", firmware.AdaptiveSwitch{Vector: firmware.VectorInHeader}.Firmware()},
 }
 
 // The ways in which the second faults can lie to the first.

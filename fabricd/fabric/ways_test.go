@@ -23,7 +23,7 @@ func waysWithout(t *testing.T, g *topology.Graph, routing string, links ...topol
 	}
 	fw, _, err := e.Around(t.Context(), g, &dead)
 	require.NoError(t, err)
-	return fw.(tables.Programmed).Program()
+	return *fw.Program
 }
 
 // Packets meet a dead link until the NICs write other ways, switch by switch, while others travel;

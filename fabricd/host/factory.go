@@ -8,14 +8,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // NodeFactory makes the cores of nodes: live and in virtual time, for a whole fabric, a host or one
 // switch. Constant once the first is made.
 type NodeFactory struct {
 	Graph    *topology.Graph
-	Firmware switching.Firmware // of every switch; one that notifies when NIC.Notices is set
+	Firmware switching.Firmware // of every switch
 	Switch   settings.Switch
 	NIC      settings.NIC
 	Liveness settings.Liveness
@@ -36,9 +35,10 @@ type NodeFactory struct {
 // MakeSwitch makes the core of a switch. The error is that of [switching.New].
 func (c *NodeFactory) MakeSwitch(id weft.SwitchID) (*switching.Switch, error) {
 	cfg := c.Switch.Config()
-	cfg.Place, cfg.Firmware, cfg.Version = c.Graph.Place(id), c.Firmware, tables.VersionOf(c.Firmware)
+	cfg.Place, cfg.Firmware, cfg.Version = c.Graph.Place(id), c.Firmware, c.Firmware.Version()
 	cfg.Rand = weft.Stream(c.Seed, weft.StreamSwitch, uint64(id), c.Number)
 	cfg.Liveness, cfg.Epoch, cfg.Panicked = c.Liveness.Detector(), c.Epoch, c.Panicked
+	cfg.Notices = c.NIC.Notices.Time() > 0
 	return switching.New(cfg)
 }
 
@@ -55,25 +55,22 @@ func (c *NodeFactory) MakeNIC(id weft.NICID) (*nic.NIC, error) {
 // source returns the function by which the firmware fills in headers at a NIC, or nil.
 func (c *NodeFactory) source(id weft.NICID) func(h *weft.Header) {
 	leaf, port := Leaf(c.Graph, id)
-	if leaf == nil || switching.SourceOf(c.Firmware, leaf, port) == nil {
+	if leaf == nil || !c.Firmware.Writes() {
 		return nil
 	}
 	in := c.Program(leaf.Switch)
-	return func(h *weft.Header) { switching.Source(in.Firmware(), leaf, port, h) }
+	return func(h *weft.Header) { in.Firmware().Write(leaf, port, h) }
 }
 
 // addresses returns the function by which the firmware has a NIC choose among addresses, or nil.
 func (c *NodeFactory) addresses(id weft.NICID) func(dst weft.NICID) []weft.Address {
 	leaf, port := Leaf(c.Graph, id)
-	if leaf == nil {
-		return nil
-	}
-	if _, ok := c.Firmware.(switching.Assigner); !ok {
+	if leaf == nil || c.Firmware.Addresses == nil {
 		return nil
 	}
 	in := c.Program(leaf.Switch)
 	return func(dst weft.NICID) []weft.Address {
-		return in.Firmware().(switching.Assigner).Addresses(leaf, port, dst)
+		return in.Firmware().Addresses(leaf, port, dst)
 	}
 }
 

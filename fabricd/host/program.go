@@ -24,7 +24,7 @@ type Loaded struct {
 // NewProgram returns a Program with the tables that fw is made with.
 func NewProgram(fw switching.Firmware) *Program {
 	p := &Program{}
-	p.Set(&Loaded{fw, tables.VersionOf(fw)})
+	p.Set(&Loaded{fw, fw.Version()})
 	return p
 }
 
@@ -34,14 +34,14 @@ func (p *Program) Set(l *Loaded) { p.now.Store(l) }
 // Now is what is in force.
 func (p *Program) Now() *Loaded { return p.now.Load() }
 
-// Firmware is that of Now.
-func (p *Program) Firmware() switching.Firmware { return p.Now().Firmware }
+// Firmware is that of Now. Constant.
+func (p *Program) Firmware() *switching.Firmware { return &p.Now().Firmware }
 
 // Patched is the result of a patch, or Now if the switch has that version already. Errors are those
-// of [tables.Apply]. The caller holds Loading.
+// of [switching.Firmware.Patched]. The caller holds Loading.
 func (p *Program) Patched(place *weft.Place, vcs int, patch *tables.Patch) (*Loaded, error) {
 	was := p.Now()
-	fw, err := tables.Apply(was.Firmware, was.Version, place, vcs, patch)
+	fw, err := was.Firmware.Patched(was.Version, place, vcs, patch)
 	if err != nil || was.Version == patch.To {
 		return was, err
 	}

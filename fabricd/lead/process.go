@@ -10,7 +10,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // process is what a leader is in this process, whether it leads or stands by.
@@ -84,7 +83,7 @@ func (p *process) local(ctx context.Context) error {
 	defer func() { _ = claim.Release() }() // the lock goes with the process in any case
 
 	keeps := ""
-	if _, programmed := o.Firmware.(tables.Programmed); programmed {
+	if o.Firmware.Programmed != nil {
 		if keeps, err = claim.Store(); err != nil {
 			return err
 		}

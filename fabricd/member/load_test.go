@@ -26,7 +26,7 @@ func (l *lab) patches(dead ...string) (list []*tables.Patch) {
 		set.AddLink(must(g.LinkByName(name)).ID)
 	}
 	r := must(u.Routing(l.Context(), "ddrc", u.Compute(&set)))
-	program := must(subnet.ProgramOf(l.Context(), l.Fabric.Firmware().(tables.Programmed), r))
+	program := must(subnet.ProgramOf(l.Context(), l.Fabric.Firmware(), r))
 	for s := range weft.SwitchID(len(g.Switches)) {
 		now, version, ok := l.Fabric.Program(s)
 		require.True(l, ok)

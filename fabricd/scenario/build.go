@@ -3,7 +3,6 @@ package scenario
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +33,7 @@ type Built struct {
 type builder struct {
 	Built
 	settings settings.Settings
-	own      []firmware.Entry // beside those that come with Weft
+	own      []firmware.Firmware // beside those that come with Weft
 	wrong    []settings.Mistake
 }
 
@@ -42,7 +41,7 @@ type builder struct {
 // read: the other settings are then checked alone. The settings may name firmwares of own beside
 // those that come with Weft. A fabric with mistakes is unusable.
 func Build(
-	ctx context.Context, s settings.Settings, g *topology.Graph, own ...firmware.Entry,
+	ctx context.Context, s settings.Settings, g *topology.Graph, own ...firmware.Firmware,
 ) (Built, []settings.Mistake) {
 	b := builder{settings: s.Filled(), own: own, wrong: s.Check()}
 	sound := len(b.wrong) == 0
@@ -71,15 +70,15 @@ func (b *builder) fail(path string, err error) {
 func (b *builder) firmware(ctx context.Context) {
 	o := &b.Options
 	e, err := subnet.ByName(b.Routing)
-	if i := slices.IndexFunc(b.own, func(e firmware.Entry) bool { return e.Name == b.Routing }); i >= 0 {
+	if i := slices.IndexFunc(b.own, func(f firmware.Firmware) bool { return f.Name == b.Routing }); i >= 0 {
 		e, err = subnet.Plain(b.own[i]), nil
 	}
 	if err == nil && o.Topology != nil {
 		o.Firmware, o.Switch.VCs, err = e.New(ctx, o.Topology)
 	}
-	if c, ok := o.Firmware.(switching.Checker); ok && err == nil {
+	if err == nil && o.Topology != nil {
 		for _, s := range o.Topology.Switches {
-			if err = c.Check(o.Topology.Place(s.ID), o.Switch.VCs); err != nil {
+			if err = o.Firmware.Fits(o.Topology.Place(s.ID), o.Switch.VCs); err != nil {
 				break
 			}
 		}
@@ -121,7 +120,7 @@ func (b *builder) switches() {
 		b.fail("switch.vcs", fmt.Errorf("%s needs at least %d virtual channels on %s, found %d",
 			b.Routing, needs, o.Topology.Spec, s.VCs))
 	}
-	if o.Firmware == nil || !s.Requeue {
+	if o.Firmware.Route == nil || !s.Requeue {
 		return
 	}
 	b.fail("switch.requeue", requeues(o.Firmware, o.Topology))
@@ -129,13 +128,8 @@ func (b *builder) switches() {
 
 // requeues reports why packets cannot be routed again by a firmware.
 func requeues(f switching.Firmware, g *topology.Graph) error {
-	r, ok := f.(switching.Requeuer)
-	if !ok {
-		return errors.New("the firmware does not say that packets may be routed a second time without deadlock: " +
-			"run it without requeue")
-	}
 	for _, s := range g.Switches {
-		if err := r.CheckRequeue(g.Place(s.ID)); err != nil {
+		if err := f.Requeues(g.Place(s.ID)); err != nil {
 			return err
 		}
 	}
@@ -144,9 +138,10 @@ func requeues(f switching.Firmware, g *topology.Graph) error {
 
 func (b *builder) notices() {
 	o := &b.Options
-	if _, ok := o.Firmware.(switching.Notifier); !ok && o.Firmware != nil && o.NIC.Notices.Time() > 0 {
+	if o.Firmware.Route != nil && !o.Firmware.Notifies && o.NIC.Notices.Time() > 0 {
+		notify := func(f firmware.Firmware) bool { return f.Notifies }
 		b.fail("nic.notices", fmt.Errorf("%s notifies no sources of discards; these do: %s",
-			b.Routing, strings.Join(firmware.Notifiers(), ", ")))
+			b.Routing, strings.Join(firmware.Names(notify), ", ")))
 	}
 }
 

@@ -73,7 +73,7 @@ func Read(ctx context.Context, path string) (*Scenario, error) {
 
 // Load is Read from memory; errors name the file as path. The scenario may name the firmwares own
 // beside those that come with Weft.
-func Load(ctx context.Context, path string, data []byte, own ...firmware.Entry) (*Scenario, error) {
+func Load(ctx context.Context, path string, data []byte, own ...firmware.Firmware) (*Scenario, error) {
 	doc, f, err := document.Load[format.File](path, data)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (p *parser) fail(path string, err error) {
 	}
 }
 
-func parse(ctx context.Context, doc *document.Doc, f format.File, own ...firmware.Entry) (*Scenario, error) {
+func parse(ctx context.Context, doc *document.Doc, f format.File, own ...firmware.Firmware) (*Scenario, error) {
 	s := &Scenario{
 		Name: f.Name, About: strings.TrimSpace(f.About), Path: doc.File(), Source: doc.Text(), File: f, Warnings: doc.Warnings(),
 		Expect: f.Expect,
@@ -119,7 +119,7 @@ func parse(ctx context.Context, doc *document.Doc, f format.File, own ...firmwar
 		p.fail("$.liveness.multiplier", fmt.Errorf("the interval is off: leave the multiplier out, or give an interval such as 50ms"))
 	}
 	s.Options, s.Routing, s.Manager, s.Delays = made.Options, made.Routing, made.Manager, made.Delays
-	if len(f.Choices) > 0 && g != nil && s.Options.Firmware != nil {
+	if len(f.Choices) > 0 && g != nil && s.Options.Firmware.Route != nil {
 		p.choices(f.Choices, &s.Options)
 		if s.Options.Switch.Requeue {
 			p.fail("$.switch.requeue", requeues(s.Options.Firmware, g))

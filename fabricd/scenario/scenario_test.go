@@ -69,7 +69,7 @@ func TestTheShortCopiesClaimWhatTheShippedScenariosDo(t *testing.T) {
 			assert.Equal(t, a.Text, short.Timeline[i].Text)
 			assert.Equal(t, a.At/10, short.Timeline[i].At)
 		}
-		assert.Equal(t, shipped.Options.Firmware, short.Options.Firmware)
+		assert.Equal(t, shipped.Routing, short.Routing)
 		assert.Equal(t, shipped.Options.Traffic, short.Options.Traffic)
 		want := shipped.Expect
 		want.DeliveredAtLeast /= 10
@@ -253,7 +253,7 @@ func FuzzLoad(f *testing.F) {
 		if e, ok := errors.AsType[*document.Error](err); ok && e.Pos.File != "fuzz.yaml" {
 			t.Fatalf("%v is about %s", err, e.Pos.File)
 		}
-		if err == nil && (s.Options.Topology == nil || s.Options.Firmware == nil) {
+		if err == nil && (s.Options.Topology == nil || s.Options.Firmware.Route == nil) {
 			t.Fatal("a scenario without topology or firmware is valid")
 		}
 	})

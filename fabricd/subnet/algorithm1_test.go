@@ -22,21 +22,21 @@ import (
 // VC and destination: the candidates, the rule and the kind of step.
 type alike struct {
 	g       *topology.Graph
-	table   firmware.DeterministicTable
+	table   firmware.Firmware
 	checked int
 }
 
 func newAlike(t *testing.T, g *topology.Graph) *alike {
 	tables, err := subnet.Algorithm1(t.Context(), g, nil)
 	require.NoError(t, err)
-	return &alike{g: g, table: firmware.DeterministicTable{Tables: tables}}
+	return &alike{g: g, table: firmware.DeterministicTable{Tables: tables}.Firmware()}
 }
 
 func (a *alike) at(t *testing.T, one, other *switching.Still, dst weft.NICID, in weft.PortID) {
 	pkt := weft.Header{Dst: dst, Fields: weft.NewFields()}
 	for vc := range weft.VC(2) {
 		at := switching.Arrival{Port: in, VC: vc, From: one.At.Roles[in]}
-		want := firmware.DeterministicLink{}.Route(&pkt, at, one)
+		want := firmware.DeterministicLink().Route(&pkt, at, one)
 		got := a.table.Route(&pkt, at, other)
 		same := got.Rule == want.Rule && got.Turn == want.Turn && got.Write == want.Write && len(got.Candidates) == len(want.Candidates)
 		for i := range want.Candidates {
@@ -159,7 +159,7 @@ func TestTablesOfAnySequenceConnectEveryPairWithUpToKMinus1DeadLinks(t *testing.
 			require.NoError(t, err)
 			leaf := g.Switches[len(g.Switches)-1].ID
 			require.Equal(t, g.Place(leaf).Tree.Up(c.d[0]), tables.Sequence(leaf)[0])
-			fw := firmware.DeterministicTable{Tables: tables}
+			fw := firmware.DeterministicTable{Tables: tables}.Firmware()
 			f := newFabric(g)
 			turned := 0
 			f.faultSets(len(c.d)-1, func() {

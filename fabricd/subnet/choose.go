@@ -33,6 +33,8 @@ type Entry struct {
 	// Mechanisms are those by which ways around what is dead are computed; nil: there are no such
 	// ways.
 	Mechanisms *direct.Mechanisms
+	// Direct is the firmware, of routings by rules that take options in meshes and tori; else nil.
+	Direct *firmware.Direct
 	// with is the entry with options of that text, under that name.
 	with func(name, options string) (Entry, error)
 	// Routes computes what it forwards by, unless ctx ends before; nil: it has no tables.
@@ -61,13 +63,13 @@ const None = "none"
 // Entries lists what can be chosen, by name; None is not among them.
 func Entries() []Entry {
 	entries := []Entry{{
-		Name: "deterministic-table", Tolerance: firmware.Tolerance{Links: true}, New: newDeterministicTable,
+		Name: "deterministic-table", On: firmware.Trees, Tolerance: firmware.Tolerance{Links: true}, New: newDeterministicTable,
 		Routes: tableRoutes,
 		About:  "fat trees: deterministic-link by forwarding tables (Algorithm 1)",
 	}}
 	entries = append(append(entries, hybrids()...), sourcePaths())
-	for _, e := range firmware.Entries() {
-		entries = append(entries, withDirectOptions(Plain(e)))
+	for _, f := range firmware.All() {
+		entries = append(entries, withDirectOptions(Plain(f)))
 	}
 	for _, e := range engines() {
 		entries = append(entries, e.entry())
@@ -77,16 +79,15 @@ func Entries() []Entry {
 }
 
 // Plain is the entry of a firmware without tables, one of a user's own too.
-func Plain(e firmware.Entry) Entry {
+func Plain(fw firmware.Firmware) Entry {
 	return Entry{
-		Name: e.Name, About: e.About, On: e.On, Tolerance: e.Tolerance,
+		Name: fw.Name, About: fw.About, On: fw.On, Tolerance: fw.Tolerance,
 		New: func(_ context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
-			fw := e.New()
 			vcs := LeastVCs(fw, g)
-			if err := misfit(fw, e.On, g); vcs == 0 && err != nil {
-				return nil, 0, err
+			if err := misfit(fw, g); vcs == 0 && err != nil {
+				return firmware.Firmware{}, 0, err
 			}
-			return fw, max(e.VCs, vcs), nil
+			return fw, max(fw.NeedsVCs(), vcs), nil
 		},
 	}
 }
@@ -94,9 +95,9 @@ func Plain(e firmware.Entry) Entry {
 func newDeterministicTable(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
 	tables, err := Algorithm1(ctx, g, nil)
 	if err != nil {
-		return nil, 0, instead(named("deterministic-table", err), g)
+		return firmware.Firmware{}, 0, instead(named("deterministic-table", err), g)
 	}
-	return firmware.DeterministicTable{Tables: tables}, tables.VCs(), nil
+	return firmware.DeterministicTable{Tables: tables}.Firmware(), tables.VCs(), nil
 }
 
 // Names lists the names of Entries.
@@ -113,10 +114,7 @@ func Names() []string {
 // known one, and that for a value says what is expected.
 func ByName(name string) (Entry, error) {
 	if name == None {
-		return Entry{
-			Name: None, About: "forwards nothing: every packet is discarded", On: firmware.Anything,
-			New: newNone,
-		}, nil
+		return Plain(firmware.None()), nil
 	}
 	if spec, ok := filesSpec(name); ok {
 		return filesEntry(name, spec), nil
@@ -151,10 +149,6 @@ func named(name string, err error) error {
 	return nil
 }
 
-func newNone(context.Context, *topology.Graph) (firmware.Firmware, int, error) {
-	return firmware.None{}, 1, nil
-}
-
 // Firmware makes the firmware of that name for a topology, and says how many virtual channels it
 // needs at least. It is the one place where names become firmwares. Errors are an unknown name, a
 // topology of another shape, and one for which no tables can be computed; whether a firmware
@@ -162,7 +156,7 @@ func newNone(context.Context, *topology.Graph) (firmware.Firmware, int, error) {
 func Firmware(ctx context.Context, name string, g *topology.Graph) (fw firmware.Firmware, vcs int, err error) {
 	e, err := ByName(name)
 	if err != nil {
-		return nil, 0, err
+		return fw, 0, err
 	}
 	return e.New(ctx, g)
 }
@@ -170,12 +164,8 @@ func Firmware(ctx context.Context, name string, g *topology.Graph) (fw firmware.
 // LeastVCs is the least number of virtual channels with which f runs in every switch of g, 0 when
 // there is none.
 func LeastVCs(f firmware.Firmware, g *topology.Graph) int {
-	c, ok := f.(firmware.Checker)
-	if !ok {
-		return 1
-	}
-	for vcs := 1; vcs <= weft.MaxVCs; vcs++ {
-		unfit := func(s topology.Switch) bool { return c.Check(g.Place(s.ID), vcs) != nil }
+	for vcs := f.NeedsVCs(); vcs <= weft.MaxVCs; vcs++ {
+		unfit := func(s topology.Switch) bool { return f.Fits(g.Place(s.ID), vcs) != nil }
 		if !slices.ContainsFunc(g.Switches, unfit) {
 			return vcs
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -20,7 +19,7 @@ func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 	torus, irregular := topologytest.Parse(t, "torus:4x3"), topologytest.Parse(t, "irregular:9,18,1")
 	names := subnet.Names()
 	require.True(t, slices.IsSorted(names))
-	require.Subset(t, names, firmware.Names())
+	require.Subset(t, names, firmware.Names(nil))
 	require.Contains(t, names, "deterministic-table")
 	for _, name := range append(names, subnet.None) {
 		e, err := subnet.ByName(name)
@@ -31,16 +30,12 @@ func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 			require.True(t, e.Fits(g))
 			fw, vcs, err := subnet.Firmware(t.Context(), name, g)
 			require.NoError(t, err)
-			require.NotNil(t, fw)
+			require.NotNil(t, fw.Route)
 			require.Positive(t, vcs)
-			c, ok := fw.(switching.Checker)
 			for _, s := range g.Switches {
-				if !ok {
-					break
-				}
-				require.NoError(t, c.Check(g.Place(s.ID), vcs), name)
+				require.NoError(t, fw.Fits(g.Place(s.ID), vcs), name)
 				if vcs > 1 || e.On != firmware.Anything {
-					require.ErrorContains(t, c.Check(g.Place(s.ID), vcs-1), "raise the number", name)
+					require.ErrorContains(t, fw.Fits(g.Place(s.ID), vcs-1), "raise the number", name)
 				}
 			}
 		}
@@ -79,7 +74,7 @@ func TestAFirmwareThatItsShapeIsTooLargeForIsRefusedByItsCheck(t *testing.T) {
 	g := topologytest.Parse(t, "kary-ntree:65,2")
 	fw, _, err := subnet.Firmware(t.Context(), "adaptive-link", g)
 	require.NoError(t, err)
-	require.ErrorContains(t, fw.(switching.Checker).Check(g.Place(0), 1), "64")
+	require.ErrorContains(t, fw.Fits(g.Place(0), 1), "64")
 }
 
 func TestWhatIsChosenForAShapeFitsIt(t *testing.T) {
@@ -96,7 +91,7 @@ func TestWhatIsChosenForAShapeFitsIt(t *testing.T) {
 			fw, vcs, err := subnet.Firmware(t.Context(), name, g)
 			require.NoError(t, err, "%s on %s", name, spec)
 			for _, s := range g.Switches {
-				require.NoError(t, fw.(switching.Checker).Check(g.Place(s.ID), vcs))
+				require.NoError(t, fw.Fits(g.Place(s.ID), vcs))
 			}
 		}
 	}
@@ -111,8 +106,8 @@ func TestTablesOfAnotherTopologyAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	g := topologytest.Parse(t, "kary-ntree:3,3")
 	for _, id := range []weft.SwitchID{0, 26} {
-		require.ErrorContains(t, fw.(switching.Checker).Check(g.Place(id), vcs), "make them for this topology")
+		require.ErrorContains(t, fw.Fits(g.Place(id), vcs), "make them for this topology")
 	}
-	require.ErrorContains(t, firmware.DeterministicTable{}.Check(g.Place(0), 2), "has no forwarding tables")
-	require.ErrorContains(t, firmware.Static{}.Check(g.Place(0), 2), "firmware static has no forwarding tables")
+	require.ErrorContains(t, firmware.DeterministicTable{}.Firmware().Check(g.Place(0), 2), "has no forwarding tables")
+	require.ErrorContains(t, firmware.Static{}.Firmware().Check(g.Place(0), 2), "has no forwarding tables")
 }

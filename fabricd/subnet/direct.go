@@ -121,13 +121,13 @@ func (e *Entry) options(fw firmware.Direct, o directOptions) error {
 	e.Around = func(ctx context.Context, g *topology.Graph, dead *Dead) (firmware.Firmware, int, error) {
 		made, vcs, err := plain(ctx, g)
 		if err != nil {
-			return nil, 0, err
+			return made, 0, err
 		}
-		around := made.(firmware.Direct)
-		if around.Ways, err = waysAround(ctx, g, m, dead); err != nil {
-			return nil, 0, named(e.Name, err)
+		ways, err := waysAround(ctx, g, m, dead)
+		if err != nil {
+			return made, 0, named(e.Name, err)
 		}
-		return around, vcs, nil
+		return made.Programmed(&tables.Program{Ways: ways}), vcs, nil
 	}
 	e.New = func(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
 		return e.Around(ctx, g, nil)
@@ -162,15 +162,11 @@ func waysAround(ctx context.Context, g *topology.Graph, m direct.Mechanisms, dea
 
 // direct is an entry that makes such a firmware.
 func (e Entry) direct(fw firmware.Direct) Entry {
-	on := e.On
-	e.New = func(_ context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
+	e.Direct = &fw
+	e.New = func(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
 		made := fw
 		made.Diameter = diameter(g)
-		vcs := LeastVCs(made, g)
-		if err := misfit(made, on, g); vcs == 0 && err != nil {
-			return nil, 0, err
-		}
-		return made, vcs, nil
+		return Plain(made.Firmware()).New(ctx, g)
 	}
 	return e
 }

@@ -21,7 +21,7 @@ import (
 type around struct {
 	g    *topology.Graph
 	dead *subnet.Dead
-	fw   firmware.Direct
+	fw   firmware.Firmware
 	sw   []*switching.Still
 	dst  weft.NICID
 	seen map[stop]int // hops to the NIC
@@ -33,7 +33,7 @@ type stop struct {
 	fields weft.Fields
 }
 
-func newAround(g *topology.Graph, dead *subnet.Dead, fw firmware.Direct, vcs int) *around {
+func newAround(g *topology.Graph, dead *subnet.Dead, fw firmware.Firmware, vcs int) *around {
 	a := &around{g: g, dead: dead, fw: fw}
 	for _, s := range g.Switches {
 		v := &switching.Still{At: g.Place(s.ID), Free: 2, Channels: vcs + 1}
@@ -150,14 +150,14 @@ func TestPacketsGoAsTheWaysAroundFaultsSay(t *testing.T) {
 					}
 					fw, vcs, err := e.Around(t.Context(), g, &dead)
 					require.NoError(t, err)
-					f := fw.(firmware.Direct)
+					f := e.Direct
 					m := direct.Mechanisms{Intermediate: f.SubPaths - 1, Deterministic: f.Deterministic, Misroute: f.Misroutes}
 					m.DirectionOrder = f.Order == firmware.DirectionFirst && !m.Misroute && m.Deterministic
 					m.Either = options == "I+D+either" || options == "I+D+M+either,ring=dateline"
 					for _, s := range g.Switches {
-						require.NoError(t, f.Check(g.Place(s.ID), vcs))
+						require.NoError(t, fw.Fits(g.Place(s.ID), vcs))
 					}
-					require.NoError(t, newAround(g, &dead, f, vcs).check(m), "%d faults", faults)
+					require.NoError(t, newAround(g, &dead, fw, vcs).check(m), "%d faults", faults)
 				}
 			})
 		}
@@ -190,17 +190,15 @@ func TestRoutingsByRulesTakeOptions(t *testing.T) {
 		require.True(t, subnet.Known(name))
 		fw, vcs, err := e.New(t.Context(), torus)
 		require.NoError(t, err)
-		got := fw.(firmware.Direct)
-		require.Empty(t, got.Ways.From(0), "nothing is dead")
-		require.Equal(t, 4, got.Diameter)
-		got.Ways, got.Diameter = nil, 0
-		require.Equal(t, want.fw, got, name)
+		require.Empty(t, fw.Program.Ways.From(0), "nothing is dead")
+		require.Less(t, fw.MostHops, weft.MaxHops, "it knows the diameter")
+		require.Equal(t, want.fw, *e.Direct, name)
 		require.Equal(t, want.vcs, vcs, name)
 		require.Equal(t, want.fw.SubPaths > 0, e.Around != nil, "mechanisms are for what is dead")
 	}
 	fw, vcs, err := subnet.Firmware(t.Context(), "dimension-order", torus)
 	require.NoError(t, err)
-	require.Equal(t, firmware.DimensionOrder{}, fw)
+	require.Nil(t, fw.Program, "a firmware of its own")
 	require.Equal(t, 2, vcs)
 	for name, want := range map[string]string{
 		"duato:ring=bubles":                     "firmware duato: ring=bubles: expected bubble, dateline or free",
@@ -227,12 +225,12 @@ func TestWaysGoAroundLinksThatATopologyLacks(t *testing.T) {
 	g := topologytest.Parse(t, "torus:4x4")
 	fw, _, err := subnet.Firmware(t.Context(), "duato:mechanisms=I+D", g)
 	require.NoError(t, err)
-	require.Empty(t, fw.(firmware.Direct).Ways.From(0))
+	require.Empty(t, fw.Program.Ways.From(0))
 	var dead subnet.Dead
 	dead.AddLink(g.Links[0].ID)
 	e, err := subnet.ByName("duato:mechanisms=I+D")
 	require.NoError(t, err)
 	around, _, err := e.Around(t.Context(), g, &dead)
 	require.NoError(t, err)
-	require.NotEmpty(t, around.(firmware.Direct).Ways.From(0))
+	require.NotEmpty(t, around.Program.Ways.From(0))
 }

@@ -116,7 +116,7 @@ func computed(e Entry, routes func(ctx context.Context, g *topology.Graph) (*lay
 	e.New = func(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
 		r, err := routes(ctx, g)
 		if err != nil {
-			return nil, 0, err
+			return firmware.Firmware{}, 0, err
 		}
 		return FirmwareOf(r), r.Layers, nil
 	}

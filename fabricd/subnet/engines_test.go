@@ -35,7 +35,9 @@ func TestEveryEngineRoutesTopologiesOfEveryShape(t *testing.T) {
 			}
 			fw, vcs, err := subnet.Firmware(t.Context(), e.Name, g)
 			require.NoError(t, err)
-			require.Equal(t, subnet.FirmwareOf(r), fw)
+			require.Equal(t, subnet.FirmwareOf(r).Name, fw.Name)
+			require.Equal(t, r.Tables, fw.Program.Tables)
+			require.Equal(t, r.Assignment, fw.Program.Assignment)
 			require.Equal(t, r.Layers, vcs)
 		}
 	}
@@ -169,7 +171,7 @@ func TestEngineFirmwaresDeliver(t *testing.T) {
 		f := newFabric(g)
 		for src, dst := range pairs(g) {
 			s, p := g.SwitchOf(src)
-			for _, a := range fw.(firmware.Assigner).Addresses(g.Place(s), p, dst) {
+			for _, a := range fw.Addresses(g.Place(s), p, dst) {
 				pkt := weft.Header{Src: src, Dst: dst, VC: a.VC, Fields: weft.NewFields()}
 				pkt.Path, pkt.Layers = a.Path, a.Layers
 				require.Empty(t, f.forward(fw, pkt).lost, "%s: %d to %d", name, src, dst)

@@ -53,16 +53,11 @@ func shapeOf(g *topology.Graph) firmware.Shape {
 }
 
 // misfit is why a firmware for topologies of one shape does not run in another, and what does.
-func misfit(f firmware.Firmware, on firmware.Shape, g *topology.Graph) error {
-	c, ok := f.(firmware.Checker)
-	if !ok || on == firmware.Anything || on == shapeOf(g) {
+func misfit(f firmware.Firmware, g *topology.Graph) error {
+	if f.On == firmware.Anything || f.On == shapeOf(g) {
 		return nil
 	}
-	err := c.Check(g.Place(0), weft.MaxVCs)
-	if err == nil {
-		return nil
-	}
-	return instead(err, g)
+	return instead(f.Fits(g.Place(0), weft.MaxVCs), g)
 }
 
 // instead adds to an error about the shape of a topology what routes it.

@@ -29,7 +29,7 @@ func TestFtreeDecidesAsUpdown(t *testing.T) {
 				for p, role := range g.Place(s.ID).Roles {
 					pkt := weft.Header{Dst: dst, Fields: weft.NewFields()}
 					at := switching.Arrival{Port: weft.PortID(p), From: role}
-					want := firmware.UpDown{}.Route(&pkt, at, &f.at[s.ID]).Candidates
+					want := firmware.UpDown{}.Firmware().Route(&pkt, at, &f.at[s.ID]).Candidates
 					if len(want) == 0 {
 						continue // came down where its destination is not
 					}

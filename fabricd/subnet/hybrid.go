@@ -14,13 +14,13 @@ func hybrids() []Entry {
 		hybrid("hybrid", "fat trees: up by tables that a subnet manager replaces, around dead links as deterministic-link", 2,
 			func(ctx context.Context, u *UpDownRoutes) (firmware.Firmware, error) {
 				t, err := u.tables(ctx, true, u.port)
-				return firmware.Hybrid{Tables: t}, err
+				return firmware.Hybrid{Tables: t}.Firmware(), err
 			}),
 		hybrid("hybrid-adaptive", "fat trees: up by tables that a subnet manager replaces, around dead links as adaptive-link", 1,
 			// The tables are those of method ddrc: while nothing is dead a packet goes up as with adaptive-link.
 			func(ctx context.Context, u *UpDownRoutes) (firmware.Firmware, error) {
 				t, err := u.AdaptiveTables(ctx)
-				return firmware.HybridAdaptive{Tables: t}, err
+				return firmware.HybridAdaptive{Tables: t}.Firmware(), err
 			}),
 	}
 }
@@ -41,11 +41,11 @@ func hybrid(name, about string, vcs int, of func(context.Context, *UpDownRoutes)
 		return r, named(name, err)
 	}
 	return Entry{
-		Name: name, About: about, Tolerance: firmware.Tolerance{Links: true}, Routes: routes,
+		Name: name, About: about, On: firmware.Trees, Tolerance: firmware.Tolerance{Links: true}, Routes: routes,
 		New: func(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
 			u, _, err := begin(g)
 			if err != nil {
-				return nil, 0, err
+				return firmware.Firmware{}, 0, err
 			}
 			fw, err := of(ctx, u)
 			return fw, vcs, named(name, err)

@@ -10,10 +10,10 @@ import (
 func FirmwareOf(r *layered.Routing) firmware.Firmware {
 	switch r.Kind {
 	case layered.Adaptive:
-		return firmware.LayeredAdaptive{Tables: r.Tables, Assignment: r.Assignment}
+		return firmware.LayeredAdaptive{Tables: r.Tables, Assignment: r.Assignment}.Firmware()
 	case layered.Escape:
-		return firmware.Escaping{Tables: r.Tables, Assignment: r.Assignment, Escape: r.Escape}
+		return firmware.Escaping{Tables: r.Tables, Assignment: r.Assignment, Escape: r.Escape}.Firmware()
 	default:
-		return firmware.Layered{Tables: r.Tables, Assignment: r.Assignment}
+		return firmware.Layered{Tables: r.Tables, Assignment: r.Assignment}.Firmware()
 	}
 }

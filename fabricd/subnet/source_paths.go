@@ -25,17 +25,17 @@ func sourcePaths() Entry {
 		return r, named(ddrcSource, err)
 	}
 	return Entry{
-		Name: ddrcSource, About: "fat trees: the NIC writes the way up and down into the packet, from routes that a subnet manager replaces", Routes: routes,
+		Name: ddrcSource, On: firmware.Trees, About: "fat trees: the NIC writes the way up and down into the packet, from routes that a subnet manager replaces", Routes: routes,
 		New: func(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
 			r, err := routes(ctx, g)
 			if err != nil {
-				return nil, 0, err
+				return firmware.Firmware{}, 0, err
 			}
 			paths, err := SourceRoutesOf(ctx, r)
 			if err != nil {
-				return nil, 0, named(ddrcSource, err)
+				return firmware.Firmware{}, 0, named(ddrcSource, err)
 			}
-			return firmware.SourcePaths{Routes: paths}, 1, nil
+			return firmware.SourcePaths{Routes: paths}.Firmware(), 1, nil
 		},
 	}
 }
@@ -102,8 +102,8 @@ func (w *walker) route(s weft.SwitchID, d weft.NICID) (route weft.SourceRoute) {
 
 // ProgramOf is what a firmware forwards by that goes by a routing: no more of it than it uses, and
 // source routes made of the routing's tables for one whose packets carry them.
-func ProgramOf(ctx context.Context, fw tables.Programmed, r *layered.Routing) (p tables.Program, err error) {
-	like := fw.Program()
+func ProgramOf(ctx context.Context, fw firmware.Firmware, r *layered.Routing) (p tables.Program, err error) {
+	like := *fw.Program
 	if like.Routes != nil {
 		if p.Routes, err = SourceRoutesOf(ctx, r); err != nil {
 			return p, err

@@ -73,14 +73,14 @@ func TestAProgramHoldsWhatItsFirmwareUses(t *testing.T) {
 		require.NoError(t, err)
 		r, err := subnet.Routes(t.Context(), name, g)
 		require.NoError(t, err)
-		p, err := subnet.ProgramOf(t.Context(), fw.(tables.Programmed), r)
+		p, err := subnet.ProgramOf(t.Context(), fw, r)
 		require.NoError(t, err)
 		require.Equal(t, has, [3]bool{p.Tables != nil, p.Assignment != nil, p.Routes != nil}, name)
 		for s := range g.Switches {
 			if name == "hybrid-adaptive" {
 				break // it begins with all ways up, and a routing has one
 			}
-			require.True(t, tables.Diff(weft.SwitchID(s), fw.(tables.Programmed).Program(), p, 1, 2).Empty(), "%s: it has that", name)
+			require.True(t, tables.Diff(weft.SwitchID(s), *fw.Program, p, 1, 2).Empty(), "%s: it has that", name)
 		}
 		_, _, err = subnet.Firmware(t.Context(), name, topologytest.Parse(t, "mesh:3x3"))
 		require.ErrorContains(t, err, "mesh:3x3", name)

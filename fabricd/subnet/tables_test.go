@@ -27,7 +27,7 @@ func TestTablesOfFilesAreARouting(t *testing.T) {
 	fw, vcs, err := subnet.Firmware(t.Context(), torus5LFTs+torus5SLs, g)
 	require.NoError(t, err)
 	assert.Equal(t, r.Layers, vcs)
-	assert.IsType(t, firmware.Layered{}, fw)
+	assert.IsType(t, firmware.Layered{}.Firmware(), fw)
 	assert.True(t, subnet.Known(torus5LFTs))
 
 	r, err = subnet.Routes(t.Context(), torus5LFTs, g) // all in one layer

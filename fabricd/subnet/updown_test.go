@@ -189,7 +189,7 @@ func TestUpDownTablesDeliverEveryRoutablePairWithoutUTurn(t *testing.T) {
 
 // checkPairs takes one from the counts for every pair that it finds unroutable or unconnected.
 func checkPairs(t *testing.T, f *fabric, u *subnet.UpDownRoutes, cut *subnet.Components, tables *tables.Tables, unroutable, unconnected *int) {
-	fw := firmware.Static{Tables: tables}
+	fw := firmware.Static{Tables: tables}.Firmware()
 	var reached map[weft.NICID]bool
 	from := weft.NICID(len(f.g.NICs))
 	for src, dst := range pairs(f.g) {

@@ -152,11 +152,9 @@ func (c Config) validateRouting(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if k, ok := fw.(switching.Checker); ok {
-		for _, s := range c.Topology.Switches {
-			if err := k.Check(c.Topology.Place(s.ID), cmp.Or(c.Switch.VCs, least)); err != nil {
-				return fmt.Errorf("%w: routing: switch %s: %w", ErrConfig, s.Name, err)
-			}
+	for _, s := range c.Topology.Switches {
+		if err := fw.Fits(c.Topology.Place(s.ID), cmp.Or(c.Switch.VCs, least)); err != nil {
+			return fmt.Errorf("%w: routing: switch %s: %w", ErrConfig, s.Name, err)
 		}
 	}
 	return nil
@@ -165,33 +163,33 @@ func (c Config) validateRouting(ctx context.Context) error {
 // named makes the firmware that is not DDRC's, and says how many virtual channels it needs at
 // least.
 func (c Config) named(ctx context.Context) (fw switching.Firmware, vcs int, err error) {
-	if c.Firmware != nil {
+	if c.Firmware.Route != nil {
 		return c.Firmware, max(1, subnet.LeastVCs(c.Firmware, c.Topology)), nil
 	}
 	e, err := subnet.ByName(c.Routing)
 	switch {
 	case err != nil && subnet.Known(c.Routing): // its options
-		return nil, 0, fmt.Errorf("%w: routing: %w", ErrConfig, err)
+		return fw, 0, fmt.Errorf("%w: routing: %w", ErrConfig, err)
 	case err != nil:
 		names := append(subnet.Names(), subnet.None, subnet.FromFiles, DDRC)
 		slices.Sort(names)
-		return nil, 0, fmt.Errorf("%w: %w", ErrConfig, document.Unknown("routing", c.Routing, names))
+		return fw, 0, fmt.Errorf("%w: %w", ErrConfig, document.Unknown("routing", c.Routing, names))
 	}
 	fw, vcs, err = e.New(ctx, c.Topology)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, 0, ctx.Err()
+		return fw, 0, ctx.Err()
 	case err != nil:
-		return nil, 0, fmt.Errorf("%w: routing: %w", ErrConfig, err)
+		return fw, 0, fmt.Errorf("%w: routing: %w", ErrConfig, err)
 	}
 	return fw, vcs, nil
 }
 
-func (c Config) ddrc() bool { return c.Firmware == nil && c.Routing == DDRC }
+func (c Config) ddrc() bool { return c.Firmware.Route == nil && c.Routing == DDRC }
 
 // around is the routing, if it is one that is told what is dead.
 func (c Config) around() (e subnet.Entry, ok bool) {
-	if c.Firmware != nil || c.ddrc() {
+	if c.Firmware.Route != nil || c.ddrc() {
 		return e, false
 	}
 	e, err := subnet.ByName(c.Routing)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -187,20 +188,23 @@ func fromSwitches(n *network) [][]weft.Header {
 
 // bouncing goes clockwise, and back where the link ahead is dead: packets then go to and fro for
 // ever.
-type bouncing struct{ clockwise }
-
-func (b bouncing) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	d := b.clockwise.Route(pkt, at, sw)
-	if at.From != weft.RoleNIC && len(d.Candidates) == 1 && !sw.PortUp(d.Candidates[0].Port) {
-		return switching.To(sw, at.Port, 0, pkt.Fields, "back")
+func bouncing(g *topology.Graph) switching.Firmware {
+	fw := clockwise(g)
+	on := fw.Route
+	fw.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		d := on(pkt, at, sw)
+		if at.From != weft.RoleNIC && len(d.Candidates) == 1 && !sw.PortUp(d.Candidates[0].Port) {
+			return switching.To(sw, at.Port, 0, pkt.Fields, "back")
+		}
+		return d
 	}
-	return d
+	return fw
 }
 
 func TestPacketsThatGoToAndFroForEverConnectNobody(t *testing.T) {
 	t.Parallel()
 	c := config(t, "ring:4", "", 0.01)
-	c.Firmware = bouncing{clockwise{c.Topology}}
+	c.Firmware = bouncing(c.Topology)
 	c.Faults = []Fault{{Link: "s2-s3", Before: true}}
 	c.Window, c.Warmup.Skip = 100, true
 	require.False(t, measured(t, c).Connected)

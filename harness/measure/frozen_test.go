@@ -74,7 +74,7 @@ func TestPacketsAreLeftForEverWhereADeadlockIsFoundAndNowhereElse(t *testing.T) 
 	for i := range uint64(n) {
 		vcs, need := 1+int(i%2), uint8(1+i/2%2)
 		c := config(t, []string{"torus:4x4", "ring:5", "torus:5x5", "irregular:8,14,3"}[i/4%4], "", 1)
-		c.Firmware = newWandering(c.Topology, vcs, need)
+		c.Firmware = switching.Firmware{Name: "wandering", Route: newWandering(c.Topology, vcs, need).Route}
 		c.Switch.VCs, c.Seed = vcs, i
 		c.Switch.InputBuffer, c.Switch.OutputBuffer = 1+int(i/3%3)/2, max(int(need), 1+int(i/5%3)/2)
 		c.Switch.EagerCredits, c.WireDelay, c.CrossbarDelay = i%3 == 0, weft.Time(i%7)*cycle, weft.Time(i%2)*cycle

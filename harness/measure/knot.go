@@ -27,13 +27,11 @@ type lookout struct {
 
 func newLookout(n *network, ends weft.Time) *lookout {
 	l := &lookout{n: n, ends: ends, shortest: weft.Never}
-	if s, ok := n.firmware.(switching.Stateful); ok {
-		for _, sw := range n.graph.Switches {
-			for _, r := range s.Registers(n.graph.Place(sw.ID)) {
-				l.longest = max(l.longest, r.Expire)
-				if r.Expire > 0 {
-					l.shortest = min(l.shortest, r.Expire)
-				}
+	for _, sw := range n.graph.Switches {
+		for _, r := range n.firmware.RegistersAt(n.graph.Place(sw.ID)) {
+			l.longest = max(l.longest, r.Expire)
+			if r.Expire > 0 {
+				l.shortest = min(l.shortest, r.Expire)
 			}
 		}
 	}

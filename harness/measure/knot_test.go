@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -50,12 +51,15 @@ func TestDeterministicReroutingDeadlocksWithoutItsSecondLayer(t *testing.T) {
 
 // once is a firmware whose register is written by the first packet, and again when it has run out.
 // It says nothing.
-type once struct{ withTimer }
-
-func (o once) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	d := o.clockwise.Route(pkt, at, sw)
-	d.Write = switching.RegisterWrite{Do: sw.Register(0) == 0, Value: 1}
-	return d
+func once(g *topology.Graph, expire weft.Time) switching.Firmware {
+	fw := withTimer(g, expire)
+	on := fw.Route
+	fw.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		d := on(pkt, at, sw)
+		d.Write = switching.RegisterWrite{Do: sw.Register(0) == 0, Value: 1}
+		return d
+	}
+	return fw
 }
 
 // A timer that runs may free them before the run ends, even if one that was set now could not.
@@ -64,7 +68,7 @@ func TestATimerThatRunsIsWaitedFor(t *testing.T) {
 	at := measured(t, around(t)).DeadlockAt
 	c := around(t)
 	timer := at + 600
-	c.Firmware = once{withTimer{clockwise{c.Topology}, weft.Time(timer) * cycle}}
+	c.Firmware = once(c.Topology, weft.Time(timer)*cycle)
 	c.MostCycles = int(at + 1500)
 	r := measured(t, c)
 	require.True(t, r.Deadlocked)
@@ -91,13 +95,12 @@ func TestOnePairOfWaitingPacketsAfterAnotherIsNoDeadlock(t *testing.T) {
 }
 
 // withTimer is a firmware with a register that is never used.
-type withTimer struct {
-	clockwise
-	expire weft.Time
-}
-
-func (w withTimer) Registers(*weft.Place) []switching.Register {
-	return []switching.Register{{Name: "unused", Width: 1, Expire: w.expire}}
+func withTimer(g *topology.Graph, expire weft.Time) switching.Firmware {
+	fw := clockwise(g)
+	fw.Registers = func(*weft.Place) []switching.Register {
+		return []switching.Register{{Name: "unused", Width: 1, Expire: expire}}
+	}
+	return fw
 }
 
 // A timer could free the packets, so that they count only when they have outlived it, or when it
@@ -106,14 +109,14 @@ func TestPacketsThatATimerMayFreeAreNoDeadlockYet(t *testing.T) {
 	t.Parallel()
 	at := measured(t, around(t)).DeadlockAt
 	c := around(t)
-	c.Firmware = withTimer{clockwise{c.Topology}, 5000 * cycle}
+	c.Firmware = withTimer(c.Topology, 5000*cycle)
 	c.Warmup.Most = 20_000
 	r := measured(t, c)
 	require.True(t, r.Deadlocked)
 	require.Greater(t, r.DeadlockAt, at+5000)
 	require.LessOrEqual(t, r.DeadlockAt, at+6000)
 
-	c.Firmware = withTimer{clockwise{c.Topology}, 1_000_000 * cycle}
+	c.Firmware = withTimer(c.Topology, 1_000_000*cycle)
 	require.Equal(t, at, measured(t, c).DeadlockAt, "the run is over long before")
 	c.RegisterExpire = 3000
 	require.Greater(t, measured(t, c).DeadlockAt, at+3000)

@@ -39,7 +39,7 @@ func layeredRing(t testing.TB, vcs int, of func(s, d int) []weft.Address) Config
 	a, err := tables.NewAssignment(n, n, vcs, 1,
 		func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
 	require.NoError(t, err)
-	c.Firmware, c.Switch.VCs = firmware.Layered{Tables: lft, Assignment: a}, vcs
+	c.Firmware, c.Switch.VCs = firmware.Layered{Tables: lft, Assignment: a}.Firmware(), vcs
 	return c
 }
 
@@ -70,30 +70,20 @@ func TestOneAddressInTheFirstLayerChangesNothing(t *testing.T) {
 	c := layeredRing(t, 2, func(int, int) []weft.Address { return []weft.Address{{}} })
 	c.Traffic.Load = 0.2
 	with := measured(t, c)
-	c.Firmware = firmware.Static{Tables: c.Firmware.(firmware.Layered).Tables}
+	c.Firmware = firmware.Static{Tables: c.Firmware.Program.Tables}.Firmware()
 	require.Equal(t, measured(t, c), with)
 }
-
-// assigning is a firmware with a register whose NICs send in VC 1.
-type assigning struct {
-	withTimer
-	most int
-}
-
-func (assigning) Addresses(*weft.Place, weft.PortID, weft.NICID) []weft.Address {
-	return []weft.Address{{VC: 1}}
-}
-func (a assigning) MostHops() int { return a.most }
 
 // Registers that expire otherwise leave a firmware what else it is.
 func TestAFirmwareWithAnotherTimerStillAssignsAndBounds(t *testing.T) {
 	t.Parallel()
 	c := around(t)
-	c.Firmware, c.Switch.VCs, c.RegisterExpire = assigning{withTimer{clockwise{c.Topology}, cycle}, 5}, 2, 7
+	c.Firmware, c.Switch.VCs, c.RegisterExpire = withTimer(c.Topology, cycle), 2, 7
+	c.Firmware.Addresses = func(*weft.Place, weft.PortID, weft.NICID) []weft.Address { return []weft.Address{{VC: 1}} }
+	c.Firmware.MostHops = 5
 	n, err := build(t.Context(), c)
 	require.NoError(t, err)
 	require.Equal(t, []weft.Address{{VC: 1}}, n.addresses(1)(2))
-	require.Equal(t, 5, n.firmware.(expiring).MostHops())
-	require.Equal(t, weft.MaxHops, expiring{Firmware: clockwise{}}.MostHops())
-	require.Empty(t, expiring{Firmware: clockwise{}}.Addresses(nil, 0, 0))
+	require.Equal(t, 5, n.firmware.MostHops)
+	require.EqualValues(t, 7*c.Cycle, n.firmware.Registers(nil)[0].Expire)
 }

@@ -100,84 +100,43 @@ func (n *network) chooseFirmware(ctx context.Context) error {
 		return err
 	}
 	n.cfg.Switch.VCs = cmp.Or(n.cfg.Switch.VCs, least)
-	if n.cfg.RegisterExpire != 0 {
-		if s, ok := n.firmware.(switching.Stateful); ok {
-			n.firmware = expiring{Firmware: n.firmware, stateful: s, expire: weft.Time(max(0, n.cfg.RegisterExpire)) * n.cfg.Cycle}
-		}
+	if n.cfg.RegisterExpire != 0 && n.firmware.Registers != nil {
+		n.firmware = expiring(n.firmware, weft.Time(max(0, n.cfg.RegisterExpire))*n.cfg.Cycle)
 	}
 	return nil
 }
 
 // expiring is a firmware whose registers are zeroed after another time.
-type expiring struct {
-	switching.Firmware
-	stateful switching.Stateful
-	expire   weft.Time
-}
-
-// Check implements [switching.Checker].
-func (e expiring) Check(place *weft.Place, vcs int) error {
-	if k, ok := e.Firmware.(switching.Checker); ok {
-		return k.Check(place, vcs)
+func expiring(fw switching.Firmware, expire weft.Time) switching.Firmware {
+	declared := fw.Registers
+	fw.Registers = func(place *weft.Place) []switching.Register {
+		of := declared(place)
+		for i := range of {
+			of[i].Expire = expire
+		}
+		return of
 	}
-	return nil
-}
-
-// Registers implements [switching.Stateful].
-func (e expiring) Registers(place *weft.Place) []switching.Register {
-	of := e.stateful.Registers(place)
-	for i := range of {
-		of[i].Expire = e.expire
-	}
-	return of
-}
-
-// Source implements [switching.Sourcer].
-func (e expiring) Source(leaf *weft.Place, at weft.PortID, h *weft.Header) {
-	if s, ok := e.Firmware.(switching.Sourcer); ok {
-		s.Source(leaf, at, h)
-	}
-}
-
-// Addresses implements [switching.Assigner].
-func (e expiring) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
-	if a, ok := e.Firmware.(switching.Assigner); ok {
-		return a.Addresses(leaf, at, dst)
-	}
-	return nil
-}
-
-// HeaderBytes implements [switching.Sizer].
-func (e expiring) HeaderBytes(f *weft.Fields) int {
-	if z, ok := e.Firmware.(switching.Sizer); ok {
-		return z.HeaderBytes(f)
-	}
-	return 0
-}
-
-// MostHops implements [switching.Bounded].
-func (e expiring) MostHops() int {
-	if b, ok := e.Firmware.(switching.Bounded); ok {
-		return b.MostHops()
-	}
-	return weft.MaxHops
+	return fw
 }
 
 // source is what the firmware has a NIC write into its packets.
 func (n *network) source(id weft.NICID) func(h *weft.Header) {
 	leaf, port := n.graph.SwitchOf(id)
 	place := n.graph.Place(leaf)
-	write := switching.SourceOf(n.firmware, place, port)
-	if write == nil || n.reconfigured == nil {
-		return write
+	if !n.firmware.Writes() {
+		return nil
 	}
-	return func(h *weft.Header) { switching.Source(n.firmware, place, port, h) } // that of now
+	return func(h *weft.Header) { n.firmware.Write(place, port, h) } // that of now
 }
 
 // addresses are those that the firmware has a NIC choose among.
 func (n *network) addresses(id weft.NICID) func(dst weft.NICID) []weft.Address {
 	leaf, port := n.graph.SwitchOf(id)
-	return switching.AddressesOf(n.firmware, n.graph.Place(leaf), port)
+	if n.firmware.Addresses == nil {
+		return nil
+	}
+	place, of := n.graph.Place(leaf), n.firmware.Addresses
+	return func(dst weft.NICID) []weft.Address { return of(place, port, dst) }
 }
 
 func (n *network) node(id weft.Node) *virtual.Node {

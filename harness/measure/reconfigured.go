@@ -39,7 +39,7 @@ func newUpDown(ctx context.Context, g *topology.Graph) (*reconfigured, error) {
 		without: func(dead *subnet.Dead) (switching.Firmware, error) {
 			routes.Compute(dead)
 			t, err := routes.Tables(ctx)
-			return firmware.Static{Tables: t}, err
+			return firmware.Static{Tables: t}.Firmware(), err
 		},
 		connects: func(dead *subnet.Dead) (bool, error) { return routes.Compute(dead) == 0, nil },
 	}, nil
@@ -58,11 +58,10 @@ func newAround(ctx context.Context, e subnet.Entry, g *topology.Graph) *reconfig
 		if err != nil {
 			return false, err
 		}
-		p, ok := fw.(tables.Programmed)
-		if !ok || p.Program().Ways == nil {
+		if fw.Program == nil || fw.Program.Ways == nil {
 			return false, fmt.Errorf("measure: BUG: %s does not say for which pairs it knows no way", e.Name)
 		}
-		return joins(g, p.Program().Ways, dead), nil
+		return joins(g, fw.Program.Ways, dead), nil
 	}}
 }
 

@@ -30,9 +30,13 @@ func measured(t testing.TB, c Config) Result {
 }
 
 // clockwise sends every packet on around a ring, in one virtual channel.
-type clockwise struct{ g *topology.Graph }
+func clockwise(g *topology.Graph) switching.Firmware {
+	return switching.Firmware{Name: "clockwise", Route: ring{g}.route}
+}
 
-func (c clockwise) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
+type ring struct{ g *topology.Graph }
+
+func (c ring) route(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
 	at := sw.Place().Switch
 	if leaf, p := c.g.SwitchOf(pkt.Dst); leaf == at {
 		return switching.To(sw, p, 0, pkt.Fields, "deliver")
@@ -49,6 +53,6 @@ func (c clockwise) Route(pkt *weft.Header, _ switching.Arrival, sw switching.Vie
 // around is a ring of four, so full that its packets must come to wait for each other.
 func around(t testing.TB) Config {
 	c := config(t, "ring:4", "", 1)
-	c.Firmware = clockwise{c.Topology}
+	c.Firmware = clockwise(c.Topology)
 	return c
 }

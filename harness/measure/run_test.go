@@ -108,7 +108,7 @@ func TestLatencyWithoutLoadIsTheSumOfTheDelays(t *testing.T) {
 	t.Parallel()
 	for spec, switches := range map[string]float64{"kary-ntree:2,1": 1, "irregular:2,1,1": 2} {
 		c := config(t, spec, "", 0.001)
-		c.Firmware = clockwise{c.Topology}
+		c.Firmware = clockwise(c.Topology)
 		c.WireDelay, c.RoutingDelay, c.CrossbarDelay = 3*cycle, 2*cycle, 4*cycle
 		c.Window, c.Warmup.Skip = 200_000, true
 		r := measured(t, c)

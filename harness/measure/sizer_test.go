@@ -6,26 +6,27 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // sized is a firmware whose packets are longer on the wire.
-type sized struct {
-	clockwise
-	bytes int
+func sized(g *topology.Graph, bytes int) switching.Firmware {
+	fw := clockwise(g)
+	fw.HeaderBytes = func(*weft.Fields) int { return bytes }
+	return fw
 }
-
-func (s sized) HeaderBytes(*weft.Fields) int { return s.bytes }
 
 // Two NICs at one switch send to each other; links take 128 bytes a cycle.
 func TestBytesOfHeadersAreLoad(t *testing.T) {
 	t.Parallel()
 	for _, expire := range []int{0, 1000} { // with another timer too
 		c := config(t, "kary-ntree:2,1", "", 1)
-		c.Firmware, c.NIC.PacketBytes, c.RegisterExpire = sized{clockwise{c.Topology}, 64}, 128, expire
+		c.Firmware, c.NIC.PacketBytes, c.RegisterExpire = sized(c.Topology, 64), 128, expire
 		r := measured(t, c)
 		require.InDelta(t, 2.0, r.Offered, 0.1, "load is of packets without them")
 		require.InDelta(t, 2.0*128/(128+64), r.Accepted, 0.05)
-		c.Firmware = sized{clockwise{c.Topology}, 0}
+		c.Firmware = sized(c.Topology, 0)
 		require.InDelta(t, 2, measured(t, c).Accepted, 0.07)
 	}
 }
@@ -33,7 +34,7 @@ func TestBytesOfHeadersAreLoad(t *testing.T) {
 func TestBytesOfHeadersTakeTheirTimeOnce(t *testing.T) {
 	t.Parallel()
 	c := config(t, "kary-ntree:2,1", "", 0.001)
-	c.Firmware = sized{clockwise{c.Topology}, 128 * 3} // the switch cuts through: they delay the tail once
+	c.Firmware = sized(c.Topology, 128*3) // the switch cuts through: they delay the tail once
 	c.WireDelay, c.RoutingDelay, c.CrossbarDelay = 3*cycle, 2*cycle, 4*cycle
 	c.Window, c.Warmup.Skip = 200_000, true
 	require.InDelta(t, 2*3+2+4+2+3, measured(t, c).LatencyP50, 0.02)

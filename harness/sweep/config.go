@@ -14,7 +14,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/measure"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // builder turns settings into what is run, and remembers what many runs share.
@@ -304,11 +303,9 @@ func runs(ctx context.Context, g *graph, routing string, vcs int) error {
 	if vcs > 0 && vcs < least {
 		return fmt.Errorf("%s needs at least %d virtual channels, found %d", routing, least, vcs)
 	}
-	if f, ok := fw.(firmware.Checker); ok {
-		for _, s := range g.Switches {
-			if err := f.Check(g.Place(s.ID), max(vcs, least)); err != nil {
-				return err
-			}
+	for _, s := range g.Switches {
+		if err := fw.Fits(g.Place(s.ID), max(vcs, least)); err != nil {
+			return err
 		}
 	}
 	return nil

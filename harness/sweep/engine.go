@@ -39,7 +39,7 @@ func computes(routing string) error {
 func equip(ctx context.Context, routing string, g *topology.Graph) (firmware.Firmware, int, error) {
 	e, err := subnet.ByName(routing)
 	if err != nil {
-		return nil, 0, err
+		return firmware.Firmware{}, 0, err
 	}
 	return e.New(ctx, g)
 }

@@ -90,7 +90,7 @@ func TestMinimalTablesOfARingDeadlockInOneLayerAndNotInTwo(t *testing.T) {
 		r := newRing(t, spec, 2, 1)
 		r.fill(0, 0, r.minimal)
 		r.fill(1, 0, r.minimal)
-		one := r.verified(firmware.Layered{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return []weft.Address{{}} })})
+		one := r.verified(firmware.Layered{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return []weft.Address{{}} })}.Firmware())
 		assert.False(t, one.Pass, spec)
 		assert.Zero(t, one.Unconnected, spec)
 		require.NotNil(t, one.Counter, spec)
@@ -103,7 +103,7 @@ func TestMinimalTablesOfARingDeadlockInOneLayerAndNotInTwo(t *testing.T) {
 			}
 			return []weft.Address{{}}
 		})
-		two := r.verified(firmware.Layered{Tables: r.tables, Assignment: dateline})
+		two := r.verified(firmware.Layered{Tables: r.tables, Assignment: dateline}.Firmware())
 		assert.True(t, two.Pass, spec)
 		assert.True(t, two.CDGAcyclic, spec)
 		assert.Equal(t, r.n/2+1, two.MaxHops, spec)
@@ -122,7 +122,7 @@ func TestTablesThatLoopAreALivelock(t *testing.T) {
 		}
 		return r.along(s, d)
 	})
-	found := r.verified(firmware.Layered{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return []weft.Address{{}} })})
+	found := r.verified(firmware.Layered{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return []weft.Address{{}} })}.Firmware())
 	assert.False(t, found.Pass)
 	assert.EqualValues(t, 2, found.Livelocks)
 	require.NotNil(t, found.Counter)
@@ -142,7 +142,7 @@ func TestEveryAddressOfAPairIsAStart(t *testing.T) {
 				return paths
 			}
 			return []weft.Address{{}}
-		})})
+		})}.Firmware())
 	}
 	paths = []weft.Address{{}, {Path: 2}}
 	assert.True(t, with().Pass)
@@ -153,7 +153,7 @@ func TestEveryAddressOfAPairIsAStart(t *testing.T) {
 	assert.Equal(t, []string{"n3", "n1"}, []string{found.Counter.Src, found.Counter.Dst})
 	assert.Equal(t, map[string]uint64{"table: no entry": 1}, found.Discards)
 	assert.Contains(t, found.Counter.String(), "s3 from n3 vc0 path 1  (table: no entry)")
-	replay, err := found.Counter.Scenario(Config{Graph: r.g, Firmware: firmware.Layered{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return paths })}}, "x")
+	replay, err := found.Counter.Scenario(Config{Graph: r.g, Firmware: firmware.Layered{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return paths })}.Firmware()}, "x")
 	require.NoError(t, err)
 	assert.Contains(t, replay.About, "The NIC draws one of 3 addresses, and this is the way of path 1 from vc0")
 	paths = nil
@@ -177,18 +177,18 @@ func TestPacketsMoveBetweenLayersWithoutDeadlock(t *testing.T) {
 		}
 		return []weft.Address{{}}
 	})
-	found := r.verified(firmware.LayeredAdaptive{Tables: r.tables, Assignment: free})
+	found := r.verified(firmware.LayeredAdaptive{Tables: r.tables, Assignment: free}.Firmware())
 	assert.True(t, found.Pass)
 	assert.False(t, found.CDGAcyclic)
 
 	// Nor while links are dead, which takes ways away and leaves each packet the own layer or none.
-	found = ran(t, Config{Graph: r.g, Firmware: firmware.LayeredAdaptive{Tables: r.tables, Assignment: free}, Sets: Sets{Kind: Links, Min: 1, Max: 2}})
+	found = ran(t, Config{Graph: r.g, Firmware: firmware.LayeredAdaptive{Tables: r.tables, Assignment: free}.Firmware(), Sets: Sets{Kind: Links, Min: 1, Max: 2}})
 	assert.Zero(t, found.Deadlocks)
 	assert.Zero(t, found.Livelocks)
 
 	// Were all allowed everywhere, each layer would be a ring by itself.
 	all := r.assign(func(int, int) []weft.Address { return []weft.Address{{Layers: 3}} })
-	found = r.verified(firmware.LayeredAdaptive{Tables: r.tables, Assignment: all})
+	found = r.verified(firmware.LayeredAdaptive{Tables: r.tables, Assignment: all}.Firmware())
 	assert.False(t, found.Pass)
 	require.NotNil(t, found.Counter)
 	assert.Equal(t, Deadlock, found.Counter.What)
@@ -199,7 +199,7 @@ func TestAnEscapeLayerMendsWhatTheAdaptiveLayersMayDo(t *testing.T) {
 	r := newRing(t, "ring:5", 2, 1)
 	r.fill(0, 0, r.along)
 	r.fill(1, 0, r.minimal)
-	fw := firmware.Escaping{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return []weft.Address{{VC: 1, Layers: 2}} })}
+	fw := firmware.Escaping{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return []weft.Address{{VC: 1, Layers: 2}} })}.Firmware()
 	found := r.verified(fw)
 	assert.True(t, found.Pass)
 	assert.Equal(t, &Extended{Acyclic: 1, Connected: 1, Escape: true}, found.Extended)
@@ -228,7 +228,7 @@ func TestAWalkerBeginsByTheAddressOfThePacket(t *testing.T) {
 	r := newRing(t, "ring:4", 2, 2)
 	r.fill(0, 0, r.along)
 	r.fill(1, 1, r.minimal)
-	fw := firmware.Layered{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return []weft.Address{{}, {Path: 1, VC: 1}} })}
+	fw := firmware.Layered{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return []weft.Address{{}, {Path: 1, VC: 1}} })}.Firmware()
 	w, err := NewWalker(Config{Graph: r.g, Firmware: fw})
 	require.NoError(t, err)
 	fields := weft.NewFields()

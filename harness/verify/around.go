@@ -18,9 +18,9 @@ func (c *Config) around() func(dead *subnet.Dead) (switching.Firmware, error) {
 		fw, vcs, err := own.Around(dead)
 		switch {
 		case err != nil:
-			return nil, err
+			return fw, err
 		case vcs > own.VCs:
-			return nil, fmt.Errorf("%w: it needs %d virtual channels, there are %d: raise the number", ErrConfig, vcs, own.VCs)
+			return fw, fmt.Errorf("%w: it needs %d virtual channels, there are %d: raise the number", ErrConfig, vcs, own.VCs)
 		}
 		return fw, own.fits(fw)
 	}

@@ -19,7 +19,7 @@ func TestForgettingFlowsWithinASetChangesNothing(t *testing.T) {
 	g := topologytest.Parse(t, "kary-ntree:3,2")
 	for _, name := range []string{"adaptive-link", "deterministic-switch"} {
 		e, _ := firmware.ByName(name)
-		c := Config{Graph: g, Firmware: e.New(), Sets: Sets{Kind: Any, Max: 3}}
+		c := Config{Graph: g, Firmware: e, Sets: Sets{Kind: Any, Max: 3}}
 		require.NoError(t, c.Sets.resolve(g))
 		require.NoError(t, c.check())
 		m, err := newModel(&c)
@@ -52,7 +52,7 @@ func TestRegistersOfTooManyValuesAreRefused(t *testing.T) {
 		set = append(set, l)
 	}
 	_, err := Run(context.Background(), Config{
-		Graph: g, Firmware: firmware.AdaptiveLink{},
+		Graph: g, Firmware: firmware.AdaptiveLink{}.Firmware(),
 		Sets: Sets{List: [][]Element{set}},
 	})
 	require.ErrorIs(t, err, ErrConfig)

@@ -133,8 +133,8 @@ func (b *brute) restarted(s bruteState) []bruteState {
 func (b *brute) pair(src, dst weft.NICID) (bad, loops bool, hops int) {
 	sw, p := b.g.SwitchOf(src)
 	h := weft.Header{Src: src, Dst: dst, Fields: weft.NewFields()}
-	if s, ok := b.fw.(switching.Sourcer); ok {
-		s.Source(b.g.Place(weft.SwitchID(sw)), p, &h)
+	if b.fw.Source != nil {
+		b.fw.Source(b.g.Place(weft.SwitchID(sw)), p, &h)
 	}
 	start := bruteState{sw: sw, in: p, fields: h.Fields, mask: 1<<len(b.set) - 1}
 	if b.when != Before {
@@ -373,7 +373,7 @@ func TestASecondCheckerAgreesOnEverySetOfTwoLinks(t *testing.T) {
 					step = uint64(testenv.Levels(17, 37, 37))
 				}
 				for i := uint64(0); i < s.total(); i += step {
-					compare(t, g, e.New(), subnet.LeastVCs(e.New(), g), when, s.at(i))
+					compare(t, g, e, subnet.LeastVCs(e, g), when, s.at(i))
 				}
 			})
 		}
@@ -391,7 +391,7 @@ func TestASecondCheckerAgreesOnDeadSwitches(t *testing.T) {
 		require.NoError(t, s.resolve(g))
 		for i := uint64(0); i < s.total(); i += uint64(testenv.Levels(11, 41, 41)) {
 			for when := Before; when <= Flapping; when++ {
-				compare(t, g, e.New(), subnet.LeastVCs(e.New(), g), when, s.at(i))
+				compare(t, g, e, subnet.LeastVCs(e, g), when, s.at(i))
 			}
 		}
 	}
@@ -407,11 +407,14 @@ type table struct {
 	nonsense bool // also names ports that are not there
 }
 
-func (f table) Registers(*weft.Place) []switching.Register {
-	return []switching.Register{{Name: "r", Width: 1}}
+func (f table) firmware() switching.Firmware {
+	return switching.Firmware{
+		Name: "table", Route: f.route, DestinationBased: f.merged,
+		Registers: func(*weft.Place) []switching.Register { return []switching.Register{{Name: "r", Width: 1}} },
+	}
 }
 
-func (f table) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+func (f table) route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	key := uint64(sw.Place().Switch)<<40 | uint64(at.Port)<<32 | uint64(at.VC)<<24 | uint64(pkt.Dst)<<8 | pkt.Misroute
 	if !f.merged {
 		key |= uint64(pkt.Src+1) << 16
@@ -441,24 +444,15 @@ func (f table) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 	return d
 }
 
-// mergedTable is a table that says so.
-type mergedTable struct{ table }
-
-func (mergedTable) DestinationBased() {}
-
 // senseless is one random small graph, firmware and set of faults, compared.
 func senseless(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	specs := []string{"ring:4", "mesh:2x2", "mesh:3x2", "torus:3x2", fmt.Sprintf("irregular:5,6,%d", seed%100), fmt.Sprintf("irregular:4,5,%d", seed%100)}
 	g := topologytest.Parse(t, specs[rng.IntN(len(specs))])
 	f := table{g: g, seed: seed, vcs: 1 + rng.IntN(2), vector: rng.IntN(3) == 0, nonsense: rng.IntN(4) == 0, merged: rng.IntN(2) == 0}
-	var fw switching.Firmware = f
-	if f.merged {
-		fw = mergedTable{f}
-	}
 	s := Sets{Kind: Kind(Kinds()[rng.IntN(3)]), Max: 2}
 	require.NoError(t, s.resolve(g))
-	compare(t, g, fw, f.vcs, When(rng.IntN(3)), s.at(rng.Uint64N(s.total())))
+	compare(t, g, f.firmware(), f.vcs, When(rng.IntN(3)), s.at(rng.Uint64N(s.total())))
 }
 
 func TestASecondCheckerAgreesOnSenselessFirmwares(t *testing.T) {

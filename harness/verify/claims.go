@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-
-	switching "github.com/weft-fabric/weft/switch"
 )
 
 // doubts says of each claim of the firmware that was found wrong why; empty: it was not. What is
@@ -34,7 +32,7 @@ func (r *run) believe() {
 		r.model.apart = apart
 		r.model.index(r.model.fw)
 	}
-	if _, ok := r.Firmware.(switching.Symmetric); !ok || r.NoSymmetry || r.Around != nil || r.doubts.symmetric != "" {
+	if !r.Firmware.Symmetric || r.NoSymmetry || r.Around != nil || r.doubts.symmetric != "" {
 		return
 	}
 	if r.symmetry = newSymmetry(r.Graph, &r.Sets); r.symmetry == nil {
@@ -48,7 +46,7 @@ func (r *run) believe() {
 
 // doubt has the firmware believed less from now on, and the result say why.
 func (r *run) doubt(c *falseClaim) {
-	name := cmp.Or(r.Name, fmt.Sprintf("%T", r.Firmware))
+	name := cmp.Or(r.Name, r.Firmware.Name)
 	switch {
 	case c.of == destinationBased:
 		r.doubts.destinationBased = fmt.Sprintf("%s says that only the destination matters, which is not so, so every "+

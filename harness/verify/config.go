@@ -88,7 +88,7 @@ type Config struct {
 }
 
 func (c *Config) check() error {
-	if c.Graph == nil || c.Firmware == nil {
+	if c.Graph == nil || c.Firmware.Route == nil {
 		return fmt.Errorf("%w: a topology and a firmware are required", ErrConfig)
 	}
 	if len(c.Graph.NICs) < 2 {
@@ -127,12 +127,8 @@ func (c *Config) check() error {
 
 // fits asks a firmware whether every switch can run it.
 func (c *Config) fits(fw switching.Firmware) error {
-	k, ok := fw.(switching.Checker)
-	if !ok {
-		return nil
-	}
 	for _, s := range c.Graph.Switches {
-		if err := k.Check(c.Graph.Place(s.ID), c.VCs); err != nil {
+		if err := fw.Fits(c.Graph.Place(s.ID), c.VCs); err != nil {
 			return fmt.Errorf("%w: switch %s: %w", ErrConfig, s.Name, err)
 		}
 	}

@@ -167,20 +167,23 @@ func TestARoutingThatKnowsTheFaultsKnowsNoneThatComeLater(t *testing.T) {
 	require.ErrorIs(t, err, verify.ErrConfig)
 }
 
-// oneEscape is Direct with one escape channel for all sub-paths.
-type oneEscape struct{ firmware.Direct }
-
-func (f oneEscape) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	if int(at.VC) < f.SubPaths && at.From != weft.RoleNIC {
-		at.VC = weft.VC(max(0, pkt.Sub.Len()-1)) // where it would be
-	}
-	d := f.Direct.Route(pkt, at, sw)
-	for i := range d.Candidates {
-		if c := &d.Candidates[i]; int(c.VC) < f.SubPaths {
-			c.VC = 0
+// oneEscape is a firmware of two sub-paths with one escape channel for both.
+func oneEscape(real switching.Firmware) switching.Firmware {
+	const subPaths = 2
+	fw := real
+	fw.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		if int(at.VC) < subPaths && at.From != weft.RoleNIC {
+			at.VC = weft.VC(max(0, pkt.Sub.Len()-1)) // where it would be
 		}
+		d := real.Route(pkt, at, sw)
+		for i := range d.Candidates {
+			if c := &d.Candidates[i]; int(c.VC) < subPaths {
+				c.VC = 0
+			}
+		}
+		return d
 	}
-	return d
+	return fw
 }
 
 // What goes on from an intermediate node would wait for what goes there, and the other way round.
@@ -194,10 +197,7 @@ func TestSubPathsNeedEscapeChannelsOfTheirOwn(t *testing.T) {
 		own := c.Around
 		c.Around = func(dead *subnet.Dead) (switching.Firmware, int, error) {
 			fw, vcs, err := own(dead)
-			if err != nil {
-				return nil, 0, err
-			}
-			return oneEscape{fw.(firmware.Direct)}, vcs, nil
+			return oneEscape(fw), vcs, err
 		}
 		r := run(t, c)
 		assert.Zero(t, r.Unconnected)
@@ -209,7 +209,7 @@ func TestSubPathsNeedEscapeChannelsOfTheirOwn(t *testing.T) {
 }
 
 // bothWays runs a scenario live, over links in memory, and in virtual time.
-func bothWays(t *testing.T, f format.File, more ...firmware.Entry) (results []scenario.Result) {
+func bothWays(t *testing.T, f format.File, more ...firmware.Firmware) (results []scenario.Result) {
 	t.Helper()
 	text, err := format.Write(f)
 	require.NoError(t, err)
@@ -285,13 +285,13 @@ func TestADeadlockOfPacketsThatWaitForTwoPlacesIsNamed(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Raced(t)
-	fw := oneWay{enter: []uint8{2}, along: 2}
+	fw := oneWay{enter: []uint8{2}, along: 2}.firmware()
 	c := verify.Config{Graph: topologytest.Parse(t, "ring:5"), Firmware: fw, VCs: 1}
 	counter := found(t, c)
 	f, err := counter.Scenario(c, "two")
 	require.NoError(t, err)
 	f.Duration = "200ms"
-	for _, res := range bothWays(t, f, firmware.Entry{Name: "two", On: firmware.Grids, VCs: 1, New: func() firmware.Firmware { return fw }}) {
+	for _, res := range bothWays(t, f, fw) {
 		require.Contains(t, res.Broken, "drain")
 		assert.Contains(t, res.Failed[0], "deadlock: ")
 		assert.Contains(t, res.Failed[0], "s4 -> s0 vc0")

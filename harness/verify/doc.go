@@ -73,8 +73,8 @@
 // Of switches: a blocked packet waits for all its candidates and is routed anew when a port changes
 // state, unless [Config.FixedChoice] is set. A queue that is not stuck drains at last, so that the
 // buffers' sizes and the order in which VCs and inputs have their turn matter to no finding. An
-// output queue holds as many packets as any candidate wants places ([switching.Roomy] sees to
-// that), and no packet is requeued into or within a bubble ring ([switching.Requeuer] says so). Any
+// output queue holds as many packets as any candidate wants places ([switching.Firmware].LeastRoom sees to
+// that), and no packet is requeued into or within a bubble ring (its CheckRequeue says so). Any
 // candidate whose port is up may be taken, whatever its class. Hops beyond [weft.MaxHops] are not
 // cut off.
 //
@@ -87,10 +87,10 @@
 // it is back; what their packets write and wait for is explored. A packet that waits for dead ports
 // alone makes its pair unconnected, and is not one that others are taken to wait for.
 //
-// Of the firmware: the same question has the same answer. One that says it is [switching.Symmetric]
+// Of the firmware: the same question has the same answer. One that says it is Symmetric
 // is held to it: for every decision that is explored and for all its images, the answers to the
 // images by the generators of the group are compared, fields and registers by what answers make of
-// them. One that says it is [switching.DestinationBased] is asked again at every decision, with
+// them. One that says it is DestinationBased is asked again at every decision, with
 // another source and packet each time; not with all of them. What is found wrong is not believed,
 // and the result says so ([Result].Asymmetry, [Result].SourceBased). Of draws, queues, time, and a
 // packet's size, age and hops only some values are tried; the result's notes say when that matters.

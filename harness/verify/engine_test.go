@@ -17,7 +17,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/testenv"
-	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -25,7 +24,7 @@ func byName(t *testing.T, name string) firmware.Firmware {
 	t.Helper()
 	e, ok := firmware.ByName(name)
 	require.True(t, ok, name)
-	return e.New()
+	return e
 }
 
 func ran(t *testing.T, c Config) *Result {
@@ -46,8 +45,8 @@ func TestSymmetrySparesSetsAndChangesNoCount(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
 	for _, e := range firmware.For(firmware.Trees) {
-		fw := e.New()
-		if _, ok := fw.(switching.Symmetric); !ok {
+		fw := e
+		if !fw.Symmetric {
 			continue
 		}
 		for _, c := range []struct {
@@ -84,7 +83,7 @@ func TestSymmetrySparesSetsAndChangesNoCount(t *testing.T) {
 
 func TestAFirmwareThatIsNotSymmetricIsExploredInFull(t *testing.T) {
 	t.Parallel()
-	r := ran(t, Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink{}, Sets: Sets{Max: 1}})
+	r := ran(t, Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink(), Sets: Sets{Max: 1}})
 	assert.Empty(t, r.Symmetry)
 	assert.Equal(t, r.FaultSets, r.Explored)
 }
@@ -103,7 +102,7 @@ func TestArrivingContainsBeforeAndFlappingContainsArriving(t *testing.T) {
 			for i := uint64(0); i < s.total(); i += uint64(testenv.Levels(5, 12, 40)) {
 				var last tally
 				for when := Before; when <= Flapping; when++ {
-					c := Config{Graph: g, Firmware: e.New(), VCs: subnet.LeastVCs(e.New(), g), When: when}
+					c := Config{Graph: g, Firmware: e, VCs: subnet.LeastVCs(e, g), When: when}
 					m, err := newModel(&c)
 					require.NoError(t, err)
 					now, err := newExplorer(m, nil).run(s.at(i))
@@ -269,12 +268,12 @@ func TestAnInterruptedRunGoesOnAndEndsAsOneInOneGo(t *testing.T) {
 func TestACheckpointOfAnotherRunOrADamagedOneIsRefused(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "run.json")
-	c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink{}, Sets: Sets{Max: 1}, Checkpoint: file}
+	c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink(), Sets: Sets{Max: 1}, Checkpoint: file}
 	ran(t, c)
 	for what, change := range map[string]func(c *Config){
 		"another topology":    func(c *Config) { c.Graph = topologytest.Parse(t, "kary-ntree:2,4") },
-		"another firmware":    func(c *Config) { c.Firmware = firmware.MisrouteVector{} },
-		"another variant":     func(c *Config) { c.Firmware = firmware.DeterministicLink{Notify: true} },
+		"another firmware":    func(c *Config) { c.Firmware = firmware.MisrouteVector{}.Firmware() },
+		"another variant":     func(c *Config) { c.Firmware = firmware.DeterministicLinkOne() },
 		"more faults":         func(c *Config) { c.Sets.Max = 2 },
 		"another kind":        func(c *Config) { c.Sets.Kind = Any },
 		"a changed file":      func(c *Config) { c.Graph = topologytest.Parse(t, "mport-tree:4,3"); c.Graph.Spec = "kary-ntree:2,3" },
@@ -335,7 +334,7 @@ func TestACheckpointKnowsWhichSubfunctionWasChecked(t *testing.T) {
 func TestACheckpointKnowsATopologyByWhatIsInItsFile(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:4")
-	c := Config{Graph: g, Firmware: firmware.None{}, Checkpoint: filepath.Join(t.TempDir(), "run.json")}
+	c := Config{Graph: g, Firmware: firmware.None(), Checkpoint: filepath.Join(t.TempDir(), "run.json")}
 	ran(t, c)
 	c.Graph = topologytest.Parse(t, "ring:4")
 	c.Graph.Switches[0].Name = "edited"
@@ -346,7 +345,7 @@ func TestACheckpointKnowsATopologyByWhatIsInItsFile(t *testing.T) {
 func TestTwoRunsCannotHaveOneCheckpointAtATime(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "run.json")
-	c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink{}, Sets: Sets{Max: 1}, Checkpoint: file, Workers: 1}
+	c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink(), Sets: Sets{Max: 1}, Checkpoint: file, Workers: 1}
 	second := c
 	asked := false
 	c.Progress = func(uint64, uint64) {

@@ -16,7 +16,11 @@ import (
 // port 2 to its NIC. With a dateline a packet changes to VC 1 where it passes switch 0.
 type clockwise struct{ dateline bool }
 
-func (c clockwise) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+func (c clockwise) firmware() switching.Firmware {
+	return switching.Firmware{Name: "clockwise", Route: c.route}
+}
+
+func (c clockwise) route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	here := uint32(sw.Place().Switch)
 	switch {
 	case here == uint32(pkt.Dst):
@@ -40,7 +44,7 @@ func ExampleRun() {
 		return
 	}
 	for _, fw := range []clockwise{{}, {dateline: true}} {
-		r, err := verify.Run(context.Background(), verify.Config{Graph: g, Firmware: fw, VCs: 2})
+		r, err := verify.Run(context.Background(), verify.Config{Graph: g, Firmware: fw.firmware(), VCs: 2})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -71,7 +75,7 @@ func TestClockwise(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := verify.Run(t.Context(), verify.Config{
-		Graph: g, Firmware: clockwise{dateline: true}, VCs: 2, Sets: verify.Sets{Min: 1, Max: 1, Kind: verify.Links},
+		Graph: g, Firmware: clockwise{dateline: true}.firmware(), VCs: 2, Sets: verify.Sets{Min: 1, Max: 1, Kind: verify.Links},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -307,8 +307,8 @@ func TestTreesOfDifferentRadixAreRoutedByWhatCan(t *testing.T) {
 		took := connects(t, fmt.Sprint(c), g, false)
 		assert.Subset(t, took, []string{"updown", "ftree"})
 		assert.Len(t, took, 3, "and ddrc-source, whose ways are those of ftree: %v", took)
-		fw := firmware.AdaptiveLink{}
-		assert.ErrorContains(t, fw.Check(g.Place(0), 1),
+		fw := firmware.AdaptiveLink{}.Firmware()
+		assert.ErrorContains(t, fw.Fits(g.Place(0), 1),
 			"firmware adaptive-link routes trees with as many up ports at each tier as down ports")
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
@@ -43,7 +42,7 @@ func TestGivenSetsAreChecked(t *testing.T) {
 		"ID:99}, which is not in kary-ntree:2,2":     {{{Switch: true, ID: 99}}},
 		"ID:98}, which is not in kary-ntree:2,2":     {{link, {ID: 98}}},
 	} {
-		_, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: firmware.UpDown{}, Sets: verify.Sets{List: list}})
+		_, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: firmware.UpDown{}.Firmware(), Sets: verify.Sets{List: list}})
 		require.ErrorIs(t, err, verify.ErrConfig)
 		require.ErrorContains(t, err, want)
 	}
@@ -54,7 +53,7 @@ func TestSamplesAreBoundedToo(t *testing.T) {
 	sets := verify.Sets{Min: 1, Max: 2, Samples: 1e9}
 	_, err := verify.Run(t.Context(), verify.Config{
 		Graph:    topologytest.Parse(t, "kary-ntree:2,2"),
-		Firmware: firmware.UpDown{}, Sets: sets,
+		Firmware: firmware.UpDown{}.Firmware(), Sets: sets,
 	})
 	require.ErrorIs(t, err, verify.ErrConfig)
 	require.ErrorContains(t, err, "ask for fewer samples")
@@ -65,7 +64,7 @@ func TestSetsMayHaveAnyNumberOfFaults(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:2,5")
 	for _, size := range []int{64, 128, 62, 63, 65}[:testenv.N(5, 2)] {
-		r, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: firmware.UpDown{}, Sets: verify.Sets{Min: size, Max: size, Samples: 1}})
+		r, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: firmware.UpDown{}.Firmware(), Sets: verify.Sets{Min: size, Max: size, Samples: 1}})
 		require.NoError(t, err)
 		assert.EqualValues(t, 1, r.FaultSets)
 		assert.Positive(t, r.Unconnected)
@@ -75,12 +74,6 @@ func TestSetsMayHaveAnyNumberOfFaults(t *testing.T) {
 	}
 }
 
-// pointing is a firmware that is elsewhere in every process, as those with tables are.
-type pointing struct {
-	firmware.UpDown
-	*topology.Graph
-}
-
 func TestCheckpointIsKnownByTheNameOfTheFirmware(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "checkpoint")
@@ -88,7 +81,7 @@ func TestCheckpointIsKnownByTheNameOfTheFirmware(t *testing.T) {
 	cancel()
 	c := func(name string) verify.Config {
 		g := topologytest.Parse(t, "kary-ntree:2,2")
-		return verify.Config{Graph: g, Name: name, Firmware: pointing{Graph: g}, Sets: verify.Sets{Max: 2}, Checkpoint: file, Workers: 1}
+		return verify.Config{Graph: g, Name: name, Firmware: firmware.UpDown{}.Firmware(), Sets: verify.Sets{Max: 2}, Checkpoint: file, Workers: 1}
 	}
 	r, err := verify.Run(ended, c("mine"))
 	require.NoError(t, err)
@@ -114,7 +107,7 @@ func TestPortsThatComeUpOneByOneAreThoseOfSwitchesThatComeBack(t *testing.T) {
 	} {
 		_, err := verify.Run(t.Context(),
 			verify.Config{
-				Graph: topologytest.Parse(t, c.tree), Firmware: firmware.UpDown{}, When: c.when,
+				Graph: topologytest.Parse(t, c.tree), Firmware: firmware.UpDown{}.Firmware(), When: c.when,
 				OneByOne: true,
 			})
 		require.ErrorIs(t, err, verify.ErrConfig)

@@ -21,7 +21,7 @@ func TestDimensionOrderCannotDeadlockInMeshesAndTori(t *testing.T) {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			r := ran(t, Config{
-				Graph: topologytest.Parse(t, spec), Firmware: firmware.DimensionOrder{},
+				Graph: topologytest.Parse(t, spec), Firmware: firmware.DimensionOrder(),
 				Sets: Sets{Kind: Links},
 			})
 			assert.True(t, r.Pass)
@@ -40,7 +40,7 @@ func TestDimensionOrderDiscardsAtADeadLinkAndStillCannotDeadlock(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"mesh:4x4", "torus:4x4", "torus:5x5"} {
 		r := ran(t, Config{
-			Graph: topologytest.Parse(t, spec), Firmware: firmware.DimensionOrder{},
+			Graph: topologytest.Parse(t, spec), Firmware: firmware.DimensionOrder(),
 			Sets: Sets{Kind: Links, Min: 1, Max: 1},
 		})
 		assert.False(t, r.Pass)
@@ -51,23 +51,24 @@ func TestDimensionOrderDiscardsAtADeadLinkAndStillCannotDeadlock(t *testing.T) {
 }
 
 // oneChannel is dimension order without the second virtual channel.
-type oneChannel struct{ firmware.DimensionOrder }
-
-func (oneChannel) Check(*weft.Place, int) error { return nil }
-
-func (f oneChannel) Route(pkt *weft.Header, at firmware.Arrival, sw firmware.View) firmware.Decision {
-	d := f.DimensionOrder.Route(pkt, at, sw)
-	for i := range d.Candidates {
-		d.Candidates[i].VC = 0
-	}
-	return d
+func oneChannel() firmware.Firmware {
+	real := firmware.DimensionOrder()
+	fw := routed(real, func(pkt *weft.Header, at firmware.Arrival, sw firmware.View) firmware.Decision {
+		d := real.Route(pkt, at, sw)
+		for i := range d.Candidates {
+			d.Candidates[i].VC = 0
+		}
+		return d
+	})
+	fw.Check = nil
+	return fw
 }
 
 // With a radix of four it would not: no two packets meet half way round.
 func TestDimensionOrderInATorusNeedsItsSecondVirtualChannel(t *testing.T) {
 	t.Parallel()
 	r := ran(t, Config{
-		Graph: topologytest.Parse(t, "torus:5x5"), Firmware: oneChannel{}, VCs: 1,
+		Graph: topologytest.Parse(t, "torus:5x5"), Firmware: oneChannel(), VCs: 1,
 		Sets: Sets{Kind: Links},
 	})
 	assert.False(t, r.CDGAcyclic)

@@ -26,7 +26,7 @@ func TestHybridBearsAsMuchAsItsLocalRoutingWithAnyMixtureOfTables(t *testing.T) 
 	for _, size := range []struct{ k, n int }{{2, 3}, {3, 2}, {2, 4}, {4, 2}, {3, 3}}[:testenv.Levels(5, 2, 2)] {
 		spec := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
 		g := topologytest.Parse(t, spec)
-		any := firmware.Hybrid{Tables: adaptiveTables(t, g, nil)}
+		any := firmware.Hybrid{Tables: adaptiveTables(t, g, nil)}.Firmware()
 		for _, when := range []verify.When{verify.Before, verify.Arriving, verify.Flapping} {
 			if spec == "kary-ntree:3,3" && when != verify.Before {
 				continue // minutes
@@ -52,18 +52,13 @@ func adaptiveTables(t *testing.T, g *topology.Graph, dead *subnet.Dead) *tables.
 }
 
 // each is a firmware of its own in every switch, all of one kind.
-type each []firmware.Hybrid
-
-func (f each) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	return f[sw.Place().Switch].Route(pkt, at, sw)
-}
-
-func (f each) DestinationBased() {}
-
-func (f each) Check(place *weft.Place, vcs int) error { return f[place.Switch].Check(place, vcs) }
-
-func (f each) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
-	return f[place.Switch].ChannelNumber(place, p, vc)
+func each(of []firmware.Firmware) firmware.Firmware {
+	fw := of[0]
+	fw.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		return of[sw.Place().Switch].Route(pkt, at, sw)
+	}
+	fw.Check = func(place *weft.Place, vcs int) error { return of[place.Switch].Fits(place, vcs) }
+	return fw
 }
 
 // The same by patches that some switches have and others not yet, beyond what the functions bear:
@@ -87,18 +82,18 @@ func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
 		u.Compute(&dead)
 		lft, err := u.Tables(t.Context())
 		require.NoError(t, err)
-		var mixed each
+		var mixed []firmware.Firmware
 		for s := range g.Switches {
 			id := weft.SwitchID(s)
-			fw := switching.Firmware(firmware.Hybrid{Tables: first})
+			fw := firmware.Hybrid{Tables: first}.Firmware()
 			if (uint32(s)+seed*7)%3 > 0 {
-				fw, err = tables.Apply(fw, 1, g.Place(id), 2,
+				fw, err = fw.Patched(1, g.Place(id), 2,
 					tables.Diff(id, tables.Program{Tables: first}, tables.Program{Tables: lft}, 1, 2))
 				require.NoError(t, err)
 			}
-			mixed = append(mixed, fw.(firmware.Hybrid))
+			mixed = append(mixed, fw)
 		}
-		r := run(t, verify.Config{Graph: g, Firmware: mixed, VCs: 2, Sets: verify.Sets{Kind: verify.Links, Max: 5, Samples: 300, Seed: uint64(seed)}, When: verify.Arriving})
+		r := run(t, verify.Config{Graph: g, Firmware: each(mixed), VCs: 2, Sets: verify.Sets{Kind: verify.Links, Max: 5, Samples: 300, Seed: uint64(seed)}, When: verify.Arriving})
 		require.True(t, r.CDGAcyclic)
 		require.True(t, *r.Numbering, "%v", r.Counter)
 		require.Zero(t, r.Deadlocks)
@@ -125,8 +120,8 @@ func TestHybridAdaptiveBearsAsMuchAsAdaptiveLink(t *testing.T) {
 			fw, _, err := subnet.Firmware(t.Context(), "hybrid-adaptive", g)
 			require.NoError(t, err)
 			sets := verify.Sets{Kind: verify.Links, Max: size.k - 1}
-			local := run(t, verify.Config{Graph: g, Firmware: firmware.AdaptiveLink{}, Sets: sets, NoSymmetry: true})
-			for _, fw := range []switching.Firmware{fw, firmware.HybridAdaptive{Tables: adaptiveTables(t, g, &dead)}} {
+			local := run(t, verify.Config{Graph: g, Firmware: firmware.AdaptiveLink{}.Firmware(), Sets: sets, NoSymmetry: true})
+			for _, fw := range []switching.Firmware{fw, firmware.HybridAdaptive{Tables: adaptiveTables(t, g, &dead)}.Firmware()} {
 				r := run(t, verify.Config{Graph: g, Firmware: fw, Sets: sets})
 				require.True(t, r.Pass, "%v", r.Counter)
 				require.Equal(t, local.FaultSets, r.FaultSets)

@@ -18,24 +18,21 @@ import (
 // fewerLayers runs a firmware with some of its virtual layers in one virtual channel. Which layer a
 // packet is in it then carries in the header (in the misroute vector, which these firmwares do not
 // use).
-type fewerLayers struct {
-	firmware.DeterministicSwitch
-	channel [3]weft.VC // per layer
-}
-
-func (fewerLayers) DestinationBased() {}
-
-func (fewerLayers) ChannelNumber() {} // the numbering of the three layers says nothing here
-
-func (f fewerLayers) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	h := *pkt
-	h.Misroute, at.VC = 0, weft.VC(pkt.Misroute)
-	d := f.DeterministicSwitch.Route(&h, at, sw)
-	for i := range d.Candidates {
-		c := &d.Candidates[i]
-		c.Fields.Misroute, c.VC = uint64(c.VC), f.channel[c.VC]
+func fewerLayers(channel [3]weft.VC) switching.Firmware { // per layer
+	real := firmware.DeterministicSwitch{}.Firmware()
+	fw := real
+	fw.ChannelNumber = nil // the numbering of the three layers says nothing here
+	fw.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		h := *pkt
+		h.Misroute, at.VC = 0, weft.VC(pkt.Misroute)
+		d := real.Route(&h, at, sw)
+		for i := range d.Candidates {
+			c := &d.Candidates[i]
+			c.Fields.Misroute, c.VC = uint64(c.VC), channel[c.VC]
+		}
+		return d
 	}
-	return d
+	return fw
 }
 
 // Whether R^switch_deterministic needs its three layers is open in the paper. With the two
@@ -65,7 +62,7 @@ func TestLayersOfDeterministicSwitchThatCanBeOne(t *testing.T) {
 		for i, m := range merges {
 			t.Run(fmt.Sprintf("%s/%d faults/%s", c.tree, c.faults, m.name), func(t *testing.T) {
 				r, err := verify.Run(context.Background(), verify.Config{
-					Graph: g, Firmware: fewerLayers{channel: m.channel}, VCs: 3,
+					Graph: g, Firmware: fewerLayers(m.channel), VCs: 3,
 					Sets: verify.Sets{
 						Kind: verify.Any, Min: testenv.Levels(0, c.faults, c.faults), Max: c.faults, Samples: testenv.Levels(0, 300, 300), Seed: 1,
 					},

@@ -28,9 +28,7 @@ type model struct {
 	pairs    int64   // all of these
 	number   []int32 // per channel: the firmware's numbering; nil when it has none
 	stateful bool
-	declared []int              // per switch: how many registers it has
-	source   switching.Sourcer  // nil: packets start with the fields of every new packet
-	assigner switching.Assigner // nil: packets go to address 0 in VC 0
+	declared []int // per switch: how many registers it has
 
 	apart  bool // the packets of each source are a flow, whatever the firmware says
 	merged bool // the firmware is destination-based: the packets of all sources of a destination are one flow
@@ -79,27 +77,21 @@ func newModel(c *Config) (*model, error) {
 // use makes fw the firmware that is explored.
 func (m *model) use(fw switching.Firmware) error {
 	g := m.g
-	m.fw, m.number, m.declared = fw, nil, make([]int, len(g.Switches))
-	var state switching.Stateful
-	state, m.stateful = fw.(switching.Stateful)
-	m.source, _ = fw.(switching.Sourcer)
-	m.assigner, _ = fw.(switching.Assigner)
+	m.fw, m.number, m.declared, m.stateful = fw, nil, make([]int, len(g.Switches)), fw.Registers != nil
 	for s := range g.Switches {
-		if m.stateful {
-			place := g.Place(weft.SwitchID(s))
-			if m.declared[s] = len(state.Registers(place)); m.declared[s] > maxRegisters {
-				return fmt.Errorf("%w: the firmware declares %d registers at switch %s, at most %d can be explored", ErrConfig, m.declared[s],
-					place.Name, maxRegisters)
-			}
+		place := g.Place(weft.SwitchID(s))
+		if m.declared[s] = len(fw.RegistersAt(place)); m.declared[s] > maxRegisters {
+			return fmt.Errorf("%w: the firmware declares %d registers at switch %s, at most %d can be explored", ErrConfig, m.declared[s],
+				place.Name, maxRegisters)
 		}
 	}
-	if n, ok := fw.(switching.Numbered); ok {
+	if fw.ChannelNumber != nil {
 		m.number = make([]int32, m.channels)
 		for s := range g.Switches {
 			for p := range m.ports(s) {
 				for vc := range m.vcs {
 					if to := m.peer(s, weft.PortID(p)); to.kind == weft.KindSwitch {
-						m.number[m.channel(s, weft.PortID(p), weft.VC(vc))] = int32(n.ChannelNumber(g.Place(weft.SwitchID(s)), weft.PortID(p), weft.VC(vc)))
+						m.number[m.channel(s, weft.PortID(p), weft.VC(vc))] = int32(fw.ChannelNumber(g.Place(weft.SwitchID(s)), weft.PortID(p), weft.VC(vc)))
 					}
 				}
 			}
@@ -115,8 +107,7 @@ const maxPairs = 1 << 27
 // index makes the flows: one per destination if the firmware looks at nothing else, otherwise one
 // per pair.
 func (m *model) index(fw switching.Firmware) {
-	_, merged := fw.(switching.DestinationBased)
-	merged = merged && !m.apart
+	merged := fw.DestinationBased && !m.apart
 	if m.flows != nil && merged == m.merged {
 		return
 	}
@@ -202,8 +193,8 @@ func (m *model) owner(port int32) int {
 func (m *model) headers(src, dst weft.NICID) []weft.Header {
 	sw, p := m.g.SwitchOf(src)
 	var list []weft.Address
-	if m.assigner != nil {
-		list = m.assigner.Addresses(m.g.Place(sw), p, dst)
+	if m.fw.Addresses != nil {
+		list = m.fw.Addresses(m.g.Place(sw), p, dst)
 	}
 	if len(list) == 0 {
 		list = []weft.Address{{}}
@@ -216,8 +207,8 @@ func (m *model) headers(src, dst weft.NICID) []weft.Header {
 			h.VC = 0 // as NICs do
 		}
 		h.Path, h.Layers = a.Path, a.Layers
-		if m.source != nil {
-			m.source.Source(m.g.Place(sw), p, h)
+		if m.fw.Source != nil {
+			m.fw.Source(m.g.Place(sw), p, h)
 		}
 	}
 	return headers

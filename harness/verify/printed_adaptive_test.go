@@ -11,7 +11,7 @@ import (
 
 func TestMisrouteVectorPrintedOrBrokenIsCaught(t *testing.T) {
 	t.Parallel()
-	caught(t, firmware.MisrouteVector{}, []broken{
+	caught(t, firmware.MisrouteVector{}.Firmware(), []broken{
 		{
 			name: "5 for packets from above too", rule: bouncesFromAboveToo,
 			on: "kary-ntree:2,3", faults: 1,
@@ -47,7 +47,7 @@ func TestMisrouteVectorPrintedOrBrokenIsCaught(t *testing.T) {
 
 func TestAdaptiveLinkBrokenIsCaught(t *testing.T) {
 	t.Parallel()
-	caught(t, firmware.AdaptiveLink{}, []broken{
+	caught(t, firmware.AdaptiveLink{}.Firmware(), []broken{
 		{
 			name: "2b for packets from above too", rule: bouncesFromAboveToo,
 			on: "kary-ntree:2,3", faults: 1,
@@ -78,7 +78,7 @@ func TestAdaptiveLinkBrokenIsCaught(t *testing.T) {
 
 func TestAdaptiveSwitchPrintedOrBrokenIsCaught(t *testing.T) {
 	t.Parallel()
-	caught(t, firmware.AdaptiveSwitch{}, []broken{
+	caught(t, firmware.AdaptiveSwitch{}.Firmware(), []broken{
 		{
 			name: "4c: port field -1 at every leaf", rule: fourCLiteral,
 			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",

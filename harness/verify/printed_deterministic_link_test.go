@@ -12,7 +12,7 @@ import (
 
 func TestDeterministicLinkAsPrintedOrBrokenIsCaught(t *testing.T) {
 	t.Parallel()
-	caught(t, firmware.DeterministicLink{}, []broken{
+	caught(t, firmware.DeterministicLink(), []broken{
 		{
 			name: "2b also for the first bounce: back in the re-routing layer", rule: firstBounceInML,
 			on: "kary-ntree:2,2", faults: 1,

@@ -12,7 +12,7 @@ import (
 
 func TestDeterministicSwitchAsPrintedIsCaught(t *testing.T) {
 	t.Parallel()
-	caught(t, firmware.DeterministicSwitch{}, []broken{
+	caught(t, firmware.DeterministicSwitch{}.Firmware(), []broken{
 		{
 			name: "4a does not set the port field", rule: neverSetsMinus2,
 			on: "kary-ntree:2,3", kind: verify.Any, faults: 1,
@@ -68,7 +68,7 @@ func TestDeterministicSwitchAsPrintedIsCaught(t *testing.T) {
 
 func TestDeterministicSwitchBrokenIsCaught(t *testing.T) {
 	t.Parallel()
-	caught(t, firmware.DeterministicSwitch{}, []broken{
+	caught(t, firmware.DeterministicSwitch{}.Firmware(), []broken{
 		{
 			name: "D differs within a switch group", rule: differentDSwitch,
 			on: "kary-ntree:3,3", dead: "s1.00-s2.00 s1.02",
@@ -116,7 +116,7 @@ func TestDeterministicSwitchBrokenIsCaught(t *testing.T) {
 // U-turns at several switches of a group, and D must be the same in all of them.
 func TestDInDifferentOrdersClosesCyclesWhenAnyDownPortIsTaken(t *testing.T) {
 	t.Parallel()
-	caught(t, with(firmware.DeterministicSwitch{}, any4a), []broken{
+	caught(t, with(firmware.DeterministicSwitch{}.Firmware(), any4a), []broken{
 		{
 			name: "D differs within a switch group", rule: differentDSwitch,
 			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",

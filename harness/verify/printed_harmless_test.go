@@ -30,15 +30,15 @@ func TestChangesThatDoNoHarmWithinKMinus1Pass(t *testing.T) {
 		hops   int // at most, of the changed firmware; the real one's below
 		real0  int
 	}{
-		{"R_m: 5 for packets from any switch below", firmware.MisrouteVector{}, alwaysBounces, "kary-ntree:3,3", verify.Links, 2, 9, 9},
-		{"R_m: 2 also for packets from a U-turn switch, which keep the vector", firmware.MisrouteVector{}, neverBounces, "kary-ntree:3,3", verify.Links, 2, 9, 9},
-		{"R_m: the vector not cleared, faults in one group", firmware.MisrouteVector{}, vectorNotCleared, "kary-ntree:3,3", verify.Links, 2, 9, 9},
-		{"R_m: dead ports named beside live ones", firmware.MisrouteVector{}, deadUps, "kary-ntree:3,2", verify.Links, 2, 7, 7},
-		{"adaptive-link: the vector consulted on the way up", firmware.AdaptiveLink{}, vectorConsultedUp, "kary-ntree:3,3", verify.Links, 2, 9, 9},
-		{"adaptive-switch: 7 for port field -2 only", firmware.AdaptiveSwitch{}, sevenOnlyMinus2, "kary-ntree:3,3", verify.Switches, 2, 13, 13},
-		{"adaptive-switch: the port field of another down port", firmware.AdaptiveSwitch{}, portFieldOfAnother, "kary-ntree:2,3", verify.Any, 1, 9, 9},
-		{"deterministic-switch: the port field of another down port", firmware.DeterministicSwitch{}, portFieldOfAnother, "kary-ntree:3,3", verify.Switches, 2, 17, 17},
-		{"deterministic-switch: 2c stays in ML1", firmware.DeterministicSwitch{}, layerOf("2c", ml1), "kary-ntree:3,3", verify.Switches, 2, 17, 17},
+		{"R_m: 5 for packets from any switch below", firmware.MisrouteVector{}.Firmware(), alwaysBounces, "kary-ntree:3,3", verify.Links, 2, 9, 9},
+		{"R_m: 2 also for packets from a U-turn switch, which keep the vector", firmware.MisrouteVector{}.Firmware(), neverBounces, "kary-ntree:3,3", verify.Links, 2, 9, 9},
+		{"R_m: the vector not cleared, faults in one group", firmware.MisrouteVector{}.Firmware(), vectorNotCleared, "kary-ntree:3,3", verify.Links, 2, 9, 9},
+		{"R_m: dead ports named beside live ones", firmware.MisrouteVector{}.Firmware(), deadUps, "kary-ntree:3,2", verify.Links, 2, 7, 7},
+		{"adaptive-link: the vector consulted on the way up", firmware.AdaptiveLink{}.Firmware(), vectorConsultedUp, "kary-ntree:3,3", verify.Links, 2, 9, 9},
+		{"adaptive-switch: 7 for port field -2 only", firmware.AdaptiveSwitch{}.Firmware(), sevenOnlyMinus2, "kary-ntree:3,3", verify.Switches, 2, 13, 13},
+		{"adaptive-switch: the port field of another down port", firmware.AdaptiveSwitch{}.Firmware(), portFieldOfAnother, "kary-ntree:2,3", verify.Any, 1, 9, 9},
+		{"deterministic-switch: the port field of another down port", firmware.DeterministicSwitch{}.Firmware(), portFieldOfAnother, "kary-ntree:3,3", verify.Switches, 2, 17, 17},
+		{"deterministic-switch: 2c stays in ML1", firmware.DeterministicSwitch{}.Firmware(), layerOf("2c", ml1), "kary-ntree:3,3", verify.Switches, 2, 17, 17},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -72,7 +72,7 @@ func beyond(t *testing.T, fw switching.Firmware, on string, faults int) *verify.
 // dead ports: a packet that would be discarded holds its buffer for ever.
 func TestAPortThatIsDeadAndNotInTheVectorIsWaitedForWithoutEnd(t *testing.T) {
 	t.Parallel()
-	real, literal := beyond(t, firmware.MisrouteVector{}, "kary-ntree:3,2", 3), beyond(t, with(firmware.MisrouteVector{}, deadUps), "kary-ntree:3,2", 3)
+	real, literal := beyond(t, firmware.MisrouteVector{}.Firmware(), "kary-ntree:3,2", 3), beyond(t, with(firmware.MisrouteVector{}.Firmware(), deadUps), "kary-ntree:3,2", 3)
 	const waits = "4: U-turn, an up port not in the misroute vector: waits for dead ports only"
 	none := "6: every up port is dead or in the misroute vector"
 	require.Positive(t, real.Discards[none])
@@ -85,8 +85,8 @@ func TestAPortThatIsDeadAndNotInTheVectorIsWaitedForWithoutEnd(t *testing.T) {
 // around for ever.
 func TestRule7ForPortFieldMinus2OnlyIsALivelockBeyondKMinus1(t *testing.T) {
 	t.Parallel()
-	assert.Zero(t, beyond(t, firmware.AdaptiveSwitch{}, "kary-ntree:2,2", 2).Livelocks)
-	r := beyond(t, with(firmware.AdaptiveSwitch{}, sevenOnlyMinus2), "kary-ntree:2,2", 2)
+	assert.Zero(t, beyond(t, firmware.AdaptiveSwitch{}.Firmware(), "kary-ntree:2,2", 2).Livelocks)
+	r := beyond(t, with(firmware.AdaptiveSwitch{}.Firmware(), sevenOnlyMinus2), "kary-ntree:2,2", 2)
 	require.NotNil(t, r.Counter)
 	assert.Positive(t, r.Livelocks)
 }
@@ -95,8 +95,8 @@ func TestRule7ForPortFieldMinus2OnlyIsALivelockBeyondKMinus1(t *testing.T) {
 // with the faults.
 func TestAVectorConsultedOnTheWayUpCostsPairsBeyondKMinus1(t *testing.T) {
 	t.Parallel()
-	real := beyond(t, firmware.AdaptiveLink{}, "kary-ntree:2,3", 2)
-	up := beyond(t, with(firmware.AdaptiveLink{}, vectorConsultedUp), "kary-ntree:2,3", 2)
+	real := beyond(t, firmware.AdaptiveLink{}.Firmware(), "kary-ntree:2,3", 2)
+	up := beyond(t, with(firmware.AdaptiveLink{}.Firmware(), vectorConsultedUp), "kary-ntree:2,3", 2)
 	assert.Greater(t, up.Unconnected, real.Unconnected)
 	assert.Positive(t, up.Discards["1: an up port not in the vector"])
 }
@@ -114,14 +114,14 @@ func TestASharedVectorDiscardsPacketsThatItNeedNot(t *testing.T) {
 			Sets: verify.Sets{Min: 3, Max: 3}, Regs: regs,
 		}).Unconnected
 	}
-	shared := count(firmware.AdaptiveLink{}, verify.Shared)
-	digit := count(firmware.AdaptiveLink{Vector: firmware.VectorPerDigit}, verify.Shared)
-	header := count(firmware.MisrouteVector{}, verify.Shared)
+	shared := count(firmware.AdaptiveLink{}.Firmware(), verify.Shared)
+	digit := count(firmware.AdaptiveLink{Vector: firmware.VectorPerDigit}.Firmware(), verify.Shared)
+	header := count(firmware.MisrouteVector{}.Firmware(), verify.Shared)
 	t.Logf("pairs not connected by three dead links: one vector %d, per digit %d, in the header %d", shared, digit, header)
 	assert.Greater(t, shared, digit)
 	assert.Greater(t, shared, header)
-	assert.Equal(t, digit, count(with(firmware.MisrouteVector{}, alwaysBounces), verify.Shared))
-	assert.Equal(t, count(firmware.AdaptiveLink{}, verify.Alone), count(firmware.AdaptiveLink{Vector: firmware.VectorPerDigit}, verify.Alone))
+	assert.Equal(t, digit, count(with(firmware.MisrouteVector{}.Firmware(), alwaysBounces), verify.Shared))
+	assert.Equal(t, count(firmware.AdaptiveLink{}.Firmware(), verify.Alone), count(firmware.AdaptiveLink{Vector: firmware.VectorPerDigit}.Firmware(), verify.Alone))
 }
 
 // An output fixed on arrival makes cycles of two dead links real, for the adaptive firmwares alone:
@@ -129,8 +129,8 @@ func TestASharedVectorDiscardsPacketsThatItNeedNot(t *testing.T) {
 func TestAnOutputFixedOnArrivalDeadlocksAtTwoFaults(t *testing.T) {
 	t.Parallel()
 	for name, fw := range map[string]switching.Firmware{
-		"adaptive-link": firmware.AdaptiveLink{}, "misroute-vector": firmware.MisrouteVector{}, "adaptive-switch": firmware.AdaptiveSwitch{},
-		"adaptive-link-digit": firmware.AdaptiveLink{Vector: firmware.VectorPerDigit},
+		"adaptive-link": firmware.AdaptiveLink{}.Firmware(), "misroute-vector": firmware.MisrouteVector{}.Firmware(), "adaptive-switch": firmware.AdaptiveSwitch{}.Firmware(),
+		"adaptive-link-digit": firmware.AdaptiveLink{Vector: firmware.VectorPerDigit}.Firmware(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -152,7 +152,7 @@ func TestAnOutputFixedOnArrivalDeadlocksAtTwoFaults(t *testing.T) {
 		})
 	}
 	for name, fw := range map[string]switching.Firmware{
-		"deterministic-link": firmware.DeterministicLink{}, "deterministic-switch": firmware.DeterministicSwitch{},
+		"deterministic-link": firmware.DeterministicLink(), "deterministic-switch": firmware.DeterministicSwitch{}.Firmware(),
 	} {
 		r := run(t, verify.Config{
 			Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: fw,

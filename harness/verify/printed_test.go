@@ -34,47 +34,15 @@ type route func(pkt *weft.Header, at switching.Arrival, sw switching.View) switc
 // rule is one changed rule: it is given what the real firmware would do, and may ask it.
 type rule func(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision
 
-// changed is a firmware with one rule changed.
-type changed struct {
-	real switching.Firmware
-	rule rule
-}
-
-func (c changed) DestinationBased() {}
-
-// Symmetric is the claim that none minds how ports are numbered. Some do, and are found out.
-func (c changed) Symmetric() {}
-
-func (c changed) Check(place *weft.Place, vcs int) error {
-	return c.real.(switching.Checker).Check(place, vcs)
-}
-
-func (c changed) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	return c.rule(c.real.Route, pkt, at, sw)
-}
-
-// The same of firmwares that number their channels, and of those that have registers.
-type (
-	changedNumbered struct {
-		changed
-		switching.Numbered
-	}
-	changedStateful struct {
-		changed
-		switching.Stateful
-	}
-)
-
-// with is a firmware with one rule changed. Its channels keep their numbers.
+// with is a firmware with one rule changed. Its channels keep their numbers. It claims that it does
+// not mind how ports are numbered. Some do, and are found out.
 func with(real switching.Firmware, r rule) switching.Firmware {
-	c := changed{real, r}
-	switch real := real.(type) {
-	case switching.Numbered:
-		return changedNumbered{c, real}
-	case switching.Stateful:
-		return changedStateful{c, real}
+	fw := real
+	fw.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		return r(real.Route, pkt, at, sw)
 	}
-	return c
+	fw.Symmetric = true
+	return fw
 }
 
 // broken is a firmware with one rule changed and what verify must find.

@@ -168,7 +168,7 @@ type drawn struct {
 	vcs  int
 }
 
-func (f drawn) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+func (f drawn) route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	here := sw.Place().Switch
 	if leaf, p := f.g.SwitchOf(pkt.Dst); leaf == here {
 		return switching.To(sw, p, 0, pkt.Fields, "deliver")
@@ -210,11 +210,11 @@ func TestQueuesGetStuckOnlyWhereVerifySaysSo(t *testing.T) {
 	freed, caught := 0, 0
 	for seed := range uint64(150) {
 		fw := drawn{g: g, seed: seed, vcs: 1 + int(seed%2)}
-		r := run(t, verify.Config{Graph: g, Firmware: fw, VCs: fw.vcs, Workers: 1})
+		r := run(t, verify.Config{Graph: g, Firmware: routeFunc(fw.route), VCs: fw.vcs, Workers: 1})
 		if r.CDGAcyclic {
 			require.Zero(t, r.Deadlocks, "seed %d: %+v", seed, r.Extended)
 		}
-		m := queues{g: g, fw: fw, vcs: fw.vcs, in: 1, out: 2}
+		m := queues{g: g, fw: routeFunc(fw.route), vcs: fw.vcs, in: 1, out: 2}
 		if m.deadlock(400) {
 			require.Positive(t, r.Deadlocks, "seed %d: %+v", seed, r.Extended)
 			caught++

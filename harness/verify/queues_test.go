@@ -33,7 +33,11 @@ const (
 	ringNIC
 )
 
-func (f oneWay) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+func (f oneWay) firmware() switching.Firmware {
+	return switching.Firmware{Name: "two", On: switching.Grids, Route: f.route, DestinationBased: true}
+}
+
+func (f oneWay) route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	here := sw.Place().Switch
 	if weft.SwitchID(pkt.Dst) == here {
 		return switching.To(sw, ringNIC, 0, pkt.Fields, "deliver")
@@ -44,8 +48,6 @@ func (f oneWay) Route(pkt *weft.Header, at switching.Arrival, sw switching.View)
 	}
 	return switching.Decision{Candidates: append(sw.Scratch(), switching.Candidate{Port: ringUp, Need: need, Fields: pkt.Fields}), Rule: "up"}
 }
-
-func (oneWay) DestinationBased() {}
 
 // cores is a ring of real switch cores without anything that drives them: the test decides what
 // happens next. Links hold nothing, NICs take all that comes at once, and credits are returned at
@@ -238,7 +240,7 @@ func search(t testing.TB, g *topology.Graph, fw oneWay, in, out int, hops []int)
 	}
 	todo := [][]action{nil} // the ways to states that have not been left yet
 	alike := len(fw.enter) == 1
-	seen[newCores(t, g, fw, in, out).key(alike)] = true
+	seen[newCores(t, g, fw.firmware(), in, out).key(alike)] = true
 	for turn := 0; len(todo) > 0 && deadlock == ""; {
 		var path []action
 		if turn++; turn%2 == 0 { // near states, by short ways, and far ones, where the queues are full
@@ -249,7 +251,7 @@ func search(t testing.TB, g *topology.Graph, fw oneWay, in, out int, hops []int)
 		var c *cores
 		for _, a := range actions {
 			if c == nil {
-				c = newCores(t, g, fw, in, out)
+				c = newCores(t, g, fw.firmware(), in, out)
 				for _, b := range path {
 					require.True(t, do(c, b))
 				}
@@ -293,9 +295,9 @@ func TestARingOfSwitchesHasTheDeadlockThatVerifySays(t *testing.T) {
 			t.Parallel()
 			states, deadlock := search(t, g, c.fw, 1, 2, []int{2})
 			t.Log(states, "states", deadlock)
-			m := queues{g: g, fw: c.fw, vcs: 1, in: 1, out: 2}
+			m := queues{g: g, fw: c.fw.firmware(), vcs: 1, in: 1, out: 2}
 			assert.Equal(t, c.passes, !m.deadlock(1<<20))
-			r := run(t, verify.Config{Graph: g, Firmware: c.fw})
+			r := run(t, verify.Config{Graph: g, Firmware: c.fw.firmware()})
 			assert.Equal(t, c.passes, r.Pass, "%v", r.Counter)
 			assert.Equal(t, c.passes, r.CDGAcyclic)
 			assert.Equal(t, uint64(1), r.CyclicSets)

@@ -14,27 +14,29 @@ import (
 )
 
 // remembering is a firmware with two registers in each switch.
-type remembering struct{ routeFunc }
-
-func (remembering) Registers(*weft.Place) []switching.Register {
-	return []switching.Register{{Name: "a", Width: 1}, {Name: "b", Width: 1}}
+func remembering(r route) switching.Firmware {
+	fw := routeFunc(r)
+	fw.Registers = func(*weft.Place) []switching.Register {
+		return []switching.Register{{Name: "a", Width: 1}, {Name: "b", Width: 1}}
+	}
+	return fw
 }
 
 // A firmware may write one register without having looked at any. The others keep what they had.
 func TestARegisterThatIsWrittenLeavesTheOthersAlone(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:2x2")
-	marks := remembering{func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+	marks := remembering(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 		if at.From == weft.RoleNIC {
-			d := shortest{g, first}.Route(pkt, at, sw)
+			d := shortest{g, first}.route(pkt, at, sw)
 			d.Write = switching.RegisterWrite{Do: true, Index: int(pkt.Dst) % 2, Value: 1}
 			return d
 		}
 		if sw.Register(0)+sw.Register(1) == 2 {
 			return switching.Discard("both are marked")
 		}
-		return shortest{g, first}.Route(pkt, at, sw)
-	}}
+		return shortest{g, first}.route(pkt, at, sw)
+	})
 	r := run(t, verify.Config{Graph: g, Firmware: marks})
 	require.NotNil(t, r.Counter, "packets from one NIC to others mark both")
 	assert.Equal(t, "both are marked", r.Counter.Ends)
@@ -45,15 +47,15 @@ func TestARegisterThatIsWrittenLeavesTheOthersAlone(t *testing.T) {
 func TestASwitchThatRestartsHasForgotten(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:2x2")
-	back := remembering{func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-		d := shortest{g, first}.Route(pkt, at, sw)
+	back := remembering(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		d := shortest{g, first}.route(pkt, at, sw)
 		if leaf, _ := g.SwitchOf(pkt.Dst); at.From == weft.RoleNIC || leaf == sw.Place().Switch || sw.Register(0) == 1 {
 			return d
 		}
 		d = switching.To(sw, at.Port, 0, pkt.Fields, "back, once")
 		d.Write = switching.RegisterWrite{Do: true, Value: 1}
 		return d
-	}}
+	})
 	c := verify.Config{Graph: g, Firmware: back, When: verify.Flapping}
 	for _, c.Regs = range []verify.Registers{verify.Shared, verify.Alone} {
 		for _, e := range []string{"s0.0-s1.0", "s1.0"} {
@@ -97,17 +99,17 @@ func TestPacketsForADeadSwitchWriteRegistersToo(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:2x2")
 	dead := verify.Element{Switch: true, ID: 3}
-	cross := remembering{func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+	cross := remembering(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 		if sw.Register(0) == 1 {
 			return switching.Discard("marked")
 		}
-		d := shortest{g, first}.Route(pkt, at, sw)
+		d := shortest{g, first}.route(pkt, at, sw)
 		if leaf, _ := g.SwitchOf(pkt.Dst); leaf == 3 {
 			d = switching.Discard("dead")
 			d.Write = switching.RegisterWrite{Do: true, Value: 1}
 		}
 		return d
-	}}
+	})
 	for _, when := range []verify.When{verify.Before, verify.Arriving, verify.Flapping} {
 		r := run(t, verify.Config{Graph: g, Firmware: cross, When: when, Sets: verify.Sets{List: [][]verify.Element{{dead}}}})
 		require.NotNil(t, r.Counter, when)
@@ -126,7 +128,7 @@ func TestPacketsForADeadSwitchCanDeadlock(t *testing.T) {
 		if leaf, _ := g.SwitchOf(pkt.Dst); leaf == 5 && at.From != weft.RoleNIC && sw.Place().Switch >= 1 && sw.Place().Switch <= 3 {
 			return switching.To(sw, at.Port, 0, pkt.Fields, "back")
 		}
-		return shortest{g, first}.Route(pkt, at, sw)
+		return shortest{g, first}.route(pkt, at, sw)
 	})
 	r := run(t, verify.Config{Graph: g, Firmware: back, Sets: verify.Sets{List: [][]verify.Element{{dead}}}})
 	assert.EqualValues(t, 1, r.Deadlocks, "%s", r)

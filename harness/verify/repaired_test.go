@@ -106,7 +106,7 @@ func TestAtOnceIsForFaultsThatGo(t *testing.T) {
 	t.Parallel()
 	for when, ok := range map[verify.When]bool{verify.Before: false, verify.Arriving: false, verify.Flapping: true, verify.Repaired: true} {
 		_, err := verify.Run(context.Background(), verify.Config{
-			Graph: topologytest.Parse(t, "kary-ntree:2,2"), Firmware: firmware.DeterministicLink{},
+			Graph: topologytest.Parse(t, "kary-ntree:2,2"), Firmware: firmware.DeterministicLink(),
 			Sets: verify.Sets{Max: 1}, When: when, AtOnce: 1,
 		})
 		if ok {
@@ -121,5 +121,5 @@ func named(t *testing.T, name string) firmware.Firmware {
 	t.Helper()
 	e, ok := firmware.ByName(name)
 	require.True(t, ok, name)
-	return e.New()
+	return e
 }

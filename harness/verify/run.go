@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -224,10 +225,6 @@ func (r *run) progress(n uint64) {
 
 // fingerprint tells runs apart whose results must not be added.
 func (r *run) fingerprint() string {
-	fw := fmt.Sprintf("%T%+v", r.Firmware, r.Firmware)
-	if r.Name != "" {
-		fw = r.Name // what a firmware points to is elsewhere in every process
-	}
 	graph := sha256.New()
 	_ = r.Graph.WriteJSON(graph) // a hash takes everything; a topology file may have been edited under its name
 	sub := "false"
@@ -240,6 +237,6 @@ func (r *run) fingerprint() string {
 	}
 	return fmt.Sprintf("%s %x %s vcs=%d %s %d-%d samples=%d seed=%d group=%t list=%s when=%d most=%d onebyone=%t "+
 		"regs=%d fixed=%t around=%t sub=%s nosym=%t checked=true compare=%t total=%d",
-		r.Graph.Spec, graph.Sum(nil), fw, r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.PerGroup,
+		r.Graph.Spec, graph.Sum(nil), cmp.Or(r.Name, r.Firmware.Name), r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.PerGroup,
 		list, r.When, r.AtOnce, r.OneByOne, r.Regs, r.FixedChoice, r.Around != nil, sub, r.NoSymmetry, r.Compare != nil, r.total)
 }

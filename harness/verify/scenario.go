@@ -14,7 +14,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	switching "github.com/weft-fabric/weft/switch"
 )
 
 // ErrNoReplay is wrapped by the error for a counterexample that no scenario can show.
@@ -140,12 +139,11 @@ func (s *script) packet() {
 
 // addresses says it when the NIC has several to choose among, as it draws one.
 func (s *script) addresses() {
-	a, ok := s.cfg.Firmware.(switching.Assigner)
-	if !ok {
+	if s.cfg.Firmware.Addresses == nil {
 		return
 	}
 	leaf, p := s.cfg.Graph.SwitchOf(s.From)
-	if n := len(a.Addresses(s.cfg.Graph.Place(leaf), p, s.To)); n > 1 {
+	if n := len(s.cfg.Firmware.Addresses(s.cfg.Graph.Place(leaf), p, s.To)); n > 1 {
 		s.say("The NIC draws one of %d addresses, and this is the way of path %d from %v: a run in which it draws another proves nothing. Try other seeds.",
 			n, s.Path[0].Fields.Path, s.Path[0].VC)
 	}

@@ -18,12 +18,11 @@ import (
 
 // hasty is misroute-vector, but that it discards packets whose arrival port is dead. With any, it
 // also discards those at a switch with a dead down port.
-type hasty struct {
-	firmware.MisrouteVector
-	any bool
-}
+func hasty(any bool) switching.Firmware { return with(misrouteVector, hastily{any}.route) }
 
-func (f hasty) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+type hastily struct{ any bool }
+
+func (f hastily) route(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	if !sw.PortUp(at.Port) {
 		return switching.Discard("x: it has just died")
 	}
@@ -32,26 +31,25 @@ func (f hasty) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 			return switching.Discard("x: something is dead")
 		}
 	}
-	return f.MisrouteVector.Route(pkt, at, sw)
+	return real(pkt, at, sw)
 }
 
 // marked is updown, but that packets to the first NIC write a register where they start and all
 // others are discarded where it is written. With both, any packet writes it and dies of it one
 // switch later.
-type marked struct {
-	firmware.UpDown
-	both bool
+func marked(both bool) switching.Firmware {
+	fw := with(firmware.UpDown{}.Firmware(), marking{both}.route)
+	fw.Registers = func(*weft.Place) []switching.Register { return []switching.Register{{Name: "mark", Width: 1}} }
+	return fw
 }
 
-func (marked) Registers(*weft.Place) []switching.Register {
-	return []switching.Register{{Name: "mark", Width: 1}}
-}
+type marking struct{ both bool }
 
-func (f marked) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+func (f marking) route(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	if pkt.Dst != 0 && sw.Register(0) == 1 {
 		return switching.Discard("x: marked by another")
 	}
-	d := f.UpDown.Route(pkt, at, sw)
+	d := real(pkt, at, sw)
 	if pkt.Dst == 0 {
 		d.Write = switching.RegisterWrite{Do: true, Value: 1}
 	}
@@ -64,7 +62,7 @@ func (f marked) Route(pkt *weft.Header, at switching.Arrival, sw switching.View)
 func TestWhatNoOrderFromOutsideCanTimeIsTheLastChoiceAndTheScenarioSaysSo(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, "kary-ntree:2,3", "misroute-vector", verify.Links, 1, verify.Arriving)
-	cfg.Firmware = hasty{}
+	cfg.Firmware = hasty(false)
 	c := found(t, cfg)
 	f, err := c.Scenario(cfg, "hasty")
 	require.NoError(t, err)
@@ -72,7 +70,7 @@ func TestWhatNoOrderFromOutsideCanTimeIsTheLastChoiceAndTheScenarioSaysSo(t *tes
 	_, err = format.Write(f)
 	require.NoError(t, err)
 
-	cfg.Firmware = hasty{any: true}
+	cfg.Firmware = hasty(true)
 	c = found(t, cfg)
 	assert.Equal(t, "x: something is dead", c.Path[len(c.Path)-1].Rule, "%v", c)
 	f, err = c.Scenario(cfg, "hasty")
@@ -83,7 +81,7 @@ func TestWhatNoOrderFromOutsideCanTimeIsTheLastChoiceAndTheScenarioSaysSo(t *tes
 func TestACounterexampleOfOnePacketAloneComesBeforeOneThatNeedsOthers(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, "kary-ntree:2,3", "updown", verify.Links, 0, verify.Before)
-	cfg.Firmware = marked{}
+	cfg.Firmware = marked(false)
 	c := found(t, cfg)
 	assert.True(t, c.Others)
 	assert.Contains(t, c.String(), "the registers hold what other packets have written")
@@ -91,7 +89,7 @@ func TestACounterexampleOfOnePacketAloneComesBeforeOneThatNeedsOthers(t *testing
 	require.NoError(t, err)
 	assert.Contains(t, f.About, "Not in the scenario: the registers")
 
-	cfg.Firmware = marked{both: true}
+	cfg.Firmware = marked(true)
 	c = found(t, cfg)
 	assert.False(t, c.Others)
 	assert.Equal(t, "x: by itself", c.Path[len(c.Path)-1].Rule, "%v", c)
@@ -106,7 +104,7 @@ func TestACounterexampleOfOnePacketAloneComesBeforeOneThatNeedsOthers(t *testing
 	assert.False(t, c.Others, "nor when faults come, %v", c)
 
 	cfg.Regs = verify.Alone
-	cfg.Firmware = marked{}
+	cfg.Firmware = marked(false)
 	res, err := verify.Run(t.Context(), cfg)
 	require.NoError(t, err)
 	assert.Nil(t, res.Counter)
@@ -115,7 +113,7 @@ func TestACounterexampleOfOnePacketAloneComesBeforeOneThatNeedsOthers(t *testing
 // circle sends every packet round a ring in one direction, in one virtual channel.
 type circle struct{ g *topology.Graph }
 
-func (f circle) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
+func (f circle) route(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
 	here := sw.Place().Switch
 	home, to := f.g.SwitchOf(pkt.Dst)
 	if home != here {
@@ -134,8 +132,8 @@ func TestADeadlockIsAScenarioOfTrafficThatMayRunIntoIt(t *testing.T) {
 	testenv.Long(t)
 	testenv.Raced(t)
 	g := topologytest.Parse(t, "ring:4")
-	circular := firmware.Entry{Name: "circle", VCs: 1, New: func() firmware.Firmware { return circle{g} }}
-	cfg := verify.Config{Graph: g, Firmware: circle{g}, VCs: 2}
+	circular := firmware.Firmware{Name: "circle", Route: circle{g}.route}
+	cfg := verify.Config{Graph: g, Firmware: circular, VCs: 2}
 	c := found(t, cfg)
 	require.Equal(t, verify.Deadlock, c.What)
 	f, err := c.Scenario(cfg, "circle")
@@ -208,7 +206,7 @@ func TestOneOfSeveralPortsToANeighbourIsNamedByItsNumber(t *testing.T) {
 	})
 	require.NoError(t, err)
 	c := &verify.Counterexample{What: verify.Unconnected, Src: "x", Dst: "y", Again: -1, Path: []verify.Step{{Switch: "a", InPort: 2, Port: 1, Ways: 2}}}
-	f, err := c.Scenario(verify.Config{Graph: g, Firmware: circle{g}}, "circle")
+	f, err := c.Scenario(verify.Config{Graph: g, Firmware: routeFunc(circle{g}.route)}, "circle")
 	require.NoError(t, err)
 	assert.Equal(t, []format.Choice{{Switch: "a", In: "x", To: "1"}}, f.Choices)
 }
@@ -216,13 +214,12 @@ func TestOneOfSeveralPortsToANeighbourIsNamedByItsNumber(t *testing.T) {
 func end(n weft.Node, p weft.PortID) weft.End { return weft.End{Node: n, Port: p} }
 
 // expiring is changing with a register that nobody uses.
-type expiring struct {
-	changing
-	after weft.Time
-}
-
-func (f expiring) Registers(*weft.Place) []switching.Register {
-	return []switching.Register{{Name: "unused", Width: 1, Expire: f.after}}
+func expiring(after weft.Time) switching.Firmware {
+	fw := changing{more: true}.firmware("more")
+	fw.Registers = func(*weft.Place) []switching.Register {
+		return []switching.Register{{Name: "unused", Width: 1, Expire: after}}
+	}
+	return fw
 }
 
 func TestHopsAreShortEnoughThatNoRegisterExpiresOnThePath(t *testing.T) {
@@ -233,7 +230,7 @@ func TestHopsAreShortEnoughThatNoRegisterExpiresOnThePath(t *testing.T) {
 		note  bool
 	}{{0, "200ms", false}, {10 * weft.Second, "200ms", false}, {200 * weft.Millisecond, "50ms", false}, {40 * weft.Millisecond, "20ms", true}} {
 		cfg := config(t, "kary-ntree:3,2", "more", verify.Links, 2, verify.Arriving)
-		cfg.Firmware = expiring{changing{more: true}, c.after}
+		cfg.Firmware = expiring(c.after)
 		counter := found(t, cfg)
 		require.Len(t, counter.Path, 3)
 		f, err := counter.Scenario(cfg, "expiring")

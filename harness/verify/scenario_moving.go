@@ -7,7 +7,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
-	switching "github.com/weft-fabric/weft/switch"
 )
 
 // Chosen by us. A packet is on a link for hopTime, so that a fault half-way comes surely between
@@ -23,13 +22,9 @@ const (
 
 // hopTime is how long a hop is to take so that no register expires on a path of so many.
 func (s *script) hopTime(hops int) time.Duration {
-	f, ok := s.cfg.Firmware.(switching.Stateful)
-	if !ok {
-		return hopTime
-	}
 	hop := hopTime
 	for sw := range s.cfg.Graph.Switches {
-		for _, r := range f.Registers(s.cfg.Graph.Place(weft.SwitchID(sw))) {
+		for _, r := range s.cfg.Firmware.RegistersAt(s.cfg.Graph.Place(weft.SwitchID(sw))) {
 			if r.Expire > 0 {
 				hop = min(hop, (r.Expire.Duration() / time.Duration(hops+1)).Truncate(time.Millisecond))
 			}

@@ -28,11 +28,18 @@ import (
 // to a switch which has now more, or fewer, dead ports than when the packet came by. As long as
 // faults stand still there is no such packet.
 type changing struct {
-	firmware.MisrouteVector
 	more, fewer bool // when it discards; neither: it forgets what the packet has tried
 }
 
-func (f changing) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+func (f changing) firmware(name string) switching.Firmware {
+	fw := firmware.MisrouteVector{}.Firmware()
+	fw.Name, fw.Route = name, f.route
+	return fw
+}
+
+var misrouteVector = firmware.MisrouteVector{}.Firmware()
+
+func (f changing) route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	place := sw.Place()
 	dead := 0
 	for p := range place.Ports() {
@@ -49,7 +56,7 @@ func (f changing) Route(pkt *weft.Header, at switching.Arrival, sw switching.Vie
 	case again && note != was && !f.fewer && !f.more:
 		h.Misroute, at.From, was = 0, weft.RoleDown, weft.PortFieldNone
 	}
-	d := f.MisrouteVector.Route(&h, at, sw)
+	d := misrouteVector.Route(&h, at, sw)
 	if at.From != weft.RoleUp && was == weft.PortFieldNone {
 		for i := range d.Candidates {
 			d.Candidates[i].Fields.PortField = note
@@ -58,21 +65,21 @@ func (f changing) Route(pkt *weft.Header, at switching.Arrival, sw switching.Vie
 	return d
 }
 
-var own = []firmware.Entry{
-	{Name: "more", VCs: 1, New: func() firmware.Firmware { return changing{more: true} }},
-	{Name: "forgets", VCs: 1, New: func() firmware.Firmware { return changing{} }},
-	{Name: "fewer", VCs: 1, New: func() firmware.Firmware { return changing{fewer: true} }},
+var own = []firmware.Firmware{
+	changing{more: true}.firmware("more"),
+	changing{}.firmware("forgets"),
+	changing{fewer: true}.firmware("fewer"),
 }
 
-func entry(t *testing.T, name string) firmware.Entry {
+func entry(t *testing.T, name string) firmware.Firmware {
 	t.Helper()
-	for _, e := range append(own, firmware.Entries()...) {
+	for _, e := range append(own, firmware.All()...) {
 		if e.Name == name {
 			return e
 		}
 	}
 	require.Fail(t, "no firmware", name)
-	return firmware.Entry{}
+	return firmware.Firmware{}
 }
 
 // trace is the path of traced packets.
@@ -91,7 +98,7 @@ func (r *trace) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
 }
 
 // live writes a scenario, reads it again and runs it over links in memory.
-func live(t *testing.T, f format.File, more ...firmware.Entry) (scenario.Result, []weft.Hop) {
+func live(t *testing.T, f format.File, more ...firmware.Firmware) (scenario.Result, []weft.Hop) {
 	t.Helper()
 	m := wire.NewMemory()
 	defer m.Close()
@@ -105,7 +112,7 @@ func virtually(t *testing.T, f format.File) (scenario.Result, []weft.Hop) {
 	return replay(t, scenario.Runner{Runtime: func() fabric.Runtime { return world.New() }}, f)
 }
 
-func replay(t *testing.T, run scenario.Runner, f format.File, more ...firmware.Entry) (scenario.Result, []weft.Hop) {
+func replay(t *testing.T, run scenario.Runner, f format.File, more ...firmware.Firmware) (scenario.Result, []weft.Hop) {
 	t.Helper()
 	text, err := format.Write(f)
 	require.NoError(t, err)
@@ -131,7 +138,7 @@ func config(t *testing.T, spec, routing string, kind verify.Kind, faults int, wh
 	t.Helper()
 	g := topologytest.Parse(t, spec)
 	c := verify.Config{
-		Graph: g, Firmware: entry(t, routing).New(), When: when, Sets: verify.Sets{Kind: kind, Min: faults, Max: faults},
+		Graph: g, Firmware: entry(t, routing), When: when, Sets: verify.Sets{Kind: kind, Min: faults, Max: faults},
 	}
 	if slices.Contains(verify.Kinds(), string(kind)) {
 		return c

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	switching "github.com/weft-fabric/weft/switch"
 )
 
 // maxTried bounds the pairs of a set whose paths are worked out.
@@ -242,7 +241,7 @@ func (x *explorer) step(fs *flowSpace, k nodeKey, a alternative, edge, moment in
 	if value != noValue {
 		place := g.Place(weft.SwitchID(st.sw))
 		regs := x.values.of(value)
-		s.Regs = slices.Clone(regs[:min(maxRegisters, len(x.m.fw.(switching.Stateful).Registers(place)))])
+		s.Regs = slices.Clone(regs[:min(maxRegisters, len(x.m.fw.RegistersAt(place)))])
 	}
 	s.After = s.Fields
 	if edge < 0 {

@@ -264,7 +264,7 @@ func (s *space) ask(f int, fs *flowSpace, id, dead, value int32) (e expansion) {
 	return e
 }
 
-// otherwise asks a firmware that is [switching.DestinationBased] what it was asked before, each
+// otherwise asks a firmware that is DestinationBased what it was asked before, each
 // time with another of the flow's sources and of packets. first is the answer that it gave.
 func (s *space) otherwise(f int, fs *flowSpace, id, value int32, first *alternative) {
 	srcs := s.m.flows[f].srcs

@@ -18,10 +18,9 @@ import (
 
 // portThreeIsZero is adaptive-link with a mistake: in the re-route vector it takes up port 3 for up
 // port 0.
-type portThreeIsZero struct{ firmware.AdaptiveLink }
-
-func (f portThreeIsZero) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	d := f.AdaptiveLink.Route(pkt, at, sw)
+func portThreeIsZero(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+	real := firmware.AdaptiveLink{}.Firmware()
+	d := real.Route(pkt, at, sw)
 	t := sw.Place().Tree
 	if !d.Write.Do || t.UpIndex(at.Port) != 3 {
 		return d
@@ -36,13 +35,19 @@ func (f portThreeIsZero) Route(pkt *weft.Header, at switching.Arrival, sw switch
 	return d
 }
 
+// routed is a firmware with another routing function.
+func routed(fw switching.Firmware, route func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision) switching.Firmware {
+	fw.Route = route
+	return fw
+}
+
 // The sets that the reduction explores have the firmware right.
 func TestAFirmwareThatSaysItIsSymmetricAndIsNotIsFoundOut(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	t.Parallel()
 	c := Config{
-		Graph: topologytest.Parse(t, "kary-ntree:4,2"), Firmware: portThreeIsZero{}, Name: "port-three-is-zero",
+		Graph: topologytest.Parse(t, "kary-ntree:4,2"), Firmware: routed(firmware.AdaptiveLink{}.Firmware(), portThreeIsZero), Name: "port-three-is-zero",
 		Sets: Sets{Max: 3},
 	}
 	r := ran(t, c)
@@ -72,9 +77,7 @@ type oneUp struct {
 	pick func(live []weft.PortID, pkt *weft.Header, sw switching.View) int
 }
 
-func (oneUp) Symmetric() {}
-
-func (f oneUp) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+func (f oneUp) route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	t := sw.Place().Tree
 	switch {
 	case t.HasDown(pkt.Dst):
@@ -130,7 +133,7 @@ func TestSymmetryIsJudgedByAllThatAFirmwareLooksAt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			config := Config{
-				Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: oneUp{c.pick}, Name: "one-up",
+				Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: switching.Firmware{Route: oneUp{c.pick}.route, Symmetric: true}, Name: "one-up",
 				Sets: Sets{Max: 2},
 			}
 			r := ran(t, config)
@@ -146,8 +149,10 @@ func TestSymmetryIsJudgedByAllThatAFirmwareLooksAt(t *testing.T) {
 // Sources that write fields of their own are looked at too.
 func TestSymmetryIsJudgedByWhatSourcesWrite(t *testing.T) {
 	t.Parallel()
+	fw := firmware.AdaptiveLink{}.Firmware()
+	fw.Source = marked
 	r := ran(t, Config{
-		Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: marked{firmware.AdaptiveLink{}}, Name: "marked",
+		Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: fw, Name: "marked",
 		Sets: Sets{Max: 1},
 	})
 	assert.Contains(t, r.Asymmetry, "marked says that it is symmetric, and is not")
@@ -156,9 +161,7 @@ func TestSymmetryIsJudgedByWhatSourcesWrite(t *testing.T) {
 
 // marked has the first leaf switch's NICs send to address 1, which adaptive-link takes no notice of
 // but in what it sends on.
-type marked struct{ firmware.AdaptiveLink }
-
-func (marked) Source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
+func marked(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
 	if h.Dst == 0 && leaf.Tree.W[0] == 1 {
 		h.VC = 1
 	}
@@ -167,7 +170,7 @@ func (marked) Source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
 func TestAClaimThatTakesTooMuchToCheckIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	c := Config{
-		Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: firmware.AdaptiveLink{}, Name: "adaptive-link",
+		Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: firmware.AdaptiveLink{}.Firmware(), Name: "adaptive-link",
 		Sets: Sets{Max: 2}, questions: 100,
 	}
 	r := ran(t, c)
@@ -185,7 +188,7 @@ func TestAnInterruptedRunThatFoundAClaimWrongGoesOnWithoutIt(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	c := Config{
-		Graph: topologytest.Parse(t, "kary-ntree:4,2"), Firmware: portThreeIsZero{}, Name: "mutant", Sets: Sets{Max: 2},
+		Graph: topologytest.Parse(t, "kary-ntree:4,2"), Firmware: routed(firmware.AdaptiveLink{}.Firmware(), portThreeIsZero), Name: "mutant", Sets: Sets{Max: 2},
 		Workers: 1,
 	}
 	whole := ran(t, c)
@@ -211,16 +214,14 @@ func TestAnInterruptedRunThatFoundAClaimWrongGoesOnWithoutIt(t *testing.T) {
 }
 
 // nosy is adaptive-link that discards what some NIC sends, or what is far from home.
-type nosy struct {
-	firmware.AdaptiveLink
-	minds func(pkt *weft.Header) bool
-}
-
-func (f nosy) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	if f.minds(pkt) {
-		return switching.Discard("not from there")
-	}
-	return f.AdaptiveLink.Route(pkt, at, sw)
+func nosy(minds func(pkt *weft.Header) bool) switching.Firmware {
+	fw := firmware.AdaptiveLink{}.Firmware()
+	return routed(fw, func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		if minds(pkt) {
+			return switching.Discard("not from there")
+		}
+		return fw.Route(pkt, at, sw)
+	})
 }
 
 func TestAFirmwareThatSaysOnlyTheDestinationMattersAndIsNotSoIsFoundOut(t *testing.T) {
@@ -231,7 +232,7 @@ func TestAFirmwareThatSaysOnlyTheDestinationMattersAndIsNotSoIsFoundOut(t *testi
 		"size":   func(pkt *weft.Header) bool { return pkt.Size < 64 },
 	} {
 		c := Config{
-			Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: nosy{minds: minds}, Name: "nosy",
+			Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: nosy(minds), Name: "nosy",
 			Sets: Sets{Max: 1},
 		}
 		r := ran(t, c)
@@ -259,15 +260,14 @@ func TestBuiltInFirmwaresKeepWhatTheyClaim(t *testing.T) {
 			for _, spec := range specs {
 				t.Run(e.Name+" "+spec, func(t *testing.T) {
 					t.Parallel()
-					c := Config{Graph: topologytest.Parse(t, spec), Firmware: e.New(), Sets: Sets{Kind: Any, Max: 1}}
+					c := Config{Graph: topologytest.Parse(t, spec), Firmware: e, Sets: Sets{Kind: Any, Max: 1}}
 					if c.check() != nil {
 						return // it runs on another of the shape
 					}
 					r := ran(t, c)
 					assert.Empty(t, r.Asymmetry)
 					assert.Empty(t, r.SourceBased)
-					_, claims := c.Firmware.(switching.Symmetric)
-					assert.Equal(t, claims, r.Symmetry != "")
+					assert.Equal(t, c.Firmware.Symmetric, r.Symmetry != "")
 				})
 			}
 		}

@@ -24,7 +24,9 @@ type shortest struct {
 	pick func(n int, sw switching.View) []int // which of n candidates; nil: all
 }
 
-func (f shortest) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+func (f shortest) firmware() switching.Firmware { return routeFunc(f.route) }
+
+func (f shortest) route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	here := sw.Place().Switch
 	leaf, port := f.g.SwitchOf(pkt.Dst)
 	if leaf == here {
@@ -73,11 +75,8 @@ func roundabout(g *topology.Graph) switching.Firmware {
 	})
 }
 
-type routeFunc route
-
-func (f routeFunc) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	return f(pkt, at, sw)
-}
+// routeFunc is a firmware that is a routing function alone.
+func routeFunc(r route) switching.Firmware { return switching.Firmware{Name: "user", Route: r} }
 
 func TestARingRoutedOneWayDeadlocks(t *testing.T) {
 	t.Parallel()
@@ -105,7 +104,7 @@ func TestDimensionOrderIsFreeOfDeadlockOnAMeshAndNotOnATorus(t *testing.T) {
 	t.Parallel()
 	for on, acyclic := range map[string]bool{"mesh:3x3": true, "torus:4x4": false, "ring:5": false, "mesh:2x2x2": true} {
 		g := topologytest.Parse(t, on)
-		r := run(t, verify.Config{Graph: g, Firmware: shortest{g, first}})
+		r := run(t, verify.Config{Graph: g, Firmware: shortest{g, first}.firmware()})
 		assert.Zero(t, r.Unconnected, on)
 		assert.Equal(t, acyclic, r.CDGAcyclic, on)
 		assert.Equal(t, acyclic, r.Pass, on)
@@ -116,7 +115,7 @@ func TestDimensionOrderIsFreeOfDeadlockOnAMeshAndNotOnATorus(t *testing.T) {
 func TestFullyAdaptiveMinimalRoutingOnAMeshCanDeadlock(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:3x3")
-	r := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}})
+	r := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}.firmware()})
 	assert.Zero(t, r.Unconnected)
 	assert.False(t, r.CDGAcyclic)
 	assert.Equal(t, uint64(1), r.Deadlocks)
@@ -126,7 +125,7 @@ func TestFullyAdaptiveMinimalRoutingOnAMeshCanDeadlock(t *testing.T) {
 func TestIrregularNetworksAndDeadLinksAreExploredToo(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "irregular:8,16,3")
-	r := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}, Sets: verify.Sets{Kind: verify.Any, Min: 1, Max: 1}})
+	r := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}.firmware(), Sets: verify.Sets{Kind: verify.Any, Min: 1, Max: 1}})
 	assert.Equal(t, uint64(16+8), r.FaultSets)
 	assert.Positive(t, r.Unconnected, "minimal routing cannot go around")
 	require.NotNil(t, r.Counter)
@@ -142,14 +141,14 @@ func TestAFirmwareThatDrawsIsExploredForEveryDraw(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
 	g := topologytest.Parse(t, "mesh:3x3")
-	all := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}})
+	all := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}.firmware()})
 	for name, pick := range map[string]func(n int, sw switching.View) []int{
 		"modulo": func(n int, sw switching.View) []int { return []int{int(sw.Draw() % uint64(n))} },
 		"high part": func(n int, sw switching.View) []int {
 			return []int{int((sw.Draw() >> 32) * uint64(n) >> 32)}
 		},
 	} {
-		drawn := run(t, verify.Config{Graph: g, Firmware: shortest{g, pick}})
+		drawn := run(t, verify.Config{Graph: g, Firmware: shortest{g, pick}.firmware()})
 		assert.Equal(t, all.States, drawn.States, name)
 		assert.Equal(t, all.CDGAcyclic, drawn.CDGAcyclic, name)
 		assert.Len(t, drawn.Notes, 1, name)
@@ -161,7 +160,7 @@ func TestAFirmwareThatDrawsIsExploredForEveryDraw(t *testing.T) {
 		if sw.Draw()%3 == 2 {
 			return switching.Discard("bad luck")
 		}
-		return shortest{g: g}.Route(pkt, at, sw)
+		return shortest{g: g}.route(pkt, at, sw)
 	})
 	r := run(t, verify.Config{Graph: g, Firmware: unlucky})
 	assert.Equal(t, uint64(9*8), r.Unconnected)
@@ -173,7 +172,7 @@ func TestAFirmwareThatLooksAtQueuesIsExploredForFullAndEmptyOnes(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:3x3")
 	impatient := routeFunc(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-		d := shortest{g, first}.Route(pkt, at, sw)
+		d := shortest{g, first}.route(pkt, at, sw)
 		for _, c := range d.Candidates {
 			if sw.Room(c.Port, c.VC) == 0 {
 				return switching.Discard("no room")
@@ -188,7 +187,7 @@ func TestAFirmwareThatLooksAtQueuesIsExploredForFullAndEmptyOnes(t *testing.T) {
 	assert.Contains(t, r.Notes[0], "looks at queues")
 
 	emptier := routeFunc(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-		d := shortest{g: g}.Route(pkt, at, sw)
+		d := shortest{g: g}.route(pkt, at, sw)
 		if len(d.Candidates) > 1 {
 			i := 0
 			if sw.Occupancy(d.Candidates[1].Port, 0) < sw.Occupancy(d.Candidates[0].Port, 0) {
@@ -198,7 +197,7 @@ func TestAFirmwareThatLooksAtQueuesIsExploredForFullAndEmptyOnes(t *testing.T) {
 		}
 		return d
 	})
-	all := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}})
+	all := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}.firmware()})
 	assert.Equal(t, all.States, run(t, verify.Config{Graph: g, Firmware: emptier}).States, "either output is taken at some load")
 }
 
@@ -207,7 +206,7 @@ func TestAFirmwareThatLooksAtTheTimeIsNoted(t *testing.T) {
 	g := topologytest.Parse(t, "mesh:2x2")
 	r := run(t, verify.Config{Graph: g, Firmware: routeFunc(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 		sw.Now()
-		return shortest{g, first}.Route(pkt, at, sw)
+		return shortest{g, first}.route(pkt, at, sw)
 	})})
 	assert.True(t, r.Pass)
 	require.Len(t, r.Notes, 1)
@@ -224,11 +223,11 @@ func TestNonsenseIsAFindingAndNoPanic(t *testing.T) {
 		})
 	}
 	writes := func(index int) switching.Firmware {
-		return nonsenseRegisters{routeFunc(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-			d := shortest{g, first}.Route(pkt, at, sw)
+		return nonsenseRegisters(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+			d := shortest{g, first}.route(pkt, at, sw)
 			d.Write = switching.RegisterWrite{Do: true, Index: index, Value: 1}
 			return d
-		})}
+		})
 	}
 	for name, c := range map[string]struct {
 		fw   switching.Firmware
@@ -250,17 +249,17 @@ func TestNonsenseIsAFindingAndNoPanic(t *testing.T) {
 	}
 }
 
-type nonsenseRegisters struct{ routeFunc }
-
-func (nonsenseRegisters) Registers(*weft.Place) []switching.Register {
-	return []switching.Register{{Name: "one", Width: 1}}
+func nonsenseRegisters(r route) switching.Firmware {
+	fw := routeFunc(r)
+	fw.Registers = func(*weft.Place) []switching.Register { return []switching.Register{{Name: "one", Width: 1}} }
+	return fw
 }
 
 func TestSetsThatNameWhatIsNotThereAreRefused(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:2x2")
 	for _, set := range [][]verify.Element{{{ID: 999}}, {{Switch: true, ID: 4}}} {
-		_, err := verify.Run(context.Background(), verify.Config{Graph: g, Firmware: shortest{g, first}, Sets: verify.Sets{List: [][]verify.Element{set}}})
+		_, err := verify.Run(context.Background(), verify.Config{Graph: g, Firmware: shortest{g, first}.firmware(), Sets: verify.Sets{List: [][]verify.Element{set}}})
 		require.ErrorIs(t, err, verify.ErrConfig)
 	}
 }
@@ -277,7 +276,7 @@ func TestAFirmwareThatLooksAtMoreOfAPacketThanItsFieldsIsNoted(t *testing.T) {
 			if odd(pkt) {
 				return switching.Discard(name)
 			}
-			return shortest{g, first}.Route(pkt, at, sw)
+			return shortest{g, first}.route(pkt, at, sw)
 		})})
 		assert.EqualValues(t, 4*3, r.Unconnected, name)
 		require.Len(t, r.Notes, 1, name)

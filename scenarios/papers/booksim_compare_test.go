@@ -101,7 +101,7 @@ func TestVariantsChangeWhatTheySay(t *testing.T) {
 			if v.name == "match" {
 				assert.Equal(t, "fifo", c.Switch.Queueing)
 				assert.Equal(t, []int{4, 1}, []int{c.Switch.InputBuffer, c.Switch.OutputBuffer})
-				assert.Equal(t, n.name == "fattree64", c.Firmware != nil, "up ports are drawn where there are any")
+				assert.Equal(t, n.name == "fattree64", c.Firmware.Route != nil, "up ports are drawn where there are any")
 			}
 		}
 		assert.Equal(t, n.title != "", seen[n.name+"match"], "what is drawn has a match")
@@ -161,7 +161,10 @@ func (a around) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) 
 // if it were one.
 func TestANetworkThatDeadlocksIsNotCompared(t *testing.T) {
 	n := &network{name: "ring", spec: "ring:4", pattern: "uniform", window: 2000, variants: []variant{{"circle", 1, []change{
-		func(c *measure.Config) { copied := *c; c.Firmware = around{&copied} },
+		func(c *measure.Config) {
+			copied := *c
+			c.Firmware = switching.Firmware{Name: "around", Route: around{&copied}.Route}
+		},
 	}}}}
 	_, err := n.measure(t.Context(), booksimTable{{network: "ring", variant: "circle", load: 1, seed: 1}}, nil, func(booksimRun) error { return nil })
 	require.ErrorContains(t, err, "ring, circle at load 1, seed 1: deadlock after ")

@@ -34,7 +34,7 @@ type variant struct {
 type change func(c *measure.Config)
 
 func fifo(c *measure.Config)    { c.Switch.Queueing = "fifo" }
-func upDrawn(c *measure.Config) { c.Firmware = firmware.UpDown{Up: drawnUp} }
+func upDrawn(c *measure.Config) { c.Firmware = firmware.UpDown{Up: drawnUp}.Firmware() }
 func input(packets int) change  { return func(c *measure.Config) { c.Switch.InputBuffer = packets } }
 
 func output(packets int) change { return func(c *measure.Config) { c.Switch.OutputBuffer = packets } }

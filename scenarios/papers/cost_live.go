@@ -121,7 +121,7 @@ func (s liveSettings) one(ctx context.Context, spec string, out io.Writer) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, links.Close()) }()
-	o := fabric.Options{Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: links, Seed: 1}
+	o := fabric.Options{Topology: g, Firmware: firmware.AdaptiveLink{}.Firmware(), Transport: links, Seed: 1}
 	o.Link.Paced = true
 	f, err := fabric.New(o)
 	if err != nil {

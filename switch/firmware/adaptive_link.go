@@ -1,7 +1,7 @@
 package firmware
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
@@ -23,9 +23,6 @@ type AdaptiveLink struct {
 	// that links that have come back are used again. 0 means DefaultVectorTimeout. It should exceed
 	// the time a packet spends in the fabric.
 	VectorTimeout weft.Time
-	// Notify makes the discard of a packet that no up port leads on (rule 5) inform the packet's
-	// source.
-	Notify bool
 }
 
 const (
@@ -34,40 +31,47 @@ const (
 	rule5Adaptive = "5: every up port is dead or in the re-route vector"
 )
 
-// Check implements [Checker].
-func (a AdaptiveLink) Check(place *weft.Place, vcs int) error {
-	if a.Vector > VectorPerDigit {
-		return fmt.Errorf("firmware adaptive-link keeps its vector in the switch, not in the header: misroute-vector does that")
+// Firmware is the firmware.
+func (a AdaptiveLink) Firmware() Firmware {
+	return Firmware{
+		Name: "adaptive-link", On: Trees, VCs: 1, Tolerance: Tolerance{Links: true},
+		About: "fat trees: adaptive, re-routes around dead links with a re-route vector in the switch (R^link_adaptive)",
+		Route: a.route, Check: a.check, Registers: a.registers,
+		// The decision depends on the arrival, on which links are dead and on the re-route vector, so
+		// a stranded packet waits for just what one that came by the same channel and is still in the
+		// input queue waits for. The paper's proof (appendix, section G) has the latter wait for any
+		// of its candidates, at any time: what it shows for up to k-1 dead links, no set of queues
+		// that wait for each other only, therefore holds with requeue, and the stranded packets' own
+		// queues are no part of such a set, as no candidate is dead.
+		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
+		// Every choice is offered. With a vector per digit the registers are renumbered like the
+		// values of the digit.
+		Symmetric: true,
 	}
-	return checkVector("adaptive-link", place, vcs)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. The decision depends on
-// the arrival, on which links are dead and on the re-route vector, so a stranded packet waits for
-// just what one that came by the same channel and is still in the input queue waits for. The
-// paper's proof (appendix, section G) has the latter wait for any of its candidates, at any time:
-// what it shows for up to k-1 dead links, no set of queues that wait for each other only, therefore
-// holds with requeue, and the stranded packets' own queues are no part of such a set, as no
-// candidate is dead.
-func (AdaptiveLink) CheckRequeue(*weft.Place) error { return nil }
+// AdaptiveLinkDigit is AdaptiveLink with a vector per digit.
+func AdaptiveLinkDigit() Firmware {
+	f := AdaptiveLink{Vector: VectorPerDigit}.Firmware()
+	f.Name, f.About = "adaptive-link-digit", "fat trees: adaptive-link with one re-route vector per value of the digit that the U-turn mends"
+	return f
+}
 
-// DestinationBased implements [switching.DestinationBased].
-func (AdaptiveLink) DestinationBased() {}
+func (a AdaptiveLink) check(place *weft.Place, vcs int) error {
+	if a.Vector > VectorPerDigit {
+		return errors.New("keeps its vector in the switch, not in the header: misroute-vector does that")
+	}
+	return checkVector(place, vcs)
+}
 
-// Symmetric implements [switching.Symmetric]: every choice is offered. With a vector per digit the
-// registers are renumbered like the values of the digit.
-func (AdaptiveLink) Symmetric() {}
-
-// Registers implements [Stateful].
-func (a AdaptiveLink) Registers(place *weft.Place) []Register {
+func (a AdaptiveLink) registers(place *weft.Place) []Register {
 	if place.Tree.Tier == 0 {
 		return a.Vector.registers(place, a.VectorTimeout)
 	}
 	return a.Vector.registers(place, a.VectorTimeout, digitAbove(place.Tree, 1))
 }
 
-// Route implements [Firmware].
-func (a AdaptiveLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func (a AdaptiveLink) route(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
 	switch {
 	case t.HasDown(pkt.Dst):
@@ -79,5 +83,5 @@ func (a AdaptiveLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	if a.Vector == VectorPerDigit {
 		slot = digitAbove(t, 1).value(t, pkt.Dst)
 	}
-	return notify(a.Vector.uturn(pkt, at, sw, slot, rule3Adaptive, rule5Adaptive), a.Notify)
+	return notify(a.Vector.uturn(pkt, at, sw, slot, rule3Adaptive, rule5Adaptive))
 }

@@ -12,9 +12,15 @@ import (
 //
 // By Theorem 2 of the paper one dead link causes no deadlock. With two a packet can go around for
 // ever between them: it ends as looping when it has crossed weft.MaxHops switches.
-type AdaptiveLinkOne struct {
-	// Notify makes the discard of a packet that no up port leads on inform the packet's source.
-	Notify bool
+func AdaptiveLinkOne() Firmware {
+	return Firmware{
+		Name: "adaptive-link-one", On: Trees, VCs: 1, Tolerance: Tolerance{Links: true, One: true},
+		About: "fat trees: adaptive-link for one dead link, without the re-route vector",
+		Route: adaptiveLinkOne, Check: checkVector,
+		CheckRequeue:     mayRequeue, // as for AdaptiveLink, here with one dead link
+		DestinationBased: true, Notifies: true,
+		Symmetric: true, // every choice is offered
+	}
 }
 
 const (
@@ -22,23 +28,7 @@ const (
 	rule5NoOther  = "5: no other live up port"
 )
 
-// Check implements [Checker].
-func (AdaptiveLinkOne) Check(place *weft.Place, vcs int) error {
-	return checkVector("adaptive-link-one", place, vcs)
-}
-
-// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reason given at
-// [AdaptiveLink.CheckRequeue], here with one dead link.
-func (AdaptiveLinkOne) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (AdaptiveLinkOne) DestinationBased() {}
-
-// Symmetric implements [switching.Symmetric]: every choice is offered.
-func (AdaptiveLinkOne) Symmetric() {}
-
-// Route implements [Firmware].
-func (f AdaptiveLinkOne) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func adaptiveLinkOne(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
 	switch {
 	case t.HasDown(pkt.Dst):
@@ -47,5 +37,5 @@ func (f AdaptiveLinkOne) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 		return many(ups(sw, t, 0, at.VC, pkt.Fields), rule1Adaptive, switching.Straight, ruleNoUp)
 	}
 	c := ups(sw, t, bit(t, at.Port), at.VC, pkt.Fields)
-	return notify(many(c, rule4AnyOther, switching.UTurn, rule5NoOther), f.Notify)
+	return notify(many(c, rule4AnyOther, switching.UTurn, rule5NoOther))
 }

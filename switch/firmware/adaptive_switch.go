@@ -19,9 +19,6 @@ type AdaptiveSwitch struct {
 	Vector Vector
 	// VectorTimeout is as in [AdaptiveLink]. A vector in the header needs none.
 	VectorTimeout weft.Time
-	// Notify makes the discard of a packet that no up port leads on (rule 7) inform the packet's
-	// source.
-	Notify bool
 }
 
 const (
@@ -33,22 +30,34 @@ const (
 	rule7Adaptive    = "7: every up port is dead or in the re-route vector"
 )
 
-// Check implements [Checker].
-func (AdaptiveSwitch) Check(place *weft.Place, vcs int) error {
-	return checkVector("adaptive-switch", place, vcs)
+// Firmware is the firmware.
+func (a AdaptiveSwitch) Firmware() Firmware {
+	return Firmware{
+		Name: "adaptive-switch", On: Trees, VCs: 1, Tolerance: Tolerance{Links: true, Switches: true},
+		About: "fat trees: adaptive, re-routes around dead switches and links with a re-route vector in the switch (R^switch_adaptive)",
+		Route: a.route, Check: checkVector, Registers: a.registers,
+		// As for AdaptiveLink. The decision also depends on the port field and perhaps on the header's
+		// vector: a stranded packet has those it came with.
+		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
+		// Every choice is offered. The port field is renumbered like the down ports of the switch that
+		// set it, the vector like the up ports of the U-turn switch.
+		Symmetric: true,
+	}
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reason given at
-// [AdaptiveLink.CheckRequeue]. The decision also depends on the port field and perhaps on the
-// header's vector: a stranded packet has those it came with.
-func (AdaptiveSwitch) CheckRequeue(*weft.Place) error { return nil }
+// AdaptiveSwitchDigit is AdaptiveSwitch with a vector per digit.
+func AdaptiveSwitchDigit() Firmware {
+	f := AdaptiveSwitch{Vector: VectorPerDigit}.Firmware()
+	f.Name, f.About = "adaptive-switch-digit", "fat trees: adaptive-switch with one re-route vector per value of the digit that the U-turn mends"
+	return f
+}
 
-// DestinationBased implements [switching.DestinationBased].
-func (AdaptiveSwitch) DestinationBased() {}
-
-// Symmetric implements [switching.Symmetric]: every choice is offered. The port field is renumbered
-// like the down ports of the switch that set it, the vector like the up ports of the U-turn switch.
-func (AdaptiveSwitch) Symmetric() {}
+// AdaptiveSwitchHeader is AdaptiveSwitch with the vector in the header.
+func AdaptiveSwitchHeader() Firmware {
+	f := AdaptiveSwitch{Vector: VectorInHeader}.Firmware()
+	f.Name, f.About = "adaptive-switch-header", "fat trees: adaptive-switch with the re-route vector in the header"
+	return f
+}
 
 // mends lists the digits that U-turns at a switch mend: that of the dead switch's tier, two above,
 // and at the leaves also that of the tier above, as a dead link just above the leaves is gone
@@ -65,8 +74,7 @@ func mends(t *weft.Tree) (digits [2]digit, n int) {
 	return digits, n
 }
 
-// Registers implements [Stateful].
-func (a AdaptiveSwitch) Registers(place *weft.Place) []Register {
+func (a AdaptiveSwitch) registers(place *weft.Place) []Register {
 	digits, n := mends(place.Tree)
 	return a.Vector.registers(place, a.VectorTimeout, digits[:n]...)
 }
@@ -84,8 +92,7 @@ func (a AdaptiveSwitch) slot(t *weft.Tree, d weft.NICID) int {
 	return digits[0].value(t, d)
 }
 
-// Route implements [Firmware].
-func (a AdaptiveSwitch) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func (a AdaptiveSwitch) route(pkt *weft.Header, at Arrival, sw View) Decision {
 	t, pf := sw.Place().Tree, pkt.PortField
 	f := pkt.Fields
 	switch {
@@ -103,7 +110,7 @@ func (a AdaptiveSwitch) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 		f.PortField = weft.PortFieldDown
 		return many(downs(sw, t, weft.NoPort, at.VC, f), rule4aSecond, switching.Reroute, ruleNoDown)
 	case turns(t, pf):
-		return notify(a.Vector.uturn(pkt, at, sw, a.slot(t, pkt.Dst), rule4bAdaptive, rule7Adaptive), a.Notify)
+		return notify(a.Vector.uturn(pkt, at, sw, a.slot(t, pkt.Dst), rule4bAdaptive, rule7Adaptive))
 	}
 	return switching.Discard(ruleNever)
 }

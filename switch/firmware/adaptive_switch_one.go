@@ -17,29 +17,18 @@ import (
 // nothing leads back to the channel into the U-turn switch. (A U-turn at the leaves changes digit
 // n-2 of the upper switch in the same way.) So channel dependencies close no cycle, whichever ports
 // are chosen.
-type AdaptiveSwitchOne struct {
-	// Notify makes the discard of a packet that no up port leads on inform the packet's source.
-	Notify bool
+func AdaptiveSwitchOne() Firmware {
+	return Firmware{
+		Name: "adaptive-switch-one", On: Trees, VCs: 1, Tolerance: Tolerance{Links: true, Switches: true, One: true},
+		About: "fat trees: adaptive-switch for one dead switch or link, with one bit in the header and no vector",
+		Route: adaptiveSwitchOne, Check: checkVector,
+		CheckRequeue:     mayRequeue, // as for AdaptiveLink, here with one fault; a stranded packet has the header's bit it came with
+		DestinationBased: true, Notifies: true,
+		Symmetric: true, // every choice is offered
+	}
 }
 
-// Check implements [Checker].
-func (AdaptiveSwitchOne) Check(place *weft.Place, vcs int) error {
-	return checkVector("adaptive-switch-one", place, vcs)
-}
-
-// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reason given at
-// [AdaptiveLink.CheckRequeue], here with one fault. A stranded packet has the header's bit it came
-// with.
-func (AdaptiveSwitchOne) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (AdaptiveSwitchOne) DestinationBased() {}
-
-// Symmetric implements [switching.Symmetric]: every choice is offered.
-func (AdaptiveSwitchOne) Symmetric() {}
-
-// Route implements [Firmware].
-func (f AdaptiveSwitchOne) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func adaptiveSwitchOne(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
 	first := withPort(pkt.Fields, weft.PortFieldNone)
 	switch {
@@ -52,7 +41,7 @@ func (f AdaptiveSwitchOne) Route(pkt *weft.Header, at Arrival, sw View) Decision
 		return many(downs(sw, t, weft.NoPort, at.VC, second), rule4aSecond, switching.Reroute, ruleNoDown)
 	case turns(t, pkt.PortField):
 		c := ups(sw, t, bit(t, at.Port), at.VC, first)
-		return notify(many(c, rule4bAnyOther, switching.UTurn, rule5NoOther), f.Notify)
+		return notify(many(c, rule4bAnyOther, switching.UTurn, rule5NoOther))
 	}
 	return switching.Discard(ruleNever)
 }

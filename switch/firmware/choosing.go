@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	switching "github.com/weft-fabric/weft/switch"
 )
 
 // Choice settles one choice that a firmware leaves open: of the candidates for packets that come
@@ -26,91 +25,37 @@ type Choice struct {
 // candidate, so a packet goes only where f would let it go; but a blocked packet waits for what is
 // left only. It is how a path that an adversary has chosen is followed again.
 //
-// The result has the registers of f and starts packets as f does. It is no [Requeuer].
+// Packets that it routes are not routed a second time.
 func Choosing(f Firmware, choices []Choice) Firmware {
-	c := &choosing{Firmware: f, at: map[weft.SwitchID][]Choice{}}
+	at := map[weft.SwitchID][]Choice{}
 	for _, choice := range choices {
-		c.at[choice.Switch] = append(c.at[choice.Switch], choice)
+		at[choice.Switch] = append(at[choice.Switch], choice)
 	}
-	return c
-}
-
-// choosing is constant, as every firmware.
-type choosing struct {
-	Firmware
-	at map[weft.SwitchID][]Choice
-}
-
-// Unwrap is the firmware whose choices are settled. It has a name, this one has none.
-func (c *choosing) Unwrap() Firmware { return c.Firmware }
-
-// Check implements [Checker].
-func (c *choosing) Check(place *weft.Place, vcs int) error {
-	for _, choice := range c.at[place.Switch] {
-		if choice.VC != nil && int(*choice.VC) >= vcs {
-			return fmt.Errorf("a choice at %s names VC %d, and there are %d: the first is 0", place.Name, *choice.VC, vcs)
+	route, check := f.Route, f.Check
+	f.CheckRequeue = nil
+	f.Route = func(pkt *weft.Header, arrival Arrival, sw View) Decision {
+		d := route(pkt, arrival, sw)
+		if len(d.Candidates) > 1 {
+			settle(&d, at[sw.Place().Switch], pkt, arrival, sw)
 		}
-	}
-	if k, ok := c.Firmware.(Checker); ok {
-		return k.Check(place, vcs)
-	}
-	return nil
-}
-
-// LeastRoom implements [switching.Roomy].
-func (c *choosing) LeastRoom(place *weft.Place) int {
-	if r, ok := c.Firmware.(switching.Roomy); ok {
-		return r.LeastRoom(place)
-	}
-	return 1
-}
-
-// Registers implements [Stateful].
-func (c *choosing) Registers(place *weft.Place) []Register {
-	if s, ok := c.Firmware.(Stateful); ok {
-		return s.Registers(place)
-	}
-	return nil
-}
-
-// Source implements [Sourcer].
-func (c *choosing) Source(leaf *weft.Place, at weft.PortID, h *weft.Header) {
-	if s, ok := c.Firmware.(Sourcer); ok {
-		s.Source(leaf, at, h)
-	}
-}
-
-// Addresses implements [Assigner].
-func (c *choosing) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
-	if a, ok := c.Firmware.(Assigner); ok {
-		return a.Addresses(leaf, at, dst)
-	}
-	return nil
-}
-
-// HeaderBytes implements [Sizer].
-func (c *choosing) HeaderBytes(f *weft.Fields) int {
-	if z, ok := c.Firmware.(Sizer); ok {
-		return z.HeaderBytes(f)
-	}
-	return 0
-}
-
-// MostHops implements [Bounded].
-func (c *choosing) MostHops() int {
-	if b, ok := c.Firmware.(Bounded); ok {
-		return b.MostHops()
-	}
-	return weft.MaxHops
-}
-
-// Route implements [Firmware].
-func (c *choosing) Route(pkt *weft.Header, at Arrival, sw View) Decision {
-	d := c.Firmware.Route(pkt, at, sw)
-	if len(d.Candidates) < 2 {
 		return d
 	}
-	choices := c.at[sw.Place().Switch]
+	f.Check = func(place *weft.Place, vcs int) error {
+		for _, choice := range at[place.Switch] {
+			if choice.VC != nil && int(*choice.VC) >= vcs {
+				return fmt.Errorf("is to settle a choice at %s in VC %d, and there are %d: the first is 0", place.Name, *choice.VC, vcs)
+			}
+		}
+		if check == nil {
+			return nil
+		}
+		return check(place, vcs)
+	}
+	return f
+}
+
+// settle leaves of the candidates of d those that the first choice about the packet has.
+func settle(d *Decision, choices []Choice, pkt *weft.Header, at Arrival, sw View) {
 	for i := range choices {
 		choice := &choices[i]
 		if !choice.about(pkt, at) {
@@ -127,10 +72,9 @@ func (c *choosing) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 				}
 			}
 			d.Candidates = left
-			break
+			return
 		}
 	}
-	return d
 }
 
 // about reports whether a packet came as the choice says.

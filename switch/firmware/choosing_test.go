@@ -11,15 +11,15 @@ import (
 )
 
 // offering is a firmware that offers always the same.
-type offering struct{ list []Candidate }
-
-func (f offering) Route(*weft.Header, Arrival, View) Decision {
-	return Decision{Candidates: f.list, Rule: "1: any", Turn: switching.Reroute, Write: switching.RegisterWrite{Do: true, Value: 7}}
+func offering(list []Candidate) Firmware {
+	return Firmware{
+		Name: "offering", On: Trees, VCs: 2, Check: checkUniform, CheckRequeue: mayRequeue,
+		Source: func(_ *weft.Place, _ weft.PortID, h *weft.Header) { h.Misroute = 5 },
+		Route: func(*weft.Header, Arrival, View) Decision {
+			return Decision{Candidates: list, Rule: "1: any", Turn: switching.Reroute, Write: switching.RegisterWrite{Do: true, Value: 7}}
+		},
+	}
 }
-
-func (offering) Check(place *weft.Place, vcs int) error { return checkTree("offering", place, vcs, 2) }
-
-func (offering) Source(_ *weft.Place, _ weft.PortID, h *weft.Header) { h.Misroute = 5 }
 
 func TestAChoiceLeavesOfTheCandidatesTheOnesItNames(t *testing.T) {
 	t.Parallel()
@@ -53,7 +53,7 @@ func TestAChoiceLeavesOfTheCandidatesTheOnesItNames(t *testing.T) {
 			func() []Candidate { return list },
 			func() []Candidate { return append(sw.Scratch(), list...) },
 		} {
-			fw := Choosing(offering{offer()}, c.choices)
+			fw := Choosing(offering(offer()), c.choices)
 			d := fw.Route(&weft.Header{Hops: c.hops}, Arrival{Port: c.in}, sw)
 			assert.Equal(t, c.want, d.Candidates, what)
 			assert.Equal(t, "1: any", d.Rule)
@@ -67,32 +67,20 @@ func TestAChoiceLeavesOfTheCandidatesTheOnesItNames(t *testing.T) {
 func TestAFirmwareWithChoicesIsOtherwiseWhatItWas(t *testing.T) {
 	t.Parallel()
 	place := newTree("kary-ntree:4,3").views[0].At
-	fw := Choosing(offering{}, []Choice{{Switch: place.Switch, VC: new(weft.VC(2))}})
-	check := fw.(Checker)
-	require.ErrorContains(t, check.Check(place, 1), "a choice at "+place.Name+" names VC 2, and there are 1")
-	require.NoError(t, check.Check(place, 3))
-	require.ErrorContains(t, check.Check(&weft.Place{Switch: 9}, 3), "firmware offering routes", "the firmware's own")
-	assert.Empty(t, fw.(Stateful).Registers(place))
+	fw := Choosing(offering(nil), []Choice{{Switch: place.Switch, VC: new(weft.VC(2))}})
+	require.ErrorContains(t, fw.Fits(place, 2), "a choice at "+place.Name+" in VC 2, and there are 2")
+	require.NoError(t, fw.Fits(place, 3))
+	require.ErrorContains(t, fw.Fits(&weft.Place{Switch: 9}, 3), "firmware offering routes", "the firmware's own")
+	require.ErrorContains(t, fw.Fits(placeWithoutK(), 3), "routes trees with as many up ports", "its own check")
 	var h weft.Header
-	fw.(interface {
-		Source(*weft.Place, weft.PortID, *weft.Header)
-	}).Source(place, 0, &h)
-	assert.EqualValues(t, 5, h.Misroute)
+	fw.Source(place, 0, &h)
+	require.EqualValues(t, 5, h.Misroute)
+	require.Error(t, fw.Requeues(place), "a packet that is routed a second time is at another hop")
+	was := offering(nil)
+	require.NoError(t, was.Requeues(place))
+}
 
-	tables, addresses := layeredTables(t, true, 2), assigned(t, 2, weft.Address{VC: 1})
-	fw = Choosing(Layered{Tables: tables, Assignment: addresses}, nil)
-	require.Equal(t, []weft.Address{{VC: 1}}, fw.(Assigner).Addresses(middle().At, 3, 1))
-	require.Equal(t, 6, fw.(Bounded).MostHops())
-
-	fw = Choosing(AdaptiveLink{}, nil)
-	require.Empty(t, fw.(Assigner).Addresses(place, 0, 1))
-	require.Equal(t, weft.MaxHops, fw.(Bounded).MostHops())
-	assert.Equal(t, AdaptiveLink{}.Registers(place), fw.(Stateful).Registers(place))
-	fw.(interface {
-		Source(*weft.Place, weft.PortID, *weft.Header)
-	}).Source(place, 0, &h)
-	assert.EqualValues(t, 5, h.Misroute, "it writes nothing")
-	_, ok := fw.(Requeuer)
-	assert.False(t, ok)
-	assert.Equal(t, AdaptiveLink{}, fw.(interface{ Unwrap() Firmware }).Unwrap())
+// placeWithoutK is a place in a tree whose tiers have other radices.
+func placeWithoutK() *weft.Place {
+	return &weft.Place{Name: "s0", Tree: &weft.Tree{N: 2, Radix: []int{2, 3}}}
 }

@@ -3,6 +3,7 @@ package firmware
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,12 +84,12 @@ func TestEveryFirmwareKeepsTheContract(t *testing.T) {
 			t.Run(spec+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()
 				net := newTree(spec)
-				fw := e.New()
+				fw := e
 				for id, v := range net.views {
 					if id > 0 && v.At.Tree.Tier == net.views[id-1].At.Tree.Tier && id%11 != 0 {
 						continue // its neighbours will do
 					}
-					declared := registers(fw, v.At)
+					declared := len(fw.RegistersAt(v.At))
 					ports := v.At.Ports()
 					for a := range ports + 1 { // ports stands for none
 						for b := a; b < ports+1; b++ {
@@ -102,21 +103,14 @@ func TestEveryFirmwareKeepsTheContract(t *testing.T) {
 	}
 }
 
-func registers(fw Firmware, place *weft.Place) int {
-	if s, ok := fw.(Stateful); ok {
-		return len(s.Registers(place))
-	}
-	return 0
-}
-
-func contractAt(t *testing.T, v *switching.Still, fw Firmware, e Entry, nics, declared int) {
+func contractAt(t *testing.T, v *switching.Still, fw Firmware, e Firmware, nics, declared int) {
 	v.Registers = v.Registers[:declared]
 	for p, role := range v.At.Roles {
 		for vc := range weft.VC(e.VCs) {
 			at := Arrival{Port: weft.PortID(p), VC: vc, From: role}
 			for dst := weft.NICID(0); int(dst) <= nics; dst += weft.NICID(1 + nics/12) { // the last may be nobody's
 				for _, pkt := range headers(dst, vc) {
-					if _, ok := fw.(Sourcer); ok {
+					if fw.Source != nil {
 						pkt.Route = treeRoute(v.At.Tree, dst)
 					}
 					was := pkt
@@ -137,7 +131,7 @@ func contractAt(t *testing.T, v *switching.Still, fw Firmware, e Entry, nics, de
 func TestEveryFirmwareRoutesWithoutAllocating(t *testing.T) {
 	v := still(placeOf(4, 3, 1, 0, 1))
 	for _, e := range For(Trees) {
-		fw := e.New()
+		fw := e
 		for _, dead := range []uint64{0, 1 << 1, 1 << 5} {
 			v.Dead[0] = dead
 			pkt := weft.Header{Fields: weft.NewFields()}
@@ -159,8 +153,8 @@ func TestDestinationBasedFirmwaresLookAtNothingElse(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	net := newTree("kary-ntree:3,4")
 	for _, e := range variants() {
-		fw := e.New()
-		require.Implements(t, (*DestinationBased)(nil), fw, e.Name)
+		fw := e
+		require.True(t, fw.DestinationBased, e.Name)
 		for range testenv.Levels(5000, 1000, 500) {
 			v := net.views[rnd.IntN(len(net.views))]
 			v.Dead[0] = rnd.Uint64() & rnd.Uint64()
@@ -181,13 +175,9 @@ func TestDestinationBasedFirmwaresLookAtNothingElse(t *testing.T) {
 }
 
 func TestEveryFirmwareIsFoundByItsName(t *testing.T) {
-	require.Equal(t, []string{
-		"adaptive-link", "adaptive-link-digit", "adaptive-link-one",
-		"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header", "adaptive-switch-one",
-		"deterministic-link", "deterministic-link-flat", "deterministic-link-one", "deterministic-switch", "deterministic-switch-one",
-		"dimension-order", "direction-order", "duato", "misroute-vector", "source-routed", "updown",
-	}, Names())
-	for _, name := range Names() {
+	require.True(t, slices.IsSorted(Names(nil)), "as help lists them")
+	require.Equal(t, Names(nil), slices.Compact(Names(nil)), "each is another")
+	for _, name := range Names(nil) {
 		e, ok := ByName(name)
 		require.True(t, ok)
 		require.Equal(t, name, e.Name)
@@ -200,18 +190,18 @@ func TestEveryFirmwareIsFoundByItsName(t *testing.T) {
 func TestEveryFirmwareRefusesPlacesWhereItCannotRun(t *testing.T) {
 	wide := placeOf(65, 2, 1, 0)
 	for _, e := range For(Trees) {
-		check := e.New().(Checker).Check
+		check := e.Fits
 		tree := placeOf(4, 3, 1, 0, 1)
 		require.NoError(t, check(tree, e.VCs), e.Name)
 		require.ErrorContains(t, check(&weft.Place{Name: "mesh"}, e.VCs), "kary-ntree:4,3", "%s: not a tree", e.Name)
 		require.ErrorContains(t, check(tree, e.VCs-1), "virtual channels", "%s: too few", e.Name)
-		if _, adaptive := e.New().(Symmetric); adaptive {
+		if e.Symmetric {
 			require.ErrorContains(t, check(wide, 1), "65 up ports", e.Name)
 		} else {
 			require.NoError(t, check(wide, e.VCs), e.Name)
 		}
 	}
-	require.ErrorContains(t, AdaptiveLink{Vector: VectorInHeader}.Check(placeOf(4, 3, 1, 0, 1), 1), "misroute-vector")
+	require.ErrorContains(t, AdaptiveLink{Vector: VectorInHeader}.Firmware().Check(placeOf(4, 3, 1, 0, 1), 1), "misroute-vector")
 }
 
 // 32 up ports and 64 down ports at the top: the widest trees that the vectors are meant for.
@@ -220,12 +210,12 @@ func TestEveryFirmwareRoutesInWideTrees(t *testing.T) {
 		net := newTree(spec)
 		dst := weft.NICID(net.nics() - 1)
 		for _, e := range For(Trees) {
-			fw := e.New()
+			fw := e
 			if e.Tolerance.Most(net.k) > 0 {
 				top, port := net.next(net.leafOf(dst), net.views[net.leafOf(dst)].At.Tree.Up(31))
 				net.die(element{{Node: weft.SwitchID(top).Node(), Port: port}})
 			}
-			require.NoError(t, fw.(Checker).Check(net.views[0].At, e.VCs), e.Name)
+			require.NoError(t, fw.Fits(net.views[0].At, e.VCs), e.Name)
 			require.Empty(t, newWalk(net, fw, dst).from(net.start(fw, 0, dst), -1), e.Name)
 			net.heal()
 		}
@@ -239,7 +229,7 @@ func (t *tree) leafOf(nic weft.NICID) int {
 
 func TestUpDownTakesAnotherChoiceOfTheWayUp(t *testing.T) {
 	v := still(placeOf(4, 3, 1, 0, 1))
-	fw := UpDown{Up: func(View, *weft.Header) int { return 2 }}
+	fw := UpDown{Up: func(View, *weft.Header) int { return 2 }}.Firmware()
 	pkt := weft.Header{Dst: 63}
 	at := Arrival{From: weft.RoleDown}
 	require.Equal(t, weft.PortID(6), fw.Route(&pkt, at, v).Candidates[0].Port)

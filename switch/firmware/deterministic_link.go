@@ -12,10 +12,16 @@ import (
 // re-routing layer, in which the U-turn switch resumes the testing sequence D after the port the
 // packet came back by. Every hop raises the channel's number in the paper's numbering, whatever
 // links are dead, so there is no deadlock.
-type DeterministicLink struct {
-	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's
-	// source.
-	Notify bool
+func DeterministicLink() Firmware {
+	return Firmware{
+		Name: "deterministic-link", On: Trees, VCs: 2, Tolerance: Tolerance{Links: true},
+		About: "fat trees: deterministic, re-routes around dead links in a second virtual layer (R^link_deterministic)",
+		Route: deterministicLink, Check: checkUniform, ChannelNumber: linkNumberInD,
+		// Theorem 1 of the paper says of any packet that its next channel has a higher number than the
+		// one it came by, whatever links are dead at that moment. A stranded packet goes on from the
+		// channel it came by; the dead one in which it waits meanwhile is waited for by nobody.
+		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
+	}
 }
 
 // The virtual layers of DeterministicLink.
@@ -36,22 +42,8 @@ const (
 	rule4           = "4: every up port of D has been tried"
 )
 
-// Check implements [Checker].
-func (DeterministicLink) Check(place *weft.Place, vcs int) error {
-	return checkTree("deterministic-link", place, vcs, 2)
-}
-
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. Theorem 1 of the paper
-// says of any packet that its next channel has a higher number than the one it came by, whatever
-// links are dead at that moment. A stranded packet goes on from the channel it came by; the dead
-// one in which it waits meanwhile is waited for by nobody.
-func (DeterministicLink) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (DeterministicLink) DestinationBased() {}
-
-// ChannelNumber implements [Numbered] with the numbering of the paper's section VI.C.
-func (DeterministicLink) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
+// linkNumberInD is the numbering of the paper's section VI.C.
+func linkNumberInD(place *weft.Place, p weft.PortID, vc weft.VC) int {
 	return linkNumber(place.Tree, p, vc, upperDigit(place.Tree, p))
 }
 
@@ -71,8 +63,7 @@ func linkNumber(t *weft.Tree, p weft.PortID, vc weft.VC, i int) int {
 	return base + 2*i + 2
 }
 
-// Route implements [Firmware].
-func (f DeterministicLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func deterministicLink(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
 	above := at.From == weft.RoleUp
 	if !t.HasDown(pkt.Dst) {
@@ -81,10 +72,10 @@ func (f DeterministicLink) Route(pkt *weft.Header, at Arrival, sw View) Decision
 			return goUp(sw, t, pkt.Dst, normalLayer, pkt.Fields)
 		case at.VC == normalLayer:
 			p := firstLiveUp(sw, t, 0, at.Port)
-			return notify(one(sw, p, rerouteLayer, pkt.Fields, rule3a, switching.UTurn, rule4), f.Notify)
+			return notify(one(sw, p, rerouteLayer, pkt.Fields, rule3a, switching.UTurn, rule4))
 		default:
 			p := firstLiveUp(sw, t, t.UpIndex(at.Port)+1, weft.NoPort)
-			return notify(one(sw, p, rerouteLayer, pkt.Fields, rule3b, switching.UTurn, rule4), f.Notify)
+			return notify(one(sw, p, rerouteLayer, pkt.Fields, rule3b, switching.UTurn, rule4))
 		}
 	}
 

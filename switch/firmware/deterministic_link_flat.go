@@ -8,35 +8,27 @@ import "github.com/weft-fabric/weft"
 // Dynamic Fault Tolerance in Fat Trees, section IX compares its methods with one channel each, and
 // to show what the second layer is for. With one dead link no packets can wait for each other in a
 // circle, with two they can.
-type DeterministicLinkFlat struct {
-	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's
-	// source.
-	Notify bool
+func DeterministicLinkFlat() Firmware {
+	return Firmware{
+		Name: "deterministic-link-flat", On: Trees, VCs: 1, Tolerance: Tolerance{Links: true, One: true},
+		About: "fat trees: deterministic-link with both layers in one virtual channel, to be measured: two dead links can deadlock it",
+		Route: deterministicLinkFlat, Check: checkUniform,
+		// The decision depends on the arrival, on the layer, which a stranded packet still has as it
+		// came, and on which links are dead, and no candidate is dead: what can wait in a circle can
+		// without requeue.
+		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
+	}
 }
 
 // flatLayer is the bit of the misroute vector that says the re-routing layer.
 const flatLayer = 1
 
-// Check implements [Checker].
-func (DeterministicLinkFlat) Check(place *weft.Place, vcs int) error {
-	return checkTree("deterministic-link-flat", place, vcs, 1)
-}
-
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. The decision depends on
-// the arrival, on the layer, which a stranded packet still has as it came, and on which links are
-// dead, and no candidate is dead: what can wait in a circle can without requeue.
-func (DeterministicLinkFlat) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (DeterministicLinkFlat) DestinationBased() {}
-
-// Route implements [Firmware].
-func (f DeterministicLinkFlat) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func deterministicLinkFlat(pkt *weft.Header, at Arrival, sw View) Decision {
 	at.VC = normalLayer
 	if pkt.Misroute&flatLayer != 0 {
 		at.VC = rerouteLayer
 	}
-	d := DeterministicLink(f).Route(pkt, at, sw)
+	d := deterministicLink(pkt, at, sw)
 	for i := range d.Candidates {
 		c := &d.Candidates[i]
 		c.Fields.Misroute &^= flatLayer

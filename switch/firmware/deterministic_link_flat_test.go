@@ -21,11 +21,11 @@ func TestTheFlatFirmwareDecidesAsTheLayeredOneInOneChannel(t *testing.T) {
 		p := weft.PortID(rnd.IntN(v.At.Ports()))
 		layer := weft.VC(rnd.IntN(2))
 		pkt := weft.Header{Dst: weft.NICID(rnd.IntN(net.nics())), VC: layer, Fields: weft.NewFields()}
-		want := DeterministicLink{}.Route(&pkt, Arrival{Port: p, VC: layer, From: v.At.Roles[p]}, v)
+		want := DeterministicLink().Route(&pkt, Arrival{Port: p, VC: layer, From: v.At.Roles[p]}, v)
 		want.Candidates = append([]Candidate(nil), want.Candidates...)
 
 		pkt.VC, pkt.Misroute = 0, uint64(layer)
-		got := DeterministicLinkFlat{}.Route(&pkt, Arrival{Port: p, From: v.At.Roles[p]}, v)
+		got := DeterministicLinkFlat().Route(&pkt, Arrival{Port: p, From: v.At.Roles[p]}, v)
 		require.Len(t, got.Candidates, len(want.Candidates))
 		for i, c := range got.Candidates {
 			require.Zero(t, c.VC)

@@ -13,9 +13,16 @@ import (
 //
 // With two dead links packets can deadlock, or go around between them for ever: one such ends as
 // looping when it has crossed weft.MaxHops switches.
-type DeterministicLinkOne struct {
-	// Notify makes the discard of a packet that no up port leads on inform the packet's source.
-	Notify bool
+func DeterministicLinkOne() Firmware {
+	return Firmware{
+		Name: "deterministic-link-one", On: Trees, VCs: 1, Tolerance: Tolerance{Links: true, One: true},
+		About: "fat trees: deterministic-link for one dead link, without the second layer",
+		Route: deterministicLinkOne, Check: checkUniform,
+		// The decision depends on the arrival and on which links are dead, so a stranded packet waits
+		// for what one does that came by the same channel and is still in the input queue, and no
+		// candidate is dead: the channel dependencies stay those of one U-turn.
+		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
+	}
 }
 
 const (
@@ -23,29 +30,14 @@ const (
 	rule3FirstLive = "3: U-turn, the first other up port"
 )
 
-// Check implements [Checker].
-func (DeterministicLinkOne) Check(place *weft.Place, vcs int) error {
-	return checkTree("deterministic-link-one", place, vcs, 1)
-}
-
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. The decision depends on
-// the arrival and on which links are dead, so a stranded packet waits for what one does that came
-// by the same channel and is still in the input queue, and no candidate is dead: the channel
-// dependencies stay those of one U-turn.
-func (DeterministicLinkOne) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (DeterministicLinkOne) DestinationBased() {}
-
-// Route implements [Firmware].
-func (f DeterministicLinkOne) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func deterministicLinkOne(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
 	if !t.HasDown(pkt.Dst) {
 		if at.From != weft.RoleUp {
 			return goUp(sw, t, pkt.Dst, at.VC, pkt.Fields)
 		}
 		p := firstLiveUp(sw, t, 0, at.Port)
-		return notify(one(sw, p, at.VC, pkt.Fields, rule3FirstLive, switching.UTurn, rule5NoOther), f.Notify)
+		return notify(one(sw, p, at.VC, pkt.Fields, rule3FirstLive, switching.UTurn, rule5NoOther))
 	}
 	return sameDown(pkt, at, sw, pkt.Fields)
 }

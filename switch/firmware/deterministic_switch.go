@@ -20,9 +20,6 @@ type DeterministicSwitch struct {
 	// not define and tolerates slightly more beyond k-1. Otherwise such packets go up in ML1 and
 	// keep it.
 	LeavesInML2 bool
-	// Notify makes the discard of a packet that no up port leads on (rule 4b.iii) inform the
-	// packet's source.
-	Notify bool
 }
 
 // The virtual layers of DeterministicSwitch above the normal one.
@@ -52,24 +49,22 @@ const (
 	rule5SecondUpElse = "5: up, the second tier, the default port is dead"
 )
 
-// Check implements [Checker].
-func (DeterministicSwitch) Check(place *weft.Place, vcs int) error {
-	return checkTree("deterministic-switch", place, vcs, 3)
+// Firmware is the firmware.
+func (f DeterministicSwitch) Firmware() Firmware {
+	return Firmware{
+		Name: "deterministic-switch", On: Trees, VCs: 3, Tolerance: Tolerance{Links: true, Switches: true},
+		About: "fat trees: deterministic, re-routes around dead switches and links in two more virtual layers (R^switch_deterministic)",
+		Route: f.route, Check: checkUniform, ChannelNumber: switchNumber,
+		// The next channel of any packet has a higher number than the one it came by, whatever is dead
+		// at that moment. A stranded packet goes on from the channel it came by, with the port field it
+		// came with; the dead channel in which it waits meanwhile is waited for by nobody.
+		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
+	}
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. The next channel of any
-// packet has a higher number than the one it came by, whatever is dead at that moment. A stranded
-// packet goes on from the channel it came by, with the port field it came with; the dead channel in
-// which it waits meanwhile is waited for by nobody.
-func (DeterministicSwitch) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (DeterministicSwitch) DestinationBased() {}
-
-// ChannelNumber implements [Numbered] with the numbering of the paper's appendix. ML2 of a link is
-// numbered with the tier below, whose U-turn switch it serves. With LeavesInML2 the links above the
+// switchNumber is the numbering of the paper's appendix. ML2 of a link is numbered with the tier below, whose U-turn switch it serves. With LeavesInML2 the links above the
 // leaves have ML2 above all their other numbers.
-func (DeterministicSwitch) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
+func switchNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 	t := place.Tree
 	s, up := linkTier(t, p)
 	base := func(s int) int { return t.N - 1 + s*(4*t.K+1) }
@@ -93,8 +88,7 @@ func (DeterministicSwitch) ChannelNumber(place *weft.Place, p weft.PortID, vc we
 	return base(s+1) + 4*t.W[s+1] + 2 + down
 }
 
-// Route implements [Firmware].
-func (f DeterministicSwitch) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func (f DeterministicSwitch) route(pkt *weft.Header, at Arrival, sw View) Decision {
 	switch t := sw.Place().Tree; {
 	case t.HasDown(pkt.Dst):
 		return f.down(pkt, at, sw)
@@ -189,5 +183,5 @@ func (f DeterministicSwitch) noWayDown(pkt *weft.Header, at Arrival, sw View) De
 	if at.VC == out { // it has been sent up from here before
 		p, rule = firstLiveUp(sw, t, t.UpIndex(at.Port)+1, weft.NoPort), rule4biiSwitch
 	}
-	return notify(one(sw, p, out, pkt.Fields, rule, switching.UTurn, rule4biiiSwitch), f.Notify)
+	return notify(one(sw, p, out, pkt.Fields, rule, switching.UTurn, rule4biiiSwitch))
 }

@@ -13,27 +13,19 @@ import (
 // One virtual channel is enough, for the reason given at [AdaptiveSwitchOne]: it holds whichever
 // ports are chosen. With two faults packets can deadlock, or go around between them for ever: one
 // such ends as looping when it has crossed weft.MaxHops switches.
-type DeterministicSwitchOne struct {
-	// Notify makes the discard of a packet that no up port leads on inform the packet's source.
-	Notify bool
+func DeterministicSwitchOne() Firmware {
+	return Firmware{
+		Name: "deterministic-switch-one", On: Trees, VCs: 1, Tolerance: Tolerance{Links: true, Switches: true, One: true},
+		About: "fat trees: deterministic-switch for one dead switch or link, with one bit in the header and one layer",
+		Route: deterministicSwitchOne, Check: checkUniform,
+		CheckRequeue:     mayRequeue, // as for DeterministicLinkOne; a stranded packet has the header's bit it came with
+		DestinationBased: true, Notifies: true,
+	}
 }
 
 const rule4bFirstLive = "4b: U-turn, the first other up port"
 
-// Check implements [Checker].
-func (DeterministicSwitchOne) Check(place *weft.Place, vcs int) error {
-	return checkTree("deterministic-switch-one", place, vcs, 1)
-}
-
-// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reason given at
-// [DeterministicLinkOne.CheckRequeue]. A stranded packet has the header's bit it came with.
-func (DeterministicSwitchOne) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (DeterministicSwitchOne) DestinationBased() {}
-
-// Route implements [Firmware].
-func (f DeterministicSwitchOne) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func deterministicSwitchOne(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
 	first := withPort(pkt.Fields, weft.PortFieldNone)
 	switch {
@@ -46,7 +38,7 @@ func (f DeterministicSwitchOne) Route(pkt *weft.Header, at Arrival, sw View) Dec
 		return one(sw, anyDown(sw, t, pkt.Dst), at.VC, second, rule4aSecond, switching.Reroute, ruleNoDown)
 	case turns(t, pkt.PortField):
 		p := firstLiveUp(sw, t, 0, at.Port)
-		return notify(one(sw, p, at.VC, first, rule4bFirstLive, switching.UTurn, rule5NoOther), f.Notify)
+		return notify(one(sw, p, at.VC, first, rule4bFirstLive, switching.UTurn, rule5NoOther))
 	}
 	return switching.Discard(ruleNever)
 }

@@ -1,6 +1,8 @@
 package firmware
 
 import (
+	"fmt"
+
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -17,7 +19,23 @@ import (
 // so that no channel in VC 1 goes around. Packets that do not go around keep to one VC in each
 // dimension, VC 0 when they end in its first half and VC 1 when they end in the second, which is
 // where the others leave room. A mesh needs one virtual channel.
-type DimensionOrder struct{}
+func DimensionOrder() Firmware {
+	return Firmware{
+		Name: "dimension-order", On: Grids, VCs: 1,
+		About: "meshes and tori: x first, then y, then z, the shorter way; discards at a dead link (the baseline)",
+		Route: dimensionOrder, Check: checkDateline, ChannelNumber: dimensionNumber,
+		CheckRequeue:     mayRequeue, // a packet is sent to the same link, and discarded if it is dead
+		DestinationBased: true,
+	}
+}
+
+// checkDateline refuses a single virtual channel where a dimension goes around.
+func checkDateline(place *weft.Place, vcs int) error {
+	if vcs < 2 && goesAround(place.Grid) {
+		return fmt.Errorf("needs 2 virtual channels, there are %d: raise the number", vcs)
+	}
+	return nil
+}
 
 // dimensions are the names of the dimensions, as many as a generator makes.
 var dimensions = [...]string{"x", "y", "z", "w"}
@@ -43,21 +61,9 @@ var orderRules = func() (rules [len(dimensions)][2]dimensionRules) {
 
 const ruleDeliver = "deliver"
 
-// Check implements [Checker].
-func (DimensionOrder) Check(place *weft.Place, vcs int) error {
-	return checkGrid("dimension-order", place, vcs, 1, 2)
-}
-
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. They are sent to the
-// same link, and discarded if it is dead.
-func (DimensionOrder) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (DimensionOrder) DestinationBased() {}
-
-// ChannelNumber implements [Numbered]: by dimension, VC, and the coordinate counted in the
-// direction of the channel.
-func (DimensionOrder) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
+// dimensionNumber numbers channels by dimension, VC, and the coordinate counted in the direction of
+// the channel.
+func dimensionNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 	g := place.Grid
 	base := uint32(0)
 	for i, d := range g.Dims {
@@ -72,8 +78,7 @@ func (DimensionOrder) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC
 	return int(base)
 }
 
-// Route implements [Firmware].
-func (DimensionOrder) Route(pkt *weft.Header, at Arrival, sw View) (answer Decision) {
+func dimensionOrder(pkt *weft.Header, at Arrival, sw View) (answer Decision) {
 	g := sw.Place().Grid
 	rest := uint32(pkt.Dst) / g.NICs
 	for i := range g.Dims {

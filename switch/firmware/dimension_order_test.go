@@ -59,7 +59,7 @@ func TestDimensionOrderTakesOneShortestPathForEveryPairAndRaisesTheChannel(t *te
 	for _, spec := range grids {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
-			n, fw := newNet(spec), DimensionOrder{}
+			n, fw := newNet(spec), DimensionOrder()
 			for src := range n.NICs {
 				for dst := range n.NICs {
 					if src != dst {
@@ -71,7 +71,7 @@ func TestDimensionOrderTakesOneShortestPathForEveryPairAndRaisesTheChannel(t *te
 	}
 }
 
-func (n *net) shortest(t *testing.T, fw DimensionOrder, src, dst weft.NICID) {
+func (n *net) shortest(t *testing.T, fw Firmware, src, dst weft.NICID) {
 	at, _, _ := n.Peer(weft.End{Node: src.Node()})
 	vc, last := weft.VC(0), -1
 	for hops := 1; ; hops++ {
@@ -102,7 +102,7 @@ func TestEveryFirmwareForGridsKeepsTheContract(t *testing.T) {
 		for _, e := range For(Grids) {
 			t.Run(spec+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()
-				n, fw := newNet(spec), e.New()
+				n, fw := newNet(spec), e
 				for id, v := range n.sw {
 					for dead := range uint64(1) << v.At.Ports() {
 						v.Dead[0] = dead
@@ -126,7 +126,7 @@ func (n *net) contract(t *testing.T, fw Firmware, in weft.End, vc weft.VC, dst w
 	require.NotEmpty(t, d.Rule)
 	for _, c := range d.Candidates {
 		to, _, ok := n.Peer(weft.End{Node: in.Node, Port: c.Port})
-		_, numbered := fw.(Numbered)
+		numbered := fw.ChannelNumber != nil
 		switch from, _, _ := n.Peer(in); {
 		case !ok || !v.PortUp(c.Port):
 			t.Fatalf("for %d at %v %v: by the dead port %v", dst, in, vc, c.Port)
@@ -137,8 +137,8 @@ func (n *net) contract(t *testing.T, fw Firmware, in weft.End, vc weft.VC, dst w
 		case numbered && to.Node.IsSwitch() && c.Port == in.Port:
 			t.Fatalf("for %d at %v %v: back", dst, in, vc)
 		case numbered && to.Node.IsSwitch() && from.Node.IsSwitch() && (vc == 0 || vc == 1 && v.At.Grid.Around(int(in.Port)/2)):
-			came := fw.(Numbered).ChannelNumber(n.sw[from.Node.Index].At, from.Port, vc)
-			if goes := fw.(Numbered).ChannelNumber(v.At, c.Port, c.VC); goes <= came {
+			came := fw.ChannelNumber(n.sw[from.Node.Index].At, from.Port, vc)
+			if goes := fw.ChannelNumber(v.At, c.Port, c.VC); goes <= came {
 				t.Fatalf("for %d at %v %v: from channel %d to %d (%s)", dst, in, vc, came, goes, d.Rule)
 			}
 		}
@@ -150,7 +150,7 @@ func TestFirmwaresForGridsRouteWithoutAllocating(t *testing.T) {
 	v := n.sw[21]
 	v.Scratch()
 	for _, e := range gridVariants() {
-		fw, pkt := e.New(), weft.Header{Fields: weft.NewFields()}
+		fw, pkt := e, weft.Header{Fields: weft.NewFields()}
 		pkt.Sub[0] = weft.NewSubHeader(0).WithMisroute(0, 1, 1).WithDeterministic()
 		require.Zero(t, testing.AllocsPerRun(100, func() {
 			for p, role := range v.At.Roles {
@@ -164,17 +164,17 @@ func TestFirmwaresForGridsRouteWithoutAllocating(t *testing.T) {
 
 func TestFirmwaresForGridsRefusePlacesWhereTheyCannotRun(t *testing.T) {
 	for _, e := range For(Grids) {
-		check := e.New().(Checker).Check
+		check := e.Fits
 		require.NoError(t, check(newNet("mesh:4x4").sw[0].At, e.VCs), e.Name)
 		require.ErrorContains(t, check(placeOf(4, 3, 1, 0, 1), 16), "torus:4x4", "%s: a tree", e.Name)
 		require.ErrorContains(t, check(newNet("mesh:4x4").sw[0].At, e.VCs-1), "virtual channels", "%s: too few", e.Name)
 	}
-	check := DimensionOrder{}.Check
+	check := DimensionOrder().Check
 	require.ErrorContains(t, check(newNet("torus:2x3").sw[0].At, 1), "needs 2 virtual channels, there are 1: raise the number")
 	require.NoError(t, check(newNet("torus:2x3").sw[0].At, 2))
 	require.NoError(t, check(newNet("torus:2x2").sw[0].At, 1), "there is no ring in it")
 	for _, e := range For(Trees) {
-		require.Error(t, e.New().(Checker).Check(newNet("mesh:4x4").sw[0].At, 16), e.Name)
+		require.Error(t, e.Fits(newNet("mesh:4x4").sw[0].At, 16), e.Name)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestFirmwaresForGridsRefusePlacesWhereTheyCannotRun(t *testing.T) {
 // much.
 func TestDimensionOrderSpreadsUniformTrafficEvenlyOverATorus(t *testing.T) {
 	for _, spec := range []string{"torus:8x8", "torus:4x4x4", "ring:8"} {
-		n, fw := newNet(spec), DimensionOrder{}
+		n, fw := newNet(spec), DimensionOrder()
 		links, vcs := map[weft.End]int{}, [2]int{}
 		for src := range n.NICs {
 			for dst := range n.NICs {
@@ -210,14 +210,16 @@ func TestDimensionOrderSpreadsUniformTrafficEvenlyOverATorus(t *testing.T) {
 	}
 }
 
-// gridVariants are the firmwares for grids, and some with options that no entry sets.
-func gridVariants() []Entry {
-	direct := func(f Direct) func() Firmware { return func() Firmware { return f } }
+// gridVariants are the firmwares for grids, and some with options that none of them sets.
+func gridVariants() []Firmware {
+	all := Direct{Adaptive: true, Order: DirectionFirst, SubPaths: 3, Deterministic: true, Misroutes: true}
+	dateline := all
+	dateline.Ring, dateline.SubPaths = Dateline, 2
 	return append(
 		For(Grids),
-		Entry{Name: "dimension-order-bubble", VCs: 1, New: direct(Direct{})},
-		Entry{Name: "duato-mechanisms", VCs: 4, New: direct(Direct{Adaptive: true, Order: DirectionFirst, SubPaths: 3, Deterministic: true, Misroutes: true})},
-		Entry{Name: "duato-dateline", VCs: 5, New: direct(Direct{Adaptive: true, Order: DirectionFirst, Ring: Dateline, SubPaths: 2, Deterministic: true, Misroutes: true})},
+		named("dimension-order-bubble", 1, Direct{}.Firmware()),
+		named("duato-mechanisms", 4, all.Firmware()),
+		named("duato-dateline", 5, dateline.Firmware()),
 	)
 }
 
@@ -263,7 +265,7 @@ func TestGridDecisions(t *testing.T) {
 						}
 					}
 				}
-				return n.show(node, n.stepBy(e.New(), weft.End{Node: node, Port: n.portTo(t, node, in)}, weft.VC(vc), weft.NICID(to.Index), sub))
+				return n.show(node, n.stepBy(e, weft.End{Node: node, Port: n.portTo(t, node, in)}, weft.VC(vc), weft.NICID(to.Index), sub))
 			})
 		})
 	}

@@ -1,10 +1,10 @@
 package firmware
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -77,8 +77,6 @@ const (
 // String is its name in options.
 func (r Ring) String() string { return [...]string{"bubble", "dateline", "free"}[r%3] }
 
-var _ tables.Programmed = Direct{}
-
 // subPaths is how many sub-paths a packet has at most.
 func (f *Direct) subPaths() int { return max(1, f.SubPaths) }
 
@@ -99,39 +97,59 @@ func goesAround(g *weft.Grid) bool {
 	return false
 }
 
-// name is that of the entry that it is of.
-func (f *Direct) name() string {
+// Firmware is the firmware.
+func (f Direct) Firmware() Firmware {
+	ways := f.Ways
+	if ways == nil {
+		ways = &tables.Ways{}
+	}
+	fw := Firmware{
+		Name: "dimension-order", On: Grids, VCs: 1,
+		About: "meshes and tori: in a fixed order, the shorter way; discards at a dead link",
+		Route: f.route, Check: f.check, CheckRequeue: f.checkRequeue, LeastRoom: f.leastRoom,
+		Source: f.source, HeaderBytes: f.headerBytes, MostHops: f.mostHops(),
+		DestinationBased: true, // it looks at the sub-headers and the destination only
+		Program:          &tables.Program{Ways: ways},
+		Programmed: func(p *tables.Program) Firmware {
+			next := f
+			next.Ways = p.Ways
+			return next.Firmware()
+		},
+	}
 	switch {
 	case f.Adaptive:
-		return "duato"
+		fw.Name, fw.VCs = "duato", 2
+		fw.About = "meshes and tori: any shortest way, adaptive, with dimension order to escape to; by intermediate nodes around dead links"
 	case f.Order == DirectionFirst:
-		return "direction-order"
+		fw.Name = "direction-order"
+		fw.About = "meshes and tori: x up, y up, z up, then x down, y down, z down, the shorter way; discards at a dead link"
 	}
-	return "dimension-order"
+	return fw
 }
 
-// Check implements [Checker].
-func (f Direct) Check(place *weft.Place, vcs int) error {
-	name := f.name()
-	if err := checkGrid(name, place, weft.MaxVCs, 1, 1); err != nil {
-		return err
-	}
+// DirectionOrder is direction order without adaptive routing.
+func DirectionOrder() Firmware { return Direct{Order: DirectionFirst, Ring: Dateline}.Firmware() }
+
+// Duato is Duato's protocol with bubble flow control.
+func Duato() Firmware { return Direct{Adaptive: true}.Firmware() }
+
+func (f Direct) check(place *weft.Place, vcs int) error {
 	switch {
 	case f.SubPaths > weft.MaxSubPaths:
-		return fmt.Errorf("firmware %s: packets have room for %d sub-paths, not for %d: use fewer intermediate nodes", name, weft.MaxSubPaths, f.SubPaths)
+		return fmt.Errorf("has packets with room for %d sub-paths, not for %d: use fewer intermediate nodes", weft.MaxSubPaths, f.SubPaths)
 	case f.Misroutes && f.Order != DirectionFirst:
-		return fmt.Errorf("firmware %s: misroutes are in direction order, and this one is dimension order: choose order=direction", name)
+		return errors.New("makes misroutes in direction order, and this one is dimension order: choose order=direction")
 	}
 	need, what := f.escapes(place.Grid), "to escape to"
 	if f.Adaptive {
 		need, what = need+1, "all but one to escape to"
 	}
 	if vcs < need {
-		return fmt.Errorf("firmware %s needs %d virtual channels, %s, there are %d: raise the number", name, need, what, vcs)
+		return fmt.Errorf("needs %d virtual channels, %s, there are %d: raise the number", need, what, vcs)
 	}
 	for _, w := range f.Ways.From(place.Switch) {
 		if err := f.carries(w); err != nil {
-			return fmt.Errorf("firmware %s: the way from %s to switch %d: %w", name, place.Name, w.Dst, err)
+			return fmt.Errorf("cannot go the way from %s to switch %d: %w", place.Name, w.Dst, err)
 		}
 	}
 	return nil
@@ -154,29 +172,23 @@ func (f *Direct) carries(w tables.Way) error {
 	return nil
 }
 
-// LeastRoom implements [switching.Roomy].
-func (f Direct) LeastRoom(place *weft.Place) int {
+func (f Direct) leastRoom(place *weft.Place) int {
 	if f.Ring == Bubble && place.Grid != nil && goesAround(place.Grid) {
 		return 2
 	}
 	return 1
 }
 
-// CheckRequeue implements [Requeuer]. Bubble flow control refuses: a stranded packet has given back
-// its place in the ring, and would take the last free one.
-func (f Direct) CheckRequeue(place *weft.Place) error {
+// checkRequeue refuses with bubble flow control: a stranded packet has given back its place in the
+// ring, and would take the last free one.
+func (f Direct) checkRequeue(place *weft.Place) error {
 	if f.Ring == Bubble && goesAround(place.Grid) {
-		return fmt.Errorf("with bubble flow control a packet that is routed a second time could fill up the ring that it came by: choose ring=dateline, or run without requeue")
+		return errors.New("with bubble flow control a packet that is routed a second time could fill up the ring that it came by: choose ring=dateline, or run without requeue")
 	}
 	return nil
 }
 
-// DestinationBased implements [switching.DestinationBased]: Route looks at the sub-headers and the
-// destination only.
-func (Direct) DestinationBased() {}
-
-// MostHops implements [Bounded].
-func (f Direct) MostHops() int {
+func (f Direct) mostHops() int {
 	if f.Diameter == 0 {
 		return weft.MaxHops
 	}
@@ -187,35 +199,16 @@ func (f Direct) MostHops() int {
 	return min(weft.MaxHops, f.subPaths()*(f.Diameter+misrouted)+1)
 }
 
-// Source implements [Sourcer].
-func (f Direct) Source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
+func (f Direct) source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
 	h.Sub, _ = f.Ways.To(leaf.Switch, weft.SwitchID(uint32(h.Dst)/leaf.Grid.NICs))
 }
 
-// Program implements [tables.Programmed].
-func (f Direct) Program() tables.Program {
-	if f.Ways == nil {
-		f.Ways = &tables.Ways{}
-	}
-	return tables.Program{Ways: f.Ways}
-}
-
-// Patched implements [tables.Programmed].
-func (f Direct) Patched(place *weft.Place, p *tables.Patch) (switching.Firmware, error) {
-	r, err := f.Program().Patched(place, p)
-	if err != nil {
-		return nil, err
-	}
-	f.Ways = r.Ways
-	return f, nil
-}
-
-// HeaderBytes is how many bytes the sub-headers x take on the wire beside the destination's
+// headerBytes is how many bytes the sub-headers x take on the wire beside the destination's
 // address, which every packet has: for each the address of its intermediate node (two bytes,
 // section 5.2), the I bit, the D bit, and three misroutes of three bits of direction and three of
 // hops (figure 8), as far as the mechanisms in use need them. A packet without sub-headers carries
 // an empty one.
-func (f Direct) HeaderBytes(x *weft.Fields) int {
+func (f Direct) headerBytes(x *weft.Fields) int {
 	const address, misroutes = 16, weft.MaxMisroutes * (3 + 3)
 	bits := 0
 	if f.subPaths() > 1 {

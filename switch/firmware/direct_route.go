@@ -78,8 +78,7 @@ func coordinatesOf(g *weft.Grid, s weft.SwitchID) (c coordinates, ok bool) {
 	return c, c[0] < g.Dims[0].Size // only the first can be too large
 }
 
-// Route implements [Firmware].
-func (f Direct) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func (f Direct) route(pkt *weft.Header, at Arrival, sw View) Decision {
 	place := sw.Place()
 	s := directStep{f: &f, g: place.Grid, at: at, fields: &pkt.Fields}
 	if !pkt.Sub[0].Leads() {

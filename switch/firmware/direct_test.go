@@ -92,7 +92,7 @@ func (tr *trip) hop(rnd *rand.Rand) (Decision, bool) {
 	g := v.At.Grid
 	was := tr.fields
 	pkt := weft.Header{Dst: tr.dst, VC: tr.vc, Fields: tr.fields}
-	d := tr.f.Route(&pkt, Arrival{Port: tr.at.Port, VC: tr.vc, From: v.At.Roles[tr.at.Port]}, v)
+	d := tr.f.route(&pkt, Arrival{Port: tr.at.Port, VC: tr.vc, From: v.At.Roles[tr.at.Port]}, v)
 	if len(d.Candidates) == 0 {
 		return d, false
 	}
@@ -287,7 +287,7 @@ func dead(rule string) bool {
 // Adaptive packets are offered every shortest way and no other: the ports, by coordinates.
 func TestDirectOffersEveryShortestWay(t *testing.T) {
 	for _, spec := range []string{"mesh:4x3", "torus:4x4", "torus:3x5", "torus:4x2x3", "torus:3x2x3x2"} {
-		n, f := newNet(spec), Direct{Adaptive: true}
+		n, f := newNet(spec), Direct{Adaptive: true}.Firmware()
 		for s, v := range n.sw {
 			v.Channels = 3
 			for dst := range n.sw {
@@ -333,11 +333,11 @@ func TestDirectDiscardsExactlyThoseThatCannotEscape(t *testing.T) {
 				for dst := range n.sw {
 					in := weft.End{Node: weft.SwitchID(s).Node(), Port: v.At.Grid.NICPort(weft.NICID(s))}
 					v.Dead = switching.PortSet{}
-					all := n.step(f, in, 0, weft.NICID(dst)).Candidates
+					all := n.step(f.Firmware(), in, 0, weft.NICID(dst)).Candidates
 					escape := all[len(all)-1].Port
 					for dead := range uint64(1) << v.At.Ports() {
 						v.Dead[0] = dead
-						d := n.step(f, in, 0, weft.NICID(dst))
+						d := n.step(f.Firmware(), in, 0, weft.NICID(dst))
 						require.Equal(t, v.PortUp(escape), len(d.Candidates) > 0, "%s on %s: %d to %d, dead %b: %s", name, spec, s, dst, dead, d.Rule)
 						for _, c := range d.Candidates {
 							require.True(t, v.PortUp(c.Port))
@@ -367,7 +367,7 @@ func FuzzDirectTakesAnySubHeaders(f *testing.F) {
 				v.Channels = fw.escapes(v.At.Grid) + 1
 				port := weft.PortID(in) % weft.PortID(v.At.Ports())
 				sub := weft.SubHeaders{weft.SubHeader(a), weft.SubHeader(b), weft.SubHeader(c)}
-				d := n.stepBy(fw, weft.End{Node: weft.SwitchID(s).Node(), Port: port}, weft.VC(vc), weft.NICID(dst), sub)
+				d := n.stepBy(fw.Firmware(), weft.End{Node: weft.SwitchID(s).Node(), Port: port}, weft.VC(vc), weft.NICID(dst), sub)
 				require.NotEmpty(t, d.Rule)
 				for _, k := range d.Candidates {
 					require.True(t, v.PortUp(k.Port))
@@ -392,27 +392,28 @@ func TestDirectSaysWhatItNeeds(t *testing.T) {
 		{Direct{Adaptive: true, SubPaths: 3, Ring: Dateline}, 7, 4},
 	} {
 		for place, need := range map[*weft.Place]int{torus: c.torus, mesh: c.mesh} {
-			require.NoError(t, c.f.Check(place, need))
-			require.ErrorContains(t, c.f.Check(place, need-1), "raise the number", "%+v", c.f)
+			fw := c.f.Firmware()
+			require.NoError(t, fw.Fits(place, need))
+			require.ErrorContains(t, fw.Fits(place, need-1), "raise the number", "%+v", c.f)
 		}
 	}
-	require.ErrorContains(t, Direct{SubPaths: 5}.Check(torus, 16), "room for 4 sub-paths, not for 5")
-	require.ErrorContains(t, Direct{Misroutes: true}.Check(torus, 16), "choose order=direction")
-	_, err := switching.New(switching.Config{Place: torus, Firmware: Direct{}, Rand: rand.NewPCG(1, 2), OutputBuffer: 1})
+	require.ErrorContains(t, Direct{SubPaths: 5}.Firmware().Check(torus, 16), "room for 4 sub-paths, not for 5")
+	require.ErrorContains(t, Direct{Misroutes: true}.Firmware().Check(torus, 16), "choose order=direction")
+	_, err := switching.New(switching.Config{Place: torus, Firmware: Direct{}.Firmware(), Rand: rand.NewPCG(1, 2), OutputBuffer: 1})
 	require.ErrorContains(t, err, "waits for 2 free places in an output queue, and the output buffer is of 1 packets: raise it")
-	_, err = switching.New(switching.Config{Place: mesh, Firmware: Direct{}, Rand: rand.NewPCG(1, 2), OutputBuffer: 1})
+	_, err = switching.New(switching.Config{Place: mesh, Firmware: Direct{}.Firmware(), Rand: rand.NewPCG(1, 2), OutputBuffer: 1})
 	require.NoError(t, err)
-	require.ErrorContains(t, Direct{}.CheckRequeue(torus), "choose ring=dateline")
-	require.NoError(t, Direct{}.CheckRequeue(mesh), "no rings")
-	require.NoError(t, Direct{Ring: Dateline}.CheckRequeue(torus))
-	require.Equal(t, weft.MaxHops, Direct{}.MostHops())
-	require.Equal(t, 5, Direct{Diameter: 4}.MostHops())
-	require.Equal(t, 2*(4+24)+1, Direct{Diameter: 4, SubPaths: 2, Misroutes: true}.MostHops())
+	require.ErrorContains(t, Direct{}.Firmware().CheckRequeue(torus), "choose ring=dateline")
+	require.NoError(t, Direct{}.Firmware().CheckRequeue(mesh), "no rings")
+	require.NoError(t, Direct{Ring: Dateline}.Firmware().CheckRequeue(torus))
+	require.Equal(t, weft.MaxHops, Direct{}.Firmware().MostHops)
+	require.Equal(t, 5, Direct{Diameter: 4}.Firmware().MostHops)
+	require.Equal(t, 2*(4+24)+1, Direct{Diameter: 4, SubPaths: 2, Misroutes: true}.Firmware().MostHops)
 }
 
 func TestNICsWriteTheWaysOfTheirSwitch(t *testing.T) {
 	n := newNet("ring:4,nics=2")
-	fw := Direct{Adaptive: true, SubPaths: 2, Ways: waysOf(t, tables.Way{Dst: 3, Sub: subOf(t, "2;end")})}
+	fw := Direct{Adaptive: true, SubPaths: 2, Ways: waysOf(t, tables.Way{Dst: 3, Sub: subOf(t, "2;end")})}.Firmware()
 	for d, want := range map[weft.NICID]string{0: "", 5: "", 6: "2;end", 7: "2;end"} {
 		h := weft.Header{Dst: d, Fields: weft.NewFields()}
 		fw.Source(n.sw[1].At, 0, &h)
@@ -439,7 +440,7 @@ func TestSubHeadersTakeWhatTheMechanismsInUseNeed(t *testing.T) {
 		{Direct{SubPaths: 2, Deterministic: true, Misroutes: true}, "", 3},           // 20 bits
 		{Direct{SubPaths: 2, Deterministic: true, Misroutes: true}, "3,p1x1;end", 7}, // 40 bits, an address
 	} {
-		require.Equal(t, c.want, c.f.HeaderBytes(&weft.Fields{Sub: subOf(t, c.sub)}), "%+v %q", c.f, c.sub)
+		require.Equal(t, c.want, c.f.headerBytes(&weft.Fields{Sub: subOf(t, c.sub)}), "%+v %q", c.f, c.sub)
 	}
 }
 
@@ -461,7 +462,7 @@ func BenchmarkDirect(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			pkt := weft.Header{Dst: 511, Fields: weft.NewFields()}
 			pkt.Sub = subOf(b, c.sub)
-			var fw Firmware = c.f
+			fw := c.f.Firmware()
 			for b.Loop() {
 				fw.Route(&pkt, Arrival{Port: 6, From: weft.RoleNIC}, v)
 			}

@@ -32,34 +32,29 @@ const (
 	ruleEscapeDead = "escape: every link of the escape layer is dead"
 )
 
-// Check implements [Checker].
-func (f Escaping) Check(place *weft.Place, vcs int) error {
-	if err := checkLayered("escaping", f.Tables, f.Assignment, place, vcs); err != nil {
-		return err
+// Firmware is the firmware.
+func (f Escaping) Firmware() Firmware {
+	fw := byTables(f.Tables, f.Assignment)
+	fw.Name, fw.About = "escaping", "any topology: by tables with several ways, and one escape layer"
+	fw.Route = f.route
+	fw.MostHops = fw.MostHops * 3 / 2 // the adaptive ways and then those of the escape layer
+	fw.Programmed = func(p *tables.Program) Firmware {
+		return Escaping{Tables: p.Tables, Assignment: p.Assignment, Escape: f.Escape}.Firmware()
 	}
-	if !f.Tables.PerLayer() || int(f.Escape) >= f.Tables.VCs() {
-		return fmt.Errorf("firmware escaping has tables without an escape layer %d: make them per layer, for more virtual channels than %d", f.Escape, f.Escape)
+	check := fw.Check
+	fw.Check = func(place *weft.Place, vcs int) error {
+		if err := check(place, vcs); err != nil {
+			return err
+		}
+		if !f.Tables.PerLayer() || int(f.Escape) >= f.Tables.VCs() {
+			return fmt.Errorf("has tables without an escape layer %d: make them per layer, for more virtual channels than %d", f.Escape, f.Escape)
+		}
+		return nil
 	}
-	return nil
+	return fw
 }
 
-// CheckRequeue implements [Requeuer], as for [LayeredAdaptive].
-func (Escaping) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (Escaping) DestinationBased() {}
-
-// Addresses implements [Assigner].
-func (f Escaping) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
-	return f.Assignment.From(leaf.Switch, at, dst)
-}
-
-// MostHops implements [Bounded]: three times the number of switches, the adaptive ways and then
-// those of the escape layer, see [Layered].
-func (f Escaping) MostHops() int { return f.Tables.MostHops() * 3 / 2 }
-
-// Route implements [Firmware].
-func (f Escaping) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
+func (f Escaping) route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 	d.Rule = ruleEscaped
 	in, class := at.Port, uint8(0)
 	adaptive := (pkt.Layers | 1<<at.VC) &^ (1 << f.Escape)

@@ -29,7 +29,7 @@ func TestDecisions(t *testing.T) {
 				if d.Cmd != "route" {
 					d.Fatalf(t, "the command is route, not %q", d.Cmd)
 				}
-				return route(t, d, e.New(), trees)
+				return route(t, d, e, trees)
 			})
 		})
 	}
@@ -142,7 +142,7 @@ func print(t *testing.T, d Decision, fw Firmware, was weft.Fields, place *weft.P
 	}
 	fmt.Fprintf(&b, " (%s)%s", d.Rule, [...]string{"", " re-routed", " U-turn"}[d.Turn])
 	if d.Write.Do {
-		fmt.Fprintf(&b, "\n%s := %0*b", fw.(Stateful).Registers(place)[d.Write.Index].Name, k, d.Write.Value)
+		fmt.Fprintf(&b, "\n%s := %0*b", fw.RegistersAt(place)[d.Write.Index].Name, k, d.Write.Value)
 	}
 	return b.String() + "\n"
 }

@@ -2,7 +2,6 @@ package firmware
 
 import (
 	"github.com/weft-fabric/weft"
-	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -20,46 +19,31 @@ import (
 // never sent up by new ones: its U-turn is in the other layer, and by the rules.
 type Hybrid struct {
 	Tables *tables.Tables // up ports; other entries, and VCs, do not count
-	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's
-	// source.
-	Notify bool
 }
 
 const ruleTableUp = "1: up, by the table"
 
-// Check implements [Checker].
-func (f Hybrid) Check(place *weft.Place, vcs int) error {
-	if err := checkTree("hybrid", place, vcs, 2); err != nil {
-		return err
+// Firmware is the firmware.
+func (f Hybrid) Firmware() Firmware {
+	fw := DeterministicLink() // all that it declares holds here too
+	fw.Name, fw.About = "hybrid", "fat trees: up by tables that a subnet manager replaces, around dead links as deterministic-link"
+	fw.Route, fw.Check = f.route, alsoTables(fw.Check, f.Tables)
+	fw.Program = &tables.Program{Tables: f.Tables}
+	fw.Programmed = func(p *tables.Program) Firmware { return Hybrid{Tables: p.Tables}.Firmware() }
+	return fw
+}
+
+// alsoTables is a check that asks for tables beside what another asks for.
+func alsoTables(check func(*weft.Place, int) error, t *tables.Tables) func(*weft.Place, int) error {
+	return func(place *weft.Place, vcs int) error {
+		if err := check(place, vcs); err != nil {
+			return err
+		}
+		return t.Check(place, vcs)
 	}
-	return f.Tables.Check("hybrid", place, vcs)
 }
 
-// CheckRequeue implements [Requeuer], for the reasons of [DeterministicLink].
-func (Hybrid) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (Hybrid) DestinationBased() {}
-
-// ChannelNumber implements [Numbered], as [DeterministicLink] does.
-func (Hybrid) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
-	return DeterministicLink{}.ChannelNumber(place, p, vc)
-}
-
-// Program implements [tables.Programmed].
-func (f Hybrid) Program() tables.Program { return tables.Program{Tables: f.Tables} }
-
-// Patched implements [tables.Programmed].
-func (f Hybrid) Patched(place *weft.Place, p *tables.Patch) (switching.Firmware, error) {
-	r, err := f.Program().Patched(place, p)
-	if err != nil {
-		return nil, err
-	}
-	return Hybrid{Tables: r.Tables, Notify: f.Notify}, nil
-}
-
-// Route implements [Firmware].
-func (f Hybrid) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func (f Hybrid) route(pkt *weft.Header, at Arrival, sw View) Decision {
 	place := sw.Place()
 	if at.From != weft.RoleUp && at.VC == normalLayer && !place.Tree.HasDown(pkt.Dst) {
 		c := sw.Scratch()
@@ -72,5 +56,5 @@ func (f Hybrid) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 			return Decision{Candidates: c, Rule: ruleTableUp}
 		}
 	}
-	return DeterministicLink{Notify: f.Notify}.Route(pkt, at, sw)
+	return deterministicLink(pkt, at, sw)
 }

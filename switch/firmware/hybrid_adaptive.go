@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -22,38 +21,21 @@ type HybridAdaptive struct {
 
 const ruleTableUps = "1: up, by the table if there is room"
 
-// Check implements [Checker].
-func (f HybridAdaptive) Check(place *weft.Place, vcs int) error {
-	if err := f.Local.Check(place, vcs); err != nil {
-		return err
+// Firmware is the firmware.
+func (f HybridAdaptive) Firmware() Firmware {
+	fw := f.Local.Firmware() // but for one thing, what it declares holds here too
+	fw.Name, fw.About = "hybrid-adaptive", "fat trees: up by tables that a subnet manager replaces, around dead links as adaptive-link"
+	fw.Route, fw.Check = f.route, alsoTables(fw.Check, f.Tables)
+	fw.Symmetric = false // the table prefers some ports
+	fw.Program = &tables.Program{Tables: f.Tables}
+	fw.Programmed = func(p *tables.Program) Firmware {
+		return HybridAdaptive{Tables: p.Tables, Local: f.Local}.Firmware()
 	}
-	return f.Tables.Check("hybrid-adaptive", place, vcs)
+	return fw
 }
 
-// CheckRequeue implements [Requeuer], as for [AdaptiveLink].
-func (HybridAdaptive) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (HybridAdaptive) DestinationBased() {}
-
-// Registers implements [Stateful].
-func (f HybridAdaptive) Registers(place *weft.Place) []Register { return f.Local.Registers(place) }
-
-// Program implements [tables.Programmed].
-func (f HybridAdaptive) Program() tables.Program { return tables.Program{Tables: f.Tables} }
-
-// Patched implements [tables.Programmed].
-func (f HybridAdaptive) Patched(place *weft.Place, p *tables.Patch) (switching.Firmware, error) {
-	r, err := f.Program().Patched(place, p)
-	if err != nil {
-		return nil, err
-	}
-	return HybridAdaptive{Tables: r.Tables, Local: f.Local}, nil
-}
-
-// Route implements [Firmware].
-func (f HybridAdaptive) Route(pkt *weft.Header, at Arrival, sw View) Decision {
-	d := f.Local.Route(pkt, at, sw)
+func (f HybridAdaptive) route(pkt *weft.Header, at Arrival, sw View) Decision {
+	d := f.Local.route(pkt, at, sw)
 	place := sw.Place()
 	if at.From == weft.RoleUp || place.Tree.HasDown(pkt.Dst) {
 		return d

@@ -93,8 +93,8 @@ func hybridsAt(t *testing.T, net *tree, v *switching.Still, id weft.SwitchID, ta
 				pkt := packetFor(d, 0, 0)
 				pkt.PortField, pkt.VC = weft.PortFieldNone, vc
 
-				local := decision(DeterministicLink{}, &pkt, at, v)
-				got := decision(Hybrid{Tables: tables}, &pkt, at, v)
+				local := decision(DeterministicLink(), &pkt, at, v)
+				got := decision(Hybrid{Tables: tables}.Firmware(), &pkt, at, v)
 				if vc == 0 && len(up) > 0 {
 					tabled++
 					require.Equal(t, ruleTableUp, got.Rule)
@@ -106,8 +106,8 @@ func hybridsAt(t *testing.T, net *tree, v *switching.Still, id weft.SwitchID, ta
 				if vc > 0 {
 					continue
 				}
-				local = decision(AdaptiveLink{}, &pkt, at, v)
-				got = decision(HybridAdaptive{Tables: tables}, &pkt, at, v)
+				local = decision(AdaptiveLink{}.Firmware(), &pkt, at, v)
+				got = decision(HybridAdaptive{Tables: tables}.Firmware(), &pkt, at, v)
 				if len(up) > 0 {
 					require.Equal(t, ruleTableUps, got.Rule)
 					require.Equal(t, up, portsOf(got, 0))
@@ -144,28 +144,27 @@ func TestHybridsNeedTreesAndTheirTables(t *testing.T) {
 	net := newTree("kary-ntree:2,3")
 	lft := treeTables(t, net, func(weft.SwitchID, weft.NICID) []weft.PortID { return nil })
 	at := net.views[0].At
-	for _, fw := range []tables.Programmed{Hybrid{Tables: lft}, HybridAdaptive{Tables: lft}} {
-		check := fw.(Checker).Check
+	for _, fw := range []Firmware{Hybrid{Tables: lft}.Firmware(), HybridAdaptive{Tables: lft}.Firmware()} {
+		check := fw.Fits
 		require.NoError(t, check(at, 2))
 		require.ErrorContains(t, check(middle().At, 2), "routes trees only")
-		require.NoError(t, fw.(Requeuer).CheckRequeue(at))
-		require.Implements(t, (*DestinationBased)(nil), fw)
+		require.NoError(t, fw.Requeues(at))
+		require.True(t, fw.DestinationBased)
 
-		next, err := tables.Apply(fw, 1, at, 2, &tables.Patch{From: 1, To: 2, Rows: []tables.PatchRow{{{1, 0}}}, Set: []tables.PatchSet{{At: 3, N: 1}}})
+		next, err := fw.Patched(1, at, 2, &tables.Patch{From: 1, To: 2, Rows: []tables.PatchRow{{{1, 0}}}, Set: []tables.PatchSet{{At: 3, N: 1}}})
 		require.NoError(t, err)
-		require.IsType(t, fw, next)
-		hop, ok := next.(tables.Programmed).Program().Tables.Lookup(0, 3, 0, 0)
+		require.Equal(t, fw.Name, next.Name)
+		hop, ok := next.Program.Tables.Lookup(0, 3, 0, 0)
 		require.True(t, ok)
 		require.EqualValues(t, 1, hop.Port)
-		_, ok = fw.Program().Tables.Lookup(0, 3, 0, 0)
+		_, ok = fw.Program.Tables.Lookup(0, 3, 0, 0)
 		require.False(t, ok, "the one before is as it was")
 	}
-	require.ErrorContains(t, Hybrid{Tables: lft}.Check(at, 1), "needs 2 virtual channels")
-	require.NoError(t, HybridAdaptive{Tables: lft}.Check(at, 1))
-	require.ErrorContains(t, Hybrid{}.Check(at, 2), "has no forwarding tables")
-	require.ErrorContains(t, HybridAdaptive{}.Check(at, 2), "has no forwarding tables")
-	require.Equal(t, Hybrid{Notify: true}, Hybrid{}.Notifying())
-	require.Equal(t, HybridAdaptive{Local: AdaptiveLink{Notify: true}}, HybridAdaptive{}.Notifying())
+	two, one := Hybrid{Tables: lft}.Firmware(), HybridAdaptive{Tables: lft}.Firmware()
+	require.ErrorContains(t, two.Fits(at, 1), "needs 2 virtual channels")
+	require.NoError(t, one.Fits(at, 1))
+	require.ErrorContains(t, Hybrid{}.Firmware().Check(at, 2), "has no forwarding tables")
+	require.ErrorContains(t, HybridAdaptive{}.Firmware().Check(at, 2), "has no forwarding tables")
 }
 
 func TestHybridsRouteWithoutAllocating(t *testing.T) {
@@ -177,7 +176,7 @@ func TestHybridsRouteWithoutAllocating(t *testing.T) {
 		return nil
 	})
 	v := still(placeOf(4, 3, 1, 0, 1))
-	for _, fw := range []Firmware{Hybrid{Tables: tables}, HybridAdaptive{Tables: tables}} {
+	for _, fw := range []Firmware{Hybrid{Tables: tables}.Firmware(), HybridAdaptive{Tables: tables}.Firmware()} {
 		pkt := packetFor(40, 0, 0)
 		require.Zero(t, testing.AllocsPerRun(100, func() { fw.Route(&pkt, Arrival{Port: 1, From: weft.RoleDown}, v) }))
 	}

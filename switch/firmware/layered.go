@@ -1,7 +1,7 @@
 package firmware
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
@@ -23,41 +23,43 @@ type Layered struct {
 
 const ruleUnassigned = "table: no layer is assigned to this pair"
 
-// Check implements [Checker].
-func (f Layered) Check(place *weft.Place, vcs int) error {
-	return checkLayered("layered", f.Tables, f.Assignment, place, vcs)
-}
-
-func checkLayered(name string, t *tables.Tables, a *tables.Assignment, place *weft.Place, vcs int) error {
-	if err := t.Check(name, place, vcs); err != nil {
-		return err
+// Firmware is the firmware.
+func (f Layered) Firmware() Firmware {
+	fw := byTables(f.Tables, f.Assignment)
+	fw.Name, fw.About = "layered", "any topology: by tables over in port, virtual layer and address"
+	fw.Route = f.route
+	fw.Programmed = func(p *tables.Program) Firmware {
+		return Layered{Tables: p.Tables, Assignment: p.Assignment}.Firmware()
 	}
-	if a == nil {
-		return fmt.Errorf("firmware %s has no traffic assignment, which says in which layers NICs send: give it that of its tables", name)
+	return fw
+}
+
+// byTables is what the firmwares have in common that forward by such tables.
+func byTables(t *tables.Tables, a *tables.Assignment) Firmware {
+	return Firmware{
+		Check: func(place *weft.Place, vcs int) error {
+			if err := t.Check(place, vcs); err != nil {
+				return err
+			}
+			if a == nil {
+				return errors.New("has no traffic assignment, which says in which layers NICs send: give it that of its tables")
+			}
+			return nil
+		},
+		// What a packet may do is up to its arrival and to which links are dead.
+		CheckRequeue:     mayRequeue,
+		DestinationBased: true, // where a packet comes from a NIC, that is known by the switch
+		Addresses: func(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
+			return a.From(leaf.Switch, at, dst)
+		},
+		// A way that goes up and then down, each along an order of the switches, crosses fewer than
+		// twice their number, and so does one that comes to no switch twice.
+		MostHops: t.MostHops(),
+		Program:  &tables.Program{Tables: t, Assignment: a},
 	}
-	return nil
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. They are sent to the
-// same link, and discarded if it is dead.
-func (Layered) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased]: where a packet comes from a NIC, that
-// is known by the switch.
-func (Layered) DestinationBased() {}
-
-// Addresses implements [Assigner].
-func (f Layered) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
-	return f.Assignment.From(leaf.Switch, at, dst)
-}
-
-// MostHops implements [Bounded]: twice the number of switches. A way that goes up and then down,
-// each along an order of the switches, crosses fewer, and so does one that comes to no switch
-// twice.
-func (f Layered) MostHops() int { return f.Tables.MostHops() }
-
-// Route implements [Firmware].
-func (f Layered) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
+func (f Layered) route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 	place := sw.Place()
 	hops := f.Tables.Choices(place.Switch, pkt.Dst, pkt.Path, at.Port, at.VC)
 	if len(hops) == 0 || hops[0].Port == weft.NoPort {

@@ -29,28 +29,18 @@ const (
 	ruleTablesDead = "table: every link in its layer is dead"
 )
 
-// Check implements [Checker].
-func (f LayeredAdaptive) Check(place *weft.Place, vcs int) error {
-	return checkLayered("layered-adaptive", f.Tables, f.Assignment, place, vcs)
+// Firmware is the firmware.
+func (f LayeredAdaptive) Firmware() Firmware {
+	fw := byTables(f.Tables, f.Assignment)
+	fw.Name, fw.About = "layered-adaptive", "any topology: by tables with several ways, in any of a packet's layers"
+	fw.Route = f.route
+	fw.Programmed = func(p *tables.Program) Firmware {
+		return LayeredAdaptive{Tables: p.Tables, Assignment: p.Assignment}.Firmware()
+	}
+	return fw
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. What they may do is up
-// to their arrival and to which links are dead.
-func (LayeredAdaptive) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (LayeredAdaptive) DestinationBased() {}
-
-// Addresses implements [Assigner].
-func (f LayeredAdaptive) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
-	return f.Assignment.From(leaf.Switch, at, dst)
-}
-
-// MostHops implements [Bounded], as for [Layered].
-func (f LayeredAdaptive) MostHops() int { return f.Tables.MostHops() }
-
-// Route implements [Firmware].
-func (f LayeredAdaptive) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
+func (f LayeredAdaptive) route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 	list, entry := waysBy(f.Tables, sw.Scratch(), pkt, sw, at.Port, at.VC, 0)
 	others := pkt.Layers &^ (1 << at.VC)
 	if len(list) > 0 || at.From == weft.RoleNIC { // nobody waits for a packet that comes from its NIC, so any layer will do

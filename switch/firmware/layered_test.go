@@ -92,7 +92,7 @@ func TestLayeredForwardsByInPortLayerAndAddress(t *testing.T) {
 	fill(t, lft, 0, 1, 1, []tables.Hop{{Port: 0, VC: 1}})
 	fill(t, lft, 0, 2, 0, []tables.Hop{{Port: weft.NoPort, VC: 0}})
 	fill(t, lft, 1, 0, 0, stay(3))
-	fw := Layered{Tables: lft, Assignment: assigned(t, 2, weft.Address{Path: 1}, weft.Address{VC: 1})}
+	fw := Layered{Tables: lft, Assignment: assigned(t, 2, weft.Address{Path: 1}, weft.Address{VC: 1})}.Firmware()
 	require.NoError(t, fw.Check(middle().At, 2))
 	for _, c := range []decided{
 		{"in port", packetFor(1, 0, 0), Arrival{Port: 0}, nil, "table", [][3]int{{1, 0, 0}}},
@@ -113,7 +113,7 @@ func TestLayeredForwardsByInPortLayerAndAddress(t *testing.T) {
 	} {
 		c.check(t, fw)
 	}
-	fw.Assignment = assigned(t, 2)
+	fw = Layered{Tables: lft, Assignment: assigned(t, 2)}.Firmware()
 	for _, c := range []decided{
 		{"to another switch without a layer", packetFor(1, 0, 0), Arrival{Port: 3}, nil, "table: no layer is assigned to this pair", nil},
 		{"which only its own switch knows", packetFor(1, 0, 0), Arrival{Port: 0}, nil, "table", [][3]int{{1, 0, 0}}},
@@ -124,12 +124,13 @@ func TestLayeredForwardsByInPortLayerAndAddress(t *testing.T) {
 }
 
 func TestLayeredAdaptiveOffersAllLiveWaysInTheLayersOfThePacket(t *testing.T) {
-	tables := layeredTables(t, true, 3)
-	fill(t, tables, 0, 1, 0, stay(0, 1))
-	fill(t, tables, 1, 1, 0, stay(0), stay(0), stay(0), stay(2, 0), stay(2, weft.NoPort))
-	fill(t, tables, 2, 1, 0, stay(1))
-	fill(t, tables, 0, 0, 0, stay(3))
-	fw := LayeredAdaptive{Tables: tables, Assignment: assigned(t, 3, weft.Address{Layers: 3})}
+	lft := layeredTables(t, true, 3)
+	fill(t, lft, 0, 1, 0, stay(0, 1))
+	fill(t, lft, 1, 1, 0, stay(0), stay(0), stay(0), stay(2, 0), stay(2, weft.NoPort))
+	fill(t, lft, 2, 1, 0, stay(1))
+	fill(t, lft, 0, 0, 0, stay(3))
+	with := func(a *tables.Assignment) Firmware { return LayeredAdaptive{Tables: lft, Assignment: a}.Firmware() }
+	fw := with(assigned(t, 3, weft.Address{Layers: 3}))
 	require.NoError(t, fw.Check(middle().At, 3))
 	const all, one = "table: any way in its layers", "table: any way in its layer"
 	for _, c := range []decided{
@@ -147,7 +148,7 @@ func TestLayeredAdaptiveOffersAllLiveWaysInTheLayersOfThePacket(t *testing.T) {
 	} {
 		c.check(t, fw)
 	}
-	fw.Assignment = assigned(t, 3)
+	fw = with(assigned(t, 3))
 	decided{
 		"without a layer", packetFor(1, 0, 0), Arrival{Port: 3}, nil, "table: no layer is assigned to this pair", nil,
 	}.check(t, fw)
@@ -157,17 +158,18 @@ func TestLayeredAdaptiveOffersAllLiveWaysInTheLayersOfThePacket(t *testing.T) {
 	fill(t, alike, 0, 1, 0, stay(0), stay(0), stay(1), stay(1), stay(2), stay(2), nil, nil)
 	decided{
 		"layers alike", packetFor(1, 0, 3), Arrival{Port: 1, VC: 1}, nil, all, [][3]int{{1, 1, 0}, {1, 0, 0}},
-	}.check(t, LayeredAdaptive{Tables: alike, Assignment: fw.Assignment})
+	}.check(t, LayeredAdaptive{Tables: alike, Assignment: fw.Program.Assignment}.Firmware())
 }
 
 func TestEscapingNeverLeavesTheEscapeLayer(t *testing.T) {
-	tables := layeredTables(t, true, 3)
-	fill(t, tables, 0, 1, 0, stay(0), stay(0), nil, stay(1), stay(2)) // up/down: one that came by p2 has no way
-	fill(t, tables, 1, 1, 0, stay(0, 1))
-	fill(t, tables, 2, 1, 0, stay(0, 1))
-	fill(t, tables, 0, 0, 0, stay(3))
-	fill(t, tables, 1, 0, 0, stay(3))
-	fw := Escaping{Tables: tables, Assignment: assigned(t, 3, weft.Address{Layers: 6, VC: 1})}
+	lft := layeredTables(t, true, 3)
+	fill(t, lft, 0, 1, 0, stay(0), stay(0), nil, stay(1), stay(2)) // up/down: one that came by p2 has no way
+	fill(t, lft, 1, 1, 0, stay(0, 1))
+	fill(t, lft, 2, 1, 0, stay(0, 1))
+	fill(t, lft, 0, 0, 0, stay(3))
+	fill(t, lft, 1, 0, 0, stay(3))
+	with := func(a *tables.Assignment) Firmware { return Escaping{Tables: lft, Assignment: a}.Firmware() }
+	fw := with(assigned(t, 3, weft.Address{Layers: 6, VC: 1}))
 	require.NoError(t, fw.Check(middle().At, 3))
 	const adaptive, escaped = "escape: any way in the adaptive layers, or the escape layer", "escape: in the escape layer"
 	for _, c := range []decided{
@@ -186,24 +188,25 @@ func TestEscapingNeverLeavesTheEscapeLayer(t *testing.T) {
 	} {
 		c.check(t, fw)
 	}
-	fw.Assignment = assigned(t, 3)
+	fw = with(assigned(t, 3))
 	decided{
 		"without a layer", packetFor(1, 0, 6), Arrival{Port: 3, VC: 1}, nil, "table: no layer is assigned to this pair", nil,
 	}.check(t, fw)
 
-	require.ErrorContains(t, Escaping{Tables: layeredTables(t, false, 2), Assignment: fw.Assignment}.Check(middle().At, 2), "make them per layer")
-	require.ErrorContains(t, Escaping{Tables: tables, Assignment: fw.Assignment, Escape: 3}.Check(middle().At, 3), "without an escape layer 3")
+	require.ErrorContains(t, Escaping{Tables: layeredTables(t, false, 2), Assignment: fw.Program.Assignment}.Firmware().Check(middle().At, 2), "make them per layer")
+	require.ErrorContains(t, Escaping{Tables: lft, Assignment: fw.Program.Assignment, Escape: 3}.Firmware().Check(middle().At, 3), "without an escape layer 3")
 }
 
 func TestLayeredFirmwaresNeedTheirTablesAndTheAssignment(t *testing.T) {
 	lft, a := layeredTables(t, true, 2), assigned(t, 2, weft.Address{Path: 1, VC: 1})
 	for _, with := range []func(*tables.Tables, *tables.Assignment) Firmware{
-		func(t *tables.Tables, a *tables.Assignment) Firmware { return Layered{t, a} },
-		func(t *tables.Tables, a *tables.Assignment) Firmware { return LayeredAdaptive{t, a} },
-		func(t *tables.Tables, a *tables.Assignment) Firmware { return Escaping{t, a, 0} },
+		func(t *tables.Tables, a *tables.Assignment) Firmware { return Layered{t, a}.Firmware() },
+		func(t *tables.Tables, a *tables.Assignment) Firmware { return LayeredAdaptive{t, a}.Firmware() },
+		func(t *tables.Tables, a *tables.Assignment) Firmware { return Escaping{t, a, 0}.Firmware() },
 	} {
 		check := func(t *tables.Tables, a *tables.Assignment, vcs int) error {
-			return with(t, a).(Checker).Check(middle().At, vcs)
+			fw := with(t, a)
+			return fw.Fits(middle().At, vcs)
 		}
 		require.NoError(t, check(lft, a, 2))
 		require.ErrorContains(t, check(nil, a, 2), "has no forwarding tables")
@@ -211,11 +214,11 @@ func TestLayeredFirmwaresNeedTheirTablesAndTheAssignment(t *testing.T) {
 		require.ErrorContains(t, check(lft, a, 1), "needs 2 virtual channels")
 
 		fw := with(lft, a)
-		require.Implements(t, (*DestinationBased)(nil), fw)
-		require.NoError(t, fw.(Requeuer).CheckRequeue(middle().At))
-		require.Equal(t, []weft.Address{{Path: 1, VC: 1}}, fw.(Assigner).Addresses(middle().At, 3, 2))
-		require.Empty(t, fw.(Assigner).Addresses(middle().At, 3, 0))
-		most := fw.(Bounded).MostHops()
+		require.True(t, fw.DestinationBased)
+		require.NoError(t, fw.Requeues(middle().At))
+		require.Equal(t, []weft.Address{{Path: 1, VC: 1}}, fw.Addresses(middle().At, 3, 2))
+		require.Empty(t, fw.Addresses(middle().At, 3, 0))
+		most := fw.MostHops
 		require.GreaterOrEqual(t, most, 6, "twice three switches")
 		require.Less(t, most, 10)
 	}
@@ -248,6 +251,6 @@ func layeredBench(t testing.TB) (*switching.Still, map[string]Firmware) {
 		fill(t, tables, vc, 1, 0, stay(0, 1))
 	}
 	return middle(), map[string]Firmware{
-		"layered": Layered{tables, a}, "layered-adaptive": LayeredAdaptive{tables, a}, "escaping": Escaping{tables, a, 0}, "static": Static{tables},
+		"layered": Layered{tables, a}.Firmware(), "layered-adaptive": LayeredAdaptive{tables, a}.Firmware(), "escaping": Escaping{tables, a, 0}.Firmware(), "static": Static{tables}.Firmware(),
 	}
 }

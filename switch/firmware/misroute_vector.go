@@ -19,9 +19,6 @@ type MisrouteVector struct {
 	// stand for upper switches that all lower switches of the group number alike, and they stay
 	// tried.
 	ResetWhenDied bool
-	// Notify makes the discard of a packet that no up port leads on (rule 6) inform the packet's
-	// source.
-	Notify bool
 }
 
 const (
@@ -32,31 +29,27 @@ const (
 	rule6Misroute = "6: every up port is dead or in the misroute vector"
 )
 
-// Check implements [Checker].
-func (MisrouteVector) Check(place *weft.Place, vcs int) error {
-	return checkVector("misroute-vector", place, vcs)
+// Firmware is the firmware.
+func (m MisrouteVector) Firmware() Firmware {
+	return Firmware{
+		Name: "misroute-vector", On: Trees, VCs: 1, Tolerance: Tolerance{Links: true},
+		About: "fat trees: adaptive, misroutes around dead links with a vector in the header (R_m)",
+		Route: m.route, Check: checkVector,
+		// As for AdaptiveLink. In place of the register there is the header's vector: a stranded packet
+		// has the one it came with.
+		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
+		// Every choice is offered. The vector is renumbered like the up ports of the switch below the
+		// one that the packet comes to, or at a U-turn like its own.
+		Symmetric: true,
+	}
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reason given at
-// [AdaptiveLink.CheckRequeue]. In place of the register there is the header's vector: a stranded
-// packet has the one it came with.
-func (MisrouteVector) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (MisrouteVector) DestinationBased() {}
-
-// Symmetric implements [switching.Symmetric]: every choice is offered. The vector is renumbered
-// like the up ports of the switch below the one that the packet comes to, or at a U-turn like its
-// own.
-func (MisrouteVector) Symmetric() {}
-
-// Route implements [Firmware].
-func (m MisrouteVector) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func (m MisrouteVector) route(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
 	above := at.From == weft.RoleUp
 	if !t.HasDown(pkt.Dst) {
 		if above {
-			return notify(VectorInHeader.uturn(pkt, at, sw, 0, rule4Misroute, rule6Misroute), m.Notify)
+			return notify(VectorInHeader.uturn(pkt, at, sw, 0, rule4Misroute, rule6Misroute))
 		}
 		return many(ups(sw, t, 0, at.VC, pkt.Fields), rule1Adaptive, switching.Straight, ruleNoUp)
 	}

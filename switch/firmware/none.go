@@ -7,9 +7,9 @@ import (
 
 // None forwards nothing: every packet is discarded. For looking at a topology that has no routing
 // function, and cutting its links.
-type None struct{}
-
-// Route implements [Firmware].
-func (None) Route(*weft.Header, Arrival, View) Decision {
-	return switching.Discard("none: no routing function")
+func None() Firmware {
+	return Firmware{
+		Name: "none", About: "forwards nothing: every packet is discarded",
+		Route: func(*weft.Header, Arrival, View) Decision { return switching.Discard("none: no routing function") },
+	}
 }

@@ -7,39 +7,42 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
 func TestApplyLooksAtVersionsFirst(t *testing.T) {
 	lft, a := layeredTables(t, true, 2), assigned(t, 2, weft.Address{})
-	fw := Layered{Tables: lft, Assignment: a}
-	require.EqualValues(t, tables.FirstVersion, tables.VersionOf(fw))
-	require.Zero(t, tables.VersionOf(None{}))
+	fw := Layered{Tables: lft, Assignment: a}.Firmware()
+	require.EqualValues(t, tables.FirstVersion, fw.Version())
+	none := None()
+	require.Zero(t, none.Version())
 	place := middle().At
 
-	next, err := tables.Apply(fw, 4, place, 2, &tables.Patch{From: 4, To: 7})
+	next, err := fw.Patched(4, place, 2, &tables.Patch{From: 4, To: 7})
 	require.NoError(t, err)
-	require.IsType(t, fw, next)
+	require.Equal(t, fw.Name, next.Name)
+	require.NotSame(t, fw.Program, next.Program)
 
-	same, err := tables.Apply(fw, 7, place, 2, &tables.Patch{From: 4, To: 7, Set: []tables.PatchSet{{At: 99}}})
+	same, err := fw.Patched(7, place, 2, &tables.Patch{From: 4, To: 7, Set: []tables.PatchSet{{At: 99}}})
 	require.NoError(t, err, "it has that version already")
-	require.Equal(t, fw, same)
+	require.Same(t, fw.Program, same.Program)
 
-	_, err = tables.Apply(fw, 5, place, 2, &tables.Patch{From: 4, To: 7})
+	_, err = fw.Patched(5, place, 2, &tables.Patch{From: 4, To: 7})
 	var wrong *tables.VersionError
 	require.ErrorAs(t, err, &wrong)
 	require.ErrorIs(t, err, tables.ErrVersion)
 	require.EqualValues(t, 5, wrong.Has)
 
-	_, err = tables.Apply(fw, 5, place, 2, &tables.Patch{To: 7, Shape: &tables.PatchShape{VCs: 3, Paths: 1, PerLayer: true}})
+	_, err = fw.Patched(5, place, 2, &tables.Patch{To: 7, Shape: &tables.PatchShape{VCs: 3, Paths: 1, PerLayer: true}})
 	require.ErrorIs(t, err, tables.ErrPatch)
 	require.ErrorContains(t, err, "needs 3 virtual channels")
 
-	_, err = tables.Apply(fw, 5, place, 2, &tables.Patch{Switch: 1, To: 5})
+	_, err = fw.Patched(5, place, 2, &tables.Patch{Switch: 1, To: 5})
 	require.ErrorContains(t, err, "another switch")
 
-	_, err = tables.Apply(None{}, 0, place, 2, &tables.Patch{To: 7})
-	require.ErrorIs(t, err, tables.ErrNotProgrammed)
+	_, err = none.Patched(0, place, 2, &tables.Patch{To: 7})
+	require.ErrorIs(t, err, switching.ErrNotProgrammed)
 }
 
 func subOf(t testing.TB, text string) weft.SubHeaders {
@@ -72,29 +75,29 @@ func TestPatchesOfWaysMakeOfOneProgramTheOther(t *testing.T) {
 	}
 	for i, a := range some {
 		for j, b := range some {
-			fw := Direct{Adaptive: true, SubPaths: 2, Ways: a, Deterministic: true}
+			fw := Direct{Adaptive: true, SubPaths: 2, Ways: a, Deterministic: true}.Firmware()
 			p := tables.Diff(1, tables.Program{Ways: a}, tables.Program{Ways: b}, 1, 2)
 			require.Equal(t, i == j, p.Empty())
 			text, err := json.Marshal(p)
 			require.NoError(t, err)
 			var read tables.Patch
 			require.NoError(t, json.Unmarshal(text, &read))
-			next, err := tables.Apply(fw, 1, place, 3, &read)
+			next, err := fw.Patched(1, place, 3, &read)
 			require.NoError(t, err)
-			require.Equal(t, b.From(1), append([]tables.Way(nil), next.(Direct).Ways.From(1)...), "%d to %d", i, j)
+			require.Equal(t, b.From(1), append([]tables.Way(nil), next.Program.Ways.From(1)...), "%d to %d", i, j)
 
 			whole := tables.Diff(1, tables.Program{}, tables.Program{Ways: b}, 0, 3)
 			require.Len(t, whole.Ways, len(b.From(1)))
-			next, err = tables.Apply(next, 2, place, 3, whole)
+			next, err = next.Patched(2, place, 3, whole)
 			require.NoError(t, err)
-			require.Equal(t, b.From(1), append([]tables.Way(nil), next.(Direct).Ways.From(1)...), "%d to %d, whole", i, j)
+			require.Equal(t, b.From(1), append([]tables.Way(nil), next.Program.Ways.From(1)...), "%d to %d, whole", i, j)
 		}
 	}
 }
 
 func TestPatchesOfWaysThatCannotBeFollowedAreRefused(t *testing.T) {
 	place := newNet("ring:4").sw[1].At
-	fw := Direct{Adaptive: true, SubPaths: 2}
+	fw := Direct{Adaptive: true, SubPaths: 2}.Firmware()
 	for _, c := range []struct {
 		ways []tables.PatchWay
 		want string
@@ -105,11 +108,12 @@ func TestPatchesOfWaysThatCannotBeFollowedAreRefused(t *testing.T) {
 		{[]tables.PatchWay{{Dst: 2, Sub: subOf(t, "end,d")}}, "add mechanism D"},
 		{[]tables.PatchWay{{Dst: 2, Sub: subOf(t, "end,p1x1")}}, "add mechanism M"},
 	} {
-		same, err := tables.Apply(fw, 1, place, 3, &tables.Patch{Switch: 1, From: 1, To: 2, Ways: c.ways})
+		same, err := fw.Patched(1, place, 3, &tables.Patch{Switch: 1, From: 1, To: 2, Ways: c.ways})
 		require.ErrorIs(t, err, tables.ErrPatch)
 		require.ErrorContains(t, err, c.want)
-		require.Equal(t, fw, same)
+		require.Same(t, fw.Program, same.Program)
 	}
-	_, err := tables.Apply(Static{Tables: &tables.Tables{}}, 1, place, 1, &tables.Patch{Switch: 1, From: 1, To: 2, Ways: []tables.PatchWay{{}}})
+	static := Static{Tables: &tables.Tables{}}.Firmware()
+	_, err := static.Patched(1, place, 1, &tables.Patch{Switch: 1, From: 1, To: 2, Ways: []tables.PatchWay{{}}})
 	require.ErrorContains(t, err, "the firmware reads none")
 }

@@ -43,8 +43,8 @@ type stand struct {
 	died int
 }
 
-func newWaits(t *testing.T, net *tree, e Entry, chain []element) *waits {
-	w := &waits{t: t, net: net, fw: e.New(), vcs: e.VCs, turns: make([]uint64, len(net.views))}
+func newWaits(t *testing.T, net *tree, e Firmware, chain []element) *waits {
+	w := &waits{t: t, net: net, fw: e, vcs: e.VCs, turns: make([]uint64, len(net.views))}
 	snapshot := func() {
 		var dead []switching.PortSet
 		for _, v := range net.views {
@@ -54,7 +54,7 @@ func newWaits(t *testing.T, net *tree, e Entry, chain []element) *waits {
 	}
 	net.heal()
 	for _, v := range net.views {
-		v.Registers = v.Registers[:registers(w.fw, v.At)] // to be quick
+		v.Registers = v.Registers[:len(w.fw.RegistersAt(v.At))] // to be quick
 	}
 	snapshot()
 	for _, e := range chain {
@@ -247,7 +247,7 @@ func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 				t.Parallel()
 				net := newTree(size.spec)
 				most, switches := e.Tolerance.Most(net.k), e.Tolerance.Switches
-				if _, ok := e.New().(Numbered); ok {
+				if e.ChannelNumber != nil {
 					most = 2
 				}
 				moved, chains := 0, 0
@@ -307,7 +307,7 @@ func (w *waits) split() {
 // Requeue adds no channel to those that can, but the dead ones, which wait and are not waited for.
 func TestRequeueAddsNothingToWhatCanDeadlockBeyondTheFaultsAFirmwareIsFor(t *testing.T) {
 	for _, e := range For(Trees) {
-		if _, ok := e.New().(Numbered); ok {
+		if e.ChannelNumber != nil {
 			continue
 		}
 		t.Run(e.Name, func(t *testing.T) {
@@ -338,12 +338,10 @@ func TestRequeueAddsNothingToWhatCanDeadlockBeyondTheFaultsAFirmwareIsFor(t *tes
 func TestFirmwaresThatBearRequeueSayIt(t *testing.T) {
 	place := placeOf(4, 3, 1, 0, 1)
 	for _, e := range For(Trees) {
-		r, ok := e.New().(switching.Requeuer)
-		require.True(t, ok, e.Name)
-		require.NoError(t, r.CheckRequeue(place), e.Name)
-		_, err := switching.New(switching.Config{Place: place, Firmware: e.New(), VCs: e.VCs, Rand: rand.NewPCG(1, 2), Requeue: true})
+		require.NoError(t, e.Requeues(place), e.Name)
+		_, err := switching.New(switching.Config{Place: place, Firmware: e, VCs: e.VCs, Rand: rand.NewPCG(1, 2), Requeue: true})
 		require.NoError(t, err, e.Name)
 	}
-	_, err := switching.New(switching.Config{Place: place, Firmware: None{}, Rand: rand.NewPCG(1, 2), Requeue: true})
-	require.ErrorContains(t, err, place.Name+": requeue: firmware firmware.None does not say that packets may be routed a second time without deadlock")
+	_, err := switching.New(switching.Config{Place: place, Firmware: None(), Rand: rand.NewPCG(1, 2), Requeue: true})
+	require.ErrorContains(t, err, place.Name+": requeue: firmware none does not say that packets may be routed a second time without deadlock")
 }

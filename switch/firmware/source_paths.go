@@ -19,54 +19,35 @@ import (
 // cannot, in no mixture of old routes and new ones.
 type SourcePaths struct{ Routes *tables.SourceRoutes }
 
-var _ tables.Programmed = SourcePaths{}
-
 const (
 	ruleRoute     = "source route"
 	ruleRouteDead = "source route: the link is dead"
 )
 
-// Check implements [Checker].
-func (f SourcePaths) Check(place *weft.Place, vcs int) error {
-	switch {
-	case vcs < 1:
-		return fmt.Errorf("firmware source-paths needs 1 virtual channel, there are %d: raise the number", vcs)
-	case f.Routes == nil:
-		return fmt.Errorf("firmware source-paths has no routes for NICs at %s: give it those of this topology, as fabricd/subnet makes them", place.Name)
+// Firmware is the firmware.
+func (f SourcePaths) Firmware() Firmware {
+	return Firmware{
+		Name: "source-paths", About: "any topology: by the way that the NIC has written into the packet",
+		Route: sourcePath, Check: f.check,
+		CheckRequeue:     mayRequeue, // a packet is sent to the same port, and discarded if that is dead
+		DestinationBased: true,       // it looks at the route and the destination only
+		MostHops:         weft.MaxRoute + 1,
+		Source: func(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
+			h.Route = f.Routes.Route(leaf.Switch, h.Dst)
+		},
+		Program:    &tables.Program{Routes: f.Routes},
+		Programmed: func(p *tables.Program) Firmware { return SourcePaths{Routes: p.Routes}.Firmware() },
+	}
+}
+
+func (f SourcePaths) check(place *weft.Place, _ int) error {
+	if f.Routes == nil {
+		return fmt.Errorf("has no routes for NICs at %s: give it those of this topology, as fabricd/subnet makes them", place.Name)
 	}
 	return nil
 }
 
-// CheckRequeue implements [Requeuer]: a packet that is routed a second time is sent to the same
-// port, and discarded if that is dead.
-func (SourcePaths) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased]: Route looks at the route and the
-// destination only.
-func (SourcePaths) DestinationBased() {}
-
-// MostHops implements [Bounded]: a route has no more ports.
-func (SourcePaths) MostHops() int { return weft.MaxRoute + 1 }
-
-// Source implements [Sourcer].
-func (f SourcePaths) Source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
-	h.Route = f.Routes.Route(leaf.Switch, h.Dst)
-}
-
-// Program implements [tables.Programmed].
-func (f SourcePaths) Program() tables.Program { return tables.Program{Routes: f.Routes} }
-
-// Patched implements [tables.Programmed].
-func (f SourcePaths) Patched(place *weft.Place, p *tables.Patch) (switching.Firmware, error) {
-	r, err := f.Program().Patched(place, p)
-	if err != nil {
-		return nil, err
-	}
-	return SourcePaths{Routes: r.Routes}, nil
-}
-
-// Route implements [Firmware].
-func (SourcePaths) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func sourcePath(pkt *weft.Header, at Arrival, sw View) Decision {
 	place, next := sw.Place(), pkt.Route.Next()
 	role := weft.RoleNone
 	if int(next) < place.Ports() {

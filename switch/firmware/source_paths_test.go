@@ -44,7 +44,7 @@ func TestSourcePathsFollowTheRouteInThePacketAndNothingElse(t *testing.T) {
 		c.at.Dead[0] = c.dead
 		pkt := weft.Header{Dst: 1, VC: 1, Fields: weft.NewFields()}
 		pkt.Route = routeOf(t, c.route)
-		d := SourcePaths{}.Route(&pkt, Arrival{Port: c.in, VC: 1, From: c.at.At.Roles[c.in]}, c.at)
+		d := SourcePaths{}.Firmware().Route(&pkt, Arrival{Port: c.in, VC: 1, From: c.at.At.Roles[c.in]}, c.at)
 		require.Equal(t, c.rule, d.Rule, c.why)
 		if c.rule != ruleRoute {
 			require.Empty(t, d.Candidates, c.why)
@@ -64,25 +64,25 @@ func TestSourcePathsAreThoseOfTheSwitchOfTheNIC(t *testing.T) {
 		return r
 	})
 	require.NoError(t, err)
-	fw := SourcePaths{Routes: routes}
+	fw := SourcePaths{Routes: routes}.Firmware()
 	at := &weft.Place{Switch: 1, Name: "s1", Roles: make([]weft.Role, 3)}
 	sent := func(fw Firmware, d weft.NICID) string {
 		h := weft.Header{Dst: d, Fields: weft.NewFields()}
-		fw.(Sourcer).Source(at, 0, &h)
+		fw.Source(at, 0, &h)
 		return h.Route.String()
 	}
 	require.NoError(t, fw.Check(at, 1))
-	require.ErrorContains(t, SourcePaths{}.Check(at, 1), "has no routes for NICs at s1")
+	require.ErrorContains(t, SourcePaths{}.Firmware().Check(at, 1), "has no routes for NICs at s1")
 	require.Equal(t, "p3", sent(fw, 1))
 	require.Empty(t, sent(fw, 2), "nobody")
 
-	next, err := tables.Apply(fw, tables.FirstVersion, at, 1, &tables.Patch{Switch: 1, From: tables.FirstVersion, To: 2, Routes: []tables.PatchRoute{{Dst: 1, Route: routeOf(t, "p7")}}})
+	next, err := fw.Patched(tables.FirstVersion, at, 1, &tables.Patch{Switch: 1, From: tables.FirstVersion, To: 2, Routes: []tables.PatchRoute{{Dst: 1, Route: routeOf(t, "p7")}}})
 	require.NoError(t, err)
 	require.Equal(t, "p7", sent(next, 1))
 	require.Equal(t, "p2", sent(next, 0))
 	require.Equal(t, "p3", sent(fw, 1), "the one before is as it was")
 
-	whole, err := tables.Apply(next, 2, at, 1, &tables.Patch{Switch: 1, To: 3, Routes: []tables.PatchRoute{{Dst: 0, Route: routeOf(t, "p5")}}})
+	whole, err := next.Patched(2, at, 1, &tables.Patch{Switch: 1, To: 3, Routes: []tables.PatchRoute{{Dst: 0, Route: routeOf(t, "p5")}}})
 	require.NoError(t, err)
 	require.Equal(t, "p5", sent(whole, 0))
 	require.Empty(t, sent(whole, 1), "a whole program names all")

@@ -25,10 +25,17 @@ import (
 // The up port in a spliced U-turn is the one of D whose turn it is, which the switch that splices
 // knows: the packet will come to the U-turn switch from it. If it is dead the U-turn switch goes on
 // along D.
-type SourceRouted struct {
-	// Notify has the source told when a packet is discarded for want of a live way; not when its
-	// route is wrong.
-	Notify bool
+func SourceRouted() Firmware {
+	return Firmware{
+		Name: "source-routed", On: Trees, VCs: 2, Tolerance: Tolerance{Links: true},
+		About: "fat trees: the NIC writes the way into the packet, switches splice a U-turn into it around dead links",
+		Route: sourceRouted, Check: checkSourceRouted, Source: writeTreeRoute, ChannelNumber: linkNumberInD,
+		// As those of DeterministicLink may be. A stranded packet has the route with which it came, and
+		// goes on from the channel by which it came to one of a higher number.
+		CheckRequeue:     mayRequeue,
+		DestinationBased: true, // it looks at the route and the destination only
+		Notifies:         true, // when a packet is discarded for want of a live way; not when its route is wrong
+	}
 }
 
 // What is wrong with a route.
@@ -41,17 +48,17 @@ const (
 	ruleRouteFull  = "source route: no room to splice a U-turn"
 )
 
-// Check implements [Checker].
-func (SourceRouted) Check(place *weft.Place, vcs int) error {
-	if err := checkTree("source-routed", place, vcs, 2); err != nil {
+// checkSourceRouted refuses trees of which a switch does not know the ports of the others.
+func checkSourceRouted(place *weft.Place, vcs int) error {
+	if err := checkUniform(place, vcs); err != nil {
 		return err
 	}
 	t := place.Tree
 	if t.Ports != nil {
-		return errors.New("firmware source-routed computes the ports of other switches, which it knows of generated trees alone: take deterministic-link or adaptive-link")
+		return errors.New("computes the ports of other switches, which it knows of generated trees alone: take deterministic-link or adaptive-link")
 	}
 	if ports := routeLen(t); ports > weft.MaxRoute {
-		return fmt.Errorf("firmware source-routed writes %d ports into a packet of a tree of %d tiers, and %d fit: choose a tree of at most %d tiers",
+		return fmt.Errorf("writes %d ports into a packet of a tree of %d tiers, and %d fit: choose a tree of at most %d tiers",
 			ports, t.N, weft.MaxRoute, (weft.MaxRoute+1)/2)
 	}
 	return nil
@@ -61,17 +68,7 @@ func (SourceRouted) Check(place *weft.Place, vcs int) error {
 // U-turn at the top spliced in.
 func routeLen(t *weft.Tree) int { return max(2*t.N-1, t.N+1) }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time, as those of
-// [DeterministicLink] may. A stranded packet has the route with which it came, and goes on from the
-// channel by which it came to one of a higher number.
-func (SourceRouted) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased]: Route looks at the route and the
-// destination only.
-func (SourceRouted) DestinationBased() {}
-
-// Source implements [Sourcer].
-func (SourceRouted) Source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
+func writeTreeRoute(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
 	h.Route = treeRoute(leaf.Tree, h.Dst)
 }
 
@@ -96,8 +93,7 @@ func treeRoute(t *weft.Tree, d weft.NICID) (r weft.SourceRoute) {
 	return r
 }
 
-// Route implements [Firmware].
-func (s SourceRouted) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func sourceRouted(pkt *weft.Header, at Arrival, sw View) Decision {
 	place, next := sw.Place(), pkt.Route.Next()
 	role := weft.RoleNone
 	if int(next) < place.Ports() {
@@ -109,17 +105,17 @@ func (s SourceRouted) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	case role == weft.RoleUp && at.From != weft.RoleUp && at.VC == rerouteLayer:
 		return switching.Discard(ruleRouteUp) // it would break the numbering of the channels
 	case role == weft.RoleUp:
-		return s.up(pkt, at, sw, next)
+		return sourceUp(pkt, at, sw, next)
 	case role == weft.RoleDown:
-		return s.down(pkt, at, sw, next)
+		return sourceDown(pkt, at, sw, next)
 	case role == weft.RoleNIC:
-		return s.deliver(pkt, at, sw, next)
+		return sourceDeliver(pkt, at, sw, next)
 	}
 	return switching.Discard(ruleRoutePort)
 }
 
-// up sends the packet up, by next or in its place.
-func (s SourceRouted) up(pkt *weft.Header, at Arrival, sw View, next weft.PortID) Decision {
+// sourceUp sends the packet up, by next or in its place.
+func sourceUp(pkt *weft.Header, at Arrival, sw View, next weft.PortID) Decision {
 	t := sw.Place().Tree
 	p, vc, rule, turn, none := next, normalLayer, ruleUp, switching.Straight, ruleNoUp
 	switch {
@@ -142,13 +138,13 @@ func (s SourceRouted) up(pkt *weft.Header, at Arrival, sw View, next weft.PortID
 		}
 	}
 	if p == weft.NoPort {
-		return s.discard(none)
+		return notify(switching.Discard(none))
 	}
 	return to(sw, p, vc, pkt, pkt.Route.Pop(), rule).As(turn)
 }
 
-// down sends the packet down by dp, or by another port with a U-turn spliced in.
-func (s SourceRouted) down(pkt *weft.Header, at Arrival, sw View, dp weft.PortID) Decision {
+// sourceDown sends the packet down by dp, or by another port with a U-turn spliced in.
+func sourceDown(pkt *weft.Header, at Arrival, sw View, dp weft.PortID) Decision {
 	t := sw.Place().Tree
 	above := at.From == weft.RoleUp
 	rest := pkt.Route.Pop()
@@ -170,7 +166,7 @@ func (s SourceRouted) down(pkt *weft.Header, at Arrival, sw View, dp weft.PortID
 		p, rule = otherDown(sw, t, dp), rule2bDied
 	}
 	if p == weft.NoPort {
-		return s.discard(ruleNoOtherDown)
+		return notify(switching.Discard(ruleNoOtherDown))
 	}
 
 	// Index in D, at the U-turn switch, of this switch: its last digit of those that the group
@@ -184,7 +180,7 @@ func (s SourceRouted) down(pkt *weft.Header, at Arrival, sw View, dp weft.PortID
 		}
 	}
 	if again >= t.K {
-		return s.discard(rule4)
+		return notify(switching.Discard(rule4))
 	}
 	detour, ok := rest.Push(dp)
 	if ok {
@@ -196,8 +192,8 @@ func (s SourceRouted) down(pkt *weft.Header, at Arrival, sw View, dp weft.PortID
 	return to(sw, p, vc, pkt, detour, rule).As(switching.Reroute)
 }
 
-// deliver sends the packet to the NIC at p, if its route ends there and it is for that NIC.
-func (s SourceRouted) deliver(pkt *weft.Header, at Arrival, sw View, p weft.PortID) Decision {
+// sourceDeliver sends the packet to the NIC at p, if its route ends there and it is for that NIC.
+func sourceDeliver(pkt *weft.Header, at Arrival, sw View, p weft.PortID) Decision {
 	t := sw.Place().Tree
 	switch {
 	case pkt.Route.Len() > 1:
@@ -205,7 +201,7 @@ func (s SourceRouted) deliver(pkt *weft.Header, at Arrival, sw View, p weft.Port
 	case !t.HasDown(pkt.Dst) || t.DownPort(pkt.Dst) != p:
 		return switching.Discard(ruleRouteOther)
 	case !sw.PortUp(p):
-		return s.discard(ruleNodeDead)
+		return notify(switching.Discard(ruleNodeDead))
 	}
 	vc, rule := layerDown(at)
 	return to(sw, p, vc, pkt, weft.SourceRoute{}, rule)
@@ -219,19 +215,9 @@ func layerDown(at Arrival) (weft.VC, string) {
 	return at.VC, ruleDown
 }
 
-func (s SourceRouted) discard(rule string) Decision {
-	return notify(switching.Discard(rule), s.Notify)
-}
-
 // to is the decision for a single port, with r as what remains of the route.
 func to(sw View, p weft.PortID, vc weft.VC, pkt *weft.Header, r weft.SourceRoute, rule string) Decision {
 	f := pkt.Fields
 	f.Route = r
 	return switching.To(sw, p, vc, f, rule)
-}
-
-// ChannelNumber implements [Numbered]: the numbering of Theorem 1 of the paper, as for
-// [DeterministicLink].
-func (SourceRouted) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
-	return linkNumber(place.Tree, p, vc, upperDigit(place.Tree, p))
 }

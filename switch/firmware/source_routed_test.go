@@ -49,7 +49,7 @@ func (s *stillTree) next(r routed, c Candidate) routed {
 func (s *stillTree) sent(src, dst weft.NICID) routed {
 	leaf, _, _ := s.Peer(weft.End{Node: src.Node()})
 	h := weft.Header{Src: src, Dst: dst, Fields: weft.NewFields()}
-	SourceRouted{}.Source(s.sw[leaf.Node.Index].At, leaf.Port, &h)
+	SourceRouted().Source(s.sw[leaf.Node.Index].At, leaf.Port, &h)
 	return routed{leaf, normalLayer, h.Route}
 }
 
@@ -63,7 +63,7 @@ func (s *stillTree) route(fw Firmware, r routed, dst weft.NICID) Decision {
 
 // number is the number of the channel out of p.
 func (s *stillTree) number(at weft.End, p weft.PortID, vc weft.VC) int {
-	return SourceRouted{}.ChannelNumber(s.sw[at.Node.Index].At, p, vc)
+	return SourceRouted().ChannelNumber(s.sw[at.Node.Index].At, p, vc)
 }
 
 // came is the number of the channel by which a packet came, -1 when a NIC sent it.
@@ -126,12 +126,12 @@ func TestSourceRoutedGoesAsDeterministicLinkWithUpToKMinus1DeadLinks(t *testing.
 func (s *stillTree) walk(t *testing.T, src, dst weft.NICID, set []string, turns map[switching.Turn]int) {
 	r := s.sent(src, dst)
 	for last := -1; ; {
-		d := s.route(SourceRouted{}, r, dst)
+		d := s.route(SourceRouted(), r, dst)
 		if len(d.Candidates) != 1 {
 			t.Fatalf("%d -> %d with %v dead: at %v: %s", src, dst, set, r, d.Rule)
 		}
 		c := d.Candidates[0] // before the storage is used again
-		same := s.route(DeterministicLink{}, r, dst)
+		same := s.route(DeterministicLink(), r, dst)
 		o := same.Candidates[0]
 		if o.Port != c.Port || o.VC != c.VC || same.Turn != d.Turn || same.Rule != d.Rule {
 			t.Fatalf("%d -> %d with %v dead: at %v: %v %v (%s), not %v %v (%s)", src, dst, set, r, c.Port, c.VC, d.Rule, o.Port, o.VC, same.Rule)
@@ -167,7 +167,7 @@ func (s *stillTree) explore(t *testing.T, dst weft.NICID, todo []routed, discard
 		longest = max(longest, r.route.Len())
 		v, before := s.sw[r.at.Node.Index], s.came(r)
 		for v.Dead[0] = range uint64(1) << v.At.Ports() {
-			d := s.route(SourceRouted{Notify: true}, r, dst)
+			d := s.route(SourceRouted(), r, dst)
 			if len(d.Candidates) == 0 {
 				discard(r, d)
 			}
@@ -249,7 +249,7 @@ func TestNoRouteBreaksTheNumberingOfTheChannels(t *testing.T) {
 func TestTheSourceWritesAShortestWay(t *testing.T) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:8,3", "mport-tree:36,2", "mport-tree:4,1", "kary-ntree:2,8", "leaf-spine:4,8,12"}[:testenv.N(6, 1)] {
 		s := newStillTree(t, spec)
-		require.NoError(t, SourceRouted{}.Check(s.sw[0].At, 2))
+		require.NoError(t, SourceRouted().Check(s.sw[0].At, 2))
 		for src := weft.NICID(0); int(src) < len(s.NICs); src += 7 {
 			for dst := range weft.NICID(len(s.NICs)) {
 				r := s.sent(src, dst)
@@ -271,14 +271,14 @@ func TestTheSourceWritesAShortestWay(t *testing.T) {
 }
 
 func TestATreeWithTooManyTiersForARouteIsRefused(t *testing.T) {
-	require.NoError(t, SourceRouted{}.Check(newStillTree(t, "kary-ntree:2,8").sw[0].At, 2))
-	require.ErrorContains(t, SourceRouted{}.Check(newStillTree(t, "kary-ntree:2,9").sw[0].At, 2),
+	require.NoError(t, SourceRouted().Check(newStillTree(t, "kary-ntree:2,8").sw[0].At, 2))
+	require.ErrorContains(t, SourceRouted().Check(newStillTree(t, "kary-ntree:2,9").sw[0].At, 2),
 		"17 ports into a packet of a tree of 9 tiers, and 15 fit: choose a tree of at most 8 tiers")
 }
 
 func TestSourceRoutedDecidesAndWritesRoutesWithoutAllocating(t *testing.T) {
 	s := newStillTree(t, "kary-ntree:4,3")
-	fw := Firmware(SourceRouted{Notify: true})
+	fw := Firmware(SourceRouted())
 	for _, v := range s.sw {
 		v.Scratch()
 	}
@@ -289,7 +289,7 @@ func TestSourceRoutedDecidesAndWritesRoutesWithoutAllocating(t *testing.T) {
 		require.Zero(t, testing.AllocsPerRun(100, func() {
 			for dst := range weft.NICID(64) {
 				pkt.Dst = dst
-				fw.(Sourcer).Source(leaf.At, 0, &pkt)
+				fw.Source(leaf.At, 0, &pkt)
 				fw.Route(&pkt, Arrival{From: weft.RoleNIC}, leaf)
 				pkt.Route = treeRoute(mid.At.Tree, dst)
 				fw.Route(&pkt, Arrival{From: weft.RoleDown}, mid)

@@ -17,14 +17,17 @@ const (
 	ruleTableDead = "table: the link is dead"
 )
 
-// Check implements [Checker].
-func (f Static) Check(place *weft.Place, vcs int) error { return f.Tables.Check("static", place, vcs) }
+// Firmware is the firmware.
+func (f Static) Firmware() Firmware {
+	return Firmware{
+		Name: "static", About: "any topology: by tables, and nothing else",
+		Route: f.route, Check: f.Tables.Check, DestinationBased: true,
+		Program:    &tables.Program{Tables: f.Tables},
+		Programmed: func(p *tables.Program) Firmware { return Static{Tables: p.Tables}.Firmware() },
+	}
+}
 
-// DestinationBased implements [switching.DestinationBased].
-func (Static) DestinationBased() {}
-
-// Route implements [Firmware].
-func (f Static) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func (f Static) route(pkt *weft.Header, at Arrival, sw View) Decision {
 	hop, ok := f.Tables.Lookup(sw.Place().Switch, pkt.Dst, at.Port, at.VC)
 	switch {
 	case !ok || hop.Port == weft.NoPort:

@@ -17,33 +17,25 @@ import (
 //     in ML leaves in NL, and this holds for it too;
 //   - it sends a packet that came from below back by its port of arrival: in ML, and in NL as the choice among the ports above;
 //   - at a U-turn it goes on along the testing sequence to the next live port.
-type DeterministicTable struct {
-	Tables *tables.Tables
-	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's
-	// source.
-	Notify bool
-}
+type DeterministicTable struct{ Tables *tables.Tables }
 
 const ruleNoEntry = "table: no entry"
 
-// Check implements [Checker].
-func (f DeterministicTable) Check(place *weft.Place, vcs int) error {
-	if err := checkTree("deterministic-table", place, vcs, 2); err != nil {
-		return err
+// Firmware is the firmware.
+func (f DeterministicTable) Firmware() Firmware {
+	return Firmware{
+		Name: "deterministic-table", On: Trees, VCs: 2, Tolerance: Tolerance{Links: true},
+		About: "fat trees: deterministic-link by forwarding tables (Algorithm 1)",
+		Route: f.route, Check: alsoTables(checkUniform, f.Tables), ChannelNumber: f.number,
+		CheckRequeue:     mayRequeue, // for the reasons of DeterministicLink
+		DestinationBased: true, Notifies: true,
+		Program: &tables.Program{Tables: f.Tables},
 	}
-	return f.Tables.Check("deterministic-table", place, vcs)
 }
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reasons of
-// [DeterministicLink].
-func (DeterministicTable) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased].
-func (DeterministicTable) DestinationBased() {}
-
-// ChannelNumber implements [Numbered]: the numbering of Theorem 1 of the paper, as for
-// [DeterministicLink], with the testing sequences of the tables for D.
-func (f DeterministicTable) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
+// number is the numbering of Theorem 1 of the paper, as for [DeterministicLink], with the testing
+// sequences of the tables for D.
+func (f DeterministicTable) number(place *weft.Place, p weft.PortID, vc weft.VC) int {
 	i := f.Tables.Rank(place.Switch)
 	if place.Tree.UpIndex(p) >= 0 {
 		i = slices.Index(f.Tables.Sequence(place.Switch), p)
@@ -51,8 +43,7 @@ func (f DeterministicTable) ChannelNumber(place *weft.Place, p weft.PortID, vc w
 	return linkNumber(place.Tree, p, vc, i)
 }
 
-// Route implements [Firmware].
-func (f DeterministicTable) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func (f DeterministicTable) route(pkt *weft.Header, at Arrival, sw View) Decision {
 	place := sw.Place()
 	t := place.Tree
 	above := at.From == weft.RoleUp
@@ -123,5 +114,5 @@ func (f DeterministicTable) uTurn(pkt *weft.Header, at Arrival, sw View, hop tab
 			}
 		}
 	}
-	return Decision{Rule: rule4, Notify: f.Notify}
+	return Decision{Rule: rule4, Notify: true}
 }

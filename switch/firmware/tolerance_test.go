@@ -8,7 +8,7 @@ import (
 
 // A firmware that claims nothing is not tested for what it tolerates, so that is written down here.
 func TestEveryFirmwareButTheBaselinesBearsDeadLinks(t *testing.T) {
-	for _, e := range Entries() {
+	for _, e := range All() {
 		if e.Name == "updown" || e.On == Grids { // where ways around what is dead are computed, knowing it
 			require.Zero(t, e.Tolerance, e.Name)
 			continue

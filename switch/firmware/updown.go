@@ -10,7 +10,8 @@ import (
 // then down by the only port there is; when that is dead it is discarded. One virtual channel, no
 // deadlock: no channel that leads down is ever followed by one that leads up.
 type UpDown struct {
-	// Up chooses the up port, by index, instead of the default; any choice is free of deadlock.
+	// Up chooses the up port, by index, instead of the default; any choice is free of deadlock. It
+	// must be based on destinations, as all else is.
 	Up func(sw View, pkt *weft.Header) int
 }
 
@@ -21,20 +22,21 @@ const (
 	ruleLost     = "up/down: came down where its destination is not"
 )
 
-// Check implements [Checker].
-func (UpDown) Check(place *weft.Place, vcs int) error { return checkAnyTree("updown", place, vcs, 1) }
+// Firmware is the firmware.
+func (u UpDown) Firmware() Firmware {
+	return Firmware{
+		Name: "updown", On: Trees, VCs: 1,
+		About: "fat trees: up to a common ancestor, then down; discards at a dead down link (the baseline)",
+		Route: u.route, ChannelNumber: upDownNumber,
+		// A packet that came from above is sent down and one that came from below up or down, however
+		// often it is asked and whatever links are dead, so still no channel that leads down is
+		// followed by one that leads up.
+		CheckRequeue: mayRequeue, DestinationBased: true,
+	}
+}
 
-// CheckRequeue implements [Requeuer]: packets may be routed a second time. One that came from above
-// is sent down and one that came from below up or down, however often it is asked and whatever
-// links are dead, so still no channel that leads down is followed by one that leads up.
-func (UpDown) CheckRequeue(*weft.Place) error { return nil }
-
-// DestinationBased implements [switching.DestinationBased]. A choice of Up of one's own must look
-// at no more either.
-func (UpDown) DestinationBased() {}
-
-// ChannelNumber implements [Numbered]: up towards the top, then down from it.
-func (UpDown) ChannelNumber(place *weft.Place, p weft.PortID, _ weft.VC) int {
+// upDownNumber numbers channels up towards the top, then down from it.
+func upDownNumber(place *weft.Place, p weft.PortID, _ weft.VC) int {
 	t := place.Tree
 	s, up := linkTier(t, p)
 	if up {
@@ -43,9 +45,9 @@ func (UpDown) ChannelNumber(place *weft.Place, p weft.PortID, _ weft.VC) int {
 	return t.N - 1 + s
 }
 
-// Route implements [Firmware]. It writes its usual answers where they are wanted: to make them
-// elsewhere and copy them took longer than the rest of it.
-func (u UpDown) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
+// It writes its usual answers where they are wanted: to make them elsewhere and copy them took longer
+// than the rest of it.
+func (u UpDown) route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 	t := sw.Place().Tree
 	switch {
 	case t.HasDown(pkt.Dst):

@@ -38,13 +38,13 @@ const RerouteVector = "reroute-vector"
 // maxVector is how many up ports a vector has bits for.
 const maxVector = 64
 
-// checkVector is checkTree for firmwares that keep a vector of up ports.
-func checkVector(name string, place *weft.Place, vcs int) error {
-	if err := checkTree(name, place, vcs, 1); err != nil {
+// checkVector is checkUniform for firmwares that keep a vector of up ports.
+func checkVector(place *weft.Place, vcs int) error {
+	if err := checkUniform(place, vcs); err != nil {
 		return err
 	}
 	if place.Tree.K > maxVector {
-		return fmt.Errorf("firmware %s keeps one bit per up port in %d: %d up ports are too many", name, maxVector, place.Tree.K)
+		return fmt.Errorf("keeps one bit per up port in %d: %d up ports are too many", maxVector, place.Tree.K)
 	}
 	return nil
 }

@@ -11,10 +11,10 @@ import (
 
 func TestTheVectorsTimeoutIsConfigured(t *testing.T) {
 	place := placeOf(4, 3, 1, 0, 1)
-	require.Equal(t, []Register{{Name: RerouteVector, Width: 4, Expire: DefaultVectorTimeout}}, AdaptiveLink{}.Registers(place))
-	require.Equal(t, weft.Second, AdaptiveLink{VectorTimeout: weft.Second}.Registers(place)[0].Expire)
-	require.Equal(t, weft.Second, AdaptiveSwitch{Vector: VectorPerDigit, VectorTimeout: weft.Second}.Registers(placeOf(4, 3, 2, 0, 1))[3].Expire)
-	require.Empty(t, AdaptiveSwitch{Vector: VectorInHeader}.Registers(place))
+	require.Equal(t, []Register{{Name: RerouteVector, Width: 4, Expire: DefaultVectorTimeout}}, AdaptiveLink{}.Firmware().Registers(place))
+	require.Equal(t, weft.Second, AdaptiveLink{VectorTimeout: weft.Second}.Firmware().Registers(place)[0].Expire)
+	require.Equal(t, weft.Second, AdaptiveSwitch{Vector: VectorPerDigit, VectorTimeout: weft.Second}.Firmware().Registers(placeOf(4, 3, 2, 0, 1))[3].Expire)
+	require.Empty(t, AdaptiveSwitch{Vector: VectorInHeader}.Firmware().Registers(place))
 }
 
 // Tier 1 mends digit 0, which counts to 2k in an m-port tree; a leaf of adaptive-switch mends the
@@ -26,7 +26,7 @@ func TestThereIsAVectorForEachValueOfTheDigitsThatUTurnsMend(t *testing.T) {
 		}
 		return n
 	}
-	link, sw := AdaptiveLink{Vector: VectorPerDigit}, AdaptiveSwitch{Vector: VectorPerDigit}
+	link, sw := AdaptiveLink{Vector: VectorPerDigit}.Firmware(), AdaptiveSwitch{Vector: VectorPerDigit}.Firmware()
 	top, middle, low, leaf := placeOf(2, 4, 0, 0, 0, 0), placeOf(2, 4, 1, 0, 0, 0), placeOf(2, 4, 2, 0, 0, 0), placeOf(2, 4, 3, 0, 0, 0)
 	d := func(digit, values int) (n []string) {
 		for v := range values {
@@ -50,7 +50,7 @@ func TestAUTurnUsesTheVectorOfTheDigitItMends(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, spec := range []string{"kary-ntree:3,4", "mport-tree:6,3", "mport-tree:4,2", "leaf-spine:2,5,3"} {
 		net := newTree(spec)
-		for _, fw := range []Firmware{AdaptiveLink{Vector: VectorPerDigit}, AdaptiveSwitch{Vector: VectorPerDigit}} {
+		for _, fw := range []Firmware{AdaptiveLink{Vector: VectorPerDigit}.Firmware(), AdaptiveSwitch{Vector: VectorPerDigit}.Firmware()} {
 			wrote := 0
 			for _, v := range net.views {
 				for dst := range weft.NICID(net.nics()) {
@@ -66,7 +66,7 @@ func TestAUTurnUsesTheVectorOfTheDigitItMends(t *testing.T) {
 						}
 					}
 					one := int(tr.Tier) - 1
-					_, link := fw.(AdaptiveLink)
+					link := !fw.Tolerance.Switches
 					switch {
 					case index < 0 || link && index != one:
 						continue
@@ -77,7 +77,7 @@ func TestAUTurnUsesTheVectorOfTheDigitItMends(t *testing.T) {
 					}
 					d := fw.Route(&pkt, Arrival{Port: p, From: weft.RoleUp}, v)
 					require.True(t, d.Write.Do, "%s: %d: %s", v.At.Name, dst, d.Rule)
-					name := fw.(Stateful).Registers(v.At)[d.Write.Index].Name
+					name := fw.RegistersAt(v.At)[d.Write.Index].Name
 					require.Equal(t, RerouteVector+" d"+string(rune('0'+index))+"="+string(rune('0'+digits[index])), name)
 					wrote++
 				}
@@ -102,7 +102,7 @@ func TestOnlyTheSharedVectorMixesFaultsOfDifferentDigits(t *testing.T) {
 	for _, c := range []struct {
 		fw   Firmware
 		left int
-	}{{AdaptiveLink{}, 0}, {AdaptiveLink{Vector: VectorPerDigit}, 1}, {MisrouteVector{}, 1}} {
+	}{{AdaptiveLink{}.Firmware(), 0}, {AdaptiveLink{Vector: VectorPerDigit}.Firmware(), 1}, {MisrouteVector{}.Firmware(), 1}} {
 		v := still(placeOf(3, 2, 1, 1))
 		v.Dead.Add(v.At.Tree.Up(2))
 		var d Decision
@@ -113,36 +113,28 @@ func TestOnlyTheSharedVectorMixesFaultsOfDifferentDigits(t *testing.T) {
 				v.Registers[d.Write.Index] = d.Write.Value
 			}
 		}
-		require.Len(t, d.Candidates, c.left, "%T", c.fw)
+		require.Len(t, d.Candidates, c.left, c.fw.Name)
 	}
 }
 
-// The discards that the papers' rules may inform the source of do so when told, and no others.
+// The discards that the papers' rules may inform the source of do so, and no others.
 func TestDiscardsForWantOfAnUpPortInformTheSource(t *testing.T) {
-	for _, c := range []struct{ quiet, told Firmware }{
-		{AdaptiveLink{}, AdaptiveLink{Notify: true}},
-		{AdaptiveSwitch{}, AdaptiveSwitch{Notify: true}},
-		{MisrouteVector{}, MisrouteVector{Notify: true}},
-		{DeterministicLink{}, DeterministicLink{Notify: true}},
-		{DeterministicSwitch{}, DeterministicSwitch{Notify: true}},
-		{AdaptiveLinkOne{}, AdaptiveLinkOne{Notify: true}},
-		{AdaptiveSwitchOne{}, AdaptiveSwitchOne{Notify: true}},
-		{DeterministicLinkOne{}, DeterministicLinkOne{Notify: true}},
-		{DeterministicSwitchOne{}, DeterministicSwitchOne{Notify: true}},
-	} {
+	for _, fw := range For(Trees) {
+		if !fw.Notifies || fw.Source != nil {
+			continue
+		}
 		v := still(placeOf(3, 2, 1, 1))
-		from := func(p weft.PortID, dst weft.NICID, fw Firmware) Decision {
+		from := func(p weft.PortID, dst weft.NICID) Decision {
 			pkt := weft.Header{Dst: dst, Fields: weft.NewFields()}
 			return fw.Route(&pkt, Arrival{Port: p, From: v.At.Roles[p]}, v)
 		}
-		require.False(t, from(3, 0, c.told).Notify, "%T: a U-turn", c.told)
+		require.False(t, from(3, 0).Notify, "%s: a U-turn", fw.Name)
 		v.Dead.Add(4)
 		v.Dead.Add(5)
-		require.True(t, from(3, 0, c.told).Notify, "%T", c.told)
-		require.False(t, from(3, 0, c.quiet).Notify, "%T", c.quiet)
+		require.True(t, from(3, 0).Notify, "%s", fw.Name)
 		v.Dead.Add(3)
-		require.False(t, from(0, 0, c.told).Notify, "%T: rule 1", c.told)
+		require.False(t, from(0, 0).Notify, "%s: rule 1", fw.Name)
 		v.Dead.Add(1)
-		require.False(t, from(3, 4, c.told).Notify, "%T: a dead NIC link", c.told)
+		require.False(t, from(3, 4).Notify, "%s: a dead NIC link", fw.Name)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	switching "github.com/weft-fabric/weft/switch"
 )
 
 // FirstVersion is the version of the tables that a switch starts with. A firmware without tables
@@ -37,18 +36,6 @@ func (r Program) Only(like Program) Program {
 		r.Ways = nil
 	}
 	return r
-}
-
-// Programmed is a firmware whose program can be replaced, switch by switch.
-type Programmed interface {
-	switching.Firmware
-	// Program is what it forwards by now. It holds this switch at least.
-	Program() Program
-	// Patched is the firmware of the switch at this place with a patch applied. It shares what has
-	// not changed with the one before, which stays as it was, and knows the tables of this switch
-	// alone. The patch is not kept. Errors say what is wrong with the patch; the versions in it are
-	// the caller's business.
-	Patched(place *weft.Place, p *Patch) (switching.Firmware, error)
 }
 
 // Patch is what changes in the program of one switch: in its tables, and in how its NICs send. It
@@ -110,12 +97,10 @@ type PatchWay struct {
 	Sub weft.SubHeaders `json:"sub"`
 }
 
-// Errors of [Apply].
+// Errors of [Program.Next].
 var (
 	ErrPatch   = errors.New("unusable patch")                   // wrapped by all errors about what is in a patch
 	ErrVersion = errors.New("the patch is for another version") // wrapped by [VersionError]
-	// ErrNotProgrammed means that a firmware decides by rules alone.
-	ErrNotProgrammed = errors.New("it has no tables that could be replaced")
 )
 
 // VersionError is the error of a patch of another version than the one that a switch has.
@@ -133,38 +118,20 @@ func (e *VersionError) Error() string {
 // Unwrap returns [ErrVersion].
 func (e *VersionError) Unwrap() error { return ErrVersion }
 
-// VersionOf is the version of the tables that a firmware starts with.
-func VersionOf(fw switching.Firmware) uint64 {
-	if _, ok := fw.(Programmed); ok {
-		return FirstVersion
-	}
-	return 0
-}
-
-// Apply is the firmware of the switch at a place, of so many virtual channels, once it has a patch;
-// fw itself, which has tables of that version, if it has them already.
-func Apply(fw switching.Firmware, version uint64, place *weft.Place, vcs int, p *Patch) (switching.Firmware, error) {
-	f, ok := fw.(Programmed)
+// Next is the program of the switch at a place once it has a patch; nil when it has that version
+// already. It shares what has not changed with r, which stays as it was, and is of this switch alone.
+// The patch is not kept.
+func (r Program) Next(version uint64, place *weft.Place, p *Patch) (*Program, error) {
 	switch {
-	case !ok:
-		return fw, fmt.Errorf("new tables for switch %s: firmware %T: %w", place.Name, fw, ErrNotProgrammed)
 	case p.Switch != place.Switch:
-		return fw, p.wrong("it is for another switch than %s, which is number %d", place.Name, place.Switch)
+		return nil, p.wrong("it is for another switch than %s, which is number %d", place.Name, place.Switch)
 	case p.To == version:
-		return fw, nil
+		return nil, nil
 	case p.From != 0 && p.From != version, p.To < version: // a manager that was held up does not undo what the next one did
-		return fw, &VersionError{Switch: p.Switch, Has: version, From: p.From, To: p.To}
+		return nil, &VersionError{Switch: p.Switch, Has: version, From: p.From, To: p.To}
 	}
-	next, err := f.Patched(place, p)
-	if err != nil {
-		return fw, err
-	}
-	if c, ok := next.(switching.Checker); ok {
-		if err := c.Check(place, vcs); err != nil {
-			return fw, fmt.Errorf("%w: %w", ErrPatch, err)
-		}
-	}
-	return next, nil
+	next, err := r.Patched(place, p)
+	return &next, err
 }
 
 // Empty reports whether nothing changes but the version.

@@ -10,7 +10,7 @@ import (
 // maxAddresses bounds the addresses of the pairs of one switch that a patch can make; chosen by us.
 const maxAddresses = 1 << 22
 
-// Patched is the program of the switch at a place with a patch applied, as [Programmed] says. A
+// Patched is the program of the switch at a place with a patch applied, whatever version it has. A
 // patch cannot bring what is not there: tables, an assignment, routes, ways.
 func (r Program) Patched(place *weft.Place, p *Patch) (Program, error) {
 	s := place.Switch

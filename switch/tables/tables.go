@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -337,16 +338,15 @@ func (t *Tables) MostHops() int {
 	return 2 * t.count
 }
 
-// Check reports why the switch at a place cannot forward by the tables; name is that of the
-// firmware that is to.
-func (t *Tables) Check(name string, place *weft.Place, vcs int) error {
+// Check reports why the switch at a place cannot forward by the tables: "has no forwarding tables".
+func (t *Tables) Check(place *weft.Place, vcs int) error {
 	switch {
 	case t == nil:
-		return fmt.Errorf("firmware %s has no forwarding tables: give it those of this topology, as fabricd/subnet makes them", name)
+		return errors.New("has no forwarding tables: give it those of this topology, as fabricd/subnet makes them")
 	case vcs < t.vcs:
-		return fmt.Errorf("firmware %s needs %d virtual channels, there are %d: raise the number", name, t.vcs, vcs)
+		return fmt.Errorf("needs %d virtual channels, there are %d: raise the number", t.vcs, vcs)
 	case t.of(place.Switch) == nil || t.of(place.Switch).ports != place.Ports():
-		return fmt.Errorf("firmware %s has tables that do not fit switch %s (number %d, %d ports): make them for this topology", name, place.Name, place.Switch, place.Ports())
+		return fmt.Errorf("has tables that do not fit switch %s (number %d, %d ports): make them for this topology", place.Name, place.Switch, place.Ports())
 	}
 	return nil
 }

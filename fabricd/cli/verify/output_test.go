@@ -23,7 +23,7 @@ func compared(t *testing.T, spec string) (verify.Config, *verify.Result) {
 	t.Helper()
 	g := topologytest.Parse(t, spec)
 	c := verify.Config{
-		Graph: g, Name: "updown", Firmware: firmware.UpDown{}, Sets: verify.Sets{Max: 2},
+		Graph: g, Name: "updown", Firmware: firmware.UpDown{}.Firmware(), Sets: verify.Sets{Max: 2},
 		Compare: func(set []verify.Element) (updown, physical bool) { return len(set) < 2, true },
 	}
 	r, err := verify.Run(t.Context(), c)

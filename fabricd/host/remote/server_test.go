@@ -346,7 +346,7 @@ func TestHostsForwardByNewTables(t *testing.T) {
 	ids := west.Spec.Placement.SwitchIDs()
 	fw, _, err := subnet.Firmware(t.Context(), "ftree", r.Graph)
 	require.NoError(t, err)
-	program := fw.(tables.Programmed).Program()
+	program := *fw.Program
 	whole := func(id weft.SwitchID, from, to uint64) *tables.Patch {
 		p := tables.Diff(id, tables.Program{}, program, 0, to)
 		p.From = from

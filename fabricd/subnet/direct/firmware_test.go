@@ -14,7 +14,7 @@ import (
 // packets follows packets of one destination through switches that do not know what is dead.
 type packets struct {
 	g     *topology.Graph
-	fw    firmware.Direct
+	fw    firmware.Firmware
 	views []switching.Still
 	dead  func(*topology.Link) bool
 	dst   weft.NICID
@@ -74,14 +74,15 @@ func TestPacketsKeepOffFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fw := firmware.Direct{Adaptive: true, SubPaths: m.SubPaths(), Ways: ways, Deterministic: m.Deterministic, Misroutes: m.Misroute}
+			made := firmware.Direct{Adaptive: true, SubPaths: m.SubPaths(), Ways: ways, Deterministic: m.Deterministic, Misroutes: m.Misroute}
 			if m.InDirectionOrder() {
-				fw.Order = firmware.DirectionFirst
+				made.Order = firmware.DirectionFirst
 			}
+			fw := made.Firmware()
 			p := packets{g: g, fw: fw, dead: dead, views: make([]switching.Still, len(g.Switches))}
 			for i := range p.views {
 				p.views[i] = switching.Still{At: g.Place(weft.SwitchID(i)), Channels: m.SubPaths() + 1}
-				if err := fw.Check(p.views[i].At, m.SubPaths()+1); err != nil {
+				if err := fw.Fits(p.views[i].At, m.SubPaths()+1); err != nil {
 					t.Fatal(err)
 				}
 			}

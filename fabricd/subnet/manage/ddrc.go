@@ -43,19 +43,20 @@ func (c *ddrc) compute(ctx context.Context, dead *subnet.Dead) (*result, error) 
 		return nil, err
 	}
 	out := &result{routing: r, unroutable: unroutable, rerouted: -1}
-	switch fw := c.fw.(type) { // those that use other than the tables and addresses of a routing
-	case firmware.Hybrid, firmware.SourcePaths:
-		p, err := subnet.ProgramOf(ctx, fw.(tables.Programmed), r)
-		if err != nil {
-			return nil, err
-		}
-		out.program = &p
-	case firmware.HybridAdaptive:
+	switch {
+	case c.fw.Program.Assignment != nil: // it uses the tables and addresses of a routing
+	case c.fw.Name == "hybrid-adaptive":
 		lft, err := c.routes.AdaptiveTables(ctx)
 		if err != nil {
 			return nil, err
 		}
 		out.program = &tables.Program{Tables: lft}
+	default:
+		p, err := subnet.ProgramOf(ctx, c.fw, r)
+		if err != nil {
+			return nil, err
+		}
+		out.program = &p
 	}
 	return out, nil
 }
@@ -97,15 +98,10 @@ func For(ctx context.Context, routing string, g *topology.Graph) (m Method, why 
 	case err != nil:
 		return Method{Kind: None}, nil
 	}
-	if _, ok := fw.(tables.Programmed); !ok {
+	switch {
+	case fw.Programmed == nil:
 		return Method{Kind: None}, nil
-	}
-	switch fw.(type) {
-	case firmware.Layered, firmware.LayeredAdaptive, firmware.Escaping:
-		if e.Name == "ftree" {
-			return Method{Kind: DDRC}, nil
-		}
-	default: // local re-routing beneath up/down tables
+	case fw.Program.Assignment == nil, e.Name == "ftree": // local re-routing beneath up/down tables, or these alone
 		return Method{Kind: DDRC}, nil
 	}
 	r, err := e.Routes(ctx, g)

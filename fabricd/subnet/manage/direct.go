@@ -35,10 +35,9 @@ func newWays(ctx context.Context, g *topology.Graph, e subnet.Entry, m Method, v
 	if err != nil {
 		return nil, nil, err
 	}
-	f, ok := fw.(firmware.Direct)
 	mechanisms := e.Mechanisms
 	switch {
-	case !ok:
+	case fw.Program == nil || fw.Program.Ways == nil:
 		return nil, nil, fmt.Errorf("the switches of %s look at nothing that NICs could write: choose a routing with mechanisms, as duato:mechanisms=I+D", e.Name)
 	case mechanisms == nil || *mechanisms == direct.Mechanisms{}:
 		return nil, nil, fmt.Errorf("%s knows no way around what is dead: choose one with mechanisms, as duato:mechanisms=I+D", e.Name)
@@ -50,10 +49,10 @@ func newWays(ctx context.Context, g *topology.Graph, e subnet.Entry, m Method, v
 		return nil, nil, err
 	}
 	w := &ways{
-		g: g, net: net, mechanisms: *mechanisms, acyclic: f.Ring != firmware.Free || !goesAround(g),
+		g: g, net: net, mechanisms: *mechanisms, acyclic: e.Direct.Ring != firmware.Free || !goesAround(g),
 		dynamic: m.Dynamic(),
 	}
-	now, err := w.plan(ctx, &Plan{Program: f.Program()}, &subnet.Dead{}, nil)
+	now, err := w.plan(ctx, &Plan{Program: *fw.Program}, &subnet.Dead{}, nil)
 	return w, now, err
 }
 

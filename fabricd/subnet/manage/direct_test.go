@@ -87,9 +87,9 @@ func requireWays(t testing.TB, plan *manage.Plan, fw switching.Firmware, s weft.
 		}
 		q := *patch
 		q.From, q.To = tables.FirstVersion, tables.FirstVersion+1
-		next, err := tables.Apply(fw, tables.FirstVersion, plan.Graph.Place(s), vcs, &q)
+		next, err := fw.Patched(tables.FirstVersion, plan.Graph.Place(s), vcs, &q)
 		require.NoError(t, err)
-		require.Equal(t, plan.Program.Ways.From(s), next.(tables.Programmed).Program().Ways.From(s))
+		require.Equal(t, plan.Program.Ways.From(s), next.Program.Ways.From(s))
 		return
 	}
 	require.Empty(t, plan.Program.Ways.From(s))

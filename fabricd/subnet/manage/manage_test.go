@@ -315,7 +315,7 @@ func TestTreesBeginWithTheTablesThatDDRCPlansFrom(t *testing.T) {
 		p := planner(t, g, routing, "ddrc", max(vcs, 1))
 		require.Empty(t, p.Now().Patches(), routing)
 		for _, s := range g.Switches {
-			require.True(t, tables.Diff(s.ID, fw.(tables.Programmed).Program(), p.Now().Program, 1, 2).Empty(), "%s: %s", routing, s.Name)
+			require.True(t, tables.Diff(s.ID, *fw.Program, p.Now().Program, 1, 2).Empty(), "%s: %s", routing, s.Name)
 		}
 	}
 }
@@ -342,7 +342,7 @@ func TestNoTableIsLoadedWhileNothingIsDead(t *testing.T) {
 		p := planner(t, g, x[1], x[2], weft.MaxVCs)
 		fw, _, err := subnet.Firmware(t.Context(), x[1], g)
 		require.NoError(t, err)
-		began := fw.(tables.Programmed).Program()
+		began := *fw.Program
 		same := func() {
 			now := p.Now().Program
 			for _, s := range g.Switches {

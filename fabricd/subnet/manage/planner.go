@@ -143,10 +143,10 @@ func programmed(ctx context.Context, e subnet.Entry, g *topology.Graph) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := fw.(firmware.Direct); ok {
+	switch {
+	case fw.Program != nil && fw.Program.Ways != nil:
 		return fmt.Errorf("%s has no tables, only what NICs write into packets: choose method %s", e.Name, Direct)
-	}
-	if _, ok := fw.(tables.Programmed); !ok {
+	case fw.Programmed == nil:
 		return fmt.Errorf("%s decides by rules and has no tables that could be replaced: choose a routing with tables, as ftree, hybrid, lash or xy", e.Name)
 	}
 	return nil

@@ -138,8 +138,7 @@ func (p *planner) began(ctx context.Context, e subnet.Entry, r *result) (*result
 		if err != nil {
 			return nil, err
 		}
-		program := fw.(tables.Programmed).Program() // programmed has looked
-		return &result{routing: r.routing, program: &program, unroutable: r.unroutable, rerouted: -1}, nil
+		return &result{routing: r.routing, program: fw.Program, unroutable: r.unroutable, rerouted: -1}, nil
 	}
 	routing, err := e.Routes(ctx, p.g)
 	if err != nil {

@@ -118,7 +118,7 @@ func TestServiceLevelsOfEachPairOfNICsAreRead(t *testing.T) {
 	assert.Nil(t, r.Dependencies(t.Context()).Cycle())
 	lids, err := opensm.AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
-	fw := firmware.Layered{Tables: r.Tables, Assignment: r.Assignment}
+	fw := firmware.Layered{Tables: r.Tables, Assignment: r.Assignment}.Firmware()
 	of := map[int]weft.NICID{}
 	for d := range g.NICs {
 		lid, _ := lids.Of(weft.NICID(d).Node())

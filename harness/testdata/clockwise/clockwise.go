@@ -2,8 +2,6 @@
 package clockwise
 
 import (
-	"errors"
-
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -14,21 +12,14 @@ const (
 	toNIC weft.PortID = 2
 )
 
-// Firmware routes rings: a packet goes to the next switch until it is where its NIC is. It enters in
-// virtual channel 0 and goes on in channel 1 from switch 0, so that packets never wait for each
-// other in a circle. When the link to the next switch is dead the packet is discarded.
-type Firmware struct{}
-
-// Check implements [switching.Checker].
-func (Firmware) Check(_ *weft.Place, vcs int) error {
-	if vcs < 2 {
-		return errors.New("clockwise needs 2 virtual channels")
-	}
-	return nil
+// New is a firmware that routes rings: a packet goes to the next switch until it is where its NIC is.
+// It enters in virtual channel 0 and goes on in channel 1 from switch 0, so that packets never wait
+// for each other in a circle. When the link to the next switch is dead the packet is discarded.
+func New() switching.Firmware {
+	return switching.Firmware{Name: "clockwise", About: "rings: always to the next switch", On: switching.Grids, VCs: 2, Route: route}
 }
 
-// Route implements [switching.Firmware].
-func (Firmware) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+func route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	here, vc := uint32(sw.Place().Switch), at.VC
 	if here == uint32(pkt.Dst) { // NIC i is at switch i
 		return switching.To(sw, toNIC, 0, pkt.Fields, "deliver")

@@ -15,7 +15,7 @@ import (
 // is back, and the packet arrives again. No packet is unaccounted for.
 func TestACut(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "ring:4", harness.Firmware(clockwise.Firmware{}))
+	h := harness.New(t, "ring:4", harness.Firmware(clockwise.New()))
 
 	h.RequireDelivered(h.Send("n0", "n2"))
 	h.RequirePath("n0", "n2", "s0", "s1", "s2")
@@ -38,7 +38,7 @@ func TestACutUnderTraffic(t *testing.T) {
 		h.Pause(10 * time.Millisecond)
 		h.Restore("s1", "s2")
 		h.RequireLedger()
-	}, harness.Firmware(clockwise.Firmware{}), harness.Traffic("uniform:0.5"))
+	}, harness.Firmware(clockwise.New()), harness.Traffic("uniform:0.5"))
 }
 
 // Without a fault every packet arrives and no two can wait for each other for ever: every state that
@@ -49,7 +49,7 @@ func TestIsProven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: clockwise.Firmware{}})
+	r, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: clockwise.New()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -167,7 +167,7 @@ func TestAgentsAreCalledAfterWhatPokedThemAndAtTheirTimes(t *testing.T) {
 func small(t *testing.T, o fabric.Options) *fabric.Fabric {
 	t.Helper()
 	g := topologytest.Parse(t, "kary-ntree:2,3")
-	o.Topology, o.Firmware, o.Runtime = g, firmware.AdaptiveLink{}, world.New()
+	o.Topology, o.Firmware, o.Runtime = g, firmware.AdaptiveLink{}.Firmware(), world.New()
 	f, err := fabric.New(o)
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
@@ -229,7 +229,7 @@ func TestVirtualTimeRefusesWhatBelongsToTheClockOnTheWall(t *testing.T) {
 	g, err := topology.Parse("kary-ntree:2,3")
 	require.NoError(t, err)
 	o := fabric.Options{
-		Topology: g, Firmware: firmware.AdaptiveLink{}, Runtime: world.New(),
+		Topology: g, Firmware: firmware.AdaptiveLink{}.Firmware(), Runtime: world.New(),
 		Transport: wire.NewMemory(),
 	}
 	_, err = fabric.New(o)

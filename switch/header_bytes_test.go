@@ -8,13 +8,14 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// sized is a scripted firmware whose sub-headers take 5 bytes each, and whose NICs write two.
-type sized struct{ *scripted }
-
-func (sized) HeaderBytes(f *weft.Fields) int { return 5 * f.Sub.Len() }
-
-func (sized) Source(_ *weft.Place, at weft.PortID, h *weft.Header) {
-	h.Sub = weft.SubHeaders{weft.NewSubHeader(weft.SwitchID(at)), weft.NewSubHeader(0)}
+// sized is a firmware whose sub-headers take 5 bytes each, and whose NICs write two.
+func sized(fw *scripted) *Firmware {
+	f := fw.value()
+	f.HeaderBytes = func(f *weft.Fields) int { return 5 * f.Sub.Len() }
+	f.Source = func(_ *weft.Place, at weft.PortID, h *weft.Header) {
+		h.Sub = weft.SubHeaders{weft.NewSubHeader(weft.SwitchID(at)), weft.NewSubHeader(0)}
+	}
+	return &f
 }
 
 // newSizedRig is a rig whose firmware takes off a sub-header and sends by the first live port of 1
@@ -30,16 +31,14 @@ func newSizedRig(t testing.TB, c Config) *rig {
 		}
 		return Discard("none is live")
 	}}
-	c.Firmware = sized{fw}
-	r := newRig(t, 3, c)
-	r.fw = fw
-	return r
+	c.Firmware = *sized(fw)
+	return newRig(t, 3, c)
 }
 
 func TestAPacketIsAsLongAsItsFieldsTakeOnTheWire(t *testing.T) {
 	r := newSizedRig(t, Config{InputBuffer: 8})
 	h := weft.Header{Size: 100, Fields: weft.NewFields()}
-	Source(r.Switch.fw, nil, 7, &h)
+	r.cfg.Firmware.Write(nil, 7, &h)
 	require.EqualValues(t, 110, h.Size)
 	require.EqualValues(t, 7, h.Sub[0].To())
 	for _, want := range []uint32{105, 100, 100} { // the third has none that could be taken off
@@ -54,7 +53,7 @@ func TestAPacketIsAsLongAsItsFieldsTakeOnTheWire(t *testing.T) {
 func TestAPacketThatIsRoutedASecondTimeIsShortenedOnce(t *testing.T) {
 	r := newSizedRig(t, Config{Requeue: true})
 	h := weft.Header{Size: 100, Fields: weft.NewFields()}
-	Source(r.Switch.fw, nil, 0, &h)
+	r.cfg.Firmware.Write(nil, 0, &h)
 	r.arriveHeader(0, h)
 	r.cut(1)
 	out, ok := r.send(2)
@@ -65,7 +64,7 @@ func TestAPacketThatIsRoutedASecondTimeIsShortenedOnce(t *testing.T) {
 
 func TestNoPacketIsLongerThanOneCanBeOrShorterThanNothing(t *testing.T) {
 	h := weft.Header{Size: weft.MaxPacket - 3}
-	Source(sized{}, nil, 0, &h)
+	sized(&scripted{}).Write(nil, 0, &h)
 	require.EqualValues(t, weft.MaxPacket, h.Size)
 	h.Size = 3 // as no NIC makes it: the wire is not trusted
 	r := newSizedRig(t, Config{})
@@ -75,18 +74,20 @@ func TestNoPacketIsLongerThanOneCanBeOrShorterThanNothing(t *testing.T) {
 }
 
 func TestOnlyAFirmwareThatChangesPacketsOfNICsIsAsked(t *testing.T) {
-	require.Nil(t, SourceOf(&scripted{}, nil, 0))
+	plain, writes := (&scripted{}).value(), sized(&scripted{})
+	require.False(t, plain.Writes())
+	require.True(t, writes.Writes())
 	h := weft.Header{Size: 100}
-	SourceOf(sized{}, nil, 3)(&h)
+	writes.Write(nil, 3, &h)
 	require.EqualValues(t, 110, h.Size)
 	h = weft.Header{Size: 100}
-	Source(&scripted{}, nil, 0, &h)
+	plain.Write(nil, 0, &h)
 	require.Equal(t, weft.Header{Size: 100}, h)
 }
 
 func TestAFirmwareThatIsLoadedSaysHowLongPacketsAre(t *testing.T) {
 	r := newSizedRig(t, Config{})
-	require.NotNil(t, r.sizer)
-	r.call(func() { require.NoError(t, r.Load(r.now, r.fw, 1, &r.out)) })
-	require.Nil(t, r.sizer)
+	require.NotNil(t, r.bytes)
+	r.call(func() { require.NoError(t, r.Load(r.now, r.fw.value(), 1, &r.out)) })
+	require.Nil(t, r.bytes)
 }
