@@ -3,6 +3,9 @@ package switching
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/switch/tables"
@@ -84,13 +87,40 @@ type Firmware struct {
 	Programmed func(p *tables.Program) Firmware
 }
 
-// Option is what can follow the name of a firmware, as step in "myfw:step=3". Set is for the value
-// that the option is of: whoever makes a firmware anew gets options anew.
+// Option is what can follow the name of a firmware, as step in "myfw:step=3". It is of one value:
+// whoever makes the firmware anew has options anew, which are set before Route is called first.
 type Option struct {
 	Name   string
 	Values string // that it takes, in words: "a number from 1 to 16"
 	About  string
-	Set    func(value string) error // the error says what is wrong with the value
+	Set    func(value string) bool // false: it is none of these
+}
+
+// Number is an option that takes a number from one to another and writes it to p, which holds the
+// default.
+func Number(name, about string, from, to int, p *int) Option {
+	return Option{name, fmt.Sprintf("a number from %d to %d", from, to), about, func(value string) bool {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < from || n > to {
+			return false
+		}
+		*p = n
+		return true
+	}}
+}
+
+// Word is an option that takes one of some words and writes which to p, from 0; p holds the default.
+func Word(name, about string, p *int, words ...string) Option {
+	last := len(words) - 1
+	values := strings.TrimPrefix(strings.Join(words[:last], ", ")+" or "+words[last], " or ")
+	return Option{name, values, about, func(value string) bool {
+		i := slices.Index(words, value)
+		if i < 0 {
+			return false
+		}
+		*p = i
+		return true
+	}}
 }
 
 // NeedsVCs is how many virtual channels the firmware needs at least.

@@ -3,6 +3,9 @@
 package cli
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/cli/agent"
@@ -20,10 +23,29 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli/topology"
 	"github.com/weft-fabric/weft/fabricd/cli/up"
 	"github.com/weft-fabric/weft/fabricd/cli/verify"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
+// Option adds to what fabricd can do.
+type Option func() error
+
+// Firmware adds a firmware of another module. Every command takes it by its name, and agents that
+// are the same program run it. It is made anew for each fabric.
+func Firmware(make func() switching.Firmware) Option {
+	return func() error { return subnet.Add(subnet.Of(make)) }
+}
+
 // Main runs fabricd with the arguments of the process to its end, and exits with its exit code.
-func Main() { command.Main(Command()) }
+func Main(options ...Option) {
+	for _, add := range options {
+		if err := add(); err != nil {
+			fmt.Fprintln(os.Stderr, "fabricd:", err)
+			os.Exit(command.ExitUnusable)
+		}
+	}
+	command.Main(Command())
+}
 
 // Command is fabricd with all that is below it.
 func Command() *cobra.Command {

@@ -24,7 +24,7 @@ import (
 )
 
 // programs are what scripts execute: each is the test binary again.
-var programs = map[string]func(){"fabricd": cli.Main, "linkmon": linkmon.Main, "session": session}
+var programs = map[string]func(){"fabricd": func() { cli.Main() }, "linkmon": linkmon.Main, "session": session, "ours": ours}
 
 // What fabricd and linkmon print is the golden text in testdata/script, whose folder and registry of
 // fabrics are each script's own. Write the texts anew with:
@@ -84,7 +84,7 @@ func session() {
 		}
 		_, input, _ := strings.Cut(strings.TrimSpace(words), " < ")
 		in, _ := os.Open(input) // nil reads nothing
-		roots := map[string]func() *cobra.Command{"fabricd": cli.Command, "linkmon": linkmon.Command}
+		roots := map[string]func() *cobra.Command{"fabricd": cli.Command, "linkmon": linkmon.Command, "ours": withOurs}
 		root := roots[args[0]]()
 		var out, errs rig.Output
 		root.SetIn(in)

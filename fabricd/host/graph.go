@@ -94,7 +94,7 @@ func (c *Spec) placed() map[weft.Node]string {
 func (c *Spec) Firmware(ctx context.Context, g *topology.Graph) (switching.Firmware, error) {
 	fw, _, err := subnet.Firmware(ctx, c.Routing, g)
 	if err != nil {
-		return fw, fmt.Errorf("the fabric is of another release than this process: %w", err)
+		return fw, fmt.Errorf("this process is of another release than the fabric, or lacks a firmware of its own: %w", err)
 	}
 	return fw, nil
 }

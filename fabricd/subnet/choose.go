@@ -74,6 +74,9 @@ func Entries() []Entry {
 	for _, e := range engines() {
 		entries = append(entries, e.entry())
 	}
+	for _, s := range sources {
+		entries = append(entries, s.entry())
+	}
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return entries
 }
@@ -120,6 +123,12 @@ func ByName(name string) (Entry, error) {
 		return filesEntry(name, spec), nil
 	}
 	head, options, given := strings.Cut(name, ":")
+	if s, ok := sourceOf(head); ok {
+		if given && options == "" {
+			return Entry{}, fmt.Errorf("firmware %s: nothing follows the colon: leave it out", head)
+		}
+		return s.entry().with(name, options)
+	}
 	entries := Entries()
 	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == head })
 	switch {

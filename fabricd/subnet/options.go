@@ -98,6 +98,9 @@ var optionKeys = keysByName(
 // Keys lists the options of all routings, by name.
 func Keys() []Key {
 	list := append(keysOf(optionKeys), keysOf(directKeys)...)
+	for _, s := range sources {
+		list = append(list, s.entry().Keys...)
+	}
 	slices.SortFunc(list, func(a, b Key) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 }

@@ -36,6 +36,16 @@ const (
 	Grids    = switching.Grids
 )
 
+// Number is an option that takes a number, see [switching.Number].
+func Number(name, about string, from, to int, p *int) Option {
+	return switching.Number(name, about, from, to, p)
+}
+
+// Word is an option that takes one of some words, see [switching.Word].
+func Word(name, about string, p *int, words ...string) Option {
+	return switching.Word(name, about, p, words...)
+}
+
 // ShapeOf is the shape of the topology that a switch has this place in.
 func ShapeOf(place *weft.Place) Shape { return switching.ShapeOf(place) }
 

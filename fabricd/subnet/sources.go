@@ -1,0 +1,100 @@
+package subnet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// Source is where a firmware comes from that does not come with Weft, under the name by which it is
+// chosen.
+type Source struct {
+	Name    string // of a-z, 0-9 and '-'
+	About   string // one line
+	On      firmware.Shape
+	Options []firmware.Option // for help; what a source opens may take others
+	// Open makes the firmware anew, with what follows the name and a colon; "" if nothing does.
+	Open func(rest string) (firmware.Firmware, error)
+}
+
+// sources are those of this process. They are added before anybody asks.
+var sources []Source
+
+const nameLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+
+// Add has this process know sources of firmwares by their names. It is for main functions: nobody
+// may ask for a routing at the same time. A name that is taken is an error.
+func Add(add ...Source) error {
+	for _, s := range add {
+		switch {
+		case strings.Trim(s.Name, nameLetters) != "" || s.Name == "":
+			return fmt.Errorf("a firmware has the name %q: expected a-z, 0-9 and '-', as adaptive-link", s.Name)
+		case Known(s.Name):
+			return fmt.Errorf("a firmware has the name %s, which another has: choose another name", s.Name)
+		}
+		sources = append(sources, s)
+	}
+	return nil
+}
+
+// Of is the source of a firmware that is made by make, which is called anew for each fabric. What
+// follows its name are the firmware's options.
+func Of(make func() firmware.Firmware) Source {
+	fw := make()
+	return Source{
+		Name: fw.Name, About: fw.About, On: fw.On, Options: fw.Options,
+		Open: func(rest string) (firmware.Firmware, error) {
+			fw := make()
+			if fw.Route == nil {
+				return fw, fmt.Errorf("firmware %s has no function Route: set it", fw.Name)
+			}
+			return fw, Set(&fw, rest)
+		},
+	}
+}
+
+// Set sets options of a firmware as they follow its name, "step=3,way=left". A text without any
+// changes nothing.
+func Set(fw *firmware.Firmware, options string) error {
+	if options == "" {
+		return nil
+	}
+	if len(fw.Options) == 0 {
+		return fmt.Errorf("firmware %s takes no options, found %q", fw.Name, options)
+	}
+	var names []string
+	keys := map[string]optionKey[struct{}]{}
+	for _, o := range fw.Options {
+		names = append(names, o.Name)
+		keys[o.Name] = optionKey[struct{}]{keyOf(o), func(_ *struct{}, value string) bool { return o.Set(value) }}
+	}
+	_, err := parseOptions(options, names, keys)
+	return named(fw.Name, err)
+}
+
+func keyOf(o firmware.Option) Key { return Key{Name: o.Name, Values: o.Values, About: o.About} }
+
+// entry is the source without anything behind its name. With something it is made by ByName.
+func (s Source) entry() Entry {
+	e := Plain(firmware.Firmware{Name: s.Name, About: s.About, On: s.On})
+	for _, o := range s.Options {
+		e.Keys = append(e.Keys, keyOf(o))
+	}
+	e.with = func(name, rest string) (Entry, error) {
+		fw, err := s.Open(rest)
+		made := Plain(fw)
+		made.Name, made.Keys = name, e.Keys
+		return made, err
+	}
+	return e
+}
+
+func sourceOf(name string) (Source, bool) {
+	i := slices.IndexFunc(sources, func(s Source) bool { return s.Name == name })
+	if i < 0 {
+		return Source{}, false
+	}
+	return sources[i], true
+}
