@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/settings"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // How changes what a fault does, beside what its call says.
@@ -101,6 +102,18 @@ func (h *Harness) Crash(name string, how ...How) fault.Report {
 func (h *Harness) Restart(name string) {
 	h.t.Helper()
 	h.one(fault.Spec{Do: fault.VerbRestart, A: name}, nil, "has not crashed")
+}
+
+// Load has a switch run another firmware, between two packets. When it returns the switch runs it.
+func (h *Harness) Load(name string, fw switching.Firmware) {
+	h.t.Helper()
+	id, err := h.Topology().SwitchByName(name)
+	if err == nil {
+		err = h.fabric.LoadFirmware(h.t.Context(), id, fw, fw.Name)
+	}
+	if err != nil {
+		h.fail("%v", err)
+	}
 }
 
 // Heal ends every fault and returns the names of what was repaired.

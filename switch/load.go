@@ -2,18 +2,20 @@ package switching
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft"
 )
 
-// Load makes the switch forward by fw from now on: by new tables, of that version. Every packet
-// that waits for room is routed anew, and a decision that it waits for is forgotten; what is in
-// output queues or on a wire goes where it was going. Registers that fw declares as the firmware
-// before did keep their values and timers, others start from zero.
+// Load makes the switch run fw from now on, between two packets: new tables, of that version, or
+// another firmware. Every packet that waits for room is routed anew, and a decision that it waits for
+// is forgotten; what is in output queues or on a wire goes where it was going. A register keeps its
+// value when fw declares one of the same name and width, and its timer when that is as long too;
+// others start from zero.
 //
-// It is for the same firmware with other tables. Whether packets that were routed by both can wait
-// for each other for ever is up to the tables. The error says why the switch cannot run fw; it goes
-// on as before.
+// Whether packets that were routed by both can wait for each other for ever is up to the firmwares:
+// package harness/verify proves it. The error says why the switch cannot run fw; it goes on as
+// before.
 func (s *Switch) Load(now weft.Time, fw Firmware, version uint64, out *weft.Actions) error {
 	cfg := s.cfg
 	cfg.Firmware = fw
@@ -24,16 +26,28 @@ func (s *Switch) Load(now weft.Time, fw Firmware, version uint64, out *weft.Acti
 	if err != nil {
 		return err
 	}
-	for i := range min(len(registers), len(s.registers)) {
-		if registers[i].Register == s.registers[i].Register {
-			registers[i] = s.registers[i]
-		}
+	for i := range registers {
+		registers[i].keep(now, s.registers)
 	}
 	s.now, s.version, s.cfg, s.registers = now, version, cfg, registers
 	s.adopt()
 	s.rerouteBlocked(out)
 	s.wake(out)
 	return nil
+}
+
+// keep takes over the value of the register of the same name and width, if there is one.
+func (r *register) keep(now weft.Time, were []register) {
+	i := slices.IndexFunc(were, func(w register) bool { return w.Name == r.Name && w.Width == r.Width })
+	switch {
+	case i < 0 || were[i].value == 0:
+	case were[i].Expire == r.Expire:
+		r.value, r.expires = were[i].value, were[i].expires
+	default:
+		if r.value = were[i].value; r.Expire > 0 {
+			r.expires = now + r.Expire
+		}
+	}
 }
 
 // adopt has the switch do as the firmware of its configuration says.

@@ -75,9 +75,20 @@ func TestRegistersOutliveALoadOfTheSameFirmware(t *testing.T) {
 	require.Equal(t, was, r.Snapshot().Registers)
 	require.Equal(t, was[0].Expires, r.out.WakeAt)
 
-	r.load((&scripted{registers: []Register{fw.registers[0], {Name: "c", Width: 8}}}).value(), 3)
+	// Another firmware has them elsewhere, or with another timer, or of another width.
+	b, wide := fw.registers[1], fw.registers[0]
+	b.Expire, wide.Width = 40, 9
+	r.load((&scripted{registers: []Register{b, wide}}).value(), 3)
 	now := r.Snapshot().Registers
-	require.Equal(t, was[0], now[0])
+	require.Equal(t, RegisterSnapshot{Name: "b", Width: 8, Value: 5, Expire: 40, Expires: r.now + 40}, now[0])
+	require.Zero(t, now[1].Value)
+	r.load((&scripted{registers: fw.registers}).value(), 4)
+	require.EqualValues(t, 5, r.Snapshot().Registers[1].Value)
+	require.Equal(t, weft.Never, r.Snapshot().Registers[1].Expires)
+
+	r.load((&scripted{registers: []Register{fw.registers[1], {Name: "c", Width: 8}}}).value(), 5)
+	now = r.Snapshot().Registers
+	require.EqualValues(t, 5, now[0].Value)
 	require.Zero(t, now[1].Value)
 }
 

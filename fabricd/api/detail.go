@@ -43,6 +43,7 @@ type SwitchDetail struct {
 	Tier      *int              `json:"tier,omitempty" jsonschema_description:"In a tree, 0 at the top."`
 	Digits    []int             `json:"digits,omitempty"`
 	Coord     []int             `json:"coord,omitempty"`
+	Routing   string            `json:"routing,omitempty" jsonschema_description:"The firmware that it runs, if another was loaded than that of the fabric."`
 	Process   string            `json:"process,omitempty" jsonschema_description:"The process that is this switch, if it is one of its own."`
 	Ports     []PortView        `json:"ports"`
 	Registers []RegisterView    `json:"registers"`
@@ -138,7 +139,7 @@ func detail(f *fabric.Fabric, name string, table bool) (SwitchDetail, error) {
 	sn, s := f.Switch(id), g.Switches[id]
 	d := SwitchDetail{
 		SwitchState: SwitchState{int(id), s.Name, f.SwitchState(id), sn.Held, len(sn.Blocked), counts(sn.Stats), fabric.RegisterText(sn.Registers), sn.Version},
-		Digits:      s.Digits, Coord: s.Coord, Process: f.ProcessOf(id),
+		Digits:      s.Digits, Coord: s.Coord, Process: f.ProcessOf(id), Routing: f.RoutingOf(id),
 		Ports: []PortView{}, Registers: []RegisterView{}, Waiting: []WaitingView{}, Discards: sn.Discards,
 	}
 	if g.Tiers > 0 {

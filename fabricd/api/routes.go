@@ -69,6 +69,7 @@ func (w *Web) routes() []route {
 		{method: "POST", path: "/switches/{id}/crash", does: "Crash a switch: it loses all that it holds.", in: CrashOrder{}, out: fabric.Outcome{}, handle: order(w, CrashOrder.spec)},
 		{method: "POST", path: "/switches/{id}/restart", does: "Start a crashed switch again, empty.", in: RestartOrder{}, out: fabric.Outcome{}, handle: order(w, RestartOrder.spec)},
 		{method: "POST", path: "/switches/{id}/move", does: "Have another host run a switch, under traffic.", in: MoveOrder{}, out: fabric.Moved{}, handle: w.move},
+		{method: "POST", path: "/load", does: "Have switches run another firmware, under traffic.", in: LoadRequest{}, out: LoadResult{}, handle: w.load},
 		{method: "POST", path: "/heal", does: "Repair everything.", in: HealOrder{}, out: fabric.Outcome{}, handle: order(w, HealOrder.spec)},
 		{method: "POST", path: "/apply", does: "Several faults and repairs at one instant, all or none.", in: ApplyRequest{}, out: []fabric.Outcome{}, handle: w.apply},
 		{method: "POST", path: "/trace", does: "Trace the next packets of a flow; what is told of them is in the state stream.", in: TraceRequest{}, out: fabric.Tracing{}, handle: w.trace},

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/member"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // Info is what a server tells about its fabric besides what the fabric knows itself.
@@ -36,6 +37,10 @@ type Server struct {
 
 	mover func(ctx context.Context, sw, host string) (fabric.Moved, error) // of the fabric; tests have another
 
+	loading       sync.Mutex
+	loads         string             // guarded by loading: the firmware that was loaded last, by name
+	loadsFirmware switching.Firmware // guarded by loading
+
 	mu     sync.Mutex
 	sample Sample // guarded by mu: the latest
 }
@@ -51,7 +56,7 @@ func NewServer(f *fabric.Fabric, control *bus.Server, info Info) (*Server, error
 		onBus(control, VerbLedger, func(context.Context, none) (fabric.Ledger, error) { return f.Ledger(), nil }),
 		onBus(control, VerbWatch, func(context.Context, none) (Watching, error) { return s.stream.lease(), nil }),
 		onBus(control, VerbSnapshot, s.snapshotPage), onBus(control, VerbApply, s.apply), onBus(control, VerbTraffic, s.traffic),
-		onBus(control, VerbMove, s.move), onBus(control, VerbCapture, s.capture), onBus(control, VerbTrace, s.trace), onBus(control, VerbHops, s.hops),
+		onBus(control, VerbMove, s.move), onBus(control, VerbLoad, s.load), onBus(control, VerbCapture, s.capture), onBus(control, VerbTrace, s.trace), onBus(control, VerbHops, s.hops),
 		onBus(control, member.VerbJoin, s.join), onBus(control, member.VerbAttach, s.attach), onBus(control, member.VerbLeave, s.leave),
 	)
 }

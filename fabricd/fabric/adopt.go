@@ -264,12 +264,11 @@ func (d *decisions) restoreTables(data []byte) error {
 			return fmt.Errorf("tables of switch %d: %w: there are %d", p.Switch, ErrUnknown, len(d.switches))
 		}
 		s := d.switches[p.Switch]
-		was := s.Now()
-		fw, err := was.Firmware.Patched(was.Version, d.graph.Place(s.id), d.opts.Switch.VCs, p)
+		next, err := s.Patched(d.graph.Place(s.id), d.opts.Switch.VCs, p, d.make)
 		if err != nil {
 			return fmt.Errorf("tables of switch %s: %w", s.name, err)
 		}
-		s.Set(&host.Loaded{Firmware: fw, Version: p.To})
+		s.Set(next)
 	}
 	d.checkpoints.tables.Store(&packedTables{data, true})
 	return nil

@@ -195,9 +195,8 @@ func (d *decisions) tablesNow() []byte {
 	first := d.opts.Firmware.Version()
 	var list []*tables.Patch
 	for _, s := range d.switches {
-		now := s.Now()
-		if now.Firmware.Programmed != nil && now.Version != first {
-			list = append(list, tables.Diff(s.id, tables.Program{}, *now.Firmware.Program, 0, now.Version))
+		if whole := s.Now().Whole(s.id, first); whole != nil {
+			list = append(list, whole)
 		}
 	}
 	var data []byte

@@ -55,10 +55,10 @@ func (h *hostState) loadTasks(list []*loadTask) {
 	for _, t := range list {
 		bad := errs[t.patch.Switch]
 		switch {
-		case err != nil || bad == nil || t.next.Firmware.Programmed == nil || t.patch.From == 0:
+		case err != nil || bad == nil || t.patch.From == 0:
 			t.done <- errors.Join(err, bad)
 		default: // it may have another version, as one that was made anew has: then it gets the whole program
-			t.patch = tables.Diff(t.patch.Switch, tables.Program{}, *t.next.Firmware.Program, 0, t.next.Version)
+			t.patch = t.next.Whole(t.patch.Switch, 0)
 			again = append(again, t)
 		}
 	}
@@ -123,8 +123,8 @@ func (h *hostState) reload(versions []uint64) error {
 		if now.Version <= has {
 			continue
 		}
-		if now.Firmware.Programmed != nil {
-			list = append(list, &loadTask{next: now, patch: tables.Diff(id, tables.Program{}, *now.Firmware.Program, 0, now.Version)})
+		if whole := now.Whole(id, first); whole != nil {
+			list = append(list, &loadTask{next: now, patch: whole})
 		}
 	}
 	if len(list) == 0 {

@@ -125,6 +125,19 @@ func (o Options) validate() error {
 	return o.Fits(o.Traffic)
 }
 
+// runs says why the switch at a place cannot run a firmware.
+func (o *Options) runs(fw *switching.Firmware, place *weft.Place) error {
+	if o.Switch.Requeue {
+		if err := fw.Requeues(place); err != nil {
+			return err
+		}
+	}
+	if fw.LeastRoom != nil && fw.LeastRoom(place) > cmp.Or(o.Switch.OutputBuffer, switching.DefaultBuffer) {
+		return fmt.Errorf("firmware %s waits for %d free places in an output queue, and the switch has %d", fw.Name, fw.LeastRoom(place), o.Switch.OutputBuffer)
+	}
+	return fw.Fits(place, o.Switch.VCs)
+}
+
 // Fits returns the error that SetTraffic would return in a fabric with these options.
 func (o Options) Fits(t nic.Traffic) error { return t.Fits(o.withDefaults().over(nil)) }
 

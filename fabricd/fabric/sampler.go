@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -60,6 +61,7 @@ type SwitchReading struct {
 type Sampler struct {
 	reader        *reader
 	faults        *faults
+	runs          []*host.Loaded                 // per switch, what registersOf is of
 	registersOf   [][]switching.RegisterSnapshot // per switch, as they were read last
 	nodes         []switching.Reading
 	linkTotals    map[*hostState][]ledger.LinkTotal // of hosts in other processes
@@ -87,11 +89,7 @@ func (f *Fabric) NewSampler() *Sampler {
 		recent: newRecent(),
 	}
 	s.now.Links, s.now.Switches = make([]LinkReading, len(f.links)), make([]SwitchReading, len(f.switches))
-	for i, sw := range f.switches {
-		for _, r := range f.opts.Firmware.RegistersAt(f.graph.Place(sw.id)) {
-			s.registersOf[i] = append(s.registersOf[i], switching.RegisterSnapshot{Name: r.Name, Width: r.Width, Expire: r.Expire, Expires: weft.Never})
-		}
-	}
+	s.runs = make([]*host.Loaded, len(f.switches))
 	return s
 }
 
@@ -180,6 +178,12 @@ func (s *Sampler) readNodes() {
 // registers puts the registers of switch i into words when they have changed.
 func (s *Sampler) registers(i int) string {
 	t, values := &s.registerTexts[i], s.nodes[i].Registers
+	if sw := s.reader.switches[i]; sw.Now() != s.runs[i] {
+		s.runs[i], s.registersOf[i], t.values = sw.Now(), nil, nil
+		for _, r := range s.runs[i].Firmware.RegistersAt(s.reader.graph.Place(sw.id)) {
+			s.registersOf[i] = append(s.registersOf[i], switching.RegisterSnapshot{Name: r.Name, Width: r.Width, Expire: r.Expire, Expires: weft.Never})
+		}
+	}
 	if slices.Equal(t.values, values) {
 		return t.text
 	}

@@ -1,10 +1,14 @@
 package fabric
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -27,21 +31,74 @@ func (mg *management) Load(ctx context.Context, p *tables.Patch) error {
 	s := mg.switches[p.Switch]
 	s.Loading.Lock()
 	defer s.Loading.Unlock()
-	next, err := s.Patched(mg.graph.Place(s.id), mg.opts.Switch.VCs, p)
+	next, err := s.Patched(mg.graph.Place(s.id), mg.opts.Switch.VCs, p, mg.make)
 	if err != nil || next == s.Now() {
 		return err
 	}
+	if err := mg.load(s, next, p); err != nil {
+		return fmt.Errorf("new tables for switch %s: %w", s.name, err)
+	}
+	mg.events.Publish(mg.Now(), Event{Kind: EventTables, Switch: s.name, Detail: describe(p)})
+	return nil
+}
+
+// load has a switch, whose Loading the caller holds, run next.
+func (mg *management) load(s *liveSwitch, next *host.Loaded, p *tables.Patch) error {
 	for _, h := range mg.hostsOf(s.id.Node()) {
 		if err := h.load(next, p); err != nil {
-			return fmt.Errorf("new tables for switch %s: %w", s.name, err)
+			return err
 		}
 	}
 	s.Set(next)
 	mg.checkpoints.tables.Store(nil)
 	mg.checkpointSoon()
-	mg.events.Publish(mg.Now(), Event{Kind: EventTables, Switch: s.name, Detail: describe(p)})
 	return nil
 }
+
+// EventFirmware is the kind of the event that a switch runs another firmware.
+const EventFirmware = "firmware"
+
+// LoadFirmware gives a switch another firmware, between two packets, and returns when it runs there
+// and its NICs send as it says. Registers of the same name and width keep their values. Routing is
+// the name by which other processes and later leaders make it. What a manager loads afterwards must be
+// for it. Errors: an unknown switch; a firmware that cannot run at that switch; a host that does not
+// answer.
+func (mg *management) LoadFirmware(ctx context.Context, id weft.SwitchID, fw switching.Firmware, routing string) error {
+	if int(id) >= len(mg.switches) {
+		return fmt.Errorf("firmware for switch %d: %w: there are %d", id, ErrUnknown, len(mg.switches))
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	s := mg.switches[id]
+	if err := mg.opts.runs(&fw, mg.graph.Place(id)); err != nil {
+		return fmt.Errorf("firmware for switch %s: %w", s.name, err)
+	}
+	s.Loading.Lock()
+	defer s.Loading.Unlock()
+	was := s.Now()
+	next := &host.Loaded{Firmware: fw, Version: max(was.Version, tables.FirstVersion) + 1, Routing: routing}
+	if err := mg.load(s, next, &tables.Patch{Switch: id, To: next.Version, Routing: routing}); err != nil {
+		return fmt.Errorf("firmware for switch %s: %w", s.name, err)
+	}
+	mg.events.Publish(mg.Now(), Event{Kind: EventFirmware, Switch: s.name, Detail: fmt.Sprintf("runs %s in place of %s", routing, cmp.Or(was.Routing, mg.opts.Firmware.Name))})
+	return nil
+}
+
+// make makes a firmware by name.
+func (n *nodes) make(routing string) (switching.Firmware, error) {
+	fw, _, err := subnet.Firmware(context.Background(), routing, n.graph)
+	return fw, err
+}
+
+// CanRun says why a switch cannot run a firmware; nil: it can.
+func (mg *management) CanRun(id weft.SwitchID, fw *switching.Firmware) error {
+	return mg.opts.runs(fw, mg.graph.Place(id))
+}
+
+// RoutingOf names the firmware that a switch runs, when another was loaded than the fabric's; else
+// "".
+func (mg *management) RoutingOf(id weft.SwitchID) string { return mg.switches[id].Now().Routing }
 
 // describe puts a patch into words.
 func describe(p *tables.Patch) string {

@@ -52,10 +52,11 @@ func (c *NodeFactory) MakeNIC(id weft.NICID) (*nic.NIC, error) {
 	return nic.New(cfg)
 }
 
-// source returns the function by which the firmware fills in headers at a NIC, or nil.
+// source returns the function by which the firmware fills in headers at a NIC, or nil. It asks the
+// firmware that its switch runs then.
 func (c *NodeFactory) source(id weft.NICID) func(h *weft.Header) {
 	leaf, port := Leaf(c.Graph, id)
-	if leaf == nil || !c.Firmware.Writes() {
+	if leaf == nil {
 		return nil
 	}
 	in := c.Program(leaf.Switch)
@@ -65,12 +66,15 @@ func (c *NodeFactory) source(id weft.NICID) func(h *weft.Header) {
 // addresses returns the function by which the firmware has a NIC choose among addresses, or nil.
 func (c *NodeFactory) addresses(id weft.NICID) func(dst weft.NICID) []weft.Address {
 	leaf, port := Leaf(c.Graph, id)
-	if leaf == nil || c.Firmware.Addresses == nil {
+	if leaf == nil {
 		return nil
 	}
 	in := c.Program(leaf.Switch)
 	return func(dst weft.NICID) []weft.Address {
-		return in.Firmware().Addresses(leaf, port, dst)
+		if of := in.Firmware().Addresses; of != nil {
+			return of(leaf, port, dst)
+		}
+		return nil
 	}
 }
 

@@ -5,11 +5,18 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Load implements Host.
 func (p *Local) Load(_ context.Context, o LoadOrder) (a LoadAnswer, err error) {
+	for i, patch := range o.Patches {
+		if patch != nil && patch.Routing != "" && (o.Made == nil || o.Made[i] == nil) {
+			_, _ = p.make(patch.Routing) // before others wait; load makes it again if it failed, for the error
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, patch := range o.Patches {
@@ -37,7 +44,7 @@ func (p *Local) load(patch *tables.Patch, next *Loaded) (version uint64, err err
 	defer prog.Loading.Unlock()
 	was := prog.Now()
 	if next == nil {
-		next, err = prog.Patched(p.graph.Place(patch.Switch), p.spec.Switch.VCs, patch)
+		next, err = prog.Patched(p.graph.Place(patch.Switch), p.spec.Switch.VCs, patch, p.make)
 	}
 	if err != nil || next == was {
 		return was.Version, err
@@ -54,8 +61,23 @@ func (p *Local) load(patch *tables.Patch, next *Loaded) (version uint64, err err
 	if err != nil {
 		return was.Version, err
 	}
-	if len(patch.Addresses) > 0 || patch.From == 0 {
+	if len(patch.Addresses) > 0 || patch.From == 0 || patch.Routing != "" {
 		p.readdress(patch.Switch)
 	}
 	return next.Version, nil
+}
+
+// make makes a firmware by name, and keeps the latest: all switches get the same, one after the
+// other.
+func (p *Local) make(routing string) (switching.Firmware, error) {
+	p.making.Lock()
+	defer p.making.Unlock()
+	if p.latest.Routing == routing {
+		return p.latest.Firmware, nil
+	}
+	fw, _, err := subnet.Firmware(context.Background(), routing, p.graph)
+	if err == nil {
+		p.latest = Loaded{Firmware: fw, Routing: routing}
+	}
+	return fw, err
 }

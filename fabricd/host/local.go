@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -70,6 +71,9 @@ type Local struct {
 	shard    func(node string) int // the connection of a node; nil: there are none
 	halt     func()
 	adder    adder
+
+	making sync.Mutex // for latest
+	latest Loaded     // the firmware that was made last by name
 
 	orders // what was done to it
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -18,13 +19,32 @@ type Program struct {
 // Loaded is a firmware with its tables. Constant.
 type Loaded struct {
 	Firmware switching.Firmware
-	Version  uint64 // 0: it has no tables
+	Version  uint64 // 0: it has no tables, and is the one that the fabric began with
+	// Routing is the name by which it was made, when it was loaded in place of another; "" when it is
+	// the fabric's.
+	Routing string
 }
+
+// Whole is what makes a switch that is as the fabric began run l; nil: it does already.
+func (l *Loaded) Whole(id weft.SwitchID, first uint64) *tables.Patch {
+	switch {
+	case l.Firmware.Programmed != nil && (l.Version != first || l.Routing != ""):
+		p := tables.Diff(id, tables.Program{}, *l.Firmware.Program, 0, l.Version)
+		p.Routing = l.Routing
+		return p
+	case l.Routing != "":
+		return &tables.Patch{Switch: id, To: l.Version, Routing: l.Routing}
+	}
+	return nil
+}
+
+// Maker makes a firmware by name for the topology of the fabric.
+type Maker func(routing string) (switching.Firmware, error)
 
 // NewProgram returns a Program with the tables that fw is made with.
 func NewProgram(fw switching.Firmware) *Program {
 	p := &Program{}
-	p.Set(&Loaded{fw, fw.Version()})
+	p.Set(&Loaded{Firmware: fw, Version: fw.Version()})
 	return p
 }
 
@@ -38,12 +58,32 @@ func (p *Program) Now() *Loaded { return p.now.Load() }
 func (p *Program) Firmware() *switching.Firmware { return &p.Now().Firmware }
 
 // Patched is the result of a patch, or Now if the switch has that version already. Errors are those
-// of [switching.Firmware.Patched]. The caller holds Loading.
-func (p *Program) Patched(place *weft.Place, vcs int, patch *tables.Patch) (*Loaded, error) {
+// of [switching.Firmware.Patched] and of make, which is asked for another firmware if the patch is for
+// one. The caller holds Loading.
+func (p *Program) Patched(place *weft.Place, vcs int, patch *tables.Patch, make Maker) (*Loaded, error) {
 	was := p.Now()
-	fw, err := was.Firmware.Patched(was.Version, place, vcs, patch)
-	if err != nil || was.Version == patch.To {
+	next := *was
+	switch {
+	case patch.Routing == "" || patch.Routing == was.Routing && patch.From != 0:
+	case was.Version >= patch.To && was.Routing == patch.Routing:
+		return was, nil
+	default:
+		fw, err := make(patch.Routing)
+		if err == nil {
+			err = fw.Fits(place, vcs)
+		}
+		if err != nil {
+			return was, fmt.Errorf("firmware for switch %s: %w", place.Name, err)
+		}
+		next = Loaded{fw, 0, patch.Routing}
+		if patch.Empty() {
+			next.Version = patch.To
+			return &next, nil
+		}
+	}
+	fw, err := next.Firmware.Patched(next.Version, place, vcs, patch)
+	if err != nil || next.Version == patch.To {
 		return was, err
 	}
-	return &Loaded{fw, patch.To}, nil
+	return &Loaded{fw, patch.To, next.Routing}, nil
 }

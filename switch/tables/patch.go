@@ -45,6 +45,9 @@ type Patch struct {
 	Switch weft.SwitchID `json:"switch"`
 	From   uint64        `json:"from"` // the version that it changes; 0: any, it is a whole program
 	To     uint64        `json:"to"`   // the version that it makes
+	// Routing, unless empty, is another firmware that the switch is to run, by name, with the program
+	// that it has by itself but for what follows. From is 0 then.
+	Routing string `json:"routing,omitempty"`
 
 	Shape     *PatchShape      `json:"shape,omitempty"`     // of the tables; in a whole program, and where there are more virtual channels than before
 	Rows      []PatchRow       `json:"rows,omitempty"`      // those that Set names

@@ -1,0 +1,103 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// VerbLoad is the verb of a [LoadRequest], answered by a [LoadResult].
+const VerbLoad = "load"
+
+// LoadRequest orders that switches run another firmware, each at once and between two packets.
+type LoadRequest struct {
+	Switches []string `json:"switches,omitempty" jsonschema_description:"By name; none: all."`
+	Routing  string   `json:"routing" jsonschema_description:"The firmware, by name, as for fabricd up."`
+	Check    bool     `json:"check,omitempty" jsonschema_description:"Change nothing, only say whether they could run it."`
+}
+
+// UnmarshalJSON is strict: with a misspelt field every switch would change.
+func (r *LoadRequest) UnmarshalJSON(data []byte) error {
+	type plain LoadRequest
+	return strictly(data, (*plain)(r))
+}
+
+// LoadResult says what switches run.
+type LoadResult struct {
+	Routing  string   `json:"routing"`
+	Switches []string `json:"switches"` // that run it now, or could
+}
+
+// load serves VerbLoad. All switches must be able to run the firmware, before any does. When one
+// does not answer, those before it run it already.
+func (s *Server) load(ctx context.Context, r LoadRequest) (out LoadResult, err error) {
+	g := s.fabric.Topology()
+	var ids []weft.SwitchID
+	for _, name := range r.Switches {
+		sw, err := g.SwitchByName(name)
+		if err != nil {
+			return out, notFound(err)
+		}
+		ids = append(ids, sw)
+	}
+	if len(r.Switches) == 0 {
+		for _, sw := range g.Switches {
+			ids = append(ids, sw.ID)
+		}
+	}
+	fw, err := s.made(ctx, r.Routing)
+	for i := 0; err == nil && i < len(ids); i++ {
+		err = s.fabric.CanRun(ids[i], &fw)
+	}
+	if err != nil {
+		return out, coded{err, http.StatusUnprocessableEntity}
+	}
+	out.Routing = r.Routing
+	for _, id := range ids {
+		name := g.Switches[id].Name
+		if !r.Check {
+			if err := s.fabric.LoadFirmware(ctx, id, fw, r.Routing); err != nil {
+				return out, coded{fmt.Errorf("%w; %d of %d switches run %s", err, len(out.Switches), len(ids), r.Routing), http.StatusServiceUnavailable}
+			}
+		}
+		out.Switches = append(out.Switches, name)
+	}
+	return out, nil
+}
+
+// made makes a firmware by name, and keeps the latest: a roll-out asks for the same again and again.
+func (s *Server) made(ctx context.Context, routing string) (switching.Firmware, error) {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	if s.loads != routing {
+		fw, _, err := subnet.Firmware(ctx, routing, s.fabric.Topology())
+		if err != nil {
+			return fw, err
+		}
+		s.loads, s.loadsFirmware = routing, fw
+	}
+	return s.loadsFirmware, nil
+}
+
+// load handles the order to load firmware.
+func (w *Web) load(r *http.Request) (any, error) {
+	o, err := body[LoadRequest](r)
+	if err != nil {
+		return nil, err
+	}
+	return w.Server.load(r.Context(), o)
+}
+
+// Load has switches run another firmware, and returns when they do.
+func (c *Client) Load(ctx context.Context, r LoadRequest) (LoadResult, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, requestTime)
+		defer cancel()
+	}
+	return ask[LoadResult](ctx, c, VerbLoad, r)
+}
