@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/virtual"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/firmware/wasm"
 )
 
 // The networks of docs/explanation/performance.md, as scenarios/papers/booksim compares them: every delay a
@@ -24,25 +27,46 @@ func BenchmarkTorus512(b *testing.B)  { benchmark(b, "torus:8x8x8", "dimension-o
 func benchmark(b *testing.B, spec, routing string, loads ...float64) {
 	for _, load := range loads {
 		b.Run(fmt.Sprintf("load=%v", load), func(b *testing.B) {
-			b.ReportAllocs()
-			r := running(b, spec, routing, load)
-			const step = 100 // cycles
-			hops, events, cpu := r.totals().hops, r.engine.Events(), cpuSeconds()
-			for b.Loop() {
-				r.engine.Run(r.time(r.cycle() + step))
-			}
-			cpu = cpuSeconds() - cpu
-			n := float64(r.totals().hops - hops)
-			b.ReportMetric(cpu/n*1e9, "cpu-ns/hop")
-			b.ReportMetric(n/cpu/1e6, "Mhops/cpu-s")
-			b.ReportMetric(float64(r.engine.Events()-events)/n, "events/hop")
+			measureRun(b, running(b, config(b, spec, routing, load)))
 		})
 	}
 }
 
+func measureRun(b *testing.B, r *run) {
+	b.ReportAllocs()
+	const step = 100 // cycles
+	hops, events, cpu := r.totals().hops, r.engine.Events(), cpuSeconds()
+	for b.Loop() {
+		r.engine.Run(r.time(r.cycle() + step))
+	}
+	cpu = cpuSeconds() - cpu
+	n := float64(r.totals().hops - hops)
+	b.ReportMetric(cpu/n*1e9, "cpu-ns/hop")
+	b.ReportMetric(n/cpu/1e6, "Mhops/cpu-s")
+	b.ReportMetric(float64(r.engine.Events()-events)/n, "events/hop")
+}
+
+// The same fat tree with firmware in WebAssembly, beside the built-in one that it is written after.
+func BenchmarkFatTree64InWebAssembly(b *testing.B) {
+	for _, load := range []float64{0.1, 1} {
+		for file, name := range map[string]string{"deterministic_link": "deterministic-link", "adaptive_link": "adaptive-link"} {
+			m, err := wasm.Open(b.Context(), "../../switch/firmware/examples/c/"+file+".wasm", "")
+			require.NoError(b, err)
+			builtin, _ := firmware.ByName(name)
+			for _, fw := range []switching.Firmware{builtin, m.Firmware()} {
+				b.Run(fmt.Sprintf("load=%v/%s", load, fw.Name), func(b *testing.B) {
+					c := config(b, "kary-ntree:4,3", name, load)
+					c.Firmware, c.Switch.VCs = fw, fw.NeedsVCs()
+					measureRun(b, running(b, c))
+				})
+			}
+			require.NoError(b, m.Close(b.Context()))
+		}
+	}
+}
+
 // running is a run some 2000 cycles on its way.
-func running(t testing.TB, spec, routing string, load float64) *run {
-	c := config(t, spec, routing, load)
+func running(t testing.TB, c Config) *run {
 	c.Cycle, c.WireDelay, c.RoutingDelay, c.CrossbarDelay, c.Switch.EagerCredits = cycle, cycle, cycle, cycle, true
 	n, err := build(t.Context(), c.Filled())
 	require.NoError(t, err)

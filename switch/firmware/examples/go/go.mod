@@ -1,0 +1,3 @@
+module weft.example/firmware
+
+go 1.24
