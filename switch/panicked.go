@@ -12,6 +12,9 @@ type RoutePanic struct {
 	At     Arrival
 	Packet weft.Header // as Route left it
 	Value  any         // what it panicked with
+
+	Dead      PortSet            // ports whose links were down
+	Registers []RegisterSnapshot // as they were
 }
 
 // caught asks the firmware about a packet. When it panics, Panicked hears of that and the packet is
@@ -19,7 +22,16 @@ type RoutePanic struct {
 func (s *Switch) caught(h *weft.Header, at Arrival) (d Decision) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.cfg.Panicked(RoutePanic{Switch: s.place.Switch, At: at, Packet: *h, Value: v})
+			p := RoutePanic{Switch: s.place.Switch, At: at, Packet: *h, Value: v}
+			for i := range s.ports {
+				if !s.portUp(weft.PortID(i)) {
+					p.Dead.Add(weft.PortID(i))
+				}
+			}
+			for _, r := range s.registers {
+				p.Registers = append(p.Registers, RegisterSnapshot{Name: r.Name, Width: r.Width, Value: r.value, Expire: r.Expire, Expires: r.expires})
+			}
+			s.cfg.Panicked(p)
 			d = Discard(RulePanicked)
 		}
 	}()

@@ -17,6 +17,7 @@ const VerbLoad = "load"
 type LoadRequest struct {
 	Switches []string `json:"switches,omitempty" jsonschema_description:"By name; none: all."`
 	Routing  string   `json:"routing" jsonschema_description:"The firmware, by name, as for fabricd up."`
+	File     []byte   `json:"file,omitempty" jsonschema_description:"The module, in base64, of a routing wasm:PATH@HASH."`
 	Check    bool     `json:"check,omitempty" jsonschema_description:"Change nothing, only say whether they could run it."`
 }
 
@@ -48,6 +49,12 @@ func (s *Server) load(ctx context.Context, r LoadRequest) (out LoadResult, err e
 		for _, sw := range g.Switches {
 			ids = append(ids, sw.ID)
 		}
+	}
+	if err = subnet.Keep(r.Routing, r.File); err == nil {
+		err = subnet.Sent(r.Routing)
+	}
+	if err != nil {
+		return out, coded{err, http.StatusUnprocessableEntity}
 	}
 	fw, err := s.made(ctx, r.Routing)
 	for i := 0; err == nil && i < len(ids); i++ {

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/modules"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
 	linkmon "github.com/weft-fabric/weft/linkmon/cli"
@@ -62,6 +63,9 @@ func TestScripts(t *testing.T) {
 // "$ " times are a "?", for most are measured, but not in errors. After "~ " all is that varies from
 // run to run.
 func session() {
+	if err := modules.Add(); err != nil {
+		panic(err)
+	}
 	text, err := os.ReadFile(os.Args[1])
 	folder, notFound := os.Getwd()
 	if err := errors.Join(err, notFound); err != nil {

@@ -94,12 +94,16 @@ func (f *Fabric) build() error {
 		return err
 	}
 	f.lead(ledger.New(linksOf(f.graph)))
+	panicked := o.Panicked
+	if panicked == nil {
+		panicked = f.panicked
+	}
 	host, err := host.NewLocal(host.LocalConfig{
 		Spec: host.Spec{
 			Placement: f.local.placement, Placements: places, Switch: o.Switch, NIC: o.NIC, Link: o.Link,
 			Liveness: o.Liveness, Inbox: o.inboxSize(), Seed: o.Seed,
 		},
-		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency, Panicked: o.Panicked,
+		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency, Panicked: panicked,
 		Watch: func(n weft.Node) switchd.Observer { return f.observers.at(n) },
 		Progress: func(made bool, done, total int) {
 			stage := StageOpen

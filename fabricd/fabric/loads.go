@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -86,6 +88,9 @@ func (h *hostState) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err
 	h.mu.Unlock()
 	for _, t := range list {
 		o.Patches, o.Made = append(o.Patches, t.patch), append(o.Made, t.next)
+		if err := attach(&o, t.patch.Routing); err != nil {
+			return nil, err
+		}
 	}
 	ctx, cancel := context.WithTimeout(alive, orderTime)
 	defer cancel()
@@ -104,6 +109,18 @@ func (h *hostState) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err
 		}
 	}
 	return errs, nil
+}
+
+// attach adds to an order the file that a routing needs, once.
+func attach(o *host.LoadOrder, routing string) error {
+	if slices.ContainsFunc(o.Files, func(f host.File) bool { return f.Routing == routing }) {
+		return nil
+	}
+	_, file, err := subnet.Pin(routing)
+	if file != nil {
+		o.Files = append(o.Files, host.File{Routing: routing, Bytes: file})
+	}
+	return err
 }
 
 // reload gives a host the tables in force, where it has older ones. Newer ones were loaded in the

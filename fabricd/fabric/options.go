@@ -58,7 +58,7 @@ type Options struct {
 	Record Recorder     // hears of single packets; nil: nobody
 	Log    *slog.Logger // nil: discarded
 	// Panicked hears of panics in the firmware of this process's switches, see [switching.Config],
-	// perhaps from several goroutines; nil: they are not caught.
+	// perhaps from several goroutines; nil: they are events.
 	Panicked func(switching.RoutePanic)
 	// TransportEvent hears, beside the event stream, of what should not happen to links; nil:
 	// nobody does.

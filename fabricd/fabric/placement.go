@@ -129,7 +129,8 @@ func (at *attendance) specOf(_ loop, h *hostState, by *admission) (c host.Spec, 
 		Seed: o.Seed, Generation: at.generation(), Hold: at.Held(), Packets: o.Record != nil, Credentials: by.credentials,
 	}
 	c.Now, c.Epoch = at.Now(), h.specEpoch()
-	return c, nil
+	c.Routing, c.File, err = subnet.Pin(c.Routing)
+	return c, err
 }
 
 // each calls do for hosts, all at once, and returns what went wrong.

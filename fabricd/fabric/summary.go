@@ -46,6 +46,8 @@ func (e Event) Summary() string {
 		return fmt.Sprintf("switch %s answers again, %s", e.Switch, e.Detail)
 	case EventMoved:
 		return fmt.Sprintf("switch %s %s", e.Switch, e.Detail)
+	case EventFirmware, EventFailed:
+		return fmt.Sprintf("switch %s: %s", e.Switch, e.Detail)
 	case EventTables:
 		return fmt.Sprintf("switch %s forwards by new tables, %s", e.Switch, e.Detail)
 	case EventHeld:

@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -76,12 +75,12 @@ func (mg *management) LoadFirmware(ctx context.Context, id weft.SwitchID, fw swi
 	}
 	s.Loading.Lock()
 	defer s.Loading.Unlock()
-	was := s.Now()
-	next := &host.Loaded{Firmware: fw, Version: max(was.Version, tables.FirstVersion) + 1, Routing: routing}
+	was := mg.routingOf(s)
+	next := &host.Loaded{Firmware: fw, Version: max(s.Now().Version, tables.FirstVersion) + 1, Routing: routing}
 	if err := mg.load(s, next, &tables.Patch{Switch: id, To: next.Version, Routing: routing}); err != nil {
 		return fmt.Errorf("firmware for switch %s: %w", s.name, err)
 	}
-	mg.events.Publish(mg.Now(), Event{Kind: EventFirmware, Switch: s.name, Detail: fmt.Sprintf("runs %s in place of %s", routing, cmp.Or(was.Routing, mg.opts.Firmware.Name))})
+	mg.events.Publish(mg.Now(), Event{Kind: EventFirmware, Switch: s.name, Detail: fmt.Sprintf("runs %s in place of %s", routing, was)})
 	return nil
 }
 

@@ -92,6 +92,9 @@ func (c *Spec) placed() map[weft.Node]string {
 
 // Firmware makes the firmware of every switch by its name.
 func (c *Spec) Firmware(ctx context.Context, g *topology.Graph) (switching.Firmware, error) {
+	if err := subnet.Keep(c.Routing, c.File); err != nil {
+		return switching.Firmware{}, err
+	}
 	fw, _, err := subnet.Firmware(ctx, c.Routing, g)
 	if err != nil {
 		return fw, fmt.Errorf("this process is of another release than the fabric, or lacks a firmware of its own: %w", err)

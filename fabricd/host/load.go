@@ -12,6 +12,11 @@ import (
 
 // Load implements Host.
 func (p *Local) Load(_ context.Context, o LoadOrder) (a LoadAnswer, err error) {
+	for _, f := range o.Files {
+		if err := subnet.Keep(f.Routing, f.Bytes); err != nil {
+			return a, err
+		}
+	}
 	for i, patch := range o.Patches {
 		if patch != nil && patch.Routing != "" && (o.Made == nil || o.Made[i] == nil) {
 			_, _ = p.make(patch.Routing) // before others wait; load makes it again if it failed, for the error

@@ -133,7 +133,14 @@ type LoadOrder struct {
 	Number  uint64          `json:"number"` // of the spec
 	Term    uint64          `json:"term,omitempty"`
 	Patches []*tables.Patch `json:"patches"`
-	Made    []*Loaded       `json:"-" msgpack:"-"` // per patch what it comes to, for a host that is reached by calls; nil: it makes that
+	Files   []File          `json:"files,omitempty"` // that patches with a routing need
+	Made    []*Loaded       `json:"-" msgpack:"-"`   // per patch what it comes to, for a host that is reached by calls; nil: it makes that
+}
+
+// File is what a host must keep to make a firmware by its name, see [subnet.Pin].
+type File struct {
+	Routing string `json:"routing"`
+	Bytes   []byte `json:"bytes"`
 }
 
 // LoadAnswer is the result of a LoadOrder, per patch, once all that can be are in force.

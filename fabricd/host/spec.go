@@ -18,9 +18,10 @@ type Spec struct {
 	// nic.MaxIncarnation.
 	Again uint32 `json:"again,omitempty"`
 
-	Topology  []byte    `json:"topology"`  // of the whole fabric: a YAML topology file, compressed as [wire.Compress] does
-	Routing   string    `json:"routing"`   // by name
-	Placement Placement `json:"placement"` // what this host is
+	Topology  []byte    `json:"topology"`       // of the whole fabric: a YAML topology file, compressed as [wire.Compress] does
+	Routing   string    `json:"routing"`        // by name, pinned
+	File      []byte    `json:"file,omitempty"` // of the routing, see [subnet.Pin]
+	Placement Placement `json:"placement"`      // what this host is
 	// Placements says on which host every node is, and so in which shard.
 	Placements []Placement `json:"placements"`
 

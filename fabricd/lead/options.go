@@ -44,6 +44,7 @@ func (p *process) optionsOn(ctx context.Context, g *topology.Graph) (fabric.Opti
 	s := &p.Settings
 	s.Traffic = cmp.Or(s.Traffic, defaultTraffic(g, cmp.Or(s.Link.Rate, fabric.DefaultRate), theseCores()))
 	s.Routing = cmp.Or(s.Routing, subnet.Default(g))
+	var err error
 	made, wrong := scenario.Build(ctx, *s, g)
 	if len(wrong) > 0 {
 		return made.Options, &MistakesError{wrong}
@@ -53,6 +54,7 @@ func (p *process) optionsOn(ctx context.Context, g *topology.Graph) (fabric.Opti
 			return made.Options, err
 		}
 	}
-	s.Routing, s.Manager.Method, p.unmanaged = made.Routing, made.Manager.String(), made.Unmanaged
-	return made.Options, nil
+	s.Manager.Method, p.unmanaged = made.Manager.String(), made.Unmanaged
+	s.Routing, _, err = subnet.Pin(made.Routing) // what other processes make too
+	return made.Options, err
 }

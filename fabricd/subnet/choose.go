@@ -75,7 +75,9 @@ func Entries() []Entry {
 		entries = append(entries, e.entry())
 	}
 	for _, s := range sources {
-		entries = append(entries, s.entry())
+		if s.Syntax == "" {
+			entries = append(entries, s.entry())
+		}
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return entries
@@ -124,7 +126,7 @@ func ByName(name string) (Entry, error) {
 	}
 	head, options, given := strings.Cut(name, ":")
 	if s, ok := sourceOf(head); ok {
-		if given && options == "" {
+		if given && options == "" && s.Syntax == "" {
 			return Entry{}, fmt.Errorf("firmware %s: nothing follows the colon: leave it out", head)
 		}
 		return s.entry().with(name, options)
@@ -133,7 +135,7 @@ func ByName(name string) (Entry, error) {
 	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == head })
 	switch {
 	case i < 0:
-		return Entry{}, document.Unknown("routing", name, append(Names(), None, FromFiles))
+		return Entry{}, document.Unknown("routing", name, append(append(Names(), None, FromFiles), kinds()...))
 	case !given:
 		return entries[i], nil
 	}
@@ -147,7 +149,7 @@ func ByName(name string) (Entry, error) {
 // Known reports whether a name, without its options, is one that [ByName] finds.
 func Known(name string) bool {
 	head, _, _ := strings.Cut(name, ":")
-	return head == None || head == FromFiles || slices.Contains(Names(), head)
+	return head == None || head == FromFiles || slices.Contains(kinds(), head) || slices.Contains(Names(), head)
 }
 
 // named says which routing an error is about.

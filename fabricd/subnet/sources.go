@@ -12,11 +12,18 @@ import (
 // chosen.
 type Source struct {
 	Name    string // of a-z, 0-9 and '-'
+	Syntax  string // of what follows the name and must; "": nothing, or the options
 	About   string // one line
 	On      firmware.Shape
 	Options []firmware.Option // for help; what a source opens may take others
 	// Open makes the firmware anew, with what follows the name and a colon; "" if nothing does.
 	Open func(rest string) (firmware.Firmware, error)
+	// Pin makes of what follows the name what means the very same firmware in other processes, once
+	// they keep the file; Keep keeps it. nil: the name alone means the same everywhere.
+	Pin  func(rest string) (pinned string, file []byte, err error)
+	Keep func(file []byte) error
+	// Kept reports whether what a pinned name means is kept.
+	Kept func(pinned string) bool
 }
 
 // sources are those of this process. They are added before anybody asks.
@@ -86,6 +93,10 @@ func (s Source) entry() Entry {
 		fw, err := s.Open(rest)
 		made := Plain(fw)
 		made.Name, made.Keys = name, e.Keys
+		if err == nil && s.Pin != nil {
+			rest, _, err = s.Pin(rest)
+			made.Name = s.Name + ":" + rest
+		}
 		return made, err
 	}
 	return e
@@ -97,4 +108,62 @@ func sourceOf(name string) (Source, bool) {
 		return Source{}, false
 	}
 	return sources[i], true
+}
+
+// Pin is a name that means the very same firmware in every process that keeps the file; no file: the
+// name alone does.
+func Pin(name string) (pinned string, file []byte, err error) {
+	head, rest, _ := strings.Cut(name, ":")
+	s, ok := sourceOf(head)
+	if !ok || s.Pin == nil {
+		return name, nil, nil
+	}
+	pinned, file, err = s.Pin(rest)
+	return head + ":" + pinned, file, err
+}
+
+// Keep keeps the file of a pinned name.
+func Keep(name string, file []byte) error {
+	head, _, _ := strings.Cut(name, ":")
+	s, ok := sourceOf(head)
+	if len(file) == 0 || !ok || s.Keep == nil {
+		return nil
+	}
+	return s.Keep(file)
+}
+
+// Sent says why a name cannot be taken that somebody else has sent, who may not have this process open
+// files or start programs: it must be pinned, and its file kept. nil: it can.
+func Sent(name string) error {
+	head, rest, _ := strings.Cut(name, ":")
+	s, ok := sourceOf(head)
+	switch {
+	case !ok || s.Syntax == "":
+		return nil
+	case s.Kept == nil:
+		return fmt.Errorf("firmware %s: only the command line of this process can name it", name)
+	case !s.Kept(rest):
+		return fmt.Errorf("firmware %s: this process has no such module: send it along, with its hash in the name", name)
+	}
+	return nil
+}
+
+// kinds are the names of the sources that are followed by more.
+func kinds() (names []string) {
+	for _, s := range sources {
+		if s.Syntax != "" {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// KindsSyntax is how these are written: "wasm:PATH[:OPTIONS]".
+func KindsSyntax() (list []string) {
+	for _, s := range sources {
+		if s.Syntax != "" {
+			list = append(list, s.Name+":"+s.Syntax)
+		}
+	}
+	return list
 }

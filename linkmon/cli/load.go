@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/modules"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 )
 
@@ -109,8 +110,15 @@ type Rollout struct {
 const settleTime = time.Second
 
 func (r *rollout) run(ctx context.Context) (cost Rollout, err error) {
+	if err := modules.Add(); err != nil {
+		return cost, err
+	}
 	check := r.order
 	check.Check = true
+	if r.order.Routing, check.File, err = subnet.Pin(r.order.Routing); err != nil {
+		return cost, err
+	}
+	check.Routing = r.order.Routing
 	all, err := r.client.Load(ctx, check)
 	if err != nil {
 		return cost, err

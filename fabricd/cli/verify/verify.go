@@ -163,7 +163,7 @@ func (v *verifyFlags) config(ctx context.Context, stdin io.Reader, stderr io.Wri
 		return c, fmt.Errorf("--subfunction knows trees only, and %s is none", c.Graph.Spec)
 	}
 	c.When, c.AtOnce, c.OneByOne, c.Regs = verify.When(when), v.concurrent, v.oneByOne, verify.Registers(regs)
-	c.Name, c.VCs, c.Workers = v.routing, v.vcs, v.jobs
+	c.Name, c.VCs, c.Workers = routing.Name, v.vcs, v.jobs
 	c.FixedChoice, c.NoSymmetry, c.StopAtFirst, c.Checkpoint = v.fixed, v.noSymmetry, v.first, v.checkpoint
 	if v.subfunction != "" {
 		i, err := wordAt("--subfunction", v.subfunction, subfunctionWords)

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -136,7 +137,10 @@ func (p *Server) open(ctx context.Context, cfg Config) error {
 	}
 	p.host, err = host.NewLocal(host.LocalConfig{
 		Spec: spec, Graph: g, Firmware: fw, Runtime: p.runtime, Steer: clock.steer, Observed: p.publisher.counts,
-		Halt:  func() { p.halt() },
+		Halt: func() { p.halt() },
+		Panicked: func(f switching.RoutePanic) {
+			p.log.Error(host.Panicked(g, c.Routing, &f), "switch", g.Switches[f.Switch].Name)
+		},
 		Watch: func(n weft.Node) switchd.Observer { return &watch{p.publisher, n} },
 	})
 	if err != nil {
