@@ -79,9 +79,9 @@
 // run the second firmware, no more than it needs of them for a deadlock. Channel numbers are those of
 // one firmware, and not checked.
 //
-// What a switch runs does not change while packets travel. A packet that meets a switch before and
-// after it gets the other firmware, and packets that wait in a circle although each came there under
-// another subset, are not covered.
+// What a switch runs does not change while packets travel. Not covered are a packet that meets a
+// switch before and after it gets the other firmware, packets that wait in a circle although each
+// came there under another subset, and values of registers that a switch keeps when it changes.
 //
 // # What is assumed
 //
