@@ -19,8 +19,9 @@ import (
 type Options struct {
 	Topology *topology.Graph
 	Firmware switching.Firmware
-	// Choices says that Firmware has choices settled that no process knows which makes it by name.
-	Choices   bool
+	// Unnamed says that no process can make Firmware by its name: it has choices settled, or single
+	// switches run another.
+	Unnamed   bool
 	Transport wire.Transport // of a live fabric; closed by its owner, after Stop
 	Runtime   Runtime        // nil: it is live. Built by this fabric, and of no use to another
 
@@ -117,8 +118,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("fabric: liveness: %w", err)
 	}
 	switch {
-	case o.Choices && o.Processes != nil:
-		return fmt.Errorf("fabric: choices are settled for %s, and a switch process, which makes its firmware by name, knows none: run all switches in one process", o.Firmware.Name)
+	case o.Unnamed && o.Processes != nil:
+		return fmt.Errorf("fabric: choices are settled for %s, or single switches run others, and a switch process, which makes its firmware by name, knows none of it: run all switches in one process", o.Firmware.Name)
 	case o.NIC.Notices.Time() > 0 && !o.Firmware.Notifies:
 		return fmt.Errorf("fabric: notices: firmware %s tells no sources of discards: leave notices off, or choose one that does, as adaptive-link", o.Firmware.Name)
 	}

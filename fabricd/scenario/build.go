@@ -69,21 +69,32 @@ func (b *builder) fail(path string, err error) {
 // firmware makes the firmware, and with it the number of virtual channels that it needs.
 func (b *builder) firmware(ctx context.Context) {
 	o := &b.Options
-	e, err := subnet.ByName(b.Routing)
-	if i := slices.IndexFunc(b.own, func(f firmware.Firmware) bool { return f.Name == b.Routing }); i >= 0 {
-		e, err = subnet.Plain(b.own[i]), nil
-	}
+	e, err := entry(b.Routing, b.own)
 	if err == nil && o.Topology != nil {
 		o.Firmware, o.Switch.VCs, err = e.New(ctx, o.Topology)
 	}
 	if err == nil && o.Topology != nil {
-		for _, s := range o.Topology.Switches {
-			if err = o.Firmware.Fits(o.Topology.Place(s.ID), o.Switch.VCs); err != nil {
-				break
-			}
-		}
+		err = runs(o)
 	}
 	b.fail("routing", err)
+}
+
+// entry is what is chosen by a name, of own firmwares too.
+func entry(name string, own []firmware.Firmware) (subnet.Entry, error) {
+	if i := slices.IndexFunc(own, func(f firmware.Firmware) bool { return f.Name == name }); i >= 0 {
+		return subnet.Plain(own[i]), nil
+	}
+	return subnet.ByName(name)
+}
+
+// runs asks the firmware whether every switch can run it.
+func runs(o *fabric.Options) error {
+	for _, s := range o.Topology.Switches {
+		if err := o.Firmware.Fits(o.Topology.Place(s.ID), o.Switch.VCs); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // manager chooses how the fabric is managed. A routing that is rules is run as the tables that

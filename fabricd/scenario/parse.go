@@ -119,6 +119,9 @@ func parse(ctx context.Context, doc *document.Doc, f format.File, own ...firmwar
 		p.fail("$.liveness.multiplier", fmt.Errorf("the interval is off: leave the multiplier out, or give an interval such as 50ms"))
 	}
 	s.Options, s.Routing, s.Manager, s.Delays = made.Options, made.Routing, made.Manager, made.Delays
+	if len(f.Routings) > 0 && g != nil && s.Options.Firmware.Route != nil {
+		p.routings(ctx, f, own)
+	}
 	if len(f.Choices) > 0 && g != nil && s.Options.Firmware.Route != nil {
 		p.choices(f.Choices, &s.Options)
 		if s.Options.Switch.Requeue {

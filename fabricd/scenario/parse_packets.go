@@ -63,7 +63,7 @@ func (p *parser) choices(list []format.Choice, o *fabric.Options) {
 		}
 		settled = append(settled, one)
 	}
-	o.Firmware, o.Choices = firmware.Choosing(o.Firmware, settled), true
+	o.Firmware, o.Unnamed = firmware.Choosing(o.Firmware, settled), true
 }
 
 // ports are those of sw that name says: all that lead to the neighbour of that name, or the one of

@@ -9,22 +9,36 @@ import (
 )
 
 // around is Around with what every switch must be able to run.
-func (c *Config) around() func(dead *subnet.Dead) (switching.Firmware, error) {
-	if c.Around == nil {
+func (c *Config) around() func(dead *subnet.Dead) ([]switching.Firmware, error) {
+	if !c.knowing() {
 		return nil
 	}
 	own := *c
-	return func(dead *subnet.Dead) (switching.Firmware, error) {
-		fw, vcs, err := own.Around(dead)
-		switch {
-		case err != nil:
-			return fw, err
-		case vcs > own.VCs:
-			return fw, fmt.Errorf("%w: it needs %d virtual channels, there are %d: raise the number", ErrConfig, vcs, own.VCs)
+	makers := []func(*subnet.Dead) (switching.Firmware, int, error){own.Around}
+	if own.Mixed != nil {
+		makers = append(makers, own.Mixed.Around)
+	}
+	return func(dead *subnet.Dead) ([]switching.Firmware, error) {
+		fws := own.firmwares()
+		for i, around := range makers {
+			if around == nil {
+				continue
+			}
+			fw, vcs, err := around(dead)
+			switch {
+			case err != nil:
+				return nil, err
+			case vcs > own.VCs:
+				return nil, fmt.Errorf("%w: it needs %d virtual channels, there are %d: raise the number", ErrConfig, vcs, own.VCs)
+			}
+			fws[i] = fw
 		}
-		return fw, own.fits(fw)
+		return fws, own.fits(fws...)
 	}
 }
+
+// knowing reports whether a firmware is made knowing what is dead.
+func (c *Config) knowing() bool { return c.Around != nil || c.Mixed != nil && c.Mixed.Around != nil }
 
 // adopt explores from now on the firmware that is made for a set, and forgets what others have
 // answered.
@@ -40,11 +54,11 @@ func (x *explorer) adopt(set []Element) error {
 			dead.AddLink(weft.LinkID(e.ID))
 		}
 	}
-	fw, err := x.m.around(&dead)
+	fws, err := x.m.around(&dead)
 	if err == nil {
 		own := *x.m // which others explore too
 		x.m = &own
-		err = own.use(fw)
+		err = own.use(fws...)
 	}
 	if err != nil {
 		return fmt.Errorf("with %s dead: %w", x.names(set), err)

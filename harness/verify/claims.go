@@ -30,10 +30,12 @@ func (r *run) believe() {
 	r.symmetry, r.check = nil, nil
 	if apart := r.doubts.destinationBased != ""; r.model.apart != apart {
 		r.model.apart = apart
-		r.model.index(r.model.fw)
+		r.model.index()
 	}
-	if !r.Firmware.Symmetric || r.NoSymmetry || r.Around != nil || r.doubts.symmetric != "" {
-		return
+	for _, fw := range r.firmwares() {
+		if !fw.Symmetric || r.NoSymmetry || r.knowing() || r.doubts.symmetric != "" {
+			return
+		}
 	}
 	if r.symmetry = newSymmetry(r.Graph, &r.Sets); r.symmetry == nil {
 		return
@@ -47,6 +49,9 @@ func (r *run) believe() {
 // doubt has the firmware believed less from now on, and the result say why.
 func (r *run) doubt(c *falseClaim) {
 	name := cmp.Or(r.Name, r.Firmware.Name)
+	if r.Mixed != nil {
+		name = fmt.Sprintf("the mixture of %s and %s", name, r.Mixed.name())
+	}
 	switch {
 	case c.of == destinationBased:
 		r.doubts.destinationBased = fmt.Sprintf("%s says that only the destination matters, which is not so, so every "+

@@ -46,6 +46,9 @@ type Config struct {
 	// model, in which packets meet no dead link. Pairs that nothing joins are not judged then.
 	// Several goroutines call it at once. Firmware is what is there without a fault.
 	Around func(dead *subnet.Dead) (fw switching.Firmware, vcs int, err error)
+	// Mixed, if given, is a second firmware: each switch runs one of the two, and every subset of
+	// the switches is explored.
+	Mixed *Mixed
 	// Name of the firmware, for the result. It also tells apart the checkpoints of firmwares that
 	// hold pointers.
 	Name string
@@ -88,7 +91,7 @@ type Config struct {
 }
 
 func (c *Config) check() error {
-	if c.Graph == nil || c.Firmware.Route == nil {
+	if c.Graph == nil || c.Firmware.Route == nil || c.Mixed != nil && c.Mixed.Firmware.Route == nil {
 		return fmt.Errorf("%w: a topology and a firmware are required", ErrConfig)
 	}
 	if len(c.Graph.NICs) < 2 {
@@ -97,16 +100,17 @@ func (c *Config) check() error {
 	if c.Workers < 1 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	if c.VCs == 0 {
-		c.VCs = cmp.Or(subnet.LeastVCs(c.Firmware, c.Graph), weft.MaxVCs) // with none the firmware says what else is lacking
-	}
+	c.VCs = cmp.Or(c.VCs, c.leastVCs())
 	if c.VCs > weft.MaxVCs {
 		return fmt.Errorf("%w: %d virtual channels, at most %d", ErrConfig, c.VCs, weft.MaxVCs)
 	}
-	if err := c.fits(c.Firmware); err != nil {
+	if err := c.fits(c.firmwares()...); err != nil {
 		return err
 	}
-	if c.Around != nil && c.When != Before {
+	if c.Mixed != nil && c.Subfunction != nil {
+		return fmt.Errorf("%w: a routing subfunction is that of one firmware, and there is none for a mixture", ErrConfig)
+	}
+	if c.knowing() && c.When != Before {
 		return fmt.Errorf("%w: a routing that is computed knowing what is dead has no way for faults that come while packets travel", ErrConfig)
 	}
 	if most := c.Sets.largest(); c.When != Before && most > maxMoving {
@@ -125,11 +129,29 @@ func (c *Config) check() error {
 	return nil
 }
 
-// fits asks a firmware whether every switch can run it.
-func (c *Config) fits(fw switching.Firmware) error {
-	for _, s := range c.Graph.Switches {
-		if err := fw.Fits(c.Graph.Place(s.ID), c.VCs); err != nil {
-			return fmt.Errorf("%w: switch %s: %w", ErrConfig, s.Name, err)
+// firmwares are the one, or the two of a mixture.
+func (c *Config) firmwares() []switching.Firmware {
+	if c.Mixed == nil {
+		return []switching.Firmware{c.Firmware}
+	}
+	return []switching.Firmware{c.Firmware, c.Mixed.Firmware}
+}
+
+// leastVCs is the least number of virtual channels that the firmwares run with.
+func (c *Config) leastVCs() (least int) {
+	for _, fw := range c.firmwares() {
+		least = max(least, cmp.Or(subnet.LeastVCs(fw, c.Graph), weft.MaxVCs)) // with none the firmware says what else is lacking
+	}
+	return least
+}
+
+// fits asks firmwares whether every switch can run them.
+func (c *Config) fits(fws ...switching.Firmware) error {
+	for _, fw := range fws {
+		for _, s := range c.Graph.Switches {
+			if err := fw.Fits(c.Graph.Place(s.ID), c.VCs); err != nil {
+				return fmt.Errorf("%w: switch %s: %w", ErrConfig, s.Name, err)
+			}
 		}
 	}
 	return nil

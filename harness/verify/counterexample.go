@@ -2,6 +2,8 @@ package verify
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/weft-fabric/weft"
@@ -26,25 +28,31 @@ type Counterexample struct {
 	// and want the next.
 	Pairs []Pair `json:"pairs,omitempty"`
 
+	// Routings names the switches that run the second routing of a mixture, with its name; the others
+	// run the first. Of a packet's path, what the switches run at which it matters.
+	Routings map[string]string `json:"routings,omitempty"`
+
 	From, To weft.NICID // Src and Dst by number
 }
 
 // Step is one decision on the way of a packet.
 type Step struct {
-	Switch string        `json:"switch"`
-	In     string        `json:"in"` // the neighbour it came from
-	InPort weft.PortID   `json:"in_port"`
-	VC     weft.VC       `json:"vc"`
-	Fields weft.Fields   `json:"fields"`
-	Dead   []string      `json:"dead,omitempty"`      // faults in force at this moment, when faults move
-	Regs   []uint64      `json:"registers,omitempty"` // as the rule found them; empty if it has nothing to do with them
-	Rule   string        `json:"rule"`
-	Out    string        `json:"out,omitempty"` // the neighbour it goes to; empty when it ends here
-	Port   weft.PortID   `json:"out_port"`
-	OutVC  weft.VC       `json:"out_vc"`
-	After  weft.Fields   `json:"fields_after"`
-	Ways   int           `json:"ways"` // how many candidates there were
-	ID     weft.SwitchID `json:"-"`
+	Switch string      `json:"switch"`
+	In     string      `json:"in"` // the neighbour it came from
+	InPort weft.PortID `json:"in_port"`
+	VC     weft.VC     `json:"vc"`
+	Fields weft.Fields `json:"fields"`
+	Dead   []string    `json:"dead,omitempty"`      // faults in force at this moment, when faults move
+	Regs   []uint64    `json:"registers,omitempty"` // as the rule found them; empty if it has nothing to do with them
+	Rule   string      `json:"rule"`
+	Out    string      `json:"out,omitempty"` // the neighbour it goes to; empty when it ends here
+	Port   weft.PortID `json:"out_port"`
+	OutVC  weft.VC     `json:"out_vc"`
+	After  weft.Fields `json:"fields_after"`
+	Ways   int         `json:"ways"` // how many candidates there were
+	// Routing is, in a mixture, what the switch runs, where it matters to this packet.
+	Routing string        `json:"routing,omitempty"`
+	ID      weft.SwitchID `json:"-"`
 }
 
 // String prints the counterexample for people, over several lines. A result that holds has none:
@@ -73,6 +81,9 @@ func (c *Counterexample) String() string {
 				fmt.Fprintf(&b, " [register %d: %b]", j, r)
 			}
 		}
+		if s.Routing != "" {
+			fmt.Fprintf(&b, " [%s]", s.Routing)
+		}
 		if s.Out != "" {
 			fmt.Fprintf(&b, " -> %s %v%s", s.Out, s.OutVC, fieldsText(s.After))
 			if s.Ways > 1 {
@@ -86,6 +97,9 @@ func (c *Counterexample) String() string {
 	}
 	for _, ch := range c.Channels {
 		fmt.Fprintf(&b, "    %s\n", ch)
+	}
+	for _, sw := range slices.Sorted(maps.Keys(c.Routings)) {
+		fmt.Fprintf(&b, "    %s runs %s\n", sw, c.Routings[sw])
 	}
 	for i, p := range c.Pairs {
 		fmt.Fprintf(&b, "%s%s to %s", [...]string{"    packets from ", ", "}[min(i, 1)], p.Src, p.Dst)

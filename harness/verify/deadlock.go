@@ -8,23 +8,7 @@ import (
 // deadlock names channels that wait for each other in a circle.
 func (x *explorer) deadlock(fixed bool) (*Counterexample, error) {
 	rings := x.graph.rings()
-	w := wants{all: make([][]int32, x.m.channels), first: make([][]int32, x.m.channels)}
-	var starts []int32
-	if fixed {
-		for _, e := range x.graph.edges {
-			w.add(e[0], e[1], rings.along(e[0], e[1]))
-		}
-		for _, e := range x.graph.two {
-			w.add(e[0], e[1], false)
-		}
-		for c := range w.all {
-			starts = append(starts, int32(c))
-		}
-	} else {
-		var moment int
-		starts, moment = x.graph.stuck(x.waits, rings)
-		x.graph.wantsAmong(starts, x.waits, moment, rings, w)
-	}
+	starts, w := x.waiting(fixed, rings)
 	var circle []int32
 	if !fixed && x.found.escape { // one of escape channels says more
 		circle = shortestCircle(starts, x.extended.wantsWithin(starts, rings))
@@ -48,6 +32,28 @@ func (x *explorer) deadlock(fixed bool) (*Counterexample, error) {
 		c.Ends = fmt.Sprintf("packets that keep to one output can wait for one another in %d channels", len(circle))
 	}
 	return c, nil
+}
+
+// waiting is the channels in which a circle of waiting can begin, and what is wanted from each:
+// those of the largest set that is stuck, or, with a fixed choice, all.
+func (x *explorer) waiting(fixed bool, rings *rings) (starts []int32, w wants) {
+	w = wants{all: make([][]int32, x.m.channels), first: make([][]int32, x.m.channels)}
+	if fixed {
+		for _, e := range x.graph.edges {
+			w.add(e[0], e[1], rings.along(e[0], e[1]))
+		}
+		for _, e := range x.graph.two {
+			w.add(e[0], e[1], false)
+		}
+		for c := range w.all {
+			starts = append(starts, int32(c))
+		}
+	} else {
+		var moment int
+		starts, moment = x.graph.stuck(x.waits, rings)
+		x.graph.wantsAmong(starts, x.waits, moment, rings, w)
+	}
+	return starts, w
 }
 
 // wantsWithin is the edges of g between channels of a set.

@@ -59,6 +59,30 @@
 // channel that cannot be; for a ring it means that each of its packets wants the next channel with
 // one place, and the one before the free place goes on.
 //
+// # Mixtures
+//
+// With [Config.Mixed] each switch runs one of two firmwares, and a NIC does as that of its switch
+// says. What is found is what exploring every subset of the switches by itself would find: a pair is
+// unconnected, and a set can deadlock or has a cycle, if that is so for some subset. MaxHops is of the
+// pairs that every subset delivers; with registers that others write to it is a bound. Extended says
+// more only of all subsets together: Connected, Rings, Escape.
+//
+// A packet settles what a switch runs when it meets the switch and the two firmwares do not do the
+// same with it, and forgets that once it cannot meet the switch again. So 2 to the n subsets cost
+// little more than one, and what a packet comes to by itself is exact.
+//
+// What packets wait for is first collected over all of them. A cycle in that graph may need a switch
+// to run both. So a switch on the cycle is settled for all packets, one way and the other, and the
+// set explored again with each; then the next one, until the cycle is gone or no switch is left at
+// which it matters what it runs. Then it is the cycle of a subset. The same goes for what packets
+// write to the registers of switches for others to find. The counterexample names the switches that
+// run the second firmware, no more than it needs of them for a deadlock. Channel numbers are those of
+// one firmware, and not checked.
+//
+// What a switch runs does not change while packets travel. Not covered are a packet that meets a
+// switch before and after it gets the other firmware, packets that wait in a circle although each
+// came there under another subset, and values of registers that a switch keeps when it changes.
+//
 // # What is assumed
 //
 // Of faults: both ends see a link die or come back at one moment, in both directions; a dead switch

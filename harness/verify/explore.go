@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -22,6 +23,8 @@ type explorer struct {
 	judged  bool               // the packets that are walked are of a pair that is there
 	parts   *subnet.Components // what live links join in the scene; nil where the firmware does not know what is dead
 	fair    bool               // of searches for a counterexample: no link dies that a packet has just come by
+	runs    [][]int32          // per switch: the firmwares that it may run, as the blank registers of each
+	mixture mixture
 
 	subfunction Subfunction
 	keep        Keep // not nil while the subfunction is walked
@@ -34,6 +37,8 @@ func newExplorer(m *model, sub Subfunction) *explorer {
 	x := &explorer{space: newSpace(m), subfunction: sub}
 	x.memory.clear()
 	x.graph.init(m)
+	x.runs = slices.Repeat([][]int32{blanks[:len(m.runs)]}, len(m.g.Switches))
+	x.mixture.forked = make([]bool, len(m.g.Switches))
 	return x
 }
 
@@ -67,6 +72,12 @@ type tally struct {
 	duato       verdict
 }
 
+// deadlocks reports whether packets can wait for one another for ever; with a fixed choice, each for
+// the output that it has chosen.
+func (t *tally) deadlocks(fixed bool) bool {
+	return t.cyclic && (t.stuck > 0 || fixed && (t.escape || !t.extended))
+}
+
 // verdict is yes, no, or that the question has no answer.
 type verdict uint8
 
@@ -88,13 +99,19 @@ func (x *explorer) run(set []Element) (*tally, error) {
 		x.memory.clear()
 	}
 	x.scene.setTo(x.space, set)
+	if x.m.mixed() {
+		return x.mix()
+	}
+	return &x.found, x.whole()
+}
+
+// whole explores the scene.
+func (x *explorer) whole() error {
+	set := x.scene.set
 	x.found, x.bad = tally{discards: map[string]int{}}, x.bad[:0]
 	x.graph.begin(len(x.scene.moments))
-	if x.m.stateful {
-		x.traffic.clear(len(x.m.g.Switches))
-		if err := x.settle(); err != nil {
-			return nil, err
-		}
+	if err := x.settle(); err != nil {
+		return err
 	}
 	var keep Keep
 	if x.subfunction != nil {
@@ -106,11 +123,11 @@ func (x *explorer) run(set []Element) (*tally, error) {
 	}
 	for f := range x.m.flows {
 		if err := x.flow(f); err != nil {
-			return nil, err
+			return err
 		}
 		if x.found.duato == holds {
 			if err := x.restricted(f, keep); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		x.release(f)
@@ -124,11 +141,9 @@ func (x *explorer) run(set []Element) (*tally, error) {
 		r := x.graph.rings()
 		worst, _ := x.graph.stuck(x.waits, r)
 		x.found.stuck, x.found.rings = len(worst), r.n
-		if err := x.extend(r); err != nil {
-			return nil, err
-		}
+		return x.extend(r)
 	}
-	return &x.found, nil
+	return nil
 }
 
 type frame struct{ node, next int32 }
@@ -165,7 +180,7 @@ func (x *explorer) flow(f int) error {
 func (x *explorer) prepare(f int) *flowSpace {
 	fs := x.start(f)
 	x.future.forget()
-	if x.m.stateful && len(x.traffic.loud) > 0 {
+	if len(x.traffic.loud) > 0 {
 		x.reachable(f, fs, true)
 		x.future.work(x, fs)
 	}
@@ -198,10 +213,11 @@ func (x *explorer) judge(f int, fs *flowSpace, source int) error {
 func (x *explorer) from(f int, fs *flowSpace, source int) (bad, loops bool, err error) {
 	for _, moment := range x.scene.starts(x.m.when) {
 		for _, start := range fs.starts[source] {
-			if _, down := x.scene.dead(fs.states[start].sw, int(moment)); down {
+			memory, runs := x.begin(fs, start)
+			if _, down := x.scene.dead(fs.states[start.state].sw, int(moment)); down || !runs {
 				continue
 			}
-			n := x.nodes.id(nodeKey{state: start, moment: moment})
+			n := x.nodes.id(nodeKey{start.state, memory, moment})
 			if err := x.walk(f, fs, n); err != nil {
 				return bad, loops, err
 			}

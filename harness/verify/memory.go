@@ -63,7 +63,7 @@ const maxValues = 256
 // traffic is what packets of all flows can have made of the registers of the switches, in one
 // scene.
 type traffic struct {
-	values [][]int32    // per switch: the values its registers can have, zero first
+	values [][]int32    // per switch: the values its registers can have, first those of mayRun
 	steps  [][][2]int32 // per switch: from which value to which one packet can take them
 	reach  map[[2]int32][]int32
 	loud   []int32 // the switches with more than one value
@@ -71,17 +71,18 @@ type traffic struct {
 	full   []int32 // the switches with more values than can be told apart
 }
 
-func (t *traffic) clear(switches int) {
+// clear forgets all. mayRun are, per switch, the blank registers of the firmwares that it may run.
+func (t *traffic) clear(mayRun [][]int32) {
 	if t.values == nil {
-		t.values, t.steps = make([][]int32, switches), make([][][2]int32, switches)
-		for i := range t.values {
-			t.values[i] = []int32{0}
-		}
-	}
-	for _, sw := range t.loud {
-		t.values[sw], t.steps[sw] = t.values[sw][:1], t.steps[sw][:0]
+		t.values, t.steps = make([][]int32, len(mayRun)), make([][][2]int32, len(mayRun))
 	}
 	t.loud, t.full = t.loud[:0], t.full[:0]
+	for sw, runs := range mayRun {
+		t.values[sw], t.steps[sw] = append(t.values[sw][:0], runs...), t.steps[sw][:0]
+		if len(runs) > 1 {
+			t.loud = append(t.loud, int32(sw))
+		}
+	}
 	t.reach = map[[2]int32][]int32{}
 }
 
@@ -91,7 +92,7 @@ func (t *traffic) step(sw, from, to int32) {
 	if from == to || slices.Contains(t.steps[sw], s) {
 		return
 	}
-	if len(t.steps[sw]) == 0 {
+	if len(t.values[sw]) == 1 {
 		t.loud = append(t.loud, sw)
 	}
 	t.steps[sw] = append(t.steps[sw], s)

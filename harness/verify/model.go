@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -13,8 +14,9 @@ import (
 // whom.
 type model struct {
 	g        *topology.Graph
-	fw       switching.Firmware                                  // for the set that is explored, where it is made for each
-	around   func(dead *subnet.Dead) (switching.Firmware, error) // makes it; nil: it is the same for all
+	runs     []running                                             // the firmware, or the two of a mixture
+	names    []string                                              // of the two
+	around   func(dead *subnet.Dead) ([]switching.Firmware, error) // makes them for a set; nil: they are the same for all
 	vcs      int
 	when     When
 	most     int  // faults dead at one moment
@@ -28,12 +30,20 @@ type model struct {
 	pairs    int64   // all of these
 	number   []int32 // per channel: the firmware's numbering; nil when it has none
 	stateful bool
-	declared []int // per switch: how many registers it has
 
 	apart  bool // the packets of each source are a flow, whatever the firmware says
 	merged bool // the firmware is destination-based: the packets of all sources of a destination are one flow
 	flows  []flow
 }
+
+// running is a firmware that switches run.
+type running struct {
+	fw       switching.Firmware
+	declared []int // per switch: how many registers it has
+}
+
+// mixed reports whether each switch may run one of two firmwares.
+func (m *model) mixed() bool { return len(m.runs) > 1 }
 
 // peer is what a port leads to.
 type peer struct {
@@ -71,33 +81,41 @@ func newModel(c *Config) (*model, error) {
 	if m.pairs > maxPairs {
 		return nil, fmt.Errorf("%w: %s has %d pairs of channels in its switches, at most %d", ErrConfig, g.Spec, m.pairs, int64(maxPairs))
 	}
-	return m, m.use(c.Firmware)
+	if c.Mixed != nil {
+		m.names = []string{cmp.Or(c.Name, c.Firmware.Name), c.Mixed.name()}
+	}
+	return m, m.use(c.firmwares()...)
 }
 
-// use makes fw the firmware that is explored.
-func (m *model) use(fw switching.Firmware) error {
+// use makes these the firmwares that are explored.
+func (m *model) use(fws ...switching.Firmware) error {
 	g := m.g
-	m.fw, m.number, m.declared, m.stateful = fw, nil, make([]int, len(g.Switches)), fw.Registers != nil
-	for s := range g.Switches {
-		place := g.Place(weft.SwitchID(s))
-		if m.declared[s] = len(fw.RegistersAt(place)); m.declared[s] > maxRegisters {
-			return fmt.Errorf("%w: the firmware declares %d registers at switch %s, at most %d can be explored", ErrConfig, m.declared[s],
-				place.Name, maxRegisters)
+	m.runs, m.number, m.stateful = nil, nil, false
+	for _, fw := range fws {
+		r := running{fw: fw, declared: make([]int, len(g.Switches))}
+		m.stateful = m.stateful || fw.Registers != nil
+		for s := range g.Switches {
+			place := g.Place(weft.SwitchID(s))
+			if r.declared[s] = len(fw.RegistersAt(place)); r.declared[s] > maxRegisters {
+				return fmt.Errorf("%w: the firmware declares %d registers at switch %s, at most %d can be explored", ErrConfig, r.declared[s],
+					place.Name, maxRegisters)
+			}
 		}
+		m.runs = append(m.runs, r)
 	}
-	if fw.ChannelNumber != nil {
+	if number := fws[0].ChannelNumber; number != nil && !m.mixed() { // one firmware's numbers say nothing of the other's channels
 		m.number = make([]int32, m.channels)
 		for s := range g.Switches {
 			for p := range m.ports(s) {
 				for vc := range m.vcs {
 					if to := m.peer(s, weft.PortID(p)); to.kind == weft.KindSwitch {
-						m.number[m.channel(s, weft.PortID(p), weft.VC(vc))] = int32(fw.ChannelNumber(g.Place(weft.SwitchID(s)), weft.PortID(p), weft.VC(vc)))
+						m.number[m.channel(s, weft.PortID(p), weft.VC(vc))] = int32(number(g.Place(weft.SwitchID(s)), weft.PortID(p), weft.VC(vc)))
 					}
 				}
 			}
 		}
 	}
-	m.index(fw)
+	m.index()
 	return nil
 }
 
@@ -106,8 +124,11 @@ const maxPairs = 1 << 27
 
 // index makes the flows: one per destination if the firmware looks at nothing else, otherwise one
 // per pair.
-func (m *model) index(fw switching.Firmware) {
-	merged := fw.DestinationBased && !m.apart
+func (m *model) index() {
+	merged := !m.apart
+	for i := range m.runs {
+		merged = merged && m.runs[i].fw.DestinationBased
+	}
 	if m.flows != nil && merged == m.merged {
 		return
 	}
@@ -188,13 +209,13 @@ func (m *model) owner(port int32) int {
 	return lo
 }
 
-// headers are the packets of a flow as its source sends them: one for each address that it chooses
-// among.
-func (m *model) headers(src, dst weft.NICID) []weft.Header {
+// headers are the packets of a flow as its source sends them, where its switch runs r: one for each
+// address that it chooses among.
+func (m *model) headers(r *running, src, dst weft.NICID) []weft.Header {
 	sw, p := m.g.SwitchOf(src)
 	var list []weft.Address
-	if m.fw.Addresses != nil {
-		list = m.fw.Addresses(m.g.Place(sw), p, dst)
+	if r.fw.Addresses != nil {
+		list = r.fw.Addresses(m.g.Place(sw), p, dst)
 	}
 	if len(list) == 0 {
 		list = []weft.Address{{}}
@@ -207,8 +228,8 @@ func (m *model) headers(src, dst weft.NICID) []weft.Header {
 			h.VC = 0 // as NICs do
 		}
 		h.Path, h.Layers = a.Path, a.Layers
-		if m.fw.Source != nil {
-			m.fw.Source(m.g.Place(sw), p, h)
+		if r.fw.Source != nil {
+			r.fw.Source(m.g.Place(sw), p, h)
 		}
 	}
 	return headers

@@ -14,6 +14,7 @@ type Result struct {
 	Pass     bool   `json:"pass"` // every set was explored, all pairs are connected and nothing can deadlock
 	Topology string `json:"topology"`
 	Routing  string `json:"routing,omitempty"`
+	Mixed    string `json:"mixed,omitempty"` // the second routing: every subset of the switches runs it
 	VCs      int    `json:"vcs"`
 	Kind     Kind   `json:"kind,omitempty"`
 	When     string `json:"when"`
@@ -140,7 +141,7 @@ func (r *Result) count(index uint64, set []Element, t *tally, weight uint64, fix
 	if t.cyclic {
 		r.CyclicSets += weight
 		r.Extended = r.Extended.add(t.extension(weight))
-		if t.stuck > 0 || fixed && (t.escape || !t.extended) {
+		if t.deadlocks(fixed) {
 			r.Deadlocks += weight
 			s.Deadlocks += weight
 			bad(Deadlock)

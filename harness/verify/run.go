@@ -87,6 +87,9 @@ func (r *run) empty() *Result {
 		AtOnce: r.AtOnce, OneByOne: r.OneByOne, Pairs: len(r.Graph.NICs) * (len(r.Graph.NICs) - 1), Discards: map[string]uint64{},
 	}
 	res.fixed = r.FixedChoice
+	if r.Mixed != nil {
+		res.Mixed = r.Mixed.name()
+	}
 	if r.model.stateful {
 		res.Registers = [...]string{"shared", "alone"}[r.Regs]
 	}
@@ -225,6 +228,10 @@ func (r *run) progress(n uint64) {
 
 // fingerprint tells runs apart whose results must not be added.
 func (r *run) fingerprint() string {
+	fw := cmp.Or(r.Name, r.Firmware.Name)
+	if r.Mixed != nil {
+		fw += " mixed with " + r.Mixed.name()
+	}
 	graph := sha256.New()
 	_ = r.Graph.WriteJSON(graph) // a hash takes everything; a topology file may have been edited under its name
 	sub := "false"
@@ -237,6 +244,6 @@ func (r *run) fingerprint() string {
 	}
 	return fmt.Sprintf("%s %x %s vcs=%d %s %d-%d samples=%d seed=%d group=%t list=%s when=%d most=%d onebyone=%t "+
 		"regs=%d fixed=%t around=%t sub=%s nosym=%t checked=true compare=%t total=%d",
-		r.Graph.Spec, graph.Sum(nil), cmp.Or(r.Name, r.Firmware.Name), r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.PerGroup,
-		list, r.When, r.AtOnce, r.OneByOne, r.Regs, r.FixedChoice, r.Around != nil, sub, r.NoSymmetry, r.Compare != nil, r.total)
+		r.Graph.Spec, graph.Sum(nil), fw, r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.PerGroup,
+		list, r.When, r.AtOnce, r.OneByOne, r.Regs, r.FixedChoice, r.knowing(), sub, r.NoSymmetry, r.Compare != nil, r.total)
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,8 +44,9 @@ func (c *Counterexample) Scenario(cfg Config, routing string) (format.File, erro
 			Liveness: settings.Liveness{Interval: "off"}, // a busy machine takes no neighbour for dead
 		},
 	}
-	if cfg.VCs > subnet.LeastVCs(cfg.Firmware, cfg.Graph) {
-		s.file.Switch.VCs = cfg.VCs
+	s.file.Routings = c.Routings
+	if vcs := cmp.Or(cfg.VCs, cfg.leastVCs()); vcs > subnet.LeastVCs(cfg.Firmware, cfg.Graph) {
+		s.file.Switch.VCs = vcs
 	}
 	for _, name := range c.Faults {
 		e, err := ElementByName(cfg.Graph, name)
@@ -54,6 +56,8 @@ func (c *Counterexample) Scenario(cfg Config, routing string) (format.File, erro
 		s.faults = append(s.faults, e)
 	}
 	switch {
+	case cfg.Mixed != nil && cfg.knowing() && cfg.When == Before && len(c.Faults) > 0:
+		return format.File{}, fmt.Errorf("%w: a subnet manager makes the tables of one routing", ErrNoReplay)
 	case cfg.OneByOne:
 		return format.File{}, fmt.Errorf("%w: the switches of a fabric return with all their ports", ErrNoReplay)
 	case c.What == Deadlock:
@@ -139,11 +143,15 @@ func (s *script) packet() {
 
 // addresses says it when the NIC has several to choose among, as it draws one.
 func (s *script) addresses() {
-	if s.cfg.Firmware.Addresses == nil {
+	leaf, p := s.cfg.Graph.SwitchOf(s.From)
+	fw := s.cfg.Firmware
+	if s.Routings[s.cfg.Graph.Switches[leaf].Name] != "" {
+		fw = s.cfg.Mixed.Firmware
+	}
+	if fw.Addresses == nil {
 		return
 	}
-	leaf, p := s.cfg.Graph.SwitchOf(s.From)
-	if n := len(s.cfg.Firmware.Addresses(s.cfg.Graph.Place(leaf), p, s.To)); n > 1 {
+	if n := len(fw.Addresses(s.cfg.Graph.Place(leaf), p, s.To)); n > 1 {
 		s.say("The NIC draws one of %d addresses, and this is the way of path %d from %v: a run in which it draws another proves nothing. Try other seeds.",
 			n, s.Path[0].Fields.Path, s.Path[0].VC)
 	}
@@ -197,10 +205,7 @@ func (s *script) choices() {
 		}
 	}
 	told := map[came]bool{}
-	vcs := s.cfg.VCs
-	if vcs == 0 {
-		vcs = subnet.LeastVCs(s.cfg.Firmware, s.cfg.Graph)
-	}
+	vcs := cmp.Or(s.cfg.VCs, s.cfg.leastVCs())
 	for i := range s.Path {
 		st := &s.Path[i]
 		k := came{st.ID, st.InPort}

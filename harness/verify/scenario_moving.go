@@ -23,10 +23,12 @@ const (
 // hopTime is how long a hop is to take so that no register expires on a path of so many.
 func (s *script) hopTime(hops int) time.Duration {
 	hop := hopTime
-	for sw := range s.cfg.Graph.Switches {
-		for _, r := range s.cfg.Firmware.RegistersAt(s.cfg.Graph.Place(weft.SwitchID(sw))) {
-			if r.Expire > 0 {
-				hop = min(hop, (r.Expire.Duration() / time.Duration(hops+1)).Truncate(time.Millisecond))
+	for _, fw := range s.cfg.firmwares() {
+		for sw := range s.cfg.Graph.Switches {
+			for _, r := range fw.RegistersAt(s.cfg.Graph.Place(weft.SwitchID(sw))) {
+				if r.Expire > 0 {
+					hop = min(hop, (r.Expire.Duration() / time.Duration(hops+1)).Truncate(time.Millisecond))
+				}
 			}
 		}
 	}

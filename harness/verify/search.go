@@ -11,21 +11,25 @@ const maxTried = 256
 
 // shortest is the shortest path of a pair that is not connected, of the first so many of them, that
 // ends in something bad; or one to a cycle and round it when nothing else is wrong.
-func (x *explorer) shortest() (best *Counterexample) {
+func (x *explorer) shortest() (best *Counterexample, err error) {
 	tried := slices.Clone(x.bad[:min(maxTried, len(x.bad))])
 	for _, try := range tried {
 		fl := &x.m.flows[try.flow]
+		if err := x.where(try); err != nil {
+			return nil, err
+		}
 		c := x.search(int(try.flow), int(try.source), try.loops)
 		if c == nil {
 			continue
 		}
+		x.assign(c)
 		c.From, c.To = fl.srcs[try.source], fl.dst
 		c.Src, c.Dst = x.m.g.NICs[c.From].Name, x.m.g.NICs[c.To].Name
 		if best == nil || len(c.Path) < len(best.Path) {
 			best = c
 		}
 	}
-	return best
+	return best, nil
 }
 
 // trail is a node that a search has come to, and how.
@@ -46,8 +50,11 @@ func (x *explorer) search(f, source int, loops bool) *Counterexample {
 	at := map[nodeKey]int32{}
 	for _, moment := range x.scene.starts(x.m.when) {
 		for _, start := range fs.starts[source] {
-			at[nodeKey{state: start, moment: moment}] = int32(len(list))
-			list = append(list, trail{node: nodeKey{state: start, moment: moment}, before: -1})
+			if memory, runs := x.begin(fs, start); runs {
+				k := nodeKey{start.state, memory, moment}
+				at[k] = int32(len(list))
+				list = append(list, trail{node: k, before: -1})
+			}
 		}
 	}
 	var edges [][]int32 // per node of the list: where its steps lead
@@ -239,9 +246,11 @@ func (x *explorer) step(fs *flowSpace, k nodeKey, a alternative, edge, moment in
 		}
 	}
 	if value != noValue {
-		place := g.Place(weft.SwitchID(st.sw))
 		regs := x.values.of(value)
-		s.Regs = slices.Clone(regs[:min(maxRegisters, len(x.m.fw.RegistersAt(place)))])
+		s.Regs = slices.Clone(regs[:x.m.runs[x.blank(value)].declared[st.sw]])
+	}
+	if x.m.mixed() {
+		s.Routing = x.routing(k, st.sw, &a)
 	}
 	s.After = s.Fields
 	if edge < 0 {

@@ -65,13 +65,17 @@ func (r *run) smallest(x *explorer, firsts []first, anySize bool) (best *Counter
 		var c *Counterexample
 		switch f.What {
 		case Unconnected, Livelock:
-			c = x.shortest()
+			c, err = x.shortest()
 		case Deadlock:
-			if c, err = x.deadlock(r.FixedChoice); err != nil {
-				return nil, err
+			if err = x.fewest(r.FixedChoice); err == nil {
+				c, err = x.deadlock(r.FixedChoice)
 			}
+			x.assign(c)
 		default:
 			c = x.numbering()
+		}
+		if err != nil {
+			return nil, err
 		}
 		if c == nil {
 			continue

@@ -48,7 +48,9 @@ type asking struct {
 // maxRegisters bounds what one switch may declare: one vector per value of a digit is 64 at most.
 const maxRegisters = 64
 
-type registers [maxRegisters]uint64
+// registers are those of a switch, and last which firmware it runs: what no packet can change, and
+// of a mixture no packet knows before it has been there.
+type registers [maxRegisters + 1]uint64
 
 // inexact says what of a firmware's answers could only be sampled.
 type inexact struct {
@@ -66,7 +68,7 @@ type wait struct {
 type flowSpace struct {
 	states []state
 	ids    map[uint64]int32
-	starts [][]int32 // per source; several, where it has several addresses to choose among
+	starts [][]start // per source; several, where it has several addresses to choose among
 	kept   []expansion
 	more   map[moreKey]int32
 	size   int // its part of space.entries
@@ -78,7 +80,7 @@ type state struct {
 	in     weft.PortID
 	vc     weft.VC
 	fields int32
-	plain  int32 // its expansion with no port dead and registers zero, -1 until asked
+	plain  [2]int32 // its expansion with no port dead and registers zero, by each firmware; -1 until asked
 }
 
 type moreKey struct{ state, dead, value int32 }
@@ -87,6 +89,9 @@ type moreKey struct{ state, dead, value int32 }
 type expansion struct {
 	alts []alternative
 	regs bool // it depends on the registers, or changes them: what is written to one is the others' values too
+	// alike, of the first firmware of a mixture: the second does the same. It is not known while
+	// compared is not set.
+	alike, compared bool
 }
 
 // alternative is one answer of the firmware. An answer that depends on random draws or queues has
@@ -98,6 +103,7 @@ type alternative struct {
 	turn  switching.Turn
 	write int32 // the registers after it, as values number; -1: as they were
 	wait  int32 // what it waits for; -1: nothing
+	runs  int32 // the firmware whose answer it is; -1: of either
 }
 
 // edge is one candidate.
@@ -138,7 +144,9 @@ func (s *space) clear() {
 	s.fields, s.deads, s.values = interner[weft.Fields]{}, interner[switching.PortSet]{}, interner[registers]{}
 	s.rules, s.outs = interner[string]{}, interner[string]{}
 	s.deads.id(switching.PortSet{})
-	s.values.id(registers{})
+	for i := range s.m.runs {
+		s.values.id(registers{maxRegisters: uint64(i)})
+	}
 	s.waits, s.waitIDs, s.entries, s.classes = nil, map[[2]int32]int32{}, 0, false
 }
 
@@ -150,13 +158,16 @@ func (s *space) start(f int) *flowSpace {
 		fs.ids, fs.more = map[uint64]int32{}, map[moreKey]int32{}
 		for _, src := range fl.srcs {
 			sw, p := s.m.g.SwitchOf(src)
-			var of []int32
-			for _, h := range s.m.headers(src, fl.dst) {
-				if start := s.state(fs, int(sw), p, h.VC, h.Fields); !slices.Contains(of, start) {
-					of = append(of, start)
+			var of []start
+			for i := range s.m.runs {
+				for _, h := range s.m.headers(&s.m.runs[i], src, fl.dst) {
+					at := start{s.state(fs, int(sw), p, h.VC, h.Fields), int32(i)}
+					if !slices.Contains(of, at) {
+						of = append(of, at)
+					}
 				}
 			}
-			fs.starts = append(fs.starts, of)
+			fs.starts = append(fs.starts, s.either(of))
 		}
 	}
 	return fs
@@ -168,7 +179,7 @@ func (s *space) state(fs *flowSpace, sw int, in weft.PortID, vc weft.VC, fields 
 	id, ok := fs.ids[key]
 	if !ok {
 		id = int32(len(fs.states))
-		fs.states = append(fs.states, state{sw: int32(sw), in: in, vc: vc, fields: f, plain: -1})
+		fs.states = append(fs.states, state{sw: int32(sw), in: in, vc: vc, fields: f, plain: [2]int32{-1, -1}})
 		fs.ids[key] = id
 		fs.size++
 		s.entries++
@@ -188,13 +199,14 @@ func (s *space) release(f int) {
 // expand is what can happen in a state with these dead ports and registers. What has nothing to do
 // with the registers is the same expansion for all of them.
 func (s *space) expand(f int, fs *flowSpace, id, dead, value int32) *expansion {
-	if value != 0 {
-		if e := s.expand(f, fs, id, dead, 0); !e.regs {
+	blank := s.blank(value)
+	if value != blank {
+		if e := s.expand(f, fs, id, dead, blank); !e.regs {
 			return e
 		}
 	}
-	if dead == 0 && value == 0 {
-		if at := fs.states[id].plain; at >= 0 {
+	if dead == 0 && value == blank {
+		if at := fs.states[id].plain[blank]; at >= 0 {
 			return &fs.kept[at]
 		}
 	} else if at, ok := fs.more[moreKey{id, dead, value}]; ok {
@@ -205,8 +217,8 @@ func (s *space) expand(f int, fs *flowSpace, id, dead, value int32) *expansion {
 	fs.kept = append(fs.kept, e)
 	fs.size += e.size()
 	s.entries += e.size()
-	if dead == 0 && value == 0 {
-		fs.states[id].plain = at
+	if dead == 0 && value == blank {
+		fs.states[id].plain[blank] = at
 	} else {
 		fs.more[moreKey{id, dead, value}] = at
 	}
@@ -231,7 +243,7 @@ func (s *space) ask(f int, fs *flowSpace, id, dead, value int32) (e expansion) {
 	sw := &s.still[st.sw]
 	sw.Dead = s.deads.of(dead)
 	regs := s.values.of(value)
-	sw.Registers = regs[:]
+	sw.Registers = regs[:maxRegisters]
 	sw.Asked, sw.Random, sw.Queued = switching.Asked{}, 0, nil
 	e.alts = append(e.alts, s.once(f, fs, id, value))
 	asked := sw.Asked
@@ -301,8 +313,11 @@ func (e *expansion) add(a alternative) bool {
 	return true
 }
 
-func (a *alternative) same(b *alternative) bool {
-	return a.rule == b.rule && a.bad == b.bad && a.write == b.write && slices.Equal(a.edges, b.edges)
+func (a *alternative) same(b *alternative) bool { return a.rule == b.rule && a.leads(b) }
+
+// leads reports whether a packet goes on by a as by b, whatever the rule.
+func (a *alternative) leads(b *alternative) bool {
+	return a.bad == b.bad && a.write == b.write && slices.Equal(a.edges, b.edges)
 }
 
 // draws are the random values a firmware is asked with: every residue and every leading part that a
@@ -339,9 +354,11 @@ func loads(ports, vcs int) (l []map[switching.Output]int) {
 func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 	st, fl := fs.states[id], &s.m.flows[f]
 	sw := &s.still[st.sw]
-	d := s.m.route(sw, f, s.src, st.in, st.vc, s.fields.of(st.fields), s.sent)
-	a := alternative{rule: s.rules.id(d.Rule), turn: d.Turn, write: -1, wait: -1}
-	if d.Write.Do && (d.Write.Index < 0 || d.Write.Index >= s.m.declared[st.sw]) {
+	runs := s.blank(value)
+	r := &s.m.runs[runs]
+	d := s.m.route(&r.fw, sw, f, s.src, st.in, st.vc, s.fields.of(st.fields), s.sent)
+	a := alternative{rule: s.rules.id(d.Rule), turn: d.Turn, write: -1, wait: -1, runs: runs}
+	if d.Write.Do && (d.Write.Index < 0 || d.Write.Index >= r.declared[st.sw]) {
 		a.bad = undeclared
 		return a
 	}
@@ -405,13 +422,13 @@ func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 	return a
 }
 
-// route asks the firmware about one of packets, of a source of a flow.
-func (m *model) route(sw *switching.Still, f, src int, in weft.PortID, vc weft.VC, fields weft.Fields,
+// route asks a firmware about one of packets, of a source of a flow.
+func (m *model) route(fw *switching.Firmware, sw *switching.Still, f, src int, in weft.PortID, vc weft.VC, fields weft.Fields,
 	sent int,
 ) switching.Decision {
 	pkt := packets[sent]
 	pkt.Src, pkt.Dst, pkt.VC, pkt.Fields = m.flows[f].srcs[src], m.flows[f].dst, vc, fields
-	return m.fw.Route(&pkt, switching.Arrival{Port: in, VC: vc, From: sw.At.Roles[in]}, sw)
+	return fw.Route(&pkt, switching.Arrival{Port: in, VC: vc, From: sw.At.Roles[in]}, sw)
 }
 
 // handed is in which VC and with which fields a packet goes to its NIC by an edge that delivers it.

@@ -67,20 +67,34 @@ const anyMoment = -1
 const noValue = -1
 
 func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, moment int, do func(*alternative, int32, int32, int)) {
-	e := x.expand(f, fs, k.state, dead, 0)
-	if !x.m.stateful {
-		for i := range e.alts {
-			do(&e.alts[i], noValue, 0, moment)
-		}
-		return
+	runs := blanks[:1]
+	if x.m.mixed() {
+		runs = x.mayRun(f, fs, k, sw, dead)
 	}
-	if !e.regs {
-		for i := range e.alts {
-			do(&e.alts[i], noValue, k.memory, moment)
+	for _, blank := range runs {
+		e := x.expand(f, fs, k.state, dead, blank)
+		if x.m.stateful && e.regs {
+			x.stepsBy(f, fs, k, sw, dead, blank, moment, do)
+			continue
 		}
-		return
+		memory := k.memory
+		if x.m.mixed() && !e.alike {
+			if _, known := x.memory.get(memory, sw); !known {
+				memory = x.memory.set(memory, sw, blank)
+			}
+		}
+		for i := range e.alts {
+			do(&e.alts[i], noValue, memory, moment)
+		}
 	}
+}
+
+// stepsBy is stepsWith where the firmware with these blank registers looks at them.
+func (x *explorer) stepsBy(f int, fs *flowSpace, k nodeKey, sw, dead, blank int32, moment int, do func(*alternative, int32, int32, int)) {
 	for _, value := range x.mayBe(k.memory, sw) {
+		if x.blank(value) != blank {
+			continue
+		}
 		e := x.expand(f, fs, k.state, dead, value)
 		for i := range e.alts {
 			a := &e.alts[i]
@@ -89,7 +103,7 @@ func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, mo
 				after = a.write
 			}
 			memory := k.memory
-			if after != 0 || len(x.traffic.values[sw]) > 1 {
+			if after != 0 || len(x.traffic.values[sw]) > 1 || x.m.mixed() {
 				memory = x.memory.set(memory, sw, after)
 			}
 			do(a, value, memory, moment)
@@ -102,10 +116,14 @@ func (x *explorer) mayBe(memory, sw int32) []int32 {
 	value, known := x.memory.get(memory, sw)
 	restarts := x.m.when == Flapping && x.scene.gone[sw] // and then its registers are zero
 	switch {
-	case x.m.regs == Alone && restarts && value != 0:
-		return []int32{value, 0}
+	case x.m.regs == Alone && !known:
+		return x.runs[sw] // zero unless it wrote
+	case x.m.regs == Alone && restarts && value != x.blank(value):
+		return []int32{value, x.blank(value)}
 	case x.m.regs == Alone:
-		return []int32{value} // zero unless it wrote
+		return []int32{value}
+	case known && restarts && x.m.mixed():
+		return x.traffic.from(sw, x.blank(value))
 	case known && !restarts:
 		return x.traffic.from(sw, value)
 	}
@@ -115,7 +133,8 @@ func (x *explorer) mayBe(memory, sw int32) []int32 {
 // settle finds the values that the packets of all flows can give to the registers: every flow is
 // walked with any values that are known to be possible, until there are no more.
 func (x *explorer) settle() error {
-	for x.traffic.grown = true; x.traffic.grown; {
+	x.traffic.clear(x.runs)
+	for x.traffic.grown = x.m.stateful; x.traffic.grown; {
 		x.traffic.grown = false
 		for f := range x.m.flows {
 			x.reachable(f, x.start(f), false)
@@ -135,8 +154,9 @@ func (x *explorer) settle() error {
 func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
 	x.nodes.clear()
 	for _, start := range slices.Concat(fs.starts...) {
-		if _, down := x.scene.dead(fs.states[start].sw, 0); !down { // at moment 0 everything is dead or nothing
-			x.nodes.id(nodeKey{state: start})
+		_, runs := x.begin(fs, start)
+		if _, down := x.scene.dead(fs.states[start.state].sw, 0); runs && !down { // at moment 0 everything is dead or nothing
+			x.nodes.id(nodeKey{state: start.state})
 		}
 	}
 	for i := 0; i < len(x.nodes.all); i++ {
@@ -157,9 +177,15 @@ func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
 // reach lists the states that a packet in one can come to with these dead ports.
 func (x *explorer) reach(f int, fs *flowSpace, state, dead int32, edges bool) {
 	sw := fs.states[state].sw
+	if x.m.mixed() && x.m.stateful && len(x.runs[sw]) > 1 && !x.alike(f, fs, state, dead) {
+		x.mixture.forked[sw] = true
+	}
 	for v := 0; v < len(x.traffic.values[sw]); v++ {
 		value := x.traffic.values[sw][v]
 		e := x.expand(f, fs, state, dead, value)
+		if !e.regs && value != x.blank(value) {
+			continue // as with the blank ones, which were before
+		}
 		for _, a := range e.alts {
 			if a.write >= 0 {
 				x.traffic.step(sw, value, a.write)
@@ -173,9 +199,6 @@ func (x *explorer) reach(f int, fs *flowSpace, state, dead int32, edges bool) {
 					x.nodes.succ = append(x.nodes.succ, successor{node: n})
 				}
 			}
-		}
-		if !e.regs {
-			break
 		}
 	}
 }

@@ -70,7 +70,9 @@ func newSymmetryCheck(m *model, y *symmetry, most int) *symmetryCheck {
 		most: cmp.Or(most, maxQuestions),
 	}
 	c.deads.id(switching.PortSet{})
-	c.values.id(registers{})
+	for i := range m.runs {
+		c.values.id(registers{maxRegisters: uint64(i)})
+	}
 	c.here = make([]switching.Still, len(m.g.Switches))
 	for i := range c.here {
 		c.here[i].At = m.g.Place(weft.SwitchID(i))
@@ -86,19 +88,29 @@ func newSymmetryCheck(m *model, y *symmetry, most int) *symmetryCheck {
 
 // begin notes where packets start. The error tells that sources are not alike.
 func (c *symmetryCheck) begin() error {
+	for i := range c.m.runs {
+		if err := c.beginWith(&c.m.runs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginWith is begin where switches run r.
+func (c *symmetryCheck) beginWith(r *running) error {
 	for g := range c.gens {
 		gen := &c.gens[g]
 		for sw, to := range gen.switches {
-			if c.m.declared[sw] != c.m.declared[to] {
-				return fmt.Errorf("%s has %d registers, %s has %d", c.m.g.Switches[sw].Name, c.m.declared[sw],
-					c.m.g.Switches[to].Name, c.m.declared[to])
+			if r.declared[sw] != r.declared[to] {
+				return fmt.Errorf("%s has %d registers, %s has %d", c.m.g.Switches[sw].Name, r.declared[sw],
+					c.m.g.Switches[to].Name, r.declared[to])
 			}
 		}
 		for f := range c.m.flows {
 			for _, src := range c.m.flows[f].srcs {
 				dst := c.m.flows[f].dst
 				to, toDst := weft.NICID(gen.nics[src]), weft.NICID(gen.nics[dst])
-				from, images := c.starts(f, src, dst), c.starts(c.flowOf(to, toDst), to, toDst)
+				from, images := c.starts(r, f, src, dst), c.starts(r, c.flowOf(to, toDst), to, toDst)
 				same := len(from) == len(images)
 				for i := 0; same && i < len(from); i++ {
 					same = c.states[from[i]].vc == c.states[images[i]].vc && c.become(g, from[i], images[i], true)
@@ -114,9 +126,9 @@ func (c *symmetryCheck) begin() error {
 }
 
 // starts are the states that a source's packets start in.
-func (c *symmetryCheck) starts(f int, src, dst weft.NICID) (list []int32) {
+func (c *symmetryCheck) starts(r *running, f int, src, dst weft.NICID) (list []int32) {
 	sw, p := c.m.g.SwitchOf(src)
-	for _, h := range c.m.headers(src, dst) {
+	for _, h := range c.m.headers(r, src, dst) {
 		list = append(list, c.state(checkedState{int32(f), int32(sw), p, h.VC, c.fields.id(h.Fields)}))
 	}
 	return list
@@ -201,8 +213,8 @@ func (c *symmetryCheck) compare(q question) error {
 	for g := range c.gens {
 		to := c.images[g][q.state]
 		value, ok := c.valueTo[g][[2]int32{s.sw, q.value}]
-		if q.value == 0 {
-			value, ok = 0, true
+		if int(q.value) < len(c.m.runs) { // blank
+			value, ok = q.value, true
 		}
 		if to < 0 || !ok {
 			panic("verify: BUG: a question is asked before the one that led to it")
@@ -327,14 +339,19 @@ func (c *symmetryCheck) sameDrawn(g int, q, image question) error {
 func (c *symmetryCheck) at(of []switching.Still, q question) *switching.Still {
 	v := &of[c.states[q.state].sw]
 	regs := c.values.of(q.value)
-	v.Dead, v.Registers = c.deads.of(q.dead), regs[:]
+	v.Dead, v.Registers = c.deads.of(q.dead), regs[:maxRegisters]
 	v.Asked, v.Random, v.Queued = switching.Asked{}, 0, nil
 	return v
 }
 
+// runs is the firmware that is asked.
+func (c *symmetryCheck) runs(q question) *running {
+	return &c.m.runs[c.values.of(q.value)[maxRegisters]]
+}
+
 func (c *symmetryCheck) route(v *switching.Still, q question, sent int) switching.Decision {
 	s := &c.states[q.state]
-	return c.m.route(v, int(s.flow), 0, s.in, s.vc, c.fields.of(s.fields), sent)
+	return c.m.route(&c.runs(q).fw, v, int(s.flow), 0, s.in, s.vc, c.fields.of(s.fields), sent)
 }
 
 // match reports whether an answer is another one, renumbered. If asked to, it notes what becomes of
@@ -404,7 +421,7 @@ func (c *symmetryCheck) leads(g int, s, t checkedState, a, b *switching.Candidat
 func (c *symmetryCheck) writes(g int, q, image question, a, b switching.RegisterWrite, note bool) bool {
 	s, t := &c.states[q.state], &c.states[image.state]
 	after := func(sw int32, value int32, w switching.RegisterWrite) (int32, bool) {
-		if w.Index < 0 || w.Index >= c.m.declared[sw] {
+		if w.Index < 0 || w.Index >= c.runs(q).declared[sw] {
 			return 0, false
 		}
 		v := c.values.of(value)
@@ -416,7 +433,7 @@ func (c *symmetryCheck) writes(g int, q, image question, a, b switching.Register
 	if !ok || !okImage {
 		return ok == okImage
 	}
-	if to == 0 || toImage == 0 {
+	if blank := int32(len(c.m.runs)); to < blank || toImage < blank {
 		return to == toImage
 	}
 	key := [2]int32{s.sw, to}
@@ -454,7 +471,7 @@ func (c *symmetryCheck) answer(of []switching.Still, q question, sent int) strin
 			dead = ""
 		}
 	}
-	for i := range c.m.declared[s.sw] {
+	for i := range c.runs(q).declared[s.sw] {
 		if v.Registers[i] != 0 {
 			fmt.Fprintf(&b, ", register %d: %#b", i, v.Registers[i])
 		}

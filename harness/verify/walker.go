@@ -43,11 +43,7 @@ func NewWalker(c Config, dead ...Element) (*Walker, error) {
 		}
 	}
 	w.x.scene.setTo(w.x.space, dead)
-	if m.stateful {
-		w.x.traffic.clear(len(m.g.Switches))
-		w.x.settle()
-	}
-	return w, nil
+	return w, w.x.settle()
 }
 
 // Allows reports whether the exploration has the path of a packet: at each hop the state the packet
@@ -79,8 +75,9 @@ func (w *Walker) follow(src, dst weft.NICID, hops []weft.Hop, only bool) error {
 	}
 	var at []nodeKey
 	for _, start := range fs.starts[slices.Index(x.m.flows[f].srcs, src)] {
-		if st := fs.states[start]; len(at) == 0 || len(hops) > 0 && st.vc == hops[0].InVC && x.fields.of(st.fields) == hops[0].Before {
-			at = []nodeKey{{state: start}} // the address that it was sent to, if there is such a one
+		memory, _ := x.begin(fs, start)
+		if st := fs.states[start.state]; len(at) == 0 || len(hops) > 0 && st.vc == hops[0].InVC && x.fields.of(st.fields) == hops[0].Before {
+			at = []nodeKey{{state: start.state, memory: memory}} // the address that it was sent to, if there is such a one
 		}
 	}
 	for i := range hops {

@@ -44,6 +44,9 @@ func (u *upFlags) configure(stderr io.Writer) error {
 		return doc.Errorf("$.choices", "choices settle what single packets do, which fabricd run can have: "+
 			"leave them out for fabricd up")
 	}
+	if len(f.Routings) > 0 {
+		return doc.Errorf("$.routings", "only fabricd run has switches of several routings: leave them out for fabricd up")
+	}
 	command.Warn(stderr, doc.Warnings())
 	u.doc = doc
 	s := f.Settings

@@ -64,7 +64,7 @@ func curves(results []*verify.Result) (list []curve) {
 	}
 	compared := map[string]bool{}
 	for _, r := range results {
-		local := curve{name: name(r, r.Routing)}
+		local := curve{name: name(r, routingOf(r))}
 		updown, physical := curve{name: name(r, "up/down tables made anew")}, curve{name: name(r, "physically")}
 		for _, s := range r.ByFaults {
 			if s.Sets == 0 {

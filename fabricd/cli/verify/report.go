@@ -21,11 +21,11 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 	if r.VCs > 1 {
 		channels = fmt.Sprintf("%d virtual channels", r.VCs)
 	}
-	fmt.Fprintf(&b, "%s, %s, %s, %s", r.Topology, r.Routing, channels, map[string]string{
+	fmt.Fprintf(&b, "%s, %s, %s, %s", r.Topology, routingOf(r), channels, map[string]string{
 		"before": "faults before the first packet", "arriving": "faults arrive between any two hops", "flapping": "faults come and go between any two hops",
 		"repaired": "some faults were repaired before the first packet, the others are there",
 	}[r.When])
-	if c.Around != nil {
+	if c.Around != nil || c.Mixed != nil && c.Mixed.Around != nil {
 		b.WriteString(", known to the routing")
 	}
 	if r.AtOnce > 0 {
@@ -72,6 +72,14 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 	fmt.Fprintf(&b, "%s states in %.2f s\n", command.Grouped(r.States), r.Seconds)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// routingOf is the routing of a result, or both of a mixture.
+func routingOf(r *verify.Result) string {
+	if r.Mixed == "" {
+		return r.Routing
+	}
+	return r.Routing + " and " + r.Mixed + " mixed in every way"
 }
 
 // byFaults prints a line for each number of faults.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ import (
 
 // verifyFlags are those of fabricd verify.
 type verifyFlags struct {
-	topology, routing        string
+	topology, routing, mixed string
 	faults, kind             string
 	samples                  int
 	seed                     uint64
@@ -60,6 +61,9 @@ func Command() *cobra.Command {
 choice that it leaves as all of its choices, and tells: pairs that are not connected, livelocks, deadlocks, the longest path,
 discards by rule. What does not hold is shown by the smallest counterexample found.
 
+--mixed A,B verifies a fabric in which each switch runs one of two routings, as while a new one is rolled out: every subset of the
+switches, each of which keeps to its routing. The counterexample names which switches run which.
+
 --faults K takes all sets of up to K faults, --faults 4-10 those of 4 to 10; with --samples N, N random sets of exactly K, or
 of each size. --set and --sets FILE verify given sets instead. Ctrl-C prints what was found so far; with --checkpoint FILE the same
 command goes on from there.
@@ -71,6 +75,9 @@ Exit codes: 0 it holds, 1 it does not hold, 2 wrong input, or interrupted.`,
 			"  fabricd verify --routing updown --set s0.00-s1.00,s1.10 --json | jq .counterexample",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("mixed") && cmd.Flags().Changed("routing") {
+				return errors.New("--routing with --mixed, which names both routings: leave one of them out")
+			}
 			for _, name := range []string{"faults", "kind", "samples", "sim-seed", "per-group"} {
 				if cmd.Flags().Changed(name) {
 					v.ranged = append(v.ranged, "--"+name)
@@ -87,6 +94,7 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&v.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
 	command.RoutingFlag(f, &v.routing, "")
+	f.StringVar(&v.mixed, "mixed", "", "two routings, as adaptive-link,adaptive-link-digit: each switch runs one of them")
 	f.StringVar(&v.faults, "faults", "1", "sets of up to so many faults, as 2, or of so many, as 4-10")
 	f.StringVar(&v.kind, "kind", string(verify.Links), "what can be dead: link, switch (those without NICs, or all when each has some) or any")
 	f.IntVar(&v.samples, "samples", 0, "draw so many sets of each size instead of taking all; 0 is all")
@@ -137,16 +145,18 @@ func (v *verifyFlags) config(ctx context.Context, stdin io.Reader, stderr io.Wri
 	if c.Graph, err = command.LoadTopology(stderr, v.topology); err != nil {
 		return c, err
 	}
+	if v.mixed != "" {
+		c.Mixed = &verify.Mixed{}
+		if v.routing, c.Mixed.Name, err = bothOf(v.mixed); err != nil {
+			return c, err
+		}
+		if c.Mixed.Firmware, c.Mixed.Around, err = v.made(ctx, c.Mixed.Name, c.Graph); err != nil {
+			return c, err
+		}
+	}
 	v.routing = cmp.Or(v.routing, subnet.Default(c.Graph))
-	routing, err := subnet.ByName(v.routing)
-	if err != nil {
+	if c.Firmware, c.Around, err = v.made(ctx, v.routing, c.Graph); err != nil {
 		return c, err
-	}
-	if c.Firmware, _, err = routing.New(ctx, c.Graph); err != nil {
-		return c, err
-	}
-	if routing.Around != nil && v.when == whenWords[verify.Before] {
-		c.Around = func(dead *subnet.Dead) (switching.Firmware, int, error) { return routing.Around(ctx, c.Graph, dead) }
 	}
 	if c.Sets, err = v.faultSets(c.Graph, stdin); err != nil {
 		return c, err
@@ -178,6 +188,44 @@ func (v *verifyFlags) config(ctx context.Context, stdin io.Reader, stderr io.Wri
 		}
 	}
 	return c, nil
+}
+
+// around makes a firmware knowing what is dead.
+type around func(dead *subnet.Dead) (fw switching.Firmware, vcs int, err error)
+
+// made is a routing by name, and what makes it knowing what is dead, if it is to be known.
+func (v *verifyFlags) made(ctx context.Context, name string, g *topology.Graph) (fw switching.Firmware, a around, err error) {
+	routing, err := subnet.ByName(name)
+	if err != nil {
+		return fw, nil, err
+	}
+	if routing.Around != nil && v.when == whenWords[verify.Before] {
+		a = func(dead *subnet.Dead) (switching.Firmware, int, error) { return routing.Around(ctx, g, dead) }
+	}
+	fw, _, err = routing.New(ctx, g)
+	return fw, a, err
+}
+
+// bothOf are the two routings of --mixed. Options of a routing have commas too, so the one between
+// the routings is that before the name of a routing.
+func bothOf(text string) (a, b string, err error) {
+	for i, c := range text {
+		name, _, _ := strings.Cut(text[i+1:], ",")
+		if c == ',' && subnet.Known(name) {
+			if a != "" {
+				return "", "", fmt.Errorf("--mixed %s: expected two routings, found more", text)
+			}
+			a, b = text[:i], text[i+1:]
+		}
+	}
+	if a == "" {
+		if first, second, both := strings.Cut(text, ","); both && subnet.Known(first) {
+			_, err = subnet.ByName(second) // which names the nearest
+			return "", "", err
+		}
+		return "", "", fmt.Errorf("--mixed %s: expected two routings, as adaptive-link,adaptive-link-digit", text)
+	}
+	return a, b, nil
 }
 
 // wordAt is the place of a word among those that a flag takes.

@@ -16,10 +16,11 @@ type File struct {
 
 	settings.Settings `yaml:",inline"`
 
-	Duration Duration `yaml:"duration" json:"duration" jsonschema_description:"How long traffic runs, as 8s; then it stops and the fabric drains."`
-	Choices  []Choice `yaml:"choices,omitempty" json:"choices,omitempty" jsonschema_description:"Which way packets take where the firmware leaves several. The first that is about a packet, and names one of its ways, counts."`
-	Timeline []Step   `yaml:"timeline,omitempty" json:"timeline,omitempty" jsonschema_description:"What happens when, in order."`
-	Expect   Expect   `yaml:"expect" json:"expect" jsonschema_description:"What must hold at the end. That the ledger balances is always expected."`
+	Routings map[string]string `yaml:"routings,omitempty" json:"routings,omitempty" jsonschema_description:"The routing of single switches, by name, where it is not that of the others; as in the middle of a roll-out."`
+	Duration Duration          `yaml:"duration" json:"duration" jsonschema_description:"How long traffic runs, as 8s; then it stops and the fabric drains."`
+	Choices  []Choice          `yaml:"choices,omitempty" json:"choices,omitempty" jsonschema_description:"Which way packets take where the firmware leaves several. The first that is about a packet, and names one of its ways, counts."`
+	Timeline []Step            `yaml:"timeline,omitempty" json:"timeline,omitempty" jsonschema_description:"What happens when, in order."`
+	Expect   Expect            `yaml:"expect" json:"expect" jsonschema_description:"What must hold at the end. That the ledger balances is always expected."`
 }
 
 // FabricFile is what fabricd up reads: a scenario, or one that lacks what is for fabricd run alone.
@@ -29,10 +30,11 @@ type FabricFile struct {
 
 	settings.Settings `yaml:",inline"`
 
-	Duration Duration `yaml:"duration,omitempty"`
-	Choices  []Choice `yaml:"choices,omitempty"`
-	Timeline []Step   `yaml:"timeline,omitempty"`
-	Expect   Expect   `yaml:"expect,omitempty"`
+	Routings map[string]string `yaml:"routings,omitempty"`
+	Duration Duration          `yaml:"duration,omitempty"`
+	Choices  []Choice          `yaml:"choices,omitempty"`
+	Timeline []Step            `yaml:"timeline,omitempty"`
+	Expect   Expect            `yaml:"expect,omitempty"`
 }
 
 // Choice settles one choice that the firmware leaves open: of the ways of packets that come into a
