@@ -150,12 +150,12 @@ func (v *verifyFlags) config(ctx context.Context, stdin io.Reader, stderr io.Wri
 		if v.routing, c.Mixed.Name, err = bothOf(v.mixed); err != nil {
 			return c, err
 		}
-		if c.Mixed.Firmware, c.Mixed.Around, err = v.made(ctx, c.Mixed.Name, c.Graph); err != nil {
+		if c.Mixed.Firmware, c.Mixed.Around, c.Mixed.Name, err = v.made(ctx, c.Mixed.Name, c.Graph); err != nil {
 			return c, err
 		}
 	}
 	v.routing = cmp.Or(v.routing, subnet.Default(c.Graph))
-	if c.Firmware, c.Around, err = v.made(ctx, v.routing, c.Graph); err != nil {
+	if c.Firmware, c.Around, c.Name, err = v.made(ctx, v.routing, c.Graph); err != nil {
 		return c, err
 	}
 	if c.Sets, err = v.faultSets(c.Graph, stdin); err != nil {
@@ -173,7 +173,7 @@ func (v *verifyFlags) config(ctx context.Context, stdin io.Reader, stderr io.Wri
 		return c, fmt.Errorf("--subfunction knows trees only, and %s is none", c.Graph.Spec)
 	}
 	c.When, c.AtOnce, c.OneByOne, c.Regs = verify.When(when), v.concurrent, v.oneByOne, verify.Registers(regs)
-	c.Name, c.VCs, c.Workers = routing.Name, v.vcs, v.jobs
+	c.VCs, c.Workers = v.vcs, v.jobs
 	c.FixedChoice, c.NoSymmetry, c.StopAtFirst, c.Checkpoint = v.fixed, v.noSymmetry, v.first, v.checkpoint
 	if v.subfunction != "" {
 		i, err := wordAt("--subfunction", v.subfunction, subfunctionWords)
@@ -193,17 +193,18 @@ func (v *verifyFlags) config(ctx context.Context, stdin io.Reader, stderr io.Wri
 // around makes a firmware knowing what is dead.
 type around func(dead *subnet.Dead) (fw switching.Firmware, vcs int, err error)
 
-// made is a routing by name, and what makes it knowing what is dead, if it is to be known.
-func (v *verifyFlags) made(ctx context.Context, name string, g *topology.Graph) (fw switching.Firmware, a around, err error) {
+// made is a routing by name, what makes it knowing what is dead, if it is to be known, and its full
+// name.
+func (v *verifyFlags) made(ctx context.Context, name string, g *topology.Graph) (fw switching.Firmware, a around, full string, err error) {
 	routing, err := subnet.ByName(name)
 	if err != nil {
-		return fw, nil, err
+		return fw, nil, "", err
 	}
 	if routing.Around != nil && v.when == whenWords[verify.Before] {
 		a = func(dead *subnet.Dead) (switching.Firmware, int, error) { return routing.Around(ctx, g, dead) }
 	}
 	fw, _, err = routing.New(ctx, g)
-	return fw, a, err
+	return fw, a, routing.Name, err
 }
 
 // bothOf are the two routings of --mixed. Options of a routing have commas too, so the one between
