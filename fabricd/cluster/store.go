@@ -22,9 +22,10 @@ type Desired struct {
 	Version bus.Build `json:"version"`
 	// by the clock of who asked; it tells a fabric from one of the same name before
 	Created  time.Time       `json:"created"`
-	Topology []byte          `json:"topology"` // a topology file, compressed as [wire.Compress] does
-	Spec     string          `json:"spec"`     // what it is called
-	Settings json.RawMessage `json:"settings"` // of fabricd up
+	Topology []byte          `json:"topology"`       // a topology file, compressed as [wire.Compress] does
+	Spec     string          `json:"spec"`           // what it is called
+	Settings json.RawMessage `json:"settings"`       // of fabricd up
+	File     []byte          `json:"file,omitempty"` // of the routing, see [subnet.Pin], compressed likewise
 }
 
 // Graph is the topology.

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/tables"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -255,11 +255,16 @@ func (d *decisions) restoreTables(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("tables: %w", err)
 	}
-	var list []*tables.Patch
-	if err := json.Unmarshal(text, &list); err != nil {
+	var o host.LoadOrder
+	if err := json.Unmarshal(text, &o); err != nil {
 		return fmt.Errorf("tables: %w", err)
 	}
-	for _, p := range list {
+	for _, f := range o.Files {
+		if err := subnet.Keep(f.Routing, f.Bytes); err != nil {
+			return fmt.Errorf("firmware %s: %w", f.Routing, err)
+		}
+	}
+	for _, p := range o.Patches {
 		if int(p.Switch) >= len(d.switches) {
 			return fmt.Errorf("tables of switch %d: %w: there are %d", p.Switch, ErrUnknown, len(d.switches))
 		}

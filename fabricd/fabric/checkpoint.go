@@ -3,6 +3,7 @@ package fabric
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -13,7 +14,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	linkend "github.com/weft-fabric/weft/switch/link"
-	"github.com/weft-fabric/weft/switch/tables"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -193,16 +193,17 @@ func (d *decisions) tablesNow() []byte {
 	packing := new(packedTables) // what is loaded from here on takes it away again
 	d.checkpoints.tables.Store(packing)
 	first := d.opts.Firmware.Version()
-	var list []*tables.Patch
+	var o host.LoadOrder
+	var err error
 	for _, s := range d.switches {
 		if whole := s.Now().Whole(s.id, first); whole != nil {
-			list = append(list, whole)
+			o.Patches, err = append(o.Patches, whole), errors.Join(err, attach(&o, whole.Routing))
 		}
 	}
 	var data []byte
-	if len(list) > 0 {
-		text, err := json.Marshal(list)
-		if err == nil {
+	if len(o.Patches) > 0 {
+		var text []byte
+		if text, err = json.Marshal(o); err == nil {
 			data, err = wire.Compress(text)
 		}
 		if err != nil {

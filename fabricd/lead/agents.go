@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -274,6 +276,15 @@ func (c *onAgents) found(ctx context.Context, want cluster.Desired) (o fabric.Op
 		return o, nil, err
 	}
 	c.Settings, c.created = s, want.Created
+	if len(want.File) > 0 {
+		file, err := wire.Decompress(want.File)
+		if err == nil {
+			err = subnet.Keep(s.Routing, file)
+		}
+		if err != nil {
+			return o, nil, fmt.Errorf("firmware %s as it is written down: %w", s.Routing, err)
+		}
+	}
 	g, err := want.Graph()
 	if err != nil {
 		return o, nil, err
@@ -322,6 +333,13 @@ func (c *onAgents) place(ctx context.Context, g *topology.Graph, term uint64) (*
 		return nil, err
 	}
 	want := cluster.Desired{Version: c.Build, Created: time.Now().UTC(), Topology: packed, Spec: g.Spec, Settings: settings}
+	if _, file, err := subnet.Pin(c.Settings.Routing); err != nil {
+		return nil, err
+	} else if file != nil {
+		if want.File, err = wire.Compress(file); err != nil {
+			return nil, err
+		}
+	}
 	c.created = want.Created
 	if err := c.store.Begin(ctx, want, where); err != nil {
 		return nil, err
