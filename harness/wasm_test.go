@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
@@ -21,8 +22,8 @@ import (
 // guests are firmwares in WebAssembly, each with the built-in one that it is written after.
 func guests(t *testing.T) (pairs [][2]switching.Firmware) {
 	for _, lang := range []string{"c", "rust"} {
-		for file, name := range map[string]string{"deterministic_link": "deterministic-link", "adaptive_link": "adaptive-link"} {
-			m, err := wasm.Open(t.Context(), fmt.Sprintf("../switch/firmware/examples/%s/%s.wasm", lang, file), "")
+		for _, name := range []string{"deterministic-link", "adaptive-link"} {
+			m, err := wasm.Open(t.Context(), fmt.Sprintf("../switch/firmware/examples/%s/%s.wasm", lang, strings.ReplaceAll(name, "-", "_")), "")
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, m.Close(t.Context())) })
 			builtin, ok := firmware.ByName(name)
@@ -71,6 +72,40 @@ func TestFirmwareInWebAssemblyRunsAsTheOneItIsWrittenAfter(t *testing.T) {
 		}
 		require.NotZero(t, hashes[0])
 		require.Equal(t, hashes[0], hashes[1], pair[1].Name)
+	}
+}
+
+// Each link between switches is cut in turn under load, live over NATS, and nothing is discarded.
+func TestFirmwareInWebAssemblyBearsEverySingleCutLive(t *testing.T) {
+	t.Parallel()
+	testenv.Long(t)
+	testenv.Unraced(t)
+	for i, pair := range guests(t) {
+		if i%2 == 1 && !testenv.Soak() { // adaptive-link
+			continue
+		}
+		h := harness.New(t, "kary-ntree:4,3", live.OverNATS(), harness.Firmware(pair[1]), harness.Traffic("uniform:0.05"), harness.NoLiveness())
+		cut := 0
+		for i := range h.Topology().Links {
+			l := &h.Topology().Links[i]
+			if !l.BetweenSwitches() {
+				continue
+			}
+			a, b := h.Topology().Switches[l.A.Node.Index].Name, h.Topology().Switches[l.B.Node.Index].Name
+			cut++
+			before := h.Fabric().Ledger().Delivered
+			h.Cut(a, b)
+			h.Eventually(func() error {
+				if n := h.Fabric().Ledger().Delivered - before; n < 100 {
+					return fmt.Errorf("%d packets delivered with %s cut", n, l.Name)
+				}
+				return nil
+			})
+			h.Restore(a, b)
+		}
+		require.Equal(t, 128, cut)
+		h.RequireLedger(harness.NoneDiscarded)
+		require.Positive(t, h.Fabric().Totals().Rerouted)
 	}
 }
 
