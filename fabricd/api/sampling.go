@@ -194,7 +194,7 @@ func near(a, b float64) bool {
 
 func (s *sampling) view(i int, r *fabric.Reading, counters bool) SwitchView {
 	w := &r.Switches[i]
-	v := SwitchView{I: i, State: w.State, Held: w.Held, Blocked: w.Blocked, Vector: w.Registers}
+	v := SwitchView{I: i, State: w.State, Held: w.Held, Blocked: w.Blocked, Vector: w.Registers, Routing: s.f.RoutingOf(weft.SwitchID(i))}
 	if !counters {
 		v.Rerouted, v.UTurns = s.views[i].Rerouted, s.views[i].UTurns
 	} else if s.switchesAt > 0 {

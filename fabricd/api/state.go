@@ -78,6 +78,7 @@ type SwitchView struct {
 	Rerouted float64 `json:"rerouted,omitempty" jsonschema_description:"Packets per second since the frame before."`
 	UTurns   float64 `json:"u_turns,omitempty" jsonschema_description:"Packets per second since the frame before."`
 	Vector   string  `json:"vector,omitempty" jsonschema_description:"Registers that are not zero, as p0.1: 0b10."`
+	Routing  string  `json:"routing,omitempty" jsonschema_description:"The firmware that it runs, if it is another than the fabric's."`
 }
 
 // ChannelView is one VC of one direction of a link.

@@ -95,9 +95,17 @@ func (mg *management) CanRun(id weft.SwitchID, fw *switching.Firmware) error {
 	return mg.opts.runs(fw, mg.graph.Place(id))
 }
 
-// RoutingOf names the firmware that a switch runs, when another was loaded than the fabric's; else
-// "".
-func (mg *management) RoutingOf(id weft.SwitchID) string { return mg.switches[id].Now().Routing }
+// RoutingOf names the firmware that a switch runs, when it is another than the fabric's; else "".
+func (mg *management) RoutingOf(id weft.SwitchID) string {
+	routing, own := mg.switches[id].Now().Routing, mg.opts.Firmware.Name
+	if mg.opts.Processes != nil {
+		own = mg.opts.Processes.Routing
+	}
+	if routing == own {
+		return ""
+	}
+	return routing
+}
 
 // describe puts a patch into words.
 func describe(p *tables.Patch) string {

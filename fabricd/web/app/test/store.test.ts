@@ -124,6 +124,22 @@ describe('the store', () => {
     expect(changes(13, { events: [{ seq: 1, at: 1, kind: 'cut' }] })).toBe(true)
   })
 
+  it('tells which switches run another firmware than the fabric\'s, and whether all run the same', () => {
+    const s = started()
+    const told: boolean[] = []
+    s.subscribe((c) => told.push(c.state))
+    const runs = (seq: number, switches: Frame['switches']) => {
+      s.apply(frame(seq, { switches }))
+      return s.firmwares()
+    }
+    expect(s.firmwares()).toEqual({ runs: new Map(), mixed: false, of: 3 })
+    expect(runs(6, [{ i: 1, state: 'up', routing: 'b' }])).toEqual({ runs: new Map([['b', 1]]), mixed: true, of: 3 })
+    expect(runs(7, [{ i: 0, state: 'up', routing: 'b' }, { i: 2, state: 'up', routing: 'b' }]).mixed).toBe(false)
+    expect(runs(8, [{ i: 0, state: 'up', routing: 'a' }])).toEqual({ runs: new Map([['a', 1], ['b', 2]]), mixed: true, of: 3 })
+    runs(9, [{ i: 0, state: 'up', routing: 'a', held: 3 }])
+    expect(told).toEqual([true, true, true, false])
+  })
+
   it('ignores links that the topology does not have', () => {
     const s = started()
     s.apply(frame(6, { links: [{ i: 99, state: 'cut' }] }))

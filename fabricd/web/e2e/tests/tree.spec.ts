@@ -221,6 +221,9 @@ test('a second tab agrees', async ({ shared: page }, info) => {
   const told = (p: Page) => p.evaluate((ids) => ids.map((id) => window.weft.link(id)?.state), t.links.map((l) => l.id))
   await expect.poll(() => told(other)).toEqual(await told(page))
   await look(other, info, 'second-tab')
+  await choose(other, 's1.00')
+  await expect(other.getByTestId('firmware')).toBeVisible()
+  await expect(other.getByTestId('load')).toBeDisabled()
   await other.close()
 })
 
@@ -273,4 +276,61 @@ test('packets of a flow are followed', async ({ shared: page }, info) => {
   await expect(page.getByTestId('journey').first()).toContainText('s')
   await look(page, info, 'flow')
   await page.getByTestId('flow-toggle').click()
+})
+
+// running counts the switches that run this firmware in place of the fabric's, as the map has it.
+const running = (page: Page, routing: string) => page.evaluate(
+  ({ ids, routing }) => ids.filter((id) => window.weft.switch(id)?.routing === routing).length, { ids: t.switches.map((s) => s.id), routing })
+
+test('a switch runs another firmware, chosen in its panel', async ({ shared: page }, info) => {
+  const id = 's1.00'
+  await choose(page, id)
+  await expect(page.getByTestId('firmware')).toHaveText('runs adaptive-link')
+  await expect(page.locator('#routings option[value="updn"]')).toBeAttached()
+  await expect(page.locator('#routings option[value="dimension-order"]'), 'is for meshes').toHaveCount(0)
+  await page.getByTestId('load-routing').fill('adaptiv-switch')
+  await page.getByTestId('load').click()
+  await expect(page.getByTestId('toast').last()).toContainText('did you mean "adaptive-switch"')
+  await expect(page.getByTestId('rollout-cost')).toHaveCount(0)
+  await page.getByTestId('load-routing').fill('adaptive-switch')
+  await expect(page.getByTestId('load-about')).toContainText('re-routes around dead switches')
+  await page.getByTestId('load').click()
+  await expect(page.getByTestId('rollout-cost')).toContainText(/^1 switch runs adaptive-switch after \d+\.\d s\nmeanwhile [\d,]+ delivered, 0 lost, 0 discarded, \d+ reordered, 0 re-routed; worst latency /)
+  await expect(page.getByTestId('firmware')).toHaveText('runs adaptive-switch in place of adaptive-link, the fabric\'s')
+  expect((await f.switchState(id)).routing).toBe('adaptive-switch')
+  await expect.poll(() => running(page, 'adaptive-switch')).toBe(1)
+  await look(page, info, 'loaded')
+  await f.linkmon('load', id, 'adaptive-link')
+  await expect(page.getByTestId('firmware')).toHaveText('runs adaptive-link')
+})
+
+test('all switches run another firmware, one after the other until that is stopped, or at once', async ({ shared: page }, info) => {
+  const all = t.switches.length
+  await choose(page, 's1.00')
+  await page.getByTestId('load-routing').fill('adaptive-switch')
+  await expect(page.getByTestId('load-every')).toBeHidden()
+  await page.getByTestId('load-into').selectOption('rolling')
+  await page.getByTestId('load-every').fill('0.2')
+  await page.getByTestId('load').click()
+  await expect(page.getByTestId('load')).toBeDisabled()
+  await expect.poll(() => running(page, 'adaptive-switch')).toBeGreaterThan(2)
+  await page.getByTestId('tab-fabric').click() // it goes on, and is stopped from here too
+  await expect(page.getByTestId('firmwares')).toContainText('adaptive-switch')
+  await look(page, info, 'rolling')
+  await page.getByTestId('rollout-stop').click()
+  const cost = page.getByTestId('rollout-cost')
+  await expect(cost).toContainText(new RegExp(`^stopped: \\d+ of ${all} switches run adaptive-switch, the others what they ran, after `))
+  const done = Number(/\d+/.exec((await cost.textContent())!)![0])
+  expect(done).toBeLessThan(all)
+  await expect.poll(() => running(page, 'adaptive-switch')).toBe(done)
+  await expect(page.getByTestId('firmwares').locator('div')).toHaveText([`adaptive-link ${all - done} of ${all} switches`, `1 adaptive-switch ${done} of ${all} switches`])
+
+  await page.getByTestId('tab-selected').click()
+  await page.getByTestId('load-routing').fill('adaptive-link')
+  await page.getByTestId('load-into').selectOption('all')
+  await page.getByTestId('load').click()
+  await expect(cost).toContainText(`${all} switches run adaptive-link after `)
+  await expect.poll(() => running(page, 'adaptive-switch')).toBe(0)
+  await page.getByTestId('tab-fabric').click()
+  await expect(page.getByTestId('firmwares')).toHaveCount(0)
 })

@@ -179,7 +179,8 @@ export class Store {
   }
 
   private setSwitch(k: number, s: SwitchView): void {
-    if (this.switches[k]!.state !== s.state) this.turned = true
+    const was = this.switches[k]!
+    if (was.state !== s.state || was.routing !== s.routing) this.turned = true
     this.switches[k] = s
   }
 
@@ -232,6 +233,16 @@ export class Store {
   // faultsInForce are the reports of faults that nobody has repaired, by what they are of.
   faultsInForce(target: string): FaultReport[] {
     return [...this.faults.values()].filter((r) => r.target === target && !r.restored_at)
+  }
+
+  // firmwares are those that switches of the map run other than the fabric's, by name, each with how many run it; mixed: not all
+  // of so many switches run the same.
+  firmwares(): { runs: Map<string, number>; mixed: boolean; of: number } {
+    const names = this.switches.flatMap((s) => s.routing ?? []).sort()
+    const runs = new Map<string, number>()
+    for (const name of names) runs.set(name, (runs.get(name) ?? 0) + 1)
+    const of = this.topology?.switches.filter((s) => !s.pod).length ?? 0
+    return { runs, mixed: runs.size > 1 || (runs.size === 1 && names.length < of), of }
   }
 
   private reset(): void {
