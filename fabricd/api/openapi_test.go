@@ -168,9 +168,9 @@ func TestNamesOfMembersStay(t *testing.T) {
 		"seq kind run at page pages links switches events faults hops pods bundles sample ledger totals deadlock traffic": Frame{},
 		"i state cut_ab cut_ba flapping suffers_ab suffers_ba a_up b_up held_a held_b " +
 			"rate_ab rate_ba load_ab load_ba queued_ab queued_ba lost": LinkView{},
-		"i state held blocked rerouted u_turns vector routing": SwitchView{},
-		"name about options unfit": RoutingView{},
-		"link dir vc": ChannelView{},
+		"i state held blocked rerouted u_turns vector routing":              SwitchView{},
+		"name about options unfit":                                          RoutingView{},
+		"link dir vc":                                                       ChannelView{},
 		"i id state held blocked counts vector tables":                      SwitchState{},
 		"port link peer peer_port state held sent received lost_queued vcs": PortView{},
 		"vc input output credits stalls":                                    VCView{},

@@ -128,7 +128,7 @@ describe('the store', () => {
     const s = started()
     const told: boolean[] = []
     s.subscribe((c) => told.push(c.state))
-    const runs = (seq: number, switches: Frame['switches']) => {
+    const runs = (seq: number, switches: NonNullable<Frame['switches']>) => {
       s.apply(frame(seq, { switches }))
       return s.firmwares()
     }

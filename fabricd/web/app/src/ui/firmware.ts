@@ -53,8 +53,8 @@ export function rollout(x: Context): TemplateResult | typeof nothing {
   const r = x.rollout
   if (r.on) {
     return html`
-      <div class="row" data-testid="rollout" role="status">
-        <span>${r.done} of ${r.of} ${r.of === 1 ? 'switch runs' : 'switches run'} <b>${r.loading}</b></span>
+      <p data-testid="rollout" role="status">${r.done} of ${r.of} switches run <b>${r.loading}</b></p>
+      <div class="row">
         <progress max=${Math.max(1, r.of)} value=${r.done}></progress>
         <button data-testid="rollout-stop" ?disabled=${r.stopped} @click=${() => r.stop()}>Stop</button>
       </div>`

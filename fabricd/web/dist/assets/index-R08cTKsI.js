@@ -558,8 +558,8 @@ void main() {
     </form>
     ${Tf(e)}
   `}function Tf(e){let t=e.rollout;return t.on?k`
-      <div class="row" data-testid="rollout" role="status">
-        <span>${t.done} of ${t.of} ${t.of===1?`switch runs`:`switches run`} <b>${t.loading}</b></span>
+      <p data-testid="rollout" role="status">${t.done} of ${t.of} switches run <b>${t.loading}</b></p>
+      <div class="row">
         <progress max=${Math.max(1,t.of)} value=${t.done}></progress>
         <button data-testid="rollout-stop" ?disabled=${t.stopped} @click=${()=>t.stop()}>Stop</button>
       </div>`:t.cost?k`<p class="cost" data-testid="rollout-cost">${t.cost}</p>`:j}function Ef(e){let{runs:t,mixed:n,of:r}=e.store.firmwares();if(t.size===0)return j;let i=r-[...t.values()].reduce((e,t)=>e+t,0),a=(e,t,n)=>k`<div>${e} <b>${t}</b> ${n} of ${r} switches</div>`;return k`
