@@ -37,20 +37,23 @@ func TestTheStreamTellsWhichSwitchesRunAnotherFirmware(t *testing.T) {
 	t.Parallel()
 	x := serveWeb(t)
 	stream := x.stream("")
-	runs := func(want string) {
+	runs := func(name, routing string, number int, routings ...string) {
 		t.Helper()
 		for told := false; !told; { // until a frame tells of it
 			f, err := stream.next()
 			require.NoError(t, err)
 			told = slices.ContainsFunc(f.Switches, func(w SwitchView) bool {
-				return x.Topology().Switches[w.I].Name == "s1.0" && w.Routing == want
+				return x.Topology().Switches[w.I].Name == name && w.Routing == number && slices.Equal(f.Routings, routings)
 			})
 		}
-		require.Equal(t, want, get[SwitchDetail](x, "/switches/s1.0").Routing)
+		require.Equal(t, routing, get[SwitchDetail](x, "/switches/"+name).Routing)
 	}
-	runs("")
-	x.order("/load", `{"switches":["s1.0"],"routing":"adaptive-switch"}`)
-	runs("adaptive-switch")
-	x.order("/load", `{"switches":["s1.0"],"routing":"adaptive-link"}`)
-	runs("") // the fabric's again
+	load := func(name, routing string) { x.order("/load", `{"switches":["`+name+`"],"routing":"`+routing+`"}`) }
+	runs("s1.0", "", 0)
+	load("s1.0", "adaptive-switch")
+	runs("s1.0", "adaptive-switch", 1, "adaptive-switch")
+	load("s1.1", "adaptive-link-digit")
+	runs("s1.0", "adaptive-switch", 2, "adaptive-link-digit", "adaptive-switch")
+	load("s1.1", "adaptive-link")
+	runs("s1.1", "", 0, "adaptive-switch") // the fabric's again
 }

@@ -97,14 +97,10 @@ func (mg *management) CanRun(id weft.SwitchID, fw *switching.Firmware) error {
 
 // RoutingOf names the firmware that a switch runs, when it is another than the fabric's; else "".
 func (mg *management) RoutingOf(id weft.SwitchID) string {
-	routing, own := mg.switches[id].Now().Routing, mg.opts.Firmware.Name
-	if mg.opts.Processes != nil {
-		own = mg.opts.Processes.Routing
+	if routing := mg.routingOf(mg.switches[id]); routing != mg.routing() {
+		return routing
 	}
-	if routing == own {
-		return ""
-	}
-	return routing
+	return ""
 }
 
 // describe puts a patch into words.

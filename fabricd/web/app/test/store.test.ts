@@ -128,15 +128,15 @@ describe('the store', () => {
     const s = started()
     const told: boolean[] = []
     s.subscribe((c) => told.push(c.state))
-    const runs = (seq: number, switches: NonNullable<Frame['switches']>) => {
-      s.apply(frame(seq, { switches }))
+    const runs = (seq: number, routings: string[], switches: NonNullable<Frame['switches']>) => {
+      s.apply(frame(seq, { switches, routings }))
       return s.firmwares()
     }
-    expect(s.firmwares()).toEqual({ runs: new Map(), mixed: false, of: 3 })
-    expect(runs(6, [{ i: 1, state: 'up', routing: 'b' }])).toEqual({ runs: new Map([['b', 1]]), mixed: true, of: 3 })
-    expect(runs(7, [{ i: 0, state: 'up', routing: 'b' }, { i: 2, state: 'up', routing: 'b' }]).mixed).toBe(false)
-    expect(runs(8, [{ i: 0, state: 'up', routing: 'a' }])).toEqual({ runs: new Map([['a', 1], ['b', 2]]), mixed: true, of: 3 })
-    runs(9, [{ i: 0, state: 'up', routing: 'a', held: 3 }])
+    expect(s.firmwares()).toEqual({ runs: [3], mixed: false })
+    expect(runs(6, ['b'], [{ i: 1, state: 'up', routing: 1 }])).toEqual({ runs: [2, 1], mixed: true })
+    expect(runs(7, ['b'], [{ i: 0, state: 'up', routing: 1 }, { i: 2, state: 'up', routing: 1 }])).toEqual({ runs: [0, 3], mixed: false })
+    expect(runs(8, ['a', 'b'], [{ i: 1, state: 'up', routing: 2 }, { i: 2, state: 'up', routing: 2 }])).toEqual({ runs: [0, 1, 2], mixed: true })
+    runs(9, ['a', 'b'], [{ i: 0, state: 'up', routing: 1, held: 3 }])
     expect(told).toEqual([true, true, true, false])
   })
 

@@ -23,12 +23,11 @@ export class Overlay extends Layer2d {
     // Small where switches are close: badges are not to hide what they are about.
     const r = Math.min(7.5, Math.max(3, this.map.scale() * this.map.geometry.spacing * 0.24))
     if (on.states) this.map.store.links.forEach((l, i) => this.badge(l, i, r))
-    const { runs, mixed } = this.map.store.firmwares()
-    const others = mixed ? [...runs.keys()] : []
+    const { mixed } = this.map.store.firmwares()
     t.switches.forEach((s, i) => {
       const view = this.map.store.switches[i]!
       this.halo(s.id, view)
-      if (others.length > 0 && view.routing) this.firmware(s.id, others.indexOf(view.routing) + 1)
+      if (mixed && view.routing) this.firmware(s.id, view.routing)
     })
     this.selection()
   }

@@ -41,6 +41,7 @@ export class Store {
   faults = new Map<number, FaultReport>()
   deadlock: Channel[] = []
   traffic = ''
+  routings: string[] = [] // that switches run other than the fabric's
   readonly history = new History()
 
   private scene: Scene | null = null
@@ -112,6 +113,7 @@ export class Store {
     if (f.ledger) this.ledger = f.ledger
     if (f.totals) this.totals = f.totals
     this.traffic = f.traffic ?? ''
+    this.routings = f.routings ?? []
     this.deadlock = (f.deadlock ?? []).map((c) => ({ ...c, link: this.scene?.links[c.link] ?? -1 })).filter((c) => c.link >= 0)
     const events = f.events ?? []
     this.events = this.events.concat(events).slice(-keptEvents)
@@ -235,14 +237,13 @@ export class Store {
     return [...this.faults.values()].filter((r) => r.target === target && !r.restored_at)
   }
 
-  // firmwares are those that switches of the map run other than the fabric's, by name, each with how many run it; mixed: not all
-  // of so many switches run the same.
-  firmwares(): { runs: Map<string, number>; mixed: boolean; of: number } {
-    const names = this.switches.flatMap((s) => s.routing ?? []).sort()
-    const runs = new Map<string, number>()
-    for (const name of names) runs.set(name, (runs.get(name) ?? 0) + 1)
-    const of = this.topology?.switches.filter((s) => !s.pod).length ?? 0
-    return { runs, mixed: runs.size > 1 || (runs.size === 1 && names.length < of), of }
+  // firmwares says how many switches of the map run the fabric's, and each of routings; mixed: not all run the same.
+  firmwares(): { runs: number[]; mixed: boolean } {
+    const runs = ['', ...this.routings].map(() => 0)
+    this.topology?.switches.forEach((s, i) => {
+      if (!s.pod) runs[this.switches[i]!.routing ?? 0]!++
+    })
+    return { runs, mixed: runs.filter((n) => n > 0).length > 1 }
   }
 
   private reset(): void {

@@ -65,14 +65,14 @@ export function rollout(x: Context): TemplateResult | typeof nothing {
 // firmwares lists what switches run while they run different firmwares, with the marks that those have on the map which run
 // another than the fabric's; or the one that all of them run, if it is another.
 export function firmwares(x: Context): TemplateResult | typeof nothing {
-  const { runs, mixed, of } = x.store.firmwares()
-  if (runs.size === 0) return nothing
-  const own = of - [...runs.values()].reduce((sum, c) => sum + c, 0)
-  const line = (mark: unknown, name: string, c: number) => html`<div>${mark} <b>${name}</b> ${c} of ${of} switches</div>`
+  const { routings } = x.store
+  if (routings.length === 0) return nothing
+  const { runs, mixed } = x.store.firmwares()
+  const of = runs.reduce((sum, n) => sum + n)
   return html`
     <div class="firmwares" data-testid="firmwares">
-      ${own > 0 ? line(nothing, x.status?.routing ?? "the fabric's", own) : nothing}
-      ${[...runs].map(([name, c], i) => line(mixed ? firmwareMark(x.map.theme, i + 1) : nothing, name, c))}
+      ${runs.map((n, i) => n === 0 ? nothing : html`
+        <div>${mixed && i > 0 ? firmwareMark(x.map.theme, i) : nothing} <b>${i > 0 ? routings[i - 1] : x.status?.routing}</b> ${n} of ${of} switches</div>`)}
     </div>`
 }
 

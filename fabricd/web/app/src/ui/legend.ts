@@ -72,5 +72,5 @@ export function hoverLine(x: Context): TemplateResult | typeof nothing {
   const i = h.kind === 'switch' ? s.switchOf(h.id) : undefined
   const v = i === undefined ? undefined : s.switches[i]
   return html`<div class="hoverline"><b>${h.id}</b>
-    ${v ? html`${v.state} · held ${v.held ?? 0}${v.blocked ? `, ${v.blocked} blocked` : ''}${v.rerouted ? ` · rerouted ${rate(v.rerouted)}` : ''}${v.vector ? ` · ${v.vector}` : ''}${v.routing ? ` · runs ${v.routing}` : ''}` : h.kind}</div>`
+    ${v ? html`${v.state} · held ${v.held ?? 0}${v.blocked ? `, ${v.blocked} blocked` : ''}${v.rerouted ? ` · rerouted ${rate(v.rerouted)}` : ''}${v.vector ? ` · ${v.vector}` : ''}${v.routing ? ` · runs ${s.routings[v.routing - 1]}` : ''}` : h.kind}</div>`
 }
