@@ -43,7 +43,7 @@ type SwitchDetail struct {
 	Tier      *int              `json:"tier,omitempty" jsonschema_description:"In a tree, 0 at the top."`
 	Digits    []int             `json:"digits,omitempty"`
 	Coord     []int             `json:"coord,omitempty"`
-	Routing   string            `json:"routing,omitempty" jsonschema_description:"The firmware that it runs, if another was loaded than that of the fabric."`
+	Routing   string            `json:"routing,omitempty" jsonschema_description:"The firmware that it runs, if it is another than the fabric's."`
 	Process   string            `json:"process,omitempty" jsonschema_description:"The process that is this switch, if it is one of its own."`
 	Ports     []PortView        `json:"ports"`
 	Registers []RegisterView    `json:"registers"`

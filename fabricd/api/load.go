@@ -76,6 +76,49 @@ func (s *Server) load(ctx context.Context, r LoadRequest) (out LoadResult, err e
 	return out, nil
 }
 
+// RoutingView is a routing that switches can be loaded with, if it fits.
+type RoutingView struct {
+	Name    string          `json:"name"`
+	About   string          `json:"about"`
+	Options []RoutingOption `json:"options,omitempty" jsonschema_description:"What can follow the name, as updn:layers=2,tree=dfs."`
+	Unfit   string          `json:"unfit,omitempty" jsonschema_description:"Why switches of this fabric cannot run it. Of a routing with tables only its topology is checked: the order to load it computes them."`
+}
+
+// RoutingOption is an option of a routing.
+type RoutingOption struct {
+	Name   string `json:"name"`
+	Values string `json:"values" jsonschema_description:"That it takes, in words."`
+	About  string `json:"about"`
+}
+
+func (s *Server) listRoutings() []RoutingView {
+	var list []RoutingView
+	for _, e := range subnet.Entries() {
+		v := RoutingView{Name: e.Name, About: e.About}
+		for _, k := range e.Keys {
+			v.Options = append(v.Options, RoutingOption(k))
+		}
+		if err := s.unfit(e); err != nil {
+			v.Unfit = err.Error()
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// unfit says why switches cannot run a routing without its options; nil: they can.
+func (s *Server) unfit(e subnet.Entry) error {
+	g := s.fabric.Topology()
+	if e.Routes != nil && e.Fits(g) {
+		return nil
+	}
+	fw, _, err := subnet.Firmware(context.Background(), e.Name, g)
+	for i := 0; err == nil && i < len(g.Switches); i++ {
+		err = s.fabric.CanRun(g.Switches[i].ID, &fw)
+	}
+	return err
+}
+
 // made makes a firmware by name, and keeps the latest: a roll-out asks for the same again and again.
 func (s *Server) made(ctx context.Context, routing string) (switching.Firmware, error) {
 	s.loading.Lock()

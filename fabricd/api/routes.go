@@ -57,6 +57,7 @@ func (w *Web) routes() []route {
 		{method: "GET", path: "/faults", does: "Fault reports, the oldest first: at most 512, the next when asked again.", query: after, out: []fault.Report{}, handle: w.faults},
 		{method: "GET", path: "/ledger", does: "Where every packet is.", out: fabric.Ledger{}, handle: func(*http.Request) (any, error) { return w.Server.fabric.Ledger(), nil }},
 		{method: "GET", path: "/events", does: "Events that are kept, the oldest first: at most 512, the next when asked again.", query: after, out: []fabric.Event{}, handle: w.events},
+		{method: "GET", path: "/routings", does: "The routings that switches can be loaded with, by name, and why one does not fit this fabric.", out: []RoutingView{}, handle: func(*http.Request) (any, error) { return w.Server.routings(), nil }},
 		{method: "GET", path: "/fabrics", does: "The fabrics that run on this machine, with the addresses of their pages.", out: []Listed{}, handle: w.fabrics},
 		{method: "GET", path: "/stream", does: "The state stream as server-sent events named frame, each a Frame. Last-Event-ID resumes.", query: open, raw: w.stream, unbounded: true},
 		{method: "GET", path: "/openapi.json", does: "This description.", raw: w.openAPI},

@@ -41,6 +41,8 @@ type sampling struct {
 	faultsAt         weft.Time            // when reports were asked for
 	links            []LinkView           // as viewers have them
 	views            []SwitchView         // likewise
+	runs             []string             // per switch: the firmware that it runs, if it is another than the fabric's
+	others           []string             // these, without repetition, by name
 	sums             *podSums             // nil: there are no pods
 	faults           map[int]fault.Report // as viewers have them; those of old numbers are forgotten
 	changed          map[int]bool         // numbers of reports for the next frame
@@ -52,7 +54,7 @@ type sampling struct {
 func newSampling(f *fabric.Fabric) *sampling {
 	g := f.Topology()
 	return &sampling{
-		f: f, sampler: f.NewSampler(), links: make([]LinkView, len(g.Links)), views: make([]SwitchView, len(g.Switches)),
+		f: f, sampler: f.NewSampler(), links: make([]LinkView, len(g.Links)), views: make([]SwitchView, len(g.Switches)), runs: make([]string, len(g.Switches)),
 		switches: make([][2]uint64, len(g.Switches)), faults: map[int]fault.Report{}, changed: map[int]bool{}, openFrom: 1,
 	}
 }
@@ -90,6 +92,8 @@ func (s *sampling) frame(counters bool) step {
 			d.Links = append(d.Links, v)
 		}
 	}
+	s.firmware()
+	d.Routings = s.others
 	for i := range r.Switches {
 		if v := s.view(i, r, counters); v != s.views[i] {
 			s.views[i] = v
@@ -194,7 +198,7 @@ func near(a, b float64) bool {
 
 func (s *sampling) view(i int, r *fabric.Reading, counters bool) SwitchView {
 	w := &r.Switches[i]
-	v := SwitchView{I: i, State: w.State, Held: w.Held, Blocked: w.Blocked, Vector: w.Registers}
+	v := SwitchView{I: i, State: w.State, Held: w.Held, Blocked: w.Blocked, Vector: w.Registers, Routing: slices.Index(s.others, s.runs[i]) + 1}
 	if !counters {
 		v.Rerouted, v.UTurns = s.views[i].Rerouted, s.views[i].UTurns
 	} else if s.switchesAt > 0 {
@@ -202,6 +206,18 @@ func (s *sampling) view(i int, r *fabric.Reading, counters bool) SwitchView {
 		v.Rerouted, v.UTurns = rate(w.Rerouted, s.switches[i][0], t), rate(w.UTurns, s.switches[i][1], t)
 	}
 	return v
+}
+
+// firmware reads what switches run.
+func (s *sampling) firmware() {
+	s.others = nil
+	for i := range s.runs {
+		s.runs[i] = s.f.RoutingOf(weft.SwitchID(i))
+		if s.runs[i] != "" && !slices.Contains(s.others, s.runs[i]) {
+			s.others = append(s.others, s.runs[i])
+		}
+	}
+	slices.Sort(s.others)
 }
 
 // happened adds the events since the frame before. Reports come with some of them.

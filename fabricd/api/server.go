@@ -37,6 +37,8 @@ type Server struct {
 
 	mover func(ctx context.Context, sw, host string) (fabric.Moved, error) // of the fabric; tests have another
 
+	routings func() []RoutingView // of this fabric: made once
+
 	loading       sync.Mutex
 	loads         string             // guarded by loading: the firmware that was loaded last, by name
 	loadsFirmware switching.Firmware // guarded by loading
@@ -50,6 +52,7 @@ func NewServer(f *fabric.Fabric, control *bus.Server, info Info) (*Server, error
 	s := &Server{info: info, fabric: f, control: control, stream: NewStream(f), first: f.Events().Last(), mover: f.Move}
 	s.stream.latest = s.latest
 	s.listing = sync.OnceValues(func() (json.RawMessage, error) { return listing(f.Topology(), s.stream.pods) })
+	s.routings = sync.OnceValue(s.listRoutings)
 	return s, errors.Join(
 		onBus(control, VerbStatus, s.status), onBus(control, VerbTopology, s.topology), onBus(control, VerbLinks, s.links),
 		onBus(control, VerbSwitch, s.switchState), onBus(control, VerbFaults, s.faults), onBus(control, VerbEvents, s.events),

@@ -43,6 +43,7 @@ type Frame struct {
 	Totals   fabric.Totals `json:"totals" jsonschema_description:"The latency is that of all packets, and up to a second old."`
 	Deadlock []ChannelView `json:"deadlock,omitempty" jsonschema_description:"The cycle of channels that wait for each other for ever, if there is one."`
 	Traffic  string        `json:"traffic,omitempty"`
+	Routings []string      `json:"routings,omitempty" jsonschema_description:"The firmwares that switches run other than the fabric's."`
 }
 
 // LinkView is one link. Ends and directions are a and b of the topology's listing, as in
@@ -78,6 +79,7 @@ type SwitchView struct {
 	Rerouted float64 `json:"rerouted,omitempty" jsonschema_description:"Packets per second since the frame before."`
 	UTurns   float64 `json:"u_turns,omitempty" jsonschema_description:"Packets per second since the frame before."`
 	Vector   string  `json:"vector,omitempty" jsonschema_description:"Registers that are not zero, as p0.1: 0b10."`
+	Routing  int     `json:"routing,omitempty" jsonschema_description:"The firmware that it runs, if it is another than the fabric's: its number in routings, from 1."`
 }
 
 // ChannelView is one VC of one direction of a link.

@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"cmp"
+
 	"github.com/weft-fabric/weft/fabricd/host"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -17,12 +19,12 @@ func (f *Fabric) panicked(p switching.RoutePanic) {
 }
 
 // routingOf is the name of what a switch runs.
-func (si *site) routingOf(s *liveSwitch) string {
-	switch l := s.Now(); {
-	case l.Routing != "":
-		return l.Routing
-	case si.opts.Processes != nil:
-		return si.opts.Processes.Routing
+func (si *site) routingOf(s *liveSwitch) string { return cmp.Or(s.Now().Routing, si.routing()) }
+
+// routing is the name of the fabric's firmware.
+func (si *site) routing() string {
+	if p := si.opts.Processes; p != nil {
+		return p.Routing
 	}
 	return si.opts.Firmware.Name
 }

@@ -95,9 +95,13 @@ func (mg *management) CanRun(id weft.SwitchID, fw *switching.Firmware) error {
 	return mg.opts.runs(fw, mg.graph.Place(id))
 }
 
-// RoutingOf names the firmware that a switch runs, when another was loaded than the fabric's; else
-// "".
-func (mg *management) RoutingOf(id weft.SwitchID) string { return mg.switches[id].Now().Routing }
+// RoutingOf names the firmware that a switch runs, when it is another than the fabric's; else "".
+func (mg *management) RoutingOf(id weft.SwitchID) string {
+	if routing := mg.routingOf(mg.switches[id]); routing != mg.routing() {
+		return routing
+	}
+	return ""
+}
 
 // describe puts a patch into words.
 func describe(p *tables.Patch) string {

@@ -6,7 +6,8 @@
 //   tab-fabric, tab-selected, tab-flow, tab-faults; fabric-panel with switch-count, link-count, all-well, troubles, ledger,
 //   ledger-balanced, deadlock, layer-<name>; link-panel with link-state (data-state as in the API, data-story up|cut|silent|
 //   noticed|flapping|impaired|coming|down|held), cut, cut-silently, restore, direction, for, flap, impair, loss, delay, rate;
-//   pods (data-pod), pod-panel with pod-open, pod-close, bundle-panel; switch-panel with switch-state (data-state), crash, restart, vector; nic-panel; faults-panel with fault (data-fault),
+//   pods (data-pod), pod-panel with pod-open, pod-close, bundle-panel; switch-panel with switch-state (data-state), crash, restart, vector,
+//   firmware, load-routing, load-into, load-every, load, load-about, rollout, rollout-stop, rollout-cost; firmwares in fabric-panel; nic-panel; faults-panel with fault (data-fault),
 //   fault-report (data-fault), events; flow-panel with flow-src, flow-dst, flow-toggle, journey;
 //   map, legend, toast, timeline, timeline-fault (data-fault), chart-delivered, chart-p99, chart-discarded, chart-rerouted,
 //   chart-inFlight.
@@ -21,6 +22,7 @@ import { Client } from './net/client'
 import { Stream } from './net/stream'
 import { Actions } from './state/actions'
 import { Flow } from './state/flow'
+import { Rollout } from './state/rollout'
 import { Store } from './state/store'
 import { SwitchWatch } from './state/switchwatch'
 import { Ui, type Selection, type Tab } from './state/ui'
@@ -87,7 +89,7 @@ const x: Context = {
   openPods: (pods) => setOpen([...store.open, ...pods]),
   closePod: (pod) => setOpen([...store.open].filter((p) => p !== pod)),
   closeAll: () => setOpen([]),
-  store, ui, client, stream, actions, map, flow: new Flow(client, ui), watch: new SwitchWatch(client, ui), status: null, fabrics: [],
+  store, ui, client, stream, actions, map, flow: new Flow(client, ui), rollout: new Rollout(client, ui), watch: new SwitchWatch(client, ui), status: null, fabrics: [],
 }
 const charts = new Charts(at('#charts'), store, map.theme)
 
@@ -183,6 +185,7 @@ store.subscribe(() => {
   if (shape === store.full) return
   shape = store.full
   x.flow.stop()
+  x.rollout.forget()
   x.flow.set('', '')
   map.motion.flow = null
   ui.fault = null

@@ -124,6 +124,22 @@ describe('the store', () => {
     expect(changes(13, { events: [{ seq: 1, at: 1, kind: 'cut' }] })).toBe(true)
   })
 
+  it('tells which switches run another firmware than the fabric\'s, and whether all run the same', () => {
+    const s = started()
+    const told: boolean[] = []
+    s.subscribe((c) => told.push(c.state))
+    const runs = (seq: number, routings: string[], switches: NonNullable<Frame['switches']>) => {
+      s.apply(frame(seq, { switches, routings }))
+      return s.firmwares()
+    }
+    expect(s.firmwares()).toEqual({ runs: [3], mixed: false })
+    expect(runs(6, ['b'], [{ i: 1, state: 'up', routing: 1 }])).toEqual({ runs: [2, 1], mixed: true })
+    expect(runs(7, ['b'], [{ i: 0, state: 'up', routing: 1 }, { i: 2, state: 'up', routing: 1 }])).toEqual({ runs: [0, 3], mixed: false })
+    expect(runs(8, ['a', 'b'], [{ i: 1, state: 'up', routing: 2 }, { i: 2, state: 'up', routing: 2 }])).toEqual({ runs: [0, 1, 2], mixed: true })
+    runs(9, ['a', 'b'], [{ i: 0, state: 'up', routing: 1, held: 3 }])
+    expect(told).toEqual([true, true, true, false])
+  })
+
   it('ignores links that the topology does not have', () => {
     const s = started()
     s.apply(frame(6, { links: [{ i: 99, state: 'cut' }] }))

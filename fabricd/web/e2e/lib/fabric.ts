@@ -148,7 +148,7 @@ export class Fabric {
   topology(): Promise<Topology> { return this.get('topology') }
   status(): Promise<Status> { return this.get('status') }
   link(id: string): Promise<LinkState> { return this.get(`links/${encodeURIComponent(id)}`) }
-  switchState(id: string): Promise<{ state: string }> { return this.get(`switches/${encodeURIComponent(id)}?forwarding=false`) }
+  switchState(id: string): Promise<{ state: string; routing?: string }> { return this.get(`switches/${encodeURIComponent(id)}?forwarding=false`) }
   faults(): Promise<Report[]> { return this.get('faults') }
   heal(): Promise<unknown> { return this.post('heal') }
 

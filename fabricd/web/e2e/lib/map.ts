@@ -20,7 +20,7 @@ interface Weft {
   liveAfterMs: number
   selected: { kind: string; id: string } | null
   link(id: string): { state: string; cut_ab?: string; cut_ba?: string } | null
-  switch(id: string): { state: string } | null
+  switch(id: string): { state: string; routing?: number } | null
   place(id: string): Point | null
 }
 

@@ -22,6 +22,7 @@ export interface Theme {
   reroute: Rgb
   uturn: Rgb
   vector: Rgb
+  firmware: Rgb // another than the fabric's
   blocked: Rgb
   deadlock: Rgb
   packet: Rgb
@@ -62,6 +63,7 @@ export const dark: Theme = {
   reroute: hex('#3cc9a0'),
   uturn: hex('#56b4e9'),
   vector: hex('#f0e442'),
+  firmware: hex('#b79cf2'),
   blocked: hex('#ff9f6b'),
   deadlock: hex('#ff3d6e'),
   packet: hex('#ffffff'),
@@ -87,6 +89,7 @@ export const light: Theme = {
   reroute: hex('#009e73'),
   uturn: hex('#0072b2'),
   vector: hex('#8a7a00'),
+  firmware: hex('#6a3fb5'),
   blocked: hex('#c24d00'),
   deadlock: hex('#c4003c'),
   packet: hex('#111111'),

@@ -23,7 +23,12 @@ export class Overlay extends Layer2d {
     // Small where switches are close: badges are not to hide what they are about.
     const r = Math.min(7.5, Math.max(3, this.map.scale() * this.map.geometry.spacing * 0.24))
     if (on.states) this.map.store.links.forEach((l, i) => this.badge(l, i, r))
-    t.switches.forEach((s, i) => this.halo(s.id, this.map.store.switches[i]!))
+    const { mixed } = this.map.store.firmwares()
+    t.switches.forEach((s, i) => {
+      const view = this.map.store.switches[i]!
+      this.halo(s.id, view)
+      if (mixed && view.routing) this.firmware(s.id, view.routing)
+    })
     this.selection()
   }
 
@@ -106,6 +111,24 @@ export class Overlay extends Layer2d {
     }
     if (on.uturns && s.u_turns) this.uturn(p.x + r + 5, p.y - r - 5, css(t.uturn))
     if (on.vectors && s.vector) this.vector(p.x - r - 5, p.y - r - 5, s.vector)
+  }
+
+  // firmware numbers a switch by what it runs, while they run different firmwares.
+  private firmware(id: string, n: number): void {
+    const p = this.map.nodeOnScreen(id)
+    if (!p || !this.seen(p.x, p.y)) return
+    const r = this.map.radius(id) * 0.62
+    const c = this.ctx
+    c.beginPath()
+    c.arc(p.x, p.y, r, 0, 7)
+    c.fillStyle = css(this.map.theme.firmware)
+    c.fill()
+    if (r < 5) return
+    c.font = `700 ${r * 1.4}px ${font}`
+    c.textAlign = 'center'
+    c.textBaseline = 'middle'
+    c.fillStyle = this.map.theme.background
+    c.fillText(String(n), p.x, p.y + 0.5)
   }
 
   private cross(x: number, y: number, r: number, color: string): void {

@@ -5,6 +5,7 @@ export interface SwitchDetail {
   state: string
   held: number
   counts: Record<string, number>
+  routing?: string // another than the fabric's
   process?: string
   ports: PortDetail[]
   registers: { name: string; value: string; expires_in_s?: number }[]

@@ -41,6 +41,7 @@ export class Store {
   faults = new Map<number, FaultReport>()
   deadlock: Channel[] = []
   traffic = ''
+  routings: string[] = [] // that switches run other than the fabric's
   readonly history = new History()
 
   private scene: Scene | null = null
@@ -112,6 +113,7 @@ export class Store {
     if (f.ledger) this.ledger = f.ledger
     if (f.totals) this.totals = f.totals
     this.traffic = f.traffic ?? ''
+    this.routings = f.routings ?? []
     this.deadlock = (f.deadlock ?? []).map((c) => ({ ...c, link: this.scene?.links[c.link] ?? -1 })).filter((c) => c.link >= 0)
     const events = f.events ?? []
     this.events = this.events.concat(events).slice(-keptEvents)
@@ -179,7 +181,8 @@ export class Store {
   }
 
   private setSwitch(k: number, s: SwitchView): void {
-    if (this.switches[k]!.state !== s.state) this.turned = true
+    const was = this.switches[k]!
+    if (was.state !== s.state || was.routing !== s.routing) this.turned = true
     this.switches[k] = s
   }
 
@@ -232,6 +235,15 @@ export class Store {
   // faultsInForce are the reports of faults that nobody has repaired, by what they are of.
   faultsInForce(target: string): FaultReport[] {
     return [...this.faults.values()].filter((r) => r.target === target && !r.restored_at)
+  }
+
+  // firmwares says how many switches of the map run the fabric's, and each of routings; mixed: not all run the same.
+  firmwares(): { runs: number[]; mixed: boolean } {
+    const runs = ['', ...this.routings].map(() => 0)
+    this.topology?.switches.forEach((s, i) => {
+      if (!s.pod) runs[this.switches[i]!.routing ?? 0]!++
+    })
+    return { runs, mixed: runs.filter((n) => n > 0).length > 1 }
   }
 
   private reset(): void {

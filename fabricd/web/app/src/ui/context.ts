@@ -6,6 +6,7 @@ import type { Stream } from '../net/stream'
 import type { FabricEntry, Status } from '../net/types'
 import type { Actions } from '../state/actions'
 import type { Flow } from '../state/flow'
+import type { Rollout } from '../state/rollout'
 import type { Store } from '../state/store'
 import type { Ui } from '../state/ui'
 import type { SwitchWatch } from '../state/switchwatch'
@@ -22,6 +23,7 @@ export interface Context {
   actions: Actions
   map: FabricMap
   flow: Flow
+  rollout: Rollout
   watch: SwitchWatch
   status: Status | null
   fabrics: FabricEntry[]

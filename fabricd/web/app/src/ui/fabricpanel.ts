@@ -4,6 +4,7 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import { story, storyText, type LinkStory } from '../map/look'
 import { layers, layerText } from '../state/ui'
 import type { Context } from './context'
+import { firmwares, rollout } from './firmware'
 import { count, micro, rate, short } from './format'
 import { podList } from './podpanel'
 
@@ -20,6 +21,7 @@ export function fabricPanel(x: Context): TemplateResult {
       </p>
       <p class="facts">${x.status?.routing ? html`routing <b>${x.status.routing}</b>` : nothing}
         ${x.store.traffic ? html` · traffic <b>${x.store.traffic}</b>` : html` · no traffic`}</p>
+      ${firmwares(x)} ${rollout(x)}
       ${troubles(x)} ${podList(x)} ${ledger(x)} ${totals(x)}
       <h3>On the map</h3>
       <div class="layers">

@@ -5,6 +5,7 @@ import { css, scale, type Theme } from '../map/colors'
 import { badges, look, story, storyText, type LinkStory } from '../map/look'
 import type { LinkView } from '../net/types'
 import type { Context } from './context'
+import { firmwareMark } from './firmware'
 import { percent, rate } from './format'
 import { hoverMany } from './podpanel'
 
@@ -36,6 +37,7 @@ export function legend(x: Context): TemplateResult {
       <div><svg width="34" height="14" aria-hidden="true"><path d="M13 11V6a4 4 0 0 1 8 0v4" fill="none" stroke=${css(t.uturn)} stroke-width="2" /><path d="M18 9h6l-3 4z" fill=${css(t.uturn)} /></svg>U-turns</div>
       <div><svg width="34" height="14" aria-hidden="true"><rect x="13" y="3" width="8" height="8" fill=${css(t.vector)} transform="rotate(45 17 7)" /></svg>re-route vector set</div>
       <div><svg width="34" height="14" aria-hidden="true"><rect x="11" y="1" width="12" height="12" rx="3" fill=${css(t.switchFill)} stroke=${css(t.switchBorder)} /><rect x="12" y="7" width="10" height="5" fill=${css(t.blocked)} /></svg>packets held, most blocked</div>
+      <div><span class="slot">${firmwareMark(t, 1)}</span>runs another firmware than others</div>
     </details>
   `
 }
@@ -70,5 +72,5 @@ export function hoverLine(x: Context): TemplateResult | typeof nothing {
   const i = h.kind === 'switch' ? s.switchOf(h.id) : undefined
   const v = i === undefined ? undefined : s.switches[i]
   return html`<div class="hoverline"><b>${h.id}</b>
-    ${v ? html`${v.state} · held ${v.held ?? 0}${v.blocked ? `, ${v.blocked} blocked` : ''}${v.rerouted ? ` · rerouted ${rate(v.rerouted)}` : ''}${v.vector ? ` · ${v.vector}` : ''}` : h.kind}</div>`
+    ${v ? html`${v.state} · held ${v.held ?? 0}${v.blocked ? `, ${v.blocked} blocked` : ''}${v.rerouted ? ` · rerouted ${rate(v.rerouted)}` : ''}${v.vector ? ` · ${v.vector}` : ''}${v.routing ? ` · runs ${s.routings[v.routing - 1]}` : ''}` : h.kind}</div>`
 }

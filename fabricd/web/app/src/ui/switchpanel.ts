@@ -5,6 +5,7 @@ import { story } from '../map/look'
 import type { ForwardingEntry, PortDetail, SwitchDetail } from '../net/switch'
 import type { Context } from './context'
 import { count, rate, short } from './format'
+import { firmwarePart } from './firmware'
 import { faultsOf } from './linkpanel'
 
 export function switchPanel(x: Context, id: string): TemplateResult {
@@ -33,6 +34,7 @@ export function switchPanel(x: Context, id: string): TemplateResult {
       </dl>
       ${v.vector ? html`<p data-testid="vector"><span class="dim">re-route vector</span> <code class="warn">${v.vector}</code></p>` : nothing}
       ${x.watch.error ? html`<p class="bad">${x.watch.error}</p>` : nothing}
+      ${firmwarePart(x, id, d)}
       ${d ? inside(x, id, d) : html`<p class="hint">asking the switch…</p>`} ${faultsOf(x, id)}
     </section>
   `
