@@ -28,6 +28,7 @@ type Actions struct {
 	Ready  []PortID // ports that may have something to transmit, packets or a frame without; a port may stand here twice
 	Owed   []PortID // set by Tick: ports at which a hello is due, also where packets wait for the link to be free
 	More   bool     // set by Transmit: the port has more to transmit
+	Asking bool     // the core waits for decisions of its firmware; see Switch.Asks of package switch
 	WakeAt Time     // call Tick at this time at the latest; Never when there is nothing to wait for
 
 	Drops   []Drop       // packets that ended here and were not delivered
@@ -45,7 +46,7 @@ type Actions struct {
 func (a *Actions) Reset() {
 	a.Ready = a.Ready[:0]
 	a.Owed = a.Owed[:0]
-	a.More = false
+	a.More, a.Asking = false, false
 	a.WakeAt = Never
 	a.Drops = a.Drops[:0]
 	a.Hops = a.Hops[:0]
@@ -174,10 +175,13 @@ type Notice struct {
 }
 
 // Fault names a violation of the link protocol by the neighbour, or a frame that was damaged on its
-// way from it: a named, counted error, never a panic.
+// way from it, or a failure of the firmware: a named, counted error, never a panic.
 type Fault struct {
 	Port    PortID
 	Err     error
 	Count   uint64 // how many there were of this kind since the last that was told, with this one; 0 is 1
 	Damaged bool   // a frame whose checksum does not match; its packets count as lost on the wire
+	// Firmware: neither the neighbour nor a frame is at fault, but the firmware, which gave no answer
+	// for a packet that came by the port.
+	Firmware bool
 }

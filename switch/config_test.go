@@ -110,5 +110,5 @@ func TestStallsPrintAsMetricsNameThem(t *testing.T) {
 	for _, s := range Stalls() {
 		names = append(names, s.String())
 	}
-	require.Equal(t, []string{"output_full", "link_down", "order", "no_credit"}, names)
+	require.Equal(t, []string{"output_full", "link_down", "order", "no_credit", "firmware"}, names)
 }

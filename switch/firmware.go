@@ -27,6 +27,16 @@ type Firmware struct {
 	// Route decides for one packet that is next in its input queue. It may run again for the same
 	// packet when no candidate had room. Its answer may use the storage of sw.Scratch.
 	Route func(pkt *weft.Header, at Arrival, sw View) Decision
+	// Batch decides for many packets at once, for a firmware that may take long, as another process
+	// does; nil: it takes no time. A switch then calls no Route: live the packets wait, with the reason
+	// StallFirmware, and the switch goes on; in virtual time all waits for the answer. Batch sets the
+	// Decision or the Err of each ask, and may be called by several goroutines. Route decides the same,
+	// for whoever explores what the firmware does.
+	Batch func(asks []*Ask)
+	// Reads is what Batch looks at beside the packet, its arrival, the registers and which ports are
+	// up: the rest of an [Ask].View is zero.
+	Reads Asked
+
 	// Check says why a switch at this place, with so many VCs, cannot run it, and what to do, though
 	// On and VCs are met; nil: it can.
 	Check func(place *weft.Place, vcs int) error

@@ -30,6 +30,7 @@ func (s *Switch) Load(now weft.Time, fw Firmware, version uint64, out *weft.Acti
 		registers[i].keep(now, s.registers)
 	}
 	s.now, s.version, s.cfg, s.registers = now, version, cfg, registers
+	s.blockAsked()
 	s.adopt()
 	s.rerouteBlocked(out)
 	s.wake(out)
@@ -54,6 +55,14 @@ func (r *register) keep(now weft.Time, were []register) {
 func (s *Switch) adopt() {
 	fw := &s.cfg.Firmware
 	s.route, s.bytes, s.most = fw.Route, fw.HeaderBytes, weft.MaxHops
+	s.changed()
+	switch {
+	case s.asks != nil:
+		s.asks.on = fw.Batch != nil
+	case fw.Batch != nil && s.single == nil:
+		s.single = &Asks{asks: make([]*Ask, 1)}
+	}
+	s.plain = s.cfg.Panicked == nil && fw.Batch == nil
 	if fw.MostHops != 0 {
 		s.most = uint16(min(max(fw.MostHops, 1), weft.MaxHops))
 	}

@@ -73,6 +73,7 @@ func (s *Switch) Leave(now weft.Time, out *weft.Actions) (h HandOver) {
 	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
 		s.wait.leave(id)
 	}
+	s.forgetAsks()
 	for i := range s.registers {
 		r := &s.registers[i]
 		kept := HeldRegister{Value: r.value, Left: weft.Never}
@@ -158,6 +159,7 @@ func (s *Switch) Come(now weft.Time, above weft.Epoch, h *HandOver, out *weft.Ac
 
 // rest has the switch wait until it has signal again.
 func (s *Switch) rest(out *weft.Actions) {
+	s.changed()
 	s.holdPorts()
 	s.look = weft.Never
 	for p := range s.ports {
@@ -194,6 +196,7 @@ func (s *Switch) keep(k *HeldPacket) {
 		hdr: k.Header, arrived: s.now - k.Age, in: s.channel(k.In, k.InVC), port: k.In, vc: k.InVC,
 		waited: k.Waited, why: k.Why,
 	}
+	s.forgetAsk(id)
 	flow := flowOf(&k.Header)
 	s.slots.link[id].flow = flow
 	if k.Queued {

@@ -27,6 +27,7 @@ func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Act
 	sl.hdr = *h
 	sl.arrived, sl.in, sl.port, sl.vc, sl.waited, sl.stranded, sl.why = s.now, c, p, h.VC, false, false, 0
 	s.slots.link[id].flow = flowOf(h)
+	s.forgetAsk(id)
 
 	q := &s.in[c]
 	mustWait := q.n > 0 && (s.cfg.Queueing == FIFO || s.slots.sameFlow(q.head, flowOf(h)) != noSlot)
@@ -52,14 +53,14 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 			}
 		}
 		sl := &s.slots.slot[id]
-		s.stats.Decisions++
 		at := Arrival{Port: sl.port, VC: sl.vc, From: s.place.Roles[sl.port]}
 		var d Decision
-		if s.cfg.Panicked == nil {
+		if s.plain {
 			d = s.route(&sl.hdr, at, (*view)(s))
-		} else {
-			d = s.caught(&sl.hdr, at)
+		} else if !s.decide(id, at, &d, out) {
+			return
 		}
+		s.stats.Decisions++
 		s.follow(&d, &sl.hdr)
 		if len(d.Candidates) == 0 {
 			id = s.discard(id, &d, out)
@@ -87,6 +88,9 @@ func (s *Switch) follow(d *Decision, h *weft.Header) {
 			return
 		}
 		r := &s.registers[d.Write.Index]
+		if r.value != d.Write.Value {
+			s.changed()
+		}
 		r.value = d.Write.Value
 		if r.Expire > 0 {
 			r.expires = s.now + r.Expire

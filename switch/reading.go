@@ -44,6 +44,9 @@ func (s *Switch) SumVCs() []VCSum {
 				sum.Stalls[why] += n
 			}
 			sum.Stalls[StallNoCredit] += s.out[c].stalls
+			if s.asks != nil {
+				sum.Stalls[StallFirmware] += s.asks.stalls[c]
+			}
 		}
 	}
 	return sums

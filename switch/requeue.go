@@ -42,6 +42,7 @@ func (s *Switch) unstrand(p weft.PortID) {
 // swap turns id's header back to what it was on arrival, or forth again to what it was to leave
 // with.
 func (s *Switch) swap(id slotID) {
+	s.forgetAsk(id)
 	sl := &s.slots.slot[id]
 	was := mark{vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes, size: sl.hdr.Size}
 	now := &s.other[id]

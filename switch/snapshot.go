@@ -113,6 +113,9 @@ func (s *Switch) Snapshot() Snapshot {
 			}
 			copy(v.Stalls[:], s.in[c].stalls[:])
 			v.Stalls[StallNoCredit] = s.out[c].stalls
+			if s.asks != nil {
+				v.Stalls[StallFirmware] = s.asks.stalls[c]
+			}
 			ps.VCs = append(ps.VCs, v)
 		}
 		sn.Ports = append(sn.Ports, ps)

@@ -14,6 +14,7 @@ type Switch struct {
 	look      weft.Time // when the first link end is due for a hello or for having heard none
 	returning returning
 	ports     []port
+	plain     bool     // Route is called, and a panic in it goes on
 	stranded  int      // packets in the output queues of dead links that are routed anew
 	in        []input  // per channel
 	out       []output // per channel
@@ -36,6 +37,9 @@ type Switch struct {
 	// other is, per slot, what the header was on arrival; while it is stranded, what it was to leave
 	// with. Only for Config.Requeue.
 	other []mark
+
+	asks   *asking // nil: the driver takes no asks
+	single *Asks   // of a firmware with a Batch, where the driver takes no asks
 }
 
 // port is what the VCs of one port share: four cache lines.
@@ -256,6 +260,7 @@ func (s *Switch) Tick(now weft.Time, out *weft.Actions) {
 		}
 	}
 	if expired {
+		s.changed()
 		s.rerouteBlocked(out)
 	}
 	s.wake(out)
@@ -276,6 +281,7 @@ func (s *Switch) Crash(now weft.Time, out *weft.Actions) {
 	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
 		s.wait.leave(id)
 	}
+	s.forgetAsks()
 	for i := range s.registers {
 		s.registers[i].value, s.registers[i].expires = 0, weft.Never
 	}
@@ -314,6 +320,7 @@ func (s *Switch) loseCrash(id slotID, p weft.PortID, out *weft.Actions) {
 
 // cameUp notes that the link at p is up.
 func (s *Switch) cameUp(p weft.PortID, out *weft.Actions) {
+	s.changed()
 	out.Changes = append(out.Changes, weft.PortChange{Port: p, Up: true})
 	s.unstrand(p)
 }
@@ -321,6 +328,7 @@ func (s *Switch) cameUp(p weft.PortID, out *weft.Actions) {
 // linkLost drops what was queued for a link that is no longer up, or routes it anew, and routes
 // anew what waited for it.
 func (s *Switch) linkLost(p weft.PortID, why weft.Cause, out *weft.Actions) {
+	s.changed()
 	out.Changes = append(out.Changes, weft.PortChange{Port: p, Why: why})
 	s.emptyPort(p, out)
 	s.rerouteBlocked(out)

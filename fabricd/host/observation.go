@@ -32,10 +32,11 @@ type Observation struct {
 
 // Fault is a [weft.Fault] that travels.
 type Fault struct {
-	Port    weft.PortID `json:"port"`
-	Text    string      `json:"text"`
-	Count   uint64      `json:"count,omitempty"`
-	Damaged bool        `json:"damaged,omitempty"`
+	Port     weft.PortID `json:"port"`
+	Text     string      `json:"text"`
+	Count    uint64      `json:"count,omitempty"`
+	Damaged  bool        `json:"damaged,omitempty"`
+	Firmware bool        `json:"firmware,omitempty"`
 }
 
 // Of is the node that made o.
@@ -54,7 +55,7 @@ func (o *Observation) Actions() *weft.Actions {
 		WakeAt:  weft.Never,
 	}
 	for _, f := range o.Faults {
-		a.Faults = append(a.Faults, weft.Fault{Port: f.Port, Err: errors.New(f.Text), Count: f.Count, Damaged: f.Damaged})
+		a.Faults = append(a.Faults, weft.Fault{Port: f.Port, Err: errors.New(f.Text), Count: f.Count, Damaged: f.Damaged, Firmware: f.Firmware})
 	}
 	return a
 }

@@ -1,5 +1,5 @@
-// Package switchd drives a core live: a receiving and a transmitting goroutine per port, and one
-// that watches the clock.
+// Package switchd drives a core live: a receiving and a transmitting goroutine per port, one that
+// watches the clock, and one that asks the firmware where it may take long.
 //
 // # The flow of a frame
 //
@@ -92,6 +92,10 @@ type Driver struct {
 
 	untold map[faultSource]*untold // guarded by mu; nil: there has been no fault
 
+	asks   chan struct{}  // guarded by mu; capacity 1: there is something to ask; nil: there never was
+	asking sync.WaitGroup // of the goroutine that asks
+	behind atomic.Bool    // the core waits for an answer
+
 	// On the clock of Config: when the clock goroutine should look next, and when something here
 	// was last found to be late.
 	due, late atomic.Int64
@@ -106,6 +110,9 @@ func New(cfg Config) *Driver {
 	}
 	cfg.Batch = min(cfg.Batch, weft.MaxBatch)
 	d := &Driver{cfg: cfg, core: cfg.Core, wakeAt: weft.Never, tellAt: weft.Never, poke: make(chan struct{}, 1)}
+	if a, ok := d.core.(asker); ok {
+		a.LetAsk()
+	}
 	d.wakes = make([]chan struct{}, cfg.Core.Ports())
 	d.senders, d.inHand = make([]sender, len(d.wakes)), make([]atomic.Bool, len(d.wakes))
 	for p := range d.wakes {
@@ -131,7 +138,9 @@ func (d *Driver) Run(ctx context.Context) {
 	}
 	wg.Go(d.watchClock)
 	<-ctx.Done()
+	d.lock()
 	d.stopped.Store(true)
+	d.mu.Unlock()
 	notify(d.poke)
 	for p, w := range d.cfg.Wires {
 		notify(d.wakes[p])
@@ -141,6 +150,7 @@ func (d *Driver) Run(ctx context.Context) {
 		}
 	}
 	wg.Wait()
+	d.stopAsking()
 }
 
 // notify leaves a wake in ch, of capacity 1, unless there is one already.
@@ -270,7 +280,7 @@ func (d *Driver) Late(p weft.PortID, slack, within time.Duration) bool {
 }
 
 // Behind reports whether something waits for a goroutine of the driver to run: a frame for a
-// receiver, or for a transmitter that it has been woken. A core of which nothing moves may then
+// receiver, for a transmitter that it has been woken, or for an answer of the firmware. A core of which nothing moves may then
 // move yet.
 func (d *Driver) Behind() bool {
 	for p := range d.wakes {
@@ -278,7 +288,7 @@ func (d *Driver) Behind() bool {
 			return true
 		}
 	}
-	return false
+	return d.behind.Load()
 }
 
 // lateBy is what counts as late when Late is asked about what has been.
@@ -305,6 +315,9 @@ func (d *Driver) notice(now weft.Time) {
 func (d *Driver) act(now weft.Time, out *weft.Actions) {
 	for _, p := range out.Ready {
 		notify(d.wakes[p])
+	}
+	if out.Asking {
+		d.wakeAsker()
 	}
 	if out.WakeAt < d.wakeAt {
 		d.wakeAt = out.WakeAt
