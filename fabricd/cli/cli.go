@@ -64,5 +64,6 @@ Exit codes: 0 all went well, 1 an expectation of a scenario did not hold, 2 wron
 	root.AddCommand(up.Command(), up.DownCommand(), up.StateCommand(), agent.Command(), agent.ListCommand(), run.Command(),
 		switches.Command(), manage.Command(), auth.Command(), topology.Command(), scenario.Command(), explain.Command(),
 		verify.Command(), sweep.Command(), routes.Command(), reroute.Command(), tolerate.Command())
+	started().allow(root)
 	return root
 }
