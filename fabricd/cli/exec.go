@@ -73,7 +73,7 @@ func (p *programs) allow(cmd *cobra.Command) {
 }
 
 // execs are the commands that take --exec.
-var execs = []string{"agent", "explain", "run", "scenario check", "scenario shrink", "sweep", "switch", "up", "verify"}
+var execs = []string{"agent", "explain", "run", "scenario validate", "sweep", "switch", "up", "verify"}
 
 func (p *programs) begin(allowed []string, log *slog.Logger) error {
 	p.mu.Lock()

@@ -116,8 +116,10 @@ func (p *Process) own(ctx context.Context, r *run) {
 		if r != nil {
 			since := time.Now()
 			p.mu.Lock()
-			p.run = r
-			close(p.up)
+			if !r.over {
+				p.run = r
+				close(p.up)
+			}
 			p.mu.Unlock()
 			select {
 			case <-ctx.Done():
@@ -125,9 +127,6 @@ func (p *Process) own(ctx context.Context, r *run) {
 			case <-r.done:
 			}
 			<-r.done
-			p.mu.Lock()
-			p.run, p.why, p.up = nil, r.err, make(chan struct{})
-			p.mu.Unlock()
 			if time.Since(since) > lastBackoff {
 				backoff = firstBackoff
 			}
@@ -160,12 +159,22 @@ func (p *Process) own(ctx context.Context, r *run) {
 	}
 }
 
+// over notes that a run has ended.
+func (p *Process) over(r *run) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r.over, p.why = true, r.err; p.run == r {
+		p.run, p.up = nil, make(chan struct{})
+	}
+}
+
 // run is one run of the program.
 type run struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	hello hello
 	log   *logLines
+	over  bool          // guarded by Process.mu; it has ended
 	done  chan struct{} // the program has ended, and nobody reads any more
 	err   error         // why; to be read once done is closed
 
@@ -212,7 +221,12 @@ func (p *Process) start(ctx context.Context) (*run, error) {
 	m := &messages{r: bufio.NewReaderSize(stdout, 1<<16), w: r.in}
 	r.out.w = r.in
 	hello := make(chan error, 2)
-	go r.read(m, p.cfg.Options, hello)
+	go func() {
+		err := r.read(m, p.cfg.Options, hello)
+		p.over(r)
+		close(r.done)
+		hello <- err // has room
+	}()
 	timer := time.NewTimer(p.cfg.Silence)
 	defer timer.Stop()
 	err = fmt.Errorf("it has not said what it is within %v: the first line that it prints is its hello, flushed", p.cfg.Silence)
@@ -235,9 +249,7 @@ func (r *run) greet(m *messages, options map[string]string) error {
 	if options == nil {
 		options = map[string]string{}
 	}
-	if err := m.write(start{Version, options}); err != nil {
-		return err
-	}
+	_ = m.write(start{Version, options}) // if that fails, so does reading, and says why
 	if err := m.read(&r.hello); err != nil {
 		return fmt.Errorf("its hello: %w", err)
 	}
@@ -258,12 +270,10 @@ func (r *run) greet(m *messages, options map[string]string) error {
 	return nil
 }
 
-// read reads what the program says, until it ends or says what cannot be.
-func (r *run) read(m *messages, options map[string]string, hello chan<- error) {
+// read reads what the program says, until it ends or says what cannot be, and returns why it ended.
+func (r *run) read(m *messages, options map[string]string, hello chan<- error) error {
 	err := r.greet(m, options)
-	if err != nil {
-		r.kill(err)
-	} else {
+	if err == nil {
 		hello <- nil
 	}
 	for err == nil {
@@ -293,6 +303,7 @@ func (r *run) read(m *messages, options map[string]string, hello chan<- error) {
 	status := r.cmd.Wait()
 	late.Stop()
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.err = r.killed
 	if r.err == nil {
 		r.err = fmt.Errorf("it ended: %s", r.cmd.ProcessState)
@@ -301,9 +312,7 @@ func (r *run) read(m *messages, options map[string]string, hello chan<- error) {
 		}
 	}
 	r.waiting = nil
-	r.mu.Unlock()
-	close(r.done)
-	hello <- r.err // has room
+	return r.err
 }
 
 // kill ends the program, for a reason.

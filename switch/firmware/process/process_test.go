@@ -1,0 +1,513 @@
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/vmihailenco/msgpack/v5"
+	"go.uber.org/goleak"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// TestMain runs the tests, or is a program that is run as firmware by one of them.
+func TestMain(m *testing.M) {
+	if how := os.Getenv("WEFT_TEST_PROGRAM"); how != "" {
+		program(how)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// told is what a program gets.
+type told struct {
+	Version   int               `json:"version"`
+	Options   map[string]string `json:"options"`
+	Place     *int              `json:"place"`
+	Batch     uint64            `json:"batch"`
+	Questions []question        `json:"questions"`
+}
+
+// program is a firmware that sends each packet out of the port by the number of its destination, and
+// has the faults that how names.
+func program(how string) {
+	in := bufio.NewReader(os.Stdin)
+	h := hello{Version: Version, Name: "program", About: "for tests", Options: []option{{Name: "a"}}}
+	packed := strings.Contains(how, "msgpack")
+	if packed {
+		h.Format = "msgpack"
+	}
+	h.DestinationBased = strings.Contains(how, "remembered")
+	switch how {
+	case "registers":
+		h.Registers = []register{{Name: "r", Width: 4, ExpireSeconds: 1}}
+	case "reads":
+		h.Reads = []string{"queues", "draw", "now"}
+	case "version":
+		h.Version = 2
+	case "refuses":
+		h.Error = "a is not what it should be"
+	case "mute":
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
+	case "dies at once":
+		fmt.Fprintln(os.Stderr, "my last words")
+		os.Exit(3)
+	}
+	say := func(v any) {
+		if packed && h.Format == "" {
+			var b bytes.Buffer
+			e := msgpack.NewEncoder(&b)
+			e.SetCustomStructTag("json")
+			_ = e.Encode(v)
+			_, _ = os.Stdout.Write(append(binary.BigEndian.AppendUint32(nil, uint32(b.Len())), b.Bytes()...))
+			return
+		}
+		_ = json.NewEncoder(os.Stdout).Encode(v)
+	}
+	hear := func(v any) bool {
+		if packed && h.Format == "" {
+			var size [4]byte
+			if _, err := io.ReadFull(in, size[:]); err != nil {
+				return false
+			}
+			b := make([]byte, binary.BigEndian.Uint32(size[:]))
+			_, _ = io.ReadFull(in, b)
+			d := msgpack.NewDecoder(bytes.NewReader(b))
+			d.SetCustomStructTag("json")
+			return d.Decode(v) == nil
+		}
+		line, err := in.ReadBytes('\n')
+		return err == nil && json.Unmarshal(line, v) == nil
+	}
+	for {
+		var m told
+		if !hear(&m) {
+			return
+		}
+		switch {
+		case m.Version != 0:
+			say(h)
+			h.Format = "" // its own way from now on
+		case m.Place != nil:
+		default:
+			a := answers{Batch: m.Batch}
+			for _, q := range m.Questions {
+				a.Answers = append(a.Answers, reply(how, &q))
+			}
+			switch {
+			case how == "silent", how == "sometimes silent" && m.Questions[0].Header.Dst == 9:
+				continue
+			case how == "dies", how == "sometimes dies" && m.Questions[0].Header.Dst == 9:
+				os.Exit(1)
+			case how == "garbage":
+				fmt.Println("Hello, world")
+			case how == "too long":
+				fmt.Println(strings.Repeat("x", MaxMessage+1))
+			case how == "unknown field":
+				fmt.Printf(`{"batch":%d,"answers":[{"candidate":[]}]}`+"\n", m.Batch)
+			case how == "too few":
+				a.Answers = a.Answers[1:]
+				say(a)
+			case how == "another batch":
+				a.Batch++
+				say(a)
+			default:
+				say(a)
+			}
+		}
+	}
+}
+
+func reply(how string, q *question) answer {
+	a := answer{Rule: "by number", Candidates: []candidate{{Port: q.Header.Dst}}}
+	switch how {
+	case "port":
+		a.Candidates[0].Port = 99
+	case "vc":
+		a.Candidates[0].VC = -1
+	case "class":
+		a.Candidates[0].Class = 256
+	case "many":
+		a.Candidates = slices.Repeat(a.Candidates, 1000)
+	case "register":
+		a.Writes = map[string]word{"x": 1}
+	case "registers":
+		a.Writes = map[string]word{"r": word(q.State["r"] + 5)}
+	case "two":
+		a.Writes = map[string]word{"x": 1, "y": 2}
+	case "turn":
+		a.Turn = "left"
+	case "rule":
+		a.Rule = strings.Repeat("r", 300)
+	case "field":
+		a.Candidates[0].Fields = &fields{PortField: new(-7)}
+	case "fields":
+		a.Turn, a.Notify = "u-turn", true
+		a.Candidates[0].Fields = &fields{PortField: new(3), Misroute: new(word(5)), Path: new(7), Layers: new(word(2)), Route: new("p4,p1"), Sub: new("")}
+	case "reads":
+		a.Rule = fmt.Sprint(q.Queues[3], q.Random, q.Now, *q.Header.Src, q.Header.Seq, q.Header.Size, q.Header.Hops, q.Dead, q.From)
+	}
+	return a
+}
+
+// logged is a log that a test reads.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func config(t testing.TB, how string) Config {
+	path, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv("WEFT_TEST_PROGRAM", how)
+	return Config{Path: path, Silence: time.Minute}
+}
+
+// start starts the program that is this one with some faults.
+func startProgram(t testing.TB, c Config) *Process {
+	p, err := Start(t.Context(), c)
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// standing is a leaf of a tree of 4 ports that stands still, with port 3 dead.
+func standing(t testing.TB) *switching.Still {
+	g, err := topology.Parse("kary-ntree:2,2")
+	require.NoError(t, err)
+	s := &switching.Still{At: g.Place(2), Free: 2, Random: 11, Time: 13, Registers: []uint64{3}}
+	s.Dead.Add(3)
+	return s
+}
+
+func ask(view switching.View, dsts ...weft.NICID) (asks []*switching.Ask) {
+	for i, dst := range dsts {
+		h := weft.Header{Dst: dst, Src: 1, Seq: uint64(i), Size: 256, Hops: 2, Fields: weft.NewFields()}
+		asks = append(asks, &switching.Ask{Packet: h, At: switching.Arrival{Port: 1, From: weft.RoleNIC}, View: view})
+	}
+	return asks
+}
+
+func TestAProgramDecidesForManyPacketsAtOnce(t *testing.T) {
+	for _, how := range []string{"json", "msgpack", "json remembered", "msgpack remembered"} {
+		t.Run(how, func(t *testing.T) {
+			p := startProgram(t, config(t, how))
+			fw := p.Firmware()
+			require.Equal(t, "program", fw.Name)
+			asks := ask(standing(t), 0, 3, 2)
+			fw.Batch(asks)
+			for _, k := range asks {
+				require.NoError(t, k.Err)
+				require.Equal(t, switching.Decision{
+					Rule: "by number", Candidates: []switching.Candidate{{Port: weft.PortID(k.Packet.Dst), Fields: weft.NewFields()}},
+				}, k.Decision)
+			}
+			require.Equal(t, asks[1].Decision, fw.Route(&asks[1].Packet, asks[1].At, asks[1].View))
+		})
+	}
+}
+
+func TestAProgramIsToldWhatItReadsAndSetsFields(t *testing.T) {
+	p := startProgram(t, config(t, "reads"))
+	k := ask(standing(t), 1)
+	p.Firmware().Batch(k)
+	require.NoError(t, k[0].Err)
+	require.Equal(t, "[2 0 2] 11 13 1 0 256 2 [3]nic", k[0].Decision.Rule)
+
+	fields := startProgram(t, config(t, "fields")).Firmware()
+	k = ask(standing(t), 1)
+	fields.Batch(k)
+	require.NoError(t, k[0].Err)
+	route, err := weft.ParseSourceRoute("p4,p1")
+	require.NoError(t, err)
+	require.Equal(t, weft.Fields{PortField: 3, Misroute: 5, Path: 7, Layers: 2, Route: route}, k[0].Decision.Candidates[0].Fields)
+	require.Equal(t, switching.UTurn, k[0].Decision.Turn)
+	require.True(t, k[0].Decision.Notify)
+
+	registers := startProgram(t, config(t, "registers")).Firmware()
+	require.Equal(t, []switching.Register{{Name: "r", Width: 4, Expire: weft.Second}}, registers.Registers(nil))
+	k = ask(standing(t), 1)
+	registers.Batch(k)
+	require.NoError(t, k[0].Err)
+	require.Equal(t, switching.RegisterWrite{Do: true, Value: 8}, k[0].Decision.Write)
+	k[0].View.(*switching.Still).Registers[0] = 15
+	registers.Batch(k)
+	require.ErrorContains(t, k[0].Err, "it writes 10100 to register r, which has 4 bits: declare it wider in hello")
+}
+
+func TestWhatIsBasedOnDestinationsIsAskedOnce(t *testing.T) {
+	p := startProgram(t, config(t, "sometimes dies remembered"))
+	fw := p.Firmware()
+	view := standing(t)
+	fw.Batch(ask(view, 0, 1))
+	asked := func() uint64 {
+		r, err := p.current()
+		require.NoError(t, err)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.batches
+	}
+	require.EqualValues(t, 1, asked())
+	k := ask(view, 1, 0)
+	fw.Batch(k)
+	require.EqualValues(t, 1, asked())
+	require.Equal(t, weft.PortID(1), k[0].Decision.Candidates[0].Port)
+	for i, change := range []func(k *switching.Ask){
+		func(*switching.Ask) { view.Dead.Add(2) },
+		func(k *switching.Ask) { k.At.Port = 0 },
+		func(k *switching.Ask) { k.Packet.Misroute = 1 },
+		func(k *switching.Ask) { k.Packet.Dst = 2 },
+	} {
+		k := ask(view, 1)
+		change(k[0])
+		fw.Batch(k)
+		require.NoError(t, k[0].Err)
+		require.EqualValues(t, i+2, asked())
+	}
+	m := &memory{}
+	for i := range 3 * maxKept {
+		m.keep(memoryKey{dst: weft.NICID(i)}, switching.Decision{})
+	}
+	require.LessOrEqual(t, len(m.now)+len(m.was), 2*maxKept)
+}
+
+// Each error names the program, the switch, the packet, the rule, and what to do.
+func TestAnAnswerThatCannotBeIsAnErrorOfItsPacketAlone(t *testing.T) {
+	for how, want := range map[string]string{
+		"port":     `it names port 99, virtual channel 0: the ports of the switch are 0 to 3, its virtual channels 0 to 0`,
+		"vc":       `it names port 1, virtual channel -1: the ports of the switch are 0 to 3`,
+		"class":    `it names class 256, need 0: both are 0 to 255`,
+		"many":     `an answer too long: it names 1000 candidates, of 4 ports and 1 virtual channels: name each`,
+		"register": `it writes register "x", which it does not declare: declare it in hello`,
+		"two":      `it writes 2 registers, and may write one: write one of them`,
+		"turn":     `its turn is "left": answer straight, reroute or u-turn`,
+		"field":    `port_field is -7, expected a port, or -1 or -2: fields are as fabricd explain prints them`,
+		"rule":     `its rule has more than 256 bytes: shorten it`,
+	} {
+		t.Run(how, func(t *testing.T) {
+			p := startProgram(t, config(t, how))
+			k := ask(standing(t), 1)
+			p.Firmware().Batch(k)
+			rule := "by number"
+			if how == "rule" {
+				rule = strings.Repeat("r", maxText)
+			}
+			require.ErrorContains(t, k[0].Err, fmt.Sprintf("firmware %s at s1.0, packet 0 of 1 -> 1, which came by p1 in vc0, rule %q: %s", p.cfg.Path, rule, want))
+			require.Contains(t, p.Firmware().Route(&k[0].Packet, k[0].At, k[0].View).Rule, switching.RuleNoAnswer)
+			_, err := p.current()
+			require.NoError(t, err, "it goes on")
+		})
+	}
+}
+
+func TestAProgramThatFailsIsStartedAgain(t *testing.T) {
+	for how, want := range map[string]string{
+		"silent": "no answer within", "dies": "it ended: exit status 1", "garbage": `invalid character 'H' looking for beginning of value, in "Hello, world"`,
+		"too long": "a message of more than 1048576 bytes", "too few": "it gives 0 answers to 1 questions",
+		"another batch": "it answers batch 2, which nobody asked", "unknown field": `unknown field "candidate"`,
+	} {
+		t.Run(how, func(t *testing.T) {
+			c := config(t, how)
+			if how == "silent" {
+				c.Silence = time.Second
+			}
+			var log logged
+			c.Log = slog.New(slog.NewTextHandler(&log, nil))
+			p := startProgram(t, c)
+			for range 2 {
+				k := ask(standing(t), 1)
+				p.Firmware().Batch(k)
+				require.ErrorContains(t, k[0].Err, want)
+				require.ErrorContains(t, k[0].Err, "look at what it prints on its standard error; it is started again")
+			}
+			p.Close()
+			require.Contains(t, log.text.String(), "firmware ended, and is started again")
+		})
+	}
+}
+
+func TestAProgramThatFailedOnceServesOn(t *testing.T) {
+	for _, how := range []string{"sometimes dies", "sometimes silent"} {
+		c := config(t, how)
+		if how == "sometimes silent" {
+			c.Silence = time.Second
+		}
+		p := startProgram(t, c)
+		k := ask(standing(t), 9)
+		p.Firmware().Batch(k)
+		require.Error(t, k[0].Err)
+		k = ask(standing(t), 1)
+		p.Firmware().Batch(k)
+		require.NoError(t, k[0].Err, "it is told the places again")
+	}
+}
+
+func TestSeveralAskAProgramAtOnce(t *testing.T) {
+	p := startProgram(t, config(t, "json"))
+	view := standing(t)
+	var wg sync.WaitGroup
+	for n := range 8 {
+		wg.Go(func() {
+			for range 50 {
+				k := ask(view, weft.NICID(n%4), 1)
+				p.batch(k)
+				assert.NoError(t, k[0].Err)
+				assert.Equal(t, weft.PortID(n%4), k[0].Decision.Candidates[0].Port)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestWhatCannotBeStarted(t *testing.T) {
+	for how, want := range map[string]string{
+		"version": "it speaks version 2 of the protocol, expected 1", "refuses": "it refuses its options: a is not what it should be",
+		"mute": "it has not said what it is within 1s", "dies at once": `it ended: exit status 3; the last that it printed: "my last words"`,
+	} {
+		c := config(t, how)
+		if how == "mute" {
+			c.Silence = time.Second
+		}
+		_, err := Start(t.Context(), c)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, c.Path)
+	}
+	c := config(t, "json")
+	c.Options = map[string]string{"b": "1"}
+	_, err := Start(t.Context(), c)
+	require.ErrorContains(t, err, `unknown option "b": expected a, none other`)
+
+	file := t.TempDir() + "/fw"
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err = Start(t.Context(), Config{Path: file})
+	require.ErrorContains(t, err, "make it executable, as by chmod +x")
+	_, err = Start(t.Context(), Config{Path: file + "x"})
+	require.ErrorContains(t, err, "no such file")
+}
+
+func TestWhoeverWaitsWhenAProgramIsClosedGetsAnError(t *testing.T) {
+	p := startProgram(t, config(t, "silent"))
+	k := ask(standing(t), 1)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.batch(k)
+	}()
+	p.Close()
+	<-done
+	require.ErrorContains(t, k[0].Err, errClosed.Error())
+	p.batch(k)
+	require.ErrorContains(t, k[0].Err, errClosed.Error())
+}
+
+func TestPlacesHaveNumbersThatAreUsedAgain(t *testing.T) {
+	r := &run{places: map[placeKey]int{}}
+	key := func(vcs int) placeKey { return placeKey{vcs: vcs} }
+	for i := range maxPlaces {
+		n, fresh := r.place(key(i))
+		require.True(t, fresh && n == i)
+	}
+	n, fresh := r.place(key(5))
+	require.True(t, !fresh && n == 5)
+	n, fresh = r.place(key(maxPlaces))
+	require.True(t, fresh && n == 0)
+	n, fresh = r.place(key(0))
+	require.True(t, fresh && n == 1)
+	require.Len(t, r.places, maxPlaces)
+}
+
+func TestHelloIsChecked(t *testing.T) {
+	good := func() hello { return hello{Version: Version, Name: "x"} }
+	_, err := new(good()).firmware()
+	require.NoError(t, err)
+	for want, spoil := range map[string]func(h *hello){
+		"name of 0 bytes": func(h *hello) { h.Name = "" },
+		"on=":             func(h *hello) { h.On = "rings" },
+		"vcs=":            func(h *hello) { h.VCs = 17 },
+		"max_hops=":       func(h *hello) { h.MaxHops = -1 },
+		"65 registers":    func(h *hello) { h.Registers = make([]register, 65) },
+		"of 65 bits":      func(h *hello) { h.Registers = []register{{Name: "r", Width: 65}} },
+		"for -1 s":        func(h *hello) { h.Registers = []register{{Name: "r", Width: 1, ExpireSeconds: -1}} },
+		"format=":         func(h *hello) { h.Format = "xml" },
+		"reads":           func(h *hello) { h.Reads = []string{"minds"} },
+	} {
+		h := good()
+		spoil(&h)
+		_, err := h.firmware()
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// FuzzReader reads what any program may write.
+func FuzzReader(f *testing.F) {
+	f.Add([]byte(`{"batch":1,"answers":[{"candidates":[{"port":1,"fields":{"misroute":"01"}}],"writes":{"r":1}}]}`+"\n"), false)
+	var b bytes.Buffer
+	m := messages{w: &b, packed: true}
+	if err := m.write(answers{1, []answer{{Rule: "r", Writes: map[string]word{"r": 3}, Candidates: []candidate{{Fields: &fields{Route: new("p1")}}}}}}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes(), true)
+	view := standing(f)
+	p := &Process{rules: map[string]string{}, hello: hello{Registers: []register{{Name: "r", Width: 4}}}}
+	f.Fuzz(func(t *testing.T, text []byte, packed bool) {
+		m := messages{r: bufio.NewReader(bytes.NewReader(text)), packed: packed}
+		for {
+			var a answers
+			if err := m.read(&a); err != nil {
+				require.LessOrEqual(t, cap(m.in), 2*MaxMessage)
+				return
+			}
+			for i := range a.Answers {
+				d, err := p.decision(ask(view, 1)[0], &a.Answers[i])
+				var fault *Fault
+				require.True(t, err == nil || errors.As(err, &fault))
+				for _, c := range d.Candidates {
+					require.Less(t, int(c.Port), view.At.Ports())
+				}
+			}
+			var h hello
+			_ = json.Unmarshal(text, &h)
+			_, _ = h.firmware()
+		}
+	})
+}
+
+func BenchmarkBatch(b *testing.B) {
+	for _, how := range []string{"json", "msgpack"} {
+		b.Run(how, func(b *testing.B) {
+			p := startProgram(b, config(b, how))
+			dsts := make([]weft.NICID, switching.MaxAsks)
+			for i := range dsts {
+				dsts[i] = weft.NICID(i % 4)
+			}
+			k := ask(standing(b), dsts...)
+			for b.Loop() {
+				p.batch(k)
+			}
+			b.ReportMetric(float64(b.N*len(k))/b.Elapsed().Seconds(), "decisions/s")
+		})
+	}
+}
