@@ -6,7 +6,7 @@
 // Each stage is a function in pipeline.go, in this order:
 //
 //	receive   frame -> header; the packet takes a place in its input VC queue
-//	route     the firmware names the candidates, or discards
+//	route     the firmware names the candidates, or discards; one that takes long is asked (ask.go)
 //	select    among the candidates with room, by the selection policy
 //	allocate  a slot in the output VC queue is reserved
 //	transfer  through the crossbar; the place in the input goes back as a credit

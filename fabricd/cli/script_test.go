@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 			return testenv.Short() && !testenv.Update(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"shape": cmdShape, "await": cmdAwait, "server": cmdServer,
+			"shape": cmdShape, "await": cmdAwait, "server": cmdServer, "need": cmdNeed,
 		},
 	})
 }
@@ -164,6 +164,14 @@ func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 		err := ts.Exec(args[1], args[2:]...)
 		return err == nil && regexp.MustCompile(args[0]).MatchString(ts.ReadFile("stdout"))
 	}, args)
+}
+
+// cmdNeed skips a script for want of a program, and names what it is installed from.
+func cmdNeed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: need PROGRAM PACKAGE")
+	}
+	testenv.Need(ts.Value(test{}).(testing.TB), args[0], args[1])
 }
 
 // test is the key of the test that runs a script.

@@ -12,6 +12,7 @@ package process
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -251,7 +252,7 @@ func (r *run) greet(m *messages, options map[string]string) error {
 	}
 	_ = m.write(start{Version, options}) // if that fails, so does reading, and says why
 	if err := m.read(&r.hello); err != nil {
-		return fmt.Errorf("its hello: %w", err)
+		return fmt.Errorf("its hello: %w: docs/reference/exec.md says what it is", err)
 	}
 	if _, err := r.hello.firmware(); err != nil {
 		return err
@@ -262,7 +263,7 @@ func (r *run) greet(m *messages, options map[string]string) error {
 	}
 	for _, o := range slices.Sorted(maps.Keys(options)) {
 		if !slices.Contains(known, o) {
-			return fmt.Errorf("unknown option %q: expected %s", o, strings.Join(append(known, "none other"), ", "))
+			return fmt.Errorf("unknown option %q: it takes %s", o, cmp.Or(strings.Join(known, ", "), "none"))
 		}
 	}
 	m.packed = r.hello.Format == "msgpack"

@@ -398,7 +398,7 @@ func TestWhatCannotBeStarted(t *testing.T) {
 	c := config(t, "json")
 	c.Options = map[string]string{"b": "1"}
 	_, err := Start(t.Context(), c)
-	require.ErrorContains(t, err, `unknown option "b": expected a, none other`)
+	require.ErrorContains(t, err, `unknown option "b": it takes a`)
 
 	file := t.TempDir() + "/fw"
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
