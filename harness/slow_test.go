@@ -26,7 +26,9 @@ func slow(fw switching.Firmware, wait func()) switching.Firmware {
 			k.Decision = route(&k.Packet, k.At, k.View)
 		}
 	}
-	fw.Route = func(*weft.Header, switching.Arrival, switching.View) switching.Decision { panic("a switch asks by Batch") }
+	fw.Route = func(*weft.Header, switching.Arrival, switching.View) switching.Decision {
+		panic("a switch asks by Batch")
+	}
 	return fw
 }
 
