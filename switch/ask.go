@@ -121,35 +121,32 @@ func (s *Switch) Answer(now weft.Time, b *Asks, out *weft.Actions) {
 }
 
 // decide gives the decision for id, unless that has to be asked for: then it asks.
-func (s *Switch) decide(id slotID, at Arrival, d *Decision, out *weft.Actions) bool {
+func (s *Switch) decide(id slotID, at Arrival, out *weft.Actions) (d Decision, known bool) {
 	switch {
 	case s.cfg.Firmware.Batch == nil:
-		*d = s.caught(&s.slots.slot[id].hdr, at)
-		return true
+		return s.caught(&s.slots.slot[id].hdr, at), true
 	case s.asks == nil:
-		*d = s.askNow(id, at, out)
-		return true
+		return s.askNow(id, at, out), true
 	}
 	a := &s.asks.slots[id]
 	if !a.known || a.at != s.asks.changes {
 		s.ask(id, out)
-		return false
+		return d, false
 	}
-	*d = a.decision
 	r := &s.cfg.Firmware.Reads
 	a.known = !r.Queues && !r.Draw && !r.Now // it would say the same when it is asked again
-	return true
+	return a.decision, true
 }
 
 // askNow has the firmware decide for id at once: nobody takes asks.
 func (s *Switch) askNow(id slotID, at Arrival, out *weft.Actions) Decision {
-	b := s.single
-	b.list[0] = Ask{Packet: s.slots.slot[id].hdr, At: at, View: (*view)(s)}
-	s.cfg.Firmware.Batch(append(b.asks[:0], &b.list[0]))
-	if b.list[0].Err != nil {
-		return noAnswer(&b.list[0], out)
+	k := s.single[0]
+	*k = Ask{Packet: s.slots.slot[id].hdr, At: at, View: (*view)(s)}
+	s.cfg.Firmware.Batch(s.single)
+	if k.Err != nil {
+		return noAnswer(k, out)
 	}
-	return b.list[0].Decision
+	return k.Decision
 }
 
 // noAnswer is the decision where the firmware gave none.

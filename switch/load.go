@@ -60,7 +60,7 @@ func (s *Switch) adopt() {
 	case s.asks != nil:
 		s.asks.on = fw.Batch != nil
 	case fw.Batch != nil && s.single == nil:
-		s.single = &Asks{asks: make([]*Ask, 1)}
+		s.single = []*Ask{{}}
 	}
 	s.plain = s.cfg.Panicked == nil && fw.Batch == nil
 	if fw.MostHops != 0 {

@@ -27,7 +27,9 @@ func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Act
 	sl.hdr = *h
 	sl.arrived, sl.in, sl.port, sl.vc, sl.waited, sl.stranded, sl.why = s.now, c, p, h.VC, false, false, 0
 	s.slots.link[id].flow = flowOf(h)
-	s.forgetAsk(id)
+	if !s.plain {
+		s.forgetAsk(id)
+	}
 
 	q := &s.in[c]
 	mustWait := q.n > 0 && (s.cfg.Queueing == FIFO || s.slots.sameFlow(q.head, flowOf(h)) != noSlot)
@@ -57,8 +59,11 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 		var d Decision
 		if s.plain {
 			d = s.route(&sl.hdr, at, (*view)(s))
-		} else if !s.decide(id, at, &d, out) {
-			return
+		} else {
+			var known bool
+			if d, known = s.decide(id, at, out); !known {
+				return
+			}
 		}
 		s.stats.Decisions++
 		s.follow(&d, &sl.hdr)

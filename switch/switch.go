@@ -14,7 +14,6 @@ type Switch struct {
 	look      weft.Time // when the first link end is due for a hello or for having heard none
 	returning returning
 	ports     []port
-	plain     bool     // Route is called, and a panic in it goes on
 	stranded  int      // packets in the output queues of dead links that are routed anew
 	in        []input  // per channel
 	out       []output // per channel
@@ -25,6 +24,7 @@ type Switch struct {
 	registers []register
 	turn      uint32 // where the next tie between candidates is broken
 	most      uint16 // hops that a packet may have made on arrival, less than that
+	plain     bool   // Route is called, and a panic in it goes on
 
 	version  uint64            // of what the firmware forwards by, see Load
 	discards map[string]uint64 // per rule
@@ -39,7 +39,7 @@ type Switch struct {
 	other []mark
 
 	asks   *asking // nil: the driver takes no asks
-	single *Asks   // of a firmware with a Batch, where the driver takes no asks
+	single []*Ask  // one, of a firmware with a Batch, where the driver takes no asks
 }
 
 // port is what the VCs of one port share: four cache lines.
