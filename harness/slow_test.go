@@ -1,6 +1,7 @@
 package harness_test
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
@@ -80,4 +82,36 @@ func TestASwitchGoesOnWhileItsFirmwareThinks(t *testing.T) {
 	assert.Contains(t, path.String(), "s0.1")
 	h.RequireLedger()
 	assert.Greater(t, thinks.Load(), int64(3))
+}
+
+// A packet for which there is no answer is discarded, and an event says why; the rest goes on.
+func TestAFirmwareThatGivesNoAnswerIsAnEvent(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string][]harness.Option{"live": nil, "virtual": {harness.Virtual()}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fw := slow(firmware.DeterministicLink(), func() {})
+			answers := fw.Batch
+			fw.Batch = func(asks []*switching.Ask) {
+				answers(asks)
+				for _, k := range asks {
+					if k.Packet.Dst == 3 {
+						k.Err = errors.New("./fw.py at " + k.View.Place().Name + " is silent: mend it")
+					}
+				}
+			}
+			h := harness.New(t, "kary-ntree:2,2", append(how, harness.Firmware(fw))...)
+			h.RequireDiscarded(h.Send("n00", "n11"), switching.RuleNoAnswer)
+			h.RequireDelivered(h.Send("n00", "n10"))
+			h.RequireLedger()
+			h.Eventually(func() error {
+				for _, e := range h.Fabric().Events().Since(0) {
+					if e.Kind == fabric.EventFirmware && e.Detail == "./fw.py at s1.0 is silent: mend it" && e.Node == "s1.0" {
+						return nil
+					}
+				}
+				return errors.New("no event")
+			})
+		})
+	}
 }
