@@ -175,13 +175,10 @@ type Notice struct {
 }
 
 // Fault names a violation of the link protocol by the neighbour, or a frame that was damaged on its
-// way from it, or a failure of the firmware: a named, counted error, never a panic.
+// way from it: a named, counted error, never a panic.
 type Fault struct {
 	Port    PortID
 	Err     error
 	Count   uint64 // how many there were of this kind since the last that was told, with this one; 0 is 1
 	Damaged bool   // a frame whose checksum does not match; its packets count as lost on the wire
-	// Firmware: neither the neighbour nor a frame is at fault, but the firmware, which gave no answer
-	// for a packet that came by the port.
-	Firmware bool
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
@@ -84,8 +83,8 @@ func TestASwitchGoesOnWhileItsFirmwareThinks(t *testing.T) {
 	assert.Greater(t, thinks.Load(), int64(3))
 }
 
-// A packet for which there is no answer is discarded, and an event says why; the rest goes on.
-func TestAFirmwareThatGivesNoAnswerIsAnEvent(t *testing.T) {
+// A packet for which there is no answer is discarded, which fails a test and says why.
+func TestAFirmwareThatGivesNoAnswerFailsATest(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string][]harness.Option{"live": nil, "virtual": {harness.Virtual()}} {
 		t.Run(name, func(t *testing.T) {
@@ -96,22 +95,18 @@ func TestAFirmwareThatGivesNoAnswerIsAnEvent(t *testing.T) {
 				answers(asks)
 				for _, k := range asks {
 					if k.Packet.Dst == 3 {
-						k.Err = errors.New("./fw.py at " + k.View.Place().Name + " is silent: mend it")
+						k.Err = errors.New("./fw.py is silent: mend it")
 					}
 				}
 			}
-			h := harness.New(t, "kary-ntree:2,2", append(how, harness.Firmware(fw))...)
-			h.RequireDiscarded(h.Send("n00", "n11"), switching.RuleNoAnswer)
-			h.RequireDelivered(h.Send("n00", "n10"))
-			h.RequireLedger()
-			h.Eventually(func() error {
-				for _, e := range h.Fabric().Events().Since(0) {
-					if e.Kind == fabric.EventFirmware && e.Detail == "./fw.py at s1.0 is silent: mend it" && e.Node == "s1.0" {
-						return nil
-					}
-				}
-				return errors.New("no event")
+			text, failed := failing(t, "TestMine", func(t testing.TB) {
+				h := harness.New(t, "kary-ntree:2,2", append(how, harness.Firmware(fw))...)
+				h.RequireDelivered(h.Send("n00", "n10"))
+				h.RequireDiscarded(h.Send("n00", "n11"), switching.RuleNoAnswer)
+				h.RequireLedger()
 			})
+			require.True(t, failed)
+			assert.Contains(t, text, "at switch s1.0, in p0 vc0 from nic, with packet n00 -> n11 #0: ./fw.py is silent: mend it")
 		})
 	}
 }

@@ -17,8 +17,8 @@ type Ask struct {
 	View   View // what Route would see; it stays as it is
 
 	Decision Decision // the answer
-	// Err says why there is none. The packet is then discarded by RuleNoAnswer, and a [weft.Fault]
-	// tells of it.
+	// Err says why there is none. The packet is then discarded by RuleNoAnswer, and
+	// [Config].Panicked hears of it.
 	Err error
 
 	slot slotID
@@ -37,7 +37,6 @@ func (b *Asks) Decide() { b.batch(b.asks) }
 
 // asking is what a switch keeps whose driver takes its asks. Bound: its slots.
 type asking struct {
-	on      bool     // the firmware has a Batch
 	changes uint64   // of ports, registers and firmware so far
 	slots   []asked  // per slot
 	queue   []slotID // those that the driver has not taken yet, in order
@@ -111,7 +110,7 @@ func (s *Switch) Answer(now weft.Time, b *Asks, out *weft.Actions) {
 			room := a.decision.Candidates[:0]
 			a.decision = k.Decision
 			if k.Err != nil {
-				a.decision = noAnswer(k, out)
+				a.decision = s.noAnswer(k)
 			}
 			a.decision.Candidates = append(room, a.decision.Candidates...)
 			s.advance(k.slot, out)
@@ -122,11 +121,8 @@ func (s *Switch) Answer(now weft.Time, b *Asks, out *weft.Actions) {
 
 // decide gives the decision for id, unless that has to be asked for: then it asks.
 func (s *Switch) decide(id slotID, at Arrival, out *weft.Actions) (d Decision, known bool) {
-	switch {
-	case s.cfg.Firmware.Batch == nil:
-		return s.caught(&s.slots.slot[id].hdr, at), true
-	case s.asks == nil:
-		return s.askNow(id, at, out), true
+	if s.asks == nil {
+		return s.askNow(id, at), true
 	}
 	a := &s.asks.slots[id]
 	if !a.known || a.at != s.asks.changes {
@@ -139,19 +135,19 @@ func (s *Switch) decide(id slotID, at Arrival, out *weft.Actions) (d Decision, k
 }
 
 // askNow has the firmware decide for id at once: nobody takes asks.
-func (s *Switch) askNow(id slotID, at Arrival, out *weft.Actions) Decision {
+func (s *Switch) askNow(id slotID, at Arrival) Decision {
 	k := s.single[0]
 	*k = Ask{Packet: s.slots.slot[id].hdr, At: at, View: (*view)(s)}
 	s.cfg.Firmware.Batch(s.single)
 	if k.Err != nil {
-		return noAnswer(k, out)
+		return s.noAnswer(k)
 	}
 	return k.Decision
 }
 
 // noAnswer is the decision where the firmware gave none.
-func noAnswer(k *Ask, out *weft.Actions) Decision {
-	out.Faults = append(out.Faults, weft.Fault{Port: k.At.Port, Err: k.Err, Firmware: true})
+func (s *Switch) noAnswer(k *Ask) Decision {
+	s.failed(&k.Packet, k.At, k.Err)
 	return Discard(RuleNoAnswer)
 }
 

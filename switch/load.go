@@ -56,13 +56,9 @@ func (s *Switch) adopt() {
 	fw := &s.cfg.Firmware
 	s.route, s.bytes, s.most = fw.Route, fw.HeaderBytes, weft.MaxHops
 	s.changed()
-	switch {
-	case s.asks != nil:
-		s.asks.on = fw.Batch != nil
-	case fw.Batch != nil && s.single == nil:
+	if s.slow = fw.Batch != nil; s.slow && s.single == nil {
 		s.single = []*Ask{{}}
 	}
-	s.plain = s.cfg.Panicked == nil && fw.Batch == nil
 	if fw.MostHops != 0 {
 		s.most = uint16(min(max(fw.MostHops, 1), weft.MaxHops))
 	}

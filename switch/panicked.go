@@ -6,12 +6,12 @@ import "github.com/weft-fabric/weft"
 // [Config].Panicked is set.
 const RulePanicked = "the firmware panicked"
 
-// RoutePanic says where the Route of a firmware panicked.
+// RoutePanic says where the Route of a firmware panicked, or where its Batch gave no answer.
 type RoutePanic struct {
 	Switch weft.SwitchID
 	At     Arrival
 	Packet weft.Header // as Route left it
-	Value  any         // what it panicked with
+	Value  any         // what it panicked with, or why there is no answer
 
 	Dead      PortSet            // ports whose links were down
 	Registers []RegisterSnapshot // as they were
@@ -22,18 +22,26 @@ type RoutePanic struct {
 func (s *Switch) caught(h *weft.Header, at Arrival) (d Decision) {
 	defer func() {
 		if v := recover(); v != nil {
-			p := RoutePanic{Switch: s.place.Switch, At: at, Packet: *h, Value: v}
-			for i := range s.ports {
-				if !s.portUp(weft.PortID(i)) {
-					p.Dead.Add(weft.PortID(i))
-				}
-			}
-			for _, r := range s.registers {
-				p.Registers = append(p.Registers, RegisterSnapshot{Name: r.Name, Width: r.Width, Value: r.value, Expire: r.Expire, Expires: r.expires})
-			}
-			s.cfg.Panicked(p)
+			s.failed(h, at, v)
 			d = Discard(RulePanicked)
 		}
 	}()
 	return s.route(h, at, (*view)(s))
+}
+
+// failed tells that the firmware has failed on a packet, as v says.
+func (s *Switch) failed(h *weft.Header, at Arrival, v any) {
+	if s.cfg.Panicked == nil {
+		return
+	}
+	p := RoutePanic{Switch: s.place.Switch, At: at, Packet: *h, Value: v}
+	for i := range s.ports {
+		if !s.portUp(weft.PortID(i)) {
+			p.Dead.Add(weft.PortID(i))
+		}
+	}
+	for _, r := range s.registers {
+		p.Registers = append(p.Registers, RegisterSnapshot{Name: r.Name, Width: r.Width, Value: r.value, Expire: r.Expire, Expires: r.expires})
+	}
+	s.cfg.Panicked(p)
 }

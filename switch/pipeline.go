@@ -27,7 +27,7 @@ func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Act
 	sl.hdr = *h
 	sl.arrived, sl.in, sl.port, sl.vc, sl.waited, sl.stranded, sl.why = s.now, c, p, h.VC, false, false, 0
 	s.slots.link[id].flow = flowOf(h)
-	if !s.plain {
+	if s.slow {
 		s.forgetAsk(id)
 	}
 
@@ -57,13 +57,16 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 		sl := &s.slots.slot[id]
 		at := Arrival{Port: sl.port, VC: sl.vc, From: s.place.Roles[sl.port]}
 		var d Decision
-		if s.plain {
-			d = s.route(&sl.hdr, at, (*view)(s))
-		} else {
+		switch {
+		case s.slow:
 			var known bool
 			if d, known = s.decide(id, at, out); !known {
 				return
 			}
+		case s.cfg.Panicked == nil:
+			d = s.route(&sl.hdr, at, (*view)(s))
+		default:
+			d = s.caught(&sl.hdr, at)
 		}
 		s.stats.Decisions++
 		s.follow(&d, &sl.hdr)

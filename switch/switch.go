@@ -24,7 +24,7 @@ type Switch struct {
 	registers []register
 	turn      uint32 // where the next tie between candidates is broken
 	most      uint16 // hops that a packet may have made on arrival, less than that
-	plain     bool   // Route is called, and a panic in it goes on
+	slow      bool   // the firmware has a Batch
 
 	version  uint64            // of what the firmware forwards by, see Load
 	discards map[string]uint64 // per rule

@@ -35,7 +35,7 @@ type programs struct {
 var started = sync.OnceValue(func() *programs {
 	p := &programs{}
 	if err := subnet.Add(subnet.Source{
-		Name: execName, About: "any program, which speaks JSON lines: exec:./fw.py, exec:./fw.py:option=value", Open: p.open,
+		Name: execName, Syntax: "PROGRAM[:OPTIONS]", About: "any program, docs/reference/exec.md", Open: p.open,
 	}); err != nil {
 		panic("cli: BUG: " + err.Error())
 	}

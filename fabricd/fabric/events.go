@@ -18,7 +18,6 @@ const (
 	EventReport        = leader.EventReport  // the report of a fault is complete
 	EventProtocolFault = "protocol_fault"    // a frame broke the link protocol and was refused
 	EventDamaged       = "frame_damaged"     // a frame did not arrive as it was sent, or was for another link: its packets are lost on the wire
-	EventFirmware      = "firmware_failed"   // a firmware gave no answer for a packet, which was discarded
 	EventTraffic       = leader.EventTraffic // what is injected has changed
 	EventHeld          = leader.EventHeld    // NICs inject nothing
 	EventResumed       = leader.EventResumed // they do again

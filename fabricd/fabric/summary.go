@@ -32,8 +32,6 @@ func (e Event) Summary() string {
 		return "restarted " + e.Switch
 	case EventProtocolFault:
 		return fmt.Sprintf("protocol fault at %s, link %s: %s%s", e.Node, e.Link, e.Detail, e.times())
-	case EventFirmware:
-		return fmt.Sprintf("%s%s", e.Detail, e.times())
 	case EventDamaged:
 		return fmt.Sprintf("damaged frame at %s, link %s: its packets are lost on the wire%s", e.Node, e.Link, e.times())
 	case EventProcessJoined:

@@ -83,15 +83,11 @@ func (w *watcher) change(now weft.Time, end weft.End, id weft.LinkID, c weft.Por
 	w.events.Publish(now, e)
 }
 
-// fault publishes that a neighbour broke the protocol, that frames from it were damaged, or that the
-// firmware failed.
+// fault publishes that a neighbour broke the protocol, or that frames from it were damaged.
 func (w *watcher) fault(now weft.Time, f weft.Fault) {
 	e := Event{Kind: EventProtocolFault, Node: w.name, Port: new(int(f.Port)), Detail: f.Err.Error(), Count: f.Count}
-	switch {
-	case f.Damaged:
+	if f.Damaged {
 		e.Kind = EventDamaged
-	case f.Firmware:
-		e.Kind = EventFirmware
 	}
 	if l, _, ok := w.linkAt(weft.End{Node: w.node, Port: f.Port}); ok {
 		e.Link = l.Name

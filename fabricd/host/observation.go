@@ -32,11 +32,10 @@ type Observation struct {
 
 // Fault is a [weft.Fault] that travels.
 type Fault struct {
-	Port     weft.PortID `json:"port"`
-	Text     string      `json:"text"`
-	Count    uint64      `json:"count,omitempty"`
-	Damaged  bool        `json:"damaged,omitempty"`
-	Firmware bool        `json:"firmware,omitempty"`
+	Port    weft.PortID `json:"port"`
+	Text    string      `json:"text"`
+	Count   uint64      `json:"count,omitempty"`
+	Damaged bool        `json:"damaged,omitempty"`
 }
 
 // Of is the node that made o.
@@ -55,7 +54,7 @@ func (o *Observation) Actions() *weft.Actions {
 		WakeAt:  weft.Never,
 	}
 	for _, f := range o.Faults {
-		a.Faults = append(a.Faults, weft.Fault{Port: f.Port, Err: errors.New(f.Text), Count: f.Count, Damaged: f.Damaged, Firmware: f.Firmware})
+		a.Faults = append(a.Faults, weft.Fault{Port: f.Port, Err: errors.New(f.Text), Count: f.Count, Damaged: f.Damaged})
 	}
 	return a
 }

@@ -15,8 +15,8 @@ const (
 
 // faultSource is what faults are told apart by.
 type faultSource struct {
-	port              weft.PortID
-	damaged, firmware bool
+	port    weft.PortID
+	damaged bool
 }
 
 // untold are the faults of one source since it was told last.
@@ -31,7 +31,7 @@ type untold struct {
 func (d *Driver) limitFaults(now weft.Time, out *weft.Actions) {
 	told := out.Faults[:0]
 	for _, f := range out.Faults {
-		from := faultSource{f.Port, f.Damaged, f.Firmware}
+		from := faultSource{f.Port, f.Damaged}
 		u := d.untold[from]
 		if u == nil {
 			if d.untold == nil {
@@ -55,7 +55,7 @@ func (d *Driver) limitFaults(now weft.Time, out *weft.Actions) {
 
 // tell takes what there is to tell.
 func (u *untold) tell(now weft.Time, from faultSource) weft.Fault {
-	f := weft.Fault{Port: from.port, Err: u.last, Count: u.count, Damaged: from.damaged, Firmware: from.firmware}
+	f := weft.Fault{Port: from.port, Err: u.last, Count: u.count, Damaged: from.damaged}
 	u.count, u.last = 0, nil
 	u.next, u.every = now+u.every, min(2*u.every, faultEveryMax)
 	return f

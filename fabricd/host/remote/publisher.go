@@ -57,7 +57,7 @@ func (w *watch) Observe(now weft.Time, a *weft.Actions) {
 		Drops: t.drops(a.Drops), Hops: hops(a.Hops), Egress: slices.Clone(a.Egress), Arrived: slices.Clone(a.Arrived),
 	}
 	for _, f := range a.Faults {
-		o.Faults = append(o.Faults, host.Fault{Port: f.Port, Text: f.Err.Error(), Count: f.Count, Damaged: f.Damaged, Firmware: f.Firmware})
+		o.Faults = append(o.Faults, host.Fault{Port: f.Port, Text: f.Err.Error(), Count: f.Count, Damaged: f.Damaged})
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
