@@ -21,13 +21,13 @@ func TestAFirmwareInAModuleOfItsOwn(t *testing.T) {
 		right, bug string // what the bug takes the place of
 		says       string // by the failing test; "" when none fails
 	}{
-		{"it goes the other way round", "weft.PortID = 1", "weft.PortID = 0", "1 of 1 packets from n0 to n2 did not arrive by the path expected"},
 		{name: "as it is"},
-	}[:testenv.Levels(2, 1, 1)] { // each is built
+		{"it turns round again and again", "at.Port == on &&", "at.Port == nic &&", "livelock with s0-s1 dead"},
+	}[:testenv.Levels(2, 2, 1)] { // each is built
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := ownModule(t)
-			code := filepath.Join(dir, "clockwise.go")
+			code := filepath.Join(dir, "around.go")
 			edit(t, code, c.right, c.bug)
 			cmd := exec.Command("go", "test", "-vet=off", "./...")
 			cmd.Dir = dir
@@ -40,20 +40,23 @@ func TestAFirmwareInAModuleOfItsOwn(t *testing.T) {
 	}
 }
 
-// ownModule copies the module, and adds what go mod tidy would: versions and hashes, which are those
-// of this module. Without them go reads the whole module graph, more than a build of Weft fetches.
+// ownModule copies the example, with the package that names something of each promised one, and adds
+// what go mod tidy would: versions and hashes, which are those of this module. Without them go reads
+// the whole module graph, more than a build of Weft fetches.
 func ownModule(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("testdata/clockwise")); err != nil {
-		t.Fatal(err)
+	for from, to := range map[string]string{"../switch/firmware/examples/module": "", "testdata/promised": "promised"} {
+		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	top, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "go.mod")
-	edit(t, file, "../../..", top)
+	edit(t, file, "=> ../../../..", "=> "+top)
 	const ours = "require github.com/weft-fabric/weft v0.0.0\n"
 	edit(t, file, ours, ours+requires(t))
 	sums, err := os.ReadFile("../go.sum")

@@ -1,6 +1,10 @@
 package switching
 
-import "github.com/weft-fabric/weft"
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+)
 
 // RulePanicked is the rule by which a switch discards a packet for which its firmware panicked, if
 // [Config].Panicked is set.
@@ -44,4 +48,12 @@ func (s *Switch) failed(h *weft.Header, at Arrival, v any) {
 		p.Registers = append(p.Registers, RegisterSnapshot{Name: r.Name, Width: r.Width, Value: r.value, Expire: r.Expire, Expires: r.expires})
 	}
 	s.cfg.Panicked(p)
+}
+
+// PanicReason says why a firmware panicked with v. A value that has a method Why says it by that.
+func PanicReason(v any) string {
+	if f, ok := v.(interface{ Why() string }); ok {
+		return f.Why()
+	}
+	return fmt.Sprint(v)
 }

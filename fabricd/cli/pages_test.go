@@ -31,7 +31,7 @@ import (
 //	text          what the block before prints. A line ... is any lines, ... in a line any text
 //	text varies   the same, with other numbers, other units of time, and another count of spaces
 //	text ^C       what the latest program prints in the end, after Ctrl-C; numbers vary
-//	yaml FILE     a file to write, and so with go, json and csv
+//	yaml FILE     a file to write, and so with go, c, json and csv
 //
 // Other blocks are shown and not run.
 var (
@@ -40,6 +40,9 @@ var (
 	spaces   = regexp.MustCompile(` +`)
 	duration = regexp.MustCompile(regexp.QuoteMeta(someNumber) + `(?: \+)?(?:us|ms|s)\b`)
 )
+
+// front is the page that a reader sees first.
+const front = "../../README.md"
 
 // someNumber is the pattern of a number in an output.
 const someNumber = `\d[\d.,]*`
@@ -122,7 +125,7 @@ func read(t *testing.T, page string) {
 	r.shell = rig.Run(t, cmd)
 	fmt.Fprintln(r.stdin, `trap 'failed=$?' ERR`)
 
-	if strings.HasSuffix(page, "README.md") { // it starts the fabric by go run, which compiles it
+	if page == front { // it starts the fabric by go run, which compiles it
 		r.launch(block{text: "fabricd up --traffic uniform:0.01"}, block{text: "...\nCtrl-C drains...\n"})
 	}
 	all := blocksOf(strings.NewReplacer(
@@ -259,7 +262,9 @@ func TestPagesDoWhatTheySay(t *testing.T) {
 	testenv.Unraced(t)
 	testenv.Need(t, "bash", "bash")
 	testenv.Need(t, "curl", "curl")
-	pages := []string{"../../README.md"}
+	testenv.Need(t, "clang", "the package clang")
+	testenv.Need(t, "wasm-ld", "the package lld")
+	pages := []string{front, "../../switch/firmware/examples/README.md"}
 	for _, folder := range []string{"tutorials", "howto"} {
 		found, err := filepath.Glob(filepath.Join("../../docs", folder, "*.md"))
 		require.NoError(t, err)

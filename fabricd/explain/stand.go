@@ -133,9 +133,16 @@ func (f *fabric) route(h *weft.Header, at switching.Arrival, sw *switching.Still
 }
 
 // guard, deferred, makes an error of a panic of the firmware, which must never panic: it says
-// where, for its author to mend.
+// where, for its author to mend. A guest's fault says so itself.
 func (f *fabric) guard(place *weft.Place, err *error) {
-	if r := recover(); r != nil {
+	switch r := recover().(type) {
+	case nil:
+	case interface {
+		error
+		Why() string
+	}:
+		*err = within("routing", r)
+	default:
 		*err = within("routing", fmt.Errorf("BUG in firmware %s: it panics at %s: %v (%s)", f.routing, place.Name, r, culprit()))
 	}
 }

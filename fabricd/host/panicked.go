@@ -11,7 +11,7 @@ import (
 
 // Panicked says in words what a firmware has failed on, and how to ask it again.
 func Panicked(g *topology.Graph, routing string, p *switching.RoutePanic) string {
-	why := strings.ReplaceAll(fmt.Sprint(p.Value), "\n", "; ")
+	why := strings.NewReplacer("\n\t", "; in ", "\n", "; ").Replace(fmt.Sprint(p.Value))
 	return fmt.Sprintf("firmware failed on packet %d of %s to %s, which is discarded: %s; ask it again: %s",
 		p.Packet.Seq, g.NICs[p.Packet.Src].Name, g.NICs[p.Packet.Dst].Name, why, replay(g, routing, p))
 }

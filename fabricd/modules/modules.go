@@ -85,7 +85,8 @@ func (s *store) module(n *named) ([]byte, error) {
 	case "", hash:
 		n.hash = hash
 	default:
-		return nil, fmt.Errorf("firmware %s: %s is another module than the one that is asked for: it has the hash %s, not %s", Name, n.path, hash, n.hash)
+		return nil, fmt.Errorf("firmware %s: %s is another module than the one that is asked for: it has the hash %s, not %s: leave out @%[4]s to take it",
+			Name, n.path, hash, n.hash)
 	}
 	s.bytes[n.hash] = b
 	return b, nil

@@ -60,6 +60,9 @@ func (r *run) judge(ctx context.Context, res *Result) {
 		fail("direct_after_heal", "direct_after_heal: %d packets generated after the last repair were re-routed", n)
 	}
 	r.silences.hear(f.Events())
+	for _, e := range r.silences.failed {
+		fail("firmware", "at %s the %s", e.Switch, e.Detail)
+	}
 	s.judgeReports(res.Faults, &r.silences, fail)
 	for _, name := range res.Broken {
 		if n := told[name] - maxTold; n > 0 {

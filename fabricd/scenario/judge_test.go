@@ -7,8 +7,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/harness/testenv"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // judged runs a scenario and returns which expectations broke.
@@ -34,6 +36,25 @@ func TestASilentCutIsDetectedByBothEndsInTimeOrTheScenarioFails(t *testing.T) {
 	assert.Len(t, r.Failed, 2)
 	assert.Contains(t, r.Failed[0], "detected_within 3s: cut s0.00-s1.00 silently at ")
 	assert.Contains(t, r.Failed[0], ": 0 of 2 ends found out within it")
+}
+
+// Whatever is expected: the packet is discarded, and more packets could be.
+func TestAFirmwareThatFailsFailsTheScenario(t *testing.T) {
+	t.Parallel()
+	panics := switching.Firmware{Name: "panics", Route: func(*weft.Header, switching.Arrival, switching.View) switching.Decision { panic("my mistake") }}
+	s, err := scenario.Load(t.Context(), "fails.yaml", []byte(`
+name: fails
+topology: ring:4
+routing: panics
+duration: 1ms
+timeline: [{at: 0s, send: {from: n0, to: n2}}]
+expect: {discarded: 1}
+`), panics)
+	require.NoError(t, err)
+	r, _ := virtually(t, s)
+	assert.Equal(t, []string{"firmware"}, r.Broken)
+	require.Len(t, r.Failed, 1)
+	assert.Regexp(t, `^at s0 the firmware failed on packet 0 of n0 to n2, which is discarded: my mistake; ask it again: fabricd explain .* --routing 'panics' --switch s0 `, r.Failed[0])
 }
 
 func TestACutThatIsShorterThanTheTimeGivenNeedNotBeDetected(t *testing.T) {

@@ -102,9 +102,10 @@ func touches(g *topology.Graph, r fault.Report, link string) bool {
 	return err == nil && (l.A.Node == id.Node() || l.B.Node == id.Node())
 }
 
-// silences are the moments when an end took its neighbour for silent.
+// silences are the moments when an end took its neighbour for silent, and when firmware failed.
 type silences struct {
 	list   []fabric.Event
+	failed []fabric.Event // the firmware
 	missed uint64
 	seq    uint64 // of the last event heard
 }
@@ -116,6 +117,9 @@ func (s *silences) hear(hub *fabric.Hub) {
 		s.seq = e.Seq
 		if e.Kind == fabric.EventLinkDown && e.Detail == weft.BySilence.String() {
 			s.list = append(s.list, e)
+		}
+		if e.Kind == fabric.EventFailed {
+			s.failed = append(s.failed, e)
 		}
 	}
 }

@@ -91,12 +91,12 @@ func (s Source) entry() Entry {
 	}
 	e.with = func(name, rest string) (Entry, error) {
 		fw, err := s.Open(rest)
-		made := Plain(fw)
-		made.Name, made.Keys = name, e.Keys
-		if err == nil && s.Pin != nil {
+		if fw.Name = name; err == nil && s.Pin != nil {
 			rest, _, err = s.Pin(rest)
-			made.Name = s.Name + ":" + rest
+			fw.Name = s.Name + ":" + rest
 		}
+		made := Plain(fw)
+		made.Keys = e.Keys
 		return made, err
 	}
 	return e

@@ -422,10 +422,16 @@ func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 	return a
 }
 
-// route asks a firmware about one of packets, of a source of a flow.
+// route asks a firmware about one of packets, of a source of a flow. Where it panics the packet is
+// discarded, as in a switch.
 func (m *model) route(fw *switching.Firmware, sw *switching.Still, f, src int, in weft.PortID, vc weft.VC, fields weft.Fields,
 	sent int,
-) switching.Decision {
+) (d switching.Decision) {
+	defer func() {
+		if v := recover(); v != nil {
+			d = switching.Discard(switching.RulePanicked + ": " + switching.PanicReason(v))
+		}
+	}()
 	pkt := packets[sent]
 	pkt.Src, pkt.Dst, pkt.VC, pkt.Fields = m.flows[f].srcs[src], m.flows[f].dst, vc, fields
 	return fw.Route(&pkt, switching.Arrival{Port: in, VC: vc, From: sw.At.Roles[in]}, sw)

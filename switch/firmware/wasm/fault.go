@@ -20,9 +20,12 @@ type Fault struct {
 	Stack  string // the functions that it was in, innermost first, a line each; empty if it answered
 }
 
+// Why says what the guest did and what to do, see [switching.PanicReason].
+func (f *Fault) Why() string { return f.Reason + ": " + f.Advice }
+
 // Error says all of it.
 func (f *Fault) Error() string {
-	text := f.Reason + ": " + f.Advice
+	text := f.Why()
 	if f.Switch != "" {
 		text = fmt.Sprintf("firmware %s at %s, packet %d of %d -> %d, which came by %v in %v: %s",
 			f.File, f.Switch, f.Packet.Seq, f.Packet.Src, f.Packet.Dst, f.At.Port, f.At.VC, text)
