@@ -24,7 +24,10 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-func TestMain(m *testing.M) { testscript.Main(withoutLeaks{m}, programs) }
+func TestMain(m *testing.M) {
+	cli.Command() // which adds sources of firmware, before anybody asks for one
+	testscript.Main(withoutLeaks{m}, programs)
+}
 
 // withoutLeaks are all tests, and that they leave no goroutine.
 type withoutLeaks struct{ *testing.M }
