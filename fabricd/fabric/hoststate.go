@@ -154,6 +154,14 @@ func (h *hostState) read(want host.CountersRequest) error {
 	return err
 }
 
+// heardOf reports whether this incarnation of the host has answered before. One that is still being
+// made answers nobody, and who makes it waits for it: whoever asks meanwhile must not take it for gone.
+func (h *hostState) heardOf() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.number != 0 && !h.unheard
+}
+
 // storeCounters makes s the latest that is known; when a later one is, it keeps what only s has.
 // s.Asked says when it was asked for.
 func (h *hostState) storeCounters(s host.Counters) error {

@@ -138,7 +138,8 @@ func (si *site) refresh(hosts []*hostState, want host.CountersRequest) {
 	var wg sync.WaitGroup
 	for _, h := range hosts {
 		wg.Go(func() {
-			if err := h.read(want); errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) {
+			err := h.read(want)
+			if gone := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody); gone && h.heardOf() {
 				h.markSuspect()
 			}
 		})
