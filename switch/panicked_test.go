@@ -38,3 +38,18 @@ func TestAPanicInRouteGoesOnWhenNobodyHears(t *testing.T) {
 	r := newRig(t, 3, Config{Firmware: (&scripted{route: func(*weft.Header, Arrival, View) Decision { panic("my mistake") }}).value()})
 	require.PanicsWithValue(t, "my mistake", func() { r.arrive(0, 0, 4, 7) })
 }
+
+func TestARegisterThatIsNotDeclaredIsNamed(t *testing.T) {
+	var heard []RoutePanic
+	r := newRig(t, 3, Config{
+		Panicked: func(p RoutePanic) { heard = append(heard, p) },
+		Firmware: (&scripted{
+			registers: []Register{{Name: "a", Width: 8}},
+			route:     func(_ *weft.Header, _ Arrival, sw View) Decision { return ways(weft.PortID(sw.Register(1))) },
+		}).value(),
+	})
+	r.arrive(0, 0, 4, 7)
+	require.Len(t, heard, 1)
+	require.Equal(t, "it reads register 1 of s0 and declares 1: declare it, or read another", heard[0].Value)
+	require.Equal(t, RulePanicked, r.out.Drops[0].Rule)
+}

@@ -1,17 +1,28 @@
 package switching
 
-import "github.com/weft-fabric/weft"
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+)
 
 // view is a Switch as its firmware sees it.
 type view Switch
 
-func (v *view) sw() *Switch           { return (*Switch)(v) }
-func (v *view) Place() *weft.Place    { return v.place }
-func (v *view) VCs() int              { return v.cfg.VCs }
-func (v *view) Register(i int) uint64 { return v.registers[i].value }
-func (v *view) Draw() uint64          { return v.cfg.Rand.Uint64() }
-func (v *view) Now() weft.Time        { return v.now }
-func (v *view) Scratch() []Candidate  { return v.scratch[:0] }
+func (v *view) sw() *Switch          { return (*Switch)(v) }
+func (v *view) Place() *weft.Place   { return v.place }
+func (v *view) VCs() int             { return v.cfg.VCs }
+func (v *view) Draw() uint64         { return v.cfg.Rand.Uint64() }
+func (v *view) Now() weft.Time       { return v.now }
+func (v *view) Scratch() []Candidate { return v.scratch[:0] }
+
+// Register panics for one that is not declared: the panic is what becomes of the packet.
+func (v *view) Register(i int) uint64 {
+	if uint(i) >= uint(len(v.registers)) {
+		panic(fmt.Sprintf("it reads register %d of %s and declares %d: declare it, or read another", i, v.place.Name, len(v.registers)))
+	}
+	return v.registers[i].value
+}
 
 // PortUp is false for a port there is not: a destination from outside may be one that the topology
 // does not have.

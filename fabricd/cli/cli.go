@@ -50,7 +50,7 @@ func Main(options ...Option) {
 
 // Command is fabricd with all that is below it.
 func Command() *cobra.Command {
-	programs := started() // before help names what there is
+	exec := started() // before help names what there is
 	root := &cobra.Command{
 		Use:   "fabricd",
 		Short: "Launch live switch fabrics, run scenarios on them, prove firmwares, repeat experiments, make topologies",
@@ -65,6 +65,6 @@ Exit codes: 0 all went well, 1 an expectation of a scenario did not hold, 2 wron
 	root.AddCommand(up.Command(), up.DownCommand(), up.StateCommand(), agent.Command(), agent.ListCommand(), run.Command(),
 		switches.Command(), manage.Command(), auth.Command(), topology.Command(), scenario.Command(), explain.Command(),
 		verify.Command(), sweep.Command(), routes.Command(), reroute.Command(), tolerate.Command())
-	programs.allow(root)
+	exec.allow(root)
 	return root
 }

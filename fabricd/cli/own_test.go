@@ -30,8 +30,8 @@ func around() switching.Firmware {
 	return switching.Firmware{
 		Name: "around", About: "rings: always the same way round", On: switching.Grids, VCs: 2, Route: a.route, DestinationBased: true,
 		Options: []firmware.Option{
-			firmware.Word("way", "which way packets go round", &a.back, "on", "back"),
-			firmware.Number("dateline", "at which switch they change to virtual channel 1", 0, 100, &a.dateline),
+			switching.Word("way", "which way packets go round", &a.back, "on", "back"),
+			switching.Number("dateline", "at which switch they change to virtual channel 1", 0, 100, &a.dateline),
 		},
 	}
 }

@@ -29,7 +29,7 @@ type limits struct {
 	events *Hub // gets those that are not held back
 
 	mu      sync.Mutex
-	sources map[eventSource]*limited // guarded by mu; bound: the link ends of the fabric and a few kinds
+	sources map[eventSource]*limited // guarded by mu; bound: the link ends and switches of the fabric and a few kinds
 }
 
 // eventSource is what events are limited by.

@@ -3,6 +3,7 @@ package fabric
 import (
 	"cmp"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -15,7 +16,7 @@ const EventFailed = "firmware-failed"
 func (f *Fabric) panicked(p switching.RoutePanic) {
 	s := f.switches[p.Switch]
 	e := Event{Kind: EventFailed, Switch: s.name, Detail: host.Panicked(f.graph, f.routingOf(s), &p)}
-	f.limits.publish(f.Now(), eventSource{kind: EventFailed + s.name}, faultLimit, e)
+	f.limits.publish(f.Now(), eventSource{kind: EventFailed, end: weft.End{Node: p.Switch.Node()}}, faultLimit, e)
 }
 
 // routingOf is the name of what a switch runs.

@@ -13,7 +13,15 @@ import (
 func Panicked(g *topology.Graph, routing string, p *switching.RoutePanic) string {
 	why := strings.NewReplacer("\n\t", "; in ", "\n", "; ").Replace(fmt.Sprint(p.Value))
 	return fmt.Sprintf("firmware failed on packet %d of %s to %s, which is discarded: %s; ask it again: %s",
-		p.Packet.Seq, g.NICs[p.Packet.Src].Name, g.NICs[p.Packet.Dst].Name, why, replay(g, routing, p))
+		p.Packet.Seq, nicName(g, p.Packet.Src), nicName(g, p.Packet.Dst), why, replay(g, routing, p))
+}
+
+// nicName is the name of a NIC, or its number where there is none: a packet from outside may name any.
+func nicName(g *topology.Graph, id weft.NICID) string {
+	if int(id) < len(g.NICs) {
+		return g.NICs[id].Name
+	}
+	return fmt.Sprint(uint32(id))
 }
 
 // replay is the command that asks for the same decision.
@@ -21,7 +29,7 @@ func replay(g *topology.Graph, routing string, p *switching.RoutePanic) string {
 	h := &p.Packet
 	var b strings.Builder
 	fmt.Fprintf(&b, "fabricd explain --topology '%s' --routing '%s' --switch %s --in-port %d --vc %d --src %s --dst %s",
-		g.Spec, routing, g.Switches[p.Switch].Name, p.At.Port, p.At.VC, g.NICs[h.Src].Name, g.NICs[h.Dst].Name)
+		g.Spec, routing, g.Switches[p.Switch].Name, p.At.Port, p.At.VC, nicName(g, h.Src), nicName(g, h.Dst))
 	if f := weft.NewFields(); h.PortField != f.PortField {
 		fmt.Fprintf(&b, " --port-field=%d", h.PortField)
 	}

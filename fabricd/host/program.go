@@ -58,16 +58,18 @@ func (p *Program) Now() *Loaded { return p.now.Load() }
 func (p *Program) Firmware() *switching.Firmware { return &p.Now().Firmware }
 
 // Patched is the result of a patch, or Now if the switch has that version already. Errors are those
-// of [switching.Firmware.Patched] and of make, which is asked for another firmware if the patch is for
-// one. The caller holds Loading.
+// of [switching.Firmware.Patched] and of make, which is asked for the other firmware where the patch
+// names one. The caller holds Loading.
 func (p *Program) Patched(place *weft.Place, vcs int, patch *tables.Patch, make Maker) (*Loaded, error) {
 	was := p.Now()
 	next := *was
-	switch {
-	case patch.Routing == "" || patch.Routing == was.Routing && patch.From != 0:
-	case was.Version >= patch.To && was.Routing == patch.Routing:
-		return was, nil
-	default:
+	if patch.Routing != "" {
+		switch {
+		case patch.To == was.Version && patch.Routing == was.Routing:
+			return was, nil
+		case patch.To <= was.Version: // a leader that was held up does not undo what the next one did
+			return was, &tables.VersionError{Switch: place.Switch, Has: was.Version, To: patch.To}
+		}
 		fw, err := make(patch.Routing)
 		if err == nil {
 			err = fw.Fits(place, vcs)
@@ -75,8 +77,7 @@ func (p *Program) Patched(place *weft.Place, vcs int, patch *tables.Patch, make 
 		if err != nil {
 			return was, fmt.Errorf("firmware for switch %s: %w", place.Name, err)
 		}
-		next = Loaded{fw, 0, patch.Routing}
-		if patch.Empty() {
+		if next = (Loaded{fw, 0, patch.Routing}); patch.Empty() {
 			next.Version = patch.To
 			return &next, nil
 		}

@@ -20,14 +20,18 @@ import (
 // Name is that of the source.
 const Name = "wasm"
 
+// mostModules bounds the modules that a process keeps, and those that it runs. Chosen by us: a roll-out
+// needs two, and each may have [wasm.MaxModule] bytes.
+const mostModules = 64
+
 // hashDigits is how much of the SHA-256 of a module is in its name.
 const hashDigits = 16
 
 // store keeps the modules that this process has read or been sent, by hash, and those that run.
 type store struct {
 	mu    sync.Mutex
-	bytes map[string][]byte       // guarded by mu: by hash; a process has few
-	made  map[string]*wasm.Module // guarded by mu: by hash and options
+	bytes map[string][]byte       // guarded by mu: by hash; bound: mostModules
+	made  map[string]*wasm.Module // guarded by mu: by hash and options; bound: mostModules
 }
 
 // Source is where firmware comes from that is a WebAssembly module.
@@ -88,8 +92,20 @@ func (s *store) module(n *named) ([]byte, error) {
 		return nil, fmt.Errorf("firmware %s: %s is another module than the one that is asked for: it has the hash %s, not %s: leave out @%[4]s to take it",
 			Name, n.path, hash, n.hash)
 	}
-	s.bytes[n.hash] = b
-	return b, nil
+	return b, s.hold(b)
+}
+
+// hold keeps a module, unless it does already. The caller holds mu.
+func (s *store) hold(module []byte) error {
+	hash := hashOf(module)
+	switch {
+	case s.bytes[hash] != nil:
+	case len(s.bytes) == mostModules:
+		return fmt.Errorf("firmware %s: this process keeps %d modules already, and no more: start it again", Name, mostModules)
+	default:
+		s.bytes[hash] = module
+	}
+	return nil
 }
 
 // open makes the firmware of a module; the same name gives the same one.
@@ -107,6 +123,9 @@ func (s *store) open(rest string) (fw firmware.Firmware, err error) {
 	key := n.hash + ":" + n.options
 	m := s.made[key]
 	if m == nil {
+		if len(s.made) == mostModules {
+			return fw, fmt.Errorf("firmware %s: this process runs %d modules or options already, and no more: start it again", Name, mostModules)
+		}
 		if m, err = wasm.New(context.Background(), n.path, b, n.options); err != nil {
 			return fw, err
 		}
@@ -138,8 +157,7 @@ func (s *store) keep(file []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bytes[hashOf(file)] = file
-	return nil
+	return s.hold(file)
 }
 
 // kept reports whether the module of a pinned name has been read or sent.

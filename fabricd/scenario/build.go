@@ -150,9 +150,13 @@ func requeues(f switching.Firmware, g *topology.Graph) error {
 func (b *builder) notices() {
 	o := &b.Options
 	if o.Firmware.Route != nil && !o.Firmware.Notifies && o.NIC.Notices.Time() > 0 {
-		notify := func(f firmware.Firmware) bool { return f.Notifies }
-		b.fail("nic.notices", fmt.Errorf("%s notifies no sources of discards; these do: %s",
-			b.Routing, strings.Join(firmware.Names(notify), ", ")))
+		var these []string
+		for _, f := range firmware.All() {
+			if f.Notifies {
+				these = append(these, f.Name)
+			}
+		}
+		b.fail("nic.notices", fmt.Errorf("%s notifies no sources of discards; these do: %s", b.Routing, strings.Join(these, ", ")))
 	}
 }
 

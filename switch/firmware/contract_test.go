@@ -175,9 +175,9 @@ func TestDestinationBasedFirmwaresLookAtNothingElse(t *testing.T) {
 }
 
 func TestEveryFirmwareIsFoundByItsName(t *testing.T) {
-	require.True(t, slices.IsSorted(Names(nil)), "as help lists them")
-	require.Equal(t, Names(nil), slices.Compact(Names(nil)), "each is another")
-	for _, name := range Names(nil) {
+	require.True(t, slices.IsSorted(Names()), "as help lists them")
+	require.Equal(t, Names(), slices.Compact(Names()), "each is another")
+	for _, name := range Names() {
 		e, ok := ByName(name)
 		require.True(t, ok)
 		require.Equal(t, name, e.Name)

@@ -36,16 +36,6 @@ const (
 	Grids    = switching.Grids
 )
 
-// Number is an option that takes a number, see [switching.Number].
-func Number(name, about string, from, to int, p *int) Option {
-	return switching.Number(name, about, from, to, p)
-}
-
-// Word is an option that takes one of some words, see [switching.Word].
-func Word(name, about string, p *int, words ...string) Option {
-	return switching.Word(name, about, p, words...)
-}
-
 // ShapeOf is the shape of the topology that a switch has this place in.
 func ShapeOf(place *weft.Place) Shape { return switching.ShapeOf(place) }
 
@@ -78,12 +68,10 @@ func For(s Shape) []Firmware {
 	return slices.DeleteFunc(All(), func(f Firmware) bool { return f.On != s })
 }
 
-// Names lists the names of those that match, of all of them when match is nil.
-func Names(match func(Firmware) bool) (names []string) {
+// Names lists the names of All.
+func Names() (names []string) {
 	for _, f := range All() {
-		if match == nil || match(f) {
-			names = append(names, f.Name)
-		}
+		names = append(names, f.Name)
 	}
 	return names
 }
