@@ -91,6 +91,10 @@ type Firmware struct {
 	// Notifies says that some discards set [Decision].Notify.
 	Notifies bool
 
+	// Engine is the routing that computes Program, as "updn:layers=2", for a firmware that comes
+	// without: Programmed then makes it for a topology, and Route may be nil before. Its NICs send as
+	// those of the engine's own firmware do. "": it needs no engine.
+	Engine string
 	// Program is what it forwards by that was computed for the topology; nil: it has rules alone.
 	Program *tables.Program
 	// Programmed is the firmware with another program; nil: there can be none.

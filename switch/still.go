@@ -21,7 +21,7 @@ type Still struct {
 	At        *weft.Place
 	Dead      PortSet  // ports whose link is down; so is a port that leads nowhere
 	Channels  int      // what VCs says; 0 means 1
-	Registers []uint64 // values of the declared registers; those beyond the slice are zero
+	Registers []uint64 // values of the declared registers, all of them
 	Free      int      // what Room and Credits say of every output queue that is not named in Queued
 	Queued    map[Output]int
 	Random    uint64 // what Draw returns
@@ -71,10 +71,10 @@ func (s *Still) Credits(weft.PortID, weft.VC) int {
 // Register implements [View].
 func (s *Still) Register(i int) uint64 {
 	s.Asked.Register = true
-	if i < len(s.Registers) {
-		return s.Registers[i]
+	if uint(i) >= uint(len(s.Registers)) {
+		undeclared(i, s.At, len(s.Registers))
 	}
-	return 0
+	return s.Registers[i]
 }
 
 // Draw implements [View].

@@ -19,9 +19,13 @@ func (v *view) Scratch() []Candidate { return v.scratch[:0] }
 // Register panics for one that is not declared: the panic is what becomes of the packet.
 func (v *view) Register(i int) uint64 {
 	if uint(i) >= uint(len(v.registers)) {
-		panic(fmt.Sprintf("it reads register %d of %s and declares %d: declare it, or read another", i, v.place.Name, len(v.registers)))
+		undeclared(i, v.place, len(v.registers))
 	}
 	return v.registers[i].value
+}
+
+func undeclared(i int, place *weft.Place, declared int) {
+	panic(fmt.Sprintf("it reads register %d of %s and declares %d: declare it, or read another", i, place.Name, declared))
 }
 
 // PortUp is false for a port there is not: a destination from outside may be one that the topology

@@ -1,11 +1,16 @@
 package subnet
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Source is where a firmware comes from that does not come with Weft, under the name by which it is
@@ -54,8 +59,8 @@ func Of(make func() firmware.Firmware) Source {
 		Name: fw.Name, About: fw.About, On: fw.On, Options: fw.Options,
 		Open: func(rest string) (firmware.Firmware, error) {
 			fw := make()
-			if fw.Route == nil {
-				return fw, fmt.Errorf("firmware %s has no function Route: set it", fw.Name)
+			if fw.Route == nil && (fw.Engine == "" || fw.Programmed == nil) {
+				return fw, fmt.Errorf("firmware %s has no function Route: set it, or Engine and Programmed", fw.Name)
 			}
 			return fw, Set(&fw, rest)
 		},
@@ -96,10 +101,49 @@ func (s Source) entry() Entry {
 			fw.Name = s.Name + ":" + rest
 		}
 		made := Plain(fw)
-		made.Keys = e.Keys
-		return made, err
+		if made.Keys = e.Keys; err != nil || fw.Engine == "" {
+			return made, err
+		}
+		return byEngine(made, fw)
 	}
 	return e
+}
+
+// byEngine has a firmware forward by the tables that its engine computes.
+func byEngine(e Entry, fw firmware.Firmware) (Entry, error) {
+	engine, err := ByName(fw.Engine)
+	switch {
+	case err != nil:
+		return e, fmt.Errorf("firmware %s: its engine: %w", fw.Name, err)
+	case engine.Routes == nil:
+		return e, fmt.Errorf("firmware %s: %s computes no forwarding tables: name an engine that does, as updn", fw.Name, fw.Engine)
+	}
+	e.Routes = engine.Routes
+	e.New = func(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
+		base, vcs, err := engine.New(ctx, g)
+		return forwards(fw, base), max(vcs, fw.NeedsVCs()), err
+	}
+	return e, nil
+}
+
+// forwards is a firmware with the program of another, and with NICs that send as the other's do.
+func forwards(fw, base firmware.Firmware) firmware.Firmware {
+	if base.Program == nil {
+		return base
+	}
+	next := fw.Programmed(base.Program)
+	next.Name, next.Program = fw.Name, base.Program
+	next.Source, next.HeaderBytes, next.Addresses = base.Source, base.HeaderBytes, base.Addresses
+	next.MostHops = cmp.Or(next.MostHops, base.MostHops)
+	check := next.Check
+	next.Check = func(place *weft.Place, vcs int) error {
+		if err := base.Check(place, vcs); err != nil || check == nil {
+			return err
+		}
+		return check(place, vcs)
+	}
+	next.Programmed = func(p *tables.Program) firmware.Firmware { return forwards(fw, base.Programmed(p)) }
+	return next
 }
 
 func sourceOf(name string) (Source, bool) {

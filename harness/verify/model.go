@@ -42,6 +42,9 @@ type running struct {
 	declared []int // per switch: how many registers it has
 }
 
+// registers are those that switch sw has, of their values.
+func (r *running) registers(of []uint64, sw int32) []uint64 { return of[:r.declared[sw]] }
+
 // mixed reports whether each switch may run one of two firmwares.
 func (m *model) mixed() bool { return len(m.runs) > 1 }
 

@@ -243,7 +243,7 @@ func (s *space) ask(f int, fs *flowSpace, id, dead, value int32) (e expansion) {
 	sw := &s.still[st.sw]
 	sw.Dead = s.deads.of(dead)
 	regs := s.values.of(value)
-	sw.Registers = regs[:maxRegisters]
+	sw.Registers = s.m.runs[regs[maxRegisters]].registers(regs[:], st.sw)
 	sw.Asked, sw.Random, sw.Queued = switching.Asked{}, 0, nil
 	e.alts = append(e.alts, s.once(f, fs, id, value))
 	asked := sw.Asked

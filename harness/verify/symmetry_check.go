@@ -339,7 +339,7 @@ func (c *symmetryCheck) sameDrawn(g int, q, image question) error {
 func (c *symmetryCheck) at(of []switching.Still, q question) *switching.Still {
 	v := &of[c.states[q.state].sw]
 	regs := c.values.of(q.value)
-	v.Dead, v.Registers = c.deads.of(q.dead), regs[:maxRegisters]
+	v.Dead, v.Registers = c.deads.of(q.dead), c.runs(q).registers(regs[:], c.states[q.state].sw)
 	v.Asked, v.Random, v.Queued = switching.Asked{}, 0, nil
 	return v
 }

@@ -14,6 +14,7 @@ func TestAFirmwareNotifiesTheSourceOfADiscardIfItSaysSo(t *testing.T) {
 	v := s.sw[len(s.sw)-9] // the leaf of NICs 0, 1, 2
 	at := Arrival{Port: 3, From: weft.RoleUp}
 	for _, fw := range For(Trees) {
+		v.Registers = make([]uint64, len(fw.RegistersAt(v.At)))
 		pkt := weft.Header{Dst: 4, Fields: weft.NewFields()}
 		pkt.Route, _ = weft.ParseSourceRoute("p4,p1,p1")
 		for _, dead := range []uint64{0, 1<<4 | 1<<5} {
