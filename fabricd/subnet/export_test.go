@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -36,3 +37,6 @@ func Fitting(g *topology.Graph) []string {
 	}
 	return names
 }
+
+// ByEngine is the entry of a source's firmware that names an engine.
+func ByEngine(fw firmware.Firmware) (Entry, error) { return byEngine(Plain(fw), fw) }

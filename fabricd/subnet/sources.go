@@ -109,9 +109,15 @@ func (s Source) entry() Entry {
 	return e
 }
 
-// byEngine has a firmware forward by the tables that its engine computes.
+// byEngine has a firmware forward by the tables that its engine computes. A module that somebody has
+// sent may name it, so it may not be a file or a program.
 func byEngine(e Entry, fw firmware.Firmware) (Entry, error) {
-	engine, err := ByName(fw.Engine)
+	head, _, _ := strings.Cut(fw.Engine, ":")
+	var engine Entry
+	var err error
+	if _, ours := sourceOf(head); !ours && head != FromFiles {
+		engine, err = ByName(fw.Engine)
+	}
 	switch {
 	case err != nil:
 		return e, fmt.Errorf("firmware %s: its engine: %w", fw.Name, err)

@@ -45,6 +45,7 @@ const (
 	requestRoom   = 128
 	requestQueued = 132
 	requestCredit = 136
+	requestTable  = 140
 	requestBytes  = 144
 
 	answerCount    = 0
@@ -121,9 +122,10 @@ func fields(b []byte) (f weft.Fields, err error) {
 }
 
 // ask writes the request: only what the guest reads, so that it can depend on nothing else.
-func (i *instance) ask(b []byte, place uint32, pkt *weft.Header, at switching.Arrival, sw switching.View) {
+func (i *instance) ask(b []byte, place, table uint32, pkt *weft.Header, at switching.Arrival, sw switching.View) {
 	r := b[i.request : i.request+requestBytes]
 	le.PutUint32(r[requestPlace:], place)
+	le.PutUint32(r[requestTable:], table)
 	le.PutUint32(r[requestDst:], uint32(pkt.Dst))
 	le.PutUint16(r[requestPort:], uint16(at.Port))
 	r[requestVC], r[requestFrom], r[requestVCs] = byte(at.VC), byte(at.From), byte(sw.VCs())

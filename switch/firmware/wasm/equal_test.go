@@ -14,14 +14,27 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/firmware/wasm"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// guests are the modules that come with Weft and what each does anew.
-var guests = []struct{ file, builtin string }{
+// guests are the modules that come with Weft, and how each is compared with what it does anew.
+var guests = []guest{
 	{"c/deterministic_link.wasm", "deterministic-link"},
 	{"c/adaptive_link.wasm", "adaptive-link"},
+	{"c/table.wasm", ""}, // several engines' are
 	{"rust/deterministic_link.wasm", "deterministic-link"},
 	{"rust/adaptive_link.wasm", "adaptive-link"},
+}
+
+type guest struct{ file, builtin string }
+
+// alike compares a module made of its source with what it does anew.
+func (g guest) alike(t *testing.T, file string) {
+	if g.builtin == "" {
+		forwardsByTables(t, open(t, file, "engine=lash:layers=3"))
+		return
+	}
+	decidesAs(t, open(t, file, ""), g.builtin, testenv.N(100, 10))
 }
 
 const examples = "../examples/"
@@ -146,7 +159,7 @@ func TestGuestsDecideAsTheFirmwaresTheyAreWrittenAfter(t *testing.T) {
 	for _, g := range guests {
 		t.Run(g.file, func(t *testing.T) {
 			t.Parallel()
-			decidesAs(t, open(t, examples+g.file, ""), g.builtin, testenv.N(100, 10))
+			g.alike(t, examples+g.file)
 		})
 	}
 }
@@ -220,7 +233,10 @@ func BenchmarkDecision(b *testing.B) {
 		})
 	}
 	for _, g := range guests {
-		e, _ := firmware.ByName(g.builtin)
+		e, ok := firmware.ByName(g.builtin)
+		if !ok {
+			continue
+		}
 		run("builtin/"+g.builtin, e.Route)
 		run(g.file, open(b, examples+g.file, "").Firmware().Route)
 	}
@@ -230,6 +246,11 @@ func TestADecisionAllocatesNothing(t *testing.T) {
 	place := places(t, "kary-ntree:4,3")[20]
 	for _, g := range guests {
 		f := open(t, examples+g.file, "").Firmware()
+		if f.Programmed != nil {
+			lft, err := tables.NewTables(1, 1, make([]int, 1+place.Switch))
+			require.NoError(t, err)
+			f = f.Programmed(&tables.Program{Tables: lft})
+		}
 		sw := &switching.Still{At: place, Channels: 2, Registers: []uint64{0}}
 		pkt := weft.Header{Fields: weft.NewFields()}
 		require.Zero(t, testing.AllocsPerRun(100, func() {

@@ -186,7 +186,7 @@ func decide(m *Module, sw switching.View, dst weft.NICID) (d switching.Decision,
 		}
 	}()
 	pkt := weft.Header{Src: 1, Dst: dst, Seq: 12, Fields: weft.NewFields()}
-	return m.route(&pkt, switching.Arrival{Port: 1, VC: 1, From: weft.RolePeer}, sw), nil
+	return m.firmware.Route(&pkt, switching.Arrival{Port: 1, VC: 1, From: weft.RolePeer}, sw), nil
 }
 
 // ask has one instance decide.
@@ -195,6 +195,6 @@ func ask(i *instance, pkt *weft.Header, at switching.Arrival, sw switching.View)
 	if err != nil {
 		return d, err
 	}
-	err = i.route(s, pkt, at, sw, &d)
+	err = i.route(s, nil, pkt, at, sw, &d)
 	return d, err
 }

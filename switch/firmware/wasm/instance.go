@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // instance is a guest with a memory of its own. One goroutine at a time calls it. It is the context
@@ -138,8 +139,13 @@ func (i *instance) alloc(n uint32) (uint32, error) {
 }
 
 // route asks for a decision.
-func (i *instance) route(s *standing, pkt *weft.Header, at switching.Arrival, sw switching.View, d *switching.Decision) error {
-	i.ask(i.memory(), s.at, pkt, at, sw)
+func (i *instance) route(s *standing, t *tables.Tables, pkt *weft.Header, at switching.Arrival, sw switching.View, d *switching.Decision) error {
+	if s.tables != t {
+		if err := i.tell(s, t); err != nil {
+			return err
+		}
+	}
+	i.ask(i.memory(), s.at, s.table, pkt, at, sw)
 	i.sw = sw
 	_, err := i.call(i.fn.route)
 	i.sw = nil

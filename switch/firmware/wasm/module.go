@@ -24,6 +24,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Work is how many instructions a call may take unless the guest declares another number, up to
@@ -49,7 +50,7 @@ type Module struct {
 }
 
 // declaredBytes is the size of what weft_init returns the address of.
-const declaredBytes = 88
+const declaredBytes = 96
 
 // Open reads a module and starts it with options, "key=value,key=value". The context bounds the
 // compilation.
@@ -95,7 +96,16 @@ func (m *Module) open(ctx context.Context, module []byte) error {
 		return errors.Join(err, i.guest.Close(i))
 	}
 	f := &m.firmware
-	f.Route, f.Check = m.route, m.check
+	f.Check = m.check
+	if f.Engine == "" {
+		f.Route = m.routeBy(nil)
+	} else {
+		f.Programmed = func(p *tables.Program) switching.Firmware {
+			fw := m.firmware
+			fw.Route, fw.Program = m.routeBy(p.Tables), p
+			return fw
+		}
+	}
 	if i.fn.registers != nil {
 		f.Registers = m.registers
 	}
@@ -112,6 +122,7 @@ func (m *Module) declare(w *words, d []byte) error {
 	f := &m.firmware
 	f.Name, f.About = w.text(d[16:], "its name"), w.text(d[24:], "what it is about")
 	refused := w.text(d[32:], "what is wrong with its options")
+	f.Engine = w.text(d[88:], "its engine")
 	f.On, f.VCs = switching.Shape(w.number(d[40:], uint32(switching.Grids), "what it routes")), w.number(d[44:], weft.MaxVCs, "virtual channels")
 	bears, is := w.number(d[48:], 7, "the faults it bears"), w.number(d[52:], isAll, "what it is")
 	f.Tolerance = switching.Tolerance{Links: bears&1 != 0, Switches: bears&2 != 0, One: bears&4 != 0}
@@ -202,9 +213,14 @@ func (m *Module) put(i *instance, sw weft.SwitchID) {
 // Close frees what the module holds. Nobody may use it any more.
 func (m *Module) Close(ctx context.Context) error { return m.runtime.Close(ctx) }
 
-func (m *Module) route(pkt *weft.Header, at switching.Arrival, sw switching.View) (d switching.Decision) {
+// routeBy is the routing function of a switch with these tables, or nil.
+func (m *Module) routeBy(t *tables.Tables) func(*weft.Header, switching.Arrival, switching.View) switching.Decision {
+	return func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision { return m.route(t, pkt, at, sw) }
+}
+
+func (m *Module) route(t *tables.Tables, pkt *weft.Header, at switching.Arrival, sw switching.View) (d switching.Decision) {
 	place := sw.Place()
-	err := m.with(place, func(i *instance, s *standing) error { return i.route(s, pkt, at, sw, &d) })
+	err := m.with(place, func(i *instance, s *standing) error { return i.route(s, t, pkt, at, sw, &d) })
 	if err != nil {
 		f := &Fault{Reason: err.Error(), Advice: "see its file"}
 		errors.As(err, &f)

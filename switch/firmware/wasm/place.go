@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // standing is a switch that an instance knows.
@@ -13,6 +14,9 @@ type standing struct {
 	place     *weft.Place
 	at, size  uint32 // where the guest has it
 	registers []switching.Register
+
+	tables       *tables.Tables // as it was told last; nil: none
+	table, space uint32         // where the guest has that, in memory of so many bytes
 }
 
 // block is what the guest gets to read, with pointers into itself.
@@ -103,7 +107,7 @@ func (i *instance) placed(place *weft.Place) (*standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	*s = standing{place, at, uint32(len(k.b)), registers}
+	s.place, s.at, s.size, s.registers = place, at, uint32(len(k.b)), registers
 	return s, nil
 }
 

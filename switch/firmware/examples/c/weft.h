@@ -67,6 +67,28 @@ typedef struct {
 	uint64_t misroute, route[2], sub[4];
 } weft_fields;
 
+// How a packet may leave. In VC WEFT_SAME_VC it stays in that which it came in; no port: it cannot.
+typedef struct {
+	uint16_t port, vc;
+} weft_hop;
+
+enum { WEFT_SAME_VC = 0xFF };
+
+typedef struct {
+	uint32_t count;
+	const weft_hop *hops;
+} weft_ways;
+
+// The forwarding table of a switch, see weft_ways_to.
+typedef struct {
+	uint32_t vcs, per_layer, paths, nics, entries;
+	const uint16_t *row; // of address path of a NIC: [(layer * nics + nic) * paths + path]; 0xFFFF: none
+	const struct {
+		uint32_t count; // 1, or one for each way to arrive
+		const weft_ways *ways;
+	} *rows;
+} weft_table;
+
 // What is asked. Parts that weft_firmware.reads does not name are zero.
 typedef struct {
 	const weft_place *place;
@@ -82,6 +104,7 @@ typedef struct {
 	uint64_t draw;
 	int64_t now;
 	const uint16_t *room, *occupancy, *credits; // of port p and VC v: [p * vcs + v]
+	const weft_table *table;                    // with an engine
 } weft_request;
 
 // A way that the packet may take.
@@ -138,6 +161,7 @@ typedef struct {
 	uint32_t rule_count;
 	const weft_option *options;
 	uint32_t option_count;
+	weft_text engine; // that computes forwarding tables, as updn; none: it has no tables
 } weft_firmware;
 
 typedef struct {
@@ -210,6 +234,22 @@ static inline void weft_to(uint32_t p, uint32_t vc, uint32_t rule, uint32_t turn
 	weft_offer(p, vc);
 	weft_say.rule = rule;
 	weft_say.turn = turn;
+}
+
+// The ways of the table for a packet to an address of a NIC that came by a port in a VC; in tables per
+// layer WEFT_NO_PORT is the port of one that enters the layer here.
+static inline weft_ways weft_ways_to(const weft_table *t, uint32_t dst, uint32_t path, uint32_t port, uint32_t vc) {
+	uint32_t e = (t->per_layer ? vc * t->nics + dst : dst) * t->paths + path, way;
+	if (dst >= t->nics || path >= t->paths || e >= t->entries || t->row[e] == 0xFFFF)
+		return (weft_ways){0, 0};
+	uint32_t row = t->row[e], count = t->rows[row].count;
+	if (count == 1)
+		way = 0;
+	else if (t->per_layer)
+		way = port == WEFT_NO_PORT ? count - 1 : port;
+	else
+		way = port * t->vcs + vc;
+	return way < count ? t->rows[row].ways[way] : (weft_ways){0, 0};
 }
 
 // Trees: these are the methods of weft.Tree of Go.

@@ -47,6 +47,7 @@ type Firmware struct {
 	Name, About string
 	Rules       []string // an answer names one by its index
 	Options     []Option
+	Engine      string // that computes forwarding tables, as updn; "": it has no tables
 
 	On, VCs, Tolerates, Flags, Reads, MostHops, LeastRoom uint32
 	Work                                                  uint32 // instructions that a call may take; 0: as many as usual
@@ -89,7 +90,55 @@ type Request struct {
 	Traced                      uint8
 	Draw                        uint64
 	Now                         int64
-	room, occupancy, credits, _ uint32
+	room, occupancy, credits    uint32
+	table                       uint32
+}
+
+// Hop is how a packet may leave. In VC SameVC it stays in that which it came in; NoPort: it cannot.
+type Hop struct{ Port, VC uint16 }
+
+// SameVC is in the tables where a packet stays in its virtual channel.
+const SameVC uint16 = 0xFF
+
+type table struct {
+	vcs, perLayer, paths, nics, entries uint32
+	row, rows                           uint32
+}
+
+type counted struct{ count, at uint32 }
+
+// Ways are those of the switch's forwarding table for a packet to an address of a NIC that came by a
+// port in a VC, of a firmware with an Engine; in tables per layer NoPort is the port of one that
+// enters the layer here.
+func (q *Request) Ways(dst uint32, path, port uint16, vc uint8) []Hop {
+	t := at[table](q.table)
+	e := dst
+	if t.perLayer != 0 {
+		e += uint32(vc) * t.nics
+	}
+	e = e*t.paths + uint32(path)
+	if dst >= t.nics || uint32(path) >= t.paths || e >= t.entries {
+		return nil
+	}
+	row := *at[uint16](t.row + 2*e)
+	if row == 0xFFFF {
+		return nil
+	}
+	r := at[counted](t.rows + 8*uint32(row))
+	way := uint32(port)*t.vcs + uint32(vc)
+	switch {
+	case r.count == 1:
+		way = 0
+	case t.perLayer != 0 && port == NoPort:
+		way = r.count - 1
+	case t.perLayer != 0:
+		way = uint32(port)
+	}
+	if way >= r.count {
+		return nil
+	}
+	w := at[counted](r.at + 8*way)
+	return unsafe.Slice(at[Hop](w.at), w.count)
 }
 
 // Candidate is a way that the packet may take. Its fields are 0 for those of the packet, or n for the
@@ -135,7 +184,7 @@ type declaration struct {
 	request, answer, candidates, fields                         uint32
 	name, about, err                                            text
 	on, vcs, tolerates, flags, reads, mostHops, leastRoom, work uint32
-	rules, options                                              text
+	rules, options, engine                                      text
 }
 
 type register struct {
@@ -200,7 +249,7 @@ func initialize(options, length uint32) uint32 {
 	}
 	firmware = f
 	d := &declared
-	d.name, d.about = textOf(f.Name), textOf(f.About)
+	d.name, d.about, d.engine = textOf(f.Name), textOf(f.About), textOf(f.Engine)
 	d.on, d.vcs, d.tolerates, d.flags, d.reads = f.On, f.VCs, f.Tolerates, f.Flags, f.Reads
 	d.mostHops, d.leastRoom, d.work = f.MostHops, f.LeastRoom, f.Work
 	var rules, options3 []text

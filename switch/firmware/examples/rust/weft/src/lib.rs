@@ -97,6 +97,60 @@ pub struct Fields {
     pub sub: [u64; 4],
 }
 
+/// How a packet may leave. In VC [SAME_VC] it stays in that which it came in; [NO_PORT]: it cannot.
+#[repr(C)]
+pub struct Hop {
+    pub port: u16,
+    pub vc: u16,
+}
+
+pub const SAME_VC: u16 = 0xFF;
+
+#[repr(C)]
+struct Counted<T>(u32, *const T);
+
+impl<T> Counted<T> {
+    fn all(&self) -> &[T] {
+        unsafe { core::slice::from_raw_parts(self.1, self.0 as usize) }
+    }
+}
+
+/// The forwarding table of a switch.
+#[repr(C)]
+pub struct Table {
+    vcs: u32,
+    per_layer: u32,
+    paths: u32,
+    nics: u32,
+    entries: u32,
+    row: *const u16,
+    rows: *const Counted<Counted<Hop>>,
+}
+
+impl Table {
+    /// The ways for a packet to an address of a NIC that came by a port in a VC; in tables per layer
+    /// [NO_PORT] is the port of one that enters the layer here.
+    pub fn ways(&self, dst: u32, path: u16, port: u16, vc: u8) -> &[Hop] {
+        let (path, port, vc) = (path as u32, port as usize, vc as u32);
+        let layer = if self.per_layer != 0 { vc } else { 0 };
+        let e = (layer * self.nics + dst) * self.paths + path;
+        if dst >= self.nics || path >= self.paths || e >= self.entries {
+            return &[];
+        }
+        let row = unsafe { *self.row.add(e as usize) };
+        if row == 0xFFFF {
+            return &[];
+        }
+        let ways = unsafe { (*self.rows.add(row as usize)).all() };
+        let way = match (ways.len(), self.per_layer != 0) {
+            (1, _) => 0,
+            (n, true) => if port == NO_PORT as usize { n - 1 } else { port },
+            (_, false) => port * self.vcs as usize + vc as usize,
+        };
+        ways.get(way).map_or(&[], |w| w.all())
+    }
+}
+
 /// What is asked. Parts that [Firmware].reads does not name are zero.
 #[repr(C)]
 pub struct Request {
@@ -121,6 +175,7 @@ pub struct Request {
     room: *const u16,
     occupancy: *const u16,
     credits: *const u16,
+    table: *const Table,
 }
 
 /// A way that the packet may take.
@@ -202,6 +257,8 @@ pub struct Firmware {
     pub work: u32,
     pub rules: List<Text>,
     pub options: List<Choice>,
+    /// The engine that computes forwarding tables, as updn; empty: there are none.
+    pub engine: Text,
 }
 
 impl Firmware {
@@ -224,6 +281,7 @@ impl Firmware {
             work: 0,
             rules: list(rules),
             options: list(&[]),
+            engine: text(""),
         }
     }
 }
@@ -284,6 +342,7 @@ pub static mut REQUEST: Request = Request {
     room: core::ptr::null(),
     occupancy: core::ptr::null(),
     credits: core::ptr::null(),
+    table: core::ptr::null(),
 };
 
 #[doc(hidden)]
@@ -312,6 +371,10 @@ impl Request {
     }
     pub fn credits(&self, p: u16, vc: u8) -> u16 {
         self.queue(self.credits, p, vc)
+    }
+    /// The forwarding table of this switch, with an engine.
+    pub fn table(&self) -> Option<&Table> {
+        unsafe { self.table.as_ref() }
     }
     fn queue(&self, table: *const u16, p: u16, vc: u8) -> u16 {
         if table.is_null() || p as u32 >= self.place().ports || vc >= self.vcs {
