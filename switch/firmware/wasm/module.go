@@ -215,7 +215,9 @@ func (m *Module) Close(ctx context.Context) error { return m.runtime.Close(ctx) 
 
 // routeBy is the routing function of a switch with these tables, or nil.
 func (m *Module) routeBy(t *tables.Tables) func(*weft.Header, switching.Arrival, switching.View) switching.Decision {
-	return func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision { return m.route(t, pkt, at, sw) }
+	return func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		return m.route(t, pkt, at, sw)
+	}
 }
 
 func (m *Module) route(t *tables.Tables, pkt *weft.Header, at switching.Arrival, sw switching.View) (d switching.Decision) {

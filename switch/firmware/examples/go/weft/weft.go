@@ -78,20 +78,20 @@ type Fields struct {
 
 // Request is what is asked. Parts that Firmware.Reads does not name are zero.
 type Request struct {
-	place                       uint32
-	Dst                         uint32
-	Port                        uint16 // that the packet came by
-	VC, From, VCs               uint8
-	Fields                      Fields
-	Src, Size                   uint32
-	Seq                         uint64
-	Injected                    int64
-	Generation, Hops, Reroutes  uint16
-	Traced                      uint8
-	Draw                        uint64
-	Now                         int64
-	room, occupancy, credits    uint32
-	table                       uint32
+	place                      uint32
+	Dst                        uint32
+	Port                       uint16 // that the packet came by
+	VC, From, VCs              uint8
+	Fields                     Fields
+	Src, Size                  uint32
+	Seq                        uint64
+	Injected                   int64
+	Generation, Hops, Reroutes uint16
+	Traced                     uint8
+	Draw                       uint64
+	Now                        int64
+	room, occupancy, credits   uint32
+	table                      uint32
 }
 
 // Hop is how a packet may leave. In VC SameVC it stays in that which it came in; NoPort: it cannot.
