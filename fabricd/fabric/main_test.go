@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/settings"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -21,6 +22,9 @@ import (
 
 // No goroutine outlives Stop. The test binary is also a process that runs a host, or is a switch.
 func TestMain(m *testing.M) {
+	if err := subnet.Add(failing()); err != nil {
+		panic(err)
+	}
 	rig.Be(hosttest.RunProcess)
 	goleak.VerifyTestMain(m)
 }

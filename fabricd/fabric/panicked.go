@@ -14,9 +14,13 @@ const EventFailed = "firmware-failed"
 
 // panicked tells of a firmware that has failed. A switch calls it while it decides.
 func (f *Fabric) panicked(p switching.RoutePanic) {
-	s := f.switches[p.Switch]
-	e := Event{Kind: EventFailed, Switch: s.name, Detail: host.Panicked(f.graph, f.routingOf(s), &p)}
-	f.limits.publish(f.Now(), eventSource{kind: EventFailed, end: weft.End{Node: p.Switch.Node()}}, faultLimit, e)
+	f.observers.failed(p.Switch, f.Now(), host.Panicked(f.graph, f.routingOf(f.switches[p.Switch]), &p))
+}
+
+// failed tells of a firmware that has failed, here or at another host.
+func (ob *observers) failed(id weft.SwitchID, at weft.Time, what string) {
+	e := Event{Kind: EventFailed, Switch: ob.switches[id].name, Detail: what}
+	ob.limits.publish(at, eventSource{kind: EventFailed, end: weft.End{Node: id.Node()}}, faultLimit, e)
 }
 
 // routingOf is the name of what a switch runs.

@@ -137,6 +137,9 @@ func (ob *observers) takeEvents(h *hostState, batch host.EventBatch) {
 		at := h.clock.toLocal(o.At, now)
 		w := ob.at(n)
 		w.Observe(at, o.Actions())
+		if o.Failed != "" && n.IsSwitch() {
+			ob.failed(weft.SwitchID(n.Index), at, o.Failed)
+		}
 		if o.Effects {
 			ob.touch(at)
 		}

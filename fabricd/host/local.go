@@ -122,6 +122,11 @@ type inside struct {
 	a, b int
 }
 
+// Routing is the name of what a switch of the host runs.
+func (p *Local) Routing(id weft.SwitchID) string {
+	return cmp.Or(p.programs[id].Now().Routing, p.spec.Routing)
+}
+
 // NewLocal makes the nodes of a host. Their links have no signal yet, so they send nothing.
 func NewLocal(cfg LocalConfig) (*Local, error) {
 	c, g := &cfg.Spec, cfg.Graph

@@ -28,9 +28,10 @@ type publisher struct {
 	more    chan struct{} // capacity 1
 
 	mu       sync.Mutex
-	waiting  []host.Observation   // bound: maxWaiting, but for changes of ports
-	notices  map[weft.Notice]bool // those in waiting
-	observed uint64               // all that were made
+	waiting  []host.Observation     // bound: maxWaiting, but for changes of ports
+	notices  map[weft.Notice]bool   // those in waiting
+	failing  map[weft.SwitchID]bool // that have a failure in waiting
+	observed uint64                 // all that were made
 	lost     uint64
 }
 
@@ -39,7 +40,7 @@ type publisher struct {
 func newPublisher(c *host.Spec, carry func(n weft.Notice) bool, publish func(host.EventBatch) error) *publisher {
 	return &publisher{
 		number: c.Number, packets: c.Packets, carry: carry, publish: publish, more: make(chan struct{}, 1),
-		notices: map[weft.Notice]bool{},
+		notices: map[weft.Notice]bool{}, failing: map[weft.SwitchID]bool{},
 	}
 }
 
@@ -77,11 +78,28 @@ func (w *watch) Observe(now weft.Time, a *weft.Actions) {
 		t.lost++
 		return
 	}
+	t.wait(o)
+}
+
+// wait has an observation wait until it is told. The caller holds mu.
+func (t *publisher) wait(o host.Observation) {
 	t.waiting = append(t.waiting, o)
 	select {
 	case t.more <- struct{}{}:
 	default:
 	}
+}
+
+// failed tells of a switch whose firmware has failed, unless that waits to be told already.
+func (t *publisher) failed(sw weft.SwitchID, now weft.Time, what string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failing[sw] || len(t.waiting) >= maxWaiting {
+		return
+	}
+	t.failing[sw] = true
+	t.observed++
+	t.wait(host.Observation{Node: uint32(sw), At: now, Failed: what})
 }
 
 // drops copies the drops that somebody wants to hear of.
@@ -108,7 +126,7 @@ func hops(all []weft.Hop) []weft.Hop {
 
 // plain reports whether o only says that something happened.
 func plain(o *host.Observation) bool {
-	return len(o.Drops)+len(o.Hops)+len(o.Egress)+len(o.Arrived)+len(o.Changes)+len(o.Faults)+len(o.Notices) == 0
+	return len(o.Drops)+len(o.Hops)+len(o.Egress)+len(o.Arrived)+len(o.Changes)+len(o.Faults)+len(o.Notices)+len(o.Failed) == 0
 }
 
 // merge puts a later plain observation into o.
@@ -133,6 +151,9 @@ func (t *publisher) take() (host.EventBatch, bool) {
 		entries += 1 + len(o.Drops) + len(o.Hops) + len(o.Egress) + len(o.Arrived) + len(o.Notices)
 		for _, notice := range o.Notices {
 			delete(t.notices, notice)
+		}
+		if o.Failed != "" {
+			delete(t.failing, weft.SwitchID(o.Node))
 		}
 		n++
 	}

@@ -57,3 +57,20 @@ func TestOnlyDropsOfTracedPacketsAreToldUnlessSomebodyWantsAll(t *testing.T) {
 		require.EqualValues(t, 1, ways[0].Port, "they are its own")
 	}
 }
+
+// A firmware that fails on every packet is told once until that has gone.
+func TestAFailureThatWaitsIsNotToldAgain(t *testing.T) {
+	t.Parallel()
+	p := newPublisher(&host.Spec{}, nil, nil)
+	for range 2 {
+		for range 100 {
+			p.failed(3, 5, "why")
+			p.failed(4, 5, "why")
+		}
+		s, ok := p.take()
+		require.True(t, ok)
+		require.Equal(t, []host.Observation{{Node: 3, At: 5, Failed: "why"}, {Node: 4, At: 5, Failed: "why"}}, s.Events)
+		all, _ := p.counts()
+		require.Equal(t, all, s.Upto)
+	}
+}

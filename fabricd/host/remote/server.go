@@ -139,7 +139,9 @@ func (p *Server) open(ctx context.Context, cfg Config) error {
 		Spec: spec, Graph: g, Firmware: fw, Runtime: p.runtime, Steer: clock.steer, Observed: p.publisher.counts,
 		Halt: func() { p.halt() },
 		Panicked: func(f switching.RoutePanic) {
-			p.log.Error(host.Panicked(g, c.Routing, &f), "switch", g.Switches[f.Switch].Name)
+			what := host.Panicked(g, p.host.Routing(f.Switch), &f)
+			p.log.Error(what, "switch", g.Switches[f.Switch].Name)
+			p.publisher.failed(f.Switch, clock.Now(), what)
 		},
 		Watch: func(n weft.Node) switchd.Observer { return &watch{p.publisher, n} },
 	})
