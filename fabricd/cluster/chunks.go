@@ -14,7 +14,7 @@ import (
 const maxChunk = 512 << 10
 
 // chunks names the keys that hold the tables. They are written when the tables change, and not with
-// every state. The zero value names none. A leader numbers its tables from 1 on, and writes the
+// every state. Those of term 0 hold the file of the routing. The zero value names none. A leader numbers its tables from 1 on, and writes the
 // state that names their chunks after them. So chunks that no state names have the next numbers of
 // the term of a leader that has died while it wrote them.
 type chunks struct {

@@ -383,13 +383,17 @@ func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
 	d := cluster.Desired{
 		Version: v1, Created: time.Now().UTC(), Topology: packed, Spec: g.Spec,
 		Settings: []byte(`{"seed":7}`),
+		File:     make([]byte, 3<<20), // more than a message of a broker may have
 	}
+	rand.NewChaCha8([32]byte{}).Read(d.File)
 	require.NoError(t, store.Begin(t.Context(), d, p))
 	require.ErrorIs(t, store.Begin(t.Context(), d, p), reply.ErrConflict)
 
 	got, there, err := store.Desired(t.Context())
 	require.NoError(t, err)
 	require.True(t, there)
+	require.Greater(t, got.Chunks.Count, 5)
+	got.Chunks = d.Chunks
 	require.Equal(t, d, got)
 	again, err := got.Graph()
 	require.NoError(t, err)
@@ -409,6 +413,8 @@ func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
 	_, there, err = store.Desired(t.Context())
 	require.NoError(t, err)
 	require.False(t, there)
+	_, _, err = store.Store.Get(t.Context(), "tables.0.0.5")
+	require.ErrorIs(t, err, reply.ErrNoKey)
 	require.NoError(t, store.Begin(t.Context(), d, p))
 }
 

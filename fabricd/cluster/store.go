@@ -25,7 +25,8 @@ type Desired struct {
 	Topology []byte          `json:"topology"`       // a topology file, compressed as [wire.Compress] does
 	Spec     string          `json:"spec"`           // what it is called
 	Settings json.RawMessage `json:"settings"`       // of fabricd up
-	File     []byte          `json:"file,omitempty"` // of the routing, see [subnet.Pin], compressed likewise
+	File     []byte          `json:"-"`              // of the routing, see [subnet.Pin]; nil: it needs none
+	Chunks   chunks          `json:"file,omitzero"`  // that have File, compressed likewise
 }
 
 // Graph is the topology.
@@ -69,7 +70,13 @@ func OpenStore(ctx context.Context, name string, at bus.Resolved, existing bool)
 
 // Desired reads the fabric that is wanted; there is false when there is none.
 func (b StateStore) Desired(ctx context.Context) (d Desired, there bool, err error) {
-	there, err = b.read(ctx, keyFabric, &d)
+	if there, err = b.read(ctx, keyFabric, &d); err != nil || d.Chunks.Count == 0 {
+		return d, there, err
+	}
+	packed, err := b.readChunks(ctx, d.Chunks)
+	if err == nil {
+		d.File, err = wire.Decompress(packed)
+	}
 	return d, there, err
 }
 
@@ -112,6 +119,15 @@ func (b StateStore) Begin(ctx context.Context, d Desired, p *placement.Placement
 	if err := b.dropState(ctx); err != nil {
 		return err
 	}
+	if d.File != nil {
+		packed, err := wire.Compress(d.File)
+		if err != nil {
+			return err
+		}
+		if d.Chunks, err = b.writeChunks(ctx, chunks{}, packed); err != nil {
+			return err
+		}
+	}
 	data, err := json.Marshal(w)
 	if err != nil {
 		return err
@@ -134,10 +150,11 @@ func (b StateStore) End(ctx context.Context) error {
 		b.Store.Delete(ctx, keyFabric), b.dropState(ctx), b.Store.Delete(ctx, keyPlacement))
 }
 
-// dropState takes the state away, and the tables it names.
+// dropState takes the state away, the tables it names, and the file of the routing.
 func (b StateStore) dropState(ctx context.Context) error {
 	k, _, err := b.readState(ctx)
-	return errors.Join(b.Store.Delete(ctx, keyState), b.dropChunksOf(ctx, k), err)
+	_, left := b.dropChunks(ctx, chunks{})
+	return errors.Join(b.Store.Delete(ctx, keyState), b.dropChunksOf(ctx, k), err, left)
 }
 
 // EndedSince reports whether a fabric of the name was ended after a revision of the store. One that

@@ -276,14 +276,8 @@ func (c *onAgents) found(ctx context.Context, want cluster.Desired) (o fabric.Op
 		return o, nil, err
 	}
 	c.Settings, c.created = s, want.Created
-	if len(want.File) > 0 {
-		file, err := wire.Decompress(want.File)
-		if err == nil {
-			err = subnet.Keep(s.Routing, file)
-		}
-		if err != nil {
-			return o, nil, fmt.Errorf("firmware %s as it is written down: %w", s.Routing, err)
-		}
+	if err := subnet.Keep(s.Routing, want.File); err != nil {
+		return o, nil, fmt.Errorf("firmware %s as it is written down: %w", s.Routing, err)
 	}
 	g, err := want.Graph()
 	if err != nil {
@@ -333,12 +327,8 @@ func (c *onAgents) place(ctx context.Context, g *topology.Graph, term uint64) (*
 		return nil, err
 	}
 	want := cluster.Desired{Version: c.Build, Created: time.Now().UTC(), Topology: packed, Spec: g.Spec, Settings: settings}
-	if _, file, err := subnet.Pin(c.Settings.Routing); err != nil {
+	if _, want.File, err = subnet.Pin(c.Settings.Routing); err != nil {
 		return nil, err
-	} else if file != nil {
-		if want.File, err = wire.Compress(file); err != nil {
-			return nil, err
-		}
 	}
 	c.created = want.Created
 	if err := c.store.Begin(ctx, want, where); err != nil {
