@@ -22,11 +22,11 @@ type Desired struct {
 	Version bus.Build `json:"version"`
 	// by the clock of who asked; it tells a fabric from one of the same name before
 	Created  time.Time       `json:"created"`
-	Topology []byte          `json:"topology"`       // a topology file, compressed as [wire.Compress] does
-	Spec     string          `json:"spec"`           // what it is called
-	Settings json.RawMessage `json:"settings"`       // of fabricd up
-	File     []byte          `json:"-"`              // of the routing, see [subnet.Pin]; nil: it needs none
-	Chunks   chunks          `json:"file,omitzero"`  // that have File, compressed likewise
+	Topology []byte          `json:"topology"`      // a topology file, compressed as [wire.Compress] does
+	Spec     string          `json:"spec"`          // what it is called
+	Settings json.RawMessage `json:"settings"`      // of fabricd up
+	File     []byte          `json:"-"`             // of the routing, see [subnet.Pin]; nil: it needs none
+	Chunks   chunks          `json:"file,omitzero"` // that have File, compressed likewise
 }
 
 // Graph is the topology.
