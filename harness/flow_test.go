@@ -166,12 +166,12 @@ func TestAPanicInRouteFailsTheTestAndSaysWhereAndHowToRunItAgain(t *testing.T) {
 				h.RequireDelivered(h.Send("n0", "n3"))
 			})
 			require.True(t, failed)
-			assert.Regexp(t, `^Route panicked at switch s2, in p0 vc0 from peer, with packet n0 -> n3 #0: `+
+			assert.Regexp(t, `^Route failed at switch s2, in p0 vc0 from peer, with packet n0 -> n3 #0: `+
 				`runtime error: index out of range \[3\] with length 0\n  fields \{.*\}\n`+
 				`  github.com/weft-fabric/weft/harness_test.panics.Route\n    .*flow_test.go:\d+\n`+
 				`packet was not delivered\npacket n0 -> n3 #0: discarded at s2 by rule "the firmware panicked"\n`, text)
 			assert.Equal(t, 1, strings.Count(text, "run it again: go test -run '^TestMine$' -count=1 -weft.seed=7\n"))
-			assert.Equal(t, 1, strings.Count(text, "Route panicked"))
+			assert.Equal(t, 1, strings.Count(text, "Route failed"))
 		})
 	}
 }
@@ -186,8 +186,8 @@ func TestAPanicInRouteFailsATestThatHoldsOtherwise(t *testing.T) {
 		h.RequireLedger()
 	})
 	require.True(t, failed)
-	assert.Equal(t, 3, strings.Count(text, "Route panicked at switch s2"))
-	assert.Contains(t, text, "\nRoute panicked for 2 packets more\n")
+	assert.Equal(t, 3, strings.Count(text, "Route failed at switch s2"))
+	assert.Contains(t, text, "\nRoute failed for 2 packets more\n")
 	assert.True(t, strings.HasSuffix(text, "\nrun it again: go test -run '^TestMine$' -count=1 -weft.seed=7\n"), text)
 }
 
@@ -198,7 +198,7 @@ func TestAPanicInRouteOfManySeedsNamesTheSeed(t *testing.T) {
 		harness.One(t, 5, "ring:4", func(h *harness.Harness) { h.RequireDiscarded(h.Send("n0", "n3"), "") }, harness.Firmware(switching.Firmware{Name: "panics", Route: panics{}.Route}))
 	})
 	require.True(t, failed)
-	assert.Contains(t, text, "Route panicked at switch s2")
+	assert.Contains(t, text, "Route failed at switch s2")
 	assert.Contains(t, text, "-weft.seed=5\n")
 }
 

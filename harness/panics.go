@@ -18,7 +18,7 @@ const (
 // there.
 func (r *recorder) panicked(p switching.RoutePanic) {
 	g, h := r.graph, &p.Packet
-	text := fmt.Sprintf("Route panicked at switch %s, in %v %v from %v, with packet %s -> %s #%d: %v\n  fields %+v\n%s",
+	text := fmt.Sprintf("Route failed at switch %s, in %v %v from %v, with packet %s -> %s #%d: %v\n  fields %+v\n%s",
 		g.Switches[p.Switch].Name, p.At.Port, p.At.VC, p.At.From,
 		g.Name(h.Src.Node()), g.Name(h.Dst.Node()), h.Seq, p.Value, h.Fields, panicStack())
 	r.mu.Lock()
@@ -60,7 +60,7 @@ func (r *recorder) takePanics() string {
 	defer r.mu.Unlock()
 	text := strings.Join(r.panicTexts, "")
 	if more := r.panics - len(r.panicTexts); more > 0 {
-		text += fmt.Sprintf("Route panicked for %d packets more\n", more)
+		text += fmt.Sprintf("Route failed for %d packets more\n", more)
 	}
 	r.panicTexts, r.panics = nil, 0
 	return text

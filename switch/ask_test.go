@@ -92,7 +92,7 @@ func TestAPacketIsAskedAboutAnewWhenSomethingHasChanged(t *testing.T) {
 			r.call(func() { r.Tick(r.now, &r.out) })
 		},
 		"the firmware":  func(r *rig) { r.load(r.fw.slow(), 2) },
-		"another write": func(r *rig) { d := Decision{Write: RegisterWrite{Do: true, Value: 5}}; r.follow(&d, &weft.Header{}) },
+		"another write": func(r *rig) { d := Decision{Write: RegisterWrite{Do: true, Value: 5}}; r.follow(&d, &weft.Header{}, Arrival{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			fw := &scripted{registers: []Register{{Name: "r", Width: 8, Expire: 100}}, route: live(1, 2)}

@@ -69,7 +69,7 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 			d = s.caught(&sl.hdr, at)
 		}
 		s.stats.Decisions++
-		s.follow(&d, &sl.hdr)
+		s.follow(&d, &sl.hdr, at)
 		if len(d.Candidates) == 0 {
 			id = s.discard(id, &d, out)
 			continue
@@ -88,13 +88,14 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 }
 
 // follow does what a decision for h says at once: it writes the register, even if the packet then
-// has to wait. A decision that cannot be followed becomes one to discard.
-func (s *Switch) follow(d *Decision, h *weft.Header) {
+// has to wait. A decision that cannot be followed is one to discard, and the firmware has failed.
+func (s *Switch) follow(d *Decision, h *weft.Header, at Arrival) {
+	if why := s.cannot(d); why != "" {
+		s.failed(h, at, why)
+		*d = Discard(why)
+		return
+	}
 	if d.Write.Do {
-		if i := d.Write.Index; i < 0 || i >= len(s.registers) {
-			*d = Discard(fmt.Sprintf("firmware writes register %d, which it does not declare (rule %s)", i, d.Rule))
-			return
-		}
 		r := &s.registers[d.Write.Index]
 		if r.value != d.Write.Value {
 			s.changed()
@@ -104,19 +105,27 @@ func (s *Switch) follow(d *Decision, h *weft.Header) {
 			r.expires = s.now + r.Expire
 		}
 	}
-	for i := range d.Candidates {
-		switch k := &d.Candidates[i]; {
-		case int(k.Port) >= len(s.ports) || int(k.VC) >= s.cfg.VCs:
-			*d = Discard(fmt.Sprintf("firmware names %v %v, which this switch does not have (rule %s)", k.Port, k.VC, d.Rule))
-			return
-		case int(k.Need) > s.cfg.OutputBuffer:
-			*d = Discard(fmt.Sprintf("firmware wants %d free places in an output queue that holds %d (rule %s)", k.Need, s.cfg.OutputBuffer, d.Rule))
-			return
-		}
-	}
 	if h.Hops >= s.most {
 		*d = Discard(RuleLooping)
 	}
+}
+
+// cannot says why a decision cannot be followed, and what to do; "": it can.
+func (s *Switch) cannot(d *Decision) string {
+	if i := d.Write.Index; d.Write.Do && uint(i) >= uint(len(s.registers)) {
+		return fmt.Sprintf("firmware writes register %d, and declares %d (rule %s): declare it, or write another", i, len(s.registers), d.Rule)
+	}
+	for i := range d.Candidates {
+		switch k := &d.Candidates[i]; {
+		case int(k.Port) >= len(s.ports) || int(k.VC) >= s.cfg.VCs:
+			return fmt.Sprintf("firmware names %v %v, and the switch has %d ports and %d VCs (rule %s): name one that there is, from 0",
+				k.Port, k.VC, len(s.ports), s.cfg.VCs, d.Rule)
+		case int(k.Need) > s.cfg.OutputBuffer:
+			return fmt.Sprintf("firmware wants %d free places in an output queue that holds %d (rule %s): want fewer, or set LeastRoom",
+				k.Need, s.cfg.OutputBuffer, d.Rule)
+		}
+	}
+	return ""
 }
 
 // selectOutput returns the index of the candidate to take, or -1 when none has room.

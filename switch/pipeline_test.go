@@ -154,29 +154,34 @@ func TestADecisionThatTheSwitchCannotFollowDiscardsByName(t *testing.T) {
 		d     Decision
 		rule  string
 	}{
-		{"no such port", ways(2), "firmware names p2 vc0, which this switch does not have (rule scripted)"},
-		{"no port at all", ways(weft.NoPort), "firmware names p- vc0, which this switch does not have (rule scripted)"},
-		{"one good and one bad", ways(1, 9), "firmware names p9 vc0, which this switch does not have (rule scripted)"},
+		{"no such port", ways(2), "firmware names p2 vc0, and the switch has 2 ports and 1 VCs (rule scripted): name one that there is, from 0"},
+		{"no port at all", ways(weft.NoPort), "firmware names p- vc0, and the switch has 2 ports and 1 VCs (rule scripted): name one that there is, from 0"},
+		{"one good and one bad", ways(1, 9), "firmware names p9 vc0, and the switch has 2 ports and 1 VCs (rule scripted): name one that there is, from 0"},
 		{
 			"no such VC",
 			Decision{Candidates: []Candidate{{Port: 1, VC: 1}}, Rule: "r"},
-			"firmware names p1 vc1, which this switch does not have (rule r)",
+			"firmware names p1 vc1, and the switch has 2 ports and 1 VCs (rule r): name one that there is, from 0",
 		},
 		{
 			"no such register",
 			Decision{Candidates: ways(1).Candidates, Rule: "r", Write: RegisterWrite{Do: true, Index: 1}},
-			"firmware writes register 1, which it does not declare (rule r)",
+			"firmware writes register 1, and declares 1 (rule r): declare it, or write another",
 		},
 		{"discarded on purpose", Discard("4: no way"), "4: no way"},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			r := newRig(t, 2, Config{EagerCredits: true, Firmware: (&scripted{
+			var heard []RoutePanic
+			r := newRig(t, 2, Config{EagerCredits: true, Panicked: func(p RoutePanic) { heard = append(heard, p) }, Firmware: (&scripted{
 				routes: map[weft.NICID]Decision{1: c.d}, registers: []Register{{Name: "a", Width: 1}},
 			}).value()})
 			r.arriveHeader(0, weft.Header{Dst: 1, Traced: true})
 			require.Len(t, r.out.Drops, 1)
 			require.Equal(t, weft.Discarded, r.out.Drops[0].Account)
 			require.Equal(t, c.rule, r.out.Drops[0].Rule)
+			if c.rule != c.d.Rule {
+				require.Len(t, heard, 1, "the firmware has failed")
+				require.Equal(t, c.rule, heard[0].Value)
+			}
 			require.Equal(t, map[string]uint64{c.rule: 1}, r.Snapshot().Discards)
 			require.Equal(t, uint64(1), r.Stats().Discarded)
 			require.Equal(t, weft.NoPort, r.out.Hops[0].Out)
