@@ -30,7 +30,8 @@ func (r *LoadRequest) UnmarshalJSON(data []byte) error {
 // LoadResult says what switches run.
 type LoadResult struct {
 	Routing  string   `json:"routing"`
-	Switches []string `json:"switches"` // that run it now, or could
+	Switches []string `json:"switches"` // that were asked about and run it now, or could
+	Running  int      `json:"running" jsonschema_description:"How many of these run it."`
 }
 
 // load serves VerbLoad. All switches must be able to run the firmware, before any does. When one
@@ -72,6 +73,9 @@ func (s *Server) load(ctx context.Context, r LoadRequest) (out LoadResult, err e
 			}
 		}
 		out.Switches = append(out.Switches, name)
+		if s.fabric.Runs(id, r.Routing) {
+			out.Running++
+		}
 	}
 	return out, nil
 }

@@ -103,6 +103,9 @@ func (mg *management) RoutingOf(id weft.SwitchID) string {
 	return ""
 }
 
+// Runs reports whether a switch runs the firmware of that name.
+func (mg *management) Runs(id weft.SwitchID, routing string) bool { return mg.routingOf(mg.switches[id]) == routing }
+
 // describe puts a patch into words.
 func describe(p *tables.Patch) string {
 	entries := len(p.Routes) + len(p.Ways)

@@ -137,7 +137,8 @@ func (r *rollout) run(ctx context.Context) (cost Rollout, err error) {
 		if i > 0 && !wait(ctx, r.every) {
 			break
 		}
-		loaded, err := r.client.Load(ctx, api.LoadRequest{Switches: names, Routing: r.order.Routing})
+		// What has begun ends, so that it is known what runs.
+		loaded, err := r.client.Load(context.WithoutCancel(ctx), api.LoadRequest{Switches: names, Routing: r.order.Routing})
 		if err != nil {
 			return cost, fmt.Errorf("%d of %d switches run %s: %w", done, len(all.Switches), r.order.Routing, err)
 		}
@@ -149,19 +150,26 @@ func (r *rollout) run(ctx context.Context) (cost Rollout, err error) {
 	stopped := ctx.Err() != nil
 	wait(ctx, settleTime)
 	after, err := r.client.Status(context.WithoutCancel(ctx))
+	if err == nil {
+		check.File = nil
+		all, err = r.client.Load(context.WithoutCancel(ctx), check)
+	}
 	if err != nil {
 		return cost, err
 	}
 	cost = Rollout{
-		Routing: r.order.Routing, Switches: done, Of: len(all.Switches), Seconds: time.Since(begun).Seconds(),
+		Routing: r.order.Routing, Switches: all.Running, Of: len(all.Switches), Seconds: time.Since(begun).Seconds(),
 		Delivered: after.Totals.Delivered - before.Totals.Delivered, Lost: after.Ledger.Lost - before.Ledger.Lost,
 		Discarded: after.Ledger.Discarded - before.Ledger.Discarded, Reordered: after.Totals.Reordered - before.Totals.Reordered,
 		Rerouted:    after.Totals.Rerouted - before.Totals.Rerouted,
 		WorstBefore: before.Totals.Latency.Max, Worst: after.Totals.Latency.Max,
 	}
 	fmt.Fprintln(r.out, cost)
-	if stopped {
-		return cost, fmt.Errorf("stopped: %d of %d switches run %s, the others what they ran: %w", done, len(all.Switches), r.order.Routing, context.Cause(ctx))
+	switch {
+	case stopped:
+		return cost, fmt.Errorf("stopped: the other switches run what they ran: %w", context.Cause(ctx))
+	case all.Running < done:
+		return cost, errors.New("somebody else has loaded firmware meanwhile: load it again, one at a time")
 	}
 	return cost, nil
 }
@@ -169,7 +177,11 @@ func (r *rollout) run(ctx context.Context) (cost Rollout, err error) {
 // String is the cost in words.
 func (c Rollout) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s after %.1f s\n", english.Plural(c.Switches, "switch", ""), english.PluralWord(c.Switches, "runs", "run"), c.Routing, c.Seconds)
+	run := english.Plural(c.Switches, "switch", "") + english.PluralWord(c.Switches, " runs", " run")
+	if c.Switches < c.Of {
+		run = fmt.Sprintf("%d of %s run", c.Switches, english.Plural(c.Of, "switch", ""))
+	}
+	fmt.Fprintf(&b, "%s %s after %.1f s\n", run, c.Routing, c.Seconds)
 	fmt.Fprintf(&b, "meanwhile %d delivered, %d lost, %d discarded, %d reordered, %d re-routed; worst latency ", c.Delivered, c.Lost, c.Discarded, c.Reordered, c.Rerouted)
 	if c.Worst > c.WorstBefore {
 		fmt.Fprintf(&b, "%.0f us, %.0f us before", c.Worst, c.WorstBefore)
