@@ -14,16 +14,21 @@ import (
 
 // bounded makes as many answers at a time as there are places; some more requests wait a moment,
 // and the rest is refused at once: of each client so many, whatever others do. Who sends or reads
-// slowly keeps one of the requests of its own, and no place.
-func (w *Web) bounded(places *places, next http.HandlerFunc) http.HandlerFunc {
+// slowly keeps one of the requests of its own, and no place. A body has at most so many bytes; one
+// above maxBody counts for as many requests.
+func (w *Web) bounded(places *places, most int64, next http.HandlerFunc) http.HandlerFunc {
 	return func(out http.ResponseWriter, r *http.Request) {
 		client := w.client(r)
-		if !w.held.take(client) {
+		share := 1
+		if r.ContentLength < 0 || r.ContentLength > maxBody {
+			share = int(most / maxBody)
+		}
+		if !w.held.take(client, share) {
 			busy(out, http.StatusTooManyRequests, "requests of this client")
 			return
 		}
-		defer w.held.release(client)
-		r.Body = http.MaxBytesReader(out, r.Body, maxBody)
+		defer w.held.release(client, share)
+		r.Body = http.MaxBytesReader(out, r.Body, most)
 		if places == w.orders { // only orders say something in their body
 			r.Body = received(r.Body)
 		}

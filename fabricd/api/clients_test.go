@@ -115,6 +115,21 @@ func TestBoundsAreThoseOfEachClient(t *testing.T) {
 	attack.Count(t, "slow bodies and streams of one token", slow+watching)
 }
 
+// An order with a module counts for as many as it is long, or may be.
+func TestLongBodiesCountForMany(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t)
+	x.hang(2, fmt.Sprintf("POST %s/load HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n{",
+		root, x.web.Token(), maxLoad))
+	rig.Until(t, func() bool {
+		return x.ask("POST", root+"/load", `{"check":true,"routing":"adaptive-link"}`, func(r *http.Request) {
+			x.token(r)
+			r.ContentLength = -1 // chunked
+		}).code == http.StatusTooManyRequests
+	}, "two modules on their way")
+	require.Equal(t, 200, x.ask("POST", root+"/heal", "{}", x.token).code)
+}
+
 // What one client has waiting is behind what others ask for, and leaves half of the places.
 func TestPlacesAreShared(t *testing.T) {
 	t.Parallel()

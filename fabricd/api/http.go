@@ -37,6 +37,7 @@ const (
 	maxWatching = 16               // and those of one client
 	lookTime    = time.Second / 4  // between looks whether tokens of streams and sessions still hold
 	maxBody     = 1 << 20          // bytes of a request
+	maxLoad     = 12 << 20         // of one that brings firmware: a module of [wasm.MaxModule] bytes in base64
 	maxHeader   = 16 << 10         // bytes
 	headerTime  = 5 * time.Second  // to send a header
 	requestTime = 30 * time.Second // to send a request and read the answer, streams apart

@@ -1,12 +1,19 @@
 package api
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/modules"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 )
 
@@ -56,4 +63,29 @@ func TestTheStreamTellsWhichSwitchesRunAnotherFirmware(t *testing.T) {
 	runs("s1.0", "adaptive-switch", 2, "adaptive-link-digit", "adaptive-switch")
 	load("s1.1", "adaptive-link")
 	runs("s1.1", "", 0, "adaptive-switch") // the fabric's again
+}
+
+// A module comes along by HTTP as by linkmon, also one that is larger than other orders may be, and is
+// taken for no other than it is.
+func TestAModuleIsLoadedByHTTP(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, modules.Add())
+	x := serveWeb(t)
+	guest, err := os.ReadFile("../../switch/firmware/examples/c/adaptive_link.wasm")
+	require.NoError(t, err)
+	const more = 2 << 20 // in a section of its own, which means nothing
+	guest = append(binary.AppendUvarint(append(guest, 0), more), make([]byte, more)...)
+	sum := sha256.Sum256(guest)
+	name := fmt.Sprintf("wasm:fw.wasm@%x", sum[:8])
+	post := func(name string, file []byte) httpAnswer {
+		return x.ask("POST", root+"/load", fmt.Sprintf(`{"switches":["s1.0"],"routing":%q,"file":%q}`, name,
+			base64.StdEncoding.EncodeToString(file)), x.token)
+	}
+	other := append(bytes.Clone(guest[:len(guest)-1]), 1)
+	require.Contains(t, refusal(t, post(name, other), 422), "has no such module", "the hash is that of another")
+	require.Contains(t, refusal(t, post("wasm:fw.wasm", guest), 422), "with its hash in the name")
+	require.Contains(t, refusal(t, post(name, make([]byte, maxLoad)), 413), "too large")
+	require.Empty(t, get[SwitchDetail](x, "/switches/s1.0").Routing)
+	require.Equal(t, http.StatusOK, post(name, guest).code)
+	require.Equal(t, name, get[SwitchDetail](x, "/switches/s1.0").Routing)
 }

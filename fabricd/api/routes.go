@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -32,6 +33,7 @@ type route struct {
 	out          any // what its answer is; nil: something else than JSON
 	handle       func(r *http.Request) (any, error)
 	raw          http.HandlerFunc // instead of handle
+	body         int64            // the most bytes of its body; 0: maxBody
 	unbounded    bool             // it has a bound of its own
 	anyToken     bool             // it is no order, though not GET: any token will do, and it is asked for
 }
@@ -70,7 +72,7 @@ func (w *Web) routes() []route {
 		{method: "POST", path: "/switches/{id}/crash", does: "Crash a switch: it loses all that it holds.", in: CrashOrder{}, out: fabric.Outcome{}, handle: order(w, CrashOrder.spec)},
 		{method: "POST", path: "/switches/{id}/restart", does: "Start a crashed switch again, empty.", in: RestartOrder{}, out: fabric.Outcome{}, handle: order(w, RestartOrder.spec)},
 		{method: "POST", path: "/switches/{id}/move", does: "Have another host run a switch, under traffic.", in: MoveOrder{}, out: fabric.Moved{}, handle: w.move},
-		{method: "POST", path: "/load", does: "Have switches run another firmware, under traffic.", in: LoadRequest{}, out: LoadResult{}, handle: w.load},
+		{method: "POST", path: "/load", does: "Have switches run another firmware, under traffic.", in: LoadRequest{}, body: maxLoad, out: LoadResult{}, handle: w.load},
 		{method: "POST", path: "/heal", does: "Repair everything.", in: HealOrder{}, out: fabric.Outcome{}, handle: order(w, HealOrder.spec)},
 		{method: "POST", path: "/apply", does: "Several faults and repairs at one instant, all or none.", in: ApplyRequest{}, out: []fabric.Outcome{}, handle: w.apply},
 		{method: "POST", path: "/trace", does: "Trace the next packets of a flow; what is told of them is in the state stream.", in: TraceRequest{}, out: fabric.Tracing{}, handle: w.trace},
@@ -92,15 +94,16 @@ func (w *Web) mux() http.Handler {
 			}
 		}
 		h = takes(r.query, h)
+		most := cmp.Or(r.body, maxBody)
 		switch {
 		case r.unbounded:
 			h = w.only(auth.View, h)
 		case r.anyToken:
-			h = w.bounded(w.busy, h)
+			h = w.bounded(w.busy, most, h)
 		case r.method == http.MethodGet:
-			h = w.only(auth.View, w.bounded(w.busy, h))
+			h = w.only(auth.View, w.bounded(w.busy, most, h))
 		default:
-			h = w.only(auth.Operate, w.bounded(w.orders, h))
+			h = w.only(auth.Operate, w.bounded(w.orders, most, h))
 		}
 		mux.HandleFunc(r.method+" "+root+r.path, h)
 		if methods[r.path] == nil {
@@ -108,7 +111,7 @@ func (w *Web) mux() http.Handler {
 		}
 		methods[r.path] = append(methods[r.path], r.method)
 	}
-	mux.Handle("GET /metrics", w.only(auth.View, w.bounded(w.busy, w.metrics().ServeHTTP)))
+	mux.Handle("GET /metrics", w.only(auth.View, w.bounded(w.busy, maxBody, w.metrics().ServeHTTP)))
 	methods["/metrics"] = []string{http.MethodGet}
 	for path, allowed := range methods {
 		at := root + path

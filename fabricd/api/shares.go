@@ -24,24 +24,24 @@ type shares struct {
 	held map[string]int // guarded by mu
 }
 
-// take reports whether the client may have one more, until give.
-func (s *shares) take(client string) bool {
+// take reports whether the client may have n more, until release.
+func (s *shares) take(client string, n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.held[client] >= s.limit {
+	if s.held[client]+n > s.limit {
 		return false
 	}
 	if s.held == nil {
 		s.held = map[string]int{}
 	}
-	s.held[client]++
+	s.held[client] += n
 	return true
 }
 
-func (s *shares) release(client string) {
+func (s *shares) release(client string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.held[client]--; s.held[client] == 0 {
+	if s.held[client] -= n; s.held[client] == 0 {
 		delete(s.held, client)
 	}
 }

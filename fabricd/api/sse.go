@@ -14,11 +14,11 @@ import (
 // a while; until then it holds up nobody, and is given a snapshot when it reads again.
 func (w *Web) stream(out http.ResponseWriter, r *http.Request) {
 	client := w.client(r)
-	if !w.watching.take(client) {
+	if !w.watching.take(client, 1) {
 		busy(out, http.StatusTooManyRequests, "viewers of this client")
 		return
 	}
-	defer w.watching.release(client)
+	defer w.watching.release(client, 1)
 	ctx, leave, ok := w.streams.enter(r, w.bearer(r))
 	if !ok {
 		busy(out, http.StatusServiceUnavailable, "viewers")

@@ -7,7 +7,7 @@
 //   ledger-balanced, deadlock, layer-<name>; link-panel with link-state (data-state as in the API, data-story up|cut|silent|
 //   noticed|flapping|impaired|coming|down|held), cut, cut-silently, restore, direction, for, flap, impair, loss, delay, rate;
 //   pods (data-pod), pod-panel with pod-open, pod-close, bundle-panel; switch-panel with switch-state (data-state), crash, restart, vector,
-//   firmware, load-routing, load-into, load-every, load, load-about, rollout, rollout-stop, rollout-cost; firmwares in fabric-panel; nic-panel; faults-panel with fault (data-fault),
+//   firmware, load-routing, load-file, load-choose, load-into, load-every, load, load-about, rollout, rollout-stop, rollout-cost; firmwares in fabric-panel; nic-panel; faults-panel with fault (data-fault),
 //   fault-report (data-fault), events; flow-panel with flow-src, flow-dst, flow-toggle, journey;
 //   map, legend, toast, timeline, timeline-fault (data-fault), chart-delivered, chart-p99, chart-discarded, chart-rerouted,
 //   chart-inFlight.

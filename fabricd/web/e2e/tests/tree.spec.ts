@@ -1,5 +1,8 @@
 // A 3-ary 3-tree under traffic, at soak a 4-ary one: what is done to it on the map, in its panels, by keys and by linkmon.
 
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, type Page } from '@playwright/test'
 import { Fabric, type Topology } from '../lib/fabric'
 import { soak } from '../lib/level'
@@ -8,6 +11,8 @@ import { test as base } from '../lib/page'
 import { median } from '../lib/results'
 
 const k = soak ? 4 : 3 // of the tree
+
+const guest = join(import.meta.dirname, '../../../../switch/firmware/examples/c/adaptive_link.wasm')
 
 let f: Fabric
 let t: Topology
@@ -300,6 +305,32 @@ test('a switch runs another firmware, chosen in its panel', async ({ shared: pag
   await expect.poll(() => others(page)).toBe(1)
   await look(page, info, 'loaded')
   await f.linkmon('load', id, 'adaptive-link')
+  await expect(page.getByTestId('firmware')).toHaveText('runs adaptive-link')
+})
+
+test('switches run a module that was chosen, with its hash, and what is none is refused', async ({ shared: page }, info) => {
+  await choose(page, 's1.00')
+  const run = () => page.getByTestId('load').click()
+  await page.getByTestId('load-routing').fill('wasm:./fw.wasm')
+  await run()
+  await expect(page.getByTestId('toast').last()).toContainText('choose it with the button File')
+  await page.getByTestId('load-file').setInputFiles({ name: 'none.wasm', mimeType: 'application/wasm', buffer: Buffer.from('no module') })
+  await run()
+  await expect(page.getByTestId('toast').last()).toContainText('none.wasm: it is no WebAssembly module')
+  const opened = page.waitForEvent('filechooser')
+  await page.getByTestId('load-choose').click()
+  await (await opened).setFiles(guest)
+  await expect(page.getByTestId('load-routing')).toHaveValue('wasm:adaptive_link.wasm')
+  await look(page, info, 'module-chosen')
+  await run()
+  const name = `wasm:adaptive_link.wasm@${createHash('sha256').update(readFileSync(guest)).digest('hex').slice(0, 16)}`
+  await expect(page.getByTestId('rollout-cost')).toContainText(`1 switch runs ${name} after`)
+  expect((await f.switchState('s1.00')).routing).toBe(name)
+  await look(page, info, 'module-loaded')
+  await page.getByTestId('load-routing').fill('wasm:adaptive_link.wasm:no=1')
+  await run()
+  await expect(page.getByTestId('toast').last()).toContainText('unknown option')
+  await f.linkmon('load', 's1.00', 'adaptive-link')
   await expect(page.getByTestId('firmware')).toHaveText('runs adaptive-link')
 })
 

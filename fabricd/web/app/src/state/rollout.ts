@@ -3,6 +3,7 @@
 import type { Client } from '../net/client'
 import type { Routing, Status } from '../net/types'
 import { count, micro } from '../ui/format'
+import { pathOf, pin } from './module'
 import type { Ui } from './ui'
 
 const settleTime = 1000 // ms that the packets which the last switches have routed are counted, as in linkmon load
@@ -10,6 +11,7 @@ const settleTime = 1000 // ms that the packets which the last switches have rout
 export class Rollout {
   routings: Routing[] | null = null // null: not asked for yet
   routing = '' // as typed
+  file: File | null = null // a module that was chosen
   on = false
   stopped = false // no more switches, though the cost is still counted
   done = 0 // switches that run it
@@ -39,6 +41,13 @@ export class Rollout {
     this.cost = ''
   }
 
+  // choose takes a module; options may be typed behind its name.
+  choose(file: File): void {
+    this.file = file
+    this.routing = `wasm:${pathOf(file)}`
+    this.ui.changed()
+  }
+
   stop(): void {
     this.stopped = true
     this.wake()
@@ -52,7 +61,9 @@ export class Rollout {
     Object.assign(this, { on: true, stopped: false, done: 0, of: 0, loading: routing, cost: '' })
     this.ui.changed()
     try {
-      await this.run({ switches, routing }, every)
+      const pinned = await pin(routing, this.file)
+      this.loading = pinned.routing
+      await this.run({ switches, routing: pinned.routing }, pinned.file, every)
     } catch (e) {
       const some = this.done > 0 ? `: ${this.done} of ${this.of} switches run it` : ''
       this.ui.say(`load ${routing}${some}: ${(e as Error).message}`, true)
@@ -61,9 +72,9 @@ export class Rollout {
     this.ui.changed()
   }
 
-  private async run(order: { switches: string[]; routing: string }, every: number | null): Promise<void> {
+  private async run(order: { switches: string[]; routing: string }, file: string | undefined, every: number | null): Promise<void> {
     const load = (o: object) => this.client.post<{ switches: string[] }>('load', { ...order, ...o })
-    const all = (await load({ check: true })).switches
+    const all = (await load({ check: true, file })).switches
     this.of = all.length
     const before = await this.client.status()
     const begun = performance.now()

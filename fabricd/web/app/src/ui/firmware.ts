@@ -23,12 +23,21 @@ export function firmwarePart(x: Context, id: string, d: SwitchDetail | null): Te
     ${d && fabrics ? html`<p data-testid="firmware">runs <b>${d.routing ?? fabrics}</b>${d.routing ? html` <span class="dim">in place of ${fabrics}, the fabric's</span>` : nothing}</p>` : nothing}
     <form class="doing" @submit=${submit}>
       <div class="row fields">
-        <label class="wide">load
+        <label class="grow">load
           <input name="routing" required list="routings" autocomplete="off" spellcheck="false" placeholder="adaptive-link, updn:layers=2" data-testid="load-routing"
             .value=${r.routing} @input=${(e: Event) => {
               r.routing = (e.target as HTMLInputElement).value
               x.ui.changed()
             }} /></label>
+        <input type="file" accept=".wasm" hidden data-testid="load-file" @change=${(e: Event) => {
+          const input = e.target as HTMLInputElement
+          if (input.files?.[0]) r.choose(input.files[0])
+          input.value = '' // so that the same one can be chosen again
+        }} />
+        <button type="button" title="a WebAssembly module; options may follow its name: wasm:fw.wasm:step=3" data-testid="load-choose" ?disabled=${!may}
+          @click=${(e: Event) => ((e.target as HTMLElement).previousElementSibling as HTMLInputElement).click()}>File…</button>
+      </div>
+      <div class="row fields">
         <label>into
           <select name="into" data-testid="load-into">
             <option value="this">this switch</option>
