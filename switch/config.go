@@ -132,7 +132,8 @@ func (c Config) validate() error {
 		}
 	}
 	if need := c.Firmware.LeastRoom; need != nil && c.OutputBuffer < need(c.Place) {
-		return fmt.Errorf("%w: switch %s: firmware %s waits for %d free places in an output queue, and the output buffer is of %d packets: raise it",
+		return fmt.Errorf("%w: switch %s: firmware %s waits for %d free places in an output queue, "+
+			"and the output buffer is of %d packets: raise it",
 			ErrConfig, c.Place.Name, c.Firmware.Name, need(c.Place), c.OutputBuffer)
 	}
 	if err := c.Firmware.Fits(c.Place, c.VCs); err != nil {

@@ -147,9 +147,11 @@ func (f *Firmware) Fits(place *weft.Place, vcs int) error {
 	case f.On == Trees && place.Tree == nil:
 		return fmt.Errorf("firmware %s routes trees only: choose such a topology, as kary-ntree:4,3", f.Name)
 	case f.On == Grids && place.Grid == nil:
-		return fmt.Errorf("firmware %s routes meshes, tori and rings only: choose such a topology, as torus:4x4", f.Name)
+		return fmt.Errorf("firmware %s routes meshes, tori and rings only: choose such a topology, as torus:4x4",
+			f.Name)
 	case vcs < f.NeedsVCs():
-		return fmt.Errorf("firmware %s needs %d virtual channels, there are %d: raise the number", f.Name, f.NeedsVCs(), vcs)
+		return fmt.Errorf("firmware %s needs %d virtual channels, there are %d: raise the number",
+			f.Name, f.NeedsVCs(), vcs)
 	case f.Check == nil:
 		return nil
 	}
@@ -162,7 +164,8 @@ func (f *Firmware) Fits(place *weft.Place, vcs int) error {
 // Requeues says why packets cannot be routed a second time at a switch in this place; nil: they can.
 func (f *Firmware) Requeues(place *weft.Place) error {
 	if f.CheckRequeue == nil {
-		return fmt.Errorf("firmware %s does not say that packets may be routed a second time without deadlock: run it without requeue", f.Name)
+		return fmt.Errorf("firmware %s does not say that packets may be routed a second time without deadlock: "+
+			"run it without requeue", f.Name)
 	}
 	return f.CheckRequeue(place)
 }

@@ -45,7 +45,9 @@ func (s *Switch) failed(h *weft.Header, at Arrival, v any) {
 		}
 	}
 	for _, r := range s.registers {
-		p.Registers = append(p.Registers, RegisterSnapshot{Name: r.Name, Width: r.Width, Value: r.value, Expire: r.Expire, Expires: r.expires})
+		p.Registers = append(p.Registers, RegisterSnapshot{
+			Name: r.Name, Width: r.Width, Value: r.value, Expire: r.Expire, Expires: r.expires,
+		})
 	}
 	s.cfg.Panicked(p)
 }

@@ -69,7 +69,8 @@ func (s *Server) load(ctx context.Context, r LoadRequest) (out LoadResult, err e
 		name := g.Switches[id].Name
 		if !r.Check {
 			if err := s.fabric.LoadFirmware(ctx, id, fw, r.Routing); err != nil {
-				return out, coded{fmt.Errorf("%w; %d of %d switches run %s", err, len(out.Switches), len(ids), r.Routing), http.StatusServiceUnavailable}
+				err = fmt.Errorf("%w; %d of %d switches run %s", err, len(out.Switches), len(ids), r.Routing)
+				return out, coded{err, http.StatusServiceUnavailable}
 			}
 		}
 		out.Switches = append(out.Switches, name)

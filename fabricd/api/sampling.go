@@ -54,8 +54,9 @@ type sampling struct {
 func newSampling(f *fabric.Fabric) *sampling {
 	g := f.Topology()
 	return &sampling{
-		f: f, sampler: f.NewSampler(), links: make([]LinkView, len(g.Links)), views: make([]SwitchView, len(g.Switches)), runs: make([]string, len(g.Switches)),
-		switches: make([][2]uint64, len(g.Switches)), faults: map[int]fault.Report{}, changed: map[int]bool{}, openFrom: 1,
+		f: f, sampler: f.NewSampler(), links: make([]LinkView, len(g.Links)), views: make([]SwitchView, len(g.Switches)),
+		runs: make([]string, len(g.Switches)), switches: make([][2]uint64, len(g.Switches)),
+		faults: map[int]fault.Report{}, changed: map[int]bool{}, openFrom: 1,
 	}
 }
 
@@ -198,7 +199,8 @@ func near(a, b float64) bool {
 
 func (s *sampling) view(i int, r *fabric.Reading, counters bool) SwitchView {
 	w := &r.Switches[i]
-	v := SwitchView{I: i, State: w.State, Held: w.Held, Blocked: w.Blocked, Vector: w.Registers, Routing: slices.Index(s.others, s.runs[i]) + 1}
+	v := SwitchView{I: i, State: w.State, Held: w.Held, Blocked: w.Blocked, Vector: w.Registers}
+	v.Routing = slices.Index(s.others, s.runs[i]) + 1
 	if !counters {
 		v.Rerouted, v.UTurns = s.views[i].Rerouted, s.views[i].UTurns
 	} else if s.switchesAt > 0 {

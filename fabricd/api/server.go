@@ -59,7 +59,8 @@ func NewServer(f *fabric.Fabric, control *bus.Server, info Info) (*Server, error
 		onBus(control, VerbLedger, func(context.Context, none) (fabric.Ledger, error) { return f.Ledger(), nil }),
 		onBus(control, VerbWatch, func(context.Context, none) (Watching, error) { return s.stream.lease(), nil }),
 		onBus(control, VerbSnapshot, s.snapshotPage), onBus(control, VerbApply, s.apply), onBus(control, VerbTraffic, s.traffic),
-		onBus(control, VerbMove, s.move), onBus(control, VerbLoad, s.load), onBus(control, VerbCapture, s.capture), onBus(control, VerbTrace, s.trace), onBus(control, VerbHops, s.hops),
+		onBus(control, VerbMove, s.move), onBus(control, VerbLoad, s.load), onBus(control, VerbCapture, s.capture),
+		onBus(control, VerbTrace, s.trace), onBus(control, VerbHops, s.hops),
 		onBus(control, member.VerbJoin, s.join), onBus(control, member.VerbAttach, s.attach), onBus(control, member.VerbLeave, s.leave),
 	)
 }

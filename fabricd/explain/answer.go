@@ -35,7 +35,7 @@ type Decision struct {
 	Rule       string            `json:"rule"`
 	Turn       string            `json:"turn"` // straight, reroute or u-turn
 	Discard    bool              `json:"discard"`
-	Notify     bool              `json:"notify,omitempty"` // the source may be told of the discard, where notices are on
+	Notify     bool              `json:"notify,omitempty"` // the source may be told of the discard, if notices are on
 	Writes     map[string]string `json:"writes,omitempty"` // registers that are written, as bits
 
 	// Asked is what the firmware looked at beside the packet, its arrival and which ports are up,

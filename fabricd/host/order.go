@@ -134,7 +134,8 @@ type LoadOrder struct {
 	Term    uint64          `json:"term,omitempty"`
 	Patches []*tables.Patch `json:"patches"`
 	Files   []File          `json:"files,omitempty"` // that patches with a routing need
-	Made    []*Loaded       `json:"-" msgpack:"-"`   // per patch what it comes to, for a host that is reached by calls; nil: it makes that
+	// Made is what each patch comes to, for a host that is reached by calls; nil: the host makes it.
+	Made []*Loaded `json:"-" msgpack:"-"`
 }
 
 // File is what a host must keep to make a firmware by its name, see [subnet.Pin].

@@ -18,7 +18,7 @@ type Spec struct {
 	// nic.MaxIncarnation.
 	Again uint32 `json:"again,omitempty"`
 
-	Topology  []byte    `json:"topology"`       // of the whole fabric: a YAML topology file, compressed as [wire.Compress] does
+	Topology  []byte    `json:"topology"`       // of the whole fabric: a YAML file, compressed by [wire.Compress]
 	Routing   string    `json:"routing"`        // by name, pinned
 	File      []byte    `json:"file,omitempty"` // of the routing, see [subnet.Pin]
 	Placement Placement `json:"placement"`      // what this host is

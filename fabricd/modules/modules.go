@@ -38,7 +38,8 @@ type store struct {
 func Source() subnet.Source {
 	s := &store{bytes: map[string][]byte{}, made: map[string]*wasm.Module{}}
 	return subnet.Source{
-		Name: Name, Syntax: "PATH[:OPTIONS]", About: "a WebAssembly module, docs/reference/wasm.md", Open: s.open, Pin: s.pin, Keep: s.keep, Kept: s.kept,
+		Name: Name, Syntax: "PATH[:OPTIONS]", About: "a WebAssembly module, docs/reference/wasm.md",
+		Open: s.open, Pin: s.pin, Keep: s.keep, Kept: s.kept,
 	}
 }
 
@@ -75,11 +76,13 @@ func (s *store) module(n *named) ([]byte, error) {
 	f, err := os.Stat(n.path)
 	switch {
 	case err != nil && n.hash != "":
-		return nil, fmt.Errorf("firmware %s:%s@%s: this process has not been sent that module, and cannot read it: %w", Name, n.path, n.hash, err)
+		return nil, fmt.Errorf("firmware %s:%s@%s: this process has not been sent that module, and cannot read it: %w",
+			Name, n.path, n.hash, err)
 	case err != nil:
 		return nil, fmt.Errorf("firmware %s: %w", Name, err)
 	case !f.Mode().IsRegular() || f.Size() > wasm.MaxModule:
-		return nil, fmt.Errorf("firmware %s: %s is no file of at most %d MB: name that of a module", Name, n.path, wasm.MaxModule>>20)
+		return nil, fmt.Errorf("firmware %s: %s is no file of at most %d MB: name that of a module",
+			Name, n.path, wasm.MaxModule>>20)
 	}
 	b, err := os.ReadFile(n.path)
 	if err != nil {
@@ -89,8 +92,8 @@ func (s *store) module(n *named) ([]byte, error) {
 	case "", hash:
 		n.hash = hash
 	default:
-		return nil, fmt.Errorf("firmware %s: %s is another module than the one that is asked for: it has the hash %s, not %s: leave out @%[4]s to take it",
-			Name, n.path, hash, n.hash)
+		return nil, fmt.Errorf("firmware %s: %s is another module than the one that is asked for: "+
+			"it has the hash %s, not %s: leave out @%[4]s to take it", Name, n.path, hash, n.hash)
 	}
 	return b, s.hold(b)
 }
@@ -101,7 +104,8 @@ func (s *store) hold(module []byte) error {
 	switch {
 	case s.bytes[hash] != nil:
 	case len(s.bytes) == mostModules:
-		return fmt.Errorf("firmware %s: this process keeps %d modules already, and no more: start it again", Name, mostModules)
+		return fmt.Errorf("firmware %s: this process keeps %d modules already, and no more: start it again",
+			Name, mostModules)
 	default:
 		s.bytes[hash] = module
 	}
@@ -124,7 +128,8 @@ func (s *store) open(rest string) (fw firmware.Firmware, err error) {
 	m := s.made[key]
 	if m == nil {
 		if len(s.made) == mostModules {
-			return fw, fmt.Errorf("firmware %s: this process runs %d modules or options already, and no more: start it again", Name, mostModules)
+			return fw, fmt.Errorf("firmware %s: this process runs %d modules or options already, and no more: "+
+				"start it again", Name, mostModules)
 		}
 		if m, err = wasm.New(context.Background(), n.path, b, n.options); err != nil {
 			return fw, err

@@ -156,7 +156,8 @@ func (b *builder) notices() {
 				these = append(these, f.Name)
 			}
 		}
-		b.fail("nic.notices", fmt.Errorf("%s notifies no sources of discards; these do: %s", b.Routing, strings.Join(these, ", ")))
+		b.fail("nic.notices", fmt.Errorf("%s notifies no sources of discards; these do: %s",
+			b.Routing, strings.Join(these, ", ")))
 	}
 }
 

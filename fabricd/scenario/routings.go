@@ -36,7 +36,8 @@ func (p *parser) routings(ctx context.Context, f format.File, own []firmware.Fir
 		}
 	}
 	if given := f.Switch.VCs; given > 0 && given < least {
-		p.fail("$.switch.vcs", fmt.Errorf("the routings need at least %d virtual channels on %s, found %d", least, o.Topology.Spec, given))
+		p.fail("$.switch.vcs", fmt.Errorf("the routings need at least %d virtual channels on %s, found %d",
+			least, o.Topology.Spec, given))
 	}
 	if p.errs.Err() != nil {
 		return

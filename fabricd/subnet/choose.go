@@ -63,9 +63,9 @@ const None = "none"
 // Entries lists what can be chosen, by name; None is not among them.
 func Entries() []Entry {
 	entries := []Entry{{
-		Name: "deterministic-table", On: firmware.Trees, Tolerance: firmware.Tolerance{Links: true}, New: newDeterministicTable,
-		Routes: tableRoutes,
-		About:  "fat trees: deterministic-link by forwarding tables (Algorithm 1)",
+		Name: "deterministic-table", On: firmware.Trees, Tolerance: firmware.Tolerance{Links: true},
+		About: "fat trees: deterministic-link by forwarding tables (Algorithm 1)",
+		New:   newDeterministicTable, Routes: tableRoutes,
 	}}
 	entries = append(append(entries, hybrids()...), sourcePaths())
 	for _, f := range firmware.All() {

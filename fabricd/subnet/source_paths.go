@@ -25,7 +25,9 @@ func sourcePaths() Entry {
 		return r, named(ddrcSource, err)
 	}
 	return Entry{
-		Name: ddrcSource, On: firmware.Trees, About: "fat trees: the NIC writes the way up and down into the packet, from routes that a subnet manager replaces", Routes: routes,
+		Name: ddrcSource, On: firmware.Trees, Routes: routes,
+		About: "fat trees: the NIC writes the way up and down into the packet, " +
+			"from routes that a subnet manager replaces",
 		New: func(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {
 			r, err := routes(ctx, g)
 			if err != nil {

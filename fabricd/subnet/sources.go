@@ -193,7 +193,7 @@ func Sent(name string) error {
 	case s.Kept == nil:
 		return fmt.Errorf("firmware %s: only the command line of this process can name it", name)
 	case !s.Kept(rest):
-		return fmt.Errorf("firmware %s: this process has no such module: send it along, with its hash in the name", name)
+		return fmt.Errorf("firmware %s: this process has no such module: send it, with its hash in the name", name)
 	}
 	return nil
 }

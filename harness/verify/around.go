@@ -29,7 +29,8 @@ func (c *Config) around() func(dead *subnet.Dead) ([]switching.Firmware, error) 
 			case err != nil:
 				return nil, err
 			case vcs > own.VCs:
-				return nil, fmt.Errorf("%w: it needs %d virtual channels, there are %d: raise the number", ErrConfig, vcs, own.VCs)
+				return nil, fmt.Errorf("%w: it needs %d virtual channels, there are %d: raise the number",
+					ErrConfig, vcs, own.VCs)
 			}
 			fws[i] = fw
 		}

@@ -108,7 +108,8 @@ func (c *Config) check() error {
 		return err
 	}
 	if c.Mixed != nil && c.Subfunction != nil {
-		return fmt.Errorf("%w: a routing subfunction is that of one firmware, and there is none for a mixture", ErrConfig)
+		return fmt.Errorf("%w: a routing subfunction is that of one firmware, and there is none for a mixture",
+			ErrConfig)
 	}
 	if c.knowing() && c.When != Before {
 		return fmt.Errorf("%w: a routing that is computed knowing what is dead has no way for faults that come while packets travel", ErrConfig)
@@ -140,7 +141,8 @@ func (c *Config) firmwares() []switching.Firmware {
 // leastVCs is the least number of virtual channels that the firmwares run with.
 func (c *Config) leastVCs() (least int) {
 	for _, fw := range c.firmwares() {
-		least = max(least, cmp.Or(subnet.LeastVCs(fw, c.Graph), weft.MaxVCs)) // with none the firmware says what else is lacking
+		needs := subnet.LeastVCs(fw, c.Graph)
+		least = max(least, cmp.Or(needs, weft.MaxVCs)) // with none the firmware says what else is lacking
 	}
 	return least
 }

@@ -16,7 +16,7 @@ type model struct {
 	g        *topology.Graph
 	runs     []running                                             // the firmware, or the two of a mixture
 	names    []string                                              // of the two
-	around   func(dead *subnet.Dead) ([]switching.Firmware, error) // makes them for a set; nil: they are the same for all
+	around   func(dead *subnet.Dead) ([]switching.Firmware, error) // makes them for a set; nil: all have the same
 	vcs      int
 	when     When
 	most     int  // faults dead at one moment
@@ -100,19 +100,21 @@ func (m *model) use(fws ...switching.Firmware) error {
 		for s := range g.Switches {
 			place := g.Place(weft.SwitchID(s))
 			if r.declared[s] = len(fw.RegistersAt(place)); r.declared[s] > maxRegisters {
-				return fmt.Errorf("%w: the firmware declares %d registers at switch %s, at most %d can be explored", ErrConfig, r.declared[s],
-					place.Name, maxRegisters)
+				return fmt.Errorf("%w: the firmware declares %d registers at switch %s, at most %d can be explored",
+					ErrConfig, r.declared[s], place.Name, maxRegisters)
 			}
 		}
 		m.runs = append(m.runs, r)
 	}
-	if number := fws[0].ChannelNumber; number != nil && !m.mixed() { // one firmware's numbers say nothing of the other's channels
+	// In a mixture the numbers of one firmware say nothing of the other's channels.
+	if number := fws[0].ChannelNumber; number != nil && !m.mixed() {
 		m.number = make([]int32, m.channels)
 		for s := range g.Switches {
-			for p := range m.ports(s) {
-				for vc := range m.vcs {
-					if to := m.peer(s, weft.PortID(p)); to.kind == weft.KindSwitch {
-						m.number[m.channel(s, weft.PortID(p), weft.VC(vc))] = int32(number(g.Place(weft.SwitchID(s)), weft.PortID(p), weft.VC(vc)))
+			place := g.Place(weft.SwitchID(s))
+			for p := range weft.PortID(m.ports(s)) {
+				for vc := range weft.VC(m.vcs) {
+					if m.peer(s, p).kind == weft.KindSwitch {
+						m.number[m.channel(s, p, vc)] = int32(number(place, p, vc))
 					}
 				}
 			}

@@ -244,6 +244,7 @@ func (r *run) fingerprint() string {
 	}
 	return fmt.Sprintf("%s %x %s vcs=%d %s %d-%d samples=%d seed=%d group=%t list=%s when=%d most=%d onebyone=%t "+
 		"regs=%d fixed=%t around=%t sub=%s nosym=%t checked=true compare=%t total=%d",
-		r.Graph.Spec, graph.Sum(nil), fw, r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.PerGroup,
-		list, r.When, r.AtOnce, r.OneByOne, r.Regs, r.FixedChoice, r.knowing(), sub, r.NoSymmetry, r.Compare != nil, r.total)
+		r.Graph.Spec, graph.Sum(nil), fw, r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed,
+		r.Sets.PerGroup, list, r.When, r.AtOnce, r.OneByOne, r.Regs, r.FixedChoice, r.knowing(), sub, r.NoSymmetry,
+		r.Compare != nil, r.total)
 }

@@ -424,8 +424,8 @@ func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 
 // route asks a firmware about one of packets, of a source of a flow. Where it panics the packet is
 // discarded, as in a switch.
-func (m *model) route(fw *switching.Firmware, sw *switching.Still, f, src int, in weft.PortID, vc weft.VC, fields weft.Fields,
-	sent int,
+func (m *model) route(
+	fw *switching.Firmware, sw *switching.Still, f, src int, in weft.PortID, vc weft.VC, fields weft.Fields, sent int,
 ) (d switching.Decision) {
 	defer func() {
 		if v := recover(); v != nil {

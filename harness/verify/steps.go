@@ -90,7 +90,9 @@ func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, mo
 }
 
 // stepsBy is stepsWith where the firmware with these blank registers looks at them.
-func (x *explorer) stepsBy(f int, fs *flowSpace, k nodeKey, sw, dead, blank int32, moment int, do func(*alternative, int32, int32, int)) {
+func (x *explorer) stepsBy(
+	f int, fs *flowSpace, k nodeKey, sw, dead, blank int32, moment int, do func(*alternative, int32, int32, int),
+) {
 	for _, value := range x.mayBe(k.memory, sw) {
 		if x.blank(value) != blank {
 			continue
@@ -155,7 +157,8 @@ func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
 	x.nodes.clear()
 	for _, start := range slices.Concat(fs.starts...) {
 		_, runs := x.begin(fs, start)
-		if _, down := x.scene.dead(fs.states[start.state].sw, 0); runs && !down { // at moment 0 everything is dead or nothing
+		_, down := x.scene.dead(fs.states[start.state].sw, 0) // at moment 0 everything is dead or nothing
+		if runs && !down {
 			x.nodes.id(nodeKey{state: start.state})
 		}
 	}

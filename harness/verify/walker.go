@@ -76,8 +76,10 @@ func (w *Walker) follow(src, dst weft.NICID, hops []weft.Hop, only bool) error {
 	var at []nodeKey
 	for _, start := range fs.starts[slices.Index(x.m.flows[f].srcs, src)] {
 		memory, _ := x.begin(fs, start)
-		if st := fs.states[start.state]; len(at) == 0 || len(hops) > 0 && st.vc == hops[0].InVC && x.fields.of(st.fields) == hops[0].Before {
-			at = []nodeKey{{state: start.state, memory: memory}} // the address that it was sent to, if there is such a one
+		st := fs.states[start.state]
+		sent := len(hops) > 0 && st.vc == hops[0].InVC && x.fields.of(st.fields) == hops[0].Before
+		if sent || len(at) == 0 { // the address that it was sent to, if there is such a one
+			at = []nodeKey{{state: start.state, memory: memory}}
 		}
 	}
 	for i := range hops {

@@ -28,18 +28,20 @@ func (m *monitor) loadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load SWITCH...|all FIRMWARE",
 		Short: "Have switches run another firmware, while packets flow",
-		Long: `load gives switches another firmware, by its name as for fabricd up. A switch takes it between two packets: packets in its
-queues stay, those that wait for room are routed anew, and registers of the same name and width keep their values.
+		Long: `load gives switches another firmware, by its name as for fabricd up. A switch takes it between two
+packets: packets in its queues stay, those that wait for room are routed anew, and registers of the same name and width
+keep their values.
 
-With --rolling one switch after the other takes it. Ctrl-C ends a roll-out: the other switches run what they ran. At the end
-load says what it cost: packets lost, discarded, reordered and re-routed meanwhile, in the whole fabric.
+With --rolling one switch after the other takes it. Ctrl-C ends a roll-out: the other switches run what they ran. At
+the end load says what it cost: packets lost, discarded, reordered and re-routed meanwhile, in the whole fabric.
 
 Whether packets that two firmwares have routed can wait for each other for ever: fabricd verify --mixed OLD,NEW.`,
 		Example: "  linkmon load s1.03 adaptive-link-digit\n  linkmon load all adaptive-switch --rolling --every 2s",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) < 2:
-				return errors.New("load needs the names of switches, or all, and that of a firmware: linkmon load s1.03 adaptive-link")
+				return errors.New("load needs the names of switches, or all, and that of a firmware: " +
+					"linkmon load s1.03 adaptive-link")
 			case slices.Contains(args, ""):
 				return errors.New("load with an empty name")
 			case len(args) > 2 && slices.Contains(args[:len(args)-1], everySwitch):
@@ -49,10 +51,12 @@ Whether packets that two firmwares have routed can wait for each other for ever:
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.with(cmd, true, func(ctx context.Context, c *api.Client) error {
-				r := rollout{client: c, order: api.LoadRequest{Switches: args[:len(args)-1], Routing: args[len(args)-1]}, out: cmd.OutOrStdout()}
+				last := len(args) - 1
+				order := api.LoadRequest{Switches: args[:last], Routing: args[last]}
 				if args[0] == everySwitch {
-					r.order.Switches = nil
+					order.Switches = nil
 				}
+				r := rollout{client: c, order: order, out: cmd.OutOrStdout()}
 				if rolling || cmd.Flags().Changed("every") {
 					r.every = max(every, time.Nanosecond)
 				}
@@ -71,7 +75,9 @@ Whether packets that two firmwares have routed can wait for each other for ever:
 	cmd.Flags().DurationVar(&every, "every", 2*time.Second, "from one switch to the next, with --rolling")
 	command.Bound(cmd.Flags(), "every", 0, fault.MaxDuration)
 	switches := m.completeSwitches(func(string, api.Status) bool { return true })
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	cmd.ValidArgsFunction = func(
+		cmd *cobra.Command, args []string, word string,
+	) ([]cobra.Completion, cobra.ShellCompDirective) {
 		words, how := switches(cmd, nil, word)
 		if len(args) == 0 {
 			return append(words, everySwitch), how
@@ -138,13 +144,15 @@ func (r *rollout) run(ctx context.Context) (cost Rollout, err error) {
 			break
 		}
 		// What has begun ends, so that it is known what runs.
-		loaded, err := r.client.Load(context.WithoutCancel(ctx), api.LoadRequest{Switches: names, Routing: r.order.Routing})
+		order := api.LoadRequest{Switches: names, Routing: r.order.Routing}
+		loaded, err := r.client.Load(context.WithoutCancel(ctx), order)
 		if err != nil {
 			return cost, fmt.Errorf("%d of %d switches run %s: %w", done, len(all.Switches), r.order.Routing, err)
 		}
 		done += len(loaded.Switches)
 		if r.every > 0 {
-			fmt.Fprintf(r.out, "%6.1fs  %s runs %s, %d of %d\n", time.Since(begun).Seconds(), names[0], r.order.Routing, done, len(all.Switches))
+			fmt.Fprintf(r.out, "%6.1fs  %s runs %s, %d of %d\n",
+				time.Since(begun).Seconds(), names[0], r.order.Routing, done, len(all.Switches))
 		}
 	}
 	stopped := ctx.Err() != nil
@@ -159,8 +167,10 @@ func (r *rollout) run(ctx context.Context) (cost Rollout, err error) {
 	}
 	cost = Rollout{
 		Routing: r.order.Routing, Switches: all.Running, Of: len(all.Switches), Seconds: time.Since(begun).Seconds(),
-		Delivered: after.Totals.Delivered - before.Totals.Delivered, Lost: after.Ledger.Lost - before.Ledger.Lost,
-		Discarded: after.Ledger.Discarded - before.Ledger.Discarded, Reordered: after.Totals.Reordered - before.Totals.Reordered,
+		Lost:        after.Ledger.Lost - before.Ledger.Lost,
+		Discarded:   after.Ledger.Discarded - before.Ledger.Discarded,
+		Delivered:   after.Totals.Delivered - before.Totals.Delivered,
+		Reordered:   after.Totals.Reordered - before.Totals.Reordered,
 		Rerouted:    after.Totals.Rerouted - before.Totals.Rerouted,
 		WorstBefore: before.Totals.Latency.Max, Worst: after.Totals.Latency.Max,
 	}
@@ -182,7 +192,8 @@ func (c Rollout) String() string {
 		run = fmt.Sprintf("%d of %s run", c.Switches, english.Plural(c.Of, "switch", ""))
 	}
 	fmt.Fprintf(&b, "%s %s after %.1f s\n", run, c.Routing, c.Seconds)
-	fmt.Fprintf(&b, "meanwhile %d delivered, %d lost, %d discarded, %d reordered, %d re-routed; worst latency ", c.Delivered, c.Lost, c.Discarded, c.Reordered, c.Rerouted)
+	fmt.Fprintf(&b, "meanwhile %d delivered, %d lost, %d discarded, %d reordered, %d re-routed; worst latency ",
+		c.Delivered, c.Lost, c.Discarded, c.Reordered, c.Rerouted)
 	if c.Worst > c.WorstBefore {
 		fmt.Fprintf(&b, "%.0f us, %.0f us before", c.Worst, c.WorstBefore)
 	} else {

@@ -35,7 +35,8 @@ const (
 func (a AdaptiveLink) Firmware() Firmware {
 	return Firmware{
 		Name: "adaptive-link", On: Trees, VCs: 1, Tolerance: Tolerance{Links: true},
-		About: "fat trees: adaptive, re-routes around dead links with a re-route vector in the switch (R^link_adaptive)",
+		About: "fat trees: adaptive, re-routes around dead links with a re-route vector in the switch " +
+			"(R^link_adaptive)",
 		Route: a.route, Check: a.check, Registers: a.registers,
 		// The decision depends on the arrival, on which links are dead and on the re-route vector, so
 		// a stranded packet waits for just what one that came by the same channel and is still in the
@@ -53,7 +54,8 @@ func (a AdaptiveLink) Firmware() Firmware {
 // AdaptiveLinkDigit is AdaptiveLink with a vector per digit.
 func AdaptiveLinkDigit() Firmware {
 	f := AdaptiveLink{Vector: VectorPerDigit}.Firmware()
-	f.Name, f.About = "adaptive-link-digit", "fat trees: adaptive-link with one re-route vector per value of the digit that the U-turn mends"
+	f.Name = "adaptive-link-digit"
+	f.About = "fat trees: adaptive-link with one re-route vector per value of the digit that the U-turn mends"
 	return f
 }
 

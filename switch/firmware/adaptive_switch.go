@@ -34,7 +34,8 @@ const (
 func (a AdaptiveSwitch) Firmware() Firmware {
 	return Firmware{
 		Name: "adaptive-switch", On: Trees, VCs: 1, Tolerance: Tolerance{Links: true, Switches: true},
-		About: "fat trees: adaptive, re-routes around dead switches and links with a re-route vector in the switch (R^switch_adaptive)",
+		About: "fat trees: adaptive, re-routes around dead switches and links with a re-route vector in the switch " +
+			"(R^switch_adaptive)",
 		Route: a.route, Check: checkVector, Registers: a.registers,
 		// As for AdaptiveLink. The decision also depends on the port field and perhaps on the header's
 		// vector: a stranded packet has those it came with.
@@ -48,7 +49,8 @@ func (a AdaptiveSwitch) Firmware() Firmware {
 // AdaptiveSwitchDigit is AdaptiveSwitch with a vector per digit.
 func AdaptiveSwitchDigit() Firmware {
 	f := AdaptiveSwitch{Vector: VectorPerDigit}.Firmware()
-	f.Name, f.About = "adaptive-switch-digit", "fat trees: adaptive-switch with one re-route vector per value of the digit that the U-turn mends"
+	f.Name = "adaptive-switch-digit"
+	f.About = "fat trees: adaptive-switch with one re-route vector per value of the digit that the U-turn mends"
 	return f
 }
 

@@ -22,8 +22,8 @@ func AdaptiveSwitchOne() Firmware {
 		Name: "adaptive-switch-one", On: Trees, VCs: 1, Tolerance: Tolerance{Links: true, Switches: true, One: true},
 		About: "fat trees: adaptive-switch for one dead switch or link, with one bit in the header and no vector",
 		Route: adaptiveSwitchOne, Check: checkVector,
-		CheckRequeue:     mayRequeue, // as for AdaptiveLink, here with one fault; a stranded packet has the header's bit it came with
-		DestinationBased: true, Notifies: true,
+		// As for AdaptiveLink, here with one fault; a stranded packet has the header's bit it came with.
+		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
 		Symmetric: true, // every choice is offered
 	}
 }

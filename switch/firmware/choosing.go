@@ -43,7 +43,8 @@ func Choosing(f Firmware, choices []Choice) Firmware {
 	f.Check = func(place *weft.Place, vcs int) error {
 		for _, choice := range at[place.Switch] {
 			if choice.VC != nil && int(*choice.VC) >= vcs {
-				return fmt.Errorf("is to settle a choice at %s in VC %d, and there are %d: the first is 0", place.Name, *choice.VC, vcs)
+				return fmt.Errorf("is to settle a choice at %s in VC %d, and there are %d: the first is 0",
+					place.Name, *choice.VC, vcs)
 			}
 		}
 		if check == nil {

@@ -11,7 +11,8 @@ import "github.com/weft-fabric/weft"
 func DeterministicLinkFlat() Firmware {
 	return Firmware{
 		Name: "deterministic-link-flat", On: Trees, VCs: 1, Tolerance: Tolerance{Links: true, One: true},
-		About: "fat trees: deterministic-link with both layers in one virtual channel, to be measured: two dead links can deadlock it",
+		About: "fat trees: deterministic-link with both layers in one virtual channel, to be measured: " +
+			"two dead links can deadlock it",
 		Route: deterministicLinkFlat, Check: checkUniform,
 		// The decision depends on the arrival, on the layer, which a stranded packet still has as it
 		// came, and on which links are dead, and no candidate is dead: what can wait in a circle can

@@ -53,7 +53,8 @@ const (
 func (f DeterministicSwitch) Firmware() Firmware {
 	return Firmware{
 		Name: "deterministic-switch", On: Trees, VCs: 3, Tolerance: Tolerance{Links: true, Switches: true},
-		About: "fat trees: deterministic, re-routes around dead switches and links in two more virtual layers (R^switch_deterministic)",
+		About: "fat trees: deterministic, re-routes around dead switches and links in two more virtual layers " +
+			"(R^switch_deterministic)",
 		Route: f.route, Check: checkUniform, ChannelNumber: switchNumber,
 		// The next channel of any packet has a higher number than the one it came by, whatever is dead
 		// at that moment. A stranded packet goes on from the channel it came by, with the port field it
@@ -62,8 +63,9 @@ func (f DeterministicSwitch) Firmware() Firmware {
 	}
 }
 
-// switchNumber is the numbering of the paper's appendix. ML2 of a link is numbered with the tier below, whose U-turn switch it serves. With LeavesInML2 the links above the
-// leaves have ML2 above all their other numbers.
+// switchNumber is the numbering of the paper's appendix. ML2 of a link is numbered with the tier
+// below, whose U-turn switch it serves. With LeavesInML2 the links above the leaves have ML2 above all
+// their other numbers.
 func switchNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 	t := place.Tree
 	s, up := linkTier(t, p)

@@ -15,11 +15,12 @@ import (
 // such ends as looping when it has crossed weft.MaxHops switches.
 func DeterministicSwitchOne() Firmware {
 	return Firmware{
-		Name: "deterministic-switch-one", On: Trees, VCs: 1, Tolerance: Tolerance{Links: true, Switches: true, One: true},
+		Name: "deterministic-switch-one", On: Trees,
+		VCs: 1, Tolerance: Tolerance{Links: true, Switches: true, One: true},
 		About: "fat trees: deterministic-switch for one dead switch or link, with one bit in the header and one layer",
 		Route: deterministicSwitchOne, Check: checkUniform,
-		CheckRequeue:     mayRequeue, // as for DeterministicLinkOne; a stranded packet has the header's bit it came with
-		DestinationBased: true, Notifies: true,
+		// As for DeterministicLinkOne; a stranded packet has the header's bit it came with.
+		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
 	}
 }
 

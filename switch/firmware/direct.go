@@ -119,10 +119,12 @@ func (f Direct) Firmware() Firmware {
 	switch {
 	case f.Adaptive:
 		fw.Name, fw.VCs = "duato", 2
-		fw.About = "meshes and tori: any shortest way, adaptive, with dimension order to escape to; by intermediate nodes around dead links"
+		fw.About = "meshes and tori: any shortest way, adaptive, with dimension order to escape to; " +
+			"by intermediate nodes around dead links"
 	case f.Order == DirectionFirst:
 		fw.Name = "direction-order"
-		fw.About = "meshes and tori: x up, y up, z up, then x down, y down, z down, the shorter way; discards at a dead link"
+		fw.About = "meshes and tori: x up, y up, z up, then x down, y down, z down, the shorter way; " +
+			"discards at a dead link"
 	}
 	return fw
 }
@@ -136,7 +138,8 @@ func Duato() Firmware { return Direct{Adaptive: true}.Firmware() }
 func (f Direct) check(place *weft.Place, vcs int) error {
 	switch {
 	case f.SubPaths > weft.MaxSubPaths:
-		return fmt.Errorf("has packets with room for %d sub-paths, not for %d: use fewer intermediate nodes", weft.MaxSubPaths, f.SubPaths)
+		return fmt.Errorf("has packets with room for %d sub-paths, not for %d: use fewer intermediate nodes",
+			weft.MaxSubPaths, f.SubPaths)
 	case f.Misroutes && f.Order != DirectionFirst:
 		return errors.New("makes misroutes in direction order, and this one is dimension order: choose order=direction")
 	}
@@ -183,7 +186,8 @@ func (f Direct) leastRoom(place *weft.Place) int {
 // ring, and would take the last free one.
 func (f Direct) checkRequeue(place *weft.Place) error {
 	if f.Ring == Bubble && goesAround(place.Grid) {
-		return errors.New("with bubble flow control a packet that is routed a second time could fill up the ring that it came by: choose ring=dateline, or run without requeue")
+		return errors.New("with bubble flow control a packet that is routed a second time could fill up the ring " +
+			"that it came by: choose ring=dateline, or run without requeue")
 	}
 	return nil
 }

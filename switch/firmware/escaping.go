@@ -47,7 +47,8 @@ func (f Escaping) Firmware() Firmware {
 			return err
 		}
 		if !f.Tables.PerLayer() || int(f.Escape) >= f.Tables.VCs() {
-			return fmt.Errorf("has tables without an escape layer %d: make them per layer, for more virtual channels than %d", f.Escape, f.Escape)
+			return fmt.Errorf("has tables without an escape layer %d: "+
+				"make them per layer, for more virtual channels than %[1]d", f.Escape)
 		}
 		return nil
 	}

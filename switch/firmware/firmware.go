@@ -100,7 +100,7 @@ func checkUniform(place *weft.Place, _ int) error {
 	for i, r := range t.Radix {
 		down[i] = strconv.Itoa(r)
 	}
-	return fmt.Errorf("routes trees with as many up ports at each tier as down ports, and the switches of this one have "+
-		"%s down ports from the top tier on, and %s has %d up ports: take updown or ftree, which route every tree",
+	return fmt.Errorf("routes trees with as many up ports at each tier as down ports, and the switches of this one "+
+		"have %s down ports from the top tier on, and %s has %d up ports: take updown or ftree, which route every tree",
 		strings.Join(down, ", "), place.Name, t.Ups())
 }

@@ -26,7 +26,8 @@ const ruleTableUp = "1: up, by the table"
 // Firmware is the firmware.
 func (f Hybrid) Firmware() Firmware {
 	fw := DeterministicLink() // all that it declares holds here too
-	fw.Name, fw.About = "hybrid", "fat trees: up by tables that a subnet manager replaces, around dead links as deterministic-link"
+	fw.Name = "hybrid"
+	fw.About = "fat trees: up by tables that a subnet manager replaces, around dead links as deterministic-link"
 	fw.Route, fw.Check = f.route, alsoTables(fw.Check, f.Tables)
 	fw.Program = &tables.Program{Tables: f.Tables}
 	fw.Programmed = func(p *tables.Program) Firmware { return Hybrid{Tables: p.Tables}.Firmware() }

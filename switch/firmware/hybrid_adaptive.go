@@ -24,7 +24,8 @@ const ruleTableUps = "1: up, by the table if there is room"
 // Firmware is the firmware.
 func (f HybridAdaptive) Firmware() Firmware {
 	fw := f.Local.Firmware() // but for one thing, what it declares holds here too
-	fw.Name, fw.About = "hybrid-adaptive", "fat trees: up by tables that a subnet manager replaces, around dead links as adaptive-link"
+	fw.Name = "hybrid-adaptive"
+	fw.About = "fat trees: up by tables that a subnet manager replaces, around dead links as adaptive-link"
 	fw.Route, fw.Check = f.route, alsoTables(fw.Check, f.Tables)
 	fw.Symmetric = false // the table prefers some ports
 	fw.Program = &tables.Program{Tables: f.Tables}

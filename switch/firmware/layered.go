@@ -42,7 +42,8 @@ func byTables(t *tables.Tables, a *tables.Assignment) Firmware {
 				return err
 			}
 			if a == nil {
-				return errors.New("has no traffic assignment, which says in which layers NICs send: give it that of its tables")
+				return errors.New("has no traffic assignment, which says in which layers NICs send: " +
+					"give it that of its tables")
 			}
 			return nil
 		},

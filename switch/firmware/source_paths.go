@@ -42,7 +42,8 @@ func (f SourcePaths) Firmware() Firmware {
 
 func (f SourcePaths) check(place *weft.Place, _ int) error {
 	if f.Routes == nil {
-		return fmt.Errorf("has no routes for NICs at %s: give it those of this topology, as fabricd/subnet makes them", place.Name)
+		return fmt.Errorf("has no routes for NICs at %s: give it those of this topology, as fabricd/subnet makes them",
+			place.Name)
 	}
 	return nil
 }

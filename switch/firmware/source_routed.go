@@ -55,11 +55,12 @@ func checkSourceRouted(place *weft.Place, vcs int) error {
 	}
 	t := place.Tree
 	if t.Ports != nil {
-		return errors.New("computes the ports of other switches, which it knows of generated trees alone: take deterministic-link or adaptive-link")
+		return errors.New("computes the ports of other switches, which it knows of generated trees alone: " +
+			"take deterministic-link or adaptive-link")
 	}
 	if ports := routeLen(t); ports > weft.MaxRoute {
-		return fmt.Errorf("writes %d ports into a packet of a tree of %d tiers, and %d fit: choose a tree of at most %d tiers",
-			ports, t.N, weft.MaxRoute, (weft.MaxRoute+1)/2)
+		return fmt.Errorf("writes %d ports into a packet of a tree of %d tiers, and %d fit: "+
+			"choose a tree of at most %d tiers", ports, t.N, weft.MaxRoute, (weft.MaxRoute+1)/2)
 	}
 	return nil
 }

@@ -280,8 +280,8 @@ func (d *Driver) Late(p weft.PortID, slack, within time.Duration) bool {
 }
 
 // Behind reports whether something waits for a goroutine of the driver to run: a frame for a
-// receiver, for a transmitter that it has been woken, or for an answer of the firmware. A core of which nothing moves may then
-// move yet.
+// receiver, for a transmitter that it has been woken, or for an answer of the firmware. A core of
+// which nothing moves may then move yet.
 func (d *Driver) Behind() bool {
 	for p := range d.wakes {
 		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() || d.cfg.Wires[p].Out != nil && len(d.wakes[p]) > 0 {

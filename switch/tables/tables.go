@@ -346,7 +346,8 @@ func (t *Tables) Check(place *weft.Place, vcs int) error {
 	case vcs < t.vcs:
 		return fmt.Errorf("needs %d virtual channels, there are %d: raise the number", t.vcs, vcs)
 	case t.of(place.Switch) == nil || t.of(place.Switch).ports != place.Ports():
-		return fmt.Errorf("has tables that do not fit switch %s (number %d, %d ports): make them for this topology", place.Name, place.Switch, place.Ports())
+		return fmt.Errorf("has tables that do not fit switch %s (number %d, %d ports): make them for this topology",
+			place.Name, place.Switch, place.Ports())
 	}
 	return nil
 }

@@ -20,8 +20,10 @@ func RoutingFlag(f *pflag.FlagSet, to *string, more string) {
 
 // RoutingHelp is the help of --routing.
 func RoutingHelp(more string) string {
+	kinds := append(subnet.KindsSyntax(), "tables:"+opensm.Syntax)
 	return "firmware of the switches: " + strings.Join(subnet.Names(), ", ") + more +
-		", or " + strings.Join(append(subnet.KindsSyntax(), "tables:"+opensm.Syntax), ", ") + "; some take options, as lash:layers=3, see fabricd routes list; unless given adaptive-link in fat trees, dimension-order in meshes, tori and rings, lash elsewhere"
+		", or " + strings.Join(kinds, ", ") + "; some take options, as lash:layers=3, see fabricd routes list" +
+		"; unless given adaptive-link in fat trees, dimension-order in meshes, tori and rings, lash elsewhere"
 }
 
 // CompleteRouting offers the routings that fit the topology of the command line and of, nil for

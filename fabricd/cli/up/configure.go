@@ -45,7 +45,8 @@ func (u *upFlags) configure(stderr io.Writer) error {
 			"leave them out for fabricd up")
 	}
 	if len(f.Routings) > 0 {
-		return doc.Errorf("$.routings", "only fabricd run has switches of several routings: leave them out for fabricd up")
+		return doc.Errorf("$.routings", "only fabricd run has switches of several routings: "+
+			"leave them out for fabricd up")
 	}
 	command.Warn(stderr, doc.Warnings())
 	u.doc = doc

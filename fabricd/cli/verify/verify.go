@@ -61,8 +61,8 @@ func Command() *cobra.Command {
 choice that it leaves as all of its choices, and tells: pairs that are not connected, livelocks, deadlocks, the longest path,
 discards by rule. What does not hold is shown by the smallest counterexample found.
 
---mixed A,B verifies a fabric in which each switch runs one of two routings, as while a new one is rolled out: every subset of the
-switches, each of which keeps to its routing. The counterexample names which switches run which.
+--mixed A,B verifies a fabric in which each switch runs one of two routings, as while a new one is rolled out: every
+subset of the switches, each of which keeps to its routing. The counterexample names which switches run which.
 
 --faults K takes all sets of up to K faults, --faults 4-10 those of 4 to 10; with --samples N, N random sets of exactly K, or
 of each size. --set and --sets FILE verify given sets instead. Ctrl-C prints what was found so far; with --checkpoint FILE the same
@@ -94,7 +94,8 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&v.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
 	command.RoutingFlag(f, &v.routing, "")
-	f.StringVar(&v.mixed, "mixed", "", "two routings, as adaptive-link,adaptive-link-digit: each switch runs one of them")
+	f.StringVar(&v.mixed, "mixed", "",
+		"two routings, as adaptive-link,adaptive-link-digit: each switch runs one of them")
 	f.StringVar(&v.faults, "faults", "1", "sets of up to so many faults, as 2, or of so many, as 4-10")
 	f.StringVar(&v.kind, "kind", string(verify.Links), "what can be dead: link, switch (those without NICs, or all when each has some) or any")
 	f.IntVar(&v.samples, "samples", 0, "draw so many sets of each size instead of taking all; 0 is all")
@@ -195,7 +196,9 @@ type around func(dead *subnet.Dead) (fw switching.Firmware, vcs int, err error)
 
 // made is a routing by name, what makes it knowing what is dead, if it is to be known, and its full
 // name.
-func (v *verifyFlags) made(ctx context.Context, name string, g *topology.Graph) (fw switching.Firmware, a around, full string, err error) {
+func (v *verifyFlags) made(
+	ctx context.Context, name string, g *topology.Graph,
+) (fw switching.Firmware, a around, full string, err error) {
 	routing, err := subnet.ByName(name)
 	if err != nil {
 		return fw, nil, "", err

@@ -17,6 +17,6 @@ import (
 )
 
 var _ = []any{
-	weft.NewFields, (*api.Client).Status, cli.Main, cli.Firmware, fault.Verbs, scenario.Read, topology.Parse, harness.New, verify.Run, nic.ParseTraffic,
-	switching.Discard, firmware.ByName,
+	weft.NewFields, (*api.Client).Status, cli.Main, cli.Firmware, fault.Verbs, scenario.Read, topology.Parse,
+	harness.New, verify.Run, nic.ParseTraffic, switching.Discard, firmware.ByName,
 }

@@ -23,7 +23,9 @@ func New() switching.Firmware {
 	return switching.Firmware{
 		Name: "around", About: "rings: on, and back where the link on is dead",
 		On: switching.Grids, VCs: 2, Route: a.route,
-		Options: []switching.Option{switching.Word("dead", "what packets do at a dead link", &a.discards, "back", "discard")},
+		Options: []switching.Option{
+			switching.Word("dead", "what packets do at a dead link", &a.discards, "back", "discard"),
+		},
 	}
 }
 

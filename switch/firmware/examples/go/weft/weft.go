@@ -36,10 +36,12 @@ const (
 
 // What a firmware declares.
 const (
-	Anything, Trees, Grids                                                                        = 0, 1, 2
-	Links, Switches, OneFault                                                                     = 1, 2, 4
-	DestinationBased, Symmetric, Notifies, Requeues                                               = 1, 2, 4, 8
-	ReadsFields, ReadsHeader, ReadsRoom, ReadsOccupancy, ReadsCredits, ReadsDraw, ReadsNow uint32 = 1, 2, 4, 8, 16, 32, 64
+	Anything, Trees, Grids                          = 0, 1, 2
+	Links, Switches, OneFault                       = 1, 2, 4
+	DestinationBased, Symmetric, Notifies, Requeues = 1, 2, 4, 8
+
+	ReadsFields, ReadsHeader, ReadsRoom, ReadsOccupancy uint32 = 1, 2, 4, 8
+	ReadsCredits, ReadsDraw, ReadsNow                   uint32 = 16, 32, 64
 )
 
 // Firmware is what a firmware declares that it is.
@@ -50,7 +52,8 @@ type Firmware struct {
 	Engine      string // that computes forwarding tables, as updn; "": it has no tables
 
 	On, VCs, Tolerates, Flags, Reads, MostHops, LeastRoom uint32
-	Work                                                  uint32 // instructions that a call may take; 0: as many as usual
+
+	Work uint32 // instructions that a call may take; 0: as many as usual
 
 	Route     func(q *Request, a *Answer)
 	Registers func(p *Place) []Register         // or nil
@@ -242,7 +245,10 @@ func alloc(n uint32) uint32 { return listOf(make([]uint64, n/8+1)).at }
 //go:wasmexport weft_init
 func initialize(options, length uint32) uint32 {
 	f, err := start(strings.Clone(unsafe.String(at[byte](options), length)))
-	declared = declaration{request: address(&request), answer: address(&answer), candidates: uint32(len(answer.candidates)), fields: uint32(len(answer.Fields))}
+	declared = declaration{
+		request: address(&request), answer: address(&answer),
+		candidates: uint32(len(answer.candidates)), fields: uint32(len(answer.Fields)),
+	}
 	if err != nil {
 		f = &Firmware{Name: "none"}
 		declared.err = textOf(err.Error())
