@@ -77,7 +77,8 @@ func brokerViolations(files []source) (bad []string) {
 	}
 	for _, dir := range slices.Sorted(maps.Keys(imports)) {
 		below := func(top string) bool { return within(dir, top) }
-		if dir == "harness/live" || within(dir, "switch/firmware/examples") || !slices.ContainsFunc(withoutBroker, below) {
+		if dir == "harness/live" || within(dir, "switch/firmware/examples") ||
+			!slices.ContainsFunc(withoutBroker, below) {
 			continue
 		}
 		if chain := chainToNATS(imports, dir, map[string]bool{}); chain != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/testenv"
-	switching "github.com/weft-fabric/weft/switch"
 )
 
 const tree = "kary-ntree:2,3" // 12 switches, 8 NICs
@@ -65,7 +64,7 @@ func TestAFailureNamesTheRuleThatDiscardedInsteadOfTheOneExpected(t *testing.T) 
 func TestAFailureSaysWhereAPacketIsBlockedAndForWhat(t *testing.T) {
 	t.Parallel()
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
-		h := harness.New(t, "ring:4", harness.Firmware(switching.Firmware{Name: "waitsForPort1", Route: waitsForPort1}), harness.Patience(100*time.Millisecond))
+		h := harness.New(t, "ring:4", routed("waitsForPort1", waitsForPort1), harness.Patience(100*time.Millisecond))
 		h.Cut("s0", "s1")
 		h.RequireDelivered(h.Send("n0", "n1"))
 	})
@@ -77,7 +76,7 @@ func TestAPacketLostOnTheWireFailsAtOnceAndNotWhenPatienceEnds(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
-		h := harness.New(t, "ring:4", harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}), harness.Patience(time.Hour),
+		h := harness.New(t, "ring:4", routed("clockwise", clockwise), harness.Patience(time.Hour),
 			harness.Links(settings.Link{Delay: "200ms"}))
 		p := h.Send("n0", "n1")
 		h.Eventually(func() error { // it has left n0

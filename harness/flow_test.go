@@ -108,7 +108,7 @@ func TestRequireInOrderNamesThePacketThatWasOvertaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text, failed := failing(t, "TestMine", func(t testing.TB) {
-				h := harness.New(t, "ring:4", harness.Firmware(switching.Firmware{Name: "around", Route: around}), way)
+				h := harness.New(t, "ring:4", routed("around", around), way)
 				h.Impair("s3", "s0", fault.Impair{Delay: new(fault.Duration(100 * time.Millisecond))})
 				h.Send("n0", "n1")
 				h.RequireDelivered(h.Send("n0", "n1"))
@@ -126,7 +126,7 @@ func TestALoopIsPrintedOnce(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
-		h := harness.New(t, "ring:4", harness.Firmware(switching.Firmware{Name: "endless", Route: endless}), harness.Virtual(), harness.Patience(time.Hour))
+		h := harness.New(t, "ring:4", routed("endless", endless), harness.Virtual(), harness.Patience(time.Hour))
 		h.RequireDelivered(h.Send("n0", "n1"))
 	})
 	require.True(t, failed)
@@ -161,7 +161,7 @@ func TestAPanicInRouteFailsTheTestAndSaysWhereAndHowToRunItAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text, failed := failing(t, "TestMine", func(t testing.TB) {
-				h := harness.New(t, "ring:4", harness.Firmware(switching.Firmware{Name: "panics", Route: panics{}.Route}), harness.Seed(7), way)
+				h := harness.New(t, "ring:4", routed("panics", panics{}.Route), harness.Seed(7), way)
 				h.RequireDelivered(h.Send("n0", "n2"))
 				h.RequireDelivered(h.Send("n0", "n3"))
 			})
@@ -179,7 +179,7 @@ func TestAPanicInRouteFailsTheTestAndSaysWhereAndHowToRunItAgain(t *testing.T) {
 func TestAPanicInRouteFailsATestThatHoldsOtherwise(t *testing.T) {
 	t.Parallel()
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
-		h := harness.New(t, "ring:4", harness.Firmware(switching.Firmware{Name: "panics", Route: panics{}.Route}), harness.Seed(7), harness.Virtual())
+		h := harness.New(t, "ring:4", routed("panics", panics{}.Route), harness.Seed(7), harness.Virtual())
 		for range 5 {
 			h.RequireDiscarded(h.Send("n0", "n3"), switching.RulePanicked)
 		}
@@ -195,7 +195,8 @@ func TestAPanicInRouteFailsATestThatHoldsOtherwise(t *testing.T) {
 func TestAPanicInRouteOfManySeedsNamesTheSeed(t *testing.T) {
 	t.Parallel()
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
-		harness.One(t, 5, "ring:4", func(h *harness.Harness) { h.RequireDiscarded(h.Send("n0", "n3"), "") }, harness.Firmware(switching.Firmware{Name: "panics", Route: panics{}.Route}))
+		harness.One(t, 5, "ring:4", func(h *harness.Harness) { h.RequireDiscarded(h.Send("n0", "n3"), "") },
+			routed("panics", panics{}.Route))
 	})
 	require.True(t, failed)
 	assert.Contains(t, text, "Route failed at switch s2")
@@ -209,7 +210,8 @@ func TestAPacketThatWaitsForADeadLinkSaysSo(t *testing.T) {
 		{"s0", "n0", "  n0       waits for the link to s0, which is down\n"},
 	} {
 		text, failed := failing(t, "TestMine", func(t testing.TB) {
-			h := harness.New(t, "ring:4", harness.Firmware(switching.Firmware{Name: "waitsForPort1", Route: waitsForPort1}), harness.Virtual(), harness.Patience(time.Second))
+			h := harness.New(t, "ring:4", routed("waitsForPort1", waitsForPort1), harness.Virtual(),
+				harness.Patience(time.Second))
 			h.Cut(c.a, c.b)
 			h.RequireDelivered(h.Send("n0", "n1"))
 		})

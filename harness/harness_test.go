@@ -25,6 +25,13 @@ func waitsForPort1(pkt *weft.Header, _ switching.Arrival, sw switching.View) swi
 	return switching.To(sw, out, 0, pkt.Fields, "on")
 }
 
+// routed is a firmware that is nothing but its routing function.
+func routed(
+	name string, route func(*weft.Header, switching.Arrival, switching.View) switching.Decision,
+) harness.Option {
+	return harness.Firmware(switching.Firmware{Name: name, Route: route})
+}
+
 func TestFirmwareGetsTheVirtualChannelsItsCheckAsksFor(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -38,7 +45,7 @@ func TestFirmwareGetsTheVirtualChannelsItsCheckAsksFor(t *testing.T) {
 
 func TestEveryOptionReachesTheFabric(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "ring:4", harness.Firmware(switching.Firmware{Name: "waitsForPort1", Route: waitsForPort1}), harness.VCs(3), harness.Buffers(1, 2),
+	h := harness.New(t, "ring:4", routed("waitsForPort1", waitsForPort1), harness.VCs(3), harness.Buffers(1, 2),
 		harness.NICs(settings.NIC{QueueBytes: 1000, PacketBytes: 250}), harness.TraceEvery(1))
 	assert.Len(t, h.Fabric().Switch(0).Ports[0].VCs, 3)
 	h.Cut("s0", "s1")

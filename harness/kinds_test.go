@@ -88,7 +88,8 @@ func TestOneWayIsFromTheEndNamedFirst(t *testing.T) {
 func TestWithoutLivenessASilentCutIsNeverNoticed(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
-	h := harness.New(t, "ring:4", harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}), harness.Liveness(time.Millisecond, 2), harness.NoLiveness())
+	h := harness.New(t, "ring:4", routed("clockwise", clockwise), harness.Liveness(time.Millisecond, 2),
+		harness.NoLiveness())
 	h.CutSilently("s1", "s2")
 	path := h.Path(h.Send("n0", "n2"))
 	_, err := h.Fabric().Quiesce(t.Context())
@@ -120,7 +121,7 @@ func TestAnImpairmentThatEndsDoesNotHoldUpWhatWasSentBeforeOrIsSentAfter(t *test
 		{"rate", fault.Impair{Rate: new(fault.Rate(1))}},
 	} {
 		for _, silent := range []harness.Option{harness.NoLiveness(), harness.Liveness(50*time.Millisecond, 8)} {
-			h := harness.New(t, "ring:4", harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}), silent)
+			h := harness.New(t, "ring:4", routed("clockwise", clockwise), silent)
 			if _, err := h.Fabric().Apply(t.Context(), fault.Spec{Do: fault.VerbImpair, A: "s0", B: "s1", Impair: &c.impair}); err != nil {
 				require.ErrorContains(t, err, "too long beside the 400ms after which a neighbour counts as dead")
 				continue
@@ -142,7 +143,9 @@ func TestAnImpairmentThatEndsDoesNotHoldUpWhatWasSentBeforeOrIsSentAfter(t *test
 
 // requeues is clockwise, whose packets may be routed again: they never wait for each other in a
 // ring with a link less.
-var requeues = switching.Firmware{Name: "requeues", Route: clockwise, CheckRequeue: func(*weft.Place) error { return nil }}
+var requeues = switching.Firmware{
+	Name: "requeues", Route: clockwise, CheckRequeue: func(*weft.Place) error { return nil },
+}
 
 func TestRequeueSavesWhatIsQueuedForADeadLink(t *testing.T) {
 	t.Parallel()

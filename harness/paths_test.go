@@ -16,7 +16,9 @@ import (
 )
 
 // wrong is a firmware whose decisions are spoilt on the way out.
-func wrong(fw switching.Firmware, spoil func(d *switching.Decision, at switching.Arrival, sw switching.View)) switching.Firmware {
+func wrong(
+	fw switching.Firmware, spoil func(d *switching.Decision, at switching.Arrival, sw switching.View),
+) switching.Firmware {
 	right := fw.Route
 	fw.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 		d := right(pkt, at, sw)
@@ -87,7 +89,8 @@ func when(rule string, spoil func(c *switching.Candidate, sw switching.View)) fu
 
 func TestTheCheckerHasEveryPathOfALiveFabricAndNoneOfAWrongOne(t *testing.T) {
 	t.Parallel()
-	link, sw, vector := firmware.DeterministicLink(), firmware.DeterministicSwitch{LeavesInML2: true}.Firmware(), firmware.MisrouteVector{}.Firmware()
+	link, vector := firmware.DeterministicLink(), firmware.MisrouteVector{}.Firmware()
+	sw := firmware.DeterministicSwitch{LeavesInML2: true}.Firmware()
 	for _, c := range []struct {
 		name  string
 		right switching.Firmware
@@ -176,6 +179,8 @@ func TestAPathIsAllowedOnlyWithTheDeadElementsInForce(t *testing.T) {
 		right.When = when
 		require.Empty(t, allPaths(t, firmware.DeterministicLink(), allows, right, "s1.00-s2.00"), when)
 	}
-	require.NotEmpty(t, allPaths(t, firmware.DeterministicLink(), forces, right, "s1.00-s2.00"), "there are other ways if the link comes back")
-	require.NotEmpty(t, allPaths(t, firmware.MisrouteVector{}.Firmware(), forces, verify.Config{Firmware: firmware.MisrouteVector{}.Firmware()}), "adaptive")
+	require.NotEmpty(t, allPaths(t, firmware.DeterministicLink(), forces, right, "s1.00-s2.00"),
+		"there are other ways if the link comes back")
+	adaptive := firmware.MisrouteVector{}.Firmware()
+	require.NotEmpty(t, allPaths(t, adaptive, forces, verify.Config{Firmware: adaptive}), "adaptive")
 }

@@ -23,7 +23,8 @@ func TestARollingUpgradeUnderLoadLosesNothing(t *testing.T) {
 	for name, way := range map[string]harness.Option{"nats": live.OverNATS(), "virtual": harness.Virtual()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := harness.New(t, "kary-ntree:4,3", way, harness.FirmwareByName("adaptive-link"), harness.Traffic("uniform:0.4"), harness.NoLiveness())
+			h := harness.New(t, "kary-ntree:4,3", way, harness.FirmwareByName("adaptive-link"),
+				harness.Traffic("uniform:0.4"), harness.NoLiveness())
 			next := firmware.AdaptiveSwitch{}.Firmware()
 			for _, s := range h.Topology().Switches {
 				before := h.Fabric().Switch(s.ID).Stats.Decisions

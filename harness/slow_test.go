@@ -42,7 +42,8 @@ func TestAFirmwareThatIsAskedIsTheSameInVirtualTime(t *testing.T) {
 		for seed := range uint64(testenv.N(3, 30)) {
 			var hashes []uint64
 			for _, fw := range []switching.Firmware{fw, slow(fw, func() {})} {
-				h := harness.New(t, "kary-ntree:4,2", harness.Firmware(fw), harness.Seed(seed+1), harness.Virtual(), harness.Traffic("uniform:0.6"))
+				h := harness.New(t, "kary-ntree:4,2", harness.Firmware(fw), harness.Seed(seed+1), harness.Virtual(),
+					harness.Traffic("uniform:0.6"))
 				h.Cut("s0.0", "s1.0")
 				h.Pause(time.Millisecond)
 				h.Crash("s0.1")
@@ -106,7 +107,8 @@ func TestAFirmwareThatGivesNoAnswerFailsATest(t *testing.T) {
 				h.RequireLedger()
 			})
 			require.True(t, failed)
-			assert.Contains(t, text, "at switch s1.0, in p0 vc0 from nic, with packet n00 -> n11 #0: ./fw.py is silent: mend it")
+			assert.Contains(t, text,
+				"at switch s1.0, in p0 vc0 from nic, with packet n00 -> n11 #0: ./fw.py is silent: mend it")
 		})
 	}
 }

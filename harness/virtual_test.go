@@ -15,7 +15,6 @@ import (
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/testenv"
-	switching "github.com/weft-fabric/weft/switch"
 )
 
 // long is longer than any test here may take on the wall, and passes in some tens of milliseconds;
@@ -82,8 +81,8 @@ func TestEveryCallOfTheHarnessWorksInVirtualTime(t *testing.T) {
 
 func TestADeadlockInVirtualTimeIsNamedWhileOthersMove(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "ring:4", harness.Virtual(), harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}), harness.Buffers(1, 1), harness.Traffic("uniform:1"),
-		harness.Links(settings.Link{Rate: 256_000, Paced: true}))
+	h := harness.New(t, "ring:4", harness.Virtual(), routed("clockwise", clockwise), harness.Buffers(1, 1),
+		harness.Traffic("uniform:1"), harness.Links(settings.Link{Rate: 256_000, Paced: true}))
 	h.Eventually(func() error {
 		if len(h.Fabric().Deadlock()) == 0 {
 			return assert.AnError
@@ -122,7 +121,7 @@ func TestPatienceInVirtualTimeIsVirtual(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
-		h := harness.New(t, "ring:4", harness.Virtual(), harness.Firmware(switching.Firmware{Name: "waitsForPort1", Route: waitsForPort1}), harness.Patience(long))
+		h := harness.New(t, "ring:4", harness.Virtual(), routed("waitsForPort1", waitsForPort1), harness.Patience(long))
 		h.Cut("s0", "s1")
 		h.RequireDelivered(h.Send("n0", "n1"))
 	})

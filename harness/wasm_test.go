@@ -23,7 +23,8 @@ import (
 func guests(t *testing.T) (pairs [][2]switching.Firmware) {
 	for _, lang := range []string{"c", "rust"} {
 		for _, name := range []string{"deterministic-link", "adaptive-link"} {
-			m, err := wasm.Open(t.Context(), fmt.Sprintf("../switch/firmware/examples/%s/%s.wasm", lang, strings.ReplaceAll(name, "-", "_")), "")
+			m, err := wasm.Open(t.Context(),
+				fmt.Sprintf("../switch/firmware/examples/%s/%s.wasm", lang, strings.ReplaceAll(name, "-", "_")), "")
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, m.Close(t.Context())) })
 			builtin, ok := firmware.ByName(name)
@@ -63,7 +64,8 @@ func TestFirmwareInWebAssemblyRunsAsTheOneItIsWrittenAfter(t *testing.T) {
 	for _, pair := range guests(t) {
 		var hashes [2]uint64
 		for i, fw := range pair {
-			h := harness.New(t, "kary-ntree:4,3", harness.Firmware(fw), harness.Traffic("uniform:0.3"), harness.Virtual(), harness.Seed(7))
+			h := harness.New(t, "kary-ntree:4,3", harness.Firmware(fw), harness.Traffic("uniform:0.3"),
+				harness.Virtual(), harness.Seed(7))
 			h.Cut("s0.00", "s1.00")
 			h.Cut("s1.01", "s2.01")
 			h.Heal()
@@ -84,7 +86,8 @@ func TestFirmwareInWebAssemblyBearsEverySingleCutLive(t *testing.T) {
 		if i%2 == 1 && !testenv.Soak() { // adaptive-link
 			continue
 		}
-		h := harness.New(t, "kary-ntree:4,3", live.OverNATS(), harness.Firmware(pair[1]), harness.Traffic("uniform:0.05"), harness.NoLiveness())
+		h := harness.New(t, "kary-ntree:4,3", live.OverNATS(), harness.Firmware(pair[1]),
+			harness.Traffic("uniform:0.05"), harness.NoLiveness())
 		cut := 0
 		for i := range h.Topology().Links {
 			l := &h.Topology().Links[i]
@@ -121,14 +124,26 @@ func TestAMistakeInAGuestInCIsFoundByVerification(t *testing.T) {
 	g, err := topology.Generate("kary-ntree:3,3")
 	require.NoError(t, err)
 	for mistake, m := range map[string][2]string{
-		"a U-turn leaves out the first port of D":         {"weft_live_up(t, 0, in)", "weft_live_up(t, 1, in)"},
-		"a second U-turn begins D anew":                   {"weft_up_index(t, weft_ask.place, in) + 1, WEFT_NO_PORT)", "0, in)"},
-		"a second U-turn takes the same port":             {"weft_up_index(t, weft_ask.place, in) + 1, WEFT_NO_PORT)", "weft_up_index(t, weft_ask.place, in), WEFT_NO_PORT)"},
-		"a U-turn stays in the normal layer":              {"REROUTE, TURN,", "NORMAL, TURN,"},
-		"a packet in the second layer bounces in another": {"weft_to(in, vc, vc == NORMAL ? FIRST : BACK", "weft_to(in, NORMAL, vc == NORMAL ? FIRST : BACK"},
-		"the way up is tried from the default port on":    {"q = weft_live_up(t, 0, p);", "q = WEFT_NO_PORT;"},
-		"around a dead link only by the first port":       {"one(other, NORMAL, OTHER_DOWN", "one(weft_port_up(weft_port(t, 0)) ? weft_port(t, 0) : WEFT_NO_PORT, NORMAL, OTHER_DOWN"},
-		"the port down is another":                        {"weft_down_port(t, dst);", "weft_down_port(t, dst + 1);"},
+		"a U-turn leaves out the first port of D": {"weft_live_up(t, 0, in)", "weft_live_up(t, 1, in)"},
+		"a second U-turn begins D anew": {
+			"weft_up_index(t, weft_ask.place, in) + 1, WEFT_NO_PORT)",
+			"0, in)",
+		},
+		"a second U-turn takes the same port": {
+			"weft_up_index(t, weft_ask.place, in) + 1, WEFT_NO_PORT)",
+			"weft_up_index(t, weft_ask.place, in), WEFT_NO_PORT)",
+		},
+		"a U-turn stays in the normal layer": {"REROUTE, TURN,", "NORMAL, TURN,"},
+		"a packet in the second layer bounces in another": {
+			"weft_to(in, vc, vc == NORMAL ? FIRST : BACK",
+			"weft_to(in, NORMAL, vc == NORMAL ? FIRST : BACK",
+		},
+		"the way up is tried from the default port on": {"q = weft_live_up(t, 0, p);", "q = WEFT_NO_PORT;"},
+		"around a dead link only by the first port": {
+			"one(other, NORMAL, OTHER_DOWN",
+			"one(weft_port_up(weft_port(t, 0)) ? weft_port(t, 0) : WEFT_NO_PORT, NORMAL, OTHER_DOWN",
+		},
+		"the port down is another": {"weft_down_port(t, dst);", "weft_down_port(t, dst + 1);"},
 	} {
 		t.Run(mistake, func(t *testing.T) {
 			t.Parallel()
@@ -136,12 +151,15 @@ func TestAMistakeInAGuestInCIsFoundByVerification(t *testing.T) {
 			require.NotEqual(t, string(source), wrong)
 			dir := t.TempDir()
 			require.NoError(t, os.WriteFile(dir+"/fw.c", []byte(wrong), 0o644))
-			out, err := exec.CommandContext(t.Context(), clang, "--target=wasm32", "-O2", "-nostdlib", "-Wl,--no-entry", "-I"+examples, "-o", dir+"/fw.wasm", dir+"/fw.c").CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), clang, "--target=wasm32", "-O2", "-nostdlib", "-Wl,--no-entry",
+				"-I"+examples, "-o", dir+"/fw.wasm", dir+"/fw.c").CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			module, err := wasm.Open(t.Context(), dir+"/fw.wasm", "")
 			require.NoError(t, err)
 			defer func() { require.NoError(t, module.Close(t.Context())) }()
-			r, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: module.Firmware(), Sets: verify.Sets{Max: 2}, StopAtFirst: true})
+			r, err := verify.Run(t.Context(), verify.Config{
+				Graph: g, Firmware: module.Firmware(), Sets: verify.Sets{Max: 2}, StopAtFirst: true,
+			})
 			require.NoError(t, err)
 			require.False(t, r.Pass)
 			require.NotNil(t, r.Counter)

@@ -91,8 +91,10 @@ func TestAPacketIsAskedAboutAnewWhenSomethingHasChanged(t *testing.T) {
 			r.registers[0].expires = r.now
 			r.call(func() { r.Tick(r.now, &r.out) })
 		},
-		"the firmware":  func(r *rig) { r.load(r.fw.slow(), 2) },
-		"another write": func(r *rig) { d := Decision{Write: RegisterWrite{Do: true, Value: 5}}; r.follow(&d, &weft.Header{}, Arrival{}) },
+		"the firmware": func(r *rig) { r.load(r.fw.slow(), 2) },
+		"another write": func(r *rig) {
+			r.follow(&Decision{Write: RegisterWrite{Do: true, Value: 5}}, &weft.Header{}, Arrival{})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fw := &scripted{registers: []Register{{Name: "r", Width: 8, Expire: 100}}, route: live(1, 2)}
@@ -320,7 +322,9 @@ func TestWhateverHappensWhileTheFirmwareThinksTheLedgerBalances(t *testing.T) {
 				d.Write = RegisterWrite{Do: pkt.Seq%3 == 0, Value: pkt.Seq}
 				return d
 			}
-			r := newAskingRig(t, 4, fw, Config{Requeue: seed%2 == 0, Queueing: Queueing(seed / 2 % 2), OutputBuffer: 1 + int(seed%3)})
+			r := newAskingRig(t, 4, fw, Config{
+				Requeue: seed%2 == 0, Queueing: Queueing(seed / 2 % 2), OutputBuffer: 1 + int(seed%3),
+			})
 			var arrived, ended int
 			var pending []*Asks
 			ends := func() { ended += len(r.out.Drops) }

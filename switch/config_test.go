@@ -23,11 +23,12 @@ func TestASwitchWorksAtTheBoundsOfItsConfiguration(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("ports=%d/vcs=%d/buffer=%d", ports, vcs, buffer), func(t *testing.T) {
 					t.Parallel()
-					r := newRig(t, ports, Config{VCs: vcs, InputBuffer: buffer, OutputBuffer: buffer, Firmware: (&scripted{
-						route: func(pkt *weft.Header, at Arrival, sw View) Decision {
-							return To(sw, weft.PortID(pkt.Dst), at.VC, weft.NewFields(), "")
-						},
-					}).value()})
+					fw := &scripted{route: func(pkt *weft.Header, at Arrival, sw View) Decision {
+						return To(sw, weft.PortID(pkt.Dst), at.VC, weft.NewFields(), "")
+					}}
+					r := newRig(t, ports, Config{
+						VCs: vcs, InputBuffer: buffer, OutputBuffer: buffer, Firmware: fw.value(),
+					})
 					last := weft.PortID(ports - 1)
 					for _, p := range []weft.PortID{0, last} {
 						for vc := range weft.VC(vcs) {
@@ -73,10 +74,12 @@ func picky(*weft.Place, int) error { return errPicky }
 
 func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 	good := func() Config {
-		return Config{Place: &weft.Place{Name: "s1", Roles: make([]weft.Role, 4)}, Firmware: (&scripted{}).value(), Rand: rand.NewPCG(1, 2)}
+		place := &weft.Place{Name: "s1", Roles: make([]weft.Role, 4)}
+		return Config{Place: place, Firmware: (&scripted{}).value(), Rand: rand.NewPCG(1, 2)}
 	}
 	_, err := New(good())
 	require.NoError(t, err)
+	register := func(c *Config, r Register) { c.Firmware = (&scripted{registers: []Register{r}}).value() }
 	for claim, spoil := range map[string]func(c *Config){
 		"no place":                  func(c *Config) { c.Place = nil },
 		"no firmware":               func(c *Config) { c.Firmware.Route = nil },
@@ -87,9 +90,9 @@ func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 		"negative VCs":              func(c *Config) { c.VCs = -1 },
 		"too large an input":        func(c *Config) { c.InputBuffer = weft.MaxBuffer + 1 },
 		"a negative output":         func(c *Config) { c.OutputBuffer = -1 },
-		"a register without bits":   func(c *Config) { c.Firmware = (&scripted{registers: []Register{{}}}).value() },
-		"a register of 65 bits":     func(c *Config) { c.Firmware = (&scripted{registers: []Register{{Width: 65}}}).value() },
-		"a register that has past":  func(c *Config) { c.Firmware = (&scripted{registers: []Register{{Width: 1, Expire: -1}}}).value() },
+		"a register without bits":   func(c *Config) { register(c, Register{}) },
+		"a register of 65 bits":     func(c *Config) { register(c, Register{Width: 65}) },
+		"a register that has past":  func(c *Config) { register(c, Register{Width: 1, Expire: -1}) },
 		"a firmware that says no":   func(c *Config) { c.Firmware.Check = picky },
 		"more packets than we hold": func(c *Config) { c.VCs, c.InputBuffer = 16, 4096; c.Place.Roles = make([]weft.Role, 256) },
 	} {

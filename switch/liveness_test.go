@@ -127,7 +127,9 @@ func TestADriverThatPacesIsToldOfAHello(t *testing.T) {
 
 func TestASilentNeighbourIsNoticedAndNamed(t *testing.T) {
 	for _, requeue := range []bool{false, true} {
-		r := newRig(t, 3, Config{Liveness: listening, Requeue: requeue, Firmware: (&scripted{route: firstLive(1, 2)}).value()})
+		r := newRig(t, 3, Config{
+			Liveness: listening, Requeue: requeue, Firmware: (&scripted{route: firstLive(1, 2)}).value(),
+		})
 		r.settleAll()
 		seq := r.arrive(0, 0, 7, 9)
 		r.grant(1)
@@ -224,7 +226,8 @@ func TestAPortWithoutSignalSaysNothing(t *testing.T) {
 }
 
 func TestAConfigurationOfLivenessIsChecked(t *testing.T) {
-	c := Config{Place: &weft.Place{Name: "s1", Roles: make([]weft.Role, 4)}, Firmware: (&scripted{}).value(), Rand: newRig(t, 1, Config{}).cfg.Rand}
+	place := &weft.Place{Name: "s1", Roles: make([]weft.Role, 4)}
+	c := Config{Place: place, Firmware: (&scripted{}).value(), Rand: newRig(t, 1, Config{}).cfg.Rand}
 	c.Liveness.Interval = -1
 	_, err := New(c)
 	require.ErrorIs(t, err, ErrConfig)

@@ -35,7 +35,9 @@ func TestAPanicInRouteIsTheEndOfItsPacketAlone(t *testing.T) {
 }
 
 func TestAPanicInRouteGoesOnWhenNobodyHears(t *testing.T) {
-	r := newRig(t, 3, Config{Firmware: (&scripted{route: func(*weft.Header, Arrival, View) Decision { panic("my mistake") }}).value()})
+	r := newRig(t, 3, Config{
+		Firmware: (&scripted{route: func(*weft.Header, Arrival, View) Decision { panic("my mistake") }}).value(),
+	})
 	require.PanicsWithValue(t, "my mistake", func() { r.arrive(0, 0, 4, 7) })
 }
 

@@ -12,7 +12,9 @@ import (
 func TestAPacketPassesTheStagesInOrder(t *testing.T) {
 	fields := weft.Fields{PortField: 7, Misroute: 3}
 	d := Decision{Candidates: []Candidate{{Port: 2, VC: 1, Fields: fields}}, Rule: "the rule", Turn: UTurn}
-	r := newRig(t, 3, Config{VCs: 2, EagerCredits: true, Firmware: (&scripted{routes: map[weft.NICID]Decision{5: d}}).value()})
+	r := newRig(t, 3, Config{
+		VCs: 2, EagerCredits: true, Firmware: (&scripted{routes: map[weft.NICID]Decision{5: d}}).value(),
+	})
 	require.Equal(t, 2, r.neighbour[0].Credits(0))
 
 	seq := r.arriveHeader(0, weft.Header{Src: 4, Dst: 5, Hops: 1, Traced: true, Fields: weft.NewFields()})
@@ -201,7 +203,8 @@ func TestAPacketThatLoopsIsDiscarded(t *testing.T) {
 }
 
 func TestAFirmwareMayBoundTheHopsOfItsPackets(t *testing.T) {
-	for most, last := range map[int]uint16{7: 6, 1: 0, 0: weft.MaxHops - 1, -1: 0, weft.MaxHops: weft.MaxHops - 1, 1 << 20: weft.MaxHops - 1} {
+	const top = weft.MaxHops - 1 // where no lower bound counts
+	for most, last := range map[int]uint16{7: 6, 1: 0, 0: top, -1: 0, weft.MaxHops: top, 1 << 20: top} {
 		r := newRig(t, 2, Config{})
 		fw := r.fw.value()
 		fw.MostHops = most

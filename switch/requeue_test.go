@@ -231,13 +231,17 @@ func TestWithoutRequeueNothingIsStranded(t *testing.T) {
 
 func TestRequeueIsRefusedWhereTheFirmwareDoesNotBearIt(t *testing.T) {
 	place := &weft.Place{Name: "s3", Roles: make([]weft.Role, 4)}
-	_, err := New(Config{Place: place, Rand: rand.NewPCG(1, 2), Requeue: true, Firmware: Firmware{Name: "passing", Route: passing}})
+	_, err := New(Config{
+		Place: place, Rand: rand.NewPCG(1, 2), Requeue: true, Firmware: Firmware{Name: "passing", Route: passing},
+	})
 	require.ErrorIs(t, err, ErrConfig)
 	require.ErrorContains(t, err, "switch s3")
 	require.ErrorContains(t, err, "passing does not say that packets may be routed a second time")
 	require.ErrorContains(t, err, "run it without requeue")
 	why := errors.New("bubbles")
-	_, err = New(Config{Place: place, Rand: rand.NewPCG(1, 2), Requeue: true, Firmware: (&scripted{refuse: why}).value()})
+	_, err = New(Config{
+		Place: place, Rand: rand.NewPCG(1, 2), Requeue: true, Firmware: (&scripted{refuse: why}).value(),
+	})
 	require.ErrorIs(t, err, ErrConfig)
 	require.ErrorIs(t, err, why)
 	_, err = New(Config{Place: place, Rand: rand.NewPCG(1, 2), Firmware: (&scripted{refuse: why}).value()})

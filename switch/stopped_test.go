@@ -50,7 +50,8 @@ func newStop(t *testing.T, around string) *stop {
 		return ways(weft.PortID(pkt.Dst))
 	}}
 	c.rig = newRig(t, n, Config{
-		VCs: 1, InputBuffer: 4, OutputBuffer: 1, Firmware: fw.value(), Liveness: link.Liveness{Interval: weft.Millisecond, Multiplier: 3},
+		VCs: 1, InputBuffer: 4, OutputBuffer: 1, Firmware: fw.value(),
+		Liveness: link.Liveness{Interval: weft.Millisecond, Multiplier: 3},
 	})
 	for p := range around {
 		for i := 0; i < 2 && p < 2; i++ {

@@ -114,7 +114,8 @@ func TestWhatADecisionForAStrandedPacketWritesIsWritten(t *testing.T) {
 }
 
 func TestAStrandedPacketIsRoutedAnewWhenARegisterExpires(t *testing.T) {
-	r := newRig(t, 4, Config{InputBuffer: 8, OutputBuffer: 1, Requeue: true, Firmware: (&scripted{registers: []Register{{Name: "a", Width: 8, Expire: 100}}}).value()})
+	fw := &scripted{registers: []Register{{Name: "a", Width: 8, Expire: 100}}}
+	r := newRig(t, 4, Config{InputBuffer: 8, OutputBuffer: 1, Requeue: true, Firmware: fw.value()})
 	r.fw.route = firstLive(2)
 	r.fill(0, 50)
 	r.fw.route = func(pkt *weft.Header, at Arrival, sw View) Decision {

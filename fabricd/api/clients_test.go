@@ -119,8 +119,8 @@ func TestBoundsAreThoseOfEachClient(t *testing.T) {
 func TestLongBodiesCountForMany(t *testing.T) {
 	t.Parallel()
 	x := serveWeb(t)
-	x.hang(2, fmt.Sprintf("POST %s/load HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n{",
-		root, x.web.Token(), maxLoad))
+	x.hang(2, fmt.Sprintf("POST %s/load HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: "+
+		"%d\r\n\r\n{", root, x.web.Token(), maxLoad))
 	rig.Until(t, func() bool {
 		return x.ask("POST", root+"/load", `{"check":true,"routing":"adaptive-link"}`, func(r *http.Request) {
 			x.token(r)

@@ -50,7 +50,8 @@ func TestTheStreamTellsWhichSwitchesRunAnotherFirmware(t *testing.T) {
 			f, err := stream.next()
 			require.NoError(t, err)
 			told = slices.ContainsFunc(f.Switches, func(w SwitchView) bool {
-				return x.Topology().Switches[w.I].Name == name && w.Routing == number && slices.Equal(f.Routings, routings)
+				sw := x.Topology().Switches[w.I].Name
+				return sw == name && w.Routing == number && slices.Equal(f.Routings, routings)
 			})
 		}
 		require.Equal(t, routing, get[SwitchDetail](x, "/switches/"+name).Routing)

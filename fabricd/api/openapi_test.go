@@ -136,10 +136,16 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		require.Len(t, ways, map[bool]int{true: 2, false: 1}[r.method == http.MethodGet], r.path)
 	}
 	require.Contains(t, paths, "/metrics")
-	for _, path := range []string{"status", "topology", "links", "links/{id}", "switches", "switches/{id}", "faults", "ledger", "events", "routings", "fabrics", "stream", "openapi.json"} {
+	for _, path := range []string{
+		"status", "topology", "links", "links/{id}", "switches", "switches/{id}", "faults", "ledger", "events",
+		"routings", "fabrics", "stream", "openapi.json",
+	} {
 		require.Contains(t, paths[root+"/"+path], "get")
 	}
-	for _, path := range []string{"links/{id}/cut", "links/{id}/flap", "links/{id}/impair", "links/{id}/restore", "switches/{id}/crash", "switches/{id}/restart", "switches/{id}/move", "load", "heal", "apply", "trace"} {
+	for _, path := range []string{
+		"links/{id}/cut", "links/{id}/flap", "links/{id}/impair", "links/{id}/restore", "switches/{id}/crash",
+		"switches/{id}/restart", "switches/{id}/move", "load", "heal", "apply", "trace",
+	} {
 		require.Contains(t, paths[root+"/"+path], "post")
 	}
 	_, schema := compiled(t, x)
@@ -165,7 +171,8 @@ func TestTheListingOfEveryKindOfTopologyIsAsDescribed(t *testing.T) {
 func TestNamesOfMembersStay(t *testing.T) {
 	t.Parallel()
 	for want, v := range map[string]any{
-		"seq kind run at page pages links switches events faults hops pods bundles sample ledger totals deadlock traffic routings": Frame{},
+		"seq kind run at page pages links switches events faults hops pods bundles sample ledger totals " +
+			"deadlock traffic routings": Frame{},
 		"i state cut_ab cut_ba flapping suffers_ab suffers_ba a_up b_up held_a held_b " +
 			"rate_ab rate_ba load_ab load_ba queued_ab queued_ba lost": LinkView{},
 		"i state held blocked rerouted u_turns vector routing":              SwitchView{},

@@ -65,7 +65,8 @@ func line(tb testing.TB) *topology.Graph {
 func startLine(tb testing.TB, t wire.Transport, buffer int, load float64, r fabric.Recorder) *fabric.Fabric {
 	tb.Helper()
 	o := fabric.Options{
-		Topology: line(tb), Firmware: switching.Firmware{Name: "eastWest", Route: eastWest}, Transport: t, Seed: 1, Record: r,
+		Topology: line(tb), Firmware: switching.Firmware{Name: "eastWest", Route: eastWest},
+		Transport: t, Seed: 1, Record: r,
 		Switch: settings.Switch{InputBuffer: buffer, OutputBuffer: buffer},
 		Link:   settings.Link{Rate: 256 * 50_000 * float64(buffer)}, // about twice what it carries
 		NIC:    settings.NIC{QueueBytes: 256 << 10},

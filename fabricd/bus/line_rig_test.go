@@ -90,9 +90,10 @@ func (l *hostLine) startHost(tb testing.TB, g *topology.Graph, t *bus.NATS, node
 ) *host.NodeRuntime {
 	tb.Helper()
 	alive := settings.Liveness{Interval: "200ms", Multiplier: 10}
-	program := host.NewProgram(switching.Firmware{Name: "eastWest", Route: eastWest})
+	fw := switching.Firmware{Name: "eastWest", Route: eastWest}
+	program := host.NewProgram(fw)
 	made := host.NodeFactory{
-		Graph: g, Firmware: switching.Firmware{Name: "eastWest", Route: eastWest}, Seed: 1, Program: func(weft.SwitchID) *host.Program { return program },
+		Graph: g, Firmware: fw, Seed: 1, Program: func(weft.SwitchID) *host.Program { return program },
 		Switch: settings.Switch{VCs: 1, InputBuffer: buffer, OutputBuffer: buffer},
 		NIC:    settings.NIC{PacketBytes: 256, QueueBytes: 256 << 10}, Liveness: alive,
 	}

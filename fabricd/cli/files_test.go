@@ -32,7 +32,9 @@ func TestFilesMayHaveTheOldNameOfARoutingWithAWarning(t *testing.T) {
 	}
 	_, errs, code := fabricd(t, "up", "--file", wrong)
 	require.Equal(t, 2, code)
-	require.Equal(t, "warning: "+wrong+warning+"fabricd: "+wrong+`:3:11: unknown routing "updonw": did you mean "updown"? known: a-lash, adaptive-link, adaptive-link-digit, adaptive-link-one, adaptive-switch, adaptive-switch-digit, adaptive-switch-header, adaptive-switch-one, ... (37 in all)
+	require.Equal(t, "warning: "+wrong+warning+"fabricd: "+wrong+`:3:11: unknown routing "updonw": `+
+		`did you mean "updown"? known: a-lash, adaptive-link, adaptive-link-digit, adaptive-link-one, `+
+		`adaptive-switch, adaptive-switch-digit, adaptive-switch-header, adaptive-switch-one, ... (37 in all)
     3 | firmware: updonw
                   ^
 `, errs)

@@ -65,7 +65,8 @@ func TestASwitchMovesBetweenAgents(t *testing.T) {
 	h1 := startAgent(t, url, "h1", "--memory", "128MiB")
 	h2 := startAgent(t, url, "h2", "--memory", "128MiB")
 	up := registered(t, begin(t, "up", "--listen", "off", "--fabric", "lab", "--server", url, "--agents", "h1,h2",
-		"--topology", "kary-ntree:2,2", "--traffic", "uniform:0.2", "--hello-interval", "0")) // a busy machine looks like silence
+		"--topology", "kary-ntree:2,2", "--traffic", "uniform:0.2",
+		"--hello-interval", "0")) // a busy machine looks like silence
 	delivers(t, up.running)
 	c := up.operator(t)
 	s, err := c.Status(t.Context())

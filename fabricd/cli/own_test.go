@@ -28,7 +28,8 @@ func ours() { cli.Main(cli.Firmware(around)) }
 func around() switching.Firmware {
 	a := ringWay{}
 	return switching.Firmware{
-		Name: "around", About: "rings: always the same way round", On: switching.Grids, VCs: 2, Route: a.route, DestinationBased: true,
+		Name: "around", About: "rings: always the same way round", On: switching.Grids, VCs: 2, Route: a.route,
+		DestinationBased: true,
 		Options: []firmware.Option{
 			switching.Word("way", "which way packets go round", &a.back, "on", "back"),
 			switching.Number("dateline", "at which switch they change to virtual channel 1", 0, 100, &a.dateline),

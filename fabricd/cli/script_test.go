@@ -25,7 +25,9 @@ import (
 )
 
 // programs are what scripts execute: each is the test binary again.
-var programs = map[string]func(){"fabricd": func() { cli.Main() }, "linkmon": linkmon.Main, "session": session, "ours": ours}
+var programs = map[string]func(){
+	"fabricd": func() { cli.Main() }, "linkmon": linkmon.Main, "session": session, "ours": ours,
+}
 
 // What fabricd and linkmon print is the golden text in testdata/script, whose folder and registry of
 // fabrics are each script's own. Write the texts anew with:

@@ -149,7 +149,9 @@ type fake struct {
 }
 
 func (f fake) firmware() switching.Firmware {
-	return switching.Firmware{Name: "fake", Route: f.route, Registers: func(*weft.Place) []switching.Register { return f.registers }}
+	return switching.Firmware{
+		Name: "fake", Route: f.route, Registers: func(*weft.Place) []switching.Register { return f.registers },
+	}
 }
 
 // explainer knows one firmware, which needs two virtual channels.

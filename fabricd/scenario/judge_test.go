@@ -41,7 +41,7 @@ func TestASilentCutIsDetectedByBothEndsInTimeOrTheScenarioFails(t *testing.T) {
 // Whatever is expected: the packet is discarded, and more packets could be.
 func TestAFirmwareThatFailsFailsTheScenario(t *testing.T) {
 	t.Parallel()
-	panics := switching.Firmware{Name: "panics", Route: func(*weft.Header, switching.Arrival, switching.View) switching.Decision { panic("my mistake") }}
+	route := func(*weft.Header, switching.Arrival, switching.View) switching.Decision { panic("my mistake") }
 	s, err := scenario.Load(t.Context(), "fails.yaml", []byte(`
 name: fails
 topology: ring:4
@@ -49,12 +49,13 @@ routing: panics
 duration: 1ms
 timeline: [{at: 0s, send: {from: n0, to: n2}}]
 expect: {discarded: 1}
-`), panics)
+`), switching.Firmware{Name: "panics", Route: route})
 	require.NoError(t, err)
 	r, _ := virtually(t, s)
 	assert.Equal(t, []string{"firmware"}, r.Broken)
 	require.Len(t, r.Failed, 1)
-	assert.Regexp(t, `^at s0 the firmware failed on packet 0 of n0 to n2, which is discarded: my mistake; ask it again: fabricd explain .* --routing 'panics' --switch s0 `, r.Failed[0])
+	assert.Regexp(t, "^at s0 the firmware failed on packet 0 of n0 to n2, which is discarded: my mistake; "+
+		"ask it again: fabricd explain .* --routing 'panics' --switch s0 ", r.Failed[0])
 }
 
 func TestACutThatIsShorterThanTheTimeGivenNeedNotBeDetected(t *testing.T) {

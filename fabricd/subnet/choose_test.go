@@ -115,7 +115,8 @@ func TestTablesOfAnotherTopologyAreRefused(t *testing.T) {
 // A source is known by its name only: what has that name, or none that can be written, is refused.
 func TestASourceOfFirmwaresNeedsANameOfItsOwn(t *testing.T) {
 	for name, want := range map[string]string{
-		"adaptive-link": "has the name adaptive-link, which another has", "none": "which another has", "tables": "which another has",
+		"adaptive-link": "has the name adaptive-link, which another has",
+		"none":          "which another has", "tables": "which another has",
 		"": `has the name ""`, "my:fw": `has the name "my:fw": expected a-z, 0-9 and '-'`, "My": "expected a-z",
 	} {
 		err := subnet.Add(subnet.Of(func() firmware.Firmware { return firmware.Firmware{Name: name} }))

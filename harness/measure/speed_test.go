@@ -49,7 +49,9 @@ func measureRun(b *testing.B, r *run) {
 // The same fat tree with firmware in WebAssembly, beside the built-in one that it is written after.
 func BenchmarkFatTree64InWebAssembly(b *testing.B) {
 	for _, load := range []float64{0.1, 1} {
-		for file, name := range map[string]string{"deterministic_link": "deterministic-link", "adaptive_link": "adaptive-link"} {
+		for file, name := range map[string]string{
+			"deterministic_link": "deterministic-link", "adaptive_link": "adaptive-link",
+		} {
 			m, err := wasm.Open(b.Context(), "../../switch/firmware/examples/c/"+file+".wasm", "")
 			require.NoError(b, err)
 			builtin, _ := firmware.ByName(name)

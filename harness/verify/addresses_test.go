@@ -80,6 +80,11 @@ func (r *ring) assign(of func(s, d int) []weft.Address) *tables.Assignment {
 	return a
 }
 
+// assignAll gives every pair the same addresses.
+func (r *ring) assignAll(list ...weft.Address) *tables.Assignment {
+	return r.assign(func(int, int) []weft.Address { return list })
+}
+
 func (r *ring) verified(fw firmware.Firmware) *Result {
 	return ran(r.t, Config{Graph: r.g, Firmware: fw, Sets: Sets{Kind: Links}})
 }
@@ -90,7 +95,7 @@ func TestMinimalTablesOfARingDeadlockInOneLayerAndNotInTwo(t *testing.T) {
 		r := newRing(t, spec, 2, 1)
 		r.fill(0, 0, r.minimal)
 		r.fill(1, 0, r.minimal)
-		one := r.verified(firmware.Layered{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return []weft.Address{{}} })}.Firmware())
+		one := r.verified(firmware.Layered{Tables: r.tables, Assignment: r.assignAll(weft.Address{})}.Firmware())
 		assert.False(t, one.Pass, spec)
 		assert.Zero(t, one.Unconnected, spec)
 		require.NotNil(t, one.Counter, spec)
@@ -122,7 +127,7 @@ func TestTablesThatLoopAreALivelock(t *testing.T) {
 		}
 		return r.along(s, d)
 	})
-	found := r.verified(firmware.Layered{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return []weft.Address{{}} })}.Firmware())
+	found := r.verified(firmware.Layered{Tables: r.tables, Assignment: r.assignAll(weft.Address{})}.Firmware())
 	assert.False(t, found.Pass)
 	assert.EqualValues(t, 2, found.Livelocks)
 	require.NotNil(t, found.Counter)
@@ -153,7 +158,8 @@ func TestEveryAddressOfAPairIsAStart(t *testing.T) {
 	assert.Equal(t, []string{"n3", "n1"}, []string{found.Counter.Src, found.Counter.Dst})
 	assert.Equal(t, map[string]uint64{"table: no entry": 1}, found.Discards)
 	assert.Contains(t, found.Counter.String(), "s3 from n3 vc0 path 1  (table: no entry)")
-	replay, err := found.Counter.Scenario(Config{Graph: r.g, Firmware: firmware.Layered{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return paths })}.Firmware()}, "x")
+	fw := firmware.Layered{Tables: r.tables, Assignment: r.assignAll(paths...)}.Firmware()
+	replay, err := found.Counter.Scenario(Config{Graph: r.g, Firmware: fw}, "x")
 	require.NoError(t, err)
 	assert.Contains(t, replay.About, "The NIC draws one of 3 addresses, and this is the way of path 1 from vc0")
 	paths = nil
@@ -177,17 +183,18 @@ func TestPacketsMoveBetweenLayersWithoutDeadlock(t *testing.T) {
 		}
 		return []weft.Address{{}}
 	})
-	found := r.verified(firmware.LayeredAdaptive{Tables: r.tables, Assignment: free}.Firmware())
+	fw := firmware.LayeredAdaptive{Tables: r.tables, Assignment: free}.Firmware()
+	found := r.verified(fw)
 	assert.True(t, found.Pass)
 	assert.False(t, found.CDGAcyclic)
 
 	// Nor while links are dead, which takes ways away and leaves each packet the own layer or none.
-	found = ran(t, Config{Graph: r.g, Firmware: firmware.LayeredAdaptive{Tables: r.tables, Assignment: free}.Firmware(), Sets: Sets{Kind: Links, Min: 1, Max: 2}})
+	found = ran(t, Config{Graph: r.g, Firmware: fw, Sets: Sets{Kind: Links, Min: 1, Max: 2}})
 	assert.Zero(t, found.Deadlocks)
 	assert.Zero(t, found.Livelocks)
 
 	// Were all allowed everywhere, each layer would be a ring by itself.
-	all := r.assign(func(int, int) []weft.Address { return []weft.Address{{Layers: 3}} })
+	all := r.assignAll(weft.Address{Layers: 3})
 	found = r.verified(firmware.LayeredAdaptive{Tables: r.tables, Assignment: all}.Firmware())
 	assert.False(t, found.Pass)
 	require.NotNil(t, found.Counter)
@@ -199,7 +206,7 @@ func TestAnEscapeLayerMendsWhatTheAdaptiveLayersMayDo(t *testing.T) {
 	r := newRing(t, "ring:5", 2, 1)
 	r.fill(0, 0, r.along)
 	r.fill(1, 0, r.minimal)
-	fw := firmware.Escaping{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return []weft.Address{{VC: 1, Layers: 2}} })}.Firmware()
+	fw := firmware.Escaping{Tables: r.tables, Assignment: r.assignAll(weft.Address{VC: 1, Layers: 2})}.Firmware()
 	found := r.verified(fw)
 	assert.True(t, found.Pass)
 	assert.Equal(t, &Extended{Acyclic: 1, Connected: 1, Escape: true}, found.Extended)
@@ -228,7 +235,8 @@ func TestAWalkerBeginsByTheAddressOfThePacket(t *testing.T) {
 	r := newRing(t, "ring:4", 2, 2)
 	r.fill(0, 0, r.along)
 	r.fill(1, 1, r.minimal)
-	fw := firmware.Layered{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return []weft.Address{{}, {Path: 1, VC: 1}} })}.Firmware()
+	both := r.assignAll(weft.Address{}, weft.Address{Path: 1, VC: 1})
+	fw := firmware.Layered{Tables: r.tables, Assignment: both}.Firmware()
 	w, err := NewWalker(Config{Graph: r.g, Firmware: fw})
 	require.NoError(t, err)
 	fields := weft.NewFields()

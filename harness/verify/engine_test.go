@@ -83,7 +83,9 @@ func TestSymmetrySparesSetsAndChangesNoCount(t *testing.T) {
 
 func TestAFirmwareThatIsNotSymmetricIsExploredInFull(t *testing.T) {
 	t.Parallel()
-	r := ran(t, Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink(), Sets: Sets{Max: 1}})
+	r := ran(t, Config{
+		Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink(), Sets: Sets{Max: 1},
+	})
 	assert.Empty(t, r.Symmetry)
 	assert.Equal(t, r.FaultSets, r.Explored)
 }
@@ -268,7 +270,10 @@ func TestAnInterruptedRunGoesOnAndEndsAsOneInOneGo(t *testing.T) {
 func TestACheckpointOfAnotherRunOrADamagedOneIsRefused(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "run.json")
-	c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink(), Sets: Sets{Max: 1}, Checkpoint: file}
+	c := Config{
+		Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink(),
+		Sets: Sets{Max: 1}, Checkpoint: file,
+	}
 	ran(t, c)
 	for what, change := range map[string]func(c *Config){
 		"another topology":    func(c *Config) { c.Graph = topologytest.Parse(t, "kary-ntree:2,4") },
@@ -345,7 +350,10 @@ func TestACheckpointKnowsATopologyByWhatIsInItsFile(t *testing.T) {
 func TestTwoRunsCannotHaveOneCheckpointAtATime(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "run.json")
-	c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink(), Sets: Sets{Max: 1}, Checkpoint: file, Workers: 1}
+	c := Config{
+		Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink(),
+		Sets: Sets{Max: 1}, Checkpoint: file, Workers: 1,
+	}
 	second := c
 	asked := false
 	c.Progress = func(uint64, uint64) {

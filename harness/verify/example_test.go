@@ -75,7 +75,8 @@ func TestClockwise(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := verify.Run(t.Context(), verify.Config{
-		Graph: g, Firmware: clockwise{dateline: true}.firmware(), VCs: 2, Sets: verify.Sets{Min: 1, Max: 1, Kind: verify.Links},
+		Graph: g, Firmware: clockwise{dateline: true}.firmware(), VCs: 2,
+		Sets: verify.Sets{Min: 1, Max: 1, Kind: verify.Links},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,9 @@ func TestGivenSetsAreChecked(t *testing.T) {
 		"ID:99}, which is not in kary-ntree:2,2":     {{{Switch: true, ID: 99}}},
 		"ID:98}, which is not in kary-ntree:2,2":     {{link, {ID: 98}}},
 	} {
-		_, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: firmware.UpDown{}.Firmware(), Sets: verify.Sets{List: list}})
+		_, err := verify.Run(t.Context(), verify.Config{
+			Graph: g, Firmware: firmware.UpDown{}.Firmware(), Sets: verify.Sets{List: list},
+		})
 		require.ErrorIs(t, err, verify.ErrConfig)
 		require.ErrorContains(t, err, want)
 	}
@@ -64,7 +66,9 @@ func TestSetsMayHaveAnyNumberOfFaults(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:2,5")
 	for _, size := range []int{64, 128, 62, 63, 65}[:testenv.N(5, 2)] {
-		r, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: firmware.UpDown{}.Firmware(), Sets: verify.Sets{Min: size, Max: size, Samples: 1}})
+		r, err := verify.Run(t.Context(), verify.Config{
+			Graph: g, Firmware: firmware.UpDown{}.Firmware(), Sets: verify.Sets{Min: size, Max: size, Samples: 1},
+		})
 		require.NoError(t, err)
 		assert.EqualValues(t, 1, r.FaultSets)
 		assert.Positive(t, r.Unconnected)
@@ -81,7 +85,10 @@ func TestCheckpointIsKnownByTheNameOfTheFirmware(t *testing.T) {
 	cancel()
 	c := func(name string) verify.Config {
 		g := topologytest.Parse(t, "kary-ntree:2,2")
-		return verify.Config{Graph: g, Name: name, Firmware: firmware.UpDown{}.Firmware(), Sets: verify.Sets{Max: 2}, Checkpoint: file, Workers: 1}
+		return verify.Config{
+			Graph: g, Name: name, Firmware: firmware.UpDown{}.Firmware(), Sets: verify.Sets{Max: 2},
+			Checkpoint: file, Workers: 1,
+		}
 	}
 	r, err := verify.Run(ended, c("mine"))
 	require.NoError(t, err)

@@ -93,7 +93,10 @@ func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
 			}
 			mixed = append(mixed, fw)
 		}
-		r := run(t, verify.Config{Graph: g, Firmware: each(mixed), VCs: 2, Sets: verify.Sets{Kind: verify.Links, Max: 5, Samples: 300, Seed: uint64(seed)}, When: verify.Arriving})
+		r := run(t, verify.Config{
+			Graph: g, Firmware: each(mixed), VCs: 2, When: verify.Arriving,
+			Sets: verify.Sets{Kind: verify.Links, Max: 5, Samples: 300, Seed: uint64(seed)},
+		})
 		require.True(t, r.CDGAcyclic)
 		require.True(t, *r.Numbering, "%v", r.Counter)
 		require.Zero(t, r.Deadlocks)
@@ -120,8 +123,11 @@ func TestHybridAdaptiveBearsAsMuchAsAdaptiveLink(t *testing.T) {
 			fw, _, err := subnet.Firmware(t.Context(), "hybrid-adaptive", g)
 			require.NoError(t, err)
 			sets := verify.Sets{Kind: verify.Links, Max: size.k - 1}
-			local := run(t, verify.Config{Graph: g, Firmware: firmware.AdaptiveLink{}.Firmware(), Sets: sets, NoSymmetry: true})
-			for _, fw := range []switching.Firmware{fw, firmware.HybridAdaptive{Tables: adaptiveTables(t, g, &dead)}.Firmware()} {
+			local := run(t, verify.Config{
+				Graph: g, Firmware: firmware.AdaptiveLink{}.Firmware(), Sets: sets, NoSymmetry: true,
+			})
+			around := firmware.HybridAdaptive{Tables: adaptiveTables(t, g, &dead)}.Firmware()
+			for _, fw := range []switching.Firmware{fw, around} {
 				r := run(t, verify.Config{Graph: g, Firmware: fw, Sets: sets})
 				require.True(t, r.Pass, "%v", r.Counter)
 				require.Equal(t, local.FaultSets, r.FaultSets)

@@ -24,7 +24,9 @@ func TestTwoOrdersOfDimensionsDeadlockWhileTheOneReplacesTheOther(t *testing.T) 
 	for _, fw := range []switching.Firmware{x, y} {
 		assert.True(t, run(t, verify.Config{Graph: g, Firmware: fw}).Pass)
 	}
-	r := run(t, verify.Config{Graph: g, Firmware: x, Name: "x-first", Mixed: &verify.Mixed{Firmware: y, Name: "y-first"}})
+	r := run(t, verify.Config{
+		Graph: g, Firmware: x, Name: "x-first", Mixed: &verify.Mixed{Firmware: y, Name: "y-first"},
+	})
 	assert.False(t, r.Pass)
 	assert.Zero(t, r.Unconnected)
 	assert.Equal(t, "y-first", r.Mixed)

@@ -78,8 +78,8 @@ func enumerate(t *testing.T, c Config, sets [][]Element) {
 			require.LessOrEqual(t, got.hops, 1<<14)
 			got.hops = want[i].hops // of the pairs that every subset delivers
 		}
-		require.Equal(t, want[i], got, "%s and %s on %s, when %d, registers %d, %s dead", c.Firmware.Name, c.Mixed.Firmware.Name, c.Graph.Spec,
-			c.When, c.Regs, x.names(set))
+		require.Equal(t, want[i], got, "%s and %s on %s, when %d, registers %d, %s dead",
+			c.Firmware.Name, c.Mixed.Firmware.Name, c.Graph.Spec, c.When, c.Regs, x.names(set))
 		shown(t, c, set)
 		loops := 0
 		for _, l := range got.bad {
@@ -206,14 +206,15 @@ func TestACircleForWhichASwitchWouldRunBothIsNone(t *testing.T) {
 	g := topologytest.Parse(t, "ring:4")
 	towards := func(sw switching.View, to int) weft.PortID {
 		for p := range sw.Place().Ports() {
-			if end, _, _ := g.Peer(weft.End{Node: sw.Place().Switch.Node(), Port: weft.PortID(p)}); end.Node == weft.SwitchID(to%4).Node() {
-				return weft.PortID(p)
+			own := weft.End{Node: sw.Place().Switch.Node(), Port: weft.PortID(p)}
+			if end, _, _ := g.Peer(own); end.Node == weft.SwitchID(to%4).Node() {
+				return own.Port
 			}
 		}
 		return weft.NoPort
 	}
 	of := func(name string, own, through weft.VC) switching.Firmware {
-		return switching.Firmware{Name: name, VCs: 2, Route: func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		route := func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 			leaf, port := g.SwitchOf(pkt.Dst)
 			here := int(sw.Place().Switch)
 			vc := at.VC
@@ -228,7 +229,8 @@ func TestACircleForWhichASwitchWouldRunBothIsNone(t *testing.T) {
 				vc = through
 			}
 			return switching.To(sw, towards(sw, here+1), vc, pkt.Fields, "on")
-		}}
+		}
+		return switching.Firmware{Name: name, VCs: 2, Route: route}
 	}
 	c := Config{Graph: g, Firmware: of("a", 0, 1), Mixed: &Mixed{Firmware: of("b", 1, 0)}}
 	x := mixtureOf(t, c)
@@ -246,10 +248,14 @@ func senselessMixture(t *testing.T, seed uint64) {
 	g := topologytest.Parse(t, specs[rng.IntN(len(specs))])
 	merged := rng.IntN(2) == 0
 	draw := func() switching.Firmware {
-		return table{g: g, seed: rng.Uint64(), vcs: 1 + rng.IntN(2), vector: rng.IntN(3) == 0, nonsense: rng.IntN(8) == 0, merged: merged}.firmware()
+		return table{
+			g: g, seed: rng.Uint64(), vcs: 1 + rng.IntN(2), vector: rng.IntN(3) == 0, nonsense: rng.IntN(8) == 0,
+			merged: merged,
+		}.firmware()
 	}
 	c := Config{
-		Graph: g, VCs: 2, When: When(rng.IntN(4)), Regs: Registers(rng.IntN(2)), Firmware: draw(), Name: "a", Mixed: &Mixed{Firmware: draw(), Name: "b"},
+		Graph: g, VCs: 2, When: When(rng.IntN(4)), Regs: Registers(rng.IntN(2)), Firmware: draw(), Name: "a",
+		Mixed: &Mixed{Firmware: draw(), Name: "b"},
 	}
 	enumerate(t, c, every(t, g, 7, Kind(Kinds()[rng.IntN(3)]), 2))
 }

@@ -36,7 +36,9 @@ func portThreeIsZero(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 }
 
 // routed is a firmware with another routing function.
-func routed(fw switching.Firmware, route func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision) switching.Firmware {
+func routed(
+	fw switching.Firmware, route func(*weft.Header, switching.Arrival, switching.View) switching.Decision,
+) switching.Firmware {
 	fw.Route = route
 	return fw
 }
@@ -47,7 +49,8 @@ func TestAFirmwareThatSaysItIsSymmetricAndIsNotIsFoundOut(t *testing.T) {
 	testenv.Unraced(t)
 	t.Parallel()
 	c := Config{
-		Graph: topologytest.Parse(t, "kary-ntree:4,2"), Firmware: routed(firmware.AdaptiveLink{}.Firmware(), portThreeIsZero), Name: "port-three-is-zero",
+		Graph:    topologytest.Parse(t, "kary-ntree:4,2"),
+		Firmware: routed(firmware.AdaptiveLink{}.Firmware(), portThreeIsZero), Name: "port-three-is-zero",
 		Sets: Sets{Max: 3},
 	}
 	r := ran(t, c)
@@ -133,7 +136,8 @@ func TestSymmetryIsJudgedByAllThatAFirmwareLooksAt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			config := Config{
-				Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: switching.Firmware{Route: oneUp{c.pick}.route, Symmetric: true}, Name: "one-up",
+				Graph:    topologytest.Parse(t, "kary-ntree:3,2"),
+				Firmware: switching.Firmware{Route: oneUp{c.pick}.route, Symmetric: true}, Name: "one-up",
 				Sets: Sets{Max: 2},
 			}
 			r := ran(t, config)
@@ -170,7 +174,8 @@ func marked(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
 func TestAClaimThatTakesTooMuchToCheckIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	c := Config{
-		Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: firmware.AdaptiveLink{}.Firmware(), Name: "adaptive-link",
+		Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: firmware.AdaptiveLink{}.Firmware(),
+		Name: "adaptive-link",
 		Sets: Sets{Max: 2}, questions: 100,
 	}
 	r := ran(t, c)
@@ -188,7 +193,8 @@ func TestAnInterruptedRunThatFoundAClaimWrongGoesOnWithoutIt(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	c := Config{
-		Graph: topologytest.Parse(t, "kary-ntree:4,2"), Firmware: routed(firmware.AdaptiveLink{}.Firmware(), portThreeIsZero), Name: "mutant", Sets: Sets{Max: 2},
+		Graph:    topologytest.Parse(t, "kary-ntree:4,2"),
+		Firmware: routed(firmware.AdaptiveLink{}.Firmware(), portThreeIsZero), Name: "mutant", Sets: Sets{Max: 2},
 		Workers: 1,
 	}
 	whole := ran(t, c)

@@ -44,7 +44,10 @@ func TestChannelsOfTablesAreNumberedByTheirTestingSequences(t *testing.T) {
 				tables, err := subnet.Algorithm1(t.Context(), g, c.d)
 				require.NoError(t, err)
 				most := 3 - int(when) // more than k-1, where that is quick
-				r := run(t, verify.Config{Graph: g, Firmware: firmware.DeterministicTable{Tables: tables}.Firmware(), When: when, Sets: verify.Sets{Min: most, Max: most, Samples: testenv.Levels(300, 50, 50)}})
+				r := run(t, verify.Config{
+					Graph: g, Firmware: firmware.DeterministicTable{Tables: tables}.Firmware(), When: when,
+					Sets: verify.Sets{Min: most, Max: most, Samples: testenv.Levels(300, 50, 50)},
+				})
 				require.NotNil(t, r.Numbering)
 				assert.Equal(t, c.rises, *r.Numbering, "%v", r.Counter)
 				assert.True(t, !c.rises || r.CDGAcyclic)

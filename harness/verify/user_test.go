@@ -125,7 +125,9 @@ func TestFullyAdaptiveMinimalRoutingOnAMeshCanDeadlock(t *testing.T) {
 func TestIrregularNetworksAndDeadLinksAreExploredToo(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "irregular:8,16,3")
-	r := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}.firmware(), Sets: verify.Sets{Kind: verify.Any, Min: 1, Max: 1}})
+	r := run(t, verify.Config{
+		Graph: g, Firmware: shortest{g: g}.firmware(), Sets: verify.Sets{Kind: verify.Any, Min: 1, Max: 1},
+	})
 	assert.Equal(t, uint64(16+8), r.FaultSets)
 	assert.Positive(t, r.Unconnected, "minimal routing cannot go around")
 	require.NotNil(t, r.Counter)
@@ -259,7 +261,9 @@ func TestSetsThatNameWhatIsNotThereAreRefused(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:2x2")
 	for _, set := range [][]verify.Element{{{ID: 999}}, {{Switch: true, ID: 4}}} {
-		_, err := verify.Run(context.Background(), verify.Config{Graph: g, Firmware: shortest{g, first}.firmware(), Sets: verify.Sets{List: [][]verify.Element{set}}})
+		_, err := verify.Run(context.Background(), verify.Config{
+			Graph: g, Firmware: shortest{g, first}.firmware(), Sets: verify.Sets{List: [][]verify.Element{set}},
+		})
 		require.ErrorIs(t, err, verify.ErrConfig)
 	}
 }

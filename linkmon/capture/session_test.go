@@ -40,7 +40,8 @@ type lab struct {
 func start(t *testing.T, traffic string, inMemory bool) *lab {
 	t.Helper()
 	l := &lab{Lab: live.Start(t, live.Config{Topology: "kary-ntree:2,2", InMemory: inMemory, Harness: []harness.Option{
-		harness.Firmware(firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware()), harness.Traffic(traffic),
+		harness.Firmware(firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware()),
+		harness.Traffic(traffic),
 		harness.Liveness(50*time.Millisecond, 200), // nobody is taken for dead
 	}})}
 	l.Answer()

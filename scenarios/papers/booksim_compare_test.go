@@ -101,7 +101,8 @@ func TestVariantsChangeWhatTheySay(t *testing.T) {
 			if v.name == "match" {
 				assert.Equal(t, "fifo", c.Switch.Queueing)
 				assert.Equal(t, []int{4, 1}, []int{c.Switch.InputBuffer, c.Switch.OutputBuffer})
-				assert.Equal(t, n.name == "fattree64", c.Firmware.Route != nil, "up ports are drawn where there are any")
+				assert.Equal(t, n.name == "fattree64", c.Firmware.Route != nil,
+					"up ports are drawn where there are any")
 			}
 		}
 		assert.Equal(t, n.title != "", seen[n.name+"match"], "what is drawn has a match")

@@ -16,7 +16,8 @@ func offering(list []Candidate) Firmware {
 		Name: "offering", On: Trees, VCs: 2, Check: checkUniform, CheckRequeue: mayRequeue,
 		Source: func(_ *weft.Place, _ weft.PortID, h *weft.Header) { h.Misroute = 5 },
 		Route: func(*weft.Header, Arrival, View) Decision {
-			return Decision{Candidates: list, Rule: "1: any", Turn: switching.Reroute, Write: switching.RegisterWrite{Do: true, Value: 7}}
+			write := switching.RegisterWrite{Do: true, Value: 7}
+			return Decision{Candidates: list, Rule: "1: any", Turn: switching.Reroute, Write: write}
 		},
 	}
 }

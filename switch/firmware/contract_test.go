@@ -201,7 +201,8 @@ func TestEveryFirmwareRefusesPlacesWhereItCannotRun(t *testing.T) {
 			require.NoError(t, check(wide, e.VCs), e.Name)
 		}
 	}
-	require.ErrorContains(t, AdaptiveLink{Vector: VectorInHeader}.Firmware().Check(placeOf(4, 3, 1, 0, 1), 1), "misroute-vector")
+	require.ErrorContains(t, AdaptiveLink{Vector: VectorInHeader}.Firmware().Check(placeOf(4, 3, 1, 0, 1), 1),
+		"misroute-vector")
 }
 
 // 32 up ports and 64 down ports at the top: the widest trees that the vectors are meant for.

@@ -265,7 +265,8 @@ func TestGridDecisions(t *testing.T) {
 						}
 					}
 				}
-				return n.show(node, n.stepBy(e, weft.End{Node: node, Port: n.portTo(t, node, in)}, weft.VC(vc), weft.NICID(to.Index), sub))
+				from := weft.End{Node: node, Port: n.portTo(t, node, in)}
+				return n.show(node, n.stepBy(e, from, weft.VC(vc), weft.NICID(to.Index), sub))
 			})
 		})
 	}

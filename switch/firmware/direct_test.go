@@ -367,7 +367,8 @@ func FuzzDirectTakesAnySubHeaders(f *testing.F) {
 				v.Channels = fw.escapes(v.At.Grid) + 1
 				port := weft.PortID(in) % weft.PortID(v.At.Ports())
 				sub := weft.SubHeaders{weft.SubHeader(a), weft.SubHeader(b), weft.SubHeader(c)}
-				d := n.stepBy(fw.Firmware(), weft.End{Node: weft.SwitchID(s).Node(), Port: port}, weft.VC(vc), weft.NICID(dst), sub)
+				d := n.stepBy(fw.Firmware(), weft.End{Node: weft.SwitchID(s).Node(), Port: port}, weft.VC(vc),
+					weft.NICID(dst), sub)
 				require.NotEmpty(t, d.Rule)
 				for _, k := range d.Candidates {
 					require.True(t, v.PortUp(k.Port))
@@ -399,9 +400,13 @@ func TestDirectSaysWhatItNeeds(t *testing.T) {
 	}
 	require.ErrorContains(t, Direct{SubPaths: 5}.Firmware().Check(torus, 16), "room for 4 sub-paths, not for 5")
 	require.ErrorContains(t, Direct{Misroutes: true}.Firmware().Check(torus, 16), "choose order=direction")
-	_, err := switching.New(switching.Config{Place: torus, Firmware: Direct{}.Firmware(), Rand: rand.NewPCG(1, 2), OutputBuffer: 1})
+	_, err := switching.New(switching.Config{
+		Place: torus, Firmware: Direct{}.Firmware(), Rand: rand.NewPCG(1, 2), OutputBuffer: 1,
+	})
 	require.ErrorContains(t, err, "waits for 2 free places in an output queue, and the output buffer is of 1 packets: raise it")
-	_, err = switching.New(switching.Config{Place: mesh, Firmware: Direct{}.Firmware(), Rand: rand.NewPCG(1, 2), OutputBuffer: 1})
+	_, err = switching.New(switching.Config{
+		Place: mesh, Firmware: Direct{}.Firmware(), Rand: rand.NewPCG(1, 2), OutputBuffer: 1,
+	})
 	require.NoError(t, err)
 	require.ErrorContains(t, Direct{}.Firmware().CheckRequeue(torus), "choose ring=dateline")
 	require.NoError(t, Direct{}.Firmware().CheckRequeue(mesh), "no rings")

@@ -151,7 +151,9 @@ func TestHybridsNeedTreesAndTheirTables(t *testing.T) {
 		require.NoError(t, fw.Requeues(at))
 		require.True(t, fw.DestinationBased)
 
-		next, err := fw.Patched(1, at, 2, &tables.Patch{From: 1, To: 2, Rows: []tables.PatchRow{{{1, 0}}}, Set: []tables.PatchSet{{At: 3, N: 1}}})
+		next, err := fw.Patched(1, at, 2, &tables.Patch{
+			From: 1, To: 2, Rows: []tables.PatchRow{{{1, 0}}}, Set: []tables.PatchSet{{At: 3, N: 1}},
+		})
 		require.NoError(t, err)
 		require.Equal(t, fw.Name, next.Name)
 		hop, ok := next.Program.Tables.Lookup(0, 3, 0, 0)

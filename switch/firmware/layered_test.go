@@ -193,8 +193,12 @@ func TestEscapingNeverLeavesTheEscapeLayer(t *testing.T) {
 		"without a layer", packetFor(1, 0, 6), Arrival{Port: 3, VC: 1}, nil, "table: no layer is assigned to this pair", nil,
 	}.check(t, fw)
 
-	require.ErrorContains(t, Escaping{Tables: layeredTables(t, false, 2), Assignment: fw.Program.Assignment}.Firmware().Check(middle().At, 2), "make them per layer")
-	require.ErrorContains(t, Escaping{Tables: lft, Assignment: fw.Program.Assignment, Escape: 3}.Firmware().Check(middle().At, 3), "without an escape layer 3")
+	refused := func(e Escaping, vcs int, want string) {
+		e.Assignment = fw.Program.Assignment
+		require.ErrorContains(t, e.Firmware().Check(middle().At, vcs), want)
+	}
+	refused(Escaping{Tables: layeredTables(t, false, 2)}, 2, "make them per layer")
+	refused(Escaping{Tables: lft, Escape: 3}, 3, "without an escape layer 3")
 }
 
 func TestLayeredFirmwaresNeedTheirTablesAndTheAssignment(t *testing.T) {
@@ -251,6 +255,7 @@ func layeredBench(t testing.TB) (*switching.Still, map[string]Firmware) {
 		fill(t, tables, vc, 1, 0, stay(0, 1))
 	}
 	return middle(), map[string]Firmware{
-		"layered": Layered{tables, a}.Firmware(), "layered-adaptive": LayeredAdaptive{tables, a}.Firmware(), "escaping": Escaping{tables, a, 0}.Firmware(), "static": Static{tables}.Firmware(),
+		"layered": Layered{tables, a}.Firmware(), "layered-adaptive": LayeredAdaptive{tables, a}.Firmware(),
+		"escaping": Escaping{tables, a, 0}.Firmware(), "static": Static{tables}.Firmware(),
 	}
 }

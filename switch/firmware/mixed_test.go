@@ -27,7 +27,8 @@ func saying(n int) Firmware {
 
 func TestOfAMixtureEachSwitchDoesAsItsFirmwareSays(t *testing.T) {
 	t.Parallel()
-	plain := Firmware{Name: "plain", MostHops: 9, Route: func(*weft.Header, Arrival, View) Decision { return switching.Discard("plain") }}
+	route := func(*weft.Header, Arrival, View) Decision { return switching.Discard("plain") }
+	plain := Firmware{Name: "plain", MostHops: 9, Route: route}
 	fw := Mixed(saying(2), map[weft.SwitchID]Firmware{1: saying(3), 2: plain})
 	for sw, want := range map[weft.SwitchID]struct {
 		rule string

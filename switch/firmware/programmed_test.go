@@ -90,7 +90,8 @@ func TestPatchesOfWaysMakeOfOneProgramTheOther(t *testing.T) {
 			require.Len(t, whole.Ways, len(b.From(1)))
 			next, err = next.Patched(2, place, 3, whole)
 			require.NoError(t, err)
-			require.Equal(t, b.From(1), append([]tables.Way(nil), next.Program.Ways.From(1)...), "%d to %d, whole", i, j)
+			ways := append([]tables.Way(nil), next.Program.Ways.From(1)...)
+			require.Equal(t, b.From(1), ways, "%d to %d, whole", i, j)
 		}
 	}
 }

@@ -339,9 +339,12 @@ func TestFirmwaresThatBearRequeueSayIt(t *testing.T) {
 	place := placeOf(4, 3, 1, 0, 1)
 	for _, e := range For(Trees) {
 		require.NoError(t, e.Requeues(place), e.Name)
-		_, err := switching.New(switching.Config{Place: place, Firmware: e, VCs: e.VCs, Rand: rand.NewPCG(1, 2), Requeue: true})
+		_, err := switching.New(switching.Config{
+			Place: place, Firmware: e, VCs: e.VCs, Rand: rand.NewPCG(1, 2), Requeue: true,
+		})
 		require.NoError(t, err, e.Name)
 	}
 	_, err := switching.New(switching.Config{Place: place, Firmware: None(), Rand: rand.NewPCG(1, 2), Requeue: true})
-	require.ErrorContains(t, err, place.Name+": requeue: firmware none does not say that packets may be routed a second time without deadlock")
+	require.ErrorContains(t, err,
+		place.Name+": requeue: firmware none does not say that packets may be routed a second time without deadlock")
 }

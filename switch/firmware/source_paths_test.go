@@ -76,13 +76,17 @@ func TestSourcePathsAreThoseOfTheSwitchOfTheNIC(t *testing.T) {
 	require.Equal(t, "p3", sent(fw, 1))
 	require.Empty(t, sent(fw, 2), "nobody")
 
-	next, err := fw.Patched(tables.FirstVersion, at, 1, &tables.Patch{Switch: 1, From: tables.FirstVersion, To: 2, Routes: []tables.PatchRoute{{Dst: 1, Route: routeOf(t, "p7")}}})
+	next, err := fw.Patched(tables.FirstVersion, at, 1, &tables.Patch{
+		Switch: 1, From: tables.FirstVersion, To: 2, Routes: []tables.PatchRoute{{Dst: 1, Route: routeOf(t, "p7")}},
+	})
 	require.NoError(t, err)
 	require.Equal(t, "p7", sent(next, 1))
 	require.Equal(t, "p2", sent(next, 0))
 	require.Equal(t, "p3", sent(fw, 1), "the one before is as it was")
 
-	whole, err := next.Patched(2, at, 1, &tables.Patch{Switch: 1, To: 3, Routes: []tables.PatchRoute{{Dst: 0, Route: routeOf(t, "p5")}}})
+	whole, err := next.Patched(2, at, 1, &tables.Patch{
+		Switch: 1, To: 3, Routes: []tables.PatchRoute{{Dst: 0, Route: routeOf(t, "p5")}},
+	})
 	require.NoError(t, err)
 	require.Equal(t, "p5", sent(whole, 0))
 	require.Empty(t, sent(whole, 1), "a whole program names all")

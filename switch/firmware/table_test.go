@@ -39,7 +39,8 @@ func TestUTurnByTableSkipsDeadPortsAlongTheSequence(t *testing.T) {
 func TestATableWithoutAnEntryDiscards(t *testing.T) {
 	sw, tables := leafOf22(t, tables.Hop{Port: weft.NoPort}, nil)
 	for dst, rule := range map[weft.NICID]string{2: ruleNoEntry, 3: ruleNoEntry, 1000: ruleNoEntry} {
-		for _, fw := range []Firmware{DeterministicTable{Tables: tables}.Firmware(), Static{Tables: tables}.Firmware()} {
+		byTable, static := DeterministicTable{Tables: tables}.Firmware(), Static{Tables: tables}.Firmware()
+		for _, fw := range []Firmware{byTable, static} {
 			d := fw.Route(&weft.Header{Dst: dst}, Arrival{Port: 0, From: weft.RoleNIC}, sw)
 			require.Equal(t, switching.Discard(rule), d, "to %d", dst)
 		}

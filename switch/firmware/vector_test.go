@@ -11,9 +11,11 @@ import (
 
 func TestTheVectorsTimeoutIsConfigured(t *testing.T) {
 	place := placeOf(4, 3, 1, 0, 1)
-	require.Equal(t, []Register{{Name: RerouteVector, Width: 4, Expire: DefaultVectorTimeout}}, AdaptiveLink{}.Firmware().Registers(place))
+	require.Equal(t, []Register{{Name: RerouteVector, Width: 4, Expire: DefaultVectorTimeout}},
+		AdaptiveLink{}.Firmware().Registers(place))
 	require.Equal(t, weft.Second, AdaptiveLink{VectorTimeout: weft.Second}.Firmware().Registers(place)[0].Expire)
-	require.Equal(t, weft.Second, AdaptiveSwitch{Vector: VectorPerDigit, VectorTimeout: weft.Second}.Firmware().Registers(placeOf(4, 3, 2, 0, 1))[3].Expire)
+	perDigit := AdaptiveSwitch{Vector: VectorPerDigit, VectorTimeout: weft.Second}.Firmware()
+	require.Equal(t, weft.Second, perDigit.Registers(placeOf(4, 3, 2, 0, 1))[3].Expire)
 	require.Empty(t, AdaptiveSwitch{Vector: VectorInHeader}.Firmware().Registers(place))
 }
 
@@ -50,7 +52,7 @@ func TestAUTurnUsesTheVectorOfTheDigitItMends(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, spec := range []string{"kary-ntree:3,4", "mport-tree:6,3", "mport-tree:4,2", "leaf-spine:2,5,3"} {
 		net := newTree(spec)
-		for _, fw := range []Firmware{AdaptiveLink{Vector: VectorPerDigit}.Firmware(), AdaptiveSwitch{Vector: VectorPerDigit}.Firmware()} {
+		for _, fw := range []Firmware{AdaptiveLinkDigit(), AdaptiveSwitchDigit()} {
 			wrote := 0
 			for _, v := range net.views {
 				for dst := range weft.NICID(net.nics()) {
@@ -102,7 +104,7 @@ func TestOnlyTheSharedVectorMixesFaultsOfDifferentDigits(t *testing.T) {
 	for _, c := range []struct {
 		fw   Firmware
 		left int
-	}{{AdaptiveLink{}.Firmware(), 0}, {AdaptiveLink{Vector: VectorPerDigit}.Firmware(), 1}, {MisrouteVector{}.Firmware(), 1}} {
+	}{{AdaptiveLink{}.Firmware(), 0}, {AdaptiveLinkDigit(), 1}, {MisrouteVector{}.Firmware(), 1}} {
 		v := still(placeOf(3, 2, 1, 1))
 		v.Dead.Add(v.At.Tree.Up(2))
 		var d Decision

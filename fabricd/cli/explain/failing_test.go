@@ -54,8 +54,8 @@ func TestAFirmwareThatFailsIsAnEventWithACommandThatFailsAlike(t *testing.T) {
 	guest := filepath.Join(t.TempDir(), "fails.wasm")
 	clang := testenv.Need(t, "clang", "the package clang")
 	testenv.Need(t, "wasm-ld", "the package lld")
-	out, err := exec.CommandContext(t.Context(), clang, "--target=wasm32", "-O2", "-Wall", "-Werror", "-nostdlib", "-Wl,--no-entry",
-		"-I../../../switch/firmware/examples/c", "-o", guest, "testdata/fails.c").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), clang, "--target=wasm32", "-O2", "-Wall", "-Werror", "-nostdlib",
+		"-Wl,--no-entry", "-I../../../switch/firmware/examples/c", "-o", guest, "testdata/fails.c").CombinedOutput()
 	require.NoError(t, err, string(out))
 	ways := map[string]harness.Option{"nats": live.OverNATS(), "virtual": harness.Virtual()}
 	for routing, why := range map[string]string{
@@ -68,7 +68,8 @@ func TestAFirmwareThatFailsIsAnEventWithACommandThatFailsAlike(t *testing.T) {
 		for name, way := range ways {
 			t.Run(name+": "+why, func(t *testing.T) {
 				t.Parallel()
-				h := harness.New(t, "ring:4", way, harness.FirmwareByName(routing), harness.Configure(func(o *fabric.Options) { o.Panicked = nil }))
+				h := harness.New(t, "ring:4", way, harness.FirmwareByName(routing),
+					harness.Configure(func(o *fabric.Options) { o.Panicked = nil }))
 				h.RequireDelivered(h.Send("n0", "n2"))
 				h.Cut("s1", "s2")
 				h.RequireDiscarded(h.Send("n0", "n2"), switching.RulePanicked)

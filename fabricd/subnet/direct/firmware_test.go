@@ -74,7 +74,10 @@ func TestPacketsKeepOffFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			made := firmware.Direct{Adaptive: true, SubPaths: m.SubPaths(), Ways: ways, Deterministic: m.Deterministic, Misroutes: m.Misroute}
+			made := firmware.Direct{
+				Adaptive: true, SubPaths: m.SubPaths(), Ways: ways,
+				Deterministic: m.Deterministic, Misroutes: m.Misroute,
+			}
 			if m.InDirectionOrder() {
 				made.Order = firmware.DirectionFirst
 			}

@@ -86,7 +86,9 @@ func TestIsProven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: around.New(), Sets: verify.Sets{Max: 1, Kind: verify.Links}})
+	r, err := verify.Run(t.Context(), verify.Config{
+		Graph: g, Firmware: around.New(), Sets: verify.Sets{Max: 1, Kind: verify.Links},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
