@@ -66,7 +66,8 @@ func TestPacketsThatWantMorePlacesThanAQueueHoldsAreDiscarded(t *testing.T) {
 	r := newRig(t, 2, Config{Firmware: fw.value(), OutputBuffer: 1})
 	r.arrive(0, 0, 0, 1)
 	require.Len(t, r.out.Drops, 1)
-	require.Equal(t, "firmware wants 2 free places in an output queue that holds 1 (rule bubble): want fewer, or set LeastRoom", r.out.Drops[0].Rule)
+	require.Equal(t, "firmware wants 2 free places in an output queue that holds 1 (rule bubble): "+
+		"want fewer, or set LeastRoom", r.out.Drops[0].Rule)
 }
 
 // picky is the check of a firmware that can run nowhere.

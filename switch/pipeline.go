@@ -113,16 +113,17 @@ func (s *Switch) follow(d *Decision, h *weft.Header, at Arrival) {
 // cannot says why a decision cannot be followed, and what to do; "": it can.
 func (s *Switch) cannot(d *Decision) string {
 	if i := d.Write.Index; d.Write.Do && uint(i) >= uint(len(s.registers)) {
-		return fmt.Sprintf("firmware writes register %d, and declares %d (rule %s): declare it, or write another", i, len(s.registers), d.Rule)
+		return fmt.Sprintf("firmware writes register %d, and declares %d (rule %s): declare it, or write another",
+			i, len(s.registers), d.Rule)
 	}
 	for i := range d.Candidates {
 		switch k := &d.Candidates[i]; {
 		case int(k.Port) >= len(s.ports) || int(k.VC) >= s.cfg.VCs:
-			return fmt.Sprintf("firmware names %v %v, and the switch has %d ports and %d VCs (rule %s): name one that there is, from 0",
-				k.Port, k.VC, len(s.ports), s.cfg.VCs, d.Rule)
+			return fmt.Sprintf("firmware names %v %v, and the switch has %d ports and %d VCs (rule %s): "+
+				"name one that there is, from 0", k.Port, k.VC, len(s.ports), s.cfg.VCs, d.Rule)
 		case int(k.Need) > s.cfg.OutputBuffer:
-			return fmt.Sprintf("firmware wants %d free places in an output queue that holds %d (rule %s): want fewer, or set LeastRoom",
-				k.Need, s.cfg.OutputBuffer, d.Rule)
+			return fmt.Sprintf("firmware wants %d free places in an output queue that holds %d (rule %s): "+
+				"want fewer, or set LeastRoom", k.Need, s.cfg.OutputBuffer, d.Rule)
 		}
 	}
 	return ""

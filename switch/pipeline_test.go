@@ -151,19 +151,19 @@ func TestBadInputIsAFaultAndTheRestOfTheFrameIsTaken(t *testing.T) {
 
 // A firmware with a bug must not bring the switch down, nor lose the packet without a trace.
 func TestADecisionThatTheSwitchCannotFollowDiscardsByName(t *testing.T) {
+	none := func(named, rule string) string {
+		return "firmware names " + named + ", and the switch has 2 ports and 1 VCs (rule " + rule + "): " +
+			"name one that there is, from 0"
+	}
 	for _, c := range []struct {
 		claim string
 		d     Decision
 		rule  string
 	}{
-		{"no such port", ways(2), "firmware names p2 vc0, and the switch has 2 ports and 1 VCs (rule scripted): name one that there is, from 0"},
-		{"no port at all", ways(weft.NoPort), "firmware names p- vc0, and the switch has 2 ports and 1 VCs (rule scripted): name one that there is, from 0"},
-		{"one good and one bad", ways(1, 9), "firmware names p9 vc0, and the switch has 2 ports and 1 VCs (rule scripted): name one that there is, from 0"},
-		{
-			"no such VC",
-			Decision{Candidates: []Candidate{{Port: 1, VC: 1}}, Rule: "r"},
-			"firmware names p1 vc1, and the switch has 2 ports and 1 VCs (rule r): name one that there is, from 0",
-		},
+		{"no such port", ways(2), none("p2 vc0", "scripted")},
+		{"no port at all", ways(weft.NoPort), none("p- vc0", "scripted")},
+		{"one good and one bad", ways(1, 9), none("p9 vc0", "scripted")},
+		{"no such VC", Decision{Candidates: []Candidate{{Port: 1, VC: 1}}, Rule: "r"}, none("p1 vc1", "r")},
 		{
 			"no such register",
 			Decision{Candidates: ways(1).Candidates, Rule: "r", Write: RegisterWrite{Do: true, Index: 1}},
@@ -173,9 +173,12 @@ func TestADecisionThatTheSwitchCannotFollowDiscardsByName(t *testing.T) {
 	} {
 		t.Run(c.claim, func(t *testing.T) {
 			var heard []RoutePanic
-			r := newRig(t, 2, Config{EagerCredits: true, Panicked: func(p RoutePanic) { heard = append(heard, p) }, Firmware: (&scripted{
+			fw := &scripted{
 				routes: map[weft.NICID]Decision{1: c.d}, registers: []Register{{Name: "a", Width: 1}},
-			}).value()})
+			}
+			r := newRig(t, 2, Config{
+				EagerCredits: true, Firmware: fw.value(), Panicked: func(p RoutePanic) { heard = append(heard, p) },
+			})
 			r.arriveHeader(0, weft.Header{Dst: 1, Traced: true})
 			require.Len(t, r.out.Drops, 1)
 			require.Equal(t, weft.Discarded, r.out.Drops[0].Account)

@@ -25,7 +25,8 @@ func (v *view) Register(i int) uint64 {
 }
 
 func undeclared(i int, place *weft.Place, declared int) {
-	panic(fmt.Sprintf("it reads register %d of %s and declares %d: declare it, or read another", i, place.Name, declared))
+	panic(fmt.Sprintf("it reads register %d of %s and declares %d: declare it, or read another",
+		i, place.Name, declared))
 }
 
 // PortUp is false for a port there is not: a destination from outside may be one that the topology

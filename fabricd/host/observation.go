@@ -28,7 +28,7 @@ type Observation struct {
 	Effects bool              `json:"effects,omitempty"` // packets were dropped, and which does not matter
 	Faults  []Fault           `json:"faults,omitempty"`
 	Notices []weft.Notice     `json:"notices,omitempty"` // for sources that are no NICs of the host
-	Failed  string            `json:"failed,omitempty"`  // what the firmware of the switch has failed on, see [Panicked]
+	Failed  string            `json:"failed,omitempty"`  // what the firmware of the switch failed on, see [Panicked]
 }
 
 // Fault is a [weft.Fault] that travels.

@@ -122,7 +122,8 @@ func byEngine(e Entry, fw firmware.Firmware) (Entry, error) {
 	case err != nil:
 		return e, fmt.Errorf("firmware %s: its engine: %w", fw.Name, err)
 	case engine.Routes == nil:
-		return e, fmt.Errorf("firmware %s: %s computes no forwarding tables: name an engine that does, as updn", fw.Name, fw.Engine)
+		return e, fmt.Errorf("firmware %s: %s computes no forwarding tables: name an engine that does, as updn",
+			fw.Name, fw.Engine)
 	}
 	e.Routes = engine.Routes
 	e.New = func(ctx context.Context, g *topology.Graph) (firmware.Firmware, int, error) {

@@ -49,8 +49,10 @@ func TestAFirmwareForwardsByTheTablesOfAnEngine(t *testing.T) {
 		require.ErrorContains(t, f.Fits(leaf, 2), "needs 3 virtual channels")
 	}
 	for engine, want := range map[string]string{
-		"lahs": `firmware mine: its engine: unknown routing "lahs": did you mean "lash"?`, "adaptive-link": "firmware mine: adaptive-link computes no forwarding tables",
-		subnet.FromFiles + ":x": "computes no forwarding tables", "lash:layers=none": "its engine: firmware lash: layers=none",
+		"lahs":                  `firmware mine: its engine: unknown routing "lahs": did you mean "lash"?`,
+		"adaptive-link":         "firmware mine: adaptive-link computes no forwarding tables",
+		subnet.FromFiles + ":x": "computes no forwarding tables",
+		"lash:layers=none":      "its engine: firmware lash: layers=none",
 	} {
 		mine.Engine = engine
 		_, err := subnet.ByEngine(mine)
