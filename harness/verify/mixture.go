@@ -64,7 +64,7 @@ func (x *explorer) begin(fs *flowSpace, s start) (memory int32, runs bool) {
 		return 0, true
 	}
 	sw := fs.states[s.state].sw
-	x.mixture.forked[sw] = x.mixture.forked[sw] || len(x.runs[sw]) > 1
+	x.fork(sw)
 	return x.memory.set(0, sw, s.runs), slices.Contains(x.runs[sw], s.runs)
 }
 
@@ -78,8 +78,15 @@ func (x *explorer) mayRun(f int, fs *flowSpace, k nodeKey, sw, dead int32) []int
 		blank := x.blank(value)
 		return blanks[blank : blank+1]
 	}
-	x.mixture.forked[sw] = x.mixture.forked[sw] || len(x.runs[sw]) > 1
+	x.fork(sw)
 	return x.runs[sw]
+}
+
+// fork notes that it matters to a packet what sw runs.
+func (x *explorer) fork(sw int32) {
+	if len(x.runs[sw]) > 1 {
+		x.mixture.forked[sw] = true
+	}
 }
 
 // alike reports whether both firmwares do the same with a packet, whatever the registers hold.
@@ -90,13 +97,15 @@ func (x *explorer) alike(f int, fs *flowSpace, state, dead int32) bool {
 	other := *x.expand(f, fs, state, dead, blanks[1])
 	e := x.expand(f, fs, state, dead, blanks[0])
 	e.compared = true
-	e.alike = !e.regs && !other.regs && slices.EqualFunc(e.alts, other.alts, func(a, b alternative) bool { return a.leads(&b) })
-	for i := range e.alts {
-		if e.alike {
-			e.alts[i].runs = -1
-		}
+	same := func(a, b alternative) bool { return a.leads(&b) }
+	if e.regs || other.regs || !slices.EqualFunc(e.alts, other.alts, same) {
+		return false
 	}
-	return e.alike
+	e.alike = true
+	for i := range e.alts {
+		e.alts[i].runs = -1
+	}
+	return true
 }
 
 // mixture is the search of one scene for what is wrong with some subset.
@@ -110,19 +119,24 @@ func (x *explorer) alike(f int, fs *flowSpace, state, dead int32) bool {
 type mixture struct {
 	forked []bool // per switch: packets have found it to matter which of its firmwares it runs
 	looks  int
-	proven findings
-	// worst is a subset with the worst of the proven cycles, pairs one in which a pair is not
-	// connected, or loops, where what other packets write has a part in it. Both are as
-	// explorer.runs.
-	worst [][]int32
-	pairs map[badPair][][]int32
+	// What is proven. worst is a subset with the worst of the cycles, and pairs has one in which a
+	// pair of bad is not connected, or loops, where what other packets write has a part in it. A
+	// subset is as explorer.runs.
+	cycles cycles
+	worst  [][]int32
+	bad    []badPair
+	pairs  map[badPair][][]int32
 }
 
-// findings are what is not exact while a switch may run either.
-type findings struct {
-	cyclic, extended, stuck bool // extended: the extended graph has a cycle too
-	bad                     []badPair
-}
+// cycles are bits of what is found in a scene, the worse the higher: the graph has a cycle, the
+// extended one too, packets can wait for each other only.
+type cycles uint8
+
+const (
+	cyclic cycles = 1 << iota
+	extended
+	deadlocks
+)
 
 // maxLooks bounds how often a scene is explored, chosen by us.
 const maxLooks = 1 << 13
@@ -130,7 +144,7 @@ const maxLooks = 1 << 13
 // mix explores the scene for every subset.
 func (x *explorer) mix() (*tally, error) {
 	y := &x.mixture
-	y.looks, y.proven, y.worst, y.pairs = 0, findings{}, nil, map[badPair][][]int32{}
+	*y = mixture{forked: y.forked, pairs: map[badPair][][]int32{}}
 	all := slices.Repeat([][]int32{blanks[:]}, len(x.runs))
 	top, err := x.look(all)
 	if err != nil {
@@ -148,13 +162,15 @@ func (x *explorer) mix() (*tally, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum.cyclic, sum.extended = y.proven.cyclic, y.proven.cyclic && !y.proven.extended
-	if !y.proven.stuck {
+	sum.cyclic, sum.extended = y.cycles&cyclic != 0, y.cycles&(cyclic|extended) == cyclic
+	if y.cycles&deadlocks == 0 {
 		sum.stuck = 0
 	}
 	if x.crowded() {
-		bad = slices.DeleteFunc(slices.Clone(y.proven.bad), func(p badPair) bool { return !p.loops && y.pairs[badPair{p.flow, p.source, true}] != nil })
-		sum.unconnected, sum.livelocks = len(bad), len(y.proven.bad)-len(bad)
+		bad = slices.DeleteFunc(slices.Clone(y.bad), func(p badPair) bool {
+			return !p.loops && y.pairs[badPair{p.flow, p.source, true}] != nil
+		})
+		sum.unconnected, sum.livelocks = len(bad), len(y.bad)-len(bad)
 	}
 	x.runs, x.bad = all, bad
 	return &sum, x.settle() // anew, as a search for a counterexample goes on from here
@@ -165,7 +181,8 @@ func (x *explorer) crowded() bool { return x.m.stateful && x.m.regs == Shared }
 
 // look is what is found where the switches may run these.
 type look struct {
-	findings
+	cycles cycles
+	bad    []badPair // where what other packets write has a part in it; one that loops is there twice
 	runs   [][]int32
 	settle int // the switch to settle next, -1 if there is none
 }
@@ -174,15 +191,20 @@ type look struct {
 func (x *explorer) look(runs [][]int32) (l look, err error) {
 	y := &x.mixture
 	if y.looks++; y.looks > maxLooks {
-		return l, fmt.Errorf("%w: with %s dead the mixture takes more than %d explorations: ask for fewer faults, or for a smaller fabric",
-			ErrConfig, x.names(x.scene.set), maxLooks)
+		return l, fmt.Errorf("%w: with %s dead the mixture takes more than %d explorations: "+
+			"ask for fewer faults, or for a smaller fabric", ErrConfig, x.names(x.scene.set), maxLooks)
 	}
 	x.runs = runs
 	clear(y.forked)
 	if err := x.whole(); err != nil {
 		return l, err
 	}
-	l = look{findings{x.found.cyclic, x.found.cyclic && !x.found.extended, x.found.stuck > 0, nil}, runs, -1}
+	l = look{runs: runs, settle: slices.Index(y.forked, true)}
+	for i, found := range []bool{x.found.cyclic, x.found.cyclic && !x.found.extended, x.found.stuck > 0} {
+		if found {
+			l.cycles |= cyclic << i
+		}
+	}
 	if x.crowded() {
 		for _, p := range x.bad {
 			l.bad = append(l.bad, badPair{p.flow, p.source, false})
@@ -191,45 +213,38 @@ func (x *explorer) look(runs [][]int32) (l look, err error) {
 			}
 		}
 	}
-	if l.settle = slices.Index(y.forked, true); l.settle < 0 {
+	if l.settle < 0 {
 		x.prove(l)
 		return l, nil
 	}
-	for _, c := range x.circle() {
-		if sw := x.m.owner(c / int32(x.m.vcs)); y.forked[sw] {
-			l.settle = sw
+	if x.found.cyclic { // rather one on a shortest circle of channels
+		for _, c := range shortestCircle(x.waiting(x.found.stuck == 0, x.graph.rings())) {
+			if sw := x.m.owner(c / int32(x.m.vcs)); y.forked[sw] {
+				l.settle = sw
+			}
 		}
 	}
 	return l, nil
 }
 
-// circle is a shortest circle of channels in what is found, nil if there is none.
-func (x *explorer) circle() []int32 {
-	if !x.found.cyclic {
-		return nil
-	}
-	starts, wants := x.waiting(x.found.stuck == 0, x.graph.rings())
-	return shortestCircle(starts, wants)
-}
-
 // prove notes what is found where nothing is left to be settled.
 func (x *explorer) prove(l look) {
 	y := &x.mixture
-	if l.stuck && !y.proven.stuck || l.extended && !y.proven.extended && !y.proven.stuck || l.cyclic && !y.proven.cyclic {
+	if l.cycles > y.cycles {
 		y.worst = l.runs
 	}
-	y.proven.cyclic, y.proven.extended, y.proven.stuck = y.proven.cyclic || l.cyclic, y.proven.extended || l.extended, y.proven.stuck || l.stuck
+	y.cycles |= l.cycles
 	for _, p := range l.bad {
-		if _, known := y.pairs[p]; !known {
+		if y.pairs[p] == nil {
 			y.pairs[p] = l.runs
-			y.proven.bad = append(y.proven.bad, p)
+			y.bad = append(y.bad, p)
 		}
 	}
 }
 
 // open reports whether a finding of l is not proven yet, nor has been by l.
 func (y *mixture) open(l look) bool {
-	return l.settle >= 0 && (l.cyclic && !y.proven.cyclic || l.extended && !y.proven.extended || l.stuck && !y.proven.stuck ||
+	return l.settle >= 0 && (l.cycles&^y.cycles != 0 ||
 		slices.ContainsFunc(l.bad, func(p badPair) bool { return y.pairs[p] == nil }))
 }
 
