@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // Choice settles one choice that a firmware leaves open: of the candidates for packets that come
@@ -31,14 +32,20 @@ func Choosing(f Firmware, choices []Choice) Firmware {
 	for _, choice := range choices {
 		at[choice.Switch] = append(at[choice.Switch], choice)
 	}
-	route, check := f.Route, f.Check
+	route, batch, check := f.Route, f.Batch, f.Check
 	f.CheckRequeue = nil
 	f.Route = func(pkt *weft.Header, arrival Arrival, sw View) Decision {
 		d := route(pkt, arrival, sw)
-		if len(d.Candidates) > 1 {
-			settle(&d, at[sw.Place().Switch], pkt, arrival, sw)
-		}
+		settle(&d, at[sw.Place().Switch], pkt, arrival, sw)
 		return d
+	}
+	if batch != nil {
+		f.Batch = func(asks []*switching.Ask) {
+			batch(asks)
+			for _, k := range asks {
+				settle(&k.Decision, at[k.View.Place().Switch], &k.Packet, k.At, k.View)
+			}
+		}
 	}
 	f.Check = func(place *weft.Place, vcs int) error {
 		for _, choice := range at[place.Switch] {
@@ -59,7 +66,7 @@ func Choosing(f Firmware, choices []Choice) Firmware {
 func settle(d *Decision, choices []Choice, pkt *weft.Header, at Arrival, sw View) {
 	for i := range choices {
 		choice := &choices[i]
-		if !choice.about(pkt, at) {
+		if len(d.Candidates) < 2 || !choice.about(pkt, at) {
 			continue
 		}
 		taken := func(k Candidate) bool {

@@ -54,8 +54,11 @@ func TestAChoiceLeavesOfTheCandidatesTheOnesItNames(t *testing.T) {
 			func() []Candidate { return list },
 			func() []Candidate { return append(sw.Scratch(), list...) },
 		} {
-			fw := Choosing(offering(offer()), c.choices)
-			d := fw.Route(&weft.Header{Hops: c.hops}, Arrival{Port: c.in}, sw)
+			k := switching.Ask{Packet: weft.Header{Hops: c.hops}, At: Arrival{Port: c.in}, View: sw}
+			fw := Choosing(slow(offering(offer())), c.choices)
+			fw.Batch([]*switching.Ask{&k})
+			assert.Equal(t, c.want, k.Decision.Candidates, what)
+			d := Choosing(offering(offer()), c.choices).Route(&k.Packet, k.At, sw)
 			assert.Equal(t, c.want, d.Candidates, what)
 			assert.Equal(t, "1: any", d.Rule)
 			assert.Equal(t, switching.Reroute, d.Turn)

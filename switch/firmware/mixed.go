@@ -1,9 +1,12 @@
 package firmware
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // Mixed is f, but with other firmwares at some switches, as while switches get a new one. A NIC does
@@ -11,14 +14,10 @@ import (
 // The name is that of f, and there are no tables that could be replaced.
 func Mixed(f Firmware, at map[weft.SwitchID]Firmware) Firmware {
 	first, others := f, map[weft.SwitchID]*Firmware{}
-	f.On, f.VCs, f.Options = Anything, 1, nil // Check asks for what each needs
-	f.Symmetric, f.ChannelNumber, f.Program, f.Programmed = false, nil, nil, nil
-	registers, addresses := f.Registers != nil, f.Addresses != nil
+	all := []*Firmware{&first}
 	for id, fw := range at {
 		others[id] = &fw
-		f.DestinationBased, f.Notifies = f.DestinationBased && fw.DestinationBased, f.Notifies || fw.Notifies
-		registers, addresses = registers || fw.Registers != nil, addresses || fw.Addresses != nil
-		f.MostHops = larger(f.MostHops, fw.MostHops)
+		all = append(all, &fw)
 	}
 	of := func(place *weft.Place) *Firmware {
 		if fw, ok := others[place.Switch]; ok {
@@ -26,11 +25,37 @@ func Mixed(f Firmware, at map[weft.SwitchID]Firmware) Firmware {
 		}
 		return &first
 	}
+	f.On, f.VCs, f.Options = Anything, 1, nil // Check asks for what each needs
+	f.Symmetric, f.ChannelNumber, f.Program, f.Programmed = false, nil, nil, nil
+	slow := false
+	for _, fw := range all {
+		f.DestinationBased, f.Notifies = f.DestinationBased && fw.DestinationBased, f.Notifies || fw.Notifies
+		if fw.Registers != nil {
+			f.Registers = func(place *weft.Place) []Register { return of(place).RegistersAt(place) }
+		}
+		if fw.Addresses != nil {
+			f.Addresses = func(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
+				if own := of(leaf).Addresses; own != nil {
+					return own(leaf, at, dst)
+				}
+				return nil
+			}
+		}
+		f.MostHops = max(f.MostHops, cmp.Or(fw.MostHops, weft.MaxHops))
+		slow = slow || fw.Batch != nil
+	}
 	f.Route = func(pkt *weft.Header, arrival Arrival, sw View) Decision {
 		return of(sw.Place()).Route(pkt, arrival, sw)
 	}
-	if registers {
-		f.Registers = func(place *weft.Place) []Register { return of(place).RegistersAt(place) }
+	if slow {
+		f.Reads = switching.Asked{Queues: true, Draw: true, Now: true} // as a Route may
+		f.Batch = func(asks []*switching.Ask) {                        // of one switch
+			if fw := of(asks[0].View.Place()); fw.Batch != nil {
+				fw.Batch(asks)
+			} else {
+				routeAll(fw, asks)
+			}
+		}
 	}
 	f.CheckRequeue = func(place *weft.Place) error { return of(place).Requeues(place) }
 	f.Check = func(place *weft.Place, vcs int) error {
@@ -50,35 +75,27 @@ func Mixed(f Firmware, at map[weft.SwitchID]Firmware) Firmware {
 			source(leaf, at, h)
 		}
 	}
-	if addresses {
-		f.Addresses = func(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
-			if own := of(leaf).Addresses; own != nil {
-				return own(leaf, at, dst)
+	f.HeaderBytes = func(fields *weft.Fields) (most int) { // no place says whose: the most that any says
+		for _, fw := range all {
+			if fw.HeaderBytes != nil {
+				most = max(most, fw.HeaderBytes(fields))
 			}
-			return nil
-		}
-	}
-	f.HeaderBytes = func(fields *weft.Fields) int { // no place says whose: the most that any says
-		most := bytes(&first, fields)
-		for _, fw := range others {
-			most = max(most, bytes(fw, fields))
 		}
 		return most
 	}
 	return f
 }
 
-// larger is the larger of two bounds, of which 0 is none.
-func larger(a, b int) int {
-	if a == 0 || b == 0 {
-		return 0
+// routeAll answers asks by the Route of a firmware.
+func routeAll(fw *Firmware, asks []*switching.Ask) {
+	for _, k := range asks {
+		func() {
+			defer func() {
+				if v := recover(); v != nil {
+					k.Err = errors.New(switching.PanicReason(v))
+				}
+			}()
+			k.Decision = fw.Route(&k.Packet, k.At, k.View)
+		}()
 	}
-	return max(a, b)
-}
-
-func bytes(f *Firmware, fields *weft.Fields) int {
-	if f.HeaderBytes == nil {
-		return 0
-	}
-	return f.HeaderBytes(fields)
 }

@@ -25,6 +25,36 @@ func saying(n int) Firmware {
 	}
 }
 
+// slow is f as a firmware that takes long.
+func slow(f Firmware) Firmware {
+	route := f.Route
+	f.Batch = func(asks []*switching.Ask) {
+		for _, k := range asks {
+			k.Decision = route(&k.Packet, k.At, k.View)
+		}
+	}
+	return f
+}
+
+func TestOfAMixtureAlsoFirmwareThatTakesLongIsAskedAtItsSwitchesAlone(t *testing.T) {
+	t.Parallel()
+	slow, panics := slow(saying(4)), saying(5)
+	slow.Route = nil
+	panics.Route = func(*weft.Header, Arrival, View) Decision { panic("my mistake") }
+	at := map[weft.SwitchID]Firmware{1: saying(3), 2: panics}
+	require.Nil(t, Mixed(saying(2), at).Batch)
+	for sw, want := range map[weft.SwitchID][2]string{0: {"4", ""}, 1: {"3", ""}, 2: {"", "my mistake"}} {
+		fw := Mixed(slow, at)
+		ask := switching.Ask{View: &switching.Still{At: &weft.Place{Switch: sw}}}
+		fw.Batch([]*switching.Ask{&ask})
+		assert.Equal(t, want[0], ask.Decision.Rule)
+		if want[1] != "" {
+			require.EqualError(t, ask.Err, want[1])
+		}
+	}
+	assert.Equal(t, switching.Asked{Queues: true, Draw: true, Now: true}, Mixed(slow, at).Reads, "as a Route may")
+}
+
 func TestOfAMixtureEachSwitchDoesAsItsFirmwareSays(t *testing.T) {
 	t.Parallel()
 	route := func(*weft.Header, Arrival, View) Decision { return switching.Discard("plain") }
@@ -55,5 +85,6 @@ func TestOfAMixtureEachSwitchDoesAsItsFirmwareSays(t *testing.T) {
 	assert.False(t, fw.Symmetric)
 	assert.Nil(t, fw.ChannelNumber)
 	assert.Nil(t, Mixed(plain, map[weft.SwitchID]Firmware{1: plain}).Registers)
-	assert.Zero(t, Mixed(plain, map[weft.SwitchID]Firmware{1: {Route: plain.Route}}).MostHops, "there is no bound")
+	unbounded := map[weft.SwitchID]Firmware{1: {Route: plain.Route}}
+	assert.Equal(t, weft.MaxHops, Mixed(plain, unbounded).MostHops)
 }
