@@ -11,25 +11,26 @@ const status = (lost: number, max_us: number) => made<Status>({
 })
 
 it('says what it cost as linkmon load does', () => {
-  expect(inWords('x', 1, 1, 1.04, status(0, 500), status(3, 500))).toBe(
+  expect(inWords('x', 1, 1, false, 1.04, status(0, 500), status(3, 500))).toBe(
     '1 switch runs x after 1.0 s\nmeanwhile 300 delivered, 3 lost, 0 discarded, 3 reordered, 0 re-routed; worst latency not above the 500 µs before')
-  expect(inWords('x', 2, 5, 9, status(0, 500), status(0, 700))).toMatch(
+  expect(inWords('x', 2, 5, true, 9, status(0, 500), status(0, 700))).toMatch(
     /^stopped: 2 of 5 switches run x, the others what they ran, after 9.0 s\n.*; worst latency 700 µs, 500 µs before$/s)
 })
 
 it('sends a module as linkmon load does: its hash in the name, once, in base64', async () => {
   const asked: object[] = []
   const said: string[] = []
-  const client = { status: () => Promise.resolve(status(0, 1)), post: (_: string, o: object) => (asked.push(o), Promise.resolve({ switches: ['a'] })) }
+  const client = { status: () => Promise.resolve(status(0, 1)), post: (_: string, o: object) => (asked.push(o), Promise.resolve({ switches: ['a'], running: asked.length > 2 ? 0 : 1 })) }
   const r = new Rollout(client as unknown as Client, { say: (text: string) => said.push(text), changed: () => {} } as unknown as Ui)
   r.choose(new File([Uint8Array.of(0, 0x61, 0x73, 0x6d, 0xff)], 'fw:1.wasm'))
   expect(r.routing).toBe('wasm:fw_1.wasm')
   r.routing += ':step=3,dead=back'
   await r.start([], null)
   const routing = 'wasm:fw_1.wasm@3cc34474f2adb05a:step=3,dead=back'
-  expect(said).toEqual([])
-  expect(asked).toEqual([{ switches: [], routing, check: true, file: 'AGFzbf8=' }, { switches: ['a'], routing }])
-  expect(r.cost).toContain(`1 switch runs ${routing} after`)
+  const check = { switches: [], routing, check: true }
+  expect(asked).toEqual([{ ...check, file: 'AGFzbf8=' }, { switches: ['a'], routing }, check])
+  expect(said).toEqual(['somebody else has loaded firmware meanwhile: load it again, one at a time'])
+  expect(r.cost).toContain(`0 of 1 switches run ${routing} after`)
 })
 
 it('says which modules it cannot send', async () => {

@@ -73,7 +73,7 @@ export class Rollout {
   }
 
   private async run(order: { switches: string[]; routing: string }, file: string | undefined, every: number | null): Promise<void> {
-    const load = (o: object) => this.client.post<{ switches: string[] }>('load', { ...order, ...o })
+    const load = (o: object) => this.client.post<{ switches: string[]; running: number }>('load', { ...order, ...o })
     const all = (await load({ check: true, file })).switches
     this.of = all.length
     const before = await this.client.status()
@@ -87,8 +87,10 @@ export class Rollout {
     }
     await new Promise((resolve) => setTimeout(resolve, settleTime))
     const after = await this.client.status()
+    const { running } = await load({ check: true })
+    if (running < this.done) this.ui.say('somebody else has loaded firmware meanwhile: load it again, one at a time', true)
     const seconds = (performance.now() - begun) / 1000
-    this.cost = inWords(order.routing, this.done, this.of, seconds, before, after)
+    this.cost = inWords(order.routing, running, this.of, this.stopped, seconds, before, after)
   }
 
   private wait(ms: number): Promise<void> {
@@ -104,12 +106,13 @@ export class Rollout {
 }
 
 // inWords is what linkmon load prints.
-export function inWords(routing: string, done: number, of: number, seconds: number, before: Status, after: Status): string {
+export function inWords(routing: string, done: number, of: number, stopped: boolean, seconds: number, before: Status, after: Status): string {
   const [a, b] = [before.totals, after.totals]
   const more = (what: 'lost' | 'discarded') => count(after.ledger[what] - before.ledger[what])
   const worst = b.latency.max_us > a.latency.max_us
     ? `${micro(b.latency.max_us)}, ${micro(a.latency.max_us)} before` : `not above the ${micro(a.latency.max_us)} before`
-  return (done < of ? `stopped: ${done} of ${of} switches run ${routing}, the others what they ran,` : `${done} ${done === 1 ? 'switch runs' : 'switches run'} ${routing}`) +
+  const run = done < of ? `${done} of ${of} switches run` : `${done} ${done === 1 ? 'switch runs' : 'switches run'}`
+  return (stopped ? `stopped: ${run} ${routing}, the others what they ran,` : `${run} ${routing}`) +
     ` after ${seconds.toFixed(1)} s\nmeanwhile ${count(b.delivered - a.delivered)} delivered, ${more('lost')} lost, ${more('discarded')} discarded, ` +
     `${count(b.reordered - a.reordered)} reordered, ${count(b.rerouted - a.rerouted)} re-routed; worst latency ${worst}`
 }
