@@ -104,7 +104,9 @@ func (mg *management) RoutingOf(id weft.SwitchID) string {
 }
 
 // Runs reports whether a switch runs the firmware of that name.
-func (mg *management) Runs(id weft.SwitchID, routing string) bool { return mg.routingOf(mg.switches[id]) == routing }
+func (mg *management) Runs(id weft.SwitchID, routing string) bool {
+	return mg.routingOf(mg.switches[id]) == routing
+}
 
 // describe puts a patch into words.
 func describe(p *tables.Patch) string {
