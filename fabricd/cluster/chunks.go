@@ -14,17 +14,23 @@ import (
 const maxChunk = 512 << 10
 
 // chunks names the keys that hold the tables. They are written when the tables change, and not with
-// every state. Those of term 0 hold the file of the routing. The zero value names none. A leader numbers its tables from 1 on, and writes the
+// every state. The zero value names none. A leader numbers its tables from 1 on, and writes the
 // state that names their chunks after them. So chunks that no state names have the next numbers of
 // the term of a leader that has died while it wrote them.
 type chunks struct {
 	Term   uint64 `json:"term"`
 	Number int    `json:"number"`
 	Count  int    `json:"count"`
-	Size   int    `json:"size"` // bytes in all
+	Size   int    `json:"size"`           // bytes in all
+	File   bool   `json:"file,omitempty"` // they hold the file of the routing instead, of which there is one
 }
 
-func (p chunks) key(i int) string { return fmt.Sprintf("tables.%d.%d.%d", p.Term, p.Number, i) }
+func (p chunks) key(i int) string {
+	if p.File {
+		return fmt.Sprintf("file.%d", i)
+	}
+	return fmt.Sprintf("tables.%d.%d.%d", p.Term, p.Number, i)
+}
 
 // writeChunks writes data as the chunks of p, and returns p with their number and size.
 func (b StateStore) writeChunks(ctx context.Context, p chunks, data []byte) (chunks, error) {

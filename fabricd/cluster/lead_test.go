@@ -413,7 +413,7 @@ func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
 	_, there, err = store.Desired(t.Context())
 	require.NoError(t, err)
 	require.False(t, there)
-	_, _, err = store.Store.Get(t.Context(), "tables.0.0.5")
+	_, _, err = store.Store.Get(t.Context(), "file.5")
 	require.ErrorIs(t, err, reply.ErrNoKey)
 	require.NoError(t, store.Begin(t.Context(), d, p))
 }

@@ -124,7 +124,7 @@ func (b StateStore) Begin(ctx context.Context, d Desired, p *placement.Placement
 		if err != nil {
 			return err
 		}
-		if d.Chunks, err = b.writeChunks(ctx, chunks{}, packed); err != nil {
+		if d.Chunks, err = b.writeChunks(ctx, chunks{File: true}, packed); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (b StateStore) End(ctx context.Context) error {
 // dropState takes the state away, the tables it names, and the file of the routing.
 func (b StateStore) dropState(ctx context.Context) error {
 	k, _, err := b.readState(ctx)
-	_, left := b.dropChunks(ctx, chunks{})
+	_, left := b.dropChunks(ctx, chunks{File: true})
 	return errors.Join(b.Store.Delete(ctx, keyState), b.dropChunksOf(ctx, k), err, left)
 }
 
