@@ -162,18 +162,19 @@ func (t *Tree) UpIndex(p PortID) int {
 }
 
 // Grid is the place of a switch in a mesh, a torus or a ring. Ports: 2i leads down in dimension i,
-// to the next lower coordinate, and 2i+1 up; the ports of NICs follow.
+// to the next lower coordinate, and 2i+1 up; the ports of NICs follow. A firmware in another process
+// gets it as JSON.
 type Grid struct {
-	NICs uint32 // of each switch; NIC d hangs on switch d / NICs
-	Dims []Dim  // x first
+	NICs uint32 `json:"nics"` // of each switch; NIC d hangs on switch d / NICs
+	Dims []Dim  `json:"dims"` // x first
 }
 
 // Dim is one dimension as one switch of a grid sees it.
 type Dim struct {
-	Size   uint32 // switches
-	At     uint32 // the coordinate of this switch, from 0
-	Stride uint32 // what one step up adds to the number of the switch, but for the step around the end
-	Wrap   bool   // the last switch is linked to the first; not of two, which have one link
+	Size   uint32 `json:"size"`   // switches
+	At     uint32 `json:"at"`     // the coordinate of this switch, from 0
+	Stride uint32 `json:"stride"` // what one step up adds to the number of the switch, but for the step around the end
+	Wrap   bool   `json:"wrap"`   // the last switch is linked to the first; not of two, which have one link
 }
 
 // Around reports whether the last switch of dimension i is linked to the first.

@@ -3,6 +3,7 @@ package harness_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,10 +22,17 @@ import (
 func slow(fw switching.Firmware, wait func()) switching.Firmware {
 	route := fw.Route
 	fw.Reads = switching.Asked{Queues: true}
-	fw.Batch = func(asks []*switching.Ask) {
-		wait()
-		for _, k := range asks {
-			k.Decision = route(&k.Packet, k.At, k.View)
+	fw.Batch = func(asks []*switching.Ask) func() {
+		decisions := make([]switching.Decision, len(asks))
+		for i, k := range asks {
+			decisions[i] = route(&k.Packet, k.At, k.View)
+			decisions[i].Candidates = slices.Clone(decisions[i].Candidates) // they are in k.View.Scratch
+		}
+		return func() {
+			wait()
+			for i, k := range asks {
+				k.Decision = decisions[i]
+			}
 		}
 	}
 	fw.Route = func(*weft.Header, switching.Arrival, switching.View) switching.Decision {
@@ -92,11 +100,14 @@ func TestAFirmwareThatGivesNoAnswerFailsATest(t *testing.T) {
 			t.Parallel()
 			fw := slow(firmware.DeterministicLink(), func() {})
 			answers := fw.Batch
-			fw.Batch = func(asks []*switching.Ask) {
-				answers(asks)
-				for _, k := range asks {
-					if k.Packet.Dst == 3 {
-						k.Err = errors.New("./fw.py is silent: mend it")
+			fw.Batch = func(asks []*switching.Ask) func() {
+				decide := answers(asks)
+				return func() {
+					decide()
+					for _, k := range asks {
+						if k.Packet.Dst == 3 {
+							k.Err = errors.New("./fw.py is silent: mend it")
+						}
 					}
 				}
 			}

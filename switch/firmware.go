@@ -29,12 +29,13 @@ type Firmware struct {
 	Route func(pkt *weft.Header, at Arrival, sw View) Decision
 	// Batch decides for many packets at once, for a firmware that may take long, as another process
 	// does; nil: it takes no time. A switch then calls no Route: live the packets wait, with the reason
-	// StallFirmware, and the switch goes on; in virtual time all waits for the answer. Batch sets the
-	// Decision or the Err of each ask, and may be called by several goroutines. Route decides the same,
-	// for whoever explores what the firmware does.
-	Batch func(asks []*Ask)
+	// StallFirmware, and the switch goes on; in virtual time all waits for the answer. Batch looks at
+	// the asks and takes no time either. The function that it returns may: it sets the Decision or the
+	// Err of each ask, and looks at no View. Both may be called by several goroutines. Route decides the
+	// same, for whoever explores what the firmware does.
+	Batch func(asks []*Ask) (decide func())
 	// Reads is what Batch looks at beside the packet, its arrival, the registers and which ports are
-	// up: the rest of an [Ask].View is zero.
+	// up. If that is nothing, a packet that has to wait for room keeps its decision.
 	Reads Asked
 
 	// Check says why a switch at this place, with so many VCs, cannot run it, and what to do, though
@@ -104,10 +105,10 @@ type Firmware struct {
 // Option is what can follow the name of a firmware, as step in "myfw:step=3". It is of one value:
 // whoever makes the firmware anew has options anew, which are set before Route is called first.
 type Option struct {
-	Name   string
-	Values string // that it takes, in words: "a number from 1 to 16"
-	About  string
-	Set    func(value string) bool // false: it is none of these
+	Name   string                  `json:"name"`
+	Values string                  `json:"values"` // that it takes, in words: "a number from 1 to 16"
+	About  string                  `json:"about"`
+	Set    func(value string) bool `json:"-"` // false: it is none of these
 }
 
 // Number is an option that takes a number from one to another and writes it to p, which holds the

@@ -54,11 +54,8 @@ func (r *register) keep(now weft.Time, were []register) {
 // adopt has the switch do as the firmware of its configuration says.
 func (s *Switch) adopt() {
 	fw := &s.cfg.Firmware
-	s.route, s.bytes, s.most = fw.Route, fw.HeaderBytes, weft.MaxHops
+	s.route, s.bytes, s.most, s.slow = fw.Route, fw.HeaderBytes, weft.MaxHops, fw.Batch != nil
 	s.changed()
-	if s.slow = fw.Batch != nil; s.slow && s.single == nil {
-		s.single = []*Ask{{}}
-	}
 	if fw.MostHops != 0 {
 		s.most = uint16(min(max(fw.MostHops, 1), weft.MaxHops))
 	}

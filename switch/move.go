@@ -73,7 +73,6 @@ func (s *Switch) Leave(now weft.Time, out *weft.Actions) (h HandOver) {
 	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
 		s.wait.leave(id)
 	}
-	s.forgetAsks()
 	for i := range s.registers {
 		r := &s.registers[i]
 		kept := HeldRegister{Value: r.value, Left: weft.Never}
@@ -196,7 +195,6 @@ func (s *Switch) keep(k *HeldPacket) {
 		hdr: k.Header, arrived: s.now - k.Age, in: s.channel(k.In, k.InVC), port: k.In, vc: k.InVC,
 		waited: k.Waited, why: k.Why,
 	}
-	s.forgetAsk(id)
 	flow := flowOf(&k.Header)
 	s.slots.link[id].flow = flow
 	if k.Queued {

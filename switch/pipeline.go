@@ -27,9 +27,6 @@ func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Act
 	sl.hdr = *h
 	sl.arrived, sl.in, sl.port, sl.vc, sl.waited, sl.stranded, sl.why = s.now, c, p, h.VC, false, false, 0
 	s.slots.link[id].flow = flowOf(h)
-	if s.slow {
-		s.forgetAsk(id)
-	}
 
 	q := &s.in[c]
 	mustWait := q.n > 0 && (s.cfg.Queueing == FIFO || s.slots.sameFlow(q.head, flowOf(h)) != noSlot)

@@ -44,9 +44,7 @@ func (s *Switch) SumVCs() []VCSum {
 				sum.Stalls[why] += n
 			}
 			sum.Stalls[StallNoCredit] += s.out[c].stalls
-			if s.asks != nil {
-				sum.Stalls[StallFirmware] += s.asks.stalls[c]
-			}
+			sum.Stalls[StallFirmware] += s.in[c].unanswered
 		}
 	}
 	return sums

@@ -42,8 +42,8 @@ func (s *Switch) unstrand(p weft.PortID) {
 // swap turns id's header back to what it was on arrival, or forth again to what it was to leave
 // with.
 func (s *Switch) swap(id slotID) {
-	s.forgetAsk(id)
 	sl := &s.slots.slot[id]
+	sl.asked = askNone
 	was := mark{vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes, size: sl.hdr.Size}
 	now := &s.other[id]
 	sl.hdr.VC, sl.hdr.Fields, sl.hdr.Hops, sl.hdr.Reroutes, sl.hdr.Size = now.vc, now.fields, now.hops, now.reroutes, now.size

@@ -24,6 +24,7 @@ type slot struct {
 	waited  bool        // it has had to wait in this switch, and that was counted
 	why     uint8       // it has had to wait for: a bit for each Stall
 	need    uint8       // of one that is blocked: the most places that a candidate asks for
+	asked   askState
 
 	// Of a packet in an output queue.
 	stranded bool // see requeue.go
@@ -76,7 +77,10 @@ func (s *slots) take() slotID {
 	return id
 }
 
-func (s *slots) give(id slotID) { s.free = append(s.free, id) }
+func (s *slots) give(id slotID) {
+	s.slot[id].asked = askNone
+	s.free = append(s.free, id)
+}
 
 // held is how many packets the switch holds.
 func (s *slots) held() int { return len(s.slot) - len(s.free) }

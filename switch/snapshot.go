@@ -113,9 +113,7 @@ func (s *Switch) Snapshot() Snapshot {
 			}
 			copy(v.Stalls[:], s.in[c].stalls[:])
 			v.Stalls[StallNoCredit] = s.out[c].stalls
-			if s.asks != nil {
-				v.Stalls[StallFirmware] = s.asks.stalls[c]
-			}
+			v.Stalls[StallFirmware] = s.in[c].unanswered
 			ps.VCs = append(ps.VCs, v)
 		}
 		sn.Ports = append(sn.Ports, ps)

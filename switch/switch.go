@@ -38,8 +38,7 @@ type Switch struct {
 	// with. Only for Config.Requeue.
 	other []mark
 
-	asks   *asking // nil: the driver takes no asks
-	single []*Ask  // one, of a firmware with a Batch, where the driver takes no asks
+	asks *asking // nil: the driver takes no asks
 }
 
 // port is what the VCs of one port share: four cache lines.
@@ -54,7 +53,8 @@ type port struct {
 // input is one input VC queue. Bound: Config.InputBuffer, kept by the credits.
 type input struct {
 	queue
-	stalls [StallNoCredit]uint64 // those that count at inputs
+	stalls     [StallNoCredit]uint64 // those that count at inputs
+	unanswered uint64                // StallFirmware, which does too
 }
 
 // output is one output VC queue. Bound: queue and reserved together at most Config.OutputBuffer,
@@ -281,7 +281,6 @@ func (s *Switch) Crash(now weft.Time, out *weft.Actions) {
 	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
 		s.wait.leave(id)
 	}
-	s.forgetAsks()
 	for i := range s.registers {
 		s.registers[i].value, s.registers[i].expires = 0, weft.Never
 	}

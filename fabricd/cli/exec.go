@@ -33,7 +33,7 @@ type programs struct {
 
 // started are the programs of this process.
 var started = sync.OnceValue(func() *programs {
-	p := &programs{}
+	p := &programs{allowed: map[string]bool{}, running: map[string]*process.Process{}}
 	if err := subnet.Add(subnet.Source{
 		Name: execName, Syntax: "PROGRAM[:OPTIONS]", About: "any program, docs/reference/exec.md", Open: p.open,
 	}); err != nil {
@@ -57,16 +57,13 @@ func (p *programs) allow(cmd *cobra.Command) {
 		cmd.Flags().StringArrayVar(&named, execName, nil, "`program` that may be started as firmware when a file or a leader names it, as exec:PROGRAM; may be repeated")
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		list := named
 		if f := cmd.Flags().Lookup("routing"); f != nil && f.Changed {
 			if rest, ok := strings.CutPrefix(f.Value.String(), execName+":"); ok {
 				path, _, _ := strings.Cut(rest, ":")
-				list = append(slices.Clip(list), path)
+				named = append(named, path)
 			}
 		}
-		if err := p.begin(list, slog.New(slog.NewTextHandler(command.Printable(cmd.ErrOrStderr()), nil))); err != nil {
-			return err
-		}
+		p.begin(named, slog.New(slog.NewTextHandler(command.Printable(cmd.ErrOrStderr()), nil)))
 		defer p.end()
 		return run(cmd, args)
 	}
@@ -75,68 +72,55 @@ func (p *programs) allow(cmd *cobra.Command) {
 // execs are the commands that take --exec.
 var execs = []string{"agent", "explain", "run", "scenario validate", "sweep", "switch", "up", "verify"}
 
-func (p *programs) begin(allowed []string, log *slog.Logger) error {
+func (p *programs) begin(allowed []string, log *slog.Logger) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.users == 0 {
-		p.allowed, p.running, p.log = map[string]bool{}, map[string]*process.Process{}, log
-	}
+	p.users++
+	p.log = log
 	for _, path := range allowed {
-		abs, err := filepath.Abs(path)
-		if err != nil {
-			return fmt.Errorf("%s:%s: %w", execName, path, err)
-		}
+		abs, _ := filepath.Abs(path) // without a working directory "", which is no program
 		p.allowed[abs] = true
 	}
-	p.users++
-	return nil
 }
 
 func (p *programs) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.users--; p.users > 0 {
-		return
+	if p.users--; p.users == 0 {
+		for _, r := range p.running {
+			r.Close()
+		}
+		clear(p.running)
+		clear(p.allowed)
 	}
-	for _, r := range p.running {
-		r.Close()
-	}
-	p.running = nil
 }
 
 // open starts a program, or finds it if it runs already with the same options.
 func (p *programs) open(rest string) (fw switching.Firmware, err error) {
-	path, text, given := strings.Cut(rest, ":")
+	path, options, _ := strings.Cut(rest, ":")
 	if path == "" {
 		return fw, fmt.Errorf("firmware %s: which program? name it, as in exec:./fw.py", execName)
 	}
-	options := map[string]string{}
-	for field := range strings.SplitSeq(text, ",") {
-		key, value, found := strings.Cut(field, "=")
-		switch _, twice := options[key]; {
-		case given && (!found || key == ""):
-			return fw, fmt.Errorf("firmware %s:%s: expected KEY=VALUE,... behind the program, found %q", execName, path, text)
-		case twice:
-			return fw, fmt.Errorf("firmware %s:%s: option %s is given twice", execName, path, key)
-		case given:
-			options[key] = value
-		}
-	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return fw, fmt.Errorf("firmware %s:%s: %w", execName, path, err)
-	}
+	abs, _ := filepath.Abs(path)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.allowed[abs] {
-		return fw, fmt.Errorf("firmware %s:%s: a program is started only if the command line says so: add --exec %s", execName, path, path)
+		return fw, fmt.Errorf("firmware %s:%s: a program is started only if the command line says so: add --exec %[2]s",
+			execName, path)
 	}
-	r := p.running[abs+":"+text]
+	r := p.running[abs+":"+options]
 	if r == nil {
-		if r, err = process.Start(context.Background(), process.Config{Path: abs, Options: options, Log: p.log}); err != nil {
+		c := process.Config{Path: abs, Options: map[string]string{}, Log: p.log}
+		for field := range strings.FieldsFuncSeq(options, func(r rune) bool { return r == ',' }) {
+			key, value, _ := strings.Cut(field, "=")
+			c.Options[key] = value
+		}
+		if r, err = process.Start(context.Background(), c); err != nil {
 			return fw, err
 		}
-		p.running[abs+":"+text] = r
+		p.running[abs+":"+options] = r
 	}
-	return r.Firmware(), nil
+	fw = r.Firmware
+	fw.Name = execName + ":" + path
+	return fw, subnet.Set(&fw, options) // which checks that it takes them
 }

@@ -36,14 +36,17 @@ func Choosing(f Firmware, choices []Choice) Firmware {
 	f.CheckRequeue = nil
 	f.Route = func(pkt *weft.Header, arrival Arrival, sw View) Decision {
 		d := route(pkt, arrival, sw)
-		settle(&d, at[sw.Place().Switch], pkt, arrival, sw)
+		settle(&d, at[sw.Place().Switch], pkt, arrival, sw.Scratch())
 		return d
 	}
 	if batch != nil {
-		f.Batch = func(asks []*switching.Ask) {
-			batch(asks)
-			for _, k := range asks {
-				settle(&k.Decision, at[k.View.Place().Switch], &k.Packet, k.At, k.View)
+		f.Batch = func(asks []*switching.Ask) func() {
+			decide, choices := batch(asks), at[asks[0].View.Place().Switch] // all are of one switch
+			return func() {
+				decide()
+				for _, k := range asks {
+					settle(&k.Decision, choices, &k.Packet, k.At, nil)
+				}
 			}
 		}
 	}
@@ -62,8 +65,9 @@ func Choosing(f Firmware, choices []Choice) Firmware {
 	return f
 }
 
-// settle leaves of the candidates of d those that the first choice about the packet has.
-func settle(d *Decision, choices []Choice, pkt *weft.Header, at Arrival, sw View) {
+// settle leaves of the candidates of d those that the first choice about the packet has. It puts them
+// into left, which may be where the candidates are: what is written has been read.
+func settle(d *Decision, choices []Choice, pkt *weft.Header, at Arrival, left []Candidate) {
 	for i := range choices {
 		choice := &choices[i]
 		if len(d.Candidates) < 2 || !choice.about(pkt, at) {
@@ -73,7 +77,6 @@ func settle(d *Decision, choices []Choice, pkt *weft.Header, at Arrival, sw View
 			return slices.Contains(choice.To, k.Port) && (choice.VC == nil || *choice.VC == k.VC)
 		}
 		if slices.ContainsFunc(d.Candidates, taken) {
-			left := sw.Scratch() // which may be where the candidates are: what is written has been read
 			for _, k := range d.Candidates {
 				if taken(k) {
 					left = append(left, k)

@@ -56,7 +56,7 @@ func TestAChoiceLeavesOfTheCandidatesTheOnesItNames(t *testing.T) {
 		} {
 			k := switching.Ask{Packet: weft.Header{Hops: c.hops}, At: Arrival{Port: c.in}, View: sw}
 			fw := Choosing(slow(offering(offer())), c.choices)
-			fw.Batch([]*switching.Ask{&k})
+			fw.Batch([]*switching.Ask{&k})()
 			assert.Equal(t, c.want, k.Decision.Candidates, what)
 			d := Choosing(offering(offer()), c.choices).Route(&k.Packet, k.At, sw)
 			assert.Equal(t, c.want, d.Candidates, what)

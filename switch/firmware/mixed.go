@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
@@ -49,12 +50,13 @@ func Mixed(f Firmware, at map[weft.SwitchID]Firmware) Firmware {
 	}
 	if slow {
 		f.Reads = switching.Asked{Queues: true, Draw: true, Now: true} // as a Route may
-		f.Batch = func(asks []*switching.Ask) {                        // of one switch
-			if fw := of(asks[0].View.Place()); fw.Batch != nil {
-				fw.Batch(asks)
-			} else {
-				routeAll(fw, asks)
+		f.Batch = func(asks []*switching.Ask) func() {                 // of one switch
+			fw := of(asks[0].View.Place())
+			if fw.Batch != nil {
+				return fw.Batch(asks)
 			}
+			routeAll(fw, asks)
+			return func() {}
 		}
 	}
 	f.CheckRequeue = func(place *weft.Place) error { return of(place).Requeues(place) }
@@ -96,6 +98,7 @@ func routeAll(fw *Firmware, asks []*switching.Ask) {
 				}
 			}()
 			k.Decision = fw.Route(&k.Packet, k.At, k.View)
+			k.Decision.Candidates = slices.Clone(k.Decision.Candidates) // they may be in the one Scratch of all
 		}()
 	}
 }

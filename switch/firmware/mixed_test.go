@@ -28,10 +28,11 @@ func saying(n int) Firmware {
 // slow is f as a firmware that takes long.
 func slow(f Firmware) Firmware {
 	route := f.Route
-	f.Batch = func(asks []*switching.Ask) {
+	f.Batch = func(asks []*switching.Ask) func() {
 		for _, k := range asks {
 			k.Decision = route(&k.Packet, k.At, k.View)
 		}
+		return func() {}
 	}
 	return f
 }
@@ -46,13 +47,23 @@ func TestOfAMixtureAlsoFirmwareThatTakesLongIsAskedAtItsSwitchesAlone(t *testing
 	for sw, want := range map[weft.SwitchID][2]string{0: {"4", ""}, 1: {"3", ""}, 2: {"", "my mistake"}} {
 		fw := Mixed(slow, at)
 		ask := switching.Ask{View: &switching.Still{At: &weft.Place{Switch: sw}}}
-		fw.Batch([]*switching.Ask{&ask})
+		fw.Batch([]*switching.Ask{&ask})()
 		assert.Equal(t, want[0], ask.Decision.Rule)
 		if want[1] != "" {
 			require.EqualError(t, ask.Err, want[1])
 		}
 	}
 	assert.Equal(t, switching.Asked{Queues: true, Draw: true, Now: true}, Mixed(slow, at).Reads, "as a Route may")
+
+	quick := Firmware{Route: func(pkt *weft.Header, _ Arrival, sw View) Decision {
+		return switching.To(sw, weft.PortID(pkt.Dst), 0, pkt.Fields, "")
+	}}
+	sw := &switching.Still{At: &weft.Place{Roles: make([]weft.Role, 4)}}
+	asks := []*switching.Ask{{View: sw, Packet: weft.Header{Dst: 1}}, {View: sw, Packet: weft.Header{Dst: 2}}}
+	Mixed(quick, map[weft.SwitchID]Firmware{1: slow}).Batch(asks)()
+	for _, k := range asks {
+		assert.EqualValues(t, k.Packet.Dst, k.Decision.Candidates[0].Port, "none is where that of another is")
+	}
 }
 
 func TestOfAMixtureEachSwitchDoesAsItsFirmwareSays(t *testing.T) {

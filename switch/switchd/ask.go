@@ -12,24 +12,10 @@ type asker interface {
 	Answer(now weft.Time, b *switching.Asks, out *weft.Actions)
 }
 
-// wakeAsker has the goroutine that asks the firmware look for what there is to ask. It is started
-// when it is needed first. The caller holds the lock.
-func (d *Driver) wakeAsker() {
-	if d.stopped.Load() {
-		return
-	}
-	if d.asks == nil {
-		d.asks = make(chan struct{}, 1)
-		d.asking.Go(func() { d.ask(d.core.(asker), d.asks) })
-	}
-	d.behind.Store(true)
-	notify(d.asks)
-}
-
-// ask asks the firmware for the decisions that have gathered and hands them in, until Run ends.
-func (d *Driver) ask(core asker, wake <-chan struct{}) {
+// ask asks the firmware for the decisions that core waits for and hands them in. It owns b.
+func (d *Driver) ask(core asker) {
 	var b switching.Asks
-	for range wake {
+	for range d.asks {
 		for any := true; any && !d.stopped.Load(); {
 			d.lock()
 			any = core.Asks(d.cfg.Clock(), &b)
@@ -44,14 +30,4 @@ func (d *Driver) ask(core asker, wake <-chan struct{}) {
 			return
 		}
 	}
-}
-
-// stopAsking ends the goroutine that asks, and returns when it has.
-func (d *Driver) stopAsking() {
-	d.lock()
-	if d.asks != nil {
-		notify(d.asks)
-	}
-	d.mu.Unlock()
-	d.asking.Wait()
 }

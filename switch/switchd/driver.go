@@ -92,9 +92,8 @@ type Driver struct {
 
 	untold map[faultSource]*untold // guarded by mu; nil: there has been no fault
 
-	asks   chan struct{}  // guarded by mu; capacity 1: there is something to ask; nil: there never was
-	asking sync.WaitGroup // of the goroutine that asks
-	behind atomic.Bool    // the core waits for an answer
+	asks   chan struct{} // capacity 1: there may be something to ask the firmware
+	behind atomic.Bool   // the core waits for an answer
 
 	// On the clock of Config: when the clock goroutine should look next, and when something here
 	// was last found to be late.
@@ -109,7 +108,10 @@ func New(cfg Config) *Driver {
 		cfg.Batch = DefaultBatch
 	}
 	cfg.Batch = min(cfg.Batch, weft.MaxBatch)
-	d := &Driver{cfg: cfg, core: cfg.Core, wakeAt: weft.Never, tellAt: weft.Never, poke: make(chan struct{}, 1)}
+	d := &Driver{
+		cfg: cfg, core: cfg.Core, wakeAt: weft.Never, tellAt: weft.Never,
+		poke: make(chan struct{}, 1), asks: make(chan struct{}, 1),
+	}
 	if a, ok := d.core.(asker); ok {
 		a.LetAsk()
 	}
@@ -137,6 +139,9 @@ func (d *Driver) Run(ctx context.Context) {
 		wg.Go(func() { d.transmit(weft.PortID(p)) })
 	}
 	wg.Go(d.watchClock)
+	if core, ok := d.cfg.Core.(asker); ok {
+		wg.Go(func() { d.ask(core) })
+	}
 	<-ctx.Done()
 	d.lock()
 	d.stopped.Store(true)
@@ -149,8 +154,8 @@ func (d *Driver) Run(ctx context.Context) {
 		default: // it is full or there is none: nobody sleeps on it
 		}
 	}
+	notify(d.asks)
 	wg.Wait()
-	d.stopAsking()
 }
 
 // notify leaves a wake in ch, of capacity 1, unless there is one already.
@@ -317,7 +322,8 @@ func (d *Driver) act(now weft.Time, out *weft.Actions) {
 		notify(d.wakes[p])
 	}
 	if out.Asking {
-		d.wakeAsker()
+		d.behind.Store(true)
+		notify(d.asks)
 	}
 	if out.WakeAt < d.wakeAt {
 		d.wakeAt = out.WakeAt

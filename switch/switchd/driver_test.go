@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -44,7 +45,14 @@ func TestNoFrameExceedsTheBatch(t *testing.T) {
 	}
 }
 
-// A driver whose goroutines do not run is behind with what has arrived.
+// askingFake has a firmware that may take long, and nothing to ask it.
+type askingFake struct{ fake }
+
+func (f *askingFake) LetAsk()                                          {}
+func (f *askingFake) Asks(weft.Time, *switching.Asks) bool             { return false }
+func (f *askingFake) Answer(weft.Time, *switching.Asks, *weft.Actions) {}
+
+// A driver whose goroutines do not run is behind with what has arrived, and with what there is to ask.
 func TestADriverIsBehindUntilItsReceiverHasRun(t *testing.T) {
 	t.Parallel()
 	m := wire.NewMemory()
@@ -59,15 +67,18 @@ func TestADriverIsBehindUntilItsReceiverHasRun(t *testing.T) {
 	require.False(t, driver.Behind())
 	require.NoError(t, back.Send(wire.AppendFrame(nil, d.Reverse().Sum(), &weft.Frame{VCs: 1, Packets: make([]weft.Header, 1)})))
 	require.True(t, driver.Behind())
+	asking := New(Config{Core: &askingFake{}, Wires: []Wire{{}}, Clock: func() weft.Time { return 0 }})
+	require.False(t, asking.Behind())
+	asking.Do(func(_ weft.Time, out *weft.Actions) { out.Asking = true })
+	require.True(t, asking.Behind())
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		driver.Run(ctx)
-	}()
+	var wg sync.WaitGroup
+	wg.Go(func() { asking.Run(ctx) })
+	rig.Until(t, func() bool { return !asking.Behind() })
+	wg.Go(func() { driver.Run(ctx) })
 	rig.Until(t, func() bool { return !driver.Behind() })
 	stop()
-	<-ended
+	wg.Wait()
 }
 
 // observer keeps what it hears.

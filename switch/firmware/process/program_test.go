@@ -14,6 +14,8 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 	"go.uber.org/goleak"
+
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // TestMain runs the tests, or is a program that is run as firmware by one of them.
@@ -30,23 +32,29 @@ type told struct {
 	Version   int               `json:"version"`
 	Options   map[string]string `json:"options"`
 	Place     *int              `json:"place"`
+	ID        int               `json:"id"`
+	Name      string            `json:"switch"`
+	Ports     []port            `json:"ports"`
 	Batch     uint64            `json:"batch"`
-	Questions []question        `json:"questions"`
+	Questions []*question       `json:"questions"`
 }
 
 // program is a firmware that sends each packet out of the port by the number of its destination, and
 // has the faults that how names.
 func program(how string) {
 	in := bufio.NewReader(os.Stdin)
-	h := hello{Version: Version, Name: "program", About: "for tests", Options: []option{{Name: "a"}}}
+	h := hello{Version: Version, Name: "program", About: "for tests", Options: []switching.Option{{Name: "a"}}}
 	packed := strings.Contains(how, "msgpack")
 	if packed {
 		h.Format = "msgpack"
 	}
 	h.DestinationBased = strings.Contains(how, "remembered")
-	switch how {
-	case "registers":
+	if strings.Contains(how, "registers") {
 		h.Registers = []register{{Name: "r", Width: 4, ExpireSeconds: 1}}
+	}
+	switch how {
+	case "changes":
+		h.About = fmt.Sprint(os.Getpid())
 	case "reads":
 		h.Reads = []string{"queues", "draw", "now"}
 	case "version":
@@ -86,6 +94,7 @@ func program(how string) {
 		line, err := in.ReadBytes('\n')
 		return err == nil && json.Unmarshal(line, v) == nil
 	}
+	places := map[int]string{}
 	for {
 		var m told
 		if !hear(&m) {
@@ -93,20 +102,25 @@ func program(how string) {
 		}
 		switch {
 		case m.Version != 0:
+			h.About += m.Options["a"]
 			say(h)
 			h.Format = "" // its own way from now on
 		case m.Place != nil:
+			places[*m.Place] = fmt.Sprint(m.Name, " ", m.ID, " ", len(m.Ports))
 		default:
-			a := answers{Batch: m.Batch}
+			a := batch{Batch: m.Batch}
 			for _, q := range m.Questions {
-				a.Answers = append(a.Answers, reply(how, &q))
+				a.Answers = append(a.Answers, reply(how, q))
+				if how == "places" {
+					a.Answers[len(a.Answers)-1] = answer{Rule: places[q.Place]}
+				}
 			}
 			switch {
 			case how == "silent", how == "sometimes silent" && m.Questions[0].Header.Dst == 9:
 				continue
-			case how == "dies", how == "sometimes dies" && m.Questions[0].Header.Dst == 9:
+			case how == "dies", how == "changes", how == "sometimes dies" && m.Questions[0].Header.Dst == 9:
 				os.Exit(1)
-			case how == "garbage":
+			case strings.HasSuffix(how, "garbage"):
 				fmt.Println("Hello, world")
 			case how == "too long":
 				fmt.Println(strings.Repeat("x", MaxMessage+1))
@@ -126,7 +140,7 @@ func program(how string) {
 }
 
 func reply(how string, q *question) answer {
-	a := answer{Rule: "by number", Candidates: []candidate{{Port: q.Header.Dst}}}
+	a := answer{Rule: "by number", Candidates: []candidate{{Port: int(q.Header.Dst)}}}
 	switch how {
 	case "port":
 		a.Candidates[0].Port = 99
@@ -137,11 +151,11 @@ func reply(how string, q *question) answer {
 	case "many":
 		a.Candidates = slices.Repeat(a.Candidates, 1000)
 	case "register":
-		a.Writes = map[string]word{"x": 1}
+		a.Writes = map[string]uint64{"x": 1}
 	case "registers":
-		a.Writes = map[string]word{"r": word(q.State["r"] + 5)}
+		a.Writes = map[string]uint64{"r": q.State["r"] + 5}
 	case "two":
-		a.Writes = map[string]word{"x": 1, "y": 2}
+		a.Writes = map[string]uint64{"x": 1, "y": 2}
 	case "turn":
 		a.Turn = "left"
 	case "rule":
@@ -150,9 +164,9 @@ func reply(how string, q *question) answer {
 		a.Candidates[0].Fields = &fields{PortField: new(-7)}
 	case "fields":
 		a.Turn, a.Notify = "u-turn", true
-		a.Candidates[0].Fields = &fields{PortField: new(3), Misroute: new(word(5)), Path: new(7), Layers: new(word(2)), Route: new("p4,p1"), Sub: new("")}
+		a.Candidates[0].Fields = &fields{PortField: new(3), Misroute: new(uint64(5)), Path: new(7), Layers: new(2), Route: new("p4,p1"), Sub: new("")}
 	case "reads":
-		a.Rule = fmt.Sprint(q.Queues[3], q.Random, q.Now, *q.Header.Src, q.Header.Seq, q.Header.Size, q.Header.Hops, q.Dead, q.From)
+		a.Rule = fmt.Sprint(q.Queues[3], q.Random, int64(q.Now), *q.Header.Src, q.Header.Seq, q.Header.Size, q.Header.Hops, q.Dead, q.From)
 	}
 	return a
 }

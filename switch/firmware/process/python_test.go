@@ -19,7 +19,7 @@ const pythonProgram = "../examples/python/fw.py"
 func TestTheExampleInPythonIsDeterministicLink(t *testing.T) {
 	testenv.Need(t, "python3", "python3")
 	p := startProgram(t, Config{Path: pythonProgram})
-	ours, theirs := p.Firmware(), firmware.DeterministicLink()
+	ours, theirs := p.Firmware, firmware.DeterministicLink()
 	g, err := topology.Parse("kary-ntree:3,3")
 	require.NoError(t, err)
 	for i := range g.Switches {
@@ -41,7 +41,7 @@ func TestTheExampleInPythonIsDeterministicLink(t *testing.T) {
 						}
 					}
 				}
-				ours.Batch(asks)
+				ours.Batch(asks)()
 				for _, k := range asks {
 					require.NoError(t, k.Err)
 					want := theirs.Route(&k.Packet, k.At, view)
@@ -66,7 +66,7 @@ func BenchmarkPython(b *testing.B) {
 	}
 	k := ask(standing(b), dsts...)
 	for b.Loop() {
-		p.batch(k)
+		p.batch(k)()
 	}
 	require.NoError(b, k[0].Err)
 	b.ReportMetric(float64(b.N*len(k))/b.Elapsed().Seconds(), "decisions/s")
