@@ -98,7 +98,7 @@ func (c *Spec) Firmware(ctx context.Context, g *topology.Graph) (switching.Firmw
 	fw, _, err := subnet.Firmware(ctx, c.Routing, g)
 	if err != nil {
 		return fw, fmt.Errorf("this process is of another release than the fabric, "+
-			"or lacks a firmware of its own: %w", err)
+			"lacks a firmware of its own or may not start one: %w", err)
 	}
 	return fw, nil
 }
