@@ -192,12 +192,7 @@ type passage struct {
 func newPassage(t *Transition, routings ...*Routing) *passage {
 	f := &passage{t: t, routings: routings, injected: make([]weft.PortID, len(routings[0].Graph.Switches))}
 	for s := range f.injected {
-		f.injected[s] = weft.NoPort
-	}
-	for i := range routings[0].Graph.Links {
-		if l := &routings[0].Graph.Links[i]; !l.BetweenSwitches() {
-			f.injected[l.A.Node.Index] = l.A.Port
-		}
+		f.injected[s] = routings[0].Injected(weft.SwitchID(s))
 	}
 	return f
 }
