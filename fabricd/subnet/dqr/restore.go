@@ -176,11 +176,7 @@ func (r *Reconfiguration) meets(y *layer, k int, path []int32, next []int32) boo
 		if !live[c] || r.step(y, k, c) == next[c] {
 			continue
 		}
-		if x.walk++; x.walk == 0 {
-			clear(x.stamp)
-			clear(x.leads)
-			x.walk = 1
-		}
+		x.nextWalk()
 		for _, after := range path[i:] {
 			x.leads[w.To[after]] = x.walk
 		}

@@ -88,14 +88,11 @@ func (t *Transition) With(places []Place, routings ...*Routing) *Transition {
 
 // sendsBy reports whether by one of the routings NICs at the place send to it.
 func sendsBy(routings []*Routing, p Place) bool {
-	for _, r := range routings {
-		for _, a := range r.Assignment.Addresses(p.At, p.Dst) {
-			if a.Path == p.Path && a.VC == p.Layer {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(routings, func(r *Routing) bool {
+		return slices.ContainsFunc(r.Assignment.Addresses(p.At, p.Dst), func(a weft.Address) bool {
+			return a.Path == p.Path && a.VC == p.Layer
+		})
+	})
 }
 
 // Without are the dependencies but for those of channels of dead links, in either direction. Nobody
