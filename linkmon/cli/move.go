@@ -51,7 +51,7 @@ its links stay up. The NICs of the switch stay where they are. move ends when th
 		},
 	}
 	cmd.Flags().BoolVar(&home, "home", false, "back to the host that the placement gives it, as without HOST")
-	switches := m.completeSwitches(func(string, api.Status) bool { return true })
+	switches := m.completeSwitches(anySwitch)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		switch {
 		case len(args) == 0:
