@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/document"
@@ -66,9 +67,7 @@ func (Direction) Pattern() string { return "^(?:" + strings.Join(words(Direction
 
 // MarshalText writes d, "both" for the zero value.
 func (d Direction) MarshalText() ([]byte, error) {
-	if d == "" {
-		d = Both
-	}
+	d = cmp.Or(d, Both)
 	return []byte(d), nil
 }
 

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -59,9 +60,7 @@ func Attach(f *fabric.Fabric, routing string, m manage.Method, vcs int, d Delays
 	}
 	p.InParallel(inParallel)
 	for _, x := range []*time.Duration{&d.Detect, &d.Compute, &d.Distribute} {
-		if *x == 0 {
-			*x = defaultDelay
-		}
+		*x = cmp.Or(*x, defaultDelay)
 	}
 	v := &virtual{f: f, planner: p, delays: d, version: tables.FirstVersion, has: make([]uint64, len(f.Topology().Switches))}
 	for s := range v.has {

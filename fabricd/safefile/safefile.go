@@ -10,6 +10,7 @@
 package safefile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -241,9 +242,7 @@ func Folder(path string) (string, error) {
 	at, err := walk(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		up, base := filepath.Split(filepath.Clean(path))
-		if up == "" {
-			up = "."
-		}
+		up = cmp.Or(up, ".")
 		var parent string
 		if parent, err = walk(up); errors.Is(err, fs.ErrNotExist) {
 			parent, err = Folder(up)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/api"
@@ -70,7 +71,7 @@ func movedText(m fabric.Moved) string {
 	from, to := cmp.Or(m.From, leader), cmp.Or(m.To, leader)
 	text := fmt.Sprintf("%s runs on %s already", m.Switch, to)
 	if m.Changed {
-		text = fmt.Sprintf("%s moved from %s to %s, %s went along", m.Switch, from, to, counted(int(m.Packets), "packet"))
+		text = fmt.Sprintf("%s moved from %s to %s, %s went along", m.Switch, from, to, english.Plural(int(m.Packets), "packet", ""))
 	}
 	if m.Note != "" {
 		text += "\n  " + m.Note

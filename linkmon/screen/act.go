@@ -130,7 +130,7 @@ func (a *app) askFor(form func(a *app, links []target) *form, silent bool) {
 	}
 	a.form = form(a, links)
 	if silent {
-		a.form.set("signal", "silent")
+		a.form.beSilent()
 	}
 }
 

@@ -37,17 +37,7 @@ type detailed struct {
 const askTime = 5 * time.Second
 
 func newSwitchPage(a *app, i int) *switchPage {
-	return &switchPage{name: a.mirror.Topology.Switches[i].ID, index: i, list: list{columns: []column{
-		{title: "PORT", right: true},
-		{title: "PEER"},
-		{title: "STATE"},
-		{title: "LOAD", right: true},
-		{title: "VC", right: true},
-		{title: "IN", right: true},
-		{title: "OUT", right: true},
-		{title: "CREDITS", right: true},
-		{title: "WAITED FOR"},
-	}}}
+	return &switchPage{name: a.mirror.Topology.Switches[i].ID, index: i, list: list{columns: columns(">PORT", "PEER", "STATE", ">LOAD", ">VC", ">IN", ">OUT", ">CREDITS", "WAITED FOR")}}
 }
 
 func (p *switchPage) title() string { return p.name }

@@ -44,16 +44,7 @@ func (p *table) draw(a *app, w, h int) []string {
 func itoa(n int) string { return strconv.Itoa(n) }
 
 func newLinksPage() *table {
-	return &table{name: "Links", rows: linkRows, empty: "no links", list: list{columns: []column{
-		{title: "LINK"},
-		{title: "STATE"},
-		{title: "A TO B", right: true},
-		{title: "B TO A", right: true},
-		{title: "LOAD", right: true},
-		{title: "QUEUED", right: true},
-		{title: "LOST", right: true},
-		{title: "DETAILS"},
-	}}}
+	return &table{name: "Links", rows: linkRows, empty: "no links", list: list{columns: columns("LINK", "STATE", ">A TO B", ">B TO A", ">LOAD", ">QUEUED", ">LOST", "DETAILS")}}
 }
 
 func linkRows(a *app) (rows []row) {
@@ -86,17 +77,7 @@ func (t theme) stateWord(tr trouble) string {
 }
 
 func newSwitchesPage() *table {
-	return &table{name: "Switches", rows: switchRows, empty: "no switches", list: list{columns: []column{
-		{title: "SWITCH"},
-		{title: "STATE"},
-		{title: "LINKS UP", right: true},
-		{title: "LOAD", right: true},
-		{title: "HELD", right: true},
-		{title: "BLOCKED", right: true},
-		{title: "REROUTED", right: true},
-		{title: "U-TURNS", right: true},
-		{title: "RE-ROUTE VECTOR"},
-	}}}
+	return &table{name: "Switches", rows: switchRows, empty: "no switches", list: list{columns: columns("SWITCH", "STATE", ">LINKS UP", ">LOAD", ">HELD", ">BLOCKED", ">REROUTED", ">U-TURNS", "RE-ROUTE VECTOR")}}
 }
 
 func switchRows(a *app) (rows []row) {
@@ -143,17 +124,7 @@ func switchRows(a *app) (rows []row) {
 }
 
 func newNICsPage() *table {
-	return &table{name: "NICs", rows: nicRows, empty: "no NICs", list: list{columns: []column{
-		{title: "NIC"},
-		{title: "SWITCH"},
-		{title: "STATE"},
-		{title: "SENDS", right: true},
-		{title: "RECEIVES", right: true},
-		{title: "LOAD", right: true},
-		{title: "SEND QUEUE", right: true},
-		{title: "LOST", right: true},
-		{title: "DETAILS"},
-	}}}
+	return &table{name: "NICs", rows: nicRows, empty: "no NICs", list: list{columns: columns("NIC", "SWITCH", "STATE", ">SENDS", ">RECEIVES", ">LOAD", ">SEND QUEUE", ">LOST", "DETAILS")}}
 }
 
 func nicRows(a *app) (rows []row) {
@@ -184,9 +155,7 @@ func nicRows(a *app) (rows []row) {
 }
 
 func newEventsPage() *table {
-	return &table{name: "Events", rows: eventRows, empty: "nothing has happened yet", list: list{tail: true, columns: []column{
-		{title: "AT", right: true}, {title: "WHAT HAPPENED"},
-	}}}
+	return &table{name: "Events", rows: eventRows, empty: "nothing has happened yet", list: list{tail: true, columns: columns(">AT", "WHAT HAPPENED")}}
 }
 
 func eventRows(a *app) (rows []row) {

@@ -58,12 +58,7 @@ func (s *planeSearch) cover(faults []int, planes int) {
 	}
 	k := len(s.net.dims)
 	covered := func(e int) bool {
-		for _, p := range s.planes(e) {
-			if s.off[p.Dim][p.At] {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(s.planes(e), func(p Plane) bool { return s.off[p.Dim][p.At] })
 	}
 	for len(faults) > 0 && covered(faults[0]) {
 		faults = faults[1:]

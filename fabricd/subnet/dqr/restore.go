@@ -2,6 +2,7 @@ package dqr
 
 import (
 	"context"
+	"slices"
 
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -86,12 +87,7 @@ func (r *Reconfiguration) passed(live, asked []bool, s int32) bool {
 	if r.o.Entries == ByChannel {
 		return false // they asked other entries than those of packets that begin there
 	}
-	for _, c := range r.w.leading(s) {
-		if live[c] || asked != nil && asked[c] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.w.leading(s), func(c int32) bool { return live[c] || asked != nil && asked[c] })
 }
 
 // bringBack puts the path of the engine from s to target k in a layer in force. It reports false
