@@ -140,12 +140,11 @@ func (d *Doc) recovered(err *error) {
 
 // translate gives an error of the YAML library our form.
 func (d *Doc) translate(err error) error {
-	var ours *Error
-	if errors.As(err, &ours) {
+	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}
-	var ye yaml.Error
-	if !errors.As(err, &ye) || ye.GetToken() == nil {
+	ye, ok := errors.AsType[yaml.Error](err)
+	if !ok || ye.GetToken() == nil {
 		return fmt.Errorf("%s: %w", d.file, err)
 	}
 	tk := ye.GetToken()
@@ -153,12 +152,10 @@ func (d *Doc) translate(err error) error {
 	if tk.Position != nil {
 		pos.Line, pos.Column = tk.Position.Line, tk.Position.Column
 	}
-	var over *yaml.OverflowError
-	if errors.As(err, &over) {
+	if over, ok := errors.AsType[*yaml.OverflowError](err); ok {
 		return d.errorAt(pos, fmt.Errorf("%s is out of range, expected %s", nearest.Clip(over.SrcNum), Describe(over.DstType)))
 	}
-	var typ *yaml.TypeError
-	if errors.As(err, &typ) {
+	if typ, ok := errors.AsType[*yaml.TypeError](err); ok {
 		return d.errorAt(pos, fmt.Errorf("found %s, expected %s", nearest.Clip(tk.Value), Describe(typ.DstType)))
 	}
 	return d.errorAt(pos, errors.New(explain(ye.GetMessage())))

@@ -8,7 +8,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -192,10 +191,9 @@ func (v *virtual) tell(plan *manage.Plan) (entries int, err error) {
 
 func (v *virtual) done(plan *manage.Plan, r fabric.Round) {
 	entries, err := v.tell(plan)
-	r.Reconfiguration = fault.Reconfiguration{
-		Version: v.version, Method: r.Method, Switches: len(plan.Patches()), Entries: entries, Static: plan.Static, Acyclic: plan.Acyclic,
-		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected, Without: plan.Without, NoSpare: plan.NoSpare, Error: r.Error,
-	}
+	problem := r.Error
+	r.Reconfiguration = summary(plan, r.Method)
+	r.Version, r.Entries, r.Static, r.Error = v.version, entries, plan.Static, problem
 	if r.InForce = v.f.Now(); err != nil {
 		r.Error = err.Error()
 	}

@@ -182,8 +182,8 @@ func untilInterrupted(ctx context.Context, done <-chan error) error {
 
 // flagged names the flag that a mistake is about: "header.dst" is --dst.
 func flagged(err error) error {
-	var at *explain.Error
-	if !errors.As(err, &at) {
+	at, ok := errors.AsType[*explain.Error](err)
+	if !ok {
 		return err
 	}
 	part, of, _ := strings.Cut(strings.TrimPrefix(at.Path, "header."), ".")
