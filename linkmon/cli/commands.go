@@ -179,12 +179,7 @@ func (o *order) when(cmd *cobra.Command, has ...string) {
 			_ = f.MarkHidden(name) // it is there
 		}
 	}
-	command.Complete(cmd, "direction", func() (words []string) {
-		for _, d := range fault.Directions() {
-			words = append(words, string(d))
-		}
-		return words
-	})
+	command.Complete(cmd, "direction", func() []string { return fault.Words(fault.Directions()) })
 	for _, name := range []string{"for", "period", "duty", "jitter", "count", "loss", "delay", "rate"} {
 		if f.Lookup(name) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
