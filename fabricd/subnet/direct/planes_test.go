@@ -32,7 +32,8 @@ func TestPlanes(t *testing.T) {
 		{
 			"torus:2x3x3,wrap=z",
 			[]string{"s0.0.0-s0.0.1", "s0.0.1-s0.0.2", "s0.0.0-s0.0.2", "s0.1.0-s0.1.1", "s0.1.1-s0.1.2", "s0.1.0-s0.1.2"},
-			[]Plane{{0, 0}}, 9, "torus:3x3,wrap=y",
+			[]Plane{{0, 0}},
+			9, "torus:3x3,wrap=y",
 		},
 		{"torus:4x3,wrap=y", []string{"s0.0-s0.2", "s1.0-s1.1"}, []Plane{{1, 0}}, 4, "torus:4x2,wrap=y"},
 		{"mesh:2", []string{"s0-s1"}, []Plane{{0, 0}}, 1, ""},
