@@ -43,7 +43,7 @@ func (d *Doc) Warnings() []string { return d.warnings }
 // Read loads the file of that name into a T. See [Load] for the errors; those of the file system
 // are wrapped.
 func Read[T any](file string) (*Doc, T, error) {
-	data, err := readBounded(file)
+	data, err := Bytes(file)
 	if err != nil {
 		var zero T
 		return nil, zero, err
@@ -75,9 +75,7 @@ func Load[T any](file string, data []byte) (*Doc, T, error) {
 }
 
 // Bytes reads a file of at most [MaxSize] bytes that is not YAML. Errors name it.
-func Bytes(file string) ([]byte, error) { return readBounded(file) }
-
-func readBounded(file string) ([]byte, error) {
+func Bytes(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err // names the file

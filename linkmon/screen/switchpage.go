@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -146,13 +147,13 @@ func (p *switchPage) rows(a *app) (rows []row) {
 		load := busier(m.Links[link])
 		for i, vc := range port.VCs {
 			r := row{of: target{aLink, link}, cells: []cell{
-				{itoa(port.Port), plain},
+				{strconv.Itoa(port.Port), plain},
 				{port.Peer, plain},
 				{state, troubleTone(tr)},
 				{percent(load), loadTone(load)},
-				{itoa(vc.VC), dim},
+				{strconv.Itoa(vc.VC), dim},
 				queued(vc.Input), queued(vc.Output),
-				{itoa(vc.Credits), plain},
+				{strconv.Itoa(vc.Credits), plain},
 				{stalls(vc.Stalls), warn},
 			}}
 			if i > 0 {
@@ -168,7 +169,7 @@ func (p *switchPage) rows(a *app) (rows []row) {
 
 func queued(n int) cell {
 	if n > 0 {
-		return cell{itoa(n), info}
+		return cell{strconv.Itoa(n), info}
 	}
 	return cell{"0", dim}
 }

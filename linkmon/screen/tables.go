@@ -34,14 +34,12 @@ func (p *table) draw(a *app, w, h int) []string {
 	if len(p.list.rows) == 0 {
 		text := p.empty
 		if p.list.filter.on() {
-			text = "nothing matches /" + p.list.filter.text + " (" + itoa(p.list.all) + " hidden); esc shows all"
+			text = "nothing matches /" + p.list.filter.text + " (" + strconv.Itoa(p.list.all) + " hidden); esc shows all"
 		}
 		return []string{"", a.render(dim, "  "+text)}
 	}
 	return p.list.draw(a.th, w, h, a.marked)
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 func newLinksPage() *table {
 	return &table{name: "Links", rows: linkRows, empty: "no links", list: list{columns: columns("LINK", "STATE", ">A TO B", ">B TO A", ">LOAD", ">QUEUED", ">LOST", "DETAILS")}}
@@ -60,7 +58,7 @@ func linkRows(a *app) (rows []row) {
 			{rate(l.RateAB), plain},
 			{rate(l.RateBA), plain},
 			{percent(busier(l)), loadTone(busier(l))},
-			{itoa(l.QueuedAB) + "/" + itoa(l.QueuedBA), plain},
+			{strconv.Itoa(l.QueuedAB) + "/" + strconv.Itoa(l.QueuedBA), plain},
 			{strconv.FormatUint(l.Lost, 10), lost},
 			{a.mirror.LinkState(i).Details(), troubleTone(tr)},
 		}})
@@ -106,16 +104,16 @@ func switchRows(a *app) (rows []row) {
 			}
 			return cell{rate(n), dim}
 		}
-		waits := cell{itoa(s.Blocked), plain}
+		waits := cell{strconv.Itoa(s.Blocked), plain}
 		if s.Blocked > 0 {
 			waits.tone = warn
 		}
 		rows = append(rows, row{of: target{aSwitch, i}, cells: []cell{
 			{a.mirror.Topology.Switches[i].ID, plain},
 			{s.State, state},
-			{itoa(up) + "/" + itoa(len(ports)), links},
+			{strconv.Itoa(up) + "/" + strconv.Itoa(len(ports)), links},
 			{percent(load), loadTone(load)},
-			{itoa(s.Held), plain},
+			{strconv.Itoa(s.Held), plain},
 			waits, active(s.Rerouted), active(s.UTurns),
 			{s.Vector, accent},
 		}})
@@ -146,7 +144,7 @@ func nicRows(a *app) (rows []row) {
 			{rate(sends), plain},
 			{rate(receives), plain},
 			{percent(busier(l)), loadTone(busier(l))},
-			{itoa(queued), plain},
+			{strconv.Itoa(queued), plain},
 			{strconv.FormatUint(l.Lost, 10), plain},
 			{a.mirror.LinkState(link).Details(), troubleTone(tr)},
 		}})
@@ -195,7 +193,7 @@ func (a *app) describeEvent(seq int) {
 		} else if i := a.mirror.Topology.Switch(e.Switch); i >= 0 {
 			a.describe(target{aSwitch, i})
 		} else {
-			a.open(newTextPage("event "+itoa(seq), strings.Split(e.Summary(), "\n")))
+			a.open(newTextPage("event "+strconv.Itoa(seq), strings.Split(e.Summary(), "\n")))
 		}
 	}
 }
