@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -127,9 +128,7 @@ func (r *recorder) lost(k Packet) Path {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.of(k)
-	if p.End == 0 {
-		p.End = weft.LostWire
-	}
+	p.End = cmp.Or(p.End, weft.LostWire)
 	return p.copy()
 }
 

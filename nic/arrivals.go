@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -52,9 +53,7 @@ type Arrivals struct {
 const mostPer = 1 << 20
 
 func (a Arrivals) withDefaults() Arrivals {
-	if a.Process == "" {
-		a.Process = Poisson
-	}
+	a.Process = cmp.Or(a.Process, Poisson)
 	if a.Process == Normal && a.Per == 0 {
 		a.Per = DefaultPer
 	}

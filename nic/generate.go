@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -10,9 +11,7 @@ import (
 // SetSource replaces what the NIC generates from now on. The source is n's from then on: its
 // destinations may have a state.
 func (n *NIC) SetSource(now weft.Time, s Source, out *weft.Actions) error {
-	if s.Bytes == 0 {
-		s.Bytes = DefaultPacketBytes
-	}
+	s.Bytes = cmp.Or(s.Bytes, DefaultPacketBytes)
 	if err := s.check(n.cfg.NICs); err != nil {
 		return fmt.Errorf("nic %d: source: %w", n.cfg.ID, err)
 	}

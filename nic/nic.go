@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -113,15 +114,9 @@ type Source struct {
 // New returns a NIC whose link has no signal yet and which generates nothing. The error says what of
 // cfg is not usable.
 func New(cfg Config) (*NIC, error) {
-	if cfg.VCs == 0 {
-		cfg.VCs = 1
-	}
-	if cfg.Buffer == 0 {
-		cfg.Buffer = 2
-	}
-	if cfg.QueueBytes == 0 {
-		cfg.QueueBytes = DefaultQueueBytes
-	}
+	cfg.VCs = cmp.Or(cfg.VCs, 1)
+	cfg.Buffer = cmp.Or(cfg.Buffer, 2)
+	cfg.QueueBytes = cmp.Or(cfg.QueueBytes, DefaultQueueBytes)
 	switch {
 	case cfg.VCs < 1 || cfg.VCs > weft.MaxVCs:
 		return nil, fmt.Errorf("nic %d: virtual channels must be 1 to %d, not %d", cfg.ID, weft.MaxVCs, cfg.VCs)

@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -130,9 +131,7 @@ func (t *Traffic) hotspot(o Over, out []Destinations) error {
 		return err
 	}
 	probability := t.Share
-	if probability == 0 {
-		probability = DefaultShare
-	}
+	probability = cmp.Or(probability, DefaultShare)
 	for i := range out {
 		h := &hotspot{
 			uniform: uniform{weft.NICID(i), uint64(o.NICs)}, hot: hot, mine: len(hot), hots: uint64(len(hot)), p: inParts(probability),

@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -51,9 +52,7 @@ func (t Traffic) Sources(o Over) ([]Source, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	if o.PacketBytes == 0 {
-		o.PacketBytes = DefaultPacketBytes
-	}
+	o.PacketBytes = cmp.Or(o.PacketBytes, DefaultPacketBytes)
 	out, err := t.sources(o)
 	if err != nil {
 		return nil, fmt.Errorf("%w %.80q: %w", ErrTraffic, t.String(), err)
@@ -86,9 +85,7 @@ func (t *Traffic) sources(o Over) ([]Source, error) {
 		return nil, err
 	}
 	mean := t.Sizes.Mean()
-	if mean == 0 {
-		mean = float64(o.PacketBytes)
-	}
+	mean = cmp.Or(mean, float64(o.PacketBytes))
 	interval := float64(mean / float64(o.Rate*t.Load) * float64(weft.Second))
 	if !(interval >= 1 && interval < float64(weft.Never)) {
 		return nil, fmt.Errorf("a packet of %v bytes every %v ps at a link rate of %v bytes per second: expected from 1 ps to %v",

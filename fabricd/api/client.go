@@ -38,6 +38,16 @@ func ask[Resp any](ctx context.Context, c *Client, verb string, req any) (Resp, 
 	return bus.Call[Resp](ctx, c.bus, ctl(verb), req)
 }
 
+// askWithin is ask, for no longer than limit when ctx has no deadline.
+func askWithin[Resp any](ctx context.Context, c *Client, limit time.Duration, verb string, req any) (Resp, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	return ask[Resp](ctx, c, verb, req)
+}
+
 // Status asks for the fabric at a glance.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	s, err := ask[Status](ctx, c, VerbStatus, nil)
@@ -124,12 +134,7 @@ const applyTimeout = 20 * time.Second
 // what came of each, in order, once the ends have acted on what they are told and what was repaired
 // is back.
 func (c *Client) Apply(ctx context.Context, specs ...fault.Spec) ([]fabric.Outcome, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, applyTimeout)
-		defer cancel()
-	}
-	out, err := ask[[]fabric.Outcome](ctx, c, VerbApply, ApplyRequest{Specs: specs})
+	out, err := askWithin[[]fabric.Outcome](ctx, c, applyTimeout, VerbApply, ApplyRequest{Specs: specs})
 	for i := range out {
 		out[i].Changed = out[i].Changed || out[i].Fresh // an older fabricd knows `fresh` alone
 	}
@@ -139,12 +144,7 @@ func (c *Client) Apply(ctx context.Context, specs ...fault.Spec) ([]fabric.Outco
 // SetTraffic replaces what all NICs inject, by words as those of fabricd up --traffic; "none" stops
 // them.
 func (c *Client) SetTraffic(ctx context.Context, traffic string) (TrafficAnswer, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, applyTimeout)
-		defer cancel()
-	}
-	return ask[TrafficAnswer](ctx, c, VerbTraffic, TrafficRequest{Traffic: traffic})
+	return askWithin[TrafficAnswer](ctx, c, applyTimeout, VerbTraffic, TrafficRequest{Traffic: traffic})
 }
 
 // Ledger asks where every packet is, which is exact once nothing moves.
@@ -162,23 +162,29 @@ const followBuffer = 1024
 const silenceTime = 2 * time.Second
 
 // next waits for the next of a stream while the fabric is there.
-func (c *Client) next(ctx context.Context, live *bus.Events) (bus.Notice, error) {
+func next[T any](ctx context.Context, c *Client, live *bus.Events, what string) (v T, err error) {
 	for {
 		wait, cancel := context.WithTimeout(ctx, silenceTime)
 		n, err := live.Next(wait)
 		cancel()
+		if err == nil {
+			if err = json.Unmarshal(n.Data, &v); err != nil {
+				err = fmt.Errorf("%s %s: %w", what, n.Data, err)
+			}
+			return v, err
+		}
 		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
-			return n, err
+			return v, err
 		}
 		_, err = c.Status(ctx)
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
-			return n, ctx.Err()
+			return v, ctx.Err()
 		case errors.Is(err, reply.ErrEnded):
-			return n, reply.ErrEnded
+			return v, reply.ErrEnded
 		default:
-			return n, fmt.Errorf("the fabric has ended, or cannot be reached: %w", err)
+			return v, fmt.Errorf("the fabric has ended, or cannot be reached: %w", err)
 		}
 	}
 }
@@ -202,13 +208,9 @@ func (c *Client) Follow(ctx context.Context, seq uint64, f func(fabric.Event) er
 		}
 	}
 	for {
-		n, err := c.next(ctx, live)
+		e, err := next[fabric.Event](ctx, c, live, "event")
 		if err != nil {
 			return err
-		}
-		var e fabric.Event
-		if err := json.Unmarshal(n.Data, &e); err != nil {
-			return fmt.Errorf("event %s: %w", n.Data, err)
 		}
 		if e.Seq <= seq {
 			continue // it was among those kept
@@ -230,13 +232,9 @@ func (c *Client) Watch(ctx context.Context, f func(Sample) error) error {
 	}
 	defer live.Close()
 	for {
-		n, err := c.next(ctx, live)
+		s, err := next[Sample](ctx, c, live, "sample")
 		if err != nil {
 			return err
-		}
-		var s Sample
-		if err := json.Unmarshal(n.Data, &s); err != nil {
-			return fmt.Errorf("sample %s: %w", n.Data, err)
 		}
 		if err := f(s); err != nil {
 			return err

@@ -118,7 +118,7 @@ func (w *Web) switches(*http.Request) (any, error) {
 }
 
 func (w *Web) switchDetail(r *http.Request) (any, error) {
-	table, err := truth(r, "forwarding", true)
+	table, err := truth(r, "forwarding")
 	if err != nil {
 		return nil, err
 	}

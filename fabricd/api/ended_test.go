@@ -40,7 +40,7 @@ func TestAStreamThatSaysNothingGoesOnWhileTheFabricIsThere(t *testing.T) {
 	defer live.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), silenceTime*3/2)
 	defer cancel()
-	_, err = c.next(ctx, live)
+	_, err = next[Sample](ctx, c, live, "sample")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NotErrorIs(t, err, wire.ErrClosed)
 	require.Equal(t, context.DeadlineExceeded, err, "it was ctx that ended, not the fabric")

@@ -167,7 +167,7 @@ func (c *Client) Frames(ctx context.Context, f func(Frame) error) error {
 			}
 			renewed = time.Now()
 		}
-		p, err := next(ctx, live)
+		p, err := nextPage(ctx, live)
 		if errors.Is(err, errNothing) {
 			renewed = time.Time{}
 			continue
@@ -196,8 +196,8 @@ func (c *Client) Frames(ctx context.Context, f func(Frame) error) error {
 
 var errNothing = errors.New("nothing came")
 
-// next waits for a page, but not for long.
-func next(ctx context.Context, live *bus.Events) (p Frame, err error) {
+// nextPage waits for a page, but not for long.
+func nextPage(ctx context.Context, live *bus.Events) (p Frame, err error) {
 	wait, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
 	n, err := live.Next(wait)

@@ -149,10 +149,5 @@ func (w *Web) load(r *http.Request) (any, error) {
 
 // Load has switches run another firmware, and returns when they do.
 func (c *Client) Load(ctx context.Context, r LoadRequest) (LoadResult, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, requestTime)
-		defer cancel()
-	}
-	return ask[LoadResult](ctx, c, VerbLoad, r)
+	return askWithin[LoadResult](ctx, c, requestTime, VerbLoad, r)
 }

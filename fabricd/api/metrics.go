@@ -97,6 +97,15 @@ func (s series) gauge(d *prometheus.Desc, v float64, labels ...string) {
 	s <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }
 
+// flag is 1 while something is so.
+func (s series) flag(d *prometheus.Desc, is bool, labels ...string) {
+	v := 0.0
+	if is {
+		v = 1
+	}
+	s.gauge(d, v, labels...)
+}
+
 // Collect implements [prometheus.Collector].
 func (m metrics) Collect(out chan<- prometheus.Metric) {
 	s, f := series(out), m.w.Server.fabric
@@ -112,11 +121,7 @@ func (m metrics) Collect(out chan<- prometheus.Metric) {
 }
 
 func (s series) load(now Sample) {
-	over := 0.0
-	if now.Overload != "" {
-		over = 1
-	}
-	s.gauge(overloaded, over)
+	s.flag(overloaded, now.Overload != "")
 	s.gauge(offered, now.OfferedRate)
 }
 
@@ -125,11 +130,7 @@ func (s series) links(f *fabric.Fabric, r *fabric.Reading) {
 	for i, l := range f.Topology().Links {
 		k := &r.Links[i]
 		states[k.State]++
-		up := 0.0
-		if k.Up[0] && k.Up[1] {
-			up = 1
-		}
-		s.gauge(linkUp, up, l.Name)
+		s.flag(linkUp, k.Up[0] && k.Up[1], l.Name)
 		s.counter(linkLost, k.Lost, l.Name)
 		for d, direction := range []string{"ab", "ba"} {
 			s.counter(linkSent, k.Sent[d], l.Name, direction)
@@ -242,9 +243,5 @@ func (s series) manager(f *fabric.Fabric) {
 	for i, v := range f.TableVersions() {
 		s.gauge(tableVersion, float64(v), f.Topology().Switches[i].Name)
 	}
-	held := 0.0
-	if f.Held() {
-		held = 1
-	}
-	s.gauge(nicsHeld, held)
+	s.flag(nicsHeld, f.Held())
 }

@@ -63,10 +63,5 @@ func (w *Web) move(r *http.Request) (any, error) {
 // Move has another host run a switch; an empty host is the one that the placement gives it. It
 // returns when the switch runs there and its links are up.
 func (c *Client) Move(ctx context.Context, sw, host string) (fabric.Moved, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, requestTime)
-		defer cancel()
-	}
-	return ask[fabric.Moved](ctx, c, VerbMove, MoveRequest{Switch: sw, Host: host})
+	return askWithin[fabric.Moved](ctx, c, requestTime, VerbMove, MoveRequest{Switch: sw, Host: host})
 }

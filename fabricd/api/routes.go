@@ -175,11 +175,11 @@ func number[N int | uint64](r *http.Request, name string) (N, error) {
 	return N(n), nil
 }
 
-// truth reads true or false from the query. Without the parameter the answer is otherwise.
-func truth(r *http.Request, name string, otherwise bool) (bool, error) {
+// truth reads true or false from the query, true when it is not there.
+func truth(r *http.Request, name string) (bool, error) {
 	switch text := r.URL.Query().Get(name); text {
 	case "":
-		return otherwise, nil
+		return true, nil
 	case "true", "false":
 		return text == "true", nil
 	default:

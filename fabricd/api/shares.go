@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -85,11 +86,9 @@ func (p *places) take(ctx context.Context, client string, patience time.Duration
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, other := range p.waiting {
-		if other == one {
-			p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
-			return err
-		}
+	if i := slices.Index(p.waiting, one); i >= 0 {
+		p.waiting = slices.Delete(p.waiting, i, i+1)
+		return err
 	}
 	return nil // granted meanwhile
 }
@@ -117,7 +116,7 @@ func (p *places) grant() {
 			return
 		}
 		one := p.waiting[next]
-		p.waiting = append(p.waiting[:next], p.waiting[next+1:]...)
+		p.waiting = slices.Delete(p.waiting, next, next+1)
 		p.free--
 		p.busy[one.client]++
 		close(one.granted)

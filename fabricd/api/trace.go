@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -49,9 +50,7 @@ func (s *Server) trace(_ context.Context, r TraceRequest) (fabric.Tracing, error
 	if err != nil {
 		return fabric.Tracing{}, err
 	}
-	if r.Count == 0 {
-		r.Count = 1
-	}
+	r.Count = cmp.Or(r.Count, 1)
 	return s.fabric.Trace(src, dst, r.Count)
 }
 

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -61,12 +62,8 @@ func (o *Options) complete() error {
 		}
 		seen[h.Name] = true
 	}
-	if o.ClientPort == 0 {
-		o.ClientPort = 4222
-	}
-	if o.ClusterPort == 0 {
-		o.ClusterPort = 6222
-	}
+	o.ClientPort = cmp.Or(o.ClientPort, 4222)
+	o.ClusterPort = cmp.Or(o.ClusterPort, 6222)
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,9 +75,7 @@ func (o *RotateOptions) complete(d *Dir) {
 	if o.Tell == nil {
 		o.Tell = func(string) {}
 	}
-	if o.Wait == 0 {
-		o.Wait = 2 * time.Second
-	}
+	o.Wait = cmp.Or(o.Wait, 2*time.Second)
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}

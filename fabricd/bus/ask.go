@@ -166,10 +166,7 @@ func (c *Client) deny(violation string) (found bool) {
 	return found
 }
 
-func (c *Client) deniedErr() error {
-	creds := c.cfg.Credentials
-	return fmt.Errorf("%v: %w", creds, reply.ErrDenied)
-}
+func (c *Client) deniedErr() error { return fmt.Errorf("%v: %w", c.cfg.Credentials, reply.ErrDenied) }
 
 // roundTrip sends one message and returns the answer, unless that is an error.
 func (c *Client) roundTrip(ctx context.Context, to Subject, h nats.Header, body []byte) (*nats.Msg, error) {

@@ -10,9 +10,10 @@ import (
 // ErrPortInUse means that another process listens where the broker was told to.
 var ErrPortInUse = errors.New("address already in use")
 
-// defaultMaxCuts costs about 1 us per message when all are in force; chosen by us because it holds
-// the links of a 16-port switch, both ways.
-const defaultMaxCuts = 32
+// maxCuts bounds the cuts that the broker enforces at a time; further ones are enforced at the ends
+// of the links. All in force cost about 1 us per message; chosen by us because it holds the links of
+// a 16-port switch, both ways.
+const maxCuts = 32
 
 // BrokerConfig configures an embedded broker. Fabric is required.
 type BrokerConfig struct {
@@ -22,9 +23,6 @@ type BrokerConfig struct {
 	Listen string
 	// NoListen takes connections from this process only.
 	NoListen bool
-	// MaxCuts bounds the cuts that the broker enforces at a time, since each one slows every
-	// message; further ones are enforced at the ends of the links. 0 is 32, negative is none.
-	MaxCuts int
 	// StoreDir is a folder of the fabric's own for what its subnet manager keeps, see [Store];
 	// empty: the broker keeps nothing.
 	StoreDir string
@@ -39,7 +37,6 @@ type Broker struct {
 	fabric  string
 	server  embedded
 	creds   map[Role]Credentials // constant
-	maxCuts int
 	listens bool
 
 	ending   chan struct{}  // closed by Shutdown
@@ -62,11 +59,8 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 		return nil, err
 	}
 	b := &Broker{
-		fabric: cfg.Fabric, server: s, creds: make(map[Role]Credentials), maxCuts: max(cfg.MaxCuts, 0),
+		fabric: cfg.Fabric, server: s, creds: make(map[Role]Credentials),
 		listens: !cfg.NoListen, cuts: make(map[string]struct{}), ending: make(chan struct{}),
-	}
-	if cfg.MaxCuts == 0 {
-		b.maxCuts = defaultMaxCuts
 	}
 	for _, r := range []Role{RoleFabric, RoleOperator, RoleViewer, RoleManager} {
 		b.creds[r] = newCredentials(r.String())

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -95,15 +96,9 @@ func Dial(cfg ClientConfig) (*Client, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Program == "" {
-		cfg.Program = "client"
-	}
-	if cfg.Build.Protocol == 0 {
-		cfg.Build.Protocol = Protocol
-	}
-	if cfg.Waiting == 0 {
-		cfg.Waiting = 1024
-	}
+	cfg.Program = cmp.Or(cfg.Program, "client")
+	cfg.Build.Protocol = cmp.Or(cfg.Build.Protocol, Protocol)
+	cfg.Waiting = cmp.Or(cfg.Waiting, 1024)
 	if cfg.OnError == nil {
 		cfg.OnError = func(error) {}
 	}

@@ -143,7 +143,7 @@ func (c *cutState) apply() error {
 	}
 	var errs []error
 	want := c.wanted()
-	room := c.broker.maxCuts
+	room := maxCuts
 	for subject := range c.applied {
 		if _, ok := want[subject]; ok {
 			room--

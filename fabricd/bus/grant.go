@@ -25,21 +25,10 @@ const (
 // String prints the role, which is also the name of its user; that of an agent has the name of its
 // host after it.
 func (r Role) String() string {
-	switch r {
-	case RoleFabric:
-		return "fabric"
-	case RoleOperator:
-		return "operator"
-	case RoleViewer:
-		return "viewer"
-	case RoleManager:
-		return "manager"
-	case RoleAgent:
-		return "agent"
-	case RoleRenewer:
-		return "renewer"
+	if r > RoleRenewer {
+		r = 0
 	}
-	return "nobody"
+	return [...]string{"nobody", "fabric", "operator", "viewer", "manager", "agent", "renewer"}[r]
 }
 
 // User is the name of a role's user; name is that of the host of an agent and otherwise not used.

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,9 +60,7 @@ func (c NATSConfig) withDefaults() NATSConfig {
 	if c.Layout == nil {
 		c.Layout = Hashed(c.Shards)
 	}
-	if c.Pending == 0 {
-		c.Pending = 1 << 18
-	}
+	c.Pending = cmp.Or(c.Pending, 1<<18)
 	return c
 }
 

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,9 +114,7 @@ func (c ServerConfig) service() (me Subject, cfg micro.Config, err error) {
 
 // NewServer connects and announces the server. The caller closes it, before the broker.
 func NewServer(cfg ServerConfig) (*Server, error) {
-	if cfg.Build.Protocol == 0 {
-		cfg.Build.Protocol = Protocol
-	}
+	cfg.Build.Protocol = cmp.Or(cfg.Build.Protocol, Protocol)
 	if cfg.OnError == nil {
 		cfg.OnError = func(error) {}
 	}

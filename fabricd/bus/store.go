@@ -43,11 +43,10 @@ func storeSubjects(fabric string) []string {
 	}
 }
 
-// StoreConfig says where the store of a fabric is. Fabric, and Broker or URL, are required.
+// StoreConfig says where the store of a fabric is. Fabric and URL are required.
 type StoreConfig struct {
 	Fabric      string
-	Broker      *Broker // ours, in this process; or nil and
-	URL         string  // the address of another,
+	URL         string
 	Credentials Credentials
 	Existing    bool // do not make a bucket where there is none: the error wraps reply.ErrNoKey
 }
@@ -72,7 +71,7 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var err error
-	s.conn, err = connect(cfg.Broker, cfg.URL, cfg.Credentials, []nats.Option{
+	s.conn, err = connect(nil, cfg.URL, cfg.Credentials, []nats.Option{
 		nats.Name(root + "-fabric-" + cfg.Fabric +
 			"-store"), nats.MaxReconnects(-1), nats.ClosedHandler(func(*nats.Conn) { close(s.done) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // what is denied gets no answer

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -129,9 +130,7 @@ type PushConfig struct {
 // names of those that have taken it, sorted. Servers that are away hear of it from the others when
 // they are back. It fails when a server refuses it, and when none takes it.
 func PushAccount(ctx context.Context, cfg PushConfig, token string) (took []string, err error) {
-	if cfg.Wait == 0 {
-		cfg.Wait = 2 * time.Second
-	}
+	cfg.Wait = cmp.Or(cfg.Wait, 2*time.Second)
 	conn, err := connect(nil, cfg.URL, cfg.Credentials, []nats.Option{nats.Name(root + "-auth"), nats.NoReconnect()})
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (d *Doc) Warnings() []string { return d.warnings }
 // Read loads the file of that name into a T. See [Load] for the errors; those of the file system
 // are wrapped.
 func Read[T any](file string) (*Doc, T, error) {
-	data, err := readBounded(file)
+	data, err := Bytes(file)
 	if err != nil {
 		var zero T
 		return nil, zero, err
@@ -75,9 +75,7 @@ func Load[T any](file string, data []byte) (*Doc, T, error) {
 }
 
 // Bytes reads a file of at most [MaxSize] bytes that is not YAML. Errors name it.
-func Bytes(file string) ([]byte, error) { return readBounded(file) }
-
-func readBounded(file string) ([]byte, error) {
+func Bytes(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err // names the file
@@ -140,12 +138,11 @@ func (d *Doc) recovered(err *error) {
 
 // translate gives an error of the YAML library our form.
 func (d *Doc) translate(err error) error {
-	var ours *Error
-	if errors.As(err, &ours) {
+	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}
-	var ye yaml.Error
-	if !errors.As(err, &ye) || ye.GetToken() == nil {
+	ye, ok := errors.AsType[yaml.Error](err)
+	if !ok || ye.GetToken() == nil {
 		return fmt.Errorf("%s: %w", d.file, err)
 	}
 	tk := ye.GetToken()
@@ -153,12 +150,10 @@ func (d *Doc) translate(err error) error {
 	if tk.Position != nil {
 		pos.Line, pos.Column = tk.Position.Line, tk.Position.Column
 	}
-	var over *yaml.OverflowError
-	if errors.As(err, &over) {
+	if over, ok := errors.AsType[*yaml.OverflowError](err); ok {
 		return d.errorAt(pos, fmt.Errorf("%s is out of range, expected %s", nearest.Clip(over.SrcNum), Describe(over.DstType)))
 	}
-	var typ *yaml.TypeError
-	if errors.As(err, &typ) {
+	if typ, ok := errors.AsType[*yaml.TypeError](err); ok {
 		return d.errorAt(pos, fmt.Errorf("found %s, expected %s", nearest.Clip(tk.Value), Describe(typ.DstType)))
 	}
 	return d.errorAt(pos, errors.New(explain(ye.GetMessage())))

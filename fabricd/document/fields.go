@@ -245,12 +245,9 @@ func decodesItself(t reflect.Type) bool {
 	if t == reflect.TypeFor[time.Duration]() || t == reflect.TypeFor[time.Time]() {
 		return true
 	}
-	for _, u := range unmarshalers {
-		if t.Implements(u) || reflect.PointerTo(t).Implements(u) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(unmarshalers, func(u reflect.Type) bool {
+		return t.Implements(u) || reflect.PointerTo(t).Implements(u)
+	})
 }
 
 func (d *Doc) mismatch(node ast.Node, t reflect.Type, errs *Errors) {

@@ -96,9 +96,7 @@ func (e *Explainer) Explain(ctx context.Context, q Question) (*Decision, error) 
 		return nil, within("switch", err)
 	}
 	vcs := q.VCs
-	if vcs == 0 {
-		vcs = f.vcs
-	}
+	vcs = cmp.Or(vcs, f.vcs)
 	if vcs < 0 || vcs > weft.MaxVCs {
 		return nil, within("vcs", fmt.Errorf("found %d, expected 1 to %d", vcs, weft.MaxVCs))
 	}

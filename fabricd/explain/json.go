@@ -90,8 +90,7 @@ var errTwice = errors.New("given twice, expected once")
 func (q *Question) Decode(line []byte) error {
 	var whole json.RawMessage
 	if err := json.Unmarshal(line, &whole); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return fmt.Errorf("not JSON: %w, at column %d", err, syntax.Offset)
 		}
 		return fmt.Errorf("not JSON: %w", err)

@@ -41,9 +41,10 @@ func ExampleSpec_Validate() {
 	// crash with direction to: only a link has directions
 }
 
-func ExampleFlap_Edges() {
+func ExampleFlap_Changes() {
 	f := fault.Flap{Period: fault.Duration(time.Second), Duty: new(fault.Percent(30)), Count: 2}
-	for e := range f.Edges(nil) { // nothing is drawn without jitter
+	next := f.Changes(nil) // nothing is drawn without jitter
+	for e, ok := next(); ok; e, ok = next() {
 		fmt.Println(e.At, e.Down)
 	}
 	// Output:

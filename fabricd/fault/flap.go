@@ -3,7 +3,6 @@ package fault
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"math/bits"
 	"time"
@@ -76,21 +75,10 @@ func (f Flap) Validate() error {
 	return nil
 }
 
-// Edges are the changes of the link in order, each later than the one before; the first is a cut
-// and the last, when the flap has a count, a repair. Each draw is 64 even random bits; without
-// jitter none is taken. A flap that [Flap.Validate] refuses has no edges.
-func (f Flap) Edges(draw func() uint64) iter.Seq[Edge] {
-	return func(yield func(Edge) bool) {
-		next := f.Changes(draw)
-		for {
-			if e, ok := next(); !ok || !yield(e) {
-				return
-			}
-		}
-	}
-}
-
-// Changes is Edges one at a time: each call of next returns the next one, until there are no more.
+// Changes are the changes of the link in order, each later than the one before, one for each call of
+// next until there are no more; the first is a cut and the last, when the flap has a count, a repair.
+// Each draw is 64 even random bits; without jitter none is taken. A flap that [Flap.Validate] refuses
+// has none.
 func (f Flap) Changes(draw func() uint64) (next func() (Edge, bool)) {
 	if f.Validate() != nil {
 		return func() (Edge, bool) { return Edge{}, false }

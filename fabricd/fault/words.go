@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/document"
@@ -42,7 +43,7 @@ func Directions() []Direction { return []Direction{To, From, Both} }
 func (v Verb) ofLink() bool { return v == VerbCut || v == VerbFlap || v == VerbImpair }
 
 // Pattern is the regular expression of a verb, for schemas.
-func (Verb) Pattern() string { return "^(?:" + strings.Join(words(Verbs()), "|") + ")$" }
+func (Verb) Pattern() string { return "^(?:" + strings.Join(Words(Verbs()), "|") + ")$" }
 
 // UnmarshalText reads a verb; for a word that is none the error has the nearest and all of them.
 func (v *Verb) UnmarshalText(text []byte) error {
@@ -62,13 +63,11 @@ func (d Direction) AtoB() bool { return d != From }
 func (d Direction) BtoA() bool { return d != To }
 
 // Pattern is the regular expression of a direction, for schemas.
-func (Direction) Pattern() string { return "^(?:" + strings.Join(words(Directions()), "|") + ")$" }
+func (Direction) Pattern() string { return "^(?:" + strings.Join(Words(Directions()), "|") + ")$" }
 
 // MarshalText writes d, "both" for the zero value.
 func (d Direction) MarshalText() ([]byte, error) {
-	if d == "" {
-		d = Both
-	}
+	d = cmp.Or(d, Both)
 	return []byte(d), nil
 }
 
@@ -96,10 +95,11 @@ func known[W ~string](kind string, word W, all []W) error {
 			return nil
 		}
 	}
-	return document.Unknown(kind, string(word), words(all))
+	return document.Unknown(kind, string(word), Words(all))
 }
 
-func words[W ~string](all []W) []string {
+// Words are those of a type as text.
+func Words[W ~string](all []W) []string {
 	list := make([]string, len(all))
 	for i, w := range all {
 		list[i] = string(w)

@@ -5,7 +5,6 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 )
@@ -58,38 +57,23 @@ func carried(g *topology.Graph, cores int) float64 {
 // meanHops is how many switches a packet of uniform traffic crosses on a shortest path, from some
 // of the NICs.
 func meanHops(g *topology.Graph) float64 {
-	next, nics := make([][]weft.SwitchID, len(g.Switches)), make([]int, len(g.Switches))
-	var with []weft.SwitchID
-	for _, l := range g.Links {
-		a, b := l.A.Node, l.B.Node
-		switch {
-		case a.IsSwitch() && b.IsSwitch():
-			next[a.Index], next[b.Index] = append(next[a.Index], weft.SwitchID(b.Index)), append(next[b.Index],
-				weft.SwitchID(a.Index))
-		case a.IsSwitch():
-			nics[a.Index]++
-		case b.IsSwitch():
-			nics[b.Index]++
+	nics := make([]int, len(g.Switches))
+	for i := range g.Links {
+		if l := &g.Links[i]; !l.BetweenSwitches() { // the NIC is the end B
+			nics[l.A.Node.Index]++
 		}
 	}
+	var with []int32
 	for id, n := range nics {
 		if n > 0 {
-			with = append(with, weft.SwitchID(id))
+			with = append(with, int32(id))
 		}
 	}
 	hops, pairs := 0, 0
+	net, dist := g.Adjacency(nil), make([]int32, len(g.Switches))
 	for i := 0; i < len(with); i += max(1, len(with)/hopSources) {
-		crossed := make([]int, len(g.Switches)) // 0: not reached
-		crossed[with[i]] = 1
-		for queue := []weft.SwitchID{with[i]}; len(queue) > 0; queue = queue[1:] {
-			at := queue[0]
-			hops, pairs = hops+nics[at]*crossed[at], pairs+nics[at]
-			for _, to := range next[at] {
-				if crossed[to] == 0 {
-					crossed[to] = crossed[at] + 1
-					queue = append(queue, to)
-				}
-			}
+		for _, at := range net.Distances(dist, nil, with[i]) {
+			hops, pairs = hops+nics[at]*int(dist[at]+1), pairs+nics[at]
 		}
 	}
 	return float64(max(1, hops)) / float64(max(1, pairs))

@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -44,9 +45,7 @@ func (s *State) begin(r fault.Report, of subject, expect []weft.End) *Incident {
 // beginLate is begin for an incident that is noticed only now. It gets what its links and switch
 // have lost before and no fault has cost. at is when it began to act; 0: nobody knows.
 func (s *State) beginLate(at weft.Time, r fault.Report, of subject, expect []weft.End) *Incident {
-	if at == 0 {
-		at = s.now
-	}
+	at = cmp.Or(at, s.now)
 	return s.beginAt(at, true, r, of, expect)
 }
 

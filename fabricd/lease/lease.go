@@ -10,6 +10,7 @@ package lease
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,9 +81,7 @@ func read(ctx context.Context, s Store, key string) (holder []byte, revision uin
 
 // Acquire waits until this process holds the lease.
 func Acquire(ctx context.Context, cfg Config) (*Lease, error) {
-	if cfg.Time == 0 {
-		cfg.Time = Default
-	}
+	cfg.Time = cmp.Or(cfg.Time, Default)
 	c := candidate{Config: cfg}
 	began := time.Now()
 	for {

@@ -1,13 +1,13 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -59,9 +59,7 @@ func Attach(f *fabric.Fabric, routing string, m manage.Method, vcs int, d Delays
 	}
 	p.InParallel(inParallel)
 	for _, x := range []*time.Duration{&d.Detect, &d.Compute, &d.Distribute} {
-		if *x == 0 {
-			*x = defaultDelay
-		}
+		*x = cmp.Or(*x, defaultDelay)
 	}
 	v := &virtual{f: f, planner: p, delays: d, version: tables.FirstVersion, has: make([]uint64, len(f.Topology().Switches))}
 	for s := range v.has {
@@ -193,10 +191,9 @@ func (v *virtual) tell(plan *manage.Plan) (entries int, err error) {
 
 func (v *virtual) done(plan *manage.Plan, r fabric.Round) {
 	entries, err := v.tell(plan)
-	r.Reconfiguration = fault.Reconfiguration{
-		Version: v.version, Method: r.Method, Switches: len(plan.Patches()), Entries: entries, Static: plan.Static, Acyclic: plan.Acyclic,
-		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected, Without: plan.Without, NoSpare: plan.NoSpare, Error: r.Error,
-	}
+	problem := r.Error
+	r.Reconfiguration = summary(plan, r.Method)
+	r.Version, r.Entries, r.Static, r.Error = v.version, entries, plan.Static, problem
 	if r.InForce = v.f.Now(); err != nil {
 		r.Error = err.Error()
 	}

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"os"
@@ -79,9 +80,7 @@ func (c Config) withDefaults() Config {
 		{&c.Drain, 10 * time.Second},
 		{&c.Lease, lease.Default},
 	} {
-		if *d.of == 0 {
-			*d.of = d.def
-		}
+		*d.of = cmp.Or(*d.of, d.def)
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -109,14 +109,19 @@ func died(now []weft.LinkID, before *subnet.Dead) (list []weft.LinkID) {
 	return list
 }
 
-// carryOut brings a job that is written down into force, and the rounds of its plan that follow.
-func (m *Manager) carryOut(ctx context.Context, j job, plan *manage.Plan, r fabric.Round) error {
-	m.planner.Adopt(plan)
-	r.Reconfiguration = fault.Reconfiguration{
-		Method: m.planner.Method().String(), Switches: len(plan.Patches()), Acyclic: plan.Acyclic,
+// summary is what is known of a reconfiguration before it is carried out.
+func summary(plan *manage.Plan, method string) fault.Reconfiguration {
+	return fault.Reconfiguration{
+		Method: method, Switches: len(plan.Patches()), Acyclic: plan.Acyclic,
 		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected,
 		Without: plan.Without, NoSpare: plan.NoSpare,
 	}
+}
+
+// carryOut brings a job that is written down into force, and the rounds of its plan that follow.
+func (m *Manager) carryOut(ctx context.Context, j job, plan *manage.Plan, r fabric.Round) error {
+	m.planner.Adopt(plan)
+	r.Reconfiguration = summary(plan, m.planner.Method().String())
 	var problems []string
 	busy := ctx
 	var at weft.Time

@@ -10,6 +10,7 @@
 package safefile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -116,8 +117,7 @@ func replace(path, to string, write func(io.Writer) error, more ...renameio.Opti
 	}
 	defer func() { _ = f.Cleanup() }() // nothing to do once it is in its place
 	if err := write(f); err != nil {
-		var io *fs.PathError
-		if errors.As(err, &io) && io.Path == f.Name() { // a full disk
+		if io, ok := errors.AsType[*fs.PathError](err); ok && io.Path == f.Name() { // a full disk
 			return failed(path, err)
 		}
 		return err
@@ -241,9 +241,7 @@ func Folder(path string) (string, error) {
 	at, err := walk(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		up, base := filepath.Split(filepath.Clean(path))
-		if up == "" {
-			up = "."
-		}
+		up = cmp.Or(up, ".")
 		var parent string
 		if parent, err = walk(up); errors.Is(err, fs.ErrNotExist) {
 			parent, err = Folder(up)
@@ -277,8 +275,7 @@ func Folder(path string) (string, error) {
 }
 
 func cause(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
 	}
 	return err

@@ -157,8 +157,7 @@ func (r *run) probe(ctx context.Context, before fabric.Ledger) (fabric.Ledger, e
 	if err == nil && after.Delivered-before.Delivered != sent {
 		err = fmt.Errorf("of %d pairs %d are connected", sent, after.Delivered-before.Delivered)
 	}
-	var stuck *fabric.StuckError
-	if errors.As(err, &stuck) {
+	if _, ok := errors.AsType[*fabric.StuckError](err); ok {
 		err = fmt.Errorf("of %d pairs %d are connected: %w", sent, after.Delivered-before.Delivered, err)
 	}
 	return after, err

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft"
@@ -77,12 +78,9 @@ func alone(g *topology.Graph, reports []fault.Report, i int) bool {
 
 // explained reports whether a fault was in force that makes an end lose its link.
 func explained(g *topology.Graph, reports []fault.Report, e fabric.Event) bool {
-	for _, r := range reports {
-		if r.Kind != fabric.KindSilence && touches(g, r, e.Link) && inForce(r, e.At, grace) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(reports, func(r fault.Report) bool {
+		return r.Kind != fabric.KindSilence && touches(g, r, e.Link) && inForce(r, e.At, grace)
+	})
 }
 
 func inForce(r fault.Report, at float64, after time.Duration) bool {

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -182,9 +183,7 @@ func (p *ibParser) node(kind ibKind, rest string) error {
 		return fmt.Errorf("more than %d switches and adapters", weft.MaxSwitch+weft.MaxNIC)
 	}
 	n := ibNode{Kind: kind, Name: name, GUID: head.guid, PortGUID: head.port, Ports: ports, Line: p.line}
-	if n.GUID == 0 {
-		n.GUID = guidOf(name)
-	}
+	n.GUID = cmp.Or(n.GUID, guidOf(name))
 	if kind == ibSwitch && n.PortGUID == 0 {
 		n.PortGUID = n.GUID
 	}

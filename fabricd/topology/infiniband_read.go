@@ -195,10 +195,7 @@ func (r *ibReader) placed(g *Graph) (*Graph, error) {
 			return differs(r.lines[n.ID.Node()], "NIC "+n.Name)
 		}
 	}
-	gone := make([]bool, len(base.Links))
-	for i := range gone {
-		gone[i] = true
-	}
+	gone := slices.Repeat([]bool{true}, len(base.Links))
 	for _, l := range g.Links {
 		end, id, ok := base.Peer(l.A)
 		if !ok || end != l.B {

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -169,9 +170,7 @@ func (r *resolver) assign(path func() string, e *weft.End) {
 	}
 	s := e.Node.Index
 	most := r.switches[s].Ports
-	if most == 0 {
-		most = weft.MaxPorts
-	}
+	most = cmp.Or(most, weft.MaxPorts)
 	p := r.nextFree[s]
 	for p < most && r.used[s][weft.PortID(p)] {
 		p++

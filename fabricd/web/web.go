@@ -4,6 +4,7 @@
 package web
 
 import (
+	"cmp"
 	"embed"
 	"io/fs"
 	"net/http"
@@ -37,9 +38,7 @@ func Handler() http.Handler {
 			return
 		}
 		name := strings.TrimPrefix(r.URL.Path, "/")
-		if name == "" {
-			name = "index.html"
-		}
+		name = cmp.Or(name, "index.html")
 		body, ok := files[name]
 		if !ok {
 			http.NotFound(w, r)

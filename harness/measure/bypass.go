@@ -28,7 +28,7 @@ func (c Config) bypassed(faults []death) (Config, bool, error) {
 			dead.AddLink(weft.LinkID(f.ID))
 		}
 	}
-	left := net.Planes(dead.Cuts, direct.AnyDimension)
+	left := net.Planes(dead.Cuts)
 	if left.Spec == "" {
 		return c, false, nil
 	}

@@ -157,10 +157,7 @@ const (
 // or since it is long enough.
 func (r *run) advance(to int64) (on bool, err error) {
 	for r.cycle() < to {
-		next := min(to, r.cycle()+lookEvery)
-		if next > r.horizon {
-			next = r.horizon
-		}
+		next := min(to, r.cycle()+lookEvery, r.horizon)
 		for r.cycle() < next {
 			r.engine.Run(r.time(min(next, r.cycle()+hearEvery)))
 			if err := r.ctx.Err(); err != nil {

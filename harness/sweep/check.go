@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -211,7 +212,7 @@ func (t *table) measured(c Check) (list []located, unknown int) {
 func (t *table) compared(i, k, column int, c Check) estimate {
 	a, b := t.samples(i, column), t.samples(k, column)
 	var both []int
-	for _, s := range indices(a) {
+	for _, s := range slices.Sorted(maps.Keys(a)) {
 		if _, ok := b[s]; ok {
 			both = append(both, s)
 		}
@@ -266,18 +267,8 @@ func (c Check) plain() bool { return c.Take == "" || c.Take == takeMean }
 
 // margin is how far a value is from the nearest bound, negative outside.
 func (c Check) margin(x float64) float64 {
-	m := math.Inf(1)
-	for _, b := range []*float64{c.AtLeast, c.Above} {
-		if b != nil {
-			m = min(m, x-*b)
-		}
-	}
-	for _, b := range []*float64{c.AtMost, c.Below} {
-		if b != nil {
-			m = min(m, *b-x)
-		}
-	}
-	return m
+	low, high := c.within()
+	return min(x-low, high-x)
 }
 
 // percents prints a share.

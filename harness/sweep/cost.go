@@ -3,6 +3,7 @@ package sweep
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -96,7 +97,7 @@ func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error
 
 // costly are the points whose runs take time. Of reconfigurations, runs of fewer faults are the
 // beginnings of those of more.
-func (e *Experiment) costly(p *plan) (list []int) {
+func (e *Experiment) costly(p *plan) []int {
 	most := map[string]int{} // by all but the number of faults: the point with most of them
 	for i := range p.points {
 		key := strconv.Itoa(i)
@@ -112,11 +113,7 @@ func (e *Experiment) costly(p *plan) (list []int) {
 			most[key] = i
 		}
 	}
-	for _, i := range most {
-		list = append(list, i)
-	}
-	slices.Sort(list)
-	return list
+	return slices.Sorted(maps.Values(most))
 }
 
 // trialOf is how many cycles of a run are tried: of a hunt some after its last fault, for then

@@ -2,7 +2,9 @@ package sweep
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/weft-fabric/weft/fabricd/subnet/tolerate"
@@ -129,7 +131,7 @@ func combined(list []estimate) estimate {
 		return all
 	}
 	parts := make([]float64, 0, len(errs))
-	for _, s := range indices(errs) {
+	for _, s := range slices.Sorted(maps.Keys(errs)) {
 		parts = append(parts, errs[s]*float64(len(errs)))
 	}
 	n := all.n

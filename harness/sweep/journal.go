@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -198,12 +199,7 @@ func (j *journal) begin(body []byte, ours header) error {
 	return nil
 }
 
-func orNothing(text string) string {
-	if text == "" {
-		return "not given"
-	}
-	return text
-}
+func orNothing(text string) string { return cmp.Or(text, "not given") }
 
 // add notes a run.
 func (j *journal) add(key string, cells row) error {

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -93,10 +94,8 @@ func repeatable(err error) error {
 func encodeCSV(rows [][]string) ([]byte, error) {
 	var b bytes.Buffer
 	c := csv.NewWriter(&b)
-	if err := c.WriteAll(rows); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), c.Error()
+	err := c.WriteAll(rows)
+	return b.Bytes(), err
 }
 
 // comparison is the table of statements.
@@ -141,12 +140,7 @@ func (w *work) readme(t *table, r *Report, pictures []picture) string {
 	return b.String()
 }
 
-func orUnknown(version string) string {
-	if version == "" {
-		return "unknown"
-	}
-	return version
-}
+func orUnknown(version string) string { return cmp.Or(version, "unknown") }
 
 // excludedText says what means leave out, and how often that was so.
 func excludedText(t *table) string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"regexp"
@@ -244,7 +245,7 @@ func (p *parser) quick(e *Experiment) {
 	q.samples = e.Quick.Samples
 	q.base = e.full.base.copied()
 	q.base.over(&e.Quick.Base, "$.quick.base")
-	for _, name := range sorted(e.Quick.Axes) {
+	for _, name := range slices.Sorted(maps.Keys(e.Quick.Axes)) {
 		if e.full.index(name) < 0 {
 			p.fail("$.quick.axes", unknownAxis(name, &e.full))
 		}
@@ -339,7 +340,7 @@ func (p *parser) loads(e *Experiment) {
 
 // where checks a choice of points.
 func (p *parser) where(e *Experiment, path string, where map[string]Some) {
-	for _, name := range sorted(where) {
+	for _, name := range slices.Sorted(maps.Keys(where)) {
 		for _, v := range where[name] {
 			p.coordinate(e, path, name, v)
 		}
@@ -354,13 +355,4 @@ func (p *parser) coordinate(e *Experiment, path, name string, v Value) {
 	case !slices.ContainsFunc(e.full.axes[i].values, v.same):
 		p.fail(path+"."+name, unknownValue(e.full.axes[i], v))
 	}
-}
-
-func sorted[V any](m map[string]V) []string {
-	list := make([]string, 0, len(m))
-	for name := range m {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return list
 }

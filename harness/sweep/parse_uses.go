@@ -3,6 +3,7 @@ package sweep
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -96,7 +97,7 @@ func (p *parser) check(e *Experiment, i int) {
 	at, c := fmt.Sprintf("$.checks[%d]", i), e.Checks[i]
 	p.measurable(at+".value", c.Value)
 	p.where(e, at+".where", c.Where)
-	for _, name := range sorted(c.Against) {
+	for _, name := range slices.Sorted(maps.Keys(c.Against)) {
 		p.coordinate(e, at+".against", name, c.Against[name])
 	}
 	for _, w := range []struct {

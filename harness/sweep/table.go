@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -65,7 +66,7 @@ func (t *table) samples(point, column int) map[int]float64 {
 // estimate is the mean of a column at a point, or the share of runs for which it is true.
 func (t *table) estimate(point, column int) estimate {
 	m := t.samples(point, column)
-	of := indices(m)
+	of := slices.Sorted(maps.Keys(m))
 	list := values(m, of)
 	if !columns[column].counted() {
 		e := mean(list)
@@ -89,21 +90,11 @@ func (t *table) take(what string, point, column int) estimate {
 	if len(m) == 0 {
 		return unknown(math.NaN(), 0)
 	}
-	list := values(m, indices(m))
+	list := values(m, slices.Sorted(maps.Keys(m)))
 	x := map[string]float64{
 		takeLeast: slices.Min(list), takeLargest: slices.Max(list), takeSpread: slices.Max(list) - slices.Min(list),
 	}[what]
 	return estimate{value: x, low: x, high: x, n: len(list)}
-}
-
-// indices are the samples of m in order.
-func indices(m map[int]float64) []int {
-	list := make([]int, 0, len(m))
-	for s := range m {
-		list = append(list, s)
-	}
-	slices.Sort(list)
-	return list
 }
 
 func values(m map[int]float64, of []int) []float64 {

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -80,12 +81,7 @@ func (Some) JSONSchema() string {
 
 // has reports whether v is among s.
 func (s Some) has(v Value) bool {
-	for _, w := range s {
-		if v.same(w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s, v.same)
 }
 
 // wrong is an error that has the place of node.

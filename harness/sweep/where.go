@@ -2,6 +2,8 @@ package sweep
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -29,7 +31,7 @@ func (p *plan) only(where map[string]Some) (*plan, error) {
 	}
 	less := *p
 	less.axes, less.points = nil, nil
-	for _, name := range sorted(where) {
+	for _, name := range slices.Sorted(maps.Keys(where)) {
 		if p.index(name) < 0 {
 			return nil, unknownAxis(name, p)
 		}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -68,9 +69,7 @@ func (s *Sets) resolve(g *topology.Graph) error {
 			return err
 		}
 	}
-	if s.Kind == "" {
-		s.Kind = Links
-	}
+	s.Kind = cmp.Or(s.Kind, Links)
 	if s.Kind == Links || s.Kind == Any {
 		for _, l := range g.Links {
 			if l.BetweenSwitches() {

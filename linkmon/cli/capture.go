@@ -15,7 +15,6 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
-	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -65,15 +64,8 @@ Exit codes: 0 done, also when the reader of a pipe has gone, 2 wrong input or no
 	for _, name := range []string{"count", "for"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
-	cmd.ValidArgsFunction = m.completeCaptured
+	cmd.ValidArgsFunction = both(m.completeLinks(anyLink), m.completeSwitches(anySwitch))
 	return cmd
-}
-
-// completeCaptured offers links and switches.
-func (m *monitor) completeCaptured(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	names, _ := m.completeLinks(func(fabric.LinkState) bool { return true })(cmd, args, word)
-	more, directive := m.completeSwitches(func(string, api.Status) bool { return true })(cmd, args, word)
-	return append(names, more...), directive
 }
 
 // record captures to a file, a pipe or the terminal.

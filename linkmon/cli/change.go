@@ -179,7 +179,7 @@ instant: no end is told of anything before all links are cut. When one of them c
   - {do: crash, a: s1.03, for: 5s}
   - {do: restore, a: s0.02-s1.02}
 
-do: ` + list(fault.Verbs()) + `; direction: ` + list(fault.Directions()) + `.`,
+do: ` + strings.Join(fault.Words(fault.Verbs()), ", ") + `; direction: ` + strings.Join(fault.Words(fault.Directions()), ", ") + `.`,
 		Example: "  linkmon apply faults.yaml\n  echo '[{do: heal}]' | linkmon apply -",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -220,16 +220,4 @@ func readSpecs(stdin io.Reader, file string) (specs []fault.Spec, err error) {
 		}
 	}
 	return specs, errs.Err()
-}
-
-// list prints words with commas between.
-func list[W ~string](words []W) string {
-	var b strings.Builder
-	for i, w := range words {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(string(w))
-	}
-	return b.String()
 }

@@ -74,9 +74,7 @@ Exit codes: 0 done (also when there was nothing to do), 2 wrong input, in which 
 	p.StringVar(&m.fabric, "fabric", "", "name of the fabric; not needed while only one runs")
 	m.server.Flags(p)
 	p.BoolVarP(&m.json, "json", "j", false, "print JSON, events and samples as JSON lines")
-	_ = root.RegisterFlagCompletionFunc("fabric", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return registry.Names(), cobra.ShellCompDirectiveNoFileComp
-	})
+	command.Complete(root, "fabric", registry.Names)
 	p.BoolVar(&m.readOnly, "readonly", false, "refuse whatever would change the fabric")
 	root.AddCommand(m.commands()...)
 	root.AddCommand(m.shCommand(), m.screenCommand(root))

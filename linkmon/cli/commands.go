@@ -24,7 +24,6 @@ named first: to is from it towards the other, from is the way back.`
 )
 
 func (m *monitor) cutCommand() *cobra.Command {
-	o := &order{spec: fault.Spec{Do: fault.VerbCut}}
 	cmd := &cobra.Command{
 		Use:   "cut LINK... | cut A B",
 		Short: "Cut links: nothing comes through",
@@ -33,16 +32,13 @@ are missing. A cut takes the place of a flap.
 
 ` + ofLinks + "\n\n" + howLong,
 		Example: "  linkmon cut s0.00 s1.00\n  linkmon cut s0.00-s1.00 s0.00-s1.10\n  linkmon cut s0.00 s1.00 --silent --direction to --for 10s",
-		Args:    named(aLink),
-		RunE:    func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
 	}
-	o.when(cmd, "direction", "silent", "for")
+	m.order(cmd, fault.VerbCut, aLink, "direction", "silent", "for")
 	cmd.ValidArgsFunction = m.completeLinks(func(l fabric.LinkState) bool { return l.State != fabric.LinkCut })
 	return cmd
 }
 
 func (m *monitor) flapCommand() *cobra.Command {
-	o := &order{spec: fault.Spec{Do: fault.VerbFlap}}
 	cmd := &cobra.Command{
 		Use:   "flap LINK... --period TIME | flap A B --period TIME",
 		Short: "Cut links and bring them back, again and again",
@@ -52,22 +48,19 @@ It ends after --count periods or after --for, or lasts until it is repaired, whe
 ` + ofLinks,
 		Example: "  linkmon flap s0.00 s1.00 --period 1s\n  linkmon flap s0.00-s1.00 --period 1s --duty 30% --jitter 50ms --count 5\n" +
 			"  linkmon flap s0.00 s1.00 --period 500ms --silent --for 10s",
-		Args: named(aLink),
-		RunE: func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
 	}
+	o := m.order(cmd, fault.VerbFlap, aLink, "direction", "silent", "for")
 	f := cmd.Flags()
 	text(f, "period", "time", o.flap.Period.UnmarshalText, "from one cut to the next, as 1s; at least 1ms")
 	text(f, "duty", "percent", optional(&o.flap.Duty), "share of a period that the link is down, as 30%; 50% unless given")
 	text(f, "jitter", "time", o.flap.Jitter.UnmarshalText, "every edge comes late by up to this, as 50ms")
 	f.IntVar(&o.flap.Count, "count", 0, "end after so many periods; 0 is until repaired")
 	command.Bound(f, "count", 0, fault.MaxCount)
-	o.when(cmd, "direction", "silent", "for")
 	cmd.ValidArgsFunction = m.completeLinks(func(l fabric.LinkState) bool { return l.State != fabric.LinkCut && !l.Flapping })
 	return cmd
 }
 
 func (m *monitor) impairCommand() *cobra.Command {
-	o := &order{spec: fault.Spec{Do: fault.VerbImpair}}
 	cmd := &cobra.Command{
 		Use:   "impair LINK... | impair A B",
 		Short: "Let links lose, delay or slow what they carry",
@@ -77,69 +70,54 @@ again, and --clear all of them. On a link that is cut the impairment is kept, an
 ` + ofLinks + "\n\n" + howLong,
 		Example: "  linkmon impair s0.00 s1.00 --loss 10%\n  linkmon impair s0.00-s1.00 --delay 5ms --jitter 1ms --rate 100kB/s --for 10s\n" +
 			"  linkmon impair s0.00 s1.00 --direction from --loss 1%\n  linkmon impair s0.00 s1.00 --clear",
-		Args: named(aLink),
-		RunE: func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
 	}
+	o := m.order(cmd, fault.VerbImpair, aLink, "direction", "for")
 	f := cmd.Flags()
 	text(f, "loss", "percent", optional(&o.impair.Loss), "share of frames lost, with the packets in them; drawn for each frame, as 10%")
 	text(f, "delay", "time", optional(&o.impair.Delay), "time added to the link's own delay, as 5ms")
 	text(f, "jitter", "time", optional(&o.impair.Jitter), "the added delay differs by up to this either way, as 1ms")
 	text(f, "rate", "rate", optional(&o.impair.Rate), "most that the link carries, as 100kB/s, 8Mbit/s or unlimited")
 	f.BoolVar(&o.clear, "clear", false, "end the impairment")
-	o.when(cmd, "direction", "for")
-	cmd.ValidArgsFunction = m.completeLinks(func(fabric.LinkState) bool { return true })
+	cmd.ValidArgsFunction = m.completeLinks(anyLink)
 	return cmd
 }
 
 func (m *monitor) crashCommand() *cobra.Command {
-	o := &order{spec: fault.Spec{Do: fault.VerbCrash}}
 	cmd := &cobra.Command{
 		Use:   "crash SWITCH...",
 		Short: "Crash switches: all they hold is lost, their neighbours lose their links to them",
 		Long: `crash kills a switch, or several at one instant: all it holds is lost and its neighbours lose signal. It comes back, empty,
 when it is restarted, or after --for, whether linkmon runs or not.`,
 		Example: "  linkmon crash s1.03\n  linkmon crash s1.03 s1.13 --for 5s",
-		Args:    named(aSwitch),
-		RunE:    func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
 	}
-	o.when(cmd, "for")
+	m.order(cmd, fault.VerbCrash, aSwitch, "for")
 	cmd.ValidArgsFunction = m.completeSwitches(func(name string, s api.Status) bool { return !slices.Contains(s.SwitchesDown, name) })
 	return cmd
 }
 
 func (m *monitor) restoreCommand() *cobra.Command {
-	o := &order{spec: fault.Spec{Do: fault.VerbRestore}}
 	cmd := &cobra.Command{
 		Use:   "restore LINK... | restore A B | restore SWITCH...",
 		Short: "Repair links, or switches that crashed",
 		Long: `restore ends what is wrong with a link: a cut or a flap, or else an impairment. Links and switches can be named together; they
 come back at one instant. --direction is seen from the end named first.`,
 		Example: "  linkmon restore s0.00 s1.00\n  linkmon restore s1.03\n  linkmon restore s0.00-s1.00 s0.00-s1.10",
-		Args:    named(aLink + ", or a switch, as s1.03"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
 	}
-	o.when(cmd, "direction")
-	links := m.completeLinks(func(l fabric.LinkState) bool { return !l.Well() && l.State != fabric.LinkDown })
-	switches := m.completeSwitches(func(name string, s api.Status) bool { return slices.Contains(s.SwitchesDown, name) })
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		names, _ := links(cmd, args, word)
-		more, directive := switches(cmd, args, word)
-		return append(names, more...), directive
-	}
+	m.order(cmd, fault.VerbRestore, aLink+", or a switch, as s1.03", "direction")
+	cmd.ValidArgsFunction = both(
+		m.completeLinks(func(l fabric.LinkState) bool { return !l.Well() && l.State != fabric.LinkDown }),
+		m.completeSwitches(crashed))
 	return cmd
 }
 
 func (m *monitor) restartCommand() *cobra.Command {
-	o := &order{spec: fault.Spec{Do: fault.VerbRestart}}
 	cmd := &cobra.Command{
 		Use:     "restart SWITCH...",
 		Short:   "Start switches again that crashed, empty",
 		Example: "  linkmon restart s1.03",
-		Args:    named(aSwitch),
-		RunE:    func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
 	}
-	o.when(cmd)
-	cmd.ValidArgsFunction = m.completeSwitches(func(name string, s api.Status) bool { return slices.Contains(s.SwitchesDown, name) })
+	m.order(cmd, fault.VerbRestart, aSwitch)
+	cmd.ValidArgsFunction = m.completeSwitches(crashed)
 	return cmd
 }
 
@@ -161,6 +139,16 @@ func (m *monitor) healCommand() *cobra.Command {
 	o.when(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "repair everything")
 	return cmd
+}
+
+// order makes cmd an order for the links or switches that its arguments name, with the flags of
+// when.
+func (m *monitor) order(cmd *cobra.Command, do fault.Verb, what string, has ...string) *order {
+	o := &order{spec: fault.Spec{Do: do}}
+	cmd.Args = named(what)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) }
+	o.when(cmd, has...)
+	return o
 }
 
 // What commands want to be named.
@@ -191,12 +179,7 @@ func (o *order) when(cmd *cobra.Command, has ...string) {
 			_ = f.MarkHidden(name) // it is there
 		}
 	}
-	_ = cmd.RegisterFlagCompletionFunc("direction", func(*cobra.Command, []string, string) (words []string, _ cobra.ShellCompDirective) {
-		for _, d := range fault.Directions() {
-			words = append(words, string(d))
-		}
-		return words, cobra.ShellCompDirectiveNoFileComp
-	})
+	command.Complete(cmd, "direction", func() []string { return fault.Words(fault.Directions()) })
 	for _, name := range []string{"for", "period", "duty", "jitter", "count", "loss", "delay", "rate"} {
 		if f.Lookup(name) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
@@ -257,6 +240,20 @@ func (m *monitor) completeLinks(want func(fabric.LinkState) bool) cobra.Completi
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }
+
+// both offers the names of two completions.
+func both(a, b cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		names, _ := a(cmd, args, word)
+		more, directive := b(cmd, args, word)
+		return append(names, more...), directive
+	}
+}
+
+// What completions want.
+func anyLink(fabric.LinkState) bool          { return true }
+func anySwitch(string, api.Status) bool      { return true }
+func crashed(name string, s api.Status) bool { return slices.Contains(s.SwitchesDown, name) }
 
 // completeSwitches offers the names of switches.
 func (m *monitor) completeSwitches(want func(name string, s api.Status) bool) cobra.CompletionFunc {

@@ -74,7 +74,7 @@ Whether packets that two firmwares have routed can wait for each other for ever:
 	cmd.Flags().BoolVar(&rolling, "rolling", false, "one switch after the other")
 	cmd.Flags().DurationVar(&every, "every", 2*time.Second, "from one switch to the next, with --rolling")
 	command.Bound(cmd.Flags(), "every", 0, fault.MaxDuration)
-	switches := m.completeSwitches(func(string, api.Status) bool { return true })
+	switches := m.completeSwitches(anySwitch)
 	cmd.ValidArgsFunction = func(
 		cmd *cobra.Command, args []string, word string,
 	) ([]cobra.Completion, cobra.ShellCompDirective) {

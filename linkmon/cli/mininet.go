@@ -148,7 +148,7 @@ switch S down (or stop) is crash S, switch S up (or start) is restart S.`,
 	}
 	o.when(cmd, "for")
 	cmd.Flags().BoolVar(&table, "forwarding", false, "the forwarding table too, where the firmware has one")
-	switches := m.completeSwitches(func(string, api.Status) bool { return true })
+	switches := m.completeSwitches(anySwitch)
 	cmd.ValidArgsFunction = func(
 		cmd *cobra.Command, args []string, word string,
 	) ([]cobra.Completion, cobra.ShellCompDirective) {

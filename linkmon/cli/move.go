@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/api"
@@ -51,7 +52,7 @@ its links stay up. The NICs of the switch stay where they are. move ends when th
 		},
 	}
 	cmd.Flags().BoolVar(&home, "home", false, "back to the host that the placement gives it, as without HOST")
-	switches := m.completeSwitches(func(string, api.Status) bool { return true })
+	switches := m.completeSwitches(anySwitch)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		switch {
 		case len(args) == 0:
@@ -70,7 +71,7 @@ func movedText(m fabric.Moved) string {
 	from, to := cmp.Or(m.From, leader), cmp.Or(m.To, leader)
 	text := fmt.Sprintf("%s runs on %s already", m.Switch, to)
 	if m.Changed {
-		text = fmt.Sprintf("%s moved from %s to %s, %s went along", m.Switch, from, to, counted(int(m.Packets), "packet"))
+		text = fmt.Sprintf("%s moved from %s to %s, %s went along", m.Switch, from, to, english.Plural(int(m.Packets), "packet", ""))
 	}
 	if m.Note != "" {
 		text += "\n  " + m.Note

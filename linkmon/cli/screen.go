@@ -44,9 +44,7 @@ linkmon without a command is the same.`,
 	f.BoolVar(&ascii, "ascii", !utf8Terminal(os.Getenv), "draw with ASCII characters alone; as the locale says unless given")
 	f.BoolVar(&once, "once", false, "print the page once, 80 characters wide, and end")
 	f.StringVar(&page, "page", "map", "with --once: `NAME` of the page: "+strings.Join(screen.Pages(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("page", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return screen.Pages(), cobra.ShellCompDirectiveNoFileComp
-	})
+	command.Complete(cmd, "page", screen.Pages)
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if m.json || !command.Terminal(cmd.InOrStdin()) || !command.Terminal(cmd.OutOrStdout()) {
 			return cmd.Help()

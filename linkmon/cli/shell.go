@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/mattn/go-shellwords"
 	"github.com/spf13/cobra"
 
@@ -82,13 +83,10 @@ func (s *shell) script(ctx context.Context, in io.Reader, keepGoing bool) error 
 }
 
 func failures(n int) error {
-	switch n {
-	case 0:
+	if n == 0 {
 		return nil
-	case 1:
-		return errors.New("1 line failed, see above")
 	}
-	return fmt.Errorf("%d lines failed, see above", n)
+	return errors.New(english.Plural(n, "line", "") + " failed, see above")
 }
 
 // run runs one line; an empty one does nothing.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/api"
@@ -264,15 +265,7 @@ func (p *travelled) summary() string {
 	if p.end.End == fabric.EndLost && p.end.To != "" {
 		text += " > (" + p.end.To + ")"
 	}
-	return fmt.Sprintf("%s: %s, %s", cmp.Or(p.end.End, "under way"), text, counted(p.rerouted, "reroute"))
-}
-
-// counted is n and a noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%s: %s, %s", cmp.Or(p.end.End, "under way"), text, english.Plural(p.rerouted, "reroute", ""))
 }
 
 // completeNICs offers the names of NICs.

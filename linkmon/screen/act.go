@@ -3,6 +3,7 @@ package screen
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -130,7 +131,7 @@ func (a *app) askFor(form func(a *app, links []target) *form, silent bool) {
 	}
 	a.form = form(a, links)
 	if silent {
-		a.form.set("signal", "silent")
+		a.form.beSilent()
 	}
 }
 
@@ -230,7 +231,7 @@ func (a *app) named(words []string) (target, bool) {
 	t := a.mirror.Topology
 	if len(words) == 2 && strings.HasPrefix("faults", words[0]) && len(words[0]) > 4 {
 		for _, r := range a.mirror.Faults {
-			if words[1] == itoa(r.ID) {
+			if words[1] == strconv.Itoa(r.ID) {
 				return target{aFault, r.ID}, true
 			}
 		}

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -112,15 +113,8 @@ func (a *app) connect(c connected) {
 }
 
 func sameGraph(x, y *topology) bool {
-	if len(x.Switches) != len(y.Switches) || len(x.NICs) != len(y.NICs) || len(x.Links) != len(y.Links) {
-		return false
-	}
-	for i, l := range x.Links {
-		if l.ID != y.Links[i].ID {
-			return false
-		}
-	}
-	return true
+	return len(x.Switches) == len(y.Switches) && len(x.NICs) == len(y.NICs) &&
+		slices.EqualFunc(x.Links, y.Links, func(a, b api.TopologyLink) bool { return a.ID == b.ID })
 }
 
 func (a *app) page() page { return a.stack[len(a.stack)-1] }

@@ -1,6 +1,9 @@
 package screen
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // glyph is one character of a canvas.
 type glyph struct {
@@ -59,9 +62,7 @@ func (c *canvas) lines(th theme, x0, y0, w, h int) []string {
 			if y < c.h && x < c.w {
 				g = *c.at(x, y)
 			}
-			if g.r == 0 {
-				g.r = ' '
-			}
+			g.r = cmp.Or(g.r, ' ')
 			next := g
 			next.r = 0
 			if next != look {

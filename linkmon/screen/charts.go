@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -101,9 +102,7 @@ func (a *app) plot(c chart, w, h int, span float64) []string {
 	}
 	out := []string{a.render(strong, c.name) + "  " + strings.Join(now, " ")}
 	height := h - 3
-	if most == 0 {
-		most = 1
-	}
+	most = cmp.Or(most, 1)
 	options := []asciigraph.Option{
 		asciigraph.Height(height), asciigraph.LowerBound(0), asciigraph.UpperBound(most), asciigraph.Offset(3),
 		asciigraph.YAxisValueFormatter(func(v float64) string { return fmt.Sprintf("%7s", c.format(v)) }),

@@ -54,16 +54,10 @@ func (f *form) line() string {
 	return strings.Join(words, " ")
 }
 
-func (f *form) set(name, value string) {
-	for i := range f.fields {
-		if f.fields[i].name != name {
-			continue
-		}
-		if f.fields[i].choices == nil {
-			f.fields[i].text = value
-		} else if c := slices.Index(f.fields[i].choices, value); c >= 0 {
-			f.fields[i].choice = c
-		}
+// beSilent chooses that nobody is told.
+func (f *form) beSilent() {
+	if i := slices.IndexFunc(f.fields, func(x field) bool { return x.name == "signal" }); i >= 0 {
+		f.fields[i].choice = slices.Index(f.fields[i].choices, "silent")
 	}
 }
 

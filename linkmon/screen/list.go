@@ -53,6 +53,15 @@ type column struct {
 	right bool // numbers
 }
 
+// columns are those with these titles; those of numbers begin with >.
+func columns(titles ...string) (list []column) {
+	for _, title := range titles {
+		title, right := strings.CutPrefix(title, ">")
+		list = append(list, column{title, right})
+	}
+	return list
+}
+
 // list is a table with a cursor. Its rows are made anew for each drawing; the cursor stays on the
 // thing it is on.
 type list struct {

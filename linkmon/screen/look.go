@@ -71,14 +71,13 @@ type signs struct {
 	trouble                  [linkDeadlocked + 1]rune
 	wire, post               [4]rune // a link from left to right, and from above: idle, low, half, full
 	turn, rerouted, blocked  rune
-	mark, dot, there, to     string
-	ellipsis, dash, rule     string
+	mark, dot, to            string
+	ellipsis, rule           string
 	spark                    []rune
 	topLeft, topRight        string
 	bottomLeft, bottomRight  string
 	side                     string
 	live, gone, rising, back string
-	chart                    bool // box-drawing characters can be had
 }
 
 var unicodeSigns = signs{
@@ -89,9 +88,9 @@ var unicodeSigns = signs{
 	},
 	wire: [...]rune{'┄', '─', '━', '═'}, post: [...]rune{'┆', '│', '┃', '║'},
 	turn: '↺', rerouted: '»', blocked: '▪',
-	mark: "●", dot: "·", there: "→", to: "→", ellipsis: "…", dash: "–", rule: "─", spark: []rune("▁▂▃▄▅▆▇█"),
+	mark: "●", dot: "·", to: "→", ellipsis: "…", rule: "─", spark: []rune("▁▂▃▄▅▆▇█"),
 	topLeft: "╭", topRight: "╮", bottomLeft: "╰", bottomRight: "╯", side: "│",
-	live: "●", gone: "○", rising: "▲", back: "←", chart: true,
+	live: "●", gone: "○", rising: "▲", back: "←",
 }
 
 var asciiSigns = signs{
@@ -102,7 +101,7 @@ var asciiSigns = signs{
 	},
 	wire: [...]rune{'.', '-', '=', '#'}, post: [...]rune{'.', '|', '|', '#'},
 	turn: 'u', rerouted: '>', blocked: 'w',
-	mark: "*", dot: "-", there: "->", to: "->", ellipsis: "~", dash: "-", rule: "-", spark: []rune("12345678"),
+	mark: "*", dot: "-", to: "->", ellipsis: "~", rule: "-", spark: []rune("12345678"),
 	topLeft: "+", topRight: "+", bottomLeft: "+", bottomRight: "+", side: "|",
 	live: "*", gone: "o", rising: "^", back: "<-",
 }

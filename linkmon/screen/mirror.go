@@ -48,7 +48,6 @@ type mirror struct {
 	Switches []api.SwitchView // by index of the switch
 	Sample   api.Sample
 	Ledger   fabric.Ledger
-	Totals   fabric.Totals
 	Traffic  string
 	Deadlock []api.ChannelView
 
@@ -121,7 +120,7 @@ func (m *mirror) Apply(f api.Frame) bool {
 			m.Switches[s.I] = s
 		}
 	}
-	m.Sample, m.Ledger, m.Totals, m.Deadlock = f.Sample, f.Ledger, f.Totals, f.Deadlock
+	m.Sample, m.Ledger, m.Deadlock = f.Sample, f.Ledger, f.Deadlock
 	if f.Traffic != "" {
 		m.Traffic = f.Traffic
 	}

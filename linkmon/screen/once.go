@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,12 +37,7 @@ const (
 func Once(ctx context.Context, cfg Config, page string, out io.Writer) error {
 	a := newApp(ctx, cfg)
 	a.w, a.h = onceWidth, onceHeight
-	at := -1
-	for i, name := range Pages() {
-		if name == page {
-			at = i
-		}
-	}
+	at := slices.Index(Pages(), page)
 	if at < 0 {
 		return document.Unknown("page", page, Pages())
 	}

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
@@ -157,12 +158,7 @@ func (a *app) complete(line string) tea.Cmd {
 }
 
 func containsWord(list []string, word string) bool {
-	for _, s := range list {
-		if strings.TrimRight(s, " ") == strings.TrimRight(word, " ") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(s string) bool { return strings.TrimRight(s, " ") == strings.TrimRight(word, " ") })
 }
 
 // ownWords are the commands that only the full screen has, which open its pages.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,17 +38,7 @@ type detailed struct {
 const askTime = 5 * time.Second
 
 func newSwitchPage(a *app, i int) *switchPage {
-	return &switchPage{name: a.mirror.Topology.Switches[i].ID, index: i, list: list{columns: []column{
-		{title: "PORT", right: true},
-		{title: "PEER"},
-		{title: "STATE"},
-		{title: "LOAD", right: true},
-		{title: "VC", right: true},
-		{title: "IN", right: true},
-		{title: "OUT", right: true},
-		{title: "CREDITS", right: true},
-		{title: "WAITED FOR"},
-	}}}
+	return &switchPage{name: a.mirror.Topology.Switches[i].ID, index: i, list: list{columns: columns(">PORT", "PEER", "STATE", ">LOAD", ">VC", ">IN", ">OUT", ">CREDITS", "WAITED FOR")}}
 }
 
 func (p *switchPage) title() string { return p.name }
@@ -156,13 +147,13 @@ func (p *switchPage) rows(a *app) (rows []row) {
 		load := busier(m.Links[link])
 		for i, vc := range port.VCs {
 			r := row{of: target{aLink, link}, cells: []cell{
-				{itoa(port.Port), plain},
+				{strconv.Itoa(port.Port), plain},
 				{port.Peer, plain},
 				{state, troubleTone(tr)},
 				{percent(load), loadTone(load)},
-				{itoa(vc.VC), dim},
+				{strconv.Itoa(vc.VC), dim},
 				queued(vc.Input), queued(vc.Output),
-				{itoa(vc.Credits), plain},
+				{strconv.Itoa(vc.Credits), plain},
 				{stalls(vc.Stalls), warn},
 			}}
 			if i > 0 {
@@ -178,7 +169,7 @@ func (p *switchPage) rows(a *app) (rows []row) {
 
 func queued(n int) cell {
 	if n > 0 {
-		return cell{itoa(n), info}
+		return cell{strconv.Itoa(n), info}
 	}
 	return cell{"0", dim}
 }

@@ -34,26 +34,15 @@ func (p *table) draw(a *app, w, h int) []string {
 	if len(p.list.rows) == 0 {
 		text := p.empty
 		if p.list.filter.on() {
-			text = "nothing matches /" + p.list.filter.text + " (" + itoa(p.list.all) + " hidden); esc shows all"
+			text = "nothing matches /" + p.list.filter.text + " (" + strconv.Itoa(p.list.all) + " hidden); esc shows all"
 		}
 		return []string{"", a.render(dim, "  "+text)}
 	}
 	return p.list.draw(a.th, w, h, a.marked)
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 func newLinksPage() *table {
-	return &table{name: "Links", rows: linkRows, empty: "no links", list: list{columns: []column{
-		{title: "LINK"},
-		{title: "STATE"},
-		{title: "A TO B", right: true},
-		{title: "B TO A", right: true},
-		{title: "LOAD", right: true},
-		{title: "QUEUED", right: true},
-		{title: "LOST", right: true},
-		{title: "DETAILS"},
-	}}}
+	return &table{name: "Links", rows: linkRows, empty: "no links", list: list{columns: columns("LINK", "STATE", ">A TO B", ">B TO A", ">LOAD", ">QUEUED", ">LOST", "DETAILS")}}
 }
 
 func linkRows(a *app) (rows []row) {
@@ -69,7 +58,7 @@ func linkRows(a *app) (rows []row) {
 			{rate(l.RateAB), plain},
 			{rate(l.RateBA), plain},
 			{percent(busier(l)), loadTone(busier(l))},
-			{itoa(l.QueuedAB) + "/" + itoa(l.QueuedBA), plain},
+			{strconv.Itoa(l.QueuedAB) + "/" + strconv.Itoa(l.QueuedBA), plain},
 			{strconv.FormatUint(l.Lost, 10), lost},
 			{a.mirror.LinkState(i).Details(), troubleTone(tr)},
 		}})
@@ -86,17 +75,7 @@ func (t theme) stateWord(tr trouble) string {
 }
 
 func newSwitchesPage() *table {
-	return &table{name: "Switches", rows: switchRows, empty: "no switches", list: list{columns: []column{
-		{title: "SWITCH"},
-		{title: "STATE"},
-		{title: "LINKS UP", right: true},
-		{title: "LOAD", right: true},
-		{title: "HELD", right: true},
-		{title: "BLOCKED", right: true},
-		{title: "REROUTED", right: true},
-		{title: "U-TURNS", right: true},
-		{title: "RE-ROUTE VECTOR"},
-	}}}
+	return &table{name: "Switches", rows: switchRows, empty: "no switches", list: list{columns: columns("SWITCH", "STATE", ">LINKS UP", ">LOAD", ">HELD", ">BLOCKED", ">REROUTED", ">U-TURNS", "RE-ROUTE VECTOR")}}
 }
 
 func switchRows(a *app) (rows []row) {
@@ -125,16 +104,16 @@ func switchRows(a *app) (rows []row) {
 			}
 			return cell{rate(n), dim}
 		}
-		waits := cell{itoa(s.Blocked), plain}
+		waits := cell{strconv.Itoa(s.Blocked), plain}
 		if s.Blocked > 0 {
 			waits.tone = warn
 		}
 		rows = append(rows, row{of: target{aSwitch, i}, cells: []cell{
 			{a.mirror.Topology.Switches[i].ID, plain},
 			{s.State, state},
-			{itoa(up) + "/" + itoa(len(ports)), links},
+			{strconv.Itoa(up) + "/" + strconv.Itoa(len(ports)), links},
 			{percent(load), loadTone(load)},
-			{itoa(s.Held), plain},
+			{strconv.Itoa(s.Held), plain},
 			waits, active(s.Rerouted), active(s.UTurns),
 			{s.Vector, accent},
 		}})
@@ -143,17 +122,7 @@ func switchRows(a *app) (rows []row) {
 }
 
 func newNICsPage() *table {
-	return &table{name: "NICs", rows: nicRows, empty: "no NICs", list: list{columns: []column{
-		{title: "NIC"},
-		{title: "SWITCH"},
-		{title: "STATE"},
-		{title: "SENDS", right: true},
-		{title: "RECEIVES", right: true},
-		{title: "LOAD", right: true},
-		{title: "SEND QUEUE", right: true},
-		{title: "LOST", right: true},
-		{title: "DETAILS"},
-	}}}
+	return &table{name: "NICs", rows: nicRows, empty: "no NICs", list: list{columns: columns("NIC", "SWITCH", "STATE", ">SENDS", ">RECEIVES", ">LOAD", ">SEND QUEUE", ">LOST", "DETAILS")}}
 }
 
 func nicRows(a *app) (rows []row) {
@@ -175,7 +144,7 @@ func nicRows(a *app) (rows []row) {
 			{rate(sends), plain},
 			{rate(receives), plain},
 			{percent(busier(l)), loadTone(busier(l))},
-			{itoa(queued), plain},
+			{strconv.Itoa(queued), plain},
 			{strconv.FormatUint(l.Lost, 10), plain},
 			{a.mirror.LinkState(link).Details(), troubleTone(tr)},
 		}})
@@ -184,9 +153,7 @@ func nicRows(a *app) (rows []row) {
 }
 
 func newEventsPage() *table {
-	return &table{name: "Events", rows: eventRows, empty: "nothing has happened yet", list: list{tail: true, columns: []column{
-		{title: "AT", right: true}, {title: "WHAT HAPPENED"},
-	}}}
+	return &table{name: "Events", rows: eventRows, empty: "nothing has happened yet", list: list{tail: true, columns: columns(">AT", "WHAT HAPPENED")}}
 }
 
 func eventRows(a *app) (rows []row) {
@@ -226,7 +193,7 @@ func (a *app) describeEvent(seq int) {
 		} else if i := a.mirror.Topology.Switch(e.Switch); i >= 0 {
 			a.describe(target{aSwitch, i})
 		} else {
-			a.open(newTextPage("event "+itoa(seq), strings.Split(e.Summary(), "\n")))
+			a.open(newTextPage("event "+strconv.Itoa(seq), strings.Split(e.Summary(), "\n")))
 		}
 	}
 }

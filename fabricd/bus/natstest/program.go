@@ -81,8 +81,7 @@ var newest = sync.OnceValues(func() (string, error) {
 func run(args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return "", fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, exit.Stderr)
 	}
 	return strings.TrimSpace(string(out)), err

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -91,10 +90,7 @@ func (a agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.DiscardHandler)
-	if a.verbose {
-		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	}
+	log := command.Logger(a.verbose, stderr)
 	var k lead.Keys
 	if err := k.Open(at, "", log); err != nil {
 		return err

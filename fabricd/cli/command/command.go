@@ -76,8 +76,7 @@ func report(w io.Writer, name string, err error) int {
 	fmt.Fprintf(Printable(w), "%s: ", name)
 	for _, err := range joined(err) {
 		fmt.Fprintln(Printable(w), plain.Error(err.Error(), os.Args...))
-		var at *document.Error
-		if errors.As(err, &at) && at.Source() != "" {
+		if at, ok := errors.AsType[*document.Error](err); ok && at.Source() != "" {
 			fmt.Fprintln(w, at.Source())
 		}
 	}

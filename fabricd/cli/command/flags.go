@@ -15,8 +15,7 @@ import (
 // wrongFlag says which flag was meant where cmd has none of that name, and what a value should have
 // been in words instead of those of Go's parsers.
 func wrongFlag(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return unknownFlag(cmd, unknown)
 	}
 	var bad *pflag.InvalidValueError

@@ -3,12 +3,12 @@ package command
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/progress"
 	"charm.land/lipgloss/v2"
+	"github.com/dustin/go-humanize"
 )
 
 // Progress shows how far work in countable pieces has come: as a bar on a terminal, elsewhere as a
@@ -110,13 +110,7 @@ func Counted(n int, what string) string {
 }
 
 // Grouped prints n in groups of three digits.
-func Grouped(n uint64) string {
-	s := strconv.FormatUint(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func Grouped(n uint64) string { return humanize.Comma(int64(n)) }
 
 // Share is n of all in percent. It is 100% only when it is all, and 0% only when it is none.
 func Share(n, all uint64) string {

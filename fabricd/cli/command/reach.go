@@ -2,9 +2,7 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/registry"
@@ -21,12 +19,9 @@ type Where struct {
 // Reach finds a fabric, or the one that runs when it is not named, at the server that is named, else
 // as the registry says, which has credentials for each role.
 func Reach(ctx context.Context, fabric string, server bus.Settings, role func(registry.Entry) bus.Credentials, stderr io.Writer) (at Where, err error) {
-	r, err := server.Resolve(os.Getenv)
+	r, err := resolved(server, stderr)
 	if err != nil {
 		return at, err
-	}
-	for _, note := range r.Notes {
-		fmt.Fprintln(stderr, "fabricd: "+note)
 	}
 	e, err := registry.At(ctx, r, fabric)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 )
 
 // RoutingFlag adds --routing, for which "" is what [subnet.Default] chooses.
-func RoutingFlag(f *pflag.FlagSet, to *string, more string) {
-	f.StringVar(to, "routing", "", RoutingHelp(more))
+func RoutingFlag(f *pflag.FlagSet, to *string) {
+	f.StringVar(to, "routing", "", RoutingHelp(""))
 }
 
 // RoutingHelp is the help of --routing.

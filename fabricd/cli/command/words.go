@@ -26,15 +26,13 @@ func inWords(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	var value *pflag.ValueRequiredError
-	if errors.As(err, &value) {
+	if value, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return plain.Errorf([]error{err}, "--%s needs a value: see %s --help", value.GetFlag().Name, cmd.CommandPath())
 	}
 	if text, ok := wrongArguments(cmd, err.Error()); ok {
 		return plain.Errorf([]error{err}, "%s", text)
 	}
-	var file *fs.PathError
-	if errors.As(err, &file) {
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		if text, ok := wrongFile(file); ok {
 			return plain.Errorf([]error{err}, "%s", strings.ReplaceAll(err.Error(), file.Error(), text))
 		}

@@ -65,7 +65,7 @@ Exit codes: 0 all answered; 2 a question that cannot be answered, or a file that
 	f := cmd.Flags()
 	q := &u.question
 	f.StringVarP(&q.Topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
-	command.RoutingFlag(f, &q.Routing, "")
+	command.RoutingFlag(f, &q.Routing)
 	f.IntVar(&q.VCs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
 	f.StringVar(&u.sw, "switch", "", "the switch, by name or number")
 	f.StringVar(&u.in, "in-port", "", "the port the packet came in by: its number, or the neighbour's name")
@@ -182,8 +182,8 @@ func untilInterrupted(ctx context.Context, done <-chan error) error {
 
 // flagged names the flag that a mistake is about: "header.dst" is --dst.
 func flagged(err error) error {
-	var at *explain.Error
-	if !errors.As(err, &at) {
+	at, ok := errors.AsType[*explain.Error](err)
+	if !ok {
 		return err
 	}
 	part, of, _ := strings.Cut(strings.TrimPrefix(at.Path, "header."), ".")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -80,10 +79,7 @@ func (m manageFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	c := bus.ClientConfig{Fabric: at.Fabric, URL: at.URL, Credentials: at.Credentials, Program: "manage", Gone: at.Gone}
-	log := slog.New(slog.DiscardHandler)
-	if m.verbose {
-		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	}
+	log := command.Logger(m.verbose, stderr)
 	var k lead.Keys
 	if err := k.Open(at.Server, at.Fabric, log); err != nil {
 		return err

@@ -34,8 +34,23 @@ type rerouteFlags struct {
 	tellEvery time.Duration // between lines of progress where there is no terminal
 }
 
-// pluginNames are the plug-ins of method dqr.
-var pluginNames = []string{"none", "mesh"}
+// dqrFlags are the options of method dqr that have flags of their own.
+var dqrFlags = []struct {
+	flag, about string
+	words       []string
+}{
+	{"plugin", "what enables turns around a dead link first", []string{"none", "mesh"}},
+	{"path", "how new paths lead around a dead link", dqr.PathNames},
+	{"turns", "which turns of a path are checked together", dqr.TurnsNames},
+	{"layers", "in which layers paths are searched", dqr.LayersNames},
+	{"entries", "on what table entries depend", dqr.EntriesNames},
+	{"cost", "what counts first in a path", dqr.CostNames},
+	{"revisit", "whether a path may pass a switch twice", dqr.RevisitNames},
+	{
+		"spare", "with --entries destination: whether flows may move to virtual channels that the tables do not use",
+		manage.SpareNames,
+	},
+}
 
 // Command is fabricd reroute.
 func Command() *cobra.Command {
@@ -79,22 +94,7 @@ func (u *rerouteFlags) flags(cmd *cobra.Command) {
 	f.StringVarP(&u.topology, "topology", "t", "mesh:20x20", "topology, or a file; see fabricd topology generate --help")
 	f.StringVar(&u.routing, "routing", "", "what computed the tables: a deterministic routing of fabricd routes list; unless given xy in meshes, e-cube in tori and rings, ftree in fat trees, lash elsewhere")
 	f.StringVar(&u.method, "method", manage.DQR, "how they are repaired: "+manage.Syntax())
-	for _, o := range []struct {
-		flag, about string
-		words       []string
-	}{
-		{"plugin", "what enables turns around a dead link first", pluginNames},
-		{"path", "how new paths lead around a dead link", dqr.PathNames},
-		{"turns", "which turns of a path are checked together", dqr.TurnsNames},
-		{"layers", "in which layers paths are searched", dqr.LayersNames},
-		{"entries", "on what table entries depend", dqr.EntriesNames},
-		{"cost", "what counts first in a path", dqr.CostNames},
-		{"revisit", "whether a path may pass a switch twice", dqr.RevisitNames},
-		{
-			"spare", "with --entries destination: whether flows may move to virtual channels that the tables do not use",
-			manage.SpareNames,
-		},
-	} {
+	for _, o := range dqrFlags {
 		u.options[o.flag] = f.String(o.flag, "", "with --method dqr: "+o.about+": "+strings.Join(o.words, ", "))
 		command.Complete(cmd, o.flag, func() []string { return o.words })
 	}
@@ -121,8 +121,8 @@ func (u *rerouteFlags) flags(cmd *cobra.Command) {
 // parsed is the method with the options that have flags of their own.
 func (u *rerouteFlags) parsed() (manage.Method, error) {
 	text := u.method
-	for _, flag := range []string{"plugin", "path", "turns", "layers", "entries", "cost", "revisit", "spare"} {
-		value := *u.options[flag]
+	for _, o := range dqrFlags {
+		flag, value := o.flag, *u.options[o.flag]
 		if value == "" {
 			continue
 		}

@@ -72,8 +72,7 @@ func printDiff(w io.Writer, d survey.DiffResult) error {
 		for _, p := range d.Some {
 			names = append(names, p[0]+" to "+p[1])
 		}
-		fmt.Fprintf(w, "on other links: %s\n", clipped(append(names, make([]string, d.DifferPairs-len(names))...), 6,
-			", "))
+		fmt.Fprintf(w, "on other links: %s\n", clipped(append(names, make([]string, d.DifferPairs-len(names))...), 6))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
@@ -89,10 +90,7 @@ func printPaths(w io.Writer, p survey.PathsResult, r *layered.Routing) error {
 }
 
 func linksWord(n int) string {
-	if n == 1 {
-		return "1 link between switches"
-	}
-	return fmt.Sprintf("%d links between switches", n)
+	return english.Plural(n, "link", "") + " between switches"
 }
 
 func layerWords(way survey.PathResult) string {

@@ -78,15 +78,15 @@ func dependencyWords(s survey.Summary) string {
 		names[i] = c.Name
 	}
 	return fmt.Sprintf("a cycle of %d, in which packets can wait for one another for ever: %s", len(names),
-		clipped(names, 8, ", "))
+		clipped(names, 8))
 }
 
 // clipped joins at most so many of a list.
-func clipped(list []string, most int, between string) string {
+func clipped(list []string, most int) string {
 	if more := len(list) - most; more > 0 {
-		return strings.Join(list[:most], between) + fmt.Sprintf(" and %d more", more)
+		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", more)
 	}
-	return strings.Join(list, between)
+	return strings.Join(list, ", ")
 }
 
 func number(n int) string { return command.Grouped(uint64(n)) }

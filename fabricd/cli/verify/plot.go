@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -94,9 +95,7 @@ func plotConnectivity(path string, results []*verify.Result) error {
 	p := plot.New()
 	p.Title.Text = "Fault sets that leave all pairs connected: " + results[0].Topology
 	p.X.Label.Text = map[verify.Kind]string{verify.Links: "dead links", verify.Switches: "dead switches"}[results[0].Kind]
-	if p.X.Label.Text == "" {
-		p.X.Label.Text = "faults"
-	}
+	p.X.Label.Text = cmp.Or(p.X.Label.Text, "faults")
 	p.Y.Label.Text = "fault sets (%)"
 	p.X.Tick.Marker = plot.TickerFunc(func(from, to float64) []plot.Tick { return chart.Ticks(from, to, 13, 1) })
 	p.Legend.Left, p.Legend.Top, p.Legend.Padding = true, true, vg.Points(3)

@@ -93,7 +93,7 @@ Exit codes: 0 it holds, 1 it does not hold, 2 wrong input, or interrupted.`,
 func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&v.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
-	command.RoutingFlag(f, &v.routing, "")
+	command.RoutingFlag(f, &v.routing)
 	f.StringVar(&v.mixed, "mixed", "",
 		"two routings, as adaptive-link,adaptive-link-digit: each switch runs one of them")
 	f.StringVar(&v.faults, "faults", "1", "sets of up to so many faults, as 2, or of so many, as 4-10")

@@ -3,6 +3,7 @@ package table
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -45,9 +46,7 @@ func (t *Table) Len() int { return len(t.rows) }
 // Text writes columns as wide as their widest cell. The error is that of w.
 func (t *Table) Text(w io.Writer) error {
 	gap, flags, end := t.Gap, uint(0), "\n"
-	if gap == 0 {
-		gap = 3
-	}
+	gap = cmp.Or(gap, 3)
 	if t.Right {
 		flags, end = tabwriter.AlignRight, "\t\n" // what no tab ends is in no column
 	}

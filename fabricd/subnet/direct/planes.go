@@ -21,18 +21,10 @@ type Planes struct {
 	Spec string          // the topology that is left, as [topology.Generate] reads it; empty when that is one switch or none
 }
 
-// AnyDimension lets planes of all dimensions be switched off.
-const AnyDimension = -1
-
 // Planes chooses planes so that each dead link has an end in one, and as few switches as possible
 // are lost; then as few planes as possible, and then those of the first dimensions and coordinates.
-// With along all are planes of this dimension, as where only one has switches to bypass them by; a
-// dimension that is not there is AnyDimension.
-func (n *Net) Planes(dead func(*topology.Link) bool, along int) Planes {
-	s := planeSearch{net: n, along: along, off: make([][]bool, len(n.dims)), least: n.nodes + 1}
-	if along >= len(n.dims) || along < 0 {
-		s.along = AnyDimension
-	}
+func (n *Net) Planes(dead func(*topology.Link) bool) Planes {
+	s := planeSearch{net: n, off: make([][]bool, len(n.dims)), least: n.nodes + 1}
 	for i := range n.dims {
 		s.off[i] = make([]bool, n.dims[i].size)
 	}
@@ -42,9 +34,8 @@ func (n *Net) Planes(dead func(*topology.Link) bool, along int) Planes {
 
 // planeSearch tries the planes of one fault after another.
 type planeSearch struct {
-	net   *Net
-	along int
-	off   [][]bool // by dimension and coordinate
+	net *Net
+	off [][]bool // by dimension and coordinate
 
 	least int // switches lost
 	best  []Plane
@@ -58,12 +49,7 @@ func (s *planeSearch) cover(faults []int, planes int) {
 	}
 	k := len(s.net.dims)
 	covered := func(e int) bool {
-		for _, p := range s.planes(e) {
-			if s.off[p.Dim][p.At] {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(s.planes(e), func(p Plane) bool { return s.off[p.Dim][p.At] })
 	}
 	for len(faults) > 0 && covered(faults[0]) {
 		faults = faults[1:]
@@ -92,9 +78,6 @@ func (s *planeSearch) planes(e int) (list []Plane) {
 	k := len(n.dims)
 	u := e / k
 	for i := range n.dims {
-		if s.along != AnyDimension && i != s.along {
-			continue
-		}
 		at := int(n.at(u)[i])
 		if i != e%k {
 			list = append(list, Plane{i, at})

@@ -12,27 +12,31 @@ import (
 func TestPlanes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		spec  string
-		dead  []string
-		along int
-		off   []Plane
-		lost  int
-		left  string
+		spec string
+		dead []string
+		off  []Plane
+		lost int
+		left string
 	}{
-		{"torus:8x8x8", nil, AnyDimension, nil, 0, "torus:8x8x8"},
-		{"torus:8x8x8", []string{"s0.0.0-s0.0.1"}, AnyDimension, []Plane{{0, 0}}, 64, "torus:7x8x8"},
-		{"torus:8x8x8,nics=4", []string{"s0.5.0-s0.5.1"}, 1, []Plane{{1, 5}}, 64, "torus:8x7x8,nics=4"},
-		{"torus:8x8x8", []string{"s0.0.0-s0.0.7"}, 2, []Plane{{2, 0}}, 64, "torus:8x8x7"},
-		{"torus:8x8x8", []string{"s1.2.3-s1.2.4", "s6.2.0-s7.2.0", "s0.2.0-s0.3.0"}, AnyDimension, []Plane{{1, 2}}, 64, "torus:8x7x8"},
-		{"torus:4x8", []string{"s0.0-s0.1"}, AnyDimension, []Plane{{1, 0}}, 4, "torus:4x7"}, // the smaller plane
-		{"torus:2x5", []string{"s0.0-s0.1", "s0.3-s0.4", "s1.0-s1.4"}, 0, []Plane{{0, 0}, {0, 1}}, 10, ""},
-		{"torus:2x5", []string{"s0.0-s0.1"}, 0, []Plane{{0, 0}}, 5, "torus:5"},
-		{"mesh:3x4", []string{"s1.0-s2.0"}, 0, []Plane{{0, 1}}, 4, "mesh:2x4"},
-		{"ring:5", []string{"s0-s4"}, AnyDimension, []Plane{{0, 0}}, 1, "torus:4"},
-		{"torus:4x5x3,wrap=xz,nics=2", []string{"s0.0.0-s0.1.0"}, 1, []Plane{{1, 0}}, 12, "torus:4x4x3,wrap=xz,nics=2"},
-		{"torus:2x5x3,wrap=z", []string{"s0.0.0-s1.0.0"}, 0, []Plane{{0, 0}}, 15, "torus:5x3,wrap=y"},
-		{"torus:4x3,wrap=y", []string{"s0.0-s0.2", "s1.0-s1.1"}, 1, []Plane{{1, 0}}, 4, "torus:4x2,wrap=y"},
-		{"mesh:2", []string{"s0-s1"}, AnyDimension, []Plane{{0, 0}}, 1, ""},
+		{"torus:8x8x8", nil, nil, 0, "torus:8x8x8"},
+		{"torus:8x8x8", []string{"s0.0.0-s0.0.1"}, []Plane{{0, 0}}, 64, "torus:7x8x8"},
+		{"torus:8x8x9,nics=4", []string{"s0.5.0-s0.5.1"}, []Plane{{2, 0}}, 64, "torus:8x8x8,nics=4"},
+		{"torus:7x8x9", []string{"s0.0.0-s0.0.8"}, []Plane{{2, 0}}, 56, "torus:7x8x8"},
+		{"torus:8x8x8", []string{"s1.2.3-s1.2.4", "s6.2.0-s7.2.0", "s0.2.0-s0.3.0"}, []Plane{{1, 2}}, 64, "torus:8x7x8"},
+		{"torus:4x8", []string{"s0.0-s0.1"}, []Plane{{1, 0}}, 4, "torus:4x7"}, // the smaller plane
+		{"torus:2x5", []string{"s0.0-s0.1", "s0.3-s0.4", "s1.0-s1.4"}, []Plane{{1, 0}, {1, 3}}, 4, "torus:2x3,wrap=y"},
+		{"torus:2x3", []string{"s0.0-s0.1", "s0.1-s0.2", "s0.0-s0.2"}, []Plane{{0, 0}}, 3, "torus:3"},
+		{"mesh:3x4", []string{"s1.0-s2.0"}, []Plane{{1, 0}}, 3, "mesh:3x3"},
+		{"ring:5", []string{"s0-s4"}, []Plane{{0, 0}}, 1, "torus:4"},
+		{"torus:4x5x3,wrap=xz,nics=2", []string{"s0.0.0-s0.1.0"}, []Plane{{1, 0}}, 12, "torus:4x4x3,wrap=xz,nics=2"},
+		{
+			"torus:2x3x3,wrap=z",
+			[]string{"s0.0.0-s0.0.1", "s0.0.1-s0.0.2", "s0.0.0-s0.0.2", "s0.1.0-s0.1.1", "s0.1.1-s0.1.2", "s0.1.0-s0.1.2"},
+			[]Plane{{0, 0}},
+			9, "torus:3x3,wrap=y",
+		},
+		{"torus:4x3,wrap=y", []string{"s0.0-s0.2", "s1.0-s1.1"}, []Plane{{1, 0}}, 4, "torus:4x2,wrap=y"},
+		{"mesh:2", []string{"s0-s1"}, []Plane{{0, 0}}, 1, ""},
 	} {
 		g, n := generate(t, c.spec)
 		if c.left != "" {
@@ -40,9 +44,9 @@ func TestPlanes(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		p := n.Planes(named(t, g, c.dead...), c.along)
+		p := n.Planes(named(t, g, c.dead...))
 		if !slices.Equal(p.Off, c.off) || len(p.Lost) != c.lost || p.Spec != c.left {
-			t.Errorf("%s without %v along %d: %+v, want %v, %d lost, %q left", c.spec, c.dead, c.along, p, c.off, c.lost, c.left)
+			t.Errorf("%s without %v: %+v, want %v, %d lost, %q left", c.spec, c.dead, p, c.off, c.lost, c.left)
 		}
 	}
 }
@@ -73,7 +77,7 @@ func TestPlanesLoseAsFewSwitchesAsPossible(t *testing.T) {
 		for range 10 {
 			dead := draw(g, 1+random.IntN(6), random)
 			o := newOracle(g, Mechanisms{}, dead)
-			got := n.Planes(o.cuts, AnyDimension)
+			got := n.Planes(o.cuts)
 			least := len(g.Switches)
 			for set := range 1 << len(all) {
 				off := func(s weft.SwitchID) bool {
@@ -112,6 +116,6 @@ func BenchmarkPlanes(b *testing.B) {
 	g, n := generate(b, "torus:8x8x8")
 	dead := newOracle(g, Mechanisms{}, draw(g, 14, rand.New(rand.NewPCG(1, 2)))).cuts
 	for b.Loop() {
-		n.Planes(dead, AnyDimension)
+		n.Planes(dead)
 	}
 }

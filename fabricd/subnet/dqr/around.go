@@ -99,11 +99,7 @@ func (r *Reconfiguration) compulsory(res *Result, l, k int, sources []int32) []i
 // there is no local path, or it would come to an entry twice.
 func (r *Reconfiguration) spliced(l, k int, s int32) (path []int32, join int32, ok bool) {
 	x, w, y := &r.scratch, r.w, r.layers[l]
-	if x.walk++; x.walk == 0 {
-		clear(x.stamp)
-		clear(x.leads)
-		x.walk = 1
-	}
+	x.nextWalk()
 	live, first := row(y.live, k, len(w.To)), row(y.first, k, w.n)
 	path = x.path[:0]
 	defer func() { x.path = path }()
@@ -145,8 +141,6 @@ type enabler struct {
 }
 
 func (e *enabler) Graph() *topology.Graph { return e.r.w.g }
-
-func (e *enabler) Layer() weft.VC { return weft.VC(e.layer) }
 
 func (e *enabler) Alive(link weft.LinkID) bool {
 	g := e.r.w.g

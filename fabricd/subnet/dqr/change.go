@@ -36,6 +36,15 @@ type scratch struct {
 	careful     bool // flows return home only where no entry changes that packets ask
 }
 
+// nextWalk has no channel stamped, and none that leads.
+func (x *scratch) nextWalk() {
+	if x.walk++; x.walk == 0 {
+		clear(x.stamp)
+		clear(x.leads)
+		x.walk = 1
+	}
+}
+
 // task are sources whose paths to a target in a layer were cut.
 type task struct {
 	layer, target int

@@ -23,10 +23,7 @@ func (r *Reconfiguration) travel(l, k int) {
 	if x.stamp == nil {
 		x.stamp = make([]uint32, len(w.To))
 	}
-	if x.walk++; x.walk == 0 {
-		clear(x.stamp)
-		x.walk = 1
-	}
+	x.nextWalk()
 	first := row(y.first, k, w.n)
 	for s, m := range row(r.mask, k, w.n) {
 		if m>>l&1 == 0 {

@@ -54,11 +54,7 @@ func (r *Reconfiguration) harm(l int, path []int32) (harm int, ok bool) {
 // a dependency of a on b rules out, and that nothing else does. Within one trial each counts once.
 func (r *Reconfiguration) closedBy(l int, a, b int32) (n int) {
 	x, w, list := &r.scratch, r.w, r.layers[l].list
-	if x.walk++; x.walk == 0 {
-		clear(x.stamp)
-		clear(x.leads)
-		x.walk = 1
-	}
+	x.nextWalk()
 	queue := append(x.path[:0], a)
 	x.leads[a] = x.walk
 	for i := 0; i < len(queue); i++ {

@@ -15,9 +15,6 @@ import (
 // those are in the order of the dimensions.
 type Mesh struct{}
 
-// Name is "mesh".
-func (Mesh) Name() string { return "mesh" }
-
 // Fits is nil for graphs whose switches stand in a grid.
 func (Mesh) Fits(g *topology.Graph) error {
 	if len(g.Switches) > 0 && g.Place(0).Grid == nil {

@@ -8,7 +8,6 @@ import (
 // Plugin knows which turns should be enabled around a dead link of the topologies it is for
 // (section IV.A, option 2).
 type Plugin interface {
-	Name() string
 	// Fits returns nil for a topology that it is for, and otherwise an error that says what is
 	// wrong.
 	Fits(g *topology.Graph) error
@@ -20,7 +19,6 @@ type Plugin interface {
 // Enabler is the channel list of one layer, as a [Plugin] sees it.
 type Enabler interface {
 	Graph() *topology.Graph
-	Layer() weft.VC
 	Alive(link weft.LinkID) bool
 	// Together enables turns, all of them or none, and reports whether it did. They stay enabled,
 	// used or not, until [Reconfiguration.Settle].

@@ -22,7 +22,6 @@ type asked struct {
 }
 
 func (a *asked) Graph() *topology.Graph      { return a.g }
-func (a *asked) Layer() weft.VC              { return 0 }
 func (a *asked) Alive(link weft.LinkID) bool { return !a.dead[link] }
 
 func (a *asked) Together(turns []dqr.Turn) bool {
@@ -69,8 +68,6 @@ func TestThePluginTurnsBothDirectionsRoundTheSideOfTheCentreAndInAndOutAtBothEnd
 
 // nonsense asks for turns that there are not.
 type nonsense struct{ t *testing.T }
-
-func (nonsense) Name() string { return "nonsense" }
 
 func (nonsense) Fits(*topology.Graph) error { return nil }
 

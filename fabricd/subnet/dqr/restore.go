@@ -2,6 +2,7 @@ package dqr
 
 import (
 	"context"
+	"slices"
 
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -86,12 +87,7 @@ func (r *Reconfiguration) passed(live, asked []bool, s int32) bool {
 	if r.o.Entries == ByChannel {
 		return false // they asked other entries than those of packets that begin there
 	}
-	for _, c := range r.w.leading(s) {
-		if live[c] || asked != nil && asked[c] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.w.leading(s), func(c int32) bool { return live[c] || asked != nil && asked[c] })
 }
 
 // bringBack puts the path of the engine from s to target k in a layer in force. It reports false
@@ -176,11 +172,7 @@ func (r *Reconfiguration) meets(y *layer, k int, path []int32, next []int32) boo
 		if !live[c] || r.step(y, k, c) == next[c] {
 			continue
 		}
-		if x.walk++; x.walk == 0 {
-			clear(x.stamp)
-			clear(x.leads)
-			x.walk = 1
-		}
+		x.nextWalk()
 		for _, after := range path[i:] {
 			x.leads[w.To[after]] = x.walk
 		}

@@ -228,12 +228,7 @@ func (r *Reconfiguration) sendingBy() func(weft.SwitchID, weft.NICID) []weft.Add
 }
 
 func sendsBy(list []weft.Address, path uint16, vc weft.VC) bool {
-	for _, a := range list {
-		if a.Path == path && a.VC == vc {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(a weft.Address) bool { return a.Path == path && a.VC == vc })
 }
 
 // layersLike names the layer of an address where others name theirs.

@@ -115,7 +115,7 @@ func (v *everyWay) routing(ctx context.Context, engine string, o Options, f *fal
 			path[a] = uint16(a - v.first[pair])
 		}
 	}
-	t := v.addresses(func(a int32) uint16 { return path[a] }, o.Move.Or(true))
+	t := v.addresses(func(a int32) uint16 { return path[a] }, o.Move.on())
 	r.Assignment, err = w.assignPaths(r.Layers, paths, f.with(t.of))
 	return r, err
 }

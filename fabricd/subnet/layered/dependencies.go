@@ -2,7 +2,6 @@ package layered
 
 import (
 	"context"
-	"math/bits"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -60,29 +59,15 @@ type Dependencies struct {
 // its tables, and those dependencies count. Into the escape layer they may come at every switch on
 // their way. When ctx ends before all are followed there is no graph: nil.
 func (r *Routing) Dependencies(ctx context.Context) *Dependencies {
-	d := &Dependencies{Channels: NewChannels(r.Graph)}
-	n := d.Channels.Len() * r.Layers
-	d.next, d.Loads = make([][]int32, n), make([]int, n)
-	f := follower{Dependencies: d, routing: r, seen: make([]int, n+len(r.Graph.Switches)*r.Layers)}
-	for dst := range r.Graph.NICs {
+	m := newMixer(nil, r)
+	m.Loads = make([]int, len(m.next))
+	for dst := range weft.NICID(len(r.Graph.NICs)) {
 		if ctx.Err() != nil {
 			return nil
 		}
-		for s := range r.Graph.Switches {
-			f.source(weft.SwitchID(s), weft.NICID(dst))
-		}
+		m.destination(dst)
 	}
-	return d
-}
-
-// follower walks the ways of one source and address at a time.
-type follower struct {
-	*Dependencies
-	routing *Routing
-	seen    []int // per channel, and per layer and switch where a packet enters it: the walk that was there last
-	walk    int
-	todo    []state
-	traffic []Traffic
+	return m.Dependencies
 }
 
 // Traffic is T of a source and one address.
@@ -119,24 +104,6 @@ type state struct {
 	by    int // the channel by which it came, -1 for none
 }
 
-func (f *follower) source(s weft.SwitchID, dst weft.NICID) {
-	r := f.routing
-	f.traffic = TrafficTo(f.traffic[:0], r.Assignment.Addresses(s, dst))
-	for _, a := range f.traffic {
-		f.walk++
-		for layer := range weft.VC(r.Layers) {
-			if a.Layers>>layer&1 == 1 {
-				f.reach(state{s, r.Injected(s), layer, -1})
-			}
-		}
-		for len(f.todo) > 0 {
-			x := f.todo[len(f.todo)-1]
-			f.todo = f.todo[:len(f.todo)-1]
-			f.leave(x, dst, a)
-		}
-	}
-}
-
 // Injected is a port by which packets of the NICs of a switch come in, which are all alike; NoPort
 // when it has none.
 func (r *Routing) Injected(s weft.SwitchID) weft.PortID {
@@ -145,61 +112,4 @@ func (r *Routing) Injected(s weft.SwitchID) weft.PortID {
 		return weft.NoPort
 	}
 	return weft.PortID(i)
-}
-
-func (f *follower) reach(x state) {
-	i := x.by
-	if i < 0 {
-		i = f.Channels.Len()*f.routing.Layers + int(x.layer)*len(f.routing.Graph.Switches) + int(x.at)
-	}
-	if f.seen[i] == f.walk {
-		return
-	}
-	f.seen[i] = f.walk
-	if x.by >= 0 {
-		f.Loads[x.by]++
-	}
-	f.todo = append(f.todo, x)
-}
-
-// leave follows all ways on from a state.
-func (f *follower) leave(x state, dst weft.NICID, a Traffic) {
-	r := f.routing
-	if r.Kind == Escape && x.layer != r.Escape {
-		f.reach(state{x.at, weft.NoPort, r.Escape, -1})
-	}
-	counts := r.Kind != Escape || x.layer == r.Escape // see Cycle
-	f.ways(x, dst, a.Path, func(out int) {
-		if counts && x.by >= 0 && !slices.Contains(f.next[x.by], int32(out)) {
-			f.next[x.by] = append(f.next[x.by], int32(out))
-		}
-	})
-	if r.Kind != Adaptive || x.by < 0 || a.Moves>>x.layer&1 == 0 {
-		return // who comes from a NIC is in all of its layers as it is
-	}
-	if r.Tables.PerLayer() {
-		x.in = weft.NoPort
-	}
-	for w := a.Moves &^ (1 << x.layer); w != 0; w &= w - 1 {
-		x.layer = weft.VC(bits.TrailingZeros16(w))
-		f.ways(x, dst, a.Path, func(int) {})
-	}
-}
-
-// ways follows those on from a state, and tells of the channels.
-func (f *follower) ways(x state, dst weft.NICID, path uint16, tell func(out int)) {
-	r := f.routing
-	for _, h := range r.Tables.Choices(x.at, dst, path, x.in, x.layer) {
-		if h.Port == weft.NoPort {
-			continue
-		}
-		to, _, ok := r.Graph.Peer(weft.End{Node: x.at.Node(), Port: h.Port})
-		if !ok || !to.Node.IsSwitch() {
-			continue
-		}
-		layer := h.In(x.layer)
-		out := f.Channels.Number(x.at, h.Port, layer)
-		tell(out)
-		f.reach(state{weft.SwitchID(to.Node.Index), to.Port, layer, out})
-	}
 }

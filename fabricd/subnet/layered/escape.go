@@ -74,5 +74,5 @@ func MinimalHop(ctx context.Context, g *topology.Graph, o Options) (*Routing, er
 	if err != nil {
 		return nil, err
 	}
-	return e.dealt(Deterministic)
+	return e.dealt()
 }

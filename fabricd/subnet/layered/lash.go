@@ -3,6 +3,7 @@ package layered
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -50,7 +51,7 @@ func LASH(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
 	default:
 		return nil, tooFew("lash", g, needed, most)
 	}
-	if o.Balance.Or(true) {
+	if o.Balance.on() {
 		if err := l.balance(ctx); err != nil {
 			return nil, err
 		}
@@ -78,7 +79,7 @@ func finish(ctx context.Context, w *wires, chosen paths, o Options, layers, keep
 		s, d := chosen.pair(i)
 		pairs = append(pairs, [2]int32{s, d})
 	}
-	if o.Balance.Or(true) {
+	if o.Balance.on() {
 		if err := l.balance(ctx); err != nil {
 			return nil, err
 		}
@@ -137,6 +138,36 @@ func (l *layering) layer(k int) *Layer {
 		}
 	}
 	return l.layers[k]
+}
+
+// fill puts all of them, in that order, into the lowest layer in which place has room.
+func (l *layering) fill(ctx context.Context, order []int32, place func(i int32, k int) bool) error {
+	rest := slices.Clone(order)
+	for k := 0; len(rest) > 0; k++ {
+		l.layer(k)
+		refused := rest[:0]
+		for _, i := range rest {
+			if err := Interrupted(ctx); err != nil {
+				return err
+			}
+			if !place(i, k) {
+				refused = append(refused, i)
+			}
+		}
+		rest = refused
+	}
+	return nil
+}
+
+// put adds the path with that number to layer k, if it fits.
+func (l *layering) put(i int32, k int) bool {
+	l.storage = l.path(int(i), l.storage[:0])
+	if !l.layers[k].AddPath(l.storage) {
+		return false
+	}
+	l.of[i] = uint8(k)
+	l.sizes[k]++
+	return true
 }
 
 // balance is step 4: paths move from larger to smaller layers while they fit. As printed ("there

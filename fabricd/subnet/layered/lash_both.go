@@ -77,24 +77,7 @@ func (t *trees) fill(ctx context.Context, dist []uint16) error {
 		}
 	}
 	slices.SortStableFunc(rest, func(a, b int32) int { return cmp.Compare(dist[b], dist[a]) })
-	for k := 0; len(rest) > 0; k++ {
-		l := t.layer(k)
-		refused := rest[:0]
-		for _, i := range rest {
-			if err := Interrupted(ctx); err != nil {
-				return err
-			}
-			t.storage = t.bothPaths(int(i), t.storage[:0])
-			if !l.AddPath(t.storage) {
-				refused = append(refused, i)
-				continue
-			}
-			t.sizes[k]++
-			t.of[i] = uint8(k)
-		}
-		rest = refused
-	}
-	return nil
+	return t.layering.fill(ctx, rest, t.put)
 }
 
 // bothPaths gives the turns of the paths of both directions.

@@ -89,7 +89,7 @@ func anyPaths(ctx context.Context, w *wires, turns *Turns, o Options, has []int3
 		if order == nil {
 			order = p.longest(o.Seed)
 		}
-		if err := p.fill(ctx, order); err != nil {
+		if err := p.fill(ctx, order, p.place); err != nil {
 			return nil, err
 		}
 		if best == nil || p.fewer(&best.layering) {
@@ -118,48 +118,23 @@ func btoi(b bool) int {
 
 // longest are the pairs, those with the longest paths first.
 func (p *pairs) longest(seed uint64) []int32 {
-	order := make([]int32, len(p.src))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	if seed != 0 {
-		shuffle(order, seed)
-	}
+	order := numbers(len(p.src), seed)
 	slices.SortStableFunc(order, func(a, b int32) int {
 		return cmp.Compare(len(p.channelsOf(int(b))), len(p.channelsOf(int(a))))
 	})
 	return order
 }
 
-// fill puts all pairs, in that order, into the lowest layer that has a path for them.
-func (p *pairs) fill(ctx context.Context, order []int32) error {
-	rest := slices.Clone(order)
-	for k := 0; len(rest) > 0; k++ {
-		p.layer(k)
-		refused := rest[:0]
-		for _, i := range rest {
-			if err := Interrupted(ctx); err != nil {
-				return err
-			}
-			if !p.place(int(i), k) {
-				refused = append(refused, i)
-			}
-		}
-		rest = refused
-	}
-	return nil
-}
-
 // place puts a pair into layer k by some shortest path, if one fits.
-func (p *pairs) place(i, k int) bool {
+func (p *pairs) place(i int32, k int) bool {
 	l := p.layers[k]
 	p.budget, p.way = searchSteps, p.way[:0]
 	if !p.search(l, -1, p.src[i], p.dst[i]) {
 		return false
 	}
 	l.Keep()
-	copy(p.channelsOf(i), p.way)
-	p.count(i, 1)
+	copy(p.channelsOf(int(i)), p.way)
+	p.count(int(i), 1)
 	p.of[i] = uint8(k)
 	p.sizes[k]++
 	return true

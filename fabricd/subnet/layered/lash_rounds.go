@@ -102,7 +102,7 @@ func (r *rounds) use(i int) {
 // anywhere puts a pair into any layer that takes it as it is.
 func (r *rounds) anywhere(i int) bool {
 	for k := range r.layers {
-		if r.place(i, k) {
+		if r.place(int32(i), k) {
 			r.use(i)
 			return true
 		}

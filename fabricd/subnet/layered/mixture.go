@@ -17,11 +17,21 @@ import (
 // over: so it costs little to look again when few destinations have changed since over was made.
 // over may be nil; it is not changed. There are no Loads.
 //
-// It is for routings of one kind. Of one routing alone, and all destinations, it is that of
-// [Routing.Dependencies].
+// It is for routings of one kind. [Routing.Dependencies] is that of one routing alone.
 func Mixture(over *Dependencies, changed func(weft.NICID) bool, routings ...*Routing) *Dependencies {
-	r := routings[0]
-	m := mixer{routings: routings, Dependencies: &Dependencies{Channels: NewChannels(r.Graph)}}
+	m := newMixer(over, routings...)
+	for d := range weft.NICID(len(routings[0].Graph.NICs)) {
+		if changed == nil || changed(d) {
+			m.destination(d)
+		}
+	}
+	return m.Dependencies
+}
+
+// newMixer follows nothing yet, and has what over has, which may be nil.
+func newMixer(over *Dependencies, routings ...*Routing) *mixer {
+	g := routings[0].Graph
+	m := &mixer{routings: routings, Dependencies: &Dependencies{Channels: NewChannels(g)}}
 	for _, r := range routings {
 		m.layers = max(m.layers, r.Layers)
 	}
@@ -33,18 +43,13 @@ func Mixture(over *Dependencies, changed func(weft.NICID) bool, routings ...*Rou
 			m.next[i] = slices.Clip(list)
 		}
 	}
-	m.seen = make([]int32, n+len(r.Graph.Switches)*m.layers)
-	for s := range r.Graph.Switches {
-		if in := r.Injected(weft.SwitchID(s)); in != weft.NoPort {
-			m.sources, m.injected = append(m.sources, weft.SwitchID(s)), append(m.injected, in)
+	m.seen = make([]int32, n+len(g.Switches)*m.layers)
+	for s := range weft.SwitchID(len(g.Switches)) {
+		if in := routings[0].Injected(s); in != weft.NoPort {
+			m.sources, m.injected = append(m.sources, s), append(m.injected, in)
 		}
 	}
-	for d := range weft.NICID(len(r.Graph.NICs)) {
-		if changed == nil || changed(d) {
-			m.destination(d)
-		}
-	}
-	return m.Dependencies
+	return m
 }
 
 // Acyclic reports whether there is no cycle. It is quicker than [Dependencies.Cycle], which finds a
@@ -81,30 +86,49 @@ type mixer struct {
 	sources  []weft.SwitchID
 	injected []weft.PortID // of each source
 
-	seen    []int32 // per channel, and per layer and switch where a packet enters it: the walk that was there last
-	walk    int32
-	todo    []state
-	traffic []Traffic
-	moves   uint16 // layers between which the packets of the walk move
+	seen      []int32 // per channel, and per layer and switch where a packet enters it: the walk that was there last
+	walk      int32
+	todo      []state
+	addresses []weft.Address
+	traffic   []Traffic
+	moves     uint16 // layers between which the packets of the walk move
 }
 
 // destination follows what all sources send to d. Sources of deterministic routings differ in
-// nothing once they are on their way; of others each has its own layers to move between.
+// nothing once they are on their way, but for Loads; of others each has its own layers to move
+// between.
 func (m *mixer) destination(d weft.NICID) {
-	together := m.routings[0].Kind == Deterministic
-	for path := 0; path < m.paths(); path++ {
+	if m.routings[0].Kind != Deterministic || m.Loads != nil {
+		for i, s := range m.sources {
+			for _, a := range m.trafficOf(s, d) {
+				m.begin()
+				m.source(s, m.injected[i], a)
+				m.follow(d, a.Path)
+			}
+		}
+		return
+	}
+	for path := range m.paths() {
 		m.begin()
 		for i, s := range m.sources {
-			if !together {
-				m.begin()
-			}
-			m.source(s, m.injected[i], d, uint16(path))
-			if !together {
-				m.follow(d, uint16(path))
+			for _, a := range m.trafficOf(s, d) {
+				if int(a.Path) == path {
+					m.source(s, m.injected[i], a)
+				}
 			}
 		}
 		m.follow(d, uint16(path))
 	}
+}
+
+// trafficOf is what NICs of s send to d by, as any of the routings has it.
+func (m *mixer) trafficOf(s weft.SwitchID, d weft.NICID) []Traffic {
+	m.addresses = m.addresses[:0]
+	for _, r := range m.routings {
+		m.addresses = append(m.addresses, r.Assignment.Addresses(s, d)...)
+	}
+	m.traffic = TrafficTo(m.traffic[:0], m.addresses)
+	return m.traffic
 }
 
 func (m *mixer) paths() (n int) {
@@ -116,18 +140,10 @@ func (m *mixer) paths() (n int) {
 
 func (m *mixer) begin() { m.walk, m.moves, m.todo = m.walk+1, 0, m.todo[:0] }
 
-func (m *mixer) source(s weft.SwitchID, in weft.PortID, d weft.NICID, path uint16) {
-	for _, r := range m.routings {
-		m.traffic = TrafficTo(m.traffic[:0], r.Assignment.Addresses(s, d))
-		for _, a := range m.traffic {
-			if a.Path != path {
-				continue
-			}
-			m.moves |= a.Moves
-			for w := a.Layers; w != 0; w &= w - 1 {
-				m.reach(state{s, in, weft.VC(bits.TrailingZeros16(w)), -1})
-			}
-		}
+func (m *mixer) source(s weft.SwitchID, in weft.PortID, a Traffic) {
+	m.moves |= a.Moves
+	for w := a.Layers; w != 0; w &= w - 1 {
+		m.reach(state{s, in, weft.VC(bits.TrailingZeros16(w)), -1})
 	}
 }
 
@@ -136,10 +152,14 @@ func (m *mixer) reach(x state) {
 	if i < 0 {
 		i = m.Channels.Len()*m.layers + int(x.layer)*len(m.routings[0].Graph.Switches) + int(x.at)
 	}
-	if m.seen[i] != m.walk {
-		m.seen[i] = m.walk
-		m.todo = append(m.todo, x)
+	if m.seen[i] == m.walk {
+		return
 	}
+	m.seen[i] = m.walk
+	if m.Loads != nil && x.by >= 0 {
+		m.Loads[x.by]++
+	}
+	m.todo = append(m.todo, x)
 }
 
 func (m *mixer) follow(d weft.NICID, path uint16) {

@@ -66,7 +66,7 @@ func (v *several) fit(ctx context.Context, engine string, o Options, most int) (
 	}
 	needed := len(v.layers)
 	if needed <= most {
-		return nil, v.spread(ctx, o.Step4.Or(true))
+		return nil, v.spread(ctx, o.Step4.on())
 	}
 	left, err := v.fillSome(ctx, order, most)
 	if err != nil {
@@ -95,7 +95,7 @@ func (v *several) fit(ctx context.Context, engine string, o Options, most int) (
 			return nil, err
 		}
 	}
-	return f, v.spread(ctx, o.Step4.Or(true))
+	return f, v.spread(ctx, o.Step4.on())
 }
 
 // everyPath are the paths of MP-LASH.

@@ -42,7 +42,7 @@ type Options struct {
 	Move     Tristate // packets move freely between their layers (theorem 3); on unless it is turned off
 }
 
-// Tristate is a choice whose default the engine says.
+// Tristate is a choice that may have been left to its default.
 type Tristate uint8
 
 // The choices.
@@ -52,13 +52,8 @@ const (
 	Off
 )
 
-// Or is the choice, or what it is by default.
-func (t Tristate) Or(byDefault bool) bool {
-	if t == Default {
-		return byDefault
-	}
-	return t == On
-}
+// on reports whether it is not turned off: every such choice is on by default.
+func (t Tristate) on() bool { return t != Off }
 
 // TristateOf is On or Off.
 func TristateOf(on bool) Tristate {

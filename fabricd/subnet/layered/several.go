@@ -54,13 +54,7 @@ func (v *several) far(pair int32) uint16 {
 
 // longest are the pairs, those that are farthest apart first, shuffled among them by a seed but 0.
 func (v *several) longest(seed uint64) []int32 {
-	order := make([]int32, len(v.src))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	if seed != 0 {
-		shuffle(order, seed)
-	}
+	order := numbers(len(v.src), seed)
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(v.far(b), v.far(a)) })
 	return order
 }
@@ -80,30 +74,7 @@ func (v *several) fill(ctx context.Context, order []int32) error {
 			rest = append(rest, a)
 		}
 	}
-	for k := 0; len(rest) > 0; k++ {
-		v.layer(k)
-		refused := rest[:0]
-		for _, a := range rest {
-			if err := Interrupted(ctx); err != nil {
-				return err
-			}
-			if !v.put(a, k) {
-				refused = append(refused, a)
-			}
-		}
-		rest = refused
-	}
-	return nil
-}
-
-func (v *several) put(a int32, k int) bool {
-	v.storage = v.path(int(a), v.storage[:0])
-	if !v.layers[k].AddPath(v.storage) {
-		return false
-	}
-	v.of[a] = uint8(k)
-	v.sizes[k]++
-	return true
+	return v.layering.fill(ctx, rest, v.put)
 }
 
 // fillSome is fill with no more than most layers: first one address of each pair, then the others

@@ -81,6 +81,18 @@ func (w *wires) assignAll(layers int, in span, free bool) (*tables.Assignment, e
 	return w.assign(layers, func(_, _ int32) []weft.Address { return all })
 }
 
+// numbers are those from 0 to n-1, shuffled by a seed but 0.
+func numbers(n int, seed uint64) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	if seed != 0 {
+		shuffle(list, seed)
+	}
+	return list
+}
+
 // shuffle puts the list into an order that depends on the seed (Fisher, Yates).
 func shuffle[T any](list []T, seed uint64) {
 	for i := len(list) - 1; i > 0; i-- {

@@ -88,14 +88,11 @@ func (t *Transition) With(places []Place, routings ...*Routing) *Transition {
 
 // sendsBy reports whether by one of the routings NICs at the place send to it.
 func sendsBy(routings []*Routing, p Place) bool {
-	for _, r := range routings {
-		for _, a := range r.Assignment.Addresses(p.At, p.Dst) {
-			if a.Path == p.Path && a.VC == p.Layer {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(routings, func(r *Routing) bool {
+		return slices.ContainsFunc(r.Assignment.Addresses(p.At, p.Dst), func(a weft.Address) bool {
+			return a.Path == p.Path && a.VC == p.Layer
+		})
+	})
 }
 
 // Without are the dependencies but for those of channels of dead links, in either direction. Nobody
@@ -192,12 +189,7 @@ type passage struct {
 func newPassage(t *Transition, routings ...*Routing) *passage {
 	f := &passage{t: t, routings: routings, injected: make([]weft.PortID, len(routings[0].Graph.Switches))}
 	for s := range f.injected {
-		f.injected[s] = weft.NoPort
-	}
-	for i := range routings[0].Graph.Links {
-		if l := &routings[0].Graph.Links[i]; !l.BetweenSwitches() {
-			f.injected[l.A.Node.Index] = l.A.Port
-		}
+		f.injected[s] = routings[0].Injected(weft.SwitchID(s))
 	}
 	return f
 }

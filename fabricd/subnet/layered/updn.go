@@ -18,7 +18,7 @@ import (
 // links lead between two switches that have NICs, when options cannot be had, and when ctx has
 // ended.
 func UpDown(ctx context.Context, g *topology.Graph, o Options) (*Routing, error) {
-	if !o.InPort.Or(true) {
+	if !o.InPort.on() {
 		return UpDownByDestination(ctx, g, o)
 	}
 	return deterministic(ctx, "updn", g, o, 1, func(w *wires, _ int) ([]int32, error) { return sameRoot(w, o) })
@@ -62,7 +62,7 @@ func UpDownByDestination(ctx context.Context, g *topology.Graph, o Options) (*Ro
 	if err != nil {
 		return nil, err
 	}
-	return e.dealt(Deterministic)
+	return e.dealt()
 }
 
 // UpDownAdaptive is adaptive Up*/Down* routing: all shortest legal paths, in all layers, between
@@ -100,7 +100,7 @@ func UpDownAdaptive(ctx context.Context, g *topology.Graph, o Options) (*Routing
 	if err != nil {
 		return nil, err
 	}
-	t, err := e.w.assignAll(int(e.layers), all, o.Move.Or(true) && e.layers > 1)
+	t, err := e.w.assignAll(int(e.layers), all, o.Move.on() && e.layers > 1)
 	return e.routing(Adaptive, t, err)
 }
 
@@ -146,10 +146,7 @@ func newEngine(name string, g *topology.Graph, o Options, layers int) (*engine, 
 // destinations calls each for every NIC and its switch, the NICs of a switch one after the other
 // and the switches in an order that the seed shuffles, as balancing depends on it.
 func (e *engine) destinations(ctx context.Context, each func(s int32, d weft.NICID) error) error {
-	order := make([]int32, e.w.n)
-	for s := range order {
-		order[s] = int32(s)
-	}
+	order := numbers(e.w.n, 0)
 	shuffle(order, e.o.Seed)
 	for _, s := range order {
 		for _, d := range e.w.nics[s] {
@@ -200,10 +197,10 @@ func (e *engine) setLegal(l *legal, number int, to int32, d weft.NICID, in span)
 	return nil
 }
 
-// dealt is the routing in which each pair has one layer.
-func (e *engine) dealt(kind Kind) (*Routing, error) {
+// dealt is the deterministic routing in which each pair has one layer.
+func (e *engine) dealt() (*Routing, error) {
 	t, err := e.w.assignOne(int(e.layers), e.w.deal(int(e.layers), e.o.Seed))
-	return e.routing(kind, t, err)
+	return e.routing(Deterministic, t, err)
 }
 
 // routing is the result.

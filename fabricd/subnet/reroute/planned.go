@@ -66,7 +66,10 @@ func (p *planned) plan(ctx context.Context, dead *subnet.Dead) (*Step, *manage.P
 		return nil, nil, err
 	}
 	return &Step{
-		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected, Acyclic: plan.Acyclic,
+		Result: dqr.Result{
+			FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable,
+			Isolated: plan.Unconnected, Acyclic: plan.Acyclic,
+		},
 		upload: func(context.Context) (*manage.Plan, error) { return plan, nil },
 		paths:  func(yield func(dqr.Rerouted) bool) { differing(old, plan.Routing, yield) },
 	}, plan, nil

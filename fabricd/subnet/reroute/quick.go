@@ -98,10 +98,7 @@ func (q *quick) step(ctx context.Context, dead *subnet.Dead) (*Step, *dqr.Reconf
 		}
 		plan = func(context.Context) (*manage.Plan, error) { return now, nil }
 	}
-	return &Step{
-		FlowsTotal: r.FlowsTotal, FlowsRerouted: r.FlowsRerouted, Unroutable: r.Unroutable, Isolated: r.Isolated, Acyclic: r.Acyclic,
-		NewTurns: r.NewTurns, PluginTurns: r.PluginTurns, LocalTurns: r.LocalTurns, Searches: r.Searches, paths: r.Paths(), upload: plan,
-	}, next, nil
+	return &Step{Result: *r, paths: r.Paths(), upload: plan}, next, nil
 }
 
 // transition is that of the tables of a state, all packets being theirs; it is remembered for the

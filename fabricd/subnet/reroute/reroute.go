@@ -12,28 +12,15 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Step is what one reconfiguration did. Flows are ordered pairs of different NICs, and of different
-// switches where these are asked for.
+// Step is what one reconfiguration did. Of other methods than dqr no turns are counted.
 type Step struct {
-	FlowsTotal    int
-	FlowsRerouted int // those that have another path than before
-	Unroutable    int // those that have no path now
-	Isolated      int // of these: no live links join them
-	// Acyclic: the dependencies of the paths before and after it together have no cycle.
-	Acyclic bool
-
-	NewTurns, PluginTurns, LocalTurns int // with dqr: turns enabled, see [dqr.Result]
-	Searches                          int
-
+	dqr.Result
 	paths  iter.Seq[dqr.Rerouted]
 	upload func(context.Context) (*manage.Plan, error)
 }
 
 // Connected reports whether every flow has a path, and no deadlock can be.
 func (s *Step) Connected() bool { return s.Unroutable == 0 && s.Acyclic }
-
-// Tolerated reports whether every flow that live links join has a path, and no deadlock can be.
-func (s *Step) Tolerated() bool { return s.Unroutable == s.Isolated && s.Acyclic }
 
 // Share is the share of all flows that have another path.
 func (s *Step) Share() float64 {

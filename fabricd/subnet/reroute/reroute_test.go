@@ -219,7 +219,7 @@ func TestAStepSaysWhatIsConnectedAndWhatIsTolerated(t *testing.T) {
 	assert.Equal(t, 16, s.Isolated)
 	assert.True(t, s.Tolerated())
 	assert.False(t, s.Connected())
-	assert.False(t, (&reroute.Step{Acyclic: false}).Tolerated())
+	assert.False(t, (&reroute.Step{}).Tolerated())
 	assert.Zero(t, (&reroute.Step{}).Share())
 	for range (&reroute.Step{}).Paths() {
 		assert.Fail(t, "there is none")

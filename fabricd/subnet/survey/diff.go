@@ -11,15 +11,16 @@ import (
 // Difference is in what two routings of one graph differ. It is about what packets do: entries that
 // none comes to are not compared.
 type Difference struct {
-	Entries       int            // (switch, destination NIC) that packets come to in one routing at least
-	DifferEntries int            // of these: packets leave by other ports
-	Pairs         int            // of a switch with NICs and a NIC of another
-	DifferPairs   int            // of these: other links are used
-	DifferLayers  int            // of these: the same links, and other layers
-	Longer        int            // of these: ways are longer in the second
-	Shorter       int            // or shorter; by the mean of what may be taken
-	FirstPairs    [][2]weft.Node // some that differ, a switch and a NIC; at most maxPairs
-	OnlyA, OnlyB  int            // pairs that are routable in one alone
+	Entries       int            `json:"entries"`               // (switch, destination NIC) that packets come to in one routing at least
+	DifferEntries int            `json:"entries_differ"`        // of these: packets leave by other ports
+	Pairs         int            `json:"pairs"`                 // of a switch with NICs and a NIC of another
+	DifferPairs   int            `json:"pairs_differ"`          // of these: other links are used
+	DifferLayers  int            `json:"pairs_in_other_layers"` // of these: the same links, and other layers
+	Longer        int            `json:"pairs_longer"`          // of these: ways are longer in the second
+	Shorter       int            `json:"pairs_shorter"`         // or shorter; by the mean of what may be taken
+	OnlyA         int            `json:"pairs_routed_by_a_only"`
+	OnlyB         int            `json:"pairs_routed_by_b_only"`
+	FirstPairs    [][2]weft.Node `json:"-"` // some that differ, a switch and a NIC; at most maxPairs
 }
 
 // maxPairs bounds the pairs that a [Difference] names. Chosen by us.
@@ -163,22 +164,13 @@ func mix(n int) uint64 {
 	return x ^ x>>31
 }
 
-// DiffResult is a [Difference] with the summaries of both routings. Pairs are those of a switch with
-// NICs and a NIC of another.
+// DiffResult is a [Difference] with the summaries of both routings.
 type DiffResult struct {
-	Topology      string      `json:"topology"`
-	A             Summary     `json:"a"`
-	B             Summary     `json:"b"`
-	Entries       int         `json:"entries"` // of a switch for a NIC
-	DifferEntries int         `json:"entries_differ"`
-	Pairs         int         `json:"pairs"`
-	DifferPairs   int         `json:"pairs_differ"`
-	DifferLayers  int         `json:"pairs_in_other_layers"`
-	Longer        int         `json:"pairs_longer"`
-	Shorter       int         `json:"pairs_shorter"`
-	OnlyA         int         `json:"pairs_routed_by_a_only"`
-	OnlyB         int         `json:"pairs_routed_by_b_only"`
-	Some          [][2]string `json:"some_that_differ,omitempty"` // a source switch and a NIC; at most maxPairs
+	Topology string  `json:"topology"`
+	A        Summary `json:"a"`
+	B        Summary `json:"b"`
+	Difference
+	Some [][2]string `json:"some_that_differ,omitempty"` // a source switch and a NIC; at most maxPairs
 }
 
 // DiffOf compares two routings of a graph, of which summaries are given. Errors are those of [Diff].
@@ -188,10 +180,7 @@ func DiffOf(ctx context.Context, a, b *layered.Routing, sumA, sumB Summary) (Dif
 		return DiffResult{}, err
 	}
 	g := a.Graph
-	out := DiffResult{
-		Topology: g.Spec, A: sumA, B: sumB, Entries: d.Entries, DifferEntries: d.DifferEntries, Pairs: d.Pairs, DifferPairs: d.DifferPairs,
-		DifferLayers: d.DifferLayers, Longer: d.Longer, Shorter: d.Shorter, OnlyA: d.OnlyA, OnlyB: d.OnlyB,
-	}
+	out := DiffResult{Topology: g.Spec, A: sumA, B: sumB, Difference: d}
 	for _, p := range d.FirstPairs {
 		out.Some = append(out.Some, [2]string{g.Name(p[0]), g.Name(p[1])})
 	}

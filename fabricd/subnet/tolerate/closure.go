@@ -85,11 +85,9 @@ func key[ID ~uint16 | ~uint32](images []ID) string {
 // ascending links onto itself.
 func stabilizer(region []weft.LinkID, generators []Symmetry) []Symmetry {
 	return slices.DeleteFunc(closure(generators), func(s Symmetry) bool {
-		for _, l := range region {
-			if _, ok := slices.BinarySearch(region, s.Links[l]); !ok {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(region, func(l weft.LinkID) bool {
+			_, ok := slices.BinarySearch(region, s.Links[l])
+			return !ok
+		})
 	})
 }

@@ -69,12 +69,7 @@ func (s links) each(visit func(l weft.LinkID) bool) {
 }
 
 // list are the links of s, ascending.
-func (s links) list() (list []weft.LinkID) {
-	for l := range s.each {
-		list = append(list, l)
-	}
-	return list
-}
+func (s links) list() []weft.LinkID { return slices.Collect(s.each) }
 
 // least are the sets that hold no other of them, small ones first.
 func least(sets []links) (kept []links) {

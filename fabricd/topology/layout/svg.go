@@ -82,9 +82,7 @@ func (m Map) Write(w io.Writer) error {
 		high += p.nicNames()
 	}
 	title := m.Title
-	if title == "" {
-		title = m.Graph.Spec
-	}
+	title = cmp.Or(title, m.Graph.Spec)
 	root := tag("svg", "xmlns", "http://www.w3.org/2000/svg", "width", px(wide), "height", px(high), "viewBox", "0 0 "+px(wide)+" "+px(high),
 		"role", "img", "font-family", "ui-monospace, monospace", "font-size", strconv.Itoa(nameSize), "fill", "#222")
 	root.Title = title
