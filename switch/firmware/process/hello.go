@@ -32,7 +32,8 @@ type hello struct {
 	MaxHops          int                `json:"max_hops"`
 	Registers        []register         `json:"registers"`
 	Options          []switching.Option `json:"options"`
-	Reads            []string           `json:"reads"` // queues, draw, now
+	Reads            []string           `json:"reads"`     // queues, draw, now
+	Tolerates        []string           `json:"tolerates"` // links, switches; one: one fault only
 	DestinationBased bool               `json:"destination_based"`
 	Symmetric        bool               `json:"symmetric"`
 	Notifies         bool               `json:"notifies"`
@@ -85,6 +86,18 @@ func (h *hello) firmware() (f switching.Firmware, err error) {
 			f.Reads.Now = true
 		default:
 			return f, fmt.Errorf("its hello reads %.80q, expected queues, draw or now", r)
+		}
+	}
+	for _, t := range h.Tolerates {
+		switch t {
+		case "links":
+			f.Tolerance.Links = true
+		case "switches":
+			f.Tolerance.Switches = true
+		case "one":
+			f.Tolerance.One = true
+		default:
+			return f, fmt.Errorf("its hello tolerates %.80q, expected links, switches or one", t)
 		}
 	}
 	for _, o := range h.Options {

@@ -75,6 +75,7 @@ func TestAProgramDecidesForManyPacketsAtOnce(t *testing.T) {
 			fw := p.Firmware
 			require.Equal(t, "program", fw.Name)
 			require.Equal(t, "for tests, with an option", fw.About)
+			require.Equal(t, switching.Tolerance{Links: true, One: true}, fw.Tolerance)
 			asks := ask(standing(t), 0, 3, 2)
 			fw.Batch(asks)()
 			for _, k := range asks {
@@ -403,6 +404,7 @@ func TestHelloIsChecked(t *testing.T) {
 		"for -1 s":     func(h *hello) { h.Registers = []register{{Name: "r", Width: 1, ExpireSeconds: -1}} },
 		"format=":      func(h *hello) { h.Format = "xml" },
 		"reads":        func(h *hello) { h.Reads = []string{"minds"} },
+		"tolerates":    func(h *hello) { h.Tolerates = []string{"rain"} },
 	} {
 		h := good()
 		spoil(&h)

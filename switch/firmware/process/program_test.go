@@ -43,7 +43,7 @@ type told struct {
 // has the faults that how names.
 func program(how string) {
 	in := bufio.NewReader(os.Stdin)
-	h := hello{Version: Version, Name: "program", About: "for tests", Options: []switching.Option{{Name: "a"}}}
+	h := hello{Version: Version, Name: "program", About: "for tests", Tolerates: []string{"links", "one"}, Options: []switching.Option{{Name: "a"}}}
 	packed := strings.Contains(how, "msgpack")
 	if packed {
 		h.Format = "msgpack"

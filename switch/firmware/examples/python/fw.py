@@ -49,5 +49,5 @@ for line in sys.stdin:
         a = {"batch": m["batch"], "answers": [route(trees[q["place"]], q) for q in m["questions"]]}
     else:
         a = {"version": 1, "name": "fw.py", "about": "fat trees: deterministic-link", "on": "trees", "vcs": 2,
-             "destination_based": True, "requeue": True}
+             "tolerates": ["links"], "destination_based": True, "requeue": True}
     print(json.dumps(a), flush=True)
