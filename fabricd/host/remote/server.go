@@ -129,14 +129,14 @@ func (p *Server) open(ctx context.Context, cfg Config) error {
 		return p.control.Publish(host.TellEvents,
 			s)
 	})
-	clock := newClock(c.Now, cfg.Elapsed)
+	clock := host.NewClock(c.Now, cfg.Elapsed)
 	p.runtime = &host.Live{Transport: p.links, Clock: clock.Now, Incarnation: c.Number, NoSelfProbe: c.Placement.Shared}
 	spec := *c
 	if fits := wire.Batch(p.links.MaxFrame(), c.Switch.VCs); c.Switch.Batch == 0 || fits < c.Switch.Batch {
 		spec.Switch.Batch = min(fits, switchd.DefaultBatch)
 	}
 	p.host, err = host.NewLocal(host.LocalConfig{
-		Spec: spec, Graph: g, Firmware: fw, Runtime: p.runtime, Steer: clock.steer, Observed: p.publisher.counts,
+		Spec: spec, Graph: g, Firmware: fw, Runtime: p.runtime, Steer: clock.Steer, Observed: p.publisher.counts,
 		Halt: func() { p.halt() },
 		Panicked: func(f switching.RoutePanic) {
 			what := host.Panicked(g, p.host.Routing(f.Switch), &f)
