@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/weft-fabric/weft"
@@ -15,9 +14,6 @@ import (
 // live is the [Runtime] of goroutines. Its timers and tasks are goroutines too.
 type live struct {
 	host.Live
-	start time.Time
-	ahead atomic.Int64 // of the time since start, where a leader goes on by the clock of another
-
 	ctx     context.Context // of all that runs
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -29,9 +25,7 @@ type live struct {
 var _ Runtime = (*live)(nil)
 
 func newLive(t wire.Transport) *live {
-	w := &live{start: time.Now()}
-	w.Live = host.Live{Transport: t, Clock: w.Now}
-	return w
+	return &live{Live: host.Live{Transport: t, Clock: host.NewClock(0, nil)}}
 }
 
 // Start implements [Runtime].
@@ -47,9 +41,7 @@ func (w *live) Start(ctx context.Context) error {
 // forward sets the clock to a time, unless it is later already. Call it before anything uses the
 // clock.
 func (w *live) forward(to weft.Time) {
-	if now := w.Now(); to > now {
-		w.ahead.Add(int64(to - now))
-	}
+	w.Clock.Begin(max(to, w.Now()))
 }
 
 // spawn runs do in a goroutine that Stop waits for. Once Stop has begun, it does nothing.
@@ -70,11 +62,6 @@ func (w *live) Stop() {
 		w.stop()
 	}
 	w.running.Wait()
-}
-
-// Now implements [Runtime].
-func (w *live) Now() weft.Time {
-	return weft.FromDuration(time.Since(w.start)) + weft.Time(w.ahead.Load())
 }
 
 // At implements [Runtime].
@@ -119,19 +106,23 @@ func (w *live) Task(every time.Duration, do func()) (wake func()) {
 
 // Pause implements [Runtime].
 func (w *live) Pause(ctx context.Context, until weft.Time, news <-chan struct{}) error {
-	var timer <-chan time.Time
-	if until != weft.Never {
-		t := time.NewTimer((until - w.Now()).Duration() + 1)
-		defer t.Stop()
-		timer = t.C
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		changed := w.Clock.Changed()
+		timer.Reset(w.Clock.Wall(until-w.Now()) + 1)
+		select {
+		case <-timer.C:
+		case <-changed:
+		case <-news:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if w.Now() >= until {
+			return nil
+		}
 	}
-	select {
-	case <-timer:
-	case <-news:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	return nil
 }
 
 // WithTimeout implements [Runtime].

@@ -43,9 +43,12 @@ func NewClock(began weft.Time, elapsed func() time.Duration) *Clock {
 		elapsed = func() time.Duration { return time.Since(start) }
 	}
 	c := &Clock{elapsed: elapsed, changed: make(chan struct{})}
-	c.now.Store(&course{at: elapsed(), time: began, factor: 1})
+	c.Begin(began)
 	return c
 }
+
+// Begin has the clock show a time, and go with factor 1. Nobody may use it yet.
+func (c *Clock) Begin(at weft.Time) { c.now.Store(&course{at: c.elapsed(), time: at, factor: 1}) }
 
 // Now is the time.
 func (c *Clock) Now() weft.Time { return c.now.Load().when(c.elapsed()) }

@@ -70,7 +70,7 @@ func TestAClockGoesWithAFactor(t *testing.T) {
 	require.Equal(t, 3500*weft.Millisecond+weft.Millisecond+weft.Millisecond/4, c.Now())
 	c.SetFactor(1)
 	pass(2 * time.Second) // it loses what is left
-	require.InDelta(t, 5*weft.Second, c.Now(), float64(3*weft.Millisecond))
+	require.InDelta(t, int64(5*weft.Second), int64(c.Now()), float64(3*weft.Millisecond))
 	pass(2 * time.Second)
-	require.InDelta(t, 7*weft.Second, c.Now(), float64(4*weft.Millisecond))
+	require.InDelta(t, int64(7*weft.Second), int64(c.Now()), float64(4*weft.Millisecond))
 }

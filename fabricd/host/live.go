@@ -12,7 +12,7 @@ import (
 // Live is the [Runtime] of goroutines: a [NodeRuntime] on a transport.
 type Live struct {
 	Transport   wire.Transport
-	Clock       func() weft.Time
+	Clock       *Clock
 	Incarnation uint64 // see [MachineConfig]
 	NoSelfProbe bool   // likewise
 
@@ -26,7 +26,15 @@ var (
 )
 
 // Now implements Runtime.
-func (l *Live) Now() weft.Time { return l.Clock() }
+func (l *Live) Now() weft.Time { return l.Clock.Now() }
+
+// SetFactor has the clock go with another factor.
+func (l *Live) SetFactor(factor float64) {
+	l.Clock.SetFactor(factor)
+	if l.NodeRuntime != nil {
+		l.NodeRuntime.Recheck()
+	}
+}
 
 // Build implements Runtime.
 func (l *Live) Build(b BuildSpec) (switches, nics []Driver, err error) {

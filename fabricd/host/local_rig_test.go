@@ -3,7 +3,6 @@ package host_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -33,9 +32,9 @@ func newLocal(t testing.TB, change ...func(c *host.LocalConfig)) *Local {
 	g := topologytest.Parse(t, "kary-ntree:2,2")
 	fw, vcs, err := subnet.Firmware(t.Context(), routing, g)
 	require.NoError(t, err)
-	memory, start := wire.NewMemory(), time.Now()
+	memory := wire.NewMemory()
 	t.Cleanup(func() { require.NoError(t, memory.Close()) })
-	live := &host.Live{Transport: memory, Clock: func() weft.Time { return weft.FromDuration(time.Since(start)) }}
+	live := &host.Live{Transport: memory, Clock: host.NewClock(0, nil)}
 	c := host.LocalConfig{
 		Spec: hosttest.Spec(t, g, routing), Graph: g, Firmware: fw, Runtime: live,
 		Watch: func(weft.Node) switchd.Observer { return nil },

@@ -19,7 +19,7 @@ import (
 type NodeRuntimeConfig struct {
 	Graph       *topology.Graph
 	Transport   wire.Transport
-	Clock       func() weft.Time
+	Clock       *Clock
 	Nodes       []weft.Node // each once
 	Cores       []weft.Core // of Nodes
 	Pace        link.Pace   // of every link
@@ -66,7 +66,7 @@ func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
 			return err
 		}
 		c := switchd.Config{
-			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock, Batch: cfg.Batch, Exempt: exemptions[i].exempt,
+			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock.Now, Wall: cfg.Clock.Wall, Batch: cfg.Batch, Exempt: exemptions[i].exempt,
 			Draws: func(p weft.PortID) *rand.PCG {
 				return weft.Stream(cfg.Seed, weft.StreamLink, weft.End{Node: n, Port: p}.StreamNumber(), cfg.Incarnation)
 			},
@@ -128,6 +128,13 @@ func (m *NodeRuntime) Drivers() []*switchd.Driver {
 		list[i] = m.drivers[n]
 	}
 	return list
+}
+
+// Recheck has all nodes look again at how long they wait: the clock goes with another factor.
+func (m *NodeRuntime) Recheck() {
+	for _, d := range m.drivers {
+		d.Recheck()
+	}
 }
 
 // Inbox is where frames for an end arrive. The runtime goes on listening there.

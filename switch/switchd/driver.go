@@ -60,6 +60,7 @@ type Config struct {
 	Core  weft.Core
 	Wires []Wire // one per port of the core
 	Clock func() weft.Time
+	Wall  func(span weft.Time) time.Duration // how long that is by the machine's clock; nil: as long
 	Batch int                           // most packets in a frame, 1 to weft.MaxBatch; 0 means DefaultBatch
 	Draws func(p weft.PortID) *rand.PCG // the stream of what a link.Impairment draws at a port; nil: nothing is impaired
 	Watch Observer                      // nil: nobody
@@ -108,6 +109,9 @@ func New(cfg Config) *Driver {
 		cfg.Batch = DefaultBatch
 	}
 	cfg.Batch = min(cfg.Batch, weft.MaxBatch)
+	if cfg.Wall == nil {
+		cfg.Wall = weft.Time.Duration
+	}
 	d := &Driver{
 		cfg: cfg, core: cfg.Core, wakeAt: weft.Never, tellAt: weft.Never,
 		poke: make(chan struct{}, 1), asks: make(chan struct{}, 1),
@@ -146,9 +150,8 @@ func (d *Driver) Run(ctx context.Context) {
 	d.lock()
 	d.stopped.Store(true)
 	d.mu.Unlock()
-	notify(d.poke)
-	for p, w := range d.cfg.Wires {
-		notify(d.wakes[p])
+	d.Recheck()
+	for _, w := range d.cfg.Wires {
 		select {
 		case w.Inbox <- wire.Message{}:
 		default: // it is full or there is none: nobody sleeps on it
@@ -156,6 +159,15 @@ func (d *Driver) Run(ctx context.Context) {
 	}
 	notify(d.asks)
 	wg.Wait()
+}
+
+// Recheck has all goroutines that wait for a time look again how long that is: the clock goes
+// otherwise.
+func (d *Driver) Recheck() {
+	notify(d.poke)
+	for _, wake := range d.wakes {
+		notify(wake)
+	}
 }
 
 // notify leaves a wake in ch, of capacity 1, unless there is one already.
@@ -272,7 +284,7 @@ func (d *Driver) watchClock() {
 		}
 		next = min(next, now+weft.FromDuration(time.Hour))
 		d.due.Store(int64(next))
-		timer.Reset((next - now).Duration() + 1)
+		timer.Reset(d.cfg.Wall(next-now) + 1)
 	}
 }
 

@@ -90,7 +90,7 @@ func (d *Driver) transmit(p weft.PortID) {
 		case next == weft.Never:
 			<-d.wakes[p]
 		default:
-			timer.Reset((next - d.cfg.Clock()).Duration() + 1)
+			timer.Reset(d.cfg.Wall(next-d.cfg.Clock()) + 1)
 			select {
 			case <-d.wakes[p]:
 			case <-timer.C:

@@ -130,7 +130,7 @@ func (p *Server) open(ctx context.Context, cfg Config) error {
 			s)
 	})
 	clock := host.NewClock(c.Now, cfg.Elapsed)
-	p.runtime = &host.Live{Transport: p.links, Clock: clock.Now, Incarnation: c.Number, NoSelfProbe: c.Placement.Shared}
+	p.runtime = &host.Live{Transport: p.links, Clock: clock, Incarnation: c.Number, NoSelfProbe: c.Placement.Shared}
 	spec := *c
 	if fits := wire.Batch(p.links.MaxFrame(), c.Switch.VCs); c.Switch.Batch == 0 || fits < c.Switch.Batch {
 		spec.Switch.Batch = min(fits, switchd.DefaultBatch)
