@@ -30,6 +30,8 @@ type State struct {
 	Own          []OwnCheckpoint   `json:"own,omitempty"`   // hosts of one switch alone
 	Moves        []leader.Move     `json:"moves,omitempty"` // of switches, under way
 
+	TimeFactor leader.TimeFactor `json:"time_factor,omitzero"`
+
 	HeldUntil weft.Time `json:"held_until,omitempty"` // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
 
 	Faults    []leader.FaultCheckpoint    `json:"faults,omitempty"`    // in force
@@ -150,7 +152,7 @@ func (l loop) stateNow() State {
 			s.Generation, s.Rounds, s.Faults, s.Incidents = l.Generation, l.Rounds.Clone(), l.Faults(),
 				l.IncidentCheckpoints(current.CheckpointIncidents(maxClosed))
 			s.Moves = slices.Clone(l.Moves)
-			s.HeldUntil, s.Traffic = l.HeldUntil, trafficOrder(&l.Traffic)
+			s.HeldUntil, s.Traffic, s.TimeFactor = l.HeldUntil, trafficOrder(&l.Traffic), l.TimeFactor
 			for i, h := range d.remote {
 				s.Hosts[i].Incident = l.Host(h.id).Incident
 			}

@@ -98,12 +98,16 @@ func (f *Fabric) build() error {
 	if panicked == nil {
 		panicked = f.panicked
 	}
+	var factor func(float64)
+	if f.live != nil {
+		factor = f.live.SetFactor
+	}
 	host, err := host.NewLocal(host.LocalConfig{
 		Spec: host.Spec{
 			Placement: f.local.placement, Placements: places, Switch: o.Switch, NIC: o.NIC, Link: o.Link,
 			Liveness: o.Liveness, Inbox: o.inboxSize(), Seed: o.Seed,
 		},
-		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency, Panicked: panicked,
+		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency, Panicked: panicked, Factor: factor,
 		Watch: func(n weft.Node) switchd.Observer { return f.observers.at(n) },
 		Progress: func(made bool, done, total int) {
 			stage := StageOpen

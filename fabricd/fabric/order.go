@@ -25,7 +25,7 @@ func (l loop) dispatch(list []leader.Order, after *sent) dispatched {
 func orderOf(d *leader.Order) host.Order {
 	o := host.Order{
 		Cut: directionsOf(d.Cut), Restored: directionsOf(d.Restored), Crash: d.Crash, Restart: d.Restart,
-		Generation: d.Generation, Hold: d.Hold,
+		Generation: d.Generation, Hold: d.Hold, TimeFactor: d.TimeFactor,
 	}
 	if d.Traffic != nil {
 		o.Traffic = new(trafficOrder(d.Traffic))

@@ -52,6 +52,7 @@ type LocalConfig struct {
 
 	Observed func() (all, unpublished uint64) // how many observations were made, and of these not told; nil: Watch hears all
 	Steer    func(by weft.Time)               // puts the clock right; nil: it is the leader's
+	Factor   func(factor float64)             // has the clock go with another factor; nil: it has none
 	Halt     func()                           // ends what drives the nodes, and returns when it has; nil: somebody else does
 	Latency  *hdrhistogram.Histogram          // see [NodeFactory]
 	Panicked func(switching.RoutePanic)       // the same
@@ -61,16 +62,17 @@ type LocalConfig struct {
 // Local is a host in this process: its nodes are driven, counted and ordered by calls. Its methods
 // are safe for as many goroutines as its Runtime is.
 type Local struct {
-	spec     Spec
-	graph    *topology.Graph
-	runtime  Runtime
-	nodes    nodes
-	programs map[weft.SwitchID]*Program // of its switches, and of those that its NICs are at; constant
-	observed func() (all, unpublished uint64)
-	steer    func(by weft.Time)
-	shard    func(node string) int // the connection of a node; nil: there are none
-	halt     func()
-	adder    adder
+	spec      Spec
+	graph     *topology.Graph
+	runtime   Runtime
+	nodes     nodes
+	programs  map[weft.SwitchID]*Program // of its switches, and of those that its NICs are at; constant
+	observed  func() (all, unpublished uint64)
+	steer     func(by weft.Time)
+	setFactor func(factor float64)
+	shard     func(node string) int // the connection of a node; nil: there are none
+	halt      func()
+	adder     adder
 
 	making sync.Mutex // for latest
 	latest Loaded     // the firmware that was made last by name
@@ -131,7 +133,7 @@ func (p *Local) Routing(id weft.SwitchID) string {
 func NewLocal(cfg LocalConfig) (*Local, error) {
 	c, g := &cfg.Spec, cfg.Graph
 	p := &Local{
-		spec: *c, graph: g, runtime: cfg.Runtime, observed: cfg.Observed, steer: cfg.Steer, halt: cfg.Halt, programs: map[weft.SwitchID]*Program{},
+		spec: *c, graph: g, runtime: cfg.Runtime, observed: cfg.Observed, steer: cfg.Steer, setFactor: cfg.Factor, halt: cfg.Halt, programs: map[weft.SwitchID]*Program{},
 	}
 	if p.observed == nil {
 		p.observed = func() (all, unpublished uint64) { return 0, 0 }

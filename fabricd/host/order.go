@@ -45,7 +45,8 @@ type Order struct {
 	Hold       *bool           `json:"hold,omitempty"`      // NICs inject nothing, or do again
 	Readdress  []weft.SwitchID `json:"readdress,omitempty"` // the NICs of these switches send by the addresses of now
 	Traffic    *TrafficOrder   `json:"traffic,omitempty"`
-	Notices    []weft.Notice   `json:"notices,omitempty"` // for sources that are NICs of the host
+	TimeFactor float64         `json:"time_factor,omitempty"` // of the host's clock, see [Clock]; 0: as before
+	Notices    []weft.Notice   `json:"notices,omitempty"`     // for sources that are NICs of the host
 	Mark       []MarkOrder     `json:"mark,omitempty"`
 	Unmark     []MarkOrder     `json:"unmark,omitempty"`
 	Send       []SendOrder     `json:"send,omitempty"`

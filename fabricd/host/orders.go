@@ -174,6 +174,9 @@ func (p *Local) do(o *Order, pl *plan, a *OrderAnswer) (err error) {
 	if o.Clock != 0 && p.steer != nil {
 		p.steer(o.Clock)
 	}
+	if o.TimeFactor > 0 && p.setFactor != nil {
+		p.setFactor(o.TimeFactor)
+	}
 	if len(pl.cut)+len(pl.restored) > 0 { // else it has nothing to go through all its cuts for
 		err = errors.Join(p.runtime.Cut(pl.cut), p.runtime.Restore(pl.restored))
 	}

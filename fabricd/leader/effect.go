@@ -35,6 +35,7 @@ type Order struct {
 	Generation *uint16
 	Hold       *bool    // whether NICs inject nothing; nil: as before
 	Traffic    *Traffic // nil: as before
+	TimeFactor float64  // of the host's clock from now on; 0: as before
 }
 
 // Impairment says what the direction out of an end suffers from now on.
