@@ -58,7 +58,7 @@ func NewServer(f *fabric.Fabric, control *bus.Server, info Info) (*Server, error
 		onBus(control, VerbSwitch, s.switchState), onBus(control, VerbFaults, s.faults), onBus(control, VerbEvents, s.events),
 		onBus(control, VerbLedger, func(context.Context, none) (fabric.Ledger, error) { return f.Ledger(), nil }),
 		onBus(control, VerbWatch, func(context.Context, none) (Watching, error) { return s.stream.lease(), nil }),
-		onBus(control, VerbSnapshot, s.snapshotPage), onBus(control, VerbApply, s.apply), onBus(control, VerbTraffic, s.traffic),
+		onBus(control, VerbSnapshot, s.snapshotPage), onBus(control, VerbApply, s.apply), onBus(control, VerbTraffic, s.traffic), onBus(control, VerbTimeFactor, s.timeFactor),
 		onBus(control, VerbMove, s.move), onBus(control, VerbLoad, s.load), onBus(control, VerbCapture, s.capture),
 		onBus(control, VerbTrace, s.trace), onBus(control, VerbHops, s.hops),
 		onBus(control, member.VerbJoin, s.join), onBus(control, member.VerbAttach, s.attach), onBus(control, member.VerbLeave, s.leave),
@@ -137,7 +137,7 @@ func (s *Server) status(context.Context, none) (Status, error) {
 	g, hosts := s.fabric.Topology(), s.fabric.Hosts()
 	return Status{
 		Name: s.info.Name, Topology: g.Spec, Routing: s.info.Routing, Firmware: s.info.Routing,
-		Traffic: s.fabric.Traffic().String(), Started: s.info.Started,
+		Traffic: s.fabric.Traffic().String(), TimeFactor: s.fabric.TimeFactor(), Started: s.info.Started,
 		Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links),
 		LinksCut: s.fabric.CutLinks(), LinksImpaired: s.fabric.ImpairedLinks(), Processes: s.fabric.SwitchProcesses(),
 		Hosts: hosts, Parts: hosts, SwitchesDown: s.fabric.CrashedSwitches(),

@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -192,6 +194,13 @@ func (f *Fabric) Start(ctx context.Context) error {
 			l.checkpointSoon()
 		})
 		return nil
+	}
+	if to := f.opts.Time; to != (settings.Time{}) && f.live != nil && f.opts.Link.Paced {
+		err := f.SetTimeFactor(leader.TimeFactor{Factor: cmp.Or(to.Factor, 1), Fixed: to.Fixed}, "")
+		if err != nil {
+			f.Stop()
+			return err
+		}
 	}
 	if err := f.SetTraffic(f.opts.Traffic); err != nil {
 		f.Stop()

@@ -29,6 +29,7 @@ type Options struct {
 	NIC      settings.NIC
 	Link     settings.Link
 	Liveness settings.Liveness // Interval: DefaultInterval unless given, longer in large fabrics
+	Time     settings.Time     // of a live fabric whose links are paced; Factor: 1 unless given
 	Traffic  nic.Traffic       // injected from Start on; zero is none
 	Seed     uint64            // of every random choice
 

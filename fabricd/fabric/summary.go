@@ -54,6 +54,8 @@ func (e Event) Summary() string {
 		return "NICs inject nothing until the fabric is drained and has new tables"
 	case EventResumed:
 		return "NICs inject again"
+	case EventTimeFactor:
+		return "time factor " + e.Detail
 	case EventTraffic:
 		return "traffic " + e.Detail
 	}

@@ -5,24 +5,22 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft/fabricd/leader"
-)
-
-// Bounds of a time factor. Chosen by us: a thousandth is a picture in slow motion.
-const (
-	MinTimeFactor = 0.001
-	MaxTimeFactor = 100
+	"github.com/weft-fabric/weft/fabricd/settings"
 )
 
 // EventTimeFactor is the kind of the event that the clocks of the fabric go otherwise.
 const EventTimeFactor = leader.EventTimeFactor
 
-// ErrNoTimeFactor means that the time of a fabric has no factor.
-var ErrNoTimeFactor = errors.New("virtual time has no factor: it goes as fast as it can")
+// Errors of SetTimeFactor.
+var (
+	ErrVirtualTime = errors.New("virtual time has no factor: it goes as fast as it can")
+	ErrUnpaced     = errors.New("links that are not paced have no rate, so no time factor applies: start the fabric without --unpaced")
+)
 
-// TimeFactor is how fast the clocks of the fabric go, compared with those of its machines; zero: it
-// runs in virtual time.
+// TimeFactor is how fast the clocks of the fabric go, compared with those of its machines; zero: none
+// applies, in virtual time or where links are not paced.
 func (ts *traffic) TimeFactor() (t leader.TimeFactor) {
-	if ts.live == nil {
+	if ts.live == nil || !ts.opts.Link.Paced {
 		return t
 	}
 	ts.read(func(s *leader.State) { t = s.TimeFactor })
@@ -30,13 +28,15 @@ func (ts *traffic) TimeFactor() (t leader.TimeFactor) {
 }
 
 // SetTimeFactor has all clocks of the fabric go with a factor, and says why in an event. It returns
-// when all hosts that answer do. Errors: a factor out of bounds; virtual time.
+// when all hosts that answer do. Errors: a factor out of bounds; ErrVirtualTime; ErrUnpaced.
 func (ts *traffic) SetTimeFactor(t leader.TimeFactor, why string) error {
 	switch {
 	case ts.live == nil:
-		return ErrNoTimeFactor
-	case !(t.Factor >= MinTimeFactor && t.Factor <= MaxTimeFactor):
-		return fmt.Errorf("time factor %v: give %v to %v, 1 is the time of the machine", t.Factor, MinTimeFactor, float64(MaxTimeFactor))
+		return ErrVirtualTime
+	case !ts.opts.Link.Paced:
+		return ErrUnpaced
+	case !(t.Factor >= settings.MinTimeFactor && t.Factor <= settings.MaxTimeFactor):
+		return fmt.Errorf("time factor %v: give %v to %d, 1 is the time of the machine", t.Factor, settings.MinTimeFactor, settings.MaxTimeFactor)
 	}
 	var a *action
 	ts.inLoop(func(l loop) { a = l.decide(leader.SetTimeFactor{To: t, Why: why}) })

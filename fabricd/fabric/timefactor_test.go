@@ -14,7 +14,7 @@ import (
 // The clocks of all hosts go with the factor, and so does what the NICs inject; the next leader keeps it.
 func TestAFabricGoesWithATimeFactor(t *testing.T) {
 	t.Parallel()
-	l := startHosts(t, 2)
+	l := startHosts(t, 2, func(o *fabric.Options) { o.Link.Paced = true })
 	require.Equal(t, leader.TimeFactor{Factor: 1}, l.Fabric.TimeFactor())
 	l.load("uniform:0.05")
 	for _, factor := range []float64{0.1, 0.5} {

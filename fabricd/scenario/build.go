@@ -51,7 +51,7 @@ func Build(
 	b.firmware(ctx)
 	b.manager(ctx)
 	b.switches()
-	o.NIC, o.Link, o.Liveness = s.NIC, s.Link, s.Liveness
+	o.NIC, o.Link, o.Liveness, o.Time = s.NIC, s.Link, s.Liveness, s.Time
 	b.notices()
 	if sound {
 		b.liveness()

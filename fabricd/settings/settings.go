@@ -24,6 +24,7 @@ type Settings struct {
 	Link     Link     `yaml:"link,omitempty" json:"link,omitzero" jsonschema_description:"Rate, pacing and delay of every link."`
 	Liveness Liveness `yaml:"liveness,omitempty" json:"liveness,omitzero" jsonschema_description:"How the ends of a link find out that their neighbour is silent."`
 	Manager  Manager  `yaml:"manager,omitempty" json:"manager,omitzero" jsonschema_description:"The subnet manager, which replaces tables after faults; none unless given."`
+	Time     Time     `yaml:"time,omitempty" json:"time,omitzero" jsonschema_description:"How fast the clock of a live fabric goes, compared with that of the machine."`
 	Traffic  string   `yaml:"traffic,omitempty" json:"traffic,omitempty"`
 	Seed     uint64   `yaml:"seed,omitempty" json:"seed,omitempty"`
 }
@@ -54,6 +55,12 @@ type Link struct {
 	Rate  float64  `yaml:"rate,omitempty" json:"rate,omitempty"` // bytes per second
 	Paced bool     `yaml:"paced,omitempty" json:"paced,omitempty"`
 	Delay Duration `yaml:"delay,omitempty" json:"delay,omitempty"`
+}
+
+// Time is the settings of the clock of a live fabric whose links are paced.
+type Time struct {
+	Factor float64 `yaml:"factor,omitempty" json:"factor,omitempty"`
+	Fixed  bool    `yaml:"fixed,omitempty" json:"fixed,omitempty"`
 }
 
 // Liveness is the settings of the failure detector of every link end.

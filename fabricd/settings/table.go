@@ -34,6 +34,8 @@ const (
 	MaxNotices    = 24 * time.Hour
 	MaxQueueBytes = 1 << 30
 	MaxTraceEvery = 1_000_000_000
+	MinTimeFactor = 0.001 // a picture in slow motion
+	MaxTimeFactor = 100
 )
 
 // All are the settings, in the order of a file.
@@ -148,6 +150,12 @@ var All = sync.OnceValue(func() []Setting {
 			Path: "manager.distribute", Default: "10ms", Most: nanoseconds(MaxDelay),
 			Help: "in virtual time: until all switches have their tables",
 		},
+		{
+			Path: "time.factor", Flag: "time-factor", Default: "1", Least: MinTimeFactor, Most: MaxTimeFactor,
+			Help: "how fast the clock of a live fabric goes, compared with that of the machine; it falls by itself " +
+				"while the machine cannot keep up",
+		},
+		{Path: "time.fixed", Flag: "fixed", Help: "keep the time factor as it is given"},
 		{
 			Path: "traffic", Flag: "traffic",
 			Help: "what every NIC injects from the start: a pattern, a load as share of the link rate, and options, " +

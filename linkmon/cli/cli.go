@@ -87,7 +87,7 @@ func (m *monitor) commands() []*cobra.Command {
 		m.lsCommand(), m.statusCommand(), m.linksCommand(), m.faultsCommand(), m.eventsCommand(), m.watchCommand(),
 		m.cutCommand(), m.flapCommand(), m.impairCommand(), m.crashCommand(),
 		m.restoreCommand(), m.restartCommand(), m.healCommand(), m.applyCommand(), m.linkCommand(), m.switchCommand(), m.traceCommand(), m.captureCommand(),
-		m.trafficCommand(), m.moveCommand(), m.loadCommand(),
+		m.trafficCommand(), m.timeFactorCommand(), m.moveCommand(), m.loadCommand(),
 	}
 }
 
