@@ -200,9 +200,9 @@ func TestLiveAndVirtualDeliverTheSamePacketsInTheOrderOfTheirFlows(t *testing.T)
 }
 
 // Eight packets follow each other over links on which each takes 100 ms: from the first at the
-// first switch to the last at the last, four links on, there are 11 times that. Live a link that
-// was idle may catch up by 2 ms (link.Pacer.CatchUp), so that 10 ms of the 1,100 may be missing; and
-// it is as much slower as the machine is busy, so a tenth more must come out once and not always.
+// first switch to the last at the last, four links on, there are 11 times that. Live it is as much
+// slower as the machine is busy, so a tenth more must come out once and not always; a link whose driver
+// came late may catch up by 2 ms (link.Pacer.CatchUp) only.
 func TestLiveLatencyOverPacedLinksIsWhatVirtualTimePredicts(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)

@@ -42,6 +42,9 @@ type Pacer struct {
 	// CatchUp is how far a paced link may catch up when its driver comes late, so that the rate
 	// holds on average.
 	CatchUp weft.Time
+	// Waits says that a packet waits for the link to be free: whoever sends it later is late. One
+	// that comes to a link that is free takes all the time that it takes.
+	Waits bool
 
 	of *Impairment // nil before the first
 }
@@ -146,7 +149,11 @@ func (k *Pacer) sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
 		k.last = max(k.last, now+delay)
 		return k.last
 	}
-	k.free = max(k.free, now-k.CatchUp) + k.Lasts(f)
+	start := now
+	if k.Waits {
+		start = now - k.CatchUp
+	}
+	k.free = max(k.free, start) + k.Lasts(f)
 	k.last = max(k.last, max(now, k.free)+delay)
 	k.busy = k.last
 	return k.last

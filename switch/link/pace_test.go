@@ -128,13 +128,18 @@ func TestAChangeOfRateMovesOnlyWhatIsStillToBeSent(t *testing.T) {
 	require.Equal(t, now, k.free)
 }
 
-func TestALinkThatWasIdleCatchesUpByNoMoreThanTheSlack(t *testing.T) {
+// Packets that waited for the link catch up where their driver came late, by no more than the slack. A
+// packet that comes to a link that is free takes its time.
+func TestALinkCatchesUpWithWhatItsDriverWasLateFor(t *testing.T) {
 	t.Parallel()
 	var k, unpaced Pacer
 	k.CatchUp = 2 * weft.Millisecond
 	k.Adopt(Pace{Rate: 256_000}, &Impairment{}) // a packet a millisecond
 	f := weft.Frame{Packets: []weft.Header{{Size: 256}}}
 	now := weft.Second
+	require.Equal(t, now+weft.Millisecond, k.sent(now, &f, 0))
+	k.Waits = true
+	now += 10 * weft.Millisecond
 	require.Equal(t, now, k.sent(now, &f, 0))
 	require.Equal(t, now, k.sent(now, &f, 0))
 	require.Equal(t, now+weft.Millisecond, k.sent(now, &f, 0))

@@ -61,6 +61,9 @@ func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
 		if any {
 			d.dispatch(p, now)
 		}
+		if limit > 0 {
+			s.pace.Waits = s.out.More
+		}
 		did, more, next = did || any || limit > 0, s.out.More, weft.Never
 		if more {
 			next = s.pace.Free()
