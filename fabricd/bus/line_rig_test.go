@@ -70,14 +70,14 @@ func startHostLine(tb testing.TB, k linkKind, urls [2]string, buffer int) *hostL
 		}
 	})
 	tb.Cleanup(l.stop)
-	began := time.Now()
+	clock := host.NewClock(0, nil)
 	for i, own := range places {
 		layout, err := bus.NewLayout(own, slices.Delete(slices.Clone(places), i, i+1)...)
 		require.NoError(tb, err)
 		t, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", URL: urls[i], Layout: layout})
 		require.NoError(tb, err)
 		links = append(links, t)
-		m := l.startHost(tb, g, t, nodes[i], buffer, func() weft.Time { return weft.FromDuration(time.Since(began)) })
+		m := l.startHost(tb, g, t, nodes[i], buffer, clock)
 		running.Go(func() { m.Run(ctx) })
 	}
 	rig.Until(tb, func() bool { return !slices.ContainsFunc(l.up, func(up func() bool) bool { return !up() }) })
@@ -86,7 +86,7 @@ func startHostLine(tb testing.TB, k linkKind, urls [2]string, buffer int) *hostL
 
 // startHost makes the nodes of one host and gives their ends signal.
 func (l *hostLine) startHost(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes []weft.Node, buffer int,
-	clock func() weft.Time,
+	clock *host.Clock,
 ) *host.NodeRuntime {
 	tb.Helper()
 	alive := settings.Liveness{Interval: "200ms", Multiplier: 10}

@@ -61,9 +61,9 @@ type Config struct {
 	Wires []Wire // one per port of the core
 	Clock func() weft.Time
 	Wall  func(span weft.Time) time.Duration // how long that is by the machine's clock; nil: as long
-	Batch int                           // most packets in a frame, 1 to weft.MaxBatch; 0 means DefaultBatch
-	Draws func(p weft.PortID) *rand.PCG // the stream of what a link.Impairment draws at a port; nil: nothing is impaired
-	Watch Observer                      // nil: nobody
+	Batch int                                // most packets in a frame, 1 to weft.MaxBatch; 0 means DefaultBatch
+	Draws func(p weft.PortID) *rand.PCG      // the stream of what a link.Impairment draws at a port; nil: nothing is impaired
+	Watch Observer                           // nil: nobody
 
 	// Exempt tells whether what comes to a port is held up on its way by this process, so that
 	// nothing is heard although the neighbour may have spoken. Called under the core's lock; nil:
