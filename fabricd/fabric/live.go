@@ -127,5 +127,5 @@ func (w *live) Pause(ctx context.Context, until weft.Time, news <-chan struct{})
 
 // WithTimeout implements [Runtime].
 func (w *live) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, d)
+	return context.WithTimeout(ctx, time.Duration(float64(d)/w.Clock.Factor()))
 }
