@@ -44,6 +44,7 @@ var (
 	offered    = metric("offered_packets_per_second",
 		"Packets generated in the last second, those that found a send queue full included.")
 	overloaded = metric("overloaded", "1 while more is offered than carried.")
+	deadlocked = metric("deadlocked", "1 while packets wait for each other for ever.")
 	switches   = metric("switches", "Switches by state.", "state")
 
 	switchHeld      = metric("switch_held_packets", "Packets inside.", "switch")
@@ -122,6 +123,7 @@ func (m metrics) Collect(out chan<- prometheus.Metric) {
 
 func (s series) load(now Sample) {
 	s.flag(overloaded, now.Overload != "")
+	s.flag(deadlocked, now.Deadlock != "")
 	s.gauge(offered, now.OfferedRate)
 }
 

@@ -152,7 +152,7 @@ func (s *sampling) count(r *fabric.Reading) {
 	s.sample.InjectedRate, s.sample.DeliveredRate = rate(c.injected, old.injected, t), rate(c.delivered, old.delivered, t)
 	if s.latest != nil {
 		now := s.latest()
-		s.sample.OfferedRate, s.sample.Overload = now.OfferedRate, now.Overload
+		s.sample.OfferedRate, s.sample.Overload, s.sample.Deadlock = now.OfferedRate, now.Overload, now.Deadlock
 	}
 	s.sample.InFlight, s.sample.Lost, s.sample.Discarded = r.Ledger.InFlight, r.Ledger.Lost, r.Ledger.Discarded
 	s.sample.Rerouted, s.sample.Latency = r.Totals.Rerouted, r.Latency

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -98,6 +99,7 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 	defer tick.Stop()
 	last, lastTotals := s.fabric.Now(), s.fabric.Totals()
 	var overload fabric.OverloadWatch
+	deadlock, was := s.fabric.WatchDeadlock(), ""
 	for {
 		select {
 		case <-tick.C:
@@ -115,6 +117,10 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 			InFlight:      ledger.InFlight, Lost: ledger.Lost, Discarded: ledger.Discarded,
 			Rerouted: totals.Rerouted, LinksDown: len(s.fabric.LinksDown()),
 		}
+		if sample.Deadlock = deadlock.Cycle().String(); sample.Deadlock != was {
+			s.tellDeadlock(now, sample.Deadlock)
+			was = sample.Deadlock
+		}
 		last, lastTotals = now, totals
 		s.mu.Lock()
 		s.sample = sample
@@ -124,6 +130,15 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 			onSample(sample)
 		}
 	}
+}
+
+// tellDeadlock publishes that there is a deadlock, or none any more.
+func (s *Server) tellDeadlock(now weft.Time, cycle string) {
+	e := fabric.Event{Kind: fabric.EventDeadlock, Detail: cycle}
+	if cycle == "" {
+		e.Kind = fabric.EventDeadlockOver
+	}
+	s.fabric.Events().Publish(now, e)
 }
 
 // latest is the sample of the last second.

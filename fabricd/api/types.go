@@ -76,13 +76,18 @@ type Sample struct {
 	// Overload is a sentence while more is offered than carried.
 	Overload string `json:"overload,omitempty" jsonschema_description:"A sentence, while more is offered than carried."`
 
+	// Deadlock names the channels that wait for each other, while they do.
+	Deadlock string `json:"deadlock,omitempty" jsonschema_description:"The channels that wait for each other for ever, while they do."`
+
 	Latency fabric.Latency `json:"latency,omitzero"` // of the packets delivered in about the last second; only in the state stream
 }
 
 // String prints s on one line.
 func (s Sample) String() string {
 	over := ""
-	if s.Overload != "" {
+	if s.Deadlock != "" {
+		over = "DEADLOCK;  "
+	} else if s.Overload != "" {
 		over = s.Overload + ";  "
 	}
 	return fmt.Sprintf("%6.0fs  %sdelivered %.0f/s  in flight %d  lost %d  discarded %d  rerouted %d  links down %d",

@@ -23,40 +23,33 @@ type LinkChannel struct {
 	VC   weft.VC
 }
 
-// cycleWatch looks for a deadlock while packets move elsewhere. The switches are then read at
+// DeadlockWatch looks for a deadlock while packets move elsewhere. The switches are then read at
 // different moments, so one look proves nothing. A cycle counts when the next look finds it again
-// and none of its channels has sent a packet in between.
-type cycleWatch struct {
-	next  time.Time
-	first []LinkChannel // found at the look before
-	sent  []uint64      // on each of them by then
-	sure  []LinkChannel
+// and none of its channels has sent a packet in between. It is for one goroutine.
+type DeadlockWatch struct {
+	reader *reader
+	next   time.Time
+	first  Cycle    // found at the look before
+	sent   []uint64 // on each of its channels by then
+	sure   Cycle
 }
 
-// Deadlock returns the cycle of channels that wait for each other, as of the latest look, or nil.
-// It looks when it is time. Call it after Read.
-func (s *Sampler) Deadlock() []LinkChannel {
-	w := &s.cycle
-	if !slices.ContainsFunc(s.nodes, func(n switching.Reading) bool { return n.Blocked > 0 }) {
-		w.first, w.sure = nil, nil
-		return nil
-	}
+// WatchDeadlock returns a watch that has not looked yet.
+func (f *Fabric) WatchDeadlock() *DeadlockWatch { return &DeadlockWatch{reader: f.reader} }
+
+// Cycle returns the cycle of channels that wait for each other, as of the latest look, or nil. It looks
+// when it is time.
+func (w *DeadlockWatch) Cycle() Cycle {
 	began := time.Now()
 	if began.Before(w.next) {
 		return w.sure
 	}
-	snaps := s.reader.blockedSwitches()
-	var found []LinkChannel
+	snaps := w.reader.blockedSwitches()
+	found := Cycle(w.reader.deadlockIn(snaps))
 	var sent []uint64
-	for _, c := range s.reader.deadlockIn(snaps) {
-		id, _ := s.reader.graph.SwitchByName(c.Switch) // a name that the graph has just given
-		e := weft.End{Node: id.Node(), Port: weft.PortID(c.Port)}
-		_, link, _ := s.reader.graph.Peer(e)
-		lc := LinkChannel{Link: link, VC: weft.VC(c.VC)}
-		if s.reader.links[link].B == e {
-			lc.Dir = 1
-		}
-		found, sent = append(found, lc), append(sent, snaps[id].Ports[c.Port].VCs[c.VC].Epoch.Sent)
+	for _, c := range found {
+		id, _ := w.reader.graph.SwitchByName(c.Switch) // a name that the graph has just given
+		sent = append(sent, snaps[id].Ports[c.Port].VCs[c.VC].Epoch.Sent)
 	}
 	w.look(found, sent)
 	w.next = began.Add(max(lookEvery, lookShare*time.Since(began)))
@@ -64,10 +57,30 @@ func (s *Sampler) Deadlock() []LinkChannel {
 }
 
 // look takes the result of one look.
-func (w *cycleWatch) look(found []LinkChannel, sent []uint64) {
+func (w *DeadlockWatch) look(found Cycle, sent []uint64) {
 	w.sure = nil
 	if slices.Equal(found, w.first) && slices.Equal(sent, w.sent) {
 		w.sure = found
 	}
 	w.first, w.sent = found, sent
+}
+
+// Deadlock returns the cycle of channels that wait for each other, as of the latest look, or nil.
+// It looks when it is time. Call it after Read.
+func (s *Sampler) Deadlock() (list []LinkChannel) {
+	if !slices.ContainsFunc(s.nodes, func(n switching.Reading) bool { return n.Blocked > 0 }) {
+		s.cycle.first, s.cycle.sure = nil, nil
+		return nil
+	}
+	for _, c := range s.cycle.Cycle() {
+		id, _ := s.reader.graph.SwitchByName(c.Switch)
+		e := weft.End{Node: id.Node(), Port: weft.PortID(c.Port)}
+		_, link, _ := s.reader.graph.Peer(e)
+		lc := LinkChannel{Link: link, VC: weft.VC(c.VC)}
+		if s.reader.links[link].B == e {
+			lc.Dir = 1
+		}
+		list = append(list, lc)
+	}
+	return list
 }

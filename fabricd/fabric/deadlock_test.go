@@ -76,15 +76,15 @@ func TestADeadLinkIsNoPartOfADeadlockUnlessWhatIsStrandedThereIs(t *testing.T) {
 }
 
 func TestOneLookAtAFabricThatMovesProvesNoDeadlock(t *testing.T) {
-	found := []LinkChannel{{Link: 1}, {Link: 2}}
-	var w cycleWatch
+	found := Cycle{{Switch: "a"}, {Switch: "b"}}
+	var w DeadlockWatch
 	w.look(found, []uint64{7, 8})
 	require.Empty(t, w.sure)
 	w.look(found, []uint64{7, 9})
 	require.Empty(t, w.sure, "one of them has sent a packet since")
 	w.look(found, []uint64{7, 9})
 	require.Equal(t, found, w.sure)
-	w.look([]LinkChannel{{Link: 2}, {Link: 3}}, []uint64{7, 9})
+	w.look(Cycle{{Switch: "b"}, {Switch: "c"}}, []uint64{7, 9})
 	require.Empty(t, w.sure)
 	w.look(nil, nil)
 	w.look(nil, nil)

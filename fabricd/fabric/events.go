@@ -18,6 +18,8 @@ const (
 	EventReport        = leader.EventReport  // the report of a fault is complete
 	EventProtocolFault = "protocol_fault"    // a frame broke the link protocol and was refused
 	EventDamaged       = "frame_damaged"     // a frame did not arrive as it was sent, or was for another link: its packets are lost on the wire
+	EventDeadlock      = "deadlock"          // packets wait for each other for ever
+	EventDeadlockOver  = "deadlock_over"     // they do no longer
 	EventTraffic       = leader.EventTraffic // what is injected has changed
 	EventHeld          = leader.EventHeld    // NICs inject nothing
 	EventResumed       = leader.EventResumed // they do again

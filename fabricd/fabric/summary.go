@@ -54,6 +54,11 @@ func (e Event) Summary() string {
 		return "NICs inject nothing until the fabric is drained and has new tables"
 	case EventResumed:
 		return "NICs inject again"
+	case EventDeadlock:
+		return "deadlock: packets wait for each other for ever: " + e.Detail + ";\n" +
+			"take a routing that cannot, as --routing lash: fabricd routes check tells which"
+	case EventDeadlockOver:
+		return "the deadlock is over"
 	case EventTimeFactor:
 		return "time factor " + e.Detail
 	case EventTraffic:

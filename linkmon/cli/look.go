@@ -76,6 +76,9 @@ func writeStatus(out io.Writer, s api.Status) error {
 	row("traffic", "%s", s.Traffic)
 	row("time", "%s", timeText(s.TimeFactor))
 	row("rate", "%.0f delivered/s, %.0f injected/s", s.Sample.DeliveredRate, s.Sample.InjectedRate)
+	if s.Sample.Deadlock != "" {
+		row("DEADLOCK", "%s", s.Sample.Deadlock)
+	}
 	if s.Sample.Overload != "" {
 		row("overload", "%s", s.Sample.Overload)
 	}

@@ -22,18 +22,15 @@ import (
 // upOutput prints what fabricd up shows: a banner, one line of state, events above it, the ledger.
 // For any goroutine.
 type upOutput struct {
-	json     bool
-	fabric   string
-	lasts    time.Duration // --for
-	stdout   io.Writer
-	deadlock func() []fabric.Channel // looks for one; called when nothing moves
+	json   bool
+	fabric string
+	lasts  time.Duration // --for
+	stdout io.Writer
 
-	mu    sync.Mutex
-	line  *command.Line // guarded by mu
-	dead  bool          // guarded by mu: a deadlock was told
-	over  bool          // guarded by mu: more is offered than carried, as was told
-	calm  int           // guarded by mu: samples in a row without that, since it was told
-	still int           // guarded by mu: samples in a row in which nothing arrived though packets are under way
+	mu   sync.Mutex
+	line *command.Line // guarded by mu
+	over bool          // guarded by mu: more is offered than carried, as was told
+	calm int           // guarded by mu: samples in a row without that, since it was told
 }
 
 // Line is one line of fabricd up --json; one of its fields is set.
@@ -114,7 +111,7 @@ func (o *upOutput) standby(l cluster.Leader) {
 func (o *upOutput) banner(t *lead.Term) {
 	g, url, placed := t.Fabric.Topology(), t.Entry.URL, linesOf(t.Placement)
 	o.mu.Lock()
-	o.deadlock, o.dead, o.over, o.calm, o.still = t.Fabric.Deadlock, false, false, 0, 0
+	o.over, o.calm = false, 0
 	o.mu.Unlock()
 	if o.json {
 		o.print(Line{Up: &upLine{
@@ -184,21 +181,11 @@ func (o *upOutput) sample(s api.Sample) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if s.DeliveredRate > 0 || s.InFlight == 0 {
-		o.still, o.dead = 0, false
-	} else if o.still++; o.still == stillFor {
-		if c := o.deadlock(); len(c) > 0 {
-			o.dead = true
-			o.line.Print(fmt.Sprintf("         deadlock: nothing moves any more, for packets wait for each other: %v;\n"+
-				"         take a routing that cannot, as --routing lash: fabricd routes check tells which", fabric.Cycle(c)))
-		}
-	}
 	if o.calm++; s.Overload != "" {
 		o.calm = 0
 	}
-	undecided := o.still > 0 && o.still < stillFor
 	switch {
-	case o.dead || undecided: // less traffic does not end a deadlock
+	case s.Deadlock != "": // less traffic does not end it
 	case !o.over && s.Overload != "":
 		o.over = true
 		o.line.Print("         " + s.Overload +
@@ -213,10 +200,6 @@ func (o *upOutput) sample(s api.Sample) {
 // calmFor is for how many samples all must be carried before that is told: near saturation one
 // second differs from the next. Chosen by us.
 const calmFor = 10
-
-// stillFor is for how many samples nothing must arrive before a deadlock is looked for. Chosen by
-// us.
-const stillFor = 2
 
 // event prints all events as JSON, otherwise those a person did and the reports of faults.
 func (o *upOutput) event(e fabric.Event) {
