@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 
@@ -10,8 +9,7 @@ import (
 
 // TimeFactorRequest has the clock of the fabric go with a factor.
 type TimeFactorRequest struct {
-	Factor float64 `json:"factor,omitempty" jsonschema_description:"0.001 to 100; 1 is the time of the machine. 0: as it is."`
-	Fixed  bool    `json:"fixed,omitempty" jsonschema_description:"It does not change by itself."`
+	Factor float64 `json:"factor" jsonschema_description:"0.001 to 100; 1 is the time of the machine."`
 }
 
 // UnmarshalJSON is strict.
@@ -22,8 +20,8 @@ func (r *TimeFactorRequest) UnmarshalJSON(data []byte) error {
 
 // timeFactor serves VerbTimeFactor.
 func (s *Server) timeFactor(_ context.Context, r TimeFactorRequest) (leader.TimeFactor, error) {
-	to := leader.TimeFactor{Factor: cmp.Or(r.Factor, s.fabric.TimeFactor().Factor), Fixed: r.Fixed}
-	if err := s.fabric.SetTimeFactor(to, ""); err != nil {
+	to := leader.TimeFactor(r)
+	if err := s.fabric.SetTimeFactor(to); err != nil {
 		return to, coded{err, http.StatusUnprocessableEntity}
 	}
 	return to, nil

@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -195,9 +193,8 @@ func (f *Fabric) Start(ctx context.Context) error {
 		})
 		return nil
 	}
-	if to := f.opts.Time; to != (settings.Time{}) && f.live != nil && f.opts.Link.Paced {
-		err := f.SetTimeFactor(leader.TimeFactor{Factor: cmp.Or(to.Factor, 1), Fixed: to.Fixed}, "")
-		if err != nil {
+	if factor := f.opts.TimeFactor; factor != 0 && f.live != nil && f.opts.Link.Paced {
+		if err := f.SetTimeFactor(leader.TimeFactor{Factor: factor}); err != nil {
 			f.Stop()
 			return err
 		}

@@ -25,13 +25,13 @@ type Options struct {
 	Transport wire.Transport // of a live fabric; closed by its owner, after Stop
 	Runtime   Runtime        // nil: it is live. Built by this fabric, and of no use to another
 
-	Switch   settings.Switch // VCs: 1 unless given
-	NIC      settings.NIC
-	Link     settings.Link
-	Liveness settings.Liveness // Interval: DefaultInterval unless given, longer in large fabrics
-	Time     settings.Time     // of a live fabric whose links are paced; Factor: 1 unless given
-	Traffic  nic.Traffic       // injected from Start on; zero is none
-	Seed     uint64            // of every random choice
+	Switch     settings.Switch // VCs: 1 unless given
+	NIC        settings.NIC
+	Link       settings.Link
+	Liveness   settings.Liveness // Interval: DefaultInterval unless given, longer in large fabrics
+	TimeFactor float64           // of a live fabric whose links are paced; 1 unless given
+	Traffic    nic.Traffic       // injected from Start on; zero is none
+	Seed       uint64            // of every random choice
 
 	// Processes says how switches can be processes of their own; nil: none can be.
 	Processes *ProcessOptions

@@ -27,9 +27,8 @@ func (ts *traffic) TimeFactor() (t leader.TimeFactor) {
 	return t
 }
 
-// SetTimeFactor has all clocks of the fabric go with a factor, and says why in an event. It returns
-// when all hosts that answer do. Errors: a factor out of bounds; ErrVirtualTime; ErrUnpaced.
-func (ts *traffic) SetTimeFactor(t leader.TimeFactor, why string) error {
+// SetTimeFactor has all clocks of the fabric go with a factor. It returns when all hosts that answer do. Errors: a factor out of bounds; ErrVirtualTime; ErrUnpaced.
+func (ts *traffic) SetTimeFactor(t leader.TimeFactor) error {
 	switch {
 	case ts.live == nil:
 		return ErrVirtualTime
@@ -39,6 +38,6 @@ func (ts *traffic) SetTimeFactor(t leader.TimeFactor, why string) error {
 		return fmt.Errorf("time factor %v: give %v to %d, 1 is the time of the machine", t.Factor, settings.MinTimeFactor, settings.MaxTimeFactor)
 	}
 	var a *action
-	ts.inLoop(func(l loop) { a = l.decide(leader.SetTimeFactor{To: t, Why: why}) })
+	ts.inLoop(func(l loop) { a = l.decide(leader.SetTimeFactor{To: t}) })
 	return a.dispatched.wait()
 }

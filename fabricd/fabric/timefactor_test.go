@@ -18,8 +18,8 @@ func TestAFabricGoesWithATimeFactor(t *testing.T) {
 	require.Equal(t, leader.TimeFactor{Factor: 1}, l.Fabric.TimeFactor())
 	l.load("uniform:0.05")
 	for _, factor := range []float64{0.1, 0.5} {
-		want := leader.TimeFactor{Factor: factor, Fixed: true}
-		require.NoError(t, l.Fabric.SetTimeFactor(want, "a test"))
+		want := leader.TimeFactor{Factor: factor}
+		require.NoError(t, l.Fabric.SetTimeFactor(want))
 		require.Equal(t, want, l.Fabric.TimeFactor())
 		began, from := time.Now(), l.Fabric.Now()
 		l.more(200)
@@ -27,12 +27,12 @@ func TestAFabricGoesWithATimeFactor(t *testing.T) {
 		require.InDelta(t, factor, passed, factor/20)
 	}
 	l.succeed()
-	require.Equal(t, leader.TimeFactor{Factor: 0.5, Fixed: true}, l.Fabric.TimeFactor())
+	require.Equal(t, leader.TimeFactor{Factor: 0.5}, l.Fabric.TimeFactor())
 	began, from := time.Now(), l.Fabric.Now()
 	l.more(200)
 	passed := float64(l.Fabric.Now()-from) / float64(weft.FromDuration(time.Since(began)))
 	require.InDelta(t, 0.5, passed, 0.025)
-	require.NoError(t, l.Fabric.SetTimeFactor(leader.TimeFactor{Factor: 1}, ""))
+	require.NoError(t, l.Fabric.SetTimeFactor(leader.TimeFactor{Factor: 1}))
 	l.sound()
 
 	said := 0
@@ -43,6 +43,6 @@ func TestAFabricGoesWithATimeFactor(t *testing.T) {
 	}
 	require.Equal(t, 1, said, "the new leader's own")
 	for _, wrong := range []float64{0, -1, 0.0001, 1000} {
-		require.ErrorContains(t, l.Fabric.SetTimeFactor(leader.TimeFactor{Factor: wrong}, ""), "give 0.001 to 100, 1 is the time of the machine")
+		require.ErrorContains(t, l.Fabric.SetTimeFactor(leader.TimeFactor{Factor: wrong}), "give 0.001 to 100, 1 is the time of the machine")
 	}
 }

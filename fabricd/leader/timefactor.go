@@ -8,23 +8,13 @@ const EventTimeFactor = "time-factor"
 // TimeFactor is how fast the clocks of a fabric go, compared with those of its machines.
 type TimeFactor struct {
 	Factor float64 `json:"factor"`
-	Fixed  bool    `json:"fixed,omitempty"` // somebody has chosen it: it does not change by itself
 }
 
-// String is "0.25", or "0.25, fixed".
-func (t TimeFactor) String() string {
-	text := strconv.FormatFloat(t.Factor, 'g', 3, 64)
-	if t.Fixed {
-		text += ", fixed"
-	}
-	return text
-}
+// String is "0.25".
+func (t TimeFactor) String() string { return strconv.FormatFloat(t.Factor, 'g', 3, 64) }
 
 // SetTimeFactor has all clocks go with a factor from now on.
-type SetTimeFactor struct {
-	To  TimeFactor
-	Why string // for the event
-}
+type SetTimeFactor struct{ To TimeFactor }
 
 func (SetTimeFactor) event() {}
 
@@ -39,9 +29,5 @@ func (s *State) setTimeFactor(e SetTimeFactor) {
 			o.to(&s.Hosts[i]).TimeFactor = e.To.Factor
 		}
 	})
-	detail := e.To.String()
-	if e.Why != "" {
-		detail += ": " + e.Why
-	}
-	s.publish(Published{Kind: EventTimeFactor, Detail: detail})
+	s.publish(Published{Kind: EventTimeFactor, Detail: e.To.String()})
 }

@@ -51,7 +51,7 @@ func Build(
 	b.firmware(ctx)
 	b.manager(ctx)
 	b.switches()
-	o.NIC, o.Link, o.Liveness, o.Time = s.NIC, s.Link, s.Liveness, s.Time
+	o.NIC, o.Link, o.Liveness, o.TimeFactor = s.NIC, s.Link, s.Liveness, s.TimeFactor
 	b.notices()
 	if sound {
 		b.liveness()

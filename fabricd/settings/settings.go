@@ -17,16 +17,16 @@ import (
 // compared with ==; [Settings.Filled] makes settings that mean the same the same. As YAML and as
 // JSON they have the same form.
 type Settings struct {
-	Topology string   `yaml:"topology" json:"topology"`
-	Routing  string   `yaml:"routing" json:"routing" was:"firmware"`
-	Switch   Switch   `yaml:"switch,omitempty" json:"switch,omitzero" jsonschema_description:"Virtual channels, buffers and policies of every switch."`
-	NIC      NIC      `yaml:"nic,omitempty" json:"nic,omitzero" jsonschema_description:"Send queue and packets of every NIC."`
-	Link     Link     `yaml:"link,omitempty" json:"link,omitzero" jsonschema_description:"Rate, pacing and delay of every link."`
-	Liveness Liveness `yaml:"liveness,omitempty" json:"liveness,omitzero" jsonschema_description:"How the ends of a link find out that their neighbour is silent."`
-	Manager  Manager  `yaml:"manager,omitempty" json:"manager,omitzero" jsonschema_description:"The subnet manager, which replaces tables after faults; none unless given."`
-	Time     Time     `yaml:"time,omitempty" json:"time,omitzero" jsonschema_description:"How fast the clock of a live fabric goes, compared with that of the machine."`
-	Traffic  string   `yaml:"traffic,omitempty" json:"traffic,omitempty"`
-	Seed     uint64   `yaml:"seed,omitempty" json:"seed,omitempty"`
+	Topology   string   `yaml:"topology" json:"topology"`
+	Routing    string   `yaml:"routing" json:"routing" was:"firmware"`
+	Switch     Switch   `yaml:"switch,omitempty" json:"switch,omitzero" jsonschema_description:"Virtual channels, buffers and policies of every switch."`
+	NIC        NIC      `yaml:"nic,omitempty" json:"nic,omitzero" jsonschema_description:"Send queue and packets of every NIC."`
+	Link       Link     `yaml:"link,omitempty" json:"link,omitzero" jsonschema_description:"Rate, pacing and delay of every link."`
+	Liveness   Liveness `yaml:"liveness,omitempty" json:"liveness,omitzero" jsonschema_description:"How the ends of a link find out that their neighbour is silent."`
+	Manager    Manager  `yaml:"manager,omitempty" json:"manager,omitzero" jsonschema_description:"The subnet manager, which replaces tables after faults; none unless given."`
+	TimeFactor float64  `yaml:"time_factor,omitempty" json:"time_factor,omitempty"`
+	Traffic    string   `yaml:"traffic,omitempty" json:"traffic,omitempty"`
+	Seed       uint64   `yaml:"seed,omitempty" json:"seed,omitempty"`
 }
 
 // Switch is the settings of every switch.
@@ -55,12 +55,6 @@ type Link struct {
 	Rate  float64  `yaml:"rate,omitempty" json:"rate,omitempty"` // bytes per second
 	Paced bool     `yaml:"paced,omitempty" json:"paced,omitempty"`
 	Delay Duration `yaml:"delay,omitempty" json:"delay,omitempty"`
-}
-
-// Time is the settings of the clock of a live fabric whose links are paced.
-type Time struct {
-	Factor float64 `yaml:"factor,omitempty" json:"factor,omitempty"`
-	Fixed  bool    `yaml:"fixed,omitempty" json:"fixed,omitempty"`
 }
 
 // Liveness is the settings of the failure detector of every link end.

@@ -151,11 +151,9 @@ var All = sync.OnceValue(func() []Setting {
 			Help: "in virtual time: until all switches have their tables",
 		},
 		{
-			Path: "time.factor", Flag: "time-factor", Default: "1", Least: MinTimeFactor, Most: MaxTimeFactor,
-			Help: "how fast the clock of a live fabric goes, compared with that of the machine; it falls by itself " +
-				"while the machine cannot keep up",
+			Path: "time_factor", Flag: "time-factor", Default: "1", Least: MinTimeFactor, Most: MaxTimeFactor,
+			Help: "how fast the clock of a live fabric goes, compared with that of the machine, where links are paced",
 		},
-		{Path: "time.fixed", Flag: "fixed", Help: "keep the time factor as it is given"},
 		{
 			Path: "traffic", Flag: "traffic",
 			Help: "what every NIC injects from the start: a pattern, a load as share of the link rate, and options, " +
