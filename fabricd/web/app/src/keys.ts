@@ -57,7 +57,7 @@ function act(x: Context, e: KeyboardEvent): boolean {
     case '0':
       map.fit()
       return true
-    case 'h':
+    case 'H':
       void actions.heal()
       return true
     case 'u':
@@ -114,17 +114,17 @@ function onSelected(x: Context, key: string): boolean {
   const s = x.ui.selected
   if (!s) return false
   if (s.kind === 'switch') {
-    if (key === 'c') void x.actions.crash(s.id)
+    if (key === 'x') void x.actions.crash(s.id)
     else if (key === 'r') void x.actions.restart(s.id)
     else return false
     return true
   }
   if (s.kind !== 'link') return false
   switch (key) {
-    case 'x':
+    case 'c':
       void x.actions.cut(s.id)
       return true
-    case 's':
+    case 'C':
       void x.actions.cut(s.id, { silent: true })
       return true
     case 'o': {

@@ -70,7 +70,7 @@ test('with a wrong token the page shows, and may not act', async ({ page }, info
     // The right one, in the same tab.
     await page.goto(f.page)
     await expect(page.getByTestId('heal')).toBeEnabled()
-    await page.keyboard.press('h')
+    await page.keyboard.press('H')
     await expect(page.getByTestId('toast').last()).toContainText('heal everything')
     // It is kept over a reload, though the address no longer shows it.
     expect(page.url()).toBe(f.url)

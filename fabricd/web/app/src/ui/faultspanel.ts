@@ -13,7 +13,7 @@ export function faultsPanel(x: Context): TemplateResult {
       ${open ? report(x, open) : nothing}
       <h2>Faults <span class="dim">${list.length}</span></h2>
       ${list.length === 0
-        ? html`<p class="hint">None yet. Select a link and press <kbd>x</kbd>, or double-click one.</p>`
+        ? html`<p class="hint">None yet. Select a link and press <kbd>c</kbd>, or double-click one.</p>`
         : html`<ul class="faults">${list.map((r) => faultRow(x, r))}</ul>`}
       <h2>Events</h2>
       <ol class="events" data-testid="events">

@@ -25,7 +25,7 @@ export function header(x: Context): TemplateResult {
       title="While on, a click on a link cuts it, or restores it" @click=${() => ui.keep({ scissors: !ui.kept.scissors })}>✂ Cut on click <kbd>k</kbd></button>
     <button data-testid="undo" ?disabled=${actions.deeds.length === 0} title=${actions.deeds.at(-1)?.text ?? 'nothing to undo'}
       @click=${() => void actions.undo()}>Undo <kbd>u</kbd></button>
-    <button class="good" data-testid="heal" ?disabled=${!client.mayAct} @click=${() => void actions.heal()}>Heal all <kbd>h</kbd></button>
+    <button class="good" data-testid="heal" ?disabled=${!client.mayAct} @click=${() => void actions.heal()}>Heal all <kbd>H</kbd></button>
     <button class="icon" data-testid="theme" aria-label="dark or light" title="dark or light (d)" @click=${() => x.ui.keep({ theme: ui.dark ? 'light' : 'dark' })}>${ui.dark ? '☀' : '☾'}</button>
     <button class="icon" data-testid="help-button" aria-label="keys" title="keys (?)" @click=${() => ui.open('help')}>?</button>
   `

@@ -70,8 +70,8 @@ function doing(x: Context, id: string, l: LinkEnds, v: LinkView): TemplateResult
   return html`
     <form class="doing" @submit=${(e: Event) => e.preventDefault()}>
       <div class="row">
-        <button type="button" class="bad" data-testid="cut" ?disabled=${!may} @click=${cut(false)}>✂ Cut <kbd>x</kbd></button>
-        <button type="button" class="bad" data-testid="cut-silently" ?disabled=${!may} @click=${cut(true)}>Cut silently <kbd>s</kbd></button>
+        <button type="button" class="bad" data-testid="cut" ?disabled=${!may} @click=${cut(false)}>✂ Cut <kbd>c</kbd></button>
+        <button type="button" class="bad" data-testid="cut-silently" ?disabled=${!may} @click=${cut(true)}>Cut silently <kbd>C</kbd></button>
         <button type="button" class="good" data-testid="restore" ?disabled=${!may || !troubled(v)}
           @click=${(e: Event) => void x.actions.restore(id, options(e).direction)}>Restore <kbd>r</kbd></button>
       </div>

@@ -23,7 +23,7 @@ export function switchPanel(x: Context, id: string): TemplateResult {
         ${v.state === 'up' ? 'up' : v.state === 'down' ? html`<b class="bad">crashed</b>` : html`<b class="warn">does not answer</b>`}
       </p>
       <div class="row">
-        <button class="bad" data-testid="crash" ?disabled=${!may || v.state === 'down'} @click=${() => void x.actions.crash(id)}>Crash <kbd>c</kbd></button>
+        <button class="bad" data-testid="crash" ?disabled=${!may || v.state === 'down'} @click=${() => void x.actions.crash(id)}>Crash <kbd>x</kbd></button>
         <button class="good" data-testid="restart" ?disabled=${!may || v.state !== 'down'} @click=${() => void x.actions.restart(id)}>Restart <kbd>r</kbd></button>
       </div>
       <dl class="facts">
