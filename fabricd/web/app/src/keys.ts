@@ -32,6 +32,7 @@ function typing(e: HTMLElement): boolean {
 function escape(x: Context, target: HTMLElement): void {
   if (x.ui.dialog) x.ui.open('')
   else if (typing(target)) target.blur()
+  else if (x.ui.scissors) x.ui.arm(false)
   else x.ui.select(null)
 }
 
@@ -64,7 +65,7 @@ function act(x: Context, e: KeyboardEvent): boolean {
       void actions.undo()
       return true
     case 'k':
-      ui.keep({ scissors: !ui.kept.scissors })
+      ui.arm(!ui.scissors && x.client.mayAct)
       return true
     case 'd':
       ui.keep({ theme: ui.dark ? 'light' : 'dark' })

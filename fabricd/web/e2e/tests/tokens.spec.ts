@@ -67,6 +67,9 @@ test('tokens to look and to operate, over HTTPS', async ({ page: stranger }, inf
     await expect(looks.page.getByTestId('read-only')).toContainText('the token is one to view')
     await expect(looks.page.getByTestId('heal')).toBeDisabled()
     await looks.page.keyboard.press('H') // there is a key for it, too
+    await looks.page.keyboard.press('k')
+    await expect(looks.page.getByTestId('scissors')).toBeDisabled()
+    await expect(looks.page.getByTestId('scissors')).toHaveAttribute('aria-pressed', 'false')
     await expect(looks.page.getByText('this token may look and not act')).toBeVisible()
     await look(looks.page, info, 'view')
 

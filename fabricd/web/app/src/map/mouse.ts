@@ -16,11 +16,11 @@ export function listen(map: MapView, on: Pointing): void {
   let last = ''
   const click = (at: Selection, shift: boolean) => {
     last = at.id
-    if (at.kind === 'link' && (map.ui.kept.scissors || shift)) on.act(at)
+    if (at.kind === 'link' && (map.ui.scissors || shift)) on.act(at)
     else on.select(at)
   }
   const again = (at: Selection, shift: boolean) => {
-    const same = last === at.id && !map.ui.kept.scissors && !shift
+    const same = last === at.id && !map.ui.scissors && !shift
     if (!same) click(at, shift)
     else if (at.kind === 'link') on.act(at)
     else map.show(at)

@@ -33,7 +33,6 @@ interface Kept {
   theme: 'dark' | 'light' | 'system'
   layers: Record<Layer, boolean>
   dock: boolean
-  scissors: boolean
   legend: boolean
   slow: number
 }
@@ -52,10 +51,12 @@ export class Ui {
     theme: 'system',
     layers: Object.fromEntries(layers.map((l) => [l, true])) as Record<Layer, boolean>,
     dock: true,
-    scissors: false,
     legend: false,
     slow: 1000,
   }
+
+  // A click on a link cuts it, or restores it. Not kept: who opens the page anew looks first.
+  scissors = false
 
   private listeners = new Set<() => void>()
   private toastId = 0
@@ -75,6 +76,11 @@ export class Ui {
 
   changed(): void {
     for (const f of this.listeners) f()
+  }
+
+  arm(on: boolean): void {
+    this.scissors = on
+    this.changed()
   }
 
   keep(change: Partial<Kept>): void {

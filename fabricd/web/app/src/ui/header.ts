@@ -21,8 +21,8 @@ export function header(x: Context): TemplateResult {
       : nothing}
     <span class="grow"></span>
     <button data-testid="search-button" @click=${() => ui.open('search')}>Search <kbd>/</kbd></button>
-    <button class=${ui.kept.scissors ? 'on' : ''} aria-pressed=${ui.kept.scissors} data-testid="scissors"
-      title="While on, a click on a link cuts it, or restores it" @click=${() => ui.keep({ scissors: !ui.kept.scissors })}>✂ Cut on click <kbd>k</kbd></button>
+    <button class=${ui.scissors ? 'on' : ''} aria-pressed=${ui.scissors} data-testid="scissors" ?disabled=${!client.mayAct}
+      title="While on, a click on a link cuts it, or restores it; Esc ends it" @click=${() => ui.arm(!ui.scissors)}>✂ Cut on click <kbd>k</kbd></button>
     <button data-testid="undo" ?disabled=${actions.deeds.length === 0} title=${actions.deeds.at(-1)?.text ?? 'nothing to undo'}
       @click=${() => void actions.undo()}>Undo <kbd>u</kbd></button>
     <button class="good" data-testid="heal" ?disabled=${!client.mayAct} @click=${() => void actions.heal()}>Heal all <kbd>H</kbd></button>
