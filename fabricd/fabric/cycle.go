@@ -38,12 +38,16 @@ type DeadlockWatch struct {
 func (f *Fabric) WatchDeadlock() *DeadlockWatch { return &DeadlockWatch{reader: f.reader} }
 
 // Cycle returns the cycle of channels that wait for each other, as of the latest look, or nil. It looks
-// when it is time.
-func (w *DeadlockWatch) Cycle() Cycle {
+// when it is time, and has other hosts tell of their switches before.
+func (w *DeadlockWatch) Cycle() Cycle { return w.latest(w.reader.lookAtNodes) }
+
+// latest is Cycle; read has other hosts tell of their switches.
+func (w *DeadlockWatch) latest(read func()) Cycle {
 	began := time.Now()
 	if began.Before(w.next) {
 		return w.sure
 	}
+	read()
 	snaps := w.reader.blockedSwitches()
 	found := Cycle(w.reader.deadlockIn(snaps))
 	var sent []uint64
@@ -65,14 +69,14 @@ func (w *DeadlockWatch) look(found Cycle, sent []uint64) {
 	w.first, w.sent = found, sent
 }
 
-// Deadlock returns the cycle of channels that wait for each other, as of the latest look, or nil.
-// It looks when it is time. Call it after Read.
+// Deadlock is the cycle of a [DeadlockWatch], for a viewer: call it after Read, which has other hosts
+// tell of their switches.
 func (s *Sampler) Deadlock() (list []LinkChannel) {
 	if !slices.ContainsFunc(s.nodes, func(n switching.Reading) bool { return n.Blocked > 0 }) {
 		s.cycle.first, s.cycle.sure = nil, nil
 		return nil
 	}
-	for _, c := range s.cycle.Cycle() {
+	for _, c := range s.cycle.latest(func() {}) {
 		id, _ := s.reader.graph.SwitchByName(c.Switch)
 		e := weft.End{Node: id.Node(), Port: weft.PortID(c.Port)}
 		_, link, _ := s.reader.graph.Peer(e)
