@@ -18,7 +18,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
 // root is where the API is.
@@ -82,8 +81,9 @@ func (w *Web) routes() []route {
 			in: LoadRequest{}, body: maxLoad, out: LoadResult{}, handle: w.load,
 		},
 		{
-			method: "POST", path: "/time-factor", does: "Have the clock of the fabric go slower or faster than that of the machine.",
-			in: TimeFactorRequest{}, out: leader.TimeFactor{}, handle: w.timeFactor,
+			method: "POST", path: "/time-factor",
+			does: "Have the clock of the fabric go slower or faster than that of the machine.",
+			in:   TimeFactor{}, out: TimeFactor{}, handle: w.timeFactor,
 		},
 		{method: "POST", path: "/heal", does: "Repair everything.", in: HealOrder{}, out: fabric.Outcome{}, handle: order(w, HealOrder.spec)},
 		{method: "POST", path: "/apply", does: "Several faults and repairs at one instant, all or none.", in: ApplyRequest{}, out: []fabric.Outcome{}, handle: w.apply},

@@ -13,7 +13,6 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
 // Verbs.
@@ -28,7 +27,7 @@ const (
 	VerbApply    = "apply"
 	VerbTraffic  = "traffic" // a TrafficRequest, answered by a TrafficAnswer
 
-	VerbTimeFactor = "time-factor" // a TimeFactorRequest, answered by a leader.TimeFactor
+	VerbTimeFactor = "time-factor" // a TimeFactor, answered by one
 )
 
 // Kinds of what is published as it happens.
@@ -44,7 +43,7 @@ type Status struct {
 	Routing       string                 `json:"routing"`
 	Firmware      string                 `json:"firmware"` // the same, under its old name: until 0.2.0
 	Traffic       string                 `json:"traffic"`
-	TimeFactor    leader.TimeFactor      `json:"time_factor,omitzero" jsonschema_description:"How fast the clock goes, compared with that of the machine; missing: links are not paced, so no factor applies."`
+	TimeFactor    float64                `json:"time_factor,omitempty" jsonschema_description:"How fast the clock goes, compared with that of the machine; missing: links are not paced, so no factor applies."`
 	Started       time.Time              `json:"started"`
 	Switches      int                    `json:"switches"`
 	NICs          int                    `json:"nics"`

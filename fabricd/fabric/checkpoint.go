@@ -30,7 +30,7 @@ type State struct {
 	Own          []OwnCheckpoint   `json:"own,omitempty"`   // hosts of one switch alone
 	Moves        []leader.Move     `json:"moves,omitempty"` // of switches, under way
 
-	TimeFactor leader.TimeFactor `json:"time_factor,omitzero"`
+	TimeFactor float64 `json:"time_factor,omitempty"` // of all clocks; 0: 1
 
 	HeldUntil weft.Time `json:"held_until,omitempty"` // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
 

@@ -11,18 +11,19 @@ import (
 
 // Kinds of event. Faults have their verbs as kinds: cut, flap, impair, crash.
 const (
-	EventLinkDown      = "link_down"         // one end has lost the link
-	EventLinkUp        = "link_up"           // one end has the link back
-	EventRestore       = leader.EventRestore // a link was repaired; both ends have seen it
-	EventRestart       = leader.EventRestart // a switch was started again
-	EventReport        = leader.EventReport  // the report of a fault is complete
-	EventProtocolFault = "protocol_fault"    // a frame broke the link protocol and was refused
-	EventDamaged       = "frame_damaged"     // a frame did not arrive as it was sent, or was for another link: its packets are lost on the wire
-	EventDeadlock      = "deadlock"          // packets wait for each other for ever
-	EventDeadlockOver  = "deadlock_over"     // they do no longer
-	EventTraffic       = leader.EventTraffic // what is injected has changed
-	EventHeld          = leader.EventHeld    // NICs inject nothing
-	EventResumed       = leader.EventResumed // they do again
+	EventLinkDown      = "link_down"            // one end has lost the link
+	EventLinkUp        = "link_up"              // one end has the link back
+	EventRestore       = leader.EventRestore    // a link was repaired; both ends have seen it
+	EventRestart       = leader.EventRestart    // a switch was started again
+	EventReport        = leader.EventReport     // the report of a fault is complete
+	EventProtocolFault = "protocol_fault"       // a frame broke the link protocol and was refused
+	EventDamaged       = "frame_damaged"        // a frame did not arrive as it was sent, or was for another link: its packets are lost on the wire
+	EventDeadlock      = "deadlock"             // packets wait for each other for ever
+	EventDeadlockOver  = "deadlock_over"        // they do no longer
+	EventTimeFactor    = leader.EventTimeFactor // the clocks of the fabric go otherwise
+	EventTraffic       = leader.EventTraffic    // what is injected has changed
+	EventHeld          = leader.EventHeld       // NICs inject nothing
+	EventResumed       = leader.EventResumed    // they do again
 
 	EventBrokerLost     = leader.EventBrokerLost // a connection to the broker is gone, and its links with it
 	EventBrokerBack     = "broker_back"          // it is back, and its links

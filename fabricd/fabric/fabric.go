@@ -194,7 +194,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 		return nil
 	}
 	if factor := f.opts.TimeFactor; factor != 0 && f.live != nil && f.opts.Link.Paced {
-		if err := f.SetTimeFactor(leader.TimeFactor{Factor: factor}); err != nil {
+		if err := f.SetTimeFactor(factor); err != nil {
 			f.Stop()
 			return err
 		}

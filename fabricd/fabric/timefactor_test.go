@@ -8,41 +8,62 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
-// The clocks of all hosts go with the factor, and so does what the NICs inject; the next leader keeps it.
+// The clocks of all hosts go with the factor, and so does what their NICs inject. The next leader goes
+// on with it.
 func TestAFabricGoesWithATimeFactor(t *testing.T) {
 	t.Parallel()
-	l := startHosts(t, 2, func(o *fabric.Options) { o.Link.Paced = true })
-	require.Equal(t, leader.TimeFactor{Factor: 1}, l.Fabric.TimeFactor())
-	l.load("uniform:0.05")
-	for _, factor := range []float64{0.1, 0.5} {
-		want := leader.TimeFactor{Factor: factor}
-		require.NoError(t, l.Fabric.SetTimeFactor(want))
-		require.Equal(t, want, l.Fabric.TimeFactor())
-		began, from := time.Now(), l.Fabric.Now()
-		l.more(200)
-		passed := float64(l.Fabric.Now()-from) / float64(weft.FromDuration(time.Since(began)))
-		require.InDelta(t, factor, passed, factor/20)
+	l := startHosts(t, 2, func(o *fabric.Options) { o.Link.Paced, o.Link.Rate = true, 256_000 })
+	require.EqualValues(t, 1, l.Fabric.TimeFactor())
+	l.load("uniform:0.1") // 100 packets a second from each of 8 NICs, on hosts alone
+	goes := func(factor float64) {
+		require.Equal(t, factor, l.Fabric.TimeFactor())
+		began, from, before := time.Now(), l.Fabric.Now(), l.Fabric.Totals().Injected
+		l.more(400)
+		passed, injected := (l.Fabric.Now() - from).Duration(), l.Fabric.Totals().Injected-before
+		require.InDelta(t, factor, float64(passed)/float64(time.Since(began)), factor/20)
+		require.InDelta(t, 800, float64(injected)/passed.Seconds(), 200, "in the time of the fabric")
+	}
+	for _, factor := range []float64{0.2, 0.5} {
+		require.NoError(t, l.Fabric.SetTimeFactor(factor))
+		goes(factor)
 	}
 	l.succeed()
-	require.Equal(t, leader.TimeFactor{Factor: 0.5}, l.Fabric.TimeFactor())
-	began, from := time.Now(), l.Fabric.Now()
-	l.more(200)
-	passed := float64(l.Fabric.Now()-from) / float64(weft.FromDuration(time.Since(began)))
-	require.InDelta(t, 0.5, passed, 0.025)
-	require.NoError(t, l.Fabric.SetTimeFactor(leader.TimeFactor{Factor: 1}))
+	goes(0.5)
+	require.NoError(t, l.Fabric.SetTimeFactor(1))
+	goes(1)
 	l.sound()
 
 	said := 0
 	for _, e := range l.Fabric.Events().Since(0) {
 		if e.Kind == fabric.EventTimeFactor {
+			require.Equal(t, "time factor 1", e.Summary())
 			said++
 		}
 	}
 	require.Equal(t, 1, said, "the new leader's own")
 	for _, wrong := range []float64{0, -1, 0.0001, 1000} {
-		require.ErrorContains(t, l.Fabric.SetTimeFactor(leader.TimeFactor{Factor: wrong}), "give 0.001 to 100, 1 is the time of the machine")
+		require.ErrorContains(t, l.Fabric.SetTimeFactor(wrong), "give 0.001 to 100, 1 is the time of the machine")
 	}
+}
+
+// Timers of the fabric go by its clock, also those that wait already when its factor changes.
+func TestAPauseGoesByTheClockOfTheFabric(t *testing.T) {
+	t.Parallel()
+	l := startHosts(t, 1, func(o *fabric.Options) { o.Link.Paced = true })
+	require.NoError(t, l.Fabric.SetTimeFactor(0.001))
+	over := make(chan error, 1)
+	from := l.Fabric.Now()
+	go func() { over <- l.Fabric.Pause(t.Context(), time.Second, nil) }() // a quarter of an hour at that pace
+	require.NoError(t, l.Fabric.SetTimeFactor(100))
+	require.NoError(t, <-over)
+	require.GreaterOrEqual(t, l.Fabric.Now()-from, weft.Second)
+}
+
+func TestAFabricWithoutRatesHasNoTimeFactor(t *testing.T) {
+	t.Parallel()
+	l := startHosts(t, 1)
+	require.Zero(t, l.Fabric.TimeFactor())
+	require.ErrorIs(t, l.Fabric.SetTimeFactor(0.5), fabric.ErrUnpaced)
 }

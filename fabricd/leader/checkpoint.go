@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -113,16 +114,14 @@ type Restored struct {
 	Moves      []Move
 	HeldUntil  weft.Time
 	Traffic    Traffic
-	TimeFactor TimeFactor // zero: 1
+	TimeFactor float64 // 0: 1
 }
 
 // Restore puts the state into what the leader before has left. Faults change and end by themselves
 // from [Resume] on.
 func (s *State) Restore(r Restored) error {
 	s.Generation, s.Rounds, s.HeldUntil, s.Traffic = r.Generation, r.Rounds, r.HeldUntil, r.Traffic
-	if r.TimeFactor.Factor > 0 {
-		s.TimeFactor = r.TimeFactor
-	}
+	s.TimeFactor = cmp.Or(r.TimeFactor, 1)
 	for _, k := range r.Incidents {
 		if err := s.restoreIncident(k); err != nil {
 			return fmt.Errorf("report %d: %w", k.Report.ID, err)

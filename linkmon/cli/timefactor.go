@@ -9,16 +9,15 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
-	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
 func (m *monitor) timeFactorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "time-factor FACTOR",
 		Short: "Have the clock of the fabric go slower or faster than that of the machine",
-		Long: `time-factor has all that has a rate or a timer in the fabric go by a slower or faster clock: links, traffic, hellos, registers.
-At 0.1 the fabric takes ten times as long for the same, so a machine that is too slow for it carries it. What the fabric shows,
-as latency and rates, is in its own time. 1 is the time of the machine.`,
+		Long: `All that has a rate or a timer in the fabric goes by its clock: links, traffic, hellos, registers. At 0.1 the
+fabric takes ten times as long for the same, so a machine carries what is too much for it at 1. Latency and
+rates are in the fabric's own time. 1 is the time of the machine.`,
 		Example: "  linkmon time-factor 0.1\n  linkmon time-factor 1",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -27,12 +26,12 @@ as latency and rates, is in its own time. 1 is the time of the machine.`,
 				return fmt.Errorf("time factor %s: expected a number, as 0.1; 1 is the time of the machine", args[0])
 			}
 			return m.with(cmd, true, func(ctx context.Context, c *api.Client) error {
-				to, err := c.SetTimeFactor(ctx, api.TimeFactorRequest{Factor: factor})
+				to, err := c.SetTimeFactor(ctx, factor)
 				if err == nil && m.json {
-					return command.JSON(cmd.OutOrStdout(), map[string]leader.TimeFactor{"time_factor": to})
+					return command.JSON(cmd.OutOrStdout(), to)
 				}
 				if err == nil {
-					_, err = fmt.Fprintln(cmd.OutOrStdout(), "time: "+timeText(to))
+					_, err = fmt.Fprintln(cmd.OutOrStdout(), "time: "+timeText(to.Factor))
 				}
 				return err
 			})
@@ -41,12 +40,12 @@ as latency and rates, is in its own time. 1 is the time of the machine.`,
 }
 
 // timeText says how fast the clock of a fabric goes.
-func timeText(t leader.TimeFactor) string {
-	switch t.Factor {
+func timeText(factor float64) string {
+	switch factor {
 	case 0:
 		return "that of the machine: links are not paced, so no factor applies"
 	case 1:
 		return "that of the machine"
 	}
-	return fmt.Sprintf("emulating at %s%% of real time", strconv.FormatFloat(100*t.Factor, 'g', 3, 64))
+	return fmt.Sprintf("emulating at %s%% of real time", strconv.FormatFloat(100*factor, 'g', 3, 64))
 }

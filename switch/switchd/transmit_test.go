@@ -1,12 +1,14 @@
 package switchd
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
@@ -46,4 +48,43 @@ func TestDelayHoldsEveryPacketAndKeepsTheirOrder(t *testing.T) {
 		})
 		r.stop()
 	}
+}
+
+// Whoever waits for a time looks again how long that is when the clock goes otherwise.
+func TestADriverWaitsByTheClockAsItGoesNow(t *testing.T) {
+	var stands atomic.Bool
+	stands.Store(true)
+	r := newRig(t, link.Pace{Delay: 10 * time.Millisecond}, Config{Wall: func(span weft.Time) time.Duration {
+		if stands.Load() {
+			return time.Hour
+		}
+		return span.Duration()
+	}})
+	r.d.Do(func(now weft.Time, out *weft.Actions) { out.WakeAt = now + 10*weft.Millisecond })
+	r.give(1)
+	rig.Until(t, func() bool { return r.now() > 20*weft.Millisecond }, "both are due")
+	require.Empty(t, r.far)
+	stands.Store(false)
+	r.d.Recheck()
+	m := <-r.far
+	m.Release()
+	rig.Until(t, func() (ticked bool) {
+		r.d.View(func() { ticked = len(r.core.ticks) > 0 })
+		return ticked
+	}, "the core is ticked")
+}
+
+// A driver that the machine wakes a millisecond late each time keeps the rate of a link with packets that
+// wait, all the same.
+func TestALinkWhoseDriverIsLateKeepsItsRate(t *testing.T) {
+	late := func(span weft.Time) time.Duration { return span.Duration() + time.Millisecond }
+	const packets = 100
+	rig.Until(t, func() bool { // once is enough: the machine may be later
+		r := newRig(t, link.Pace{Rate: 256_000}, Config{Wall: late}) // a packet a millisecond
+		defer r.stop()
+		r.give(packets)
+		began, last := r.now(), weft.Time(0)
+		r.take(packets, func(_ int, at weft.Time, _ weft.Header) { last = at })
+		return last-began < packets*3/2*weft.Millisecond
+	}, "it keeps its rate")
 }
