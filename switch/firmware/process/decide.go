@@ -36,7 +36,8 @@ func (p *Process) route(pkt *weft.Header, at switching.Arrival, sw switching.Vie
 	p.batch([]*switching.Ask{k})()
 	if k.Err != nil {
 		why := errors.Unwrap(k.Err) // without the packet, as rules are counted
-		return switching.Discard(fmt.Sprintf("%s: %s at %s: %v", switching.RuleNoAnswer, p.cfg.Path, sw.Place().Name, why))
+		at := sw.Place().Name
+		return switching.Discard(fmt.Sprintf("%s: %s at %s: %v", switching.RuleNoAnswer, p.cfg.Path, at, why))
 	}
 	return k.Decision
 }
@@ -63,8 +64,8 @@ func (p *Process) decide(asks []*asked) {
 		return
 	}
 	defer close(r.done)
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.turn <- struct{}{}
+	defer func() { <-p.turn }()
 	p.joining.Lock()
 	p.next = &round{done: make(chan struct{})}
 	p.joining.Unlock()
@@ -99,7 +100,7 @@ var turns = map[string]switching.Turn{
 }
 
 // decision is what the answer to k says; the error says why it cannot be, and what to do. The caller
-// holds mu.
+// has the turn.
 func (p *Process) decision(k *asked, a *answer) (d switching.Decision, err error) {
 	ports, vcs := k.place.Ports(), k.question.VCs
 	turn, known := turns[a.Turn]
@@ -107,14 +108,15 @@ func (p *Process) decision(k *asked, a *answer) (d switching.Decision, err error
 	case len(a.Rule) > maxText:
 		return d, fmt.Errorf("its rule has more than %d bytes: shorten it", maxText)
 	case len(p.rules) == maxRules && !p.rules[a.Rule]:
-		return d, fmt.Errorf("it names more than %d rules, which are counted one by one: leave out what varies", maxRules)
+		return d, fmt.Errorf("it names more than %d rules, which are counted one by one: leave out what varies",
+			maxRules)
 	case !known:
 		return d, fmt.Errorf("its turn is %.80q: answer straight, reroute or u-turn", a.Turn)
 	case len(a.Candidates) > ports*vcs:
 		return d, fmt.Errorf("an answer too long: it names %d candidates, of %d ports and %d virtual channels: "+
 			"name each port and virtual channel once", len(a.Candidates), ports, vcs)
 	case len(a.Writes) > 1:
-		return d, fmt.Errorf("it writes %d registers, and may write one: write one of them, or put both into one register",
+		return d, fmt.Errorf("it writes %d registers, and may write one: write one of them, or put both into one",
 			len(a.Writes))
 	}
 	p.rules[a.Rule] = true
@@ -134,7 +136,8 @@ func (p *Process) decision(k *asked, a *answer) (d switching.Decision, err error
 			return d, fmt.Errorf("it names class %d, need %d: both are 0 to 255", c.Class, c.Need)
 		}
 		way := switching.Candidate{
-			Port: weft.PortID(c.Port), VC: weft.VC(c.VC), Class: uint8(c.Class), Need: uint8(c.Need), Fields: k.Packet.Fields,
+			Port: weft.PortID(c.Port), VC: weft.VC(c.VC), Class: uint8(c.Class), Need: uint8(c.Need),
+			Fields: k.Packet.Fields,
 		}
 		if err := c.Fields.set(&way.Fields); err != nil {
 			return d, fmt.Errorf("%w: fields are as docs/reference/exec.md says", err)
@@ -151,7 +154,8 @@ func (p *Process) write(name string, value uint64) (w switching.RegisterWrite, e
 		return w, fmt.Errorf("it writes register %.80q, which it does not declare: declare it in hello", name)
 	}
 	if width := p.hello.Registers[i].Width; value>>width != 0 {
-		return w, fmt.Errorf("it writes %b to register %s, which has %d bits: declare it wider in hello", value, name, width)
+		return w, fmt.Errorf("it writes %b to register %s, which has %d bits: declare it wider in hello",
+			value, name, width)
 	}
 	return switching.RegisterWrite{Do: true, Index: i, Value: value}, nil
 }

@@ -3,6 +3,9 @@ package process
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
@@ -51,12 +54,24 @@ var shapes = map[string]switching.Shape{
 	"": switching.Anything, "anything": switching.Anything, "trees": switching.Trees, "grids": switching.Grids,
 }
 
+// note sets what each word stands for.
+func note(list []string, what string, words map[string]*bool) error {
+	for _, w := range list {
+		if words[w] == nil {
+			return fmt.Errorf("its hello %s %.80q, expected %s", what, w, strings.Join(slices.Sorted(maps.Keys(words)), ", "))
+		}
+		*words[w] = true
+	}
+	return nil
+}
+
 // firmware is what h declares; the error says what of it cannot be.
 func (h *hello) firmware() (f switching.Firmware, err error) {
 	on, known := shapes[h.On]
 	switch {
 	case h.Version != Version:
-		return f, fmt.Errorf("it speaks version %d of the protocol, expected %d as docs/reference/exec.md has it", h.Version, Version)
+		return f, fmt.Errorf("it speaks version %d of the protocol, expected %d as docs/reference/exec.md has it",
+			h.Version, Version)
 	case h.Error != "":
 		return f, fmt.Errorf("it refuses its options: %.*s", maxText, h.Error)
 	case h.Name == "":
@@ -76,29 +91,12 @@ func (h *hello) firmware() (f switching.Firmware, err error) {
 		Name: h.Name, About: h.About, On: on, VCs: h.VCs, MostHops: h.MaxHops,
 		DestinationBased: h.DestinationBased, Symmetric: h.Symmetric, Notifies: h.Notifies,
 	}
-	for _, r := range h.Reads {
-		switch r {
-		case "queues":
-			f.Reads.Queues = true
-		case "draw":
-			f.Reads.Draw = true
-		case "now":
-			f.Reads.Now = true
-		default:
-			return f, fmt.Errorf("its hello reads %.80q, expected queues, draw or now", r)
-		}
-	}
-	for _, t := range h.Tolerates {
-		switch t {
-		case "links":
-			f.Tolerance.Links = true
-		case "switches":
-			f.Tolerance.Switches = true
-		case "one":
-			f.Tolerance.One = true
-		default:
-			return f, fmt.Errorf("its hello tolerates %.80q, expected links, switches or one", t)
-		}
+	reads, bears := &f.Reads, &f.Tolerance
+	if err := errors.Join(
+		note(h.Reads, "reads", map[string]*bool{"queues": &reads.Queues, "draw": &reads.Draw, "now": &reads.Now}),
+		note(h.Tolerates, "tolerates", map[string]*bool{"links": &bears.Links, "switches": &bears.Switches, "one": &bears.One}),
+	); err != nil {
+		return f, err
 	}
 	for _, o := range h.Options {
 		o.Set = func(string) bool { return true } // it has been started with the value
@@ -107,8 +105,8 @@ func (h *hello) firmware() (f switching.Firmware, err error) {
 	var registers []switching.Register
 	for _, r := range h.Registers {
 		if r.Name == "" || r.Width < 1 || r.Width > 64 || r.ExpireSeconds < 0 || r.ExpireSeconds > 1e6 {
-			return f, fmt.Errorf("its hello has register %.80q of %d bits for %v s, expected a name, 1 to 64 and a time",
-				r.Name, r.Width, r.ExpireSeconds)
+			return f, fmt.Errorf("its hello has register %.80q of %d bits for %v s, "+
+				"expected a name, 1 to 64 and a time", r.Name, r.Width, r.ExpireSeconds)
 		}
 		expire := weft.Time(r.ExpireSeconds * float64(weft.Second))
 		registers = append(registers, switching.Register{Name: r.Name, Width: r.Width, Expire: expire})

@@ -4,11 +4,11 @@
 //
 // # Who owns what
 //
-// Whoever asks has the program until it has answered: [Process].mu is held meanwhile, and those who come
-// then ask together in the next round. When the program has ended, the next round starts it again, later
-// each time that it ends soon. A goroutine for each run waits for its end. [Process.Close] ends the program and
-// returns when it is gone. A program whose standard input is closed is to end by itself, so none
-// outlives a process of ours that is killed.
+// Whoever has the turn owns the program until it has answered. Those who come meanwhile ask together in
+// the next round. When the program has ended, the next round starts it again, later each time that it ends
+// soon. A goroutine for each run waits for its end. [Process.Close] ends the program and returns when it
+// is gone. A program whose standard input is closed is to end by itself, so none outlives a process of
+// ours that is killed.
 package process
 
 import (
@@ -52,17 +52,20 @@ type Process struct {
 	joining sync.Mutex
 	next    *round // guarded by joining
 
-	mu      sync.Mutex      // held while the program is asked
-	run     *run            // guarded by mu; the latest
-	backoff time.Duration   // guarded by mu; before the next start
-	rules   map[string]bool // guarded by mu; those that it has named
+	turn    chan struct{}   // capacity 1: whoever has put something in owns the rest
+	run     *run            // the latest
+	backoff time.Duration   // before the next start
+	rules   map[string]bool // those that it has named
 }
 
 // Start starts a program, and returns when it has said what it is. The context bounds that alone.
 func Start(ctx context.Context, cfg Config) (*Process, error) {
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)).With("program", cfg.Path)
 	cfg.Silence = cmp.Or(cfg.Silence, DefaultSilence)
-	p := &Process{cfg: cfg, backoff: firstBackoff, rules: map[string]bool{}, next: &round{done: make(chan struct{})}}
+	p := &Process{
+		cfg: cfg, turn: make(chan struct{}, 1), backoff: firstBackoff, rules: map[string]bool{},
+		next: &round{done: make(chan struct{})},
+	}
 	p.ctx, p.end = context.WithCancelCause(context.Background())
 	defer context.AfterFunc(ctx, func() { p.end(context.Cause(ctx)) })()
 	var err error
@@ -88,12 +91,12 @@ var errClosed = errors.New("it has been ended with the command that started it")
 // Close ends the program, and returns when it has ended. Whoever waits for an answer gets an error.
 func (p *Process) Close() {
 	p.end(errClosed)
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.turn <- struct{}{}
+	defer func() { <-p.turn }()
 	_ = p.run.stop(errClosed)
 }
 
-// restart starts the program again, if it has ended. The caller holds mu.
+// restart starts the program again, if it has ended. The caller has the turn.
 func (p *Process) restart() error {
 	if p.run.ctx.Err() == nil {
 		return nil

@@ -123,8 +123,8 @@ func TestWhatIsBasedOnDestinationsIsAskedOnce(t *testing.T) {
 	view := standing(t)
 	fw.Batch(ask(view, 0, 1))()
 	asked := func() uint64 {
-		p.mu.Lock()
-		defer p.mu.Unlock()
+		p.turn <- struct{}{}
+		defer func() { <-p.turn }()
 		return p.run.batches
 	}
 	require.EqualValues(t, 1, asked())

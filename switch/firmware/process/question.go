@@ -96,7 +96,8 @@ func (p *Process) question(k *switching.Ask) question {
 	q := question{
 		InPort: k.At.Port, From: cameFrom[k.At.From], VC: k.At.VC, VCs: view.VCs(), Dead: deadPorts(view),
 		Header: header{
-			Dst: h.Dst, Misroute: h.Misroute, Path: h.Path, Layers: h.Layers, Route: h.Route.String(), Sub: h.Sub.String(),
+			Dst: h.Dst, Misroute: h.Misroute, Path: h.Path, Layers: h.Layers,
+			Route: h.Route.String(), Sub: h.Sub.String(),
 		},
 	}
 	if h.PortField != weft.PortFieldNone {

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// run is one run of the program. Whoever holds [Process].mu owns it.
+// run is one run of the program. Whoever has [Process].turn owns it.
 type run struct {
 	cmd     *exec.Cmd
 	ctx     context.Context         // ends with the run, for a reason
@@ -54,7 +54,8 @@ func start(ctx context.Context, cfg *Config) (*run, error) {
 	if err != nil {
 		r.end(err)
 		_ = out.Close()
-		return nil, fmt.Errorf("%w: is it a program, executable (chmod +x), with #! and an interpreter in its first line?", err)
+		return nil, fmt.Errorf("%w: is it a program, executable (chmod +x), with #! and an interpreter in its first "+
+			"line?", err)
 	}
 	go func() {
 		defer close(r.done)
@@ -103,7 +104,8 @@ func (r *run) ask(asks []*asked) (_ []answer, err error) {
 	switch {
 	case err != nil:
 	case a.Batch != q.Batch:
-		err = fmt.Errorf("it answers batch %d, which nobody asked or which it has answered, and not %d", a.Batch, q.Batch)
+		err = fmt.Errorf("it answers batch %d, which nobody asked or which it has answered, and not %d",
+			a.Batch, q.Batch)
 	case len(a.Answers) != len(asks):
 		err = fmt.Errorf("it gives %d answers to %d questions", len(a.Answers), len(asks))
 	}
