@@ -107,8 +107,9 @@ func (f *Fabric) build() error {
 			Placement: f.local.placement, Placements: places, Switch: o.Switch, NIC: o.NIC, Link: o.Link,
 			Liveness: o.Liveness, Inbox: o.inboxSize(), Seed: o.Seed,
 		},
-		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency, Panicked: panicked, Factor: factor,
-		Watch: func(n weft.Node) switchd.Observer { return f.observers.at(n) },
+		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency, Panicked: panicked,
+		Factor: factor,
+		Watch:  func(n weft.Node) switchd.Observer { return f.observers.at(n) },
 		Progress: func(made bool, done, total int) {
 			stage := StageOpen
 			if made {

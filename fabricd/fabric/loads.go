@@ -9,7 +9,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -96,7 +95,7 @@ func (h *hostState) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err
 	defer cancel()
 	a, err := h.host.Load(ctx, o)
 	if err != nil {
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) {
+		if noAnswer(err) {
 			h.markSuspect()
 		}
 		h.stale.Store(true)

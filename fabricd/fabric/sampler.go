@@ -83,8 +83,10 @@ type registerText struct {
 // NewSampler returns a Sampler; each viewer has its own.
 func (f *Fabric) NewSampler() *Sampler {
 	s := &Sampler{
-		reader: f.reader, cycle: DeadlockWatch{reader: f.reader}, faults: f.faults, registersOf: make([][]switching.RegisterSnapshot, len(f.switches)), nodes: make([]switching.Reading, len(f.switches)),
-		nics: make([]nic.Reading, len(f.nics)), registerTexts: make([]registerText, len(f.switches)),
+		reader: f.reader, cycle: DeadlockWatch{reader: f.reader}, faults: f.faults,
+		registersOf: make([][]switching.RegisterSnapshot, len(f.switches)),
+		nodes:       make([]switching.Reading, len(f.switches)),
+		nics:        make([]nic.Reading, len(f.nics)), registerTexts: make([]registerText, len(f.switches)),
 		suffers: map[fault.Impairment]string{}, linkTotals: map[*hostState][]ledger.LinkTotal{},
 		recent: newRecent(),
 	}

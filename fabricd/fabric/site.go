@@ -15,7 +15,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -138,8 +137,7 @@ func (si *site) refresh(hosts []*hostState, want host.CountersRequest) {
 	var wg sync.WaitGroup
 	for _, h := range hosts {
 		wg.Go(func() {
-			err := h.read(want)
-			if gone := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody); gone && h.heardOf() {
+			if noAnswer(h.read(want)) && h.heardOf() {
 				h.markSuspect()
 			}
 		})

@@ -106,7 +106,8 @@ func (c *Clock) turn() *course {
 		was.before = nil
 	}
 	at := max(now, was.at) + time.Millisecond // who reads the clock meanwhile is not that far
-	return &course{at: at, time: was.when(at), factor: was.factor, owed: was.owed - was.lost(was.since(at)), before: &was}
+	owed := was.owed - was.lost(was.since(at))
+	return &course{at: at, time: was.when(at), factor: was.factor, owed: owed, before: &was}
 }
 
 // Factor is how fast the clock goes.

@@ -133,7 +133,8 @@ func (p *Local) Routing(id weft.SwitchID) string {
 func NewLocal(cfg LocalConfig) (*Local, error) {
 	c, g := &cfg.Spec, cfg.Graph
 	p := &Local{
-		spec: *c, graph: g, runtime: cfg.Runtime, observed: cfg.Observed, steer: cfg.Steer, setFactor: cfg.Factor, halt: cfg.Halt, programs: map[weft.SwitchID]*Program{},
+		spec: *c, graph: g, runtime: cfg.Runtime, observed: cfg.Observed, steer: cfg.Steer, setFactor: cfg.Factor,
+		halt: cfg.Halt, programs: map[weft.SwitchID]*Program{},
 	}
 	if p.observed == nil {
 		p.observed = func() (all, unpublished uint64) { return 0, 0 }

@@ -66,7 +66,8 @@ func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
 			return err
 		}
 		c := switchd.Config{
-			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock.Now, Wall: cfg.Clock.Wall, Batch: cfg.Batch, Exempt: exemptions[i].exempt,
+			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock.Now, Wall: cfg.Clock.Wall, Batch: cfg.Batch,
+			Exempt: exemptions[i].exempt,
 			Draws: func(p weft.PortID) *rand.PCG {
 				return weft.Stream(cfg.Seed, weft.StreamLink, weft.End{Node: n, Port: p}.StreamNumber(), cfg.Incarnation)
 			},

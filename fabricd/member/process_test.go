@@ -88,7 +88,8 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 			}
 			assert.Equal(t, []string{name}, l.Fabric.CrashedSwitches())
 			assert.Equal(t, [][]string{{name}, nil}, absentEnds(l.Fabric, name))
-			rig.Until(t, func() bool { return len(l.Fabric.SwitchProcesses()) == 0 }, "the process is listed no more") // just after the event
+			gone := func() bool { return len(l.Fabric.SwitchProcesses()) == 0 } // just after the event
+			rig.Until(t, gone, "the process is listed no more")
 			l.More(200)
 			p = l.startSwitch(name)
 			l.AllUp()

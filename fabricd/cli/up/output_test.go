@@ -46,7 +46,8 @@ func TestOverloadIsToldOnceUntilItIsOver(t *testing.T) {
 func TestADeadlockIsNotTakenForTooMuchTraffic(t *testing.T) {
 	var out bytes.Buffer
 	o := upOutput{stdout: &out, line: command.NewLine(&out)}
-	dead := api.Sample{InFlight: 5000, Overload: "more is offered than carried", Deadlock: "s0 -> s1 vc0, s1 -> s0 vc0, and round again"}
+	const cycle = "s0 -> s1 vc0, s1 -> s0 vc0, and round again"
+	dead := api.Sample{InFlight: 5000, Overload: "more is offered than carried", Deadlock: cycle}
 	for range 20 {
 		o.sample(dead)
 	}

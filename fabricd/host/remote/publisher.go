@@ -126,7 +126,8 @@ func hops(all []weft.Hop) []weft.Hop {
 
 // plain reports whether o only says that something happened.
 func plain(o *host.Observation) bool {
-	return len(o.Drops)+len(o.Hops)+len(o.Egress)+len(o.Arrived)+len(o.Changes)+len(o.Faults)+len(o.Notices)+len(o.Failed) == 0
+	return o.Failed == "" &&
+		len(o.Drops)+len(o.Hops)+len(o.Egress)+len(o.Arrived)+len(o.Changes)+len(o.Faults)+len(o.Notices) == 0
 }
 
 // merge puts a later plain observation into o.

@@ -136,8 +136,9 @@ func (p *Server) open(ctx context.Context, cfg Config) error {
 		spec.Switch.Batch = min(fits, switchd.DefaultBatch)
 	}
 	p.host, err = host.NewLocal(host.LocalConfig{
-		Spec: spec, Graph: g, Firmware: fw, Runtime: p.runtime, Steer: clock.Steer, Factor: p.runtime.SetFactor, Observed: p.publisher.counts,
-		Halt: func() { p.halt() },
+		Spec: spec, Graph: g, Firmware: fw, Runtime: p.runtime, Steer: clock.Steer, Factor: p.runtime.SetFactor,
+		Observed: p.publisher.counts,
+		Halt:     func() { p.halt() },
 		Panicked: func(f switching.RoutePanic) {
 			what := host.Panicked(g, p.host.Routing(f.Switch), &f)
 			p.log.Error(what, "switch", g.Switches[f.Switch].Name)

@@ -139,7 +139,9 @@ func (i *instance) alloc(n uint32) (uint32, error) {
 }
 
 // route asks for a decision.
-func (i *instance) route(s *standing, t *tables.Tables, pkt *weft.Header, at switching.Arrival, sw switching.View, d *switching.Decision) error {
+func (i *instance) route(
+	s *standing, t *tables.Tables, pkt *weft.Header, at switching.Arrival, sw switching.View, d *switching.Decision,
+) error {
 	if s.tables != t {
 		if err := i.tell(s, t); err != nil {
 			return err

@@ -213,23 +213,19 @@ func (m *Module) put(i *instance, sw weft.SwitchID) {
 // Close frees what the module holds. Nobody may use it any more.
 func (m *Module) Close(ctx context.Context) error { return m.runtime.Close(ctx) }
 
-// routeBy is the routing function of a switch with these tables, or nil.
+// routeBy is the routing function of switches with these tables; nil: with none.
 func (m *Module) routeBy(t *tables.Tables) func(*weft.Header, switching.Arrival, switching.View) switching.Decision {
-	return func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-		return m.route(t, pkt, at, sw)
+	return func(pkt *weft.Header, at switching.Arrival, sw switching.View) (d switching.Decision) {
+		place := sw.Place()
+		err := m.with(place, func(i *instance, s *standing) error { return i.route(s, t, pkt, at, sw, &d) })
+		if err != nil {
+			f := &Fault{Reason: err.Error(), Advice: "see its file"}
+			errors.As(err, &f)
+			f.File, f.Switch, f.Packet, f.At = m.file, place.Name, *pkt, at
+			panic(f)
+		}
+		return d
 	}
-}
-
-func (m *Module) route(t *tables.Tables, pkt *weft.Header, at switching.Arrival, sw switching.View) (d switching.Decision) {
-	place := sw.Place()
-	err := m.with(place, func(i *instance, s *standing) error { return i.route(s, t, pkt, at, sw, &d) })
-	if err != nil {
-		f := &Fault{Reason: err.Error(), Advice: "see its file"}
-		errors.As(err, &f)
-		f.File, f.Switch, f.Packet, f.At = m.file, place.Name, *pkt, at
-		panic(f)
-	}
-	return d
 }
 
 // with calls f with an instance and a switch as it knows it. The instance is given up when f fails, or
