@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/testenv"
+	"github.com/weft-fabric/weft/switch/firmware/wasm"
 )
 
 // run runs a compiler in a folder of the examples.
@@ -81,16 +82,25 @@ func TestGuestsInRustAreBuiltAnew(t *testing.T) {
 		crate(name, "cdylib", name+".wasm", folder+"/src/lib.rs", "--extern=weft="+filepath.Join(dir, "libweft.rlib"))
 		kept(t, "rust/"+name+".wasm", filepath.Join(dir, name+".wasm"), same)
 	}
+	table, err := filepath.Abs("testdata/table.rs")
+	require.NoError(t, err)
+	crate("table", "cdylib", "table.wasm", table, "--extern=weft="+filepath.Join(dir, "libweft.rlib"))
+	forwardsByTables(t, open(t, filepath.Join(dir, "table.wasm"), ""))
 }
 
-// A guest in Go is too large to be kept.
-func TestTheGuestInGoDecidesAlike(t *testing.T) {
+// Guests in Go are too large to be kept.
+func TestGuestsInGoDecideAlike(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	built := filepath.Join(t.TempDir(), "fw.wasm")
-	run(t, "go", []string{"GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off"}, "go", "build", "-buildmode=c-shared", "-o", built, "./deterministic-link")
-	m := open(t, built, "")
-	require.Empty(t, m.Log)
-	decidesAs(t, m, "deterministic-link", 40)
+	build := func(folder string) *wasm.Module {
+		built := filepath.Join(t.TempDir(), "fw.wasm")
+		env := []string{"GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off"}
+		run(t, "go", env, "go", "build", "-buildmode=c-shared", "-o", built, folder)
+		m := open(t, built, "")
+		require.Empty(t, m.Log)
+		return m
+	}
+	decidesAs(t, build("./deterministic-link"), "deterministic-link", 40)
+	forwardsByTables(t, build("./table"))
 }
