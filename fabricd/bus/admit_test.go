@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
@@ -207,7 +208,10 @@ func TestARevokedProcessCannotBeginToAnswer(t *testing.T) {
 	t.Parallel()
 	b := bustest.Broker(t, bus.BrokerConfig{})
 	c := admit(t, b, access())
-	p := openProcess(t, b.ClientURL(), c, access().Node)
+	p := bustest.Server(t, bus.ServerConfig{
+		Fabric: "lab", Node: access().Node, URL: b.ClientURL(), Credentials: c,
+		OnError: func(err error) { assert.ErrorIs(t, err, nats.ErrAuthorization) }, // told if it comes back and is refused
+	})
 	b.Revoke(c.User)
 	err := bus.Handle(p, do(access().Node, "get.state"), func(context.Context, struct{}) (any, error) { return nil, nil })
 	require.ErrorIs(t, err, wire.ErrClosed)
