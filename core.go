@@ -28,6 +28,7 @@ type Actions struct {
 	Ready  []PortID // ports that may have something to transmit, packets or a frame without; a port may stand here twice
 	Owed   []PortID // set by Tick: ports at which a hello is due, also where packets wait for the link to be free
 	More   bool     // set by Transmit: the port has more to transmit
+	Since  Time     // set by Transmit: when the last of the packets came that it gives, see Frame.At
 	Asking bool     // the core waits for decisions of its firmware; see Switch.Asks of package switch
 	WakeAt Time     // call Tick at this time at the latest; Never when there is nothing to wait for
 
@@ -46,7 +47,7 @@ type Actions struct {
 func (a *Actions) Reset() {
 	a.Ready = a.Ready[:0]
 	a.Owed = a.Owed[:0]
-	a.More, a.Asking = false, false
+	a.More, a.Asking, a.Since = false, false, 0
 	a.WakeAt = Never
 	a.Drops = a.Drops[:0]
 	a.Hops = a.Hops[:0]

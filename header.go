@@ -100,6 +100,9 @@ type Epoch uint32
 type Frame struct {
 	From Epoch // the sender's epoch
 	To   Epoch // the receiver's epoch as the sender knows it; 0 while it has heard nothing
+	// At is when all of it has reached the other end, had the machine been in time: who receives it
+	// later counts from then. 0: it is not known.
+	At   Time
 	VCs  int   // how many entries of Sent and Limit are in use; the others are zero
 
 	Packets []Header
@@ -117,5 +120,5 @@ func (f *Frame) Reset() {
 	for vc := range f.VCs {
 		f.Sent[vc], f.Limit[vc] = 0, 0
 	}
-	f.From, f.To, f.VCs, f.Packets = 0, 0, 0, f.Packets[:0]
+	f.From, f.To, f.At, f.VCs, f.Packets = 0, 0, 0, 0, f.Packets[:0]
 }

@@ -256,7 +256,7 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 				out.Faults = append(out.Faults, weft.Fault{Err: err})
 			}
 			if fresh {
-				n.deliver(now, h, out)
+				n.deliver(cmp.Or(f.At, now), h, out)
 				n.end.Free(h.VC)
 			}
 		}
@@ -297,6 +297,7 @@ func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, o
 		p := n.queue.fifos[vc].PopFront()
 		n.queue.popped(vc, p.size)
 		n.end.Spend(vc)
+		out.Since = max(out.Since, p.injected)
 		traced := p.traced || len(n.marks) > 0 && n.marked(p.dst)
 		f.Packets = append(f.Packets, weft.Header{
 			Src: n.cfg.ID, Dst: p.dst, Seq: p.seq, Injected: p.injected, Size: p.size, VC: vc, Generation: p.generation,

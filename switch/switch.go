@@ -1,6 +1,8 @@
 package switching
 
 import (
+	"cmp"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/switch/link"
 )
@@ -184,7 +186,7 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 		for i := range f.Packets {
 			h := &f.Packets[i]
 			if int(h.VC) < s.cfg.VCs {
-				s.receive(p, h, f.Sent[h.VC]+uint64(before[h.VC]), out)
+				s.receive(cmp.Or(f.At, now), p, h, f.Sent[h.VC]+uint64(before[h.VC]), out)
 				before[h.VC]++
 			} else {
 				_, err := port.end.Take(h.VC, 0) // refuses and counts it

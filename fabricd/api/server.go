@@ -109,11 +109,15 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 		}
 		now, totals, ledger := s.fabric.Now(), s.fabric.Totals(), s.fabric.Ledger()
 		seconds := (now - last).Duration().Seconds()
+		tempo := s.fabric.Tempo()
 		sample := Sample{
 			At:            now.Duration().Seconds(),
+			Wall:          time.Since(s.info.Started).Seconds(),
+			TimeFactor:    tempo.Factor,
+			Late:          tempo.Late,
 			InjectedRate:  float64(totals.Injected-lastTotals.Injected) / seconds,
 			OfferedRate:   float64(totals.Injected+totals.Refused-lastTotals.Injected-lastTotals.Refused) / seconds,
-			Overload:      overload.Next(fabric.CountedIn(now, totals, ledger)).String(),
+			Overload:      overload.Next(fabric.CountedIn(now, totals, ledger)).Trouble(tempo),
 			DeliveredRate: float64(totals.Delivered-lastTotals.Delivered) / seconds,
 			InFlight:      ledger.InFlight, Lost: ledger.Lost, Discarded: ledger.Discarded,
 			Rerouted: totals.Rerouted, LinksDown: len(s.fabric.LinksDown()),
@@ -150,10 +154,10 @@ func (s *Server) latest() Sample {
 }
 
 func (s *Server) status(context.Context, none) (Status, error) {
-	g, hosts := s.fabric.Topology(), s.fabric.Hosts()
+	g, hosts, tempo := s.fabric.Topology(), s.fabric.Hosts(), s.fabric.Tempo()
 	return Status{
 		Name: s.info.Name, Topology: g.Spec, Routing: s.info.Routing, Firmware: s.info.Routing,
-		Traffic: s.fabric.Traffic().String(), TimeFactor: s.fabric.TimeFactor(), Started: s.info.Started,
+		Traffic: s.fabric.Traffic().String(), TimeFactor: tempo.Factor, Time: tempo.String(), Started: s.info.Started,
 		Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links),
 		LinksCut: s.fabric.CutLinks(), LinksImpaired: s.fabric.ImpairedLinks(), Processes: s.fabric.SwitchProcesses(),
 		Hosts: hosts, Parts: hosts, SwitchesDown: s.fabric.CrashedSwitches(),

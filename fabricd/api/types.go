@@ -44,6 +44,7 @@ type Status struct {
 	Firmware      string                 `json:"firmware"` // the same, under its old name: until 0.2.0
 	Traffic       string                 `json:"traffic"`
 	TimeFactor    float64                `json:"time_factor,omitempty" jsonschema_description:"How fast the clock goes, compared with that of the machine; missing: links are not paced, so no factor applies."`
+	Time          string                 `json:"time" jsonschema_description:"How fast the clock goes, in words."`
 	Started       time.Time              `json:"started"`
 	Switches      int                    `json:"switches"`
 	NICs          int                    `json:"nics"`
@@ -63,6 +64,9 @@ type Status struct {
 // Sample is the state of a fabric at one moment, with rates over the time since the sample before.
 type Sample struct {
 	At            float64 `json:"at"` // seconds since the fabric started
+	Wall          float64 `json:"wall,omitempty" jsonschema_description:"The same by the clock of the machine."`
+	TimeFactor    float64 `json:"time_factor,omitempty" jsonschema_description:"How fast the clock goes, compared with that of the machine; missing: links are not paced, so no factor applies."`
+	Late          float64 `json:"late,omitempty" jsonschema_description:"By how much packets come too late because of the machine, as a share of the time they take on a link."`
 	InjectedRate  float64 `json:"injected_per_second"`
 	OfferedRate   float64 `json:"offered_per_second"` // injected, and generated while a send queue was full
 	DeliveredRate float64 `json:"delivered_per_second"`
@@ -88,6 +92,9 @@ func (s Sample) String() string {
 		over = "DEADLOCK;  "
 	} else if s.Overload != "" {
 		over = s.Overload + ";  "
+	}
+	if s.TimeFactor != 0 && s.TimeFactor != 1 {
+		over = fmt.Sprintf("at %.3g%% of real time  ", 100*s.TimeFactor) + over
 	}
 	return fmt.Sprintf("%6.0fs  %sdelivered %.0f/s  in flight %d  lost %d  discarded %d  rerouted %d  links down %d",
 		s.At, over, s.DeliveredRate, s.InFlight, s.Lost, s.Discarded, s.Rerouted, s.LinksDown)

@@ -53,7 +53,7 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 			f.live.forward(counters[i].Now + weft.FromDuration(time.Since(began)))
 		}
 	}
-	first := host.Order{Generation: new(f.generation()), Hold: new(f.Held()), TimeFactor: f.TimeFactor()}
+	first := host.Order{Generation: new(f.generation()), Hold: new(f.Held()), TimeFactor: f.Tempo().Factor}
 	if _, err := f.local.order(first); err != nil {
 		return fmt.Errorf("fabric: %w", err)
 	}
@@ -171,8 +171,8 @@ func (f *Fabric) restoreState(l loop, s *State) error {
 		err = state.Restore(leader.Restored{
 			Generation: s.Generation, Rounds: s.Rounds, Incidents: s.Incidents,
 			Faults: s.Faults, Absent: absent, Running: running, Moves: s.Moves, HeldUntil: s.HeldUntil,
-			Traffic:    leader.Traffic{What: traffic, Draws: s.Traffic.Draws, Trace: s.Traffic.Trace},
-			TimeFactor: s.TimeFactor,
+			Traffic: leader.Traffic{What: traffic, Draws: s.Traffic.Draws, Trace: s.Traffic.Trace},
+			Tempo:   s.Tempo,
 		})
 	})
 	return err

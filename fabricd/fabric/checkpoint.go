@@ -30,7 +30,7 @@ type State struct {
 	Own          []OwnCheckpoint   `json:"own,omitempty"`   // hosts of one switch alone
 	Moves        []leader.Move     `json:"moves,omitempty"` // of switches, under way
 
-	TimeFactor float64 `json:"time_factor,omitempty"` // of all clocks; 0: 1
+	Tempo leader.Tempo `json:"tempo,omitzero"` // of all clocks
 
 	HeldUntil weft.Time `json:"held_until,omitempty"` // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
 
@@ -152,7 +152,7 @@ func (l loop) stateNow() State {
 			s.Generation, s.Rounds, s.Faults, s.Incidents = l.Generation, l.Rounds.Clone(), l.Faults(),
 				l.IncidentCheckpoints(current.CheckpointIncidents(maxClosed))
 			s.Moves = slices.Clone(l.Moves)
-			s.HeldUntil, s.Traffic, s.TimeFactor = l.HeldUntil, trafficOrder(&l.Traffic), l.TimeFactor
+			s.HeldUntil, s.Traffic, s.Tempo = l.HeldUntil, trafficOrder(&l.Traffic), l.Tempo
 			for i, h := range d.remote {
 				s.Hosts[i].Incident = l.Host(h.id).Incident
 			}

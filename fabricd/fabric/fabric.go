@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -179,6 +180,9 @@ func (f *Fabric) Start(ctx context.Context) error {
 	f.started.Store(true)
 	f.attendFaults()
 	f.startCheckpoints()
+	if f.live != nil && f.opts.Link.Paced {
+		f.attendTempo()
+	}
 	f.repairs.set(f.runtime.Task(0, f.attendRepairs))
 	if f.live != nil {
 		f.running.Go(func() { f.broker.carry(f.ctx) })
@@ -194,8 +198,8 @@ func (f *Fabric) Start(ctx context.Context) error {
 		})
 		return nil
 	}
-	if factor := f.opts.TimeFactor; factor != 0 && f.live != nil && f.opts.Link.Paced {
-		if err := f.SetTimeFactor(factor); err != nil {
+	if factor := cmp.Or(f.opts.TimeFactor, 1); f.live != nil && f.opts.Link.Paced {
+		if err := f.SetTimeFactor(factor, f.opts.FixedTime); err != nil {
 			f.Stop()
 			return err
 		}

@@ -29,7 +29,8 @@ type Options struct {
 	NIC        settings.NIC
 	Link       settings.Link
 	Liveness   settings.Liveness // Interval: DefaultInterval unless given, longer in large fabrics
-	TimeFactor float64           // of a live fabric whose links are paced; 1 unless given
+	TimeFactor float64           // of a live fabric whose links are paced, see [Fabric.SetTimeFactor]; 1 unless given
+	FixedTime  bool              // it is fixed
 	Traffic    nic.Traffic       // injected from Start on; zero is none
 	Seed       uint64            // of every random choice
 

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/leader"
+	"github.com/weft-fabric/weft/fabricd/settings"
 )
 
 // Counted says, for one moment, what a fabric was offered and what it carried.
@@ -33,6 +35,22 @@ func (o Overload) String() string {
 		return ""
 	}
 	return fmt.Sprintf("more is offered than carried: of %.0f packets a second, %.0f leave the fabric", o.Offered, o.Carried)
+}
+
+// Trouble is a sentence while machines are behind and the clocks do not go slower for it, or else while
+// more is offered than carried; empty: neither.
+func (o Overload) Trouble(t leader.Tempo) string {
+	if !t.Behind() {
+		return o.String()
+	}
+	what := "the machine is late, so latencies are its own"
+	if o.Offered > 0 {
+		what = fmt.Sprintf("the machine carries %.2g%% of what is offered", 100*o.Carried/o.Offered)
+	}
+	if t.Factor <= settings.MinTimeFactor {
+		return what + ": offer less, or use more machines"
+	}
+	return fmt.Sprintf("%s: slow it with linkmon time-factor %.2g", what, t.Bearable())
 }
 
 // Overloaded compares counts at three moments, OverloadHalf or more apart. A fabric is overloaded

@@ -1,7 +1,6 @@
 package leader
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -114,14 +113,14 @@ type Restored struct {
 	Moves      []Move
 	HeldUntil  weft.Time
 	Traffic    Traffic
-	TimeFactor float64 // 0: 1
+	Tempo      Tempo
 }
 
 // Restore puts the state into what the leader before has left. Faults change and end by themselves
 // from [Resume] on.
 func (s *State) Restore(r Restored) error {
 	s.Generation, s.Rounds, s.HeldUntil, s.Traffic = r.Generation, r.Rounds, r.HeldUntil, r.Traffic
-	s.TimeFactor = cmp.Or(r.TimeFactor, 1)
+	s.Tempo = tempoOf(r.Tempo)
 	for _, k := range r.Incidents {
 		if err := s.restoreIncident(k); err != nil {
 			return fmt.Errorf("report %d: %w", k.Report.ID, err)

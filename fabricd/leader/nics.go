@@ -47,7 +47,7 @@ func (s *State) setTraffic(t Traffic) {
 
 // addNICResync adds what NICs of a host should know, and how fast its clock goes.
 func (s *State) addNICResync(h *Host, known *Applied, o *Order) {
-	o.TimeFactor = s.TimeFactor
+	o.TimeFactor = s.Tempo.Factor
 	o.Generation, o.Hold = new(s.Generation), new(s.Held())
 	if !h.Process && (known.Traffic != s.Traffic.What.String() || !slices.Equal(known.Draws, s.Traffic.Draws)) {
 		o.Traffic = new(s.Traffic)

@@ -111,7 +111,7 @@ type State struct {
 	Moves      []Move    // under way, in the order in which they began
 	HeldUntil  weft.Time // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
 	Traffic    Traffic
-	TimeFactor float64 // of all clocks of the fabric
+	Tempo      Tempo
 
 	found    int            // the latest incident of the ledger that reportFound has seen
 	faults   map[int]*Fault // by number
@@ -135,7 +135,7 @@ func New(c Config, l *ledger.Ledger) *State {
 		cfg: c, Ledger: l, Links: make([]Link, len(c.Graph.Links)), Crashed: make([]int, len(c.Graph.Switches)),
 		faults: map[int]*Fault{}, process: make([]int, len(c.Graph.Switches)), place: map[ledger.HostID]int{},
 		attached: make([][]weft.LinkID, len(c.Graph.Switches)), watch: watch{last: map[weft.End]*lastDown{}},
-		samples: samples{width: c.Bin.Duration()}, actions: map[int]*action{}, TimeFactor: 1,
+		samples: samples{width: c.Bin.Duration()}, actions: map[int]*action{}, Tempo: tempoOf(Tempo{}),
 	}
 	for i := range s.process {
 		s.process[i] = -1
@@ -343,7 +343,9 @@ func (s *State) decide(ev Event) {
 	case SetTraffic:
 		s.setTraffic(e.Traffic)
 	case SetTimeFactor:
-		s.setTimeFactor(e.Factor)
+		s.setTimeFactor(e)
+	case Measured:
+		s.measured(e)
 	case Hold:
 		if s.Held() || !e.Longer {
 			s.hold(e.For, "")

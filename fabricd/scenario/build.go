@@ -51,7 +51,7 @@ func Build(
 	b.firmware(ctx)
 	b.manager(ctx)
 	b.switches()
-	o.NIC, o.Link, o.Liveness, o.TimeFactor = s.NIC, s.Link, s.Liveness, s.TimeFactor
+	o.NIC, o.Link, o.Liveness, o.TimeFactor, o.FixedTime = s.NIC, s.Link, s.Liveness, s.TimeFactor, s.FixedTime
 	b.notices()
 	if sound {
 		b.liveness()

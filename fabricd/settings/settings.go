@@ -25,6 +25,7 @@ type Settings struct {
 	Liveness   Liveness `yaml:"liveness,omitempty" json:"liveness,omitzero" jsonschema_description:"How the ends of a link find out that their neighbour is silent."`
 	Manager    Manager  `yaml:"manager,omitempty" json:"manager,omitzero" jsonschema_description:"The subnet manager, which replaces tables after faults; none unless given."`
 	TimeFactor float64  `yaml:"time_factor,omitempty" json:"time_factor,omitempty"`
+	FixedTime  bool     `yaml:"fixed_time,omitempty" json:"fixed_time,omitempty"`
 	Traffic    string   `yaml:"traffic,omitempty" json:"traffic,omitempty"`
 	Seed       uint64   `yaml:"seed,omitempty" json:"seed,omitempty"`
 }

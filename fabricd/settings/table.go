@@ -152,8 +152,10 @@ var All = sync.OnceValue(func() []Setting {
 		},
 		{
 			Path: "time_factor", Flag: "time-factor", Default: "1", Least: MinTimeFactor, Most: MaxTimeFactor,
-			Help: "how fast the clock of a live fabric goes, compared with that of the machine, where links are paced",
+			Help: "how fast the clock of a live fabric may go, compared with that of the machine, where links are paced: " +
+				"it goes slower while the machine is late",
 		},
+		{Path: "fixed_time", Flag: "fixed", Help: "the clock goes with --time-factor, however late the machine is"},
 		{
 			Path: "traffic", Flag: "traffic",
 			Help: "what every NIC injects from the start: a pattern, a load as share of the link rate, and options, " +

@@ -74,7 +74,7 @@ func writeStatus(out io.Writer, s api.Status) error {
 	row("fabric", "%s, %s, %d switches, %d NICs, %d links", s.Name, s.Topology, s.Switches, s.NICs, s.Links)
 	row("routing", "%s", s.Routing)
 	row("traffic", "%s", s.Traffic)
-	row("time", "%s", timeText(s.TimeFactor))
+	row("time", "%s", s.Time)
 	row("rate", "%.0f delivered/s, %.0f injected/s", s.Sample.DeliveredRate, s.Sample.InjectedRate)
 	if s.Sample.Deadlock != "" {
 		row("DEADLOCK", "%s", s.Sample.Deadlock)

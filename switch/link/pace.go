@@ -39,13 +39,6 @@ type Pacer struct {
 	last    weft.Time // when the frame sent last arrives: none overtakes it
 	busy    weft.Time // when the packet it was given last arrives
 
-	// CatchUp is how far a paced link may catch up when its driver comes late, so that the rate
-	// holds on average.
-	CatchUp weft.Time
-	// Waits says that a packet waits for the link to be free: whoever sends it later is late. One
-	// that comes to a link that is free takes all the time that it takes.
-	Waits bool
-
 	of *Impairment // nil before the first
 }
 
@@ -128,33 +121,29 @@ func (k *Pacer) Lasts(f *weft.Frame) weft.Time {
 	return weft.Time(float64(bytes) * k.perByte)
 }
 
-// Send accounts for a frame that leaves at now. due is when all of it has reached the other end,
+// Send accounts for a frame that can leave since at, and leaves when the link is free. due is when all of it has reached the other end,
 // unless the link loses it. A frame without packets takes no time to send. r is not asked for draws
 // unless the link is impaired.
-func (k *Pacer) Send(now weft.Time, f *weft.Frame, r Rand) (due weft.Time, lost bool) {
+func (k *Pacer) Send(at weft.Time, f *weft.Frame, r Rand) (due weft.Time, lost bool) {
 	if k.of == nil {
-		return k.sent(now, f, 0), false
+		return k.sent(at, f, 0), false
 	}
 	var jitter weft.Time
 	if k.of.Jitter > 0 {
 		jitter = k.of.drawJitter(r)
 	}
-	return k.sent(now, f, jitter), k.of.loses(r)
+	return k.sent(at, f, jitter), k.of.loses(r)
 }
 
 // sent is Send of a frame whose delay differs from the average by so much.
-func (k *Pacer) sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
+func (k *Pacer) sent(at weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
 	delay := max(0, k.delay+jitter)
 	if k.perByte == 0 || len(f.Packets) == 0 {
-		k.last = max(k.last, now+delay)
+		k.last = max(k.last, at+delay)
 		return k.last
 	}
-	start := now
-	if k.Waits {
-		start = now - k.CatchUp
-	}
-	k.free = max(k.free, start) + k.Lasts(f)
-	k.last = max(k.last, max(now, k.free)+delay)
+	k.free = max(k.free, at) + k.Lasts(f)
+	k.last = max(k.last, k.free+delay)
 	k.busy = k.last
 	return k.last
 }

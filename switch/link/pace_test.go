@@ -128,20 +128,18 @@ func TestAChangeOfRateMovesOnlyWhatIsStillToBeSent(t *testing.T) {
 	require.Equal(t, now, k.free)
 }
 
-// Packets that waited for the link catch up where their driver came late, by no more than the slack. A
-// packet that comes to a link that is free takes its time.
-func TestALinkCatchesUpWithWhatItsDriverWasLateFor(t *testing.T) {
+// A packet takes its time from when it could leave, or the link was free.
+func TestAPacketTakesItsTimeFromWhenItCouldLeave(t *testing.T) {
 	t.Parallel()
 	var k, unpaced Pacer
-	k.CatchUp = 2 * weft.Millisecond
 	k.Adopt(Pace{Rate: 256_000}, &Impairment{}) // a packet a millisecond
 	f := weft.Frame{Packets: []weft.Header{{Size: 256}}}
 	now := weft.Second
 	require.Equal(t, now+weft.Millisecond, k.sent(now, &f, 0))
-	k.Waits = true
+	require.Equal(t, now+2*weft.Millisecond, k.sent(now-weft.Second, &f, 0), "the link was not free")
 	now += 10 * weft.Millisecond
-	require.Equal(t, now, k.sent(now, &f, 0))
-	require.Equal(t, now, k.sent(now, &f, 0))
+	require.Equal(t, now-weft.Millisecond, k.sent(now-2*weft.Millisecond, &f, 0))
+	require.Equal(t, now, k.sent(now-2*weft.Millisecond, &f, 0))
 	require.Equal(t, now+weft.Millisecond, k.sent(now, &f, 0))
 	require.Equal(t, now+weft.Millisecond, k.sent(now, &weft.Frame{}, 0), "credits alone cost nothing")
 	require.Equal(t, 1, allowed(t, &k))

@@ -85,11 +85,13 @@ type Driver struct {
 	stopped atomic.Bool
 
 	mu        sync.Mutex
-	core      weft.Core // guarded by mu
-	wakeAt    weft.Time // guarded by mu: when core.Tick is due
-	lockWait  weft.Time // guarded by mu
-	contended uint64    // guarded by mu
-	tellAt    weft.Time // guarded by mu: when tellFaults is due
+	core      weft.Core     // guarded by mu
+	wakeAt    weft.Time     // guarded by mu: when core.Tick is due
+	lockWait  weft.Time     // guarded by mu
+	contended uint64        // guarded by mu
+	lasted    time.Duration // guarded by mu, as in Stats
+	overdue   time.Duration // likewise
+	tellAt    weft.Time     // guarded by mu: when tellFaults is due
 
 	untold map[faultSource]*untold // guarded by mu; nil: there has been no fault
 
@@ -127,7 +129,6 @@ func New(cfg Config) *Driver {
 			d.senders[p].draws = cfg.Draws(weft.PortID(p))
 		}
 		d.senders[p].impairment.Store(&link.Impairment{})
-		d.senders[p].pace.CatchUp = catchUp
 	}
 	return d
 }
@@ -186,7 +187,7 @@ func (d *Driver) Do(f func(now weft.Time, out *weft.Actions)) {
 	defer d.mu.Unlock()
 	now := d.cfg.Clock()
 	f(now, &out)
-	d.act(now, &out)
+	d.act(now, now, &out)
 }
 
 // View calls f, which may read the core and must not step it, while nothing else does.
@@ -224,13 +225,33 @@ func (d *Driver) receive(p weft.PortID, w Wire) {
 		}
 		d.lock()
 		now := d.cfg.Clock()
+		at := now
 		if err == nil {
+			at = d.arrived(now, &frame, w.Pace)
 			d.core.Receive(now, p, &frame, &out)
 		}
-		d.act(now, &out)
+		d.act(now, at, &out)
 		d.mu.Unlock()
 		d.inHand[p].Store(false)
 	}
+}
+
+// arrived returns when a frame has come that is received now, and counts how late that is. The caller
+// holds the lock.
+func (d *Driver) arrived(now weft.Time, f *weft.Frame, pace link.Pace) weft.Time {
+	if f.At == 0 {
+		return now
+	}
+	bytes := 0
+	for i := range f.Packets {
+		bytes += int(f.Packets[i].Size)
+	}
+	if bytes > 0 && pace.Rate > 0 {
+		d.lasted += time.Duration(float64(bytes) / pace.Rate * float64(time.Second))
+		d.overdue += max(0, now-f.At).Duration()
+	}
+	f.At = min(now, max(f.At, now-catchUp))
+	return f.At
 }
 
 // minTick is the least time between two looks at the clock, chosen by us: a NIC that injects at a
@@ -257,11 +278,12 @@ func (d *Driver) watchClock() {
 		d.lock()
 		now := d.cfg.Clock()
 		if d.wakeAt <= now && soonest <= now {
+			due := d.wakeAt
 			d.wakeAt = weft.Never
 			d.notice(now)
 			d.core.Tick(now, &out)
 			owed = append(owed[:0], out.Owed...)
-			d.act(now, &out)
+			d.act(now, due, &out)
 			soonest = now + weft.FromDuration(minTick)
 			select {
 			case <-d.poke: // our own, unless Run ends us, which is looked at below
@@ -328,9 +350,11 @@ func (d *Driver) notice(now weft.Time) {
 	}
 }
 
-// act does what the core asked for. The caller holds the lock.
-func (d *Driver) act(now weft.Time, out *weft.Actions) {
+// act does what the core asked for, because of what happened at a time, which may have passed. The
+// caller holds the lock.
+func (d *Driver) act(now, at weft.Time, out *weft.Actions) {
 	for _, p := range out.Ready {
+		d.senders[p].ready = at
 		notify(d.wakes[p])
 	}
 	if out.Asking {
@@ -371,6 +395,10 @@ type Stats struct {
 	SendErrors          uint64
 	Contended           uint64    // times a goroutine found the core busy
 	LockWait            weft.Time // waited for the core by all goroutines together
+
+	// Of packets that came over paced links: how long they took on them, and how much later than
+	// that they came, because the machine or a broker was late. In the time of the fabric.
+	Lasted, Overdue time.Duration
 }
 
 // Add returns the sums of s and o.
@@ -380,6 +408,7 @@ func (s Stats) Add(o Stats) Stats {
 		CreditFrames: s.CreditFrames + o.CreditFrames, BytesOut: s.BytesOut + o.BytesOut,
 		BadFrames: s.BadFrames + o.BadFrames, Damaged: s.Damaged + o.Damaged, SendErrors: s.SendErrors + o.SendErrors,
 		Contended: s.Contended + o.Contended, LockWait: s.LockWait + o.LockWait,
+		Lasted: s.Lasted + o.Lasted, Overdue: s.Overdue + o.Overdue,
 	}
 }
 
@@ -391,6 +420,6 @@ func (d *Driver) Stats() Stats {
 		FramesIn: d.framesIn.Load(), FramesOut: d.framesOut.Load(), FramesLost: d.framesLost.Load(),
 		CreditFrames: d.creditFrames.Load(), BytesOut: d.bytesOut.Load(),
 		BadFrames: d.badFrames.Load(), Damaged: d.damaged.Load(), SendErrors: d.sendErrors.Load(),
-		Contended: d.contended, LockWait: d.lockWait,
+		Contended: d.contended, LockWait: d.lockWait, Lasted: d.lasted, Overdue: d.overdue,
 	}
 }

@@ -29,7 +29,7 @@ func TestFaultsAreLimitedPerSourceAndCounted(t *testing.T) {
 			}
 			out.Faults = append(out.Faults, f)
 		}
-		r.d.act(now, &out)
+		r.d.act(now, now, &out)
 	}
 	heard := func() (counts []uint64) {
 		for _, f := range o.faults {

@@ -22,8 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fake struct {
 	queue    []weft.Header
 	received []weft.Header
-	batches  []int       // packets of each frame transmitted
-	sentAt   []weft.Time // when each packet was transmitted
+	batches  []int // packets of each frame transmitted
 	ticks    []weft.Time
 	signals  int
 	every    weft.Time // 0: tick no more
@@ -59,11 +58,8 @@ func (f *fake) Transmit(now weft.Time, _ weft.PortID, limit int, fr *weft.Frame,
 	}
 	f.owes = max(0, f.owes-1) // it goes along
 	fr.Packets = append(fr.Packets, f.queue[:n]...)
-	f.queue = f.queue[n:]
+	f.queue, out.Since = f.queue[n:], f.queue[n-1].Injected
 	f.batches = append(f.batches, n)
-	for range n {
-		f.sentAt = append(f.sentAt, now)
-	}
 	out.More = len(f.queue)+f.owes > 0
 	return true
 }

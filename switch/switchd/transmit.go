@@ -11,8 +11,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// catchUp is how far a paced link may catch up when the machine woke it late.
-const catchUp = 2 * weft.Millisecond
+// catchUp is how much later than it should a paced link may go without being slower for it: what is
+// late is then taken to have happened in time. Chosen by us.
+const catchUp = 250 * weft.Millisecond
 
 // sender is the sending side of one port. Its transmitter and, for hellos, the clock goroutine step
 // it.
@@ -25,6 +26,8 @@ type sender struct {
 	spare []*link.Flight[[]byte] // bound: the most frames there were on the line at one time
 	pace  link.Pacer
 	draws *rand.PCG
+	waits bool      // the core had more packets when it gave one last
+	ready weft.Time // since when the core has had something; guarded by the core's lock
 
 	impairment atomic.Pointer[link.Impairment] // never nil; not guarded by mu
 	owed       atomic.Bool                     // a hello is due; not guarded by mu
@@ -56,13 +59,17 @@ func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
 		d.lock()
 		now = d.cfg.Clock() // under the lock: a core's time does not go backwards
 		any := d.core.Transmit(now, p, limit, &s.frame, &s.out)
-		d.act(now, &s.out)
+		at := now
+		if s.pace.Timed() {
+			at = s.canLeave(now)
+		}
+		d.act(now, at, &s.out)
 		d.mu.Unlock()
 		if any {
-			d.dispatch(p, now)
+			d.dispatch(p, now, at)
 		}
 		if limit > 0 {
-			s.pace.Waits = s.out.More
+			s.waits = s.out.More
 		}
 		did, more, next = did || any || limit > 0, s.out.More, weft.Never
 		if more {
@@ -73,6 +80,15 @@ func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
 		next = min(next, s.line.Due())
 	}
 	return did, more, next
+}
+
+// canLeave is since when the frame can leave that is sent now. The caller holds both locks.
+func (s *sender) canLeave(now weft.Time) weft.Time {
+	at := max(s.out.Since, s.pace.Free(), now-catchUp)
+	if !s.waits {
+		at = max(at, s.ready)
+	}
+	return min(now, at)
 }
 
 // transmit sends what the core has for port p.
@@ -122,17 +138,21 @@ func (d *Driver) hello(p weft.PortID) {
 	}
 }
 
-// dispatch sends the frame of the sender of port p, now or when it is due, unless the link loses
-// it.
-func (d *Driver) dispatch(p weft.PortID, now weft.Time) {
+// dispatch sends the frame of the sender of port p, which could leave at a time, now or when it is due,
+// unless the link loses it.
+func (d *Driver) dispatch(p weft.PortID, now, at weft.Time) {
 	s, to := &d.senders[p], d.cfg.Wires[p].Out
-	due, lost := s.pace.Send(now, &s.frame, s.draws)
+	due, lost := s.pace.Send(at, &s.frame, s.draws)
 	if lost {
 		d.framesLost.Add(1)
 		return
 	}
 	if len(s.frame.Packets) == 0 {
 		d.creditFrames.Add(1)
+	}
+	s.frame.At = 0
+	if s.pace.Timed() {
+		s.frame.At = due
 	}
 	sum := d.cfg.Wires[p].OutSum
 	if due <= now && s.line.Empty() {

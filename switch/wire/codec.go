@@ -14,7 +14,7 @@ import (
 
 // Version is the version of the frame format this program speaks. It grows with every change that
 // an older program would misread. The sum has its place and form in every version from 2 on.
-const Version = 2
+const Version = 3
 
 // MaxFrame is the most bytes of one frame.
 const MaxFrame = emptyFrame + 2*9*weft.MaxVCs + MaxHeader*weft.MaxBatch
@@ -23,8 +23,8 @@ const MaxFrame = emptyFrame + 2*9*weft.MaxVCs + MaxHeader*weft.MaxBatch
 const SmallestFrame = emptyFrame + 2*9*weft.MaxVCs + MaxHeader
 
 // emptyFrame is the most bytes of a frame without counters and packets: arrays of 1 and thrice 3,
-// numbers of 5, and the sum.
-const emptyFrame = 1 + 3*5 + 3*3 + sumBytes
+// numbers of 5, a time of 9, and the sum.
+const emptyFrame = 1 + 3*5 + 9 + 3*3 + sumBytes
 
 // Batch is how many packets surely fit into a frame of maxFrame bytes between ports of vcs virtual
 // channels, 0 to weft.MaxBatch. See Transport.MaxFrame.
@@ -45,10 +45,10 @@ var (
 	ErrVersion = errors.New("unknown frame version")
 )
 
-const frameFields = 7 // elements of a frame's array
+const frameFields = 8 // elements of a frame's array
 
 // AppendFrame appends f to dst, to be sent on a link, as the msgpack array [Version, From, To,
-// [sent per VC], [limit per VC], [packets...], sum]; for the sum see LinkSum. It allocates only to
+// [sent per VC], [limit per VC], [packets...], At, sum]; for the sum see LinkSum. It allocates only to
 // grow dst. f.VCs above weft.MaxVCs or more packets than weft.MaxBatch are our own bug, and panic.
 func AppendFrame(dst []byte, link LinkSum, f *weft.Frame) []byte {
 	if f.VCs < 0 || f.VCs > weft.MaxVCs || len(f.Packets) > weft.MaxBatch {
@@ -65,6 +65,7 @@ func AppendFrame(dst []byte, link LinkSum, f *weft.Frame) []byte {
 	for i := range f.Packets {
 		dst = AppendHeader(dst, &f.Packets[i])
 	}
+	dst = msgp.AppendUint64(dst, uint64(f.At))
 	return link.appendTo(dst, start)
 }
 
@@ -108,7 +109,8 @@ func DecodeFrame(f *weft.Frame, link LinkSum, data []byte) error {
 	return fmt.Errorf("wire: decode frame: %s: %w", r.why(), ErrFrame)
 }
 
-// frame reads a frame and returns the index of the packet it read last, -1 when it came to none.
+// frame reads a frame and returns the index of the packet it read last, -1 when it came to none or read
+// them all.
 func (r *reader) frame(f *weft.Frame) int {
 	// The version comes before the length of the array is judged: another version may have another
 	// length.
@@ -125,6 +127,17 @@ func (r *reader) frame(f *weft.Frame) int {
 	r.counters(fieldSent, &f.Sent, f.VCs)
 	r.array(fieldLimit, f.VCs, f.VCs)
 	r.counters(fieldLimit, &f.Limit, f.VCs)
+	at := r.packets(f)
+	if !r.bad {
+		f.At = weft.Time(r.uint(fieldAt, math.MaxInt64))
+		at = -1
+	}
+	return at
+}
+
+// packets reads those of a frame and returns the index of the packet it read last, -1 when it came to
+// none.
+func (r *reader) packets(f *weft.Frame) int {
 	n := r.array(fieldPackets, 0, weft.MaxBatch)
 	if n == 0 || r.bad {
 		f.Packets = f.Packets[:0]

@@ -20,6 +20,7 @@ const (
 	fieldSent
 	fieldLimit
 	fieldPackets
+	fieldAt
 	fieldHeader
 	fieldSrc
 	fieldDst
@@ -41,7 +42,7 @@ const (
 
 var fieldNames = [...]string{
 	fieldFrame: "frame", fieldVersion: "version", fieldFrom: "from", fieldTo: "to", fieldSent: "sent", fieldLimit: "limit",
-	fieldPackets: "packets", fieldHeader: "header", fieldSrc: "src", fieldDst: "dst", fieldSeq: "seq",
+	fieldPackets: "packets", fieldAt: "at", fieldHeader: "header", fieldSrc: "src", fieldDst: "dst", fieldSeq: "seq",
 	fieldInjected: "injected", fieldSize: "size", fieldVC: "vc", fieldGeneration: "era", fieldHops: "hops",
 	fieldReroutes: "reroutes", fieldTraced: "traced", fieldPortField: "port field", fieldMisroute: "misroute",
 	fieldPath: "path", fieldLayers: "layers", fieldRoute: "route", fieldSub: "sub-headers",

@@ -15,10 +15,10 @@ import (
 func TestAFabricGoesWithATimeFactor(t *testing.T) {
 	t.Parallel()
 	l := startHosts(t, 2, func(o *fabric.Options) { o.Link.Paced, o.Link.Rate = true, 256_000 })
-	require.EqualValues(t, 1, l.Fabric.TimeFactor())
+	require.EqualValues(t, 1, l.Fabric.Tempo().Factor)
 	l.load("uniform:0.1") // 100 packets a second from each of 8 NICs, on hosts alone
 	goes := func(factor float64) {
-		require.Equal(t, factor, l.Fabric.TimeFactor())
+		require.Equal(t, factor, l.Fabric.Tempo().Factor)
 		began, from, before := time.Now(), l.Fabric.Now(), l.Fabric.Totals().Injected
 		l.more(400)
 		passed, injected := (l.Fabric.Now() - from).Duration(), l.Fabric.Totals().Injected-before
@@ -26,12 +26,12 @@ func TestAFabricGoesWithATimeFactor(t *testing.T) {
 		require.InDelta(t, 800, float64(injected)/passed.Seconds(), 200, "in the time of the fabric")
 	}
 	for _, factor := range []float64{0.2, 0.5} {
-		require.NoError(t, l.Fabric.SetTimeFactor(factor))
+		require.NoError(t, l.Fabric.SetTimeFactor(factor, true))
 		goes(factor)
 	}
 	l.succeed()
 	goes(0.5)
-	require.NoError(t, l.Fabric.SetTimeFactor(1))
+	require.NoError(t, l.Fabric.SetTimeFactor(1, true))
 	goes(1)
 	l.sound()
 
@@ -44,7 +44,7 @@ func TestAFabricGoesWithATimeFactor(t *testing.T) {
 	}
 	require.Equal(t, 1, said, "the new leader's own")
 	for _, wrong := range []float64{0, -1, 0.0001, 1000} {
-		require.ErrorContains(t, l.Fabric.SetTimeFactor(wrong), "give 0.001 to 100, 1 is the time of the machine")
+		require.ErrorContains(t, l.Fabric.SetTimeFactor(wrong, true), "give 0.001 to 100, 1 is the time of the machine")
 	}
 }
 
@@ -52,11 +52,11 @@ func TestAFabricGoesWithATimeFactor(t *testing.T) {
 func TestAPauseGoesByTheClockOfTheFabric(t *testing.T) {
 	t.Parallel()
 	l := startHosts(t, 1, func(o *fabric.Options) { o.Link.Paced = true })
-	require.NoError(t, l.Fabric.SetTimeFactor(0.001))
+	require.NoError(t, l.Fabric.SetTimeFactor(0.001, true))
 	over := make(chan error, 1)
 	from := l.Fabric.Now()
 	go func() { over <- l.Fabric.Pause(t.Context(), time.Second, nil) }() // a quarter of an hour at that pace
-	require.NoError(t, l.Fabric.SetTimeFactor(100))
+	require.NoError(t, l.Fabric.SetTimeFactor(100, true))
 	require.NoError(t, <-over)
 	require.GreaterOrEqual(t, l.Fabric.Now()-from, weft.Second)
 }
@@ -64,6 +64,6 @@ func TestAPauseGoesByTheClockOfTheFabric(t *testing.T) {
 func TestAFabricWithoutRatesHasNoTimeFactor(t *testing.T) {
 	t.Parallel()
 	l := startHosts(t, 1)
-	require.Zero(t, l.Fabric.TimeFactor())
-	require.ErrorIs(t, l.Fabric.SetTimeFactor(0.5), fabric.ErrUnpaced)
+	require.Zero(t, l.Fabric.Tempo())
+	require.ErrorIs(t, l.Fabric.SetTimeFactor(0.5, true), fabric.ErrUnpaced)
 }

@@ -1,0 +1,97 @@
+package fabric
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/fabricd/settings"
+)
+
+// Errors of SetTimeFactor.
+var (
+	ErrVirtualTime = errors.New("virtual time has no factor: it goes as fast as it can")
+	ErrUnpaced     = errors.New("links that are not paced have no rate, so no time factor applies: " +
+		"start the fabric without --unpaced")
+)
+
+// Tempo is how fast the clocks of the fabric go. The zero value: no factor applies, in virtual time or
+// where links are not paced.
+func (f *Fabric) Tempo() (t leader.Tempo) {
+	if f.live != nil && f.opts.Link.Paced {
+		f.decisions.read(func(s *leader.State) { t = s.Tempo })
+	}
+	return t
+}
+
+// SetTimeFactor has all clocks of the fabric go with a factor, and returns when all hosts that answer
+// do. While machines are late the clocks go slower, unless it is fixed. Errors: a factor out of
+// bounds; ErrVirtualTime; ErrUnpaced.
+func (f *Fabric) SetTimeFactor(factor float64, fixed bool) error {
+	switch {
+	case f.live == nil:
+		return ErrVirtualTime
+	case !f.opts.Link.Paced:
+		return ErrUnpaced
+	case !(factor >= settings.MinTimeFactor && factor <= settings.MaxTimeFactor):
+		return fmt.Errorf("time factor %v: give %v to %d, 1 is the time of the machine",
+			factor, settings.MinTimeFactor, settings.MaxTimeFactor)
+	}
+	var a *action
+	f.inLoop(func(l loop) { a = l.decide(leader.SetTimeFactor{Factor: factor, Fixed: fixed}) })
+	return a.dispatched.wait()
+}
+
+// How often is measured how late packets come, by the clock of the machine, and over how much of
+// their time on links at least. Chosen by us: a few hundred packets tell.
+const (
+	measureEvery = 200 * time.Millisecond
+	measureOver  = 50 * time.Millisecond
+)
+
+// lateness measures how late packets come, per host. It is for one goroutine.
+type lateness map[ledger.HostID]*lateHost
+
+type lateHost struct {
+	lasted, overdue time.Duration // when it was measured last
+	late            float64
+	idle            int // measurements in turn that found too little
+}
+
+// attendTempo measures until the runtime stops.
+func (f *Fabric) attendTempo() {
+	measured := lateness{}
+	f.runtime.Task(max(measureEvery, f.binWidth()), func() {
+		f.recordLocal(host.CountersRequest{})
+		late := 0.
+		for _, h := range *f.hosts.Load() {
+			late = max(late, measured.next(h.id, &h.counters.Load().all))
+		}
+		f.inLoop(func(l loop) { l.decide(leader.Measured{Late: late}) })
+	})
+}
+
+// next is how late packets come on a host that has counted so much.
+func (m lateness) next(id ledger.HostID, c *host.Counters) float64 {
+	h := m[id]
+	if h == nil {
+		h = &lateHost{}
+		m[id] = h
+	}
+	lasted, overdue := c.Drivers.Lasted-h.lasted, c.Drivers.Overdue-h.overdue
+	if lasted >= 0 && lasted < measureOver {
+		if h.idle++; h.idle > 10 {
+			h.late = 0
+		}
+		return h.late
+	}
+	h.idle, h.late = 0, 0
+	if lasted > 0 && overdue > 0 { // it counts on
+		h.late = float64(overdue) / float64(lasted)
+	}
+	h.lasted, h.overdue = c.Drivers.Lasted, c.Drivers.Overdue
+	return h.late
+}
