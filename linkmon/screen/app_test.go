@@ -65,6 +65,20 @@ func TestNothingIsDoneWithoutAYes(t *testing.T) {
 	}
 }
 
+func TestWhatIsDownAlreadyIsNotCutOrCrashed(t *testing.T) {
+	r := newRig(t, "kary-ntree:4,3")
+	r.traffic(3)
+	r.cut("s0.00-s1.00", fabric.CutSilent, false)
+	r.step(func(f *api.Frame) { f.Switches = []api.SwitchView{{I: 0, State: switchDown}} })
+	r.press("2", "ctrl+k")
+	require.Equal(t, "s0.00-s1.00: cut already", r.last())
+	r.press("3", "x")
+	require.Equal(t, "s0.00: crashed already", r.last())
+	require.Empty(t, r.lines)
+	r.press("3", "space", "space", "ctrl+k")
+	require.Equal(t, []string{"crash s0.01"}, r.lines, "the others are")
+}
+
 func TestAnOrderThatIsRefusedLeavesTheFormOpenWithTheReason(t *testing.T) {
 	r := newRig(t, "kary-ntree:4,3")
 	r.traffic(3)

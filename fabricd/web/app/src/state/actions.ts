@@ -181,7 +181,7 @@ export class Actions {
     this.ui.changed()
     try {
       const answer = (await this.client.post<{ changed?: boolean } | null>(path, body)) ?? {}
-      this.ui.say(answer.changed === false ? `${text}: it is so already` : text)
+      this.ui.say(answer.changed === false ? unchanged(path) : text)
       return answer
     } catch (e) {
       this.ui.say(`${text}: ${(e as Error).message}`, true)
@@ -198,6 +198,17 @@ export class Actions {
     const l = this.store.topology!.links[i]!
     return d === 'to' ? `${l.a} to ${l.b}` : `${l.b} to ${l.a}`
   }
+}
+
+// already says why an order changes nothing, as linkmon does.
+const already: Record<string, string> = {
+  cut: 'is cut already', flap: 'is cut or flaps already: restore it first', impair: 'is not impaired', crash: 'has crashed already',
+  restore: 'has no fault of its own', restart: 'has not crashed',
+}
+
+function unchanged(path: string): string {
+  const [, name = '', verb = ''] = path.split('/')
+  return verb ? `${decodeURIComponent(name)} ${already[verb]}` : 'nothing was broken'
 }
 
 // troubled says whether anything has been done to a link.
