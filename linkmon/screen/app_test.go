@@ -65,6 +65,33 @@ func TestNothingIsDoneWithoutAYes(t *testing.T) {
 	}
 }
 
+func TestAnotherFabricIsChosen(t *testing.T) {
+	var chosen []string
+	r := newRig(t, "kary-ntree:4,3", func(c *Config) {
+		c.Fabrics = func(context.Context) ([]api.Listed, error) {
+			return []api.Listed{{Name: "lab", Topology: "kary-ntree:4,3", Routing: "adaptive-link"}, {Name: "ring"}}, nil
+		}
+		c.Choose = func(name string) { chosen = append(chosen, name) }
+	})
+	r.traffic(3)
+	r.press("ctrl+k", "F")
+	require.Contains(t, r.screen(), "lab     kary-ntree:4,3  adaptive-link")
+	r.press("down", "enter")
+	require.Equal(t, []string{"ring"}, chosen)
+	require.Contains(t, r.screen(), "connecting")
+	r.step(nil)
+	require.Contains(t, r.screen(), "connecting", "a frame of the one before")
+	r.send(gone{errRefused})
+	require.Contains(t, r.screen(), "which fabric?")
+	r.press("up", "enter")
+	require.Equal(t, []string{"ring", "lab"}, chosen)
+	other := status("kary-ntree:4,3")
+	other.Name = "ring"
+	r.send(connected{other, read(t, "kary-ntree:4,3"), nil})
+	r.press("u")
+	require.Contains(t, r.last(), "nothing to undo", "that was of another fabric")
+}
+
 func TestWhatIsDownAlreadyIsNotCutOrCrashed(t *testing.T) {
 	r := newRig(t, "kary-ntree:4,3")
 	r.traffic(3)
@@ -293,7 +320,7 @@ func TestTheAttendantDialsAnewWhenTheFabricIsGoneSilentOrSkipsAFrame(t *testing.
 		}}
 		go func() {
 			defer close(done)
-			attend(ctx, cfg, func(m tea.Msg) {
+			attend(ctx, cfg, nil, func(m tea.Msg) {
 				switch m := m.(type) {
 				case gone:
 					told = append(told, "gone: "+m.err.Error())

@@ -1,6 +1,7 @@
 // Several links are where the user has clicked to cut one: which is it?
 
 import { html, nothing, type TemplateResult } from 'lit-html'
+import { ref } from 'lit-html/directives/ref.js'
 import { story, storyText } from '../map/look'
 import type { Pointing } from '../map/mouse'
 import { troubled } from '../state/actions'
@@ -10,9 +11,13 @@ export function choice(x: Context, on: Pointing): TemplateResult | typeof nothin
   const c = x.ui.choice
   if (!c) return nothing
   const { clientWidth: w, clientHeight: h } = x.map.container
+  const place = (menu?: Element) => {
+    if (!(menu instanceof HTMLElement)) return
+    menu.style.left = `${Math.max(0, Math.min(c.x, w - menu.clientWidth))}px`
+    menu.style.top = `${Math.max(0, Math.min(c.y, h - menu.clientHeight))}px`
+  }
   return html`
-    <div class="choice" role="menu" aria-label="which link" data-testid="choice"
-      style="left:${Math.max(0, Math.min(c.x, w - 260))}px;top:${Math.max(0, Math.min(c.y, h - 30 * c.links.length - 16))}px">
+    <div class="choice" role="menu" aria-label="which link" data-testid="choice" ${ref(place)}>
       ${c.links.map((id) => {
         const v = x.store.links[x.store.link(id) ?? -1]
         if (!v) return nothing
