@@ -32,10 +32,10 @@ type sampling struct {
 	f       *fabric.Fabric
 	sampler *fabric.Sampler
 
-	history          *history      // of the server, which watches all the time; nil: there is none
-	lastPoint        float64       // when the last point was that viewers have
-	readings         []counted     // the latest readings, oldest first; bound: what rateTime holds
-	switches         [][2]uint64   // per switch: rerouted, U-turns at the reading before
+	history          *history    // of the server, which watches all the time; nil: there is none
+	lastPoint        float64     // when the last point was that viewers have
+	readings         []counted   // the latest readings, oldest first; bound: what rateTime holds
+	switches         [][2]uint64 // per switch: rerouted, U-turns at the reading before
 	switchesAt       weft.Time
 	lastEvent        uint64
 	lastHop          uint64
