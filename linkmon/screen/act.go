@@ -222,6 +222,8 @@ func (a *app) command(line string) tea.Cmd {
 		case "help", "h", "?":
 			a.open(newHelpPage(a))
 			return nil
+		case "fabrics":
+			return a.askFabrics()
 		}
 		for i, p := range a.roots {
 			if name := strings.ToLower(p.title()); words[0] == name || words[0]+"s" == name || words[0]+"es" == name {

@@ -29,7 +29,7 @@ var charts = []chart{
 	{"delivered", []func(api.Point) float64{func(p api.Point) float64 { return p.Delivered }}, rate, []tone{info}},
 	{"lost and discarded", []func(api.Point) float64{func(p api.Point) float64 { return p.Lost + p.Discarded }}, rate, []tone{bad}},
 	{"rerouted", []func(api.Point) float64{func(p api.Point) float64 { return p.Rerouted }}, rate, []tone{accent}},
-	{"in flight", []func(api.Point) float64{func(p api.Point) float64 { return float64(p.InFlight) }}, count, []tone{info}},
+	{"packets in flight", []func(api.Point) float64{func(p api.Point) float64 { return float64(p.InFlight) }}, count, []tone{info}},
 	{"latency, p50 and p99", []func(api.Point) float64{
 		func(p api.Point) float64 { return p.P50 }, func(p api.Point) float64 { return p.P99 },
 	}, micros, []tone{info, warn}},

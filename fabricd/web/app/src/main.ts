@@ -72,9 +72,12 @@ const pointing: Pointing = {
   },
   act: (s) => {
     ui.select(s)
-    void actions.toggle(s)
+    if (client.mayAct) void actions.toggle(s)
   },
-  ask: ({ x, y }, links) => ui.ask({ x, y, links }),
+  ask: ({ x, y }, links) => {
+    if (client.mayAct) ui.ask({ x, y, links })
+    else ui.select({ kind: 'link', id: links[0]! })
+  },
   hover: (s) => {
     const before = ui.hovered
     ui.hovered = s

@@ -6,6 +6,11 @@ import { asBefore, type Direction, type Flap, type Impair, type Spec } from './s
 import type { Store } from './store'
 import type { Selection, Ui } from './ui'
 
+interface Answer {
+  changed?: boolean
+  note?: string // what else there is to know, as that something else keeps the link down
+}
+
 interface Deed {
   text: string
   run: string
@@ -176,12 +181,12 @@ export class Actions {
   }
 
   // request says what came of an order, and returns its answer, or null if it was refused.
-  private async request(path: string, body: object, text: string): Promise<{ changed?: boolean } | null> {
+  private async request(path: string, body: object, text: string): Promise<Answer | null> {
     this.busy++
     this.ui.changed()
     try {
-      const answer = (await this.client.post<{ changed?: boolean } | null>(path, body)) ?? {}
-      this.ui.say(answer.changed === false ? unchanged(path) : text)
+      const answer = (await this.client.post<Answer | null>(path, body)) ?? {}
+      this.ui.say([answer.changed === false ? unchanged(path) : text, ...(answer.note ? [answer.note] : [])].join('\n'))
       return answer
     } catch (e) {
       this.ui.say(`${text}: ${(e as Error).message}`, true)
