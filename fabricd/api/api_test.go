@@ -382,7 +382,7 @@ func TestAnEventOlderThanThoseKeptCountsAsMissed(t *testing.T) {
 	require.Positive(t, e.Missed)
 }
 
-func TestWatchGivesSamples(t *testing.T) {
+func TestWatchGivesSamplesWhichAreKeptAsHistory(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
 	s := serve(t, harness.Traffic("uniform:0.5"))
@@ -402,6 +402,11 @@ func TestWatchGivesSamples(t *testing.T) {
 		return nil
 	})
 	require.ErrorIs(t, err, context.Canceled)
+	first, err := s.dial(false).Snapshot(t.Context())
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(first.History), 2, "though nobody has watched")
+	p := first.History[1]
+	require.True(t, p.Injected > 0 && p.Delivered > 0 && p.P50 > 0 && p.P99 >= p.P50, "%+v", p)
 }
 
 func TestMalformedRequestsAreAnsweredAndBreakNothing(t *testing.T) {

@@ -116,7 +116,7 @@ func (m metrics) Collect(out chan<- prometheus.Metric) {
 		s.nics(f, sampler)
 		s.ledger(r)
 	})
-	s.load(m.w.Server.latest())
+	s.load(m.w.Server.history.latest())
 	s.faults(f)
 	s.manager(f)
 }

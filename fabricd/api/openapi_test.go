@@ -171,7 +171,7 @@ func TestTheListingOfEveryKindOfTopologyIsAsDescribed(t *testing.T) {
 func TestNamesOfMembersStay(t *testing.T) {
 	t.Parallel()
 	for want, v := range map[string]any{
-		"seq kind run at page pages links switches events faults hops pods bundles sample ledger totals " +
+		"seq kind run at page pages links switches events faults hops history pods bundles sample ledger totals " +
 			"deadlock traffic routings": Frame{},
 		"i state cut_ab cut_ba flapping suffers_ab suffers_ba a_up b_up held_a held_b " +
 			"rate_ab rate_ba load_ab load_ba queued_ab queued_ba lost": LinkView{},

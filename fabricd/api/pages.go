@@ -25,7 +25,7 @@ func pages(f Frame, limit int) [][]byte {
 // split halves the lists of f until each part fits, or has nothing left to halve.
 func split(f Frame, limit int) []Frame {
 	const numbers = 64 // bytes of the page's numbers
-	most := max(len(f.Links), len(f.Switches), len(f.Events), len(f.Faults), len(f.Hops))
+	most := max(len(f.Links), len(f.Switches), len(f.Events), len(f.Faults), len(f.Hops), len(f.History))
 	if most < 2 || len(encodeFrame(f))+numbers <= limit {
 		return []Frame{f}
 	}
@@ -35,6 +35,7 @@ func split(f Frame, limit int) []Frame {
 	a.Events, b.Events = halves(f.Events)
 	a.Faults, b.Faults = halves(f.Faults)
 	a.Hops, b.Hops = halves(f.Hops)
+	a.History, b.History = halves(f.History)
 	return append(split(a, limit), split(b, limit)...)
 }
 
@@ -66,6 +67,7 @@ func (j *join) add(p Frame) (f Frame, whole bool, err error) {
 		j.f.Events = append(j.f.Events, p.Events...)
 		j.f.Faults = append(j.f.Faults, p.Faults...)
 		j.f.Hops = append(j.f.Hops, p.Hops...)
+		j.f.History = append(j.f.History, p.History...)
 	}
 	if j.next++; j.next < p.Pages {
 		return f, false, nil

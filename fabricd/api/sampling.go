@@ -32,9 +32,10 @@ type sampling struct {
 	f       *fabric.Fabric
 	sampler *fabric.Sampler
 
-	latest           func() Sample // of the server, which watches all the time; nil: there is none
-	readings         []counted     // the latest readings, oldest first; bound: what rateTime holds
-	switches         [][2]uint64   // per switch: rerouted, U-turns at the reading before
+	history          *history    // of the server, which watches all the time; nil: there is none
+	lastPoint        float64     // when the last point was that viewers have
+	readings         []counted   // the latest readings, oldest first; bound: what rateTime holds
+	switches         [][2]uint64 // per switch: rerouted, U-turns at the reading before
 	switchesAt       weft.Time
 	lastEvent        uint64
 	lastHop          uint64
@@ -123,6 +124,12 @@ func (s *sampling) frame(counters bool) step {
 	for _, c := range s.sampler.Deadlock() {
 		d.Deadlock = append(d.Deadlock, ChannelView{Link: int(c.Link), Dir: [2]string{"ab", "ba"}[c.Dir], VC: int(c.VC)})
 	}
+	if s.history != nil {
+		d.History = s.history.since(s.lastPoint)
+	}
+	if n := len(d.History); n > 0 {
+		s.lastPoint = d.History[n-1].At
+	}
 	s.sample.At = d.At
 	d.Sample = s.sample
 	return step{d, counters}
@@ -150,8 +157,8 @@ func (s *sampling) count(r *fabric.Reading) {
 	old := &s.readings[0]
 	t := (c.at - old.at).Duration().Seconds()
 	s.sample.InjectedRate, s.sample.DeliveredRate = rate(c.injected, old.injected, t), rate(c.delivered, old.delivered, t)
-	if s.latest != nil {
-		now := s.latest()
+	if s.history != nil {
+		now := s.history.latest()
 		s.sample.OfferedRate, s.sample.Overload, s.sample.Deadlock = now.OfferedRate, now.Overload, now.Deadlock
 		s.sample.Wall, s.sample.TimeFactor, s.sample.Late = now.Wall, now.TimeFactor, now.Late
 	}

@@ -44,14 +44,13 @@ type Server struct {
 	loads         string             // guarded by loading: the firmware that was loaded last, by name
 	loadsFirmware switching.Firmware // guarded by loading
 
-	mu     sync.Mutex
-	sample Sample // guarded by mu: the latest
+	history history
 }
 
 // NewServer serves f over control, which the caller closes after Run has returned.
 func NewServer(f *fabric.Fabric, control *bus.Server, info Info) (*Server, error) {
 	s := &Server{info: info, fabric: f, control: control, stream: NewStream(f), first: f.Events().Last(), mover: f.Move}
-	s.stream.latest = s.latest
+	s.stream.history = &s.history
 	s.listing = sync.OnceValues(func() (json.RawMessage, error) { return listing(f.Topology(), s.stream.pods) })
 	s.routings = sync.OnceValue(s.listRoutings)
 	return s, errors.Join(
@@ -98,38 +97,39 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 	wg.Go(func() { s.stream.publish(ctx, s.control.Publish) })
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	last, lastTotals := s.fabric.Now(), s.fabric.Totals()
+	watch, last := s.fabric.WatchTotals(), s.fabric.Now()
+	was, _ := watch.Read(last)
 	var overload fabric.OverloadWatch
-	deadlock, was := s.fabric.WatchDeadlock(), ""
+	deadlock, cycle := s.fabric.WatchDeadlock(), ""
 	for {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
-		now, totals, ledger := s.fabric.Now(), s.fabric.Totals(), s.fabric.Ledger()
+		now, ledger := s.fabric.Now(), s.fabric.Ledger()
+		totals, latency := watch.Read(now)
 		seconds := (now - last).Duration().Seconds()
 		tempo := s.fabric.Tempo()
+		per := func(now, before uint64) float64 { return rate(now, before, seconds) }
 		sample := Sample{
 			At:            now.Duration().Seconds(),
 			Wall:          time.Since(s.info.Started).Seconds(),
 			TimeFactor:    tempo.Factor,
 			Late:          tempo.Late,
-			InjectedRate:  float64(totals.Injected-lastTotals.Injected) / seconds,
-			OfferedRate:   float64(totals.Injected+totals.Refused-lastTotals.Injected-lastTotals.Refused) / seconds,
+			InjectedRate:  per(totals.Injected, was.Injected),
+			OfferedRate:   per(totals.Injected+totals.Refused, was.Injected+was.Refused),
 			Overload:      overload.Next(fabric.CountedIn(now, totals, ledger)).Trouble(tempo),
-			DeliveredRate: float64(totals.Delivered-lastTotals.Delivered) / seconds,
+			DeliveredRate: per(totals.Delivered, was.Delivered),
 			InFlight:      ledger.InFlight, Lost: ledger.Lost, Discarded: ledger.Discarded,
-			Rerouted: totals.Rerouted, LinksDown: len(s.fabric.LinksDown()),
+			Rerouted: totals.Rerouted, LinksDown: len(s.fabric.LinksDown()), Latency: latency,
 		}
-		if sample.Deadlock = deadlock.Cycle().String(); sample.Deadlock != was {
+		if sample.Deadlock = deadlock.Cycle().String(); sample.Deadlock != cycle {
 			s.tellDeadlock(now, sample.Deadlock)
-			was = sample.Deadlock
+			cycle = sample.Deadlock
 		}
-		last, lastTotals = now, totals
-		s.mu.Lock()
-		s.sample = sample
-		s.mu.Unlock()
+		s.history.add(sample, per(totals.Refused, was.Refused))
+		last, was = now, totals
 		_ = s.control.Publish(StreamSample, sample)
 		if onSample != nil {
 			onSample(sample)
@@ -146,13 +146,6 @@ func (s *Server) tellDeadlock(now weft.Time, cycle string) {
 	s.fabric.Events().Publish(now, e)
 }
 
-// latest is the sample of the last second.
-func (s *Server) latest() Sample {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sample
-}
-
 func (s *Server) status(context.Context, none) (Status, error) {
 	g, hosts, tempo := s.fabric.Topology(), s.fabric.Hosts(), s.fabric.Tempo()
 	return Status{
@@ -161,7 +154,7 @@ func (s *Server) status(context.Context, none) (Status, error) {
 		Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links),
 		LinksCut: s.fabric.CutLinks(), LinksImpaired: s.fabric.ImpairedLinks(), Processes: s.fabric.SwitchProcesses(),
 		Hosts: hosts, Parts: hosts, SwitchesDown: s.fabric.CrashedSwitches(),
-		Sample: s.latest(), Totals: s.fabric.Totals(), Ledger: s.fabric.Ledger(),
+		Sample: s.history.latest(), Totals: s.fabric.Totals(), Ledger: s.fabric.Ledger(),
 	}, nil
 }
 

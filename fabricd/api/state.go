@@ -14,9 +14,9 @@ const (
 	KindDelta    = "delta"    // what has changed since the frame before
 )
 
-// Frame is one step of the state stream. Of links, switches, events, faults and hops it holds those
-// that are new or have changed, in a snapshot all; each entry takes the place of the one before.
-// The rest is complete in every frame.
+// Frame is one step of the state stream. Of links, switches, events, faults, hops and history it
+// holds those that are new or have changed, in a snapshot all; each entry takes the place of the one
+// before. The rest is complete in every frame.
 type Frame struct {
 	Seq  uint64  `json:"seq" jsonschema_description:"Counts the frames of a run from 1, without gaps."`
 	Kind string  `json:"kind" jsonschema:"enum=snapshot,enum=delta"`
@@ -32,6 +32,7 @@ type Frame struct {
 	Events   []fabric.Event `json:"events,omitempty" jsonschema_description:"New events, in order; in a snapshot the newest 200."`
 	Faults   []fault.Report `json:"faults,omitempty" jsonschema_description:"Reports that are new or have changed; in a snapshot the newest 100."`
 	Hops     []HopView      `json:"hops,omitempty" jsonschema_description:"New hops of traced packets."`
+	History  []Point        `json:"history,omitempty" jsonschema_description:"New points, one a second; in a snapshot those of the last ten minutes."`
 
 	// For those who look at a large fabric by pods; links and switches are then those of the pods
 	// that they have opened.
@@ -110,7 +111,7 @@ func (s *State) Apply(f Frame) error {
 	if f.Kind == KindSnapshot {
 		s.Frame = f
 		s.Links, s.Switches = slices.Clone(f.Links), slices.Clone(f.Switches)
-		s.Events, s.Faults = slices.Clone(f.Events), slices.Clone(f.Faults)
+		s.Events, s.Faults, s.History = slices.Clone(f.Events), slices.Clone(f.Faults), slices.Clone(f.History)
 		s.Pods, s.Bundles = slices.Clone(f.Pods), slices.Clone(f.Bundles)
 		return nil
 	}
@@ -153,6 +154,7 @@ func (s *State) Apply(f Frame) error {
 		next.Bundles[b.I] = b
 	}
 	next.Events = newest(append(s.Events, f.Events...), snapshotEvents)
+	next.History = newest(append(s.History, f.History...), maxPoints)
 	next.Faults = s.Faults
 	for _, r := range f.Faults {
 		next.Faults = withReport(next.Faults, r)

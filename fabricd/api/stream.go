@@ -41,7 +41,7 @@ type Stream struct {
 	every time.Duration // between frames with counters
 	pods  *grouping     // nil: none
 
-	latest func() Sample // as of sampling
+	history *history // as of sampling
 
 	wake    chan struct{} // cap 1: somebody watches
 	leasing chan struct{} // cap 1: over the broker
@@ -73,7 +73,7 @@ func (t *common) whole() []byte {
 // size is about how many bytes the frame takes.
 func (t *common) size() int {
 	return len(t.Links)*int(unsafe.Sizeof(LinkView{})) + len(t.Switches)*int(unsafe.Sizeof(SwitchView{})) +
-		len(t.Events)*int(unsafe.Sizeof(fabric.Event{})) + len(t.Hops)*int(unsafe.Sizeof(HopView{}))
+		len(t.Events)*int(unsafe.Sizeof(fabric.Event{})) + len(t.Hops)*int(unsafe.Sizeof(HopView{})) + len(t.History)*int(unsafe.Sizeof(Point{}))
 }
 
 // NewStream returns the stream of f, which Run fills.
@@ -108,7 +108,7 @@ func (s *Stream) Run(ctx context.Context) {
 			}
 			if smp == nil {
 				smp = newSampling(s.f)
-				smp.latest = s.latest
+				smp.history = s.history
 				smp.sums = newPodSums(s.pods)
 			}
 			smp.resume()
@@ -295,7 +295,7 @@ func (s *Stream) snap() *common {
 		f.Hops = nil // of the past
 		// The state goes on in the same storage.
 		f.Links, f.Switches, f.Pods, f.Bundles = slices.Clone(f.Links), slices.Clone(f.Switches), slices.Clone(f.Pods), slices.Clone(f.Bundles)
-		f.Events, f.Faults = slices.Clone(f.Events), slices.Clone(f.Faults)
+		f.Events, f.Faults, f.History = slices.Clone(f.Events), slices.Clone(f.Faults), slices.Clone(f.History)
 		s.snapshot = &common{Frame: f}
 	}
 	return s.snapshot

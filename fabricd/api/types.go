@@ -82,7 +82,7 @@ type Sample struct {
 	// Deadlock names the channels that wait for each other, while they do.
 	Deadlock string `json:"deadlock,omitempty" jsonschema_description:"The channels that wait for each other for ever, while they do."`
 
-	Latency fabric.Latency `json:"latency,omitzero"` // of the packets delivered in about the last second; only in the state stream
+	Latency fabric.Latency `json:"latency,omitzero"` // of the packets delivered in about the last second
 }
 
 // String prints s on one line.

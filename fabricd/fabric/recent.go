@@ -6,6 +6,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -26,6 +27,32 @@ type recent struct {
 }
 
 func newRecent() *recent { return &recent{sum: nic.NewLatency()} }
+
+// TotalsWatch reads totals again and again, with the latencies of the latest packets. One goroutine
+// may use it.
+type TotalsWatch struct {
+	reader *reader
+	recent *recent
+}
+
+// WatchTotals returns a watch that has not read yet.
+func (f *Fabric) WatchTotals() *TotalsWatch { return &TotalsWatch{f.reader, newRecent()} }
+
+// Read returns the totals without DamagedFrames, and the latencies of the packets delivered in the
+// last second or so.
+func (w *TotalsWatch) Read(now weft.Time) (Totals, Latency) {
+	w.reader.look(host.CountersRequest{Latency: true}, false)
+	return w.recent.totals(w.reader, now), w.recent.last
+}
+
+// totals adds the counters of all nodes up.
+func (r *recent) totals(rd *reader, now weft.Time) Totals {
+	t := Totals{NoticesLost: rd.notices.lost.Load()}
+	t.add(rd.ledger.total())
+	r.read(rd, now)
+	t.Latency = r.all
+	return t
+}
 
 // read adds the latencies up when it is time. In virtual time all NICs share one histogram, which
 // is read as it is.

@@ -158,10 +158,8 @@ func (s *Sampler) Read() *Reading {
 		k.Sent, k.Queued, k.Held = [2]uint64{a.sent, b.sent}, [2]int{a.waiting, b.waiting}, [2]bool{a.held, b.held}
 		k.Lost = lost.Wire + lost.Queued
 	}
-	r.Totals = Totals{NoticesLost: s.reader.notices.lost.Load()}
-	r.Totals.add(s.reader.ledger.total())
-	s.recent.read(s.reader, r.At)
-	r.Totals.Latency, r.Latency, r.Timed = s.recent.all, s.recent.last, s.recent.count
+	r.Totals = s.recent.totals(s.reader, r.At)
+	r.Latency, r.Timed = s.recent.last, s.recent.count
 	return r
 }
 

@@ -29,6 +29,7 @@ import (
 var (
 	ErrRunning = errors.New("a fabric of this name is running already")
 	ErrNone    = errors.New("no fabric is running")
+	ErrSeveral = errors.New("fabrics are running")
 )
 
 // Entry says how to reach a running fabric. The file that holds it is readable by its user only.
@@ -272,7 +273,7 @@ func At(ctx context.Context, server bus.Resolved, name string) (Entry, error) {
 }
 
 func severalError(names []string) error {
-	return fmt.Errorf("%d fabrics are running, say which with --fabric: %s", len(names), strings.Join(names, ", "))
+	return fmt.Errorf("%d %w, say which with --fabric: %s", len(names), ErrSeveral, strings.Join(names, ", "))
 }
 
 // UnknownError tells that no fabric of that name runs.

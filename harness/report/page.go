@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -30,7 +34,22 @@ type About struct {
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("report").Parse(pageText))
+var page = template.Must(template.New("report").Funcs(template.FuncMap{"grouped": grouped}).Parse(pageText))
+
+// long is a whole number of four or more digits, and what comes before: no name, and no decimal.
+var long = regexp.MustCompile(`(^|[^\w.])(\d{4,})`)
+
+// grouped prints v with its long numbers in groups of three digits.
+func grouped(v any) string {
+	return long.ReplaceAllStringFunc(fmt.Sprint(v), func(s string) string {
+		digits := strings.TrimLeftFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil {
+			return s
+		}
+		return strings.TrimSuffix(s, digits) + humanize.Comma(n)
+	})
+}
 
 // maxLostOn is how many links are listed that lost packets, those that lost most.
 const maxLostOn = 20
@@ -122,6 +141,7 @@ func (r *Recorder) facts(about About) []pair {
 		{Name: "length", Value: about.Scenario.Duration.String()},
 		{Name: "seed", Value: fmt.Sprint(res.SimSeed)},
 		{Name: "how", Value: how},
+		{Name: "pacing", Value: r.pacing(o)},
 		{Name: "took", Value: fmt.Sprintf("%.1f s", res.Seconds)},
 	}
 	if res.EventHash != "" {
@@ -134,6 +154,23 @@ func (r *Recorder) facts(about About) []pair {
 		list = append(list, pair{Name: "links", Value: about.Note})
 	}
 	return list
+}
+
+// pacing says how links are paced, and what latencies and rates are therefore those of.
+func (r *Recorder) pacing(o fabric.Options) string {
+	switch {
+	case o.Link.Paced && o.TimeFactor != 0 && o.TimeFactor != 1 && !r.virtual:
+		return fmt.Sprintf("each link carries %s, by a clock at %g times that of the machine: latencies and rates are the fabric's", perSecond(o), o.TimeFactor)
+	case o.Link.Paced:
+		return fmt.Sprintf("each link carries %s: latencies and rates are the fabric's", perSecond(o))
+	case r.virtual:
+		return "unpaced: a packet takes no time on a link but its delay"
+	}
+	return "unpaced: latencies and rates are those of the machine"
+}
+
+func perSecond(o fabric.Options) string {
+	return humanize.Commaf(cmp.Or(o.Link.Rate, fabric.DefaultRate)) + " bytes a second"
 }
 
 func totals(res scenario.Result) []pair {

@@ -155,7 +155,7 @@ func (d doc) agrees(t *testing.T, file string) {
 		for _, p := range parts {
 			at = at.(map[string]any)[p]
 		}
-		assert.Equal(t, fmt.Sprint(at), shown, name)
+		assert.Equal(t, fmt.Sprint(at), strings.ReplaceAll(shown, ",", ""), name)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestAReportOfAFailedRunShowsAllThereIsToKnow(t *testing.T) {
 			all := content(d.root)
 			for _, want := range []string{
 				"FAIL", "everything <b> & more", "Links & switches <fail>.", "fabricd run 'a <file>.yaml'", "v1", "kary-ntree:4,2: 8 switches, 16 NICs, 32 links",
-				"updown", "uniform:0.3", "tier 1", "crash s0.2; impair s0.3-s1.3, loss 20%", "crashed", "heal all", "the end", "Latency from generation to delivery",
+				"updown", "uniform:0.3", "pacing unpaced: ", "tier 1", "crash s0.2; impair s0.3-s1.3, loss 20%", "crashed", "heal all", "the end", "Latency from generation to delivery",
 			} {
 				has(t, all, want)
 			}
@@ -198,7 +198,7 @@ func TestAReportOfAFailedRunShowsAllThereIsToKnow(t *testing.T) {
 				section := content(d.ids[fmt.Sprintf("fault-%d", f.ID)])
 				has(t, section, f.What)
 				for _, figure := range f.Figures() {
-					has(t, section, figure.Label+" "+figure.Text)
+					has(t, strings.ReplaceAll(section, ",", ""), strings.ReplaceAll(figure.Label+" "+figure.Text, ",", ""))
 				}
 			}
 			has(t, content(d.ids["events"]), "link down s0.0-s1.0")

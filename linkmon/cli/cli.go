@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ type monitor struct {
 	chosen   *chosenFabric // of a shell or the full screen; nil for a single command
 }
 
-// chosenFabric is the fabric that a shell or the full screen has begun with. Without it, they would
+// chosenFabric is the fabric that a shell has begun with, or the full screen shows. Without it, they would
 // go over to another fabric as soon as theirs has ended and the other is the only one, and break
 // that. Its methods may be called by several goroutines.
 type chosenFabric struct {
@@ -41,12 +42,12 @@ type chosenFabric struct {
 }
 
 func (k *chosenFabric) or(given string) string {
-	if k == nil || given != "" {
+	if k == nil {
 		return given
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.name
+	return cmp.Or(k.name, given)
 }
 
 func (k *chosenFabric) choose(name string) {

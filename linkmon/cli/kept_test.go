@@ -44,10 +44,3 @@ func TestAShellKeepsToTheFabricItBeganWith(t *testing.T) {
 	require.NoError(t, err, "it is found again")
 	require.Equal(t, "a", e.Name)
 }
-
-func TestTheFullScreenIsNotShownWhileItIsUnclearOfWhichFabric(t *testing.T) {
-	ownRegistry(t)
-	defer runs(t, "a")()
-	defer runs(t, "b")()
-	onTerminal(t, nil).sees("linkmon: 2 fabrics are running, say which with --fabric: a, b", "it ended with 2")
-}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/linkmon/screen"
@@ -55,9 +57,9 @@ linkmon without a command is the same.`,
 }
 
 // fullScreen runs the full screen. It waits for a fabric that is not there yet, but not for one
-// that nobody could mean.
+// that nobody could mean, and of several lets the user choose.
 func (m *monitor) fullScreen(ctx context.Context, cfg screen.Config) error {
-	if _, err := m.find(ctx); err != nil && !errors.Is(err, registry.ErrNone) {
+	if _, err := m.find(ctx); err != nil && !errors.Is(err, registry.ErrNone) && !errors.Is(err, registry.ErrSeveral) {
 		return err
 	}
 	return screen.Run(ctx, cfg)
@@ -80,8 +82,29 @@ func (m *monitor) screenConfig(ascii bool) screen.Config {
 			return out.String(), err
 		},
 		Complete: (&shell{of: m}).complete,
+		Fabrics:  m.fabrics, Choose: m.chosen.choose,
 		ReadOnly: m.readOnly, ASCII: ascii,
 	}
+}
+
+// fabrics lists the fabrics that linkmon can reach; those of a server by name alone.
+func (m *monitor) fabrics(ctx context.Context) (list []api.Listed, err error) {
+	server, err := m.server.Resolve(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	if server.URL == "" {
+		entries, err := registry.List()
+		for _, e := range entries {
+			list = append(list, api.Listed{Name: e.Name, Topology: e.Topology, Routing: e.Routing})
+		}
+		return list, err
+	}
+	names, err := bus.Fabrics(ctx, server)
+	for _, name := range names {
+		list = append(list, api.Listed{Name: name})
+	}
+	return list, err
 }
 
 // doTimeout bounds a command that is given in the full screen: one that goes on, as events

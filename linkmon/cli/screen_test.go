@@ -196,14 +196,26 @@ func TestTheFabricGoesAwayAndComesBack(t *testing.T) {
 	m.sees("it ended with 0")
 }
 
-func TestOfSeveralFabricsTheFullScreenIsToldWhich(t *testing.T) {
-	testenv.Long(t)
+func TestOfSeveralFabricsTheUserOfTheFullScreenChooses(t *testing.T) {
 	testenv.Raced(t)
 	ownRegistry(t)
-	start(t, "a")
-	start(t, "b")
+	a, b := start(t, "a"), start(t, "b")
 	m := onTerminal(t, nil)
-	m.sees("2 fabrics are running, say which with --fabric: a, b", "it ended with 2")
+	m.sees("which fabric?", "FABRIC", "a   ", "b   ")
+	m.keys("Down", "Enter")
+	m.sees("b · kary-ntree:2,2", "tier 0, 2 switches")
+	m.keys("Tab", "C-k")
+	m.sees("1 cut")
+	m.keys("F")
+	m.sees("FABRIC")
+	m.keys("g", "Enter")
+	m.sees("a · kary-ntree:2,2", "all up")
+	m.keys("Tab", "Tab", "C-k")
+	m.sees("1 cut")
+	require.Equal(t, []string{"s0.0-s1.1"}, a.Fabric().CutLinks(), "commands go to the same")
+	require.Equal(t, []string{"s0.0-s1.0"}, b.Fabric().CutLinks())
+	m.keys("q")
+	m.sees("it ended with 0")
 	m = onTerminal(t, nil, "--fabric", "b")
 	m.sees("b · kary-ntree:2,2")
 }

@@ -149,12 +149,27 @@ func (a *app) destroy(k string) tea.Cmd {
 		a.notify(warn, "no switch here to crash")
 		return nil
 	}
+	names := a.names(things)
+	if things = slices.DeleteFunc(things, a.destroyed); len(things) == 0 {
+		a.notify(warn, "%s: %s", names, map[string]string{"cut": "cut already", "crash": "crashed already"}[verb])
+		return nil
+	}
 	line, back := verb+" "+a.names(things), undo+" "+a.names(things)
 	if k == "ctrl+k" {
 		return a.run(line, back)
 	}
 	a.confirm = &confirm{line: line, undo: back, question: title(verb) + " " + english.Plural(len(things), noun, "") + ": " + a.names(things) + "?"}
 	return nil
+}
+
+// destroyed reports whether a link is cut both ways, or a switch down: nothing would come of an order
+// to do so, nor could undo take it back.
+func (a *app) destroyed(t target) bool {
+	if t.kind == aSwitch {
+		return a.mirror.Switches[t.i].State == switchDown
+	}
+	l := a.mirror.Links[t.i]
+	return l.CutAB != "" && l.CutBA != ""
 }
 
 func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
@@ -207,6 +222,8 @@ func (a *app) command(line string) tea.Cmd {
 		case "help", "h", "?":
 			a.open(newHelpPage(a))
 			return nil
+		case "fabrics":
+			return a.askFabrics()
 		}
 		for i, p := range a.roots {
 			if name := strings.ToLower(p.title()); words[0] == name || words[0]+"s" == name || words[0]+"es" == name {

@@ -40,6 +40,9 @@ type app struct {
 	detail      question
 	asking      bool // an answer is on its way
 
+	fabrics []api.Listed // as they were listed last
+	picker  *table       // of these
+
 	roots    []page // by number key, from 1
 	stack    []page // what esc goes back through; the last is shown
 	previous []page // the stack that "-" goes back to
@@ -57,7 +60,7 @@ type app struct {
 func newApp(ctx context.Context, cfg Config) *app {
 	a := &app{ctx: ctx, cfg: cfg, th: newTheme(true, cfg.ASCII), w: 80, h: 24, marks: map[target]bool{}}
 	a.roots = []page{newMapPage(), newLinksPage(), newSwitchesPage(), newNICsPage(), newEventsPage(), newFaultsPage(), &chartsPage{}}
-	a.stack = []page{a.roots[0]}
+	a.stack, a.picker = []page{a.roots[0]}, newFabricsPage()
 	return a
 }
 
@@ -74,15 +77,21 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case connected:
 		a.connect(msg)
 	case arrived:
-		a.live, a.unreachable = true, nil
-		if a.mirror != nil {
-			a.mirror.Apply(msg.frame)
+		if a.mirror == nil {
+			return a, nil // of the fabric before the one that is chosen now
 		}
+		a.live, a.unreachable = true, nil
+		a.mirror.Apply(msg.frame)
 		return a, a.askDetail()
 	case detailed:
 		a.answer(msg)
 	case gone:
 		a.live, a.unreachable = false, msg.err
+		if a.mirror == nil {
+			return a, a.askFabrics()
+		}
+	case fabrics:
+		a.offer(msg)
 	case done:
 		a.finished(msg)
 	case suggested:
@@ -102,14 +111,15 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // connect takes a fabric over. The state of one that was shown before stays until its first frame
 // if it is of the same topology, so that a moment without the broker does not empty the screen.
 func (a *app) connect(c connected) {
-	a.status, a.unreachable, a.detail = c.status, nil, c.detail
-	if a.mirror == nil || !sameGraph(a.mirror.Topology, c.topology) {
+	a.unreachable, a.detail = nil, c.detail
+	if a.mirror == nil || a.status.Name != c.status.Name || !sameGraph(a.mirror.Topology, c.topology) {
 		a.mirror = newMirror(c.topology)
 		clear(a.marks)
 		a.form, a.confirm, a.undo = nil, nil, nil
 		a.previous, a.stack = nil, []page{a.roots[0]}
 		a.roots[0].(*mapPage).reset()
 	}
+	a.status = c.status
 }
 
 func sameGraph(x, y *topology) bool {
@@ -171,7 +181,9 @@ func (a *app) lines() []string {
 		sheet = sheet[:len(sheet)-1] // the last is the last of the screen
 	}
 	sheet = sheet[:min(len(sheet), room-1)]
-	if a.mirror == nil {
+	if a.picking() {
+		body = append([]string{"", "  which fabric? enter shows it; q quits", ""}, a.picker.draw(a, a.w, room-len(sheet)-3)...)
+	} else if a.mirror == nil {
 		body = a.waiting()
 	} else {
 		body = a.page().draw(a, a.w, room-len(sheet))

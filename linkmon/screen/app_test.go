@@ -39,7 +39,7 @@ func TestFormsMakeTheLineThatWouldBeTyped(t *testing.T) {
 		{"2 ctrl+d y", "cut s0.00-s1.00"},
 		{"2 ctrl+k", "cut s0.00-s1.00"},
 		{"x y", "crash s0.00"},
-		{"right right x y", "crash s0.02"},
+		{"right right x y", "crash s0.20"},
 		{"down ctrl+k", "crash s1.00"},
 		{"3 space space ctrl+d y", "crash s0.00 s0.01"},
 		{"2 r", "restore s0.00-s1.00"},
@@ -63,6 +63,47 @@ func TestNothingIsDoneWithoutAYes(t *testing.T) {
 		r.press(strings.Fields(keys)...)
 		require.Empty(t, r.lines, keys)
 	}
+}
+
+func TestAnotherFabricIsChosen(t *testing.T) {
+	var chosen []string
+	r := newRig(t, "kary-ntree:4,3", func(c *Config) {
+		c.Fabrics = func(context.Context) ([]api.Listed, error) {
+			return []api.Listed{{Name: "lab", Topology: "kary-ntree:4,3", Routing: "adaptive-link"}, {Name: "ring"}}, nil
+		}
+		c.Choose = func(name string) { chosen = append(chosen, name) }
+	})
+	r.traffic(3)
+	r.press("ctrl+k", "F")
+	require.Contains(t, r.screen(), "lab     kary-ntree:4,3  adaptive-link")
+	r.press("down", "enter")
+	require.Equal(t, []string{"ring"}, chosen)
+	require.Contains(t, r.screen(), "connecting")
+	r.step(nil)
+	require.Contains(t, r.screen(), "connecting", "a frame of the one before")
+	r.send(gone{errRefused})
+	require.Contains(t, r.screen(), "which fabric?")
+	r.press("up", "enter")
+	require.Equal(t, []string{"ring", "lab"}, chosen)
+	other := status("kary-ntree:4,3")
+	other.Name = "ring"
+	r.send(connected{other, read(t, "kary-ntree:4,3"), nil})
+	r.press("u")
+	require.Contains(t, r.last(), "nothing to undo", "that was of another fabric")
+}
+
+func TestWhatIsDownAlreadyIsNotCutOrCrashed(t *testing.T) {
+	r := newRig(t, "kary-ntree:4,3")
+	r.traffic(3)
+	r.cut("s0.00-s1.00", fabric.CutSilent, false)
+	r.step(func(f *api.Frame) { f.Switches = []api.SwitchView{{I: 0, State: switchDown}} })
+	r.press("2", "ctrl+k")
+	require.Equal(t, "s0.00-s1.00: cut already", r.last())
+	r.press("3", "x")
+	require.Equal(t, "s0.00: crashed already", r.last())
+	require.Empty(t, r.lines)
+	r.press("3", "space", "space", "ctrl+k")
+	require.Equal(t, []string{"crash s0.01"}, r.lines, "the others are")
 }
 
 func TestAnOrderThatIsRefusedLeavesTheFormOpenWithTheReason(t *testing.T) {
@@ -279,7 +320,7 @@ func TestTheAttendantDialsAnewWhenTheFabricIsGoneSilentOrSkipsAFrame(t *testing.
 		}}
 		go func() {
 			defer close(done)
-			attend(ctx, cfg, func(m tea.Msg) {
+			attend(ctx, cfg, nil, func(m tea.Msg) {
 				switch m := m.(type) {
 				case gone:
 					told = append(told, "gone: "+m.err.Error())

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/guptarohit/asciigraph"
+
+	"github.com/weft-fabric/weft/fabricd/api"
 )
 
 // chartsPage shows the latest minutes of the fabric as charts, with the faults marked below them.
@@ -18,20 +20,20 @@ var spans = []int{60, 300, 600, 15}
 // chart is what one of them shows.
 type chart struct {
 	name   string
-	series []func(point) float64
+	series []func(api.Point) float64
 	format func(float64) string
 	tones  []tone
 }
 
 var charts = []chart{
-	{"delivered", []func(point) float64{func(p point) float64 { return p.Delivered }}, rate, []tone{info}},
-	{"lost and discarded", []func(point) float64{func(p point) float64 { return p.Lost + p.Discarded }}, rate, []tone{bad}},
-	{"rerouted", []func(point) float64{func(p point) float64 { return p.Rerouted }}, rate, []tone{accent}},
-	{"in flight", []func(point) float64{func(p point) float64 { return p.InFlight }}, count, []tone{info}},
-	{"latency, p50 and p99", []func(point) float64{
-		func(p point) float64 { return p.P50 }, func(p point) float64 { return p.P99 },
+	{"delivered", []func(api.Point) float64{func(p api.Point) float64 { return p.Delivered }}, rate, []tone{info}},
+	{"lost and discarded", []func(api.Point) float64{func(p api.Point) float64 { return p.Lost + p.Discarded }}, rate, []tone{bad}},
+	{"rerouted", []func(api.Point) float64{func(p api.Point) float64 { return p.Rerouted }}, rate, []tone{accent}},
+	{"packets in flight", []func(api.Point) float64{func(p api.Point) float64 { return float64(p.InFlight) }}, count, []tone{info}},
+	{"latency, p50 and p99", []func(api.Point) float64{
+		func(p api.Point) float64 { return p.P50 }, func(p api.Point) float64 { return p.P99 },
 	}, micros, []tone{info, warn}},
-	{"injected", []func(point) float64{func(p point) float64 { return p.Injected }}, rate, []tone{info}},
+	{"injected", []func(api.Point) float64{func(p api.Point) float64 { return p.Injected }}, rate, []tone{info}},
 }
 
 func (p *chartsPage) title() string  { return "Charts" }
@@ -134,7 +136,7 @@ var asciiChart = asciigraph.CharSet{
 
 // resample is a figure of the history at n moments of the time shown; not a number where nothing is
 // known.
-func (a *app) resample(f func(point) float64, n int, from, span float64) []float64 {
+func (a *app) resample(f func(api.Point) float64, n int, from, span float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {
 		out[i] = math.NaN()

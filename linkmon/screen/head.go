@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/weft-fabric/weft/fabricd/api"
 )
 
 // head is what is above every page: which fabric it is, how it is, and which pages there are.
@@ -27,7 +29,7 @@ func (a *app) fabricLine() string {
 	case !a.live:
 		right = a.render(dim, a.th.signs.gone+" connecting")
 	default:
-		right = a.render(info, a.th.signs.live) + fmt.Sprintf(" %.1fs", a.mirror.At)
+		right = a.render(a.lively(), a.th.signs.live) + fmt.Sprintf(" %.1fs", a.mirror.At)
 	}
 	if a.cfg.ReadOnly {
 		right = a.render(warn, "read-only") + "  " + right
@@ -36,6 +38,17 @@ func (a *app) fabricLine() string {
 		right = a.health() + "  " + right
 	}
 	return sides(left, right, a.w, a.th.signs.ellipsis)
+}
+
+// lively is the tone of what goes on, as long as nothing is wrong with the fabric as a whole.
+func (a *app) lively() tone {
+	switch {
+	case len(a.mirror.Deadlock) > 0:
+		return bad
+	case a.mirror.Sample.Overload != "":
+		return warn
+	}
+	return info
 }
 
 // what names what runs.
@@ -58,17 +71,17 @@ func (a *app) stateLine() string {
 		return ""
 	}
 	m := a.mirror
-	var p point
+	var p api.Point
 	var delivered []float64
 	for _, q := range m.History {
 		delivered = append(delivered, q.Delivered)
 		p = q
 	}
-	lively, left := info, ""
+	left := ""
 	if m.Sample.Overload != "" {
-		lively, left = warn, a.render(warn, m.Sample.Overload)+"  "
+		left = a.render(warn, m.Sample.Overload) + "  "
 	}
-	left += a.render(lively, a.th.spark(delivered, 8)) + " " + a.render(strong, rate(p.Delivered))
+	left += a.render(a.lively(), a.th.spark(delivered, 8)) + " " + a.render(strong, rate(p.Delivered))
 	figure := func(name string, n float64, text string, alarm tone) {
 		t := dim
 		if n > 0 {

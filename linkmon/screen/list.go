@@ -17,12 +17,13 @@ const (
 	aNIC
 	aFault
 	anEvent
+	aFabric
 )
 
 // target is the thing that keys act on.
 type target struct {
 	kind kind
-	i    int // index in the topology, or number of a report or event
+	i    int // index in the topology, or number of a report or event, or in the list of fabrics
 }
 
 // cell is one field of a table.

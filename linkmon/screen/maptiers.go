@@ -17,15 +17,7 @@ const (
 // tiers are one tier. Above the name of a switch is a line with a character for each of its links
 // upwards, below it one for those downwards.
 func (p *mapPage) arrangeTiers(w, h int) {
-	t := p.of
-	tiers := make([][]int, max(1, t.Tiers()))
-	for i, s := range t.Switches {
-		tier := 0
-		if t.Tiers() > 0 {
-			tier = *s.Tier
-		}
-		tiers[tier] = append(tiers[tier], i)
-	}
+	tiers := p.of.ByTier()
 	y := p.fillTiers(tiers, w, false)
 	if spare := h - y; spare >= len(tiers)-1 { // a line between tiers when there is room
 		y = p.fillTiers(tiers, w, true)

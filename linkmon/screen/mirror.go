@@ -10,31 +10,18 @@ import (
 )
 
 // Bounds of what is kept, chosen by us: events and reports as many as anybody scrolls through, ten
-// minutes of history at four points a second, and of each link as much as a line of the screen
-// shows.
+// minutes of history at a point a second, as the fabric keeps it, and of each link as much as a line
+// of the screen shows.
 const (
 	maxEvents  = 2000
 	maxFaults  = 1000
-	maxHistory = 2400
+	maxHistory = 600
 	maxTrail   = 64
 )
 
-// minStep is the least time between two points of the history, in seconds. Frames that an event
-// brings come between, and rates over so short a time would be noise.
+// minStep is the least time between two points of a link's trail, in seconds. Frames that an event
+// brings come between.
 const minStep = 0.2
-
-// point is the fabric at one moment of its history. Rates are packets a second since the point
-// before.
-type point struct {
-	At        float64 // seconds since the fabric started
-	Injected  float64
-	Delivered float64
-	Lost      float64
-	Discarded float64
-	Rerouted  float64
-	InFlight  float64
-	P50, P99  float64 // latency in microseconds, of the packets of the last second
-}
 
 // mirror is the state of a fabric as its frames have told it. The zero value with a topology set
 // has heard nothing yet.
@@ -53,17 +40,10 @@ type mirror struct {
 
 	Events  []fabric.Event // oldest first
 	Faults  []fault.Report // by ID
-	History []point        // oldest first
+	History []api.Point    // oldest first
 
-	trails [][]float32 // per link: the rates of both directions together, newest last
-	last   mark
-}
-
-// mark is what rates are counted from.
-type mark struct {
-	at                        float64
-	lost, discarded, rerouted uint64
-	injected, delivered       uint64
+	trails  [][]float32 // per link: the rates of both directions together, newest last
+	trailed float64     // when trails were added to last
 }
 
 // newMirror returns a mirror of a fabric with this topology that has heard nothing yet.
@@ -126,7 +106,12 @@ func (m *mirror) Apply(f api.Frame) bool {
 	}
 	m.addEvents(f.Events)
 	m.addFaults(f.Faults)
-	m.addPoint(f)
+	if snapshot {
+		m.History = nil
+	}
+	m.History = append(m.History, f.History...)
+	m.History = slices.Delete(m.History, 0, max(0, len(m.History)-maxHistory))
+	m.addTrails()
 	return true
 }
 
@@ -166,32 +151,11 @@ func (m *mirror) addFaults(reports []fault.Report) {
 	}
 }
 
-func (m *mirror) addPoint(f api.Frame) {
-	now := mark{
-		at: f.At, lost: f.Ledger.Lost, discarded: f.Ledger.Discarded, rerouted: f.Totals.Rerouted,
-		injected: f.Ledger.Injected, delivered: f.Ledger.Delivered,
-	}
-	before := m.last
-	if before == (mark{}) {
-		m.last = now
+func (m *mirror) addTrails() {
+	if m.At-m.trailed < minStep {
 		return
 	}
-	seconds := now.at - before.at
-	if seconds < minStep {
-		return
-	}
-	m.last = now
-	rate := func(now, before uint64) float64 {
-		if now < before {
-			return 0 // its parts are read at slightly different moments
-		}
-		return float64(now-before) / seconds
-	}
-	m.History = appendBounded(m.History, maxHistory, point{
-		At: f.At, Injected: rate(now.injected, before.injected), Delivered: rate(now.delivered, before.delivered),
-		Lost: rate(now.lost, before.lost), Discarded: rate(now.discarded, before.discarded), Rerouted: rate(now.rerouted, before.rerouted),
-		InFlight: float64(f.Ledger.InFlight), P50: f.Sample.Latency.P50, P99: f.Sample.Latency.P99,
-	})
+	m.trailed = m.At
 	for i, l := range m.Links {
 		m.trails[i] = appendBounded(m.trails[i], maxTrail, float32(l.RateAB+l.RateBA))
 	}

@@ -108,35 +108,37 @@ func TestEveryTroubleOfALinkHasAName(t *testing.T) {
 	require.Equal(t, "deadlock", linkDeadlocked.String())
 }
 
-func TestTheHistoryHoldsRatesAndForgetsAnotherRun(t *testing.T) {
+func TestTheHistoryIsThatOfTheFabric(t *testing.T) {
 	m := newMirror(read(t, "kary-ntree:2,2"))
 	s := &frames{last: api.Frame{Run: "one"}}
-	step := func(f *api.Frame) {
-		f.Ledger.Injected += 100
-		f.Ledger.Delivered += 90
-		f.Ledger.Lost += 5
-		f.Totals.Rerouted += 25
-		f.Sample.Latency.P99 = 7
-		f.Links = []api.LinkView{{I: 2, State: fabric.LinkUp, RateAB: 30, RateBA: 12}}
+	tells := func(n int) func(f *api.Frame) {
+		return func(f *api.Frame) {
+			f.History = make([]api.Point, n)
+			for i := range f.History {
+				f.History[i].At = f.At + float64(i)
+			}
+			f.Links = []api.LinkView{{I: 2, State: fabric.LinkUp, RateAB: 30, RateBA: 12}}
+		}
 	}
-	require.True(t, m.Apply(s.next(api.KindSnapshot, step)))
-	require.Empty(t, m.History, "no rate yet")
-	require.True(t, m.Apply(s.next(api.KindDelta, step)))
-	require.Equal(t, []point{{At: 0.5, Injected: 400, Delivered: 360, Lost: 20, Rerouted: 100, P99: 7}}, m.History)
-	require.Equal(t, []float32{42}, m.Trail(2))
-	soon := s.next(api.KindDelta, step)
+	require.True(t, m.Apply(s.next(api.KindSnapshot, tells(3))))
+	require.True(t, m.Apply(s.next(api.KindDelta, tells(1))))
+	require.Len(t, m.History, 4)
+	require.Equal(t, []float32{42, 42}, m.Trail(2))
+	soon := s.next(api.KindDelta, tells(0))
 	soon.At, s.last.At = m.At+0.01, m.At+0.01
 	require.True(t, m.Apply(soon))
-	require.Len(t, m.History, 1, "a frame that an event brings is no point")
+	require.Len(t, m.Trail(2), 2, "a frame that an event brings is no point")
 	for range maxHistory + 5 {
-		require.True(t, m.Apply(s.next(api.KindDelta, step)))
+		require.True(t, m.Apply(s.next(api.KindDelta, tells(1))))
 	}
 	require.Len(t, m.History, maxHistory)
 	require.Len(t, m.Trail(2), maxTrail)
 	require.InDelta(t, m.At, m.History[maxHistory-1].At, 0.3)
+	require.True(t, m.Apply(s.next(api.KindSnapshot, tells(2))))
+	require.Len(t, m.History, 2, "a snapshot has all of it")
 
 	s.last = api.Frame{Run: "two"}
-	require.True(t, m.Apply(s.next(api.KindSnapshot, step)))
+	require.True(t, m.Apply(s.next(api.KindSnapshot, tells(0))))
 	require.Empty(t, m.History)
 	require.Equal(t, uint64(1), m.Seq)
 }

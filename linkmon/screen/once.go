@@ -27,8 +27,8 @@ func Pages() (names []string) {
 // Of what Once prints.
 const (
 	onceWidth, onceHeight = 80, 24
-	// onceSpan is for how many seconds of the fabric it looks, so that there are rates. Chosen by
-	// us: two points of the history.
+	// onceSpan is for how many seconds of the fabric it looks, so that there are rates of links.
+	// Chosen by us: three frames.
 	onceSpan = 2*minStep + 0.1
 	onceTime = 10 * time.Second // then the fabric is taken for gone
 )

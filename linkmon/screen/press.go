@@ -25,8 +25,13 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	a.said = ""
 	if a.mirror == nil {
-		if k == "q" || k == "esc" {
+		switch {
+		case k == "q" || k == "esc":
 			return tea.Quit
+		case a.picking() && k == "enter":
+			a.choose(a.picker.on(a).i)
+		case a.picking():
+			a.picker.key(a, k)
 		}
 		return nil
 	}
@@ -45,6 +50,8 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 	case "?":
 		a.open(newHelpPage(a))
 		return nil
+	case "F":
+		return a.askFabrics()
 	case "-":
 		if a.previous != nil {
 			a.stack, a.previous = a.previous, a.stack
@@ -139,6 +146,8 @@ func (a *app) describe(t target) {
 		a.open(newFaultPage(a, t.i))
 	case anEvent:
 		a.describeEvent(t.i)
+	case aFabric:
+		a.choose(t.i)
 	}
 }
 

@@ -163,7 +163,7 @@ func containsWord(list []string, word string) bool {
 
 // ownWords are the commands that only the full screen has, which open its pages.
 func (a *app) ownWords(line string) (list []string) {
-	for _, w := range []string{"map", "links", "switches", "nics", "events", "faults", "charts", "help", "quit"} {
+	for _, w := range []string{"map", "links", "switches", "nics", "events", "faults", "charts", "fabrics", "help", "quit"} {
 		if line != "" && strings.HasPrefix(w, line) {
 			list = append(list, w)
 		}

@@ -100,8 +100,22 @@ func (r *rig) step(change func(f *api.Frame)) {
 	if change != nil {
 		change(&f)
 	}
+	f.History = nil
+	if f.Seq > 1 {
+		f.History = []api.Point{pointOf(r.frame, f)}
+	}
 	r.frame = f
 	r.send(arrived{f})
+}
+
+// pointOf is what has happened between two frames, as a point of the history.
+func pointOf(was, f api.Frame) api.Point {
+	rate := func(now, before uint64) float64 { return float64(now-before) / (f.At - was.At) }
+	return api.Point{
+		At: f.At, Injected: rate(f.Ledger.Injected, was.Ledger.Injected), Delivered: rate(f.Ledger.Delivered, was.Ledger.Delivered),
+		Lost: rate(f.Ledger.Lost, was.Ledger.Lost), Rerouted: rate(f.Totals.Rerouted, was.Totals.Rerouted), InFlight: f.Ledger.InFlight,
+		P50: f.Sample.Latency.P50, P99: f.Sample.Latency.P99,
+	}
 }
 
 // traffic lets the fabric run for so many frames, with figures that look like some.

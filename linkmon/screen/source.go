@@ -31,6 +31,10 @@ type Config struct {
 	Do func(ctx context.Context, line string) (output string, err error)
 	// Complete returns whole lines that begin with line, as the shell completes it.
 	Complete func(ctx context.Context, line string) []string
+	// Fabrics lists the fabrics that run; nil: there is no choice. Choose has Dial connect to another.
+	Fabrics func(ctx context.Context) ([]api.Listed, error)
+	Choose  func(name string)
+
 	ReadOnly bool // nothing is changed, whatever key is pressed
 	ASCII    bool // draw with ASCII characters alone
 
@@ -51,6 +55,9 @@ var errStale = errors.New("the fabric says nothing any more")
 // errGap means that a frame was missed; the stream begins anew with a snapshot.
 var errGap = errors.New("a frame of the state stream was missed")
 
+// errChosen means that the user has chosen another fabric.
+var errChosen = errors.New("another fabric was chosen")
+
 // Run shows the fabric until the user quits or ctx ends.
 func Run(ctx context.Context, cfg Config) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -62,11 +69,21 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Out != nil {
 		options = append(options, tea.WithOutput(cfg.Out))
 	}
+	chosen := make(chan struct{}, 1)
+	if choose := cfg.Choose; choose != nil {
+		cfg.Choose = func(name string) {
+			choose(name)
+			select {
+			case chosen <- struct{}{}:
+			default: // it has yet to go over to the one before
+			}
+		}
+	}
 	p := tea.NewProgram(newApp(ctx, cfg), options...)
 	attended := make(chan struct{})
 	go func() {
 		defer close(attended)
-		attend(ctx, cfg, p.Send)
+		attend(ctx, cfg, chosen, p.Send)
 	}()
 	_, err := p.Run()
 	cancel()
@@ -91,26 +108,28 @@ type (
 // question asks for all about a switch.
 type question func(ctx context.Context, name string, forwarding bool) (api.SwitchDetail, error)
 
-// attend keeps a connection to the fabric and sends what comes over it, until ctx ends.
-func attend(ctx context.Context, cfg Config, send func(tea.Msg)) {
+// attend keeps a connection to the fabric and sends what comes over it, until ctx ends; after chosen,
+// to another.
+func attend(ctx context.Context, cfg Config, chosen <-chan struct{}, send func(tea.Msg)) {
 	for ctx.Err() == nil {
-		err := follow(ctx, cfg, send)
+		err := follow(ctx, cfg, chosen, send)
 		if ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, errGap) {
+		if errors.Is(err, errGap) || errors.Is(err, errChosen) {
 			continue
 		}
 		send(gone{err})
 		select {
 		case <-time.After(retryTime):
+		case <-chosen:
 		case <-ctx.Done():
 		}
 	}
 }
 
 // follow sends what one connection brings until it ends.
-func follow(ctx context.Context, cfg Config, send func(tea.Msg)) error {
+func follow(ctx context.Context, cfg Config, chosen <-chan struct{}, send func(tea.Msg)) error {
 	src, err := cfg.Dial(ctx)
 	if err != nil {
 		return err
@@ -129,6 +148,11 @@ func follow(ctx context.Context, cfg Config, send func(tea.Msg)) error {
 	defer late.Stop()
 	err = src.Frames(ctx, func(f api.Frame) error {
 		late.Reset(staleTime)
+		select {
+		case <-chosen:
+			return errChosen
+		default:
+		}
 		if f.Kind != api.KindSnapshot && (f.Run != run || f.Seq != seq+1) {
 			return errGap
 		}

@@ -244,6 +244,7 @@ var (
 		":", "a page, a name, or any",
 		" ", "command of linkmon sh;",
 		" ", "tab completes it",
+		"F", "choose another fabric",
 		"ctrl-c :q", "quit",
 	}
 	helpAct = []string{

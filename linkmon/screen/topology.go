@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -91,6 +92,26 @@ func (t *topology) Tiers() (n int) {
 		n = max(n, *s.Tier+1)
 	}
 	return n
+}
+
+// ByTier are the switches of each tier from left to right, as the page draws them. Switches without
+// tiers are one.
+func (t *topology) ByTier() [][]int {
+	n := t.Tiers()
+	tiers := make([][]int, max(1, n))
+	for i, s := range t.Switches {
+		tier := 0
+		if n > 0 {
+			tier = *s.Tier
+		}
+		tiers[tier] = append(tiers[tier], i)
+	}
+	if n > 0 {
+		for _, list := range tiers {
+			slices.SortStableFunc(list, func(i, j int) int { return cmp.Compare(t.Switches[i].X, t.Switches[j].X) })
+		}
+	}
+	return tiers
 }
 
 // Extent is how far the places of switches reach from the origin; false when the topology gives

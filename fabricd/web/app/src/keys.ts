@@ -32,6 +32,7 @@ function typing(e: HTMLElement): boolean {
 function escape(x: Context, target: HTMLElement): void {
   if (x.ui.dialog) x.ui.open('')
   else if (typing(target)) target.blur()
+  else if (x.ui.choice) x.ui.ask(null)
   else if (x.ui.scissors) x.ui.arm(false)
   else x.ui.select(null)
 }

@@ -2,9 +2,9 @@
 //
 // For tests in a browser. Elements carry data-testid:
 //   connection (data-state connecting|live|away|locked), read-only, fabric-picker, search-button, scissors, undo, heal, theme,
-//   help-button; overload; help-dialog, search-dialog with search, fabrics-dialog;
+//   help-button; overload, deadlock, choice over the map; help-dialog, search-dialog with search, fabrics-dialog;
 //   tab-fabric, tab-selected, tab-flow, tab-faults; fabric-panel with switch-count, link-count, all-well, troubles, ledger,
-//   ledger-balanced, deadlock, layer-<name>; link-panel with link-state (data-state as in the API, data-story up|cut|silent|
+//   ledger-balanced, cycle, layer-<name>; link-panel with link-state (data-state as in the API, data-story up|cut|silent|
 //   noticed|flapping|impaired|coming|down|held), cut, cut-silently, restore, direction, for, flap, impair, loss, delay, rate;
 //   pods (data-pod), pod-panel with pod-open, pod-close, bundle-panel; switch-panel with switch-state (data-state), crash, restart, vector,
 //   firmware, load-routing, load-file, load-choose, load-into, load-every, load, load-about, rollout, rollout-stop, rollout-cost; firmwares in fabric-panel; nic-panel; faults-panel with fault (data-fault),
@@ -18,6 +18,7 @@ import 'uplot/dist/uPlot.min.css'
 import './style.css'
 import { listen } from './keys'
 import { FabricMap } from './map/map'
+import type { Pointing } from './map/mouse'
 import { Client } from './net/client'
 import { Stream } from './net/stream'
 import { Actions } from './state/actions'
@@ -27,13 +28,14 @@ import { Store } from './state/store'
 import { SwitchWatch } from './state/switchwatch'
 import { Ui, type Selection, type Tab } from './state/ui'
 import { Charts } from './ui/charts'
+import { choice } from './ui/choice'
 import type { Context } from './ui/context'
 import { dialogs } from './ui/dialogs'
 import { fabricPanel } from './ui/fabricpanel'
 import { faultsPanel } from './ui/faultspanel'
 import { flowPanel } from './ui/flowpanel'
 import { header } from './ui/header'
-import { overloaded } from './ui/overload'
+import { unwell } from './ui/unwell'
 import { hoverLine, legend } from './ui/legend'
 import { linkPanel } from './ui/linkpanel'
 import { nicPanel, switchPanel } from './ui/switchpanel'
@@ -63,14 +65,18 @@ const stream = new Stream(store, client, () => {
   ui.changed()
 })
 const actions = new Actions(client, store, ui)
-const map = new FabricMap(at('#map'), store, ui, {
+const pointing: Pointing = {
   select: (s) => {
     ui.select(s)
     if (s?.kind === 'switch' && store.pod(s.id) && !store.open.has(s.id)) x.openPods([s.id])
   },
   act: (s) => {
     ui.select(s)
-    void actions.toggle(s)
+    if (client.mayAct) void actions.toggle(s)
+  },
+  ask: ({ x, y }, links) => {
+    if (client.mayAct) ui.ask({ x, y, links })
+    else ui.select({ kind: 'link', id: links[0]! })
   },
   hover: (s) => {
     const before = ui.hovered
@@ -79,7 +85,8 @@ const map = new FabricMap(at('#map'), store, ui, {
     map.container.classList.toggle('pointing', s !== null)
     ui.changed()
   },
-})
+}
+const map = new FabricMap(at('#map'), store, ui, pointing)
 function setOpen(pods: Iterable<string>): void {
   store.setOpen(pods)
   stream.anew()
@@ -110,7 +117,7 @@ const tabText: Record<Tab, () => string> = {
 
 function tabs() {
   return (Object.keys(tabText) as Tab[]).map((t) => html`
-    <button role="tab" aria-selected=${ui.tab === t} data-testid="tab-${t}" @click=${() => ui.show(t)}>${tabText[t]()}</button>`)
+    <button role="tab" aria-selected=${ui.tab === t} data-testid="tab-${t}" @click=${() => ui.show(t, ui.tab === t && !ui.folded)}>${tabText[t]()}</button>`)
 }
 
 function panel() {
@@ -134,10 +141,11 @@ function panel() {
 
 function draw(): void {
   render(header(x), at('header'))
-  app.classList.toggle('overloaded', overloaded(store) !== '')
-  render(html`${legend(x)} ${hoverLine(x)}
-    ${overloaded(store) ? html`<div class="banner away" role="alert" data-testid="overload">${overloaded(store)}</div>` : nothing}
-    ${store.deadlock.length ? html`<div class="banner" role="alert">Deadlock: ${store.deadlock.length} channels wait for one another</div>` : nothing}
+  const wrong = unwell(store)
+  app.classList.toggle('unwell', wrong !== null)
+  app.classList.toggle('folded', ui.folded)
+  render(html`${legend(x)} ${hoverLine(x)} ${choice(x, pointing)}
+    ${wrong ? html`<div class="banner ${wrong.kind}" role="alert" data-testid=${wrong.kind}>${wrong.text}</div>` : nothing}
     ${stream.connection === 'away' && store.run ? html`<div class="banner away">fabricd is away. What you see is what it last said.</div>` : nothing}`, at('#over'))
   render(tabs(), at('nav'))
   render(panel(), at('#panel'))

@@ -63,7 +63,7 @@ it('takes back nothing for an order that changed nothing', async () => {
   await settled()
   asked[0]!.answer(true, false)
   await settled()
-  expect(said).toEqual(['cut s0-s1 silently: it is so already'])
+  expect(said).toEqual(['s0-s1 is cut already'])
   expect(actions.deeds).toEqual([])
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { FaultReport, Frame, Sample, Topology } from '../src/net/types'
+import type { FaultReport, Frame, Topology } from '../src/net/types'
 import { Store, type Change } from '../src/state/store'
 import { made } from './made'
 
@@ -66,10 +66,10 @@ describe('the store', () => {
 
   it('begins anew with the snapshot of another run, and keeps no figures of the one before', () => {
     const s = started()
-    s.apply(frame(6, { sample: sample(1.5, 100), faults: [report(1)], events: [{ seq: 1, at: 1, kind: 'cut' }] }))
-    expect(s.history.data.at.length).toBeGreaterThan(0)
+    s.apply(frame(6, { history: [{ at: 1 }], faults: [report(1)], events: [{ seq: 1, at: 1, kind: 'cut' }] }))
+    expect(s.history.data.at).toEqual([1])
     expect(s.apply(frame(1, { run: 'r2' }))).toBe('gap')
-    expect(s.apply(frame(1, { run: 'r2', kind: 'snapshot', sample: sample(0.25, 7) }))).toBe('snapshot')
+    expect(s.apply(frame(1, { run: 'r2', kind: 'snapshot', history: [{ at: 0.25, delivered_per_second: 7 }] }))).toBe('snapshot')
     expect(s.run).toBe('r2')
     expect(s.history.data.delivered).toEqual([7])
     expect(s.faults.size).toBe(0)
@@ -165,28 +165,24 @@ describe('the store', () => {
 })
 
 describe('the history', () => {
-  it('makes rates of counters', () => {
+  it('is that of the fabric, with zeros for what is left out, and goes on with each frame', () => {
     const s = started()
-    s.apply(frame(6, { at: 10, sample: { ...sample(10, 50), lost: 3, rerouted: 100 } }))
-    s.apply(frame(7, { at: 10.5, sample: { ...sample(10.5, 60), lost: 5, rerouted: 150 } }))
-    expect(s.history.data.delivered).toEqual([50, 60])
-    expect(s.history.data.lost).toEqual([0, 4])
-    expect(s.history.data.rerouted).toEqual([0, 100])
+    s.apply(frame(9, { kind: 'snapshot', history: [{ at: 1, delivered_per_second: 50 }, { at: 2, lost_per_second: 4 }] }))
+    s.apply(frame(10, { history: [{ at: 3, p99_us: 7 }] }))
+    s.apply(frame(11))
+    const { at, delivered, lost, p99 } = s.history.data
+    expect([at, delivered, lost, p99]).toEqual([[1, 2, 3], [50, 0, 0], [0, 4, 0], [0, 0, 7]])
   })
 
-  it('passes over frames that follow one another too fast for a rate', () => {
+  it('holds ten minutes, and what a snapshot says of them', () => {
     const s = started()
-    s.apply(frame(6, { at: 10, sample: sample(10, 50) }))
-    s.apply(frame(7, { at: 10.01, sample: { ...sample(10.01, 50), lost: 1 } }))
-    s.apply(frame(8, { at: 10.25, sample: { ...sample(10.25, 50), lost: 1 } }))
-    expect(s.history.data.at).toEqual([10, 10.25])
-    expect(s.history.data.lost).toEqual([0, 4])
+    s.apply(frame(9, { kind: 'snapshot', history: Array.from({ length: 603 }, (_, at) => ({ at })) }))
+    expect(s.history.data.at).toHaveLength(600)
+    expect(s.history.data.at.at(-1)).toBe(602)
+    s.apply(frame(20, { kind: 'snapshot', history: [{ at: 603 }] }))
+    expect(s.history.data.at).toEqual([603])
   })
 })
-
-function sample(at: number, rate: number): Sample {
-  return { at, injected_per_second: rate, offered_per_second: rate, delivered_per_second: rate, in_flight: 1, lost: 0, discarded: 0, rerouted: 0, links_down: 0 }
-}
 
 function report(id: number): FaultReport {
   return made<FaultReport>({

@@ -123,6 +123,37 @@ test('a click on a link cuts it in the fabric, and its report appears', async ({
   await expect(page.getByTestId('scissors')).toHaveAttribute('aria-pressed', 'false')
 })
 
+test('of two links under the pointer the page asks which', async ({ shared: page }, info) => {
+  const pair = ['s1.00-s2.01', 's1.01-s2.00'] // they cross in the middle
+  const at = (await page.evaluate((id) => window.weft.place(id), pair[0]!))!
+  await page.getByTestId('scissors').click()
+  for (const leave of [() => page.keyboard.press('Escape'), () => page.getByTestId('choice').getByText(pair[1]!).click()]) {
+    await page.mouse.click(at.x, at.y)
+    await expect(page.getByTestId('choice').getByRole('menuitem')).toHaveCount(2)
+    await look(page, info, 'choice')
+    expect((await f.status()).links_cut).toEqual([])
+    await leave()
+    await expect(page.getByTestId('choice')).toHaveCount(0)
+  }
+  await cut(pair[1]!)
+  await up(pair[0]!)
+  await page.keyboard.press('Escape')
+})
+
+test('on a small screen the panel folds, and the map has all of the width', async ({ shared: page }, info) => {
+  const size = page.viewportSize()!
+  const panel = page.getByTestId('fabric-panel')
+  await page.setViewportSize({ width: 800, height: 600 })
+  if (await panel.isVisible()) await page.getByTestId('tab-fabric').click()
+  await expect(panel).toBeHidden()
+  const map = (await page.getByTestId('map').boundingBox())!
+  expect([map.width, map.height > 300]).toEqual([800, true])
+  await look(page, info, 'small')
+  await page.getByTestId('tab-faults').click()
+  await expect(page.getByTestId('faults-panel')).toBeVisible()
+  await page.setViewportSize(size)
+})
+
 test('a cut by linkmon appears within a second', async ({ shared: page }, info) => {
   await page.getByTestId('tab-fabric').click()
   const took: number[] = []

@@ -6,6 +6,7 @@ export type {
   Frame,
   Latency,
   Ledger,
+  Point,
   PodView,
   Reconfiguration,
   Sample,

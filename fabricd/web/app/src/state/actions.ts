@@ -6,6 +6,11 @@ import { asBefore, type Direction, type Flap, type Impair, type Spec } from './s
 import type { Store } from './store'
 import type { Selection, Ui } from './ui'
 
+interface Answer {
+  changed?: boolean
+  note?: string // what else there is to know, as that something else keeps the link down
+}
+
 interface Deed {
   text: string
   run: string
@@ -176,12 +181,12 @@ export class Actions {
   }
 
   // request says what came of an order, and returns its answer, or null if it was refused.
-  private async request(path: string, body: object, text: string): Promise<{ changed?: boolean } | null> {
+  private async request(path: string, body: object, text: string): Promise<Answer | null> {
     this.busy++
     this.ui.changed()
     try {
-      const answer = (await this.client.post<{ changed?: boolean } | null>(path, body)) ?? {}
-      this.ui.say(answer.changed === false ? `${text}: it is so already` : text)
+      const answer = (await this.client.post<Answer | null>(path, body)) ?? {}
+      this.ui.say([answer.changed === false ? unchanged(path) : text, ...(answer.note ? [answer.note] : [])].join('\n'))
       return answer
     } catch (e) {
       this.ui.say(`${text}: ${(e as Error).message}`, true)
@@ -198,6 +203,17 @@ export class Actions {
     const l = this.store.topology!.links[i]!
     return d === 'to' ? `${l.a} to ${l.b}` : `${l.b} to ${l.a}`
   }
+}
+
+// already says why an order changes nothing, as linkmon does.
+const already: Record<string, string> = {
+  cut: 'is cut already', flap: 'is cut or flaps already: restore it first', impair: 'is not impaired', crash: 'has crashed already',
+  restore: 'has no fault of its own', restart: 'has not crashed',
+}
+
+function unchanged(path: string): string {
+  const [, name = '', verb = ''] = path.split('/')
+  return verb ? `${decodeURIComponent(name)} ${already[verb]}` : 'nothing was broken'
 }
 
 // troubled says whether anything has been done to a link.

@@ -99,7 +99,7 @@ export class Store {
     }
     const snapshot = f.kind === 'snapshot'
     if (snapshot) {
-      if (f.run !== this.run) this.history.clear()
+      this.history.clear()
       this.reset()
     }
     this.run = f.run
@@ -122,7 +122,7 @@ export class Store {
       if (this.faults.size <= keptFaults) break
       this.faults.delete(id)
     }
-    this.history.add(f.at, this.sample, this.totals)
+    this.history.add(f.history ?? [])
     this.emit({
       all: snapshot,
       state: snapshot || this.turned || events.length > 0 || (f.faults ?? []).length > 0 || (this.deadlock.length > 0) !== locked,

@@ -58,6 +58,11 @@ export class Ui {
   // A click on a link cuts it, or restores it. Not kept: who opens the page anew looks first.
   scissors = false
 
+  // Links at a place of the map, of which one is to be cut or restored.
+  choice: { x: number; y: number; links: string[] } | null = null
+
+  folded = true // the panel, where there is no room for it beside the map
+
   private listeners = new Set<() => void>()
   private toastId = 0
 
@@ -78,6 +83,11 @@ export class Ui {
     for (const f of this.listeners) f()
   }
 
+  ask(choice: Ui['choice']): void {
+    this.choice = choice
+    this.changed()
+  }
+
   arm(on: boolean): void {
     this.scissors = on
     this.changed()
@@ -94,6 +104,7 @@ export class Ui {
   }
 
   select(s: Selection | null): void {
+    this.choice = null
     this.selected = s
     if (s && s.kind !== 'link') this.around = s.id
     if (s) this.tab = 'selected'
@@ -101,7 +112,8 @@ export class Ui {
     this.changed()
   }
 
-  show(tab: Tab): void {
+  show(tab: Tab, folded = false): void {
+    this.folded = folded
     this.tab = tab
     this.changed()
   }

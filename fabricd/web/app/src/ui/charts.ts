@@ -1,11 +1,12 @@
-// The charts below the map, by uPlot, with the faults marked on them. They share the time axis of the timeline above them.
+// The charts below the map, by uPlot, one below the other and with the faults marked on them. The timeline above them has the same
+// time axis.
 
 import uPlot from 'uplot'
 import { css, type Theme } from '../map/colors'
 import type { FaultReport } from '../net/types'
 import type { Column } from '../state/history'
 import type { Store } from '../state/store'
-import { micro, short } from './format'
+import { clock, micro, rate, short } from './format'
 
 export const spans = [60, 300, 600] as const // seconds
 
@@ -17,36 +18,46 @@ interface Line {
 }
 
 interface Chart {
-  title: string
+  value: (v: number) => string // with its unit
   lines: Line[]
-  value: (v: number) => string
 }
 
 const plots: Chart[] = [
   {
-    title: 'delivered /s', value: short,
+    value: rate,
     lines: [
       { column: 'injected', label: 'injected', color: (t) => t.faint },
+      { column: 'refused', label: 'refused', color: (t) => css(t.impaired) },
       { column: 'delivered', label: 'delivered', color: (t) => css(t.coming), fill: true },
     ],
   },
   {
-    title: 'latency', value: micro,
+    value: micro,
     lines: [
-      { column: 'p50', label: 'p50', color: (t) => css(t.coming) },
+      { column: 'p50', label: 'latency p50', color: (t) => css(t.coming) },
       { column: 'p99', label: 'p99', color: (t) => css(t.impaired) },
     ],
   },
   {
-    title: 'lost, discarded /s', value: short,
+    value: rate,
     lines: [
       { column: 'lost', label: 'lost', color: (t) => css(t.cut), fill: true },
       { column: 'discarded', label: 'discarded', color: (t) => css(t.impaired) },
     ],
   },
-  { title: 'rerouted /s', value: short, lines: [{ column: 'rerouted', label: 'rerouted', color: (t) => css(t.reroute), fill: true }] },
-  { title: 'in flight', value: short, lines: [{ column: 'inFlight', label: 'in flight', color: (t) => css(t.silent), fill: true }] },
+  { value: rate, lines: [{ column: 'rerouted', label: 'rerouted', color: (t) => css(t.reroute), fill: true }] },
+  { value: short, lines: [{ column: 'inFlight', label: 'packets in flight', color: (t) => css(t.silent), fill: true }] },
 ]
+
+// What is left of the plots: the figures of the vertical axis. The timeline keeps as much free, see --gutter in style.css.
+const gutter = 56
+const timeAxis = 16 // above the first, below the timeline
+
+// round is 1, 2 or 5 times a power of ten, as large as fits.
+function round(most: number): number {
+  const power = 10 ** Math.floor(Math.log10(most))
+  return (most >= 5 * power ? 5 : most >= 2 * power ? 2 : 1) * power
+}
 
 export class Charts {
   span: number = spans[0]
@@ -56,7 +67,7 @@ export class Charts {
   constructor(private readonly root: HTMLElement, private readonly store: Store, private theme: Theme) {
     this.boxes = plots.map((p) => {
       const box = document.createElement('figure')
-      box.setAttribute('aria-label', p.title)
+      box.setAttribute('aria-label', p.lines.map((l) => l.label).join(', '))
       box.dataset.testid = `chart-${p.lines.at(-1)!.column}`
       root.append(box)
       return box
@@ -88,13 +99,14 @@ export class Charts {
         c.setData(data, false)
         c.setScale('x', { min: from, max: to })
       })
-      const last = plots[i]!.lines.map((l) => plots[i]!.value(d[l.column].at(-1) ?? 0)).join(' / ')
-      this.boxes[i]!.querySelector('.now')!.textContent = last
+      const now = this.boxes[i]!.querySelectorAll('b')
+      plots[i]!.lines.forEach((l, k) => { now[k]!.textContent = plots[i]!.value(d[l.column].at(-1) ?? 0) })
     })
   }
 
   private size(box: HTMLElement): { width: number; height: number } {
-    return { width: Math.max(60, box.clientWidth), height: Math.max(40, box.clientHeight - 17) }
+    const plot = box.firstElementChild!
+    return { width: Math.max(60, plot.clientWidth), height: Math.max(24, plot.clientHeight) }
   }
 
   private resize(): void {
@@ -105,14 +117,16 @@ export class Charts {
     for (const c of this.charts) c.destroy()
     this.charts = plots.map((p, i) => {
       const box = this.boxes[i]!
-      box.replaceChildren()
-      const head = document.createElement('figcaption')
-      head.append(p.title, ' ')
-      const now = document.createElement('b')
-      now.className = 'now'
-      head.append(now)
-      box.append(head)
-      return new uPlot(this.options(p, this.size(box)), [[], ...p.lines.map(() => [])] as uPlot.AlignedData, box)
+      const plot = document.createElement('div')
+      const legend = document.createElement('figcaption')
+      for (const l of p.lines) {
+        const name = document.createElement('span')
+        name.style.setProperty('--line', l.color(this.theme))
+        name.append(l.label, ' ', document.createElement('b'))
+        legend.append(name)
+      }
+      box.replaceChildren(plot, legend)
+      return new uPlot(this.options(p, this.size(box)), [[], ...p.lines.map(() => [])] as uPlot.AlignedData, plot)
     })
     if (this.root.isConnected) this.draw()
   }
@@ -120,15 +134,16 @@ export class Charts {
   private options(p: Chart, size: { width: number; height: number }): uPlot.Options {
     const { theme } = this
     const axis = { stroke: theme.faint, font: '10px ui-sans-serif, "DejaVu Sans", sans-serif', grid: { stroke: css(theme.idle, 0.5), width: 1 }, ticks: { show: false } }
+    const first = p === plots[0]
     return {
       ...size,
       legend: { show: false },
       cursor: { sync: { key: 'weft' }, y: false, drag: { x: false, y: false } },
-      padding: [7, 4, 0, 0],
+      padding: [first ? 0 : 5, 16, 3, 0], // the timeline keeps as much free at its right
       scales: { x: { time: false }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
       axes: [
-        { ...axis, size: 16, gap: 2, space: 60, values: (_, ticks) => ticks.map((v) => `${Math.round(v)}s`) },
-        { ...axis, size: 44, gap: 2, space: 22, values: (_, ticks) => ticks.map(p.value) },
+        { ...axis, side: 0, size: first ? timeAxis : 0, gap: 2, space: 60, values: (_, ticks) => ticks.map((v) => (first ? clock(v).replace('.0', '') : '')) },
+        { ...axis, size: gutter, gap: 4, splits: (_, __, ___, most) => [round(most)], values: (_, ticks) => ticks.map(p.value) },
       ],
       series: [
         {},

@@ -7,6 +7,7 @@ import type { Context } from './context'
 import { firmwares, rollout } from './firmware'
 import { count, micro, rate, short } from './format'
 import { podList } from './podpanel'
+import { unwell } from './unwell'
 
 export function fabricPanel(x: Context): TemplateResult {
   const t = x.store.full
@@ -40,7 +41,7 @@ function deadlock(x: Context): TemplateResult | typeof nothing {
   const cycle = x.store.deadlock
   if (cycle.length === 0) return nothing
   return html`
-    <div class="alarm" role="alert" data-testid="deadlock">
+    <div class="alarm" role="alert" data-testid="cycle">
       <b>Deadlock: ${cycle.length} channels wait for one another</b>
       <ol>
         ${cycle.map((c) => {
@@ -65,7 +66,10 @@ function troubles(x: Context): TemplateResult {
     by.set(s, list)
   })
   const down = t.switches.filter((_, i) => x.store.switches[i]!.state !== 'up')
-  if (by.size === 0 && down.length === 0) return html`<p class="good" data-testid="all-well">all links and switches are up</p>`
+  if (by.size === 0 && down.length === 0) {
+    const wrong = unwell(x.store)
+    return html`<p class=${wrong ? 'dim' : 'good'} data-testid="all-well">all links and switches are up${wrong ? ', and yet: ' + wrong.text : ''}</p>`
+  }
   return html`
     <div class="troubles" data-testid="troubles">
       ${[...by].map(([s, ids]) => html`

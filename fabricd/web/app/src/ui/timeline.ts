@@ -15,6 +15,7 @@ export function timeline(x: Context, charts: Charts): TemplateResult {
   const at = (t: number) => ((Math.min(Math.max(t, from), to) - from) / (to - from)) * 100
   return html`
     <div class="timeline" data-testid="timeline">
+      <span class="dim">faults</span>
       <svg role="list" aria-label="faults over time">
         ${shown.map((r) => {
           const least = (to - from) * 0.012

@@ -1,0 +1,13 @@
+// What is wrong with the fabric as a whole, though its links and switches may be up. The page is nowhere green meanwhile.
+
+import type { Channel, Sample } from '../net/types'
+
+export function unwell(store: {
+  readonly sample: Sample | null | undefined
+  readonly deadlock: readonly Channel[]
+}): { kind: 'deadlock' | 'overload'; text: string } | null {
+  const { overload, deadlock } = store.sample ?? {}
+  if (store.deadlock.length > 0) return { kind: 'deadlock', text: `deadlock: ${store.deadlock.length} channels wait for one another` }
+  if (deadlock) return { kind: 'deadlock', text: `deadlock: ${deadlock}` } // in pods that are closed, perhaps
+  return overload ? { kind: 'overload', text: overload } : null
+}
