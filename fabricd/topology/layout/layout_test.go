@@ -253,7 +253,7 @@ func TestLinksBetweenTheSameTwoSwitchesAreBentApart(t *testing.T) {
 	l := layout.Of(g)
 	bends := slices.Clone(l.Bends)
 	slices.Sort(bends)
-	assert.Equal(t, []float64{-0.3, 0, 0, 0.3}, bends)
+	assert.Equal(t, []float64{-0.15, 0, 0, 0.15}, bends)
 }
 
 func TestTheJSONHasThePlacesAndIsATopologyFile(t *testing.T) {
