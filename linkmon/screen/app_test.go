@@ -39,7 +39,7 @@ func TestFormsMakeTheLineThatWouldBeTyped(t *testing.T) {
 		{"2 ctrl+d y", "cut s0.00-s1.00"},
 		{"2 ctrl+k", "cut s0.00-s1.00"},
 		{"x y", "crash s0.00"},
-		{"right right x y", "crash s0.02"},
+		{"right right x y", "crash s0.20"},
 		{"down ctrl+k", "crash s1.00"},
 		{"3 space space ctrl+d y", "crash s0.00 s0.01"},
 		{"2 r", "restore s0.00-s1.00"},
