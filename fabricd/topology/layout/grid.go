@@ -48,7 +48,7 @@ func rows(g *topology.Graph) Layout {
 	}
 	for i, k := range g.Links {
 		if k.BetweenSwitches() {
-			l.Bends[i] = l.lane(&g.Switches[k.A.Node.Index], &g.Switches[k.B.Node.Index], dims)
+			l.Bends[i] = l.lane(&g.Switches[k.A.Node.Index], &g.Switches[k.B.Node.Index], dims, wide == dims[2])
 		}
 	}
 	l.lead(g, false)
@@ -62,14 +62,14 @@ func rows(g *topology.Graph) Layout {
 	return l
 }
 
-// sideBySide is how many planes of x by y switches make a row: all of them if that is at most five
-// times as wide as high. Those of a torus make two rows at most, so that the last stands below the
+// sideBySide is how many planes of x by y switches make a row: all of them if that is at most two
+// and a half times as wide as high. Those of a torus make two rows at most, so that the last stands below the
 // first.
 func sideBySide(kind topology.Kind, x, y, planes int) int {
-	const widest = 5
+	const widest = 2.5
 	for n := 1; ; n++ {
 		wide := (planes + n - 1) / n
-		if wide == 1 || wide*(x+1)-1 <= widest*(n*(y+1)-1) || kind == topology.Torus && (n == 2 || planes == 3) {
+		if wide == 1 || float64(wide*(x+1)-1) <= widest*float64(n*(y+1)-1) || kind == topology.Torus && (n == 2 || planes == 3) {
 			return wide
 		}
 	}
@@ -90,7 +90,7 @@ func snake(i, planes, wide int) (column float64, row int) {
 }
 
 // lane is the bend of the link between two switches of a grid; 0 when they are neighbours on paper.
-func (l *Layout) lane(a, b *topology.Switch, dims []int) float64 {
+func (l *Layout) lane(a, b *topology.Switch, dims []int, inLine bool) float64 {
 	p, q := l.Switches[a.ID], l.Switches[b.ID]
 	d := 0
 	for a.Coord[d] == b.Coord[d] {
@@ -104,8 +104,8 @@ func (l *Layout) lane(a, b *topology.Switch, dims []int) float64 {
 	case d == 1:
 		bend = -aroundColumn
 	default:
-		// Each column has a part of the lane below its rows, and each row one of that beside its columns,
-		// the first half for the way to the next plane, the other for the way back to the first.
+		// Each column has a part of the lane below its rows, and each row one of that beside its columns.
+		// Where the last plane is in line with the first, half of it is for the way back.
 		at, of, first, wide := a.Coord[0], dims[0], -laneBelow, -wideBelow
 		if upright {
 			at, of, first, wide = 0, 1, laneRight, wideRight
@@ -113,9 +113,12 @@ func (l *Layout) lane(a, b *topology.Switch, dims []int) float64 {
 				at, of = a.Coord[1], dims[1]
 			}
 		}
-		share := float64(at) / float64(2*of)
-		if b.Coord[d]-a.Coord[d] > 1 {
-			share += 0.5
+		share := float64(at) / float64(of)
+		if inLine {
+			share /= 2
+			if b.Coord[d]-a.Coord[d] > 1 {
+				share += 0.5
+			}
 		}
 		bend = first + wide*share
 	}
