@@ -56,6 +56,30 @@ it('bends a link to the side that fabricd says', () => {
   expect(g.box.y[1], 'what is seen at first has all of the curve').toBe(1)
 })
 
+it('draws switches of a tree so small that its flattest link runs above its neighbour', () => {
+  for (const [width, height] of [[800, 400], [2000, 60]] as const) {
+    const g = place(tree(40, 0), width, height)
+    const top = g.nodes.get('s0')!
+    const end = g.nodes.get('s1.39')!
+    const beside = g.nodes.get('s1.38')!
+    const rises = (along(top, end, g.bends[0]!, (beside.x + g.half - top.x) / (end.x - top.x)).y - end.y)
+    expect(rises).toBeGreaterThan(g.half)
+  }
+})
+
+it('bends links between pods around the pods between them', () => {
+  const t = tree(5, 0)
+  t.layout = { kind: 'grid', width: 5, height: 1 }
+  t.switches = t.switches.slice(1).map((s) => ({ ...s, y: 0 }))
+  t.links = [{ id: 'far', a: 's1.0', a_port: -1, b: 's1.4', b_port: -1 }, { id: 'near', a: 's1.0', a_port: -1, b: 's1.1', b_port: -1 }]
+  t.pods = []
+  const g = place(t, 100, 100)
+  expect(g.bends[1]!.aside).toBeCloseTo(0)
+  for (const at of [0.25, 0.5, 0.75]) {
+    expect(Math.abs(along(g.nodes.get('s1.0')!, g.nodes.get('s1.4')!, g.bends[0]!, at).y)).toBeGreaterThan(0.3)
+  }
+})
+
 it('goes to the switch that lies in the direction of the key', () => {
   const t = tree(5, 0)
   const store = new Store()

@@ -21,6 +21,7 @@ export interface Geometry {
   nicSpacing: number // of neighbouring NICs
   nicReach: number // of a NIC to its switch
   nicsOf: Map<string, number> // how many a switch has
+  below: Map<string, number> // of a tree: how far each node is above the next tier of switches
   nearest: Map<string, number> // distance of each node to the next of its kind
   box: { x: [number, number]; y: [number, number] } // what is seen at first
   half: number // half of a switch, at most: links run clear of others of this size
@@ -80,6 +81,7 @@ function measure(t: Topology, nodes: Map<string, Point>): Geometry {
     nicSpacing: median(t.nics.map((n) => nearest.get(n.id)!)),
     nicReach: median(t.nics.map((n) => distance(nodes.get(n.id), nodes.get(n.switch)))),
     nicsOf,
+    below: t.layout.kind === 'tree' ? belowOf(switches, nodes) : new Map(),
     nearest,
     box: { x: [0, 1], y: [0, 1] },
   }
@@ -187,6 +189,12 @@ function nearestOf(ids: string[], nodes: Map<string, Point>): Map<string, number
     out.set(id, Number.isFinite(best) ? best : 1)
   })
   return out
+}
+
+function belowOf(switches: string[], nodes: Map<string, Point>): Map<string, number> {
+  const tiers = [...new Set(switches.map((id) => nodes.get(id)!.y))].sort((a, b) => a - b)
+  const gap = new Map(tiers.map((y, i) => [y, i > 0 ? y - tiers[i - 1]! : Infinity]))
+  return new Map([...nodes].map(([id, p]) => [id, gap.get(p.y) ?? Infinity]))
 }
 
 function median(values: number[]): number {

@@ -209,7 +209,6 @@ export class Overlay extends Layer2d {
     const { map } = this
     const t = map.store.topology!
     const px = map.scale()
-    const upright = t.layout.kind === 'tree' // names may be
     // A name is written where it does not run into the next one, nor that of a NIC into its switch. Those that are not are counted.
     const write = (ids: { id: string }[], most: number, size: number): number => {
       let hidden = 0
@@ -222,20 +221,22 @@ export class Overlay extends Layer2d {
         const text = nics ? `${name} +${nics}`.trim() : name
         const turned = !fits(text)
         const small = turned ? Math.min(size, room - 1.5) : size
-        if (turned && (!upright || small < 7)) hidden++
+        // A name that is upright leaves half of the way to the next tier to the links.
+        const below = Math.min(map.geometry.below.get(id) ?? 0, map.showsNics && map.geometry.nicsOf.has(id) ? map.geometry.nicReach : Infinity)
+        if (turned && (small < 7 || text.length * small * 1.2 > below * px)) hidden++
         else if (text) this.write(id, text, small, turned)
       }
       return wanted ? hidden : 0
     }
     const missing = [
       [write(t.switches, Infinity, 11), 'names of switches'], [map.showsNics ? write(t.nics, map.geometry.nicReach, 9.5) : 0, 'names of NICs'],
-      [count ? t.nics.length : 0, 'NICs, counted behind +'],
+      [count ? t.nics.length : 0, 'NICs, here +n'],
     ].flatMap(([n, what]) => (n ? [`${n} ${what}`] : []))
     if (missing.length === 0) return
     const { width, height } = map.sigma.getDimensions()
     this.ctx.font = `500 11px ${font}`
     this.ctx.textAlign = 'right'
-    this.outlined(`zoom in for ${missing.join(' and ')}`, width - 10, height - 20)
+    missing.forEach((text, i) => this.outlined(i === 0 ? `zoom in for ${text}` : `and ${text}`, width - 10, height - 6 - 14 * (missing.length - i)))
   }
 
   // write writes text below a node, or upright.
