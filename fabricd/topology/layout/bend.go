@@ -64,7 +64,8 @@ func Around(at []Point, a, b int, want, wide float64, box Point) (bend float64, 
 	length := math.Hypot(at[b].X-at[a].X, at[b].Y-at[a].Y)
 	ux, uy := (at[b].X-at[a].X)/length, (at[b].Y-at[a].Y)/length
 	// The box in the frame of the link, at least: x along it, y to the left.
-	long, high := math.Abs(float64(ux*box.X))+math.Abs(float64(uy*box.Y)), math.Abs(float64(uy*box.X))+math.Abs(float64(ux*box.Y))+wide/2
+	long := math.Abs(float64(ux*box.X)) + math.Abs(float64(uy*box.Y))
+	high := math.Abs(float64(uy*box.X)) + math.Abs(float64(ux*box.Y)) + wide/2
 	most := max(1, length/2)
 	type span struct{ low, high float64 } // bends that cross a box
 	var spans []span

@@ -57,7 +57,8 @@ func TestNoLinkCrossesASwitchThatItDoesNotTouch(t *testing.T) {
 						if s == int(a) || s == int(z) {
 							continue
 						}
-						if l.Kind != layout.Tree && math.Abs(p.X-q.X) < 0.275 && math.Abs(p.Y-q.Y) < 0.195 { // a tree is stretched where it is drawn
+						// A tree is stretched where it is drawn.
+						if l.Kind != layout.Tree && math.Abs(p.X-q.X) < 0.275 && math.Abs(p.Y-q.Y) < 0.195 {
 							t.Fatalf("%s, bent by %v, crosses %s at %.3f of its way", k.Name, l.Bends[i], g.Switches[s].Name, share)
 						}
 					}

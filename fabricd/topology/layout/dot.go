@@ -16,9 +16,12 @@ func DOT(w io.Writer, g *topology.Graph, o Options) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "graph %s {\n", quote(g.Spec))
 	points := l.unit(g)
-	at := func(p Point) string { return fmt.Sprintf("%.1f,%.1f", points*p.X, points*(l.Height-p.Y)) } // y grows upwards there
+	at := func(p Point) string { // y grows upwards there
+		return fmt.Sprintf("%.1f,%.1f", points*p.X, points*(l.Height-p.Y))
+	}
 	fmt.Fprintln(out, "  layout=nop2; outputorder=edgesfirst;")
-	fmt.Fprintln(out, "  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=monospace, fontsize=10, margin=\"0.06,0.03\", width=0.3, height=0.25];")
+	fmt.Fprintln(out, `  node [shape=box, style="rounded,filled", fillcolor=white, fontname=monospace, fontsize=10, `+
+		`margin="0.06,0.03", width=0.3, height=0.25];`)
 	fmt.Fprintln(out, "  edge [color=gray40];")
 	for i, s := range g.Switches {
 		fmt.Fprintf(out, "  %s [pos=\"%s\"];\n", quote(s.Name), at(l.Switches[i]))
