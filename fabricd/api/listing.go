@@ -54,7 +54,7 @@ type TopologyLink struct {
 	APort int     `json:"a_port"`
 	B     string  `json:"b"`
 	BPort int     `json:"b_port"`
-	Bend  float64 `json:"bend,omitempty" jsonschema_description:"Drawn as a quadratic curve from a to b whose control point is so far from the middle, to the left of the way from a to b."`
+	Bend  float64 `json:"bend,omitempty" jsonschema_description:"How far it runs beside the straight way from a to b, to the left of it, from 0.6 after a to 0.6 before b."`
 }
 
 func listing(g *topology.Graph, pods *grouping) ([]byte, error) {

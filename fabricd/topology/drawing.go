@@ -12,9 +12,10 @@ type Drawing struct {
 	Width, Height float64
 	Switches      []Point
 	NICs          []Point
-	// Bends says, per link, how far the control point of a quadratic curve from A to B lies beside
-	// the middle between them, to the left of who goes from A to B: at the middle + bend * (dy,
-	// -dx) / length. 0: the link is straight.
+	// Bends says, per link, how far it runs beside the straight way from A to B, to the left of who
+	// goes from A to B: at a share s of the way it is at A + s * (dx, dy) + bend * r * (dy, -dx) /
+	// length, where r = 1 - (1 - min(1, d/ramp))^2, d is how far it is along the way to the nearer
+	// end, and ramp is 0.6, or half of the length if that is less. 0: the link is straight.
 	Bends []float64
 }
 

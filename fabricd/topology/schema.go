@@ -50,7 +50,7 @@ type fileLink struct {
 	APort *int    `yaml:"a_port,omitempty" json:"a_port,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"The port at a, from 0. Default: the lowest free one, in the order of the file."`
 	B     string  `yaml:"b" json:"b" jsonschema_description:"The switch or NIC at the other end."`
 	BPort *int    `yaml:"b_port,omitempty" json:"b_port,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"The port at b, from 0. Default: the lowest free one, in the order of the file."`
-	Bend  float64 `yaml:"bend,omitempty" json:"bend,omitempty" jsonschema_description:"How far the middle of the curve that draws it lies beside the straight line, twice. Not read."`
+	Bend  float64 `yaml:"bend,omitempty" json:"bend,omitempty" jsonschema_description:"How far the drawing of the link runs beside the straight way, to the left from a to b. Not read."`
 }
 
 // Schema is the JSON Schema of topology files, docs/schema/topology.schema.json.

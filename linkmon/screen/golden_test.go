@@ -2,6 +2,8 @@ package screen
 
 import (
 	"bytes"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology/layout"
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
@@ -93,6 +96,44 @@ func TestGoldenMapsOfOtherTopologies(t *testing.T) {
 			r.press("tab")
 			r.golden("map-"+strings.NewReplacer(":", "-", ",", "-").Replace(spec), colorprofile.ASCII)
 		})
+	}
+}
+
+func TestGoldenMapsOfTreesUseTheTerminalThereIs(t *testing.T) {
+	for _, size := range []struct{ w, h int }{{120, 40}, {200, 60}} {
+		for _, spec := range []string{"kary-ntree:4,3", "mport-tree:36,2"} {
+			r := newRig(t, spec)
+			r.size(size.w, size.h)
+			r.traffic(10)
+			r.press("right")
+			r.golden(fmt.Sprintf("map-%dx%d-%s", size.w, size.h, strings.NewReplacer(":", "-", ",", "-").Replace(spec)), colorprofile.ASCII)
+		}
+	}
+}
+
+func TestNoLinkOfAMapRunsBehindTheNameOfAnotherSwitch(t *testing.T) {
+	specs := []string{"ring:3", "ring:12", "irregular:8,28,1", "irregular:40,80,1", "irregular:100,150,2"}
+	for seed := range 8 {
+		specs = append(specs, fmt.Sprintf("irregular:16,32,%d", seed))
+	}
+	for _, spec := range specs {
+		for _, size := range []struct{ w, h int }{{80, 20}, {120, 36}, {200, 56}} {
+			p := newMapPage()
+			p.arrange(read(t, spec), size.w, size.h)
+			require.True(t, p.free, spec)
+			for i, l := range p.of.Links {
+				from, to := p.of.Switch(l.A), p.of.Switch(l.B)
+				for step := 0; from >= 0 && to >= 0 && step <= 1000; step++ {
+					at := layout.Along(p.dot(from), p.dot(to), p.bends[i], float64(step)/1000)
+					x, y := int(math.Round(at.X*p.unit))/2, int(math.Round(at.Y*p.unit))/4
+					for k, s := range p.spots {
+						if k != from && k != to && y == s.y && x >= s.x && x < s.x+len(p.of.Switches[k].ID) {
+							t.Fatalf("%s at %dx%d: %s runs behind %s", spec, size.w, size.h, l.ID, p.of.Switches[k].ID)
+						}
+					}
+				}
+			}
+		}
 	}
 }
 

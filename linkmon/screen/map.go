@@ -25,9 +25,12 @@ type mapPage struct {
 	height int
 	spots  []spot
 	labels []label
-	free   bool   // switches are not in lines
-	size   [2]int // of the whole map, in characters
-	step   int    // of a grid: from one switch of a line to the next
+	free   bool      // switches are not in lines
+	bends  []float64 // of a free map, per link, in units of its layout
+	unit   float64   // of that, in dots
+	apart  int       // lines between two tiers, 0 when one takes several
+	size   [2]int    // of the whole map, in characters
+	step   int       // of a grid: from one switch of a line to the next
 	paint  func(p *mapPage, a *app, c *canvas)
 	top    int // first line shown
 	left   int // first character shown
@@ -151,10 +154,10 @@ func (p *mapPage) draw(a *app, w, h int) []string {
 		below, room = nil, h
 	}
 	c := newCanvas(max(w, p.size[0]), max(room, p.size[1]))
+	p.paint(p, a, c)
 	for _, l := range p.labels {
 		c.text(l.x, l.y, l.text, dim)
 	}
-	p.paint(p, a, c)
 	p.scroll(w, room)
 	return append(c.lines(a.th, p.left, p.top, w, room), below...)
 }
@@ -222,7 +225,7 @@ func (p *mapPage) name(a *app, c *canvas, i int, text string) {
 		label = label[:s.w]
 	}
 	c.text(s.x, s.y, string(label), t)
-	if r := a.th.does(v); r != 0 && s.w > len(label) {
+	if r := a.th.does(v); r != 0 { // beyond the name there is a gap at least
 		c.put(s.x+len(label), s.y, r, t)
 	}
 	for x := s.x; x < s.x+s.w; x++ {

@@ -9,56 +9,48 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// mostRouted is how many links Graphviz leads around switches in reasonable time, where straight
-// ones would run over them; in larger drawings all are straight.
-const mostRouted = 200
-
-// DOT writes the graph in the language of Graphviz, with the place of every node, in inches; the
-// file asks for neato itself, so that "dot -Tsvg" draws it. The error is w's.
+// DOT writes the graph in the language of Graphviz, with the place of every node and the way of every
+// link; the file asks itself that they stay, so that "dot -Tsvg" draws it. The error is w's.
 func DOT(w io.Writer, g *topology.Graph, o Options) error {
 	l := Of(g)
-	splines, links := "line", 0
-	for i, k := range g.Links {
-		if o.shown(k) {
-			links++
-			if l.Bends[i] != 0 {
-				splines = "true"
-			}
-		}
-	}
-	if links > mostRouted {
-		splines = "line"
-	}
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "graph %s {\n", quote(g.Spec))
-	inches := 1.0
-	if l.Kind != Tree {
-		inches = 1.5 // links run beside switches
+	points := l.unit(g)
+	at := func(p Point) string { // y grows upwards there
+		return fmt.Sprintf("%.1f,%.1f", points*p.X, points*(l.Height-p.Y))
 	}
-	pos := func(p Point) string { // y grows upwards there, and the mark says that the node is to stay
-		return fmt.Sprintf("pos=\"%.3f,%.3f!\"", inches*p.X, inches*(l.Height-p.Y))
-	}
-	fmt.Fprintf(out, "  layout=neato; splines=%s; sep=\"+3\"; esep=\"+1\";\n", splines)
-	fmt.Fprintln(out, "  node [shape=box, style=rounded, fontname=monospace, fontsize=10, margin=\"0.06,0.03\", width=0.3, height=0.25];")
+	fmt.Fprintln(out, "  layout=nop2; outputorder=edgesfirst;")
+	fmt.Fprintln(out, `  node [shape=box, style="rounded,filled", fillcolor=white, fontname=monospace, fontsize=10, `+
+		`margin="0.06,0.03", width=0.3, height=0.25];`)
 	fmt.Fprintln(out, "  edge [color=gray40];")
 	for i, s := range g.Switches {
-		fmt.Fprintf(out, "  %s [%s];\n", quote(s.Name), pos(l.Switches[i]))
+		fmt.Fprintf(out, "  %s [pos=\"%s\"];\n", quote(s.Name), at(l.Switches[i]))
 	}
 	if o.NICs {
-		fmt.Fprintln(out, "  node [shape=ellipse, style=solid, fontsize=8, margin=\"0.02,0.01\", width=0.1, height=0.1];")
+		fmt.Fprintln(out, "  node [shape=ellipse, style=filled, fontsize=8, margin=\"0.02,0.01\", width=0.1, height=0.1];")
 		for i, n := range g.NICs {
-			fmt.Fprintf(out, "  %s [%s];\n", quote(n.Name), pos(l.NICs[i]))
+			fmt.Fprintf(out, "  %s [pos=\"%s\"];\n", quote(n.Name), at(l.NICs[i]))
 		}
 	}
-	for _, k := range g.Links {
-		if o.shown(k) {
-			fmt.Fprintf(out, "  %s -- %s [id=%s, edgetooltip=%s];\n", quote(g.Name(k.A.Node)), quote(g.Name(k.B.Node)),
-				quote(k.Name), quote(ports(k)))
+	for i, k := range g.Links {
+		if !o.shown(k) {
+			continue
 		}
+		from, _ := l.ends(k)
+		way := at(from)
+		for _, q := range l.pieces(i, k) { // as cubic curves
+			way += " " + at(between(from, q.control)) + " " + at(between(q.end, q.control)) + " " + at(q.end)
+			from = q.end
+		}
+		fmt.Fprintf(out, "  %s -- %s [id=%s, edgetooltip=%s, pos=%s];\n", quote(g.Name(k.A.Node)), quote(g.Name(k.B.Node)),
+			quote(k.Name), quote(ports(k)), quote(way))
 	}
 	fmt.Fprintln(out, "}")
 	return flushed(out, "DOT")
 }
+
+// between is two thirds of the way from a to b.
+func between(a, b Point) Point { return Point{X: (a.X + 2*b.X) / 3, Y: (a.Y + 2*b.Y) / 3} }
 
 // ports tells of a link in a line.
 func ports(l topology.Link) string {

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,11 +10,14 @@ import (
 )
 
 const (
-	allPairs = 1400    // switches up to which each pair counts
-	mostNear = 32      // pairs of one switch with near ones that count in larger topologies
-	maxTerms = 1 << 20 // pairs that count in larger topologies, beside those
-	rounds   = 20      // in which all pairs are gone through
-	finest   = 0.1     // the least step, where 1 makes a pair of neighbours as far apart as it should be
+	allPairs    = 1400    // switches up to which each pair counts
+	mostNear    = 32      // pairs of one switch with near ones that count in larger topologies
+	maxTerms    = 1 << 20 // pairs that count in larger topologies, beside those
+	maxGrowths  = 20      // of the drawing, for links that find no way around other switches
+	mostChecked = 1 << 23 // links times switches up to which links look for one
+	rounds      = 20      // in which all pairs are gone through
+	nicAway     = 0.4     // from a NIC to its switch
+	finest      = 0.1     // the least step, where 1 makes a pair of neighbours as far apart as it should be
 )
 
 // term is two switches that should be so far apart.
@@ -44,13 +48,74 @@ func free(g *topology.Graph) Layout {
 	descend(at, terms(neighbours, rng), rng)
 	level(at)
 	spread(at)
-	for s, nics := range hangers(g) {
-		if len(nics) > 0 {
-			from, to := widestGap(at, neighbours[s], s)
-			l.fan(at[s], nics, 0.4, from, to)
+	passes := min(maxGrowths, mostChecked/max(1, len(at)*len(g.Links)))
+	for pass := 1; pass <= passes && !l.lead(g, true) && pass < passes; pass++ {
+		scale(at, growth) // more room between switches
+	}
+	l.hang(g, passes > 0)
+	return l
+}
+
+// hang places the NICs of each switch in the widest gap between its links where they are on no link,
+// if clear is set.
+func (l *Layout) hang(g *topology.Graph, clear bool) {
+	const near = 0.05
+	type cell struct{ x, y int }
+	of := func(p Point, dx, dy int) cell {
+		return cell{int(math.Floor(p.X/near)) + dx, int(math.Floor(p.Y/near)) + dy}
+	}
+	taken := map[cell]bool{} // by links
+	angles := make([][]float64, len(g.Switches))
+	for i, k := range g.Links {
+		if !k.BetweenSwitches() {
+			continue
+		}
+		a, b := l.ends(k)
+		length := math.Hypot(b.X-a.X, b.Y-a.Y)
+		share := min(0.5, nicAway/length)
+		for end, p := range map[uint32]Point{k.A.Node.Index: Along(a, b, l.Bends[i], share), k.B.Node.Index: Along(a, b, l.Bends[i], 1-share)} {
+			angles[end] = append(angles[end], math.Atan2(p.Y-l.Switches[end].Y, p.X-l.Switches[end].X))
+		}
+		for step := 0.0; clear && step < length; step += near / 2 {
+			taken[of(Along(a, b, l.Bends[i], step/length), 0, 0)] = true
 		}
 	}
-	return l
+	free := func(nic int) bool {
+		for i := range 9 {
+			if taken[of(l.NICs[nic], i%3-1, i/3-1)] {
+				return false
+			}
+		}
+		return true
+	}
+	for s, nics := range hangers(g) {
+		list := gaps(angles[s])
+		for try := range 2*len(list) + 1 { // the widest, if none is free
+			gap, away := list[try/2%len(list)], nicAway*(1-0.25*float64(try%2))
+			l.fan(l.Switches[s], nics, away, gap[0], gap[1])
+			if !slices.ContainsFunc(nics, func(n int) bool { return !free(n) }) {
+				break
+			}
+		}
+	}
+}
+
+// gaps are the angles of two links of a switch, one after another, those with most room between them
+// first.
+func gaps(angles []float64) (list [][2]float64) {
+	slices.Sort(angles)
+	for i, a := range angles {
+		next := angles[(i+1)%len(angles)]
+		if i == len(angles)-1 {
+			next += 2 * math.Pi
+		}
+		list = append(list, [2]float64{a, next})
+	}
+	if list == nil {
+		list = append(list, [2]float64{0, 2 * math.Pi})
+	}
+	slices.SortStableFunc(list, func(a, b [2]float64) int { return cmp.Compare(b[1]-b[0], a[1]-a[0]) })
+	return list
 }
 
 // terms are the pairs of switches that count, with the lengths of the shortest paths between them.
@@ -152,23 +217,4 @@ func level(at []Point) {
 	for i, p := range at {
 		at[i] = Point{X: float64(p.X*cos) - float64(p.Y*sin), Y: float64(p.X*sin) + float64(p.Y*cos)}
 	}
-}
-
-// widestGap is the angles of two links of a switch, one after another, with most room between them.
-func widestGap(at []Point, neighbours []int32, s int) (from, to float64) {
-	if len(neighbours) == 0 {
-		return 0, 2 * math.Pi
-	}
-	angles := make([]float64, len(neighbours), len(neighbours)+1)
-	for i, n := range neighbours {
-		angles[i] = math.Atan2(at[n].Y-at[s].Y, at[n].X-at[s].X)
-	}
-	slices.Sort(angles)
-	angles = append(angles, angles[0]+2*math.Pi)
-	for i := range neighbours {
-		if angles[i+1]-angles[i] > to-from {
-			from, to = angles[i], angles[i+1]
-		}
-	}
-	return from, to
 }

@@ -8,7 +8,9 @@
 //
 // Trees stand tier by tier, meshes and tori in rows and columns, rings are round. The rest are laid
 // out by stress: each two switches are as far apart, as nearly as that can be had on paper, as the
-// shortest path between them is long.
+// shortest path between them is long. No link crosses the box of a switch that it does not touch:
+// where the straight way does, the link is bent. Layouts by stress hold this up to some hundred
+// switches.
 package layout
 
 import (
@@ -51,8 +53,7 @@ func Of(g *topology.Graph) Layout {
 	default:
 		l = free(g)
 	}
-	l.parallel(g)
-	l.frame()
+	l.frame(g)
 	return l
 }
 
@@ -75,31 +76,24 @@ func blank(kind string, g *topology.Graph) Layout {
 	}
 }
 
-// parallel bends links that join the same two switches, so that each can be seen.
-func (l *Layout) parallel(g *topology.Graph) {
-	const apart = 0.3 // chosen by eye, as all such figures in this package
-	between := map[[2]uint32][]int{}
-	for i, k := range g.Links {
-		if k.BetweenSwitches() { // A is the lower of the two
-			pair := [2]uint32{k.A.Node.Index, k.B.Node.Index}
-			between[pair] = append(between[pair], i)
-		}
-	}
-	for _, list := range between {
-		for i, k := range list {
-			l.Bends[k] += (float64(i) - float64(len(list)-1)/2) * apart
-		}
-	}
-}
-
 // frame moves everything to where the margins are right, and rounds to what is worth writing down.
-func (l *Layout) frame() {
+func (l *Layout) frame(g *topology.Graph) {
 	least, most := Point{X: math.Inf(1), Y: math.Inf(1)}, Point{X: math.Inf(-1), Y: math.Inf(-1)}
 	all := [][]Point{l.Switches, l.NICs}
+	reach := func(p Point) {
+		least = Point{X: min(least.X, p.X), Y: min(least.Y, p.Y)}
+		most = Point{X: max(most.X, p.X), Y: max(most.Y, p.Y)}
+	}
 	for _, list := range all {
 		for _, p := range list {
-			least = Point{X: min(least.X, p.X), Y: min(least.Y, p.Y)}
-			most = Point{X: max(most.X, p.X), Y: max(most.Y, p.Y)}
+			reach(p)
+		}
+	}
+	for i, k := range g.Links {
+		if math.Abs(l.Bends[i]) > margin { // what is less is in the margin
+			for _, share := range []float64{0.25, 0.5, 0.75} {
+				reach(Along(l.Switches[k.A.Node.Index], l.Switches[k.B.Node.Index], l.Bends[i], share))
+			}
 		}
 	}
 	for _, list := range all {

@@ -49,7 +49,8 @@ const (
 	nameSize   = 10   // height of its font
 	nicSize    = 8    // height of the font of a NIC's name
 	leastUnit  = 38   // pixels for one unit, when names fit
-	widened    = 1.5  // times that, where links run beside switches
+	beside     = 18   // and for the room beside a name
+	widened    = 1.65 // times that, where links run beside switches
 	widestPage = 8000 // a drawing that would be wider has no names
 	plainUnit  = 16   // pixels for one unit, without
 	dense      = 500  // links above which they are drawn thinner
@@ -109,14 +110,7 @@ func (m Map) Write(w io.Writer) error {
 // scale chooses how large everything is: names fit between neighbours, unless that makes the
 // drawing too large.
 func (p *painter) scale() {
-	longest := 0
-	for _, s := range p.Graph.Switches {
-		longest = max(longest, len(s.Name))
-	}
-	p.unit = max(leastUnit, charWidth*float64(longest)+12)
-	if p.Layout.Kind != Tree {
-		p.unit *= widened
-	}
+	p.unit = p.Layout.unit(p.Graph)
 	p.names = p.unit*max(p.Layout.Width, p.Layout.Height) <= widestPage
 	if !p.names {
 		p.unit = plainUnit
@@ -124,6 +118,19 @@ func (p *painter) scale() {
 	if p.Layout.Kind == Tree {
 		p.left = tierRoom
 	}
+}
+
+// unit is how many pixels one unit of the layout takes, so that names fit between neighbours.
+func (l *Layout) unit(g *topology.Graph) float64 {
+	longest := 0
+	for _, s := range g.Switches {
+		longest = max(longest, len(s.Name))
+	}
+	unit := max(leastUnit, charWidth*float64(longest)+beside)
+	if l.Kind != Tree {
+		unit *= widened
+	}
+	return unit
 }
 
 func (p *painter) at(q Point) (x, y float64) { return p.left + p.unit*q.X, p.unit * q.Y }
@@ -166,21 +173,19 @@ func (p *painter) links() *element {
 }
 
 func (p *painter) link(i int, k topology.Link) *element {
-	a, b := p.Layout.Switches[k.A.Node.Index], Point{}
-	if k.BetweenSwitches() {
-		b = p.Layout.Switches[k.B.Node.Index]
-	} else {
-		b = p.Layout.NICs[k.B.Node.Index]
-	}
+	a, b := p.Layout.ends(k)
 	x1, y1 := p.at(a)
-	x2, y2 := p.at(b)
-	bend := p.Layout.Bends[i] * p.unit
-	if bend == 0 {
+	if p.Layout.Bends[i] == 0 {
+		x2, y2 := p.at(b)
 		return tag("line", "x1", px(x1), "y1", px(y1), "x2", px(x2), "y2", px(y2))
 	}
-	length := math.Hypot(x2-x1, y2-y1)
-	x, y := (x1+x2)/2+bend*(y2-y1)/length, (y1+y2)/2-bend*(x2-x1)/length
-	return tag("path", "d", "M"+px(x1)+" "+px(y1)+"Q"+px(x)+" "+px(y)+" "+px(x2)+" "+px(y2))
+	d := "M" + px(x1) + " " + px(y1)
+	for _, q := range p.Layout.pieces(i, k) {
+		x, y := p.at(q.control)
+		x2, y2 := p.at(q.end)
+		d += "Q" + px(x) + " " + px(y) + " " + px(x2) + " " + px(y2)
+	}
+	return tag("path", "d", d)
 }
 
 func (p *painter) switches() *element {

@@ -2,29 +2,51 @@ package layout
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// tiers lays out a tree, tier 0 on top. The drawing is about twice as wide as high, but tiers are
-// never closer than one unit.
+// steepest is how far apart two tiers are for each unit that a link between them leads aside: flatter
+// links would cross the boxes of the switches beside their own.
+const steepest = 0.36
+
+// tiers lays out a tree, tier 0 on top. Tiers are never closer than one unit, nor than half of the
+// two that are furthest apart.
 func tiers(g *topology.Graph) Layout {
 	l := blank(Tree, g)
 	inTier := make([][]int, g.Tiers)
-	widest := 0
+	widest, most := 0, 0.0
 	for i, s := range g.Switches {
 		inTier[s.Tier] = append(inTier[s.Tier], i)
 		widest = max(widest, len(inTier[s.Tier]))
 	}
-	gap := max(1, float64(widest)/(2*float64(g.Tiers)))
 	for tier, list := range inTier {
 		slices.SortFunc(list, func(a, b int) int { return across(g.Switches[a].Digits, g.Switches[b].Digits, tier) })
 		for i, s := range list {
-			l.Switches[s] = Point{X: (float64(i) + 0.5) * float64(widest) / float64(len(list)), Y: float64(tier) * gap}
+			l.Switches[s].X = (float64(i) + 0.5) * float64(widest) / float64(len(list))
 		}
 	}
-	below := max(0.5, 0.4*gap)
+	gaps := make([]float64, g.Tiers) // above each tier
+	for _, k := range g.Links {
+		if k.BetweenSwitches() {
+			a, b := k.A.Node.Index, k.B.Node.Index
+			low := max(g.Switches[a].Tier, g.Switches[b].Tier)
+			gaps[low] = max(gaps[low], 1, steepest*math.Abs(l.Switches[a].X-l.Switches[b].X))
+			most = max(most, gaps[low])
+		}
+	}
+	y := 0.0
+	for tier, list := range inTier {
+		if tier > 0 {
+			y += max(1, gaps[tier], most/2)
+		}
+		for _, s := range list {
+			l.Switches[s].Y = y
+		}
+	}
+	below := max(0.5, 0.2*most)
 	for s, nics := range hangers(g) {
 		at := l.Switches[s]
 		for i, n := range nics {

@@ -86,14 +86,14 @@ function distance(p: Point, q: Point): number {
   return Math.hypot(p.x - q.x, p.y - q.y)
 }
 
-// curve returns points along a link, of which the map tells ends and middle: a quadratic curve.
+// curve returns points along a link, of which the map tells ends and middle: one that is bent runs beside the straight way.
 function curve(a: Point, middle: Point, b: Point): Point[] {
-  const c = { x: 2 * middle.x - (a.x + b.x) / 2, y: 2 * middle.y - (a.y + b.y) / 2 }
+  const aside = { x: middle.x - (a.x + b.x) / 2, y: middle.y - (a.y + b.y) / 2 }
   const steps = 20
   return Array.from({ length: steps + 1 }, (_, i) => {
     const t = i / steps
-    const mix = (p: number, q: number, r: number) => (1 - t) * (1 - t) * p + 2 * t * (1 - t) * q + t * t * r
-    return { x: mix(a.x, c.x, b.x), y: mix(a.y, c.y, b.y) }
+    const up = Math.min(1, 5 * t, 5 * (1 - t))
+    return { x: a.x + (b.x - a.x) * t + aside.x * up, y: a.y + (b.y - a.y) * t + aside.y * up }
   })
 }
 

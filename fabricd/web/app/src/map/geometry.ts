@@ -8,14 +8,23 @@ export interface Point {
   y: number
 }
 
+// Bend is how a link leaves the straight way between its ends, in shares of its length.
+export interface Bend {
+  aside: number // how far its middle is to the left; 0 is straight
+  ramp: number // where it has come so far
+}
+
 export interface Geometry {
   nodes: Map<string, Point> // map units; y grows upwards
-  bends: number[] // per link: how far its middle is aside, as a share of its length; 0 is straight
+  bends: Bend[] // per link
   spacing: number // typical distance of neighbouring switches
   nicSpacing: number // of neighbouring NICs
   nicReach: number // of a NIC to its switch
+  nicsOf: Map<string, number> // how many a switch has
+  below: Map<string, number> // of a tree: how far each node is above the next tier of switches
   nearest: Map<string, number> // distance of each node to the next of its kind
   box: { x: [number, number]; y: [number, number] } // what is seen at first
+  half: number // half of a switch, at most: links run clear of others of this size
 }
 
 // NICs are shown when they are so many pixels apart, and so far from their switches.
@@ -38,7 +47,9 @@ export function place(t: Topology, width: number, height: number): Geometry {
   const stretch = stretchOf(t, box, width / height)
   if (stretch === 1) return { ...flat, box }
   const nodes = spread(t, stretch)
-  return { ...measure(t, nodes), box: boxOf(ids.map((id) => nodes.get(id)!)) }
+  const seen = boxOf(ids.map((id) => nodes.get(id)!))
+  if (!nics) seen.y[0] -= 0.08 * (seen.y[1] - seen.y[0]) // for the names, which are upright
+  return { ...measure(t, nodes), box: seen }
 }
 
 function spread(t: Topology, stretch: number): Map<string, Point> {
@@ -59,24 +70,41 @@ function measure(t: Topology, nodes: Map<string, Point>): Geometry {
   const switches = t.switches.map((s) => s.id)
   const nearest = new Map([...nearestOf(switches, nodes), ...nearestOf(t.nics.map((n) => n.id), nodes)])
   const distance = (a: Point | undefined, b: Point | undefined) => (a && b ? Math.hypot(a.x - b.x, a.y - b.y) : 0)
+  const nicsOf = new Map<string, number>()
+  for (const n of t.nics) nicsOf.set(n.switch, (nicsOf.get(n.switch) ?? 0) + 1)
+  const spacing = median(switches.map((id) => nearest.get(id)!))
   return {
     nodes,
-    bends: bendsOf(t),
-    spacing: median(switches.map((id) => nearest.get(id)!)),
+    bends: t.pods && t.layout.kind !== 'tree' ? bendsAround(t, nodes, spacing) : bendsOf(t),
+    spacing,
+    half: spacing * Math.min(0.22, t.layout.kind === 'tree' ? flattest(t, nodes) : 0.2),
     nicSpacing: median(t.nics.map((n) => nearest.get(n.id)!)),
     nicReach: median(t.nics.map((n) => distance(nodes.get(n.id), nodes.get(n.switch)))),
+    nicsOf,
+    below: t.layout.kind === 'tree' ? belowOf(switches, nodes) : new Map(),
     nearest,
     box: { x: [0, 1], y: [0, 1] },
   }
 }
 
 // along is the point of a link at share at of its way, from its first end to its second.
-export function along(a: Point, b: Point, bend: number, at: number): Point {
-  // The control point of the curve is twice as far aside as its middle.
-  const cx = (a.x + b.x) / 2 - (b.y - a.y) * 2 * bend
-  const cy = (a.y + b.y) / 2 + (b.x - a.x) * 2 * bend
-  const u = 1 - at
-  return { x: u * u * a.x + 2 * u * at * cx + at * at * b.x, y: u * u * a.y + 2 * u * at * cy + at * at * b.y }
+export function along(a: Point, b: Point, bend: Bend, at: number): Point {
+  const aside = bend.aside * rise(Math.min(at, 1 - at) / bend.ramp)
+  return { x: a.x + (b.x - a.x) * at - (b.y - a.y) * aside, y: a.y + (b.y - a.y) * at + (b.x - a.x) * aside }
+}
+
+function rise(share: number): number {
+  return 1 - (1 - Math.min(1, share)) ** 2
+}
+
+// flattest is the share of their distance that half of a switch may be so that the flattest link of a tree runs above its neighbour.
+function flattest(t: Topology, nodes: Map<string, Point>): number {
+  const least = t.links.reduce((m, l) => {
+    const a = nodes.get(l.a)!
+    const b = nodes.get(l.b)!
+    return a.y === b.y ? m : Math.min(m, Math.abs((a.y - b.y) / (a.x - b.x)))
+  }, 1000)
+  return (0.9 * least) / (1 + least)
 }
 
 // stretchOf makes a tree fill the window: its tiers mean nothing but above and below.
@@ -91,7 +119,7 @@ function crests(t: Topology, g: Geometry): Point[] {
   return t.links.flatMap((l, i) => {
     const a = g.nodes.get(l.a)
     const b = g.nodes.get(l.b)
-    return a && b && g.bends[i] ? [along(a, b, g.bends[i], 0.5)] : []
+    return a && b && g.bends[i]?.aside ? [along(a, b, g.bends[i], 0.5)] : []
   })
 }
 
@@ -108,14 +136,37 @@ function onCircle(i: number, n: number): Point {
   return { x: r * Math.sin(angle), y: -r * Math.cos(angle) }
 }
 
-// bendsOf makes shares of the length of what fabricd gives in layout units: how far a curve's control point is aside.
-function bendsOf(t: Topology): number[] {
+// A bent link has come to its bend so far from its ends, in layout units.
+const ramp = 0.6
+
+// bendsOf makes shares of the length of what fabricd gives in layout units.
+function bendsOf(t: Topology): Bend[] {
   const at = new Map<string, Point>([...t.switches, ...t.nics].map((n) => [n.id, { x: n.x ?? 0, y: n.y ?? 0 }]))
   return t.links.map((l) => {
     const a = at.get(l.a)
     const b = at.get(l.b)
     const length = a && b ? Math.hypot(b.x - a.x, b.y - a.y) : 0
-    return l.bend && length > 0 ? l.bend / (2 * length) : 0
+    return l.bend && length > 0 ? { aside: l.bend / length, ramp: Math.min(0.5, ramp / length) } : { aside: 0, ramp: 0.5 }
+  })
+}
+
+// bendsAround bends links around switches and pods that they do not touch, as fabricd does where all of a fabric is shown.
+function bendsAround(t: Topology, nodes: Map<string, Point>, spacing: number): Bend[] {
+  const switches = t.switches.map((s) => ({ id: s.id, p: nodes.get(s.id)! }))
+  return t.links.map((l, i) => {
+    const a = nodes.get(l.a)!
+    const b = nodes.get(l.b)!
+    const length = Math.max(1e-9, Math.hypot(b.x - a.x, b.y - a.y))
+    const up = Math.min(0.5, (ramp * spacing) / length)
+    const near = switches.flatMap(({ id, p }) => {
+      const at = ((p.x - a.x) * (b.x - a.x) + (p.y - a.y) * (b.y - a.y)) / length ** 2
+      const left = ((p.y - a.y) * (b.x - a.x) - (p.x - a.x) * (b.y - a.y)) / length
+      return id === l.a || id === l.b || at <= 0 || at >= 1 ? [] : [{ left, rise: rise(Math.min(at, 1 - at) / up) }]
+    })
+    const clear = (bend: number) => near.every((n) => Math.abs(n.left - bend * n.rise) > 0.38 * spacing)
+    const step = (0.2 + 0.012 * (i % 5)) * spacing // not the same for neighbours, which lead the same way
+    const bends = Array.from({ length: 13 }, (_, k) => (k % 2 ? 1 : -1) * step * ((k + 1) >> 1))
+    return { aside: (bends.find(clear) ?? 0) / length, ramp: up }
   })
 }
 
@@ -138,6 +189,12 @@ function nearestOf(ids: string[], nodes: Map<string, Point>): Map<string, number
     out.set(id, Number.isFinite(best) ? best : 1)
   })
   return out
+}
+
+function belowOf(switches: string[], nodes: Map<string, Point>): Map<string, number> {
+  const tiers = [...new Set(switches.map((id) => nodes.get(id)!.y))].sort((a, b) => a - b)
+  const gap = new Map(tiers.map((y, i) => [y, i > 0 ? y - tiers[i - 1]! : Infinity]))
+  return new Map([...nodes].map(([id, p]) => [id, gap.get(p.y) ?? Infinity]))
 }
 
 function median(values: number[]): number {

@@ -129,7 +129,7 @@ export class FabricMap implements MapView {
     t.links.forEach((l, i) => {
       if (!graph.hasNode(l.a) || !graph.hasNode(l.b)) return
       const bend = this.geometry.bends[i]!
-      graph.addEdgeWithKey(String(i), l.a, l.b, { bend, type: bend ? 'bent' : 'straight' })
+      graph.addEdgeWithKey(String(i), l.a, l.b, { bend, type: bend.aside ? 'bent' : 'straight' })
     })
     this.graph = graph
     this.ready = true
@@ -200,7 +200,7 @@ export class FabricMap implements MapView {
       return data
     }
     const view = this.store.switches[this.store.switchOf(id) ?? -1]
-    data.size = clamp(px * this.geometry.spacing * 0.22, 3, 13)
+    data.size = clamp(px * this.geometry.half, 3, 13)
     data.fill = view?.state === 'down' ? t.idle : t.switchFill
     data.border = this.chosen('switch', id) ? t.select : view?.state === 'down' ? t.down : t.switchBorder
     const held = view?.held ?? 0

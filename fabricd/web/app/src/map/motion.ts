@@ -151,7 +151,7 @@ export class Motion extends Layer2d {
   private trail(leg: { link: number; forth: boolean }, to: number): void {
     const c = this.ctx
     c.beginPath()
-    const steps = this.map.geometry.bends[leg.link] ? 16 : 1
+    const steps = this.map.geometry.bends[leg.link]!.aside ? 40 : 1
     for (let i = 0; i <= steps; i++) {
       const at = (to * i) / steps
       const p = this.map.screen(leg.link, leg.forth ? at : 1 - at)

@@ -18,7 +18,7 @@ export class Overlay extends Layer2d {
     const t = this.map.store.topology
     if (!t || !this.map.ready) return
     const on = this.map.ui.kept.layers
-    if (on.names) this.names()
+    this.names(on.names, on.nics && !this.map.showsNics)
     this.pods()
     // Small where switches are close: badges are not to hide what they are about.
     const r = Math.min(7.5, Math.max(3, this.map.scale() * this.map.geometry.spacing * 0.24))
@@ -204,34 +204,65 @@ export class Overlay extends Layer2d {
     c.fillText(text, x - 4, y)
   }
 
-  private names(): void {
-    const c = this.ctx
+  // names writes the names of nodes, and at switches how many NICs there is no room for. What has no room it says below.
+  private names(wanted: boolean, count: boolean): void {
     const { map } = this
+    const t = map.store.topology!
     const px = map.scale()
-    c.textAlign = 'center'
-    c.textBaseline = 'top'
-    c.lineJoin = 'round'
-    // A name is written where it does not run into the next one, nor that of a NIC into its switch.
-    const write = (ids: { id: string }[], size: number, most: number) => {
-      c.font = `500 ${size}px ${font}`
+    // A name is written where it does not run into the next one, nor that of a NIC into its switch. Those that are not are counted.
+    const write = (ids: { id: string }[], most: number, size: number): number => {
+      let hidden = 0
       for (const { id } of ids) {
         const room = Math.min(map.geometry.nearest.get(id) ?? 0, most) * px
         const fits = (text: string) => room >= text.length * size * 0.56 + 6
         // Of a pod its number says enough.
-        const text = fits(id) || !map.store.pod(id) ? id : id.replace(/^\D+/, '')
-        if (!fits(text)) continue
-        const p = map.nodeOnScreen(id)!
-        if (!this.seen(p.x, p.y)) continue
-        const y = p.y + map.radius(id) + 3
-        c.lineWidth = 3.5
-        c.strokeStyle = map.theme.background
-        c.strokeText(text, p.x, y)
-        c.fillStyle = map.theme.text
-        c.fillText(text, p.x, y)
+        const name = !wanted ? '' : fits(id) || !map.store.pod(id) ? id : id.replace(/^\D+/, '')
+        const nics = count ? map.geometry.nicsOf.get(id) : 0
+        const text = nics ? `${name} +${nics}`.trim() : name
+        const turned = !fits(text)
+        const small = turned ? Math.min(size, room - 1.5) : size
+        // A name that is upright leaves half of the way to the next tier to the links.
+        const below = Math.min(map.geometry.below.get(id) ?? 0, map.showsNics && map.geometry.nicsOf.has(id) ? map.geometry.nicReach : Infinity)
+        if (turned && (small < 7 || text.length * small * 1.2 > below * px)) hidden++
+        else if (text) this.write(id, text, small, turned)
       }
+      return wanted ? hidden : 0
     }
-    write(map.store.topology!.switches, 11, Infinity)
-    if (map.showsNics) write(map.store.topology!.nics, 9.5, map.geometry.nicReach)
+    const missing = [
+      [write(t.switches, Infinity, 11), 'names of switches'], [map.showsNics ? write(t.nics, map.geometry.nicReach, 9.5) : 0, 'names of NICs'],
+      [count ? t.nics.length : 0, 'NICs, here +n'],
+    ].flatMap(([n, what]) => (n ? [`${n} ${what}`] : []))
+    if (missing.length === 0) return
+    const { width, height } = map.sigma.getDimensions()
+    this.ctx.font = `500 11px ${font}`
+    this.ctx.textAlign = 'right'
+    missing.forEach((text, i) => this.outlined(i === 0 ? `zoom in for ${text}` : `and ${text}`, width - 10, height - 6 - 14 * (missing.length - i)))
+  }
+
+  // write writes text below a node, or upright.
+  private write(id: string, text: string, size: number, turned: boolean): void {
+    const p = this.map.nodeOnScreen(id)!
+    if (!this.seen(p.x, p.y)) return
+    const c = this.ctx
+    c.font = `500 ${size}px ${font}`
+    const y = p.y + this.map.radius(id) + 3
+    c.save()
+    c.translate(p.x, y)
+    if (turned) c.rotate(-Math.PI / 2)
+    c.textAlign = turned ? 'right' : 'center'
+    this.outlined(text, 0, turned ? -size / 2 : 0)
+    c.restore()
+  }
+
+  private outlined(text: string, x: number, y: number): void {
+    const c = this.ctx
+    c.textBaseline = 'top'
+    c.lineJoin = 'round'
+    c.lineWidth = 3.5
+    c.strokeStyle = this.map.theme.background
+    c.strokeText(text, x, y)
+    c.fillStyle = this.map.theme.text
+    c.fillText(text, x, y)
   }
 
   // pods writes under each pod how it is.

@@ -4,13 +4,14 @@ import { EdgeProgram, NodeProgram, type EdgeProgramType, type NodeProgramType, t
 import type { EdgeDisplayData, NodeDisplayData, RenderParams } from 'sigma/types'
 import { rgbaToFloat } from 'sigma/utils'
 import type { Rgb } from './colors'
+import type { Bend } from './geometry'
 import type { Look } from './look'
-import { linkFragment, linkVertex, nodeFragment, nodeVertex } from './shaders'
+import { linkFragment, linkVertex, nodeFragment, nodeVertex, rampPieces } from './shaders'
 
 // What the map adds to sigma's data of a link and of a node.
 export interface LinkData extends EdgeDisplayData {
   look: Look
-  bend: number
+  bend: Bend
 }
 export interface NodeData extends NodeDisplayData {
   fill: Rgb
@@ -43,7 +44,7 @@ function corners(array: Float32Array, at: number, item: number[], own: number[][
   }
 }
 
-// strip is a link cut into so many pieces along its way: share of the way, and side.
+// strip is a link cut into so many pieces: where along it, and side. Of a bent one the middle piece is straight.
 function strip(pieces: number): number[][] {
   const out: number[][] = []
   for (let i = 0; i < pieces; i++) {
@@ -68,7 +69,7 @@ function linkProgram(pieces: number): EdgeProgramType {
           { name: 'a_start', size: 2, type: FLOAT },
           { name: 'a_end', size: 2, type: FLOAT },
           { name: 'a_width', size: 1, type: FLOAT },
-          { name: 'a_bend', size: 1, type: FLOAT },
+          { name: 'a_bend', size: 2, type: FLOAT },
           { name: 'a_ab', size: 4, type: UNSIGNED_BYTE, normalized: true },
           { name: 'a_ba', size: 4, type: UNSIGNED_BYTE, normalized: true },
           { name: 'a_dash', size: 4, type: FLOAT },
@@ -82,7 +83,7 @@ function linkProgram(pieces: number): EdgeProgramType {
     override processVisibleItem(id: number, at: number, a: NodeDisplayData, b: NodeDisplayData, data: EdgeDisplayData): void {
       const { look, bend } = data as LinkData
       corners(this.array, at, [
-        a.x, a.y, b.x, b.y, look.width * (data.size || 1), bend,
+        a.x, a.y, b.x, b.y, look.width * (data.size || 1), bend.aside, bend.ramp,
         pack(look.ab.color, look.ab.alpha), pack(look.ba.color, look.ba.alpha), ...look.ab.dash, ...look.ba.dash, id,
       ], own)
     }
@@ -95,7 +96,7 @@ function linkProgram(pieces: number): EdgeProgramType {
 }
 
 export const StraightLink = linkProgram(1)
-export const BentLink = linkProgram(14)
+export const BentLink = linkProgram(2 * rampPieces + 1)
 
 const square = [[-1, -1], [1, -1], [-1, 1], [-1, 1], [1, -1], [1, 1]]
 

@@ -1,11 +1,14 @@
 // The shaders of the map. Sizes are in framed units of sigma: one pixel is twice u_correctionRatio.
 
+// So many pieces of a bent link lead to where it runs beside the straight way, one along it, and as many back.
+export const rampPieces = 7
+
 export const linkVertex = /* glsl */ `
 attribute vec4 a_id;
 attribute vec2 a_start;
 attribute vec2 a_end;
 attribute float a_width;
-attribute float a_bend;
+attribute vec2 a_bend;
 attribute vec4 a_ab;
 attribute vec4 a_ba;
 attribute vec4 a_dash;
@@ -25,10 +28,12 @@ varying float v_along;
 
 void main() {
   vec2 way = a_end - a_start;
-  vec2 ctrl = (a_start + a_end) * 0.5 + vec2(-way.y, way.x) * 2.0 * a_bend;
-  float u = 1.0 - a_t;
-  vec2 at = u * u * a_start + 2.0 * u * a_t * ctrl + a_t * a_t * a_end;
-  vec2 tangent = u * (ctrl - a_start) + a_t * (a_end - ctrl);
+  vec2 aside = vec2(-way.y, way.x) * a_bend.x;
+  float up = min(1.0, min(a_t, 1.0 - a_t) * ${((2 * rampPieces + 1) / rampPieces).toFixed(6)}); // share of the ramp
+  float down = 1.0 - up;
+  float t = a_bend.x == 0.0 ? a_t : a_t < 0.5 ? up * a_bend.y : 1.0 - up * a_bend.y;
+  vec2 at = a_start + way * t + aside * (1.0 - down * down);
+  vec2 tangent = way + aside * (a_t < 0.5 ? 2.0 : -2.0) * down / a_bend.y;
   vec2 normal = normalize(vec2(-tangent.y, tangent.x));
   float pixel = 2.0 * u_correctionRatio;
   #ifdef PICKING_MODE
@@ -39,7 +44,7 @@ void main() {
   gl_Position = vec4((u_matrix * vec3(at + normal * a_side * half_px * pixel, 1.0)).xy, 0.0, 1.0);
   v_side = a_side;
   v_half = half_px;
-  v_along = a_t * length(way) / pixel;
+  v_along = t * length(way) / pixel;
   #ifdef PICKING_MODE
   v_ab = a_id;
   v_ba = a_id;

@@ -32,7 +32,7 @@ export type SwitchNode = api.TopologySwitch & {
 }
 
 export type LinkEnds = api.TopologyLink & {
-  bend?: number // layout units: how far the control point of its curve is aside of the middle
+  bend?: number // layout units: how far it runs to the left of the straight way
   links?: number // it stands for so many
 }
 
