@@ -43,6 +43,8 @@ var (
 	links      = metric("links", "Links by state.", "state")
 	offered    = metric("offered_packets_per_second",
 		"Packets generated in the last second, those that found a send queue full included.")
+	timeFactor = metric("time_factor", "How fast the clock of the fabric goes, compared with that of the machine; 0: links are not paced, so no factor applies.")
+	late       = metric("late_ratio", "By how much packets come too late because of the machine, as a share of the time they take on a link.")
 	overloaded = metric("overloaded", "1 while more is offered than carried.")
 	deadlocked = metric("deadlocked", "1 while packets wait for each other for ever.")
 	switches   = metric("switches", "Switches by state.", "state")
@@ -125,6 +127,8 @@ func (s series) load(now Sample) {
 	s.flag(overloaded, now.Overload != "")
 	s.flag(deadlocked, now.Deadlock != "")
 	s.gauge(offered, now.OfferedRate)
+	s.gauge(timeFactor, now.TimeFactor)
+	s.gauge(late, now.Late)
 }
 
 func (s series) links(f *fabric.Fabric, r *fabric.Reading) {

@@ -116,6 +116,7 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 			At:            now.Duration().Seconds(),
 			Wall:          time.Since(s.info.Started).Seconds(),
 			TimeFactor:    tempo.Factor,
+			Time:          tempo.String(),
 			Late:          tempo.Late,
 			InjectedRate:  per(totals.Injected, was.Injected),
 			OfferedRate:   per(totals.Injected+totals.Refused, was.Injected+was.Refused),
@@ -147,14 +148,16 @@ func (s *Server) tellDeadlock(now weft.Time, cycle string) {
 }
 
 func (s *Server) status(context.Context, none) (Status, error) {
-	g, hosts, tempo := s.fabric.Topology(), s.fabric.Hosts(), s.fabric.Tempo()
+	g, hosts, tempo, sample := s.fabric.Topology(), s.fabric.Hosts(), s.fabric.Tempo(), s.history.latest()
+	sample.At, sample.Wall = s.fabric.Now().Duration().Seconds(), time.Since(s.info.Started).Seconds()
+	sample.TimeFactor, sample.Time = tempo.Factor, tempo.String()
 	return Status{
 		Name: s.info.Name, Topology: g.Spec, Routing: s.info.Routing, Firmware: s.info.Routing,
-		Traffic: s.fabric.Traffic().String(), TimeFactor: tempo.Factor, Time: tempo.String(), Started: s.info.Started,
+		Traffic: s.fabric.Traffic().String(), TimeFactor: tempo.Factor, Started: s.info.Started,
 		Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links),
 		LinksCut: s.fabric.CutLinks(), LinksImpaired: s.fabric.ImpairedLinks(), Processes: s.fabric.SwitchProcesses(),
 		Hosts: hosts, Parts: hosts, SwitchesDown: s.fabric.CrashedSwitches(),
-		Sample: s.history.latest(), Totals: s.fabric.Totals(), Ledger: s.fabric.Ledger(),
+		Sample: sample, Totals: s.fabric.Totals(), Ledger: s.fabric.Ledger(),
 	}, nil
 }
 

@@ -44,7 +44,6 @@ type Status struct {
 	Firmware      string                 `json:"firmware"` // the same, under its old name: until 0.2.0
 	Traffic       string                 `json:"traffic"`
 	TimeFactor    float64                `json:"time_factor,omitempty" jsonschema_description:"How fast the clock goes, compared with that of the machine; missing: links are not paced, so no factor applies."`
-	Time          string                 `json:"time" jsonschema_description:"How fast the clock goes, in words."`
 	Started       time.Time              `json:"started"`
 	Switches      int                    `json:"switches"`
 	NICs          int                    `json:"nics"`
@@ -66,6 +65,7 @@ type Sample struct {
 	At            float64 `json:"at"` // seconds since the fabric started
 	Wall          float64 `json:"wall,omitempty" jsonschema_description:"The same by the clock of the machine."`
 	TimeFactor    float64 `json:"time_factor,omitempty" jsonschema_description:"How fast the clock goes, compared with that of the machine; missing: links are not paced, so no factor applies."`
+	Time          string  `json:"time,omitempty" jsonschema_description:"The same in words."`
 	Late          float64 `json:"late,omitempty" jsonschema_description:"By how much packets come too late because of the machine, as a share of the time they take on a link."`
 	InjectedRate  float64 `json:"injected_per_second"`
 	OfferedRate   float64 `json:"offered_per_second"` // injected, and generated while a send queue was full

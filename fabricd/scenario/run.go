@@ -26,6 +26,9 @@ type Result struct {
 	SimSeed   uint64         `json:"sim_seed"`
 	Totals    fabric.Totals  `json:"totals"`
 	Seconds   float64        `json:"seconds"` // of wall time that the run took
+	// TimeFactor, live and where links are paced, is how fast the clock went, compared with that of
+	// the machine, on average.
+	TimeFactor float64 `json:"time_factor,omitempty"`
 	// EventHash, in virtual time alone, is a fingerprint of all that happened: the same seed gives
 	// the same one.
 	EventHash string `json:"event_hash,omitempty"`
@@ -112,6 +115,7 @@ func (r *run) whole(ctx context.Context, began time.Time) (Result, error) {
 		}
 	}
 	see()
+	wall, clock := time.Now(), f.Now()
 	err := r.timeline(ctx)
 	if err == nil {
 		see()
@@ -126,6 +130,9 @@ func (r *run) whole(ctx context.Context, began time.Time) (Result, error) {
 	}
 	res.Pass = err == nil && len(res.Failed) == 0
 	res.Seconds = time.Since(began).Seconds()
+	if f.Tempo().Factor > 0 {
+		res.TimeFactor = float64((f.Now() - clock).Duration()) / float64(time.Since(wall))
+	}
 	if hash, ok := f.Hash(); ok {
 		res.EventHash, res.VirtualSeconds = fmt.Sprintf("%016x", hash), f.Now().Duration().Seconds()
 	}

@@ -141,7 +141,7 @@ func (r *Recorder) facts(about About) []pair {
 		{Name: "length", Value: about.Scenario.Duration.String()},
 		{Name: "seed", Value: fmt.Sprint(res.SimSeed)},
 		{Name: "how", Value: how},
-		{Name: "pacing", Value: r.pacing(o)},
+		{Name: "pacing", Value: r.pacing(o, res.TimeFactor)},
 		{Name: "took", Value: fmt.Sprintf("%.1f s", res.Seconds)},
 	}
 	if res.EventHash != "" {
@@ -157,10 +157,10 @@ func (r *Recorder) facts(about About) []pair {
 }
 
 // pacing says how links are paced, and what latencies and rates are therefore those of.
-func (r *Recorder) pacing(o fabric.Options) string {
+func (r *Recorder) pacing(o fabric.Options, factor float64) string {
 	switch {
-	case o.Link.Paced && o.TimeFactor != 0 && o.TimeFactor != 1 && !r.virtual:
-		return fmt.Sprintf("each link carries %s, by a clock at %g times that of the machine: latencies and rates are the fabric's", perSecond(o), o.TimeFactor)
+	case o.Link.Paced && !r.virtual:
+		return fmt.Sprintf("each link carries %s, at %.0f%% of real time on average: latencies and rates are the fabric's", perSecond(o), 100*factor)
 	case o.Link.Paced:
 		return fmt.Sprintf("each link carries %s: latencies and rates are the fabric's", perSecond(o))
 	case r.virtual:

@@ -74,7 +74,9 @@ func writeStatus(out io.Writer, s api.Status) error {
 	row("fabric", "%s, %s, %d switches, %d NICs, %d links", s.Name, s.Topology, s.Switches, s.NICs, s.Links)
 	row("routing", "%s", s.Routing)
 	row("traffic", "%s", s.Traffic)
-	row("time", "%s", s.Time)
+	if x := s.Sample; x.Time != "" {
+		row("time", "%s; %.1f s by the clock of the fabric, %.1f s by that of the machine", x.Time, x.At, x.Wall)
+	}
 	row("rate", "%.0f delivered/s, %.0f injected/s", s.Sample.DeliveredRate, s.Sample.InjectedRate)
 	if s.Sample.Deadlock != "" {
 		row("DEADLOCK", "%s", s.Sample.Deadlock)

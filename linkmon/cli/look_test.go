@@ -77,7 +77,6 @@ func TestStatusSaysThatMoreIsOfferedThanCarried(t *testing.T) {
 	require.Equal(t, `fabric    , , 0 switches, 0 NICs, 0 links
 routing   
 traffic   
-time      that of the machine: links are not paced, so no factor applies
 rate      0 delivered/s, 0 injected/s
 overload  `+over+`
 packets   0 injected, 0 delivered, 0 lost, 0 discarded, 0 in flight

@@ -81,6 +81,9 @@ func (a *app) stateLine() string {
 	if m.Sample.Overload != "" {
 		left = a.render(warn, m.Sample.Overload) + "  "
 	}
+	if f := m.Sample.TimeFactor; f != 0 && f != 1 {
+		left += a.render(dim, fmt.Sprintf("at %.3g%% of real time", 100*f)) + "  "
+	}
 	left += a.render(a.lively(), a.th.spark(delivered, 8)) + " " + a.render(strong, rate(p.Delivered))
 	figure := func(name string, n float64, text string, alarm tone) {
 		t := dim

@@ -33,6 +33,9 @@ func printResult(cmd *cobra.Command, r scenario.Result) {
 		verdict = "FAIL"
 	}
 	took := fmt.Sprintf("%.1f s", r.Seconds)
+	if r.TimeFactor > 0 {
+		took += fmt.Sprintf(" at %.0f%% of real time", 100*r.TimeFactor)
+	}
 	if r.EventHash != "" {
 		took = fmt.Sprintf("%.3f s of virtual time in %.1f s, event hash %s", r.VirtualSeconds, r.Seconds, r.EventHash)
 	}

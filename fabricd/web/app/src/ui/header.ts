@@ -19,6 +19,10 @@ export function header(x: Context): TemplateResult {
       ? html`<span class="pill look" data-testid="read-only" title=${client.viewOnly ? 'To act takes a token that may operate: add #token=… to the address.' : 'Open the URL that fabricd up printed for this run to act on it.'}>${
           client.viewOnly ? 'may only look: the token is one to view' : 'may only look: token of another run, or none'}</span>`
       : nothing}
+    ${store.sample?.time_factor && store.sample.time_factor !== 1
+      ? html`<span class="pill look" data-testid="time-factor" title="${store.sample.time}; ${clock(store.sample.wall ?? 0)} by the clock of the machine">at ${
+          Number((100 * store.sample.time_factor).toPrecision(3))}% of real time</span>`
+      : nothing}
     <span class="grow"></span>
     <button data-testid="search-button" @click=${() => ui.open('search')}>Search <kbd>/</kbd></button>
     <button class=${ui.scissors ? 'on' : ''} aria-pressed=${ui.scissors} data-testid="scissors" ?disabled=${!client.mayAct}

@@ -735,6 +735,7 @@ void main() {
       ${a===`live`?k`<i></i>live <time>${Ae(n.at)}</time>`:a===`connecting`?`connecting…`:a===`locked`?`to look needs a token: add #token=… to the address`:`fabricd is away, trying again…`}
     </span>
     ${a===`live`&&!r.mayAct?k`<span class="pill look" data-testid="read-only" title=${r.viewOnly?`To act takes a token that may operate: add #token=… to the address.`:`Open the URL that fabricd up printed for this run to act on it.`}>${r.viewOnly?`may only look: the token is one to view`:`may only look: token of another run, or none`}</span>`:j}
+    ${n.sample?.time_factor&&n.sample.time_factor!==1?k`<span class="pill look" data-testid="time-factor" title="${n.sample.time}; ${Ae(n.sample.wall??0)} by the clock of the machine">at ${Number((100*n.sample.time_factor).toPrecision(3))}% of real time</span>`:j}
     <span class="grow"></span>
     <button data-testid="search-button" @click=${()=>t.open(`search`)}>Search <kbd>/</kbd></button>
     <button class=${t.scissors?`on`:``} aria-pressed=${t.scissors} data-testid="scissors" ?disabled=${!r.mayAct}
