@@ -2,6 +2,8 @@ package harness_test
 
 import (
 	"fmt"
+	"math"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -253,4 +255,55 @@ func TestLiveLossOverAnImpairedLinkIsWhatVirtualTimePredicts(t *testing.T) {
 	t.Logf("of %d packets live %v are lost, in virtual time %v", packets, live, virtual)
 	assert.InDelta(t, packets/5, virtual, 5*sigma)
 	assert.InDelta(t, packets/5, live, 5*sigma)
+}
+
+// What a paced fabric shows is what virtual time predicts, also where the machine has four times as much
+// to do as it can: its clock goes slower then.
+func TestALiveFabricShowsTheNetworkAndNotTheMachine(t *testing.T) {
+	testenv.Long(t)
+	const packets = 10_000
+	type figures struct{ p50, p90, mean, rate float64 }
+	measure := func(h *harness.Harness) (f figures) {
+		watch, at := h.Fabric().WatchTotals(), h.Fabric().Now()
+		from, _ := watch.Read(at)
+		h.Eventually(func() error {
+			if n := h.Fabric().Totals().Delivered - from.Delivered; n < packets {
+				return fmt.Errorf("%d delivered", n)
+			}
+			return nil
+		})
+		now := h.Fabric().Now()
+		to, latency := watch.Read(now)
+		f.p50, f.p90, f.mean = latency.P50, latency.P90, latency.Mean
+		f.rate = float64(to.Delivered-from.Delivered) / (now - at).Duration().Seconds()
+		require.Zero(t, to.Missing)
+		return f
+	}
+	near := func(got, want figures) bool {
+		tenth := func(a, b float64) bool { return math.Abs(a-b) <= b/10 }
+		return tenth(got.p50, want.p50) && tenth(got.p90, want.p90) && tenth(got.mean, want.mean) && tenth(got.rate, want.rate)
+	}
+	options := harness.Options(harness.FirmwareByName("deterministic-link"), harness.Traffic("uniform:0.3"),
+		harness.Links(settings.Link{Rate: 256_000, Paced: true}), harness.Patience(5*time.Minute))
+	predicted := measure(harness.New(t, "kary-ntree:4,2", options, harness.Virtual()))
+	h := harness.New(t, "kary-ntree:4,2", options)
+	agrees := func(how string) {
+		h.Eventually(func() error { // once is enough: what there was before the clock went slower is the machine's
+			live := measure(h)
+			if !near(live, predicted) {
+				return fmt.Errorf("%s: %.0f live, %.0f in virtual time", how, live, predicted)
+			}
+			t.Logf("%s: %.0f live, %.0f in virtual time; %v", how, live, predicted, h.Fabric().Tempo().Factor)
+			return nil
+		})
+	}
+	agrees("as the machine is")
+	for range 4 {
+		loop := exec.CommandContext(t.Context(), "sh", "-c", "while :; do :; done")
+		require.NoError(t, loop.Start())
+		t.Cleanup(func() { _ = loop.Wait() }) // it is killed
+	}
+	agrees("four loops beside it")
+	h.SetTraffic("none")
+	require.Zero(t, h.RequireLedger().Lost)
 }

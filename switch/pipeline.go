@@ -10,10 +10,10 @@ import (
 // it can need; see [Firmware].MostHops.
 const RuleLooping = "looping: too many hops"
 
-// receive takes one packet of a frame, which came at a time, into the input queue (p, h.VC); position
-// is its place among those sent in the VC.
-func (s *Switch) receive(at weft.Time, p weft.PortID, h *weft.Header, position uint64, out *weft.Actions) {
-	fresh, err := s.ports[p].end.Take(h.VC, position)
+// receive takes one packet of a frame into the input queue (p, h.VC); at is its position among
+// those sent in the VC.
+func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Actions) {
+	fresh, err := s.ports[p].end.Take(h.VC, at)
 	if err != nil {
 		out.Faults = append(out.Faults, weft.Fault{Port: p, Err: err})
 	}
@@ -25,7 +25,7 @@ func (s *Switch) receive(at weft.Time, p weft.PortID, h *weft.Header, position u
 	id := s.slots.take()
 	sl := &s.slots.slot[id]
 	sl.hdr = *h
-	sl.arrived, sl.in, sl.port, sl.vc, sl.waited, sl.stranded, sl.why = at, c, p, h.VC, false, false, 0
+	sl.arrived, sl.in, sl.port, sl.vc, sl.waited, sl.stranded, sl.why = s.now-s.late, c, p, h.VC, false, false, 0
 	s.slots.link[id].flow = flowOf(h)
 
 	q := &s.in[c]

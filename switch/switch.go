@@ -13,6 +13,7 @@ type Switch struct {
 	// What every frame and every packet needs comes first, and stands together: many switches are
 	// more than a processor's cache holds.
 	now       weft.Time
+	late      weft.Time // by how much what is received now comes later than its Frame.At
 	look      weft.Time // when the first link end is due for a hello or for having heard none
 	returning returning
 	ports     []port
@@ -166,7 +167,7 @@ func (s *Switch) Signal(now weft.Time, p weft.PortID, up bool, out *weft.Actions
 
 // Receive implements [weft.Core].
 func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.Actions) {
-	s.now = now
+	s.now, s.late = now, now-cmp.Or(f.At, now)
 	port := &s.ports[p]
 	v, err := port.end.Receive(now, f)
 	if err != nil {
@@ -186,7 +187,7 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 		for i := range f.Packets {
 			h := &f.Packets[i]
 			if int(h.VC) < s.cfg.VCs {
-				s.receive(cmp.Or(f.At, now), p, h, f.Sent[h.VC]+uint64(before[h.VC]), out)
+				s.receive(p, h, f.Sent[h.VC]+uint64(before[h.VC]), out)
 				before[h.VC]++
 			} else {
 				_, err := port.end.Take(h.VC, 0) // refuses and counts it
@@ -201,6 +202,7 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 		s.markReady(p, out)
 	}
 	s.wake(out)
+	s.late = 0
 }
 
 // Exempt implements [weft.Core].

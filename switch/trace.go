@@ -15,9 +15,10 @@ const noCandidate = -1
 
 // traceHop tells of the decision d for sl, before anything is done.
 func (s *Switch) traceHop(sl *slot, d *Decision, chosen int, out *weft.Actions) {
+	at := s.now - s.late
 	h := weft.Hop{
-		At: s.now, Switch: s.place.Switch, In: sl.port, InVC: sl.vc, Out: weft.NoPort, Rule: d.Rule,
-		Waited: s.now - sl.arrived, Why: sl.why, Header: sl.hdr, Before: sl.hdr.Fields, Alternatives: len(d.Candidates),
+		At: at, Switch: s.place.Switch, In: sl.port, InVC: sl.vc, Out: weft.NoPort, Rule: d.Rule,
+		Waited: at - sl.arrived, Why: sl.why, Header: sl.hdr, Before: sl.hdr.Fields, Alternatives: len(d.Candidates),
 		Turned: d.Turn != Straight,
 	}
 	first := len(out.Ways)

@@ -37,7 +37,7 @@ func TestHopsOfOneStepKeepTheirOwnCandidates(t *testing.T) {
 	require.Equal(t, []uint64{first}, r.blocked())
 	r.fw.routes[9] = ways(1, 2)
 	r.fw.routes[1] = ways(1, 2, 0)
-	r.call(func() { r.rerouteBlocked(&r.out); r.receive(0, 0, new(traced(9)), 90, &r.out) })
+	r.call(func() { r.rerouteBlocked(&r.out); r.receive(0, new(traced(9)), 90, &r.out) })
 	require.Len(t, r.out.Hops, 1)
 	r.out.Ways = r.out.Ways[:len(r.out.Ways):cap(r.out.Ways)]
 	require.Len(t, r.out.Hops[0].Candidates, 3)
@@ -144,7 +144,7 @@ func TestTracingAllocatesNothingOnceItsStorageHasGrown(t *testing.T) {
 	at := uint64(0)
 	step := func(h weft.Header) {
 		r.out.Reset()
-		r.receive(0, 0, &h, at, &r.out)
+		r.receive(0, &h, at, &r.out)
 		at++
 		for p := weft.PortID(1); p < 3; p++ {
 			f.Reset()

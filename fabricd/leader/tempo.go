@@ -35,7 +35,7 @@ type Tempo struct {
 	Most   float64 `json:"most"`  // that was asked for: they go slower as long as machines are late
 	Fixed  bool    `json:"fixed"` // they go as was asked for, however late machines are
 
-	Late float64 `json:"-"` // by how much packets come too late, as a share of the time they take on a link
+	Late float64 `json:"late"` // by how much packets come too late, as a share of the time they take on a link
 
 	failed   float64 // the factor at which machines were too late last; 0: none that counts
 	patience int     // before a step to near that
