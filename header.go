@@ -102,8 +102,8 @@ type Frame struct {
 	To   Epoch // the receiver's epoch as the sender knows it; 0 while it has heard nothing
 	// At is when all of it has reached the other end, had the machine been in time: who receives it
 	// later counts from then. 0: it is not known.
-	At   Time
-	VCs  int   // how many entries of Sent and Limit are in use; the others are zero
+	At  Time
+	VCs int // how many entries of Sent and Limit are in use; the others are zero
 
 	Packets []Header
 	// Sent is per VC how many packets the sender had sent in this epoch before this frame (FCTBS).
