@@ -114,7 +114,7 @@ func TestOutsideMaxPayload(t *testing.T) {
 		broker := natstest.Start(t, release, "max_payload: 300")
 		_, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", URL: broker.URL})
 		require.ErrorIs(t, err, wire.ErrTooLarge)
-		require.ErrorContains(t, err, "takes messages of 300 bytes, a frame needs 437: raise its max_payload")
+		require.ErrorContains(t, err, "takes messages of 300 bytes, a frame needs 446: raise its max_payload")
 
 		broker.Reload("max_payload: 2000")
 		n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})
