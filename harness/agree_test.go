@@ -261,7 +261,8 @@ func TestLiveLossOverAnImpairedLinkIsWhatVirtualTimePredicts(t *testing.T) {
 // to do as it can: its clock goes slower then.
 func TestALiveFabricShowsTheNetworkAndNotTheMachine(t *testing.T) {
 	testenv.Long(t)
-	const packets = 10_000
+	testenv.Unraced(t)
+	const packets = 5_000
 	type figures struct{ p50, p90, mean, rate float64 }
 	measure := func(h *harness.Harness) (f figures) {
 		watch, at := h.Fabric().WatchTotals(), h.Fabric().Now()
