@@ -71,9 +71,9 @@ func oldestWaits(sn *switching.Snapshot, neighbour func(weft.PortID) string) str
 	}
 	switch n := len(ports) - 1; {
 	case n == 1:
-		text += ", or at another link"
+		text += ", or at another"
 	case n > 1:
-		text += fmt.Sprintf(", or at any of %d other links", n)
+		text += fmt.Sprintf(", or at any of %d others", n)
 	}
 	return text
 }
