@@ -62,7 +62,7 @@ func (e Event) Summary() string {
 	case EventWaiting:
 		return e.Detail
 	case EventWaitingOver:
-		return "no packet waits that long in a switch any more"
+		return "no packet waits for a second in a switch any more"
 	case EventTimeFactor:
 		return "time factor " + e.Detail
 	case EventTraffic:

@@ -19,7 +19,7 @@ func TestWhatTheOldestPacketWaitsForIsSaidInWords(t *testing.T) {
 		"room at a":                        {For: []switching.Output{{Port: 0}}},
 		"a turn on the link to a":          {For: []switching.Output{{Port: 0, VC: 1}}, Queued: true},
 		"the link to b, which is down":     {For: []switching.Output{{Port: 1}, {Port: 1, VC: 1}}},
-		"room at c, or at another":    {For: []switching.Output{{Port: 1}, {Port: 2}}},
+		"room at c, or at another":         {For: []switching.Output{{Port: 1}, {Port: 2}}},
 		"room at a, or at any of 3 others": {For: []switching.Output{{Port: 0}, {Port: 1}, {Port: 2}, {Port: 3}, {Port: 9}}},
 	} {
 		sn := switching.Snapshot{Ports: ports, Oldest: &o}
