@@ -11,8 +11,9 @@ import (
 // [Snapshot], into storage that is used anew each time.
 type Reading struct {
 	Stats     Stats
-	Held      int // packets inside
-	Blocked   int // of them, those that wait for room in an output queue
+	Held      int       // packets inside
+	Blocked   int       // of them, those that wait for room in an output queue
+	Oldest    weft.Time // when that of Snapshot.Oldest came; 0: there is none
 	Ports     []PortReading
 	Registers []uint64 // values, in the order declared
 }
@@ -53,6 +54,10 @@ func (s *Switch) SumVCs() []VCSum {
 // Read fills r. It allocates nothing but the lists of r, the first time.
 func (s *Switch) Read(r *Reading) {
 	r.Stats, r.Held, r.Blocked = s.stats, s.Held(), s.wait.blockedSlots()
+	r.Oldest = 0
+	if id := s.oldest(); id != noSlot {
+		r.Oldest = s.slots.slot[id].arrived
+	}
 	r.Ports = slices.Grow(r.Ports[:0], len(s.ports))
 	for i := range s.ports {
 		p := &s.ports[i]

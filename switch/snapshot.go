@@ -15,6 +15,16 @@ type Snapshot struct {
 	Registers []RegisterSnapshot
 	Discards  map[string]uint64 // per rule
 	Blocked   []Blocked         // packets that wait for room in an output queue
+	Oldest    *Oldest           // nil: it holds no packet
+}
+
+// Oldest is the packet at the head of a queue that has been in the switch longest.
+type Oldest struct {
+	Since  weft.Time // it came
+	Header weft.Header
+	Asked  bool     // its firmware has not decided yet
+	Queued bool     // it is in the output queue For[0]
+	For    []Output // otherwise: the output queues in which it waits for room
 }
 
 // PortSnapshot is the state of one port.
@@ -128,13 +138,41 @@ func (s *Switch) Snapshot() Snapshot {
 		if sl.stranded {
 			b.At.Port, b.At.VC = s.portVC(sl.out)
 		}
-		s.wait.outputs(id, func(c channel) {
-			p, vc := s.portVC(c)
-			b.For = append(b.For, Output{Port: p, VC: vc})
-		})
+		b.For = s.waitsFor(id)
 		sn.Blocked = append(sn.Blocked, b)
 	}
+	if id := s.oldest(); id != noSlot {
+		sl := &s.slots.slot[id]
+		o := &Oldest{Since: sl.arrived, Header: sl.hdr, Asked: sl.asked == askWanted || sl.asked == askTaken, For: s.waitsFor(id)}
+		if o.Queued = !o.Asked && len(o.For) == 0; o.Queued {
+			p, vc := s.portVC(sl.out)
+			o.For = []Output{{Port: p, VC: vc}}
+		}
+		sn.Oldest = o
+	}
 	return sn
+}
+
+// waitsFor lists the output queues in which id waits for room.
+func (s *Switch) waitsFor(id slotID) (list []Output) {
+	s.wait.outputs(id, func(c channel) {
+		p, vc := s.portVC(c)
+		list = append(list, Output{Port: p, VC: vc})
+	})
+	return list
+}
+
+// oldest is, of the packets at the heads of queues, the one that has been inside longest, or noSlot.
+func (s *Switch) oldest() slotID {
+	id := noSlot
+	for c := range s.in {
+		for _, head := range [...]slotID{s.in[c].head, s.out[c].head} {
+			if head != noSlot && (id == noSlot || s.slots.slot[head].arrived < s.slots.slot[id].arrived) {
+				id = head
+			}
+		}
+	}
+	return id
 }
 
 // PortCounters reads the link counters of port p and how many packets were lost in its output

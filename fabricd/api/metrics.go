@@ -47,6 +47,7 @@ var (
 	late       = metric("late_ratio", "By how much packets come too late because of the machine, as a share of the time they take on a link.")
 	overloaded = metric("overloaded", "1 while more is offered than carried.")
 	deadlocked = metric("deadlocked", "1 while packets wait for each other for ever.")
+	waits      = metric("waiting_seconds", "How long the packet has waited that waits longest in a switch; 0: none waits for a second, or for a deadlock.")
 	switches   = metric("switches", "Switches by state.", "state")
 
 	switchHeld      = metric("switch_held_packets", "Packets inside.", "switch")
@@ -126,6 +127,7 @@ func (m metrics) Collect(out chan<- prometheus.Metric) {
 func (s series) load(now Sample) {
 	s.flag(overloaded, now.Overload != "")
 	s.flag(deadlocked, now.Deadlock != "")
+	s.gauge(waits, now.WaitingSeconds)
 	s.gauge(offered, now.OfferedRate)
 	s.gauge(timeFactor, now.TimeFactor)
 	s.gauge(late, now.Late)

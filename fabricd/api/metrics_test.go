@@ -28,6 +28,7 @@ func TestMetricsAreThoseOfTheFabric(t *testing.T) {
 	l := x.Fabric().Ledger()
 	for _, line := range []string{
 		`weft_links{state="cut"} 1`,
+		`weft_waiting_seconds 0`,
 		`weft_links{state="down"} 4`,
 		`weft_switches{state="down"} 1`,
 		`weft_link_up{link="s0.0-s1.0"} 0`,

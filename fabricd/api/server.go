@@ -101,6 +101,7 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 	was, _ := watch.Read(last)
 	var overload fabric.OverloadWatch
 	deadlock, cycle := s.fabric.WatchDeadlock(), ""
+	var waits tellWaits
 	for {
 		select {
 		case <-tick.C:
@@ -129,6 +130,11 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 			s.tellDeadlock(now, sample.Deadlock)
 			cycle = sample.Deadlock
 		}
+		if cycle == "" && !tempo.TooLate() {
+			wait := deadlock.Waiting(s.fabric.Now())
+			sample.Waiting, sample.WaitingSeconds = wait.String(), wait.Lasts.Duration().Seconds()
+		}
+		waits.next(sample.Waiting, func(e fabric.Event) { s.fabric.Events().Publish(now, e) })
 		s.history.add(sample, per(totals.Refused, was.Refused))
 		last, was = now, totals
 		_ = s.control.Publish(StreamSample, sample)
@@ -145,6 +151,29 @@ func (s *Server) tellDeadlock(now weft.Time, cycle string) {
 		e.Kind = fabric.EventDeadlockOver
 	}
 	s.fabric.Events().Publish(now, e)
+}
+
+// tellWaits makes events of waits that come and go: near saturation one second differs from the next.
+type tellWaits struct {
+	told bool
+	calm int // samples in a row in which nothing waits
+}
+
+// waitsCalm is for how many samples nothing must wait before that is told. Chosen by us.
+const waitsCalm = 10
+
+func (t *tellWaits) next(waiting string, publish func(fabric.Event)) {
+	if t.calm++; waiting != "" {
+		t.calm = 0
+	}
+	switch {
+	case !t.told && waiting != "":
+		publish(fabric.Event{Kind: fabric.EventWaiting, Detail: waiting})
+		t.told = true
+	case t.told && t.calm == waitsCalm:
+		publish(fabric.Event{Kind: fabric.EventWaitingOver})
+		t.told = false
+	}
 }
 
 func (s *Server) status(context.Context, none) (Status, error) {

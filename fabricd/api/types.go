@@ -8,6 +8,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -82,16 +83,23 @@ type Sample struct {
 	// Deadlock names the channels that wait for each other, while they do.
 	Deadlock string `json:"deadlock,omitempty" jsonschema_description:"The channels that wait for each other for ever, while they do."`
 
+	// Waiting is a sentence while a packet waits for a second or more in a switch, and no deadlock says why.
+	Waiting        string  `json:"waiting,omitempty" jsonschema_description:"Which packet has waited for a second or more in which switch, and for what."`
+	WaitingSeconds float64 `json:"waiting_seconds,omitempty" jsonschema_description:"How long that packet has waited."`
+
 	Latency fabric.Latency `json:"latency,omitzero"` // of the packets delivered in about the last second
 }
+
+// Unwell is a sentence that says what is wrong with the fabric as a whole, but for a deadlock.
+func (s *Sample) Unwell() string { return cmp.Or(s.Overload, s.Waiting) }
 
 // String prints s on one line.
 func (s Sample) String() string {
 	over := ""
 	if s.Deadlock != "" {
 		over = "DEADLOCK;  "
-	} else if s.Overload != "" {
-		over = s.Overload + ";  "
+	} else if text := s.Unwell(); text != "" {
+		over = text + ";  "
 	}
 	if s.TimeFactor != 0 && s.TimeFactor != 1 {
 		over = fmt.Sprintf("at %.3g%% of real time  ", 100*s.TimeFactor) + over

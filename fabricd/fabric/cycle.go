@@ -25,13 +25,15 @@ type LinkChannel struct {
 
 // DeadlockWatch looks for a deadlock while packets move elsewhere. The switches are then read at
 // different moments, so one look proves nothing. A cycle counts when the next look finds it again
-// and none of its channels has sent a packet in between. It is for one goroutine.
+// and none of its channels has sent a packet in between. The same looks tell which packet waits
+// longest in a switch. It is for one goroutine.
 type DeadlockWatch struct {
 	reader *reader
 	next   time.Time
 	first  Cycle    // found at the look before
 	sent   []uint64 // on each of its channels by then
 	sure   Cycle
+	waits  waits
 }
 
 // WatchDeadlock returns a watch that has not looked yet.
@@ -47,8 +49,10 @@ func (w *DeadlockWatch) latest(read func()) Cycle {
 	if began.Before(w.next) {
 		return w.sure
 	}
+	w.waits.before, w.waits.at = w.waits.at, w.reader.Now()
 	read()
-	snaps := w.reader.blockedSwitches()
+	snaps, longest := w.reader.blockedSwitches()
+	w.waits.longest = longest
 	found := Cycle(w.reader.deadlockIn(snaps))
 	var sent []uint64
 	for _, c := range found {

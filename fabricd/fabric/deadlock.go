@@ -36,20 +36,24 @@ func (c Cycle) String() string {
 // a register that expires, or a link that comes up, may yet resolve the cycle.
 func (rd *reader) Deadlock() []Channel {
 	rd.lookAtNodes()
-	return rd.deadlockIn(rd.blockedSwitches())
+	snaps, _ := rd.blockedSwitches()
+	return rd.deadlockIn(snaps)
 }
 
 // blockedSwitches copies the state of switches that hold blocked packets, by number. Other
 // switches, and those that do not answer, have no ports in it: they accept packets, so they are in
-// no deadlock.
-func (rd *reader) blockedSwitches() []switching.Snapshot {
+// no deadlock. Beside them it finds the packet that has been in a switch longest.
+func (rd *reader) blockedSwitches() (snaps []switching.Snapshot, longest oldest) {
 	ids := make([]weft.SwitchID, 0, len(rd.switches))
-	snaps := make([]switching.Snapshot, len(rd.switches))
+	snaps = make([]switching.Snapshot, len(rd.switches))
 	for i, s := range rd.switches {
 		var r switching.Reading
 		snaps[i].Switch = s.id
 		if s.read(&r); r.Blocked > 0 {
 			ids = append(ids, s.id)
+		}
+		if r.Oldest > 0 && (longest.since == 0 || r.Oldest < longest.since) {
+			longest = oldest{s.id, r.Oldest}
 		}
 	}
 	for id, sn := range rd.snapshots(ids) {
@@ -57,7 +61,7 @@ func (rd *reader) blockedSwitches() []switching.Snapshot {
 			snaps[id] = sn
 		}
 	}
-	return snaps
+	return snaps, longest
 }
 
 // deadlockIn is Deadlock on given snapshots.

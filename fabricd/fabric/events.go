@@ -20,6 +20,8 @@ const (
 	EventDamaged       = "frame_damaged"        // a frame did not arrive as it was sent, or was for another link: its packets are lost on the wire
 	EventDeadlock      = "deadlock"             // packets wait for each other for ever
 	EventDeadlockOver  = "deadlock_over"        // they do no longer
+	EventWaiting       = "waiting"              // a packet has waited for a second or more in a switch
+	EventWaitingOver   = "waiting_over"         // none does any more
 	EventTimeFactor    = leader.EventTimeFactor // the clocks of the fabric go otherwise
 	EventTraffic       = leader.EventTraffic    // what is injected has changed
 	EventHeld          = leader.EventHeld       // NICs inject nothing

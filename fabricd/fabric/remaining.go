@@ -139,17 +139,21 @@ func (rd *reader) remaining() (l Remaining) {
 
 // waitsFor is what the packets in a NIC's send queue or in a switch wait for.
 func (rd *reader) waitsFor(n weft.Node) string {
-	neighbour := func(p weft.PortID) string {
+	if n.IsSwitch() {
+		return switchWaits(rd.Switch(weft.SwitchID(n.Index)), rd.neighbours(n))
+	}
+	return nicWaits(rd.NIC(weft.NICID(n.Index)), rd.Held(), rd.neighbours(n)(0))
+}
+
+// neighbours names the nodes at the other ends of a node's links.
+func (rd *reader) neighbours(n weft.Node) func(weft.PortID) string {
+	return func(p weft.PortID) string {
 		peer, _, ok := rd.graph.Peer(weft.End{Node: n, Port: p})
 		if !ok {
 			return "nobody"
 		}
 		return rd.graph.Name(peer.Node)
 	}
-	if n.IsSwitch() {
-		return switchWaits(rd.Switch(weft.SwitchID(n.Index)), neighbour)
-	}
-	return nicWaits(rd.NIC(weft.NICID(n.Index)), rd.Held(), neighbour(0))
 }
 
 // nicWaits is what the packets in a send queue wait for.
@@ -166,7 +170,18 @@ func nicWaits(sn nic.Snapshot, held bool, neighbour string) string {
 	case full:
 		return "room at " + neighbour
 	}
-	return "their turn on the link to " + neighbour
+	return "a turn on the link to " + neighbour
+}
+
+// outputWaits is what a packet waits for that is to leave by a port; stopped: without a credit.
+func outputWaits(p *switching.PortSnapshot, stopped bool, neighbour string) string {
+	switch {
+	case p.State != linkend.Up:
+		return "the link to " + neighbour + ", which is down"
+	case stopped:
+		return "room at " + neighbour
+	}
+	return "a turn on the link to " + neighbour
 }
 
 // switchWaits is what the packets in a switch wait for, at the output that most of them wait for.
@@ -186,21 +201,13 @@ func switchWaits(sn switching.Snapshot, neighbour func(weft.PortID) string) stri
 		}
 	}
 	for i, p := range sn.Ports {
-		to := neighbour(weft.PortID(i))
 		queued, stopped := 0, 0 // stopped: without a credit
 		for _, vc := range p.VCs {
 			if queued += vc.Output; vc.Credits == 0 {
 				stopped += vc.Output
 			}
 		}
-		switch {
-		case p.State != linkend.Up:
-			note(queued+wanted[i], "the link to "+to+", which is down")
-		case stopped > 0:
-			note(queued+wanted[i], "room at "+to)
-		default:
-			note(queued+wanted[i], "their turn on the link to "+to)
-		}
+		note(queued+wanted[i], outputWaits(&p, stopped > 0, neighbour(weft.PortID(i))))
 	}
 	return most
 }

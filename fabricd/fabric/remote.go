@@ -99,7 +99,7 @@ func (s *liveSwitch) addProcess(r *switching.Reading) {
 	}
 	if h := g; s.moved.Load() {
 		now := h.readSwitch(s.id)
-		r.Registers = append(r.Registers[:0], now.Registers...)
+		r.Registers, r.Oldest = append(r.Registers[:0], now.Registers...), now.Oldest
 		for i := range now.Ports {
 			r.Ports[i].Queued += now.Ports[i].Queued
 			r.Ports[i].Suppressed = h.held(weft.End{Node: s.id.Node(), Port: weft.PortID(i)})

@@ -59,6 +59,10 @@ func (e Event) Summary() string {
 			"take a routing that cannot, as --routing lash: fabricd routes check tells which"
 	case EventDeadlockOver:
 		return "the deadlock is over"
+	case EventWaiting:
+		return e.Detail
+	case EventWaitingOver:
+		return "no packet waits for a second in a switch any more"
 	case EventTimeFactor:
 		return "time factor " + e.Detail
 	case EventTraffic:

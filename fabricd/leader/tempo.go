@@ -62,8 +62,11 @@ func (t *Tempo) String() string {
 
 // Behind reports whether the machines are too late, and the clocks do not go slower for it.
 func (t *Tempo) Behind() bool {
-	return t.Late > tooLate && (t.Fixed || t.Factor <= settings.MinTimeFactor)
+	return t.TooLate() && (t.Fixed || t.Factor <= settings.MinTimeFactor)
 }
+
+// TooLate reports whether the machines are so late that what waits may wait for them.
+func (t *Tempo) TooLate() bool { return t.Late > tooLate }
 
 // Bearable is the factor at which machines would be in time, by how late they are now.
 func (t *Tempo) Bearable() float64 { return t.slower(t.Late) }
@@ -83,7 +86,7 @@ func (t *Tempo) next(late float64) float64 {
 	t.Late += weight * (late - t.Late)
 	switch {
 	case t.Fixed:
-	case t.Late > tooLate:
+	case t.TooLate():
 		if t.Factor < near*t.failed {
 			t.patience = leastPatience
 		}

@@ -84,6 +84,9 @@ func writeStatus(out io.Writer, s api.Status) error {
 	if s.Sample.Overload != "" {
 		row("overload", "%s", s.Sample.Overload)
 	}
+	if s.Sample.Waiting != "" {
+		row("waiting", "%s", s.Sample.Waiting)
+	}
 	row("packets", "%d injected, %d delivered, %d lost, %d discarded, %d in flight",
 		s.Ledger.Injected, s.Ledger.Delivered, s.Ledger.Lost, s.Ledger.Discarded, s.Ledger.InFlight)
 	row("latency", "%v", s.Totals.Latency)

@@ -89,6 +89,14 @@ crashed   none
 `, out.String())
 }
 
+func TestStatusSaysWhatAPacketWaitsFor(t *testing.T) {
+	t.Parallel()
+	const waits = "a packet from n1 to n2 has waited 2.0 s in s0 for room at s1"
+	var out strings.Builder
+	require.NoError(t, writeStatus(&out, api.Status{Sample: api.Sample{Overload: "more is offered than carried", Waiting: waits}}))
+	require.Contains(t, out.String(), "\noverload  more is offered than carried\nwaiting   "+waits+"\n")
+}
+
 func TestDetailsOfALinkBesideAProcessThatDoesNotAnswer(t *testing.T) {
 	l := fabric.LinkState{State: fabric.LinkComing, A: "s0.0", B: "s1.0", BUp: true, Suspect: []string{"s1.0"}}
 	require.Equal(t, "s1.0 does not answer; s0.0 sees it down", l.Details(), "what s1.0 last said is not so any more")

@@ -381,7 +381,7 @@ func TestTheHelpFitsIntoEightyColumns(t *testing.T) {
 	}
 }
 
-func TestTheHeadSaysThatMoreIsOfferedThanCarried(t *testing.T) {
+func TestTheHeadSaysWhatIsWrongWithTheFabricAsAWhole(t *testing.T) {
 	r := newRig(t, "kary-ntree:4,3")
 	r.size(160, 24)
 	r.traffic(3)
@@ -391,4 +391,8 @@ func TestTheHeadSaysThatMoreIsOfferedThanCarried(t *testing.T) {
 	r.golden("overload", colorprofile.ASCII)
 	r.step(func(f *api.Frame) { f.Sample.Overload = "" })
 	r.golden("overload-over", colorprofile.ASCII)
+	r.step(func(f *api.Frame) {
+		f.Sample.Waiting = "a packet from n000 to n063 has waited 2.3 s in s0.00 for the link to s1.00, which is down"
+	})
+	r.golden("waiting", colorprofile.ASCII)
 }

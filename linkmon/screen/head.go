@@ -45,7 +45,7 @@ func (a *app) lively() tone {
 	switch {
 	case len(a.mirror.Deadlock) > 0:
 		return bad
-	case a.mirror.Sample.Overload != "":
+	case a.mirror.Sample.Unwell() != "":
 		return warn
 	}
 	return info
@@ -78,8 +78,8 @@ func (a *app) stateLine() string {
 		p = q
 	}
 	left := ""
-	if m.Sample.Overload != "" {
-		left = a.render(warn, m.Sample.Overload) + "  "
+	if text := m.Sample.Unwell(); text != "" {
+		left = a.render(warn, text) + "  "
 	}
 	if f := m.Sample.TimeFactor; f != 0 && f != 1 {
 		left += a.render(dim, fmt.Sprintf("at %.3g%% of real time", 100*f)) + "  "
@@ -119,6 +119,8 @@ func (a *app) health() string {
 	if len(list) == 0 {
 		if m.Sample.Overload != "" {
 			return a.render(warn, "overloaded")
+		} else if m.Sample.Waiting != "" {
+			return a.render(warn, "packets wait")
 		}
 		return a.render(dim, "all up")
 	}

@@ -10,6 +10,12 @@ it('nothing is wrong while all is carried; the sentence is that of fabricd', () 
   expect(unwell({ sample: { ...sample, overload }, deadlock: [] })).toEqual({ kind: 'overload', text: overload })
 })
 
+it('a packet that waits is told of unless there is more to tell', () => {
+  const waiting = 'a packet from n1 to n2 has waited 2.0 s in s0 for room at s1'
+  expect(unwell({ sample: { ...sample, waiting }, deadlock: [] })).toEqual({ kind: 'waiting', text: waiting })
+  expect(unwell({ sample: { ...sample, waiting, overload }, deadlock: [] })?.kind).toBe('overload')
+})
+
 it('a deadlock is worse, and is told of pods that are closed too', () => {
   const wrong = unwell({ sample: { ...sample, overload }, deadlock: [{ link: 0, dir: 'ab', vc: 0 }] })
   expect(wrong).toEqual({ kind: 'deadlock', text: 'deadlock: 1 channels wait for one another' })

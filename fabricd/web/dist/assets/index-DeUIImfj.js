@@ -579,7 +579,7 @@ void main() {
     <div class="firmwares" data-testid="firmwares">
       ${n.map((n,a)=>n===0?j:k`
         <div>${r&&a>0?sp(e.map.theme,a):j} <b>${a>0?t[a-1]:e.status?.routing}</b> ${n} of ${i} switches</div>`)}
-    </div>`}function sp(e,t){return k`<svg width="14" height="14" aria-hidden="true"><circle cx="7" cy="7" r="6.5" fill=${I(e.firmware)} />${A`<text x="7" y="10.4" text-anchor="middle" font-size="9.5" font-weight="700" fill=${e.background}>${t}</text>`}</svg>`}function cp(e){let{overload:t,deadlock:n}=e.sample??{};return e.deadlock.length>0?{kind:`deadlock`,text:`deadlock: ${e.deadlock.length} channels wait for one another`}:n?{kind:`deadlock`,text:`deadlock: ${n}`}:t?{kind:`overload`,text:t}:null}function lp(e){let t=e.store.full;return t?k`
+    </div>`}function sp(e,t){return k`<svg width="14" height="14" aria-hidden="true"><circle cx="7" cy="7" r="6.5" fill=${I(e.firmware)} />${A`<text x="7" y="10.4" text-anchor="middle" font-size="9.5" font-weight="700" fill=${e.background}>${t}</text>`}</svg>`}function cp(e){let{overload:t,waiting:n,deadlock:r}=e.sample??{};return e.deadlock.length>0?{kind:`deadlock`,text:`deadlock: ${e.deadlock.length} channels wait for one another`}:r?{kind:`deadlock`,text:`deadlock: ${r}`}:t?{kind:`overload`,text:t}:n?{kind:`waiting`,text:n}:null}function lp(e){let t=e.store.full;return t?k`
     <section data-testid="fabric-panel">
       ${up(e)}
       <h2>${e.status?.name??`Fabric`} <span class="dim">${t.spec}</span></h2>
