@@ -181,7 +181,8 @@ func (r term) follow(ctx context.Context, f *fabric.Fabric) {
 	}
 }
 
-// DrainTime is how long packets in flight are waited for at the end, unless told otherwise.
+// DrainTime is how long packets in flight are waited for at the end, by the clock of the fabric, unless
+// told otherwise.
 const DrainTime = 10 * time.Second
 
 // drained is what drain needs of a fabric.
@@ -189,6 +190,7 @@ type drained interface {
 	StopTraffic() error
 	Ledger() fabric.Ledger
 	Quiesce(ctx context.Context) (fabric.Ledger, error)
+	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 }
 
 func drain(f drained, most time.Duration) (fabric.Ledger, error) {
@@ -197,7 +199,7 @@ func drain(f drained, most time.Duration) (fabric.Ledger, error) {
 		l.Balanced, l.NotChecked = false, "the traffic goes on, so the ledger was not checked"
 		return l, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), most)
+	ctx, cancel := f.WithTimeout(context.Background(), most)
 	defer cancel()
 	return f.Quiesce(ctx)
 }

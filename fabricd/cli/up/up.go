@@ -91,7 +91,7 @@ func Command() *cobra.Command {
 	f.StringVar(&u.config.Listen, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
 	f.DurationVar(&u.config.For, "for", 0, "end by itself after this long, as 30s, as Ctrl-C does")
 	f.Lookup("for").DefValue = "0"
-	f.DurationVar(&u.config.Drain, "drain-timeout", lead.DrainTime, "how long Ctrl-C waits for the packets in flight; when some "+
+	f.DurationVar(&u.config.Drain, "drain-timeout", lead.DrainTime, "how long Ctrl-C waits for the packets in flight, by the clock of the fabric; when some "+
 		"are left the ledger is not checked, and the exit code is 1")
 	command.Bound(f, "for", time.Millisecond, time.Duration(fault.MaxDuration))
 	command.Bound(f, "drain-timeout", time.Millisecond, scenario.MaxDuration)
