@@ -16,6 +16,7 @@ type CaptureInfo struct {
 	Topology string `json:"topology"` // what it was made of, as kary-ntree:4,3
 	Routing  string `json:"routing"`
 	Firmware string `json:"firmware"`  // the same, under its old name: until 0.2.0
+	Time     string `json:"time"`      // how fast its clock goes, in words
 	Version  int    `json:"version"`   // of the frames on its links
 	InMemory bool   `json:"in_memory"` // its links are in memory, and nobody else can hear them
 	Event    uint64 `json:"event"`     // number of the latest event
@@ -23,8 +24,9 @@ type CaptureInfo struct {
 }
 
 func (s *Server) capture(context.Context, none) (CaptureInfo, error) {
+	tempo := s.fabric.Tempo()
 	return CaptureInfo{
-		Fabric: s.info.Name, Topology: s.fabric.Topology().Spec, Routing: s.info.Routing, Firmware: s.info.Routing, Version: wire.Version,
+		Time: tempo.String(), Fabric: s.info.Name, Topology: s.fabric.Topology().Spec, Routing: s.info.Routing, Firmware: s.info.Routing, Version: wire.Version,
 		InMemory: s.fabric.InMemory(), Event: s.fabric.Events().Last(), Hop: s.fabric.LastHop(),
 	}, nil
 }

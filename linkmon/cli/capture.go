@@ -93,7 +93,7 @@ func (m *monitor) record(ctx context.Context, cmd *cobra.Command, c *api.Client,
 			}
 			to = opened
 		}
-		return capture.NewWriter(to, "linkmon", fmt.Sprintf("fabric %s, %s, routing %s", info.Fabric, info.Topology, info.Routing), wires)
+		return capture.NewWriter(to, "linkmon", fmt.Sprintf("fabric %s, %s, routing %s; time: %s", info.Fabric, info.Topology, info.Routing, info.Time), wires)
 	}
 	sum, err := capture.Run(ctx, c, o)
 	if opened != nil {
