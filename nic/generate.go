@@ -91,15 +91,30 @@ func (n *NIC) generate(now weft.Time, dst weft.NICID, size uint32, traced bool) 
 	return true
 }
 
-// maxBehind is how many packets a source may owe a full send queue before they are refused without
-// being drawn. Otherwise a source that offers more than can be drawn in the time it covers would
-// fall behind for ever.
-const maxBehind = 64
+// refusesEvery is how often a source counts what a full send queue refuses. Chosen by us: people read
+// it. What is refused is not drawn, so a full queue costs nothing until it has room.
+const refusesEvery = 100 * weft.Millisecond
+
+// full reports whether the send queue has no room for a packet of the source, whose next is then not
+// drawn.
+func (n *NIC) full() bool {
+	return n.source.To != nil && n.nextAt != weft.Never && n.queue.bytes+n.sizes.least > n.cfg.QueueBytes
+}
+
+// generatesAt is when the source has something to do.
+func (n *NIC) generatesAt() weft.Time {
+	if n.full() {
+		return max(n.nextAt, n.looked+refusesEvery)
+	}
+	return n.nextAt
+}
 
 // produce generates what the source owes up to now.
 func (n *NIC) produce(now weft.Time) {
+	n.looked = now
 	for n.nextAt <= now && n.source.To != nil {
-		if due := uint64((now - n.nextAt) / n.source.Mean); due > maxBehind && n.queue.bytes+n.sizes.least > n.cfg.QueueBytes {
+		if n.full() {
+			due := uint64((now-n.nextAt)/n.source.Mean) + 1
 			n.stats.Refused += due
 			n.nextAt += weft.Time(due) * n.source.Mean
 			continue

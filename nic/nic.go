@@ -85,6 +85,7 @@ type NIC struct {
 	plan       []Planned // of the source, what is still to come
 	began      weft.Time // when the source was set: the plan's time 0
 	nextAt     weft.Time // when the source generates its next packet
+	looked     weft.Time // when it generated what was due
 	generation uint16
 	queue      sendQueue
 	sequence   tally              // per destination, how many packets there were; not when Unordered
@@ -215,7 +216,7 @@ func (n *NIC) Tick(now weft.Time, out *weft.Actions) {
 }
 
 // wake sets when Tick is due.
-func (n *NIC) wake(out *weft.Actions) { out.WakeAt = min(out.WakeAt, n.nextAt, n.end.Due()) }
+func (n *NIC) wake(out *weft.Actions) { out.WakeAt = min(out.WakeAt, n.generatesAt(), n.end.Due()) }
 
 // Signal implements [weft.Core]. The send queue waits while the link is down.
 func (n *NIC) Signal(now weft.Time, _ weft.PortID, up bool, out *weft.Actions) {
@@ -273,16 +274,22 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 // Exempt implements [weft.Core].
 func (n *NIC) Exempt(now weft.Time, _ weft.PortID) { n.end.Exempt(now) }
 
+// LinksDue implements [weft.Core].
+func (n *NIC) LinksDue() weft.Time { return n.end.Due() }
+
 // Transmit implements [weft.Core]. Packets enter the fabric in the virtual channel of their
 // address.
 func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {
-	n.wake(out)
+	if n.full() {
+		n.produce(now) // before there is room
+	}
 	n.end.Resume(now)
 	sendable := n.sendable()
 	batch := min(limit, sendable)
 	if batch == 0 && !n.end.Owes() {
 		n.ready = sendable > 0
 		out.More = n.ready
+		n.wake(out)
 		return false
 	}
 	f.Reset()
@@ -314,6 +321,7 @@ func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, o
 	}
 	n.ready = sendable > batch || n.end.Owes()
 	out.More = n.ready
+	n.wake(out)
 	return true
 }
 
