@@ -28,8 +28,8 @@ func TestBrokerPermissions(t *testing.T) {
 		{
 			bus.RoleFabric,
 			map[string]bool{
-				link: true, "weft.lab.ctl.cut": true, "weft.lab.ev.cut": true, "weft.other.ctl.cut": false,
-				"other": false,
+				link: true, "weft.lab.ctl.cut": true, "weft.lab.ev.cut": true, "weft.other.ctl.cut": true,
+				"other": true,
 			},
 			map[string]bool{"weft.lab.l.>": true, "weft.other.>": false, ">": false, "$SYS.>": false},
 		},
