@@ -13,6 +13,9 @@ type Core interface {
 	// Exempt tells that the neighbour at port p is not heard because the driver holds it up: a
 	// frame waits to be received, or was not let through.
 	Exempt(now Time, p PortID)
+	// LinksDue is when Tick is due for the sake of links, and neighbours may have been silent for too
+	// long; Never: it is not.
+	LinksDue() Time
 	// Transmit fills f with what port p may send now, at most limit packets, and reports whether
 	// there is anything to send. A frame may carry no packets: credits alone, a hello, or the
 	// handshake of a link that comes up; a limit of 0 asks for nothing else. out.More says whether

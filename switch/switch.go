@@ -208,6 +208,9 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 // Exempt implements [weft.Core].
 func (s *Switch) Exempt(now weft.Time, p weft.PortID) { s.ports[p].end.Exempt(now) }
 
+// LinksDue implements [weft.Core].
+func (s *Switch) LinksDue() weft.Time { return s.look }
+
 // Transmit implements [weft.Core].
 func (s *Switch) Transmit(now weft.Time, p weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {
 	s.now = now

@@ -1,5 +1,5 @@
-// Package switchd drives a core live: a receiving and a transmitting goroutine per port, one that
-// watches the clock, and one that asks the firmware where it may take long.
+// Package switchd drives a core live: a receiving and a transmitting goroutine per port, and one that
+// asks the firmware where it may take long. One goroutine watches the clock for many cores, a [Ticker].
 //
 // # The flow of a frame
 //
@@ -28,6 +28,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,6 +66,8 @@ type Config struct {
 	Draws func(p weft.PortID) *rand.PCG      // the stream of what a link.Impairment draws at a port; nil: nothing is impaired
 	Watch Observer                           // nil: nobody
 
+	Ticker *Ticker // that others may share; nil: one of its own
+
 	// Exempt tells whether what comes to a port is held up on its way by this process, so that
 	// nothing is heard although the neighbour may have spoken. Called under the core's lock; nil:
 	// never.
@@ -75,10 +78,14 @@ type Config struct {
 type Driver struct {
 	cfg   Config
 	wakes []chan struct{} // per port; capacity 1: a pending wake covers all that came before it
-	poke  chan struct{}   // capacity 1: the clock goroutine is to look at wakeAt again
+
+	ticker *Ticker      // constant
+	ticked weft.Actions // only the ticker touches it
+	due    weft.Time    // guarded by the ticker's lock: when it is ticked
+	place  int          // likewise: in the ticker's queue, from 1; 0: it is not there
 
 	senders []sender      // per port
-	inHand  []atomic.Bool // per port: its receiver has a frame that the core has not seen yet
+	inHand  []atomic.Bool // per port: its receiver is at work on a frame
 
 	// stopped ends the goroutines. They look at it whenever they wake and are woken once it is set;
 	// a channel that all of them select on would have them all contend for its lock at every frame.
@@ -92,15 +99,12 @@ type Driver struct {
 	lasted    time.Duration // guarded by mu, as in Stats
 	overdue   time.Duration // likewise
 	tellAt    weft.Time     // guarded by mu: when tellFaults is due
+	soonest   weft.Time     // guarded by mu: it is not ticked before
 
 	untold map[faultSource]*untold // guarded by mu; nil: there has been no fault
 
 	asks   chan struct{} // capacity 1: there may be something to ask the firmware
 	behind atomic.Bool   // the core waits for an answer
-
-	// On the clock of Config: when the clock goroutine should look next, and when something here
-	// was last found to be late.
-	due, late atomic.Int64
 
 	framesIn, framesOut, framesLost, creditFrames, bytesOut, badFrames, damaged, sendErrors atomic.Uint64
 }
@@ -116,7 +120,10 @@ func New(cfg Config) *Driver {
 	}
 	d := &Driver{
 		cfg: cfg, core: cfg.Core, wakeAt: weft.Never, tellAt: weft.Never,
-		poke: make(chan struct{}, 1), asks: make(chan struct{}, 1),
+		asks: make(chan struct{}, 1), ticker: cfg.Ticker,
+	}
+	if d.ticker == nil {
+		d.ticker = NewTicker(cfg.Clock, cfg.Wall)
 	}
 	if a, ok := d.core.(asker); ok {
 		a.LetAsk()
@@ -125,6 +132,8 @@ func New(cfg Config) *Driver {
 	d.senders, d.inHand = make([]sender, len(d.wakes)), make([]atomic.Bool, len(d.wakes))
 	for p := range d.wakes {
 		d.wakes[p] = make(chan struct{}, 1)
+		d.senders[p].timer = time.NewTimer(time.Hour)
+		d.senders[p].timer.Stop()
 		if cfg.Draws != nil {
 			d.senders[p].draws = cfg.Draws(weft.PortID(p))
 		}
@@ -143,7 +152,9 @@ func (d *Driver) Run(ctx context.Context) {
 		wg.Go(func() { d.receive(weft.PortID(p), w) })
 		wg.Go(func() { d.transmit(weft.PortID(p)) })
 	}
-	wg.Go(d.watchClock)
+	if d.cfg.Ticker == nil {
+		wg.Go(func() { d.ticker.Run(ctx) })
+	}
 	if core, ok := d.cfg.Core.(asker); ok {
 		wg.Go(func() { d.ask(core) })
 	}
@@ -165,7 +176,7 @@ func (d *Driver) Run(ctx context.Context) {
 // Recheck has all goroutines that wait for a time look again how long that is: the clock goes
 // otherwise.
 func (d *Driver) Recheck() {
-	notify(d.poke)
+	notify(d.ticker.poke)
 	for _, wake := range d.wakes {
 		notify(wake)
 	}
@@ -188,6 +199,14 @@ func (d *Driver) Do(f func(now weft.Time, out *weft.Actions)) {
 	now := d.cfg.Clock()
 	f(now, &out)
 	d.act(now, now, &out)
+	d.wake(out.Ready)
+}
+
+// wake has the transmitters of ports look.
+func (d *Driver) wake(ports []weft.PortID) {
+	for _, p := range ports {
+		notify(d.wakes[p])
+	}
 }
 
 // View calls f, which may read the core and must not step it, while nothing else does.
@@ -202,10 +221,14 @@ func (d *Driver) Signal(p weft.PortID, up bool) {
 	d.Do(func(now weft.Time, out *weft.Actions) { d.core.Signal(now, p, up, out) })
 }
 
-// receive steps the core by every frame that arrives at p. It owns frame and out.
+// receive steps the core by every frame that arrives at p, and before it sleeps transmits at the ports
+// that became ready if their links are paced, and take one packet at a time anyway: to wake their
+// transmitters takes longer. It owns frame, out and ready.
 func (d *Driver) receive(p weft.PortID, w Wire) {
 	var frame weft.Frame
 	var out weft.Actions
+	var ready []weft.PortID
+	taken := 0
 	for m := range w.Inbox {
 		if d.stopped.Load() {
 			return
@@ -232,6 +255,20 @@ func (d *Driver) receive(p weft.PortID, w Wire) {
 		}
 		d.act(now, at, &out)
 		d.mu.Unlock()
+		for _, to := range out.Ready {
+			if d.cfg.Wires[to].Pace.Rate == 0 {
+				notify(d.wakes[to]) // it fills a frame while packets come
+			} else if !slices.Contains(ready, to) {
+				ready = append(ready, to)
+			}
+		}
+		if taken++; len(w.Inbox) == 0 || taken >= d.cfg.Batch {
+			taken = 0
+			for _, to := range ready {
+				d.transmitNow(to)
+			}
+			ready = ready[:0]
+		}
 		d.inHand[p].Store(false)
 	}
 }
@@ -254,68 +291,53 @@ func (d *Driver) arrived(now weft.Time, f *weft.Frame, pace link.Pace) weft.Time
 	return f.At
 }
 
-// minTick is the least time between two looks at the clock, chosen by us: a NIC that injects at a
-// high rate then generates a few packets at a time, each with its own time of generation, instead
-// of waking for every one.
+// minTick is the least time between two looks at the clock, by that of the machine, chosen by us: a
+// NIC that injects at a high rate then generates a few packets at a time, each with its own time of
+// generation.
 const minTick = 250 * time.Microsecond
 
-// watchClock calls Tick when it is due.
-func (d *Driver) watchClock() {
-	var out weft.Actions
-	var owed []weft.PortID
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	soonest := weft.Time(0)
-	for {
-		select {
-		case <-d.poke:
-		case <-timer.C:
-		}
-		if d.stopped.Load() {
-			return
-		}
-		out.Reset()
-		d.lock()
-		now := d.cfg.Clock()
-		if d.wakeAt <= now && soonest <= now {
-			due := d.wakeAt
-			d.wakeAt = weft.Never
-			d.notice(now)
-			d.core.Tick(now, &out)
-			owed = append(owed[:0], out.Owed...)
-			d.act(now, due, &out)
-			soonest = now + weft.FromDuration(minTick)
-			select {
-			case <-d.poke: // our own, unless Run ends us, which is looked at below
-			default:
-			}
-		}
-		if d.tellAt <= now {
-			d.tellFaults(now)
-		}
-		next := min(max(d.wakeAt, soonest), d.tellAt)
+// tick calls the core's Tick if it is due. Its ticker calls it.
+func (d *Driver) tick() {
+	out := &d.ticked
+	out.Reset()
+	d.lock()
+	if d.stopped.Load() {
 		d.mu.Unlock()
-		for _, p := range owed {
-			d.senders[p].owed.Store(true)
-			d.hello(p)
+		return
+	}
+	now := d.cfg.Clock()
+	if d.wakeAt <= now && d.soonest <= now {
+		due := d.wakeAt
+		d.wakeAt = weft.Never
+		if d.core.LinksDue() <= now {
+			d.notice(now)
 		}
-		owed = owed[:0]
-		d.since(weft.Time(d.due.Load())) // once the hellos are out
-		if d.stopped.Load() {
-			return
-		}
-		next = min(next, now+weft.FromDuration(time.Hour))
-		d.due.Store(int64(next))
-		timer.Reset(d.cfg.Wall(next-now) + 1)
+		d.core.Tick(now, out)
+		d.soonest = now + weft.Time(float64(weft.FromDuration(minTick))*float64(time.Second)/float64(d.cfg.Wall(weft.Second)))
+		d.act(now, due, out)
+	}
+	if d.tellAt <= now {
+		d.tellFaults(now)
+	}
+	d.await()
+	d.mu.Unlock()
+	d.wake(out.Ready)
+	for _, p := range out.Owed {
+		d.senders[p].owed.Store(true)
+		d.hello(p)
 	}
 }
 
-// Late reports whether this node is late with its hellos at port p, by more than slack, because the
-// machine does not run its goroutines, or was within that time.
-func (d *Driver) Late(p weft.PortID, slack, within time.Duration) bool {
-	now, by := d.cfg.Clock(), weft.FromDuration(slack)
-	due, busy, late := weft.Time(d.due.Load()), weft.Time(d.senders[p].busy.Load()), weft.Time(d.late.Load())
-	return due != 0 && now-due > by || busy != 0 && now-busy > by || late != 0 && now-late < weft.FromDuration(within)
+// await has the ticker come when it is time. The caller holds the lock.
+func (d *Driver) await() {
+	d.ticker.set(d, min(max(d.wakeAt, d.soonest), d.tellAt))
+}
+
+// Late reports whether a hello waits for the transmitter of port p for longer than slack, because the
+// machine does not run its goroutines.
+func (d *Driver) Late(p weft.PortID, slack time.Duration) bool {
+	busy := weft.Time(d.senders[p].busy.Load())
+	return busy != 0 && d.cfg.Clock()-busy > weft.FromDuration(slack)
 }
 
 // Behind reports whether something waits for a goroutine of the driver to run: a frame for a
@@ -330,16 +352,6 @@ func (d *Driver) Behind() bool {
 	return d.behind.Load()
 }
 
-// lateBy is what counts as late when Late is asked about what has been.
-const lateBy = 10 * weft.Millisecond
-
-// since notes that something that was due at a time happens only now.
-func (d *Driver) since(due weft.Time) {
-	if now := d.cfg.Clock(); due != 0 && now-due > lateBy {
-		d.late.Store(int64(now))
-	}
-}
-
 // notice tells the core of frames that have arrived but wait for their receiver, which may be one
 // of thousands of goroutines that wait for a processor. The caller holds the lock.
 func (d *Driver) notice(now weft.Time) {
@@ -351,11 +363,10 @@ func (d *Driver) notice(now weft.Time) {
 }
 
 // act does what the core asked for, because of what happened at a time, which may have passed. The
-// caller holds the lock.
+// caller holds the lock, and sees to the ports that are ready.
 func (d *Driver) act(now, at weft.Time, out *weft.Actions) {
 	for _, p := range out.Ready {
 		d.senders[p].ready = at
-		notify(d.wakes[p])
 	}
 	if out.Asking {
 		d.behind.Store(true)
@@ -363,7 +374,7 @@ func (d *Driver) act(now, at weft.Time, out *weft.Actions) {
 	}
 	if out.WakeAt < d.wakeAt {
 		d.wakeAt = out.WakeAt
-		notify(d.poke)
+		d.await()
 	}
 	if len(out.Faults) > 0 {
 		d.limitFaults(now, out)

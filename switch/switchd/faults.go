@@ -84,6 +84,6 @@ func (d *Driver) tellFaults(now weft.Time) {
 func (d *Driver) wakeToTell(at weft.Time) {
 	if at < d.tellAt {
 		d.tellAt = at
-		notify(d.poke)
+		d.await()
 	}
 }

@@ -43,6 +43,8 @@ func (f *fake) Receive(now weft.Time, _ weft.PortID, fr *weft.Frame, out *weft.A
 
 func (f *fake) Exempt(weft.Time, weft.PortID) {}
 
+func (f *fake) LinksDue() weft.Time { return 0 }
+
 func (f *fake) Transmit(now weft.Time, _ weft.PortID, limit int, fr *weft.Frame, out *weft.Actions) bool {
 	n := min(limit, len(f.queue))
 	if n == 0 && f.owes == 0 {

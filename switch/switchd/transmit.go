@@ -18,16 +18,19 @@ const catchUp = 250 * weft.Millisecond
 // sender is the sending side of one port. Its transmitter and, for hellos, the clock goroutine step
 // it.
 type sender struct {
-	mu    sync.Mutex // the rest; taken before the core's lock, so that frames leave in the order they were filled
-	frame weft.Frame
-	out   weft.Actions
-	buf   []byte
-	line  link.Line[[]byte]
-	spare []*link.Flight[[]byte] // bound: the most frames there were on the line at one time
-	pace  link.Pacer
-	draws *rand.PCG
-	waits bool      // the core had more packets when it gave one last
-	ready weft.Time // since when the core has had something; guarded by the core's lock
+	mu      sync.Mutex // the rest; taken before the core's lock, so that frames leave in the order they were filled
+	frame   weft.Frame
+	out     weft.Actions
+	buf     []byte
+	line    link.Line[[]byte]
+	timer   *time.Timer            // of the transmitter
+	timed   bool                   // the timer was set last
+	watches bool                   // the transmitter waits for the timer too
+	spare   []*link.Flight[[]byte] // bound: the most frames there were on the line at one time
+	pace    link.Pacer
+	draws   *rand.PCG
+	waits   bool      // the core had more packets when it gave one last
+	ready   weft.Time // since when the core has had something; guarded by the core's lock
 
 	impairment atomic.Pointer[link.Impairment] // never nil; not guarded by mu
 	owed       atomic.Bool                     // a hello is due; not guarded by mu
@@ -65,6 +68,7 @@ func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
 		}
 		d.act(now, at, &s.out)
 		d.mu.Unlock()
+		d.wake(s.out.Ready)
 		if any {
 			d.dispatch(p, now, at)
 		}
@@ -91,50 +95,74 @@ func (s *sender) canLeave(now weft.Time) weft.Time {
 	return min(now, at)
 }
 
+// advance sends what may leave now, and sets the timer of the transmitter to when to come again. The
+// caller holds s.mu.
+func (d *Driver) advance(p weft.PortID) {
+	s := &d.senders[p]
+	did, more, next := d.step(p)
+	for did && more {
+		did, more, next = d.step(p)
+	}
+	switch {
+	case next != weft.Never:
+		s.timer.Reset(d.cfg.Wall(next-d.cfg.Clock()) + 1)
+	case s.timed:
+		s.timer.Stop()
+	}
+	s.timed = next != weft.Never
+}
+
 // transmit sends what the core has for port p.
 func (d *Driver) transmit(p weft.PortID) {
 	s := &d.senders[p]
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
+	defer s.timer.Stop()
 	for !d.stopped.Load() {
 		s.mu.Lock()
-		did, more, next := d.step(p)
+		d.advance(p)
+		s.watches = s.timed || d.cfg.Wires[p].Pace.Rate > 0 // a select takes longer than to wait for one channel
+		timed := s.watches
 		s.mu.Unlock()
 		if busy := s.busy.Load(); busy != 0 {
-			d.since(weft.Time(busy))
+			d.ticker.since(weft.Time(busy))
 			s.busy.Store(0)
 		}
-		switch {
-		case did && more:
-		case next == weft.Never:
+		if !timed {
 			<-d.wakes[p]
-		default:
-			timer.Reset(d.cfg.Wall(next-d.cfg.Clock()) + 1)
-			select {
-			case <-d.wakes[p]:
-			case <-timer.C:
-			}
+			continue
+		}
+		select {
+		case <-d.wakes[p]:
+		case <-s.timer.C:
 		}
 	}
 }
 
-// hello sends the hello that is due at p, from the clock goroutine: the transmitter may be one of
-// thousands of goroutines that wait for a processor, and hellos must not. Whatever remains is left
-// to the transmitter.
-func (d *Driver) hello(p weft.PortID) {
+// transmitNow is a look of the transmitter of p, from another goroutine. If it is at work, done is
+// false, and it looks again.
+func (d *Driver) transmitNow(p weft.PortID) (done bool) {
 	s := &d.senders[p]
-	if d.cfg.Wires[p].Out == nil {
-		return
-	}
-	if !s.mu.TryLock() { // it is sending a frame, which is a hello too; unless the machine does not let it
-		s.busy.CompareAndSwap(0, int64(d.cfg.Clock()))
+	switch {
+	case d.cfg.Wires[p].Out == nil:
+	case s.mu.TryLock():
+		d.advance(p)
+		if s.timed && !s.watches {
+			notify(d.wakes[p])
+		}
+		s.mu.Unlock()
+	default:
 		notify(d.wakes[p])
-		return
+		return false
 	}
-	_, more, next := d.step(p)
-	s.mu.Unlock()
-	if more || next != weft.Never {
-		notify(d.wakes[p])
+	return true
+}
+
+// hello sends the hello that is due at p, from the ticker: the transmitter may be one of thousands of
+// goroutines that wait for a processor, and hellos must not.
+func (d *Driver) hello(p weft.PortID) {
+	busy := &d.senders[p].busy
+	busy.CompareAndSwap(0, int64(d.cfg.Clock()))
+	if d.transmitNow(p) { // else it is sending a frame, which is a hello too; unless the machine does not let it
+		busy.Store(0)
 	}
 }
 

@@ -24,6 +24,7 @@ type numbering struct {
 
 func (n *numbering) Ports() int                    { return n.ports }
 func (n *numbering) Exempt(weft.Time, weft.PortID) {}
+func (n *numbering) LinksDue() weft.Time           { return 0 }
 func (n *numbering) Tick(weft.Time, *weft.Actions) {}
 func (n *numbering) Signal(_ weft.Time, p weft.PortID, _ bool, out *weft.Actions) {
 	out.Ready = append(out.Ready, p)
