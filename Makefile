@@ -47,10 +47,10 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test computed page raced full check bench fuzz build web browser watching profile scenarios experiments soak hosts attacks proofs schema clean
+.PHONY: help test computed page raced full check bench fuzz build web browser watching bench-hops profile scenarios experiments soak hosts attacks proofs schema clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # As fabricd has it: garbage is collected less often. That alone saves compilers a tenth of the processor's time.
 test raced full: export GOGC ?= 400
@@ -112,6 +112,12 @@ browser: build ## test the page in Chromium, against running fabrics; go test ./
 
 watching: build ## measure the page and what it costs a fabric to be watched, in half an hour, into results/web.md and results/watching.md
 	cd fabricd/web/e2e && npm ci --no-audit --no-fund && npm run bench
+
+bench-hops: ## what a packet-hop costs live, paced and not, and in virtual time, from small to large, into results/live*.csv and cost.csv
+	@mkdir -p $(RESULTS)
+	go run ./scenarios/papers cost-live --rate 13000 $(RESULTS)
+	go run ./scenarios/papers cost-live --unpaced $(RESULTS)
+	go run ./scenarios/papers cost $(RESULTS)
 
 profile: ## regenerate fabricd/speed.pgo, see PGO
 	@mkdir -p bin

@@ -37,6 +37,7 @@ type liveSettings struct {
 	span    time.Duration // that the traffic is measured for, and idling
 	profile string        // folder of CPU profiles; empty: none
 	whole   bool          // the viewer is told of every link, also of a large fabric
+	unpaced bool          // links are not paced, and NICs offer as much as paced ones carry
 }
 
 func costLive() *cobra.Command {
@@ -45,7 +46,7 @@ func costLive() *cobra.Command {
 	cmd := experiment("cost-live FOLDER [TOPOLOGY...]", "Measure what fabrics of several sizes take when they run live",
 		`Measures what fabrics of several sizes take when they run live, as fabricd up runs them: in one process, links over NATS.
 
-It writes live.csv into the folder. Each topology is run in a process of its own, so that its memory can be told. There
+It writes live.csv into the folder, or live-unpaced.csv. Each topology is run in a process of its own, so that its memory can be told. There
 it comes up, idles, and then carries uniform traffic, of 10,000 packets a second in all unless --rate says otherwise. A
 state stream is made and read all the while, as for fabricd up and one page, which looks at large fabrics by pods. With
 --profile FOLDER every process leaves CPU profiles of coming up and of its traffic there.`,
@@ -63,6 +64,7 @@ state stream is made and read all the while, as for fabricd up and one page, whi
 	f.Float64Var(&s.rate, "rate", 10_000, "packets a second of all NICs together; no NIC sends more than its link carries")
 	f.DurationVar(&s.span, "span", 20*time.Second, "how long the fabric idles, and how long it carries traffic")
 	f.StringVar(&s.profile, "profile", "", "folder for CPU profiles of the traffic")
+	f.BoolVar(&s.unpaced, "unpaced", false, "links are not paced, and each NIC offers as much as a paced link carries")
 	f.BoolVar(&s.whole, "whole", false, "have the viewer be told of every switch and link, also where there are pods")
 	return cmd
 }
@@ -78,7 +80,7 @@ func (s liveSettings) all(ctx context.Context, folder string, specs []string) er
 	}
 	table := bytes.NewBufferString(strings.Join(liveHeader, ",") + "\n")
 	for _, spec := range specs {
-		cmd := exec.CommandContext(ctx, self, "cost-live", "--child", "--rate", fmt.Sprint(s.rate), "--span", s.span.String(), "--profile", s.profile, fmt.Sprintf("--whole=%t", s.whole), spec)
+		cmd := exec.CommandContext(ctx, self, "cost-live", "--child", "--rate", fmt.Sprint(s.rate), "--span", s.span.String(), "--profile", s.profile, fmt.Sprintf("--whole=%t", s.whole), fmt.Sprintf("--unpaced=%t", s.unpaced), spec)
 		cmd.Stderr = os.Stderr
 		said, err := cmd.Output()
 		if err != nil {
@@ -91,7 +93,11 @@ func (s liveSettings) all(ctx context.Context, folder string, specs []string) er
 		table.Write(said)
 		fmt.Fprintln(os.Stderr, strings.Join(row, " "))
 	}
-	return safefile.Write(filepath.Join(folder, "live.csv"), table.Bytes())
+	name := "live.csv"
+	if s.unpaced {
+		name = "live-unpaced.csv"
+	}
+	return safefile.Write(filepath.Join(folder, name), table.Bytes())
 }
 
 // liveHeader names the columns of a row. Seconds up are of the wall, the others of processor time;
@@ -122,7 +128,7 @@ func (s liveSettings) one(ctx context.Context, spec string, out io.Writer) (err 
 	}
 	defer func() { err = errors.Join(err, links.Close()) }()
 	o := fabric.Options{Topology: g, Firmware: firmware.AdaptiveLink{}.Firmware(), Transport: links, Seed: 1}
-	o.Link.Paced = true
+	o.Link.Paced, o.FixedTime = !s.unpaced, true
 	f, err := fabric.New(o)
 	if err != nil {
 		return err
@@ -152,7 +158,10 @@ func (s liveSettings) one(ctx context.Context, spec string, out io.Writer) (err 
 		return err
 	}
 	idleMB, ports := resident(os.Getpid())-bare, 2*len(g.Links)
-	asked := min(s.rate/float64(len(g.NICs)), fabric.DefaultRate/nic.DefaultPacketBytes)
+	asked := float64(fabric.DefaultRate) / nic.DefaultPacketBytes
+	if !s.unpaced {
+		asked = min(s.rate/float64(len(g.NICs)), asked)
+	}
 	if err := f.SetTraffic(nic.Traffic{Pattern: "uniform", Load: asked * nic.DefaultPacketBytes / fabric.DefaultRate}); err != nil {
 		return err
 	}
