@@ -47,7 +47,7 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test computed page raced full check bench fuzz build web browser watching bench-hops profile scenarios experiments soak hosts attacks proofs schema clean
+.PHONY: help test computed page raced full check bench fuzz build web browser screenshots watching bench-hops profile scenarios experiments soak hosts attacks proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -109,6 +109,9 @@ web: ## test the page and build fabricd/web/dist anew from fabricd/web/app; need
 
 browser: build ## test the page in Chromium, against running fabrics; go test ./fabricd/web does so too
 	cd fabricd/web/e2e && npm ci --no-audit --no-fund && npm run check && npm test
+
+screenshots: build ## take pictures of the page, a report and the screen into results/screenshots, and those that docs show into docs
+	cd fabricd/web/e2e && npm ci --no-audit --no-fund && npm run screenshots
 
 watching: build ## measure the page and what it costs a fabric to be watched, in half an hour, into results/web.md and results/watching.md
 	cd fabricd/web/e2e && npm ci --no-audit --no-fund && npm run bench

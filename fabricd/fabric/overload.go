@@ -43,14 +43,15 @@ func (o Overload) Trouble(t leader.Tempo) string {
 	if !t.Behind() {
 		return o.String()
 	}
-	what := "the machine is late, so latencies are its own"
+	what, factor := "the machine is late, so latencies are its own", t.Bearable()
 	if o.Offered > 0 {
+		factor = max(settings.MinTimeFactor, min(factor, t.Factor*o.Carried/o.Offered))
 		what = fmt.Sprintf("the machine carries %.2g%% of what is offered", 100*o.Carried/o.Offered)
 	}
 	if t.Factor <= settings.MinTimeFactor {
 		return what + ": offer less, or use more machines"
 	}
-	return fmt.Sprintf("%s: slow it with linkmon time-factor %.2g", what, t.Bearable())
+	return fmt.Sprintf("%s: slow it with linkmon time-factor %.2g", what, factor)
 }
 
 // Overloaded compares counts at three moments, OverloadHalf or more apart. A fabric is overloaded

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
 func TestAFabricIsOverloadedWhileMoreIsOfferedThanCarried(t *testing.T) {
@@ -32,6 +33,14 @@ func TestAFabricIsOverloadedWhileMoreIsOfferedThanCarried(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, fabric.Overloaded(c.began, c.middle, c.now).String(), c.what)
 	}
+}
+
+func TestWhoseMachineIsBehindIsToldAFactorThatItBears(t *testing.T) {
+	t.Parallel()
+	late := leader.Tempo{Factor: 1, Late: 1e3, Fixed: true}
+	assert.Equal(t, "the machine carries 5% of what is offered: slow it with linkmon time-factor 0.05", fabric.Overload{Offered: 1000, Carried: 50}.Trouble(late))
+	assert.Equal(t, "the machine carries 90% of what is offered: slow it with linkmon time-factor 0.25", fabric.Overload{Offered: 1000, Carried: 900}.Trouble(late))
+	assert.Equal(t, "the machine is late, so latencies are its own: slow it with linkmon time-factor 0.25", fabric.Overload{}.Trouble(late))
 }
 
 func TestOverloadIsSeenSoonAndEndsSoon(t *testing.T) {

@@ -36,8 +36,8 @@ var legend = []struct {
 	Look layout.LinkLook
 	Text string
 }{
-	{cutLook, "cut, its ends were told"},
-	{silentLook, "cut silently"},
+	{cutLook, "signalled cut"},
+	{silentLook, "silent cut"},
 	{flapLook, "flapping"},
 	{badLook, "impaired"},
 	{downLook, "down with a switch"},

@@ -23,6 +23,7 @@ import (
 func (m *monitor) screenCommand(root *cobra.Command) *cobra.Command {
 	var ascii, once bool
 	var page string
+	var columns, lines uint8
 	cmd := &cobra.Command{
 		Use: "screen", Short: "Show the fabric full screen, and break and repair it by keys", Args: cobra.NoArgs,
 		Long: `screen shows a running fabric, live: a map, tables of links, switches and NICs, events, the reports of faults, charts. Keys set
@@ -34,7 +35,7 @@ linkmon without a command is the same.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg := m.screenConfig(ascii)
 			if once {
-				return screen.Once(cmd.Context(), cfg, page, command.Raw(cmd.OutOrStdout()))
+				return screen.Once(cmd.Context(), cfg, page, int(columns), int(lines), command.Raw(cmd.OutOrStdout()))
 			}
 			if !command.Terminal(cmd.InOrStdin()) || !command.Terminal(cmd.OutOrStdout()) {
 				return errors.New("the full screen needs a terminal: see linkmon status, or linkmon screen --once")
@@ -44,9 +45,11 @@ linkmon without a command is the same.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&ascii, "ascii", !utf8Terminal(os.Getenv), "draw with ASCII characters alone; as the locale says unless given")
-	f.BoolVar(&once, "once", false, "print the page once, 80 characters wide, and end")
+	f.BoolVar(&once, "once", false, "print a page once, and end")
 	f.StringVar(&page, "page", "map", "with --once: `NAME` of the page: "+strings.Join(screen.Pages(), ", "))
 	command.Complete(cmd, "page", screen.Pages)
+	f.Uint8Var(&columns, "columns", 80, "with --once: `N` characters in a line")
+	f.Uint8Var(&lines, "lines", 24, "with --once: `N` lines")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if m.json || !command.Terminal(cmd.InOrStdin()) || !command.Terminal(cmd.OutOrStdout()) {
 			return cmd.Help()

@@ -231,5 +231,6 @@ func TestOncePrintsAPage(t *testing.T) {
 	for line := range strings.Lines(text) {
 		require.LessOrEqual(t, len([]rune(line)), 81, line)
 	}
+	require.Equal(t, 29, strings.Count(ok(t, "screen", "--once", "--columns", "100", "--lines", "30"), "\n"), "all but the line about keys")
 	h.RequireLedger()
 }

@@ -386,7 +386,7 @@ func TestTheHeadSaysWhatIsWrongWithTheFabricAsAWhole(t *testing.T) {
 	r.size(160, 24)
 	r.traffic(3)
 	r.step(func(f *api.Frame) {
-		f.Sample.Overload = "more is offered than carried: of 130000 packets a second, 48000 leave the fabric"
+		f.Sample.Overload = "the machine carries 6.5% of what is offered: slow it with linkmon time-factor 0.065"
 	})
 	r.golden("overload", colorprofile.ASCII)
 	r.step(func(f *api.Frame) { f.Sample.Overload = "" })

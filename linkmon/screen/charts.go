@@ -31,9 +31,17 @@ var charts = []chart{
 	{"rerouted", []func(api.Point) float64{func(p api.Point) float64 { return p.Rerouted }}, rate, []tone{accent}},
 	{"packets in flight", []func(api.Point) float64{func(p api.Point) float64 { return float64(p.InFlight) }}, count, []tone{info}},
 	{"latency, p50 and p99", []func(api.Point) float64{
-		func(p api.Point) float64 { return p.P50 }, func(p api.Point) float64 { return p.P99 },
+		func(p api.Point) float64 { return known(p.P50) }, func(p api.Point) float64 { return known(p.P99) },
 	}, micros, []tone{info, warn}},
 	{"injected", []func(api.Point) float64{func(p api.Point) float64 { return p.Injected }}, rate, []tone{info}},
+}
+
+// known takes a latency of 0 for none: nothing was delivered.
+func known(us float64) float64 {
+	if us == 0 {
+		return math.NaN()
+	}
+	return us
 }
 
 func (p *chartsPage) title() string  { return "Charts" }
@@ -141,20 +149,21 @@ func (a *app) resample(f func(api.Point) float64, n int, from, span float64) []f
 	for i := range out {
 		out[i] = math.NaN()
 	}
+	points := make([]bool, n) // of these columns
 	for _, p := range a.mirror.History {
 		if i := int((p.At - from) / span * float64(n)); i >= 0 && i < n {
 			if v := f(p); math.IsNaN(out[i]) || v > out[i] { // the peak, so that a short one is seen
 				out[i] = v
 			}
+			points[i] = true
 		}
 	}
 	last := math.NaN()
-	for i, v := range out { // there may be more columns than points
-		if math.IsNaN(v) {
+	for i := range out { // there may be more columns than points
+		if !points[i] {
 			out[i] = last
-		} else {
-			last = v
 		}
+		last = out[i]
 	}
 	return out
 }

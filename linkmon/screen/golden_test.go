@@ -89,7 +89,7 @@ func TestGoldenPagesAt80By24(t *testing.T) {
 }
 
 func TestGoldenMapsOfOtherTopologies(t *testing.T) {
-	for _, spec := range []string{"mesh:8x8", "torus:4x4x3", "irregular:16,32,1", "mport-tree:36,2", "ring:12"} {
+	for _, spec := range []string{"mesh:8x8", "torus:4x4x3", "torus:4x4x4", "irregular:16,32,1", "mport-tree:36,2", "ring:12"} {
 		t.Run(spec, func(t *testing.T) {
 			r := newRig(t, spec)
 			r.traffic(10)

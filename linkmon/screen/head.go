@@ -79,7 +79,7 @@ func (a *app) stateLine() string {
 	}
 	left := ""
 	if text := m.Sample.Unwell(); text != "" {
-		left = a.render(warn, text) + "  "
+		left = a.render(warn, strings.Replace(text, "with linkmon ", "with :", 1)) + "  " // : asks for a command here
 	}
 	if f := m.Sample.TimeFactor; f != 0 && f != 1 {
 		left += a.render(dim, fmt.Sprintf("at %.3g%% of real time", 100*f)) + "  "

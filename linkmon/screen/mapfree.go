@@ -82,7 +82,7 @@ func (p *mapPage) bend() bool {
 			continue
 		}
 		var clear bool
-		box := layout.Point{X: (float64(p.spots[from].w) + 1) / p.unit, Y: 3 / p.unit} // half of it, and a dot
+		box := layout.Point{X: (float64(p.spots[from].w) + 1) / p.unit, Y: 5 / p.unit} // half of it, a dot beside it and three above
 		p.bends[i], clear = layout.Around(at, from, to, 0, 0, box)
 		all = all && clear
 	}

@@ -5,8 +5,9 @@ import (
 )
 
 // arrangeGrid puts the switches of a mesh or torus where their coordinates say, the planes of a
-// third dimension one after the other. Links are drawn between neighbours; those that go round or
-// to another plane are stubs behind the name.
+// third dimension one after the other, in rows that run to the right and to the left by turns, as on
+// the page where there is room. Links are drawn between neighbours; those that go round or to another
+// plane are stubs behind the name.
 func (p *mapPage) arrangeGrid(size [3]int, w int) {
 	t := p.of
 	name := 1
@@ -21,16 +22,25 @@ func (p *mapPage) arrangeGrid(size [3]int, w int) {
 	if gap < 1 { // too narrow for names
 		name, gap = 1, max(0, (w-stubs-2*size[0])/size[0])
 	}
-	gap = min(gap, 5)
+	beside := p.sideBySide()
+	most := 5
+	if room := ((w+3)/beside-3-stubs)/size[0] - name - 1; room > 0 {
+		most = min(10, room)
+	}
+	gap = min(gap, most)
 	pitch := name + 1 + gap
 	p.step = pitch
 	width, height := size[0]*pitch+stubs, 2*size[1]
-	planes := max(1, min(size[2], (w+3)/(width+3)))
+	planes := max(1, min(beside, (w+3)/(width+3)))
 	for i, s := range t.Switches {
 		x, y := s.Coord[0]*pitch, 2*s.Coord[1]
 		if len(s.Coord) > 2 {
 			z := s.Coord[2]
-			x, y = x+z%planes*(width+3), y+z/planes*(height+1)+1
+			column, row := z%planes, z/planes
+			if row%2 == 1 { // as on the page
+				column = planes - 1 - column
+			}
+			x, y = x+column*(width+3), y+row*(height+1)+1
 			if s.Coord[0] == 0 && s.Coord[1] == 0 {
 				p.labels = append(p.labels, label{x, y - 1, fmt.Sprintf("plane %d", z)})
 			}
@@ -39,6 +49,16 @@ func (p *mapPage) arrangeGrid(size [3]int, w int) {
 		p.size = [2]int{max(p.size[0], x+pitch+stubs), max(p.size[1], y+2)}
 	}
 	p.size[0] = max(p.size[0]-gap, 1)
+}
+
+// sideBySide is how many planes the page draws in a row.
+func (p *mapPage) sideBySide() (n int) {
+	for _, s := range p.of.Switches {
+		if s.Coord[0] == 0 && s.Coord[1] == 0 && s.Y == p.of.Switches[0].Y {
+			n++
+		}
+	}
+	return max(1, n)
 }
 
 func (p *mapPage) paintGrid(a *app, c *canvas) {

@@ -26,17 +26,16 @@ func Pages() (names []string) {
 
 // Of what Once prints.
 const (
-	onceWidth, onceHeight = 80, 24
 	// onceSpan is for how many seconds of the fabric it looks, so that there are rates of links.
 	// Chosen by us: three frames.
 	onceSpan = 2*minStep + 0.1
 	onceTime = 10 * time.Second // then the fabric is taken for gone
 )
 
-// Once prints a page as it is now, and ends.
-func Once(ctx context.Context, cfg Config, page string, out io.Writer) error {
+// Once prints a page as it is now, for a terminal of so many columns and lines, and ends.
+func Once(ctx context.Context, cfg Config, page string, columns, lines int, out io.Writer) error {
 	a := newApp(ctx, cfg)
-	a.w, a.h = onceWidth, onceHeight
+	a.w, a.h = columns, lines
 	at := slices.Index(Pages(), page)
 	if at < 0 {
 		return document.Unknown("page", page, Pages())
@@ -73,8 +72,8 @@ func Once(ctx context.Context, cfg Config, page string, out io.Writer) error {
 		return err
 	}
 	w := colorprofile.NewWriter(out, os.Environ())
-	lines := a.lines()
-	_, err = io.WriteString(w, strings.Join(lines[:len(lines)-1], "\n")+"\n") // the last is about keys
+	drawn := a.lines()
+	_, err = io.WriteString(w, strings.Join(drawn[:len(drawn)-1], "\n")+"\n") // the last is about keys
 	return err
 }
 

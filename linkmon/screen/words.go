@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -35,6 +36,8 @@ func percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 // micros prints microseconds with a unit that fits.
 func micros(us float64) string {
 	switch {
+	case math.IsNaN(us):
+		return "none"
 	case us < 1000:
 		return fmt.Sprintf("%.0fus", us)
 	case us < 1e6:

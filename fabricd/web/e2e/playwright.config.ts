@@ -22,6 +22,7 @@ export default defineConfig({
   },
   projects: [
     { name: 'tests', testDir: 'tests' },
+    { name: 'screenshots', testDir: 'screenshots' },
     { name: 'bench', testDir: 'bench', timeout: 30 * 60_000 },
   ],
 })

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 
-const folder = process.env.WEFT_RESULTS ?? join(import.meta.dirname, '../../../../results')
+export const folder = process.env.WEFT_RESULTS ?? join(import.meta.dirname, '../../../../results')
 
 export function median(values: number[]): number {
   const v = [...values].sort((a, b) => a - b)

@@ -148,6 +148,10 @@ test('on a small screen the panel folds, and the map has all of the width', asyn
   await expect(panel).toBeHidden()
   const map = (await page.getByTestId('map').boundingBox())!
   expect([map.width, map.height > 300]).toEqual([800, true])
+  const help = (await page.getByTestId('help-button').boundingBox())!
+  expect(help.x + help.width, 'the header fits').toBeLessThanOrEqual(800)
+  const [left, right] = (await places(page, [t.nics[0]!.id, t.nics.at(-1)!.id])) as [Point, Point]
+  expect(right.x - left.x, 'a tree fills the width').toBeGreaterThan(620)
   await look(page, info, 'small')
   await page.getByTestId('tab-faults').click()
   await expect(page.getByTestId('faults-panel')).toBeVisible()

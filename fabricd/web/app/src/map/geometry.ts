@@ -44,11 +44,12 @@ export function place(t: Topology, width: number, height: number): Geometry {
   const nics = t.nics.length > 0 && roomForNics(flat, width / Math.max(1e-9, all.x[1] - all.x[0]))
   const ids = (nics ? [...t.switches, ...t.nics] : t.switches).map((n) => n.id)
   const box = boxOf([...ids.map((id) => flat.nodes.get(id)!), ...crests(t, flat)])
-  const stretch = stretchOf(t, box, width / height)
+  const under = Math.min(nics ? 36 : 60, height / 4) // pixels, for the names below what is lowest, which may be upright
+  const stretch = stretchOf(t, box, width / (height - under))
   if (stretch === 1) return { ...flat, box }
   const nodes = spread(t, stretch)
   const seen = boxOf(ids.map((id) => nodes.get(id)!))
-  if (!nics) seen.y[0] -= 0.08 * (seen.y[1] - seen.y[0]) // for the names, which are upright
+  seen.y[0] -= (under / (height - under)) * (seen.y[1] - seen.y[0])
   return { ...measure(t, nodes), box: seen }
 }
 

@@ -14,8 +14,10 @@ import { Pace, type When } from './pace'
 import { BentLink, FabricNode, StraightLink, type LinkData, type NodeData } from './programs'
 import type { MapView } from './view'
 
-// Kept free around the map, in pixels, for names and badges.
-const padding = 64 // leaves room for the legend below the labels of what is lowest
+// Kept free above and below the map, in pixels, for names, badges and the legend.
+const padding = 58
+// What sigma is to keep free around a tree, which has the shape of the room that is left: more at the sides, the wider the window.
+const treePadding = 30
 // A switch is drawn full with so many packets inside. Chosen by us: 8 ports of default buffers are far from it in peace.
 const fullAt = 40
 
@@ -31,6 +33,7 @@ export class FabricMap implements MapView {
   readonly motion: Motion
   readonly pace: Pace
   private nicsShown = true
+  private sizedAt = 0 // pixels per unit
   private indexed = false // sigma has drawn since everything was new
   private aspect = 0
   private pending = new Set<number>()
@@ -64,11 +67,12 @@ export class FabricMap implements MapView {
       edgeReducer: (id, data) => this.linkData(Number(id), data as LinkData),
     })
     this.pace = Pace.of(this.sigma.getCanvases().nodes!.getContext('webgl2'))
+    this.motion = new Motion(this) // below names
     this.overlay = new Overlay(this)
-    this.motion = new Motion(this)
     this.sigma.on('afterRender', () => {
       this.indexed = true
       this.checkNics()
+      this.checkSizes()
       this.overlay.draw()
     })
     this.sigma.on('resize', () => this.resized())
@@ -142,12 +146,14 @@ export class FabricMap implements MapView {
     const [width, height] = this.room()
     this.aspect = width / height
     this.geometry = place(this.store.topology!, width, height)
+    this.sigma.setSetting('stagePadding', this.store.topology!.layout.kind === 'tree' ? treePadding : padding)
     this.sigma.setCustomBBox(this.geometry.box)
   }
 
   private room(): [number, number] {
     const { clientWidth, clientHeight } = this.container
-    return [Math.max(100, clientWidth - 2 * padding), Math.max(60, clientHeight - 2 * padding)]
+    const sides = treePadding * Math.max(1, clientWidth / Math.max(1, clientHeight))
+    return [Math.max(100, clientWidth - 2 * sides), Math.max(60, clientHeight - 2 * padding)]
   }
 
   private resized(): void {
@@ -240,6 +246,14 @@ export class FabricMap implements MapView {
     const wanted = this.ui.kept.layers.nics && roomForNics(this.geometry, this.scale())
     if (wanted === this.nicsShown) return
     this.nicsShown = wanted
+    this.redraw()
+  }
+
+  // checkSizes draws anew when the map has become larger or smaller: sigma asks for sizes before it knows.
+  private checkSizes(): void {
+    const px = this.pixelsPerUnit()
+    if (Math.abs(px / this.sizedAt - 1) < 0.01) return
+    this.sizedAt = px
     this.redraw()
   }
 

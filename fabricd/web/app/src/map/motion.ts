@@ -175,11 +175,14 @@ export class Motion extends Layer2d {
     const c = this.ctx
     const color = css(this.map.theme.deadlock)
     for (const ch of this.deadlock) {
-      if (!this.map.store.topology!.links[ch.link]) continue
+      const l = this.map.store.topology!.links[ch.link]
+      if (!l) continue
       const forth = ch.dir === 'ab'
       const way = (at: number) => this.map.screen(ch.link, forth ? at : 1 - at)
+      const [a, b] = [this.map.screen(ch.link, 0), this.map.screen(ch.link, 1)]
+      const clear = Math.min(0.4, (this.map.radius(l.a) + 6) / Math.max(1, Math.hypot(b.x - a.x, b.y - a.y))) // of the switches
       const points = Array.from({ length: 13 }, (_, i) => {
-        const at = 0.1 + (0.8 * i) / 12
+        const at = clear + ((1 - 2 * clear) * i) / 12
         const p = way(at)
         const q = way(at + 0.01)
         const len = Math.hypot(q.x - p.x, q.y - p.y) || 1

@@ -18,17 +18,17 @@ export class Overlay extends Layer2d {
     const t = this.map.store.topology
     if (!t || !this.map.ready) return
     const on = this.map.ui.kept.layers
-    this.names(on.names, on.nics && !this.map.showsNics)
-    this.pods()
-    // Small where switches are close: badges are not to hide what they are about.
-    const r = Math.min(7.5, Math.max(3, this.map.scale() * this.map.geometry.spacing * 0.24))
-    if (on.states) this.map.store.links.forEach((l, i) => this.badge(l, i, r))
     const { mixed } = this.map.store.firmwares()
     t.switches.forEach((s, i) => {
       const view = this.map.store.switches[i]!
       this.halo(s.id, view)
       if (mixed && view.routing) this.firmware(s.id, view.routing)
     })
+    // Small where switches are close: badges are not to hide what they are about.
+    const r = Math.min(7.5, Math.max(3, this.map.scale() * this.map.geometry.spacing * 0.24))
+    if (on.states) this.map.store.links.forEach((l, i) => this.badge(l, i, r))
+    this.names(on.names, on.nics && !this.map.showsNics)
+    this.pods()
     this.selection()
   }
 
@@ -40,8 +40,11 @@ export class Overlay extends Layer2d {
     const ab = Boolean(l.cut_ab || l.suffers_ab)
     const ba = Boolean(l.cut_ba || l.suffers_ba)
     const oneWay = ab !== ba
-    // Not all at the middle: that is where the links of a tree cross.
-    const at = (!oneWay ? 0.5 : ab ? 0.42 : 0.58) + (((i * 7) % 11) - 5) * 0.024
+    // Not all at the middle: that is where the links of a tree cross. Of a short link nearer to its lower end: names are below the upper.
+    const [a, b] = [this.map.screen(i, 0), this.map.screen(i, 1)]
+    const short = Math.hypot(b.x - a.x, b.y - a.y) < 90
+    if (short && look.story === 'down') return // the crossed switch is near enough
+    const at = (!oneWay ? 0.5 : ab ? 0.42 : 0.58) + (short ? 0.14 * Math.sign(Math.round(b.y - a.y)) : (((i * 7) % 11) - 5) * 0.024)
     const p = this.map.screen(i, at)
     if (!this.seen(p.x, p.y)) return
     const c = this.ctx
@@ -210,9 +213,9 @@ export class Overlay extends Layer2d {
     const t = map.store.topology!
     const px = map.scale()
     // A name is written where it does not run into the next one, nor that of a NIC into its switch. Those that are not are counted.
-    const write = (ids: { id: string }[], most: number, size: number): number => {
+    const write = (ids: { id: string; switch?: string }[], most: number, size: number): number => {
       let hidden = 0
-      for (const { id } of ids) {
+      for (const { id, switch: of } of ids) {
         const room = Math.min(map.geometry.nearest.get(id) ?? 0, most) * px
         const fits = (text: string) => room >= text.length * size * 0.56 + 6
         // Of a pod its number says enough.
@@ -224,7 +227,7 @@ export class Overlay extends Layer2d {
         // A name that is upright leaves half of the way to the next tier to the links.
         const below = Math.min(map.geometry.below.get(id) ?? 0, map.showsNics && map.geometry.nicsOf.has(id) ? map.geometry.nicReach : Infinity)
         if (turned && (small < 7 || text.length * small * 1.2 > below * px)) hidden++
-        else if (text) this.write(id, text, small, turned)
+        else if (text) this.write(id, text, small, turned, of)
       }
       return wanted ? hidden : 0
     }
@@ -239,13 +242,14 @@ export class Overlay extends Layer2d {
     missing.forEach((text, i) => this.outlined(i === 0 ? `zoom in for ${text}` : `and ${text}`, width - 10, height - 6 - 14 * (missing.length - i)))
   }
 
-  // write writes text below a node, or upright.
-  private write(id: string, text: string, size: number, turned: boolean): void {
+  // write writes text below a node, or upright; that of a NIC above its switch above the NIC.
+  private write(id: string, text: string, size: number, turned: boolean, of?: string): void {
     const p = this.map.nodeOnScreen(id)!
     if (!this.seen(p.x, p.y)) return
     const c = this.ctx
     c.font = `500 ${size}px ${font}`
-    const y = p.y + this.map.radius(id) + 3
+    const above = !turned && of && this.map.nodeOnScreen(of)!.y > p.y + 1
+    const y = above ? p.y - this.map.radius(id) - 1 - size : p.y + this.map.radius(id) + 3
     c.save()
     c.translate(p.x, y)
     if (turned) c.rotate(-Math.PI / 2)
@@ -324,6 +328,7 @@ export class Overlay extends Layer2d {
     const t = this.map.theme
     c.font = `600 11.5px ${font}`
     const w = c.measureText(text).width + 14
+    x = Math.max(w / 2 + 4, Math.min(this.map.sigma.getDimensions().width - w / 2 - 4, x))
     c.fillStyle = css(t.select, 0.92)
     c.beginPath()
     c.roundRect(x - w / 2, y - 10, w, 20, 5)

@@ -19,6 +19,7 @@ interface Line {
 
 interface Chart {
   value: (v: number) => string // with its unit
+  gaps?: boolean // 0 is not a figure: nothing was delivered
   lines: Line[]
 }
 
@@ -32,7 +33,8 @@ const plots: Chart[] = [
     ],
   },
   {
-    value: micro,
+    value: (v) => (v === 0 ? '–' : micro(v)),
+    gaps: true,
     lines: [
       { column: 'p50', label: 'latency p50', color: (t) => css(t.coming) },
       { column: 'p99', label: 'p99', color: (t) => css(t.impaired) },
@@ -51,6 +53,7 @@ const plots: Chart[] = [
 
 // What is left of the plots: the figures of the vertical axis. The timeline keeps as much free, see --gutter in style.css.
 const gutter = 56
+const empty = 1.2 // the most of an axis without anything on it
 const timeAxis = 16 // above the first, below the timeline
 
 // round is 1, 2 or 5 times a power of ten, as large as fits.
@@ -94,7 +97,7 @@ export class Charts {
     const first = Math.max(0, d.at.findIndex((at) => at >= from) - 1)
     const at = d.at.slice(first)
     this.charts.forEach((c, i) => {
-      const data = [at, ...plots[i]!.lines.map((l) => d[l.column].slice(first))] as uPlot.AlignedData
+      const data = [at, ...plots[i]!.lines.map((l) => d[l.column].slice(first).map((v) => (plots[i]!.gaps && v === 0 ? null : v)))] as uPlot.AlignedData
       c.batch(() => {
         c.setData(data, false)
         c.setScale('x', { min: from, max: to })
@@ -140,10 +143,10 @@ export class Charts {
       legend: { show: false },
       cursor: { sync: { key: 'weft' }, y: false, drag: { x: false, y: false } },
       padding: [first ? 0 : 5, 16, 3, 0], // the timeline keeps as much free at its right
-      scales: { x: { time: false }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+      scales: { x: { time: false }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : empty] } },
       axes: [
         { ...axis, side: 0, size: first ? timeAxis : 0, gap: 2, space: 60, values: (_, ticks) => ticks.map((v) => (first ? clock(v).replace('.0', '') : '')) },
-        { ...axis, size: gutter, gap: 4, splits: (_, __, ___, most) => [round(most)], values: (_, ticks) => ticks.map(p.value) },
+        { ...axis, size: gutter, gap: 4, splits: (_, __, ___, most) => [round(0.9 * most)], values: (u, ticks) => ticks.map((v) => (p.gaps && u.scales.y!.max === empty ? '' : p.value(v))) },
       ],
       series: [
         {},

@@ -57,10 +57,11 @@ function deadlock(x: Context): TemplateResult | typeof nothing {
 
 function troubles(x: Context): TemplateResult {
   const t = x.store.topology!
-  const by = new Map<LinkStory, string[]>()
+  const by = new Map<LinkStory | 'partly', string[]>()
   x.store.links.forEach((l, i) => {
-    const s = story(l)
-    if (s === 'up') return
+    const now = story(l)
+    if (now === 'up') return
+    const s = now === 'impaired' && l.total ? 'partly' : now
     const list = by.get(s) ?? []
     list.push(t.links[i]!.id)
     by.set(s, list)
@@ -73,7 +74,7 @@ function troubles(x: Context): TemplateResult {
   return html`
     <div class="troubles" data-testid="troubles">
       ${[...by].map(([s, ids]) => html`
-        <details open><summary><i class="mark ${s}"></i>${storyText[s]}: ${ids.length}</summary>
+        <details open><summary><i class="mark ${s}"></i>${s === 'partly' ? 'bundles with links that are not well' : storyText[s]}: ${ids.length}</summary>
           ${ids.slice(0, 24).map((id) => html`<button class="chip" @click=${() => x.ui.select({ kind: 'link', id })}>${id}</button>`)}
           ${ids.length > 24 ? html`<span class="dim">and ${ids.length - 24} more</span>` : nothing}
         </details>`)}
@@ -98,7 +99,7 @@ function ledger(x: Context): TemplateResult | typeof nothing {
         ${row('+ lost', l.lost, l.lost ? 'bad' : '')}
         ${l.lost ? html`<tr class="sub"><td colspan="2">${count(l.lost_wire)} on the wire, ${count(l.lost_queued)} queued, ${count(l.lost_crash)} in crashed switches</td></tr>` : nothing}
         ${row('+ discarded', l.discarded, l.discarded ? 'warn' : '')}
-        ${Object.entries(l.discarded_by ?? {}).map(([rule, n]) => html`<tr class="sub"><td colspan="2">${count(n)} by ${rule}</td></tr>`)}
+        ${Object.entries(l.discarded_by ?? {}).map(([rule, n]) => html`<tr class="sub"><td colspan="2">${count(n)} by the rule “${rule}”</td></tr>`)}
         ${row('+ in flight', l.in_flight)}
       </tbody>
     </table>
@@ -111,8 +112,10 @@ function totals(x: Context): TemplateResult | typeof nothing {
   if (!t || !s) return nothing
   const fact = (name: string, value: string) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`
   return html`
+    <h3>Now</h3>
+    <dl class="facts">${fact('delivered', rate(s.delivered_per_second))} ${fact('in flight', short(s.in_flight))}</dl>
+    <h3>Since the start</h3>
     <dl class="facts">
-      ${fact('delivered', rate(s.delivered_per_second))} ${fact('in flight', short(s.in_flight))}
       ${fact('latency p50', micro(t.latency?.p50_us))} ${fact('p99', micro(t.latency?.p99_us))}
       ${fact('switches crossed', (t.mean_hops ?? 0).toFixed(2))} ${fact('stretch', (t.mean_stretch ?? 0).toFixed(3))}
       ${fact('rerouted', short(t.rerouted))} ${fact('U-turns', short(t.u_turns))}

@@ -33,6 +33,8 @@ export function legend(x: Context): TemplateResult {
         <span>legend <kbd>l</kbd></span>
       </summary>
       ${samples.map(([s, v]) => line(s, v, t))}
+      <div><svg width="34" height="14" aria-hidden="true"><path d="M1 7h24" stroke=${css(t.deadlock)} stroke-width="3" stroke-dasharray="7 4" /><path d="M24 2l9 5l-9 5z" fill=${css(t.deadlock)} /></svg>deadlock: waits for the next</div>
+      <div><svg width="34" height="14" aria-hidden="true"><path d="M11 1l12 12M23 1l-12 12" stroke=${css(t.cut)} stroke-width="2.5" /></svg>crashed switch</div>
       <div><svg width="34" height="14" aria-hidden="true"><circle cx="17" cy="7" r="5" fill="none" stroke=${css(t.reroute)} stroke-width="2.5" /></svg>reroutes packets</div>
       <div><svg width="34" height="14" aria-hidden="true"><path d="M13 11V6a4 4 0 0 1 8 0v4" fill="none" stroke=${css(t.uturn)} stroke-width="2" /><path d="M18 9h6l-3 4z" fill=${css(t.uturn)} /></svg>U-turns</div>
       <div><svg width="34" height="14" aria-hidden="true"><rect x="13" y="3" width="8" height="8" fill=${css(t.vector)} transform="rotate(45 17 7)" /></svg>re-route vector set</div>
