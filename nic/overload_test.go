@@ -63,3 +63,20 @@ func (c counting) Uint64() uint64 {
 	*c.n++
 	return c.Rand.Uint64()
 }
+
+// A full send queue sets no timer for each packet that it refuses. What it has refused is counted by the
+// time that there is room, and from then on the source generates again.
+func TestAFullSendQueueCostsNothingUntilThereIsRoom(t *testing.T) {
+	r := newRig(t, Config{QueueBytes: 4 * DefaultPacketBytes})
+	require.NoError(t, r.SetSource(0, Source{To: only(1), Mean: weft.Microsecond}, &r.out))
+	r.out.Reset()
+	r.Tick(weft.Millisecond, &r.out)
+	require.EqualValues(t, 4, r.Stats().Injected)
+	require.GreaterOrEqual(t, r.out.WakeAt, min(weft.Millisecond+refusesEvery, r.end.Due()))
+	before := r.Stats().Refused
+	var f weft.Frame
+	r.out.Reset()
+	require.True(t, r.Transmit(2*weft.Millisecond, 0, 1, &f, &r.out))
+	require.InDelta(t, 1000, r.Stats().Refused-before, 2, "of the millisecond between")
+	require.Less(t, r.out.WakeAt, 2*weft.Millisecond+20*weft.Microsecond, "there is room")
+}

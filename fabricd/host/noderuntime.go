@@ -37,7 +37,7 @@ type NodeRuntimeConfig struct {
 type NodeRuntime struct {
 	cfg       NodeRuntimeConfig
 	drivers   map[weft.Node]*switchd.Driver // constant
-	ticker    *switchd.Ticker               // of all drivers
+	tickers   []*switchd.Ticker             // per connection: one that does not take what is sent holds up nobody else
 	wires     map[weft.Node][]switchd.Wire  // constant
 	selfProbe *wire.SelfProbe               // nil: links do not leave the process
 }
@@ -46,7 +46,9 @@ type NodeRuntime struct {
 func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
 	m := &NodeRuntime{
 		cfg: cfg, drivers: make(map[weft.Node]*switchd.Driver, len(cfg.Nodes)), wires: make(map[weft.Node][]switchd.Wire, len(cfg.Nodes)),
-		ticker: switchd.NewTicker(cfg.Clock.Now, cfg.Clock.Wall),
+	}
+	for range max(1, cfg.Transport.Shards()) {
+		m.tickers = append(m.tickers, switchd.NewTicker(cfg.Clock.Now, cfg.Clock.Wall))
 	}
 	if every := cfg.Interval / 4; every > 0 && !cfg.NoSelfProbe && len(cfg.Nodes) > 0 &&
 		cfg.Transport.Enforcement() != wire.EnforcedInProcess {
@@ -63,13 +65,13 @@ func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
 	}
 	err := inParallel(len(cfg.Nodes), progress, func(i int) (err error) {
 		n := cfg.Nodes[i]
-		exemptions[i] = &stallExemption{ticker: m.ticker, interval: cfg.Interval.Duration(), ports: make([]heldFor, cfg.Cores[i].Ports())}
+		exemptions[i] = &stallExemption{interval: cfg.Interval.Duration(), ports: make([]heldFor, cfg.Cores[i].Ports())}
 		if all[i], err = m.wire(n, cfg.Cores[i].Ports()); err != nil {
 			return err
 		}
 		c := switchd.Config{
 			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock.Now, Wall: cfg.Clock.Wall, Batch: cfg.Batch,
-			Exempt: exemptions[i].exempt, Ticker: m.ticker,
+			Exempt: exemptions[i].exempt, Ticker: m.tickers[max(0, cfg.Transport.Shard(cfg.Graph.Name(n)))],
 			Draws: func(p weft.PortID) *rand.PCG {
 				return weft.Stream(cfg.Seed, weft.StreamLink, weft.End{Node: n, Port: p}.StreamNumber(), cfg.Incarnation)
 			},
@@ -146,7 +148,9 @@ func (m *NodeRuntime) Inbox(e weft.End) chan wire.Message { return m.wires[e.Nod
 // Run drives all nodes until ctx ends, and returns when no goroutine is left. Call it once.
 func (m *NodeRuntime) Run(ctx context.Context) {
 	var running sync.WaitGroup
-	running.Go(func() { m.ticker.Run(ctx) })
+	for _, t := range m.tickers {
+		running.Go(func() { t.Run(ctx) })
+	}
 	for _, n := range m.cfg.Nodes {
 		running.Go(func() { m.drivers[n].Run(ctx) })
 	}
@@ -164,7 +168,6 @@ func (m *NodeRuntime) Run(ctx context.Context) {
 // stallExemption says whether this process holds up what comes to a node's ports, or did until just
 // now.
 type stallExemption struct {
-	ticker    *switchd.Ticker
 	selfProbe *wire.SelfProbe
 	interval  time.Duration
 	own       int       // the connection of the node
@@ -184,7 +187,7 @@ func (e *stallExemption) exempt(p weft.PortID) bool {
 	switch {
 	case !h.linked:
 		return false
-	case h.peer != nil && (e.ticker.Late(e.interval/2, e.interval) || h.peer.Late(h.port, e.interval/2)):
+	case h.peer != nil && h.peer.Late(h.port, e.interval/2, e.interval):
 		return true
 	case e.selfProbe == nil:
 		return false

@@ -333,11 +333,11 @@ func (d *Driver) await() {
 	d.ticker.set(d, min(max(d.wakeAt, d.soonest), d.tellAt))
 }
 
-// Late reports whether a hello waits for the transmitter of port p for longer than slack, because the
-// machine does not run its goroutines.
-func (d *Driver) Late(p weft.PortID, slack time.Duration) bool {
+// Late reports whether this node is late with its hellos at port p, by more than slack, because the
+// machine does not run its goroutines, or whoever has its ticker was within that time.
+func (d *Driver) Late(p weft.PortID, slack, within time.Duration) bool {
 	busy := weft.Time(d.senders[p].busy.Load())
-	return busy != 0 && d.cfg.Clock()-busy > weft.FromDuration(slack)
+	return busy != 0 && d.cfg.Clock()-busy > weft.FromDuration(slack) || d.ticker.Late(slack, within)
 }
 
 // Behind reports whether something waits for a goroutine of the driver to run: a frame for a
