@@ -77,7 +77,7 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 			g := topologytest.Parse(t, "kary-ntree:2,3")
 			f, err := fabric.New(fabric.Options{
 				Topology: g, Firmware: firmware.AdaptiveLink{}.Firmware(), Transport: links, Seed: 1, NIC: settings.NIC{QueueBytes: 16 << 10},
-				Link: settings.Link{Rate: 1_000_000, Paced: true},
+				Link: settings.Link{Rate: 1_000_000, Paced: true}, FixedTime: true,
 			})
 			require.NoError(t, err)
 			require.NoError(t, f.Start(t.Context()))

@@ -365,8 +365,10 @@ func (d *Driver) notice(now weft.Time) {
 // act does what the core asked for, because of what happened at a time, which may have passed. The
 // caller holds the lock, and sees to the ports that are ready.
 func (d *Driver) act(now, at weft.Time, out *weft.Actions) {
-	for _, p := range out.Ready {
-		d.senders[p].ready = at
+	for _, ports := range [2][]weft.PortID{out.Ready, out.Owed} {
+		for _, p := range ports {
+			d.senders[p].ready = at
+		}
 	}
 	if out.Asking {
 		d.behind.Store(true)

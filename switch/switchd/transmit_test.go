@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestAPacedLinkKeepsItsRate(t *testing.T) {
@@ -81,4 +82,33 @@ func TestALinkWhoseDriverIsLateKeepsItsRate(t *testing.T) {
 		r.take(packets, func(_ int, at weft.Time, _ weft.Header) { last = at })
 		return last-began < packets*3/2*weft.Millisecond
 	}, "it keeps its rate")
+}
+
+// A frame says when it arrives by the rate of its link, from when it could leave: with packets that is
+// when they came, for a hello when it was due.
+func TestAFrameSaysWhenItArrivesByTheRateOfItsLink(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, link.Pace{Rate: 256_000, Delay: time.Millisecond}, Config{})
+	arrives := func() weft.Time {
+		m := rig.Next(t, r.far, "a frame")
+		defer m.Release()
+		var f weft.Frame
+		require.NoError(t, wire.DecodeFrame(&f, rigged.Sum(), m.Data))
+		require.LessOrEqual(t, f.At, r.now())
+		return f.At
+	}
+	r.give(1)
+	free := arrives()
+	rig.Until(t, func() bool { return r.now() > free }, "the link is free")
+	given := r.now()
+	r.give(2)
+	after := r.now()
+	first := arrives()
+	require.GreaterOrEqual(t, first, given+2*weft.Millisecond)
+	require.LessOrEqual(t, first, after+2*weft.Millisecond, "however late the machine is")
+	require.Equal(t, first+weft.Millisecond, arrives(), "the next follows at once")
+	rig.Until(t, func() bool { return r.now() > first+2*catchUp }, "the link is idle for long")
+	due := r.now()
+	r.owe()
+	require.GreaterOrEqual(t, arrives(), due+weft.Millisecond)
 }
