@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/settings"
+	"github.com/weft-fabric/weft/switch/switchd"
 )
 
 // Errors of SetTimeFactor.
@@ -56,9 +57,9 @@ const (
 type lateness map[ledger.HostID]*lateHost
 
 type lateHost struct {
-	lasted, overdue time.Duration // when it was measured last
-	late            float64
-	idle            int // measurements in turn that found too little
+	was  switchd.Stats // when it was measured last
+	late float64
+	idle int // measurements in turn that found too little
 }
 
 // attendTempo measures until the runtime stops.
@@ -74,14 +75,17 @@ func (f *Fabric) attendTempo() {
 	})
 }
 
-// next is how late packets come on a host that has counted so much.
+// next is how late packets come on a host that has counted so much. It counts the more, the more
+// packets wait for their links: where all do, what is late is missed by the packet that could have
+// taken its credits along.
 func (m lateness) next(id ledger.HostID, c *host.Counters) float64 {
 	h := m[id]
 	if h == nil {
 		h = &lateHost{}
 		m[id] = h
 	}
-	lasted, overdue := c.Drivers.Lasted-h.lasted, c.Drivers.Overdue-h.overdue
+	now, was := &c.Drivers, &h.was
+	lasted, overdue := now.Lasted-was.Lasted, now.Overdue-was.Overdue
 	if lasted >= 0 && lasted < measureOver {
 		if h.idle++; h.idle > 10 {
 			h.late = 0
@@ -90,8 +94,10 @@ func (m lateness) next(id ledger.HostID, c *host.Counters) float64 {
 	}
 	h.idle, h.late = 0, 0
 	if lasted > 0 && overdue > 0 { // it counts on
-		h.late = float64(overdue) / float64(lasted)
+		frames := (now.FramesOut - now.CreditFrames) - (was.FramesOut - was.CreditFrames)
+		waited := float64(now.Waited-was.Waited) / float64(max(1, frames))
+		h.late = (6*waited + 0.4) * float64(overdue) / float64(lasted)
 	}
-	h.lasted, h.overdue = c.Drivers.Lasted, c.Drivers.Overdue
+	h.was = *now
 	return h.late
 }

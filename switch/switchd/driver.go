@@ -103,10 +103,12 @@ type Driver struct {
 
 	untold map[faultSource]*untold // guarded by mu; nil: there has been no fault
 
+	lateness atomic.Int64 // how late packets come, on average of some, in weft.Time
+
 	asks   chan struct{} // capacity 1: there may be something to ask the firmware
 	behind atomic.Bool   // the core waits for an answer
 
-	framesIn, framesOut, framesLost, creditFrames, bytesOut, badFrames, damaged, sendErrors atomic.Uint64
+	waited, framesIn, framesOut, framesLost, creditFrames, bytesOut, badFrames, damaged, sendErrors atomic.Uint64
 }
 
 // New returns a driver that Run starts.
@@ -285,7 +287,9 @@ func (d *Driver) arrived(now weft.Time, f *weft.Frame, pace link.Pace) weft.Time
 	}
 	if bytes > 0 && pace.Rate > 0 {
 		d.lasted += time.Duration(float64(bytes) / pace.Rate * float64(time.Second))
-		d.overdue += max(0, now-f.At).Duration()
+		late := max(0, now-f.At)
+		d.overdue += late.Duration()
+		d.lateness.Add(int64(late-weft.Time(d.lateness.Load())) / 16)
 	}
 	f.At = min(now, max(f.At, now-catchUp))
 	return f.At
@@ -409,6 +413,9 @@ type Stats struct {
 	Contended           uint64    // times a goroutine found the core busy
 	LockWait            weft.Time // waited for the core by all goroutines together
 
+	// Waited counts frames with packets that waited until their paced link was free.
+	Waited uint64
+
 	// Of packets that came over paced links: how long they took on them, and how much later than
 	// that they came, because the machine or a broker was late. In the time of the fabric.
 	Lasted, Overdue time.Duration
@@ -421,7 +428,7 @@ func (s Stats) Add(o Stats) Stats {
 		CreditFrames: s.CreditFrames + o.CreditFrames, BytesOut: s.BytesOut + o.BytesOut,
 		BadFrames: s.BadFrames + o.BadFrames, Damaged: s.Damaged + o.Damaged, SendErrors: s.SendErrors + o.SendErrors,
 		Contended: s.Contended + o.Contended, LockWait: s.LockWait + o.LockWait,
-		Lasted: s.Lasted + o.Lasted, Overdue: s.Overdue + o.Overdue,
+		Lasted: s.Lasted + o.Lasted, Overdue: s.Overdue + o.Overdue, Waited: s.Waited + o.Waited,
 	}
 }
 
@@ -433,6 +440,6 @@ func (d *Driver) Stats() Stats {
 		FramesIn: d.framesIn.Load(), FramesOut: d.framesOut.Load(), FramesLost: d.framesLost.Load(),
 		CreditFrames: d.creditFrames.Load(), BytesOut: d.bytesOut.Load(),
 		BadFrames: d.badFrames.Load(), Damaged: d.damaged.Load(), SendErrors: d.sendErrors.Load(),
-		Contended: d.contended, LockWait: d.lockWait, Lasted: d.lasted, Overdue: d.overdue,
+		Contended: d.contended, LockWait: d.lockWait, Lasted: d.lasted, Overdue: d.overdue, Waited: d.waited.Load(),
 	}
 }

@@ -29,8 +29,11 @@ type sender struct {
 	spare   []*link.Flight[[]byte] // bound: the most frames there were on the line at one time
 	pace    link.Pacer
 	draws   *rand.PCG
-	waits   bool      // the core had more packets when it gave one last
-	ready   weft.Time // since when the core has had something; guarded by the core's lock
+	waits   bool // the core had more packets when it gave one last
+	// hold is for how long a free link waits for what comes late: the next packet takes credits along
+	// that are due by then, and is due at its other end as if it had left when the link was free.
+	hold  weft.Time
+	ready weft.Time // since when the core has had something; guarded by the core's lock
 
 	impairment atomic.Pointer[link.Impairment] // never nil; not guarded by mu
 	owed       atomic.Bool                     // a hello is due; not guarded by mu
@@ -55,8 +58,12 @@ func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
 		s.spare = append(s.spare, f)
 		did = true
 	}
-	limit, ok := s.pace.Allow(now, d.cfg.Batch, s.owed.Load() && s.owed.Swap(false))
-	next = s.pace.Free()
+	hold := weft.Time(0)
+	if s.waits {
+		hold = s.hold
+	}
+	limit, ok := s.pace.Allow(now-hold, d.cfg.Batch, s.owed.Load() && s.owed.Swap(false))
+	next = s.pace.Free() + hold
 	if ok {
 		s.out.Reset()
 		d.lock()
@@ -77,7 +84,7 @@ func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
 		}
 		did, more, next = did || any || limit > 0, s.out.More, weft.Never
 		if more {
-			next = s.pace.Free()
+			next = s.pace.Free() + s.hold
 		}
 	}
 	if !s.line.Empty() {
@@ -175,12 +182,16 @@ func (d *Driver) dispatch(p weft.PortID, now, at weft.Time) {
 		d.framesLost.Add(1)
 		return
 	}
-	if len(s.frame.Packets) == 0 {
+	switch {
+	case len(s.frame.Packets) == 0:
 		d.creditFrames.Add(1)
+	case s.waits && s.pace.Free() > 0:
+		d.waited.Add(1)
 	}
-	s.frame.At = 0
+	s.frame.At, s.hold = 0, 0
 	if s.pace.Timed() {
 		s.frame.At = due
+		s.hold = min(3*weft.Time(d.lateness.Load()), s.pace.Lasts(&s.frame)/2)
 	}
 	sum := d.cfg.Wires[p].OutSum
 	if due <= now && s.line.Empty() {
