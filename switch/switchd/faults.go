@@ -80,7 +80,7 @@ func (d *Driver) tellFaults(now weft.Time) {
 	}
 }
 
-// wakeToTell has the clock goroutine call tellFaults at a time.
+// wakeToTell has the ticker call tellFaults at a time.
 func (d *Driver) wakeToTell(at weft.Time) {
 	if at < d.tellAt {
 		d.tellAt = at

@@ -15,7 +15,7 @@ import (
 // late is then taken to have happened in time. Chosen by us.
 const catchUp = 250 * weft.Millisecond
 
-// sender is the sending side of one port. Its transmitter and, for hellos, the clock goroutine step
+// sender is the sending side of one port. Its transmitter, receivers and, for hellos, the ticker step
 // it.
 type sender struct {
 	mu      sync.Mutex // the rest; taken before the core's lock, so that frames leave in the order they were filled
