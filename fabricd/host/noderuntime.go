@@ -37,6 +37,7 @@ type NodeRuntimeConfig struct {
 type NodeRuntime struct {
 	cfg       NodeRuntimeConfig
 	drivers   map[weft.Node]*switchd.Driver // constant
+	own       map[weft.Node]bool            // constant: the nodes
 	tickers   []*switchd.Ticker             // per connection: one that does not take what is sent holds up nobody else
 	wires     map[weft.Node][]switchd.Wire  // constant
 	selfProbe *wire.SelfProbe               // nil: links do not leave the process
@@ -46,6 +47,10 @@ type NodeRuntime struct {
 func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
 	m := &NodeRuntime{
 		cfg: cfg, drivers: make(map[weft.Node]*switchd.Driver, len(cfg.Nodes)), wires: make(map[weft.Node][]switchd.Wire, len(cfg.Nodes)),
+		own: make(map[weft.Node]bool, len(cfg.Nodes)),
+	}
+	for _, n := range cfg.Nodes {
+		m.own[n] = true
 	}
 	for range max(1, cfg.Transport.Shards()) {
 		m.tickers = append(m.tickers, switchd.NewTicker(cfg.Clock.Now, cfg.Clock.Wall))
@@ -105,6 +110,10 @@ func Direction(g *topology.Graph, from weft.End) (d wire.Direction, ok bool) {
 // wire opens the links of a node.
 func (m *NodeRuntime) wire(n weft.Node, ports int) ([]switchd.Wire, error) {
 	wires := make([]switchd.Wire, ports)
+	own := func(e weft.End) bool {
+		peer, _, _ := m.cfg.Graph.Peer(e)
+		return m.own[peer.Node]
+	}
 	for p := range wires {
 		d, ok := Direction(m.cfg.Graph, weft.End{Node: n, Port: weft.PortID(p)})
 		if !ok {
@@ -118,7 +127,10 @@ func (m *NodeRuntime) wire(n weft.Node, ports int) ([]switchd.Wire, error) {
 		if err != nil {
 			return nil, fmt.Errorf("link %v: %w", d, err)
 		}
-		wires[p] = switchd.Wire{Out: out, Inbox: inbox, Pace: m.cfg.Pace, OutSum: d.Sum(), InSum: d.Reverse().Sum()}
+		wires[p] = switchd.Wire{
+			Out: out, Inbox: inbox, Pace: m.cfg.Pace, Far: !own(weft.End{Node: n, Port: weft.PortID(p)}),
+			OutSum: d.Sum(), InSum: d.Reverse().Sum(),
+		}
 	}
 	return wires, nil
 }

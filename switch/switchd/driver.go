@@ -46,6 +46,7 @@ type Wire struct {
 	Out   wire.Sender
 	Inbox chan wire.Message // filled by the transport; the driver adds one empty message to end its receiver
 	Pace  link.Pace
+	Far   bool // the other end is in another process, whose clock may differ
 
 	OutSum, InSum wire.LinkSum // of the two directions
 }
@@ -252,7 +253,7 @@ func (d *Driver) receive(p weft.PortID, w Wire) {
 		now := d.cfg.Clock()
 		at := now
 		if err == nil {
-			at = d.arrived(now, &frame, w.Pace)
+			at = d.arrived(now, &frame, &w)
 			d.core.Receive(now, p, &frame, &out)
 		}
 		d.act(now, at, &out)
@@ -275,19 +276,20 @@ func (d *Driver) receive(p weft.PortID, w Wire) {
 	}
 }
 
-// arrived returns when a frame has come that is received now, and counts how late that is. The caller
-// holds the lock.
-func (d *Driver) arrived(now weft.Time, f *weft.Frame, pace link.Pace) weft.Time {
-	if f.At == 0 {
+// arrived returns when a frame has come that is received now, and counts how late that is, unless it
+// cannot be told. The caller holds the lock.
+func (d *Driver) arrived(now weft.Time, f *weft.Frame, w *Wire) weft.Time {
+	late := max(0, now-f.At)
+	if f.At == 0 || w.Far && late > lateBy {
+		f.At = 0
 		return now
 	}
 	bytes := 0
 	for i := range f.Packets {
 		bytes += int(f.Packets[i].Size)
 	}
-	if bytes > 0 && pace.Rate > 0 {
-		d.lasted += time.Duration(float64(bytes) / pace.Rate * float64(time.Second))
-		late := max(0, now-f.At)
+	if bytes > 0 && w.Pace.Rate > 0 && !w.Far {
+		d.lasted += time.Duration(float64(bytes) / w.Pace.Rate * float64(time.Second))
 		d.overdue += late.Duration()
 		d.lateness.Add(int64(late-weft.Time(d.lateness.Load())) / 16)
 	}
