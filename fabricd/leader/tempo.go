@@ -96,7 +96,11 @@ func (t *Tempo) next(late float64) float64 {
 	case t.Late > inTime || t.Factor >= t.Most:
 		t.wait = 0
 	default:
-		to := min(t.Factor*stepUp, t.Most)
+		up := stepUp
+		if t.Late < inTime/4 && (t.failed == 0 || t.Factor*2 < near*t.failed) {
+			up = 2 // far from what it can
+		}
+		to := min(t.Factor*up, t.Most)
 		if t.wait++; t.wait < leastPatience || to > near*t.failed && t.failed > 0 && t.wait < t.patience {
 			break
 		}
