@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -210,4 +211,24 @@ func TestReceivingAndTransmittingAllocateNothing(t *testing.T) {
 	require.Equal(t, seq, r.Stats().Delivered)
 	require.Equal(t, r.Stats().Injected, r.Snapshot().Counters.Sent)
 	require.Empty(t, r.out.Faults)
+}
+
+// A packet has arrived when its frame says so, however late the frame is received; one that the NIC sends
+// could leave since it was generated.
+func TestLatencyIsThatOfTheNetwork(t *testing.T) {
+	r := newRig(t, Config{})
+	r.now = weft.Second
+	f := weft.Frame{At: weft.Second - 4*weft.Millisecond}
+	r.neighbour.Stamp(r.now, &f)
+	r.neighbour.Spend(0)
+	f.Packets = []weft.Header{{Src: 5, Injected: weft.Second - 9*weft.Millisecond, Fields: weft.NewFields()}}
+	r.Receive(r.now, 0, &f, &r.out)
+	latency := NewLatency()
+	r.MergeLatency(latency)
+	require.InEpsilon(t, (5 * time.Millisecond).Nanoseconds(), latency.Max(), 0.01)
+
+	r.send(1)
+	r.now += weft.Second
+	require.Len(t, r.take(1), 1)
+	require.Equal(t, weft.Second, r.out.Since)
 }

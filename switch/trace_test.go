@@ -156,3 +156,23 @@ func TestTracingAllocatesNothingOnceItsStorageHasGrown(t *testing.T) {
 	step(traced(9))
 	require.Zero(t, testing.AllocsPerRun(20, func() { step(traced(9)) }))
 }
+
+// A packet came when its frame says so, however late the frame is received: that is when it was decided
+// where it goes, and since when it could leave.
+func TestAHopIsAtTheTimeThatTheFrameSays(t *testing.T) {
+	r := newRig(t, 2, Config{})
+	r.fw.routes[9] = ways(1)
+	r.settle(0)
+	f := weft.Frame{At: weft.Second}
+	r.neighbour[0].Stamp(r.now, &f)
+	r.neighbour[0].Spend(0)
+	f.Packets = []weft.Header{traced(9)}
+	r.out.Reset()
+	r.Receive(3*weft.Second, 0, &f, &r.out)
+	require.Len(t, r.out.Hops, 1)
+	require.Equal(t, weft.Second, r.out.Hops[0].At)
+	require.Zero(t, r.out.Hops[0].Waited)
+	r.out.Reset()
+	require.True(t, r.Transmit(4*weft.Second, 1, 1, &f, &r.out))
+	require.Equal(t, weft.Second, r.out.Since)
+}

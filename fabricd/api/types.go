@@ -67,7 +67,7 @@ type Sample struct {
 	Wall          float64 `json:"wall,omitempty" jsonschema_description:"The same by the clock of the machine."`
 	TimeFactor    float64 `json:"time_factor,omitempty" jsonschema_description:"How fast the clock goes, compared with that of the machine; missing: links are not paced, so no factor applies."`
 	Time          string  `json:"time,omitempty" jsonschema_description:"The same in words."`
-	Late          float64 `json:"late,omitempty" jsonschema_description:"By how much packets come too late because of the machine, as a share of the time they take on a link."`
+	Late          float64 `json:"late,omitempty" jsonschema_description:"How late packets come because of the machine, as a share of the time they take on a link, and more where they wait for their links; too late above 0.5."`
 	InjectedRate  float64 `json:"injected_per_second"`
 	OfferedRate   float64 `json:"offered_per_second"` // injected, and generated while a send queue was full
 	DeliveredRate float64 `json:"delivered_per_second"`

@@ -50,7 +50,8 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 	// The clock goes on where that of the host is that is furthest: time was never less.
 	for i := range counters {
 		if errs[i] == nil {
-			f.live.forward(counters[i].Now + weft.Time(float64(weft.FromDuration(time.Since(began)))*cmp.Or(f.Tempo().Factor, 1)))
+			passed := float64(weft.FromDuration(time.Since(began))) * cmp.Or(f.Tempo().Factor, 1)
+			f.live.forward(counters[i].Now + weft.Time(passed))
 		}
 	}
 	first := host.Order{Generation: new(f.generation()), Hold: new(f.Held()), TimeFactor: f.Tempo().Factor}

@@ -9,9 +9,7 @@ import (
 // EventTimeFactor is the kind of the event that the clocks of a fabric go otherwise.
 const EventTimeFactor = "time_factor"
 
-// Packets are late by what they come later than by the rates of their links, as a share of the time
-// they take on them, on average over some measurements. Chosen by us: latencies are right within a
-// tenth below tooLate.
+// Bounds of [Tempo.Late]. Chosen by us: latencies are right within a tenth below tooLate.
 const (
 	tooLate = 0.5
 	inTime  = 0.2 // a step up leaves it far below tooLate
@@ -35,7 +33,10 @@ type Tempo struct {
 	Most   float64 `json:"most"`  // that was asked for: they go slower as long as machines are late
 	Fixed  bool    `json:"fixed"` // they go as was asked for, however late machines are
 
-	Late float64 `json:"late"` // by how much packets come too late, as a share of the time they take on a link
+	// Late is by how much packets come later than by the rates of their links, as a share of the time
+	// that they take on them, on average over some measurements. It counts more where packets wait for
+	// their links.
+	Late float64 `json:"late"`
 
 	failed   float64 // the factor at which machines were too late last; 0: none that counts
 	patience int     // before a step to near that

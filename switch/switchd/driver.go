@@ -6,7 +6,8 @@
 //	transport -> inbox     one channel per port; bound: what the credits allow in flight (sequential, the transport's goroutine)
 //	decode                 frame -> packets (parallel, one goroutine per port)
 //	step                   core.Receive under the lock (sequential per core)
-//	wake                   the transmitting goroutine of every port that now has something to send
+//	wake                   the transmitting goroutine of every port that now has something to send; to a
+//	                       paced link the receiving one sends itself, before it sleeps
 //	step                   core.Transmit under the lock (sequential per core)
 //	pace, encode, send     packets -> frame -> transport (parallel, one goroutine per port)
 //
@@ -14,8 +15,11 @@
 // frame takes them all. There is no timer on the way and no wait for company, so an idle link adds
 // no latency.
 //
-// What may leave, and when, says [link.Pacer.Allow]. A hello that is due is sent by the goroutine
-// that watches the clock: a transmitter may be one of thousands that wait for a processor. Frames
+// A frame on a paced link says when it arrives by the rate of the link ([weft.Frame].At), and whoever
+// receives it later counts from then: what the machine is late for does not add up.
+//
+// What may leave, and when, says [link.Pacer.Allow]. A hello that is due is sent by the [Ticker]: a
+// transmitter may be one of thousands that wait for a processor. Frames
 // leave in the order they were filled all the same, see sender. Where a neighbour is not heard
 // because this process holds it up, the core is told so before it looks at the clock
 // ([Config].Exempt).
@@ -276,8 +280,9 @@ func (d *Driver) receive(p weft.PortID, w Wire) {
 	}
 }
 
-// arrived returns when a frame has come that is received now, and counts how late that is, unless it
-// cannot be told. The caller holds the lock.
+// arrived returns when a frame has come that is received now: at its At, or a little later where that is
+// long ago. It counts how late the frame is, unless its sender has another clock. The caller holds the
+// lock.
 func (d *Driver) arrived(now weft.Time, f *weft.Frame, w *Wire) weft.Time {
 	late := max(0, now-f.At)
 	if f.At == 0 || w.Far && late > lateBy {

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fake struct {
 	queue    []weft.Header
 	received []weft.Header
-	batches  []int // packets of each frame transmitted
+	batches  []int       // packets of each frame transmitted
+	filled   []weft.Time // when each was filled
 	ticks    []weft.Time
 	signals  int
 	every    weft.Time // 0: tick no more
@@ -61,7 +62,7 @@ func (f *fake) Transmit(now weft.Time, _ weft.PortID, limit int, fr *weft.Frame,
 	f.owes = max(0, f.owes-1) // it goes along
 	fr.Packets = append(fr.Packets, f.queue[:n]...)
 	f.queue, out.Since = f.queue[n:], f.queue[n-1].Injected
-	f.batches = append(f.batches, n)
+	f.batches, f.filled = append(f.batches, n), append(f.filled, now)
 	out.More = len(f.queue)+f.owes > 0
 	return true
 }

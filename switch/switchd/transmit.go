@@ -30,8 +30,9 @@ type sender struct {
 	pace    link.Pacer
 	draws   *rand.PCG
 	waits   bool // the core had more packets when it gave one last
-	// hold is for how long a free link waits for what comes late: the next packet takes credits along
-	// that are due by then, and is due at its other end as if it had left when the link was free.
+	// hold is for how long a link that is free again waits for what comes late, chosen by us as thrice the
+	// average lateness: the next packet takes the credits along that were due by then. It is due at the
+	// other end as if it had left at once.
 	hold  weft.Time
 	ready weft.Time // since when the core has had something; guarded by the core's lock
 

@@ -1,6 +1,7 @@
 package switchd
 
 import (
+	"cmp"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -111,4 +112,62 @@ func TestAFrameSaysWhenItArrivesByTheRateOfItsLink(t *testing.T) {
 	due := r.now()
 	r.owe()
 	require.GreaterOrEqual(t, arrives(), due+weft.Millisecond)
+}
+
+// A packet that waits for its link leaves a little after the link is free, so that it takes along what
+// comes late; at the other end it is due as if it had left at once.
+func TestALinkThatIsFreeWaitsForWhatComesLate(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, link.Pace{Rate: 25_600}, Config{}) // a packet takes 10 ms, more than timers are late
+	r.d.lateness.Store(int64(weft.Millisecond))
+	r.give(2)
+	var at []weft.Time
+	for range 2 {
+		m := rig.Next(t, r.far, "a frame")
+		var f weft.Frame
+		require.NoError(t, wire.DecodeFrame(&f, rigged.Sum(), m.Data))
+		m.Release()
+		at = append(at, f.At)
+	}
+	require.Equal(t, at[0]+10*weft.Millisecond, at[1])
+	r.look(func(c *fake) {
+		require.GreaterOrEqual(t, c.filled[1], at[0]+3*weft.Millisecond, "the link is free when the first has arrived")
+	})
+	require.EqualValues(t, 1, r.d.Stats().Waited)
+}
+
+// A frame counts from when it was due. How late it comes is measured, but not where its sender has
+// another clock; there one that is far too late counts from now.
+func TestAFrameThatComesLateCountsFromWhenItWasDue(t *testing.T) {
+	t.Parallel()
+	const now = weft.Second
+	for name, c := range map[string]struct {
+		due     weft.Time
+		far     bool
+		at      weft.Time // that the core is told; 0: none
+		overdue time.Duration
+	}{
+		"in time":                       {now, false, now, 0},
+		"by a clock that is ahead":      {now + weft.Second, false, now, 0},
+		"late":                          {now - 50*weft.Millisecond, false, now - 50*weft.Millisecond, 50 * time.Millisecond},
+		"very late":                     {now - weft.Second/2, false, now - catchUp, 500 * time.Millisecond},
+		"late, from another clock":      {now - 5*weft.Millisecond, true, now - 5*weft.Millisecond, 0},
+		"very late, from another clock": {now - weft.Second/2, true, 0, 0},
+		"of a link without pace":        {0, false, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := New(Config{Core: &fake{}, Clock: func() weft.Time { return now }})
+			f := weft.Frame{At: c.due, Packets: []weft.Header{{Size: 256}}}
+			at := d.arrived(now, &f, &Wire{Pace: link.Pace{Rate: 256_000}, Far: c.far})
+			require.Equal(t, c.at, f.At)
+			require.Equal(t, cmp.Or(c.at, now), at)
+			s, lasted := d.Stats(), time.Millisecond
+			if c.far || c.due == 0 {
+				lasted = 0
+			}
+			require.Equal(t, lasted, s.Lasted)
+			require.Equal(t, c.overdue, s.Overdue)
+		})
+	}
 }
