@@ -81,7 +81,7 @@ func TestAdaptiveRoutingLosesTwiceAsMuchInQueues(t *testing.T) {
 func TestEverySettingReachesTheNetwork(t *testing.T) {
 	t.Parallel()
 	base := config(t, "kary-ntree:2,3", "adaptive-link", 0.9)
-	base.Window, base.Warmup.Skip, base.FaultCount = 500, true, 2
+	base.Window, base.Warmup.Skip, base.FaultCount = 500, true, 3
 	seen := map[string]string{measured(t, base).Hash: "nothing"}
 	for name, change := range map[string]func(c *Config){
 		"eager credits":       func(c *Config) { c.Switch.EagerCredits = true },

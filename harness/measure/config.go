@@ -88,6 +88,9 @@ type Config struct {
 	// is its window.
 	Hunt bool
 	Seed uint64
+	// Workers is how many goroutines the run uses, 0: one. The result is the same for any number;
+	// more than one help where links have a delay and the network is large.
+	Workers int
 }
 
 // NeverExpire lets registers be for ever.

@@ -64,7 +64,7 @@ func (l *lookout) certain(now weft.Time, cycle []switching.Channel, sent []uint6
 }
 
 func (l *lookout) find() []switching.Channel {
-	if l.n.meter.inside() == 0 {
+	if c := l.n.meters.counts(); c.inside() == 0 {
 		return nil
 	}
 	l.snaps = l.snaps[:0]

@@ -10,21 +10,21 @@ import (
 // flight is a packet on its way through the network.
 type flight struct{ generated, left weft.Time }
 
-// meter sees every packet enter the network and end. It belongs to one run, and so to one
-// goroutine.
+// meter sees packets enter the network and end, at the nodes of one worker of the engine, whose
+// goroutine it belongs to.
 //
 // While a packet is on its way, its Injected is the number of its flight, so that when it left the
 // send queue is known beside when it was generated; its NIC gets it back as it was. Nobody on the
-// way looks at it.
+// way looks at it. The flight goes along with the packet: the meter at which the packet ends has it
+// for the next that enters there.
 type meter struct {
-	flights []flight
-	free    []uint32
+	counts
+	all    meters
+	number int // of all
 
-	entered, delivered uint64 // since the start
-	lostWire           uint64
-	lostQueue          uint64
-	lostCrash          uint64
-	discarded          uint64
+	flights [maxFlights / flightsChunk]*[flightsChunk]flight // never moved, since other meters read what they are given
+	made    int
+	free    []weft.Time
 
 	batch, window span
 	measuring     bool
@@ -33,10 +33,83 @@ type meter struct {
 	network       *hdrhistogram.Histogram
 }
 
+const (
+	flightsChunk = 1 << 12
+	maxFlights   = 1 << 26 // at one time, of those that entered at one worker
+)
+
+// counts are packets since the start.
+type counts struct{ entered, delivered, lostWire, lostQueue, lostCrash, discarded uint64 }
+
+// lost is how many packets faults have taken along.
+func (c *counts) lost() uint64 { return c.lostWire + c.lostQueue + c.lostCrash }
+
+// inside is how many packets are in switches or on wires.
+func (c *counts) inside() int { return int(c.entered - c.delivered - c.lost() - c.discarded) }
+
+// meters are those of a run.
+type meters []*meter
+
+func newMeters(n int, cycle weft.Time) meters {
+	all := make(meters, n)
+	for i := range all {
+		all[i] = &meter{
+			all: all, number: i,
+			unit:    max(1, cycle/latencyParts),
+			latency: hdrhistogram.New(1, latencyMost, latencyDigits),
+			network: hdrhistogram.New(1, latencyMost, latencyDigits),
+		}
+	}
+	return all
+}
+
+// counts are those of all meters.
+func (all meters) counts() (sum counts) {
+	for _, m := range all {
+		sum.entered += m.entered
+		sum.delivered += m.delivered
+		sum.lostWire += m.lostWire
+		sum.lostQueue += m.lostQueue
+		sum.lostCrash += m.lostCrash
+		sum.discarded += m.discarded
+	}
+	return sum
+}
+
+// batch is what happened since it was called last.
+func (all meters) batch() (sum span) {
+	for _, m := range all {
+		sum.merge(&m.batch)
+		m.batch = span{}
+	}
+	return sum
+}
+
+// open begins the window.
+func (all meters) open() {
+	for _, m := range all {
+		m.window, m.batch, m.measuring = span{}, span{}, true
+		m.latency.Reset()
+		m.network.Reset()
+	}
+}
+
+// window is what happened in it, and has the first meter hold the histograms of all.
+func (all meters) window() (sum span) {
+	for i, m := range all {
+		sum.merge(&m.window)
+		if i > 0 {
+			all[0].latency.Merge(m.latency) // of one shape: nothing is dropped
+			all[0].network.Merge(m.network)
+		}
+	}
+	return sum
+}
+
 // span is what happened in some stretch of time.
 type span struct {
 	entered, delivered uint64
-	latency, network   float64 // sums, in picoseconds
+	latency, network   weft.Time // sums
 	latencyMax         weft.Time
 	networkMax         weft.Time
 	hops               uint64
@@ -50,44 +123,34 @@ const (
 	latencyDigits = 3
 )
 
-func newMeter(cycle weft.Time) *meter {
-	return &meter{
-		unit:    max(1, cycle/latencyParts),
-		latency: hdrhistogram.New(1, latencyMost, latencyDigits),
-		network: hdrhistogram.New(1, latencyMost, latencyDigits),
-	}
-}
-
-// inside is how many packets are in switches or on wires.
-func (m *meter) inside() int { return len(m.flights) - len(m.free) }
-
-// lost is how many packets faults have taken along.
-func (m *meter) lost() uint64 { return m.lostWire + m.lostQueue + m.lostCrash }
-
 // enter counts a packet that leaves its send queue.
 func (m *meter) enter(now weft.Time, h *weft.Header) {
-	f := flight{generated: h.Injected, left: now}
 	m.entered++
 	m.batch.entered++
 	if m.measuring {
 		m.window.entered++
 	}
-	if n := len(m.free); n > 0 {
-		id := m.free[n-1]
-		m.free = m.free[:n-1]
-		m.flights[id] = f
-		h.Injected = weft.Time(id)
-		return
+	if len(m.free) == 0 {
+		m.flights[m.made/flightsChunk] = new([flightsChunk]flight)
+		for i := range flightsChunk {
+			m.free = append(m.free, weft.Time(m.number)<<32|weft.Time(m.made+flightsChunk-1-i))
+		}
+		m.made += flightsChunk
 	}
-	h.Injected = weft.Time(len(m.flights))
-	m.flights = append(m.flights, f)
+	id := m.free[len(m.free)-1]
+	m.free = m.free[:len(m.free)-1]
+	*m.flight(id) = flight{generated: h.Injected, left: now}
+	h.Injected = id
 }
 
-// end takes a packet off the books, and gives back when it was generated.
+func (m *meter) flight(id weft.Time) *flight {
+	return &m.all[id>>32].flights[uint32(id)/flightsChunk][uint32(id)%flightsChunk]
+}
+
+// end takes a packet off the books, and gives back when it was generated and left.
 func (m *meter) end(h *weft.Header) flight {
-	id := uint32(h.Injected)
-	m.free = append(m.free, id)
-	return m.flights[id]
+	m.free = append(m.free, h.Injected)
+	return *m.flight(h.Injected)
 }
 
 // deliver counts a packet that has come to its NIC.
@@ -106,11 +169,22 @@ func (m *meter) deliver(now weft.Time, h *weft.Header) {
 
 func (s *span) add(total, inside weft.Time, hops uint16) {
 	s.delivered++
-	s.latency += float64(total)
-	s.network += float64(inside)
+	s.latency += total
+	s.network += inside
 	s.latencyMax = max(s.latencyMax, total)
 	s.networkMax = max(s.networkMax, inside)
 	s.hops += uint64(hops)
+}
+
+// merge adds what happened elsewhere in the same time.
+func (s *span) merge(o *span) {
+	s.entered += o.entered
+	s.delivered += o.delivered
+	s.latency += o.latency
+	s.network += o.network
+	s.latencyMax = max(s.latencyMax, o.latencyMax)
+	s.networkMax = max(s.networkMax, o.networkMax)
+	s.hops += o.hops
 }
 
 // loseWire counts the packets of a frame that was on a wire that was cut.

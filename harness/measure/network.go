@@ -23,7 +23,8 @@ type network struct {
 	cfg    Config // filled, with the virtual channels that the routing needs
 	graph  *topology.Graph
 	engine *virtual.Engine
-	meter  *meter
+	meters meters // per part
+	part   []int  // per switch, of its node and those of its NICs
 
 	firmware switching.Firmware
 	// reconfigured is nil for a routing that is the same whatever is dead.
@@ -37,9 +38,38 @@ type network struct {
 	nicNodes    []*virtual.Node
 }
 
+func newNetwork(c Config) *network {
+	parts := max(1, c.Workers)
+	return &network{
+		cfg: c, graph: c.Topology, meters: newMeters(parts, c.Cycle), part: split(c.Topology, parts),
+		engine: virtual.New(virtual.Config{Seed: c.Seed, Workers: parts}),
+	}
+}
+
+// split has each tier of a tree, or all switches elsewhere, in parts of neighbours: switches are
+// numbered so that those below one switch of the tier above the leaves, or of one plane, stand
+// together.
+func split(g *topology.Graph, parts int) []int {
+	tiers := map[weft.Tier][]weft.SwitchID{}
+	for _, s := range g.Switches {
+		tier := weft.Tier(0)
+		if t := g.Place(s.ID).Tree; t != nil {
+			tier = t.Tier
+		}
+		tiers[tier] = append(tiers[tier], s.ID)
+	}
+	part := make([]int, len(g.Switches))
+	for _, ids := range tiers {
+		for i, id := range ids {
+			part[id] = i * parts / len(ids)
+		}
+	}
+	return part
+}
+
 // build makes the network, without signal on any link and without traffic.
 func build(ctx context.Context, c Config) (*network, error) {
-	n := &network{cfg: c, graph: c.Topology, engine: virtual.New(virtual.Config{Seed: c.Seed}), meter: newMeter(c.Cycle)}
+	n := newNetwork(c)
 	if err := n.chooseFirmware(ctx); err != nil {
 		return nil, err
 	}
@@ -56,7 +86,9 @@ func build(ctx context.Context, c Config) (*network, error) {
 			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 		}
 		n.nics = append(n.nics, core)
-		n.nicNodes = append(n.nicNodes, n.engine.Add(&tap{NIC: core, meter: n.meter}, virtual.NodeConfig{}))
+		leaf, _ := n.graph.SwitchOf(m.ID)
+		part := n.part[leaf]
+		n.nicNodes = append(n.nicNodes, n.engine.Add(&tap{NIC: core, meter: n.meters[part]}, virtual.NodeConfig{Part: part}))
 	}
 	rate := float64(c.BytesPerCycle) / float64(c.Cycle) * float64(weft.Second)
 	for i := range n.graph.Links {
@@ -78,7 +110,8 @@ func (n *network) addSwitches() error {
 		}
 		n.switches = append(n.switches, core)
 		n.switchNodes = append(n.switchNodes, n.engine.Add(core, virtual.NodeConfig{
-			Watch: n.meter, CutThrough: true, RoutingDelay: c.RoutingDelay, CrossbarDelay: c.CrossbarDelay,
+			Watch: n.meters[n.part[s.ID]], CutThrough: true, RoutingDelay: c.RoutingDelay, CrossbarDelay: c.CrossbarDelay,
+			Part: n.part[s.ID],
 		}))
 	}
 	return nil
@@ -209,7 +242,7 @@ func (n *network) leaveOut(d death) {
 
 func (n *network) cut(l *topology.Link) {
 	for _, end := range []weft.End{l.A, l.B} {
-		n.engine.Flying(n.port(end), n.meter.loseWire)
+		n.engine.Flying(n.port(end), n.meters[0].loseWire)
 		n.engine.Cut(n.port(end))
 	}
 	n.node(l.A.Node).Signal(l.A.Port, false)

@@ -121,7 +121,7 @@ func (r *run) parts(dynamic []death) error {
 			return err
 		}
 		if r.died == 0 {
-			r.discarded = r.meter.discarded
+			r.discarded = r.meters.counts().discarded
 		}
 		r.kill(d)
 		r.died++
@@ -178,7 +178,8 @@ func (r *run) advance(to int64) (on bool, err error) {
 // warm lets time go on until the network is steady.
 func (r *run) warm() (on bool, err error) {
 	w := r.cfg.Warmup
-	r.result.Stable, r.meter.batch, r.offered = w.Skip, span{}, r.totals().offered
+	r.meters.batch() // what was before does not count
+	r.result.Stable, r.offered = w.Skip, r.totals().offered
 	s := steady{w: w}
 	for end := r.cycle() + int64(w.Most); !w.Skip && !r.result.Stable && r.cycle() < end; {
 		if on, err := r.advance(r.cycle() + int64(w.Batch)); !on || err != nil {
@@ -191,13 +192,12 @@ func (r *run) warm() (on bool, err error) {
 
 // batch is what happened since the last was asked for, and begins the next.
 func (r *run) batch() batch {
-	b := r.meter.batch
-	r.meter.batch = span{}
+	b, c := r.meters.batch(), r.meters.counts()
 	of, before := r.totals(), r.offered
 	r.offered = of.offered
 	n := max(1, float64(b.delivered)) * float64(r.cfg.Cycle)
 	return batch{
-		delivered: float64(b.delivered), latency: b.latency / n, network: b.network / n, inside: float64(r.meter.inside()),
+		delivered: float64(b.delivered), latency: float64(b.latency) / n, network: float64(b.network) / n, inside: float64(c.inside()),
 		queued: float64(of.queued), offered: float64(of.offered - before),
 	}
 }
@@ -211,7 +211,7 @@ func (r *run) totals() (t totals) {
 		t.rerouted += s.Rerouted
 		t.queued += s.Injected
 	}
-	t.queued -= r.meter.entered
+	t.queued -= r.meters.counts().entered
 	for _, s := range r.switches {
 		t.hops += s.Stats().Forwarded
 	}

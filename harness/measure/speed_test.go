@@ -91,7 +91,7 @@ func BenchmarkSwitchMemory(b *testing.B) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:36,3"} {
 		b.Run(spec, func(b *testing.B) {
 			c := config(b, spec, "deterministic-link", 0).Filled()
-			n := &network{cfg: c, graph: c.Topology, engine: virtual.New(virtual.Config{}), meter: newMeter(c.Cycle)}
+			n := newNetwork(c)
 			require.NoError(b, n.chooseFirmware(b.Context()))
 			for b.Loop() {
 				before := heap()
@@ -109,4 +109,15 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// One run of 4,096 switches, by one goroutine and by two: wall time.
+func BenchmarkTwoCores(b *testing.B) {
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprint(workers), func(b *testing.B) {
+			c := config(b, "torus:16x16x16", "dimension-order", 0.3)
+			c.Workers = workers
+			measureRun(b, running(b, c))
+		})
+	}
 }

@@ -32,7 +32,8 @@ func TestAnIntervalIsStudents(t *testing.T) {
 // first before the window.
 func TestTheMeterCountsWhatPassesIt(t *testing.T) {
 	t.Parallel()
-	m := newMeter(cycle)
+	all := newMeters(1, cycle)
+	m := all[0]
 	at := func(generated, left weft.Time) weft.Header {
 		h := weft.Header{Injected: generated * cycle, Hops: 3}
 		m.enter(left*cycle, &h)
@@ -42,7 +43,7 @@ func TestTheMeterCountsWhatPassesIt(t *testing.T) {
 	require.Equal(t, 2, m.inside())
 	m.deliver(9*cycle, &a)
 	require.Zero(t, a.Injected, "its NIC gets it back as it was")
-	r := &run{network: &network{meter: m, cfg: Config{}.Filled(), engine: virtual.New(virtual.Config{})}}
+	r := &run{network: &network{meters: all, cfg: Config{}.Filled(), engine: virtual.New(virtual.Config{})}}
 	r.open()
 	c := at(10, 12)
 	require.Equal(t, 2, m.inside())
@@ -62,8 +63,8 @@ func TestTheMeterCountsWhatPassesIt(t *testing.T) {
 	w := m.window
 	require.EqualValues(t, 2, w.delivered)
 	require.EqualValues(t, 5, w.entered)
-	require.InDelta(t, 8+12, w.latency/float64(cycle), 1e-9)
-	require.InDelta(t, 4+10, w.network/float64(cycle), 1e-9)
+	require.InDelta(t, 8+12, float64(w.latency)/float64(cycle), 1e-9)
+	require.InDelta(t, 4+10, float64(w.network)/float64(cycle), 1e-9)
 	require.EqualValues(t, 6, w.hops)
 	require.Equal(t, []weft.Time{12 * cycle, 10 * cycle}, []weft.Time{w.latencyMax, w.networkMax})
 

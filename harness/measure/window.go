@@ -14,9 +14,7 @@ func (r *run) open() {
 	r.begun = true
 	r.result.WarmupCycles = r.cycle()
 	r.before = r.totals()
-	r.meter.window, r.meter.batch, r.meter.measuring = span{}, span{}, true
-	r.meter.latency.Reset()
-	r.meter.network.Reset()
+	r.meters.open()
 }
 
 // measure lets the window pass.
@@ -41,7 +39,7 @@ func (r *run) measure() error {
 // finish works out the result of what was measured.
 func (r *run) finish() {
 	t := r.totals()
-	res, m := &r.result, r.meter
+	res, m := &r.result, r.meters.counts()
 	res.Cycles = r.cycle()
 	if r.begun {
 		r.finishWindow(t)
@@ -60,7 +58,7 @@ func (r *run) finish() {
 }
 
 func (r *run) finishWindow(t totals) {
-	res, w := &r.result, &r.meter.window
+	res, w, m := &r.result, r.meters.window(), r.meters[0]
 	cycles := float64(max(1, res.Cycles-res.WarmupCycles))
 	res.Offered = float64(t.offered-r.before.offered) / cycles
 	res.Injected, res.Accepted = float64(w.entered)/cycles, float64(w.delivered)/cycles
@@ -71,10 +69,10 @@ func (r *run) finishWindow(t totals) {
 	cycle := float64(r.cfg.Cycle)
 	n := float64(w.delivered)
 	res.HopsMean = float64(w.hops) / n
-	res.LatencyMean, res.LatencyMax = w.latency/n/cycle, float64(w.latencyMax)/cycle
-	res.NetworkLatencyMean, res.NetworkLatencyMax = w.network/n/cycle, float64(w.networkMax)/cycle
-	res.LatencyP50, res.LatencyP95, res.LatencyP99 = r.quantiles(r.meter.latency, res.LatencyMax)
-	res.NetworkLatencyP50, res.NetworkLatencyP95, res.NetworkLatencyP99 = r.quantiles(r.meter.network, res.NetworkLatencyMax)
+	res.LatencyMean, res.LatencyMax = float64(w.latency)/n/cycle, float64(w.latencyMax)/cycle
+	res.NetworkLatencyMean, res.NetworkLatencyMax = float64(w.network)/n/cycle, float64(w.networkMax)/cycle
+	res.LatencyP50, res.LatencyP95, res.LatencyP99 = r.quantiles(m.latency, res.LatencyMax)
+	res.NetworkLatencyP50, res.NetworkLatencyP95, res.NetworkLatencyP99 = r.quantiles(m.network, res.NetworkLatencyMax)
 	var accepted, latency []float64
 	for _, b := range r.batches {
 		accepted = append(accepted, b.delivered)
@@ -90,7 +88,7 @@ func (r *run) finishWindow(t totals) {
 // highest value, which is known exactly.
 func (r *run) quantiles(h *hdrhistogram.Histogram, most float64) (p50, p95, p99 float64) {
 	at := func(q float64) float64 {
-		return min(most, float64(h.ValueAtPercentile(q))*float64(r.meter.unit)/float64(r.cfg.Cycle))
+		return min(most, float64(h.ValueAtPercentile(q))*float64(r.meters[0].unit)/float64(r.cfg.Cycle))
 	}
 	return at(50), at(95), at(99)
 }

@@ -158,6 +158,7 @@ type work struct {
 	todo    []job      // those that are not done
 	earlier int
 	total   int
+	workers int        // that each run uses, see measure.Config
 }
 
 type job struct {
@@ -199,6 +200,7 @@ type outcome struct {
 func (w *work) all(ctx context.Context) error {
 	workers, cancel := context.WithCancel(ctx)
 	defer cancel()
+	w.workers = w.Jobs / max(1, len(w.todo)) // of a run, where there are fewer runs than cores
 	jobs, outcomes := make(chan job), make(chan outcome)
 	var running sync.WaitGroup
 	for range min(w.Jobs, len(w.todo)) {
@@ -259,6 +261,7 @@ func (w *work) told(done int) {
 func (w *work) one(ctx context.Context, pt *point, sample int) (r measure.Result, err error) {
 	c := pt.config
 	c.Seed = pt.seed(w.e.Seed, sample)
+	c.Workers = w.workers
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("sweep: BUG: sample %d of %s, seed %d: panic: %v\n%s", sample, pt.text(w.plan.axes), c.Seed, v, debug.Stack())

@@ -12,6 +12,9 @@ import (
 type Config struct {
 	Seed  uint64 // of what impairments draw
 	Batch int    // most packets in a frame, 1 to weft.MaxBatch; 0 means defaultBatch. A paced link sends one at a time
+	// Workers is how many goroutines [Engine.Run] uses, each for the nodes of some parts; 0 means 1.
+	// What happens is the same for any number. Where links have no delay there is one.
+	Workers int
 }
 
 // defaultBatch is the most packets of one frame unless configured, as live.
@@ -19,34 +22,19 @@ const defaultBatch = 64
 
 // Engine runs nodes in virtual time. One goroutine may use it and its nodes.
 type Engine struct {
-	cfg    Config
-	now    weft.Time
-	seq    uint64
-	queue  queue
-	nodes  []*Node
-	timers timers
-	spare  []*flight     // bound: the most frames there were on all wires at one time
-	out    weft.Actions  // of the call into a core that is being made
-	owed   []weft.PortID // of the node that looks at the time: where hellos are due
-
-	events uint64
-	hash   uint64
-
-	fetched weft.Time // see prefetch
+	cfg     Config
+	now     weft.Time
+	nodes   []*Node
+	workers []*worker // one, or more while ahead allows it
+	meeting *meeting
+	timers  timers
+	seq     uint64 // of timers
+	calls   uint64 // that were made by time
+	hash    uint64 // of these
+	// ahead is within which time nodes do not affect each other: the least delay of a link.
+	ahead weft.Time
+	shift uint // of calendars: buckets are 1<<shift picoseconds wide
 }
-
-// The kinds of event. An event's what is kind<<48 | port<<32 | node, or kind<<48 | timer.
-const (
-	evArrive   = uint64(iota) << 48 // the first frame on the wire to a port is there
-	evTransmit                      // a port may send
-	evTick                          // a node is to look at the time
-	evTimer                         // somebody wants to be called
-)
-
-const (
-	kindMask = uint64(0xFF) << 48
-	lowMask  = uint64(1)<<32 - 1
-)
 
 // New returns an engine without nodes, at time 0.
 func New(cfg Config) *Engine {
@@ -54,77 +42,94 @@ func New(cfg Config) *Engine {
 		cfg.Batch = defaultBatch
 	}
 	cfg.Batch = min(cfg.Batch, weft.MaxBatch)
-	return &Engine{cfg: cfg, queue: newQueue(), hash: 0x9E3779B97F4A7C15}
+	e := &Engine{cfg: cfg, hash: fingerprint, ahead: weft.Never, shift: mostShift}
+	e.meeting = newMeeting(max(1, cfg.Workers))
+	for i := range max(1, cfg.Workers) {
+		w := &worker{engine: e, number: i}
+		w.restart(e.shift)
+		e.workers = append(e.workers, w)
+	}
+	return e
 }
 
 // Now is the time of the event that happens, or of the last that has.
 func (e *Engine) Now() weft.Time { return e.now }
 
-// Events is how many events have happened.
-func (e *Engine) Events() uint64 { return e.events }
-
-// Hash is a fingerprint of all events so far: their times, kinds, places and packets, in order. It
-// is the same on every machine.
-func (e *Engine) Hash() uint64 { return e.hash }
-
-// mix adds x to the fingerprint.
-func (e *Engine) mix(x uint64) {
-	e.hash = bits.RotateLeft64((e.hash^x)*0xD6E8FEB86659FD93, 29)
+// Events is how many events have happened: arrivals of frames at a port, calls to send and looks at
+// the time, and calls by time.
+func (e *Engine) Events() uint64 {
+	n := e.calls
+	for _, w := range e.workers {
+		n += w.events
+	}
+	return n
 }
 
-func (e *Engine) schedule(at weft.Time, what uint64, l lane) {
-	e.seq++
-	e.queue.push(event{at: at, seq: e.seq, what: what}, l)
+// Hash is a fingerprint of all that packets and ports did so far: which packet came to which port
+// when, which ended where, and which port went up or down when. It does not depend on how the engine
+// goes about it, and is the same on every machine.
+func (e *Engine) Hash() uint64 {
+	h := e.hash
+	for _, n := range e.nodes {
+		h = mix(h, n.hash)
+	}
+	return h
 }
+
+// fingerprint is that of nothing.
+const fingerprint = 0x9E3779B97F4A7C15
+
+// mix adds x to a fingerprint.
+func mix(hash, x uint64) uint64 { return bits.RotateLeft64((hash^x)*0xD6E8FEB86659FD93, 29) }
 
 // Run lets all happen that is due at until or before. Then it is until.
 func (e *Engine) Run(until weft.Time) {
-	for e.Step(until) {
+	for {
+		end := e.timers.due() // nodes run up to here
+		if end > until && until < weft.Never {
+			end = until + 1
+		}
+		if e.ahead < 1 {
+			e.one().run(end)
+		} else {
+			e.windows(end)
+		}
+		if len(e.timers) == 0 || e.timers.due() > until {
+			break
+		}
+		e.fire()
 	}
 	e.now = max(e.now, until)
 }
 
-// Step lets the next event happen, if there is one due at until or before.
+// Step lets the next event happen, if there is one due at until or before. Events happen in the
+// order of their times, all on one goroutine.
 func (e *Engine) Step(until weft.Time) bool {
-	ev, ok := e.queue.next(until)
-	if !ok {
+	timer := e.timers.due()
+	if e.one().step(min(until, timer-1)) {
+		return true
+	}
+	if len(e.timers) == 0 || timer > until {
 		return false
 	}
-	e.now = ev.at
-	kind := ev.what & kindMask
-	if kind == evTimer {
-		return e.fire(uint32(ev.what&lowMask), ev)
-	}
-	e.prefetch(e.queue.soon)
-	n, p := e.nodes[ev.what&lowMask], weft.PortID(ev.what>>32)
-	switch {
-	case kind == evArrive && n.ports[p].arrivesAt == ev.at:
-		e.count(ev)
-		n.arrive(p)
-	case kind == evTransmit && n.ports[p].sendsAt == ev.at:
-		e.count(ev)
-		n.transmit(p)
-	case kind == evTick && n.tickAt == ev.at:
-		e.count(ev)
-		n.tick()
-	} // otherwise it has been overtaken
+	e.fire()
 	return true
 }
 
-// prefetch reads the port of an event that is due soon: the processor fetches it while it goes on
-// with the one before.
-func (e *Engine) prefetch(what uint64) {
-	n, p := e.nodes[what&lowMask], int(weft.PortID(what>>32))
-	if p < len(n.ports) {
-		e.fetched = n.ports[p].arrivesAt
+// one is the only worker, from now on.
+func (e *Engine) one() *worker {
+	first := e.workers[0]
+	if len(e.workers) > 1 {
+		for _, w := range e.workers[1:] {
+			first.events += w.events
+		}
+		first.nodes, e.workers = nil, e.workers[:1]
+		for _, n := range e.nodes {
+			first.add(n)
+		}
+		first.restart(e.shift)
 	}
-}
-
-// count makes ev one of those that have happened.
-func (e *Engine) count(ev event) {
-	e.events++
-	e.mix(uint64(ev.at))
-	e.mix(ev.what)
+	return first
 }
 
 // Port is a port of a node.
@@ -133,18 +138,53 @@ type Port struct {
 	Port weft.PortID
 }
 
+func (p Port) line() *link.Line[weft.Frame] {
+	k := &p.Node.ports[p.Port]
+	return &k.to.lines[k.toPort]
+}
+
 // Connect joins two ports by a link whose directions are both paced so. Neither end has signal yet.
 func (e *Engine) Connect(a, b Port, p link.Pace) {
 	a.Node.connect(a.Port, b, p)
 	b.Node.connect(b.Port, a, p)
+	if p.Delay == 0 && p.Rate > 0 {
+		e.widen(uint(bits.Len64(uint64(256/p.Rate*float64(weft.Second)) >> 6)))
+	}
+	e.nearer(weft.FromDuration(p.Delay))
+}
+
+// nearer notes that nodes may affect each other within a time.
+func (e *Engine) nearer(ahead weft.Time) {
+	if ahead >= e.ahead {
+		return
+	}
+	e.ahead = ahead
+	if ahead > 0 {
+		e.widen(uint(bits.Len64(uint64(ahead)) - 1))
+	}
+}
+
+// mostShift is the width of buckets at most, about half a second. Where links have a delay they are
+// no longer than that, since nodes run one by one for that long. Where they have none, a packet
+// lasts some hundred buckets.
+const mostShift = 39
+
+// widen makes buckets narrower.
+func (e *Engine) widen(shift uint) {
+	if shift >= e.shift {
+		return
+	}
+	e.shift = shift
+	for _, w := range e.workers {
+		w.restart(shift)
+	}
 }
 
 // Cut loses what is on the wire from a port, and all it sends from now on. Nobody is told.
 func (e *Engine) Cut(from Port) {
-	p := &from.Node.ports[from.Port]
-	p.cut = true
-	for !p.line.Empty() {
-		from.Node.lose(p.line.Pop())
+	from.Node.ports[from.Port].cut = true
+	for l := from.line(); !l.Empty(); {
+		from.Node.lose(l.Pop())
 	}
 }
 
@@ -153,7 +193,7 @@ func (e *Engine) Restore(from Port) { from.Node.ports[from.Port].cut = false }
 
 // Flying calls f for each frame on the wire from a port.
 func (e *Engine) Flying(from Port, f func(*weft.Frame)) {
-	for on := range from.Node.ports[from.Port].line.All() {
+	for on := range from.line().All() {
 		f(on)
 	}
 }

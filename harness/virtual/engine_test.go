@@ -86,6 +86,62 @@ func TestRunningInStepsIsTheSameAsRunningThrough(t *testing.T) {
 	assert.Equal(t, whole.Hash(), parts.Hash())
 }
 
+// Event by event, instant by instant, in windows and on several goroutines, with faults and links
+// that lose and delay: packets and ports do the same.
+func TestHowTheEngineGoesAboutItChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, delay := range []weft.Time{0, cycle / 3, 5 * cycle, weft.Nanosecond}[:testenv.Levels(4, 2, 2)] {
+		run := func(workers int, steps bool) (hash, events, delivered uint64) {
+			n := newNetworkOf(t, "kary-ntree:2,3", "adaptive-link", "uniform:0.7", virtual.Config{Seed: 3, Workers: workers}, listening, delay)
+			run := func(cycles weft.Time) {
+				if until := n.Now() + cycles*cycle; steps {
+					runWhile(n.Engine, func() bool { return true }, until)
+				} else {
+					n.Run(until)
+				}
+			}
+			run(60)
+			s := n.node[n.nodeOf(t, "s1.00")]
+			n.At(n.Now()+33*cycle+1, func() { n.Cut(virtual.Port{Node: s, Port: 1}); s.Signal(1, false) })
+			run(60)
+			s.Impair(0, link.Impairment{Loss: 0.1, Delay: time.Microsecond, Rate: 100e6})
+			run(80)
+			s.Halt()
+			run(60)
+			s.Continue()
+			run(80)
+			d, _ := n.delivered()
+			return n.Hash(), n.Events(), d
+		}
+		hash, events, delivered := run(1, false)
+		require.Positive(t, delivered)
+		for _, c := range []struct {
+			workers int
+			steps   bool
+		}{{1, true}, {2, false}, {3, false}, {3, true}} {
+			h, e, d := run(c.workers, c.steps)
+			require.Equal(t, []uint64{hash, events, delivered}, []uint64{h, e, d}, "delay %v, %+v", delay, c)
+		}
+	}
+}
+
+func TestAPanicOfANodeIsOneOfWhoRunsTheEngine(t *testing.T) {
+	t.Parallel()
+	e := virtual.New(virtual.Config{Workers: 2})
+	for i := range 2 {
+		e.Add(broken{}, virtual.NodeConfig{Part: i}).Do(func(now weft.Time, out *weft.Actions) { out.WakeAt = now + 1000 })
+	}
+	defer func() { require.Contains(t, recover(), "broken\ngoroutine") }()
+	e.Run(2000)
+}
+
+// broken is a core that fails.
+type broken struct{ weft.Core }
+
+func (broken) Ports() int { return 1 }
+
+func (broken) Tick(weft.Time, *weft.Actions) { panic("broken") }
+
 func TestNothingIsAllocatedOnceItRuns(t *testing.T) {
 	n := newNetwork(t, fmt.Sprintf("kary-ntree:%d,3", testenv.Levels(4, 3, 2)), "deterministic-link", "uniform:0.5")
 	n.Run(n.Now() + 20_000*cycle)

@@ -16,10 +16,10 @@ type roomy struct {
 }
 
 // take returns a frame that is on no wire.
-func (e *Engine) take() *flight {
-	if n := len(e.spare); n > 0 {
-		f := e.spare[n-1]
-		e.spare = e.spare[:n-1]
+func (w *worker) take() *flight {
+	if n := len(w.spare); n > 0 {
+		f := w.spare[n-1]
+		w.spare = w.spare[:n-1]
 		return f
 	}
 	f := new(roomy)
@@ -27,4 +27,4 @@ func (e *Engine) take() *flight {
 	return &f.flight
 }
 
-func (e *Engine) recycle(f *flight) { e.spare = append(e.spare, f) }
+func (w *worker) recycle(f *flight) { w.spare = append(w.spare, f) }

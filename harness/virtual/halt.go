@@ -9,20 +9,12 @@ func (n *Node) Halt() { n.halted = true }
 // Continue lets the node go on. It first takes what has come meanwhile, port by port, each in the
 // order in which it came.
 func (n *Node) Continue() {
+	n.enter()
 	n.halted = false
-	for _, from := range n.engine.nodes {
-		for p := range from.ports {
-			if k := &from.ports[p]; k.to == n && !k.line.Empty() {
-				from.await(weft.PortID(p), laneOther)
-			}
-		}
-	}
-	n.engine.schedule(n.engine.now, evTick|n.index, laneOther)
-	n.tickAt = n.engine.now
-	for p := range n.ports {
-		if k := &n.ports[p]; k.owed {
-			k.owed = false
-			n.mayTransmit(weft.PortID(p), n.engine.now)
+	n.times[n.clock()] = n.worker.now
+	for of, at := range n.times {
+		if at < weft.Never {
+			n.worker.schedule(n, of, max(at, n.worker.now))
 		}
 	}
 }

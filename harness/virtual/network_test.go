@@ -35,16 +35,22 @@ func newNetwork(t testing.TB, spec, routing, traffic string) *network {
 
 func newNetworkThat(t testing.TB, spec, routing, traffic string, seed uint64, live link.Liveness) *network {
 	t.Helper()
+	return newNetworkOf(t, spec, routing, traffic, virtual.Config{Seed: seed}, live, 0)
+}
+
+// newNetworkOf is a network whose nodes are dealt out to parts.
+func newNetworkOf(t testing.TB, spec, routing, traffic string, cfg virtual.Config, live link.Liveness, delay weft.Time) *network {
+	t.Helper()
 	g := topologytest.Parse(t, spec)
 	fw, _, err := subnet.Firmware(t.Context(), routing, g)
 	require.NoError(t, err)
-	n := &network{Engine: virtual.New(virtual.Config{Seed: seed}), g: g, node: map[weft.Node]*virtual.Node{}}
+	n := &network{Engine: virtual.New(cfg), g: g, node: map[weft.Node]*virtual.Node{}}
 	nodes := n.node
 	for _, s := range g.Switches {
 		core, err := switching.New(switching.Config{Place: g.Place(s.ID), Firmware: fw, Rand: rand.NewPCG(1, uint64(s.ID)), VCs: subnet.LeastVCs(fw, g), Liveness: live})
 		require.NoError(t, err)
 		n.switches = append(n.switches, core)
-		nodes[s.ID.Node()] = n.Add(core, virtual.NodeConfig{CutThrough: true, RoutingDelay: cycle})
+		nodes[s.ID.Node()] = n.Add(core, virtual.NodeConfig{CutThrough: true, RoutingDelay: cycle, Part: int(s.ID)})
 	}
 	tr, err := nic.ParseTraffic(traffic)
 	require.NoError(t, err)
@@ -54,10 +60,10 @@ func newNetworkThat(t testing.TB, spec, routing, traffic string, seed uint64, li
 		core, err := nic.New(nic.Config{ID: m.ID, NICs: len(g.NICs), Rand: rand.NewPCG(2, uint64(m.ID)), VCs: subnet.LeastVCs(fw, g), Buffer: 2, Liveness: live})
 		require.NoError(t, err)
 		n.nics = append(n.nics, core)
-		nodes[m.ID.Node()] = n.Add(core, virtual.NodeConfig{})
+		nodes[m.ID.Node()] = n.Add(core, virtual.NodeConfig{Part: int(m.ID)})
 	}
 	for _, l := range g.Links {
-		n.Connect(virtual.Port{Node: nodes[l.A.Node], Port: l.A.Port}, virtual.Port{Node: nodes[l.B.Node], Port: l.B.Port}, link.Pace{Rate: 250e6})
+		n.Connect(virtual.Port{Node: nodes[l.A.Node], Port: l.A.Port}, virtual.Port{Node: nodes[l.B.Node], Port: l.B.Port}, link.Pace{Rate: 250e6, Delay: delay.Duration()})
 	}
 	for _, l := range g.Links {
 		nodes[l.A.Node].Signal(l.A.Port, true)

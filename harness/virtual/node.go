@@ -15,35 +15,36 @@ type Observer interface {
 
 // NodeConfig says how a node is driven.
 type NodeConfig struct {
-	Watch         Observer  // nil: nobody
+	Watch         Observer  // nil: nobody. It is called on the goroutine of the node's part
 	CutThrough    bool      // packets are received when their first byte is there; otherwise their last
 	RoutingDelay  weft.Time // of packets, from then until the core has them
 	CrossbarDelay weft.Time // from when a port has something to send until it may
+	Part          int       // nodes of one part run on one goroutine, see [Config.Workers]; 0 or more
 }
 
 // Node is a core with its place in an engine.
 type Node struct {
-	engine *Engine
-	index  uint64
+	worker *worker
 	core   weft.Core
-	ports  []port
-	tickAt weft.Time // when the core is to look at the time; Never: need not
-	cfg    NodeConfig
-	stats  Stats
-	halted bool // see Halt
+	index  uint32 // of those of the worker
+	id     int    // of those of the engine
+	halted bool   // see Halt
+	// times are when the node has something to do, Never where it has not: per port when the first
+	// frame on the wire to it arrives, when the core is to look at the time, and per port when it is
+	// to send.
+	times []weft.Time
+	lines []link.Line[weft.Frame] // per port, what is on the wire to it
+	ports []port
+	hash  uint64
+	cfg   NodeConfig
+	stats Stats
 }
 
 // port is the sending side of one port, of two cache lines; what is read most is in the first.
 type port struct {
-	// When the next event of each kind is due; Never: there is none. One that comes at another time
-	// has been overtaken.
-	arrivesAt, sendsAt weft.Time
-
 	to     *Node       // at the other end; nil: it is not connected
 	toPort weft.PortID // of to
-	owed   bool        // the node was halted when it could send
 	cut    bool
-	line   link.Line[weft.Frame] // on the wire
 	pacer  link.Pacer
 	draws  *rand.PCG // of its impairment; nil before the first
 	pace   link.Pace
@@ -60,21 +61,86 @@ var sound link.Impairment
 
 // Add makes core a node.
 func (e *Engine) Add(core weft.Core, cfg NodeConfig) *Node {
-	n := &Node{engine: e, index: uint64(len(e.nodes)), core: core, cfg: cfg, ports: make([]port, core.Ports()), tickAt: weft.Never}
+	p := core.Ports()
+	n := &Node{
+		core: core, id: len(e.nodes), cfg: cfg, hash: fingerprint,
+		times: make([]weft.Time, 2*p+1), lines: make([]link.Line[weft.Frame], p), ports: make([]port, p),
+	}
+	for i := range n.times {
+		n.times[i] = weft.Never
+	}
 	e.nodes = append(e.nodes, n)
+	e.workers[cfg.Part%len(e.workers)].add(n)
 	return n
 }
 
 func (n *Node) connect(p weft.PortID, to Port, pc link.Pace) {
 	k := &n.ports[p]
-	k.to, k.toPort, k.pace, k.arrivesAt, k.sendsAt = to.Node, to.Port, pc, weft.Never, weft.Never
+	k.to, k.toPort, k.pace = to.Node, to.Port, pc
 	k.pacer.Adopt(pc, &sound)
+}
+
+// What a node has to do at one of its times: arrivals at port p are p, and sending is so.
+func (n *Node) clock() int                { return len(n.ports) }
+func (n *Node) sending(p weft.PortID) int { return len(n.ports) + 1 + int(p) }
+
+// due is when the node has something to do.
+func (n *Node) due() weft.Time {
+	first := weft.Never
+	for _, at := range n.times {
+		first = min(first, at)
+	}
+	return first
+}
+
+// event is what a node has to do at one of its times.
+func (n *Node) event(of int) event {
+	const kind = 1 << 16 // above all ports
+	e := event{at: n.times[of], of: int32(of)}
+	turn := uint32(uint64(e.at) * fingerprint >> 56) // of ports: an exclusive or with it, so that of any two either is first as often
+	switch p := len(n.ports); {
+	case of < p:
+		e.key = uint32(of) ^ turn
+	case of == p:
+		e.key = kind
+	default:
+		e.key = 2*kind | uint32(of-p-1) ^ turn
+	}
+	return e
+}
+
+// next is what the node has to do first; due at Never when there is nothing.
+func (n *Node) next() event {
+	first := event{at: weft.Never}
+	for of, at := range n.times {
+		if at <= first.at && at < weft.Never {
+			if e := n.event(of); e.before(first) {
+				first = e
+			}
+		}
+	}
+	return first
+}
+
+// do has a node do what an event says.
+func (w *worker) do(n *Node, e event) {
+	w.now = e.at
+	w.events++
+	n.times[e.of] = weft.Never
+	switch p := weft.PortID(e.of); {
+	case int(e.of) < n.clock():
+		n.arrive(p)
+	case int(e.of) == n.clock():
+		n.tick()
+	default:
+		n.step(p-weft.PortID(n.clock())-1, false)
+	}
 }
 
 // Do steps the core by f, which must only call it and return.
 func (n *Node) Do(f func(now weft.Time, out *weft.Actions)) {
-	out := n.begin()
-	f(n.engine.now, out)
+	out := n.enter()
+	f(n.worker.now, out)
 	n.act(out)
 }
 
@@ -83,186 +149,185 @@ func (n *Node) View(f func()) { f() }
 
 // Signal tells the core that port p has signal or has lost it.
 func (n *Node) Signal(p weft.PortID, up bool) {
-	out := n.begin()
-	n.core.Signal(n.engine.now, p, up, out)
+	out := n.enter()
+	n.mixPort(p, up)
+	n.core.Signal(n.worker.now, p, up, out)
 	n.act(out)
 }
 
 // Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on
 // their way arrive no later than if they had set out now.
 func (n *Node) Impair(p weft.PortID, i link.Impairment) {
-	k := &n.ports[p]
+	n.enter()
+	k, w := &n.ports[p], n.worker
 	if k.draws == nil {
-		k.draws = n.engine.draws(int(n.index), int(p))
+		k.draws = w.engine.draws(n.id, int(p))
 	}
-	k.pacer.Change(n.engine.now, k.pace, &i, &k.line)
-	if !k.line.Empty() {
-		n.await(p, laneOther)
+	line := Port{n, p}.line()
+	k.pacer.Change(w.now, k.pace, &i, line)
+	if i.Jitter > 0 {
+		w.engine.nearer(max(0, weft.FromDuration(k.pace.Delay+i.Delay-i.Jitter)))
 	}
-	if k.sendsAt != weft.Never { // at the old rate
-		k.sendsAt = weft.Never
-		n.mayTransmit(p, n.engine.now)
+	if !line.Empty() {
+		w.schedule(k.to, int(k.toPort), max(line.Due(), w.now))
+	}
+	if of := n.sending(p); n.times[of] < weft.Never { // at the old rate
+		n.times[of] = weft.Never
+		n.mayTransmit(p, w.now)
 	}
 }
 
 // Stats returns the counters.
 func (n *Node) Stats() Stats { return n.stats }
 
+// enter begins a call from outside.
+func (n *Node) enter() *weft.Actions {
+	n.worker.now = n.worker.engine.now
+	return n.begin()
+}
+
 // begin empties the actions for a call into the core.
 func (n *Node) begin() *weft.Actions {
-	out := &n.engine.out
+	out := &n.worker.out
 	out.Reset()
 	return out
 }
 
 // act does what the core asked for.
 func (n *Node) act(out *weft.Actions) {
-	if w := n.cfg.Watch; w != nil && out.HasEvents() {
-		w.Observe(n.engine.now, out)
+	w := n.worker
+	if n.cfg.Watch != nil && out.HasEvents() {
+		n.cfg.Watch.Observe(w.now, out)
 	}
-	if out.WakeAt < n.tickAt {
-		n.tickAt = max(out.WakeAt, n.engine.now)
-		n.engine.schedule(n.tickAt, evTick|n.index, laneOther)
+	if len(out.Changes)+len(out.Drops) > 0 {
+		n.mixEnds(out)
+	}
+	if of := n.clock(); out.WakeAt < n.times[of] {
+		w.schedule(n, of, max(out.WakeAt, w.now))
 	}
 	for _, p := range out.Ready {
-		n.mayTransmit(p, n.engine.now+n.cfg.CrossbarDelay)
+		n.mayTransmit(p, w.now+n.cfg.CrossbarDelay)
 	}
+}
+
+// mixEnds adds the ports that went up or down, and the packets that ended, to the fingerprint.
+func (n *Node) mixEnds(out *weft.Actions) {
+	for _, c := range out.Changes {
+		n.mixPort(c.Port, c.Up)
+	}
+	for i := range out.Drops {
+		d := &out.Drops[i]
+		n.mixPacket(d.Port, &d.Header)
+		n.hash = mix(n.hash, uint64(d.Account))
+	}
+}
+
+func (n *Node) mixPort(p weft.PortID, up bool) {
+	n.hash = mix(n.hash, uint64(n.worker.now))
+	n.hash = mix(n.hash, uint64(p)<<1)
+	if up {
+		n.hash++
+	}
+}
+
+func (n *Node) mixPacket(p weft.PortID, h *weft.Header) {
+	n.hash = mix(n.hash, uint64(n.worker.now)^uint64(p)<<48)
+	n.hash = mix(n.hash, uint64(h.Src)<<32|uint64(h.Dst))
+	n.hash = mix(n.hash, h.Seq)
 }
 
 // mayTransmit lets port p send at a time, or as soon after as its link is free.
 func (n *Node) mayTransmit(p weft.PortID, at weft.Time) {
 	k := &n.ports[p]
-	if k.sendsAt != weft.Never || k.to == nil {
-		return
+	if of := n.sending(p); n.times[of] == weft.Never && k.to != nil {
+		n.worker.schedule(n, of, max(at, k.pacer.Free()))
 	}
-	l := laneReady
-	if free := k.pacer.Free(); free > at {
-		at, l = free, laneFree
-	} else if at == n.engine.now {
-		l = laneNow
-	}
-	k.sendsAt = at
-	n.engine.schedule(at, evTransmit|uint64(p)<<32|n.index, l)
-}
-
-// transmit sends what the core has for port p, at the time that was set for it.
-func (n *Node) transmit(p weft.PortID) {
-	n.ports[p].sendsAt = weft.Never
-	n.step(p, false)
 }
 
 // hello sends the hello that is due at port p.
 func (n *Node) hello(p weft.PortID) {
-	if k := &n.ports[p]; k.pacer.Free() > n.engine.now && k.to != nil {
+	now := n.worker.now
+	if k := &n.ports[p]; k.pacer.Free() > now && k.to != nil {
 		n.step(p, true)
 		return
 	}
-	n.mayTransmit(p, n.engine.now+n.cfg.CrossbarDelay)
+	n.mayTransmit(p, now+n.cfg.CrossbarDelay)
 }
 
 // step sends a frame of the core, as [link.Pacer.Allow] says.
 func (n *Node) step(p weft.PortID, owed bool) {
-	k := &n.ports[p]
-	if n.halted {
-		k.owed = true
-		return
-	}
-	e := n.engine
-	limit, ok := k.pacer.Allow(e.now, e.cfg.Batch, owed)
+	k, w := &n.ports[p], n.worker
+	limit, ok := k.pacer.Allow(w.now, w.engine.cfg.Batch, owed)
 	if !ok {
-		n.mayTransmit(p, e.now)
+		n.mayTransmit(p, w.now)
 		return
 	}
-	f, out := e.take(), n.begin()
-	any := n.core.Transmit(e.now, p, limit, &f.Frame, out)
+	f, out := w.take(), n.begin()
+	any := n.core.Transmit(w.now, p, limit, &f.Frame, out)
 	more := out.More
 	if any {
-		n.send(p, f)
+		n.send(k, f)
 	} else {
-		e.recycle(f)
+		w.recycle(f)
 	}
 	n.act(out)
 	if more {
-		n.mayTransmit(p, e.now)
+		n.mayTransmit(p, w.now)
 	}
 }
 
-// send puts a frame on the wire, unless the link loses it.
-func (n *Node) send(p weft.PortID, f *flight) {
-	k := &n.ports[p]
-	at, lost := k.pacer.Send(n.engine.now, &f.Frame, k.draws)
+// send puts a frame on the wire of a port, unless the link loses it.
+func (n *Node) send(k *port, f *flight) {
+	at, lost := k.pacer.Send(n.worker.now, &f.Frame, k.draws)
 	if lost || k.cut {
 		n.lose(f)
 		return
 	}
 	n.stats.FramesOut++
-	to, l := k.to, laneTail
+	to := k.to
 	switch {
 	case len(f.Frame.Packets) == 0:
 		n.stats.CreditFrames++
-		l = laneCredit
 	case to.cfg.CutThrough:
 		at += to.cfg.RoutingDelay - k.pacer.Lasts(&f.Frame)
-		l = laneHead
 	default:
 		at += to.cfg.RoutingDelay
 	}
-	if k.line.Push(f, at) {
-		n.await(p, l)
-	}
+	n.worker.send(sending{to, k.toPort, at, f})
 }
 
 func (n *Node) lose(f *flight) {
 	n.stats.FramesLost++
-	n.engine.recycle(f)
+	n.worker.recycle(f)
 }
 
-// arrive gives the other end of port p's link the frames that have arrived there.
+// arrive gives the core the frames that have arrived at port p.
 func (n *Node) arrive(p weft.PortID) {
-	k := &n.ports[p]
-	e, to := n.engine, k.to
-	k.arrivesAt = weft.Never
-	if to.halted {
-		return
-	}
-	for !k.line.Empty() && k.line.Due() <= e.now {
-		f := k.line.Pop()
-		to.stats.FramesIn++
-		for i := range f.Frame.Packets {
-			h := &f.Frame.Packets[i]
-			e.mix(uint64(h.Src)<<32 | uint64(h.Dst))
-			e.mix(h.Seq)
+	w, line := n.worker, &n.lines[p]
+	for !line.Empty() {
+		if due := line.Due(); due > w.now {
+			w.schedule(n, int(p), due)
+			return
 		}
-		out := to.begin()
-		to.core.Receive(e.now, k.toPort, &f.Frame, out)
-		e.recycle(f)
-		to.act(out)
-	}
-	if !k.line.Empty() {
-		n.await(p, laneOther)
-	}
-}
-
-// await schedules the arrival of the first frame on the wire from port p. There must be one.
-func (n *Node) await(p weft.PortID, l lane) {
-	k := &n.ports[p]
-	if due := k.line.Due(); due != k.arrivesAt {
-		k.arrivesAt = max(due, n.engine.now)
-		n.engine.schedule(k.arrivesAt, evArrive|uint64(p)<<32|n.index, l)
+		f := line.Pop()
+		n.stats.FramesIn++
+		for i := range f.Frame.Packets {
+			n.mixPacket(p, &f.Frame.Packets[i])
+		}
+		out := n.begin()
+		n.core.Receive(w.now, p, &f.Frame, out)
+		w.recycle(f)
+		n.act(out)
 	}
 }
 
 // tick has the core do what is due.
 func (n *Node) tick() {
-	n.tickAt = weft.Never
-	if n.halted {
-		return
-	}
-	e, out := n.engine, n.begin()
-	n.core.Tick(e.now, out)
-	e.owed = append(e.owed[:0], out.Owed...)
+	w, out := n.worker, n.begin()
+	n.core.Tick(w.now, out)
+	w.owed = append(w.owed[:0], out.Owed...)
 	n.act(out)
-	for _, p := range e.owed {
+	for _, p := range w.owed {
 		n.hello(p)
 	}
 }
