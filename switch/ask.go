@@ -61,7 +61,7 @@ const (
 // from now on. It is for drivers that look at [weft.Actions].Asking, call [Switch.Asks], then
 // [Asks.Decide] without holding the switch up, and then [Switch.Answer].
 func (s *Switch) LetAsk() {
-	s.asks = &asking{wanted: make([]uint64, s.wait.slotWords), answers: make([]askedAnswer, len(s.slots.slot))}
+	s.asks = &asking{wanted: make([]uint64, s.wait.slotWords), answers: make([]askedAnswer, s.slots.most)}
 }
 
 // Asks fills b with decisions that the switch waits for, and reports whether there are any. There are

@@ -360,7 +360,7 @@ func (s *Switch) wakeWaiters(c channel, out *weft.Actions) {
 		return
 	}
 	first := s.wait.next[c]
-	for pass, from, until := 0, first, slotID(len(s.slots.slot)); pass < 2; pass, from, until = pass+1, 0, first {
+	for pass, from, until := 0, first, slotID(s.slots.most); pass < 2; pass, from, until = pass+1, 0, first {
 		for s.room(c) > 0 {
 			id := s.wait.after(c, from)
 			if id == noSlot || id >= until {

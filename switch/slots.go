@@ -1,6 +1,8 @@
 package switching
 
 import (
+	"slices"
+
 	"github.com/weft-fabric/weft"
 )
 
@@ -52,29 +54,37 @@ type queue struct {
 	n          int32
 }
 
-// slots is the storage of all packets of a switch. Bound: the sum of all its buffers.
+// slots is the storage of all packets of a switch. Bound: most, the sum of all its buffers. It grows
+// up to there as they are needed: few switches of a large fabric are ever full.
 type slots struct {
 	slot []slot
 	link []chained
 	free []slotID // stack
-}
-
-func newSlots(n int) slots {
-	s := slots{slot: make([]slot, n), link: make([]chained, n), free: make([]slotID, n)}
-	for i := range s.free {
-		s.free[i] = slotID(n - 1 - i)
-	}
-	return s
+	most int
 }
 
 // take returns a free slot. There is one whenever the bounds of the queues are kept.
 func (s *slots) take() slotID {
 	if len(s.free) == 0 {
-		panic("switching: BUG: more packets than buffers")
+		s.grow()
 	}
 	id := s.free[len(s.free)-1]
 	s.free = s.free[:len(s.free)-1]
 	return id
+}
+
+// grow makes more slots. Nobody has a pointer to one meanwhile.
+func (s *slots) grow() {
+	n := len(s.slot)
+	if n == s.most {
+		panic("switching: BUG: more packets than buffers")
+	}
+	to := min(s.most, max(8, 2*n))
+	s.slot = slices.Grow(s.slot, to-n)[:to]
+	s.link = slices.Grow(s.link, to-n)[:to]
+	for id := to - 1; id >= n; id-- {
+		s.free = append(s.free, slotID(id))
+	}
 }
 
 func (s *slots) give(id slotID) {

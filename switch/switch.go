@@ -104,7 +104,7 @@ func New(cfg Config) (*Switch, error) {
 		version:  cfg.Version,
 		place:    cfg.Place,
 		ports:    make([]port, ports),
-		slots:    newSlots(all),
+		slots:    slots{most: all},
 		in:       make([]input, channels),
 		out:      make([]output, channels),
 		wait:     newWaiters(all, channels),

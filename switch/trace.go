@@ -44,7 +44,7 @@ func (s *Switch) traceHop(sl *slot, d *Decision, chosen int, out *weft.Actions) 
 // traceQueued notes that id is about to enter the output queue c.
 func (s *Switch) traceQueued(id slotID, c channel) {
 	if s.queuedAt == nil {
-		s.queuedAt = make([]queuing, len(s.slots.slot))
+		s.queuedAt = make([]queuing, s.slots.most)
 	}
 	o := &s.out[c]
 	q := queuing{at: s.now, stalls: o.stalls}

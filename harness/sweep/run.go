@@ -158,7 +158,7 @@ type work struct {
 	todo    []job      // those that are not done
 	earlier int
 	total   int
-	workers int        // that each run uses, see measure.Config
+	workers int // that each run uses, see measure.Config
 }
 
 type job struct {
