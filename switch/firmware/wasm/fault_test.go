@@ -146,7 +146,7 @@ func TestAModuleThatCannotBeUsedIsRefused(t *testing.T) {
 	for want, g := range map[string]guest{
 		"written for version 7 of the interface, and this is version 1: compile it with the bindings": {abi: 7},
 		"it does not export weft_route: include the bindings":                                         {without: "weft_route"},
-		"it imports env.printf: there are weft.port_up, weft.register, weft.log":                      {imports: []foreign{{"env", "printf", 0}}},
+		"it imports env.printf: there are weft.port_up, weft.ports_up, weft.register":                 {imports: []foreign{{"env", "printf", 0}}},
 		"it imports weft.clock: there are":                                                            {imports: []foreign{{"weft", "clock", 0}}},
 		"it imports weft.log as () -> (), and it is (i32, i32) -> ()":                                 {imports: []foreign{{"weft", "log", 0}}},
 		"its memory has 513 pages of 64 kB, and may have 512: give it less stack":                     {pages: 513},
