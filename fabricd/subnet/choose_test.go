@@ -1,7 +1,12 @@
 package subnet_test
 
 import (
+	"fmt"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -121,5 +127,31 @@ func TestASourceOfFirmwaresNeedsANameOfItsOwn(t *testing.T) {
 	} {
 		err := subnet.Add(subnet.Of(func() firmware.Firmware { return firmware.Firmware{Name: name} }))
 		require.ErrorContains(t, err, want)
+	}
+}
+
+// Each routing has a row in a table of the page of all routings; -update adds one that is missing.
+func TestEveryRoutingHasARowInTheReference(t *testing.T) {
+	t.Parallel()
+	const page = "../../docs/reference/routing.md"
+	b, err := os.ReadFile(page)
+	require.NoError(t, err)
+	text := string(b)
+	for _, e := range subnet.Entries() {
+		if regexp.MustCompile("(?m)^\\| .*`" + e.Name + "`").MatchString(text) {
+			continue
+		}
+		require.True(t, testenv.Update(), "%s has no row for %s: go test ./fabricd/subnet -run Row -update", page, e.Name)
+		vcs := "as computed"
+		if fw, ok := firmware.ByName(e.Name); ok {
+			vcs = strconv.Itoa(fw.NeedsVCs())
+		}
+		_, about, _ := strings.Cut(e.About, ": ")
+		table := map[firmware.Shape]string{firmware.Trees: "In [fat trees]", firmware.Grids: "In [meshes", firmware.Anything: "In [any topology]"}[e.On]
+		before, rest, _ := strings.Cut(text, table)
+		parts := strings.SplitN(rest, "\n\n", 3) // the heading, the table, what follows
+		parts[1] += fmt.Sprintf("\n| `%s` | %s | %s | %s |", e.Name, vcs, e.Tolerance, about)
+		text = before + table + strings.Join(parts, "\n\n")
+		require.NoError(t, os.WriteFile(page, []byte(text), 0o644))
 	}
 }

@@ -290,7 +290,7 @@ func TestLookup(t *testing.T) {
 	assert.Equal(t, "s2.03-n030", l.Name)
 
 	_, err = g.SwitchByName("s1.3")
-	assert.EqualError(t, err, `unknown switch "s1.3": did you mean "s1.03"? known: s0.00, s0.01, s0.02, s0.03, s0.10, s0.11, s0.12, s0.13, ... (48 in all)`)
+	assert.EqualError(t, err, `unknown switch "s1.3": did you mean "s1.03"? known: s0.00, s0.01, s0.02, s0.03, s0.10, s0.11, s0.12, s0.13, ...`)
 	_, err = g.SwitchByName("n030")
 	assert.ErrorContains(t, err, `n030 is a NIC, not a switch`)
 	_, err = g.NICByName("n03")

@@ -106,7 +106,7 @@ func TestEveryFirmwareKeepsTheContract(t *testing.T) {
 func contractAt(t *testing.T, v *switching.Still, fw Firmware, e Firmware, nics, declared int) {
 	v.Registers = v.Registers[:declared]
 	for p, role := range v.At.Roles {
-		for vc := range weft.VC(e.VCs) {
+		for vc := range weft.VC(e.NeedsVCs()) {
 			at := Arrival{Port: weft.PortID(p), VC: vc, From: role}
 			for dst := weft.NICID(0); int(dst) <= nics; dst += weft.NICID(1 + nics/12) { // the last may be nobody's
 				for _, pkt := range headers(dst, vc) {
@@ -115,7 +115,7 @@ func contractAt(t *testing.T, v *switching.Still, fw Firmware, e Firmware, nics,
 					}
 					was := pkt
 					d := fw.Route(&pkt, at, v)
-					if wrong := breach(v, at, &pkt, e.VCs, d); wrong != "" && int(dst) < nics {
+					if wrong := breach(v, at, &pkt, e.NeedsVCs(), d); wrong != "" && int(dst) < nics {
 						t.Fatalf("%s at %v, dead %b, arrival %+v, %+v: %s: %+v", e.Name, v.At.Name, v.Dead[0], at, pkt, wrong, d)
 					}
 					if d.Write.Do && d.Write.Index >= declared || pkt != was {
@@ -159,7 +159,7 @@ func TestDestinationBasedFirmwaresLookAtNothingElse(t *testing.T) {
 			v := net.views[rnd.IntN(len(net.views))]
 			v.Dead[0] = rnd.Uint64() & rnd.Uint64()
 			p := weft.PortID(rnd.IntN(v.At.Ports()))
-			at := Arrival{Port: p, VC: weft.VC(rnd.IntN(e.VCs)), From: v.At.Roles[p]}
+			at := Arrival{Port: p, VC: weft.VC(rnd.IntN(e.NeedsVCs())), From: v.At.Roles[p]}
 			pkts := headers(weft.NICID(rnd.IntN(net.nics())), at.VC)
 			pkt := pkts[rnd.IntN(len(pkts))]
 			d := fw.Route(&pkt, at, v)
@@ -192,13 +192,13 @@ func TestEveryFirmwareRefusesPlacesWhereItCannotRun(t *testing.T) {
 	for _, e := range For(Trees) {
 		check := e.Fits
 		tree := placeOf(4, 3, 1, 0, 1)
-		require.NoError(t, check(tree, e.VCs), e.Name)
-		require.ErrorContains(t, check(&weft.Place{Name: "mesh"}, e.VCs), "kary-ntree:4,3", "%s: not a tree", e.Name)
-		require.ErrorContains(t, check(tree, e.VCs-1), "virtual channels", "%s: too few", e.Name)
+		require.NoError(t, check(tree, e.NeedsVCs()), e.Name)
+		require.ErrorContains(t, check(&weft.Place{Name: "mesh"}, e.NeedsVCs()), "kary-ntree:4,3", "%s: not a tree", e.Name)
+		require.ErrorContains(t, check(tree, e.NeedsVCs()-1), "virtual channels", "%s: too few", e.Name)
 		if e.Symmetric {
 			require.ErrorContains(t, check(wide, 1), "65 up ports", e.Name)
 		} else {
-			require.NoError(t, check(wide, e.VCs), e.Name)
+			require.NoError(t, check(wide, e.NeedsVCs()), e.Name)
 		}
 	}
 	require.ErrorContains(t, AdaptiveLink{Vector: VectorInHeader}.Firmware().Check(placeOf(4, 3, 1, 0, 1), 1),
@@ -216,7 +216,7 @@ func TestEveryFirmwareRoutesInWideTrees(t *testing.T) {
 				top, port := net.next(net.leafOf(dst), net.views[net.leafOf(dst)].At.Tree.Up(31))
 				net.die(element{{Node: weft.SwitchID(top).Node(), Port: port}})
 			}
-			require.NoError(t, fw.Fits(net.views[0].At, e.VCs), e.Name)
+			require.NoError(t, fw.Fits(net.views[0].At, e.NeedsVCs()), e.Name)
 			require.Empty(t, newWalk(net, fw, dst).from(net.start(fw, 0, dst), -1), e.Name)
 			net.heal()
 		}

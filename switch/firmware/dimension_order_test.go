@@ -165,9 +165,9 @@ func TestFirmwaresForGridsRouteWithoutAllocating(t *testing.T) {
 func TestFirmwaresForGridsRefusePlacesWhereTheyCannotRun(t *testing.T) {
 	for _, e := range For(Grids) {
 		check := e.Fits
-		require.NoError(t, check(newNet("mesh:4x4").sw[0].At, e.VCs), e.Name)
+		require.NoError(t, check(newNet("mesh:4x4").sw[0].At, e.NeedsVCs()), e.Name)
 		require.ErrorContains(t, check(placeOf(4, 3, 1, 0, 1), 16), "torus:4x4", "%s: a tree", e.Name)
-		require.ErrorContains(t, check(newNet("mesh:4x4").sw[0].At, e.VCs-1), "virtual channels", "%s: too few", e.Name)
+		require.ErrorContains(t, check(newNet("mesh:4x4").sw[0].At, e.NeedsVCs()-1), "virtual channels", "%s: too few", e.Name)
 	}
 	check := DimensionOrder().Check
 	require.ErrorContains(t, check(newNet("torus:2x3").sw[0].At, 1), "needs 2 virtual channels, there are 1: raise the number")
@@ -253,7 +253,7 @@ func TestGridDecisions(t *testing.T) {
 				to, err := n.NodeByName(dst)
 				require.NoError(t, err)
 				v := n.sw[node.Index]
-				v.Dead, v.Channels = switching.PortSet{}, e.VCs
+				v.Dead, v.Channels = switching.PortSet{}, e.NeedsVCs()
 				var sub weft.SubHeaders
 				for _, a := range d.CmdArgs {
 					if a.Key == "sub" {

@@ -39,7 +39,9 @@ const (
 // ShapeOf is the shape of the topology that a switch has this place in.
 func ShapeOf(place *weft.Place) Shape { return switching.ShapeOf(place) }
 
-// All lists the firmwares that come with Weft, in the order help shows them.
+// All lists the firmwares that come with Weft, in the order help shows them. A new one is its file and
+// its line here: go test ./switch/firmware -rewrite, then -update with ./fabricd/subnet, ./fabricd/scenario
+// and ./fabricd/cli write golden cases, help and documentation that name it.
 func All() []Firmware {
 	return []Firmware{
 		AdaptiveLink{}.Firmware(),

@@ -1,12 +1,16 @@
 package firmware
 
 import (
+	"flag"
 	"fmt"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
@@ -19,13 +23,21 @@ import (
 // for one packet at switch <w,tier> of a k-ary n-tree; bit j of a vector, counted from the right,
 // is up port j. The misroute vector is the header's, the other one the switch's, in every register
 // it has. It prints the candidates with the fields that they change, what is left of a source
-// route, the rule, the kind of step unless straight, and what is written to a register.
+// route, the rule, the kind of step unless straight, and what is written to a register. -rewrite
+// writes what is decided now, and has a firmware without a file asked what updown is asked.
 func TestDecisions(t *testing.T) {
 	for _, e := range variants() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			trees := map[string]*tree{}
-			datadriven.RunTest(t, "testdata/"+e.Name+".txt", func(t *testing.T, d *datadriven.TestData) string {
+			file := "testdata/" + e.Name + ".txt"
+			if _, err := os.Stat(file); err != nil && flag.Lookup("rewrite").Value.String() == "true" {
+				baseline, err := os.ReadFile("testdata/updown.txt")
+				require.NoError(t, err)
+				cases := regexp.MustCompile(`(?m)^route .*$`).FindAllString(string(baseline), -1)
+				require.NoError(t, os.WriteFile(file, []byte(strings.Join(cases, "\n----\n\n")+"\n----\n"), 0o644))
+			}
+			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
 				if d.Cmd != "route" {
 					d.Fatalf(t, "the command is route, not %q", d.Cmd)
 				}

@@ -44,7 +44,7 @@ type stand struct {
 }
 
 func newWaits(t *testing.T, net *tree, e Firmware, chain []element) *waits {
-	w := &waits{t: t, net: net, fw: e, vcs: e.VCs, turns: make([]uint64, len(net.views))}
+	w := &waits{t: t, net: net, fw: e, vcs: e.NeedsVCs(), turns: make([]uint64, len(net.views))}
 	snapshot := func() {
 		var dead []switching.PortSet
 		for _, v := range net.views {
@@ -340,7 +340,7 @@ func TestFirmwaresThatBearRequeueSayIt(t *testing.T) {
 	for _, e := range For(Trees) {
 		require.NoError(t, e.Requeues(place), e.Name)
 		_, err := switching.New(switching.Config{
-			Place: place, Firmware: e, VCs: e.VCs, Rand: rand.NewPCG(1, 2), Requeue: true,
+			Place: place, Firmware: e, VCs: e.NeedsVCs(), Rand: rand.NewPCG(1, 2), Requeue: true,
 		})
 		require.NoError(t, err, e.Name)
 	}

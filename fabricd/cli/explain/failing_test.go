@@ -62,8 +62,9 @@ func TestAFirmwareThatFailsIsAnEventWithACommandThatFailsAlike(t *testing.T) {
 		"failing":                       "no way at all",
 		"wasm:" + guest + ":does=trap":  "it trapped: unreachable",
 		"wasm:" + guest + ":does=loop":  "it did not end: a call may take 1048576 instructions",
+		"wasm:" + guest + ":does=grow":  "it did not end: a call may take 1048576 instructions",
 		"wasm:" + guest + ":does=write": "it read or wrote outside its memory",
-		"wasm:" + guest + ":does=port":  "it sends the packet to port 9, and s1 has no such port",
+		"wasm:" + guest + ":does=port":  "it sends the packet to port 9, and s1 has no such port, or nothing is there, by rule \"on\"",
 	} {
 		for name, way := range ways {
 			t.Run(name+": "+why, func(t *testing.T) {

@@ -4,6 +4,7 @@ package nearest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -64,13 +65,14 @@ func Unknown(kind, word string, candidates []string) error {
 	return fmt.Errorf("unknown %s %q: %sknown: %s", kind, Clip(word), hint, list(candidates))
 }
 
-// list prints the first few of words in the order given.
+// list prints the first few of words in the order given, and not how many there are: what is said of
+// one word stays the same when another is added.
 func list(words []string) string {
 	if len(words) == 0 {
 		return "none"
 	}
 	if len(words) > maxListed {
-		return fmt.Sprintf("%s, ... (%d in all)", strings.Join(words[:maxListed], ", "), len(words))
+		words = append(slices.Clone(words[:maxListed]), "...")
 	}
 	return strings.Join(words, ", ")
 }

@@ -15,13 +15,19 @@ type Fault struct {
 	Switch string // where it was asked
 	Packet weft.Header
 	At     switching.Arrival
+	Rule   string // that it answered; empty: none
 	Reason string // what the guest did
 	Advice string // what to do
 	Stack  string // the functions that it was in, innermost first, a line each; empty if it answered
 }
 
 // Why says what the guest did and what to do, see [switching.PanicReason].
-func (f *Fault) Why() string { return f.Reason + ": " + f.Advice }
+func (f *Fault) Why() string {
+	if f.Rule != "" {
+		return fmt.Sprintf("%s, by rule %q: %s", f.Reason, f.Rule, f.Advice)
+	}
+	return f.Reason + ": " + f.Advice
+}
 
 // Error says all of it.
 func (f *Fault) Error() string {

@@ -36,7 +36,7 @@ func TestAGuestThatFailsIsAFaultAndTheNextDecisionIsRight(t *testing.T) {
 		"prints":                    {slices.Concat(i32(0), i32(4), []byte{0x10, 2}), "weft.log may be called while it starts only"},
 		"a register too far":        {slices.Concat(i32(1), []byte{0x10, 1, 0x1a}), "it reads register 1, and has declared 1 here"},
 		"too many candidates":       {store(2, atAnswer, guestRoom+1), "it answers 9 candidates, and there are 8 at most"},
-		"a port too far":            {slices.Concat(one, store(2, candidate, 4)), "it sends the packet to port 4, and s3 has no such port, or nothing is there"},
+		"a port too far":            {slices.Concat(one, store(2, candidate, 4)), `it sends the packet to port 4, and s3 has no such port, or nothing is there, by rule "by hand": mend`},
 		"a port to nothing":         {slices.Concat(one, store(2, candidate, 3)), "it sends the packet to port 3, and"},
 		"a VC too far":              {slices.Concat(one, store(1, candidate+2, 2)), "it sends the packet into VC 2, and there are 2: the first is 0"},
 		"fields too far":            {slices.Concat(one, store(2, candidate+6, guestFields+1)), "it names fields 3, and has declared 2"},
@@ -146,7 +146,7 @@ func TestAModuleThatCannotBeUsedIsRefused(t *testing.T) {
 	for want, g := range map[string]guest{
 		"written for version 7 of the interface, and this is version 1: compile it with the bindings": {abi: 7},
 		"it does not export weft_route: include the bindings":                                         {without: "weft_route"},
-		"it imports env.printf: there are weft.port_up, weft.register, weft.log":                      {imports: []foreign{{"env", "printf", 0}}},
+		"it imports env.printf: there are weft.port_up, weft.ports_up, weft.register":                 {imports: []foreign{{"env", "printf", 0}}},
 		"it imports weft.clock: there are":                                                            {imports: []foreign{{"weft", "clock", 0}}},
 		"it imports weft.log as () -> (), and it is (i32, i32) -> ()":                                 {imports: []foreign{{"weft", "log", 0}}},
 		"its memory has 513 pages of 64 kB, and may have 512: give it less stack":                     {pages: 513},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
@@ -24,6 +25,16 @@ var ours = map[string]imported{
 		p, up := uint32(stack[0]), uint64(0)
 		if p <= math.MaxUint16 && i.deciding("port_up").PortUp(weft.PortID(p)) {
 			up = 1
+		}
+		stack[0] = up
+	},
+	"ports_up": func(i *instance, _ api.Module, stack []uint64) {
+		sw, first, up := i.deciding("ports_up"), uint64(uint32(stack[0])), uint64(0)
+		for which := stack[1]; which != 0; which &= which - 1 {
+			k := bits.TrailingZeros64(which)
+			if p := first + uint64(k); p <= math.MaxUint16 && sw.PortUp(weft.PortID(p)) {
+				up |= 1 << k
+			}
 		}
 		stack[0] = up
 	},
@@ -132,7 +143,7 @@ func (m *Module) provide(ctx context.Context) error {
 				fn = missing
 			}
 		} else if from != "weft" || fn == nil {
-			return fmt.Errorf("it imports %s.%s: there are weft.port_up, weft.register, weft.log and wasi_snapshot_preview1, so link it without what needs others",
+			return fmt.Errorf("it imports %s.%s: there are weft.port_up, weft.ports_up, weft.register, weft.log and wasi_snapshot_preview1, so link it without what needs others",
 				from, name)
 		}
 		if want := signatures[name]; from == "weft" && want != signature(f) {
@@ -155,7 +166,7 @@ func (m *Module) provide(ctx context.Context) error {
 
 // signatures of what a guest imports from module weft, and exports.
 var signatures = map[string]string{
-	"port_up": "(i32) -> (i32)", "register": "(i32) -> (i64)", "log": "(i32, i32) -> ()",
+	"port_up": "(i32) -> (i32)", "ports_up": "(i32, i64) -> (i64)", "register": "(i32) -> (i64)", "log": "(i32, i32) -> ()",
 	"weft_abi": "() -> (i32)", "weft_init": "(i32, i32) -> (i32)", "weft_alloc": "(i32) -> (i32)", "weft_route": "() -> ()",
 	"weft_check": "(i32, i32) -> (i32)", "weft_registers": "(i32) -> (i32)", "weft_channel_number": "(i32, i32, i32) -> (i32)",
 	"_initialize": "() -> ()",

@@ -221,7 +221,7 @@ func (m *Module) routeBy(t *tables.Tables) func(*weft.Header, switching.Arrival,
 		if err != nil {
 			f := &Fault{Reason: err.Error(), Advice: "see its file"}
 			errors.As(err, &f)
-			f.File, f.Switch, f.Packet, f.At = m.file, place.Name, *pkt, at
+			f.File, f.Switch, f.Packet, f.At, f.Rule = m.file, place.Name, *pkt, at, d.Rule
 			panic(f)
 		}
 		return d

@@ -3,7 +3,7 @@
 #include "weft.h"
 
 static const weft_text rules[] = {WEFT_TEXT("on"), WEFT_TEXT("deliver")};
-static const weft_option options[] = {{WEFT_TEXT("does"), WEFT_TEXT("trap, loop, write or port"), WEFT_TEXT("what it does")}};
+static const weft_option options[] = {{WEFT_TEXT("does"), WEFT_TEXT("trap, loop, grow, write or port"), WEFT_TEXT("what it does")}};
 static weft_firmware firmware = {WEFT_HERE, .name = WEFT_TEXT("fails"), .on = WEFT_GRIDS, WEFT_RULES(rules), WEFT_OPTIONS(options)};
 static char does;
 
@@ -28,7 +28,7 @@ void weft_route(void) {
 		return weft_to(1, 0, 0, WEFT_STRAIGHT);
 	if (does == 't')
 		__builtin_trap();
-	while (does == 'l')
+	while (does == 'l' || (does == 'g' && __builtin_wasm_memory_grow(0, 1)))
 		passes++;
 	if (does == 'w')
 		*(volatile uint32_t *)0xFFFFFFF0 = 1;

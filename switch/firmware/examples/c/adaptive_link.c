@@ -67,9 +67,8 @@ static void any(enum rule rule, uint32_t turn, enum rule none) {
 }
 
 static void ups(const weft_tree *t, uint64_t tried) {
-	for (uint32_t j = 0; j < t->ups; j++)
-		if (!(j < 64 && tried >> j & 1) && weft_port_up(weft_up(t, j)))
-			weft_offer(weft_up(t, j), weft_ask.vc);
+	for (uint64_t up = weft_live_ups(t, tried); up; up &= up - 1)
+		weft_offer(weft_up(t, __builtin_ctzll(up)), weft_ask.vc);
 }
 
 static void down(const weft_tree *t, bool above) {

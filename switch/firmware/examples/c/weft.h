@@ -179,6 +179,7 @@ typedef struct {
 
 // What a firmware may ask while it decides.
 WEFT_IMPORT(port_up) uint32_t weft_port_up(uint32_t p);
+WEFT_IMPORT(ports_up) uint64_t weft_ports_up(uint32_t first, uint64_t which); // bit k is port first + k
 WEFT_IMPORT(register) uint64_t weft_read_register(uint32_t i);
 // And what it may print while weft_init runs.
 WEFT_IMPORT(log) void weft_log(const char *at, uint32_t length);
@@ -280,6 +281,17 @@ static inline uint32_t weft_down_port(const weft_tree *t, uint32_t d) {
 }
 
 static inline uint32_t weft_up(const weft_tree *t, uint32_t j) { return weft_port(t, t->down + j); }
+
+// The live ones of the first 64 up ports but for those in skip, as bits. Where up ports have successive
+// numbers it asks once.
+static inline uint64_t weft_live_ups(const weft_tree *t, uint64_t skip) {
+	uint64_t which = ~skip & (t->ups < 64 ? (1ull << t->ups) - 1 : UINT64_MAX), up = 0;
+	if (!t->ports)
+		return weft_ports_up(weft_up(t, 0), which);
+	for (uint32_t j = 0; j < 64 && which >> j; j++)
+		up |= (uint64_t)(which >> j & 1 && weft_port_up(weft_up(t, j))) << j;
+	return up;
+}
 
 static inline uint32_t weft_default_up(const weft_tree *t, uint32_t d) {
 	return weft_up(t, weft_number(t, d) / t->below % (t->ups ? t->ups : 1));

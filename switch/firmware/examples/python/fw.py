@@ -1,34 +1,27 @@
 #!/usr/bin/env python3
-"""deterministic-link, the firmware for fat trees that re-routes around dead links, as a process.
-
-Run it with: fabricd up --routing exec:./fw.py. The protocol is in docs/reference/exec.md.
-"""
-import json
-import sys
+"""deterministic-link, for fat trees, as a process: fabricd up --routing exec:./fw.py. See docs/reference/exec.md."""
+import json, sys
 
 NORMAL, AFTER_U_TURN = 0, 1  # virtual channels
-
+HELLO = {"version": 1, "name": "fw.py", "about": "fat trees: deterministic-link", "on": "trees", "vcs": 2,
+         "tolerates": ["links"], "destination_based": True, "requeue": True}
+trees = {}
 
 def to(port, vc, rule, turn="straight"):
     return {"candidates": [] if port is None else [{"port": port, "vc": vc}], "rule": rule, "turn": turn}
 
-
 def route(tree, q):
-    dead = q.get("dead_ports", ())
-    number, came, vc, above = q["header"]["number"], q["in_port"], q["vc"], q["from"] == "above"
-    up, down = tree["up"], tree["down"]
-
-    def first(ports):
-        return next((p for p in ports if p not in dead), None)
-
+    up, down, number, came, vc = tree["up"], tree["down"], q["header"]["number"], q["in_port"], q["vc"]
+    above, dead = q["from"] == "above", q.get("dead_ports", ())
+    first = lambda ports: next((p for p in ports if p not in dead), None)  # that is live
     if number // tree["above"] != tree["prefix"]:  # the destination is not below this switch
-        if not above:
-            i = number // tree["below"] % len(up)
-            p = first([up[i], *up[i + 1:], *up[:i]])
-            return to(p, NORMAL, "1: up", "straight" if p == up[i] else "reroute")
-        if vc == NORMAL:
+        if above and vc == NORMAL:
             return to(first(p for p in up if p != came), AFTER_U_TURN, "3a: U-turn", "u-turn")
-        return to(first(up[up.index(came) + 1:]), AFTER_U_TURN, "3b: next U-turn", "u-turn")
+        if above:
+            return to(first(up[up.index(came) + 1:]), AFTER_U_TURN, "3b: next U-turn", "u-turn")
+        i = number // tree["below"] % len(up)
+        p = first(up[i:] + up[:i])
+        return to(p, NORMAL, "1: up", "straight" if p == up[i] else "reroute")
     i = number % tree["above"] // tree["below"]
     if down[i] not in dead:
         return to(down[i], NORMAL if above else vc, "2: down")
@@ -38,16 +31,11 @@ def route(tree, q):
         return to(came, vc, "2: back to the same lower switch", "reroute")
     return to(first(down[i + 1:] + down[:i]), NORMAL if above else vc, "2: another down port", "reroute")
 
-
-trees = {}
 for line in sys.stdin:
-    m = json.loads(line)
+    m, say = json.loads(line), HELLO
     if "place" in m:
         trees[m["place"]] = m["tree"]
         continue
     if "batch" in m:
-        a = {"batch": m["batch"], "answers": [route(trees[q["place"]], q) for q in m["questions"]]}
-    else:
-        a = {"version": 1, "name": "fw.py", "about": "fat trees: deterministic-link", "on": "trees", "vcs": 2,
-             "tolerates": ["links"], "destination_based": True, "requeue": True}
-    print(json.dumps(a), flush=True)
+        say = {"batch": m["batch"], "answers": [route(trees[q["place"]], q) for q in m["questions"]]}
+    print(json.dumps(say), flush=True)

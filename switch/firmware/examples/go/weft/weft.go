@@ -211,11 +211,18 @@ func Serve(f func(options string) (*Firmware, error)) { start = f }
 //go:wasmimport weft port_up
 func portUp(p uint32) uint32
 
+//go:wasmimport weft ports_up
+func portsUp(first uint32, which uint64) uint64
+
 //go:wasmimport weft register
 func readRegister(i uint32) uint64
 
 // PortUp reports whether the link at a port is up.
 func PortUp(p uint16) bool { return portUp(uint32(p)) != 0 }
+
+// PortsUp is which of the ports first + k, for each bit k of which, have a link that is up. It takes as
+// long as one PortUp.
+func PortsUp(first uint16, which uint64) uint64 { return portsUp(uint32(first), which) }
 
 // ReadRegister is the value of a register of this switch.
 func ReadRegister(i uint32) uint64 { return readRegister(i) }

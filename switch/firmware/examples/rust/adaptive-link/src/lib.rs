@@ -65,10 +65,10 @@ fn any(a: &mut Answer, rule: Rule, turn: u8, none: Rule) {
 }
 
 fn ups(t: &Tree, tried: u64, q: &Request, a: &mut Answer) {
-    for j in 0..t.ups {
-        if (j >= 64 || tried >> j & 1 == 0) && weft::port_up(t.up(j)) {
-            a.offer(t.up(j), q.vc);
-        }
+    let mut up = t.live_ups(tried);
+    while up != 0 {
+        a.offer(t.up(up.trailing_zeros()), q.vc);
+        up &= up - 1;
     }
 }
 

@@ -298,6 +298,7 @@ mod host {
     #[link(wasm_import_module = "weft")]
     extern "C" {
         pub fn port_up(p: u32) -> u32;
+        pub fn ports_up(first: u32, which: u64) -> u64;
         pub fn register(i: u32) -> u64;
         pub fn log(at: *const u8, length: u32);
     }
@@ -306,6 +307,11 @@ mod host {
 /// Whether the link at a port is up.
 pub fn port_up(p: u16) -> bool {
     unsafe { host::port_up(p as u32) != 0 }
+}
+
+/// Which of the ports first + k, for each bit k of which, have a link that is up.
+pub fn ports_up(first: u16, which: u64) -> u64 {
+    unsafe { host::ports_up(first as u32, which) }
 }
 
 /// The value of a register of this switch.
@@ -490,6 +496,15 @@ impl Tree {
     }
     pub fn leaf(&self) -> bool {
         self.tier + 1 == self.n
+    }
+    /// The live ones of the first 64 up ports but for those in skip, as bits. Where up ports have
+    /// successive numbers it asks once.
+    pub fn live_ups(&self, skip: u64) -> u64 {
+        let which = !skip & u64::MAX.checked_shr(64 - self.ups.min(64)).unwrap_or(0);
+        if self.ports.is_null() {
+            return ports_up(self.up(0), which);
+        }
+        (0..64).filter(|&j| which >> j & 1 != 0 && port_up(self.up(j))).fold(0, |up, j| up | 1 << j)
     }
     /// The first live up port from index j on, but for one.
     pub fn live_up(&self, j: u32, skip: u16) -> Option<u16> {
