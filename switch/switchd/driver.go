@@ -149,23 +149,36 @@ func New(cfg Config) *Driver {
 	return d
 }
 
-// Run drives the core until ctx ends and returns when all its goroutines have. Call it once.
+// Run drives the core until ctx ends and returns when all its goroutines have. Call it once, and not
+// Start.
 func (d *Driver) Run(ctx context.Context) {
 	var wg sync.WaitGroup
-	for p, w := range d.cfg.Wires {
+	if d.cfg.Ticker == nil {
+		wg.Go(func() { d.ticker.Run(ctx) })
+	}
+	d.Start(&wg)
+	<-ctx.Done()
+	d.Stop()
+	wg.Wait()
+}
+
+// Start drives the core, with goroutines in wg, until Stop. Call each once.
+func (d *Driver) Start(wg *sync.WaitGroup) {
+	for p := range d.cfg.Wires {
+		w := &d.cfg.Wires[p]
 		if w.Out == nil {
 			continue
 		}
 		wg.Go(func() { d.receive(weft.PortID(p), w) })
 		wg.Go(func() { d.transmit(weft.PortID(p)) })
 	}
-	if d.cfg.Ticker == nil {
-		wg.Go(func() { d.ticker.Run(ctx) })
-	}
 	if core, ok := d.cfg.Core.(asker); ok {
 		wg.Go(func() { d.ask(core) })
 	}
-	<-ctx.Done()
+}
+
+// Stop has the goroutines that Start has started end.
+func (d *Driver) Stop() {
 	d.lock()
 	d.stopped.Store(true)
 	d.mu.Unlock()
@@ -177,7 +190,6 @@ func (d *Driver) Run(ctx context.Context) {
 		}
 	}
 	notify(d.asks)
-	wg.Wait()
 }
 
 // Recheck has all goroutines that wait for a time look again how long that is: the clock goes
@@ -230,54 +242,62 @@ func (d *Driver) Signal(p weft.PortID, up bool) {
 
 // receive steps the core by every frame that arrives at p, and before it sleeps transmits at the ports
 // that became ready if their links are paced, and take one packet at a time anyway: to wake their
-// transmitters takes longer. It owns frame, out and ready.
-func (d *Driver) receive(p weft.PortID, w Wire) {
-	var frame weft.Frame
-	var out weft.Actions
-	var ready []weft.PortID
+// transmitters takes longer.
+func (d *Driver) receive(p weft.PortID, w *Wire) {
 	taken := 0
+	var k *work // nil while it sleeps
 	for m := range w.Inbox {
 		if d.stopped.Load() {
 			return
 		}
 		d.inHand[p].Store(true)
-		err := wire.DecodeFrame(&frame, w.InSum, m.Data)
-		m.Release()
-		d.framesIn.Add(1)
-		out.Reset()
-		if err != nil {
-			d.badFrames.Add(1)
-			f := weft.Fault{Port: p, Err: err, Count: 1, Damaged: errors.Is(err, wire.ErrDamaged)}
-			if f.Damaged {
-				d.damaged.Add(1)
-			}
-			out.Faults = append(out.Faults, f)
+		if k == nil {
+			k = works.Get().(*work)
 		}
-		d.lock()
-		now := d.cfg.Clock()
-		at := now
-		if err == nil {
-			at = d.arrived(now, &frame, &w)
-			d.core.Receive(now, p, &frame, &out)
-		}
-		d.act(now, at, &out)
-		d.mu.Unlock()
-		for _, to := range out.Ready {
+		d.take(p, w, m, k)
+		for _, to := range k.out.Ready {
 			if d.cfg.Wires[to].Pace.Rate == 0 {
 				notify(d.wakes[to]) // it fills a frame while packets come
-			} else if !slices.Contains(ready, to) {
-				ready = append(ready, to)
+			} else if !slices.Contains(k.ready, to) {
+				k.ready = append(k.ready, to)
 			}
 		}
 		if taken++; len(w.Inbox) == 0 || taken >= d.cfg.Batch {
 			taken = 0
-			for _, to := range ready {
+			for _, to := range k.ready {
 				d.transmitNow(to)
 			}
-			ready = ready[:0]
+			k.ready = k.ready[:0]
+			works.Put(k)
+			k = nil
 		}
 		d.inHand[p].Store(false)
 	}
+}
+
+// take steps the core by a frame that has arrived at p.
+func (d *Driver) take(p weft.PortID, w *Wire, m wire.Message, k *work) {
+	err := wire.DecodeFrame(&k.frame, w.InSum, m.Data)
+	m.Release()
+	d.framesIn.Add(1)
+	k.out.Reset()
+	if err != nil {
+		d.badFrames.Add(1)
+		f := weft.Fault{Port: p, Err: err, Count: 1, Damaged: errors.Is(err, wire.ErrDamaged)}
+		if f.Damaged {
+			d.damaged.Add(1)
+		}
+		k.out.Faults = append(k.out.Faults, f)
+	}
+	d.lock()
+	defer d.mu.Unlock()
+	now := d.cfg.Clock()
+	at := now
+	if err == nil {
+		at = d.arrived(now, &k.frame, w)
+		d.core.Receive(now, p, &k.frame, &k.out)
+	}
+	d.act(now, at, &k.out)
 }
 
 // arrived returns when a frame has come that is received now: at its At, or a little later where that is

@@ -19,9 +19,6 @@ const catchUp = 250 * weft.Millisecond
 // it.
 type sender struct {
 	mu      sync.Mutex // the rest; taken before the core's lock, so that frames leave in the order they were filled
-	frame   weft.Frame
-	out     weft.Actions
-	buf     []byte
 	line    link.Line[[]byte]
 	timer   *time.Timer            // of the transmitter
 	timed   bool                   // the timer was set last
@@ -41,10 +38,21 @@ type sender struct {
 	busy       atomic.Int64                    // since when a hello waits for the transmitter, on the clock of Config; 0: none does
 }
 
+// work is what a goroutine needs while it receives or transmits. Ports have none of their own: in a
+// large fabric that would be more than a processor's cache holds.
+type work struct {
+	frame weft.Frame
+	out   weft.Actions
+	buf   []byte
+	ready []weft.PortID
+}
+
+var works = sync.Pool{New: func() any { return new(work) }}
+
 // step sends the frames on the line that are due, and one from the core, as [link.Pacer.Allow]
 // says. It reports whether it did anything, whether the core has more, and when to come again; the
 // caller holds s.mu.
-func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
+func (d *Driver) step(p weft.PortID, k *work) (did, more bool, next weft.Time) {
 	s, w := &d.senders[p], &d.cfg.Wires[p]
 	if i := s.impairment.Load(); i != s.pace.Of() {
 		s.pace.Change(d.cfg.Clock(), w.Pace, i, &s.line)
@@ -66,24 +74,24 @@ func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
 	limit, ok := s.pace.Allow(now-hold, d.cfg.Batch, s.owed.Load() && s.owed.Swap(false))
 	next = s.pace.Free() + hold
 	if ok {
-		s.out.Reset()
+		k.out.Reset()
 		d.lock()
 		now = d.cfg.Clock() // under the lock: a core's time does not go backwards
-		any := d.core.Transmit(now, p, limit, &s.frame, &s.out)
+		any := d.core.Transmit(now, p, limit, &k.frame, &k.out)
 		at := now
 		if s.pace.Timed() {
-			at = s.canLeave(now)
+			at = s.canLeave(now, k.out.Since)
 		}
-		d.act(now, at, &s.out)
+		d.act(now, at, &k.out)
 		d.mu.Unlock()
-		d.wake(s.out.Ready)
+		d.wake(k.out.Ready)
 		if any {
-			d.dispatch(p, now, at)
+			d.dispatch(p, k, now, at)
 		}
 		if limit > 0 {
-			s.waits = s.out.More
+			s.waits = k.out.More
 		}
-		did, more, next = did || any || limit > 0, s.out.More, weft.Never
+		did, more, next = did || any || limit > 0, k.out.More, weft.Never
 		if more {
 			next = s.pace.Free() + s.hold
 		}
@@ -94,9 +102,9 @@ func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
 	return did, more, next
 }
 
-// canLeave is since when the frame can leave that is sent now. The caller holds both locks.
-func (s *sender) canLeave(now weft.Time) weft.Time {
-	at := max(s.out.Since, s.pace.Free(), now-catchUp)
+// canLeave is since when the frame can leave that is sent now, whose packets had come at a time. The caller holds both locks.
+func (s *sender) canLeave(now, since weft.Time) weft.Time {
+	at := max(since, s.pace.Free(), now-catchUp)
 	if !s.waits {
 		at = max(at, s.ready)
 	}
@@ -106,11 +114,12 @@ func (s *sender) canLeave(now weft.Time) weft.Time {
 // advance sends what may leave now, and sets the timer of the transmitter to when to come again. The
 // caller holds s.mu.
 func (d *Driver) advance(p weft.PortID) {
-	s := &d.senders[p]
-	did, more, next := d.step(p)
+	s, k := &d.senders[p], works.Get().(*work)
+	did, more, next := d.step(p, k)
 	for did && more {
-		did, more, next = d.step(p)
+		did, more, next = d.step(p, k)
 	}
+	works.Put(k)
 	switch {
 	case next != weft.Never:
 		s.timer.Reset(d.cfg.Wall(next-d.cfg.Clock()) + 1)
@@ -174,37 +183,37 @@ func (d *Driver) hello(p weft.PortID) {
 	}
 }
 
-// dispatch sends the frame of the sender of port p, which could leave at a time, now or when it is due,
-// unless the link loses it.
-func (d *Driver) dispatch(p weft.PortID, now, at weft.Time) {
+// dispatch sends the frame of k by port p, which could leave at a time, now or when it is due, unless
+// the link loses it.
+func (d *Driver) dispatch(p weft.PortID, k *work, now, at weft.Time) {
 	s, to := &d.senders[p], d.cfg.Wires[p].Out
-	due, lost := s.pace.Send(at, &s.frame, s.draws)
+	due, lost := s.pace.Send(at, &k.frame, s.draws)
 	if lost {
 		d.framesLost.Add(1)
 		return
 	}
 	switch {
-	case len(s.frame.Packets) == 0:
+	case len(k.frame.Packets) == 0:
 		d.creditFrames.Add(1)
 	case s.waits && s.pace.Free() > 0:
 		d.waited.Add(1)
 	}
-	s.frame.At, s.hold = 0, 0
+	k.frame.At, s.hold = 0, 0
 	if s.pace.Timed() {
-		s.frame.At = due
-		s.hold = min(3*weft.Time(d.lateness.Load()), s.pace.Lasts(&s.frame)/2)
+		k.frame.At = due
+		s.hold = min(3*weft.Time(d.lateness.Load()), s.pace.Lasts(&k.frame)/2)
 	}
 	sum := d.cfg.Wires[p].OutSum
 	if due <= now && s.line.Empty() {
-		s.buf = wire.AppendFrame(s.buf[:0], sum, &s.frame)
-		d.send(to, s.buf)
+		k.buf = wire.AppendFrame(k.buf[:0], sum, &k.frame)
+		d.send(to, k.buf)
 		return
 	}
 	f := new(link.Flight[[]byte])
 	if n := len(s.spare); n > 0 {
 		f, s.spare = s.spare[n-1], s.spare[:n-1]
 	}
-	f.Frame = wire.AppendFrame(f.Frame[:0], sum, &s.frame)
+	f.Frame = wire.AppendFrame(f.Frame[:0], sum, &k.frame)
 	s.line.Push(f, due)
 }
 
