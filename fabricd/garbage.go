@@ -12,7 +12,7 @@ import (
 const (
 	gcPercent   = 400
 	leastGC     = 25
-	mostGarbage = 192 << 20
+	mostGarbage = 256 << 20
 )
 
 // collected is found to be garbage by each collection.
