@@ -6,8 +6,8 @@
 //	transport -> inbox     one channel per port; bound: what the credits allow in flight (sequential, the transport's goroutine)
 //	decode                 frame -> packets (parallel, one goroutine per port)
 //	step                   core.Receive under the lock (sequential per core)
-//	wake                   the transmitting goroutine of every port that now has something to send; to a
-//	                       paced link the receiving one sends itself, before it sleeps
+//	wake                   the receiving goroutine transmits itself, before it sleeps; whoever else has a
+//	                       port ready wakes the transmitting one
 //	step                   core.Transmit under the lock (sequential per core)
 //	pace, encode, send     packets -> frame -> transport (parallel, one goroutine per port)
 //
@@ -32,6 +32,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -241,8 +242,8 @@ func (d *Driver) Signal(p weft.PortID, up bool) {
 }
 
 // receive steps the core by every frame that arrives at p, and before it sleeps transmits at the ports
-// that became ready if their links are paced, and take one packet at a time anyway: to wake their
-// transmitters takes longer.
+// that became ready: to wake their transmitters takes longer. Where links are not paced it lets others
+// that can run have their turn first, whose packets may go along, and takes what came meanwhile.
 func (d *Driver) receive(p weft.PortID, w *Wire) {
 	taken := 0
 	var k *work // nil while it sleeps
@@ -256,21 +257,24 @@ func (d *Driver) receive(p weft.PortID, w *Wire) {
 		}
 		d.take(p, w, m, k)
 		for _, to := range k.out.Ready {
-			if d.cfg.Wires[to].Pace.Rate == 0 {
-				notify(d.wakes[to]) // it fills a frame while packets come
-			} else if !slices.Contains(k.ready, to) {
+			if !slices.Contains(k.ready, to) {
 				k.ready = append(k.ready, to)
 			}
 		}
-		if taken++; len(w.Inbox) == 0 || taken >= d.cfg.Batch {
-			taken = 0
-			for _, to := range k.ready {
-				d.transmitNow(to)
+		if taken++; taken < d.cfg.Batch {
+			if len(w.Inbox) == 0 && len(k.ready) > 0 && w.Pace.Rate == 0 {
+				runtime.Gosched()
 			}
-			k.ready = k.ready[:0]
-			works.Put(k)
-			k = nil
+			if len(w.Inbox) > 0 {
+				continue
+			}
 		}
+		for _, to := range k.ready {
+			d.transmitNow(to)
+		}
+		k.ready = k.ready[:0]
+		works.Put(k)
+		k, taken = nil, 0
 		d.inHand[p].Store(false)
 	}
 }
