@@ -33,7 +33,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -197,8 +196,8 @@ func (d *Driver) Stop() {
 // otherwise.
 func (d *Driver) Recheck() {
 	notify(d.ticker.poke)
-	for _, wake := range d.wakes {
-		notify(wake)
+	for p := range d.wakes {
+		d.wake(weft.PortID(p))
 	}
 }
 
@@ -219,13 +218,8 @@ func (d *Driver) Do(f func(now weft.Time, out *weft.Actions)) {
 	now := d.cfg.Clock()
 	f(now, &out)
 	d.act(now, now, &out)
-	d.wake(out.Ready)
-}
-
-// wake has the transmitters of ports look.
-func (d *Driver) wake(ports []weft.PortID) {
-	for _, p := range ports {
-		notify(d.wakes[p])
+	for _, p := range out.Ready {
+		d.wake(p)
 	}
 }
 
@@ -257,9 +251,7 @@ func (d *Driver) receive(p weft.PortID, w *Wire) {
 		}
 		d.take(p, w, m, k)
 		for _, to := range k.out.Ready {
-			if !slices.Contains(k.ready, to) {
-				k.ready = append(k.ready, to)
-			}
+			k.note(to)
 		}
 		if taken++; taken < d.cfg.Batch {
 			if len(w.Inbox) == 0 && len(k.ready) > 0 && w.Pace.Rate == 0 {
@@ -269,10 +261,7 @@ func (d *Driver) receive(p weft.PortID, w *Wire) {
 				continue
 			}
 		}
-		for _, to := range k.ready {
-			d.transmitNow(to)
-		}
-		k.ready = k.ready[:0]
+		d.transmitReady(k)
 		works.Put(k)
 		k, taken = nil, 0
 		d.inHand[p].Store(false)
@@ -356,7 +345,9 @@ func (d *Driver) tick() {
 	}
 	d.await()
 	d.mu.Unlock()
-	d.wake(out.Ready)
+	for _, p := range out.Ready {
+		d.transmitAt(p)
+	}
 	for _, p := range out.Owed {
 		d.senders[p].owed.Store(true)
 		d.hello(p)
@@ -380,7 +371,7 @@ func (d *Driver) Late(p weft.PortID, slack, within time.Duration) bool {
 // which nothing moves may then move yet.
 func (d *Driver) Behind() bool {
 	for p := range d.wakes {
-		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() || d.cfg.Wires[p].Out != nil && len(d.wakes[p]) > 0 {
+		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() || d.cfg.Wires[p].Out != nil && d.senders[p].again.Load() {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package switchd
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +23,7 @@ type sender struct {
 	line    link.Line[[]byte]
 	timer   *time.Timer            // of the transmitter
 	timed   bool                   // the timer was set last
-	watches bool                   // the transmitter waits for the timer too
+	watches bool                   // the transmitter waits for the timer too, if the link is not paced
 	spare   []*link.Flight[[]byte] // bound: the most frames there were on the line at one time
 	pace    link.Pacer
 	draws   *rand.PCG
@@ -34,8 +35,9 @@ type sender struct {
 	ready weft.Time // since when the core has had something; guarded by the core's lock
 
 	impairment atomic.Pointer[link.Impairment] // never nil; not guarded by mu
+	again      atomic.Bool                     // whoever has mu is to look again before it is done; not guarded by mu
 	owed       atomic.Bool                     // a hello is due; not guarded by mu
-	busy       atomic.Int64                    // since when a hello waits for the transmitter, on the clock of Config; 0: none does
+	busy       atomic.Int64                    // since when a hello waits for whoever has mu, on the clock of Config; 0: none does
 }
 
 // work is what a goroutine needs while it receives or transmits. Ports have none of their own: in a
@@ -84,7 +86,13 @@ func (d *Driver) step(p weft.PortID, k *work) (did, more bool, next weft.Time) {
 		}
 		d.act(now, at, &k.out)
 		d.mu.Unlock()
-		d.wake(k.out.Ready)
+		for _, to := range k.out.Ready {
+			if w.Pace.Rate > 0 {
+				k.note(to)
+			} else {
+				d.wake(to) // it fills a frame while packets come
+			}
+		}
 		if any {
 			d.dispatch(p, k, now, at)
 		}
@@ -113,13 +121,12 @@ func (s *sender) canLeave(now, since weft.Time) weft.Time {
 
 // advance sends what may leave now, and sets the timer of the transmitter to when to come again. The
 // caller holds s.mu.
-func (d *Driver) advance(p weft.PortID) {
-	s, k := &d.senders[p], works.Get().(*work)
+func (d *Driver) advance(p weft.PortID, k *work) {
+	s := &d.senders[p]
 	did, more, next := d.step(p, k)
 	for did && more {
 		did, more, next = d.step(p, k)
 	}
-	works.Put(k)
 	switch {
 	case next != weft.Never:
 		s.timer.Reset(d.cfg.Wall(next-d.cfg.Clock()) + 1)
@@ -129,21 +136,21 @@ func (d *Driver) advance(p weft.PortID) {
 	s.timed = next != weft.Never
 }
 
-// transmit sends what the core has for port p.
+// transmit transmits at port p when its timer or somebody else wants it to. The transmitter of a paced
+// link waits for the timer alone: a select takes much longer, and a wake-up sets the timer.
 func (d *Driver) transmit(p weft.PortID) {
 	s := &d.senders[p]
 	defer s.timer.Stop()
 	for !d.stopped.Load() {
-		s.mu.Lock()
-		d.advance(p)
-		s.watches = s.timed || d.cfg.Wires[p].Pace.Rate > 0 // a select takes longer than to wait for one channel
-		timed := s.watches
-		s.mu.Unlock()
-		if busy := s.busy.Load(); busy != 0 {
-			d.ticker.since(weft.Time(busy))
-			s.busy.Store(0)
+		d.transmitAt(p)
+		if d.cfg.Wires[p].Pace.Rate > 0 {
+			<-s.timer.C
+			continue
 		}
-		if !timed {
+		s.mu.Lock()
+		s.watches = s.timed
+		s.mu.Unlock()
+		if !s.watches { // only this goroutine writes it
 			<-d.wakes[p]
 			continue
 		}
@@ -154,33 +161,78 @@ func (d *Driver) transmit(p weft.PortID) {
 	}
 }
 
-// transmitNow is a look of the transmitter of p, from another goroutine. If it is at work, done is
-// false, and it looks again.
-func (d *Driver) transmitNow(p weft.PortID) (done bool) {
+// wake has the transmitter of p look.
+func (d *Driver) wake(p weft.PortID) {
 	s := &d.senders[p]
-	switch {
-	case d.cfg.Wires[p].Out == nil:
-	case s.mu.TryLock():
-		d.advance(p)
-		if s.timed && !s.watches {
-			notify(d.wakes[p])
+	s.again.Store(true) // should somebody transmit now, who sets the timer too
+	if d.cfg.Wires[p].Pace.Rate > 0 {
+		s.timer.Reset(0)
+	} else {
+		notify(d.wakes[p])
+	}
+}
+
+// transmitAt transmits at p, and at the ports that become ready by that.
+func (d *Driver) transmitAt(p weft.PortID) (done bool) {
+	k := works.Get().(*work)
+	defer works.Put(k)
+	k.ready = append(k.ready[:0], p)
+	return d.transmitReady(k)
+}
+
+// transmitReady transmits at the ports of k, and at those that become ready by that. Where somebody
+// else transmits, who then looks again, done is false.
+func (d *Driver) transmitReady(k *work) (done bool) {
+	done = true
+	for len(k.ready) > 0 {
+		last := len(k.ready) - 1
+		p := k.ready[last]
+		k.ready = k.ready[:last] // it may become ready again
+		done = d.transmitNow(p, k) && done
+	}
+	return done
+}
+
+func (d *Driver) transmitNow(p weft.PortID, k *work) (done bool) {
+	s := &d.senders[p]
+	if d.cfg.Wires[p].Out == nil {
+		return true
+	}
+	s.again.Store(true)
+	for s.again.Load() {
+		if !s.mu.TryLock() {
+			return false
+		}
+		s.again.Store(false)
+		if d.stopped.Load() {
+			s.timer.Reset(0)
+		} else {
+			d.advance(p, k)
+			if s.timed && !s.watches && d.cfg.Wires[p].Pace.Rate == 0 {
+				notify(d.wakes[p])
+			}
 		}
 		s.mu.Unlock()
-	default:
-		notify(d.wakes[p])
-		return false
+		if busy := s.busy.Load(); busy != 0 {
+			d.ticker.since(weft.Time(busy))
+			s.busy.Store(0)
+		}
 	}
 	return true
+}
+
+// note notes that a port has become ready.
+func (k *work) note(p weft.PortID) {
+	if !slices.Contains(k.ready, p) {
+		k.ready = append(k.ready, p)
+	}
 }
 
 // hello sends the hello that is due at p, from the ticker: the transmitter may be one of thousands of
 // goroutines that wait for a processor, and hellos must not.
 func (d *Driver) hello(p weft.PortID) {
-	busy := &d.senders[p].busy
-	busy.CompareAndSwap(0, int64(d.cfg.Clock()))
-	if d.transmitNow(p) { // else it is sending a frame, which is a hello too; unless the machine does not let it
-		busy.Store(0)
-	}
+	d.senders[p].busy.CompareAndSwap(0, int64(d.cfg.Clock()))
+	d.transmitAt(p)
 }
 
 // dispatch sends the frame of k by port p, which could leave at a time, now or when it is due, unless
