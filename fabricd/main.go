@@ -1,15 +1,6 @@
 // Command fabricd launches emulated switch fabrics and runs scenarios on them.
 package main
 
-import (
-	"os"
+import "github.com/weft-fabric/weft/fabricd/cli"
 
-	"github.com/weft-fabric/weft/fabricd/cli"
-)
-
-func main() {
-	if os.Getenv("GOGC") == "" {
-		boundGarbage()
-	}
-	cli.Main()
-}
+func main() { cli.Main() }
