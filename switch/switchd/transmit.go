@@ -173,39 +173,34 @@ func (d *Driver) wake(p weft.PortID) {
 }
 
 // transmitAt transmits at p, and at the ports that become ready by that.
-func (d *Driver) transmitAt(p weft.PortID) (done bool) {
+func (d *Driver) transmitAt(p weft.PortID) {
 	k := works.Get().(*work)
-	defer works.Put(k)
 	k.ready = append(k.ready[:0], p)
-	return d.transmitReady(k)
+	d.transmitReady(k)
+	works.Put(k)
 }
 
-// transmitReady transmits at the ports of k, and at those that become ready by that. Where somebody
-// else transmits, who then looks again, done is false.
-func (d *Driver) transmitReady(k *work) (done bool) {
-	done = true
+// transmitReady transmits at the ports of k, and at those that become ready by that.
+func (d *Driver) transmitReady(k *work) {
 	for len(k.ready) > 0 {
 		last := len(k.ready) - 1
 		p := k.ready[last]
 		k.ready = k.ready[:last] // it may become ready again
-		done = d.transmitNow(p, k) && done
+		d.transmitNow(p, k)
 	}
-	return done
 }
 
-func (d *Driver) transmitNow(p weft.PortID, k *work) (done bool) {
+// transmitNow transmits at p. Where somebody else does, it leaves a note, and that one looks again.
+func (d *Driver) transmitNow(p weft.PortID, k *work) {
 	s := &d.senders[p]
 	if d.cfg.Wires[p].Out == nil {
-		return true
+		return
 	}
 	s.again.Store(true)
-	for s.again.Load() {
-		if !s.mu.TryLock() {
-			return false
-		}
+	for s.again.Load() && s.mu.TryLock() {
 		s.again.Store(false)
 		if d.stopped.Load() {
-			s.timer.Reset(0)
+			s.timer.Reset(0) // the transmitter is to end
 		} else {
 			d.advance(p, k)
 			if s.timed && !s.watches && d.cfg.Wires[p].Pace.Rate == 0 {
@@ -218,7 +213,6 @@ func (d *Driver) transmitNow(p weft.PortID, k *work) (done bool) {
 			s.busy.Store(0)
 		}
 	}
-	return true
 }
 
 // note notes that a port has become ready.
