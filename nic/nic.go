@@ -345,3 +345,6 @@ func (n *NIC) markReady(out *weft.Actions) {
 		out.Ready = append(out.Ready, 0)
 	}
 }
+
+// Preload reads what a frame needs, see package harness/virtual.
+func (n *NIC) Preload(weft.PortID) uint64 { return uint64(n.nextAt) + n.stats.Injected + n.end.Preload() }

@@ -403,3 +403,20 @@ func (s *Switch) markReady(p weft.PortID, out *weft.Actions) {
 		out.Ready = append(out.Ready, p)
 	}
 }
+
+// Preload reads what a frame at port p needs: the state of the port, of its queues, and the slots of
+// the packets that come and go next. See package harness/virtual.
+func (s *Switch) Preload(p weft.PortID) (x uint64) {
+	port, c := &s.ports[p], s.channel(p, 0)
+	in, out := &s.in[c], &s.out[c]
+	x = uint64(port.queued+in.n+out.n) + port.lost + port.end.Preload()
+	if n := len(s.slots.free); n > 0 {
+		next := &s.slots.slot[s.slots.free[n-1]]
+		x += uint64(next.arrived) + next.hdr.Misroute
+	}
+	if out.head != noSlot {
+		head := &s.slots.slot[out.head]
+		x += uint64(head.arrived) + head.hdr.Misroute
+	}
+	return x
+}

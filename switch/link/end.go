@@ -233,3 +233,8 @@ func (e *End) countLoss(now weft.Time) {
 		e.hold(holdDamped, true)
 	}
 }
+
+// Preload reads what a frame needs, see package harness/virtual.
+func (e *End) Preload() uint64 {
+	return e.ch[0].sent + e.ch[0].granted + e.counters.Received + uint64(e.live.hello)
+}
