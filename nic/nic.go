@@ -347,4 +347,6 @@ func (n *NIC) markReady(out *weft.Actions) {
 }
 
 // Preload reads what a frame needs, see package harness/virtual.
-func (n *NIC) Preload(weft.PortID) uint64 { return uint64(n.nextAt) + n.stats.Injected + n.end.Preload() }
+func (n *NIC) Preload(weft.PortID) uint64 {
+	return uint64(n.nextAt) + n.stats.Injected + n.end.Preload()
+}
