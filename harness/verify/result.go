@@ -16,6 +16,7 @@ type Result struct {
 	Routing  string `json:"routing,omitempty"`
 	Mixed    string `json:"mixed,omitempty"` // the second routing: every subset of the switches runs it
 	VCs      int    `json:"vcs"`
+	Method   string `json:"method"` // lazy: all sets at once; enumeration: one by one
 	Kind     Kind   `json:"kind,omitempty"`
 	When     string `json:"when"`
 	// most faults of a set dead at one moment, of those that also go
@@ -27,15 +28,16 @@ type Result struct {
 	Asymmetry    string            `json:"asymmetry,omitempty"`
 	SourceBased  string            `json:"source_based,omitempty"` // why one that says it is destination-based was explored so too
 	FaultSets    uint64            `json:"fault_sets"`
-	Explored     uint64            `json:"explored_sets"` // the others are the same by symmetry
-	Pairs        int               `json:"pairs"`         // ordered pairs of NICs of the topology
-	Walks        uint64            `json:"walks"`         // pairs over all sets; the pairs of a dead switch's NICs do not count
-	Unconnected  uint64            `json:"unconnected"`   // of these: some choice is not delivered
-	Livelocks    uint64            `json:"livelocks"`     // of these: some choice comes to a cycle
-	BadSets      uint64            `json:"bad_sets"`      // sets with an unconnected pair
-	Deadlocks    uint64            `json:"deadlock_sets"` // sets in which channels can wait for each other only
-	CDGAcyclic   bool              `json:"cdg_acyclic"`   // the channel dependency graph of every set, or the extended one
-	CyclicSets   uint64            `json:"cyclic_sets"`   // sets whose graph has a cycle, whatever the extended one has
+	Explored     uint64            `json:"explored_sets"`       // the others are the same by symmetry
+	Pairs        int               `json:"pairs"`               // ordered pairs of NICs of the topology
+	Walks        uint64            `json:"walks"`               // pairs over all sets; the pairs of a dead switch's NICs do not count
+	Unconnected  uint64            `json:"unconnected"`         // of these: some choice is not delivered
+	Livelocks    uint64            `json:"livelocks"`           // of these: some choice comes to a cycle
+	BadSets      uint64            `json:"bad_sets"`            // sets with an unconnected pair
+	Deadlocks    uint64            `json:"deadlock_sets"`       // sets in which channels can wait for each other only
+	CDGAcyclic   bool              `json:"cdg_acyclic"`         // the channel dependency graph of every set, or the extended one
+	CyclicSets   uint64            `json:"cyclic_sets"`         // sets whose graph has a cycle, whatever the extended one has
+	Undecided    string            `json:"undecided,omitempty"` // what exploring all sets at once cannot decide: deadlock
 	Extended     *Extended         `json:"extended,omitempty"`
 	Numbering    *bool             `json:"numbering_rises,omitempty"` // the firmware's channel numbering, on every hop
 	Duato        *Duato            `json:"duato,omitempty"`
@@ -239,8 +241,8 @@ func (r *Result) add(o *Result) {
 
 // finish draws the conclusions.
 func (r *Result) finish() {
-	r.CDGAcyclic = r.CyclicSets == 0 || r.Extended.Acyclic == r.CyclicSets && !(r.fixed && r.Extended.Escape)
-	r.Pass = !r.Interrupted && r.Unconnected == 0 && r.Deadlocks == 0 && (r.Numbering == nil || *r.Numbering)
+	r.CDGAcyclic = r.Undecided == "" && r.CyclicSets == 0 || r.Extended.Acyclic == r.CyclicSets && !(r.fixed && r.Extended.Escape)
+	r.Pass = !r.Interrupted && r.Undecided == "" && r.Unconnected == 0 && r.Deadlocks == 0 && (r.Numbering == nil || *r.Numbering)
 	for _, n := range []struct {
 		is   bool
 		what string
