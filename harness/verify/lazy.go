@@ -25,8 +25,9 @@ type lazyFind struct {
 	wrong   *witness
 	nodes   uint64
 	cyclic  bool // packets of several sets together wait in a circle
-	choices bool
-	now     bool
+	falls   bool // a hop does not raise the channel's number
+	choices bool // a decision has left one
+	now     bool // the firmware has looked at the time
 }
 
 // canBeLazy says why the sets cannot be explored all at once; "": they can.
@@ -119,7 +120,7 @@ func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err erro
 		}
 	}
 	for _, w := range walks {
-		found.choices, found.now = found.choices || w.choices, found.now || w.now
+		found.falls, found.choices, found.now = found.falls || w.falls, found.choices || w.choices, found.now || w.now
 	}
 	found.cyclic = r.model.number == nil && together(walks).cyclic()
 	return found, errors.Join(errs...)
@@ -151,6 +152,12 @@ func (r *run) conclude(found lazyFind, res *Result) error {
 		}
 	}
 	res.MaxHops, res.inexactSoFar.now = int(hops), found.now
+	if found.cyclic || found.falls {
+		res.Undecided = "deadlock"
+	}
+	if found.falls {
+		*res.Numbering = false
+	}
 	all := new(big.Int)
 	for size := 0; size <= r.Sets.Max; size++ {
 		n := new(big.Int).Binomial(int64(len(r.Sets.elements)), int64(size))
@@ -159,8 +166,12 @@ func (r *run) conclude(found lazyFind, res *Result) error {
 		if s.Sets = limited(n); size < int(fewest) {
 			s.Connected = s.Sets
 		}
+		s.Uncounted = size >= int(fewest)
 	}
-	res.FaultSets = limited(all)
+	if res.FaultSets = limited(all); !all.IsUint64() {
+		about, _ := new(big.Float).SetInt(all).Float64()
+		res.About = fmt.Sprintf("%.1e", about)
+	}
 	res.Explored = res.FaultSets
 	res.Walks = limited(all.Mul(all, big.NewInt(int64(res.Pairs))))
 	if failing > 0 {
@@ -172,16 +183,10 @@ func (r *run) conclude(found lazyFind, res *Result) error {
 		}
 	}
 	if w := found.wrong; w != nil {
-		if w.what == Numbering {
-			*res.Numbering = false
-		}
 		var err error
 		if res.Counter, err = r.shows(w); err != nil {
 			return err
 		}
-	}
-	if found.cyclic || res.Numbering != nil && !*res.Numbering {
-		res.Undecided = "deadlock"
 	}
 	return nil
 }

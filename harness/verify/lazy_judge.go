@@ -102,7 +102,7 @@ func (a *witness) before(b *witness) bool {
 	return a.flow < b.flow
 }
 
-// wrong is what is wrong at the least number of dead links; nil: nothing is.
+// wrongs is what is wrong at the least number of dead links; nil: nothing is.
 func (w *lazyWalk) wrongs(f int) (best *witness) {
 	least := never
 	found := func(what string, cost int32, edge int32) {
@@ -122,6 +122,7 @@ func (w *lazyWalk) wrongs(f int) (best *witness) {
 			found(Livelock, n.cost+e.cost, int32(i))
 		}
 		if w.classes[n.class].outcomes[e.outcome].falls {
+			w.falls = true
 			found(Numbering, n.cost+e.cost, int32(i))
 		}
 	}

@@ -30,6 +30,7 @@ type lazyWalk struct {
 	hops    []int16
 	merged  []fact
 
+	falls  bool       // a channel's number, with some destination
 	graph  *waitGraph // of all destinations so far, where channels are not numbered
 	most   int
 	forget forget // [lazyWalk.relevant], but for tests

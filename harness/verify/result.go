@@ -25,8 +25,10 @@ type Result struct {
 	Registers string `json:"registers,omitempty"`  // of firmwares that have some
 	Symmetry  string `json:"symmetry,omitempty"`
 	// why a firmware that says it is symmetric was explored as if it did not
-	Asymmetry    string            `json:"asymmetry,omitempty"`
-	SourceBased  string            `json:"source_based,omitempty"` // why one that says it is destination-based was explored so too
+	Asymmetry   string `json:"asymmetry,omitempty"`
+	SourceBased string `json:"source_based,omitempty"` // why one that says it is destination-based was explored so too
+	// FaultSets, and all counts below, are at most 1<<64 - 1. About is then how many sets there are.
+	About        string            `json:"fault_sets_about,omitempty"`
 	FaultSets    uint64            `json:"fault_sets"`
 	Explored     uint64            `json:"explored_sets"`       // the others are the same by symmetry
 	Pairs        int               `json:"pairs"`               // ordered pairs of NICs of the topology
@@ -63,6 +65,8 @@ type ByFaults struct {
 	UpDown    uint64 `json:"updown_connected,omitempty"` // by up/down tables made anew
 	Physical  uint64 `json:"physically_connected,omitempty"`
 	Compared  bool   `json:"compared,omitempty"`
+	// Uncounted: some of the sets do not connect all pairs, and those that do were not counted.
+	Uncounted bool `json:"uncounted,omitempty"`
 }
 
 // Duato is how often the routing subfunction of the proof met Duato's condition.
@@ -241,7 +245,8 @@ func (r *Result) add(o *Result) {
 
 // finish draws the conclusions.
 func (r *Result) finish() {
-	r.CDGAcyclic = r.Undecided == "" && r.CyclicSets == 0 || r.Extended.Acyclic == r.CyclicSets && !(r.fixed && r.Extended.Escape)
+	r.CDGAcyclic = r.Undecided == "" &&
+		(r.CyclicSets == 0 || r.Extended.Acyclic == r.CyclicSets && !(r.fixed && r.Extended.Escape))
 	r.Pass = !r.Interrupted && r.Undecided == "" && r.Unconnected == 0 && r.Deadlocks == 0 && (r.Numbering == nil || *r.Numbering)
 	for _, n := range []struct {
 		is   bool
@@ -280,6 +285,13 @@ func (r *Result) String() string {
 	case r.Interrupted && r.Counter == nil:
 		verdict = "interrupted, nothing wrong so far"
 	}
-	return fmt.Sprintf("%s: %d fault sets, %d pairs each: %d not connected, %d livelocks, %d sets that can deadlock, at most %d hops",
-		verdict, r.FaultSets, r.Pairs, r.Unconnected, r.Livelocks, r.Deadlocks, r.MaxHops)
+	deadlocks := fmt.Sprintf("%d sets that can deadlock", r.Deadlocks)
+	if r.Undecided != "" {
+		deadlocks = r.Undecided + " not decided"
+		if r.Counter == nil {
+			verdict = "UNDECIDED"
+		}
+	}
+	return fmt.Sprintf("%s: %s fault sets, %d pairs each: %d not connected, %d livelocks, %s, at most %d hops",
+		verdict, cmp.Or(r.About, fmt.Sprint(r.FaultSets)), r.Pairs, r.Unconnected, r.Livelocks, deadlocks, r.MaxHops)
 }
