@@ -63,6 +63,10 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 	found, err := r.find(ctx, (*lazyWalk).relevant)
 	var claim *falseClaim
 	switch {
+	case ctx.Err() != nil:
+		res = r.empty()
+		res.Method, res.Symmetry, res.Interrupted = Lazy, "", true
+		return res, "", nil
 	case errors.Is(err, errReads), errors.Is(err, errOutcomes), errors.Is(err, errNodes), errors.As(err, &claim):
 		return nil, err.Error(), nil
 	case err != nil:
@@ -70,10 +74,6 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 	}
 	res = r.empty()
 	res.Method, res.Symmetry = Lazy, ""
-	if ctx.Err() != nil {
-		res.Interrupted = true
-		return res, "", nil
-	}
 	many := r.Sets.total() > maxCounted
 	switch {
 	case found.wrong != nil && !many:
@@ -103,7 +103,7 @@ func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err erro
 				if f >= len(found.pairs) {
 					return
 				}
-				if errs[i] = w.walk(f); errs[i] != nil {
+				if errs[i] = w.walk(ctx, f); errs[i] != nil {
 					stop.Store(true)
 					return
 				}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -14,7 +15,8 @@ import (
 // up when it asks for the first time, and the view notes that it has asked.
 type unknownView struct {
 	switching.Still                   // Dead: the ports that are taken to be dead
-	can             switching.PortSet // ports whose link can be dead
+	links           switching.PortSet // ports that lead to switches
+	can             switching.PortSet // of these: whose link can be dead, which is not so of the one the packet came by
 	known           switching.PortSet // of these: taken to be up
 	asked           []weft.PortID     // in order: taken to be up since the firmware has asked
 	offered         []weft.PortID     // asked for by Offer and not found dead
@@ -53,7 +55,6 @@ func (v *unknownView) Offer(p weft.PortID) bool {
 // where the packet goes then.
 type outcome struct {
 	facts []fact // sorted
-	kept  []fact // of these: what may be asked about again where the packet goes
 	to    int32  // a state, later its class; or delivered or lost
 	out   int32  // the channel taken, -1: none
 	from  int32  // the channel that the packet came by, where channels are not numbered
@@ -91,6 +92,7 @@ type asker struct {
 	choices  bool      // a decision has left a choice
 	first    []switching.Candidate
 	facts    []fact // of the outcomes
+	leaves   []leaf
 }
 
 func newAsker(m *model, most int) *asker {
@@ -100,7 +102,7 @@ func newAsker(m *model, most int) *asker {
 		v.Still = a.still[s]
 		for p := range weft.PortID(m.ports(s)) {
 			if m.peer(s, p).kind == weft.KindSwitch {
-				v.can.Add(p)
+				v.links.Add(p)
 			}
 		}
 	}
@@ -109,47 +111,88 @@ func newAsker(m *model, most int) *asker {
 
 // ask lists the outcomes of a packet in a state, whatever is dead.
 func (a *asker) ask(f int, fs *flowSpace, id int32) error {
-	a.outcomes, a.facts = a.outcomes[:0], a.facts[:0]
-	v := &a.views[fs.states[id].sw]
-	v.Asked = switching.Asked{}
-	if err := a.fork(f, fs, id, switching.PortSet{}, switching.PortSet{}, false); err != nil {
+	st := fs.states[id]
+	v := &a.views[st.sw]
+	v.Asked, v.can = switching.Asked{}, v.links
+	v.can.Remove(st.in)
+	a.leaves = a.leaves[:0]
+	if err := a.fork(f, fs, &st, switching.PortSet{}, switching.PortSet{}, false); err != nil {
 		return err
 	}
 	if v.Asked.Register || v.Asked.Queues || v.Asked.Draw {
 		return errReads
 	}
 	a.now = a.now || v.Asked.Now
+	a.outcomes, a.facts = a.outcomes[:0], a.facts[:0]
+	for i := range a.leaves {
+		a.outcomes = append(a.outcomes, a.told(&st, &a.leaves[i]))
+	}
 	return a.wrong
 }
 
+// leaf is an outcome with the ports that must be dead and up.
+type leaf struct {
+	outcome
+	dead, up switching.PortSet
+}
+
 // fork adds the outcomes with these ports dead and these up: one where all else that the firmware
-// asks about is up, and for each port that it asks about those where it is the first dead one.
-func (a *asker) fork(f int, fs *flowSpace, id int32, dead, up switching.PortSet, strict bool) error {
-	if dead.Len() > a.most {
-		return nil
-	}
-	if len(a.outcomes) > maxOutcomes {
+// asks about is up, and for each port that it asks about those where it is the first dead one. A
+// question of which the answer changes nothing has not been asked.
+func (a *asker) fork(f int, fs *flowSpace, st *state, dead, up switching.PortSet, strict bool) error {
+	if len(a.leaves) > maxOutcomes {
 		return errOutcomes
 	}
-	st := fs.states[id]
 	v := &a.views[st.sw]
-	d := a.decide(f, &st, dead, up, strict)
+	d := a.decide(f, st, dead, up, strict)
 	if v.open != (switching.PortSet{}) && !v.offersAll(d.Candidates) {
-		return a.fork(f, fs, id, dead, up, true) // it does not offer what it asked to offer
+		return a.fork(f, fs, st, dead, up, true) // it does not offer what it asked to offer
 	}
+	from := len(a.leaves)
 	asked, open, all := slices.Clone(v.asked), v.open, v.known
-	some := a.add(f, fs, &st, d.Candidates, dead, all)
-	before := up
-	for _, p := range asked {
-		if err := a.fork(f, fs, id, with(dead, p), before, strict); err != nil {
+	some := a.add(f, fs, st, d.Candidates, dead, all)
+	if none := dead.Union(&open); open != (switching.PortSet{}) && !some && none.Len() <= a.most {
+		if err := a.fork(f, fs, st, none, all, strict); err != nil {
 			return err
 		}
-		before.Add(p)
 	}
-	if open != (switching.PortSet{}) && !some {
-		return a.fork(f, fs, id, dead.Union(&open), all, strict)
+	for _, p := range slices.Backward(asked) {
+		mid := len(a.leaves)
+		all.Remove(p)
+		if one := with(dead, p); one.Len() <= a.most {
+			if err := a.fork(f, fs, st, one, all, strict); err != nil {
+				return err
+			}
+			if !sameBut(a.leaves[from:mid], a.leaves[mid:], p) {
+				continue
+			}
+		}
+		a.leaves = a.leaves[:mid] // no more can be dead, or it is all the same
+		for i := range a.leaves[from:] {
+			a.leaves[from+i].up.Remove(p)
+		}
 	}
 	return nil
+}
+
+// sameBut reports whether outcomes with a port up are those with it dead.
+func sameBut(up, dead []leaf, p weft.PortID) bool {
+	if len(up) != len(dead) {
+		return false
+	}
+	for i := range up {
+		u, d := up[i], dead[i]
+		u.up.Remove(p)
+		d.dead.Remove(p)
+		if u.up != d.up || u.dead != d.dead || !u.same(&d.outcome) {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *outcome) same(p *outcome) bool {
+	return o.to == p.to && o.out == p.out && o.from == p.from && o.two == p.two && o.falls == p.falls
 }
 
 func with(s switching.PortSet, p weft.PortID) switching.PortSet {
@@ -157,8 +200,9 @@ func with(s switching.PortSet, p weft.PortID) switching.PortSet {
 	return s
 }
 
-// decide asks the firmware, and if it says that only the destination matters, with another source and
-// packet too. The candidates are those of the first answer.
+// decide asks the firmware, and about the first decision of every state and every eighth of all with
+// another source and packet too, if it says that only the destination matters. The candidates are
+// those of the first answer.
 func (a *asker) decide(f int, st *state, dead, up switching.PortSet, strict bool) switching.Decision {
 	v := &a.views[st.sw]
 	v.Dead, v.strict = dead, strict
@@ -166,9 +210,10 @@ func (a *asker) decide(f int, st *state, dead, up switching.PortSet, strict bool
 		v.known, v.open, v.asked, v.offered = up, switching.PortSet{}, v.asked[:0], v.offered[:0]
 		return a.m.route(&a.m.runs[0].fw, v, f, src, st.in, st.vc, a.fields.of(st.fields), sent)
 	}
-	srcs := a.m.flows[f].srcs
-	a.turn++
-	other := route(a.turn%len(srcs), a.turn%len(packets))
+	if a.turn++; len(a.leaves) > 0 && a.turn%8 != 0 {
+		return route(0, 0)
+	}
+	other := route(a.turn%len(a.m.flows[f].srcs), a.turn%len(packets))
 	a.first = append(a.first[:0], other.Candidates...)
 	d := route(0, 0)
 	if a.wrong == nil && (d.Rule != other.Rule || !slices.Equal(d.Candidates, a.first)) {
@@ -183,7 +228,7 @@ func (v *unknownView) offersAll(candidates []switching.Candidate) bool {
 	var at, offered switching.PortSet
 	for i := range candidates {
 		c := &candidates[i]
-		if !v.can.Has(c.Port) || int(c.VC) >= v.VCs() {
+		if !v.links.Has(c.Port) || int(c.VC) >= v.VCs() {
 			return false
 		}
 		at.Add(c.Port)
@@ -224,11 +269,11 @@ func (a *asker) add(
 	}
 	a.choices = a.choices || live > 1
 	if bad {
-		a.emit(st, dead, up, outcome{to: lost, out: -1})
+		a.emit(dead, up, outcome{to: lost, out: -1})
 		return true
 	}
 	if !some && v.open == (switching.PortSet{}) {
-		a.emit(st, dead.Union(&open), up, outcome{to: lost, out: -1}) // it waits for dead ports alone
+		a.emit(dead.Union(&open), up, outcome{to: lost, out: -1}) // it waits for dead ports alone
 	}
 	in := a.m.into(int(st.sw), st.in, st.vc)
 	for i := range candidates {
@@ -246,30 +291,35 @@ func (a *asker) add(
 		if open.Has(c.Port) {
 			need.Add(c.Port)
 		}
-		a.emit(st, dead, need, o)
+		a.emit(dead, need, o)
 	}
 	return some
 }
 
 // emit adds an outcome with what it needs.
-func (a *asker) emit(st *state, dead, up switching.PortSet, o outcome) {
-	v := &a.views[st.sw]
-	if dead.Len() > a.most {
-		return
+func (a *asker) emit(dead, up switching.PortSet, o outcome) {
+	if dead.Len() <= a.most {
+		a.leaves = append(a.leaves, leaf{o, dead, up})
 	}
+}
+
+// told is the outcome with what it needs as facts.
+func (a *asker) told(st *state, l *leaf) outcome {
 	from := len(a.facts)
-	for p := range weft.PortID(v.At.Ports()) {
-		if v.can.Has(p) && (dead.Has(p) || up.Has(p)) {
+	for i := range l.up {
+		for word := l.up[i] | l.dead[i]; word != 0; word &= word - 1 {
+			p := weft.PortID(64*i + bits.TrailingZeros64(word))
 			is := fact(a.m.peer(int(st.sw), p).link) << 1
-			if dead.Has(p) {
+			if l.dead.Has(p) {
 				is |= 1
 			}
 			a.facts = append(a.facts, is)
 		}
 	}
+	o := l.outcome
 	o.facts = a.facts[from:]
 	slices.Sort(o.facts)
-	a.outcomes = append(a.outcomes, o)
+	return o
 }
 
 // key is the outcomes as text: states with the same need not be told apart.

@@ -69,7 +69,7 @@ func (w *lazyWalk) pairs(f int) (list []lazyPair) {
 	for _, starts := range w.flows[f].starts {
 		p := lazyPair{fails: never, loops: never}
 		for _, s := range starts {
-			n := &w.nodes[w.plain[w.class[s.state]]]
+			n := &w.nodes[w.plain[w.same[w.class[s.state]]]]
 			p.fails, p.loops = min(p.fails, n.fails), min(p.loops, n.loops)
 			p.hops = max(p.hops, int32(w.hops[n.hops+int32(w.most)]))
 		}

@@ -153,6 +153,19 @@ func mutants() (list []switching.Firmware) {
 		}
 		return real(pkt, at, sw)
 	})
+	mutate(link, "loses what finds its first link dead", func(
+		real decide, pkt *weft.Header, at switching.Arrival, sw switching.View,
+	) switching.Decision { // which cannot be
+		d, t := real(pkt, at, sw), sw.Place().Tree
+		switch up := t.DefaultUp(pkt.Dst); {
+		case !t.Leaf() || t.HasDown(pkt.Dst) || len(d.Candidates) == 0:
+		case at.From != weft.RoleUp && d.Candidates[0].Port == up:
+			d.Candidates[0].Fields.Misroute = 1
+		case pkt.Misroute == 1 && !sw.PortUp(up):
+			return switching.Discard("never")
+		}
+		return d
+	})
 	return list
 }
 

@@ -19,12 +19,12 @@ func TestADeadLinkThatIsForgottenAndChargedAgainHidesWhatFails(t *testing.T) {
 	forgets := func(w *lazyWalk, known []fact, to int32) []fact {
 		return slices.DeleteFunc(w.relevant(known, to), fact.dead)
 	}
-	want, got := bothWays(t, "kary-ntree:3,2", "adaptive-link-one", forgets)
+	want, got := bothWays(t, "kary-ntree:3,2", "adaptive-link-one", 2, forgets)
 	assert.NotEqual(t, want, got)
 	for i := range want {
 		assert.GreaterOrEqual(t, got[i].fails, want[i].fails, "a pair seems to hold, and does not")
 	}
-	want, got = bothWays(t, "kary-ntree:3,2", "deterministic-link", forgets)
+	want, got = bothWays(t, "kary-ntree:3,2", "deterministic-link", 2, forgets)
 	assert.NotEqual(t, want, got)
 	for i := range want {
 		assert.Equal(t, want[i].fails, got[i].fails)
@@ -42,7 +42,7 @@ func TestADeadLinkThatIsForgottenForNothingInventsFailures(t *testing.T) {
 		}
 		return w.relevant(known, to)
 	}
-	want, got := bothWays(t, "kary-ntree:3,2", "deterministic-link", free)
+	want, got := bothWays(t, "kary-ntree:3,2", "deterministic-link", 2, free)
 	assert.NotEqual(t, want, got)
 	for i := range want {
 		assert.Equal(t, int32(never), want[i].fails)
@@ -55,20 +55,21 @@ func TestALinkThatIsForgottenToBeUpInventsFailures(t *testing.T) {
 	forgets := func(w *lazyWalk, known []fact, to int32) []fact {
 		return slices.DeleteFunc(w.relevant(known, to), func(is fact) bool { return !is.dead() })
 	}
-	want, got := bothWays(t, "kary-ntree:3,2", "deterministic-link, back whatever is dead", forgets)
+	want, got := bothWays(t, "kary-ntree:4,2", "deterministic-link, loses what finds its first link dead", 3, forgets)
 	assert.NotEqual(t, want, got)
 	for i := range want {
+		assert.Equal(t, int32(never), want[i].fails)
 		assert.LessOrEqual(t, got[i].fails, want[i].fails, "a pair seems to fail, and does not")
 	}
 }
 
-// bothWays is what is found of all pairs with up to two dead links, one set after the other, and at
+// bothWays is what is found of all pairs with up to so many dead links, one set after the other, and at
 // once by forgetting so.
-func bothWays(t *testing.T, on, name string, forget forget) (want, got []lazyPair) {
+func bothWays(t *testing.T, on, name string, most int, forget forget) (want, got []lazyPair) {
 	t.Helper()
 	all := covered()
 	fw := all[slices.IndexFunc(all, func(fw switching.Firmware) bool { return fw.Name == name })]
-	r := lazyRun(t, on, fw, 2)
+	r := lazyRun(t, on, fw, most)
 	each, _ := r.enumerated(t)
 	found, err := r.find(t.Context(), forget)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"context"
 	"encoding/binary"
 	"slices"
 
@@ -18,6 +19,10 @@ type lazyWalk struct {
 	words   int      // of a set of links
 	sets    []uint64 // per component of the classes, links: see asksOf
 	text    []byte
+
+	same  map[int32]int32 // per class that packets start in: the one explored in its place, see alike
+	owner []int32         // per class: the one of these that alone leads to it
+	fixed []uint64        // the links that several ask about
 
 	known   [][]fact // what can be known, numbered
 	knownID map[string]int32
@@ -63,11 +68,13 @@ type lazyEdge struct {
 // never is more dead links than there can be.
 const never = 1 << 30
 
-// Bounds of what is held for one destination, chosen by us: some 500 MB.
+// Bounds of what is held for one destination, chosen by us: a gigabyte at most, as a rule far less.
 const (
-	maxLazyNodes = 1 << 22
-	maxLazyEdges = 1 << 25
-	maxLazyWords = 1 << 25
+	maxLazyStates   = 1 << 18
+	maxLazyOutcomes = 1 << 22
+	maxLazyNodes    = 1 << 22
+	maxLazyEdges    = 1 << 25
+	maxLazyWords    = 1 << 25
 )
 
 func newLazyWalk(m *model, most int) *lazyWalk {
@@ -81,44 +88,63 @@ func newLazyWalk(m *model, most int) *lazyWalk {
 }
 
 // walk explores the packets to a destination.
-func (w *lazyWalk) walk(f int) error {
+func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	w.space.clear()
 	fs := w.start(f)
-	if err := w.classify(f, fs); err != nil {
+	if err := w.classify(ctx, f, fs); err != nil {
 		return err
 	}
-	if err := w.askable(); err != nil {
+	var starts []int32
+	for _, of := range fs.starts {
+		for _, s := range of {
+			starts = append(starts, w.class[s.state])
+		}
+	}
+	slices.Sort(starts)
+	w.alike(slices.Compact(starts))
+	for i := range starts {
+		starts[i] = w.same[starts[i]]
+	}
+	slices.Sort(starts)
+	starts = slices.Compact(starts)
+	if err := w.askable(starts); err != nil {
 		return err
 	}
 	w.known, w.knownID = append(w.known[:0], nil), map[string]int32{"": 0}
 	w.nodeIDs, w.nodes, w.edges = map[[2]int32]int32{}, w.nodes[:0], w.edges[:0]
 	w.plain = append(w.plain[:0], slices.Repeat([]int32{-1}, len(w.classes))...)
 	w.todo = make([][]int32, w.most+1)
-	for _, starts := range fs.starts {
-		for _, s := range starts {
-			w.come(w.class[s.state], nil, 0, -1)
-		}
+	for _, s := range starts {
+		w.come(s, nil, 0, -1)
 	}
 	for cost := 0; cost <= w.most; cost++ {
 		for i := 0; i < len(w.todo[cost]); i++ {
+			if i%1024 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if err := w.expand(w.todo[cost][i], int32(cost)); err != nil {
 				return err
 			}
 		}
 	}
 	w.hops = w.hops[:0]
-	for _, starts := range fs.starts {
-		for _, s := range starts {
-			w.judge(w.plain[w.class[s.state]])
-		}
+	for _, s := range starts {
+		w.judge(w.plain[s])
 	}
 	return nil
 }
 
 // classify asks the firmware in every state that a packet can come to.
-func (w *lazyWalk) classify(f int, fs *flowSpace) error {
+func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 	w.classes, w.class, w.ids = w.classes[:0], w.class[:0], map[string]int32{}
+	all := 0
 	for i := 0; i < len(fs.states); i++ {
+		switch {
+		case len(fs.states) > maxLazyStates || all > maxLazyOutcomes:
+			return errNodes
+		case i%1024 == 0 && ctx.Err() != nil:
+			return ctx.Err()
+		}
 		if err := w.ask(f, fs, int32(i)); err != nil {
 			return err
 		}
@@ -134,6 +160,7 @@ func (w *lazyWalk) classify(f int, fs *flowSpace) error {
 				c.outcomes[j].facts, facts = facts[:n:n], facts[n:]
 			}
 			w.classes = append(w.classes, c)
+			all += len(c.outcomes)
 		}
 		w.class = append(w.class, id)
 	}
@@ -147,9 +174,9 @@ func (w *lazyWalk) classify(f int, fs *flowSpace) error {
 	return nil
 }
 
-// askable finds for every class the links that a packet may ask about there or later. A circle of
+// askable finds for every class that some lead to the links that a packet may ask about there or later. A circle of
 // classes asks about the same ones all over, so they are those of its component.
-func (w *lazyWalk) askable() error {
+func (w *lazyWalk) askable(starts []int32) error {
 	w.sets = w.sets[:0]
 	index := slices.Repeat([]int32{-1}, len(w.classes))
 	low := make([]int32, len(w.classes))
@@ -163,9 +190,9 @@ func (w *lazyWalk) askable() error {
 		stack = append(stack, c)
 		path = append(path, visit{c, 0})
 	}
-	for root := range w.classes {
+	for _, root := range starts {
 		if index[root] < 0 {
-			enter(int32(root))
+			enter(root)
 		}
 		for len(path) > 0 {
 			top := &path[len(path)-1]
@@ -201,13 +228,6 @@ func (w *lazyWalk) askable() error {
 			w.union(stack[at:], parts)
 			stack = stack[:at]
 			parts++
-		}
-	}
-	for i := range w.classes {
-		for j := range w.classes[i].outcomes {
-			if o := &w.classes[i].outcomes[j]; o.to >= 0 {
-				o.kept = w.relevant(o.facts, o.to)
-			}
 		}
 	}
 	return nil
