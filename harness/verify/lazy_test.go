@@ -81,7 +81,8 @@ func mutants() (list []switching.Firmware) {
 	mutate := func(of switching.Firmware, name string, change func(
 		real func(*weft.Header, switching.Arrival, switching.View) switching.Decision,
 		pkt *weft.Header, at switching.Arrival, sw switching.View,
-	) switching.Decision) {
+	) switching.Decision,
+	) {
 		route := of.Route
 		of.Name += ", " + name
 		of.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
@@ -174,8 +175,13 @@ func TestAllSetsAtOnceAreAsOneByOne(t *testing.T) {
 		on   string
 		most int
 	}{
-		{"kary-ntree:2,2", 4}, {"kary-ntree:3,2", 3}, {"kary-ntree:2,3", 3}, {"mport-tree:4,2", 3},
-		{"mport-tree:4,3", 2}, {"kary-ntree:2,4", 2}, {"kary-ntree:3,3", 2},
+		{"kary-ntree:2,2", 4},
+		{"kary-ntree:3,2", 3},
+		{"kary-ntree:2,3", 3},
+		{"mport-tree:4,2", 3},
+		{"mport-tree:4,3", 2},
+		{"kary-ntree:2,4", 2},
+		{"kary-ntree:3,3", 2},
 	} {
 		for _, fw := range covered() {
 			t.Run(fmt.Sprintf("%s/%d/%s", c.on, c.most, fw.Name), func(t *testing.T) {
@@ -212,4 +218,56 @@ func TestAllSetsAtOnceAreAsOneByOne(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestResultsSayHowSetsWereExplored(t *testing.T) {
+	link, vector := firmware.DeterministicLink(), firmware.MisrouteVector{}.Firmware()
+	for _, c := range []struct {
+		name   string
+		config Config
+		method string
+		pass   bool
+	}{
+		{"all at once", Config{Firmware: link, Sets: Sets{Max: 1}}, Lazy, true},
+		{"one by one when asked", Config{Firmware: link, Sets: Sets{Max: 1}, Exhaustive: true}, Enumeration, true},
+		{"counted one by one when something is wrong", Config{Firmware: link, Sets: Sets{Max: 2}}, Enumeration, false},
+		{"with switches", Config{Firmware: link, Sets: Sets{Kind: Any, Max: 1}}, Enumeration, false},
+		{"while packets travel", Config{Firmware: link, Sets: Sets{Max: 1}, When: Arriving}, Enumeration, true},
+		{"with registers", Config{Firmware: firmware.AdaptiveLink{}.Firmware(), Sets: Sets{Max: 1}}, Enumeration, true},
+		{"where together they have a cycle", Config{Firmware: vector, Sets: Sets{Max: 1}}, Enumeration, true},
+		{"of a size", Config{Firmware: link, Sets: Sets{Min: 1, Max: 1}}, Enumeration, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.config.Graph = topologytest.Parse(t, "kary-ntree:2,3")
+			r, err := Run(t.Context(), c.config)
+			require.NoError(t, err)
+			assert.Equal(t, c.method, r.Method)
+			assert.Equal(t, c.pass, r.Pass, r)
+		})
+	}
+}
+
+func TestMoreSetsThanCanBeCountedHoldOrFailOrAreUndecided(t *testing.T) {
+	run := func(on string, fw switching.Firmware, most int) *Result {
+		r, err := Run(t.Context(), Config{Graph: topologytest.Parse(t, on), Firmware: fw, Sets: Sets{Max: most}})
+		require.NoError(t, err)
+		assert.Equal(t, Lazy, r.Method)
+		return r
+	}
+	holds := run("kary-ntree:8,2", firmware.DeterministicLink(), 7)
+	assert.True(t, holds.Pass, holds)
+	assert.True(t, holds.CDGAcyclic)
+	assert.Nil(t, holds.Counter)
+
+	fails := run("kary-ntree:4,3", firmware.DeterministicLink(), 6)
+	assert.False(t, fails.Pass)
+	assert.Empty(t, fails.Undecided)
+	assert.Len(t, fails.Counter.Faults, 4, fails.Counter)
+	assert.Equal(t, fails.ByFaults[3].Sets, fails.ByFaults[3].Connected)
+	assert.True(t, fails.ByFaults[4].Uncounted)
+
+	undecided := run("kary-ntree:3,3", firmware.MisrouteVector{}.Firmware(), 8)
+	assert.False(t, undecided.Pass)
+	assert.Len(t, undecided.Counter.Faults, 3)
+	assert.Equal(t, "deadlock", undecided.Undecided)
 }
