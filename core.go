@@ -13,8 +13,8 @@ type Core interface {
 	// Exempt tells that the neighbour at port p is not heard because the driver holds it up: a
 	// frame waits to be received, or was not let through.
 	Exempt(now Time, p PortID)
-	// LinksDue is when Tick is due for the sake of links, and neighbours may have been silent for too
-	// long; Never: it is not.
+	// LinksDue is from when on Exempt matters before Tick: a neighbour may have missed a hello; Never: it
+	// does not.
 	LinksDue() Time
 	// Transmit fills f with what port p may send now, at most limit packets, and reports whether
 	// there is anything to send. A frame may carry no packets: credits alone, a hello, or the

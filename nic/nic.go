@@ -275,7 +275,7 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 func (n *NIC) Exempt(now weft.Time, _ weft.PortID) { n.end.Exempt(now) }
 
 // LinksDue implements [weft.Core].
-func (n *NIC) LinksDue() weft.Time { return n.end.Due() }
+func (n *NIC) LinksDue() weft.Time { return n.end.SuspectAt() }
 
 // Transmit implements [weft.Core]. Packets enter the fabric in the virtual channel of their
 // address.
@@ -345,3 +345,6 @@ func (n *NIC) markReady(out *weft.Actions) {
 		out.Ready = append(out.Ready, 0)
 	}
 }
+
+// Preload reads what a frame needs, see package harness/virtual.
+func (n *NIC) Preload(weft.PortID) uint64 { return uint64(n.nextAt) + n.stats.Injected + n.end.Preload() }

@@ -38,7 +38,7 @@ type asking struct {
 	wanted  []uint64      // bits: the slots whose asks the driver is to take
 	next    slotID        // where it takes the next
 	taken   bool          // it has some that are not answered
-	answers []askedAnswer // per slot
+	answers []askedAnswer // per slot; nil before the first
 }
 
 // askedAnswer is the answer for the packet of a slot, as long as nothing changes.
@@ -61,7 +61,7 @@ const (
 // from now on. It is for drivers that look at [weft.Actions].Asking, call [Switch.Asks], then
 // [Asks.Decide] without holding the switch up, and then [Switch.Answer].
 func (s *Switch) LetAsk() {
-	s.asks = &asking{wanted: make([]uint64, s.wait.slotWords), answers: make([]askedAnswer, s.slots.most)}
+	s.asks = &asking{wanted: make([]uint64, s.wait.slotWords)}
 }
 
 // Asks fills b with decisions that the switch waits for, and reports whether there are any. There are
@@ -117,6 +117,9 @@ func (s *Switch) decide(id slotID, at Arrival, out *weft.Actions) (d Decision, k
 		k := Ask{Packet: sl.hdr, At: at, View: (*view)(s)}
 		s.cfg.Firmware.Batch([]*Ask{&k})()
 		return s.answered(&k), true
+	}
+	if s.asks.answers == nil {
+		s.asks.answers = make([]askedAnswer, s.slots.most)
 	}
 	a := &s.asks.answers[id]
 	if sl.asked != askKnown || a.at != s.asks.changes {

@@ -56,7 +56,7 @@ func (s *Switch) Await(now weft.Time, p weft.PortID, until weft.Time, out *weft.
 	s.now = now
 	port := &s.ports[p]
 	port.end.Await(now, until)
-	s.look = min(s.look, port.end.Due())
+	s.lookAt(&port.end)
 	if s.sendable(p) {
 		s.markReady(p, out)
 	}
@@ -160,9 +160,9 @@ func (s *Switch) Come(now weft.Time, above weft.Epoch, h *HandOver, out *weft.Ac
 func (s *Switch) rest(out *weft.Actions) {
 	s.changed()
 	s.holdPorts()
-	s.look = weft.Never
+	s.look, s.suspect = weft.Never, weft.Never
 	for p := range s.ports {
-		s.look = min(s.look, s.ports[p].end.Due())
+		s.lookAt(&s.ports[p].end)
 	}
 	s.wake(out)
 }

@@ -68,7 +68,7 @@ func (s *Switch) openPorts(out *weft.Actions) {
 		if end.Owes() {
 			s.markReady(weft.PortID(p), out)
 		}
-		s.look = min(s.look, end.Due())
+		s.lookAt(end)
 	}
 	for p := range s.ports { // a link that died while the switch moved
 		if p := weft.PortID(p); s.ports[p].queued > 0 && !s.portUp(p) {

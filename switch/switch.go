@@ -15,6 +15,7 @@ type Switch struct {
 	now       weft.Time
 	late      weft.Time // by how much what is received now comes later than its Frame.At
 	look      weft.Time // when the first link end is due for a hello or for having heard none
+	suspect   weft.Time // when the first neighbour may have missed a hello
 	returning returning
 	ports     []port
 	stranded  int      // packets in the output queues of dead links that are routed anew
@@ -111,6 +112,7 @@ func New(cfg Config) (*Switch, error) {
 		scratch:  make([]Candidate, 0, channels),
 		discards: map[string]uint64{},
 		look:     weft.Never,
+		suspect:  weft.Never,
 	}
 	s.adopt()
 	if cfg.Requeue {
@@ -158,7 +160,7 @@ func (s *Switch) Signal(now weft.Time, p weft.PortID, up bool, out *weft.Actions
 	if up {
 		s.signalled()
 	}
-	s.look = min(s.look, port.end.Due())
+	s.lookAt(&port.end)
 	if port.end.Owes() {
 		s.markReady(p, out)
 	}
@@ -196,7 +198,7 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 		}
 	}
 	if v.CameUp || v.Lost {
-		s.look = min(s.look, port.end.Due()) // a neighbour to be heard from now on, or damping that is to end
+		s.lookAt(&port.end) // a neighbour to be heard from now on, or damping that is to end
 	}
 	if !port.ready && (s.sendable(p) || port.end.Owes()) {
 		s.markReady(p, out)
@@ -209,7 +211,12 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 func (s *Switch) Exempt(now weft.Time, p weft.PortID) { s.ports[p].end.Exempt(now) }
 
 // LinksDue implements [weft.Core].
-func (s *Switch) LinksDue() weft.Time { return s.look }
+func (s *Switch) LinksDue() weft.Time { return s.suspect }
+
+// lookAt has Tick look at a link end in time.
+func (s *Switch) lookAt(end *link.End) {
+	s.look, s.suspect = min(s.look, end.Due()), min(s.suspect, end.SuspectAt())
+}
 
 // Transmit implements [weft.Core].
 func (s *Switch) Transmit(now weft.Time, p weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {
@@ -238,7 +245,7 @@ func (s *Switch) Transmit(now weft.Time, p weft.PortID, limit int, f *weft.Frame
 func (s *Switch) Tick(now weft.Time, out *weft.Actions) {
 	s.now = now
 	if s.look <= now {
-		s.look = weft.Never
+		s.look, s.suspect = weft.Never, weft.Never
 		for p := range s.ports {
 			end := &s.ports[p].end
 			awaited := end.Awaits() > 0
@@ -253,7 +260,7 @@ func (s *Switch) Tick(now weft.Time, out *weft.Actions) {
 				s.ports[p].ready = true
 				out.Owed = append(out.Owed, weft.PortID(p))
 			}
-			s.look = min(s.look, end.Due())
+			s.lookAt(end)
 		}
 	}
 	if s.returning.on {
@@ -395,4 +402,21 @@ func (s *Switch) markReady(p weft.PortID, out *weft.Actions) {
 		s.ports[p].ready = true
 		out.Ready = append(out.Ready, p)
 	}
+}
+
+// Preload reads what a frame at port p needs: the state of the port, of its queues, and the slots of
+// the packets that come and go next. See package harness/virtual.
+func (s *Switch) Preload(p weft.PortID) (x uint64) {
+	port, c := &s.ports[p], s.channel(p, 0)
+	in, out := &s.in[c], &s.out[c]
+	x = uint64(port.queued+in.n+out.n) + port.lost + port.end.Preload()
+	if n := len(s.slots.free); n > 0 {
+		next := &s.slots.slot[s.slots.free[n-1]]
+		x += uint64(next.arrived) + next.hdr.Misroute
+	}
+	if out.head != noSlot {
+		head := &s.slots.slot[out.head]
+		x += uint64(head.arrived) + head.hdr.Misroute
+	}
+	return x
 }

@@ -3,23 +3,22 @@ package switching
 import "math/bits"
 
 // waiters remembers which blocked packet waits for which output queues: a bit matrix, read by rows
-// in both directions, so that entering, waking and leaving never allocate and never search. Rows
+// in both directions, so that entering, waking and leaving never search, and only the first that waits allocates. Rows
 // are served round robin: every waiter of an output is woken before any is woken twice.
 type waiters struct {
 	keeps                int      // outputs whose places are kept
 	count                []int32  // per output, how many wait for it
 	kept                 []slotID // per output, for whom its places are kept; noSlot: for nobody
 	next                 []slotID // per output, where the round robin goes on
+	slots                int
 	slotWords, chanWords int
-	bySlot               []uint64 // per slot, the outputs it waits for
+	bySlot               []uint64 // per slot, the outputs it waits for; nil before the first waits, as byOutput
 	byOutput             []uint64 // per output, the slots that wait for it
 	blocked              []uint64 // the slots that wait for anything
 }
 
 func newWaiters(slots, channels int) waiters {
-	w := waiters{slotWords: (slots + 63) / 64, chanWords: (channels + 63) / 64}
-	w.bySlot = make([]uint64, slots*w.chanWords)
-	w.byOutput = make([]uint64, channels*w.slotWords)
+	w := waiters{slots: slots, slotWords: (slots + 63) / 64, chanWords: (channels + 63) / 64}
 	w.count = make([]int32, channels)
 	w.next = make([]slotID, channels)
 	w.blocked = make([]uint64, w.slotWords)
@@ -32,6 +31,9 @@ func newWaiters(slots, channels int) waiters {
 
 // enter makes id wait for the output queue c, beside those it waits for already.
 func (w *waiters) enter(id slotID, c channel) {
+	if w.bySlot == nil {
+		w.bySlot, w.byOutput = make([]uint64, w.slots*w.chanWords), make([]uint64, len(w.count)*w.slotWords)
+	}
 	word, bit := &w.bySlot[int(id)*w.chanWords+int(c)/64], uint64(1)<<(uint(c)%64)
 	if *word&bit != 0 {
 		return
@@ -42,9 +44,17 @@ func (w *waiters) enter(id slotID, c channel) {
 	w.blocked[id/64] |= 1 << (uint(id) % 64)
 }
 
+// row is what id waits for.
+func (w *waiters) row(id slotID) []uint64 {
+	if w.bySlot == nil {
+		return nil
+	}
+	return w.bySlot[int(id)*w.chanWords : (int(id)+1)*w.chanWords]
+}
+
 // leave makes id wait for nothing.
 func (w *waiters) leave(id slotID) {
-	row := w.bySlot[int(id)*w.chanWords : (int(id)+1)*w.chanWords]
+	row := w.row(id)
 	mask := ^(uint64(1) << (uint(id) % 64))
 	for i, word := range row {
 		for ; word != 0; word &= word - 1 {
@@ -93,7 +103,7 @@ func (w *waiters) blockedAfter(from slotID) slotID { return nextBit(w.blocked, f
 
 // outputs calls f for each output id waits for.
 func (w *waiters) outputs(id slotID, f func(c channel)) {
-	for i, word := range w.bySlot[int(id)*w.chanWords : (int(id)+1)*w.chanWords] {
+	for i, word := range w.row(id) {
 		for ; word != 0; word &= word - 1 {
 			f(channel(i*64 + bits.TrailingZeros64(word)))
 		}

@@ -108,8 +108,9 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 		case <-ctx.Done():
 			return
 		}
-		now, ledger := s.fabric.Now(), s.fabric.Ledger()
+		now := s.fabric.Now()
 		totals, latency := watch.Read(now)
+		ledger := watch.Ledger()
 		seconds := (now - last).Duration().Seconds()
 		tempo := s.fabric.Tempo()
 		per := func(now, before uint64) float64 { return rate(now, before, seconds) }

@@ -52,18 +52,26 @@ func newBatcher(c net.Conn, patience time.Duration) *batcher {
 func (b *batcher) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.waitForRoom(); err != nil {
+		return 0, err
+	}
+	b.buf = append(b.buf, p...)
+	b.more.Signal()
+	return len(p), nil
+}
+
+// waitForRoom returns when less than maxBatched bytes wait. The caller holds b.mu.
+func (b *batcher) waitForRoom() error {
 	for len(b.buf) >= maxBatched && b.failed == nil && !b.closed {
 		b.room.Wait()
 	}
 	switch {
 	case b.failed != nil:
-		return 0, b.failed
+		return b.failed
 	case b.closed:
-		return 0, net.ErrClosed
+		return net.ErrClosed
 	}
-	b.buf = append(b.buf, p...)
-	b.more.Signal()
-	return len(p), nil
+	return nil
 }
 
 // SetWriteDeadline does nothing: Write does not wait for the other side, see patience.

@@ -39,6 +39,7 @@ type connection struct {
 	ctx     context.Context
 	timeout time.Duration            // to connect
 	sock    atomic.Pointer[net.Conn] // below conn; nil within one process
+	direct  *direct                  // below conn; nil unless within one process
 	why     atomic.Pointer[error]    // that we gave it up, before conn knew
 }
 
@@ -52,7 +53,9 @@ func (s *shard) dial(urls string) (*connection, error) {
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) { s.asyncError(w, sub, err) }),
 		nats.ClosedHandler(func(*nats.Conn) { close(w.closed) }),
 	}
-	if s.cfg.Broker == nil {
+	if s.cfg.Broker != nil {
+		opts = append(opts, nats.InProcessServer(directly{inProcess{s.cfg.Broker}, s, w}))
+	} else {
 		opts = append(opts, nats.SetCustomDialer(w), nats.FlusherTimeout(0), // see batcher
 
 			nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsLost))

@@ -201,7 +201,7 @@ func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) 
 		creds = broker.Credentials(RoleFabric)
 		// A pipe to our own server does not hang, and a deadline for every write costs as much as
 		// the write.
-		opts = append(opts, nats.InProcessServer(inProcess{broker}), nats.FlusherTimeout(0))
+		opts = append([]nats.Option{nats.InProcessServer(inProcess{broker}), nats.FlusherTimeout(0)}, opts...)
 	}
 	more, err := creds.options()
 	if err != nil {

@@ -54,8 +54,9 @@ func TestNATSSlowConsumerIsReported(t *testing.T) {
 	t.Parallel()
 	events := new(recorder)
 	blocked := make(chan struct{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	n := openNATS(t, bus.NATSConfig{
-		Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true}), Shards: 1, Pending: 1,
+		URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric), Shards: 1, Pending: 1,
 	})
 	n.Watch(func(e wire.Event) {
 		if e.Kind == wire.EventUnknown {

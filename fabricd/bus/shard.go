@@ -211,6 +211,12 @@ func (s *shard) publish(l *natsLink, frame []byte) error {
 	if w == nil {
 		return wire.ErrDisconnected
 	}
+	if w.direct != nil && len(frame) <= s.maxFrame() {
+		if w.direct.publishTo(l.subject, frame) != nil {
+			return wire.ErrDisconnected
+		}
+		return nil
+	}
 	err := w.conn.Publish(l.subject, frame)
 	switch {
 	case err == nil:
@@ -235,41 +241,70 @@ func (s *shard) demux() {
 		if msg == nil {
 			return
 		}
-		s.notify(s.deliverOnDemux(msg))
+		s.notify(s.deliverMsg(msg))
 	}
 }
 
-// deliverOnDemux returns what went wrong, and nothing if that need not be told.
-func (s *shard) deliverOnDemux(msg *nats.Msg) wire.Event {
+// deliverMsg returns what went wrong, and nothing if that need not be told.
+func (s *shard) deliverMsg(msg *nats.Msg) wire.Event {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.ended {
-		return wire.Event{}
-	}
 	l := s.links[msg.Subject]
+	if e, ok := s.takes(l, msg.Subject, msg.Data); !ok {
+		return e
+	}
+	return l.put(wire.Message{Data: msg.Data}) // nats.go made a copy for us, so there is nothing to release
+}
+
+// deliver hands out a frame that a direct connection has read.
+func (s *shard) deliver(subject, frame []byte) {
+	s.notify(s.deliverCopy(subject, frame))
+}
+
+func (s *shard) deliverCopy(subject, frame []byte) wire.Event {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	l := s.links[string(subject)]
 	if l == nil {
+		e, _ := s.takes(nil, string(subject), frame)
+		return e
+	}
+	if e, ok := s.takes(l, l.subject, frame); !ok {
+		return e
+	}
+	return l.put(wire.NewMessage(frame))
+}
+
+// takes reports whether there is an inbox for a frame of l, which is nil for an unknown subject, else
+// what went wrong. s.mu is held.
+func (s *shard) takes(l *natsLink, subject string, frame []byte) (e wire.Event, ok bool) {
+	switch {
+	case s.ended:
+	case l == nil:
 		n := s.unknown.Add(1)
-		return rare(wire.Event{Kind: wire.EventUnknown, Shard: s.index, Subject: msg.Subject, Count: n, Err: errUnknown})
-	}
-	if l.inbox == nil {
+		e = rare(wire.Event{Kind: wire.EventUnknown, Shard: s.index, Subject: subject, Count: n, Err: errUnknown})
+	case l.inbox == nil:
 		l.elsewhere.Add(1)
-		return wire.Event{}
-	}
-	if l.cut.Load() {
+	case l.cut.Load():
 		l.recvCut.Add(1)
-		return wire.Event{}
-	}
-	if wire.Crowded(l.inbox, l.sum, msg.Data) {
+	case wire.Crowded(l.inbox, l.sum, frame):
 		l.full.Add(1)
-		return wire.Event{}
+	default:
+		return e, true
 	}
+	return e, false
+}
+
+// put puts a frame into the inbox, and returns what went wrong. The mutex of the shard is held.
+func (l *natsLink) put(m wire.Message) wire.Event {
 	select {
-	case l.inbox <- wire.Message{Data: msg.Data}: // nats.go made a copy for us, so there is nothing to release
+	case l.inbox <- m:
 		l.delivered.Add(1)
 		return wire.Event{}
 	default:
+		m.Release()
 		n := l.full.Add(1)
-		return rare(wire.Event{Kind: wire.EventFull, Shard: s.index, Subject: msg.Subject, Count: n, Err: errFull})
+		return rare(wire.Event{Kind: wire.EventFull, Shard: l.in.index, Subject: l.subject, Count: n, Err: errFull})
 	}
 }
 

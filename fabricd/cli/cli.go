@@ -39,6 +39,7 @@ func Firmware(make func() switching.Firmware) Option {
 
 // Main runs fabricd with the arguments of the process to its end, and exits with its exit code.
 func Main(options ...Option) {
+	command.BoundGarbage()
 	for _, add := range append(options, modules.Add) {
 		if err := add(); err != nil {
 			fmt.Fprintln(os.Stderr, "fabricd:", err)

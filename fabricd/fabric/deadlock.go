@@ -46,9 +46,13 @@ func (rd *reader) Deadlock() []Channel {
 func (rd *reader) blockedSwitches() (snaps []switching.Snapshot, longest oldest) {
 	ids := make([]weft.SwitchID, 0, len(rd.switches))
 	snaps = make([]switching.Snapshot, len(rd.switches))
+	idle := len(rd.remoteHosts()) == 0 && !rd.holdsPackets()
 	for i, s := range rd.switches {
 		var r switching.Reading
 		snaps[i].Switch = s.id
+		if idle {
+			continue
+		}
 		if s.read(&r); r.Blocked > 0 {
 			ids = append(ids, s.id)
 		}

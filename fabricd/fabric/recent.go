@@ -45,6 +45,9 @@ func (w *TotalsWatch) Read(now weft.Time) (Totals, Latency) {
 	return w.recent.totals(w.reader, now), w.recent.last
 }
 
+// Ledger is the ledger as of the latest Read.
+func (w *TotalsWatch) Ledger() Ledger { return w.reader.addUp() }
+
 // totals adds the counters of all nodes up.
 func (r *recent) totals(rd *reader, now weft.Time) Totals {
 	t := Totals{NoticesLost: rd.notices.lost.Load()}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/settings"
@@ -76,23 +75,23 @@ type lateHost struct {
 func (f *Fabric) attendTempo() {
 	measured := lateness{}
 	f.runtime.Task(max(measureEvery, f.binWidth()), func() {
-		f.recordLocal(host.CountersRequest{})
-		late := 0.
-		for _, h := range *f.hosts.Load() {
-			late = max(late, measured.next(h.id, &h.counters.Load().all))
+		own := f.local.local.Drivers()
+		late := measured.next(f.local.id, &own)
+		for _, h := range f.remoteHosts() {
+			late = max(late, measured.next(h.id, &h.counters.Load().all.Drivers))
 		}
 		f.inLoop(func(l loop) { l.decide(leader.Measured{Late: late}) })
 	})
 }
 
-// next is how late packets come on a host that has counted so much, see [leader.Tempo].
-func (m lateness) next(id ledger.HostID, c *host.Counters) float64 {
+// next is how late packets come on a host whose drivers have counted so much, see [leader.Tempo].
+func (m lateness) next(id ledger.HostID, now *switchd.Stats) float64 {
 	h := m[id]
 	if h == nil {
 		h = &lateHost{}
 		m[id] = h
 	}
-	now, was := &c.Drivers, &h.was
+	was := &h.was
 	lasted, overdue := now.Lasted-was.Lasted, now.Overdue-was.Overdue
 	if lasted >= 0 && lasted < measureOver {
 		if h.idle++; h.idle > idleAfter {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -18,11 +17,11 @@ func TestLatenessIsMeasuredPerHost(t *testing.T) {
 	total := switchd.Stats{}
 	next := func(more switchd.Stats) float64 {
 		total = total.Add(more)
-		return measured.next(1, &host.Counters{Drivers: total})
+		return measured.next(1, &total)
 	}
 	some := switchd.Stats{FramesOut: 120, CreditFrames: 20, Lasted: 100 * time.Millisecond, Overdue: 50 * time.Millisecond}
 	require.InDelta(t, 0.5*counts, next(some), 1e-9)
-	require.Zero(t, measured.next(2, &host.Counters{}), "another host")
+	require.Zero(t, measured.next(2, &switchd.Stats{}), "another host")
 	waiting := some
 	waiting.Waited = 50
 	late := 0.5 * (counts + 0.5*countsQueue)

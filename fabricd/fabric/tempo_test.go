@@ -21,12 +21,13 @@ func TestAFabricGoesWithATimeFactor(t *testing.T) {
 		require.Equal(t, factor, l.Fabric.Tempo().Factor)
 		before := l.Fabric.Totals().Injected
 		first, from, later := time.Now(), l.Fabric.Now(), time.Now()
-		l.more(400)
+		l.more(600)
 		least, passed, most := time.Since(later), (l.Fabric.Now() - from).Duration(), time.Since(first)
 		injected := l.Fabric.Totals().Injected - before
 		require.GreaterOrEqual(t, float64(passed), 0.95*factor*float64(least))
 		require.LessOrEqual(t, float64(passed), 1.05*factor*float64(most))
-		require.InDelta(t, 800, float64(injected)/passed.Seconds(), 200, "in the time of the fabric")
+		// What hosts have told is some time old; a clock of another factor is off by half or more.
+		require.InDelta(t, 800, float64(injected)/passed.Seconds(), 350, "in the time of the fabric")
 	}
 	for _, factor := range []float64{0.2, 0.5} {
 		require.NoError(t, l.Fabric.SetTimeFactor(factor, true))

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/switchd"
 )
 
 // Delivered is how many packets the NICs have received that were for them, for callers that ask a
@@ -18,6 +19,17 @@ func (p *Local) Delivered() (n uint64) {
 		n += h.Stats().Delivered
 	}
 	return n
+}
+
+// Drivers adds up what the drivers of all nodes have done, for callers that ask several times a second.
+func (p *Local) Drivers() (sum switchd.Stats) {
+	for _, n := range p.nodes.switches {
+		sum = sum.Add(n.Stats())
+	}
+	for _, h := range p.nodes.nics {
+		sum = sum.Add(h.Driver.Stats())
+	}
+	return sum
 }
 
 // HoldsPackets reports whether a packet is inside a switch.

@@ -164,10 +164,14 @@ func (m *NodeRuntime) Run(ctx context.Context) {
 		running.Go(func() { t.Run(ctx) })
 	}
 	for _, n := range m.cfg.Nodes {
-		running.Go(func() { m.drivers[n].Run(ctx) })
+		m.drivers[n].Start(&running)
 	}
 	if m.selfProbe != nil {
 		running.Go(func() { m.selfProbe.Run(ctx) })
+	}
+	<-ctx.Done()
+	for _, n := range m.cfg.Nodes {
+		m.drivers[n].Stop()
 	}
 	running.Wait()
 }

@@ -24,11 +24,12 @@ type NodeConfig struct {
 
 // Node is a core with its place in an engine.
 type Node struct {
-	worker *worker
-	core   weft.Core
-	index  uint32 // of those of the worker
-	id     int    // of those of the engine
-	halted bool   // see Halt
+	worker   *worker
+	core     weft.Core
+	preloads Preloader // the core, or nil
+	index    uint32    // of those of the worker
+	id       int       // of those of the engine
+	halted   bool      // see Halt
 	// times are when the node has something to do, Never where it has not: per port when the first
 	// frame on the wire to it arrives, when the core is to look at the time, and per port when it is
 	// to send.
@@ -69,6 +70,7 @@ func (e *Engine) Add(core weft.Core, cfg NodeConfig) *Node {
 	for i := range n.times {
 		n.times[i] = weft.Never
 	}
+	n.preloads, _ = core.(Preloader)
 	e.nodes = append(e.nodes, n)
 	e.workers[cfg.Part%len(e.workers)].add(n)
 	return n

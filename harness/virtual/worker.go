@@ -28,6 +28,9 @@ type worker struct {
 	number  int       // of the worker
 	round   int64     // exchanges with other workers
 
+	group     []*Node // see runGroup
+	preloaded uint64
+
 	instants instants // of the bucket whose turn it is, while it is gone through instant by instant
 
 	spare  []*flight     // bound: the most frames there were on all wires at one time
@@ -148,8 +151,17 @@ func (w *worker) row(f func(n *Node)) {
 // earlier, and returns when the bucket ends. No node affects another in it.
 func (w *worker) window(at, end weft.Time) (last weft.Time) {
 	last = w.turn(at)
-	if last <= end {
+	if last <= end && len(w.nodes) < preloadFrom {
 		w.row(func(n *Node) { w.runNode(n, last) })
+		return last
+	}
+	if last <= end {
+		w.row(func(n *Node) {
+			if w.group = append(w.group, n); len(w.group) == groupNodes {
+				w.runGroup(last)
+			}
+		})
+		w.runGroup(last)
 		return last
 	}
 	w.row(func(n *Node) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -142,6 +143,7 @@ func measureCost(ctx context.Context, spec string, out io.Writer) error {
 		return err
 	}
 	r.build = cpuSeconds() - start
+	runtime.GC() // so that the memory is that of one network
 	start = cpuSeconds()
 	m, err := measure.Run(ctx, config(r.cycles))
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -51,9 +51,7 @@ it comes up, idles, and then carries uniform traffic, of 10,000 packets a second
 state stream is made and read all the while, as for fabricd up and one page, which looks at large fabrics by pods. With
 --profile FOLDER every process leaves CPU profiles of coming up and of its traffic there.`,
 		cobra.MinimumNArgs(1), func(ctx context.Context, args []string) error {
-			if os.Getenv("GOGC") == "" { // as fabricd does
-				debug.SetGCPercent(400)
-			}
+			command.BoundGarbage() // as fabricd does
 			if child {
 				return s.one(ctx, args[0], os.Stdout)
 			}

@@ -184,6 +184,10 @@ func (e *End) Stamp(now weft.Time, f *weft.Frame) (packets bool) {
 // Signal, and after a Receive that changed the state of the link.
 func (e *End) Due() weft.Time { return min(e.live.due(), e.until) }
 
+// SuspectAt is when the neighbour has missed a hello, and Exempt matters; only a frame that it is heard
+// by puts that off. weft.Never: no hello is expected.
+func (e *End) SuspectAt() weft.Time { return e.live.suspectAt() }
+
 // Tick does what was due at or before now: saying hello, or giving up on a neighbour that is
 // silent. It reports whether the link stopped being up, and whether a hello is due: a frame that is
 // not to wait.
@@ -228,4 +232,9 @@ func (e *End) countLoss(now weft.Time) {
 	if e.Suppressed() {
 		e.hold(holdDamped, true)
 	}
+}
+
+// Preload reads what a frame needs, see package harness/virtual.
+func (e *End) Preload() uint64 {
+	return e.ch[0].sent + e.ch[0].granted + e.counters.Received + uint64(e.live.hello)
 }

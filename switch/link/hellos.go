@@ -138,6 +138,15 @@ func (s *detector) forgive(now weft.Time) {
 	}
 }
 
+// suspectAt is when the neighbour has missed a hello, unless it is heard before; weft.Never: none is
+// expected.
+func (s *detector) suspectAt() weft.Time {
+	if s.deadline == weft.Never {
+		return weft.Never
+	}
+	return min(s.deadline, s.heardAt+s.interval+s.interval/2)
+}
+
 // due is when tick is to be called at the latest: weft.Never when the detector is stopped and not
 // suppressed.
 func (s *detector) due() weft.Time { return min(s.hello, s.deadline, s.release) }

@@ -23,6 +23,14 @@ func (l *Line[T]) Empty() bool { return l.first == nil }
 // Due is when the first frame arrives. There must be one.
 func (l *Line[T]) Due() weft.Time { return l.first.due }
 
+// First is the first frame, or nil.
+func (l *Line[T]) First() *T {
+	if l.first == nil {
+		return nil
+	}
+	return &l.first.Frame
+}
+
 // All are the frames, in order.
 func (l *Line[T]) All() iter.Seq[*T] {
 	return func(yield func(*T) bool) {

@@ -12,18 +12,22 @@ type asker interface {
 	Answer(now weft.Time, b *switching.Asks, out *weft.Actions)
 }
 
-// ask asks the firmware for the decisions that core waits for and hands them in. It owns b.
+// ask asks the firmware for the decisions that core waits for and hands them in. It owns b, which is
+// large, and which most firmwares do not need.
 func (d *Driver) ask(core asker) {
-	var b switching.Asks
+	var b *switching.Asks
 	for range d.asks {
+		if b == nil {
+			b = new(switching.Asks)
+		}
 		for any := true; any && !d.stopped.Load(); {
 			d.lock()
-			any = core.Asks(d.cfg.Clock(), &b)
+			any = core.Asks(d.cfg.Clock(), b)
 			d.behind.Store(any)
 			d.mu.Unlock()
 			if any {
 				b.Decide()
-				d.Do(func(now weft.Time, out *weft.Actions) { core.Answer(now, &b, out) })
+				d.Do(func(now weft.Time, out *weft.Actions) { core.Answer(now, b, out) })
 			}
 		}
 		if d.stopped.Load() {

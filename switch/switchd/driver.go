@@ -6,8 +6,8 @@
 //	transport -> inbox     one channel per port; bound: what the credits allow in flight (sequential, the transport's goroutine)
 //	decode                 frame -> packets (parallel, one goroutine per port)
 //	step                   core.Receive under the lock (sequential per core)
-//	wake                   the transmitting goroutine of every port that now has something to send; to a
-//	                       paced link the receiving one sends itself, before it sleeps
+//	wake                   the receiving goroutine transmits itself, before it sleeps; whoever else has a
+//	                       port ready wakes the transmitting one
 //	step                   core.Transmit under the lock (sequential per core)
 //	pace, encode, send     packets -> frame -> transport (parallel, one goroutine per port)
 //
@@ -32,7 +32,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -149,23 +149,36 @@ func New(cfg Config) *Driver {
 	return d
 }
 
-// Run drives the core until ctx ends and returns when all its goroutines have. Call it once.
+// Run drives the core until ctx ends and returns when all its goroutines have. Call it once, and not
+// Start.
 func (d *Driver) Run(ctx context.Context) {
 	var wg sync.WaitGroup
-	for p, w := range d.cfg.Wires {
+	if d.cfg.Ticker == nil {
+		wg.Go(func() { d.ticker.Run(ctx) })
+	}
+	d.Start(&wg)
+	<-ctx.Done()
+	d.Stop()
+	wg.Wait()
+}
+
+// Start drives the core, with goroutines in wg, until Stop. Call each once.
+func (d *Driver) Start(wg *sync.WaitGroup) {
+	for p := range d.cfg.Wires {
+		w := &d.cfg.Wires[p]
 		if w.Out == nil {
 			continue
 		}
 		wg.Go(func() { d.receive(weft.PortID(p), w) })
 		wg.Go(func() { d.transmit(weft.PortID(p)) })
 	}
-	if d.cfg.Ticker == nil {
-		wg.Go(func() { d.ticker.Run(ctx) })
-	}
 	if core, ok := d.cfg.Core.(asker); ok {
 		wg.Go(func() { d.ask(core) })
 	}
-	<-ctx.Done()
+}
+
+// Stop has the goroutines that Start has started end.
+func (d *Driver) Stop() {
 	d.lock()
 	d.stopped.Store(true)
 	d.mu.Unlock()
@@ -177,15 +190,14 @@ func (d *Driver) Run(ctx context.Context) {
 		}
 	}
 	notify(d.asks)
-	wg.Wait()
 }
 
 // Recheck has all goroutines that wait for a time look again how long that is: the clock goes
 // otherwise.
 func (d *Driver) Recheck() {
 	notify(d.ticker.poke)
-	for _, wake := range d.wakes {
-		notify(wake)
+	for p := range d.wakes {
+		d.wake(weft.PortID(p))
 	}
 }
 
@@ -206,13 +218,8 @@ func (d *Driver) Do(f func(now weft.Time, out *weft.Actions)) {
 	now := d.cfg.Clock()
 	f(now, &out)
 	d.act(now, now, &out)
-	d.wake(out.Ready)
-}
-
-// wake has the transmitters of ports look.
-func (d *Driver) wake(ports []weft.PortID) {
-	for _, p := range ports {
-		notify(d.wakes[p])
+	for _, p := range out.Ready {
+		d.wake(p)
 	}
 }
 
@@ -229,55 +236,61 @@ func (d *Driver) Signal(p weft.PortID, up bool) {
 }
 
 // receive steps the core by every frame that arrives at p, and before it sleeps transmits at the ports
-// that became ready if their links are paced, and take one packet at a time anyway: to wake their
-// transmitters takes longer. It owns frame, out and ready.
-func (d *Driver) receive(p weft.PortID, w Wire) {
-	var frame weft.Frame
-	var out weft.Actions
-	var ready []weft.PortID
+// that became ready: to wake their transmitters takes longer. Where links are not paced it lets others
+// that can run have their turn first, whose packets may go along, and takes what came meanwhile.
+func (d *Driver) receive(p weft.PortID, w *Wire) {
 	taken := 0
+	var k *work // nil while it sleeps
 	for m := range w.Inbox {
 		if d.stopped.Load() {
 			return
 		}
 		d.inHand[p].Store(true)
-		err := wire.DecodeFrame(&frame, w.InSum, m.Data)
-		m.Release()
-		d.framesIn.Add(1)
-		out.Reset()
-		if err != nil {
-			d.badFrames.Add(1)
-			f := weft.Fault{Port: p, Err: err, Count: 1, Damaged: errors.Is(err, wire.ErrDamaged)}
-			if f.Damaged {
-				d.damaged.Add(1)
+		if k == nil {
+			k = works.Get().(*work)
+		}
+		d.take(p, w, m, k)
+		for _, to := range k.out.Ready {
+			k.note(to)
+		}
+		if taken++; taken < d.cfg.Batch {
+			if len(w.Inbox) == 0 && len(k.ready) > 0 && w.Pace.Rate == 0 {
+				runtime.Gosched()
 			}
-			out.Faults = append(out.Faults, f)
-		}
-		d.lock()
-		now := d.cfg.Clock()
-		at := now
-		if err == nil {
-			at = d.arrived(now, &frame, &w)
-			d.core.Receive(now, p, &frame, &out)
-		}
-		d.act(now, at, &out)
-		d.mu.Unlock()
-		for _, to := range out.Ready {
-			if d.cfg.Wires[to].Pace.Rate == 0 {
-				notify(d.wakes[to]) // it fills a frame while packets come
-			} else if !slices.Contains(ready, to) {
-				ready = append(ready, to)
+			if len(w.Inbox) > 0 {
+				continue
 			}
 		}
-		if taken++; len(w.Inbox) == 0 || taken >= d.cfg.Batch {
-			taken = 0
-			for _, to := range ready {
-				d.transmitNow(to)
-			}
-			ready = ready[:0]
-		}
+		d.transmitReady(k)
+		works.Put(k)
+		k, taken = nil, 0
 		d.inHand[p].Store(false)
 	}
+}
+
+// take steps the core by a frame that has arrived at p.
+func (d *Driver) take(p weft.PortID, w *Wire, m wire.Message, k *work) {
+	err := wire.DecodeFrame(&k.frame, w.InSum, m.Data)
+	m.Release()
+	d.framesIn.Add(1)
+	k.out.Reset()
+	if err != nil {
+		d.badFrames.Add(1)
+		f := weft.Fault{Port: p, Err: err, Count: 1, Damaged: errors.Is(err, wire.ErrDamaged)}
+		if f.Damaged {
+			d.damaged.Add(1)
+		}
+		k.out.Faults = append(k.out.Faults, f)
+	}
+	d.lock()
+	defer d.mu.Unlock()
+	now := d.cfg.Clock()
+	at := now
+	if err == nil {
+		at = d.arrived(now, &k.frame, w)
+		d.core.Receive(now, p, &k.frame, &k.out)
+	}
+	d.act(now, at, &k.out)
 }
 
 // arrived returns when a frame has come that is received now: at its At, or a little later where that is
@@ -332,7 +345,9 @@ func (d *Driver) tick() {
 	}
 	d.await()
 	d.mu.Unlock()
-	d.wake(out.Ready)
+	for _, p := range out.Ready {
+		d.transmitAt(p)
+	}
 	for _, p := range out.Owed {
 		d.senders[p].owed.Store(true)
 		d.hello(p)
@@ -356,7 +371,7 @@ func (d *Driver) Late(p weft.PortID, slack, within time.Duration) bool {
 // which nothing moves may then move yet.
 func (d *Driver) Behind() bool {
 	for p := range d.wakes {
-		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() || d.cfg.Wires[p].Out != nil && len(d.wakes[p]) > 0 {
+		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() || d.cfg.Wires[p].Out != nil && d.senders[p].again.Load() {
 			return true
 		}
 	}

@@ -9,5 +9,5 @@ import (
 // their way arrive no later than if they had set out now.
 func (d *Driver) Impair(p weft.PortID, i link.Impairment) {
 	d.senders[p].impairment.Store(&i)
-	notify(d.wakes[p]) // it may be waiting at the old rate
+	d.wake(p) // it may be waiting at the old rate
 }

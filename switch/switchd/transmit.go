@@ -2,6 +2,7 @@ package switchd
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,13 +20,10 @@ const catchUp = 250 * weft.Millisecond
 // it.
 type sender struct {
 	mu      sync.Mutex // the rest; taken before the core's lock, so that frames leave in the order they were filled
-	frame   weft.Frame
-	out     weft.Actions
-	buf     []byte
 	line    link.Line[[]byte]
 	timer   *time.Timer            // of the transmitter
 	timed   bool                   // the timer was set last
-	watches bool                   // the transmitter waits for the timer too
+	watches bool                   // the transmitter waits for the timer too, if the link is not paced
 	spare   []*link.Flight[[]byte] // bound: the most frames there were on the line at one time
 	pace    link.Pacer
 	draws   *rand.PCG
@@ -37,14 +35,26 @@ type sender struct {
 	ready weft.Time // since when the core has had something; guarded by the core's lock
 
 	impairment atomic.Pointer[link.Impairment] // never nil; not guarded by mu
+	again      atomic.Bool                     // whoever has mu is to look again before it is done; not guarded by mu
 	owed       atomic.Bool                     // a hello is due; not guarded by mu
-	busy       atomic.Int64                    // since when a hello waits for the transmitter, on the clock of Config; 0: none does
+	busy       atomic.Int64                    // since when a hello waits for whoever has mu, on the clock of Config; 0: none does
 }
+
+// work is what a goroutine needs while it receives or transmits. Ports have none of their own: in a
+// large fabric that would be more than a processor's cache holds.
+type work struct {
+	frame weft.Frame
+	out   weft.Actions
+	buf   []byte
+	ready []weft.PortID
+}
+
+var works = sync.Pool{New: func() any { return new(work) }}
 
 // step sends the frames on the line that are due, and one from the core, as [link.Pacer.Allow]
 // says. It reports whether it did anything, whether the core has more, and when to come again; the
 // caller holds s.mu.
-func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
+func (d *Driver) step(p weft.PortID, k *work) (did, more bool, next weft.Time) {
 	s, w := &d.senders[p], &d.cfg.Wires[p]
 	if i := s.impairment.Load(); i != s.pace.Of() {
 		s.pace.Change(d.cfg.Clock(), w.Pace, i, &s.line)
@@ -66,24 +76,30 @@ func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
 	limit, ok := s.pace.Allow(now-hold, d.cfg.Batch, s.owed.Load() && s.owed.Swap(false))
 	next = s.pace.Free() + hold
 	if ok {
-		s.out.Reset()
+		k.out.Reset()
 		d.lock()
 		now = d.cfg.Clock() // under the lock: a core's time does not go backwards
-		any := d.core.Transmit(now, p, limit, &s.frame, &s.out)
+		any := d.core.Transmit(now, p, limit, &k.frame, &k.out)
 		at := now
 		if s.pace.Timed() {
-			at = s.canLeave(now)
+			at = s.canLeave(now, k.out.Since)
 		}
-		d.act(now, at, &s.out)
+		d.act(now, at, &k.out)
 		d.mu.Unlock()
-		d.wake(s.out.Ready)
+		for _, to := range k.out.Ready {
+			if w.Pace.Rate > 0 {
+				k.note(to)
+			} else {
+				d.wake(to) // it fills a frame while packets come
+			}
+		}
 		if any {
-			d.dispatch(p, now, at)
+			d.dispatch(p, k, now, at)
 		}
 		if limit > 0 {
-			s.waits = s.out.More
+			s.waits = k.out.More
 		}
-		did, more, next = did || any || limit > 0, s.out.More, weft.Never
+		did, more, next = did || any || limit > 0, k.out.More, weft.Never
 		if more {
 			next = s.pace.Free() + s.hold
 		}
@@ -94,9 +110,9 @@ func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
 	return did, more, next
 }
 
-// canLeave is since when the frame can leave that is sent now. The caller holds both locks.
-func (s *sender) canLeave(now weft.Time) weft.Time {
-	at := max(s.out.Since, s.pace.Free(), now-catchUp)
+// canLeave is since when the frame can leave that is sent now, whose packets had come at a time. The caller holds both locks.
+func (s *sender) canLeave(now, since weft.Time) weft.Time {
+	at := max(since, s.pace.Free(), now-catchUp)
 	if !s.waits {
 		at = max(at, s.ready)
 	}
@@ -105,11 +121,11 @@ func (s *sender) canLeave(now weft.Time) weft.Time {
 
 // advance sends what may leave now, and sets the timer of the transmitter to when to come again. The
 // caller holds s.mu.
-func (d *Driver) advance(p weft.PortID) {
+func (d *Driver) advance(p weft.PortID, k *work) {
 	s := &d.senders[p]
-	did, more, next := d.step(p)
+	did, more, next := d.step(p, k)
 	for did && more {
-		did, more, next = d.step(p)
+		did, more, next = d.step(p, k)
 	}
 	switch {
 	case next != weft.Never:
@@ -120,21 +136,21 @@ func (d *Driver) advance(p weft.PortID) {
 	s.timed = next != weft.Never
 }
 
-// transmit sends what the core has for port p.
+// transmit transmits at port p when its timer or somebody else wants it to. The transmitter of a paced
+// link waits for the timer alone: a select takes much longer, and a wake-up sets the timer.
 func (d *Driver) transmit(p weft.PortID) {
 	s := &d.senders[p]
 	defer s.timer.Stop()
 	for !d.stopped.Load() {
-		s.mu.Lock()
-		d.advance(p)
-		s.watches = s.timed || d.cfg.Wires[p].Pace.Rate > 0 // a select takes longer than to wait for one channel
-		timed := s.watches
-		s.mu.Unlock()
-		if busy := s.busy.Load(); busy != 0 {
-			d.ticker.since(weft.Time(busy))
-			s.busy.Store(0)
+		d.transmitAt(p)
+		if d.cfg.Wires[p].Pace.Rate > 0 {
+			<-s.timer.C
+			continue
 		}
-		if !timed {
+		s.mu.Lock()
+		s.watches = s.timed
+		s.mu.Unlock()
+		if !s.watches { // only this goroutine writes it
 			<-d.wakes[p]
 			continue
 		}
@@ -145,66 +161,105 @@ func (d *Driver) transmit(p weft.PortID) {
 	}
 }
 
-// transmitNow is a look of the transmitter of p, from another goroutine. If it is at work, done is
-// false, and it looks again.
-func (d *Driver) transmitNow(p weft.PortID) (done bool) {
+// wake has the transmitter of p look.
+func (d *Driver) wake(p weft.PortID) {
 	s := &d.senders[p]
-	switch {
-	case d.cfg.Wires[p].Out == nil:
-	case s.mu.TryLock():
-		d.advance(p)
-		if s.timed && !s.watches {
-			notify(d.wakes[p])
+	s.again.Store(true) // should somebody transmit now, who sets the timer too
+	if d.cfg.Wires[p].Pace.Rate > 0 {
+		s.timer.Reset(0)
+	} else {
+		notify(d.wakes[p])
+	}
+}
+
+// transmitAt transmits at p, and at the ports that become ready by that.
+func (d *Driver) transmitAt(p weft.PortID) {
+	k := works.Get().(*work)
+	k.ready = append(k.ready[:0], p)
+	d.transmitReady(k)
+	works.Put(k)
+}
+
+// transmitReady transmits at the ports of k, and at those that become ready by that.
+func (d *Driver) transmitReady(k *work) {
+	for len(k.ready) > 0 {
+		last := len(k.ready) - 1
+		p := k.ready[last]
+		k.ready = k.ready[:last] // it may become ready again
+		d.transmitNow(p, k)
+	}
+}
+
+// transmitNow transmits at p. Where somebody else does, it leaves a note, and that one looks again.
+func (d *Driver) transmitNow(p weft.PortID, k *work) {
+	s := &d.senders[p]
+	if d.cfg.Wires[p].Out == nil {
+		return
+	}
+	s.again.Store(true)
+	for s.again.Load() && s.mu.TryLock() {
+		s.again.Store(false)
+		if d.stopped.Load() {
+			s.timer.Reset(0) // the transmitter is to end
+		} else {
+			d.advance(p, k)
+			if s.timed && !s.watches && d.cfg.Wires[p].Pace.Rate == 0 {
+				notify(d.wakes[p])
+			}
 		}
 		s.mu.Unlock()
-	default:
-		notify(d.wakes[p])
-		return false
+		if busy := s.busy.Load(); busy != 0 {
+			d.ticker.since(weft.Time(busy))
+			s.busy.Store(0)
+		}
 	}
-	return true
+}
+
+// note notes that a port has become ready.
+func (k *work) note(p weft.PortID) {
+	if !slices.Contains(k.ready, p) {
+		k.ready = append(k.ready, p)
+	}
 }
 
 // hello sends the hello that is due at p, from the ticker: the transmitter may be one of thousands of
 // goroutines that wait for a processor, and hellos must not.
 func (d *Driver) hello(p weft.PortID) {
-	busy := &d.senders[p].busy
-	busy.CompareAndSwap(0, int64(d.cfg.Clock()))
-	if d.transmitNow(p) { // else it is sending a frame, which is a hello too; unless the machine does not let it
-		busy.Store(0)
-	}
+	d.senders[p].busy.CompareAndSwap(0, int64(d.cfg.Clock()))
+	d.transmitAt(p)
 }
 
-// dispatch sends the frame of the sender of port p, which could leave at a time, now or when it is due,
-// unless the link loses it.
-func (d *Driver) dispatch(p weft.PortID, now, at weft.Time) {
+// dispatch sends the frame of k by port p, which could leave at a time, now or when it is due, unless
+// the link loses it.
+func (d *Driver) dispatch(p weft.PortID, k *work, now, at weft.Time) {
 	s, to := &d.senders[p], d.cfg.Wires[p].Out
-	due, lost := s.pace.Send(at, &s.frame, s.draws)
+	due, lost := s.pace.Send(at, &k.frame, s.draws)
 	if lost {
 		d.framesLost.Add(1)
 		return
 	}
 	switch {
-	case len(s.frame.Packets) == 0:
+	case len(k.frame.Packets) == 0:
 		d.creditFrames.Add(1)
 	case s.waits && s.pace.Free() > 0:
 		d.waited.Add(1)
 	}
-	s.frame.At, s.hold = 0, 0
+	k.frame.At, s.hold = 0, 0
 	if s.pace.Timed() {
-		s.frame.At = due
-		s.hold = min(3*weft.Time(d.lateness.Load()), s.pace.Lasts(&s.frame)/2)
+		k.frame.At = due
+		s.hold = min(3*weft.Time(d.lateness.Load()), s.pace.Lasts(&k.frame)/2)
 	}
 	sum := d.cfg.Wires[p].OutSum
 	if due <= now && s.line.Empty() {
-		s.buf = wire.AppendFrame(s.buf[:0], sum, &s.frame)
-		d.send(to, s.buf)
+		k.buf = wire.AppendFrame(k.buf[:0], sum, &k.frame)
+		d.send(to, k.buf)
 		return
 	}
 	f := new(link.Flight[[]byte])
 	if n := len(s.spare); n > 0 {
 		f, s.spare = s.spare[n-1], s.spare[:n-1]
 	}
-	f.Frame = wire.AppendFrame(f.Frame[:0], sum, &s.frame)
+	f.Frame = wire.AppendFrame(f.Frame[:0], sum, &k.frame)
 	s.line.Push(f, due)
 }
 

@@ -105,10 +105,7 @@ func (m *Memory) Sender(d Direction) (Sender, error) {
 
 // Send implements Sender. It allocates nothing once buffers have grown.
 func (l *memLink) Send(frame []byte) error {
-	buf := buffers.Get().(*buffer)
-	buf.data = append(buf.data[:0], frame...)
-	msg := Message{Data: buf.data, buf: buf}
-
+	msg := NewMessage(frame)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {

@@ -69,6 +69,13 @@ type Message struct {
 	buf  *buffer
 }
 
+// NewMessage returns a message with a copy of a frame.
+func NewMessage(frame []byte) Message {
+	buf := buffers.Get().(*buffer)
+	buf.data = append(buf.data[:0], frame...)
+	return Message{Data: buf.data, buf: buf}
+}
+
 // Release gives the storage of m back; Data must not be used afterwards. Call it at most once.
 func (m Message) Release() {
 	if m.buf != nil {
