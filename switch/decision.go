@@ -42,6 +42,22 @@ type View interface {
 	Scratch() []Candidate
 }
 
+// Offerer is a [View] that may leave open which of some ports are up.
+type Offerer interface {
+	// Offer reports whether a candidate at p may be offered; see the function of that name.
+	Offer(p weft.PortID) bool
+}
+
+// Offer reports whether the link at p is up, to a firmware that offers a candidate at each port of
+// which this is so, and looks at nothing of the answers but whether there is any. It is PortUp in a
+// fabric. Who explores the firmware need not try every subset of the ports.
+func Offer(sw View, p weft.PortID) bool {
+	if o, ok := sw.(Offerer); ok {
+		return o.Offer(p)
+	}
+	return sw.PortUp(p)
+}
+
 // Candidate is one way a packet may leave.
 type Candidate struct {
 	Port   weft.PortID // of this switch

@@ -1,6 +1,10 @@
 package switching
 
-import "github.com/weft-fabric/weft"
+import (
+	"math/bits"
+
+	"github.com/weft-fabric/weft"
+)
 
 // PortSet is a set of ports of one switch.
 type PortSet [weft.MaxPorts / 64]uint64
@@ -13,6 +17,22 @@ func (s *PortSet) Remove(p weft.PortID) { s[p/64] &^= 1 << (p % 64) }
 
 // Has reports whether p is in the set. A port that no switch can have is not.
 func (s *PortSet) Has(p weft.PortID) bool { return int(p) < weft.MaxPorts && s[p/64]>>(p%64)&1 == 1 }
+
+// Len is how many ports the set has.
+func (s *PortSet) Len() (n int) {
+	for _, word := range s {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// Union is the set of the ports that s or t has.
+func (s *PortSet) Union(t *PortSet) (both PortSet) {
+	for i := range s {
+		both[i] = s[i] | t[i]
+	}
+	return both
+}
 
 // Still is a switch that stands still: what a firmware would see of it, set by whoever wants to
 // know what the firmware would do. It is what explores, explains and tests firmwares without a

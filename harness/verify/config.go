@@ -73,6 +73,8 @@ type Config struct {
 	// was explored. The claim is checked at every decision; where it is wrong, every set is
 	// explored too, and [Result].Asymmetry says why.
 	NoSymmetry bool
+	// Exhaustive explores the sets one by one, also where all can be explored at once.
+	Exhaustive bool
 	Workers    int // goroutines; 0 is one per core
 	// Progress, if given, is told how many of the sets are done. It is called from one goroutine at
 	// a time.

@@ -16,6 +16,7 @@ type Result struct {
 	Routing  string `json:"routing,omitempty"`
 	Mixed    string `json:"mixed,omitempty"` // the second routing: every subset of the switches runs it
 	VCs      int    `json:"vcs"`
+	Method   string `json:"method"` // lazy: all sets at once; enumeration: one by one
 	Kind     Kind   `json:"kind,omitempty"`
 	When     string `json:"when"`
 	// most faults of a set dead at one moment, of those that also go
@@ -24,18 +25,21 @@ type Result struct {
 	Registers string `json:"registers,omitempty"`  // of firmwares that have some
 	Symmetry  string `json:"symmetry,omitempty"`
 	// why a firmware that says it is symmetric was explored as if it did not
-	Asymmetry    string            `json:"asymmetry,omitempty"`
-	SourceBased  string            `json:"source_based,omitempty"` // why one that says it is destination-based was explored so too
+	Asymmetry   string `json:"asymmetry,omitempty"`
+	SourceBased string `json:"source_based,omitempty"` // why one that says it is destination-based was explored so too
+	// FaultSets, and all counts below, are at most 1<<64 - 1. About is then how many sets there are.
+	About        string            `json:"fault_sets_about,omitempty"`
 	FaultSets    uint64            `json:"fault_sets"`
-	Explored     uint64            `json:"explored_sets"` // the others are the same by symmetry
-	Pairs        int               `json:"pairs"`         // ordered pairs of NICs of the topology
-	Walks        uint64            `json:"walks"`         // pairs over all sets; the pairs of a dead switch's NICs do not count
-	Unconnected  uint64            `json:"unconnected"`   // of these: some choice is not delivered
-	Livelocks    uint64            `json:"livelocks"`     // of these: some choice comes to a cycle
-	BadSets      uint64            `json:"bad_sets"`      // sets with an unconnected pair
-	Deadlocks    uint64            `json:"deadlock_sets"` // sets in which channels can wait for each other only
-	CDGAcyclic   bool              `json:"cdg_acyclic"`   // the channel dependency graph of every set, or the extended one
-	CyclicSets   uint64            `json:"cyclic_sets"`   // sets whose graph has a cycle, whatever the extended one has
+	Explored     uint64            `json:"explored_sets"`       // the others are the same by symmetry
+	Pairs        int               `json:"pairs"`               // ordered pairs of NICs of the topology
+	Walks        uint64            `json:"walks"`               // pairs over all sets; the pairs of a dead switch's NICs do not count
+	Unconnected  uint64            `json:"unconnected"`         // of these: some choice is not delivered
+	Livelocks    uint64            `json:"livelocks"`           // of these: some choice comes to a cycle
+	BadSets      uint64            `json:"bad_sets"`            // sets with an unconnected pair
+	Deadlocks    uint64            `json:"deadlock_sets"`       // sets in which channels can wait for each other only
+	CDGAcyclic   bool              `json:"cdg_acyclic"`         // the channel dependency graph of every set, or the extended one
+	CyclicSets   uint64            `json:"cyclic_sets"`         // sets whose graph has a cycle, whatever the extended one has
+	Undecided    string            `json:"undecided,omitempty"` // what exploring all sets at once cannot decide: deadlock
 	Extended     *Extended         `json:"extended,omitempty"`
 	Numbering    *bool             `json:"numbering_rises,omitempty"` // the firmware's channel numbering, on every hop
 	Duato        *Duato            `json:"duato,omitempty"`
@@ -61,6 +65,8 @@ type ByFaults struct {
 	UpDown    uint64 `json:"updown_connected,omitempty"` // by up/down tables made anew
 	Physical  uint64 `json:"physically_connected,omitempty"`
 	Compared  bool   `json:"compared,omitempty"`
+	// Uncounted: some of the sets do not connect all pairs, and those that do were not counted.
+	Uncounted bool `json:"uncounted,omitempty"`
 }
 
 // Duato is how often the routing subfunction of the proof met Duato's condition.
@@ -239,8 +245,9 @@ func (r *Result) add(o *Result) {
 
 // finish draws the conclusions.
 func (r *Result) finish() {
-	r.CDGAcyclic = r.CyclicSets == 0 || r.Extended.Acyclic == r.CyclicSets && !(r.fixed && r.Extended.Escape)
-	r.Pass = !r.Interrupted && r.Unconnected == 0 && r.Deadlocks == 0 && (r.Numbering == nil || *r.Numbering)
+	r.CDGAcyclic = r.Undecided == "" &&
+		(r.CyclicSets == 0 || r.Extended.Acyclic == r.CyclicSets && !(r.fixed && r.Extended.Escape))
+	r.Pass = !r.Interrupted && r.Undecided == "" && r.Unconnected == 0 && r.Deadlocks == 0 && (r.Numbering == nil || *r.Numbering)
 	for _, n := range []struct {
 		is   bool
 		what string
@@ -278,6 +285,13 @@ func (r *Result) String() string {
 	case r.Interrupted && r.Counter == nil:
 		verdict = "interrupted, nothing wrong so far"
 	}
-	return fmt.Sprintf("%s: %d fault sets, %d pairs each: %d not connected, %d livelocks, %d sets that can deadlock, at most %d hops",
-		verdict, r.FaultSets, r.Pairs, r.Unconnected, r.Livelocks, r.Deadlocks, r.MaxHops)
+	deadlocks := fmt.Sprintf("%d sets that can deadlock", r.Deadlocks)
+	if r.Undecided != "" {
+		deadlocks = r.Undecided + " not decided"
+		if r.Counter == nil {
+			verdict = "UNDECIDED"
+		}
+	}
+	return fmt.Sprintf("%s: %s fault sets, %d pairs each: %d not connected, %d livelocks, %s, at most %d hops",
+		verdict, cmp.Or(r.About, fmt.Sprint(r.FaultSets)), r.Pairs, r.Unconnected, r.Livelocks, deadlocks, r.MaxHops)
 }

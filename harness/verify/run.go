@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // chunk is how many sets a worker takes at a time: enough that handing them out costs nothing, few
@@ -31,6 +32,19 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		return nil, err
 	}
 	r := &run{Config: c, model: m, total: c.Sets.total()}
+	began := time.Now()
+	res, why, err := r.lazy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if res != nil {
+		res.Seconds = time.Since(began).Seconds()
+		res.finish()
+		return res, nil
+	}
+	if err := c.Sets.countable(); err != nil {
+		return nil, fmt.Errorf("%w (%s)", err, why)
+	}
 	r.believe()
 	r.result = r.empty()
 	if r.book, err = openBook(r); err != nil {
@@ -51,7 +65,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	res := r.result
+	res = r.result
 	res.Interrupted = ctx.Err() != nil
 	res.trim()
 	if len(res.firsts) > 0 {
@@ -83,6 +97,7 @@ type run struct {
 // empty is a result to add to.
 func (r *run) empty() *Result {
 	res := &Result{
+		Method:   Enumeration,
 		Topology: r.Graph.Spec, Routing: r.Name, VCs: r.VCs, Kind: r.Sets.Kind, When: [...]string{"before", "arriving", "flapping", "repaired"}[r.When],
 		AtOnce: r.AtOnce, OneByOne: r.OneByOne, Pairs: len(r.Graph.NICs) * (len(r.Graph.NICs) - 1), Discards: map[string]uint64{},
 	}

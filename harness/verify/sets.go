@@ -89,14 +89,20 @@ func (s *Sets) resolve(g *topology.Graph) error {
 		return fmt.Errorf("%w: %d faults of kind %s, %s has only %d", ErrConfig, s.Max, s.Kind, g.Spec, len(s.elements))
 	case s.Samples < 0:
 		return fmt.Errorf("%w: %d samples: expected how many sets to draw of each size, or 0 for all", ErrConfig, s.Samples)
-	case s.total() > maxSets:
-		hint := "fewer faults or for samples"
-		if s.Samples > 0 {
-			hint = "fewer samples"
-		}
-		return fmt.Errorf("%w: more than %d sets of %d to %d faults: ask for %s", ErrConfig, uint64(maxSets), s.Min, s.Max, hint)
 	}
 	return nil
+}
+
+// countable says why the sets cannot be explored one by one.
+func (s *Sets) countable() error {
+	if s.List != nil || s.total() <= maxSets {
+		return nil
+	}
+	hint := "fewer faults or for samples"
+	if s.Samples > 0 {
+		hint = "fewer samples"
+	}
+	return fmt.Errorf("%w: more than %d sets of %d to %d faults: ask for %s", ErrConfig, uint64(maxSets), s.Min, s.Max, hint)
 }
 
 // given checks a list of sets.

@@ -425,7 +425,7 @@ func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 // route asks a firmware about one of packets, of a source of a flow. Where it panics the packet is
 // discarded, as in a switch.
 func (m *model) route(
-	fw *switching.Firmware, sw *switching.Still, f, src int, in weft.PortID, vc weft.VC, fields weft.Fields, sent int,
+	fw *switching.Firmware, sw switching.View, f, src int, in weft.PortID, vc weft.VC, fields weft.Fields, sent int,
 ) (d switching.Decision) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -434,7 +434,7 @@ func (m *model) route(
 	}()
 	pkt := packets[sent]
 	pkt.Src, pkt.Dst, pkt.VC, pkt.Fields = m.flows[f].srcs[src], m.flows[f].dst, vc, fields
-	return fw.Route(&pkt, switching.Arrival{Port: in, VC: vc, From: sw.At.Roles[in]}, sw)
+	return fw.Route(&pkt, switching.Arrival{Port: in, VC: vc, From: sw.Place().Roles[in]}, sw)
 }
 
 // handed is in which VC and with which fields a packet goes to its NIC by an edge that delivers it.

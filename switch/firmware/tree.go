@@ -77,7 +77,7 @@ func anyDown(sw View, t *weft.Tree, d weft.NICID) weft.PortID {
 func downs(sw View, t *weft.Tree, except weft.PortID, vc weft.VC, f weft.Fields) []Candidate {
 	c := sw.Scratch()
 	for i := range t.Down {
-		if p := t.DownAt(i); p != except && sw.PortUp(p) {
+		if p := t.DownAt(i); p != except && switching.Offer(sw, p) {
 			c = append(c, Candidate{Port: p, VC: vc, Fields: f})
 		}
 	}
@@ -88,7 +88,7 @@ func downs(sw View, t *weft.Tree, except weft.PortID, vc weft.VC, f weft.Fields)
 func ups(sw View, t *weft.Tree, tried uint64, vc weft.VC, f weft.Fields) []Candidate {
 	c := sw.Scratch()
 	for j := range t.Ups() {
-		if p := t.Up(j); tried>>uint(j)&1 == 0 && sw.PortUp(p) {
+		if p := t.Up(j); tried>>uint(j)&1 == 0 && switching.Offer(sw, p) {
 			c = append(c, Candidate{Port: p, VC: vc, Fields: f})
 		}
 	}

@@ -65,7 +65,7 @@ counterexample: unconnected with s0.0-s1.0 dead, n10 to n00:
     1  s1.1 from n10 vc0  (1: up) -> s0.0 vc0
     2  s0.0 from s1.1 vc0  (2: the down link is dead)
     2: the down link is dead
-196 states in 0.00 s
+196 states, set by set, in 0.00 s
 `, out.String())
 	data, err := json.Marshal(r)
 	require.NoError(t, err)

@@ -68,7 +68,7 @@ func curves(results []*verify.Result) (list []curve) {
 		local := curve{name: name(r, routingOf(r))}
 		updown, physical := curve{name: name(r, "up/down tables made anew")}, curve{name: name(r, "physically")}
 		for _, s := range r.ByFaults {
-			if s.Sets == 0 {
+			if s.Sets == 0 || s.Uncounted {
 				continue
 			}
 			at := func(n uint64) plotter.XY {

@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -69,7 +70,11 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 	if r.Counter != nil {
 		fmt.Fprintf(&b, "counterexample: %s", r.Counter)
 	}
-	fmt.Fprintf(&b, "%s states in %.2f s\n", command.Grouped(r.States), r.Seconds)
+	method := "set by set"
+	if r.Method == verify.Lazy {
+		method = "all sets at once"
+	}
+	fmt.Fprintf(&b, "%s states, %s, in %.2f s\n", command.Grouped(r.States), method, r.Seconds)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -92,14 +97,28 @@ func byFaults(b *strings.Builder, r *verify.Result) {
 	t := table.New(head...)
 	t.Right = true
 	for _, s := range r.ByFaults {
-		of := func(n uint64) string { return fmt.Sprintf("%s  %6s", command.Grouped(n), command.Share(n, s.Sets)) }
-		row := []any{s.Faults, command.Grouped(s.Sets), of(s.Connected), command.Grouped(s.Deadlocks)}
+		of := func(n uint64) string { return fmt.Sprintf("%s  %6s", sets(n), command.Share(n, s.Sets)) }
+		row := []any{s.Faults, sets(s.Sets), of(s.Connected), command.Grouped(s.Deadlocks)}
+		if s.Uncounted {
+			row[2] = "not counted"
+		}
+		if r.Undecided != "" {
+			row[3] = "not decided"
+		}
 		if compared {
 			row = append(row, of(s.UpDown), of(s.Physical))
 		}
 		t.Row(row...)
 	}
 	_ = t.Text(b) // to memory
+}
+
+// sets is a number of sets, which is the largest where there are more.
+func sets(n uint64) string {
+	if n == math.MaxUint64 {
+		return "over 1.8e19"
+	}
+	return command.Grouped(n)
 }
 
 // extended prints what was found of the graphs of escape channels and bubble rings, which say why
@@ -139,6 +158,8 @@ func claims(b *strings.Builder, c verify.Config, r *verify.Result) {
 	switch {
 	case r.FaultSets == 0:
 		return
+	case r.Undecided != "":
+		b.WriteString("channel dependency graph: of all sets together it has cycles; each set was not looked at\n")
 	case r.CyclicSets == 0:
 		b.WriteString("channel dependency graph: no cycle in any set\n")
 	case c.FixedChoice:

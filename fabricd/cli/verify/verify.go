@@ -34,6 +34,7 @@ type verifyFlags struct {
 	vcs, jobs, concurrent    int
 	oneByOne                 bool
 	fixed, noSymmetry, first bool
+	exhaustive               bool
 	subfunction              string
 	compare, perGroup        bool
 	checkpoint               string
@@ -67,6 +68,9 @@ subset of the switches, each of which keeps to its routing. The counterexample n
 --faults K takes all sets of up to K faults, --faults 4-10 those of 4 to 10; with --samples N, N random sets of exactly K, or
 of each size. --set and --sets FILE verify given sets instead. Ctrl-C prints what was found so far; with --checkpoint FILE the same
 command goes on from there.
+
+All sets of up to K links are explored at once where that is possible: what happens to a packet depends only on the links
+that the firmware asks about. --exhaustive explores them one by one.
 
 Exit codes: 0 it holds, 1 it does not hold, 2 wrong input, or interrupted.`,
 		Example: "  fabricd verify --topology kary-ntree:4,3 --routing deterministic-link --faults 2\n" +
@@ -110,6 +114,7 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&v.registers, "registers", registerWords[verify.Shared], "what a packet finds in the switches' registers: what all flows can have written (shared), or its own (alone)")
 	f.BoolVar(&v.fixed, "fixed-choice", false, "a packet keeps to the output it chose first while it waits; Weft's pipeline chooses anew")
 	f.BoolVar(&v.noSymmetry, "no-symmetry", false, "explore sets too that are the same as others but for the numbers of ports")
+	f.BoolVar(&v.exhaustive, "exhaustive", false, "explore the sets one by one, also where all can be explored at once")
 	f.IntVar(&v.vcs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
 	f.IntVar(&v.jobs, "jobs", 0, "goroutines; 0 is one per core")
 	command.Bound(f, "samples", 0, command.MaxCount)
@@ -174,7 +179,7 @@ func (v *verifyFlags) config(ctx context.Context, stdin io.Reader, stderr io.Wri
 		return c, fmt.Errorf("--subfunction knows trees only, and %s is none", c.Graph.Spec)
 	}
 	c.When, c.AtOnce, c.OneByOne, c.Regs = verify.When(when), v.concurrent, v.oneByOne, verify.Registers(regs)
-	c.VCs, c.Workers = v.vcs, v.jobs
+	c.VCs, c.Workers, c.Exhaustive = v.vcs, v.jobs, v.exhaustive
 	c.FixedChoice, c.NoSymmetry, c.StopAtFirst, c.Checkpoint = v.fixed, v.noSymmetry, v.first, v.checkpoint
 	if v.subfunction != "" {
 		i, err := wordAt("--subfunction", v.subfunction, subfunctionWords)
@@ -282,6 +287,9 @@ func (v *verifyFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	switch {
 	case r.Interrupted:
 		return v.interrupted(r, p)
+	case r.Undecided != "" && r.Counter == nil:
+		return fmt.Errorf("whether packets can wait for one another in a circle (%s) is decided set by set, and there are "+
+			"too many: ask for fewer faults or for samples", r.Undecided)
 	case !r.Pass:
 		return command.ErrFailed
 	}

@@ -1,0 +1,213 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"sync"
+	"sync/atomic"
+)
+
+// How the sets of faults were explored, see [Result].Method.
+const (
+	Lazy        = "lazy"        // all at once: a link is decided when the firmware asks for it
+	Enumeration = "enumeration" // one by one
+)
+
+// maxCounted bounds the sets that are explored one by one to count those in which something is wrong,
+// after all at once have been; chosen by us: some seconds.
+const maxCounted = 100_000
+
+// lazyFind is what exploring all sets at once has found.
+type lazyFind struct {
+	pairs   [][]lazyPair // per flow and source
+	wrong   *witness
+	nodes   uint64
+	cyclic  bool // packets of several sets together wait in a circle
+	falls   bool // a hop does not raise the channel's number
+	choices bool // a decision has left one
+	now     bool // the firmware has looked at the time
+}
+
+// canBeLazy says why the sets cannot be explored all at once; "": they can.
+func (r *run) canBeLazy() string {
+	s := &r.Sets
+	switch {
+	case r.Exhaustive:
+		return "it was asked for"
+	case s.List != nil || s.Samples > 0 || s.Min > 0:
+		return "the sets are given"
+	case s.Kind != Links:
+		return "switches can be dead"
+	case r.When != Before:
+		return "faults come while packets travel, or were repaired"
+	case r.Mixed != nil || r.knowing():
+		return "it is not one routing that knows nothing of the faults"
+	case r.Subfunction != nil || r.Compare != nil || r.Checkpoint != "":
+		return "something is asked of each set"
+	case r.model.stateful:
+		return "switches have registers"
+	case !r.model.merged:
+		return "the firmware does not decide by the destination"
+	}
+	return ""
+}
+
+// lazy explores all sets at once. ok is false if they have to be explored one by one, for the reason
+// that is returned.
+func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
+	if why = r.canBeLazy(); why != "" {
+		return nil, why, nil
+	}
+	found, err := r.find(ctx, (*lazyWalk).relevant)
+	var claim *falseClaim
+	switch {
+	case ctx.Err() != nil:
+		res = r.empty()
+		res.Method, res.Symmetry, res.Interrupted = Lazy, "", true
+		return res, "", nil
+	case errors.Is(err, errReads), errors.Is(err, errOutcomes), errors.Is(err, errNodes), errors.As(err, &claim):
+		return nil, err.Error(), nil
+	case err != nil:
+		return nil, "", err
+	}
+	res = r.empty()
+	res.Method, res.Symmetry = Lazy, ""
+	many := r.Sets.total() > maxCounted
+	switch {
+	case found.wrong != nil && !many:
+		return nil, "something is wrong, and sets are counted", nil
+	case found.cyclic && found.wrong == nil && r.Sets.total() <= maxSets:
+		return nil, "packets of several sets together wait in a circle", nil
+	}
+	return res, "", r.conclude(found, res)
+}
+
+// find explores the packets to every destination.
+func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err error) {
+	found.pairs = make([][]lazyPair, len(r.model.flows))
+	errs := make([]error, r.Workers)
+	walks := make([]*lazyWalk, r.Workers)
+	wrong := make([]*witness, len(r.model.flows))
+	var next atomic.Int64
+	var stop atomic.Bool
+	var nodes atomic.Uint64
+	var workers sync.WaitGroup
+	for i := range walks {
+		workers.Go(func() {
+			w := newLazyWalk(r.model, r.Sets.Max)
+			walks[i], w.forget = w, forget
+			for ctx.Err() == nil && !stop.Load() {
+				f := int(next.Add(1) - 1)
+				if f >= len(found.pairs) {
+					return
+				}
+				if errs[i] = w.walk(ctx, f); errs[i] != nil {
+					stop.Store(true)
+					return
+				}
+				found.pairs[f], wrong[f] = w.pairs(f), w.wrongs(f)
+				nodes.Add(uint64(len(w.nodes)))
+			}
+		})
+	}
+	workers.Wait()
+	found.nodes = nodes.Load()
+	for _, w := range wrong {
+		if w != nil && (found.wrong == nil || w.before(found.wrong)) {
+			found.wrong = w
+		}
+	}
+	for _, w := range walks {
+		found.falls, found.choices, found.now = found.falls || w.falls, found.choices || w.choices, found.now || w.now
+	}
+	found.cyclic = r.model.number == nil && together(walks).cyclic()
+	return found, errors.Join(errs...)
+}
+
+// together is the graph of all walks.
+func together(walks []*lazyWalk) *waitGraph {
+	g := walks[0].graph
+	for _, w := range walks[1:] {
+		g.edges = append(g.edges, w.graph.edges...) // twice is no matter to a cycle
+	}
+	return g
+}
+
+// conclude makes the result of what was found.
+func (r *run) conclude(found lazyFind, res *Result) error {
+	res.FaultSets, res.Explored = 0, 0
+	res.States = found.nodes
+	failing, loops, fewest, hops := 0, 0, int32(never), int32(0)
+	for _, pairs := range found.pairs {
+		for _, p := range pairs {
+			hops, fewest = max(hops, p.hops), min(fewest, p.fails)
+			if p.fails < never {
+				failing++
+			}
+			if p.loops < never {
+				loops++
+			}
+		}
+	}
+	res.MaxHops, res.inexactSoFar.now = int(hops), found.now
+	if found.cyclic || found.falls {
+		res.Undecided = "deadlock"
+	}
+	if found.falls {
+		*res.Numbering = false
+	}
+	all := new(big.Int)
+	for size := 0; size <= r.Sets.Max; size++ {
+		n := new(big.Int).Binomial(int64(len(r.Sets.elements)), int64(size))
+		all.Add(all, n)
+		s := res.size(size)
+		if s.Sets = limited(n); size < int(fewest) {
+			s.Connected = s.Sets
+		}
+		s.Uncounted = size >= int(fewest)
+	}
+	if res.FaultSets = limited(all); !all.IsUint64() {
+		about, _ := new(big.Float).SetInt(all).Float64()
+		res.About = fmt.Sprintf("%.1e", about)
+	}
+	res.Explored = res.FaultSets
+	res.Walks = limited(all.Mul(all, big.NewInt(int64(res.Pairs))))
+	if failing > 0 {
+		res.Unconnected, res.Livelocks, res.BadSets = uint64(failing), uint64(loops), 1
+		res.Notes = append(res.Notes, fmt.Sprintf("all sets were explored at once, so that pairs are counted and not sets: "+
+			"%d pairs can be unconnected, %d of these can have a livelock, with %d dead links or more", failing, loops, fewest))
+		if found.choices {
+			res.Notes = append(res.Notes, "the most hops are also of pairs that not every choice delivers")
+		}
+	}
+	if w := found.wrong; w != nil {
+		var err error
+		if res.Counter, err = r.shows(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limited is n, or the largest number that there is if that is less.
+func limited(n *big.Int) uint64 {
+	if !n.IsUint64() {
+		return 1<<64 - 1
+	}
+	return n.Uint64()
+}
+
+// shows is the counterexample of a witness, as exploring its set by itself finds it.
+func (r *run) shows(w *witness) (*Counterexample, error) {
+	m := *r.model
+	m.flows = m.flows[w.flow : w.flow+1]
+	one := &run{Config: r.Config, model: &m}
+	one.Sets.List = [][]Element{w.dead}
+	c, err := one.counterexample([]first{{Size: len(w.dead), What: w.what}})
+	if err != nil {
+		return nil, fmt.Errorf("exploring all sets at once found %s to %s: %w", w.what, m.g.NICs[m.flows[0].dst].Name, err)
+	}
+	return c, nil
+}

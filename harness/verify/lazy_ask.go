@@ -1,0 +1,348 @@
+package verify
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// unknownView is a switch of which it is open what most of its links are: the firmware finds a link
+// up when it asks for the first time, and the view notes that it has asked.
+type unknownView struct {
+	switching.Still                   // Dead: the ports that are taken to be dead
+	links           switching.PortSet // ports that lead to switches
+	can             switching.PortSet // of these: whose link can be dead, which is not so of the one the packet came by
+	known           switching.PortSet // of these: taken to be up
+	asked           []weft.PortID     // in order: taken to be up since the firmware has asked
+	offered         []weft.PortID     // asked for by Offer and not found dead
+	open            switching.PortSet // of these: not known
+	strict          bool              // Offer is PortUp
+}
+
+// PortUp implements [switching.View].
+func (v *unknownView) PortUp(p weft.PortID) bool {
+	if !v.Still.PortUp(p) {
+		return false
+	}
+	if v.can.Has(p) && !v.known.Has(p) {
+		v.known.Add(p)
+		v.asked = append(v.asked, p)
+	}
+	return true
+}
+
+// Offer implements [switching.Offerer].
+func (v *unknownView) Offer(p weft.PortID) bool {
+	if v.strict {
+		return v.PortUp(p)
+	}
+	if !v.Still.PortUp(p) {
+		return false
+	}
+	v.offered = append(v.offered, p)
+	if v.can.Has(p) && !v.known.Has(p) {
+		v.open.Add(p)
+	}
+	return true
+}
+
+// outcome is one thing that a decision can come to: what must be so of the links of the switch, and
+// where the packet goes then.
+type outcome struct {
+	facts []fact // sorted
+	to    int32  // a state, later its class; or delivered or lost
+	out   int32  // the channel taken, -1: none
+	from  int32  // the channel that the packet came by, where channels are not numbered
+	two   bool   // see edge
+	falls bool   // the channel's number is not above that of the one the packet came by
+}
+
+// What an outcome leads to beside a state.
+const (
+	delivered = -1
+	lost      = -2 // discarded, to another NIC, or it waits for dead ports alone
+)
+
+// fact is what is known of a link: twice its number, and 1 more if it is dead.
+type fact int32
+
+func (f fact) dead() bool { return f&1 == 1 }
+
+// Why the exploration of all sets at once gives up. The sets are then explored one by one.
+var (
+	errReads    = errors.New("the firmware reads registers, queues or random numbers")
+	errOutcomes = errors.New("a decision depends on too many ports at once")
+	errNodes    = errors.New("packets can know too much")
+)
+
+// maxOutcomes bounds what one decision can come to, chosen by us.
+const maxOutcomes = 1 << 15
+
+// asker asks the firmware with links unknown.
+type asker struct {
+	*space
+	most     int // dead links
+	views    []unknownView
+	outcomes []outcome // of the state that was asked about last
+	choices  bool      // a decision has left a choice
+	first    []switching.Candidate
+	facts    []fact // of the outcomes
+	leaves   []leaf
+}
+
+func newAsker(m *model, most int) *asker {
+	a := &asker{space: newSpace(m), most: most, views: make([]unknownView, len(m.g.Switches))}
+	for s := range a.views {
+		v := &a.views[s]
+		v.Still = a.still[s]
+		for p := range weft.PortID(m.ports(s)) {
+			if m.peer(s, p).kind == weft.KindSwitch {
+				v.links.Add(p)
+			}
+		}
+	}
+	return a
+}
+
+// ask lists the outcomes of a packet in a state, whatever is dead.
+func (a *asker) ask(f int, fs *flowSpace, id int32) error {
+	st := fs.states[id]
+	v := &a.views[st.sw]
+	v.Asked, v.can = switching.Asked{}, v.links
+	v.can.Remove(st.in)
+	a.leaves = a.leaves[:0]
+	if err := a.fork(f, fs, &st, switching.PortSet{}, switching.PortSet{}, false); err != nil {
+		return err
+	}
+	if v.Asked.Register || v.Asked.Queues || v.Asked.Draw {
+		return errReads
+	}
+	a.now = a.now || v.Asked.Now
+	a.outcomes, a.facts = a.outcomes[:0], a.facts[:0]
+	for i := range a.leaves {
+		a.outcomes = append(a.outcomes, a.told(&st, &a.leaves[i]))
+	}
+	return a.wrong
+}
+
+// leaf is an outcome with the ports that must be dead and up.
+type leaf struct {
+	outcome
+	dead, up switching.PortSet
+}
+
+// fork adds the outcomes with these ports dead and these up: one where all else that the firmware
+// asks about is up, and for each port that it asks about those where it is the first dead one. A
+// question of which the answer changes nothing has not been asked.
+func (a *asker) fork(f int, fs *flowSpace, st *state, dead, up switching.PortSet, strict bool) error {
+	if len(a.leaves) > maxOutcomes {
+		return errOutcomes
+	}
+	v := &a.views[st.sw]
+	d := a.decide(f, st, dead, up, strict)
+	if v.open != (switching.PortSet{}) && !v.offersAll(d.Candidates) {
+		return a.fork(f, fs, st, dead, up, true) // it does not offer what it asked to offer
+	}
+	from := len(a.leaves)
+	asked, open, all := slices.Clone(v.asked), v.open, v.known
+	some := a.add(f, fs, st, d.Candidates, dead, all)
+	if none := dead.Union(&open); open != (switching.PortSet{}) && !some && none.Len() <= a.most {
+		if err := a.fork(f, fs, st, none, all, strict); err != nil {
+			return err
+		}
+	}
+	for _, p := range slices.Backward(asked) {
+		mid := len(a.leaves)
+		all.Remove(p)
+		if one := with(dead, p); one.Len() <= a.most {
+			if err := a.fork(f, fs, st, one, all, strict); err != nil {
+				return err
+			}
+			if !sameBut(a.leaves[from:mid], a.leaves[mid:], p) {
+				continue
+			}
+		}
+		a.leaves = a.leaves[:mid] // no more can be dead, or it is all the same
+		for i := range a.leaves[from:] {
+			a.leaves[from+i].up.Remove(p)
+		}
+	}
+	return nil
+}
+
+// sameBut reports whether outcomes with a port up are those with it dead.
+func sameBut(up, dead []leaf, p weft.PortID) bool {
+	if len(up) != len(dead) {
+		return false
+	}
+	for i := range up {
+		u, d := up[i], dead[i]
+		u.up.Remove(p)
+		d.dead.Remove(p)
+		if u.up != d.up || u.dead != d.dead || !u.same(&d.outcome) {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *outcome) same(p *outcome) bool {
+	return o.to == p.to && o.out == p.out && o.from == p.from && o.two == p.two && o.falls == p.falls
+}
+
+func with(s switching.PortSet, p weft.PortID) switching.PortSet {
+	s.Add(p)
+	return s
+}
+
+// decide asks the firmware, and about the first decision of every state and every eighth of all with
+// another source and packet too, if it says that only the destination matters. The candidates are
+// those of the first answer.
+func (a *asker) decide(f int, st *state, dead, up switching.PortSet, strict bool) switching.Decision {
+	v := &a.views[st.sw]
+	v.Dead, v.strict = dead, strict
+	route := func(src, sent int) switching.Decision {
+		v.known, v.open, v.asked, v.offered = up, switching.PortSet{}, v.asked[:0], v.offered[:0]
+		return a.m.route(&a.m.runs[0].fw, v, f, src, st.in, st.vc, a.fields.of(st.fields), sent)
+	}
+	if a.turn++; len(a.leaves) > 0 && a.turn%8 != 0 {
+		return route(0, 0)
+	}
+	other := route(a.turn%len(a.m.flows[f].srcs), a.turn%len(packets))
+	a.first = append(a.first[:0], other.Candidates...)
+	d := route(0, 0)
+	if a.wrong == nil && (d.Rule != other.Rule || !slices.Equal(d.Candidates, a.first)) {
+		a.wrong = fmt.Errorf("at %s it decides by the source or the packet", v.At.Name)
+	}
+	return d
+}
+
+// offersAll reports whether the candidates are at the ports that the firmware asked to offer, at all
+// of them and at no others, and it asked of none of these otherwise.
+func (v *unknownView) offersAll(candidates []switching.Candidate) bool {
+	var at, offered switching.PortSet
+	for i := range candidates {
+		c := &candidates[i]
+		if !v.links.Has(c.Port) || int(c.VC) >= v.VCs() {
+			return false
+		}
+		at.Add(c.Port)
+	}
+	for _, p := range v.offered {
+		offered.Add(p)
+		if v.open.Has(p) && v.known.Has(p) {
+			return false
+		}
+	}
+	return at == offered
+}
+
+// add adds the outcomes of a decision, and reports whether one of its candidates is up for certain.
+func (a *asker) add(
+	f int, fs *flowSpace, st *state, candidates []switching.Candidate, dead, up switching.PortSet,
+) (some bool) {
+	v := &a.views[st.sw]
+	var open switching.PortSet // ports of candidates that need not be up
+	bad, live := len(candidates) == 0, 0
+	for i := range candidates {
+		c := &candidates[i]
+		if int(c.Port) >= v.At.Ports() || int(c.VC) >= a.m.vcs {
+			bad = true
+			continue
+		}
+		to := a.m.peer(int(st.sw), c.Port)
+		switch {
+		case !v.Still.PortUp(c.Port):
+			continue
+		case v.can.Has(c.Port) && !up.Has(c.Port):
+			open.Add(c.Port)
+		default:
+			some = true
+		}
+		live++
+		bad = bad || to.kind == weft.KindNIC && weft.NICID(to.node) != a.m.flows[f].dst
+	}
+	a.choices = a.choices || live > 1
+	if bad {
+		a.emit(dead, up, outcome{to: lost, out: -1})
+		return true
+	}
+	if !some && v.open == (switching.PortSet{}) {
+		a.emit(dead.Union(&open), up, outcome{to: lost, out: -1}) // it waits for dead ports alone
+	}
+	in := a.m.into(int(st.sw), st.in, st.vc)
+	for i := range candidates {
+		c := &candidates[i]
+		if !v.Still.PortUp(c.Port) {
+			continue
+		}
+		o := outcome{to: delivered, out: -1, from: in, two: c.Need > 1}
+		if to := a.m.peer(int(st.sw), c.Port); to.kind == weft.KindSwitch {
+			o.out = a.m.channel(int(st.sw), c.Port, c.VC)
+			o.to = a.state(fs, int(to.node), to.port, c.VC, c.Fields)
+			o.falls = a.m.number != nil && in >= 0 && a.m.number[in] >= a.m.number[o.out]
+		}
+		need := up
+		if open.Has(c.Port) {
+			need.Add(c.Port)
+		}
+		a.emit(dead, need, o)
+	}
+	return some
+}
+
+// emit adds an outcome with what it needs.
+func (a *asker) emit(dead, up switching.PortSet, o outcome) {
+	if dead.Len() <= a.most {
+		a.leaves = append(a.leaves, leaf{o, dead, up})
+	}
+}
+
+// told is the outcome with what it needs as facts.
+func (a *asker) told(st *state, l *leaf) outcome {
+	from := len(a.facts)
+	for i := range l.up {
+		for word := l.up[i] | l.dead[i]; word != 0; word &= word - 1 {
+			p := weft.PortID(64*i + bits.TrailingZeros64(word))
+			is := fact(a.m.peer(int(st.sw), p).link) << 1
+			if l.dead.Has(p) {
+				is |= 1
+			}
+			a.facts = append(a.facts, is)
+		}
+	}
+	o := l.outcome
+	o.facts = a.facts[from:]
+	slices.Sort(o.facts)
+	return o
+}
+
+// key is the outcomes as text: states with the same need not be told apart.
+func (a *asker) key(sw int32, text []byte) []byte {
+	text = binary.AppendVarint(text[:0], int64(sw))
+	for i := range a.outcomes {
+		o := &a.outcomes[i]
+		text = binary.AppendVarint(text, int64(o.to))
+		text = binary.AppendVarint(text, int64(o.out))
+		if a.m.number == nil {
+			text = binary.AppendVarint(text, int64(o.from))
+		}
+		flags := int64(len(o.facts)) << 2
+		if o.falls {
+			flags |= 1
+		}
+		if o.two {
+			flags |= 2
+		}
+		text = binary.AppendVarint(text, flags)
+		for _, is := range o.facts {
+			text = binary.AppendVarint(text, int64(is))
+		}
+	}
+	return text
+}

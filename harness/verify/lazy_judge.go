@@ -1,0 +1,146 @@
+package verify
+
+import "slices"
+
+// judge finds for a node, and all that a packet can come to from it, with how many dead links more it
+// is not delivered, or circles, and how many switches it crosses at most. What a circle asks about is
+// remembered all around it, so that a circle takes no dead link that is not dead already.
+func (w *lazyWalk) judge(root int32) {
+	if w.nodes[root].color != 0 {
+		return
+	}
+	w.frames = append(w.frames[:0], w.begin(root))
+	for len(w.frames) > 0 {
+		top := &w.frames[len(w.frames)-1]
+		n := &w.nodes[top.node]
+		if top.next == n.last {
+			n.color = 2
+			w.frames = w.frames[:len(w.frames)-1]
+			continue
+		}
+		e := &w.edges[top.next]
+		switch {
+		case e.to == delivered:
+			w.crosses(n, e.cost, 1)
+		case e.to == lost:
+			n.fails = min(n.fails, e.cost)
+		case w.nodes[e.to].color == 0:
+			w.frames = append(w.frames, w.begin(e.to))
+			continue
+		case w.nodes[e.to].color == 1:
+			if e.cost == 0 {
+				n.fails, n.loops = 0, 0
+			}
+		default:
+			next := &w.nodes[e.to]
+			n.fails, n.loops = min(n.fails, e.cost+next.fails), min(n.loops, e.cost+next.loops)
+			for more := int32(0); more <= int32(w.most)-n.cost-e.cost; more++ {
+				if hops := w.hops[next.hops+more]; hops > 0 {
+					at := &w.hops[n.hops+e.cost+more]
+					*at = max(*at, hops+1)
+				}
+			}
+		}
+		top.next++
+	}
+}
+
+// crosses notes that a packet is delivered with so many dead links more.
+func (w *lazyWalk) crosses(n *lazyNode, cost int32, hops int16) {
+	for b := cost; b <= int32(w.most)-n.cost; b++ {
+		w.hops[n.hops+b] = max(w.hops[n.hops+b], hops)
+	}
+}
+
+func (w *lazyWalk) begin(id int32) frame {
+	n := &w.nodes[id]
+	n.color, n.fails, n.loops = 1, never, never
+	n.hops = int32(len(w.hops))
+	w.hops = append(w.hops, make([]int16, int32(w.most)-n.cost+1)...)
+	return frame{id, n.first}
+}
+
+// lazyPair is what was found of a pair: the fewest dead links with which it is not connected and with
+// which it has a livelock, never if there are none, and the most switches that its packets cross.
+type lazyPair struct{ fails, loops, hops int32 }
+
+// pairs is what was found of the pairs of a destination that was walked to, by source.
+func (w *lazyWalk) pairs(f int) (list []lazyPair) {
+	for _, starts := range w.flows[f].starts {
+		p := lazyPair{fails: never, loops: never}
+		for _, s := range starts {
+			n := &w.nodes[w.plain[w.same[w.class[s.state]]]]
+			p.fails, p.loops = min(p.fails, n.fails), min(p.loops, n.loops)
+			p.hops = max(p.hops, int32(w.hops[n.hops+int32(w.most)]))
+		}
+		if p.fails > int32(w.most) {
+			p.fails = never
+		}
+		if p.loops > int32(w.most) {
+			p.loops = never
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// witness is a smallest set of dead links with which something is wrong, and what.
+type witness struct {
+	flow int
+	what string
+	dead []Element
+}
+
+// before orders witnesses: as counterexamples are.
+func (a *witness) before(b *witness) bool {
+	if len(a.dead) != len(b.dead) {
+		return len(a.dead) < len(b.dead)
+	}
+	if rank(a.what) != rank(b.what) {
+		return rank(a.what) < rank(b.what)
+	}
+	return a.flow < b.flow
+}
+
+// wrongs is what is wrong at the least number of dead links; nil: nothing is.
+func (w *lazyWalk) wrongs(f int) (best *witness) {
+	least := never
+	found := func(what string, cost int32, edge int32) {
+		if int(cost) > w.most || best != nil && (int(cost) > least || int(cost) == least && rank(what) >= rank(best.what)) {
+			return
+		}
+		least = int(cost)
+		best = &witness{flow: f, what: what, dead: w.dead(edge)}
+	}
+	for i := range w.edges {
+		e := &w.edges[i]
+		n := &w.nodes[e.node]
+		switch {
+		case e.to == lost:
+			found(Unconnected, n.cost+e.cost, int32(i))
+		case e.to >= 0 && w.nodes[e.to].loops == 0:
+			found(Livelock, n.cost+e.cost, int32(i))
+		}
+		if w.classes[n.class].outcomes[e.outcome].falls {
+			w.falls = true
+			found(Numbering, n.cost+e.cost, int32(i))
+		}
+	}
+	return best
+}
+
+// dead is the links that are dead where a packet goes by an edge at the least cost.
+func (w *lazyWalk) dead(edge int32) (list []Element) {
+	for edge >= 0 {
+		e := &w.edges[edge]
+		n := &w.nodes[e.node]
+		for _, is := range w.classes[n.class].outcomes[e.outcome].facts {
+			if link := (Element{ID: uint32(is >> 1)}); is.dead() && !slices.Contains(list, link) {
+				list = append(list, link)
+			}
+		}
+		edge = n.from
+	}
+	slices.SortFunc(list, func(a, b Element) int { return int(a.ID) - int(b.ID) })
+	return list
+}

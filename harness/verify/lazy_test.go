@@ -1,0 +1,273 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// lazyRun is a run that can be explored both ways.
+func lazyRun(t *testing.T, on string, fw switching.Firmware, most int) *run {
+	t.Helper()
+	c := Config{Graph: topologytest.Parse(t, on), Firmware: fw, Sets: Sets{Max: most}, Workers: 1}
+	require.NoError(t, c.Sets.resolve(c.Graph))
+	require.NoError(t, c.check())
+	m, err := newModel(&c)
+	require.NoError(t, err)
+	r := &run{Config: c, model: m, total: c.Sets.total()}
+	require.Empty(t, r.canBeLazy())
+	return r
+}
+
+// enumerated is what exploring every set by itself says of each pair, and whether channel numbers
+// fall.
+func (r *run) enumerated(t *testing.T) (pairs [][]lazyPair, falls bool) {
+	t.Helper()
+	x := newExplorer(r.model, nil)
+	for f := range r.model.flows {
+		pairs = append(pairs, slices.Repeat([]lazyPair{{fails: never, loops: never}}, len(r.model.flows[f].srcs)))
+	}
+	for i := range r.total {
+		set := r.Sets.at(i)
+		found, err := x.run(set)
+		require.NoError(t, err)
+		require.NoError(t, x.wrong)
+		falls = falls || found.falling
+		for _, b := range x.bad {
+			p := &pairs[b.flow][b.source]
+			p.fails = min(p.fails, int32(len(set)))
+			if b.loops {
+				p.loops = min(p.loops, int32(len(set)))
+			}
+		}
+		for f := range r.model.flows { // anew, for the hops of each pair
+			fs := x.prepare(f)
+			x.nodes.clear()
+			for source := range r.model.flows[f].srcs {
+				for _, s := range fs.starts[source] {
+					n := x.nodes.id(nodeKey{state: s.state})
+					require.NoError(t, x.walk(f, fs, n))
+					if at := &x.nodes.all[n]; !at.bad {
+						pairs[f][source].hops = max(pairs[f][source].hops, at.hops)
+					}
+				}
+			}
+		}
+	}
+	return pairs, falls
+}
+
+// covered are the firmwares whose sets can be explored all at once.
+func covered() (list []switching.Firmware) {
+	for _, fw := range firmware.All() {
+		if fw.On == switching.Trees && fw.Registers == nil && fw.DestinationBased {
+			list = append(list, fw)
+		}
+	}
+	return append(list, mutants()...)
+}
+
+// mutants are covered firmwares with one rule or answer changed.
+func mutants() (list []switching.Firmware) {
+	mutate := func(of switching.Firmware, name string, change func(
+		real func(*weft.Header, switching.Arrival, switching.View) switching.Decision,
+		pkt *weft.Header, at switching.Arrival, sw switching.View,
+	) switching.Decision,
+	) {
+		route := of.Route
+		of.Name += ", " + name
+		of.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+			return change(route, pkt, at, sw)
+		}
+		list = append(list, of)
+	}
+	type decide = func(*weft.Header, switching.Arrival, switching.View) switching.Decision
+	byVC := func(vc weft.VC) func(decide, *weft.Header, switching.Arrival, switching.View) switching.Decision {
+		return func(real decide, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+			at.VC = vc
+			return real(pkt, at, sw)
+		}
+	}
+	from := func(role, as weft.Role) func(decide, *weft.Header, switching.Arrival, switching.View) switching.Decision {
+		return func(real decide, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+			if at.From == role {
+				at.From = as
+			}
+			return real(pkt, at, sw)
+		}
+	}
+	unchecked := func(_ decide, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		t := sw.Place().Tree
+		d := switching.Decision{Rule: "unchecked"}
+		switch {
+		case t.HasDown(pkt.Dst):
+			return switching.To(sw, t.DownPort(pkt.Dst), at.VC, pkt.Fields, "down")
+		case at.From == weft.RoleUp:
+			return switching.Discard("lost")
+		}
+		d.Candidates = sw.Scratch()
+		for j := range t.Ups() {
+			d.Candidates = append(d.Candidates, switching.Candidate{Port: t.Up(j), VC: at.VC, Fields: pkt.Fields})
+		}
+		return d
+	}
+	link, vector := firmware.DeterministicLink(), firmware.MisrouteVector{}.Firmware()
+	for _, of := range []switching.Firmware{
+		link, firmware.DeterministicLinkFlat(), firmware.SourceRouted(), firmware.DeterministicSwitch{}.Firmware(),
+	} {
+		mutate(of, "in the normal layer", byVC(0))
+		mutate(of, "in the second layer", byVC(1))
+		mutate(of, "always from below", from(weft.RoleUp, weft.RoleDown))
+		mutate(of, "always from above", from(weft.RoleDown, weft.RoleUp))
+	}
+	mutate(vector, "always from below", from(weft.RoleUp, weft.RoleDown))
+	mutate(vector, "always from above", from(weft.RoleDown, weft.RoleUp))
+	mutate(vector, "vector forgotten", func(
+		real decide, pkt *weft.Header, at switching.Arrival, sw switching.View,
+	) switching.Decision {
+		h := *pkt
+		h.Misroute = 0
+		return real(&h, at, sw)
+	})
+	mutate(vector, "first of what it offers", func(
+		real decide, pkt *weft.Header, at switching.Arrival, sw switching.View,
+	) switching.Decision {
+		d := real(pkt, at, sw)
+		d.Candidates = d.Candidates[:min(1, len(d.Candidates))]
+		return d
+	})
+	mutate(vector, "offers unchecked", unchecked)
+	mutate(link, "back whatever is dead", func(
+		real decide, pkt *weft.Header, at switching.Arrival, sw switching.View,
+	) switching.Decision {
+		if t := sw.Place().Tree; t.HasDown(pkt.Dst) && !sw.PortUp(t.DownPort(pkt.Dst)) && at.From == weft.RoleDown {
+			return switching.To(sw, at.Port, at.VC, pkt.Fields, "back")
+		}
+		return real(pkt, at, sw)
+	})
+	mutate(link, "loses what finds its first link dead", func(
+		real decide, pkt *weft.Header, at switching.Arrival, sw switching.View,
+	) switching.Decision { // which cannot be
+		d, t := real(pkt, at, sw), sw.Place().Tree
+		switch up := t.DefaultUp(pkt.Dst); {
+		case !t.Leaf() || t.HasDown(pkt.Dst) || len(d.Candidates) == 0:
+		case at.From != weft.RoleUp && d.Candidates[0].Port == up:
+			d.Candidates[0].Fields.Misroute = 1
+		case pkt.Misroute == 1 && !sw.PortUp(up):
+			return switching.Discard("never")
+		}
+		return d
+	})
+	return list
+}
+
+func TestAllSetsAtOnceAreAsOneByOne(t *testing.T) {
+	for _, c := range []struct {
+		on   string
+		most int
+	}{
+		{"kary-ntree:2,2", 4},
+		{"kary-ntree:3,2", 3},
+		{"kary-ntree:2,3", 3},
+		{"mport-tree:4,2", 3},
+		{"mport-tree:4,3", 2},
+		{"kary-ntree:2,4", 2},
+		{"kary-ntree:3,3", 2},
+	} {
+		for _, fw := range covered() {
+			t.Run(fmt.Sprintf("%s/%d/%s", c.on, c.most, fw.Name), func(t *testing.T) {
+				t.Parallel()
+				if c.on != "kary-ntree:2,2" && c.on != "kary-ntree:2,3" && c.on != "kary-ntree:3,2" {
+					testenv.Long(t)
+				}
+				testenv.Unraced(t)
+				r := lazyRun(t, c.on, fw, c.most)
+				want, falls := r.enumerated(t)
+				got, err := r.find(t.Context(), (*lazyWalk).relevant)
+				require.NoError(t, err)
+				for f := range want {
+					for i, p := range want[f] {
+						q := got.pairs[f][i]
+						if got.choices && p.fails < never {
+							q.hops = p.hops // those that not every choice delivers are in it
+						}
+						src, dst := r.model.flows[f].srcs[i], r.model.flows[f].dst
+						require.Equal(t, p, q, "from %v to %v", src, dst)
+					}
+				}
+				fewest := never
+				for _, p := range slices.Concat(want...) {
+					fewest = min(fewest, int(p.fails))
+				}
+				if w := got.wrong; w != nil {
+					c, err := r.shows(w)
+					require.NoError(t, err)
+					assert.Equal(t, w.what, c.What)
+					assert.LessOrEqual(t, len(w.dead), fewest)
+				}
+				assert.Equal(t, fewest < never || falls, got.wrong != nil)
+			})
+		}
+	}
+}
+
+func TestResultsSayHowSetsWereExplored(t *testing.T) {
+	link, vector := firmware.DeterministicLink(), firmware.MisrouteVector{}.Firmware()
+	for _, c := range []struct {
+		name   string
+		config Config
+		method string
+		pass   bool
+	}{
+		{"all at once", Config{Firmware: link, Sets: Sets{Max: 1}}, Lazy, true},
+		{"one by one when asked", Config{Firmware: link, Sets: Sets{Max: 1}, Exhaustive: true}, Enumeration, true},
+		{"counted one by one when something is wrong", Config{Firmware: link, Sets: Sets{Max: 2}}, Enumeration, false},
+		{"with switches", Config{Firmware: link, Sets: Sets{Kind: Any, Max: 1}}, Enumeration, false},
+		{"while packets travel", Config{Firmware: link, Sets: Sets{Max: 1}, When: Arriving}, Enumeration, true},
+		{"with registers", Config{Firmware: firmware.AdaptiveLink{}.Firmware(), Sets: Sets{Max: 1}}, Enumeration, true},
+		{"where together they have a cycle", Config{Firmware: vector, Sets: Sets{Max: 1}}, Enumeration, true},
+		{"of a size", Config{Firmware: link, Sets: Sets{Min: 1, Max: 1}}, Enumeration, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.config.Graph = topologytest.Parse(t, "kary-ntree:2,3")
+			r, err := Run(t.Context(), c.config)
+			require.NoError(t, err)
+			assert.Equal(t, c.method, r.Method)
+			assert.Equal(t, c.pass, r.Pass, r)
+		})
+	}
+}
+
+func TestMoreSetsThanCanBeCountedHoldOrFailOrAreUndecided(t *testing.T) {
+	run := func(on string, fw switching.Firmware, most int) *Result {
+		r, err := Run(t.Context(), Config{Graph: topologytest.Parse(t, on), Firmware: fw, Sets: Sets{Max: most}})
+		require.NoError(t, err)
+		assert.Equal(t, Lazy, r.Method)
+		return r
+	}
+	holds := run("kary-ntree:8,2", firmware.DeterministicLink(), 7)
+	assert.True(t, holds.Pass, holds)
+	assert.True(t, holds.CDGAcyclic)
+	assert.Nil(t, holds.Counter)
+
+	fails := run("kary-ntree:4,3", firmware.DeterministicLink(), 6)
+	assert.False(t, fails.Pass)
+	assert.Empty(t, fails.Undecided)
+	assert.Len(t, fails.Counter.Faults, 4, fails.Counter)
+	assert.Equal(t, fails.ByFaults[3].Sets, fails.ByFaults[3].Connected)
+	assert.True(t, fails.ByFaults[4].Uncounted)
+
+	undecided := run("kary-ntree:3,3", firmware.MisrouteVector{}.Firmware(), 8)
+	assert.False(t, undecided.Pass)
+	assert.Len(t, undecided.Counter.Faults, 3)
+	assert.Equal(t, "deadlock", undecided.Undecided)
+}

@@ -1,0 +1,77 @@
+package verify
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// What is forgotten too early is found wrong: each way to forget that is planted here differs from
+// exploring every set by itself.
+
+func TestADeadLinkThatIsForgottenAndChargedAgainHidesWhatFails(t *testing.T) {
+	// A packet that has forgotten that a link is dead pays for it a second time, and has less left for
+	// what would stop it.
+	forgets := func(w *lazyWalk, known []fact, to int32) []fact {
+		return slices.DeleteFunc(w.relevant(known, to), fact.dead)
+	}
+	want, got := bothWays(t, "kary-ntree:3,2", "adaptive-link-one", 2, forgets)
+	assert.NotEqual(t, want, got)
+	for i := range want {
+		assert.GreaterOrEqual(t, got[i].fails, want[i].fails, "a pair seems to hold, and does not")
+	}
+	want, got = bothWays(t, "kary-ntree:3,2", "deterministic-link", 2, forgets)
+	assert.NotEqual(t, want, got)
+	for i := range want {
+		assert.Equal(t, want[i].fails, got[i].fails)
+		assert.LessOrEqual(t, got[i].hops, want[i].hops, "a way seems to be shorter, and is not")
+	}
+}
+
+func TestADeadLinkThatIsForgottenForNothingInventsFailures(t *testing.T) {
+	// A packet that pays nothing for a link may meet more dead ones than there are.
+	free := func(w *lazyWalk, known []fact, to int32) []fact {
+		for _, c := range w.classes {
+			for i := range c.outcomes {
+				c.outcomes[i].facts = slices.DeleteFunc(slices.Clone(c.outcomes[i].facts), fact.dead)
+			}
+		}
+		return w.relevant(known, to)
+	}
+	want, got := bothWays(t, "kary-ntree:3,2", "deterministic-link", 2, free)
+	assert.NotEqual(t, want, got)
+	for i := range want {
+		assert.Equal(t, int32(never), want[i].fails)
+		assert.LessOrEqual(t, got[i].fails, want[i].fails)
+	}
+}
+
+func TestALinkThatIsForgottenToBeUpInventsFailures(t *testing.T) {
+	// A packet that came back by a link which it has found up finds it dead.
+	forgets := func(w *lazyWalk, known []fact, to int32) []fact {
+		return slices.DeleteFunc(w.relevant(known, to), func(is fact) bool { return !is.dead() })
+	}
+	want, got := bothWays(t, "kary-ntree:4,2", "deterministic-link, loses what finds its first link dead", 3, forgets)
+	assert.NotEqual(t, want, got)
+	for i := range want {
+		assert.Equal(t, int32(never), want[i].fails)
+		assert.LessOrEqual(t, got[i].fails, want[i].fails, "a pair seems to fail, and does not")
+	}
+}
+
+// bothWays is what is found of all pairs with up to so many dead links, one set after the other, and at
+// once by forgetting so.
+func bothWays(t *testing.T, on, name string, most int, forget forget) (want, got []lazyPair) {
+	t.Helper()
+	all := covered()
+	fw := all[slices.IndexFunc(all, func(fw switching.Firmware) bool { return fw.Name == name })]
+	r := lazyRun(t, on, fw, most)
+	each, _ := r.enumerated(t)
+	found, err := r.find(t.Context(), forget)
+	require.NoError(t, err)
+	return slices.Concat(each...), slices.Concat(found.pairs...)
+}

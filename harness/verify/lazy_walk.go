@@ -1,0 +1,378 @@
+package verify
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+)
+
+// lazyWalk explores what can become of the packets to one destination with whatever links dead: a
+// walk decides whether a link is dead when the firmware asks, and not before.
+type lazyWalk struct {
+	*asker
+	// What a packet in each state may still ask about, whatever is answered.
+	classes []class
+	class   []int32 // per state; states with the same outcomes are one class
+	ids     map[string]int32
+	words   int      // of a set of links
+	sets    []uint64 // per component of the classes, links: see asksOf
+	text    []byte
+
+	same  map[int32]int32 // per class that packets start in: the one explored in its place, see alike
+	owner []int32         // per class: the one of these that alone leads to it
+	fixed []uint64        // the links that several ask about
+
+	known   [][]fact // what can be known, numbered
+	knownID map[string]int32
+	plain   []int32 // per class: its node with nothing known, -1: none yet
+	nodeIDs map[[2]int32]int32
+	nodes   []lazyNode
+	edges   []lazyEdge
+	todo    [][]int32 // nodes, by the dead links that it takes to come there
+	frames  []frame
+	hops    []int16
+	merged  []fact
+
+	falls  bool       // a channel's number, with some destination
+	graph  *waitGraph // of all destinations so far, where channels are not numbered
+	most   int
+	forget forget // [lazyWalk.relevant], but for tests
+}
+
+// forget takes from what is known what need not be remembered where a packet goes.
+type forget func(w *lazyWalk, known []fact, to int32) []fact
+
+type class struct {
+	outcomes []outcome
+	part     int32 // its strongly connected component
+}
+
+// lazyNode is a packet in a state of a class that knows something of the links.
+type lazyNode struct {
+	class, known int32
+	cost         int32 // fewest dead links with which a packet comes here
+	from         int32 // by which edge; -1: a source sends it
+	first, last  int32 // its edges
+	hops         int32 // where its longest deliveries begin in lazyWalk.hops, by dead links more
+	fails, loops int32 // fewest dead links more with which it is not delivered; it circles
+	color        uint8
+}
+
+type lazyEdge struct {
+	node, to, cost int32 // to as of an outcome
+	outcome        int32
+}
+
+// never is more dead links than there can be.
+const never = 1 << 30
+
+// Bounds of what is held for one destination, chosen by us: a gigabyte at most, as a rule far less.
+const (
+	maxLazyStates   = 1 << 18
+	maxLazyOutcomes = 1 << 22
+	maxLazyNodes    = 1 << 22
+	maxLazyEdges    = 1 << 25
+	maxLazyWords    = 1 << 25
+)
+
+func newLazyWalk(m *model, most int) *lazyWalk {
+	w := &lazyWalk{asker: newAsker(m, most), most: most, forget: (*lazyWalk).relevant, words: len(m.g.Links)/64 + 1}
+	if m.number == nil {
+		w.graph = &waitGraph{}
+		w.graph.init(m)
+		w.graph.begin(0)
+	}
+	return w
+}
+
+// walk explores the packets to a destination.
+func (w *lazyWalk) walk(ctx context.Context, f int) error {
+	w.space.clear()
+	fs := w.start(f)
+	if err := w.classify(ctx, f, fs); err != nil {
+		return err
+	}
+	var starts []int32
+	for _, of := range fs.starts {
+		for _, s := range of {
+			starts = append(starts, w.class[s.state])
+		}
+	}
+	slices.Sort(starts)
+	w.alike(slices.Compact(starts))
+	for i := range starts {
+		starts[i] = w.same[starts[i]]
+	}
+	slices.Sort(starts)
+	starts = slices.Compact(starts)
+	if err := w.askable(starts); err != nil {
+		return err
+	}
+	w.known, w.knownID = append(w.known[:0], nil), map[string]int32{"": 0}
+	w.nodeIDs, w.nodes, w.edges = map[[2]int32]int32{}, w.nodes[:0], w.edges[:0]
+	w.plain = append(w.plain[:0], slices.Repeat([]int32{-1}, len(w.classes))...)
+	w.todo = make([][]int32, w.most+1)
+	for _, s := range starts {
+		w.come(s, nil, 0, -1)
+	}
+	for cost := 0; cost <= w.most; cost++ {
+		for i := 0; i < len(w.todo[cost]); i++ {
+			if i%1024 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err := w.expand(w.todo[cost][i], int32(cost)); err != nil {
+				return err
+			}
+		}
+	}
+	w.hops = w.hops[:0]
+	for _, s := range starts {
+		w.judge(w.plain[s])
+	}
+	return nil
+}
+
+// classify asks the firmware in every state that a packet can come to.
+func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
+	w.classes, w.class, w.ids = w.classes[:0], w.class[:0], map[string]int32{}
+	all := 0
+	for i := 0; i < len(fs.states); i++ {
+		switch {
+		case len(fs.states) > maxLazyStates || all > maxLazyOutcomes:
+			return errNodes
+		case i%1024 == 0 && ctx.Err() != nil:
+			return ctx.Err()
+		}
+		if err := w.ask(f, fs, int32(i)); err != nil {
+			return err
+		}
+		w.text = w.key(fs.states[i].sw, w.text)
+		id, ok := w.ids[string(w.text)]
+		if !ok {
+			id = int32(len(w.classes))
+			w.ids[string(w.text)] = id
+			c := class{outcomes: slices.Clone(w.outcomes), part: -1}
+			facts := slices.Clone(w.asker.facts)
+			for j := range c.outcomes {
+				n := len(c.outcomes[j].facts)
+				c.outcomes[j].facts, facts = facts[:n:n], facts[n:]
+			}
+			w.classes = append(w.classes, c)
+			all += len(c.outcomes)
+		}
+		w.class = append(w.class, id)
+	}
+	for i := range w.classes {
+		for j := range w.classes[i].outcomes {
+			if o := &w.classes[i].outcomes[j]; o.to >= 0 {
+				o.to = w.class[o.to]
+			}
+		}
+	}
+	return nil
+}
+
+// askable finds for every class that some lead to the links that a packet may ask about there or later. A circle of
+// classes asks about the same ones all over, so they are those of its component.
+func (w *lazyWalk) askable(starts []int32) error {
+	w.sets = w.sets[:0]
+	index := slices.Repeat([]int32{-1}, len(w.classes))
+	low := make([]int32, len(w.classes))
+	var stack []int32
+	type visit struct{ class, next int32 }
+	var path []visit
+	count, parts := int32(0), int32(0)
+	enter := func(c int32) {
+		index[c], low[c] = count, count
+		count++
+		stack = append(stack, c)
+		path = append(path, visit{c, 0})
+	}
+	for _, root := range starts {
+		if index[root] < 0 {
+			enter(root)
+		}
+		for len(path) > 0 {
+			top := &path[len(path)-1]
+			c := &w.classes[top.class]
+			if int(top.next) < len(c.outcomes) {
+				to := c.outcomes[top.next].to
+				top.next++
+				switch {
+				case to < 0:
+				case index[to] < 0:
+					enter(to)
+				case w.classes[to].part < 0:
+					low[top.class] = min(low[top.class], index[to])
+				}
+				continue
+			}
+			done := top.class
+			path = path[:len(path)-1]
+			if len(path) > 0 {
+				above := path[len(path)-1].class
+				low[above] = min(low[above], low[done])
+			}
+			if low[done] < index[done] {
+				continue
+			}
+			at := slices.Index(stack, done)
+			if len(w.sets)+w.words > maxLazyWords {
+				return errNodes
+			}
+			for _, member := range stack[at:] {
+				w.classes[member].part = parts
+			}
+			w.union(stack[at:], parts)
+			stack = stack[:at]
+			parts++
+		}
+	}
+	return nil
+}
+
+// union makes the set of links of a component from what its members ask and from the components
+// that they lead to.
+func (w *lazyWalk) union(members []int32, part int32) {
+	from := len(w.sets)
+	w.sets = append(w.sets, make([]uint64, w.words)...)
+	own := w.sets[from:]
+	seen := part
+	for _, c := range members {
+		for i := range w.classes[c].outcomes {
+			o := &w.classes[c].outcomes[i]
+			for _, is := range o.facts {
+				own[is>>7] |= 1 << (is >> 1 & 63)
+			}
+			if o.to < 0 {
+				continue
+			}
+			if to := w.classes[o.to].part; to != part && to != seen {
+				seen = to
+				for j, word := range w.sets[int(to)*w.words : (int(to)+1)*w.words] {
+					own[j] |= word
+				}
+			}
+		}
+	}
+}
+
+// relevant is what of some facts may be asked about again by a packet that comes to a class.
+func (w *lazyWalk) relevant(known []fact, to int32) (left []fact) {
+	set := w.sets[int(w.classes[to].part)*w.words:]
+	for i, is := range known {
+		if asked := set[is>>7]>>(is>>1&63)&1 == 1; asked && left == nil {
+			left = make([]fact, 0, len(known)-i)
+			left = append(left, is)
+		} else if asked {
+			left = append(left, is)
+		}
+	}
+	return left
+}
+
+// come notes that a packet comes to a class with some facts known and so many links dead, by an
+// edge, and returns its node.
+func (w *lazyWalk) come(class int32, known []fact, cost, edge int32) int32 {
+	at := &w.plain[class]
+	id := int32(-1)
+	k := int32(0)
+	if len(known) == 0 {
+		id = *at
+	} else {
+		w.text = w.text[:0]
+		for _, is := range known {
+			w.text = binary.LittleEndian.AppendUint32(w.text, uint32(is))
+		}
+		var ok bool
+		if k, ok = w.knownID[string(w.text)]; !ok {
+			k = int32(len(w.known))
+			w.known = append(w.known, slices.Clone(known))
+			w.knownID[string(w.text)] = k
+		}
+		if id, ok = w.nodeIDs[[2]int32{class, k}]; !ok {
+			id = -1
+		}
+	}
+	if id < 0 {
+		id = int32(len(w.nodes))
+		w.nodes = append(w.nodes, lazyNode{class: class, known: k, cost: never})
+		if k == 0 {
+			*at = id
+		} else {
+			w.nodeIDs[[2]int32{class, k}] = id
+		}
+	}
+	if n := &w.nodes[id]; cost < n.cost {
+		n.cost, n.from = cost, edge
+		w.todo[cost] = append(w.todo[cost], id)
+	}
+	return id
+}
+
+// expand follows all that can become of a packet, if this is the least cost at which it gets here.
+func (w *lazyWalk) expand(id, cost int32) error {
+	n := &w.nodes[id]
+	if n.cost != cost || n.last > 0 {
+		return nil
+	}
+	if len(w.nodes) > maxLazyNodes || len(w.edges) > maxLazyEdges {
+		return errNodes
+	}
+	class, known := n.class, w.known[n.known]
+	n.first = int32(len(w.edges))
+	for i := range w.classes[class].outcomes {
+		o := &w.classes[class].outcomes[i]
+		dies, ok := w.learn(known, o)
+		if !ok || cost+dies > int32(w.most) {
+			continue
+		}
+		e := lazyEdge{node: id, to: o.to, cost: dies, outcome: int32(i)}
+		if o.to >= 0 {
+			left := w.forget(w, w.merged, o.to)
+			if cost+dies == int32(w.most) { // nothing can be dead any more, so all that is not known to be is up
+				left = slices.DeleteFunc(left, func(is fact) bool { return !is.dead() })
+			}
+			e.to = w.come(o.to, left, cost+dies, int32(len(w.edges)))
+		}
+		w.edges = append(w.edges, e)
+		if w.graph != nil && o.out >= 0 && o.from >= 0 {
+			w.waitsFor(o)
+		}
+	}
+	w.nodes[id].last = int32(len(w.edges))
+	return nil
+}
+
+// waitsFor notes that a packet that holds a channel can want another.
+func (w *lazyWalk) waitsFor(o *outcome) {
+	at := &w.m.peers[o.from/int32(w.m.vcs)]
+	vc := func(channel int32) weft.VC { return weft.VC(channel % int32(w.m.vcs)) }
+	w.graph.add(w.m.turn(int(at.node), at.port, vc(o.from), w.m.port(o.out), vc(o.out)), o.from, o.out, o.two)
+}
+
+// learn sets w.merged to what is known and what an outcome adds, and counts the links that are dead
+// by that. ok is false where the two contradict each other.
+func (w *lazyWalk) learn(known []fact, o *outcome) (dies int32, ok bool) {
+	w.merged = w.merged[:0]
+	i := 0
+	for _, is := range o.facts {
+		for i < len(known) && known[i]|1 < is|1 {
+			w.merged = append(w.merged, known[i])
+			i++
+		}
+		if i < len(known) && known[i]|1 == is|1 {
+			if known[i] != is {
+				return 0, false
+			}
+			i++
+		} else if is.dead() {
+			dies++
+		}
+		w.merged = append(w.merged, is)
+	}
+	w.merged = append(w.merged, known[i:]...)
+	return dies, true
+}
