@@ -61,13 +61,12 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 		return nil, why, nil
 	}
 	found, err := r.find(ctx, (*lazyWalk).relevant)
-	var claim *falseClaim
 	switch {
 	case ctx.Err() != nil:
 		res = r.empty()
 		res.Method, res.Symmetry, res.Interrupted = Lazy, "", true
 		return res, "", nil
-	case errors.Is(err, errReads), errors.Is(err, errOutcomes), errors.Is(err, errNodes), errors.As(err, &claim):
+	case errors.Is(err, errReads), errors.Is(err, errOutcomes), errors.Is(err, errNodes), errors.Is(err, errClaim):
 		return nil, err.Error(), nil
 	case err != nil:
 		return nil, "", err
