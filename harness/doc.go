@@ -46,7 +46,7 @@
 //
 // # Virtual time
 //
-// With Virtual the fabric runs from an event queue, as fast as the machine can, and the same seed
+// With Virtual the fabric runs by its own clock, as fast as the machine can, and the same seed
 // is the same run, event for event. Time goes on only while a call waits; all durations are
 // virtual. Seeds runs a test so for many seeds, on all cores:
 //

@@ -45,8 +45,8 @@ var (
 		"Packets generated in the last second, those that found a send queue full included.")
 	timeFactor = metric("time_factor", "How fast the clock of the fabric goes, compared with that of the machine; 0: links are not paced, so no factor applies.")
 	late       = metric("late_ratio",
-		"How late packets come because of the machine, as a share of the time they take on a link, and more where they wait for their links; "+
-			"too late above 0.5.")
+		"How late packets come because of the machine, as a share of the time they take on a link, and more where they "+
+			"wait for their links; too late above 0.5.")
 	overloaded = metric("overloaded", "1 while more is offered than carried.")
 	deadlocked = metric("deadlocked", "1 while packets wait for each other for ever.")
 	waits      = metric("waiting_seconds", "How long the packet has waited that waits longest in a switch; 0: none waits for a second, or for a deadlock.")

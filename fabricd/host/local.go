@@ -16,7 +16,7 @@ import (
 )
 
 // Runtime drives the nodes of a [Local] and carries what they send: live it is goroutines and a
-// transport, in virtual time an event queue.
+// transport, in virtual time package virtual.
 type Runtime interface {
 	Now() weft.Time
 	// Build makes and connects the drivers of all nodes. Called once, before all methods but Now.

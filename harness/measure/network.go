@@ -88,7 +88,8 @@ func build(ctx context.Context, c Config) (*network, error) {
 		n.nics = append(n.nics, core)
 		leaf, _ := n.graph.SwitchOf(m.ID)
 		part := n.part[leaf]
-		n.nicNodes = append(n.nicNodes, n.engine.Add(&tap{NIC: core, meter: n.meters[part]}, virtual.NodeConfig{Part: part}))
+		node := n.engine.Add(&tap{NIC: core, meter: n.meters[part]}, virtual.NodeConfig{Part: part})
+		n.nicNodes = append(n.nicNodes, node)
 	}
 	rate := float64(c.BytesPerCycle) / float64(c.Cycle) * float64(weft.Second)
 	for i := range n.graph.Links {
@@ -110,8 +111,8 @@ func (n *network) addSwitches() error {
 		}
 		n.switches = append(n.switches, core)
 		n.switchNodes = append(n.switchNodes, n.engine.Add(core, virtual.NodeConfig{
-			Watch: n.meters[n.part[s.ID]], CutThrough: true, RoutingDelay: c.RoutingDelay, CrossbarDelay: c.CrossbarDelay,
-			Part: n.part[s.ID],
+			Watch: n.meters[n.part[s.ID]], Part: n.part[s.ID],
+			CutThrough: true, RoutingDelay: c.RoutingDelay, CrossbarDelay: c.CrossbarDelay,
 		}))
 	}
 	return nil

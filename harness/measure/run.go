@@ -197,7 +197,8 @@ func (r *run) batch() batch {
 	r.offered = of.offered
 	n := max(1, float64(b.delivered)) * float64(r.cfg.Cycle)
 	return batch{
-		delivered: float64(b.delivered), latency: float64(b.latency) / n, network: float64(b.network) / n, inside: float64(c.inside()),
+		delivered: float64(b.delivered), latency: float64(b.latency) / n, network: float64(b.network) / n,
+		inside: float64(c.inside()),
 		queued: float64(of.queued), offered: float64(of.offered - before),
 	}
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type lazyFind struct {
 	pairs   [][]lazyPair // per flow and source
 	wrong   *witness
 	nodes   uint64
-	cyclic  bool // packets of several sets together wait in a circle
+	cyclic  bool // the dependencies of all sets together have a cycle
 	falls   bool // a hop does not raise the channel's number
 	choices bool // a decision has left one
 	now     bool // the firmware has looked at the time
@@ -78,7 +79,7 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 	case found.wrong != nil && !many:
 		return nil, "something is wrong, and sets are counted", nil
 	case found.cyclic && found.wrong == nil && r.Sets.total() <= maxSets:
-		return nil, "packets of several sets together wait in a circle", nil
+		return nil, "the channel dependencies of all sets together have a cycle", nil
 	}
 	return res, "", r.conclude(found, res)
 }
@@ -122,14 +123,14 @@ func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err erro
 		found.falls, found.choices, found.now = found.falls || w.falls, found.choices || w.choices, found.now || w.now
 	}
 	found.cyclic = r.model.number == nil && together(walks).cyclic()
-	return found, errors.Join(errs...)
+	return found, cmp.Or(errs...)
 }
 
 // together is the graph of all walks.
 func together(walks []*lazyWalk) *waitGraph {
 	g := walks[0].graph
 	for _, w := range walks[1:] {
-		g.edges = append(g.edges, w.graph.edges...) // twice is no matter to a cycle
+		g.edges = append(g.edges, w.graph.edges...) // an edge that is there twice makes no new cycle
 	}
 	return g
 }
@@ -175,8 +176,9 @@ func (r *run) conclude(found lazyFind, res *Result) error {
 	res.Walks = limited(all.Mul(all, big.NewInt(int64(res.Pairs))))
 	if failing > 0 {
 		res.Unconnected, res.Livelocks, res.BadSets = uint64(failing), uint64(loops), 1
-		res.Notes = append(res.Notes, fmt.Sprintf("all sets were explored at once, so that pairs are counted and not sets: "+
-			"%d pairs can be unconnected, %d of these can have a livelock, with %d dead links or more", failing, loops, fewest))
+		res.Notes = append(res.Notes, fmt.Sprintf("all sets were explored at once, so that pairs are counted and not "+
+			"sets: %d pairs can be unconnected, %d of these can have a livelock, with %d dead links or more",
+			failing, loops, fewest))
 		if found.choices {
 			res.Notes = append(res.Notes, "the most hops are also of pairs that not every choice delivers")
 		}
@@ -206,7 +208,8 @@ func (r *run) shows(w *witness) (*Counterexample, error) {
 	one.Sets.List = [][]Element{w.dead}
 	c, err := one.counterexample([]first{{Size: len(w.dead), What: w.what}})
 	if err != nil {
-		return nil, fmt.Errorf("exploring all sets at once found %s to %s: %w", w.what, m.g.NICs[m.flows[0].dst].Name, err)
+		to := m.g.NICs[m.flows[0].dst].Name
+		return nil, fmt.Errorf("exploring all sets at once found %s to %s: %w", w.what, to, err)
 	}
 	return c, nil
 }

@@ -126,7 +126,7 @@ func (a *asker) ask(f int, fs *flowSpace, id int32) error {
 	a.now = a.now || v.Asked.Now
 	a.outcomes, a.facts = a.outcomes[:0], a.facts[:0]
 	for i := range a.leaves {
-		a.outcomes = append(a.outcomes, a.told(&st, &a.leaves[i]))
+		a.outcomes = append(a.outcomes, a.withFacts(&st, &a.leaves[i]))
 	}
 	if a.lies {
 		return errClaim
@@ -302,8 +302,8 @@ func (a *asker) emit(dead, up switching.PortSet, o outcome) {
 	}
 }
 
-// told is the outcome with what it needs as facts.
-func (a *asker) told(st *state, l *leaf) outcome {
+// withFacts is the outcome of a leaf, with what the leaf needs as facts.
+func (a *asker) withFacts(st *state, l *leaf) outcome {
 	from := len(a.facts)
 	for i := range l.up {
 		for word := l.up[i] | l.dead[i]; word != 0; word &= word - 1 {

@@ -2,9 +2,10 @@ package verify
 
 import "slices"
 
-// judge finds for a node, and all that a packet can come to from it, with how many dead links more it
-// is not delivered, or circles, and how many switches it crosses at most. What a circle asks about is
-// remembered all around it, so that a circle takes no dead link that is not dead already.
+// judge finds for a node, and for all nodes that a packet can come to from it: how many dead links more
+// it takes that the packet is not delivered, and that it has a livelock, and how many switches it
+// crosses at most. What is asked on a cycle is remembered all around it, so that a cycle takes no dead
+// link that is not dead already.
 func (w *lazyWalk) judge(root int32) {
 	if w.nodes[root].color != 0 {
 		return
@@ -106,7 +107,8 @@ func (a *witness) before(b *witness) bool {
 func (w *lazyWalk) wrongs(f int) (best *witness) {
 	least := never
 	found := func(what string, cost int32, edge int32) {
-		if int(cost) > w.most || best != nil && (int(cost) > least || int(cost) == least && rank(what) >= rank(best.what)) {
+		worse := best != nil && (int(cost) > least || int(cost) == least && rank(what) >= rank(best.what))
+		if int(cost) > w.most || worse {
 			return
 		}
 		least = int(cost)

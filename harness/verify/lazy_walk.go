@@ -56,7 +56,7 @@ type lazyNode struct {
 	from         int32 // by which edge; -1: a source sends it
 	first, last  int32 // its edges
 	hops         int32 // where its longest deliveries begin in lazyWalk.hops, by dead links more
-	fails, loops int32 // fewest dead links more with which it is not delivered; it circles
+	fails, loops int32 // fewest dead links more with which it is not delivered; it has a livelock
 	color        uint8
 }
 
@@ -174,8 +174,8 @@ func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 	return nil
 }
 
-// askable finds for every class that some lead to the links that a packet may ask about there or later. A circle of
-// classes asks about the same ones all over, so they are those of its component.
+// askable finds the links that a packet may ask about in a class or later, for every class that the
+// starts lead to. They are the same for all classes of a strongly connected component.
 func (w *lazyWalk) askable(starts []int32) error {
 	w.sets = w.sets[:0]
 	index := slices.Repeat([]int32{-1}, len(w.classes))

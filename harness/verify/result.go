@@ -247,7 +247,8 @@ func (r *Result) add(o *Result) {
 func (r *Result) finish() {
 	r.CDGAcyclic = r.Undecided == "" &&
 		(r.CyclicSets == 0 || r.Extended.Acyclic == r.CyclicSets && !(r.fixed && r.Extended.Escape))
-	r.Pass = !r.Interrupted && r.Undecided == "" && r.Unconnected == 0 && r.Deadlocks == 0 && (r.Numbering == nil || *r.Numbering)
+	r.Pass = !r.Interrupted && r.Undecided == "" && r.Unconnected == 0 && r.Deadlocks == 0 &&
+		(r.Numbering == nil || *r.Numbering)
 	for _, n := range []struct {
 		is   bool
 		what string

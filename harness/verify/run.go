@@ -43,7 +43,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		return res, nil
 	}
 	if err := c.Sets.countable(); err != nil {
-		return nil, fmt.Errorf("%w (%s)", err, why)
+		return nil, fmt.Errorf("%w; they cannot be explored all at once: %s", err, why)
 	}
 	r.believe()
 	r.result = r.empty()

@@ -116,7 +116,7 @@ func (e *Engine) Step(until weft.Time) bool {
 	return true
 }
 
-// one is the only worker, from now on.
+// one makes the first worker the only one, and returns it.
 func (e *Engine) one() *worker {
 	first := e.workers[0]
 	if len(e.workers) > 1 {
@@ -148,7 +148,7 @@ func (e *Engine) Connect(a, b Port, p link.Pace) {
 	a.Node.connect(a.Port, b, p)
 	b.Node.connect(b.Port, a, p)
 	if p.Delay == 0 && p.Rate > 0 {
-		e.widen(uint(bits.Len64(uint64(256/p.Rate*float64(weft.Second)) >> 6)))
+		e.narrow(uint(bits.Len64(uint64(256/p.Rate*float64(weft.Second)) >> 6)))
 	}
 	e.nearer(weft.FromDuration(p.Delay))
 }
@@ -160,17 +160,17 @@ func (e *Engine) nearer(ahead weft.Time) {
 	}
 	e.ahead = ahead
 	if ahead > 0 {
-		e.widen(uint(bits.Len64(uint64(ahead)) - 1))
+		e.narrow(uint(bits.Len64(uint64(ahead)) - 1))
 	}
 }
 
-// mostShift is the width of buckets at most, about half a second. Where links have a delay they are
-// no longer than that, since nodes run one by one for that long. Where they have none, a packet
-// lasts some hundred buckets.
+// mostShift makes buckets about half a second wide, the most there is. Where links have a delay,
+// buckets are no wider than the delay, since nodes run one by one for a bucket. Where links have none,
+// a packet of 256 bytes lasts 32 to 64 buckets.
 const mostShift = 39
 
-// widen makes buckets narrower.
-func (e *Engine) widen(shift uint) {
+// narrow makes buckets 1<<shift picoseconds wide, unless they are narrower.
+func (e *Engine) narrow(shift uint) {
 	if shift >= e.shift {
 		return
 	}

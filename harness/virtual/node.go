@@ -82,11 +82,14 @@ func (n *Node) connect(p weft.PortID, to Port, pc link.Pace) {
 	k.pacer.Adopt(pc, &sound)
 }
 
-// What a node has to do at one of its times: arrivals at port p are p, and sending is so.
-func (n *Node) clock() int                { return len(n.ports) }
+// clock is the index in times of when the core is to look at the time. Before it stand arrivals, the one
+// at port p at index p.
+func (n *Node) clock() int { return len(n.ports) }
+
+// sending is the index in times of when port p is to send.
 func (n *Node) sending(p weft.PortID) int { return len(n.ports) + 1 + int(p) }
 
-// due is when the node has something to do.
+// due is when the node has something to do first; Never when it has nothing to do.
 func (n *Node) due() weft.Time {
 	first := weft.Never
 	for _, at := range n.times {
@@ -99,7 +102,8 @@ func (n *Node) due() weft.Time {
 func (n *Node) event(of int) event {
 	const kind = 1 << 16 // above all ports
 	e := event{at: n.times[of], of: int32(of)}
-	turn := uint32(uint64(e.at) * fingerprint >> 56) // of ports: an exclusive or with it, so that of any two either is first as often
+	// Port numbers are put in another order by an exclusive or: of any two ports, each is first as often.
+	turn := uint32(uint64(e.at) * fingerprint >> 56)
 	switch p := len(n.ports); {
 	case of < p:
 		e.key = uint32(of) ^ turn

@@ -88,7 +88,7 @@ func newMeeting(workers int) *meeting {
 	return m
 }
 
-// out is the mail that the worker fills.
+// mail is what the worker fills in this window.
 func (w *worker) mail() *mail { return &w.engine.meeting.mail[w.round&1][w.number] }
 
 // send has a frame put on a wire, by the worker of the node that it goes to.

@@ -28,8 +28,8 @@ type worker struct {
 	number  int       // of the worker
 	round   int64     // exchanges with other workers
 
-	group     []*Node // see runGroup
-	preloaded uint64
+	group     []*Node // nodes that run together, see runGroup
+	preloaded uint64  // means nothing, see Preloader
 
 	instants instants // of the bucket whose turn it is, while it is gone through instant by instant
 
@@ -151,25 +151,24 @@ func (w *worker) row(f func(n *Node)) {
 // earlier, and returns when the bucket ends. No node affects another in it.
 func (w *worker) window(at, end weft.Time) (last weft.Time) {
 	last = w.turn(at)
-	if last <= end && len(w.nodes) < preloadFrom {
+	switch {
+	case end < last:
+		w.row(func(n *Node) {
+			w.runNode(n, end)
+			if at := n.due(); at < last {
+				w.cal.mark(n.index, at)
+			}
+		})
+	case len(w.nodes) < preloadFrom:
 		w.row(func(n *Node) { w.runNode(n, last) })
-		return last
-	}
-	if last <= end {
+	default:
 		w.row(func(n *Node) {
 			if w.group = append(w.group, n); len(w.group) == groupNodes {
 				w.runGroup(last)
 			}
 		})
 		w.runGroup(last)
-		return last
 	}
-	w.row(func(n *Node) {
-		w.runNode(n, end)
-		if at := n.due(); at < last {
-			w.cal.mark(n.index, at)
-		}
-	})
 	return last
 }
 

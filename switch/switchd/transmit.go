@@ -110,7 +110,8 @@ func (d *Driver) step(p weft.PortID, k *work) (did, more bool, next weft.Time) {
 	return did, more, next
 }
 
-// canLeave is since when the frame can leave that is sent now, whose packets had come at a time. The caller holds both locks.
+// canLeave is since when the frame that is sent now can leave. Its packets came at since. The caller
+// holds both locks.
 func (s *sender) canLeave(now, since weft.Time) weft.Time {
 	at := max(since, s.pace.Free(), now-catchUp)
 	if !s.waits {

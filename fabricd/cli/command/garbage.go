@@ -29,7 +29,9 @@ type collected struct{ _ *collected }
 
 // boundGarbage sets when garbage is collected next, and does so again after each collection.
 func boundGarbage() {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
+	live := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"},
+	}
 	metrics.Read(live)
 	sum := uint64(0) // as the collector counts
 	for _, s := range live {

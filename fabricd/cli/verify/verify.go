@@ -69,8 +69,8 @@ subset of the switches, each of which keeps to its routing. The counterexample n
 of each size. --set and --sets FILE verify given sets instead. Ctrl-C prints what was found so far; with --checkpoint FILE the same
 command goes on from there.
 
-All sets of up to K links are explored at once where that is possible: what happens to a packet depends only on the links
-that the firmware asks about. --exhaustive explores them one by one.
+All sets of up to K links are explored at once where that is possible: what happens to a packet depends only on the
+links that the firmware asks about. --exhaustive explores the sets one by one.
 
 Exit codes: 0 it holds, 1 it does not hold, 2 wrong input, or interrupted.`,
 		Example: "  fabricd verify --topology kary-ntree:4,3 --routing deterministic-link --faults 2\n" +
@@ -288,7 +288,7 @@ func (v *verifyFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	case r.Interrupted:
 		return v.interrupted(r, p)
 	case r.Undecided != "" && r.Counter == nil:
-		return fmt.Errorf("whether packets can wait for one another in a circle (%s) is decided set by set, and there are "+
+		return fmt.Errorf("%s is not decided: for this firmware that takes one set after the other, and there are "+
 			"too many: ask for fewer faults or for samples", r.Undecided)
 	case !r.Pass:
 		return command.ErrFailed

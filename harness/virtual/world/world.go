@@ -1,5 +1,5 @@
 // Package world is virtual time as a fabric lives in it: the same faults, reports, ledger and
-// scenarios as live, over an event queue instead of goroutines and the clock on the wall.
+// scenarios as live, over a calendar of events instead of goroutines and the clock on the wall.
 //
 //	f, err := fabric.New(fabric.Options{Topology: g, Firmware: fw, World: world.New()})
 //
