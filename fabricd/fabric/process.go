@@ -124,10 +124,10 @@ func (at *attendance) ownOf(l loop, s *liveSwitch) *hostState {
 	}
 	at.note(leader.HostAdded{Host: h.decided()})
 	h.markSuspect()
+	s.home.share(l, h.border) // first: who is asked of links that are shared is told who their neighbours are
 	if !s.home.late() {
 		s.home.local.Share(s.id)
 	}
-	s.home.share(l, h.border)
 	s.own.Store(h)
 	at.hosts.Store(new(append(slices.Clone(*at.hosts.Load()), h)))
 	return h

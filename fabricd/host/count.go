@@ -126,6 +126,7 @@ func (p *Local) Share(id weft.SwitchID) {
 		}
 		a, b := &n.ends[l.a], &n.ends[l.b]
 		a.peer, b.peer = a.placed, b.placed
+		a.shared, b.shared = true, true
 		n.shared = append(n.shared, l)
 	}
 	n.inside = inside

@@ -164,6 +164,9 @@ func (s *Counters) cross(f *link.Flow) {
 // addSession adds a session of a crossing end. On a shared link a session with this host itself
 // counts as inside. The caller holds the adder's lock.
 func (p *Local) addSession(s *Counters, e int, k link.Session) {
+	if k.Peer == link.Unnamed && p.nodes.ends[e].shared {
+		k.Peer = 0
+	}
 	switch k.Peer {
 	case 0: // it is not known yet who the neighbour was: it counts when it is
 		s.Sent, s.Received = s.Sent-k.Flow.Sent, s.Received-k.Flow.Received
@@ -191,21 +194,22 @@ func (p *Local) peersOf(e *end) []link.Incarnation {
 }
 
 // meet notes which incarnations the neighbours have. A question may be overtaken: of a neighbour
-// that a later one knew more of, that counts. The caller holds the adder's lock.
+// that a later one knew more of, or that only a later one names, that counts. The caller holds the
+// adder's lock.
 func (p *Local) meet(peers []Peer) {
 	if peers == nil {
 		return
 	}
-	old := p.adder.peers
-	p.adder.peers = make(map[string][]link.Incarnation, len(old))
+	named := make(map[string][]link.Incarnation, len(p.adder.peers))
 	for _, k := range peers {
-		p.adder.peers[k.Host] = append(p.adder.peers[k.Host], k.Incarnation)
+		named[k.Host] = append(named[k.Host], k.Incarnation)
 	}
 	for name, list := range p.adder.peers {
-		if link.KnowsMore(old[name], list) {
-			p.adder.peers[name] = old[name]
+		if of := named[name]; of == nil || link.KnowsMore(list, of) {
+			named[name] = list
 		}
 	}
+	p.adder.peers = named
 }
 
 // addState adds what an end makes of its link.

@@ -113,6 +113,7 @@ type end struct {
 	weft.End
 	driver Driver
 	linked bool   // else the port leads nowhere
+	shared bool   // the link is inside this host, and tells what passes all the same: see [Local.Share]
 	peer   string // who has the other end, see [Peer]; empty: this host, or nobody
 	beside string // the node at the other end
 	placed string // whose that is by the placement: a host, or the node itself where it is in none

@@ -162,3 +162,36 @@ func TestLossesOfALinkThatIsShared(t *testing.T) {
 	require.Len(t, s.Wire, 1)
 	require.EqualValues(t, 1, s.Wire[0].Wire[0]+s.Wire[0].Wire[1])
 }
+
+// A question may have been put before the link was shared, and answered after: whose packets those
+// on the link are is not known then, nor is it after a question with names that it overtakes.
+func TestAQuestionFromBeforeALinkIsSharedNamesNobody(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	l.Run()
+	g := l.Graph
+	leaf, port := g.SwitchOf(0)
+	a, b := weft.End{Node: weft.NICID(0).Node()}, weft.End{Node: leaf.Node(), Port: port}
+	l.Do(host.Order{SignalAll: true})
+	rig.Until(t, func() bool { return l.ReadEnd(a).Flow.State == link.Up && l.ReadEnd(b).Flow.State == link.Up })
+	l.Do(host.Order{Send: []host.SendOrder{{Src: 0, Dst: 1, Bytes: 256}}})
+	rig.Until(t, func() bool { return l.Delivered() == 1 })
+	l.Share(leaf)
+	ask := func(peers ...host.Peer) host.Counters {
+		s, err := l.Counters(t.Context(), host.CountersRequest{Number: 7, Ends: true, Peers: peers})
+		require.NoError(t, err)
+		return s
+	}
+	s := ask()
+	require.Empty(t, s.Flows)
+	require.Zero(t, s.Sent+s.Received)
+	var peers []host.Peer
+	for _, name := range []string{g.Name(a.Node), g.Name(b.Node)} {
+		peers = append(peers, host.Peer{Host: name, Incarnation: link.Incarnation{Number: 8}})
+	}
+	s = ask(peers...)
+	require.NotEmpty(t, s.Flows)
+	require.NotZero(t, s.Sent+s.Received)
+	require.Equal(t, s.Flows, ask().Flows, "overtaken")
+	require.Equal(t, s.Flows, ask(host.Peer{Host: "another", Incarnation: link.Incarnation{Number: 9}}).Flows, "overtaken")
+}

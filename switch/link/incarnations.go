@@ -109,8 +109,8 @@ func owner(peers []Incarnation, epoch weft.Epoch) (number uint64) {
 	return number
 }
 
-// unnamed is the number of the session of all that passed, while nobody has named any incarnation.
-const unnamed = math.MaxUint64
+// Unnamed is the number of the session of all that passed, while nobody has named any incarnation.
+const Unnamed = math.MaxUint64
 
 // Sessions calls do with the session with each of these incarnations of the neighbour, or, without
 // any, with that of all. Once an end knows with which incarnation it was up, that stays, whatever
@@ -118,7 +118,7 @@ const unnamed = math.MaxUint64
 // they began later than the list knows: what passed with these is the session with number 0.
 func (e *End) Sessions(peers []Incarnation, do func(Session)) {
 	if len(peers) == 0 {
-		do(Session{unnamed, e.Flow()})
+		do(Session{Unnamed, e.Flow()})
 		return
 	}
 	e.resolve(peers)
