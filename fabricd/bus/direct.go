@@ -14,6 +14,7 @@ import (
 type direct struct {
 	*batcher
 	deliver func(subject, frame []byte) // keeps neither
+	hellos  [MaxConnections]hellos      // that wait, by the shard they are for; guarded by batcher.mu
 
 	// For the library's goroutine that reads.
 	buf  []byte
@@ -117,17 +118,23 @@ func (d *direct) fill() error {
 }
 
 // publishTo sends a message. It waits as Write does.
-func (b *batcher) publishTo(subject string, data []byte) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.waitForRoom(); err != nil {
+func (d *direct) publishTo(subject string, data []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.waitForRoom(); err != nil {
 		return err
 	}
+	d.closeHellos() // which were sent before
+	d.add(subject, data)
+	d.more.Signal()
+	return nil
+}
+
+// add adds a message to what is written. The caller holds batcher.mu.
+func (b *batcher) add(subject string, data []byte) {
 	b.buf = append(append(append(b.buf, publish...), subject...), ' ')
 	b.buf = append(strconv.AppendInt(b.buf, int64(len(data)), 10), lineEnd...)
 	b.buf = append(append(b.buf, data...), lineEnd...)
-	b.more.Signal()
-	return nil
 }
 
 // directly makes a connection of a shard to a broker of this process.

@@ -42,7 +42,7 @@ func TestDirectTakesMessagesOutOfTheStream(t *testing.T) {
 func TestDirectPublishes(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()
-	b := newBatcher(near, 0)
+	b := newDirect(newBatcher(near, 0), nil)
 	require.NoError(t, b.publishTo("a.b", []byte("\r\n")))
 	_, err := b.Write([]byte("PING\r\n"))
 	require.NoError(t, err)

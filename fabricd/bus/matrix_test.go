@@ -47,7 +47,9 @@ var matrix = []row{
 	{subjectOf(hop(1).Reverse(), 2), "fabric", "fabric operator viewer switch"},
 	{subjectOf(hop(2), 2), "fabric", "fabric operator viewer"}, // of another
 	{"weft.lab.l.>", "", "fabric operator viewer"},             // all
-	{"weft.lab.ctl.cut", "fabric operator", "fabric"},          // orders
+	{"weft.lab.l.0.1.~.0", "fabric", "fabric operator viewer"}, // hellos of many links
+	{"weft.lab.l.4.5.~.0", "fabric host", "fabric operator viewer host"},
+	{"weft.lab.ctl.cut", "fabric operator", "fabric"}, // orders
 	{"weft.lab.ctl.apply", "fabric operator", "fabric"},
 	{"weft.lab.ctl.get.status", "fabric operator viewer manager", "fabric"}, // questions
 	{"weft.lab.ctl.get", "fabric operator", "fabric"},                       // is none

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -104,7 +105,9 @@ type natsLink struct {
 	sum     wire.LinkSum // of d
 	subject string
 	out, in *shard              // of the sender, of the receiver; nil: that is in a shard of another process
+	name    string              // of the sender in a message of hellos
 	cut     atomic.Bool         // for Send; the demultiplexer reads it under in.mu
+	here    atomic.Bool         // inbox is not nil
 	inbox   chan<- wire.Message // guarded by in.mu; nil while nobody listens here
 
 	sent, sentBytes, sendCut, errors atomic.Uint64 // by senders
@@ -193,6 +196,8 @@ func (t *NATS) link(d wire.Direction) (*natsLink, error) {
 		t: t, d: d, sum: d.Sum(), subject: t.cfg.Layout.subject(t.cfg.Fabric, d).String(),
 		out: t.shard(d.From), in: t.shard(d.To),
 	}
+	port := strings.LastIndexByte(l.subject, '.')
+	l.name = l.subject[strings.LastIndexByte(l.subject[:port], '.')+1:]
 	t.links[d.Source()] = l
 	t.cuts.known[t.cuts.bundle(d)]++
 	return l, nil
@@ -243,7 +248,9 @@ func (t *NATS) Sender(d wire.Direction) (wire.Sender, error) {
 // Send implements Sender. The connection writes by itself, in batches; nothing is flushed here.
 // Without a connection it fails at once; a broker that takes nothing holds it up for 3 s, then the
 // connection is given up.
-func (l *natsLink) Send(frame []byte) error {
+func (l *natsLink) Send(frame []byte) error { return l.send(frame, l.out.publish) }
+
+func (l *natsLink) send(frame []byte, publish func(l *natsLink, frame []byte) error) error {
 	if l.cut.Load() {
 		// Else frames sent before Restore and still on their way to the broker would slip through
 		// after it.
@@ -252,7 +259,7 @@ func (l *natsLink) Send(frame []byte) error {
 		l.sendCut.Add(1)
 		return nil
 	}
-	if err := l.out.publish(l, frame); err != nil {
+	if err := publish(l, frame); err != nil {
 		l.errors.Add(1)
 		if l.t.closed.Load() {
 			err = wire.ErrClosed

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,7 @@ func (s *shard) listen(l *natsLink, inbox chan<- wire.Message) error {
 	if err := s.subscribe(l); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		l.inbox = nil
+		l.setInbox(nil)
 		delete(s.links, l.subject)
 		return fmt.Errorf("bus: listen to %v: %w", l.d, err)
 	}
@@ -107,9 +108,15 @@ func (s *shard) setInbox(l *natsLink, inbox chan<- wire.Message) bool {
 	if l.inbox != nil {
 		return false
 	}
-	l.inbox = inbox
+	l.setInbox(inbox)
 	s.links[l.subject] = l
 	return true
+}
+
+// setInbox is called with in.mu held.
+func (l *natsLink) setInbox(inbox chan<- wire.Message) {
+	l.inbox = inbox
+	l.here.Store(inbox != nil)
 }
 
 // unlisten takes the inbox of l away and remembers that somebody else has one.
@@ -117,7 +124,7 @@ func (s *shard) unlisten(l *natsLink) error {
 	s.subMu.Lock()
 	defer s.subMu.Unlock()
 	s.mu.Lock() // waits for a delivery under way
-	l.inbox = nil
+	l.setInbox(nil)
 	s.links[l.subject] = l
 	s.mu.Unlock()
 	sub := s.subs[l]
@@ -258,6 +265,10 @@ func (s *shard) deliverMsg(msg *nats.Msg) wire.Event {
 
 // deliver hands out a frame that a direct connection has read.
 func (s *shard) deliver(subject, frame []byte) {
+	if prefix, ok := bytes.CutSuffix(subject, anyHello); ok {
+		s.deliverHellos(prefix, frame)
+		return
+	}
 	s.notify(s.deliverCopy(subject, frame))
 }
 

@@ -40,6 +40,7 @@ const (
 // Subject is a parsed NATS subject. Subjects are built and parsed in this file only:
 //
 //	weft.<fabric>.l.<from>.<to>.<node>.<port>   SubjectLink, named by its sending end, whose shard is from; a '.' in the node's name is a '_' here
+//	weft.<fabric>.l.<from>.<to>.~.0             hellos of many links, see hellos.go
 //	weft.<fabric>.ctl.<verb>                    SubjectControl; the verb may have several tokens
 //	weft.<fabric>.mgr.<verb>                    SubjectManage; likewise
 //	weft.<fabric>.ev.<kind>                     SubjectEvent; likewise
@@ -92,9 +93,7 @@ func (s Subject) Validate() error {
 func (s Subject) String() string {
 	switch s.Kind {
 	case SubjectLink:
-		return root + "." + s.Fabric + ".l." + strconv.Itoa(s.Shard) + "." + strconv.Itoa(s.To) + "." +
-			nodeToken(s.Node) +
-			"." + strconv.Itoa(int(s.Port))
+		return linksBetween(s.Fabric, s.Shard, s.To) + nodeToken(s.Node) + "." + strconv.Itoa(int(s.Port))
 	case SubjectControl:
 		return root + "." + s.Fabric + ".ctl." + s.Verb
 	case SubjectManage:
@@ -201,6 +200,7 @@ func allManage(fabric string) string  { return root + "." + fabric + ".mgr.>" }
 func allReads(fabric string) string   { return root + "." + fabric + ".ctl.get.>" }
 func allEvents(fabric string) string  { return root + "." + fabric + ".ev.>" }
 func allLinks(fabric string) string   { return root + "." + fabric + ".l.>" }
+func allHellos(fabric string) string  { return root + "." + fabric + ".l.*.*." + string(anyHello) }
 func allHostEvents(fabric string) string {
 	return root + "." + fabric + ".sw.*" + tells + ">"
 }
@@ -223,11 +223,16 @@ func anyShard(fabric, node string, port weft.PortID) string {
 
 // allFrom is everything that a node of a shard sends to those of another.
 func allFrom(fabric string, from, to int, node string) string {
-	return root + "." + fabric + ".l." + strconv.Itoa(from) + "." + strconv.Itoa(to) + "." + nodeToken(node) + ".>"
+	return linksBetween(fabric, from, to) + nodeToken(node) + ".>"
 }
 
-// noNode stands where the node does in the subjects of answers of those that are none. No node is
-// called so.
+// linksBetween begins the subject of all links from the nodes of a shard to those of another.
+func linksBetween(fabric string, from, to int) string {
+	return root + "." + fabric + ".l." + strconv.Itoa(from) + "." + strconv.Itoa(to) + "."
+}
+
+// noNode stands where the node does in the subjects of answers of those that are none, and of hellos of
+// many links. No node is called so.
 const noNode = "~"
 
 // Answers arrive below the asker's inbox at <inbox>.<asker>.<node>.<number>: the node is in there

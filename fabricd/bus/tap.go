@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 
@@ -27,6 +28,8 @@ type Tapped struct {
 // same. It is for one goroutine.
 type Tap struct {
 	client *Client
+	ends   map[TapEnd]bool // nil: all
+	hellos []Tapped        // came with the one before
 	subs   []*nats.Subscription
 	queue  chan *nats.Msg // filled by nats.go, which drops when it is full; cap = the buffer of Tap
 }
@@ -35,17 +38,17 @@ type Tap struct {
 // 1) wait for Next; further ones are lost to the tap, and counted by Lost. It returns when the
 // broker knows of it; the error wraps reply.ErrDenied when that does not let us listen.
 func (c *Client) Tap(ends []TapEnd, buffer int) (*Tap, error) {
+	t := &Tap{client: c, queue: make(chan *nats.Msg, max(buffer, 1))}
 	subjects := []string{allLinks(c.cfg.Fabric)}
 	if len(ends) > 0 {
-		subjects = subjects[:0]
+		subjects, t.ends = []string{allHellos(c.cfg.Fabric)}, make(map[TapEnd]bool)
 		for _, e := range ends {
 			if err := (Subject{Kind: SubjectLink, Fabric: c.cfg.Fabric, Node: e.Node, Port: e.Port}).Validate(); err != nil {
 				return nil, err
 			}
-			subjects = append(subjects, anyShard(c.cfg.Fabric, e.Node, e.Port))
+			subjects, t.ends[e] = append(subjects, anyShard(c.cfg.Fabric, e.Node, e.Port)), true
 		}
 	}
-	t := &Tap{client: c, queue: make(chan *nats.Msg, max(buffer, 1))}
 	before := c.conn.LastError()
 	for _, subject := range subjects {
 		sub, err := c.conn.ChanSubscribe(subject, t.queue)
@@ -69,8 +72,17 @@ func (c *Client) Tap(ends []TapEnd, buffer int) (*Tap, error) {
 // of ctx otherwise.
 func (t *Tap) Next(ctx context.Context) (Tapped, error) {
 	for {
+		if len(t.hellos) > 0 {
+			hello := t.hellos[0]
+			t.hellos = t.hellos[1:]
+			return hello, nil
+		}
 		select {
 		case msg := <-t.queue:
+			if prefix, ok := strings.CutSuffix(msg.Subject, string(anyHello)); ok {
+				eachHello([]byte(prefix), msg.Data, t.takeHello)
+				continue
+			}
 			s, err := ParseSubject(msg.Subject)
 			if err != nil {
 				continue // somebody with full rights publishes nonsense
@@ -82,6 +94,14 @@ func (t *Tap) Next(ctx context.Context) (Tapped, error) {
 		case <-ctx.Done():
 			return Tapped{}, ctx.Err()
 		}
+	}
+}
+
+// takeHello keeps a hello for Next if it is of an end that is tapped.
+func (t *Tap) takeHello(subject, frame []byte) {
+	s, err := ParseSubject(string(subject))
+	if end := (TapEnd{s.Node, s.Port}); err == nil && (t.ends == nil || t.ends[end]) {
+		t.hellos = append(t.hellos, Tapped{end, frame})
 	}
 }
 

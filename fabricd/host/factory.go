@@ -8,6 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // NodeFactory makes the cores of nodes: live and in virtual time, for a whole fabric, a host or one
@@ -20,6 +21,7 @@ type NodeFactory struct {
 	Liveness settings.Liveness
 	Seed     uint64
 	Epoch    weft.Epoch // before the first of every link
+	Together bool       // see [link.Liveness]
 
 	Number uint64 // of the incarnation of switches that were made before: they draw anew; 0 the first time
 	Again  uint32 // see [Spec]
@@ -37,7 +39,7 @@ func (c *NodeFactory) MakeSwitch(id weft.SwitchID) (*switching.Switch, error) {
 	cfg := c.Switch.Config()
 	cfg.Place, cfg.Firmware, cfg.Version = c.Graph.Place(id), c.Firmware, c.Firmware.Version()
 	cfg.Rand = weft.Stream(c.Seed, weft.StreamSwitch, uint64(id), c.Number)
-	cfg.Liveness, cfg.Epoch, cfg.Panicked = c.Liveness.Detector(), c.Epoch, c.Panicked
+	cfg.Liveness, cfg.Epoch, cfg.Panicked = c.liveness(), c.Epoch, c.Panicked
 	cfg.Notices = c.NIC.Notices.Time() > 0
 	return switching.New(cfg)
 }
@@ -46,10 +48,16 @@ func (c *NodeFactory) MakeSwitch(id weft.SwitchID) (*switching.Switch, error) {
 func (c *NodeFactory) MakeNIC(id weft.NICID) (*nic.NIC, error) {
 	cfg := c.NIC.Config(c.Switch)
 	cfg.ID, cfg.NICs, cfg.Rand = id, len(c.Graph.NICs), weft.Stream(c.Seed, weft.StreamNIC, uint64(id), uint64(c.Again))
-	cfg.Liveness, cfg.Epoch, cfg.Incarnation = c.Liveness.Detector(), c.Epoch, c.Again
+	cfg.Liveness, cfg.Epoch, cfg.Incarnation = c.liveness(), c.Epoch, c.Again
 	cfg.Source, cfg.Addresses, cfg.Latency = c.source(id), c.addresses(id), c.Latency
 	cfg.Distance = func(src weft.NICID) int { return c.Graph.Distance(src, id) }
 	return nic.New(cfg)
+}
+
+func (c *NodeFactory) liveness() link.Liveness {
+	l := c.Liveness.Detector()
+	l.Together = c.Together
+	return l
 }
 
 // source returns the function by which the firmware fills in headers at a NIC, or nil. It asks the

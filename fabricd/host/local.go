@@ -148,6 +148,7 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 	if c.Placement.Shared {
 		factory.Number = c.Number
 	}
+	_, factory.Together = p.runtime.(*Live)
 	switches, nics := c.Placement.SwitchIDs(), c.Placement.NICIDs()
 	for _, id := range switches {
 		p.programs[id] = NewProgram(cfg.Firmware)

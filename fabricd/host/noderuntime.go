@@ -52,8 +52,13 @@ func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
 	for _, n := range cfg.Nodes {
 		m.own[n] = true
 	}
-	for range max(1, cfg.Transport.Shards()) {
-		m.tickers = append(m.tickers, switchd.NewTicker(cfg.Clock.Now, cfg.Clock.Wall))
+	gatherer, _ := cfg.Transport.(wire.HelloGatherer)
+	for shard := range max(1, cfg.Transport.Shards()) {
+		ticker := switchd.NewTicker(cfg.Clock.Now, cfg.Clock.Wall)
+		if gatherer != nil {
+			ticker.Rest = func() { gatherer.FlushHellos(shard) }
+		}
+		m.tickers = append(m.tickers, ticker)
 	}
 	if every := cfg.Interval / 4; every > 0 && !cfg.NoSelfProbe && len(cfg.Nodes) > 0 &&
 		cfg.Transport.Enforcement() != wire.EnforcedInProcess {

@@ -22,6 +22,7 @@ type detector struct {
 	interval  weft.Time // between hellos, as configured
 	period    weft.Time // between hellos, as sent
 	detection weft.Time // Liveness.Detection
+	together  bool      // Liveness.Together
 	forgiven  bool      // the neighbour was given an interval after an absence, in this silence
 
 	damper *damper // nil: losses do not count
@@ -37,7 +38,7 @@ type due struct {
 // newDetector returns a stopped detector.
 func newDetector(c Liveness) detector {
 	s := detector{
-		interval: c.Interval, period: c.period(), detection: c.Detection(),
+		interval: c.Interval, period: c.period(), detection: c.Detection(), together: c.Together,
 		hello: weft.Never, deadline: weft.Never, release: weft.Never,
 	}
 	if c.Damping != (Damping{}) {
@@ -96,7 +97,16 @@ func (s *detector) sent(now weft.Time) {
 	if now-s.hello > s.interval/2 {
 		s.forgive(now) // before the mark of our absence is gone
 	}
-	s.hello, s.sentAt = now+s.period, now
+	s.hello, s.sentAt = s.next(now), now
+}
+
+// next is when a hello is due if nothing is sent after now.
+func (s *detector) next(now weft.Time) weft.Time {
+	at := now + s.period
+	if s.together {
+		at -= at % min(s.period/togetherParts, mostTogether)
+	}
+	return at
 }
 
 // mute reports whether this end has said nothing for so long that a neighbour with the same
@@ -107,13 +117,13 @@ func (s *detector) mute(now weft.Time) bool {
 }
 
 // tick says what is due at now. A hello repeats every interval while the detector is started,
-// counted from the last hello or sent. Silence is due when the neighbour was not heard for the
+// counted from the last hello or sent, or a little earlier for company. Silence is due when the neighbour was not heard for the
 // detection time while the link was up, our own absence apart; it is reported once until the next
 // up.
 func (s *detector) tick(now weft.Time) (d due) {
 	s.forgive(now)
 	if now >= s.hello {
-		d.hello, s.hello = true, now+s.period
+		d.hello, s.hello = true, s.next(now)
 	}
 	if now >= s.deadline {
 		d.silent, s.deadline = true, weft.Never

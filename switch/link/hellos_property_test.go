@@ -33,7 +33,7 @@ func TestASilentCutIsNoticedWithinTheDetectionTimePlusAnInterval(t *testing.T) {
 	t.Parallel()
 	const interval, delay = 10 * ms, 2 * ms
 	for multiplier := 1; multiplier <= 4; multiplier++ {
-		c := Liveness{Interval: interval, Multiplier: multiplier}
+		c := Liveness{Interval: interval, Multiplier: multiplier, Together: multiplier%2 == 0}
 		for phase := weft.Time(0); phase < interval; phase += ms {
 			for cut := 20 * ms; cut < 20*ms+2*interval; cut += ms {
 				a, b := newDetector(c), newDetector(c)
@@ -70,7 +70,7 @@ func TestNoScheduleOfHellosMakesDetectionLateOrFalse(t *testing.T) {
 	for seed := range uint64(2000) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		upTo := func(limit weft.Time) weft.Time { return weft.Time(rnd.Int64N(int64(limit) + 1)) }
-		c := Liveness{Interval: ms + upTo(200*ms)/ms*ms, Multiplier: 2 + rnd.IntN(5)}
+		c := Liveness{Interval: ms + upTo(200*ms)/ms*ms, Multiplier: 2 + rnd.IntN(5), Together: rnd.IntN(2) == 0}
 		cut := upTo(20*c.Interval) / ms * ms
 		jitter := c.Interval*weft.Time(c.Multiplier-1) - ms
 		var wire lane

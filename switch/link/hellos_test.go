@@ -133,6 +133,27 @@ func TestWithAMultiplierOfOneHellosComeSoonerThanTheInterval(t *testing.T) {
 	require.Equal(t, "90:hello 130:silent due 135", script(t, &s, "80:up 130:run"))
 }
 
+// Two ends that last sent at other times say hello at the same one, each less than a 64th of the period
+// early, and of 10 ms.
+func TestHellosLeaveTogether(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		interval, most weft.Time
+	}{{50 * ms, 50 * ms / 64}, {4 * weft.Second, 10 * ms}} {
+		s := newDetector(Liveness{Interval: c.interval, Multiplier: 3, Together: true})
+		s.start(0)
+		for now := weft.Time(0); now < 20*ms; now += ms / 10 {
+			s.sent(now)
+			due := s.due()
+			require.Zero(t, due%c.most, "sent at %v", now)
+			require.LessOrEqual(t, due, now+c.interval)
+			require.Greater(t, due, now+c.interval-c.most)
+			require.True(t, s.tick(due).hello)
+			require.Equal(t, (due+c.interval)/c.most*c.most, s.due())
+		}
+	}
+}
+
 // Interval 50 ms, multiplier 3. The neighbour was heard at 40, this end sent at 45, so that Tick is
 // due at 95.
 func TestOurOwnAbsenceMovesTheDeadline(t *testing.T) {

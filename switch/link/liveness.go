@@ -27,7 +27,18 @@ type Liveness struct {
 	Interval   weft.Time
 	Multiplier int     // so many hellos in a row must be missing, 1 to MaxMultiplier; see Detection
 	Damping    Damping // of flapping links; the zero value is none
+
+	// Together has hellos leave when those of other links do, each a little before it is due: they can
+	// share a message then.
+	Together bool
 }
+
+// A hello leaves earlier for company by less than this part of the period, and of this time. Chosen by
+// us: what a large fabric says at one instant takes a processor a few milliseconds.
+const (
+	togetherParts = 64
+	mostTogether  = 10 * weft.Millisecond
+)
 
 // Detection is the silence after which a neighbour is gone: Interval x Multiplier (RFC 5880,
 // 6.8.4).

@@ -45,7 +45,7 @@ func TestAConfigIsRefusedWithEveryReasonThatHolds(t *testing.T) {
 		"reuse is suppress":     {damped(func(d *Damping) { d.Reuse = 3 }), []string{"penalty of 3 but suppresses it above 3"}},
 		"no max":                {damped(func(d *Damping) { d.Max = 0 }), []string{"suppression by damping is 0s"}},
 		"max too long":          {damped(func(d *Damping) { d.Max = weft.Never }), []string{"suppression by damping is never"}},
-		"several": {Liveness{-1, -1, Damping{Max: -1}}, []string{
+		"several": {Liveness{Interval: -1, Multiplier: -1, Damping: Damping{Max: -1}}, []string{
 			"interval", "multiplier", "half-life", "losses", "penalty", "longest suppression",
 		}},
 	} {

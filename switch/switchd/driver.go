@@ -346,7 +346,7 @@ func (d *Driver) tick() {
 	d.await()
 	d.mu.Unlock()
 	for _, p := range out.Ready {
-		d.transmitAt(p)
+		d.transmitAt(p, false)
 	}
 	for _, p := range out.Owed {
 		d.senders[p].owed.Store(true)

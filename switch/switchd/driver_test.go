@@ -226,10 +226,6 @@ func TestNothingIsLeftAfterStopHoweverFullEverythingIs(t *testing.T) {
 func TestErrorsOfTheTransportAreCounted(t *testing.T) {
 	t.Parallel()
 	d := New(Config{Core: &fake{}})
-	d.send(refuses{}, []byte{1, 2})
+	d.sent(2, wire.ErrClosed)
 	require.Equal(t, Stats{FramesOut: 1, BytesOut: 2, SendErrors: 1}, d.Stats())
 }
-
-type refuses struct{}
-
-func (refuses) Send([]byte) error { return wire.ErrClosed }

@@ -17,6 +17,10 @@ type Ticker struct {
 	wall  func(span weft.Time) time.Duration
 	poke  chan struct{} // capacity 1: it is to look again how long it waits
 
+	// Rest is called once all that was due is done, and now and then while it is not: hellos have no more
+	// company to wait for, see [wire.HelloSender]. nil: nobody is. Set it before Run.
+	Rest func()
+
 	mu    sync.Mutex // a leaf
 	queue byDue      // guarded by mu
 	until weft.Time  // guarded by mu: when it looks next; 0: it looks anyway
@@ -90,15 +94,24 @@ func (t *Ticker) take() (d *Driver, next weft.Time) {
 	return nil, next
 }
 
+// restAfter is how many nodes are ticked at most before a Rest, chosen by us.
+const restAfter = 256
+
 // Run ticks until ctx ends.
 func (t *Ticker) Run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	ticked := 0 // since the last rest
 	for ctx.Err() == nil {
 		d, next := t.take()
 		t.next.Store(int64(next))
+		if ticked > 0 && t.Rest != nil && (d == nil || ticked == restAfter) {
+			t.Rest()
+			ticked = 0
+		}
 		if d != nil {
 			d.tick()
+			ticked++
 			t.since(next)
 			continue
 		}

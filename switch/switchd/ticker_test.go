@@ -68,6 +68,8 @@ func TestDriversShareATicker(t *testing.T) {
 		})
 		rigs = append(rigs, r)
 	}
+	rests := make(chan struct{}, 1)
+	ticker.Rest = func() { notify(rests) }
 	running := make(chan struct{})
 	go func() { defer close(running); ticker.Run(t.Context()) }()
 	t.Cleanup(func() { <-running })
@@ -77,5 +79,6 @@ func TestDriversShareATicker(t *testing.T) {
 	}
 	rig.Until(t, func() bool { return ticks(rigs[1]) >= 20 && ticks(rigs[2]) >= 4 }, "both are ticked")
 	require.Zero(t, ticks(rigs[0]))
+	rig.Next(t, rests, "a rest")
 	require.False(t, ticker.Late(time.Hour, 0))
 }

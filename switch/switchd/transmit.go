@@ -47,6 +47,9 @@ type work struct {
 	out   weft.Actions
 	buf   []byte
 	ready []weft.PortID
+
+	ticks bool // it is the ticker's
+	hello bool // the frame is owed
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}
@@ -65,7 +68,7 @@ func (d *Driver) step(p weft.PortID, k *work) (did, more bool, next weft.Time) {
 	}
 	for !s.line.Empty() && s.line.Due() <= now {
 		f := s.line.Pop()
-		d.send(w.Out, f.Frame)
+		d.sent(len(f.Frame), w.Out.Send(f.Frame))
 		s.spare = append(s.spare, f)
 		did = true
 	}
@@ -73,7 +76,8 @@ func (d *Driver) step(p weft.PortID, k *work) (did, more bool, next weft.Time) {
 	if s.waits {
 		hold = s.hold
 	}
-	limit, ok := s.pace.Allow(now-hold, d.cfg.Batch, s.owed.Load() && s.owed.Swap(false))
+	k.hello = s.owed.Load() && s.owed.Swap(false)
+	limit, ok := s.pace.Allow(now-hold, d.cfg.Batch, k.hello)
 	next = s.pace.Free() + hold
 	if ok {
 		k.out.Reset()
@@ -143,7 +147,7 @@ func (d *Driver) transmit(p weft.PortID) {
 	s := &d.senders[p]
 	defer s.timer.Stop()
 	for !d.stopped.Load() {
-		d.transmitAt(p)
+		d.transmitAt(p, false)
 		if d.cfg.Wires[p].Pace.Rate > 0 {
 			<-s.timer.C
 			continue
@@ -173,11 +177,13 @@ func (d *Driver) wake(p weft.PortID) {
 	}
 }
 
-// transmitAt transmits at p, and at the ports that become ready by that.
-func (d *Driver) transmitAt(p weft.PortID) {
+// transmitAt transmits at p, and at the ports that become ready by that. Of the ticker, whose hellos wait
+// for each other, it ticks.
+func (d *Driver) transmitAt(p weft.PortID, ticks bool) {
 	k := works.Get().(*work)
-	k.ready = append(k.ready[:0], p)
+	k.ready, k.ticks = append(k.ready[:0], p), ticks
 	d.transmitReady(k)
+	k.ticks = false
 	works.Put(k)
 }
 
@@ -227,7 +233,7 @@ func (k *work) note(p weft.PortID) {
 // goroutines that wait for a processor, and hellos must not.
 func (d *Driver) hello(p weft.PortID) {
 	d.senders[p].busy.CompareAndSwap(0, int64(d.cfg.Clock()))
-	d.transmitAt(p)
+	d.transmitAt(p, true)
 }
 
 // dispatch sends the frame of k by port p, which could leave at a time, now or when it is due, unless
@@ -253,7 +259,11 @@ func (d *Driver) dispatch(p weft.PortID, k *work, now, at weft.Time) {
 	sum := d.cfg.Wires[p].OutSum
 	if due <= now && s.line.Empty() {
 		k.buf = wire.AppendFrame(k.buf[:0], sum, &k.frame)
-		d.send(to, k.buf)
+		send := to.Send
+		if together, ok := to.(wire.HelloSender); ok && k.ticks && k.hello && len(k.frame.Packets) == 0 {
+			send = together.SendHello
+		}
+		d.sent(len(k.buf), send(k.buf))
 		return
 	}
 	f := new(link.Flight[[]byte])
@@ -264,10 +274,11 @@ func (d *Driver) dispatch(p weft.PortID, k *work, now, at weft.Time) {
 	s.line.Push(f, due)
 }
 
-func (d *Driver) send(to wire.Sender, data []byte) {
+// sent counts a frame of some bytes that was sent, or was not.
+func (d *Driver) sent(bytes int, err error) {
 	d.framesOut.Add(1)
-	d.bytesOut.Add(uint64(len(data)))
-	if err := to.Send(data); err != nil {
+	d.bytesOut.Add(uint64(bytes))
+	if err != nil {
 		d.sendErrors.Add(1)
 	}
 }
