@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
 // How the sets of faults were explored, see [Result].Method.
@@ -39,10 +42,8 @@ func (r *run) canBeLazy() string {
 		return "it was asked for"
 	case s.List != nil || s.Samples > 0 || s.Min > 0:
 		return "the sets are given"
-	case s.Kind != Links:
-		return "switches can be dead"
-	case r.When != Before:
-		return "faults come while packets travel, or were repaired"
+	case r.losesNICs():
+		return "switches with NICs can be dead"
 	case r.Mixed != nil || r.knowing():
 		return "it is not one routing that knows nothing of the faults"
 	case r.Subfunction != nil || r.Compare != nil || r.Checkpoint != "":
@@ -84,6 +85,22 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 	return res, "", r.conclude(found, res)
 }
 
+// losesNICs reports whether a switch with NICs can be dead.
+func (r *run) losesNICs() bool {
+	return slices.ContainsFunc(r.Graph.NICs, func(n topology.NIC) bool {
+		sw, _ := r.Graph.SwitchOf(n.ID)
+		return slices.Contains(r.Sets.elements, Element{Switch: true, ID: uint32(sw)})
+	})
+}
+
+// most is how many faults there can be for one packet.
+func (r *run) most() int {
+	if r.When == Repaired && r.AtOnce > 0 {
+		return min(r.Sets.Max, r.AtOnce)
+	}
+	return r.Sets.Max
+}
+
 // find explores the packets to every destination.
 func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err error) {
 	found.pairs = make([][]lazyPair, len(r.model.flows))
@@ -96,7 +113,7 @@ func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err erro
 	var workers sync.WaitGroup
 	for i := range walks {
 		workers.Go(func() {
-			w := newLazyWalk(r.model, r.Sets.Max)
+			w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, r.OneByOne))
 			walks[i], w.forget = w, forget
 			for ctx.Err() == nil && !stop.Load() {
 				f := int(next.Add(1) - 1)
@@ -122,6 +139,7 @@ func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err erro
 	for _, w := range walks {
 		found.falls, found.choices, found.now = found.falls || w.falls, found.choices || w.choices, found.now || w.now
 	}
+	found.choices = found.choices || r.When == Arriving || r.When == Flapping // of moments
 	found.cyclic = r.model.number == nil && together(walks).cyclic()
 	return found, cmp.Or(errs...)
 }
@@ -177,7 +195,7 @@ func (r *run) conclude(found lazyFind, res *Result) error {
 	if failing > 0 {
 		res.Unconnected, res.Livelocks, res.BadSets = uint64(failing), uint64(loops), 1
 		res.Notes = append(res.Notes, fmt.Sprintf("all sets were explored at once, so that pairs are counted and not "+
-			"sets: %d pairs can be unconnected, %d of these can have a livelock, with %d dead links or more",
+			"sets: %d pairs can be unconnected, %d of these can have a livelock, with %d faults or more",
 			failing, loops, fewest))
 		if found.choices {
 			res.Notes = append(res.Notes, "the most hops are also of pairs that not every choice delivers")

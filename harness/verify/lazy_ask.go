@@ -86,7 +86,8 @@ const maxOutcomes = 1 << 15
 // asker asks the firmware with links unknown.
 type asker struct {
 	*space
-	most     int // dead links
+	most     int // faults
+	faults   *mortals
 	views    []unknownView
 	outcomes []outcome             // of the state that was asked about last
 	choices  bool                  // a decision has left a choice
@@ -96,8 +97,8 @@ type asker struct {
 	leaves   []leaf
 }
 
-func newAsker(m *model, most int) *asker {
-	a := &asker{space: newSpace(m), most: most, views: make([]unknownView, len(m.g.Switches))}
+func newAsker(m *model, most int, faults *mortals) *asker {
+	a := &asker{space: newSpace(m), most: most, faults: faults, views: make([]unknownView, len(m.g.Switches))}
 	for s := range a.views {
 		v := &a.views[s]
 		v.Still = a.still[s]
@@ -114,8 +115,10 @@ func newAsker(m *model, most int) *asker {
 func (a *asker) ask(f int, fs *flowSpace, id int32) error {
 	st := fs.states[id]
 	v := &a.views[st.sw]
-	v.Asked, v.can = switching.Asked{}, v.links
-	v.can.Remove(st.in)
+	v.Asked, v.can = switching.Asked{}, a.faults.ports[st.sw]
+	if a.faults.when == Before {
+		v.can.Remove(st.in)
+	}
 	a.leaves = a.leaves[:0]
 	if err := a.fork(f, fs, &st, switching.PortSet{}, switching.PortSet{}, false); err != nil {
 		return err
@@ -126,7 +129,16 @@ func (a *asker) ask(f int, fs *flowSpace, id int32) error {
 	a.now = a.now || v.Asked.Now
 	a.outcomes, a.facts = a.outcomes[:0], a.facts[:0]
 	for i := range a.leaves {
-		a.outcomes = append(a.outcomes, a.withFacts(&st, &a.leaves[i]))
+		if l := &a.leaves[i]; a.faults.kind == Links && a.faults.when != Flapping {
+			a.outcomes = append(a.outcomes, a.withFacts(&st, l))
+		} else {
+			a.faults.says(a.m, &st, l.dead, l.up, func(facts []fact) {
+				o := l.outcome
+				o.facts = facts
+				a.facts = append(a.facts, facts...)
+				a.outcomes = append(a.outcomes, o)
+			})
+		}
 	}
 	if a.lies {
 		return errClaim
@@ -155,7 +167,7 @@ func (a *asker) fork(f int, fs *flowSpace, st *state, dead, up switching.PortSet
 	from := len(a.leaves)
 	asked, open, all := slices.Clone(v.asked), v.open, v.known
 	some := a.add(f, fs, st, d.Candidates, dead, all)
-	if none := dead.Union(&open); open != (switching.PortSet{}) && !some && none.Len() <= a.most {
+	if none := dead.Union(&open); open != (switching.PortSet{}) && !some && a.faults.causes(a.m, st.sw, none) <= a.most {
 		if err := a.fork(f, fs, st, none, all, strict); err != nil {
 			return err
 		}
@@ -163,7 +175,7 @@ func (a *asker) fork(f int, fs *flowSpace, st *state, dead, up switching.PortSet
 	for _, p := range slices.Backward(asked) {
 		mid := len(a.leaves)
 		all.Remove(p)
-		if one := with(dead, p); one.Len() <= a.most {
+		if one := with(dead, p); a.faults.causes(a.m, st.sw, one) <= a.most {
 			if err := a.fork(f, fs, st, one, all, strict); err != nil {
 				return err
 			}
@@ -268,11 +280,11 @@ func (a *asker) add(
 	}
 	a.choices = a.choices || live > 1
 	if bad {
-		a.emit(dead, up, outcome{to: lost, out: -1})
+		a.emit(st, dead, up, outcome{to: lost, out: -1})
 		return true
 	}
 	if !some && v.open == (switching.PortSet{}) {
-		a.emit(dead.Union(&open), up, outcome{to: lost, out: -1}) // it waits for dead ports alone
+		a.emit(st, dead.Union(&open), up, outcome{to: lost, out: -1}) // it waits for dead ports alone
 	}
 	in := a.m.into(int(st.sw), st.in, st.vc)
 	for i := range candidates {
@@ -290,14 +302,14 @@ func (a *asker) add(
 		if open.Has(c.Port) {
 			need.Add(c.Port)
 		}
-		a.emit(dead, need, o)
+		a.emit(st, dead, need, o)
 	}
 	return some
 }
 
 // emit adds an outcome with what it needs.
-func (a *asker) emit(dead, up switching.PortSet, o outcome) {
-	if dead.Len() <= a.most {
+func (a *asker) emit(st *state, dead, up switching.PortSet, o outcome) {
+	if a.faults.causes(a.m, st.sw, dead) <= a.most {
 		a.leaves = append(a.leaves, leaf{o, dead, up})
 	}
 }

@@ -77,8 +77,9 @@ const (
 	maxLazyWords    = 1 << 25
 )
 
-func newLazyWalk(m *model, most int) *lazyWalk {
-	w := &lazyWalk{asker: newAsker(m, most), most: most, forget: (*lazyWalk).relevant, words: len(m.g.Links)/64 + 1}
+func newLazyWalk(m *model, most int, faults *mortals) *lazyWalk {
+	w := &lazyWalk{asker: newAsker(m, most, faults), most: most, forget: (*lazyWalk).relevant}
+	w.words = int(faults.items())/64 + 1
 	if m.number == nil {
 		w.graph = &waitGraph{}
 		w.graph.init(m)
@@ -246,6 +247,9 @@ func (w *lazyWalk) union(members []int32, part int32) {
 			for _, is := range o.facts {
 				own[is>>7] |= 1 << (is >> 1 & 63)
 			}
+			if w.faults.open() {
+				w.faults.touch(own, o.facts)
+			}
 			if o.to < 0 {
 				continue
 			}
@@ -332,7 +336,9 @@ func (w *lazyWalk) expand(id, cost int32) error {
 		e := lazyEdge{node: id, to: o.to, cost: dies, outcome: int32(i)}
 		if o.to >= 0 {
 			left := w.forget(w, w.merged, o.to)
-			if cost+dies == int32(w.most) { // nothing can be dead any more, so all that is not known to be is up
+			// Faults that come later make what is up dead. Where nothing can be dead any more, all that is
+			// not known to be is up.
+			if w.faults.when != Before || cost+dies == int32(w.most) {
 				left = slices.DeleteFunc(left, func(is fact) bool { return !is.dead() })
 			}
 			e.to = w.come(o.to, left, cost+dies, int32(len(w.edges)))
@@ -356,6 +362,10 @@ func (w *lazyWalk) waitsFor(o *outcome) {
 // learn sets w.merged to what is known and what an outcome adds, and counts the links that are dead
 // by that. ok is false where the two contradict each other.
 func (w *lazyWalk) learn(known []fact, o *outcome) (dies int32, ok bool) {
+	if w.faults.open() {
+		w.merged, dies, ok = w.faults.learn(w.merged, known, o)
+		return dies, ok
+	}
 	w.merged = w.merged[:0]
 	i := 0
 	for _, is := range o.facts {
