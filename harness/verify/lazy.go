@@ -82,7 +82,10 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 	case found.cyclic && found.wrong == nil && r.Sets.total() <= maxSets:
 		return nil, "the channel dependencies of all sets together have a cycle", nil
 	}
-	return res, "", r.conclude(found, res)
+	if err = r.conclude(found, res); err == nil && found.wrong != nil && res.Unconnected > 0 {
+		err = r.shares(ctx, res)
+	}
+	return res, "", err
 }
 
 // losesNICs reports whether a switch with NICs can be dead.

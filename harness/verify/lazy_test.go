@@ -250,7 +250,9 @@ func TestMoreSetsThanCanBeCountedHoldOrFailOrAreUndecided(t *testing.T) {
 	assert.Empty(t, fails.Undecided)
 	assert.Len(t, fails.Counter.Faults, 4, fails.Counter)
 	assert.Equal(t, fails.ByFaults[3].Sets, fails.ByFaults[3].Connected)
-	assert.True(t, fails.ByFaults[4].Uncounted)
+	assert.False(t, fails.ByFaults[4].Uncounted)
+	assert.Less(t, fails.ByFaults[4].Connected, fails.ByFaults[4].Sets)
+	assert.NotZero(t, fails.BadSets)
 
 	undecided := run("kary-ntree:3,3", firmware.MisrouteVector{}.Firmware(), 8)
 	assert.False(t, undecided.Pass)

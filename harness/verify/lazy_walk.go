@@ -39,6 +39,7 @@ type lazyWalk struct {
 	graph  *waitGraph // of all destinations so far, where channels are not numbered
 	most   int
 	forget forget // [lazyWalk.relevant], but for tests
+	apart  bool   // each start is explored
 }
 
 // forget takes from what is known what need not be remembered where a packet goes.
@@ -103,6 +104,11 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	}
 	slices.Sort(starts)
 	w.alike(slices.Compact(starts))
+	if w.apart {
+		for s := range w.same {
+			w.same[s] = s
+		}
+	}
 	for i := range starts {
 		starts[i] = w.same[starts[i]]
 	}
