@@ -25,7 +25,8 @@ const maxCounted = 100_000
 
 // lazyFind is what exploring all sets at once has found.
 type lazyFind struct {
-	pairs   [][]lazyPair // per flow and source
+	pairs   [][]lazyPair // per flow and source, where they are kept
+	sum     lazySum
 	wrong   *witness
 	nodes   uint64
 	cyclic  bool // the dependencies of all sets together have a cycle
@@ -106,9 +107,10 @@ func (r *run) most() int {
 
 // find explores the packets to every destination.
 func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err error) {
-	found.pairs = make([][]lazyPair, len(r.model.flows))
+	found.pairs, found.sum = make([][]lazyPair, len(r.model.flows)), noPairs
 	errs := make([]error, r.Workers)
 	walks := make([]*lazyWalk, r.Workers)
+	sums := slices.Repeat([]lazySum{noPairs}, r.Workers)
 	wrong := make([]*witness, len(r.model.flows))
 	var next atomic.Int64
 	var stop atomic.Bool
@@ -127,7 +129,11 @@ func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err erro
 					stop.Store(true)
 					return
 				}
-				found.pairs[f], wrong[f] = w.pairs(f), w.wrongs(f)
+				pairs := w.pairs(f)
+				if sums[i].add(pairs); r.eachPair {
+					found.pairs[f] = pairs
+				}
+				wrong[f] = w.wrongs(f)
 				nodes.Add(uint64(len(w.nodes)))
 			}
 		})
@@ -139,7 +145,8 @@ func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err erro
 			found.wrong = w
 		}
 	}
-	for _, w := range walks {
+	for i, w := range walks {
+		found.sum.join(sums[i])
 		found.falls, found.choices, found.now = found.falls || w.falls, found.choices || w.choices, found.now || w.now
 	}
 	found.choices = found.choices || r.When == Arriving || r.When == Flapping // of moments
@@ -160,18 +167,7 @@ func together(walks []*lazyWalk) *waitGraph {
 func (r *run) conclude(found lazyFind, res *Result) error {
 	res.FaultSets, res.Explored = 0, 0
 	res.States = found.nodes
-	failing, loops, fewest, hops := 0, 0, int32(never), int32(0)
-	for _, pairs := range found.pairs {
-		for _, p := range pairs {
-			hops, fewest = max(hops, p.hops), min(fewest, p.fails)
-			if p.fails < never {
-				failing++
-			}
-			if p.loops < never {
-				loops++
-			}
-		}
-	}
+	failing, loops, fewest, hops := found.sum.failing, found.sum.loops, found.sum.fewest, found.sum.hops
 	res.MaxHops, res.inexactSoFar.now = int(hops), found.now
 	if found.cyclic || found.falls {
 		res.Undecided = "deadlock"

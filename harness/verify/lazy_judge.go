@@ -83,6 +83,32 @@ func (w *lazyWalk) pairs(f int) (list []lazyPair) {
 	return list
 }
 
+// lazySum is what was found of many pairs.
+type lazySum struct {
+	failing, loops int // pairs
+	fewest, hops   int32
+}
+
+// noPairs is the sum of none.
+var noPairs = lazySum{fewest: never}
+
+func (s *lazySum) add(pairs []lazyPair) {
+	for _, p := range pairs {
+		s.hops, s.fewest = max(s.hops, p.hops), min(s.fewest, p.fails)
+		if p.fails < never {
+			s.failing++
+		}
+		if p.loops < never {
+			s.loops++
+		}
+	}
+}
+
+func (s *lazySum) join(t lazySum) {
+	s.failing, s.loops = s.failing+t.failing, s.loops+t.loops
+	s.hops, s.fewest = max(s.hops, t.hops), min(s.fewest, t.fewest)
+}
+
 // witness is a smallest set of dead links with which something is wrong, and what.
 type witness struct {
 	flow int

@@ -16,19 +16,19 @@ import (
 )
 
 // lazyRun is a run that can be explored both ways.
-func lazyRun(t *testing.T, on string, fw switching.Firmware, most int) *run {
+func lazyRun(t testing.TB, on string, fw switching.Firmware, most int) *run {
 	t.Helper()
 	return lazyRunOf(t, Config{Graph: topologytest.Parse(t, on), Firmware: fw, Sets: Sets{Max: most}})
 }
 
-func lazyRunOf(t *testing.T, c Config) *run {
+func lazyRunOf(t testing.TB, c Config) *run {
 	t.Helper()
 	c.Workers = 1
 	require.NoError(t, c.Sets.resolve(c.Graph))
 	require.NoError(t, c.check())
 	m, err := newModel(&c)
 	require.NoError(t, err)
-	r := &run{Config: c, model: m, total: c.Sets.total()}
+	r := &run{Config: c, model: m, eachPair: true, total: c.Sets.total()}
 	require.Empty(t, r.canBeLazy())
 	return r
 }
@@ -158,6 +158,16 @@ func mutants() (list []switching.Firmware) {
 	) switching.Decision {
 		if t := sw.Place().Tree; t.HasDown(pkt.Dst) && !sw.PortUp(t.DownPort(pkt.Dst)) && at.From == weft.RoleDown {
 			return switching.To(sw, at.Port, at.VC, pkt.Fields, "back")
+		}
+		return real(pkt, at, sw)
+	})
+	mutate(link, "otherwise at one switch that looks like others", func(
+		real decide, pkt *weft.Header, at switching.Arrival, sw switching.View,
+	) switching.Decision {
+		t := sw.Place().Tree
+		here := t.Leaf() && t.W[0] == 1 && at.From != weft.RoleUp && !t.HasDown(pkt.Dst)
+		if here && !sw.PortUp(t.DefaultUp(pkt.Dst)) {
+			return switching.Discard("not here")
 		}
 		return real(pkt, at, sw)
 	})

@@ -37,6 +37,7 @@ type lazyWalk struct {
 
 	falls  bool       // a channel's number, with some destination
 	graph  *waitGraph // of all destinations so far, where channels are not numbered
+	last   int        // the destination before
 	most   int
 	forget forget // [lazyWalk.relevant], but for tests
 	apart  bool   // each start is explored
@@ -91,7 +92,7 @@ func newLazyWalk(m *model, most int, faults *mortals) *lazyWalk {
 
 // walk explores the packets to a destination.
 func (w *lazyWalk) walk(ctx context.Context, f int) error {
-	w.space.clear()
+	w.recycle(f)
 	fs := w.start(f)
 	if err := w.classify(ctx, f, fs); err != nil {
 		return err
@@ -139,6 +140,19 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 		w.judge(w.plain[s])
 	}
 	return nil
+}
+
+// recycle forgets the destination before, and keeps its memory for this one.
+func (w *lazyWalk) recycle(f int) {
+	if len(w.fields.all) > maxLazyStates { // guesses name fields by number
+		w.space.clear()
+		w.guesses = guesses{}
+	}
+	old := &w.flows[w.last]
+	states, ids := old.states[:0], old.ids
+	clear(ids)
+	*old, w.last = flowSpace{}, f
+	w.flows[f] = flowSpace{states: states, ids: ids}
 }
 
 // classify asks the firmware in every state that a packet can come to.
