@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
 // How the sets of faults were explored, see [Result].Method.
@@ -22,7 +25,8 @@ const maxCounted = 100_000
 
 // lazyFind is what exploring all sets at once has found.
 type lazyFind struct {
-	pairs   [][]lazyPair // per flow and source
+	pairs   [][]lazyPair // per flow and source, where they are kept
+	sum     lazySum
 	wrong   *witness
 	nodes   uint64
 	cyclic  bool // the dependencies of all sets together have a cycle
@@ -39,10 +43,8 @@ func (r *run) canBeLazy() string {
 		return "it was asked for"
 	case s.List != nil || s.Samples > 0 || s.Min > 0:
 		return "the sets are given"
-	case s.Kind != Links:
-		return "switches can be dead"
-	case r.When != Before:
-		return "faults come while packets travel, or were repaired"
+	case r.losesNICs():
+		return "switches with NICs can be dead"
 	case r.Mixed != nil || r.knowing():
 		return "it is not one routing that knows nothing of the faults"
 	case r.Subfunction != nil || r.Compare != nil || r.Checkpoint != "":
@@ -81,14 +83,34 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 	case found.cyclic && found.wrong == nil && r.Sets.total() <= maxSets:
 		return nil, "the channel dependencies of all sets together have a cycle", nil
 	}
-	return res, "", r.conclude(found, res)
+	if err = r.conclude(found, res); err == nil && found.wrong != nil && res.Unconnected > 0 {
+		err = r.shares(ctx, res)
+	}
+	return res, "", err
+}
+
+// losesNICs reports whether a switch with NICs can be dead.
+func (r *run) losesNICs() bool {
+	return slices.ContainsFunc(r.Graph.NICs, func(n topology.NIC) bool {
+		sw, _ := r.Graph.SwitchOf(n.ID)
+		return slices.Contains(r.Sets.elements, Element{Switch: true, ID: uint32(sw)})
+	})
+}
+
+// most is how many faults there can be for one packet.
+func (r *run) most() int {
+	if r.When == Repaired && r.AtOnce > 0 {
+		return min(r.Sets.Max, r.AtOnce)
+	}
+	return r.Sets.Max
 }
 
 // find explores the packets to every destination.
 func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err error) {
-	found.pairs = make([][]lazyPair, len(r.model.flows))
+	found.pairs, found.sum = make([][]lazyPair, len(r.model.flows)), noPairs
 	errs := make([]error, r.Workers)
 	walks := make([]*lazyWalk, r.Workers)
+	sums := slices.Repeat([]lazySum{noPairs}, r.Workers)
 	wrong := make([]*witness, len(r.model.flows))
 	var next atomic.Int64
 	var stop atomic.Bool
@@ -96,7 +118,7 @@ func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err erro
 	var workers sync.WaitGroup
 	for i := range walks {
 		workers.Go(func() {
-			w := newLazyWalk(r.model, r.Sets.Max)
+			w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, r.OneByOne))
 			walks[i], w.forget = w, forget
 			for ctx.Err() == nil && !stop.Load() {
 				f := int(next.Add(1) - 1)
@@ -107,7 +129,11 @@ func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err erro
 					stop.Store(true)
 					return
 				}
-				found.pairs[f], wrong[f] = w.pairs(f), w.wrongs(f)
+				pairs := w.pairs(f)
+				if sums[i].add(pairs); r.eachPair {
+					found.pairs[f] = pairs
+				}
+				wrong[f] = w.wrongs(f)
 				nodes.Add(uint64(len(w.nodes)))
 			}
 		})
@@ -119,9 +145,11 @@ func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err erro
 			found.wrong = w
 		}
 	}
-	for _, w := range walks {
+	for i, w := range walks {
+		found.sum.join(sums[i])
 		found.falls, found.choices, found.now = found.falls || w.falls, found.choices || w.choices, found.now || w.now
 	}
+	found.choices = found.choices || r.When == Arriving || r.When == Flapping // of moments
 	found.cyclic = r.model.number == nil && together(walks).cyclic()
 	return found, cmp.Or(errs...)
 }
@@ -139,18 +167,7 @@ func together(walks []*lazyWalk) *waitGraph {
 func (r *run) conclude(found lazyFind, res *Result) error {
 	res.FaultSets, res.Explored = 0, 0
 	res.States = found.nodes
-	failing, loops, fewest, hops := 0, 0, int32(never), int32(0)
-	for _, pairs := range found.pairs {
-		for _, p := range pairs {
-			hops, fewest = max(hops, p.hops), min(fewest, p.fails)
-			if p.fails < never {
-				failing++
-			}
-			if p.loops < never {
-				loops++
-			}
-		}
-	}
+	failing, loops, fewest, hops := found.sum.failing, found.sum.loops, found.sum.fewest, found.sum.hops
 	res.MaxHops, res.inexactSoFar.now = int(hops), found.now
 	if found.cyclic || found.falls {
 		res.Undecided = "deadlock"
@@ -177,7 +194,7 @@ func (r *run) conclude(found lazyFind, res *Result) error {
 	if failing > 0 {
 		res.Unconnected, res.Livelocks, res.BadSets = uint64(failing), uint64(loops), 1
 		res.Notes = append(res.Notes, fmt.Sprintf("all sets were explored at once, so that pairs are counted and not "+
-			"sets: %d pairs can be unconnected, %d of these can have a livelock, with %d dead links or more",
+			"sets: %d pairs can be unconnected, %d of these can have a livelock, with %d faults or more",
 			failing, loops, fewest))
 		if found.choices {
 			res.Notes = append(res.Notes, "the most hops are also of pairs that not every choice delivers")

@@ -77,6 +77,9 @@ func (w *lazyWalk) share(starts []int32) {
 					for _, is := range o.facts {
 						w.fixed[is>>7] |= 1 << (is >> 1 & 63)
 					}
+					if w.faults.open() {
+						w.faults.touch(w.fixed, o.facts)
+					}
 				}
 			}
 		}
@@ -121,8 +124,9 @@ func (w *lazyWalk) describe(owner, start int32) {
 			if o.falls {
 				write(-1)
 			}
+			plain, marks := w.faults.split(o.facts)
 			facts = facts[:0]
-			for _, is := range o.facts { // links that have a number first, in the order of these
+			for _, is := range plain { // links that have a number first, in the order of these
 				link := int32(is >> 1)
 				id, ok := links[link]
 				switch {
@@ -136,7 +140,8 @@ func (w *lazyWalk) describe(owner, start int32) {
 				facts = append(facts, fact(id)<<1|is&1)
 			}
 			slices.Sort(facts)
-			for _, is := range o.facts {
+			from := len(links)
+			for _, is := range plain {
 				link := int32(is >> 1)
 				if _, ok := links[link]; !ok && w.fixed[link>>6]>>(link&63)&1 == 0 {
 					links[link] = int32(len(links))
@@ -145,6 +150,9 @@ func (w *lazyWalk) describe(owner, start int32) {
 			}
 			for _, is := range facts {
 				write(int32(is))
+			}
+			if w.faults.open() {
+				w.joins(plain, marks, links, from, write)
 			}
 		}
 	}

@@ -86,7 +86,8 @@ const maxOutcomes = 1 << 15
 // asker asks the firmware with links unknown.
 type asker struct {
 	*space
-	most     int // dead links
+	most     int // faults
+	faults   *mortals
 	views    []unknownView
 	outcomes []outcome             // of the state that was asked about last
 	choices  bool                  // a decision has left a choice
@@ -94,10 +95,12 @@ type asker struct {
 	other    []switching.Candidate // see decide
 	facts    []fact                // of the outcomes
 	leaves   []leaf
+	pkt      weft.Header // that is asked about
+	guesses  guesses
 }
 
-func newAsker(m *model, most int) *asker {
-	a := &asker{space: newSpace(m), most: most, views: make([]unknownView, len(m.g.Switches))}
+func newAsker(m *model, most int, faults *mortals) *asker {
+	a := &asker{space: newSpace(m), most: most, faults: faults, views: make([]unknownView, len(m.g.Switches))}
 	for s := range a.views {
 		v := &a.views[s]
 		v.Still = a.still[s]
@@ -114,10 +117,11 @@ func newAsker(m *model, most int) *asker {
 func (a *asker) ask(f int, fs *flowSpace, id int32) error {
 	st := fs.states[id]
 	v := &a.views[st.sw]
-	v.Asked, v.can = switching.Asked{}, v.links
-	v.can.Remove(st.in)
-	a.leaves = a.leaves[:0]
-	if err := a.fork(f, fs, &st, switching.PortSet{}, switching.PortSet{}, false); err != nil {
+	v.Asked, v.can = switching.Asked{}, a.faults.ports[st.sw]
+	if a.faults.when == Before {
+		v.can.Remove(st.in)
+	}
+	if err := a.tree(f, &st); err != nil {
 		return err
 	}
 	if v.Asked.Register || v.Asked.Queues || v.Asked.Draw {
@@ -126,7 +130,18 @@ func (a *asker) ask(f int, fs *flowSpace, id int32) error {
 	a.now = a.now || v.Asked.Now
 	a.outcomes, a.facts = a.outcomes[:0], a.facts[:0]
 	for i := range a.leaves {
-		a.outcomes = append(a.outcomes, a.withFacts(&st, &a.leaves[i]))
+		l := &a.leaves[i]
+		leads := a.leads(fs, &st, l)
+		if a.faults.kind == Links && a.faults.when != Flapping {
+			a.outcomes = append(a.outcomes, a.withFacts(&st, l, leads))
+		} else {
+			a.faults.says(a.m, &st, l.dead, l.up, func(facts []fact) {
+				o := leads
+				o.facts = facts
+				a.facts = append(a.facts, facts...)
+				a.outcomes = append(a.outcomes, o)
+			})
+		}
 	}
 	if a.lies {
 		return errClaim
@@ -134,37 +149,40 @@ func (a *asker) ask(f int, fs *flowSpace, id int32) error {
 	return nil
 }
 
-// leaf is an outcome with the ports that must be dead and up.
+// leaf is where a packet goes, with the ports that must be dead and up.
 type leaf struct {
-	outcome
+	port     weft.PortID // [weft.NoPort]: it is lost
+	vc       weft.VC
+	two      bool // see edge
+	fields   int32
 	dead, up switching.PortSet
 }
 
 // fork adds the outcomes with these ports dead and these up: one where all else that the firmware
 // asks about is up, and for each port that it asks about those where it is the first dead one. A
 // question of which the answer changes nothing has not been asked.
-func (a *asker) fork(f int, fs *flowSpace, st *state, dead, up switching.PortSet, strict bool) error {
+func (a *asker) fork(f int, st *state, dead, up switching.PortSet, strict bool) error {
 	if len(a.leaves) > maxOutcomes {
 		return errOutcomes
 	}
 	v := &a.views[st.sw]
 	d := a.decide(f, st, dead, up, strict)
 	if v.open != (switching.PortSet{}) && !v.offersAll(d.Candidates) {
-		return a.fork(f, fs, st, dead, up, true) // it does not offer what it asked to offer
+		return a.fork(f, st, dead, up, true) // it does not offer what it asked to offer
 	}
 	from := len(a.leaves)
 	asked, open, all := slices.Clone(v.asked), v.open, v.known
-	some := a.add(f, fs, st, d.Candidates, dead, all)
-	if none := dead.Union(&open); open != (switching.PortSet{}) && !some && none.Len() <= a.most {
-		if err := a.fork(f, fs, st, none, all, strict); err != nil {
+	some := a.add(f, st, d.Candidates, dead, all)
+	if none := dead.Union(&open); open != (switching.PortSet{}) && !some && a.faults.causes(a.m, st.sw, none) <= a.most {
+		if err := a.fork(f, st, none, all, strict); err != nil {
 			return err
 		}
 	}
 	for _, p := range slices.Backward(asked) {
 		mid := len(a.leaves)
 		all.Remove(p)
-		if one := with(dead, p); one.Len() <= a.most {
-			if err := a.fork(f, fs, st, one, all, strict); err != nil {
+		if one := with(dead, p); a.faults.causes(a.m, st.sw, one) <= a.most {
+			if err := a.fork(f, st, one, all, strict); err != nil {
 				return err
 			}
 			if !sameBut(a.leaves[from:mid], a.leaves[mid:], p) {
@@ -188,15 +206,11 @@ func sameBut(up, dead []leaf, p weft.PortID) bool {
 		u, d := up[i], dead[i]
 		u.up.Remove(p)
 		d.dead.Remove(p)
-		if u.up != d.up || u.dead != d.dead || !u.same(&d.outcome) {
+		if u != d {
 			return false
 		}
 	}
 	return true
-}
-
-func (o *outcome) same(p *outcome) bool {
-	return o.to == p.to && o.out == p.out && o.from == p.from && o.two == p.two && o.falls == p.falls
 }
 
 func with(s switching.PortSet, p weft.PortID) switching.PortSet {
@@ -207,18 +221,24 @@ func with(s switching.PortSet, p weft.PortID) switching.PortSet {
 // decide asks the firmware, and once more with another source and packet: it says that only the
 // destination matters. The candidates are those of the first answer.
 func (a *asker) decide(f int, st *state, dead, up switching.PortSet, strict bool) switching.Decision {
+	a.turn++
+	other := a.route(f, st, dead, up, strict, a.turn)
+	a.other = append(a.other[:0], other.Candidates...)
+	d := a.route(f, st, dead, up, strict, 0)
+	a.lies = a.lies || d.Rule != other.Rule || !slices.Equal(d.Candidates, a.other)
+	a.guesses.note(&a.views[st.sw], dead, up, strict, &d)
+	return d
+}
+
+// route asks the firmware about one of the packets of a flow, which differ by source and more.
+func (a *asker) route(f int, st *state, dead, up switching.PortSet, strict bool, turn int) switching.Decision {
 	v := &a.views[st.sw]
 	v.Dead, v.strict = dead, strict
-	route := func(src, sent int) switching.Decision {
-		v.known, v.open, v.asked, v.offered = up, switching.PortSet{}, v.asked[:0], v.offered[:0]
-		return a.m.route(&a.m.runs[0].fw, v, f, src, st.in, st.vc, a.fields.of(st.fields), sent)
-	}
-	a.turn++
-	other := route(a.turn%len(a.m.flows[f].srcs), a.turn%len(packets))
-	a.other = append(a.other[:0], other.Candidates...)
-	d := route(0, 0)
-	a.lies = a.lies || d.Rule != other.Rule || !slices.Equal(d.Candidates, a.other)
-	return d
+	v.known, v.open, v.asked, v.offered = up, switching.PortSet{}, v.asked[:0], v.offered[:0]
+	fl := &a.m.flows[f]
+	a.pkt = packets[turn%len(packets)]
+	a.pkt.Src, a.pkt.Dst, a.pkt.VC, a.pkt.Fields = fl.srcs[turn%len(fl.srcs)], fl.dst, st.vc, a.fields.of(st.fields)
+	return a.m.decided(&a.m.runs[0].fw, v, st.in, &a.pkt)
 }
 
 // offersAll reports whether the candidates are at the ports that the firmware asked to offer, at all
@@ -241,22 +261,15 @@ func (v *unknownView) offersAll(candidates []switching.Candidate) bool {
 	return at == offered
 }
 
-// add adds the outcomes of a decision, and reports whether one of its candidates is up for certain.
-func (a *asker) add(
-	f int, fs *flowSpace, st *state, candidates []switching.Candidate, dead, up switching.PortSet,
-) (some bool) {
+// add adds the leaves of a decision, and reports whether one of its candidates is up for certain.
+func (a *asker) add(f int, st *state, candidates []switching.Candidate, dead, up switching.PortSet) (some bool) {
 	v := &a.views[st.sw]
 	var open switching.PortSet // ports of candidates that need not be up
-	bad, live := len(candidates) == 0, 0
+	live := 0
 	for i := range candidates {
 		c := &candidates[i]
-		if int(c.Port) >= v.At.Ports() || int(c.VC) >= a.m.vcs {
-			bad = true
-			continue
-		}
-		to := a.m.peer(int(st.sw), c.Port)
 		switch {
-		case !v.Still.PortUp(c.Port):
+		case int(c.Port) >= v.At.Ports() || !v.Still.PortUp(c.Port):
 			continue
 		case v.can.Has(c.Port) && !up.Has(c.Port):
 			open.Add(c.Port)
@@ -264,46 +277,69 @@ func (a *asker) add(
 			some = true
 		}
 		live++
-		bad = bad || to.kind == weft.KindNIC && weft.NICID(to.node) != a.m.flows[f].dst
 	}
 	a.choices = a.choices || live > 1
-	if bad {
-		a.emit(dead, up, outcome{to: lost, out: -1})
+	if a.bad(f, st, candidates) {
+		a.emit(st, leaf{port: weft.NoPort, dead: dead, up: up})
 		return true
 	}
 	if !some && v.open == (switching.PortSet{}) {
-		a.emit(dead.Union(&open), up, outcome{to: lost, out: -1}) // it waits for dead ports alone
+		a.emit(st, leaf{port: weft.NoPort, dead: dead.Union(&open), up: up}) // it waits for dead ports alone
 	}
-	in := a.m.into(int(st.sw), st.in, st.vc)
 	for i := range candidates {
 		c := &candidates[i]
 		if !v.Still.PortUp(c.Port) {
 			continue
 		}
-		o := outcome{to: delivered, out: -1, from: in, two: c.Need > 1}
-		if to := a.m.peer(int(st.sw), c.Port); to.kind == weft.KindSwitch {
-			o.out = a.m.channel(int(st.sw), c.Port, c.VC)
-			o.to = a.state(fs, int(to.node), to.port, c.VC, c.Fields)
-			o.falls = a.m.number != nil && in >= 0 && a.m.number[in] >= a.m.number[o.out]
-		}
-		need := up
+		l := leaf{port: c.Port, vc: c.VC, two: c.Need > 1, fields: a.fields.id(c.Fields), dead: dead, up: up}
 		if open.Has(c.Port) {
-			need.Add(c.Port)
+			l.up.Add(c.Port)
 		}
-		a.emit(dead, need, o)
+		a.emit(st, l)
 	}
 	return some
 }
 
-// emit adds an outcome with what it needs.
-func (a *asker) emit(dead, up switching.PortSet, o outcome) {
-	if dead.Len() <= a.most {
-		a.leaves = append(a.leaves, leaf{o, dead, up})
+// bad reports whether a decision loses the packet: by a discard, to what is no output, or to another NIC.
+func (a *asker) bad(f int, st *state, candidates []switching.Candidate) bool {
+	v := &a.views[st.sw]
+	for i := range candidates {
+		c := &candidates[i]
+		if int(c.Port) >= v.At.Ports() || int(c.VC) >= a.m.vcs {
+			return true
+		}
+		to := a.m.peer(int(st.sw), c.Port)
+		if to.kind == weft.KindNIC && weft.NICID(to.node) != a.m.flows[f].dst && v.Still.PortUp(c.Port) {
+			return true
+		}
+	}
+	return len(candidates) == 0
+}
+
+// emit adds a leaf.
+func (a *asker) emit(st *state, l leaf) {
+	if a.faults.causes(a.m, st.sw, l.dead) <= a.most {
+		a.leaves = append(a.leaves, l)
 	}
 }
 
-// withFacts is the outcome of a leaf, with what the leaf needs as facts.
-func (a *asker) withFacts(st *state, l *leaf) outcome {
+// leads is the outcome of a leaf, without facts.
+func (a *asker) leads(fs *flowSpace, st *state, l *leaf) outcome {
+	if l.port == weft.NoPort {
+		return outcome{to: lost, out: -1}
+	}
+	in := a.m.into(int(st.sw), st.in, st.vc)
+	o := outcome{to: delivered, out: -1, from: in, two: l.two}
+	if to := a.m.peer(int(st.sw), l.port); to.kind == weft.KindSwitch {
+		o.out = a.m.channel(int(st.sw), l.port, l.vc)
+		o.to = a.stateWith(fs, int(to.node), to.port, l.vc, l.fields)
+		o.falls = a.m.number != nil && in >= 0 && a.m.number[in] >= a.m.number[o.out]
+	}
+	return o
+}
+
+// withFacts is an outcome of a leaf, with what the leaf needs as facts.
+func (a *asker) withFacts(st *state, l *leaf, o outcome) outcome {
 	from := len(a.facts)
 	for i := range l.up {
 		for word := l.up[i] | l.dead[i]; word != 0; word &= word - 1 {
@@ -315,9 +351,10 @@ func (a *asker) withFacts(st *state, l *leaf) outcome {
 			a.facts = append(a.facts, is)
 		}
 	}
-	o := l.outcome
 	o.facts = a.facts[from:]
-	slices.Sort(o.facts)
+	if !slices.IsSorted(o.facts) {
+		slices.Sort(o.facts)
+	}
 	return o
 }
 

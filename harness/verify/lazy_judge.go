@@ -1,7 +1,5 @@
 package verify
 
-import "slices"
-
 // judge finds for a node, and for all nodes that a packet can come to from it: how many dead links more
 // it takes that the packet is not delivered, and that it has a livelock, and how many switches it
 // crosses at most. What is asked on a cycle is remembered all around it, so that a cycle takes no dead
@@ -85,6 +83,32 @@ func (w *lazyWalk) pairs(f int) (list []lazyPair) {
 	return list
 }
 
+// lazySum is what was found of many pairs.
+type lazySum struct {
+	failing, loops int // pairs
+	fewest, hops   int32
+}
+
+// noPairs is the sum of none.
+var noPairs = lazySum{fewest: never}
+
+func (s *lazySum) add(pairs []lazyPair) {
+	for _, p := range pairs {
+		s.hops, s.fewest = max(s.hops, p.hops), min(s.fewest, p.fails)
+		if p.fails < never {
+			s.failing++
+		}
+		if p.loops < never {
+			s.loops++
+		}
+	}
+}
+
+func (s *lazySum) join(t lazySum) {
+	s.failing, s.loops = s.failing+t.failing, s.loops+t.loops
+	s.hops, s.fewest = max(s.hops, t.hops), min(s.fewest, t.fewest)
+}
+
 // witness is a smallest set of dead links with which something is wrong, and what.
 type witness struct {
 	flow int
@@ -112,7 +136,7 @@ func (w *lazyWalk) wrongs(f int) (best *witness) {
 			return
 		}
 		least = int(cost)
-		best = &witness{flow: f, what: what, dead: w.dead(edge)}
+		best = &witness{flow: f, what: what, dead: w.dead(edge, what == Livelock)}
 	}
 	for i := range w.edges {
 		e := &w.edges[i]
@@ -129,20 +153,4 @@ func (w *lazyWalk) wrongs(f int) (best *witness) {
 		}
 	}
 	return best
-}
-
-// dead is the links that are dead where a packet goes by an edge at the least cost.
-func (w *lazyWalk) dead(edge int32) (list []Element) {
-	for edge >= 0 {
-		e := &w.edges[edge]
-		n := &w.nodes[e.node]
-		for _, is := range w.classes[n.class].outcomes[e.outcome].facts {
-			if link := (Element{ID: uint32(is >> 1)}); is.dead() && !slices.Contains(list, link) {
-				list = append(list, link)
-			}
-		}
-		edge = n.from
-	}
-	slices.SortFunc(list, func(a, b Element) int { return int(a.ID) - int(b.ID) })
-	return list
 }

@@ -37,8 +37,10 @@ type lazyWalk struct {
 
 	falls  bool       // a channel's number, with some destination
 	graph  *waitGraph // of all destinations so far, where channels are not numbered
+	last   int        // the destination before
 	most   int
 	forget forget // [lazyWalk.relevant], but for tests
+	apart  bool   // each start is explored
 }
 
 // forget takes from what is known what need not be remembered where a packet goes.
@@ -77,8 +79,9 @@ const (
 	maxLazyWords    = 1 << 25
 )
 
-func newLazyWalk(m *model, most int) *lazyWalk {
-	w := &lazyWalk{asker: newAsker(m, most), most: most, forget: (*lazyWalk).relevant, words: len(m.g.Links)/64 + 1}
+func newLazyWalk(m *model, most int, faults *mortals) *lazyWalk {
+	w := &lazyWalk{asker: newAsker(m, most, faults), most: most, forget: (*lazyWalk).relevant}
+	w.words = int(faults.items())/64 + 1
 	if m.number == nil {
 		w.graph = &waitGraph{}
 		w.graph.init(m)
@@ -89,7 +92,7 @@ func newLazyWalk(m *model, most int) *lazyWalk {
 
 // walk explores the packets to a destination.
 func (w *lazyWalk) walk(ctx context.Context, f int) error {
-	w.space.clear()
+	w.recycle(f)
 	fs := w.start(f)
 	if err := w.classify(ctx, f, fs); err != nil {
 		return err
@@ -102,6 +105,11 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	}
 	slices.Sort(starts)
 	w.alike(slices.Compact(starts))
+	if w.apart {
+		for s := range w.same {
+			w.same[s] = s
+		}
+	}
 	for i := range starts {
 		starts[i] = w.same[starts[i]]
 	}
@@ -132,6 +140,19 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 		w.judge(w.plain[s])
 	}
 	return nil
+}
+
+// recycle forgets the destination before, and keeps its memory for this one.
+func (w *lazyWalk) recycle(f int) {
+	if len(w.fields.all) > maxLazyStates { // guesses name fields by number
+		w.space.clear()
+		w.guesses = guesses{}
+	}
+	old := &w.flows[w.last]
+	states, ids := old.states[:0], old.ids
+	clear(ids)
+	*old, w.last = flowSpace{}, f
+	w.flows[f] = flowSpace{states: states, ids: ids}
 }
 
 // classify asks the firmware in every state that a packet can come to.
@@ -246,6 +267,9 @@ func (w *lazyWalk) union(members []int32, part int32) {
 			for _, is := range o.facts {
 				own[is>>7] |= 1 << (is >> 1 & 63)
 			}
+			if w.faults.open() {
+				w.faults.touch(own, o.facts)
+			}
 			if o.to < 0 {
 				continue
 			}
@@ -332,7 +356,9 @@ func (w *lazyWalk) expand(id, cost int32) error {
 		e := lazyEdge{node: id, to: o.to, cost: dies, outcome: int32(i)}
 		if o.to >= 0 {
 			left := w.forget(w, w.merged, o.to)
-			if cost+dies == int32(w.most) { // nothing can be dead any more, so all that is not known to be is up
+			// Faults that come later make what is up dead. Where nothing can be dead any more, all that is
+			// not known to be is up.
+			if w.faults.when != Before || cost+dies == int32(w.most) {
 				left = slices.DeleteFunc(left, func(is fact) bool { return !is.dead() })
 			}
 			e.to = w.come(o.to, left, cost+dies, int32(len(w.edges)))
@@ -356,6 +382,10 @@ func (w *lazyWalk) waitsFor(o *outcome) {
 // learn sets w.merged to what is known and what an outcome adds, and counts the links that are dead
 // by that. ok is false where the two contradict each other.
 func (w *lazyWalk) learn(known []fact, o *outcome) (dies int32, ok bool) {
+	if w.faults.open() {
+		w.merged, dies, ok = w.faults.learn(w.merged, known, o)
+		return dies, ok
+	}
 	w.merged = w.merged[:0]
 	i := 0
 	for _, is := range o.facts {

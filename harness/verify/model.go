@@ -127,6 +127,9 @@ func (m *model) use(fws ...switching.Firmware) error {
 // maxPairs bounds the memory for what has been seen: 4 bytes each, per worker.
 const maxPairs = 1 << 27
 
+// maxListed is for how many NICs each destination has its own list of sources, in order.
+const maxListed = 2048
+
 // index makes the flows: one per destination if the firmware looks at nothing else, otherwise one
 // per pair.
 func (m *model) index() {
@@ -138,8 +141,19 @@ func (m *model) index() {
 		return
 	}
 	m.flows, m.merged = nil, merged
+	var around []weft.NICID // all NICs, twice: a list for each destination would take gigabytes where there are thousands
+	if n := len(m.g.NICs); merged && n > maxListed {
+		for i := range 2 * n {
+			around = append(around, weft.NICID(i%n))
+		}
+	}
 	for dst := range m.g.NICs {
 		f := flow{dst: weft.NICID(dst)}
+		if around != nil {
+			f.srcs = around[dst+1 : dst+len(m.g.NICs)]
+			m.flows = append(m.flows, f)
+			continue
+		}
 		for src := range m.g.NICs {
 			if src == dst {
 				continue
@@ -238,4 +252,23 @@ func (m *model) headers(r *running, src, dst weft.NICID) []weft.Header {
 		}
 	}
 	return headers
+}
+
+// route asks a firmware about one of packets, of a source of a flow.
+func (m *model) route(
+	fw *switching.Firmware, sw switching.View, f, src int, in weft.PortID, vc weft.VC, fields weft.Fields, sent int,
+) switching.Decision {
+	pkt := packets[sent]
+	pkt.Src, pkt.Dst, pkt.VC, pkt.Fields = m.flows[f].srcs[src], m.flows[f].dst, vc, fields
+	return m.decided(fw, sw, in, &pkt)
+}
+
+// decided asks a firmware about a packet. Where it panics the packet is discarded, as in a switch.
+func (m *model) decided(fw *switching.Firmware, sw switching.View, in weft.PortID, pkt *weft.Header) (d switching.Decision) {
+	defer func() {
+		if v := recover(); v != nil {
+			d = switching.Discard(switching.RulePanicked + ": " + switching.PanicReason(v))
+		}
+	}()
+	return fw.Route(pkt, switching.Arrival{Port: in, VC: pkt.VC, From: sw.Place().Roles[in]}, sw)
 }

@@ -35,7 +35,7 @@ type Result struct {
 	Walks        uint64            `json:"walks"`               // pairs over all sets; the pairs of a dead switch's NICs do not count
 	Unconnected  uint64            `json:"unconnected"`         // of these: some choice is not delivered
 	Livelocks    uint64            `json:"livelocks"`           // of these: some choice comes to a cycle
-	BadSets      uint64            `json:"bad_sets"`            // sets with an unconnected pair
+	BadSets      uint64            `json:"bad_sets"`            // sets with an unconnected pair; at least, where some are not counted
 	Deadlocks    uint64            `json:"deadlock_sets"`       // sets in which channels can wait for each other only
 	CDGAcyclic   bool              `json:"cdg_acyclic"`         // the channel dependency graph of every set, or the extended one
 	CyclicSets   uint64            `json:"cyclic_sets"`         // sets whose graph has a cycle, whatever the extended one has
@@ -67,6 +67,8 @@ type ByFaults struct {
 	Compared  bool   `json:"compared,omitempty"`
 	// Uncounted: some of the sets do not connect all pairs, and those that do were not counted.
 	Uncounted bool `json:"uncounted,omitempty"`
+	// Sampled, where they were not counted, is what random sets say.
+	Sampled *Sampled `json:"sampled,omitempty"`
 }
 
 // Duato is how often the routing subfunction of the proof met Duato's condition.

@@ -81,6 +81,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 type run struct {
 	Config
 	model    *model
+	eachPair bool // keep what all sets at once find of each pair, for tests
 	total    uint64
 	symmetry *symmetry
 	check    *symmetryCheck // of symmetry

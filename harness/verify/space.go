@@ -153,9 +153,11 @@ func (s *space) clear() {
 // start is the flow's space, with the states its packets begin in.
 func (s *space) start(f int) *flowSpace {
 	fs := &s.flows[f]
-	if fs.ids == nil {
+	if fs.starts == nil {
 		fl := &s.m.flows[f]
-		fs.ids, fs.more = map[uint64]int32{}, map[moreKey]int32{}
+		if fs.ids == nil {
+			fs.ids, fs.more = map[uint64]int32{}, map[moreKey]int32{}
+		}
 		for _, src := range fl.srcs {
 			sw, p := s.m.g.SwitchOf(src)
 			var of []start
@@ -174,7 +176,11 @@ func (s *space) start(f int) *flowSpace {
 }
 
 func (s *space) state(fs *flowSpace, sw int, in weft.PortID, vc weft.VC, fields weft.Fields) int32 {
-	f := s.fields.id(fields)
+	return s.stateWith(fs, sw, in, vc, s.fields.id(fields))
+}
+
+// stateWith is state with the number of the fields.
+func (s *space) stateWith(fs *flowSpace, sw int, in weft.PortID, vc weft.VC, f int32) int32 {
 	key := uint64(sw)<<48 | uint64(in)<<40 | uint64(vc)<<32 | uint64(uint32(f))
 	id, ok := fs.ids[key]
 	if !ok {
@@ -420,21 +426,6 @@ func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 		a.wait = s.wait(in, outs, one)
 	}
 	return a
-}
-
-// route asks a firmware about one of packets, of a source of a flow. Where it panics the packet is
-// discarded, as in a switch.
-func (m *model) route(
-	fw *switching.Firmware, sw switching.View, f, src int, in weft.PortID, vc weft.VC, fields weft.Fields, sent int,
-) (d switching.Decision) {
-	defer func() {
-		if v := recover(); v != nil {
-			d = switching.Discard(switching.RulePanicked + ": " + switching.PanicReason(v))
-		}
-	}()
-	pkt := packets[sent]
-	pkt.Src, pkt.Dst, pkt.VC, pkt.Fields = m.flows[f].srcs[src], m.flows[f].dst, vc, fields
-	return fw.Route(&pkt, switching.Arrival{Port: in, VC: vc, From: sw.Place().Roles[in]}, sw)
 }
 
 // handed is in which VC and with which fields a packet goes to its NIC by an edge that delivers it.

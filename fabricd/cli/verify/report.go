@@ -102,6 +102,9 @@ func byFaults(b *strings.Builder, r *verify.Result) {
 		if s.Uncounted {
 			row[2] = "not counted"
 		}
+		if u := s.Sampled; u != nil {
+			row[2] = fmt.Sprintf("%.2f%% to %.2f%%, of %s drawn", 100*u.Low, 100*u.High, sets(uint64(u.Sets)))
+		}
 		if r.Undecided != "" {
 			row[3] = "not decided"
 		}

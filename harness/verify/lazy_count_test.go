@@ -1,0 +1,97 @@
+package verify
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// connected is how many sets of each size connect all pairs, by exploring each.
+func (r *run) connected(t *testing.T) []uint64 {
+	t.Helper()
+	x := newExplorer(r.model, nil)
+	list := make([]uint64, r.Sets.Max+1)
+	for i := range r.total {
+		set := r.Sets.at(i)
+		found, err := x.run(set)
+		require.NoError(t, err)
+		if found.unconnected == 0 {
+			list[len(set)]++
+		}
+	}
+	return list
+}
+
+// The sets in which something fails are counted as exploring each counts them, and random sets say what
+// the count says.
+func TestSetsThatFailAreCountedAsOneByOne(t *testing.T) {
+	for _, c := range []struct {
+		on     string
+		kind   Kind
+		when   When
+		most   int
+		atOnce int
+		long   bool
+	}{
+		{on: "kary-ntree:2,2", kind: Links, most: 4},
+		{on: "kary-ntree:2,2", kind: Any, most: 4},
+		{on: "kary-ntree:2,3", kind: Links, most: 3},
+		{on: "kary-ntree:2,3", kind: Any, most: 2},
+		{on: "kary-ntree:2,3", kind: Links, when: Arriving, most: 2},
+		{on: "kary-ntree:2,2", kind: Any, when: Arriving, most: 3},
+		{on: "kary-ntree:2,2", kind: Any, when: Flapping, most: 3},
+		{on: "kary-ntree:2,2", kind: Links, when: Repaired, most: 3},
+		{on: "kary-ntree:2,2", kind: Links, when: Repaired, most: 3, atOnce: 2},
+		{on: "kary-ntree:2,2", kind: Links, when: Flapping, most: 3, atOnce: 1},
+		{on: "kary-ntree:3,2", kind: Links, most: 4, long: true},
+		{on: "kary-ntree:3,2", kind: Any, most: 4, long: true},
+		{on: "kary-ntree:2,3", kind: Switches, most: 3, long: true},
+		{on: "mport-tree:4,3", kind: Links, most: 2, long: true},
+	} {
+		for _, fw := range covered() {
+			t.Run(fmt.Sprintf("%s/%s/%d/%d/%s", c.on, c.kind, c.when, c.most, fw.Name), func(t *testing.T) {
+				t.Parallel()
+				if c.long {
+					testenv.Long(t)
+				}
+				testenv.Unraced(t)
+				r := lazyRunOf(t, Config{
+					Graph: topologytest.Parse(t, c.on), Firmware: fw, When: c.when, AtOnce: c.atOnce,
+					Sets: Sets{Kind: c.kind, Max: c.most},
+				})
+				list, ok, err := r.failing(t.Context())
+				require.NoError(t, err)
+				require.True(t, ok)
+				for size, want := range r.connected(t) {
+					bad, ok := r.completed(list, size)
+					require.True(t, ok)
+					all := r.Sets.ofSize(size)
+					require.Equal(t, want, all-bad, "of %d faults", size)
+					s, share := r.drawn(list, size), float64(want)/float64(all)
+					assert.LessOrEqual(t, s.Low-0.01, share, "%+v", s)
+					assert.GreaterOrEqual(t, s.High+0.01, share, "%+v", s)
+				}
+			})
+		}
+	}
+}
+
+// Where sets are too many to explore one by one, they are counted all the same.
+func TestTheShareOfSetsBeyondKMinus1(t *testing.T) {
+	r, err := Run(t.Context(), Config{
+		Graph: topologytest.Parse(t, "kary-ntree:4,3"), Firmware: firmware.DeterministicLink(), Sets: Sets{Max: 5},
+	})
+	require.NoError(t, err)
+	assert.Equal(t, Lazy, r.Method)
+	for _, s := range r.ByFaults {
+		assert.False(t, s.Uncounted, "%+v", s)
+		assert.Equal(t, s.Faults < 4, s.Connected == s.Sets, "%+v", s)
+	}
+	assert.Len(t, r.Counter.Faults, 4)
+}

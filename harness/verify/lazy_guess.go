@@ -1,0 +1,129 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// guesses are the ways in which the firmware was asked in states that look alike, by what they look
+// like. A switch has many ports and most are much alike: what was asked at one state is asked at the
+// next one, call by call, and only where an answer differs the state is explored anew. So a guess is
+// checked before it is believed, and costs one call for each outcome.
+type guesses struct {
+	of    map[likeness]*guess
+	now   *guess // is being written; nil: none
+	asked int    // questions in all
+}
+
+// maxGuessed bounds the questions that are kept, chosen by us: some hundred megabytes at most.
+const maxGuessed = 1 << 18
+
+// likeness is what a state looks like to a firmware for trees.
+type likeness struct {
+	tier     weft.Tier
+	ports    int
+	below    bool        // the destination is below
+	down, up weft.PortID // towards it
+	in       weft.PortID
+	vc       weft.VC
+	fields   int32
+}
+
+// guess is how the firmware was asked and what came of it.
+type guess struct {
+	can, links switching.PortSet
+	questions  []called
+	leaves     []leaf
+}
+
+// called is one call, and all that [asker.fork] looks at of what came back.
+type called struct {
+	dead, up, open switching.PortSet
+	strict, bad    bool
+	rule           string
+	candidates     []switching.Candidate
+	asked, offered []weft.PortID
+}
+
+// likeness is what a state looks like. ok is false where it cannot be told.
+func (a *asker) likeness(f int, st *state) (l likeness, ok bool) {
+	v := &a.views[st.sw]
+	t := v.At.Tree
+	if t == nil || a.faults.kind != Links {
+		return l, false
+	}
+	dst := a.m.flows[f].dst
+	l = likeness{
+		tier: t.Tier, ports: v.At.Ports(), below: t.HasDown(dst), down: t.DownPort(dst),
+		in: st.in, vc: st.vc, fields: st.fields,
+	}
+	if t.Tier > 0 {
+		l.up = t.DefaultUp(dst)
+	}
+	return l, true
+}
+
+// tree sets a.leaves to those of a state.
+func (a *asker) tree(f int, st *state) error {
+	like, ok := a.likeness(f, st)
+	if ok && a.replay(f, st, a.guesses.of[like]) {
+		return nil
+	}
+	a.leaves = a.leaves[:0]
+	v := &a.views[st.sw]
+	if a.guesses.now = nil; ok {
+		a.guesses.now = &guess{can: v.can, links: v.links}
+	}
+	if err := a.fork(f, st, switching.PortSet{}, switching.PortSet{}, false); err != nil || !ok {
+		return err
+	}
+	s := &a.guesses
+	for i := range s.now.questions {
+		q := &s.now.questions[i]
+		v.Dead = q.dead
+		q.bad = a.bad(f, st, q.candidates)
+	}
+	s.now.leaves = slices.Clone(a.leaves)
+	if s.asked += len(s.now.questions); s.of == nil || s.asked > maxGuessed {
+		s.of, s.asked = map[likeness]*guess{}, len(s.now.questions)
+	}
+	s.of[like] = s.now
+	return nil
+}
+
+// note writes a question down.
+func (s *guesses) note(v *unknownView, dead, up switching.PortSet, strict bool, d *switching.Decision) {
+	if s.now != nil {
+		s.now.questions = append(s.now.questions, called{
+			dead: dead, up: up, open: v.open, strict: strict, rule: d.Rule, candidates: slices.Clone(d.Candidates),
+			asked: slices.Clone(v.asked), offered: slices.Clone(v.offered),
+		})
+	}
+}
+
+// replay asks a state what a guess has asked, with other sources and packets, and sets a.leaves to those
+// of the guess if all answers are the same. What would be asked next follows from the answers, so that
+// nothing is missed.
+func (a *asker) replay(f int, st *state, s *guess) bool {
+	if s == nil || len(a.m.flows[f].srcs) == 0 {
+		return false
+	}
+	v := &a.views[st.sw]
+	if v.can != s.can || v.links != s.links {
+		return false
+	}
+	for i := range s.questions {
+		q := &s.questions[i]
+		a.turn++
+		d := a.route(f, st, q.dead, q.up, q.strict, a.turn)
+		same := d.Rule == q.rule && v.open == q.open && slices.Equal(d.Candidates, q.candidates) &&
+			slices.Equal(v.asked, q.asked) && slices.Equal(v.offered, q.offered) && a.bad(f, st, d.Candidates) == q.bad
+		if !same {
+			return false
+		}
+	}
+	a.leaves = append(a.leaves[:0], s.leaves...)
+	return true
+}
