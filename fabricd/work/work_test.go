@@ -50,8 +50,12 @@ func TestTheFirstErrorEndsTheOthers(t *testing.T) {
 		var ran atomic.Int64
 		j.Run = func(ctx context.Context, worker, i int) ([]byte, error) {
 			ran.Add(1)
-			if i == 7 && where == "run" {
+			switch {
+			case i == 7 && where == "run":
 				return nil, broken
+			case i > 100: // the error comes first, however slow its worker is
+				<-ctx.Done()
+				return nil, ctx.Err()
 			}
 			return run(ctx, worker, i)
 		}
