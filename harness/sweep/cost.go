@@ -43,7 +43,7 @@ func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error
 		return c, err
 	}
 	o.Samples = samples
-	w := &work{e: e, plan: p, Options: o.withDefaults(e)}
+	w := &start{e: e, plan: p, Options: o.withDefaults(e)}
 	var tried, wanted float64 // cycles, or runs where there are none
 	var lasted float64        // shares of a run, below 1 where it ends early by a deadlock
 	points := e.costly(p)
@@ -126,7 +126,7 @@ func trialOf(c *measure.Config) int {
 }
 
 // trial makes the first cycles of a run, and says how long that took.
-func (w *work) trial(ctx context.Context, point, most int) (r measure.Result, took time.Duration, err error) {
+func (w *start) trial(ctx context.Context, point, most int) (r measure.Result, took time.Duration, err error) {
 	pt := w.plan.points[point] // a copy
 	if w.e.Measure == ofNetwork || w.e.Measure == ofTolerate {
 		pt.config.MostCycles = min(most, cmp.Or(pt.config.MostCycles, most))

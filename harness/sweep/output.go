@@ -17,7 +17,7 @@ import (
 )
 
 // write writes all files of a folder. Each appears whole or not at all.
-func (w *work) write() (*Report, error) {
+func (w *start) write() (*Report, error) {
 	t := w.table()
 	r := &Report{
 		Experiment: w.e.Name, Dir: w.Dir, Quick: w.Quick, Points: len(w.plan.points), Samples: w.Samples, Runs: w.total, Earlier: w.earlier,
@@ -72,7 +72,7 @@ func (w *work) write() (*Report, error) {
 	return r, put(recordName, append(data, '\n'))
 }
 
-func (w *work) record(t *table, r *Report) record {
+func (w *start) record(t *table, r *Report) record {
 	excluded, _ := t.excluded()
 	return record{
 		Experiment: r.Experiment, About: strings.TrimSpace(w.e.About), Command: w.Command, Version: w.Version, Points: r.Points, Samples: r.Samples,
@@ -121,7 +121,7 @@ func comparison(list []Finding) string {
 
 // readme says what the folder is, and how it was made. It has no date: equal runs give equal
 // folders.
-func (w *work) readme(t *table, r *Report, pictures []picture) string {
+func (w *start) readme(t *table, r *Report, pictures []picture) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n    %s\n\nVersion %s. ", w.e.Name, strings.TrimSpace(w.e.About), w.Command,
 		orUnknown(w.Version))

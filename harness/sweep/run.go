@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"time"
 
+	"github.com/weft-fabric/weft/fabricd/work"
 	"github.com/weft-fabric/weft/harness/measure"
 )
 
@@ -25,6 +25,7 @@ type Options struct {
 	Quick   bool
 	Where   map[string]Some // points with these values of these axes only
 	Jobs    int             // runs at once; 0: one per core
+	Engine  work.Engine     // what makes the runs; nil: this process
 	Runner  Runner          // nil: what the experiment's measure says
 	// Progress, if given, is told how many of all runs are done, those of earlier starts included.
 	// One goroutine calls it.
@@ -40,6 +41,9 @@ type Options struct {
 func (o Options) withDefaults(e *Experiment) Options {
 	if o.Jobs <= 0 {
 		o.Jobs = runtime.GOMAXPROCS(0)
+	}
+	if o.Engine == nil {
+		o.Engine = work.Local{Workers: o.Jobs}
 	}
 	if o.Runner == nil {
 		o.Runner = map[string]Runner{ofNetwork: measure.Run, ofConnectivity: connectivity, ofLayers: Layers, ofReroute: newReroute(), ofTolerate: Tolerate}[e.Measure]
@@ -121,7 +125,7 @@ func (e *Experiment) Run(ctx context.Context, o Options) (_ *Report, err error) 
 		_ = j.file.Close() // replaced
 		j.file = f
 	}
-	w := &work{e: e, plan: p, journal: j, Options: o}
+	w := &start{e: e, plan: p, journal: j, Options: o}
 	w.list()
 	if err := w.all(ctx); err != nil {
 		return nil, err
@@ -147,8 +151,8 @@ func (e *Experiment) header(p *plan, version string) header {
 	return h
 }
 
-// work is a start of an experiment.
-type work struct {
+// start is a start of an experiment.
+type start struct {
 	Options
 	e       *Experiment
 	plan    *plan
@@ -168,7 +172,7 @@ type job struct {
 
 // list finds what is to be done. One sample of all points comes before the next sample of any, so
 // that what is done when a run is interrupted can be looked at.
-func (w *work) list() {
+func (w *start) list() {
 	w.keys = make([][]string, len(w.plan.points))
 	listed := map[string]bool{}
 	for s := range w.Samples {
@@ -190,67 +194,44 @@ func (w *work) list() {
 	}
 }
 
-type outcome struct {
-	job
-	result measure.Result
-	err    error
-}
-
-// all does what is to be done, by several workers.
-func (w *work) all(ctx context.Context) error {
-	workers, cancel := context.WithCancel(ctx)
-	defer cancel()
+// all does what is to be done.
+func (w *start) all(ctx context.Context) error {
 	w.workers = w.Jobs / max(1, len(w.todo)) // of a run, where there are fewer runs than cores
-	jobs, outcomes := make(chan job), make(chan outcome)
-	var running sync.WaitGroup
-	for range min(w.Jobs, len(w.todo)) {
-		running.Go(func() {
-			for j := range jobs {
-				r, err := w.one(workers, &w.plan.points[j.point], j.sample)
-				outcomes <- outcome{j, r, err}
-			}
-		})
-	}
-	go func() {
-		defer close(jobs)
-		for _, j := range w.todo {
-			select {
-			case jobs <- j:
-			case <-workers.Done():
-				return
-			}
-		}
-	}()
-	go func() {
-		running.Wait()
-		close(outcomes)
-	}()
 	done := w.earlier
 	w.told(done)
-	var failed error
-	for o := range outcomes {
-		if o.err == nil && failed == nil {
-			o.err = w.journal.add(o.key, rowOf(o.result))
+	j := work.Job{What: "runs", Count: len(w.todo), Piece: w.piece}
+	j.Run, j.Merge = work.JSON(func(ctx context.Context, _, i int) (row, error) {
+		r, err := w.one(ctx, &w.plan.points[w.todo[i].point], w.todo[i].sample)
+		return rowOf(r), err
+	}, func(i int, r row) error {
+		err := r.check()
+		if err == nil {
+			err = w.journal.add(w.todo[i].key, r)
 		}
-		switch {
-		case o.err == nil:
+		if err == nil {
 			done++
 			w.told(done)
-		case failed == nil && ctx.Err() == nil:
-			failed = o.err
-			cancel()
 		}
-	}
-	switch {
-	case failed != nil:
-		return failed
-	case ctx.Err() != nil:
+		return err
+	})
+	err := w.Engine.Run(ctx, &j)
+	if err != nil && ctx.Err() != nil {
 		return w.interrupted(done)
 	}
-	return nil
+	return err
 }
 
-func (w *work) told(done int) {
+func (w *start) piece(i int) work.Piece {
+	t := w.todo[i]
+	pt := &w.plan.points[t.point]
+	cost := cyclesOf(&pt.config, w.e.Measure)
+	if g := pt.config.Topology; g != nil && w.e.Measure == ofNetwork {
+		cost *= float64(len(g.NICs)) // a cycle moves about so many packets
+	}
+	return work.Piece{Name: fmt.Sprintf("sample %d of %s", t.sample, pt.text(w.plan.axes)), Key: t.key, Cost: cost}
+}
+
+func (w *start) told(done int) {
 	if w.Progress != nil {
 		w.Progress(done, w.total)
 	}
@@ -258,7 +239,7 @@ func (w *work) told(done int) {
 
 // one makes one run. A panic in it is told with what was run, because nobody would find that again
 // among thousands.
-func (w *work) one(ctx context.Context, pt *point, sample int) (r measure.Result, err error) {
+func (w *start) one(ctx context.Context, pt *point, sample int) (r measure.Result, err error) {
 	c := pt.config
 	c.Seed = pt.seed(w.e.Seed, sample)
 	c.Workers = w.workers
@@ -285,7 +266,7 @@ func (w *work) one(ctx context.Context, pt *point, sample int) (r measure.Result
 }
 
 // interrupted says how to go on.
-func (w *work) interrupted(done int) error {
+func (w *start) interrupted(done int) error {
 	text := fmt.Sprintf("after %d of %d runs: the same command goes on from %s", done, w.total, filepath.Join(w.Dir, journalName))
 	whole := 0
 	for ; whole < w.Samples; whole++ {

@@ -15,7 +15,7 @@ type table struct {
 	rows [][]row // by point and sample
 }
 
-func (w *work) table() *table {
+func (w *start) table() *table {
 	t := &table{e: w.e, plan: w.plan, rows: make([][]row, len(w.keys))}
 	for i, keys := range w.keys {
 		for _, k := range keys {

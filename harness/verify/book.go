@@ -28,14 +28,34 @@ type book struct {
 }
 
 type page struct {
-	Of     string   `json:"of"`   // the run's fingerprint
-	Done   []uint64 `json:"done"` // bit i of the list: chunk i
-	Result *Result  `json:"result"`
-	Firsts []first  `json:"firsts"`
-	Draws  bool     `json:"draws"`
-	Queues bool     `json:"queues"`
-	Now    bool     `json:"now"`
-	Packet bool     `json:"packet"`
+	Of   string   `json:"of"`   // the run's fingerprint
+	Done []uint64 `json:"done"` // bit i of the list: chunk i
+	found
+}
+
+// found is a result with what its JSON leaves out.
+type found struct {
+	Result *Result `json:"result,omitempty"`
+	Firsts []first `json:"firsts,omitempty"`
+	Draws  bool    `json:"draws,omitempty"`
+	Queues bool    `json:"queues,omitempty"`
+	Now    bool    `json:"now,omitempty"`
+	Packet bool    `json:"packet,omitempty"`
+}
+
+func (r *Result) found() found {
+	x := r.inexactSoFar
+	return found{r, r.firsts, x.draws, x.queues, x.now, x.packet}
+}
+
+// result undoes found.
+func (f found) result() *Result {
+	r := f.Result
+	r.firsts, r.inexactSoFar = f.Firsts, inexact{f.Draws, f.Queues, f.Now, f.Packet}
+	if r.Discards == nil {
+		r.Discards = map[string]uint64{}
+	}
+	return r
 }
 
 // saveEvery is how much work an interruption can cost at most.
@@ -47,7 +67,7 @@ const maxBook = 128 << 20
 // openBook locks the checkpoint, reads what an earlier run has done, and adds it to the result.
 func openBook(r *run) (_ *book, err error) {
 	b := &book{path: r.Checkpoint, saved: time.Now(), began: time.Now()}
-	b.page.Done = make([]uint64, (r.total+chunk-1)/chunk/64+1)
+	b.page.Done = make([]uint64, (r.total+r.chunk-1)/r.chunk/64+1)
 	b.earlier = make([]uint64, len(b.page.Done))
 	if b.path == "" {
 		return b, nil
@@ -86,12 +106,7 @@ func openBook(r *run) (_ *book, err error) {
 		return nil, fmt.Errorf("%w: checkpoint %s is of another run: name another file, or remove it", ErrConfig, b.path)
 	}
 	b.page, b.earlier, b.before = p, slices.Clone(p.Done), p.Result.Seconds
-	p.Result.firsts = p.Firsts
-	p.Result.inexactSoFar = inexact{p.Draws, p.Queues, p.Now, p.Packet}
-	if p.Result.Discards == nil {
-		p.Result.Discards = map[string]uint64{}
-	}
-	r.result.add(p.Result)
+	r.result.add(p.result())
 	return b, nil
 }
 
@@ -121,8 +136,7 @@ func (b *book) close(r *Result) error {
 func (b *book) save(r *Result) error {
 	b.saved = time.Now()
 	r.Seconds = b.seconds()
-	b.page.Result, b.page.Firsts = r, r.firsts
-	b.page.Draws, b.page.Queues, b.page.Now, b.page.Packet = r.inexactSoFar.draws, r.inexactSoFar.queues, r.inexactSoFar.now, r.inexactSoFar.packet
+	b.page.found = r.found()
 	data, err := json.Marshal(&b.page)
 	if err == nil {
 		err = safefile.Write(b.path, data)

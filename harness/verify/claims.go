@@ -73,6 +73,4 @@ func (r *run) restart() {
 	clear(r.book.page.Done)
 	clear(r.book.earlier)
 	r.done = 0
-	r.next.Store(0)
-	r.stop.Store(false)
 }

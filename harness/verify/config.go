@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/work"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
@@ -75,7 +76,8 @@ type Config struct {
 	NoSymmetry bool
 	// Exhaustive explores the sets one by one, also where all can be explored at once.
 	Exhaustive bool
-	Workers    int // goroutines; 0 is one per core
+	Workers    int         // goroutines; 0 is one per core
+	Engine     work.Engine // what explores the sets one by one; nil: this process
 	// Progress, if given, is told how many of the sets are done. It is called from one goroutine at
 	// a time.
 	Progress func(done, total uint64)

@@ -243,7 +243,7 @@ func TestAnInterruptedRunGoesOnAndEndsAsOneInOneGo(t *testing.T) {
 				assert.Greater(t, done, last)
 				assert.LessOrEqual(t, done, total)
 				last = done
-				if done >= uint64(runs+1)*chunk {
+				if done >= uint64(runs+1)*leastChunk {
 					cancel()
 				}
 			}

@@ -8,14 +8,17 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/weft-fabric/weft/fabricd/work"
 )
 
-// chunk is how many sets a worker takes at a time: enough that handing them out costs nothing, few
-// enough that a checkpoint loses little.
-const chunk = 32
+// A chunk is how many sets a worker takes at a time: enough that handing them out costs nothing, few
+// enough that a checkpoint loses little. Of many sets there are at most maxChunks. Chosen by us.
+const (
+	leastChunk = 32
+	maxChunks  = 1 << 14
+)
 
 // Run explores every set of faults that c asks for and returns what it found. A firmware that fails
 // is no error: [Result].Pass is false. When ctx ends first, the result is marked as interrupted and
@@ -32,6 +35,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		return nil, err
 	}
 	r := &run{Config: c, model: m, total: c.Sets.total()}
+	r.chunk = max(leastChunk, (r.total+maxChunks-1)/maxChunks)
 	began := time.Now()
 	res, why, err := r.lazy(ctx)
 	if err != nil {
@@ -50,8 +54,6 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	if r.book, err = openBook(r); err != nil {
 		return nil, err
 	}
-	// An earlier run that was told to stop at the first may have stopped there.
-	r.stop.Store(r.StopAtFirst && len(r.result.firsts) > 0)
 	err = r.work(ctx)
 	var claim *falseClaim
 	for errors.As(err, &claim) { // what has been counted stands for nothing but itself
@@ -87,12 +89,9 @@ type run struct {
 	check    *symmetryCheck // of symmetry
 	doubts   doubts
 	book     *book
-
-	mu     sync.Mutex
-	result *Result // guarded by mu
-	done   uint64  // sets; guarded by mu
-	next   atomic.Uint64
-	stop   atomic.Bool
+	chunk    uint64 // sets of a chunk
+	result   *Result
+	done     uint64 // sets
 }
 
 // empty is a result to add to.
@@ -123,52 +122,79 @@ func (r *run) empty() *Result {
 	return res
 }
 
-// work explores all chunks that are not in the book yet.
-func (r *run) work(ctx context.Context) error {
-	chunks := (r.total + chunk - 1) / chunk
-	errs := make([]error, r.Workers)
-	var workers sync.WaitGroup
-	for w := range r.Workers {
-		workers.Go(func() {
-			x := newExplorer(r.model, r.Subfunction)
-			x.record = r.symmetry != nil
-			for !r.stop.Load() && ctx.Err() == nil {
-				n := r.next.Add(1) - 1
-				if n >= chunks {
-					return
-				}
-				if r.book.has(n) {
-					r.tell(n)
-					continue
-				}
-				part := r.empty()
-				ended, err := r.explore(ctx, x, n, part)
-				if err != nil {
-					errs[w] = err
-					r.stop.Store(true)
-					return
-				}
-				if ended {
-					return
-				}
-				if errs[w] = r.add(n, part); errs[w] != nil {
-					r.stop.Store(true)
-					return
-				}
-			}
-		})
-	}
-	workers.Wait()
-	return errors.Join(errs...)
+// part is what was found in a chunk, or that the firmware is not what it says.
+type part struct {
+	found
+	Claim    *claim `json:"claim,omitempty"`
+	Why      string `json:"why,omitempty"`
+	TooLarge bool   `json:"too_large,omitempty"` // why is that the check takes too many decisions
 }
 
-// explore explores one chunk. It reports that it was interrupted; then what it found is not to be
-// counted.
-func (r *run) explore(ctx context.Context, x *explorer, n uint64, part *Result) (ended bool, err error) {
+// work explores all chunks that are not in the book yet.
+func (r *run) work(ctx context.Context) error {
+	chunks := int((r.total + r.chunk - 1) / r.chunk)
+	explorers := make([]*explorer, work.Local{Workers: r.Workers}.Count(chunks))
+	same := r.fingerprint()
+	j := work.Job{What: "fault sets", Count: chunks, Known: func(i int) bool { return r.book.has(uint64(i)) }}
+	j.Piece = func(i int) work.Piece {
+		from, to := r.sets(uint64(i))
+		return work.Piece{
+			Name: fmt.Sprintf("fault sets %d to %d", from, to-1), Key: work.Key(same, r.doubts, i), Cost: float64(to - from),
+		}
+	}
+	j.Run, j.Merge = work.JSON(func(ctx context.Context, worker, i int) (part, error) {
+		if explorers[worker] == nil {
+			explorers[worker] = newExplorer(r.model, r.Subfunction)
+			explorers[worker].record = r.symmetry != nil
+		}
+		res := r.empty()
+		err := r.explore(ctx, explorers[worker], uint64(i), res)
+		if c := (*falseClaim)(nil); errors.As(err, &c) {
+			return part{Claim: &c.of, Why: c.err.Error(), TooLarge: errors.Is(c.err, errQuestions)}, nil
+		}
+		return part{found: res.found()}, err
+	}, func(i int, p part) error {
+		if p.Claim != nil {
+			return p.falseClaim()
+		}
+		return r.add(uint64(i), p.result())
+	})
+	for i := range chunks {
+		if j.Known(i) {
+			r.progress(uint64(i))
+		}
+	}
+	if r.StopAtFirst && len(r.result.firsts) > 0 { // an earlier run that was told to stop there may have
+		return nil
+	}
+	engine := r.Engine
+	if engine == nil {
+		engine = work.Local{Workers: r.Workers}
+	}
+	if err := engine.Run(ctx, &j); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+func (p *part) falseClaim() error {
+	err := errors.New(p.Why)
+	if p.TooLarge {
+		err = errQuestions
+	}
+	return &falseClaim{of: *p.Claim, err: err}
+}
+
+// sets are those of a chunk: the first one, and the one after the last.
+func (r *run) sets(n uint64) (from, to uint64) { return n * r.chunk, min((n+1)*r.chunk, r.total) }
+
+// explore explores one chunk. The error is that of the context when it was interrupted.
+func (r *run) explore(ctx context.Context, x *explorer, n uint64, part *Result) error {
 	var image, ids []int32
-	for i := n * chunk; i < min((n+1)*chunk, r.total); i++ {
+	from, to := r.sets(n)
+	for i := from; i < to; i++ {
 		if ctx.Err() != nil {
-			return true, nil
+			return ctx.Err()
 		}
 		set := r.Sets.at(i)
 		weight := 1
@@ -183,17 +209,17 @@ func (r *run) explore(ctx context.Context, x *explorer, n uint64, part *Result) 
 		}
 		t, err := x.run(set)
 		if err != nil {
-			return false, err
+			return err
 		}
 		if x.wrong != nil {
-			return false, &falseClaim{of: destinationBased, err: x.wrong}
+			return &falseClaim{of: destinationBased, err: x.wrong}
 		}
 		if r.symmetry != nil {
 			if err := r.check.check(x.space, func() bool { return ctx.Err() != nil }); err != nil {
-				return false, &falseClaim{of: symmetric, err: err}
+				return &falseClaim{of: symmetric, err: err}
 			}
 			if ctx.Err() != nil {
-				return true, nil
+				return ctx.Err()
 			}
 		}
 		part.count(i, set, t, uint64(weight), r.FixedChoice)
@@ -210,33 +236,25 @@ func (r *run) explore(ctx context.Context, x *explorer, n uint64, part *Result) 
 		}
 	}
 	part.inexactSoFar = x.inexact
-	return false, nil
+	return nil
 }
 
 // add adds a chunk to the result and to the book.
 func (r *run) add(n uint64, part *Result) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.result.add(part)
-	if r.StopAtFirst && len(part.firsts) > 0 {
-		r.stop.Store(true)
-	}
 	if err := r.book.done(n, r.result); err != nil {
 		return err
 	}
 	r.progress(n)
+	if r.StopAtFirst && len(part.firsts) > 0 {
+		return work.ErrEnough
+	}
 	return nil
 }
 
-// tell counts a chunk that an earlier run has done.
-func (r *run) tell(n uint64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.progress(n)
-}
-
 func (r *run) progress(n uint64) {
-	r.done += min((n+1)*chunk, r.total) - n*chunk
+	from, to := r.sets(n)
+	r.done += to - from
 	if r.Progress != nil {
 		r.Progress(r.done, r.total)
 	}

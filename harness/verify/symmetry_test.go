@@ -199,7 +199,7 @@ func TestAnInterruptedRunThatFoundAClaimWrongGoesOnWithoutIt(t *testing.T) {
 	}
 	whole := ran(t, c)
 	c.Checkpoint = filepath.Join(t.TempDir(), "run.json")
-	for _, stop := range []uint64{chunk, 3 * chunk} {
+	for _, stop := range []uint64{leastChunk, 3 * leastChunk} {
 		ctx, cancel := context.WithCancel(t.Context())
 		c.Progress = func(done, _ uint64) {
 			if done >= stop {

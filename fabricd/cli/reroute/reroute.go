@@ -255,7 +255,7 @@ func (u *rerouteFlags) many(ctx context.Context, q *reroute.Query, stderr io.Wri
 	defer p.End()
 	told := func(done, of int) { p.Told(uint64(done), uint64(of)) }
 	if u.all {
-		return q.Each(ctx, told)
+		return q.Each(ctx, nil, told)
 	}
-	return q.Random(ctx, u.random, u.faults, u.seed, told)
+	return q.Random(ctx, nil, u.random, u.faults, u.seed, told)
 }

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +23,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/lead"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/work"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 )
 
@@ -178,44 +178,77 @@ func scenarioFiles(name string) ([]string, error) {
 	return list, nil
 }
 
+// ran is what came of a scenario.
+type ran struct {
+	Result scenario.Result `json:"result"`
+	Error  string          `json:"error,omitempty"`  // it could not be run
+	Report string          `json:"report,omitempty"` // why its report could not be written
+	Stderr string          `json:"stderr,omitempty"` // its lines, unless they have been shown
+}
+
 // runAll runs the scenarios, and tells of them in their order. One that cannot be run does not keep
 // the others from it; an interrupt does.
 func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
-	out := cmd.OutOrStdout()
-	began := time.Now()
-	run := func(t *task) error { return u.reported(cmd.Context(), cmd, t, cmd.ErrOrStderr()) }
-	if u.jobs > 1 {
-		ahead, stop := u.ahead(cmd, list)
-		defer stop()
-		run = ahead
-	}
-	for i, t := range list {
-		note := func(string) {}
+	out, began := cmd.OutOrStdout(), time.Now()
+	note := func(i int, text string) {
 		if len(list) > 1 {
-			note = func(text string) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "[%d/%d] %s%s\n", i+1, len(list), t.scenario.Name, text)
-			}
-			note("")
+			fmt.Fprintf(cmd.ErrOrStderr(), "[%d/%d] %s%s\n", i+1, len(list), list[i].scenario.Name, text)
 		}
-		err := run(t)
-		t.ran = cmd.Context().Err() == nil
-		if err != nil {
-			return err
+	}
+	atOnce := u.jobs > 1
+	j := work.Job{What: "scenarios", Count: len(list), Ordered: true, Piece: func(i int) work.Piece {
+		return work.Piece{
+			Name: list[i].path, Key: work.Key(list[i].path, list[i].scenario.Options.Seed, u.virtual, u.drain),
+			Cost: list[i].scenario.Duration.Seconds(),
 		}
-		if !t.ran {
-			break
+	}}
+	j.Run, j.Merge = work.JSON(func(ctx context.Context, _, i int) (r ran, err error) {
+		t, stderr := list[i], cmd.ErrOrStderr()
+		var lines bytes.Buffer
+		if atOnce {
+			stderr = &lines
+		} else {
+			note(i, "")
+		}
+		failed := u.reported(ctx, cmd, t, stderr)
+		if ctx.Err() != nil && failed == nil {
+			return r, ctx.Err()
+		}
+		r = ran{Result: t.result, Stderr: lines.String()}
+		if t.err != nil {
+			r.Error = t.err.Error()
+		}
+		if failed != nil {
+			r.Report = failed.Error()
+		}
+		return r, nil
+	}, func(i int, r ran) error {
+		t := list[i]
+		if atOnce {
+			note(i, "")
+			fmt.Fprint(cmd.ErrOrStderr(), r.Stderr)
+		}
+		if r.Report != "" {
+			return errors.New(r.Report)
+		}
+		t.ran, t.result = true, r.Result
+		if r.Error != "" && t.err == nil {
+			t.err = errors.New(r.Error)
 		}
 		switch {
 		case t.err != nil && len(list) == 1:
 		case u.json:
-			if err := command.JSON(out, t.line()); err != nil {
-				return err
-			}
+			return command.JSON(out, t.line())
 		case len(list) == 1:
 			printResult(cmd, t.result)
 		default:
-			note(" " + t.verdict())
+			note(i, " "+t.verdict())
 		}
+		return nil
+	})
+	err := work.Local{Workers: u.jobs}.Run(cmd.Context(), &j)
+	if err != nil && cmd.Context().Err() == nil {
+		return err
 	}
 	if !u.json && len(list) > 1 {
 		printTable(out, list, time.Since(began))
@@ -226,43 +259,6 @@ func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 		}
 	}
 	return verdict(cmd.Context(), list)
-}
-
-// ahead begins to run the scenarios, u.jobs at once. wait returns when t has been run, and prints the
-// lines of that run. stop ends the runs and waits for their goroutines, at most u.jobs.
-func (u runFlags) ahead(cmd *cobra.Command, list []*task) (wait func(t *task) error, stop func()) {
-	type outcome struct {
-		stderr bytes.Buffer
-		err    error         // of the report
-		done   chan struct{} // closed when the others are final
-	}
-	outcomes := make(map[*task]*outcome, len(list))
-	todo := make(chan *task, len(list)) // all of them, from the start
-	for _, t := range list {
-		outcomes[t] = &outcome{done: make(chan struct{})}
-		todo <- t
-	}
-	close(todo)
-	ctx, cancel := context.WithCancel(cmd.Context())
-	var running sync.WaitGroup
-	for range min(u.jobs, len(list)) {
-		running.Go(func() {
-			for t := range todo {
-				o := outcomes[t]
-				if ctx.Err() == nil {
-					o.err = u.reported(ctx, cmd, t, &o.stderr)
-				}
-				close(o.done)
-			}
-		})
-	}
-	wait = func(t *task) error {
-		o := outcomes[t]
-		<-o.done
-		_, _ = o.stderr.WriteTo(cmd.ErrOrStderr())
-		return o.err
-	}
-	return wait, func() { cancel(); running.Wait() }
 }
 
 // line is what --json prints of t.

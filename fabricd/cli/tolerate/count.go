@@ -36,21 +36,19 @@ func (u *tolerateFlags) countAll(ctx context.Context, a asked, stdout, stderr io
 		}
 	}
 	t := &table{Query: a.Query}
+	var cells []tolerate.Cell
 	for _, m := range a.mechanisms {
-		if ctx.Err() != nil {
-			break
+		for k := a.least; k <= a.most; k++ {
+			cells = append(cells, tolerate.Cell{Mechanisms: m, Faults: k})
 		}
-		c := a.NewCounter(m, tolerate.Sampling{Samples: u.samples, Seed: u.seed, NoSymmetry: u.noSymmetry}, told)
-		for k := a.least; k <= a.most && ctx.Err() == nil; k++ {
-			cell, err := c.Count(ctx, k)
-			if err != nil {
-				return err
-			}
-			t.cells = append(t.cells, cell)
-			if err := u.line(stdout, cell); err != nil {
-				return err
-			}
-		}
+	}
+	sampling := tolerate.Sampling{Samples: u.samples, Seed: u.seed, NoSymmetry: u.noSymmetry}
+	err := a.Count(ctx, nil, cells, sampling, told, func(cell tolerate.CountResult) error {
+		t.cells = append(t.cells, cell)
+		return u.line(stdout, cell)
+	})
+	if err != nil {
+		return err
 	}
 	p.End()
 	var ended error

@@ -2,21 +2,23 @@ package reroute
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/work"
 )
 
 // Query is a routing in force, of which is asked what faults do. Its methods are the drivers of
 // this package: they tell the time that each fault took.
 type Query struct {
 	head   Head
+	asked  string // of the graph
 	graph  *topology.Graph
 	routes *Reroute
 }
@@ -30,7 +32,7 @@ func NewQuery(ctx context.Context, g *topology.Graph, engine string, m manage.Me
 	}
 	r := routes.Routing()
 	head := Head{g.Spec, r.Engine, r.Layers, m.String(), o.SwitchFlows, time.Since(start).Seconds()}
-	return &Query{head, g, routes}, nil
+	return &Query{head, fmt.Sprint(engine, " ", m, " ", o), g, routes}, nil
 }
 
 // Fault are links that die together, under a name.
@@ -128,62 +130,93 @@ func (q *Query) links() (list []weft.LinkID) {
 	return list
 }
 
-// Each lets each link between switches die, alone. It tells of so many runs done, of so many.
-func (q *Query) Each(ctx context.Context, told func(done, of int)) (*ManyResult, error) {
+// Each lets each link between switches die, alone. It tells of so many runs done, of so many. The
+// engine runs them one after the other; nil: this process does.
+func (q *Query) Each(ctx context.Context, engine work.Engine, told func(done, of int)) (*ManyResult, error) {
 	list := q.links()
-	return q.many(ctx, len(list), 1, told, func(run int) ([]weft.LinkID, tried, error) {
+	return q.many(ctx, engine, "each", len(list), 1, told, func(run int) ([]weft.LinkID, tried, error) {
 		return list[run : run+1], q.routes.Try, nil
 	})
 }
 
 // Random lets so many links between switches die, drawn by a seed, one after another; and that so
 // many times. It tells as Each does. The error says that there are not so many links.
-func (q *Query) Random(ctx context.Context, runs, faults int, seed uint64, told func(done, of int),
+func (q *Query) Random(ctx context.Context, engine work.Engine, runs, faults int, seed uint64,
+	told func(done, of int),
 ) (*ManyResult, error) {
 	list := q.links()
 	if len(list) < faults {
 		return nil, fmt.Errorf("--faults %d: %s has %d links between switches", faults, q.graph.Spec, len(list))
 	}
 	draw := rand.New(weft.Stream(seed, weft.StreamReroutes, 0, 0))
-	return q.many(ctx, runs, faults, told, func(int) ([]weft.LinkID, tried, error) {
-		chosen := slices.Clone(list)
-		draw.Shuffle(len(chosen), func(i, k int) { chosen[i], chosen[k] = chosen[k], chosen[i] })
+	var chosen []weft.LinkID // of all runs drawn so far: a run's draws come after those of the runs before it
+	return q.many(ctx, engine, fmt.Sprint("drawn by ", seed), runs, faults, told, func(run int) ([]weft.LinkID, tried, error) {
+		for len(chosen) < (run+1)*faults {
+			draw.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
+			chosen = append(chosen, list[:faults]...)
+			list = q.links()
+		}
 		routes, err := q.routes.Clone(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
-		return chosen[:faults], routes.Fail, nil
+		return chosen[run*faults:][:faults], routes.Fail, nil
 	})
 }
 
+// steps are those of one run, until one after which there are pairs without a path.
+type steps struct {
+	Steps []StepResult `json:"steps"`
+	Flows int          `json:"flows_total"`
+}
+
 // many counts runs. Begin says which links die in a run, and how.
-func (q *Query) many(ctx context.Context, runs, faults int, told func(done, of int),
+func (q *Query) many(ctx context.Context, engine work.Engine, which string, runs, faults int, told func(done, of int),
 	begin func(run int) ([]weft.LinkID, tried, error),
 ) (*ManyResult, error) {
+	if engine == nil {
+		engine = work.Local{Workers: 1} // the answer tells how long each took
+	}
+	graph := sha256.New()
+	_ = q.graph.WriteJSON(graph) // a hash takes everything
+	same := fmt.Sprintf("reroute %x %s %s %d", graph.Sum(nil), q.asked, which, faults)
+	j := work.Job{What: "faults", Count: runs, Ordered: true, Piece: func(i int) work.Piece {
+		return work.Piece{Name: fmt.Sprintf("run %d", i), Key: work.Key(same, i), Cost: float64(faults)}
+	}}
 	r := &ManyResult{Head: q.head, Runs: runs, Acyclic: true, ByFaults: make([]AfterFaults, faults)}
-	steps := 0
-	for i := range runs {
+	tries := 0
+	j.Run, j.Merge = work.JSON(func(ctx context.Context, _, i int) (list steps, err error) {
 		links, by, err := begin(i)
-		if err != nil {
-			return nil, err
-		}
-		emptied := false
-		for k, l := range links {
-			if err := ctx.Err(); err != nil {
-				return nil, err
+		for _, l := range links {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return list, err
 			}
 			s, step, err := q.step(ctx, Fault{q.graph.Links[l].Name, []weft.LinkID{l}}, by)
 			if err != nil {
-				return nil, err
+				return list, err
 			}
-			r.Seconds, steps = r.Seconds+step.Seconds, steps+1
-			r.MaxSeconds = max(r.MaxSeconds, step.Seconds)
-			emptied = emptied || step.Static
-			if !r.add(k, step, s, emptied) {
+			list.Steps, list.Flows = append(list.Steps, step), s.FlowsTotal
+			if !step.Connected {
 				break
 			}
 		}
+		return list, err
+	}, func(i int, list steps) error {
+		emptied := false
+		for k, step := range list.Steps {
+			r.Seconds, tries = r.Seconds+step.Seconds, tries+1
+			r.MaxSeconds = max(r.MaxSeconds, step.Seconds)
+			emptied = emptied || step.Static
+			r.add(k, step, list.Flows, emptied)
+		}
 		told(i+1, runs)
+		return nil
+	})
+	if err := engine.Run(ctx, &j); err != nil {
+		return nil, err
 	}
 	for k := range r.ByFaults {
 		b := &r.ByFaults[k]
@@ -193,24 +226,24 @@ func (q *Query) many(ctx context.Context, runs, faults int, told func(done, of i
 			b.Stretch /= float64(max(1, b.moved))
 		}
 	}
-	r.Seconds /= float64(max(1, steps))
+	r.Seconds /= float64(max(1, tries))
 	return r, nil
 }
 
 // maxFailed bounds the faults that a [ManyResult] lists as not tolerated, chosen by us.
 const maxFailed = 20
 
-// add counts a step, fault k of its run, and reports whether the run goes on: all pairs that live
-// links join have a path. emptied: for this fault or one before it the fabric is emptied.
-func (r *ManyResult) add(k int, step StepResult, s *Step, emptied bool) bool {
-	r.FlowsTotal = s.FlowsTotal
+// add counts a step, fault k of its run. emptied: for this fault or one before it the fabric is
+// emptied.
+func (r *ManyResult) add(k int, step StepResult, flows int, emptied bool) {
+	r.FlowsTotal = flows
 	r.Acyclic = r.Acyclic && step.Acyclic
-	r.Unroutable = max(r.Unroutable, s.Unroutable)
+	r.Unroutable = max(r.Unroutable, step.Unroutable)
 	if !step.Tolerated && len(r.Failed) < maxFailed {
 		r.Failed = append(r.Failed, step)
 	}
 	if !step.Connected {
-		return false
+		return
 	}
 	b := &r.ByFaults[k]
 	if b.Connected++; emptied {
@@ -218,12 +251,12 @@ func (r *ManyResult) add(k int, step StepResult, s *Step, emptied bool) bool {
 	} else {
 		b.Tolerated++
 	}
-	if s.Unroutable == 0 {
+	if step.Unroutable == 0 {
 		b.Joined++
 	}
-	b.Rerouted += float64(s.FlowsRerouted)
-	b.Moved += s.Share()
-	b.NewTurns += float64(s.NewTurns)
+	b.Rerouted += float64(step.FlowsRerouted)
+	b.Moved += step.Share
+	b.NewTurns += float64(step.NewTurns)
 	if step.MaxStretch > 0 {
 		b.moved++
 	}
@@ -235,5 +268,4 @@ func (r *ManyResult) add(k int, step StepResult, s *Step, emptied bool) bool {
 	if r.Worst.Fault == "" || step.FlowsRerouted > r.Worst.FlowsRerouted {
 		r.Worst = step
 	}
-	return true
 }

@@ -26,7 +26,7 @@ func query(t *testing.T, spec string) *reroute.Query {
 func TestEachLinkIsTriedAlone(t *testing.T) {
 	t.Parallel()
 	var told []int
-	r, err := query(t, "mesh:4x4").Each(t.Context(), func(done, of int) { told = append(told, done, of) })
+	r, err := query(t, "mesh:4x4").Each(t.Context(), nil, func(done, of int) { told = append(told, done, of) })
 	require.NoError(t, err)
 	assert.True(t, r.Holds())
 	assert.Equal(t, 24, r.Runs)
@@ -36,7 +36,7 @@ func TestEachLinkIsTriedAlone(t *testing.T) {
 
 func TestAQueryOfFaultsThatAreNotThereIsRefused(t *testing.T) {
 	t.Parallel()
-	_, err := query(t, "mesh:2x2").Random(t.Context(), 1, 5, 1, func(int, int) {})
+	_, err := query(t, "mesh:2x2").Random(t.Context(), nil, 1, 5, 1, func(int, int) {})
 	require.ErrorContains(t, err, "mesh:2x2 has 4 links between switches")
 	_, err = reroute.Between(topologytest.Parse(t, "mesh:2x2"), "n0.0", "n9.9")
 	require.ErrorContains(t, err, `"n9.9"`)
@@ -46,12 +46,12 @@ func TestAnInterruptedQueryEnds(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
 	runs := 0
-	_, err := query(t, "mesh:4x4").Random(ctx, 1_000_000, 1, 1, func(done, _ int) {
+	_, err := query(t, "mesh:4x4").Random(ctx, nil, 1_000_000, 1, 1, func(done, _ int) {
 		runs = done
 		interrupt()
 	})
 	require.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, 1, runs)
+	assert.LessOrEqual(t, runs, 2, "one may have begun")
 	_, err = query(t, "mesh:4x4").Given(ctx, []reroute.Fault{{Name: "s0.0-s0.1"}}, nil)
 	require.ErrorIs(t, err, context.Canceled)
 }

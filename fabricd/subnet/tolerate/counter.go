@@ -2,12 +2,14 @@ package tolerate
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
+	"github.com/weft-fabric/weft/fabricd/work"
 )
 
 // CountResult is what came of all sets of a number of links, or of samples of them, for some
@@ -59,93 +61,165 @@ type Sampling struct {
 	NoSymmetry bool   // sets are judged too that symmetries map onto others
 }
 
-// Counter counts the sets that some mechanisms do not tolerate. It belongs to one goroutine.
-type Counter struct {
-	query      *Query
-	mechanisms direct.Mechanisms
-	sampling   Sampling
-	told       func(sets uint64)
-	judges     []Judge
-	symmetries []Symmetry
+// Cell is what is counted: the sets of so many links that some mechanisms do not tolerate.
+type Cell struct {
+	Mechanisms direct.Mechanisms
+	Faults     int
 }
 
-// NewCounter returns a counter. It tells, unless that is nil, how many sets more were counted, now
-// and then and from several goroutines at once.
-func (q *Query) NewCounter(m direct.Mechanisms, s Sampling, told func(sets uint64)) *Counter {
-	c := &Counter{query: q, mechanisms: m, sampling: s, told: told, judges: make([]Judge, max(1, q.Workers))}
-	for i := range c.judges {
-		c.judges[i] = q.Net.NewEvaluator(m)
-	}
-	if !s.NoSymmetry && s.Samples == 0 {
-		c.symmetries = Symmetries(q.Net, m)
-	}
-	return c
+// counting is a cell with its parts.
+type counting struct {
+	Cell
+	from, parts int // pieces of the job
+	left        int // of these, those that are to come
+	sets        *Sets
+	sum         Counts
 }
 
-// Count counts the sets of k links. When the context ends, the result is of the sets until then,
-// and not Complete.
-func (c *Counter) Count(ctx context.Context, k int) (CountResult, error) {
-	start := time.Now()
-	q, n := c.query, len(c.query.Graph.Switches)
-	r := CountResult{
-		Topology: q.Graph.Spec, Mechanisms: c.mechanisms.String(), Faults: k, Region: q.Region, Links: len(q.Links),
-		Samples: c.sampling.Samples, Pairs: n * (n - 1),
+// Count counts cells, all of them as one job of the engine; nil is this process. It calls each with
+// the result of a cell when that and those before it are known; and tells, unless that is nil, how
+// many sets more were counted, now and then and from several goroutines at once. When the context
+// ends, the results are of the sets until then, and not Complete.
+func (q *Query) Count(ctx context.Context, engine work.Engine, cells []Cell, s Sampling, told func(sets uint64),
+	each func(CountResult) error,
+) error {
+	if engine == nil {
+		engine = work.Local{Workers: q.Workers}
 	}
-	var sum Counts
-	var err error
-	if c.sampling.Samples > 0 {
-		r.Seed = &c.sampling.Seed
-		err = c.sample(ctx, k, &sum)
-	} else {
-		r.Symmetries, err = c.all(ctx, k, &sum)
+	var list []*counting
+	var of []*counting // by piece
+	for _, c := range cells {
+		n := &counting{Cell: c, from: len(of)}
+		if err := q.divide(n, s); err != nil {
+			return err
+		}
+		list = append(list, n)
+		for range n.parts {
+			of = append(of, n)
+		}
 	}
-	if err != nil {
-		return r, err
+	judges := make([]map[direct.Mechanisms]Judge, work.Local{Workers: q.Workers}.Count(len(of)))
+	more := func(sets uint64) bool {
+		if told != nil {
+			told(sets)
+		}
+		return ctx.Err() == nil
 	}
-	r.fill(&sum, n)
-	r.Complete = ctx.Err() == nil
-	if sum.Example != nil {
-		r.Example = q.example(c.mechanisms, sum.Example.Dead)
+	graph := sha256.New()
+	_ = q.Graph.WriteJSON(graph) // a hash takes everything
+	same := fmt.Sprintf("tolerate %x %v %v", graph.Sum(nil), q.Links, s)
+	began, next := time.Now(), 0
+	tell := func(whole bool) error {
+		for ; next < len(list) && (list[next].left == 0 || !whole && list[next].sum.Sets > 0); next++ {
+			r := q.result(list[next], s)
+			r.Seconds = time.Since(began).Seconds()
+			began = time.Now()
+			if err := each(r); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	r.Seconds = time.Since(start).Seconds()
-	return r, nil
-}
-
-func (c *Counter) all(ctx context.Context, k int, sum *Counts) (symmetries int, err error) {
-	sets, err := NewSets(c.query.Links, k, c.symmetries)
-	if err != nil {
-		return 0, err
-	}
-	whole := c.each(ctx, sets.Parts(), sum, func(part int, j Judge, n *Counts) {
-		sets.Count(part, j, n, c.more(ctx))
+	j := work.Job{What: "parts of the fault sets", Count: len(of), Piece: func(i int) work.Piece {
+		n := of[i]
+		return work.Piece{
+			Name: fmt.Sprintf("part %d of %d faults by %v", i-n.from, n.Faults, n.Mechanisms),
+			Key:  work.Key(same, n.Mechanisms, n.Faults, i-n.from), Cost: n.cost(i-n.from, s),
+		}
+	}}
+	j.Run, j.Merge = work.JSON(func(_ context.Context, worker, i int) (c Counts, err error) {
+		n := of[i]
+		if judges[worker] == nil {
+			judges[worker] = map[direct.Mechanisms]Judge{}
+		}
+		judge := judges[worker][n.Mechanisms]
+		if judge == nil {
+			judge = q.Net.NewEvaluator(n.Mechanisms)
+			judges[worker][n.Mechanisms] = judge
+		}
+		if n.sets != nil {
+			n.sets.Count(i-n.from, judge, &c, more)
+			return c, nil
+		}
+		from := uint64(i-n.from) * sampleBlock
+		_, err = Sample(q.Links, n.Faults, from, min(from+sampleBlock, s.Samples), Draws(s.Seed), judge, &c, more)
+		return c, err
+	}, func(i int, c Counts) error {
+		n := of[i]
+		n.sum.Add(&c)
+		if n.left--; n.left > 0 || ctx.Err() != nil {
+			return nil
+		}
+		if n.sets != nil {
+			if err := n.sets.Complete(&n.sum); err != nil {
+				return err
+			}
+		}
+		return tell(true)
 	})
-	if whole {
-		err = sets.Complete(sum)
+	err := engine.Run(ctx, &j)
+	if ctx.Err() == nil {
+		return err
 	}
-	return sets.Symmetries(), err
+	for _, n := range list {
+		n.left = max(1, n.left) // nobody knows that the last parts were whole
+	}
+	return tell(false)
 }
 
-// sampleBlock is how many samples one goroutine takes at a time, chosen by us.
+// sampleBlock is how many samples are a piece, chosen by us.
 const sampleBlock = 2048
 
-// sample draws sets. Sample i has draws of its own, so it is the same whoever takes it; and with
-// one more fault it is the same set with one more link.
-func (c *Counter) sample(ctx context.Context, k int, sum *Counts) error {
-	samples := c.sampling.Samples
-	blocks := int((samples + sampleBlock - 1) / sampleBlock)
-	var mu sync.Mutex
-	var failed error // guarded by mu
-	c.each(ctx, blocks, sum, func(block int, j Judge, n *Counts) {
-		from := uint64(block) * sampleBlock
-		_, err := Sample(c.query.Links, k, from, min(from+sampleBlock, samples), Draws(c.sampling.Seed), j, n,
-			c.more(ctx))
-		if err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			failed = err
+// divide finds the parts of a cell. Sample i has draws of its own, so it is the same whoever takes
+// it; and with one more fault it is the same set with one more link.
+func (q *Query) divide(n *counting, s Sampling) (err error) {
+	if s.Samples > 0 {
+		n.parts = int((s.Samples + sampleBlock - 1) / sampleBlock)
+	} else {
+		var symmetries []Symmetry
+		if !s.NoSymmetry {
+			symmetries = Symmetries(q.Net, n.Mechanisms)
 		}
-	})
-	return failed
+		if n.sets, err = NewSets(q.Links, n.Faults, symmetries); err != nil {
+			return err
+		}
+		n.parts = n.sets.Parts()
+	}
+	n.left = n.parts
+	return nil
+}
+
+// cost is about how many sets a part has. Of all sets it is the most, which symmetries make fewer.
+func (n *counting) cost(part int, s Sampling) float64 {
+	if n.sets == nil {
+		return float64(min(sampleBlock, s.Samples-uint64(part)*sampleBlock))
+	}
+	prefix := n.sets.parts[part]
+	last := -1
+	if len(prefix) > 0 {
+		last = int(prefix[len(prefix)-1])
+	}
+	sets, _ := Choose(len(n.sets.group.links)-last-1, n.Faults-len(prefix))
+	return float64(sets)
+}
+
+// result is what came of a cell.
+func (q *Query) result(n *counting, s Sampling) CountResult {
+	switches := len(q.Graph.Switches)
+	r := CountResult{
+		Topology: q.Graph.Spec, Mechanisms: n.Mechanisms.String(), Faults: n.Faults, Region: q.Region, Links: len(q.Links),
+		Samples: s.Samples, Pairs: switches * (switches - 1), Complete: n.left == 0,
+	}
+	if n.sets != nil {
+		r.Symmetries = n.sets.Symmetries()
+	} else {
+		r.Seed = &s.Seed
+	}
+	r.fill(&n.sum, switches)
+	if n.sum.Example != nil {
+		r.Example = q.example(n.Mechanisms, n.sum.Example.Dead)
+	}
+	return r
 }
 
 // Draws are the draws of [Sample]: those of sample i of a seed. They belong to one goroutine.
@@ -155,26 +229,6 @@ func Draws(seed uint64) func(i uint64) func(n int) int {
 	return func(i uint64) func(int) int {
 		*pcg = *weft.Stream(seed, weft.StreamRegionSets, i, 0)
 		return source
-	}
-}
-
-// each counts parts with all judges at once.
-func (c *Counter) each(ctx context.Context, parts int, sum *Counts, count func(part int, j Judge, n *Counts)) bool {
-	counts := make([]Counts, len(c.judges))
-	whole := c.query.each(ctx, parts, func(worker, part int) { count(part, c.judges[worker], &counts[worker]) })
-	for i := range counts {
-		sum.Add(&counts[i])
-	}
-	return whole
-}
-
-// more is asked by each goroutine whether to go on.
-func (c *Counter) more(ctx context.Context) func(sets uint64) bool {
-	return func(sets uint64) bool {
-		if c.told != nil {
-			c.told(sets)
-		}
-		return ctx.Err() == nil
 	}
 }
 

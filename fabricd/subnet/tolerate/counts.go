@@ -29,7 +29,7 @@ type Counts struct {
 type Example struct {
 	Dead  []weft.LinkID
 	NoWay int    // pairs without a way
-	order uint64 // among samples
+	Order uint64 // among samples
 }
 
 // Tolerated is how many sets are.
@@ -46,7 +46,7 @@ func (c *Counts) add(v *direct.Counts, sets, order uint64, dead []weft.LinkID) {
 	if v.NoWay > 0 {
 		c.NotTolerated += sets
 		c.Pairs.NoWay += n * v.NoWay
-		e := Example{Dead: dead, NoWay: v.NoWay, order: order}
+		e := Example{Dead: dead, NoWay: v.NoWay, Order: order}
 		if c.Example == nil || e.before(c.Example) {
 			e.Dead = slices.Clone(dead)
 			c.Example = &e
@@ -79,8 +79,8 @@ func (c *Counts) Add(more *Counts) {
 
 // before orders examples: by when samples were drawn, else as sets of links are compared.
 func (e *Example) before(other *Example) bool {
-	if e.order != other.order {
-		return e.order < other.order
+	if e.Order != other.Order {
+		return e.Order < other.Order
 	}
 	return slices.Compare(e.Dead, other.Dead) < 0
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
+	"github.com/weft-fabric/weft/fabricd/work"
 )
 
 // LimitResult is how many faults some mechanisms tolerate wherever they are.
@@ -103,7 +104,7 @@ func (q *Query) searchAll(ctx context.Context, l *limits, pairs []int, k int, to
 	first.Store(int64(len(pairs)))
 	var mu sync.Mutex
 	done := 0 // guarded by mu, as told is
-	q.each(ctx, len(pairs), func(_, i int) {
+	work.Each(ctx, max(1, q.Workers), len(pairs), func(_, i int) {
 		sets[i], ends[i] = l.Search(pairs[i], k, func() bool { return ctx.Err() == nil && int64(i) < first.Load() })
 		if ends[i] == FoundSet {
 			for f := first.Load(); int64(i) < f && !first.CompareAndSwap(f, int64(i)); f = first.Load() {

@@ -3,12 +3,11 @@ package tolerate
 import (
 	"context"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/work"
 )
 
 // Query is a torus or a mesh, the links in it that may die, and how much is done at once. Its
@@ -38,27 +37,11 @@ func NewQuery(g *topology.Graph, region, center string, workers int) (*Query, er
 	return &Query{Graph: g, Net: net, Region: region, Links: links, Workers: workers}, err
 }
 
-// each calls run for 0 to n-1, in several goroutines, each of which has a number. It reports false
-// when the context ended first.
-func (q *Query) each(ctx context.Context, n int, run func(worker, i int)) bool {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for worker := range min(max(1, q.Workers), n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				run(worker, i)
-			}
-		})
-	}
-	wg.Wait()
-	return ctx.Err() == nil
-}
-
 // solve finds the ways around a set of dead links; nil when the context ended first.
 func (q *Query) solve(ctx context.Context, m direct.Mechanisms, dead []weft.LinkID) *direct.Solution {
 	return q.Net.Solve(m, func(l *topology.Link) bool { return slices.Contains(dead, l.ID) },
 		func(n int, run func(int)) bool {
-			return q.each(ctx, n, func(_, i int) { run(i) })
+			return work.Each(ctx, max(1, q.Workers), n, func(_, i int) { run(i) })
 		})
 }
 

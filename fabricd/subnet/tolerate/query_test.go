@@ -26,6 +26,20 @@ func mechanisms(t *testing.T, text string) direct.Mechanisms {
 	return m
 }
 
+// count counts the sets of k links by I.
+func count(ctx context.Context, t *testing.T, q *tolerate.Query, k int, s tolerate.Sampling, told func(uint64),
+) (r tolerate.CountResult) {
+	t.Helper()
+	cells, results := []tolerate.Cell{{Mechanisms: mechanisms(t, "I"), Faults: k}}, 0
+	require.NoError(t, q.Count(ctx, nil, cells, s, told, func(c tolerate.CountResult) error {
+		r = c
+		results++
+		return nil
+	}))
+	require.Equal(t, 1, results)
+	return r
+}
+
 func TestAQueryIsRefusedForWhatItCannotAsk(t *testing.T) {
 	t.Parallel()
 	_, err := tolerate.NewQuery(topologytest.Parse(t, "kary-ntree:2,2"), tolerate.Whole, "", 1)
@@ -45,8 +59,7 @@ func TestACounterCountsAllSetsHoweverManyGoroutinesThereAre(t *testing.T) {
 		for workers := range 2 {
 			told := make(chan uint64, 1<<16)
 			q := query(t, "torus:3x3", tolerate.Whole, 4*workers)
-			got, err := q.NewCounter(mechanisms(t, "I"), s, func(sets uint64) { told <- sets }).Count(t.Context(), 3)
-			require.NoError(t, err)
+			got := count(t.Context(), t, q, 3, s, func(sets uint64) { told <- sets })
 			close(told)
 			sum := uint64(0)
 			for n := range told {
@@ -71,8 +84,7 @@ func TestAnInterruptedQueryEndsAndSaysSo(t *testing.T) {
 	q := query(t, "torus:3x3x3", tolerate.Whole, 2)
 	for _, s := range []tolerate.Sampling{{}, {Samples: 100_000_000}} {
 		ctx, interrupt := context.WithCancel(t.Context())
-		r, err := q.NewCounter(mechanisms(t, "I"), s, func(uint64) { interrupt() }).Count(ctx, 9)
-		require.NoError(t, err)
+		r := count(ctx, t, q, 9, s, func(uint64) { interrupt() })
 		assert.False(t, r.Complete)
 		assert.Positive(t, r.FaultSets)
 	}
