@@ -40,6 +40,8 @@ type Actions struct {
 	Ways    []Candidate  // storage of the candidates of Hops
 	Egress  []Egress     // traced packets that left a NIC, or a switch late
 	Arrived []Header     // traced packets delivered to this NIC
+	Carried []Header     // packets with a payload, delivered to this NIC; whoever takes them frees the payloads
+	Room    bool         // the NIC takes packets with a payload again
 	Changes []PortChange // ports whose link came up or went down, as routing sees it
 	Turned  int          // packets sent another way because of a fault
 	Faults  []Fault      // input that breaks the protocol
@@ -57,6 +59,7 @@ func (a *Actions) Reset() {
 	a.Ways = a.Ways[:0]
 	a.Egress = a.Egress[:0]
 	a.Arrived = a.Arrived[:0]
+	a.Carried, a.Room = a.Carried[:0], false
 	a.Changes = a.Changes[:0]
 	a.Turned = 0
 	a.Faults = a.Faults[:0]

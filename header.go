@@ -5,20 +5,35 @@ import (
 	"strings"
 )
 
-// Header is a packet. Weft emulates the fabric, not the payload: Size says how long the packet is
-// on the wire.
+// Header is a packet. Most carry no payload: Size says how long the packet is on the wire all the
+// same.
 type Header struct {
 	Fields     // first, where a copy of them takes what the copy of the header has just written: a processor is slow otherwise
 	Src, Dst   NICID
-	Seq        uint64 // position in its flow (Src, Dst), from 0
-	Injected   Time   // when its NIC generated it
-	Size       uint32 // bytes, header included
-	VC         VC     // the virtual channel it travels in on the current link
-	Generation uint16 // how many faults and repairs both ends had seen when it was generated; tells losses of one fault from the next
-	Hops       uint16 // switches crossed
-	Reroutes   uint16 // of these, hops taken another way because of a fault
-	Traced     bool   // every switch reports the decision it takes for this packet
+	Seq        uint64  // position in its flow (Src, Dst), from 0
+	Injected   Time    // when its NIC generated it
+	Size       uint32  // bytes, header and payload included
+	Payload    Payload `json:"-"` // what it carries, in this process
+	Generation uint16  // how many faults and repairs both ends had seen when it was generated; tells losses of one fault from the next
+	Hops       uint16  // switches crossed
+	Reroutes   uint16  // of these, hops taken another way because of a fault
+	VC         VC      // the virtual channel it travels in on the current link
+	Traced     bool    // every switch reports the decision it takes for this packet
 }
+
+// Payload names the buffer with what a packet carries, among those of the drivers of one process; 0:
+// the packet carries nothing. A core hands it on with the header, reads nothing of it, and takes it
+// from a frame that it receives by setting it to 0 there: the driver frees those that are left. The
+// driver frees what a packet of Actions.Drops carries too.
+type Payload uint32
+
+// Bounds of what packets carry.
+const (
+	MaxPayload = 9000 // bytes of one packet
+	// PayloadOverhead is by how much a packet is longer than what it carries: the headers and the
+	// checks of a local packet of InfiniBand (LRH 8, BTH 12, ICRC 4, VCRC 2).
+	PayloadOverhead = 26
+)
 
 // Fields are the header fields that a routing function reads and writes.
 type Fields struct {
@@ -106,6 +121,12 @@ type Frame struct {
 	VCs int // how many entries of Sent and Limit are in use; the others are zero
 
 	Packets []Header
+	// Carrying is how many of the packets have a payload, as far as the core that fills the frame
+	// knows: a driver that encodes the frame looks for payloads only then.
+	Carrying int
+	// Payloads are what the packets carry, one for each packet and empty for one that carries
+	// nothing, where the frame is encoded or has just been decoded; none: it carries nothing.
+	Payloads [][]byte
 	// Sent is per VC how many packets the sender had sent in this epoch before this frame (FCTBS).
 	// A frame of the handshake (To is 0) holds in the first the epoch that the sender has heard, see
 	// package switch/link.
@@ -121,4 +142,5 @@ func (f *Frame) Reset() {
 		f.Sent[vc], f.Limit[vc] = 0, 0
 	}
 	f.From, f.To, f.At, f.VCs, f.Packets = 0, 0, 0, 0, f.Packets[:0]
+	f.Carrying, f.Payloads = 0, f.Payloads[:0]
 }

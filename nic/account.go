@@ -87,6 +87,7 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 	if h.Dst != n.cfg.ID || int(h.Src) >= n.cfg.NICs {
 		n.stats.Wrong++
 		out.Drops = append(out.Drops, weft.Drop{Account: weft.Discarded, Rule: RuleWrongNIC, Header: *h})
+		h.Payload = 0
 		return
 	}
 	if !n.cfg.Unordered && !n.inFlow(h) {
@@ -126,6 +127,9 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 	}
 	if h.Traced {
 		out.Arrived = append(out.Arrived, *h)
+	}
+	if h.Payload != 0 && n.carrier != nil {
+		n.carrier.arrived(h, out)
 	}
 }
 

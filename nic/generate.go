@@ -77,18 +77,26 @@ func (n *NIC) generate(now weft.Time, dst weft.NICID, size uint32, traced bool) 
 		n.stats.Refused++
 		return false
 	}
+	n.enqueue(now, dst, size, traced, 0)
+	return true
+}
+
+// enqueue puts a packet into the send queue.
+func (n *NIC) enqueue(now weft.Time, dst weft.NICID, size uint32, traced bool, payload weft.Payload) {
 	var a weft.Address
 	if n.cfg.Addresses != nil {
 		a = n.address(dst)
 	}
 	n.queue.fifos[a.VC].PushBack(packet{
 		seq: n.takeNumber(dst), injected: now, dst: dst, size: size, generation: n.generation, path: a.Path,
-		layers: a.Layers, traced: traced,
+		layers: a.Layers, traced: traced, carries: payload != 0,
 	})
+	if payload != 0 {
+		n.queue.payloads[a.VC].PushBack(payload)
+	}
 	n.queue.pushed(a.VC, size)
 	n.stats.Injected++
 	n.generations.at(n.generation, n.generation).Injected++
-	return true
 }
 
 // refusesEvery is how often a source counts what a full send queue refuses. Chosen by us: people read

@@ -49,6 +49,9 @@ func (n *NIC) Readdress(out *weft.Actions) (moved int) {
 // which may be the same.
 func (s *sendQueue) move(q *deque.Deque[packet], p *packet, from, to weft.VC) {
 	s.fifos[to].PushBack(*p)
+	if p.carries {
+		s.payloads[to].PushBack(s.payloads[from].PopFront())
+	}
 	s.waiting |= 1 << to
 	if q.Len() == 0 {
 		s.waiting &^= 1 << from

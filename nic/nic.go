@@ -95,6 +95,8 @@ type NIC struct {
 	flows      flows              // per source; not when Unordered
 	bases      table[uint64]      // per source, the first number heard of a flow that was on its way before; only with an Incarnation
 
+	carrier *carrier // nil: nobody has packets with a payload to send, or takes them
+
 	stats       Stats
 	generations generations
 	latency     *hdrhistogram.PackedHistogram // made at the first delivery, unless it is shared
@@ -258,7 +260,9 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 			}
 			if fresh {
 				n.deliver(cmp.Or(f.At, now), h, out)
-				n.end.Free(h.VC)
+				if n.carrier == nil || !n.carrier.keeps(h.VC) {
+					n.end.Free(h.VC)
+				}
 			}
 		}
 	}
@@ -312,6 +316,11 @@ func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, o
 		})
 		h := &f.Packets[len(f.Packets)-1]
 		h.Path, h.Layers = p.path, p.layers
+		if p.carries {
+			h.Payload = n.queue.payloads[vc].PopFront()
+			f.Carrying++
+			n.carrier.left(p.size, out)
+		}
 		if n.cfg.Source != nil {
 			n.cfg.Source(h)
 		}

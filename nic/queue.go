@@ -19,6 +19,7 @@ type packet struct {
 	path       uint16 // see weft.Fields
 	layers     uint16 // see weft.Fields
 	traced     bool
+	carries    bool // its payload is in sendQueue.payloads
 }
 
 // sendQueue holds the packets that wait to enter the fabric, one FIFO per virtual channel that they
@@ -30,6 +31,9 @@ type sendQueue struct {
 	next    weft.VC               // whose turn it is
 	packets int                   // in all
 	bytes   int                   // of these
+	// payloads are what the packets carry that carry something, per FIFO, in its order; nil before
+	// the first.
+	payloads []deque.Deque[weft.Payload]
 }
 
 // pushed and popped count a packet that the FIFO of vc has been given, or that was taken from it.

@@ -22,11 +22,13 @@ type HandOver struct {
 // HeldPacket is a packet in a queue.
 type HeldPacket struct {
 	Header weft.Header // as it leaves, of one that is in an output queue
-	In     weft.PortID // by which it came
-	InVC   weft.VC
-	Age    weft.Time // since it came
-	Waited bool      // it has had to wait, and that was counted
-	Why    uint8     // what it has waited for, see weft.Hop.Why
+	// Payload is what it carries on its way to another host, which puts it into a buffer of its own.
+	Payload []byte      `json:",omitempty"`
+	In      weft.PortID // by which it came
+	InVC    weft.VC
+	Age     weft.Time // since it came
+	Waited  bool      // it has had to wait, and that was counted
+	Why     uint8     // what it has waited for, see weft.Hop.Why
 
 	Queued bool        // it is in the output queue of Out and the header's VC
 	Out    weft.PortID // of one that is queued

@@ -25,6 +25,7 @@ func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Act
 	id := s.slots.take()
 	sl := &s.slots.slot[id]
 	sl.hdr = *h
+	h.Payload = 0 // the slot has it now
 	sl.arrived, sl.in, sl.port, sl.vc, sl.waited, sl.stranded, sl.why = s.now-s.late, c, p, h.VC, false, false, 0
 	s.slots.link[id].flow = flowOf(h)
 
@@ -342,6 +343,9 @@ func (s *Switch) transmit(p weft.PortID, c channel, f *weft.Frame, out *weft.Act
 	}
 	port.end.Spend(vc)
 	f.Packets = append(f.Packets, sl.hdr)
+	if sl.hdr.Payload != 0 {
+		f.Carrying++
+	}
 	out.Since = max(out.Since, sl.arrived)
 	s.slots.give(id)
 	s.stats.Forwarded++

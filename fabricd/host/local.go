@@ -268,3 +268,11 @@ func (n *nodes) indexOf(e weft.End) (i int, ok bool) {
 	}
 	return s.first + int(e.Port), true
 }
+
+// NIC is a NIC of the host, to send and take payloads by; nil: another host runs it.
+func (p *Local) NIC(id weft.NICID) *nicd.NIC {
+	if h := p.nodes.byNIC[id]; h != nil {
+		return h.NIC
+	}
+	return nil
+}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // A switch moves from one host to another by three orders of the leader: the ends of its links
@@ -164,6 +166,7 @@ func (p *Local) release(o *Order, a *OrderAnswer) (errs error) {
 		p.adder.mu.Lock()
 		out := Released{Number: r.Number}
 		n.Do(func(now weft.Time, acts *weft.Actions) { out.State = n.core.Leave(now, acts) })
+		carryAway(n.Payloads(), &out.State)
 		out.Packets = uint64(len(out.State.Packets))
 		m.away[r.Switch] = true
 		if r.Number > 0 {
@@ -180,6 +183,28 @@ func (p *Local) release(o *Order, a *OrderAnswer) (errs error) {
 	return errs
 }
 
+// carryAway puts what packets carry that leave the host beside their headers.
+func carryAway(from *wire.Payloads, h *switching.HandOver) {
+	for i := range h.Packets {
+		k := &h.Packets[i]
+		if id := k.Header.Payload; id != 0 {
+			k.Payload, k.Header.Payload = bytes.Clone(from.Bytes(id)), 0
+			from.Free(id)
+		}
+	}
+}
+
+// carryHere puts what packets carry that come to the host into buffers here. What cannot be is left
+// out.
+func carryHere(to *wire.Payloads, h *switching.HandOver) {
+	for i := range h.Packets {
+		k := &h.Packets[i]
+		if k.Header.Payload = 0; len(k.Payload) > 0 && len(k.Payload) <= weft.MaxPayload {
+			k.Header.Payload = to.Put(k.Payload)
+		}
+	}
+}
+
 // take starts switches on the host. The caller holds mu. A switch that cannot take what it held
 // starts empty, and the error says why.
 func (p *Local) take(o *Order) (errs error) {
@@ -194,6 +219,7 @@ func (p *Local) take(o *Order) (errs error) {
 		p.Share(t.Switch)
 		p.adder.mu.Lock()
 		var err error
+		carryHere(n.Payloads(), &t.State)
 		n.Do(func(now weft.Time, acts *weft.Actions) {
 			if p.runs(n) {
 				t.Lost = true
@@ -212,6 +238,11 @@ func (p *Local) take(o *Order) (errs error) {
 					m.received += t.Packets
 				}
 			})
+		}
+		if t.Lost {
+			for i := range t.State.Packets {
+				n.Payloads().Free(t.State.Packets[i].Header.Payload)
+			}
 		}
 		p.adder.mu.Unlock()
 		if m.away[t.Switch] { // else it hears its links since it was made

@@ -40,6 +40,7 @@ type NodeRuntime struct {
 	own       map[weft.Node]bool            // constant: the nodes
 	tickers   []*switchd.Ticker             // per connection: one that does not take what is sent holds up nobody else
 	wires     map[weft.Node][]switchd.Wire  // constant
+	payloads  wire.Payloads                 // of all nodes
 	selfProbe *wire.SelfProbe               // nil: links do not leave the process
 }
 
@@ -81,6 +82,7 @@ func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
 		}
 		c := switchd.Config{
 			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock.Now, Wall: cfg.Clock.Wall, Batch: cfg.Batch,
+			MaxFrame: cfg.Transport.MaxFrame(), Payloads: &m.payloads,
 			Exempt: exemptions[i].exempt, Ticker: m.tickers[max(0, cfg.Transport.Shard(cfg.Graph.Name(n)))],
 			Draws: func(p weft.PortID) *rand.PCG {
 				return weft.Stream(cfg.Seed, weft.StreamLink, weft.End{Node: n, Port: p}.StreamNumber(), cfg.Incarnation)

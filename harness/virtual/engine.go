@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Config of an engine.
@@ -28,9 +29,11 @@ type Engine struct {
 	workers []*worker // one, or more while ahead allows it
 	meeting *meeting
 	timers  timers
-	seq     uint64 // of timers
-	calls   uint64 // that were made by time
-	hash    uint64 // of these
+
+	payloads wire.Payloads // what packets carry
+	seq      uint64        // of timers
+	calls    uint64        // that were made by time
+	hash     uint64        // of these
 	// ahead is within which time nodes do not affect each other: the least delay of a link.
 	ahead weft.Time
 	shift uint // of calendars: buckets are 1<<shift picoseconds wide

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/switchd"
 )
 
 // Observer hears what a core reports, in order. It must return at once, must not use the engine or
@@ -37,8 +38,10 @@ type Node struct {
 	lines []link.Line[weft.Frame] // per port, what is on the wire to it
 	ports []port
 	hash  uint64
-	cfg   NodeConfig
-	stats Stats
+
+	carrier switchd.Carrier // nil: nobody takes payloads
+	cfg     NodeConfig
+	stats   Stats
 }
 
 // port is the sending side of one port, of two cache lines; what is read most is in the first.
@@ -207,6 +210,10 @@ func (n *Node) act(out *weft.Actions) {
 	}
 	if len(out.Changes)+len(out.Drops) > 0 {
 		n.mixEnds(out)
+		n.Payloads().FreeDropped(out.Drops)
+	}
+	if len(out.Carried) > 0 || out.Room {
+		n.carry(out)
 	}
 	if of := n.clock(); out.WakeAt < n.times[of] {
 		w.schedule(n, of, max(out.WakeAt, w.now))
@@ -303,6 +310,7 @@ func (n *Node) send(k *port, f *flight) {
 }
 
 func (n *Node) lose(f *flight) {
+	n.freeCarried(f)
 	n.stats.FramesLost++
 	n.worker.recycle(f)
 }
@@ -322,6 +330,7 @@ func (n *Node) arrive(p weft.PortID) {
 		}
 		out := n.begin()
 		n.core.Receive(w.now, p, &f.Frame, out)
+		n.freeCarried(f)
 		w.recycle(f)
 		n.act(out)
 	}

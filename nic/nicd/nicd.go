@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Driver drives one node, whatever kind it is: *switchd.Driver does live.
@@ -23,6 +24,10 @@ type Driver interface {
 	Impair(p weft.PortID, i link.Impairment)
 	// Stats returns the counters.
 	Stats() switchd.Stats
+	// Attach has packets with payloads go to c; nil: to nobody.
+	Attach(c switchd.Carrier)
+	// Payloads are the buffers with what packets of the node carry.
+	Payloads() *wire.Payloads
 }
 
 // NIC is a NIC with its driver. Safe for as many goroutines as its driver is.
@@ -66,6 +71,28 @@ func (n *NIC) Notice(dst weft.NICID) (err error) {
 func (n *NIC) Send(dst weft.NICID, size int, traced bool) (seq uint64, err error) {
 	n.Do(func(now weft.Time, out *weft.Actions) { seq, err = n.core.Send(now, dst, size, traced, out) })
 	return seq, err
+}
+
+// Attach has what packets carry for this NIC go to c, in place of who had it before; nil: to nobody.
+func (n *NIC) Attach(c switchd.Carrier) {
+	n.Driver.Attach(c)
+	n.Do(func(weft.Time, *weft.Actions) { n.core.Attach() })
+}
+
+// Carry puts one packet into the send queue that carries a copy of data. The NIC must be attached;
+// see [nic.NIC.Carry].
+func (n *NIC) Carry(dst weft.NICID, data []byte) (err error) {
+	payload := n.Payloads().Put(data)
+	n.Do(func(now weft.Time, out *weft.Actions) { _, err = n.core.Carry(now, dst, payload, len(data), out) })
+	if err != nil {
+		n.Payloads().Free(payload)
+	}
+	return err
+}
+
+// Taken tells that packets of so many bytes have been taken, of those that the carrier was given.
+func (n *NIC) Taken(bytes int) {
+	n.Do(func(_ weft.Time, out *weft.Actions) { n.core.Taken(bytes, out) })
 }
 
 // Mark has the next packets for dst traced. It reports whether the NIC has packets of its own to

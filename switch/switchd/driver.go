@@ -29,6 +29,7 @@
 package switchd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -73,6 +74,12 @@ type Config struct {
 
 	Ticker *Ticker // that others may share; nil: one of its own
 
+	// MaxFrame is the most bytes of a frame with payloads; 0 means wire.MaxFrame. A single packet goes
+	// whatever it is.
+	MaxFrame int
+	// Payloads are the buffers with what packets carry, of all nodes of this host; nil: of this node.
+	Payloads *wire.Payloads
+
 	// Exempt tells whether what comes to a port is held up on its way by this process, so that
 	// nothing is heard although the neighbour may have spoken. Called under the core's lock; nil:
 	// never.
@@ -105,6 +112,7 @@ type Driver struct {
 	overdue   time.Duration // likewise
 	tellAt    weft.Time     // guarded by mu: when tellFaults is due
 	soonest   weft.Time     // guarded by mu: it is not ticked before
+	carrier   Carrier       // guarded by mu; nil: nobody takes payloads
 
 	untold map[faultSource]*untold // guarded by mu; nil: there has been no fault
 
@@ -122,6 +130,10 @@ func New(cfg Config) *Driver {
 		cfg.Batch = DefaultBatch
 	}
 	cfg.Batch = min(cfg.Batch, weft.MaxBatch)
+	cfg.MaxFrame = cmp.Or(cfg.MaxFrame, wire.MaxFrame)
+	if cfg.Payloads == nil {
+		cfg.Payloads = &wire.Payloads{}
+	}
 	if cfg.Wall == nil {
 		cfg.Wall = weft.Time.Duration
 	}
@@ -271,6 +283,10 @@ func (d *Driver) receive(p weft.PortID, w *Wire) {
 // take steps the core by a frame that has arrived at p.
 func (d *Driver) take(p weft.PortID, w *Wire, m wire.Message, k *work) {
 	err := wire.DecodeFrame(&k.frame, w.InSum, m.Data)
+	carries := len(k.frame.Payloads) > 0
+	if carries {
+		d.cfg.Payloads.Unload(&k.frame)
+	}
 	m.Release()
 	d.framesIn.Add(1)
 	k.out.Reset()
@@ -289,6 +305,9 @@ func (d *Driver) take(p weft.PortID, w *Wire, m wire.Message, k *work) {
 	if err == nil {
 		at = d.arrived(now, &k.frame, w)
 		d.core.Receive(now, p, &k.frame, &k.out)
+		if carries {
+			d.cfg.Payloads.FreeOf(k.frame.Packets) // of packets that the core has not taken
+		}
 	}
 	d.act(now, at, &k.out)
 }
@@ -409,6 +428,12 @@ func (d *Driver) act(now, at weft.Time, out *weft.Actions) {
 	}
 	if d.cfg.Watch != nil && out.HasEvents() {
 		d.cfg.Watch.Observe(now, out)
+	}
+	if len(out.Drops) > 0 {
+		d.cfg.Payloads.FreeDropped(out.Drops)
+	}
+	if len(out.Carried) > 0 || out.Room {
+		d.carry(out)
 	}
 }
 

@@ -243,6 +243,9 @@ func (d *Driver) dispatch(p weft.PortID, k *work, now, at weft.Time) {
 	due, lost := s.pace.Send(at, &k.frame, s.draws)
 	if lost {
 		d.framesLost.Add(1)
+		if k.frame.Carrying > 0 {
+			d.cfg.Payloads.FreeOf(k.frame.Packets)
+		}
 		return
 	}
 	switch {
@@ -257,10 +260,19 @@ func (d *Driver) dispatch(p weft.PortID, k *work, now, at weft.Time) {
 		s.hold = min(3*weft.Time(d.lateness.Load()), s.pace.Lasts(&k.frame)/2)
 	}
 	sum := d.cfg.Wires[p].OutSum
+	if k.frame.Carrying > 0 {
+		d.dispatchParts(s, to, k, sum, due, now)
+		return
+	}
+	d.dispatchFrame(s, to, k, &k.frame, sum, due, now)
+}
+
+// dispatchFrame sends a frame now, or has it wait on the line until it is due. The caller holds s.mu.
+func (d *Driver) dispatchFrame(s *sender, to wire.Sender, k *work, frame *weft.Frame, sum wire.LinkSum, due, now weft.Time) {
 	if due <= now && s.line.Empty() {
-		k.buf = wire.AppendFrame(k.buf[:0], sum, &k.frame)
+		k.buf = wire.AppendFrame(k.buf[:0], sum, frame)
 		send := to.Send
-		if together, ok := to.(wire.HelloSender); ok && k.ticks && k.hello && len(k.frame.Packets) == 0 {
+		if together, ok := to.(wire.HelloSender); ok && k.ticks && k.hello && len(frame.Packets) == 0 {
 			send = together.SendHello
 		}
 		d.sent(len(k.buf), send(k.buf))
@@ -270,7 +282,7 @@ func (d *Driver) dispatch(p weft.PortID, k *work, now, at weft.Time) {
 	if n := len(s.spare); n > 0 {
 		f, s.spare = s.spare[n-1], s.spare[:n-1]
 	}
-	f.Frame = wire.AppendFrame(f.Frame[:0], sum, &k.frame)
+	f.Frame = wire.AppendFrame(f.Frame[:0], sum, frame)
 	s.line.Push(f, due)
 }
 

@@ -13,10 +13,16 @@ import (
 )
 
 // Version is the version of the frame format this program speaks. It grows with every change that
-// an older program would misread. The sum has its place and form in every version from 2 on.
-const Version = 3
+// an older program would misread. The sum has its place and form in every version from 2 on. Frames
+// with payloads are of version 4, which programs before 0.2.0 do not read; all others are of version
+// 3, as before.
+const (
+	Version        = 3
+	VersionPayload = 4
+)
 
-// MaxFrame is the most bytes of one frame.
+// MaxFrame is the most bytes of one frame without payloads. [Split] keeps frames with payloads
+// within what a transport takes.
 const MaxFrame = emptyFrame + 2*9*weft.MaxVCs + MaxHeader*weft.MaxBatch
 
 // SmallestFrame is the most bytes of a frame of one packet: what a transport must take at least.
@@ -45,18 +51,28 @@ var (
 	ErrVersion = errors.New("unknown frame version")
 )
 
-const frameFields = 8 // elements of a frame's array
+// Elements of a frame's array, and of one that carries payloads.
+const (
+	frameFields  = 8
+	loadedFields = frameFields + 1
+)
 
 // AppendFrame appends f to dst, to be sent on a link, as the msgpack array [Version, From, To,
-// [sent per VC], [limit per VC], [packets...], At, sum]; for the sum see LinkSum. It allocates only to
-// grow dst. f.VCs above weft.MaxVCs or more packets than weft.MaxBatch are our own bug, and panic.
+// [sent per VC], [limit per VC], [packets...], At, sum]; for the sum see LinkSum. Where f.Payloads are
+// given they stand before the sum, as many as packets, empty for a packet that carries nothing. It
+// allocates only to grow dst. f.VCs above weft.MaxVCs or more packets than weft.MaxBatch are our own
+// bug, and panic.
 func AppendFrame(dst []byte, link LinkSum, f *weft.Frame) []byte {
 	if f.VCs < 0 || f.VCs > weft.MaxVCs || len(f.Packets) > weft.MaxBatch {
 		panic(fmt.Sprintf("wire: BUG: frame of %d VCs and %d packets, at most %d and %d", f.VCs, len(f.Packets), weft.MaxVCs, weft.MaxBatch))
 	}
 	start := len(dst)
-	dst = msgp.AppendArrayHeader(dst, frameFields)
-	dst = msgp.AppendUint64(dst, Version)
+	fields, version := uint32(frameFields), uint64(Version)
+	if len(f.Payloads) > 0 {
+		fields, version = loadedFields, VersionPayload
+	}
+	dst = msgp.AppendArrayHeader(dst, fields)
+	dst = msgp.AppendUint64(dst, version)
 	dst = msgp.AppendUint64(dst, uint64(f.From))
 	dst = msgp.AppendUint64(dst, uint64(f.To))
 	dst = appendCounters(dst, f.Sent[:f.VCs])
@@ -66,6 +82,9 @@ func AppendFrame(dst []byte, link LinkSum, f *weft.Frame) []byte {
 		dst = AppendHeader(dst, &f.Packets[i])
 	}
 	dst = msgp.AppendUint64(dst, uint64(f.At))
+	if len(f.Payloads) > 0 {
+		dst = appendPayloads(dst, f)
+	}
 	return link.appendTo(dst, start)
 }
 
@@ -78,7 +97,7 @@ func appendCounters(dst []byte, counters []uint64) []byte {
 }
 
 // DecodeFrame decodes data, which must be one frame of a link and nothing more, into f and reuses
-// the storage of f.Packets. It keeps no reference to data, allocates only to grow f.Packets (to at
+// the storage of f.Packets. It keeps no reference to data but f.Payloads, allocates only to grow f.Packets (to at
 // most weft.MaxBatch, and never beyond what data can hold) and for errors. Anything else than a
 // frame within the hard bounds gives an error that wraps ErrFrame, and ErrDamaged or ErrVersion too
 // when it is that; f is reset then.
@@ -86,8 +105,8 @@ func DecodeFrame(f *weft.Frame, link LinkSum, data []byte) error {
 	if !link.matches(data) {
 		f.Reset()
 		if bytes.HasPrefix(data, unsummed) {
-			return fmt.Errorf("wire: decode frame: %w: it is of version 1, this program speaks version %d; run the same release everywhere: %w",
-				ErrVersion, Version, ErrFrame)
+			return fmt.Errorf("wire: decode frame: %w: it is of version 1, this program speaks versions %d and %d; run the same release everywhere: %w",
+				ErrVersion, Version, VersionPayload, ErrFrame)
 		}
 		return fmt.Errorf("wire: decode frame: %d bytes: %w: %w", len(data), ErrDamaged, ErrFrame)
 	}
@@ -101,8 +120,8 @@ func DecodeFrame(f *weft.Frame, link LinkSum, data []byte) error {
 	case !r.bad:
 		return fmt.Errorf("wire: decode frame: %d bytes follow its end at byte %d: %w", len(r.rest), r.at(), ErrFrame)
 	case r.item == fieldVersion && r.err == nil:
-		return fmt.Errorf("wire: decode frame: %w: it is of version %d, this program speaks version %d; run the same release everywhere: %w",
-			ErrVersion, r.got, Version, ErrFrame)
+		return fmt.Errorf("wire: decode frame: %w: it is of version %d, this program speaks versions %d and %d; run the same release everywhere: %w",
+			ErrVersion, r.got, Version, VersionPayload, ErrFrame)
 	case at >= 0:
 		return fmt.Errorf("wire: decode frame: packet %d: %s: %w", at, r.why(), ErrFrame)
 	}
@@ -115,12 +134,19 @@ func (r *reader) frame(f *weft.Frame) int {
 	// The version comes before the length of the array is judged: another version may have another
 	// length.
 	fields := r.array(fieldFrame, 1, math.MaxUint16)
-	if v := r.uint(fieldVersion, math.MaxUint32); v != Version && !r.bad {
+	v := r.uint(fieldVersion, math.MaxUint32)
+	want := frameFields
+	if v == VersionPayload {
+		want = loadedFields
+	}
+	switch {
+	case r.bad:
+	case v != Version && v != VersionPayload:
 		r.exceed(fieldVersion, int64(v), Version)
+	case fields != want:
+		r.exceed(fieldFrame, int64(fields), int64(want))
 	}
-	if fields != frameFields && !r.bad {
-		r.exceed(fieldFrame, int64(fields), frameFields)
-	}
+	f.Carrying, f.Payloads = 0, f.Payloads[:0]
 	f.From = weft.Epoch(r.uint(fieldFrom, math.MaxUint32))
 	f.To = weft.Epoch(r.uint(fieldTo, math.MaxUint32))
 	f.VCs = r.array(fieldSent, 0, weft.MaxVCs)
@@ -131,6 +157,9 @@ func (r *reader) frame(f *weft.Frame) int {
 	if !r.bad {
 		f.At = weft.Time(r.uint(fieldAt, math.MaxInt64))
 		at = -1
+		if want == loadedFields {
+			r.payloads(f)
+		}
 	}
 	return at
 }

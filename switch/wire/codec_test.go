@@ -216,7 +216,7 @@ func TestDecodeFrameOfAnotherVersion(t *testing.T) {
 		require.ErrorIs(t, err, wire.ErrFrame)
 		require.NotErrorIs(t, err, wire.ErrDamaged)
 		require.ErrorContains(t, err, c.want)
-		require.ErrorContains(t, err, "speaks version 3;")
+		require.ErrorContains(t, err, "speaks versions 3 and 4;")
 	}
 }
 

@@ -38,6 +38,7 @@ const (
 	fieldLayers
 	fieldRoute
 	fieldSub
+	fieldPayload
 )
 
 var fieldNames = [...]string{
@@ -45,7 +46,7 @@ var fieldNames = [...]string{
 	fieldPackets: "packets", fieldAt: "at", fieldHeader: "header", fieldSrc: "src", fieldDst: "dst", fieldSeq: "seq",
 	fieldInjected: "injected", fieldSize: "size", fieldVC: "vc", fieldGeneration: "era", fieldHops: "hops",
 	fieldReroutes: "reroutes", fieldTraced: "traced", fieldPortField: "port field", fieldMisroute: "misroute",
-	fieldPath: "path", fieldLayers: "layers", fieldRoute: "route", fieldSub: "sub-headers",
+	fieldPath: "path", fieldLayers: "layers", fieldRoute: "route", fieldSub: "sub-headers", fieldPayload: "payload",
 }
 
 // String prints the name of the element.
@@ -143,7 +144,7 @@ func (r *reader) header(h *weft.Header, vcs int) {
 	h.Traced = r.bool(fieldTraced)
 	h.PortField = int16(r.int(fieldPortField, math.MaxInt16))
 	h.Misroute = r.uint(fieldMisroute, math.MaxUint64)
-	h.Path, h.Layers, h.Route, h.Sub = 0, 0, weft.SourceRoute{}, weft.SubHeaders{}
+	h.Payload, h.Path, h.Layers, h.Route, h.Sub = 0, 0, 0, weft.SourceRoute{}, weft.SubHeaders{}
 	rest := fields - headerFields
 	if rest&addressFields != 0 {
 		h.Path = uint16(r.uint(fieldPath, math.MaxUint16))
