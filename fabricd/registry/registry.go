@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -196,7 +195,7 @@ func List() ([]Entry, error) {
 
 // held reports whether a process holds a lock. One that is not there is not made.
 func held(path string) bool {
-	lock := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NOFOLLOW))
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY|safefile.NoFollow))
 	free, err := lock.TryRLock() // shared, so that several may look at once
 	if free {
 		_ = lock.Unlock()

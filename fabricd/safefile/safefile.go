@@ -6,7 +6,8 @@
 // user of the process or to root, and nobody else can write to it.
 //
 // An access control list (POSIX, on Linux) needs no look of its own: its mask stands in the group's
-// bits of the mode, which bound whatever the list grants.
+// bits of the mode, which bound whatever the list grants. On Windows there is no such mode: what
+// others may do with a file is up to its folder, and nothing of it is checked.
 package safefile
 
 import (
@@ -17,10 +18,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/gofrs/flock"
-	"github.com/google/renameio/v2"
 )
 
 // ErrUnsafe means that another user of the machine can read a secret, or can change where a file
@@ -55,7 +54,7 @@ func WriteTo(path string, write func(io.Writer) error) error {
 		}
 		return errors.Join(write(f), f.Close())
 	}
-	return replace(path, to, write, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
+	return replace(path, to, write, pending)
 }
 
 // Create opens a file to write to it bit by bit, for readers that follow it; what it held is gone.
@@ -65,7 +64,7 @@ func Create(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	how := os.O_WRONLY | os.O_CREATE | os.O_TRUNC | syscall.O_NOFOLLOW
+	how := os.O_WRONLY | os.O_CREATE | os.O_TRUNC | NoFollow
 	if info != nil && !info.Mode().IsRegular() {
 		how = os.O_WRONLY
 	}
@@ -108,10 +107,18 @@ func target(path string) (string, fs.FileInfo, error) {
 	return "", nil, fmt.Errorf("write %s: more than %d symbolic links", path, maxLinks)
 }
 
+// fresh is a file under a fresh name, beside the place that it is meant for.
+type fresh interface {
+	io.Writer
+	Name() string
+	CloseAtomicallyReplace() error
+	Cleanup() error
+}
+
 // replace makes a file under a fresh name beside its place, which O_EXCL keeps anybody from having
 // made, and renames it.
-func replace(path, to string, write func(io.Writer) error, more ...renameio.Option) error {
-	f, err := renameio.NewPendingFile(to, append(more, renameio.WithTempDir(filepath.Dir(to)))...)
+func replace[F fresh](path, to string, write func(io.Writer) error, begin func(to string) (F, error)) error {
+	f, err := begin(to)
 	if err != nil {
 		return failed(path, err)
 	}
@@ -163,7 +170,7 @@ func WriteSecret(path string, data []byte) error {
 	return replace(path, to, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
-	}, renameio.WithStaticPermissions(0o600))
+	}, pendingSecret)
 }
 
 // ReadSecret reads a file with a secret in it. ErrUnsafe: others can read it, or could have put
@@ -201,7 +208,7 @@ func openSecret(path string) (*os.File, error) {
 	}
 	// What is opened is looked at, and not what was there before; a pipe would have the opening
 	// wait.
-	f, err := os.OpenFile(at, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(at, os.O_RDONLY|NoFollow|noWait, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +234,7 @@ func private(path string, info fs.FileInfo) error {
 		return fmt.Errorf("%s: %s, where a file with a secret was expected: %w: name another", path, kind(info), ErrUnsafe)
 	case !trusted(info):
 		return fmt.Errorf("%s: it belongs to %s, who can read and change the secret in it: %w: copy it to a file of your own", path, owner(info), ErrUnsafe)
-	case info.Mode().Perm()&^allowed != 0:
+	case lets(info, ^allowed):
 		return fmt.Errorf("%s: its mode %v, or its access control list, lets others have the secret in it: %w: run chmod go= %s, "+
 			"and rotate the key if others use this machine", path, info.Mode().Perm(), ErrUnsafe, path)
 	}
@@ -266,7 +273,7 @@ func Folder(path string) (string, error) {
 			ErrUnsafe)
 	case !mine(info):
 		return "", fmt.Errorf("%s: the folder belongs to %s: %w: name another", path, owner(info), ErrUnsafe)
-	case info.Mode().Perm()&0o077 != 0:
+	case lets(info, 0o077):
 		return "", fmt.Errorf("%s: the folder's mode %v, or its access control list, lets others in: %w: look what they "+
 			"have put there, then run chmod 700 %s, or name another",
 			path, info.Mode().Perm(), ErrUnsafe, path)
@@ -284,5 +291,5 @@ func cause(err error) error {
 // NewLock is a lock that ends with the process, on a file that holds nothing else and is made if
 // need be, with that mode.
 func NewLock(path string, mode fs.FileMode) *flock.Flock {
-	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(mode))
+	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|NoFollow), flock.SetPermissions(mode))
 }

@@ -4,12 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 )
 
 const maxLinks = 40 // followed on the way to a file, as Linux has it
@@ -22,7 +18,7 @@ func walk(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	at, rest, links := "/", strings.Split(abs, "/"), 0
+	at, rest, links := top(abs), parts(abs), 0
 	root, err := os.Lstat(at)
 	if err == nil {
 		err = safeFolder(path, at, root)
@@ -59,9 +55,9 @@ func walk(path string) (string, error) {
 				return "", err
 			}
 			if filepath.IsAbs(to) {
-				at = "/"
+				at = top(to)
 			}
-			rest = append(strings.Split(to, "/"), rest...)
+			rest = append(parts(to), rest...)
 		case mode.IsDir():
 			if err := safeFolder(path, next, info); err != nil {
 				return "", err
@@ -76,6 +72,14 @@ func walk(path string) (string, error) {
 	return at, nil
 }
 
+// top is the root that an absolute path begins at: of its volume, where a system has volumes.
+func top(path string) string { return filepath.VolumeName(path) + string(filepath.Separator) }
+
+// parts are the names of a path, below its root if it has one.
+func parts(path string) []string {
+	return strings.Split(path[len(filepath.VolumeName(path)):], string(filepath.Separator))
+}
+
 // safeFolder refuses a folder on the way in which another user can put something in the place of
 // what is ours. In one with the sticky bit, as /tmp, each can replace only what is their own.
 func safeFolder(path, at string, info fs.FileInfo) error {
@@ -83,46 +87,12 @@ func safeFolder(path, at string, info fs.FileInfo) error {
 	case !trusted(info):
 		return fmt.Errorf("%s: the folder %s belongs to %s, who can change what is in it: %w: name a place of your own",
 			path, at, owner(info), ErrUnsafe)
-	case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
+	case lets(info, 0o022) && info.Mode()&fs.ModeSticky == 0:
 		return fmt.Errorf("%s: the mode of folder %s, %v, or its access control list, lets others change what is in it: "+
 			"%w: run chmod go-w %s, or name another place",
 			path, at, info.Mode().Perm(), ErrUnsafe, at)
 	}
 	return nil
-}
-
-func uid(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
-
-// mine reports whether a file is of the user of this process.
-func mine(info fs.FileInfo) bool { return uid(info) == uint32(os.Geteuid()) }
-
-// trusted reports whether it is, or is root's, who can do everything anyway.
-func trusted(info fs.FileInfo) bool { return mine(info) || uid(info) == 0 || uid(info) == unmapped() }
-
-// unmapped is the number by which Linux shows the users that a container's user namespace does not
-// have: root of the machine, whose / that is. Nobody in there can be one of them. Where all users
-// have a number it is 0.
-var unmapped = sync.OnceValue(func() uint32 {
-	const overflow = 65534
-	text, err := os.ReadFile("/proc/self/uid_map")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		var first, outside, n uint64
-		if _, err := fmt.Sscan(line, &first, &outside, &n); err != nil || first <= overflow && overflow < first+n {
-			return 0
-		}
-	}
-	return overflow
-})
-
-func owner(info fs.FileInfo) string {
-	id := strconv.FormatUint(uint64(uid(info)), 10)
-	if u, err := user.LookupId(id); err == nil {
-		return "user " + u.Username
-	}
-	return "user " + id
 }
 
 func kind(info fs.FileInfo) string {

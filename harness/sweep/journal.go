@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/gofrs/flock"
 
@@ -80,7 +79,7 @@ func openJournal(dir string, h header) (_ *journal, err error) {
 	if err := j.read(data, h); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0o644)
+	f, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND|safefile.NoFollow, 0o644)
 	if err != nil {
 		return nil, err
 	}
