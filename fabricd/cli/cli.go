@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli/auth"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/cli/explain"
+	"github.com/weft-fabric/weft/fabricd/cli/ib"
 	"github.com/weft-fabric/weft/fabricd/cli/manage"
 	"github.com/weft-fabric/weft/fabricd/cli/reroute"
 	"github.com/weft-fabric/weft/fabricd/cli/routes"
@@ -64,7 +65,7 @@ Look and cut:     linkmon status, linkmon cut s0.00 s1.00
 Exit codes: 0 all went well, 1 an expectation of a scenario did not hold, 2 wrong input or nothing to work on.`,
 	}
 	root.AddCommand(up.Command(), up.DownCommand(), up.StateCommand(), agent.Command(), agent.ListCommand(), run.Command(),
-		switches.Command(), manage.Command(), auth.Command(), topology.Command(), scenario.Command(), explain.Command(),
+		switches.Command(), manage.Command(), ib.Command(), auth.Command(), topology.Command(), scenario.Command(), explain.Command(),
 		verify.Command(), sweep.Command(), routes.Command(), reroute.Command(), tolerate.Command())
 	exec.allow(root)
 	return root

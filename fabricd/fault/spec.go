@@ -19,7 +19,10 @@ type Spec struct {
 	Silent    bool      `json:"silent,omitempty" yaml:"silent,omitempty" jsonschema_description:"Of cut and flap: nobody is told, the ends must find out."`
 	For       Duration  `json:"for,omitempty" yaml:"for,omitempty" jsonschema_description:"The fault ends by itself after this long, as 10s; it lasts unless given."`
 	Flap      *Flap     `json:"flap,omitempty" yaml:"flap,omitempty" jsonschema_description:"Of flap: how the link goes down and up."`
-	Impair    *Impair   `json:"impair,omitempty" yaml:"impair,omitempty" jsonschema_description:"Of impair: what is to suffer; merged with what the link suffers already."`
+	// By is who ordered it, where that is not whoever has sent it; the report says so.
+	By string `json:"-" yaml:"-"`
+
+	Impair *Impair `json:"impair,omitempty" yaml:"impair,omitempty" jsonschema_description:"Of impair: what is to suffer; merged with what the link suffers already."`
 }
 
 // Validate reports everything in s that is missing, out of range, or contradicts the rest. Whether

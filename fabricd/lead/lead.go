@@ -42,6 +42,10 @@ type Config struct {
 	Agents   []string
 	Detach   bool // on agents: when ctx ends, the fabric is left to the next leader
 
+	// InfiniBand is the name by which programs of InfiniBand reach the fabric, see package ibd; "":
+	// they do not.
+	InfiniBand string
+
 	Page  Page
 	For   time.Duration // then the fabric ends by itself; 0: when ctx ends
 	Drain time.Duration // how long packets in flight are waited for at the end; 0: [DrainTime]

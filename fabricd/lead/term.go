@@ -96,6 +96,10 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 			f.Stop()
 		}
 	}()
+	management, err := r.infiniband(f, o)
+	if err != nil {
+		return err
+	}
 	entry := registry.Entry{
 		Listed: registry.Listed{
 			Name: r.Name, PID: os.Getpid(), Started: started, URL: r.broker.URL(), Topology: r.Settings.Topology,
@@ -127,6 +131,9 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 	serving.Go(func() { server.Run(serve, r.Sample) })
 	serving.Go(func() { page.run(leading, r.Log) }) // who watches sees no more than the beginning of the end
 	serving.Go(func() { r.follow(serve, f) })
+	if management != nil {
+		serving.Go(func() { management.Run(serve) })
+	}
 	if r.Settings.Manager.Method != manage.None {
 		to := bus.ClientConfig{Fabric: r.Name, URL: r.broker.URL(), Credentials: r.broker.Credentials(bus.RoleManager), Program: "manager"}
 		serving.Go(func() {

@@ -210,10 +210,14 @@ func (s *State) planHeal(a *action, st *step) {
 // a link in the order of target, whichever the order named first.
 func reportOf(spec fault.Spec, target string, dirs [2]bool) fault.Report {
 	spec.A, spec.B, spec.Direction = target, "", directionOf(dirs)
-	return fault.Report{
+	r := fault.Report{
 		Kind: string(spec.Do), Target: target, What: spec.String(), Direction: spec.Direction,
 		Silent: spec.Silent,
 	}
+	if spec.By != "" {
+		r.Note = "by " + spec.By
+	}
+	return r
 }
 
 // beginFault opens the incident of a step and puts its fault in force.

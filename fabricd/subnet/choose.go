@@ -114,7 +114,7 @@ func Names() []string {
 	return names
 }
 
-// ByName finds what can be chosen, None and FromFiles too. Options follow the name of those that
+// ByName finds what can be chosen, None, FromFiles and FromManager too. Options follow the name of those that
 // take some: "updn:layers=2,tree=dfs". The error for an unknown name or option holds the nearest
 // known one, and that for a value says what is expected.
 func ByName(name string) (Entry, error) {
@@ -123,6 +123,9 @@ func ByName(name string) (Entry, error) {
 	}
 	if spec, ok := filesSpec(name); ok {
 		return filesEntry(name, spec), nil
+	}
+	if IsFromManager(name) {
+		return managerEntry(name)
 	}
 	head, options, given := strings.Cut(name, ":")
 	if s, ok := sourceOf(head); ok {
@@ -135,7 +138,7 @@ func ByName(name string) (Entry, error) {
 	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == head })
 	switch {
 	case i < 0:
-		return Entry{}, document.Unknown("routing", name, append(append(Names(), None, FromFiles), kinds()...))
+		return Entry{}, document.Unknown("routing", name, append(append(Names(), None, FromFiles, FromManager), kinds()...))
 	case !given:
 		return entries[i], nil
 	}
@@ -149,7 +152,7 @@ func ByName(name string) (Entry, error) {
 // Known reports whether a name, without its options, is one that [ByName] finds.
 func Known(name string) bool {
 	head, _, _ := strings.Cut(name, ":")
-	return head == None || head == FromFiles || slices.Contains(kinds(), head) || slices.Contains(Names(), head)
+	return head == None || head == FromFiles || head == FromManager || slices.Contains(kinds(), head) || slices.Contains(Names(), head)
 }
 
 // named says which routing an error is about.

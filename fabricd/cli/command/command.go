@@ -31,6 +31,13 @@ const (
 // ErrFailed means that what was asked for ran and did not hold. What did not has been printed.
 var ErrFailed = errors.New("expectations failed")
 
+// Exited is the exit code of a program that the command has run, and of the command. What went wrong
+// the program has printed.
+type Exited int
+
+// Error implements error.
+func (e Exited) Error() string { return fmt.Sprintf("it ended with exit code %d", int(e)) }
+
 // Main runs a command to its end and exits the process.
 func Main(root *cobra.Command) {
 	ctx, stop := interruptible()
@@ -72,6 +79,9 @@ func report(w io.Writer, name string, err error) int {
 		return ExitOK
 	case errors.Is(err, ErrFailed):
 		return ExitFailed
+	}
+	if code, ok := errors.AsType[Exited](err); ok {
+		return int(code)
 	}
 	fmt.Fprintf(Printable(w), "%s: ", name)
 	for _, err := range joined(err) {

@@ -85,6 +85,9 @@ func Command() *cobra.Command {
 	f.StringVar(&u.agents, "agents", "", "run on the `agents` of other hosts, all or some by name as h1,h2, instead of in this process; see fabricd agent")
 	f.BoolVar(&u.config.Detach, "detach", false, "with --agents: when interrupted, leave the fabric to the next fabricd up of this --fabric; fabricd down ends it")
 	f.StringVar(&u.listen, "listen", lead.DefaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
+	f.StringVar(&u.config.InfiniBand, "ib", "", "let programs of InfiniBand in, as OpenSM and ibnetdiscover, under this `name`, the fabric's unless "+
+		"given; a subnet manager then writes the tables, unless --routing says otherwise; see fabricd ib")
+	f.Lookup("ib").NoOptDefVal = ownName
 	f.StringVar(&u.config.Page.Tokens, "tokens", "", "`file` of tokens that may look or operate, as fabricd auth token makes it; that of --auth unless given")
 	f.StringVar(&u.config.Page.CertFile, "page-cert", "", "certificate `file` for HTTPS; that of --auth unless given, where others than this machine can reach the page")
 	f.StringVar(&u.config.Page.KeyFile, "page-key", "", "private key `file` of that certificate")
@@ -115,6 +118,7 @@ func (u *upFlags) complete(stderr io.Writer) (err error) {
 	}
 	c := &u.config
 	c.Settings, c.Build = u.settings, command.ThisVersion()
+	u.infiniband()
 	if !slices.Contains(u.given, "topology") && u.file == "" {
 		c.Settings.Topology = "" // that of a fabric that is there will do
 	}
@@ -133,6 +137,26 @@ func (u *upFlags) complete(stderr io.Writer) (err error) {
 	}
 	c.Server, err = u.server.Resolve(os.Getenv)
 	return err
+}
+
+// ownName is --ib without a name.
+const ownName = "the fabric's"
+
+// infiniband completes what --ib says.
+func (u *upFlags) infiniband() {
+	if u.config.InfiniBand == "" {
+		return
+	}
+	if u.config.InfiniBand == ownName {
+		u.config.InfiniBand = u.config.Name
+	}
+	s := &u.config.Settings
+	if !slices.Contains(u.given, "routing") && (u.doc == nil || s.Routing == "") {
+		s.Routing = subnet.FromManager
+	}
+	if subnet.IsFromManager(s.Routing) && s.Manager.Method == manage.Auto {
+		s.Manager.Method = manage.None // another manages
+	}
 }
 
 // listenOff is --listen of a fabric without a page.

@@ -88,7 +88,7 @@ func For(ctx context.Context, routing string, g *topology.Graph) (m Method, why 
 		return Method{Kind: None}, nil
 	case e.Mechanisms != nil && *e.Mechanisms != direct.Mechanisms{}:
 		return Method{Kind: Direct}, nil
-	case e.Routes == nil:
+	case e.Routes == nil, subnet.IsFromManager(routing): // or somebody else manages it
 		return Method{Kind: None}, nil
 	}
 	fw, _, err := e.New(ctx, g)

@@ -1,0 +1,288 @@
+package ibd
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/ib"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// program is one that is connected.
+type program struct {
+	at      ib.PortRef
+	who     string
+	manager bool
+	asked   map[uint64]uint16 // per request without an answer: the upper bits of its transaction
+}
+
+// mostCounting bounds the nodes that are asked for counters at one moment; chosen by us.
+const mostCounting = 256
+
+// mostAsked bounds the requests of a program that nobody has answered; chosen by us.
+const mostAsked = 4096
+
+// Attach implements [sim.Fabric].
+func (d *Driver) Attach(client, process int, node string) (name string, err error) {
+	command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", process)) // it may have ended
+	if e := d.ask(func() {
+		at, ok := d.subnet.Find(node)
+		if !ok {
+			err = fmt.Errorf("no node %q in this fabric: name a NIC or a switch as linkmon ls does, or by its description", node)
+			return
+		}
+		name = d.subnet.Name(at)
+		who := strings.TrimSpace(string(command))
+		if who == "" {
+			who = "process"
+		}
+		d.clients[client] = &program{at: at, asked: map[uint64]uint16{}, who: fmt.Sprintf("%s %d at %s", who, process, d.subnet.Where(at))}
+	}); e != nil {
+		return "", e
+	}
+	return name, err
+}
+
+// Detach implements [sim.Fabric].
+func (d *Driver) Detach(client int) {
+	_ = d.ask(func() {
+		if p := d.clients[client]; p != nil {
+			delete(d.clients, client)
+			if p.manager {
+				d.subnet.SetManager(p.at, false)
+				d.sendTraps(true)
+			}
+		}
+	})
+}
+
+// SetManager implements [sim.Fabric].
+func (d *Driver) SetManager(client int, is bool) (err error) {
+	if e := d.ask(func() {
+		p := d.clients[client]
+		switch {
+		case p == nil || p.manager == is:
+			return
+		case is && d.subnet.ManagerAt(p.at):
+			err = fmt.Errorf("a subnet manager runs at %s already: attach another one elsewhere, with --at", d.subnet.Where(p.at))
+			return
+		}
+		p.manager = is
+		d.subnet.SetManager(p.at, is)
+		d.sendTraps(true)
+	}); e != nil {
+		return e
+	}
+	return err
+}
+
+// Info implements [sim.Fabric].
+func (d *Driver) Info(client int) (node, port, keys [64]byte) {
+	_ = d.ask(func() {
+		if p := d.clients[client]; p != nil {
+			node, port, keys = d.subnet.Info(p.at)
+		}
+	})
+	return node, port, keys
+}
+
+// Send implements [sim.Fabric].
+func (d *Driver) Send(client int, m ib.Datagram) {
+	d.post(func() {
+		p := d.clients[client]
+		if p == nil {
+			return
+		}
+		d.subnet.Begin(&m, p.at)
+		m.Owner = p.who
+		if !m.IsAnswer() {
+			if len(p.asked) >= mostAsked {
+				clear(p.asked)
+			}
+			id := m.Transaction()
+			p.asked[id&lower48] = uint16(id >> 48)
+			m.SetTransaction(id&lower48 | uint64(client+1)<<48)
+		}
+		d.launch(&m)
+	})
+}
+
+const lower48 = 1<<48 - 1
+
+// launch sends a datagram from the node that it is at.
+func (d *Driver) launch(m *ib.Datagram) {
+	if d.inFlight >= mostFlying {
+		d.lost["too many at once"]++
+		return
+	}
+	d.inFlight++
+	d.advance(m)
+}
+
+// advance takes a datagram from node to node.
+func (d *Driver) advance(m *ib.Datagram) {
+	for {
+		switch d.subnet.Step(m) {
+		case ib.Delivered:
+			d.inFlight--
+			d.deliver(m)
+			return
+		case ib.Dropped:
+			d.inFlight--
+			d.lost[m.Lost]++
+			return
+		}
+		if d.cfg.Hop > 0 {
+			d.after(d.cfg.Hop, func() { d.advance(m) })
+			return
+		}
+	}
+}
+
+// deliver gives a datagram to whoever it is for at its node.
+func (d *Driver) deliver(m *ib.Datagram) {
+	if m.IsAnswer() && m.Method() != ib.MethodTrapRepress {
+		d.answered(m)
+		return
+	}
+	forManager := m.Class() == ib.ClassAdministration || m.IsSubnet() && (m.Attribute() == ib.AttrSMInfo || m.Method() == ib.MethodTrap)
+	switch {
+	case forManager:
+		d.toManager(m)
+	case m.IsSubnet():
+		d.toAgent(m)
+	case m.Class() == ib.ClassPerformance:
+		d.count(m)
+	default:
+		d.lost["no agent for its class"]++
+	}
+}
+
+// toManager gives a datagram to the subnet manager at its node.
+func (d *Driver) toManager(m *ib.Datagram) {
+	for n, p := range d.clients {
+		if p.manager && p.at.Node == m.At.Node {
+			d.give(n, m)
+			return
+		}
+	}
+	if m.IsSubnet() && m.Method() != ib.MethodTrap {
+		m.Refuse()
+		d.subnet.TurnBack(m)
+		d.launch(m)
+		return
+	}
+	d.lost["no subnet manager where it came"]++
+}
+
+// toAgent has the agent of the node answer. An answer that says that switches forward otherwise is
+// sent when they do.
+func (d *Driver) toAgent(m *ib.Datagram) {
+	reply, effects := d.subnet.Answer(m.At, &m.MAD)
+	d.apply(effects, m.Owner)
+	if !reply {
+		return
+	}
+	d.subnet.TurnBack(m)
+	left := 1
+	loaded := func() {
+		if left--; left == 0 {
+			d.launch(m)
+		}
+	}
+	for _, e := range effects {
+		if e.Kind == ib.EffectTables && d.cfg.Forward {
+			left++
+			d.tables.whenLoaded(e.Switch, loaded)
+		}
+	}
+	loaded()
+}
+
+// answered gives an answer to who has asked.
+func (d *Driver) answered(m *ib.Datagram) {
+	id := m.Transaction()
+	if id>>48 == ib.InquiryMark {
+		d.heard(m)
+		return
+	}
+	client := int(id>>48) - 1
+	p := d.clients[client]
+	if p == nil || p.at.Node != m.At.Node {
+		d.lost["nobody waits for it"]++
+		return
+	}
+	upper, ok := p.asked[id&lower48]
+	if !ok {
+		d.lost["nobody waits for it"]++
+		return
+	}
+	delete(p.asked, id&lower48)
+	m.SetTransaction(id&lower48 | uint64(upper)<<48)
+	d.give(client, m)
+}
+
+func (d *Driver) give(client int, m *ib.Datagram) {
+	if err := d.server.Deliver(client, m); err != nil {
+		d.lost["a program does not read, or is gone"]++
+	}
+}
+
+// count answers a datagram of performance management, once the node of the fabric has said what it
+// has counted.
+func (d *Driver) count(m *ib.Datagram) {
+	ports := d.subnet.NeedsCounters(m.At, &m.MAD)
+	answer := func(values []ib.Counters) {
+		if d.subnet.Count(m.At, &m.MAD, ports, values) {
+			d.subnet.TurnBack(m)
+			d.launch(m)
+		}
+	}
+	if len(ports) == 0 {
+		answer(nil)
+		return
+	}
+	var ends []weft.End
+	for _, r := range ports {
+		end, _ := d.subnet.End(r)
+		ends = append(ends, end)
+	}
+	if d.counting >= mostCounting {
+		d.lost["too many at once"]++
+		return
+	}
+	d.counting++
+	d.running.Go(func() {
+		values := d.read(ends)
+		d.post(func() { d.counting--; answer(values) })
+	})
+}
+
+// read reads the counters of some ports of one node.
+func (d *Driver) read(ends []weft.End) (list []ib.Counters) {
+	size := uint64(d.cfg.Bytes)
+	if node := ends[0].Node; !node.IsSwitch() {
+		n := d.cfg.Fabric.NIC(weft.NICID(node.Index))
+		c := n.Counters
+		return []ib.Counters{{
+			SentPackets: c.Sent, ReceivedPackets: c.Received, SentBytes: c.Sent * size, ReceivedBytes: c.Received * size,
+			Errors: c.Gaps + c.Violations,
+		}}
+	}
+	s := d.cfg.Fabric.Switch(weft.SwitchID(ends[0].Node.Index))
+	for _, e := range ends {
+		p := s.Ports[e.Port]
+		c := p.Counters
+		x := ib.Counters{
+			SentPackets: c.Sent, ReceivedPackets: c.Received, SentBytes: c.Sent * size, ReceivedBytes: c.Received * size,
+			Discarded: p.Lost, Errors: c.Gaps + c.Violations,
+		}
+		for _, vc := range p.VCs {
+			x.Waited += vc.Stalls[switching.StallNoCredit]
+		}
+		list = append(list, x)
+	}
+	return list
+}
