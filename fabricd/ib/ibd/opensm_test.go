@@ -2,12 +2,17 @@ package ibd
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/testenv"
@@ -24,9 +29,11 @@ func TestOpenSMRoutesWhatSwitchesForward(t *testing.T) {
 		{"kary-ntree:2,3", []string{"minhop", "ftree", "updn"}, false},
 		{"torus:4x4", []string{"dor", "lash", "dfsssp"}, false},
 		{"irregular:16,32,3", []string{"updn", "lash", "dfsssp", "minhop", "sssp"}, true},
-		{"irregular:64,128,1", []string{"updn", "lash", "dfsssp"}, true},
-		{"irregular:128,256,1", []string{"updn", "lash"}, true},
-		{"torus:4x4x4", []string{"lash", "dfsssp"}, true},
+		{"irregular:64,128,1", []string{"updn", "dnup", "lash", "dfsssp", "minhop", "sssp"}, true},
+		{"irregular:128,256,1", []string{"updn", "dnup", "lash", "dfsssp", "minhop", "sssp"}, true},
+		{"torus:4x4x4", []string{"dor", "lash", "dfsssp"}, true},
+		{"torus:5x5x5", []string{"torus-2QoS"}, true},
+		{"mport-tree:36,2", []string{"ftree", "updn", "dnup", "minhop", "dfsssp", "sssp"}, true},
 	} {
 		for _, engine := range c.engines {
 			t.Run(c.topology+"/"+engine, func(t *testing.T) {
@@ -34,50 +41,161 @@ func TestOpenSMRoutesWhatSwitchesForward(t *testing.T) {
 					testenv.Long(t)
 				}
 				m := manage(t, c.topology)
-				m.opensm("", "-R", engine)
+				m.opensm("", m.with(engine)...)
+				log, err := os.ReadFile(m.log(""))
+				require.NoError(t, err)
+				require.Contains(t, string(log), engine+" tables configured on all switches")
 				m.requireForwardsAsRead()
+				if most := map[string]int{"lash": 1, "dfsssp": 40}[engine]; most > 0 {
+					m.requireLevels(most)
+				}
 			})
 		}
 	}
 }
 
-// requireForwardsAsRead sends between all pairs of NICs, and requires the ways that dump_fts reads.
+// with are the options of OpenSM for an engine.
+func (m *managed) with(engine string) []string {
+	m.Helper()
+	g := m.Topology()
+	guid := func(s int) string { return g.Identity(weft.SwitchID(s).Node()).GUID.String() }
+	file := func(name, text string) string {
+		path := filepath.Join(m.dir, name)
+		require.NoError(m.T, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	switch {
+	case engine == "torus-2QoS":
+		at := func(x, y, z int) string {
+			s, err := g.SwitchByName(fmt.Sprintf("s%d.%d.%d", x, y, z))
+			require.NoError(m.T, err)
+			return guid(int(s))
+		}
+		text := fmt.Sprintf("torus 5 5 5\nxp_link %[1]s %[2]s\nyp_link %[1]s %[3]s\nzp_link %[1]s %[4]s\n", at(0, 0, 0), at(1, 0, 0), at(0, 1, 0), at(0, 0, 1))
+		return []string{"-R", engine, "-Q", "--torus_config", file("torus.conf", text)}
+	case (engine == "updn" || engine == "dnup") && g.Tiers == 0:
+		return []string{"-R", engine, "-a", file("roots", guid(0)+"\n")}
+	}
+	return []string{"-R", engine}
+}
+
+// requireLevels requires that some NICs send in the lanes of the levels that saquery says, asked so
+// often at most, and that there are several.
+func (m *managed) requireLevels(most int) {
+	m.Helper()
+	g := m.Topology()
+	lid := regexp.MustCompile(`lid (\d+)-`)
+	level := regexp.MustCompile(`\tsl\.+0x([0-9a-fA-F]+)`)
+	used := map[uint64]bool{}
+	for i := range g.NICs {
+		if i%(1+len(g.NICs)/24) != 0 {
+			continue
+		}
+		src, dst := g.NICs[i], g.NICs[(i+len(g.NICs)/2+i%3)%len(g.NICs)]
+		from, to := g.Identity(src.ID.Node()), g.Identity(dst.ID.Node())
+		traced := lid.FindAllStringSubmatch(m.run("", "ibtracert", "-G", from.PortGUID.String(), to.PortGUID.String()), -1)
+		path := m.RequireDelivered(m.Send(src.Name, dst.Name))
+		lane := uint64(path.Hops[0].InVC)
+		var records []uint64
+		for range most { // dfsssp draws one of the levels of a path each time that it is asked
+			record := m.run("", "saquery", "-p", "--src-to-dst", traced[0][1]+":"+traced[len(traced)-1][1])
+			found := level.FindStringSubmatch(record)
+			require.NotNil(m.T, found, record)
+			sl, err := strconv.ParseUint(found[1], 16, 8)
+			require.NoError(m.T, err)
+			if records = append(records, sl); sl == lane {
+				break
+			}
+		}
+		require.Contains(m.T, records, lane, "%s to %s", src.Name, dst.Name)
+		used[lane] = true
+	}
+	require.Greater(m.T, len(used), 1)
+}
+
+// allSent is how many NICs a fabric may have for every pair of them to be sent between; in a larger
+// one each sends to some.
+const allSent = 64
+
+// requireForwardsAsRead sends between pairs of NICs, and requires the ways that dump_fts reads, and
+// ibtracert of some.
 func (m *managed) requireForwardsAsRead() {
 	m.Helper()
 	g := m.Topology()
+	before := m.Fabric().Ledger()
 	text := m.run("", "dump_fts")
 	r, err := opensm.Load(m.Context(), g, opensm.Files{LFT: opensm.File{Name: "dump_fts", Reader: strings.NewReader(text)}})
 	require.NoError(m.T, err, text)
-	require.Zero(m.T, r.Unroutable)
+	// dump_fts leaves out the last LID where that is a multiple of 64.
+	unread := weft.NICID(len(g.NICs))
+	if r.Unroutable > 0 {
+		require.Zero(m.T, (len(g.NICs)+len(g.Switches))%64)
+		require.Equal(m.T, len(g.NICs)-1, r.Unroutable)
+		for d := range unread {
+			if _, ok := r.Tables.Lookup(0, d, 0, 0); !ok {
+				unread = d
+			}
+		}
+	}
+	step := 1 + len(g.NICs)/allSent*7
 	type sent struct {
 		harness.Packet
 		src, dst weft.NICID
 	}
 	var all []sent
 	for _, a := range g.NICs {
-		for _, b := range g.NICs {
-			if a.ID != b.ID {
-				all = append(all, sent{m.Send(a.Name, b.Name), a.ID, b.ID})
-			}
+		for i := 1; i < len(g.NICs); i += step {
+			b := g.NICs[(int(a.ID)+i)%len(g.NICs)]
+			all = append(all, sent{m.Send(a.Name, b.Name), a.ID, b.ID})
 		}
 	}
-	for _, x := range all {
+	for i, x := range all {
 		path := m.RequireDelivered(x.Packet)
-		at, in := g.SwitchOf(x.src)
-		for _, name := range path.Switches() {
-			require.Equal(m.T, g.Switches[at].Name, name, path)
-			out, ok := r.Tables.Lookup(at, x.dst, in, 0)
-			require.True(m.T, ok, path)
-			end, _, ok := g.Peer(weft.End{Node: at.Node(), Port: out.Port})
-			require.True(m.T, ok)
-			if end.Node.IsSwitch() {
-				at, in = weft.SwitchID(end.Node.Index), end.Port
-			} else {
-				require.Equal(m.T, x.dst.Node(), end.Node, path)
-			}
+		if i%(1+len(all)/5) == 0 || x.dst == unread && x.src%16 == 0 {
+			from, to := g.Identity(x.src.Node()), g.Identity(x.dst.Node())
+			traced := m.run("", "ibtracert", "-G", from.PortGUID.String(), to.PortGUID.String())
+			m.requireInOrder(traced, path.Switches())
+		}
+		if x.dst != unread {
+			m.requireFollows(r, x.src, x.dst, path)
 		}
 	}
-	m.RequireLedger(harness.NoneDiscarded)
+	l := m.Quiesce()
+	require.True(m.T, l.Balanced, "%+v", l)
+	require.Equal(m.T, before.Discarded, l.Discarded)
+	require.Equal(m.T, before.Lost, l.Lost)
+}
+
+// requireInOrder requires that a text names switches in that order, and no others.
+func (m *managed) requireInOrder(text string, switches []string) {
+	m.Helper()
+	var named []string
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "-> switch port") {
+			named = append(named, strings.Split(line, `"`)[1])
+		}
+	}
+	require.Equal(m.T, switches, named, text)
+}
+
+// requireFollows requires that a packet went from switch to switch as tables say.
+func (m *managed) requireFollows(r *layered.Routing, src, dst weft.NICID, path harness.Path) {
+	m.Helper()
+	g := m.Topology()
+	at, in := g.SwitchOf(src)
+	arrived := false
+	for _, name := range path.Switches() {
+		require.False(m.T, arrived, path)
+		require.Equal(m.T, g.Switches[at].Name, name, path)
+		out, ok := r.Tables.Lookup(at, dst, in, 0)
+		require.True(m.T, ok, path)
+		end, _, ok := g.Peer(weft.End{Node: at.Node(), Port: out.Port})
+		require.True(m.T, ok)
+		if arrived = end.Node == dst.Node(); !arrived {
+			at, in = weft.SwitchID(end.Node.Index), end.Port
+		}
+	}
+	require.True(m.T, arrived, path)
 }
 
 // A cut comes to OpenSM by trap 128, it writes tables without the link, and a repair brings it back.

@@ -85,9 +85,12 @@ func (m *managed) opensm(at string, args ...string) (stop func()) {
 	return stop
 }
 
+// log is what OpenSM at a node writes.
+func (m *managed) log(at string) string { return filepath.Join(m.dir, "opensm-"+at+".log") }
+
 func (m *managed) start(at string, args ...string) (stop func()) {
 	m.Helper()
-	log := filepath.Join(m.dir, at+".log")
+	log := m.log(at)
 	c := m.command(at, "opensm", append([]string{"-f", log, "-d", "2"}, args...)...)
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out

@@ -1,0 +1,188 @@
+//go:build linux
+
+package ibd
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
+)
+
+// requireSound requires that the ledger balances, and that no packet came to another NIC.
+func (m *managed) requireSound() {
+	m.Helper()
+	m.SetTraffic("none")
+	l := m.Quiesce()
+	require.True(m.T, l.Balanced, "%+v", l)
+}
+
+// Thirty cuts and repairs in a row, under traffic: OpenSM is killed and started again in the middle.
+func TestManyCutsAndRepairsUnderOpenSM(t *testing.T) {
+	seed := testenv.Seed(t, 7)
+	draw := rand.New(rand.NewPCG(seed, 0))
+	m := manage(t, "irregular:12,30,2")
+	stop := m.opensm("", "-R", "minhop")
+	m.SetTraffic("uniform:0.05")
+	var inside []topology.Link
+	for _, l := range m.Topology().Links {
+		if l.BetweenSwitches() {
+			inside = append(inside, l)
+		}
+	}
+	rounds := testenv.N(30, 6)
+	for i := range rounds {
+		l := inside[draw.IntN(len(inside))]
+		a, b, _ := strings.Cut(l.Name, "-")
+		m.Cut(a, b)
+		m.settle()
+		if i == rounds/2 {
+			stop()
+			rig.Until(t, func() bool { return len(m.driver.Status().Managers) == 0 }, "OpenSM is still there")
+			stop = m.opensm("", "-R", "minhop")
+		}
+		m.Restore(a, b)
+		m.settle()
+	}
+	m.requireSound()
+	m.requireForwardsAsRead()
+}
+
+// Of two OpenSMs one is the master by its priority. When it dies, the other takes over and routes
+// around a cut that only it can hear of.
+func TestTheSecondOpenSMTakesOver(t *testing.T) {
+	m := manage(t, "ring:6")
+	conf := filepath.Join(m.dir, "opensm.conf")
+	require.NoError(t, os.WriteFile(conf, []byte("sminfo_polling_timeout 200\npolling_retry_number 2\n"), 0o600))
+	stop := m.opensm("n0", "-F", conf, "-R", "minhop", "-p", "5")
+	m.start("n3", "-F", conf, "-R", "minhop", "-p", "2")
+	state := func() string {
+		out, _ := m.command("n1", "sminfo").Output() // it fails while there is no master
+		return string(out)
+	}
+	rig.Until(t, func() bool { return len(m.driver.Status().Managers) == 2 }, "both run")
+	require.Contains(t, state(), "SMINFO_MASTER")
+	before := state()
+	stop()
+	rig.Until(t, func() bool {
+		now := state()
+		return now != before && strings.Contains(now, "SMINFO_MASTER") && strings.Contains(now, "priority 2")
+	}, "the second one is not the master")
+	m.settle()
+	m.Cut("s1", "s2")
+	m.settle()
+	m.requireForwardsAsRead()
+}
+
+// Programs that talk nonsense, or die in the middle, harm nobody: packets are delivered, and a
+// program that talks sense has its answers. The manager has a key, so that what happens to be an
+// order is not one.
+func TestNonsenseHarmsNobody(t *testing.T) {
+	m := manage(t, "ring:4")
+	conf := filepath.Join(m.dir, "opensm.conf")
+	require.NoError(t, os.WriteFile(conf, []byte("m_key 0x1122334455667788\n"), 0o600))
+	m.opensm("", "-R", "minhop", "-F", conf)
+	m.SetTraffic("uniform:0.05")
+	r := m.connect("n2")
+	draw := rand.New(rand.NewPCG(testenv.Seed(t, 1), 1))
+	for i := range testenv.N(1_000_000, 30_000) {
+		b := sensible(uint16(0x10+i%0x12), i%5, i)
+		for range draw.IntN(8) {
+			b[draw.IntN(len(b))] ^= byte(1 << draw.IntN(8))
+		}
+		r.say(r.data, r.out, b)
+		if i%100 == 0 {
+			r.say(r.data, r.out, b[:draw.IntN(len(b))])
+			r.say(r.ctl, r.orders, b[:draw.IntN(len(b))])
+			r.say(r.ctl, r.orders, order(uint32(draw.IntN(80)), uint32(2+draw.IntN(12)), nil)) // but no connect
+		}
+	}
+	require.Contains(t, m.run("n1", "sminfo"), "SMINFO_MASTER")
+	m.requireSound()
+	require.Zero(t, m.Fabric().Ledger().Lost)
+	m.requireForwardsAsRead()
+}
+
+// sensible is a request by LID or by directed route, as a program sends it.
+func sensible(attribute uint16, lid, number int) []byte {
+	b := make([]byte, 288)
+	binary.BigEndian.PutUint64(b[24:], 256)
+	m := b[32:]
+	m[0], m[1], m[2], m[3] = 1, 1, 1, 1
+	binary.BigEndian.PutUint16(b, uint16(lid))
+	if number%2 == 0 {
+		m[1], m[7], m[129], m[130] = 0x81, byte(number/2%4), 1, byte(1+number/8%3)
+		binary.BigEndian.PutUint32(m[32:], 0xffffffff)
+		binary.BigEndian.PutUint16(b, 0xffff)
+	} else if number%7 == 0 {
+		m[1] = 4
+		m[65] = byte(1 + number%3)
+		binary.BigEndian.PutUint32(b[8:], 1)
+	}
+	binary.BigEndian.PutUint64(m[8:], uint64(number))
+	binary.BigEndian.PutUint16(m[16:], attribute)
+	return b
+}
+
+// order is what a program says to the socket of all.
+func order(client, kind uint32, data []byte) []byte {
+	b := make([]byte, 80)
+	for i, v := range []uint32{0xdeadbeef, client, kind, uint32(len(data))} {
+		binary.LittleEndian.PutUint32(b[4*i:], v)
+	}
+	copy(b[16:], data)
+	return b
+}
+
+// rough is a program that does not read what it is told.
+type rough struct {
+	t           *testing.T
+	ctl, data   *net.UnixConn
+	orders, out *net.UnixAddr
+}
+
+// connect connects this process as a program.
+func (m *managed) connect(node string) *rough {
+	m.Helper()
+	listen := func(kind string) *net.UnixConn {
+		c, err := net.ListenUnixgram("unixgram", abstract(fmt.Sprintf("%s:%s%d", m.name, kind, os.Getpid())))
+		require.NoError(m.T, err)
+		m.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	r := &rough{t: m.T, ctl: listen("ctl"), data: listen("in"), orders: abstract(m.name + ":ctl")}
+	info := make([]byte, 44)
+	binary.LittleEndian.PutUint32(info, uint32(os.Getpid()))
+	copy(info[12:], node)
+	r.say(r.ctl, r.orders, order(0, 1, info))
+	answer := make([]byte, 80)
+	n, err := r.ctl.Read(answer)
+	require.NoError(m.T, err)
+	require.Equal(m.T, 80, n)
+	require.Equal(m.T, uint32(1), binary.LittleEndian.Uint32(answer[8:]))
+	r.out = abstract(fmt.Sprintf("%s:out%d", m.name, binary.LittleEndian.Uint32(answer[16:])))
+	return r
+}
+
+func abstract(name string) *net.UnixAddr {
+	return &net.UnixAddr{Net: "unixgram", Name: "@" + name + "\x00"}
+}
+
+func (r *rough) say(c *net.UnixConn, to *net.UnixAddr, b []byte) {
+	r.t.Helper()
+	if _, err := c.WriteToUnix(b, to); err != nil && !errors.Is(err, syscall.ECONNREFUSED) { // dropped, when it said that it goes
+		require.NoError(r.t, err)
+	}
+}
