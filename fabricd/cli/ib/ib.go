@@ -45,6 +45,9 @@ Exit code: that of the program; 2 when it cannot be started.`,
 				c.Env = append(c.Env, "SIM_HOST="+at)
 			}
 			err = c.Run()
+			if cmd.Context().Err() != nil && c.ProcessState != nil && c.ProcessState.ExitCode() <= 0 {
+				return nil // Ctrl-C has ended it in order
+			}
 			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 				return command.Exited(exit.ExitCode())
 			}

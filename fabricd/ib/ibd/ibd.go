@@ -57,8 +57,8 @@ type Config struct {
 type Driver struct {
 	cfg    Config
 	server *sim.Server
-	inbox  chan func() // bound: inboxSize; who posts waits
-	over   <-chan struct{}
+	inbox  chan func()   // bound: inboxSize; who posts waits
+	over   chan struct{} // closed when the loop has ended
 
 	// The following fields are owned by the loop.
 	subnet   *ib.Subnet
@@ -92,7 +92,7 @@ const (
 // New makes the management of a fabric, and opens its sockets.
 func New(cfg Config) (*Driver, error) {
 	d := &Driver{
-		cfg: cfg, inbox: make(chan func(), inboxSize), orders: make(chan fault.Spec, orderSize),
+		cfg: cfg, inbox: make(chan func(), inboxSize), orders: make(chan fault.Spec, orderSize), over: make(chan struct{}),
 		subnet: ib.New(cfg.Fabric.Topology(), ib.Config{VLs: cfg.VLs}), clients: map[int]*program{},
 		lost: map[string]uint64{}, crashed: map[weft.SwitchID]bool{},
 	}
@@ -102,13 +102,13 @@ func New(cfg Config) (*Driver, error) {
 	return d, err
 }
 
-// Run manages until ctx ends.
+// Run manages until ctx ends. It is called once.
 func (d *Driver) Run(ctx context.Context) {
-	d.over = ctx.Done()
 	d.running.Go(func() { d.server.Run(ctx) })
 	d.running.Go(func() { d.follow(ctx) })
 	d.running.Go(func() { d.carryOut(ctx) })
 	defer d.running.Wait()
+	defer close(d.over) // first: the others may wait for the loop
 	d.look()
 	if d.cfg.Forward {
 		d.allDirty()

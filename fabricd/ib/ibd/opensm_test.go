@@ -39,6 +39,7 @@ func TestOpenSMRoutesWhatSwitchesForward(t *testing.T) {
 			t.Run(c.topology+"/"+engine, func(t *testing.T) {
 				if c.long {
 					testenv.Long(t)
+					testenv.Unraced(t)
 				}
 				m := manage(t, c.topology)
 				m.opensm("", m.with(engine)...)
