@@ -9,7 +9,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/fabricd/work"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
@@ -76,8 +75,7 @@ type Config struct {
 	NoSymmetry bool
 	// Exhaustive explores the sets one by one, also where all can be explored at once.
 	Exhaustive bool
-	Workers    int         // goroutines; 0 is one per core
-	Engine     work.Engine // what explores the sets one by one; nil: this process
+	Workers    int // goroutines; 0 is one per core
 	// Progress, if given, is told how many of the sets are done. It is called from one goroutine at
 	// a time.
 	Progress func(done, total uint64)

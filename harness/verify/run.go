@@ -167,11 +167,7 @@ func (r *run) work(ctx context.Context) error {
 	if r.StopAtFirst && len(r.result.firsts) > 0 { // an earlier run that was told to stop there may have
 		return nil
 	}
-	engine := r.Engine
-	if engine == nil {
-		engine = work.Local{Workers: r.Workers}
-	}
-	if err := engine.Run(ctx, &j); err != nil && ctx.Err() == nil {
+	if err := (work.Local{Workers: r.Workers}).Run(ctx, &j); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return nil
