@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -171,18 +172,27 @@ func (m *managed) connect(node string) *rough {
 	return r
 }
 
-// connect asks to be a client, and reads answers to what it has asked before until that of this.
+// connect asks to be a client until it is told that it is one: what it is told is lost while it has
+// not read answers to what it has asked before.
 func (r *rough) connect() {
 	r.Helper()
 	info := make([]byte, 44)
 	binary.LittleEndian.PutUint32(info, uint32(os.Getpid()))
 	copy(info[12:], r.node)
-	require.True(r.T, r.say(r.ctl, r.orders, order(0, 1, info)))
 	answer := make([]byte, 80)
-	for kind := uint32(0); kind != 1; kind = binary.LittleEndian.Uint32(answer[8:]) {
-		_, err := r.ctl.Read(answer)
-		require.NoError(r.T, err)
-	}
+	rig.Until(r.T, func() bool {
+		require.True(r.T, r.say(r.ctl, r.orders, order(0, 1, info)))
+		require.NoError(r.T, r.ctl.SetReadDeadline(time.Now().Add(time.Second)))
+		for {
+			if _, err := r.ctl.Read(answer); err != nil {
+				require.ErrorIs(r.T, err, os.ErrDeadlineExceeded)
+				return false
+			}
+			if binary.LittleEndian.Uint32(answer[8:]) == 1 {
+				return true
+			}
+		}
+	}, "it is no client")
 	r.out = abstract(fmt.Sprintf("%s:out%d", r.name, binary.LittleEndian.Uint32(answer[16:])))
 }
 
