@@ -7,10 +7,13 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// StudentT is the 97.5% quantile of Student's t with so many degrees of freedom, at least one: a 95%
-// confidence interval is so many standard errors to each side.
-func StudentT(degrees int) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degrees)}.Quantile(0.975)
+// Usual is how often a confidence interval may miss, unless more is asked for: intervals are of 95%.
+const Usual = 0.05
+
+// StudentT is how many standard errors a confidence interval reaches to each side that misses with
+// this probability, by Student's t with so many degrees of freedom, at least one.
+func StudentT(degrees int, misses float64) float64 {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degrees)}.Quantile(1 - misses/2)
 }
 
 // Interval is the mean of independent samples and half the width of its 95% confidence interval by
@@ -25,5 +28,5 @@ func Interval(samples []float64) (mean, half float64) {
 		return samples[0], 0
 	}
 	mean, deviation := stat.MeanStdDev(samples, nil)
-	return mean, StudentT(n-1) * deviation / math.Sqrt(float64(n))
+	return mean, StudentT(n-1, Usual) * deviation / math.Sqrt(float64(n))
 }

@@ -15,7 +15,7 @@ import (
 func TestAnIntervalIsStudents(t *testing.T) {
 	t.Parallel()
 	for degrees, want := range map[int]float64{1: 12.706, 9: 2.262, 499: 1.965} {
-		require.InDelta(t, want, StudentT(degrees), 0.001, degrees)
+		require.InDelta(t, want, StudentT(degrees, Usual), 0.001, degrees)
 	}
 	mean, half := Interval([]float64{1, 2, 3, 4})
 	require.InDelta(t, 2.5, mean, 1e-12)

@@ -49,6 +49,8 @@ type Finding struct {
 	Points int    `json:"points"`
 	Held   int    `json:"held"`
 	Must   bool   `json:"must"`
+	// Samples is how many of each of these points were looked at.
+	Samples int `json:"samples"`
 }
 
 // refuted reports whether a statement was looked at, and does not hold.
@@ -74,8 +76,9 @@ func (t *table) finding(c Check) Finding {
 	}
 	for _, e := range list {
 		f.Held += b2i(c.met(e.value))
+		f.Samples = max(f.Samples, len(t.rows[e.point]))
 	}
-	shown := c.shown(list)
+	shown := c.shown(list, t.level)
 	f.Ours = shown.String()
 	if !c.plain() {
 		f.Ours = digits(shown.value) // known exactly
@@ -96,11 +99,11 @@ func (t *table) finding(c Check) Finding {
 
 // shown is the one of several values that tells most: their mean, the best of those of which any
 // will do, or the worst.
-func (c Check) shown(list []located) located {
+func (c Check) shown(list []located, v level) located {
 	shown := list[0]
 	switch c.Of {
 	case ofMean:
-		shown.estimate = combined(estimates(list))
+		shown.estimate = v.combined(estimates(list))
 	case ofAny:
 		for _, e := range list {
 			if c.margin(e.value) > c.margin(shown.value) {
@@ -218,10 +221,10 @@ func (t *table) compared(i, k, column int, c Check) estimate {
 		}
 	}
 	x, y := values(a, both), values(b, both)
-	e := ratio(x, y)
+	e := t.level.ratio(x, y)
 	switch c.As {
 	case asDifference:
-		e = difference(x, y)
+		e = t.level.difference(x, y)
 	case asPercent:
 		e = e.scaled(100, -100)
 	}

@@ -7,12 +7,20 @@ import (
 	"slices"
 	"strconv"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/weft-fabric/weft/fabricd/subnet/tolerate"
 	"github.com/weft-fabric/weft/harness/measure"
 )
 
-// estimate is a value with its 95% confidence interval, which is from minus to plus infinity when
-// there are too few samples for one.
+// level is how often a confidence interval may miss.
+type level float64
+
+// usual is the level of tables and plots, whose intervals are of 95%.
+const usual level = measure.Usual
+
+// estimate is a value with its confidence interval, which is from minus to plus infinity when there
+// are too few samples for one.
 type estimate struct {
 	value, low, high float64
 	n                int
@@ -47,7 +55,7 @@ func unknown(value float64, n int) estimate {
 // around is the estimate of that value, of samples that are independent and add these parts to its
 // error. Products are rounded for themselves (float64(...)), so that machines that could multiply
 // and add at once come to the same digits.
-func around(value float64, parts []float64) estimate {
+func (v level) around(value float64, parts []float64) estimate {
 	n, sum := len(parts), 0.0
 	for _, x := range parts {
 		sum += float64(x * x)
@@ -55,18 +63,18 @@ func around(value float64, parts []float64) estimate {
 	if n < 2 || math.IsNaN(sum) {
 		return unknown(value, n)
 	}
-	h := measure.StudentT(n-1) * math.Sqrt(sum/float64(n-1)/float64(n))
+	h := measure.StudentT(n-1, float64(v)) * math.Sqrt(sum/float64(n-1)/float64(n))
 	return estimate{value: value, low: value - h, high: value + h, n: n, parts: parts}
 }
 
 // mean is the mean of samples that are independent; NaN of none.
-func mean(list []float64) estimate {
+func (v level) mean(list []float64) estimate {
 	m := average(list)
 	parts := make([]float64, len(list))
 	for i, x := range list {
 		parts[i] = x - m
 	}
-	return around(m, parts)
+	return v.around(m, parts)
 }
 
 func average(list []float64) float64 {
@@ -79,27 +87,27 @@ func average(list []float64) float64 {
 
 // share is the share of hits among n, with Wilson's interval, which is right for few and for none
 // too.
-func share(hits, n int) estimate {
+func (v level) share(hits, n int) estimate {
 	if n == 0 {
 		return unknown(math.NaN(), 0)
 	}
 	p := float64(hits) / float64(n)
-	middle, h := tolerate.Wilson(uint64(hits), uint64(n))
+	middle, h := tolerate.Wilson(uint64(hits), uint64(n), distuv.UnitNormal.Quantile(1-float64(v)/2))
 	return estimate{value: p, low: max(0, min(p, middle-h)), high: min(1, max(p, middle+h)), n: n}
 }
 
 // difference is a-b of paired samples.
-func difference(a, b []float64) estimate {
+func (v level) difference(a, b []float64) estimate {
 	d := make([]float64, len(a))
 	for i := range a {
 		d[i] = a[i] - b[i]
 	}
-	return mean(d)
+	return v.mean(d)
 }
 
 // ratio is the ratio of the means of paired samples, its error by the delta method; NaN where the
 // mean below is 0.
-func ratio(a, b []float64) estimate {
+func (v level) ratio(a, b []float64) estimate {
 	ma, mb := average(a), average(b)
 	if mb == 0 {
 		return unknown(math.NaN(), len(a))
@@ -109,13 +117,13 @@ func ratio(a, b []float64) estimate {
 	for i := range a {
 		parts[i] = (a[i] - ma - float64(r*(b[i]-mb))) / mb
 	}
-	return around(r, parts)
+	return v.around(r, parts)
 }
 
 // combined is the mean of estimates. Points of an experiment have the same traffic and faults
 // sample by sample, and may be compared with the same point: they err together, and by how much
 // their samples say. Of shares, which are not known by sample, it is taken to be as much as can be.
-func combined(list []estimate) estimate {
+func (v level) combined(list []estimate) estimate {
 	var all estimate
 	k, whole := float64(len(list)), true
 	errs := map[int]float64{} // by sample
@@ -135,7 +143,7 @@ func combined(list []estimate) estimate {
 		parts = append(parts, errs[s]*float64(len(errs)))
 	}
 	n := all.n
-	all = around(all.value, parts)
+	all = v.around(all.value, parts)
 	all.n = n
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	texttable "github.com/weft-fabric/weft/fabricd/document/table"
@@ -32,6 +33,7 @@ type record struct {
 	Version    string    `json:"version"`
 	Points     int       `json:"points"`
 	Samples    int       `json:"samples"`
+	Least      int       `json:"least_samples,omitempty"`
 	Runs       int       `json:"runs"`
 	Excluded   int       `json:"excluded"` // runs that means leave out
 	Findings   []Finding `json:"findings"`
@@ -130,7 +132,7 @@ func indexText(list []record, pages []string) string {
 		"left out of means", "statements")
 	for _, r := range list {
 		all.Row(r.link(), firstSentence(r.About), "`"+strings.TrimSpace(r.Command)+"`", orUnknown(r.Version),
-			r.Points, r.Samples, r.Runs, r.Excluded, verdicts(r.Findings))
+			r.Points, r.samples(), r.Runs, r.Excluded, verdicts(r.Findings))
 	}
 	_ = all.Markdown(&b) // to memory
 	b.WriteString("\nA statement holds (*yes*) or not (*no*) by the mean; it is *unsure* where the 95% interval reaches over the bound.\n")
@@ -150,6 +152,14 @@ func indexText(list []record, pages []string) string {
 		fmt.Fprintf(&b, "\n## Beside the experiments\n\n- %s\n", strings.Join(pages, "\n- "))
 	}
 	return b.String()
+}
+
+// samples is how many samples the points have.
+func (r record) samples() string {
+	if r.Least > 0 {
+		return fmt.Sprintf("%d to %d", r.Least, r.Samples)
+	}
+	return strconv.Itoa(r.Samples)
 }
 
 // link leads to the folder of an experiment.

@@ -73,7 +73,7 @@ func TestLayersAreThoseOfTheGraphOfTheSample(t *testing.T) {
 
 func TestWhatIsTakenOfSamples(t *testing.T) {
 	t.Parallel()
-	table := &table{e: &Experiment{}, rows: [][]row{{}}}
+	table := &table{e: &Experiment{}, rows: [][]row{{}}, level: usual}
 	column := columnAt("max_link_load")
 	for _, n := range []float64{7, 3, 5} {
 		table.rows[0] = append(table.rows[0], rowOf(measure.Result{MaxLinkLoad: n}))
@@ -239,7 +239,7 @@ func TestBarsReachFromTheLeastToTheLargestSample(t *testing.T) {
 	t.Parallel()
 	e, err := loadFile("mine.yaml", []byte(ofLayersText))
 	require.NoError(t, err)
-	table := &table{e: e, plan: &e.full, rows: make([][]row, len(e.full.points))}
+	table := &table{e: e, plan: &e.full, rows: make([][]row, len(e.full.points)), level: usual}
 	for _, n := range []float64{7, 3, 5} {
 		table.rows[1] = append(table.rows[1], rowOf(measure.Result{MaxLinkLoad: n, Connected: true}))
 	}

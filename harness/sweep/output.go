@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize/english"
 
@@ -17,11 +18,14 @@ import (
 )
 
 // write writes all files of a folder. Each appears whole or not at all.
-func (w *start) write() (*Report, error) {
+func (w *start) write(findings []Finding) (*Report, error) {
 	t := w.table()
 	r := &Report{
-		Experiment: w.e.Name, Dir: w.Dir, Quick: w.Quick, Points: len(w.plan.points), Samples: w.Samples, Runs: w.total, Earlier: w.earlier,
-		Findings: t.findings(), Notes: []string{},
+		Experiment: w.e.Name, Dir: w.Dir, Quick: w.Quick, Points: len(w.plan.points), Samples: slices.Max(w.samples), Runs: w.total, Earlier: w.total - w.made,
+		Findings: findings, Notes: []string{},
+	}
+	if least := slices.Min(w.samples); least != r.Samples {
+		r.Least = least
 	}
 	for _, f := range r.Findings {
 		r.Failed += b2i(f.Must && f.refuted())
@@ -69,13 +73,14 @@ func (w *start) write() (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Seconds, r.CPUSeconds = time.Since(w.began).Seconds(), (w.cpu() - w.computed).Seconds()
 	return r, put(recordName, append(data, '\n'))
 }
 
 func (w *start) record(t *table, r *Report) record {
 	excluded, _ := t.excluded()
 	return record{
-		Experiment: r.Experiment, About: strings.TrimSpace(w.e.About), Command: w.Command, Version: w.Version, Points: r.Points, Samples: r.Samples,
+		Experiment: r.Experiment, About: strings.TrimSpace(w.e.About), Command: w.Command, Version: w.Version, Points: r.Points, Samples: r.Samples, Least: r.Least,
 		Runs: r.Runs, Excluded: excluded, Findings: r.Findings,
 	}
 }
@@ -101,7 +106,7 @@ func encodeCSV(rows [][]string) ([]byte, error) {
 // comparison is the table of statements.
 func comparison(list []Finding) string {
 	var b strings.Builder
-	rows := texttable.New("statement", "paper", "ours", "holds")
+	rows := texttable.New("statement", "paper", "ours", "samples", "holds")
 	var refs []string
 	for _, f := range list {
 		k := slices.Index(refs, f.Ref)
@@ -109,10 +114,11 @@ func comparison(list []Finding) string {
 			k = len(refs)
 			refs = append(refs, f.Ref)
 		}
-		rows.Row(fmt.Sprintf("%s [%d]", strings.TrimSpace(f.Says), k+1), f.Paper, f.Ours, f.Holds)
+		rows.Row(fmt.Sprintf("%s [%d]", strings.TrimSpace(f.Says), k+1), f.Paper, f.Ours, f.Samples, f.Holds)
 	}
 	_ = rows.Markdown(&b) // to memory
-	b.WriteString("\nOurs with its 95% confidence interval; *unsure* where that reaches over the bound; *not run* where this form has no such points, or no run of them counts.\n\n")
+	b.WriteString("\nOurs with its 95% confidence interval; *unsure* where that reaches over the bound; *not run* where this form has no such points, or " +
+		"no run of them counts. With `--settle` intervals are as much wider as it takes for all stages together to err in 5% of cases.\n\n")
 	for k, ref := range refs {
 		fmt.Fprintf(&b, "[%d] %s\n", k+1, ref)
 	}
@@ -125,8 +131,11 @@ func (w *start) readme(t *table, r *Report, pictures []picture) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n    %s\n\nVersion %s. ", w.e.Name, strings.TrimSpace(w.e.About), w.Command,
 		orUnknown(w.Version))
-	fmt.Fprintf(&b, "%s, %s of each. %s\n", english.Plural(r.Points, "point", ""),
-		english.Plural(r.Samples, "sample", ""), excludedText(t))
+	each := english.Plural(r.Samples, "sample", "")
+	if r.Least > 0 {
+		each = fmt.Sprintf("%d to %s", r.Least, each)
+	}
+	fmt.Fprintf(&b, "%s, %s of each. %s\n", english.Plural(r.Points, "point", ""), each, excludedText(t))
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "\nNote: %s.\n", n)
 	}

@@ -53,26 +53,26 @@ func TestACellReadsBackAsWhatItWas(t *testing.T) {
 // The values are those of tables of Student's t, and of Wilson's interval computed by hand.
 func TestIntervalsAreThoseOfTheTables(t *testing.T) {
 	t.Parallel()
-	e := mean([]float64{1, 2, 3, 4, 5})
+	e := usual.mean([]float64{1, 2, 3, 4, 5})
 	assert.InDelta(t, 3, e.value, 1e-12)
 	assert.InDelta(t, 2.776*math.Sqrt(2.5/5), e.half(), 0.001)
-	assert.False(t, mean([]float64{1}).bounded())
-	assert.True(t, math.IsNaN(mean(nil).value))
-	s := share(1, 10)
+	assert.False(t, usual.mean([]float64{1}).bounded())
+	assert.True(t, math.IsNaN(usual.mean(nil).value))
+	s := usual.share(1, 10)
 	assert.InDelta(t, 0.0179, s.low, 0.0001)
 	assert.InDelta(t, 0.4042, s.high, 0.0001)
-	s = share(0, 500)
+	s = usual.share(0, 500)
 	assert.Zero(t, s.low)
 	assert.InDelta(t, 0.0076, s.high, 0.0001)
-	assert.InDelta(t, 1, share(7, 7).high, 0)
-	assert.False(t, share(0, 0).bounded())
-	d := difference([]float64{1, 2, 3}, []float64{0, 1, 2})
+	assert.InDelta(t, 1, usual.share(7, 7).high, 0)
+	assert.False(t, usual.share(0, 0).bounded())
+	d := usual.difference([]float64{1, 2, 3}, []float64{0, 1, 2})
 	assert.InDelta(t, 1, d.value, 1e-12)
 	assert.InDelta(t, 0, d.half(), 1e-12, "what is paired differs by the same every time")
-	r := ratio([]float64{2, 4, 6}, []float64{1, 2, 3})
+	r := usual.ratio([]float64{2, 4, 6}, []float64{1, 2, 3})
 	assert.InDelta(t, 2, r.value, 1e-12)
 	assert.InDelta(t, 0, r.half(), 1e-9)
-	r = ratio([]float64{1, 2, 3}, []float64{3, 2, 1})
+	r = usual.ratio([]float64{1, 2, 3}, []float64{3, 2, 1})
 	assert.InDelta(t, 1, r.value, 1e-12)
 	assert.InDelta(t, 4.303*math.Sqrt(4.0/3)/2, r.half(), 0.001)
 }
@@ -81,7 +81,7 @@ func TestIntervalsAreThoseOfTheTables(t *testing.T) {
 func tableOf(t *testing.T, results ...[]measure.Result) *table {
 	t.Helper()
 	e := plotted(t)
-	tab := &table{e: e, plan: &e.quick} // ADLR at two loads and 0 and 2 faults
+	tab := &table{e: e, plan: &e.quick, level: usual} // ADLR at two loads and 0 and 2 faults
 	require.Len(t, results, len(tab.plan.points))
 	for _, list := range results {
 		var rows []row
@@ -349,31 +349,31 @@ func TestANoIsSureOnlyWhereNoValueOfTheIntervalWouldDo(t *testing.T) {
 func TestTheMeanOfPointsErrsAsTheirSamplesDoTogether(t *testing.T) {
 	t.Parallel()
 	of := func(list ...float64) estimate {
-		e := mean(list)
+		e := usual.mean(list)
 		e.samples = []int{0, 1, 2, 3}[:len(list)]
 		return e
 	}
 	a, b := of(1, 2, 4, 9), of(9, 8, 6, 1)
-	assert.InDelta(t, a.half(), combined([]estimate{a, a}).half(), 1e-12)
-	assert.InDelta(t, a.half(), combined([]estimate{a, a.scaled(1, 5)}).half(), 1e-12)
-	assert.InDelta(t, 0, combined([]estimate{a, b}).half(), 1e-12)
-	assert.InDelta(t, 5, combined([]estimate{a, b}).value, 1e-12)
+	assert.InDelta(t, a.half(), usual.combined([]estimate{a, a}).half(), 1e-12)
+	assert.InDelta(t, a.half(), usual.combined([]estimate{a, a.scaled(1, 5)}).half(), 1e-12)
+	assert.InDelta(t, 0, usual.combined([]estimate{a, b}).half(), 1e-12)
+	assert.InDelta(t, 5, usual.combined([]estimate{a, b}).value, 1e-12)
 	other := of(1, 2, 4, 9)
 	other.samples = []int{4, 5, 6, 7}
-	together := combined([]estimate{a, other})
-	assert.InDelta(t, a.half()/measure.StudentT(3)/math.Sqrt2, together.half()/measure.StudentT(7)*math.Sqrt(7.0/6), 1e-12, "independent samples")
-	assert.False(t, combined([]estimate{a, of(3)}).bounded(), "of one sample nothing is known")
-	s := combined([]estimate{share(0, 10), share(5, 10)})
-	assert.InDelta(t, (share(0, 10).high+share(5, 10).high)/2, s.high, 1e-12)
-	r := ratio([]float64{1, 2, 3, 4}, []float64{4, 3, 3, 4})
+	together := usual.combined([]estimate{a, other})
+	assert.InDelta(t, a.half()/measure.StudentT(3, measure.Usual)/math.Sqrt2, together.half()/measure.StudentT(7, measure.Usual)*math.Sqrt(7.0/6), 1e-12, "independent samples")
+	assert.False(t, usual.combined([]estimate{a, of(3)}).bounded(), "of one sample nothing is known")
+	s := usual.combined([]estimate{usual.share(0, 10), usual.share(5, 10)})
+	assert.InDelta(t, (usual.share(0, 10).high+usual.share(5, 10).high)/2, s.high, 1e-12)
+	r := usual.ratio([]float64{1, 2, 3, 4}, []float64{4, 3, 3, 4})
 	r.samples = a.samples
-	assert.InDelta(t, 3*r.half(), combined([]estimate{r.scaled(3, 1), r.scaled(3, 2)}).half(), 1e-12)
+	assert.InDelta(t, 3*r.half(), usual.combined([]estimate{r.scaled(3, 1), r.scaled(3, 2)}).half(), 1e-12)
 }
 
 // How many times nothing something is is not known, and no claim holds of it.
 func TestARatioToNothingIsNone(t *testing.T) {
 	t.Parallel()
-	assert.True(t, math.IsNaN(ratio([]float64{1, 2}, []float64{0, 0}).value))
+	assert.True(t, math.IsNaN(usual.ratio([]float64{1, 2}, []float64{0, 0}).value))
 	tab := tableOf(t, []measure.Result{ok(0), ok(0)}, []measure.Result{ok(5), ok(6)}, []measure.Result{ok(4), ok(4)}, []measure.Result{ok(4), ok(4)})
 	one := 1.0
 	f := tab.finding(Check{Value: "accepted", Where: map[string]Some{"load": {"saturated"}}, Against: map[string]Value{"faults": "0"}, Above: &one})
@@ -429,7 +429,7 @@ func TestAVerdictIsAsSureAsAllThatItNeeds(t *testing.T) {
 func TestAPointIsFoundByWhatItDiffersIn(t *testing.T) {
 	t.Parallel()
 	e := small(t)
-	tab := &table{e: e, plan: &e.full}
+	tab := &table{e: e, plan: &e.full, level: usual}
 	for i := range e.full.points {
 		at := map[string]Value{}
 		for k, a := range e.full.axes {

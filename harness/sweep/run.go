@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/work"
@@ -60,7 +61,8 @@ type Report struct {
 	Dir        string    `json:"dir"`
 	Quick      bool      `json:"quick"`
 	Points     int       `json:"points"`
-	Samples    int       `json:"samples"`
+	Samples    int       `json:"samples"`                 // of the points with most
+	Least      int       `json:"least_samples,omitempty"` // of those with fewest, where they differ
 	Runs       int       `json:"runs"`
 	Earlier    int       `json:"earlier"` // of these, done by earlier starts
 	Findings   []Finding `json:"findings"`
@@ -102,40 +104,41 @@ func (e *Experiment) Size(o Options) (points, runs int, err error) {
 // Run runs what is not yet done, and writes all results. Errors are those of files, with what to
 // do, a configuration that cannot be run, and [ErrInterrupted].
 func (e *Experiment) Run(ctx context.Context, o Options) (_ *Report, err error) {
+	w, err := e.start(o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.journal.close()) }()
+	w.list()
+	if err := w.all(ctx); err != nil {
+		return nil, err
+	}
+	return w.write(w.table().findings())
+}
+
+// start opens the folder of results. The samples of a point are those of the options. The caller
+// closes the journal.
+func (e *Experiment) start(o Options) (*start, error) {
 	p, samples, err := e.plan(o)
 	if err != nil {
 		return nil, err
 	}
 	o.Samples = samples
 	o = o.withDefaults(e)
-	began, computed := time.Now(), o.cpu()
+	w := &start{e: e, plan: p, Options: o, began: time.Now(), computed: o.cpu(), samples: slices.Repeat([]int{samples}, len(p.points))}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	j, err := openJournal(o.Dir, e.header(p, o.Version))
+	if w.journal, err = openJournal(o.Dir, e.header(p, o.Version)); err != nil || o.open == nil {
+		return w, err
+	}
+	f, err := o.open(w.journal.path)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, w.journal.close())
 	}
-	defer func() { err = errors.Join(err, j.close()) }()
-	if o.open != nil {
-		f, err := o.open(j.path)
-		if err != nil {
-			return nil, err
-		}
-		_ = j.file.Close() // replaced
-		j.file = f
-	}
-	w := &start{e: e, plan: p, journal: j, Options: o}
-	w.list()
-	if err := w.all(ctx); err != nil {
-		return nil, err
-	}
-	r, err := w.write()
-	if err != nil {
-		return nil, err
-	}
-	r.Seconds, r.CPUSeconds = time.Since(began).Seconds(), (o.cpu() - computed).Seconds()
-	return r, nil
+	_ = w.journal.file.Close() // replaced
+	w.journal.file = f
+	return w, nil
 }
 
 func (e *Experiment) header(p *plan, version string) header {
@@ -158,10 +161,14 @@ type start struct {
 	plan    *plan
 	journal *journal
 
+	began    time.Time
+	computed time.Duration // CPU time until then
+
+	samples []int      // by point
 	keys    [][]string // of the runs, by point and sample
 	todo    []job      // those that are not done
-	earlier int
 	total   int
+	made    int // by this start
 	workers int // that each run uses, see measure.Config
 }
 
@@ -173,10 +180,13 @@ type job struct {
 // list finds what is to be done. One sample of all points comes before the next sample of any, so
 // that what is done when a run is interrupted can be looked at.
 func (w *start) list() {
-	w.keys = make([][]string, len(w.plan.points))
+	w.keys, w.todo, w.total = make([][]string, len(w.plan.points)), nil, 0
 	listed := map[string]bool{}
-	for s := range w.Samples {
+	for s := range slices.Max(w.samples) {
 		for i := range w.plan.points {
+			if s >= w.samples[i] {
+				continue
+			}
 			pt := &w.plan.points[i]
 			key := pt.key(w.e.Measure, s, pt.seed(w.e.Seed, s))
 			w.keys[i] = append(w.keys[i], key)
@@ -185,11 +195,9 @@ func (w *start) list() {
 			}
 			listed[key] = true
 			w.total++
-			if _, done := w.journal.done[key]; done {
-				w.earlier++
-				continue
+			if _, done := w.journal.done[key]; !done {
+				w.todo = append(w.todo, job{i, s, key})
 			}
-			w.todo = append(w.todo, job{i, s, key})
 		}
 	}
 }
@@ -197,7 +205,7 @@ func (w *start) list() {
 // all does what is to be done.
 func (w *start) all(ctx context.Context) error {
 	w.workers = w.Jobs / max(1, len(w.todo)) // of a run, where there are fewer runs than cores
-	done := w.earlier
+	done := w.total - len(w.todo)
 	w.told(done)
 	j := work.Job{What: "runs", Count: len(w.todo), Piece: w.piece}
 	j.Run, j.Merge = work.JSON(func(ctx context.Context, _, i int) (row, error) {
@@ -210,6 +218,7 @@ func (w *start) all(ctx context.Context) error {
 		}
 		if err == nil {
 			done++
+			w.made++
 			w.told(done)
 		}
 		return err
@@ -269,7 +278,7 @@ func (w *start) one(ctx context.Context, pt *point, sample int) (r measure.Resul
 func (w *start) interrupted(done int) error {
 	text := fmt.Sprintf("after %d of %d runs: the same command goes on from %s", done, w.total, filepath.Join(w.Dir, journalName))
 	whole := 0
-	for ; whole < w.Samples; whole++ {
+	for ; whole < slices.Min(w.samples); whole++ {
 		complete := true
 		for i := range w.keys {
 			_, ok := w.journal.done[w.keys[i][whole]]

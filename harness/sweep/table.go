@@ -10,13 +10,14 @@ import (
 
 // table is all results.
 type table struct {
-	e    *Experiment
-	plan *plan
-	rows [][]row // by point and sample
+	e     *Experiment
+	plan  *plan
+	rows  [][]row // by point and sample
+	level level   // of intervals
 }
 
 func (w *start) table() *table {
-	t := &table{e: w.e, plan: w.plan, rows: make([][]row, len(w.keys))}
+	t := &table{e: w.e, plan: w.plan, rows: make([][]row, len(w.keys)), level: usual}
 	for i, keys := range w.keys {
 		for _, k := range keys {
 			t.rows[i] = append(t.rows[i], w.journal.done[k])
@@ -69,7 +70,7 @@ func (t *table) estimate(point, column int) estimate {
 	of := slices.Sorted(maps.Keys(m))
 	list := values(m, of)
 	if !columns[column].counted() {
-		e := mean(list)
+		e := t.level.mean(list)
 		e.samples = of
 		return e
 	}
@@ -77,7 +78,7 @@ func (t *table) estimate(point, column int) estimate {
 	for _, x := range list {
 		hits += b2i(x != 0)
 	}
-	return share(hits, len(list))
+	return t.level.share(hits, len(list))
 }
 
 // take is the mean of a column at a point, or its least or largest value there, or how far these

@@ -2,6 +2,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,12 +19,17 @@ import (
 	"github.com/weft-fabric/weft/harness/sweep"
 )
 
+// maxWithin bounds --within, chosen by us.
+const maxWithin = 90 * 24 * time.Hour
+
 // sweepFlags are those of fabricd sweep.
 type sweepFlags struct {
 	samples, jobs       int
 	out, report         string
 	where               []string
 	quick, dryRun, json bool
+	until               bool // --settle
+	within              time.Duration
 
 	runner sweep.Runner // nil outside tests
 }
@@ -32,7 +38,7 @@ type sweepFlags struct {
 func Command() *cobra.Command {
 	var s sweepFlags
 	cmd := &cobra.Command{
-		Use:   "sweep EXPERIMENT.yaml",
+		Use:   "sweep EXPERIMENT.yaml|FOLDER...",
 		Short: "Run an experiment in virtual time: tables, plots, and a comparison with what a paper says",
 		Long: `Runs all combinations of an experiment's axes, each with several samples, in virtual time and on all cores. Writes a folder: runs.csv with a row
 for each run, summary.csv with means and 95% intervals, plots as SVG and PNG, comparison.md with the paper's statements beside our values.
@@ -41,23 +47,36 @@ Every run that has ended is kept in the folder. The same command goes on from th
 it adds to what is there. The files do not depend on --jobs or on interruptions, byte for byte. --where runs a part of the points; later starts
 with others, or with all, repeat none of them.
 
+--settle spends samples where they decide something: a few on all points, then twice as many on the points of the statements that are still
+open, until each holds or does not hold, at 95% over all stages together. It takes several experiments, or folders of them, and always makes
+the stage that takes least; each experiment then has a folder of its own in --out. --samples is the most of a point, and --within ends it in
+time; the same command goes on.
+
 Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupted.`,
 		Example: "  fabricd sweep scenarios/papers/fattree/fig9.yaml --quick\n" +
 			"  fabricd sweep scenarios/papers/fattree/fig9.yaml --samples 20 --where topology=kary-ntree:4,3\n" +
 			"  fabricd sweep scenarios/papers/fattree/fig9.yaml --dry-run\n" +
+			"  fabricd sweep --settle scenarios/papers --within 20h\n" +
 			"  fabricd sweep --report results",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case s.report != "" && len(args) > 0:
 				return errors.New("--report writes about what was run, and runs nothing: leave the experiment out")
-			case s.report == "" && len(args) != 1:
-				return errors.New("sweep what? name one experiment file, as scenarios/papers/fattree/fig9.yaml")
+			case s.report == "" && len(args) == 0, len(args) > 1 && !s.until:
+				return errors.New("sweep what? name one experiment file, as scenarios/papers/fattree/fig9.yaml; with --settle several, or a folder")
+			case s.within != 0 && !s.until:
+				return errors.New("--within is how long --settle may take: give both")
+			case s.until && s.dryRun:
+				return errors.New("--settle chooses the samples as it goes: leave --dry-run out")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if s.report != "" {
 				return s.index(cmd.OutOrStdout())
+			}
+			if s.until {
+				return s.settle(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
 			return s.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -70,33 +89,25 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 func (s *sweepFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&s.samples, "samples", 0, "runs of each combination; 0 is what the experiment says")
-	f.StringVarP(&s.out, "out", "o", "", "folder for the results (default results/NAME, or results/NAME-quick)")
+	f.StringVarP(&s.out, "out", "o", "", "folder for the results (default results/NAME, or results/NAME-quick; of several experiments results, with a folder for each)")
 	f.StringArrayVar(&s.where, "where", nil, "only points with this value of this axis, as topology=kary-ntree:4,3; several times for several values and axes")
 	f.StringVar(&s.report, "report", "", "run nothing, and write README.md of this folder: what the experiments in its folders have shown")
 	f.BoolVar(&s.quick, "quick", false, "the short form that the experiment describes: a minute or two")
 	f.IntVar(&s.jobs, "jobs", 0, "runs at once; 0 is one per core")
 	f.BoolVar(&s.dryRun, "dry-run", false, "check the experiment, and tell how many runs it has and about how long they take: it tries a few, and writes nothing")
+	f.BoolVar(&s.until, "settle", false, "make samples until every statement is decided, of several experiments if so named; --samples is the most of a point, 1024 unless given")
+	f.DurationVar(&s.within, "within", 0, "with --settle: end after this time, as 20h, and say what is open; 0 is no end")
 	f.BoolVarP(&s.json, "json", "j", false, "print what came of it as one JSON object")
 	command.Bound(f, "samples", 0, command.MaxCount)
+	command.Bound(f, "within", 0, maxWithin)
 	command.Bound(f, "jobs", 0, command.MaxWorkers)
 	_, _ = cmd.MarkFlagDirname("out"), cmd.MarkFlagDirname("report") // there are such flags
 }
 
 func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) error {
-	if err := command.NoFolder(path); err != nil {
+	e, o, err := s.options(ctx, path, "")
+	if err != nil {
 		return err
-	}
-	e, err := sweep.Read(ctx, path)
-	if err != nil {
-		return command.AScenario.Unless(path, err)
-	}
-	where, err := sweep.ParseWhere(s.where)
-	if err != nil {
-		return fmt.Errorf("--where: %w", err)
-	}
-	o := sweep.Options{
-		Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs,
-		Runner: s.runner, Version: command.Revision(), Command: s.command(path),
 	}
 	if s.dryRun {
 		return s.tell(ctx, stdout, e, o)
@@ -117,6 +128,25 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 		err = command.ErrFailed
 	}
 	return err
+}
+
+// options reads an experiment, and says what the flags ask of it. Its results go to dir if that is
+// not empty.
+func (s *sweepFlags) options(ctx context.Context, path, dir string) (e *sweep.Experiment, o sweep.Options, err error) {
+	if err := command.NoFolder(path); err != nil {
+		return nil, o, err
+	}
+	if e, err = sweep.Read(ctx, path); err != nil {
+		return nil, o, command.AScenario.Unless(path, err)
+	}
+	where, err := sweep.ParseWhere(s.where)
+	if err != nil {
+		return nil, o, fmt.Errorf("--where: %w", err)
+	}
+	return e, sweep.Options{
+		Dir: cmp.Or(dir, s.dir(e)), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs,
+		Runner: s.runner, Version: command.Revision(), Command: s.command(path),
+	}, nil
 }
 
 func (s *sweepFlags) dir(e *sweep.Experiment) string {
@@ -166,6 +196,9 @@ func (s *sweepFlags) command(path string) string {
 	if s.quick {
 		text += " --quick"
 	}
+	if s.until {
+		text += " --settle"
+	}
 	if s.samples > 0 {
 		text += " --samples " + strconv.Itoa(s.samples)
 	}
@@ -179,11 +212,20 @@ func seconds(s float64) time.Duration {
 	return command.Roundly(time.Duration(s * float64(time.Second)))
 }
 
+// samplesOf is how many samples the points have.
+func samplesOf(r *sweep.Report) string {
+	most := command.Counted(r.Samples, "sample")
+	if r.Least > 0 {
+		return fmt.Sprintf("%d to %s", r.Least, most)
+	}
+	return most
+}
+
 // printSwept prints the statements and where the files are.
 func printSwept(w io.Writer, r *sweep.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s, %s", r.Experiment, command.Counted(r.Points, "point"),
-		command.Counted(r.Samples, "sample"), command.Counted(r.Runs, "run"))
+		samplesOf(r), command.Counted(r.Runs, "run"))
 	if r.Earlier > 0 {
 		fmt.Fprintf(&b, ", %s of them done before", command.Grouped(uint64(r.Earlier)))
 	}

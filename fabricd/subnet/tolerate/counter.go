@@ -245,7 +245,7 @@ func (r *CountResult) fill(n *Counts, switches int) {
 	if n.Sets > 0 {
 		r.Share = float64(n.NotTolerated) / float64(n.Sets)
 		if r.Samples > 0 {
-			_, r.Error = Wilson(n.NotTolerated, n.Sets)
+			_, r.Error = Wilson(n.NotTolerated, n.Sets, Z95)
 		}
 	}
 	if t := n.Tolerated(); t > 0 {

@@ -104,10 +104,10 @@ func TestAnInterruptedQueryEndsAndSaysSo(t *testing.T) {
 // The values are computed by hand; of no hits the interval is from 0.
 func TestWilsonsIntervalIsRightForFewHits(t *testing.T) {
 	t.Parallel()
-	middle, half := tolerate.Wilson(5, 10)
+	middle, half := tolerate.Wilson(5, 10, tolerate.Z95)
 	assert.InDelta(t, 0.5, middle, 1e-12)
 	assert.InDelta(t, 0.26341, half, 1e-5)
-	middle, half = tolerate.Wilson(0, 10)
+	middle, half = tolerate.Wilson(0, 10, tolerate.Z95)
 	assert.InDelta(t, 0, middle-half, 1e-12)
 	assert.InDelta(t, 0.27754, middle+half, 1e-5)
 }

@@ -1,0 +1,188 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize/english"
+)
+
+// Sizes of stages, chosen by us.
+const (
+	firstStage  = 4    // samples of every point; each further stage doubles them
+	settledMost = 1024 // samples of a point, unless the options say otherwise
+)
+
+// Settling makes the samples of an experiment in stages, until each statement of its checks is
+// decided. The first stage makes a few samples of all points. Each further one doubles those of the
+// points that an undecided statement is about, so that samples go where they are needed.
+//
+// To look again and again at growing samples until an interval lies on one side would err far more
+// often than in 5 of 100 cases. So the interval of stage k misses with the probability
+// 0.05/(k(k+1)): over all stages, however many there are, these add up to 0.05.
+//
+// What is decided is a function of the samples alone. After an interruption the stages are gone
+// through again, with the runs that the journal has.
+type Settling struct {
+	start    *start
+	most     int
+	stage    int
+	open     []int // indices of the checks that are not decided
+	findings []Finding
+	each     time.Duration // that a run of the last stage took that made any
+}
+
+// Settle begins to settle an experiment. [Options.Samples] is how many samples a point gets at the
+// most: 1024 unless given. Where nothing is drawn, as when all sets of faults are counted, one
+// sample says all, and it is 1. The caller ends it with [Settling.End].
+func (e *Experiment) Settle(o Options) (*Settling, error) {
+	most := cmp.Or(o.Samples, settledMost)
+	if e.full.samples == 1 {
+		most = 1
+	}
+	o.Samples = min(firstStage, most)
+	w, err := e.start(o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Settling{start: w, most: most, findings: w.empty().findings()}
+	for i := range e.Checks {
+		s.open = append(s.open, i)
+	}
+	return s, nil
+}
+
+// Name is that of the experiment.
+func (s *Settling) Name() string { return s.start.e.Name }
+
+// Done reports whether no further stage is to come: all is decided, or there are as many samples as
+// there may be.
+func (s *Settling) Done() bool {
+	return s.stage > 0 && (len(s.open) == 0 || slices.Max(s.start.samples) >= s.most)
+}
+
+// Open is how many statements are not decided.
+func (s *Settling) Open() int { return len(s.open) }
+
+// Next says what the next stage makes, as "16 samples of 20 points".
+func (s *Settling) Next() string {
+	samples, points := s.next()
+	return english.Plural(samples, "sample", "") + " of " + english.Plural(len(points), "point", "")
+}
+
+// next is how many samples the next stage has of each of its points, and which points these are.
+func (s *Settling) next() (samples int, points []int) {
+	t := s.start.empty()
+	for i := range t.rows {
+		if s.stage == 0 || slices.ContainsFunc(s.open, func(k int) bool { return t.concerns(s.start.e.Checks[k], i) }) {
+			points = append(points, i)
+		}
+	}
+	return min(firstStage<<s.stage, s.most), points
+}
+
+// Takes is about how long the next stage takes, by the runs of the last one; 0 of the first.
+func (s *Settling) Takes() time.Duration {
+	samples, points := s.next()
+	return s.each * time.Duration((samples-samples/2)*len(points))
+}
+
+// Stage makes the next stage. When it is interrupted, what was decided before stands.
+func (s *Settling) Stage(ctx context.Context) error {
+	w := s.start
+	samples, points := s.next()
+	before := slices.Clone(w.samples)
+	for _, i := range points {
+		w.samples[i] = samples
+	}
+	w.list()
+	began := time.Now()
+	if err := w.all(ctx); err != nil {
+		w.samples = before
+		w.list()
+		return err
+	}
+	if n := len(w.todo); n > 0 {
+		s.each = time.Since(began) / time.Duration(n)
+	}
+	s.stage++
+	t := w.table()
+	t.level = ofStage(s.stage)
+	s.open = slices.DeleteFunc(s.open, func(k int) bool {
+		c := w.e.Checks[k]
+		s.findings[k] = t.finding(c)
+		if !c.plain() && samples < min(w.plan.samples, s.most) {
+			return false // a least or largest value is one of so many samples
+		}
+		return s.findings[k].decided()
+	})
+	return nil
+}
+
+// ofStage is the level of intervals at a stage, the first of which is 1. All together are usual.
+func ofStage(stage int) level { return usual / level(stage*(stage+1)) }
+
+// decided reports whether more samples would not change the verdict.
+func (f *Finding) decided() bool {
+	return f.Points > 0 && !strings.HasSuffix(f.Holds, Unsure)
+}
+
+// End writes all results of the stages that were made, and closes the folder. Before the first stage
+// there are none: it is an error then.
+func (s *Settling) End() (*Report, error) {
+	if s.stage == 0 {
+		err := fmt.Errorf("%s: the %s of the first stage were not made in that time: the same command goes on", s.Name(), s.Next())
+		return nil, errors.Join(err, s.Close())
+	}
+	r, err := s.start.write(s.findings)
+	return r, errors.Join(err, s.Close())
+}
+
+// Close closes the folder and writes nothing. The runs that were made are kept.
+func (s *Settling) Close() error { return s.start.journal.close() }
+
+// SettleAll makes stages until all experiments are done, always that which takes least, so that
+// what can be decided soon is not kept waiting. Before each it calls told.
+func SettleAll(ctx context.Context, list []*Settling, told func(*Settling)) error {
+	for {
+		var next *Settling
+		for _, s := range list {
+			if !s.Done() && (next == nil || s.Takes() < next.Takes()) {
+				next = s
+			}
+		}
+		if next == nil {
+			return nil
+		}
+		told(next)
+		if err := next.Stage(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// empty is the table before there is any run.
+func (w *start) empty() *table {
+	return &table{e: w.e, plan: w.plan, rows: make([][]row, len(w.plan.points)), level: usual}
+}
+
+// concerns reports whether a statement is about a point, or compares others with it.
+func (t *table) concerns(c Check, point int) bool {
+	for _, i := range t.matching(c.Where) {
+		if len(c.Against) == 0 {
+			if i == point {
+				return true
+			}
+			continue
+		}
+		if k := t.beside(i, c.Against); k >= 0 && k != i && (i == point || k == point) {
+			return true
+		}
+	}
+	return false
+}

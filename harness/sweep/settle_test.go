@@ -1,0 +1,146 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/measure"
+)
+
+// settling is an experiment of three points whose statements need few samples, many, and more than
+// there may be.
+func settling(t testing.TB, o Options) *Settling {
+	t.Helper()
+	e := small(t)
+	check := func(says string, above float64) Check {
+		return Check{Says: says, Ref: "nobody", Value: "accepted", Where: map[string]Some{
+			"method": {"ADLR"}, "load": {"0.3"}, "faults": {"0"},
+		}, Above: &above}
+	}
+	// Without faults 1.2*1.1*(0.95 to 1.05) is accepted, 1.32 in the mean.
+	e.Checks = []Check{check("far", 0.5), check("near", 1.3), check("at the mean", 1.32)}
+	s, err := e.Settle(o)
+	require.NoError(t, err)
+	return s
+}
+
+// settleAll makes all stages, and returns how many samples the points had in each.
+func settleAll(t testing.TB, s *Settling) (stages []string) {
+	t.Helper()
+	require.NoError(t, SettleAll(t.Context(), []*Settling{s}, func(s *Settling) { stages = append(stages, s.Next()) }))
+	return stages
+}
+
+func TestSamplesGoWhereAStatementIsOpen(t *testing.T) {
+	f := &fake{}
+	o := options(t, f)
+	o.Samples = 300
+	s := settling(t, o)
+	stages := settleAll(t, s)
+	all := len(s.start.plan.points)
+	require.Greater(t, all, 1)
+	assert.True(t, strings.HasPrefix(stages[0], "4 samples of "), stages)
+	assert.Equal(t, "8 samples of 1 point", stages[1])
+	assert.Equal(t, "300 samples of 1 point", stages[len(stages)-1])
+	assert.True(t, s.Done())
+	assert.Equal(t, 1, s.Open())
+	r, err := s.End()
+	require.NoError(t, err)
+	assert.Equal(t, 4*all+296, f.all, "no run is made twice")
+	assert.Equal(t, 4, r.Least)
+	assert.Equal(t, 300, r.Samples)
+	far, near, at := r.Findings[0], r.Findings[1], r.Findings[2]
+	assert.Equal(t, Holds, far.Holds)
+	assert.Equal(t, 4, far.Samples)
+	assert.Equal(t, Holds, near.Holds)
+	assert.Less(t, near.Samples, 300)
+	assert.Greater(t, near.Samples, 4)
+	assert.True(t, strings.HasSuffix(at.Holds, Unsure), at.Holds)
+	assert.Equal(t, 300, at.Samples)
+}
+
+// Whoever interrupts a run, and with more samples goes on, comes to the same files.
+func TestSettlingGoesOnWhereItWasInterrupted(t *testing.T) {
+	o := options(t, &fake{})
+	o.Samples = 64
+	s := settling(t, o)
+	settleAll(t, s)
+	_, err := s.End()
+	require.NoError(t, err)
+	whole := contents(t, o.Dir)
+
+	f := &fake{}
+	o2 := options(t, f)
+	o2.Samples = 64
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	stop := errors.New("enough")
+	o2.Runner = func(c context.Context, config measure.Config) (measure.Result, error) {
+		r, err := f.run(c, config)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.all == 90 {
+			cancel(stop)
+		}
+		return r, err
+	}
+	s = settling(t, o2)
+	err = SettleAll(ctx, []*Settling{s}, func(*Settling) {})
+	require.ErrorIs(t, err, ErrInterrupted)
+	_, err = s.End()
+	require.NoError(t, err, "the stages that were made are written")
+	o2.Runner = f.run
+	s = settling(t, o2)
+	settleAll(t, s)
+	_, err = s.End()
+	require.NoError(t, err)
+	assert.Equal(t, whole, contents(t, o2.Dir))
+}
+
+// A statement whose bound is the mean itself has no right verdict that samples could show. To look
+// at each doubling must not find one in more than 5 of 100 cases.
+func TestLookingOftenDoesNotErrOften(t *testing.T) {
+	const series, stages = 2000, 8
+	wrong, careless := 0, 0
+	draw := rand.New(rand.NewPCG(7, 7))
+	for range series {
+		var list []float64
+		for len(list) < firstStage<<(stages-1) {
+			list = append(list, draw.NormFloat64())
+		}
+		misses := func(of func(stage int) level) int {
+			for k := 1; k <= stages; k++ {
+				e := of(k).mean(list[:firstStage<<(k-1)])
+				if e.low > 0 || e.high < 0 {
+					return 1
+				}
+			}
+			return 0
+		}
+		wrong += misses(ofStage)
+		careless += misses(func(int) level { return usual })
+	}
+	// Five standard deviations above what is allowed.
+	assert.Less(t, float64(wrong), 0.05*series+5*math.Sqrt(0.05*0.95*series))
+	assert.Greater(t, careless, 2*wrong, "the test could not fail")
+}
+
+// All sets of dead links are counted in one sample: a second would be the same.
+func TestWhatDrawsNothingHasOneSample(t *testing.T) {
+	e := small(t)
+	e.full.samples = 1
+	f := &fake{}
+	s, err := e.Settle(options(t, f))
+	require.NoError(t, err)
+	assert.Len(t, settleAll(t, s), 1)
+	_, err = s.End()
+	require.NoError(t, err)
+	assert.Equal(t, len(e.full.points), f.all)
+}
