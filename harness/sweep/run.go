@@ -232,12 +232,18 @@ func (w *start) all(ctx context.Context) error {
 
 func (w *start) piece(i int) work.Piece {
 	t := w.todo[i]
-	pt := &w.plan.points[t.point]
-	cost := cyclesOf(&pt.config, w.e.Measure)
-	if g := pt.config.Topology; g != nil && w.e.Measure == ofNetwork {
-		cost *= float64(len(g.NICs)) // a cycle moves about so many packets
+	name := fmt.Sprintf("sample %d of %s", t.sample, w.plan.points[t.point].text(w.plan.axes))
+	return work.Piece{Name: name, Key: t.key, Cost: w.size(t.point)}
+}
+
+// size says how much work a run of a point is, beside other runs.
+func (w *start) size(point int) float64 {
+	c := &w.plan.points[point].config
+	size := cyclesOf(c, w.e.Measure)
+	if c.Topology != nil && w.e.Measure == ofNetwork {
+		size *= float64(len(c.Topology.NICs)) // a cycle moves about so many packets
 	}
-	return work.Piece{Name: fmt.Sprintf("sample %d of %s", t.sample, pt.text(w.plan.axes)), Key: t.key, Cost: cost}
+	return size
 }
 
 func (w *start) told(done int) {

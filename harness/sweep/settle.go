@@ -16,6 +16,8 @@ import (
 const (
 	firstStage  = 4    // samples of every point; each further stage doubles them
 	settledMost = 1024 // samples of a point, unless the options say otherwise
+
+	perSize = 100 * time.Nanosecond // to rank first stages by
 )
 
 // Settling makes the samples of an experiment in stages, until each statement of its checks is
@@ -86,10 +88,18 @@ func (s *Settling) next() (samples int, points []int) {
 	return min(firstStage<<s.stage, s.most), points
 }
 
-// Takes is about how long the next stage takes, by the runs of the last one; 0 of the first.
+// Takes is about how long the next stage takes: by the runs of the last one, or where there was none
+// by their size.
 func (s *Settling) Takes() time.Duration {
 	samples, points := s.next()
-	return s.each * time.Duration((samples-samples/2)*len(points))
+	if s.each > 0 {
+		return s.each * time.Duration((samples-samples/2)*len(points))
+	}
+	size := 0.0
+	for _, i := range points {
+		size += s.start.size(i)
+	}
+	return time.Duration(size * float64(samples) * float64(perSize))
 }
 
 // Stage makes the next stage. When it is interrupted, what was decided before stands.
