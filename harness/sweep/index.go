@@ -41,8 +41,8 @@ type record struct {
 	folder string
 }
 
-// Index writes DIR/README.md: a row for each folder of dir that has the results of an experiment,
-// the statements that do not hold, and the names of other pages in dir. It returns how many
+// Index writes DIR/README.md: a row for each folder of dir that has the results of an experiment, all
+// their statements, and the names of other pages in dir. It returns how many
 // experiments there are.
 func Index(dir string) (int, error) {
 	entries, err := os.ReadDir(dir)
@@ -126,32 +126,37 @@ const indexHead = "# Results\n\nWritten by `fabricd sweep --report`, not by hand
 
 func indexText(list []record, pages []string) string {
 	var b strings.Builder
-	b.WriteString(indexHead + " Each folder has the results of one experiment (docs/howto/sweep.md says how); " +
-		"the command makes them again.\n\n")
-	all := texttable.New("experiment", "what it measures", "command", "version", "points", "samples", "runs",
-		"left out of means", "statements")
+	b.WriteString(indexHead + " For each experiment there is a folder with its results (docs/howto/sweep.md says how they " +
+		"are made); the command makes them again.\n\n")
+	all := texttable.New("experiment", "what it measures", "version", "points", "samples", "runs", "left out of means",
+		"holds", "not", "open", "not run")
 	for _, r := range list {
-		all.Row(r.link(), firstSentence(r.About), "`"+strings.TrimSpace(r.Command)+"`", orUnknown(r.Version),
-			r.Points, r.samples(), r.Runs, r.Excluded, verdicts(r.Findings))
+		n := map[string]int{}
+		for _, f := range r.Findings {
+			n[f.verdict()]++
+		}
+		all.Row(r.folder, firstSentence(r.About), orUnknown(r.Version), r.Points, r.samples(), r.Runs, r.Excluded,
+			n[Holds], n[HoldsNot], n[Unsure], n[NotRun])
 	}
 	_ = all.Markdown(&b) // to memory
-	b.WriteString("\nA statement holds (*yes*) or not (*no*) by the mean; it is *unsure* where the 95% interval reaches over the bound.\n")
-	differ := texttable.New("experiment", "statement", "paper", "ours", "holds")
+	b.WriteString("\nA statement holds, or does not, where the interval of ours lies on one side of the bound. It is open where it reaches over. " + aboutIntervals)
 	for _, r := range list {
-		for _, f := range r.Findings {
-			if f.refuted() {
-				differ.Row(r.link(), f.Says, f.Paper, f.Ours, f.Holds)
-			}
+		if len(r.Findings) > 0 {
+			fmt.Fprintf(&b, "\n## %s\n\n    %s\n\n%s", r.folder, strings.TrimSpace(r.Command), comparison(r.Findings))
 		}
-	}
-	if differ.Len() > 1 {
-		b.WriteString("\n## What does not hold here\n\n")
-		_ = differ.Markdown(&b) // to memory
 	}
 	if len(pages) > 0 {
 		fmt.Fprintf(&b, "\n## Beside the experiments\n\n- %s\n", strings.Join(pages, "\n- "))
 	}
 	return b.String()
+}
+
+// verdict is one of [Holds], [HoldsNot], [Unsure] and [NotRun].
+func (f *Finding) verdict() string {
+	if strings.HasSuffix(f.Holds, Unsure) {
+		return Unsure
+	}
+	return f.Holds
 }
 
 // samples is how many samples the points have.
@@ -160,27 +165,6 @@ func (r record) samples() string {
 		return fmt.Sprintf("%d to %d", r.Least, r.Samples)
 	}
 	return strconv.Itoa(r.Samples)
-}
-
-// link leads to the folder of an experiment.
-func (r record) link() string { return fmt.Sprintf("[%s](%s/%s)", r.folder, r.folder, readmeName) }
-
-// verdicts counts how often each verdict was found.
-func verdicts(list []Finding) string {
-	var parts []string
-	for _, v := range []string{Holds, Holds + ", " + Unsure, HoldsNot, HoldsNot + ", " + Unsure, NotRun} {
-		n := 0
-		for _, f := range list {
-			n += b2i(f.Holds == v)
-		}
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(v, ", ", " but ")))
-		}
-	}
-	if parts == nil {
-		return "none"
-	}
-	return strings.Join(parts, ", ")
 }
 
 var sentenceEnd = regexp.MustCompile(`[.:;]\s`)

@@ -63,7 +63,7 @@ func (w *start) write(findings []Finding) (*Report, error) {
 		}
 		r.Files = append(r.Files, files...)
 	}
-	if err := put(comparisonName, []byte(comparison(r.Findings))); err != nil {
+	if err := put(comparisonName, []byte(comparison(r.Findings)+"\n"+aboutVerdicts)); err != nil {
 		return nil, err
 	}
 	if err := put(readmeName, []byte(w.readme(t, r, pictures))); err != nil {
@@ -103,7 +103,15 @@ func encodeCSV(rows [][]string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// comparison is the table of statements.
+// aboutVerdicts explains tables of statements of one experiment.
+const aboutVerdicts = "*Unsure* is a statement where the interval reaches over the bound; *not run* one of which this form has no points, or no " +
+	"run of them counts. " + aboutIntervals
+
+// aboutIntervals explains tables of statements.
+const aboutIntervals = "Intervals are of 95%; with --settle they are as much wider as it takes for all stages together to err in 5% of " +
+	"cases. *Samples* is how many runs of each point were looked at.\n"
+
+// comparison is the table of statements, and whose they are.
 func comparison(list []Finding) string {
 	var b strings.Builder
 	rows := texttable.New("statement", "paper", "ours", "samples", "holds")
@@ -117,8 +125,7 @@ func comparison(list []Finding) string {
 		rows.Row(fmt.Sprintf("%s [%d]", strings.TrimSpace(f.Says), k+1), f.Paper, f.Ours, f.Samples, f.Holds)
 	}
 	_ = rows.Markdown(&b) // to memory
-	b.WriteString("\nOurs with its 95% confidence interval; *unsure* where that reaches over the bound; *not run* where this form has no such points, or " +
-		"no run of them counts. With `--settle` intervals are as much wider as it takes for all stages together to err in 5% of cases.\n\n")
+	b.WriteString("\n")
 	for k, ref := range refs {
 		fmt.Fprintf(&b, "[%d] %s\n", k+1, ref)
 	}
@@ -141,7 +148,7 @@ func (w *start) readme(t *table, r *Report, pictures []picture) string {
 	}
 	b.WriteString("\n[summary.csv](summary.csv) has a row for each point, runs.csv one for each run. Columns are explained in docs/howto/sweep.md.\n")
 	if len(r.Findings) > 0 {
-		b.WriteString("\n## What the paper says\n\n" + comparison(r.Findings))
+		b.WriteString("\n## What the paper says\n\n" + comparison(r.Findings) + "\n" + aboutVerdicts)
 	}
 	for _, p := range pictures {
 		fmt.Fprintf(&b, "\n![%s](%s.svg)\n", p.Title, p.name)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize/english"
@@ -40,11 +39,10 @@ type Settling struct {
 }
 
 // Settle begins to settle an experiment. [Options.Samples] is how many samples a point gets at the
-// most: 1024 unless given. Where nothing is drawn, as when all sets of faults are counted, one
-// sample says all, and it is 1. The caller ends it with [Settling.End].
+// most: 1024 unless given. Where all sets of faults are counted nothing is drawn, and it is 1. The caller ends it with [Settling.End].
 func (e *Experiment) Settle(o Options) (*Settling, error) {
 	most := cmp.Or(o.Samples, settledMost)
-	if e.full.samples == 1 {
+	if e.drawsNothing() {
 		most = 1
 	}
 	o.Samples = min(firstStage, most)
@@ -57,6 +55,11 @@ func (e *Experiment) Settle(o Options) (*Settling, error) {
 		s.open = append(s.open, i)
 	}
 	return s, nil
+}
+
+// drawsNothing reports whether all samples of a point are the same.
+func (e *Experiment) drawsNothing() bool {
+	return e.Measure == ofTolerate && !slices.ContainsFunc(e.full.points, func(pt point) bool { return pt.config.FaultSets > 0 })
 }
 
 // Name is that of the experiment.
@@ -139,7 +142,7 @@ func ofStage(stage int) level { return usual / level(stage*(stage+1)) }
 
 // decided reports whether more samples would not change the verdict.
 func (f *Finding) decided() bool {
-	return f.Points > 0 && !strings.HasSuffix(f.Holds, Unsure)
+	return f.Points > 0 && f.verdict() != Unsure
 }
 
 // End writes all results of the stages that were made, and closes the folder. Before the first stage

@@ -134,13 +134,15 @@ func TestLookingOftenDoesNotErrOften(t *testing.T) {
 
 // All sets of dead links are counted in one sample: a second would be the same.
 func TestWhatDrawsNothingHasOneSample(t *testing.T) {
-	e := small(t)
-	e.full.samples = 1
-	f := &fake{}
-	s, err := e.Settle(options(t, f))
-	require.NoError(t, err)
-	assert.Len(t, settleAll(t, s), 1)
-	_, err = s.End()
-	require.NoError(t, err)
-	assert.Equal(t, len(e.full.points), f.all)
+	drawn := "      - {name: drawn, fault_sets: 300}\n"
+	for text, want := range map[string]int{ofTolerateText: 2, strings.ReplaceAll(ofTolerateText, drawn, ""): 1} {
+		e, err := loadFile("mine.yaml", []byte(text))
+		require.NoError(t, err)
+		s, err := e.Settle(Options{Dir: t.TempDir(), Jobs: 2, Samples: 2})
+		require.NoError(t, err)
+		assert.Len(t, settleAll(t, s), 1)
+		r, err := s.End()
+		require.NoError(t, err)
+		assert.Equal(t, want, r.Samples)
+	}
 }
