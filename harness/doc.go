@@ -44,6 +44,16 @@
 //	h.RequirePath("n100", "n000", "s2.10", "s1.10", "s0.00", "s1.00", "s2.00")
 //	h.RequireInOrder("n100", "n000")
 //
+// # Programs
+//
+// Programs of the test talk through the fabric, over TCP and UDP. They need no rights and no kernel:
+//
+//	l := h.Listen("n111", "tcp", ":80")
+//	c := h.Dial("n000", "tcp", "n111:80")
+//	client := http.Client{Transport: &http.Transport{DialContext: h.Net("n001").DialContext}}
+//
+// A NIC holds back whoever sends more than the fabric takes. What a fault loses, TCP sends again.
+//
 // # Virtual time
 //
 // With Virtual the fabric runs by its own clock, as fast as the machine can, and the same seed

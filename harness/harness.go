@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/virtual/world"
+	"github.com/weft-fabric/weft/nic/netstack"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -29,6 +30,7 @@ type Harness struct {
 	cfg    config
 	fabric *fabric.Fabric
 	record *recorder
+	stacks map[weft.NICID]*netstack.Stack // of the NICs that Net was called for
 
 	unmanage func() // ends its subnet manager; nil: it has none
 	told     bool   // the way to run the test again has been printed
@@ -136,6 +138,9 @@ func inMemory(t testing.TB) wire.Transport {
 
 // stop ends the fabric. A test that failed by other means than ours is told how to run it again.
 func (h *Harness) stop() {
+	for _, s := range h.stacks {
+		s.Close()
+	}
 	if h.unmanage != nil {
 		h.unmanage()
 	}

@@ -38,6 +38,7 @@ type config struct {
 	method   manage.Method
 	delays   manager.Delays
 	patience time.Duration
+	mtu      int // of stacks; 0: their default
 	err      error
 	changes  []func(*fabric.Options)
 

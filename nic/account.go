@@ -128,7 +128,7 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 	if h.Traced {
 		out.Arrived = append(out.Arrived, *h)
 	}
-	if h.Payload != 0 && n.carrier != nil {
+	if h.Payload != 0 && n.carrier != nil && !n.carrier.away {
 		n.carrier.arrived(h, out)
 	}
 }

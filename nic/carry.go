@@ -22,12 +22,14 @@ type carrier struct {
 	refused bool                // one has been refused since Actions.Room was last set
 	waiting int                 // bytes of them delivered and not taken
 	kept    [weft.MaxVCs]uint16 // per VC, places in the buffer that are not given back until then; at most weft.MaxBuffer
+	away    bool                // nobody takes them now
 }
 
 // Attach has the NIC take payloads from now on: packets that carry one come up in Actions.Carried,
 // and Taken must follow. Without it nothing comes of what such packets carry.
 func (n *NIC) Attach() {
 	if n.carrier != nil {
+		n.carrier.away = false
 		return
 	}
 	n.carrier = &carrier{}
@@ -86,10 +88,19 @@ func (c *carrier) keeps(vc weft.VC) bool {
 	return true
 }
 
-// Taken tells that packets of Actions.Carried, of so many bytes by their Size, have been taken.
+// Detach ends Attach. What waits to be taken counts as taken; what is in the send queue goes on.
+func (n *NIC) Detach(out *weft.Actions) {
+	if n.carrier != nil {
+		n.carrier.away = true
+		n.Taken(n.carrier.waiting, out)
+	}
+}
+
+// Taken tells that packets of Actions.Carried, of so many bytes by their Size, have been taken. Those
+// that came before the NIC was detached do not count any more.
 func (n *NIC) Taken(bytes int, out *weft.Actions) {
 	c := n.carrier
-	if c.waiting -= bytes; c.waiting > MostWaiting {
+	if c.waiting = max(0, c.waiting-bytes); c.waiting > MostWaiting {
 		return
 	}
 	for vc := range c.kept[:n.cfg.VCs] {

@@ -66,3 +66,33 @@ func TestANICHoldsBackWhatNobodyTakes(t *testing.T) {
 	r.take(0)
 	require.Equal(t, 2, r.neighbour.Credits(0))
 }
+
+// Of a NIC that is detached nothing waits: it takes all as one that nobody has ever attached does.
+func TestADetachedNICHoldsNothingBack(t *testing.T) {
+	r := newRig(t, Config{ID: 3})
+	r.Attach()
+	give := func(n int) (carried int) {
+		for i := range n {
+			if r.neighbour.Credits(0) == 0 {
+				break
+			}
+			r.hand(weft.Header{Src: 1, Dst: 3, Seq: r.flows.get(1).next, Size: weft.MaxPayload, Payload: weft.Payload(i + 1)})
+			carried += len(r.out.Carried)
+			r.take(0)
+		}
+		return carried
+	}
+	most := MostWaiting/weft.MaxPayload + 10
+	require.Less(t, give(most), most)
+	require.Zero(t, r.neighbour.Credits(0))
+	r.out.Reset()
+	r.Detach(&r.out)
+	r.take(0)
+	require.Equal(t, 2, r.neighbour.Credits(0))
+	require.Zero(t, give(most))
+	require.Equal(t, 2, r.neighbour.Credits(0))
+	r.Taken(weft.MaxPayload, &r.out) // late, of before
+	r.Attach()
+	require.Positive(t, give(1))
+	require.Equal(t, weft.MaxPayload, r.carrier.waiting)
+}

@@ -1,7 +1,7 @@
 // The tools of `make check`, apart from go.mod, so that users of Weft do not depend on them.
 module github.com/weft-fabric/weft/tools
 
-go 1.26.0
+go 1.26.3
 
 tool github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 

@@ -76,7 +76,13 @@ func (n *NIC) Send(dst weft.NICID, size int, traced bool) (seq uint64, err error
 // Attach has what packets carry for this NIC go to c, in place of who had it before; nil: to nobody.
 func (n *NIC) Attach(c switchd.Carrier) {
 	n.Driver.Attach(c)
-	n.Do(func(weft.Time, *weft.Actions) { n.core.Attach() })
+	n.Do(func(_ weft.Time, out *weft.Actions) {
+		if c == nil {
+			n.core.Detach(out)
+		} else {
+			n.core.Attach()
+		}
+	})
 }
 
 // Carry puts one packet into the send queue that carries a copy of data. The NIC must be attached;

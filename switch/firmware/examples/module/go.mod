@@ -1,6 +1,6 @@
 module example.org/around
 
-go 1.26.0
+go 1.26.3
 
 require github.com/weft-fabric/weft v0.0.0
 

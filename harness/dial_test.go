@@ -1,0 +1,173 @@
+package harness_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/testenv"
+)
+
+// A connection survives links that are cut and mended: its bytes come in order, all packets are
+// accounted for, and what they carried is freed.
+func TestAConnectionSurvivesCuts(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]harness.Option{
+		"over NATS": live.OverNATS(), "in memory": harness.Options(), "large packets": harness.MTU(9000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tree := "kary-ntree:2,3"
+			if testenv.Full() {
+				tree = "kary-ntree:4,3"
+			}
+			h := harness.New(t, tree, options)
+			last := h.Topology().NICs[len(h.Topology().NICs)-1].Name
+			l := h.Listen(last, "tcp", ":80")
+			sent := make([]byte, testenv.N(4<<20, 256<<10))
+			source := rand.NewChaCha8([32]byte{byte(h.Seed())})
+			_, _ = source.Read(sent) // never fails
+			var g errgroup.Group
+			g.Go(func() error {
+				c, err := l.Accept()
+				if err != nil {
+					return err
+				}
+				_, err = io.Copy(c, c) // back again
+				return errors.Join(err, c.Close())
+			})
+			c := h.Dial("n"+zeros(h), "tcp", last+":80")
+			g.Go(func() error {
+				_, err := c.Write(sent)
+				return errors.Join(err, c.(interface{ CloseWrite() error }).CloseWrite())
+			})
+			came, done := []byte(nil), make(chan struct{})
+			g.Go(func() (err error) {
+				defer close(done)
+				came, err = io.ReadAll(c)
+				return errors.Join(err, c.Close())
+			})
+			cutWhile(h, 20, done)
+			require.NoError(t, g.Wait())
+			require.True(t, bytes.Equal(sent, came), "%d bytes of %d came back", len(came), len(sent))
+			require.NoError(t, l.Close())
+			h.Net(last).Close()
+			h.Net("n" + zeros(h)).Close()
+			ledger := h.Quiesce()
+			require.True(t, ledger.Balanced, "%+v", ledger)
+			require.Greater(t, ledger.Delivered, uint64(2*len(sent)/9000))
+			require.Zero(t, h.Fabric().LocalNIC(0).Payloads().Held())
+		})
+	}
+}
+
+func zeros(h *harness.Harness) string { return h.Topology().NICs[0].Name[1:] }
+
+// cutWhile cuts and mends links between switches, chosen at random, at least so many and until done.
+func cutWhile(h *harness.Harness, least int, done <-chan struct{}) {
+	var links []topology.Link
+	for _, l := range h.Topology().Links {
+		if l.BetweenSwitches() {
+			links = append(links, l)
+		}
+	}
+	draw := rand.New(rand.NewPCG(h.Seed(), 1))
+	for n := 0; ; n++ {
+		if n >= least {
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+		l := links[draw.IntN(len(links))]
+		a, b := h.Topology().Name(l.A.Node), h.Topology().Name(l.B.Node)
+		h.Cut(a, b)
+		h.Restore(a, b)
+	}
+}
+
+// Programs of Go's library run over the fabric as they are, over both versions of IP, many at once.
+func TestAWebServerOnANIC(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, "kary-ntree:2,2")
+	l := h.Listen("n00", "tcp", ":80")
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(body)
+	})}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(l) })
+	var g errgroup.Group
+	body := bytes.Repeat([]byte("weft"), 50_000)
+	for _, nic := range []string{"n01", "n10", "n11"} {
+		for _, url := range []string{"http://n00", "http://10.64.0.1:80", "http://[fd77:6566:74::1]:80"} {
+			at := h.Net(nic)
+			g.Go(func() error {
+				transport := &http.Transport{DialContext: at.DialContext}
+				defer transport.CloseIdleConnections()
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
+				if err != nil {
+					return err
+				}
+				answer, err := transport.RoundTrip(request)
+				if err != nil {
+					return err
+				}
+				got, err := io.ReadAll(answer.Body)
+				if !bytes.Equal(body, got) {
+					err = errors.Join(err, errors.New("the answer is not what was sent"))
+				}
+				return errors.Join(err, answer.Body.Close())
+			})
+		}
+	}
+	require.NoError(t, g.Wait())
+	require.NoError(t, server.Close())
+	serving.Wait()
+}
+
+func TestDatagramsAndWhatCannotBeDialled(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, "kary-ntree:2,2")
+	n00, n11 := h.Net("n00"), h.Net("n11")
+	packets, err := n11.ListenPacket("udp", ":53")
+	require.NoError(t, err)
+	c := h.Dial("n00", "udp", "n11:53")
+	_, err = c.Write([]byte("ask"))
+	require.NoError(t, err)
+	buffer := make([]byte, 100)
+	n, from, err := packets.ReadFrom(buffer)
+	require.NoError(t, err)
+	require.Equal(t, "ask", string(buffer[:n]))
+	require.Equal(t, "10.64.0.1", from.(*net.UDPAddr).IP.String())
+	require.NoError(t, errors.Join(c.Close(), packets.Close()))
+
+	ctx, cancel := context.WithTimeout(t.Context(), harness.DefaultPatience)
+	defer cancel()
+	for _, bad := range [][3]string{
+		{"tcp", "n12:80", `"n12"`},
+		{"tcp", ":80", "which NIC"},
+		{"unix", "n11:80", "unix"},
+		{"tcp", "n11:http", "65535"},
+		{"tcp", "n11:81", "refused"},
+		{"tcp", "n11", "port"},
+	} {
+		_, err := n00.DialContext(ctx, bad[0], bad[1])
+		require.ErrorContains(t, err, bad[2])
+	}
+	_, err = n00.Listen("udp", ":80")
+	require.ErrorContains(t, err, "udp")
+}
