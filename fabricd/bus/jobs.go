@@ -45,7 +45,7 @@ func jobSubjects() []string {
 	list := []string{
 		workStream + ".>", "$KV." + jobsBucket + ".>", "$O." + jobsBucket + ".>", "$JS.API.INFO",
 		"$JS.API.CONSUMER.MSG.NEXT." + workStream + ".>", "$JS.API.CONSUMER.MSG.NEXT." + keys + ".>",
-		"$JS.ACK." + workStream + ".>",
+		"$JS.ACK." + workStream + ".>", "$JS.FC." + keys + ".>", "$JS.FC." + files + ".>",
 	}
 	for _, s := range []string{workStream, keys, files} {
 		list = append(list, "$JS.API.STREAM.*."+s, "$JS.API.STREAM.MSG.GET."+s, "$JS.API.CONSUMER.*."+s+".>")
@@ -137,21 +137,18 @@ type Written struct {
 	Value []byte
 }
 
-// Written returns the keys below some prefixes that were written after a place in the history of the
+// Written returns the keys below a prefix that were written after a place in the history of the
 // bucket, at most some hundred at a time, and the place after them. It waits for the first of them,
 // at most so long. At place 0 it begins with those that are there.
-func (j *Jobs) Written(ctx context.Context, below []string, place uint64, wait time.Duration) ([]Written, uint64, error) {
+func (j *Jobs) Written(ctx context.Context, below string, place uint64, wait time.Duration) ([]Written, uint64, error) {
 	head := "$KV." + jobsBucket + "."
 	cfg := jetstream.ConsumerConfig{
 		AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: place + 1,
-		InactiveThreshold: time.Minute, MemoryStorage: true, Replicas: 1,
-	}
-	for _, b := range below {
-		cfg.FilterSubjects = append(cfg.FilterSubjects, head+b+".>")
+		InactiveThreshold: time.Minute, MemoryStorage: true, Replicas: 1, FilterSubject: head + below + ".>",
 	}
 	c, err := j.keys.CreateConsumer(ctx, cfg)
 	if err != nil {
-		return nil, place, j.error("read", strings.Join(below, ", "), err)
+		return nil, place, j.error("read", below, err)
 	}
 	defer func() { // one that is left goes by itself
 		_ = j.keys.DeleteConsumer(context.WithoutCancel(ctx), c.CachedInfo().Name)
@@ -159,7 +156,7 @@ func (j *Jobs) Written(ctx context.Context, below []string, place uint64, wait t
 	var list []Written
 	for batch, err := c.Fetch(1, jetstream.FetchMaxWait(wait)); ; batch, err = c.FetchNoWait(512) {
 		if err != nil {
-			return list, place, j.error("read", strings.Join(below, ", "), err)
+			return list, place, j.error("read", below, err)
 		}
 		n := 0
 		for m := range batch.Messages() {
@@ -179,10 +176,10 @@ func (j *Jobs) Written(ctx context.Context, below []string, place uint64, wait t
 	}
 }
 
-// Forget deletes all keys below a prefix, for good.
-func (j *Jobs) Forget(ctx context.Context, below string) error {
-	return j.error("forget", below,
-		j.keys.Purge(ctx, jetstream.WithPurgeSubject("$KV."+jobsBucket+"."+below+".>")))
+// Forget deletes all keys that match a pattern, for good.
+func (j *Jobs) Forget(ctx context.Context, pattern string) error {
+	return j.error("forget", pattern,
+		j.keys.Purge(ctx, jetstream.WithPurgeSubject("$KV."+jobsBucket+"."+pattern)))
 }
 
 // PutFile keeps a file under a name, its hash, unless it is there.

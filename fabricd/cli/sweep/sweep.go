@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/document/table"
+	"github.com/weft-fabric/weft/fabricd/work"
 	"github.com/weft-fabric/weft/harness/sweep"
 )
 
@@ -24,6 +25,7 @@ type sweepFlags struct {
 	out, report         string
 	where               []string
 	quick, dryRun, json bool
+	on                  command.On
 
 	runner sweep.Runner // nil outside tests
 }
@@ -59,7 +61,9 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 			if s.report != "" {
 				return s.index(cmd.OutOrStdout())
 			}
-			return s.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return s.on.Run(cmd, args, nil, func(engine work.Engine) error {
+				return s.run(cmd.Context(), args[0], engine, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			})
 		},
 		ValidArgsFunction: command.YAMLFiles,
 	}
@@ -79,10 +83,11 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 	f.BoolVarP(&s.json, "json", "j", false, "print what came of it as one JSON object")
 	command.Bound(f, "samples", 0, command.MaxCount)
 	command.Bound(f, "jobs", 0, command.MaxWorkers)
+	s.on.Flags(cmd, nil, []string{"jobs", "dry-run", "json"}, []string{"out", "report"})
 	_, _ = cmd.MarkFlagDirname("out"), cmd.MarkFlagDirname("report") // there are such flags
 }
 
-func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) error {
+func (s *sweepFlags) run(ctx context.Context, path string, engine work.Engine, stdout, stderr io.Writer) error {
 	if err := command.NoFolder(path); err != nil {
 		return err
 	}
@@ -95,7 +100,7 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 		return fmt.Errorf("--where: %w", err)
 	}
 	o := sweep.Options{
-		Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs,
+		Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs, Engine: engine,
 		Runner: s.runner, Version: command.Revision(), Command: s.command(path),
 	}
 	if s.dryRun {
