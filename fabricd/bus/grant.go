@@ -52,7 +52,8 @@ func grantOf(r Role, fabric, name string) grant {
 	switch r {
 	case RoleFabric:
 		return grant{
-			slices.Concat(storeSubjects(fabric), []string{allOf(fabric), allAgents(), inboxes + ">"}, services(AgentService)),
+			slices.Concat(storeSubjects(fabric), jobSubjects(), []string{allOf(fabric), allAgents(), inboxes + ">"},
+				services(AgentService)),
 			append(announced(fabricService), allOf(fabric)),
 		}
 	case RoleOperator:
@@ -66,7 +67,8 @@ func grantOf(r Role, fabric, name string) grant {
 		}
 	case RoleAgent:
 		return grant{
-			append(services(AgentService), agentSubjects(name), // whether there is another of its name
+			append(slices.Concat(services(AgentService), jobSubjects()),
+				agentSubjects(name), // whether there is another of its name
 				inboxOf(RoleFabric.String())+".>", toRenewer, agentInboxes()),
 			append(announced(AgentService), agentSubjects(name), own),
 		}

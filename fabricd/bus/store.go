@@ -67,25 +67,46 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	if err := ValidateFabric(cfg.Fabric); err != nil {
 		return nil, err
 	}
+	return openStore(ctx, storeWhat{
+		name: fmt.Sprintf("store of fabric %q", cfg.Fabric), program: "fabric-" + cfg.Fabric + "-store", url: cfg.URL,
+		credentials: cfg.Credentials, subjects: storeSubjects(cfg.Fabric), room: maxStore / 2,
+		open: func(ctx context.Context, s *Store, js jetstream.JetStream) error {
+			return s.open(ctx, js, jetstream.KeyValueConfig{
+				Bucket: bucketOf(cfg.Fabric), Description: "state of fabric " + cfg.Fabric, History: 1, MaxBytes: maxStore / 2,
+				Replicas: copies,
+			}, cfg.Existing)
+		},
+	})
+}
+
+// storeWhat is what is opened on a broker's JetStream.
+type storeWhat struct {
+	name, program, url string
+	credentials        Credentials
+	subjects           []string // that it publishes on
+	room               int64    // bytes that it may take
+	open               func(ctx context.Context, s *Store, js jetstream.JetStream) error
+}
+
+func openStore(ctx context.Context, w storeWhat) (*Store, error) {
 	s := &Store{done: make(chan struct{})}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var err error
-	s.conn, err = connect(nil, cfg.URL, cfg.Credentials, []nats.Option{
-		nats.Name(root + "-fabric-" + cfg.Fabric +
-			"-store"), nats.MaxReconnects(-1), nats.ClosedHandler(func(*nats.Conn) { close(s.done) }),
+	s.conn, err = connect(nil, w.url, w.credentials, []nats.Option{
+		nats.Name(root + "-" + w.program), nats.MaxReconnects(-1), nats.ClosedHandler(func(*nats.Conn) { close(s.done) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // what is denied gets no answer
 			if errors.Is(err, nats.ErrPermissionViolation) {
-				cancel(cfg.denied(err))
+				cancel(w.denied(err))
 			}
 		}),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("bus: store of fabric %q: %w", cfg.Fabric, err)
+		return nil, fmt.Errorf("bus: %s: %w", w.name, err)
 	}
 	js, err := jetstream.New(s.conn.Conn)
 	if err == nil {
-		err = s.open(ctx, js, cfg)
+		err = w.open(ctx, s, js)
 	}
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err,
@@ -93,7 +114,7 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 		err = fmt.Errorf("%w: it runs without JetStream", ErrNoStore)
 	case hasCode(err, noRoom):
 		err = fmt.Errorf("the broker has no room for the %d MiB that it may take: make some where its store_dir is, or "+
-			"raise max_file_store: %w", maxStore>>21, err)
+			"raise max_file_store: %w", w.room>>20, err)
 	case err != nil && errors.Is(context.Cause(ctx), reply.ErrDenied):
 		err = context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -102,29 +123,31 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	}
 	if err != nil {
 		s.Close()
-		return nil, fmt.Errorf("bus: store of fabric %q: %w", cfg.Fabric, err)
+		return nil, fmt.Errorf("bus: %s: %w", w.name, err)
 	}
 	return s, nil
 }
 
 // denied says what the broker does not let us do.
-func (c StoreConfig) denied(violation error) error {
-	what := "subscribe to the answers to its requests, below " + c.Credentials.inbox()
+func (w *storeWhat) denied(violation error) error {
+	what := "subscribe to the answers to its requests, below " + w.credentials.inbox()
 	if !deniedSubscription(violation) {
 		what = fmt.Sprintf("publish on %q", deniedSubject(violation))
 	}
 	return fmt.Errorf("%w for %v: %w to %s: let them publish on %s, or connect with other credentials",
-		ErrNoStore, c.Credentials, reply.ErrDenied, what, strings.Join(storeSubjects(c.Fabric), ", "))
+		ErrNoStore, w.credentials, reply.ErrDenied, what, strings.Join(w.subjects, ", "))
 }
 
 // open finds the bucket or makes it.
-func (s *Store) open(ctx context.Context, js jetstream.JetStream, cfg StoreConfig) (err error) {
-	s.kv, err = js.KeyValue(ctx, bucketOf(cfg.Fabric))
+func (s *Store) open(ctx context.Context, js jetstream.JetStream, cfg jetstream.KeyValueConfig, existing bool) (
+	err error,
+) {
+	s.kv, err = js.KeyValue(ctx, cfg.Bucket)
 	switch {
-	case errors.Is(err, jetstream.ErrBucketNotFound) && cfg.Existing:
+	case errors.Is(err, jetstream.ErrBucketNotFound) && existing:
 		return reply.ErrNoKey
 	case errors.Is(err, jetstream.ErrBucketNotFound):
-		s.kv, err = makeBucket(ctx, js, cfg.Fabric)
+		s.kv, err = makeBucket(ctx, js, cfg)
 	}
 	if err != nil {
 		return err
@@ -143,13 +166,11 @@ const copies = 3
 
 // makeBucket does not end before the broker has answered, though ctx may: a broker that is shut
 // down while it makes a bucket leaves goroutines behind.
-func makeBucket(ctx context.Context, js jetstream.JetStream, fabric string) (jetstream.KeyValue, error) {
+func makeBucket(ctx context.Context, js jetstream.JetStream, cfg jetstream.KeyValueConfig) (
+	jetstream.KeyValue, error,
+) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makeTime)
 	defer cancel()
-	cfg := jetstream.KeyValueConfig{
-		Bucket: bucketOf(fabric), Description: "state of fabric " + fabric, History: 1, MaxBytes: maxStore / 2,
-		Replicas: copies,
-	}
 	kv, err := js.CreateKeyValue(ctx, cfg)
 	// Servers that have just found each other do not yet know that the others keep things too, and
 	// a bucket that one server keeps ends with it.
@@ -176,6 +197,9 @@ var fewer = []jetstream.ErrorCode{10074, noPeers, noRoom}
 const (
 	noPeers jetstream.ErrorCode = 10005
 	noRoom  jetstream.ErrorCode = 10047
+
+	full      jetstream.ErrorCode = 10077 // the stream has as much as it may
+	overBytes jetstream.ErrorCode = 10023 // the server has
 )
 
 func fewServers(err error) bool { return hasCode(err, fewer...) }
@@ -249,6 +273,8 @@ func (s *Store) error(do, key string, err error) error {
 		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
 			api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
 		err = reply.ErrConflict
+	case hasCode(err, full, overBytes):
+		err = fmt.Errorf("the broker keeps no more of them: %w", err)
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("the broker's JetStream does not answer, or does not let us: %w", err)
 	}

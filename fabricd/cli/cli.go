@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/cli/explain"
 	"github.com/weft-fabric/weft/fabricd/cli/ib"
+	"github.com/weft-fabric/weft/fabricd/cli/job"
 	"github.com/weft-fabric/weft/fabricd/cli/manage"
 	"github.com/weft-fabric/weft/fabricd/cli/reroute"
 	"github.com/weft-fabric/weft/fabricd/cli/routes"
@@ -66,7 +67,8 @@ Exit codes: 0 all went well, 1 an expectation of a scenario did not hold, 2 wron
 	}
 	root.AddCommand(up.Command(), up.DownCommand(), up.StateCommand(), agent.Command(), agent.ListCommand(), run.Command(),
 		switches.Command(), manage.Command(), ib.Command(), auth.Command(), topology.Command(), scenario.Command(), explain.Command(),
-		verify.Command(), sweep.Command(), routes.Command(), reroute.Command(), tolerate.Command())
+		verify.Command(), sweep.Command(), routes.Command(), reroute.Command(), tolerate.Command(),
+		job.Command(), job.PieceCommand())
 	exec.allow(root)
 	return root
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 
 	"github.com/goccy/go-yaml"
@@ -13,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
+	"github.com/weft-fabric/weft/fabricd/inputs"
 )
 
 // MaxSize is the largest file read, in bytes. Chosen by us: four times the JSON listing of a
@@ -76,7 +76,7 @@ func Load[T any](file string, data []byte) (*Doc, T, error) {
 
 // Bytes reads a file of at most [MaxSize] bytes that is not YAML. Errors name it.
 func Bytes(file string) ([]byte, error) {
-	f, err := os.Open(file)
+	f, err := inputs.Open(file)
 	if err != nil {
 		return nil, err // names the file
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/weft-fabric/weft/fabricd/inputs"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/firmware/wasm"
@@ -84,7 +85,7 @@ func (s *store) module(n *named) ([]byte, error) {
 		return nil, fmt.Errorf("firmware %s: %s is no file of at most %d MB: name that of a module",
 			Name, n.path, wasm.MaxModule>>20)
 	}
-	b, err := os.ReadFile(n.path)
+	b, err := inputs.ReadFile(n.path)
 	if err != nil {
 		return nil, fmt.Errorf("firmware %s: %w", Name, err)
 	}

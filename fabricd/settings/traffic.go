@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
+	"github.com/weft-fabric/weft/fabricd/inputs"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -22,5 +22,5 @@ func ParseTraffic(text string) (nic.Traffic, error) {
 	if err != nil {
 		return t, err
 	}
-	return t.Open(func(file string) (io.ReadCloser, error) { return os.Open(file) })
+	return t.Open(func(file string) (io.ReadCloser, error) { return inputs.Open(file) })
 }

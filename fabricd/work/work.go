@@ -1,6 +1,6 @@
 // Package work runs what falls into pieces: the runs of an experiment, the sets of a proof, the
 // links of a what-if question. A [Job] says which pieces there are, how one is computed to bytes and
-// how results are merged. An [Engine] runs them: [Local] in this process, package jobs on agents.
+// how results are merged. An [Engine] runs them: [Local] in this process, package jobs on many machines.
 //
 // The result of a piece is a function of its [Piece.Key] and of the program, so that it does not
 // matter who computes it, when, or how often.
@@ -39,6 +39,8 @@ type Job struct {
 	// else as they end. [ErrEnough] ends the job.
 	Merge   func(i int, result []byte) error
 	Ordered bool
+	// Plain is what of a result is the same whoever computes the piece: not how long it took. nil: all.
+	Plain func(result []byte) []byte
 }
 
 // Engine runs the pieces of a job that are not known and merges their results. The error is the first
@@ -77,6 +79,35 @@ func JSON[T any](run func(ctx context.Context, worker, i int) (T, error), merge 
 			}
 			return merge(i, v)
 		}
+}
+
+// Untimed is a JSON result without what it says of how long it took, for [Job.Plain].
+func Untimed(result []byte) []byte {
+	var v any
+	if json.Unmarshal(result, &v) != nil {
+		return result
+	}
+	plain, err := json.Marshal(untimed(v))
+	if err != nil {
+		return result
+	}
+	return plain
+}
+
+func untimed(v any) any {
+	switch x := v.(type) {
+	case map[string]any:
+		delete(x, "seconds")
+		delete(x, "compute_seconds")
+		for k := range x {
+			x[k] = untimed(x[k])
+		}
+	case []any:
+		for i := range x {
+			x[i] = untimed(x[i])
+		}
+	}
+	return v
 }
 
 // Local is the engine that computes in this process.

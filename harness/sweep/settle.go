@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/dustin/go-humanize/english"
 )
@@ -15,8 +14,6 @@ import (
 const (
 	firstStage  = 4    // samples of every point; each further stage doubles them
 	settledMost = 1024 // samples of a point, unless the options say otherwise
-
-	perSize = 100 * time.Nanosecond // to rank first stages by
 )
 
 // Settling makes the samples of an experiment in stages, until each statement of its checks is
@@ -35,7 +32,6 @@ type Settling struct {
 	stage    int
 	open     []int // indices of the checks that are not decided
 	findings []Finding
-	each     time.Duration // that a run of the last stage took that made any
 }
 
 // Settle begins to settle an experiment. [Options.Samples] is how many samples a point gets at the
@@ -91,18 +87,13 @@ func (s *Settling) next() (samples int, points []int) {
 	return min(firstStage<<s.stage, s.most), points
 }
 
-// Takes is about how long the next stage takes: by the runs of the last one, or where there was none
-// by their size.
-func (s *Settling) Takes() time.Duration {
+// size is how much work the next stage is, beside that of other experiments.
+func (s *Settling) size() (size float64) {
 	samples, points := s.next()
-	if s.each > 0 {
-		return s.each * time.Duration((samples-samples/2)*len(points))
-	}
-	size := 0.0
 	for _, i := range points {
-		size += s.start.size(i)
+		size += s.start.size(i) * float64(samples)
 	}
-	return time.Duration(size * float64(samples) * float64(perSize))
+	return size
 }
 
 // Stage makes the next stage. When it is interrupted, what was decided before stands.
@@ -114,14 +105,10 @@ func (s *Settling) Stage(ctx context.Context) error {
 		w.samples[i] = samples
 	}
 	w.list()
-	began := time.Now()
 	if err := w.all(ctx); err != nil {
 		w.samples = before
 		w.list()
 		return err
-	}
-	if n := len(w.todo); n > 0 {
-		s.each = time.Since(began) / time.Duration(n)
 	}
 	s.stage++
 	t := w.table()
@@ -159,13 +146,14 @@ func (s *Settling) End() (*Report, error) {
 // Close closes the folder and writes nothing. The runs that were made are kept.
 func (s *Settling) Close() error { return s.start.journal.close() }
 
-// SettleAll makes stages until all experiments are done, always that which takes least, so that
-// what can be decided soon is not kept waiting. Before each it calls told.
+// SettleAll makes stages until all experiments are done, always that which is least work, so that
+// what can be decided soon is not kept waiting. Their order depends on the samples alone, so that
+// whoever computes for another process finds the same. Before each it calls told.
 func SettleAll(ctx context.Context, list []*Settling, told func(*Settling)) error {
 	for {
 		var next *Settling
 		for _, s := range list {
-			if !s.Done() && (next == nil || s.Takes() < next.Takes()) {
+			if !s.Done() && (next == nil || s.size() < next.size()) {
 				next = s
 			}
 		}

@@ -5,12 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/inputs"
 	"github.com/weft-fabric/weft/fabricd/settings"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/measure"
 	"github.com/weft-fabric/weft/nic"
 )
@@ -121,7 +122,7 @@ func (b *builder) load(s *settled) (float64, error) {
 
 // digest is the SHA-256 of a file; empty if there is none of that name.
 func digest(path string) string {
-	data, err := os.ReadFile(path)
+	data, err := inputs.ReadFile(path)
 	if err != nil {
 		return ""
 	}
@@ -133,6 +134,9 @@ func digest(path string) string {
 func (b *builder) files(s *settled) (list []string) {
 	if g := b.graphs[get(s.Topology)]; g != nil && g.digest != "" {
 		list = append(list, "topology file "+g.digest)
+	}
+	if _, module, err := subnet.Pin(get(s.Routing)); err == nil && module != nil {
+		list = append(list, fmt.Sprintf("module %x", sha256.Sum256(module)))
 	}
 	if t := b.traces[s.pattern()]; t != nil {
 		list = append(list, "trace file "+t.digest)

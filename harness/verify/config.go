@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/work"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
@@ -76,6 +77,8 @@ type Config struct {
 	// Exhaustive explores the sets one by one, also where all can be explored at once.
 	Exhaustive bool
 	Workers    int // goroutines; 0 is one per core
+	// Engine explores the sets one by one; nil: goroutines of this process. All sets at once it does not.
+	Engine work.Engine
 	// Progress, if given, is told how many of the sets are done. It is called from one goroutine at
 	// a time.
 	Progress func(done, total uint64)

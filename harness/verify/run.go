@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/work"
 )
 
@@ -167,7 +168,11 @@ func (r *run) work(ctx context.Context) error {
 	if r.StopAtFirst && len(r.result.firsts) > 0 { // an earlier run that was told to stop there may have
 		return nil
 	}
-	if err := (work.Local{Workers: r.Workers}).Run(ctx, &j); err != nil && ctx.Err() == nil {
+	engine := r.Engine
+	if engine == nil {
+		engine = work.Local{Workers: r.Workers}
+	}
+	if err := engine.Run(ctx, &j); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return nil
@@ -256,11 +261,23 @@ func (r *run) progress(n uint64) {
 	}
 }
 
+func mixedName(m *Mixed) string {
+	if m == nil {
+		return ""
+	}
+	return m.name()
+}
+
 // fingerprint tells runs apart whose results must not be added.
 func (r *run) fingerprint() string {
 	fw := cmp.Or(r.Name, r.Firmware.Name)
 	if r.Mixed != nil {
 		fw += " mixed with " + r.Mixed.name()
+	}
+	for _, name := range []string{r.Name, mixedName(r.Mixed)} { // a module may have been compiled anew under its name
+		if _, module, err := subnet.Pin(name); err == nil && module != nil {
+			fw += fmt.Sprintf(" module %x", sha256.Sum256(module))
+		}
 	}
 	graph := sha256.New()
 	_ = r.Graph.WriteJSON(graph) // a hash takes everything; a topology file may have been edited under its name

@@ -4,11 +4,13 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +26,9 @@ import (
 type agentFlags struct {
 	name, memory    string
 	switches, cores int
+	workOnly, named bool
+	jobs            int
+	pieceTime       time.Duration
 	server          bus.Settings
 	verbose         bool
 }
@@ -40,11 +45,23 @@ The agent is found at the NATS server (or cluster of servers) that all hosts use
 killed its switches are dead and packets go around them; started again it gets its parts back. It also runs switches that are moved here from
 other hosts, if it has room for them. Ctrl-C ends it and all that it runs.
 
+With --work-only it runs no nodes: it computes pieces of jobs, --jobs of them at once, each in a process of its own (fabricd sweep, verify,
+tolerate, reroute and run with --on). A piece that takes more than its share of --memory, or more than --piece-time, is ended and tried
+elsewhere; after three tries it is given up.
+
 Exit codes: 0 interrupted; 2 it cannot be an agent: another has its name, no broker, no memory.`,
-		Example: "  fabricd agent --server nats://h1:4222,nats://h2:4222\n  fabricd agent --server nats://h1:4222 --creds agent-h2.creds --memory 4GiB --cores 8",
-		Args:    cobra.NoArgs,
+		Example: "  fabricd agent --server nats://h1:4222,nats://h2:4222\n  fabricd agent --server nats://h1:4222 --creds agent-h2.creds --memory 4GiB --cores 8\n" +
+			"  fabricd agent --server nats://h1:4222 --work-only --jobs 8 --piece-time 1h",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return command.Unhurried(cmd.OutOrStdout(), cmd.ErrOrStderr(), false, func(stdout, stderr io.Writer) error {
+				a.named = a.name != ""
+				switch {
+				case a.workOnly:
+					return a.work(cmd.Context(), serverFlags(cmd), stdout, stderr)
+				case a.jobs != 0 || a.pieceTime != 0:
+					return errors.New("--jobs and --piece-time are for --work-only: give that, or leave them out")
+				}
 				return a.run(cmd.Context(), stdout, stderr)
 			})
 		},
@@ -56,6 +73,11 @@ Exit codes: 0 interrupted; 2 it cannot be an agent: another has its name, no bro
 	f.IntVar(&a.cores, "cores", 0, "cores to offer: fabrics share their load by them; 0 is all")
 	command.Bound(f, "switches", 0, command.MaxCount)
 	command.Bound(f, "cores", 0, 65536)
+	f.BoolVar(&a.workOnly, "work-only", false, "run no nodes of fabrics: compute pieces of jobs")
+	f.IntVar(&a.jobs, "jobs", 0, "with --work-only: pieces at once; 0 is one per core")
+	f.DurationVar(&a.pieceTime, "piece-time", 0, "with --work-only: most time for one piece; 0 is any")
+	command.Bound(f, "jobs", 0, command.MaxWorkers)
+	command.Bound(f, "piece-time", 0, maxPieceTime)
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what happens to stderr")
 	a.server.Flags(f)
 	return cmd
@@ -68,6 +90,9 @@ func (a *agentFlags) room() (r cluster.Room, err error) {
 			return r, fmt.Errorf("name of this host: %w: give one with --name", err)
 		}
 		a.name = strings.ReplaceAll(a.name, "_", "-")
+	}
+	if a.workOnly { // many on one host need no names of their own
+		a.name = strings.ReplaceAll(a.name, ".", "-")
 	}
 	if err := bus.ValidateAgent(a.name); err != nil {
 		return r, fmt.Errorf("--name: %w", err)

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/subnet/reroute"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/work"
 )
 
 // rerouteFlags are those of fabricd reroute.
@@ -30,6 +31,8 @@ type rerouteFlags struct {
 	random, faults, vcs       int
 	seed                      uint64
 	switchFlows, paths, json  bool
+	on                        command.On
+	engine                    work.Engine // nil: this process
 
 	tellEvery time.Duration // between lines of progress where there is no terminal
 }
@@ -82,7 +85,13 @@ interrupted.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return u.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if u.on.Given() && !u.all && u.random == 0 {
+				return errors.New("--on is for --all and --random, which are many faults: leave it out")
+			}
+			return u.on.Run(cmd, args, nil, func(engine work.Engine) error {
+				u.engine = engine
+				return u.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			})
 		},
 	}
 	u.flags(cmd)
@@ -110,6 +119,7 @@ func (u *rerouteFlags) flags(cmd *cobra.Command) {
 	f.BoolVar(&u.switchFlows, "switch-flows", false, "with --method dqr: switches send to switches too, as managers of InfiniBand have it")
 	f.BoolVar(&u.paths, "paths", false, "list the flows that got another path, with both")
 	f.BoolVarP(&u.json, "json", "j", false, "print the result as one JSON object")
+	u.on.Flags(cmd, nil, []string{"json"}, nil)
 	command.Complete(cmd, "topology", topology.Kinds)
 	command.Complete(cmd, "routing", command.RoutesNames)
 	command.Complete(cmd, "method", manage.Words)
@@ -255,7 +265,7 @@ func (u *rerouteFlags) many(ctx context.Context, q *reroute.Query, stderr io.Wri
 	defer p.End()
 	told := func(done, of int) { p.Told(uint64(done), uint64(of)) }
 	if u.all {
-		return q.Each(ctx, nil, told)
+		return q.Each(ctx, u.engine, told)
 	}
-	return q.Random(ctx, nil, u.random, u.faults, u.seed, told)
+	return q.Random(ctx, u.engine, u.random, u.faults, u.seed, told)
 }

@@ -4,6 +4,8 @@ package run
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +25,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/lead"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/work"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 )
@@ -40,6 +43,7 @@ type runFlags struct {
 	drain   time.Duration
 	jobs    int
 	server  bus.Settings
+	on      command.On
 }
 
 // Command is fabricd run.
@@ -69,6 +73,9 @@ func Command() *cobra.Command {
 			if err := u.noServer(cmd); err != nil {
 				return err
 			}
+			if u.on.Given() && (u.shrink || u.report != "") {
+				return errors.New("--on with --shrink or --report, which are made where a scenario runs: leave one of them out")
+			}
 			if u.shrink {
 				return u.small.run(cmd, args, u)
 			}
@@ -82,7 +89,9 @@ func Command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return u.runAll(cmd, list)
+			return u.on.Run(cmd, args, work.Local{Workers: u.jobs}, func(engine work.Engine) error {
+				return u.runAll(cmd, engine, list)
+			})
 		},
 		ValidArgsFunction: command.YAMLFiles,
 	}
@@ -99,12 +108,16 @@ func Command() *cobra.Command {
 	cmd.Flags().IntVar(&u.jobs, "jobs", 1, "how many scenarios run at once; live ones share the machine")
 	command.Bound(cmd.Flags(), "jobs", 1, command.MaxWorkers)
 	u.small.flags(cmd)
+	u.on.Flags(cmd, &u.server, []string{"jobs", "json"}, []string{"report", "junit"})
 	u.server.Flags(cmd.Flags())
 	return cmd
 }
 
 // noServer refuses to be told of a server that virtual time has no use for.
 func (u runFlags) noServer(cmd *cobra.Command) (err error) {
+	if u.on.Given() { // it is where the agents are
+		return nil
+	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if _, ok := f.Annotations[bus.ServerFlag]; ok && u.virtual {
 			err = fmt.Errorf("--virtual with --%s: in virtual time links do not leave the process, leave one of them out", f.Name)
@@ -124,6 +137,28 @@ type task struct {
 	ran    bool
 	result scenario.Result
 	err    error // it could not be run
+}
+
+// inputs is a hash of what the run of a scenario depends on but its seed: its text and the files that it
+// names.
+func (t *task) inputs() string {
+	h := sha256.New() // it takes everything
+	_, _ = io.WriteString(h, t.scenario.Source)
+	_ = t.scenario.Options.Topology.WriteJSON(h)
+	if _, module, err := subnet.Pin(t.scenario.Routing); err == nil {
+		_, _ = h.Write(module)
+	}
+	traces := []string{t.scenario.Options.Traffic.File}
+	for _, a := range t.scenario.Timeline {
+		if a.Traffic != nil {
+			traces = append(traces, a.Traffic.File)
+		}
+	}
+	for _, file := range traces {
+		data, _ := os.ReadFile(file) // one that is not there was refused
+		_, _ = h.Write(data)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // read reads all scenarios that args name. The error holds the mistakes of all of them.
@@ -188,17 +223,17 @@ type ran struct {
 
 // runAll runs the scenarios, and tells of them in their order. One that cannot be run does not keep
 // the others from it; an interrupt does.
-func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
+func (u runFlags) runAll(cmd *cobra.Command, engine work.Engine, list []*task) error {
 	out, began := cmd.OutOrStdout(), time.Now()
 	note := func(i int, text string) {
 		if len(list) > 1 {
 			fmt.Fprintf(cmd.ErrOrStderr(), "[%d/%d] %s%s\n", i+1, len(list), list[i].scenario.Name, text)
 		}
 	}
-	atOnce := u.jobs > 1
+	atOnce := u.jobs > 1 || u.on.Given()
 	j := work.Job{What: "scenarios", Count: len(list), Ordered: true, Piece: func(i int) work.Piece {
 		return work.Piece{
-			Name: list[i].path, Key: work.Key(list[i].path, list[i].scenario.Options.Seed, u.virtual, u.drain),
+			Name: list[i].path, Key: work.Key(list[i].inputs(), list[i].scenario.Options.Seed, u.virtual, u.drain),
 			Cost: list[i].scenario.Duration.Seconds(),
 		}
 	}}
@@ -246,7 +281,11 @@ func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 		}
 		return nil
 	})
-	err := work.Local{Workers: u.jobs}.Run(cmd.Context(), &j)
+	j.Plain = work.Untimed
+	if !u.virtual {
+		j.Plain = func([]byte) []byte { return nil } // live runs differ
+	}
+	err := engine.Run(cmd.Context(), &j)
 	if err != nil && cmd.Context().Err() == nil {
 		return err
 	}

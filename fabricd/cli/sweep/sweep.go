@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/document/table"
+	"github.com/weft-fabric/weft/fabricd/work"
 	"github.com/weft-fabric/weft/harness/sweep"
 )
 
@@ -30,6 +31,7 @@ type sweepFlags struct {
 	quick, dryRun, json bool
 	until               bool // --settle
 	within              time.Duration
+	on                  command.On
 
 	runner sweep.Runner // nil outside tests
 }
@@ -75,10 +77,12 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 			if s.report != "" {
 				return s.index(cmd.OutOrStdout())
 			}
-			if s.until {
-				return s.settle(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
-			}
-			return s.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return s.on.Run(cmd, args, nil, func(engine work.Engine) error {
+				if s.until {
+					return s.settle(cmd.Context(), args, engine, cmd.OutOrStdout(), cmd.ErrOrStderr())
+				}
+				return s.run(cmd.Context(), args[0], engine, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			})
 		},
 		ValidArgsFunction: command.YAMLFiles,
 	}
@@ -101,14 +105,16 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 	command.Bound(f, "samples", 0, command.MaxCount)
 	command.Bound(f, "within", 0, maxWithin)
 	command.Bound(f, "jobs", 0, command.MaxWorkers)
+	s.on.Flags(cmd, nil, []string{"jobs", "dry-run", "json"}, []string{"out", "report"})
 	_, _ = cmd.MarkFlagDirname("out"), cmd.MarkFlagDirname("report") // there are such flags
 }
 
-func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) error {
+func (s *sweepFlags) run(ctx context.Context, path string, engine work.Engine, stdout, stderr io.Writer) error {
 	e, o, err := s.options(ctx, path, "")
 	if err != nil {
 		return err
 	}
+	o.Engine = engine
 	if s.dryRun {
 		return s.tell(ctx, stdout, e, o)
 	}

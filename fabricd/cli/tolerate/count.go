@@ -43,7 +43,7 @@ func (u *tolerateFlags) countAll(ctx context.Context, a asked, stdout, stderr io
 		}
 	}
 	sampling := tolerate.Sampling{Samples: u.samples, Seed: u.seed, NoSymmetry: u.noSymmetry}
-	err := a.Count(ctx, nil, cells, sampling, told, func(cell tolerate.CountResult) error {
+	err := a.Count(ctx, u.engine, cells, sampling, told, func(cell tolerate.CountResult) error {
 		t.cells = append(t.cells, cell)
 		return u.line(stdout, cell)
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/subnet/tolerate"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/work"
 )
 
 // tolerateFlags are those of fabricd tolerate.
@@ -27,6 +28,9 @@ type tolerateFlags struct {
 	samples, seed                    uint64
 	jobs                             int
 	limit, noSymmetry, paths, json   bool
+
+	on     command.On
+	engine work.Engine // nil: this process
 
 	counting []string // flags that were given and are for counting sets
 }
@@ -67,7 +71,13 @@ Exit codes: 0 all sets are tolerated (with --limit: the limits are found), 1 som
 					u.counting = append(u.counting, "--"+name)
 				}
 			}
-			return u.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if u.on.Given() && (u.limit || len(u.down) > 0) {
+				return errors.New("--on is for counting sets: leave it out, or --limit and --down")
+			}
+			return u.on.Run(cmd, args, nil, func(engine work.Engine) error {
+				u.engine = engine
+				return u.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -86,6 +96,7 @@ Exit codes: 0 all sets are tolerated (with --limit: the limits are found), 1 som
 	command.Bound[uint64](f, "samples", 0, command.MaxSamples)
 	command.Bound(f, "jobs", 0, command.MaxWorkers)
 	f.BoolVarP(&u.json, "json", "j", false, "print one JSON object a line: for each of the mechanisms and each number of faults")
+	u.on.Flags(cmd, nil, []string{"jobs", "json"}, nil)
 	command.Complete(cmd, "topology", topology.Kinds)
 	command.Complete(cmd, "region", func() []string { return tolerate.RegionNames })
 	command.Complete(cmd, "mechanisms", func() []string {

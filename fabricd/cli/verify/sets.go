@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/inputs"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/verify"
 )
@@ -45,7 +45,7 @@ func (v *verifyFlags) faultSets(g *topology.Graph, stdin io.Reader) (s verify.Se
 	if name == "-" {
 		name = "standard input"
 	} else {
-		f, err := os.Open(name)
+		f, err := inputs.Open(name)
 		if err != nil {
 			return s, err
 		}

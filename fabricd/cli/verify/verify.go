@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/work"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -41,6 +42,8 @@ type verifyFlags struct {
 	plot, scenario           string
 	overlay                  []string
 	json                     bool
+	on                       command.On
+	engine                   work.Engine // nil: this process
 
 	tellEvery time.Duration // between lines of progress where there is no terminal
 }
@@ -78,7 +81,7 @@ Exit codes: 0 it holds, 1 it does not hold, 2 wrong input, or interrupted.`,
 			"  fabricd verify --topology kary-ntree:2,6 --routing adaptive-link --faults 1-10 --samples 500 --plot figure.svg\n" +
 			"  fabricd verify --routing updown --set s0.00-s1.00,s1.10 --json | jq .counterexample",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("mixed") && cmd.Flags().Changed("routing") {
 				return errors.New("--routing with --mixed, which names both routings: leave one of them out")
 			}
@@ -87,7 +90,10 @@ Exit codes: 0 it holds, 1 it does not hold, 2 wrong input, or interrupted.`,
 					v.ranged = append(v.ranged, "--"+name)
 				}
 			}
-			return v.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return v.on.Run(cmd, args, nil, func(engine work.Engine) error {
+				v.engine = engine
+				return v.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			})
 		},
 	}
 	v.flags(cmd)
@@ -139,6 +145,7 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	command.Renamed(cmd, "seed", "sim-seed")
 	command.Renamed(cmd, "at-once", "max-concurrent")
 	command.Renamed(cmd, "workers", "jobs")
+	v.on.Flags(cmd, nil, []string{"jobs", "json"}, []string{"checkpoint", "plot", "overlay", "scenario"})
 	_ = cmd.MarkFlagFilename("plot", "svg", "png") // there are such flags
 	_ = cmd.MarkFlagFilename("overlay", "json")
 	_ = cmd.MarkFlagFilename("scenario", "yaml", "yml")
@@ -179,6 +186,7 @@ func (v *verifyFlags) config(ctx context.Context, stdin io.Reader, stderr io.Wri
 		return c, fmt.Errorf("--subfunction knows trees only, and %s is none", c.Graph.Spec)
 	}
 	c.When, c.AtOnce, c.OneByOne, c.Regs = verify.When(when), v.concurrent, v.oneByOne, verify.Registers(regs)
+	c.Engine = v.engine
 	c.VCs, c.Workers, c.Exhaustive = v.vcs, v.jobs, v.exhaustive
 	c.FixedChoice, c.NoSymmetry, c.StopAtFirst, c.Checkpoint = v.fixed, v.noSymmetry, v.first, v.checkpoint
 	if v.subfunction != "" {

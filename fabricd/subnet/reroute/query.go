@@ -215,6 +215,7 @@ func (q *Query) many(ctx context.Context, engine work.Engine, which string, runs
 		told(i+1, runs)
 		return nil
 	})
+	j.Plain = work.Untimed
 	if err := engine.Run(ctx, &j); err != nil {
 		return nil, err
 	}

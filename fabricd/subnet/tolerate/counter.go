@@ -83,9 +83,6 @@ type counting struct {
 func (q *Query) Count(ctx context.Context, engine work.Engine, cells []Cell, s Sampling, told func(sets uint64),
 	each func(CountResult) error,
 ) error {
-	if engine == nil {
-		engine = work.Local{Workers: q.Workers}
-	}
 	var list []*counting
 	var of []*counting // by piece
 	for _, c := range cells {
@@ -99,8 +96,9 @@ func (q *Query) Count(ctx context.Context, engine work.Engine, cells []Cell, s S
 		}
 	}
 	judges := make([]map[direct.Mechanisms]Judge, work.Local{Workers: q.Workers}.Count(len(of)))
+	here := engine == nil
 	more := func(sets uint64) bool {
-		if told != nil {
+		if told != nil && here {
 			told(sets)
 		}
 		return ctx.Err() == nil
@@ -147,6 +145,9 @@ func (q *Query) Count(ctx context.Context, engine work.Engine, cells []Cell, s S
 	}, func(i int, c Counts) error {
 		n := of[i]
 		n.sum.Add(&c)
+		if told != nil && !here {
+			told(c.Sets)
+		}
 		if n.left--; n.left > 0 || ctx.Err() != nil {
 			return nil
 		}
@@ -157,6 +158,9 @@ func (q *Query) Count(ctx context.Context, engine work.Engine, cells []Cell, s S
 		}
 		return tell(true)
 	})
+	if here {
+		engine = work.Local{Workers: q.Workers}
+	}
 	err := engine.Run(ctx, &j)
 	if ctx.Err() == nil {
 		return err
