@@ -147,8 +147,7 @@ func (s *Settling) End() (*Report, error) {
 func (s *Settling) Close() error { return s.start.journal.close() }
 
 // SettleAll makes stages until all experiments are done, always that which is least work, so that
-// what can be decided soon is not kept waiting. Their order depends on the samples alone, so that
-// whoever computes for another process finds the same. Before each it calls told.
+// what can be decided soon is not kept waiting. Before each it calls told.
 func SettleAll(ctx context.Context, list []*Settling, told func(*Settling)) error {
 	for {
 		var next *Settling

@@ -13,12 +13,11 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
-	"github.com/weft-fabric/weft/fabricd/work"
 	"github.com/weft-fabric/weft/harness/sweep"
 )
 
 // settle makes samples of all experiments until their statements are decided, or the time is out.
-func (s *sweepFlags) settle(ctx context.Context, paths []string, engine work.Engine, stdout, stderr io.Writer) (err error) {
+func (s *sweepFlags) settle(ctx context.Context, paths []string, stdout, stderr io.Writer) (err error) {
 	files, err := experiments(paths)
 	if err != nil {
 		return err
@@ -42,7 +41,6 @@ func (s *sweepFlags) settle(ctx context.Context, paths []string, engine work.Eng
 		if err != nil {
 			return err
 		}
-		o.Engine = engine
 		o.Progress = func(done, total int) { p.Told(uint64(done), uint64(total)) }
 		one, err := e.Settle(o)
 		if err != nil {

@@ -68,6 +68,8 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 				return errors.New("sweep what? name one experiment file, as scenarios/papers/fattree/fig9.yaml; with --settle several, or a folder")
 			case s.within != 0 && !s.until:
 				return errors.New("--within is how long --settle may take: give both")
+			case s.until && s.on.Given():
+				return errors.New("--settle chooses samples by what the ones before have shown, which agents do not see: leave --on out")
 			case s.until && s.dryRun:
 				return errors.New("--settle chooses the samples as it goes: leave --dry-run out")
 			}
@@ -77,10 +79,10 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 			if s.report != "" {
 				return s.index(cmd.OutOrStdout())
 			}
+			if s.until {
+				return s.settle(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			}
 			return s.on.Run(cmd, args, nil, func(engine work.Engine) error {
-				if s.until {
-					return s.settle(cmd.Context(), args, engine, cmd.OutOrStdout(), cmd.ErrOrStderr())
-				}
 				return s.run(cmd.Context(), args[0], engine, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			})
 		},
