@@ -97,6 +97,7 @@ type asker struct {
 	leaves   []leaf
 	pkt      weft.Header // that is asked about
 	guesses  guesses
+	looked   *guess // how the state was asked that was asked about last; nil: that was not noted
 }
 
 func newAsker(m *model, most int, faults *mortals) *asker {
@@ -113,21 +114,34 @@ func newAsker(m *model, most int, faults *mortals) *asker {
 	return a
 }
 
-// ask lists the outcomes of a packet in a state, whatever is dead.
-func (a *asker) ask(f int, fs *flowSpace, id int32) error {
-	st := fs.states[id]
-	v := &a.views[st.sw]
-	v.Asked, v.can = switching.Asked{}, a.faults.ports[st.sw]
-	if a.faults.when == Before {
-		v.can.Remove(st.in)
-	}
-	if err := a.tree(f, &st); err != nil {
+// look asks the firmware about a packet in a state, whatever is dead.
+func (a *asker) look(f int, st *state) error {
+	v := a.view(st.sw, st.in)
+	v.Asked = switching.Asked{}
+	if err := a.tree(f, st); err != nil {
 		return err
 	}
 	if v.Asked.Register || v.Asked.Queues || v.Asked.Draw {
 		return errReads
 	}
+	if a.lies {
+		return errClaim
+	}
 	a.now = a.now || v.Asked.Now
+	return nil
+}
+
+// view is what a packet that came in by a port sees of a switch.
+func (a *asker) view(sw int32, in weft.PortID) *unknownView {
+	v := &a.views[sw]
+	if v.can = a.faults.ports[sw]; a.faults.when == Before {
+		v.can.Remove(in)
+	}
+	return v
+}
+
+// list lists the outcomes of a packet in the state that was looked at.
+func (a *asker) list(fs *flowSpace, st state) {
 	a.outcomes, a.facts = a.outcomes[:0], a.facts[:0]
 	for i := range a.leaves {
 		l := &a.leaves[i]
@@ -143,10 +157,6 @@ func (a *asker) ask(f int, fs *flowSpace, id int32) error {
 			})
 		}
 	}
-	if a.lies {
-		return errClaim
-	}
-	return nil
 }
 
 // leaf is where a packet goes, with the ports that must be dead and up.

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -13,16 +14,19 @@ import (
 type lazyWalk struct {
 	*asker
 	// What a packet in each state may still ask about, whatever is answered.
-	classes []class
-	class   []int32 // per state; states with the same outcomes are one class
-	ids     map[string]int32
-	words   int      // of a set of links
-	sets    []uint64 // per component of the classes, links: see asksOf
-	text    []byte
+	classes  []class
+	class    []int32 // per state; states with the same outcomes are one class
+	ids      map[string]int32
+	byLeaves map[leavesAt]leavesTo
+	words    int      // of a set of links
+	sets     []uint64 // per component of the classes, links: see asksOf
+	text     []byte
 
-	same  map[int32]int32 // per class that packets start in: the one explored in its place, see alike
-	owner []int32         // per class: the one of these that alone leads to it
-	fixed []uint64        // the links that several ask about
+	same                      map[int32]int32 // per class that packets start in: the one explored in its place, see alike
+	owner                     []int32         // per class: the one of these that alone leads to it
+	fixed                     []uint64        // the links that several ask about
+	left                      []int32         // classes to describe
+	classNumbers, itemNumbers numbers
 
 	known   [][]fact // what can be known, numbered
 	knownID map[string]int32
@@ -35,12 +39,13 @@ type lazyWalk struct {
 	hops    []int16
 	merged  []fact
 
-	falls  bool       // a channel's number, with some destination
-	graph  *waitGraph // of all destinations so far, where channels are not numbered
-	last   int        // the destination before
-	most   int
-	forget forget // [lazyWalk.relevant], but for tests
-	apart  bool   // each start is explored
+	falls    bool       // a channel's number, with some destination
+	lookedAt []*guess   // per state: how it was asked
+	graph    *waitGraph // of all destinations so far, where channels are not numbered
+	last     int        // the destination before
+	most     int
+	forget   forget // [lazyWalk.relevant], but for tests
+	apart    bool   // each start is explored
 }
 
 // forget takes from what is known what need not be remembered where a packet goes.
@@ -158,6 +163,7 @@ func (w *lazyWalk) recycle(f int) {
 // classify asks the firmware in every state that a packet can come to.
 func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 	w.classes, w.class, w.ids = w.classes[:0], w.class[:0], map[string]int32{}
+	w.byLeaves, w.lookedAt = map[leavesAt]leavesTo{}, w.lookedAt[:0]
 	all := 0
 	for i := 0; i < len(fs.states); i++ {
 		switch {
@@ -166,10 +172,17 @@ func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 		case i%1024 == 0 && ctx.Err() != nil:
 			return ctx.Err()
 		}
-		if err := w.ask(f, fs, int32(i)); err != nil {
+		st := fs.states[i]
+		if err := w.look(f, &st); err != nil {
 			return err
 		}
-		w.text = w.key(fs.states[i].sw, w.text)
+		w.lookedAt = append(w.lookedAt, w.looked)
+		if id, ok := w.classOf(&st); ok {
+			w.class = append(w.class, id)
+			continue
+		}
+		w.list(fs, st)
+		w.text = w.key(st.sw, w.text)
 		id, ok := w.ids[string(w.text)]
 		if !ok {
 			id = int32(len(w.classes))
@@ -184,6 +197,7 @@ func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 			all += len(c.outcomes)
 		}
 		w.class = append(w.class, id)
+		w.noteClass(&st, id)
 	}
 	for i := range w.classes {
 		for j := range w.classes[i].outcomes {
@@ -193,6 +207,39 @@ func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 		}
 	}
 	return nil
+}
+
+// leavesAt are the leaves of a switch, by their number.
+type leavesAt struct{ sw, list int32 }
+
+// leavesTo is the class that leaves lead to, and the lowest number of a channel that they take.
+type leavesTo struct{ class, lowest int32 }
+
+// classOf is the class of a state with leaves that another state of the switch has had, unless a hop
+// does not raise the channel's number: where packets came in is then all that tells the two apart.
+func (w *lazyWalk) classOf(st *state) (class int32, ok bool) {
+	if w.looked == nil || w.m.number == nil {
+		return 0, false
+	}
+	to, ok := w.byLeaves[leavesAt{st.sw, w.looked.list}]
+	in := w.m.into(int(st.sw), st.in, st.vc)
+	return to.class, ok && (in < 0 || w.m.number[in] < to.lowest)
+}
+
+// noteClass notes the class of a state whose outcomes have just been listed.
+func (w *lazyWalk) noteClass(st *state, class int32) {
+	if w.looked == nil || w.m.number == nil {
+		return
+	}
+	to := leavesTo{class, math.MaxInt32}
+	for i := range w.outcomes {
+		if o := &w.outcomes[i]; o.falls {
+			return
+		} else if o.out >= 0 {
+			to.lowest = min(to.lowest, w.m.number[o.out])
+		}
+	}
+	w.byLeaves[leavesAt{st.sw, w.looked.list}] = to
 }
 
 // askable finds the links that a packet may ask about in a class or later, for every class that the
