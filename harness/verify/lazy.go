@@ -72,7 +72,7 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 		res = r.empty()
 		res.Method, res.Symmetry, res.Interrupted = Lazy, "", true
 		return res, "", nil
-	case errors.Is(err, errReads), errors.Is(err, errOutcomes), errors.Is(err, errNodes), errors.Is(err, errClaim):
+	case gaveUp(err):
 		return nil, err.Error(), nil
 	case err != nil:
 		return nil, "", err
@@ -110,12 +110,20 @@ func (r *run) most() int {
 
 // find explores the packets to every destination, or to one of each orbit.
 func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err error) {
+	doubt := ""
+	if q := r.folds(); q != nil {
+		if found, err = r.findFolded(ctx, forget, q); !errors.Is(err, errUnfit) {
+			return found, err
+		}
+		doubt = err.Error()
+	}
 	alike := newOrbits(r, newMortals(r.model, &r.Sets, r.OneByOne))
 	if found, err = r.findAlike(ctx, forget, alike); errors.Is(err, errCyclic) {
 		alike.every = 1
 		found, err = r.findAlike(ctx, forget, alike)
 		found.doubt = "it is not cyclic: another destination was decided about otherwise"
 	}
+	found.doubt = cmp.Or(found.doubt, doubt)
 	return found, err
 }
 

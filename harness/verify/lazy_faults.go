@@ -339,13 +339,27 @@ func (w *lazyWalk) dead(edge int32, loops bool) (list []Element) {
 		}
 	}
 	var known []fact
+	var by []uint8 // where states are folded: what the names at the source have become
+	if w.fold != nil {
+		by = w.fold.none()
+	}
 	for _, at := range path {
 		e := &w.edges[at]
-		w.learn(known, &w.classes[w.nodes[e.node].class].outcomes[e.outcome])
+		n := &w.nodes[e.node]
+		o := &w.classes[n.class].outcomes[e.outcome]
+		w.learn(known, o)
 		known = append(known[:0], w.merged...)
 		if w.faults.when != Before {
 			known = slices.DeleteFunc(known, func(is fact) bool { return !is.dead() })
 		}
+		if w.fold != nil && o.to >= 0 {
+			w.learn(w.known[n.known], o)
+			_, step := w.remembers(o, n.cost+e.cost)
+			known, by = w.fold.facts(step, known), w.fold.then(by, step)
+		}
+	}
+	if w.fold != nil {
+		known = w.fold.facts(w.fold.inverse(by), known)
 	}
 	return w.faults.fewest(known)
 }

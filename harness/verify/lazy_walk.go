@@ -39,10 +39,11 @@ type lazyWalk struct {
 	hops    []int16
 	merged  []fact
 
-	falls    bool       // a channel's number, with some destination
-	lookedAt []*guess   // per state: how it was asked
-	graph    *waitGraph // of all destinations so far, where channels are not numbered
-	last     int        // the destination before
+	falls    bool                // a channel's number, with some destination
+	lookedAt []*guess            // per state: how it was asked
+	sorts    []map[linkSort]bool // per class, where states are folded: what can be asked there or later
+	graph    *waitGraph          // of all destinations so far, where channels are not numbered
+	last     int                 // the destination before
 	most     int
 	forget   forget // [lazyWalk.relevant], but for tests
 	apart    bool   // each start is explored
@@ -99,6 +100,9 @@ func newLazyWalk(m *model, most int, faults *mortals) *lazyWalk {
 func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	w.recycle(f)
 	fs := w.start(f)
+	if w.fold != nil {
+		w.foldStarts(fs)
+	}
 	if err := w.classify(ctx, f, fs); err != nil {
 		return err
 	}
@@ -120,7 +124,9 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	}
 	slices.Sort(starts)
 	starts = slices.Compact(starts)
-	if err := w.askable(starts); err != nil {
+	if w.fold != nil {
+		w.askableFolded(fs)
+	} else if err := w.askable(starts); err != nil {
 		return err
 	}
 	w.known, w.knownID = append(w.known[:0], nil), map[string]int32{"": 0}
@@ -177,12 +183,17 @@ func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 			return err
 		}
 		w.lookedAt = append(w.lookedAt, w.looked)
+		if w.fold != nil && (w.unfit || w.looked == nil || !w.believed(w.fold, f, &st, w.looked)) {
+			return errUnfit
+		}
 		if id, ok := w.classOf(&st); ok {
 			w.class = append(w.class, id)
 			continue
 		}
 		w.list(fs, st)
-		w.text = w.key(st.sw, w.text)
+		if w.text = w.key(st.sw, w.text); w.fold != nil {
+			w.text = binary.AppendVarint(w.text, int64(i)) // what a class can still ask is said by its state's labels
+		}
 		id, ok := w.ids[string(w.text)]
 		if !ok {
 			id = int32(len(w.classes))
@@ -332,6 +343,9 @@ func (w *lazyWalk) union(members []int32, part int32) {
 
 // relevant is what of some facts may be asked about again by a packet that comes to a class.
 func (w *lazyWalk) relevant(known []fact, to int32) (left []fact) {
+	if w.fold != nil {
+		return w.relevantFolded(known, to)
+	}
 	set := w.sets[int(w.classes[to].part)*w.words:]
 	for i, is := range known {
 		if asked := set[is>>7]>>(is>>1&63)&1 == 1; asked && left == nil {
@@ -402,12 +416,7 @@ func (w *lazyWalk) expand(id, cost int32) error {
 		}
 		e := lazyEdge{node: id, to: o.to, cost: dies, outcome: int32(i)}
 		if o.to >= 0 {
-			left := w.forget(w, w.merged, o.to)
-			// Faults that come later make what is up dead. Where nothing can be dead any more, all that is
-			// not known to be is up.
-			if w.faults.when != Before || cost+dies == int32(w.most) {
-				left = slices.DeleteFunc(left, func(is fact) bool { return !is.dead() })
-			}
+			left, _ := w.remembers(o, cost+dies)
 			e.to = w.come(o.to, left, cost+dies, int32(len(w.edges)))
 		}
 		w.edges = append(w.edges, e)
@@ -417,6 +426,26 @@ func (w *lazyWalk) expand(id, cost int32) error {
 	}
 	w.nodes[id].last = int32(len(w.edges))
 	return nil
+}
+
+// remembers is what of w.merged a packet still knows that has come by an outcome and met so many faults,
+// and, where states are folded, what its names there have become.
+func (w *lazyWalk) remembers(o *outcome, cost int32) (left []fact, by []uint8) {
+	now := w.merged
+	if w.fold != nil {
+		now = w.fold.facts(w.moves[o.by], now)
+	}
+	left = w.forget(w, now, o.to)
+	// Faults that come later make what is up dead. Where nothing can be dead any more, all that is not known
+	// to be is up.
+	if w.faults.when != Before || cost == int32(w.most) {
+		left = slices.DeleteFunc(left, func(is fact) bool { return !is.dead() })
+	}
+	if w.fold != nil {
+		order := w.orderFolded(left, o.to)
+		left, by = w.fold.facts(order, left), w.fold.then(w.moves[o.by], order)
+	}
+	return left, by
 }
 
 // waitsFor notes that a packet that holds a channel can want another.
