@@ -89,6 +89,11 @@ type Firmware struct {
 	// and down ports renumbered, it gives the same candidates, renumbered. Fault sets that differ by
 	// the digits' values only are then the same to it. Package harness/verify checks the claim.
 	Symmetric bool
+	// Cyclic says, in trees with one radix, that the firmware does the same, moved on, where the
+	// subtrees below the highest switches are moved on by any number, the last to the front: it goes
+	// through down ports in a circle that begins at the one towards the destination, or they are all
+	// alike to it. Package harness/verify checks the claim, in large trees for a sample of states.
+	Cyclic bool
 	// Notifies says that some discards set [Decision].Notify.
 	Notifies bool
 

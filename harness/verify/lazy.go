@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -29,10 +30,12 @@ type lazyFind struct {
 	sum     lazySum
 	wrong   *witness
 	nodes   uint64
-	cyclic  bool // the dependencies of all sets together have a cycle
-	falls   bool // a hop does not raise the channel's number
-	choices bool // a decision has left one
-	now     bool // the firmware has looked at the time
+	alike   string // how destinations were taken for others; "": they were not
+	doubt   string // why less than the firmware says
+	cyclic  bool   // the dependencies of all sets together have a cycle
+	falls   bool   // a hop does not raise the channel's number
+	choices bool   // a decision has left one
+	now     bool   // the firmware has looked at the time
 }
 
 // canBeLazy says why the sets cannot be explored all at once; "": they can.
@@ -69,13 +72,13 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 		res = r.empty()
 		res.Method, res.Symmetry, res.Interrupted = Lazy, "", true
 		return res, "", nil
-	case errors.Is(err, errReads), errors.Is(err, errOutcomes), errors.Is(err, errNodes), errors.Is(err, errClaim):
+	case gaveUp(err):
 		return nil, err.Error(), nil
 	case err != nil:
 		return nil, "", err
 	}
 	res = r.empty()
-	res.Method, res.Symmetry = Lazy, ""
+	res.Method, res.Symmetry, res.Asymmetry = Lazy, found.alike, found.doubt
 	many := r.Sets.total() > maxCounted
 	switch {
 	case found.wrong != nil && !many:
@@ -105,60 +108,140 @@ func (r *run) most() int {
 	return r.Sets.Max
 }
 
-// find explores the packets to every destination.
+// find explores the packets to every destination, or to one of each orbit.
 func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err error) {
+	doubt := ""
+	if q := r.folds(); q != nil {
+		if found, err = r.findFolded(ctx, forget, q); !errors.Is(err, errUnfit) {
+			return found, err
+		}
+		doubt = err.Error()
+	}
+	alike := newOrbits(r, newMortals(r.model, &r.Sets, r.OneByOne))
+	if found, err = r.findAlike(ctx, forget, alike); errors.Is(err, errCyclic) {
+		alike.every = 1
+		found, err = r.findAlike(ctx, forget, alike)
+		found.doubt = "it is not cyclic: another destination was decided about otherwise"
+	}
+	found.doubt = cmp.Or(found.doubt, doubt)
+	return found, err
+}
+
+// findAlike is find with these orbits, nil: each destination is explored.
+func (r *run) findAlike(ctx context.Context, forget forget, alike *orbits) (found lazyFind, err error) {
 	found.pairs, found.sum = make([][]lazyPair, len(r.model.flows)), noPairs
-	errs := make([]error, r.Workers)
-	walks := make([]*lazyWalk, r.Workers)
-	sums := slices.Repeat([]lazySum{noPairs}, r.Workers)
-	wrong := make([]*witness, len(r.model.flows))
+	errs, finders := make([]error, r.Workers), make([]*finder, r.Workers)
 	var next atomic.Int64
 	var stop atomic.Bool
-	var nodes atomic.Uint64
 	var workers sync.WaitGroup
-	for i := range walks {
+	for i := range finders {
 		workers.Go(func() {
 			w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, r.OneByOne))
-			walks[i], w.forget = w, forget
+			w.forget = forget
+			s := &finder{r: r, w: w, alike: alike, each: found.pairs, sum: noPairs}
+			finders[i] = s
 			for ctx.Err() == nil && !stop.Load() {
 				f := int(next.Add(1) - 1)
-				if f >= len(found.pairs) {
+				if f >= len(r.model.flows) {
 					return
 				}
-				if errs[i] = w.walk(ctx, f); errs[i] != nil {
+				if errs[i] = s.flow(ctx, f); errs[i] != nil {
 					stop.Store(true)
 					return
 				}
-				pairs := w.pairs(f)
-				if sums[i].add(pairs); r.eachPair {
-					found.pairs[f] = pairs
-				}
-				wrong[f] = w.wrongs(f)
-				nodes.Add(uint64(len(w.nodes)))
 			}
 		})
 	}
 	workers.Wait()
-	found.nodes = nodes.Load()
-	for _, w := range wrong {
-		if w != nil && (found.wrong == nil || w.before(found.wrong)) {
+	for _, s := range finders {
+		found.nodes += s.nodes
+		if w := s.wrong; w != nil && (found.wrong == nil || w.before(found.wrong)) {
 			found.wrong = w
 		}
-	}
-	for i, w := range walks {
-		found.sum.join(sums[i])
+		found.sum.join(s.sum)
+		w := s.w
 		found.falls, found.choices, found.now = found.falls || w.falls, found.choices || w.choices, found.now || w.now
 	}
 	found.choices = found.choices || r.When == Arriving || r.When == Flapping // of moments
-	found.cyclic = r.model.number == nil && together(walks).cyclic()
+	if alike != nil {
+		found.alike = alike.String()
+	}
+	found.cyclic = r.model.number == nil && together(finders, alike).cyclic()
 	return found, cmp.Or(errs...)
 }
 
-// together is the graph of all walks.
-func together(walks []*lazyWalk) *waitGraph {
-	g := walks[0].graph
-	for _, w := range walks[1:] {
-		g.edges = append(g.edges, w.graph.edges...) // an edge that is there twice makes no new cycle
+// finder explores destinations, as one of several workers.
+type finder struct {
+	r     *run
+	w     *lazyWalk
+	alike *orbits
+	each  [][]lazyPair // of all workers
+	sum   lazySum
+	wrong *witness
+	nodes uint64
+}
+
+// flow explores a destination, and those that it stands for.
+func (s *finder) flow(ctx context.Context, f int) error {
+	if s.alike != nil && s.alike.turn[f] > 0 {
+		return nil
+	}
+	pairs, err := s.explore(ctx, f)
+	if err != nil || s.alike == nil {
+		return err
+	}
+	var others []int
+	for _, r := range s.alike.turns[1:] {
+		to := int(r.nics[f])
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !s.w.mirrors(s.alike, f, to) {
+			if s.alike.every > 1 {
+				return errCyclic
+			}
+			others = append(others, to)
+			continue
+		}
+		if s.sum.add(pairs); s.r.eachPair {
+			s.each[to] = make([]lazyPair, len(pairs))
+			for i, src := range s.r.model.flows[f].srcs {
+				s.each[to][slices.Index(s.r.model.flows[to].srcs, weft.NICID(r.nics[src]))] = pairs[i]
+			}
+		}
+	}
+	for _, f := range others {
+		if _, err := s.explore(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// explore explores one destination.
+func (s *finder) explore(ctx context.Context, f int) ([]lazyPair, error) {
+	if err := s.w.walk(ctx, f); err != nil {
+		return nil, err
+	}
+	pairs := s.w.pairs(f)
+	if s.sum.add(pairs); s.r.eachPair {
+		s.each[f] = pairs
+	}
+	if w := s.w.wrongs(f); w != nil && (s.wrong == nil || w.before(s.wrong)) {
+		s.wrong = w
+	}
+	s.nodes += uint64(len(s.w.nodes))
+	return pairs, nil
+}
+
+// together is the graph of all walks, and of those to the destinations that are alike.
+func together(finders []*finder, alike *orbits) *waitGraph {
+	g := finders[0].w.graph
+	for _, s := range finders[1:] {
+		g.edges = append(g.edges, s.w.graph.edges...) // an edge that is there twice makes no new cycle
+	}
+	if alike != nil {
+		g.closeUnder(alike)
 	}
 	return g
 }

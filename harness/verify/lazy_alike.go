@@ -88,13 +88,14 @@ func (w *lazyWalk) share(starts []int32) {
 
 // describe writes what a start alone leads to into w.text.
 func (w *lazyWalk) describe(owner, start int32) {
-	classes, links := map[int32]int32{}, map[int32]int32{}
-	var todo []int32
+	classes, links := &w.classNumbers, &w.itemNumbers
+	classes.clear(len(w.classes))
+	links.clear(int(w.faults.items()))
+	todo := w.left[:0]
 	number := func(c int32) int32 {
-		id, ok := classes[c]
+		id, ok := classes.get(c)
 		if !ok {
-			id = int32(len(classes))
-			classes[c] = id
+			id = classes.add(c)
 			todo = append(todo, c)
 		}
 		return id
@@ -106,7 +107,7 @@ func (w *lazyWalk) describe(owner, start int32) {
 		return
 	}
 	number(start)
-	var facts []fact
+	facts := w.merged[:0]
 	for i := 0; i < len(todo); i++ {
 		outcomes := w.classes[todo[i]].outcomes
 		write(int32(len(outcomes)))
@@ -128,7 +129,7 @@ func (w *lazyWalk) describe(owner, start int32) {
 			facts = facts[:0]
 			for _, is := range plain { // links that have a number first, in the order of these
 				link := int32(is >> 1)
-				id, ok := links[link]
+				id, ok := links.get(link)
 				switch {
 				case w.fixed[link>>6]>>(link&63)&1 == 1:
 					id = link<<1 | 1
@@ -140,12 +141,11 @@ func (w *lazyWalk) describe(owner, start int32) {
 				facts = append(facts, fact(id)<<1|is&1)
 			}
 			slices.Sort(facts)
-			from := len(links)
+			from := links.used
 			for _, is := range plain {
 				link := int32(is >> 1)
-				if _, ok := links[link]; !ok && w.fixed[link>>6]>>(link&63)&1 == 0 {
-					links[link] = int32(len(links))
-					facts = append(facts, fact(links[link]<<1)<<1|is&1)
+				if _, ok := links.get(link); !ok && w.fixed[link>>6]>>(link&63)&1 == 0 {
+					facts = append(facts, fact(links.add(link)<<1)<<1|is&1)
 				}
 			}
 			for _, is := range facts {
@@ -156,4 +156,31 @@ func (w *lazyWalk) describe(owner, start int32) {
 			}
 		}
 	}
+	w.left, w.merged = todo, facts
+}
+
+// numbers are given to classes, or to items, as they occur.
+type numbers struct {
+	of   []int32
+	when []int32 // in which round
+	now  int32
+	used int32
+}
+
+// clear takes the numbers away from n things.
+func (n *numbers) clear(size int) {
+	n.now, n.used = n.now+1, 0
+	if more := size - len(n.of); more > 0 {
+		n.of, n.when = append(n.of, make([]int32, more)...), append(n.when, make([]int32, more)...)
+	}
+}
+
+func (n *numbers) get(thing int32) (number int32, ok bool) {
+	return n.of[thing], n.when[thing] == n.now
+}
+
+func (n *numbers) add(thing int32) (number int32) {
+	n.of[thing], n.when[thing] = n.used, n.now
+	n.used++
+	return n.of[thing]
 }

@@ -56,6 +56,7 @@ type outcome struct {
 	facts []fact // sorted
 	to    int32  // a state, later its class; or delivered or lost
 	out   int32  // the channel taken, -1: none
+	by    int32  // where states are folded: the renumbering that takes what is there to the state
 	from  int32  // the channel that the packet came by, where channels are not numbered
 	two   bool   // see edge
 	falls bool   // the channel's number is not above that of the one the packet came by
@@ -80,6 +81,11 @@ var (
 	errClaim    = errors.New("the firmware says that only the destination matters, which is not so")
 )
 
+// gaveUp reports whether an error says that all sets cannot be explored at once.
+func gaveUp(err error) bool {
+	return errors.Is(err, errReads) || errors.Is(err, errOutcomes) || errors.Is(err, errNodes) || errors.Is(err, errClaim)
+}
+
 // maxOutcomes bounds what one decision can come to, chosen by us.
 const maxOutcomes = 1 << 15
 
@@ -97,6 +103,11 @@ type asker struct {
 	leaves   []leaf
 	pkt      weft.Header // that is asked about
 	guesses  guesses
+	fold     *fold     // nil: no state stands for others
+	moves    [][]uint8 // renumberings that states were folded by
+	moveIDs  map[string]int32
+	unfit    bool   // the fields of a packet cannot be renumbered
+	looked   *guess // how the state was asked that was asked about last; nil: that was not noted
 }
 
 func newAsker(m *model, most int, faults *mortals) *asker {
@@ -113,21 +124,34 @@ func newAsker(m *model, most int, faults *mortals) *asker {
 	return a
 }
 
-// ask lists the outcomes of a packet in a state, whatever is dead.
-func (a *asker) ask(f int, fs *flowSpace, id int32) error {
-	st := fs.states[id]
-	v := &a.views[st.sw]
-	v.Asked, v.can = switching.Asked{}, a.faults.ports[st.sw]
-	if a.faults.when == Before {
-		v.can.Remove(st.in)
-	}
-	if err := a.tree(f, &st); err != nil {
+// look asks the firmware about a packet in a state, whatever is dead.
+func (a *asker) look(f int, st *state) error {
+	v := a.view(st.sw, st.in)
+	v.Asked = switching.Asked{}
+	if err := a.tree(f, st); err != nil {
 		return err
 	}
 	if v.Asked.Register || v.Asked.Queues || v.Asked.Draw {
 		return errReads
 	}
+	if a.lies {
+		return errClaim
+	}
 	a.now = a.now || v.Asked.Now
+	return nil
+}
+
+// view is what a packet that came in by a port sees of a switch.
+func (a *asker) view(sw int32, in weft.PortID) *unknownView {
+	v := &a.views[sw]
+	if v.can = a.faults.ports[sw]; a.faults.when == Before {
+		v.can.Remove(in)
+	}
+	return v
+}
+
+// list lists the outcomes of a packet in the state that was looked at.
+func (a *asker) list(fs *flowSpace, st state) {
 	a.outcomes, a.facts = a.outcomes[:0], a.facts[:0]
 	for i := range a.leaves {
 		l := &a.leaves[i]
@@ -143,10 +167,6 @@ func (a *asker) ask(f int, fs *flowSpace, id int32) error {
 			})
 		}
 	}
-	if a.lies {
-		return errClaim
-	}
-	return nil
 }
 
 // leaf is where a packet goes, with the ports that must be dead and up.
@@ -332,7 +352,11 @@ func (a *asker) leads(fs *flowSpace, st *state, l *leaf) outcome {
 	o := outcome{to: delivered, out: -1, from: in, two: l.two}
 	if to := a.m.peer(int(st.sw), l.port); to.kind == weft.KindSwitch {
 		o.out = a.m.channel(int(st.sw), l.port, l.vc)
-		o.to = a.stateWith(fs, int(to.node), to.port, l.vc, l.fields)
+		if a.fold != nil {
+			o.to, o.by = a.folded(fs, state{sw: int32(to.node), in: to.port, vc: l.vc, fields: l.fields})
+		} else {
+			o.to = a.stateWith(fs, int(to.node), to.port, l.vc, l.fields)
+		}
 		o.falls = a.m.number != nil && in >= 0 && a.m.number[in] >= a.m.number[o.out]
 	}
 	return o

@@ -96,7 +96,7 @@ func (r *run) failing(ctx context.Context) (list []pattern, ok bool, err error) 
 	}
 	workers.Wait()
 	for _, err := range errs {
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && !gaveUp(err) { // then they are not counted
 			return nil, false, err
 		}
 	}

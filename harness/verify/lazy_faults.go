@@ -20,7 +20,9 @@ type mortals struct {
 	can      []bool     // per switch: it can be dead
 	ends     [][2]int32 // per link: the switches that can be dead at its ends, -1: none
 	ports    []switching.PortSet
-	about    [][]int32 // per switch: the item, and those of the suspicions of it
+	mortal   []switching.PortSet // per switch: the ports that lead to switches which can be dead
+	parallel bool                // several links lead from a switch to another
+	about    [][]int32           // per switch: the item, and those of the suspicions of it
 }
 
 func newMortals(m *model, s *Sets, oneByOne bool) *mortals {
@@ -38,16 +40,22 @@ func newMortals(m *model, s *Sets, oneByOne bool) *mortals {
 		}
 	}
 	o.ends = slices.Repeat([][2]int32{{-1, -1}}, len(m.g.Links))
-	o.ports = make([]switching.PortSet, len(m.g.Switches))
+	o.ports, o.mortal = make([]switching.PortSet, len(m.g.Switches)), make([]switching.PortSet, len(m.g.Switches))
 	o.about = make([][]int32, len(m.g.Switches))
 	for sw := range o.about {
 		o.about[sw] = append(o.about[sw], o.links+int32(sw))
 	}
+	beside := make([]int32, len(m.g.Switches)) // per switch: to which one a link led last, plus 1
 	for sw := range m.g.Switches {
 		for p := range weft.PortID(m.ports(sw)) {
 			to := m.peer(sw, p)
 			if to.kind != weft.KindSwitch {
 				continue
+			}
+			o.parallel = o.parallel || beside[to.node] == int32(sw)+1
+			beside[to.node] = int32(sw) + 1
+			if o.can[to.node] {
+				o.mortal[sw].Add(p)
 			}
 			if o.can[to.node] {
 				side := o.side(m, to)
@@ -331,13 +339,27 @@ func (w *lazyWalk) dead(edge int32, loops bool) (list []Element) {
 		}
 	}
 	var known []fact
+	var by []uint8 // where states are folded: what the names at the source have become
+	if w.fold != nil {
+		by = w.fold.none()
+	}
 	for _, at := range path {
 		e := &w.edges[at]
-		w.learn(known, &w.classes[w.nodes[e.node].class].outcomes[e.outcome])
+		n := &w.nodes[e.node]
+		o := &w.classes[n.class].outcomes[e.outcome]
+		w.learn(known, o)
 		known = append(known[:0], w.merged...)
 		if w.faults.when != Before {
 			known = slices.DeleteFunc(known, func(is fact) bool { return !is.dead() })
 		}
+		if w.fold != nil && o.to >= 0 {
+			w.learn(w.known[n.known], o)
+			_, step := w.remembers(o, n.cost+e.cost)
+			known, by = w.fold.facts(step, known), w.fold.then(by, step)
+		}
+	}
+	if w.fold != nil {
+		known = w.fold.facts(w.fold.inverse(by), known)
 	}
 	return w.faults.fewest(known)
 }
@@ -378,22 +400,21 @@ func (o *mortals) split(facts []fact) (plain, marks []fact) {
 
 // joins writes, for an outcome that is described, which switches the links are at that have got a number
 // by it, those from one number on, and which switch is under suspicion for which link.
-func (w *lazyWalk) joins(plain, marks []fact, numbers map[int32]int32, from int, write func(n int32)) {
+func (w *lazyWalk) joins(plain, marks []fact, numbers *numbers, from int32, write func(n int32)) {
 	o := w.faults
 	number := func(item int32) int32 {
 		if w.fixed[item>>6]>>(item&63)&1 == 1 {
 			return item<<1 | 1
 		}
-		id, ok := numbers[item]
+		id, ok := numbers.get(item)
 		if !ok {
-			id = int32(len(numbers))
-			numbers[item] = id
+			id = numbers.add(item)
 		}
 		return id << 1
 	}
 	for _, is := range plain {
 		link := int32(is >> 1)
-		if id, ok := numbers[link]; link >= o.links || !ok || int(id) < from {
+		if id, ok := numbers.get(link); link >= o.links || !ok || id < from {
 			continue
 		}
 		var ends [2]int32

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -13,8 +14,10 @@ import (
 // checked before it is believed, and costs one call for each outcome.
 type guesses struct {
 	of    map[likeness]*guess
-	now   *guess // is being written; nil: none
-	asked int    // questions in all
+	now   *guess           // is being written; nil: none
+	asked int              // questions in all
+	lists map[string]int32 // different lists of leaves, numbered
+	text  []byte
 }
 
 // maxGuessed bounds the questions that are kept, chosen by us: some hundred megabytes at most.
@@ -33,9 +36,10 @@ type likeness struct {
 
 // guess is how the firmware was asked and what came of it.
 type guess struct {
-	can, links switching.PortSet
-	questions  []called
-	leaves     []leaf
+	can, links, mortal switching.PortSet
+	questions          []called
+	leaves             []leaf
+	list               int32 // the number of these leaves
 }
 
 // called is one call, and all that [asker.fork] looks at of what came back.
@@ -51,7 +55,7 @@ type called struct {
 func (a *asker) likeness(f int, st *state) (l likeness, ok bool) {
 	v := &a.views[st.sw]
 	t := v.At.Tree
-	if t == nil || a.faults.kind != Links {
+	if t == nil || a.faults.oneByOne || a.faults.parallel && a.faults.kind != Links {
 		return l, false
 	}
 	dst := a.m.flows[f].dst
@@ -65,17 +69,19 @@ func (a *asker) likeness(f int, st *state) (l likeness, ok bool) {
 	return l, true
 }
 
-// tree sets a.leaves to those of a state.
+// tree sets a.leaves to those of a state, and a.looked to how it was asked; nil: that was not noted.
 func (a *asker) tree(f int, st *state) error {
 	like, ok := a.likeness(f, st)
-	if ok && a.replay(f, st, a.guesses.of[like]) {
+	if s := a.guesses.of[like]; ok && a.replay(f, st, s) {
+		a.looked = s
 		return nil
 	}
 	a.leaves = a.leaves[:0]
 	v := &a.views[st.sw]
 	if a.guesses.now = nil; ok {
-		a.guesses.now = &guess{can: v.can, links: v.links}
+		a.guesses.now = &guess{can: v.can, links: v.links, mortal: a.faults.mortal[st.sw]}
 	}
+	a.looked = a.guesses.now
 	if err := a.fork(f, st, switching.PortSet{}, switching.PortSet{}, false); err != nil || !ok {
 		return err
 	}
@@ -86,11 +92,30 @@ func (a *asker) tree(f int, st *state) error {
 		q.bad = a.bad(f, st, q.candidates)
 	}
 	s.now.leaves = slices.Clone(a.leaves)
+	s.number(s.now)
 	if s.asked += len(s.now.questions); s.of == nil || s.asked > maxGuessed {
 		s.of, s.asked = map[likeness]*guess{}, len(s.now.questions)
 	}
 	s.of[like] = s.now
 	return nil
+}
+
+// number gives the leaves of a guess their number.
+func (s *guesses) number(g *guess) {
+	s.text = s.text[:0]
+	for i := range g.leaves {
+		l := &g.leaves[i]
+		s.text = fmt.Appendf(s.text, "%d %d %t %d %x %x;", l.port, l.vc, l.two, l.fields, l.dead, l.up)
+	}
+	id, ok := s.lists[string(s.text)]
+	if !ok {
+		if s.lists == nil {
+			s.lists = map[string]int32{}
+		}
+		id = int32(len(s.lists))
+		s.lists[string(s.text)] = id
+	}
+	g.list = id
 }
 
 // note writes a question down.
@@ -111,7 +136,7 @@ func (a *asker) replay(f int, st *state, s *guess) bool {
 		return false
 	}
 	v := &a.views[st.sw]
-	if v.can != s.can || v.links != s.links {
+	if v.can != s.can || v.links != s.links || a.faults.mortal[st.sw] != s.mortal {
 		return false
 	}
 	for i := range s.questions {

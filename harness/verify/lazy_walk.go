@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -13,16 +14,19 @@ import (
 type lazyWalk struct {
 	*asker
 	// What a packet in each state may still ask about, whatever is answered.
-	classes []class
-	class   []int32 // per state; states with the same outcomes are one class
-	ids     map[string]int32
-	words   int      // of a set of links
-	sets    []uint64 // per component of the classes, links: see asksOf
-	text    []byte
+	classes  []class
+	class    []int32 // per state; states with the same outcomes are one class
+	ids      map[string]int32
+	byLeaves map[leavesAt]leavesTo
+	words    int      // of a set of links
+	sets     []uint64 // per component of the classes, links: see asksOf
+	text     []byte
 
-	same  map[int32]int32 // per class that packets start in: the one explored in its place, see alike
-	owner []int32         // per class: the one of these that alone leads to it
-	fixed []uint64        // the links that several ask about
+	same                      map[int32]int32 // per class that packets start in: the one explored in its place, see alike
+	owner                     []int32         // per class: the one of these that alone leads to it
+	fixed                     []uint64        // the links that several ask about
+	left                      []int32         // classes to describe
+	classNumbers, itemNumbers numbers
 
 	known   [][]fact // what can be known, numbered
 	knownID map[string]int32
@@ -35,12 +39,14 @@ type lazyWalk struct {
 	hops    []int16
 	merged  []fact
 
-	falls  bool       // a channel's number, with some destination
-	graph  *waitGraph // of all destinations so far, where channels are not numbered
-	last   int        // the destination before
-	most   int
-	forget forget // [lazyWalk.relevant], but for tests
-	apart  bool   // each start is explored
+	falls    bool                // a channel's number, with some destination
+	lookedAt []*guess            // per state: how it was asked
+	sorts    []map[linkSort]bool // per class, where states are folded: what can be asked there or later
+	graph    *waitGraph          // of all destinations so far, where channels are not numbered
+	last     int                 // the destination before
+	most     int
+	forget   forget // [lazyWalk.relevant], but for tests
+	apart    bool   // each start is explored
 }
 
 // forget takes from what is known what need not be remembered where a packet goes.
@@ -94,6 +100,9 @@ func newLazyWalk(m *model, most int, faults *mortals) *lazyWalk {
 func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	w.recycle(f)
 	fs := w.start(f)
+	if w.fold != nil {
+		w.foldStarts(fs)
+	}
 	if err := w.classify(ctx, f, fs); err != nil {
 		return err
 	}
@@ -115,7 +124,9 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	}
 	slices.Sort(starts)
 	starts = slices.Compact(starts)
-	if err := w.askable(starts); err != nil {
+	if w.fold != nil {
+		w.askableFolded(fs)
+	} else if err := w.askable(starts); err != nil {
 		return err
 	}
 	w.known, w.knownID = append(w.known[:0], nil), map[string]int32{"": 0}
@@ -158,6 +169,7 @@ func (w *lazyWalk) recycle(f int) {
 // classify asks the firmware in every state that a packet can come to.
 func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 	w.classes, w.class, w.ids = w.classes[:0], w.class[:0], map[string]int32{}
+	w.byLeaves, w.lookedAt = map[leavesAt]leavesTo{}, w.lookedAt[:0]
 	all := 0
 	for i := 0; i < len(fs.states); i++ {
 		switch {
@@ -166,10 +178,22 @@ func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 		case i%1024 == 0 && ctx.Err() != nil:
 			return ctx.Err()
 		}
-		if err := w.ask(f, fs, int32(i)); err != nil {
+		st := fs.states[i]
+		if err := w.look(f, &st); err != nil {
 			return err
 		}
-		w.text = w.key(fs.states[i].sw, w.text)
+		w.lookedAt = append(w.lookedAt, w.looked)
+		if w.fold != nil && (w.unfit || w.looked == nil || !w.believed(w.fold, f, &st, w.looked)) {
+			return errUnfit
+		}
+		if id, ok := w.classOf(&st); ok {
+			w.class = append(w.class, id)
+			continue
+		}
+		w.list(fs, st)
+		if w.text = w.key(st.sw, w.text); w.fold != nil {
+			w.text = binary.AppendVarint(w.text, int64(i)) // what a class can still ask is said by its state's labels
+		}
 		id, ok := w.ids[string(w.text)]
 		if !ok {
 			id = int32(len(w.classes))
@@ -184,6 +208,7 @@ func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 			all += len(c.outcomes)
 		}
 		w.class = append(w.class, id)
+		w.noteClass(&st, id)
 	}
 	for i := range w.classes {
 		for j := range w.classes[i].outcomes {
@@ -193,6 +218,39 @@ func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 		}
 	}
 	return nil
+}
+
+// leavesAt are the leaves of a switch, by their number.
+type leavesAt struct{ sw, list int32 }
+
+// leavesTo is the class that leaves lead to, and the lowest number of a channel that they take.
+type leavesTo struct{ class, lowest int32 }
+
+// classOf is the class of a state with leaves that another state of the switch has had, unless a hop
+// does not raise the channel's number: where packets came in is then all that tells the two apart.
+func (w *lazyWalk) classOf(st *state) (class int32, ok bool) {
+	if w.looked == nil || w.m.number == nil {
+		return 0, false
+	}
+	to, ok := w.byLeaves[leavesAt{st.sw, w.looked.list}]
+	in := w.m.into(int(st.sw), st.in, st.vc)
+	return to.class, ok && (in < 0 || w.m.number[in] < to.lowest)
+}
+
+// noteClass notes the class of a state whose outcomes have just been listed.
+func (w *lazyWalk) noteClass(st *state, class int32) {
+	if w.looked == nil || w.m.number == nil {
+		return
+	}
+	to := leavesTo{class, math.MaxInt32}
+	for i := range w.outcomes {
+		if o := &w.outcomes[i]; o.falls {
+			return
+		} else if o.out >= 0 {
+			to.lowest = min(to.lowest, w.m.number[o.out])
+		}
+	}
+	w.byLeaves[leavesAt{st.sw, w.looked.list}] = to
 }
 
 // askable finds the links that a packet may ask about in a class or later, for every class that the
@@ -285,6 +343,9 @@ func (w *lazyWalk) union(members []int32, part int32) {
 
 // relevant is what of some facts may be asked about again by a packet that comes to a class.
 func (w *lazyWalk) relevant(known []fact, to int32) (left []fact) {
+	if w.fold != nil {
+		return w.relevantFolded(known, to)
+	}
 	set := w.sets[int(w.classes[to].part)*w.words:]
 	for i, is := range known {
 		if asked := set[is>>7]>>(is>>1&63)&1 == 1; asked && left == nil {
@@ -355,12 +416,7 @@ func (w *lazyWalk) expand(id, cost int32) error {
 		}
 		e := lazyEdge{node: id, to: o.to, cost: dies, outcome: int32(i)}
 		if o.to >= 0 {
-			left := w.forget(w, w.merged, o.to)
-			// Faults that come later make what is up dead. Where nothing can be dead any more, all that is
-			// not known to be is up.
-			if w.faults.when != Before || cost+dies == int32(w.most) {
-				left = slices.DeleteFunc(left, func(is fact) bool { return !is.dead() })
-			}
+			left, _ := w.remembers(o, cost+dies)
 			e.to = w.come(o.to, left, cost+dies, int32(len(w.edges)))
 		}
 		w.edges = append(w.edges, e)
@@ -370,6 +426,26 @@ func (w *lazyWalk) expand(id, cost int32) error {
 	}
 	w.nodes[id].last = int32(len(w.edges))
 	return nil
+}
+
+// remembers is what of w.merged a packet still knows that has come by an outcome and met so many faults,
+// and, where states are folded, what its names there have become.
+func (w *lazyWalk) remembers(o *outcome, cost int32) (left []fact, by []uint8) {
+	now := w.merged
+	if w.fold != nil {
+		now = w.fold.facts(w.moves[o.by], now)
+	}
+	left = w.forget(w, now, o.to)
+	// Faults that come later make what is up dead. Where nothing can be dead any more, all that is not known
+	// to be is up.
+	if w.faults.when != Before || cost == int32(w.most) {
+		left = slices.DeleteFunc(left, func(is fact) bool { return !is.dead() })
+	}
+	if w.fold != nil {
+		order := w.orderFolded(left, o.to)
+		left, by = w.fold.facts(order, left), w.fold.then(w.moves[o.by], order)
+	}
+	return left, by
 }
 
 // waitsFor notes that a packet that holds a channel can want another.

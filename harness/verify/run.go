@@ -84,6 +84,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 type run struct {
 	Config
 	model    *model
+	folded   bool // fold states also where there are few sets, for tests
 	eachPair bool // keep what all sets at once find of each pair, for tests
 	total    uint64
 	symmetry *symmetry

@@ -20,7 +20,7 @@ func DeterministicLink() Firmware {
 		// Theorem 1 of the paper says of any packet that its next channel has a higher number than the
 		// one it came by, whatever links are dead at that moment. A stranded packet goes on from the
 		// channel it came by; the dead one in which it waits meanwhile is waited for by nobody.
-		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
+		CheckRequeue: mayRequeue, DestinationBased: true, Cyclic: true, Notifies: true,
 	}
 }
 

@@ -17,7 +17,7 @@ func DeterministicLinkFlat() Firmware {
 		// The decision depends on the arrival, on the layer, which a stranded packet still has as it
 		// came, and on which links are dead, and no candidate is dead: what can wait in a circle can
 		// without requeue.
-		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
+		CheckRequeue: mayRequeue, DestinationBased: true, Cyclic: true, Notifies: true,
 	}
 }
 

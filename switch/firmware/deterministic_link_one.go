@@ -21,7 +21,7 @@ func DeterministicLinkOne() Firmware {
 		// The decision depends on the arrival and on which links are dead, so a stranded packet waits
 		// for what one does that came by the same channel and is still in the input queue, and no
 		// candidate is dead: the channel dependencies stay those of one U-turn.
-		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
+		CheckRequeue: mayRequeue, DestinationBased: true, Cyclic: true, Notifies: true,
 	}
 }
 

@@ -59,7 +59,7 @@ func (f DeterministicSwitch) Firmware() Firmware {
 		// The next channel of any packet has a higher number than the one it came by, whatever is dead
 		// at that moment. A stranded packet goes on from the channel it came by, with the port field it
 		// came with; the dead channel in which it waits meanwhile is waited for by nobody.
-		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
+		CheckRequeue: mayRequeue, DestinationBased: true, Cyclic: true, Notifies: true,
 	}
 }
 

@@ -20,7 +20,7 @@ func DeterministicSwitchOne() Firmware {
 		About: "fat trees: deterministic-switch for one dead switch or link, with one bit in the header and one layer",
 		Route: deterministicSwitchOne, Check: checkUniform,
 		// As for DeterministicLinkOne; a stranded packet has the header's bit it came with.
-		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
+		CheckRequeue: mayRequeue, DestinationBased: true, Cyclic: true, Notifies: true,
 	}
 }
 

@@ -37,7 +37,7 @@ func (m MisrouteVector) Firmware() Firmware {
 		Route: m.route, Check: checkVector,
 		// As for AdaptiveLink. In place of the register there is the header's vector: a stranded packet
 		// has the one it came with.
-		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
+		CheckRequeue: mayRequeue, DestinationBased: true, Cyclic: true, Notifies: true,
 		// Every choice is offered. The vector is renumbered like the up ports of the switch below the
 		// one that the packet comes to, or at a U-turn like its own.
 		Symmetric: true,

@@ -55,7 +55,10 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 		}
 		fmt.Fprintf(&b, "  %12s  %s\n", command.Grouped(r.Discards[rule]), rule)
 	}
-	if r.Symmetry != "" {
+	switch {
+	case r.Symmetry != "" && r.Method == verify.Lazy: // of destinations
+		fmt.Fprintf(&b, "symmetry: %s\n", r.Symmetry)
+	case r.Symmetry != "":
 		fmt.Fprintf(&b, "symmetry: %s: %s of %s\n", r.Symmetry, command.Grouped(r.Explored),
 			command.Grouped(r.FaultSets))
 	}
