@@ -30,7 +30,8 @@ func (d *Driver) Attach(client, process int, node string) (name string, err erro
 	if e := d.ask(func() {
 		at, ok := d.subnet.Find(node)
 		if !ok {
-			err = fmt.Errorf("no node %q in this fabric: name a NIC or a switch as linkmon ls does, or by its description", node)
+			err = fmt.Errorf(
+				"no node %q in this fabric: name a NIC or a switch as linkmon ls does, or by its description", node)
 			return
 		}
 		name = d.subnet.Name(at)
@@ -38,7 +39,8 @@ func (d *Driver) Attach(client, process int, node string) (name string, err erro
 		if who == "" {
 			who = "process"
 		}
-		d.clients[client] = &program{at: at, asked: map[uint64]uint16{}, who: fmt.Sprintf("%s %d at %s", who, process, d.subnet.Where(at))}
+		who = fmt.Sprintf("%s %d at %s", who, process, d.subnet.Where(at))
+		d.clients[client] = &program{at: at, asked: map[uint64]uint16{}, who: who}
 	}); e != nil {
 		return "", e
 	}
@@ -66,7 +68,8 @@ func (d *Driver) SetManager(client int, is bool) (err error) {
 		case p == nil || p.manager == is:
 			return
 		case is && d.subnet.ManagerAt(p.at):
-			err = fmt.Errorf("a subnet manager runs at %s already: attach another one elsewhere, with --at", d.subnet.Where(p.at))
+			err = fmt.Errorf("a subnet manager runs at %s already: attach another one elsewhere, with --at",
+				d.subnet.Where(p.at))
 			return
 		}
 		p.manager = is
@@ -147,7 +150,8 @@ func (d *Driver) deliver(m *ib.Datagram) {
 		d.answered(m)
 		return
 	}
-	forManager := m.Class() == ib.ClassAdministration || m.IsSubnet() && (m.Attribute() == ib.AttrSMInfo || m.Method() == ib.MethodTrap)
+	ofManager := m.Attribute() == ib.AttrSMInfo || m.Method() == ib.MethodTrap
+	forManager := m.Class() == ib.ClassAdministration || m.IsSubnet() && ofManager
 	switch {
 	case forManager:
 		d.toManager(m)
@@ -267,7 +271,8 @@ func (d *Driver) read(ends []weft.End) (list []ib.Counters) {
 		n := d.cfg.Fabric.NIC(weft.NICID(node.Index))
 		c := n.Counters
 		return []ib.Counters{{
-			SentPackets: c.Sent, ReceivedPackets: c.Received, SentBytes: c.Sent * size, ReceivedBytes: c.Received * size,
+			SentPackets: c.Sent, ReceivedPackets: c.Received,
+			SentBytes: c.Sent * size, ReceivedBytes: c.Received * size,
 			Errors: c.Gaps + c.Violations,
 		}}
 	}
@@ -276,7 +281,8 @@ func (d *Driver) read(ends []weft.End) (list []ib.Counters) {
 		p := s.Ports[e.Port]
 		c := p.Counters
 		x := ib.Counters{
-			SentPackets: c.Sent, ReceivedPackets: c.Received, SentBytes: c.Sent * size, ReceivedBytes: c.Received * size,
+			SentPackets: c.Sent, ReceivedPackets: c.Received,
+			SentBytes: c.Sent * size, ReceivedBytes: c.Received * size,
 			Discarded: p.Lost, Errors: c.Gaps + c.Violations,
 		}
 		for _, vc := range p.VCs {

@@ -57,6 +57,7 @@ type Config struct {
 type Driver struct {
 	cfg    Config
 	server *sim.Server
+	notes  notes
 	inbox  chan func()   // bound: inboxSize; who posts waits
 	over   chan struct{} // closed when the loop has ended
 
@@ -92,13 +93,15 @@ const (
 // New makes the management of a fabric, and opens its sockets.
 func New(cfg Config) (*Driver, error) {
 	d := &Driver{
-		cfg: cfg, inbox: make(chan func(), inboxSize), orders: make(chan fault.Spec, orderSize), over: make(chan struct{}),
+		cfg: cfg, inbox: make(chan func(), inboxSize), orders: make(chan fault.Spec, orderSize),
+		over: make(chan struct{}),
 		subnet: ib.New(cfg.Fabric.Topology(), ib.Config{VLs: cfg.VLs}), clients: map[int]*program{},
 		lost: map[string]uint64{}, crashed: map[weft.SwitchID]bool{},
 	}
+	d.notes = notes{note: cfg.Note, told: map[string]bool{}}
 	d.tables.init()
 	var err error
-	d.server, err = sim.Listen(cfg.Name, d, cfg.Note)
+	d.server, err = sim.Listen(cfg.Name, d, d.notes.add)
 	return d, err
 }
 
@@ -290,7 +293,7 @@ func (d *Driver) order(verb fault.Verb, id weft.LinkID, who string) {
 	select {
 	case d.orders <- s:
 	default:
-		d.cfg.Note("too many ports are disabled and enabled at once: " + s.String() + " is not done")
+		d.notes.add(who, "too many ports are disabled and enabled at once: "+s.String()+" is not done")
 	}
 }
 
@@ -301,7 +304,7 @@ func (d *Driver) carryOut(ctx context.Context) {
 			return
 		case s := <-d.orders:
 			if _, err := d.cfg.Fabric.Apply(ctx, s); err != nil && ctx.Err() == nil {
-				d.cfg.Note(s.String() + ": " + err.Error())
+				d.notes.add(s.By, s.String()+": "+err.Error())
 			}
 		}
 	}

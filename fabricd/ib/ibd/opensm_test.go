@@ -72,7 +72,8 @@ func (m *managed) with(engine string) []string {
 			require.NoError(m.T, err)
 			return guid(int(s))
 		}
-		text := fmt.Sprintf("torus 5 5 5\nxp_link %[1]s %[2]s\nyp_link %[1]s %[3]s\nzp_link %[1]s %[4]s\n", at(0, 0, 0), at(1, 0, 0), at(0, 1, 0), at(0, 0, 1))
+		text := fmt.Sprintf("torus 5 5 5\nxp_link %[1]s %[2]s\nyp_link %[1]s %[3]s\nzp_link %[1]s %[4]s\n",
+			at(0, 0, 0), at(1, 0, 0), at(0, 1, 0), at(0, 0, 1))
 		return []string{"-R", engine, "-Q", "--torus_config", file("torus.conf", text)}
 	case (engine == "updn" || engine == "dnup") && g.Tiers == 0:
 		return []string{"-R", engine, "-a", file("roots", guid(0)+"\n")}
@@ -94,7 +95,8 @@ func (m *managed) requireLevels(most int) {
 		}
 		src, dst := g.NICs[i], g.NICs[(i+len(g.NICs)/2+i%3)%len(g.NICs)]
 		from, to := g.Identity(src.ID.Node()), g.Identity(dst.ID.Node())
-		traced := lid.FindAllStringSubmatch(m.run("", "ibtracert", "-G", from.PortGUID.String(), to.PortGUID.String()), -1)
+		text := m.run("", "ibtracert", "-G", from.PortGUID.String(), to.PortGUID.String())
+		traced := lid.FindAllStringSubmatch(text, -1)
 		path := m.RequireDelivered(m.Send(src.Name, dst.Name))
 		lane := uint64(path.Hops[0].InVC)
 		var records []uint64
@@ -125,7 +127,8 @@ func (m *managed) requireForwardsAsRead() {
 	g := m.Topology()
 	before := m.Fabric().Ledger()
 	text := m.run("", "dump_fts")
-	r, err := opensm.Load(m.Context(), g, opensm.Files{LFT: opensm.File{Name: "dump_fts", Reader: strings.NewReader(text)}})
+	read := opensm.File{Name: "dump_fts", Reader: strings.NewReader(text)}
+	r, err := opensm.Load(m.Context(), g, opensm.Files{LFT: read})
 	require.NoError(m.T, err, text)
 	// dump_fts leaves out the last LID where that is a multiple of 64.
 	unread := weft.NICID(len(g.NICs))

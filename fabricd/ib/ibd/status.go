@@ -15,7 +15,8 @@ type Status struct {
 func (d *Driver) Status() (s Status) {
 	_ = d.ask(func() {
 		q := &d.paths
-		s = Status{Settled: d.tables.idle() && !q.stale && q.now == nil && !d.held, Held: d.held, Lost: maps.Clone(d.lost)}
+		s = Status{Held: d.held, Lost: maps.Clone(d.lost)}
+		s.Settled = d.tables.idle() && !q.stale && q.now == nil && !d.held
 		for _, p := range d.clients {
 			s.Programs = append(s.Programs, p.who)
 			if p.manager {
