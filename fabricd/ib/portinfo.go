@@ -136,8 +136,11 @@ func (p *port) reset(n *node, number, vls int) {
 type Effect struct {
 	Kind   EffectKind
 	Switch weft.SwitchID // of EffectTables
-	Link   weft.LinkID   // of EffectCut and EffectRestore
-	Port   PortRef       // whose agent it was
+	// Entries of a table of the switch were written that were others before; 0: it is to forward
+	// otherwise for another reason.
+	Entries int
+	Link    weft.LinkID // of EffectCut and EffectRestore
+	Port    PortRef     // whose agent it was
 }
 
 // EffectKind is what is to be done.

@@ -1,6 +1,7 @@
 package ibd
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -13,7 +14,8 @@ import (
 // program is one that is connected.
 type program struct {
 	at      ib.PortRef
-	who     string
+	who     string // command, process and node
+	command string
 	manager bool
 	asked   map[uint64]uint16 // per request without an answer: the upper bits of its transaction
 }
@@ -35,12 +37,10 @@ func (d *Driver) Attach(client, process int, node string) (name string, err erro
 			return
 		}
 		name = d.subnet.Name(at)
-		who := strings.TrimSpace(string(command))
-		if who == "" {
-			who = "process"
-		}
-		who = fmt.Sprintf("%s %d at %s", who, process, d.subnet.Where(at))
-		d.clients[client] = &program{at: at, asked: map[uint64]uint16{}, who: who}
+		p := &program{at: at, asked: map[uint64]uint16{}}
+		p.command = cmp.Or(strings.TrimSpace(string(command)), "process")
+		p.who = fmt.Sprintf("%s %d at %s", p.command, process, d.subnet.Where(at))
+		d.clients[client] = p
 	}); e != nil {
 		return "", e
 	}
@@ -99,7 +99,10 @@ func (d *Driver) Send(client int, m ib.Datagram) {
 			return
 		}
 		d.subnet.Begin(&m, p.at)
-		m.Owner = p.who
+		m.Owner, m.Program = p.who, p.command
+		if p.manager {
+			d.managerAsks(&m.MAD)
+		}
 		if !m.IsAnswer() {
 			if len(p.asked) >= mostAsked {
 				clear(p.asked)
@@ -185,6 +188,7 @@ func (d *Driver) toManager(m *ib.Datagram) {
 // sent when they do.
 func (d *Driver) toAgent(m *ib.Datagram) {
 	reply, effects := d.subnet.Answer(m.At, &m.MAD)
+	d.written(m, effects)
 	d.apply(effects, m.Owner)
 	if !reply {
 		return

@@ -33,6 +33,9 @@ type Fabric interface {
 	CrashedSwitches() []string
 	TableVersion(id weft.SwitchID) uint64
 	Load(ctx context.Context, p *tables.Patch) error
+	Now() weft.Time
+	Reconfigured(r fabric.Round) fault.Reconfiguration
+	Settle(ctx context.Context, version uint64) error
 	Apply(ctx context.Context, specs ...fault.Spec) ([]fabric.Outcome, error)
 	Switch(id weft.SwitchID) switching.Snapshot
 	NIC(id weft.NICID) nic.Snapshot
@@ -72,6 +75,8 @@ type Driver struct {
 	crashed  map[weft.SwitchID]bool
 	tables   loader
 	paths    inquirer
+	phases   phases
+	dead     map[weft.LinkID]bool
 	trapping bool // traps will be sent again
 	held     bool // NICs are held until they know paths
 	heldAt   time.Time
@@ -94,12 +99,13 @@ const (
 func New(cfg Config) (*Driver, error) {
 	d := &Driver{
 		cfg: cfg, inbox: make(chan func(), inboxSize), orders: make(chan fault.Spec, orderSize),
-		over: make(chan struct{}),
+		over:   make(chan struct{}),
 		subnet: ib.New(cfg.Fabric.Topology(), ib.Config{VLs: cfg.VLs}), clients: map[int]*program{},
 		lost: map[string]uint64{}, crashed: map[weft.SwitchID]bool{},
 	}
 	d.notes = notes{note: cfg.Note, told: map[string]bool{}}
 	d.tables.init()
+	d.phases.init()
 	var err error
 	d.server, err = sim.Listen(cfg.Name, d, d.notes.add)
 	return d, err
@@ -132,6 +138,7 @@ func (d *Driver) Run(ctx context.Context) {
 		case <-timer.C:
 		case <-tick.C:
 			d.tick()
+			d.report(ctx)
 		}
 		d.due(time.Now())
 	}
@@ -263,8 +270,12 @@ func (d *Driver) look() {
 	}
 	d.crashed = crashed
 	for _, l := range g.Links {
+		if d.dead != nil && d.dead[l.ID] != dead[l.ID] { // else it is the first look
+			d.linkIs(l.ID, dead[l.ID])
+		}
 		effects = append(effects, d.subnet.SetLink(l.ID, !dead[l.ID])...)
 	}
+	d.dead = dead
 	d.apply(effects, "")
 }
 
@@ -314,6 +325,9 @@ func (d *Driver) carryOut(ctx context.Context) {
 // of them.
 func (d *Driver) sendTraps(fresh bool) {
 	list, more := d.subnet.Traps(fresh)
+	if len(list) > 0 {
+		d.trapSent()
+	}
 	d.sendAll(list)
 	if more && !d.trapping {
 		d.trapping = true

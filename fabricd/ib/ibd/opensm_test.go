@@ -203,16 +203,42 @@ func (m *managed) requireFollows(r *layered.Routing, src, dst weft.NICID, path h
 }
 
 // A cut comes to OpenSM by trap 128, it writes tables without the link, and a repair brings it back.
+// The report of the fault has what it did, and when.
 func TestOpenSMReroutesAfterACut(t *testing.T) {
 	m := manage(t, "kary-ntree:2,3")
 	m.opensm("", "-R", "updn")
 	m.Cut("s1.00", "s2.00")
 	m.settle()
 	m.requireForwardsAsRead()
+	m.requirePhases()
 	m.Restore("s1.00", "s2.00")
 	m.settle()
 	m.requireForwardsAsRead()
 	require.Contains(t, m.run("", "iblinkinfo"), "Active")
+}
+
+// requirePhases requires that the report of the only fault has the phases of OpenSM, one after the
+// other.
+func (m *managed) requirePhases() {
+	m.Helper()
+	m.Eventually(func() error {
+		if r := m.Faults()[0].Reconfiguration; r == nil || r.SettledSeconds == 0 {
+			return fmt.Errorf("the manager's phases: %v", r)
+		}
+		return nil
+	})
+	c := m.Faults()[0].Reconfiguration
+	times := []float64{
+		c.TrapSeconds, c.DetectSeconds, c.DetectSeconds + c.ComputeSeconds, c.LastTableSeconds, c.InForceSeconds,
+		c.SettledSeconds,
+	}
+	require.IsNonDecreasing(m.T, times)
+	require.Positive(m.T, times[0])
+	require.Equal(m.T, "opensm", c.Method)
+	require.Positive(m.T, c.Switches)
+	require.GreaterOrEqual(m.T, c.Entries, c.Switches)
+	require.Contains(m.T, c.String(), "trap sent after")
+	require.Empty(m.T, c.Error)
 }
 
 // ibportstate disables a port: the link is cut, by whom the report says, and enabling restores it.
@@ -234,6 +260,7 @@ func TestDisablingAPortIsACut(t *testing.T) {
 	require.Equal(t, link.Name, report.Target)
 	require.Contains(t, report.Note, "by ibportstate")
 	m.settle()
+	m.requirePhases()
 	m.requireForwardsAsRead()
 	m.run("", "ibportstate", "-G", fmt.Sprint(guid), port, "enable")
 	m.Eventually(func() error {

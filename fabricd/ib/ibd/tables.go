@@ -102,7 +102,7 @@ func (d *Driver) loaded(p *tables.Patch, then []func(), err error) {
 		d.after(retryAfter, func() { l.dirty(id) })
 		return
 	}
-	l.inForce[id] = p
+	l.inForce[id], d.phases.loaded = p, d.cfg.Fabric.Now()
 	run(then)
 }
 
