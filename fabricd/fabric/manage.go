@@ -1,6 +1,9 @@
 package fabric
 
 import (
+	"context"
+	"time"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
@@ -53,6 +56,25 @@ func (mg *management) Settling() (gone func() bool) {
 		}
 		return mg.missing(generation) <= dropped
 	}
+}
+
+// SettleEvery is how often it is looked whether packets are gone; chosen by us.
+const SettleEvery = 20 * time.Millisecond
+
+// Settle waits in a live fabric until the packets of tables before that version are gone, or ctx ends,
+// and notes it in the fault reports.
+func (mg *management) Settle(ctx context.Context, version uint64) error {
+	tick := time.NewTicker(SettleEvery)
+	defer tick.Stop()
+	for gone := mg.Settling(); !gone(); {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	mg.Settled(version)
+	return nil
 }
 
 // missing is how many packets generated before a fault generation have not been delivered. NICs

@@ -20,6 +20,12 @@ type Reconfiguration struct {
 	InForceSeconds    float64 `json:"in_force_seconds"`   // the last of the switches forwards by them
 	SettledSeconds    float64 `json:"settled_seconds"`    // the packets that travelled by older tables are gone; 0: not yet
 
+	// Of a manager of InfiniBand, as OpenSM, detecting ends when it begins to sweep, and computing when
+	// it writes the first table. TrapSeconds and LastTableSeconds count from the fault; 0: no trap was
+	// sent, or another manager.
+	TrapSeconds      float64 `json:"trap_seconds,omitempty"`       // a switch sent the first trap
+	LastTableSeconds float64 `json:"last_table_seconds,omitempty"` // the last table was written
+
 	Switches int `json:"switches"` // that were told something new
 	Entries  int `json:"entries"`  // table entries and addresses that changed
 
@@ -77,6 +83,14 @@ func (c Reconfiguration) String() string {
 // phases are the times that make up InForceSeconds, but for those that there was nothing to wait for.
 func (c Reconfiguration) phases() string {
 	var b strings.Builder
+	if c.LastTableSeconds > 0 {
+		if c.TrapSeconds > 0 {
+			fmt.Fprintf(&b, "trap sent after %.1f, ", ms(c.TrapSeconds))
+		}
+		fmt.Fprintf(&b, "sweep begun after %.1f, first table written after %.1f, last after %.1f",
+			ms(c.DetectSeconds), ms(c.DetectSeconds+c.ComputeSeconds), ms(c.LastTableSeconds))
+		return b.String()
+	}
 	if c.DetectSeconds > 0 { // 0: not for a fault, links came back
 		fmt.Fprintf(&b, "detect %.1f, ", ms(c.DetectSeconds))
 	}

@@ -203,8 +203,10 @@ func (s *Subnet) slToVL(at PortRef, set bool, b []byte, mod uint32) (Status, []E
 		if p.lanes == nil {
 			p.lanes = map[int]*[16]uint8{}
 		}
-		if p.lanes[in] = &t; old != t {
+		p.lanes[in] = &t
+		if changed := differing(old[:], t[:]); changed > 0 {
 			out = s.tablesOf(r, out)
+			out[0].Entries = changed
 		}
 	}
 	t := p.lane(in)
@@ -286,8 +288,8 @@ func (s *Subnet) linearTable(n *node, set bool, b []byte, mod uint32) (Status, [
 		for len(n.sw.linear) < first+64 {
 			n.sw.linear = append(n.sw.linear, noPort)
 		}
-		if old := [64]byte(n.sw.linear[first:]); old != [64]byte(b) {
-			out = append(out, Effect{Kind: EffectTables, Switch: n.id})
+		if changed := differing(n.sw.linear[first:][:64], b); changed > 0 {
+			out = append(out, Effect{Kind: EffectTables, Switch: n.id, Entries: changed})
 		}
 		copy(n.sw.linear[first:], b)
 	}
@@ -295,6 +297,16 @@ func (s *Subnet) linearTable(n *node, set bool, b []byte, mod uint32) (Status, [
 		b[i] = n.sw.out(first + i)
 	}
 	return StatusOK, out
+}
+
+// differing is how many of the entries of two tables differ.
+func differing(a, b []byte) (n int) {
+	for i := range a {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	return n
 }
 
 // out is the port for a LID.

@@ -158,7 +158,9 @@ func TestPortStatesGoDownInitArmedActive(t *testing.T) {
 	for _, c := range []struct {
 		to   PortState
 		want Status
-	}{{Active, StatusField}, {Init, StatusField}, {Armed, StatusOK}, {Armed, StatusOK}, {Active, StatusOK}, {Armed, StatusField}} {
+	}{
+		{Active, StatusField}, {Init, StatusField}, {Armed, StatusOK}, {Armed, StatusOK}, {Active, StatusOK}, {Armed, StatusField},
+	} {
 		status, _ := setPort(t, s, port, c.to, 0)
 		require.Equal(t, c.want, status, c)
 	}
@@ -228,31 +230,24 @@ func TestAKeyKeepsOthersFromWriting(t *testing.T) {
 	require.True(t, reply)
 }
 
-// Any bytes as a datagram end somewhere, and leave the agents as they can be.
+// Any bytes as datagrams, one after the other, end somewhere, and leave the agents as they can be.
 func FuzzDatagram(f *testing.F) {
 	s0 := New(mustRing(f), Config{VLs: 8})
 	for _, a := range []uint16{AttrNodeInfo, AttrPortInfo, AttrLinearTable, AttrSLToVL, AttrSwitchInfo} {
-		f.Add(request(s0, MethodSet, a, 1, 1, 2).MAD[:], uint16(3))
-		f.Add(request(s0, MethodGet, a, 0, 1).MAD[:], uint16(permissive))
+		set, get := request(s0, MethodSet, a, 1, 1, 2), request(s0, MethodGet, a, 0, 1)
+		f.Add(set.MAD[:], uint16(3))
+		f.Add(get.MAD[:], uint16(permissive))
+		f.Add(slices.Concat(get.MAD[:], set.MAD[:], get.MAD[:]), uint16(permissive))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, lid uint16) {
 		s := New(mustRing(t), Config{VLs: 8})
 		for _, l := range s.graph.Links {
 			s.SetLink(l.ID, true)
 		}
-		d := &Datagram{To: int(lid)}
-		copy(d.MAD[:], b)
-		at, _ := s.Find("")
-		s.Begin(d, at)
-		if travel(s, d) != Delivered {
-			return
-		}
-		ports := s.NeedsCounters(d.At, &d.MAD)
-		if d.Class() == ClassPerformance {
-			s.Count(d.At, &d.MAD, ports, make([]Counters, len(ports)))
-		} else if reply, _ := s.Answer(d.At, &d.MAD); reply {
-			s.TurnBack(d)
-			travel(s, d)
+		for mad := range slices.Chunk(b[:min(len(b), 8*len(MAD{}))], len(MAD{})) {
+			d := &Datagram{To: int(lid)}
+			copy(d.MAD[:], mad)
+			s.handle(d)
 		}
 		for i := range s.graph.Switches {
 			p := s.Program(weft.SwitchID(i), 1)
@@ -264,6 +259,22 @@ func FuzzDatagram(f *testing.F) {
 			}
 		}
 	})
+}
+
+// handle has agents do what they do with a datagram from the first NIC, whatever that is.
+func (s *Subnet) handle(d *Datagram) {
+	at, _ := s.Find("")
+	s.Begin(d, at)
+	if travel(s, d) != Delivered {
+		return
+	}
+	ports := s.NeedsCounters(d.At, &d.MAD)
+	if d.Class() == ClassPerformance {
+		s.Count(d.At, &d.MAD, ports, make([]Counters, len(ports)))
+	} else if reply, _ := s.Answer(d.At, &d.MAD); reply {
+		s.TurnBack(d)
+		travel(s, d)
+	}
 }
 
 func mustRing(tb testing.TB) *topology.Graph {

@@ -15,7 +15,8 @@ type Counters struct {
 func (c Counters) less(b Counters) Counters {
 	return Counters{
 		c.SentPackets - b.SentPackets, c.ReceivedPackets - b.ReceivedPackets, c.SentBytes - b.SentBytes,
-		c.ReceivedBytes - b.ReceivedBytes, c.Discarded - b.Discarded, c.Waited - b.Waited, c.Downed - b.Downed, c.Errors - b.Errors,
+		c.ReceivedBytes - b.ReceivedBytes, c.Discarded - b.Discarded, c.Waited - b.Waited, c.Downed - b.Downed,
+		c.Errors - b.Errors,
 	}
 }
 
@@ -24,6 +25,11 @@ func (c *Counters) add(b Counters) {
 	c.SentBytes, c.ReceivedBytes = c.SentBytes+b.SentBytes, c.ReceivedBytes+b.ReceivedBytes
 	c.Discarded, c.Waited = c.Discarded+b.Discarded, c.Waited+b.Waited
 	c.Downed, c.Errors = c.Downed+b.Downed, c.Errors+b.Errors
+}
+
+// traffic are the counters of data as both attributes have them, in that order: bytes in units of four.
+func (c Counters) traffic() []uint64 {
+	return []uint64{c.SentBytes / 4, c.ReceivedBytes / 4, c.SentPackets, c.ReceivedPackets}
 }
 
 // allPortsSelect asks a switch for the sum of all its ports.
@@ -94,7 +100,7 @@ func (s *Subnet) count(b []byte, set, extended bool, ports []PortRef, values []C
 	b[1] = number
 	putBE16(b, 2, selected)
 	if extended {
-		for i, v := range []uint64{sum.SentBytes / 4, sum.ReceivedBytes / 4, sum.SentPackets, sum.ReceivedPackets, sum.SentPackets, sum.ReceivedPackets} {
+		for i, v := range append(sum.traffic(), sum.SentPackets, sum.ReceivedPackets) { // all are unicast
 			putBE64(b, 8+8*i, v)
 		}
 		return
@@ -102,7 +108,7 @@ func (s *Subnet) count(b []byte, set, extended bool, ports []PortRef, values []C
 	b[6] = uint8(min(sum.Downed, math.MaxUint8))
 	putBE16(b, 8, uint16(min(sum.Errors, math.MaxUint16)))
 	putBE16(b, 14, uint16(min(sum.Discarded, math.MaxUint16)))
-	for i, v := range []uint64{sum.SentBytes / 4, sum.ReceivedBytes / 4, sum.SentPackets, sum.ReceivedPackets, sum.Waited} {
+	for i, v := range append(sum.traffic(), sum.Waited) {
 		putBE32(b, 24+4*i, uint32(min(v, math.MaxUint32)))
 	}
 }

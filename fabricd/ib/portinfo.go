@@ -136,8 +136,11 @@ func (p *port) reset(n *node, number, vls int) {
 type Effect struct {
 	Kind   EffectKind
 	Switch weft.SwitchID // of EffectTables
-	Link   weft.LinkID   // of EffectCut and EffectRestore
-	Port   PortRef       // whose agent it was
+	// Entries of a table of the switch were written that were others before; 0: it is to forward
+	// otherwise for another reason.
+	Entries int
+	Link    weft.LinkID // of EffectCut and EffectRestore
+	Port    PortRef     // whose agent it was
 }
 
 // EffectKind is what is to be done.
@@ -146,7 +149,7 @@ type EffectKind uint8
 // What follows.
 const (
 	EffectTables  EffectKind = iota + 1 // the switch is to forward otherwise
-	EffectPaths                         // whose a LID is has changed: all switches forward anew, and NICs ask for path records again
+	EffectPaths                         // a LID is another port's: all switches forward anew, and NICs ask for paths again
 	EffectCut                           // the port was disabled
 	EffectRestore                       // it was enabled again, and so is the one at the other end
 )
@@ -214,8 +217,9 @@ func (s *Subnet) stateChanged(r PortRef, out []Effect) []Effect {
 // tablesOf has the switches at both ends of the link of a port forward anew.
 func (s *Subnet) tablesOf(r PortRef, out []Effect) []Effect {
 	for _, x := range [2]PortRef{r, s.port(r).peer} {
-		if n := &s.nodes[x.Node]; n.kind == typeSwitch && !slices.ContainsFunc(out, func(e Effect) bool { return e.Kind == EffectTables && e.Switch == n.id }) {
-			out = append(out, Effect{Kind: EffectTables, Switch: n.id})
+		n := &s.nodes[x.Node]
+		if e := (Effect{Kind: EffectTables, Switch: n.id}); n.kind == typeSwitch && !slices.Contains(out, e) {
+			out = append(out, e)
 		}
 	}
 	return out

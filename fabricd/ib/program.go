@@ -76,9 +76,11 @@ func (b *program) set(at, row int) {
 	if row < 0 {
 		return
 	}
-	if last := len(b.patch.Set) - 1; last >= 0 && b.patch.Set[last].Row == row && b.patch.Set[last].At+b.patch.Set[last].N == at {
-		b.patch.Set[last].N++
-		return
+	if n := len(b.patch.Set); n > 0 {
+		if last := &b.patch.Set[n-1]; last.Row == row && last.At+last.N == at {
+			last.N++
+			return
+		}
 	}
 	b.patch.Set = append(b.patch.Set, tables.PatchSet{At: at, N: 1, Row: row})
 }
@@ -162,7 +164,8 @@ func (b *program) send() {
 			continue
 		}
 		for i, src := range sources {
-			b.patch.Addresses = append(b.patch.Addresses, tables.PatchAddresses{Dst: d, N: 1, Port: &src.port, List: lists[i]})
+			a := tables.PatchAddresses{Dst: d, N: 1, Port: &src.port, List: lists[i]}
+			b.patch.Addresses = append(b.patch.Addresses, a)
 		}
 	}
 }

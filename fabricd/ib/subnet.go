@@ -89,8 +89,10 @@ func New(g *topology.Graph, cfg Config) *Subnet {
 	s := &Subnet{graph: g, cfg: cfg, ports: map[weft.End]PortRef{}}
 	for _, sw := range g.Switches {
 		id := g.Identity(sw.ID.Node())
-		n := node{kind: typeSwitch, guid: id.GUID, description: id.Description, id: sw.ID, ports: make([]port, sw.Ports+1)}
-		n.sw = &switchState{enhanced: id.Enhanced, multicast: map[uint32][32]uint16{}}
+		n := node{
+			kind: typeSwitch, guid: id.GUID, description: id.Description, id: sw.ID, ports: make([]port, sw.Ports+1),
+			sw: &switchState{enhanced: id.Enhanced, multicast: map[uint32][32]uint16{}},
+		}
 		for p := range n.ports {
 			n.ports[p].guid = id.PortGUID
 			if p > 0 {
@@ -106,7 +108,9 @@ func New(g *topology.Graph, cfg Config) *Subnet {
 		if !ok {
 			i = len(s.nodes)
 			adapters[id.GUID] = i
-			s.nodes = append(s.nodes, node{kind: typeAdapter, guid: id.GUID, description: id.Description, ports: make([]port, max(id.Ports, id.Port)+1)})
+			ports := make([]port, max(id.Ports, id.Port)+1)
+			n := node{kind: typeAdapter, guid: id.GUID, description: id.Description, ports: ports}
+			s.nodes = append(s.nodes, n)
 		}
 		s.nodes[i].ports[id.Port].guid = id.PortGUID
 		s.ports[weft.End{Node: nic.ID.Node()}] = PortRef{i, id.Port}

@@ -14,6 +14,7 @@ type Datagram struct {
 	Size     int // bytes in use, of what a program has sent; 0: all
 	ToQP     uint32
 	Owner    string // who sent it, for reports
+	Program  string // the name of that program
 
 	Lost string // why it went no further
 }

@@ -20,12 +20,23 @@ type Round struct {
 	Computed              weft.Time     `json:"computed"` // and was done
 	Drain                 weft.Time     `json:"drain"`    // of the time after that, so long was waited for the fabric to be empty
 	InForce               weft.Time     `json:"in_force"` // the last switch had acknowledged; 0: it came to nothing
+
+	// Of a manager of InfiniBand alone, else 0: when a switch sent it the first trap, and when it had
+	// written the last table. It began with a sweep, and had computed when it wrote the first.
+	Trap      weft.Time `json:"trap,omitempty"`
+	LastTable weft.Time `json:"last_table,omitempty"`
 }
 
 // since is the report of the round with times relative to a fault at that moment.
 func (r Round) since(at weft.Time) fault.Reconfiguration {
 	c := r.Reconfiguration
 	c.DetectSeconds, c.ComputeSeconds = seconds(max(0, r.Began-at)), seconds(r.Computed-r.Began)
+	if r.Trap > 0 {
+		c.TrapSeconds = seconds(max(0, r.Trap-at))
+	}
+	if r.LastTable > 0 {
+		c.LastTableSeconds = seconds(r.LastTable - at)
+	}
 	if r.InForce > 0 {
 		c.DrainSeconds, c.DistributeSeconds, c.InForceSeconds = seconds(r.Drain), seconds(r.distribute()), seconds(r.InForce-at)
 	}

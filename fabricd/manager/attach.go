@@ -208,7 +208,7 @@ func (v *virtual) done(plan *manage.Plan, r fabric.Round) {
 
 // settle waits until the older packets are gone, unless there is another round before.
 func (v *virtual) settle(round uint64, gone func() bool) {
-	v.after(settleEvery, func() {
+	v.after(fabric.SettleEvery, func() {
 		switch {
 		case v.round != round || v.busy:
 		case gone():

@@ -79,22 +79,9 @@ func (l Local) Report(_ context.Context, r fabric.Round) (fault.Reconfiguration,
 	return l.Fabric.Reconfigured(r), nil
 }
 
-// settleEvery is how often it is looked whether packets are gone; chosen by us.
-const settleEvery = 20 * time.Millisecond
-
 // Settle implements [Fabric].
 func (l Local) Settle(ctx context.Context, version uint64) error {
-	tick := time.NewTicker(settleEvery)
-	defer tick.Stop()
-	for gone := l.Fabric.Settling(); !gone(); {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	l.Fabric.Settled(version)
-	return nil
+	return l.Fabric.Settle(ctx, version)
 }
 
 var _ Fabric = Local{}

@@ -138,7 +138,7 @@ func ByName(name string) (Entry, error) {
 	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == head })
 	switch {
 	case i < 0:
-		return Entry{}, document.Unknown("routing", name, append(append(Names(), None, FromFiles, FromManager), kinds()...))
+		return Entry{}, document.Unknown("routing", name, allNames())
 	case !given:
 		return entries[i], nil
 	}
@@ -152,8 +152,11 @@ func ByName(name string) (Entry, error) {
 // Known reports whether a name, without its options, is one that [ByName] finds.
 func Known(name string) bool {
 	head, _, _ := strings.Cut(name, ":")
-	return head == None || head == FromFiles || head == FromManager || slices.Contains(kinds(), head) || slices.Contains(Names(), head)
+	return slices.Contains(allNames(), head)
 }
+
+// allNames are those that ByName finds, without options.
+func allNames() []string { return append(append(Names(), None, FromFiles, FromManager), kinds()...) }
 
 // named says which routing an error is about.
 func named(name string, err error) error {

@@ -27,7 +27,10 @@ func managerEntry(name string) (Entry, error) {
 	if given {
 		o, err = parseOptions(options, []string{"layers"}, optionKeys)
 	}
-	e := Entry{Name: name, About: "what a subnet manager of InfiniBand writes, as OpenSM; see fabricd up --ib", On: firmware.Anything}
+	e := Entry{
+		Name: name, About: "what a subnet manager of InfiniBand writes, as OpenSM; see fabricd up --ib",
+		On: firmware.Anything,
+	}
 	return computed(e, func(_ context.Context, g *topology.Graph) (*layered.Routing, error) {
 		return unwritten(g, cmp.Or(o.Layers, managerLanes))
 	}), named(head, err)
@@ -48,7 +51,8 @@ func unwritten(g *topology.Graph, lanes int) (*layered.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := tables.NewAssignment(len(g.Switches), len(g.NICs), lanes, 1, func(weft.SwitchID, weft.NICID) []weft.Address { return nil })
+	none := func(weft.SwitchID, weft.NICID) []weft.Address { return nil }
+	a, err := tables.NewAssignment(len(g.Switches), len(g.NICs), lanes, 1, none)
 	return &layered.Routing{
 		Engine: FromManager, Graph: g, Kind: layered.Deterministic, Layers: lanes, Tables: t, Assignment: a,
 		Unroutable: len(g.NICs) * (len(g.NICs) - 1),

@@ -19,8 +19,8 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ib -- PROGRAM [ARGUMENT ...]",
 		Short: "Run a program of InfiniBand, as OpenSM or ibnetdiscover, on a fabric that fabricd up --ib has launched",
-		Long: `Runs a program of InfiniBand unmodified, as if this machine were a host of the fabric: it comes in by the library
-libumad2sim.so, of Debian's package libumad2sim0.
+		Long: `Runs a program of InfiniBand unmodified, as if this machine were a host of the fabric: it comes in by
+the library libumad2sim.so, of Debian's package libumad2sim0.
 
 Exit code: that of the program; 2 when it cannot be started.`,
 		Example: "  fabricd up --ib --topology mport-tree:8,2\n" +
@@ -55,7 +55,8 @@ Exit code: that of the program; 2 when it cannot be started.`,
 		},
 	}
 	cmd.Flags().StringVar(&name, "fabric", "weft", "name of the fabric, or the one given with --ib")
-	cmd.Flags().StringVar(&at, "at", "", "the NIC or switch that the `node` is where the program runs; the first NIC unless given")
+	cmd.Flags().StringVar(&at, "at", "",
+		"the NIC or switch that the `node` is where the program runs; the first NIC unless given")
 	return cmd
 }
 

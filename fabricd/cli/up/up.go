@@ -85,8 +85,9 @@ func Command() *cobra.Command {
 	f.StringVar(&u.agents, "agents", "", "run on the `agents` of other hosts, all or some by name as h1,h2, instead of in this process; see fabricd agent")
 	f.BoolVar(&u.config.Detach, "detach", false, "with --agents: when interrupted, leave the fabric to the next fabricd up of this --fabric; fabricd down ends it")
 	f.StringVar(&u.listen, "listen", lead.DefaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
-	f.StringVar(&u.config.InfiniBand, "ib", "", "let programs of InfiniBand in, as OpenSM and ibnetdiscover, under this `name`, the fabric's unless "+
-		"given; a subnet manager then writes the tables, unless --routing says otherwise; see fabricd ib")
+	f.StringVar(&u.config.InfiniBand, "ib", "", "let programs of InfiniBand in, as OpenSM and ibnetdiscover, "+
+		"under this `name`, the fabric's unless given; a subnet manager then writes the tables, unless --routing "+
+		"says otherwise; see fabricd ib")
 	f.Lookup("ib").NoOptDefVal = ownName
 	f.StringVar(&u.config.Page.Tokens, "tokens", "", "`file` of tokens that may look or operate, as fabricd auth token makes it; that of --auth unless given")
 	f.StringVar(&u.config.Page.CertFile, "page-cert", "", "certificate `file` for HTTPS; that of --auth unless given, where others than this machine can reach the page")

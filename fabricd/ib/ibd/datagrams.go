@@ -1,6 +1,7 @@
 package ibd
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -13,7 +14,8 @@ import (
 // program is one that is connected.
 type program struct {
 	at      ib.PortRef
-	who     string
+	who     string // command, process and node
+	command string
 	manager bool
 	asked   map[uint64]uint16 // per request without an answer: the upper bits of its transaction
 }
@@ -30,15 +32,15 @@ func (d *Driver) Attach(client, process int, node string) (name string, err erro
 	if e := d.ask(func() {
 		at, ok := d.subnet.Find(node)
 		if !ok {
-			err = fmt.Errorf("no node %q in this fabric: name a NIC or a switch as linkmon ls does, or by its description", node)
+			err = fmt.Errorf(
+				"no node %q in this fabric: name a NIC or a switch as linkmon ls does, or by its description", node)
 			return
 		}
 		name = d.subnet.Name(at)
-		who := strings.TrimSpace(string(command))
-		if who == "" {
-			who = "process"
-		}
-		d.clients[client] = &program{at: at, asked: map[uint64]uint16{}, who: fmt.Sprintf("%s %d at %s", who, process, d.subnet.Where(at))}
+		p := &program{at: at, asked: map[uint64]uint16{}}
+		p.command = cmp.Or(strings.TrimSpace(string(command)), "process")
+		p.who = fmt.Sprintf("%s %d at %s", p.command, process, d.subnet.Where(at))
+		d.clients[client] = p
 	}); e != nil {
 		return "", e
 	}
@@ -66,7 +68,8 @@ func (d *Driver) SetManager(client int, is bool) (err error) {
 		case p == nil || p.manager == is:
 			return
 		case is && d.subnet.ManagerAt(p.at):
-			err = fmt.Errorf("a subnet manager runs at %s already: attach another one elsewhere, with --at", d.subnet.Where(p.at))
+			err = fmt.Errorf("a subnet manager runs at %s already: attach another one elsewhere, with --at",
+				d.subnet.Where(p.at))
 			return
 		}
 		p.manager = is
@@ -96,7 +99,10 @@ func (d *Driver) Send(client int, m ib.Datagram) {
 			return
 		}
 		d.subnet.Begin(&m, p.at)
-		m.Owner = p.who
+		m.Owner, m.Program = p.who, p.command
+		if p.manager {
+			d.managerAsks(&m.MAD)
+		}
 		if !m.IsAnswer() {
 			if len(p.asked) >= mostAsked {
 				clear(p.asked)
@@ -147,7 +153,8 @@ func (d *Driver) deliver(m *ib.Datagram) {
 		d.answered(m)
 		return
 	}
-	forManager := m.Class() == ib.ClassAdministration || m.IsSubnet() && (m.Attribute() == ib.AttrSMInfo || m.Method() == ib.MethodTrap)
+	ofManager := m.Attribute() == ib.AttrSMInfo || m.Method() == ib.MethodTrap
+	forManager := m.Class() == ib.ClassAdministration || m.IsSubnet() && ofManager
 	switch {
 	case forManager:
 		d.toManager(m)
@@ -181,6 +188,7 @@ func (d *Driver) toManager(m *ib.Datagram) {
 // sent when they do.
 func (d *Driver) toAgent(m *ib.Datagram) {
 	reply, effects := d.subnet.Answer(m.At, &m.MAD)
+	d.written(m, effects)
 	d.apply(effects, m.Owner)
 	if !reply {
 		return
@@ -267,7 +275,8 @@ func (d *Driver) read(ends []weft.End) (list []ib.Counters) {
 		n := d.cfg.Fabric.NIC(weft.NICID(node.Index))
 		c := n.Counters
 		return []ib.Counters{{
-			SentPackets: c.Sent, ReceivedPackets: c.Received, SentBytes: c.Sent * size, ReceivedBytes: c.Received * size,
+			SentPackets: c.Sent, ReceivedPackets: c.Received,
+			SentBytes: c.Sent * size, ReceivedBytes: c.Received * size,
 			Errors: c.Gaps + c.Violations,
 		}}
 	}
@@ -276,7 +285,8 @@ func (d *Driver) read(ends []weft.End) (list []ib.Counters) {
 		p := s.Ports[e.Port]
 		c := p.Counters
 		x := ib.Counters{
-			SentPackets: c.Sent, ReceivedPackets: c.Received, SentBytes: c.Sent * size, ReceivedBytes: c.Received * size,
+			SentPackets: c.Sent, ReceivedPackets: c.Received,
+			SentBytes: c.Sent * size, ReceivedBytes: c.Received * size,
 			Discarded: p.Lost, Errors: c.Gaps + c.Violations,
 		}
 		for _, vc := range p.VCs {

@@ -33,6 +33,9 @@ type Fabric interface {
 	CrashedSwitches() []string
 	TableVersion(id weft.SwitchID) uint64
 	Load(ctx context.Context, p *tables.Patch) error
+	Now() weft.Time
+	Reconfigured(r fabric.Round) fault.Reconfiguration
+	Settle(ctx context.Context, version uint64) error
 	Apply(ctx context.Context, specs ...fault.Spec) ([]fabric.Outcome, error)
 	Switch(id weft.SwitchID) switching.Snapshot
 	NIC(id weft.NICID) nic.Snapshot
@@ -57,6 +60,7 @@ type Config struct {
 type Driver struct {
 	cfg    Config
 	server *sim.Server
+	notes  notes
 	inbox  chan func()   // bound: inboxSize; who posts waits
 	over   chan struct{} // closed when the loop has ended
 
@@ -71,6 +75,8 @@ type Driver struct {
 	crashed  map[weft.SwitchID]bool
 	tables   loader
 	paths    inquirer
+	phases   phases
+	dead     map[weft.LinkID]bool
 	trapping bool // traps will be sent again
 	held     bool // NICs are held until they know paths
 	heldAt   time.Time
@@ -92,13 +98,16 @@ const (
 // New makes the management of a fabric, and opens its sockets.
 func New(cfg Config) (*Driver, error) {
 	d := &Driver{
-		cfg: cfg, inbox: make(chan func(), inboxSize), orders: make(chan fault.Spec, orderSize), over: make(chan struct{}),
+		cfg: cfg, inbox: make(chan func(), inboxSize), orders: make(chan fault.Spec, orderSize),
+		over:   make(chan struct{}),
 		subnet: ib.New(cfg.Fabric.Topology(), ib.Config{VLs: cfg.VLs}), clients: map[int]*program{},
 		lost: map[string]uint64{}, crashed: map[weft.SwitchID]bool{},
 	}
+	d.notes = notes{note: cfg.Note, told: map[string]bool{}}
 	d.tables.init()
+	d.phases.init()
 	var err error
-	d.server, err = sim.Listen(cfg.Name, d, cfg.Note)
+	d.server, err = sim.Listen(cfg.Name, d, d.notes.add)
 	return d, err
 }
 
@@ -129,6 +138,7 @@ func (d *Driver) Run(ctx context.Context) {
 		case <-timer.C:
 		case <-tick.C:
 			d.tick()
+			d.report(ctx)
 		}
 		d.due(time.Now())
 	}
@@ -260,8 +270,12 @@ func (d *Driver) look() {
 	}
 	d.crashed = crashed
 	for _, l := range g.Links {
+		if d.dead != nil && d.dead[l.ID] != dead[l.ID] { // else it is the first look
+			d.linkIs(l.ID, dead[l.ID])
+		}
 		effects = append(effects, d.subnet.SetLink(l.ID, !dead[l.ID])...)
 	}
+	d.dead = dead
 	d.apply(effects, "")
 }
 
@@ -290,7 +304,7 @@ func (d *Driver) order(verb fault.Verb, id weft.LinkID, who string) {
 	select {
 	case d.orders <- s:
 	default:
-		d.cfg.Note("too many ports are disabled and enabled at once: " + s.String() + " is not done")
+		d.notes.add(who, "too many ports are disabled and enabled at once: "+s.String()+" is not done")
 	}
 }
 
@@ -301,7 +315,7 @@ func (d *Driver) carryOut(ctx context.Context) {
 			return
 		case s := <-d.orders:
 			if _, err := d.cfg.Fabric.Apply(ctx, s); err != nil && ctx.Err() == nil {
-				d.cfg.Note(s.String() + ": " + err.Error())
+				d.notes.add(s.By, s.String()+": "+err.Error())
 			}
 		}
 	}
@@ -311,6 +325,9 @@ func (d *Driver) carryOut(ctx context.Context) {
 // of them.
 func (d *Driver) sendTraps(fresh bool) {
 	list, more := d.subnet.Traps(fresh)
+	if len(list) > 0 {
+		d.trapSent()
+	}
 	d.sendAll(list)
 	if more && !d.trapping {
 		d.trapping = true

@@ -72,7 +72,8 @@ func (m *managed) with(engine string) []string {
 			require.NoError(m.T, err)
 			return guid(int(s))
 		}
-		text := fmt.Sprintf("torus 5 5 5\nxp_link %[1]s %[2]s\nyp_link %[1]s %[3]s\nzp_link %[1]s %[4]s\n", at(0, 0, 0), at(1, 0, 0), at(0, 1, 0), at(0, 0, 1))
+		text := fmt.Sprintf("torus 5 5 5\nxp_link %[1]s %[2]s\nyp_link %[1]s %[3]s\nzp_link %[1]s %[4]s\n",
+			at(0, 0, 0), at(1, 0, 0), at(0, 1, 0), at(0, 0, 1))
 		return []string{"-R", engine, "-Q", "--torus_config", file("torus.conf", text)}
 	case (engine == "updn" || engine == "dnup") && g.Tiers == 0:
 		return []string{"-R", engine, "-a", file("roots", guid(0)+"\n")}
@@ -94,7 +95,8 @@ func (m *managed) requireLevels(most int) {
 		}
 		src, dst := g.NICs[i], g.NICs[(i+len(g.NICs)/2+i%3)%len(g.NICs)]
 		from, to := g.Identity(src.ID.Node()), g.Identity(dst.ID.Node())
-		traced := lid.FindAllStringSubmatch(m.run("", "ibtracert", "-G", from.PortGUID.String(), to.PortGUID.String()), -1)
+		text := m.run("", "ibtracert", "-G", from.PortGUID.String(), to.PortGUID.String())
+		traced := lid.FindAllStringSubmatch(text, -1)
 		path := m.RequireDelivered(m.Send(src.Name, dst.Name))
 		lane := uint64(path.Hops[0].InVC)
 		var records []uint64
@@ -125,7 +127,8 @@ func (m *managed) requireForwardsAsRead() {
 	g := m.Topology()
 	before := m.Fabric().Ledger()
 	text := m.run("", "dump_fts")
-	r, err := opensm.Load(m.Context(), g, opensm.Files{LFT: opensm.File{Name: "dump_fts", Reader: strings.NewReader(text)}})
+	read := opensm.File{Name: "dump_fts", Reader: strings.NewReader(text)}
+	r, err := opensm.Load(m.Context(), g, opensm.Files{LFT: read})
 	require.NoError(m.T, err, text)
 	// dump_fts leaves out the last LID where that is a multiple of 64.
 	unread := weft.NICID(len(g.NICs))
@@ -200,16 +203,42 @@ func (m *managed) requireFollows(r *layered.Routing, src, dst weft.NICID, path h
 }
 
 // A cut comes to OpenSM by trap 128, it writes tables without the link, and a repair brings it back.
+// The report of the fault has what it did, and when.
 func TestOpenSMReroutesAfterACut(t *testing.T) {
 	m := manage(t, "kary-ntree:2,3")
 	m.opensm("", "-R", "updn")
 	m.Cut("s1.00", "s2.00")
 	m.settle()
 	m.requireForwardsAsRead()
+	m.requirePhases()
 	m.Restore("s1.00", "s2.00")
 	m.settle()
 	m.requireForwardsAsRead()
 	require.Contains(t, m.run("", "iblinkinfo"), "Active")
+}
+
+// requirePhases requires that the report of the only fault has the phases of OpenSM, one after the
+// other.
+func (m *managed) requirePhases() {
+	m.Helper()
+	m.Eventually(func() error {
+		if r := m.Faults()[0].Reconfiguration; r == nil || r.SettledSeconds == 0 {
+			return fmt.Errorf("the manager's phases: %v", r)
+		}
+		return nil
+	})
+	c := m.Faults()[0].Reconfiguration
+	times := []float64{
+		c.TrapSeconds, c.DetectSeconds, c.DetectSeconds + c.ComputeSeconds, c.LastTableSeconds, c.InForceSeconds,
+		c.SettledSeconds,
+	}
+	require.IsNonDecreasing(m.T, times)
+	require.Positive(m.T, times[0])
+	require.Equal(m.T, "opensm", c.Method)
+	require.Positive(m.T, c.Switches)
+	require.GreaterOrEqual(m.T, c.Entries, c.Switches)
+	require.Contains(m.T, c.String(), "trap sent after")
+	require.Empty(m.T, c.Error)
 }
 
 // ibportstate disables a port: the link is cut, by whom the report says, and enabling restores it.
@@ -231,6 +260,7 @@ func TestDisablingAPortIsACut(t *testing.T) {
 	require.Equal(t, link.Name, report.Target)
 	require.Contains(t, report.Note, "by ibportstate")
 	m.settle()
+	m.requirePhases()
 	m.requireForwardsAsRead()
 	m.run("", "ibportstate", "-G", fmt.Sprint(guid), port, "enable")
 	m.Eventually(func() error {

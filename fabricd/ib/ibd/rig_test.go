@@ -43,7 +43,10 @@ func manage(t *testing.T, topology string, options ...harness.Option) *managed {
 		o.Topology, o.Firmware, o.Switch.VCs = g, fw, vcs
 	})}, options...)
 	m.Harness = harness.New(t, topology, options...)
-	m.driver, err = New(Config{Fabric: m.Fabric(), Name: m.name, VLs: 8, Forward: true, Bytes: 256, Note: func(text string) { t.Log(text) }})
+	m.driver, err = New(Config{
+		Fabric: m.Fabric(), Name: m.name, VLs: 8, Forward: true, Bytes: 256,
+		Note: func(text string) { t.Log(text) },
+	})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	over := make(chan struct{})

@@ -11,11 +11,17 @@ type Status struct {
 	Lost     map[string]uint64 // datagrams, by why
 }
 
+// settled is that of a Status.
+func (d *Driver) settled() bool {
+	q := &d.paths
+	return d.tables.idle() && !q.stale && q.now == nil && !d.held
+}
+
 // Status returns it; that of a fabric that has ended is empty.
 func (d *Driver) Status() (s Status) {
 	_ = d.ask(func() {
-		q := &d.paths
-		s = Status{Settled: d.tables.idle() && !q.stale && q.now == nil && !d.held, Held: d.held, Lost: maps.Clone(d.lost)}
+		s = Status{Held: d.held, Lost: maps.Clone(d.lost)}
+		s.Settled = d.settled()
 		for _, p := range d.clients {
 			s.Programs = append(s.Programs, p.who)
 			if p.manager {

@@ -96,12 +96,13 @@ func (d *Driver) loaded(p *tables.Patch, then []func(), err error) {
 	delete(l.loading, id)
 	if err != nil {
 		delete(l.inForce, id) // it may have them
-		d.cfg.Note("tables that a subnet manager wrote are not in force: " + err.Error())
+		name := d.cfg.Fabric.Topology().Switches[id].Name
+		d.notes.add(name, "tables that a subnet manager wrote are not in force, they are loaded again: "+err.Error())
 		l.waiting[id] = append(then, l.waiting[id]...)
 		d.after(retryAfter, func() { l.dirty(id) })
 		return
 	}
-	l.inForce[id] = p
+	l.inForce[id], d.phases.loaded = p, d.cfg.Fabric.Now()
 	run(then)
 }
 

@@ -1,7 +1,8 @@
 // Package sim has the sockets by which unmodified programs of InfiniBand come to an emulated fabric:
 // those that Debian's libumad2sim.so connects to, whose protocol is ibsim's. A program sends orders
 // to one socket of all and datagrams to one of its own; both are datagram sockets with abstract names
-// of this machine, NAME:ctl and NAME:out0, NAME:out1, ... Only programs of the same user are heard.
+// of this machine, NAME:ctl and NAME:out0, NAME:out1, ... Only programs of the same user and of root are
+// heard.
 package sim
 
 import (

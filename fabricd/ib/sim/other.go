@@ -16,7 +16,7 @@ type Fabric any
 type Server struct{}
 
 // Listen errs: the programs are those of Linux.
-func Listen(string, Fabric, func(string)) (*Server, error) {
+func Listen(string, Fabric, func(who, text string)) (*Server, error) {
 	return nil, errors.New("programs of InfiniBand run on Linux alone: leave --ib out")
 }
 

@@ -36,7 +36,7 @@ type Server struct {
 	name   string
 	fabric Fabric
 	ctl    *net.UnixConn
-	note   func(string)
+	note   func(who, text string)
 
 	mu      sync.Mutex // held while programs come and go; who delivers does not need it
 	clients [MostClients]atomic.Pointer[client]
@@ -51,11 +51,13 @@ type client struct {
 	gone    atomic.Bool // nobody reads any more
 }
 
-// Listen opens the sockets of a name. Note hears of programs that say what is not of the protocol.
-func Listen(name string, f Fabric, note func(string)) (*Server, error) {
+// Listen opens the sockets of a name. Note hears which program says what is not of the protocol, each
+// time.
+func Listen(name string, f Fabric, note func(who, text string)) (*Server, error) {
 	ctl, err := listen(name + ":ctl")
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("another fabric or ibsim serves programs as %q: choose another name with --ib=NAME", name)
+		return nil, fmt.Errorf(
+			"another fabric or ibsim serves programs as %q: choose another name with --ib=NAME", name)
 	}
 	if err != nil {
 		return nil, err
@@ -96,12 +98,12 @@ func (s *Server) Run(ctx context.Context) {
 			break
 		}
 		if err != nil {
-			s.note(fmt.Sprintf("a program of InfiniBand was not heard: %v", err))
+			s.note(program(process), fmt.Sprintf("it was not heard: %v", err))
 			continue
 		}
 		o, err := parseOrder(b[:n])
 		if err != nil {
-			s.note(fmt.Sprintf("process %d: %v", process, err))
+			s.note(program(process), err.Error())
 			continue
 		}
 		s.carryOut(&o, process)
@@ -117,6 +119,9 @@ func (s *Server) Run(ctx context.Context) {
 
 var errStranger = errors.New("it is of another user")
 
+// program names a process to people.
+func program(process int) string { return fmt.Sprintf("process %d", process) }
+
 // receive reads one message, and whose it is.
 func receive(c *net.UnixConn, b []byte) (n, process int, from *net.UnixAddr, err error) {
 	oob := make([]byte, 64)
@@ -128,7 +133,7 @@ func receive(c *net.UnixConn, b []byte) (n, process int, from *net.UnixAddr, err
 	for _, m := range list {
 		if who, err := syscall.ParseUnixCredentials(&m); err == nil {
 			if int(who.Uid) != os.Getuid() && who.Uid != 0 {
-				return 0, 0, nil, fmt.Errorf("process %d: %w", who.Pid, errStranger)
+				return 0, int(who.Pid), nil, errStranger
 			}
 			return n, int(who.Pid), from, nil
 		}
@@ -161,7 +166,7 @@ func (s *Server) carryOut(o *order, process int) {
 	if o.kind == orderConnect {
 		if err := s.connect(o, process); err != nil {
 			o.kind = orderError
-			s.note(fmt.Sprintf("process %d does not come in: %v", process, err))
+			s.note(program(process), fmt.Sprintf("it does not come in: %v", err))
 		}
 		return
 	}
@@ -178,7 +183,7 @@ func (s *Server) carryOut(o *order, process int) {
 	case orderSetManager:
 		if err := s.fabric.SetManager(n, o.data[0] != 0); err != nil {
 			o.kind = orderError
-			s.note(fmt.Sprintf("process %d: %v", process, err))
+			s.note(program(process), err.Error())
 		}
 	case orderPort, orderVendor, orderGID, orderGUID, orderNodeInfo, orderPortInfo, orderKeys:
 		node, port, keys := s.fabric.Info(n)
@@ -217,7 +222,8 @@ func (s *Server) connect(o *order, process int) error {
 		_ = conn.Close()
 		return err
 	}
-	c := &client{number: number, process: process, conn: conn, to: syscall.SockaddrUnix{Name: fmt.Sprintf("@%s:in%d\x00", s.name, want.id)}}
+	to := syscall.SockaddrUnix{Name: fmt.Sprintf("@%s:in%d\x00", s.name, want.id)}
+	c := &client{number: number, process: process, conn: conn, to: to}
 	s.clients[number].Store(c)
 	s.running.Go(func() { s.serve(c) })
 	o.setConnected(number, name)
@@ -241,14 +247,14 @@ func (s *Server) serve(c *client) {
 			return
 		}
 		if err == nil && process != c.process {
-			err = fmt.Errorf("process %d sends for process %d: %w", process, c.process, errStranger)
+			err = fmt.Errorf("it sends for process %d", c.process)
 		}
 		var d ib.Datagram
 		if err == nil {
 			d, err = parsePacket(b[:n])
 		}
 		if err != nil {
-			s.note(fmt.Sprintf("a datagram was not taken: %v", err))
+			s.note(program(process), fmt.Sprintf("a datagram was not taken: %v", err))
 			continue
 		}
 		s.fabric.Send(c.number, d)
@@ -298,7 +304,8 @@ func (s *Server) reap(ctx context.Context) {
 // dropDead drops programs that have ended without a word. The caller holds mu.
 func (s *Server) dropDead() {
 	for i := range s.clients {
-		if c := s.clients[i].Load(); c != nil && (c.gone.Load() || errors.Is(syscall.Kill(c.process, 0), syscall.ESRCH)) {
+		c := s.clients[i].Load()
+		if c != nil && (c.gone.Load() || errors.Is(syscall.Kill(c.process, 0), syscall.ESRCH)) {
 			s.drop(i)
 		}
 	}
