@@ -133,8 +133,9 @@ func TestOnlySilentSkipsAreFound(t *testing.T) {
 func TestTopLevelHoldsTheProjectAndNothingElse(t *testing.T) {
 	t.Parallel()
 	wanted := []string{
-		".ci", ".gitignore", ".golangci.yml", "CHANGELOG.md", "LICENSE", "Makefile", "RATIONALE.md", "README.md", "docs", "fabricd", "go.mod", "go.sum",
-		"harness", "linkmon", "nic", "scenarios", "switch",
+		".ci", ".github", ".gitignore", ".golangci.yml", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
+		"RATIONALE.md", "README.md", "SECURITY.md", "deploy", "docs", "examples", "fabricd", "go.mod", "go.sum", "harness", "linkmon", "nic",
+		"scenarios", "switch",
 	}
 	// What .gitignore names, and what git and editors leave.
 	untracked := []string{".git", "bin", "results", "*.test", "*.prof", ".idea", ".vscode", ".DS_Store"}

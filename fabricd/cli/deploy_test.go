@@ -18,7 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 )
 
-const deployments = "../../docs/cluster"
+const deployments = "../../deploy"
 
 // accepted has the NATS server of our module check a configuration.
 func accepted(t *testing.T, path string, env ...string) {
