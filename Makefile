@@ -28,6 +28,9 @@ test = $(if $(strip $(3)),$(1) go test -vet=off -timeout 30m $(2) $(TESTFLAGS) $
 
 # Of a go.mod of its own, so that modules that import Weft do not get its dependencies. The first run builds it, in minutes.
 LINT := go tool -modfile=.ci/tools/go.mod golangci-lint
+# Of go.mod files of their own, too.
+ACTIONLINT := go tool -modfile=.ci/actions/go.mod actionlint
+GORELEASER := go tool -modfile=.ci/release/go.mod goreleaser
 
 # Packages that keep a generated schema in docs/schema.
 SCHEMA_PKG := ./fabricd/topology ./fabricd/scenario ./fabricd/api ./harness/sweep
@@ -48,7 +51,7 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test computed page raced full check bench fuzz build web browser screenshots watching bench-hops profile scenarios experiments soak hosts attacks proofs schema clean
+.PHONY: help test computed page raced full check bench fuzz build web browser screenshots watching bench-hops profile scenarios experiments soak hosts attacks proofs schema systems licences release-files release-snapshot release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -82,8 +85,18 @@ raced: ## the tests of packages with goroutines or locks, under the race detecto
 full: ## all that tests do, without the race detector, where that is more than raced does
 	@$(call test,WEFT_TEST=full $(if $(and $(AFTER),$(RACE)),WEFT_RACED='$(RACED)'),,$(FULL))
 
-check: ## vet, lint, formatting and import rules only: .golangci.yml
+check: systems licences ## vet, lint, formatting, import rules and workflows only: .golangci.yml, .github
 	$(LINT) run ./...
+	$(ACTIONLINT) .github/workflows/*.yml examples/*/.github/workflows/*.yml
+	$(RELEASE) $(GORELEASER) check --quiet
+
+systems: ## vet all, and build both commands, for systems other than this one: what a release is built for
+	GOOS=darwin GOARCH=arm64 go vet ./...
+	GOOS=darwin GOARCH=arm64 go build -o bin/darwin/ ./fabricd ./linkmon
+	GOOS=windows GOARCH=amd64 go build -o bin/windows/ ./fabricd ./linkmon
+
+licences: ## list the licences of all dependencies; fails on one that is not known to allow use under Apache-2.0
+	go run ./deploy/licences
 
 bench: ## run the benchmarks (PKG, BENCH, COUNT)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
@@ -151,5 +164,23 @@ proofs: ## every claim of docs/explanation/proofs.md into docs/results/proofs.md
 schema: ## regenerate docs/schema
 	go test $(SCHEMA_PKG) -run Schema -update
 
+# What .goreleaser.yaml takes from the environment.
+RELEASE = PGO=$(if $(filter command,$(origin PGO)),$(PGO),fabricd/speed.pgo) RELEASE_MOD=$(CURDIR)/.ci/release/go.mod \
+	WEFT_VERSION=$(shell sed -n 's/^const Release = "\(.*\)"/\1/p' fabricd/cli/command/version.go) \
+	HOMEBREW_TAP_TOKEN=$(HOMEBREW_TAP_TOKEN)
+
+release-files: ## what a release has beside the programs, into bin/release: manual pages, completion, licences
+	rm -rf bin/release
+	go run ./deploy/pages bin/release $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+	go run ./deploy/licences bin/release/licences.txt
+
+release-snapshot: ## build all that a release is made of into dist, and publish nothing; PGO=off is much quicker
+	$(RELEASE) $(GORELEASER) release --snapshot --clean
+
+release: ## build and publish the release of the tag that is checked out; the workflow release does so
+	cd fabricd/web/app && npm ci --no-audit --no-fund # for the texts of licences
+	awk '/^## \[/ { n++ } n == 2' CHANGELOG.md | sed '/^\[/d' >bin/notes.md
+	$(RELEASE) $(GORELEASER) release --clean --release-notes bin/notes.md
+
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist

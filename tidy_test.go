@@ -133,11 +133,12 @@ func TestOnlySilentSkipsAreFound(t *testing.T) {
 func TestTopLevelHoldsTheProjectAndNothingElse(t *testing.T) {
 	t.Parallel()
 	wanted := []string{
-		".ci", ".gitignore", ".golangci.yml", "CHANGELOG.md", "LICENSE", "Makefile", "RATIONALE.md", "README.md", "docs", "fabricd", "go.mod", "go.sum",
-		"harness", "linkmon", "nic", "scenarios", "switch",
+		".ci", ".github", ".gitignore", ".golangci.yml", ".goreleaser.yaml", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
+		"RATIONALE.md", "README.md", "SECURITY.md", "deploy", "docs", "examples", "fabricd", "go.mod", "go.sum", "harness", "linkmon", "nic",
+		"scenarios", "switch",
 	}
 	// What .gitignore names, and what git and editors leave.
-	untracked := []string{".git", "bin", "results", "*.test", "*.prof", ".idea", ".vscode", ".DS_Store"}
+	untracked := []string{".git", "bin", "dist", "results", "*.test", "*.prof", ".idea", ".vscode", ".DS_Store"}
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +188,7 @@ func parseTree() (files []source, err error) {
 		}
 		if e.IsDir() {
 			hidden := name != "." && strings.ContainsAny(e.Name()[:1], "._")
-			if hidden || slices.Contains([]string{"bin", "results"}, name) || slices.Contains([]string{"testdata", "node_modules"}, e.Name()) {
+			if hidden || slices.Contains([]string{"bin", "dist", "results"}, name) || slices.Contains([]string{"testdata", "node_modules"}, e.Name()) {
 				return fs.SkipDir
 			}
 			return nil

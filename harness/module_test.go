@@ -46,7 +46,7 @@ func TestAFirmwareInAModuleOfItsOwn(t *testing.T) {
 func ownModule(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	for from, to := range map[string]string{"../switch/firmware/examples/module": "", "testdata/promised": "promised"} {
+	for from, to := range map[string]string{"../examples/firmware": "", "testdata/promised": "promised"} {
 		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(from)); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func ownModule(t *testing.T) (dir string) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "go.mod")
-	edit(t, file, "=> ../../../..", "=> "+top)
+	edit(t, file, "=> ../..", "=> "+top)
 	const ours = "require github.com/weft-fabric/weft v0.0.0\n"
 	edit(t, file, ours, ours+requires(t))
 	sums, err := os.ReadFile("../go.sum")

@@ -110,7 +110,7 @@ func sum(t *testing.T, x *webbed, name string) (v float64) {
 
 func TestTheDashboardShowsMetricsThatThereAre(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("../../docs/grafana/weft.json")
+	data, err := os.ReadFile("../../deploy/grafana/weft.json")
 	require.NoError(t, err)
 	require.True(t, json.Valid(data))
 	known := map[string]bool{}

@@ -67,7 +67,7 @@ func (s *site) startServer(h *siteHost) {
 	if h.advertise != "" {
 		advertise = fmt.Sprintf("cluster_advertise: %q,", h.advertise)
 	}
-	// As docs/cluster/nats.conf has it, with times for tests.
+	// As deploy/nats.conf has it, with times for tests.
 	config := fmt.Sprintf(`server_name: %s
 listen: "%s:%d"
 ping_interval: "1s"

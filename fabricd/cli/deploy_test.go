@@ -16,9 +16,13 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus/natstest"
 	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 )
 
-const deployments = "../../docs/cluster"
+const deployments = "../../deploy"
+
+// image is what deploy/Dockerfile builds, of the version that comes next or is out.
+var image = "ghcr.io/weft-fabric/weft:" + strings.TrimSuffix(command.Release, "-dev")
 
 // accepted has the NATS server of our module check a configuration.
 func accepted(t *testing.T, path string, env ...string) {
@@ -93,7 +97,12 @@ type kubernetesPod struct {
 	Metadata kubernetesName `yaml:"metadata"`
 	Spec     struct {
 		TerminationGracePeriodSeconds int `yaml:"terminationGracePeriodSeconds"`
-		TopologySpreadConstraints     []struct {
+		SecurityContext               struct {
+			RunAsNonRoot bool `yaml:"runAsNonRoot"`
+			RunAsUser    int  `yaml:"runAsUser"`
+			FSGroup      int  `yaml:"fsGroup"`
+		} `yaml:"securityContext"`
+		TopologySpreadConstraints []struct {
 			MaxSkew           int    `yaml:"maxSkew"`
 			TopologyKey       string `yaml:"topologyKey"`
 			WhenUnsatisfiable string `yaml:"whenUnsatisfiable"`
@@ -177,9 +186,10 @@ func TestTheManifestsHaveTheFieldsAndFlagsThatThereAre(t *testing.T) {
 			for _, m := range c.VolumeMounts {
 				require.True(t, volumes[m.Name], m.Name)
 			}
-			if c.Args[0] == "fabricd" {
+			if c.Image == image {
 				commands++
-				invoked(t, strings.Join(c.Args[1:], " "))
+				invoked(t, strings.Join(c.Args, " "))
+				require.True(t, pod.Spec.SecurityContext.RunAsNonRoot)
 			}
 		}
 	}
@@ -194,7 +204,7 @@ func TestTheScriptIsOneAndItsCommandsAreOurs(t *testing.T) {
 	require.NoError(t, err, string(said))
 	unit, err := os.ReadFile(filepath.Join(deployments, "weft-agent.service"))
 	require.NoError(t, err)
-	require.Contains(t, string(unit), "\nExecStart=/usr/local/bin/fabricd agent\n")
+	require.Contains(t, string(unit), "\nExecStart=/usr/bin/fabricd agent\n")
 	docs, err := os.ReadFile("../../docs/howto/cluster.md")
 	require.NoError(t, err)
 	script, err := os.ReadFile(path)

@@ -264,7 +264,8 @@ func TestPagesDoWhatTheySay(t *testing.T) {
 	testenv.Need(t, "curl", "curl")
 	testenv.Need(t, "clang", "the package clang")
 	testenv.Need(t, "wasm-ld", "the package lld")
-	pages := []string{front, "../../switch/firmware/examples/README.md"}
+	testenv.Need(t, "python3", "python3")
+	pages := []string{front, "../../examples/README.md", "../../switch/firmware/examples/README.md"}
 	for _, folder := range []string{"tutorials", "howto"} {
 		found, err := filepath.Glob(filepath.Join("../../docs", folder, "*.md"))
 		require.NoError(t, err)

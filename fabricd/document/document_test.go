@@ -183,15 +183,15 @@ func TestRead(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	got, err := Schema(sample{}, "https://example.org/s.json", "Sample")
+	got, err := Schema(sample{}, "sample")
 	require.NoError(t, err)
-	again, err := Schema(sample{}, "https://example.org/s.json", "Sample")
+	again, err := Schema(sample{}, "sample")
 	require.NoError(t, err)
 	assert.Equal(t, string(got), string(again))
 	var s map[string]any
 	require.NoError(t, json.Unmarshal(got, &s))
-	assert.Equal(t, "https://example.org/s.json", s["$id"])
-	assert.Equal(t, "Sample", s["title"])
+	assert.Equal(t, SchemaAddress("sample"), s["$id"])
+	assert.Equal(t, "Weft sample", s["title"])
 	assert.Equal(t, []any{"name"}, s["required"])
 	props := s["properties"].(map[string]any)
 	assert.Equal(t, "for people", props["note"].(map[string]any)["description"])

@@ -36,14 +36,25 @@ type Field struct {
 	Minimum, Maximum json.Number // "": no bound
 }
 
+// SchemaAddress is where the schema of a kind of file is read, as "scenario": editors and
+// validators fetch it there.
+func SchemaAddress(kind string) string {
+	return "https://raw.githubusercontent.com/weft-fabric/weft/main/docs/schema/" + kind + ".schema.json"
+}
+
+// SchemaLine is the comment that has an editor complete and check a YAML file of a kind.
+func SchemaLine(kind string) string {
+	return "# yaml-language-server: $schema=" + SchemaAddress(kind) + "\n"
+}
+
 // Schema is the JSON Schema (draft 2020-12) of files that decode into values of v's type, indented
-// and the same on every run. The id is its address, the title its name. Fields are named by their
-// yaml tag and described by their jsonschema_description tag; those without omitempty are required,
-// and no others are allowed, as [Load] has it.
-func Schema(v any, id, title string) ([]byte, error) {
+// and the same on every run; kind, as "scenario", gives its address and title. Fields are named by
+// their yaml tag and described by their jsonschema_description tag; those without omitempty are
+// required, and no others are allowed, as [Load] has it.
+func Schema(v any, kind string) ([]byte, error) {
 	s := Reflect(&jsonschema.Reflector{FieldNameTag: "yaml", ExpandedStruct: true, Mapper: textTypes, Namer: reflect.Type.Name}, v)
-	s.ID = jsonschema.ID(id)
-	s.Title = title
+	s.ID = jsonschema.ID(SchemaAddress(kind))
+	s.Title = "Weft " + kind
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false) // "a <= b" in a description stays readable

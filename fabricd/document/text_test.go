@@ -55,7 +55,7 @@ func TestAMistakeInATextOfItsOwnFormHasAPlace(t *testing.T) {
 }
 
 func TestSchemaHasThePatternOfATextOfItsOwnForm(t *testing.T) {
-	got, err := Schema(versioned{}, "https://example.org/s.json", "Versioned")
+	got, err := Schema(versioned{}, "versioned")
 	require.NoError(t, err)
 	assert.Contains(t, string(got), "\"one\": {\n      \"type\": \"string\",\n      \"pattern\": \"^v[0-9.]+$\"\n    }")
 	assert.NotContains(t, string(got), "integer")

@@ -97,7 +97,7 @@ func TestMistakesInYAMLHaveAPlaceAndTheRightWay(t *testing.T) {
 }
 
 func TestTheSchemaTakesWhatTheParserTakes(t *testing.T) {
-	data, err := document.Schema(Spec{}, "https://example.org/fault.json", "Fault")
+	data, err := document.Schema(Spec{}, "fault")
 	schema := schematest.Compile(t, data, err)
 	valid := func(data string) error {
 		v, err := jsonschema.UnmarshalJSON(strings.NewReader(data))

@@ -2,9 +2,6 @@ package topology
 
 import "github.com/weft-fabric/weft/fabricd/document"
 
-// SchemaID is the address of the JSON Schema of topology files.
-const SchemaID = "https://github.com/weft-fabric/weft/blob/main/docs/schema/topology.schema.json"
-
 // file is a topology file: a generated topology, or a listing. The output of WriteJSON is one too.
 type file struct {
 	Generate    string   `yaml:"generate,omitempty" json:"-" jsonschema_description:"The spec of a regular topology, as kary-ntree:4,3. Nothing but remove_links may stand beside it."`
@@ -54,4 +51,4 @@ type fileLink struct {
 }
 
 // Schema is the JSON Schema of topology files, docs/schema/topology.schema.json.
-func Schema() ([]byte, error) { return document.Schema(file{}, SchemaID, "Weft topology") }
+func Schema() ([]byte, error) { return document.Schema(file{}, "topology") }

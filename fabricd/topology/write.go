@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/document"
 )
 
 // WriteJSON writes the listing of the graph as one JSON object: switches, nics and links, with the
@@ -61,7 +62,7 @@ func (g *Graph) WriteYAML(w io.Writer) error {
 		return g.WriteYAMLListing(w)
 	}
 	out := bufio.NewWriter(w)
-	header(out)
+	out.WriteString(document.SchemaLine("topology"))
 	fmt.Fprintf(out, "generate: %s\n", scalar(g.generated))
 	if len(g.removed) > 0 {
 		fmt.Fprintln(out, "remove_links:")
@@ -76,7 +77,7 @@ func (g *Graph) WriteYAML(w io.Writer) error {
 // to a line. [Load] of it gives the same graph, unless it is larger than [document.MaxSize].
 func (g *Graph) WriteYAMLListing(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	header(out)
+	out.WriteString(document.SchemaLine("topology"))
 	if g.generated != "" {
 		fmt.Fprintf(out, "spec: %s\n", scalar(g.generated))
 	}
@@ -131,11 +132,6 @@ func (g *Graph) nicLinksLast() bool {
 		}
 	}
 	return true
-}
-
-// header names the schema, so that editors complete and check the file.
-func header(out *bufio.Writer) {
-	fmt.Fprintf(out, "# yaml-language-server: $schema=%s\n", SchemaID)
 }
 
 func section(out *bufio.Writer, name string, entries int) {

@@ -177,5 +177,5 @@ type Check struct {
 // Schema is the JSON Schema of experiment files, as docs/schema/experiment.schema.json publishes
 // it.
 func Schema() ([]byte, error) {
-	return document.Schema(File{}, "https://weft-fabric.github.io/schema/experiment.schema.json", "Weft experiment")
+	return document.Schema(File{}, "experiment")
 }

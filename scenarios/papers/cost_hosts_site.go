@@ -90,7 +90,7 @@ func startSite(ctx context.Context, bin string, r hostsRun) (s *site, err error)
 		if len(r.cores) > 1 {
 			cluster = fmt.Sprintf("cluster { name: weft, listen: \"127.0.0.1:%d\", routes: [ %s ] }", ports[2*i+1], strings.Join(routes, ", "))
 		}
-		// As docs/cluster/nats.conf has it.
+		// As deploy/nats.conf has it.
 		text := fmt.Sprintf("server_name: %s\nlisten: \"127.0.0.1:%d\"\nmax_pending: 268435456\nwrite_deadline: \"30s\"\n%s\njetstream { store_dir: %q }\n",
 			name, ports[2*i], cluster, filepath.Join(s.dir, name))
 		config := filepath.Join(s.dir, name+".conf")

@@ -2,11 +2,14 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -133,16 +136,48 @@ func TestAProgramTellsItsVersion(t *testing.T) {
 	root.SetOut(&out)
 	root.SetArgs([]string{"--version"})
 	require.NoError(t, Execute(t.Context(), root))
-	require.Regexp(t, `^weft \d+\.\d+\.\d+(-dev)?, commit (not known|[\w.+-]+), go1\S* \w+/\w+\n$`, out.String())
+	require.Regexp(t, `^weft \d+\.\d+\.\d+(-[\w.]+)?, commit (not known|[\w.+-]+), go1\S* \w+/\w+\n$`, out.String())
 }
 
-// The version is that of the first heading of CHANGELOG.md, and a development build until that is
-// released.
+// What go install takes from a proxy, or go build from a tagged commit, is of the version that it
+// was asked for. A program of another module, or of a commit in between, has no such version.
+func TestTheVersionOfTheModuleIsThatOfTheProgram(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{
+		"v0.1.0": "0.1.0", "v1.2.3-rc.1": "1.2.3-rc.1", "v0.1.0+dirty": "0.1.0+dirty", "": Release, "(devel)": Release,
+		"v0.0.0-20261129082319-0af4791289ab": Release, "v0.1.1-0.20261129082319-0af4791289ab+dirty": Release,
+	} {
+		require.Equal(t, want, releaseOf(debug.Module{Path: module, Version: version}), version)
+	}
+	require.Equal(t, Release, releaseOf(debug.Module{Path: "example.org/around", Version: "v0.1.0"}))
+}
+
+// CHANGELOG.md has the form of Keep a Changelog: newest first, each version with a date and a link.
+// The version here is the first of it, and a development build of the next while there is something
+// unreleased.
 func TestTheVersionIsThatOfTheChangelog(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../CHANGELOG.md")
 	require.NoError(t, err)
-	heading := regexp.MustCompile(`(?m)^## ([\d.]+), (.*)$`).FindStringSubmatch(string(text))
-	require.NotNil(t, heading)
-	require.Equal(t, heading[1]+map[bool]string{true: "-dev"}[heading[2] == "unreleased"], Release)
+	headings := regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(string(text), -1)
+	require.NotEmpty(t, headings)
+	require.Equal(t, "[Unreleased]", headings[0][1])
+	newest := ""
+	for i, h := range headings {
+		name := "Unreleased"
+		if i > 0 {
+			m := regexp.MustCompile(`^\[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$`).FindStringSubmatch(h[1])
+			require.NotNil(t, m, h[1])
+			name, newest = m[1], cmp.Or(newest, m[1])
+		}
+		require.Contains(t, string(text), "\n["+name+"]: https://"+module+"/", h[1])
+	}
+	if next, dev := strings.CutSuffix(Release, "-dev"); dev {
+		require.NotEqual(t, newest, next)
+	} else {
+		require.Equal(t, newest, Release)
+	}
+	for _, h := range regexp.MustCompile(`(?m)^### (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		require.Contains(t, []string{"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}, h[1])
+	}
 }

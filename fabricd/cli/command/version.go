@@ -2,11 +2,16 @@ package command
 
 import (
 	"cmp"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
-// Release is the version that CHANGELOG.md describes first; until it is released it ends in -dev.
+const module = "github.com/weft-fabric/weft"
+
+// Release is the version that CHANGELOG.md describes first. While that is not released, it is the next one, with
+// -dev at the end.
 const Release = "0.1.0-dev"
 
 // revision is set by make build.
@@ -35,8 +40,29 @@ func Revision() string {
 	return found + dirty
 }
 
+// pseudo is the end of a version that Go makes up for a commit without a tag.
+var pseudo = regexp.MustCompile(`[-.]\d{14}-[0-9a-f]{12}(\+dirty)?$`)
+
+// Version is the version of this program: that of its module, if it was installed as one or built
+// from a tagged commit, else [Release].
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return releaseOf(info.Main)
+	}
+	return Release
+}
+
+// releaseOf is the version of a module with this command.
+func releaseOf(m debug.Module) string {
+	v, ok := strings.CutPrefix(m.Version, "v")
+	if !ok || m.Path != module || pseudo.MatchString(v) {
+		return Release
+	}
+	return v
+}
+
 // versionLine is what --version prints after the program's name.
 func versionLine() string {
-	return Release + ", commit " + cmp.Or(Revision(), "not known") +
+	return Version() + ", commit " + cmp.Or(Revision(), "not known") +
 		", " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
 }

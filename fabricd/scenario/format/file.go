@@ -104,5 +104,5 @@ type Expect struct {
 
 // Schema is the JSON Schema of scenario files, as docs/schema/scenario.schema.json publishes it.
 func Schema() ([]byte, error) {
-	return document.Schema(File{}, "https://weft-fabric.github.io/schema/scenario.schema.json", "Weft scenario")
+	return document.Schema(File{}, "scenario")
 }

@@ -5,16 +5,19 @@ import (
 	"strconv"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/weft-fabric/weft/fabricd/document"
 )
 
-// Write prints f as YAML that [Load] reads again.
+// Write prints f as YAML that [Load] reads again. Its first line has editors
+// complete and check it.
 func Write(f File) ([]byte, error) {
 	data, err := yaml.MarshalWithOptions(f, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true),
 		yaml.CustomMarshaler(number))
 	if err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", f.Name, err)
 	}
-	return data, nil
+	return append([]byte(document.SchemaLine("scenario")), data...), nil
 }
 
 // number writes 1000000 as such: 1e+06 would be a text.
