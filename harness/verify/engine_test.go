@@ -85,6 +85,7 @@ func TestAFirmwareThatIsNotSymmetricIsExploredInFull(t *testing.T) {
 	t.Parallel()
 	r := ran(t, Config{
 		Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink(), Sets: Sets{Max: 1},
+		Exhaustive: true,
 	})
 	assert.Empty(t, r.Symmetry)
 	assert.Equal(t, r.FaultSets, r.Explored)

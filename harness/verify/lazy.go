@@ -54,8 +54,6 @@ func (r *run) canBeLazy() string {
 		return "something is asked of each set"
 	case r.model.stateful:
 		return "switches have registers"
-	case !r.model.merged:
-		return "the firmware does not decide by the destination"
 	}
 	return ""
 }

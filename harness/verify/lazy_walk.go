@@ -18,8 +18,12 @@ type lazyWalk struct {
 	class    []int32 // per state; states with the same outcomes are one class
 	ids      map[string]int32
 	byLeaves map[leavesAt]leavesTo
-	words    int      // of a set of links
-	sets     []uint64 // per component of the classes, links: see asksOf
+	words    int                // of a set of links
+	sets     []uint64           // sets of links
+	setOf    []int32            // per component of the classes: which of them it may ask about
+	setIDs   map[uint64][]int32 // by their hash
+	own      []uint64
+	seen     []int32
 	text     []byte
 
 	same                      map[int32]int32 // per class that packets start in: the one explored in its place, see alike
@@ -86,7 +90,7 @@ const (
 )
 
 func newLazyWalk(m *model, most int, faults *mortals) *lazyWalk {
-	w := &lazyWalk{asker: newAsker(m, most, faults), most: most, forget: (*lazyWalk).relevant}
+	w := &lazyWalk{asker: newAsker(m, most, faults), most: most, forget: (*lazyWalk).relevant, setIDs: map[uint64][]int32{}}
 	w.words = int(faults.items())/64 + 1
 	if m.number == nil {
 		w.graph = &waitGraph{}
@@ -256,7 +260,8 @@ func (w *lazyWalk) noteClass(st *state, class int32) {
 // askable finds the links that a packet may ask about in a class or later, for every class that the
 // starts lead to. They are the same for all classes of a strongly connected component.
 func (w *lazyWalk) askable(starts []int32) error {
-	w.sets = w.sets[:0]
+	w.sets, w.setOf = w.sets[:0], w.setOf[:0]
+	clear(w.setIDs)
 	index := slices.Repeat([]int32{-1}, len(w.classes))
 	low := make([]int32, len(w.classes))
 	var stack []int32
@@ -298,7 +303,7 @@ func (w *lazyWalk) askable(starts []int32) error {
 				continue
 			}
 			at := slices.Index(stack, done)
-			if len(w.sets)+w.words > maxLazyWords {
+			if len(w.sets) > maxLazyWords {
 				return errNodes
 			}
 			for _, member := range stack[at:] {
@@ -313,40 +318,57 @@ func (w *lazyWalk) askable(starts []int32) error {
 }
 
 // union makes the set of links of a component from what its members ask and from the components
-// that they lead to.
+// that they lead to. Most components have a set that another has.
 func (w *lazyWalk) union(members []int32, part int32) {
-	from := len(w.sets)
-	w.sets = append(w.sets, make([]uint64, w.words)...)
-	own := w.sets[from:]
-	seen := part
+	w.own = slices.Grow(w.own[:0], w.words)[:w.words]
+	clear(w.own)
+	w.seen = w.seen[:0]
 	for _, c := range members {
 		for i := range w.classes[c].outcomes {
 			o := &w.classes[c].outcomes[i]
 			for _, is := range o.facts {
-				own[is>>7] |= 1 << (is >> 1 & 63)
+				w.own[is>>7] |= 1 << (is >> 1 & 63)
 			}
 			if w.faults.open() {
-				w.faults.touch(own, o.facts)
+				w.faults.touch(w.own, o.facts)
 			}
-			if o.to < 0 {
+			if o.to < 0 || w.classes[o.to].part == part {
 				continue
 			}
-			if to := w.classes[o.to].part; to != part && to != seen {
-				seen = to
-				for j, word := range w.sets[int(to)*w.words : (int(to)+1)*w.words] {
-					own[j] |= word
+			set := w.setOf[w.classes[o.to].part]
+			if !slices.Contains(w.seen, set) {
+				w.seen = append(w.seen, set)
+				for j, word := range w.setAt(set) {
+					w.own[j] |= word
 				}
 			}
 		}
 	}
+	hash := uint64(0)
+	for _, word := range w.own {
+		hash = weft.Scatter(hash ^ word)
+	}
+	for _, set := range w.setIDs[hash] {
+		if slices.Equal(w.setAt(set), w.own) {
+			w.setOf = append(w.setOf, set)
+			return
+		}
+	}
+	set := int32(len(w.sets) / w.words)
+	w.sets = append(w.sets, w.own...)
+	w.setIDs[hash] = append(w.setIDs[hash], set)
+	w.setOf = append(w.setOf, set)
 }
+
+// setAt is a set of links by its number.
+func (w *lazyWalk) setAt(set int32) []uint64 { return w.sets[int(set)*w.words : (int(set)+1)*w.words] }
 
 // relevant is what of some facts may be asked about again by a packet that comes to a class.
 func (w *lazyWalk) relevant(known []fact, to int32) (left []fact) {
 	if w.fold != nil {
 		return w.relevantFolded(known, to)
 	}
-	set := w.sets[int(w.classes[to].part)*w.words:]
+	set := w.setAt(w.setOf[w.classes[to].part])
 	for i, is := range known {
 		if asked := set[is>>7]>>(is>>1&63)&1 == 1; asked && left == nil {
 			left = make([]fact, 0, len(known)-i)
