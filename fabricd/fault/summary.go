@@ -176,7 +176,11 @@ func (r Report) Figures() (list []Figure) {
 	line("last effect", "%s", after(r.LastEffect, "none"))
 	if c := r.Reconfiguration; c != nil {
 		line("manager", "%s: %s", c.Method, c)
-		line("", "version %d, %d entries of %d switches, %d of %d flows re-routed%s", c.Version, c.Entries, c.Switches, c.FlowsRerouted, c.FlowsTotal, c.settled())
+		flows := ""
+		if c.FlowsTotal > 0 { // the manager knows of flows
+			flows = fmt.Sprintf(", %d of %d flows re-routed", c.FlowsRerouted, c.FlowsTotal)
+		}
+		line("", "version %d, %d entries of %d switches%s%s", c.Version, c.Entries, c.Switches, flows, c.settled())
 	}
 	return list
 }

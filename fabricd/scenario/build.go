@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/ib/opensm"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -25,7 +26,9 @@ type Built struct {
 	// tables.
 	Routing   string
 	Manager   manage.Method
-	Unmanaged error          // why method auto has chosen none
+	Unmanaged error // why method auto has chosen none
+	OpenSM    bool  // it manages, with these arguments
+	Args      []string
 	Delays    manager.Delays // of the manager, in virtual time
 }
 
@@ -108,6 +111,16 @@ func (b *builder) manager(ctx context.Context) {
 	if s.Method == manage.Auto {
 		b.Manager, b.Unmanaged = manage.For(ctx, b.Routing, g)
 		return
+	}
+	if b.OpenSM = s.Method == opensm.Method; b.OpenSM {
+		b.Args = strings.Fields(s.Args)
+		if !subnet.IsFromManager(b.Routing) {
+			b.fail("routing", fmt.Errorf("OpenSM writes the tables of routing %s, found %s", subnet.FromManager, b.Routing))
+		}
+		return
+	}
+	if s.Args != "" {
+		b.fail("manager.args", fmt.Errorf("they are of method %s, found %s: leave them out", opensm.Method, s.Method))
 	}
 	m, err := manage.Parse(s.Method)
 	b.fail("manager.method", err)

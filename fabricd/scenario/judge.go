@@ -27,6 +27,10 @@ func (r *run) judge(ctx context.Context, res *Result) {
 			res.Broken = append(res.Broken, name)
 		}
 	}
+	r.losses.look(r.fabric, s.lostWithin)
+	if r.opensm != nil && r.opensm.Err() != nil {
+		fail("manager", "OpenSM ended before the scenario: %v", r.opensm.Err())
+	}
 	ledger, err := r.drain(ctx)
 	if err != nil {
 		fail("drain", "the fabric does not drain: %v", err)
@@ -62,6 +66,14 @@ func (r *run) judge(ctx context.Context, res *Result) {
 	r.silences.hear(f.Events())
 	for _, e := range r.silences.failed {
 		fail("firmware", "at %s the %s", e.Switch, e.Detail)
+	}
+	for i, at := range r.losses.late {
+		more := ""
+		if i == maxTold-1 && r.losses.more > 0 {
+			more = fmt.Sprintf(", and %d times more", r.losses.more)
+		}
+		fail("lost_within", "lost_within %v: at %.3f s packets were lost, and no fault began or ended within it%s",
+			s.lostWithin, at, more)
 	}
 	s.judgeReports(res.Faults, &r.silences, fail)
 	for _, name := range res.Broken {

@@ -31,11 +31,13 @@ type Scenario struct {
 	Options  fabric.Options // of the fabric, without Transport
 	Duration time.Duration  // how long traffic runs, by the clock of the fabric
 	Manager  manage.Method  // of the subnet manager; the zero value is none
+	OpenSM   bool           // an OpenSM manages instead, with Args
+	Args     []string
 	Delays   manager.Delays // of the subnet manager, in virtual time
 	Timeline []Action       // in the order of their times
 	Expect   format.Expect
 
-	detectedWithin, madeGoodWithin time.Duration // of Expect; 0: not judged
+	detectedWithin, madeGoodWithin, lostWithin time.Duration // of Expect; 0: not judged
 }
 
 // Action is one step of the timeline with its names resolved: faults and repairs, or traffic, or
@@ -81,6 +83,16 @@ func Load(ctx context.Context, path string, data []byte, own ...firmware.Firmwar
 	return parse(ctx, doc, f, own...)
 }
 
+// Seeded is the scenario with another seed of all that is drawn.
+func (s *Scenario) Seeded(ctx context.Context, seed uint64) (*Scenario, error) {
+	doc, f, err := document.Load[format.File](s.Path, []byte(s.Source))
+	if err != nil {
+		return nil, err
+	}
+	f.Seed = seed
+	return parse(ctx, doc, f)
+}
+
 // parser collects the mistakes of one file.
 type parser struct {
 	doc  *document.Doc
@@ -119,6 +131,7 @@ func parse(ctx context.Context, doc *document.Doc, f format.File, own ...firmwar
 		p.fail("$.liveness.multiplier", fmt.Errorf("the interval is off: leave the multiplier out, or give an interval such as 50ms"))
 	}
 	s.Options, s.Routing, s.Manager, s.Delays = made.Options, made.Routing, made.Manager, made.Delays
+	s.OpenSM, s.Args = made.OpenSM, made.Args
 	if len(f.Routings) > 0 && g != nil && s.Options.Firmware.Route != nil {
 		p.routings(ctx, f, own)
 	}
@@ -130,6 +143,8 @@ func parse(ctx context.Context, doc *document.Doc, f format.File, own ...firmwar
 	}
 	p.expect(f.Expect, s)
 	if g != nil {
+		p.failures(&f, g, s)
+		s.File = f
 		p.timeline(f.Timeline, g, s)
 	}
 	if err := p.errs.Err(); err != nil {

@@ -17,6 +17,7 @@ func (p *parser) expect(e format.Expect, s *Scenario) {
 	}{
 		{"detected_within", e.DetectedWithin, &s.detectedWithin},
 		{"made_good_within", e.MadeGoodWithin, &s.madeGoodWithin},
+		{"lost_within", e.LostWithin, &s.lostWithin},
 	} {
 		d := read[fault.Duration](p, "$.expect."+x.field, string(x.text))
 		p.fail("$.expect."+x.field, above(d, x.field))

@@ -4,12 +4,16 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/ib/opensm"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -78,6 +82,13 @@ func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 	if o.Transport = r.Transport; r.Runtime != nil {
 		o.Runtime = r.Runtime()
 	}
+	if s.OpenSM && r.Runtime != nil {
+		return Result{}, errors.New("OpenSM runs by the clock of this machine: run the scenario live, without --virtual")
+	}
+	traffic := o.Traffic
+	if s.OpenSM {
+		o.Traffic = nic.Traffic{} // until there are tables
+	}
 	f, err := fabric.New(o)
 	if err != nil {
 		return Result{}, err
@@ -86,6 +97,7 @@ func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 		return Result{}, err
 	}
 	defer f.Stop()
+	run := run{Runner: r, fabric: f, scenario: s}
 	if s.Manager.On() {
 		stop, err := manager.Attach(f, s.Routing, s.Manager, o.Switch.VCs, s.Delays)
 		if err != nil {
@@ -93,7 +105,16 @@ func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 		}
 		defer stop()
 	}
-	run := run{Runner: r, fabric: f, scenario: s}
+	if s.OpenSM {
+		run.opensm, err = opensm.Attach(ctx, f, opensm.Config{Args: s.Args, Folder: filepath.Dir(s.Path), Options: o})
+		if err != nil {
+			return Result{}, err
+		}
+		defer func() { _ = run.opensm.Stop() }() // whether it ended before is judged
+		if err := f.SetTraffic(traffic); err != nil {
+			return Result{}, err
+		}
+	}
 	res, err := run.whole(ctx, began)
 	if r.Watch != nil {
 		r.Watch.End(f, res, err)
@@ -144,8 +165,10 @@ type run struct {
 	Runner
 	fabric   *fabric.Fabric
 	scenario *Scenario
+	opensm   *opensm.Manager // nil: none
 
 	silences silences
+	losses   losses
 }
 
 // progressEvery is how often a run is looked at, by its own clock, unless a [Watcher] wants to look
@@ -172,6 +195,7 @@ func (r *run) timeline(ctx context.Context) error {
 			}
 			if next < at {
 				r.silences.hear(r.fabric.Events())
+				r.losses.look(r.fabric, r.scenario.lostWithin)
 				r.progress(passed(), "")
 				if r.Watch != nil {
 					r.Watch.See(r.fabric)
@@ -219,6 +243,7 @@ func together(list []Action) []Action {
 // do does steps of one instant.
 func (r *run) do(ctx context.Context, now []Action) error {
 	defer r.silences.hear(r.fabric.Events())
+	r.losses.look(r.fabric, r.scenario.lostWithin) // before a fault that would explain them
 	if t := now[0].Traffic; t != nil {
 		if err := r.fabric.SetTraffic(*t); err != nil {
 			return fmt.Errorf("%s: %w", now[0].Text, err)

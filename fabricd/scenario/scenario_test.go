@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,8 @@ func files(t *testing.T, pattern string) []string {
 // shipped are the scenarios that come with Weft.
 func shipped(t *testing.T) []string {
 	t.Helper()
-	return append(files(t, "../../scenarios/*.yaml"), files(t, "../../scenarios/faults/*.yaml")...)
+	return slices.Concat(files(t, "../../scenarios/*.yaml"), files(t, "../../scenarios/faults/*.yaml"),
+		files(t, "../../scenarios/opensm/*.yaml"))
 }
 
 func TestShippedScenariosAreValid(t *testing.T) {
@@ -236,7 +238,7 @@ func TestAScenarioIsNotReadOnceItsContextHasEnded(t *testing.T) {
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.yaml", "testdata/bad/*.yaml", "../../scenarios/*.yaml", "../../scenarios/faults/*.yaml"} {
+	for _, pattern := range []string{"testdata/*.yaml", "testdata/bad/*.yaml", "../../scenarios/*.yaml", "../../scenarios/faults/*.yaml", "../../scenarios/opensm/*.yaml"} {
 		list, err := filepath.Glob(pattern)
 		require.NoError(f, err)
 		for _, path := range list {

@@ -76,6 +76,7 @@ type Damping struct {
 // Manager is the settings of the subnet manager.
 type Manager struct {
 	Method     string   `yaml:"method" json:"method"`
+	Args       string   `yaml:"args,omitempty" json:"args,omitempty"`
 	Detect     Duration `yaml:"detect,omitempty" json:"detect,omitempty"`
 	Compute    Duration `yaml:"compute,omitempty" json:"compute,omitempty"`
 	Distribute Duration `yaml:"distribute,omitempty" json:"distribute,omitempty"`

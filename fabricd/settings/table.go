@@ -136,7 +136,11 @@ var All = sync.OnceValue(func() []Setting {
 		{
 			Path: "manager.method", Flag: "method",
 			Help: "how tables are replaced after faults: ddrc, dqr with options as dqr:path=end-to-end, direct or " +
-				"direct:mode=dynamic, engine or engine:NAME; auto: by the routing; or none",
+				"direct:mode=dynamic, engine or engine:NAME; auto: by the routing; or none; in a scenario also opensm",
+		},
+		{
+			Path: "manager.args",
+			Help: "of method opensm: its arguments, as -R updn -F opensm.conf; files are beside the scenario",
 		},
 		{
 			Path: "manager.detect", Default: "10ms", Most: nanoseconds(MaxDelay),

@@ -175,7 +175,7 @@ func (u runFlags) read(ctx context.Context, stderr io.Writer, args []string) ([]
 			s, err := scenario.Read(ctx, path)
 			err = command.AnExperiment.Unless(path, err)
 			if err == nil && u.seed != 0 {
-				s.Options.Seed = u.seed
+				s, err = s.Seeded(ctx, u.seed)
 			}
 			if err == nil {
 				command.Warn(stderr, append(s.Warnings, s.Options.Topology.Warnings...))

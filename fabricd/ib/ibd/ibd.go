@@ -7,6 +7,7 @@
 package ibd
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/ib"
 	"github.com/weft-fabric/weft/fabricd/ib/sim"
+	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -54,6 +56,18 @@ type Config struct {
 	Hop     time.Duration // how long a datagram takes from node to node
 	Bytes   int           // of a packet, for counters of octets
 	Note    func(string)
+}
+
+// datagramBytes is how long a management datagram is on a link, with its headers.
+const datagramBytes = 290
+
+// Hop is how long a datagram takes over a link with these settings.
+func Hop(l settings.Link) time.Duration {
+	hop := l.Delay.Time()
+	if l.Paced {
+		hop += time.Duration(datagramBytes / cmp.Or(l.Rate, fabric.DefaultRate) * float64(time.Second))
+	}
+	return hop
 }
 
 // Driver runs the management of one fabric.

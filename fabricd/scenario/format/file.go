@@ -20,6 +20,7 @@ type File struct {
 	Duration Duration          `yaml:"duration" json:"duration" jsonschema_description:"How long traffic runs, as 8s; then it stops and the fabric drains."`
 	Choices  []Choice          `yaml:"choices,omitempty" json:"choices,omitempty" jsonschema_description:"Which way packets take where the firmware leaves several. The first that is about a packet, and names one of its ways, counts."`
 	Timeline []Step            `yaml:"timeline,omitempty" json:"timeline,omitempty" jsonschema_description:"What happens when, in order."`
+	Failures *Failures         `yaml:"failures,omitempty" json:"failures,omitempty" jsonschema_description:"Cuts of links between switches that the seed draws, beside the timeline."`
 	Expect   Expect            `yaml:"expect" json:"expect" jsonschema_description:"What must hold at the end. That the ledger balances is always expected."`
 }
 
@@ -34,6 +35,7 @@ type FabricFile struct {
 	Duration Duration          `yaml:"duration,omitempty"`
 	Choices  []Choice          `yaml:"choices,omitempty"`
 	Timeline []Step            `yaml:"timeline,omitempty"`
+	Failures *Failures         `yaml:"failures,omitempty"`
 	Expect   Expect            `yaml:"expect,omitempty"`
 }
 
@@ -82,6 +84,14 @@ type Step struct {
 	Clear     bool     `yaml:"clear,omitempty" json:"clear,omitempty" jsonschema_description:"What the link suffered before ends; otherwise the figures given are merged with it."`
 }
 
+// Failures are so many cuts, one after the other.
+type Failures struct {
+	Count int      `yaml:"count" json:"count" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"How many links are cut, one after the other; a link that is back may be drawn again."`
+	From  Duration `yaml:"from" json:"from" jsonschema_description:"When the first is cut, since traffic started."`
+	Every Duration `yaml:"every" json:"every" jsonschema_description:"From one cut to the next."`
+	For   Duration `yaml:"for" json:"for" jsonschema_description:"How long each lasts."`
+}
+
 // Expect is what must hold once the traffic has stopped and the fabric has drained. What is left
 // out is not judged.
 type Expect struct {
@@ -99,6 +109,7 @@ type Expect struct {
 	HopsAtMost        int      `yaml:"hops_at_most,omitempty" json:"hops_at_most,omitempty" jsonschema:"minimum=1" jsonschema_description:"Most switches that a delivered packet crossed."`
 	DetectedWithin    Duration `yaml:"detected_within,omitempty" json:"detected_within,omitempty" jsonschema_description:"Both ends of every link that is cut silently for longer than this find out within it, as 200ms."`
 	NoFalseDetection  bool     `yaml:"no_false_detection,omitempty" json:"no_false_detection,omitempty" jsonschema_description:"No end takes a neighbour for silent whose link suffers no fault."`
+	LostWithin        Duration `yaml:"lost_within,omitempty" json:"lost_within,omitempty" jsonschema_description:"No packet is lost or discarded later than this after a fault began or ended, as 2s; looked at every 100 ms."`
 	MadeGoodWithin    Duration `yaml:"made_good_within,omitempty" json:"made_good_within,omitempty" jsonschema_description:"Throughput that fell after a fault is made good within this time after it, as 2s."`
 }
 

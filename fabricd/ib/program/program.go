@@ -1,0 +1,63 @@
+// Package program starts unmodified programs of InfiniBand, as OpenSM, on a fabric that package sim
+// serves to them.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// packages are what the programs are in.
+const packages = "install Debian's packages libumad2sim0, opensm and infiniband-diags"
+
+// Command is a program at a node of the fabric with that name of sockets, the first NIC where the node
+// is "". When ctx ends it is interrupted, which ends OpenSM in order. It errs where the program, or
+// the library by which it comes in, is not installed. After it has ended, call [Clean].
+func Command(ctx context.Context, fabric, node, name string, args ...string) (*exec.Cmd, error) {
+	library, err := library()
+	if err != nil {
+		return nil, err
+	}
+	path, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	c := exec.CommandContext(ctx, path, args...)
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.Env = append(os.Environ(), "LD_PRELOAD="+library, "IBSIM_SOCKNAME="+fabric)
+	if node != "" {
+		c.Env = append(c.Env, "SIM_HOST="+node)
+	}
+	return c, nil
+}
+
+// Clean takes away the folder of devices that the library makes where a program begins, and leaves
+// there when that is killed.
+func Clean(c *exec.Cmd) {
+	if c.Process != nil {
+		_ = os.RemoveAll(filepath.Join(c.Dir, fmt.Sprintf("sys-%d", c.Process.Pid))) // there may be none
+	}
+}
+
+// library is the file of libumad2sim.so.
+func library() (string, error) {
+	if list, _ := filepath.Glob("/usr/lib/*/umad2sim/libumad2sim.so"); len(list) > 0 {
+		return list[0], nil
+	}
+	return "", errors.New("libumad2sim.so is not installed: " + packages)
+}
+
+// find is the file of a program; those of administrators are often not in the path of users.
+func find(program string) (string, error) {
+	path, err := exec.LookPath(program)
+	if errors.Is(err, exec.ErrNotFound) {
+		if path, err = exec.LookPath(filepath.Join("/usr/sbin", program)); err != nil {
+			return "", fmt.Errorf("%s is not installed: %s, or give its path", program, packages)
+		}
+	}
+	return path, err
+}
