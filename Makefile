@@ -167,15 +167,19 @@ schema: ## regenerate docs/schema
 # What .goreleaser.yaml takes from the environment.
 RELEASE = PGO=$(if $(filter command,$(origin PGO)),$(PGO),fabricd/speed.pgo) RELEASE_MOD=$(CURDIR)/.ci/release/go.mod \
 	WEFT_VERSION=$(shell sed -n 's/^const Release = "\(.*\)"/\1/p' fabricd/cli/command/version.go) \
-	HOMEBREW_TAP_TOKEN=$(HOMEBREW_TAP_TOKEN)
+	WEFT_REVISION=$(REVISION) WEFT_SECONDS=$(call committed,%ct) WEFT_DATE=$(call committed,%cI) HOMEBREW_TAP_TOKEN=$(HOMEBREW_TAP_TOKEN)
+committed = $(shell git log -1 --format=$(1))
 
 release-files: ## what a release has beside the programs, into bin/release: manual pages, completion, licences
 	rm -rf bin/release
-	go run ./deploy/pages bin/release $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+	go run ./deploy/pages bin/release $(call committed,%ct)
 	go run ./deploy/licences bin/release/licences.txt
 
-release-snapshot: ## build all that a release is made of into dist, and publish nothing; PGO=off is much quicker
-	$(RELEASE) $(GORELEASER) release --snapshot --clean
+release-snapshot: ## build all that a release is made of into dist, and publish nothing; quick with PGO=off and ONLY=linux/amd64
+	@mkdir -p bin && cp .goreleaser.yaml bin/goreleaser.yaml
+	@if [ -n "$(ONLY)" ]; then sed -i -e 's|goos: \[.*|goos: [$(firstword $(subst /, ,$(ONLY)))]|' -e 's|-trimpath, ||' \
+		-e 's|goarch: \[.*|goarch: [$(lastword $(subst /, ,$(ONLY)))]|' bin/goreleaser.yaml; fi # what is compiled already is taken
+	$(RELEASE) $(GORELEASER) release --snapshot --clean --config bin/goreleaser.yaml
 
 release: ## build and publish the release of the tag that is checked out; the workflow release does so
 	cd fabricd/web/app && npm ci --no-audit --no-fund # for the texts of licences
