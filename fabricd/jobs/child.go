@@ -53,12 +53,11 @@ type child struct {
 
 // startChild starts a child for an order whose command runs in dir, below folder, which is the child's.
 func startChild(o *Order, dir, folder string, limits Limits, cores int) (*child, error) {
-	program, err := os.Executable()
-	if err != nil {
+	c := &child{folder: folder, errs: &tail{}, died: make(chan struct{})}
+	var err error
+	if c.cmd, err = ownCommand(append([]string{PieceCommand, "--folder", folder, "--"}, o.Args...)...); err != nil {
 		return nil, err
 	}
-	c := &child{folder: folder, errs: &tail{}, died: make(chan struct{})}
-	c.cmd = exec.Command(program, append([]string{PieceCommand, "--folder", folder, "--"}, o.Args...)...)
 	c.cmd.Dir, c.cmd.Stderr = dir, c.errs
 	c.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "NATS_") })
 	c.cmd.Env = append(c.cmd.Env, "GOMAXPROCS="+strconv.Itoa(max(1, cores)))
@@ -83,6 +82,17 @@ func startChild(o *Order, dir, folder string, limits Limits, cores int) (*child,
 		close(c.died)
 	}()
 	return c, nil
+}
+
+// ownCommand is this program with other arguments, by the name that it was started by.
+func ownCommand(args ...string) (*exec.Cmd, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Args[0] = os.Args[0]
+	return cmd, nil
 }
 
 // fits says whether it is where a batch is, or before that.

@@ -56,6 +56,9 @@ func Look(ctx context.Context, j *bus.Jobs, o *Order) (*Progress, error) {
 			p.Hosts, p.Done = append(p.Hosts, h), p.Done+s.Pieces
 		}
 	}
+	if o.State == Done { // a worker that was killed has not said what it did last
+		p.Done = p.Pieces
+	}
 	aside, err := j.Keys(ctx, "got."+o.ID+".*"+asideTail)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -205,16 +204,21 @@ func (s *serving) standIn(ctx context.Context, wg *sync.WaitGroup) error {
 		return nil // another worker was faster
 	}
 	s.lead = time.Now()
-	program, err := os.Executable()
+	cmd, err := ownCommand(append([]string{"job", "results", s.ID, "--" + StandInFlag}, s.w.Server...)...)
 	if err != nil {
 		return err
 	}
 	s.w.Note(fmt.Sprintf("hands out the pieces of job %s, whose giver has gone", s.ID))
 	wg.Go(func() {
 		errs := &tail{}
-		cmd := exec.CommandContext(s.ctx, program, append([]string{"job", "results", s.ID, "--" + StandInFlag}, s.w.Server...)...)
 		cmd.Stderr = errs
-		if err := cmd.Run(); err != nil && s.ctx.Err() == nil {
+		err := cmd.Start()
+		if err == nil {
+			stop := context.AfterFunc(s.ctx, func() { _ = cmd.Process.Kill() })
+			err = cmd.Wait()
+			stop()
+		}
+		if err != nil && s.ctx.Err() == nil {
 			s.w.Note(fmt.Sprintf("job %s ends with %v: %s", s.ID, err, errs))
 		}
 	})

@@ -70,6 +70,9 @@ func (o *On) Run(cmd *cobra.Command, args []string, local work.Engine, run func(
 		}
 		return run(local)
 	}
+	if err := MayOrder(cmd.Root(), commandLine(cmd, args)); err != nil {
+		return err
+	}
 	g := &ordering{on: o, cmd: cmd, args: args}
 	err = run(g)
 	if g.engine == nil {
@@ -130,9 +133,6 @@ func (o *On) order(ctx context.Context, cmd *cobra.Command, args []string) (_ *j
 		return nil, err
 	}
 	order, files, err := jobs.NewOrder(commandLine(cmd, args), inputs.Used(), version)
-	if err == nil {
-		err = MayOrder(cmd.Root(), order.Args)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (o *On) check(ctx context.Context, j *bus.Jobs, order *jobs.Order, stderr i
 	}
 	for _, name := range order.On {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("--on: %w: it is an agent that was started with --work-only", document.Unknown("agent", name, names))
+			return fmt.Errorf("--on: %w; it takes agents that were started with --work-only", document.Unknown("agent", name, names))
 		}
 	}
 	for name, version := range others {

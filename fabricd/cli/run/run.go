@@ -230,7 +230,8 @@ func (u runFlags) runAll(cmd *cobra.Command, engine work.Engine, list []*task) e
 			fmt.Fprintf(cmd.ErrOrStderr(), "[%d/%d] %s%s\n", i+1, len(list), list[i].scenario.Name, text)
 		}
 	}
-	atOnce := u.jobs > 1 || u.on.Given()
+	_, here := engine.(work.Local)
+	atOnce := u.jobs > 1 || !here
 	j := work.Job{What: "scenarios", Count: len(list), Ordered: true, Piece: func(i int) work.Piece {
 		return work.Piece{
 			Name: list[i].path, Key: work.Key(list[i].inputs(), list[i].scenario.Options.Seed, u.virtual, u.drain),

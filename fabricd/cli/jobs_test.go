@@ -1,0 +1,266 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
+	"github.com/weft-fabric/weft/fabricd/jobs"
+	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
+)
+
+// farm is a server and agents that work, all of them processes, and a folder in which orders are given.
+type farm struct {
+	*testing.T
+	server *natstest.Server
+	agents map[string]*rig.Process
+	dir    string
+}
+
+func startFarm(t *testing.T, names ...string) *farm {
+	t.Helper()
+	f := &farm{T: t, agents: map[string]*rig.Process{}, dir: t.TempDir()}
+	f.server = natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()))
+	for _, name := range names {
+		f.agent(name)
+	}
+	return f
+}
+
+func (f *farm) agent(name string, args ...string) *rig.Process {
+	f.Helper()
+	p := f.begin(append([]string{"agent", "--work-only", "--name", name, "--jobs", "1", "--server", f.server.URL}, args...)...)
+	p.Says("computes 1 piece")
+	f.agents[name] = p
+	return p
+}
+
+// begin starts fabricd as a process, in the folder.
+func (f *farm) begin(args ...string) *rig.Process {
+	f.Helper()
+	cmd := exec.Command(filepath.Join(builtCommands(f), "fabricd"), args...)
+	cmd.Dir = f.dir
+	return rig.Run(f, cmd)
+}
+
+// fabricd runs it to its end.
+func (f *farm) fabricd(code int, args ...string) string {
+	f.Helper()
+	got, said := f.begin(args...).Ends()
+	require.Equal(f, code, got, "%v: %s", args, said)
+	return said
+}
+
+func (f *farm) on(args ...string) []string {
+	return append(args, "--on", "all", "--server", f.server.URL)
+}
+
+// jobs are those at the server.
+func (f *farm) jobs() (list []jobs.Progress) {
+	f.Helper()
+	j, err := bus.OpenJobs(f.Context(), bus.JobsConfig{URL: f.server.URL})
+	require.NoError(f, err)
+	defer j.Close()
+	orders, err := jobs.List(f.Context(), j)
+	require.NoError(f, err)
+	for _, o := range orders {
+		p, err := jobs.Look(f.Context(), j, o)
+		require.NoError(f, err)
+		list = append(list, *p)
+	}
+	return list
+}
+
+func (f *farm) write(name, text string) {
+	f.Helper()
+	require.NoError(f, os.MkdirAll(filepath.Dir(filepath.Join(f.dir, name)), 0o700))
+	require.NoError(f, os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600))
+}
+
+// took is what differs from run to run, and what is said of a job.
+var took = regexp.MustCompile(`(?m)"(max_)?(compute_|prepare_)?seconds":[0-9.e+-]+|^job .*\n|^\[\d.*\n`)
+
+func untimed(text string) string { return took.ReplaceAllString(text, "") }
+
+// sameFolders compares the results of two sweeps. The journal has its rows as they came.
+func sameFolders(t *testing.T, want, got string) {
+	t.Helper()
+	entries, err := os.ReadDir(want)
+	require.NoError(t, err)
+	require.NotEmpty(t, entries)
+	for _, e := range entries {
+		if e.Name() == "runs.journal" || e.Name() == "runs.journal.lock" {
+			continue
+		}
+		one, err := os.ReadFile(filepath.Join(want, e.Name()))
+		require.NoError(t, err)
+		other, err := os.ReadFile(filepath.Join(got, e.Name()))
+		require.NoError(t, err)
+		assert.Equal(t, string(one), string(other), e.Name())
+	}
+}
+
+// A sweep of some small networks.
+const smallSweep = `name: small
+about: small
+base: {topology: "kary-ntree:2,3", traffic: uniform, window: %[2]d}
+axes:
+  - {axis: load, values: [0.2, 0.3, 0.4, 0.5]}
+  - {axis: routing, values: [adaptive-link, updown]}
+samples: %[1]d
+quick: {samples: 1}
+plots:
+  - {name: latency, title: Latency, x: load, y: latency_mean, series: [routing]}
+`
+
+const smallScenario = `name: small
+topology: kary-ntree:2,2
+routing: adaptive-link
+traffic: uniform:0.2
+duration: 200ms
+timeline:
+  - {at: 50ms, cut: s0.0-s1.0}
+expect: {}
+`
+
+func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
+	testenv.Raced(t)
+	f := startFarm(t, "h1", "h2")
+	f.write("small.yaml", fmt.Sprintf(smallSweep, 3, 2000))
+	f.write("runs/a.yaml", smallScenario)
+	f.write("runs/b.yaml", strings.ReplaceAll(smallScenario, "0.2", "0.3"))
+	for _, args := range [][]string{
+		{"verify", "--topology", "kary-ntree:2,3", "--routing", "adaptive-link", "--faults", "2", "--exhaustive", "--no-symmetry", "--json"},
+		{"tolerate", "--topology", "torus:3x3x3", "--mechanisms", "I+D,I", "--faults", "1-3", "--json"},
+		{"reroute", "--topology", "mesh:5x5", "--all", "--json"},
+		{"run", "runs", "--virtual", "--json"},
+	} {
+		code, want := f.begin(args...).Ends()
+		assert.Equal(t, untimed(want), untimed(f.fabricd(code, f.on(args...)...)), args)
+	}
+	f.fabricd(0, "sweep", "small.yaml", "--out", "here")
+	f.fabricd(0, f.on("sweep", "small.yaml", "--out", "there")...)
+	sameFolders(t, filepath.Join(f.dir, "here"), filepath.Join(f.dir, "there"))
+	list := f.jobs()
+	require.Len(t, list, 5)
+	for _, p := range list {
+		assert.Equal(t, jobs.Done, p.State)
+		assert.Equal(t, p.Pieces, p.Done, p.Args)
+		assert.NotContains(t, strings.Join(p.Args, " "), "--json", "what becomes of a result is not part of the order")
+	}
+	f.fabricd(0, "job", "results", list[4].ID, "--server", f.server.URL, "--", "--out", "fetched")
+	sameFolders(t, filepath.Join(f.dir, "here"), filepath.Join(f.dir, "fetched"))
+	f.fabricd(0, "job", "cancel", list[4].ID[:6], "--server", f.server.URL)
+	require.Len(t, f.jobs(), 4)
+}
+
+// One agent is killed, one frozen, the server killed and started again, and whoever gave the order is
+// killed: the results are those of one process, to the byte.
+func TestAJobOutlivesWhoeverDoesIt(t *testing.T) {
+	testenv.Long(t)
+	testenv.Raced(t)
+	f := startFarm(t, "h1", "h2", "h3")
+	f.write("small.yaml", fmt.Sprintf(smallSweep, 40, 30000))
+	given := f.begin(f.on("sweep", "small.yaml", "--out", "there")...)
+	done := func(n int) {
+		t.Helper()
+		rig.Until(t, func() bool { list := f.jobs(); return len(list) == 1 && list[0].Done >= n }, "%d pieces are done", n)
+	}
+	done(10)
+	f.agents["h1"].Kill()
+	given.Kill()
+	f.agents["h2"].Signal(syscall.SIGSTOP)
+	done(40)
+	f.server.Kill()
+	f.server.Start()
+	done(60)
+	f.agents["h2"].Signal(syscall.SIGCONT)
+	said := f.fabricd(0, "job", "watch", f.jobs()[0].ID, "--server", f.server.URL)
+	require.Contains(t, said, "is done")
+	f.fabricd(0, "job", "results", f.jobs()[0].ID, "--server", f.server.URL, "--", "--out", "there")
+	f.fabricd(0, "sweep", "small.yaml", "--out", "here")
+	sameFolders(t, filepath.Join(f.dir, "here"), filepath.Join(f.dir, "there"))
+	p := f.jobs()[0]
+	require.Empty(t, p.Aside)
+	require.Equal(t, jobs.Done, p.State)
+}
+
+func TestAPieceThatNoAgentCanDoIsGivenUpAndNamed(t *testing.T) {
+	testenv.Raced(t)
+	f := startFarm(t)
+	f.agent("h1", "--piece-time", "1ms")
+	verify := f.on("verify", "--topology", "kary-ntree:4,2", "--faults", "2", "--samples", "20", "--exhaustive", "--no-symmetry")
+	said := f.fabricd(2, verify...)
+	again := regexp.MustCompile(`fault sets 0 to 19 was given up after 3 tries, the last on h1: its process died: it took more than 1ms; ` +
+		`to see it again: fabricd job (replay \w+ \w+)\n`).FindStringSubmatch(said)
+	require.NotNil(t, again, said)
+	at := []string{"--server", f.server.URL}
+	require.Contains(t, f.fabricd(0, append(append([]string{"job"}, strings.Fields(again[1])...), at...)...), "fault sets 0 to 19: ")
+	p := f.jobs()[0]
+	require.Equal(t, jobs.Failed, p.State)
+	require.Len(t, p.Aside, 1)
+	require.Contains(t, f.fabricd(1, append([]string{"job", "watch", p.ID}, at...)...), "is failed")
+
+	f.agent("h2") // given again, it goes on with whoever can do it
+	f.agents["h1"].Signal(syscall.SIGTERM)
+	f.agents["h1"].Ends()
+	require.Contains(t, f.fabricd(0, verify...), "it was given before")
+	require.Equal(t, jobs.Done, f.jobs()[0].State)
+}
+
+func TestAgentsOfAnotherVersionGetNoJob(t *testing.T) {
+	testenv.Raced(t)
+	f := startFarm(t)
+	j, err := bus.OpenJobs(t.Context(), bus.JobsConfig{URL: f.server.URL})
+	require.NoError(t, err)
+	defer j.Close()
+	other := jobs.Worker{
+		Status: jobs.Status{Name: "other", PID: 1, Slots: 1, Version: "another"}, Jobs: j, Cores: 1, Note: func(string) {},
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- other.Run(ctx) }()
+	rig.Until(t, func() bool { list, err := jobs.Workers(t.Context(), j); return err == nil && len(list) == 1 })
+	tolerate := []string{"tolerate", "--topology", "torus:3x3", "--faults", "1", "--server", f.server.URL, "--on"}
+	said := f.fabricd(2, append(tolerate, "all")...)
+	require.Contains(t, said, "agent other is of version another, and this program of ")
+	require.Contains(t, said, "no agent is of the version of this program")
+	require.Contains(t, f.fabricd(2, append(tolerate, "othr")...), `unknown agent "othr": did you mean "other"?`)
+	stop()
+	require.NoError(t, <-ended)
+	require.Empty(t, f.jobs())
+}
+
+func TestWhatAgentsAreNotGiven(t *testing.T) {
+	testenv.Raced(t)
+	f := startFarm(t)
+	for want, args := range map[string][]string{
+		"leave it or --on out":                      {"verify", "--routing", "exec:true"},
+		"cannot read this process's standard input": {"verify", "--sets", "-", "--topology", "kary-ntree:2,2"},
+		"--on is for --all and --random":            {"reroute", "--down", "s9.9-s10.9"},
+		"--on is for counting sets":                 {"tolerate", "--limit"},
+		"made where a scenario runs":                {"run", "x.yaml", "--report", "r"},
+		"no such file":                              {"sweep", "none.yaml"},
+	} {
+		require.Contains(t, f.fabricd(2, f.on(args...)...), want)
+	}
+	require.Contains(t, f.fabricd(2, "verify", "--server", f.server.URL), "--server without --on")
+	require.Contains(t, f.fabricd(2, "agent", "--jobs", "2", "--server", f.server.URL), "are for --work-only")
+	require.Contains(t, f.fabricd(2, "job", "watch", "abc", "--server", f.server.URL), "there is no such job")
+	f.server.Stop()
+	f.server.Start("ping_interval: 20s")
+	require.Contains(t, f.fabricd(2, f.on("tolerate")...), "the broker keeps nothing: it runs without JetStream: start nats-server with -js")
+	require.Empty(t, f.agents)
+}
