@@ -26,6 +26,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli/up"
 	"github.com/weft-fabric/weft/fabricd/cli/verify"
 	"github.com/weft-fabric/weft/fabricd/modules"
+	"github.com/weft-fabric/weft/fabricd/namespace"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -41,6 +42,7 @@ func Firmware(make func() switching.Firmware) Option {
 
 // Main runs fabricd with the arguments of the process to its end, and exits with its exit code.
 func Main(options ...Option) {
+	namespace.Main()
 	command.BoundGarbage()
 	for _, add := range append(options, modules.Add) {
 		if err := add(); err != nil {

@@ -51,6 +51,18 @@ func (p Placement) SwitchIDs() []weft.SwitchID { return numbersOf[weft.SwitchID]
 // NICIDs are the NICs of the host, in its order.
 func (p Placement) NICIDs() []weft.NICID { return numbersOf[weft.NICID](p.NICs) }
 
+// HostOf is the host that runs a NIC; empty: none does.
+func (c *Spec) HostOf(id weft.NICID) string {
+	for _, p := range c.Placements {
+		for _, s := range p.NICs {
+			if uint32(id) >= s.First && uint32(id) < s.First+s.N {
+				return p.Host
+			}
+		}
+	}
+	return ""
+}
+
 // Ends are the ends of the host in the order of [Counters].Up: the ports of each switch, then the
 // NICs. Unconnected ports are included.
 func (p Placement) Ends(g *topology.Graph) (list []weft.End) {

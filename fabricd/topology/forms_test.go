@@ -27,7 +27,7 @@ func TestFilesOfAllFormsAreOneFabric(t *testing.T) {
 	}
 	want, err := Read("testdata/forms/plain.net")
 	require.NoError(t, err)
-	require.Equal(t, []string{"h1", "h2", "h3", "h4"}, want.nicNames())
+	require.Equal(t, []string{"h1", "h2", "h3", "h4"}, want.NICNames())
 	names, err := filepath.Glob("testdata/forms/*.net")
 	require.NoError(t, err)
 	require.Len(t, names, 5)

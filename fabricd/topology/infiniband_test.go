@@ -131,7 +131,7 @@ Ca 1 "Hidden"
 `))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"MF0-sw1-MSB7700-U1", "S-0000000000000002", "S-0000000000000003"}, g.switchNames())
-	assert.Equal(t, []string{"node1", "node2-HCA-1", "node2-HCA-2", "node3-p1", "node3-p2", "Hidden"}, g.nicNames())
+	assert.Equal(t, []string{"node1", "node2-HCA-1", "node2-HCA-2", "node3-p1", "node3-p2", "Hidden"}, g.NICNames())
 	assert.EqualValues(t, 0x42, g.Identity(weft.NICID(4).Node()).PortGUID)
 	again, err := Load("f.net", ibnetOf(t, g))
 	require.NoError(t, err)

@@ -106,7 +106,7 @@ func (g *Graph) NICByName(name string) (weft.NICID, error) {
 	if n, ok := g.byName[name]; ok && !n.IsSwitch() {
 		return weft.NICID(n.Index), nil
 	}
-	return 0, document.Unknown("NIC", name, g.nicNames())
+	return 0, document.Unknown("NIC", name, g.NICNames())
 }
 
 // NodeByName finds a switch or a NIC. The error for an unknown name has the nearest.
@@ -114,7 +114,7 @@ func (g *Graph) NodeByName(name string) (weft.Node, error) {
 	if n, ok := g.byName[name]; ok {
 		return n, nil
 	}
-	return weft.Node{}, document.Unknown("switch or NIC", name, append(g.switchNames(), g.nicNames()...))
+	return weft.Node{}, document.Unknown("switch or NIC", name, append(g.switchNames(), g.NICNames()...))
 }
 
 // LinkByName finds a link by its name, from either end: s0.00-s1.10 or s1.10-s0.00. Any link may be
@@ -244,7 +244,8 @@ func (g *Graph) switchNames() []string {
 	return names
 }
 
-func (g *Graph) nicNames() []string {
+// NICNames are the names of all NICs, by number.
+func (g *Graph) NICNames() []string {
 	names := make([]string, len(g.NICs))
 	for i, n := range g.NICs {
 		names[i] = n.Name

@@ -33,5 +33,5 @@ func TestEveryNumberAndTimeOfAFlagHasBounds(t *testing.T) {
 		}
 	}
 	walk(Command())
-	require.Equal(t, 5, seen)
+	require.Equal(t, 6, seen)
 }

@@ -18,11 +18,15 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/namespace"
 	"github.com/weft-fabric/weft/fabricd/registry"
 )
 
 // Main runs linkmon with the arguments of the process to its end, and exits with its exit code.
-func Main() { command.Main(Command()) }
+func Main() {
+	namespace.Main()
+	command.Main(Command())
+}
 
 // monitor is what all subcommands share.
 type monitor struct {
@@ -78,7 +82,7 @@ Exit codes: 0 done (also when there was nothing to do), 2 wrong input, in which 
 	command.Complete(root, "fabric", registry.Names)
 	p.BoolVar(&m.readOnly, "readonly", false, "refuse whatever would change the fabric")
 	root.AddCommand(m.commands()...)
-	root.AddCommand(m.shCommand(), m.screenCommand(root))
+	root.AddCommand(m.shCommand(), m.screenCommand(root), m.execCommand())
 	return root
 }
 

@@ -14,12 +14,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/lead"
+	"github.com/weft-fabric/weft/fabricd/namespace"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic/nicd"
 )
 
 // agentFlags are the flags of fabricd agent.
@@ -128,6 +132,16 @@ func (a agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 			r := remote.Config{Spec: c, URL: at.URL, Credentials: at.Credentials, Log: log, Ready: ready}
 			if c.Placement.Shared {
 				r.Alone = remote.GoneAfter // another host runs the switch by then
+			} else {
+				r.Programs = func(g *topology.Graph, nic func(weft.NICID) *nicd.NIC) (io.Closer, error) {
+					s, err := namespace.Serve(namespace.Config{
+						Fabric: c.Fabric, Host: c.Host, Names: g.NICNames(), NIC: nic, Where: c.HostOf,
+					})
+					if err != nil {
+						return nil, err
+					}
+					return s, nil
+				}
 			}
 			return remote.Run(ctx, r)
 		},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,8 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic/nicd"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -34,6 +37,9 @@ type Config struct {
 	// Elapsed returns what has passed by the machine's clock since some moment; nil: by the
 	// process's. Tests have clocks that drift.
 	Elapsed func() time.Duration
+	// Programs lets programs of this machine have the NICs of the host, until they are closed; nil:
+	// none can. Without it the host runs all the same.
+	Programs func(g *topology.Graph, nic func(weft.NICID) *nicd.NIC) (io.Closer, error)
 }
 
 // Run runs a host of a running fabric. It returns nil when the host was told to end, and the error
@@ -63,18 +69,19 @@ type Server struct {
 	control         *bus.Server
 	transportEvents *host.TransportEvents
 
-	mu      sync.Mutex         // serialises orders
-	term    atomic.Uint64      // of the leader
-	ended   chan host.EndOrder // capacity 2: it was told to end, and before perhaps to stay
-	queried chan struct{}      // capacity 1: somebody asks
-	later   chan error         // capacity 1: see [ErrLater]
-	alone   int                // see Config
-	running sync.WaitGroup
-	stop    context.CancelFunc
-	halt    func()        // ends the machine, and returns when it has; its nodes can be read all the same
-	halted  chan struct{} // closed when the machine has ended
-	once    sync.Once
-	failed  error // of Close
+	mu       sync.Mutex         // serialises orders
+	term     atomic.Uint64      // of the leader
+	ended    chan host.EndOrder // capacity 2: it was told to end, and before perhaps to stay
+	queried  chan struct{}      // capacity 1: somebody asks
+	later    chan error         // capacity 1: see [ErrLater]
+	alone    int                // see Config
+	running  sync.WaitGroup
+	programs io.Closer // nil: there are none
+	stop     context.CancelFunc
+	halt     func()        // ends the machine, and returns when it has; its nodes can be read all the same
+	halted   chan struct{} // closed when the machine has ended
+	once     sync.Once
+	failed   error // of Close
 }
 
 // Open makes a host and serves it. Its links have no signal yet, so it sends nothing. The caller
@@ -167,6 +174,11 @@ func (p *Server) open(ctx context.Context, cfg Config) error {
 	p.running.Go(func() { p.publisher.run(work) })
 	p.running.Go(func() { p.carryNotices(work) })
 	p.running.Go(func() { p.carryTransportEvents(work) })
+	if cfg.Programs != nil {
+		if p.programs, err = cfg.Programs(g, p.host.NIC); err != nil {
+			p.log.Warn("programs", "host", c.Host, "err", err)
+		}
+	}
 	return errors.Join(p.serve(), identity.Serve(p.control))
 }
 
@@ -236,12 +248,15 @@ func (p *Server) refused() error {
 // call does nothing.
 func (p *Server) Close() error {
 	p.once.Do(func() {
+		if p.programs != nil {
+			p.failed = p.programs.Close()
+		}
 		if p.stop != nil {
 			p.stop()
 			p.running.Wait() // the publisher tells the last
 		}
 		if p.control != nil {
-			p.failed = p.control.Close()
+			p.failed = errors.Join(p.failed, p.control.Close())
 		}
 		if p.links != nil {
 			p.failed = errors.Join(p.failed, p.links.Close())
