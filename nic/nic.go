@@ -359,3 +359,6 @@ func (n *NIC) markReady(out *weft.Actions) {
 func (n *NIC) Preload(weft.PortID) uint64 {
 	return uint64(n.nextAt) + n.stats.Injected + n.end.Preload()
 }
+
+// PreloadNext reads what that leads to.
+func (n *NIC) PreloadNext(weft.PortID) uint64 { return n.end.PreloadNext() }

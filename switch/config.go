@@ -57,8 +57,10 @@ type Config struct {
 	Version  uint64 // of the tables that Firmware forwards by, see [Switch.Load]; 0: it has none
 	Rand     Rand   // one stream per switch; owned by the switch from then on
 
-	VCs          int // virtual channels per link direction, 1 to weft.MaxVCs; 0 means 1
-	InputBuffer  int // packets per input VC queue, 1 to weft.MaxBuffer; 0 means 2 (512 bytes of 256-byte packets, as in the papers)
+	VCs int // virtual channels per link direction, 1 to weft.MaxVCs; 0 means 1
+	// InputBuffer is packets per input VC queue, 1 to weft.MaxBuffer; 0 means 2 (512 bytes of 256-byte
+	// packets, as in the papers).
+	InputBuffer  int
 	OutputBuffer int // packets per output VC queue, 1 to weft.MaxBuffer; 0 means 2
 	Queueing     Queueing
 	Selection    Selection

@@ -62,7 +62,8 @@ var errPicky = errors.New("not here")
 
 func TestPacketsThatWantMorePlacesThanAQueueHoldsAreDiscarded(t *testing.T) {
 	// They would wait for ever. A firmware with LeastRoom would have been refused.
-	fw := &scripted{routes: map[weft.NICID]Decision{1: {Candidates: []Candidate{{Port: 1, Need: 2, Fields: weft.NewFields()}}, Rule: "bubble"}}}
+	fw := &scripted{routes: map[weft.NICID]Decision{1: {Candidates: []Candidate{{Port: 1, Need: 2,
+		Fields: weft.NewFields()}}, Rule: "bubble"}}}
 	r := newRig(t, 2, Config{Firmware: fw.value(), OutputBuffer: 1})
 	r.arrive(0, 0, 0, 1)
 	require.Len(t, r.out.Drops, 1)
@@ -82,20 +83,23 @@ func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	register := func(c *Config, r Register) { c.Firmware = (&scripted{registers: []Register{r}}).value() }
 	for claim, spoil := range map[string]func(c *Config){
-		"no place":                  func(c *Config) { c.Place = nil },
-		"no firmware":               func(c *Config) { c.Firmware.Route = nil },
-		"no random source":          func(c *Config) { c.Rand = nil },
-		"no ports":                  func(c *Config) { c.Place = &weft.Place{} },
-		"too many ports":            func(c *Config) { c.Place = &weft.Place{Roles: make([]weft.Role, weft.MaxPorts+1)} },
-		"too many VCs":              func(c *Config) { c.VCs = weft.MaxVCs + 1 },
-		"negative VCs":              func(c *Config) { c.VCs = -1 },
-		"too large an input":        func(c *Config) { c.InputBuffer = weft.MaxBuffer + 1 },
-		"a negative output":         func(c *Config) { c.OutputBuffer = -1 },
-		"a register without bits":   func(c *Config) { register(c, Register{}) },
-		"a register of 65 bits":     func(c *Config) { register(c, Register{Width: 65}) },
-		"a register that has past":  func(c *Config) { register(c, Register{Width: 1, Expire: -1}) },
-		"a firmware that says no":   func(c *Config) { c.Firmware.Check = picky },
-		"more packets than we hold": func(c *Config) { c.VCs, c.InputBuffer = 16, 4096; c.Place.Roles = make([]weft.Role, 256) },
+		"no place":                 func(c *Config) { c.Place = nil },
+		"no firmware":              func(c *Config) { c.Firmware.Route = nil },
+		"no random source":         func(c *Config) { c.Rand = nil },
+		"no ports":                 func(c *Config) { c.Place = &weft.Place{} },
+		"too many ports":           func(c *Config) { c.Place = &weft.Place{Roles: make([]weft.Role, weft.MaxPorts+1)} },
+		"too many VCs":             func(c *Config) { c.VCs = weft.MaxVCs + 1 },
+		"negative VCs":             func(c *Config) { c.VCs = -1 },
+		"too large an input":       func(c *Config) { c.InputBuffer = weft.MaxBuffer + 1 },
+		"a negative output":        func(c *Config) { c.OutputBuffer = -1 },
+		"a register without bits":  func(c *Config) { register(c, Register{}) },
+		"a register of 65 bits":    func(c *Config) { register(c, Register{Width: 65}) },
+		"a register that has past": func(c *Config) { register(c, Register{Width: 1, Expire: -1}) },
+		"a firmware that says no":  func(c *Config) { c.Firmware.Check = picky },
+		"more packets than we hold": func(c *Config) {
+			c.VCs, c.InputBuffer = 16, 4096
+			c.Place.Roles = make([]weft.Role, 256)
+		},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			c := good()

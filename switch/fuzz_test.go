@@ -49,7 +49,8 @@ func FuzzSwitch(f *testing.F) {
 		a, b := script[0], script[1]
 		c := Config{
 			VCs: int(a&3) + 1, InputBuffer: int(a>>2&3) + 1, OutputBuffer: int(a>>4&3) + 1,
-			Queueing: Queueing(a >> 6 & 1), EagerCredits: a>>7 == 1, Selection: Selection(b % 3), Rand: rand.NewPCG(uint64(a), uint64(b)),
+			Queueing: Queueing(a >> 6 & 1), EagerCredits: a>>7 == 1, Selection: Selection(b % 3), Rand: rand.NewPCG(uint64(a),
+				uint64(b)),
 			Requeue: b>>7 == 1, Waiting: Waiting(b >> 5 & 1),
 		}
 		if b>>6&1 == 1 {
@@ -72,7 +73,8 @@ func fuzzRoute(pkt *weft.Header, at Arrival, sw View) Decision {
 	d := Decision{Candidates: sw.Scratch(), Rule: "any"}
 	for p := range weft.PortID(fuzzPorts) {
 		if sw.PortUp(p) && uint64(p) != sw.Register(0) {
-			d.Candidates = append(d.Candidates, Candidate{Port: p, VC: at.VC, Class: uint8(pkt.Dst >> 3 & 1 & weft.NICID(p)), Need: uint8(pkt.Dst >> 3)})
+			d.Candidates = append(d.Candidates, Candidate{Port: p, VC: at.VC, Class: uint8(pkt.Dst >> 3 & 1 & weft.NICID(p)),
+				Need: uint8(pkt.Dst >> 3)})
 		}
 	}
 	d.Write = RegisterWrite{Do: pkt.Dst == 7, Value: uint64(at.Port)}
@@ -205,7 +207,8 @@ func (o *oracle) check() {
 	for i, p := range sn.Ports {
 		queued := 0
 		for vc, v := range p.VCs {
-			if v.Credits < 0 || v.Credits > o.cfg.InputBuffer || v.Input != v.Epoch.Held || v.Input > o.cfg.InputBuffer || v.Output > o.cfg.OutputBuffer {
+			if v.Credits < 0 || v.Credits > o.cfg.InputBuffer || v.Input != v.Epoch.Held || v.Input > o.cfg.InputBuffer ||
+				v.Output > o.cfg.OutputBuffer {
 				o.t.Fatalf("p%d vc%d: %+v", i, vc, v)
 			}
 			queued += v.Output
@@ -248,7 +251,8 @@ func (o *oracle) keptForAnother(c channel, seq uint64) bool {
 		return false
 	}
 	p, vc := o.portVC(c)
-	if leave := min(int(o.Switch.out[c].n), o.ports[p].end.Credits(vc)); !o.wait.waits(id, c) || o.room(c)+leave < int(o.slots.slot[id].need) {
+	if leave := min(int(o.Switch.out[c].n), o.ports[p].end.Credits(vc)); !o.wait.waits(id, c) ||
+		o.room(c)+leave < int(o.slots.slot[id].need) {
 		o.t.Fatalf("places of %v %v are kept for packet %d, which will not have them", p, vc, o.slots.slot[id].hdr.Seq)
 	}
 	return o.slots.slot[id].hdr.Seq != seq

@@ -65,7 +65,8 @@ func (s *Switch) adopt() {
 func declared(fw *Firmware, place *weft.Place) (list []register, err error) {
 	for _, r := range fw.RegistersAt(place) {
 		if r.Width < 1 || r.Width > 64 || r.Expire < 0 {
-			return nil, fmt.Errorf("%w: switch %s: register %q: width must be 1 to 64 and expiry not negative", ErrConfig, place.Name, r.Name)
+			return nil, fmt.Errorf("%w: switch %s: register %q: width must be 1 to 64 and expiry not negative", ErrConfig,
+				place.Name, r.Name)
 		}
 		list = append(list, register{Register: r, expires: weft.Never})
 	}

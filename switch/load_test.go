@@ -38,7 +38,8 @@ func TestBlockedPacketsAreRoutedAnewAtALoad(t *testing.T) {
 
 	r.load(to(map[weft.NICID]Decision{9: ways(2), 8: ways(1)}).value(), 2)
 	require.Equal(t, []weft.PortID{2}, r.out.Ready)
-	require.Equal(t, []weft.Drop{{Account: weft.Discarded, Port: 0, Rule: "no route", Header: r.out.Drops[0].Header}}, r.out.Drops)
+	require.Equal(t, []weft.Drop{{Account: weft.Discarded, Port: 0, Rule: "no route", Header: r.out.Drops[0].Header}},
+		r.out.Drops)
 	require.Equal(t, ends, r.out.Drops[0].Header.Seq)
 	require.Equal(t, []uint64{stays}, r.blocked())
 	require.Equal(t, []uint64{moves, behind}, r.sent(2))

@@ -20,7 +20,8 @@ func TestAPacketPassesTheStagesInOrder(t *testing.T) {
 	seq := r.arriveHeader(0, weft.Header{Src: 4, Dst: 5, Hops: 1, Traced: true, Fields: weft.NewFields()})
 	require.Equal(t, []weft.NICID{5}, r.fw.asked, "route")
 	require.Equal(t, []weft.Hop{{
-		At: r.now, Switch: 0, In: 0, Out: 2, OutVC: 1, Rule: "the rule", Alternatives: 1, Before: weft.NewFields(), After: fields,
+		At: r.now, Switch: 0, In: 0, Out: 2, OutVC: 1, Rule: "the rule", Alternatives: 1,
+		Before: weft.NewFields(), After: fields,
 		Turned: true, Candidates: []weft.Candidate{{Port: 2, VC: 1, Chosen: true, Room: 2, Credits: 2}},
 		Header: weft.Header{Src: 4, Dst: 5, Seq: seq, Hops: 1, Traced: true, Fields: weft.NewFields()},
 	}}, r.out.Hops, "select and allocate")
@@ -37,7 +38,8 @@ func TestAPacketPassesTheStagesInOrder(t *testing.T) {
 	require.Equal(t, 2, sn.Ports[2].VCs[1].Credits)
 	h, ok := r.send(2)
 	require.True(t, ok, "schedule")
-	require.Equal(t, weft.Header{Src: 4, Dst: 5, Seq: seq, VC: 1, Hops: 2, Reroutes: 1, Traced: true, Fields: fields}, h, "transmit")
+	require.Equal(t, weft.Header{Src: 4, Dst: 5, Seq: seq, VC: 1, Hops: 2, Reroutes: 1, Traced: true, Fields: fields}, h,
+		"transmit")
 	sn = r.Snapshot()
 	require.Equal(t, uint64(1), sn.Stats.Forwarded)
 	require.Equal(t, 0, sn.Held)

@@ -100,7 +100,8 @@ func TestABlockedPacketMayBeDiscardedWhenItIsRoutedAnew(t *testing.T) {
 	r.cut(1)
 	require.Len(t, r.out.Drops, 3)
 	require.Equal(t, weft.LostQueued, r.out.Drops[0].Account)
-	require.Equal(t, []uint64{a, b}, []uint64{r.out.Drops[1].Header.Seq, r.out.Drops[2].Header.Seq}, "and the one behind it")
+	require.Equal(t, []uint64{a, b}, []uint64{r.out.Drops[1].Header.Seq, r.out.Drops[2].Header.Seq},
+		"and the one behind it")
 	require.Zero(t, r.Held())
 }
 

@@ -46,7 +46,8 @@ func (s *Switch) swap(id slotID) {
 	sl.asked = askNone
 	was := mark{vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes, size: sl.hdr.Size}
 	now := &s.other[id]
-	sl.hdr.VC, sl.hdr.Fields, sl.hdr.Hops, sl.hdr.Reroutes, sl.hdr.Size = now.vc, now.fields, now.hops, now.reroutes, now.size
+	sl.hdr.VC, sl.hdr.Fields = now.vc, now.fields
+	sl.hdr.Hops, sl.hdr.Reroutes, sl.hdr.Size = now.hops, now.reroutes, now.size
 	*now, sl.stranded = was, !sl.stranded
 }
 

@@ -191,7 +191,8 @@ func TestPacketsOfALinkThatComesBackLeaveByItAsTheyWouldHave(t *testing.T) {
 	a := r.arriveHeader(0, weft.Header{Src: 7, Dst: 9, Hops: 4, Reroutes: 2, Fields: weft.NewFields()})
 	rerouted := r.Stats().Rerouted
 	r.cut(1)
-	require.Equal(t, weft.Header{Src: 7, Dst: 9, Seq: a, Hops: 4, Reroutes: 2, Fields: weft.NewFields()}, r.Snapshot().Blocked[0].Header, "as it arrived")
+	require.Equal(t, weft.Header{Src: 7, Dst: 9, Seq: a, Hops: 4, Reroutes: 2, Fields: weft.NewFields()},
+		r.Snapshot().Blocked[0].Header, "as it arrived")
 	require.Equal(t, []uint64{a}, r.strandedSeqs())
 	r.connect(1)
 	require.Empty(t, r.strandedSeqs())

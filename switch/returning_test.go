@@ -36,7 +36,8 @@ type comeback struct {
 }
 
 func newComeback(t *testing.T, around string) *comeback {
-	c := &comeback{rig: newRig(t, len(around), Config{VCs: 1, Liveness: link.Liveness{Interval: weft.Millisecond, Multiplier: 3}}), around: around}
+	c := &comeback{rig: newRig(t, len(around), Config{VCs: 1, Liveness: link.Liveness{Interval: weft.Millisecond,
+		Multiplier: 3}}), around: around}
 	c.lit, c.in, c.to = make([]bool, len(around)), make([][]weft.Frame, len(around)), make([][]weft.Frame, len(around))
 	c.call(func() { c.Crash(c.now, &c.out) })
 	for p := range c.neighbour {
@@ -116,8 +117,10 @@ func (c *comeback) check() {
 	seen := slices.ContainsFunc(c.neighbour, func(n *link.End) bool { return n.State() == link.Up })
 	for p := range c.neighbour {
 		if seen && at(c.around[p]) == speaks {
-			require.True(c.t, c.portUp(weft.PortID(p)), "%s: a neighbour sees the switch, which has no way by port %d, after %v", c.around, p, c.log)
-			require.Positive(c.t, c.ports[p].end.Credits(0), "%s: port %d is up, and nothing may be sent by it, after %v", c.around, p, c.log)
+			require.True(c.t, c.portUp(weft.PortID(p)), "%s: a neighbour sees the switch, which has no way by port %d, after %v",
+				c.around, p, c.log)
+			require.Positive(c.t, c.ports[p].end.Credits(0), "%s: port %d is up, and nothing may be sent by it, after %v",
+				c.around, p, c.log)
 		}
 	}
 }

@@ -8,7 +8,7 @@ type Stall uint8
 const (
 	StallOutputFull Stall = iota // every candidate's output queue is full
 	StallLinkDown                // every candidate's link is down
-	StallOrder                   // an earlier packet of its flow waits (virtual output queues), or any earlier packet (FIFO)
+	StallOrder                   // an earlier packet of its flow waits (virtual output queues), or any (FIFO)
 	StallNoCredit                // the neighbour has no room
 	StallFirmware                // the firmware, which is another process, has not answered yet
 	stalls

@@ -110,7 +110,8 @@ func TestWhatADecisionForAStrandedPacketWritesIsWritten(t *testing.T) {
 	}).value()})
 	r.arrive(0, 0, 7, 9)
 	r.cut(1)
-	require.Equal(t, RegisterSnapshot{Name: "a", Width: 8, Value: 20, Expire: 100, Expires: r.now + 100}, r.Snapshot().Registers[0])
+	require.Equal(t, RegisterSnapshot{Name: "a", Width: 8, Value: 20, Expire: 100, Expires: r.now + 100},
+		r.Snapshot().Registers[0])
 }
 
 func TestAStrandedPacketIsRoutedAnewWhenARegisterExpires(t *testing.T) {

@@ -409,14 +409,22 @@ func (s *Switch) markReady(p weft.PortID, out *weft.Actions) {
 func (s *Switch) Preload(p weft.PortID) (x uint64) {
 	port, c := &s.ports[p], s.channel(p, 0)
 	in, out := &s.in[c], &s.out[c]
-	x = uint64(port.queued+in.n+out.n) + port.lost + port.end.Preload()
+	return uint64(port.queued+in.n+out.n) + port.end.Preload() + uint64(len(s.slots.slot)) +
+		uint64(s.place.Switch) + uint64(s.stats.Received) + uint64(s.wait.count[c]) + uint64(s.cfg.VCs) + uint64(s.cfg.OutputBuffer)
+}
+
+// PreloadNext reads the slots of the packets that come and go next at port p.
+func (s *Switch) PreloadNext(p weft.PortID) (x uint64) {
+	port, c := &s.ports[p], s.channel(p, 0)
+	x = port.end.PreloadNext() + uint64(s.place.Roles[p])
 	if n := len(s.slots.free); n > 0 {
-		next := &s.slots.slot[s.slots.free[n-1]]
-		x += uint64(next.arrived) + next.hdr.Misroute
+		id := s.slots.free[n-1]
+		next := &s.slots.slot[id]
+		x += uint64(next.arrived) + next.hdr.Misroute + s.slots.link[id].flow
 	}
-	if out.head != noSlot {
-		head := &s.slots.slot[out.head]
-		x += uint64(head.arrived) + head.hdr.Misroute
+	if id := s.out[c].head; id != noSlot {
+		head := &s.slots.slot[id]
+		x += uint64(head.arrived) + head.hdr.Misroute + s.slots.link[id].flow
 	}
 	return x
 }

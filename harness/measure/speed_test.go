@@ -22,6 +22,16 @@ func BenchmarkFatTree64(b *testing.B) { benchmark(b, "kary-ntree:4,3", "updown",
 func BenchmarkMesh64(b *testing.B)    { benchmark(b, "mesh:8x8", "dimension-order", 0.1, 0.5) }
 func BenchmarkTorus512(b *testing.B)  { benchmark(b, "torus:8x8x8", "dimension-order", 0.1, 0.4) }
 
+// BenchmarkLarge is of networks that are more than a processor's cache holds.
+func BenchmarkLarge(b *testing.B) {
+	for _, c := range []struct {
+		spec, routing string
+		load          float64
+	}{{"torus:16x16x16", "dimension-order", 0.3}, {"mport-tree:36,3", "updown", 0.1}} {
+		b.Run(c.spec, func(b *testing.B) { benchmark(b, c.spec, c.routing, c.load) })
+	}
+}
+
 // benchmark measures the CPU time of a packet-hop once the network is warm, and what of it is
 // events.
 func benchmark(b *testing.B, spec, routing string, loads ...float64) {

@@ -51,7 +51,8 @@ func TestAFlowAloneHasTheRateOfALink(t *testing.T) {
 	n.Run(n.Now() + 100*cycle)
 	before := n.nics[63].Stats().Delivered
 	n.Run(n.Now() + 1000*cycle)
-	assert.EqualValues(t, 500, n.nics[63].Stats().Delivered-before, "two cycles a packet, in spite of buffers of two packets")
+	assert.EqualValues(t, 500, n.nics[63].Stats().Delivered-before,
+		"two cycles a packet, in spite of buffers of two packets")
 }
 
 func TestTheSameSeedGivesTheSameEvents(t *testing.T) {
@@ -92,7 +93,8 @@ func TestHowTheEngineGoesAboutItChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, delay := range []weft.Time{0, cycle / 3, 5 * cycle, weft.Nanosecond}[:testenv.Levels(4, 2, 2)] {
 		run := func(workers int, steps bool) (hash, events, delivered uint64) {
-			n := newNetworkOf(t, "kary-ntree:2,3", "adaptive-link", "uniform:0.7", virtual.Config{Seed: 3, Workers: workers}, listening, delay)
+			n := newNetworkOf(t, "kary-ntree:2,3", "adaptive-link", "uniform:0.7", virtual.Config{Seed: 3, Workers: workers},
+				listening, delay)
 			run := func(cycles weft.Time) {
 				if until := n.Now() + cycles*cycle; steps {
 					runWhile(n.Engine, func() bool { return true }, until)
@@ -192,7 +194,8 @@ func TestAnImpairmentActsOnWhatIsOnItsWay(t *testing.T) {
 	}
 	slow := arrives(func(*virtual.Node, weft.PortID) {})
 	assert.InDelta(t, float64(2024*weft.Microsecond), float64(slow), float64(5*weft.Microsecond))
-	assert.Less(t, arrives(func(n *virtual.Node, p weft.PortID) { n.Impair(p, link.Impairment{}) }), 105*weft.Microsecond, "healed")
+	assert.Less(t, arrives(func(n *virtual.Node, p weft.PortID) { n.Impair(p, link.Impairment{}) }), 105*weft.Microsecond,
+		"healed")
 	assert.Greater(t, arrives(func(n *virtual.Node, p weft.PortID) {
 		n.Impair(p, link.Impairment{Rate: 125e3, Delay: time.Millisecond})
 	}), slow+800*weft.Microsecond)
@@ -231,7 +234,8 @@ func TestHellosLeaveWhilePacketsTakeLong(t *testing.T) {
 		n.send(t, 1, 0)
 	}
 	start := n.Now()
-	require.True(t, runWhile(n.Engine, func() bool { return n.nics[0].Stats().Delivered < packets }, start+2*packets*lasts))
+	require.True(t, runWhile(n.Engine, func() bool { return n.nics[0].Stats().Delivered < packets },
+		start+2*packets*lasts))
 	assert.Less(t, n.Now()-start, (packets-1)*lasts+20*cycle)
 	assert.EqualValues(t, packets, nic.Stats().FramesOut-nic.Stats().CreditFrames)
 }

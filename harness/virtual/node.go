@@ -46,12 +46,14 @@ type Node struct {
 
 // port is the sending side of one port, of two cache lines; what is read most is in the first.
 type port struct {
-	to     *Node       // at the other end; nil: it is not connected
-	toPort weft.PortID // of to
-	cut    bool
-	pacer  link.Pacer
-	draws  *rand.PCG // of its impairment; nil before the first
-	pace   link.Pace
+	to      *Node       // at the other end; nil: it is not connected
+	toPort  weft.PortID // of to
+	cut     bool
+	cuts    bool      // to.cfg.CutThrough, and its RoutingDelay: to is elsewhere in the memory
+	routing weft.Time // so these are here
+	pacer   link.Pacer
+	draws   *rand.PCG // of its impairment; nil before the first
+	pace    link.Pace
 }
 
 // Stats counts what a node has sent and received.
@@ -82,6 +84,7 @@ func (e *Engine) Add(core weft.Core, cfg NodeConfig) *Node {
 func (n *Node) connect(p weft.PortID, to Port, pc link.Pace) {
 	k := &n.ports[p]
 	k.to, k.toPort, k.pace = to.Node, to.Port, pc
+	k.cuts, k.routing = to.Node.cfg.CutThrough, to.Node.cfg.RoutingDelay
 	k.pacer.Adopt(pc, &sound)
 }
 
@@ -297,16 +300,15 @@ func (n *Node) send(k *port, f *flight) {
 		return
 	}
 	n.stats.FramesOut++
-	to := k.to
 	switch {
 	case len(f.Frame.Packets) == 0:
 		n.stats.CreditFrames++
-	case to.cfg.CutThrough:
-		at += to.cfg.RoutingDelay - k.pacer.Lasts(&f.Frame)
+	case k.cuts:
+		at += k.routing - k.pacer.Lasts(&f.Frame)
 	default:
-		at += to.cfg.RoutingDelay
+		at += k.routing
 	}
-	n.worker.send(sending{to, k.toPort, at, f})
+	n.worker.send(sending{k.to, k.toPort, at, f})
 }
 
 func (n *Node) lose(f *flight) {

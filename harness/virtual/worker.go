@@ -28,8 +28,9 @@ type worker struct {
 	number  int       // of the worker
 	round   int64     // exchanges with other workers
 
-	group     []*Node // nodes that run together, see runGroup
-	preloaded uint64  // means nothing, see Preloader
+	group     []*Node  // nodes that run together, see runGroup
+	coming    []coming // what they have to do
+	preloaded uint64   // means nothing, see Preloader
 
 	instants instants // of the bucket whose turn it is, while it is gone through instant by instant
 
@@ -92,6 +93,9 @@ func (w *worker) insert(e event) {
 // wires are all over the memory.
 func (w *worker) deliver(sent []sending) {
 	for i := range sent {
+		if i%groupEvents == 0 && len(w.nodes) >= preloadFrom {
+			w.preloadWires(sent[i:min(len(sent), i+groupEvents)])
+		}
 		s := &sent[i]
 		if s.to.lines[s.port].Push(s.on, s.at) {
 			w.schedule(s.to, int(s.port), s.at)
@@ -163,7 +167,8 @@ func (w *worker) window(at, end weft.Time) (last weft.Time) {
 		w.row(func(n *Node) { w.runNode(n, last) })
 	default:
 		w.row(func(n *Node) {
-			if w.group = append(w.group, n); len(w.group) == groupNodes {
+			w.group = append(w.group, n)
+			if w.look(n, last); len(w.coming) >= groupEvents {
 				w.runGroup(last)
 			}
 		})

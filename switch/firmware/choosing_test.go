@@ -41,7 +41,8 @@ func TestAChoiceLeavesOfTheCandidatesTheOnesItNames(t *testing.T) {
 		"no candidate in VC": {[]Choice{{In: []weft.PortID{0}, To: []weft.PortID{3}, VC: one}}, 0, 0, list},
 		"another switch":     {[]Choice{{Switch: 1, In: []weft.PortID{0}, To: []weft.PortID{3}}}, 0, 0, list},
 		"the first that has some": {[]Choice{
-			{In: []weft.PortID{0}, To: []weft.PortID{1}}, {In: []weft.PortID{0}, To: []weft.PortID{3}}, {In: []weft.PortID{0}, To: []weft.PortID{2}},
+			{In: []weft.PortID{0}, To: []weft.PortID{1}}, {In: []weft.PortID{0}, To: []weft.PortID{3}}, {In: []weft.PortID{0},
+				To: []weft.PortID{2}},
 		}, 0, 0, list[2:]},
 		"the hop":            {[]Choice{{In: []weft.PortID{0}, To: []weft.PortID{3}, Hop: 3}}, 2, 0, list[2:]},
 		"another hop":        {[]Choice{{In: []weft.PortID{0}, To: []weft.PortID{3}, Hop: 3}}, 4, 0, list},
@@ -65,7 +66,8 @@ func TestAChoiceLeavesOfTheCandidatesTheOnesItNames(t *testing.T) {
 			assert.EqualValues(t, 7, d.Write.Value)
 		}
 	}
-	assert.Equal(t, []Candidate{{Port: 2, VC: 0}, {Port: 2, VC: 1}, {Port: 3, VC: 0, Class: 1}}, list, "the firmware's own list is left alone")
+	assert.Equal(t, []Candidate{{Port: 2, VC: 0}, {Port: 2, VC: 1}, {Port: 3, VC: 0, Class: 1}}, list,
+		"the firmware's own list is left alone")
 }
 
 func TestAFirmwareWithChoicesIsOtherwiseWhatItWas(t *testing.T) {

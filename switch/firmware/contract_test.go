@@ -164,7 +164,8 @@ func TestDestinationBasedFirmwaresLookAtNothingElse(t *testing.T) {
 			pkt := pkts[rnd.IntN(len(pkts))]
 			d := fw.Route(&pkt, at, v)
 			d.Candidates = append([]Candidate(nil), d.Candidates...)
-			pkt.Src, pkt.Seq, pkt.Size, pkt.Injected = weft.NICID(rnd.Uint32()), rnd.Uint64(), rnd.Uint32(), weft.Time(rnd.Int64())
+			pkt.Src, pkt.Seq, pkt.Size = weft.NICID(rnd.Uint32()), rnd.Uint64(), rnd.Uint32()
+			pkt.Injected = weft.Time(rnd.Int64())
 			pkt.Hops, pkt.Reroutes, pkt.Generation, pkt.Traced = uint16(rnd.Uint32()), uint16(rnd.Uint32()),
 				uint16(rnd.Uint32()), true
 			again := fw.Route(&pkt, at, v)
@@ -235,5 +236,6 @@ func TestUpDownTakesAnotherChoiceOfTheWayUp(t *testing.T) {
 	at := Arrival{From: weft.RoleDown}
 	require.Equal(t, weft.PortID(6), fw.Route(&pkt, at, v).Candidates[0].Port)
 	v.Dead.Add(6)
-	require.Equal(t, weft.PortID(7), fw.Route(&pkt, at, v).Candidates[0].Port, "unless it is dead: the default, digit 3 of 63")
+	require.Equal(t, weft.PortID(7), fw.Route(&pkt, at, v).Candidates[0].Port,
+		"unless it is dead: the default, digit 3 of 63")
 }

@@ -52,7 +52,8 @@ func (n *net) stepBy(fw Firmware, in weft.End, vc weft.VC, dst weft.NICID, sub w
 // grids have dimensions of two, odd and even ones, one to four of them, and several NICs a switch.
 var grids = []string{
 	"mesh:8x8", "mesh:2x3x4", "mesh:5", "mesh:3x3,nics=2", "ring:3", "ring:8",
-	"torus:4x4", "torus:5x5", "torus:8x8", "torus:2x6", "torus:4x4x4", "torus:2x2", "torus:3x2x3x2", "torus:6x3,nics=3", "torus:4x3,wrap=x", "torus:3x5x4,wrap=yz",
+	"torus:4x4", "torus:5x5", "torus:8x8", "torus:2x6", "torus:4x4x4", "torus:2x2",
+	"torus:3x2x3x2", "torus:6x3,nics=3", "torus:4x3,wrap=x", "torus:3x5x4,wrap=yz",
 }
 
 func TestDimensionOrderTakesOneShortestPathForEveryPairAndRaisesTheChannel(t *testing.T) {
@@ -98,7 +99,8 @@ func (n *net) shortest(t *testing.T, fw Firmware, src, dst weft.NICID) {
 // dead port, no other NIC; and of those that number channels, never back where it came from, and
 // never a channel of a lower number.
 func TestEveryFirmwareForGridsKeepsTheContract(t *testing.T) {
-	for _, spec := range []string{"mesh:3x4", "ring:4", "torus:4x3,wrap=y", "torus:4x3", "torus:2x5,nics=2"}[:testenv.Levels(5, 3, 1)] {
+	for _, spec := range []string{"mesh:3x4", "ring:4", "torus:4x3,wrap=y", "torus:4x3",
+		"torus:2x5,nics=2"}[:testenv.Levels(5, 3, 1)] {
 		for _, e := range For(Grids) {
 			t.Run(spec+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()
@@ -136,7 +138,8 @@ func (n *net) contract(t *testing.T, fw Firmware, in weft.End, vc weft.VC, dst w
 			t.Fatalf("for %d at %v %v: to %v", dst, in, vc, to.Node)
 		case numbered && to.Node.IsSwitch() && c.Port == in.Port:
 			t.Fatalf("for %d at %v %v: back", dst, in, vc)
-		case numbered && to.Node.IsSwitch() && from.Node.IsSwitch() && (vc == 0 || vc == 1 && v.At.Grid.Around(int(in.Port)/2)):
+		case numbered && to.Node.IsSwitch() && from.Node.IsSwitch() &&
+			(vc == 0 || vc == 1 && v.At.Grid.Around(int(in.Port)/2)):
 			came := fw.ChannelNumber(n.sw[from.Node.Index].At, from.Port, vc)
 			if goes := fw.ChannelNumber(v.At, c.Port, c.VC); goes <= came {
 				t.Fatalf("for %d at %v %v: from channel %d to %d (%s)", dst, in, vc, came, goes, d.Rule)
@@ -167,10 +170,12 @@ func TestFirmwaresForGridsRefusePlacesWhereTheyCannotRun(t *testing.T) {
 		check := e.Fits
 		require.NoError(t, check(newNet("mesh:4x4").sw[0].At, e.NeedsVCs()), e.Name)
 		require.ErrorContains(t, check(placeOf(4, 3, 1, 0, 1), 16), "torus:4x4", "%s: a tree", e.Name)
-		require.ErrorContains(t, check(newNet("mesh:4x4").sw[0].At, e.NeedsVCs()-1), "virtual channels", "%s: too few", e.Name)
+		require.ErrorContains(t, check(newNet("mesh:4x4").sw[0].At, e.NeedsVCs()-1), "virtual channels", "%s: too few",
+			e.Name)
 	}
 	check := DimensionOrder().Check
-	require.ErrorContains(t, check(newNet("torus:2x3").sw[0].At, 1), "needs 2 virtual channels, there are 1: raise the number")
+	require.ErrorContains(t, check(newNet("torus:2x3").sw[0].At, 1),
+		"needs 2 virtual channels, there are 1: raise the number")
 	require.NoError(t, check(newNet("torus:2x3").sw[0].At, 2))
 	require.NoError(t, check(newNet("torus:2x2").sw[0].At, 1), "there is no ring in it")
 	for _, e := range For(Trees) {

@@ -33,7 +33,8 @@ type Direct struct {
 	// Deterministic and Misroutes say for which mechanisms beside intermediate nodes packets have
 	// room in their headers.
 	Deterministic, Misroutes bool
-	Diameter                 int // the most hops of a shortest way between two switches, which bounds those of a packet; 0: unknown
+	// the most hops of a shortest way between two switches, which bounds those of a packet; 0: unknown
+	Diameter int
 }
 
 // Order is the order in which packets go by the directions of a grid, in escape channels and where
@@ -161,7 +162,8 @@ func (f Direct) check(place *weft.Place, vcs int) error {
 // carries says what a way asks for that is not in use.
 func (f *Direct) carries(w tables.Way) error {
 	if n := w.Sub.Len(); n > f.subPaths() {
-		return fmt.Errorf("%d sub-paths, and there are escape channels for %d: use more virtual channels or fewer intermediate nodes", n, f.subPaths())
+		return fmt.Errorf("%d sub-paths, and there are escape channels for %d: use more virtual channels or fewer "+
+			"intermediate nodes", n, f.subPaths())
 	}
 	for _, h := range w.Sub {
 		_, hops := h.Misroute(0)

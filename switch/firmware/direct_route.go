@@ -244,7 +244,8 @@ func (s *directStep) goesBefore(out weft.PortID) bool {
 			continue
 		}
 		up, half := s.way(i, from)
-		if (up || half && free) && tables.DirectionBefore(s.g.Up(i), out) || (!up || half && free) && tables.DirectionBefore(s.g.Down(i), out) {
+		if (up || half && free) && tables.DirectionBefore(s.g.Up(i), out) || (!up || half && free) &&
+			tables.DirectionBefore(s.g.Down(i), out) {
 			return true
 		}
 	}

@@ -19,7 +19,8 @@ func directs() map[string]Direct {
 	for _, order := range []Order{DimensionFirst, DirectionFirst} {
 		for _, ring := range []Ring{Bubble, Dateline, Free} {
 			for _, adaptive := range []bool{false, true} {
-				f := Direct{Order: order, Ring: ring, Adaptive: adaptive, SubPaths: 3, Deterministic: true, Misroutes: order == DirectionFirst}
+				f := Direct{Order: order, Ring: ring, Adaptive: adaptive, SubPaths: 3, Deterministic: true,
+					Misroutes: order == DirectionFirst}
 				list[fmt.Sprintf("%v,%v,adaptive=%v", order, ring, adaptive)] = f
 			}
 		}
@@ -222,7 +223,8 @@ func randomSub(rnd *rand.Rand, f *Direct, g *weft.Grid, switches int) (sub weft.
 // taken, so that the extended dependency graph of the escape channels has no cycle but along rings
 // with bubble flow control.
 func TestDirectTakesEveryPairBySubHeadersAsLongAsTheySay(t *testing.T) {
-	for _, spec := range []string{"mesh:5", "ring:3", "mesh:2x3x3", "torus:5x3,nics=2", "ring:8", "mesh:4x4", "torus:4x4", "torus:2x6", "torus:3x3x3", "torus:3x2x3x2"}[:testenv.Levels(10, 7, 3)] {
+	for _, spec := range []string{"mesh:5", "ring:3", "mesh:2x3x3", "torus:5x3,nics=2", "ring:8", "mesh:4x4", "torus:4x4",
+		"torus:2x6", "torus:3x3x3", "torus:3x2x3x2"}[:testenv.Levels(10, 7, 3)] {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			n, rnd := newNet(spec), rand.New(rand.NewPCG(1, 2))
@@ -338,7 +340,8 @@ func TestDirectDiscardsExactlyThoseThatCannotEscape(t *testing.T) {
 					for dead := range uint64(1) << v.At.Ports() {
 						v.Dead[0] = dead
 						d := n.step(f.Firmware(), in, 0, weft.NICID(dst))
-						require.Equal(t, v.PortUp(escape), len(d.Candidates) > 0, "%s on %s: %d to %d, dead %b: %s", name, spec, s, dst, dead, d.Rule)
+						require.Equal(t, v.PortUp(escape), len(d.Candidates) > 0, "%s on %s: %d to %d, dead %b: %s", name, spec, s, dst,
+							dead, d.Rule)
 						for _, c := range d.Candidates {
 							require.True(t, v.PortUp(c.Port))
 						}
@@ -354,7 +357,8 @@ func TestDirectDiscardsExactlyThoseThatCannotEscape(t *testing.T) {
 // a packet where there is nothing.
 func FuzzDirectTakesAnySubHeaders(f *testing.F) {
 	f.Add(uint64(weft.Nowhere), uint64(0), uint64(0), uint8(0), uint8(0), uint16(3), uint8(0))
-	f.Add(uint64(weft.NewSubHeader(7)), uint64(weft.NewSubHeader(0).WithMisroute(0, 1, 2)), uint64(0), uint8(1), uint8(2), uint16(5), uint8(7))
+	f.Add(uint64(weft.NewSubHeader(7)), uint64(weft.NewSubHeader(0).WithMisroute(0, 1, 2)), uint64(0), uint8(1), uint8(2),
+		uint16(5), uint8(7))
 	f.Add(^uint64(0), ^uint64(0), ^uint64(0), uint8(4), uint8(15), ^uint16(0), uint8(255))
 	nets := []*net{newNet("torus:4x3"), newNet("mesh:2x3x3,nics=2"), newNet("ring:5")}
 	f.Fuzz(func(t *testing.T, a, b, c uint64, in, vc uint8, dst uint16, form uint8) {
@@ -403,7 +407,8 @@ func TestDirectSaysWhatItNeeds(t *testing.T) {
 	_, err := switching.New(switching.Config{
 		Place: torus, Firmware: Direct{}.Firmware(), Rand: rand.NewPCG(1, 2), OutputBuffer: 1,
 	})
-	require.ErrorContains(t, err, "waits for 2 free places in an output queue, and the output buffer is of 1 packets: raise it")
+	require.ErrorContains(t, err, "waits for 2 free places in an output queue, and the output buffer is of 1 packets: "+
+		"raise it")
 	_, err = switching.New(switching.Config{
 		Place: mesh, Firmware: Direct{}.Firmware(), Rand: rand.NewPCG(1, 2), OutputBuffer: 1,
 	})

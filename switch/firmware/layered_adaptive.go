@@ -43,7 +43,8 @@ func (f LayeredAdaptive) Firmware() Firmware {
 func (f LayeredAdaptive) route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 	list, entry := waysBy(f.Tables, sw.Scratch(), pkt, sw, at.Port, at.VC, 0)
 	others := pkt.Layers &^ (1 << at.VC)
-	if len(list) > 0 || at.From == weft.RoleNIC { // nobody waits for a packet that comes from its NIC, so any layer will do
+	// nobody waits for a packet that comes from its NIC, so any layer will do
+	if len(list) > 0 || at.From == weft.RoleNIC {
 		for w := others; w != 0; w &= w - 1 {
 			layer := weft.VC(bits.TrailingZeros16(w))
 			var more bool

@@ -23,13 +23,14 @@ import (
 // can be deadlocked (Definition 17 of the fat-tree paper) only if each holds a packet all of whose
 // channels are in the set.
 type waits struct {
-	t     *testing.T
-	net   *tree
-	fw    Firmware
-	vcs   int
-	dead  [][]switching.PortSet // per number of elements that have died, per switch: its dead ports
-	turns []uint64              // per switch: the up ports from which packets may make a U-turn, which its register may name
-	ways  [][]alternative       // per channel
+	t    *testing.T
+	net  *tree
+	fw   Firmware
+	vcs  int
+	dead [][]switching.PortSet // per number of elements that have died, per switch: its dead ports
+	// per switch: the up ports from which packets may make a U-turn, which its register may name
+	turns []uint64
+	ways  [][]alternative // per channel
 }
 
 type alternative struct {
@@ -256,7 +257,8 @@ func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 					chains++
 					moved += w.moved()
 					if n := w.stuck(true); n > 0 {
-						t.Fatalf("with %v dying in turn %d channels can wait for each other; without requeue %d", chain, n, w.stuck(false))
+						t.Fatalf("with %v dying in turn %d channels can wait for each other; without requeue %d", chain, n,
+							w.stuck(false))
 					}
 				})
 				require.Positive(t, moved, "of %d chains none stranded a packet", chains)
@@ -269,11 +271,13 @@ func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 // with any link, or any switch for those that go around switches, dead or dying: whichever of its
 // choices a packet takes.
 func TestOneFaultNeedsOneVirtualChannel(t *testing.T) {
-	for _, name := range []string{"adaptive-link-one", "deterministic-link-one", "deterministic-link-flat", "adaptive-switch-one", "deterministic-switch-one"} {
+	for _, name := range []string{"adaptive-link-one", "deterministic-link-one", "deterministic-link-flat",
+		"adaptive-switch-one", "deterministic-switch-one"} {
 		for _, size := range []struct {
 			spec string
 			each int
-		}{{"kary-ntree:2,4", testenv.N(1, 5)}, {"mport-tree:4,3", 1}, {"kary-ntree:2,5", 23}, {"kary-ntree:3,3", 2}}[:testenv.Levels(4, 2, 1)] {
+		}{{"kary-ntree:2,4", testenv.N(1, 5)}, {"mport-tree:4,3", 1}, {"kary-ntree:2,5", 23}, {"kary-ntree:3,3",
+			2}}[:testenv.Levels(4, 2, 1)] {
 			t.Run(size.spec+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				e, _ := ByName(name)

@@ -14,13 +14,14 @@ import (
 // default up ports, down by the digits of the destination. A switch takes its port off and sends
 // the packet there. When that port is dead:
 //
-//   - Going up, any other live up port does. The rest of the route still leads to the destination, whatever top it goes by:
-//     up port j only sets one digit of the switch to j, which the way down sets again, and the ports of that are the digits
-//     of the destination.
-//   - Going down, a U-turn is spliced in before the rest: another down port, an up port of the U-turn switch below it, and the
-//     dead port once more, to be taken at another switch of the same group. Layers, bounces and the testing sequence D are
-//     those of [DeterministicLink], so that its numbering of the channels holds, and it tolerates as much: up to k-1 dead
-//     links in every switch group, and no deadlock whatever is dead.
+//   - Going up, any other live up port does. The rest of the route still leads to the destination,
+//     whatever top it goes by: up port j only sets one digit of the switch to j, which the way down
+//     sets again, and the ports of that are the digits of the destination.
+//   - Going down, a U-turn is spliced in before the rest: another down port, an up port of the
+//     U-turn switch below it, and the dead port once more, to be taken at another switch of the
+//     same group. Layers, bounces and the testing sequence D are those of [DeterministicLink], so
+//     that its numbering of the channels holds, and it tolerates as much: up to k-1 dead links in
+//     every switch group, and no deadlock whatever is dead.
 //
 // The up port in a spliced U-turn is the one of D whose turn it is, which the switch that splices
 // knows: the packet will come to the U-turn switch from it. If it is dead the U-turn switch goes on

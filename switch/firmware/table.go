@@ -13,9 +13,10 @@ import (
 // switch can do that only looks up destination, in port and in VC. It decides as
 // [DeterministicLink] does, everywhere. Beside the look-up the switch does three things, all of
 // them at a dead link:
-//   - it takes another port in the right direction. The paper says when the packet is in NL; a packet that comes down from above
-//     in ML leaves in NL, and this holds for it too;
-//   - it sends a packet that came from below back by its port of arrival: in ML, and in NL as the choice among the ports above;
+//   - it takes another port in the right direction. The paper says when the packet is in NL; a
+//     packet that comes down from above in ML leaves in NL, and this holds for it too;
+//   - it sends a packet that came from below back by its port of arrival: in ML, and in NL as the
+//     choice among the ports above;
 //   - at a U-turn it goes on along the testing sequence to the next live port.
 type DeterministicTable struct{ Tables *tables.Tables }
 

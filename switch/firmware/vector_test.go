@@ -29,7 +29,8 @@ func TestThereIsAVectorForEachValueOfTheDigitsThatUTurnsMend(t *testing.T) {
 		return n
 	}
 	link, sw := AdaptiveLink{Vector: VectorPerDigit}.Firmware(), AdaptiveSwitch{Vector: VectorPerDigit}.Firmware()
-	top, middle, low, leaf := placeOf(2, 4, 0, 0, 0, 0), placeOf(2, 4, 1, 0, 0, 0), placeOf(2, 4, 2, 0, 0, 0), placeOf(2, 4, 3, 0, 0, 0)
+	top, middle, low, leaf := placeOf(2, 4, 0, 0, 0, 0), placeOf(2, 4, 1, 0, 0, 0), placeOf(2, 4, 2, 0, 0, 0), placeOf(2,
+		4, 3, 0, 0, 0)
 	d := func(digit, values int) (n []string) {
 		for v := range values {
 			n = append(n, RerouteVector+" d"+string(rune('0'+digit))+"="+string(rune('0'+v)))

@@ -222,7 +222,8 @@ func TestNumberedFirmwaresRaiseTheChannelWhateverIsDead(t *testing.T) {
 			continue
 		}
 		numbered++
-		for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:2,4", "kary-ntree:3,2", "mport-tree:4,3", "leaf-spine:2,5,3", "leaf-spine:3,3,1", "kary-ntree:2,5"}[:testenv.Levels(7, 4, 1)] {
+		for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:2,4", "kary-ntree:3,2", "mport-tree:4,3",
+			"leaf-spine:2,5,3", "leaf-spine:3,3,1", "kary-ntree:2,5"}[:testenv.Levels(7, 4, 1)] {
 			t.Run(e.Name+"/"+spec, func(t *testing.T) {
 				t.Parallel()
 				net := newTree(spec)
@@ -241,7 +242,8 @@ func TestNumberedFirmwaresRaiseTheChannelWhateverIsDead(t *testing.T) {
 								}
 								after := fw.ChannelNumber(net.views[h.sw].At, c.Port, c.VC)
 								if after <= before {
-									t.Fatalf("to %d at %v, dead %b: from channel %d to %d by %v %v (%s)", dst, h, dead, before, after, c.Port, c.VC, d.Rule)
+									t.Fatalf("to %d at %v, dead %b: from channel %d to %d by %v %v (%s)", dst, h, dead, before, after, c.Port,
+										c.VC, d.Rule)
 								}
 							}
 						})

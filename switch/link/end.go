@@ -235,6 +235,7 @@ func (e *End) countLoss(now weft.Time) {
 }
 
 // Preload reads what a frame needs, see package harness/virtual.
-func (e *End) Preload() uint64 {
-	return e.ch[0].sent + e.ch[0].granted + e.counters.Received + uint64(e.live.hello)
-}
+func (e *End) Preload() uint64 { return uint64(e.mine) + e.counters.Received }
+
+// PreloadNext reads what that leads to.
+func (e *End) PreloadNext() uint64 { return e.ch[0].sent + e.ch[0].granted }

@@ -271,7 +271,8 @@ func (m *model) finish() {
 	}
 	m.settle()
 	if m.a.State() != Up || m.b.State() != Up || m.a.peer != m.b.mine || m.b.peer != m.a.mine {
-		m.t.Fatalf("the ends do not meet: %v %d/%d and %v %d/%d", m.a.State(), m.a.mine, m.a.peer, m.b.State(), m.b.mine, m.b.peer)
+		m.t.Fatalf("the ends do not meet: %v %d/%d and %v %d/%d", m.a.State(), m.a.mine, m.a.peer, m.b.State(), m.b.mine,
+			m.b.peer)
 	}
 	for _, s := range []*creditSide{&m.a, &m.b} {
 		for vc := range weft.VC(fuzzVCs) {

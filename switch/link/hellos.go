@@ -117,9 +117,9 @@ func (s *detector) mute(now weft.Time) bool {
 }
 
 // tick says what is due at now. A hello repeats every interval while the detector is started,
-// counted from the last hello or sent, or a little earlier for company. Silence is due when the neighbour was not heard for the
-// detection time while the link was up, our own absence apart; it is reported once until the next
-// up.
+// counted from the last hello or sent, or a little earlier for company. Silence is due when the
+// neighbour was not heard for the detection time while the link was up, our own absence apart; it is
+// reported once until the next up.
 func (s *detector) tick(now weft.Time) (d due) {
 	s.forgive(now)
 	if now >= s.hello {

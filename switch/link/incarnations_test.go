@@ -63,7 +63,8 @@ func TestAnIncarnationComesBack(t *testing.T) {
 	got := sessions(&l.a.End, peers...)
 	require.Equal(t, []uint64{2, 1, 1}, []uint64{got[1].Sent, got[2].Sent, got[3].Sent})
 	got = sessions(&l.a.End, Incarnation{1, 0}, Incarnation{3, 3000})
-	require.Equal(t, []uint64{2, 1}, []uint64{got[1].Sent, got[3].Sent}, "what passed with 2 is not taken for what passed with 1")
+	require.Equal(t, []uint64{2, 1}, []uint64{got[1].Sent, got[3].Sent},
+		"what passed with 2 is not taken for what passed with 1")
 }
 
 // A list may be older than what has passed: that it is not known who was met after it is no reason

@@ -121,9 +121,9 @@ func (k *Pacer) Lasts(f *weft.Frame) weft.Time {
 	return weft.Time(float64(bytes) * k.perByte)
 }
 
-// Send accounts for a frame that can leave since at, and leaves when the link is free. due is when all of it has reached the other end,
-// unless the link loses it. A frame without packets takes no time to send. r is not asked for draws
-// unless the link is impaired.
+// Send accounts for a frame that can leave since at, and leaves when the link is free. due is when
+// all of it has reached the other end, unless the link loses it. A frame without packets takes no
+// time to send. r is not asked for draws unless the link is impaired.
 func (k *Pacer) Send(at weft.Time, f *weft.Frame, r Rand) (due weft.Time, lost bool) {
 	if k.of == nil {
 		return k.sent(at, f, 0), false

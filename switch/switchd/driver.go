@@ -3,7 +3,8 @@
 //
 // # The flow of a frame
 //
-//	transport -> inbox     one channel per port; bound: what the credits allow in flight (sequential, the transport's goroutine)
+//	transport -> inbox     one channel per port; bound: what the credits allow in flight (sequential,
+//	                       the transport's goroutine)
 //	decode                 frame -> packets (parallel, one goroutine per port)
 //	step                   core.Receive under the lock (sequential per core)
 //	wake                   the receiving goroutine transmits itself, before it sleeps; whoever else has a
@@ -69,8 +70,9 @@ type Config struct {
 	Clock func() weft.Time
 	Wall  func(span weft.Time) time.Duration // how long that is by the machine's clock; nil: as long
 	Batch int                                // most packets in a frame, 1 to weft.MaxBatch; 0 means DefaultBatch
-	Draws func(p weft.PortID) *rand.PCG      // the stream of what a link.Impairment draws at a port; nil: nothing is impaired
-	Watch Observer                           // nil: nobody
+	// the stream of what a link.Impairment draws at a port; nil: nothing is impaired
+	Draws func(p weft.PortID) *rand.PCG
+	Watch Observer // nil: nobody
 
 	Ticker *Ticker // that others may share; nil: one of its own
 

@@ -65,7 +65,8 @@ func TestADriverIsBehindUntilItsReceiverHasRun(t *testing.T) {
 	require.NoError(t, m.Listen(d.Reverse(), inbox))
 	driver := New(Config{Core: &fake{}, Wires: []Wire{{Out: out, Inbox: inbox}}, Clock: func() weft.Time { return 0 }})
 	require.False(t, driver.Behind())
-	require.NoError(t, back.Send(wire.AppendFrame(nil, d.Reverse().Sum(), &weft.Frame{VCs: 1, Packets: make([]weft.Header, 1)})))
+	require.NoError(t, back.Send(wire.AppendFrame(nil, d.Reverse().Sum(),
+		&weft.Frame{VCs: 1, Packets: make([]weft.Header, 1)})))
 	require.True(t, driver.Behind())
 	asking := New(Config{Core: &askingFake{}, Wires: []Wire{{}}, Clock: func() weft.Time { return 0 }})
 	require.False(t, asking.Behind())

@@ -37,7 +37,8 @@ type sender struct {
 	impairment atomic.Pointer[link.Impairment] // never nil; not guarded by mu
 	again      atomic.Bool                     // whoever has mu is to look again before it is done; not guarded by mu
 	owed       atomic.Bool                     // a hello is due; not guarded by mu
-	busy       atomic.Int64                    // since when a hello waits for whoever has mu, on the clock of Config; 0: none does
+	// since when a hello waits for whoever has mu, on the clock of Config; 0: none does
+	busy atomic.Int64
 }
 
 // work is what a goroutine needs while it receives or transmits. Ports have none of their own: in a
@@ -268,7 +269,8 @@ func (d *Driver) dispatch(p weft.PortID, k *work, now, at weft.Time) {
 }
 
 // dispatchFrame sends a frame now, or has it wait on the line until it is due. The caller holds s.mu.
-func (d *Driver) dispatchFrame(s *sender, to wire.Sender, k *work, frame *weft.Frame, sum wire.LinkSum, due, now weft.Time) {
+func (d *Driver) dispatchFrame(s *sender, to wire.Sender, k *work, frame *weft.Frame, sum wire.LinkSum, due,
+	now weft.Time) {
 	if due <= now && s.line.Empty() {
 		k.buf = wire.AppendFrame(k.buf[:0], sum, frame)
 		send := to.Send

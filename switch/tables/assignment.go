@@ -35,7 +35,8 @@ type ownAddresses struct {
 // NewAssignment asks for the addresses of each destination at each source switch, in the order of
 // their numbers, and copies them. VCs beyond vcs, and paths beyond those that each NIC has, are
 // refused.
-func NewAssignment(switches, nics, vcs, paths int, of func(weft.SwitchID, weft.NICID) []weft.Address) (*Assignment, error) {
+func NewAssignment(switches, nics, vcs, paths int, of func(weft.SwitchID, weft.NICID) []weft.Address) (*Assignment,
+	error) {
 	a := &Assignment{nics: nics, at: make([]sending, switches)}
 	for s := range weft.SwitchID(switches) {
 		if err := a.ask(s, vcs, paths, of); err != nil {
@@ -47,7 +48,8 @@ func NewAssignment(switches, nics, vcs, paths int, of func(weft.SwitchID, weft.N
 
 // Edited is a copy for which the addresses at those switches are asked for anew, as [NewAssignment]
 // does. The other switches share theirs with the one before, which stays as it was.
-func (a *Assignment) Edited(switches []weft.SwitchID, vcs, paths int, of func(weft.SwitchID, weft.NICID) []weft.Address) (*Assignment, error) {
+func (a *Assignment) Edited(switches []weft.SwitchID, vcs, paths int,
+	of func(weft.SwitchID, weft.NICID) []weft.Address) (*Assignment, error) {
 	b := *a
 	b.at = slices.Clone(a.at)
 	before := a.at
@@ -86,12 +88,14 @@ func (a *Assignment) WithOwn(own []NICAddresses) (*Assignment, error) {
 		all := a.Addresses(x.Switch, x.Dst)
 		for _, to := range x.List {
 			if !slices.Contains(all, to) {
-				return nil, fmt.Errorf("port %d of switch %d sends to NIC %d by path %d in %v, by which the switch does not send", x.Port, x.Switch, x.Dst, to.Path, to.VC)
+				return nil, fmt.Errorf("port %d of switch %d sends to NIC %d by path %d in %v, by which the switch does not send",
+					x.Port, x.Switch, x.Dst, to.Path, to.VC)
 			}
 		}
 		i := uint(x.Switch - a.base)
 		if i >= uint(len(a.at)) {
-			return nil, fmt.Errorf("a traffic assignment of %d switches has none at switch %d: ask for another", len(a.at), x.Switch)
+			return nil, fmt.Errorf("a traffic assignment of %d switches has none at switch %d: ask for another", len(a.at),
+				x.Switch)
 		}
 		if !copied[x.Switch] {
 			copied[x.Switch] = true
@@ -102,7 +106,8 @@ func (a *Assignment) WithOwn(own []NICAddresses) (*Assignment, error) {
 			}
 		}
 		list := slices.Clone(b.at[i].own[x.Dst])
-		at, found := slices.BinarySearchFunc(list, x.Port, func(o ownAddresses, p weft.PortID) int { return cmp.Compare(o.port, p) })
+		at, found := slices.BinarySearchFunc(list, x.Port,
+			func(o ownAddresses, p weft.PortID) int { return cmp.Compare(o.port, p) })
 		if found {
 			return nil, fmt.Errorf("port %d of switch %d has addresses of its own for NIC %d twice", x.Port, x.Switch, x.Dst)
 		}
@@ -131,7 +136,8 @@ func (a *Assignment) ask(s weft.SwitchID, vcs, paths int, of func(weft.SwitchID,
 			x.list = append(x.list, to)
 		}
 		if len(x.list) > math.MaxUint32 {
-			return fmt.Errorf("a traffic assignment of more than %d addresses at switch %d: allow fewer paths", uint32(math.MaxUint32), s)
+			return fmt.Errorf("a traffic assignment of more than %d addresses at switch %d: allow fewer paths",
+				uint32(math.MaxUint32), s)
 		}
 		x.first = append(x.first, uint32(len(x.list)))
 	}
@@ -142,7 +148,8 @@ func (a *Assignment) ask(s weft.SwitchID, vcs, paths int, of func(weft.SwitchID,
 
 func checkAddress(s weft.SwitchID, d weft.NICID, x weft.Address, vcs, paths int) error {
 	if int(x.VC) >= vcs || int(x.Path) >= paths || x.Layers>>vcs != 0 || x.Layers != 0 && x.Layers>>x.VC&1 == 0 {
-		return fmt.Errorf("switch %d sends to NIC %d by path %d in %v of layers %b: there are %d paths and %d layers, and it enters in one of its own",
+		return fmt.Errorf("switch %d sends to NIC %d by path %d in %v of layers %b: there are %d paths and %d layers, and "+
+			"it enters in one of its own",
 			s, d, x.Path, x.VC, x.Layers, paths, vcs)
 	}
 	return nil

@@ -15,7 +15,8 @@ func Diff(s weft.SwitchID, old, new Program, from, to uint64) *Patch {
 	whole, grows := from == 0, false
 	if a, b := old.Tables, new.Tables; b != nil {
 		grows = a != nil && a.grows(b)
-		whole = whole || a == nil || a.of(s) == nil || !grows && (a.vcs != b.vcs || a.nics != b.nics || a.paths != b.paths || a.perLayer != b.perLayer)
+		whole = whole || a == nil || a.of(s) == nil || !grows && (a.vcs != b.vcs || a.nics != b.nics || a.paths != b.paths ||
+			a.perLayer != b.perLayer)
 	}
 	if whole {
 		p.From, old = 0, Program{}
@@ -192,7 +193,8 @@ func (p *Patch) diffAddresses(a, b *Assignment) {
 		if slices.Equal(list, was) && slices.EqualFunc(own, wasOwn, ownAddresses.equal) {
 			continue
 		}
-		if last := len(p.Addresses) - 1; last >= 0 && len(own) == 0 && p.Addresses[last].Port == nil && int(p.Addresses[last].Dst)+p.Addresses[last].N == int(d) && slices.Equal(p.Addresses[last].List, list) {
+		if last := len(p.Addresses) - 1; last >= 0 && len(own) == 0 && p.Addresses[last].Port == nil &&
+			int(p.Addresses[last].Dst)+p.Addresses[last].N == int(d) && slices.Equal(p.Addresses[last].List, list) {
 			p.Addresses[last].N++
 			continue
 		}

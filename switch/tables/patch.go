@@ -49,7 +49,8 @@ type Patch struct {
 	// that it has by itself but for what follows. From is 0 then.
 	Routing string `json:"routing,omitempty"`
 
-	Shape     *PatchShape      `json:"shape,omitempty"`     // of the tables; in a whole program, and where there are more virtual channels than before
+	// of the tables; in a whole program, and where there are more virtual channels than before
+	Shape     *PatchShape      `json:"shape,omitempty"`
 	Rows      []PatchRow       `json:"rows,omitempty"`      // those that Set names
 	Set       []PatchSet       `json:"set,omitempty"`       // ascending, none twice
 	Addresses []PatchAddresses `json:"addresses,omitempty"` // ascending, none twice; those with a port by port
@@ -114,7 +115,8 @@ type VersionError struct {
 
 // Error implements error.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("switch %d has tables of version %d, the patch changes version %d to %d: send the difference from version %d, or a whole program",
+	return fmt.Sprintf("switch %d has tables of version %d, the patch changes version %d to %d: send the difference "+
+		"from version %d, or a whole program",
 		e.Switch, e.Has, e.From, e.To, e.Has)
 }
 
@@ -130,7 +132,8 @@ func (r Program) Next(version uint64, place *weft.Place, p *Patch) (*Program, er
 		return nil, p.wrong("it is for another switch than %s, which is number %d", place.Name, place.Switch)
 	case p.To == version:
 		return nil, nil
-	case p.From != 0 && p.From != version, p.To < version: // a manager that was held up does not undo what the next one did
+	// a manager that was held up does not undo what the next one did
+	case p.From != 0 && p.From != version, p.To < version:
 		return nil, &VersionError{Switch: p.Switch, Has: version, From: p.From, To: p.To}
 	}
 	next, err := r.Patched(place, p)

@@ -69,11 +69,13 @@ func (t *Tables) patched(place *weft.Place, p *Patch) (*Tables, error) {
 		case shape.VCs < 1 || shape.VCs > weft.MaxVCs:
 			return nil, p.wrong("tables for %d virtual channels: give 1 to %d", shape.VCs, weft.MaxVCs)
 		case shape.Paths < 1 || shape.Paths > math.MaxUint16 || t.nics*shape.Paths*shape.VCs > maxAddresses:
-			return nil, p.wrong("tables for %d addresses of each of %d NICs: at most %d entries are possible", shape.Paths, t.nics, maxAddresses)
+			return nil, p.wrong("tables for %d addresses of each of %d NICs: at most %d entries are possible", shape.Paths,
+				t.nics, maxAddresses)
 		}
 		if p.From != 0 {
 			if t.vcs >= shape.VCs || t.paths != shape.Paths || t.perLayer != shape.PerLayer {
-				return nil, p.wrong("tables for %d virtual channels become those for %d: a patch that is no whole program may add some, and change nothing else of their shape",
+				return nil, p.wrong("tables for %d virtual channels become those for %d: a patch that is no whole program may "+
+					"add some, and change nothing else of their shape",
 					t.vcs, shape.VCs)
 			}
 			one = one.Widened(shape.VCs)
@@ -131,7 +133,8 @@ func (t *Tables) apply(p *Patch) error {
 	next := 0
 	for _, set := range p.Set {
 		if set.At < next || set.N < 1 || set.At > len(sw.row)-set.N || set.Row < -1 || set.Row >= len(numbers) {
-			return p.wrong("%d entries from number %d get row %d: there are %d entries, to be named once and in their order, and %d rows in the patch",
+			return p.wrong("%d entries from number %d get row %d: there are %d entries, to be named once and in their order, "+
+				"and %d rows in the patch",
 				set.N, set.At, set.Row, len(sw.row), len(numbers))
 		}
 		n := uint16(noRow)
@@ -190,7 +193,8 @@ func (t *Tables) row(p *Patch, entries PatchRow) (row, error) {
 		for i := 0; i < len(e); i += 2 {
 			h := Hop{Port: weft.PortID(e[i]), VC: weft.VC(e[i+1])}
 			if e[i+1] > math.MaxUint8 || h.Port != weft.NoPort && int(h.Port) >= ports || int(h.VC) >= t.vcs && h.VC != SameVC {
-				return row{}, p.wrong("out by %v VC %d, which the switch does not have: there are %d ports and %d VCs", h.Port, e[i+1], ports, t.vcs)
+				return row{}, p.wrong("out by %v VC %d, which the switch does not have: there are %d ports and %d VCs", h.Port,
+					e[i+1], ports, t.vcs)
 			}
 			r.hops = append(r.hops, h)
 		}
@@ -233,13 +237,15 @@ func (a *Assignment) patched(s weft.SwitchID, shape TablesShape, p *Patch) (*Ass
 	for _, x := range p.Addresses {
 		if x.Port != nil {
 			if int(x.Dst) != len(one.first)-2 || x.N != 1 {
-				return nil, p.wrong("addresses of %d NICs from number %d for port %d alone: expected them after those of that NIC for all ports", x.N, x.Dst, *x.Port)
+				return nil, p.wrong("addresses of %d NICs from number %d for port %d alone: expected them after those of that "+
+					"NIC for all ports", x.N, x.Dst, *x.Port)
 			}
 			own = append(own, NICAddresses{s, *x.Port, x.Dst, slices.Clone(x.List)})
 			continue
 		}
 		if int(x.Dst) < len(one.first)-1 || x.N < 1 || int(x.Dst) > a.nics-x.N {
-			return nil, p.wrong("addresses of %d NICs from number %d: there are %d, to be named once and in their order", x.N, x.Dst, a.nics)
+			return nil, p.wrong("addresses of %d NICs from number %d: there are %d, to be named once and in their order", x.N,
+				x.Dst, a.nics)
 		}
 		for _, to := range x.List {
 			if err := checkAddress(s, x.Dst, to, shape.VCs, shape.Paths); err != nil {

@@ -91,7 +91,8 @@ func NewTablesOf(shape TablesShape) (*Tables, error) {
 	case vcs < 1 || vcs > weft.MaxVCs:
 		return nil, fmt.Errorf("forwarding tables for %d virtual channels: give 1 to %d", vcs, weft.MaxVCs)
 	case nics < 0 || nics > weft.MaxNIC || len(ports) > weft.MaxSwitch:
-		return nil, fmt.Errorf("forwarding tables of %d switches for %d NICs: at most %d and %d are possible", len(ports), nics, weft.MaxSwitch, weft.MaxNIC)
+		return nil, fmt.Errorf("forwarding tables of %d switches for %d NICs: at most %d and %d are possible", len(ports),
+			nics, weft.MaxSwitch, weft.MaxNIC)
 	case paths > math.MaxUint16:
 		return nil, fmt.Errorf("forwarding tables for %d addresses a NIC: at most %d are possible", paths, math.MaxUint16)
 	}
@@ -100,10 +101,12 @@ func NewTablesOf(shape TablesShape) (*Tables, error) {
 		each *= vcs
 	}
 	if each*len(ports) > maxEntries {
-		return nil, fmt.Errorf("forwarding tables of %d switches for %d NICs have %d entries, more than %d: use a firmware that computes its decisions",
+		return nil, fmt.Errorf("forwarding tables of %d switches for %d NICs have %d entries, more than %d: use a firmware "+
+			"that computes its decisions",
 			len(ports), nics, each*len(ports), maxEntries)
 	}
-	t := &Tables{vcs: vcs, nics: nics, paths: paths, perLayer: shape.PerLayer, count: len(ports), switches: make([]table, len(ports))}
+	t := &Tables{vcs: vcs, nics: nics, paths: paths, perLayer: shape.PerLayer, count: len(ports),
+		switches: make([]table, len(ports))}
 	all := make([]uint16, each*len(ports))
 	for i := range all {
 		all[i] = noRow
@@ -160,15 +163,18 @@ func (t *Tables) add(s weft.SwitchID, r row, entries int) (int, error) {
 		want = sw.ports * t.vcs
 	}
 	if entries != 1 && entries != want {
-		return 0, fmt.Errorf("forwarding table of switch %d: a row of %d hops: give 1, or %d for %d ports and %d VCs", s, entries, want, sw.ports, t.vcs)
+		return 0, fmt.Errorf("forwarding table of switch %d: a row of %d hops: give 1, or %d for %d ports and %d VCs", s,
+			entries, want, sw.ports, t.vcs)
 	}
 	for _, h := range r.hops {
 		if h.Port != weft.NoPort && int(h.Port) >= sw.ports || int(h.VC) >= t.vcs && h.VC != SameVC {
-			return 0, fmt.Errorf("forwarding table of switch %d: out by %v %v, which it does not have: there are %d ports and %d VCs", s, h.Port, h.VC, sw.ports, t.vcs)
+			return 0, fmt.Errorf("forwarding table of switch %d: out by %v %v, which it does not have: there are %d ports and "+
+				"%d VCs", s, h.Port, h.VC, sw.ports, t.vcs)
 		}
 	}
 	if len(sw.rows) == noRow {
-		return 0, fmt.Errorf("forwarding table of switch %d: more than %d different rows: share those that are equal", s, noRow)
+		return 0, fmt.Errorf("forwarding table of switch %d: more than %d different rows: share those that are equal", s,
+			noRow)
 	}
 	sw.rows = append(sw.rows, r)
 	return len(sw.rows) - 1, nil
@@ -193,7 +199,8 @@ func (t *Tables) SetAddress(s weft.SwitchID, layer weft.VC, d weft.NICID, path, 
 	case err != nil:
 		return err
 	case int(d) >= t.nics || path < 0 || path >= t.paths || int(layer) >= t.vcs:
-		return fmt.Errorf("forwarding table of switch %d: no address %d of NIC %d in layer %d: there are %d of %d NICs and %d layers", s, path, d, layer, t.paths, t.nics, t.vcs)
+		return fmt.Errorf("forwarding table of switch %d: no address %d of NIC %d in layer %d: there are %d of %d NICs and "+
+			"%d layers", s, path, d, layer, t.paths, t.nics, t.vcs)
 	case row < 0 || row >= len(sw.rows):
 		return fmt.Errorf("forwarding table of switch %d: no row %d, there are %d: add it first", s, row, len(sw.rows))
 	}
@@ -219,7 +226,8 @@ func (t *Tables) SetSequence(s weft.SwitchID, d []weft.PortID) error {
 	}
 	for i, p := range d {
 		if int(p) >= sw.ports || slices.Contains(d[:i], p) {
-			return fmt.Errorf("testing sequence of switch %d: %v is there twice or not a port, of %d: name every up port once", s, p, sw.ports)
+			return fmt.Errorf("testing sequence of switch %d: %v is there twice or not a port, of %d: name every up port once",
+				s, p, sw.ports)
 		}
 	}
 	sw.sequence = slices.Clone(d)
@@ -232,7 +240,8 @@ func (t *Tables) SetSequence(s weft.SwitchID, d []weft.PortID) error {
 func (t *Tables) SetRank(s weft.SwitchID, i int) error {
 	sw, err := t.table(s)
 	if err == nil && (i < 0 || i >= weft.MaxPorts) {
-		err = fmt.Errorf("forwarding table of switch %d: place %d in testing sequences, which have 0 to %d: give one of these", s, i, weft.MaxPorts-1)
+		err = fmt.Errorf("forwarding table of switch %d: place %d in testing sequences, which have 0 to %d: give one of "+
+			"these", s, i, weft.MaxPorts-1)
 	}
 	if err == nil {
 		sw.rank = i

@@ -58,7 +58,8 @@ func TestTablesAnswerByArrivalWhatWasPutIn(t *testing.T) {
 func TestTablesRefuseWhatASwitchDoesNotHave(t *testing.T) {
 	tables := twoSwitches(t)
 	_, err := tables.AddRow(0, []Hop{{2, 0}})
-	require.ErrorContains(t, err, "forwarding table of switch 0: out by p2 vc0, which it does not have: there are 2 ports and 2 VCs")
+	require.ErrorContains(t, err, "forwarding table of switch 0: out by p2 vc0, which it does not have: there are 2 "+
+		"ports and 2 VCs")
 	_, err = tables.AddRow(0, []Hop{{0, 2}})
 	require.ErrorContains(t, err, "out by p0 vc2")
 	_, err = tables.AddRow(0, make([]Hop, 3))

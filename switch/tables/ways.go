@@ -45,7 +45,8 @@ func NewWays(switches int, from func(src weft.SwitchID) []Way) (*Ways, error) {
 				return nil, fmt.Errorf("the way from switch %d to switch %d: %w", s, list[i].Dst, err)
 			}
 			if int(list[i].Dst) >= switches || i > 0 && list[i].Dst == list[i-1].Dst {
-				return nil, fmt.Errorf("the way from switch %d to switch %d: there are %d switches, name each once", s, list[i].Dst, switches)
+				return nil, fmt.Errorf("the way from switch %d to switch %d: there are %d switches, name each once", s, list[i].Dst,
+					switches)
 			}
 		}
 		if total += len(list); total > maxWays {
@@ -69,7 +70,8 @@ func (w Way) Check() error {
 		for i := 1; i < weft.MaxMisroutes; i++ {
 			before, _ := h.Misroute(i - 1)
 			if d, hops := h.Misroute(i); hops > 0 && !DirectionBefore(before, d) {
-				return fmt.Errorf("sub-headers %q: misroute by each direction once, all ups before all downs, and x before y before z", w.Sub)
+				return fmt.Errorf("sub-headers %q: misroute by each direction once, all ups before all downs, and x before y "+
+					"before z", w.Sub)
 			}
 		}
 	}

@@ -14,14 +14,13 @@ import (
 
 // Version is the version of the frame format this program speaks. It grows with every change that
 // an older program would misread. The sum has its place and form in every version from 2 on. Frames
-// with payloads are of version 4, which programs before 0.2.0 do not read; all others are of version
-// 3, as before.
+// with payloads are of version 4, which older programs do not read; all others are of version 3.
 const (
 	Version        = 3
 	VersionPayload = 4
 )
 
-// MaxFrame is the most bytes of one frame without payloads. [Split] keeps frames with payloads
+// MaxFrame is the most bytes of one frame without payloads. [Fit] keeps frames with payloads
 // within what a transport takes.
 const MaxFrame = emptyFrame + 2*9*weft.MaxVCs + MaxHeader*weft.MaxBatch
 
@@ -64,7 +63,8 @@ const (
 // bug, and panic.
 func AppendFrame(dst []byte, link LinkSum, f *weft.Frame) []byte {
 	if f.VCs < 0 || f.VCs > weft.MaxVCs || len(f.Packets) > weft.MaxBatch {
-		panic(fmt.Sprintf("wire: BUG: frame of %d VCs and %d packets, at most %d and %d", f.VCs, len(f.Packets), weft.MaxVCs, weft.MaxBatch))
+		panic(fmt.Sprintf("wire: BUG: frame of %d VCs and %d packets, at most %d and %d", f.VCs, len(f.Packets), weft.MaxVCs,
+			weft.MaxBatch))
 	}
 	start := len(dst)
 	fields, version := uint32(frameFields), uint64(Version)
@@ -97,15 +97,16 @@ func appendCounters(dst []byte, counters []uint64) []byte {
 }
 
 // DecodeFrame decodes data, which must be one frame of a link and nothing more, into f and reuses
-// the storage of f.Packets. It keeps no reference to data but f.Payloads, allocates only to grow f.Packets (to at
-// most weft.MaxBatch, and never beyond what data can hold) and for errors. Anything else than a
-// frame within the hard bounds gives an error that wraps ErrFrame, and ErrDamaged or ErrVersion too
-// when it is that; f is reset then.
+// the storage of f.Packets. It keeps no reference to data but f.Payloads, allocates only to grow
+// f.Packets (to at most weft.MaxBatch, and never beyond what data can hold) and for errors. Anything
+// else than a frame within the hard bounds gives an error that wraps ErrFrame, and ErrDamaged or
+// ErrVersion too when it is that; f is reset then.
 func DecodeFrame(f *weft.Frame, link LinkSum, data []byte) error {
 	if !link.matches(data) {
 		f.Reset()
 		if bytes.HasPrefix(data, unsummed) {
-			return fmt.Errorf("wire: decode frame: %w: it is of version 1, this program speaks versions %d and %d; run the same release everywhere: %w",
+			return fmt.Errorf("wire: decode frame: %w: it is of version 1, this program speaks versions %d and %d; run the "+
+				"same release everywhere: %w",
 				ErrVersion, Version, VersionPayload, ErrFrame)
 		}
 		return fmt.Errorf("wire: decode frame: %d bytes: %w: %w", len(data), ErrDamaged, ErrFrame)
@@ -120,7 +121,8 @@ func DecodeFrame(f *weft.Frame, link LinkSum, data []byte) error {
 	case !r.bad:
 		return fmt.Errorf("wire: decode frame: %d bytes follow its end at byte %d: %w", len(r.rest), r.at(), ErrFrame)
 	case r.item == fieldVersion && r.err == nil:
-		return fmt.Errorf("wire: decode frame: %w: it is of version %d, this program speaks versions %d and %d; run the same release everywhere: %w",
+		return fmt.Errorf("wire: decode frame: %w: it is of version %d, this program speaks versions %d and %d; run the "+
+			"same release everywhere: %w",
 			ErrVersion, r.got, Version, VersionPayload, ErrFrame)
 	case at >= 0:
 		return fmt.Errorf("wire: decode frame: packet %d: %s: %w", at, r.why(), ErrFrame)

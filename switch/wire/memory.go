@@ -138,7 +138,8 @@ func (l *memLink) Send(frame []byte) error {
 				msg.Release()
 				return nil
 			}
-			panic(fmt.Sprintf("wire: BUG: %v: inbox of %d frames is full; its capacity must cover the credits of the link", l.d, cap(l.inbox)))
+			panic(fmt.Sprintf("wire: BUG: %v: inbox of %d frames is full; its capacity must cover the credits of the link", l.d,
+				cap(l.inbox)))
 		}
 	}
 	return nil

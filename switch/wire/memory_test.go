@@ -37,7 +37,8 @@ func TestMemoryFullInboxIsABug(t *testing.T) {
 	s := wiretest.Sender(t, m, wiretest.Hop(0))
 	frame := wire.AppendFrame(nil, wiretest.Hop(0).Sum(), &weft.Frame{From: 1, VCs: 1, Packets: make([]weft.Header, 1)})
 	require.NoError(t, s.Send(frame))
-	require.PanicsWithValue(t, "wire: BUG: s0:p1>s1:p0: inbox of 1 frames is full; its capacity must cover the credits of the link",
+	require.PanicsWithValue(t, "wire: BUG: s0:p1>s1:p0: inbox of 1 frames is full; its capacity must cover the credits "+
+		"of the link",
 		func() { _ = s.Send(frame) })
 	require.NoError(t, s.Send([]byte("garbage")), "of which nobody said that there is room for it")
 	require.NoError(t, m.Ready(context.Background()))

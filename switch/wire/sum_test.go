@@ -35,7 +35,8 @@ func TestTheSumIsThatOfTheNameOfTheLinkAndOfTheFrame(t *testing.T) {
 	data := wire.AppendFrame(nil, d.Sum(), &f)
 	require.Equal(t, summed(d.Sum(), body(&f)), data)
 	text := "s0.00:p1>s1.10:p3" + string(data[:len(data)-4])
-	require.Equal(t, crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)), binary.BigEndian.Uint32(data[len(data)-4:]))
+	require.Equal(t, crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)),
+		binary.BigEndian.Uint32(data[len(data)-4:]))
 }
 
 // A frame that was damaged is known by its sum, whichever bits it was: one or two anywhere, or a
@@ -89,7 +90,8 @@ func TestAFrameForAnotherLinkIsKnown(t *testing.T) {
 	t.Parallel()
 	f := wiretest.Frame(1)
 	data := wire.AppendFrame(nil, wiretest.Hop(0).Sum(), &f)
-	for _, d := range []wire.Direction{wiretest.Hop(0).Reverse(), wiretest.Hop(1), {From: "s0", FromPort: 1, To: "s1", ToPort: 1}, {From: "s0", FromPort: 2, To: "s1"}} {
+	for _, d := range []wire.Direction{wiretest.Hop(0).Reverse(), wiretest.Hop(1),
+		{From: "s0", FromPort: 1, To: "s1", ToPort: 1}, {From: "s0", FromPort: 2, To: "s1"}} {
 		require.ErrorIs(t, wire.DecodeFrame(&weft.Frame{}, d.Sum(), data), wire.ErrDamaged, d)
 	}
 }

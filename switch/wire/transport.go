@@ -56,7 +56,8 @@ func (d Direction) Validate() error {
 			return fmt.Errorf("direction %v: %w", d, err)
 		}
 		if end.port >= weft.MaxPorts {
-			return fmt.Errorf("wire: direction %v: port %d of %q, want 0 to %d: %w", d, end.port, end.node, weft.MaxPorts-1, ErrName)
+			return fmt.Errorf("wire: direction %v: port %d of %q, want 0 to %d: %w", d, end.port, end.node, weft.MaxPorts-1,
+				ErrName)
 		}
 	}
 	return nil

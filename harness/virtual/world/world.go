@@ -110,7 +110,8 @@ type driver struct{ *virtual.Node }
 // Stats implements [fabric.Driver].
 func (d driver) Stats() switchd.Stats {
 	s := d.Node.Stats()
-	return switchd.Stats{FramesIn: s.FramesIn, FramesOut: s.FramesOut, FramesLost: s.FramesLost, CreditFrames: s.CreditFrames}
+	return switchd.Stats{FramesIn: s.FramesIn, FramesOut: s.FramesOut, FramesLost: s.FramesLost,
+		CreditFrames: s.CreditFrames}
 }
 
 // Start implements [fabric.Runtime].
@@ -232,7 +233,8 @@ func (w *World) Pause(ctx context.Context, until weft.Time, news <-chan struct{}
 			if now := w.Now(); now != at {
 				since, at = n, now
 			} else if n-since > w.mostAtOnce {
-				return fmt.Errorf("%w at %v: %d events have happened then, and there is no end of them", ErrStandsStill, at, n-since)
+				return fmt.Errorf("%w at %v: %d events have happened then, and there is no end of them", ErrStandsStill, at,
+					n-since)
 			}
 		}
 		w.settle()

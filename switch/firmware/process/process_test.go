@@ -102,7 +102,8 @@ func TestAProgramIsToldWhatItReadsAndSetsFields(t *testing.T) {
 	require.NoError(t, k[0].Err)
 	route, err := weft.ParseSourceRoute("p4,p1")
 	require.NoError(t, err)
-	require.Equal(t, weft.Fields{PortField: 3, Misroute: 5, Path: 7, Layers: 2, Route: route}, k[0].Decision.Candidates[0].Fields)
+	require.Equal(t, weft.Fields{PortField: 3, Misroute: 5, Path: 7, Layers: 2, Route: route},
+		k[0].Decision.Candidates[0].Fields)
 	require.Equal(t, switching.UTurn, k[0].Decision.Turn)
 	require.True(t, k[0].Decision.Notify)
 
@@ -181,7 +182,9 @@ func TestAnAnswerThatCannotBeIsAnErrorOfItsPacketAlone(t *testing.T) {
 			if how == "rule" {
 				rule = strings.Repeat("r", maxText)
 			}
-			require.ErrorContains(t, k[0].Err, fmt.Sprintf("firmware %s at s1.0, packet 0 of 1 -> 1, which came by p1 in vc0: rule %q: %s", p.cfg.Path, rule, want))
+			require.ErrorContains(t, k[0].Err,
+				fmt.Sprintf("firmware %s at s1.0, packet 0 of 1 -> 1, which came by p1 in vc0: rule %q: %s", p.cfg.Path, rule,
+					want))
 			require.Contains(t, p.Firmware.Route(&k[0].Packet, k[0].At, k[0].View).Rule, switching.RuleNoAnswer)
 			require.NoError(t, p.run.ctx.Err(), "it goes on")
 		})
@@ -190,7 +193,9 @@ func TestAnAnswerThatCannotBeIsAnErrorOfItsPacketAlone(t *testing.T) {
 
 func TestAProgramThatFailsIsStartedAgain(t *testing.T) {
 	for how, want := range map[string]string{
-		"silent": "no answer within", "dies": "it ended: exit status 1", "garbage": `invalid character 'H' looking for beginning of value, in "Hello, world"`,
+		"silent":   "no answer within",
+		"dies":     "it ended: exit status 1",
+		"garbage":  `invalid character 'H' looking for beginning of value, in "Hello, world"`,
 		"too long": "a message of more than 1048576 bytes", "too few": "it gives 0 answers to 1 questions",
 		"another batch": "it answers batch 2, which nobody asked", "unknown field": `unknown field "candidate"`,
 		"msgpack garbage": "a message of more than 1048576 bytes",
@@ -229,12 +234,14 @@ func TestAProgramThatEndsAgainAndAgainIsStartedLaterEachTime(t *testing.T) {
 		require.Error(t, k[0].Err)
 	}
 	p.Close()
-	require.Equal(t, []string{" after=100ms", " after=200ms", " after=100ms"}, regexp.MustCompile(` after=\w+`).FindAllString(log.text.String(), -1))
+	require.Equal(t, []string{" after=100ms", " after=200ms", " after=100ms"},
+		regexp.MustCompile(` after=\w+`).FindAllString(log.text.String(), -1))
 }
 
 func TestAProgramThatDeclaresSomethingElseWhenItIsStartedAgainIsEnded(t *testing.T) {
 	p := startProgram(t, config(t, "changes"))
-	for _, want := range []string{"it ended: exit status 1", "it declares something else than when it was started first: start the command again"} {
+	for _, want := range []string{"it ended: exit status 1",
+		"it declares something else than when it was started first: start the command again"} {
 		k := ask(standing(t), 1)
 		p.batch(k)()
 		require.ErrorContains(t, k[0].Err, want)
@@ -333,8 +340,10 @@ func TestSeveralAskAProgramAtOnce(t *testing.T) {
 
 func TestWhatCannotBeStarted(t *testing.T) {
 	for how, want := range map[string]string{
-		"version": "it speaks version 2 of the protocol, expected 1", "refuses": "it refuses its options: a is not what it should be",
-		"mute": "its hello: no answer within 1s: does it flush what it prints?: docs/reference/exec.md", "dies at once": `it ended: exit status 3; the last that it printed: "my last words"`,
+		"version":      "it speaks version 2 of the protocol, expected 1",
+		"refuses":      "it refuses its options: a is not what it should be",
+		"mute":         "its hello: no answer within 1s: does it flush what it prints?: docs/reference/exec.md",
+		"dies at once": `it ended: exit status 3; the last that it printed: "my last words"`,
 	} {
 		c := config(t, how)
 		if how == "mute" {
@@ -415,10 +424,12 @@ func TestHelloIsChecked(t *testing.T) {
 
 // FuzzReader reads what any program may write.
 func FuzzReader(f *testing.F) {
-	f.Add([]byte(`{"batch":1,"answers":[{"candidates":[{"port":1,"fields":{"misroute":5}}],"writes":{"r":1}}]}`+"\n"), false)
+	f.Add([]byte(`{"batch":1,"answers":[{"candidates":[{"port":1,"fields":{"misroute":5}}],"writes":{"r":1}}]}`+"\n"),
+		false)
 	var b bytes.Buffer
 	m := messages{out: &b, packed: true}
-	m.write(batch{Batch: 1, Answers: []answer{{Rule: "r", Writes: map[string]uint64{"r": 3}, Candidates: []candidate{{Fields: &fields{Route: new("p1")}}}}}})
+	m.write(batch{Batch: 1, Answers: []answer{{Rule: "r", Writes: map[string]uint64{"r": 3},
+		Candidates: []candidate{{Fields: &fields{Route: new("p1")}}}}}})
 	f.Add(b.Bytes(), true)
 	view := standing(f)
 	p := &Process{rules: map[string]bool{}, hello: hello{Registers: []register{{Name: "r", Width: 4}}}}

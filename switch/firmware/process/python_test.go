@@ -37,7 +37,8 @@ func TestTheExampleInPythonIsDeterministicLink(t *testing.T) {
 								continue // nobody sends that
 							}
 							h := weft.Header{Dst: weft.NICID(dst), Fields: weft.NewFields()}
-							asks = append(asks, &switching.Ask{Packet: h, At: switching.Arrival{Port: weft.PortID(in), VC: vc, From: role}, View: view})
+							asks = append(asks, &switching.Ask{Packet: h, At: switching.Arrival{Port: weft.PortID(in), VC: vc, From: role},
+								View: view})
 						}
 					}
 				}
@@ -47,7 +48,8 @@ func TestTheExampleInPythonIsDeterministicLink(t *testing.T) {
 					want := theirs.Route(&k.Packet, k.At, view)
 					require.Equal(t, len(want.Candidates), len(k.Decision.Candidates), "%+v", k)
 					for i, c := range k.Decision.Candidates {
-						require.Equal(t, [2]int{int(want.Candidates[i].Port), int(want.Candidates[i].VC)}, [2]int{int(c.Port), int(c.VC)}, "%+v", k)
+						require.Equal(t, [2]int{int(want.Candidates[i].Port), int(want.Candidates[i].VC)}, [2]int{int(c.Port), int(c.VC)},
+							"%+v", k)
 						require.Equal(t, want.Turn, k.Decision.Turn)
 					}
 				}

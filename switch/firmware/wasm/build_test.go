@@ -40,7 +40,8 @@ func kept(t *testing.T, file, built string, same bool) {
 	if same {
 		was, err := os.ReadFile(examples + file)
 		require.NoError(t, err)
-		require.Equal(t, was, b, "%s is not what its source gives: go test ./switch/firmware/wasm -run BuiltAnew -update", file)
+		require.Equal(t, was, b, "%s is not what its source gives: go test ./switch/firmware/wasm -run BuiltAnew -update",
+			file)
 	}
 }
 
@@ -52,7 +53,8 @@ func TestGuestsInCAreBuiltAnew(t *testing.T) {
 	same := strings.Contains(run(t, "c", nil, clang, "--version"), "Debian clang version 14.0.6")
 	for _, name := range []string{"deterministic_link", "adaptive_link", "table"} {
 		built := filepath.Join(t.TempDir(), name+".wasm")
-		run(t, "c", nil, clang, "--target=wasm32", "-O2", "-Wall", "-Werror", "-nostdlib", "-Wl,--no-entry,--strip-debug", "-o", built, name+".c")
+		run(t, "c", nil, clang, "--target=wasm32", "-O2", "-Wall", "-Werror", "-nostdlib", "-Wl,--no-entry,--strip-debug",
+			"-o", built, name+".c")
 		kept(t, "c/"+name+".wasm", built, same)
 	}
 }
@@ -68,12 +70,14 @@ func TestGuestsInRustAreBuiltAnew(t *testing.T) {
 		}
 	}
 	if rustc == "" {
-		testenv.Missing(t, "there is no rustc that compiles for %s: install the packages rustc and libstd-rust-dev-wasm32", target)
+		testenv.Missing(t, "there is no rustc that compiles for %s: install the packages rustc and libstd-rust-dev-wasm32",
+			target)
 	}
 	same := strings.Contains(run(t, "rust", nil, rustc, "--version"), "rustc 1.63.0")
 	dir := t.TempDir()
 	crate := func(name, kind, out, source string, more ...string) {
-		run(t, "rust", nil, rustc, append(more, "--edition=2021", "--target="+target, "-Copt-level=2", "-Cpanic=abort", "-Clink-arg=--strip-debug",
+		run(t, "rust", nil, rustc, append(more, "--edition=2021", "--target="+target, "-Copt-level=2", "-Cpanic=abort",
+			"-Clink-arg=--strip-debug",
 			"--crate-type="+kind, "--crate-name="+name, "-o", filepath.Join(dir, out), source)...)
 	}
 	crate("weft", "rlib", "libweft.rlib", "weft/src/lib.rs")

@@ -66,7 +66,8 @@ type answer struct {
 }
 
 func (a answer) equal(b answer) bool {
-	return slices.Equal(a.Candidates, b.Candidates) && a.Rule == b.Rule && a.Turn == b.Turn && a.Write == b.Write && a.Notify == b.Notify &&
+	return slices.Equal(a.Candidates, b.Candidates) && a.Rule == b.Rule && a.Turn == b.Turn && a.Write == b.Write &&
+		a.Notify == b.Notify &&
 		slices.Equal(a.Ports, b.Ports) && a.Asked == b.Asked
 }
 
@@ -126,15 +127,18 @@ func decidesAs(t *testing.T, m *wasm.Module, name string, times int) {
 	f, rules := m.Firmware(), map[string]bool{}
 	e, ok := firmware.ByName(name)
 	require.True(t, ok)
-	require.Equal(t, []any{e.On, e.NeedsVCs(), e.Tolerance, e.DestinationBased, e.Symmetric, e.Notifies, e.CheckRequeue == nil, e.ChannelNumber == nil, e.MostHops},
-		[]any{f.On, f.NeedsVCs(), f.Tolerance, f.DestinationBased, f.Symmetric, f.Notifies, f.CheckRequeue == nil, f.ChannelNumber == nil, f.MostHops})
+	require.Equal(t, []any{e.On, e.NeedsVCs(), e.Tolerance, e.DestinationBased, e.Symmetric, e.Notifies,
+		e.CheckRequeue == nil, e.ChannelNumber == nil, e.MostHops},
+		[]any{f.On, f.NeedsVCs(), f.Tolerance, f.DestinationBased, f.Symmetric, f.Notifies, f.CheckRequeue == nil,
+			f.ChannelNumber == nil, f.MostHops})
 	for spec, all := range trees {
 		for _, place := range all {
 			require.NoError(t, f.Fits(place, 2))
 			require.Equal(t, e.RegistersAt(place), f.RegistersAt(place))
 			for n := range times * len(place.Roles) {
 				p := weft.PortID(n % len(place.Roles))
-				sw := &asking{Still: &switching.Still{At: place, Channels: 2, Registers: []uint64{rnd.Uint64N(1 << max(1, place.Tree.K))}}}
+				sw := &asking{Still: &switching.Still{At: place, Channels: 2,
+					Registers: []uint64{rnd.Uint64N(1 << max(1, place.Tree.K))}}}
 				sw.Dead[0] = rnd.Uint64() & rnd.Uint64()
 				at := switching.Arrival{Port: p, VC: weft.VC(rnd.IntN(2)), From: place.Roles[p]}
 				pkt := weft.Header{
@@ -143,7 +147,8 @@ func decidesAs(t *testing.T, m *wasm.Module, name string, times int) {
 				}
 				want, got := sw.answer(t, e.Route, pkt, at), sw.answer(t, f.Route, pkt, at)
 				if !want.equal(got) {
-					t.Fatalf("%s at %s of %s: %+v, %+v, dead %b: %+v, not %+v", f.Name, place.Name, spec, at, pkt, sw.Dead[0], got, want)
+					t.Fatalf("%s at %s of %s: %+v, %+v, dead %b: %+v, not %+v", f.Name, place.Name, spec, at, pkt, sw.Dead[0], got,
+						want)
 				}
 				rules[got.Rule] = true
 				if e.ChannelNumber != nil && (at.From == weft.RoleUp || at.From == weft.RoleDown) {
@@ -191,7 +196,8 @@ func TestAGuestSaysWhereItCannotRun(t *testing.T) {
 	place := *places(t, "kary-ntree:2,3")[0]
 	tree := *place.Tree
 	tree.K, place.Tree = 0, &tree
-	require.EqualError(t, f.Fits(&place, 2), "firmware deterministic-link-c routes trees whose switches have as many up ports at each tier: take updown")
+	require.EqualError(t, f.Fits(&place, 2),
+		"firmware deterministic-link-c routes trees whose switches have as many up ports at each tier: take updown")
 	require.ErrorContains(t, f.Fits(&place, 1), "needs 2 virtual channels")
 	require.ErrorContains(t, f.Fits(places(t, "mesh:2x2")[0], 2), "routes trees only")
 }

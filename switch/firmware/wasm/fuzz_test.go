@@ -19,7 +19,8 @@ func FuzzAnswer(f *testing.F) {
 	s, err := i.placed(somewhere().At)
 	require.NoError(f, err)
 	f.Add([]byte{1, 0, 1, 0, 2, 1, 1})
-	f.Add([]byte{2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 7, 2, 0, 1, 0, 2, 0, 0, 0, 0, 0, 2, 0})
+	f.Add([]byte{2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 7, 2, 0, 1, 0, 2, 0, 0,
+		0, 0, 0, 2, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		memory := i.memory()
 		clear(memory[i.answer:i.end])
@@ -71,6 +72,7 @@ func FuzzDeclaration(f *testing.F) {
 		require.NotEmpty(t, got.firmware.Name)
 		require.LessOrEqual(t, len(got.firmware.Name), maxText)
 		require.LessOrEqual(t, got.firmware.VCs, weft.MaxVCs)
-		require.True(t, slices.ContainsFunc(got.firmware.Options, func(o switching.Option) bool { return o.Name == "a" }), "which it was given")
+		require.True(t, slices.ContainsFunc(got.firmware.Options, func(o switching.Option) bool { return o.Name == "a" }),
+			"which it was given")
 	})
 }

@@ -67,7 +67,8 @@ func store(bytes int, at uint32, v int32) []byte {
 
 // when is code that runs for packets to one destination only.
 func when(dst int32, code ...[]byte) []byte {
-	return slices.Concat(i32(atRequest+requestDst), []byte{0x28, 2, 0}, i32(dst), []byte{0x46, opIf, 0x40}, slices.Concat(code...), []byte{opEnd})
+	return slices.Concat(i32(atRequest+requestDst), []byte{0x28, 2, 0}, i32(dst), []byte{0x46, opIf, 0x40},
+		slices.Concat(code...), []byte{opEnd})
 }
 
 // to is the code of an answer: one candidate, by rule 0.
@@ -78,8 +79,10 @@ func to(port, vc int32) []byte {
 func (g guest) module() []byte {
 	// types: 0 ()->(), 1 (i32)->i32, 2 ()->i32, 3 (i32,i32)->i32, 4 (i32)->i64, 5 (i32,i32)->(),
 	// 6 (i32,i64,i32)->i32, 7 (i32,i32,i32,i32)->i32, 8 (i32)->()
-	types := vec([]byte{0x60, 0, 0}, []byte{0x60, 1, 0x7f, 1, 0x7f}, []byte{0x60, 0, 1, 0x7f}, []byte{0x60, 2, 0x7f, 0x7f, 1, 0x7f},
-		[]byte{0x60, 1, 0x7f, 1, 0x7e}, []byte{0x60, 2, 0x7f, 0x7f, 0}, []byte{0x60, 3, 0x7f, 0x7e, 0x7f, 1, 0x7f}, []byte{0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f}, []byte{0x60, 1, 0x7f, 0})
+	types := vec([]byte{0x60, 0, 0}, []byte{0x60, 1, 0x7f, 1, 0x7f}, []byte{0x60, 0, 1, 0x7f},
+		[]byte{0x60, 2, 0x7f, 0x7f, 1, 0x7f},
+		[]byte{0x60, 1, 0x7f, 1, 0x7e}, []byte{0x60, 2, 0x7f, 0x7f, 0}, []byte{0x60, 3, 0x7f, 0x7e, 0x7f, 1,
+			0x7f}, []byte{0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f}, []byte{0x60, 1, 0x7f, 0})
 	imports := [][]byte{
 		slices.Concat(str("weft"), str("port_up"), []byte{0, 1}), slices.Concat(str("weft"), str("register"), []byte{0, 4}),
 		slices.Concat(str("weft"), str("log"), []byte{0, 5}),
@@ -124,7 +127,8 @@ func (g guest) module() []byte {
 		put(at, v)
 	}
 	pages := max(1, g.pages)
-	heap := slices.Concat([]byte{0x23, 0, 0x23, 0, 0x20, 0, 0x6a}, i32(7), []byte{0x6a}, i32(-8), []byte{0x71, 0x24, 0, opEnd})
+	heap := slices.Concat([]byte{0x23, 0, 0x23, 0, 0x20, 0, 0x6a}, i32(7), []byte{0x6a}, i32(-8),
+		[]byte{0x71, 0x24, 0, opEnd})
 	bodies := [][]byte{
 		sized([]byte{0}, i32(int32(max(1, g.abi))), []byte{opEnd}), // weft_abi
 		sized([]byte{0}, heap), // weft_alloc
@@ -173,7 +177,8 @@ func (g guest) load(tb testing.TB) *Module {
 // somewhere is a switch with four ports, of which the last is not connected.
 func somewhere() *switching.Still {
 	return &switching.Still{
-		At:       &weft.Place{Switch: 3, Name: "s3", Roles: []weft.Role{weft.RoleNIC, weft.RolePeer, weft.RolePeer, weft.RoleNone}},
+		At: &weft.Place{Switch: 3, Name: "s3", Roles: []weft.Role{weft.RoleNIC, weft.RolePeer, weft.RolePeer,
+			weft.RoleNone}},
 		Channels: 2, Registers: []uint64{5}, Free: 3, Random: 7, Time: 9,
 	}
 }

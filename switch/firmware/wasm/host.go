@@ -143,16 +143,19 @@ func (m *Module) provide(ctx context.Context) error {
 				fn = missing
 			}
 		} else if from != "weft" || fn == nil {
-			return fmt.Errorf("it imports %s.%s: there are weft.port_up, weft.ports_up, weft.register, weft.log and wasi_snapshot_preview1, so link it without what needs others",
+			return fmt.Errorf("it imports %s.%s: there are weft.port_up, weft.ports_up, weft.register, weft.log and "+
+				"wasi_snapshot_preview1, so link it without what needs others",
 				from, name)
 		}
 		if want := signatures[name]; from == "weft" && want != signature(f) {
-			return fmt.Errorf("it imports weft.%s as %s, and it is %s: take the bindings of this version", name, signature(f), want)
+			return fmt.Errorf("it imports weft.%s as %s, and it is %s: take the bindings of this version", name, signature(f),
+				want)
 		}
 		if modules[from] == nil {
 			modules[from] = m.runtime.NewHostModuleBuilder(from)
 		}
-		modules[from].NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, guest api.Module, stack []uint64) {
+		modules[from].NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, guest api.Module,
+			stack []uint64) {
 			fn(ctx.(*instance), guest, stack)
 		}), f.ParamTypes(), f.ResultTypes()).Export(name)
 	}
@@ -166,10 +169,13 @@ func (m *Module) provide(ctx context.Context) error {
 
 // signatures of what a guest imports from module weft, and exports.
 var signatures = map[string]string{
-	"port_up": "(i32) -> (i32)", "ports_up": "(i32, i64) -> (i64)", "register": "(i32) -> (i64)", "log": "(i32, i32) -> ()",
-	"weft_abi": "() -> (i32)", "weft_init": "(i32, i32) -> (i32)", "weft_alloc": "(i32) -> (i32)", "weft_route": "() -> ()",
-	"weft_check": "(i32, i32) -> (i32)", "weft_registers": "(i32) -> (i32)", "weft_channel_number": "(i32, i32, i32) -> (i32)",
-	"_initialize": "() -> ()",
+	"port_up": "(i32) -> (i32)", "ports_up": "(i32, i64) -> (i64)", "register": "(i32) -> (i64)",
+	"log":      "(i32, i32) -> ()",
+	"weft_abi": "() -> (i32)", "weft_init": "(i32, i32) -> (i32)", "weft_alloc": "(i32) -> (i32)",
+	"weft_route": "() -> ()",
+	"weft_check": "(i32, i32) -> (i32)", "weft_registers": "(i32) -> (i32)",
+	"weft_channel_number": "(i32, i32, i32) -> (i32)",
+	"_initialize":         "() -> ()",
 }
 
 // required are the functions that every guest exports.

@@ -17,7 +17,8 @@ func TestWASIGivesFixedAnswers(t *testing.T) {
 		return slices.Concat(slices.Concat(args...), []byte{0x10, function})
 	}
 	result := func(at uint32, call []byte) []byte { return slices.Concat(i32(int32(at)), call, []byte{0x36, 2, 0}) }
-	texts := slices.Concat(store(4, 64, 'h'|'e'<<8|'l'<<16|'l'<<24), store(4, 68, 'o'|' '<<8|'y'<<16|'o'<<24), store(2, 72, 'u'|'.'<<8),
+	texts := slices.Concat(store(4, 64, 'h'|'e'<<8|'l'<<16|'l'<<24), store(4, 68, 'o'|' '<<8|'y'<<16|'o'<<24),
+		store(2, 72, 'u'|'.'<<8),
 		store(4, 80, 70), store(4, 84, 3), store(4, 88, 73), store(4, 92, 1)) // "you" and "."
 	print := call(6, i32(1), i32(80), i32(2), i32(96))
 	m := guest{
@@ -32,10 +33,13 @@ func TestWASIGivesFixedAnswers(t *testing.T) {
 			{preview, "args_get", 3},
 		},
 		init: slices.Concat(texts, call(2, i32(64), i32(6)),
-			result(100, call(3, i32(0), []byte{0x42, 0}, i32(104))), result(112, call(4, i32(116), i32(8))), result(124, call(5, i32(128), i32(132))),
-			result(136, print), result(140, call(7, i32(1))), result(144, call(9, i32(0), i32(0))), result(148, call(4, i32(0), i32(4097))),
+			result(100, call(3, i32(0), []byte{0x42, 0}, i32(104))), result(112, call(4, i32(116), i32(8))), result(124,
+				call(5, i32(128), i32(132))),
+			result(136, print), result(140, call(7, i32(1))), result(144, call(9, i32(0), i32(0))), result(148,
+				call(4, i32(0), i32(4097))),
 			result(152, call(6, i32(1), i32(80), i32(17), i32(96)))),
-		route: slices.Concat(result(160, print), when(13, call(8, i32(3))), when(14, call(4, i32(65533), i32(8)), []byte{0x1a}), to(1, 0)),
+		route: slices.Concat(result(160, print), when(13, call(8, i32(3))),
+			when(14, call(4, i32(65533), i32(8)), []byte{0x1a}), to(1, 0)),
 	}
 	module := m.load(t)
 	var all [][]byte
@@ -51,7 +55,8 @@ func TestWASIGivesFixedAnswers(t *testing.T) {
 	require.Equal(t, uint32(4), word(96), "bytes printed")
 	require.Equal(t, uint64(1e18), le.Uint64(got[104-96:]))
 	require.NotZero(t, le.Uint64(got[116-96:]), "random bytes")
-	require.Equal(t, []uint32{0, 0, 0, 0, 0, 52, 0, 28, 28}, []uint32{word(100), word(112), word(124), word(128), word(136), word(140), word(144), word(148), word(152)})
+	require.Equal(t, []uint32{0, 0, 0, 0, 0, 52, 0, 28, 28}, []uint32{word(100), word(112), word(124), word(128),
+		word(136), word(140), word(144), word(148), word(152)})
 
 	_, f := decide(module, somewhere(), 12)
 	require.Nil(t, f)

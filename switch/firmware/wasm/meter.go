@@ -133,7 +133,8 @@ func (m *metering) section(id byte, r *reader) error {
 	case sectionMemory:
 		for range r.count() {
 			if least := r.limits(); least > MaxPages {
-				return fmt.Errorf("its memory has %d pages of 64 kB, and may have %d: give it less stack, data or heap", least, MaxPages)
+				return fmt.Errorf("its memory has %d pages of 64 kB, and may have %d: give it less stack, data or heap", least,
+					MaxPages)
 			}
 			m.memory = true
 		}

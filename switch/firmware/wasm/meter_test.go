@@ -233,7 +233,8 @@ func TestAModuleWhoseWorkIsCountedDoesTheSame(t *testing.T) {
 		require.NoError(t, err)
 		want, _ := outcome(t, plain)
 		got, left := outcome(t, counted)
-		require.True(t, slices.Equal(want, got), "program %d: %q %q %q, not %q %q %q", k, got[0], got[2], got[4], want[0], want[2], want[4])
+		require.True(t, slices.Equal(want, got), "program %d: %q %q %q, not %q %q %q", k, got[0], got[2], got[4], want[0],
+			want[2], want[4])
 		traps += strings.Count(want[0], "error")
 		require.Less(t, left, int64(1<<40))
 		worked[left] = true

@@ -1,10 +1,10 @@
 // Package wasm runs a WebAssembly module as the firmware of switches.
 //
 // The interface between the two is in docs/reference/wasm.md; bindings for C, Rust and Go are in
-// switch/firmware/examples. A guest decides by what it is told and by nothing else: it has no clock,
-// no chance and no files, its memory and its work have bounds, and whatever it does, its host goes
-// on. What a switch remembers is in registers, as for every firmware, so few instances serve all
-// switches.
+// switch/firmware/examples. A guest decides by what it is told and by nothing else: it has no
+// clock, no chance and no files, its memory and its work have bounds, and whatever it does, its
+// host goes on. What a switch remembers is in registers, as for every firmware, so few instances
+// serve all switches.
 package wasm
 
 import (
@@ -64,8 +64,10 @@ func Open(ctx context.Context, path, options string) (*Module, error) {
 
 // New is Open for a module that has been read. The path is for errors.
 func New(ctx context.Context, path string, module []byte, options string) (*Module, error) {
-	m := &Module{file: path, options: options, logging: true, free: make([]atomic.Pointer[instance], max(8, runtime.GOMAXPROCS(0)))}
-	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(MaxPages).WithCoreFeatures(api.CoreFeaturesV2 &^ api.CoreFeatureSIMD)
+	m := &Module{file: path, options: options, logging: true, free: make([]atomic.Pointer[instance],
+		max(8, runtime.GOMAXPROCS(0)))}
+	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(MaxPages).
+		WithCoreFeatures(api.CoreFeaturesV2 &^ api.CoreFeatureSIMD)
 	m.runtime = wazero.NewRuntimeWithConfig(ctx, config)
 	if err := m.open(ctx, module); err != nil {
 		return nil, errors.Join(fmt.Errorf("firmware %s: %w", path, err), m.Close(ctx))
@@ -123,7 +125,8 @@ func (m *Module) declare(w *words, d []byte) error {
 	f.Name, f.About = w.text(d[16:], "its name"), w.text(d[24:], "what it is about")
 	refused := w.text(d[32:], "what is wrong with its options")
 	f.Engine = w.text(d[88:], "its engine")
-	f.On, f.VCs = switching.Shape(w.number(d[40:], uint32(switching.Grids), "what it routes")), w.number(d[44:], weft.MaxVCs, "virtual channels")
+	f.On, f.VCs = switching.Shape(w.number(d[40:], uint32(switching.Grids), "what it routes")), w.number(d[44:],
+		weft.MaxVCs, "virtual channels")
 	bears, is := w.number(d[48:], 7, "the faults it bears"), w.number(d[52:], isAll, "what it is")
 	f.Tolerance = switching.Tolerance{Links: bears&1 != 0, Switches: bears&2 != 0, One: bears&4 != 0}
 	f.DestinationBased, f.Symmetric, f.Notifies = is&isDestinationBased != 0, is&isSymmetric != 0, is&notifies != 0
@@ -148,7 +151,8 @@ func (m *Module) declare(w *words, d []byte) error {
 	case f.Name == "":
 		return errors.New("it has no name: mend what weft_init returns")
 	case f.DestinationBased && m.reads&readsHeader != 0:
-		return errors.New("it decides by destinations and reads the source too: drop one of the two in what weft_init returns")
+		return errors.New("it decides by destinations and reads the source too: drop one of the two in what weft_init " +
+			"returns")
 	}
 	if err := m.known(); err != nil {
 		return err
@@ -184,11 +188,12 @@ func (m *Module) known() error {
 	return nil
 }
 
-// Firmware is the module as a firmware, with the options that it was opened with. Its Route panics with a [*Fault] when the guest traps or
-// answers what cannot be; the instance is then given up.
+// Firmware is the module as a firmware, with the options that it was opened with. Its Route panics
+// with a [*Fault] when the guest traps or answers what cannot be; the instance is then given up.
 func (m *Module) Firmware() switching.Firmware { return m.firmware }
 
-// take is an instance that nobody uses: the one that last decided for this switch, if it can be had.
+// take is an instance that nobody uses: the one that last decided for this switch, if it can be
+// had.
 func (m *Module) take(sw weft.SwitchID) (*instance, error) {
 	for k := range m.free {
 		slot := &m.free[(int(sw)+k)%len(m.free)]
@@ -228,8 +233,8 @@ func (m *Module) routeBy(t *tables.Tables) func(*weft.Header, switching.Arrival,
 	}
 }
 
-// with calls f with an instance and a switch as it knows it. The instance is given up when f fails, or
-// when it has no memory for one more switch: then another has.
+// with calls f with an instance and a switch as it knows it. The instance is given up when f fails,
+// or when it has no memory for one more switch: then another has.
 func (m *Module) with(place *weft.Place, f func(i *instance, s *standing) error) (err error) {
 	for range 2 {
 		var i *instance

@@ -70,7 +70,8 @@ func (w *walk) charges() (list []charge, err error) {
 // shifted to the left.
 func (w *walk) operands(op byte) (shift int64, bulk bool) {
 	switch {
-	case op == 0x0c || op == 0x0d || op == 0x10 || op == 0x25 || op == 0x26 || op == 0xd2: // br, br_if, call, table.get, table.set, ref.func
+	// br, br_if, call, table.get, table.set, ref.func
+	case op == 0x0c || op == 0x0d || op == 0x10 || op == 0x25 || op == 0x26 || op == 0xd2:
 		w.u32()
 	case op == 0x0e: // br_table
 		for range w.count() {
