@@ -91,26 +91,15 @@ func readOnly(set bool, b []byte, read func()) Status {
 // attrMellanoxPort is of the maker whose devices these seem to be: speeds that only they have.
 const attrMellanoxPort = 0xff90
 
-// Makers' numbers that tools know, as in topology files: a switch and an adapter of Mellanox.
-const (
-	vendor        = 0x2c9
-	switchDevice  = 0xbd36
-	adapterDevice = 0x1003
-)
-
 func (s *Subnet) nodeInfo(at PortRef, b []byte) {
 	n := &s.nodes[at.Node]
-	device := uint16(switchDevice)
-	if n.kind == typeAdapter {
-		device = adapterDevice
-	}
 	b[0], b[1], b[2], b[3] = 1, 1, n.kind, uint8(len(n.ports)-1)
-	putBE64(b, 4, uint64(n.guid))
+	putBE64(b, 4, uint64(n.maker.System))
 	putBE64(b, 12, uint64(n.guid))
 	putBE64(b, 20, uint64(s.managed(at).guid))
 	putBE16(b, 28, pkeyBlocks*32)
-	putBE16(b, 30, device)
-	putBE32(b, 36, uint32(at.Port)<<24|vendor)
+	putBE16(b, 30, uint16(n.maker.Device))
+	putBE32(b, 36, uint32(at.Port)<<24|n.maker.Vendor&0xffffff)
 }
 
 // Info is the attribute NodeInfo of the node of a port, and PortInfo and the partition keys of the

@@ -31,6 +31,7 @@ type PortRef struct{ Node, Port int }
 type node struct {
 	kind        uint8 // typeAdapter or typeSwitch
 	guid        topology.GUID
+	maker       topology.Maker
 	description string
 	ports       []port // by number; port 0 of an adapter is not used
 	sw          *switchState
@@ -90,8 +91,9 @@ func New(g *topology.Graph, cfg Config) *Subnet {
 	for _, sw := range g.Switches {
 		id := g.Identity(sw.ID.Node())
 		n := node{
-			kind: typeSwitch, guid: id.GUID, description: id.Description, id: sw.ID, ports: make([]port, sw.Ports+1),
-			sw: &switchState{enhanced: id.Enhanced, multicast: map[uint32][32]uint16{}},
+			kind: typeSwitch, guid: id.GUID, maker: id.Maker, description: id.Description, id: sw.ID,
+			ports: make([]port, sw.Ports+1),
+			sw:    &switchState{enhanced: id.Enhanced, multicast: map[uint32][32]uint16{}},
 		}
 		for p := range n.ports {
 			n.ports[p].guid = id.PortGUID
@@ -109,7 +111,7 @@ func New(g *topology.Graph, cfg Config) *Subnet {
 			i = len(s.nodes)
 			adapters[id.GUID] = i
 			ports := make([]port, max(id.Ports, id.Port)+1)
-			n := node{kind: typeAdapter, guid: id.GUID, description: id.Description, ports: ports}
+			n := node{kind: typeAdapter, guid: id.GUID, maker: id.Maker, description: id.Description, ports: ports}
 			s.nodes = append(s.nodes, n)
 		}
 		s.nodes[i].ports[id.Port].guid = id.PortGUID
@@ -123,9 +125,25 @@ func New(g *topology.Graph, cfg Config) *Subnet {
 	for i := range s.nodes {
 		s.nodes[i].makePorts(cfg.VLs)
 	}
+	s.takeLIDs()
 	s.cut = map[weft.LinkID]bool{}
 	s.paths.sl = map[pathKey]uint8{}
 	return s
+}
+
+// takeLIDs gives nodes the LIDs that the topology has, as if it had been managed before: a manager
+// keeps those.
+func (s *Subnet) takeLIDs() {
+	give := func(p *port, id topology.Identity) {
+		putBE16(p.info[:], infoLID, uint16(id.LID))
+		putBits(p.info[:], 34, 0, 3, uint8(id.LMC))
+	}
+	for _, sw := range s.graph.Switches {
+		give(&s.nodes[s.switchNode(sw.ID)].ports[0], s.graph.Identity(sw.ID.Node()))
+	}
+	for _, n := range s.graph.NICs {
+		give(s.nicPort(n.ID), s.graph.Identity(n.ID.Node()))
+	}
 }
 
 func (p *port) connect(id weft.LinkID, end weft.End, peer PortRef) {

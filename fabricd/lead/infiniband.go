@@ -13,9 +13,13 @@ func (r term) infiniband(f *fabric.Fabric, o fabric.Options) (*ibd.Driver, error
 	if r.InfiniBand == "" {
 		return nil, nil
 	}
+	var own *ibd.Own
+	if r.InfiniBandPriority > 0 {
+		own = &ibd.Own{Priority: r.InfiniBandPriority}
+	}
 	d, err := ibd.New(ibd.Config{
 		Fabric: f, Name: r.InfiniBand, VLs: o.Switch.VCs, Forward: subnet.IsFromManager(r.Settings.Routing),
-		Hop: ibd.Hop(o.Link), Bytes: o.NIC.PacketBytes, Note: r.Note,
+		Hop: ibd.Hop(o.Link), Bytes: o.NIC.PacketBytes, Own: own, Note: r.Note,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("management of InfiniBand: %w", err)

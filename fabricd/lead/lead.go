@@ -45,6 +45,8 @@ type Config struct {
 	// InfiniBand is the name by which programs of InfiniBand reach the fabric, see package ibd; "":
 	// they do not.
 	InfiniBand string
+	// InfiniBandPriority is that of our own subnet manager among them; 0: there is none.
+	InfiniBandPriority int
 
 	Page  Page
 	For   time.Duration // then the fabric ends by itself; 0: when ctx ends

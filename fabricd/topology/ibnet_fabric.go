@@ -24,6 +24,12 @@ func parseGUID(text string) (GUID, error) {
 	return GUID(v), nil
 }
 
+// Maker says who made a node, which tools show; zero: nobody knows.
+type Maker struct {
+	Vendor, Device uint32
+	System         GUID // of the box that the node is part of
+}
+
 // ibKind is what a node is.
 type ibKind uint8
 
@@ -41,6 +47,7 @@ const maxIBPorts = 254
 type ibNode struct {
 	Kind        ibKind
 	Name        string   // by which other blocks call it
+	Maker       Maker    // zero if the file has none
 	GUID        GUID     // 0 if the file has none
 	PortGUID    GUID     // of port 0 of a switch
 	Description string   // empty if the file has none

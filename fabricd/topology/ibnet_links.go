@@ -2,6 +2,7 @@ package topology
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
@@ -9,7 +10,7 @@ import (
 // finish joins the links when all lines are read.
 func (p *ibParser) finish() {
 	if p.head.line != 0 {
-		p.fail(p.head.line, "%w", errors.New("the file ends in a block without Switch or Ca: it is cut short"))
+		p.fail(p.head.line, "%w", errors.New("the file ends in a block without Switch, Ca or Rt: it is cut short"))
 	}
 	if p.errs.Len() > 0 {
 		return // links would only repeat it
@@ -32,6 +33,9 @@ func (p *ibParser) finish() {
 func (p *ibParser) resolve() {
 	nodes := p.fabric.Nodes
 	for i := range nodes {
+		nodes[i].Connected = slices.DeleteFunc(nodes[i].Connected, func(port ibPort) bool {
+			return p.routers[p.names[[2]int{i, port.Number}].name]
+		})
 		for j := range nodes[i].Connected {
 			port := &nodes[i].Connected[j]
 			name := p.names[[2]int{i, port.Number}].name

@@ -14,14 +14,14 @@ import (
 // parseIBNet reads the file with that name and content. Errors have the line and are collected:
 // lines that are not of the format, a name, GUID or port that is there twice, a port that the node
 // does not have, a link that leads to no block, that the two ends do not agree about, or that only
-// one of them lists where others are listed by both. Routers are refused. Lines before the first
-// block that are not of the format, and diagnostics of the tools anywhere, are skipped and named in
-// ibFabric.Warnings.
+// one of them lists where others are listed by both. Routers are left out, and
+// lines before the first block that are not of the format, and diagnostics of the tools anywhere, are
+// skipped: ibFabric.Warnings names all of these.
 func parseIBNet(name string, data []byte) (*ibFabric, error) {
 	if len(data) > document.MaxSize {
 		return nil, fmt.Errorf("%s: %d bytes, expected at most %d: %w", name, len(data), document.MaxSize, document.ErrTooLarge)
 	}
-	p := &ibParser{name: name, fabric: &ibFabric{}, byName: map[string]int{}, names: map[[2]int]ibFar{}, guids: map[GUID]ibOwner{}}
+	p := &ibParser{name: name, fabric: &ibFabric{}, byName: map[string]int{}, names: map[[2]int]ibFar{}, guids: map[GUID]ibOwner{}, routers: map[string]bool{}}
 	rest := string(data)
 	for rest != "" && !p.errs.Full() {
 		p.text, rest, _ = strings.Cut(rest, "\n")
@@ -51,10 +51,11 @@ type ibParser struct {
 	again  bool // the block that is open is there a second time
 	at     int  // the node of the block that is open
 
-	head   ibHead
-	byName map[string]int
-	names  map[[2]int]ibFar // per node and port: where it leads, until all blocks are known
-	guids  map[GUID]ibOwner
+	head    ibHead
+	byName  map[string]int
+	routers map[string]bool  // by name: those that are left out
+	names   map[[2]int]ibFar // per node and port: where it leads, until all blocks are known
+	guids   map[GUID]ibOwner
 }
 
 // ibSkipped is a line that is not of the format.
@@ -66,6 +67,7 @@ type ibSkipped struct {
 // ibHead are the lines of a block before its node.
 type ibHead struct {
 	guid, port GUID
+	maker      Maker
 	line       int
 }
 
@@ -118,12 +120,10 @@ func (p *ibParser) read() error {
 		return p.node(ibSwitch, rest)
 	case first == "Ca", first == "Hca":
 		return p.node(ibAdapter, rest)
-	case first == "Rt", strings.HasPrefix(first, "rtguid="):
-		if first == "Rt" {
-			p.broken = true
-			return fmt.Errorf("router %s: Weft has no routers: take its block away, and the lines that lead to it", nearest.Clip(rest))
-		}
+	case strings.HasPrefix(first, "rtguid="):
 		return nil
+	case first == "Rt":
+		return p.router(rest)
 	case first == "Chassis", strings.HasPrefix(text, "Non-Chassis Nodes"):
 		return nil
 	case strings.Contains(first, "="):
@@ -137,8 +137,7 @@ func unknownLine(text string) error {
 	return fmt.Errorf("found %q, expected Switch, Ca, a port as [1], a GUID or a comment", nearest.Clip(text))
 }
 
-// ibKey reads one of vendid, devid, sysimgguid, switchguid and caguid, of which only the last two
-// matter here.
+// key reads one of vendid, devid, sysimgguid, switchguid and caguid.
 func (p *ibParser) key(text string) error {
 	key, value, _ := strings.Cut(text, "=")
 	c := cursor{rest: value}
@@ -146,10 +145,18 @@ func (p *ibParser) key(text string) error {
 	if !ok {
 		return fmt.Errorf("found %q, expected a hexadecimal number after %q, as 0x2c9", nearest.Clip(text), nearest.Clip(key+"="))
 	}
+	switch key {
+	case "vendid":
+		p.head.maker.Vendor = uint32(v)
+	case "devid":
+		p.head.maker.Device = uint32(v)
+	case "sysimgguid":
+		p.head.maker.System = GUID(v)
+	}
 	if key != "switchguid" && key != "caguid" {
 		return nil
 	}
-	h := ibHead{guid: GUID(v), line: p.line}
+	h := ibHead{guid: GUID(v), maker: p.head.maker, line: p.line}
 	if c.take("(") {
 		if v, ok = c.hex(); !ok || !c.take(")") {
 			return fmt.Errorf("%s=%q, expected a GUID and the one of its port as 0x200000(200000)", key, nearest.Clip(value))
@@ -182,7 +189,7 @@ func (p *ibParser) node(kind ibKind, rest string) error {
 	if len(p.fabric.Nodes) >= weft.MaxSwitch+weft.MaxNIC {
 		return fmt.Errorf("more than %d switches and adapters", weft.MaxSwitch+weft.MaxNIC)
 	}
-	n := ibNode{Kind: kind, Name: name, GUID: head.guid, PortGUID: head.port, Ports: ports, Line: p.line}
+	n := ibNode{Kind: kind, Name: name, Maker: head.maker, GUID: head.guid, PortGUID: head.port, Ports: ports, Line: p.line}
 	n.GUID = cmp.Or(n.GUID, guidOf(name))
 	if kind == ibSwitch && n.PortGUID == 0 {
 		n.PortGUID = n.GUID
@@ -202,6 +209,21 @@ func (p *ibParser) node(kind ibKind, rest string) error {
 	if n.PortGUID != n.GUID {
 		return p.claim("port GUID", n.PortGUID, number)
 	}
+	return nil
+}
+
+// router leaves a router out: it leads out of the fabric. Links to it go when all blocks are read.
+func (p *ibParser) router(rest string) error {
+	p.head, p.broken = noIBHead, true
+	c := cursor{rest: rest}
+	_, okPorts := c.number()
+	c.space()
+	name, okName := c.quoted()
+	if !okPorts || !okName || name == "" {
+		return errors.New(`expected the number of ports and the name, as Rt 8 "R-0000000000300000"`)
+	}
+	p.routers[name] = true
+	p.warn(p.line, "left out router %q and its links: Weft has no routers", nearest.Clip(name))
 	return nil
 }
 

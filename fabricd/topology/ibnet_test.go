@@ -23,7 +23,8 @@ func TestFilesOfIbsimAndOfIbnetdiscoverAreRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, f.Nodes, 8)
 	assert.Equal(t, ibNode{
-		Kind: ibSwitch, Name: "S-0000000000200000", GUID: 0x200000, PortGUID: 0x200000, Description: "L0-0", Ports: 4, Enhanced: true, Line: 9,
+		Maker: Maker{Vendor: 0x2c9, Device: 0xbd36, System: 0x200000},
+		Kind:  ibSwitch, Name: "S-0000000000200000", GUID: 0x200000, PortGUID: 0x200000, Description: "L0-0", Ports: 4, Enhanced: true, Line: 9,
 		Connected: []ibPort{
 			{Number: 1, Peer: 4, PeerPort: 1, Line: 10},
 			{Number: 2, Peer: 5, PeerPort: 1, Line: 11},
@@ -37,7 +38,8 @@ func TestFilesOfIbsimAndOfIbnetdiscoverAreRead(t *testing.T) {
 	require.Len(t, f.Nodes, 8)
 	assert.Equal(t, 3, f.Nodes[0].LID)
 	assert.Equal(t, ibNode{
-		Kind: ibAdapter, Name: "H-000000000010000c", GUID: 0x10000c, Description: "host3 HCA-1", Ports: 1, Line: 46,
+		Maker: Maker{Vendor: 0x2c9, Device: 0x1003, System: 0x10000c},
+		Kind:  ibAdapter, Name: "H-000000000010000c", GUID: 0x10000c, Description: "host3 HCA-1", Ports: 1, Line: 46,
 		Connected: []ibPort{{Number: 1, GUID: 0x10000d, LID: 8, Peer: 0, PeerPort: 2, Line: 47}},
 	}, f.Nodes[4])
 }
@@ -74,6 +76,44 @@ Ca 1 "idle"
 	assert.Equal(t, []ibPort{{Number: 2, GUID: 9, LID: 12, LMC: 1, Peer: 0, PeerPort: 12, Line: 17}}, box.Connected)
 	assert.Zero(t, f.Nodes[1].GUID)
 	assert.Empty(t, f.Nodes[3].Connected)
+}
+
+// A router is left out with the links that lead to it, whichever comes first; what else there is loads,
+// with every port of an adapter.
+func TestRoutersAreLeftOut(t *testing.T) {
+	g, err := loadIBNet("f", []byte(`
+vendid=0x2c9
+devid=0xd2f2
+sysimgguid=0x20
+switchguid=0x20(20)
+Switch	8 "S-0000000000000020"		# "leaf" enhanced port 0 lid 8 lmc 0
+[2]	"R-0000000000000028"[3](29) 		# "leaf/RT" lid 9 1xXDR
+[3]	"H-0000000000000010"[1](11) 		# "node HCA-1" lid 3 2xNDR
+[4]	"H-0000000000000010"[2](12) 		# "node HCA-1" lid 4 2xNDR
+
+vendid=0x2c9
+devid=0xc839
+sysimgguid=0x20
+rtguid=0x28
+Rt	8 "R-0000000000000028"		# "leaf/RT"
+[2](27) 	"H-0000000000000010"[9]		# lid 9 lmc 0 "elsewhere" lid 8 1xXDR
+[3](29) 	"S-0000000000000020"[2]		# lid 9 lmc 0 "leaf" lid 8 1xXDR
+
+vendid=0x2c9
+devid=0x1021
+sysimgguid=0x10
+caguid=0x10
+Ca	2 "H-0000000000000010"		# "node HCA-1"
+[1](11) 	"S-0000000000000020"[3]		# lid 3 lmc 0 "leaf" lid 8 2xNDR
+[2](12) 	"S-0000000000000020"[4]		# lid 4 lmc 0 "leaf" lid 8 2xNDR
+`))
+	require.NoError(t, err)
+	require.Equal(t, []string{`f:15: left out router "R-0000000000000028" and its links: Weft has no routers`}, g.Warnings)
+	require.Len(t, g.NICs, 2)
+	a, b := g.Identity(g.NICs[0].ID.Node()), g.Identity(g.NICs[1].ID.Node())
+	require.Equal(t, a.GUID, b.GUID)
+	require.Equal(t, []int{3, 4}, []int{a.LID, b.LID})
+	require.Len(t, g.Links, 2)
 }
 
 func TestALinkMayBeListedOnce(t *testing.T) {
@@ -136,7 +176,8 @@ func TestBadFilesAreRefusedAtTheirLine(t *testing.T) {
 		{"hello\n\x1b[2J=zz\n", `f:1: found "hello", expected Switch, Ca, a port as [1], a GUID or a comment`},
 		{"Switch 1 \"a\"\nhello\n", `f:2: found "hello", expected Switch, Ca, a port as [1], a GUID or a comment`},
 		{"$ ibnetdiscover\n[1] \"a\"[1]\n", "f:2: a port before the first Switch or Ca, expected its block"},
-		{"Switch 1 \"a\"\n\nRt 2 \"R-1\"\n[1] \"a\"[1]\n", `f:3: router 2 "R-1": Weft has no routers: take its block away, and the lines that lead to it`},
+		{"Switch 1 \"a\"\n\nRt two \"R-1\"\n", `f:3: expected the number of ports and the name, as Rt 8 "R-0000000000300000"`},
+		{"Switch 1 \"a\"\n[1] \"R-1\"[1]\n", `f:2: port 1 of "a" leads to "R-1", which has no block: the file is cut short; or remove this line`},
 		{"Switch 1 \"a\"\n\nSwitch 2 \"a\"\n", `f:3: "a" has a block at line 1 already`},
 		{
 			"Switch 3 \"a\"\n[1] \"a\"[2]\n[2] \"a\"[3]\n[3] \"a\"[2]\n",
@@ -161,7 +202,7 @@ func TestBadFilesAreRefusedAtTheirLine(t *testing.T) {
 		{change("200002\"[1]", "200003\"[2]"), "f:12: port 3 of \"S-0000000000200000\" leads to port 2 of \"S-0000000000200003\", which by line 39 leads to port 4 of \"S-0000000000200001\"\n" +
 			"f:30: port 1 of \"S-0000000000200002\" leads to port 3 of \"S-0000000000200000\", which by line 12 leads to port 2 of \"S-0000000000200003\""},
 		{change("[1]	\"S-0000000000200000\"[4]", "#"), `f:13: port 4 of "S-0000000000200000" leads to port 1 of "S-0000000000200003", whose block at line 37 does not have it: the file is cut short, or was edited at one end`},
-		{lines(65), "f:65: the file ends in a block without Switch or Ca: it is cut short"},
+		{lines(65), "f:65: the file ends in a block without Switch, Ca or Rt: it is cut short"},
 		{lines(60), `f:21: port 2 of "S-0000000000200001" leads to "H-000000000010000c", which has no block: the file is cut short; or remove this line`},
 		{lines(66), `f:21: port 2 of "S-0000000000200001" leads to port 1 of "H-000000000010000c", whose block at line 66 does not have it: the file is cut short, or was edited at one end`},
 		{tiny[:len(tiny)-60], `f:67: expected a port and where it leads, as [3] "S-0000000000200002"[1]`},

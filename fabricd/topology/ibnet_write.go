@@ -2,6 +2,7 @@ package topology
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 )
@@ -26,22 +27,22 @@ func (f *ibFabric) Write(w io.Writer) error {
 	return nil
 }
 
-// Makers' numbers that tools know: a switch and an adapter of Mellanox.
-const (
-	vendor        = 0x2c9
-	switchDevice  = 0xbd36
-	adapterDevice = 0x1003
-)
+// usual is what a node seems to be of which no file says who made it: a switch or an adapter of
+// Mellanox, which tools know, in a box of its own.
+func (m Maker) usual(guid GUID, isSwitch bool) Maker {
+	device := uint32(0x1003)
+	if isSwitch {
+		device = 0xbd36
+	}
+	return Maker{cmp.Or(m.Vendor, 0x2c9), cmp.Or(m.Device, device), cmp.Or(m.System, guid)}
+}
 
 // speed is that of every link: Weft's links have the rate of a run, not of a file.
 const speed = "4xQDR"
 
 func (f *ibFabric) block(out *bufio.Writer, n *ibNode) {
-	device := switchDevice
-	if n.Kind == ibAdapter {
-		device = adapterDevice
-	}
-	fmt.Fprintf(out, "\nvendid=%#x\ndevid=%#x\nsysimgguid=%#x\n", vendor, device, uint64(n.GUID))
+	m := n.Maker.usual(n.GUID, n.Kind == ibSwitch)
+	fmt.Fprintf(out, "\nvendid=%#x\ndevid=%#x\nsysimgguid=%#x\n", m.Vendor, m.Device, uint64(m.System))
 	if n.Kind == ibAdapter {
 		fmt.Fprintf(out, "caguid=%#x\nCa\t%d %q\t\t# \"%s\"\n", uint64(n.GUID), n.Ports, n.Name, n.Description)
 	} else {

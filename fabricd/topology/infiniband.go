@@ -10,6 +10,7 @@ import (
 // Identity is what InfiniBand calls a switch or a NIC. A NIC is a connected port of a channel
 // adapter.
 type Identity struct {
+	Maker       Maker
 	GUID        GUID // of the switch or adapter
 	PortGUID    GUID // of port 0 of the switch, or of the port
 	Port        int  // of the adapter, from 1; 0 for a switch
@@ -30,6 +31,12 @@ const (
 // Identity is what InfiniBand calls a node: as the topology file says, or else GUIDs by number, no
 // LID, and the name as description. Port p of a switch is port p+1 there.
 func (g *Graph) Identity(n weft.Node) Identity {
+	id := g.identity(n)
+	id.Maker = id.Maker.usual(id.GUID, n.IsSwitch())
+	return id
+}
+
+func (g *Graph) identity(n weft.Node) Identity {
 	if id, ok := g.identities[n]; ok {
 		return id
 	}
@@ -73,7 +80,7 @@ func (g *Graph) ibFabric() (*ibFabric, error) {
 		}
 		at[s.ID.Node()] = len(f.Nodes)
 		f.Nodes = append(f.Nodes, ibNode{
-			Kind: ibSwitch, Name: fmt.Sprintf("S-%016x", uint64(id.GUID)), GUID: id.GUID, PortGUID: id.PortGUID,
+			Kind: ibSwitch, Name: fmt.Sprintf("S-%016x", uint64(id.GUID)), Maker: id.Maker, GUID: id.GUID, PortGUID: id.PortGUID,
 			Description: id.Description, Ports: max(s.Ports, 1), Enhanced: id.Enhanced, LID: id.LID, LMC: id.LMC,
 		})
 	}
@@ -85,7 +92,8 @@ func (g *Graph) ibFabric() (*ibFabric, error) {
 			i = len(f.Nodes)
 			adapters[id.GUID] = i
 			f.Nodes = append(f.Nodes, ibNode{
-				Kind: ibAdapter, Name: fmt.Sprintf("H-%016x", uint64(id.GUID)), GUID: id.GUID, Description: id.Description, Ports: id.Ports,
+				Kind: ibAdapter, Name: fmt.Sprintf("H-%016x", uint64(id.GUID)), Maker: id.Maker, GUID: id.GUID,
+				Description: id.Description, Ports: id.Ports,
 			})
 		}
 		at[n.ID.Node()] = i

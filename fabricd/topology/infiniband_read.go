@@ -104,7 +104,7 @@ func (r *ibReader) graph() (*Graph, error) {
 		if b.Kind == ibSwitch {
 			r.at[i] = weft.SwitchID(len(switches)).Node()
 			know(r.at[i], Identity{
-				GUID: b.GUID, PortGUID: b.PortGUID, Enhanced: b.Enhanced, LID: b.LID, LMC: b.LMC, Description: b.Description,
+				Maker: b.Maker, GUID: b.GUID, PortGUID: b.PortGUID, Enhanced: b.Enhanced, LID: b.LID, LMC: b.LMC, Description: b.Description,
 			}, b.Line)
 			switches = append(switches, Switch{Name: r.names[ibEnd{i, 0}], Ports: b.Ports})
 			continue
@@ -113,7 +113,7 @@ func (r *ibReader) graph() (*Graph, error) {
 			n := weft.NICID(len(nics)).Node()
 			r.nics[ibEnd{i, p.Number}] = n
 			know(n, Identity{
-				GUID: b.GUID, PortGUID: p.GUID, Port: p.Number, Ports: b.Ports, LID: p.LID, LMC: p.LMC, Description: b.Description,
+				Maker: b.Maker, GUID: b.GUID, PortGUID: p.GUID, Port: p.Number, Ports: b.Ports, LID: p.LID, LMC: p.LMC, Description: b.Description,
 			}, b.Line)
 			nics = append(nics, NIC{Name: r.names[ibEnd{i, p.Number}]})
 		}

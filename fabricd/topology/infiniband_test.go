@@ -91,8 +91,13 @@ func TestAnInfiniBandFabricKeepsItsIdentities(t *testing.T) {
 	at, port := g.SwitchOf(n)
 	assert.Equal(t, s, at)
 	assert.Equal(t, weft.PortID(1), port, "port 2 there")
-	assert.Equal(t, Identity{GUID: 0x200001, PortGUID: 0x200001, Enhanced: true, LID: 3, Description: "L0-1"}, g.Identity(s.Node()))
-	assert.Equal(t, Identity{GUID: 0x10000c, PortGUID: 0x10000d, Port: 1, Ports: 1, LID: 8, Description: "host3 HCA-1"}, g.Identity(n.Node()))
+	assert.Equal(t, Identity{
+		Maker: Maker{Vendor: 0x2c9, Device: 0xbd36, System: 0x200001}, GUID: 0x200001, PortGUID: 0x200001, Enhanced: true, LID: 3, Description: "L0-1",
+	}, g.Identity(s.Node()))
+	assert.Equal(t, Identity{
+		Maker: Maker{Vendor: 0x2c9, Device: 0x1003, System: 0x10000c}, GUID: 0x10000c, PortGUID: 0x10000d, Port: 1, Ports: 1, LID: 8,
+		Description: "host3 HCA-1",
+	}, g.Identity(n.Node()))
 
 	text, err := os.ReadFile("testdata/tiny.ibnetdiscover")
 	require.NoError(t, err)

@@ -89,6 +89,9 @@ func Command() *cobra.Command {
 		"under this `name`, the fabric's unless given; a subnet manager then writes the tables, unless --routing "+
 		"says otherwise; see fabricd ib")
 	f.Lookup("ib").NoOptDefVal = ownName
+	f.IntVar(&u.config.InfiniBandPriority, "ib-priority", 0, "with --ib: our own subnet manager stands by with this "+
+		"`priority`, 1 to 15, and manages while no manager of a higher one does; none unless given")
+	command.Bound(f, "ib-priority", 1, 15)
 	f.StringVar(&u.config.Page.Tokens, "tokens", "", "`file` of tokens that may look or operate, as fabricd auth token makes it; that of --auth unless given")
 	f.StringVar(&u.config.Page.CertFile, "page-cert", "", "certificate `file` for HTTPS; that of --auth unless given, where others than this machine can reach the page")
 	f.StringVar(&u.config.Page.KeyFile, "page-key", "", "private key `file` of that certificate")
@@ -119,7 +122,9 @@ func (u *upFlags) complete(stderr io.Writer) (err error) {
 	}
 	c := &u.config
 	c.Settings, c.Build = u.settings, command.ThisVersion()
-	u.infiniband()
+	if err := u.infiniband(); err != nil {
+		return err
+	}
 	if !slices.Contains(u.given, "topology") && u.file == "" {
 		c.Settings.Topology = "" // that of a fabric that is there will do
 	}
@@ -144,9 +149,12 @@ func (u *upFlags) complete(stderr io.Writer) (err error) {
 const ownName = "the fabric's"
 
 // infiniband completes what --ib says.
-func (u *upFlags) infiniband() {
+func (u *upFlags) infiniband() error {
+	if u.config.InfiniBand == "" && u.config.InfiniBandPriority > 0 {
+		return errors.New("--ib-priority is of a manager of InfiniBand: give --ib too")
+	}
 	if u.config.InfiniBand == "" {
-		return
+		return nil
 	}
 	if u.config.InfiniBand == ownName {
 		u.config.InfiniBand = u.config.Name
@@ -158,6 +166,11 @@ func (u *upFlags) infiniband() {
 	if subnet.IsFromManager(s.Routing) && s.Manager.Method == manage.Auto {
 		s.Manager.Method = manage.None // another manages
 	}
+	if !subnet.IsFromManager(s.Routing) && u.config.InfiniBandPriority > 0 {
+		return fmt.Errorf("--ib-priority: a manager of InfiniBand writes tables for the routing %s, found %s: leave it out",
+			subnet.FromManager, s.Routing)
+	}
+	return nil
 }
 
 // listenOff is --listen of a fabric without a page.

@@ -169,6 +169,10 @@ func (d *Driver) deliver(m *ib.Datagram) {
 
 // toManager gives a datagram to the subnet manager at its node.
 func (d *Driver) toManager(m *ib.Datagram) {
+	if d.own != nil && m.At.Node == d.own.at.Node {
+		d.ownTold(m)
+		return
+	}
 	for n, p := range d.clients {
 		if p.manager && p.at.Node == m.At.Node {
 			d.give(n, m)
@@ -214,6 +218,12 @@ func (d *Driver) answered(m *ib.Datagram) {
 	id := m.Transaction()
 	if id>>48 == ib.InquiryMark {
 		d.heard(m)
+		return
+	}
+	if id>>48 == ownMark {
+		if d.own != nil {
+			d.ownHeard(m)
+		}
 		return
 	}
 	client := int(id>>48) - 1

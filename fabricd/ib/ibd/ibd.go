@@ -53,6 +53,7 @@ type Config struct {
 	// Forward: switches forward by what a manager writes, and NICs send by path records. Otherwise
 	// they do as their routing says, and tables are kept for whoever reads them.
 	Forward bool
+	Own     *Own          // our own manager stands by; nil: there is none
 	Hop     time.Duration // how long a datagram takes from node to node
 	Bytes   int           // of a packet, for counters of octets
 	Note    func(string)
@@ -90,6 +91,7 @@ type Driver struct {
 	tables   loader
 	paths    inquirer
 	phases   phases
+	own      *own // nil: there is none
 	dead     map[weft.LinkID]bool
 	trapping bool // traps will be sent again
 	held     bool // NICs are held until they know paths
@@ -120,6 +122,9 @@ func New(cfg Config) (*Driver, error) {
 	d.notes = notes{note: cfg.Note, told: map[string]bool{}}
 	d.tables.init()
 	d.phases.init()
+	if cfg.Own != nil {
+		d.own = d.newOwn(*cfg.Own)
+	}
 	var err error
 	d.server, err = sim.Listen(cfg.Name, d, d.notes.add)
 	return d, err
@@ -152,6 +157,7 @@ func (d *Driver) Run(ctx context.Context) {
 		case <-timer.C:
 		case <-tick.C:
 			d.tick()
+			d.ownTick(ctx)
 			d.report(ctx)
 		}
 		d.due(time.Now())

@@ -221,12 +221,7 @@ func TestOpenSMReroutesAfterACut(t *testing.T) {
 // other.
 func (m *managed) requirePhases() {
 	m.Helper()
-	m.Eventually(func() error {
-		if r := m.Faults()[0].Reconfiguration; r == nil || r.SettledSeconds == 0 {
-			return fmt.Errorf("the manager's phases: %v", r)
-		}
-		return nil
-	})
+	m.Eventually(m.reconfigured)
 	c := m.Faults()[0].Reconfiguration
 	times := []float64{
 		c.TrapSeconds, c.DetectSeconds, c.DetectSeconds + c.ComputeSeconds, c.LastTableSeconds, c.InForceSeconds,
@@ -239,6 +234,14 @@ func (m *managed) requirePhases() {
 	require.GreaterOrEqual(m.T, c.Entries, c.Switches)
 	require.Contains(m.T, c.String(), "trap sent after")
 	require.Empty(m.T, c.Error)
+}
+
+// reconfigured errs until the report of the first fault has all phases of the manager.
+func (m *managed) reconfigured() error {
+	if r := m.Faults()[0].Reconfiguration; r == nil || r.SettledSeconds == 0 {
+		return fmt.Errorf("the manager's phases: %v", r)
+	}
+	return nil
 }
 
 // ibportstate disables a port: the link is cut, by whom the report says, and enabling restores it.

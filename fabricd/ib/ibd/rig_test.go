@@ -34,6 +34,12 @@ var fabrics atomic.Int64 // to tell their sockets apart
 
 func manage(t *testing.T, topology string, options ...harness.Option) *managed {
 	t.Helper()
+	return manageWith(t, topology, nil, options...)
+}
+
+// manageWith has our own manager stand by, unless own is nil.
+func manageWith(t *testing.T, topology string, own *Own, options ...harness.Option) *managed {
+	t.Helper()
 	m := &managed{name: fmt.Sprintf("weft-ibd-%d-%d", os.Getpid(), fabrics.Add(1)), dir: t.TempDir(), T: t}
 	g, err := fabrictopology.Parse(topology)
 	require.NoError(t, err)
@@ -44,7 +50,7 @@ func manage(t *testing.T, topology string, options ...harness.Option) *managed {
 	})}, options...)
 	m.Harness = harness.New(t, topology, options...)
 	m.driver, err = New(Config{
-		Fabric: m.Fabric(), Name: m.name, VLs: 8, Forward: true, Bytes: 256,
+		Fabric: m.Fabric(), Name: m.name, VLs: 8, Forward: true, Bytes: 256, Own: own,
 		Note: func(text string) { t.Log(text) },
 	})
 	require.NoError(t, err)

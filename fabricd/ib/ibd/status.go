@@ -1,6 +1,10 @@
 package ibd
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/weft-fabric/weft/fabricd/ib"
+)
 
 // Status is what the management has come to.
 type Status struct {
@@ -22,6 +26,9 @@ func (d *Driver) Status() (s Status) {
 	_ = d.ask(func() {
 		s = Status{Held: d.held, Lost: maps.Clone(d.lost)}
 		s.Settled = d.settled()
+		if d.own != nil && d.own.info.State == ib.ManagerMaster {
+			s.Managers = append(s.Managers, d.ownName())
+		}
 		for _, p := range d.clients {
 			s.Programs = append(s.Programs, p.who)
 			if p.manager {

@@ -98,7 +98,7 @@ func (c *quick) result(ctx context.Context, a attempt) (*result, error) {
 		aside := attempt{state: c.now.Clone(), dead: a.dead, away: a.away}
 		var err error
 		aside.change, err = aside.state.MoveAside(ctx, a.dead.Cuts, a.away, c.layers, func(dead func(*topology.Link) bool) (*layered.Routing, error) {
-			return around(ctx, c.g, dead)
+			return Around(ctx, c.g, dead)
 		})
 		if err != nil {
 			return nil, err

@@ -35,8 +35,8 @@ func newEngine(g *topology.Graph, e subnet.Entry, m Method, vcs int) (computer, 
 	return &engine{g: g, name: e.Name, run: e.Routes, vcs: vcs}, nil
 }
 
-// around routes what is left by Up*/Down* in one layer, by destination.
-func around(ctx context.Context, g *topology.Graph, dead func(*topology.Link) bool) (*layered.Routing, error) {
+// Around routes what is left by Up*/Down* in one layer, by destination.
+func Around(ctx context.Context, g *topology.Graph, dead func(*topology.Link) bool) (*layered.Routing, error) {
 	var all subnet.Dead
 	for i := range g.Links {
 		if dead(&g.Links[i]) {

@@ -29,6 +29,19 @@ func newLIDs(g *topology.Graph) *LIDs {
 	return &LIDs{g, make(map[weft.Node]span, len(g.Switches)+len(g.NICs)), map[int]weft.Node{}}
 }
 
+// NewLIDs are the LIDs that of says a node has, count of them from first on; count 0: none.
+func NewLIDs(g *topology.Graph, of func(n weft.Node) (first, count int)) (*LIDs, error) {
+	l := newLIDs(g)
+	for _, n := range byPortGUID(g) {
+		if first, count := of(n); count > 0 {
+			if err := l.set(n, first, first+count-1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return l, nil
+}
+
 // set gives a node its LIDs, from first to last.
 func (l *LIDs) set(n weft.Node, first, last int) error {
 	if first < 1 || last < first || last > topology.MaxLID {

@@ -57,6 +57,9 @@ func NewLFT(r *layered.Routing, lids *LIDs) (*LFT, error) {
 	return p, nil
 }
 
+// Ports are the out ports of a switch by LID, 255 for none.
+func (p *LFT) Ports(s weft.SwitchID) []uint8 { return p.ports[s] }
+
 // Write writes the tables as OpenSM dumps them; opensm -R file -U takes them.
 func (p *LFT) Write(w io.Writer) error {
 	out := bufio.NewWriter(w)

@@ -1,0 +1,67 @@
+package ibd
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/rig"
+)
+
+// manages waits until a manager whose name begins so is the master, and has settled.
+func (m *managed) manages(name string, state string) {
+	m.Helper()
+	rig.Until(m.T, func() bool {
+		out, _ := m.command("n1", "sminfo").Output() // it fails while there is no master
+		return strings.Contains(string(out), "SMINFO_MASTER") && strings.Contains(string(out), state) &&
+			slices.ContainsFunc(m.driver.Status().Managers, func(who string) bool { return strings.HasPrefix(who, name) })
+	}, "%s does not manage", name)
+	m.settle()
+}
+
+// Our own manager takes over when OpenSM is gone and gives the fabric back to one that goes before it,
+// under traffic: nothing is lost.
+func TestOurManagerAndOpenSMTakeOverFromEachOther(t *testing.T) {
+	m := manageWith(t, "ring:6", &Own{Priority: 2})
+	conf := filepath.Join(m.dir, "opensm.conf")
+	require.NoError(t, os.WriteFile(conf, []byte("sminfo_polling_timeout 200\npolling_retry_number 2\n"), 0o600))
+	begin := func() (stop func()) { return m.opensm("n0", "-F", conf, "-R", "minhop", "-p", "5") }
+	stop := begin()
+	m.manages("opensm", "priority 5")
+	m.SetTraffic("uniform:0.05")
+	before := m.Fabric().Ledger()
+	unchanged := func() {
+		l := m.Fabric().Ledger()
+		require.Equal(t, before.Lost+before.Discarded, l.Lost+l.Discarded)
+	}
+
+	stop()
+	m.manages("our own manager", "priority 2")
+	unchanged()
+	begin()
+	m.manages("opensm", "priority 5")
+	unchanged()
+
+	m.SetTraffic("none")
+	m.requireForwardsAsRead()
+}
+
+// Where nobody else manages, our own manager does: from the beginning, and after cuts and repairs.
+func TestOurManagerManagesAlone(t *testing.T) {
+	m := manageWith(t, "kary-ntree:2,3", &Own{Priority: 2})
+	m.settle()
+	m.requireForwardsAsRead()
+	m.SetTraffic("uniform:0.05")
+	m.Cut("s1.00", "s2.00")
+	m.Eventually(m.reconfigured)
+	require.Equal(t, "weft", m.Faults()[0].Reconfiguration.Method)
+	m.settle()
+	m.Restore("s1.00", "s2.00")
+	m.settle()
+	m.requireSound()
+	m.requireForwardsAsRead()
+}
