@@ -176,9 +176,9 @@ release-files: ## what a release has beside the programs, into bin/release: manu
 	go run ./deploy/licences bin/release/licences.txt
 
 release-snapshot: ## build all that a release is made of into dist, and publish nothing; quick with PGO=off and ONLY=linux/amd64
-	@mkdir -p bin && cp .goreleaser.yaml bin/goreleaser.yaml
-	@if [ -n "$(ONLY)" ]; then sed -i -e 's|goos: \[.*|goos: [$(firstword $(subst /, ,$(ONLY)))]|' -e 's|-trimpath, ||' \
-		-e 's|goarch: \[.*|goarch: [$(lastword $(subst /, ,$(ONLY)))]|' bin/goreleaser.yaml; fi # what is compiled already is taken
+	@mkdir -p bin
+	sed $(if $(ONLY),-e 's|goos: \[.*|goos: [$(word 1,$(subst /, ,$(ONLY)))]|' -e 's|goarch: \[.*|goarch: [$(word 2,$(subst /, ,$(ONLY)))]|') \
+		-e '' .goreleaser.yaml >bin/goreleaser.yaml
 	$(RELEASE) $(GORELEASER) release --snapshot --clean --config bin/goreleaser.yaml
 
 release: ## build and publish the release of the tag that is checked out; the workflow release does so
