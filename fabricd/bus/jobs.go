@@ -21,8 +21,8 @@ const (
 // Bounds of what the broker keeps of all jobs together, and how long an offer may be without a word
 // of who has taken it. Chosen by us.
 const (
-	maxJobKeys  = 512 << 20
-	maxJobFiles = 256 << 20
+	maxJobKeys  = 384 << 20
+	maxJobFiles = 128 << 20
 	maxWork     = 64 << 20
 	AckWait     = 20 * time.Second
 )

@@ -193,8 +193,8 @@ func TestTheManifestsHaveTheFieldsAndFlagsThatThereAre(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, map[string]int{"v1 ConfigMap": 1, "v1 Service": 3, "apps/v1 StatefulSet": 2, "apps/v1 Deployment": 1}, kinds)
-	require.Equal(t, 2, commands)
+	require.Equal(t, map[string]int{"v1 ConfigMap": 1, "v1 Service": 3, "apps/v1 StatefulSet": 2, "apps/v1 Deployment": 2}, kinds)
+	require.Equal(t, 3, commands)
 }
 
 func TestTheScriptIsOneAndItsCommandsAreOurs(t *testing.T) {
@@ -204,7 +204,7 @@ func TestTheScriptIsOneAndItsCommandsAreOurs(t *testing.T) {
 	require.NoError(t, err, string(said))
 	unit, err := os.ReadFile(filepath.Join(deployments, "weft-agent.service"))
 	require.NoError(t, err)
-	require.Contains(t, string(unit), "\nExecStart=/usr/bin/fabricd agent\n")
+	require.Contains(t, string(unit), "\nExecStart=/usr/bin/fabricd agent $AGENT_FLAGS\n")
 	docs, err := os.ReadFile("../../docs/howto/cluster.md")
 	require.NoError(t, err)
 	script, err := os.ReadFile(path)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/weft-fabric/weft/fabricd/work"
 	"github.com/weft-fabric/weft/harness/measure"
 )
 
@@ -24,7 +25,25 @@ const (
 type Cost struct {
 	CPU  time.Duration // of all cores together
 	Wall time.Duration // with the jobs of the options, on cores that have nothing else to do
+	runs []float64     // seconds of each
 }
+
+// On is about how long so many workers on other machines take, with a core like one of this machine's
+// each: by the code that cuts their work, in virtual time.
+func (c Cost) On(workers int) time.Duration {
+	if len(c.runs) == 0 {
+		return 0
+	}
+	d := work.Farm{Workers: workers, Trip: tripTime.Seconds()}.Run(c.runs)
+	return startTime + time.Duration(d.Seconds*float64(time.Second))
+}
+
+// What is between machines, chosen by us after tests with agents on one machine: a question to the
+// queue, and the start of a process that makes runs, on all workers at once.
+const (
+	tripTime  = 2 * time.Millisecond
+	startTime = time.Second
+)
 
 // Forecast is what an experiment asks for, and about what it takes.
 type Forecast struct {
@@ -33,6 +52,11 @@ type Forecast struct {
 	Runs       int     `json:"runs"`
 	CPU        float64 `json:"about_cpu_seconds"` // of all cores together
 	Seconds    float64 `json:"about_seconds"`     // with the jobs of the options, on cores that have nothing else to do
+
+	// Of so many workers on other machines, if they are asked for.
+	Workers       int     `json:"workers,omitempty"`
+	WorkerSeconds float64 `json:"about_worker_seconds,omitempty"` // from the beginning to the end
+	Money         float64 `json:"about_money,omitempty"`          // for as many hours of all of them
 }
 
 // Estimate says about what all runs take on this machine. It makes the beginnings of a few of them,
@@ -92,7 +116,14 @@ func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error
 	each := float64(max(0, spent-fixed)) / tried
 	all := each*wanted*lasted/float64(trials) + float64(fixed)/float64(trials)*float64(len(p.points)*samples)
 	cores := min(w.Jobs, runtime.GOMAXPROCS(0), len(p.points)*samples)
-	return Cost{time.Duration(all), time.Duration(all / float64(cores))}, nil
+	c = Cost{CPU: time.Duration(all), Wall: time.Duration(all / float64(cores))}
+	for _, i := range points {
+		run := each*cyclesOf(&p.points[i].config, e.Measure)*lasted/float64(trials) + float64(fixed)/float64(trials)
+		for range samples {
+			c.runs = append(c.runs, run/float64(time.Second))
+		}
+	}
+	return c, nil
 }
 
 // costly are the points whose runs take time. Of reconfigurations, runs of fewer faults are the

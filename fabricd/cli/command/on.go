@@ -53,6 +53,28 @@ func (o *On) Flags(cmd *cobra.Command, server *bus.Settings, here, files []strin
 // Given says whether agents are to do the work.
 func (o *On) Given() bool { return len(o.agents) > 0 }
 
+// Slots is how many pieces at once the agents of --on compute.
+func (o *On) Slots(cmd *cobra.Command) (n int, err error) {
+	j, err := OpenJobs(cmd.Context(), *o.server, cmd.ErrOrStderr(), "dry-run")
+	if err != nil {
+		return 0, err
+	}
+	defer j.Close()
+	list, err := jobs.Workers(cmd.Context(), j)
+	if err != nil {
+		return 0, err
+	}
+	for _, w := range list {
+		if slices.Contains(o.agents, "all") || slices.Contains(o.agents, w.Name) {
+			n += w.Slots
+		}
+	}
+	if n == 0 {
+		return 0, errors.New("--dry-run --on: no such agent is there: say how many there will be with --workers")
+	}
+	return n, nil
+}
+
 // Run runs a command with the engine that does its work: that of its context where it has one, the
 // agents of --on, or else local, which may be nil.
 func (o *On) Run(cmd *cobra.Command, args []string, local work.Engine, run func(work.Engine) error) (err error) {

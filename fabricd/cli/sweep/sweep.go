@@ -32,6 +32,8 @@ type sweepFlags struct {
 	until               bool // --settle
 	within              time.Duration
 	on                  command.On
+	workers             int
+	price               float64
 
 	runner sweep.Runner // nil outside tests
 }
@@ -82,6 +84,16 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 			if s.until {
 				return s.settle(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
+			if !s.dryRun && (s.workers != 0 || s.price != 0) {
+				return errors.New("--workers and --price are for --dry-run: give that too, or leave them out")
+			}
+			if s.dryRun && s.on.Given() && s.workers == 0 {
+				n, err := s.on.Slots(cmd)
+				if err != nil {
+					return err
+				}
+				s.workers = n
+			}
 			return s.on.Run(cmd, args, nil, func(engine work.Engine) error {
 				return s.run(cmd.Context(), args[0], engine, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			})
@@ -103,11 +115,15 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 	f.BoolVar(&s.dryRun, "dry-run", false, "check the experiment, and tell how many runs it has and about how long they take: it tries a few, and writes nothing")
 	f.BoolVar(&s.until, "settle", false, "make samples until every statement is decided, of several experiments if so named; --samples is the most of a point, 1024 unless given")
 	f.DurationVar(&s.within, "within", 0, "with --settle: end after this time, as 20h, and say what is open; 0 is no end")
+	f.IntVar(&s.workers, "workers", 0, "with --dry-run: tell how long so many workers of other machines take; with --on, 0 is those that are there")
+	f.Float64Var(&s.price, "price", 0, "with --dry-run and --workers or --on: what one of them costs an hour, in any currency")
 	f.BoolVarP(&s.json, "json", "j", false, "print what came of it as one JSON object")
+	command.Bound(f, "workers", 0, 100_000)
+	command.Bound(f, "price", 0, 1e6)
 	command.Bound(f, "samples", 0, command.MaxCount)
 	command.Bound(f, "within", 0, maxWithin)
 	command.Bound(f, "jobs", 0, command.MaxWorkers)
-	s.on.Flags(cmd, nil, []string{"jobs", "dry-run", "json"}, []string{"out", "report"})
+	s.on.Flags(cmd, nil, []string{"jobs", "dry-run", "workers", "price", "json"}, []string{"out", "report"})
 	_, _ = cmd.MarkFlagDirname("out"), cmd.MarkFlagDirname("report") // there are such flags
 }
 
@@ -186,14 +202,28 @@ func (s *sweepFlags) tell(ctx context.Context, w io.Writer, e *sweep.Experiment,
 	if err != nil {
 		return err
 	}
+	forecast := sweep.Forecast{
+		Experiment: e.Name, Points: points, Runs: runs, CPU: takes.CPU.Seconds(), Seconds: takes.Wall.Seconds(),
+		Workers: s.workers,
+	}
+	if s.workers > 0 {
+		forecast.WorkerSeconds = takes.On(s.workers).Seconds()
+		forecast.Money = forecast.WorkerSeconds / 3600 * float64(s.workers) * s.price
+	}
 	if s.json {
-		return command.JSON(w, sweep.Forecast{
-			Experiment: e.Name, Points: points, Runs: runs, CPU: takes.CPU.Seconds(), Seconds: takes.Wall.Seconds(),
-		})
+		return command.JSON(w, forecast)
 	}
 	_, err = fmt.Fprintf(w, "%s: %s, %s, about %v of CPU time, %v on free cores\n", e.Name,
 		command.Counted(points, "point"), command.Counted(runs, "run"),
 		command.Roundly(takes.CPU), command.Roundly(takes.Wall))
+	if err == nil && s.workers > 0 {
+		cost := ""
+		if s.price > 0 {
+			cost = fmt.Sprintf(", which cost %.2f at %g an hour each", forecast.Money, s.price)
+		}
+		_, err = fmt.Fprintf(w, "on %s: %v, %.1f hours of all of them%s\n", command.Counted(s.workers, "worker"),
+			seconds(forecast.WorkerSeconds), forecast.WorkerSeconds/3600*float64(s.workers), cost)
+	}
 	return err
 }
 
