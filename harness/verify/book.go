@@ -93,7 +93,8 @@ func openBook(r *run) (_ *book, err error) {
 		err = errors.New("it has no result")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: checkpoint %s is not one of ours: name another file, or remove it: %w", ErrConfig, b.path, err)
+		return nil, fmt.Errorf("%w: checkpoint %s is not one of ours: name another file, or remove it: %w", ErrConfig,
+			b.path, err)
 	}
 	if found := (doubts{p.Result.Asymmetry, p.Result.SourceBased}); found != (doubts{}) {
 		r.doubts = found
@@ -157,7 +158,8 @@ func readBook(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: checkpoint %s is not a regular file: name another", ErrConfig, path)
 	}
 	if info.Size() > maxBook {
-		return nil, fmt.Errorf("%w: checkpoint %s has more than %d bytes, so it is not one of ours: name another file, or remove it", ErrConfig, path, maxBook)
+		return nil, fmt.Errorf("%w: checkpoint %s has more than %d bytes, so it is not one of ours: name another file, "+
+			"or remove it", ErrConfig, path, maxBook)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -177,7 +179,8 @@ func (b *book) take() error {
 			return fmt.Errorf("checkpoint: lock %s: %w", lock.Path(), err)
 		}
 		if !got {
-			return fmt.Errorf("%w: checkpoint %s is in use by another run: wait for its end, or name another file", ErrConfig, b.path)
+			return fmt.Errorf("%w: checkpoint %s is in use by another run: wait for its end, or name another file",
+				ErrConfig, b.path)
 		}
 		held, err := lock.Stat()
 		if err == nil && held.Size() > 0 { // it is removed at the end

@@ -24,7 +24,9 @@ const (
 	Before   When = iota // they are there before the first packet
 	Arriving             // one after another between any two hops of a packet, and stay
 	Flapping             // they come and go between any two hops
-	Repaired             // some came and were repaired before the packet sets out, the others are there; none changes while it travels
+	// some came and were repaired before the packet sets out, the others are there; none changes
+	// while it travels
+	Repaired
 )
 
 // Registers says what a packet finds in the registers of the switches.
@@ -82,6 +84,8 @@ type Config struct {
 	// Progress, if given, is told how many of the sets are done. It is called from one goroutine at
 	// a time.
 	Progress func(done, total uint64)
+	// Destinations, if given, is told the same of destinations, or pairs, while all sets are explored at once.
+	Destinations func(done, total uint64)
 	// StopAtFirst ends at the first set with a fault found, as soon as smaller sets are done.
 	StopAtFirst bool
 	// Checkpoint names a file in which what is done is kept every few seconds, and from which a run
@@ -117,10 +121,12 @@ func (c *Config) check() error {
 			ErrConfig)
 	}
 	if c.knowing() && c.When != Before {
-		return fmt.Errorf("%w: a routing that is computed knowing what is dead has no way for faults that come while packets travel", ErrConfig)
+		return fmt.Errorf("%w: a routing that is computed knowing what is dead has no way for faults that come while "+
+			"packets travel", ErrConfig)
 	}
 	if most := c.Sets.largest(); c.When != Before && most > maxMoving {
-		return fmt.Errorf("%w: faults that come while packets travel, at most %d at a time, not %d", ErrConfig, maxMoving, most)
+		return fmt.Errorf("%w: faults that come while packets travel, at most %d at a time, not %d", ErrConfig,
+			maxMoving, most)
 	}
 	if most := tooMany(c); c.OneByOne && most > 0 {
 		return fmt.Errorf("%w: ports that come up one by one: at most %d a switch, not %d", ErrConfig, mostOneByOne, most)
@@ -130,7 +136,8 @@ func (c *Config) check() error {
 			ErrConfig)
 	}
 	if c.AtOnce < 0 || c.AtOnce > 0 && c.When != Flapping && c.When != Repaired {
-		return fmt.Errorf("%w: at most %d faults at once: that is for faults that also go, flapping or repaired", ErrConfig, c.AtOnce)
+		return fmt.Errorf("%w: at most %d faults at once: that is for faults that also go, flapping or repaired",
+			ErrConfig, c.AtOnce)
 	}
 	return nil
 }

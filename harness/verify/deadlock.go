@@ -27,7 +27,8 @@ func (x *explorer) deadlock(fixed bool) (*Counterexample, error) {
 	for _, ch := range circle {
 		c.Channels = append(c.Channels, x.m.channelName(ch))
 	}
-	c.Ends = fmt.Sprintf("%d channels can hold only packets that wait for one another; in %d of them each waits for the next", len(starts), len(circle))
+	c.Ends = fmt.Sprintf("%d channels can hold only packets that wait for one another; in %d of them each waits for "+
+		"the next", len(starts), len(circle))
 	if fixed {
 		c.Ends = fmt.Sprintf("packets that keep to one output can wait for one another in %d channels", len(circle))
 	}

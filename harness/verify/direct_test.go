@@ -61,7 +61,8 @@ func TestRingsOfToriDeadlockWithoutBubbleAndDateline(t *testing.T) {
 		{"torus:5x5", "duato:order=direction,ring=dateline", true, true, 0, true},
 		{"torus:4x4", "duato:order=direction", true, true, 8, true}, // half way round a packet escapes upwards
 		{"torus:4x4", "duato:order=direction,ring=free", true, true, 0, false},
-		{"torus:4x4", "duato:ring=free", true, true, 0, true}, // from an even coordinate up, from an odd one down: no packet goes all of the ring on
+		// from an even coordinate up, from an odd one down: no packet goes all of the ring on
+		{"torus:4x4", "duato:ring=free", true, true, 0, true},
 		{"torus:3x3x3", "duato", true, true, 0, true},
 		{"torus:3x3x3", "duato:ring=free", true, true, 0, true}, // no way is two hops of one ring long
 		{"ring:5", "duato", true, true, 2, true},

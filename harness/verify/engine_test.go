@@ -67,7 +67,8 @@ func TestSymmetrySparesSetsAndChangesNoCount(t *testing.T) {
 		}[:testenv.Levels(9, 5, 2)] {
 			t.Run(fmt.Sprint(e.Name, " ", c.on, " ", c.kind, " ", c.when), func(t *testing.T) {
 				t.Parallel()
-				config := Config{Graph: topologytest.Parse(t, c.on), Firmware: fw, Sets: Sets{Kind: c.kind, Max: c.max}, When: c.when, Workers: 1}
+				config := Config{Graph: topologytest.Parse(t, c.on), Firmware: fw, Sets: Sets{Kind: c.kind, Max: c.max},
+					When: c.when, Workers: 1}
 				few := ran(t, config)
 				config.NoSymmetry = true
 				all := ran(t, config)
@@ -130,7 +131,8 @@ func TestRegistersSharedByAllFindWhatAPacketAloneFinds(t *testing.T) {
 	testenv.Unraced(t)
 	for _, name := range []string{"adaptive-link", "adaptive-link-digit", "adaptive-switch", "adaptive-switch-digit"} {
 		c := Config{
-			Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: byName(t, name), Sets: Sets{Max: testenv.N(3, 2)}, Regs: Alone,
+			Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: byName(t, name), Sets: Sets{Max: testenv.N(3, 2)},
+			Regs: Alone,
 		}
 		alone := ran(t, c)
 		c.Regs = Shared
@@ -205,8 +207,10 @@ func lgamma(n int) float64 {
 
 func TestOneWorkerAndFourFindTheSame(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"deterministic-link", "adaptive-link", "adaptive-switch-one", "updown"}[:testenv.N(4, 2)] {
-		c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, name), Sets: Sets{Kind: Any, Max: 2}, NoSymmetry: true, Workers: 1}
+	for _, name := range []string{"deterministic-link", "adaptive-link", "adaptive-switch-one",
+		"updown"}[:testenv.N(4, 2)] {
+		c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, name),
+			Sets: Sets{Kind: Any, Max: 2}, NoSymmetry: true, Workers: 1}
 		one := ran(t, c)
 		c.Workers = 4
 		four := ran(t, c)
@@ -219,7 +223,8 @@ func TestStopAtFirstEndsEarlyWithASmallestSet(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	c := Config{Graph: topologytest.Parse(t, "kary-ntree:3,3"), Firmware: byName(t, "adaptive-link-one"), Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 2, StopAtFirst: true}
+	c := Config{Graph: topologytest.Parse(t, "kary-ntree:3,3"), Firmware: byName(t, "adaptive-link-one"),
+		Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 2, StopAtFirst: true}
 	r := ran(t, c)
 	assert.False(t, r.Pass)
 	require.NotNil(t, r.Counter)
@@ -231,7 +236,8 @@ func TestAnInterruptedRunGoesOnAndEndsAsOneInOneGo(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"adaptive-link-one", "deterministic-link", "adaptive-link"}[:testenv.N(3, 1)] {
 		file := filepath.Join(t.TempDir(), "run.json")
-		c := Config{Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: byName(t, name), Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 2}
+		c := Config{Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: byName(t, name), Sets: Sets{Max: 3},
+			NoSymmetry: true, Workers: 2}
 		whole := ran(t, c)
 		require.Positive(t, whole.FaultSets)
 
@@ -277,12 +283,16 @@ func TestACheckpointOfAnotherRunOrADamagedOneIsRefused(t *testing.T) {
 	}
 	ran(t, c)
 	for what, change := range map[string]func(c *Config){
-		"another topology":    func(c *Config) { c.Graph = topologytest.Parse(t, "kary-ntree:2,4") },
-		"another firmware":    func(c *Config) { c.Firmware = firmware.MisrouteVector{}.Firmware() },
-		"another variant":     func(c *Config) { c.Firmware = firmware.DeterministicLinkOne() },
-		"more faults":         func(c *Config) { c.Sets.Max = 2 },
-		"another kind":        func(c *Config) { c.Sets.Kind = Any },
-		"a changed file":      func(c *Config) { c.Graph = topologytest.Parse(t, "mport-tree:4,3"); c.Graph.Spec = "kary-ntree:2,3" },
+		"another topology": func(c *Config) { c.Graph = topologytest.Parse(t, "kary-ntree:2,4") },
+		"another firmware": func(c *Config) { c.Firmware = firmware.MisrouteVector{}.Firmware() },
+		"another variant":  func(c *Config) { c.Firmware = firmware.DeterministicLinkOne() },
+		"more faults":      func(c *Config) { c.Sets.Max = 2 },
+		"another kind":     func(c *Config) { c.Sets.Kind = Any },
+		"a changed file": func(c *Config) {
+			c.Graph = topologytest.Parse(t,
+				"mport-tree:4,3")
+			c.Graph.Spec = "kary-ntree:2,3"
+		},
 		"samples":             func(c *Config) { c.Sets.Samples = 17 },
 		"another list":        func(c *Config) { c.Sets = Sets{List: [][]Element{{}}} },
 		"other moments":       func(c *Config) { c.When = Arriving },
@@ -314,7 +324,8 @@ func TestACheckpointOfAnotherRunOrADamagedOneIsRefused(t *testing.T) {
 		return data
 	}
 	for what, data := range map[string][]byte{
-		"cut off": good[:len(good)/2], "empty": {}, "not ours": []byte(`{"a":1}`), "null": []byte("null"), "a list": []byte("[]"),
+		"cut off": good[:len(good)/2], "empty": {}, "not ours": []byte(`{"a":1}`), "null": []byte("null"),
+		"a list":       []byte("[]"),
 		"result null":  damaged(func(p map[string]any) { p["result"] = nil }),
 		"no result":    damaged(func(p map[string]any) { delete(p, "result") }),
 		"empty result": damaged(func(p map[string]any) { p["result"] = map[string]any{} }),
@@ -330,7 +341,8 @@ func TestACheckpointOfAnotherRunOrADamagedOneIsRefused(t *testing.T) {
 
 func TestACheckpointKnowsWhichSubfunctionWasChecked(t *testing.T) {
 	t.Parallel()
-	c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, "adaptive-link"), Checkpoint: filepath.Join(t.TempDir(), "run.json"), Subfunction: FaultFreeSubtrees}
+	c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, "adaptive-link"),
+		Checkpoint: filepath.Join(t.TempDir(), "run.json"), Subfunction: FaultFreeSubtrees}
 	ran(t, c)
 	c.Subfunction = FaultFreeGroups
 	_, err := Run(t.Context(), c)
@@ -396,7 +408,8 @@ func TestACheckpointWithoutAnEndIsNotRead(t *testing.T) {
 func TestARunThatStoppedAtTheFirstIsOverWhenAskedAgain(t *testing.T) {
 	t.Parallel()
 	c := Config{
-		Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, "updown"), Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 1, StopAtFirst: true,
+		Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, "updown"), Sets: Sets{Max: 3},
+		NoSymmetry: true, Workers: 1, StopAtFirst: true,
 		Checkpoint: filepath.Join(t.TempDir(), "run.json"),
 	}
 	once := ran(t, c)
@@ -406,6 +419,7 @@ func TestARunThatStoppedAtTheFirstIsOverWhenAskedAgain(t *testing.T) {
 
 func TestAFirmwareThatFitsWithNoNumberOfChannelsSaysWhatItLacks(t *testing.T) {
 	t.Parallel()
-	_, err := Run(t.Context(), Config{Graph: topologytest.Parse(t, "kary-ntree:2,9"), Firmware: byName(t, "source-routed")})
+	_, err := Run(t.Context(), Config{Graph: topologytest.Parse(t, "kary-ntree:2,9"),
+		Firmware: byName(t, "source-routed")})
 	require.ErrorContains(t, err, "choose a tree of at most 8 tiers")
 }

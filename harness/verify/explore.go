@@ -267,7 +267,8 @@ func (x *explorer) walk(f int, fs *flowSpace, root int32) error {
 	x.path = append(x.path[:0], x.enter(f, fs, root))
 	for len(x.path) > 0 {
 		if len(all.all) > maxNodes {
-			return fmt.Errorf("more than %d states for packets to %s with %s dead: ask for fewer faults, or for registers that a packet has to itself",
+			return fmt.Errorf("more than %d states for packets to %s with %s dead: ask for fewer faults, or for registers "+
+				"that a packet has to itself",
 				maxNodes, x.m.g.NICs[x.m.flows[f].dst].Name, x.names(x.scene.set))
 		}
 		top := &x.path[len(x.path)-1]

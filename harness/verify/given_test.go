@@ -17,13 +17,15 @@ import (
 func TestElementsAreFoundByName(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:2,3")
-	for name, want := range map[string]string{"s1.00": "s1.00", "s0.00-s1.10": "s0.00-s1.10", "s1.10-s0.00": "s0.00-s1.10"} {
+	for name, want := range map[string]string{"s1.00": "s1.00", "s0.00-s1.10": "s0.00-s1.10",
+		"s1.10-s0.00": "s0.00-s1.10"} {
 		e, err := verify.ElementByName(g, name)
 		require.NoError(t, err)
 		assert.Equal(t, want, e.Name(g))
 	}
 	for name, want := range map[string]string{
-		"s1.0": `unknown switch "s1.0": did you mean "s1.00"?`, "s0.00-s1.1": `unknown link "s0.00-s1.1": did you mean "s0.00-s1.10"?`, "n000": "n000 is a NIC",
+		"s1.0":       `unknown switch "s1.0": did you mean "s1.00"?`,
+		"s0.00-s1.1": `unknown link "s0.00-s1.1": did you mean "s0.00-s1.10"?`, "n000": "n000 is a NIC",
 	} {
 		_, err := verify.ElementByName(g, name)
 		assert.ErrorContains(t, err, want, name)

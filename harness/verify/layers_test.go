@@ -44,7 +44,8 @@ func TestLayersOfDeterministicSwitchThatCanBeOne(t *testing.T) {
 	merges := []struct {
 		name    string
 		channel [3]weft.VC
-	}{{"three layers", [3]weft.VC{0, 1, 2}}, {"ML1 and ML2 in one", [3]weft.VC{0, 1, 1}}, {"NL and ML1 in one", [3]weft.VC{0, 0, 1}}, {"NL and ML2 in one", [3]weft.VC{0, 1, 0}}}
+	}{{"three layers", [3]weft.VC{0, 1, 2}}, {"ML1 and ML2 in one", [3]weft.VC{0, 1, 1}},
+		{"NL and ML1 in one", [3]weft.VC{0, 0, 1}}, {"NL and ML2 in one", [3]weft.VC{0, 1, 0}}}
 	type row struct {
 		tree    string
 		faults  int
@@ -64,7 +65,8 @@ func TestLayersOfDeterministicSwitchThatCanBeOne(t *testing.T) {
 				r, err := verify.Run(context.Background(), verify.Config{
 					Graph: g, Firmware: fewerLayers(m.channel), VCs: 3,
 					Sets: verify.Sets{
-						Kind: verify.Any, Min: testenv.Levels(0, c.faults, c.faults), Max: c.faults, Samples: testenv.Levels(0, 300, 300), Seed: 1,
+						Kind: verify.Any, Min: testenv.Levels(0, c.faults, c.faults), Max: c.faults,
+						Samples: testenv.Levels(0, 300, 300), Seed: 1,
 					},
 				})
 				require.NoError(t, err)

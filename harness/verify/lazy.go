@@ -132,6 +132,7 @@ func (r *run) findAlike(ctx context.Context, forget forget, alike *orbits) (foun
 	var next atomic.Int64
 	var stop atomic.Bool
 	var workers sync.WaitGroup
+	done := make(chan int, r.Workers) // destinations, or pairs
 	for i := range finders {
 		workers.Go(func() {
 			w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, r.OneByOne))
@@ -143,14 +144,25 @@ func (r *run) findAlike(ctx context.Context, forget forget, alike *orbits) (foun
 				if f >= len(r.model.flows) {
 					return
 				}
-				if errs[i] = s.flow(ctx, f); errs[i] != nil {
+				n, err := s.flow(ctx, f)
+				if errs[i] = err; err != nil {
 					stop.Store(true)
 					return
 				}
+				done <- n
 			}
 		})
 	}
-	workers.Wait()
+	go func() {
+		workers.Wait()
+		close(done)
+	}()
+	sofar := 0
+	for n := range done {
+		if sofar += n; r.Destinations != nil && n > 0 {
+			r.Destinations(uint64(sofar), uint64(len(r.model.flows)))
+		}
+	}
 	for _, s := range finders {
 		found.nodes += s.nodes
 		if w := s.wrong; w != nil && (found.wrong == nil || w.before(found.wrong)) {
@@ -179,24 +191,24 @@ type finder struct {
 	nodes uint64
 }
 
-// flow explores a destination, and those that it stands for.
-func (s *finder) flow(ctx context.Context, f int) error {
+// flow explores a destination, and those that it stands for, and says how many these are together.
+func (s *finder) flow(ctx context.Context, f int) (n int, err error) {
 	if s.alike != nil && s.alike.turn[f] > 0 {
-		return nil
+		return 0, nil
 	}
 	pairs, err := s.explore(ctx, f)
 	if err != nil || s.alike == nil {
-		return err
+		return 1, err
 	}
 	var others []int
 	for _, r := range s.alike.turns[1:] {
 		to := int(r.nics[f])
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return 0, ctx.Err()
 		}
 		if !s.w.mirrors(s.alike, f, to) {
 			if s.alike.every > 1 {
-				return errCyclic
+				return 0, errCyclic
 			}
 			others = append(others, to)
 			continue
@@ -210,10 +222,10 @@ func (s *finder) flow(ctx context.Context, f int) error {
 	}
 	for _, f := range others {
 		if _, err := s.explore(ctx, f); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return s.alike.size(), nil
 }
 
 // explore explores one destination.

@@ -1,14 +1,12 @@
 package verify
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -31,14 +29,7 @@ func (r *run) connected(t *testing.T) []uint64 {
 // The sets in which something fails are counted as exploring each counts them, and random sets say what
 // the count says.
 func TestSetsThatFailAreCountedAsOneByOne(t *testing.T) {
-	for _, c := range []struct {
-		on     string
-		kind   Kind
-		when   When
-		most   int
-		atOnce int
-		long   bool
-	}{
+	for _, c := range []manySets{
 		{on: "kary-ntree:2,2", kind: Links, most: 4},
 		{on: "kary-ntree:2,2", kind: Any, most: 4},
 		{on: "kary-ntree:2,3", kind: Links, most: 3},
@@ -54,31 +45,20 @@ func TestSetsThatFailAreCountedAsOneByOne(t *testing.T) {
 		{on: "kary-ntree:2,3", kind: Switches, most: 3, long: true},
 		{on: "mport-tree:4,3", kind: Links, most: 2, long: true},
 	} {
-		for _, fw := range covered() {
-			t.Run(fmt.Sprintf("%s/%s/%d/%d/%s", c.on, c.kind, c.when, c.most, fw.Name), func(t *testing.T) {
-				t.Parallel()
-				if c.long {
-					testenv.Long(t)
-				}
-				testenv.Unraced(t)
-				r := lazyRunOf(t, Config{
-					Graph: topologytest.Parse(t, c.on), Firmware: fw, When: c.when, AtOnce: c.atOnce,
-					Sets: Sets{Kind: c.kind, Max: c.most},
-				})
-				list, ok, err := r.failing(t.Context())
-				require.NoError(t, err)
+		c.each(t, covered(), func(t *testing.T, r *run) {
+			list, ok, err := r.failing(t.Context())
+			require.NoError(t, err)
+			require.True(t, ok)
+			for size, want := range r.connected(t) {
+				bad, ok := r.completed(list, size)
 				require.True(t, ok)
-				for size, want := range r.connected(t) {
-					bad, ok := r.completed(list, size)
-					require.True(t, ok)
-					all := r.Sets.ofSize(size)
-					require.Equal(t, want, all-bad, "of %d faults", size)
-					s, share := r.drawn(list, size), float64(want)/float64(all)
-					assert.LessOrEqual(t, s.Low-0.01, share, "%+v", s)
-					assert.GreaterOrEqual(t, s.High+0.01, share, "%+v", s)
-				}
-			})
-		}
+				all := r.Sets.ofSize(size)
+				require.Equal(t, want, all-bad, "of %d faults", size)
+				s, share := r.drawn(list, size), float64(want)/float64(all)
+				assert.LessOrEqual(t, s.Low-0.01, share, "%+v", s)
+				assert.GreaterOrEqual(t, s.High+0.01, share, "%+v", s)
+			}
+		})
 	}
 }
 

@@ -54,7 +54,8 @@ func TestAllSetsAtOnceOnEveryFabricAreAsOneByOne(t *testing.T) {
 				continue // it runs elsewhere
 			}
 			if r, why := lazily(t, config); r == nil {
-				assert.Contains(t, []string{"switches have registers", "it is not one routing that knows nothing of the faults"}, why)
+				assert.Contains(t, []string{"switches have registers", "it is not one routing that knows nothing of the " +
+					"faults"}, why)
 				continue
 			}
 			ran++

@@ -1,29 +1,16 @@
 package verify
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // Switches as well as links, whenever the faults come: what exploring all sets at once says of every pair
 // is what exploring each says.
 func TestAllSetsAtOnceOfEveryKindAreAsOneByOne(t *testing.T) {
-	moments := [...]string{"before", "arriving", "flapping", "repaired"}
-	for _, c := range []struct {
-		on     string
-		kind   Kind
-		when   When
-		most   int
-		atOnce int
-		single bool // ports come up one by one
-		long   bool
-	}{
+	for _, c := range []manySets{
 		{on: "kary-ntree:2,2", kind: Any, most: 4},
 		{on: "kary-ntree:3,2", kind: Any, most: 3},
 		{on: "kary-ntree:2,3", kind: Any, most: 2},
@@ -51,21 +38,7 @@ func TestAllSetsAtOnceOfEveryKindAreAsOneByOne(t *testing.T) {
 		{on: "kary-ntree:3,3", kind: Switches, most: 3, long: true},
 		{on: "kary-ntree:3,3", kind: Any, most: 2, long: true},
 	} {
-		for _, fw := range covered() {
-			name := fmt.Sprintf("%s/%s/%s/%d/%d/%t/%s", c.on, c.kind, moments[c.when], c.most, c.atOnce, c.single, fw.Name)
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				if c.long {
-					testenv.Long(t)
-				}
-				testenv.Unraced(t)
-				r := lazyRunOf(t, Config{
-					Graph: topologytest.Parse(t, c.on), Firmware: fw, When: c.when, AtOnce: c.atOnce, OneByOne: c.single,
-					Sets: Sets{Kind: c.kind, Max: c.most},
-				})
-				r.sameBothWays(t)
-			})
-		}
+		c.each(t, covered(), func(t *testing.T, r *run) { r.sameBothWays(t) })
 	}
 }
 

@@ -1,26 +1,22 @@
 package verify
 
 import (
-	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/harness/testenv"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // Where packets are taken for others by renumbering, what is found of every pair is what exploring each set
 // finds, also far beyond k-1, and for mutants.
 func TestFoldedSetsAreAsOneByOne(t *testing.T) {
-	for _, c := range []struct {
-		on   string
-		when When
-		most int
-		long bool
-	}{
+	symmetric := slices.DeleteFunc(covered(), func(fw switching.Firmware) bool { return !fw.Symmetric })
+	for _, c := range []manySets{
 		{on: "kary-ntree:2,2", most: 4},
 		{on: "kary-ntree:3,2", most: 3},
 		{on: "kary-ntree:2,3", most: 3},
@@ -36,23 +32,10 @@ func TestFoldedSetsAreAsOneByOne(t *testing.T) {
 		{on: "mport-tree:4,3", most: 3, long: true},
 		{on: "mport-tree:6,2", most: 4, long: true},
 	} {
-		for _, fw := range covered() {
-			if !fw.Symmetric {
-				continue
-			}
-			t.Run(fmt.Sprintf("%s/%d/%d/%s", c.on, c.when, c.most, fw.Name), func(t *testing.T) {
-				t.Parallel()
-				if c.long {
-					testenv.Long(t)
-				}
-				testenv.Unraced(t)
-				r := lazyRunOf(t, Config{
-					Graph: topologytest.Parse(t, c.on), Firmware: fw, When: c.when, Sets: Sets{Max: c.most},
-				})
-				r.folded = true
-				r.sameBothWays(t)
-			})
-		}
+		c.each(t, symmetric, func(t *testing.T, r *run) {
+			r.folded = true
+			r.sameBothWays(t)
+		})
 	}
 }
 
@@ -76,7 +59,8 @@ func TestStatesOfFirmwareThatMindsPortNumbersAreNotFolded(t *testing.T) {
 func TestMisrouteVectorHoldsInWideTrees(t *testing.T) {
 	for _, most := range []int{17, 18} {
 		r, err := Run(t.Context(), Config{
-			Graph: topologytest.Parse(t, "mport-tree:36,2"), Firmware: firmware.MisrouteVector{}.Firmware(), Sets: Sets{Max: most},
+			Graph: topologytest.Parse(t, "mport-tree:36,2"), Firmware: firmware.MisrouteVector{}.Firmware(),
+			Sets: Sets{Max: most},
 		})
 		require.NoError(t, err)
 		assert.Equal(t, Lazy, r.Method)

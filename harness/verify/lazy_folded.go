@@ -35,7 +35,7 @@ func (r *run) findFolded(ctx context.Context, forget forget, q *fold) (found laz
 	w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, false))
 	w.forget, w.fold, w.graph = forget, q, nil
 	s := &finder{r: r, w: w, each: make([][]lazyPair, len(r.model.flows)), sum: noPairs}
-	if err := s.flow(ctx, 0); err != nil {
+	if _, err := s.flow(ctx, 0); err != nil {
 		return found, err
 	}
 	n := len(r.model.flows)

@@ -33,6 +33,39 @@ func lazyRunOf(t testing.TB, c Config) *run {
 	return r
 }
 
+// manySets are sets of faults that a test explores, and where.
+type manySets struct {
+	on     string
+	kind   Kind
+	when   When
+	most   int
+	atOnce int
+	single bool // ports come up one by one
+	long   bool
+}
+
+func (c manySets) String() string {
+	moment := [...]string{"before", "arriving", "flapping", "repaired"}[c.when]
+	return fmt.Sprintf("%s/%s/%s/%d/%d/%t", c.on, c.kind, moment, c.most, c.atOnce, c.single)
+}
+
+// each tests every firmware with the sets.
+func (c manySets) each(t *testing.T, firmwares []switching.Firmware, test func(t *testing.T, r *run)) {
+	for _, fw := range firmwares {
+		t.Run(c.String()+"/"+fw.Name, func(t *testing.T) {
+			t.Parallel()
+			if c.long {
+				testenv.Long(t)
+			}
+			testenv.Unraced(t)
+			test(t, lazyRunOf(t, Config{
+				Graph: topologytest.Parse(t, c.on), Firmware: fw, When: c.when, AtOnce: c.atOnce, OneByOne: c.single,
+				Sets: Sets{Kind: c.kind, Max: c.most},
+			}))
+		})
+	}
+}
+
 // enumerated is what exploring every set by itself says of each pair, and whether channel numbers
 // fall.
 func (r *run) enumerated(t *testing.T) (pairs [][]lazyPair, falls bool) {
@@ -188,29 +221,16 @@ func mutants() (list []switching.Firmware) {
 }
 
 func TestAllSetsAtOnceAreAsOneByOne(t *testing.T) {
-	for _, c := range []struct {
-		on   string
-		most int
-	}{
-		{"kary-ntree:2,2", 4},
-		{"kary-ntree:3,2", 3},
-		{"kary-ntree:2,3", 3},
-		{"mport-tree:4,2", 3},
-		{"mport-tree:4,3", 2},
-		{"kary-ntree:2,4", 2},
-		{"kary-ntree:3,3", 2},
+	for _, c := range []manySets{
+		{on: "kary-ntree:2,2", most: 4},
+		{on: "kary-ntree:3,2", most: 3},
+		{on: "kary-ntree:2,3", most: 3},
+		{on: "mport-tree:4,2", most: 3, long: true},
+		{on: "mport-tree:4,3", most: 2, long: true},
+		{on: "kary-ntree:2,4", most: 2, long: true},
+		{on: "kary-ntree:3,3", most: 2, long: true},
 	} {
-		for _, fw := range covered() {
-			t.Run(fmt.Sprintf("%s/%d/%s", c.on, c.most, fw.Name), func(t *testing.T) {
-				t.Parallel()
-				if c.on != "kary-ntree:2,2" && c.on != "kary-ntree:2,3" && c.on != "kary-ntree:3,2" {
-					testenv.Long(t)
-				}
-				testenv.Unraced(t)
-				r := lazyRun(t, c.on, fw, c.most)
-				r.sameBothWays(t)
-			})
-		}
+		c.each(t, covered(), func(t *testing.T, r *run) { r.sameBothWays(t) })
 	}
 }
 

@@ -82,7 +82,8 @@ func newModel(c *Config) (*model, error) {
 	m.first = append(m.first, int32(len(m.peers)))
 	m.channels = len(m.peers) * m.vcs
 	if m.pairs > maxPairs {
-		return nil, fmt.Errorf("%w: %s has %d pairs of channels in its switches, at most %d", ErrConfig, g.Spec, m.pairs, int64(maxPairs))
+		return nil, fmt.Errorf("%w: %s has %d pairs of channels in its switches, at most %d", ErrConfig, g.Spec,
+			m.pairs, int64(maxPairs))
 	}
 	if c.Mixed != nil {
 		m.names = []string{cmp.Or(c.Name, c.Firmware.Name), c.Mixed.name()}
@@ -200,7 +201,8 @@ func (m *model) into(sw int, in weft.PortID, vc weft.VC) int32 {
 // turn is the number of the pair of (channel into sw, channel out of sw).
 func (m *model) turn(sw int, in weft.PortID, inVC weft.VC, out weft.PortID, outVC weft.VC) int32 {
 	width := int64(m.ports(sw) * m.vcs)
-	return int32(m.turns[sw] + (int64(in)*int64(m.vcs)+int64(inVC))*width + int64(out)*int64(m.vcs) + int64(outVC)) // fewer than maxPairs
+	// fewer than maxPairs
+	return int32(m.turns[sw] + (int64(in)*int64(m.vcs)+int64(inVC))*width + int64(out)*int64(m.vcs) + int64(outVC))
 }
 
 // channelName is a channel in words: s0.00-s1.10 vc1.
@@ -264,7 +266,8 @@ func (m *model) route(
 }
 
 // decided asks a firmware about a packet. Where it panics the packet is discarded, as in a switch.
-func (m *model) decided(fw *switching.Firmware, sw switching.View, in weft.PortID, pkt *weft.Header) (d switching.Decision) {
+func (m *model) decided(fw *switching.Firmware, sw switching.View, in weft.PortID,
+	pkt *weft.Header) (d switching.Decision) {
 	defer func() {
 		if v := recover(); v != nil {
 			d = switching.Discard(switching.RulePanicked + ": " + switching.PanicReason(v))

@@ -112,7 +112,8 @@ func TestAdaptiveSwitchPrintedOrBrokenIsCaught(t *testing.T) {
 		{
 			name: "names a port that is not there", rule: fourDNoPort,
 			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
-			what: verify.Unconnected, at: 2, ends: "4d: back to the U-turn switch: names a port or VC that is not there", length: 8,
+			what: verify.Unconnected, at: 2, ends: "4d: back to the U-turn switch: names a port or VC that is not there",
+			length: 8,
 		},
 		{
 			name: "sets the bit of the next port", rule: vectorWrittenOffByOne,

@@ -19,8 +19,9 @@ func TestDeterministicLinkAsPrintedOrBrokenIsCaught(t *testing.T) {
 			what: verify.Unconnected, at: 1, ends: "4: every up port of D has been tried", length: 3,
 		},
 		{
-			name: "Algorithm 1: dead link in the re-routing layer means the incoming port, from above too", rule: incomingPortFromAbove,
-			on: "kary-ntree:3,3", faults: 2, dead: "s0.00-s1.00 s1.00-s2.00",
+			name: "Algorithm 1: dead link in the re-routing layer means the incoming port, from above too",
+			rule: incomingPortFromAbove,
+			on:   "kary-ntree:3,3", faults: 2, dead: "s0.00-s1.00 s1.00-s2.00",
 			what: verify.Livelock, at: 2, ends: "comes back to where it was: livelock", length: 7, deadlocks: 2,
 		},
 		{
@@ -56,7 +57,8 @@ func TestDeterministicLinkAsPrintedOrBrokenIsCaught(t *testing.T) {
 		{
 			name: "transition left out: U-turns stay in the normal layer", rule: uturnStaysInNL,
 			on: "kary-ntree:3,2", faults: 2,
-			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 1 to one numbered 0", length: 2, deadlocks: 2,
+			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 1 to one numbered 0", length: 2,
+			deadlocks: 2,
 		},
 		{
 			name: "transition left out: re-routed packets stay in the re-routing layer below the fault", rule: staysInML,
@@ -66,7 +68,8 @@ func TestDeterministicLinkAsPrintedOrBrokenIsCaught(t *testing.T) {
 		{
 			name: "transition too early: back to the normal layer at the switch past the fault", rule: backInNLTooEarly,
 			on: "kary-ntree:3,2", faults: 2,
-			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 4 to one numbered 1", length: 2, deadlocks: 2,
+			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 4 to one numbered 1", length: 2,
+			deadlocks: 2,
 		},
 		{
 			name: "discards at the second U-turn", rule: discardsAtSecondUTurn,
@@ -91,7 +94,8 @@ func TestDeterministicLinkAsPrintedOrBrokenIsCaught(t *testing.T) {
 		{
 			name: "names a layer that is not there", rule: namesNoLayer,
 			on: "kary-ntree:2,2", faults: 1,
-			what: verify.Unconnected, at: 1, ends: "3a: U-turn, first up port of D: names a port or VC that is not there", length: 3,
+			what: verify.Unconnected, at: 1, ends: "3a: U-turn, first up port of D: names a port or VC that is not there",
+			length: 3,
 		},
 		{
 			name: "delivers to a neighbour", rule: deliversToNeighbour,
@@ -153,7 +157,8 @@ func nextOfPort0IsFirst(real route, pkt *weft.Header, at switching.Arrival, sw s
 }
 
 // uturnBy is the U-turn along a sequence that may differ from switch to switch.
-func uturnBy(sw switching.View, at switching.Arrival, f weft.Fields, order []int, again bool, out weft.VC) switching.Decision {
+func uturnBy(sw switching.View, at switching.Arrival, f weft.Fields, order []int, again bool,
+	out weft.VC) switching.Decision {
 	i := slices.Index(order, sw.Place().Tree.UpIndex(at.Port))
 	if again {
 		return up(sw, after(sw, order, i), out, f, "next of D")
@@ -183,7 +188,8 @@ func differentD(real route, pkt *weft.Header, at switching.Arrival, sw switching
 func skipsOneOfD(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	if t := sw.Place().Tree; turns(pkt, at, sw) && at.VC == ml1 {
 		i := t.UpIndex(at.Port) + 1
-		return up(sw, after(sw, []int{0, 1, 2, 3, 4}[:t.Ups()], min(i, t.Ups()-1)), ml1, pkt.Fields, "3b: the one after the next of D")
+		return up(sw, after(sw, []int{0, 1, 2, 3, 4}[:t.Ups()], min(i, t.Ups()-1)), ml1, pkt.Fields,
+			"3b: the one after the next of D")
 	}
 	return real(pkt, at, sw)
 }

@@ -21,7 +21,8 @@ func TestDeterministicSwitchAsPrintedIsCaught(t *testing.T) {
 		{
 			name: "4a does not set the port field, more faults", rule: neverSetsMinus2,
 			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
-			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 20 to one numbered 1", length: 2, deadlocks: 2,
+			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 20 to one numbered 1", length: 2,
+			deadlocks: 2,
 		},
 		{
 			name: "2a does not reset the port field", rule: keepsPortField,
@@ -31,7 +32,8 @@ func TestDeterministicSwitchAsPrintedIsCaught(t *testing.T) {
 		{
 			name: "3b in ML2 for the first bounce", rule: firstBounceInML2,
 			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
-			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 18 to one numbered 15", length: 2, deadlocks: 2,
+			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 18 to one numbered 15", length: 2,
+			deadlocks: 2,
 		},
 		{
 			name: "3b in ML2 after a U-turn at the leaves", rule: leafBounceInML2,
@@ -41,17 +43,20 @@ func TestDeterministicSwitchAsPrintedIsCaught(t *testing.T) {
 		{
 			name: "2c down in NL after a U-turn at the leaves", rule: layerOf("2: down, past the fault just", nl),
 			on: "kary-ntree:4,2", kind: verify.Any, faults: 3,
-			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 6 to one numbered 1", length: 2, deadlocks: 3,
+			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 6 to one numbered 1", length: 2,
+			deadlocks: 3,
 		},
 		{
 			name: "4b.i stays in NL", rule: layerOf("4b.i:", nl),
 			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
-			what: verify.Unconnected, at: 1, ends: "unreachable: no rule for such an arrival, layer and header", length: 6, deadlocks: 2,
+			what: verify.Unconnected, at: 1, ends: "unreachable: no rule for such an arrival, layer and header", length: 6,
+			deadlocks: 2,
 		},
 		{
 			name: "4b.i stays in NL, two tiers", rule: layerOf("4b.i:", nl),
 			on: "kary-ntree:3,2", kind: verify.Any, faults: 2,
-			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 1 to one numbered 0", length: 2, deadlocks: 2,
+			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 1 to one numbered 0", length: 2,
+			deadlocks: 2,
 		},
 		{
 			name: "all to the letter", rule: switchToTheLetter,
@@ -82,7 +87,8 @@ func TestDeterministicSwitchBrokenIsCaught(t *testing.T) {
 		{
 			name: "transition left out: 5 stays in ML1", rule: layerOf("5:", ml1),
 			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
-			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 20 to one numbered 3", length: 2, deadlocks: 2,
+			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 20 to one numbered 3", length: 2,
+			deadlocks: 2,
 		},
 		{
 			name: "transition left out: 2b stays in ML2", rule: layerOf("2b", ml2),
@@ -120,7 +126,8 @@ func TestDInDifferentOrdersClosesCyclesWhenAnyDownPortIsTaken(t *testing.T) {
 		{
 			name: "D differs within a switch group", rule: differentDSwitch,
 			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2, dead: "s1.00 s1.01",
-			what: verify.Deadlock, at: 2, ends: "90 channels can hold only packets that wait for one another; in 8 of them each waits for the next", length: 8, deadlocks: 2,
+			what: verify.Deadlock, at: 2, ends: "90 channels can hold only packets that wait for one another; in 8 of them " +
+				"each waits for the next", length: 8, deadlocks: 2,
 		},
 	})
 }

@@ -46,7 +46,8 @@ func TestChangesThatDoNoHarmWithinKMinus1Pass(t *testing.T) {
 			config := verify.Config{
 				Graph: topologytest.Parse(t, "kary-ntree:"+c.on), Firmware: with(c.real, c.rule),
 				Sets: verify.Sets{
-					Kind: c.kind, Min: testenv.Levels(0, c.faults, c.faults), Max: c.faults, Samples: testenv.Levels(0, 100, 100), Seed: 1,
+					Kind: c.kind, Min: testenv.Levels(0, c.faults, c.faults), Max: c.faults,
+					Samples: testenv.Levels(0, 100, 100), Seed: 1,
 				},
 			}
 			r := run(t, config)
@@ -79,7 +80,8 @@ func TestAPortThatIsDeadAndNotInTheVectorIsWaitedForWithoutEnd(t *testing.T) {
 	none := "6: every up port is dead or in the misroute vector"
 	require.Positive(t, real.Discards[none])
 	assert.Zero(t, real.Discards[waits])
-	assert.Positive(t, literal.Discards[none+": waits for dead ports only"]+literal.Discards[waits], "%v", literal.Discards)
+	assert.Positive(t, literal.Discards[none+": waits for dead ports only"]+literal.Discards[waits], "%v",
+		literal.Discards)
 	assert.Less(t, literal.Discards[none], real.Discards[none])
 }
 

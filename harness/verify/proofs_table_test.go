@@ -77,7 +77,8 @@ func (p *proofTable) found(about, command string, r *verify.Result) {
 	if !r.CDGAcyclic {
 		cdg = fmt.Sprintf("cyclic in %d, stuck in %d", r.CyclicSets, r.Deadlocks)
 	}
-	p.rows[name] = []string{fmt.Sprint(r.FaultSets), fmt.Sprint(r.Explored), fmt.Sprint(r.Pass), fmt.Sprint(r.MaxHops), numbers, cdg, p.day}
+	p.rows[name] = []string{fmt.Sprint(r.FaultSets), fmt.Sprint(r.Explored), fmt.Sprint(r.Pass),
+		fmt.Sprint(r.MaxHops), numbers, cdg, p.day}
 }
 
 const proofsHead = `# Claims about routing, checked
@@ -138,7 +139,8 @@ func TestTheTableOfProofsKeepsWhatIsNotRunAnew(t *testing.T) {
 	})
 	assert.Equal(t, row+
 		"| a, b; c | "+cmd("y")+" | 9 | 9 | not ended |  |  |  | monday |\n"+
-		"| a, b; c | "+cmd("z")+" | 2 | 2 | false | 0 |  | cyclic in 2, stuck in 1 | tuesday |\n", text, "what was run to its end is not replaced by what was not")
+		"| a, b; c | "+cmd("z")+" | 2 | 2 | false | 0 |  | cyclic in 2, stuck in 1 | tuesday |\n", text,
+		"what was run to its end is not replaced by what was not")
 	text = day("wednesday", func(p *proofTable) { p.found("a, b; c", cmd("y"), whole) })
 	assert.Contains(t, text, "| a, b; c | "+cmd("y")+" | 17 | 3 | true | 7 | rise | acyclic | wednesday |\n")
 	assert.Contains(t, text, row)

@@ -82,7 +82,8 @@ func (m *queues) channels() (ends []weft.End) {
 
 // goesOn calls do with what becomes of f when a packet at a switch takes one of its candidates that
 // has room. take removes it from where it is.
-func (m *queues) goesOn(f fill, p held, sw weft.SwitchID, in weft.PortID, vc weft.VC, take func(f fill), do func(fill)) {
+func (m *queues) goesOn(f fill, p held, sw weft.SwitchID, in weft.PortID, vc weft.VC, take func(f fill),
+	do func(fill)) {
 	at := m.g.Place(sw)
 	pkt := weft.Header{Src: p.src, Dst: p.dst, Size: 256, VC: vc, Fields: p.fields}
 	d := m.fw.Route(&pkt, switching.Arrival{Port: in, VC: vc, From: at.Roles[in]}, &switching.Still{At: at, Free: m.out})
@@ -119,7 +120,8 @@ func (m *queues) steps(ends []weft.End, f fill, do func(fill)) {
 			if slices.ContainsFunc(q.in[:i], func(q held) bool { return q.src == p.src && q.dst == p.dst }) {
 				continue // it would overtake one of its flow
 			}
-			m.goesOn(f, p, weft.SwitchID(to.Node.Index), to.Port, weft.VC(id%m.vcs), func(f fill) { f[id].in = slices.Delete(f[id].in, i, i+1) }, do)
+			m.goesOn(f, p, weft.SwitchID(to.Node.Index), to.Port, weft.VC(id%m.vcs),
+				func(f fill) { f[id].in = slices.Delete(f[id].in, i, i+1) }, do)
 		}
 	}
 }
@@ -193,7 +195,8 @@ func (f drawn) route(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 	}
 	d := switching.Decision{Candidates: append(sw.Scratch(), c), Rule: "drawn"}
 	if ways > 0 && rng.IntN(3) > 0 {
-		c.Port, c.VC, c.Need, c.Class = weft.PortID(rng.IntN(2)), weft.VC(rng.IntN(f.vcs)), uint8(1+rng.IntN(2)), uint8(rng.IntN(2))
+		c.Port, c.VC, c.Need, c.Class = weft.PortID(rng.IntN(2)), weft.VC(rng.IntN(f.vcs)), uint8(1+rng.IntN(2)),
+			uint8(rng.IntN(2))
 		d.Candidates = append(d.Candidates, c)
 	}
 	return d

@@ -46,7 +46,8 @@ func (f oneWay) route(pkt *weft.Header, at switching.Arrival, sw switching.View)
 	if at.From == weft.RoleNIC {
 		need = f.enter[int(here)%len(f.enter)]
 	}
-	return switching.Decision{Candidates: append(sw.Scratch(), switching.Candidate{Port: ringUp, Need: need, Fields: pkt.Fields}), Rule: "up"}
+	return switching.Decision{Candidates: append(sw.Scratch(),
+		switching.Candidate{Port: ringUp, Need: need, Fields: pkt.Fields}), Rule: "up"}
 }
 
 // cores is a ring of real switch cores without anything that drives them: the test decides what
@@ -68,7 +69,8 @@ func newCores(t testing.TB, g *topology.Graph, fw switching.Firmware, in, out in
 	c := &cores{t: t, in: make([][2][]weft.Header, n), up: make([][]weft.Header, n)}
 	for i := range g.Switches {
 		s, err := switching.New(switching.Config{
-			Place: g.Place(weft.SwitchID(i)), Firmware: fw, Rand: rand.NewPCG(1, 2), InputBuffer: in, OutputBuffer: out, EagerCredits: true,
+			Place: g.Place(weft.SwitchID(i)), Firmware: fw, Rand: rand.NewPCG(1, 2), InputBuffer: in, OutputBuffer: out,
+			EagerCredits: true,
 		})
 		require.NoError(t, err)
 		end := link.New(link.Config{VCs: 1, Buffer: 1, Eager: true})
@@ -162,7 +164,8 @@ func (c *cores) inject(i, hops int) bool {
 		return false
 	}
 	c.seq++
-	h := weft.Header{Src: weft.NICID(i), Dst: weft.NICID((i + hops) % len(c.at)), Seq: c.seq, Size: 256, Traced: true, Fields: weft.NewFields()}
+	h := weft.Header{Src: weft.NICID(i), Dst: weft.NICID((i + hops) % len(c.at)), Seq: c.seq, Size: 256,
+		Traced: true, Fields: weft.NewFields()}
 	var f weft.Frame
 	end.Stamp(c.now, &f)
 	end.Spend(0)

@@ -86,7 +86,8 @@ func TestAUTurnSwitchThatFlapsBreaksTheKMinus1GuaranteeOfItsVector(t *testing.T)
 		livelocks["adaptive-switch-digit"] = true
 	}
 	for name, want := range livelocks {
-		c := verify.Config{Graph: g, Firmware: named(t, name), When: verify.Flapping, Sets: verify.Sets{List: [][]verify.Element{set}}}
+		c := verify.Config{Graph: g, Firmware: named(t, name), When: verify.Flapping,
+			Sets: verify.Sets{List: [][]verify.Element{set}}}
 		assert.Equal(t, want, run(t, c).Livelocks > 0, name)
 		c.When = verify.Arriving
 		assert.True(t, run(t, c).Pass, name)
@@ -125,7 +126,8 @@ func TestPacketsForADeadSwitchCanDeadlock(t *testing.T) {
 	g := topologytest.Parse(t, "ring:6")
 	dead := verify.Element{Switch: true, ID: 5}
 	back := routeFunc(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-		if leaf, _ := g.SwitchOf(pkt.Dst); leaf == 5 && at.From != weft.RoleNIC && sw.Place().Switch >= 1 && sw.Place().Switch <= 3 {
+		if leaf, _ := g.SwitchOf(pkt.Dst); leaf == 5 && at.From != weft.RoleNIC && sw.Place().Switch >= 1 &&
+			sw.Place().Switch <= 3 {
 			return switching.To(sw, at.Port, 0, pkt.Fields, "back")
 		}
 		return shortest{g, first}.route(pkt, at, sw)

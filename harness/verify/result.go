@@ -28,17 +28,21 @@ type Result struct {
 	Asymmetry   string `json:"asymmetry,omitempty"`
 	SourceBased string `json:"source_based,omitempty"` // why one that says it is destination-based was explored so too
 	// FaultSets, and all counts below, are at most 1<<64 - 1. About is then how many sets there are.
-	About        string            `json:"fault_sets_about,omitempty"`
-	FaultSets    uint64            `json:"fault_sets"`
-	Explored     uint64            `json:"explored_sets"`       // the others are the same by symmetry
-	Pairs        int               `json:"pairs"`               // ordered pairs of NICs of the topology
-	Walks        uint64            `json:"walks"`               // pairs over all sets; the pairs of a dead switch's NICs do not count
-	Unconnected  uint64            `json:"unconnected"`         // of these: some choice is not delivered
-	Livelocks    uint64            `json:"livelocks"`           // of these: some choice comes to a cycle
-	BadSets      uint64            `json:"bad_sets"`            // sets with an unconnected pair; at least, where some are not counted
-	Deadlocks    uint64            `json:"deadlock_sets"`       // sets in which channels can wait for each other only
-	CDGAcyclic   bool              `json:"cdg_acyclic"`         // the channel dependency graph of every set, or the extended one
-	CyclicSets   uint64            `json:"cyclic_sets"`         // sets whose graph has a cycle, whatever the extended one has
+	About     string `json:"fault_sets_about,omitempty"`
+	FaultSets uint64 `json:"fault_sets"`
+	Explored  uint64 `json:"explored_sets"` // the others are the same by symmetry
+	Pairs     int    `json:"pairs"`         // ordered pairs of NICs of the topology
+	// pairs over all sets; the pairs of a dead switch's NICs do not count
+	Walks       uint64 `json:"walks"`
+	Unconnected uint64 `json:"unconnected"` // of these: some choice is not delivered
+	Livelocks   uint64 `json:"livelocks"`   // of these: some choice comes to a cycle
+	// sets with an unconnected pair; at least, where some are not counted
+	BadSets   uint64 `json:"bad_sets"`
+	Deadlocks uint64 `json:"deadlock_sets"` // sets in which channels can wait for each other only
+	// the channel dependency graph of every set, or the extended one
+	CDGAcyclic bool `json:"cdg_acyclic"`
+	// sets whose graph has a cycle, whatever the extended one has
+	CyclicSets   uint64            `json:"cyclic_sets"`
 	Undecided    string            `json:"undecided,omitempty"` // what exploring all sets at once cannot decide: deadlock
 	Extended     *Extended         `json:"extended,omitempty"`
 	Numbering    *bool             `json:"numbering_rises,omitempty"` // the firmware's channel numbering, on every hop
@@ -255,10 +259,13 @@ func (r *Result) finish() {
 		is   bool
 		what string
 	}{
-		{r.inexactSoFar.draws, "the firmware draws random numbers: it was asked with every residue modulo the ports, not with every number"},
-		{r.inexactSoFar.queues, "the firmware looks at queues: it was asked with all empty, all full, and each port's full or empty alone"},
+		{r.inexactSoFar.draws, "the firmware draws random numbers: it was asked with every residue modulo the ports, not " +
+			"with every number"},
+		{r.inexactSoFar.queues, "the firmware looks at queues: it was asked with all empty, all full, and each port's " +
+			"full or empty alone"},
 		{r.inexactSoFar.now, "the firmware looks at the time: it was asked at time 0 only"},
-		{r.inexactSoFar.packet, "the firmware looks at a packet's size, age, hops or place in its flow: it was asked with a few of each"},
+		{r.inexactSoFar.packet, "the firmware looks at a packet's size, age, hops or place in its flow: it was asked " +
+			"with a few of each"},
 	} {
 		if n.is {
 			r.Notes = append(r.Notes, n.what)

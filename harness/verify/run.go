@@ -100,8 +100,10 @@ type run struct {
 func (r *run) empty() *Result {
 	res := &Result{
 		Method:   Enumeration,
-		Topology: r.Graph.Spec, Routing: r.Name, VCs: r.VCs, Kind: r.Sets.Kind, When: [...]string{"before", "arriving", "flapping", "repaired"}[r.When],
-		AtOnce: r.AtOnce, OneByOne: r.OneByOne, Pairs: len(r.Graph.NICs) * (len(r.Graph.NICs) - 1), Discards: map[string]uint64{},
+		Topology: r.Graph.Spec, Routing: r.Name, VCs: r.VCs, Kind: r.Sets.Kind,
+		When:   [...]string{"before", "arriving", "flapping", "repaired"}[r.When],
+		AtOnce: r.AtOnce, OneByOne: r.OneByOne, Pairs: len(r.Graph.NICs) * (len(r.Graph.NICs) - 1),
+		Discards: map[string]uint64{},
 	}
 	res.fixed = r.FixedChoice
 	if r.Mixed != nil {

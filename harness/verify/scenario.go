@@ -63,7 +63,8 @@ func (c *Counterexample) Scenario(cfg Config, routing string) (format.File, erro
 	case c.What == Deadlock:
 		s.deadlock()
 	case len(c.Path) == 0:
-		return format.File{}, fmt.Errorf("%w: %s is found by looking at the channels, and no packet of a run shows it", ErrNoReplay, c.What)
+		return format.File{}, fmt.Errorf("%w: %s is found by looking at the channels, and no packet of a run shows it",
+			ErrNoReplay, c.What)
 	default:
 		s.packet()
 	}
@@ -98,7 +99,8 @@ const burst = 128
 // deadlock has the pairs whose packets hold the channels send all at once, over links that take
 // longer for a packet than it takes to send them all.
 func (s *script) deadlock() {
-	s.say("Whether the packets come to hold all these channels at once is left to chance: a run that passes proves nothing. One that fails names the channels.")
+	s.say("Whether the packets come to hold all these channels at once is left to chance: a run that passes proves " +
+		"nothing. One that fails names the channels.")
 	if s.cfg.FixedChoice {
 		s.say("Live, a packet that waits chooses anew whenever it can go on, so that these channels are set free again.")
 	}
@@ -119,7 +121,8 @@ func (s *script) deadlock() {
 func (s *script) packet() {
 	s.say("One packet is sent alone; choices are those that the firmware leaves open on its path.")
 	if s.Others {
-		s.say("Not in the scenario: the registers that others have written. Without what is printed above the packet goes another way.")
+		s.say("Not in the scenario: the registers that others have written. Without what is printed above the packet " +
+			"goes another way.")
 	}
 	s.addresses()
 	s.choices()
@@ -152,7 +155,8 @@ func (s *script) addresses() {
 		return
 	}
 	if n := len(fw.Addresses(s.cfg.Graph.Place(leaf), p, s.To)); n > 1 {
-		s.say("The NIC draws one of %d addresses, and this is the way of path %d from %v: a run in which it draws another proves nothing. Try other seeds.",
+		s.say("The NIC draws one of %d addresses, and this is the way of path %d from %v: a run in which it draws "+
+			"another proves nothing. Try other seeds.",
 			n, s.Path[0].Fields.Path, s.Path[0].VC)
 	}
 }
@@ -230,7 +234,8 @@ func (s *script) choices() {
 func port(g *topology.Graph, sw weft.SwitchID, p weft.PortID) format.Port {
 	peer, _, _ := g.Peer(weft.End{Node: sw.Node(), Port: p})
 	for i := range g.Place(sw).Ports() {
-		if to, _, ok := g.Peer(weft.End{Node: sw.Node(), Port: weft.PortID(i)}); ok && to.Node == peer.Node && weft.PortID(i) != p {
+		if to, _, ok := g.Peer(weft.End{Node: sw.Node(), Port: weft.PortID(i)}); ok && to.Node == peer.Node &&
+			weft.PortID(i) != p {
 			return format.Port(strconv.Itoa(int(p)))
 		}
 	}

@@ -66,7 +66,8 @@ func TestWhatNoOrderFromOutsideCanTimeIsTheLastChoiceAndTheScenarioSaysSo(t *tes
 	c := found(t, cfg)
 	f, err := c.Scenario(cfg, "hasty")
 	require.NoError(t, err)
-	assert.Contains(t, f.About, "is to die between the arrival of the packet by it and its routing, step 2; no order from outside comes between")
+	assert.Contains(t, f.About, "is to die between the arrival of the packet by it and its routing, step 2; no order "+
+		"from outside comes between")
 	_, err = format.Write(f)
 	require.NoError(t, err)
 
@@ -149,7 +150,8 @@ func TestADeadlockIsAScenarioOfTrafficThatMayRunIntoIt(t *testing.T) {
 func TestAHopThatDoesNotRaiseItsNumberIsNothingToReplay(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, "kary-ntree:2,3", "updown", verify.Links, 0, verify.Before)
-	_, err := (&verify.Counterexample{What: verify.Numbering, Again: -1, Channels: []string{"a", "b"}}).Scenario(cfg, "updown")
+	_, err := (&verify.Counterexample{What: verify.Numbering, Again: -1, Channels: []string{"a", "b"}}).Scenario(cfg,
+		"updown")
 	require.ErrorIs(t, err, verify.ErrNoReplay)
 	_, err = (&verify.Counterexample{What: verify.Deadlock, Faults: []string{"s9"}}).Scenario(cfg, "updown")
 	require.ErrorContains(t, err, `"s9"`)
@@ -183,7 +185,8 @@ func TestAPathThatComesTheSameWayTwiceHasItsChoicesByHop(t *testing.T) {
 	require.NoError(t, err)
 	c := &verify.Counterexample{
 		What: verify.Livelock, Src: "n000", Dst: "n111", Again: 2,
-		Path: []verify.Step{step(leaf, 0, 2, 2), step(mid, 0, 2, 2), step(mid, 2, 0, 2), step(leaf, 2, 3, 1), step(mid, 0, 3, 2)},
+		Path: []verify.Step{step(leaf, 0, 2, 2), step(mid, 0, 2, 2), step(mid, 2, 0, 2), step(leaf, 2, 3, 1),
+			step(mid, 0, 3, 2)},
 	}
 	f, err := c.Scenario(cfg, "deterministic-link")
 	require.NoError(t, err)
@@ -198,14 +201,16 @@ func TestAPathThatComesTheSameWayTwiceHasItsChoicesByHop(t *testing.T) {
 
 func TestOneOfSeveralPortsToANeighbourIsNamedByItsNumber(t *testing.T) {
 	t.Parallel()
-	g, err := topology.New("two", []topology.Switch{{Name: "a", Ports: 3}, {Name: "b", Ports: 3}}, []topology.NIC{{Name: "x"}, {Name: "y"}}, []topology.Link{
-		{A: end(weft.SwitchID(0).Node(), 0), B: end(weft.SwitchID(1).Node(), 0)},
-		{A: end(weft.SwitchID(0).Node(), 1), B: end(weft.SwitchID(1).Node(), 1)},
-		{A: end(weft.SwitchID(0).Node(), 2), B: end(weft.NICID(0).Node(), 0)},
-		{A: end(weft.SwitchID(1).Node(), 2), B: end(weft.NICID(1).Node(), 0)},
-	})
+	g, err := topology.New("two", []topology.Switch{{Name: "a", Ports: 3}, {Name: "b", Ports: 3}},
+		[]topology.NIC{{Name: "x"}, {Name: "y"}}, []topology.Link{
+			{A: end(weft.SwitchID(0).Node(), 0), B: end(weft.SwitchID(1).Node(), 0)},
+			{A: end(weft.SwitchID(0).Node(), 1), B: end(weft.SwitchID(1).Node(), 1)},
+			{A: end(weft.SwitchID(0).Node(), 2), B: end(weft.NICID(0).Node(), 0)},
+			{A: end(weft.SwitchID(1).Node(), 2), B: end(weft.NICID(1).Node(), 0)},
+		})
 	require.NoError(t, err)
-	c := &verify.Counterexample{What: verify.Unconnected, Src: "x", Dst: "y", Again: -1, Path: []verify.Step{{Switch: "a", InPort: 2, Port: 1, Ways: 2}}}
+	c := &verify.Counterexample{What: verify.Unconnected, Src: "x", Dst: "y", Again: -1,
+		Path: []verify.Step{{Switch: "a", InPort: 2, Port: 1, Ways: 2}}}
 	f, err := c.Scenario(verify.Config{Graph: g, Firmware: routeFunc(circle{g}.route)}, "circle")
 	require.NoError(t, err)
 	assert.Equal(t, []format.Choice{{Switch: "a", In: "x", To: "1"}}, f.Choices)
@@ -228,7 +233,8 @@ func TestHopsAreShortEnoughThatNoRegisterExpiresOnThePath(t *testing.T) {
 		after weft.Time
 		delay string
 		note  bool
-	}{{0, "200ms", false}, {10 * weft.Second, "200ms", false}, {200 * weft.Millisecond, "50ms", false}, {40 * weft.Millisecond, "20ms", true}} {
+	}{{0, "200ms", false}, {10 * weft.Second, "200ms", false}, {200 * weft.Millisecond, "50ms", false},
+		{40 * weft.Millisecond, "20ms", true}} {
 		cfg := config(t, "kary-ntree:3,2", "more", verify.Links, 2, verify.Arriving)
 		cfg.Firmware = expiring(c.after)
 		counter := found(t, cfg)

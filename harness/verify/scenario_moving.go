@@ -91,7 +91,8 @@ func (m *mover) write(send format.Step) {
 	slices.SortStableFunc(m.orders, func(a, b timed) int { return cmp.Compare(a.at, b.at) })
 	m.dead(m.first)
 	if len(m.slow) > 0 {
-		m.file.Timeline = append(m.file.Timeline, format.Step{At: "0s", Impair: m.slow, Delay: format.Duration((m.hop - m.base).String())})
+		m.file.Timeline = append(m.file.Timeline, format.Step{At: "0s", Impair: m.slow,
+			Delay: format.Duration((m.hop - m.base).String())})
 	}
 	m.file.Link.Delay = format.Duration(m.base.String())
 	m.file.Timeline = append(m.file.Timeline, send)
@@ -192,15 +193,18 @@ func (m *mover) order(f int, e Element) {
 		room := m.at[i] - m.at[before]
 		if !dead { // its ends hear each other after two delays
 			if room < m.hop {
-				m.say("%s is to come back between steps %d and %d, and has too little time for it: the run may differ.", m.Faults[f], before+1, i+1)
+				m.say("%s is to come back between steps %d and %d, and has too little time for it: the run may differ.",
+					m.Faults[f], before+1, i+1)
 			}
 			m.add(m.at[before]+m.hop/8, up)
 			continue
 		}
 		if m.crosses(e, before, i) {
-			m.say("%s is to die between the arrival of the packet by it and its routing, step %d; no order from outside comes between: live, the packet is lost.", m.Faults[f], i+1)
+			m.say("%s is to die between the arrival of the packet by it and its routing, step %d; no order from outside "+
+				"comes between: live, the packet is lost.", m.Faults[f], i+1)
 		} else if room < m.hop {
-			m.say("%s is to die between steps %d and %d, within %v: on a busy machine the run may differ.", m.Faults[f], before+1, i+1, room)
+			m.say("%s is to die between steps %d and %d, within %v: on a busy machine the run may differ.", m.Faults[f],
+				before+1, i+1, room)
 		}
 		m.add(m.at[i]-min(room, m.hop)/2, down)
 	}

@@ -52,7 +52,8 @@ func (c *scene) setTo(s *space, set []Element) {
 	}
 	for mask := range count {
 		ports := make([]switching.PortSet, len(c.around))
-		now := moment{dead: make([]int32, len(c.around)), down: make([]bool, len(c.around)), never: m.most > 0 && bits.OnesCount(uint(mask)) > m.most}
+		now := moment{dead: make([]int32, len(c.around)), down: make([]bool, len(c.around)), never: m.most > 0 &&
+			bits.OnesCount(uint(mask)) > m.most}
 		for i, e := range set {
 			if m.when != Before && mask>>i&1 == 0 {
 				continue

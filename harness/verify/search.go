@@ -101,7 +101,8 @@ func (x *explorer) search(f, source int, loops bool) *Counterexample {
 			for b := range x.scene.set {
 				later := k
 				later.moment |= 1 << b
-				if _, down := x.scene.dead(fs.states[k.state].sw, int(later.moment)); later != k && !down && !x.hasDied(fs, later, int(later.moment)) {
+				if _, down := x.scene.dead(fs.states[k.state].sw, int(later.moment)); later != k && !down &&
+					!x.hasDied(fs, later, int(later.moment)) {
 					come(trail{node: later, before: int32(i), edge: -1})
 				}
 			}
@@ -235,7 +236,8 @@ func (x *explorer) step(fs *flowSpace, k nodeKey, a alternative, edge, moment in
 	st := fs.states[k.state]
 	g := x.m.g
 	s := Step{
-		Switch: g.Switches[st.sw].Name, ID: weft.SwitchID(st.sw), In: x.neighbour(int(st.sw), st.in), InPort: st.in, VC: st.vc,
+		Switch: g.Switches[st.sw].Name, ID: weft.SwitchID(st.sw), In: x.neighbour(int(st.sw), st.in), InPort: st.in,
+		VC:     st.vc,
 		Fields: x.fields.of(st.fields), Rule: x.rules.of(a.rule), Ways: len(a.edges), Port: weft.NoPort,
 	}
 	if x.m.when != Before && moment != anyMoment {

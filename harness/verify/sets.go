@@ -102,7 +102,8 @@ func (s *Sets) countable() error {
 	if s.Samples > 0 {
 		hint = "fewer samples"
 	}
-	return fmt.Errorf("%w: more than %d sets of %d to %d faults: ask for %s", ErrConfig, uint64(maxSets), s.Min, s.Max, hint)
+	return fmt.Errorf("%w: more than %d sets of %d to %d faults: ask for %s", ErrConfig, uint64(maxSets), s.Min,
+		s.Max, hint)
 }
 
 // given checks a list of sets.
@@ -113,7 +114,8 @@ func (s *Sets) given(g *topology.Graph) error {
 			case e.Switch && int(e.ID) >= len(g.Switches), !e.Switch && int(e.ID) >= len(g.Links):
 				return fmt.Errorf("%w: set %d has %+v, which is not in %s", ErrConfig, i+1, e, g.Spec)
 			case !e.Switch && !g.Links[e.ID].BetweenSwitches():
-				return fmt.Errorf("%w: set %d has %s, the only link of a NIC: name links between switches", ErrConfig, i+1, e.Name(g))
+				return fmt.Errorf("%w: set %d has %s, the only link of a NIC: name links between switches", ErrConfig, i+1,
+					e.Name(g))
 			case slices.Contains(set[:j], e):
 				return fmt.Errorf("%w: set %d has %s twice", ErrConfig, i+1, e.Name(g))
 			}
@@ -129,7 +131,8 @@ func (s *Sets) resolveGroups(g *topology.Graph) error {
 	case len(g.Switches) == 0 || g.Place(0).Tree == nil:
 		return fmt.Errorf("%w: faults per switch group: %s has no switch groups, only trees have", ErrConfig, g.Spec)
 	case s.Samples == 0 || s.Kind != "" && s.Kind != Links:
-		return fmt.Errorf("%w: faults per switch group are samples of links: give a number of samples and kind %s", ErrConfig, Links)
+		return fmt.Errorf("%w: faults per switch group are samples of links: give a number of samples and kind %s",
+			ErrConfig, Links)
 	}
 	at := map[string]int{}
 	for _, l := range g.Links {

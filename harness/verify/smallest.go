@@ -41,7 +41,8 @@ func (r *run) counterexample(firsts []first) (best *Counterexample, err error) {
 			return best, nil
 		}
 	}
-	return nil, fmt.Errorf("internal error: nothing is wrong with %s dead, though something was", tries[0].names(r.Sets.at(firsts[0].Index)))
+	return nil, fmt.Errorf("internal error: nothing is wrong with %s dead, though something was",
+		tries[0].names(r.Sets.at(firsts[0].Index)))
 }
 
 // maxWorked bounds the sets that are worked out to find the one with the shortest path.

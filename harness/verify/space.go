@@ -108,9 +108,11 @@ type alternative struct {
 
 // edge is one candidate.
 type edge struct {
-	to   int32 // state; -1 delivered
-	out  int32 // the channel taken; -1 when it leads to a NIC
-	pair int32 // model.turn of channel in and channel out, -1 when it came from a NIC; when it leads to one, the fields: see handed
+	to  int32 // state; -1 delivered
+	out int32 // the channel taken; -1 when it leads to a NIC
+	// model.turn of channel in and channel out, -1 when it came from a NIC; when it leads to one,
+	// the fields: see handed
+	pair int32
 	vc   weft.VC
 	two  bool // it asks for more than one free place
 	last bool // it is of the last class that the answer has

@@ -66,7 +66,8 @@ const anyMoment = -1
 // one.
 const noValue = -1
 
-func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, moment int, do func(*alternative, int32, int32, int)) {
+func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, moment int,
+	do func(*alternative, int32, int32, int)) {
 	runs := blanks[:1]
 	if x.m.mixed() {
 		runs = x.mayRun(f, fs, k, sw, dead)
@@ -141,7 +142,8 @@ func (x *explorer) settle() error {
 		for f := range x.m.flows {
 			x.reachable(f, x.start(f), false)
 			if full := x.traffic.full; len(full) > 0 {
-				return fmt.Errorf("%w: with %s dead the registers of %s can hold more than %d values: ask for fewer faults, or for registers that a packet has to itself",
+				return fmt.Errorf("%w: with %s dead the registers of %s can hold more than %d values: ask for fewer faults, or "+
+					"for registers that a packet has to itself",
 					ErrConfig, x.names(x.scene.set), x.m.g.Switches[full[0]].Name, maxValues)
 			}
 			x.release(f)

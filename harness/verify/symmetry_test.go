@@ -59,7 +59,8 @@ func TestAFirmwareThatSaysItIsSymmetricAndIsNotIsFoundOut(t *testing.T) {
 	assert.Equal(t, Livelock, r.Counter.What)
 	assert.Len(t, r.Counter.Faults, 1)
 	assert.Empty(t, r.Symmetry)
-	assert.Regexp(t, `^port-three-is-zero says that it is symmetric, and is not, so every set is explored: at s1\.\d, a packet for n\d\d that comes in by p\d vc0.*`+
+	assert.Regexp(t, `^port-three-is-zero says that it is symmetric, and is not, so every set is explored: at `+
+		`s1\.\d, a packet for n\d\d that comes in by p\d vc0.*`+
 		`: rule "4: U-turn, .*, writes .*; with digit 0, as copy, renumbered \[.*\], at s1\.\d, a packet for`, r.Asymmetry)
 	assert.Equal(t, r.FaultSets, r.Explored)
 
@@ -250,7 +251,8 @@ func foundOut(t *testing.T, base switching.Firmware) {
 		r := ran(t, c)
 		assert.Equal(t, Enumeration, r.Method)
 		assert.False(t, r.Pass, what)
-		assert.Regexp(t, `^nosy says that only the destination matters, which is not so, so every pair is explored by itself: at s\d\.\d\d, for a packet to n\d\d\d .* `+
+		assert.Regexp(t, `^nosy says that only the destination matters, which is not so, so every pair is explored by `+
+			`itself: at s\d\.\d\d, for a packet to n\d\d\d .* `+
 			`by rule "not from there" if`, r.SourceBased, what)
 		if what == "source" {
 			assert.Equal(t, r.FaultSets, r.Unconnected, "of one pair")

@@ -200,13 +200,15 @@ func TestAFirmwareThatLooksAtQueuesIsExploredForFullAndEmptyOnes(t *testing.T) {
 		return d
 	})
 	all := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}.firmware()})
-	assert.Equal(t, all.States, run(t, verify.Config{Graph: g, Firmware: emptier}).States, "either output is taken at some load")
+	assert.Equal(t, all.States, run(t, verify.Config{Graph: g, Firmware: emptier}).States,
+		"either output is taken at some load")
 }
 
 func TestAFirmwareThatLooksAtTheTimeIsNoted(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:2x2")
-	r := run(t, verify.Config{Graph: g, Firmware: routeFunc(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+	r := run(t, verify.Config{Graph: g, Firmware: routeFunc(func(pkt *weft.Header, at switching.Arrival,
+		sw switching.View) switching.Decision {
 		sw.Now()
 		return shortest{g, first}.route(pkt, at, sw)
 	})})
@@ -235,10 +237,13 @@ func TestNonsenseIsAFindingAndNoPanic(t *testing.T) {
 		fw   switching.Firmware
 		ends string
 	}{
-		"no port":                 {to(weft.NoPort, 0), "names a port or VC that is not there"},
-		"one port too far":        {to(100, 0), "names a port or VC that is not there"},
-		"no layer":                {to(0, 7), "names a port or VC that is not there"},
-		"nothing":                 {routeFunc(func(*weft.Header, switching.Arrival, switching.View) switching.Decision { return switching.Decision{} }), ""},
+		"no port":          {to(weft.NoPort, 0), "names a port or VC that is not there"},
+		"one port too far": {to(100, 0), "names a port or VC that is not there"},
+		"no layer":         {to(0, 7), "names a port or VC that is not there"},
+		"nothing": {routeFunc(func(*weft.Header, switching.Arrival,
+			switching.View) switching.Decision {
+			return switching.Decision{}
+		}), ""},
 		"a register far away":     {writes(1000), "writes a register that is not there"},
 		"a register before all":   {writes(-1), "writes a register that is not there"},
 		"a register not declared": {writes(1), "writes a register that is not there"},
@@ -276,7 +281,8 @@ func TestAFirmwareThatLooksAtMoreOfAPacketThanItsFieldsIsNoted(t *testing.T) {
 		"size": func(h *weft.Header) bool { return h.Size < 64 },
 		"flow": func(h *weft.Header) bool { return h.Seq > 0 },
 	} {
-		r := run(t, verify.Config{Graph: g, Firmware: routeFunc(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+		r := run(t, verify.Config{Graph: g, Firmware: routeFunc(func(pkt *weft.Header, at switching.Arrival,
+			sw switching.View) switching.Decision {
 			if odd(pkt) {
 				return switching.Discard(name)
 			}

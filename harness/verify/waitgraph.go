@@ -10,8 +10,10 @@ type waitGraph struct {
 	edges   [][2]int32 // channel to channel
 	two     [][2]int32 // those of them that ask for more than one free place
 	seenTwo []uint32   // as seen, of these; nil while there are none
-	before  []int32    // per channel: the channel from which packets come that ask for one free place only, nobody or several
-	falling bool       // an edge does not raise the channel number, or there are no numbers
+	// per channel: the channel from which packets come that ask for one free place only, nobody or
+	// several
+	before  []int32
+	falling bool // an edge does not raise the channel number, or there are no numbers
 
 	moments [][]int32  // per moment: the waits
 	waited  [][]uint32 // per moment and wait: when it was last added

@@ -138,7 +138,8 @@ func (w *Walker) hop(f int, fs *flowSpace, at []nodeKey, h *weft.Hop, only bool)
 	case len(can) == 0:
 		return nil, fmt.Errorf("%w: %s is dead", ErrPath, x.m.g.Switches[st.sw].Name)
 	case !slices.Contains(can, did):
-		return nil, fmt.Errorf("%w: %s it %s; there is only: %s", ErrPath, is.text(x.m), did.text(x.m, is.sw), textOf(can, x.m, is.sw))
+		return nil, fmt.Errorf("%w: %s it %s; there is only: %s", ErrPath, is.text(x.m), did.text(x.m, is.sw),
+			textOf(can, x.m, is.sw))
 	case only && len(can) > 1:
 		return nil, fmt.Errorf("%w that is the only one: %s there are: %s", ErrPath, is.text(x.m), textOf(can, x.m, is.sw))
 	}

@@ -264,8 +264,16 @@ func (v *verifyFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	if err != nil {
 		return err
 	}
-	p := command.NewProgress(stderr, command.Terminal(stderr), "fault sets", v.tellEvery)
-	c.Progress = p.Told
+	p := command.NewProgress(stderr, command.Terminal(stderr), "destinations", v.tellEvery)
+	c.Destinations = p.Told
+	oneByOne := false
+	c.Progress = func(done, total uint64) {
+		if !oneByOne {
+			p.Begin("fault sets")
+		}
+		oneByOne = true
+		p.Told(done, total)
+	}
 	r, err := verify.Run(ctx, c)
 	p.End()
 	if err != nil {
@@ -332,6 +340,9 @@ func (v *verifyFlags) prepare() (earlier []*verify.Result, err error) {
 
 // interrupted says how to go on.
 func (v *verifyFlags) interrupted(r *verify.Result, p *command.Progress) error {
+	if r.Method == verify.Lazy {
+		return errors.New("interrupted while all sets were explored at once: the next run begins anew")
+	}
 	how := "with --checkpoint FILE the next run could go on from here"
 	if v.checkpoint != "" {
 		how = "the same command goes on from " + v.checkpoint

@@ -49,5 +49,9 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 
 	ended, stop := context.WithCancel(t.Context())
 	stop()
-	require.EqualError(t, v.run(ended, nil, &rig.Output{}, &rig.Output{}), "interrupted after 0 fault sets: with --checkpoint FILE the next run could go on from here")
+	require.EqualError(t, v.run(ended, nil, &rig.Output{}, &rig.Output{}),
+		"interrupted while all sets were explored at once: the next run begins anew")
+	v.exhaustive = true
+	require.EqualError(t, v.run(ended, nil, &rig.Output{}, &rig.Output{}),
+		"interrupted after 0 fault sets: with --checkpoint FILE the next run could go on from here")
 }
