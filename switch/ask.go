@@ -146,7 +146,7 @@ func (s *Switch) ask(id slotID, out *weft.Actions) {
 	sl := &s.slots.slot[id]
 	if sl.why&(1<<StallFirmware) == 0 {
 		sl.why |= 1 << StallFirmware
-		s.in[sl.in].unanswered++
+		s.stall(sl.in, StallFirmware)
 	}
 	sl.asked = askWanted
 	s.asks.wanted[id/64] |= 1 << (uint(id) % 64)

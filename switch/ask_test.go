@@ -304,7 +304,7 @@ func TestAskingAllocatesNothing(t *testing.T) {
 		id := r.slots.take()
 		sl := &r.slots.slot[id]
 		*sl = slot{hdr: weft.Header{Dst: 1}}
-		r.slots.push(&r.in[0].queue, id)
+		r.slots.push(&r.in[0], id)
 		r.ports[0].end.Keep(0)
 		r.advance(id, &r.out)
 		r.Asks(r.now, &b)

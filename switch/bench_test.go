@@ -130,7 +130,7 @@ func TestABlockedPacketAllocatesNothing(t *testing.T) {
 		}
 	}
 	round()
-	require.Positive(t, s.sw.in[0].stalls[StallOutputFull])
+	require.Positive(t, s.sw.stallsAt(0)[StallOutputFull])
 	require.Empty(t, s.out.Faults)
 	require.Zero(t, testing.AllocsPerRun(100, round))
 }

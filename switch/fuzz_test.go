@@ -246,10 +246,10 @@ func (o *oracle) check() {
 // keptForAnother sees that places of c are kept only for a packet that will have what it asks for
 // when the queue has moved, and reports whether they are.
 func (o *oracle) keptForAnother(c channel, seq uint64) bool {
-	id := o.wait.kept[c]
-	if id == noSlot {
+	if !o.wait.isKept(c) {
 		return false
 	}
+	id := o.wait.kept[c]
 	p, vc := o.portVC(c)
 	if leave := min(int(o.Switch.out[c].n), o.ports[p].end.Credits(vc)); !o.wait.waits(id, c) ||
 		o.room(c)+leave < int(o.slots.slot[id].need) {

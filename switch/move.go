@@ -86,7 +86,7 @@ func (s *Switch) Leave(now weft.Time, out *weft.Actions) (h HandOver) {
 	}
 	for c := range s.in {
 		p, vc := s.portVC(channel(c))
-		for q := &s.in[c].queue; q.n > 0; {
+		for q := &s.in[c]; q.n > 0; {
 			id := q.head
 			h.Packets = append(h.Packets, s.held(id))
 			s.slots.remove(q, id)
@@ -215,7 +215,7 @@ func (s *Switch) keep(k *HeldPacket) {
 	}
 	q := &s.in[sl.in]
 	mustWait := q.n > 0 && (s.cfg.Queueing == FIFO || s.slots.sameFlow(q.head, flow) != noSlot)
-	s.slots.push(&q.queue, id)
+	s.slots.push(q, id)
 	if !s.ports[k.In].end.Keep(k.InVC) {
 		panic("switching: BUG: no place for a packet that fits")
 	}

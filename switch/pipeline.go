@@ -31,9 +31,9 @@ func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Act
 
 	q := &s.in[c]
 	mustWait := q.n > 0 && (s.cfg.Queueing == FIFO || s.slots.sameFlow(q.head, flowOf(h)) != noSlot)
-	s.slots.push(&q.queue, id)
+	s.slots.push(q, id)
 	if mustWait {
-		q.stalls[StallOrder]++
+		s.stall(c, StallOrder)
 		sl.why = 1 << StallOrder
 		return
 	}
@@ -190,7 +190,7 @@ func (s *Switch) block(id slotID, candidates []Candidate) {
 	sl.why |= 1 << reason
 	if !sl.waited && !sl.stranded {
 		sl.waited = true
-		s.in[sl.in].stalls[reason]++
+		s.stall(sl.in, reason)
 	}
 }
 
@@ -273,7 +273,7 @@ func (s *Switch) leaveInput(id slotID, out *weft.Actions) slotID {
 	sl := &s.slots.slot[id]
 	q := &s.in[sl.in]
 	l := s.slots.link[id]
-	s.slots.remove(&q.queue, id)
+	s.slots.remove(q, id)
 	if s.ports[sl.port].end.Free(sl.vc) {
 		s.markReady(sl.port, out)
 	}
@@ -361,7 +361,7 @@ func (s *Switch) transmit(p weft.PortID, c channel, f *weft.Frame, out *weft.Act
 // are in its way can leave by credits that are there already: then it waits for nobody, and keeping
 // them from others closes no circle of waiting.
 func (s *Switch) wakeWaiters(c channel, out *weft.Actions) {
-	if s.wait.count[c] == 0 {
+	if !s.wait.any(c) {
 		return
 	}
 	first := s.wait.next[c]
@@ -387,7 +387,7 @@ func (s *Switch) wakeWaiters(c channel, out *weft.Actions) {
 // will have as much as it asks for without anybody else moving.
 func (s *Switch) couldHave(id slotID, c channel) bool {
 	need := int(s.slots.slot[id].need)
-	if need < 2 || !s.wait.waits(id, c) || s.wait.kept[c] != noSlot {
+	if need < 2 || !s.wait.waits(id, c) || s.wait.isKept(c) {
 		return false
 	}
 	p, vc := s.portVC(c)
@@ -412,8 +412,24 @@ func (s *Switch) rerouteBlocked(out *weft.Actions) {
 func (s *Switch) stallCredit(c channel) {
 	if o := &s.out[c]; !o.stalled {
 		o.stalled = true
-		o.stalls++
+		s.stall(c, StallNoCredit)
 	}
+}
+
+// stall counts that a packet or a queue begins to wait.
+func (s *Switch) stall(c channel, why Stall) {
+	if s.stalls == nil {
+		s.stalls = make([][stalls]uint64, len(s.in))
+	}
+	s.stalls[c][why]++
+}
+
+// stallsAt are those counted at a channel so far.
+func (s *Switch) stallsAt(c channel) (n [stalls]uint64) {
+	if s.stalls != nil {
+		n = s.stalls[c]
+	}
+	return n
 }
 
 func (s *Switch) portUp(p weft.PortID) bool { return s.ports[p].end.Usable() }

@@ -41,11 +41,9 @@ func (s *Switch) SumVCs() []VCSum {
 			c, sum := s.channel(weft.PortID(i), vc), &sums[vc]
 			sum.Input, sum.Output = sum.Input+int(s.in[c].n), sum.Output+int(s.out[c].n)
 			sum.Credits += s.ports[i].end.Credits(vc)
-			for why, n := range s.in[c].stalls {
+			for why, n := range s.stallsAt(c) {
 				sum.Stalls[why] += n
 			}
-			sum.Stalls[StallNoCredit] += s.out[c].stalls
-			sum.Stalls[StallFirmware] += s.in[c].unanswered
 		}
 	}
 	return sums

@@ -122,10 +122,8 @@ func (s *Switch) Snapshot() Snapshot {
 			v := VCSnapshot{
 				Input: int(s.in[c].n), Output: int(s.out[c].n),
 				Credits: p.end.Credits(vc), Epoch: p.end.Epoch(vc),
+				Stalls: s.stallsAt(c),
 			}
-			copy(v.Stalls[:], s.in[c].stalls[:])
-			v.Stalls[StallNoCredit] = s.out[c].stalls
-			v.Stalls[StallFirmware] = s.in[c].unanswered
 			ps.VCs = append(ps.VCs, v)
 		}
 		sn.Ports = append(sn.Ports, ps)

@@ -19,7 +19,7 @@ type Switch struct {
 	returning returning
 	ports     []port
 	stranded  int      // packets in the output queues of dead links that are routed anew
-	in        []input  // per channel
+	in        []queue  // per channel; bound of each: Config.InputBuffer, kept by the credits
 	out       []output // per channel
 	slots     slots
 	place     *weft.Place
@@ -34,7 +34,8 @@ type Switch struct {
 	discards map[string]uint64 // per rule
 	cfg      Config
 	stats    Stats
-	scratch  []Candidate
+	scratch  []Candidate      // nil before the firmware needs it
+	stalls   [][stalls]uint64 // per channel, by Stall; nil before the first
 	wait     waiters
 	picks    uint32    // where the candidate to wait for is picked next, see WaitForOne
 	queuedAt []queuing // per slot, of traced packets; nil before the first
@@ -45,7 +46,7 @@ type Switch struct {
 	asks *asking // nil: the driver takes no asks
 }
 
-// port is what the VCs of one port share: four cache lines.
+// port is what the VCs of one port share: two cache lines.
 type port struct {
 	ready  bool    // the driver knows that there may be something to transmit
 	nextVC weft.VC // round robin of schedule
@@ -54,20 +55,12 @@ type port struct {
 	lost   uint64 // packets that were queued for this port when its link died
 }
 
-// input is one input VC queue. Bound: Config.InputBuffer, kept by the credits.
-type input struct {
-	queue
-	stalls     [StallNoCredit]uint64 // those that count at inputs
-	unanswered uint64                // StallFirmware, which does too
-}
-
 // output is one output VC queue. Bound: queue and reserved together at most Config.OutputBuffer,
 // kept by selectOutput.
 type output struct {
 	queue
-	reserved int32  // places promised to packets on their way through the crossbar
-	stalls   uint64 // StallNoCredit
-	stalled  bool   // it waits for a credit, and that was counted
+	reserved int32 // places promised to packets on their way through the crossbar
+	stalled  bool  // it waits for a credit, and that was counted
 }
 
 // register is the live value of a declared register.
@@ -106,13 +99,15 @@ func New(cfg Config) (*Switch, error) {
 		place:    cfg.Place,
 		ports:    make([]port, ports),
 		slots:    slots{most: all},
-		in:       make([]input, channels),
+		in:       make([]queue, channels),
 		out:      make([]output, channels),
 		wait:     newWaiters(all, channels),
-		scratch:  make([]Candidate, 0, channels),
 		discards: map[string]uint64{},
 		look:     weft.Never,
 		suspect:  weft.Never,
+	}
+	if cap(cfg.Scratch) >= channels {
+		s.scratch = cfg.Scratch
 	}
 	s.adopt()
 	if cfg.Requeue {
@@ -124,7 +119,7 @@ func New(cfg Config) (*Switch, error) {
 		})
 	}
 	for c := range s.in {
-		s.in[c].queue = queue{head: noSlot, tail: noSlot}
+		s.in[c] = queue{head: noSlot, tail: noSlot}
 		s.out[c].queue = queue{head: noSlot, tail: noSlot}
 	}
 	s.returning.until = weft.Never
@@ -300,7 +295,7 @@ func (s *Switch) Crash(now weft.Time, out *weft.Actions) {
 	}
 	for c := range s.in {
 		p, vc := s.portVC(channel(c))
-		for q := &s.in[c].queue; q.n > 0; {
+		for q := &s.in[c]; q.n > 0; {
 			id := q.head
 			s.slots.remove(q, id)
 			s.ports[p].end.Free(vc)
@@ -376,7 +371,7 @@ func (s *Switch) room(c channel) int {
 // roomFor is the room of c for a packet that waits for nothing: none where it is kept for one that
 // does.
 func (s *Switch) roomFor(c channel) int {
-	if s.wait.keeps > 0 && s.wait.kept[c] != noSlot {
+	if s.wait.isKept(c) {
 		return 0
 	}
 	return s.room(c)
@@ -410,7 +405,7 @@ func (s *Switch) Preload(p weft.PortID) (x uint64) {
 	port, c := &s.ports[p], s.channel(p, 0)
 	in, out := &s.in[c], &s.out[c]
 	return uint64(port.queued+in.n+out.n) + port.end.Preload() + uint64(len(s.slots.slot)) +
-		uint64(s.place.Switch) + uint64(s.stats.Received) + uint64(s.wait.count[c]) + uint64(s.cfg.VCs) + uint64(s.cfg.OutputBuffer)
+		uint64(s.place.Switch) + uint64(s.stats.Received) + uint64(s.wait.slots) + uint64(s.cfg.VCs)
 }
 
 // PreloadNext reads the slots of the packets that come and go next at port p.

@@ -47,7 +47,7 @@ func (s *Switch) traceQueued(id slotID, c channel) {
 		s.queuedAt = make([]queuing, s.slots.most)
 	}
 	o := &s.out[c]
-	q := queuing{at: s.now, stalls: o.stalls}
+	q := queuing{at: s.now, stalls: s.stallsAt(c)[StallNoCredit]}
 	if o.stalled {
 		q.stalls-- // it lasts
 	}
@@ -58,7 +58,7 @@ func (s *Switch) traceQueued(id slotID, c channel) {
 // credit.
 func (s *Switch) traceLeft(id slotID, c channel, out *weft.Actions) {
 	q := s.queuedAt[id]
-	if s.out[c].stalls == q.stalls {
+	if s.stallsAt(c)[StallNoCredit] == q.stalls {
 		return
 	}
 	p, vc := s.portVC(c)
@@ -79,7 +79,7 @@ func (s *Switch) Holds(src, dst weft.NICID, seq uint64) bool {
 		return false
 	}
 	for c := range s.in {
-		if holds(&s.in[c].queue) || holds(&s.out[c].queue) {
+		if holds(&s.in[c]) || holds(&s.out[c].queue) {
 			return true
 		}
 	}

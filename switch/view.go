@@ -9,12 +9,18 @@ import (
 // view is a Switch as its firmware sees it.
 type view Switch
 
-func (v *view) sw() *Switch          { return (*Switch)(v) }
-func (v *view) Place() *weft.Place   { return v.place }
-func (v *view) VCs() int             { return v.cfg.VCs }
-func (v *view) Draw() uint64         { return v.cfg.Rand.Uint64() }
-func (v *view) Now() weft.Time       { return v.now }
-func (v *view) Scratch() []Candidate { return v.scratch[:0] }
+func (v *view) sw() *Switch        { return (*Switch)(v) }
+func (v *view) Place() *weft.Place { return v.place }
+func (v *view) VCs() int           { return v.cfg.VCs }
+func (v *view) Draw() uint64       { return v.cfg.Rand.Uint64() }
+func (v *view) Now() weft.Time     { return v.now }
+
+func (v *view) Scratch() []Candidate {
+	if v.scratch == nil {
+		v.scratch = make([]Candidate, 0, len(v.in))
+	}
+	return v.scratch[:0]
+}
 
 // Register panics for one that is not declared: the panic is what becomes of the packet.
 func (v *view) Register(i int) uint64 {

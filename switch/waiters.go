@@ -3,36 +3,45 @@ package switching
 import "math/bits"
 
 // waiters remembers which blocked packet waits for which output queues: a bit matrix, read by rows
-// in both directions, so that entering, waking and leaving never search, and only the first that waits allocates. Rows
-// are served round robin: every waiter of an output is woken before any is woken twice.
+// in both directions, so that entering, waking and leaving never search, and only the first that waits allocates. Rows are served round robin: every waiter of an output is woken before any is woken twice.
 type waiters struct {
-	keeps                int      // outputs whose places are kept
+	keeps                int // outputs whose places are kept
+	channels             int
 	count                []int32  // per output, how many wait for it
 	kept                 []slotID // per output, for whom its places are kept; noSlot: for nobody
 	next                 []slotID // per output, where the round robin goes on
 	slots                int
 	slotWords, chanWords int
-	bySlot               []uint64 // per slot, the outputs it waits for; nil before the first waits, as byOutput
+	bySlot               []uint64 // per slot, the outputs it waits for; nil before the first waits, as all per output
 	byOutput             []uint64 // per output, the slots that wait for it
 	blocked              []uint64 // the slots that wait for anything
 }
 
 func newWaiters(slots, channels int) waiters {
-	w := waiters{slots: slots, slotWords: (slots + 63) / 64, chanWords: (channels + 63) / 64}
-	w.count = make([]int32, channels)
-	w.next = make([]slotID, channels)
+	w := waiters{slots: slots, channels: channels, slotWords: (slots + 63) / 64, chanWords: (channels + 63) / 64}
 	w.blocked = make([]uint64, w.slotWords)
-	w.kept = make([]slotID, channels)
+	return w
+}
+
+// begin makes room for the first that waits.
+func (w *waiters) begin() {
+	w.bySlot, w.byOutput = make([]uint64, w.slots*w.chanWords), make([]uint64, w.channels*w.slotWords)
+	w.count, w.next, w.kept = make([]int32, w.channels), make([]slotID, w.channels), make([]slotID, w.channels)
 	for c := range w.kept {
 		w.kept[c] = noSlot
 	}
-	return w
 }
+
+// any reports whether anybody waits for c.
+func (w *waiters) any(c channel) bool { return w.count != nil && w.count[c] > 0 }
+
+// isKept reports whether the places of c are kept for somebody.
+func (w *waiters) isKept(c channel) bool { return w.keeps > 0 && w.kept[c] != noSlot }
 
 // enter makes id wait for the output queue c, beside those it waits for already.
 func (w *waiters) enter(id slotID, c channel) {
 	if w.bySlot == nil {
-		w.bySlot, w.byOutput = make([]uint64, w.slots*w.chanWords), make([]uint64, len(w.count)*w.slotWords)
+		w.begin()
 	}
 	word, bit := &w.bySlot[int(id)*w.chanWords+int(c)/64], uint64(1)<<(uint(c)%64)
 	if *word&bit != 0 {

@@ -32,6 +32,7 @@ type network struct {
 	inForce      int64 // cycle at which the last of what it makes is loaded
 	dead         subnet.Dead
 
+	scratch     [][]switching.Candidate // per part, of its switches
 	switches    []*switching.Switch
 	nics        []*nic.NIC
 	switchNodes []*virtual.Node
@@ -101,9 +102,17 @@ func build(ctx context.Context, c Config) (*network, error) {
 
 func (n *network) addSwitches() error {
 	c := &n.cfg
+	most := 0
+	for _, s := range n.graph.Switches {
+		most = max(most, n.graph.Place(s.ID).Ports())
+	}
+	n.scratch = make([][]switching.Candidate, len(n.meters))
+	for i := range n.scratch {
+		n.scratch[i] = make([]switching.Candidate, 0, most*c.Switch.VCs)
+	}
 	for _, s := range n.graph.Switches {
 		cfg := c.Switch.Config()
-		cfg.Place, cfg.Firmware = n.graph.Place(s.ID), n.firmware
+		cfg.Place, cfg.Firmware, cfg.Scratch = n.graph.Place(s.ID), n.firmware, n.scratch[n.part[s.ID]]
 		cfg.Rand = weft.Stream(c.Seed, weft.StreamSwitch, uint64(s.ID), 0)
 		core, err := switching.New(cfg)
 		if err != nil {

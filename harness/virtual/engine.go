@@ -33,6 +33,8 @@ type Engine struct {
 	payloads wire.Payloads // what packets carry
 	seq      uint64        // of timers
 	calls    uint64        // that were made by time
+	runs     uint          // calls of Run so far
+	large    int           // see preloadFrom
 	hash     uint64        // of these
 	// ahead is within which time nodes do not affect each other: the least delay of a link.
 	ahead weft.Time
@@ -45,7 +47,7 @@ func New(cfg Config) *Engine {
 		cfg.Batch = defaultBatch
 	}
 	cfg.Batch = min(cfg.Batch, weft.MaxBatch)
-	e := &Engine{cfg: cfg, hash: fingerprint, ahead: weft.Never, shift: mostShift}
+	e := &Engine{cfg: cfg, hash: fingerprint, ahead: weft.Never, shift: mostShift, large: preloadFrom}
 	e.meeting = newMeeting(max(1, cfg.Workers))
 	for i := range max(1, cfg.Workers) {
 		w := &worker{engine: e, number: i}
@@ -87,6 +89,9 @@ func mix(hash, x uint64) uint64 { return bits.RotateLeft64((hash^x)*0xD6E8FEB866
 
 // Run lets all happen that is due at until or before. Then it is until.
 func (e *Engine) Run(until weft.Time) {
+	if e.runs++; len(e.nodes) >= e.large && bits.OnesCount(e.runs) == 1 { // again when there is more memory
+		e.askForHugePages()
+	}
 	for {
 		end := e.timers.due() // nodes run up to here
 		if end > until && until < weft.Never {

@@ -87,6 +87,24 @@ func TestRunningInStepsIsTheSameAsRunningThrough(t *testing.T) {
 	assert.Equal(t, whole.Hash(), parts.Hash())
 }
 
+func TestReadingAheadChangesNothing(t *testing.T) {
+	t.Parallel()
+	run := func(ahead bool) (hash, events uint64) {
+		n := newNetwork(t, "kary-ntree:4,3", "adaptive-link", "uniform:0.7")
+		if ahead {
+			n.ReadAhead()
+		}
+		n.Run(n.Now() + 300*cycle)
+		n.node[n.nodeOf(t, "s1.00")].Impair(0, link.Impairment{Delay: time.Microsecond}) // several frames on a wire
+		n.Run(n.Now() + 300*cycle)
+		return n.Hash(), n.Events()
+	}
+	hash, events := run(false)
+	h, e := run(true)
+	assert.Equal(t, hash, h)
+	assert.Equal(t, events, e)
+}
+
 // Event by event, instant by instant, in windows and on several goroutines, with faults and links
 // that lose and delay: packets and ports do the same.
 func TestHowTheEngineGoesAboutItChangesNothing(t *testing.T) {

@@ -93,7 +93,7 @@ func (w *worker) insert(e event) {
 // wires are all over the memory.
 func (w *worker) deliver(sent []sending) {
 	for i := range sent {
-		if i%groupEvents == 0 && len(w.nodes) >= preloadFrom {
+		if i%groupEvents == 0 && len(w.nodes) >= w.engine.large {
 			w.preloadWires(sent[i:min(len(sent), i+groupEvents)])
 		}
 		s := &sent[i]
@@ -163,7 +163,7 @@ func (w *worker) window(at, end weft.Time) (last weft.Time) {
 				w.cal.mark(n.index, at)
 			}
 		})
-	case len(w.nodes) < preloadFrom:
+	case len(w.nodes) < w.engine.large:
 		w.row(func(n *Node) { w.runNode(n, last) })
 	default:
 		w.row(func(n *Node) {

@@ -24,7 +24,7 @@ const (
 func (e *End) Resume(now weft.Time) {
 	if e.hellos && e.live.mute(now) {
 		e.ask()
-		e.explained = now + e.live.detection
+		e.seldom().explained = now + e.live.detection
 	}
 }
 

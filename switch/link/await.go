@@ -12,15 +12,16 @@ import "github.com/weft-fabric/weft"
 // goes on as if nothing had been said. A time that is over ends the waiting.
 func (e *End) Await(now, until weft.Time) {
 	if e.state == Up && now < until {
-		e.awaits, e.until = until-now, until
-		e.explained = max(e.explained, until)
+		r := e.seldom()
+		e.awaits, r.until = until-now, until
+		r.explained = max(r.explained, until)
 	} else {
 		e.endAwait()
 	}
 }
 
 // endAwait has the end send again.
-func (e *End) endAwait() { e.awaits, e.until = 0, weft.Never }
+func (e *End) endAwait() { e.awaits = 0 }
 
 // Awaits is how long packets wait for the neighbour to begin anew, from when that was said; 0: they
 // do not.

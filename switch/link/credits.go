@@ -38,28 +38,32 @@ type Counters struct {
 }
 
 // Counters since the start.
-func (e *End) Counters() Counters { return e.counters }
+func (e *End) Counters() Counters {
+	c := e.seldomRead().counters
+	c.Sent, c.Received = e.sent, e.received
+	return c
+}
 
 // Take counts one packet of an accepted frame into the buffer of vc. at is the packet's position
 // among those sent in vc in this epoch. It reports whether the packet is new; a repeated one is to
 // be dropped.
 func (e *End) Take(vc weft.VC, at uint64) (fresh bool, err error) {
 	if int(vc) >= len(e.ch) {
-		e.counters.Violations++
+		e.seldom().counters.Violations++
 		return false, fmt.Errorf("%w: %v, the link has %d", ErrBadVC, vc, len(e.ch))
 	}
 	c := &e.ch[vc]
 	if at < c.received {
-		e.counters.Duplicates++
+		e.seldom().counters.Duplicates++
 		return false, nil
 	}
 	if c.held == e.buffer {
-		e.counters.Violations++
+		e.seldom().counters.Violations++
 		return false, fmt.Errorf("%w: %v, all %d places are taken", ErrOverflow, vc, e.buffer)
 	}
 	c.received = at + 1
 	c.held++
-	e.counters.Received++
+	e.received++
 	return true, nil
 }
 
@@ -115,7 +119,7 @@ func (e *End) Spend(vc weft.VC) {
 		panic("link: BUG: packet sent without a credit")
 	}
 	c.sent++
-	e.counters.Sent++
+	e.sent++
 	if e.last.from != e.mine {
 		e.last = sending{from: e.mine, to: e.peer}
 	}
@@ -138,7 +142,7 @@ func (e *End) stampCredits(f *weft.Frame) {
 func (e *End) takeCredits(f *weft.Frame) error {
 	for i := range e.ch {
 		if c := &e.ch[i]; f.Sent[i] > c.granted || f.Limit[i] > c.sent+weft.MaxBuffer {
-			e.counters.Violations++
+			e.seldom().counters.Violations++
 			return fmt.Errorf("%w: %v: %d sent of %d granted, %d granted to us", ErrCounters, weft.VC(i),
 				f.Sent[i], c.granted, f.Limit[i])
 		}
@@ -147,7 +151,7 @@ func (e *End) takeCredits(f *weft.Frame) error {
 		c := &e.ch[i]
 		c.limit = max(c.limit, f.Limit[i])
 		if f.Sent[i] > c.received {
-			e.counters.Gaps += f.Sent[i] - c.received
+			e.seldom().counters.Gaps += f.Sent[i] - c.received
 			c.received = f.Sent[i]
 		}
 	}

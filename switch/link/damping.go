@@ -60,7 +60,7 @@ type damper struct {
 // lost tells that the link left the up state, for whatever reason: signal went, the neighbour is
 // silent or has started anew. It counts for damping; nothing is expected until up.
 func (s *detector) lost(now weft.Time) {
-	s.deadline = weft.Never
+	s.forget()
 	d := s.damper
 	if d == nil {
 		return

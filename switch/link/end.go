@@ -39,8 +39,8 @@ type Config struct {
 // End is one end of a link. The times it is told never go backwards. It has one owner; do not copy
 // it once it is used. The zero value is not usable, see [New].
 type End struct {
-	// In groups of a cache line, as they stand in a switch's port: what every frame reads and
-	// writes comes first, then what frames with packets do, then what only hellos need.
+	// Two cache lines, as they stand in a switch's port: what every frame reads and writes comes first,
+	// then what frames with packets do. What only hellos or faults need is elsewhere.
 	state    State
 	hello    bool // a frame is owed for the handshake, or because it is time
 	held     hold // for which reasons it does not come up
@@ -59,14 +59,39 @@ type End struct {
 
 	awaits   weft.Time // how long it sends no packets, until the neighbour begins anew, see Await; 0: it sends
 	last     sending
-	counters Counters
+	sent     uint64 // see Counters
+	received uint64
 
-	live detector
+	live *detector // off, which many ends share, where nothing is configured
+	rare *rare     // nil: nothing of it has happened
+}
 
-	until     weft.Time // then it sends again; Never unless it awaits
+// rare is what few ends ever need.
+type rare struct {
+	counters  Counters  // but Sent and Received
+	until     weft.Time // then the end sends again; of no meaning unless it awaits
 	explained weft.Time // until then our own absence explains that the neighbour begins a new epoch
 	upOwner   uint64    // the incarnation of the neighbour that upWith is of; 0: nobody has said yet
 	before    *periods  // nil: it has come up once at most
+}
+
+// seldom is what few ends ever need, to be written.
+func (e *End) seldom() *rare {
+	if e.rare == nil {
+		e.rare = new(rare)
+	}
+	return e.rare
+}
+
+// none is what an end has that has needed nothing of it. Nobody writes it.
+var none rare
+
+// seldomRead is what few ends ever need, to be read.
+func (e *End) seldomRead() *rare {
+	if e.rare == nil {
+		return &none
+	}
+	return e.rare
 }
 
 // New returns an end without signal.
@@ -77,7 +102,7 @@ func New(c Config) End {
 	}
 	return End{
 		buffer: uint32(c.Buffer), lowWater: uint32(lowWater), ch: make([]channel, c.VCs), mine: c.First,
-		hellos: c.Liveness.Interval > 0, live: newDetector(c.Liveness), until: weft.Never,
+		hellos: c.Liveness.Interval > 0, live: detectorOf(c.Liveness),
 	}
 }
 
@@ -140,7 +165,7 @@ func (e *End) Receive(now weft.Time, f *weft.Frame) (Verdict, error) {
 	awaited := e.awaits > 0
 	v, err := e.receive(f)
 	if v.Lost {
-		absent := e.live.mute(now) || now < e.explained
+		absent := e.live.mute(now) || now < e.seldomRead().explained
 		if awaited {
 			e.live.forget()
 		} else {
@@ -182,7 +207,12 @@ func (e *End) Stamp(now weft.Time, f *weft.Frame) (packets bool) {
 
 // Due is when Tick is to be called at the latest. Stamp only ever puts it off; look again after
 // Signal, and after a Receive that changed the state of the link.
-func (e *End) Due() weft.Time { return min(e.live.due(), e.until) }
+func (e *End) Due() weft.Time {
+	if e.awaits > 0 {
+		return min(e.live.due(), e.rare.until)
+	}
+	return e.live.due()
+}
 
 // SuspectAt is when the neighbour has missed a hello, and Exempt matters; only a frame that it is heard
 // by puts that off. weft.Never: no hello is expected.
@@ -194,7 +224,7 @@ func (e *End) SuspectAt() weft.Time { return e.live.suspectAt() }
 func (e *End) Tick(now weft.Time) (lost, hello bool) {
 	if e.awaits > 0 {
 		e.live.exempt(now)
-		if e.until <= now {
+		if e.rare.until <= now {
 			e.endAwait()
 		}
 	}
@@ -235,7 +265,7 @@ func (e *End) countLoss(now weft.Time) {
 }
 
 // Preload reads what a frame needs, see package harness/virtual.
-func (e *End) Preload() uint64 { return uint64(e.mine) + e.counters.Received }
+func (e *End) Preload() uint64 { return uint64(e.mine) + e.received }
 
 // PreloadNext reads what that leads to.
 func (e *End) PreloadNext() uint64 { return e.ch[0].sent + e.ch[0].granted }

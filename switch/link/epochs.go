@@ -39,12 +39,12 @@ func (e *End) comeUp(peer weft.Epoch) {
 // brings the end up, its counters.
 func (e *End) receive(f *weft.Frame) (v Verdict, err error) {
 	if f.VCs != len(e.ch) {
-		e.counters.Violations++
+		e.seldom().counters.Violations++
 		return v, fmt.Errorf("%w: %d, this end has %d", ErrVCs, f.VCs, len(e.ch))
 	}
 	switch {
 	case e.state == Down, f.From <= e.floor: // 0 is no epoch
-		e.counters.Stale++
+		e.seldom().counters.Stale++
 		return v, nil
 	case e.state == Init && e.held != 0:
 		e.hear(f)
@@ -62,7 +62,7 @@ func (e *End) receive(f *weft.Frame) (v Verdict, err error) {
 		// A hello, or a neighbour that has started anew and names an epoch of ours that it heard of
 		// by an old frame.
 		if f.To != 0 {
-			e.counters.Stale++
+			e.seldom().counters.Stale++
 		}
 		if e.state == Init {
 			e.peer, e.hello = f.From, true
@@ -72,7 +72,7 @@ func (e *End) receive(f *weft.Frame) (v Verdict, err error) {
 		}
 		return v, nil
 	}
-	e.counters.Stale++
+	e.seldom().counters.Stale++
 	return v, nil
 }
 
@@ -92,7 +92,7 @@ type Flow struct {
 // Flow copies what OnWire needs of this end.
 func (e *End) Flow() Flow {
 	f := Flow{
-		State: e.state, Mine: e.mine, Peer: e.peer, Sent: e.counters.Sent, Received: e.counters.Received,
+		State: e.state, Mine: e.mine, Peer: e.peer, Sent: e.sent, Received: e.received,
 		LastFrom: e.last.from, LastTo: e.last.to, LastSent: e.last.packets,
 	}
 	for i := range e.ch {

@@ -113,7 +113,7 @@ func (m *model) step(step byte) {
 }
 
 func (m *model) arrive(s *creditSide, again bool) {
-	before := s.counters.Received
+	before := s.received
 	var was [fuzzVCs]int
 	for vc := range was {
 		was[vc] = s.Held(weft.VC(vc))
@@ -128,8 +128,8 @@ func (m *model) arrive(s *creditSide, again bool) {
 		m.held[s][vc] += fresh
 		total += fresh
 	}
-	if uint64(total) != s.counters.Received-before {
-		m.t.Fatalf("received %d, held %d more", s.counters.Received-before, total)
+	if uint64(total) != s.received-before {
+		m.t.Fatalf("received %d, held %d more", s.received-before, total)
 	}
 }
 
@@ -202,7 +202,7 @@ func (m *model) checkWire() {
 	for _, s := range []*creditSide{&m.a, &m.b} {
 		r := m.other(s)
 		wire, lost := OnWire(s.Flow(), r.Flow())
-		if missing := s.counters.Sent - r.counters.Received; wire+lost != missing {
+		if missing := s.sent - r.received; wire+lost != missing {
 			m.t.Fatalf("%d on the wire and %d lost of %d missing", wire, lost, missing)
 		}
 		if lost < m.gone[s] {

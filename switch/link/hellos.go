@@ -47,6 +47,18 @@ func newDetector(c Liveness) detector {
 	return s
 }
 
+// off is the detector of all ends that neither say hello nor damp: it never expects anything.
+var off = newDetector(Liveness{})
+
+// detectorOf is a detector as configured.
+func detectorOf(c Liveness) *detector {
+	if c.Interval == 0 && c.Damping == (Damping{}) {
+		return &off
+	}
+	s := newDetector(c)
+	return &s
+}
+
 // start begins hellos, the first at once. A started detector stays as it is.
 func (s *detector) start(now weft.Time) {
 	if s.period > 0 && s.hello == weft.Never {
@@ -55,7 +67,11 @@ func (s *detector) start(now weft.Time) {
 }
 
 // stop ends hellos. It is not a loss; damping goes on.
-func (s *detector) stop() { s.hello, s.deadline = weft.Never, weft.Never }
+func (s *detector) stop() {
+	if s != &off { // others read it meanwhile
+		s.hello, s.deadline = weft.Never, weft.Never
+	}
+}
 
 // up has a started detector expect the neighbour from now on.
 func (s *detector) up(now weft.Time) {
@@ -80,7 +96,11 @@ func (s *detector) expect(now weft.Time) {
 const maxExemption = 10
 
 // forget expects nothing until up, as lost does, and counts no loss.
-func (s *detector) forget() { s.deadline = weft.Never }
+func (s *detector) forget() {
+	if s != &off {
+		s.deadline = weft.Never
+	}
+}
 
 // exempt begins the neighbour's time anew, see [End.Exempt].
 func (s *detector) exempt(now weft.Time) {

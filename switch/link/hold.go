@@ -55,7 +55,7 @@ func (e *End) grant(f *weft.Frame) {
 // hear takes the epochs of a frame while the end holds back.
 func (e *End) hear(f *weft.Frame) {
 	if f.From < e.peer {
-		e.counters.Stale++
+		e.seldom().counters.Stale++
 		return
 	}
 	if f.From > e.peer {

@@ -49,24 +49,28 @@ const maxPeriods = 1024
 // begin notes that the end has come up.
 func (e *End) begin() {
 	if e.upWith != 0 {
-		if e.before == nil {
-			e.before = new(periods)
+		r := e.seldom()
+		if r.before == nil {
+			r.before = new(periods)
 		}
-		b := e.before
+		b := r.before
 		if p := e.latest(); p.sent+p.received > 0 {
-			b.sent, b.received = e.counters.Sent, e.counters.Received
+			b.sent, b.received = e.sent, e.received
 			if b.list = append(b.list, p); len(b.list) > maxPeriods {
 				b.joinClosest()
 			}
 		}
 	}
-	e.upWith, e.upOwner = e.peer, 0
+	if e.upWith = e.peer; e.rare != nil {
+		e.rare.upOwner = 0
+	}
 }
 
 // latest is the latest period.
 func (e *End) latest() period {
-	p := period{peer: e.upWith, owner: e.upOwner, sent: e.counters.Sent, received: e.counters.Received}
-	if b := e.before; b != nil {
+	r := e.seldomRead()
+	p := period{peer: e.upWith, owner: r.upOwner, sent: e.sent, received: e.received}
+	if b := r.before; b != nil {
 		p.sent, p.received = p.sent-b.sent, p.received-b.received
 	}
 	if p.sent > 0 {
@@ -123,7 +127,7 @@ func (e *End) Sessions(peers []Incarnation, do func(Session)) {
 	}
 	e.resolve(peers)
 	var list []period
-	if b := e.before; b != nil {
+	if b := e.seldomRead().before; b != nil {
 		list = b.list
 	}
 	var latest period
@@ -157,15 +161,16 @@ next:
 // resolve notes with which incarnations the end was up, makes one period of those with the same, and
 // forgets those with incarnations that the list does not have.
 func (e *End) resolve(peers []Incarnation) {
-	if e.upOwner == 0 {
-		e.upOwner = owner(peers, e.upWith)
+	r := e.seldom()
+	if r.upOwner == 0 {
+		r.upOwner = owner(peers, e.upWith)
 	}
-	if e.before == nil {
+	if r.before == nil {
 		return
 	}
-	left := e.before.list[:0]
+	left := r.before.list[:0]
 next:
-	for _, p := range e.before.list {
+	for _, p := range r.before.list {
 		if p.owner == 0 {
 			p.owner = owner(peers, p.peer)
 		}
@@ -181,7 +186,7 @@ next:
 		}
 		left = append(left, p)
 	}
-	e.before.list = left
+	r.before.list = left
 }
 
 // with reports whether p was with an incarnation that a list has; 0: whether it was with one that

@@ -100,7 +100,7 @@ func TestPeriodsThatNobodyAsksForAreJoined(t *testing.T) {
 		}
 		l.beginB(1000 * (i + 1))
 	}
-	require.LessOrEqual(t, len(l.a.before.list), maxPeriods)
+	require.LessOrEqual(t, len(l.a.rare.before.list), maxPeriods)
 	var peers []Incarnation
 	for i := range weft.Epoch(anew + 1) {
 		peers = append(peers, Incarnation{uint64(i + 1), 1000 * i})
@@ -109,7 +109,7 @@ func TestPeriodsThatNobodyAsksForAreJoined(t *testing.T) {
 	for i := range uint64(anew) {
 		require.EqualValues(t, 400, got[i+1].Sent, "incarnation %d", i+1)
 	}
-	require.LessOrEqual(t, len(l.a.before.list), anew)
+	require.LessOrEqual(t, len(l.a.rare.before.list), anew)
 }
 
 // As many incarnations as a leader tells of, and those beside them, are told apart.

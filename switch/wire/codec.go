@@ -72,16 +72,16 @@ func AppendFrame(dst []byte, link LinkSum, f *weft.Frame) []byte {
 		fields, version = loadedFields, VersionPayload
 	}
 	dst = msgp.AppendArrayHeader(dst, fields)
-	dst = msgp.AppendUint64(dst, version)
-	dst = msgp.AppendUint64(dst, uint64(f.From))
-	dst = msgp.AppendUint64(dst, uint64(f.To))
+	dst = appendUint(dst, version)
+	dst = appendUint(dst, uint64(f.From))
+	dst = appendUint(dst, uint64(f.To))
 	dst = appendCounters(dst, f.Sent[:f.VCs])
 	dst = appendCounters(dst, f.Limit[:f.VCs])
 	dst = msgp.AppendArrayHeader(dst, uint32(len(f.Packets)))
 	for i := range f.Packets {
 		dst = AppendHeader(dst, &f.Packets[i])
 	}
-	dst = msgp.AppendUint64(dst, uint64(f.At))
+	dst = appendUint(dst, uint64(f.At))
 	if len(f.Payloads) > 0 {
 		dst = appendPayloads(dst, f)
 	}
@@ -91,7 +91,7 @@ func AppendFrame(dst []byte, link LinkSum, f *weft.Frame) []byte {
 func appendCounters(dst []byte, counters []uint64) []byte {
 	dst = msgp.AppendArrayHeader(dst, uint32(len(counters)))
 	for _, c := range counters {
-		dst = msgp.AppendUint64(dst, c)
+		dst = appendUint(dst, c)
 	}
 	return dst
 }

@@ -88,28 +88,28 @@ func AppendHeader(dst []byte, h *weft.Header) []byte {
 		fields += subFields
 	}
 	dst = msgp.AppendArrayHeader(dst, fields)
-	dst = msgp.AppendUint64(dst, uint64(h.Src))
-	dst = msgp.AppendUint64(dst, uint64(h.Dst))
-	dst = msgp.AppendUint64(dst, h.Seq)
+	dst = appendUint(dst, uint64(h.Src))
+	dst = appendUint(dst, uint64(h.Dst))
+	dst = appendUint(dst, h.Seq)
 	dst = appendInt(dst, int64(h.Injected))
-	dst = msgp.AppendUint64(dst, uint64(h.Size))
-	dst = msgp.AppendUint64(dst, uint64(h.VC))
-	dst = msgp.AppendUint64(dst, uint64(h.Generation))
-	dst = msgp.AppendUint64(dst, uint64(h.Hops))
-	dst = msgp.AppendUint64(dst, uint64(h.Reroutes))
+	dst = appendUint(dst, uint64(h.Size))
+	dst = appendUint(dst, uint64(h.VC))
+	dst = appendUint(dst, uint64(h.Generation))
+	dst = appendUint(dst, uint64(h.Hops))
+	dst = appendUint(dst, uint64(h.Reroutes))
 	dst = msgp.AppendBool(dst, h.Traced)
 	dst = appendInt(dst, int64(h.PortField))
-	dst = msgp.AppendUint64(dst, h.Misroute)
+	dst = appendUint(dst, h.Misroute)
 	if addressed {
-		dst = msgp.AppendUint64(dst, uint64(h.Path))
-		dst = msgp.AppendUint64(dst, uint64(h.Layers))
+		dst = appendUint(dst, uint64(h.Path))
+		dst = appendUint(dst, uint64(h.Layers))
 	}
 	if ports > 0 {
 		dst = appendRoute(dst, h.Route, ports)
 	}
 	if subs {
 		for _, sub := range h.Sub {
-			dst = msgp.AppendUint64(dst, uint64(sub))
+			dst = appendUint(dst, uint64(sub))
 		}
 	}
 	return dst

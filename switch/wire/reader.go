@@ -19,6 +19,18 @@ func appendInt(dst []byte, v int64) []byte {
 	return msgp.AppendInt64(dst, v)
 }
 
+// oneByte is above the numbers that msgpack writes in a byte that is the number. Most are such: it
+// takes half the time to see to them here.
+const oneByte = 0x80
+
+// appendUint appends v in its shortest form.
+func appendUint(dst []byte, v uint64) []byte {
+	if v < oneByte {
+		return append(dst, byte(v))
+	}
+	return msgp.AppendUint64(dst, v)
+}
+
 // reader reads bounded msgpack values off rest. The first fault sticks and every later read gives
 // zero, so that callers check once. Names are only put together for errors, off the hot path.
 type reader struct {
@@ -47,6 +59,14 @@ func (r *reader) exceed(item field, got, limit int64) {
 
 // uint reads a number of at most limit.
 func (r *reader) uint(item field, limit uint64) uint64 {
+	if rest := r.rest; !r.bad && len(rest) > 0 && rest[0] < oneByte && uint64(rest[0]) <= limit {
+		r.rest = rest[1:]
+		return uint64(rest[0])
+	}
+	return r.anyUint(item, limit)
+}
+
+func (r *reader) anyUint(item field, limit uint64) uint64 {
 	if r.bad {
 		return 0
 	}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package virtual
+
+func (e *Engine) askForHugePages() {}
