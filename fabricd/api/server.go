@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-fabric/weft"
@@ -45,7 +46,12 @@ type Server struct {
 	loadsFirmware switching.Firmware // guarded by loading
 
 	history history
+
+	management atomic.Pointer[func() *Management] // nil: there is none
 }
+
+// Managed has samples say what the management of InfiniBand has come to. Any goroutine may call it.
+func (s *Server) Managed(of func() *Management) { s.management.Store(&of) }
 
 // NewServer serves f over control, which the caller closes after Run has returned.
 func NewServer(f *fabric.Fabric, control *bus.Server, info Info) (*Server, error) {
@@ -126,6 +132,9 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 			DeliveredRate: per(totals.Delivered, was.Delivered),
 			InFlight:      ledger.InFlight, Lost: ledger.Lost, Discarded: ledger.Discarded,
 			Rerouted: totals.Rerouted, LinksDown: len(s.fabric.LinksDown()), Latency: latency,
+		}
+		if of := s.management.Load(); of != nil {
+			sample.Management = (*of)()
 		}
 		if sample.Deadlock = deadlock.Cycle().String(); sample.Deadlock != cycle {
 			s.tellDeadlock(now, sample.Deadlock)

@@ -87,7 +87,16 @@ type Sample struct {
 	Waiting        string  `json:"waiting,omitempty" jsonschema_description:"Which packet has waited for a second or more in which switch, and for what."`
 	WaitingSeconds float64 `json:"waiting_seconds,omitempty" jsonschema_description:"How long that packet has waited."`
 
+	Management *Management `json:"management,omitempty" jsonschema_description:"Of InfiniBand; missing: no program of InfiniBand may come in."`
+
 	Latency fabric.Latency `json:"latency,omitzero"` // of the packets delivered in about the last second
+}
+
+// Management is what subnet managers of InfiniBand have come to.
+type Management struct {
+	Managers []string       `json:"managers" jsonschema_description:"Who, with state and priority, the master first."`
+	Ports    map[string]int `json:"ports" jsonschema_description:"How many ports with a link are down, init, armed and active."`
+	Held     bool           `json:"held" jsonschema_description:"NICs inject nothing, for they know no paths."`
 }
 
 // Unwell is a sentence that says what is wrong with the fabric as a whole, but for a deadlock.

@@ -19,6 +19,11 @@ const (
 	ManagerMaster
 )
 
+// String is the name of the state.
+func (s ManagerState) String() string {
+	return [...]string{"disabled", "discovering", "standby", "master"}[s&3]
+}
+
 // What a manager tells another one by the modifier of Set(SMInfo).
 const (
 	TellHandover    = 1 // be the master
@@ -127,6 +132,20 @@ func (s *Subnet) Managers() (list []PortRef) {
 		}
 	}
 	return list
+}
+
+// PortStates is how many ports with a link are in each state, by its name.
+func (s *Subnet) PortStates() map[string]int {
+	names := map[PortState]string{Down: "down", Init: "init", Armed: "armed", Active: "active"}
+	count := map[string]int{}
+	for i := range s.nodes {
+		for p := range s.nodes[i].ports {
+			if x := &s.nodes[i].ports[p]; x.linked {
+				count[names[x.info.state()]]++
+			}
+		}
+	}
+	return count
 }
 
 // PortGUID is that of a port.

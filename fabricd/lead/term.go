@@ -135,6 +135,10 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 	serving.Go(func() { page.run(leading, r.Log) }) // who watches sees no more than the beginning of the end
 	serving.Go(func() { r.follow(serve, f) })
 	if management != nil {
+		server.Managed(func() *api.Management {
+			m := management.Status()
+			return &api.Management{Managers: append([]string{}, m.Words...), Ports: m.Ports, Held: m.Held}
+		})
 		serving.Go(func() { management.Run(serve) })
 	}
 	if r.Settings.Manager.Method != manage.None {

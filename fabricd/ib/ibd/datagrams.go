@@ -17,6 +17,7 @@ type program struct {
 	who     string // command, process and node
 	command string
 	manager bool
+	info    ib.ManagerInfo    // of a manager, as it has said
 	asked   map[uint64]uint16 // per request without an answer: the upper bits of its transaction
 }
 
@@ -218,6 +219,10 @@ func (d *Driver) answered(m *ib.Datagram) {
 	id := m.Transaction()
 	if id>>48 == ib.InquiryMark {
 		d.heard(m)
+		return
+	}
+	if id>>48 == watchMark {
+		d.sawManager(m)
 		return
 	}
 	if id>>48 == ownMark {

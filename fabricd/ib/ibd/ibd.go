@@ -92,6 +92,7 @@ type Driver struct {
 	paths    inquirer
 	phases   phases
 	own      *own // nil: there is none
+	watched  time.Time
 	dead     map[weft.LinkID]bool
 	trapping bool // traps will be sent again
 	held     bool // NICs are held until they know paths
@@ -158,6 +159,7 @@ func (d *Driver) Run(ctx context.Context) {
 		case <-tick.C:
 			d.tick()
 			d.ownTick(ctx)
+			d.watch()
 			d.report(ctx)
 		}
 		d.due(time.Now())

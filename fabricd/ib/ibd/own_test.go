@@ -45,6 +45,12 @@ func TestOurManagerAndOpenSMTakeOverFromEachOther(t *testing.T) {
 	begin()
 	m.manages("opensm", "priority 5")
 	unchanged()
+	rig.Until(t, func() bool {
+		words := m.driver.Status().Words
+		return len(words) == 2 && strings.HasPrefix(words[0], "opensm") &&
+			strings.HasSuffix(words[0], ": master, priority 5") &&
+			words[1] == "our own manager at n5: standby, priority 2"
+	}, "the status says otherwise")
 
 	m.SetTraffic("none")
 	m.requireForwardsAsRead()

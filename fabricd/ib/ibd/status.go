@@ -1,7 +1,11 @@
 package ibd
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
+	"slices"
+	"time"
 
 	"github.com/weft-fabric/weft/fabricd/ib"
 )
@@ -11,7 +15,9 @@ type Status struct {
 	Settled  bool              // switches forward by what was written, and NICs send by the paths there are since
 	Held     bool              // NICs inject nothing, for they know no paths
 	Programs []string          // that are connected: what, and where
-	Managers []string          // those of them that are subnet managers
+	Managers []string          // those of them that are subnet managers, and our own while it manages
+	Words    []string          // of each manager: who, its state and its priority, the master first
+	Ports    map[string]int    // how many ports with a link are in each state, by its name
 	Lost     map[string]uint64 // datagrams, by why
 }
 
@@ -24,17 +30,63 @@ func (d *Driver) settled() bool {
 // Status returns it; that of a fabric that has ended is empty.
 func (d *Driver) Status() (s Status) {
 	_ = d.ask(func() {
-		s = Status{Held: d.held, Lost: maps.Clone(d.lost)}
-		s.Settled = d.settled()
-		if d.own != nil && d.own.info.State == ib.ManagerMaster {
-			s.Managers = append(s.Managers, d.ownName())
+		s = Status{Settled: d.settled(), Held: d.held, Lost: maps.Clone(d.lost), Ports: d.subnet.PortStates()}
+		type manager struct {
+			who string
+			ib.ManagerInfo
+		}
+		var list []manager
+		add := func(who string, info ib.ManagerInfo) { list = append(list, manager{who, info}) }
+		if d.own != nil {
+			add(d.ownName(), d.own.info)
+			if d.own.info.State == ib.ManagerMaster {
+				s.Managers = append(s.Managers, d.ownName())
+			}
 		}
 		for _, p := range d.clients {
 			s.Programs = append(s.Programs, p.who)
 			if p.manager {
 				s.Managers = append(s.Managers, p.who)
+				add(p.who, p.info)
 			}
+		}
+		slices.SortFunc(list, func(a, b manager) int {
+			return cmp.Or(cmp.Compare(b.State, a.State), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.who, b.who))
+		})
+		for _, m := range list {
+			s.Words = append(s.Words, fmt.Sprintf("%s: %v, priority %d", m.who, m.State, m.Priority))
 		}
 	})
 	return s
+}
+
+// Managers that are programs are asked who they are by watchMark in the upper 16 bits of a
+// transaction, every watchEvery. Chosen by us.
+const (
+	watchMark  = 0xfffc
+	watchEvery = time.Second
+)
+
+// watch asks each program that is a manager for SMInfo, as somebody at its node.
+func (d *Driver) watch() {
+	if time.Since(d.watched) < watchEvery {
+		return
+	}
+	d.watched = time.Now()
+	for n, p := range d.clients {
+		if !p.manager {
+			continue
+		}
+		if m, ok := d.subnet.To(p.at, p.at, ib.MethodGet, ib.AttrSMInfo, 0); ok {
+			m.SetTransaction(watchMark<<48 | uint64(n))
+			d.launch(m)
+		}
+	}
+}
+
+// sawManager takes the answer.
+func (d *Driver) sawManager(m *ib.Datagram) {
+	if p := d.clients[int(m.Transaction()&lower48)]; p != nil && m.Attribute() == ib.AttrSMInfo {
+		p.info = m.ManagerInfo()
+	}
 }

@@ -3,6 +3,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { story, storyText, type LinkStory } from '../map/look'
 import { layers, layerText } from '../state/ui'
+import type { Sample } from '../net/types'
 import type { Context } from './context'
 import { firmwares, rollout } from './firmware'
 import { count, micro, rate, short } from './format'
@@ -106,12 +107,25 @@ function ledger(x: Context): TemplateResult | typeof nothing {
   `
 }
 
+// managers tells who manages a fabric of InfiniBand, and what has come of it.
+function managers(m: Sample['management']): TemplateResult | typeof nothing {
+  if (!m) return nothing
+  const ports = ['active', 'armed', 'init', 'down'].filter((s) => m.ports[s]).map((s) => `${count(m.ports[s])} ${s}`)
+  return html`
+    <h3>Subnet managers</h3>
+    <p class="facts" data-testid="managers">
+      ${m.managers.length ? m.managers.map((who) => html`${who}<br>`) : html`none${m.held ? ': NICs wait for one' : ''}<br>`}
+      ports: ${ports.join(', ')}
+    </p>`
+}
+
 function totals(x: Context): TemplateResult | typeof nothing {
   const t = x.store.totals
   const s = x.store.sample
   if (!t || !s) return nothing
   const fact = (name: string, value: string) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`
   return html`
+    ${managers(s.management)}
     <h3>Now</h3>
     <dl class="facts">${fact('delivered', rate(s.delivered_per_second))} ${fact('in flight', short(s.in_flight))}</dl>
     <h3>Since the start</h3>

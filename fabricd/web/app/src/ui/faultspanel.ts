@@ -97,7 +97,7 @@ function manager(c: Reconfiguration): TemplateResult {
   const more = [
     `version ${c.version}`,
     `${count(c.entries)} entries of ${count(c.switches)} switches`,
-    `${count(c.flows_rerouted)} of ${count(c.flows_total)} flows re-routed`,
+    ...(c.flows_total > 0 ? [`${count(c.flows_rerouted)} of ${count(c.flows_total)} flows re-routed`] : []),
     ...(c.static ? ['the fabric emptied meanwhile'] : []),
     ...(c.settled_seconds > 0 ? [`settled after ${span(c.settled_seconds)}`] : []),
   ]
@@ -108,6 +108,11 @@ function manager(c: Reconfiguration): TemplateResult {
 
 // phases are the times that make up the one until new tables are in force, but for those that there was nothing to wait for.
 function phases(c: Reconfiguration): string {
+  if (c.last_table_seconds) {
+    const trap = c.trap_seconds ? `trap sent after ${span(c.trap_seconds)}, ` : ''
+    const first = c.detect_seconds + c.compute_seconds
+    return `${trap}sweep begun after ${span(c.detect_seconds)}, first table written after ${span(first)}, last after ${span(c.last_table_seconds)}`
+  }
   const list: [string, number][] = [['detect', c.detect_seconds], ['compute', c.compute_seconds], ['drain', c.drain_seconds], ['distribute', c.distribute_seconds]]
   return list.filter(([, s]) => s > 0).map(([name, s]) => `${name} ${span(s)}`).join(', ')
 }

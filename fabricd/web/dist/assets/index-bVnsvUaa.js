@@ -590,7 +590,7 @@ void main() {
       <p class="facts">${e.status?.routing?k`routing <b>${e.status.routing}</b>`:j}
         ${e.store.traffic?k` · traffic <b>${e.store.traffic}</b>`:k` · no traffic`}</p>
       ${cp(e)} ${sp(e)}
-      ${pp(e)} ${Le(e)} ${mp(e)} ${hp(e)}
+      ${pp(e)} ${Le(e)} ${mp(e)} ${gp(e)}
       <h3>On the map</h3>
       <div class="layers">
         ${Os.map(t=>k`
@@ -628,7 +628,13 @@ void main() {
         ${n(`+ in flight`,t.in_flight)}
       </tbody>
     </table>
-  `}function hp(e){let t=e.store.totals,n=e.store.sample;if(!t||!n)return j;let r=(e,t)=>k`<div><dt>${e}</dt><dd>${t}</dd></div>`;return k`
+  `}function hp(e){if(!e)return j;let t=[`active`,`armed`,`init`,`down`].filter(t=>e.ports[t]).map(t=>`${z(e.ports[t])} ${t}`);return k`
+    <h3>Subnet managers</h3>
+    <p class="facts" data-testid="managers">
+      ${e.managers.length?e.managers.map(e=>k`${e}<br>`):k`none${e.held?`: NICs wait for one`:``}<br>`}
+      ports: ${t.join(`, `)}
+    </p>`}function gp(e){let t=e.store.totals,n=e.store.sample;if(!t||!n)return j;let r=(e,t)=>k`<div><dt>${e}</dt><dd>${t}</dd></div>`;return k`
+    ${hp(n.management)}
     <h3>Now</h3>
     <dl class="facts">${r(`delivered`,Oe(n.delivered_per_second))} ${r(`in flight`,Ee(n.in_flight))}</dl>
     <h3>Since the start</h3>
@@ -638,11 +644,11 @@ void main() {
       ${r(`rerouted`,Ee(t.rerouted))} ${r(`U-turns`,Ee(t.u_turns))}
       ${r(`reordered`,Ee(t.reordered))} ${r(`packet hops`,Ee(t.packet_hops))}
     </dl>
-  `}function gp(e){let t=e.ui.fault===null?void 0:e.store.faults.get(e.ui.fault),n=[...e.store.faults.values()].reverse();return k`
+  `}function _p(e){let t=e.ui.fault===null?void 0:e.store.faults.get(e.ui.fault),n=[...e.store.faults.values()].reverse();return k`
     <section data-testid="faults-panel">
-      ${t?vp(e,t):j}
+      ${t?yp(e,t):j}
       <h2>Faults <span class="dim">${n.length}</span></h2>
-      ${n.length===0?k`<p class="hint">None yet. Select a link and press <kbd>c</kbd>, or double-click one.</p>`:k`<ul class="faults">${n.map(t=>_p(e,t))}</ul>`}
+      ${n.length===0?k`<p class="hint">None yet. Select a link and press <kbd>c</kbd>, or double-click one.</p>`:k`<ul class="faults">${n.map(t=>vp(e,t))}</ul>`}
       <h2>Events</h2>
       <ol class="events" data-testid="events">
         ${[...e.store.events].reverse().slice(0,60).map(e=>k`
@@ -651,7 +657,7 @@ void main() {
         `)}
       </ol>
     </section>
-  `}function _p(e,t){let n=t.lost_wire+t.lost_queued+t.lost_crash;return k`
+  `}function vp(e,t){let n=t.lost_wire+t.lost_queued+t.lost_crash;return k`
     <li class=${t.restored_at?`over`:`lasting`} data-testid="fault" data-fault=${t.id}>
       <button class="text" aria-expanded=${e.ui.fault===t.id} @click=${()=>{e.ui.fault=e.ui.fault===t.id?null:t.id,e.ui.show(`faults`)}}>
         <span class="id">${t.id}</span>
@@ -659,7 +665,7 @@ void main() {
         <span class="dim">${Ae(t.at)}${t.restored_at?` – ${Ae(t.restored_at)}`:`, lasts`} · lost ${z(n)} · rerouted ${z(t.rerouted)}</span>
       </button>
     </li>
-  `}function vp(e,t){let n=(e,n,r=e)=>k`<tr><th scope="row">${e}${t.shared?.includes(r)?` *`:``}</th><td>${n}</td></tr>`,r=t.throughput,i=e.store.link(t.target)===void 0?e.store.switchOf(t.target)===void 0?null:`switch`:`link`;return k`
+  `}function yp(e,t){let n=(e,n,r=e)=>k`<tr><th scope="row">${e}${t.shared?.includes(r)?` *`:``}</th><td>${n}</td></tr>`,r=t.throughput,i=e.store.link(t.target)===void 0?e.store.switchOf(t.target)===void 0?null:`switch`:`link`;return k`
     <article class="report" data-testid="fault-report" data-fault=${t.id}>
       <h2>Fault ${t.id} <button class="icon" aria-label="Close" @click=${()=>{e.ui.fault=null,e.ui.changed()}}>×</button></h2>
       <p>${i?k`<button class="text" @click=${()=>{e.ui.select({kind:i,id:t.target}),e.map.show({kind:i,id:t.target})}}>${t.what}</button>`:t.what}</p>
@@ -673,20 +679,20 @@ void main() {
           ${n(`lost`,`${z(t.lost_wire+t.lost_queued+t.lost_crash)}: ${z(t.lost_wire)} on the wire, ${z(t.lost_queued)} queued, ${z(t.lost_crash)} inside`)}
           ${n(`rerouted`,z(t.rerouted))}
           ${t.requeued?n(`requeued`,z(t.requeued)):j}
-          ${n(`discarded`,`${z(t.discarded)}${Sp(t)}`)}
+          ${n(`discarded`,`${z(t.discarded)}${Cp(t)}`)}
           ${n(`reordered`,z(t.reordered))}
           ${t.duplicated?n(`duplicated`,z(t.duplicated)):j}
           ${t.extra_hops?.packets?n(`extra hops`,`mean ${t.extra_hops.mean.toFixed(2)}, most ${t.extra_hops.most}, of ${z(t.extra_hops.packets)} packets`,`extra_hops`):j}
           ${r?n(`throughput`,r.found?`${Oe(r.baseline)} before, ${Oe(r.lowest)} at least (−${r.depth.toFixed(0)}%), good again after ${Me(r.made_good_after_seconds)}`:`${Oe(r.baseline)} before, no dip`):j}
           ${n(`last effect`,Me(t.last_effect_seconds),`last_effect_seconds`)}
-          ${t.reconfiguration?n(`manager`,yp(t.reconfiguration)):j}
+          ${t.reconfiguration?n(`manager`,bp(t.reconfiguration)):j}
         </tbody>
       </table>
       ${t.shared_with?.length?k`<p class="dim">* may be due to fault ${t.shared_with.join(`, `)} as well, counted at the same time (until 1 s after repair).</p>`:j}
     </article>
-  `}function yp(e){return k`${e.in_force_seconds>0?`${e.method}: new tables in force after ${Me(e.in_force_seconds)} (${bp(e)})`:`${e.method}: no new tables`}<div class="dim">${[`version ${e.version}`,`${z(e.entries)} entries of ${z(e.switches)} switches`,`${z(e.flows_rerouted)} of ${z(e.flows_total)} flows re-routed`,...e.static?[`the fabric emptied meanwhile`]:[],...e.settled_seconds>0?[`settled after ${Me(e.settled_seconds)}`]:[]].join(`, `)}</div>
-    ${e.unroutable_pairs?k`<div><b class="warn">${xp(e)}</b></div>`:j}
-    ${e.error?k`<div><b class="warn">${e.error}</b></div>`:j}`}function bp(e){return[[`detect`,e.detect_seconds],[`compute`,e.compute_seconds],[`drain`,e.drain_seconds],[`distribute`,e.distribute_seconds]].filter(([,e])=>e>0).map(([e,t])=>`${e} ${Me(t)}`).join(`, `)}function xp(e){let t=e.isolated_pairs===e.unroutable_pairs?`, joined by no live links`:e.isolated_pairs>0?`, of which no live links join ${z(e.isolated_pairs)}`:``,n=e.unroutable?.length?`, as ${e.unroutable[0]}`:``;return`${z(e.unroutable_pairs)} of ${z(e.flows_total)} pairs without a path${t}${n}`}function Sp(e){let t=Object.entries(e.discarded_by??{});return t.length===0?``:`: ${t.map(([e,t])=>`${z(t)} by “${e}”`).join(`, `)}`}function Cp(e){let t=e.store.full,n=e.flow,r=t=>{let r=t.currentTarget.closest(`form`),i=new FormData(r);n.set(String(i.get(`src`)??``).trim(),String(i.get(`dst`)??``).trim()),e.map.motion.flow=n.src&&n.dst?{src:n.src,dst:n.dst}:null},i=n.src&&n.dst?e.map.motion.of(n.src,n.dst,6).reverse():[],a=e.ui.kept.slow;return k`
+  `}function bp(e){return k`${e.in_force_seconds>0?`${e.method}: new tables in force after ${Me(e.in_force_seconds)} (${xp(e)})`:`${e.method}: no new tables`}<div class="dim">${[`version ${e.version}`,`${z(e.entries)} entries of ${z(e.switches)} switches`,...e.flows_total>0?[`${z(e.flows_rerouted)} of ${z(e.flows_total)} flows re-routed`]:[],...e.static?[`the fabric emptied meanwhile`]:[],...e.settled_seconds>0?[`settled after ${Me(e.settled_seconds)}`]:[]].join(`, `)}</div>
+    ${e.unroutable_pairs?k`<div><b class="warn">${Sp(e)}</b></div>`:j}
+    ${e.error?k`<div><b class="warn">${e.error}</b></div>`:j}`}function xp(e){if(e.last_table_seconds){let t=e.trap_seconds?`trap sent after ${Me(e.trap_seconds)}, `:``,n=e.detect_seconds+e.compute_seconds;return`${t}sweep begun after ${Me(e.detect_seconds)}, first table written after ${Me(n)}, last after ${Me(e.last_table_seconds)}`}return[[`detect`,e.detect_seconds],[`compute`,e.compute_seconds],[`drain`,e.drain_seconds],[`distribute`,e.distribute_seconds]].filter(([,e])=>e>0).map(([e,t])=>`${e} ${Me(t)}`).join(`, `)}function Sp(e){let t=e.isolated_pairs===e.unroutable_pairs?`, joined by no live links`:e.isolated_pairs>0?`, of which no live links join ${z(e.isolated_pairs)}`:``,n=e.unroutable?.length?`, as ${e.unroutable[0]}`:``;return`${z(e.unroutable_pairs)} of ${z(e.flows_total)} pairs without a path${t}${n}`}function Cp(e){let t=Object.entries(e.discarded_by??{});return t.length===0?``:`: ${t.map(([e,t])=>`${z(t)} by “${e}”`).join(`, `)}`}function wp(e){let t=e.store.full,n=e.flow,r=t=>{let r=t.currentTarget.closest(`form`),i=new FormData(r);n.set(String(i.get(`src`)??``).trim(),String(i.get(`dst`)??``).trim()),e.map.motion.flow=n.src&&n.dst?{src:n.src,dst:n.dst}:null},i=n.src&&n.dst?e.map.motion.of(n.src,n.dst,6).reverse():[],a=e.ui.kept.slow;return k`
     <section data-testid="flow-panel">
       <h2>Follow a flow</h2>
       <form @submit=${e=>{e.preventDefault(),r(e),n.on?n.stop():n.start()}}>
@@ -704,9 +710,9 @@ void main() {
       </form>
       ${n.error?k`<p class="bad" role="alert">${n.error}</p>`:j}
       ${i.length===0?k`<p class="hint">Choose two NICs, here or on the map. Packets of the flow are marked and drawn along the links they take, each link
-            for its real time, slowed down.</p>`:i.map(t=>wp(e,t))}
+            for its real time, slowed down.</p>`:i.map(t=>Tp(e,t))}
     </section>
-  `}function wp(e,t){let n=[...new Set(t.hops.map(e=>e.node))];return k`
+  `}function Tp(e,t){let n=[...new Set(t.hops.map(e=>e.node))];return k`
     <details class="journey" data-testid="journey">
       <summary>
         <b>#${t.seq}</b> <span class="end ${t.end}">${t.end||`under way`}</span>
@@ -714,9 +720,9 @@ void main() {
         <button class="text" @click=${n=>{n.preventDefault(),e.map.motion.play(t)}}>play</button>
         <div class="way">${n.join(` → `)}</div>
       </summary>
-      <ol class="hops">${t.hops.map(t=>Tp(e,t))}</ol>
+      <ol class="hops">${t.hops.map(t=>Ep(e,t))}</ol>
     </details>
-  `}function Tp(e,t){let n=e.store.switchOf(t.node)!==void 0,r=(e,t)=>e===void 0||e<0?`–`:`${e}.${t??0}`;return k`
+  `}function Ep(e,t){let n=e.store.switchOf(t.node)!==void 0,r=(e,t)=>e===void 0||e<0?`–`:`${e}.${t??0}`;return k`
     <li class=${t.rerouted?`rerouted`:``}>
       <button class="text" @click=${()=>e.ui.select({kind:n?`switch`:`nic`,id:t.node})}>${t.node}</button>
       <span class="dim">${t.left?`sent it`:`in ${r(t.in,t.in_vc)}`} ${t.end?``:`out ${r(t.out,t.out_vc)}`}</span> ${t.rule?k`<i>${t.rule}</i>`:j}
@@ -728,7 +734,7 @@ void main() {
       ${t.end?k`<b class=${t.end===`delivered`?`good`:`bad`}>${t.end}</b> ${t.detail??``}`:j}
       ${t.fault?k`<span class="bad">${t.fault}</span>`:j}
     </li>
-  `}function Ep(e){let{ui:t,store:n,client:r,actions:i}=e,a=e.stream.connection;return k`
+  `}function Dp(e){let{ui:t,store:n,client:r,actions:i}=e,a=e.stream.connection;return k`
     <a class="logo" href="./" aria-label="Weft"><img src="./weft.svg" alt="" width="24" height="24" /> <span class="wide">Weft</span></a>
     <button class="picker" aria-haspopup="dialog" data-testid="fabric-picker" @click=${()=>t.open(`fabrics`)}>
       <b>${e.status?.name??`…`}</b> <span class="dim">${n.full?.spec??``}</span> ▾
@@ -747,7 +753,7 @@ void main() {
     <button class="good" data-testid="heal" ?disabled=${!r.mayAct} @click=${()=>void i.heal()}>Heal all <kbd>H</kbd></button>
     <button class="icon" data-testid="theme" aria-label="dark or light" title="dark or light (d)" @click=${()=>e.ui.keep({theme:t.dark?`light`:`dark`})}>${t.dark?`☀`:`☾`}</button>
     <button class="icon" data-testid="help-button" aria-label="keys" title="keys (?)" @click=${()=>t.open(`help`)}>?</button>
-  `}var Dp=[[`cut`,{state:`cut`,cut_ab:`signalled`,cut_ba:`signalled`}],[`silent`,{state:`cut`,cut_ab:`silent`,cut_ba:`silent`,a_up:!0,b_up:!0}],[`noticed`,{state:`cut`,cut_ab:`silent`,cut_ba:`silent`}],[`flapping`,{flapping:!0}],[`impaired`,{suffers_ab:`loss`,suffers_ba:`loss`}],[`coming`,{state:`init`}],[`down`,{state:`down`}]];function Op(e){let t=e.map.theme;return k`
+  `}var Op=[[`cut`,{state:`cut`,cut_ab:`signalled`,cut_ba:`signalled`}],[`silent`,{state:`cut`,cut_ab:`silent`,cut_ba:`silent`,a_up:!0,b_up:!0}],[`noticed`,{state:`cut`,cut_ab:`silent`,cut_ba:`silent`}],[`flapping`,{flapping:!0}],[`impaired`,{suffers_ab:`loss`,suffers_ba:`loss`}],[`coming`,{state:`init`}],[`down`,{state:`down`}]];function kp(e){let t=e.map.theme;return k`
     <details class="legend" data-testid="legend" ?open=${e.ui.kept.legend}
       @toggle=${t=>{let{open:n}=t.target;n!==e.ui.kept.legend&&e.ui.keep({legend:n})}}>
       <summary>
@@ -755,7 +761,7 @@ void main() {
         <svg width="92" height="8" aria-label="from idle to full">${Array.from({length:23},(e,n)=>A`<rect x=${n*4} width="4" height="8" fill=${I(be(t,n/22))} />`)}</svg>
         <span>legend <kbd>l</kbd></span>
       </summary>
-      ${Dp.map(([e,n])=>kp(e,n,t))}
+      ${Op.map(([e,n])=>Ap(e,n,t))}
       <div><svg width="34" height="14" aria-hidden="true"><path d="M1 7h24" stroke=${I(t.deadlock)} stroke-width="3" stroke-dasharray="7 4" /><path d="M24 2l9 5l-9 5z" fill=${I(t.deadlock)} /></svg>deadlock: waits for the next</div>
       <div><svg width="34" height="14" aria-hidden="true"><path d="M11 1l12 12M23 1l-12 12" stroke=${I(t.cut)} stroke-width="2.5" /></svg>crashed switch</div>
       <div><svg width="34" height="14" aria-hidden="true"><circle cx="17" cy="7" r="5" fill="none" stroke=${I(t.reroute)} stroke-width="2.5" /></svg>reroutes packets</div>
@@ -764,7 +770,7 @@ void main() {
       <div><svg width="34" height="14" aria-hidden="true"><rect x="11" y="1" width="12" height="12" rx="3" fill=${I(t.switchFill)} stroke=${I(t.switchBorder)} /><rect x="12" y="7" width="10" height="5" fill=${I(t.blocked)} /></svg>packets held, most blocked</div>
       <div><span class="slot">${lp(t,1)}</span>runs another firmware than others</div>
     </details>
-  `}function kp(e,t,n){let r=Ce({i:0,state:`up`,...t},n,!0),i=I(r.ab.color);return k`
+  `}function Ap(e,t,n){let r=Ce({i:0,state:`up`,...t},n,!0),i=I(r.ab.color);return k`
     <div>
       <svg width="34" height="14" aria-hidden="true">
         <line x1="1" x2="33" y1="7" y2="7" stroke=${i} stroke-width="3" stroke-dasharray=${r.ab.dash.join(` `)} />
@@ -772,19 +778,19 @@ void main() {
         <text x="17" y="10.4" text-anchor="middle" font-size="9.5" font-weight="700" fill=${i}>${Se[e]}</text>
       </svg>${xe[e]}
     </div>
-  `}function Ap(e){let t=e.ui.hovered;if(!t)return j;let n=e.store;if(n.standsForMany(t.id))return Re(e,t.id);if(t.kind===`link`){let e=n.link(t.id);if(e===void 0)return j;let r=n.links[e];return k`<div class="hoverline"><b>${t.id}</b> ${xe[R(r)]}
+  `}function jp(e){let t=e.ui.hovered;if(!t)return j;let n=e.store;if(n.standsForMany(t.id))return Re(e,t.id);if(t.kind===`link`){let e=n.link(t.id);if(e===void 0)return j;let r=n.links[e];return k`<div class="hoverline"><b>${t.id}</b> ${xe[R(r)]}
       · → ${Oe(r.rate_ab)} ${ke(r.load_ab)} · ← ${Oe(r.rate_ba)} ${ke(r.load_ba)}
       ${r.queued_ab||r.queued_ba?`· queued ${(r.queued_ab??0)+(r.queued_ba??0)}`:``} ${r.lost?`· lost ${r.lost}`:``}</div>`}let r=t.kind===`switch`?n.switchOf(t.id):void 0,i=r===void 0?void 0:n.switches[r];return k`<div class="hoverline"><b>${t.id}</b>
-    ${i?k`${i.state} · held ${i.held??0}${i.blocked?`, ${i.blocked} blocked`:``}${i.rerouted?` · rerouted ${Oe(i.rerouted)}`:``}${i.vector?` · ${i.vector}`:``}${i.routing?` · runs ${n.routings[i.routing-1]}`:``}`:t.kind}</div>`}var jp=Jf(class extends Yf{constructor(){super(...arguments),this.key=j}render(e,t){return this.key=e,t}update(e,[t,n]){return t!==this.key&&(Kf(e),this.key=t),n}});function Mp(e,t){let n=e.store.link(t);if(n===void 0)return k`<p class="hint">There is no link ${t} in this fabric.</p>`;let r=e.store.topology.links[n],i=e.store.links[n],a=R(i);return k`
+    ${i?k`${i.state} · held ${i.held??0}${i.blocked?`, ${i.blocked} blocked`:``}${i.rerouted?` · rerouted ${Oe(i.rerouted)}`:``}${i.vector?` · ${i.vector}`:``}${i.routing?` · runs ${n.routings[i.routing-1]}`:``}`:t.kind}</div>`}var Mp=Jf(class extends Yf{constructor(){super(...arguments),this.key=j}render(e,t){return this.key=e,t}update(e,[t,n]){return t!==this.key&&(Kf(e),this.key=t),n}});function Np(e,t){let n=e.store.link(t);if(n===void 0)return k`<p class="hint">There is no link ${t} in this fabric.</p>`;let r=e.store.topology.links[n],i=e.store.links[n],a=R(i);return k`
     <section data-testid="link-panel">
       <h2><span class="kind">link</span> ${t}</h2>
       <p class="state ${a}" data-testid="link-state" data-state=${i.state} data-story=${a}><i class="mark ${a}"></i>${xe[a]}</p>
-      ${Np(e,r,i)} ${jp(t,Fp(e,t,r,i))} ${zp(e,t)}
+      ${Pp(e,r,i)} ${Mp(t,Ip(e,t,r,i))} ${Bp(e,t)}
     </section>
-  `}function Np(e,t,n){let r=(t,n,r,i=0,a=0,o=0,s=!1,c=``,l=``,u=!1)=>k`
+  `}function Pp(e,t,n){let r=(t,n,r,i=0,a=0,o=0,s=!1,c=``,l=``,u=!1)=>k`
     <tr>
       <th scope="row">
-        <button class="text" @click=${()=>e.ui.select(Pp(e,t))}>${t}</button><span class="dim">:${r} →</span> ${n}
+        <button class="text" @click=${()=>e.ui.select(Fp(e,t))}>${t}</button><span class="dim">:${r} →</span> ${n}
       </th>
       <td>${Oe(a)}</td>
       <td><meter min="0" max="1" value=${Math.min(1,i)} title="load ${ke(i)}"></meter> ${ke(i)}</td>
@@ -806,13 +812,13 @@ void main() {
       </tbody>
     </table>
     <p class="facts">lost on it <b>${z(n.lost)}</b></p>
-  `}function Pp(e,t){return{kind:e.store.nic(t)===void 0?`switch`:`nic`,id:t}}function Fp(e,t,n,r){let i=e.client.mayAct,a=n=>r=>{let i=Lp(r);e.actions.cut(t,{...i,silent:n})};return k`
+  `}function Fp(e,t){return{kind:e.store.nic(t)===void 0?`switch`:`nic`,id:t}}function Ip(e,t,n,r){let i=e.client.mayAct,a=n=>r=>{let i=Rp(r);e.actions.cut(t,{...i,silent:n})};return k`
     <form class="doing" @submit=${e=>e.preventDefault()}>
       <div class="row">
         <button type="button" class="bad" data-testid="cut" ?disabled=${!i} @click=${a(!1)}>✂ Cut <kbd>c</kbd></button>
         <button type="button" class="bad" data-testid="cut-silently" ?disabled=${!i} @click=${a(!0)}>Cut silently <kbd>C</kbd></button>
         <button type="button" class="good" data-testid="restore" ?disabled=${!i||!$o(r)}
-          @click=${n=>void e.actions.restore(t,Lp(n).direction)}>Restore <kbd>r</kbd></button>
+          @click=${n=>void e.actions.restore(t,Rp(n).direction)}>Restore <kbd>r</kbd></button>
       </div>
       <div class="row fields">
         <label>direction
@@ -830,7 +836,7 @@ void main() {
           <label>period <input name="period" value="1s" size="4" /></label>
           <label>down <input name="duty" value="50%" size="4" /></label>
           <label>jitter <input name="flapjitter" placeholder="0ms" size="4" /></label>
-          <button type="button" data-testid="flap" ?disabled=${!i} @click=${n=>{let r=Ip(n);e.actions.flap(t,{period:r.period??``,duty:r.duty??``,jitter:r.flapjitter??``},Lp(n))}}>Flap <kbd>f</kbd></button>
+          <button type="button" data-testid="flap" ?disabled=${!i} @click=${n=>{let r=Lp(n);e.actions.flap(t,{period:r.period??``,duty:r.duty??``,jitter:r.flapjitter??``},Rp(n))}}>Flap <kbd>f</kbd></button>
         </div>
       </fieldset>
       <fieldset>
@@ -842,13 +848,13 @@ void main() {
           <label>rate <input name="rate" placeholder="1MB/s" size="6" data-testid="rate" /></label>
         </div>
         <div class="row">
-          <button type="button" data-testid="impair" ?disabled=${!i} @click=${n=>{let r=Ip(n);e.actions.impair(t,Rp(r,[`loss`,`delay`,`jitter`,`rate`]),Lp(n))}}>Impair <kbd>i</kbd></button>
+          <button type="button" data-testid="impair" ?disabled=${!i} @click=${n=>{let r=Lp(n);e.actions.impair(t,zp(r,[`loss`,`delay`,`jitter`,`rate`]),Rp(n))}}>Impair <kbd>i</kbd></button>
           <button type="button" ?disabled=${!i||!(r.suffers_ab||r.suffers_ba)}
             @click=${()=>void e.actions.impair(t,{},{clear:!0})}>Clear</button>
         </div>
       </fieldset>
     </form>
-  `}function Ip(e){let t=e.currentTarget.closest(`form`);return Object.fromEntries([...new FormData(t)].map(([e,t])=>[e,String(t).trim()]))}function Lp(e){let t=Ip(e);return{direction:t.direction??``,for:t.for??``}}function Rp(e,t){return Object.fromEntries(t.filter(t=>e[t]).map(t=>[t,e[t]]))}function zp(e,t){let n=[...e.store.faults.values()].filter(e=>e.target===t).reverse().slice(0,8);return n.length===0?j:k`<h3>Its faults</h3><ul class="faults">${n.map(t=>_p(e,t))}</ul>`}function Bp(e,t){let n=e.store.switchOf(t);if(n===void 0)return k`<p class="hint">There is no switch ${t} in this fabric.</p>`;let r=e.store.topology.switches[n],i=e.store.switches[n],a=r.tier===void 0?r.coord?`at (${r.coord.join(`, `)})`:``:`tier ${r.tier}`,o=e.client.mayAct,s=e.watch.id===t?e.watch.detail:null;return k`
+  `}function Lp(e){let t=e.currentTarget.closest(`form`);return Object.fromEntries([...new FormData(t)].map(([e,t])=>[e,String(t).trim()]))}function Rp(e){let t=Lp(e);return{direction:t.direction??``,for:t.for??``}}function zp(e,t){return Object.fromEntries(t.filter(t=>e[t]).map(t=>[t,e[t]]))}function Bp(e,t){let n=[...e.store.faults.values()].filter(e=>e.target===t).reverse().slice(0,8);return n.length===0?j:k`<h3>Its faults</h3><ul class="faults">${n.map(t=>vp(e,t))}</ul>`}function Vp(e,t){let n=e.store.switchOf(t);if(n===void 0)return k`<p class="hint">There is no switch ${t} in this fabric.</p>`;let r=e.store.topology.switches[n],i=e.store.switches[n],a=r.tier===void 0?r.coord?`at (${r.coord.join(`, `)})`:``:`tier ${r.tier}`,o=e.client.mayAct,s=e.watch.id===t?e.watch.detail:null;return k`
     <section data-testid="switch-panel">
       <h2><span class="kind">switch</span> ${t} <span class="dim">${a}</span></h2>
       <p class="state" data-testid="switch-state" data-state=${i.state}>
@@ -867,19 +873,19 @@ void main() {
       ${i.vector?k`<p data-testid="vector"><span class="dim">re-route vector</span> <code class="warn">${i.vector}</code></p>`:j}
       ${e.watch.error?k`<p class="bad">${e.watch.error}</p>`:j}
       ${op(e,t,s)}
-      ${s?Vp(e,t,s):k`<p class="hint">asking the switch…</p>`} ${zp(e,t)}
+      ${s?Hp(e,t,s):k`<p class="hint">asking the switch…</p>`} ${Bp(e,t)}
     </section>
-  `}function Vp(e,t,n){return k`
+  `}function Hp(e,t,n){return k`
     ${n.process?k`<p class="facts">a process of its own: <code>${n.process}</code></p>`:j}
     <h3>Ports and channels</h3>
     <table class="figures ports">
       <thead>
         <tr><th scope="col">port</th><th scope="col">vc</th><th scope="col">in</th><th scope="col">out</th><th scope="col" title="packets that the neighbour can take">credits</th><th scope="col">began to wait</th></tr>
       </thead>
-      <tbody>${n.ports.map(n=>Hp(e,t,n))}</tbody>
+      <tbody>${n.ports.map(n=>Up(e,t,n))}</tbody>
     </table>
-    ${Up(n)} ${Wp(n)} ${Gp(n)} ${Kp(n.forwarding)}
-  `}function Hp(e,t,n){let r=e.store.linkAt(t,n.port),i=r===void 0?null:e.store.topology.links[r],a=r===void 0?`up`:R(e.store.links[r]);return n.vcs.map((t,r)=>{let o=Object.entries(t.stalls);return k`
+    ${Wp(n)} ${Gp(n)} ${Kp(n)} ${qp(n.forwarding)}
+  `}function Up(e,t,n){let r=e.store.linkAt(t,n.port),i=r===void 0?null:e.store.topology.links[r],a=r===void 0?`up`:R(e.store.links[r]);return n.vcs.map((t,r)=>{let o=Object.entries(t.stalls);return k`
       <tr class=${r===0?`first`:``}>
         ${r===0?k`<th scope="rowgroup" rowspan=${n.vcs.length}>
               ${n.port} ${i?k`<button class="text" @click=${()=>e.ui.select({kind:`link`,id:i.id})}>${n.peer}</button>`:n.peer??`leads nowhere`}
@@ -888,22 +894,22 @@ void main() {
         <td>${t.vc}</td><td>${t.input}</td><td>${t.output}</td><td>${t.credits}</td>
         <td class="stalls">${o.map(([e,t])=>k`<span>${e.replaceAll(`_`,` `)} ${Ee(t)}</span> `)}</td>
       </tr>
-    `})}function Up(e){return e.waiting.length===0?j:k`
+    `})}function Wp(e){return e.waiting.length===0?j:k`
     <h3>Waiting for room <span class="dim">${e.waiting.length}</span></h3>
     <ul class="plain">
       ${e.waiting.slice(0,12).map(e=>k`<li>${e.src} → ${e.dst} <span class="dim">#${e.seq} in ${e.in}.${e.in_vc}, for ${e.for.map(e=>`${e.port}.${e.vc}`).join(` or `)}</span></li>`)}
     </ul>
-  `}function Wp(e){if(e.registers.length===0)return j;let t=e.registers.filter(e=>/1/.test(e.value.slice(2))),n=e=>k`<code class=${t.includes(e)?`set`:``}>${e.name} ${e.value.slice(2)}${e.expires_in_s?k` <span class="dim">${e.expires_in_s.toFixed(0)} s</span>`:j}</code> `;return k`
+  `}function Gp(e){if(e.registers.length===0)return j;let t=e.registers.filter(e=>/1/.test(e.value.slice(2))),n=e=>k`<code class=${t.includes(e)?`set`:``}>${e.name} ${e.value.slice(2)}${e.expires_in_s?k` <span class="dim">${e.expires_in_s.toFixed(0)} s</span>`:j}</code> `;return k`
     <h3>Re-route vector and other registers</h3>
     <p class="registers">${t.length>0?t.map(n):k`<span class="dim">all zero</span>`}</p>
     <details><summary>all ${e.registers.length}</summary><p class="registers">${e.registers.map(n)}</p></details>
-  `}function Gp(e){let t=Object.entries(e.discards??{});return t.length===0?j:k`<h3>Discards</h3><ul class="plain">${t.map(([e,t])=>k`<li><b>${z(t)}</b> ${e}</li>`)}</ul>`}function Kp(e){if(!e||e.length===0)return j;let t=e.slice(0,2e3);return k`
+  `}function Kp(e){let t=Object.entries(e.discards??{});return t.length===0?j:k`<h3>Discards</h3><ul class="plain">${t.map(([e,t])=>k`<li><b>${z(t)}</b> ${e}</li>`)}</ul>`}function qp(e){if(!e||e.length===0)return j;let t=e.slice(0,2e3);return k`
     <details>
       <summary>Forwarding table, ${z(e.length)} entries</summary>
       <div class="lft">${t.map(e=>k`<span title=${e.in===void 0?`wherever it comes in`:`coming in by ${e.in}.${e.in_vc??0}`}>${e.dst} <b>${e.port<0?`–`:`${e.port}.${e.vc}`}</b></span>`)}</div>
       ${e.length>t.length?k`<p class="dim">and ${z(e.length-t.length)} more: GET /api/v1/switches/…</p>`:j}
     </details>
-  `}function qp(e,t){let n=e.store.nic(t);if(n===void 0)return k`<p class="hint">There is no NIC ${t} in this fabric.</p>`;let r=e.store.topology.nics[n],i=e.store.linksAt(t)[0],a=(t,n)=>{e.flow.set(t,n),e.ui.show(`flow`)};return k`
+  `}function Jp(e,t){let n=e.store.nic(t);if(n===void 0)return k`<p class="hint">There is no NIC ${t} in this fabric.</p>`;let r=e.store.topology.nics[n],i=e.store.linksAt(t)[0],a=(t,n)=>{e.flow.set(t,n),e.ui.show(`flow`)};return k`
     <section data-testid="nic-panel">
       <h2><span class="kind">NIC</span> ${t}</h2>
       <p class="facts">at <button class="text" @click=${()=>e.ui.select({kind:`switch`,id:r.switch})}>${r.switch}</button> port ${r.switch_port}
@@ -913,18 +919,18 @@ void main() {
         <button @click=${()=>a(e.flow.src,t)}>Trace to here</button>
       </div>
     </section>
-  `}var Jp=3;function Yp(e,t){let[n,r]=t.range(),i=[...e.store.faults.values()].filter(e=>(e.restored_at??1/0)>=n&&e.at<=r),a=Array(Jp).fill(-1/0),o=e=>(Math.min(Math.max(e,n),r)-n)/(r-n)*100;return k`
+  `}var Yp=3;function Xp(e,t){let[n,r]=t.range(),i=[...e.store.faults.values()].filter(e=>(e.restored_at??1/0)>=n&&e.at<=r),a=Array(Yp).fill(-1/0),o=e=>(Math.min(Math.max(e,n),r)-n)/(r-n)*100;return k`
     <div class="timeline" data-testid="timeline">
       <span class="dim">faults</span>
       <svg role="list" aria-label="faults over time">
-        ${i.map(t=>{let i=(r-n)*.012,s=Math.max(t.restored_at??e.store.at,t.at+i),c=a.findIndex(e=>e<=t.at);return c<0&&(c=t.id%Jp),a[c]=s,Xp(e,t,o(t.at),o(s),c)})}
+        ${i.map(t=>{let i=(r-n)*.012,s=Math.max(t.restored_at??e.store.at,t.at+i),c=a.findIndex(e=>e<=t.at);return c<0&&(c=t.id%Yp),a[c]=s,Zp(e,t,o(t.at),o(s),c)})}
       </svg>
       <div class="spans" role="group" aria-label="time shown">
         ${Ff.map(n=>k`
           <button class="text" aria-pressed=${t.span===n} @click=${()=>{t.span=n,e.ui.changed()}}>${n/60}m</button>`)}
       </div>
     </div>
-  `}function Xp(e,t,n,r,i){let a=()=>{e.ui.fault=t.id,e.ui.show(`faults`)};return A`
+  `}function Zp(e,t,n,r,i){let a=()=>{e.ui.fault=t.id,e.ui.show(`faults`)};return A`
     <g role="listitem">
       <rect class="bar ${t.kind} ${t.silent?`silent`:``} ${t.restored_at?``:`lasting`} ${e.ui.fault===t.id?`open`:``}"
         x="${n}%" width="${Math.max(.4,r-n)}%" y=${2+i*8} height="6" rx="2"
@@ -932,7 +938,7 @@ void main() {
         @click=${a} @keydown=${e=>(e.key===`Enter`||e.key===` `)&&a()}>
         <title>${t.id}: ${t.what}, ${Ae(t.at)}${t.restored_at?` to ${Ae(t.restored_at)}`:`, lasts`}</title>
       </rect>
-    </g>`}function Zp(e,t,n){let r=e.store.link(t),i=r===void 0?e.map.nodeOnScreen(t):e.map.screen(r,n(r));if(!i)return null;let a=e.map.container.getBoundingClientRect();return{x:a.left+i.x,y:a.top+i.y}}function Qp(e,t){let n=Array.from({length:17},(e,t)=>.1+t*.05),r=n.map(n=>e.map.point(t,n)),i=r.map(()=>1/0);return e.store.topology.links.forEach((n,a)=>{if(a!==t)for(let t=0;t<=40;t++){let n=e.map.point(a,t/40);r.forEach((e,t)=>{i[t]=Math.min(i[t],(e.x-n.x)**2+(e.y-n.y)**2)})}}),n[i.indexOf(Math.max(...i))]}function $p(e){let t=0,n=0,r=0,i=0,a=0,o=performance.now(),s=o,c=e=>{i++,a=Math.max(a,e-s),s=e,e-o>=1e3&&(t=i*1e3/(e-o),n=a,i=0,a=0,o=e),requestAnimationFrame(c)},l=!1,u=()=>{l||requestAnimationFrame(c),l=!0};e.store.subscribe(()=>{r===0&&e.store.frames>0&&(r=performance.now())}),Object.defineProperty(window,"weft",{value:{get switches(){return e.store.topology?.switches.length??0},get links(){return e.store.topology?.links.length??0},get nics(){return e.store.topology?.nics.length??0},get frames(){return e.store.frames},get lastSeq(){return e.store.seq},get run(){return e.store.run},get connection(){return e.stream.connection},get fps(){return u(),t},get worstFrameMs(){return n},get liveAfterMs(){return r},get selected(){return e.ui.selected},get moving(){return e.map.motion.active},link:t=>e.store.links[e.store.link(t)??-1]??null,switch:t=>e.store.switches[e.store.switchOf(t)??-1]??null,place:t=>Zp(e,t,()=>.5),clear:t=>Zp(e,t,t=>Qp(e,t))}})}var em=document.getElementById(`app`);em.innerHTML=`
+    </g>`}function Qp(e,t,n){let r=e.store.link(t),i=r===void 0?e.map.nodeOnScreen(t):e.map.screen(r,n(r));if(!i)return null;let a=e.map.container.getBoundingClientRect();return{x:a.left+i.x,y:a.top+i.y}}function $p(e,t){let n=Array.from({length:17},(e,t)=>.1+t*.05),r=n.map(n=>e.map.point(t,n)),i=r.map(()=>1/0);return e.store.topology.links.forEach((n,a)=>{if(a!==t)for(let t=0;t<=40;t++){let n=e.map.point(a,t/40);r.forEach((e,t)=>{i[t]=Math.min(i[t],(e.x-n.x)**2+(e.y-n.y)**2)})}}),n[i.indexOf(Math.max(...i))]}function em(e){let t=0,n=0,r=0,i=0,a=0,o=performance.now(),s=o,c=e=>{i++,a=Math.max(a,e-s),s=e,e-o>=1e3&&(t=i*1e3/(e-o),n=a,i=0,a=0,o=e),requestAnimationFrame(c)},l=!1,u=()=>{l||requestAnimationFrame(c),l=!0};e.store.subscribe(()=>{r===0&&e.store.frames>0&&(r=performance.now())}),Object.defineProperty(window,"weft",{value:{get switches(){return e.store.topology?.switches.length??0},get links(){return e.store.topology?.links.length??0},get nics(){return e.store.topology?.nics.length??0},get frames(){return e.store.frames},get lastSeq(){return e.store.seq},get run(){return e.store.run},get connection(){return e.stream.connection},get fps(){return u(),t},get worstFrameMs(){return n},get liveAfterMs(){return r},get selected(){return e.ui.selected},get moving(){return e.map.motion.active},link:t=>e.store.links[e.store.link(t)??-1]??null,switch:t=>e.store.switches[e.store.switchOf(t)??-1]??null,place:t=>Qp(e,t,()=>.5),clear:t=>Qp(e,t,t=>$p(e,t))}})}var tm=document.getElementById(`app`);tm.innerHTML=`
   <header></header>
   <main aria-label="map of the fabric">
     <div id="map" data-testid="map" tabindex="0" role="application" aria-label="map: arrows go from switch to switch, / searches, ? lists the keys"></div>
@@ -941,7 +947,7 @@ void main() {
   <aside><nav role="tablist"></nav><div id="panel" role="tabpanel"></div></aside>
   <footer><div id="timeline"></div><div id="charts"></div></footer>
   <div id="toasts" role="status" aria-live="polite"></div>
-  <div id="dialogs"></div>`;var tm=e=>em.querySelector(e),nm=new Ts,Q=new js,rm=new Vo;rm.takeToken();var im=new Go(nm,rm,()=>{im.connection===`live`&&um(),Q.changed()}),am=new Xo(rm,nm,Q),om={select:e=>{Q.select(e),e?.kind===`switch`&&nm.pod(e.id)&&!nm.open.has(e.id)&&$.openPods([e.id])},act:e=>{Q.select(e),rm.mayAct&&am.toggle(e)},ask:({x:e,y:t},n)=>{rm.mayAct?Q.ask({x:e,y:t,links:n}):Q.select({kind:`link`,id:n[0]})},hover:e=>{let t=Q.hovered;Q.hovered=e,sm.repaint([t,e]),sm.container.classList.toggle(`pointing`,e!==null),Q.changed()}},sm=new Io(tm(`#map`),nm,Q,om);function cm(e){nm.setOpen(e),im.anew(),Q.changed()}var $={openPods:e=>cm([...nm.open,...e]),closePod:e=>cm([...nm.open].filter(t=>t!==e)),closeAll:()=>cm([]),store:nm,ui:Q,client:rm,stream:im,actions:am,map:sm,flow:new rs(rm,Q),rollout:new ls(rm,Q),watch:new Ds(rm,Q),status:null,fabrics:[]},lm=new Vf(tm(`#charts`),nm,sm.theme);async function um(){$.status=await rm.status().catch(()=>$.status),$.fabrics=await rm.fabrics().catch(()=>$.fabrics),document.title=$.status?`${$.status.name} · Weft`:`Weft`,Q.changed()}var dm={fabric:()=>`Fabric`,selected:()=>Q.selected?Q.selected.kind[0].toUpperCase()+Q.selected.kind.slice(1):`Selection`,flow:()=>`Flow`,faults:()=>nm.faults.size>0?`Faults ${nm.faults.size}`:`Faults`};function fm(){return Object.keys(dm).map(e=>k`
-    <button role="tab" aria-selected=${Q.tab===e} data-testid="tab-${e}" @click=${()=>Q.show(e,Q.tab===e&&!Q.folded)}>${dm[e]()}</button>`)}function pm(){switch(Q.tab){case`fabric`:return dp($);case`flow`:return Cp($);case`faults`:return gp($)}let e=Q.selected;return e?$.store.pod(e.id)?Ne($,e.id):$.store.podsOf(e.id).length>0&&$.store.link(e.id)===void 0?Ie($,e):e.kind===`link`?$.store.standsForMany(e.id)?Fe($,e.id):Mp($,e.id):e.kind===`switch`?Bp($,e.id):qp($,e.id):k`<p class="hint">Select a switch, a link or a NIC on the map, or search with <kbd>/</kbd>.</p>`}function mm(){he(Ep($),tm(`header`));let e=up(nm);em.classList.toggle(`unwell`,e!==null),em.classList.toggle(`folded`,Q.folded),he(k`${Op($)} ${Ap($)} ${ap($,om)}
+  <div id="dialogs"></div>`;var nm=e=>tm.querySelector(e),rm=new Ts,Q=new js,im=new Vo;im.takeToken();var am=new Go(rm,im,()=>{am.connection===`live`&&dm(),Q.changed()}),om=new Xo(im,rm,Q),sm={select:e=>{Q.select(e),e?.kind===`switch`&&rm.pod(e.id)&&!rm.open.has(e.id)&&$.openPods([e.id])},act:e=>{Q.select(e),im.mayAct&&om.toggle(e)},ask:({x:e,y:t},n)=>{im.mayAct?Q.ask({x:e,y:t,links:n}):Q.select({kind:`link`,id:n[0]})},hover:e=>{let t=Q.hovered;Q.hovered=e,cm.repaint([t,e]),cm.container.classList.toggle(`pointing`,e!==null),Q.changed()}},cm=new Io(nm(`#map`),rm,Q,sm);function lm(e){rm.setOpen(e),am.anew(),Q.changed()}var $={openPods:e=>lm([...rm.open,...e]),closePod:e=>lm([...rm.open].filter(t=>t!==e)),closeAll:()=>lm([]),store:rm,ui:Q,client:im,stream:am,actions:om,map:cm,flow:new rs(im,Q),rollout:new ls(im,Q),watch:new Ds(im,Q),status:null,fabrics:[]},um=new Vf(nm(`#charts`),rm,cm.theme);async function dm(){$.status=await im.status().catch(()=>$.status),$.fabrics=await im.fabrics().catch(()=>$.fabrics),document.title=$.status?`${$.status.name} · Weft`:`Weft`,Q.changed()}var fm={fabric:()=>`Fabric`,selected:()=>Q.selected?Q.selected.kind[0].toUpperCase()+Q.selected.kind.slice(1):`Selection`,flow:()=>`Flow`,faults:()=>rm.faults.size>0?`Faults ${rm.faults.size}`:`Faults`};function pm(){return Object.keys(fm).map(e=>k`
+    <button role="tab" aria-selected=${Q.tab===e} data-testid="tab-${e}" @click=${()=>Q.show(e,Q.tab===e&&!Q.folded)}>${fm[e]()}</button>`)}function mm(){switch(Q.tab){case`fabric`:return dp($);case`flow`:return wp($);case`faults`:return _p($)}let e=Q.selected;return e?$.store.pod(e.id)?Ne($,e.id):$.store.podsOf(e.id).length>0&&$.store.link(e.id)===void 0?Ie($,e):e.kind===`link`?$.store.standsForMany(e.id)?Fe($,e.id):Np($,e.id):e.kind===`switch`?Vp($,e.id):Jp($,e.id):k`<p class="hint">Select a switch, a link or a NIC on the map, or search with <kbd>/</kbd>.</p>`}function hm(){he(Dp($),nm(`header`));let e=up(rm);tm.classList.toggle(`unwell`,e!==null),tm.classList.toggle(`folded`,Q.folded),he(k`${kp($)} ${jp($)} ${ap($,sm)}
     ${e?k`<div class="banner ${e.kind}" role="alert" data-testid=${e.kind}>${e.text}</div>`:j}
-    ${im.connection===`away`&&nm.run?k`<div class="banner away">fabricd is away. What you see is what it last said.</div>`:j}`,tm(`#over`)),he(fm(),tm(`nav`)),he(pm(),tm(`#panel`)),Q.kept.dock&&(he(Yp($,lm),tm(`#timeline`)),lm.draw()),he(Q.toasts.map(e=>k`<button class="toast ${e.bad?`bad`:``}" data-testid="toast" @click=${()=>Q.unsay(e.id)}>${e.text}</button>`),tm(`#toasts`)),he(Be($),tm(`#dialogs`))}var hm=null,gm=``,_m=``;Q.subscribe(()=>{hm!==Q.selected&&(sm.repaint([hm,Q.selected]),hm=Q.selected,$.watch.follow(hm?.kind===`switch`&&!nm.pod(hm.id)?hm.id:``));let e=Q.dark?`dark`:`light`;if(_m!==e&&(_m=e,document.documentElement.dataset.theme=e,sm.setTheme(Q.dark),lm.setTheme(sm.theme)),em.classList.toggle(`nodock`,!Q.kept.dock),sm.pace.draw(mm,`at once`),gm!==Q.dialog){gm=Q.dialog;for(let e of[`header`,`main`,`aside`,`footer`])tm(e).inert=gm!==``;gm===`fabrics`&&um(),mm();let e=e=>document.querySelector(e);gm?(e(`.dialog input`)??e(`.dialog button`))?.focus():sm.container.focus({preventScroll:!0})}}),nm.subscribe(e=>sm.pace.draw(mm,e.state?`at once`:`figures`));var vm=nm.full;nm.subscribe(()=>{vm!==nm.full&&(vm=nm.full,$.flow.stop(),$.rollout.forget(),$.flow.set(``,``),sm.motion.flow=null,Q.fault=null,Q.hovered=null,Q.select(null))}),matchMedia(`(prefers-color-scheme: light)`).addEventListener(`change`,()=>Q.changed()),addEventListener(`hashchange`,()=>{rm.takeToken()&&(Q.say(`token taken from the address`),um())}),document.addEventListener(`visibilitychange`,()=>im.show(!document.hidden)),im.show(!document.hidden),Qe($),$p($),Q.changed(),im.start();
+    ${am.connection===`away`&&rm.run?k`<div class="banner away">fabricd is away. What you see is what it last said.</div>`:j}`,nm(`#over`)),he(pm(),nm(`nav`)),he(mm(),nm(`#panel`)),Q.kept.dock&&(he(Xp($,um),nm(`#timeline`)),um.draw()),he(Q.toasts.map(e=>k`<button class="toast ${e.bad?`bad`:``}" data-testid="toast" @click=${()=>Q.unsay(e.id)}>${e.text}</button>`),nm(`#toasts`)),he(Be($),nm(`#dialogs`))}var gm=null,_m=``,vm=``;Q.subscribe(()=>{gm!==Q.selected&&(cm.repaint([gm,Q.selected]),gm=Q.selected,$.watch.follow(gm?.kind===`switch`&&!rm.pod(gm.id)?gm.id:``));let e=Q.dark?`dark`:`light`;if(vm!==e&&(vm=e,document.documentElement.dataset.theme=e,cm.setTheme(Q.dark),um.setTheme(cm.theme)),tm.classList.toggle(`nodock`,!Q.kept.dock),cm.pace.draw(hm,`at once`),_m!==Q.dialog){_m=Q.dialog;for(let e of[`header`,`main`,`aside`,`footer`])nm(e).inert=_m!==``;_m===`fabrics`&&dm(),hm();let e=e=>document.querySelector(e);_m?(e(`.dialog input`)??e(`.dialog button`))?.focus():cm.container.focus({preventScroll:!0})}}),rm.subscribe(e=>cm.pace.draw(hm,e.state?`at once`:`figures`));var ym=rm.full;rm.subscribe(()=>{ym!==rm.full&&(ym=rm.full,$.flow.stop(),$.rollout.forget(),$.flow.set(``,``),cm.motion.flow=null,Q.fault=null,Q.hovered=null,Q.select(null))}),matchMedia(`(prefers-color-scheme: light)`).addEventListener(`change`,()=>Q.changed()),addEventListener(`hashchange`,()=>{im.takeToken()&&(Q.say(`token taken from the address`),dm())}),document.addEventListener(`visibilitychange`,()=>am.show(!document.hidden)),am.show(!document.hidden),Qe($),em($),Q.changed(),am.start();
