@@ -21,7 +21,7 @@ func few(t *testing.T) *scenario.Scenario {
 	t.Helper()
 	text, err := os.ReadFile(failing)
 	require.NoError(t, err)
-	short := strings.NewReplacer("count: 100,", "count: 3,", "405s", "15s").Replace(string(text))
+	short := strings.NewReplacer("count: 100,", "count: 3,", "605s", "20s").Replace(string(text))
 	require.NotEqual(t, string(text), short)
 	s, err := scenario.Load(t.Context(), failing, []byte(short))
 	require.NoError(t, err)

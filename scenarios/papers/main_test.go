@@ -48,6 +48,8 @@ func TestExperimentsAreListedAndWhatCannotBeRunIsNamed(t *testing.T) {
 		"dqr-loss x 1":                          `"1" cuts: give a number from 2 on`,
 		"dqr-loss x 2 0":                        `load "0": give a number above 0, up to 1`,
 		"dqr-opensm x many":                     `"many" cuts: give a number from 1 on`,
+		"ib-cuts":                               "takes 1 to 2 arguments",
+		"ib-cuts x none":                        `"none" cuts: give a number from 1 on`,
 		"layered-cost":                          "takes at least 1 argument",
 		"layered-cost x y":                      `"y" switches`,
 		"layered-cost x 8 4":                    `"4" switches: give a number from 5 on`,

@@ -30,10 +30,12 @@ type phases struct {
 }
 
 // A manager that was not heard for sweepGap begins another sweep; one that has written no table for
-// writtenFor has written all. Chosen by us: longer than OpenSM waits for an answer that was lost.
+// writtenFor has written all; for the paths of NICs, which follow, it is waited as long as pathsFor.
+// Chosen by us: longer than OpenSM waits for an answer that was lost.
 const (
 	sweepGap   = weft.Second
 	writtenFor = 300 * weft.Millisecond
+	pathsFor   = weft.Second
 )
 
 func (p *phases) init() { p.died, p.switches = map[weft.LinkID]bool{}, map[weft.SwitchID]bool{} }
@@ -41,7 +43,10 @@ func (p *phases) init() { p.died, p.switches = map[weft.LinkID]bool{}, map[weft.
 // linkIs takes note of a link that has died or come back.
 func (d *Driver) linkIs(id weft.LinkID, dead bool) {
 	p := &d.phases
-	if p.died[id] = dead; !dead {
+	switch {
+	case dead:
+		p.died[id] = true
+	case p.first == 0: // else the tables that are being written are for it
 		delete(p.died, id)
 	}
 	if p.began == 0 {
@@ -94,7 +99,8 @@ func (d *Driver) written(m *ib.Datagram, list []ib.Effect) {
 // switches forward by them.
 func (d *Driver) report(ctx context.Context) {
 	p, f := &d.phases, d.cfg.Fabric
-	if p.first == 0 || !d.settled() || f.Now()-p.last < writtenFor {
+	quiet := f.Now() - p.last
+	if p.first == 0 || !d.tables.idle() || quiet < writtenFor || quiet < pathsFor && !d.settled() {
 		return
 	}
 	r := fabric.Round{

@@ -40,11 +40,10 @@ type Manager struct {
 	why    error         // then; nil: it ended by itself, without an error
 }
 
-// Chosen by us: how long OpenSM may take to manage a fabric, or to end.
+// Chosen by us: how long OpenSM may take to manage a fabric, and how often it is looked.
 const (
 	startTime = 5 * time.Minute
 	lookEvery = 20 * time.Millisecond
-	endTime   = 5 * time.Second
 )
 
 var managers atomic.Int64 // of this process, to tell their sockets apart
@@ -79,7 +78,7 @@ func Attach(ctx context.Context, f *fabric.Fabric, c Config) (m *Manager, err er
 	if err != nil {
 		return m, err
 	}
-	cmd.Dir, cmd.WaitDelay = m.dir, endTime
+	cmd.Dir = m.dir
 	cmd.Env = append(cmd.Env, "OSM_TMP_DIR="+m.dir, "OSM_CACHE_DIR="+m.dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us, who end it in order
 	told, err := os.Create(m.told())

@@ -9,13 +9,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 )
+
+// endTime is how long a program may take to end. Chosen by us.
+const endTime = 5 * time.Second
 
 // packages are what the programs are in.
 const packages = "install Debian's packages libumad2sim0, opensm and infiniband-diags"
 
 // Command is a program at a node of the fabric with that name of sockets, the first NIC where the node
-// is "". When ctx ends it is interrupted, which ends OpenSM in order. It errs where the program, or
+// is "". When ctx ends it is interrupted, which ends OpenSM in order, and killed when it does not end:
+// OpenSM does not while it waits for a fabric that is gone. It errs where the program, or
 // the library by which it comes in, is not installed. After it has ended, call [Clean].
 func Command(ctx context.Context, fabric, node, name string, args ...string) (*exec.Cmd, error) {
 	library, err := library()
@@ -28,6 +33,7 @@ func Command(ctx context.Context, fabric, node, name string, args ...string) (*e
 	}
 	c := exec.CommandContext(ctx, path, args...)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = endTime
 	c.Env = append(os.Environ(), "LD_PRELOAD="+library, "IBSIM_SOCKNAME="+fabric)
 	if node != "" {
 		c.Env = append(c.Env, "SIM_HOST="+node)
