@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
@@ -80,7 +79,7 @@ func Attach(ctx context.Context, f *fabric.Fabric, c Config) (m *Manager, err er
 	}
 	cmd.Dir = m.dir
 	cmd.Env = append(cmd.Env, "OSM_TMP_DIR="+m.dir, "OSM_CACHE_DIR="+m.dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us, who end it in order
+	alone(cmd)
 	told, err := os.Create(m.told())
 	if err != nil {
 		return m, err
