@@ -93,6 +93,7 @@ check: systems licences ## vet, lint, formatting, import rules and workflows onl
 systems: ## vet all, and build both commands, for systems other than this one: what a release is built for
 	GOOS=darwin GOARCH=arm64 go vet ./...
 	GOOS=darwin GOARCH=arm64 go build -o bin/darwin/ ./fabricd ./linkmon
+	GOOS=windows GOARCH=amd64 go vet ./...
 	GOOS=windows GOARCH=amd64 go build -o bin/windows/ ./fabricd ./linkmon
 
 licences: ## list the licences of all dependencies; fails on one that is not known to allow use under Apache-2.0

@@ -5,16 +5,14 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -53,9 +51,9 @@ func (x *webbed) turn(with func(ctx context.Context)) float64 {
 	if with != nil {
 		viewers.Go(func() { with(ctx) })
 	}
-	hops, cpu := x.Fabric().PacketHops(), x.cpu()
+	hops, cpu := x.Fabric().PacketHops(), testenv.CPU()
 	<-time.After(500 * time.Millisecond)
-	rate := float64(x.Fabric().PacketHops()-hops) / (x.cpu() - cpu).Seconds()
+	rate := float64(x.Fabric().PacketHops()-hops) / (testenv.CPU() - cpu).Seconds()
 	stop()
 	viewers.Wait()
 	return rate
@@ -89,12 +87,6 @@ func (x *webbed) watch(ctx context.Context) {
 			return
 		}
 	}
-}
-
-func (x *webbed) cpu() time.Duration {
-	var u syscall.Rusage
-	require.NoError(x.t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // BenchmarkFrame is what a frame costs in which every link and switch has changed, all viewers

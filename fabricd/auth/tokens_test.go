@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,7 +76,7 @@ func TestAFileOfTokensThatIsNotAsItShouldBe(t *testing.T) {
 		"-rwx----w-":       func(dir, _ string) error { return os.Chmod(dir, 0o702) },
 		"no tokens.json":   func(dir, _ string) error { return os.Rename(dir, dir+"2") },
 		"a folder":         func(_, file string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) },
-		"a pipe":           func(_, file string) error { return errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)) },
+		"a pipe":           func(_, file string) error { return errors.Join(os.Remove(file), rig.MakePipe(file)) },
 		"unexpected end":   func(_, file string) error { return os.Truncate(file, 40) },
 		"so it is no file": func(_, file string) error { return os.Truncate(file, 1<<21) },
 		"is not complete": func(_, file string) error {

@@ -3,7 +3,6 @@ package bus_test
 import (
 	"context"
 	"fmt"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -80,13 +80,6 @@ func startLine(tb testing.TB, t wire.Transport, buffer int, load float64, r fabr
 	return f
 }
 
-func cpuTime(tb testing.TB) time.Duration {
-	tb.Helper()
-	var u syscall.Rusage
-	require.NoError(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 // load is what measureLine found.
 type load struct {
 	hopsPerCPU   float64 // packet-hops per CPU-second
@@ -103,14 +96,14 @@ func measureLine(b *testing.B, f *fabric.Fabric, hops int) load {
 	for f.PacketHops() < 10_000 {
 		<-tick.C // filling
 	}
-	first, drivers, cpu := f.PacketHops(), f.Drivers(), cpuTime(b)
+	first, drivers, cpu := f.PacketHops(), f.Drivers(), testenv.CPU()
 	b.ResetTimer()
 	done := uint64(0)
 	for done < uint64(hops) {
 		<-tick.C
 		done = f.PacketHops() - first
 	}
-	used := cpuTime(b) - cpu
+	used := testenv.CPU() - cpu
 	b.StopTimer()
 	d := f.Drivers()
 	frames, credits := float64(d.FramesOut-drivers.FramesOut), float64(d.CreditFrames-drivers.CreditFrames)
@@ -170,7 +163,7 @@ func (c *bareChain) hopsPerCPU(b *testing.B, frameBytes int, batch float64, perL
 	b.Helper()
 	frame := make([]byte, frameBytes)
 	frames := max(2*c.links, int(float64(hops)/batch/float64(2*c.links)))
-	cpu := cpuTime(b)
+	cpu := testenv.CPU()
 	for sent, got := 0, 0; got < frames; got++ {
 		for ; sent < frames && sent-got < perLink*c.links; sent++ {
 			for d := range c.out {
@@ -181,7 +174,7 @@ func (c *bareChain) hopsPerCPU(b *testing.B, frameBytes int, batch float64, perL
 			<-c.out[d]
 		}
 	}
-	return float64(frames) * batch * float64(2*c.links) / (cpuTime(b) - cpu).Seconds()
+	return float64(frames) * batch * float64(2*c.links) / (testenv.CPU() - cpu).Seconds()
 }
 
 // Packet-hops per CPU-second of the pipeline over memory links, and over NATS links beside the bare

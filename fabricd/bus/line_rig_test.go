@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/nicd"
 	switching "github.com/weft-fabric/weft/switch"
@@ -178,14 +179,14 @@ func (l *hostLine) measure(b *testing.B, hops int) load {
 	for l.hops() < 10_000 {
 		<-tick.C // filling
 	}
-	first, before, cpu := l.hops(), l.stats(), cpuTime(b)
+	first, before, cpu := l.hops(), l.stats(), testenv.CPU()
 	b.ResetTimer()
 	done := uint64(0)
 	for done < uint64(hops) {
 		<-tick.C
 		done = l.hops() - first
 	}
-	used := cpuTime(b) - cpu
+	used := testenv.CPU() - cpu
 	b.StopTimer()
 	after := l.stats()
 	frames, credits := float64(after.FramesOut-before.FramesOut), float64(after.CreditFrames-before.CreditFrames)

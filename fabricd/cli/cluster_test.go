@@ -88,10 +88,10 @@ func (s *site) run() {
 	r.sound("an agent killed and started again")
 
 	// Host 2's agent is frozen for longer than its neighbours wait, and goes on.
-	s.hosts[1].agent.Signal(syscall.SIGSTOP)
+	s.hosts[1].agent.Signal(rig.Freeze)
 	r.untilLinks("links to a frozen agent are down", anyDown)
 	r.goesOn()
-	s.hosts[1].agent.Signal(syscall.SIGCONT)
+	s.hosts[1].agent.Signal(rig.Thaw)
 	r.sound("an agent frozen and resumed")
 
 	// The cluster is cut in two: links across go down, both halves go on.
@@ -132,10 +132,10 @@ func (s *site) run() {
 	// when it goes on.
 	frozen := r.lead
 	stoodBy := strings.Count(frozen.Out.String(), standsBy)
-	frozen.Signal(syscall.SIGSTOP)
+	frozen.Signal(rig.Freeze)
 	r.lead = nil
 	r.findLeader()
-	frozen.Signal(syscall.SIGCONT)
+	frozen.Signal(rig.Thaw)
 	rig.Until(t, func() bool { return strings.Count(frozen.Out.String(), standsBy) > stoodBy })
 	r.standby = frozen
 	r.sound("the leader frozen and resumed")

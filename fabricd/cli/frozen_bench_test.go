@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -56,7 +55,7 @@ func BenchmarkLinkmonWhileAHostIsFrozen(b *testing.B) {
 		each := func(name string, do func(b *testing.B), undo func(b *testing.B)) {
 			b.Run(name, func(b *testing.B) {
 				if freeze {
-					agents["h2"].Signal(syscall.SIGSTOP)
+					agents["h2"].Signal(rig.Freeze)
 				}
 				slowest := time.Duration(0)
 				for b.Loop() {
@@ -71,7 +70,7 @@ func BenchmarkLinkmonWhileAHostIsFrozen(b *testing.B) {
 				}
 				b.StopTimer()
 				b.ReportMetric(float64(slowest.Microseconds())/1000, "slowest-ms")
-				agents["h2"].Signal(syscall.SIGCONT)
+				agents["h2"].Signal(rig.Thaw)
 				rig.Until(b, func() bool {
 					st, err := client.Status(b.Context())
 					return err == nil && st.Sample.LinksDown == 0 && st.Hosts[1].State == fabric.SwitchUp

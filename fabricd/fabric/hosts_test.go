@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -173,7 +172,7 @@ func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 		do()
 		took[what] = append(took[what], time.Since(began))
 	}
-	l.agents.Of("host1").Process().Signal(syscall.SIGSTOP)
+	l.agents.Of("host1").Process().Signal(rig.Freeze)
 	for range testenv.Levels(10, 3, 3) {
 		timed("status", func() { l.Fabric.Totals(); l.Fabric.Ledger(); l.Fabric.Faults() })
 		timed("links", func() { l.Fabric.LinkStates() })
@@ -182,7 +181,7 @@ func TestOneOfThreeHostsThatIsFrozenHoldsUpNobody(t *testing.T) {
 		require.Len(t, out[0].Fault.Detected, 2, "both ends have acted")
 		l.Do(fault.Spec{Do: fault.VerbRestore, A: "s0.10-s1.10"})
 	}
-	l.agents.Of("host1").Process().Signal(syscall.SIGCONT)
+	l.agents.Of("host1").Process().Signal(rig.Thaw)
 	for what, list := range took {
 		t.Logf("%-6s the first %v, the slowest %v, half within %v", what, list[0], slices.Max(list),
 			slices.Sorted(slices.Values(list))[len(list)/2])
@@ -204,12 +203,12 @@ func TestHostThatFreezes(t *testing.T) {
 	l := startHostsOn(t, 3, oneApart(t))
 	l.load("uniform:0.05")
 	l.more(300)
-	l.agents.Of("host1").Process().Signal(syscall.SIGSTOP)
+	l.agents.Of("host1").Process().Signal(rig.Freeze)
 	l.until("it is missed", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchSuspect })
 	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"}) // which it does not hear
 	require.True(t, out[0].Changed)
 	l.more(100) // the others go on
-	l.agents.Of("host1").Process().Signal(syscall.SIGCONT)
+	l.agents.Of("host1").Process().Signal(rig.Thaw)
 	l.until("it is back", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchUp })
 	l.more(300)
 	l.Do(fault.Spec{Do: fault.VerbHeal})

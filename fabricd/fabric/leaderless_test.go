@@ -3,7 +3,6 @@ package fabric_test
 import (
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
@@ -75,9 +75,9 @@ func TestASilenceWhileNobodyLeadsIsReported(t *testing.T) {
 	all := l.linksUp(1)
 	require.Positive(t, all)
 	l.Fabric.Detach()
-	l.agents.Of("host1").Process().Signal(syscall.SIGSTOP)
+	l.agents.Of("host1").Process().Signal(rig.Freeze)
 	l.until("its neighbours find out", func() bool { return l.linksUp(1) == 0 })
-	l.agents.Of("host1").Process().Signal(syscall.SIGCONT)
+	l.agents.Of("host1").Process().Signal(rig.Thaw)
 	l.until("its links are back", func() bool { return l.linksUp(1) == all })
 	l.succeed()
 	silent := func(r fault.Report) bool { return r.Kind == fabric.KindSilence }

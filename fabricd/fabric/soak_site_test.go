@@ -237,7 +237,7 @@ var failureKinds = []failureKind{
 				}
 			}
 		}
-		s.fail("processes of "+a.Name, all(syscall.SIGSTOP), all(syscall.SIGCONT))
+		s.fail("processes of "+a.Name, all(rig.Freeze), all(rig.Thaw))
 	}},
 	{"host cut off", func(s *soak) {
 		a := pick(s, s.agents)
@@ -262,7 +262,7 @@ var processFailures = []failureKind{
 		p := pick(s, s.processes)
 		s.reach()
 		q := s.joined(p)
-		s.fail("process of "+p.name, func() { signal(q, syscall.SIGSTOP) }, func() { signal(q, syscall.SIGCONT) })
+		s.fail("process of "+p.name, func() { signal(q, rig.Freeze) }, func() { signal(q, rig.Thaw) })
 	}},
 	{"process leaves", func(s *soak) {
 		p := pick(s, s.processes)

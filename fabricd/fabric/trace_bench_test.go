@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -73,12 +74,12 @@ func tracedRate(b *testing.B, every int, read bool) float64 {
 	for f.PacketHops() < 20_000 {
 		<-tick.C // filling
 	}
-	first, cpu, last := f.PacketHops(), treeCPU(b), uint64(0)
+	first, cpu, last := f.PacketHops(), testenv.CPU(), uint64(0)
 	for n := 0; f.PacketHops()-first < 200_000; n++ {
 		<-tick.C
 		if read && n%50 == 0 {
 			_, last, _ = f.Hops(last)
 		}
 	}
-	return float64(f.PacketHops()-first) / (treeCPU(b) - cpu).Seconds()
+	return float64(f.PacketHops()-first) / (testenv.CPU() - cpu).Seconds()
 }

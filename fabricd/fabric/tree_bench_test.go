@@ -3,7 +3,6 @@ package fabric_test
 import (
 	"context"
 	"fmt"
-	"syscall"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -57,23 +57,15 @@ func measureTree(b *testing.B, f *fabric.Fabric) {
 	for f.PacketHops() < 50_000 {
 		<-tick.C // filling
 	}
-	first, waited, cpu := f.PacketHops(), f.Drivers().LockWait, treeCPU(b)
+	first, waited, cpu := f.PacketHops(), f.Drivers().LockWait, testenv.CPU()
 	b.ResetTimer()
 	hops := uint64(0)
 	for hops < uint64(b.N) {
 		<-tick.C
 		hops = f.PacketHops() - first
 	}
-	used := treeCPU(b) - cpu
+	used := testenv.CPU() - cpu
 	b.ReportMetric(float64(hops)/used.Seconds(), "hops/cpu-s")
 	b.ReportMetric(float64((f.Drivers().LockWait-waited).Duration())/float64(used), "lock-wait/cpu")
 	b.ReportMetric(0, "ns/op")
-}
-
-// treeCPU is the CPU time this process has used, user and system.
-func treeCPU(tb testing.TB) time.Duration {
-	tb.Helper()
-	var u syscall.Rusage
-	require.NoError(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

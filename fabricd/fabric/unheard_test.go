@@ -1,13 +1,13 @@
 package fabric_test
 
 import (
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
@@ -22,7 +22,7 @@ func TestTheLedgerBalancesWhileAHostIsFrozen(t *testing.T) {
 	for range rounds {
 		l.load("uniform:0.05")
 		l.more(300)
-		l.agents.Of("host1").Process().Signal(syscall.SIGSTOP)
+		l.agents.Of("host1").Process().Signal(rig.Freeze)
 		l.until("it is missed", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchSuspect })
 		l.more(100)
 		require.NoError(t, l.Fabric.StopTraffic())
@@ -31,7 +31,7 @@ func TestTheLedgerBalancesWhileAHostIsFrozen(t *testing.T) {
 			require.ErrorAs(t, err, new(*fabric.StuckError))
 		}
 		require.True(t, ledger.Balanced, "%+v", ledger)
-		l.agents.Of("host1").Process().Signal(syscall.SIGCONT)
+		l.agents.Of("host1").Process().Signal(rig.Thaw)
 		l.until("it is back", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchUp })
 		l.sound()
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -44,7 +43,7 @@ func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
 	})
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
 	<-reached
-	stopped.Signal(syscall.SIGSTOP)
+	stopped.Signal(rig.Freeze)
 	l.gate.set(through)
 	first := l.await(notes, manager.NoteRound).Round
 	assert.Empty(t, first.Error)
@@ -64,7 +63,7 @@ func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
 	})
 	release() // what it had asked before comes to nothing, and it would ask again
 	versions := l.Fabric.TableVersions()
-	stopped.Signal(syscall.SIGCONT)
+	stopped.Signal(rig.Thaw)
 	stop()
 	rig.Until(t, func() bool { return recovered.Load() > 0 }, "it manages again")
 	assert.Zero(t, loads.Load())
@@ -166,14 +165,14 @@ func TestAStoppedSwitchProcessGetsItsTablesWhenItGoesOn(t *testing.T) {
 	notes, _ := l.manage("ddrc")
 	l.await(notes, manager.NoteManages)
 	l.Load("uniform:0.2")
-	p.Signal(syscall.SIGSTOP)
+	p.Signal(rig.Freeze)
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
 	r := l.await(notes, manager.NoteRound).Round
 	assert.Contains(t, r.Error, "s2.00 has not taken version")
 	assert.NotContains(t, r.Error, "s2.01")
 	assert.Equal(t, r.Switches-1, count(l.Fabric.TableVersions(), r.Version), "the others have theirs")
 	assert.Less(t, l.Fabric.TableVersion(id), r.Version)
-	p.Signal(syscall.SIGCONT)
+	p.Signal(rig.Thaw)
 	rig.Until(t, func() bool { return l.Fabric.TableVersion(id) >= r.Version }, "it has its tables")
 	l.Settle()
 	l.AllPairs(l.Settle)

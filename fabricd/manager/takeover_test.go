@@ -3,7 +3,6 @@ package manager_test
 import (
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -243,13 +242,13 @@ func TestAManagerThatIsStoppedAndWakesHoldsNobody(t *testing.T) {
 	})
 	other := rig.Launch(t, l.identity("engine:updn:root=s2.2"))
 	<-reached
-	other.Signal(syscall.SIGSTOP)
+	other.Signal(rig.Freeze)
 	l.gate.set(through)
 	release()
 	notes, _ := l.manage("")
 	require.True(t, l.await(notes, manager.NoteRound).Round.Static)
 	l.Load("uniform:0.2")
-	other.Signal(syscall.SIGCONT)
+	other.Signal(rig.Thaw)
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.1-s2.1"})
 	require.Zero(t, l.await(notes, manager.NoteRound).Round.Unroutable)
 	l.Settle()

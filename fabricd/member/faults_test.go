@@ -1,7 +1,6 @@
 package member_test
 
 import (
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -123,11 +122,11 @@ func TestANeighbourOfAKilledProcessThatIsStoppedMeanwhile(t *testing.T) {
 		l.crosses("s1.00", 100)
 		l.crosses("s2.00", 100)
 		after := l.last()
-		a.Signal(syscall.SIGSTOP)
+		a.Signal(rig.Freeze)
 		b.Kill()
 		l.event(after, fabric.EventProcessFailed)
 		l.event(after, fabric.EventProcessSuspect)
-		a.Signal(syscall.SIGCONT)
+		a.Signal(rig.Thaw)
 		l.event(after, fabric.EventProcessBack)
 		l.Do(fault.Spec{Do: fault.VerbRestart, A: "s1.00"})
 		l.AllUp()

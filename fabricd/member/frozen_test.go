@@ -1,7 +1,6 @@
 package member_test
 
 import (
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,12 +41,12 @@ func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
 				l.Load("uniform:0.05")
 				l.crosses(name, 100)
 				after := l.last()
-				p.Signal(syscall.SIGSTOP)
+				p.Signal(rig.Freeze)
 				tried.Add(1)
 				l.event(after, fabric.EventProcessSuspect)
 				l.More(200)
 				l.balances()
-				p.Signal(syscall.SIGCONT)
+				p.Signal(rig.Thaw)
 				l.event(after, fabric.EventProcessBack)
 				l.AllUp()
 				l.settle()
@@ -74,18 +73,18 @@ func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t
 		l.crosses("s0.00", 100)
 		l.crosses("s1.00", 100)
 		after := l.last()
-		a.Signal(syscall.SIGSTOP)
-		b.Signal(syscall.SIGSTOP)
+		a.Signal(rig.Freeze)
+		b.Signal(rig.Freeze)
 		silent := l.event(after, fabric.EventProcessSuspect)
 		l.event(silent.Seq, fabric.EventProcessSuspect)
 		l.More(100)
 		l.balances()
-		first.Signal(syscall.SIGCONT)
+		first.Signal(rig.Thaw)
 		l.event(after, fabric.EventProcessBack)
 		ledger := l.balances()
 		assert.False(t, ledger.Injected == 0)
 		back := l.last()
-		second.Signal(syscall.SIGCONT)
+		second.Signal(rig.Thaw)
 		l.event(back, fabric.EventProcessBack)
 		l.AllUp()
 		l.settle()
@@ -109,10 +108,10 @@ func TestAProcessThatWasStoppedDiscardsNothing(t *testing.T) {
 			l.Load("uniform:0.05")
 			for range testenv.Levels(5, 2, 2) {
 				l.crosses("s1.00", 100)
-				p.Signal(syscall.SIGSTOP)
+				p.Signal(rig.Freeze)
 				rig.Until(t, func() bool { return len(l.Fabric.LinksDown()) == 4 })
 				l.More(100)
-				p.Signal(syscall.SIGCONT)
+				p.Signal(rig.Thaw)
 				l.AllUp()
 			}
 			l.crosses("s1.00", 100)

@@ -117,7 +117,7 @@ func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testin
 	l.cutLink("s0.00-s1.00")
 
 	after := l.last()
-	p.Signal(syscall.SIGSTOP)
+	p.Signal(rig.Freeze)
 	l.event(after, fabric.EventProcessSuspect)
 	var left []*tables.Patch
 	for _, patch := range l.patches("s0.00-s1.00") {
@@ -132,7 +132,7 @@ func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testin
 	require.Len(t, left, 1)
 	require.EqualValues(t, 1, l.Fabric.TableVersion(left[0].Switch), "what was not acknowledged is not in force")
 	after = l.last()
-	p.Signal(syscall.SIGCONT)
+	p.Signal(rig.Thaw)
 	l.event(after, fabric.EventProcessBack)
 	rig.Until(t, func() bool { return l.Fabric.Load(t.Context(), left[0]) == nil })
 	require.EqualValues(t, 2, l.version("s1.00"))

@@ -137,7 +137,7 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 	for range frozen - 1 {
 		l.crosses(name, 100)
 		after := l.last()
-		p.Signal(syscall.SIGSTOP)
+		p.Signal(rig.Freeze)
 		e := l.event(after, fabric.EventProcessSuspect)
 		assert.Equal(t, "process", e.Fault.Kind)
 		assert.Contains(t, e.Fault.What, "does not answer")
@@ -147,7 +147,7 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 		l.More(200)
 		assert.False(t, l.Fabric.SwitchProcesses()[0].Answers)
 		assert.Equal(t, [][]string{nil, {name}}, absentEnds(l.Fabric, name))
-		p.Signal(syscall.SIGCONT)
+		p.Signal(rig.Thaw)
 		l.event(after, fabric.EventProcessBack)
 		l.AllUp()
 		assert.True(t, l.Fabric.SwitchProcesses()[0].Answers)
@@ -167,7 +167,7 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 
 	// Killed while it is stopped, it is one fault, not two.
 	after := l.last()
-	p.Signal(syscall.SIGSTOP)
+	p.Signal(rig.Freeze)
 	silent := l.event(after, fabric.EventProcessSuspect)
 	p.Kill()
 	lost := l.event(after, fabric.EventProcessFailed)
@@ -196,10 +196,10 @@ func TestASecondProcessForASwitchIsRefusedAndTheFirstUnharmed(t *testing.T) {
 	for _, e := range l.Fabric.Events().Since(before) {
 		assert.NotContains(t, []string{fabric.KindHandover, fabric.EventLinkDown, fabric.EventProcessFailed}, e.Kind)
 	}
-	p.Signal(syscall.SIGSTOP)
+	p.Signal(rig.Freeze)
 	refused("does not answer just now")
 	after := l.event(before, fabric.EventProcessSuspect).Seq
-	p.Signal(syscall.SIGCONT)
+	p.Signal(rig.Thaw)
 	l.event(after, fabric.EventProcessBack)
 	l.AllUp()
 	l.allPairs()

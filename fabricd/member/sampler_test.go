@@ -1,7 +1,6 @@
 package member_test
 
 import (
-	"syscall"
 	"testing"
 	"time"
 
@@ -37,14 +36,14 @@ func TestWhoWatchesSeesASwitchThatIsAProcessAndIsNotHeldUpByOneThatDoesNotAnswer
 	}
 
 	after := l.last()
-	p.Signal(syscall.SIGSTOP)
+	p.Signal(rig.Freeze)
 	l.event(after, fabric.EventProcessSuspect)
 	took := rig.Fastest(func() { r = s.Read() })
 	require.Less(t, took, 400*time.Millisecond, "less than a process is given to answer")
 	require.Equal(t, fabric.SwitchSuspect, r.Switches[id].State)
 	require.Equal(t, sn.Stats, s.Stats(id), "what it last said holds")
 	after = l.last()
-	p.Signal(syscall.SIGCONT)
+	p.Signal(rig.Thaw)
 	l.event(after, fabric.EventProcessBack)
 	require.Equal(t, fabric.SwitchUp, s.Read().Switches[id].State)
 	after = l.last()

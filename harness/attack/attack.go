@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/weft-fabric/weft/harness/testenv"
@@ -119,7 +118,7 @@ func Shared(t testing.TB) string {
 func AsNobody(script string) (string, error) {
 	cmd := exec.Command("/bin/sh", "-ec", script)
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	runAs(cmd, nobody)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

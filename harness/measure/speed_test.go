@@ -3,11 +3,11 @@ package measure
 import (
 	"fmt"
 	"runtime"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/virtual"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -45,11 +45,11 @@ func benchmark(b *testing.B, spec, routing string, loads ...float64) {
 func measureRun(b *testing.B, r *run) {
 	b.ReportAllocs()
 	const step = 100 // cycles
-	hops, events, cpu := r.totals().hops, r.engine.Events(), cpuSeconds()
+	hops, events, cpu := r.totals().hops, r.engine.Events(), testenv.CPU().Seconds()
 	for b.Loop() {
 		r.engine.Run(r.time(r.cycle() + step))
 	}
-	cpu = cpuSeconds() - cpu
+	cpu = testenv.CPU().Seconds() - cpu
 	n := float64(r.totals().hops - hops)
 	b.ReportMetric(cpu/n*1e9, "cpu-ns/hop")
 	b.ReportMetric(n/cpu/1e6, "Mhops/cpu-s")
@@ -87,13 +87,6 @@ func running(t testing.TB, c Config) *run {
 	r.open()
 	n.engine.Run(r.time(2000))
 	return r
-}
-
-// cpuSeconds is the processor time that this process has had.
-func cpuSeconds() float64 {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for oneself
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
 // Memory of a switch with its place in the engine, its packets' buffers included.

@@ -109,11 +109,12 @@ func (p *Process) Ends() (code int, said string) {
 	return p.Cmd.ProcessState.ExitCode(), p.Out.String()
 }
 
-// Signal sends it a signal. Of SIGSTOP it returns when the process does nothing any more.
+// Signal sends it a signal. Of Freeze it returns when the process does nothing any more.
 func (p *Process) Signal(s syscall.Signal) {
 	p.Helper()
+	p.needsSignals()
 	require.NoError(p, p.Cmd.Process.Signal(s))
-	if s == syscall.SIGSTOP {
+	if s == Freeze {
 		Until(p, func() bool { return Stopped(p.Cmd.Process.Pid) }, "process %d stops", p.Cmd.Process.Pid)
 	}
 }

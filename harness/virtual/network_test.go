@@ -3,7 +3,6 @@ package virtual_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/virtual"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -92,13 +92,6 @@ func (n *network) delivered() (d, hops uint64) {
 	return d, hops
 }
 
-// cpuSeconds is the processor time that this process has had.
-func cpuSeconds() float64 {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for oneself
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
-}
-
 func BenchmarkTree(b *testing.B) {
 	for _, c := range []struct{ spec, routing, traffic string }{
 		{"kary-ntree:4,3", "deterministic-link", "uniform:0.1"},
@@ -115,12 +108,12 @@ func BenchmarkTree(b *testing.B) {
 			e0 := n.Events()
 			b.ReportAllocs()
 			b.ResetTimer()
-			start, cpu0 := n.Now(), cpuSeconds()
+			start, cpu0 := n.Now(), testenv.CPU().Seconds()
 			for range b.N {
 				n.Run(n.Now() + 1000*cycle)
 			}
 			d, h := n.delivered()
-			b.ReportMetric(float64(h-h0)/(cpuSeconds()-cpu0), "hops/cpu-s") // other processes have less of a say in it
+			b.ReportMetric(float64(h-h0)/(testenv.CPU().Seconds()-cpu0), "hops/cpu-s") // other processes have less of a say in it
 			b.ReportMetric(float64(n.Events()-e0)/float64(h-h0), "events/hop")
 			b.ReportMetric(float64(d-d0)*float64(cycle)/float64(n.Now()-start), "packets/cycle")
 		})

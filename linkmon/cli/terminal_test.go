@@ -49,7 +49,7 @@ func onTerminal(t *testing.T, env []string, args ...string) *terminal {
 	}
 	// Who runs on the terminal holds this open for writing.
 	runs := filepath.Join(dir, "runs")
-	require.NoError(t, syscall.Mkfifo(runs, 0o600))
+	require.NoError(t, rig.MakePipe(runs))
 	held, err := os.OpenFile(runs, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	require.NoError(t, err)
 	command := "trap : INT; exec 9>'" + runs + "'; " + strings.Join(line, " ") + "; echo it ended with $?; read -r _"

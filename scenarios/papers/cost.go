@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -79,14 +78,6 @@ func measureCosts(ctx context.Context, folder string, specs []string) error {
 		return err
 	}
 	return drawCosts(rows, filepath.Join(folder, "cost"))
-}
-
-// peak is the most memory that a process has had, in megabytes; 0 where that is not told.
-func peak(usage any) float64 {
-	if u, ok := usage.(*syscall.Rusage); ok {
-		return float64(u.Maxrss) / 1024
-	}
-	return 0
 }
 
 // costRow is what one topology took. Seconds are of processor time.

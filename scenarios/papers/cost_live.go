@@ -244,4 +244,4 @@ func (v *viewer) view(ctx context.Context, s *api.Stream, whole bool) {
 }
 
 // mostMegabytes is the most memory that this process had, in megabytes.
-func mostMegabytes() float64 { return float64(usage().Maxrss) * 1024 / 1e6 }
+func mostMegabytes() float64 { return peak(usage()) * 1024 * 1024 / 1e6 }

@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,18 +102,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// usage is what the system has counted for this process.
-func usage() (u syscall.Rusage) {
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for oneself
-	return u
-}
-
-// cpuSeconds is the processor time that this process has had.
-func cpuSeconds() float64 {
-	u := usage()
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
 // resident is the memory of a process that is in use, in megabytes; 0 where that is not told.

@@ -139,14 +139,14 @@ func (s *Server) Stop() {
 // any more.
 func (s *Server) Pause() {
 	s.t.Helper()
-	s.signal(syscall.SIGSTOP)
+	s.signal(rig.Freeze)
 	rig.Until(s.t, func() bool { return rig.Stopped(s.process.PID) }, "the server at %s pauses", s.URL)
 }
 
 // Resume lets a paused process go on.
 func (s *Server) Resume() {
 	s.t.Helper()
-	s.signal(syscall.SIGCONT)
+	s.signal(rig.Thaw)
 }
 
 // Reload replaces the configuration given to Start by config, and returns when the server has taken

@@ -85,10 +85,16 @@ func (a *agentFlags) alone(ctx context.Context, j *bus.Jobs) error {
 		return err
 	}
 	for _, w := range list {
-		if w.Name == a.name && w.PID != os.Getpid() && syscall.Kill(w.PID, 0) == nil {
+		if w.Name == a.name && w.PID != os.Getpid() && runs(w.PID) {
 			a.name = fmt.Sprintf("%s-%d", a.name, os.Getpid())
 			break
 		}
 	}
 	return nil
+}
+
+// runs reports whether a process of this host is there.
+func runs(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err == nil && p.Signal(syscall.Signal(0)) == nil
 }
