@@ -52,6 +52,8 @@ type WebConfig struct {
 	Page   http.Handler                     // serves / and what the page loads; nil: nothing
 	List   func() ([]registry.Entry, error) // the fabrics of this machine; nil: none
 	Log    *slog.Logger                     // nil: discarded
+	// Jobs are the computations at the server of the fabric; nil: it keeps none.
+	Jobs func(context.Context) ([]Job, error)
 	// Tokens may look or act, as the token of this run may; nil: that alone.
 	Tokens *auth.Tokens
 	// CertFile and KeyFile are a certificate and its key in PEM, given together, for HTTPS; empty

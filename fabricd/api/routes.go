@@ -65,6 +65,11 @@ func (w *Web) routes() []route {
 			handle: func(*http.Request) (any, error) { return w.Server.routings(), nil },
 		},
 		{method: "GET", path: "/fabrics", does: "The fabrics that run on this machine, with the addresses of their pages.", out: []Listed{}, handle: w.fabrics},
+		{
+			method: "GET", path: "/jobs", out: []Job{},
+			does:   "Computations that agents do at the NATS server of the fabric, the oldest first; none where it has a server of its own.",
+			handle: w.jobs,
+		},
 		{method: "GET", path: "/stream", does: "The state stream as server-sent events named frame, each a Frame. Last-Event-ID resumes.", query: open, raw: w.stream, unbounded: true},
 		{method: "GET", path: "/openapi.json", does: "This description.", raw: w.openAPI},
 
@@ -239,6 +244,36 @@ type Listed struct {
 	Started  string `json:"started" jsonschema:"format=date-time"`
 	Page     string `json:"page,omitempty" jsonschema_description:"Where its page is, without the token: whoever has no token of that run may look only."`
 	This     bool   `json:"this,omitempty" jsonschema_description:"It is this one."`
+}
+
+// Job is a computation that agents do.
+type Job struct {
+	ID      string   `json:"id"`
+	Command string   `json:"command"`
+	State   string   `json:"state" jsonschema_description:"open, done or failed."`
+	What    string   `json:"what" jsonschema_description:"What its pieces are."`
+	Pieces  int      `json:"pieces"`
+	Done    int      `json:"done" jsonschema_description:"Of the pieces."`
+	GivenUp int      `json:"given_up" jsonschema_description:"Pieces that no agent could compute."`
+	Hosts   []Worker `json:"hosts"`
+}
+
+// Worker is an agent that has computed pieces of a job.
+type Worker struct {
+	Name string  `json:"name"`
+	Done int     `json:"done"`
+	Rate float64 `json:"rate" jsonschema_description:"Pieces a second."`
+}
+
+func (w *Web) jobs(r *http.Request) (any, error) {
+	if w.Jobs == nil {
+		return []Job{}, nil
+	}
+	list, err := w.Jobs(r.Context())
+	if err != nil {
+		return nil, coded{err, http.StatusBadGateway}
+	}
+	return list, nil
 }
 
 func (w *Web) fabrics(*http.Request) (any, error) {

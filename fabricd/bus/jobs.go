@@ -58,6 +58,7 @@ type JobsConfig struct {
 	URL         string
 	Credentials Credentials
 	Program     string // names the connection, weft-<program>
+	Existing    bool   // do not make what is not there: the error wraps reply.ErrNoKey
 }
 
 // OpenJobs connects and makes what is not there. The error wraps [ErrNoStore] when the broker has no
@@ -71,7 +72,7 @@ func OpenJobs(ctx context.Context, cfg JobsConfig) (*Jobs, error) {
 			j.js = js
 			if err := s.open(ctx, js, jetstream.KeyValueConfig{
 				Bucket: jobsBucket, Description: "jobs of Weft", History: 1, MaxBytes: maxJobKeys, Replicas: copies,
-			}, false); err != nil {
+			}, cfg.Existing); err != nil {
 				return err
 			}
 			if j.keys, err = js.Stream(ctx, "KV_"+jobsBucket); err != nil {

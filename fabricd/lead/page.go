@@ -25,6 +25,8 @@ type Page struct {
 	AnyPort                   bool   // a free port will do where another process has that of Listen
 	Tokens, CertFile, KeyFile string
 	Log                       *slog.Logger // who is let in no more; nil: discarded
+
+	jobs func(context.Context) ([]api.Job, error) // nil: none
 }
 
 // config is that of the HTTP side, with what is not given from a folder that fabricd auth has made,
@@ -33,6 +35,7 @@ type Page struct {
 func (p Page) config(s *api.Server, from *auth.Folder) (c api.WebConfig, err error) {
 	c = api.WebConfig{
 		Server: s, Page: web.Handler(), List: registry.List, Log: p.Log, CertFile: p.CertFile, KeyFile: p.KeyFile,
+		Jobs: p.jobs,
 	}
 	if c.CertFile == "" && c.KeyFile == "" && !loopback(p.Listen) {
 		c.CertFile, c.KeyFile = from.CertFile(), from.KeyFile()

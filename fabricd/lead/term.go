@@ -76,6 +76,11 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 	if err := remoteManager.Serve(control, here); err != nil {
 		return err
 	}
+	if r.Server.URL != "" {
+		at := &jobList{at: r.Server}
+		defer at.close()
+		r.Page.jobs = at.list
+	}
 	page, err := r.Page.open(server, r.broker.Folder)
 	if err != nil {
 		return err

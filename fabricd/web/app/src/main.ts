@@ -96,7 +96,7 @@ const x: Context = {
   openPods: (pods) => setOpen([...store.open, ...pods]),
   closePod: (pod) => setOpen([...store.open].filter((p) => p !== pod)),
   closeAll: () => setOpen([]),
-  store, ui, client, stream, actions, map, flow: new Flow(client, ui), rollout: new Rollout(client, ui), watch: new SwitchWatch(client, ui), status: null, fabrics: [],
+  store, ui, client, stream, actions, map, flow: new Flow(client, ui), rollout: new Rollout(client, ui), watch: new SwitchWatch(client, ui), status: null, fabrics: [], jobs: [],
 }
 const charts = new Charts(at('#charts'), store, map.theme)
 
@@ -104,6 +104,7 @@ const charts = new Charts(at('#charts'), store, map.theme)
 async function about(): Promise<void> {
   x.status = await client.status().catch(() => x.status)
   x.fabrics = await client.fabrics().catch(() => x.fabrics)
+  x.jobs = await client.jobs().catch(() => x.jobs)
   document.title = x.status ? `${x.status.name} · Weft` : 'Weft'
   ui.changed()
 }
@@ -213,3 +214,10 @@ listen(x)
 expose(x)
 ui.changed()
 stream.start()
+// Jobs go on without a word of the stream.
+setInterval(() => {
+  if (!document.hidden && stream.connection === 'live') void client.jobs().then((list) => {
+    x.jobs = list
+    ui.changed()
+  }, () => undefined)
+}, 5000)

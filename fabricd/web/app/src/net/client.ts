@@ -2,7 +2,7 @@
 // needs one, too, where others than this machine can reach fabricd: then a cookie is taken for it, since the stream carries no header.
 
 import type { SwitchDetail } from './switch'
-import type { FabricEntry, Status, Topology } from './types'
+import type { FabricEntry, Job, Status, Topology } from './types'
 
 // ApiError is an answer that is not what was asked for, in fabricd's own words.
 export class ApiError extends Error {
@@ -89,6 +89,7 @@ export class Client {
     const got = await this.get<FabricEntry[] | { fabrics?: FabricEntry[] }>('fabrics')
     return Array.isArray(got) ? got : (got.fabrics ?? [])
   }
+  jobs(): Promise<Job[]> { return this.get('jobs') }
   switchState(id: string, forwarding: boolean): Promise<SwitchDetail> {
     return this.get(`switches/${encodeURIComponent(id)}${forwarding ? '' : '?forwarding=false'}`)
   }

@@ -20,6 +20,7 @@ export type Hop = api.HopView
 export type Candidate = api.CandidateView
 export type Channel = api.ChannelView
 export type FabricEntry = api.Listed
+export type Job = api.Job
 export type Routing = api.RoutingView
 export type BundleView = api.BundleView
 export type Layout = api.TopologyLayout

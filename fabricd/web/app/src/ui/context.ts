@@ -3,7 +3,7 @@
 import type { FabricMap } from '../map/map'
 import type { Client } from '../net/client'
 import type { Stream } from '../net/stream'
-import type { FabricEntry, Status } from '../net/types'
+import type { FabricEntry, Job, Status } from '../net/types'
 import type { Actions } from '../state/actions'
 import type { Flow } from '../state/flow'
 import type { Rollout } from '../state/rollout'
@@ -27,4 +27,5 @@ export interface Context {
   watch: SwitchWatch
   status: Status | null
   fabrics: FabricEntry[]
+  jobs: Job[]
 }

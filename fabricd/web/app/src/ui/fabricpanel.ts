@@ -24,7 +24,7 @@ export function fabricPanel(x: Context): TemplateResult {
       <p class="facts">${x.status?.routing ? html`routing <b>${x.status.routing}</b>` : nothing}
         ${x.store.traffic ? html` · traffic <b>${x.store.traffic}</b>` : html` · no traffic`}</p>
       ${firmwares(x)} ${rollout(x)}
-      ${troubles(x)} ${podList(x)} ${ledger(x)} ${totals(x)}
+      ${troubles(x)} ${podList(x)} ${ledger(x)} ${totals(x)} ${jobs(x)}
       <h3>On the map</h3>
       <div class="layers">
         ${layers.map((l) => html`
@@ -35,6 +35,21 @@ export function fabricPanel(x: Context): TemplateResult {
             }} /> ${layerText[l]}</label>`)}
       </div>
     </section>
+  `
+}
+
+// jobs are the computations that agents do at the server of this fabric.
+function jobs(x: Context): TemplateResult | typeof nothing {
+  if (x.jobs.length === 0) return nothing
+  return html`
+    <h3>Jobs</h3>
+    ${x.jobs.map((j) => html`
+      <div class="job" data-testid="job">
+        <p class="facts" title=${j.command}><b>${j.id}</b> ${j.command}</p>
+        <progress max=${Math.max(1, j.pieces)} value=${j.done} aria-label="done of job ${j.id}"></progress>
+        <p class=${j.given_up > 0 || j.state === 'failed' ? 'bad' : 'dim'}>${j.state}: ${count(j.done)} of ${count(j.pieces)} ${j.what}${
+          j.given_up > 0 ? `, ${count(j.given_up)} given up` : ''}${j.hosts.map((h) => ` · ${h.name} ${h.rate.toPrecision(2)}/s`)}</p>
+      </div>`)}
   `
 }
 
