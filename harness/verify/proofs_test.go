@@ -112,10 +112,6 @@ func claims() (c []claim) {
 			long: true},
 		claim{about: "large k", routing: allFunctions, topology: "kary-ntree:8,2", kind: verify.Links, most: 7,
 			samples: 20, long: true},
-		claim{about: "large k", routing: deterministic, topology: "kary-ntree:32,2", kind: verify.Links, most: 31,
-			samples: 2, long: true},
-		claim{about: "large k", routing: deterministic, topology: "mport-tree:36,2", kind: verify.Links, most: 17,
-			samples: 2, long: true},
 		claim{about: "large k, vectors with few bits", routing: adaptive, topology: "kary-ntree:32,2",
 			kind: verify.Links, most: 4, samples: 1, long: true},
 		claim{about: "large k, vectors with few bits", routing: adaptive, topology: "mport-tree:36,2",
@@ -150,6 +146,28 @@ func claims() (c []claim) {
 		claim{about: "without re-routing one dead link is too much", routing: []string{"updown"},
 			topology: "kary-ntree:2,3", kind: verify.Links, most: 1, fails: true},
 	)
+	for _, wide := range []struct {
+		topology string
+		most     int
+		links    []string // functions
+	}{
+		{"kary-ntree:8,3", 7, deterministic[:3]},
+		{"kary-ntree:32,2", 31, deterministic[:3]},
+		{"mport-tree:36,2", 17, deterministic[:3]},
+		{"mport-tree:36,3", 17, deterministic[:1]},
+	} {
+		c = append(
+			c,
+			claim{about: "wide trees, all sets at once", routing: wide.links, topology: wide.topology,
+				kind: verify.Links, most: wide.most, long: true},
+			claim{about: "wide trees, all sets at once: connected", connects: true, routing: []string{"misroute-vector"},
+				topology: wide.topology, kind: verify.Links, most: wide.most, long: true},
+		)
+		if wide.topology != "mport-tree:36,3" { // too much to know there
+			c = append(c, claim{about: "wide trees, all sets at once", routing: deterministic[3:],
+				topology: wide.topology, kind: verify.Any, most: wide.most, long: true})
+		}
+	}
 	for _, d := range []struct {
 		topology, routing string
 		most              int
