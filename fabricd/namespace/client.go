@@ -69,6 +69,19 @@ func Open(ctx context.Context, o Options) (*Namespace, error) {
 	}
 }
 
+// NICs are the names of all NICs of a fabric, and its name; see Options.
+func NICs(ctx context.Context, fabric string) (names []string, of string, err error) {
+	d, of, err := dial(fabric, Options{})
+	if err != nil {
+		return nil, "", err
+	}
+	if err = errors.Join(exactly(1, d.files), d.Close(), ctx.Err()); err != nil {
+		return nil, "", err
+	}
+	text, err := readAll(d.files[0])
+	return strings.Split(string(text), "\n"), of, errors.Join(err, d.files[0].Close())
+}
+
 // dialled is a connection to a server that has the NIC, with what it said first.
 type dialled struct {
 	*conn
