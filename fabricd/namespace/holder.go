@@ -63,6 +63,7 @@ func Main() {
 			err = exactly(1, files)
 		}
 		if err != nil { // the server has closed it: all that is left ends with this process
+			p.over.Store(true)
 			drain()
 			os.Exit(0)
 		}
