@@ -226,6 +226,11 @@ func (n *Namespace) Run(c Command, signals <-chan os.Signal) (code int, err erro
 	if err != nil {
 		return 0, err
 	}
+	return runBy(holder, c, command, signals, func() error { <-n.ends; return n.why() })
+}
+
+// runBy has a holder run a command, which is in memory too. why is asked when the holder ends.
+func runBy(holder *conn, c Command, command *os.File, signals <-chan os.Signal, why func() error) (code int, err error) {
 	defer func() { _ = holder.Close() }()
 	if err := holder.send(run{}, append([]*os.File{command}, c.Files[:]...)...); err != nil {
 		return 0, err
@@ -245,8 +250,7 @@ func (n *Namespace) Run(c Command, signals <-chan os.Signal) (code int, err erro
 		case err := <-ends:
 			switch {
 			case errors.Is(err, io.EOF):
-				<-n.ends // its server says why
-				return 0, n.why()
+				return 0, why()
 			case err != nil:
 				return 0, err
 			case e.Error != "":
