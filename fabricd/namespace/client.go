@@ -69,6 +69,19 @@ func Open(ctx context.Context, o Options) (*Namespace, error) {
 	}
 }
 
+// NICs are the names of all NICs of a fabric, and its name; see Options.
+func NICs(ctx context.Context, fabric string) (names []string, of string, err error) {
+	d, of, err := dial(fabric, Options{})
+	if err != nil {
+		return nil, "", err
+	}
+	if err = errors.Join(exactly(1, d.files), d.Close(), ctx.Err()); err != nil {
+		return nil, "", err
+	}
+	text, err := readAll(d.files[0])
+	return strings.Split(string(text), "\n"), of, errors.Join(err, d.files[0].Close())
+}
+
 // dialled is a connection to a server that has the NIC, with what it said first.
 type dialled struct {
 	*conn
@@ -213,6 +226,11 @@ func (n *Namespace) Run(c Command, signals <-chan os.Signal) (code int, err erro
 	if err != nil {
 		return 0, err
 	}
+	return runBy(holder, c, command, signals, func() error { <-n.ends; return n.why() })
+}
+
+// runBy has a holder run a command, which is in memory too. why is asked when the holder ends.
+func runBy(holder *conn, c Command, command *os.File, signals <-chan os.Signal, why func() error) (code int, err error) {
 	defer func() { _ = holder.Close() }()
 	if err := holder.send(run{}, append([]*os.File{command}, c.Files[:]...)...); err != nil {
 		return 0, err
@@ -232,8 +250,7 @@ func (n *Namespace) Run(c Command, signals <-chan os.Signal) (code int, err erro
 		case err := <-ends:
 			switch {
 			case errors.Is(err, io.EOF):
-				<-n.ends // its server says why
-				return 0, n.why()
+				return 0, why()
 			case err != nil:
 				return 0, err
 			case e.Error != "":

@@ -10,8 +10,9 @@
 //
 // The holder passes the descriptor of weft0 to the server and keeps none, so the interface is there
 // for as long as the NIC is. The server counts the clients by their connections. When the last one
-// ends, however that is, the server closes weft0 and the holder's connection; the holder ends, and
-// the kernel ends all that is left in its namespaces. A server that is killed does so too.
+// ends, however that is, the server ends the holder's connection. The holder ends what is left in its
+// namespaces, waits until the kernel has sent what connections still hold, and ends. A server that is
+// killed closes weft0 too; then there is nothing to wait for.
 //
 // Clients and holders talk through the server's sockets alone, so a program in a namespace can start
 // programs on other NICs, as MPI does.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -62,12 +63,49 @@ func Main() {
 			err = exactly(1, files)
 		}
 		if err != nil { // the server has closed it: all that is left ends with this process
+			p.over.Store(true)
+			drain()
 			os.Exit(0)
 		}
 		if c, err := connOf(files[0]); err == nil {
 			go p.serve(c)
 		}
 	}
+}
+
+// drainTime is how long connections may take to send what programs left to be sent, when the last one
+// has ended. Chosen by us: some retransmissions take no longer.
+const drainTime = 3 * time.Second
+
+// drain ends all processes, and waits until the kernel has sent what they left in connections, as it
+// does outside of namespaces.
+func drain() {
+	_ = unix.Kill(-1, unix.SIGKILL) // there may be none
+	late := time.Now().Add(drainTime)
+	for time.Now().Before(late) && unsent() {
+		if _, err := net.InterfaceByName(Interface); err != nil {
+			return // its NIC is gone
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// unsent reports whether a connection has data, or its end, to be sent or acknowledged.
+func unsent() bool {
+	for _, file := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			f := strings.Fields(line) // number, local, remote, state, tx:rx, ...
+			// FIN_WAIT1, LAST_ACK and CLOSING of include/net/tcp_states.h
+			if len(f) > 4 && (f[3] == "04" || f[3] == "09" || f[3] == "0B") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // holderOf makes what a spec says, and returns the interface.
@@ -99,6 +137,7 @@ func mounts(hosts *os.File) error {
 	}
 	// Where parts of /proc are hidden, as in containers, the kernel refuses another: the old one stays.
 	_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	showInterfaces()
 	text, err := readAll(hosts)
 	if err != nil {
 		return err
@@ -115,6 +154,24 @@ func mounts(hosts *os.File) error {
 		}
 	}
 	return errors.Join(err, os.Remove(f.Name())) // what is mounted stays
+}
+
+// showInterfaces shows the interfaces of this namespace in /sys, where MPI looks for them. What was
+// mounted there for control groups stays. Where the kernel refuses it, as in containers, the old one
+// stays.
+func showInterfaces() {
+	const groups = "/sys/fs/cgroup"
+	fd, err := unix.Open(groups, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		fd = -1
+	}
+	err = unix.Mount("sysfs", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	if err == nil && fd >= 0 {
+		_ = unix.Mount(fmt.Sprintf("/proc/self/fd/%d", fd), groups, "", unix.MS_BIND|unix.MS_REC, "") // else it is empty
+	}
+	if fd >= 0 {
+		_ = unix.Close(fd)
+	}
 }
 
 // openTUN makes the interface. It is there until the last of its files is closed.

@@ -22,7 +22,7 @@ const (
 
 // ask is the first message of a client.
 type ask struct {
-	NIC string `json:"nic"`
+	NIC string `json:"nic"` // empty: the client asks only which there are, and gets their names as a file
 	MTU int    `json:"mtu"`
 }
 

@@ -31,6 +31,9 @@ type place struct {
 	tun    *os.File
 	port   *ip.Port
 
+	once   sync.Once
+	closed chan struct{} // closed when nothing of it is left here
+
 	mu      sync.Mutex
 	reason  string         // why it has ended; "": it has not
 	clients map[*conn]bool // those that are told when it ends; bound: the processes of one user
@@ -38,7 +41,12 @@ type place struct {
 
 // make has a client make the namespace.
 func (p *place) make(s *Server, c *conn, nic *nicd.NIC, mtu int) {
-	defer close(p.done)
+	defer func() {
+		close(p.done)
+		if p.err != nil {
+			p.close()
+		}
+	}()
 	if p.mtu = mtu; mtu == 0 {
 		p.mtu = ip.DefaultMTU
 	}
@@ -53,20 +61,16 @@ func (p *place) make(s *Server, c *conn, nic *nicd.NIC, mtu int) {
 		return
 	}
 	p.holder, p.tun, p.port = holder, tun, ip.Open(nic, p.id, p.nics)
-	p.mu.Lock()
-	over := p.reason != ""
-	p.mu.Unlock()
-	if over { // meanwhile
+	if p.over() { // meanwhile
 		p.close()
 		return
 	}
 	s.running.Go(p.takeFromPrograms)
 	s.running.Go(p.giveToPrograms)
 	s.running.Go(func() {
-		_, err := p.holder.receive(&made{}) // it says nothing more
-		if errors.Is(err, io.EOF) {
-			p.end("the process that holds it was killed")
-		}
+		_, _ = p.holder.receive(&made{}) // it says nothing more, but ends
+		p.end("the process that holds it was killed")
+		p.close()
 	})
 }
 
@@ -159,14 +163,25 @@ func (p *place) forget(c *conn) {
 	delete(p.clients, c)
 }
 
-// end ends the namespace, with all in it; the first reason is the one.
+// drain ends the namespace when what its programs have sent has arrived, see [drain].
+func (p *place) drain(reason string) {
+	p.mu.Lock()
+	over := p.reason != ""
+	if !over {
+		p.reason = reason
+	}
+	p.mu.Unlock()
+	if !over && p.holder != nil {
+		_ = p.holder.CloseWrite() // it ends, which make sees
+	}
+}
+
+// end ends the namespace at once, with all in it; the first reason is the one.
 func (p *place) end(reason string) {
 	p.mu.Lock()
-	if p.reason != "" {
-		p.mu.Unlock()
-		return
+	if p.reason == "" {
+		p.reason = reason
 	}
-	p.reason = reason
 	clients := p.clients
 	p.clients = map[*conn]bool{}
 	p.mu.Unlock()
@@ -182,10 +197,13 @@ func (p *place) end(reason string) {
 }
 
 func (p *place) close() {
-	if p.port == nil {
-		return
-	}
-	p.port.Close()
-	_ = p.tun.Close() // nothing is left to be written
-	_ = p.holder.Close()
+	p.once.Do(func() {
+		defer close(p.closed)
+		if p.port == nil {
+			return
+		}
+		p.port.Close()
+		_ = p.tun.Close() // nothing is left to be written
+		_ = p.holder.Close()
+	})
 }

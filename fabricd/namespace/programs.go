@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,6 +21,7 @@ import (
 // programs are those that a holder has started. As the first process of its namespace it waits for
 // every other, also those whose parents have ended.
 type programs struct {
+	over atomic.Bool // the namespace ends, and no program by itself any more
 	mu   sync.Mutex
 	ends map[int]chan unix.WaitStatus // of the programs that run, by process; guarded by mu
 }
@@ -90,6 +92,9 @@ func (p *programs) serve(c *conn) {
 	for {
 		select {
 		case status := <-ends:
+			if p.over.Load() {
+				return // the server says why
+			}
 			code := status.ExitStatus()
 			if status.Signaled() {
 				code = 128 + int(status.Signal())

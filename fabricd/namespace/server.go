@@ -134,6 +134,13 @@ func (s *Server) serve(c *conn) {
 	if closeAll(files); err != nil {
 		return
 	}
+	if a.NIC == "" {
+		if names, err := inMemory([]byte(strings.Join(s.cfg.Names, "\n"))); err == nil {
+			_ = c.send(reply{Ready: true}, names)
+			_ = names.Close()
+		}
+		return
+	}
 	if r := s.attach(c, a); r.Error != "" || r.Elsewhere != "" {
 		_ = c.send(r) // who has gone needs no answer
 	}
@@ -209,9 +216,21 @@ func (s *Server) attach(c *conn, a ask) reply {
 func (s *Server) join(id weft.NICID) (p *place, maker bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p = s.places[id]; p == nil || p.over() {
+	for {
+		if p = s.places[id]; p == nil || !p.over() {
+			break
+		}
+		s.mu.Unlock()
+		<-p.closed // a NIC has one namespace
+		s.mu.Lock()
+		if s.places[id] == p {
+			delete(s.places, id)
+		}
+	}
+	if p == nil {
 		p = &place{
-			id: id, name: s.cfg.Names[id], nics: len(s.cfg.Names), done: make(chan struct{}), clients: map[*conn]bool{},
+			id: id, name: s.cfg.Names[id], nics: len(s.cfg.Names), clients: map[*conn]bool{},
+			done: make(chan struct{}), closed: make(chan struct{}),
 		}
 		s.places[id], maker = p, true
 	}
@@ -224,10 +243,7 @@ func (s *Server) leave(p *place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.users--; p.users == 0 {
-		p.end("its last program has ended")
-		if s.places[p.id] == p {
-			delete(s.places, p.id)
-		}
+		p.drain("its last program has ended")
 	}
 }
 

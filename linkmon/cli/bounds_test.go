@@ -33,5 +33,5 @@ func TestEveryNumberAndTimeOfAFlagHasBounds(t *testing.T) {
 		}
 	}
 	walk(Command())
-	require.Equal(t, 6, seen)
+	require.Equal(t, 7, seen)
 }

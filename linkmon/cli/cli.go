@@ -25,7 +25,11 @@ import (
 // Main runs linkmon with the arguments of the process to its end, and exits with its exit code.
 func Main() {
 	namespace.Main()
-	command.Main(Command())
+	root := Command()
+	if args := agentArgs(); args != nil {
+		root.SetArgs(args)
+	}
+	command.Main(root)
 }
 
 // monitor is what all subcommands share.
@@ -82,7 +86,7 @@ Exit codes: 0 done (also when there was nothing to do), 2 wrong input, in which 
 	command.Complete(root, "fabric", registry.Names)
 	p.BoolVar(&m.readOnly, "readonly", false, "refuse whatever would change the fabric")
 	root.AddCommand(m.commands()...)
-	root.AddCommand(m.shCommand(), m.screenCommand(root), m.execCommand())
+	root.AddCommand(m.shCommand(), m.screenCommand(root), m.execCommand(), m.mpirunCommand())
 	return root
 }
 

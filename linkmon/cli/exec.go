@@ -31,10 +31,10 @@ Exit code: that of the program, or 128 and the number of the signal that ended i
 the fabric ends.`,
 		Example: "  linkmon exec n000 -- iperf3 --server --one-off\n  linkmon exec n111 -- iperf3 --client n000\n" +
 			"  linkmon exec n000 -- bash",
-		Args: cobra.MinimumNArgs(2),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			nic, args := args[0], args[1:]
-			if args[0] == "--" { // flags end before the NIC already
+			if len(args) > 0 && args[0] == "--" { // flags end before the NIC already
 				args = args[1:]
 			}
 			if len(args) == 0 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/namespace"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/harness"
@@ -23,6 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	namespace.Main()
 	if os.Getenv(asLinkmon) != "" {
 		Main()
 	}

@@ -7,13 +7,11 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
-
-	"github.com/weft-fabric/weft/nic/ip"
 )
 
 // link is a port as the stack sees it. It implements [stack.LinkEndpoint].
 type link struct {
-	port *ip.Port
+	port Port
 	mtu  uint32
 
 	mu sync.RWMutex

@@ -26,9 +26,17 @@ import (
 // Config of a stack. ID, Port and Lookup are required.
 type Config struct {
 	ID     weft.NICID
-	Port   *ip.Port                              // of that NIC; the stack closes it
+	Port   Port                                  // of that NIC; the stack closes it
 	MTU    int                                   // bytes of a packet, see [ip.CheckMTU]; 0: [ip.DefaultMTU]
 	Lookup func(name string) (weft.NICID, error) // of a NIC
+}
+
+// Port is what a stack sends and takes packets by; [ip.Port] is one.
+type Port interface {
+	Send(packet []byte) error    // waits for room
+	TrySend(packet []byte) error // does not
+	Receive(take func(packet []byte)) error
+	Close()
 }
 
 // Stack is TCP and UDP on a NIC. Its methods may be called by several goroutines.
