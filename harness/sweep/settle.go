@@ -12,7 +12,7 @@ import (
 
 // Sizes of stages, chosen by us.
 const (
-	firstStage  = 4    // samples of every point; each further stage doubles them
+	firstStage  = 8    // samples of every point; each further stage doubles them
 	settledMost = 1024 // samples of a point, unless the options say otherwise
 )
 
@@ -116,12 +116,20 @@ func (s *Settling) Stage(ctx context.Context) error {
 	s.open = slices.DeleteFunc(s.open, func(k int) bool {
 		c := w.e.Checks[k]
 		s.findings[k] = t.finding(c)
-		if !c.plain() && samples < min(w.plan.samples, s.most) {
-			return false // a least or largest value is one of so many samples
+		if samples < min(w.plan.samples, s.most) && (!c.plain() || t.alike(c)) {
+			return false // they say less than their interval, which has no width
 		}
 		return s.findings[k].decided()
 	})
 	return nil
+}
+
+// alike reports whether a statement is about values that are the same in all samples of a point. Few
+// samples that are alike do not show that none differs, and a least or largest value is one of so
+// many samples.
+func (t *table) alike(c Check) bool {
+	list, _ := t.measured(c)
+	return slices.ContainsFunc(list, func(e located) bool { return e.high <= e.low })
 }
 
 // ofStage is the level of intervals at a stage, the first of which is 1. All together are usual.

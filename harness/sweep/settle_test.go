@@ -46,22 +46,22 @@ func TestSamplesGoWhereAStatementIsOpen(t *testing.T) {
 	stages := settleAll(t, s)
 	all := len(s.start.plan.points)
 	require.Greater(t, all, 1)
-	assert.True(t, strings.HasPrefix(stages[0], "4 samples of "), stages)
-	assert.Equal(t, "8 samples of 1 point", stages[1])
+	assert.True(t, strings.HasPrefix(stages[0], "8 samples of "), stages)
+	assert.Equal(t, "16 samples of 1 point", stages[1])
 	assert.Equal(t, "300 samples of 1 point", stages[len(stages)-1])
 	assert.True(t, s.Done())
 	assert.Equal(t, 1, s.Open())
 	r, err := s.End()
 	require.NoError(t, err)
-	assert.Equal(t, 4*all+296, f.all, "no run is made twice")
-	assert.Equal(t, 4, r.Least)
+	assert.Equal(t, 8*all+292, f.all, "no run is made twice")
+	assert.Equal(t, 8, r.Least)
 	assert.Equal(t, 300, r.Samples)
 	far, near, at := r.Findings[0], r.Findings[1], r.Findings[2]
 	assert.Equal(t, Holds, far.Holds)
-	assert.Equal(t, 4, far.Samples)
+	assert.Equal(t, 8, far.Samples)
 	assert.Equal(t, Holds, near.Holds)
 	assert.Less(t, near.Samples, 300)
-	assert.Greater(t, near.Samples, 4)
+	assert.Greater(t, near.Samples, 8)
 	assert.True(t, strings.HasSuffix(at.Holds, Unsure), at.Holds)
 	assert.Equal(t, 300, at.Samples)
 }
@@ -86,7 +86,7 @@ func TestSettlingGoesOnWhereItWasInterrupted(t *testing.T) {
 		r, err := f.run(c, config)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.all == 90 {
+		if f.all == 160 {
 			cancel(stop)
 		}
 		return r, err
@@ -107,7 +107,7 @@ func TestSettlingGoesOnWhereItWasInterrupted(t *testing.T) {
 // A statement whose bound is the mean itself has no right verdict that samples could show. To look
 // at each doubling must not find one in more than 5 of 100 cases.
 func TestLookingOftenDoesNotErrOften(t *testing.T) {
-	const series, stages = 2000, 8
+	const series, stages = 2000, 7
 	wrong, careless := 0, 0
 	draw := rand.New(rand.NewPCG(7, 7))
 	for range series {
@@ -145,4 +145,21 @@ func TestWhatDrawsNothingHasOneSample(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, r.Samples)
 	}
+}
+
+// A few samples that are all alike have an interval without width, and decide nothing before there are
+// as many as the experiment says.
+func TestFewAlikeSamplesDecideNothing(t *testing.T) {
+	e := small(t)
+	e.full.samples = 30
+	zero := Check{Says: "none differs", Ref: "nobody", Value: "deadlocked", Where: map[string]Some{"method": {"DDLR"}},
+		Against: map[string]Value{"method": "DDRC"}, As: asDifference, AtMost: new(0.0)}
+	e.Checks = []Check{zero}
+	s, err := e.Settle(options(t, &fake{}))
+	require.NoError(t, err)
+	assert.Len(t, settleAll(t, s), 3)
+	r, err := s.End()
+	require.NoError(t, err)
+	assert.Equal(t, 32, r.Findings[0].Samples)
+	assert.Equal(t, Holds, r.Findings[0].Holds)
 }
