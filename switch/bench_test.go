@@ -47,8 +47,10 @@ func newStream(t testing.TB, ports, vcs, batch int) *stream {
 		VCs: vcs, InputBuffer: max(2, batch), OutputBuffer: max(2, batch),
 	})
 	require.NoError(t, err)
-	s := &stream{sw: sw, mine: make([]weft.Epoch, ports), came: make([][weft.MaxVCs]uint64, ports),
-		went: make([][weft.MaxVCs]uint64, ports)}
+	s := &stream{
+		sw: sw, mine: make([]weft.Epoch, ports), came: make([][weft.MaxVCs]uint64, ports),
+		went: make([][weft.MaxVCs]uint64, ports),
+	}
 	s.out.Reset()
 	for p := range weft.PortID(ports) {
 		sw.Signal(0, p, true, &s.out)

@@ -62,8 +62,10 @@ var errPicky = errors.New("not here")
 
 func TestPacketsThatWantMorePlacesThanAQueueHoldsAreDiscarded(t *testing.T) {
 	// They would wait for ever. A firmware with LeastRoom would have been refused.
-	fw := &scripted{routes: map[weft.NICID]Decision{1: {Candidates: []Candidate{{Port: 1, Need: 2,
-		Fields: weft.NewFields()}}, Rule: "bubble"}}}
+	fw := &scripted{routes: map[weft.NICID]Decision{1: {Candidates: []Candidate{{
+		Port: 1, Need: 2,
+		Fields: weft.NewFields(),
+	}}, Rule: "bubble"}}}
 	r := newRig(t, 2, Config{Firmware: fw.value(), OutputBuffer: 1})
 	r.arrive(0, 0, 0, 1)
 	require.Len(t, r.out.Drops, 1)

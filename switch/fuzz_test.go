@@ -73,8 +73,10 @@ func fuzzRoute(pkt *weft.Header, at Arrival, sw View) Decision {
 	d := Decision{Candidates: sw.Scratch(), Rule: "any"}
 	for p := range weft.PortID(fuzzPorts) {
 		if sw.PortUp(p) && uint64(p) != sw.Register(0) {
-			d.Candidates = append(d.Candidates, Candidate{Port: p, VC: at.VC, Class: uint8(pkt.Dst >> 3 & 1 & weft.NICID(p)),
-				Need: uint8(pkt.Dst >> 3)})
+			d.Candidates = append(d.Candidates, Candidate{
+				Port: p, VC: at.VC, Class: uint8(pkt.Dst >> 3 & 1 & weft.NICID(p)),
+				Need: uint8(pkt.Dst >> 3),
+			})
 		}
 	}
 	d.Write = RegisterWrite{Do: pkt.Dst == 7, Value: uint64(at.Port)}

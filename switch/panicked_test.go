@@ -21,8 +21,10 @@ func TestAPanicInRouteIsTheEndOfItsPacketAlone(t *testing.T) {
 	})
 	seq := r.arrive(0, 0, 4, 7)
 	require.Equal(t, []RoutePanic{{
-		At: Arrival{Port: 0, From: weft.RolePeer}, Packet: weft.Header{Src: 4, Dst: 7, Seq: seq,
-			Fields: weft.NewFields()}, Value: "my mistake",
+		At: Arrival{Port: 0, From: weft.RolePeer}, Packet: weft.Header{
+			Src: 4, Dst: 7, Seq: seq,
+			Fields: weft.NewFields(),
+		}, Value: "my mistake",
 	}}, heard)
 	require.Len(t, r.out.Drops, 1)
 	require.Equal(t, weft.Discarded, r.out.Drops[0].Account)

@@ -230,8 +230,10 @@ func (s *Switch) transfer(id slotID, c channel, d *Decision, chosen int, out *we
 	}
 	next := s.leave(id, out)
 	if s.cfg.Requeue {
-		s.other[id] = mark{vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes,
-			size: sl.hdr.Size}
+		s.other[id] = mark{
+			vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes,
+			size: sl.hdr.Size,
+		}
 	}
 	if s.bytes != nil {
 		s.resize(&sl.hdr, &k.Fields)

@@ -36,8 +36,10 @@ type comeback struct {
 }
 
 func newComeback(t *testing.T, around string) *comeback {
-	c := &comeback{rig: newRig(t, len(around), Config{VCs: 1, Liveness: link.Liveness{Interval: weft.Millisecond,
-		Multiplier: 3}}), around: around}
+	c := &comeback{rig: newRig(t, len(around), Config{VCs: 1, Liveness: link.Liveness{
+		Interval:   weft.Millisecond,
+		Multiplier: 3,
+	}}), around: around}
 	c.lit, c.in, c.to = make([]bool, len(around)), make([][]weft.Frame, len(around)), make([][]weft.Frame, len(around))
 	c.call(func() { c.Crash(c.now, &c.out) })
 	for p := range c.neighbour {

@@ -107,16 +107,20 @@ func (s *Switch) Suppressed(p weft.PortID) bool { return s.ports[p].end.Suppress
 
 // Snapshot copies the state of the switch.
 func (s *Switch) Snapshot() Snapshot {
-	sn := Snapshot{Switch: s.place.Switch, Version: s.version, Stats: s.stats, Held: s.Held(),
-		Discards: make(map[string]uint64, len(s.discards))}
+	sn := Snapshot{
+		Switch: s.place.Switch, Version: s.version, Stats: s.stats, Held: s.Held(),
+		Discards: make(map[string]uint64, len(s.discards)),
+	}
 	for rule, n := range s.discards {
 		sn.Discards[rule] = n
 	}
 	for i := range s.ports {
 		p := &s.ports[i]
 		mine, peer := p.end.Epochs()
-		ps := PortSnapshot{State: p.end.State(), Suppressed: p.end.Suppressed(), Mine: mine, Peer: peer,
-			Counters: p.end.Counters(), Lost: p.lost}
+		ps := PortSnapshot{
+			State: p.end.State(), Suppressed: p.end.Suppressed(), Mine: mine, Peer: peer,
+			Counters: p.end.Counters(), Lost: p.lost,
+		}
 		for vc := range weft.VC(s.cfg.VCs) {
 			c := s.channel(weft.PortID(i), vc)
 			v := VCSnapshot{
@@ -129,8 +133,10 @@ func (s *Switch) Snapshot() Snapshot {
 		sn.Ports = append(sn.Ports, ps)
 	}
 	for _, r := range s.registers {
-		sn.Registers = append(sn.Registers, RegisterSnapshot{Name: r.Name, Width: r.Width, Value: r.value, Expire: r.Expire,
-			Expires: r.expires})
+		sn.Registers = append(sn.Registers, RegisterSnapshot{
+			Name: r.Name, Width: r.Width, Value: r.value, Expire: r.Expire,
+			Expires: r.expires,
+		})
 	}
 	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
 		sl := &s.slots.slot[id]
@@ -144,8 +150,10 @@ func (s *Switch) Snapshot() Snapshot {
 	}
 	if id := s.oldest(); id != noSlot {
 		sl := &s.slots.slot[id]
-		o := &Oldest{Since: sl.arrived, Header: sl.hdr, Asked: sl.asked == askWanted || sl.asked == askTaken,
-			For: s.waitsFor(id)}
+		o := &Oldest{
+			Since: sl.arrived, Header: sl.hdr, Asked: sl.asked == askWanted || sl.asked == askTaken,
+			For: s.waitsFor(id),
+		}
 		if o.Queued = !o.Asked && len(o.For) == 0; o.Queued {
 			p, vc := s.portVC(sl.out)
 			o.For = []Output{{Port: p, VC: vc}}

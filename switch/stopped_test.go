@@ -42,8 +42,10 @@ type stop struct {
 
 func newStop(t *testing.T, around string) *stop {
 	n := len(around)
-	c := &stop{around: around, asleep: make([]bool, n), heard: make([]bool, n), more: make([]bool, n),
-		in: make([][]weft.Frame, n), to: make([][]weft.Frame, n)}
+	c := &stop{
+		around: around, asleep: make([]bool, n), heard: make([]bool, n), more: make([]bool, n),
+		in: make([][]weft.Frame, n), to: make([][]weft.Frame, n),
+	}
 	fw := &scripted{route: func(pkt *weft.Header, _ Arrival, sw View) Decision {
 		if !sw.PortUp(weft.PortID(pkt.Dst)) {
 			return Discard("no live port")

@@ -3,7 +3,9 @@ package switching
 import "math/bits"
 
 // waiters remembers which blocked packet waits for which output queues: a bit matrix, read by rows
-// in both directions, so that entering, waking and leaving never search, and only the first that waits allocates. Rows are served round robin: every waiter of an output is woken before any is woken twice.
+// in both directions, so that entering, waking and leaving never search, and only the first that
+// waits allocates. Rows are served round robin: every waiter of an output is woken before any is
+// woken twice.
 type waiters struct {
 	keeps                int // outputs whose places are kept
 	channels             int

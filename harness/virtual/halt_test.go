@@ -55,8 +55,10 @@ func (n *network) requireUp(t *testing.T, same func(l topology.Link) bool) {
 // loses none itself.
 func TestASwitchThatWasStoppedDiscardsNothing(t *testing.T) {
 	t.Parallel()
-	for _, routing := range []string{"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header",
-		"deterministic-switch"}[:testenv.Levels(4, 2, 1)] {
+	for _, routing := range []string{
+		"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header",
+		"deterministic-switch",
+	}[:testenv.Levels(4, 2, 1)] {
 		t.Run(routing, func(t *testing.T) {
 			t.Parallel()
 			n := newNetworkThat(t, "kary-ntree:2,3", routing, "uniform:0.5", 1, listening)

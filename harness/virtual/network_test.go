@@ -40,7 +40,8 @@ func newNetworkThat(t testing.TB, spec, routing, traffic string, seed uint64, li
 
 // newNetworkOf is a network whose nodes are dealt out to parts.
 func newNetworkOf(t testing.TB, spec, routing, traffic string, cfg virtual.Config, live link.Liveness,
-	delay weft.Time) *network {
+	delay weft.Time,
+) *network {
 	t.Helper()
 	g := topologytest.Parse(t, spec)
 	fw, _, err := subnet.Firmware(t.Context(), routing, g)
@@ -48,8 +49,10 @@ func newNetworkOf(t testing.TB, spec, routing, traffic string, cfg virtual.Confi
 	n := &network{Engine: virtual.New(cfg), g: g, node: map[weft.Node]*virtual.Node{}}
 	nodes := n.node
 	for _, s := range g.Switches {
-		core, err := switching.New(switching.Config{Place: g.Place(s.ID), Firmware: fw, Rand: rand.NewPCG(1, uint64(s.ID)),
-			VCs: subnet.LeastVCs(fw, g), Liveness: live})
+		core, err := switching.New(switching.Config{
+			Place: g.Place(s.ID), Firmware: fw, Rand: rand.NewPCG(1, uint64(s.ID)),
+			VCs: subnet.LeastVCs(fw, g), Liveness: live,
+		})
 		require.NoError(t, err)
 		n.switches = append(n.switches, core)
 		nodes[s.ID.Node()] = n.Add(core, virtual.NodeConfig{CutThrough: true, RoutingDelay: cycle, Part: int(s.ID)})
@@ -59,8 +62,10 @@ func newNetworkOf(t testing.TB, spec, routing, traffic string, cfg virtual.Confi
 	sources, err := tr.Sources(nic.Over{NICs: len(g.NICs), Rate: 250e6, PacketBytes: 256, Rand: rand.NewPCG(1, 99)})
 	require.NoError(t, err)
 	for _, m := range g.NICs {
-		core, err := nic.New(nic.Config{ID: m.ID, NICs: len(g.NICs), Rand: rand.NewPCG(2, uint64(m.ID)),
-			VCs: subnet.LeastVCs(fw, g), Buffer: 2, Liveness: live})
+		core, err := nic.New(nic.Config{
+			ID: m.ID, NICs: len(g.NICs), Rand: rand.NewPCG(2, uint64(m.ID)),
+			VCs: subnet.LeastVCs(fw, g), Buffer: 2, Liveness: live,
+		})
 		require.NoError(t, err)
 		n.nics = append(n.nics, core)
 		nodes[m.ID.Node()] = n.Add(core, virtual.NodeConfig{Part: int(m.ID)})

@@ -41,8 +41,10 @@ func TestAChoiceLeavesOfTheCandidatesTheOnesItNames(t *testing.T) {
 		"no candidate in VC": {[]Choice{{In: []weft.PortID{0}, To: []weft.PortID{3}, VC: one}}, 0, 0, list},
 		"another switch":     {[]Choice{{Switch: 1, In: []weft.PortID{0}, To: []weft.PortID{3}}}, 0, 0, list},
 		"the first that has some": {[]Choice{
-			{In: []weft.PortID{0}, To: []weft.PortID{1}}, {In: []weft.PortID{0}, To: []weft.PortID{3}}, {In: []weft.PortID{0},
-				To: []weft.PortID{2}},
+			{In: []weft.PortID{0}, To: []weft.PortID{1}}, {In: []weft.PortID{0}, To: []weft.PortID{3}}, {
+				In: []weft.PortID{0},
+				To: []weft.PortID{2},
+			},
 		}, 0, 0, list[2:]},
 		"the hop":            {[]Choice{{In: []weft.PortID{0}, To: []weft.PortID{3}, Hop: 3}}, 2, 0, list[2:]},
 		"another hop":        {[]Choice{{In: []weft.PortID{0}, To: []weft.PortID{3}, Hop: 3}}, 4, 0, list},

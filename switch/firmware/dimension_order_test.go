@@ -99,8 +99,10 @@ func (n *net) shortest(t *testing.T, fw Firmware, src, dst weft.NICID) {
 // dead port, no other NIC; and of those that number channels, never back where it came from, and
 // never a channel of a lower number.
 func TestEveryFirmwareForGridsKeepsTheContract(t *testing.T) {
-	for _, spec := range []string{"mesh:3x4", "ring:4", "torus:4x3,wrap=y", "torus:4x3",
-		"torus:2x5,nics=2"}[:testenv.Levels(5, 3, 1)] {
+	for _, spec := range []string{
+		"mesh:3x4", "ring:4", "torus:4x3,wrap=y", "torus:4x3",
+		"torus:2x5,nics=2",
+	}[:testenv.Levels(5, 3, 1)] {
 		for _, e := range For(Grids) {
 			t.Run(spec+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()

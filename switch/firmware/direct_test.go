@@ -19,8 +19,10 @@ func directs() map[string]Direct {
 	for _, order := range []Order{DimensionFirst, DirectionFirst} {
 		for _, ring := range []Ring{Bubble, Dateline, Free} {
 			for _, adaptive := range []bool{false, true} {
-				f := Direct{Order: order, Ring: ring, Adaptive: adaptive, SubPaths: 3, Deterministic: true,
-					Misroutes: order == DirectionFirst}
+				f := Direct{
+					Order: order, Ring: ring, Adaptive: adaptive, SubPaths: 3, Deterministic: true,
+					Misroutes: order == DirectionFirst,
+				}
 				list[fmt.Sprintf("%v,%v,adaptive=%v", order, ring, adaptive)] = f
 			}
 		}
@@ -223,8 +225,10 @@ func randomSub(rnd *rand.Rand, f *Direct, g *weft.Grid, switches int) (sub weft.
 // taken, so that the extended dependency graph of the escape channels has no cycle but along rings
 // with bubble flow control.
 func TestDirectTakesEveryPairBySubHeadersAsLongAsTheySay(t *testing.T) {
-	for _, spec := range []string{"mesh:5", "ring:3", "mesh:2x3x3", "torus:5x3,nics=2", "ring:8", "mesh:4x4", "torus:4x4",
-		"torus:2x6", "torus:3x3x3", "torus:3x2x3x2"}[:testenv.Levels(10, 7, 3)] {
+	for _, spec := range []string{
+		"mesh:5", "ring:3", "mesh:2x3x3", "torus:5x3,nics=2", "ring:8", "mesh:4x4", "torus:4x4",
+		"torus:2x6", "torus:3x3x3", "torus:3x2x3x2",
+	}[:testenv.Levels(10, 7, 3)] {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			n, rnd := newNet(spec), rand.New(rand.NewPCG(1, 2))

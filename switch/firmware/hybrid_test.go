@@ -79,7 +79,8 @@ func TestHybridsDecideAsTheirLocalFirmwareButOnTheWayUp(t *testing.T) {
 }
 
 func hybridsAt(t *testing.T, net *tree, v *switching.Still, id weft.SwitchID, tables *tables.Tables,
-	by func(weft.SwitchID, weft.NICID) []weft.PortID) (tabled int) {
+	by func(weft.SwitchID, weft.NICID) []weft.PortID,
+) (tabled int) {
 	tr := v.At.Tree
 	for p, role := range v.At.Roles {
 		for d := weft.NICID(0); int(d) < net.nics(); d += weft.NICID(1 + net.nics()/12) {

@@ -88,7 +88,8 @@ func leavesBy(a *tables.Assignment, place *weft.Place, in weft.PortID, d weft.NI
 // of live links only, as candidates of a class. It reports false when there is no hop at all, dead
 // or alive.
 func waysBy(t *tables.Tables, list []Candidate, pkt *weft.Header, sw View, in weft.PortID, layer weft.VC,
-	class uint8) (_ []Candidate, entry bool) {
+	class uint8,
+) (_ []Candidate, entry bool) {
 	for _, h := range t.Choices(sw.Place().Switch, pkt.Dst, pkt.Path, in, layer) {
 		if h.Port == weft.NoPort {
 			continue

@@ -13,14 +13,18 @@ import (
 // middle is switch 0 of three, with NIC 0 at port 3 and other switches at ports 0 to 2; NICs 1 and
 // 2 are elsewhere.
 func middle() *switching.Still {
-	return &switching.Still{At: &weft.Place{Name: "s0", Roles: []weft.Role{weft.RolePeer, weft.RolePeer, weft.RolePeer,
-		weft.RoleNIC}}}
+	return &switching.Still{At: &weft.Place{Name: "s0", Roles: []weft.Role{
+		weft.RolePeer, weft.RolePeer, weft.RolePeer,
+		weft.RoleNIC,
+	}}}
 }
 
 // layeredTables are tables of so many layers for middle, with two addresses a NIC.
 func layeredTables(t testing.TB, perLayer bool, vcs int) *tables.Tables {
-	tables, err := tables.NewTablesOf(tables.TablesShape{VCs: vcs, NICs: 3, Paths: 2, PerLayer: perLayer,
-		Ports: []int{4, 1, 1}})
+	tables, err := tables.NewTablesOf(tables.TablesShape{
+		VCs: vcs, NICs: 3, Paths: 2, PerLayer: perLayer,
+		Ports: []int{4, 1, 1},
+	})
 	require.NoError(t, err)
 	return tables
 }
@@ -102,8 +106,12 @@ func TestLayeredForwardsByInPortLayerAndAddress(t *testing.T) {
 		{"an in port without a way", packetFor(1, 0, 0), Arrival{Port: 2}, nil, "table: no entry", nil},
 		{"another layer", packetFor(1, 0, 0), Arrival{Port: 0, VC: 1}, nil, "table", [][3]int{{2, 1, 0}}},
 		{"layers to move between mean nothing", packetFor(1, 0, 3), Arrival{Port: 0}, nil, "table", [][3]int{{1, 0, 0}}},
-		{"another address, whose hop names its layer", packetFor(1, 1, 0), Arrival{Port: 1}, nil, "table",
-			[][3]int{{0, 1, 0}}},
+		{
+			"another address, whose hop names its layer", packetFor(1, 1, 0),
+			Arrival{Port: 1},
+			nil, "table",
+			[][3]int{{0, 1, 0}},
+		},
 		{"an address without an entry", packetFor(2, 1, 0), Arrival{Port: 1}, nil, "table: no entry", nil},
 		{"an address that no NIC has", packetFor(1, 2, 0), Arrival{Port: 0}, nil, "table: no entry", nil},
 		{"an entry without a way", packetFor(2, 0, 0), Arrival{Port: 1}, nil, "table: no entry", nil},
@@ -112,15 +120,23 @@ func TestLayeredForwardsByInPortLayerAndAddress(t *testing.T) {
 		{"others dead", packetFor(1, 0, 0), Arrival{Port: 0}, []weft.PortID{0, 2, 3}, "table", [][3]int{{1, 0, 0}}},
 		{"from its NIC", packetFor(1, 0, 0), Arrival{Port: 3}, nil, "table", [][3]int{{0, 0, 0}}},
 		{"to its NIC", packetFor(0, 0, 0), Arrival{Port: 1, VC: 1}, nil, "table", [][3]int{{3, 1, 0}}},
-		{"from its NIC to itself, without a layer", packetFor(0, 0, 0), Arrival{Port: 3, VC: 1}, nil, "table",
-			[][3]int{{3, 1, 0}}},
+		{
+			"from its NIC to itself, without a layer", packetFor(0, 0, 0),
+			Arrival{Port: 3, VC: 1},
+			nil, "table",
+			[][3]int{{3, 1, 0}},
+		},
 	} {
 		c.check(t, fw)
 	}
 	fw = Layered{Tables: lft, Assignment: assigned(t, 2)}.Firmware()
 	for _, c := range []decided{
-		{"to another switch without a layer", packetFor(1, 0, 0), Arrival{Port: 3}, nil,
-			"table: no layer is assigned to this pair", nil},
+		{
+			"to another switch without a layer", packetFor(1, 0, 0),
+			Arrival{Port: 3},
+			nil,
+			"table: no layer is assigned to this pair", nil,
+		},
 		{"which only its own switch knows", packetFor(1, 0, 0), Arrival{Port: 0}, nil, "table", [][3]int{{1, 0, 0}}},
 		{"to its NIC", packetFor(0, 0, 0), Arrival{Port: 3, VC: 1}, nil, "table", [][3]int{{3, 1, 0}}},
 	} {
@@ -142,17 +158,38 @@ func TestLayeredAdaptiveOffersAllLiveWaysInTheLayersOfThePacket(t *testing.T) {
 		{"it stays", packetFor(1, 0, 0), Arrival{Port: 2}, nil, one, [][3]int{{0, 0, 0}, {1, 0, 0}}},
 		{"its layer alone is the same", packetFor(1, 0, 1), Arrival{Port: 2}, nil, one, [][3]int{{0, 0, 0}, {1, 0, 0}}},
 		{"entering another layer", packetFor(1, 0, 3), Arrival{Port: 2}, nil, all, [][3]int{{0, 0, 0}, {1, 0, 0}, {2, 1, 0}}},
-		{"in that layer by its in port", packetFor(1, 0, 3), Arrival{Port: 2, VC: 1}, nil, all,
-			[][3]int{{0, 1, 0}, {0, 0, 0}, {1, 0, 0}}},
-		{"from its NIC by that port in both", packetFor(1, 0, 6), Arrival{Port: 3, VC: 2}, nil, all,
-			[][3]int{{1, 2, 0}, {2, 1, 0}, {0, 1, 0}}},
+		{
+			"in that layer by its in port", packetFor(1, 0, 3),
+			Arrival{Port: 2, VC: 1},
+			nil, all,
+			[][3]int{{0, 1, 0}, {0, 0, 0}, {1, 0, 0}},
+		},
+		{
+			"from its NIC by that port in both", packetFor(1, 0, 6),
+			Arrival{Port: 3, VC: 2},
+			nil, all,
+			[][3]int{{1, 2, 0}, {2, 1, 0}, {0, 1, 0}},
+		},
 		{"live ways", packetFor(1, 0, 7), Arrival{Port: 2}, []weft.PortID{1}, all, [][3]int{{0, 0, 0}, {2, 1, 0}}},
-		{"none is live in its own layer", packetFor(1, 0, 7), Arrival{Port: 2, VC: 2}, []weft.PortID{1},
-			"table: every link in its layer is dead", nil},
-		{"which does not matter to one from its NIC", packetFor(1, 0, 3), Arrival{Port: 3}, []weft.PortID{0, 1}, all,
-			[][3]int{{2, 1, 0}}},
-		{"none is live anywhere", packetFor(1, 0, 3), Arrival{Port: 3}, []weft.PortID{0, 1, 2},
-			"table: every link in its layer is dead", nil},
+		{
+			"none is live in its own layer", packetFor(1, 0, 7),
+			Arrival{Port: 2, VC: 2},
+			[]weft.PortID{1},
+			"table: every link in its layer is dead", nil,
+		},
+		{
+			"which does not matter to one from its NIC", packetFor(1, 0, 3),
+			Arrival{Port: 3},
+			[]weft.PortID{0, 1},
+			all,
+			[][3]int{{2, 1, 0}},
+		},
+		{
+			"none is live anywhere", packetFor(1, 0, 3),
+			Arrival{Port: 3},
+			[]weft.PortID{0, 1, 2},
+			"table: every link in its layer is dead", nil,
+		},
 		{"no entry", packetFor(2, 0, 7), Arrival{Port: 2}, nil, "table: no entry", nil},
 		{"to its NIC", packetFor(0, 0, 7), Arrival{Port: 2}, nil, all, [][3]int{{3, 0, 0}}},
 	} {
@@ -183,21 +220,46 @@ func TestEscapingNeverLeavesTheEscapeLayer(t *testing.T) {
 	require.NoError(t, fw.Check(middle().At, 3))
 	const adaptive, escaped = "escape: any way in the adaptive layers, or the escape layer", "escape: in the escape layer"
 	for _, c := range []decided{
-		{"adaptive", packetFor(1, 0, 6), Arrival{Port: 2, VC: 1}, nil, adaptive,
-			[][3]int{{2, 0, 1}, {0, 1, 0}, {1, 1, 0}, {0, 2, 0}, {1, 2, 0}}},
-		{"one adaptive layer", packetFor(1, 0, 0), Arrival{Port: 2, VC: 1}, nil, adaptive,
-			[][3]int{{2, 0, 1}, {0, 1, 0}, {1, 1, 0}}},
+		{
+			"adaptive", packetFor(1, 0, 6),
+			Arrival{Port: 2, VC: 1},
+			nil, adaptive,
+			[][3]int{{2, 0, 1}, {0, 1, 0}, {1, 1, 0}, {0, 2, 0}, {1, 2, 0}},
+		},
+		{
+			"one adaptive layer", packetFor(1, 0, 0),
+			Arrival{Port: 2, VC: 1},
+			nil, adaptive,
+			[][3]int{{2, 0, 1}, {0, 1, 0}, {1, 1, 0}},
+		},
 		{"escaped, by its in port", packetFor(1, 0, 6), Arrival{Port: 1}, nil, escaped, [][3]int{{0, 0, 0}}},
 		{"escaped to where there is no way", packetFor(1, 0, 6), Arrival{Port: 2}, nil, "table: no entry", nil},
-		{"escaped, and dead", packetFor(1, 0, 6), Arrival{Port: 1}, []weft.PortID{0},
-			"escape: every link of the escape layer is dead", nil},
-		{"from its NIC in the escape layer", packetFor(1, 0, 6), Arrival{Port: 3}, nil, adaptive,
-			[][3]int{{1, 0, 1}, {0, 1, 0}, {1, 1, 0}, {0, 2, 0}, {1, 2, 0}}},
+		{
+			"escaped, and dead", packetFor(1, 0, 6),
+			Arrival{Port: 1},
+			[]weft.PortID{0},
+			"escape: every link of the escape layer is dead", nil,
+		},
+		{
+			"from its NIC in the escape layer", packetFor(1, 0, 6),
+			Arrival{Port: 3},
+			nil, adaptive,
+			[][3]int{{1, 0, 1}, {0, 1, 0}, {1, 1, 0}, {0, 2, 0}, {1, 2, 0}},
+		},
 		{"from its NIC to the escape layer alone", packetFor(1, 0, 1), Arrival{Port: 3}, nil, escaped, [][3]int{{1, 0, 0}}},
-		{"adaptive ways dead", packetFor(1, 0, 6), Arrival{Port: 2, VC: 1}, []weft.PortID{0, 1}, adaptive,
-			[][3]int{{2, 0, 1}}},
-		{"no live escape", packetFor(1, 0, 6), Arrival{Port: 2, VC: 1}, []weft.PortID{2},
-			"escape: every link of the escape layer is dead", nil},
+		{
+			"adaptive ways dead", packetFor(1, 0, 6),
+			Arrival{Port: 2, VC: 1},
+			[]weft.PortID{0, 1},
+			adaptive,
+			[][3]int{{2, 0, 1}},
+		},
+		{
+			"no live escape", packetFor(1, 0, 6),
+			Arrival{Port: 2, VC: 1},
+			[]weft.PortID{2},
+			"escape: every link of the escape layer is dead", nil,
+		},
 		{"no entry", packetFor(2, 0, 6), Arrival{Port: 2, VC: 1}, nil, "table: no entry", nil},
 		{"to its NIC", packetFor(0, 0, 2), Arrival{Port: 2, VC: 1}, nil, adaptive, [][3]int{{3, 0, 1}, {3, 1, 0}}},
 		{"to its NIC, escaped", packetFor(0, 0, 2), Arrival{Port: 2}, nil, escaped, [][3]int{{3, 0, 0}}},

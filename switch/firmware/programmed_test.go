@@ -103,11 +103,15 @@ func TestPatchesOfWaysThatCannotBeFollowedAreRefused(t *testing.T) {
 		ways []tables.PatchWay
 		want string
 	}{
-		{[]tables.PatchWay{{Dst: 2, Sub: subOf(t, "end")}, {Dst: 2, Sub: subOf(t, "end")}},
-			"name each once and in their order"},
+		{
+			[]tables.PatchWay{{Dst: 2, Sub: subOf(t, "end")}, {Dst: 2, Sub: subOf(t, "end")}},
+			"name each once and in their order",
+		},
 		{[]tables.PatchWay{{Dst: 2, Sub: weft.SubHeaders{0, weft.NewSubHeader(1)}}}, "give one for each sub-path"},
-		{[]tables.PatchWay{{Dst: 2, Sub: subOf(t, "0;3;end")}},
-			"the way from s1 to switch 2: 3 sub-paths, and there are escape channels for 2"},
+		{
+			[]tables.PatchWay{{Dst: 2, Sub: subOf(t, "0;3;end")}},
+			"the way from s1 to switch 2: 3 sub-paths, and there are escape channels for 2",
+		},
 		{[]tables.PatchWay{{Dst: 2, Sub: subOf(t, "end,d")}}, "add mechanism D"},
 		{[]tables.PatchWay{{Dst: 2, Sub: subOf(t, "end,p1x1")}}, "add mechanism M"},
 	} {

@@ -271,13 +271,17 @@ func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 // with any link, or any switch for those that go around switches, dead or dying: whichever of its
 // choices a packet takes.
 func TestOneFaultNeedsOneVirtualChannel(t *testing.T) {
-	for _, name := range []string{"adaptive-link-one", "deterministic-link-one", "deterministic-link-flat",
-		"adaptive-switch-one", "deterministic-switch-one"} {
+	for _, name := range []string{
+		"adaptive-link-one", "deterministic-link-one", "deterministic-link-flat",
+		"adaptive-switch-one", "deterministic-switch-one",
+	} {
 		for _, size := range []struct {
 			spec string
 			each int
-		}{{"kary-ntree:2,4", testenv.N(1, 5)}, {"mport-tree:4,3", 1}, {"kary-ntree:2,5", 23}, {"kary-ntree:3,3",
-			2}}[:testenv.Levels(4, 2, 1)] {
+		}{{"kary-ntree:2,4", testenv.N(1, 5)}, {"mport-tree:4,3", 1}, {"kary-ntree:2,5", 23}, {
+			"kary-ntree:3,3",
+			2,
+		}}[:testenv.Levels(4, 2, 1)] {
 			t.Run(size.spec+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				e, _ := ByName(name)

@@ -13,8 +13,10 @@ import (
 )
 
 // routedTrees are small enough for every set of up to k-1 dead links.
-var routedTrees = []string{"kary-ntree:2,3", "kary-ntree:3,2", "kary-ntree:2,4", "mport-tree:4,3", "mport-tree:6,2",
-	"leaf-spine:2,5,3", "leaf-spine:3,2,1"}
+var routedTrees = []string{
+	"kary-ntree:2,3", "kary-ntree:3,2", "kary-ntree:2,4", "mport-tree:4,3", "mport-tree:6,2",
+	"leaf-spine:2,5,3", "leaf-spine:3,2,1",
+}
 
 // stillTree is a tree whose switches stand still.
 type stillTree struct {
@@ -159,7 +161,8 @@ func (s *stillTree) walk(t *testing.T, src, dst weft.NICID, set []string, turns 
 // of a switch anew for each packet. Each hop must be in a higher channel, so that there is no
 // deadlock and no livelock. It returns the longest route.
 func (s *stillTree) explore(t *testing.T, dst weft.NICID, todo []routed,
-	discard func(r routed, d Decision)) (longest int) {
+	discard func(r routed, d Decision),
+) (longest int) {
 	seen := map[routed]bool{}
 	for len(todo) > 0 {
 		r := todo[len(todo)-1]
@@ -251,8 +254,10 @@ func TestNoRouteBreaksTheNumberingOfTheChannels(t *testing.T) {
 // On real graphs, also where digit 0 goes to 2k: every route leads to its NIC, over a shortest
 // path.
 func TestTheSourceWritesAShortestWay(t *testing.T) {
-	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:8,3", "mport-tree:36,2", "mport-tree:4,1",
-		"kary-ntree:2,8", "leaf-spine:4,8,12"}[:testenv.N(6, 1)] {
+	for _, spec := range []string{
+		"kary-ntree:4,3", "mport-tree:8,3", "mport-tree:36,2", "mport-tree:4,1",
+		"kary-ntree:2,8", "leaf-spine:4,8,12",
+	}[:testenv.N(6, 1)] {
 		s := newStillTree(t, spec)
 		require.NoError(t, SourceRouted().Check(s.sw[0].At, 2))
 		for src := weft.NICID(0); int(src) < len(s.NICs); src += 7 {

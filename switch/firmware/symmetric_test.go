@@ -116,7 +116,8 @@ func (r renumbering) fields(use uses, t *weft.Tree, at Arrival, dst weft.NICID, 
 
 // renumbered is what a packet's fields become, those it came with being f.
 func (r renumbering) renumbered(t *weft.Tree, at Arrival, f weft.Fields, out weft.Fields,
-	turn switching.Turn) weft.Fields {
+	turn switching.Turn,
+) weft.Fields {
 	port, vector := belongs(t, at, f)
 	if out.PortField >= 0 && f.PortField < 0 {
 		port = int(t.Tier) // just set

@@ -222,8 +222,10 @@ func TestNumberedFirmwaresRaiseTheChannelWhateverIsDead(t *testing.T) {
 			continue
 		}
 		numbered++
-		for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:2,4", "kary-ntree:3,2", "mport-tree:4,3",
-			"leaf-spine:2,5,3", "leaf-spine:3,3,1", "kary-ntree:2,5"}[:testenv.Levels(7, 4, 1)] {
+		for _, spec := range []string{
+			"kary-ntree:2,3", "kary-ntree:2,4", "kary-ntree:3,2", "mport-tree:4,3",
+			"leaf-spine:2,5,3", "leaf-spine:3,3,1", "kary-ntree:2,5",
+		}[:testenv.Levels(7, 4, 1)] {
 			t.Run(e.Name+"/"+spec, func(t *testing.T) {
 				t.Parallel()
 				net := newTree(spec)

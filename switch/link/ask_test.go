@@ -17,10 +17,14 @@ func TestAsking(t *testing.T) {
 		{"a lost question is asked again with the next hello", "A+ B+ .. Aa A> xB A? ..", "A up 1/1, B up 1/1"},
 		{"so is one whose answer is lost", "A+ B+ .. Aa A> >B B> xA A? ..", "A up 1/1, B up 1/1"},
 		{"a question that comes twice is answered", "A+ B+ .. Aa A> =B >B ..", "A up 1/1, B up 1/1"},
-		{"a question brings up a neighbour that has missed the last frame of the handshake", "A+ B+ A> >B B> >A A> xB Aa ..",
-			"A up 1/1, B up 1/1"},
-		{"one that holds back, when it is let go and asked again", "A+ B+ A> >B B> >A A> xB Bh Aa .. Bg .. A? ..",
-			"A up 1/1, B up 1/1"},
+		{
+			"a question brings up a neighbour that has missed the last frame of the handshake", "A+ B+ A> >B B> >A A> xB Aa ..",
+			"A up 1/1, B up 1/1",
+		},
+		{
+			"one that holds back, when it is let go and asked again", "A+ B+ A> >B B> >A A> xB Bh Aa .. Bg .. A? ..",
+			"A up 1/1, B up 1/1",
+		},
 		{"an end that is not up asks nothing", "A+ Aa B+ ..", "A up 1/1, B up 1/1"},
 		{"a signal that goes ends the question", "A+ B+ .. Aa A- A+ ..", "A up 2/2, B up 2/2"},
 	} {

@@ -67,20 +67,34 @@ func TestAFlappingLinkIsHeldDownToTheMillisecond(t *testing.T) {
 		{"released once", "0:lost 0:lost 0:lost 0:lost 2000:tick 2001:tick", "2000:released due never", false},
 		{"released by a late tick", "0:lost 0:lost 0:lost 0:lost 9000:tick", "9000:released due never", false},
 		{"six, one every 500 ms, make 2.987", "0:lost 500:lost 1000:lost 1500:lost 2000:lost 2500:lost", "due never", false},
-		{"the seventh makes 3.112", "0:lost 500:lost 1000:lost 1500:lost 2000:lost 2500:lost 3000:lost", "due 4638.045",
-			true},
-		{"one a second never suffices", "0:lost 1000:lost 2000:lost 3000:lost 4000:lost 5000:lost 6000:lost", "due never",
-			false},
-		{"after release one loss makes 2, two make 3", "0:lost 0:lost 0:lost 0:lost 2000:tick 2000:lost 2000:lost",
-			"2000:released due never", false},
-		{"three make 4", "0:lost 0:lost 0:lost 0:lost 2000:tick 2000:lost 2000:lost 2000:lost", "2000:released due 4000",
-			true},
-		{"a loss reported while suppressed prolongs it: from 2+1 at 1 s", "0:lost 0:lost 0:lost 0:lost 1000:lost",
-			"due 2584.963", true},
-		{"but not beyond the 4 s", "0:lost 0:lost 0:lost 0:lost 1000:lost 2000:lost 3000:lost 3500:lost 3900:lost 3999:lost",
-			"due 4000", true},
-		{"a loss after the end, before a tick, neither",
-			"0:lost 0:lost 0:lost 0:lost 1000:lost 2500:lost 3000:lost 3900:lost 4500:lost", "due 4000", true},
+		{
+			"the seventh makes 3.112", "0:lost 500:lost 1000:lost 1500:lost 2000:lost 2500:lost 3000:lost", "due 4638.045",
+			true,
+		},
+		{
+			"one a second never suffices", "0:lost 1000:lost 2000:lost 3000:lost 4000:lost 5000:lost 6000:lost", "due never",
+			false,
+		},
+		{
+			"after release one loss makes 2, two make 3", "0:lost 0:lost 0:lost 0:lost 2000:tick 2000:lost 2000:lost",
+			"2000:released due never", false,
+		},
+		{
+			"three make 4", "0:lost 0:lost 0:lost 0:lost 2000:tick 2000:lost 2000:lost 2000:lost", "2000:released due 4000",
+			true,
+		},
+		{
+			"a loss reported while suppressed prolongs it: from 2+1 at 1 s", "0:lost 0:lost 0:lost 0:lost 1000:lost",
+			"due 2584.963", true,
+		},
+		{
+			"but not beyond the 4 s", "0:lost 0:lost 0:lost 0:lost 1000:lost 2000:lost 3000:lost 3500:lost 3900:lost 3999:lost",
+			"due 4000", true,
+		},
+		{
+			"a loss after the end, before a tick, neither",
+			"0:lost 0:lost 0:lost 0:lost 1000:lost 2500:lost 3000:lost 3900:lost 4500:lost", "due 4000", true,
+		},
 		{"stop and start change nothing", "0:lost 0:lost 0:lost 0:lost 100:stop 200:start 300:stop", "due 2000", true},
 	} {
 		s := newDetector(damped)

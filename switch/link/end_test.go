@@ -24,8 +24,11 @@ var (
 )
 
 func TestASilentCutIsDetectedInTime(t *testing.T) {
-	for _, c := range []Liveness{listening, {Interval: interval, Multiplier: 1},
-		{Interval: weft.Millisecond, Multiplier: 10}} {
+	for _, c := range []Liveness{
+		listening,
+		{Interval: interval, Multiplier: 1},
+		{Interval: weft.Millisecond, Multiplier: 10},
+	} {
 		for _, traffic := range []bool{false, true} {
 			for phase := weft.Time(0); phase < 16; phase += weft.Time(testenv.N(1, 4)) {
 				t.Run(fmt.Sprintf("x%d/traffic=%t/phase=%d", c.Multiplier, traffic, phase), func(t *testing.T) {

@@ -30,11 +30,15 @@ func TestHandshake(t *testing.T) {
 		{"frames that name a former epoch do not either", "A+ B+ .. B1> A- A+ >A", "A init 2/1, B up 1/1"},
 		{"a repeated hello changes nothing", "A+ B+ A> =B >B ..", "A up 1/1, B up 1/1"},
 		{"a repeated hello after the link is up changes nothing", "A+ B+ A> =B B> >A A> >B >B ..", "A up 1/1, B up 1/1"},
-		{"a neighbour that restarts and hears a repeated hello is noticed", "A+ B+ A> =B B> >A B- B+ >B B> >A",
-			"A init 2/2, B init 2/1"},
+		{
+			"a neighbour that restarts and hears a repeated hello is noticed", "A+ B+ A> =B B> >A B- B+ >B B> >A",
+			"A init 2/2, B init 2/1",
+		},
 		{"and met again", "A+ B+ A> =B B> >A B- B+ >B ..", "A up 2/2, B up 2/2"},
-		{"both restart, and each hears the other's repeated hello", "A+ B+ A> B> =A =B A- A+ B- B+ >A >B A> B> ..",
-			"A up 2/2, B up 2/2"},
+		{
+			"both restart, and each hears the other's repeated hello", "A+ B+ A> B> =A =B A- A+ B- B+ >A >B A> B> ..",
+			"A up 2/2, B up 2/2",
+		},
 		{"a frame without an epoch is nobody's", "A+ B> >A", "A init 1/0, B down 0/0"},
 	} {
 		t.Run(c.claim, func(t *testing.T) {

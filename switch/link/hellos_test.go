@@ -110,8 +110,10 @@ func TestASessionSaysWhatIsDueToTheMillisecond(t *testing.T) {
 				"280:sent 320:sent 339:tick 340:tick",
 			"150:silent 340:silent due 370",
 		},
-		{"a link that was lost expects nobody", "0:start 0:up 10:lost 20:heard 199:run",
-			"0:hello 50:hello 100:hello 150:hello due 200"},
+		{
+			"a link that was lost expects nobody", "0:start 0:up 10:lost 20:heard 199:run",
+			"0:hello 50:hello 100:hello 150:hello due 200",
+		},
 		{
 			"a frame that comes after the deadline but before the tick counts",
 			"0:start 0:sent 0:up 40:sent 80:sent 120:sent 160:heard 160:sent 165:tick", "due 210",
@@ -171,8 +173,10 @@ func TestOurOwnAbsenceMovesTheDeadline(t *testing.T) {
 			"stopped for long: by the lateness", "10000:tick 10095:run",
 			"10000:hello 10050:hello 10095:silent due 10100",
 		},
-		{"a frame sent before the first tick forgives as much", "10000:sent 10001:tick 10095:run",
-			"10050:hello 10095:silent due 10100"},
+		{
+			"a frame sent before the first tick forgives as much", "10000:sent 10001:tick 10095:run",
+			"10050:hello 10095:silent due 10100",
+		},
 		{"that too from half an interval on", "120:sent 170:sent 190:tick", "190:silent due 220"},
 		{"", "121:sent 171:sent 190:tick 216:tick", "216:silent due 221"},
 		{

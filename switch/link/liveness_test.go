@@ -39,15 +39,21 @@ func TestAConfigIsRefusedWithEveryReasonThatHolds(t *testing.T) {
 		"half-life too long":   {damped(func(d *Damping) { d.HalfLife = weft.Never }), []string{"half-life is never"}},
 		"no suppress":          {damped(func(d *Damping) { d.Suppress = 0 }), []string{"above 0 losses", "below suppress"}},
 		"suppress too high":    {damped(func(d *Damping) { d.Suppress = math.Inf(1) }), []string{"above +Inf losses"}},
-		"suppress not a number": {damped(func(d *Damping) { d.Suppress = math.NaN() }),
-			[]string{"above NaN losses", "below suppress"}},
+		"suppress not a number": {
+			damped(func(d *Damping) { d.Suppress = math.NaN() }),
+			[]string{"above NaN losses", "below suppress"},
+		},
 		"no reuse":           {damped(func(d *Damping) { d.Reuse = 0 }), []string{"penalty of 0: set at least 0.001"}},
 		"reuse not a number": {damped(func(d *Damping) { d.Reuse = math.NaN() }), []string{"penalty of NaN"}},
-		"reuse is suppress": {damped(func(d *Damping) { d.Reuse = 3 }),
-			[]string{"penalty of 3 but suppresses it above 3"}},
+		"reuse is suppress": {
+			damped(func(d *Damping) { d.Reuse = 3 }),
+			[]string{"penalty of 3 but suppresses it above 3"},
+		},
 		"no max": {damped(func(d *Damping) { d.Max = 0 }), []string{"suppression by damping is 0s"}},
-		"max too long": {damped(func(d *Damping) { d.Max = weft.Never }),
-			[]string{"suppression by damping is never"}},
+		"max too long": {
+			damped(func(d *Damping) { d.Max = weft.Never }),
+			[]string{"suppression by damping is never"},
+		},
 		"several": {Liveness{Interval: -1, Multiplier: -1, Damping: Damping{Max: -1}}, []string{
 			"interval", "multiplier", "half-life", "losses", "penalty", "longest suppression",
 		}},

@@ -270,7 +270,8 @@ func (d *Driver) dispatch(p weft.PortID, k *work, now, at weft.Time) {
 
 // dispatchFrame sends a frame now, or has it wait on the line until it is due. The caller holds s.mu.
 func (d *Driver) dispatchFrame(s *sender, to wire.Sender, k *work, frame *weft.Frame, sum wire.LinkSum, due,
-	now weft.Time) {
+	now weft.Time,
+) {
 	if due <= now && s.line.Empty() {
 		k.buf = wire.AppendFrame(k.buf[:0], sum, frame)
 		send := to.Send

@@ -36,7 +36,8 @@ type ownAddresses struct {
 // their numbers, and copies them. VCs beyond vcs, and paths beyond those that each NIC has, are
 // refused.
 func NewAssignment(switches, nics, vcs, paths int, of func(weft.SwitchID, weft.NICID) []weft.Address) (*Assignment,
-	error) {
+	error,
+) {
 	a := &Assignment{nics: nics, at: make([]sending, switches)}
 	for s := range weft.SwitchID(switches) {
 		if err := a.ask(s, vcs, paths, of); err != nil {
@@ -49,7 +50,8 @@ func NewAssignment(switches, nics, vcs, paths int, of func(weft.SwitchID, weft.N
 // Edited is a copy for which the addresses at those switches are asked for anew, as [NewAssignment]
 // does. The other switches share theirs with the one before, which stays as it was.
 func (a *Assignment) Edited(switches []weft.SwitchID, vcs, paths int,
-	of func(weft.SwitchID, weft.NICID) []weft.Address) (*Assignment, error) {
+	of func(weft.SwitchID, weft.NICID) []weft.Address,
+) (*Assignment, error) {
 	b := *a
 	b.at = slices.Clone(a.at)
 	before := a.at

@@ -101,8 +101,10 @@ func alike(t require.TestingT, s weft.SwitchID, ports int, a, b Program) {
 
 func shapeFrom(r *rand.Rand) TablesShape {
 	return TablesShape{
-		VCs: 1 + r.IntN(3), NICs: 1 + r.IntN(9), Paths: 1 + r.IntN(2), PerLayer: r.IntN(2) == 0, Ports: []int{1 + r.IntN(4),
-			3, 1 + r.IntN(4)},
+		VCs: 1 + r.IntN(3), NICs: 1 + r.IntN(9), Paths: 1 + r.IntN(2), PerLayer: r.IntN(2) == 0, Ports: []int{
+			1 + r.IntN(4),
+			3, 1 + r.IntN(4),
+		},
 	}
 }
 
@@ -231,8 +233,10 @@ func TestRowsThatNobodyUsesGoAndEqualOnesAreShared(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(now.Tables.switches[0].rows), 10)
 	}
-	same := &Patch{To: 2, Shape: &PatchShape{VCs: 2, Paths: 1, PerLayer: true}, Rows: []PatchRow{{{1, 0}}, {{1, 0}}},
-		Set: []PatchSet{{At: 0, N: 20, Row: 0}, {At: 20, N: 20, Row: 1}}}
+	same := &Patch{
+		To: 2, Shape: &PatchShape{VCs: 2, Paths: 1, PerLayer: true}, Rows: []PatchRow{{{1, 0}}, {{1, 0}}},
+		Set: []PatchSet{{At: 0, N: 20, Row: 0}, {At: 20, N: 20, Row: 1}},
+	}
 	now, err := now.Patched(place, same)
 	require.NoError(t, err)
 	require.Len(t, now.Tables.switches[0].rows, 1)
@@ -243,8 +247,10 @@ func TestPatchesOutOfOrderAreRefused(t *testing.T) {
 	tables, err := NewTablesOf(TablesShape{VCs: 2, NICs: 3, Paths: 2, PerLayer: true, Ports: []int{4, 1, 1}})
 	require.NoError(t, err)
 	a, err := NewAssignment(3, 3, 2, 2, func(weft.SwitchID, weft.NICID) []weft.Address {
-		return []weft.Address{{Path: 1,
-			VC: 1}}
+		return []weft.Address{{
+			Path: 1,
+			VC:   1,
+		}}
 	})
 	require.NoError(t, err)
 	routes, err := NewSourceRoutes(3, 3, func(weft.SwitchID, weft.NICID) weft.SourceRoute { return weft.SourceRoute{} })
@@ -265,8 +271,10 @@ func TestPatchesOutOfOrderAreRefused(t *testing.T) {
 		{Patch{To: 2, Shape: &PatchShape{VCs: 17, Paths: 1}}, "17 virtual channels"},
 		{Patch{To: 2, Shape: &PatchShape{VCs: 1}}, "0 addresses"},
 		{Patch{To: 2, Shape: &PatchShape{VCs: 1, Paths: 1 << 40}}, "entries are possible"},
-		{Patch{From: 1, To: 2, Rows: []PatchRow{{{1, 0}, {1, 0}}}, Set: []PatchSet{{N: 1}}},
-			"a row of 2 entries: give 1 or 5"},
+		{
+			Patch{From: 1, To: 2, Rows: []PatchRow{{{1, 0}, {1, 0}}}, Set: []PatchSet{{N: 1}}},
+			"a row of 2 entries: give 1 or 5",
+		},
 		{Patch{From: 1, To: 2, Rows: []PatchRow{{}}, Set: []PatchSet{{N: 1}}}, "a row of 0 entries"},
 		{Patch{From: 1, To: 2, Rows: []PatchRow{{{1}}}, Set: []PatchSet{{N: 1}}}, "an entry of 1 numbers"},
 		{Patch{From: 1, To: 2, Rows: []PatchRow{{make([]uint16, 32)}}, Set: []PatchSet{{N: 1}}}, "an entry of 32 numbers"},
@@ -294,8 +302,11 @@ func TestPatchesOutOfOrderAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, ErrPatch)
 		require.ErrorContains(t, err, c.want)
 	}
-	for _, p := range []Patch{{From: 1, To: 2, Set: []PatchSet{{N: 1, Row: -1}}},
-		{From: 1, To: 2, Addresses: []PatchAddresses{{N: 1}}}, {From: 1, To: 2, Routes: []PatchRoute{{}}}} {
+	for _, p := range []Patch{
+		{From: 1, To: 2, Set: []PatchSet{{N: 1, Row: -1}}},
+		{From: 1, To: 2, Addresses: []PatchAddresses{{N: 1}}},
+		{From: 1, To: 2, Routes: []PatchRoute{{}}},
+	} {
 		_, err := Program{}.Patched(placeAt(0, 4), &p)
 		require.ErrorContains(t, err, "the firmware")
 	}
@@ -360,8 +371,12 @@ func TestAddressesOfSingleNICsArePatched(t *testing.T) {
 		return a
 	}
 	plain := make2(both)
-	own, err := plain.WithOwn([]NICAddresses{{0, 5, 1, both[:1]}, {0, 4, 1, both[1:]}, {0, 5, 3, both[:1]},
-		{1, 4, 1, nil}})
+	own, err := plain.WithOwn([]NICAddresses{
+		{0, 5, 1, both[:1]},
+		{0, 4, 1, both[1:]},
+		{0, 5, 3, both[:1]},
+		{1, 4, 1, nil},
+	})
 	require.NoError(t, err)
 	check := func(a *Assignment, s weft.SwitchID, p weft.PortID, d weft.NICID, want []weft.Address) {
 		t.Helper()
@@ -411,10 +426,15 @@ func TestAddressesOfSingleNICsArePatched(t *testing.T) {
 	port := weft.PortID(5)
 	for want, p := range map[string]Patch{
 		"after those of that NIC": {From: 1, To: 2, Addresses: []PatchAddresses{{Dst: 1, N: 1, Port: &port}}},
-		"by which the switch does not send": {From: 1, To: 2, Addresses: []PatchAddresses{{Dst: 1, N: 1, List: both[:1]},
-			{Dst: 1, N: 1, Port: &port, List: both}}},
-		"has addresses of its own for NIC 1": {From: 1, To: 2, Addresses: []PatchAddresses{{Dst: 1, N: 1, List: both},
-			{Dst: 1, N: 1, Port: &port}, {Dst: 1, N: 1, Port: &port}}},
+		"by which the switch does not send": {From: 1, To: 2, Addresses: []PatchAddresses{
+			{Dst: 1, N: 1, List: both[:1]},
+			{Dst: 1, N: 1, Port: &port, List: both},
+		}},
+		"has addresses of its own for NIC 1": {From: 1, To: 2, Addresses: []PatchAddresses{
+			{Dst: 1, N: 1, List: both},
+			{Dst: 1, N: 1, Port: &port},
+			{Dst: 1, N: 1, Port: &port},
+		}},
 	} {
 		_, err := Program{Assignment: plain.Of(0)}.Patched(place, &p)
 		require.ErrorContains(t, err, want)

@@ -105,8 +105,10 @@ func NewTablesOf(shape TablesShape) (*Tables, error) {
 			"that computes its decisions",
 			len(ports), nics, each*len(ports), maxEntries)
 	}
-	t := &Tables{vcs: vcs, nics: nics, paths: paths, perLayer: shape.PerLayer, count: len(ports),
-		switches: make([]table, len(ports))}
+	t := &Tables{
+		vcs: vcs, nics: nics, paths: paths, perLayer: shape.PerLayer, count: len(ports),
+		switches: make([]table, len(ports)),
+	}
 	all := make([]uint16, each*len(ports))
 	for i := range all {
 		all[i] = noRow

@@ -42,8 +42,10 @@ func TestWaysThatNoSwitchCouldFollowAreRefused(t *testing.T) {
 	}{
 		{[]Way{{0, weft.SubHeaders{}}}, `the way from switch 0 to switch 0: sub-headers "": give one for each sub-path`},
 		{[]Way{{0, weft.SubHeaders{0, weft.NewSubHeader(0)}}}, "give one for each sub-path"},
-		{[]Way{{1, headersOf(t, "end,p2x1,p3x1")}},
-			"misroute by each direction once, all ups before all downs, and x before y before z"},
+		{
+			[]Way{{1, headersOf(t, "end,p2x1,p3x1")}},
+			"misroute by each direction once, all ups before all downs, and x before y before z",
+		},
 		{[]Way{{1, headersOf(t, "0;end,p3x1,p1x1")}}, "misroute by each direction once"},
 		{[]Way{{1, headersOf(t, "end,p1x1,p1x1")}}, "misroute by each direction once"},
 		{[]Way{{2, headersOf(t, "end,d")}}, "there are 2 switches, name each once"},

@@ -62,8 +62,10 @@ func randomSub(rnd *rand.Rand) (sub weft.SubHeaders) {
 }
 
 func randomFrame(rnd *rand.Rand) weft.Frame {
-	f := weft.Frame{From: weft.Epoch(wide(rnd, 32)), To: weft.Epoch(wide(rnd, 32)), At: weft.Time(wide(rnd, 63)),
-		VCs: rnd.IntN(weft.MaxVCs + 1)}
+	f := weft.Frame{
+		From: weft.Epoch(wide(rnd, 32)), To: weft.Epoch(wide(rnd, 32)), At: weft.Time(wide(rnd, 63)),
+		VCs: rnd.IntN(weft.MaxVCs + 1),
+	}
 	for i := range f.VCs {
 		f.Sent[i], f.Limit[i] = wide(rnd, 64), wide(rnd, 64)
 	}
@@ -165,41 +167,66 @@ func TestDecodeFrameNamesTheFault(t *testing.T) {
 		want string
 	}{
 		{"truncated address", addressed[:len(addressed)-2], "packet 0: layers at byte 23: msgp: too few bytes"},
-		{"path too large", append(addressed[:22:22], 0xce, 0, 1, 0, 0, 0),
-			"packet 0: path at byte 22: 65536 is out of range, the bound is 65535"},
-		{"layers too many", append(addressed[:23:23], 0xce, 0, 1, 0, 0),
-			"packet 0: layers at byte 23: 65536 is out of range, the bound is 65535"},
+		{
+			"path too large", append(addressed[:22:22], 0xce, 0, 1, 0, 0, 0),
+			"packet 0: path at byte 22: 65536 is out of range, the bound is 65535",
+		},
+		{
+			"layers too many", append(addressed[:23:23], 0xce, 0, 1, 0, 0),
+			"packet 0: layers at byte 23: 65536 is out of range, the bound is 65535",
+		},
 		{"sub-headers cut short", subbed[:len(subbed)-2], "packet 0: sub-headers at byte 35: msgp: too few bytes"},
 		{"no sub-headers", append(subbed[:24:24], 0, 0, 0, 0), "packet 0: sub-headers at byte 24: no sub-headers: "},
-		{"a sub-header after nowhere", append(subbed[:35:35], subbed[24:33]...),
-			"packet 0: sub-headers at byte 24: no sub-headers: "},
+		{
+			"a sub-header after nowhere", append(subbed[:35:35], subbed[24:33]...),
+			"packet 0: sub-headers at byte 24: no sub-headers: ",
+		},
 		{"empty", nil, "frame at byte 0: msgp: too few bytes"},
 		{"not an array", []byte{0xc0}, `frame at byte 0: msgp: attempted to decode type "nil"`},
 		{"too few elements", []byte{0x91, wire.Version}, ": 1 is out of range, the bound is 8"},
 		{"too many elements", []byte{0x99, wire.Version}, ": 9 is out of range, the bound is 8"},
 		{"truncated route", routed[:len(routed)-2], "packet 0: route at byte 22: msgp: too few bytes"},
 		{"empty route", append(routed[:22:22], 0xc4, 0), "packet 0: route at byte 22: 0 is out of range, the bound is 15"},
-		{"route too long", append(append(routed[:22:22], 0xc4, 16), make([]byte, 16)...),
-			"packet 0: route at byte 22: 16 is out of range, the bound is 15"},
+		{
+			"route too long", append(append(routed[:22:22], 0xc4, 16), make([]byte, 16)...),
+			"packet 0: route at byte 22: 16 is out of range, the bound is 15",
+		},
 		{"route of no bytes", append(routed[:22:22], 1), `packet 0: route at byte 22: msgp: attempted to decode type "int"`},
 		{"truncated before its time", good[:len(good)-1], "at at byte 69: msgp: too few bytes"},
 		{"truncated", good[:len(good)-2], "packet 1: misroute at byte 68: msgp: too few bytes"},
 		{"trailing bytes", append(bytes.Clone(good), 0), "1 bytes follow its end"},
-		{"vc not in this frame", changed(func(f *weft.Frame) { f.Packets[1].VC = 2 }),
-			"packet 1: vc at byte 62: 2 is out of range, the bound is 1"},
-		{"packets but no vc", changed(func(f *weft.Frame) { f.VCs = 0 }),
-			"packets at byte 7: 2 is out of range, the bound is 0"},
-		{"packet too long", changed(func(f *weft.Frame) { f.Packets[0].Size = weft.MaxPacket + 1 }),
-			"packet 0: size at byte 30: 1048577 is out of range"},
-		{"unknown nic", changed(func(f *weft.Frame) { f.Packets[0].Dst = weft.MaxNIC }),
-			"packet 0: dst at byte 13: 262144 is out of range"},
-		{"too many vcs", []byte{0x98, wire.Version, 1, 1, 0xdc, 0, 17},
-			"sent at byte 4: 17 is out of range, the bound is 16"},
+		{
+			"vc not in this frame", changed(func(f *weft.Frame) { f.Packets[1].VC = 2 }),
+			"packet 1: vc at byte 62: 2 is out of range, the bound is 1",
+		},
+		{
+			"packets but no vc", changed(func(f *weft.Frame) { f.VCs = 0 }),
+			"packets at byte 7: 2 is out of range, the bound is 0",
+		},
+		{
+			"packet too long", changed(func(f *weft.Frame) { f.Packets[0].Size = weft.MaxPacket + 1 }),
+			"packet 0: size at byte 30: 1048577 is out of range",
+		},
+		{
+			"unknown nic", changed(func(f *weft.Frame) { f.Packets[0].Dst = weft.MaxNIC }),
+			"packet 0: dst at byte 13: 262144 is out of range",
+		},
+		{
+			"too many vcs",
+			[]byte{0x98, wire.Version, 1, 1, 0xdc, 0, 17},
+			"sent at byte 4: 17 is out of range, the bound is 16",
+		},
 		{"unlike vcs", []byte{0x98, wire.Version, 1, 1, 0x92, 1, 1, 0x91, 1, 0x90}, "limit at byte 7: 1 is out of range"},
-		{"too many packets", []byte{0x98, wire.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdd, 0xff, 0xff, 0xff, 0xff},
-			"packets at byte 8: 4294967295 is out of range"},
-		{"packets that are not there", []byte{0x98, wire.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdc, 4, 0},
-			"packets at byte 11: msgp: too few bytes"},
+		{
+			"too many packets",
+			[]byte{0x98, wire.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdd, 0xff, 0xff, 0xff, 0xff},
+			"packets at byte 8: 4294967295 is out of range",
+		},
+		{
+			"packets that are not there",
+			[]byte{0x98, wire.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdc, 4, 0},
+			"packets at byte 11: msgp: too few bytes",
+		},
 		{"negative epoch", []byte{0x98, wire.Version, 0xff}, "from at byte 2: msgp: attempted to cast int -1 to unsigned"},
 	}
 	for _, c := range cases {
@@ -237,8 +264,10 @@ func TestAppendFrameRefusesOurOwnBugs(t *testing.T) {
 	t.Parallel()
 	require.Panics(t, func() { wire.AppendFrame(nil, 0, &weft.Frame{VCs: weft.MaxVCs + 1}) })
 	require.Panics(t, func() {
-		wire.AppendFrame(nil, 0, &weft.Frame{VCs: 1,
-			Packets: make([]weft.Header, weft.MaxBatch+1)})
+		wire.AppendFrame(nil, 0, &weft.Frame{
+			VCs:     1,
+			Packets: make([]weft.Header, weft.MaxBatch+1),
+		})
 	})
 }
 
@@ -383,8 +412,10 @@ func TestWireIsMsgpack(t *testing.T) {
 
 		var w wireFrame
 		require.NoError(t, msgpack.Unmarshal(ours, &w))
-		want := wireFrame{wire.Version, f.From, f.To, f.Sent[:f.VCs], f.Limit[:f.VCs], nil, f.At,
-			binary.BigEndian.Uint32(ours[len(ours)-4:])}
+		want := wireFrame{
+			wire.Version, f.From, f.To, f.Sent[:f.VCs], f.Limit[:f.VCs], nil, f.At,
+			binary.BigEndian.Uint32(ours[len(ours)-4:]),
+		}
 		for _, h := range f.Packets {
 			want.Packets = append(want.Packets, &wireHeader{h})
 		}

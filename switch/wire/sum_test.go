@@ -90,8 +90,11 @@ func TestAFrameForAnotherLinkIsKnown(t *testing.T) {
 	t.Parallel()
 	f := wiretest.Frame(1)
 	data := wire.AppendFrame(nil, wiretest.Hop(0).Sum(), &f)
-	for _, d := range []wire.Direction{wiretest.Hop(0).Reverse(), wiretest.Hop(1),
-		{From: "s0", FromPort: 1, To: "s1", ToPort: 1}, {From: "s0", FromPort: 2, To: "s1"}} {
+	for _, d := range []wire.Direction{
+		wiretest.Hop(0).Reverse(), wiretest.Hop(1),
+		{From: "s0", FromPort: 1, To: "s1", ToPort: 1},
+		{From: "s0", FromPort: 2, To: "s1"},
+	} {
 		require.ErrorIs(t, wire.DecodeFrame(&weft.Frame{}, d.Sum(), data), wire.ErrDamaged, d)
 	}
 }

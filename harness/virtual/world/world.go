@@ -110,8 +110,10 @@ type driver struct{ *virtual.Node }
 // Stats implements [fabric.Driver].
 func (d driver) Stats() switchd.Stats {
 	s := d.Node.Stats()
-	return switchd.Stats{FramesIn: s.FramesIn, FramesOut: s.FramesOut, FramesLost: s.FramesLost,
-		CreditFrames: s.CreditFrames}
+	return switchd.Stats{
+		FramesIn: s.FramesIn, FramesOut: s.FramesOut, FramesLost: s.FramesLost,
+		CreditFrames: s.CreditFrames,
+	}
 }
 
 // Start implements [fabric.Runtime].

@@ -94,8 +94,10 @@ func (h *hello) firmware() (f switching.Firmware, err error) {
 	reads, bears := &f.Reads, &f.Tolerance
 	if err := errors.Join(
 		note(h.Reads, "reads", map[string]*bool{"queues": &reads.Queues, "draw": &reads.Draw, "now": &reads.Now}),
-		note(h.Tolerates, "tolerates", map[string]*bool{"links": &bears.Links, "switches": &bears.Switches,
-			"one": &bears.One}),
+		note(h.Tolerates, "tolerates", map[string]*bool{
+			"links": &bears.Links, "switches": &bears.Switches,
+			"one": &bears.One,
+		}),
 	); err != nil {
 		return f, err
 	}

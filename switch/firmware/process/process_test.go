@@ -240,8 +240,10 @@ func TestAProgramThatEndsAgainAndAgainIsStartedLaterEachTime(t *testing.T) {
 
 func TestAProgramThatDeclaresSomethingElseWhenItIsStartedAgainIsEnded(t *testing.T) {
 	p := startProgram(t, config(t, "changes"))
-	for _, want := range []string{"it ended: exit status 1",
-		"it declares something else than when it was started first: start the command again"} {
+	for _, want := range []string{
+		"it ended: exit status 1",
+		"it declares something else than when it was started first: start the command again",
+	} {
 		k := ask(standing(t), 1)
 		p.batch(k)()
 		require.ErrorContains(t, k[0].Err, want)
@@ -428,8 +430,10 @@ func FuzzReader(f *testing.F) {
 		false)
 	var b bytes.Buffer
 	m := messages{out: &b, packed: true}
-	m.write(batch{Batch: 1, Answers: []answer{{Rule: "r", Writes: map[string]uint64{"r": 3},
-		Candidates: []candidate{{Fields: &fields{Route: new("p1")}}}}}})
+	m.write(batch{Batch: 1, Answers: []answer{{
+		Rule: "r", Writes: map[string]uint64{"r": 3},
+		Candidates: []candidate{{Fields: &fields{Route: new("p1")}}},
+	}}})
 	f.Add(b.Bytes(), true)
 	view := standing(f)
 	p := &Process{rules: map[string]bool{}, hello: hello{Registers: []register{{Name: "r", Width: 4}}}}

@@ -43,8 +43,10 @@ type told struct {
 // has the faults that how names.
 func program(how string) {
 	in := bufio.NewReader(os.Stdin)
-	h := hello{Version: Version, Name: "program", About: "for tests", Tolerates: []string{"links", "one"},
-		Options: []switching.Option{{Name: "a"}}}
+	h := hello{
+		Version: Version, Name: "program", About: "for tests", Tolerates: []string{"links", "one"},
+		Options: []switching.Option{{Name: "a"}},
+	}
 	packed := strings.Contains(how, "msgpack")
 	if packed {
 		h.Format = "msgpack"
@@ -165,8 +167,10 @@ func reply(how string, q *question) answer {
 		a.Candidates[0].Fields = &fields{PortField: new(-7)}
 	case "fields":
 		a.Turn, a.Notify = "u-turn", true
-		a.Candidates[0].Fields = &fields{PortField: new(3), Misroute: new(uint64(5)), Path: new(7), Layers: new(2),
-			Route: new("p4,p1"), Sub: new("")}
+		a.Candidates[0].Fields = &fields{
+			PortField: new(3), Misroute: new(uint64(5)), Path: new(7), Layers: new(2),
+			Route: new("p4,p1"), Sub: new(""),
+		}
 	case "reads":
 		a.Rule = fmt.Sprint(q.Queues[3], q.Random, int64(q.Now), *q.Header.Src, q.Header.Seq, q.Header.Size, q.Header.Hops,
 			q.Dead, q.From)

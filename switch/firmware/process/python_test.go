@@ -37,8 +37,10 @@ func TestTheExampleInPythonIsDeterministicLink(t *testing.T) {
 								continue // nobody sends that
 							}
 							h := weft.Header{Dst: weft.NICID(dst), Fields: weft.NewFields()}
-							asks = append(asks, &switching.Ask{Packet: h, At: switching.Arrival{Port: weft.PortID(in), VC: vc, From: role},
-								View: view})
+							asks = append(asks, &switching.Ask{
+								Packet: h, At: switching.Arrival{Port: weft.PortID(in), VC: vc, From: role},
+								View: view,
+							})
 						}
 					}
 				}

@@ -199,7 +199,8 @@ const queuesBytes = 2 * MaxCandidates
 
 // decision reads the answer to what was asked about a packet at a switch with so many registers.
 func (i *instance) decision(b []byte, pkt *weft.Header, sw switching.View, registers []switching.Register,
-	d *switching.Decision) (err error) {
+	d *switching.Decision,
+) (err error) {
 	m, place, vcs := i.module, sw.Place(), sw.VCs()
 	a := b[i.answer:i.end]
 	n, rule, turn := int(le.Uint16(a[answerCount:])), int(le.Uint16(a[answerRule:])), switching.Turn(a[answerTurn])

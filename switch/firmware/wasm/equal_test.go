@@ -127,18 +127,24 @@ func decidesAs(t *testing.T, m *wasm.Module, name string, times int) {
 	f, rules := m.Firmware(), map[string]bool{}
 	e, ok := firmware.ByName(name)
 	require.True(t, ok)
-	require.Equal(t, []any{e.On, e.NeedsVCs(), e.Tolerance, e.DestinationBased, e.Symmetric, e.Notifies,
-		e.CheckRequeue == nil, e.ChannelNumber == nil, e.MostHops},
-		[]any{f.On, f.NeedsVCs(), f.Tolerance, f.DestinationBased, f.Symmetric, f.Notifies, f.CheckRequeue == nil,
-			f.ChannelNumber == nil, f.MostHops})
+	require.Equal(t, []any{
+		e.On, e.NeedsVCs(), e.Tolerance, e.DestinationBased, e.Symmetric, e.Notifies,
+		e.CheckRequeue == nil, e.ChannelNumber == nil, e.MostHops,
+	},
+		[]any{
+			f.On, f.NeedsVCs(), f.Tolerance, f.DestinationBased, f.Symmetric, f.Notifies, f.CheckRequeue == nil,
+			f.ChannelNumber == nil, f.MostHops,
+		})
 	for spec, all := range trees {
 		for _, place := range all {
 			require.NoError(t, f.Fits(place, 2))
 			require.Equal(t, e.RegistersAt(place), f.RegistersAt(place))
 			for n := range times * len(place.Roles) {
 				p := weft.PortID(n % len(place.Roles))
-				sw := &asking{Still: &switching.Still{At: place, Channels: 2,
-					Registers: []uint64{rnd.Uint64N(1 << max(1, place.Tree.K))}}}
+				sw := &asking{Still: &switching.Still{
+					At: place, Channels: 2,
+					Registers: []uint64{rnd.Uint64N(1 << max(1, place.Tree.K))},
+				}}
 				sw.Dead[0] = rnd.Uint64() & rnd.Uint64()
 				at := switching.Arrival{Port: p, VC: weft.VC(rnd.IntN(2)), From: place.Roles[p]}
 				pkt := weft.Header{

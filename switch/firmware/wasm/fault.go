@@ -46,8 +46,10 @@ func (f *Fault) Error() string {
 func (i *instance) trapped(err error) error {
 	text, stack, _ := strings.Cut(err.Error(), "wasm stack trace:\n")
 	text, _, _ = strings.Cut(text, " (recovered by wazero)")
-	f := &Fault{Reason: strings.TrimSpace(text), Stack: strings.TrimRight(stack, "\n"),
-		Advice: "see the functions below, innermost first"}
+	f := &Fault{
+		Reason: strings.TrimSpace(text), Stack: strings.TrimRight(stack, "\n"),
+		Advice: "see the functions below, innermost first",
+	}
 	switch {
 	case int64(i.work.Get()) < 0:
 		f.Reason = "it did not end"
@@ -62,6 +64,8 @@ func (i *instance) trapped(err error) error {
 
 // garbage is an answer that cannot be.
 func garbage(format string, args ...any) error {
-	return &Fault{Reason: fmt.Sprintf(format, args...),
-		Advice: "mend its answer, docs/reference/wasm.md says what it may hold"}
+	return &Fault{
+		Reason: fmt.Sprintf(format, args...),
+		Advice: "mend its answer, docs/reference/wasm.md says what it may hold",
+	}
 }

@@ -28,8 +28,10 @@ func TestAGuestThatFailsIsAFaultAndTheNextDecisionIsRight(t *testing.T) {
 	}{
 		"a trap":           {[]byte{opUnreachable}, "it trapped: unreachable"},
 		"division by zero": {slices.Concat(i32(1), i32(0), []byte{0x6d, 0x1a}), "integer divide by zero"},
-		"reads outside": {slices.Concat(i32(-4), []byte{0x28, 2, 0, 0x1a}),
-			"it read or wrote outside its memory"},
+		"reads outside": {
+			slices.Concat(i32(-4), []byte{0x28, 2, 0, 0x1a}),
+			"it read or wrote outside its memory",
+		},
 		"writes outside": {store(4, 1<<20, 1), "it read or wrote outside its memory"},
 		"a loop":         {forever, "it did not end: a call may take 1048576 instructions"},
 		"recursion":      {[]byte{0x10, routeItself}, "it did not end"},
@@ -37,24 +39,38 @@ func TestAGuestThatFailsIsAFaultAndTheNextDecisionIsRight(t *testing.T) {
 			[]byte{0xfc, 11, 0, 0x0c, 0, opEnd}), "it did not end"},
 		"grows": {slices.Concat([]byte{opLoop, 0x40}, i32(64),
 			[]byte{opMemoryGrow, 0, 0x1a, 0x0c, 0, opEnd}), "it did not end"},
-		"prints": {slices.Concat(i32(0), i32(4), []byte{0x10, 2}),
-			"weft.log may be called while it starts only"},
-		"a register too far": {slices.Concat(i32(1), []byte{0x10, 1, 0x1a}),
-			"it reads register 1, and has declared 1 here"},
+		"prints": {
+			slices.Concat(i32(0), i32(4), []byte{0x10, 2}),
+			"weft.log may be called while it starts only",
+		},
+		"a register too far": {
+			slices.Concat(i32(1), []byte{0x10, 1, 0x1a}),
+			"it reads register 1, and has declared 1 here",
+		},
 		"too many candidates": {store(2, atAnswer, guestRoom+1), "it answers 9 candidates, and there are 8 at most"},
-		"a port too far": {slices.Concat(one, store(2, candidate, 4)),
-			`it sends the packet to port 4, and s3 has no such port, or nothing is there, by rule "by hand": mend`},
+		"a port too far": {
+			slices.Concat(one, store(2, candidate, 4)),
+			`it sends the packet to port 4, and s3 has no such port, or nothing is there, by rule "by hand": mend`,
+		},
 		"a port to nothing": {slices.Concat(one, store(2, candidate, 3)), "it sends the packet to port 3, and"},
-		"a VC too far": {slices.Concat(one, store(1, candidate+2, 2)),
-			"it sends the packet into VC 2, and there are 2: the first is 0"},
-		"fields too far": {slices.Concat(one, store(2, candidate+6, guestFields+1)),
-			"it names fields 3, and has declared 2"},
+		"a VC too far": {
+			slices.Concat(one, store(1, candidate+2, 2)),
+			"it sends the packet into VC 2, and there are 2: the first is 0",
+		},
+		"fields too far": {
+			slices.Concat(one, store(2, candidate+6, guestFields+1)),
+			"it names fields 3, and has declared 2",
+		},
 		"a rule too far":    {store(2, atAnswer+answerRule, 2), "it answers rule 2, and has declared 2"},
 		"a step of no kind": {store(1, atAnswer+answerTurn, 3), "it answers a step of kind 3, and there are 0 to 2"},
-		"writes a register too far": {slices.Concat(store(1, atAnswer+answerWrite, 1), store(4, atAnswer+answerRegister, 1)),
-			"it writes register 1, and has declared 1 here"},
-		"writes too wide a value": {slices.Concat(store(1, atAnswer+answerWrite, 1), store(4, atAnswer+answerValue, 16)),
-			"it writes 0x10 to state, which has 4 bits"},
+		"writes a register too far": {
+			slices.Concat(store(1, atAnswer+answerWrite, 1), store(4, atAnswer+answerRegister, 1)),
+			"it writes register 1, and has declared 1 here",
+		},
+		"writes too wide a value": {
+			slices.Concat(store(1, atAnswer+answerWrite, 1), store(4, atAnswer+answerValue, 16)),
+			"it writes 0x10 to state, which has 4 bits",
+		},
 		"a source route that cannot be": {
 			slices.Concat(one, store(2, candidate+6, 1), store(1, candidate+guestRoom*candidateBytes+16+15,
 				16)), "it answers a source route that there cannot be",
@@ -65,8 +81,10 @@ func TestAGuestThatFailsIsAFaultAndTheNextDecisionIsRight(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := guest{rules: []string{"by hand", "never"}, register: 4,
-				route: slices.Concat(when(13, c.code), when(12, to(2, 1)))}.load(t)
+			m := guest{
+				rules: []string{"by hand", "never"}, register: 4,
+				route: slices.Concat(when(13, c.code), when(12, to(2, 1))),
+			}.load(t)
 			for range 2 {
 				_, f := decide(m, somewhere(), 13)
 				require.NotNil(t, f)
@@ -131,8 +149,10 @@ func TestWhatIsNotDeclaredIsNotWritten(t *testing.T) {
 		sw := somewhere()
 		pkt := weft.Header{
 			Src: 1, Dst: 2, Seq: 3, Size: 4, Injected: 5, Generation: 6, Hops: 7, Reroutes: 8, Traced: true,
-			Fields: weft.Fields{PortField: 9, Path: 10, Layers: 11, Misroute: 12, Route: weft.SourceRoute{13, 14},
-				Sub: weft.SubHeaders{15, 16, 17, 18}},
+			Fields: weft.Fields{
+				PortField: 9, Path: 10, Layers: 11, Misroute: 12, Route: weft.SourceRoute{13, 14},
+				Sub: weft.SubHeaders{15, 16, 17, 18},
+			},
 		}
 		_, err = ask(i, &pkt, switching.Arrival{Port: 1, VC: 1, From: weft.RolePeer}, sw)
 		require.NoError(t, err)
@@ -147,10 +167,14 @@ func TestWhatIsNotDeclaredIsNotWritten(t *testing.T) {
 		got, err := fields(r[requestFields:requestSrc])
 		require.ErrorContains(t, err, "cannot be", "14 is no length of a source route")
 		require.Equal(t, pkt.Fields, got)
-		require.Equal(t, []uint16{6, 7, 8, 1}, []uint16{le.Uint16(r[104:]), le.Uint16(r[106:]), le.Uint16(r[108:]),
-			le.Uint16(r[110:])})
-		require.Equal(t, []uint64{3, 5, 7, 9}, []uint64{le.Uint64(r[88:]), le.Uint64(r[96:]), le.Uint64(r[112:]),
-			le.Uint64(r[120:])})
+		require.Equal(t, []uint16{6, 7, 8, 1}, []uint16{
+			le.Uint16(r[104:]), le.Uint16(r[106:]), le.Uint16(r[108:]),
+			le.Uint16(r[110:]),
+		})
+		require.Equal(t, []uint64{3, 5, 7, 9}, []uint64{
+			le.Uint64(r[88:]), le.Uint64(r[96:]), le.Uint64(r[112:]),
+			le.Uint64(r[120:]),
+		})
 		for n, want := range []byte{3, 0, 3} { // room, occupancy, credits
 			at := le.Uint32(r[requestRoom+4*n:])
 			require.Equal(t, []byte{want, 0, want, 0, want, 0, want, 0, want, 0, want, 0, 0, 0, 0, 0}, i.memory()[at:at+16])
@@ -177,8 +201,10 @@ func TestAModuleThatCannotBeUsedIsRefused(t *testing.T) {
 		"its memory has 513 pages of 64 kB, and may have 512: give it less stack": {pages: 513},
 		"its tables have 65537 entries, and may have 65536":                       {table: 65537},
 		"it uses vector instructions: compile without them":                       {route: vector},
-		"it grows a table": {table: 1,
-			route: slices.Concat([]byte{0xd0, 0x70}, i32(1), []byte{0xfc, 15, 0, 0x1a})},
+		"it grows a table": {
+			table: 1,
+			route: slices.Concat([]byte{0xd0, 0x70}, i32(1), []byte{0xfc, 15, 0, 0x1a}),
+		},
 		"it uses instruction 0x12":                    {route: []byte{0x12, 0}},
 		"it does not validate: invalid function":      {route: i32(1)},
 		"it names a variable that there is not":       {route: []byte{0x20, 0, 0x1a}},
@@ -194,8 +220,10 @@ func TestAModuleThatCannotBeUsedIsRefused(t *testing.T) {
 		"it declares rules at 80000, outside its memory":   {declare: map[int]uint32{72: 80000, 76: 1}},
 		"it declares 17 for virtual channels":              {declare: map[int]uint32{44: 17}},
 		"it declares 128 for what it reads":                {declare: map[int]uint32{56: 128}},
-		"decides by destinations and reads the source too": {declare: map[int]uint32{52: isDestinationBased,
-			56: readsHeader}},
+		"decides by destinations and reads the source too": {declare: map[int]uint32{
+			52: isDestinationBased,
+			56: readsHeader,
+		}},
 		"weft_init: it did not end: a call may take 268435456 instructions": {init: forever},
 		"weft_init: it trapped: unreachable":                                {init: []byte{opUnreachable}},
 		"weft.port_up may be called in weft_route only": {init: slices.Concat(i32(0),

@@ -19,8 +19,10 @@ func FuzzAnswer(f *testing.F) {
 	s, err := i.placed(somewhere().At)
 	require.NoError(f, err)
 	f.Add([]byte{1, 0, 1, 0, 2, 1, 1})
-	f.Add([]byte{2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 7, 2, 0, 1, 0, 2, 0, 0,
-		0, 0, 0, 2, 0})
+	f.Add([]byte{
+		2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 7, 2, 0, 1, 0, 2, 0, 0,
+		0, 0, 0, 2, 0,
+	})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		memory := i.memory()
 		clear(memory[i.answer:i.end])

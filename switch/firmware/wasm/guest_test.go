@@ -81,8 +81,10 @@ func (g guest) module() []byte {
 	// 6 (i32,i64,i32)->i32, 7 (i32,i32,i32,i32)->i32, 8 (i32)->()
 	types := vec([]byte{0x60, 0, 0}, []byte{0x60, 1, 0x7f, 1, 0x7f}, []byte{0x60, 0, 1, 0x7f},
 		[]byte{0x60, 2, 0x7f, 0x7f, 1, 0x7f},
-		[]byte{0x60, 1, 0x7f, 1, 0x7e}, []byte{0x60, 2, 0x7f, 0x7f, 0}, []byte{0x60, 3, 0x7f, 0x7e, 0x7f, 1,
-			0x7f}, []byte{0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f}, []byte{0x60, 1, 0x7f, 0})
+		[]byte{0x60, 1, 0x7f, 1, 0x7e}, []byte{0x60, 2, 0x7f, 0x7f, 0}, []byte{
+			0x60, 3, 0x7f, 0x7e, 0x7f, 1,
+			0x7f,
+		}, []byte{0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f}, []byte{0x60, 1, 0x7f, 0})
 	imports := [][]byte{
 		slices.Concat(str("weft"), str("port_up"), []byte{0, 1}), slices.Concat(str("weft"), str("register"), []byte{0, 4}),
 		slices.Concat(str("weft"), str("log"), []byte{0, 5}),
@@ -177,8 +179,10 @@ func (g guest) load(tb testing.TB) *Module {
 // somewhere is a switch with four ports, of which the last is not connected.
 func somewhere() *switching.Still {
 	return &switching.Still{
-		At: &weft.Place{Switch: 3, Name: "s3", Roles: []weft.Role{weft.RoleNIC, weft.RolePeer, weft.RolePeer,
-			weft.RoleNone}},
+		At: &weft.Place{Switch: 3, Name: "s3", Roles: []weft.Role{
+			weft.RoleNIC, weft.RolePeer, weft.RolePeer,
+			weft.RoleNone,
+		}},
 		Channels: 2, Registers: []uint64{5}, Free: 3, Random: 7, Time: 9,
 	}
 }

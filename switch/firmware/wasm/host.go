@@ -155,7 +155,8 @@ func (m *Module) provide(ctx context.Context) error {
 			modules[from] = m.runtime.NewHostModuleBuilder(from)
 		}
 		modules[from].NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, guest api.Module,
-			stack []uint64) {
+			stack []uint64,
+		) {
 			fn(ctx.(*instance), guest, stack)
 		}), f.ParamTypes(), f.ResultTypes()).Export(name)
 	}

@@ -55,8 +55,10 @@ func TestWASIGivesFixedAnswers(t *testing.T) {
 	require.Equal(t, uint32(4), word(96), "bytes printed")
 	require.Equal(t, uint64(1e18), le.Uint64(got[104-96:]))
 	require.NotZero(t, le.Uint64(got[116-96:]), "random bytes")
-	require.Equal(t, []uint32{0, 0, 0, 0, 0, 52, 0, 28, 28}, []uint32{word(100), word(112), word(124), word(128),
-		word(136), word(140), word(144), word(148), word(152)})
+	require.Equal(t, []uint32{0, 0, 0, 0, 0, 52, 0, 28, 28}, []uint32{
+		word(100), word(112), word(124), word(128),
+		word(136), word(140), word(144), word(148), word(152),
+	})
 
 	_, f := decide(module, somewhere(), 12)
 	require.Nil(t, f)

@@ -47,8 +47,10 @@ const initWork = 1 << 28
 
 // start makes an instance and has it declare what it is.
 func (m *Module) start() (i *instance, declared []byte, err error) {
-	i = &instance{Context: context.Background(), module: m, budget: initWork, starts: true,
-		positions: map[*uint32]uint32{}}
+	i = &instance{
+		Context: context.Background(), module: m, budget: initWork, starts: true,
+		positions: map[*uint32]uint32{},
+	}
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
 	if i.guest, err = m.runtime.InstantiateModule(i, m.compiled, config); err != nil {
 		return nil, nil, fmt.Errorf("it does not start: %w", err)
@@ -56,8 +58,10 @@ func (m *Module) start() (i *instance, declared []byte, err error) {
 	i.mem = i.guest.Memory()
 	i.work = i.guest.ExportedGlobal(workGlobal).(api.MutableGlobal)
 	f := i.guest.ExportedFunction
-	i.fn = functions{f("weft_abi"), f("weft_init"), f("weft_alloc"), f("weft_route"), f("weft_check"), f("weft_registers"),
-		f("weft_channel_number")}
+	i.fn = functions{
+		f("weft_abi"), f("weft_init"), f("weft_alloc"), f("weft_route"), f("weft_check"), f("weft_registers"),
+		f("weft_channel_number"),
+	}
 	declared, err = i.init()
 	i.starts = false
 	if err != nil {
@@ -134,8 +138,10 @@ func (i *instance) alloc(n uint32) (uint32, error) {
 	case err != nil:
 		return 0, fmt.Errorf("weft_alloc: %w", err)
 	case at == 0:
-		return 0, &Fault{Reason: fmt.Sprintf("weft_alloc has no %d bytes left", n),
-			Advice: fmt.Sprintf("let the memory grow, to %d pages of 64 kB at most", MaxPages)}
+		return 0, &Fault{
+			Reason: fmt.Sprintf("weft_alloc has no %d bytes left", n),
+			Advice: fmt.Sprintf("let the memory grow, to %d pages of 64 kB at most", MaxPages),
+		}
 	case uint64(at)+uint64(n) > uint64(size) || at%8 != 0:
 		return 0, garbage("weft_alloc gives %d bytes at %d, of %d, or not at a multiple of 8", n, at, size)
 	}
