@@ -149,7 +149,7 @@ type EffectKind uint8
 // What follows.
 const (
 	EffectTables  EffectKind = iota + 1 // the switch is to forward otherwise
-	EffectPaths                         // a LID is another port's: all switches forward anew, and NICs ask for paths again
+	EffectPaths                         // a LID is another port's: all switches forward anew, NICs ask for paths
 	EffectCut                           // the port was disabled
 	EffectRestore                       // it was enabled again, and so is the one at the other end
 )

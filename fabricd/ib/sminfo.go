@@ -46,10 +46,17 @@ func (i ManagerInfo) Above(b ManagerInfo) bool {
 	return i.Priority > b.Priority || i.Priority == b.Priority && i.GUID < b.GUID
 }
 
+// managerKey is what managers of a subnet have in common: OpenSM's, unless its option sm_key says
+// otherwise.
+const managerKey = 1
+
 // ManagerInfo reads the attribute SMInfo.
 func (m *MAD) ManagerInfo() ManagerInfo {
 	b := m.Data()
-	return ManagerInfo{topology.GUID(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint32(b[16:]), b[20] >> 4, ManagerState(b[20] & 15)}
+	return ManagerInfo{
+		GUID: topology.GUID(binary.BigEndian.Uint64(b)), Count: binary.BigEndian.Uint32(b[16:]),
+		Priority: b[20] >> 4, State: ManagerState(b[20] & 15),
+	}
 }
 
 // SetManagerInfo writes it.
@@ -57,6 +64,7 @@ func (m *MAD) SetManagerInfo(i ManagerInfo) {
 	b := m.Data()
 	clear(b)
 	putBE64(b, 0, uint64(i.GUID))
+	putBE64(b, 8, managerKey)
 	putBE32(b, 16, i.Count)
 	b[20] = i.Priority<<4 | uint8(i.State)
 }

@@ -150,7 +150,8 @@ func (d *Driver) advance(m *ib.Datagram) {
 
 // deliver gives a datagram to whoever it is for at its node.
 func (d *Driver) deliver(m *ib.Datagram) {
-	if m.IsAnswer() && m.Method() != ib.MethodTrapRepress {
+	ofAgent := m.Method() == ib.MethodTrapRepress && m.Transaction()>>48 == 0 // to a trap that an agent has sent
+	if m.IsAnswer() && !ofAgent {
 		d.answered(m)
 		return
 	}

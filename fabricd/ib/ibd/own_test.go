@@ -3,7 +3,6 @@ package ibd
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +17,7 @@ func (m *managed) manages(name string, state string) {
 	rig.Until(m.T, func() bool {
 		out, _ := m.command("n1", "sminfo").Output() // it fails while there is no master
 		return strings.Contains(string(out), "SMINFO_MASTER") && strings.Contains(string(out), state) &&
-			slices.ContainsFunc(m.driver.Status().Managers, func(who string) bool { return strings.HasPrefix(who, name) })
+			strings.HasPrefix(strings.Join(m.driver.Status().Managers, ""), name)
 	}, "%s does not manage", name)
 	m.settle()
 }
@@ -56,7 +55,8 @@ func TestOurManagerAndOpenSMTakeOverFromEachOther(t *testing.T) {
 	m.requireForwardsAsRead()
 }
 
-// Where nobody else manages, our own manager does: from the beginning, and after cuts and repairs.
+// Where nobody else manages, our own manager does: from the beginning, and after cuts and repairs. An
+// OpenSM of a lower priority stands by.
 func TestOurManagerManagesAlone(t *testing.T) {
 	m := manageWith(t, "kary-ntree:2,3", &Own{Priority: 2})
 	m.settle()
@@ -70,4 +70,11 @@ func TestOurManagerManagesAlone(t *testing.T) {
 	m.settle()
 	m.requireSound()
 	m.requireForwardsAsRead()
+
+	m.start("n010", "-p", "1")
+	rig.Until(t, func() bool {
+		words := strings.Join(m.driver.Status().Words, "; ")
+		return strings.HasPrefix(words, "our own manager at n111: master, priority 2; opensm") &&
+			strings.HasSuffix(words, " at n010: standby, priority 1")
+	}, "OpenSM of a lower priority does not stand by")
 }
