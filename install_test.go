@@ -64,14 +64,19 @@ func pack(t *testing.T, proxy string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
 	mod, err := exec.Command("git", "show", "HEAD:go.mod").Output()
 	if err != nil {
 		t.Skipf("needs a git checkout with a commit: %v", err)
 	}
 	for name, text := range map[string][]byte{
-		".mod": mod, ".info": []byte(`{"Version":"` + installed + `","Time":"2026-01-01T00:00:00Z"}`),
+		installed + ".mod": mod, "list": []byte(installed + "\n"),
+		installed + ".info": []byte(`{"Version":"` + installed + `","Time":"2026-01-01T00:00:00Z"}`),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, installed+name), text, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,7 +84,11 @@ func pack(t *testing.T, proxy string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := zip.CreateFromVCS(f, modules.Version{Path: module, Version: installed}, ".", "HEAD", ""); err != nil {
+	clone := t.TempDir() // this may be a second work tree
+	if out, err := exec.Command("git", "clone", "--quiet", "--depth", "1", "file://"+here, clone).CombinedOutput(); err != nil {
+		t.Fatalf("git clone: %v\n%s", err, out)
+	}
+	if err := zip.CreateFromVCS(f, modules.Version{Path: module, Version: installed}, clone, "HEAD", ""); err != nil {
 		t.Errorf("a module proxy refuses this module: %v", err)
 	}
 	if err := f.Close(); err != nil {

@@ -48,13 +48,20 @@ type composeService struct {
 
 var composeVariable = regexp.MustCompile(`\$\{\w+:-([^}]*)\}`)
 
+func readCompose(t *testing.T, name string) (c compose) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(deployments, name))
+	require.NoError(t, err)
+	require.NoError(t, yaml.UnmarshalWithOptions(text, &c, yaml.Strict()), name)
+	return c
+}
+
 func TestTheComposeFilesHaveTheFilesAndFlagsThatThereAre(t *testing.T) {
 	t.Parallel()
 	for name, commands := range map[string]int{"compose.yaml": 1, "compose-cluster.yaml": 5, "compose-grafana.yaml": 1} {
 		text, err := os.ReadFile(filepath.Join(deployments, name))
 		require.NoError(t, err)
-		var c compose
-		require.NoError(t, yaml.UnmarshalWithOptions(text, &c, yaml.Strict()), name)
+		c := readCompose(t, name)
 		ours := 0
 		for service, s := range c.Services {
 			at := name + ": " + service
