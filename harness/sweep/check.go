@@ -90,7 +90,7 @@ func (t *table) finding(c Check) Finding {
 	if unknown > 0 {
 		f.Ours += fmt.Sprintf("; no run counts at %d more", unknown)
 	}
-	f.Holds = c.verdict(list, shown)
+	f.Holds = t.verdict(c, list, shown)
 	return f
 }
 

@@ -32,6 +32,9 @@ func (w *start) write() (*Report, error) {
 	if n := t.silent(); n > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("no packet was generated in the window of %d of %d runs: their traffic is too little, or a trace that ended during the warm-up", n, w.total))
 	}
+	if w.want != nil {
+		r.Notes = append(r.Notes, w.spent())
+	}
 	pictures, empty := t.pictures()
 	for _, name := range empty {
 		r.Notes = append(r.Notes, "nothing to draw for "+name)
@@ -125,7 +128,11 @@ func (w *start) readme(t *table, r *Report, pictures []picture) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n    %s\n\nVersion %s. ", w.e.Name, strings.TrimSpace(w.e.About), w.Command,
 		orUnknown(w.Version))
-	fmt.Fprintf(&b, "%s, %s of each. %s\n", english.Plural(r.Points, "point", ""),
+	most := ""
+	if w.want != nil {
+		most = "at most "
+	}
+	fmt.Fprintf(&b, "%s, %s%s of each. %s\n", english.Plural(r.Points, "point", ""), most,
 		english.Plural(r.Samples, "sample", ""), excludedText(t))
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "\nNote: %s.\n", n)

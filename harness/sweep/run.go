@@ -26,9 +26,11 @@ type Options struct {
 	Samples int    // 0: those of the experiment
 	Quick   bool
 	Where   map[string]Some // points with these values of these axes only
-	Jobs    int             // runs at once; 0: one per core
-	Engine  work.Engine     // what makes the runs; nil: this process
-	Runner  Runner          // nil: what the experiment's measure says
+	// UntilDecided makes fewer samples of points about which no verdict is open.
+	UntilDecided bool
+	Jobs         int         // runs at once; 0: one per core
+	Engine       work.Engine // what makes the runs; nil: this process
+	Runner       Runner      // nil: what the experiment's measure says
 	// Progress, if given, is told how many of all runs are done, those of earlier starts included.
 	// One goroutine calls it.
 	Progress func(done, total int)
@@ -129,7 +131,12 @@ func (e *Experiment) Run(ctx context.Context, o Options) (_ *Report, err error) 
 	}
 	w := &start{e: e, plan: p, journal: j, Options: o}
 	w.list()
-	if err := w.all(ctx); err != nil {
+	if o.UntilDecided {
+		err = w.untilDecided(ctx)
+	} else {
+		err = w.round(ctx)
+	}
+	if err != nil {
 		return nil, err
 	}
 	r, err := w.write()
@@ -164,7 +171,9 @@ type start struct {
 	todo    []job      // those that are not done
 	earlier int
 	total   int
-	workers int // that each run uses, see measure.Config
+	want    []int   // samples by point; nil: all
+	stretch float64 // of intervals, for verdicts
+	workers int     // that each run uses, see measure.Config
 }
 
 type job struct {
@@ -196,12 +205,29 @@ func (w *start) list() {
 	}
 }
 
-// all does what is to be done.
-func (w *start) all(ctx context.Context) error {
+// wanted is how many samples of a point are made.
+func (w *start) wanted(point int) int {
+	if w.want == nil {
+		return w.Samples
+	}
+	return w.want[point]
+}
+
+// round does what is to be done and wanted.
+func (w *start) round(ctx context.Context) error {
 	w.workers = w.Jobs / max(1, len(w.todo)) // of a run, where there are fewer runs than cores
-	done := w.earlier
+	wants := w.wants()
+	known := make([]bool, len(w.todo)) // done, or not wanted
+	w.total = len(wants)
+	done := w.total
+	for i, t := range w.todo {
+		_, known[i] = w.journal.done[t.key]
+		if known[i] = known[i] || !wants[t.key]; !known[i] {
+			done--
+		}
+	}
 	w.told(done)
-	j := work.Job{What: "runs", Count: len(w.todo), Piece: w.piece}
+	j := work.Job{What: "runs", Count: len(w.todo), Piece: w.piece, Known: func(i int) bool { return known[i] }}
 	j.Run, j.Merge = work.JSON(func(ctx context.Context, _, i int) (row, error) {
 		r, err := w.one(ctx, &w.plan.points[w.todo[i].point], w.todo[i].sample)
 		return rowOf(r), err
@@ -236,6 +262,17 @@ func untimed(result []byte) []byte {
 		}
 	}
 	return fmt.Append(nil, r)
+}
+
+// wants are the keys of the runs that are wanted; points that are the same network share them.
+func (w *start) wants() map[string]bool {
+	keys := map[string]bool{}
+	for i, list := range w.keys {
+		for _, key := range list[:w.wanted(i)] {
+			keys[key] = true
+		}
+	}
+	return keys
 }
 
 func (w *start) piece(i int) work.Piece {
@@ -286,7 +323,7 @@ func (w *start) one(ctx context.Context, pt *point, sample int) (r measure.Resul
 func (w *start) interrupted(done int) error {
 	text := fmt.Sprintf("after %d of %d runs: the same command goes on from %s", done, w.total, filepath.Join(w.Dir, journalName))
 	whole := 0
-	for ; whole < w.Samples; whole++ {
+	for ; whole < w.Samples && w.want == nil; whole++ {
 		complete := true
 		for i := range w.keys {
 			_, ok := w.journal.done[w.keys[i][whole]]

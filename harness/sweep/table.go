@@ -13,12 +13,14 @@ type table struct {
 	e    *Experiment
 	plan *plan
 	rows [][]row // by point and sample
+
+	stretch float64 // of intervals, for verdicts; 0: none
 }
 
 func (w *start) table() *table {
-	t := &table{e: w.e, plan: w.plan, rows: make([][]row, len(w.keys))}
+	t := &table{e: w.e, plan: w.plan, rows: make([][]row, len(w.keys)), stretch: w.stretch}
 	for i, keys := range w.keys {
-		for _, k := range keys {
+		for _, k := range keys[:w.wanted(i)] {
 			t.rows[i] = append(t.rows[i], w.journal.done[k])
 		}
 	}

@@ -25,6 +25,7 @@ type sweepFlags struct {
 	out, report         string
 	where               []string
 	quick, dryRun, json bool
+	decide              bool
 	on                  command.On
 	workers             int
 	price               float64
@@ -89,6 +90,7 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 	f.StringVarP(&s.out, "out", "o", "", "folder for the results (default results/NAME, or results/NAME-quick)")
 	f.StringArrayVar(&s.where, "where", nil, "only points with this value of this axis, as topology=kary-ntree:4,3; several times for several values and axes")
 	f.StringVar(&s.report, "report", "", "run nothing, and write README.md of this folder: what the experiments in its folders have shown")
+	f.BoolVar(&s.decide, "until-decided", false, "make samples where a verdict is open, 16 of each point at first, and up to --samples; none more where all is clear")
 	f.BoolVar(&s.quick, "quick", false, "the short form that the experiment describes: a minute or two")
 	f.IntVar(&s.jobs, "jobs", 0, "runs at once; 0 is one per core")
 	f.BoolVar(&s.dryRun, "dry-run", false, "check the experiment, and tell how many runs it has and about how long they take: it tries a few, and writes nothing")
@@ -116,7 +118,7 @@ func (s *sweepFlags) run(ctx context.Context, path string, engine work.Engine, s
 		return fmt.Errorf("--where: %w", err)
 	}
 	o := sweep.Options{
-		Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs, Engine: engine,
+		Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Where: where, UntilDecided: s.decide, Jobs: s.jobs, Engine: engine,
 		Runner: s.runner, Version: command.Revision(), Command: s.command(path),
 	}
 	if s.dryRun {
@@ -203,6 +205,9 @@ func (s *sweepFlags) command(path string) string {
 	}
 	if s.samples > 0 {
 		text += " --samples " + strconv.Itoa(s.samples)
+	}
+	if s.decide {
+		text += " --until-decided"
 	}
 	for _, w := range s.where {
 		text += " --where " + command.ShellWord(w)
