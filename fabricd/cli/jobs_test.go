@@ -27,11 +27,12 @@ type farm struct {
 	server *natstest.Server
 	agents map[string]*rig.Process
 	dir    string
+	tmp    string // where agents have their folders
 }
 
 func startFarm(t *testing.T, names ...string) *farm {
 	t.Helper()
-	f := &farm{T: t, agents: map[string]*rig.Process{}, dir: t.TempDir()}
+	f := &farm{T: t, agents: map[string]*rig.Process{}, dir: t.TempDir(), tmp: t.TempDir()}
 	f.server = natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()))
 	for _, name := range names {
 		f.agent(name)
@@ -51,7 +52,7 @@ func (f *farm) agent(name string, args ...string) *rig.Process {
 func (f *farm) begin(args ...string) *rig.Process {
 	f.Helper()
 	cmd := exec.Command(filepath.Join(builtCommands(f), "fabricd"), args...)
-	cmd.Dir = f.dir
+	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), "TMPDIR="+f.tmp)
 	return rig.Run(f, cmd)
 }
 
@@ -192,6 +193,10 @@ func TestAJobOutlivesWhoeverDoesIt(t *testing.T) {
 	f.fabricd(0, "job", "results", f.jobs()[0].ID, "--server", f.server.URL, "--", "--out", "there")
 	f.fabricd(0, "sweep", "small.yaml", "--out", "here")
 	sameFolders(t, filepath.Join(f.dir, "here"), filepath.Join(f.dir, "there"))
+	f.agents["h2"].Kill()
+	f.agents["h3"].Kill()
+	rig.Until(t, func() bool { left, err := filepath.Glob(filepath.Join(f.tmp, "*")); return err == nil && len(left) == 0 },
+		"no folder is left, though agents were killed")
 	p := f.jobs()[0]
 	require.Empty(t, p.Aside)
 	require.Equal(t, jobs.Done, p.State)

@@ -64,16 +64,15 @@ type run struct {
 // Run implements [work.Engine].
 func (e *Engine) Run(ctx context.Context, j *work.Job) error {
 	r := &run{Engine: e, job: j, merger: work.NewMerger(j), of: map[string][]int{}, aside: map[string]Aside{}}
-	total := map[string]bool{}
 	for i := range j.Count {
 		key := j.Piece(i).Key
-		if total[key] = true; j.Known == nil || !j.Known(i) {
+		if j.Known == nil || !j.Known(i) {
 			r.of[key] = append(r.of[key], i)
 		}
 	}
 	e.stage++
 	stage := fmt.Sprintf("at.%s.stage.%d", e.Order.ID, e.stage)
-	if err := r.insist(ctx, func() error { return put(ctx, e.Jobs, stage, Stage{j.What, len(total)}) }); err != nil {
+	if err := r.insist(ctx, func() error { return put(ctx, e.Jobs, stage, Stage{j.What, len(r.of)}) }); err != nil {
 		return err
 	}
 	err := r.all(ctx)

@@ -224,8 +224,11 @@ func PieceCommand() *cobra.Command {
 			root.SetOut(io.Discard)
 			root.SetArgs(args)
 			err := root.ExecuteContext(work.With(ctx, s))
-			if errors.Is(err, work.ErrServed) {
-				return os.RemoveAll(folder)
+			if errors.Is(err, work.ErrServed) || ctx.Err() != nil {
+				err = nil // as it should end
+			}
+			if folder != "" { // whoever asked may not be there to do it
+				err = errors.Join(err, os.RemoveAll(folder))
 			}
 			return err
 		},
