@@ -57,7 +57,8 @@ func TestALinkThatIsForgottenToBeUpInventsFailures(t *testing.T) {
 	forgets := func(w *lazyWalk, known []fact, to int32) []fact {
 		return slices.DeleteFunc(w.relevant(known, to), func(is fact) bool { return !is.dead() })
 	}
-	want, got := bothWays(t, "kary-ntree:4,2", "deterministic-link, loses what finds its first link dead", 3, false, forgets)
+	loses := "deterministic-link, loses what finds its first link dead"
+	want, got := bothWays(t, "kary-ntree:4,2", loses, 3, false, forgets)
 	assert.NotEqual(t, want, got)
 	for i := range want {
 		assert.Equal(t, int32(never), want[i].fails)
