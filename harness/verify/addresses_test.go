@@ -243,8 +243,10 @@ func TestAWalkerBeginsByTheAddressOfThePacket(t *testing.T) {
 	hop := func(s int, in, out weft.PortID, vc weft.VC, f weft.Fields) weft.Hop {
 		return weft.Hop{Switch: weft.SwitchID(s), In: in, InVC: vc, Out: out, OutVC: vc, Rule: "table", Before: f, After: f}
 	}
-	require.NoError(t, w.Forces(3, 0, []weft.Hop{hop(3, 2, 0, 0, fields), hop(2, 1, 0, 0, fields),
-		hop(1, 1, 0, 0, fields), hop(0, 1, 2, 0, fields)}))
+	require.NoError(t, w.Forces(3, 0, []weft.Hop{
+		hop(3, 2, 0, 0, fields), hop(2, 1, 0, 0, fields),
+		hop(1, 1, 0, 0, fields), hop(0, 1, 2, 0, fields),
+	}))
 	fields.Path = 1
 	require.NoError(t, w.Forces(3, 0, []weft.Hop{hop(3, 2, 1, 1, fields), hop(0, 0, 2, 1, fields)}))
 	require.ErrorIs(t, w.Allows(3, 0, []weft.Hop{hop(3, 2, 0, 1, fields)}), ErrPath, "the way of the other address")

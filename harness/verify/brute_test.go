@@ -211,7 +211,8 @@ func (b *brute) pair(src, dst weft.NICID) (bad, loops bool, hops int) {
 
 // route follows every candidate. It reports a bad end.
 func (b *brute) route(s bruteState, src, dst weft.NICID, v *switching.Still, mask int,
-	come func(bruteState, bool)) (bad bool) {
+	come func(bruteState, bool),
+) (bad bool) {
 	pkt := weft.Header{Src: src, Dst: dst, Size: 256, VC: s.vc, Fields: s.fields}
 	d := b.fw.Route(&pkt, switching.Arrival{Port: s.in, VC: s.vc, From: v.At.Roles[s.in]}, v)
 	regs := s.regs
@@ -320,8 +321,10 @@ func compare(t *testing.T, g *topology.Graph, fw switching.Firmware, vcs int, wh
 	fast, err := x.run(set)
 	require.NoError(t, err)
 
-	b := &brute{g: g, fw: fw, vcs: vcs, when: when, set: set, want: map[[2]bruteChannel]bool{},
-		waits: map[string]bruteWait{}}
+	b := &brute{
+		g: g, fw: fw, vcs: vcs, when: when, set: set, want: map[[2]bruteChannel]bool{},
+		waits: map[string]bruteWait{},
+	}
 	slow := tally{}
 	for src := range g.NICs {
 		for dst := range g.NICs {
@@ -345,8 +348,10 @@ func compare(t *testing.T, g *topology.Graph, fw switching.Firmware, vcs int, wh
 		}
 	}
 	slow.cyclic, slow.stuck = b.cyclic(), b.stuck()
-	got := tally{pairs: fast.pairs, unconnected: fast.unconnected, livelocks: fast.livelocks, hops: fast.hops,
-		cyclic: fast.cyclic, stuck: fast.stuck}
+	got := tally{
+		pairs: fast.pairs, unconnected: fast.unconnected, livelocks: fast.livelocks, hops: fast.hops,
+		cyclic: fast.cyclic, stuck: fast.stuck,
+	}
 	require.Equal(t, slow, got, "%T, %s dead", fw, x.names(set))
 }
 
@@ -439,8 +444,10 @@ func (f table) route(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 		if rng.IntN(6) == 0 {
 			fields.Misroute = uint64(rng.IntN(2))
 		}
-		d.Candidates = append(d.Candidates, switching.Candidate{Port: weft.PortID(rng.IntN(ports)),
-			VC: weft.VC(rng.IntN(f.vcs)), Fields: fields})
+		d.Candidates = append(d.Candidates, switching.Candidate{
+			Port: weft.PortID(rng.IntN(ports)),
+			VC:   weft.VC(rng.IntN(f.vcs)), Fields: fields,
+		})
 	}
 	if f.vector && rng.IntN(3) == 0 {
 		d.Write = switching.RegisterWrite{Do: true, Value: uint64(rng.IntN(2))}
@@ -451,11 +458,15 @@ func (f table) route(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 // senseless is one random small graph, firmware and set of faults, compared.
 func senseless(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	specs := []string{"ring:4", "mesh:2x2", "mesh:3x2", "torus:3x2", fmt.Sprintf("irregular:5,6,%d", seed%100),
-		fmt.Sprintf("irregular:4,5,%d", seed%100)}
+	specs := []string{
+		"ring:4", "mesh:2x2", "mesh:3x2", "torus:3x2", fmt.Sprintf("irregular:5,6,%d", seed%100),
+		fmt.Sprintf("irregular:4,5,%d", seed%100),
+	}
 	g := topologytest.Parse(t, specs[rng.IntN(len(specs))])
-	f := table{g: g, seed: seed, vcs: 1 + rng.IntN(2), vector: rng.IntN(3) == 0, nonsense: rng.IntN(4) == 0,
-		merged: rng.IntN(2) == 0}
+	f := table{
+		g: g, seed: seed, vcs: 1 + rng.IntN(2), vector: rng.IntN(3) == 0, nonsense: rng.IntN(4) == 0,
+		merged: rng.IntN(2) == 0,
+	}
 	s := Sets{Kind: Kind(Kinds()[rng.IntN(3)]), Max: 2}
 	require.NoError(t, s.resolve(g))
 	compare(t, g, f.firmware(), f.vcs, When(rng.IntN(3)), s.at(rng.Uint64N(s.total())))

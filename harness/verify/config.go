@@ -72,9 +72,10 @@ type Config struct {
 	FixedChoice bool
 	// Subfunction, if given, is checked by Duato's condition; see [Subfunction].
 	Subfunction Subfunction
-	// NoSymmetry explores every set even when the firmware says it is the same to it as one that
-	// was explored. The claim is checked at every decision; where it is wrong, every set is
-	// explored too, and [Result].Asymmetry says why.
+	// NoSymmetry explores every set, or every destination where all sets are explored at once, even when
+	// the firmware says it is the same to it as one that was explored. The claim is checked at every
+	// decision, in large trees at a sample; where it is wrong, all are explored too, and
+	// [Result].Asymmetry says why.
 	NoSymmetry bool
 	// Exhaustive explores the sets one by one, also where all can be explored at once.
 	Exhaustive bool

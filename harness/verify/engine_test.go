@@ -67,8 +67,10 @@ func TestSymmetrySparesSetsAndChangesNoCount(t *testing.T) {
 		}[:testenv.Levels(9, 5, 2)] {
 			t.Run(fmt.Sprint(e.Name, " ", c.on, " ", c.kind, " ", c.when), func(t *testing.T) {
 				t.Parallel()
-				config := Config{Graph: topologytest.Parse(t, c.on), Firmware: fw, Sets: Sets{Kind: c.kind, Max: c.max},
-					When: c.when, Workers: 1}
+				config := Config{
+					Graph: topologytest.Parse(t, c.on), Firmware: fw, Sets: Sets{Kind: c.kind, Max: c.max},
+					When: c.when, Workers: 1,
+				}
 				few := ran(t, config)
 				config.NoSymmetry = true
 				all := ran(t, config)
@@ -207,10 +209,14 @@ func lgamma(n int) float64 {
 
 func TestOneWorkerAndFourFindTheSame(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"deterministic-link", "adaptive-link", "adaptive-switch-one",
-		"updown"}[:testenv.N(4, 2)] {
-		c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, name),
-			Sets: Sets{Kind: Any, Max: 2}, NoSymmetry: true, Workers: 1}
+	for _, name := range []string{
+		"deterministic-link", "adaptive-link", "adaptive-switch-one",
+		"updown",
+	}[:testenv.N(4, 2)] {
+		c := Config{
+			Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, name),
+			Sets: Sets{Kind: Any, Max: 2}, NoSymmetry: true, Workers: 1,
+		}
 		one := ran(t, c)
 		c.Workers = 4
 		four := ran(t, c)
@@ -223,8 +229,10 @@ func TestStopAtFirstEndsEarlyWithASmallestSet(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	c := Config{Graph: topologytest.Parse(t, "kary-ntree:3,3"), Firmware: byName(t, "adaptive-link-one"),
-		Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 2, StopAtFirst: true}
+	c := Config{
+		Graph: topologytest.Parse(t, "kary-ntree:3,3"), Firmware: byName(t, "adaptive-link-one"),
+		Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 2, StopAtFirst: true,
+	}
 	r := ran(t, c)
 	assert.False(t, r.Pass)
 	require.NotNil(t, r.Counter)
@@ -236,8 +244,10 @@ func TestAnInterruptedRunGoesOnAndEndsAsOneInOneGo(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"adaptive-link-one", "deterministic-link", "adaptive-link"}[:testenv.N(3, 1)] {
 		file := filepath.Join(t.TempDir(), "run.json")
-		c := Config{Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: byName(t, name), Sets: Sets{Max: 3},
-			NoSymmetry: true, Workers: 2}
+		c := Config{
+			Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: byName(t, name), Sets: Sets{Max: 3},
+			NoSymmetry: true, Workers: 2,
+		}
 		whole := ran(t, c)
 		require.Positive(t, whole.FaultSets)
 
@@ -341,8 +351,10 @@ func TestACheckpointOfAnotherRunOrADamagedOneIsRefused(t *testing.T) {
 
 func TestACheckpointKnowsWhichSubfunctionWasChecked(t *testing.T) {
 	t.Parallel()
-	c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, "adaptive-link"),
-		Checkpoint: filepath.Join(t.TempDir(), "run.json"), Subfunction: FaultFreeSubtrees}
+	c := Config{
+		Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, "adaptive-link"),
+		Checkpoint: filepath.Join(t.TempDir(), "run.json"), Subfunction: FaultFreeSubtrees,
+	}
 	ran(t, c)
 	c.Subfunction = FaultFreeGroups
 	_, err := Run(t.Context(), c)
@@ -419,7 +431,9 @@ func TestARunThatStoppedAtTheFirstIsOverWhenAskedAgain(t *testing.T) {
 
 func TestAFirmwareThatFitsWithNoNumberOfChannelsSaysWhatItLacks(t *testing.T) {
 	t.Parallel()
-	_, err := Run(t.Context(), Config{Graph: topologytest.Parse(t, "kary-ntree:2,9"),
-		Firmware: byName(t, "source-routed")})
+	_, err := Run(t.Context(), Config{
+		Graph:    topologytest.Parse(t, "kary-ntree:2,9"),
+		Firmware: byName(t, "source-routed"),
+	})
 	require.ErrorContains(t, err, "choose a tree of at most 8 tiers")
 }

@@ -17,8 +17,10 @@ import (
 func TestElementsAreFoundByName(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:2,3")
-	for name, want := range map[string]string{"s1.00": "s1.00", "s0.00-s1.10": "s0.00-s1.10",
-		"s1.10-s0.00": "s0.00-s1.10"} {
+	for name, want := range map[string]string{
+		"s1.00": "s1.00", "s0.00-s1.10": "s0.00-s1.10",
+		"s1.10-s0.00": "s0.00-s1.10",
+	} {
 		e, err := verify.ElementByName(g, name)
 		require.NoError(t, err)
 		assert.Equal(t, want, e.Name(g))

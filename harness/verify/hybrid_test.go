@@ -33,8 +33,10 @@ func TestHybridBearsAsMuchAsItsLocalRoutingWithAnyMixtureOfTables(t *testing.T) 
 			}
 			t.Run(fmt.Sprint(spec, " ", when), func(t *testing.T) {
 				t.Parallel()
-				r := run(t, verify.Config{Graph: g, Firmware: any, When: when,
-					Sets: verify.Sets{Kind: verify.Links, Max: size.k - 1}})
+				r := run(t, verify.Config{
+					Graph: g, Firmware: any, When: when,
+					Sets: verify.Sets{Kind: verify.Links, Max: size.k - 1},
+				})
 				require.True(t, r.Pass, "%v", r.Counter)
 				require.True(t, r.CDGAcyclic)
 				require.True(t, *r.Numbering)

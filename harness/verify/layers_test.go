@@ -44,8 +44,12 @@ func TestLayersOfDeterministicSwitchThatCanBeOne(t *testing.T) {
 	merges := []struct {
 		name    string
 		channel [3]weft.VC
-	}{{"three layers", [3]weft.VC{0, 1, 2}}, {"ML1 and ML2 in one", [3]weft.VC{0, 1, 1}},
-		{"NL and ML1 in one", [3]weft.VC{0, 0, 1}}, {"NL and ML2 in one", [3]weft.VC{0, 1, 0}}}
+	}{
+		{"three layers", [3]weft.VC{0, 1, 2}},
+		{"ML1 and ML2 in one", [3]weft.VC{0, 1, 1}},
+		{"NL and ML1 in one", [3]weft.VC{0, 0, 1}},
+		{"NL and ML2 in one", [3]weft.VC{0, 1, 0}},
+	}
 	type row struct {
 		tree    string
 		faults  int

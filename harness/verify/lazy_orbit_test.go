@@ -59,8 +59,11 @@ func TestADestinationThatIsNotAsTheOthersIsExploredByItself(t *testing.T) {
 		on   string
 		says bool
 		odd  uint64
-	}{{"kary-ntree:7,2", false, 48 - 6}, {"kary-ntree:7,3", true, 7 * (342 - 6)},
-		{"kary-ntree:7,3", false, 7 * (342 - 6)}} {
+	}{
+		{"kary-ntree:7,2", false, 48 - 6},
+		{"kary-ntree:7,3", true, 7 * (342 - 6)},
+		{"kary-ntree:7,3", false, 7 * (342 - 6)},
+	} {
 		odd.Cyclic = c.says
 		r := lazyRun(t, c.on, odd, 0)
 		found, err := r.find(t.Context(), (*lazyWalk).relevant)

@@ -19,12 +19,14 @@ func TestADeadLinkThatIsForgottenAndChargedAgainHidesWhatFails(t *testing.T) {
 	forgets := func(w *lazyWalk, known []fact, to int32) []fact {
 		return slices.DeleteFunc(w.relevant(known, to), fact.dead)
 	}
-	want, got := bothWays(t, "kary-ntree:3,2", "adaptive-link-one", 2, forgets)
-	assert.NotEqual(t, want, got)
-	for i := range want {
-		assert.GreaterOrEqual(t, got[i].fails, want[i].fails, "a pair seems to hold, and does not")
+	for _, folded := range []bool{false, true} {
+		want, got := bothWays(t, "kary-ntree:3,2", "adaptive-link-one", 2, folded, forgets)
+		assert.NotEqual(t, want, got)
+		for i := range want {
+			assert.GreaterOrEqual(t, got[i].fails, want[i].fails, "a pair seems to hold, and does not")
+		}
 	}
-	want, got = bothWays(t, "kary-ntree:3,2", "deterministic-link", 2, forgets)
+	want, got := bothWays(t, "kary-ntree:3,2", "deterministic-link", 2, false, forgets)
 	assert.NotEqual(t, want, got)
 	for i := range want {
 		assert.Equal(t, want[i].fails, got[i].fails)
@@ -42,7 +44,7 @@ func TestADeadLinkThatIsForgottenForNothingInventsFailures(t *testing.T) {
 		}
 		return w.relevant(known, to)
 	}
-	want, got := bothWays(t, "kary-ntree:3,2", "deterministic-link", 2, free)
+	want, got := bothWays(t, "kary-ntree:3,2", "deterministic-link", 2, false, free)
 	assert.NotEqual(t, want, got)
 	for i := range want {
 		assert.Equal(t, int32(never), want[i].fails)
@@ -55,7 +57,8 @@ func TestALinkThatIsForgottenToBeUpInventsFailures(t *testing.T) {
 	forgets := func(w *lazyWalk, known []fact, to int32) []fact {
 		return slices.DeleteFunc(w.relevant(known, to), func(is fact) bool { return !is.dead() })
 	}
-	want, got := bothWays(t, "kary-ntree:4,2", "deterministic-link, loses what finds its first link dead", 3, forgets)
+	loses := "deterministic-link, loses what finds its first link dead"
+	want, got := bothWays(t, "kary-ntree:4,2", loses, 3, false, forgets)
 	assert.NotEqual(t, want, got)
 	for i := range want {
 		assert.Equal(t, int32(never), want[i].fails)
@@ -63,13 +66,31 @@ func TestALinkThatIsForgottenToBeUpInventsFailures(t *testing.T) {
 	}
 }
 
+// A packet that forgets what became of names by a renumbering knows of the wrong links.
+func TestWhatIsKnownIsRenumberedWithTheState(t *testing.T) {
+	names := func(w *lazyWalk, known []fact, to int32) []fact {
+		known = slices.Clone(known)
+		for i, is := range known { // the next link has what is known of this one
+			known[i] = fact((int(is>>1)+1)%len(w.m.g.Links))<<1 | is&1
+			if w.fold.coords[known[i]>>1] == nil {
+				known[i] = is
+			}
+		}
+		slices.Sort(known)
+		return w.relevant(slices.Compact(known), to)
+	}
+	want, got := bothWays(t, "kary-ntree:3,2", "adaptive-link-one", 2, true, names)
+	assert.NotEqual(t, want, got)
+}
+
 // bothWays is what is found of all pairs with up to so many dead links, one set after the other, and at
-// once by forgetting so.
-func bothWays(t *testing.T, on, name string, most int, forget forget) (want, got []lazyPair) {
+// once by forgetting so, with states folded or not.
+func bothWays(t *testing.T, on, name string, most int, folded bool, forget forget) (want, got []lazyPair) {
 	t.Helper()
 	all := covered()
 	fw := all[slices.IndexFunc(all, func(fw switching.Firmware) bool { return fw.Name == name })]
 	r := lazyRun(t, on, fw, most)
+	r.folded = folded
 	each, _ := r.enumerated(t)
 	found, err := r.find(t.Context(), forget)
 	require.NoError(t, err)

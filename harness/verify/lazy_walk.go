@@ -90,8 +90,10 @@ const (
 )
 
 func newLazyWalk(m *model, most int, faults *mortals) *lazyWalk {
-	w := &lazyWalk{asker: newAsker(m, most, faults), most: most, forget: (*lazyWalk).relevant,
-		setIDs: map[uint64][]int32{}}
+	w := &lazyWalk{
+		asker: newAsker(m, most, faults), most: most, forget: (*lazyWalk).relevant,
+		setIDs: map[uint64][]int32{},
+	}
 	w.words = int(faults.items())/64 + 1
 	if m.number == nil {
 		w.graph = &waitGraph{}

@@ -267,7 +267,8 @@ func (m *model) route(
 
 // decided asks a firmware about a packet. Where it panics the packet is discarded, as in a switch.
 func (m *model) decided(fw *switching.Firmware, sw switching.View, in weft.PortID,
-	pkt *weft.Header) (d switching.Decision) {
+	pkt *weft.Header,
+) (d switching.Decision) {
 	defer func() {
 		if v := recover(); v != nil {
 			d = switching.Discard(switching.RulePanicked + ": " + switching.PanicReason(v))

@@ -158,7 +158,8 @@ func nextOfPort0IsFirst(real route, pkt *weft.Header, at switching.Arrival, sw s
 
 // uturnBy is the U-turn along a sequence that may differ from switch to switch.
 func uturnBy(sw switching.View, at switching.Arrival, f weft.Fields, order []int, again bool,
-	out weft.VC) switching.Decision {
+	out weft.VC,
+) switching.Decision {
 	i := slices.Index(order, sw.Place().Tree.UpIndex(at.Port))
 	if again {
 		return up(sw, after(sw, order, i), out, f, "next of D")

@@ -38,14 +38,20 @@ type claim struct {
 }
 
 var (
-	linkFunctions = []string{"deterministic-link", "deterministic-table", "source-routed", "adaptive-link",
-		"adaptive-link-digit", "misroute-vector"}
-	switchFunctions = []string{"deterministic-switch", "adaptive-switch", "adaptive-switch-digit",
-		"adaptive-switch-header"}
+	linkFunctions = []string{
+		"deterministic-link", "deterministic-table", "source-routed", "adaptive-link",
+		"adaptive-link-digit", "misroute-vector",
+	}
+	switchFunctions = []string{
+		"deterministic-switch", "adaptive-switch", "adaptive-switch-digit",
+		"adaptive-switch-header",
+	}
 	allFunctions  = append(append([]string(nil), linkFunctions...), switchFunctions...)
 	deterministic = []string{"deterministic-link", "deterministic-table", "source-routed", "deterministic-switch"}
-	adaptive      = []string{"adaptive-link", "adaptive-link-digit", "misroute-vector", "adaptive-switch",
-		"adaptive-switch-digit", "adaptive-switch-header"}
+	adaptive      = []string{
+		"adaptive-link", "adaptive-link-digit", "misroute-vector", "adaptive-switch",
+		"adaptive-switch-digit", "adaptive-switch-header",
+	}
 	oneFaultLink   = []string{"deterministic-link-one", "deterministic-link-flat", "adaptive-link-one"}
 	oneFaultSwitch = []string{"deterministic-switch-one", "adaptive-switch-one"}
 )
@@ -64,8 +70,18 @@ func claims() (c []claim) {
 	for _, size := range []struct {
 		k, n int
 		long bool
-	}{{2, 3, false}, {2, 4, false}, {2, 5, true}, {2, 6, true}, {3, 2, false}, {3, 3, false}, {3, 4, true},
-		{4, 2, false}, {4, 3, true}, {5, 2, true}} {
+	}{
+		{2, 3, false},
+		{2, 4, false},
+		{2, 5, true},
+		{2, 6, true},
+		{3, 2, false},
+		{3, 3, false},
+		{3, 4, true},
+		{4, 2, false},
+		{4, 3, true},
+		{5, 2, true},
+	} {
 		tree := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
 		moving, samples := size.k-1, 0
 		if tree == "kary-ntree:4,3" || tree == "kary-ntree:3,4" { // all sets at all moments would take hours
@@ -75,23 +91,35 @@ func claims() (c []claim) {
 			c,
 			claim{about: byLinks, routing: allFunctions, topology: tree, kind: verify.Links, most: size.k - 1, long: size.long},
 			claim{about: byAny, routing: switchFunctions, topology: tree, kind: verify.Any, most: size.k - 1, long: size.long},
-			claim{about: byLinks + "; " + arriving, routing: allFunctions, topology: tree, kind: verify.Links,
-				most: moving, samples: samples, when: verify.Arriving, long: size.long || size.k*size.n >= 8},
-			claim{about: byLinks + "; " + flapping, routing: allFunctions, topology: tree, kind: verify.Links,
-				most: moving, samples: samples, when: verify.Flapping, long: size.long},
-			claim{about: byAny + "; " + arriving, routing: switchFunctions, topology: tree, kind: verify.Any, most: moving,
-				samples: samples, when: verify.Arriving, long: size.long || size.k*size.n >= 8},
-			claim{about: byAny + "; " + flapping, routing: switchFunctions, topology: tree, kind: verify.Any, most: moving,
-				samples: samples, when: verify.Flapping, long: size.long},
+			claim{
+				about: byLinks + "; " + arriving, routing: allFunctions, topology: tree, kind: verify.Links,
+				most: moving, samples: samples, when: verify.Arriving, long: size.long || size.k*size.n >= 8,
+			},
+			claim{
+				about: byLinks + "; " + flapping, routing: allFunctions, topology: tree, kind: verify.Links,
+				most: moving, samples: samples, when: verify.Flapping, long: size.long,
+			},
+			claim{
+				about: byAny + "; " + arriving, routing: switchFunctions, topology: tree, kind: verify.Any, most: moving,
+				samples: samples, when: verify.Arriving, long: size.long || size.k*size.n >= 8,
+			},
+			claim{
+				about: byAny + "; " + flapping, routing: switchFunctions, topology: tree, kind: verify.Any, most: moving,
+				samples: samples, when: verify.Flapping, long: size.long,
+			},
 		)
 	}
 	for _, when := range []verify.When{verify.Arriving, verify.Flapping} {
 		c = append(
 			c,
-			claim{about: byLinks + "; " + []string{1: arriving, 2: flapping}[when], routing: allFunctions,
-				topology: "kary-ntree:4,3", kind: verify.Links, most: 2, when: when, long: true},
-			claim{about: byAny + "; " + []string{1: arriving, 2: flapping}[when], routing: switchFunctions,
-				topology: "kary-ntree:4,3", kind: verify.Any, most: 1, when: when, long: true},
+			claim{
+				about: byLinks + "; " + []string{1: arriving, 2: flapping}[when], routing: allFunctions,
+				topology: "kary-ntree:4,3", kind: verify.Links, most: 2, when: when, long: true,
+			},
+			claim{
+				about: byAny + "; " + []string{1: arriving, 2: flapping}[when], routing: switchFunctions,
+				topology: "kary-ntree:4,3", kind: verify.Any, most: 1, when: when, long: true,
+			},
 		)
 	}
 	// The paper's own tree with fewer faults.
@@ -99,35 +127,61 @@ func claims() (c []claim) {
 		c,
 		claim{about: byLinks, routing: allFunctions, topology: "kary-ntree:4,3", kind: verify.Links, most: 1, long: true},
 		claim{about: byAny, routing: switchFunctions, topology: "kary-ntree:4,3", kind: verify.Any, most: 1, long: true},
-		claim{about: "k-1 dead links in every switch group at once: connected", connects: true, routing: linkFunctions,
-			topology: "kary-ntree:3,3", kind: verify.Links, most: 2, samples: 200, perGroup: true},
-		claim{about: "k-1 dead links in every switch group at once: connected", connects: true, routing: linkFunctions,
-			topology: "kary-ntree:4,3", kind: verify.Links, most: 3, samples: 500, perGroup: true, long: true},
+		claim{
+			about: "k-1 dead links in every switch group at once: connected", connects: true, routing: linkFunctions,
+			topology: "kary-ntree:3,3", kind: verify.Links, most: 2, samples: 200, perGroup: true,
+		},
+		claim{
+			about: "k-1 dead links in every switch group at once: connected", connects: true, routing: linkFunctions,
+			topology: "kary-ntree:4,3", kind: verify.Links, most: 3, samples: 500, perGroup: true, long: true,
+		},
 		claim{about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:4,3", kind: verify.Links, most: 1},
 		claim{about: "m-port n-tree", routing: switchFunctions, topology: "mport-tree:4,3", kind: verify.Any, most: 1},
 		claim{about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:6,2", kind: verify.Links, most: 2},
-		claim{about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:8,2", kind: verify.Links, most: 3,
-			long: true},
-		claim{about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:6,3", kind: verify.Links, most: 2,
-			long: true},
-		claim{about: "large k", routing: allFunctions, topology: "kary-ntree:8,2", kind: verify.Links, most: 7,
-			samples: 20, long: true},
-		claim{about: "large k, vectors with few bits", routing: adaptive, topology: "kary-ntree:32,2",
-			kind: verify.Links, most: 4, samples: 1, long: true},
-		claim{about: "large k, vectors with few bits", routing: adaptive, topology: "mport-tree:36,2",
-			kind: verify.Links, most: 4, samples: 1, long: true},
-		claim{about: "one fault: no extra layer, no vector", routing: oneFaultLink, topology: "kary-ntree:3,3",
-			kind: verify.Links, most: 1},
-		claim{about: "one fault: no extra layer, no vector", routing: oneFaultLink, topology: "kary-ntree:4,3",
-			kind: verify.Links, most: 1, long: true},
-		claim{about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:3,3", kind: verify.Any,
-			most: 1},
-		claim{about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:2,4", kind: verify.Any,
-			most: 1},
-		claim{about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:4,3", kind: verify.Any,
-			most: 1, long: true},
-		claim{about: "a dead switch in tiers 1..n-2 is too much for the link functions", routing: linkFunctions,
-			topology: "kary-ntree:3,3", kind: verify.Switches, most: 1, fails: true},
+		claim{
+			about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:8,2", kind: verify.Links, most: 3,
+			long: true,
+		},
+		claim{
+			about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:6,3", kind: verify.Links, most: 2,
+			long: true,
+		},
+		claim{
+			about: "large k", routing: allFunctions, topology: "kary-ntree:8,2", kind: verify.Links, most: 7,
+			samples: 20, long: true,
+		},
+		claim{
+			about: "large k, vectors with few bits", routing: adaptive, topology: "kary-ntree:32,2",
+			kind: verify.Links, most: 4, samples: 1, long: true,
+		},
+		claim{
+			about: "large k, vectors with few bits", routing: adaptive, topology: "mport-tree:36,2",
+			kind: verify.Links, most: 4, samples: 1, long: true,
+		},
+		claim{
+			about: "one fault: no extra layer, no vector", routing: oneFaultLink, topology: "kary-ntree:3,3",
+			kind: verify.Links, most: 1,
+		},
+		claim{
+			about: "one fault: no extra layer, no vector", routing: oneFaultLink, topology: "kary-ntree:4,3",
+			kind: verify.Links, most: 1, long: true,
+		},
+		claim{
+			about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:3,3", kind: verify.Any,
+			most: 1,
+		},
+		claim{
+			about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:2,4", kind: verify.Any,
+			most: 1,
+		},
+		claim{
+			about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:4,3", kind: verify.Any,
+			most: 1, long: true,
+		},
+		claim{
+			about: "a dead switch in tiers 1..n-2 is too much for the link functions", routing: linkFunctions,
+			topology: "kary-ntree:3,3", kind: verify.Switches, most: 1, fails: true,
+		},
 		claim{
 			about:   "a switch whose ports come up one by one is too much for the switch functions",
 			routing: switchFunctions, topology: "kary-ntree:2,3", kind: verify.Switches, most: 1, when: verify.Flapping,
@@ -138,13 +192,19 @@ func claims() (c []claim) {
 			routing: switchFunctions, topology: "kary-ntree:3,3", kind: verify.Switches, most: 1, when: verify.Flapping,
 			oneByOne: true, fails: true,
 		},
-		claim{about: "k dead links are too many", routing: allFunctions, topology: "kary-ntree:2,3", kind: verify.Links,
-			most: 2, fails: true},
-		claim{about: "two faults are too many for the one-fault variants",
+		claim{
+			about: "k dead links are too many", routing: allFunctions, topology: "kary-ntree:2,3", kind: verify.Links,
+			most: 2, fails: true,
+		},
+		claim{
+			about:   "two faults are too many for the one-fault variants",
 			routing: append(append([]string(nil), oneFaultLink...), oneFaultSwitch...), topology: "kary-ntree:3,3",
-			kind: verify.Links, most: 2, fails: true},
-		claim{about: "without re-routing one dead link is too much", routing: []string{"updown"},
-			topology: "kary-ntree:2,3", kind: verify.Links, most: 1, fails: true},
+			kind: verify.Links, most: 2, fails: true,
+		},
+		claim{
+			about: "without re-routing one dead link is too much", routing: []string{"updown"},
+			topology: "kary-ntree:2,3", kind: verify.Links, most: 1, fails: true,
+		},
 	)
 	for _, wide := range []struct {
 		topology string
@@ -158,14 +218,20 @@ func claims() (c []claim) {
 	} {
 		c = append(
 			c,
-			claim{about: "wide trees, all sets at once", routing: wide.links, topology: wide.topology,
-				kind: verify.Links, most: wide.most, long: true},
-			claim{about: "wide trees, all sets at once: connected", connects: true, routing: []string{"misroute-vector"},
-				topology: wide.topology, kind: verify.Links, most: wide.most, long: true},
+			claim{
+				about: "wide trees, all sets at once", routing: wide.links, topology: wide.topology,
+				kind: verify.Links, most: wide.most, long: true,
+			},
+			claim{
+				about: "wide trees, all sets at once: connected", connects: true, routing: []string{"misroute-vector"},
+				topology: wide.topology, kind: verify.Links, most: wide.most, long: true,
+			},
 		)
 		if wide.topology != "mport-tree:36,3" { // too much to know there
-			c = append(c, claim{about: "wide trees, all sets at once", routing: deterministic[3:],
-				topology: wide.topology, kind: verify.Any, most: wide.most, long: true})
+			c = append(c, claim{
+				about: "wide trees, all sets at once", routing: deterministic[3:],
+				topology: wide.topology, kind: verify.Any, most: wide.most, long: true,
+			})
 		}
 	}
 	for _, d := range []struct {
@@ -190,8 +256,10 @@ func claims() (c []claim) {
 		if d.most > 0 {
 			about = "tori: so many faults are tolerated"
 		}
-		c = append(c, claim{about: about, routing: []string{d.routing}, topology: d.topology, kind: verify.Links,
-			most: d.most, fails: d.fails})
+		c = append(c, claim{
+			about: about, routing: []string{d.routing}, topology: d.topology, kind: verify.Links,
+			most: d.most, fails: d.fails,
+		})
 	}
 	return c
 }

@@ -83,7 +83,8 @@ func (m *queues) channels() (ends []weft.End) {
 // goesOn calls do with what becomes of f when a packet at a switch takes one of its candidates that
 // has room. take removes it from where it is.
 func (m *queues) goesOn(f fill, p held, sw weft.SwitchID, in weft.PortID, vc weft.VC, take func(f fill),
-	do func(fill)) {
+	do func(fill),
+) {
 	at := m.g.Place(sw)
 	pkt := weft.Header{Src: p.src, Dst: p.dst, Size: 256, VC: vc, Fields: p.fields}
 	d := m.fw.Route(&pkt, switching.Arrival{Port: in, VC: vc, From: at.Roles[in]}, &switching.Still{At: at, Free: m.out})

@@ -164,8 +164,10 @@ func (c *cores) inject(i, hops int) bool {
 		return false
 	}
 	c.seq++
-	h := weft.Header{Src: weft.NICID(i), Dst: weft.NICID((i + hops) % len(c.at)), Seq: c.seq, Size: 256,
-		Traced: true, Fields: weft.NewFields()}
+	h := weft.Header{
+		Src: weft.NICID(i), Dst: weft.NICID((i + hops) % len(c.at)), Seq: c.seq, Size: 256,
+		Traced: true, Fields: weft.NewFields(),
+	}
 	var f weft.Frame
 	end.Stamp(c.now, &f)
 	end.Spend(0)

@@ -86,8 +86,10 @@ func TestAUTurnSwitchThatFlapsBreaksTheKMinus1GuaranteeOfItsVector(t *testing.T)
 		livelocks["adaptive-switch-digit"] = true
 	}
 	for name, want := range livelocks {
-		c := verify.Config{Graph: g, Firmware: named(t, name), When: verify.Flapping,
-			Sets: verify.Sets{List: [][]verify.Element{set}}}
+		c := verify.Config{
+			Graph: g, Firmware: named(t, name), When: verify.Flapping,
+			Sets: verify.Sets{List: [][]verify.Element{set}},
+		}
 		assert.Equal(t, want, run(t, c).Livelocks > 0, name)
 		c.When = verify.Arriving
 		assert.True(t, run(t, c).Pass, name)

@@ -13,8 +13,10 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-var fiveFunctions = []string{"deterministic-link", "deterministic-switch", "adaptive-link", "adaptive-switch",
-	"misroute-vector"}
+var fiveFunctions = []string{
+	"deterministic-link", "deterministic-switch", "adaptive-link", "adaptive-switch",
+	"misroute-vector",
+}
 
 // Faults that come and go are withstood as long as no more than k-1 elements were ever dead in a
 // packet's life. No more than k-1 at a time is not enough, for none of the functions.
@@ -105,8 +107,10 @@ func TestFaultsThatWereNeverRepairedAreAsBefore(t *testing.T) {
 
 func TestAtOnceIsForFaultsThatGo(t *testing.T) {
 	t.Parallel()
-	for when, ok := range map[verify.When]bool{verify.Before: false, verify.Arriving: false, verify.Flapping: true,
-		verify.Repaired: true} {
+	for when, ok := range map[verify.When]bool{
+		verify.Before: false, verify.Arriving: false, verify.Flapping: true,
+		verify.Repaired: true,
+	} {
 		_, err := verify.Run(context.Background(), verify.Config{
 			Graph: topologytest.Parse(t, "kary-ntree:2,2"), Firmware: firmware.DeterministicLink(),
 			Sets: verify.Sets{Max: 1}, When: when, AtOnce: 1,

@@ -49,8 +49,10 @@ func TestRoutingsOfIrregularTopologiesConnectEveryPairWithoutDeadlock(t *testing
 				assert.Zero(t, r.Livelocks, spec)
 
 				// Dead links cost packets, and nothing else.
-				r, err = verify.Run(t.Context(), verify.Config{Graph: g, Firmware: fw, VCs: vcs,
-					Sets: verify.Sets{Kind: verify.Links, Min: 1, Max: 1}})
+				r, err = verify.Run(t.Context(), verify.Config{
+					Graph: g, Firmware: fw, VCs: vcs,
+					Sets: verify.Sets{Kind: verify.Links, Min: 1, Max: 1},
+				})
 				require.NoError(t, err)
 				assert.Zero(t, r.Deadlocks, spec)
 				assert.Zero(t, r.Livelocks, spec)

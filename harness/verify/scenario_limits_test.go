@@ -185,8 +185,10 @@ func TestAPathThatComesTheSameWayTwiceHasItsChoicesByHop(t *testing.T) {
 	require.NoError(t, err)
 	c := &verify.Counterexample{
 		What: verify.Livelock, Src: "n000", Dst: "n111", Again: 2,
-		Path: []verify.Step{step(leaf, 0, 2, 2), step(mid, 0, 2, 2), step(mid, 2, 0, 2), step(leaf, 2, 3, 1),
-			step(mid, 0, 3, 2)},
+		Path: []verify.Step{
+			step(leaf, 0, 2, 2), step(mid, 0, 2, 2), step(mid, 2, 0, 2), step(leaf, 2, 3, 1),
+			step(mid, 0, 3, 2),
+		},
 	}
 	f, err := c.Scenario(cfg, "deterministic-link")
 	require.NoError(t, err)
@@ -209,8 +211,10 @@ func TestOneOfSeveralPortsToANeighbourIsNamedByItsNumber(t *testing.T) {
 			{A: end(weft.SwitchID(1).Node(), 2), B: end(weft.NICID(1).Node(), 0)},
 		})
 	require.NoError(t, err)
-	c := &verify.Counterexample{What: verify.Unconnected, Src: "x", Dst: "y", Again: -1,
-		Path: []verify.Step{{Switch: "a", InPort: 2, Port: 1, Ways: 2}}}
+	c := &verify.Counterexample{
+		What: verify.Unconnected, Src: "x", Dst: "y", Again: -1,
+		Path: []verify.Step{{Switch: "a", InPort: 2, Port: 1, Ways: 2}},
+	}
 	f, err := c.Scenario(verify.Config{Graph: g, Firmware: routeFunc(circle{g}.route)}, "circle")
 	require.NoError(t, err)
 	assert.Equal(t, []format.Choice{{Switch: "a", In: "x", To: "1"}}, f.Choices)
@@ -233,8 +237,12 @@ func TestHopsAreShortEnoughThatNoRegisterExpiresOnThePath(t *testing.T) {
 		after weft.Time
 		delay string
 		note  bool
-	}{{0, "200ms", false}, {10 * weft.Second, "200ms", false}, {200 * weft.Millisecond, "50ms", false},
-		{40 * weft.Millisecond, "20ms", true}} {
+	}{
+		{0, "200ms", false},
+		{10 * weft.Second, "200ms", false},
+		{200 * weft.Millisecond, "50ms", false},
+		{40 * weft.Millisecond, "20ms", true},
+	} {
 		cfg := config(t, "kary-ntree:3,2", "more", verify.Links, 2, verify.Arriving)
 		cfg.Firmware = expiring(c.after)
 		counter := found(t, cfg)

@@ -91,8 +91,10 @@ func (m *mover) write(send format.Step) {
 	slices.SortStableFunc(m.orders, func(a, b timed) int { return cmp.Compare(a.at, b.at) })
 	m.dead(m.first)
 	if len(m.slow) > 0 {
-		m.file.Timeline = append(m.file.Timeline, format.Step{At: "0s", Impair: m.slow,
-			Delay: format.Duration((m.hop - m.base).String())})
+		m.file.Timeline = append(m.file.Timeline, format.Step{
+			At: "0s", Impair: m.slow,
+			Delay: format.Duration((m.hop - m.base).String()),
+		})
 	}
 	m.file.Link.Delay = format.Duration(m.base.String())
 	m.file.Timeline = append(m.file.Timeline, send)

@@ -190,8 +190,10 @@ func TestACounterexampleIsAScenarioThatFailsTheSameWay(t *testing.T) {
 		{"kary-ntree:2,3", "updown", verify.Links, 1, verify.Before, verify.Unconnected, "deterministic-link"},
 		{"kary-ntree:3,2", "more", "s0.0-s1.0 s0.1", 2, verify.Arriving, verify.Unconnected, "misroute-vector"},
 		{"kary-ntree:3,2", "forgets", verify.Links, 2, verify.Flapping, verify.Livelock, "misroute-vector"},
-		{"kary-ntree:2,3", "deterministic-link", verify.Switches, 1, verify.Before, verify.Unconnected,
-			"deterministic-switch"},
+		{
+			"kary-ntree:2,3", "deterministic-link", verify.Switches, 1, verify.Before, verify.Unconnected,
+			"deterministic-switch",
+		},
 		{"kary-ntree:2,4", "misroute-vector", verify.Switches, 1, verify.Before, verify.Unconnected, "adaptive-switch"},
 		{"kary-ntree:3,2", "adaptive-link-one", verify.Links, 2, verify.Before, verify.Livelock, "adaptive-link"},
 		{"kary-ntree:2,3", "deterministic-link", verify.Links, 2, verify.Before, verify.Unconnected, ""},

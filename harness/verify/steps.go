@@ -67,7 +67,8 @@ const anyMoment = -1
 const noValue = -1
 
 func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, moment int,
-	do func(*alternative, int32, int32, int)) {
+	do func(*alternative, int32, int32, int),
+) {
 	runs := blanks[:1]
 	if x.m.mixed() {
 		runs = x.mayRun(f, fs, k, sw, dead)

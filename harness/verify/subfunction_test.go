@@ -38,8 +38,10 @@ func TestRoutingSubfunctionsMeetDuatosConditionUpToKMinus1Faults(t *testing.T) {
 		fw, _, err := subnet.Firmware(t.Context(), c.routing, g)
 		require.NoError(t, err)
 		held := func(f verify.Subfunction) uint64 {
-			r, err := verify.Run(context.Background(), verify.Config{Graph: g, Firmware: fw,
-				Sets: verify.Sets{Kind: c.kind, Max: c.most}, Subfunction: f})
+			r, err := verify.Run(context.Background(), verify.Config{
+				Graph: g, Firmware: fw,
+				Sets: verify.Sets{Kind: c.kind, Max: c.most}, Subfunction: f,
+			})
 			require.NoError(t, err)
 			require.Equal(t, c.sets, r.Duato.Checked)
 			return r.Duato.Held

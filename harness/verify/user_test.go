@@ -208,7 +208,8 @@ func TestAFirmwareThatLooksAtTheTimeIsNoted(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "mesh:2x2")
 	r := run(t, verify.Config{Graph: g, Firmware: routeFunc(func(pkt *weft.Header, at switching.Arrival,
-		sw switching.View) switching.Decision {
+		sw switching.View,
+	) switching.Decision {
 		sw.Now()
 		return shortest{g, first}.route(pkt, at, sw)
 	})})
@@ -241,7 +242,8 @@ func TestNonsenseIsAFindingAndNoPanic(t *testing.T) {
 		"one port too far": {to(100, 0), "names a port or VC that is not there"},
 		"no layer":         {to(0, 7), "names a port or VC that is not there"},
 		"nothing": {routeFunc(func(*weft.Header, switching.Arrival,
-			switching.View) switching.Decision {
+			switching.View,
+		) switching.Decision {
 			return switching.Decision{}
 		}), ""},
 		"a register far away":     {writes(1000), "writes a register that is not there"},
@@ -282,7 +284,8 @@ func TestAFirmwareThatLooksAtMoreOfAPacketThanItsFieldsIsNoted(t *testing.T) {
 		"flow": func(h *weft.Header) bool { return h.Seq > 0 },
 	} {
 		r := run(t, verify.Config{Graph: g, Firmware: routeFunc(func(pkt *weft.Header, at switching.Arrival,
-			sw switching.View) switching.Decision {
+			sw switching.View,
+		) switching.Decision {
 			if odd(pkt) {
 				return switching.Discard(name)
 			}

@@ -119,7 +119,7 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 		"with --when flapping: a switch that is back has its ports up one by one, in any order; Weft's are up together")
 	f.StringVar(&v.registers, "registers", registerWords[verify.Shared], "what a packet finds in the switches' registers: what all flows can have written (shared), or its own (alone)")
 	f.BoolVar(&v.fixed, "fixed-choice", false, "a packet keeps to the output it chose first while it waits; Weft's pipeline chooses anew")
-	f.BoolVar(&v.noSymmetry, "no-symmetry", false, "explore sets too that are the same as others but for the numbers of ports")
+	f.BoolVar(&v.noSymmetry, "no-symmetry", false, "explore sets and destinations too that are the same as others but for the numbers of ports")
 	f.BoolVar(&v.exhaustive, "exhaustive", false, "explore the sets one by one, also where all can be explored at once")
 	f.IntVar(&v.vcs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
 	f.IntVar(&v.jobs, "jobs", 0, "goroutines; 0 is one per core")
