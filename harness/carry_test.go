@@ -9,8 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
+	"github.com/weft-fabric/weft/fabricd/bus/natstest"
+	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic/nicd"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // keeper takes what packets carry for a NIC, checks it, and frees it when the test takes it.
@@ -104,4 +110,42 @@ func TestEveryPayloadArrivesWholeOrComesBack(t *testing.T) {
 			require.Zero(t, keepers[0].nic.Payloads().Held(), "%+v", ledger)
 		})
 	}
+}
+
+// A broker that takes no messages of the size of a large packet loses it, and all else gets through:
+// frames are as small as it wants them. What is lost is counted, and its buffer comes back.
+func TestABrokerOfSmallMessagesLosesOnlyWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	testenv.Need(t, "nats-server", "nats-server")
+	broker := natstest.Start(t, natstest.Newest, "max_payload: 4000")
+	h := harness.New(t, "kary-ntree:2,2", harness.Transport(func(t testing.TB) wire.Transport {
+		return bustest.Links(t, bus.NATSConfig{URL: broker.URL})
+	}), harness.Configure(func(o *fabric.Options) { o.TransportEvent = nil }))
+	keepers := make([]*keeper, 4)
+	for id := range keepers {
+		keepers[id] = &keeper{nic: h.Fabric().LocalNIC(weft.NICID(id))}
+		keepers[id].nic.Attach(keepers[id])
+	}
+	data, small, large := make([]byte, weft.MaxPayload), 0, 0
+	for range 10 {
+		for src := range keepers {
+			dst := weft.NICID((src + 2) % 4)
+			binary.BigEndian.PutUint64(data, uint64(src)<<32|uint64(dst))
+			for _, size := range []int{100, 1500, 1500, 1500, 3000} {
+				require.NoError(t, keepers[src].nic.Carry(dst, data[:size]))
+				small++
+			}
+			require.NoError(t, keepers[src].nic.Carry(dst, data))
+			large++
+		}
+	}
+	ledger := h.Quiesce()
+	came := 0
+	for _, k := range keepers {
+		came += k.take(t)
+	}
+	require.Equal(t, small, came)
+	require.EqualValues(t, large, ledger.Lost, "%+v", ledger)
+	require.True(t, ledger.Balanced)
+	require.Zero(t, keepers[0].nic.Payloads().Held())
 }

@@ -39,7 +39,7 @@ type Namespace struct {
 // Open joins the namespace of a NIC, and makes it if there is none. The error is an
 // [ElsewhereError], wraps [ErrUnable], or says what is wrong with o.
 func Open(ctx context.Context, o Options) (*Namespace, error) {
-	c, fabric, err := dial(o.Fabric, o)
+	c, fabric, err := dial(o.Fabric, ask{NIC: o.NIC, MTU: o.MTU})
 	if err != nil {
 		return nil, err
 	}
@@ -71,15 +71,30 @@ func Open(ctx context.Context, o Options) (*Namespace, error) {
 
 // NICs are the names of all NICs of a fabric, and its name; see Options.
 func NICs(ctx context.Context, fabric string) (names []string, of string, err error) {
-	d, of, err := dial(fabric, Options{})
+	of, err = question(ctx, fabric, ask{}, &names)
+	return names, of, err
+}
+
+// Connections are those of programs on the NICs of this machine, also of the latest that have ended.
+func Connections(ctx context.Context, fabric string) (list []Connection, err error) {
+	_, err = question(ctx, fabric, ask{Connections: true}, &list)
+	return list, err
+}
+
+// question asks what there is, and returns the fabric that was asked.
+func question(ctx context.Context, fabric string, a ask, answer any) (of string, err error) {
+	d, of, err := dial(fabric, a)
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
 	if err = errors.Join(exactly(1, d.files), d.Close(), ctx.Err()); err != nil {
-		return nil, "", err
+		return "", err
 	}
 	text, err := readAll(d.files[0])
-	return strings.Split(string(text), "\n"), of, errors.Join(err, d.files[0].Close())
+	if err == nil {
+		err = json.Unmarshal(text, answer)
+	}
+	return of, errors.Join(err, d.files[0].Close())
 }
 
 // dialled is a connection to a server that has the NIC, with what it said first.
@@ -89,8 +104,8 @@ type dialled struct {
 	files []*os.File
 }
 
-// dial asks the servers of this machine for a NIC.
-func dial(fabric string, o Options) (d dialled, of string, err error) {
+// dial asks the servers of this machine.
+func dial(fabric string, a ask) (d dialled, of string, err error) {
 	folder, err := safefile.Folder(registry.Dir().Path)
 	if err != nil {
 		return d, "", err
@@ -123,7 +138,7 @@ func dial(fabric string, o Options) (d dialled, of string, err error) {
 		return d, "", err
 	}
 	for _, c := range servers[fabric] {
-		if err := c.send(ask{NIC: o.NIC, MTU: o.MTU}); err != nil {
+		if err := c.send(a); err != nil {
 			return d, "", err
 		}
 		r := reply{}
@@ -132,7 +147,7 @@ func dial(fabric string, o Options) (d dialled, of string, err error) {
 		case answered != nil:
 			err = fmt.Errorf("the process of fabric %s on this machine has ended, or runs as another user: %w", fabric, answered)
 		case r.Elsewhere != "":
-			err = &ElsewhereError{NIC: o.NIC, Host: r.Elsewhere}
+			err = &ElsewhereError{NIC: a.NIC, Host: r.Elsewhere}
 		default:
 			return dialled{c, r, files}, fabric, nil
 		}

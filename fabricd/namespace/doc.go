@@ -24,6 +24,7 @@ import (
 	"os"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/nic/ip"
 	"github.com/weft-fabric/weft/nic/nicd"
 )
 
@@ -45,6 +46,12 @@ type Options struct {
 	Fabric string // empty: the only one of this machine and user
 	NIC    string // its name
 	MTU    int    // bytes; 0: what the namespace has, or [ip.DefaultMTU]
+}
+
+// Connection is one of TCP, of what a NIC sends.
+type Connection struct {
+	NIC string `json:"nic"`
+	ip.Connection
 }
 
 // Command is a program to run.

@@ -22,8 +22,10 @@ const (
 
 // ask is the first message of a client.
 type ask struct {
-	NIC string `json:"nic"` // empty: the client asks only which there are, and gets their names as a file
+	NIC string `json:"nic"` // empty: the client asks only what there is, and gets it as a file
 	MTU int    `json:"mtu"`
+	// Connections: it asks not for the names of all NICs but for connections.
+	Connections bool `json:"connections"`
 }
 
 // reply is what a server says to a client.

@@ -227,6 +227,40 @@ func TestProgramsTalkThroughTheFabric(t *testing.T) {
 	require.Zero(t, h.Fabric().LocalNIC(0).Payloads().Held())
 }
 
+// A connection that a cut stops is said to stand still, and afterwards for how long it did.
+func TestConnectionsSayHowLongTheyStoodStill(t *testing.T) {
+	h := served(t, "still", "kary-ntree:2,2")
+	server, client := open(t, "still", "n11"), open(t, "still", "n00")
+	listens := start(t, server, nil, asProgram+"=listen", self(t))
+	await(t, server)
+	sends := start(t, client, nil, asProgram+"=send", self(t), "n11:80", strconv.Itoa(500<<20))
+	find := func() (c namespace.Connection) {
+		list, err := namespace.Connections(t.Context(), "still")
+		require.NoError(t, err)
+		for _, one := range list {
+			if one.NIC == "n00" && one.To.Port() == 80 {
+				c = one
+			}
+		}
+		return c
+	}
+	rig.Until(t, func() bool { return find().Bytes > 1<<20 }, "it has begun")
+	require.False(t, find().Ended)
+	h.Cut("s1.0", "n00")
+	const still = 100 * weft.Millisecond
+	rig.Until(t, func() bool { return find().Standing > still }, "it stands still")
+	sent := find().Bytes
+	h.Restore("s1.0", "n00")
+	rig.Until(t, func() bool { return find().Bytes > sent+1<<20 }, "it goes on")
+	require.Greater(t, find().Longest, still)
+	require.NoError(t, client.Close())
+	<-sends
+	rig.Until(t, func() bool { return find().Ended }, "it has ended")
+	require.Greater(t, find().Longest, still)
+	require.NoError(t, server.Close())
+	<-listens
+}
+
 func TestProgramsOfANICShareItsNetwork(t *testing.T) {
 	served(t, "share", "kary-ntree:2,2")
 	one, another := open(t, "share", "n00"), open(t, "share", "n00")

@@ -31,6 +31,7 @@ type place struct {
 	tun    *os.File
 	port   *ip.Port
 
+	keep   func(*place) // hears of its connections when it ends
 	once   sync.Once
 	closed chan struct{} // closed when nothing of it is left here
 
@@ -137,6 +138,17 @@ func (p *place) giveToPrograms() {
 	}
 }
 
+// connections are what its packets tell; it has been made.
+func (p *place) connections() (list []Connection) {
+	if p.port == nil {
+		return nil
+	}
+	for _, c := range p.port.Connections() {
+		list = append(list, Connection{NIC: p.name, Connection: c})
+	}
+	return list
+}
+
 // over reports whether it has ended.
 func (p *place) over() bool { return p.why() != "" }
 
@@ -202,6 +214,7 @@ func (p *place) close() {
 		if p.port == nil {
 			return
 		}
+		p.keep(p)
 		p.port.Close()
 		_ = p.tun.Close() // nothing is left to be written
 		_ = p.holder.Close()

@@ -4,6 +4,7 @@ package namespace
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -39,6 +40,9 @@ type Server struct {
 	closed bool                  // Close was called
 	conns  map[*conn]bool        // of clients; bound: the processes of one user
 	places map[weft.NICID]*place // bound: the NICs of the process
+
+	ending sync.Mutex
+	ended  []Connection // of namespaces that have ended; bound: maxEnded; guarded by ending
 }
 
 // Serve opens the socket. The caller closes the server before its NICs end.
@@ -135,9 +139,17 @@ func (s *Server) serve(c *conn) {
 		return
 	}
 	if a.NIC == "" {
-		if names, err := inMemory([]byte(strings.Join(s.cfg.Names, "\n"))); err == nil {
-			_ = c.send(reply{Ready: true}, names)
-			_ = names.Close()
+		var answer any = s.cfg.Names
+		if a.Connections {
+			answer = s.connections()
+		}
+		text, err := json.Marshal(answer)
+		if err != nil {
+			return
+		}
+		if file, err := inMemory(text); err == nil {
+			_ = c.send(reply{Ready: true}, file)
+			_ = file.Close()
 		}
 		return
 	}
@@ -212,6 +224,40 @@ func (s *Server) attach(c *conn, a ask) reply {
 	}
 }
 
+// maxEnded bounds the connections that are told of when their namespaces have ended; the oldest are
+// forgotten. Chosen by us.
+const maxEnded = 1024
+
+// keep remembers the connections of a namespace that ends.
+func (s *Server) keep(p *place) {
+	list := p.connections()
+	for i := range list {
+		list[i].Ended, list[i].Standing = true, 0
+	}
+	s.ending.Lock()
+	defer s.ending.Unlock()
+	s.ended = append(s.ended, list...)
+	s.ended = s.ended[max(0, len(s.ended)-maxEnded):]
+}
+
+// connections are those of all namespaces, first of those that have ended.
+func (s *Server) connections() []Connection {
+	s.ending.Lock()
+	list := append([]Connection{}, s.ended...)
+	s.ending.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.places {
+		select {
+		case <-p.closed: // kept
+		case <-p.done:
+			list = append(list, p.connections()...)
+		default:
+		}
+	}
+	return list
+}
+
 // join is the place of a NIC, with one client more. The first one makes it.
 func (s *Server) join(id weft.NICID) (p *place, maker bool) {
 	s.mu.Lock()
@@ -230,7 +276,7 @@ func (s *Server) join(id weft.NICID) (p *place, maker bool) {
 	if p == nil {
 		p = &place{
 			id: id, name: s.cfg.Names[id], nics: len(s.cfg.Names), clients: map[*conn]bool{},
-			done: make(chan struct{}), closed: make(chan struct{}),
+			done: make(chan struct{}), closed: make(chan struct{}), keep: s.keep,
 		}
 		s.places[id], maker = p, true
 	}

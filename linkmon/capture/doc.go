@@ -4,9 +4,9 @@
 // # What is in a record
 //
 // Link type 147 (LINKTYPE_USER0). Numbers are big-endian; the first byte is the version of the
-// layout, 3. The first four bytes are those of every record:
+// layout, 4. The first four bytes are those of every record:
 //
-//	0  u8   version, 3
+//	0  u8   version, 4
 //	1  u8   kind: 1 a packet, 2 a mark
 //	2  u8   flags: bit 0 the packet is traced
 //	3  u8   state of the direction when it was captured, see [LinkState]
@@ -38,6 +38,7 @@
 //	    8m   sub-headers, each a u64 as [weft.SubHeader] has its bits, that of the sub-path that the packet is on first
 //	    u8   length of the source's name, and that name
 //	    u8   length of the destination's name, and that name
+//	         to the end of the record what the packet carries, a packet of IP; before version 4 nothing
 //
 // A mark is something that happened there, and goes on with a text:
 //

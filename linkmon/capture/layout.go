@@ -10,7 +10,7 @@ import (
 
 // Version of the layout of records, see the package documentation. It grows with every change that
 // a reader would notice; the dissector reads those before too.
-const Version = 3
+const Version = 4
 
 // Kind says what a record is.
 type Kind uint8
@@ -54,6 +54,8 @@ type Record struct {
 	Index, Packets   uint16      // its position in the frame, and packets in that
 	From, To         weft.Epoch
 	Sent, Limit      uint64 // of the VC
+
+	Payload []byte // what the packet carries, a packet of IP; it is not kept
 
 	Text string // of a mark, at most 64 KiB; longer ones are cut
 }
@@ -108,5 +110,5 @@ func Append(dst []byte, r *Record) []byte {
 		name = name[:min(len(name), maxName)]
 		dst = append(append(dst, byte(len(name))), name...)
 	}
-	return dst
+	return append(dst, r.Payload...)
 }

@@ -242,6 +242,9 @@ func (s *session) take(f bus.Tapped) error {
 			SrcName: s.graph.Name(h.Src.Node()), DstName: s.graph.Name(h.Dst.Node()), From: s.frame.From, To: s.frame.To,
 			Sent: w.next[h.VC], Limit: s.frame.Limit[h.VC],
 		}
+		if len(s.frame.Payloads) > 0 {
+			s.rec.Payload = s.frame.Payloads[k]
+		}
 		w.next[h.VC]++
 		if err := s.sink.Write(i, at, &s.rec); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic/ip"
 )
 
 // Text is a sink that prints a line for each packet and mark.
@@ -41,6 +42,8 @@ type Line struct {
 	Hops     uint16    `json:"hops,omitempty"`
 	Reroutes uint16    `json:"reroutes,omitempty"`
 	Traced   bool      `json:"traced,omitempty"`
+	Carries  int       `json:"carries,omitempty"` // bytes of payload
+	IP       string    `json:"ip,omitempty"`      // what it says of itself, as a segment of TCP
 
 	// Routing fields that are not as a packet enters the fabric with them, in the words of fabricd
 	// explain.
@@ -74,6 +77,7 @@ func (t *Text) Write(i int, at time.Time, r *Record, _ ...string) error {
 		if r.Kind == KindPacket {
 			l.VC, l.Src, l.Dst, l.Seq, l.Size = new(int(h.VC)), r.SrcName, r.DstName, new(h.Seq), h.Size
 			l.Hops, l.Reroutes, l.Traced = h.Hops, h.Reroutes, h.Traced
+			l.Carries, l.IP = len(r.Payload), ip.Text(r.Payload)
 			l.fields(&h.Fields)
 		}
 		e := json.NewEncoder(t.out)
@@ -94,6 +98,12 @@ func (t *Text) Write(i int, at time.Time, r *Record, _ ...string) error {
 	}
 	if h.Traced {
 		fmt.Fprint(t.out, ", traced")
+	}
+	if len(r.Payload) > 0 {
+		fmt.Fprintf(t.out, ", carries %d bytes", len(r.Payload))
+		if text := ip.Text(r.Payload); text != "" {
+			fmt.Fprint(t.out, ": ", text)
+		}
 	}
 	if r.State != StateUp {
 		fmt.Fprintf(t.out, "  [%v]", r.State)

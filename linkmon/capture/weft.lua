@@ -72,7 +72,7 @@ local function mark(buf, pinfo, tree)
 end
 
 -- fixed is by version how many bytes a packet has before its route.
-local fixed_of = { 78, 82, 83 }
+local fixed_of = { 78, 82, 83, 83 }
 
 -- bits are n bits of a sub-header, of which the lowest is bit i, counted from the lowest of all.
 local function bits(word, i, n) return word:bitfield(64 - i - n, n) end
@@ -92,7 +92,7 @@ local function sub_header(word, last)
   return text
 end
 
-local function packet(buf, pinfo, tree)
+local function packet(buf, pinfo, tree, root)
   local version = buf(0, 1):uint()
   local fixed = fixed_of[version]
   if buf:len() < fixed then return tree:add_proto_expert_info(e.short) end
@@ -138,6 +138,10 @@ local function packet(buf, pinfo, tree)
   if buf(3, 1):uint() > 0 then info = info .. "  [" .. (states[buf(3, 1):uint()] or "?") .. "]" end
   pinfo.cols.src, pinfo.cols.dst, pinfo.cols.info = src, dst, info
   tree:append_text(", " .. info)
+  if version >= 4 and last < buf:len() then -- what it carries, of which the columns tell then
+    local ip = buf(last, 1):bitfield(0, 4) == 6 and "ipv6" or "ip"
+    Dissector.get(ip):call(buf(last):tvb(), pinfo, root)
+  end
 end
 
 function weft.dissector(buf, pinfo, root)
@@ -149,7 +153,7 @@ function weft.dissector(buf, pinfo, root)
   tree:add(f.kind, buf(1, 1))
   tree:add(f.traced, buf(2, 1))
   tree:add(f.state, buf(3, 1))
-  if buf(1, 1):uint() == 1 then return packet(buf, pinfo, tree) end
+  if buf(1, 1):uint() == 1 then return packet(buf, pinfo, tree, root) end
   return mark(buf, pinfo, tree)
 end
 

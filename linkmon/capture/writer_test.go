@@ -175,7 +175,7 @@ func TestWiresharkShowsEveryFieldAsItWasWritten(t *testing.T) {
 		require.Equal(t, twoWires[x.wire].Name, names["frame.interface_name"])
 		require.Equal(t, twoWires[x.wire].Description, names["frame.interface_description"])
 		require.Equal(t, fmt.Sprintf("%d.%09d", x.at.Unix(), x.at.Nanosecond()), frame["frame.time_epoch"])
-		require.Equal(t, "3", fields["weft.version"])
+		require.Equal(t, fmt.Sprint(Version), fields["weft.version"])
 		require.Equal(t, fmt.Sprint(x.rec.Kind), fields["weft.kind"])
 		require.Equal(t, fmt.Sprint(uint8(x.rec.State)), fields["weft.state"])
 		if x.rec.Kind == KindMark {
@@ -210,6 +210,27 @@ func TestWiresharkShowsEveryFieldAsItWasWritten(t *testing.T) {
 	}
 	comments := got[2].layer("pkt_comment")["frame.comment"]
 	require.Equal(t, []any{"cut of s0.00-s1.00", "fault 3"}, comments)
+}
+
+// segment is a packet of TCP from port 40000 of 10.64.0.1 to port 80 of 10.64.0.4, with five bytes.
+var segment = append([]byte{
+	0x45, 0, 0, 45, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 64, 0, 1, 10, 64, 0, 4,
+	0x9c, 0x40, 0, 80, 0, 0, 0, 7, 0, 0, 0, 9, 0x50, 0x18, 16, 0, 0, 0, 0, 0,
+}, "hello"...)
+
+// What a packet carries is shown as what it is.
+func TestWiresharkShowsWhatAPacketCarries(t *testing.T) {
+	t.Parallel()
+	testenv.Raced(t)
+	var out bytes.Buffer
+	w, err := NewWriter(&out, "", "", twoWires[:])
+	require.NoError(t, err)
+	r := full(t)
+	r.Payload = segment
+	require.NoError(t, w.Write(0, time.Unix(1, 0), &r))
+	require.NoError(t, w.Flush())
+	require.Equal(t, "13\t10.64.0.4\t80\t68656c6c6f", strings.TrimSpace(tshark(t, out.Bytes(), "-T", "fields", "-e", "weft.vc",
+		"-e", "ip.dst", "-e", "tcp.dstport", "-e", "tcp.payload")))
 }
 
 func TestWiresharkListsPacketsAndMarksReadably(t *testing.T) {

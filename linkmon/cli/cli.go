@@ -86,7 +86,7 @@ Exit codes: 0 done (also when there was nothing to do), 2 wrong input, in which 
 	command.Complete(root, "fabric", registry.Names)
 	p.BoolVar(&m.readOnly, "readonly", false, "refuse whatever would change the fabric")
 	root.AddCommand(m.commands()...)
-	root.AddCommand(m.shCommand(), m.screenCommand(root), m.execCommand(), m.mpirunCommand())
+	root.AddCommand(m.shCommand(), m.screenCommand(root), m.execCommand(), m.mpirunCommand(), m.connectionsCommand())
 	return root
 }
 

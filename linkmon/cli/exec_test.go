@@ -106,6 +106,7 @@ func TestIperfSurvivesCuts(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(client.Out.String()), &said), client.Out.String())
 	require.Greater(t, said.End.Received.Bytes, 100_000, client.Out.String())
+	require.Regexp(t, `n\d+ .* [\d.]+m?s +ended`, ok(t, "connections"))
 	code, _ := server.Ends()
 	require.Zero(t, code)
 	balanced(t, h)

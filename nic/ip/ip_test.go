@@ -2,6 +2,7 @@ package ip_test
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,53 @@ func TestThePacketSaysWhereItGoes(t *testing.T) {
 	for _, none := range [][]byte{nil, four[:19], six[:39], make([]byte, 60)} {
 		require.False(t, ip.Destination(none).IsValid())
 	}
+}
+
+func TestWhatASegmentSays(t *testing.T) {
+	head := []byte{0x45, 0, 0, 45, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 64, 0, 1, 10, 64, 0, 4}
+	tcp := []byte{0x9c, 0x40, 0, 80, 0, 0, 0, 7, 0, 0, 0, 9, 0x50, 0x18, 16, 0, 0, 0, 0, 0, 'h', 'e', 'l', 'l', 'o'}
+	packet := append(slices.Clone(head), tcp...)
+	s, ok := ip.ReadSegment(packet)
+	require.True(t, ok)
+	require.Equal(t, ip.Segment{
+		From: netip.MustParseAddrPort("10.64.0.1:40000"), To: netip.MustParseAddrPort("10.64.0.4:80"), Seq: 7, Ack: 9,
+		Bytes: 5,
+	}, s)
+	require.Equal(t, "TCP 10.64.0.1:40000 > 10.64.0.4:80 seq 7, ack 9", ip.Text(packet))
+	six := append(make([]byte, 40), tcp...)
+	six[0], six[5], six[6] = 0x60, byte(len(tcp)), 6
+	six[40+13] = 2 // SYN
+	copy(six[8:], ip.Address6(0).AsSlice())
+	copy(six[24:], ip.Address6(3).AsSlice())
+	s, ok = ip.ReadSegment(six)
+	require.True(t, ok)
+	require.True(t, s.Opens)
+	require.EqualValues(t, 6, s.Bytes)
+	require.Equal(t, "[fd77:6566:74::4]:80", s.To.String())
+	for cut := range packet {
+		_, ok := ip.ReadSegment(packet[:cut])
+		require.False(t, ok, "%d bytes", cut)
+	}
+	packet[9] = 17
+	require.Equal(t, "UDP to 10.64.0.4", ip.Text(packet))
+	packet[9] = 1
+	require.Equal(t, "ICMP to 10.64.0.4", ip.Text(packet))
+	packet[9] = 47
+	require.Equal(t, "protocol 47 to 10.64.0.4", ip.Text(packet))
+	require.Empty(t, ip.Text(packet[:10]))
+}
+
+// Whatever comes is read or refused.
+func FuzzText(f *testing.F) {
+	f.Add([]byte{0x45, 0, 0, 20, 0, 0, 0, 0, 64, 6, 0, 0, 10, 64, 0, 1, 10, 64, 0, 4})
+	f.Add(append([]byte{0x60, 0, 0, 0, 0, 20, 6}, make([]byte, 53)...))
+	f.Fuzz(func(t *testing.T, packet []byte) {
+		if s, ok := ip.ReadSegment(packet); ok {
+			require.LessOrEqual(t, int(s.Bytes), len(packet))
+			require.Equal(t, s.To.Addr(), ip.Destination(packet))
+		}
+		ip.Text(packet)
+	})
 }
 
 func TestHostsHaveAllNICs(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic"
@@ -30,13 +31,17 @@ type Port struct {
 	over    bool // it is closed: what comes is freed
 
 	taking []weft.Header // owned by Receive
+
+	recording sync.Mutex
+	record    Record // guarded by recording
+	began     time.Time
 }
 
 // Open attaches a port to a NIC, which is number id of so many, in place of what was attached before.
 func Open(n *nicd.NIC, id weft.NICID, nics int) *Port {
 	p := &Port{
 		nic: n, id: id, nics: nics, room: make(chan struct{}, 1), came: make(chan struct{}, 1),
-		closed: make(chan struct{}),
+		closed: make(chan struct{}), began: time.Now(),
 	}
 	n.Attach(p)
 	return p
@@ -97,7 +102,23 @@ func (p *Port) TrySend(packet []byte) error {
 		p.strays.Add(1)
 		return nil
 	}
-	return p.nic.Carry(dst, packet)
+	if err := p.nic.Carry(dst, packet); err != nil {
+		return err
+	}
+	p.recording.Lock()
+	p.record.Sent(p.now(), packet)
+	p.recording.Unlock()
+	return nil
+}
+
+func (p *Port) now() weft.Time { return weft.Time(time.Since(p.began)) * weft.Nanosecond }
+
+// Connections are what the port's packets tell of connections of TCP, by the clock of the machine,
+// which those who connect have too.
+func (p *Port) Connections() []Connection {
+	p.recording.Lock()
+	defer p.recording.Unlock()
+	return p.record.Connections(p.now())
 }
 
 // Strays is how many packets were left out that were for no other NIC.
@@ -116,7 +137,11 @@ func (p *Port) Receive(take func(packet []byte)) error {
 	p.mu.Unlock()
 	bytes := 0
 	for i := range p.taking {
-		take(p.nic.Payloads().Bytes(p.taking[i].Payload))
+		packet := p.nic.Payloads().Bytes(p.taking[i].Payload)
+		p.recording.Lock()
+		p.record.Came(p.now(), packet)
+		p.recording.Unlock()
+		take(packet)
 		bytes += int(p.taking[i].Size)
 	}
 	p.nic.Payloads().FreeOf(p.taking)

@@ -2,6 +2,7 @@ package ip
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net/netip"
 )
 
@@ -23,7 +24,13 @@ const (
 	flagRST
 )
 
-const protocolTCP = 6
+// Protocols, as IANA numbers them.
+const (
+	protocolICMP  = 1
+	protocolTCP   = 6
+	protocolUDP   = 17
+	protocolICMP6 = 58
+)
 
 // ReadSegment reads the headers of a packet; ok is false where it is not one of TCP, or a fragment
 // of one behind the first, or has extension headers of IPv6, which no stack that we know of sends
@@ -71,4 +78,36 @@ func ReadSegment(packet []byte) (s Segment, ok bool) {
 		s.Bytes++
 	}
 	return s, true
+}
+
+// Text says in a line what a packet is: a segment of TCP, or by which protocol it goes where; empty:
+// it is none of IP.
+func Text(packet []byte) string {
+	if s, ok := ReadSegment(packet); ok {
+		kind := ""
+		switch {
+		case s.Reset:
+			kind = ", reset"
+		case s.Opens:
+			kind = ", opens"
+		case s.Ends:
+			kind = ", ends"
+		}
+		return fmt.Sprintf("TCP %v > %v seq %d, ack %d%s", s.From, s.To, s.Seq, s.Ack, kind)
+	}
+	to := Destination(packet)
+	if !to.IsValid() {
+		return ""
+	}
+	protocol := packet[9]
+	if to.Is6() {
+		protocol = packet[6]
+	}
+	switch protocol {
+	case protocolUDP:
+		return fmt.Sprintf("UDP to %v", to)
+	case protocolICMP, protocolICMP6:
+		return fmt.Sprintf("ICMP to %v", to)
+	}
+	return fmt.Sprintf("protocol %d to %v", protocol, to)
 }
