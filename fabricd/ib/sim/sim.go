@@ -49,7 +49,17 @@ type client struct {
 	conn    *net.UnixConn
 	to      syscall.SockaddrUnix
 	gone    atomic.Bool // nobody reads any more
+
+	out  chan []byte   // what it is to read; bound: mostUnread
+	done chan struct{} // closed when it was dropped
 }
+
+// mostUnread bounds the datagrams that a program has not read; the system itself keeps 10 for it. After
+// roomEvery it is looked whether there is room for the next. Chosen by us.
+const (
+	mostUnread = 1024
+	roomEvery  = time.Millisecond
+)
 
 // Listen opens the sockets of a name. Note hears which program says what is not of the protocol, each
 // time.
@@ -224,8 +234,10 @@ func (s *Server) connect(o *order, process int) error {
 	}
 	to := syscall.SockaddrUnix{Name: fmt.Sprintf("@%s:in%d\x00", s.name, want.id)}
 	c := &client{number: number, process: process, conn: conn, to: to}
+	c.out, c.done = make(chan []byte, mostUnread), make(chan struct{})
 	s.clients[number].Store(c)
 	s.running.Go(func() { s.serve(c) })
+	s.running.Go(c.write)
 	o.setConnected(number, name)
 	return nil
 }
@@ -233,6 +245,7 @@ func (s *Server) connect(o *order, process int) error {
 // drop ends what a program had. The caller holds mu.
 func (s *Server) drop(i int) {
 	if c := s.clients[i].Swap(nil); c != nil {
+		close(c.done)
 		_ = c.conn.Close()
 		s.fabric.Detach(i)
 	}
@@ -275,11 +288,37 @@ func (s *Server) Deliver(number int, d *ib.Datagram) error {
 	if c == nil {
 		return net.ErrClosed
 	}
-	err := sendTo(c.conn, packetBytes(d), &c.to)
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) {
-		c.gone.Store(true)
+	select {
+	case c.out <- packetBytes(d):
+		return nil
+	default:
+		return syscall.EAGAIN
 	}
-	return err
+}
+
+// write gives a program what it is to read, as it reads, until it is dropped.
+func (c *client) write() {
+	tick := time.NewTicker(roomEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.done:
+			return
+		case b := <-c.out:
+			err := sendTo(c.conn, b, &c.to)
+			for errors.Is(err, syscall.EAGAIN) {
+				select {
+				case <-c.done:
+					return
+				case <-tick.C:
+				}
+				err = sendTo(c.conn, b, &c.to)
+			}
+			if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) {
+				c.gone.Store(true)
+			}
+		}
+	}
 }
 
 // reapEvery is how often it is looked whether programs have ended without a word. Chosen by us.
