@@ -51,8 +51,8 @@ func (f *farm) agent(name string, args ...string) *rig.Process {
 // begin starts fabricd as a process, in the folder.
 func (f *farm) begin(args ...string) *rig.Process {
 	f.Helper()
-	cmd := exec.Command(filepath.Join(builtCommands(f), "fabricd"), args...)
-	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), "TMPDIR="+f.tmp)
+	cmd := inFolder(filepath.Join(builtCommands(f), "fabricd"), f.dir, args...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+f.tmp)
 	return rig.Run(f, cmd)
 }
 
@@ -86,8 +86,21 @@ func (f *farm) jobs() (list []jobs.Progress) {
 
 func (f *farm) write(name, text string) {
 	f.Helper()
-	require.NoError(f, os.MkdirAll(filepath.Dir(filepath.Join(f.dir, name)), 0o700))
-	require.NoError(f, os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600))
+	writeIn(f, f.dir, name, text)
+}
+
+func writeIn(t testing.TB, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// inFolder is a program to be run in a folder.
+func inFolder(program, dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = dir
+	return cmd
 }
 
 // took is what differs from run to run, and what is said of a job.
