@@ -159,8 +159,12 @@ func TestPortStatesGoDownInitArmedActive(t *testing.T) {
 		to   PortState
 		want Status
 	}{
-		{Active, StatusField}, {Init, StatusField}, {Armed, StatusOK}, {Armed, StatusOK},
-		{Active, StatusOK}, {Armed, StatusField},
+		{Active, StatusField},
+		{Init, StatusField},
+		{Armed, StatusOK},
+		{Armed, StatusOK},
+		{Active, StatusOK},
+		{Armed, StatusField},
 	} {
 		status, _ := setPort(t, s, port, c.to, 0)
 		require.Equal(t, c.want, status, c)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/ib"
@@ -17,8 +18,37 @@ type program struct {
 	who     string // command, process and node
 	command string
 	manager bool
-	info    ib.ManagerInfo    // of a manager, as it has said
-	asked   map[uint64]uint16 // per request without an answer: the upper bits of its transaction
+	info    ib.ManagerInfo      // of a manager, as it has said
+	asked   map[uint64]*request // those without an answer, by the lower bits of their transactions
+}
+
+// request is one of a program, as it was sent.
+type request struct {
+	d     ib.Datagram
+	upper uint16 // bits of its transaction
+	sent  time.Time
+	tries int
+}
+
+// A request without an answer is sent again after againAfter, mostTries times in all: the kernel of a
+// host does that for its programs, and the library by which they come in here does not. Chosen by us.
+const (
+	againAfter = 200 * time.Millisecond
+	mostTries  = 4
+)
+
+// askAgain sends again what programs have asked and nobody has answered.
+func (d *Driver) askAgain() {
+	for _, p := range d.clients {
+		for _, r := range p.asked {
+			if r.tries < mostTries && time.Since(r.sent) > againAfter {
+				r.sent = time.Now()
+				r.tries++
+				m := r.d
+				d.launch(&m)
+			}
+		}
+	}
 }
 
 // mostCounting bounds the nodes that are asked for counters at one moment; chosen by us.
@@ -38,7 +68,7 @@ func (d *Driver) Attach(client, process int, node string) (name string, err erro
 			return
 		}
 		name = d.subnet.Name(at)
-		p := &program{at: at, asked: map[uint64]uint16{}}
+		p := &program{at: at, asked: map[uint64]*request{}}
 		p.command = cmp.Or(strings.TrimSpace(string(command)), "process")
 		p.who = fmt.Sprintf("%s %d at %s", p.command, process, d.subnet.Where(at))
 		d.clients[client] = p
@@ -109,8 +139,8 @@ func (d *Driver) Send(client int, m ib.Datagram) {
 				clear(p.asked)
 			}
 			id := m.Transaction()
-			p.asked[id&lower48] = uint16(id >> 48)
 			m.SetTransaction(id&lower48 | uint64(client+1)<<48)
+			p.asked[id&lower48] = &request{d: m, upper: uint16(id >> 48), sent: time.Now(), tries: 1}
 		}
 		d.launch(&m)
 	})
@@ -238,13 +268,13 @@ func (d *Driver) answered(m *ib.Datagram) {
 		d.lost["nobody waits for it"]++
 		return
 	}
-	upper, ok := p.asked[id&lower48]
+	r, ok := p.asked[id&lower48]
 	if !ok {
 		d.lost["nobody waits for it"]++
 		return
 	}
 	delete(p.asked, id&lower48)
-	m.SetTransaction(id&lower48 | uint64(upper)<<48)
+	m.SetTransaction(id&lower48 | uint64(r.upper)<<48)
 	d.give(client, m)
 }
 

@@ -160,6 +160,7 @@ func (d *Driver) Run(ctx context.Context) {
 			d.tick()
 			d.ownTick(ctx)
 			d.watch()
+			d.askAgain()
 			d.report(ctx)
 		}
 		d.due(time.Now())
