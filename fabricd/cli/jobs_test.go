@@ -208,7 +208,10 @@ func TestAJobOutlivesWhoeverDoesIt(t *testing.T) {
 	sameFolders(t, filepath.Join(f.dir, "here"), filepath.Join(f.dir, "there"))
 	f.agents["h2"].Kill()
 	f.agents["h3"].Kill()
-	rig.Until(t, func() bool { left, err := filepath.Glob(filepath.Join(f.tmp, "*")); return err == nil && len(left) == 0 },
+	rig.Until(t, func() bool {
+		left, err := filepath.Glob(filepath.Join(f.tmp, "*"))
+		return err == nil && len(left) == 0
+	},
 		"no folder is left, though agents were killed")
 	p := f.jobs()[0]
 	require.Empty(t, p.Aside)
