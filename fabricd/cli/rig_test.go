@@ -19,12 +19,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/namespace"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestMain(m *testing.M) {
+	namespace.Main()
 	cli.Command() // which adds sources of firmware, before anybody asks for one
 	testscript.Main(withoutLeaks{m}, programs)
 }
