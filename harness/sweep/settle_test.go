@@ -152,8 +152,10 @@ func TestWhatDrawsNothingHasOneSample(t *testing.T) {
 func TestFewAlikeSamplesDecideNothing(t *testing.T) {
 	e := small(t)
 	e.full.samples = 30
-	zero := Check{Says: "none differs", Ref: "nobody", Value: "deadlocked", Where: map[string]Some{"method": {"DDLR"}},
-		Against: map[string]Value{"method": "DDRC"}, As: asDifference, AtMost: new(0.0)}
+	zero := Check{
+		Says: "none differs", Ref: "nobody", Value: "deadlocked", Where: map[string]Some{"method": {"DDLR"}},
+		Against: map[string]Value{"method": "DDRC"}, As: asDifference, AtMost: new(0.0),
+	}
 	e.Checks = []Check{zero}
 	s, err := e.Settle(options(t, &fake{}))
 	require.NoError(t, err)
