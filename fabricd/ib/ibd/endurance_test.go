@@ -22,14 +22,6 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// requireSound requires that the ledger balances, and that no packet came to another NIC.
-func (m *managed) requireSound() {
-	m.Helper()
-	m.SetTraffic("none")
-	l := m.Quiesce()
-	require.True(m.T, l.Balanced, "%+v", l)
-}
-
 // Thirty cuts and repairs in a row, under traffic: OpenSM is killed and started again in the middle.
 func TestManyCutsAndRepairsUnderOpenSM(t *testing.T) {
 	seed := testenv.Seed(t, 7)

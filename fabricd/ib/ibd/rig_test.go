@@ -135,3 +135,11 @@ func (m *managed) settle() {
 		return calm > 8
 	}, "OpenSM has not managed the fabric")
 }
+
+// requireSound requires that the ledger balances, and that no packet came to another NIC.
+func (m *managed) requireSound() {
+	m.Helper()
+	m.SetTraffic("none")
+	l := m.Quiesce()
+	require.True(m.T, l.Balanced, "%+v", l)
+}
