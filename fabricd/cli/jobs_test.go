@@ -139,6 +139,11 @@ plots:
   - {name: latency, title: Latency, x: load, y: latency_mean, series: [routing]}
 `
 
+// neverSure is about a share that no number of samples shows to be 0.
+const neverSure = `checks:
+  - {says: none deadlocks, ref: ours, value: deadlocked, where: {load: 0.2}, at_most: 0}
+`
+
 const smallScenario = `name: small
 topology: kary-ntree:2,2
 routing: adaptive-link
@@ -167,8 +172,13 @@ func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
 	f.fabricd(0, "sweep", "small.yaml", "--out", "here")
 	f.fabricd(0, f.on("sweep", "small.yaml", "--out", "there")...)
 	sameFolders(t, filepath.Join(f.dir, "here"), filepath.Join(f.dir, "there"))
+	f.write("open.yaml", strings.ReplaceAll(fmt.Sprintf(smallSweep, 3, 2000), "name: small", "name: open")+neverSure)
+	f.fabricd(0, "sweep", "open.yaml", "--settle", "--samples", "30", "--out", "settled")
+	f.fabricd(0, f.on("sweep", "open.yaml", "--settle", "--samples", "30", "--out", "settled-there")...)
+	sameFolders(t, filepath.Join(f.dir, "settled"), filepath.Join(f.dir, "settled-there"))
+	f.fabricd(2, f.on("sweep", "--settle", "small.yaml", "open.yaml")...)
 	list := f.jobs()
-	require.Len(t, list, 5)
+	require.Len(t, list, 6)
 	for _, p := range list {
 		assert.Equal(t, jobs.Done, p.State)
 		assert.Equal(t, p.Pieces, p.Done, p.Args)
@@ -177,7 +187,7 @@ func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
 	f.fabricd(0, "job", "results", list[4].ID, "--server", f.server.URL, "--", "--out", "fetched")
 	sameFolders(t, filepath.Join(f.dir, "here"), filepath.Join(f.dir, "fetched"))
 	f.fabricd(0, "job", "cancel", list[4].ID[:6], "--server", f.server.URL)
-	require.Len(t, f.jobs(), 4)
+	require.Len(t, f.jobs(), 5)
 }
 
 // One agent is killed, one frozen, the server killed and started again, and whoever gave the order is

@@ -168,8 +168,10 @@ type start struct {
 
 	samples []int      // by point
 	keys    [][]string // of the runs, by point and sample
-	todo    []job      // those that are not done
-	total   int
+	offered int        // samples of every point that are in todo, wanted or not: see [Settling]
+	todo    []job      // what is wanted or offered
+	total   int        // that are wanted
+	left    int        // of these, not done
 	made    int // by this start
 	workers int // that each run uses, see measure.Config
 }
@@ -177,39 +179,53 @@ type start struct {
 type job struct {
 	point, sample int
 	key           string
+	known         bool // it is done, or not wanted yet
 }
 
 // list finds what is to be done. One sample of all points comes before the next sample of any, so
 // that what is done when a run is interrupted can be looked at.
 func (w *start) list() {
-	w.keys, w.todo, w.total = make([][]string, len(w.plan.points)), nil, 0
-	listed := map[string]bool{}
-	for s := range slices.Max(w.samples) {
+	w.keys, w.todo, w.total, w.left = make([][]string, len(w.plan.points)), nil, 0, 0
+	type found struct {
+		at     int // in todo
+		wanted bool
+	}
+	listed := map[string]found{} // by key: another point may be the same network
+	for s := range max(w.offered, slices.Max(w.samples)) {
 		for i := range w.plan.points {
-			if s >= w.samples[i] {
+			wanted := s < w.samples[i]
+			if !wanted && s >= w.offered {
 				continue
 			}
 			pt := &w.plan.points[i]
 			key := pt.key(w.e.Measure, s, pt.seed(w.e.Seed, s))
-			w.keys[i] = append(w.keys[i], key)
-			if listed[key] {
-				continue // another point is the same network
+			f, again := listed[key]
+			if !again {
+				f.at = len(w.todo)
+				w.todo = append(w.todo, job{i, s, key, true})
 			}
-			listed[key] = true
-			w.total++
-			if _, done := w.journal.done[key]; !done {
-				w.todo = append(w.todo, job{i, s, key})
+			if wanted {
+				w.keys[i] = append(w.keys[i], key)
 			}
+			if _, done := w.journal.done[key]; wanted && !f.wanted {
+				w.total++
+				if !done {
+					w.left++
+					w.todo[f.at].known = false
+				}
+			}
+			f.wanted = f.wanted || wanted
+			listed[key] = f
 		}
 	}
 }
 
 // all does what is to be done.
 func (w *start) all(ctx context.Context) error {
-	w.workers = w.Jobs / max(1, len(w.todo)) // of a run, where there are fewer runs than cores
-	done := w.total - len(w.todo)
+	w.workers = w.Jobs / max(1, w.left) // of a run, where there are fewer runs than cores
+	done := w.total - w.left
 	w.told(done)
-	j := work.Job{What: "runs", Count: len(w.todo), Piece: w.piece}
+	j := work.Job{What: "runs", Count: len(w.todo), Piece: w.piece, Known: func(i int) bool { return w.todo[i].known }}
 	j.Run, j.Merge = work.JSON(func(ctx context.Context, _, i int) (row, error) {
 		r, err := w.one(ctx, &w.plan.points[w.todo[i].point], w.todo[i].sample)
 		return rowOf(r), err

@@ -13,14 +13,18 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/work"
 	"github.com/weft-fabric/weft/harness/sweep"
 )
 
 // settle makes samples of all experiments until their statements are decided, or the time is out.
-func (s *sweepFlags) settle(ctx context.Context, paths []string, stdout, stderr io.Writer) (err error) {
+func (s *sweepFlags) settle(ctx context.Context, paths []string, engine work.Engine, stdout, stderr io.Writer) (err error) {
 	files, err := experiments(paths)
 	if err != nil {
 		return err
+	}
+	if engine != nil && len(files) > 1 {
+		return errors.New("--on settles one experiment in a job: name one, and give the next in a command of its own")
 	}
 	var list []*sweep.Settling
 	var reports []*sweep.Report
@@ -41,6 +45,7 @@ func (s *sweepFlags) settle(ctx context.Context, paths []string, stdout, stderr 
 		if err != nil {
 			return err
 		}
+		o.Engine = engine
 		o.Progress = func(done, total int) { p.Told(uint64(done), uint64(total)) }
 		one, err := e.Settle(o)
 		if err != nil {

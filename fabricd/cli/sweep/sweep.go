@@ -70,8 +70,6 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 				return errors.New("sweep what? name one experiment file, as scenarios/papers/fattree/fig9.yaml; with --settle several, or a folder")
 			case s.within != 0 && !s.until:
 				return errors.New("--within is how long --settle may take: give both")
-			case s.until && s.on.Given():
-				return errors.New("--settle chooses samples by what the ones before have shown, which agents do not see: leave --on out")
 			case s.until && s.dryRun:
 				return errors.New("--settle chooses the samples as it goes: leave --dry-run out")
 			}
@@ -80,9 +78,6 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if s.report != "" {
 				return s.index(cmd.OutOrStdout())
-			}
-			if s.until {
-				return s.settle(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
 			if !s.dryRun && (s.workers != 0 || s.price != 0) {
 				return errors.New("--workers and --price are for --dry-run: give that too, or leave them out")
@@ -95,6 +90,9 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 				s.workers = n
 			}
 			return s.on.Run(cmd, args, nil, func(engine work.Engine) error {
+				if s.until {
+					return s.settle(cmd.Context(), args, engine, cmd.OutOrStdout(), cmd.ErrOrStderr())
+				}
 				return s.run(cmd.Context(), args[0], engine, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			})
 		},
@@ -123,7 +121,7 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 	command.Bound(f, "samples", 0, command.MaxCount)
 	command.Bound(f, "within", 0, maxWithin)
 	command.Bound(f, "jobs", 0, command.MaxWorkers)
-	s.on.Flags(cmd, nil, []string{"jobs", "dry-run", "workers", "price", "json"}, []string{"out", "report"})
+	s.on.Flags(cmd, nil, []string{"jobs", "dry-run", "workers", "price", "within", "json"}, []string{"out", "report"})
 	_, _ = cmd.MarkFlagDirname("out"), cmd.MarkFlagDirname("report") // there are such flags
 }
 
