@@ -172,8 +172,8 @@ type start struct {
 	todo    []job      // what is wanted or offered
 	total   int        // that are wanted
 	left    int        // of these, not done
-	made    int // by this start
-	workers int // that each run uses, see measure.Config
+	made    int        // by this start
+	workers int        // that each run uses, see measure.Config
 }
 
 type job struct {
