@@ -196,7 +196,7 @@ func TestAJobOutlivesWhoeverDoesIt(t *testing.T) {
 	testenv.Long(t)
 	testenv.Raced(t)
 	f := startFarm(t, "h1", "h2", "h3")
-	f.write("small.yaml", fmt.Sprintf(smallSweep, 40, 30000))
+	f.write("small.yaml", fmt.Sprintf(smallSweep, 30, 8000))
 	given := f.begin(f.on("sweep", "small.yaml", "--out", "there")...)
 	done := func(n int) {
 		t.Helper()
@@ -221,8 +221,7 @@ func TestAJobOutlivesWhoeverDoesIt(t *testing.T) {
 	rig.Until(t, func() bool {
 		left, err := filepath.Glob(filepath.Join(f.tmp, "*"))
 		return err == nil && len(left) == 0
-	},
-		"no folder is left, though agents were killed")
+	}, "no folder of an agent that was killed is left")
 	p := f.jobs()[0]
 	require.Empty(t, p.Aside)
 	require.Equal(t, jobs.Done, p.State)

@@ -24,6 +24,7 @@ const (
 	askQueue   = 300 * time.Millisecond // whether a queue is empty, at most so often
 	takeWait   = 500 * time.Millisecond // for work, of all orders in turn
 	takeLeast  = 50 * time.Millisecond
+	doneWait   = 2 * time.Second // for the broker to know that a batch is done
 )
 
 // Tries is how often a piece is tried that ends its process.
@@ -298,7 +299,11 @@ func (l *slot) batch(s *serving, t *bus.Work) {
 		again = l.do(s, b, t)
 	}
 	if again == nil {
-		again = l.w.insist(s.ctx, func() error { return t.Done(s.ctx) })
+		// A broker that was killed may have forgotten that it has given this out, and never answers. Then
+		// the batch comes back, and is found done.
+		ctx, cancel := context.WithTimeout(s.ctx, doneWait)
+		again = t.Done(ctx)
+		cancel()
 	}
 	if again != nil {
 		_ = t.Back() // else it comes back by itself

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -212,6 +214,8 @@ func PieceCommand() *cobra.Command {
 			if err := command.MayOrder(root, args); err != nil {
 				return err
 			}
+			// An answer that nobody reads any more is an error, and not the end before the folder is gone.
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
 			s := work.NewServer(os.Stdin, os.Stdout, func() { // whoever asked is gone
