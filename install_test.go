@@ -13,8 +13,16 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// installed is a version that no release will have.
-const installed = "v0.0.0-installed"
+// installedVersion is one that no release will have. Every commit has another: Go remembers of a version
+// which files it has.
+func installedVersion(t *testing.T) string {
+	t.Helper()
+	commit, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		t.Skipf("needs a git checkout with a commit: %v", err)
+	}
+	return "v0.0.0-installed.g" + strings.TrimSpace(string(commit))
+}
 
 // A machine with Go alone installs both commands from a module proxy. The proxy here is a folder with the
 // committed state of this module, packed as a proxy packs it; other modules are those of the cache.
@@ -22,8 +30,8 @@ func TestBothCommandsInstallFromAModuleProxy(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	proxy, bin := t.TempDir(), t.TempDir()
-	pack(t, proxy)
+	proxy, bin, installed := t.TempDir(), t.TempDir(), installedVersion(t)
+	pack(t, proxy, installed)
 	run := func(name string, args ...string) string {
 		t.Helper()
 		cmd := exec.Command(name, args...)
@@ -58,7 +66,7 @@ func TestBothCommandsInstallFromAModuleProxy(t *testing.T) {
 
 // pack writes what a proxy has of a version of this module: its go.mod, its description, and an archive of
 // what is committed.
-func pack(t *testing.T, proxy string) {
+func pack(t *testing.T, proxy, installed string) {
 	t.Helper()
 	dir := filepath.Join(proxy, filepath.FromSlash(module), "@v")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -70,7 +78,7 @@ func pack(t *testing.T, proxy string) {
 	}
 	mod, err := exec.Command("git", "show", "HEAD:go.mod").Output()
 	if err != nil {
-		t.Skipf("needs a git checkout with a commit: %v", err)
+		t.Fatal(err)
 	}
 	for name, text := range map[string][]byte{
 		installed + ".mod": mod, "list": []byte(installed + "\n"),
