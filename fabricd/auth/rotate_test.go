@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sync/atomic"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
