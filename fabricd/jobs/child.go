@@ -97,7 +97,8 @@ func ownCommand(args ...string) (*exec.Cmd, error) {
 
 // fits says whether it is where a batch is, or before that.
 func (c *child) fits(ends []work.End) bool {
-	return len(c.ends) <= len(ends) && slices.EqualFunc(c.ends, ends[:len(c.ends)], func(a, b work.End) bool { return a.Key == b.Key })
+	same := func(a, b work.End) bool { return a.Key == b.Key }
+	return len(c.ends) <= len(ends) && slices.EqualFunc(c.ends, ends[:len(c.ends)], same)
 }
 
 // errDied means that a child has ended instead of answering.

@@ -128,7 +128,8 @@ func (w *Worker) look(ctx context.Context, wg *sync.WaitGroup) error {
 			continue
 		}
 		if o.Version != w.Version {
-			w.once(fmt.Sprintf("leaves job %s to others: it is of version %s, and this program of %s", o.ID, o.Version, w.Version))
+			w.once(fmt.Sprintf("leaves job %s to others: it is of version %s, and this program of %s", o.ID, o.Version,
+				w.Version))
 			continue
 		}
 		if i := slices.IndexFunc(had, func(s *serving) bool { return s.ID == o.ID }); i >= 0 {
@@ -356,7 +357,8 @@ func (l *slot) again(s *serving, b *Batch, times int) error {
 func (l *slot) setAside(s *serving, g Given, why string) error {
 	l.w.Note(fmt.Sprintf("job %s: gives %s up after %d tries: %s", s.ID, g.Name, g.Tries, why))
 	return l.w.insist(s.ctx, func() error {
-		return put(s.ctx, l.w.Jobs, "got."+s.ID+"."+g.Key+asideTail, Aside{Piece: g.Name, Key: g.Key, Worker: l.w.Name, Tries: g.Tries, Why: why})
+		return put(s.ctx, l.w.Jobs, "got."+s.ID+"."+g.Key+asideTail,
+			Aside{Piece: g.Name, Key: g.Key, Worker: l.w.Name, Tries: g.Tries, Why: why})
 	})
 }
 

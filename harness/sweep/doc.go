@@ -5,7 +5,8 @@
 // An experiment is a YAML file ([File]). [Read] checks all of it, every network that it asks for
 // included, before anything runs. [Experiment.Run] runs what is not yet done and writes a folder:
 // runs.csv with a row for each run, summary.csv with a row for each point, plots as SVG and PNG,
-// comparison.md, README.md.
+// comparison.md, README.md. [Experiment.Settle] makes runs in stages, until each statement of the
+// checks is decided.
 //
 // # Reproducible
 //

@@ -139,7 +139,8 @@ func indexText(list []record, pages []string) string {
 			n[Holds], n[HoldsNot], n[Unsure], n[NotRun])
 	}
 	_ = all.Markdown(&b) // to memory
-	b.WriteString("\nA statement holds, or does not, where the interval of ours lies on one side of the bound. It is open where it reaches over. " + aboutIntervals)
+	b.WriteString("\nA statement holds, or does not, where the interval of ours lies on one side of the bound. It is open " +
+		"where it reaches over. " + aboutIntervals)
 	for _, r := range list {
 		if len(r.Findings) > 0 {
 			fmt.Fprintf(&b, "\n## %s\n\n    %s\n\n%s", r.folder, strings.TrimSpace(r.Command), comparison(r.Findings))

@@ -21,7 +21,8 @@ import (
 func (w *start) write(findings []Finding) (*Report, error) {
 	t := w.table()
 	r := &Report{
-		Experiment: w.e.Name, Dir: w.Dir, Quick: w.Quick, Points: len(w.plan.points), Samples: slices.Max(w.samples), Runs: w.total, Earlier: w.total - w.made,
+		Experiment: w.e.Name, Dir: w.Dir, Quick: w.Quick, Points: len(w.plan.points),
+		Samples: slices.Max(w.samples), Runs: w.total, Earlier: w.total - w.made,
 		Findings: findings, Notes: []string{},
 	}
 	if least := slices.Min(w.samples); least != r.Samples {
@@ -80,7 +81,8 @@ func (w *start) write(findings []Finding) (*Report, error) {
 func (w *start) record(t *table, r *Report) record {
 	excluded, _ := t.excluded()
 	return record{
-		Experiment: r.Experiment, About: strings.TrimSpace(w.e.About), Command: w.Command, Version: w.Version, Points: r.Points, Samples: r.Samples, Least: r.Least,
+		Experiment: r.Experiment, About: strings.TrimSpace(w.e.About), Command: w.Command, Version: w.Version,
+		Points: r.Points, Samples: r.Samples, Least: r.Least,
 		Runs: r.Runs, Excluded: excluded, Findings: r.Findings,
 	}
 }

@@ -127,7 +127,10 @@ func (e *Experiment) start(o Options) (*start, error) {
 	}
 	o.Samples = samples
 	o = o.withDefaults(e)
-	w := &start{e: e, plan: p, Options: o, began: time.Now(), computed: o.cpu(), samples: slices.Repeat([]int{samples}, len(p.points))}
+	w := &start{
+		e: e, plan: p, Options: o, began: time.Now(), computed: o.cpu(),
+		samples: slices.Repeat([]int{samples}, len(p.points)),
+	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, err
 	}

@@ -35,7 +35,8 @@ type Settling struct {
 }
 
 // Settle begins to settle an experiment. [Options.Samples] is how many samples a point gets at the
-// most: 1024 unless given. Where all sets of faults are counted nothing is drawn, and it is 1. The caller ends it with [Settling.End].
+// most: 1024 unless given. Where all sets of faults are counted nothing is drawn, and it is 1. The
+// caller ends it with [Settling.End] or [Settling.Close].
 func (e *Experiment) Settle(o Options) (*Settling, error) {
 	most := cmp.Or(o.Samples, settledMost)
 	if e.drawsNothing() {
@@ -60,7 +61,8 @@ func (e *Experiment) Settle(o Options) (*Settling, error) {
 
 // drawsNothing reports whether all samples of a point are the same.
 func (e *Experiment) drawsNothing() bool {
-	return e.Measure == ofTolerate && !slices.ContainsFunc(e.full.points, func(pt point) bool { return pt.config.FaultSets > 0 })
+	draws := func(pt point) bool { return pt.config.FaultSets > 0 }
+	return e.Measure == ofTolerate && !slices.ContainsFunc(e.full.points, draws)
 }
 
 // Name is that of the experiment.
@@ -149,7 +151,8 @@ func (f *Finding) decided() bool {
 // there are none: it is an error then.
 func (s *Settling) End() (*Report, error) {
 	if s.stage == 0 {
-		err := fmt.Errorf("%s: the %s of the first stage were not made in that time: the same command goes on", s.Name(), s.Next())
+		err := fmt.Errorf("%s: the %s of the first stage were not made in that time: the same command goes on",
+			s.Name(), s.Next())
 		return nil, errors.Join(err, s.Close())
 	}
 	r, err := s.start.write(s.findings)

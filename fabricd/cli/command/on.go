@@ -37,7 +37,8 @@ type On struct {
 // flags, here are those that say what becomes of the results, files those of them that name files.
 func (o *On) Flags(cmd *cobra.Command, server *bus.Settings, here, files []string) {
 	f := cmd.Flags()
-	f.StringSliceVar(&o.agents, "on", nil, "`agents` at the server that do the work, as h1,h2, or all; this process unless given")
+	f.StringSliceVar(&o.agents, "on", nil,
+		"`agents` at the server that do the work, as h1,h2, or all; this process unless given")
 	if o.server = server; server == nil {
 		o.server, o.own = &bus.Settings{}, true
 		o.server.Flags(f)
@@ -104,14 +105,16 @@ func (o *On) Run(cmd *cobra.Command, args []string, local work.Engine, run func(
 	return FinishJob(cmd.Context(), g.engine, err, cmd.ErrOrStderr())
 }
 
-// FinishJob notes how an order has ended, unless it goes on. It returns the error of the
+// FinishJob notes how an order has ended, unless it goes on. It returns the error
+// that it was given.
 func FinishJob(ctx context.Context, e *jobs.Engine, err error, stderr io.Writer) error {
 	id := e.Order.ID
 	switch {
 	case errors.Is(err, jobs.ErrCancelled):
 		return err
 	case ctx.Err() != nil:
-		fmt.Fprintf(stderr, "job %s goes on: fabricd job watch %s, fabricd job results %s, fabricd job cancel %s\n", id, id, id, id)
+		fmt.Fprintf(stderr, "job %s goes on: fabricd job watch %s, fabricd job results %s, fabricd job cancel %s\n",
+			id, id, id, id)
 		return err
 	}
 	failed := err
@@ -147,7 +150,7 @@ func (g *ordering) Run(ctx context.Context, j *work.Job) (err error) {
 	return g.engine.Run(ctx, j)
 }
 
-// order gives the order of a
+// order gives the order of a command and its files to the agents.
 func (o *On) order(ctx context.Context, cmd *cobra.Command, args []string) (_ *jobs.Engine, err error) {
 	stderr := cmd.ErrOrStderr()
 	version, err := jobs.VersionOf(Revision())

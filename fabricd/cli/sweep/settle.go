@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
@@ -18,7 +17,9 @@ import (
 )
 
 // settle makes samples of all experiments until their statements are decided, or the time is out.
-func (s *sweepFlags) settle(ctx context.Context, paths []string, engine work.Engine, stdout, stderr io.Writer) (err error) {
+func (s *sweepFlags) settle(
+	ctx context.Context, paths []string, engine work.Engine, stdout, stderr io.Writer,
+) (err error) {
 	files, err := experiments(paths)
 	if err != nil {
 		return err
@@ -123,7 +124,8 @@ func experiments(paths []string) (list []experiment, err error) {
 		}
 		n := len(list)
 		err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() && slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(filepath.Ext(p))) {
+			end := strings.ToLower(filepath.Ext(p))
+			if err == nil && d.Type().IsRegular() && (end == ".yaml" || end == ".yml") {
 				add(root, p)
 			}
 			return err
@@ -138,7 +140,8 @@ func experiments(paths []string) (list []experiment, err error) {
 	named := map[string]string{}
 	for _, e := range list {
 		if other, twice := named[e.name]; twice {
-			return nil, fmt.Errorf("the results of %s and %s would go to one folder, %s: settle them in two commands", other, e.path, e.name)
+			return nil, fmt.Errorf("the results of %s and %s would go to one folder, %s: settle them in two commands",
+				other, e.path, e.name)
 		}
 		named[e.name] = e.path
 	}
