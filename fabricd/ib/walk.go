@@ -16,7 +16,8 @@ type Datagram struct {
 	Owner    string // who sent it, for reports
 	Program  string // the name of that program
 
-	Lost string // why it went no further
+	Lost       string // why it went no further
+	Unanswered bool   // a program has it back, because nobody answers it
 }
 
 // Outcome is what a step came to.

@@ -30,8 +30,10 @@ type request struct {
 	tries int
 }
 
-// A request without an answer is sent again after againAfter, mostTries times in all: the kernel of a
-// host does that for its programs, and the library by which they come in here does not. Chosen by us.
+// A request without an answer is sent again after againAfter, then after twice that and so on, mostTries
+// times in all; then its program has it back as one that nobody has answered. The kernel of a host does
+// that for its programs, and the library by which they come in here does not: without it OpenSM waits
+// for ever. Chosen by us, for machines that are busy.
 const (
 	againAfter = 200 * time.Millisecond
 	mostTries  = 4
@@ -39,14 +41,22 @@ const (
 
 // askAgain sends again what programs have asked and nobody has answered.
 func (d *Driver) askAgain() {
-	for _, p := range d.clients {
-		for _, r := range p.asked {
-			if r.tries < mostTries && time.Since(r.sent) > againAfter {
-				r.sent = time.Now()
-				r.tries++
-				m := r.d
-				d.launch(&m)
+	for client, p := range d.clients {
+		for id, r := range p.asked {
+			if time.Since(r.sent) < againAfter<<(r.tries-1) {
+				continue
 			}
+			m := r.d
+			if r.tries == mostTries {
+				delete(p.asked, id)
+				m.SetTransaction(id | uint64(r.upper)<<48)
+				m.Unanswered = true
+				d.give(client, &m)
+				continue
+			}
+			r.sent = time.Now()
+			r.tries++
+			d.launch(&m)
 		}
 	}
 }

@@ -79,6 +79,39 @@ func TestTheSecondOpenSMTakesOver(t *testing.T) {
 	m.requireForwardsAsRead()
 }
 
+// An OpenSM that comes to the fabric of another one and goes before it has the fabric handed over, and
+// the other one stands by.
+func TestAnOpenSMOfHigherPriorityHasTheFabricHandedOver(t *testing.T) {
+	m := manage(t, "ring:6")
+	conf := filepath.Join(m.dir, "opensm.conf")
+	require.NoError(t, os.WriteFile(conf, []byte("sminfo_polling_timeout 200\npolling_retry_number 2\n"), 0o600))
+	m.opensm("n3", "-F", conf, "-R", "minhop", "-p", "2")
+	m.SetTraffic("uniform:0.05")
+	m.opensm("n0", "-F", conf, "-R", "minhop", "-p", "5")
+	rig.Until(t, func() bool {
+		words := strings.Join(m.driver.Status().Words, "; ")
+		return strings.Contains(words, "n0: master, priority 5") && strings.Contains(words, "n3: standby, priority 2")
+	}, "the managers say otherwise")
+	m.settle()
+	m.requireSound()
+	m.requireForwardsAsRead()
+}
+
+// A program that asks what is not there is told that nobody answers, with the transaction that it gave.
+func TestARequestThatNobodyAnswersComesBack(t *testing.T) {
+	m := manage(t, "ring:4")
+	r := m.connect("n2")
+	b := sensible(0x11, 0, 7)
+	binary.BigEndian.PutUint16(b, 77) // the LID of nobody
+	require.True(t, r.say(r.data, r.out, b))
+	require.NoError(t, r.data.SetReadDeadline(time.Now().Add(rig.Patience)))
+	back := make([]byte, len(b))
+	_, err := r.data.Read(back)
+	require.NoError(t, err)
+	require.Equal(t, uint32(syscall.ETIMEDOUT), binary.BigEndian.Uint32(back[16:]))
+	require.Equal(t, b[32:], back[32:])
+}
+
 // Programs that talk nonsense, or die in the middle, harm nobody: packets are delivered, and a
 // program that talks sense has its answers. The manager has a key, so that what happens to be an
 // order is not one.

@@ -23,7 +23,8 @@ const (
 	magic      = 0xdeadbeef
 	packetSize = 288
 	packetMAD  = 32
-	headSize   = 24 // of a management datagram
+	headSize   = 24  // of a management datagram
+	timedOut   = 110 // the status of a request that nobody has answered: Linux's ETIMEDOUT
 )
 
 // Kinds of orders.
@@ -116,6 +117,9 @@ func packetBytes(d *ib.Datagram) []byte {
 	binary.BigEndian.PutUint16(b[4:], uint16(d.From))
 	binary.BigEndian.PutUint32(b[8:], d.ToQP)
 	binary.BigEndian.PutUint32(b[12:], d.FromQP)
+	if d.Unanswered {
+		binary.BigEndian.PutUint32(b[16:], timedOut)
+	}
 	binary.BigEndian.PutUint64(b[24:], uint64(cmp.Or(d.Size, len(d.MAD))))
 	copy(b[packetMAD:], d.MAD[:])
 	return b
