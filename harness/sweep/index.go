@@ -30,7 +30,8 @@ type record struct {
 	Experiment string    `json:"experiment"`
 	About      string    `json:"about"`
 	Command    string    `json:"command"`
-	Version    string    `json:"version"`
+	Versions   []string  `json:"versions"`           // of the program that made the runs
+	Firmware   []string  `json:"firmware,omitempty"` // that is not of the program, with its SHA-256
 	Points     int       `json:"points"`
 	Samples    int       `json:"samples"`
 	Least      int       `json:"least_samples,omitempty"`
@@ -135,7 +136,7 @@ func indexText(list []record, pages []string) string {
 		for _, f := range r.Findings {
 			n[f.verdict()]++
 		}
-		all.Row(r.folder, firstSentence(r.About), orUnknown(r.Version), r.Points, r.samples(), r.Runs, r.Excluded,
+		all.Row(r.folder, firstSentence(r.About), orUnknown(strings.Join(r.Versions, ", ")), r.Points, r.samples(), r.Runs, r.Excluded,
 			n[Holds], n[HoldsNot], n[Unsure], n[NotRun])
 	}
 	_ = all.Markdown(&b) // to memory

@@ -66,7 +66,9 @@ type Report struct {
 	Samples    int       `json:"samples"`                 // of the points with most
 	Least      int       `json:"least_samples,omitempty"` // of those with fewest, where they differ
 	Runs       int       `json:"runs"`
-	Earlier    int       `json:"earlier"` // of these, done by earlier starts
+	Versions   []string  `json:"versions"`           // of the program that made the runs
+	Firmware   []string  `json:"firmware,omitempty"` // that is not of the program, with its SHA-256
+	Earlier    int       `json:"earlier"`            // of these, done by earlier starts
 	Findings   []Finding `json:"findings"`
 	Failed     int       `json:"failed"` // claims of ours that do not hold
 	Files      []string  `json:"files"`
