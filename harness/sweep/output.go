@@ -72,7 +72,7 @@ func (w *start) write(findings []Finding) (*Report, error) {
 	if err := put(readmeName, []byte(w.readme(t, r, pictures))); err != nil {
 		return nil, err
 	}
-	data, err := json.MarshalIndent(w.record(t, r), "", "  ")
+	data, err := json.MarshalIndent(w.record(t, r, pictures), "", "  ")
 	if err != nil {
 		return nil, err
 	}
@@ -80,13 +80,17 @@ func (w *start) write(findings []Finding) (*Report, error) {
 	return r, put(recordName, append(data, '\n'))
 }
 
-func (w *start) record(t *table, r *Report) record {
+func (w *start) record(t *table, r *Report, pictures []picture) record {
 	excluded, _ := t.excluded()
+	figures := []shown{}
+	for _, p := range pictures {
+		figures = append(figures, shown{p.name, p.Title})
+	}
 	return record{
 		Experiment: r.Experiment, About: strings.TrimSpace(w.e.About), Command: w.Command,
 		Versions: r.Versions, Firmware: r.Firmware,
 		Points: r.Points, Samples: r.Samples, Least: r.Least,
-		Runs: r.Runs, Excluded: excluded, Findings: r.Findings,
+		Runs: r.Runs, Excluded: excluded, Findings: r.Findings, Figures: figures,
 	}
 }
 

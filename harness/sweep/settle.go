@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/dustin/go-humanize/english"
@@ -148,15 +151,27 @@ func (f *Finding) decided() bool {
 }
 
 // End writes all results of the stages that were made, and closes the folder. Before the first stage
-// there are none: it is an error then.
+// there are none, and results that are there stay.
 func (s *Settling) End() (*Report, error) {
+	w := s.start
 	if s.stage == 0 {
-		err := fmt.Errorf("%s: the %s of the first stage were not made in that time: the same command goes on",
-			s.Name(), s.Next())
-		return nil, errors.Join(err, s.Close())
+		_, err := os.Stat(filepath.Join(w.Dir, recordName))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return &Report{Experiment: s.Name(), Dir: w.Dir, Findings: s.findings, Notes: []string{s.late()}}, errors.Join(err, s.Close())
+		}
+		clear(w.samples)
+		w.list()
 	}
-	r, err := s.start.write(s.findings)
+	r, err := w.write(s.findings)
+	if s.stage == 0 && err == nil {
+		r.Notes = append(r.Notes, s.late())
+	}
 	return r, errors.Join(err, s.Close())
+}
+
+// late says that there was no time for the first stage.
+func (s *Settling) late() string {
+	return fmt.Sprintf("the %s of the first stage were not made in that time: the same command goes on", s.Next())
 }
 
 // Close closes the folder and writes nothing. The runs that were made are kept.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -164,4 +165,30 @@ func TestFewAlikeSamplesDecideNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 32, r.Findings[0].Samples)
 	assert.Equal(t, Holds, r.Findings[0].Holds)
+}
+
+// What there was no time for is told: its statements are not run, and results of before stay.
+func TestASettlingWithoutTimeWritesThatNothingWasRun(t *testing.T) {
+	o := options(t, &fake{})
+	o.Samples = 8
+	s := settling(t, o)
+	r, err := s.End()
+	require.NoError(t, err)
+	assert.Contains(t, r.Notes[len(r.Notes)-1], "of the first stage were not made in that time")
+	for _, f := range r.Findings {
+		assert.Equal(t, NotRun, f.Holds)
+	}
+	n, err := Index(filepath.Dir(o.Dir))
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	assert.Contains(t, contents(t, o.Dir)["README.md"], "No runs yet. ")
+	s = settling(t, o)
+	settleAll(t, s)
+	_, err = s.End()
+	require.NoError(t, err)
+	whole := contents(t, o.Dir)
+	s = settling(t, o)
+	_, err = s.End()
+	require.NoError(t, err)
+	assert.Equal(t, whole, contents(t, o.Dir))
 }
