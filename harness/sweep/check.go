@@ -70,7 +70,7 @@ func (t *table) finding(c Check) Finding {
 	list, unknown := t.measured(c)
 	f.Points = len(list)
 	if len(list) == 0 {
-		if unknown > 0 {
+		if len(slices.Concat(t.rows...)) > 0 && unknown > 0 {
 			f.Ours = "no run counts"
 		}
 		return f

@@ -41,6 +41,9 @@ func (w *start) write(findings []Finding) (*Report, error) {
 	}
 	pictures, empty := t.pictures()
 	for _, name := range empty {
+		if w.total == 0 {
+			break // there is nothing at all
+		}
 		r.Notes = append(r.Notes, "nothing to draw for "+name)
 	}
 	put := func(name string, data []byte) error {
