@@ -278,8 +278,17 @@ func (w *start) piece(i int) work.Piece {
 func (w *start) size(point int) float64 {
 	c := &w.plan.points[point].config
 	size := cyclesOf(c, w.e.Measure)
-	if c.Topology != nil && w.e.Measure == ofNetwork {
+	if c.Topology == nil {
+		return size
+	}
+	pairs := float64(len(c.Topology.Switches) * len(c.Topology.Switches))
+	switch w.e.Measure {
+	case ofNetwork:
 		size *= float64(len(c.Topology.NICs)) // a cycle moves about so many packets
+	case ofReroute, ofConnectivity:
+		size *= pairs
+	case ofLayers:
+		size *= 10 * pairs // which are taken one by one
 	}
 	return size
 }

@@ -160,7 +160,7 @@ func TestFewAlikeSamplesDecideNothing(t *testing.T) {
 	e.Checks = []Check{zero}
 	s, err := e.Settle(options(t, &fake{}))
 	require.NoError(t, err)
-	assert.Len(t, settleAll(t, s), 3)
+	assert.Len(t, settleAll(t, s), 4)
 	r, err := s.End()
 	require.NoError(t, err)
 	assert.Equal(t, 32, r.Findings[0].Samples)
@@ -191,4 +191,25 @@ func TestASettlingWithoutTimeWritesThatNothingWasRun(t *testing.T) {
 	_, err = s.End()
 	require.NoError(t, err)
 	assert.Equal(t, whole, contents(t, o.Dir))
+}
+
+// At last all points have as many samples as the experiment says. What these show counts, and a
+// statement that was taken for decided before goes on with more.
+func TestTheLastLookIsAtAsManySamplesAsTheExperimentSays(t *testing.T) {
+	f := &fake{}
+	o := options(t, f)
+	o.Samples = 300
+	s := settling(t, o)
+	s.start.plan.samples = 100
+	require.NoError(t, s.Stage(t.Context()))
+	s.open = nil // as if all had been decided by luck
+	assert.Equal(t, []string{"100 samples of 18 points", "128 samples of 1 point", "256 samples of 1 point", "300 samples of 1 point"}, settleAll(t, s))
+	r, err := s.End()
+	require.NoError(t, err)
+	assert.Equal(t, 18*100+200, f.all, "no run is made twice")
+	assert.Equal(t, 100, r.Least)
+	far, at := r.Findings[0], r.Findings[2]
+	assert.Equal(t, []any{Holds, 100}, []any{far.Holds, far.Samples})
+	assert.Equal(t, 300, at.Samples)
+	assert.True(t, strings.HasSuffix(at.Holds, Unsure), at.Holds)
 }
