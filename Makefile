@@ -51,7 +51,7 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test computed page raced full check bench fuzz build web browser screenshots watching bench-hops bench-programs profile scenarios experiments soak hosts attacks proofs schema systems licences release-files release-snapshot release clean
+.PHONY: help test computed page raced full check bench fuzz build web browser screenshots watching bench-hops bench-programs profile scenarios experiments figures soak hosts attacks proofs schema systems licences release-files release-snapshot release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -154,6 +154,9 @@ scenarios: build ## run every scenario in virtual time, then live, print tables,
 experiments: build ## repeat the papers' experiments, until each statement is decided, overnight; QUICK=1 takes minutes (EXPERIMENTS, RESULTS, QUICK, WITHIN)
 	bin/fabricd sweep --settle $(EXPERIMENTS) --out $(RESULTS) --within $(WITHIN) $(if $(QUICK),--quick --samples 4) || [ $$? -eq 1 ] # 1: a claim of ours does not hold
 	bin/fabricd sweep --report $(RESULTS)
+
+figures: experiments ## the same, and docs/results/claims.md with its figures of what is there (RESULTS, WITHIN)
+	go run ./scenarios/papers claims $(RESULTS) docs/results
 
 soak: ## for hours: all that tests do at soak, as random faults and failures, histories of the ledger, long proofs (PKG, WEFT_FOR, WEFT_SEED)
 	WEFT_TEST=soak go test -p 1 -v -count 1 -timeout 0 $(LEVELS)

@@ -49,6 +49,7 @@ type Finding struct {
 	Points int    `json:"points"`
 	Held   int    `json:"held"`
 	Must   bool   `json:"must"`
+	Why    string `json:"why,omitempty"` // it is not so here, where somebody knows
 	// Samples is how many of each of these points were looked at.
 	Samples int `json:"samples"`
 }
@@ -65,11 +66,11 @@ func (t *table) findings() (list []Finding) {
 }
 
 func (t *table) finding(c Check) Finding {
-	f := Finding{Says: c.Says, Ref: c.Ref, Paper: c.Paper, Holds: NotRun, Must: c.Must}
+	f := Finding{Says: c.Says, Ref: c.Ref, Paper: c.Paper, Holds: NotRun, Must: c.Must, Why: c.Why}
 	list, unknown := t.measured(c)
 	f.Points = len(list)
 	if len(list) == 0 {
-		if unknown > 0 {
+		if len(slices.Concat(t.rows...)) > 0 && unknown > 0 {
 			f.Ours = "no run counts"
 		}
 		return f

@@ -111,4 +111,4 @@ func (r row) unmeasured() bool {
 }
 
 // ownColumns are the columns beside axes and results.
-var ownColumns = []string{"sample", "seed", "graph", "runs", "included", "point"}
+var ownColumns = []string{"sample", "seed", "graph", "runs", "included", "point", "version", "firmware"}

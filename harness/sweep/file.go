@@ -171,6 +171,7 @@ type Check struct {
 	AtMost  *float64         `yaml:"at_most,omitempty"`
 	Above   *float64         `yaml:"above,omitempty"`
 	Below   *float64         `yaml:"below,omitempty"`
+	Why     string           `yaml:"why,omitempty" jsonschema_description:"Why it is otherwise here, where that is known: reports say so of a statement that does not hold, or is open."`
 	Must    bool             `yaml:"must,omitempty" jsonschema_description:"It is a claim of ours: the command fails when it does not hold."`
 }
 

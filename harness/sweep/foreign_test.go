@@ -59,7 +59,7 @@ func TestAnIndexReplacesNoPageOfSomebodyElse(t *testing.T) {
 	const text = "# My own notes\n"
 	require.NoError(t, os.WriteFile(page, []byte(text), 0o600))
 	_, err = Index(dir)
-	require.ErrorContains(t, err, page+" is no index that fabricd sweep --report has written")
+	require.ErrorContains(t, err, page+" is no page that this command has written")
 	requireText(t, page, text)
 	require.NoError(t, os.Remove(page))
 	for range 2 { // its own it replaces

@@ -10,10 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-
-	texttable "github.com/weft-fabric/weft/fabricd/document/table"
 )
 
 // Names in a folder of results.
@@ -30,27 +27,90 @@ type record struct {
 	Experiment string    `json:"experiment"`
 	About      string    `json:"about"`
 	Command    string    `json:"command"`
-	Version    string    `json:"version"`
+	Versions   []string  `json:"versions"`           // of the program that made the runs
+	Firmware   []string  `json:"firmware,omitempty"` // that is not of the program, with its SHA-256
 	Points     int       `json:"points"`
 	Samples    int       `json:"samples"`
 	Least      int       `json:"least_samples,omitempty"`
 	Runs       int       `json:"runs"`
 	Excluded   int       `json:"excluded"` // runs that means leave out
 	Findings   []Finding `json:"findings"`
+	Figures    []shown   `json:"figures"`
 
 	folder string
 }
 
-// Index writes DIR/README.md: a row for each folder of dir that has the results of an experiment, all
-// their statements, and the names of other pages in dir. It returns how many
-// experiments there are.
+// shown is a figure of an experiment.
+type shown struct {
+	Name  string `json:"name"` // of the file, without .svg
+	Title string `json:"title"`
+}
+
+// Index writes DIR/README.md: for each paper what it says, and what the results below dir show of
+// it, and the names of other pages in dir. It returns how many experiments there are.
 func Index(dir string) (int, error) {
-	entries, err := os.ReadDir(dir)
+	list, pages, err := collect(dir)
 	if err != nil {
 		return 0, err
 	}
-	var list []record
-	var pages []string
+	figure := func(r record, s shown) string { return r.folder + "/" + s.Name + ".svg" }
+	text := indexHead + resultsText(list, figure)
+	if len(pages) > 0 {
+		text += "\n## Beside the experiments\n\n- " + strings.Join(pages, "\n- ") + "\n"
+	}
+	return len(list), put(filepath.Join(dir, readmeName), indexHead, text)
+}
+
+// claimsName is the page that [Publish] writes, claimsHead its beginning, claimsFigures how its
+// figures are called.
+const (
+	claimsName    = "claims.md"
+	claimsHead    = "# What the papers say, and what we measured\n\nWritten by `make figures`, not by hand."
+	claimsFigures = "claims-"
+)
+
+// Publish writes TO/claims.md: what [Index] says of the results below dir. A figure of each experiment
+// is copied to where the page is, and figures of an earlier one go. It returns how many experiments
+// there are.
+func Publish(dir, to string) (int, error) {
+	list, _, err := collect(dir)
+	if err != nil {
+		return 0, err
+	}
+	name := func(r record, s shown) string { return claimsFigures + r.folder + "-" + s.Name + ".svg" }
+	if err := put(filepath.Join(to, claimsName), claimsHead, claimsHead+resultsText(list, name)); err != nil {
+		return 0, err
+	}
+	old, err := filepath.Glob(filepath.Join(to, claimsFigures+"*.svg"))
+	for _, path := range old {
+		err = errors.Join(err, os.Remove(path))
+	}
+	for _, r := range list {
+		if len(r.Figures) == 0 || err != nil {
+			continue
+		}
+		var data []byte
+		if data, err = os.ReadFile(filepath.Join(dir, r.folder, r.Figures[0].Name+".svg")); err == nil {
+			err = replace(filepath.Join(to, name(r, r.Figures[0])), data)
+		}
+	}
+	return len(list), err
+}
+
+// put writes a page that begins with head, unless another page has its name.
+func put(page, head, text string) error {
+	if was, err := os.ReadFile(page); err == nil && !bytes.HasPrefix(was, []byte(head)) {
+		return fmt.Errorf("%s is no page that this command has written: move it, or name another folder", page)
+	}
+	return replace(page, []byte(text))
+}
+
+// collect finds the results of experiments in the folders of dir, and links to the pages of dir.
+func collect(dir string) (list []record, pages []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, e := range entries {
 		switch {
 		case e.IsDir():
@@ -59,27 +119,22 @@ func Index(dir string) (int, error) {
 				continue // a folder of something else
 			}
 			if err != nil {
-				return 0, err
+				return nil, nil, err
 			}
 			list = append(list, r)
 		case filepath.Ext(e.Name()) == ".md" && e.Name() != readmeName:
 			page, err := pageLink(dir, e.Name())
 			if err != nil {
-				return 0, err
+				return nil, nil, err
 			}
 			pages = append(pages, page)
 		}
 	}
 	if len(list) == 0 {
-		return 0, fmt.Errorf("%s has no folder with results of an experiment: run fabricd sweep with --out %s/NAME first", dir, dir)
+		return nil, nil, fmt.Errorf("%s has no folder with results of an experiment: run fabricd sweep with --out %s/NAME first", dir, dir)
 	}
 	slices.SortFunc(list, func(a, b record) int { return strings.Compare(natural(a.folder), natural(b.folder)) })
-	text := indexText(list, pages)
-	page := filepath.Join(dir, readmeName)
-	if was, err := os.ReadFile(page); err == nil && !bytes.HasPrefix(was, []byte(indexHead)) {
-		return 0, fmt.Errorf("%s is no index that fabricd sweep --report has written: move it, or name another folder", page)
-	}
-	return len(list), replace(page, []byte(text))
+	return list, pages, nil
 }
 
 func readRecord(dir string) (r record, err error) {
@@ -123,58 +178,3 @@ func pageLink(dir, name string) (string, error) {
 
 // indexHead is how an index begins: by it we know that we may replace one.
 const indexHead = "# Results\n\nWritten by `fabricd sweep --report`, not by hand."
-
-func indexText(list []record, pages []string) string {
-	var b strings.Builder
-	b.WriteString(indexHead + " For each experiment there is a folder with its results (docs/howto/sweep.md says how they " +
-		"are made); the command makes them again.\n\n")
-	all := texttable.New("experiment", "what it measures", "version", "points", "samples", "runs", "left out of means",
-		"holds", "not", "open", "not run")
-	for _, r := range list {
-		n := map[string]int{}
-		for _, f := range r.Findings {
-			n[f.verdict()]++
-		}
-		all.Row(r.folder, firstSentence(r.About), orUnknown(r.Version), r.Points, r.samples(), r.Runs, r.Excluded,
-			n[Holds], n[HoldsNot], n[Unsure], n[NotRun])
-	}
-	_ = all.Markdown(&b) // to memory
-	b.WriteString("\nA statement holds, or does not, where the interval of ours lies on one side of the bound. It is open " +
-		"where it reaches over. " + aboutIntervals)
-	for _, r := range list {
-		if len(r.Findings) > 0 {
-			fmt.Fprintf(&b, "\n## %s\n\n    %s\n\n%s", r.folder, strings.TrimSpace(r.Command), comparison(r.Findings))
-		}
-	}
-	if len(pages) > 0 {
-		fmt.Fprintf(&b, "\n## Beside the experiments\n\n- %s\n", strings.Join(pages, "\n- "))
-	}
-	return b.String()
-}
-
-// verdict is one of [Holds], [HoldsNot], [Unsure] and [NotRun].
-func (f *Finding) verdict() string {
-	if strings.HasSuffix(f.Holds, Unsure) {
-		return Unsure
-	}
-	return f.Holds
-}
-
-// samples is how many samples the points have.
-func (r record) samples() string {
-	if r.Least > 0 {
-		return fmt.Sprintf("%d to %d", r.Least, r.Samples)
-	}
-	return strconv.Itoa(r.Samples)
-}
-
-var sentenceEnd = regexp.MustCompile(`[.:;]\s`)
-
-// firstSentence is what stands before the first stop, colon or semicolon.
-func firstSentence(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if at := sentenceEnd.FindStringIndex(text); at != nil {
-		return text[:at[0]]
-	}
-	return strings.TrimSuffix(text, ".")
-}

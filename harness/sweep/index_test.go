@@ -35,12 +35,12 @@ func TestTheIndexHasARowForEachExperiment(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(dir, "README.md"))
 	require.NoError(t, err)
 	text := string(data)
-	assert.Contains(t, text, "| small9 | A small experiment for tests | v1 | 18 | 20 | 360 | ")
+	assert.Contains(t, text, "| small9 | A small experiment for tests | `fabricd sweep small.yaml` | v1 | 18 | 20 | 360 | ")
 	assert.Contains(t, text, " | 0 | 1 | 1 | 1 |\n")
+	assert.Contains(t, text, "\n| all | 6 | 0 | 2 | 2 | 2 |\n")
 	assert.Less(t, strings.Index(text, "| small9 "), strings.Index(text, "| small10 "), "in the order of numbers")
-	assert.Contains(t, text, "## small9\n\n    fabricd sweep small.yaml\n\n| statement")
-	assert.Regexp(t, `\| adaptive is better \[1\] \| yes \| .* \| 20 \| no \|`, text)
-	assert.Contains(t, text, "| it falls by each fault [1] |  |  | 0 | not run |")
+	assert.Regexp(t, `\| small9 \| R1 \| adaptive is better \| yes \| 1.1 ± .* \| 20 \| \*\*does not hold\*\* \|`, text)
+	assert.Contains(t, text, "| small9 | R1 | it falls by each fault |  |  | 0 | not run |")
 	assert.Contains(t, text, "- [Beside *others*](booksim.md)\n")
 	assert.NotContains(t, text, "[Results](README.md)")
 }
@@ -104,4 +104,42 @@ func TestAChoiceThatIsNotThereIsNamed(t *testing.T) {
 		_, err := ParseWhere([]string{text})
 		require.ErrorContains(t, err, "is not AXIS=VALUE")
 	}
+}
+
+// The page for the documentation has the papers one by one, why ours differ where somebody has said so,
+// and a figure of each experiment beside it.
+func TestClaimsArePublishedByPaper(t *testing.T) {
+	t.Parallel()
+	testenv.Raced(t)
+	var f fake
+	dir, to := t.TempDir(), t.TempDir()
+	for name, paper := range map[string]string{"one": "Somebody: On Trees", "two": "Else, Other: On Rings"} {
+		o := options(t, &f)
+		o.Dir, o.Samples = filepath.Join(dir, name), 20
+		e := plotted(t)
+		e.Checks = e.Checks[:1]
+		e.Checks[0].Ref, e.Checks[0].Above, e.Checks[0].Why = paper+", section 5.1, lemma 2", new(2.0), "trees\nare not rings"
+		_, err := e.Run(t.Context(), o)
+		require.NoError(t, err)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(to, "claims-gone-fig.svg"), nil, 0o600))
+	for range 2 { // it replaces its own page
+		n, err := Publish(dir, to)
+		require.NoError(t, err)
+		assert.Equal(t, 2, n)
+	}
+	page := contents(t, to)
+	text := page["claims.md"]
+	assert.Contains(t, text, "\n## Somebody: On Trees\n")
+	assert.Contains(t, text, "| two | section 5.1, lemma 2 | adaptive is better | yes | ")
+	assert.Contains(t, text, " | 20 | **does not hold**: trees are not rings |\n")
+	assert.Less(t, strings.Index(text, "| one | section"), strings.Index(text, "## Else, Other: On Rings"), "each in the table of its paper")
+	for _, name := range []string{"claims-one-throughput.svg", "claims-two-throughput.svg"} {
+		assert.Contains(t, text, "]("+name+")")
+		assert.Contains(t, page[name], "<svg")
+	}
+	assert.Len(t, page, 3, "figures that no result has any more are gone")
+	require.NoError(t, os.WriteFile(filepath.Join(to, "claims.md"), []byte("# Mine\n"), 0o600))
+	_, err := Publish(dir, to)
+	require.ErrorContains(t, err, "claims.md is no page that this command has written")
 }

@@ -36,8 +36,9 @@ type header struct {
 
 // entry is a run that has ended.
 type entry struct {
-	Key   string `json:"k"`
-	Cells row    `json:"c"`
+	Key     string `json:"k"`
+	Cells   row    `json:"c"`
+	Version string `json:"v,omitempty"` // that made it, if another than the header's
 }
 
 // file is what a journal needs of an *os.File.
@@ -53,12 +54,14 @@ type journal struct {
 	file    file
 	good    int64 // bytes of whole lines
 	done    map[string]row
-	version string // that began it, if another than ours
+	by      map[string]string // versions by key, of runs that another has made than the one that began it
+	began   string            // version of the program that began it
+	version string            // ours
 }
 
 // openJournal takes the folder for this run alone, and reads what earlier runs have done.
 func openJournal(dir string, h header) (_ *journal, err error) {
-	j := &journal{path: filepath.Join(dir, journalName), done: map[string]row{}}
+	j := &journal{path: filepath.Join(dir, journalName), done: map[string]row{}, by: map[string]string{}, version: h.Version}
 	j.lock = safefile.NewLock(j.path, 0o644)
 	got, err := j.lock.TryLock()
 	if err != nil {
@@ -91,6 +94,7 @@ func openJournal(dir string, h header) (_ *journal, err error) {
 		err = f.Truncate(j.good) // a torn line goes
 	}
 	if err == nil && j.good == 0 {
+		j.began = h.Version
 		err = j.write(h)
 	}
 	if err != nil {
@@ -133,7 +137,7 @@ func (j *journal) read(data []byte, ours header) error {
 			if err != nil {
 				err = fmt.Errorf("%s:%d: not a run: %w: remove the file, and all runs start anew", j.path, number, err)
 			}
-			j.done[e.Key] = e.Cells
+			j.keep(e)
 		}
 		if err != nil {
 			return err
@@ -192,9 +196,7 @@ func (j *journal) begin(body []byte, ours header) error {
 	if len(changed) > 0 {
 		return fmt.Errorf("%s: the experiment has changed since these runs: %s: %s", j.path, strings.Join(changed, ", "), advice)
 	}
-	if h.Version != ours.Version {
-		j.version = orUnknown(h.Version)
-	}
+	j.began = h.Version
 	return nil
 }
 
@@ -202,12 +204,27 @@ func orNothing(text string) string { return cmp.Or(text, "not given") }
 
 // add notes a run.
 func (j *journal) add(key string, cells row) error {
-	if err := j.write(entry{key, cells}); err != nil {
+	e := entry{Key: key, Cells: cells}
+	if j.version != j.began {
+		e.Version = orUnknown(j.version)
+	}
+	if err := j.write(e); err != nil {
 		return err
 	}
-	j.done[key] = cells
+	j.keep(e)
 	return nil
 }
+
+// keep remembers a run.
+func (j *journal) keep(e entry) {
+	j.done[e.Key] = e.Cells
+	if delete(j.by, e.Key); e.Version != "" {
+		j.by[e.Key] = e.Version
+	}
+}
+
+// madeBy is the version of the program that made a run.
+func (j *journal) madeBy(key string) string { return cmp.Or(j.by[key], orUnknown(j.began)) }
 
 // write adds a line. When that fails, what was written of it is taken away again; if that fails
 // too, the next run sees that it is torn.

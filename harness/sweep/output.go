@@ -31,14 +31,19 @@ func (w *start) write(findings []Finding) (*Report, error) {
 	for _, f := range r.Findings {
 		r.Failed += b2i(f.Must && f.refuted())
 	}
-	if w.journal.version != "" {
-		r.Notes = append(r.Notes, fmt.Sprintf("some runs were made by version %s of the program, and this is %s: remove %s to make all anew", w.journal.version, orUnknown(w.Version), journalName))
+	r.Versions, r.Firmware = t.versions(), t.firmware()
+	if others := slices.DeleteFunc(slices.Clone(r.Versions), func(v string) bool { return v == orUnknown(w.Version) }); len(others) > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("runs were made by version %s of the program, and this is %s: remove %s to make all anew",
+			english.OxfordWordSeries(others, "and"), orUnknown(w.Version), journalName))
 	}
 	if n := t.silent(); n > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("no packet was generated in the window of %d of %d runs: their traffic is too little, or a trace that ended during the warm-up", n, w.total))
 	}
 	pictures, empty := t.pictures()
 	for _, name := range empty {
+		if w.total == 0 {
+			break // there is nothing at all
+		}
 		r.Notes = append(r.Notes, "nothing to draw for "+name)
 	}
 	put := func(name string, data []byte) error {
@@ -64,13 +69,13 @@ func (w *start) write(findings []Finding) (*Report, error) {
 		}
 		r.Files = append(r.Files, files...)
 	}
-	if err := put(comparisonName, []byte(comparison(r.Findings)+"\n"+aboutVerdicts)); err != nil {
+	if err := put(comparisonName, []byte(comparison(r.Findings)+"\n"+aboutVerdicts+"\n"+madeBy(r.Versions, r.Firmware)+"\n")); err != nil {
 		return nil, err
 	}
 	if err := put(readmeName, []byte(w.readme(t, r, pictures))); err != nil {
 		return nil, err
 	}
-	data, err := json.MarshalIndent(w.record(t, r), "", "  ")
+	data, err := json.MarshalIndent(w.record(t, r, pictures), "", "  ")
 	if err != nil {
 		return nil, err
 	}
@@ -78,12 +83,17 @@ func (w *start) write(findings []Finding) (*Report, error) {
 	return r, put(recordName, append(data, '\n'))
 }
 
-func (w *start) record(t *table, r *Report) record {
+func (w *start) record(t *table, r *Report, pictures []picture) record {
 	excluded, _ := t.excluded()
+	figures := []shown{}
+	for _, p := range pictures {
+		figures = append(figures, shown{p.name, p.Title})
+	}
 	return record{
-		Experiment: r.Experiment, About: strings.TrimSpace(w.e.About), Command: w.Command, Version: w.Version,
+		Experiment: r.Experiment, About: strings.TrimSpace(w.e.About), Command: w.Command,
+		Versions: r.Versions, Firmware: r.Firmware,
 		Points: r.Points, Samples: r.Samples, Least: r.Least,
-		Runs: r.Runs, Excluded: excluded, Findings: r.Findings,
+		Runs: r.Runs, Excluded: excluded, Findings: r.Findings, Figures: figures,
 	}
 }
 
@@ -138,8 +148,8 @@ func comparison(list []Finding) string {
 // folders.
 func (w *start) readme(t *table, r *Report, pictures []picture) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n\n    %s\n\nVersion %s. ", w.e.Name, strings.TrimSpace(w.e.About), w.Command,
-		orUnknown(w.Version))
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n    %s\n\n%s ", w.e.Name, strings.TrimSpace(w.e.About), w.Command,
+		madeBy(r.Versions, r.Firmware))
 	each := english.Plural(r.Samples, "sample", "")
 	if r.Least > 0 {
 		each = fmt.Sprintf("%d to %s", r.Least, each)
@@ -156,6 +166,39 @@ func (w *start) readme(t *table, r *Report, pictures []picture) string {
 		fmt.Fprintf(&b, "\n![%s](%s.svg)\n", p.Title, p.name)
 	}
 	return b.String()
+}
+
+// madeBy says which program made the results, and with which firmware.
+func madeBy(versions, firmware []string) string {
+	if len(versions) == 0 {
+		return "No runs yet."
+	}
+	text := "Version " + english.OxfordWordSeries(versions, "and")
+	for i, f := range firmware {
+		if i == 0 {
+			text += ", with firmware "
+		} else {
+			text += ", "
+		}
+		text += f
+	}
+	return text + "."
+}
+
+// versions are those of the program that have made runs, sorted.
+func (t *table) versions() []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(t.by...))))
+}
+
+// firmware are the modules and programs that ran, each with its SHA-256, as tables name routings.
+func (t *table) firmware() (list []string) {
+	for i := range t.plan.points {
+		if pt := &t.plan.points[i]; pt.firmware != "" && len(t.rows[i]) > 0 {
+			list = append(list, pt.set.text("routing")+" (SHA-256 "+pt.firmware+")")
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func orUnknown(version string) string { return cmp.Or(version, "unknown") }

@@ -301,7 +301,8 @@ func (p *parser) points(ctx context.Context, b *builder, e *Experiment, pl *plan
 			}
 			p.fail(path, w.err)
 		}
-		pt.config, pt.files = c, b.files(&pt.set)
+		pt.config, pt.firmware = c, firmwareOf(get(pt.set.Routing))
+		pt.files = b.files(&pt.set, pt.firmware)
 		if len(wrong) > 0 || e.Measure != ofNetwork {
 			continue
 		}

@@ -34,6 +34,8 @@ type point struct {
 	config measure.Config // but for its seed
 	load   float64        // resolved
 	files  []string       // what its result depends on beside the settings
+
+	firmware string // the module or program that ran, by its SHA-256; empty: what comes with Weft
 }
 
 // bounds of an experiment, chosen by us: results are kept in memory.

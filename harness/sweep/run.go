@@ -66,7 +66,9 @@ type Report struct {
 	Samples    int       `json:"samples"`                 // of the points with most
 	Least      int       `json:"least_samples,omitempty"` // of those with fewest, where they differ
 	Runs       int       `json:"runs"`
-	Earlier    int       `json:"earlier"` // of these, done by earlier starts
+	Versions   []string  `json:"versions"`           // of the program that made the runs
+	Firmware   []string  `json:"firmware,omitempty"` // that is not of the program, with its SHA-256
+	Earlier    int       `json:"earlier"`            // of these, done by earlier starts
 	Findings   []Finding `json:"findings"`
 	Failed     int       `json:"failed"` // claims of ours that do not hold
 	Files      []string  `json:"files"`
@@ -276,8 +278,17 @@ func (w *start) piece(i int) work.Piece {
 func (w *start) size(point int) float64 {
 	c := &w.plan.points[point].config
 	size := cyclesOf(c, w.e.Measure)
-	if c.Topology != nil && w.e.Measure == ofNetwork {
+	if c.Topology == nil {
+		return size
+	}
+	pairs := float64(len(c.Topology.Switches) * len(c.Topology.Switches))
+	switch w.e.Measure {
+	case ofNetwork:
 		size *= float64(len(c.Topology.NICs)) // a cycle moves about so many packets
+	case ofReroute, ofConnectivity:
+		size *= pairs
+	case ofLayers:
+		size *= 10 * pairs // which are taken one by one
 	}
 	return size
 }

@@ -329,7 +329,7 @@ func TestAnExperimentThatHasChangedIsNoticed(t *testing.T) {
 	o.Version = "v2"
 	r, err := e.Run(t.Context(), o)
 	require.NoError(t, err)
-	assert.Contains(t, r.Notes[0], "some runs were made by version v1 of the program, and this is v2")
+	assert.Contains(t, r.Notes[0], "runs were made by version v1 of the program, and this is v2")
 }
 
 func TestADamagedJournalIsNamed(t *testing.T) {

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/dustin/go-humanize/english"
@@ -18,11 +21,13 @@ const (
 
 // Settling makes the samples of an experiment in stages, until each statement of its checks is
 // decided. The first stage makes a few samples of all points. Each further one doubles those of the
-// points that an undecided statement is about, so that samples go where they are needed.
+// points that an undecided statement is about, so that samples go where they are needed. At last all
+// points get as many as the experiment says, and what these show counts.
 //
 // To look again and again at growing samples until an interval lies on one side would err far more
 // often than in 5 of 100 cases. So the interval of stage k misses with the probability
-// 0.05/(k(k+1)): over all stages, however many there are, these add up to 0.05.
+// 0.025/(k(k+1)): over all stages, however many there are, these add up to 0.025. The other half is
+// for the look at the experiment's own number of samples.
 //
 // What is decided is a function of the samples alone. After an interruption the stages are gone
 // through again, with the runs that the journal has.
@@ -69,9 +74,10 @@ func (e *Experiment) drawsNothing() bool {
 func (s *Settling) Name() string { return s.start.e.Name }
 
 // Done reports whether no further stage is to come: all is decided, or there are as many samples as
-// there may be.
+// there may be; and all points have as many as the experiment says.
 func (s *Settling) Done() bool {
-	return s.stage > 0 && (len(s.open) == 0 || slices.Max(s.start.samples) >= s.most)
+	_, points := s.next()
+	return len(points) == 0
 }
 
 // Open is how many statements are not decided.
@@ -83,15 +89,33 @@ func (s *Settling) Next() string {
 	return english.Plural(samples, "sample", "") + " of " + english.Plural(len(points), "point", "")
 }
 
+// own is how many samples of a point the experiment asks for, or may have.
+func (s *Settling) own() int { return min(s.start.plan.samples, s.most) }
+
 // next is how many samples the next stage has of each of its points, and which points these are.
 func (s *Settling) next() (samples int, points []int) {
-	t := s.start.empty()
-	for i := range t.rows {
-		if s.stage == 0 || slices.ContainsFunc(s.open, func(k int) bool { return t.concerns(s.start.e.Checks[k], i) }) {
+	t, w := s.start.empty(), s.start
+	if s.stage == 0 {
+		for i := range t.rows {
+			points = append(points, i)
+		}
+		return min(firstStage, s.most), points
+	}
+	samples = min(firstStage<<s.stage, s.most)
+	for i, n := range w.samples {
+		if n < samples && slices.ContainsFunc(s.open, func(k int) bool { return t.concerns(w.e.Checks[k], i) }) {
 			points = append(points, i)
 		}
 	}
-	return min(firstStage<<s.stage, s.most), points
+	if len(points) > 0 {
+		return samples, points
+	}
+	for i, n := range w.samples {
+		if n < s.own() {
+			points = append(points, i)
+		}
+	}
+	return s.own(), points
 }
 
 // size is how much work the next stage is, beside that of other experiments.
@@ -117,18 +141,45 @@ func (s *Settling) Stage(ctx context.Context) error {
 		w.list()
 		return err
 	}
+	own := s.own()
+	if s.stage > 0 && slices.Min(before) < own && slices.Min(w.samples) >= own {
+		s.lookAtAll()
+		return nil
+	}
 	s.stage++
 	t := w.table()
 	t.level = ofStage(s.stage)
 	s.open = slices.DeleteFunc(s.open, func(k int) bool {
 		c := w.e.Checks[k]
+		if !slices.ContainsFunc(points, func(i int) bool { return t.concerns(c, i) }) {
+			return false // nothing is new
+		}
 		s.findings[k] = t.finding(c)
-		if samples < min(w.plan.samples, s.most) && (!c.plain() || t.alike(c)) {
+		if samples < own && (!c.plain() || t.alike(c)) {
 			return false // they say less than their interval, which has no width
 		}
 		return s.findings[k].decided()
 	})
 	return nil
+}
+
+// lookAtAll decides by as many samples as the experiment asks for, but for what needed more.
+func (s *Settling) lookAtAll() {
+	t := s.start.table()
+	t.level = usual / 2
+	for k, c := range s.start.e.Checks {
+		if s.findings[k].Samples > s.own() {
+			continue
+		}
+		s.findings[k] = t.finding(c)
+		s.open = slices.DeleteFunc(s.open, func(o int) bool { return o == k })
+		if !s.findings[k].decided() {
+			s.open = append(s.open, k)
+		}
+	}
+	for firstStage<<s.stage <= s.own() {
+		s.stage++
+	}
 }
 
 // alike reports whether a statement is about values that are the same in all samples of a point. Few
@@ -139,8 +190,9 @@ func (t *table) alike(c Check) bool {
 	return slices.ContainsFunc(list, func(e located) bool { return e.high <= e.low })
 }
 
-// ofStage is the level of intervals at a stage, the first of which is 1. All together are usual.
-func ofStage(stage int) level { return usual / level(stage*(stage+1)) }
+// ofStage is the level of intervals at a stage, the first of which is 1. All together are half of the
+// usual.
+func ofStage(stage int) level { return usual / level(2*stage*(stage+1)) }
 
 // decided reports whether more samples would not change the verdict.
 func (f *Finding) decided() bool {
@@ -148,15 +200,27 @@ func (f *Finding) decided() bool {
 }
 
 // End writes all results of the stages that were made, and closes the folder. Before the first stage
-// there are none: it is an error then.
+// there are none, and results that are there stay.
 func (s *Settling) End() (*Report, error) {
+	w := s.start
 	if s.stage == 0 {
-		err := fmt.Errorf("%s: the %s of the first stage were not made in that time: the same command goes on",
-			s.Name(), s.Next())
-		return nil, errors.Join(err, s.Close())
+		_, err := os.Stat(filepath.Join(w.Dir, recordName))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return &Report{Experiment: s.Name(), Dir: w.Dir, Findings: s.findings, Notes: []string{s.late()}}, errors.Join(err, s.Close())
+		}
+		clear(w.samples)
+		w.list()
 	}
-	r, err := s.start.write(s.findings)
+	r, err := w.write(s.findings)
+	if s.stage == 0 && err == nil {
+		r.Notes = append(r.Notes, s.late())
+	}
 	return r, errors.Join(err, s.Close())
+}
+
+// late says that there was no time for the first stage.
+func (s *Settling) late() string {
+	return fmt.Sprintf("the %s of the first stage were not made in that time: the same command goes on", s.Next())
 }
 
 // Close closes the folder and writes nothing. The runs that were made are kept.

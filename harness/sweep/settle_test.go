@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -159,9 +160,56 @@ func TestFewAlikeSamplesDecideNothing(t *testing.T) {
 	e.Checks = []Check{zero}
 	s, err := e.Settle(options(t, &fake{}))
 	require.NoError(t, err)
-	assert.Len(t, settleAll(t, s), 3)
+	assert.Len(t, settleAll(t, s), 4)
 	r, err := s.End()
 	require.NoError(t, err)
 	assert.Equal(t, 32, r.Findings[0].Samples)
 	assert.Equal(t, Holds, r.Findings[0].Holds)
+}
+
+// What there was no time for is told: its statements are not run, and results of before stay.
+func TestASettlingWithoutTimeWritesThatNothingWasRun(t *testing.T) {
+	o := options(t, &fake{})
+	o.Samples = 8
+	s := settling(t, o)
+	r, err := s.End()
+	require.NoError(t, err)
+	assert.Contains(t, r.Notes[len(r.Notes)-1], "of the first stage were not made in that time")
+	for _, f := range r.Findings {
+		assert.Equal(t, NotRun, f.Holds)
+	}
+	n, err := Index(filepath.Dir(o.Dir))
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	assert.Contains(t, contents(t, o.Dir)["README.md"], "No runs yet. ")
+	s = settling(t, o)
+	settleAll(t, s)
+	_, err = s.End()
+	require.NoError(t, err)
+	whole := contents(t, o.Dir)
+	s = settling(t, o)
+	_, err = s.End()
+	require.NoError(t, err)
+	assert.Equal(t, whole, contents(t, o.Dir))
+}
+
+// At last all points have as many samples as the experiment says. What these show counts, and a
+// statement that was taken for decided before goes on with more.
+func TestTheLastLookIsAtAsManySamplesAsTheExperimentSays(t *testing.T) {
+	f := &fake{}
+	o := options(t, f)
+	o.Samples = 300
+	s := settling(t, o)
+	s.start.plan.samples = 100
+	require.NoError(t, s.Stage(t.Context()))
+	s.open = nil // as if all had been decided by luck
+	assert.Equal(t, []string{"100 samples of 18 points", "128 samples of 1 point", "256 samples of 1 point", "300 samples of 1 point"}, settleAll(t, s))
+	r, err := s.End()
+	require.NoError(t, err)
+	assert.Equal(t, 18*100+200, f.all, "no run is made twice")
+	assert.Equal(t, 100, r.Least)
+	far, at := r.Findings[0], r.Findings[2]
+	assert.Equal(t, []any{Holds, 100}, []any{far.Holds, far.Samples})
+	assert.Equal(t, 300, at.Samples)
+	assert.True(t, strings.HasSuffix(at.Holds, Unsure), at.Holds)
 }

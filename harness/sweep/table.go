@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -12,15 +13,17 @@ import (
 type table struct {
 	e     *Experiment
 	plan  *plan
-	rows  [][]row // by point and sample
-	level level   // of intervals
+	rows  [][]row    // by point and sample
+	by    [][]string // versions of the program that made them, likewise
+	level level      // of intervals
 }
 
 func (w *start) table() *table {
-	t := &table{e: w.e, plan: w.plan, rows: make([][]row, len(w.keys)), level: usual}
+	t := &table{e: w.e, plan: w.plan, rows: make([][]row, len(w.keys)), by: make([][]string, len(w.keys)), level: usual}
 	for i, keys := range w.keys {
 		for _, k := range keys {
 			t.rows[i] = append(t.rows[i], w.journal.done[k])
+			t.by[i] = append(t.by[i], w.journal.madeBy(k))
 		}
 	}
 	return t
@@ -142,7 +145,8 @@ func (t *table) beside(i int, with map[string]Value) int {
 	return n
 }
 
-// runsCSV is a row for each run: its axes, sample and seed, and its result.
+// runsCSV is a row for each run: its axes, sample and seed, its result, the version of the program
+// that made it and the firmware that ran.
 func (t *table) runsCSV() [][]string {
 	head := append(t.plan.axisNames(), "sample", "seed")
 	graphs := slices.ContainsFunc(t.plan.points, func(pt point) bool { return strings.Contains(pt.set.text("topology"), "{") })
@@ -152,7 +156,7 @@ func (t *table) runsCSV() [][]string {
 	for _, c := range columns {
 		head = append(head, c.name)
 	}
-	out := [][]string{head}
+	out := [][]string{append(head, "version", "firmware")}
 	for i, rows := range t.rows {
 		pt := &t.plan.points[i]
 		for s, r := range rows {
@@ -160,7 +164,8 @@ func (t *table) runsCSV() [][]string {
 			if graphs {
 				line = append(line, pt.set.at("topology", s))
 			}
-			out = append(out, append(line, r...))
+			line = append(line, r...)
+			out = append(out, append(line, t.by[i][s], cmp.Or(pt.firmware, builtIn)))
 		}
 	}
 	return out

@@ -130,13 +130,30 @@ func digest(path string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// files are the digests of the files that a run depends on, each with its setting.
-func (b *builder) files(s *settled) (list []string) {
+// builtIn is firmware that comes with Weft: the version of the program says which.
+const builtIn = "built-in"
+
+// firmwareOf is the SHA-256 of the module or program that a routing names; empty if it comes with
+// Weft.
+func firmwareOf(routing string) string {
+	if _, module, err := subnet.Pin(routing); err == nil && module != nil {
+		return fmt.Sprintf("%x", sha256.Sum256(module))
+	}
+	if rest, ok := strings.CutPrefix(routing, "exec:"); ok {
+		path, _, _ := strings.Cut(rest, ":")
+		return digest(path)
+	}
+	return ""
+}
+
+// files are the digests of the files that a run depends on, each with its setting; firmware is that
+// of the routing.
+func (b *builder) files(s *settled, firmware string) (list []string) {
 	if g := b.graphs[get(s.Topology)]; g != nil && g.digest != "" {
 		list = append(list, "topology file "+g.digest)
 	}
-	if _, module, err := subnet.Pin(get(s.Routing)); err == nil && module != nil {
-		list = append(list, fmt.Sprintf("module %x", sha256.Sum256(module)))
+	if firmware != "" {
+		list = append(list, "module "+firmware)
 	}
 	if t := b.traces[s.pattern()]; t != nil {
 		list = append(list, "trace file "+t.digest)

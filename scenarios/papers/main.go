@@ -34,7 +34,7 @@ func main() { command.Main(papers()) }
 func papers() *cobra.Command {
 	root := &cobra.Command{Use: "papers", Short: "Measure cost and losses, and Weft beside BookSim2 and OpenSM"}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(booksimCompare(), booksimSpeed(), cost(), costHosts(), costLive(), dqrLoss(), dqrOpenSM(), ibCuts(),
+	root.AddCommand(booksimCompare(), booksimSpeed(), claims(), cost(), costHosts(), costLive(), dqrLoss(), dqrOpenSM(), ibCuts(),
 		layeredCost(), layeredOpenSM())
 	return root
 }

@@ -52,9 +52,9 @@ it adds to what is there. The files do not depend on --jobs or on interruptions,
 with others, or with all, repeat none of them.
 
 --settle spends samples where they decide something: a few on all points, then twice as many on the points of the statements that are still
-open, until each holds or does not hold, at 95% over all stages together. It takes several experiments, or folders of them, and always makes
-the stage that takes least; each experiment then has a folder of its own in --out. --samples is the most of a point, and --within ends it in
-time; the same command goes on.
+open, until each holds or does not hold, and at last as many on all points as the experiment says, at 95% over all stages together. It takes
+several experiments, or folders of them, and always makes the stage that takes least; each experiment then has a folder of its own in --out.
+--samples is the most of a point, and --within ends it in time; the same command goes on.
 
 Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupted.`,
 		Example: "  fabricd sweep scenarios/papers/fattree/fig9.yaml --quick\n" +

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/harness/sweep"
+)
+
+func claims() *cobra.Command {
+	return experiment("claims RESULTS PAGES", "Write what the papers say and what was measured, of results of fabricd sweep",
+		`Writes PAGES/claims.md, with a table for each paper of all its statements, and a figure of each experiment, from the results of fabricd sweep
+in the folders of RESULTS. make figures does it.`,
+		cobra.ExactArgs(2), func(_ context.Context, args []string) error {
+			n, err := sweep.Publish(args[0], args[1])
+			if err == nil {
+				fmt.Printf("%s/claims.md: %s\n", args[1], command.Counted(n, "experiment"))
+			}
+			return err
+		})
+}
