@@ -180,6 +180,23 @@ func TestPortStatesGoDownInitArmedActive(t *testing.T) {
 	require.Equal(t, Init, s.port(r).info.state())
 }
 
+// A switch says that a port has changed its state where its link went down or came up, and not where a
+// manager has changed it: OpenSM would sweep for what it did itself.
+func TestASwitchReportsWhatLinksDo(t *testing.T) {
+	s := ring(t)
+	sm, _ := s.Find("")
+	require.True(t, s.Unswept(sm), "links came up")
+	for i := range s.graph.Switches {
+		s.nodes[i].sw.stateChanged = false
+	}
+	port := portTo(t, s, 0, 1)
+	setPort(t, s, port, Armed, 0)
+	setPort(t, s, port, Active, 0)
+	require.False(t, s.Unswept(sm))
+	s.SetLink(s.port(PortRef{0, int(port)}).link, false)
+	require.True(t, s.Unswept(sm))
+}
+
 func TestDisablingCutsAndEnablingRestores(t *testing.T) {
 	s := ring(t)
 	port := portTo(t, s, 0, 1)

@@ -114,6 +114,14 @@ func (s *Subnet) reached(from PortRef) []int {
 	return list
 }
 
+// Unswept reports whether a switch that a manager at sm reaches has links that went down or came up
+// since a manager last took note of it.
+func (s *Subnet) Unswept(sm PortRef) bool {
+	return slices.ContainsFunc(s.reached(sm), func(i int) bool {
+		return s.nodes[i].kind == typeSwitch && s.nodes[i].sw.stateChanged
+	})
+}
+
 // Dead are the links over which no packets go, in order.
 func (s *Subnet) Dead() (list []weft.LinkID) {
 	for i := range s.graph.Links {

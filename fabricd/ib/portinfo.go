@@ -316,9 +316,6 @@ func (s *Subnet) setState(r PortRef, state PortState, phys uint8, out []Effect) 
 		}
 		return out
 	}
-	p.info.setState(state)
-	if n := &s.nodes[r.Node]; n.kind == typeSwitch {
-		n.sw.stateChanged = true
-	}
+	p.info.setState(state) // which a switch does not report as a change: the manager has made it
 	return s.tablesOf(r, out)
 }

@@ -31,7 +31,11 @@ Exit code: that of the program; 2 when it cannot be started.`,
 				return err
 			}
 			c.Stdin, c.Stdout, c.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-			err = c.Run()
+			wait, err := program.Start(c)
+			if err != nil {
+				return err
+			}
+			err = wait()
 			program.Clean(c)
 			if cmd.Context().Err() != nil && c.ProcessState != nil && c.ProcessState.ExitCode() <= 0 {
 				return nil // Ctrl-C has ended it in order

@@ -27,7 +27,8 @@ func TestManyCutsAndRepairsUnderOpenSM(t *testing.T) {
 	seed := testenv.Seed(t, 7)
 	draw := rand.New(rand.NewPCG(seed, 0))
 	m := manage(t, "irregular:12,30,2")
-	stop := m.opensm("", "-R", "minhop")
+	engine := m.with("updn") // which has no deadlocks
+	stop := m.opensm("", engine...)
 	m.SetTraffic("uniform:0.05")
 	var inside []topology.Link
 	for _, l := range m.Topology().Links {
@@ -44,7 +45,7 @@ func TestManyCutsAndRepairsUnderOpenSM(t *testing.T) {
 		if i == rounds/2 {
 			stop()
 			rig.Until(t, func() bool { return len(m.driver.Status().Managers) == 0 }, "OpenSM is still there")
-			stop = m.opensm("", "-R", "minhop")
+			stop = m.opensm("", engine...)
 		}
 		m.Restore(a, b)
 		m.settle()
@@ -59,8 +60,9 @@ func TestTheSecondOpenSMTakesOver(t *testing.T) {
 	m := manage(t, "ring:6")
 	conf := filepath.Join(m.dir, "opensm.conf")
 	require.NoError(t, os.WriteFile(conf, []byte("sminfo_polling_timeout 200\npolling_retry_number 2\n"), 0o600))
-	stop := m.opensm("n0", "-F", conf, "-R", "minhop", "-p", "5")
-	m.start("n3", "-F", conf, "-R", "minhop", "-p", "2")
+	engine := append(m.with("updn"), "-F", conf)
+	stop := m.opensm("n0", append(engine, "-p", "5")...)
+	m.start("n3", append(engine, "-p", "2")...)
 	state := func() string {
 		out, _ := m.command("n1", "sminfo").Output() // it fails while there is no master
 		return string(out)
@@ -85,9 +87,10 @@ func TestAnOpenSMOfHigherPriorityHasTheFabricHandedOver(t *testing.T) {
 	m := manage(t, "ring:6")
 	conf := filepath.Join(m.dir, "opensm.conf")
 	require.NoError(t, os.WriteFile(conf, []byte("sminfo_polling_timeout 200\npolling_retry_number 2\n"), 0o600))
-	m.opensm("n3", "-F", conf, "-R", "minhop", "-p", "2")
+	engine := append(m.with("updn"), "-F", conf)
+	m.opensm("n3", append(engine, "-p", "2")...)
 	m.SetTraffic("uniform:0.05")
-	m.opensm("n0", "-F", conf, "-R", "minhop", "-p", "5")
+	m.opensm("n0", append(engine, "-p", "5")...)
 	rig.Until(t, func() bool {
 		words := strings.Join(m.driver.Status().Words, "; ")
 		return strings.Contains(words, "n0: master, priority 5") && strings.Contains(words, "n3: standby, priority 2")
@@ -119,7 +122,7 @@ func TestNonsenseHarmsNobody(t *testing.T) {
 	m := manage(t, "ring:4")
 	conf := filepath.Join(m.dir, "opensm.conf")
 	require.NoError(t, os.WriteFile(conf, []byte("m_key 0x1122334455667788\n"), 0o600))
-	m.opensm("", "-R", "minhop", "-F", conf)
+	m.opensm("", append(m.with("updn"), "-F", conf)...)
 	m.SetTraffic("uniform:0.05")
 	r := m.connect("n2")
 	draw := rand.New(rand.NewPCG(testenv.Seed(t, 1), 1))

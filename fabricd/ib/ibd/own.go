@@ -32,6 +32,7 @@ type own struct {
 	polled    time.Time
 	handed    time.Time // it was last told another one to be the master
 	computing bool
+	due       bool          // tables are to be computed, whatever is dead
 	dead      []weft.LinkID // when tables were last computed, or found in force
 	computed  bool          // the tables are ours, of one level
 }
@@ -204,10 +205,7 @@ func (d *Driver) ownBecomes(s ib.ManagerState) {
 	w.info.State, w.tasks, w.master = s, nil, time.Now()
 	w.info.Count++
 	if s == ib.ManagerMaster {
-		w.computed, w.dead = false, nil
-		if d.subnet.Leads() { // what is in force stays
-			w.dead = d.subnet.Dead()
-		}
+		w.computed, w.dead, w.due = false, d.subnet.Dead(), !d.subnet.Leads() // what is in force stays
 		d.cfg.Note(d.ownName() + " manages")
 		return
 	}
@@ -269,7 +267,7 @@ func (d *Driver) ownSweep(ctx context.Context) {
 		return
 	}
 	dead := d.subnet.Dead()
-	if slices.Equal(dead, w.dead) {
+	if !w.due && slices.Equal(dead, w.dead) {
 		return
 	}
 	w.computing = true
@@ -284,7 +282,7 @@ func (d *Driver) ownSweep(ctx context.Context) {
 			lft, err = tablesWithout(ctx, g, lids, dead)
 		}
 		d.post(func() {
-			w.computing, w.dead = false, dead
+			w.computing, w.due, w.dead = false, false, dead
 			switch {
 			case ctx.Err() != nil:
 			case err != nil:

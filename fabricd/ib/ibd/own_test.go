@@ -28,7 +28,7 @@ func TestOurManagerAndOpenSMTakeOverFromEachOther(t *testing.T) {
 	m := manageWith(t, "ring:6", &Own{Priority: 2})
 	conf := filepath.Join(m.dir, "opensm.conf")
 	require.NoError(t, os.WriteFile(conf, []byte("sminfo_polling_timeout 200\npolling_retry_number 2\n"), 0o600))
-	begin := func() (stop func()) { return m.opensm("n0", "-F", conf, "-R", "minhop", "-p", "5") }
+	begin := func() (stop func()) { return m.opensm("n0", append(m.with("updn"), "-F", conf, "-p", "5")...) }
 	stop := begin()
 	m.manages("opensm", "priority 5")
 	m.SetTraffic("uniform:0.05")
@@ -77,4 +77,12 @@ func TestOurManagerManagesAlone(t *testing.T) {
 		return strings.HasPrefix(words, "our own manager at n111: master, priority 2; opensm") &&
 			strings.HasSuffix(words, " at n010: standby, priority 1")
 	}, "OpenSM of a lower priority does not stand by")
+}
+
+// Where nodes have LIDs and no tables lead to them, as in a fabric whose manager has died before it had
+// written any, our own manager writes tables though no link is dead.
+func TestOurManagerWritesTablesWhereThereAreLIDs(t *testing.T) {
+	m := manageWith(t, "testdata/ports.net", &Own{Priority: 2})
+	m.settle()
+	m.requireForwardsAsRead()
 }

@@ -76,11 +76,12 @@ func (m *managed) command(at, program string, args ...string) *exec.Cmd {
 	return c
 }
 
-// run runs a program to its end.
+// run runs a program of infiniband-diags to its end. It waits longer for an answer than by itself: on a
+// busy machine OpenSM takes its time.
 func (m *managed) run(at, program string, args ...string) string {
 	m.Helper()
 	var out, errs bytes.Buffer
-	c := m.command(at, program, args...)
+	c := m.command(at, program, append([]string{"--timeout", "20000"}, args...)...)
 	c.Stdout, c.Stderr = &out, &errs
 	require.NoError(m.T, c.Run(), "%s %v: %s%s", program, args, &out, &errs)
 	return out.String()
@@ -122,18 +123,20 @@ func (m *managed) start(at string, args ...string) (stop func()) {
 	return stop
 }
 
-// settle waits until a manager has done all that there is to do.
+// settle waits until a manager has done all that there is to do: what it does next, if it only
+// seemed so, it does sooner than so many looks are over.
 func (m *managed) settle() {
 	m.Helper()
 	calm := 0
 	rig.Until(m.T, func() bool {
-		if s := m.driver.Status(); s.Settled && len(s.Managers) > 0 {
+		s := m.driver.Status()
+		if s.Settled && len(s.Managers) > 0 && s.Ports["init"]+s.Ports["armed"] == 0 {
 			calm++
 		} else {
 			calm = 0
 		}
-		return calm > 8
-	}, "OpenSM has not managed the fabric")
+		return calm > 12
+	}, "no manager has done all that there is to do")
 }
 
 // requireSound requires that the ledger balances, and that no packet came to another NIC.

@@ -12,7 +12,9 @@ import (
 
 // Status is what the management has come to.
 type Status struct {
-	Settled  bool              // switches forward by what was written, and NICs send by the paths there are since
+	// Settled: the manager has taken note of all links that went down or came up, switches forward by
+	// what it has written, and NICs send by the paths there are since.
+	Settled  bool
 	Held     bool              // NICs inject nothing, for they know no paths
 	Programs []string          // that are connected: what, and where
 	Managers []string          // those of them that are subnet managers, and our own while it manages
@@ -24,12 +26,27 @@ type Status struct {
 // settled is that of a Status.
 func (d *Driver) settled() bool {
 	q := &d.paths
-	return d.tables.idle() && !q.stale && q.now == nil && !d.held
+	return d.tables.idle() && !q.stale && q.now == nil && !d.held && d.swept()
+}
+
+// swept reports whether the manager has nothing to do: our own knows all dead links, and of programs
+// none waits for an answer or has still to take note of a link.
+func (d *Driver) swept() bool {
+	if w := d.own; w != nil && w.info.State == ib.ManagerMaster {
+		return !w.computing && !w.due && len(w.tasks)+len(w.open) == 0 && slices.Equal(w.dead, d.subnet.Dead())
+	}
+	for _, p := range d.clients {
+		if p.manager && (len(p.asked) > 0 || d.subnet.Unswept(p.at)) {
+			return false
+		}
+	}
+	return true
 }
 
 // Status returns it; that of a fabric that has ended is empty.
 func (d *Driver) Status() (s Status) {
 	_ = d.ask(func() {
+		d.look()
 		s = Status{Settled: d.settled(), Held: d.held, Lost: maps.Clone(d.lost), Ports: d.subnet.PortStates()}
 		type manager struct {
 			who string

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -86,11 +85,12 @@ func Attach(ctx context.Context, f *fabric.Fabric, c Config) (m *Manager, err er
 	}
 	defer func() { _ = told.Close() }() // it has its own
 	cmd.Stdout, cmd.Stderr = told, told
-	if err := cmd.Start(); err != nil {
+	wait, err := program.Start(cmd)
+	if err != nil {
 		return m, err
 	}
 	m.begun = true
-	m.over.Go(func() { m.wait(cmd) })
+	m.over.Go(func() { m.follow(wait) })
 	return m, m.ready(ctx)
 }
 
@@ -114,10 +114,10 @@ func (c Config) files() []string {
 	return list
 }
 
-// wait waits for OpenSM to end.
-func (m *Manager) wait(cmd *exec.Cmd) {
+// follow waits for OpenSM to end.
+func (m *Manager) follow(wait func() error) {
 	defer close(m.ended)
-	err := cmd.Wait()
+	err := wait()
 	if err == nil {
 		err = errors.New("it has ended")
 	}

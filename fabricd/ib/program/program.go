@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 )
 
@@ -21,7 +22,7 @@ const packages = "install Debian's packages libumad2sim0, opensm and infiniband-
 // Command is a program at a node of the fabric with that name of sockets, the first NIC where the node
 // is "". When ctx ends it is interrupted, which ends OpenSM in order, and killed when it does not end:
 // OpenSM does not while it waits for a fabric that is gone. It errs where the program, or
-// the library by which it comes in, is not installed. After it has ended, call [Clean].
+// the library by which it comes in, is not installed. [Start] starts it; after it has ended, call [Clean].
 func Command(ctx context.Context, fabric, node, name string, args ...string) (*exec.Cmd, error) {
 	library, err := library()
 	if err != nil {
@@ -39,6 +40,27 @@ func Command(ctx context.Context, fabric, node, name string, args ...string) (*e
 		c.Env = append(c.Env, "SIM_HOST="+node)
 	}
 	return c, nil
+}
+
+// Start starts a program. wait waits until it has ended, and is called once. On Linux the program is
+// killed when this process ends before it, even by a signal that nobody can catch: it is of no use
+// without us, and nobody would know of it.
+func Start(c *exec.Cmd) (wait func() error, err error) {
+	dieWithUs(c)
+	begun, ended := make(chan error, 1), make(chan error, 1)
+	go func() { // it ends with the program, which wait waits for
+		runtime.LockOSThread() // Linux kills the program when the thread that started it ends
+		defer runtime.UnlockOSThread()
+		err := c.Start()
+		begun <- err
+		if err == nil {
+			ended <- c.Wait()
+		}
+	}()
+	if err := <-begun; err != nil {
+		return nil, err
+	}
+	return func() error { return <-ended }, nil
 }
 
 // Clean takes away the folder of devices that the library makes where a program begins, and leaves
