@@ -1,10 +1,14 @@
 package cli_test
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -63,4 +67,35 @@ func TestCtrlCEndsWhatIsComputed(t *testing.T) {
 		assert.Empty(t, out.String(), c.args)
 		assert.Less(t, ctx.Asked(), c.n+5, "%v: it ended at once", c.args)
 	}
+}
+
+// A proof that is killed goes on from its checkpoint, and says what one in one go says.
+func TestAProofThatIsKilledGoesOn(t *testing.T) {
+	testenv.Long(t)
+	testenv.Unraced(t)
+	dir := t.TempDir()
+	begin := func(args ...string) *rig.Process {
+		args = append([]string{
+			"verify", "-t", "mport-tree:36,2", "--routing", "deterministic-link", "--faults", "17", "--no-symmetry",
+			"--jobs", "1", "--json",
+		}, args...)
+		return rig.Run(t, inFolder(filepath.Join(builtCommands(t), "fabricd"), dir, args...))
+	}
+	killed := begin("--checkpoint", "proof")
+	file := filepath.Join(dir, "proof")
+	rig.Until(t, func() bool { return killed.Ended() || fileIsThere(file) }, "something is saved")
+	killed.Kill()
+	require.NotContains(t, killed.Out.String(), `"pass"`, "it was not at its end")
+
+	code, on := begin("--checkpoint", "proof").Ends()
+	require.Zero(t, code, on)
+	code, whole := begin().Ends()
+	require.Zero(t, code, whole)
+	results := regexp.MustCompile(`(?m)^\{.*`) // the rest says how far it is
+	assert.Equal(t, untimed(results.FindString(whole)), untimed(results.FindString(on)))
+}
+
+func fileIsThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

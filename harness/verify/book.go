@@ -20,9 +20,11 @@ type book struct {
 	path  string // empty: nothing is kept
 	lock  *flock.Flock
 	page  page
-	saved time.Time
+	next  time.Time    // when it is saved again
+	known []uint64     // destinations that earlier runs have explored; not changed any more
+	sum   func() ended // what is to be saved of all sets at once; nil: nothing new
 
-	earlier []uint64 // what earlier runs have done; not changed any more
+	earlier []uint64 // chunks that earlier runs have done; not changed any more
 	before  float64  // seconds that they took
 	began   time.Time
 }
@@ -30,7 +32,18 @@ type book struct {
 type page struct {
 	Of   string   `json:"of"`   // the run's fingerprint
 	Done []uint64 `json:"done"` // bit i of the list: chunk i
+	// Seconds that it took to come so far.
+	Seconds float64 `json:"seconds,omitempty"`
+	Lazy    *atOnce `json:"at_once,omitempty"`
 	found
+}
+
+// atOnce is how far the exploration of all sets at once has come.
+type atOnce struct {
+	Every int      `json:"every"` // see orbits
+	Count int      `json:"count"` // destinations that are explored for others
+	Done  []uint64 `json:"done"`  // bit i of the list: that destination
+	Sum   ended    `json:"sum"`
 }
 
 // found is a result with what its JSON leaves out.
@@ -58,15 +71,20 @@ func (f found) result() *Result {
 	return r
 }
 
-// saveEvery is how much work an interruption can cost at most.
-const saveEvery = 2 * time.Second
+// saveEvery is how much work an interruption can cost at most, of checkpoints that are not large: of the
+// time no more than a part in saveShare goes into saving.
+const (
+	saveEvery = 2 * time.Second
+	saveShare = 20
+)
 
-// maxBook bounds a checkpoint that is read, chosen by us: of maxSets sets it has a tenth of that.
-const maxBook = 128 << 20
+// maxBook bounds a checkpoint that is read, chosen by us: of maxSets sets it has a thousandth of that, and
+// of dependencies between channels there are some ten million in the widest trees tried.
+const maxBook = 512 << 20
 
-// openBook locks the checkpoint, reads what an earlier run has done, and adds it to the result.
+// openBook locks the checkpoint and reads what an earlier run has done.
 func openBook(r *run) (_ *book, err error) {
-	b := &book{path: r.Checkpoint, saved: time.Now(), began: time.Now()}
+	b := &book{path: r.Checkpoint, next: time.Now().Add(saveEvery), began: time.Now()}
 	b.page.Done = make([]uint64, (r.total+r.chunk-1)/r.chunk/64+1)
 	b.earlier = make([]uint64, len(b.page.Done))
 	if b.path == "" {
@@ -89,26 +107,48 @@ func openBook(r *run) (_ *book, err error) {
 		return nil, err
 	}
 	var p page
-	if err = json.Unmarshal(data, &p); err == nil && p.Result == nil {
+	if err = json.Unmarshal(data, &p); err == nil && p.Result == nil && p.Lazy == nil {
 		err = errors.New("it has no result")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: checkpoint %s is not one of ours: name another file, or remove it: %w", ErrConfig,
 			b.path, err)
 	}
-	if found := (doubts{p.Result.Asymmetry, p.Result.SourceBased}); found != (doubts{}) {
+	if p.Of != b.page.Of || len(p.Done) != len(b.page.Done) {
+		return nil, b.another()
+	}
+	b.page, b.before = p, p.Seconds
+	if p.Result != nil {
+		b.earlier, b.before = slices.Clone(p.Done), max(p.Seconds, p.Result.Seconds)
+	}
+	return b, nil
+}
+
+// another is the error that the checkpoint is of another run.
+func (b *book) another() error {
+	return fmt.Errorf("%w: checkpoint %s is of another run: name another file, or remove it", ErrConfig, b.path)
+}
+
+// counts reports whether an earlier run has explored sets one by one.
+func (b *book) counts() bool { return b != nil && b.page.Result != nil }
+
+// restore adds what an earlier run has found of single sets to the result.
+func (b *book) restore(r *run) error {
+	old := b.page.found
+	if old.Result == nil {
+		return nil
+	}
+	if found := (doubts{old.Result.Asymmetry, old.Result.SourceBased}); found != (doubts{}) {
 		r.doubts = found
 		r.believe()
 		r.result = r.empty()
 	}
 	like := r.empty()
-	if p.Of != b.page.Of || len(p.Done) != len(b.page.Done) ||
-		(p.Result.Numbering == nil) != (like.Numbering == nil) || (p.Result.Duato == nil) != (like.Duato == nil) {
-		return nil, fmt.Errorf("%w: checkpoint %s is of another run: name another file, or remove it", ErrConfig, b.path)
+	if (old.Result.Numbering == nil) != (like.Numbering == nil) || (old.Result.Duato == nil) != (like.Duato == nil) {
+		return b.another()
 	}
-	b.page, b.earlier, b.before = p, slices.Clone(p.Done), p.Result.Seconds
-	r.result.add(p.result())
-	return b, nil
+	r.result.add(old.result())
+	return nil
 }
 
 // has reports whether an earlier run has done a chunk. It may be called by all workers at once.
@@ -120,24 +160,77 @@ func (b *book) seconds() float64 { return b.before + time.Since(b.began).Seconds
 // done notes a chunk, and saves now and then.
 func (b *book) done(n uint64, r *Result) error {
 	b.page.Done[n/64] |= 1 << (n % 64)
-	if b.path == "" || time.Since(b.saved) < saveEvery {
+	if b.path == "" || time.Now().Before(b.next) {
 		return nil
 	}
-	return b.save(r)
+	b.page.found = r.found()
+	return b.save()
 }
 
+// destinations is what earlier runs have found of all sets at once, where so many destinations are explored
+// for others, and one in every states is compared; nil: nothing.
+func (b *book) destinations(m *model, every, count int) (*ended, error) {
+	if b == nil {
+		return nil, nil
+	}
+	old := b.page.Lazy
+	if old == nil || old.Every > every { // see untrue
+		nothing := lazyFind{sum: noPairs}
+		b.page.Lazy = &atOnce{Every: every, Count: count, Done: make([]uint64, count/64+1), Sum: nothing.ended(nil)}
+		b.known = make([]uint64, count/64+1)
+		return nil, nil
+	}
+	if old.Every != every || old.Count != count || len(old.Done) != count/64+1 || !old.Sum.of(m) {
+		return nil, b.another()
+	}
+	b.known = slices.Clone(old.Done)
+	return &old.Sum, nil
+}
+
+// untrue reports whether an earlier run has found that the firmware is not cyclic, though it says so.
+func (b *book) untrue() bool { return b != nil && b.page.Lazy != nil && b.page.Lazy.Every == 1 }
+
+// hasDestination reports whether an earlier run has explored a destination. It may be called by all workers
+// at once.
+func (b *book) hasDestination(i int) bool { return b != nil && b.known[i/64]>>(i%64)&1 == 1 }
+
+// ended notes a destination, and saves now and then the sum of all.
+func (b *book) ended(i int, sum func() ended) error {
+	if b == nil || b.path == "" {
+		return nil
+	}
+	b.page.Lazy.Done[i/64] |= 1 << (i % 64)
+	b.sum = sum
+	if time.Now().Before(b.next) {
+		return nil
+	}
+	return b.save()
+}
+
+// close saves and gives the checkpoint back.
 func (b *book) close(r *Result) error {
 	if b.path == "" {
 		return nil
 	}
-	return errors.Join(b.save(r), b.leave())
+	if r != nil {
+		b.page.found = r.found()
+	}
+	if b.page.Result == nil && b.page.Lazy == nil { // nothing was explored
+		return b.leave()
+	}
+	return errors.Join(b.save(), b.leave())
 }
 
 // save writes the file anew: a kill leaves the old one or the new one.
-func (b *book) save(r *Result) error {
-	b.saved = time.Now()
-	r.Seconds = b.seconds()
-	b.page.found = r.found()
+func (b *book) save() error {
+	began := time.Now()
+	if b.page.Seconds = b.seconds(); b.page.Result != nil {
+		b.page.Result.Seconds = b.page.Seconds
+	}
+	if b.sum != nil {
+		b.page.Lazy.Sum = b.sum()
+		b.sum = nil
+	}
 	data, err := json.Marshal(&b.page)
 	if err == nil {
 		err = safefile.Write(b.path, data)
@@ -145,6 +238,8 @@ func (b *book) save(r *Result) error {
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
+	now := time.Now()
+	b.next = now.Add(max(saveEvery, saveShare*now.Sub(began)))
 	return nil
 }
 

@@ -80,7 +80,8 @@ type Config struct {
 	// Exhaustive explores the sets one by one, also where all can be explored at once.
 	Exhaustive bool
 	Workers    int // goroutines; 0 is one per core
-	// Engine explores the sets one by one; nil: goroutines of this process. All sets at once it does not.
+	// Engine explores the sets one by one, or, where there are too many for that, the destinations with all
+	// sets at once; nil: goroutines of this process.
 	Engine work.Engine
 	// Progress, if given, is told how many of the sets are done. It is called from one goroutine at
 	// a time.
@@ -89,8 +90,8 @@ type Config struct {
 	Destinations func(done, total uint64)
 	// StopAtFirst ends at the first set with a fault found, as soon as smaller sets are done.
 	StopAtFirst bool
-	// Checkpoint names a file in which what is done is kept every few seconds, and from which a run
-	// that was interrupted goes on. One run at a time can have it. What it holds was found by the
+	// Checkpoint names a file in which the sets that are done, or the destinations, are kept every few
+	// seconds, and from which a run that was interrupted goes on. One run at a time can have it. What it holds was found by the
 	// firmware's code as it was then: remove it when that has changed.
 	Checkpoint string
 	// Compare also asks of every set whether all pairs are connected by up/down tables made anew

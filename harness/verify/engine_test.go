@@ -289,7 +289,7 @@ func TestACheckpointOfAnotherRunOrADamagedOneIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "run.json")
 	c := Config{
 		Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink(),
-		Sets: Sets{Max: 1}, Checkpoint: file,
+		Sets: Sets{Max: 1}, Checkpoint: file, Exhaustive: true,
 	}
 	ran(t, c)
 	for what, change := range map[string]func(c *Config){
@@ -377,7 +377,7 @@ func TestTwoRunsCannotHaveOneCheckpointAtATime(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "run.json")
 	c := Config{
 		Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink(),
-		Sets: Sets{Max: 1}, Checkpoint: file, Workers: 1,
+		Sets: Sets{Max: 1}, Checkpoint: file, Workers: 1, Exhaustive: true,
 	}
 	second := c
 	asked := false

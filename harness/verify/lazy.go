@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"sync"
-	"sync/atomic"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -36,6 +33,8 @@ type lazyFind struct {
 	falls   bool   // a hop does not raise the channel's number
 	choices bool   // a decision has left one
 	now     bool   // the firmware has looked at the time
+	done    int    // destinations, or pairs, of all
+	of      int
 }
 
 // canBeLazy says why the sets cannot be explored all at once; "": they can.
@@ -50,8 +49,10 @@ func (r *run) canBeLazy() string {
 		return "switches with NICs can be dead"
 	case r.Mixed != nil || r.knowing():
 		return "it is not one routing that knows nothing of the faults"
-	case r.Subfunction != nil || r.Compare != nil || r.Checkpoint != "":
+	case r.Subfunction != nil || r.Compare != nil:
 		return "something is asked of each set"
+	case r.book.counts():
+		return "the checkpoint holds sets that were explored one by one"
 	case r.model.stateful:
 		return "switches have registers"
 	}
@@ -67,9 +68,8 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 	found, err := r.find(ctx, (*lazyWalk).relevant)
 	switch {
 	case ctx.Err() != nil:
-		res = r.empty()
-		res.Method, res.Symmetry, res.Interrupted = Lazy, "", true
-		return res, "", nil
+		res, err = r.soFar(found)
+		return res, "", err
 	case gaveUp(err):
 		return nil, err.Error(), nil
 	case err != nil:
@@ -86,8 +86,26 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 	}
 	if err = r.conclude(found, res); err == nil && found.wrong != nil && res.Unconnected > 0 {
 		err = r.shares(ctx, res)
+		res.Interrupted = ctx.Err() != nil
 	}
 	return res, "", err
+}
+
+// soFar is the result where the exploration was interrupted.
+func (r *run) soFar(found lazyFind) (*Result, error) {
+	res := r.empty()
+	res.Method, res.Symmetry, res.Interrupted, res.States = Lazy, "", true, found.nodes
+	res.Unconnected, res.Livelocks = uint64(found.sum.failing), uint64(found.sum.loops)
+	what := "destinations"
+	if !r.model.merged {
+		what = "pairs"
+	}
+	res.Notes = append(res.Notes, fmt.Sprintf("%d of %d %s explored", found.done, found.of, what))
+	var err error
+	if found.wrong != nil {
+		res.Counter, err = r.shows(found.wrong)
+	}
+	return res, err
 }
 
 // losesNICs reports whether a switch with NICs can be dead.
@@ -116,144 +134,17 @@ func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err erro
 		doubt = err.Error()
 	}
 	alike := newOrbits(r, newMortals(r.model, &r.Sets, r.OneByOne))
-	if found, err = r.findAlike(ctx, forget, alike); errors.Is(err, errCyclic) {
+	says := alike != nil && alike.every > 1
+	if !says || !r.book.untrue() {
+		found, err = r.findAlike(ctx, forget, alike)
+	}
+	if says && (r.book.untrue() || errors.Is(err, errCyclic)) {
 		alike.every = 1
 		found, err = r.findAlike(ctx, forget, alike)
 		found.doubt = "it is not cyclic: another destination was decided about otherwise"
 	}
 	found.doubt = cmp.Or(found.doubt, doubt)
 	return found, err
-}
-
-// findAlike is find with these orbits, nil: each destination is explored.
-func (r *run) findAlike(ctx context.Context, forget forget, alike *orbits) (found lazyFind, err error) {
-	found.pairs, found.sum = make([][]lazyPair, len(r.model.flows)), noPairs
-	errs, finders := make([]error, r.Workers), make([]*finder, r.Workers)
-	var next atomic.Int64
-	var stop atomic.Bool
-	var workers sync.WaitGroup
-	done := make(chan int, r.Workers) // destinations, or pairs
-	for i := range finders {
-		workers.Go(func() {
-			w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, r.OneByOne))
-			w.forget = forget
-			s := &finder{r: r, w: w, alike: alike, each: found.pairs, sum: noPairs}
-			finders[i] = s
-			for ctx.Err() == nil && !stop.Load() {
-				f := int(next.Add(1) - 1)
-				if f >= len(r.model.flows) {
-					return
-				}
-				n, err := s.flow(ctx, f)
-				if errs[i] = err; err != nil {
-					stop.Store(true)
-					return
-				}
-				done <- n
-			}
-		})
-	}
-	go func() {
-		workers.Wait()
-		close(done)
-	}()
-	sofar := 0
-	for n := range done {
-		if sofar += n; r.Destinations != nil && n > 0 {
-			r.Destinations(uint64(sofar), uint64(len(r.model.flows)))
-		}
-	}
-	for _, s := range finders {
-		found.nodes += s.nodes
-		if w := s.wrong; w != nil && (found.wrong == nil || w.before(found.wrong)) {
-			found.wrong = w
-		}
-		found.sum.join(s.sum)
-		w := s.w
-		found.falls, found.choices, found.now = found.falls || w.falls, found.choices || w.choices, found.now || w.now
-	}
-	found.choices = found.choices || r.When == Arriving || r.When == Flapping // of moments
-	if alike != nil {
-		found.alike = alike.String()
-	}
-	found.cyclic = r.model.number == nil && together(finders, alike).cyclic()
-	return found, cmp.Or(errs...)
-}
-
-// finder explores destinations, as one of several workers.
-type finder struct {
-	r     *run
-	w     *lazyWalk
-	alike *orbits
-	each  [][]lazyPair // of all workers
-	sum   lazySum
-	wrong *witness
-	nodes uint64
-}
-
-// flow explores a destination, and those that it stands for, and says how many these are together.
-func (s *finder) flow(ctx context.Context, f int) (n int, err error) {
-	if s.alike != nil && s.alike.turn[f] > 0 {
-		return 0, nil
-	}
-	pairs, err := s.explore(ctx, f)
-	if err != nil || s.alike == nil {
-		return 1, err
-	}
-	var others []int
-	for _, r := range s.alike.turns[1:] {
-		to := int(r.nics[f])
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
-		if !s.w.mirrors(s.alike, f, to) {
-			if s.alike.every > 1 {
-				return 0, errCyclic
-			}
-			others = append(others, to)
-			continue
-		}
-		if s.sum.add(pairs); s.r.eachPair {
-			s.each[to] = make([]lazyPair, len(pairs))
-			for i, src := range s.r.model.flows[f].srcs {
-				s.each[to][slices.Index(s.r.model.flows[to].srcs, weft.NICID(r.nics[src]))] = pairs[i]
-			}
-		}
-	}
-	for _, f := range others {
-		if _, err := s.explore(ctx, f); err != nil {
-			return 0, err
-		}
-	}
-	return s.alike.size(), nil
-}
-
-// explore explores one destination.
-func (s *finder) explore(ctx context.Context, f int) ([]lazyPair, error) {
-	if err := s.w.walk(ctx, f); err != nil {
-		return nil, err
-	}
-	pairs := s.w.pairs(f)
-	if s.sum.add(pairs); s.r.eachPair {
-		s.each[f] = pairs
-	}
-	if w := s.w.wrongs(f); w != nil && (s.wrong == nil || w.before(s.wrong)) {
-		s.wrong = w
-	}
-	s.nodes += uint64(len(s.w.nodes))
-	return pairs, nil
-}
-
-// together is the graph of all walks, and of those to the destinations that are alike.
-func together(finders []*finder, alike *orbits) *waitGraph {
-	g := finders[0].w.graph
-	for _, s := range finders[1:] {
-		g.edges = append(g.edges, s.w.graph.edges...) // an edge that is there twice makes no new cycle
-	}
-	if alike != nil {
-		g.closeUnder(alike)
-	}
-	return g
 }
 
 // conclude makes the result of what was found.

@@ -34,16 +34,15 @@ func (r *run) folds() *fold {
 func (r *run) findFolded(ctx context.Context, forget forget, q *fold) (found lazyFind, err error) {
 	w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, false))
 	w.forget, w.fold, w.graph = forget, q, nil
-	s := &finder{r: r, w: w, each: make([][]lazyPair, len(r.model.flows)), sum: noPairs}
+	s := &finder{r: r, w: w, each: make([][]lazyPair, len(r.model.flows))}
 	if _, err := s.flow(ctx, 0); err != nil {
 		return found, err
 	}
 	n := len(r.model.flows)
-	found = lazyFind{
-		pairs: s.each, sum: s.sum, wrong: s.wrong, nodes: s.nodes, cyclic: true, choices: true, now: w.now,
-		alike: fmt.Sprintf("every digit renumbered: one of %d destinations explored, each decision compared with %d "+
-			"renumbered at random", n, imagesPerQuestion),
-	}
+	found = s.found
+	found.pairs, found.cyclic, found.choices = s.each, true, true
+	found.alike = fmt.Sprintf("every digit renumbered: one of %d destinations explored, each decision compared with %d "+
+		"renumbered at random", n, imagesPerQuestion)
 	found.sum.failing, found.sum.loops = n*found.sum.failing, n*found.sum.loops
 	for f := 1; f < n && r.eachPair; f++ {
 		for _, src := range r.model.flows[f].srcs {

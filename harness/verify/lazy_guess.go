@@ -40,6 +40,7 @@ type guess struct {
 	questions          []called
 	leaves             []leaf
 	list               int32 // the number of these leaves
+	choices            bool  // a decision has left one
 }
 
 // called is one call, and all that [asker.fork] looks at of what came back.
@@ -73,7 +74,7 @@ func (a *asker) likeness(f int, st *state) (l likeness, ok bool) {
 func (a *asker) tree(f int, st *state) error {
 	like, ok := a.likeness(f, st)
 	if s := a.guesses.of[like]; ok && a.replay(f, st, s) {
-		a.looked = s
+		a.looked, a.choices = s, a.choices || s.choices
 		return nil
 	}
 	a.leaves = a.leaves[:0]
@@ -82,10 +83,15 @@ func (a *asker) tree(f int, st *state) error {
 		a.guesses.now = &guess{can: v.can, links: v.links, mortal: a.faults.mortal[st.sw]}
 	}
 	a.looked = a.guesses.now
-	if err := a.fork(f, st, switching.PortSet{}, switching.PortSet{}, false); err != nil || !ok {
+	before := a.choices
+	a.choices = false
+	err := a.fork(f, st, switching.PortSet{}, switching.PortSet{}, false)
+	chosen := a.choices
+	if a.choices = before || chosen; err != nil || !ok {
 		return err
 	}
 	s := &a.guesses
+	s.now.choices = chosen
 	for i := range s.now.questions {
 		q := &s.now.questions[i]
 		v.Dead = q.dead

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-
-	"github.com/weft-fabric/weft"
 )
 
 // lazyWalk explores what can become of the packets to one destination with whatever links dead: a
@@ -340,7 +338,7 @@ func (w *lazyWalk) expand(id, cost int32) error {
 		}
 		w.edges = append(w.edges, e)
 		if w.graph != nil && o.out >= 0 && o.from >= 0 {
-			w.waitsFor(o)
+			w.graph.between(o.from, o.out, o.two)
 		}
 	}
 	w.nodes[id].last = int32(len(w.edges))
@@ -365,13 +363,6 @@ func (w *lazyWalk) remembers(o *outcome, cost int32) (left []fact, by []uint8) {
 		left, by = w.fold.facts(order, left), w.fold.then(w.moves[o.by], order)
 	}
 	return left, by
-}
-
-// waitsFor notes that a packet that holds a channel can want another.
-func (w *lazyWalk) waitsFor(o *outcome) {
-	at := &w.m.peers[o.from/int32(w.m.vcs)]
-	vc := func(channel int32) weft.VC { return weft.VC(channel % int32(w.m.vcs)) }
-	w.graph.add(w.m.turn(int(at.node), at.port, vc(o.from), w.m.port(o.out), vc(o.out)), o.from, o.out, o.two)
 }
 
 // learn sets w.merged to what is known and what an outcome adds, and counts the links that are dead

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
-	"time"
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/work"
@@ -37,22 +36,33 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	}
 	r := &run{Config: c, model: m, total: c.Sets.total()}
 	r.chunk = max(leastChunk, (r.total+maxChunks-1)/maxChunks)
-	began := time.Now()
-	res, why, err := r.lazy(ctx)
+	if r.book, err = openBook(r); err != nil {
+		return nil, err
+	}
+	res, err := r.explored(ctx)
+	if saved := r.book.close(r.result); err == nil {
+		err = saved
+	}
 	if err != nil {
 		return nil, err
 	}
-	if res != nil {
-		res.Seconds = time.Since(began).Seconds()
-		res.finish()
-		return res, nil
+	res.Seconds = r.book.seconds()
+	res.finish()
+	return res, nil
+}
+
+// explored explores all sets at once or, where that cannot be, one by one.
+func (r *run) explored(ctx context.Context) (*Result, error) {
+	res, why, err := r.lazy(ctx)
+	if res != nil || err != nil {
+		return res, err
 	}
-	if err := c.Sets.countable(); err != nil {
+	if err := r.Sets.countable(); err != nil {
 		return nil, fmt.Errorf("%w; they cannot be explored all at once: %s", err, why)
 	}
 	r.believe()
 	r.result = r.empty()
-	if r.book, err = openBook(r); err != nil {
+	if err = r.book.restore(r); err != nil {
 		return nil, err
 	}
 	err = r.work(ctx)
@@ -61,9 +71,6 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		r.doubt(claim)
 		r.restart()
 		err = r.work(ctx)
-	}
-	if saved := r.book.close(r.result); err == nil {
-		err = saved
 	}
 	if err != nil {
 		return nil, err
@@ -76,8 +83,6 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 			return nil, err
 		}
 	}
-	res.Seconds = r.book.seconds()
-	res.finish()
 	return res, nil
 }
 

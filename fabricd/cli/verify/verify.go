@@ -340,9 +340,6 @@ func (v *verifyFlags) prepare() (earlier []*verify.Result, err error) {
 
 // interrupted says how to go on.
 func (v *verifyFlags) interrupted(r *verify.Result, p *command.Progress) error {
-	if r.Method == verify.Lazy {
-		return errors.New("interrupted while all sets were explored at once: the next run begins anew")
-	}
 	how := "with --checkpoint FILE the next run could go on from here"
 	if v.checkpoint != "" {
 		how = "the same command goes on from " + v.checkpoint
@@ -350,6 +347,9 @@ func (v *verifyFlags) interrupted(r *verify.Result, p *command.Progress) error {
 	of := ""
 	if p.Total > 0 {
 		of = " of " + command.Grouped(p.Total)
+	}
+	if r.Method == verify.Lazy {
+		return fmt.Errorf("interrupted while all sets were explored at once: %s", how)
 	}
 	return fmt.Errorf("interrupted after %s%s fault sets: %s", command.Grouped(r.FaultSets), of, how)
 }

@@ -20,7 +20,7 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "checkpoint")
 	v := verifyFlags{
 		topology: "kary-ntree:2,3", routing: "deterministic-link", faults: "3", kind: "link", when: "before", registers: "shared", jobs: 1, noSymmetry: true,
-		checkpoint: file, tellEvery: time.Nanosecond,
+		exhaustive: true, checkpoint: file, tellEvery: time.Nanosecond,
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -50,8 +50,33 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 	ended, stop := context.WithCancel(t.Context())
 	stop()
 	require.EqualError(t, v.run(ended, nil, &rig.Output{}, &rig.Output{}),
-		"interrupted while all sets were explored at once: the next run begins anew")
-	v.exhaustive = true
-	require.EqualError(t, v.run(ended, nil, &rig.Output{}, &rig.Output{}),
 		"interrupted after 0 fault sets: with --checkpoint FILE the next run could go on from here")
+}
+
+func TestVerifyOfAllSetsAtOnceGoesOnFromItsCheckpoint(t *testing.T) {
+	t.Parallel()
+	v := verifyFlags{
+		topology: "kary-ntree:3,3", routing: "deterministic-link", faults: "2", kind: "link", when: "before", registers: "shared",
+		jobs: 1, noSymmetry: true, tellEvery: time.Nanosecond,
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	require.EqualError(t, v.run(ctx, nil, &rig.Output{}, &rig.Signals{Word: ", about ", Cancel: cancel}),
+		"interrupted while all sets were explored at once: with --checkpoint FILE the next run could go on from here")
+
+	v.checkpoint = filepath.Join(t.TempDir(), "checkpoint")
+	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
+	var out rig.Output
+	errs := &rig.Signals{Word: ", about ", Cancel: cancel}
+	require.EqualError(t, v.run(ctx, nil, &out, errs),
+		"interrupted while all sets were explored at once: the same command goes on from "+v.checkpoint)
+	assert.Regexp(t, `note: \d+ of 27 destinations explored\n`, out.String())
+	assert.Regexp(t, `^1 of 27 destinations, 3.70%\n2 of 27 destinations, 7.41%, about \S+ left\n`, errs.String())
+
+	var again rig.Output
+	more := &rig.Output{}
+	require.NoError(t, v.run(t.Context(), nil, &again, more))
+	assert.Regexp(t, `^([3-9]|1\d) of 27 destinations, `, more.String())
+	assert.Contains(t, again.String(), "holds: 1486 fault sets")
 }
