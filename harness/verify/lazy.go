@@ -52,10 +52,15 @@ func (r *run) canBeLazy() string {
 		return "it is not one routing that knows nothing of the faults"
 	case r.Subfunction != nil || r.Compare != nil || r.Checkpoint != "":
 		return "something is asked of each set"
-	case r.model.stateful:
+	case r.registers() && (!r.Firmware.Vectors || r.When != Before || r.folds() == nil):
 		return "switches have registers"
 	}
 	return ""
+}
+
+// registers reports whether a switch has registers.
+func (r *run) registers() bool {
+	return slices.ContainsFunc(r.model.runs[0].declared, func(n int) bool { return n > 0 })
 }
 
 // lazy explores all sets at once. ok is false if they have to be explored one by one, for the reason
