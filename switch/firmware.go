@@ -89,6 +89,12 @@ type Firmware struct {
 	// and down ports renumbered, it gives the same candidates, renumbered. Fault sets that differ by
 	// the digits' values only are then the same to it. Package harness/verify checks the claim.
 	Symmetric bool
+	// Vectors says, in trees, that every register is a vector of up ports, whose bit j stands for up
+	// port j. A decision that looks at a register looks at one, which depends on the switch and the
+	// destination alone. It offers up ports, leaves those out whose bit is set or that the packet came
+	// by, and sets the bit of this one; of registers it looks at nothing else. Package harness/verify
+	// checks the claim.
+	Vectors bool
 	// Cyclic says, in trees with one radix, that the firmware does the same, moved on, where the
 	// subtrees below the highest switches are moved on by any number, the last to the front: it goes
 	// through down ports in a circle that begins at the one towards the destination, or they are all

@@ -53,10 +53,15 @@ func (r *run) canBeLazy() string {
 		return "something is asked of each set"
 	case r.book.counts():
 		return "the checkpoint holds sets that were explored one by one"
-	case r.model.stateful:
+	case r.registers() && (!r.Firmware.Vectors || r.When != Before || r.folds() == nil):
 		return "switches have registers"
 	}
 	return ""
+}
+
+// registers reports whether a switch has registers.
+func (r *run) registers() bool {
+	return slices.ContainsFunc(r.model.runs[0].declared, func(n int) bool { return n > 0 })
 }
 
 // lazy explores all sets at once. ok is false if they have to be explored one by one, for the reason

@@ -60,6 +60,9 @@ type outcome struct {
 	from  int32  // the channel that the packet came by, where channels are not numbered
 	two   bool   // see edge
 	falls bool   // the channel's number is not above that of the one the packet came by
+
+	vector *vectorUse // nil: it uses none
+	at     int32      // the state, if it does
 }
 
 // What an outcome leads to beside a state.
@@ -83,7 +86,8 @@ var (
 
 // gaveUp reports whether an error says that all sets cannot be explored at once.
 func gaveUp(err error) bool {
-	return errors.Is(err, errReads) || errors.Is(err, errOutcomes) || errors.Is(err, errNodes) || errors.Is(err, errClaim)
+	return slices.ContainsFunc([]error{errReads, errOutcomes, errNodes, errClaim, errPrice, errOthers},
+		func(why error) bool { return errors.Is(err, why) })
 }
 
 // maxOutcomes bounds what one decision can come to, chosen by us.
@@ -106,15 +110,22 @@ type asker struct {
 	fold     *fold     // nil: no state stands for others
 	moves    [][]uint8 // renumberings that states were folded by
 	moveIDs  map[string]int32
-	unfit    bool   // the fields of a packet cannot be renumbered
-	looked   *guess // how the state was asked that was asked about last; nil: that was not noted
+	unfit    bool             // the fields of a packet cannot be renumbered
+	looked   *guess           // how the state was asked that was asked about last; nil: that was not noted
+	vectors  bool             // the firmware says that registers are vectors
+	vectorOf map[[2]int32]int // per switch and destination
+	writes   bool             // a decision has written a register
 }
 
 func newAsker(m *model, most int, faults *mortals) *asker {
-	a := &asker{space: newSpace(m), most: most, faults: faults, views: make([]unknownView, len(m.g.Switches))}
+	a := &asker{
+		space: newSpace(m), most: most, faults: faults, views: make([]unknownView, len(m.g.Switches)),
+		vectorOf: map[[2]int32]int{},
+	}
 	for s := range a.views {
 		v := &a.views[s]
 		v.Still = a.still[s]
+		v.Registers = make([]uint64, m.runs[0].declared[s])
 		for p := range weft.PortID(m.ports(s)) {
 			if m.peer(s, p).kind == weft.KindSwitch {
 				v.links.Add(p)
@@ -127,11 +138,11 @@ func newAsker(m *model, most int, faults *mortals) *asker {
 // look asks the firmware about a packet in a state, whatever is dead.
 func (a *asker) look(f int, st *state) error {
 	v := a.view(st.sw, st.in)
-	v.Asked = switching.Asked{}
+	v.Asked, a.writes = switching.Asked{}, false
 	if err := a.tree(f, st); err != nil {
 		return err
 	}
-	if v.Asked.Register || v.Asked.Queues || v.Asked.Draw {
+	if v.Asked.Queues || v.Asked.Draw || (v.Asked.Register || a.writes) && !a.registersAsVectors(f, st) {
 		return errReads
 	}
 	if a.lies {
@@ -176,6 +187,7 @@ type leaf struct {
 	two      bool // see edge
 	fields   int32
 	dead, up switching.PortSet
+	vector   bool // by a vector, see vectorUse: where it is lost, all of dead are dead or tried
 }
 
 // fork adds the outcomes with these ports dead and these up: one where all else that the firmware
@@ -258,7 +270,9 @@ func (a *asker) route(f int, st *state, dead, up switching.PortSet, strict bool,
 	fl := &a.m.flows[f]
 	a.pkt = packets[turn%len(packets)]
 	a.pkt.Src, a.pkt.Dst, a.pkt.VC, a.pkt.Fields = fl.srcs[turn%len(fl.srcs)], fl.dst, st.vc, a.fields.of(st.fields)
-	return a.m.decided(&a.m.runs[0].fw, v, st.in, &a.pkt)
+	d := a.m.decided(&a.m.runs[0].fw, v, st.in, &a.pkt)
+	a.writes = a.writes || d.Write.Do
+	return d
 }
 
 // offersAll reports whether the candidates are at the ports that the firmware asked to offer, at all
@@ -345,11 +359,15 @@ func (a *asker) emit(st *state, l leaf) {
 
 // leads is the outcome of a leaf, without facts.
 func (a *asker) leads(fs *flowSpace, st *state, l *leaf) outcome {
-	if l.port == weft.NoPort {
-		return outcome{to: lost, out: -1}
-	}
 	in := a.m.into(int(st.sw), st.in, st.vc)
 	o := outcome{to: delivered, out: -1, from: in, two: l.two}
+	if l.vector {
+		o.vector = a.vectorUse(st, l)
+	}
+	if l.port == weft.NoPort {
+		o.to = lost
+		return o
+	}
 	if to := a.m.peer(int(st.sw), l.port); to.kind == weft.KindSwitch {
 		o.out = a.m.channel(int(st.sw), l.port, l.vc)
 		if a.fold != nil {

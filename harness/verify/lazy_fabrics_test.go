@@ -79,7 +79,7 @@ func lazily(t *testing.T, c Config) (*run, string) {
 	require.NoError(t, c.check())
 	m, err := newModel(&c)
 	require.NoError(t, err)
-	r := &run{Config: c, model: m}
+	r := &run{Config: c, model: m, folded: c.Firmware.Vectors}
 	if why := r.canBeLazy(); why != "" {
 		return nil, why
 	}

@@ -58,7 +58,7 @@ func newMortals(m *model, s *Sets, oneByOne bool) *mortals {
 				o.mortal[sw].Add(p)
 			}
 			if o.can[to.node] {
-				side := o.side(m, to)
+				side := side(m, to)
 				o.ends[to.link][side] = int32(to.node)
 				o.about[to.node] = append(o.about[to.node], o.links+o.switches+2*int32(to.link)+side)
 			}
@@ -71,7 +71,7 @@ func newMortals(m *model, s *Sets, oneByOne bool) *mortals {
 }
 
 // side is which end of its link a port leads to.
-func (o *mortals) side(m *model, to *peer) int32 {
+func side(m *model, to *peer) int32 {
 	if end := m.g.Links[to.link].A; end.Node.IsSwitch() && end.Node.Index == to.node && end.Port == to.port {
 		return 0
 	}
@@ -182,7 +182,7 @@ func (o *mortals) blame(m *model, st *state, dead switching.PortSet, facts []fac
 		case o.kind == Switches:
 			facts = append(facts, fact(sw)<<1|1)
 		case can && o.open():
-			facts = append(facts, fact(link)<<1|1, fact(o.links+o.switches+2*link+o.side(m, to))<<1|1)
+			facts = append(facts, fact(link)<<1|1, fact(o.links+o.switches+2*link+side(m, to))<<1|1)
 		case can:
 			doubtful = append(doubtful, [2]int32{link, sw})
 		default:
@@ -360,6 +360,9 @@ func (w *lazyWalk) dead(edge int32, loops bool) (list []Element) {
 	}
 	if w.fold != nil {
 		known = w.fold.facts(w.fold.inverse(by), known)
+	}
+	if w.vectors {
+		known = slices.DeleteFunc(known, func(is fact) bool { return is >= w.faults.bits() })
 	}
 	return w.faults.fewest(known)
 }

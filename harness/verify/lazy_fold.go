@@ -28,6 +28,8 @@ type fold struct {
 	coords      [][]int32 // per link between switches: its slots
 	upper       []int     // per link: the tier of its upper end
 	linkAt      [][]int32 // per tier of the upper end: the link with some coordinates
+	places      [][]int32 // per switch: its slots
+	above       []int32   // per link: which of its ends is the upper one
 	label       []uint8   // per slot, of the state that is ordered
 	colour      []uint64  // per slot
 	more        []uint64
@@ -51,7 +53,7 @@ func newFold(m *model) *fold {
 	}
 	t := m.g.Place(0).Tree
 	q := &fold{m: m, tiers: t.N, rng: rand.New(weft.Stream(1, weft.StreamFaultSets, 0, 0))}
-	if q.tiers < 2 {
+	if q.tiers < 2 || q.tiers > maxTiers {
 		return nil
 	}
 	add := func(at *[]int32, size int) {
@@ -89,6 +91,11 @@ func (q *fold) whole() bool {
 		}
 	}
 	for id, sw := range q.m.g.Switches {
+		at := make([]int32, 0, len(sw.Digits))
+		for i, d := range sw.Digits {
+			at = append(at, q.digit(int(sw.Tier), i)+int32(d))
+		}
+		q.places = append(q.places, at)
 		if q.switchAt[sw.Tier][q.mixed(int(sw.Tier), nil, sw.Digits)] != -1 {
 			return false
 		}
@@ -99,7 +106,8 @@ func (q *fold) whole() bool {
 			return false
 		}
 	}
-	q.coords, q.upper = make([][]int32, len(q.m.g.Links)), make([]int, len(q.m.g.Links))
+	links := len(q.m.g.Links)
+	q.coords, q.upper, q.above = make([][]int32, links), make([]int, links), make([]int32, links)
 	for id, sw := range q.m.g.Switches {
 		t := q.m.g.Place(weft.SwitchID(id)).Tree
 		for p := range weft.PortID(q.m.ports(id)) {
@@ -126,7 +134,7 @@ func (q *fold) whole() bool {
 				for i := int(t.Tier); i < q.tiers-1; i++ {
 					at = append(at, q.copies[i]+int32(sw.Digits[i]))
 				}
-				q.coords[to.link], q.upper[to.link] = at, int(t.Tier)
+				q.coords[to.link], q.upper[to.link], q.above[to.link] = at, int(t.Tier), 1-side(q.m, to)
 				q.linkAt[t.Tier][q.place(at, nil)] = int32(to.link)
 			}
 		}
@@ -265,15 +273,6 @@ func (q *fold) state(p []uint8, st state, fields *interner[weft.Fields]) (_ stat
 	return st, ok
 }
 
-// facts renumbers facts about links, and sorts them.
-func (q *fold) facts(p []uint8, facts []fact) []fact {
-	for i, is := range facts {
-		facts[i] = fact(q.linkAt[q.upper[is>>1]][q.place(q.coords[is>>1], p)])<<1 | is&1
-	}
-	slices.Sort(facts)
-	return facts
-}
-
 // labels sets the labels of a state.
 func (q *fold) labels(st *state, f weft.Fields) {
 	clear(q.label)
@@ -311,8 +310,8 @@ func (q *fold) order(facts []fact) []uint8 {
 	for range min(len(facts), 3) {
 		clear(q.more)
 		for _, is := range facts {
-			at := q.coords[is>>1]
-			sum := uint64(is&1) | uint64(q.upper[is>>1])<<1
+			kind, tier, at := q.slots(int32(is >> 1))
+			sum := uint64(is&1) | uint64(kind)<<1 | uint64(tier)<<4
 			for _, slot := range at {
 				sum = weft.Scatter(sum ^ q.colour[slot])
 			}
@@ -360,20 +359,6 @@ func (q *fold) shuffled() []uint8 {
 	return p
 }
 
-// sort of link that a state can ask about: the tier of the link's upper end, and the label of each of its
-// values.
-type linkSort uint64
-
-// sortOf is the sort of a link, to a state whose labels are set.
-func (q *fold) sortOf(link int32) linkSort {
-	at := q.coords[link]
-	s := linkSort(q.upper[link])
-	for _, slot := range at {
-		s = s<<5 | linkSort(q.label[slot])
-	}
-	return s
-}
-
 // imagesPerQuestion is how many renumberings of a question a firmware is asked, drawn at random, chosen by
 // us: some million calls.
 const imagesPerQuestion = 64
@@ -381,11 +366,12 @@ const imagesPerQuestion = 64
 // believed reports whether the firmware, asked what a guess has asked with everything renumbered, answers
 // the same, renumbered.
 func (a *asker) believed(q *fold, f int, st *state, s *guess) bool {
+	vector := slices.ContainsFunc(a.leaves, func(l leaf) bool { return l.vector })
 	dst := q.m.flows[f].dst
 	leaf, at := q.m.g.SwitchOf(dst)
 	for i := range s.questions {
 		ask := &s.questions[i]
-		for range imagesPerQuestion {
+		for image := range imagesPerQuestion {
 			p := q.shuffled()
 			to, ok := q.state(p, *st, &a.fields)
 			if !ok {
@@ -410,6 +396,9 @@ func (a *asker) believed(q *fold, f int, st *state, s *guess) bool {
 				if !slices.Contains(d.Candidates, c) {
 					return false
 				}
+			}
+			if vector && i == 0 && image < imagesPerVector/8 && !a.vectorAt(now, &to, imagesPerVector) {
+				return false
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func (r *run) folds() *fold {
 	switch {
 	case !m.runs[0].fw.Symmetric || r.NoSymmetry || m.number != nil:
 		return nil
-	case r.Sets.Kind != Links || r.When == Flapping || r.OneByOne || !m.merged:
+	case r.Sets.Kind == Switches || r.When == Flapping || r.OneByOne || !m.merged:
 		return nil
 	case r.Sets.total() <= maxSets && !r.folded:
 		return nil
@@ -32,11 +32,19 @@ func (r *run) folds() *fold {
 
 // findFolded explores the packets to one destination, which stands for all.
 func (r *run) findFolded(ctx context.Context, forget forget, q *fold) (found lazyFind, err error) {
-	w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, false))
+	o := newMortals(r.model, &r.Sets, false)
+	if !q.keeps(o) {
+		return found, errUnfit
+	}
+	w := newLazyWalk(r.model, r.most(), o)
 	w.forget, w.fold, w.graph = forget, q, nil
+	w.vectors = r.registers()
 	s := &finder{r: r, w: w, each: make([][]lazyPair, len(r.model.flows))}
 	if _, err := s.flow(ctx, 0); err != nil {
 		return found, err
+	}
+	if w.doubtful(0) {
+		return found, errOthers
 	}
 	n := len(r.model.flows)
 	found = s.found
@@ -51,6 +59,18 @@ func (r *run) findFolded(ctx context.Context, forget forget, q *fold) (found laz
 		}
 	}
 	return found, nil
+}
+
+// keeps reports whether switches of one tier can all be dead or none of them can.
+func (q *fold) keeps(o *mortals) bool {
+	for _, of := range q.switchAt {
+		for _, sw := range of {
+			if o.can[sw] != o.can[of[0]] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // less is the NIC that stands for another if a third one stands for NIC 0: each digit moved on.
@@ -94,20 +114,16 @@ func (w *lazyWalk) foldStarts(fs *flowSpace) {
 	}
 }
 
-// askableFolded finds the sorts of links that a packet may ask about in a state or later. What a state can
+// askableFolded finds the sorts of items that a packet may ask about in a state or later. What a state can
 // ask is the same for all renumberings that keep the state, so that sorts say it exactly.
 func (w *lazyWalk) askableFolded(fs *flowSpace) {
 	q := w.fold
-	w.sorts = make([]map[linkSort]bool, len(w.classes))
+	w.sorts = make([]map[itemSort]bool, len(w.classes))
 	labels := make([][]uint8, len(w.classes))
 	for c := range w.classes {
 		q.labels(&fs.states[c], w.fields.of(fs.states[c].fields))
-		labels[c], w.sorts[c] = slices.Clone(q.label), map[linkSort]bool{}
-		for i := range w.classes[c].outcomes {
-			for _, is := range w.classes[c].outcomes[i].facts {
-				w.sorts[c][q.sortOf(int32(is>>1))] = true
-			}
-		}
+		labels[c], w.sorts[c] = slices.Clone(q.label), map[itemSort]bool{}
+		w.asks(&fs.states[c], w.classes[c].outcomes, func(item int32) { w.sorts[c][q.sortOf(item)] = true })
 	}
 	pulls := make([][]pull, len(w.classes))
 	for c := range w.classes {
@@ -138,6 +154,28 @@ func (w *lazyWalk) askableFolded(fs *flowSpace) {
 	}
 }
 
+// asks calls do with the items that a state's outcomes ask about.
+func (w *lazyWalk) asks(st *state, outcomes []outcome, do func(item int32)) {
+	for i := range outcomes {
+		o := &outcomes[i]
+		for _, is := range o.facts {
+			item := int32(is >> 1)
+			do(item)
+			if !w.faults.open() || item >= w.faults.links {
+				continue
+			}
+			for _, sw := range w.faults.ends[item] { // any answer about a switch says something of all its links
+				for j := 0; sw >= 0 && j < len(w.faults.about[sw]); j++ {
+					do(w.faults.about[sw][j])
+				}
+			}
+		}
+		if o.vector != nil {
+			w.asksOfVector(st, o, do)
+		}
+	}
+}
+
 // pull says that what can be asked in a class can be asked in one that leads to it.
 type pull struct {
 	from     int32
@@ -158,28 +196,6 @@ func (q *fold) relation(here, there, p []uint8) (list [][][2]uint8) {
 		list = append(list, pairs)
 	}
 	return list
-}
-
-// pull adds what a sort of links is by other labels.
-func (q *fold) pull(s linkSort, relation [][][2]uint8, into map[linkSort]bool) {
-	tier := int(s >> (5 * q.tiers))
-	var add func(i int, to linkSort)
-	add = func(i int, to linkSort) {
-		if i == q.tiers {
-			into[to] = true
-			return
-		}
-		digit := i // the coordinates of a link: digits 0 to its tier as subtree, from there on as copy
-		if i > tier {
-			digit = q.tiers + i - 1
-		}
-		for _, pair := range relation[digit] {
-			if linkSort(pair[0]) == s>>(5*(q.tiers-1-i))&31 {
-				add(i+1, to<<5|linkSort(pair[1]))
-			}
-		}
-	}
-	add(0, linkSort(tier))
 }
 
 // relevantFolded is what of some facts may be asked about again by a packet that comes to a class.

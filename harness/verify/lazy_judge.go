@@ -1,5 +1,7 @@
 package verify
 
+import "slices"
+
 // judge finds for a node, and for all nodes that a packet can come to from it: how many dead links more
 // it takes that the packet is not delivered, and that it has a livelock, and how many switches it
 // crosses at most. What is asked on a cycle is remembered all around it, so that a cycle takes no dead
@@ -22,17 +24,18 @@ func (w *lazyWalk) judge(root int32) {
 		case e.to == delivered:
 			w.crosses(n, e.cost, 1)
 		case e.to == lost:
-			n.fails = min(n.fails, e.cost)
+			n.fails, n.sure = min(n.fails, e.cost), min(n.sure, e.sure)
 		case w.nodes[e.to].color == 0:
 			w.frames = append(w.frames, w.begin(e.to))
 			continue
 		case w.nodes[e.to].color == 1:
 			if e.cost == 0 {
-				n.fails, n.loops = 0, 0
+				n.fails, n.loops, n.sure = 0, 0, 0
 			}
 		default:
 			next := &w.nodes[e.to]
 			n.fails, n.loops = min(n.fails, e.cost+next.fails), min(n.loops, e.cost+next.loops)
+			n.sure = min(n.sure, e.cost+next.sure)
 			for more := int32(0); more <= int32(w.most)-n.cost-e.cost; more++ {
 				if hops := w.hops[next.hops+more]; hops > 0 {
 					at := &w.hops[n.hops+e.cost+more]
@@ -53,7 +56,7 @@ func (w *lazyWalk) crosses(n *lazyNode, cost int32, hops int16) {
 
 func (w *lazyWalk) begin(id int32) frame {
 	n := &w.nodes[id]
-	n.color, n.fails, n.loops = 1, never, never
+	n.color, n.fails, n.loops, n.sure = 1, never, never, never
 	n.hops = int32(len(w.hops))
 	w.hops = append(w.hops, make([]int16, int32(w.most)-n.cost+1)...)
 	return frame{id, n.first}
@@ -81,6 +84,15 @@ func (w *lazyWalk) pairs(f int) (list []lazyPair) {
 		list = append(list, p)
 	}
 	return list
+}
+
+// doubtful reports whether it depends on what others have written whether one of the pairs of a destination
+// that was walked to is connected.
+func (w *lazyWalk) doubtful(f int) bool {
+	return slices.ContainsFunc(slices.Concat(w.flows[f].starts...), func(s start) bool {
+		n := &w.nodes[w.plain[w.same[w.class[s.state]]]]
+		return n.fails <= int32(w.most) && n.sure != n.fails
+	})
 }
 
 // lazySum is what was found of many pairs.
@@ -142,7 +154,7 @@ func (w *lazyWalk) wrongs(f int) (best *witness) {
 		e := &w.edges[i]
 		n := &w.nodes[e.node]
 		switch {
-		case e.to == lost:
+		case e.to == lost && e.sure == e.cost:
 			found(Unconnected, n.cost+e.cost, int32(i))
 		case e.to >= 0 && w.nodes[e.to].loops == 0:
 			found(Livelock, n.cost+e.cost, int32(i))

@@ -28,7 +28,7 @@ func lazyRunOf(t testing.TB, c Config) *run {
 	require.NoError(t, c.check())
 	m, err := newModel(&c)
 	require.NoError(t, err)
-	r := &run{Config: c, model: m, eachPair: true, total: c.Sets.total()}
+	r := &run{Config: c, model: m, eachPair: true, folded: c.Firmware.Vectors, total: c.Sets.total()}
 	require.Empty(t, r.canBeLazy())
 	return r
 }

@@ -43,12 +43,14 @@ type lazyWalk struct {
 
 	falls    bool                // a channel's number, with some destination
 	lookedAt []*guess            // per state: how it was asked
-	sorts    []map[linkSort]bool // per class, where states are folded: what can be asked there or later
+	sorts    []map[itemSort]bool // per class, where states are folded: what can be asked there or later
 	graph    *waitGraph          // of all destinations so far, where channels are not numbered
 	last     int                 // the destination before
 	most     int
 	forget   forget // [lazyWalk.relevant], but for tests
 	apart    bool   // each start is explored
+	reach    []int  // per tier, see vectorPrice
+	sure     int32  // of what was learned last, see lazyEdge
 }
 
 // forget takes from what is known what need not be remembered where a packet goes.
@@ -67,11 +69,13 @@ type lazyNode struct {
 	first, last  int32 // its edges
 	hops         int32 // where its longest deliveries begin in lazyWalk.hops, by dead links more
 	fails, loops int32 // fewest dead links more with which it is not delivered; it has a livelock
+	sure         int32 // with which it is surely not delivered
 	color        uint8
 }
 
 type lazyEdge struct {
 	node, to, cost int32 // to as of an outcome
+	sure           int32 // the cost at which it is sure, which is more only where others decide, see vectorUse
 	outcome        int32
 }
 
@@ -130,6 +134,11 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	slices.Sort(starts)
 	starts = slices.Compact(starts)
 	if w.fold != nil {
+		if w.vectors {
+			if err := w.vectorPrice(fs); err != nil {
+				return err
+			}
+		}
 		w.askableFolded(fs)
 	} else if err := w.askable(starts); err != nil {
 		return err
@@ -206,6 +215,7 @@ func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 			c := class{outcomes: slices.Clone(w.outcomes), part: -1}
 			facts := slices.Clone(w.asker.facts)
 			for j := range c.outcomes {
+				c.outcomes[j].at = int32(i)
 				n := len(c.outcomes[j].facts)
 				c.outcomes[j].facts, facts = facts[:n:n], facts[n:]
 			}
@@ -331,7 +341,7 @@ func (w *lazyWalk) expand(id, cost int32) error {
 		if !ok || cost+dies > int32(w.most) {
 			continue
 		}
-		e := lazyEdge{node: id, to: o.to, cost: dies, outcome: int32(i)}
+		e := lazyEdge{node: id, to: o.to, cost: dies, sure: w.sure, outcome: int32(i)}
 		if o.to >= 0 {
 			left, _ := w.remembers(o, cost+dies)
 			e.to = w.come(o.to, left, cost+dies, int32(len(w.edges)))
@@ -368,6 +378,15 @@ func (w *lazyWalk) remembers(o *outcome, cost int32) (left []fact, by []uint8) {
 // learn sets w.merged to what is known and what an outcome adds, and counts the links that are dead
 // by that. ok is false where the two contradict each other.
 func (w *lazyWalk) learn(known []fact, o *outcome) (dies int32, ok bool) {
+	if w.vectors {
+		return w.learnOfVector(known, o)
+	}
+	dies, ok = w.learnFacts(known, o)
+	w.sure = dies
+	return dies, ok
+}
+
+func (w *lazyWalk) learnFacts(known []fact, o *outcome) (dies int32, ok bool) {
 	if w.faults.open() {
 		w.merged, dies, ok = w.faults.learn(w.merged, known, o)
 		return dies, ok

@@ -47,7 +47,7 @@ func (a AdaptiveLink) Firmware() Firmware {
 		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
 		// Every choice is offered. With a vector per digit the registers are renumbered like the
 		// values of the digit.
-		Symmetric: true,
+		Symmetric: true, Vectors: true,
 	}
 }
 

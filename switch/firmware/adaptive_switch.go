@@ -42,7 +42,7 @@ func (a AdaptiveSwitch) Firmware() Firmware {
 		CheckRequeue: mayRequeue, DestinationBased: true, Notifies: true,
 		// Every choice is offered. The port field is renumbered like the down ports of the switch that
 		// set it, the vector like the up ports of the U-turn switch.
-		Symmetric: true,
+		Symmetric: true, Vectors: true,
 	}
 }
 

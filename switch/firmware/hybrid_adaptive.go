@@ -27,7 +27,7 @@ func (f HybridAdaptive) Firmware() Firmware {
 	fw.Name = "hybrid-adaptive"
 	fw.About = "fat trees: up by tables that a subnet manager replaces, around dead links as adaptive-link"
 	fw.Route, fw.Check = f.route, alsoTables(fw.Check, f.Tables)
-	fw.Symmetric, fw.Cyclic = false, false // the table prefers some ports
+	fw.Symmetric, fw.Vectors = false, false // the table prefers some ports
 	fw.Program = &tables.Program{Tables: f.Tables}
 	fw.Programmed = func(p *tables.Program) Firmware {
 		return HybridAdaptive{Tables: p.Tables, Local: f.Local}.Firmware()

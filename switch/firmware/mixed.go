@@ -27,7 +27,8 @@ func Mixed(f Firmware, at map[weft.SwitchID]Firmware) Firmware {
 		return &first
 	}
 	f.On, f.VCs, f.Options = Anything, 1, nil // Check asks for what each needs
-	f.Symmetric, f.Cyclic, f.ChannelNumber, f.Program, f.Programmed = false, false, nil, nil, nil
+	f.Symmetric, f.Cyclic, f.Vectors = false, false, false
+	f.ChannelNumber, f.Program, f.Programmed = nil, nil, nil
 	slow := false
 	for _, fw := range all {
 		f.DestinationBased, f.Notifies = f.DestinationBased && fw.DestinationBased, f.Notifies || fw.Notifies
