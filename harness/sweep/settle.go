@@ -35,7 +35,8 @@ type Settling struct {
 	start    *start
 	most     int
 	stage    int
-	open     []int // indices of the checks that are not decided
+	open     []int   // indices of the checks that are not decided
+	work     float64 // of the next stage; negative: it is not known yet
 	findings []Finding
 }
 
@@ -57,7 +58,7 @@ func (e *Experiment) Settle(o Options) (*Settling, error) {
 		// that there could be.
 		w.offered = most
 	}
-	s := &Settling{start: w, most: most, findings: w.empty().findings()}
+	s := &Settling{start: w, most: most, work: -1, findings: w.empty().findings()}
 	for i := range e.Checks {
 		s.open = append(s.open, i)
 	}
@@ -118,19 +119,31 @@ func (s *Settling) next() (samples int, points []int) {
 	return s.own(), points
 }
 
-// size is how much work the next stage is, beside that of other experiments.
-func (s *Settling) size() (size float64) {
-	samples, points := s.next()
-	for _, i := range points {
-		size += s.start.size(i) * float64(samples)
+// size is how much work the next stage is, beside that of other experiments. What the journal has is
+// none, so that an interrupted settling is first where it was.
+func (s *Settling) size() float64 {
+	if s.work >= 0 {
+		return s.work
 	}
-	return size
+	w := s.start
+	samples, points := s.next()
+	s.work = 0
+	for _, i := range points {
+		pt := &w.plan.points[i]
+		for k := range samples {
+			if _, done := w.journal.done[pt.key(w.e.Measure, k, pt.seed(w.e.Seed, k))]; !done {
+				s.work += w.size(i)
+			}
+		}
+	}
+	return s.work
 }
 
 // Stage makes the next stage. When it is interrupted, what was decided before stands.
 func (s *Settling) Stage(ctx context.Context) error {
 	w := s.start
 	samples, points := s.next()
+	s.work = -1
 	before := slices.Clone(w.samples)
 	for _, i := range points {
 		w.samples[i] = samples
