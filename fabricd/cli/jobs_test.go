@@ -90,6 +90,16 @@ func (f *farm) write(name, text string) {
 	writeIn(f, f.dir, name, text)
 }
 
+func (f *farm) read(name string) string {
+	f.Helper()
+	data, err := os.ReadFile(filepath.Join(f.dir, name))
+	require.NoError(f, err)
+	return string(data)
+}
+
+// journalKey is the key of the first run in a journal.
+var journalKey = regexp.MustCompile(`\{"k":"(\w+)"`)
+
 func writeIn(t testing.TB, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -189,18 +199,26 @@ func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
 	f.fabricd(0, "sweep", "open.yaml", "--settle", "--samples", "30", "--out", "settled")
 	f.fabricd(0, f.on("sweep", "open.yaml", "--settle", "--samples", "30", "--out", "settled-there")...)
 	sameFolders(t, filepath.Join(f.dir, "settled"), filepath.Join(f.dir, "settled-there"))
-	f.fabricd(2, f.on("sweep", "--settle", "small.yaml", "open.yaml")...)
+	both := []string{"sweep", "--settle", "small.yaml", "open.yaml", "--samples", "30", "--out"}
+	f.fabricd(0, append(both, "both")...)
+	f.fabricd(0, f.on(append(both, "both-there")...)...)
+	for _, name := range []string{"small", "open"} {
+		sameFolders(t, filepath.Join(f.dir, "both", name), filepath.Join(f.dir, "both-there", name))
+	}
 	list := f.jobs()
-	require.Len(t, list, 6)
+	require.Len(t, list, 7)
 	for _, p := range list {
 		assert.Equal(t, jobs.Done, p.State)
 		assert.Equal(t, p.Pieces, p.Done, p.Args)
 		assert.NotContains(t, strings.Join(p.Args, " "), "--json", "what becomes of a result is not part of the order")
 	}
+	piece := journalKey.FindStringSubmatch(f.read("both/open/runs.journal"))
+	f.fabricd(0, "job", "replay", list[6].ID, piece[1], "--server", f.server.URL)
+	require.Contains(t, f.fabricd(2, "job", "replay", list[6].ID, "none", "--server", f.server.URL), "no piece none")
 	f.fabricd(0, "job", "results", list[4].ID, "--server", f.server.URL, "--", "--out", "fetched")
 	sameFolders(t, filepath.Join(f.dir, "here"), filepath.Join(f.dir, "fetched"))
 	f.fabricd(0, "job", "cancel", list[4].ID[:6], "--server", f.server.URL)
-	require.Len(t, f.jobs(), 5)
+	require.Len(t, f.jobs(), 6)
 }
 
 // One agent is killed, one frozen, the server killed and started again, and whoever gave the order is
