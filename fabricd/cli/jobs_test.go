@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -89,6 +90,16 @@ func (f *farm) write(name, text string) {
 	writeIn(f, f.dir, name, text)
 }
 
+func (f *farm) read(name string) string {
+	f.Helper()
+	data, err := os.ReadFile(filepath.Join(f.dir, name))
+	require.NoError(f, err)
+	return string(data)
+}
+
+// journalKey is the key of the first run in a journal.
+var journalKey = regexp.MustCompile(`\{"k":"(\w+)"`)
+
 func writeIn(t testing.TB, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -144,6 +155,18 @@ const neverSure = `checks:
   - {says: none deadlocks, ref: ours, value: deadlocked, where: {load: 0.2}, at_most: 0}
 `
 
+// largeSweep has two runs: of a network without load, and of one in which all send to one, so that their
+// queues take some hundred megabytes.
+const largeSweep = `name: large
+about: large
+base:
+  {topology: "kary-ntree:4,3", routing: updown, traffic: "hotspot,hot=1,share=1", queue_bytes: 1000000000,
+   window: 150000, warmup_skip: true}
+axes: [{axis: load, values: [0.01, 1]}]
+samples: 1
+quick: {samples: 1}
+`
+
 const smallScenario = `name: small
 topology: kary-ntree:2,2
 routing: adaptive-link
@@ -176,18 +199,26 @@ func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
 	f.fabricd(0, "sweep", "open.yaml", "--settle", "--samples", "30", "--out", "settled")
 	f.fabricd(0, f.on("sweep", "open.yaml", "--settle", "--samples", "30", "--out", "settled-there")...)
 	sameFolders(t, filepath.Join(f.dir, "settled"), filepath.Join(f.dir, "settled-there"))
-	f.fabricd(2, f.on("sweep", "--settle", "small.yaml", "open.yaml")...)
+	both := []string{"sweep", "--settle", "small.yaml", "open.yaml", "--samples", "30", "--out"}
+	f.fabricd(0, append(both, "both")...)
+	f.fabricd(0, f.on(append(both, "both-there")...)...)
+	for _, name := range []string{"small", "open"} {
+		sameFolders(t, filepath.Join(f.dir, "both", name), filepath.Join(f.dir, "both-there", name))
+	}
 	list := f.jobs()
-	require.Len(t, list, 6)
+	require.Len(t, list, 7)
 	for _, p := range list {
 		assert.Equal(t, jobs.Done, p.State)
 		assert.Equal(t, p.Pieces, p.Done, p.Args)
 		assert.NotContains(t, strings.Join(p.Args, " "), "--json", "what becomes of a result is not part of the order")
 	}
+	piece := journalKey.FindStringSubmatch(f.read("both/open/runs.journal"))
+	f.fabricd(0, "job", "replay", list[6].ID, piece[1], "--server", f.server.URL)
+	require.Contains(t, f.fabricd(2, "job", "replay", list[6].ID, "none", "--server", f.server.URL), "no piece none")
 	f.fabricd(0, "job", "results", list[4].ID, "--server", f.server.URL, "--", "--out", "fetched")
 	sameFolders(t, filepath.Join(f.dir, "here"), filepath.Join(f.dir, "fetched"))
 	f.fabricd(0, "job", "cancel", list[4].ID[:6], "--server", f.server.URL)
-	require.Len(t, f.jobs(), 5)
+	require.Len(t, f.jobs(), 6)
 }
 
 // One agent is killed, one frozen, the server killed and started again, and whoever gave the order is
@@ -233,11 +264,8 @@ func TestAPieceThatNoAgentCanDoIsGivenUpAndNamed(t *testing.T) {
 	f.agent("h1", "--piece-time", "1ms")
 	verify := f.on("verify", "--topology", "kary-ntree:4,2", "--faults", "2", "--samples", "20", "--exhaustive", "--no-symmetry")
 	said := f.fabricd(2, verify...)
-	again := regexp.MustCompile(`fault sets 0 to 19 was given up after 3 tries, the last on h1: its process died: it took more than 1ms; ` +
-		`to see it again: fabricd job (replay \w+ \w+)\n`).FindStringSubmatch(said)
-	require.NotNil(t, again, said)
 	at := []string{"--server", f.server.URL}
-	require.Contains(t, f.fabricd(0, append(append([]string{"job"}, strings.Fields(again[1])...), at...)...), "fault sets 0 to 19: ")
+	require.Contains(t, f.fabricd(0, append(f.givenUp(said, "fault sets 0 to 19", "it took more than 1ms"), at...)...), "fault sets 0 to 19: ")
 	p := f.jobs()[0]
 	require.Equal(t, jobs.Failed, p.State)
 	require.Len(t, p.Aside, 1)
@@ -248,6 +276,35 @@ func TestAPieceThatNoAgentCanDoIsGivenUpAndNamed(t *testing.T) {
 	f.agents["h1"].Ends()
 	require.Contains(t, f.fabricd(0, verify...), "it was given before")
 	require.Equal(t, jobs.Done, f.jobs()[0].State)
+}
+
+// A piece that takes more memory than its share is ended, tried three times in all, and named with the
+// command that shows it again; the pieces beside it are done.
+func TestAPieceThatTakesTooMuchMemoryIsGivenUpAndNamed(t *testing.T) {
+	testenv.Raced(t)
+	if runtime.GOOS != "linux" {
+		t.Skip("the memory of another process is known on Linux alone")
+	}
+	f := startFarm(t)
+	f.agent("h1", "--memory", "128MiB")
+	f.write("large.yaml", largeSweep)
+	said := f.fabricd(2, f.on("sweep", "large.yaml", "--out", "there")...)
+	piece := "sample 0 of load 1"
+	again := f.givenUp(said, piece, `it took \d+ MiB of memory, and may take 128`)
+	p := f.jobs()[0]
+	require.Equal(t, []any{jobs.Failed, 2, 1}, []any{p.State, p.Pieces, p.Done})
+	require.Len(t, p.Aside, 1)
+	require.Equal(t, []any{piece, 3, "h1"}, []any{p.Aside[0].Piece, p.Aside[0].Tries, p.Aside[0].Worker})
+	require.Contains(t, f.fabricd(0, append(again, "--server", f.server.URL)...), piece+": ")
+}
+
+// givenUp finds a piece that was given up, for a reason, and returns the command that shows it again.
+func (f *farm) givenUp(said, piece, why string) []string {
+	f.Helper()
+	again := regexp.MustCompile(regexp.QuoteMeta(piece) + ` was given up after 3 tries, the last on h1: its process died: ` + why +
+		`; to see it again: fabricd (job replay \w+ \w+)\n`).FindStringSubmatch(said)
+	require.NotNil(f, again, said)
+	return strings.Fields(again[1])
 }
 
 func TestAgentsOfAnotherVersionGetNoJob(t *testing.T) {

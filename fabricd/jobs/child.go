@@ -105,16 +105,16 @@ func (c *child) fits(ends []work.End) bool {
 var errDied = errors.New("its process died")
 
 // ask has it compute a piece. The error wraps errDied when it has died, or was ended for a limit.
-func (c *child) ask(ctx context.Context, g Given, ends []work.End, l Limits) (a work.Answer, err error) {
+func (c *child) ask(ctx context.Context, g Given, at Place, l Limits) (a work.Answer, err error) {
 	answered := make(chan error, 1)
 	go func() { // ends with the answer, or with the process
-		err := json.NewEncoder(c.in).Encode(work.Request{Key: g.Key, Ends: ends})
+		err := json.NewEncoder(c.in).Encode(work.Request{Key: g.Key, Part: at.Part, Ends: at.Ends})
 		if err == nil {
 			err = c.out.Decode(&a)
 		}
 		answered <- err
 	}()
-	c.ends = ends
+	c.ends = at.Ends
 	var late <-chan time.Time
 	if l.Time > 0 {
 		timer := time.NewTimer(l.Time)

@@ -26,8 +26,14 @@ const (
 
 // Batch is what is in a queue: pieces that one worker is given.
 type Batch struct {
-	Ends   []work.End `json:"ends,omitempty"` // what the command was through before
-	Pieces []Given    `json:"pieces"`
+	Place
+	Pieces []Given `json:"pieces"`
+}
+
+// Place is where in the work of their command pieces are.
+type Place struct {
+	Part string     `json:"part,omitempty"` // see [work.Job]
+	Ends []work.End `json:"ends,omitempty"` // what the command was through before
 }
 
 // Given is a piece of a batch.
@@ -233,7 +239,7 @@ func (r *run) offer(ctx context.Context) error {
 	}
 	slices.Sort(pieces)
 	for _, batch := range work.Deal(pieces, func(i int) float64 { return r.job.Piece(i).Cost }) {
-		b := Batch{Ends: r.ends}
+		b := Batch{Place: Place{r.job.Part, r.ends}}
 		for _, i := range batch {
 			p := r.job.Piece(i)
 			b.Pieces = append(b.Pieces, Given{Name: p.Name, Key: p.Key, Cost: p.Cost})
@@ -252,7 +258,7 @@ func offer(ctx context.Context, j *bus.Jobs, order string, b Batch) error {
 	}
 	if len(data) > j.Room() && len(b.Pieces) > 1 {
 		for part := range slices.Chunk(b.Pieces, (len(b.Pieces)+1)/2) {
-			if err := offer(ctx, j, order, Batch{b.Ends, part}); err != nil {
+			if err := offer(ctx, j, order, Batch{b.Place, part}); err != nil {
 				return err
 			}
 		}

@@ -293,7 +293,7 @@ func (l *slot) batch(s *serving, t *bus.Work) {
 		parts := append([][]Given{b.Pieces[:n]}, work.Parts(b.Pieces[n:], costs(b.Pieces[n:]))...)
 		for _, p := range parts {
 			if again == nil {
-				again = offer(s.ctx, l.w.Jobs, s.ID, Batch{b.Ends, p})
+				again = offer(s.ctx, l.w.Jobs, s.ID, Batch{b.Place, p})
 			}
 		}
 	default:
@@ -347,7 +347,7 @@ func (l *slot) again(s *serving, b *Batch, times int) error {
 	}
 	b.Pieces = nil
 	for _, g := range left {
-		if err := offer(s.ctx, l.w.Jobs, s.ID, Batch{b.Ends, []Given{g}}); err != nil {
+		if err := offer(s.ctx, l.w.Jobs, s.ID, Batch{b.Place, []Given{g}}); err != nil {
 			return err
 		}
 	}
@@ -391,7 +391,7 @@ func (l *slot) do(s *serving, b Batch, t *bus.Work) error {
 			return err
 		}
 		g := b.Pieces[0]
-		if err := l.piece(s, g, b.Ends); err != nil {
+		if err := l.piece(s, g, b.Place); err != nil {
 			return err
 		}
 		b.Pieces = b.Pieces[1:]
@@ -409,7 +409,7 @@ func (l *slot) share(s *serving, b *Batch) error {
 		return nil // it is asked again
 	}
 	n := work.Halve(costs(b.Pieces))
-	if err := offer(s.ctx, l.w.Jobs, s.ID, Batch{b.Ends, b.Pieces[n:]}); err != nil {
+	if err := offer(s.ctx, l.w.Jobs, s.ID, Batch{b.Place, b.Pieces[n:]}); err != nil {
 		return err
 	}
 	b.Pieces = b.Pieces[:n]
@@ -418,12 +418,12 @@ func (l *slot) share(s *serving, b *Batch) error {
 
 // piece computes one piece and keeps its result. A piece that ends its child is tried again later, by
 // whoever is given it.
-func (l *slot) piece(s *serving, g Given, ends []work.End) error {
-	if err := l.ready(s, ends); err != nil {
+func (l *slot) piece(s *serving, g Given, at Place) error {
+	if err := l.ready(s, at.Ends); err != nil {
 		return err
 	}
 	began := time.Now()
-	a, err := l.child.ask(s.ctx, g, ends, l.w.Limits)
+	a, err := l.child.ask(s.ctx, g, at, l.w.Limits)
 	switch {
 	case s.ctx.Err() != nil:
 		l.end()
@@ -434,7 +434,7 @@ func (l *slot) piece(s *serving, g Given, ends []work.End) error {
 			return l.setAside(s, g, err.Error())
 		}
 		l.w.once(fmt.Sprintf("job %s: %s is tried again: %v", s.ID, g.Name, err))
-		return l.w.insist(s.ctx, func() error { return offer(s.ctx, l.w.Jobs, s.ID, Batch{ends, []Given{g}}) })
+		return l.w.insist(s.ctx, func() error { return offer(s.ctx, l.w.Jobs, s.ID, Batch{at, []Given{g}}) })
 	}
 	took := time.Since(began).Seconds()
 	twice := false

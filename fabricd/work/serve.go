@@ -23,6 +23,7 @@ type Server struct {
 // Request asks for a piece.
 type Request struct {
 	Key  string `json:"key"`
+	Part string `json:"part,omitempty"` // see [Job]
 	Ends []End  `json:"ends,omitempty"`
 }
 
@@ -63,9 +64,12 @@ func NewServer(in io.Reader, out io.Writer, gone func()) *Server {
 // Run implements [Engine]: it computes what it is asked for, and merges nothing but what ends a job.
 func (s *Server) Run(ctx context.Context, j *Job) error {
 	index := make(map[string]int, j.Count)
-	for i := range j.Count {
-		index[j.Piece(i).Key] = i
+	add := func() {
+		for i := len(index); i < j.Count; i++ {
+			index[j.Piece(i).Key] = i
+		}
 	}
+	add()
 	for {
 		r := s.pending
 		if s.pending = nil; r == nil {
@@ -74,6 +78,10 @@ func (s *Server) Run(ctx context.Context, j *Job) error {
 				return ErrServed
 			}
 			r = &next
+		}
+		if r.Part != j.Part {
+			s.pending = r
+			return &Elsewhere{r.Part}
 		}
 		if n := len(s.ended); len(r.Ends) > n {
 			end := r.Ends[n]
@@ -92,6 +100,10 @@ func (s *Server) Run(ctx context.Context, j *Job) error {
 			return err
 		}
 		i, ok := index[r.Key]
+		for !ok && j.More != nil && j.More() {
+			add()
+			i, ok = index[r.Key]
+		}
 		if !ok {
 			return s.strange(r.Key)
 		}

@@ -27,6 +27,9 @@ type Piece struct {
 
 // Job is a computation in pieces. The same settings and files give the same job in every process.
 type Job struct {
+	// Part says which part of its command's work this is, where another process may be asked for
+	// pieces of any of them: see [Elsewhere].
+	Part  string
 	What  string // the pieces, as people call many of them: "fault sets"
 	Count int
 	Piece func(i int) Piece
@@ -39,6 +42,9 @@ type Job struct {
 	// else as they end. [ErrEnough] ends the job.
 	Merge   func(i int, result []byte) error
 	Ordered bool
+	// More adds pieces to Count that whoever gave the order may come to want; it reports false when there are
+	// no more. nil: there are none. Engines that compute for others call it.
+	More func() bool
 	// Plain is what of a result is the same whoever computes the piece: not how long it took. nil: all.
 	Plain func(result []byte) []byte
 }
@@ -49,6 +55,15 @@ type Job struct {
 type Engine interface {
 	Run(ctx context.Context, j *Job) error
 }
+
+// Elsewhere is the error of an engine that is asked for a piece of another part of its command's work:
+// the command goes on with that.
+type Elsewhere struct {
+	Part string // empty: any but this
+}
+
+// Error implements error.
+func (e *Elsewhere) Error() string { return "work: the piece is not one of these, but of " + e.Part }
 
 // ErrEnough is returned by Merge when the pieces that have not begun are not wanted.
 var ErrEnough = errors.New("work: enough is known")

@@ -29,6 +29,7 @@ type Options struct {
 	Where   map[string]Some // points with these values of these axes only
 	Jobs    int             // runs at once; 0: one per core
 	Engine  work.Engine     // what makes the runs; nil: this process
+	Part    string          // which of several experiments of a command this is, for Engine
 	Runner  Runner          // nil: what the experiment's measure says
 	// Progress, if given, is told how many of all runs are done, those of earlier starts included.
 	// One goroutine calls it.
@@ -173,7 +174,8 @@ type start struct {
 
 	samples []int      // by point
 	keys    [][]string // of the runs, by point and sample
-	offered int        // samples of every point that are in todo, wanted or not: see [Settling]
+	offered int        // samples of every point that are in todo, wanted or not: see more
+	most    int        // samples of every point that a process that is asked for runs may be asked for
 	todo    []job      // what is wanted or offered
 	total   int        // that are wanted
 	left    int        // of these, not done
@@ -225,12 +227,24 @@ func (w *start) list() {
 	}
 }
 
+// more lists more samples of every point than are wanted: whoever computes for another process knows no
+// results, and cannot say which samples that one wants. It reports false when all are listed.
+func (w *start) more() bool {
+	listed := max(w.offered, slices.Max(w.samples))
+	if listed >= w.most {
+		return false
+	}
+	w.offered = min(2*listed, w.most)
+	w.list()
+	return true
+}
+
 // all does what is to be done.
 func (w *start) all(ctx context.Context) error {
 	w.workers = w.Jobs / max(1, w.left) // of a run, where there are fewer runs than cores
 	done := w.total - w.left
 	w.told(done)
-	j := work.Job{What: "runs", Count: len(w.todo), Piece: w.piece, Known: func(i int) bool { return w.todo[i].known }}
+	j := work.Job{Part: w.Part, What: "runs", Count: len(w.todo), Piece: w.piece, Known: func(i int) bool { return w.todo[i].known }}
 	j.Run, j.Merge = work.JSON(func(ctx context.Context, _, i int) (row, error) {
 		r, err := w.one(ctx, &w.plan.points[w.todo[i].point], w.todo[i].sample)
 		return rowOf(r), err
@@ -247,6 +261,11 @@ func (w *start) all(ctx context.Context) error {
 		return err
 	})
 	j.Plain = untimed
+	j.More = func() bool {
+		more := w.more()
+		j.Count = len(w.todo)
+		return more
+	}
 	err := w.Engine.Run(ctx, &j)
 	if err != nil && ctx.Err() != nil {
 		return w.interrupted(done)

@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"github.com/dustin/go-humanize/english"
+
+	"github.com/weft-fabric/weft/fabricd/work"
 )
 
 // Sizes of stages, chosen by us.
@@ -35,7 +37,8 @@ type Settling struct {
 	start    *start
 	most     int
 	stage    int
-	open     []int // indices of the checks that are not decided
+	open     []int   // indices of the checks that are not decided
+	work     float64 // of the next stage; negative: it is not known yet
 	findings []Finding
 }
 
@@ -52,12 +55,8 @@ func (e *Experiment) Settle(o Options) (*Settling, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Engine != nil {
-		// Whoever computes for another process knows no results, and finds what it is asked for among all
-		// that there could be.
-		w.offered = most
-	}
-	s := &Settling{start: w, most: most, findings: w.empty().findings()}
+	w.most = most
+	s := &Settling{start: w, most: most, work: -1, findings: w.empty().findings()}
 	for i := range e.Checks {
 		s.open = append(s.open, i)
 	}
@@ -118,19 +117,31 @@ func (s *Settling) next() (samples int, points []int) {
 	return s.own(), points
 }
 
-// size is how much work the next stage is, beside that of other experiments.
-func (s *Settling) size() (size float64) {
-	samples, points := s.next()
-	for _, i := range points {
-		size += s.start.size(i) * float64(samples)
+// size is how much work the next stage is, beside that of other experiments. What the journal has is
+// none, so that an interrupted settling is first where it was.
+func (s *Settling) size() float64 {
+	if s.work >= 0 {
+		return s.work
 	}
-	return size
+	w := s.start
+	samples, points := s.next()
+	s.work = 0
+	for _, i := range points {
+		pt := &w.plan.points[i]
+		for k := range samples {
+			if _, done := w.journal.done[pt.key(w.e.Measure, k, pt.seed(w.e.Seed, k))]; !done {
+				s.work += w.size(i)
+			}
+		}
+	}
+	return s.work
 }
 
 // Stage makes the next stage. When it is interrupted, what was decided before stands.
 func (s *Settling) Stage(ctx context.Context) error {
 	w := s.start
 	samples, points := s.next()
+	s.work = -1
 	before := slices.Clone(w.samples)
 	for _, i := range points {
 		w.samples[i] = samples
@@ -227,23 +238,44 @@ func (s *Settling) late() string {
 func (s *Settling) Close() error { return s.start.journal.close() }
 
 // SettleAll makes stages until all experiments are done, always that which is least work, so that
-// what can be decided soon is not kept waiting. Before each it calls told.
+// what can be decided soon is not kept waiting. Before each it calls told. An engine that is asked for
+// runs of one of them by another process makes those of that one.
 func SettleAll(ctx context.Context, list []*Settling, told func(*Settling)) error {
 	for {
-		var next *Settling
-		for _, s := range list {
-			if !s.Done() && (next == nil || s.size() < next.size()) {
-				next = s
+		at := -1
+		for i, s := range list {
+			if !s.Done() && (at < 0 || s.size() < list[at].size()) {
+				at = i
 			}
 		}
-		if next == nil {
+		if at < 0 {
 			return nil
 		}
-		told(next)
-		if err := next.Stage(ctx); err != nil {
+		told(list[at])
+		err := list[at].Stage(ctx)
+		var other *work.Elsewhere
+		for tried := 0; errors.As(err, &other); tried++ {
+			if at = elsewhere(list, tried, other); at < 0 {
+				return err
+			}
+			err = list[at].Stage(ctx)
+		}
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// elsewhere is the experiment whose run is asked for; where it is not known which, the next that has not
+// been tried. -1: there is none.
+func elsewhere(list []*Settling, tried int, e *work.Elsewhere) int {
+	if e.Part != "" {
+		return slices.IndexFunc(list, func(s *Settling) bool { return s.start.Part == e.Part })
+	}
+	if tried == len(list) {
+		return -1
+	}
+	return tried
 }
 
 // empty is the table before there is any run.

@@ -213,3 +213,20 @@ func TestTheLastLookIsAtAsManySamplesAsTheExperimentSays(t *testing.T) {
 	assert.Equal(t, 300, at.Samples)
 	assert.True(t, strings.HasSuffix(at.Holds, Unsure), at.Holds)
 }
+
+// Of what was interrupted, the stages that are there come first: they take nothing.
+func TestWhatIsThereIsNoWork(t *testing.T) {
+	f := &fake{}
+	o := options(t, f)
+	o.Samples = 16
+	s := settling(t, o)
+	fresh := s.size()
+	require.Positive(t, fresh)
+	require.NoError(t, s.Stage(t.Context()))
+	require.Positive(t, s.size())
+	require.Less(t, s.size(), fresh)
+	require.NoError(t, s.Close())
+	s = settling(t, o)
+	require.Zero(t, s.size())
+	require.NoError(t, s.Close())
+}

@@ -165,7 +165,12 @@ Exit codes: 0 there is a result, 2 there is none.`,
 				began := time.Now()
 				e := &replay{key: args[1]}
 				cmd.Root().SetOut(io.Discard)
-				if err := o.run(work.With(ctx, e), j, cmd.Root()); !e.found || e.err != nil {
+				err = o.run(work.With(ctx, e), j, cmd.Root())
+				var elsewhere *work.Elsewhere
+				if errors.As(err, &elsewhere) { // not in the last part, either
+					err = fmt.Errorf("the job has no piece %s", e.key)
+				}
+				if !e.found || e.err != nil {
 					return errors.Join(e.err, err)
 				}
 				if f.json {
@@ -191,12 +196,15 @@ type replay struct {
 
 // Run implements work.Engine.
 func (r *replay) Run(ctx context.Context, j *work.Job) error {
-	for i := range j.Count {
+	for i := 0; i < j.Count || j.More != nil && j.More(); i++ {
 		if p := j.Piece(i); strings.HasPrefix(p.Key, r.key) {
 			r.found, r.name = true, p.Name
 			r.result, r.err = j.Run(ctx, 0, i)
 			return work.ErrServed
 		}
+	}
+	if j.Part != "" {
+		return &work.Elsewhere{} // perhaps
 	}
 	return fmt.Errorf("the job has no piece %s", r.key)
 }

@@ -24,9 +24,6 @@ func (s *sweepFlags) settle(
 	if err != nil {
 		return err
 	}
-	if engine != nil && len(files) > 1 {
-		return errors.New("--on settles one experiment in a job: name one, and give the next in a command of its own")
-	}
 	var list []*sweep.Settling
 	var reports []*sweep.Report
 	ended := 0
@@ -38,15 +35,15 @@ func (s *sweepFlags) settle(
 	p := command.NewProgress(stderr, command.Terminal(stderr), "runs", command.TellEvery)
 	defer p.End()
 	for _, f := range files {
-		dir := ""
+		dir, part := "", ""
 		if len(files) > 1 {
-			dir = filepath.Join(cmp.Or(s.out, "results"), f.name)
+			dir, part = filepath.Join(cmp.Or(s.out, "results"), f.name), f.name
 		}
 		e, o, err := s.options(ctx, f.path, dir)
 		if err != nil {
 			return err
 		}
-		o.Engine = engine
+		o.Engine, o.Part = engine, part
 		o.Progress = func(done, total int) { p.Told(uint64(done), uint64(total)) }
 		one, err := e.Settle(o)
 		if err != nil {
