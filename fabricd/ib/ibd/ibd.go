@@ -37,6 +37,7 @@ type Fabric interface {
 	Load(ctx context.Context, p *tables.Patch) error
 	Now() weft.Time
 	Reconfigured(r fabric.Round) fault.Reconfiguration
+	Costs() map[int]uint64
 	Settle(ctx context.Context, version uint64) error
 	Apply(ctx context.Context, specs ...fault.Spec) ([]fabric.Outcome, error)
 	Switch(id weft.SwitchID) switching.Snapshot
