@@ -161,6 +161,7 @@ func (s *sampling) count(r *fabric.Reading) {
 		now := s.history.latest()
 		s.sample.OfferedRate, s.sample.Overload, s.sample.Deadlock = now.OfferedRate, now.Overload, now.Deadlock
 		s.sample.Waiting, s.sample.WaitingSeconds = now.Waiting, now.WaitingSeconds
+		s.sample.Management = now.Management
 		s.sample.Wall, s.sample.TimeFactor, s.sample.Time, s.sample.Late = now.Wall, now.TimeFactor, now.Time, now.Late
 	}
 	s.sample.InFlight, s.sample.Lost, s.sample.Discarded = r.Ledger.InFlight, r.Ledger.Lost, r.Ledger.Discarded

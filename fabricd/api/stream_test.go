@@ -413,3 +413,19 @@ func TestALinkIsToldAnewWhenAViewerWouldSeeTheDifference(t *testing.T) {
 		}
 	}
 }
+
+// The stream tells who manages a fabric of InfiniBand.
+func TestTheStreamTellsWhoManages(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t)
+	m := Management{Managers: []string{"opensm 1 at n00: master, priority 5"}, Ports: map[string]int{"active": 16}}
+	x.server.Managed(func() *Management { return &m })
+	stream := x.stream("")
+	for told := false; !told; { // until a frame tells of it
+		f, err := stream.next()
+		require.NoError(t, err)
+		if told = f.Sample.Management != nil; told {
+			require.Equal(t, m, *f.Sample.Management)
+		}
+	}
+}

@@ -204,6 +204,9 @@ func (f *Fabric) Start(ctx context.Context) error {
 			return err
 		}
 	}
+	if f.opts.Held > 0 {
+		f.HoldNICsFor(f.opts.Held)
+	}
 	if err := f.SetTraffic(f.opts.Traffic); err != nil {
 		f.Stop()
 		return err

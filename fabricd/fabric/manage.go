@@ -8,6 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/leader"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
 // EventReconfigured is the kind of the event that a subnet manager has brought new tables into
@@ -30,6 +31,13 @@ type Round = leader.Round
 func (mg *management) Reconfigured(r Round) (reconfiguration fault.Reconfiguration) {
 	mg.inLoop(func(l loop) { reconfiguration = l.decide(leader.Managed{Round: r}).reconfiguration })
 	return reconfiguration
+}
+
+// Costs is what each fault that is still counted has cost by now, by its number in the reports.
+func (mg *management) Costs() (costs map[int]uint64) {
+	mg.refreshHosts(host.CountersRequest{})
+	mg.ledger.read(func(*ledger.Ledger) { mg.read(func(s *leader.State) { costs = s.Costs() }) })
+	return costs
 }
 
 // settleTime bounds the wait for packets of older tables. A packet in the send queue of a saturated

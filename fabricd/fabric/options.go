@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
@@ -32,6 +33,7 @@ type Options struct {
 	TimeFactor float64           // of a live fabric whose links are paced, see [Fabric.SetTimeFactor]; 1 unless given
 	FixedTime  bool              // it is fixed
 	Traffic    nic.Traffic       // injected from Start on; zero is none
+	Held       time.Duration     // NICs inject nothing for so long from Start on, see [Fabric.HoldNICsFor]
 	Seed       uint64            // of every random choice
 
 	// Processes says how switches can be processes of their own; nil: none can be.

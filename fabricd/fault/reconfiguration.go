@@ -25,6 +25,8 @@ type Reconfiguration struct {
 	// sent, or another manager.
 	TrapSeconds      float64 `json:"trap_seconds,omitempty"`       // a switch sent the first trap
 	LastTableSeconds float64 `json:"last_table_seconds,omitempty"` // the last table was written
+	// Lost is what the fault cost in each of these phases, in their order: nil with another manager.
+	Lost []PhaseLoss `json:"lost_by_phase,omitempty"`
 
 	Switches int `json:"switches"` // that were told something new
 	Entries  int `json:"entries"`  // table entries and addresses that changed
@@ -45,6 +47,55 @@ type Reconfiguration struct {
 	NoSpare string `json:"no_spare,omitempty"`
 
 	Error string `json:"error,omitempty"` // what did not come off
+}
+
+// PhaseLoss is what was lost and discarded from the end of the phase before until the end of this one;
+// in the first, since the fault.
+type PhaseLoss struct {
+	Until   string `json:"until"`   // one of the Until constants
+	Packets uint64 `json:"packets"` // looked at just after that moment
+}
+
+// Ends of the phases of a manager of InfiniBand, in their order.
+const (
+	UntilTrap    = "trap"        // a switch sent the first
+	UntilSweep   = "sweep"       // it began
+	UntilFirst   = "first table" // was written
+	UntilLast    = "last table"  // was written
+	UntilForce   = "in force"    // switches forward by all tables
+	UntilSettled = "settled"     // packets that travelled by older tables are gone
+)
+
+// PhaseLosses are the losses of phases of which it is known how much was lost until the end of each.
+func PhaseLosses(until map[string]uint64) (list []PhaseLoss) {
+	var before uint64
+	for _, phase := range []string{UntilTrap, UntilSweep, UntilFirst, UntilLast, UntilForce} {
+		if n, ok := until[phase]; ok {
+			list = append(list, PhaseLoss{phase, n - min(n, before)})
+			before = max(before, n)
+		}
+	}
+	return list
+}
+
+// Settle adds the last phase, at the end of which so much was lost since the fault.
+func (c *Reconfiguration) Settle(lost uint64) {
+	if len(c.Lost) == 0 {
+		return
+	}
+	for _, l := range c.Lost {
+		lost -= min(lost, l.Packets)
+	}
+	c.Lost = append(c.Lost, PhaseLoss{UntilSettled, lost})
+}
+
+// losses tells them.
+func (c Reconfiguration) losses() string {
+	var list []string
+	for _, l := range c.Lost {
+		list = append(list, fmt.Sprintf("%d until %s", l.Packets, l.Until))
+	}
+	return strings.Join(list, ", ")
 }
 
 // String tells it in one line: "new tables in force after 12.3 ms (detect 3.0, compute 2.1,

@@ -108,6 +108,7 @@ func (r Report) Clone() Report {
 	if r.Reconfiguration != nil {
 		r.Reconfiguration = new(*r.Reconfiguration)
 		r.Reconfiguration.Without = slices.Clone(r.Reconfiguration.Without)
+		r.Reconfiguration.Lost = slices.Clone(r.Reconfiguration.Lost)
 	}
 	return r
 }

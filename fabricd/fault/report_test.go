@@ -247,3 +247,28 @@ func TestAReconfigurationInOneLine(t *testing.T) {
 	c = Reconfiguration{DetectSeconds: 0.001, ComputeSeconds: 0.002, DrainSeconds: 0.04, DistributeSeconds: 0.003, InForceSeconds: 0.046, Static: true}
 	assert.Equal(t, "new tables in force after 46.0 ms (detect 1.0, compute 2.0, drain 40.0, distribute 3.0), the fabric emptied meanwhile", c.String())
 }
+
+// The losses of phases add up to what was lost in all. One that ended twice, or before the one that it
+// follows, has lost nothing.
+func TestLossesByPhase(t *testing.T) {
+	t.Parallel()
+	c := Reconfiguration{Method: "opensm", Lost: PhaseLosses(map[string]uint64{
+		UntilTrap: 2, UntilSweep: 1, UntilFirst: 9, UntilForce: 10,
+	})}
+	c.Settle(13)
+	assert.Equal(t, []PhaseLoss{
+		{UntilTrap, 2}, {UntilSweep, 0}, {UntilFirst, 7}, {UntilForce, 1}, {UntilSettled, 3},
+	}, c.Lost)
+	var b strings.Builder
+	_, err := Report{Reconfiguration: &c}.WriteTo(&b)
+	require.NoError(t, err)
+	assert.Contains(t, b.String(),
+		"lost meanwhile 2 until trap, 0 until sweep, 7 until first table, 1 until in force, 3 until settled")
+	text, err := json.Marshal(c)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"lost_by_phase":[{"until":"trap","packets":2},`)
+
+	c = Reconfiguration{}
+	c.Settle(13)
+	assert.Nil(t, c.Lost, "another manager has no such phases")
+}

@@ -180,6 +180,9 @@ func (r Report) Figures() (list []Figure) {
 		if c.FlowsTotal > 0 { // the manager knows of flows
 			flows = fmt.Sprintf(", %d of %d flows re-routed", c.FlowsRerouted, c.FlowsTotal)
 		}
+		if len(c.Lost) > 0 {
+			line("lost meanwhile", "%s", c.losses())
+		}
 		line("", "version %d, %d entries of %d switches%s%s", c.Version, c.Entries, c.Switches, flows, c.settled())
 	}
 	return list

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	remoteHost "github.com/weft-fabric/weft/fabricd/host/remote"
+	"github.com/weft-fabric/weft/fabricd/ib/ibd"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	remoteManager "github.com/weft-fabric/weft/fabricd/manager/remote"
 	"github.com/weft-fabric/weft/fabricd/placement"
@@ -51,6 +52,9 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 	over := sync.OnceFunc(func() { r.Progress("", 0, 0) })
 	defer over()
 	o.Progress = r.progress
+	if r.managed() {
+		o.Held = ibd.HoldFor
+	}
 	f, err := fabric.New(o)
 	if err != nil {
 		return err

@@ -25,6 +25,8 @@ type Round struct {
 	// written the last table. It began with a sweep, and had computed when it wrote the first.
 	Trap      weft.Time `json:"trap,omitempty"`
 	LastTable weft.Time `json:"last_table,omitempty"`
+	// Until is what each fault had cost, by its number, at the end of each of these phases.
+	Until map[string]map[int]uint64 `json:"until,omitempty"`
 }
 
 // since is the report of the round with times relative to a fault at that moment.
@@ -57,6 +59,7 @@ func (s *State) managed(r Round) {
 			continue
 		}
 		repair, from = r.since(n.Began), n.Began
+		repair.Lost = r.lost(n.Report.ID)
 		n.Report.Reconfiguration = new(repair)
 		p.Fault = new(n.Report.Clone())
 	}
@@ -64,6 +67,32 @@ func (s *State) managed(r Round) {
 	p.Detail = repair.String()
 	s.publish(p)
 	s.do(Reconfigured{repair})
+}
+
+// lost is what a fault cost in each phase.
+func (r Round) lost(id int) []fault.PhaseLoss {
+	until := map[string]uint64{}
+	for phase, costs := range r.Until {
+		if n, ok := costs[id]; ok {
+			until[phase] = n
+		}
+	}
+	return fault.PhaseLosses(until)
+}
+
+// Costs is what each fault that is still counted has cost so far, by its number.
+func (s *State) Costs() map[int]uint64 {
+	costs := make(map[int]uint64, len(s.open))
+	for _, n := range s.open {
+		costs[n.Report.ID] = s.cost(n)
+	}
+	return costs
+}
+
+// cost is how many packets were lost and discarded because of a fault.
+func (s *State) cost(n *Incident) uint64 {
+	in, _ := s.Ledger.Incident(n.Report.ID)
+	return in.Lost.Sum() + in.Counted.Switches.Discarded + in.Counted.NICs.Wrong
 }
 
 // caused reports whether the manager acted on the fault.
@@ -78,6 +107,7 @@ func (s *State) settled(version uint64) {
 	for _, n := range s.Incidents {
 		if c := n.Report.Reconfiguration; c != nil && c.Version == version && c.SettledSeconds == 0 {
 			c.SettledSeconds = seconds(s.now - n.Began)
+			c.Settle(s.cost(n))
 			took = s.now - n.Began - weft.Time(c.InForceSeconds*float64(weft.Second))
 		}
 	}

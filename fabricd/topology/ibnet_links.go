@@ -3,6 +3,7 @@ package topology
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
@@ -34,7 +35,13 @@ func (p *ibParser) resolve() {
 	nodes := p.fabric.Nodes
 	for i := range nodes {
 		nodes[i].Connected = slices.DeleteFunc(nodes[i].Connected, func(port ibPort) bool {
-			return p.routers[p.names[[2]int{i, port.Number}].name]
+			name := p.names[[2]int{i, port.Number}].name
+			if strings.HasPrefix(name, "?-") { // neither switch, adapter nor router: ibnetdiscover prints no block
+				p.warn(port.Line, "left out the link from port %d of %q to %q: ibnetdiscover does not know what that is",
+					port.Number, nearest.Clip(nodes[i].Name), nearest.Clip(name))
+				return true
+			}
+			return p.routers[name]
 		})
 		for j := range nodes[i].Connected {
 			port := &nodes[i].Connected[j]

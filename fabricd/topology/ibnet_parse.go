@@ -124,7 +124,7 @@ func (p *ibParser) read() error {
 		return nil
 	case first == "Rt":
 		return p.router(rest)
-	case first == "Chassis", strings.HasPrefix(text, "Non-Chassis Nodes"):
+	case first == "Chassis", first == "Hostname:", strings.HasPrefix(text, "Non-Chassis Nodes"):
 		return nil
 	case strings.Contains(first, "="):
 		return p.key(first)
@@ -288,6 +288,7 @@ func (p *ibParser) port(text string) error {
 		port.PeerPort, okPeer = c.bracketed()
 	}
 	c.external()
+	c.space()
 	peerGUID, _ := c.parenthesised()
 	c.external()
 	c.space()

@@ -116,6 +116,68 @@ Ca	2 "H-0000000000000010"		# "node HCA-1"
 	require.Len(t, g.Links, 2)
 }
 
+// What ibnetdiscover -g prints of a director, a gateway to Ethernet and storage with the names of its
+// hosts, with routers, and with a node of which it does not know the kind: adapters of the gateway are
+// NICs, and what Weft does not have is named and left out.
+func TestGatewaysLoadAndUnknownNodesAreNamed(t *testing.T) {
+	g, err := loadIBNet("f", []byte(`
+Chassis 1 (guid 0x13970201000000)
+Hostname: director one
+
+# Spine Nodes
+# Line Nodes
+# Chassis Switches
+vendid=0x2c9
+devid=0xb924
+		# Chassis 1 (director one) slot 3
+switchguid=0x20(20)	# Xsigo Leaf 
+Switch	24 "S-0000000000000020"		# "director IB switch" base port 0 lid 8 lmc 0
+[1]	"H-0013970201000010"[1](13970201000011) 		# "gateway" lid 2 4xSDR slot 1
+[2]	"H-0013970301000030"[1](13970301000031) 		# "host HCA-1" lid 3 4xDDR (scp)
+[3]	"H-0000000000000040"[1](41) 		# "plain HCA-1" lid 4 4xDDR
+[4]	"R-0000000000000050"[1](51) 		# "router" lid 5 4xDDR
+[5]	"?-0000000000000060"[1](61) 		# "no kind" lid 0 4x???
+
+# Chassis CAs
+vendid=0x1397
+devid=0x1
+sysimgguid=0x13970201000000		# Chassis 1 (director one) slot 1
+caguid=0x13970201000010
+Ca	2 "H-0013970201000010"		# "gateway"
+[1](13970201000011) 	"S-0000000000000020"[1]		# lid 2 lmc 0 "director IB switch" lid 8 4xSDR
+
+Non-Chassis Nodes
+
+vendid=0x1397
+devid=0x2
+caguid=0x13970301000030
+Ca	2 "H-0013970301000030"		# "host HCA-1" (scp)
+[1](13970301000031) 	"S-0000000000000020"[2]		# lid 3 lmc 0 "director IB switch" lid 8 4xDDR
+[2](13970301000032) 	"R-0000000000000050"[2] (52) 		# lid 6 lmc 0 "router" lid 7 4xDDR
+
+vendid=0x2c9
+devid=0x6282
+caguid=0x40
+Ca	1 "H-0000000000000040"		# "plain HCA-1"
+[1](41) 	"S-0000000000000020"[3]		# lid 4 lmc 0 "director IB switch" lid 8 4xDDR
+
+vendid=0x2c9
+devid=0xc839
+rtguid=0x50
+Rt	2 "R-0000000000000050"		# "router"
+[1](51) 	"S-0000000000000020"[4]		# lid 5 lmc 0 "director IB switch" lid 8 4xDDR
+[2](52) 	"H-0013970301000030"[2] (13970301000032) 		# lid 7 lmc 0 "host HCA-1" lid 6 4xDDR
+`))
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		`f:45: left out router "R-0000000000000050" and its links: Weft has no routers`,
+		`f:17: left out the link from port 5 of "S-0000000000000020" to "?-0000000000000060": ` +
+			`ibnetdiscover does not know what that is`,
+	}, g.Warnings)
+	require.Equal(t, []string{"gateway", "host", "plain"}, g.NICNames())
+	require.Len(t, g.Links, 3)
+}
+
 func TestALinkMayBeListedOnce(t *testing.T) {
 	f, err := parseIBNet("f", []byte("Switch 2 \"S-0000000000000001\"\n[1] \"b\"[2]\n[2] \"H-0000000000000010\"[1]\n\nSwitch 2 \"b\"\n\nCa 1 \"H-0000000000000010\"\n"))
 	require.NoError(t, err)

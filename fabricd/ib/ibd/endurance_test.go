@@ -69,15 +69,18 @@ func TestTheSecondOpenSMTakesOver(t *testing.T) {
 	}
 	rig.Until(t, func() bool { return len(m.driver.Status().Managers) == 2 }, "both run")
 	require.Contains(t, state(), "SMINFO_MASTER")
-	before := state()
+	m.SetTraffic("uniform:0.05")
+	ledger, before := m.Fabric().Ledger(), state()
 	stop()
 	rig.Until(t, func() bool {
 		now := state()
 		return now != before && strings.Contains(now, "SMINFO_MASTER") && strings.Contains(now, "priority 2")
 	}, "the second one is not the master")
 	m.settle()
+	m.requireNoneLost(ledger)
 	m.Cut("s1", "s2")
 	m.settle()
+	m.requireSound()
 	m.requireForwardsAsRead()
 }
 
@@ -90,12 +93,14 @@ func TestAnOpenSMOfHigherPriorityHasTheFabricHandedOver(t *testing.T) {
 	engine := append(m.with("updn"), "-F", conf)
 	m.opensm("n3", append(engine, "-p", "2")...)
 	m.SetTraffic("uniform:0.05")
+	before := m.Fabric().Ledger()
 	m.opensm("n0", append(engine, "-p", "5")...)
 	rig.Until(t, func() bool {
 		words := strings.Join(m.driver.Status().Words, "; ")
 		return strings.Contains(words, "n0: master, priority 5") && strings.Contains(words, "n3: standby, priority 2")
 	}, "the managers say otherwise")
 	m.settle()
+	m.requireNoneLost(before)
 	m.requireSound()
 	m.requireForwardsAsRead()
 }

@@ -37,6 +37,7 @@ type Fabric interface {
 	Load(ctx context.Context, p *tables.Patch) error
 	Now() weft.Time
 	Reconfigured(r fabric.Round) fault.Reconfiguration
+	Costs() map[int]uint64
 	Settle(ctx context.Context, version uint64) error
 	Apply(ctx context.Context, specs ...fault.Spec) ([]fabric.Outcome, error)
 	Switch(id weft.SwitchID) switching.Snapshot
@@ -109,8 +110,12 @@ const (
 	mostFlying  = 8192 // datagrams on their way; what comes beyond is lost
 	tickEvery   = 50 * time.Millisecond
 	repeatTraps = 500 * time.Millisecond
-	holdFor     = 10 * time.Second
 )
+
+// HoldFor is how long NICs wait for a manager at most before they inject, after the driver has begun or
+// has looked last. Chosen by us. Start a fabric whose switches forward by what a manager writes with NICs
+// that are held so long: the driver lets them go.
+const HoldFor = 10 * time.Second
 
 // New makes the management of a fabric, and opens its sockets.
 func New(cfg Config) (*Driver, error) {
@@ -360,7 +365,7 @@ func (d *Driver) sendTraps(fresh bool) {
 
 func (d *Driver) tick() {
 	d.inquire()
-	if d.held && time.Since(d.heldAt) > holdFor/2 {
+	if d.held && time.Since(d.heldAt) > HoldFor/2 {
 		d.hold()
 	}
 }
@@ -368,5 +373,5 @@ func (d *Driver) tick() {
 // hold has NICs inject nothing until they know paths.
 func (d *Driver) hold() {
 	d.held, d.heldAt = true, time.Now()
-	d.cfg.Fabric.HoldNICsFor(holdFor)
+	d.cfg.Fabric.HoldNICsFor(HoldFor)
 }

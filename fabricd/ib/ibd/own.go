@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/ib"
 	routes "github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
@@ -273,6 +274,7 @@ func (d *Driver) ownSweep(ctx context.Context) {
 	w.computing = true
 	if d.phases.first == 0 {
 		d.phases.sweep = d.cfg.Fabric.Now()
+		d.end(fault.UntilSweep)
 	}
 	g := d.cfg.Fabric.Topology()
 	lids, err := opensm.NewLIDs(g, d.subnet.LIDs)

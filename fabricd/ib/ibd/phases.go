@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/ib"
 )
 
@@ -27,6 +28,10 @@ type phases struct {
 	switches map[weft.SwitchID]bool
 	entries  int
 	settling context.CancelFunc // ends the wait for packets of older tables; nil: none
+
+	ended   map[string]bool           // phases, by the names of package fault, whose losses are to be read
+	until   map[string]map[int]uint64 // what each fault had cost by the end of each phase
+	reading bool
 }
 
 // A manager that was not heard for sweepGap begins another sweep; one that has written no table for
@@ -38,7 +43,35 @@ const (
 	pathsFor   = weft.Second
 )
 
-func (p *phases) init() { p.died, p.switches = map[weft.LinkID]bool{}, map[weft.SwitchID]bool{} }
+func (p *phases) init() {
+	p.died, p.switches = map[weft.LinkID]bool{}, map[weft.SwitchID]bool{}
+	p.ended, p.until = map[string]bool{}, map[string]map[int]uint64{}
+}
+
+// end notes that a phase ends now, once more if it had before, and has what was lost until then read.
+func (d *Driver) end(phase string) {
+	d.phases.ended[phase] = true
+	d.readCosts()
+}
+
+func (d *Driver) readCosts() {
+	p := &d.phases
+	if p.reading || len(p.ended) == 0 {
+		return
+	}
+	phases, until := p.ended, p.until
+	p.reading, p.ended = true, map[string]bool{}
+	d.running.Go(func() {
+		costs := d.cfg.Fabric.Costs()
+		d.post(func() {
+			for phase := range phases {
+				until[phase] = costs
+			}
+			p.reading = false
+			d.readCosts()
+		})
+	})
+}
 
 // linkIs takes note of a link that has died or come back.
 func (d *Driver) linkIs(id weft.LinkID, dead bool) {
@@ -49,8 +82,10 @@ func (d *Driver) linkIs(id weft.LinkID, dead bool) {
 	case p.first == 0: // else the tables that are being written are for it
 		delete(p.died, id)
 	}
-	if p.began == 0 {
-		p.began, p.trap, p.sweep = d.cfg.Fabric.Now(), 0, 0
+	now := d.cfg.Fabric.Now()
+	nothing := p.first == 0 && now-p.began > sweepGap && now-p.asked > sweepGap // came of what was before
+	if p.began == 0 || nothing {
+		p.began, p.trap, p.sweep = now, 0, 0
 	}
 }
 
@@ -58,6 +93,7 @@ func (d *Driver) linkIs(id weft.LinkID, dead bool) {
 func (d *Driver) trapSent() {
 	if p := &d.phases; p.began > 0 && p.trap == 0 {
 		p.trap = d.cfg.Fabric.Now()
+		d.end(fault.UntilTrap)
 	}
 }
 
@@ -69,6 +105,7 @@ func (d *Driver) managerAsks(m *ib.MAD) {
 	p, now := &d.phases, d.cfg.Fabric.Now()
 	if p.sweep == 0 || p.first == 0 && now-p.asked > sweepGap {
 		p.sweep = now
+		d.end(fault.UntilSweep)
 	}
 	p.asked = now
 }
@@ -89,7 +126,9 @@ func (d *Driver) written(m *ib.Datagram, list []ib.Effect) {
 	p.last = d.cfg.Fabric.Now()
 	if p.first == 0 {
 		p.first = p.last
+		d.end(fault.UntilFirst)
 	}
+	d.end(fault.UntilLast)
 	p.method = m.Program
 	p.entries += entries
 	p.switches[id] = true
@@ -100,12 +139,12 @@ func (d *Driver) written(m *ib.Datagram, list []ib.Effect) {
 func (d *Driver) report(ctx context.Context) {
 	p, f := &d.phases, d.cfg.Fabric
 	quiet := f.Now() - p.last
-	if p.first == 0 || !d.tables.idle() || quiet < writtenFor || quiet < pathsFor && !d.settled() {
+	if p.first == 0 || p.reading || !d.tables.idle() || quiet < writtenFor || quiet < pathsFor && !d.settled() {
 		return
 	}
 	r := fabric.Round{
 		Died: slices.Sorted(maps.Keys(p.died)), Began: p.sweep, Computed: p.first, InForce: max(p.loaded, p.last),
-		Trap: p.trap, LastTable: p.last,
+		Trap: p.trap, LastTable: p.last, Until: p.until,
 	}
 	r.Version, r.Method, r.Switches, r.Entries = d.tables.version, p.method, len(p.switches), p.entries
 	if p.settling != nil {

@@ -139,6 +139,13 @@ func (m *managed) settle() {
 	}, "no manager has done all that there is to do")
 }
 
+// requireNoneLost requires that since then nothing was lost or discarded.
+func (m *managed) requireNoneLost(since fabric.Ledger) {
+	m.Helper()
+	l := m.Fabric().Ledger()
+	require.Equal(m.T, since.Lost+since.Discarded, l.Lost+l.Discarded)
+}
+
 // requireSound requires that the ledger balances, and that no packet came to another NIC.
 func (m *managed) requireSound() {
 	m.Helper()

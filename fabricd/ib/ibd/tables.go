@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/ib"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -103,6 +104,9 @@ func (d *Driver) loaded(p *tables.Patch, then []func(), err error) {
 		return
 	}
 	l.inForce[id], d.phases.loaded = p, d.cfg.Fabric.Now()
+	if d.phases.first > 0 {
+		d.end(fault.UntilForce)
+	}
 	run(then)
 }
 

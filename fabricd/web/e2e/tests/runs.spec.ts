@@ -40,6 +40,25 @@ test('killed and started again, the page goes on with the new run', async ({ pag
   }
 })
 
+test('who manages a fabric of InfiniBand, and what a fault cost in each phase', async ({ page }) => {
+  const f = await Fabric.up(...small, '--routing', 'infiniband', `--ib=page-${process.pid}`, '--ib-priority', '2')
+  try {
+    await open(page, f)
+    const managers = page.getByTestId('managers')
+    await expect(managers).toContainText('our own manager at n11: master, priority 2')
+    await expect(managers).toContainText('16 active')
+    await f.linkmon('cut', 's0.0-s1.0')
+    await expect(managers).toContainText('14 active, 2 down')
+    await f.linkmon('restore', 's0.0-s1.0') // its ports begin at Init
+    await expect(managers).toContainText('16 active')
+    await page.getByTestId('tab-faults').click()
+    await page.getByTestId('fault').first().getByRole('button').click()
+    await expect(page.getByTestId('fault-report')).toContainText('lost meanwhile')
+  } finally {
+    expect(await f.stop()).toBe(0)
+  }
+})
+
 test('another shape after a restart is drawn anew', async ({ page }) => {
   test.skip(!soak, 'another run is drawn anew as well')
   const f = await Fabric.up(...small)

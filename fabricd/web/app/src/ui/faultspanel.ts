@@ -36,7 +36,7 @@ export function faultRow(x: Context, r: FaultReport): TemplateResult {
       }}>
         <span class="id">${r.id}</span>
         <span class="what">${r.what}</span>
-        <span class="dim">${clock(r.at)}${r.restored_at ? ` – ${clock(r.restored_at)}` : ', lasts'} · lost ${count(lost)} · rerouted ${count(r.rerouted)}</span>
+        <span class="dim">${clock(r.at)}${r.restored_at ? ` – ${clock(r.restored_at)}` : ', lasts'} · lost ${count(lost)}${r.discarded ? ` · discarded ${count(r.discarded)}` : ''} · rerouted ${count(r.rerouted)}</span>
       </button>
     </li>
   `
@@ -82,6 +82,9 @@ function report(x: Context, r: FaultReport): TemplateResult {
             : nothing}
           ${row('last effect', span(r.last_effect_seconds), 'last_effect_seconds')}
           ${r.reconfiguration ? row('manager', manager(r.reconfiguration)) : nothing}
+          ${r.reconfiguration?.lost_by_phase
+            ? row('lost meanwhile', r.reconfiguration.lost_by_phase.map((l) => `${count(l.packets)} until ${l.until}`).join(', '))
+            : nothing}
         </tbody>
       </table>
       ${r.shared_with?.length ? html`<p class="dim">* may be due to fault ${r.shared_with.join(', ')} as well, counted at the same time (until 1 s after repair).</p>` : nothing}

@@ -670,7 +670,7 @@ void main() {
       <button class="text" aria-expanded=${e.ui.fault===t.id} @click=${()=>{e.ui.fault=e.ui.fault===t.id?null:t.id,e.ui.show(`faults`)}}>
         <span class="id">${t.id}</span>
         <span class="what">${t.what}</span>
-        <span class="dim">${Ae(t.at)}${t.restored_at?` – ${Ae(t.restored_at)}`:`, lasts`} · lost ${z(n)} · rerouted ${z(t.rerouted)}</span>
+        <span class="dim">${Ae(t.at)}${t.restored_at?` – ${Ae(t.restored_at)}`:`, lasts`} · lost ${z(n)}${t.discarded?` · discarded ${z(t.discarded)}`:``} · rerouted ${z(t.rerouted)}</span>
       </button>
     </li>
   `}function bp(e,t){let n=(e,n,r=e)=>k`<tr><th scope="row">${e}${t.shared?.includes(r)?` *`:``}</th><td>${n}</td></tr>`,r=t.throughput,i=e.store.link(t.target)===void 0?e.store.switchOf(t.target)===void 0?null:`switch`:`link`;return k`
@@ -694,6 +694,7 @@ void main() {
           ${r?n(`throughput`,r.found?`${Oe(r.baseline)} before, ${Oe(r.lowest)} at least (−${r.depth.toFixed(0)}%), good again after ${Me(r.made_good_after_seconds)}`:`${Oe(r.baseline)} before, no dip`):j}
           ${n(`last effect`,Me(t.last_effect_seconds),`last_effect_seconds`)}
           ${t.reconfiguration?n(`manager`,xp(t.reconfiguration)):j}
+          ${t.reconfiguration?.lost_by_phase?n(`lost meanwhile`,t.reconfiguration.lost_by_phase.map(e=>`${z(e.packets)} until ${e.until}`).join(`, `)):j}
         </tbody>
       </table>
       ${t.shared_with?.length?k`<p class="dim">* may be due to fault ${t.shared_with.join(`, `)} as well, counted at the same time (until 1 s after repair).</p>`:j}
