@@ -33,7 +33,9 @@ type lazyFind struct {
 	falls   bool   // a hop does not raise the channel's number
 	choices bool   // a decision has left one
 	now     bool   // the firmware has looked at the time
-	done    int    // destinations, or pairs, of all
+	classes []PairClass
+	more    int // pairs of other classes
+	done    int // destinations, or pairs, of all
 	of      int
 }
 
@@ -79,6 +81,9 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 		return nil, err.Error(), nil
 	case err != nil:
 		return nil, "", err
+	}
+	if found.sum.failing > 0 {
+		r.classes, r.otherPairs = sorted(found.classes), found.more
 	}
 	res = r.empty()
 	res.Method, res.Symmetry, res.Asymmetry = Lazy, found.alike, found.doubt

@@ -17,9 +17,13 @@ func (w *lazyWalk) alike(starts []int32) {
 	for _, s := range starts {
 		w.same[s] = s
 	}
-	if w.m.number == nil {
-		return // channels of different starts may be on one cycle
+	if w.m.number != nil { // else channels of different starts may be on one cycle
+		w.renamed(starts, w.same)
 	}
+}
+
+// renamed sets, for starts from which all is the same but for the names, one of them for all.
+func (w *lazyWalk) renamed(starts []int32, one map[int32]int32) {
 	for left := starts; len(left) > 1; {
 		w.share(left)
 		first, next := map[string]int32{}, []int32(nil)
@@ -33,9 +37,9 @@ func (w *lazyWalk) alike(starts []int32) {
 			first[string(w.text)] = s
 			next = append(next, s)
 		}
-		for s, same := range w.same {
+		for s, same := range one {
 			if other, ok := to[same]; ok {
-				w.same[s] = other
+				one[s] = other
 			}
 		}
 		if len(next) == len(left) {

@@ -36,6 +36,8 @@ type patterns struct {
 	path map[int32]bool  // nodes that the packet has come by
 	text []byte
 	full bool
+
+	mostTrod, mostPatterns int
 }
 
 // shares counts, for each size, the sets in which all pairs are connected, where all sets were explored
@@ -76,7 +78,7 @@ func (r *run) failing(ctx context.Context) (list []pattern, ok bool, err error) 
 		workers.Go(func() {
 			w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, r.OneByOne))
 			w.apart = true
-			p := &patterns{r: r, w: w, seen: map[string]bool{}}
+			p := &patterns{r: r, w: w, seen: map[string]bool{}, mostTrod: maxTrod, mostPatterns: maxPatterns}
 			all[i] = p
 			for ctx.Err() == nil && !full.Load() {
 				f := int(next.Add(1) - 1)
@@ -136,7 +138,7 @@ func (p *patterns) follow(id int32, known []fact, cost int32) {
 	if p.trod[string(p.text)] {
 		return
 	}
-	if p.trod[string(p.text)] = true; len(p.trod) > maxTrod {
+	if p.trod[string(p.text)] = true; len(p.trod) > p.mostTrod {
 		p.full = true
 		return
 	}
@@ -205,7 +207,7 @@ func (p *patterns) add(known []fact) {
 			continue
 		}
 		p.seen[string(p.text)] = true
-		if p.list = append(p.list, one); len(p.list) > maxPatterns {
+		if p.list = append(p.list, one); len(p.list) > p.mostPatterns {
 			p.full = true
 			return
 		}

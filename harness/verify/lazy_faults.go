@@ -338,6 +338,11 @@ func (w *lazyWalk) dead(edge int32, loops bool) (list []Element) {
 			}
 		}
 	}
+	return w.deadAlong(path)
+}
+
+// deadAlong is what is dead where a packet goes by some edges, from where it starts.
+func (w *lazyWalk) deadAlong(path []int32) []Element {
 	var known []fact
 	var by []uint8 // where states are folded: what the names at the source have become
 	if w.fold != nil {

@@ -51,6 +51,10 @@ func (r *run) findFolded(ctx context.Context, forget forget, q *fold) (found laz
 	found.pairs, found.cyclic, found.choices = s.each, true, true
 	found.alike = fmt.Sprintf("every digit renumbered: one of %d destinations explored, each decision compared with %d "+
 		"renumbered at random", n, imagesPerQuestion)
+	for i := range found.classes {
+		found.classes[i].Pairs *= n
+	}
+	found.more *= n
 	found.sum.failing, found.sum.loops = n*found.sum.failing, n*found.sum.loops
 	for f := 1; f < n && r.eachPair; f++ {
 		for _, src := range r.model.flows[f].srcs {

@@ -15,20 +15,22 @@ import (
 // ended is what exploring some destinations, or pairs, at once has found. It travels as JSON, and a
 // checkpoint holds the sum of those that have ended.
 type ended struct {
-	Done    int       `json:"done"` // destinations, or pairs
-	Failing int       `json:"failing,omitempty"`
-	Loops   int       `json:"loops,omitempty"`
-	Fewest  int32     `json:"fewest"`
-	Hops    int32     `json:"hops"`
-	Flow    int       `json:"flow,omitempty"` // what is wrong at the fewest faults, with this destination
-	What    string    `json:"what,omitempty"`
-	Dead    []Element `json:"dead,omitempty"`
-	Nodes   uint64    `json:"nodes"`
-	Falls   bool      `json:"falls,omitempty"`
-	Choices bool      `json:"choices,omitempty"`
-	Now     bool      `json:"now,omitempty"`
-	Edges   []byte    `json:"edges,omitempty"`  // of the dependencies between channels, where these have no numbers
-	Untrue  bool      `json:"untrue,omitempty"` // the firmware says that it is cyclic, which is not so
+	Done    int         `json:"done"` // destinations, or pairs
+	Failing int         `json:"failing,omitempty"`
+	Loops   int         `json:"loops,omitempty"`
+	Fewest  int32       `json:"fewest"`
+	Hops    int32       `json:"hops"`
+	Flow    int         `json:"flow,omitempty"` // what is wrong at the fewest faults, with this destination
+	What    string      `json:"what,omitempty"`
+	Dead    []Element   `json:"dead,omitempty"`
+	Nodes   uint64      `json:"nodes"`
+	Falls   bool        `json:"falls,omitempty"`
+	Choices bool        `json:"choices,omitempty"`
+	Now     bool        `json:"now,omitempty"`
+	Edges   []byte      `json:"edges,omitempty"` // of the dependencies between channels, where these have no numbers
+	Classes []PairClass `json:"classes,omitempty"`
+	More    int         `json:"more,omitempty"`   // pairs of other classes
+	Untrue  bool        `json:"untrue,omitempty"` // the firmware says that it is cyclic, which is not so
 }
 
 // ended is what was found, with the dependencies between channels of a graph, if that is not nil.
@@ -36,6 +38,7 @@ func (found *lazyFind) ended(graph *waitGraph) ended {
 	e := ended{
 		Done: found.done, Failing: found.sum.failing, Loops: found.sum.loops, Fewest: found.sum.fewest,
 		Hops: found.sum.hops, Nodes: found.nodes, Falls: found.falls, Choices: found.choices, Now: found.now,
+		Classes: found.classes, More: found.more,
 	}
 	if w := found.wrong; w != nil {
 		e.Flow, e.What, e.Dead = w.flow, w.what, w.dead
@@ -59,9 +62,18 @@ func (found *lazyFind) add(e *ended, graph *waitGraph) {
 	}
 	found.nodes += e.Nodes
 	found.falls, found.choices, found.now = found.falls || e.Falls, found.choices || e.Choices, found.now || e.Now
+	found.join(e.Classes)
+	found.more += e.More
 	for at := e.Edges; len(at) >= 8 && graph != nil; at = at[8:] {
 		graph.between(int32(binary.LittleEndian.Uint32(at)), int32(binary.LittleEndian.Uint32(at[4:])), false)
 	}
+}
+
+// join adds classes of pairs.
+func (found *lazyFind) join(list []PairClass) {
+	var more int
+	found.classes, more = join(found.classes, list)
+	found.more += more
 }
 
 // of reports whether what was found can be of a model.
@@ -107,7 +119,7 @@ func (r *run) findAlike(ctx context.Context, forget forget, alike *orbits) (foun
 		found.add(e, graph)
 	}
 	same := sync.OnceValue(r.fingerprint)
-	j := work.Job{What: "destinations", Count: len(heads), Known: r.book.hasDestination}
+	j := work.Job{What: "destinations", Count: len(heads), Known: r.book.hasDestination, Ordered: true}
 	j.Piece = func(i int) work.Piece {
 		return work.Piece{Name: fmt.Sprintf("destination %d", heads[i]), Key: work.Key(same(), every, heads[i]), Cost: 1}
 	}
@@ -173,6 +185,7 @@ func (s *finder) flow(ctx context.Context, f int) (n int, err error) {
 	if err != nil || s.alike == nil {
 		return 1, err
 	}
+	classes, more := slices.Clone(s.found.classes), s.found.more
 	var others []int
 	for _, r := range s.alike.turns[1:] {
 		to := int(r.nics[f])
@@ -186,6 +199,8 @@ func (s *finder) flow(ctx context.Context, f int) (n int, err error) {
 			others = append(others, to)
 			continue
 		}
+		s.found.join(classes)
+		s.found.more += more
 		if s.found.sum.add(pairs); s.r.eachPair {
 			s.each[to] = make([]lazyPair, len(pairs))
 			for i, src := range s.r.model.flows[f].srcs {
@@ -203,10 +218,20 @@ func (s *finder) flow(ctx context.Context, f int) (n int, err error) {
 
 // explore explores one destination.
 func (s *finder) explore(ctx context.Context, f int) ([]lazyPair, error) {
-	if err := s.w.walk(ctx, f); err != nil {
+	before := s.w.choices
+	s.w.choices = false
+	err := s.w.walk(ctx, f)
+	chosen := s.w.choices
+	if s.w.choices = before || chosen; err != nil {
 		return nil, err
 	}
 	pairs, found := s.w.pairs(f), &s.found
+	classes, more, err := s.w.pairClasses(ctx, s.r, f, pairs, chosen)
+	if err != nil {
+		return nil, err
+	}
+	found.join(classes)
+	found.more += more
 	if found.sum.add(pairs); s.r.eachPair {
 		s.each[f] = pairs
 	}

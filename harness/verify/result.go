@@ -42,20 +42,24 @@ type Result struct {
 	// the channel dependency graph of every set, or the extended one
 	CDGAcyclic bool `json:"cdg_acyclic"`
 	// sets whose graph has a cycle, whatever the extended one has
-	CyclicSets   uint64            `json:"cyclic_sets"`
-	Undecided    string            `json:"undecided,omitempty"` // what exploring all sets at once cannot decide: deadlock
-	Extended     *Extended         `json:"extended,omitempty"`
-	Numbering    *bool             `json:"numbering_rises,omitempty"` // the firmware's channel numbering, on every hop
-	Duato        *Duato            `json:"duato,omitempty"`
-	MaxHops      int               `json:"max_hops"` // most switches that a packet crosses which every choice delivers
-	Discards     map[string]uint64 `json:"discards,omitempty"`
-	States       uint64            `json:"states"`  // that packets came to, in the sets explored
-	Seconds      float64           `json:"seconds"` // of wall time
-	Notes        []string          `json:"notes,omitempty"`
-	ByFaults     []ByFaults        `json:"by_faults"`
-	Interrupted  bool              `json:"interrupted,omitempty"`
-	Counter      *Counterexample   `json:"counterexample"` // nil when nothing is wrong
-	fixed        bool              // packets keep to the output they chose first: an escape is no escape
+	CyclicSets uint64            `json:"cyclic_sets"`
+	Undecided  string            `json:"undecided,omitempty"` // what exploring all sets at once cannot decide: deadlock
+	Extended   *Extended         `json:"extended,omitempty"`
+	Numbering  *bool             `json:"numbering_rises,omitempty"` // the firmware's channel numbering, on every hop
+	Duato      *Duato            `json:"duato,omitempty"`
+	MaxHops    int               `json:"max_hops"` // most switches that a packet crosses which every choice delivers
+	Discards   map[string]uint64 `json:"discards,omitempty"`
+	States     uint64            `json:"states"`  // that packets came to, in the sets explored
+	Seconds    float64           `json:"seconds"` // of wall time
+	Notes      []string          `json:"notes,omitempty"`
+	ByFaults   []ByFaults        `json:"by_faults"`
+	// Classes are the pairs by what was found of them, where some fail and all sets were explored at once.
+	Classes []PairClass `json:"classes,omitempty"`
+	// OtherPairs are those of more classes than Classes has.
+	OtherPairs   int             `json:"other_pairs,omitempty"`
+	Interrupted  bool            `json:"interrupted,omitempty"`
+	Counter      *Counterexample `json:"counterexample"` // nil when nothing is wrong
+	fixed        bool            // packets keep to the output they chose first: an escape is no escape
 	firsts       []first
 	inexactSoFar inexact
 }

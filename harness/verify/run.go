@@ -40,6 +40,9 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		return nil, err
 	}
 	res, err := r.explored(ctx)
+	if err == nil {
+		res.Classes, res.OtherPairs = r.classes, r.otherPairs
+	}
 	if saved := r.book.close(r.result); err == nil {
 		err = saved
 	}
@@ -62,6 +65,9 @@ func (r *run) explored(ctx context.Context) (*Result, error) {
 	}
 	r.believe()
 	r.result = r.empty()
+	if old := r.book.page.Lazy; old != nil && old.Sum.Failing > 0 { // all at once was explored before
+		r.classes, r.otherPairs = sorted(old.Sum.Classes), old.Sum.More
+	}
 	if err = r.book.restore(r); err != nil {
 		return nil, err
 	}
@@ -88,17 +94,19 @@ func (r *run) explored(ctx context.Context) (*Result, error) {
 
 type run struct {
 	Config
-	model    *model
-	folded   bool // fold states also where there are few sets, for tests
-	eachPair bool // keep what all sets at once find of each pair, for tests
-	total    uint64
-	symmetry *symmetry
-	check    *symmetryCheck // of symmetry
-	doubts   doubts
-	book     *book
-	chunk    uint64 // sets of a chunk
-	result   *Result
-	done     uint64 // sets
+	model      *model
+	folded     bool // fold states also where there are few sets, for tests
+	eachPair   bool // keep what all sets at once find of each pair, for tests
+	total      uint64
+	symmetry   *symmetry
+	check      *symmetryCheck // of symmetry
+	doubts     doubts
+	classes    []PairClass // of the pairs, where some fail
+	otherPairs int
+	book       *book
+	chunk      uint64 // sets of a chunk
+	result     *Result
+	done       uint64 // sets
 }
 
 // empty is a result to add to.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -73,6 +74,7 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 	if r.Counter != nil {
 		fmt.Fprintf(&b, "counterexample: %s", r.Counter)
 	}
+	pairClasses(&b, r)
 	method := "set by set"
 	if r.Method == verify.Lazy {
 		method = "all sets at once"
@@ -80,6 +82,63 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 	fmt.Fprintf(&b, "%s states, %s, in %.2f s\n", command.Grouped(r.States), method, r.Seconds)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Bounds of what is listed of pairs that fail; --json has all.
+const (
+	maxClasses = 10
+	maxNamed   = 4 // elements of a counterexample
+)
+
+// pairClasses prints the pairs that fail, by what was found of them.
+func pairClasses(b *strings.Builder, r *verify.Result) {
+	t := table.New("pairs that fail", "with", "by this share of sets", "for example", "dead")
+	t.Right = true
+	left := r.OtherPairs
+	for i, c := range r.Classes {
+		switch {
+		case c.Verdict == verify.Holds:
+			continue
+		case i >= maxClasses:
+			left += c.Pairs
+			continue
+		}
+		share := "not counted"
+		if len(c.ByFaults) > 0 {
+			share = shareOf(&c.ByFaults[0])
+		}
+		dead := strings.Join(c.Dead[:min(len(c.Dead), maxNamed)], ", ")
+		if more := len(c.Dead) - maxNamed; more > 0 {
+			dead += fmt.Sprintf(" and %d more", more)
+		}
+		faults := fmt.Sprintf("%d faults", c.Faults)
+		if c.Faults == 1 {
+			faults = "1 fault"
+		}
+		t.Row(command.Grouped(uint64(c.Pairs)), faults, share, c.From+" to "+c.To, dead)
+	}
+	if len(r.Classes) > 0 {
+		b.WriteString("\n")
+		_ = t.Text(b) // to memory
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "and %s pairs more\n", command.Grouped(uint64(left)))
+	}
+	if len(r.Classes) > 0 {
+		b.WriteString("\n")
+	}
+}
+
+// shareOf is the share of sets that disconnect a pair.
+func shareOf(s *verify.PairShare) string {
+	switch {
+	case s.Connected != nil:
+		part, _ := new(big.Rat).SetFrac(new(big.Int).Sub(s.Sets, s.Connected), s.Sets).Float64()
+		return fmt.Sprintf("%.3g%%", 100*part)
+	case s.Sampled != nil:
+		return fmt.Sprintf("%.2f%% to %.2f%%", 100-100*s.Sampled.High, 100-100*s.Sampled.Low)
+	}
+	return "not counted"
 }
 
 // routingOf is the routing of a result, or both of a mixture.
