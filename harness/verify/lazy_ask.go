@@ -62,7 +62,6 @@ type outcome struct {
 	falls bool   // the channel's number is not above that of the one the packet came by
 
 	vector *vectorUse // nil: it uses none
-	at     int32      // the state, if it does
 }
 
 // What an outcome leads to beside a state.

@@ -300,30 +300,18 @@ func (q *fold) labels(st *state, f weft.Fields) {
 }
 
 // order is the renumbering that takes a state whose labels are set, and facts, to those which stand for
-// them: values in the order of their labels, and then of what the facts say of them. Two that are the
-// same but for the numbering may come to differ where the facts say the same of several values; they are
+// them: values in the order of their labels, and then of what the facts say of them. Where that leaves several
+// alike, one of these is told apart, and then what is said of the others says which are. Two that are the same
+// but for the numbering may come to differ where the facts say the same of values that are not alike; they are
 // then explored apart.
 func (q *fold) order(facts []fact) []uint8 {
 	for slot, is := range q.label {
 		q.colour[slot] = uint64(is)
 	}
-	for range min(len(facts), 3) {
-		clear(q.more)
-		for _, is := range facts {
-			kind, tier, at := q.slots(int32(is >> 1))
-			sum := uint64(is&1) | uint64(kind)<<1 | uint64(tier)<<4
-			for _, slot := range at {
-				sum = weft.Scatter(sum ^ q.colour[slot])
-			}
-			for i, slot := range at {
-				q.more[slot] += weft.Scatter(sum + uint64(i))
-			}
-		}
-		for slot, more := range q.more {
-			if more != 0 {
-				q.colour[slot] = weft.Scatter(q.colour[slot] ^ more)
-			}
-		}
+	q.refine(facts, 3)
+	for at := q.alike(facts); at >= 0; at = q.alike(facts) {
+		q.colour[at] = weft.Scatter(q.colour[at])
+		q.refine(facts, 2)
 	}
 	p := make([]uint8, len(q.sizes))
 	for begins, size := range q.sizes {
@@ -343,6 +331,51 @@ func (q *fold) order(facts []fact) []uint8 {
 		}
 	}
 	return p
+}
+
+// refine tells values apart by what facts say of them, and of the other values that are in the same facts.
+func (q *fold) refine(facts []fact, rounds int) {
+	for range min(len(facts), rounds) {
+		clear(q.more)
+		for _, is := range facts {
+			kind, tier, at := q.slots(int32(is >> 1))
+			sum := uint64(is&1) | uint64(kind)<<1 | uint64(tier)<<4
+			for _, slot := range at {
+				sum = weft.Scatter(sum ^ q.colour[slot])
+			}
+			for i, slot := range at {
+				q.more[slot] += weft.Scatter(sum + uint64(i))
+			}
+		}
+		for slot, more := range q.more {
+			if more != 0 {
+				q.colour[slot] = weft.Scatter(q.colour[slot] ^ more)
+			}
+		}
+	}
+}
+
+// alike is the first value of the first of several that facts are about and that are not told apart, -1: there
+// are none. The first is that with the least colour, which does not depend on how they are numbered.
+func (q *fold) alike(facts []fact) (first int) {
+	first = -1
+	for begins, size := range q.sizes {
+		for a := begins; a < begins+int(size); a++ {
+			if q.more[a] == 0 || first >= 0 && q.colour[a] >= q.colour[first] {
+				continue
+			}
+			for b := a + 1; b < begins+int(size); b++ {
+				if q.colour[a] == q.colour[b] && q.label[a] == q.label[b] {
+					first = a
+					break
+				}
+			}
+		}
+		if first >= 0 {
+			break
+		}
+	}
+	return first
 }
 
 // rank orders labels: the destination's digit first, and what is nothing last.

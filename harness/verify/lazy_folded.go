@@ -43,7 +43,7 @@ func (r *run) findFolded(ctx context.Context, forget forget, q *fold) (found laz
 	if _, err := s.flow(ctx, 0); err != nil {
 		return found, err
 	}
-	if w.doubtful(0) {
+	if w.vectors && w.doubtful(0) {
 		return found, errOthers
 	}
 	n := len(r.model.flows)
@@ -127,7 +127,7 @@ func (w *lazyWalk) askableFolded(fs *flowSpace) {
 	for c := range w.classes {
 		q.labels(&fs.states[c], w.fields.of(fs.states[c].fields))
 		labels[c], w.sorts[c] = slices.Clone(q.label), map[itemSort]bool{}
-		w.asks(&fs.states[c], w.classes[c].outcomes, func(item int32) { w.sorts[c][q.sortOf(item)] = true })
+		w.asks(w.classes[c].outcomes, func(item int32) { w.sorts[c][q.sortOf(item)] = true })
 	}
 	pulls := make([][]pull, len(w.classes))
 	for c := range w.classes {
@@ -159,7 +159,7 @@ func (w *lazyWalk) askableFolded(fs *flowSpace) {
 }
 
 // asks calls do with the items that a state's outcomes ask about.
-func (w *lazyWalk) asks(st *state, outcomes []outcome, do func(item int32)) {
+func (w *lazyWalk) asks(outcomes []outcome, do func(item int32)) {
 	for i := range outcomes {
 		o := &outcomes[i]
 		for _, is := range o.facts {
@@ -175,7 +175,7 @@ func (w *lazyWalk) asks(st *state, outcomes []outcome, do func(item int32)) {
 			}
 		}
 		if o.vector != nil {
-			w.asksOfVector(st, o, do)
+			w.bitsOf(o, do)
 		}
 	}
 }

@@ -24,18 +24,18 @@ func (w *lazyWalk) judge(root int32) {
 		case e.to == delivered:
 			w.crosses(n, e.cost, 1)
 		case e.to == lost:
-			n.fails, n.sure = min(n.fails, e.cost), min(n.sure, e.sure)
+			n.fails = min(n.fails, e.cost)
 		case w.nodes[e.to].color == 0:
 			w.frames = append(w.frames, w.begin(e.to))
 			continue
 		case w.nodes[e.to].color == 1:
 			if e.cost == 0 {
-				n.fails, n.loops, n.sure = 0, 0, 0
+				n.fails, n.loops = 0, 0
 			}
 		default:
 			next := &w.nodes[e.to]
 			n.fails, n.loops = min(n.fails, e.cost+next.fails), min(n.loops, e.cost+next.loops)
-			n.sure = min(n.sure, e.cost+next.sure)
+			n.others = min(n.others, e.cost+next.others)
 			for more := int32(0); more <= int32(w.most)-n.cost-e.cost; more++ {
 				if hops := w.hops[next.hops+more]; hops > 0 {
 					at := &w.hops[n.hops+e.cost+more]
@@ -56,7 +56,10 @@ func (w *lazyWalk) crosses(n *lazyNode, cost int32, hops int16) {
 
 func (w *lazyWalk) begin(id int32) frame {
 	n := &w.nodes[id]
-	n.color, n.fails, n.loops, n.sure = 1, never, never, never
+	n.color, n.fails, n.loops, n.others = 1, never, never, never
+	if o := w.classes[n.class].outcomes; w.m.regs == Shared && len(o) > 0 && o[0].vector != nil {
+		n.others = 0
+	}
 	n.hops = int32(len(w.hops))
 	w.hops = append(w.hops, make([]int16, int32(w.most)-n.cost+1)...)
 	return frame{id, n.first}
@@ -91,7 +94,8 @@ func (w *lazyWalk) pairs(f int) (list []lazyPair) {
 func (w *lazyWalk) doubtful(f int) bool {
 	return slices.ContainsFunc(slices.Concat(w.flows[f].starts...), func(s start) bool {
 		n := &w.nodes[w.plain[w.same[w.class[s.state]]]]
-		return n.fails <= int32(w.most) && n.sure != n.fails
+		least := max(n.others, w.ups)
+		return least <= int32(w.most) && least < n.fails
 	})
 }
 
@@ -154,7 +158,7 @@ func (w *lazyWalk) wrongs(f int) (best *witness) {
 		e := &w.edges[i]
 		n := &w.nodes[e.node]
 		switch {
-		case e.to == lost && e.sure == e.cost:
+		case e.to == lost:
 			found(Unconnected, n.cost+e.cost, int32(i))
 		case e.to >= 0 && w.nodes[e.to].loops == 0:
 			found(Livelock, n.cost+e.cost, int32(i))

@@ -9,19 +9,20 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// Registers that packets of others write, for firmware that says [switching.Firmware.Vectors], where states
-// are folded.
+// vectorUse is how an outcome depends on a register that packets of others write as well, for firmware that
+// says [switching.Firmware.Vectors], where states are folded.
 //
 // What the packet has written itself is known, as bits: it comes with the state, and costs nothing. Others
 // can only have set more bits, which take candidates away. Any way that a packet goes with more bits set it
 // goes with fewer as well, and what it then knows is less. So bits of others matter where a packet is stuck
 // alone: each up port is dead, or the packet has set its bit, or others have.
 //
-// A bit of others is not for nothing. It is set by packets that came down by the port, and these have met a
-// dead link on the last few hops, which is so in all states that there are, see vectorPrice. That link is
-// above the port and above no other port of the switch. So each port that is neither dead nor tried takes a
-// fault more, unless a dead one above it is known: with fewer faults nothing is stuck. With just as many it is
-// if the ports themselves can be dead. Where the two differ, it is left to exploring each set.
+// A bit is not for nothing, whoever sets it. It is set by a packet that came down by the port, and that has
+// met a dead port since it last went up there, which vectorPrice checks in all states that there are. What is
+// dead then is above this port and above no other port of the switch. So a packet is stuck with as many faults
+// as there are up ports, at least. Up to there nothing need be known of others. From there on it is found with
+// how many faults a packet is stuck by itself; where others may have it stuck with less, it is left to
+// exploring each set.
 type vectorUse struct {
 	came int32 // the link that the packet came by, and whose bit it sets
 	over int32 // the link that it goes by, whose bit is not set; -1: it is stuck
@@ -123,13 +124,13 @@ func (o *mortals) bit(link int32) fact { return o.bits() + fact(link)<<1 + 1 }
 // bits is where the facts about bits begin.
 func (o *mortals) bits() fact { return fact(3*o.links+o.switches) << 1 }
 
-// vectorPrice finds how many hops before a packet sets a bit at a switch of each tier it has met a dead link
-// below a switch that it was at, at most, in all states. The packet has stayed above the tier since then.
+// vectorPrice checks that every packet that sets a bit has met a dead port since it last went up to above the
+// switch, on its way down, and with it a fault that is above the up port which it came back by. It sets w.ups to
+// how many up ports such a switch has at least.
 func (w *lazyWalk) vectorPrice(fs *flowSpace) error {
-	w.reach = make([]int, w.fold.tiers)
 	type step struct {
 		from int32
-		pays int // the tier below the dead link that it has met, and, if that is no link alone, one more; 0: none
+		pays int // see pays
 	}
 	before := make([][]step, len(w.classes))
 	tier := func(c int32) int { return int(w.m.g.Switches[fs.states[c].sw].Tier) }
@@ -141,36 +142,35 @@ func (w *lazyWalk) vectorPrice(fs *flowSpace) error {
 			}
 		}
 	}
+	w.ups = never
 	for c := range w.classes {
 		if o := w.classes[c].outcomes; len(o) == 0 || o[0].vector == nil {
 			continue
 		}
 		t := tier(int32(c))
-		last := map[int32]bool{int32(c): true}
-		for hops := 1; len(last) > 0; hops++ {
-			next := map[int32]bool{}
-			for at := range last {
-				for _, s := range before[at] {
-					switch {
-					case tier(s.from) >= t || hops > 2*w.fold.tiers:
-						return errPrice
-					case s.pays > 0 && s.pays <= t:
-						w.reach[t] = max(w.reach[t], hops)
-					default:
-						next[s.from] = true
-					}
+		w.ups = min(w.ups, int32(w.m.g.Place(weft.SwitchID(fs.states[c].sw)).Tree.Ups()))
+		todo, seen := []int32{int32(c)}, map[int32]bool{}
+		for len(todo) > 0 {
+			at := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			for _, s := range before[at] {
+				switch {
+				case s.pays > 0 && s.pays <= t:
+				case tier(s.from) >= t:
+					return errPrice
+				case !seen[s.from]:
+					seen[s.from] = true
+					todo = append(todo, s.from)
 				}
 			}
-			last = next
 		}
 	}
 	return nil
 }
 
-// pays is the tier of the lower end of a link that is dead below a switch of a tier by an outcome, and one
-// more if that end can be dead in place of the link; 0: there is none.
-func (w *lazyWalk) pays(tier int, o *outcome) int {
-	best := 0
+// pays is the lowest tier of what can be the fault where a port down from a switch of a tier is dead by an
+// outcome, and one more; 0: none is.
+func (w *lazyWalk) pays(tier int, o *outcome) (best int) {
 	for _, is := range o.facts {
 		link := int32(is >> 1)
 		if !is.dead() || link >= w.faults.links || w.fold.upper[link] != tier {
@@ -187,85 +187,44 @@ func (w *lazyWalk) pays(tier int, o *outcome) int {
 	return best
 }
 
-// over is the slot of the up port of a switch that an item is above, within reach. ok is false if it is not,
-// or above none alone.
-func (w *lazyWalk) over(sw, item int32) (slot int32, ok bool) {
-	q := w.fold
-	t, own := int(w.m.g.Switches[sw].Tier), q.places[sw]
-	kind, tier, at := q.slots(item)
-	switch kind {
-	case bitItem:
-		return 0, false
-	case fromAbove, fromBelow:
-		return w.over(sw, w.faults.links+w.faults.suspect(fact(item)<<1))
-	}
-	reach := w.reach[t]
-	if tier < t-reach || tier >= t {
-		return 0, false
-	}
-	subtrees := tier // how many digits say which subtree
-	if kind == linkItem {
-		subtrees++
-	}
-	for i, is := range at {
-		digit := i
-		if kind == linkItem && i >= subtrees {
-			digit--
-		}
-		switch {
-		case i >= subtrees && digit == t-1:
-			slot, ok = is, true
-		case i < subtrees && digit < t-reach && is != own[digit], i >= subtrees && digit >= t && is != own[digit]:
-			return 0, false
-		}
-	}
-	return slot, ok
-}
-
-// asksOfVector calls do with the items that an outcome by a vector depends on.
-func (w *lazyWalk) asksOfVector(st *state, o *outcome, do func(item int32)) {
+// bitsOf calls do with the bits that an outcome by a vector asks about.
+func (w *lazyWalk) bitsOf(o *outcome, do func(item int32)) {
 	if o.vector.over >= 0 {
 		do(int32(w.faults.bit(o.vector.over) >> 1))
 		return
 	}
 	for _, is := range o.facts {
-		if link := int32(is >> 1); link < w.faults.links {
-			do(int32(w.faults.bit(link) >> 1))
-		}
-	}
-	for item := range w.faults.items() {
-		if between := item >= w.faults.links || w.fold.coords[item] != nil; between && w.above(st.sw, item) {
-			do(item)
-		}
+		do(int32(w.faults.bit(w.faults.linkOf(is)) >> 1))
 	}
 }
 
-// above reports whether an item is above an up port of a switch, within reach.
-func (w *lazyWalk) above(sw, item int32) bool {
-	if n := item - w.faults.links - w.faults.switches; n >= 0 && w.faults.ends[n/2][n&1] < 0 {
-		return false
+// linkOf is the link that a fact or a suspicion is about.
+func (o *mortals) linkOf(is fact) int32 {
+	if int32(is>>1) < o.links {
+		return int32(is >> 1)
 	}
-	_, ok := w.over(sw, item)
-	return ok
+	return int32(o.link(is) >> 1)
 }
 
-// learnOfVector is learn where there are vectors.
+// learnOfVector is learn where there are vectors. A packet is stuck where all that an outcome names is dead
+// but for what it has tried.
 func (w *lazyWalk) learnOfVector(known []fact, o *outcome) (dies int32, ok bool) {
 	i, _ := slices.BinarySearch(known, w.faults.bits())
-	own := known[i:]
+	known, own := known[:i], known[i:]
+	tried := func(link int32) bool { return slices.Contains(own, w.faults.bit(link)) }
 	switch {
 	case o.vector == nil:
-		dies, ok = w.learnFacts(known[:i], o)
 	case o.vector.over < 0:
-		return w.learnStuck(known[:i], own, o)
-	case slices.Contains(own, w.faults.bit(o.vector.over)):
+		left := outcome{facts: slices.DeleteFunc(slices.Clone(o.facts), func(is fact) bool {
+			return tried(w.faults.linkOf(is))
+		})}
+		return w.learnFacts(known, &left)
+	case tried(o.vector.over):
 		return 0, false
-	default:
-		dies, ok = w.learnFacts(known[:i], o)
 	}
+	dies, ok = w.learnFacts(known, o)
 	from := len(w.merged)
 	w.merged = append(w.merged, own...)
-	w.sure = dies
 	if o.vector == nil {
 		return dies, ok
 	}
@@ -274,36 +233,4 @@ func (w *lazyWalk) learnOfVector(known []fact, o *outcome) (dies int32, ok bool)
 		w.merged = slices.Insert(w.merged, from+at, bit)
 	}
 	return dies, ok
-}
-
-// learnStuck counts the faults that have a packet stuck at least, and sets w.sure to those that surely have,
-// with which w.merged is what is known then.
-func (w *lazyWalk) learnStuck(known, own []fact, o *outcome) (least int32, ok bool) {
-	left := outcome{to: lost, facts: slices.DeleteFunc(slices.Clone(o.facts), func(is fact) bool {
-		link := int32(is >> 1)
-		if link >= w.faults.links {
-			link = int32(w.faults.link(is) >> 1)
-		}
-		return slices.Contains(own, w.faults.bit(link))
-	})}
-	if w.sure, ok = w.learnFacts(known, &left); !ok {
-		w.sure = never
-	}
-	if w.m.regs == Alone {
-		return w.sure, ok
-	}
-	sw := w.flows[w.last].states[o.at].sw
-	for _, is := range left.facts {
-		if int32(is>>1) >= w.faults.links {
-			continue
-		}
-		port, _ := w.over(sw, int32(is>>1))
-		if !slices.ContainsFunc(known, func(is fact) bool {
-			slot, above := w.over(sw, int32(is>>1))
-			return is.dead() && above && slot == port
-		}) {
-			least++
-		}
-	}
-	return min(least, w.sure), true
 }

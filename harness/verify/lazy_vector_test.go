@@ -60,11 +60,14 @@ func TestBitsThatAreForgottenOrFreeInventFailures(t *testing.T) {
 		on     string
 		forget forget
 	}{
-		"a packet forgets which ports it has tried": {"kary-ntree:3,2",
+		"a packet forgets which ports it has tried": {
+			"kary-ntree:3,2",
 			func(w *lazyWalk, known []fact, to int32) []fact {
 				return slices.DeleteFunc(w.relevant(known, to), func(is fact) bool { return is >= w.faults.bits() })
-			}},
-		"others have tried all ports, whatever is dead": {"kary-ntree:3,2",
+			},
+		},
+		"others have tried all ports, whatever is dead": {
+			"kary-ntree:3,2",
 			func(w *lazyWalk, known []fact, to int32) []fact {
 				for link := range w.faults.links {
 					if w.fold.coords[link] != nil {
@@ -73,7 +76,8 @@ func TestBitsThatAreForgottenOrFreeInventFailures(t *testing.T) {
 				}
 				slices.Sort(known)
 				return w.relevant(slices.Compact(known), to)
-			}},
+			},
+		},
 	} {
 		r := lazyRun(t, c.on, link, 2)
 		want, _ := r.enumerated(t)

@@ -49,8 +49,7 @@ type lazyWalk struct {
 	most     int
 	forget   forget // [lazyWalk.relevant], but for tests
 	apart    bool   // each start is explored
-	reach    []int  // per tier, see vectorPrice
-	sure     int32  // of what was learned last, see lazyEdge
+	ups      int32  // see vectorPrice
 }
 
 // forget takes from what is known what need not be remembered where a packet goes.
@@ -69,13 +68,12 @@ type lazyNode struct {
 	first, last  int32 // its edges
 	hops         int32 // where its longest deliveries begin in lazyWalk.hops, by dead links more
 	fails, loops int32 // fewest dead links more with which it is not delivered; it has a livelock
-	sure         int32 // with which it is surely not delivered
+	others       int32 // with which it comes to where others may have it stuck, see vectorUse
 	color        uint8
 }
 
 type lazyEdge struct {
 	node, to, cost int32 // to as of an outcome
-	sure           int32 // the cost at which it is sure, which is more only where others decide, see vectorUse
 	outcome        int32
 }
 
@@ -215,7 +213,6 @@ func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 			c := class{outcomes: slices.Clone(w.outcomes), part: -1}
 			facts := slices.Clone(w.asker.facts)
 			for j := range c.outcomes {
-				c.outcomes[j].at = int32(i)
 				n := len(c.outcomes[j].facts)
 				c.outcomes[j].facts, facts = facts[:n:n], facts[n:]
 			}
@@ -341,7 +338,7 @@ func (w *lazyWalk) expand(id, cost int32) error {
 		if !ok || cost+dies > int32(w.most) {
 			continue
 		}
-		e := lazyEdge{node: id, to: o.to, cost: dies, sure: w.sure, outcome: int32(i)}
+		e := lazyEdge{node: id, to: o.to, cost: dies, outcome: int32(i)}
 		if o.to >= 0 {
 			left, _ := w.remembers(o, cost+dies)
 			e.to = w.come(o.to, left, cost+dies, int32(len(w.edges)))
@@ -381,9 +378,7 @@ func (w *lazyWalk) learn(known []fact, o *outcome) (dies int32, ok bool) {
 	if w.vectors {
 		return w.learnOfVector(known, o)
 	}
-	dies, ok = w.learnFacts(known, o)
-	w.sure = dies
-	return dies, ok
+	return w.learnFacts(known, o)
 }
 
 func (w *lazyWalk) learnFacts(known []fact, o *outcome) (dies int32, ok bool) {
