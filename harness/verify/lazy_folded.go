@@ -14,9 +14,11 @@ import (
 // how to renumber.
 var errUnfit = errors.New("the firmware says that port numbers do not matter, which is not so")
 
+// manyToFold is from how many sets on states are folded, chosen by us: a minute of exploring each. That says
+// more where the dependencies have cycles: in how many sets they have.
+const manyToFold = 1_000_000
+
 // folds is the fold of the tree, nil: the firmware minds how ports are numbered, or it is not wanted.
-// Where channels are not numbered, exploring folded says nothing of deadlock: that is worth it only where
-// there are too many sets to explore each.
 func (r *run) folds() *fold {
 	m := r.model
 	switch {
@@ -24,7 +26,7 @@ func (r *run) folds() *fold {
 		return nil
 	case r.Sets.Kind == Switches || r.When == Flapping || r.OneByOne || !m.merged:
 		return nil
-	case r.Sets.total() <= maxSets && !r.folded:
+	case r.Sets.total() <= manyToFold && !r.folded:
 		return nil
 	}
 	return newFold(m)
@@ -47,7 +49,10 @@ func (r *run) findFolded(ctx context.Context, forget forget, q *fold) (found laz
 		return found, errOthers
 	}
 	n := len(r.model.flows)
+	released := r.When == Before && !r.FixedChoice && w.released(&w.flows[0], &w.turned)
 	found = lazyFind{
+		released: released,
+
 		pairs: s.each, sum: s.sum, wrong: s.wrong, nodes: s.nodes, cyclic: true, choices: true, now: w.now,
 		alike: fmt.Sprintf("every digit renumbered: one of %d destinations explored, each decision compared with %d "+
 			"renumbered at random", n, imagesPerQuestion),
