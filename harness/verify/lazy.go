@@ -23,20 +23,21 @@ const maxCounted = 100_000
 
 // lazyFind is what exploring all sets at once has found.
 type lazyFind struct {
-	pairs   [][]lazyPair // per flow and source, where they are kept
-	sum     lazySum
-	wrong   *witness
-	nodes   uint64
-	alike   string // how destinations were taken for others; "": they were not
-	doubt   string // why less than the firmware says
-	cyclic  bool   // the dependencies of all sets together have a cycle
-	falls   bool   // a hop does not raise the channel's number
-	choices bool   // a decision has left one
-	now     bool   // the firmware has looked at the time
-	classes []PairClass
-	more    int // pairs of other classes
-	done    int // destinations, or pairs, of all
-	of      int
+	pairs    [][]lazyPair // per flow and source, where they are kept
+	sum      lazySum
+	wrong    *witness
+	nodes    uint64
+	alike    string // how destinations were taken for others; "": they were not
+	doubt    string // why less than the firmware says
+	cyclic   bool   // the dependencies of all sets together have a cycle
+	released bool   // it has, and there is no deadlock, see [lazyWalk.released]
+	falls    bool   // a hop does not raise the channel's number
+	choices  bool   // a decision has left one
+	now      bool   // the firmware has looked at the time
+	classes  []PairClass
+	more     int // pairs of other classes
+	done     int // destinations, or pairs, of all
+	of       int
 }
 
 // canBeLazy says why the sets cannot be explored all at once; "": they can.
@@ -91,7 +92,7 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 	switch {
 	case found.wrong != nil && !many:
 		return nil, "something is wrong, and sets are counted", nil
-	case found.cyclic && found.wrong == nil && r.Sets.total() <= maxSets:
+	case found.cyclic && !found.released && found.wrong == nil && r.Sets.total() <= maxSets:
 		return nil, "the channel dependencies of all sets together have a cycle", nil
 	}
 	if err = r.conclude(found, res); err == nil && found.wrong != nil && res.Unconnected > 0 {
@@ -138,10 +139,14 @@ func (r *run) most() int {
 func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err error) {
 	doubt := ""
 	if q := r.folds(); q != nil {
-		if found, err = r.findFolded(ctx, forget, q); !errors.Is(err, errUnfit) {
+		found, err = r.findFolded(ctx, forget, q)
+		few := r.Sets.total() <= maxSets && !r.folded // then the sets can say more than that something is wrong
+		switch {
+		case errors.Is(err, errUnfit):
+			doubt = err.Error()
+		case !few || err == nil && found.released && found.wrong == nil:
 			return found, err
 		}
-		doubt = err.Error()
 	}
 	alike := newOrbits(r, newMortals(r.model, &r.Sets, r.OneByOne))
 	says := alike != nil && alike.every > 1
@@ -163,7 +168,8 @@ func (r *run) conclude(found lazyFind, res *Result) error {
 	res.States = found.nodes
 	failing, loops, fewest, hops := found.sum.failing, found.sum.loops, found.sum.fewest, found.sum.hops
 	res.MaxHops, res.inexactSoFar.now = int(hops), found.now
-	if found.cyclic || found.falls {
+	res.Released = found.released
+	if found.cyclic && !found.released || found.falls {
 		res.Undecided = "deadlock"
 	}
 	if found.falls {

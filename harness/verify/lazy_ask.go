@@ -62,6 +62,7 @@ type outcome struct {
 	falls bool   // the channel's number is not above that of the one the packet came by
 
 	vector *vectorUse // nil: it uses none
+	header uint64     // where states are folded: the vector in the header, as numbered at this switch
 }
 
 // What an outcome leads to beside a state.
@@ -370,6 +371,7 @@ func (a *asker) leads(fs *flowSpace, st *state, l *leaf) outcome {
 	if to := a.m.peer(int(st.sw), l.port); to.kind == weft.KindSwitch {
 		o.out = a.m.channel(int(st.sw), l.port, l.vc)
 		if a.fold != nil {
+			o.header = a.fields.of(l.fields).Misroute
 			o.to, o.by = a.folded(fs, state{sw: int32(to.node), in: to.port, vc: l.vc, fields: l.fields})
 		} else {
 			o.to = a.stateWith(fs, int(to.node), to.port, l.vc, l.fields)

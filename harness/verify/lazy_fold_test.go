@@ -65,12 +65,14 @@ func TestMisrouteVectorHoldsInWideTrees(t *testing.T) {
 		})
 		require.NoError(t, err)
 		assert.Equal(t, Lazy, r.Method)
-		assert.Equal(t, "deadlock", r.Undecided, "the dependencies of all sets together have a cycle")
 		if most == 17 {
+			assert.True(t, r.Pass && r.Released, r)
+			assert.False(t, r.CDGAcyclic, "the dependencies of all sets together have a cycle")
 			assert.Zero(t, r.Unconnected)
 			assert.Nil(t, r.Counter)
 			continue
 		}
+		assert.Equal(t, "deadlock", r.Undecided, "a packet may find no way up with nothing dead")
 		assert.Equal(t, uint64(r.Pairs-648*17), r.Unconnected, "all pairs but those of one leaf")
 		assert.Len(t, r.Counter.Faults, 18)
 	}

@@ -14,9 +14,11 @@ import (
 // how to renumber.
 var errUnfit = errors.New("the firmware says that port numbers do not matter, which is not so")
 
+// manyToFold is from how many sets on states are folded, chosen by us: a minute of exploring each. That says
+// more where the dependencies have cycles: in how many sets they have.
+const manyToFold = 1_000_000
+
 // folds is the fold of the tree, nil: the firmware minds how ports are numbered, or it is not wanted.
-// Where channels are not numbered, exploring folded says nothing of deadlock: that is worth it only where
-// there are too many sets to explore each.
 func (r *run) folds() *fold {
 	m := r.model
 	switch {
@@ -24,7 +26,7 @@ func (r *run) folds() *fold {
 		return nil
 	case r.Sets.Kind == Switches || r.When == Flapping || r.OneByOne || !m.merged:
 		return nil
-	case r.Sets.total() <= maxSets && !r.folded:
+	case r.Sets.total() <= manyToFold && !r.folded:
 		return nil
 	}
 	return newFold(m)
@@ -51,6 +53,7 @@ func (r *run) findFolded(ctx context.Context, forget forget, q *fold) (found laz
 	found.pairs, found.cyclic, found.choices = s.each, true, true
 	found.alike = fmt.Sprintf("every digit renumbered: one of %d destinations explored, each decision compared with %d "+
 		"renumbered at random", n, imagesPerQuestion)
+	found.released = r.When == Before && !r.FixedChoice && w.released(&w.flows[0], &w.turned)
 	for i := range found.classes {
 		found.classes[i].Pairs *= n
 	}

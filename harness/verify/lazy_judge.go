@@ -94,7 +94,7 @@ func (w *lazyWalk) pairs(f int) (list []lazyPair) {
 func (w *lazyWalk) doubtful(f int) bool {
 	return slices.ContainsFunc(slices.Concat(w.flows[f].starts...), func(s start) bool {
 		n := &w.nodes[w.plain[w.same[w.class[s.state]]]]
-		least := max(n.others, w.ups)
+		least := max(n.others, w.turned.ups)
 		return least <= int32(w.most) && least < n.fails
 	})
 }

@@ -17,10 +17,9 @@ import (
 // goes with fewer as well, and what it then knows is less. So bits of others matter where a packet is stuck
 // alone: each up port is dead, or the packet has set its bit, or others have.
 //
-// A bit is not for nothing, whoever sets it. It is set by a packet that came down by the port, and that has
-// met a dead port since it last went up there, which vectorPrice checks in all states that there are. What is
-// dead then is above this port and above no other port of the switch. So a packet is stuck with as many faults
-// as there are up ports, at least. Up to there nothing need be known of others. From there on it is found with
+// A bit is not for nothing, whoever sets it. It is set by a packet that came down by the port, and that has met
+// a fault above it, which is above no other port of the switch, see turns. So a packet is stuck with as many
+// faults as there are up ports, at least. Up to there nothing need be known of others. From there on it is found with
 // how many faults a packet is stuck by itself; where others may have it stuck with less, it is left to
 // exploring each set.
 type vectorUse struct {
@@ -30,7 +29,7 @@ type vectorUse struct {
 
 // errPrice is that others' bits may cost less than a fault each, or decide about a pair.
 var (
-	errPrice  = errors.New("packets that have met no fault write registers")
+	errPrice  = errors.New("packets that have met no fault above a port write its bit")
 	errOthers = errors.New("what others have written into registers can decide whether a pair is connected")
 )
 
@@ -123,69 +122,6 @@ func (o *mortals) bit(link int32) fact { return o.bits() + fact(link)<<1 + 1 }
 
 // bits is where the facts about bits begin.
 func (o *mortals) bits() fact { return fact(3*o.links+o.switches) << 1 }
-
-// vectorPrice checks that every packet that sets a bit has met a dead port since it last went up to above the
-// switch, on its way down, and with it a fault that is above the up port which it came back by. It sets w.ups to
-// how many up ports such a switch has at least.
-func (w *lazyWalk) vectorPrice(fs *flowSpace) error {
-	type step struct {
-		from int32
-		pays int // see pays
-	}
-	before := make([][]step, len(w.classes))
-	tier := func(c int32) int { return int(w.m.g.Switches[fs.states[c].sw].Tier) }
-	for c := range w.classes {
-		for i := range w.classes[c].outcomes {
-			o := &w.classes[c].outcomes[i]
-			if o.to >= 0 {
-				before[o.to] = append(before[o.to], step{int32(c), w.pays(tier(int32(c)), o)})
-			}
-		}
-	}
-	w.ups = never
-	for c := range w.classes {
-		if o := w.classes[c].outcomes; len(o) == 0 || o[0].vector == nil {
-			continue
-		}
-		t := tier(int32(c))
-		w.ups = min(w.ups, int32(w.m.g.Place(weft.SwitchID(fs.states[c].sw)).Tree.Ups()))
-		todo, seen := []int32{int32(c)}, map[int32]bool{}
-		for len(todo) > 0 {
-			at := todo[len(todo)-1]
-			todo = todo[:len(todo)-1]
-			for _, s := range before[at] {
-				switch {
-				case s.pays > 0 && s.pays <= t:
-				case tier(s.from) >= t:
-					return errPrice
-				case !seen[s.from]:
-					seen[s.from] = true
-					todo = append(todo, s.from)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// pays is the lowest tier of what can be the fault where a port down from a switch of a tier is dead by an
-// outcome, and one more; 0: none is.
-func (w *lazyWalk) pays(tier int, o *outcome) (best int) {
-	for _, is := range o.facts {
-		link := int32(is >> 1)
-		if !is.dead() || link >= w.faults.links || w.fold.upper[link] != tier {
-			continue
-		}
-		pays := tier + 1
-		if w.faults.ends[link][1-w.fold.above[link]] >= 0 {
-			pays++
-		}
-		if best == 0 || pays < best {
-			best = pays
-		}
-	}
-	return best
-}
 
 // bitsOf calls do with the bits that an outcome by a vector asks about.
 func (w *lazyWalk) bitsOf(o *outcome, do func(item int32)) {

@@ -49,7 +49,7 @@ type lazyWalk struct {
 	most     int
 	forget   forget // [lazyWalk.relevant], but for tests
 	apart    bool   // each start is explored
-	ups      int32  // see vectorPrice
+	turned   turns  // where states are folded
 }
 
 // forget takes from what is known what need not be remembered where a packet goes.
@@ -132,10 +132,8 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	slices.Sort(starts)
 	starts = slices.Compact(starts)
 	if w.fold != nil {
-		if w.vectors {
-			if err := w.vectorPrice(fs); err != nil {
-				return err
-			}
+		if w.turned = w.turns(fs); w.vectors && !w.turned.paid {
+			return errPrice
 		}
 		w.askableFolded(fs)
 	} else if err := w.askable(starts); err != nil {

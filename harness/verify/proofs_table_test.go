@@ -82,8 +82,8 @@ func (p *proofTable) found(about, command string, r *verify.Result) {
 	if r.Method == verify.Lazy {
 		sets, explored = cmp.Or(r.About, sets), "at once"
 	}
-	if r.Undecided != "" && r.Unconnected == 0 {
-		holds, cdg = "connected", r.Undecided+" not decided"
+	if r.Released {
+		cdg = "cyclic, a way up is free"
 	}
 	p.rows[name] = []string{sets, explored, holds, fmt.Sprint(r.MaxHops), numbers, cdg, p.day}
 }
@@ -92,9 +92,10 @@ const proofsHead = `# Claims about routing, checked
 
 Written by ` + "`make proofs`" + `, not by hand. Each row is a claim of the papers (or that one does not hold),
 the command that checks it, and what it found on the day in the last column. *at once*: all sets were explored
-at once. *connected*: all pairs are, without livelock, and deadlock is not decided. *not ended*: it was stopped
-after so many fault sets, in which it found nothing wrong. *not run*: it takes minutes to hours, and no run to
-its end is on record here; [proofs.md](../explanation/proofs.md) says what has been seen.
+at once. *a way up is free*: the dependencies of all sets together have a cycle, and whoever turns has a way up
+with nothing dead. *not ended*: it was stopped after so many fault sets, in which it found nothing wrong. *not
+run*: it takes minutes to hours, and no run to its end is on record here; [proofs.md](../explanation/proofs.md)
+says what has been seen.
 
 | claim | command | fault sets | explored | holds | most hops | channel numbers | CDG | seen |
 |---|---|---|---|---|---|---|---|---|

@@ -223,8 +223,14 @@ func claims() (c []claim) {
 				kind: verify.Links, most: wide.most, long: true,
 			},
 			claim{
-				about: "wide trees, all sets at once: connected", connects: true, routing: []string{"misroute-vector"},
-				topology: wide.topology, kind: verify.Links, most: wide.most, long: true,
+				about: "wide trees, all sets at once", topology: wide.topology,
+				routing: []string{"adaptive-link", "adaptive-link-digit", "misroute-vector"},
+				kind:    verify.Links, most: wide.most, long: true,
+			},
+			claim{
+				about: "wide trees, all sets at once", topology: wide.topology,
+				routing: []string{"adaptive-switch", "adaptive-switch-digit"},
+				kind:    verify.Any, most: wide.most, long: true,
 			},
 		)
 		if wide.topology != "mport-tree:36,3" { // too much to know there

@@ -42,17 +42,20 @@ type Result struct {
 	// the channel dependency graph of every set, or the extended one
 	CDGAcyclic bool `json:"cdg_acyclic"`
 	// sets whose graph has a cycle, whatever the extended one has
-	CyclicSets uint64            `json:"cyclic_sets"`
-	Undecided  string            `json:"undecided,omitempty"` // what exploring all sets at once cannot decide: deadlock
-	Extended   *Extended         `json:"extended,omitempty"`
-	Numbering  *bool             `json:"numbering_rises,omitempty"` // the firmware's channel numbering, on every hop
-	Duato      *Duato            `json:"duato,omitempty"`
-	MaxHops    int               `json:"max_hops"` // most switches that a packet crosses which every choice delivers
-	Discards   map[string]uint64 `json:"discards,omitempty"`
-	States     uint64            `json:"states"`  // that packets came to, in the sets explored
-	Seconds    float64           `json:"seconds"` // of wall time
-	Notes      []string          `json:"notes,omitempty"`
-	ByFaults   []ByFaults        `json:"by_faults"`
+	CyclicSets uint64 `json:"cyclic_sets"`
+	// Released is that the dependencies of all sets together have a cycle, and packets always go on all the
+	// same: who turns has an up port above which nothing is dead.
+	Released  bool              `json:"released,omitempty"`
+	Undecided string            `json:"undecided,omitempty"` // what exploring all sets at once cannot decide: deadlock
+	Extended  *Extended         `json:"extended,omitempty"`
+	Numbering *bool             `json:"numbering_rises,omitempty"` // the firmware's channel numbering, on every hop
+	Duato     *Duato            `json:"duato,omitempty"`
+	MaxHops   int               `json:"max_hops"` // most switches that a packet crosses which every choice delivers
+	Discards  map[string]uint64 `json:"discards,omitempty"`
+	States    uint64            `json:"states"`  // that packets came to, in the sets explored
+	Seconds   float64           `json:"seconds"` // of wall time
+	Notes     []string          `json:"notes,omitempty"`
+	ByFaults  []ByFaults        `json:"by_faults"`
 	// Classes are the pairs by what was found of them, where some fail and all sets were explored at once.
 	Classes []PairClass `json:"classes,omitempty"`
 	// OtherPairs are those of more classes than Classes has.
@@ -255,7 +258,7 @@ func (r *Result) add(o *Result) {
 
 // finish draws the conclusions.
 func (r *Result) finish() {
-	r.CDGAcyclic = r.Undecided == "" &&
+	r.CDGAcyclic = r.Undecided == "" && !r.Released &&
 		(r.CyclicSets == 0 || r.Extended.Acyclic == r.CyclicSets && !(r.fixed && r.Extended.Escape))
 	r.Pass = !r.Interrupted && r.Undecided == "" && r.Unconnected == 0 && r.Deadlocks == 0 &&
 		(r.Numbering == nil || *r.Numbering)

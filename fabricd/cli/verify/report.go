@@ -225,6 +225,9 @@ func claims(b *strings.Builder, c verify.Config, r *verify.Result) {
 		return
 	case r.Undecided != "":
 		b.WriteString("channel dependency graph: of all sets together it has cycles; each set was not looked at\n")
+	case r.Released:
+		b.WriteString("channel dependency graph: of all sets together it has cycles, but whoever turns has a way up " +
+			"with nothing dead\n")
 	case r.CyclicSets == 0:
 		b.WriteString("channel dependency graph: no cycle in any set\n")
 	case c.FixedChoice:
