@@ -34,6 +34,7 @@ type Port struct {
 
 	recording sync.Mutex
 	record    Record // guarded by recording
+	in, out   meter  // guarded by recording
 	began     time.Time
 }
 
@@ -106,7 +107,9 @@ func (p *Port) TrySend(packet []byte) error {
 		return err
 	}
 	p.recording.Lock()
-	p.record.Sent(p.now(), packet)
+	now := p.now()
+	p.record.Sent(now, packet)
+	p.out.add(now, uint64(len(packet)))
 	p.recording.Unlock()
 	return nil
 }
@@ -119,6 +122,14 @@ func (p *Port) Connections() []Connection {
 	p.recording.Lock()
 	defer p.recording.Unlock()
 	return p.record.Connections(p.now())
+}
+
+// Traffic is what the port has carried.
+func (p *Port) Traffic() Traffic {
+	p.recording.Lock()
+	defer p.recording.Unlock()
+	now := p.now()
+	return Traffic{p.in.bytes, p.out.bytes, p.in.rate(now), p.out.rate(now)}
 }
 
 // Strays is how many packets were left out that were for no other NIC.
@@ -139,7 +150,9 @@ func (p *Port) Receive(take func(packet []byte)) error {
 	for i := range p.taking {
 		packet := p.nic.Payloads().Bytes(p.taking[i].Payload)
 		p.recording.Lock()
-		p.record.Came(p.now(), packet)
+		now := p.now()
+		p.record.Came(now, packet)
+		p.in.add(now, uint64(len(packet)))
 		p.recording.Unlock()
 		take(packet)
 		bytes += int(p.taking[i].Size)

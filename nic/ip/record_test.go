@@ -53,6 +53,27 @@ func TestARecordSaysWhatWasSentAgainAndHowLongNothingWentOn(t *testing.T) {
 	require.True(t, r.Connections(at(1002))[0].Ended)
 }
 
+// Rates are those of about the last second, also a while after the last packet.
+func TestARecordSaysHowManyBytesASecondAreSent(t *testing.T) {
+	var r ip.Record
+	at := func(n int) weft.Time { return weft.Time(n) * weft.Millisecond }
+	seq := uint32(0)
+	rate := func(n int) float64 { return r.Connections(at(n))[0].Rate }
+	for i := range 40 { // every 100 ms, for four seconds
+		r.Sent(at(100*i), segment(0, 1, seq, 1, ack, 100))
+		seq += 100
+		if i >= 20 {
+			require.InDelta(t, 1000, rate(100*i), 101)
+		}
+	}
+	r.Sent(at(3950), segment(0, 1, 0, 1, ack, 1000)) // again
+	require.InDelta(t, 1000, rate(3999), 101)
+	require.InDelta(t, 500, rate(4500), 101)
+	require.Zero(t, rate(6000))
+	require.Zero(t, rate(60_000))
+	require.EqualValues(t, 4000, r.Connections(at(60_000))[0].Bytes)
+}
+
 func TestARecordForgetsWhatHasEndedFirst(t *testing.T) {
 	var r ip.Record
 	for i := range uint16(300) {
