@@ -103,17 +103,30 @@ func program(what string, args []string) error {
 // served is a fabric with NICs for programs.
 func served(t *testing.T, name, topology string, options ...harness.Option) *harness.Harness {
 	t.Helper()
+	h := needTUN(t, topology, options...)
+	serve(t, h, name, func(id weft.NICID) bool { return true })
+	return h
+}
+
+// needTUN is a fabric, where programs can have networks.
+func needTUN(t *testing.T, topology string, options ...harness.Option) *harness.Harness {
+	t.Helper()
 	if _, err := os.Stat("/dev/net/tun"); err != nil {
 		testenv.Missing(t, "programs need a network: %v", err)
 	}
-	h := harness.New(t, topology, options...)
-	serve(t, h, name, func(id weft.NICID) bool { return true })
-	return h
+	return harness.New(t, topology, options...)
 }
 
 // serve serves the NICs that are here. The others are on host h2.
 func serve(t *testing.T, h *harness.Harness, name string, here func(weft.NICID) bool) *namespace.Server {
 	t.Helper()
+	s, err := namespace.Serve(config(h, name, here))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func config(h *harness.Harness, name string, here func(weft.NICID) bool) namespace.Config {
 	c := namespace.Config{
 		Fabric: name, Host: "h1", Names: h.Topology().NICNames(), NIC: h.Fabric().LocalNIC,
 		Where: func(weft.NICID) string { return "h2" },
@@ -125,10 +138,7 @@ func serve(t *testing.T, h *harness.Harness, name string, here func(weft.NICID) 
 		}
 		return nil
 	}
-	s, err := namespace.Serve(c)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
+	return c
 }
 
 func open(t *testing.T, fabric, nic string) *namespace.Namespace {
@@ -413,7 +423,7 @@ func TestAUserWithoutRights(t *testing.T) {
 	script := `set -e; cd "$1"; mknod tun c 10 200; chmod 666 tun; mount --bind tun /dev/net/tun
 export TMPDIR="$1/tmp"; exec setpriv --reuid=65534 --regid=65534 --clear-groups ./test -test.v -test.run "$2"`
 	out, err := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", script, "sh", dir,
-		"^(TestProgramsTalk|TestProgramsOf|TestAProgramEnds|TestNothing)").CombinedOutput()
+		"^(TestProgramsTalk|TestProgramsOf|TestAProgramEnds|TestAReport|TestNothing)").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for _, name := range []string{"TestProgramsTalkThroughTheFabric", "TestNothingIsLeftWhateverIsKilled/the_namespace"} {
 		if !strings.Contains(string(out), "--- PASS: "+name) {

@@ -49,6 +49,9 @@ func (r *Record) Sent(now weft.Time, packet []byte) {
 	}
 	w := way{s.From, s.To}
 	c := r.list[w]
+	if c == nil && s.Reset {
+		return // the answer to a packet of a connection that is gone
+	}
 	if c == nil || s.Opens && c.Ended {
 		if c == nil {
 			r.makeRoom()

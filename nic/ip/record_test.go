@@ -24,7 +24,7 @@ func segment(from, to uint16, seq, ack uint32, flags byte, bytes int) []byte {
 	return p
 }
 
-const fin, syn, ack = 1, 2, 16
+const fin, syn, rst, ack = 1, 2, 4, 16
 
 func TestARecordSaysWhatWasSentAgainAndHowLongNothingWentOn(t *testing.T) {
 	var r ip.Record
@@ -32,6 +32,7 @@ func TestARecordSaysWhatWasSentAgainAndHowLongNothingWentOn(t *testing.T) {
 	at := func(n int) weft.Time { return weft.Time(n) * weft.Millisecond }
 	r.Sent(at(0), segment(0, 1, first-1, 0, syn, 0))
 	r.Came(at(1), segment(1, 0, 0, first, syn|ack, 0))
+	r.Sent(at(2), segment(0, 2, 0, 1, rst, 0)) // to somebody who talks of a connection that there is not
 	r.Sent(at(10), segment(0, 1, first, 1, ack, 100))
 	var second uint32 = 50
 	r.Sent(at(11), segment(0, 1, second, 1, ack, 100))
