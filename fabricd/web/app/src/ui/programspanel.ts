@@ -35,7 +35,7 @@ function rates(x: Context): TemplateResult | typeof nothing {
   return html`
     <h3>How fast they go</h3>
     <ul>${list.toReversed().map((r) => {
-      const quiet = silence(r, x.store.at)
+      const quiet = silence(r)
       return html`
         <li data-testid="program-rate"><b>${r.program}</b> <span class="dim">from ${nic(x, r.nic)}</span>
           <b>${short(r.points.at(-1)?.value)} ${r.unit}</b>
