@@ -87,7 +87,7 @@ func programOf(folder string) string {
 		comm, _ := os.ReadFile(folder + "/comm")
 		name = strings.TrimSpace(string(comm))
 	}
-	return clip(strings.ToValidUTF8(name, "?"))
+	return clip(name)
 }
 
 // connectionsIn are the connections of the network of a process, by inode.

@@ -2,6 +2,8 @@ package namespace
 
 import (
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/namespace/report"
@@ -62,4 +64,12 @@ func newest[T any](list []T, most int) []T {
 	return slices.Delete(list, 0, max(0, len(list)-most))
 }
 
-func clip(word string) string { return word[:min(len(word), maxWord)] }
+// clip is a word as it may be shown: short, and without what would do something to a terminal.
+func clip(word string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(word[:min(len(word), maxWord)], "?"))
+}

@@ -107,6 +107,14 @@ describe('the connection that is chosen', () => {
     expect(asked).toHaveLength(4)
   })
 
+  it('tells of a path in the order of its links, whatever the clocks of hosts say', () => {
+    const { w, store } = watching()
+    w.choose(now.connections[0]!)
+    store.apply({ ...told([hop(1, 's0', 1, { in: 0, out: 1 }), hop(1, 'n0', 1.5, { out: 0, left: true }), hop(1, 'n1', 2, { in: 0, end: 'delivered' })]), kind: 'delta', seq: 2 })
+    expect(w.ways('n0', 'n1')).toEqual([{ nodes: ['n0', 's0', 'n1'], packets: 1, end: 'delivered' }])
+    w.forget()
+  })
+
   it('keeps the paths of the latest packets alone', () => {
     const { w, store } = watching()
     w.choose(now.connections[0]!)

@@ -54,8 +54,10 @@ export class ProgramWatch {
         const changed = this.any || now.nics.length + now.connections.length + now.rates.length > 0 || this.error !== ''
         this.now = now
         this.error = ''
-        const chosen = this.chosen && now.connections.find((c) => connectionKey(c) === connectionKey(this.chosen!))
-        if (chosen) this.chosen = chosen
+        const { chosen } = this
+        const found = chosen && now.connections.find((c) => connectionKey(c) === connectionKey(chosen))
+        if (found) this.chosen = found
+        else if (chosen) this.choose(null) // it is forgotten, or of another run
         if (this.chosen?.ended && this.hops.length > 0) { // its packets take no path any more
           this.hops = []
           this.relight()
@@ -151,9 +153,11 @@ function walk(j: Journey, store: Store): string[] {
   }
   for (;;) {
     const k = left.findIndex((l) => l.from === nodes.at(-1))
-    if (k < 0) return nodes
+    if (k < 0) break
     nodes.push(...left.splice(k, 1).map((l) => l.to))
   }
+  const told = new Set(j.hops.map((h) => h.node))
+  return nodes.length < told.size ? [...told] : nodes // some are in pods that are drawn as one
 }
 
 // newest keeps the hops of the latest packets of each flow, oldest first.
