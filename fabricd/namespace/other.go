@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+
+	"github.com/weft-fabric/weft/fabricd/namespace/report"
 )
 
 // Server is of Linux.
@@ -17,6 +19,9 @@ func Serve(Config) (*Server, error) { return nil, nil }
 
 // Close does nothing.
 func (*Server) Close() error { return nil }
+
+// Report has nothing to report.
+func (*Server) Report() report.Report { return report.Report{} }
 
 // Signals are of Linux.
 var Signals []os.Signal
@@ -44,6 +49,9 @@ func Connections(ctx context.Context, fabric string) ([]Connection, error) {
 
 // Run is of Linux.
 func (*Namespace) Run(Command, <-chan os.Signal) (int, error) { return 0, ErrUnable }
+
+// Tell is of Linux.
+func (*Namespace) Tell(string, string, float64) error { return ErrUnable }
 
 // Close does nothing.
 func (*Namespace) Close() error { return nil }
