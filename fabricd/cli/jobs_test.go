@@ -2,15 +2,18 @@ package cli_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -258,6 +261,56 @@ func TestAJobOutlivesWhoeverDoesIt(t *testing.T) {
 	require.Equal(t, jobs.Done, p.State)
 }
 
+// Three agents have work until the last 2% of it, and take as long as --dry-run has said, on cores that
+// have nothing else to do: what they took is counted by the share of a core that they got.
+func TestThreeAgentsAreBusyToTheEndAndAsFastAsForetold(t *testing.T) {
+	testenv.Long(t)
+	testenv.Raced(t)
+	f := startFarm(t, "h1", "h2", "h3")
+	f.write("small.yaml", fmt.Sprintf(smallSweep, 30, 60000)) // long beside the second after which agents hear of it
+	var foretold struct {
+		Seconds float64 `json:"about_worker_seconds"`
+	}
+	text := f.fabricd(0, "sweep", "small.yaml", "--dry-run", "--workers", "3", "--json")
+	require.NoError(t, json.Unmarshal([]byte(text), &foretold), text)
+	given := f.begin(f.on("sweep", "small.yaml", "--out", "there")...)
+	busy := func(p jobs.Progress) (seconds float64) {
+		for _, h := range p.Hosts {
+			seconds += h.Seconds
+		}
+		return seconds
+	}
+	share := 0.0
+	rig.Until(t, func() bool {
+		list := f.jobs()
+		if len(list) == 0 || list[0].Pieces == 0 || float64(list[0].Done) < 0.98*float64(list[0].Pieces) {
+			return false
+		}
+		began := slices.MinFunc(list[0].Hosts, func(a, b jobs.Host) int { return a.Began.Compare(b.Began) }).Began
+		share = busy(list[0]) / (3 * time.Since(began).Seconds())
+		return true
+	}, "98%% of the pieces are done")
+	code, said := given.Ends()
+	require.Zero(t, code, said)
+	var p jobs.Progress
+	rig.Until(t, func() bool {
+		p = f.jobs()[0]
+		return p.State == jobs.Done && p.Hosts[0].Pieces+p.Hosts[1].Pieces+p.Hosts[2].Pieces == p.Pieces
+	}, "all agents have said what they did")
+	cores := time.Duration(0) // that the agents had, children included
+	for _, a := range f.agents {
+		a.Signal(syscall.SIGTERM)
+		a.Ends()
+		cores += computed(a)
+	}
+	took := p.Ended.Sub(p.Given).Seconds()
+	free := took * min(1, cores.Seconds()/busy(p))
+	t.Logf("busy %.3f until 98%%; took %.1f s, %.1f s on free cores, foretold %.1f s: ratio %.2f", share, took, free,
+		foretold.Seconds, foretold.Seconds/free)
+	require.GreaterOrEqual(t, share, 0.90)
+	require.InDelta(t, 1, foretold.Seconds/free, 0.5)
+}
+
 func TestAPieceThatNoAgentCanDoIsGivenUpAndNamed(t *testing.T) {
 	testenv.Raced(t)
 	f := startFarm(t)
@@ -265,7 +318,8 @@ func TestAPieceThatNoAgentCanDoIsGivenUpAndNamed(t *testing.T) {
 	verify := f.on("verify", "--topology", "kary-ntree:4,2", "--faults", "2", "--samples", "20", "--exhaustive", "--no-symmetry")
 	said := f.fabricd(2, verify...)
 	at := []string{"--server", f.server.URL}
-	require.Contains(t, f.fabricd(0, append(f.givenUp(said, "fault sets 0 to 19", "it took more than 1ms"), at...)...), "fault sets 0 to 19: ")
+	again := f.givenUp(said, "fault sets 0 to 19", "it took more than 1ms")
+	require.Contains(t, f.fabricd(0, append(again, at...)...), "fault sets 0 to 19: ")
 	p := f.jobs()[0]
 	require.Equal(t, jobs.Failed, p.State)
 	require.Len(t, p.Aside, 1)

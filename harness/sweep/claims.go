@@ -56,8 +56,10 @@ func experimentsTable(list []record) string {
 	t := texttable.New("experiment", "what it measures", "command", "commit", "points", "samples of each", "runs",
 		"left out of means", "hold", "do not hold", "open", "not run")
 	for _, r := range list {
-		t.Row(append([]any{r.folder, firstSentence(r.About), "`" + strings.TrimSpace(r.Command) + "`", r.madeBy(), r.Points,
-			r.samples(), r.Runs, r.Excluded}, r.counts().cells()...)...)
+		t.Row(append([]any{
+			r.folder, firstSentence(r.About), "`" + strings.TrimSpace(r.Command) + "`", r.madeBy(), r.Points,
+			r.samples(), r.Runs, r.Excluded,
+		}, r.counts().cells()...)...)
 	}
 	_ = t.Markdown(&b) // to memory
 	return b.String()
@@ -94,8 +96,9 @@ func (f *Finding) statement() string {
 
 // inWords is the verdict, and why it is no better, where somebody has said so.
 func (f *Finding) inWords() string {
-	text := map[string]string{Holds: "holds", HoldsNot: "**does not hold**", Unsure: "open", NotRun: "not run"}[f.verdict()]
-	if v := f.verdict(); f.Why != "" && (v == HoldsNot || v == Unsure) {
+	v := f.verdict()
+	text := map[string]string{Holds: "holds", HoldsNot: "**does not hold**", Unsure: "open", NotRun: "not run"}[v]
+	if f.Why != "" && (v == HoldsNot || v == Unsure) {
 		text += ": " + strings.Join(strings.Fields(f.Why), " ")
 	}
 	return text

@@ -131,7 +131,8 @@ func collect(dir string) (list []record, pages []string, err error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, nil, fmt.Errorf("%s has no folder with results of an experiment: run fabricd sweep with --out %s/NAME first", dir, dir)
+		return nil, nil, fmt.Errorf(
+			"%s has no folder with results of an experiment: run fabricd sweep with --out %s/NAME first", dir, dir)
 	}
 	slices.SortFunc(list, func(a, b record) int { return strings.Compare(natural(a.folder), natural(b.folder)) })
 	return list, pages, nil

@@ -133,7 +133,8 @@ func TestClaimsArePublishedByPaper(t *testing.T) {
 	assert.Contains(t, text, "\n## Somebody: On Trees\n")
 	assert.Contains(t, text, "| two | section 5.1, lemma 2 | adaptive is better | yes | ")
 	assert.Contains(t, text, " | 20 | **does not hold**: trees are not rings |\n")
-	assert.Less(t, strings.Index(text, "| one | section"), strings.Index(text, "## Else, Other: On Rings"), "each in the table of its paper")
+	assert.Less(t, strings.Index(text, "| one | section"), strings.Index(text, "## Else, Other: On Rings"),
+		"each in the table of its paper")
 	for _, name := range []string{"claims-one-throughput.svg", "claims-two-throughput.svg"} {
 		assert.Contains(t, text, "]("+name+")")
 		assert.Contains(t, page[name], "<svg")

@@ -32,8 +32,10 @@ func (w *start) write(findings []Finding) (*Report, error) {
 		r.Failed += b2i(f.Must && f.refuted())
 	}
 	r.Versions, r.Firmware = t.versions(), t.firmware()
-	if others := slices.DeleteFunc(slices.Clone(r.Versions), func(v string) bool { return v == orUnknown(w.Version) }); len(others) > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("runs were made by version %s of the program, and this is %s: remove %s to make all anew",
+	ours := func(v string) bool { return v == orUnknown(w.Version) }
+	if others := slices.DeleteFunc(slices.Clone(r.Versions), ours); len(others) > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf(
+			"runs were made by version %s of the program, and this is %s: remove %s to make all anew",
 			english.OxfordWordSeries(others, "and"), orUnknown(w.Version), journalName))
 	}
 	if n := t.silent(); n > 0 {
@@ -69,7 +71,8 @@ func (w *start) write(findings []Finding) (*Report, error) {
 		}
 		r.Files = append(r.Files, files...)
 	}
-	if err := put(comparisonName, []byte(comparison(r.Findings)+"\n"+aboutVerdicts+"\n"+madeBy(r.Versions, r.Firmware)+"\n")); err != nil {
+	said := comparison(r.Findings) + "\n" + aboutVerdicts + "\n" + madeBy(r.Versions, r.Firmware) + "\n"
+	if err := put(comparisonName, []byte(said)); err != nil {
 		return nil, err
 	}
 	if err := put(readmeName, []byte(w.readme(t, r, pictures))); err != nil {

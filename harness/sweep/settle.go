@@ -217,7 +217,8 @@ func (s *Settling) End() (*Report, error) {
 	if s.stage == 0 {
 		_, err := os.Stat(filepath.Join(w.Dir, recordName))
 		if !errors.Is(err, fs.ErrNotExist) {
-			return &Report{Experiment: s.Name(), Dir: w.Dir, Findings: s.findings, Notes: []string{s.late()}}, errors.Join(err, s.Close())
+			r := &Report{Experiment: s.Name(), Dir: w.Dir, Findings: s.findings, Notes: []string{s.late()}}
+			return r, errors.Join(err, s.Close())
 		}
 		clear(w.samples)
 		w.list()

@@ -203,7 +203,9 @@ func TestTheLastLookIsAtAsManySamplesAsTheExperimentSays(t *testing.T) {
 	s.start.plan.samples = 100
 	require.NoError(t, s.Stage(t.Context()))
 	s.open = nil // as if all had been decided by luck
-	assert.Equal(t, []string{"100 samples of 18 points", "128 samples of 1 point", "256 samples of 1 point", "300 samples of 1 point"}, settleAll(t, s))
+	assert.Equal(t, []string{
+		"100 samples of 18 points", "128 samples of 1 point", "256 samples of 1 point", "300 samples of 1 point",
+	}, settleAll(t, s))
 	r, err := s.End()
 	require.NoError(t, err)
 	assert.Equal(t, 18*100+200, f.all, "no run is made twice")
