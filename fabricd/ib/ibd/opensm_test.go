@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
 	"github.com/weft-fabric/weft/harness"
@@ -243,28 +242,6 @@ func (m *managed) requirePhases() {
 	require.GreaterOrEqual(m.T, c.Entries, c.Switches)
 	require.Contains(m.T, c.String(), "trap sent after")
 	require.Empty(m.T, c.Error)
-}
-
-// The report of a cut under traffic has what was lost in each phase of OpenSM, and all of it.
-func TestTheReportHasWhatWasLostInEachPhase(t *testing.T) {
-	m := manage(t, "kary-ntree:2,3")
-	m.opensm("", "-R", "updn")
-	m.SetTraffic("uniform:0.05")
-	m.Cut("s1.00", "s2.00")
-	m.requirePhases()
-	m.requireSound()
-	r := m.Faults()[0]
-	require.Positive(m.T, r.Discarded, "packets came to the dead link before there were other tables")
-	var phases []string
-	sum := uint64(0)
-	for _, l := range r.Reconfiguration.Lost {
-		phases = append(phases, l.Until)
-		sum += l.Packets
-	}
-	require.Equal(t, []string{
-		fault.UntilTrap, fault.UntilSweep, fault.UntilFirst, fault.UntilLast, fault.UntilForce, fault.UntilSettled,
-	}, phases)
-	require.Equal(t, r.Lost()+r.Discarded, sum, "%+v", r.Reconfiguration.Lost)
 }
 
 // reconfigured errs until the report of the first fault has all phases of the manager.
