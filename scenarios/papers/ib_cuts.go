@@ -31,8 +31,8 @@ type repairer struct {
 }
 
 var repairers = []repairer{
-	{name: "OpenSM with `ftree`, datagrams as slow as packets", routing: subnet.FromManager, args: "-R ftree", slow: true},
-	{name: "OpenSM with `ftree`, datagrams take no time", routing: subnet.FromManager, args: "-R ftree"},
+	{name: "OpenSM with `updn`, datagrams as slow as packets", routing: subnet.FromManager, args: "-R updn", slow: true},
+	{name: "OpenSM with `updn`, datagrams take no time", routing: subnet.FromManager, args: "-R updn"},
 	{name: "our manager: `ftree` with `ddrc`", routing: "ftree", method: "ddrc"},
 	{name: "local re-routing: `adaptive-link`", routing: "adaptive-link"},
 }
@@ -55,6 +55,7 @@ const (
 	ibCutsWindow   = 500 * time.Millisecond
 	ibCutsPatience = time.Minute
 	ibCutsPoll     = time.Millisecond
+	ibCutsCalm     = 300 * time.Millisecond // before the next cut: OpenSM may stop for ever when its trap ends a sweep
 )
 
 var ibCutsLink = settings.Link{Paced: true}
@@ -176,11 +177,11 @@ func ibCutOne(ctx context.Context, f *fabric.Fabric, id weft.LinkID, settled fun
 		return c, err
 	}
 	for began = f.Now(); goesOn(); {
-		if err := f.Pause(ctx, ibCutsWindow, nil); err != nil {
+		if err := f.Pause(ctx, 10*ibCutsPoll, nil); err != nil {
 			return c, err
 		}
 	}
-	return c, nil
+	return c, f.Pause(ctx, ibCutsCalm, nil)
 }
 
 // lastReconfigured is how the routes were repaired after the last fault; nil: not yet.
