@@ -96,3 +96,37 @@ func TestARestoreBesideAFailedHostSaysSo(t *testing.T) {
 		assert.Equal(t, "nobody answers for host east, which runs s1.0: it is down until its host makes it anew", out.Note)
 	}
 }
+
+// The report of a fault has what it cost in each phase of a manager of InfiniBand, and no other report.
+func TestLossesByPhaseOfAManager(t *testing.T) {
+	t.Parallel()
+	l := lead(t)
+	l.comesUp()
+	k := l.link(t, "s0.0-s1.0")
+	l.Ledger.Step(l.now, ledger.HostStarted{Host: east, Incarnation: 1})
+	seq := uint64(0)
+	discarded := func(n uint64) {
+		seq++
+		c := ledger.Counted{}
+		c.Counters.Switches.Discarded = n
+		l.Ledger.Step(l.now, &ledger.Answer{Host: east, Incarnation: 1, Seq: seq, Counted: c})
+	}
+	discarded(100) // before
+	l.takes(weft.Second, leader.Apply{Specs: []fault.Spec{cut(k.Name)}})
+	until := map[string]map[int]uint64{}
+	for i, phase := range []string{fault.UntilTrap, fault.UntilSweep, fault.UntilForce} {
+		discarded(100 + uint64(10*i))
+		until[phase] = l.Costs()
+	}
+	r := leader.Round{Died: []weft.LinkID{k.ID}, Began: l.now, Computed: l.now, InForce: l.now, Until: until}
+	r.Version = 7
+	l.takes(weft.Millisecond, leader.Managed{Round: r})
+	discarded(123)
+	l.takes(weft.Millisecond, leader.Settled{Version: 7})
+	assert.Equal(t, []fault.PhaseLoss{
+		{Until: fault.UntilTrap, Packets: 0},
+		{Until: fault.UntilSweep, Packets: 10},
+		{Until: fault.UntilForce, Packets: 10},
+		{Until: fault.UntilSettled, Packets: 3},
+	}, l.Reports(l.now, 0)[0].Reconfiguration.Lost)
+}

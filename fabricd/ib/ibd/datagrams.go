@@ -33,7 +33,7 @@ type request struct {
 // A request without an answer is sent again after againAfter, then after twice that and so on, mostTries
 // times in all; then its program has it back as one that nobody has answered. The kernel of a host does
 // that for its programs, and the library by which they come in here does not: without it OpenSM waits
-// for ever. Chosen by us, for machines that are busy.
+// for ever. Times are of the clock of the fabric. Chosen by us, for machines that are busy.
 const (
 	againAfter = 200 * time.Millisecond
 	mostTries  = 4
@@ -41,9 +41,10 @@ const (
 
 // askAgain sends again what programs have asked and nobody has answered.
 func (d *Driver) askAgain() {
+	again := d.slowed(againAfter)
 	for client, p := range d.clients {
 		for id, r := range p.asked {
-			if time.Since(r.sent) < againAfter<<(r.tries-1) {
+			if time.Since(r.sent) < again<<(r.tries-1) {
 				continue
 			}
 			m := r.d
@@ -182,7 +183,7 @@ func (d *Driver) advance(m *ib.Datagram) {
 			return
 		}
 		if d.cfg.Hop > 0 {
-			d.after(d.cfg.Hop, func() { d.advance(m) })
+			d.after(d.slowed(d.cfg.Hop), func() { d.advance(m) })
 			return
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/ib"
 	"github.com/weft-fabric/weft/fabricd/ib/sim"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
@@ -36,6 +37,7 @@ type Fabric interface {
 	TableVersion(id weft.SwitchID) uint64
 	Load(ctx context.Context, p *tables.Patch) error
 	Now() weft.Time
+	Tempo() leader.Tempo
 	Reconfigured(r fabric.Round) fault.Reconfiguration
 	Costs() map[int]uint64
 	Settle(ctx context.Context, version uint64) error
@@ -55,7 +57,7 @@ type Config struct {
 	// they do as their routing says, and tables are kept for whoever reads them.
 	Forward bool
 	Own     *Own          // our own manager stands by; nil: there is none
-	Hop     time.Duration // how long a datagram takes from node to node
+	Hop     time.Duration // how long a datagram takes from node to node, by the clock of the fabric
 	Bytes   int           // of a packet, for counters of octets
 	Note    func(string)
 }
@@ -233,6 +235,15 @@ func (t *timers) Pop() any {
 func (d *Driver) after(wait time.Duration, do func()) {
 	d.sequence++
 	heap.Push(&d.queue, timed{time.Now().Add(wait), d.sequence, do})
+}
+
+// slowed is how long something takes here that takes so long by the clock of the fabric, which goes slower
+// while the machine cannot keep up.
+func (d *Driver) slowed(wait time.Duration) time.Duration {
+	if factor := d.cfg.Fabric.Tempo().Factor; factor > 0 {
+		return time.Duration(float64(wait) / factor)
+	}
+	return wait
 }
 
 func (d *Driver) wait() time.Duration {

@@ -25,9 +25,10 @@ import (
 type managed struct {
 	*testing.T
 	*harness.Harness
-	driver *Driver
-	name   string
-	dir    string
+	driver  *Driver
+	name    string
+	dir     string
+	opensms map[string]*os.Process // by node
 }
 
 var fabrics atomic.Int64 // to tell their sockets apart
@@ -41,6 +42,7 @@ func manage(t *testing.T, topology string, options ...harness.Option) *managed {
 func manageWith(t *testing.T, topology string, own *Own, options ...harness.Option) *managed {
 	t.Helper()
 	m := &managed{name: fmt.Sprintf("weft-ibd-%d-%d", os.Getpid(), fabrics.Add(1)), dir: t.TempDir(), T: t}
+	m.opensms = map[string]*os.Process{}
 	g, err := fabrictopology.Parse(topology)
 	require.NoError(t, err)
 	fw, vcs, err := subnet.Firmware(t.Context(), subnet.FromManager, g)
@@ -105,6 +107,7 @@ func (m *managed) start(at string, args ...string) (stop func()) {
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	require.NoError(m.T, c.Start())
+	m.opensms[at] = c.Process
 	ended := false
 	stop = func() {
 		if !ended {

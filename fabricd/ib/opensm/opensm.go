@@ -142,7 +142,7 @@ func (m *Manager) ready(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		if s := m.driver.Status(); s.Settled && len(s.Managers) > 0 {
+		if m.Settled() {
 			return nil
 		}
 		select {
@@ -153,6 +153,13 @@ func (m *Manager) ready(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// Settled reports whether OpenSM has done all that there is to do, switches forward by its tables, and
+// NICs send by its paths.
+func (m *Manager) Settled() bool {
+	s := m.driver.Status()
+	return s.Settled && len(s.Managers) > 0
 }
 
 // Err is why OpenSM has ended before it was stopped; nil: it has not.
