@@ -138,7 +138,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	require.Contains(t, paths, "/metrics")
 	for _, path := range []string{
 		"status", "topology", "links", "links/{id}", "switches", "switches/{id}", "faults", "ledger", "events",
-		"routings", "fabrics", "stream", "openapi.json",
+		"routings", "fabrics", "programs", "stream", "openapi.json",
 	} {
 		require.Contains(t, paths[root+"/"+path], "get")
 	}

@@ -70,6 +70,11 @@ func (w *Web) routes() []route {
 			does:   "Computations that agents do at the NATS server of the fabric, the oldest first; none where it has a server of its own.",
 			handle: w.jobs,
 		},
+		{
+			method: "GET", path: "/programs", out: Programs{},
+			does:   "What programs do that have NICs of the fabric: who talks to whom, how many bytes a second, how fast they go.",
+			handle: reads(w.Server.programs),
+		},
 		{method: "GET", path: "/stream", does: "The state stream as server-sent events named frame, each a Frame. Last-Event-ID resumes.", query: open, raw: w.stream, unbounded: true},
 		{method: "GET", path: "/openapi.json", does: "This description.", raw: w.openAPI},
 

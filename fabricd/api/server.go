@@ -48,6 +48,7 @@ type Server struct {
 	history history
 
 	management atomic.Pointer[func() *Management] // nil: there is none
+	reporter   atomic.Pointer[Reporter]           // nil: there are no programs
 }
 
 // Managed has samples say what the management of InfiniBand has come to. Any goroutine may call it.
@@ -67,7 +68,7 @@ func NewServer(f *fabric.Fabric, control *bus.Server, info Info) (*Server, error
 		onBus(control, VerbSnapshot, s.snapshotPage), onBus(control, VerbApply, s.apply), onBus(control, VerbTraffic, s.traffic),
 		onBus(control, VerbTimeFactor, s.timeFactor),
 		onBus(control, VerbMove, s.move), onBus(control, VerbLoad, s.load), onBus(control, VerbCapture, s.capture),
-		onBus(control, VerbTrace, s.trace), onBus(control, VerbHops, s.hops),
+		onBus(control, VerbTrace, s.trace), onBus(control, VerbHops, s.hops), onBus(control, VerbPrograms, s.programs),
 		onBus(control, member.VerbJoin, s.join), onBus(control, member.VerbAttach, s.attach), onBus(control, member.VerbLeave, s.leave),
 	)
 }

@@ -105,9 +105,11 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if programs := r.programs(f); programs != nil {
+	programs := r.programs(f)
+	if programs != nil {
 		defer func() { _ = programs.Close() }()
 	}
+	server.ReportsPrograms(r.reporter(programs))
 	entry := registry.Entry{
 		Listed: registry.Listed{
 			Name: r.Name, PID: os.Getpid(), Started: started, URL: r.broker.URL(), Topology: r.Settings.Topology,

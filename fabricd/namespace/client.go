@@ -276,6 +276,11 @@ func runBy(holder *conn, c Command, command *os.File, signals <-chan os.Signal, 
 	}
 }
 
+// Tell has the page show how fast a program goes, as so many units a second.
+func (n *Namespace) Tell(program, unit string, value float64) error {
+	return n.server.send(run{Told: &told{clip(program), clip(unit), value}})
+}
+
 // leaveTime is far more than a server takes to see that a client leaves.
 const leaveTime = 2 * time.Second
 

@@ -24,7 +24,6 @@ import (
 	"os"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/nic/ip"
 	"github.com/weft-fabric/weft/nic/nicd"
 )
 
@@ -39,6 +38,7 @@ type Config struct {
 	NIC    func(weft.NICID) *nicd.NIC // nil: another host runs it
 	Where  func(weft.NICID) string    // the host that runs it
 	Note   func(text string)          // what the operator should know, from any goroutine; nil: nobody hears
+	Now    func() weft.Time           // the clock of the fabric, for what programs tell; nil: there is none
 }
 
 // Options say which namespace a client joins.
@@ -46,12 +46,6 @@ type Options struct {
 	Fabric string // empty: the only one of this machine and user
 	NIC    string // its name
 	MTU    int    // bytes; 0: what the namespace has, or [ip.DefaultMTU]
-}
-
-// Connection is one of TCP, of what a NIC sends.
-type Connection struct {
-	NIC string `json:"nic"`
-	ip.Connection
 }
 
 // Command is a program to run.

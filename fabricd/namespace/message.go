@@ -50,7 +50,9 @@ type made struct {
 }
 
 // run has a holder start a program. The first file is a [Command] in memory, the others are its own.
-type run struct{}
+type run struct {
+	Told *told `json:"told,omitempty"` // to a server: nothing is to be started, this is to be noted
+}
 
 // signalled has a holder signal the program.
 type signalled struct {

@@ -18,6 +18,9 @@ func Serve(Config) (*Server, error) { return nil, nil }
 // Close does nothing.
 func (*Server) Close() error { return nil }
 
+// Report has nothing to report.
+func (*Server) Report() Report { return Report{} }
+
 // Signals are of Linux.
 var Signals []os.Signal
 
@@ -44,6 +47,9 @@ func Connections(ctx context.Context, fabric string) ([]Connection, error) {
 
 // Run is of Linux.
 func (*Namespace) Run(Command, <-chan os.Signal) (int, error) { return 0, ErrUnable }
+
+// Tell is of Linux.
+func (*Namespace) Tell(string, string, float64) error { return ErrUnable }
 
 // Close does nothing.
 func (*Namespace) Close() error { return nil }

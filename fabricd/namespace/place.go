@@ -29,15 +29,18 @@ type place struct {
 	mtu    int
 	holder *conn
 	tun    *os.File
+	net    network // of its interface
 	port   *ip.Port
 
 	keep   func(*place) // hears of its connections when it ends
+	kept   bool         // keep has; guarded by Server.ending
 	once   sync.Once
 	closed chan struct{} // closed when nothing of it is left here
 
 	mu      sync.Mutex
-	reason  string         // why it has ended; "": it has not
-	clients map[*conn]bool // those that are told when it ends; bound: the processes of one user
+	reason  string           // why it has ended; "": it has not
+	has     map[ends]Process // which processes have had its connections; bound: its connections
+	clients map[*conn]bool   // those that are told when it ends; bound: the processes of one user
 }
 
 // make has a client make the namespace.
@@ -61,7 +64,7 @@ func (p *place) make(s *Server, c *conn, nic *nicd.NIC, mtu int) {
 		p.end(p.err.Error())
 		return
 	}
-	p.holder, p.tun, p.port = holder, tun, ip.Open(nic, p.id, p.nics)
+	p.holder, p.tun, p.net, p.port = holder, tun, networkOf(tun), ip.Open(nic, p.id, p.nics)
 	if p.over() { // meanwhile
 		p.close()
 		return
@@ -143,10 +146,28 @@ func (p *place) connections() (list []Connection) {
 	if p.port == nil {
 		return nil
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, c := range p.port.Connections() {
-		list = append(list, Connection{NIC: p.name, Connection: c})
+		list = append(list, Connection{p.name, c, p.has[ends{c.From, c.To}]})
 	}
 	return list
+}
+
+// seen notes which processes have its connections now. Those of connections that are remembered are
+// too.
+func (p *place) seen(now map[ends]Process) {
+	known := p.connections()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.has = map[ends]Process{}
+	for _, c := range known {
+		e := ends{c.From, c.To}
+		if is, ok := now[e]; ok {
+			c.Process = is
+		}
+		p.has[e] = c.Process
+	}
 }
 
 // over reports whether it has ended.

@@ -42,7 +42,10 @@ type Server struct {
 	places map[weft.NICID]*place // bound: the NICs of the process
 
 	ending sync.Mutex
-	ended  []Connection // of namespaces that have ended; bound: maxEnded; guarded by ending
+	ended  []Connection  // of namespaces that have ended; bound: maxEnded; guarded by ending
+	rates  rates         // guarded by ending
+	over   chan struct{} // closed by Close
+	began  time.Time
 }
 
 // Serve opens the socket. The caller closes the server before its NICs end.
@@ -51,7 +54,9 @@ func Serve(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("programs cannot have NICs: %w", err)
 	}
-	s := &Server{cfg: cfg, conns: map[*conn]bool{}, places: map[weft.NICID]*place{}}
+	s := &Server{
+		cfg: cfg, conns: map[*conn]bool{}, places: map[weft.NICID]*place{}, over: make(chan struct{}), began: time.Now(),
+	}
 	name := cfg.Fabric + "." + cfg.Host + socketEnd
 	if err := inFolder(folder, name, func(path string) (err error) {
 		s.listener, err = net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
@@ -71,6 +76,7 @@ func Serve(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("programs cannot have NICs of %s: %w", cfg.Fabric, err)
 	}
 	s.listener.SetUnlinkOnClose(false) // its path ends with this function
+	s.running.Go(s.look)
 	s.running.Go(func() {
 		for {
 			c, err := s.listener.AcceptUnix()
@@ -106,6 +112,7 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.closed = true
+	close(s.over)
 	for c := range s.conns {
 		_ = c.Close()
 	}
@@ -207,10 +214,17 @@ func (s *Server) attach(c *conn, a ask) reply {
 	if c.send(reply{Ready: true}) != nil {
 		return reply{}
 	}
-	for { // each message wants a program to be run
-		files, err := c.receive(&run{})
+	var rate *Rate
+	defer func() { s.finish(rate) }()
+	for { // each message wants a program to be run, or tells something
+		var r run
+		files, err := c.receive(&r)
 		if closeAll(files); err != nil {
 			return reply{}
+		}
+		if r.Told != nil {
+			rate = s.tell(rate, p.name, *r.Told)
+			continue
 		}
 		end, theirs, err := pair()
 		if err != nil {
@@ -236,23 +250,19 @@ func (s *Server) keep(p *place) {
 	}
 	s.ending.Lock()
 	defer s.ending.Unlock()
-	s.ended = append(s.ended, list...)
-	s.ended = s.ended[max(0, len(s.ended)-maxEnded):]
+	s.ended = newest(append(s.ended, list...), maxEnded)
+	p.kept = true
 }
 
 // connections are those of all namespaces, first of those that have ended.
-func (s *Server) connections() []Connection {
+func (s *Server) connections() (list []Connection) {
+	places := s.made()
 	s.ending.Lock()
-	list := append([]Connection{}, s.ended...)
-	s.ending.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range s.places {
-		select {
-		case <-p.closed: // kept
-		case <-p.done:
+	defer s.ending.Unlock()
+	list = append([]Connection{}, s.ended...)
+	for _, p := range places {
+		if !p.kept {
 			list = append(list, p.connections()...)
-		default:
 		}
 	}
 	return list

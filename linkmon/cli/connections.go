@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -30,7 +31,7 @@ what it has sent is acknowledged.`,
 			if m.json {
 				return command.JSON(cmd.OutOrStdout(), list)
 			}
-			t := table.New("NIC", "FROM", "TO", "SENT", "AGAIN", "STOOD STILL", "NOW")
+			t := table.New("NIC", "PROGRAM", "FROM", "TO", "SENT", "AGAIN", "STOOD STILL", "NOW")
 			t.Gap = 2
 			for _, c := range list {
 				now := "goes on"
@@ -40,7 +41,7 @@ what it has sent is acknowledged.`,
 				case c.Standing > 0:
 					now = "stands still for " + short(c.Standing)
 				}
-				t.Row(c.NIC, c.From, c.To, humanize.IBytes(c.Bytes), humanize.IBytes(c.Resent), short(c.Longest), now)
+				t.Row(c.NIC, cmp.Or(c.Program, "-"), c.From, c.To, humanize.IBytes(c.Bytes), humanize.IBytes(c.Resent), short(c.Longest), now)
 			}
 			return t.Text(cmd.OutOrStdout())
 		},

@@ -17,6 +17,7 @@ import (
 func (m *monitor) execCommand() *cobra.Command {
 	var mtu int
 	var shell bool
+	var unit string
 	cmd := &cobra.Command{
 		Use:   "exec NIC -- PROGRAM [ARGUMENT ...]",
 		Short: "Run a program whose packets go through the fabric, by a NIC",
@@ -48,7 +49,7 @@ the fabric ends.`,
 			if shell { // as remote shells take it
 				args = []string{"sh", "-c", strings.Join(args, " ")}
 			}
-			return m.exec(cmd, namespace.Options{Fabric: m.fabric, NIC: nic, MTU: mtu}, args)
+			return m.exec(cmd, namespace.Options{Fabric: m.fabric, NIC: nic, MTU: mtu}, args, unit)
 		},
 	}
 	f := cmd.Flags()
@@ -56,11 +57,12 @@ the fabric ends.`,
 	f.IntVar(&mtu, "mtu", 0,
 		"`bytes` of a packet, IP header included; 1500 unless given, or what the NIC's other programs have")
 	f.BoolVar(&shell, "shell", false, "have sh run the arguments, as one line: for launchers that expect a remote shell")
+	speedFlag(f, &unit, "")
 	command.Bound(f, "mtu", 0, ip.MaxMTU)
 	return cmd
 }
 
-func (m *monitor) exec(cmd *cobra.Command, o namespace.Options, args []string) error {
+func (m *monitor) exec(cmd *cobra.Command, o namespace.Options, args []string, unit string) error {
 	if m.readOnly {
 		return errReadOnly
 	}
@@ -69,11 +71,12 @@ func (m *monitor) exec(cmd *cobra.Command, o namespace.Options, args []string) e
 		return err
 	}
 	defer func() { _ = n.Close() }()
-	return runOn(n, args, os.Environ())
+	return runOn(n, args, os.Environ(), args[0], unit)
 }
 
-// runOn runs a program with the input and output of this process, and returns its exit code.
-func runOn(n *namespace.Namespace, args, env []string) error {
+// runOn runs a program with the input and output of this process, and returns its exit code. The page
+// draws how fast the program of a name goes, by the unit; see withSpeed.
+func runOn(n *namespace.Namespace, args, env []string, name, unit string) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -81,11 +84,13 @@ func runOn(n *namespace.Namespace, args, env []string) error {
 	signals := make(chan os.Signal, 16) // more at once are not passed on
 	signal.Notify(signals, namespace.Signals...)
 	defer signal.Stop(signals)
-	code, err := n.Run(namespace.Command{
-		Args: args, Env: env, Dir: dir, Files: [3]*os.File{os.Stdin, os.Stdout, os.Stderr},
-	}, signals)
-	if err == nil && code != 0 {
-		err = command.Exited(code)
-	}
-	return err
+	return withSpeed(n, name, unit, func(out *os.File) error {
+		code, err := n.Run(namespace.Command{
+			Args: args, Env: env, Dir: dir, Files: [3]*os.File{os.Stdin, out, os.Stderr},
+		}, signals)
+		if err == nil && code != 0 {
+			err = command.Exited(code)
+		}
+		return err
+	})
 }

@@ -28,6 +28,12 @@ import (
 // forPrograms is a fabric, in a registry of the test, whose NICs programs can have.
 func forPrograms(t *testing.T, topology string, options ...harness.Option) *harness.Harness {
 	t.Helper()
+	h, _ := servePrograms(t, topology, options...)
+	return h
+}
+
+func servePrograms(t *testing.T, topology string, options ...harness.Option) (*harness.Harness, *namespace.Server) {
+	t.Helper()
 	ownRegistry(t)
 	h := harness.New(t, topology, append(options, harness.Patience(rig.Patience))...)
 	s, err := namespace.Serve(namespace.Config{
@@ -43,7 +49,7 @@ func forPrograms(t *testing.T, topology string, options ...harness.Option) *harn
 		testenv.Missing(t, "programs need a network: %v", err)
 	}
 	require.NoError(t, n.Close())
-	return h
+	return h, s
 }
 
 // asProcess starts linkmon as a process.

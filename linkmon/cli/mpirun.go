@@ -37,13 +37,13 @@ func agentArgs() []string {
 func (m *monitor) mpirunCommand() *cobra.Command {
 	var ranks int
 	var nics []string
-	var launcher string
+	var launcher, unit string
 	cmd := &cobra.Command{
 		Use:   "mpirun -n RANKS -- PROGRAM [ARGUMENT ...]",
 		Short: "Run an MPI program, each rank on a NIC",
 		Long: `mpirun has the mpirun of Open MPI or MPICH start a program on NICs of the fabric, which see each other
 through the fabric alone. Each NIC is a host of its own; linkmon exec takes the place of ssh. Where there are
-more ranks than NICs, NICs get several.
+more ranks than NICs, NICs get several. The page draws how many steps a second the program prints, see --rate.
 
 Arguments before the program that begin with - are given to that mpirun. Exit code: that of mpirun; 2 when it cannot be
 started.`,
@@ -54,7 +54,7 @@ started.`,
 			if m.readOnly {
 				return errReadOnly
 			}
-			return m.mpirun(cmd.Context(), launcher, ranks, nics, args)
+			return m.mpirun(cmd.Context(), launcher, ranks, nics, args, unit)
 		},
 	}
 	f := cmd.Flags()
@@ -63,11 +63,12 @@ started.`,
 	f.StringSliceVar(&nics, "nics", nil,
 		"the `NICs` to use, as n000,n111; as many as there are ranks, spread over all, unless given")
 	f.StringVar(&launcher, "launcher", "mpirun", "the mpirun to start, of Open MPI or MPICH, as mpirun.mpich")
+	speedFlag(f, &unit, "steps/s")
 	command.Bound(f, "ranks", 1, command.MaxCount)
 	return cmd
 }
 
-func (m *monitor) mpirun(ctx context.Context, launcher string, ranks int, nics, args []string) error {
+func (m *monitor) mpirun(ctx context.Context, launcher string, ranks int, nics, args []string, unit string) error {
 	all, fabric, err := namespace.NICs(ctx, m.fabric)
 	if err != nil {
 		return err
@@ -110,7 +111,18 @@ func (m *monitor) mpirun(ctx context.Context, launcher string, ranks int, nics, 
 	}
 	env := append(os.Environ(), asAgent+"="+fabric)
 	env = append(env, of.env(self)...)
-	return runOn(open[0], slices.Concat([]string{launcher}, of.args(ranks, nics), args), env)
+	return runOn(open[0], slices.Concat([]string{launcher}, of.args(ranks, nics), args), env, programIn(args), unit)
+}
+
+// programIn is the program among arguments of an mpirun, whose own come before: the first that can be
+// started.
+func programIn(args []string) string {
+	for _, a := range args {
+		if _, err := exec.LookPath(a); err == nil && !strings.HasPrefix(a, "-") {
+			return a
+		}
+	}
+	return args[0]
 }
 
 // spread are n NICs, or all, far from each other by number.

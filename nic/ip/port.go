@@ -33,6 +33,7 @@ type Port struct {
 
 	recording sync.Mutex
 	record    *Record // guarded by recording
+	in, out   meter   // guarded by recording
 }
 
 // Open attaches a port to a NIC, which is number id of so many, in place of what was attached before.
@@ -109,7 +110,9 @@ func (p *Port) TrySend(packet []byte) error {
 		return err
 	}
 	p.recording.Lock()
-	p.record.Sent(p.now(), packet)
+	now := p.now()
+	p.record.Sent(now, packet)
+	p.out.add(now, uint64(len(packet)))
 	p.recording.Unlock()
 	return nil
 }
@@ -123,12 +126,19 @@ func (p *Port) Since(from weft.Time) []nicd.Suffered {
 	return p.record.Since(p.now(), from)
 }
 
-// Connections are what packets tell of connections of TCP, by the clock of the fabric: those of the
-// port, and the latest of the ports before on the same NIC, which have ended.
+// Connections are what the port's packets tell of connections of TCP, by the clock of the fabric.
 func (p *Port) Connections() []Connection {
 	p.recording.Lock()
 	defer p.recording.Unlock()
 	return p.record.Connections(p.now())
+}
+
+// Traffic is what the port has carried.
+func (p *Port) Traffic() Traffic {
+	p.recording.Lock()
+	defer p.recording.Unlock()
+	now := p.now()
+	return Traffic{p.in.bytes, p.out.bytes, p.in.rate(now), p.out.rate(now)}
 }
 
 // Strays is how many packets were left out that were for no other NIC.
@@ -149,7 +159,9 @@ func (p *Port) Receive(take func(packet []byte)) error {
 	for i := range p.taking {
 		packet := p.nic.Payloads().Bytes(p.taking[i].Payload)
 		p.recording.Lock()
-		p.record.Came(p.now(), packet)
+		now := p.now()
+		p.record.Came(now, packet)
+		p.in.add(now, uint64(len(packet)))
 		p.recording.Unlock()
 		take(packet)
 		bytes += int(p.taking[i].Size)

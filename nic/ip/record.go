@@ -14,6 +14,7 @@ type Connection struct {
 	From     netip.AddrPort `json:"from"` // the side of the NIC
 	To       netip.AddrPort `json:"to"`
 	Bytes    uint64         `json:"bytes"`                 // sent for the first time
+	Rate     float64        `json:"bytes_per_second"`      // of them, in about the last second
 	Resent   uint64         `json:"resent"`                // bytes sent again
 	Longest  weft.Time      `json:"longest_standstill_ps"` // in which nothing of what was sent was acknowledged
 	Standing weft.Time      `json:"standing_ps"`           // for how long that is so now; 0: it is not
@@ -38,7 +39,9 @@ type connection struct {
 	next, acked uint32    // the next byte to be sent for the first time, and to be acknowledged
 	since       weft.Time // when something was acknowledged last, or sent with nothing unacknowledged
 	heard       weft.Time // of its latest packet
+	fresh       meter     // of what is sent for the first time
 	history     history
+	past        bool // of a port before
 }
 
 // Sent notes a packet that leaves the NIC.
@@ -49,6 +52,9 @@ func (r *Record) Sent(now weft.Time, packet []byte) {
 	}
 	w := way{s.From, s.To}
 	c := r.list[w]
+	if c == nil && s.Reset {
+		return // the answer to a packet of a connection that is gone
+	}
 	if c == nil || s.Opens && c.Ended {
 		if c == nil {
 			r.makeRoom()
@@ -65,7 +71,7 @@ func (r *Record) Sent(now weft.Time, packet []byte) {
 	}
 	fresh := int32(s.Seq + s.Bytes - c.next) // sequence numbers go round (RFC 9293, section 3.4)
 	fresh = min(max(fresh, 0), int32(s.Bytes))
-	c.Bytes += uint64(fresh)
+	c.fresh.add(now, uint64(fresh))
 	if again := uint64(s.Bytes) - uint64(fresh); again > 0 {
 		c.history.sentAgain(now, c.Resent)
 		c.Resent += again
@@ -95,7 +101,11 @@ func (r *Record) Came(now weft.Time, packet []byte) {
 // Connections are those that are remembered, by address.
 func (r *Record) Connections(now weft.Time) (list []Connection) {
 	for _, c := range r.list {
+		if c.past {
+			continue
+		}
 		one := c.Connection
+		one.Bytes, one.Rate = c.fresh.bytes, c.fresh.rate(now)
 		if c.next != c.acked && !c.Ended {
 			one.Standing = now - c.since
 		}
@@ -122,10 +132,10 @@ func (r *Record) Since(now, from weft.Time) (list []nicd.Suffered) {
 	return list
 }
 
-// End notes that nothing is sent any more: all connections have ended.
+// End notes that nothing is sent any more: all connections have ended, and only Since tells of them.
 func (r *Record) End() {
 	for _, c := range r.list {
-		c.Ended = true
+		c.Ended, c.past = true, true
 	}
 }
 

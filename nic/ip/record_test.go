@@ -24,7 +24,7 @@ func segment(from, to uint16, seq, ack uint32, flags byte, bytes int) []byte {
 	return p
 }
 
-const fin, syn, ack = 1, 2, 16
+const fin, syn, rst, ack = 1, 2, 4, 16
 
 func TestARecordSaysWhatWasSentAgainAndHowLongNothingWentOn(t *testing.T) {
 	var r ip.Record
@@ -32,6 +32,7 @@ func TestARecordSaysWhatWasSentAgainAndHowLongNothingWentOn(t *testing.T) {
 	at := func(n int) weft.Time { return weft.Time(n) * weft.Millisecond }
 	r.Sent(at(0), segment(0, 1, first-1, 0, syn, 0))
 	r.Came(at(1), segment(1, 0, 0, first, syn|ack, 0))
+	r.Sent(at(2), segment(0, 2, 0, 1, rst, 0)) // to somebody who talks of a connection that there is not
 	r.Sent(at(10), segment(0, 1, first, 1, ack, 100))
 	var second uint32 = 50
 	r.Sent(at(11), segment(0, 1, second, 1, ack, 100))
@@ -51,6 +52,27 @@ func TestARecordSaysWhatWasSentAgainAndHowLongNothingWentOn(t *testing.T) {
 	require.False(t, c.Ended)
 	r.Sent(at(1001), segment(0, 1, second+160, 1, fin|ack, 0))
 	require.True(t, r.Connections(at(1002))[0].Ended)
+}
+
+// Rates are those of about the last second, also a while after the last packet.
+func TestARecordSaysHowManyBytesASecondAreSent(t *testing.T) {
+	var r ip.Record
+	at := func(n int) weft.Time { return weft.Time(n) * weft.Millisecond }
+	seq := uint32(0)
+	rate := func(n int) float64 { return r.Connections(at(n))[0].Rate }
+	for i := range 40 { // every 100 ms, for four seconds
+		r.Sent(at(100*i), segment(0, 1, seq, 1, ack, 100))
+		seq += 100
+		if i >= 20 {
+			require.InDelta(t, 1000, rate(100*i), 101)
+		}
+	}
+	r.Sent(at(3950), segment(0, 1, 0, 1, ack, 1000)) // again
+	require.InDelta(t, 1000, rate(3999), 101)
+	require.InDelta(t, 500, rate(4500), 101)
+	require.Zero(t, rate(6000))
+	require.Zero(t, rate(60_000))
+	require.EqualValues(t, 4000, r.Connections(at(60_000))[0].Bytes)
 }
 
 func TestARecordForgetsWhatHasEndedFirst(t *testing.T) {

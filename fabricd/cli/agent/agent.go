@@ -133,9 +133,11 @@ func (a agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 			if c.Placement.Shared {
 				r.Alone = remote.GoneAfter // another host runs the switch by then
 			} else {
-				r.Programs = func(g *topology.Graph, nic func(weft.NICID) *nicd.NIC) (io.Closer, error) {
+				r.Programs = func(
+					g *topology.Graph, nic func(weft.NICID) *nicd.NIC, now func() weft.Time,
+				) (remote.Programs, error) {
 					s, err := namespace.Serve(namespace.Config{
-						Fabric: c.Fabric, Host: c.Host, Names: g.NICNames(), NIC: nic, Where: c.HostOf,
+						Fabric: c.Fabric, Host: c.Host, Names: g.NICNames(), NIC: nic, Where: c.HostOf, Now: now,
 					})
 					if err != nil {
 						return nil, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/namespace"
 )
 
 // Client is the leader's side of one host, and implements [host.Host]. Its methods may be called
@@ -45,6 +46,11 @@ func (c *Client) Nodes(ctx context.Context, r host.NodeRequest) (host.Nodes, err
 // Load has switches forward by other tables.
 func (c *Client) Load(ctx context.Context, o host.LoadOrder) (host.LoadAnswer, error) {
 	return call[host.LoadAnswer](ctx, c, host.AskLoad, o)
+}
+
+// Programs asks what programs on the NICs of the host do.
+func (c *Client) Programs(ctx context.Context) (namespace.Report, error) {
+	return call[namespace.Report](ctx, c, host.AskPrograms, struct{}{})
 }
 
 // End ends the host, and returns its last sum with everything in it.

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/fabricd/namespace"
 )
 
 // serve registers the host's answers.
@@ -16,6 +17,7 @@ func (p *Server) serve() error {
 	return errors.Join(
 		handle(p, host.AskCounters, p.onCounters), handle(p, host.AskOrder, p.onOrder),
 		handle(p, host.AskRead, p.onRead),
+		handle(p, host.AskPrograms, p.onPrograms),
 		handle(p, host.AskNode, p.onNode), handle(p, host.AskLoad, p.onLoad), handle(p, host.AskEnd, p.onEnd),
 	)
 }
@@ -77,6 +79,13 @@ func (p *Server) onRead(r host.ReadRequest) (a host.Readings, err error) {
 		return a, err
 	}
 	return p.host.Read(context.Background(), r)
+}
+
+func (p *Server) onPrograms(struct{}) (r namespace.Report, err error) {
+	if p.programs != nil {
+		r = p.programs.Report()
+	}
+	return r, nil
 }
 
 func (p *Server) onNode(r host.NodeRequest) (a host.Nodes, err error) {

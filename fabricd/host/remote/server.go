@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/namespace"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic/nicd"
 	switching "github.com/weft-fabric/weft/switch"
@@ -37,9 +38,15 @@ type Config struct {
 	// Elapsed returns what has passed by the machine's clock since some moment; nil: by the
 	// process's. Tests have clocks that drift.
 	Elapsed func() time.Duration
-	// Programs lets programs of this machine have the NICs of the host, until they are closed; nil:
-	// none can. Without it the host runs all the same.
-	Programs func(g *topology.Graph, nic func(weft.NICID) *nicd.NIC) (io.Closer, error)
+	// Programs lets programs of this machine have the NICs of the host, by its clock, until they are
+	// closed; nil: none can. Without it the host runs all the same.
+	Programs func(g *topology.Graph, nic func(weft.NICID) *nicd.NIC, now func() weft.Time) (Programs, error)
+}
+
+// Programs are those that have the NICs of a host.
+type Programs interface {
+	Report() namespace.Report
+	io.Closer
 }
 
 // Run runs a host of a running fabric. It returns nil when the host was told to end, and the error
@@ -76,7 +83,7 @@ type Server struct {
 	later    chan error         // capacity 1: see [ErrLater]
 	alone    int                // see Config
 	running  sync.WaitGroup
-	programs io.Closer // nil: there are none
+	programs Programs // nil: there are none
 	stop     context.CancelFunc
 	halt     func()        // ends the machine, and returns when it has; its nodes can be read all the same
 	halted   chan struct{} // closed when the machine has ended
@@ -175,7 +182,7 @@ func (p *Server) open(ctx context.Context, cfg Config) error {
 	p.running.Go(func() { p.carryNotices(work) })
 	p.running.Go(func() { p.carryTransportEvents(work) })
 	if cfg.Programs != nil {
-		if p.programs, err = cfg.Programs(g, p.host.NIC); err != nil {
+		if p.programs, err = cfg.Programs(g, p.host.NIC, clock.Now); err != nil {
 			p.log.Warn("programs", "host", c.Host, "err", err)
 		}
 	}

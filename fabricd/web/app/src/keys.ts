@@ -5,7 +5,7 @@ import { searchAnew } from './ui/dialogs'
 import { next, nextLink } from './map/neighbours'
 import type { Tab } from './state/ui'
 
-const tabs: Tab[] = ['fabric', 'selected', 'flow', 'faults']
+const tabs: Tab[] = ['fabric', 'selected', 'flow', 'faults', 'programs']
 
 export function listen(x: Context): void {
   addEventListener('keydown', (e) => {
@@ -34,6 +34,7 @@ function escape(x: Context, target: HTMLElement): void {
   else if (typing(target)) target.blur()
   else if (x.ui.choice) x.ui.ask(null)
   else if (x.ui.scissors) x.ui.arm(false)
+  else if (x.programs.chosen && x.ui.tab === 'programs') x.programs.choose(null)
   else x.ui.select(null)
 }
 
@@ -88,6 +89,7 @@ function act(x: Context, e: KeyboardEvent): boolean {
     case '2':
     case '3':
     case '4':
+    case '5':
       ui.show(tabs[Number(e.key) - 1]!)
       return true
     case 'ArrowLeft':

@@ -3,14 +3,15 @@
 // For tests in a browser. Elements carry data-testid:
 //   connection (data-state connecting|live|away|locked), read-only, fabric-picker, search-button, scissors, undo, heal, theme,
 //   help-button; overload, deadlock, waiting, choice over the map; help-dialog, search-dialog with search, fabrics-dialog;
-//   tab-fabric, tab-selected, tab-flow, tab-faults; fabric-panel with switch-count, link-count, all-well, troubles, ledger,
+//   tab-fabric, tab-selected, tab-flow, tab-faults, tab-programs; fabric-panel with switch-count, link-count, all-well, troubles, ledger,
 //   ledger-balanced, cycle, layer-<name>; link-panel with link-state (data-state as in the API, data-story up|cut|silent|
 //   noticed|flapping|impaired|coming|down|held), cut, cut-silently, restore, direction, for, flap, impair, loss, delay, rate;
 //   pods (data-pod), pod-panel with pod-open, pod-close, bundle-panel; switch-panel with switch-state (data-state), crash, restart, vector,
 //   firmware, load-routing, load-file, load-choose, load-into, load-every, load, load-about, rollout, rollout-stop, rollout-cost; firmwares in fabric-panel; nic-panel; faults-panel with fault (data-fault),
-//   fault-report (data-fault), events; flow-panel with flow-src, flow-dst, flow-toggle, journey;
+//   fault-report (data-fault), events; flow-panel with flow-src, flow-dst, flow-toggle, journey; programs-panel with program-rate,
+//   program-nics, program-connection (data-key), connection-details, connection-paths; nic-bytes in nic-panel;
 //   map, legend, toast, timeline, timeline-fault (data-fault), chart-delivered, chart-p99, chart-discarded, chart-rerouted,
-//   chart-inFlight.
+//   chart-inFlight, chart-rates.
 // window.weft tells what the map holds and how it is doing, read-only, and where on the screen a link or node is.
 
 import { html, nothing, render } from 'lit-html'
@@ -23,6 +24,7 @@ import { Client } from './net/client'
 import { Stream } from './net/stream'
 import { Actions } from './state/actions'
 import { Flow } from './state/flow'
+import { ProgramWatch } from './state/programs'
 import { Rollout } from './state/rollout'
 import { Store } from './state/store'
 import { SwitchWatch } from './state/switchwatch'
@@ -35,6 +37,7 @@ import { fabricPanel } from './ui/fabricpanel'
 import { faultsPanel } from './ui/faultspanel'
 import { flowPanel } from './ui/flowpanel'
 import { header } from './ui/header'
+import { programsPanel } from './ui/programspanel'
 import { unwell } from './ui/unwell'
 import { hoverLine, legend } from './ui/legend'
 import { linkPanel } from './ui/linkpanel'
@@ -86,6 +89,7 @@ const pointing: Pointing = {
     ui.changed()
   },
 }
+const programs = new ProgramWatch(client, store, ui, () => map.setPrograms(programs))
 const map = new FabricMap(at('#map'), store, ui, pointing)
 function setOpen(pods: Iterable<string>): void {
   store.setOpen(pods)
@@ -96,9 +100,9 @@ const x: Context = {
   openPods: (pods) => setOpen([...store.open, ...pods]),
   closePod: (pod) => setOpen([...store.open].filter((p) => p !== pod)),
   closeAll: () => setOpen([]),
-  store, ui, client, stream, actions, map, flow: new Flow(client, ui), rollout: new Rollout(client, ui), watch: new SwitchWatch(client, ui), status: null, fabrics: [], jobs: [],
+  programs, store, ui, client, stream, actions, map, flow: new Flow(client, ui), rollout: new Rollout(client, ui), watch: new SwitchWatch(client, ui), status: null, fabrics: [], jobs: [],
 }
-const charts = new Charts(at('#charts'), store, map.theme)
+const charts = new Charts(at('#charts'), store, programs, map.theme)
 
 // about asks for what the stream does not tell.
 async function about(): Promise<void> {
@@ -114,6 +118,7 @@ const tabText: Record<Tab, () => string> = {
   selected: () => (ui.selected ? ui.selected.kind[0]!.toUpperCase() + ui.selected.kind.slice(1) : 'Selection'),
   flow: () => 'Flow',
   faults: () => (store.faults.size > 0 ? `Faults ${store.faults.size}` : 'Faults'),
+  programs: () => 'Programs',
 }
 
 function tabs() {
@@ -129,6 +134,8 @@ function panel() {
       return flowPanel(x)
     case 'faults':
       return faultsPanel(x)
+    case 'programs':
+      return programsPanel(x)
     case 'selected':
       break
   }
@@ -145,6 +152,7 @@ function draw(): void {
   const wrong = unwell(store)
   app.classList.toggle('unwell', wrong !== null)
   app.classList.toggle('folded', ui.folded)
+  app.classList.toggle('rated', charts.rated)
   render(html`${legend(x)} ${hoverLine(x)} ${choice(x, pointing)}
     ${wrong ? html`<div class="banner ${wrong.kind}" role="alert" data-testid=${wrong.kind}>${wrong.text}</div>` : nothing}
     ${stream.connection === 'away' && store.run ? html`<div class="banner away">fabricd is away. What you see is what it last said.</div>` : nothing}`, at('#over'))
@@ -195,6 +203,7 @@ store.subscribe(() => {
   shape = store.full
   x.flow.stop()
   x.rollout.forget()
+  programs.forget()
   x.flow.set('', '')
   map.motion.flow = null
   ui.fault = null
@@ -214,6 +223,7 @@ listen(x)
 expose(x)
 ui.changed()
 stream.start()
+programs.follow(() => !document.hidden && stream.connection === 'live')
 // Jobs go on without a word of the stream.
 setInterval(() => {
   if (!document.hidden && stream.connection === 'live') void client.jobs().then((list) => {

@@ -16,6 +16,7 @@ interface Weft {
   readonly liveAfterMs: number // from the page's start until the map was live; 0: not yet
   readonly selected: Selection | null
   readonly moving: boolean
+  readonly lit: string[] // links of the paths of the connection that is chosen
   link(id: string): unknown // as the stream tells it
   switch(id: string): unknown
   // where a link's middle or a node is, in pixels of the window; null: there is none by that name
@@ -97,6 +98,7 @@ export function expose(x: Context): void {
     get liveAfterMs() { return live },
     get selected() { return x.ui.selected },
     get moving() { return x.map.motion.active },
+    get lit() { return [...x.programs.lit].map((i) => x.store.topology!.links[i]!.id) },
     link: (id) => x.store.links[x.store.link(id) ?? -1] ?? null,
     switch: (id) => x.store.switches[x.store.switchOf(id) ?? -1] ?? null,
     place: (id) => place(x, id, () => 0.5),

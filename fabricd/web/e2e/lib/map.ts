@@ -19,6 +19,7 @@ interface Weft {
   worstFrameMs: number
   liveAfterMs: number
   selected: { kind: string; id: string } | null
+  lit: string[]
   link(id: string): { state: string; cut_ab?: string; cut_ba?: string } | null
   switch(id: string): { state: string; routing?: number } | null
   place(id: string): Point | null

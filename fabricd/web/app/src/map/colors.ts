@@ -26,6 +26,7 @@ export interface Theme {
   blocked: Rgb
   deadlock: Rgb
   packet: Rgb
+  path: Rgb // of a connection
   select: Rgb
 }
 
@@ -67,6 +68,7 @@ export const dark: Theme = {
   blocked: hex('#ff9f6b'),
   deadlock: hex('#ff3d6e'),
   packet: hex('#ffffff'),
+  path: hex('#e9f2ff'),
   select: hex('#ffffff'),
 }
 
@@ -93,6 +95,7 @@ export const light: Theme = {
   blocked: hex('#c24d00'),
   deadlock: hex('#c4003c'),
   packet: hex('#111111'),
+  path: hex('#1b2a42'),
   select: hex('#111111'),
 }
 

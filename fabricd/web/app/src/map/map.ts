@@ -12,7 +12,7 @@ import { listen, type Pointing } from './mouse'
 import { Overlay } from './overlay'
 import { Pace, type When } from './pace'
 import { BentLink, FabricNode, StraightLink, type LinkData, type NodeData } from './programs'
-import type { MapView } from './view'
+import type { MapView, Talking } from './view'
 
 // Kept free above and below the map, in pixels, for names, badges and the legend.
 const padding = 58
@@ -21,11 +21,18 @@ const treePadding = 30
 // A switch is drawn full with so many packets inside. Chosen by us: 8 ports of default buffers are far from it in peace.
 const fullAt = 40
 
+interface End {
+  nic?: string
+  program?: string
+}
+
 export class FabricMap implements MapView {
   geometry: Geometry = place({ spec: '', kind: '', switches: [], nics: [], links: [], layout: { kind: 'free', width: 1, height: 1 } }, 1, 1)
   theme: Theme = dark
   looks: Look[] = []
   ready = false
+  lit: ReadonlySet<number> = new Set()
+  talking: Talking = { nics: [], ends: [] }
 
   private graph = new MultiGraph()
   readonly sigma: Sigma
@@ -174,6 +181,16 @@ export class FabricMap implements MapView {
     this.motion.setDeadlock(this.store.deadlock)
     this.redraw()
   }
+
+  // setPrograms draws what programs do.
+  setPrograms(p: { lit: ReadonlySet<number>; now: Pick<Talking, 'nics'>; chosen: { a: End; b: End } | null }): void {
+    this.lit = p.lit
+    const ends = p.chosen ? [p.chosen.a, p.chosen.b] : []
+    this.talking = { nics: p.now.nics, ends: ends.flatMap((e) => (e.nic ? [{ nic: e.nic, program: e.program ?? '' }] : [])) }
+    this.pace.draw(this.drawMarks, 'at once')
+  }
+
+  private readonly drawMarks = (): void => this.overlay.draw()
 
   setTheme(isDark: boolean): void {
     this.theme = isDark ? dark : light

@@ -3,6 +3,7 @@
 import type { LinkView, SwitchView } from '../net/types'
 import { css } from './colors'
 import { badges, storyText } from './look'
+import { bytes } from '../ui/format'
 import { Layer2d } from './layer'
 import type { MapView } from './view'
 
@@ -19,6 +20,7 @@ export class Overlay extends Layer2d {
     if (!t || !this.map.ready) return
     const on = this.map.ui.kept.layers
     const { mixed } = this.map.store.firmwares()
+    this.paths()
     t.switches.forEach((s, i) => {
       const view = this.map.store.switches[i]!
       this.halo(s.id, view)
@@ -29,6 +31,8 @@ export class Overlay extends Layer2d {
     if (on.states) this.map.store.links.forEach((l, i) => this.badge(l, i, r))
     this.names(on.names, on.nics && !this.map.showsNics)
     this.pods()
+    if (on.programs && this.map.showsNics) this.bytesOfNics()
+    this.ends()
     this.selection()
   }
 
@@ -114,6 +118,60 @@ export class Overlay extends Layer2d {
     }
     if (on.uturns && s.u_turns) this.uturn(p.x + r + 5, p.y - r - 5, css(t.uturn))
     if (on.vectors && s.vector) this.vector(p.x - r - 5, p.y - r - 5, s.vector)
+  }
+
+  // paths lights the links that packets of the chosen connection take.
+  private paths(): void {
+    const c = this.ctx
+    c.lineCap = 'round'
+    c.lineWidth = 7
+    c.strokeStyle = css(this.map.theme.path, 0.42)
+    for (const i of this.map.lit) {
+      if (!this.map.looks[i]) continue
+      c.beginPath()
+      const steps = this.map.geometry.bends[i]!.aside ? 32 : 1
+      for (let k = 0; k <= steps; k++) {
+        const p = this.map.screen(i, k / steps)
+        if (k === 0) c.moveTo(p.x, p.y)
+        else c.lineTo(p.x, p.y)
+      }
+      c.stroke()
+    }
+    c.lineCap = 'butt'
+  }
+
+  // bytesOfNics writes what NICs carry for programs, in and out, beside each that has room for it.
+  private bytesOfNics(): void {
+    const c = this.ctx
+    const taken: { x: number; y: number; w: number }[] = []
+    c.font = `600 9.5px ${font}`
+    c.textAlign = 'center'
+    for (const n of this.map.talking.nics) {
+      const p = this.map.nodeOnScreen(n.nic)
+      if (!p || !this.seen(p.x, p.y)) continue
+      const r = this.map.radius(n.nic)
+      c.beginPath()
+      c.arc(p.x, p.y, r + 2.5, 0, 7)
+      c.lineWidth = 2
+      c.strokeStyle = css(this.map.theme.path)
+      c.stroke()
+      const lines = [`↑ ${bytes(n.out_bytes_per_second)}/s`, `↓ ${bytes(n.in_bytes_per_second)}/s`]
+      const w = Math.max(...lines.map((l) => c.measureText(l).width)) + 8
+      const y = p.y + r + 5
+      if (taken.some((t) => Math.abs(t.x - p.x) < (t.w + w) / 2 && Math.abs(t.y - y) < 26)) continue
+      taken.push({ x: p.x, y, w })
+      c.fillStyle = this.map.theme.background
+      c.fillRect(p.x - w / 2, y - 1, w, 25)
+      lines.forEach((l, i) => this.outlined(l, p.x, y + 1 + 11 * i))
+    }
+  }
+
+  // ends names the programs of the chosen connection.
+  private ends(): void {
+    for (const e of this.map.talking.ends) {
+      const p = this.map.nodeOnScreen(e.nic)
+      if (p) this.label(p.x, p.y - this.map.radius(e.nic) - 14, `${e.program} ${e.nic}`.trim())
+    }
   }
 
   // firmware numbers a switch by what it runs, while they run different firmwares.

@@ -2,7 +2,7 @@
 // needs one, too, where others than this machine can reach fabricd: then a cookie is taken for it, since the stream carries no header.
 
 import type { SwitchDetail } from './switch'
-import type { FabricEntry, Job, Status, Topology } from './types'
+import type { FabricEntry, Job, Programs, Status, Topology } from './types'
 
 // ApiError is an answer that is not what was asked for, in fabricd's own words.
 export class ApiError extends Error {
@@ -90,6 +90,7 @@ export class Client {
     return Array.isArray(got) ? got : (got.fabrics ?? [])
   }
   jobs(): Promise<Job[]> { return this.get('jobs') }
+  programs(): Promise<Programs> { return this.get('programs') }
   switchState(id: string, forwarding: boolean): Promise<SwitchDetail> {
     return this.get(`switches/${encodeURIComponent(id)}${forwarding ? '' : '?forwarding=false'}`)
   }

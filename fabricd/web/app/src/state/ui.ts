@@ -5,10 +5,10 @@ export interface Selection {
   id: string
 }
 
-export type Tab = 'fabric' | 'selected' | 'flow' | 'faults'
+export type Tab = 'fabric' | 'selected' | 'flow' | 'faults' | 'programs'
 export type Dialog = '' | 'help' | 'search' | 'fabrics'
 
-export const layers = ['load', 'states', 'reroutes', 'uturns', 'vectors', 'queues', 'nics', 'names', 'packets'] as const
+export const layers = ['load', 'states', 'reroutes', 'uturns', 'vectors', 'queues', 'nics', 'names', 'packets', 'programs'] as const
 export type Layer = (typeof layers)[number]
 
 export const layerText: Record<Layer, string> = {
@@ -21,6 +21,7 @@ export const layerText: Record<Layer, string> = {
   nics: 'NICs',
   names: 'Names',
   packets: 'Traced packets',
+  programs: 'Bytes of programs',
 }
 
 export interface Toast {

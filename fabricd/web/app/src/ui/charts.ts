@@ -4,6 +4,7 @@
 import uPlot from 'uplot'
 import { css, type Theme } from '../map/colors'
 import type { FaultReport } from '../net/types'
+import { rateLine, type ProgramWatch } from '../state/programs'
 import type { Column } from '../state/history'
 import type { Store } from '../state/store'
 import { clock, micro, rate, short } from './format'
@@ -11,7 +12,7 @@ import { clock, micro, rate, short } from './format'
 export const spans = [60, 300, 600] as const // seconds
 
 interface Line {
-  column: Column
+  column: Column | 'rates'
   label: string
   color: (t: Theme) => string
   fill?: boolean
@@ -23,7 +24,7 @@ interface Chart {
   lines: Line[]
 }
 
-const plots: Chart[] = [
+const plots: readonly Chart[] = [
   {
     value: rate,
     lines: [
@@ -51,6 +52,9 @@ const plots: Chart[] = [
   { value: short, lines: [{ column: 'inFlight', label: 'packets in flight', color: (t) => css(t.silent), fill: true }] },
 ]
 
+const mostRates = 3 // the latest
+const rateColors: Line['color'][] = [(t) => css(t.reroute), (t) => css(t.firmware), (t) => css(t.impaired)]
+
 // What is left of the plots: the figures of the vertical axis. The timeline keeps as much free, see --gutter in style.css.
 const gutter = 56
 const empty = 1.2 // the most of an axis without anything on it
@@ -65,18 +69,22 @@ function round(most: number): number {
 export class Charts {
   span: number = spans[0]
   private charts: uPlot[] = []
-  private readonly boxes: HTMLElement[]
+  private boxes: HTMLElement[] = []
+  private plots: readonly Chart[] = [] // that of rates comes first, where programs say how fast they go
+  private rates = '' // whose
 
-  constructor(private readonly root: HTMLElement, private readonly store: Store, private theme: Theme) {
-    this.boxes = plots.map((p) => {
-      const box = document.createElement('figure')
-      box.setAttribute('aria-label', p.lines.map((l) => l.label).join(', '))
-      box.dataset.testid = `chart-${p.lines.at(-1)!.column}`
-      root.append(box)
-      return box
-    })
+  constructor(private readonly root: HTMLElement, private readonly store: Store, private readonly programs: ProgramWatch, private theme: Theme) {
     new ResizeObserver(() => this.resize()).observe(root)
     this.build()
+  }
+
+  // shown are the rates that are drawn.
+  private get shown() { return this.programs.now.rates.slice(-mostRates) }
+
+  private rateChart(): Chart[] {
+    if (this.shown.length === 0) return []
+    const lines = this.shown.map((r, i): Line => ({ column: 'rates', label: `${r.program}, ${r.unit}`, color: rateColors[i]! }))
+    return [{ value: short, lines }]
   }
 
   setTheme(t: Theme): void {
@@ -91,21 +99,35 @@ export class Charts {
   }
 
   draw(): void {
+    if (this.rates !== this.rateNames()) {
+      this.build()
+      return
+    }
     const [from, to] = this.range()
     const d = this.store.history.data
     // The part in view only: what is left of it would only be thrown away.
     const first = Math.max(0, d.at.findIndex((at) => at >= from) - 1)
     const at = d.at.slice(first)
     this.charts.forEach((c, i) => {
-      const data = [at, ...plots[i]!.lines.map((l) => d[l.column].slice(first).map((v) => (plots[i]!.gaps && v === 0 ? null : v)))] as uPlot.AlignedData
+      const p = this.plots[i]!
+      const of = (l: Line) => (l.column === 'rates' ? [] : d[l.column])
+      const rates = p.lines[0]!.column === 'rates' ? this.shown : null
+      const data = rates
+        ? uPlot.join(rates.map((r) => rateLine(r, this.store.at)))
+        : ([at, ...p.lines.map((l) => of(l).slice(first).map((v) => (p.gaps && v === 0 ? null : v)))] as uPlot.AlignedData)
       c.batch(() => {
         c.setData(data, false)
         c.setScale('x', { min: from, max: to })
       })
       const now = this.boxes[i]!.querySelectorAll('b')
-      plots[i]!.lines.forEach((l, k) => { now[k]!.textContent = plots[i]!.value(d[l.column].at(-1) ?? 0) })
+      p.lines.forEach((l, k) => { now[k]!.textContent = p.value((rates ? data[k + 1] as number[] : of(l)).findLast((v) => v !== null && v !== undefined) ?? 0) })
     })
   }
+
+  // rated says whether there is a chart of rates.
+  get rated(): boolean { return this.shown.length > 0 }
+
+  private rateNames(): string { return this.shown.map((r) => `${r.nic} ${r.program} ${r.unit}`).join() }
 
   private size(box: HTMLElement): { width: number; height: number } {
     const plot = box.firstElementChild!
@@ -118,7 +140,16 @@ export class Charts {
 
   private build(): void {
     for (const c of this.charts) c.destroy()
-    this.charts = plots.map((p, i) => {
+    this.rates = this.rateNames()
+    this.plots = [...this.rateChart(), ...plots]
+    this.boxes = this.plots.map((p) => {
+      const box = document.createElement('figure')
+      box.setAttribute('aria-label', p.lines.map((l) => l.label).join(', '))
+      box.dataset.testid = `chart-${p.lines.at(-1)!.column}`
+      return box
+    })
+    this.root.replaceChildren(...this.boxes)
+    this.charts = this.plots.map((p, i) => {
       const box = this.boxes[i]!
       const plot = document.createElement('div')
       const legend = document.createElement('figcaption')
@@ -137,7 +168,7 @@ export class Charts {
   private options(p: Chart, size: { width: number; height: number }): uPlot.Options {
     const { theme } = this
     const axis = { stroke: theme.faint, font: '10px ui-sans-serif, "DejaVu Sans", sans-serif', grid: { stroke: css(theme.idle, 0.5), width: 1 }, ticks: { show: false } }
-    const first = p === plots[0]
+    const first = p === this.plots[0]
     return {
       ...size,
       legend: { show: false },
@@ -151,7 +182,7 @@ export class Charts {
       series: [
         {},
         ...p.lines.map((l) => ({
-          label: l.label, stroke: l.color(theme), width: 1.4, points: { show: false },
+          label: l.label, stroke: l.color(theme), width: 1.4, points: { show: false }, spanGaps: l.column === 'rates',
           ...(l.fill ? { fill: l.color(theme).replace(/,1\)$/, ',0.16)') } : {}),
         })),
       ],

@@ -7,6 +7,7 @@ import type { FabricEntry, Job, Status } from '../net/types'
 import type { Actions } from '../state/actions'
 import type { Flow } from '../state/flow'
 import type { Rollout } from '../state/rollout'
+import type { ProgramWatch } from '../state/programs'
 import type { Store } from '../state/store'
 import type { Ui } from '../state/ui'
 import type { SwitchWatch } from '../state/switchwatch'
@@ -24,6 +25,7 @@ export interface Context {
   map: FabricMap
   flow: Flow
   rollout: Rollout
+  programs: ProgramWatch
   watch: SwitchWatch
   status: Status | null
   fabrics: FabricEntry[]

@@ -23,7 +23,7 @@ export const keys: [string, string][] = [
   ['u', 'undo what you did last'],
   ['k', 'cut on click: on, off (or Shift and click, or a double click)'],
   ['t', 'follow a flow'],
-  ['1 2 3 4', 'fabric, selection, flow, faults'],
+  ['1 2 3 4 5', 'fabric, selection, flow, faults, programs'],
   ['g', 'NICs on the map: on, off'],
   ['l', 'legend: on, off'],
   ['b', 'charts: on, off'],

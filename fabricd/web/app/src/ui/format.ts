@@ -26,6 +26,16 @@ export function rate(n: number | undefined): string {
   return `${short(n)}/s`
 }
 
+// bytes in powers of ten, as rates of links are.
+export function bytes(n: number | undefined): string {
+  const text = short(n)
+  return /[kMG]$/.test(text) ? `${text.slice(0, -1)} ${text.slice(-1)}B` : `${text} B`
+}
+
+export function byteRate(n: number | undefined): string {
+  return `${bytes(n)}/s`
+}
+
 export function percent(share: number | undefined): string {
   return `${((share ?? 0) * 100).toFixed((share ?? 0) >= 0.1 ? 0 : 1)}%`
 }

@@ -7,6 +7,7 @@ import type { Context } from './context'
 import { count, rate, short } from './format'
 import { firmwarePart } from './firmware'
 import { faultsOf } from './linkpanel'
+import { ofNic } from './programspanel'
 
 export function switchPanel(x: Context, id: string): TemplateResult {
   const i = x.store.switchOf(id)
@@ -135,6 +136,7 @@ export function nicPanel(x: Context, id: string): TemplateResult {
         <button @click=${() => follow(id, x.flow.dst)}>Trace from here</button>
         <button @click=${() => follow(x.flow.src, id)}>Trace to here</button>
       </div>
+      ${ofNic(x, id)}
     </section>
   `
 }
