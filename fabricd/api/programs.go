@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/namespace"
+	"github.com/weft-fabric/weft/fabricd/namespace/report"
 	"github.com/weft-fabric/weft/nic/ip"
 )
 
@@ -61,23 +61,25 @@ type ProgramRate struct {
 	Unit    string      `json:"unit" jsonschema_description:"As steps/s."`
 	Points  []RatePoint `json:"points" jsonschema_description:"The latest, at most 600."`
 	Ended   bool        `json:"ended"`
+	Silent  float64     `json:"silent_seconds" jsonschema_description:"Since the latest, by the clock of the machine, which the program has."`
 }
 
 // RatePoint is a rate at one moment.
 type RatePoint struct {
 	At    float64 `json:"at" jsonschema_description:"Seconds since the fabric started."`
 	Value float64 `json:"value"`
+	After float64 `json:"after_seconds" jsonschema_description:"The one before, by the clock of the machine; 0: it is the first."`
 }
 
 // Reporter asks all hosts what programs do, and names those that did not answer.
-type Reporter func(ctx context.Context) (reports []namespace.Report, silent []string)
+type Reporter func(ctx context.Context) (reports []report.Report, silent []string)
 
 // ReportsPrograms has the server ask of, which any goroutine may call. Without it there are no
 // programs.
 func (s *Server) ReportsPrograms(of Reporter) { s.reporter.Store(&of) }
 
 func (s *Server) programs(ctx context.Context, _ none) (Programs, error) {
-	var reports []namespace.Report
+	var reports []report.Report
 	var silent []string
 	if of := s.reporter.Load(); of != nil {
 		reports, silent = (*of)(ctx)
@@ -93,18 +95,18 @@ func (c *Client) Programs(ctx context.Context) (Programs, error) {
 }
 
 // programsOf puts together what hosts report, of a fabric with NICs of these names.
-func programsOf(reports []namespace.Report, names []string) Programs {
+func programsOf(reports []report.Report, names []string) Programs {
 	p := Programs{NICs: []ProgramNIC{}, Connections: []ProgramConnection{}, Rates: []ProgramRate{}}
-	var sides []namespace.Connection
+	var sides []report.Connection
 	for _, r := range reports {
 		for _, n := range r.NICs {
 			t := n.Traffic
 			p.NICs = append(p.NICs, ProgramNIC{NIC: n.NIC, Programs: []string{}, In: t.In, Out: t.Out, InRate: t.InRate, OutRate: t.OutRate})
 		}
 		for _, of := range r.Rates {
-			one := ProgramRate{of.NIC, of.Program, of.Unit, []RatePoint{}, of.Ended}
+			one := ProgramRate{of.NIC, of.Program, of.Unit, []RatePoint{}, of.Ended, seconds(of.Silent)}
 			for _, point := range of.Points {
-				one.Points = append(one.Points, RatePoint{point.At.Duration().Seconds(), point.Value})
+				one.Points = append(one.Points, RatePoint{seconds(point.At), point.Value, seconds(point.After)})
 			}
 			p.Rates = append(p.Rates, one)
 		}
@@ -117,10 +119,10 @@ func programsOf(reports []namespace.Report, names []string) Programs {
 	}
 	slices.SortFunc(p.NICs, func(a, b ProgramNIC) int { return cmp.Compare(number[a.NIC], number[b.NIC]) })
 	slices.SortStableFunc(p.Rates, func(a, b ProgramRate) int { return cmp.Compare(begin(a), begin(b)) })
-	p.Rates = newest(p.Rates, namespace.MaxRates)
+	p.Rates = newest(p.Rates, report.MaxRates)
 	p.Connections = pairs(sides, names)
-	p.Omitted += max(0, len(p.Connections)-namespace.MaxConnections)
-	p.Connections = p.Connections[:min(len(p.Connections), namespace.MaxConnections)]
+	p.Omitted += max(0, len(p.Connections)-report.MaxConnections)
+	p.Connections = p.Connections[:min(len(p.Connections), report.MaxConnections)]
 	for i := range p.NICs {
 		p.NICs[i].Programs = append(p.NICs[i].Programs, programsAt(p.NICs[i].NIC, p.Connections)...)
 	}
@@ -135,7 +137,7 @@ func begin(r ProgramRate) float64 {
 }
 
 // pairs puts the two sides of connections together, with the NIC of the lower number first.
-func pairs(sides []namespace.Connection, names []string) []ProgramConnection {
+func pairs(sides []report.Connection, names []string) []ProgramConnection {
 	list := []ProgramConnection{}
 	open := map[[2]netip.AddrPort][]int{} // connections of which one side is there, by both addresses, the own first
 	for _, ended := range []bool{false, true} {
@@ -175,7 +177,7 @@ func pairs(sides []namespace.Connection, names []string) []ProgramConnection {
 	return list
 }
 
-func side(s namespace.Connection) ConnectionEnd {
+func side(s report.Connection) ConnectionEnd {
 	return ConnectionEnd{
 		NIC: s.NIC, Address: s.From.String(), Program: s.Program, PID: s.PID, Bytes: s.Bytes, Rate: s.Rate, Resent: s.Resent,
 		Standstill: seconds(s.Longest), Standing: seconds(s.Standing),

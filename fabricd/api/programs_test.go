@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/namespace"
+	"github.com/weft-fabric/weft/fabricd/namespace/report"
 	"github.com/weft-fabric/weft/nic/ip"
 )
 
-func oneSide(nic, from, to, program string, bytes uint64, ended bool) namespace.Connection {
-	return namespace.Connection{
-		NIC: nic, Process: namespace.Process{Program: program, PID: int(bytes)},
+func oneSide(nic, from, to, program string, bytes uint64, ended bool) report.Connection {
+	return report.Connection{
+		NIC: nic, Process: report.Process{Program: program, PID: int(bytes)},
 		Connection: ip.Connection{
 			From: netip.MustParseAddrPort(from), To: netip.MustParseAddrPort(to), Bytes: bytes, Rate: float64(2 * bytes),
 			Resent: 3, Longest: 250 * weft.Millisecond, Standing: 100 * weft.Millisecond, Ended: ended,
@@ -31,27 +31,27 @@ func TestProgramsOfAllHostsAreToldTogether(t *testing.T) {
 	x := serveWeb(t)
 	require.Equal(t, Programs{NICs: []ProgramNIC{}, Connections: []ProgramConnection{}, Rates: []ProgramRate{}},
 		withoutTime(get[Programs](x, "/programs")), "nobody reports")
-	one := namespace.Report{
-		NICs: []namespace.NIC{{NIC: "n10", Traffic: ip.Traffic{In: 1, Out: 2, InRate: 3, OutRate: 4}}},
-		Connections: []namespace.Connection{
+	one := report.Report{
+		NICs: []report.NIC{{NIC: "n10", Traffic: ip.Traffic{In: 1, Out: 2, InRate: 3, OutRate: 4}}},
+		Connections: []report.Connection{
 			oneSide("n10", "10.64.0.3:80", "10.64.0.1:4000", "server", 7, false),
 			oneSide("n10", "10.64.0.3:81", "10.1.1.1:9", "", 9, false),                 // to no NIC
 			oneSide("n10", "10.64.0.3:80", "10.64.0.1:4000", "server-before", 5, true), // the same ports before
 		},
-		Rates: []namespace.Rate{{NIC: "n10", Program: "b", Unit: "steps/s", Points: []namespace.Point{{At: 2 * weft.Second, Value: 1.5}}}},
+		Rates: []report.Rate{{NIC: "n10", Program: "b", Unit: "steps/s", Silent: weft.Second, Points: []report.Point{{At: 2 * weft.Second, Value: 1.5, After: 3 * weft.Second}}}},
 	}
-	two := namespace.Report{
-		NICs: []namespace.NIC{{NIC: "n00"}},
-		Connections: []namespace.Connection{
+	two := report.Report{
+		NICs: []report.NIC{{NIC: "n00"}},
+		Connections: []report.Connection{
 			oneSide("n00", "10.64.0.1:4000", "10.64.0.3:80", "client", 6, false),
 			oneSide("n00", "10.64.0.1:4000", "10.64.0.3:80", "client-before", 4, true),
 			oneSide("n00", "[fd77:6566:74::1]:22", "[fd77:6566:74::2]:23", "alone", 8, true),
 		},
 		Omitted: 2,
-		Rates:   []namespace.Rate{{NIC: "n00", Program: "a", Unit: "steps/s", Ended: true, Points: []namespace.Point{{At: weft.Second, Value: 1}}}},
+		Rates:   []report.Rate{{NIC: "n00", Program: "a", Unit: "steps/s", Ended: true, Points: []report.Point{{At: weft.Second, Value: 1}}}},
 	}
-	x.server.ReportsPrograms(func(context.Context) ([]namespace.Report, []string) {
-		return []namespace.Report{one, two}, []string{"h3"}
+	x.server.ReportsPrograms(func(context.Context) ([]report.Report, []string) {
+		return []report.Report{one, two}, []string{"h3"}
 	})
 	end := func(nic, address, program string, bytes uint64) ConnectionEnd {
 		e := ConnectionEnd{NIC: nic, Address: address}
@@ -76,7 +76,7 @@ func TestProgramsOfAllHostsAreToldTogether(t *testing.T) {
 		},
 		Omitted: 2,
 		Rates: []ProgramRate{
-			{"n00", "a", "steps/s", []RatePoint{{1, 1}}, true}, {"n10", "b", "steps/s", []RatePoint{{2, 1.5}}, false},
+			{"n00", "a", "steps/s", []RatePoint{{1, 1, 0}}, true, 0}, {"n10", "b", "steps/s", []RatePoint{{2, 1.5, 3}}, false, 1},
 		},
 		Silent: []string{"h3"},
 	}
@@ -100,16 +100,16 @@ func withoutTime(p Programs) Programs {
 // However much hosts report, an answer fits a message.
 func TestWhatProgramsDoIsBounded(t *testing.T) {
 	t.Parallel()
-	var r namespace.Report
+	var r report.Report
 	for i := range 3000 {
 		r.Connections = append(r.Connections, oneSide("n00", "10.64.0.1:1", netip.AddrPortFrom(netip.MustParseAddr("10.64.0.2"), uint16(i+1)).String(), "p", 1, i%2 == 0))
 	}
 	for range 20 {
-		r.Rates = append(r.Rates, namespace.Rate{})
+		r.Rates = append(r.Rates, report.Rate{})
 	}
-	p := programsOf([]namespace.Report{r}, []string{"n00", "n01"})
-	require.Len(t, p.Connections, namespace.MaxConnections)
-	require.Equal(t, 3000-namespace.MaxConnections, p.Omitted)
+	p := programsOf([]report.Report{r}, []string{"n00", "n01"})
+	require.Len(t, p.Connections, report.MaxConnections)
+	require.Equal(t, 3000-report.MaxConnections, p.Omitted)
 	require.False(t, p.Connections[0].Ended)
-	require.Len(t, p.Rates, namespace.MaxRates)
+	require.Len(t, p.Rates, report.MaxRates)
 }

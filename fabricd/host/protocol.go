@@ -22,7 +22,7 @@ const (
 	AskRead     = "read"     // a [ReadRequest], answered by [Readings]
 	AskNode     = "node"     // a [NodeRequest], answered by [Nodes]
 	AskLoad     = "load"     // a [LoadOrder], answered by a [LoadAnswer]
-	AskPrograms = "programs" // nothing, answered by a namespace.Report
+	AskPrograms = "programs" // nothing, answered by a report.Report
 	AskEnd      = "end"      // an [EndOrder]: the host ends. Answered by a last [Counters], with everything
 )
 

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	remoteHost "github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/namespace"
+	"github.com/weft-fabric/weft/fabricd/namespace/report"
 )
 
 // programs lets programs of this machine have the NICs of a fabric that runs in this process. Where
@@ -32,9 +33,9 @@ func (r term) programs(f *fabric.Fabric) *namespace.Server {
 }
 
 // reporter asks what programs do: those of this process, or on agents.
-func (r term) reporter(here *namespace.Server) func(context.Context) ([]namespace.Report, []string) {
+func (r term) reporter(here *namespace.Server) func(context.Context) ([]report.Report, []string) {
 	if r.placed == nil {
-		return func(context.Context) (list []namespace.Report, _ []string) {
+		return func(context.Context) (list []report.Report, _ []string) {
 			if here != nil {
 				list = append(list, here.Report())
 			}
@@ -66,11 +67,11 @@ type asked struct {
 }
 
 type answers struct {
-	reports []namespace.Report
+	reports []report.Report
 	silent  []string
 }
 
-func (a *asked) ask(context.Context) ([]namespace.Report, []string) {
+func (a *asked) ask(context.Context) ([]report.Report, []string) {
 	a.mu.Lock()
 	at, last := a.at, a.last
 	a.mu.Unlock()
@@ -91,7 +92,7 @@ func (a *asked) ask(context.Context) ([]namespace.Report, []string) {
 func (a *asked) askAll() (got answers) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
-	reports, failed := make([]namespace.Report, len(a.hosts)), make([]error, len(a.hosts))
+	reports, failed := make([]report.Report, len(a.hosts)), make([]error, len(a.hosts))
 	var asking sync.WaitGroup
 	for i, name := range a.hosts {
 		asking.Go(func() { reports[i], failed[i] = remoteHost.NewClient(a.peers, name).Programs(ctx) })

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/namespace/report"
 )
 
 // now is the time of the fabric.
@@ -14,18 +15,21 @@ func (s *Server) now() weft.Time {
 	if s.cfg.Now != nil {
 		return s.cfg.Now()
 	}
-	return weft.Time(time.Since(s.began)) * weft.Nanosecond
+	return s.elapsed()
 }
 
+// elapsed is by the clock of the machine.
+func (s *Server) elapsed() weft.Time { return weft.Time(time.Since(s.began)) * weft.Nanosecond }
+
 // tell notes what a client tells, after what it told before.
-func (s *Server) tell(before *Rate, nic string, t told) *Rate {
+func (s *Server) tell(before *rate, nic string, t told) *rate {
 	now := s.now()
 	s.ending.Lock()
 	defer s.ending.Unlock()
-	return s.rates.tell(before, nic, t, now)
+	return s.rates.tell(before, nic, t, now, s.elapsed())
 }
 
-func (s *Server) finish(r *Rate) {
+func (s *Server) finish(r *rate) {
 	s.ending.Lock()
 	defer s.ending.Unlock()
 	if r != nil {
@@ -83,11 +87,11 @@ func (s *Server) made() (list []*place) {
 }
 
 // Report is what programs do now.
-func (s *Server) Report() Report {
-	r := Report{NICs: []NIC{}}
+func (s *Server) Report() report.Report {
+	r := report.Report{NICs: []report.NIC{}}
 	for _, p := range s.made() {
 		if p.port != nil {
-			r.NICs = append(r.NICs, NIC{p.name, p.port.Traffic()})
+			r.NICs = append(r.NICs, report.NIC{NIC: p.name, Traffic: p.port.Traffic()})
 		}
 	}
 	all := s.connections()
@@ -98,10 +102,10 @@ func (s *Server) Report() Report {
 			}
 		}
 	}
-	r.Omitted = max(0, len(all)-MaxConnections)
+	r.Omitted = max(0, len(all)-report.MaxConnections)
 	r.Connections = r.Connections[:len(all)-r.Omitted]
 	s.ending.Lock()
 	defer s.ending.Unlock()
-	r.Rates = s.rates.all()
+	r.Rates = s.rates.all(s.elapsed())
 	return r
 }

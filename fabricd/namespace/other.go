@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+
+	"github.com/weft-fabric/weft/fabricd/namespace/report"
 )
 
 // Server is of Linux.
@@ -19,7 +21,7 @@ func Serve(Config) (*Server, error) { return nil, nil }
 func (*Server) Close() error { return nil }
 
 // Report has nothing to report.
-func (*Server) Report() Report { return Report{} }
+func (*Server) Report() report.Report { return report.Report{} }
 
 // Signals are of Linux.
 var Signals []os.Signal

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/namespace/report"
 	"github.com/weft-fabric/weft/nic/ip"
 	"github.com/weft-fabric/weft/nic/nicd"
 )
@@ -38,9 +39,9 @@ type place struct {
 	closed chan struct{} // closed when nothing of it is left here
 
 	mu      sync.Mutex
-	reason  string           // why it has ended; "": it has not
-	has     map[ends]Process // which processes have had its connections; bound: its connections
-	clients map[*conn]bool   // those that are told when it ends; bound: the processes of one user
+	reason  string                  // why it has ended; "": it has not
+	has     map[ends]report.Process // which processes have had its connections; bound: its connections
+	clients map[*conn]bool          // those that are told when it ends; bound: the processes of one user
 }
 
 // make has a client make the namespace.
@@ -149,18 +150,18 @@ func (p *place) connections() (list []Connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.port.Connections() {
-		list = append(list, Connection{p.name, c, p.has[ends{c.From, c.To}]})
+		list = append(list, Connection{NIC: p.name, Connection: c, Process: p.has[ends{c.From, c.To}]})
 	}
 	return list
 }
 
 // seen notes which processes have its connections now. Those of connections that are remembered are
 // too.
-func (p *place) seen(now map[ends]Process) {
+func (p *place) seen(now map[ends]report.Process) {
 	known := p.connections()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.has = map[ends]Process{}
+	p.has = map[ends]report.Process{}
 	for _, c := range known {
 		e := ends{c.From, c.To}
 		if is, ok := now[e]; ok {

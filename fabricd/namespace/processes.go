@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/fabricd/namespace/report"
 )
 
 // ends are the two ends of a connection, the own first.
@@ -44,8 +46,8 @@ func networkOf(tun *os.File) (n network) {
 
 // processes finds which processes of this machine have which connections of TCP, in these networks.
 // What it may not see is left out.
-func processes(of []network) map[network]map[ends]Process {
-	found := map[network]map[ends]Process{}
+func processes(of []network) map[network]map[ends]report.Process {
+	found := map[network]map[ends]report.Process{}
 	sockets := map[network]map[uint64]ends{} // by inode
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
@@ -55,10 +57,10 @@ func processes(of []network) map[network]map[ends]Process {
 		}
 		n := network(stat.Ino)
 		if sockets[n] == nil { // every process of a network shows all
-			sockets[n], found[n] = connectionsIn(folder), map[ends]Process{}
+			sockets[n], found[n] = connectionsIn(folder), map[ends]report.Process{}
 		}
 		pid, _ := strconv.Atoi(filepath.Base(folder))
-		p := Process{Program: programOf(folder), PID: pid}
+		p := report.Process{Program: programOf(folder), PID: pid}
 		files, _ := os.ReadDir(folder + "/fd")
 		for _, f := range files {
 			to, _ := os.Readlink(folder + "/fd/" + f.Name())
@@ -85,7 +87,7 @@ func programOf(folder string) string {
 		comm, _ := os.ReadFile(folder + "/comm")
 		name = strings.TrimSpace(string(comm))
 	}
-	return clip(strings.ToValidUTF8(name, "?"))
+	return clip(name)
 }
 
 // connectionsIn are the connections of the network of a process, by inode.

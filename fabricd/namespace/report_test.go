@@ -3,9 +3,11 @@
 package namespace_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/namespace"
+	"github.com/weft-fabric/weft/fabricd/namespace/report"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
@@ -81,24 +84,30 @@ func TestARateIsKeptAsAProgramTellsIt(t *testing.T) {
 	now.Store(7)
 	require.NoError(t, n.Tell("a", "steps/s", 1.5))
 	rig.Until(t, func() bool { return len(s.Report().Rates) == 1 }, "it is noted")
-	require.Equal(t, namespace.Rate{
-		NIC: "n00", Program: "a", Unit: "steps/s", Points: []namespace.Point{{At: 7, Value: 1.5}},
-	}, s.Report().Rates[0])
+	first := s.Report().Rates[0]
+	require.Equal(t, []report.Point{{At: 7, Value: 1.5}}, first.Points)
+	require.Equal(t, "n00 a steps/s false", fmt.Sprint(first.NIC, " ", first.Program, " ", first.Unit, " ", first.Ended))
+	require.Positive(t, first.Silent)
 	for i := range 700 {
 		require.NoError(t, n.Tell("a", "steps/s", float64(i)))
 	}
-	last := func() namespace.Rate { r := s.Report().Rates; return r[len(r)-1] }
-	points := func() []namespace.Point { return last().Points }
+	last := func() report.Rate { r := s.Report().Rates; return r[len(r)-1] }
+	points := func() []report.Point { return last().Points }
 	rig.Until(t, func() bool { p := points(); return p[len(p)-1].Value == 699 }, "all are noted")
-	require.Len(t, points(), namespace.MaxPoints)
+	require.Len(t, points(), report.MaxPoints)
+	require.Positive(t, points()[0].After, "by the clock of the machine")
+	require.EqualValues(t, 7, points()[0].At, "by the clock of the fabric")
 	require.Equal(t, 0, run(t, n, "true").code, "programs start as before")
 	require.NoError(t, n.Close())
 	rig.Until(t, func() bool { return last().Ended }, "it has ended")
 	n = open(t, "rate", "n01")
+	require.NoError(t, n.Tell("\x1b[31m\xffred"+strings.Repeat("é", 100), "steps/s", 1))
+	rig.Until(t, func() bool { return strings.HasPrefix(last().Program, "?[31m?redéé") }, "nothing of it acts on a terminal")
+	require.LessOrEqual(t, len(last().Program), 64)
 	for i := range 10 {
 		require.NoError(t, n.Tell(strconv.Itoa(i), "steps/s", 1))
 	}
 	rig.Until(t, func() bool { return last().Program == "9" }, "all are noted")
-	require.Len(t, s.Report().Rates, namespace.MaxRates)
+	require.Len(t, s.Report().Rates, report.MaxRates)
 	require.NoError(t, n.Close())
 }

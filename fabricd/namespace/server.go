@@ -214,7 +214,7 @@ func (s *Server) attach(c *conn, a ask) reply {
 	if c.send(reply{Ready: true}) != nil {
 		return reply{}
 	}
-	var rate *Rate
+	var rate *rate
 	defer func() { s.finish(rate) }()
 	for { // each message wants a program to be run, or tells something
 		var r run

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/namespace"
+	"github.com/weft-fabric/weft/fabricd/namespace/report"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
@@ -43,7 +43,7 @@ func TestThePageIsToldHowFastAProgramGoes(t *testing.T) {
 	_, s := servePrograms(t, "kary-ntree:2,2")
 	p := asProcess(t, "exec", "--rate", "Mbits/sec", "n00", "--", "sh", "-c",
 		"echo begins; echo '[ 5] 0.00-1.00 sec 1.10 MBytes 9.45 Mbits/sec'; exit 5")
-	var rates []namespace.Rate
+	var rates []report.Rate
 	rig.Until(t, func() bool { rates = s.Report().Rates; return len(rates) == 1 }, "it is told")
 	require.Equal(t, "n00 sh Mbits/sec 9.45", fmt.Sprint(rates[0].NIC, " ", rates[0].Program, " ", rates[0].Unit, " ",
 		rates[0].Points[0].Value))

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/namespace"
+	"github.com/weft-fabric/weft/fabricd/namespace/report"
 )
 
 // Client is the leader's side of one host, and implements [host.Host]. Its methods may be called
@@ -49,8 +49,8 @@ func (c *Client) Load(ctx context.Context, o host.LoadOrder) (host.LoadAnswer, e
 }
 
 // Programs asks what programs on the NICs of the host do.
-func (c *Client) Programs(ctx context.Context) (namespace.Report, error) {
-	return call[namespace.Report](ctx, c, host.AskPrograms, struct{}{})
+func (c *Client) Programs(ctx context.Context) (report.Report, error) {
+	return call[report.Report](ctx, c, host.AskPrograms, struct{}{})
 }
 
 // End ends the host, and returns its last sum with everything in it.

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/namespace"
+	"github.com/weft-fabric/weft/fabricd/namespace/report"
 )
 
 // serve registers the host's answers.
@@ -81,7 +81,7 @@ func (p *Server) onRead(r host.ReadRequest) (a host.Readings, err error) {
 	return p.host.Read(context.Background(), r)
 }
 
-func (p *Server) onPrograms(struct{}) (r namespace.Report, err error) {
+func (p *Server) onPrograms(struct{}) (r report.Report, err error) {
 	if p.programs != nil {
 		r = p.programs.Report()
 	}

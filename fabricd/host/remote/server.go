@@ -15,7 +15,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
-	"github.com/weft-fabric/weft/fabricd/namespace"
+	"github.com/weft-fabric/weft/fabricd/namespace/report"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic/nicd"
 	switching "github.com/weft-fabric/weft/switch"
@@ -45,7 +45,7 @@ type Config struct {
 
 // Programs are those that have the NICs of a host.
 type Programs interface {
-	Report() namespace.Report
+	Report() report.Report
 	io.Closer
 }
 

@@ -7,28 +7,37 @@ import type { Ui } from '../src/state/ui'
 import { bytes } from '../src/ui/format'
 import { made } from './made'
 
-const points = (...list: [number, number][]) => list.map(([at, value]) => ({ at, value }))
-const rate = (ended: boolean, ...list: [number, number][]): ProgramRate => ({ nic: 'n0', program: 'p', unit: 'steps/s', ended, points: points(...list) })
+// rate is one whose program goes by a clock that is so many times as fast as the fabric's.
+function rate(ended: boolean, silent: number, list: [number, number][], factor = 1): ProgramRate {
+  const points = list.map(([at, value], i) => ({ at, value, after_seconds: i === 0 ? 0 : factor * (at - list[i - 1]![0]) }))
+  return { nic: 'n0', program: 'p', unit: 'steps/s', ended, points, silent_seconds: silent }
+}
 
 describe('the line of a rate', () => {
   it('is as the program says while it goes on', () => {
-    expect(rateLine(rate(false, [1, 5], [2, 6], [3, 7]), 4)).toEqual([[1, 2, 3], [5, 6, 7]])
+    expect(rateLine(rate(false, 1, [[1, 5], [2, 6], [3, 7]]), 4)).toEqual([[1, 2, 3], [5, 6, 7]])
   })
 
   it('is at nought while it said nothing for long', () => {
-    expect(rateLine(rate(false, [1, 5], [2, 6], [6, 1], [7, 9]), 7.5)).toEqual([[1, 2, 3, 5.99, 6, 7], [5, 6, 0, 0, 1, 9]])
-    expect(rateLine(rate(false, [1, 5], [2, 6]), 9)).toEqual([[1, 2, 3, 8.99], [5, 6, 0, 0]])
+    expect(rateLine(rate(false, 0.5, [[1, 5], [2, 6], [6, 1], [7, 9]]), 7.5)).toEqual([[1, 2, 3, 5.96, 6, 7], [5, 6, 0, 0, 1, 9]])
+    expect(rateLine(rate(false, 7, [[1, 5], [2, 6]]), 9)).toEqual([[1, 2, 3, 8.93], [5, 6, 0, 0]])
+  })
+
+  it('goes by the clock that the program has', () => {
+    const slow = rate(false, 1, [[1, 5], [1.1, 6], [2.1, 7]], 10) // the fabric went slower at first
+    slow.points[2]!.after_seconds = 1
+    expect(rateLine(slow, 3)).toEqual([[1, 1.1, 2.1], [5, 6, 7]])
   })
 
   it('ends with the program', () => {
-    expect(rateLine(rate(true, [1, 5], [2, 6]), 60)).toEqual([[1, 2], [5, 6]])
-    expect(rateLine(rate(false), 60)).toEqual([[], []])
+    expect(rateLine(rate(true, 58, [[1, 5], [2, 6]]), 60)).toEqual([[1, 2], [5, 6]])
+    expect(rateLine(rate(false, 0, []), 60)).toEqual([[], []])
   })
 
   it('says for how long there is silence', () => {
-    expect(silence(rate(false, [1, 5], [2, 6]), 3.5)).toBe(0)
-    expect(silence(rate(false, [1, 5], [2, 6]), 5)).toBe(3)
-    expect(silence(rate(true, [1, 5], [2, 6]), 50)).toBe(0)
+    expect(silence(rate(false, 1.5, [[1, 5], [2, 6]]))).toBe(0)
+    expect(silence(rate(false, 3, [[1, 5], [2, 6]]))).toBe(3)
+    expect(silence(rate(true, 50, [[1, 5], [2, 6]]))).toBe(0)
   })
 })
 
@@ -88,7 +97,7 @@ describe('the connection that is chosen', () => {
     expect([...w.lit]).toEqual([])
     store.apply({ ...told([hop(1, 's0', 1, { in: 0, out: 1 }), hop(1, 'n1', 2, { in: 0, end: 'delivered' })]), kind: 'delta', seq: 2 })
     expect([...w.lit].sort()).toEqual([0, 1])
-    expect(w.ways('n0', 'n1')).toEqual([{ nodes: ['s0', 'n1'], packets: 1, end: 'delivered' }])
+    expect(w.ways('n0', 'n1')).toEqual([{ nodes: ['n0', 's0', 'n1'], packets: 1, end: 'delivered' }])
     // Those of others stay dark.
     store.apply({ ...told([{ ...hop(2, 's0', 3, { in: 0, out: 0 }), src: 'n7' }]), kind: 'delta', seq: 3 })
     expect(w.ways('n7', 'n1')).toEqual([])
@@ -98,13 +107,21 @@ describe('the connection that is chosen', () => {
     expect(asked).toHaveLength(4)
   })
 
+  it('tells of a path in the order of its links, whatever the clocks of hosts say', () => {
+    const { w, store } = watching()
+    w.choose(now.connections[0]!)
+    store.apply({ ...told([hop(1, 's0', 1, { in: 0, out: 1 }), hop(1, 'n0', 1.5, { out: 0, left: true }), hop(1, 'n1', 2, { in: 0, end: 'delivered' })]), kind: 'delta', seq: 2 })
+    expect(w.ways('n0', 'n1')).toEqual([{ nodes: ['n0', 's0', 'n1'], packets: 1, end: 'delivered' }])
+    w.forget()
+  })
+
   it('keeps the paths of the latest packets alone', () => {
     const { w, store } = watching()
     w.choose(now.connections[0]!)
     for (let seq = 1; seq <= 20; seq++) {
       store.apply({ ...told([hop(seq, 's0', seq, { in: 0, out: 1 }), hop(seq, 'n1', seq + 0.5, { in: 0, end: 'delivered' })]), kind: 'delta', seq: seq + 1 })
     }
-    expect(w.ways('n0', 'n1')).toEqual([{ nodes: ['s0', 'n1'], packets: 6, end: 'delivered' }])
+    expect(w.ways('n0', 'n1')).toEqual([{ nodes: ['n0', 's0', 'n1'], packets: 6, end: 'delivered' }])
     w.forget()
   })
 })

@@ -53,7 +53,9 @@ for (const [name, args] of Object.entries(ways)) {
 // look takes pictures of all that people have for a screen.
 async function look(page: Page, name: string): Promise<void> {
   await take(page, `mpi-${name}-dark`)
-  copyFileSync(join(out, `mpi-${name}-dark.png`), join(root, 'docs', `mpi-${name}.png`))
+  const shown = join(root, 'docs', `mpi-${name}.png`)
+  if (name === 'manager') await page.locator('footer').screenshot({ path: shown })
+  else copyFileSync(join(out, `mpi-${name}-dark.png`), shown)
   if (name !== 'rerouting') return
   await page.emulateMedia({ colorScheme: 'light' })
   await page.waitForTimeout(500)

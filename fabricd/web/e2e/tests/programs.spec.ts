@@ -1,30 +1,22 @@
 // Programs that have NICs, on the page: who talks to whom, by which path, and how fast they go.
 
-import { execFileSync, type ChildProcess } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from '@playwright/test'
 import { Fabric } from '../lib/fabric'
 import { look, open } from '../lib/map'
 
-const missing = !existsSync('/dev/net/tun') ? 'there is no /dev/net/tun' : !has('iperf3') ? 'there is no iperf3 (Debian: apt-get install iperf3)' : ''
-test.skip(missing !== '' && !process.env.CI, missing)
-
-function has(program: string): boolean {
-  try {
-    execFileSync(program, ['--version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
 let f: Fabric
 let server: ChildProcess
-let client: ChildProcess
+let client: ChildProcess | undefined
 
 test.beforeAll(async () => {
   f = await Fabric.up('--topology', 'kary-ntree:2,3', '--traffic', 'none', '--routing', 'adaptive-link')
+  await f.linkmon('exec', 'n000', '--', 'iperf3', '--version').catch(async (e: Error) => {
+    await f.stop()
+    test.skip(!process.env.CI, `programs need a network, and iperf3 (Debian: apt-get install iperf3): ${e.message}`)
+    throw e
+  })
   server = f.spawnLinkmon(['exec', 'n111', '--', 'iperf3', '--server', '--forceflush'])
   await new Promise<void>((resolve, reject) => {
     server.stdout!.on('data', (b: Buffer) => String(b).includes('listening') && resolve())
@@ -33,6 +25,7 @@ test.beforeAll(async () => {
   client = f.spawnLinkmon(['exec', '--rate', 'Mbits/sec', 'n000', '--', 'iperf3', '--client', 'n111', '--time', '600', '--format', 'm', '--forceflush'])
 })
 test.afterAll(async () => {
+  if (!client) return // it was skipped
   await f.heal()
   for (const p of [client, server]) {
     const ended = p.exitCode === null ? once(p, 'exit') : null
@@ -88,7 +81,7 @@ test('a program that ends is said to have ended', async ({ page }) => {
   await open(page, f)
   await page.getByTestId('tab-programs').click()
   await expect(page.getByTestId('program-rate')).toBeVisible()
-  client.kill('SIGTERM')
+  client!.kill('SIGTERM')
   await expect(page.getByTestId('program-rate')).toContainText('at its end')
   await page.locator('details.ended summary').click()
   await expect(page.getByTestId('program-connection').filter({ hasText: /iperf3 n000.*iperf3 n111/ }).first()).toBeVisible()

@@ -1,7 +1,7 @@
 // What programs do that have NICs: asked of fabricd again and again. And the connection that is chosen: packets between its NICs are
 // traced, and the links that they take are lit.
 
-import { journeys } from '../map/path'
+import { journeys, type Journey } from '../map/path'
 import type { Client } from '../net/client'
 import type { Hop, Programs, ProgramConnection, ProgramRate } from '../net/types'
 import type { Store } from './store'
@@ -54,8 +54,10 @@ export class ProgramWatch {
         const changed = this.any || now.nics.length + now.connections.length + now.rates.length > 0 || this.error !== ''
         this.now = now
         this.error = ''
-        const chosen = this.chosen && now.connections.find((c) => connectionKey(c) === connectionKey(this.chosen!))
-        if (chosen) this.chosen = chosen
+        const { chosen } = this
+        const found = chosen && now.connections.find((c) => connectionKey(c) === connectionKey(chosen))
+        if (found) this.chosen = found
+        else if (chosen) this.choose(null) // it is forgotten, or of another run
         if (this.chosen?.ended && this.hops.length > 0) { // its packets take no path any more
           this.hops = []
           this.relight()
@@ -126,7 +128,7 @@ export class ProgramWatch {
   ways(src: string, dst: string): Way[] {
     const by = new Map<string, Way>()
     for (const j of journeys(this.hops.filter((h) => h.src === src && h.dst === dst), this.store)) {
-      const nodes = [...new Set(j.hops.map((h) => h.node))]
+      const nodes = walk(j, this.store)
       const key = `${nodes.join()} ${j.end}`
       const w = by.get(key) ?? { nodes, packets: 0, end: j.end }
       w.packets++
@@ -134,6 +136,28 @@ export class ProgramWatch {
     }
     return [...by.values()].sort((p, q) => q.packets - p.packets)
   }
+}
+
+// walk is the nodes that a packet came to, in order: from its NIC along the links that it took. By time alone they may be out of order,
+// for hosts tell of hops by clocks of their own.
+function walk(j: Journey, store: Store): string[] {
+  const left = j.legs.map(({ link, forth }) => {
+    const { a, b } = store.topology!.links[link]!
+    return forth ? { from: a, to: b } : { from: b, to: a }
+  })
+  const nodes = [j.src]
+  const nicLink = store.linksAt(j.src)[0]
+  if (nicLink !== undefined && !left.some((l) => l.from === j.src)) {
+    const { a, b } = store.topology!.links[nicLink]!
+    left.push({ from: j.src, to: a === j.src ? b : a }) // the NIC has not told
+  }
+  for (;;) {
+    const k = left.findIndex((l) => l.from === nodes.at(-1))
+    if (k < 0) break
+    nodes.push(...left.splice(k, 1).map((l) => l.to))
+  }
+  const told = new Set(j.hops.map((h) => h.node))
+  return nodes.length < told.size ? [...told] : nodes // some are in pods that are drawn as one
 }
 
 // newest keeps the hops of the latest packets of each flow, oldest first.
@@ -150,21 +174,20 @@ function newest(hops: Hop[]): Hop[] {
   return kept.reverse()
 }
 
-// usual is the time that mostly passes between two points of a rate, in seconds.
+// usual is the time that mostly passes between two points of a rate, in seconds of the machine's clock, which programs have too: that of
+// the fabric may go slower.
 function usual(points: ProgramRate['points']): number {
-  const gaps = points.slice(1).map((p, i) => p.at - points[i]!.at).sort((p, q) => p - q)
+  const gaps = points.slice(1).map((p) => p.after_seconds).sort((p, q) => p - q)
   return Math.max(0.25, gaps[Math.floor(gaps.length / 2)] ?? 1)
 }
 
 // silence is for how long a program that goes on has said nothing, in seconds; 0: no longer than usual.
-export function silence(r: ProgramRate, now: number): number {
-  const last = r.points.at(-1)
-  const passed = last ? now - last.at : 0
-  return !r.ended && passed > 2 * usual(r.points) ? passed : 0
+export function silence(r: ProgramRate): number {
+  return !r.ended && r.silent_seconds > 2 * usual(r.points) ? r.silent_seconds : 0
 }
 
-// rateLine is a rate as it is drawn: at nought where the program said nothing for more than twice the usual time, for then it did
-// nothing that it says.
+// rateLine is a rate as it is drawn, by the clock of the fabric: at nought where the program said nothing for more than twice the usual
+// time, for then it did nothing that it says. now is the time at which it was asked for.
 export function rateLine(r: ProgramRate, now: number): [at: number[], values: number[]] {
   const at: number[] = []
   const values: number[] = []
@@ -173,16 +196,16 @@ export function rateLine(r: ProgramRate, now: number): [at: number[], values: nu
     at.push(t)
     values.push(v)
   }
-  const stood = (from: number, to: number) => {
-    if (to - from <= 2 * step) return
-    add(from + step, 0)
-    add(to - step / 100, 0)
+  const stood = (from: number, to: number, passed: number) => {
+    if (passed <= 2 * step || to <= from) return
+    add(from + ((to - from) * step) / passed, 0)
+    add(to - (to - from) / 100, 0)
   }
   r.points.forEach((p, i) => {
-    if (i > 0) stood(r.points[i - 1]!.at, p.at)
+    if (i > 0) stood(r.points[i - 1]!.at, p.at, p.after_seconds)
     add(p.at, p.value)
   })
   const last = r.points.at(-1)
-  if (last && !r.ended) stood(last.at, now)
+  if (last && !r.ended) stood(last.at, now, r.silent_seconds)
   return [at, values]
 }

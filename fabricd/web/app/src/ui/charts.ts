@@ -113,7 +113,7 @@ export class Charts {
       const of = (l: Line) => (l.column === 'rates' ? [] : d[l.column])
       const rates = p.lines[0]!.column === 'rates' ? this.shown : null
       const data = rates
-        ? uPlot.join(rates.map((r) => rateLine(r, this.store.at)))
+        ? uPlot.join(rates.map((r) => rateLine(r, this.programs.now.at)))
         : ([at, ...p.lines.map((l) => of(l).slice(first).map((v) => (p.gaps && v === 0 ? null : v)))] as uPlot.AlignedData)
       c.batch(() => {
         c.setData(data, false)

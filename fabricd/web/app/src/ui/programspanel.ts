@@ -19,7 +19,7 @@ export function programsPanel(x: Context): TemplateResult {
       ${p.silent_hosts?.length ? html`<p class="warn">no answer from ${p.silent_hosts.join(', ')}</p>` : nothing}
       ${x.programs.any
         ? nothing
-        : html`<p class="hint">No program has a NIC. Start one: <code>linkmon exec n000 -- iperf3 --server</code></p>`}
+        : html`<p class="hint">No program has a NIC. Start one: <code>linkmon exec ${x.store.full?.nics[0]?.id} -- iperf3 --server</code></p>`}
       ${rates(x)}
       ${p.nics.length > 0 ? nics(x) : nothing}
       ${going.length > 0 ? html`<h3>Who talks to whom <span class="dim">${count(going.length)}</span></h3>${list(x, going)}` : nothing}
@@ -35,7 +35,7 @@ function rates(x: Context): TemplateResult | typeof nothing {
   return html`
     <h3>How fast they go</h3>
     <ul>${list.toReversed().map((r) => {
-      const quiet = silence(r, x.store.at)
+      const quiet = silence(r)
       return html`
         <li data-testid="program-rate"><b>${r.program}</b> <span class="dim">from ${nic(x, r.nic)}</span>
           <b>${short(r.points.at(-1)?.value)} ${r.unit}</b>

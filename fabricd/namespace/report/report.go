@@ -1,8 +1,7 @@
-package namespace
+// Package report has what a process reports of the programs on its NICs. Package namespace makes it.
+package report
 
 import (
-	"slices"
-
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic/ip"
 )
@@ -13,9 +12,6 @@ const (
 	MaxRates       = 8   // the latest
 	MaxPoints      = 600 // of a rate: ten minutes, at one a second
 )
-
-// maxWord bounds the bytes of a name that a program has, or gives.
-const maxWord = 64
 
 // Report is what programs on the NICs of a process do.
 type Report struct {
@@ -52,50 +48,13 @@ type Rate struct {
 	Unit    string  `json:"unit"` // as steps/s
 	Points  []Point `json:"points"`
 	Ended   bool    `json:"ended"` // the program
+	// Silent is the time since the latest point, by the clock of the machine, which the program has.
+	Silent weft.Time `json:"silent_ps"`
 }
 
 // Point is a rate at one moment of the fabric.
 type Point struct {
 	At    weft.Time `json:"at_ps"`
 	Value float64   `json:"value"`
+	After weft.Time `json:"after_ps"` // the point before, by the clock of the machine; 0: it is the first
 }
-
-// told is what a client tells of its program.
-type told struct {
-	Program string  `json:"program"`
-	Unit    string  `json:"unit"`
-	Value   float64 `json:"value"`
-}
-
-// rates are those that programs tell. Bound: MaxRates.
-type rates struct{ list []*Rate }
-
-// tell notes what a client tells of its program. of is what the client told before; nil: nothing.
-func (r *rates) tell(of *Rate, nic string, t told, at weft.Time) *Rate {
-	if of == nil || of.Program != clip(t.Program) || of.Unit != clip(t.Unit) {
-		if of != nil {
-			of.Ended = true
-		}
-		of = &Rate{NIC: nic, Program: clip(t.Program), Unit: clip(t.Unit)}
-		r.list = newest(append(r.list, of), MaxRates)
-	}
-	of.Points = newest(append(of.Points, Point{at, t.Value}), MaxPoints)
-	return of
-}
-
-// all is a copy.
-func (r *rates) all() []Rate {
-	list := []Rate{}
-	for _, of := range r.list {
-		one := *of
-		one.Points = slices.Clone(of.Points)
-		list = append(list, one)
-	}
-	return list
-}
-
-func newest[T any](list []T, most int) []T {
-	return slices.Delete(list, 0, max(0, len(list)-most))
-}
-
-func clip(word string) string { return word[:min(len(word), maxWord)] }
