@@ -8,15 +8,18 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
@@ -71,6 +74,57 @@ func TestAConnectionSurvivesCuts(t *testing.T) {
 			require.Zero(t, h.Fabric().LocalNIC(0).Payloads().Held())
 		})
 	}
+}
+
+// The report of a fault says what connections suffered from it, also those that have ended since.
+func TestTheReportOfAFaultSaysWhatConnectionsSuffered(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, "kary-ntree:2,2", harness.NoLiveness())
+	l := h.Listen("n11", "tcp", ":80")
+	var g errgroup.Group
+	g.Go(func() error {
+		c, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, c)
+		return errors.Join(err, c.Close())
+	})
+	c := h.Dial("n00", "tcp", "n11:80")
+	stop := make(chan struct{})
+	g.Go(func() error {
+		for {
+			select {
+			case <-stop:
+				return c.Close()
+			default:
+				if _, err := c.Write(make([]byte, 8<<10)); err != nil {
+					return err
+				}
+			}
+		}
+	})
+	open := func() *fault.Connections { return h.Fabric().Faults()[0].Connections }
+	h.Cut("s1.0", "n00")
+	rig.Until(t, func() bool { c := open(); return c != nil && c.Longest > 0.3 }, "it stands still for longer than an RTT")
+	h.Restore("s1.0", "n00")
+	rig.Until(t, func() bool { return open().Resent > 0 }, "what was lost is sent again")
+	close(stop)
+	require.NoError(t, g.Wait())
+	h.Net("n00").Close()
+	h.Net("n11").Close()
+	h.Fabric().CloseReports()
+	r := h.Fabric().Faults()[0]
+	require.False(t, r.Open)
+	require.Positive(t, r.Connections.Resent)
+	require.Greater(t, r.Connections.Longest, 0.3)
+	worst := r.Connections.Worst[0]
+	require.Equal(t, "n00", worst.NIC)
+	require.True(t, strings.HasSuffix(worst.To, ":80"), worst.To)
+	var b strings.Builder
+	_, err := r.WriteTo(&b)
+	require.NoError(t, err)
+	require.Regexp(t, `\n  connections +\d+ connections?, .* sent again, the longest standstill .*\n +n00, .*:80: .* stood still for`, b.String())
 }
 
 func zeros(h *harness.Harness) string { return h.Topology().NICs[0].Name[1:] }

@@ -129,7 +129,7 @@ func (l *hostLine) startHost(tb testing.TB, g *topology.Graph, t *bus.NATS, node
 		d := m.Driver(n)
 		l.drivers = append(l.drivers, d)
 		if c := nics[n]; c != nil {
-			l.nics[n.Index] = nicd.New(c, d)
+			l.nics[n.Index] = nicd.New(c, d, clock.Now)
 		}
 		for p := range weft.PortID(cfg.Cores[i].Ports()) {
 			if _, _, linked := g.Peer(weft.End{Node: n, Port: p}); !linked {

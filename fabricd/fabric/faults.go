@@ -78,6 +78,7 @@ func (fs *faults) one(ctx context.Context, s fault.Spec) (report fault.Report, c
 // last are brought up to date.
 func (fs *faults) Faults() []fault.Report {
 	fs.look(host.CountersRequest{Generations: true}, false)
+	fs.lookAtConnections()
 	return fs.reportsAfter(0)
 }
 
@@ -101,6 +102,7 @@ func (fs *faults) reportsAfter(id int) (list []fault.Report) {
 // CloseReports stops counting effects for all repaired faults, as at the end of a run.
 func (fs *faults) CloseReports() {
 	fs.refreshHosts(host.CountersRequest{Generations: true})
+	fs.lookAtConnections()
 	fs.inLoop(func(l loop) {
 		l.countNow()
 		l.decide(leader.Close{})

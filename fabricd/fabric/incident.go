@@ -43,6 +43,7 @@ func (f *Fabric) attendFaults() {
 		f.read(func(s *leader.State) { due = s.Due(now) })
 		if due {
 			f.look(host.CountersRequest{Generations: true}, false) // for reports that begin or end
+			f.faults.lookAtConnections()
 		}
 		f.inLoop(func(l loop) {
 			if due {

@@ -53,6 +53,7 @@ type Report struct {
 	Duplicated  uint64            `json:"duplicated"`   // packets that arrived twice
 	Extra       ExtraHops         `json:"extra_hops"`
 	Degradation Degradation       `json:"throughput"`
+	Connections *Connections      `json:"connections,omitempty"`                     // of programs; nil: none sent anything
 	LastEffect  *float64          `json:"last_effect_seconds" jsonschema:"nullable"` // when the latest of all this was counted; nil: nothing was
 
 	SharedWith  []int    `json:"shared_with,omitempty"` // reports of faults counted at the same time: until 1 s after repair
@@ -86,7 +87,7 @@ type ExtraHops struct {
 func FabricWide() []string {
 	return []string{
 		"first_reroute_seconds", "rerouted", "requeued", "discarded", "discarded_by", "reordered", "duplicated", "extra_hops", "throughput",
-		"last_effect_seconds",
+		"connections", "last_effect_seconds",
 	}
 }
 
@@ -104,6 +105,10 @@ func (r Report) Clone() Report {
 		if *s != nil {
 			*s = new(**s)
 		}
+	}
+	if r.Connections != nil {
+		r.Connections = new(*r.Connections)
+		r.Connections.Worst = slices.Clone(r.Connections.Worst)
 	}
 	if r.Reconfiguration != nil {
 		r.Reconfiguration = new(*r.Reconfiguration)

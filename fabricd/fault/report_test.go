@@ -26,6 +26,9 @@ func full() Report {
 		Degradation: Degradation{
 			Found: true, Baseline: 8000, Lowest: 6000, Depth: 25, LowestAfter: new(0.02), MadeGoodAfter: new(0.18),
 		},
+		Connections: &Connections{Count: 3, Resent: 20480, Longest: 0.21, Worst: []Connection{
+			{NIC: "n00", From: "10.64.0.1:49152", To: "10.64.0.4:80", Resent: 20480, Standstill: 0.21},
+		}},
 		LastEffect: new(9.8), SharedWith: []int{2, 4}, Shared: []string{"rerouted", "throughput"}, Open: true,
 		Generation: 4,
 		Reconfiguration: &Reconfiguration{
@@ -50,6 +53,9 @@ func TestReportAsJSONIsStable(t *testing.T) {
 		"discarded": 5, "discarded_by": {"4: no way left": 4, "2: a dead NIC": 1},
 		"reordered": 7, "duplicated": 1, "extra_hops": {"packets": 470, "mean": 1.5, "most": 4},
 		"throughput": {"found": true, "baseline": 8000, "lowest": 6000, "depth": 25, "lowest_after_seconds": 0.02, "made_good_after_seconds": 0.18},
+		"connections": {"count": 3, "resent_bytes": 20480, "longest_standstill_seconds": 0.21, "worst": [
+			{"nic": "n00", "from": "10.64.0.1:49152", "to": "10.64.0.4:80", "resent_bytes": 20480, "standstill_seconds": 0.21}
+		]},
 		"last_effect_seconds": 9.8, "shared_with": [2, 4], "shared": ["rerouted", "throughput"], "open": true, "era": 4,
 		"reconfiguration": {
 			"version": 6, "method": "ddrc", "detect_seconds": 0.1525, "compute_seconds": 0.00125, "drain_seconds": 0, "distribute_seconds": 0.003, "in_force_seconds": 0.15675, "settled_seconds": 0.19,
@@ -190,7 +196,7 @@ func TestSummary(t *testing.T) {
 				"restored at 12.010 s, rerouted meanwhile 480\n" +
 				"  first re-route after 151.50 ms; requeued 2; discarded 5; reordered 7, duplicated 1; " +
 				"470 packets went 1.50 hops further, at most 4; throughput fell by 25% of 8000 packets/s after 20 ms, made good after 180 ms; " +
-				"shared with faults 2, 4, counted at the same time",
+				"3 connections, 20 KiB sent again, the longest standstill 210ms; shared with faults 2, 4, counted at the same time",
 		},
 	} {
 		assert.Equal(t, c.want, c.report.Summary())
@@ -215,6 +221,9 @@ func TestTheWholeReportForPeople(t *testing.T) {
   duplicated     1
   extra hops     mean 1.50, most 4, of 470 packets
   throughput     fell by 25% of 8000 packets/s after 20 ms, made good after 180 ms *
+  connections    3 connections, 20 KiB sent again, the longest standstill 210ms
+                 n00, 10.64.0.1:49152 > 10.64.0.4:80: 20 KiB sent again, stood still for 210ms
+                 and 2 more
   last effect    after 9800.00 ms
   manager        ddrc: new tables in force after 156.8 ms (detect 152.5, compute 1.2, distribute 3.0), 2 of 56 pairs without a path, as s0.0 to s1.1: s1.1 does not answer
                  version 6, 24 entries of 4 switches, 8 of 56 flows re-routed, settled after 190.0 ms

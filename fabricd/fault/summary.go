@@ -109,6 +109,9 @@ func (r Report) effects() (list []string) {
 	if r.Degradation.Found {
 		add("throughput %s", r.Degradation)
 	}
+	if c := r.Connections; c != nil {
+		add("%s", c)
+	}
 	if len(r.SharedWith) > 0 {
 		add("shared with %s, counted at the same time", r.others())
 	}
@@ -173,6 +176,15 @@ func (r Report) Figures() (list []Figure) {
 	line("duplicated", "%d", r.Duplicated)
 	line("extra hops", "mean %.2f, most %d, of %d packets", r.Extra.Mean, r.Extra.Most, r.Extra.Packets)
 	line("throughput", "%s", r.Degradation)
+	if c := r.Connections; c != nil {
+		line("connections", "%s", c)
+		for _, one := range c.Worst {
+			line("", "%s", one)
+		}
+		if more := c.Count - len(c.Worst); more > 0 {
+			line("", "and %d more", more)
+		}
+	}
 	line("last effect", "%s", after(r.LastEffect, "none"))
 	if c := r.Reconfiguration; c != nil {
 		line("manager", "%s: %s", c.Method, c)
@@ -223,7 +235,8 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 // labels gives the JSON name of what a line of WriteTo shows, where it can be shared.
 var labels = map[string]string{
 	"first re-route": "first_reroute_seconds", "rerouted": "rerouted", "requeued": "requeued", "discarded": "discarded", "reordered": "reordered",
-	"duplicated": "duplicated", "extra hops": "extra_hops", "throughput": "throughput", "last effect": "last_effect_seconds",
+	"duplicated": "duplicated", "extra hops": "extra_hops", "throughput": "throughput", "connections": "connections",
+	"last effect": "last_effect_seconds",
 }
 
 // rules lists the discards by rule.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -356,7 +357,27 @@ func (p *Local) Nodes(_ context.Context, r NodeRequest) (a Nodes, err error) {
 		a.NICs, drivers = append(a.NICs, h.Snapshot()), append(drivers, h.Driver.Stats())
 	}
 	a.Drivers = drivers
+	for _, from := range r.Since {
+		a.Suffered = append(a.Suffered, p.suffered(from))
+	}
 	return a, nil
+}
+
+// suffered is what connections on NICs suffered since a moment.
+func (p *Local) suffered(from weft.Time) (all fault.Connections) {
+	for _, h := range p.nodes.nics {
+		r := h.Recorder()
+		if r == nil {
+			continue
+		}
+		for _, c := range r.Since(from) {
+			all.Add(fault.Connection{
+				NIC: p.graph.Name(h.id.Node()), From: c.From.String(), To: c.To.String(), Resent: c.Resent,
+				Standstill: c.Still.Duration().Seconds(),
+			})
+		}
+	}
+	return all
 }
 
 func (w LinkDirection) compare(o LinkDirection) int {

@@ -191,7 +191,7 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 		n.switches, n.bySwitch[id], drivers[id.Node()] = append(n.switches, s), s, s.Driver
 	}
 	for i, id := range nics {
-		h := &nicNode{NIC: nicd.New(nicCores[i], nicDrivers[id]), id: id}
+		h := &nicNode{NIC: nicd.New(nicCores[i], nicDrivers[id], cfg.Runtime.Now), id: id}
 		n.nics, n.byNIC[id], drivers[id.Node()] = append(n.nics, h), h, h.Driver
 		if c.Hold {
 			h.Hold(true)

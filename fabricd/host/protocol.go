@@ -2,6 +2,7 @@ package host
 
 import (
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -129,6 +130,7 @@ type NodeRequest struct {
 	Number   uint64          `json:"number"`
 	Switches []weft.SwitchID `json:"switches,omitempty"`
 	NICs     []weft.NICID    `json:"nics,omitempty"`
+	Since    []weft.Time     `json:"since,omitempty"` // for each, what connections on NICs suffered since then
 }
 
 // Nodes are the nodes asked for, in the order of the request.
@@ -138,7 +140,8 @@ type Nodes struct {
 	Switches []switching.Snapshot `json:"switches,omitempty"`
 	Flows    [][]link.Flow        `json:"flows,omitempty"` // per switch, per port
 	NICs     []nic.Snapshot       `json:"nics,omitempty"`
-	Drivers  []switchd.Stats      `json:"drivers,omitempty"` // per switch, then per NIC
+	Drivers  []switchd.Stats      `json:"drivers,omitempty"`  // per switch, then per NIC
+	Suffered []fault.Connections  `json:"suffered,omitempty"` // per moment asked for
 }
 
 // EndOrder says why a host is to end.

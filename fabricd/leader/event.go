@@ -77,6 +77,12 @@ type ExtraHops struct {
 // Sampled says how many packets have been delivered by now.
 type Sampled struct{ Delivered uint64 }
 
+// Suffered says what programs' connections have suffered since a fault began.
+type Suffered struct {
+	Incident    int
+	Connections fault.Connections
+}
+
 // Tick says that time has passed. What was due at Asked begins or is closed: hosts have been asked
 // since, if [State.Due] said that anything was. What is due only since then waits for the next.
 type Tick struct{ Asked weft.Time }
@@ -213,6 +219,7 @@ func (Seen) event()           {}
 func (Counted) event()        {}
 func (Sampled) event()        {}
 func (Tick) event()           {}
+func (Suffered) event()       {}
 func (Close) event()          {}
 func (SetTraffic) event()     {}
 func (Hold) event()           {}

@@ -210,6 +210,14 @@ func (s *State) closeIncident(n *Incident) {
 	s.do(Changed{})
 }
 
+// Counting are the incidents whose effects are counted: their numbers, and when they began.
+func (s *State) Counting() (ids []int, began []weft.Time) {
+	for _, n := range s.open {
+		ids, began = append(ids, n.Report.ID), append(began, n.Began)
+	}
+	return ids, began
+}
+
 // Due reports whether an incident may be about to begin for a silence, or to be closed.
 func (s *State) Due(now weft.Time) bool {
 	silent := slices.ContainsFunc(s.watch.silent, func(e silentEnd) bool { return e.at <= now-explains })

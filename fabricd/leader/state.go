@@ -334,6 +334,10 @@ func (s *State) decide(ev Event) {
 		s.counted = e
 	case Sampled:
 		s.samples.add(s.now, e.Delivered)
+	case Suffered:
+		if i, ok := s.indexOf(e.Incident); ok && s.Incidents[i].Report.Open {
+			s.Incidents[i].Report.Connections = &e.Connections
+		}
 	case Tick:
 		s.tick(e.Asked)
 	case Close:

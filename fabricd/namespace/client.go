@@ -303,6 +303,9 @@ const holderName = "weft-nic"
 // makeHolder starts the holder of a namespace, with its connection to the server and the file of
 // hosts. It goes on when this process ends.
 func makeHolder(s spec, control, hosts *os.File) error {
+	if !mainCalled.Load() {
+		return errors.New("this program calls namespace.Main nowhere, which it must before all else")
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err

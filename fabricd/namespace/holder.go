@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,9 +37,14 @@ func attributes(user bool) *syscall.SysProcAttr {
 	return a
 }
 
+// mainCalled is set once [Main] was called: whoever never calls it would start itself instead of a
+// holder.
+var mainCalled atomic.Bool
+
 // Main is the holder, where this process was started as one; then it does not return. A program that
 // opens namespaces calls it before all else.
 func Main() {
+	mainCalled.Store(true)
 	if len(os.Args) != 2 || os.Args[0] != holderName || os.Getpid() != 1 {
 		return
 	}

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -401,33 +400,6 @@ func TestClientForTheKilled(t *testing.T) {
 
 // All of it runs for a user without rights, whose namespaces are of users too.
 func TestAUserWithoutRights(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("this is such a user")
-	}
-	for _, p := range []string{"unshare", "setpriv", "mount"} {
-		testenv.Need(t, p, "util-linux")
-	}
-	if _, err := os.Stat("/dev/net/tun"); err != nil {
-		testenv.Missing(t, "programs need a network: %v", err)
-	}
-	dir, err := os.MkdirTemp("", "weft-user-")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	binary, err := os.ReadFile(self(t))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "test"), binary, 0o755))
-	require.NoError(t, os.Chmod(dir, 0o755))
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o700))
-	require.NoError(t, os.Chown(filepath.Join(dir, "tmp"), 65534, 65534))
-	// A device that all may open, as most systems have it.
-	script := `set -e; cd "$1"; mknod tun c 10 200; chmod 666 tun; mount --bind tun /dev/net/tun
-export TMPDIR="$1/tmp"; exec setpriv --reuid=65534 --regid=65534 --clear-groups ./test -test.v -test.run "$2"`
-	out, err := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", script, "sh", dir,
-		"^(TestProgramsTalk|TestProgramsOf|TestAProgramEnds|TestAReport|TestNothing)").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	for _, name := range []string{"TestProgramsTalkThroughTheFabric", "TestNothingIsLeftWhateverIsKilled/the_namespace"} {
-		if !strings.Contains(string(out), "--- PASS: "+name) {
-			testenv.Missing(t, "a user without rights has no namespaces here:\n%s", out)
-		}
-	}
+	rig.WithoutRights(t, "^(TestProgramsTalk|TestProgramsOf|TestAProgramEnds|TestAReport|TestNothing)",
+		"TestProgramsTalkThroughTheFabric", "TestNothingIsLeftWhateverIsKilled/the_namespace")
 }

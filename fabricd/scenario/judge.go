@@ -28,6 +28,7 @@ func (r *run) judge(ctx context.Context, res *Result) {
 		}
 	}
 	r.losses.look(r.fabric, s.lostWithin)
+	r.programs.judge(fail)
 	if r.opensm != nil && r.opensm.Err() != nil {
 		fail("manager", "OpenSM ended before the scenario: %v", r.opensm.Err())
 	}

@@ -35,13 +35,14 @@ type Scenario struct {
 	Args     []string
 	Delays   manager.Delays // of the subnet manager, in virtual time
 	Timeline []Action       // in the order of their times
+	Programs []Program      // in the order of the file; the timeline starts them
 	Expect   format.Expect
 
 	detectedWithin, madeGoodWithin, lostWithin time.Duration // of Expect; 0: not judged
 }
 
 // Action is one step of the timeline with its names resolved: faults and repairs, or traffic, or
-// packets.
+// packets, or the start of a program.
 type Action struct {
 	At   time.Duration // since the start of the run
 	Text string        // as reports print it: "cut s0.00-s1.00"
@@ -49,9 +50,10 @@ type Action struct {
 	Faults  []fault.Spec // at one instant
 	Traffic *nic.Traffic
 	Send    *Packets
+	Program *Program
 }
 
-func (a *Action) ofFaults() bool { return a.Traffic == nil && a.Send == nil }
+func (a *Action) ofFaults() bool { return a.Traffic == nil && a.Send == nil && a.Program == nil }
 
 // Packets are packets that one NIC sends to another. Their paths are recorded if the fabric has a
 // recorder.
@@ -146,6 +148,7 @@ func parse(ctx context.Context, doc *document.Doc, f format.File, own ...firmwar
 		p.failures(&f, g, s)
 		s.File = f
 		p.timeline(f.Timeline, g, s)
+		p.programs(f.Programs, g, s)
 	}
 	if err := p.errs.Err(); err != nil {
 		return nil, err

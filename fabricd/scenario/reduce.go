@@ -202,6 +202,7 @@ func (s *search) options() {
 	}{
 		{"switch", s.best.Switch != settings.Switch{}, func(f *format.File) { f.Switch = settings.Switch{} }},
 		{"choices", s.best.Choices != nil, func(f *format.File) { f.Choices = nil }},
+		{"programs", s.best.Programs != nil, func(f *format.File) { f.Programs = nil }},
 		{"routings", s.best.Routings != nil, func(f *format.File) { f.Routings = nil }},
 		{"nic", s.best.NIC != settings.NIC{}, func(f *format.File) { f.NIC = settings.NIC{} }},
 		{"liveness", s.best.Liveness != settings.Liveness{}, func(f *format.File) { f.Liveness = settings.Liveness{} }},

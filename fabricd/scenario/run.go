@@ -29,7 +29,9 @@ type Result struct {
 	Rerouted  uint64         `json:"rerouted"` // decisions to go another way because of a fault
 	SimSeed   uint64         `json:"sim_seed"`
 	Totals    fabric.Totals  `json:"totals"`
-	Seconds   float64        `json:"seconds"` // of wall time that the run took
+	// Programs are those that the scenario started, in the order of the file.
+	Programs []ProgramResult `json:"programs,omitempty"`
+	Seconds  float64         `json:"seconds"` // of wall time that the run took
 	// TimeFactor, live and where links are paced, is how fast the clock went, compared with that of
 	// the machine, on average.
 	TimeFactor float64 `json:"time_factor,omitempty"`
@@ -57,6 +59,8 @@ type Runner struct {
 	Drain    time.Duration // how long the fabric may take to drain, by its clock; 0: DrainTime
 	// Watch, unless nil, looks at the run too.
 	Watch Watcher
+	// NICs gives programs these NICs of a fabric that runs; nil: no scenario may start programs.
+	NICs func(ctx context.Context, f *fabric.Fabric, names []string) (NICs, error)
 }
 
 // Watcher looks at a run while it goes on. It is called from Run's goroutine and must not change
@@ -84,6 +88,9 @@ func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 	}
 	if s.OpenSM && r.Runtime != nil {
 		return Result{}, errors.New("OpenSM runs by the clock of this machine: run the scenario live, without --virtual")
+	}
+	if err := r.mayStart(s); err != nil {
+		return Result{}, err
 	}
 	traffic := o.Traffic
 	if s.OpenSM {
@@ -115,6 +122,12 @@ func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 			return Result{}, err
 		}
 	}
+	if len(s.Programs) > 0 {
+		if err := run.openNICs(ctx); err != nil {
+			return Result{}, err
+		}
+		defer func() { _ = run.programs.end() }() // if it was not judged
+	}
 	res, err := run.whole(ctx, began)
 	if r.Watch != nil {
 		r.Watch.End(f, res, err)
@@ -140,6 +153,11 @@ func (r *run) whole(ctx context.Context, began time.Time) (Result, error) {
 	err := r.timeline(ctx)
 	if err == nil {
 		see()
+	}
+	if ended := r.programs.end(); err == nil {
+		err = ended
+	}
+	if err == nil {
 		if r.judge(ctx, &res); ctx.Err() != nil {
 			err = fmt.Errorf("interrupted: %w", ctx.Err())
 		}
@@ -149,6 +167,7 @@ func (r *run) whole(ctx context.Context, began time.Time) (Result, error) {
 		res.Ledger, res.Faults, res.Totals = f.Ledger(), f.Faults(), f.Totals()
 		res.Reordered, res.Rerouted = res.Totals.Reordered, res.Totals.Rerouted
 	}
+	res.Programs = r.programs.results()
 	res.Pass = err == nil && len(res.Failed) == 0
 	res.Seconds = time.Since(began).Seconds()
 	if f.Tempo().Factor > 0 {
@@ -166,6 +185,7 @@ type run struct {
 	fabric   *fabric.Fabric
 	scenario *Scenario
 	opensm   *opensm.Manager // nil: none
+	programs *programs       // nil: none
 
 	silences silences
 	losses   losses
@@ -256,6 +276,10 @@ func (r *run) do(ctx context.Context, now []Action) error {
 				return fmt.Errorf("%s: %w", now[0].Text, err)
 			}
 		}
+		return nil
+	}
+	if p := now[0].Program; p != nil {
+		r.programs.start(p)
 		return nil
 	}
 	var specs []fault.Spec

@@ -50,7 +50,7 @@ func files(t *testing.T, pattern string) []string {
 func shipped(t *testing.T) []string {
 	t.Helper()
 	return slices.Concat(files(t, "../../scenarios/*.yaml"), files(t, "../../scenarios/faults/*.yaml"),
-		files(t, "../../scenarios/opensm/*.yaml"))
+		files(t, "../../scenarios/opensm/*.yaml"), files(t, "../../scenarios/programs/*.yaml"))
 }
 
 func TestShippedScenariosAreValid(t *testing.T) {

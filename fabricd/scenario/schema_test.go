@@ -41,7 +41,7 @@ func TestTheSchemaRefusesWhatHasTheWrongShape(t *testing.T) {
 	for _, name := range []string{
 		"unknown-field", "unknown-expectation", "wrong-types", "missing-fields", "bad-values", "bad-parameters", "bad-targets",
 		"not-names", "no-names", "bad-damping", "bad-interval",
-		"bad-send", "bad-choices", "no-port",
+		"bad-send", "bad-choices", "bad-programs", "no-port",
 	} {
 		assert.Error(t, schematest.Validate(t, s, "testdata/bad/"+name+".yaml"), name)
 	}

@@ -37,8 +37,8 @@ func TestShippedScenariosHoldInVirtualTime(t *testing.T) {
 			continue
 		}
 		s := read(t, path)
-		if s.OpenSM {
-			continue // it runs by the clock of the machine: TestOpenSMManagesAScenario
+		if s.OpenSM || len(s.Programs) > 0 {
+			continue // they run by the clock of the machine: TestOpenSMManagesAScenario, and TestAScenarioStartsPrograms of cli
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()

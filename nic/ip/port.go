@@ -4,7 +4,6 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic"
@@ -33,16 +32,20 @@ type Port struct {
 	taking []weft.Header // owned by Receive
 
 	recording sync.Mutex
-	record    Record // guarded by recording
-	in, out   meter  // guarded by recording
-	began     time.Time
+	record    *Record // guarded by recording
+	in, out   meter   // guarded by recording
 }
 
 // Open attaches a port to a NIC, which is number id of so many, in place of what was attached before.
 func Open(n *nicd.NIC, id weft.NICID, nics int) *Port {
 	p := &Port{
 		nic: n, id: id, nics: nics, room: make(chan struct{}, 1), came: make(chan struct{}, 1),
-		closed: make(chan struct{}), began: time.Now(),
+		closed: make(chan struct{}), record: &Record{},
+	}
+	if before, ok := n.Record(p).(*Port); ok { // what was before is told of too
+		before.recording.Lock()
+		p.record, before.record = before.record, &Record{}
+		before.recording.Unlock()
 	}
 	n.Attach(p)
 	return p
@@ -114,10 +117,17 @@ func (p *Port) TrySend(packet []byte) error {
 	return nil
 }
 
-func (p *Port) now() weft.Time { return weft.Time(time.Since(p.began)) * weft.Nanosecond }
+func (p *Port) now() weft.Time { return p.nic.Now() }
 
-// Connections are what the port's packets tell of connections of TCP, by the clock of the machine,
-// which those who connect have too.
+// Since implements [nicd.Recorder].
+func (p *Port) Since(from weft.Time) []nicd.Suffered {
+	p.recording.Lock()
+	defer p.recording.Unlock()
+	return p.record.Since(p.now(), from)
+}
+
+// Connections are what packets tell of connections of TCP, by the clock of the fabric: those of the
+// port, and the latest of the ports before on the same NIC, which have ended.
 func (p *Port) Connections() []Connection {
 	p.recording.Lock()
 	defer p.recording.Unlock()
@@ -177,6 +187,9 @@ func (p *Port) Close() {
 	p.arrived = nil
 	p.mu.Unlock()
 	close(p.closed)
+	p.recording.Lock()
+	p.record.End()
+	p.recording.Unlock()
 	p.nic.Attach(nil)
 	p.nic.Payloads().FreeOf(left)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/nic/nicd"
 )
 
 // Connection is what the packets of a NIC tell of a connection of TCP, of what its side sends.
@@ -39,6 +40,7 @@ type connection struct {
 	since       weft.Time // when something was acknowledged last, or sent with nothing unacknowledged
 	heard       weft.Time // of its latest packet
 	fresh       meter     // of what is sent for the first time
+	history     history
 }
 
 // Sent notes a packet that leaves the NIC.
@@ -69,7 +71,10 @@ func (r *Record) Sent(now weft.Time, packet []byte) {
 	fresh := int32(s.Seq + s.Bytes - c.next) // sequence numbers go round (RFC 9293, section 3.4)
 	fresh = min(max(fresh, 0), int32(s.Bytes))
 	c.fresh.add(now, uint64(fresh))
-	c.Resent += uint64(s.Bytes) - uint64(fresh)
+	if again := uint64(s.Bytes) - uint64(fresh); again > 0 {
+		c.history.sentAgain(now, c.Resent)
+		c.Resent += again
+	}
 	c.next += uint32(fresh)
 }
 
@@ -88,6 +93,7 @@ func (r *Record) Came(now weft.Time, packet []byte) {
 		return
 	}
 	c.Longest = max(c.Longest, now-c.since)
+	c.history.stood(c.since, now)
 	c.acked, c.since = s.Ack, now
 }
 
@@ -106,6 +112,27 @@ func (r *Record) Connections(now weft.Time) (list []Connection) {
 		return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To))
 	})
 	return list
+}
+
+// Since are the connections that sent something, or stood still, since a moment.
+func (r *Record) Since(now, from weft.Time) (list []nicd.Suffered) {
+	for _, c := range r.list {
+		still := c.history.longest(from)
+		if c.next != c.acked && !c.Ended {
+			still = max(still, now-max(c.since, from))
+		}
+		if again := c.history.again(from, c.Resent); again > 0 || still > 0 {
+			list = append(list, nicd.Suffered{From: c.From, To: c.To, Resent: again, Still: still})
+		}
+	}
+	return list
+}
+
+// End notes that nothing is sent any more: all connections have ended.
+func (r *Record) End() {
+	for _, c := range r.list {
+		c.Ended = true
+	}
 }
 
 // makeRoom forgets a connection where there are as many as can be.

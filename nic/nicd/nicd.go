@@ -3,6 +3,8 @@
 package nicd
 
 import (
+	"sync/atomic"
+
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
@@ -33,11 +35,15 @@ type Driver interface {
 // NIC is a NIC with its driver. Safe for as many goroutines as its driver is.
 type NIC struct {
 	Driver
-	core *nic.NIC // stepped only by the driver
+	core     *nic.NIC // stepped only by the driver
+	now      func() weft.Time
+	recorder atomic.Pointer[Recorder]
 }
 
-// New returns core with the driver d, which steps it.
-func New(core *nic.NIC, d Driver) *NIC { return &NIC{Driver: d, core: core} }
+// New returns core with the driver d, which steps it by the clock now.
+func New(core *nic.NIC, d Driver, now func() weft.Time) *NIC {
+	return &NIC{Driver: d, core: core, now: now}
+}
 
 // SetSource replaces what the NIC generates from now on.
 func (n *NIC) SetSource(s nic.Source) (err error) {

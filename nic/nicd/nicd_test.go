@@ -37,11 +37,11 @@ func pair(t *testing.T, p link.Pace) (a, b *NIC) {
 		require.NoError(t, m.Listen(out.Reverse(), inbox))
 		send, err := m.Sender(out)
 		require.NoError(t, err)
+		now := func() weft.Time { return weft.FromDuration(time.Since(start)) }
 		d := switchd.New(switchd.Config{
-			Core: core, Wires: []switchd.Wire{{Out: send, Inbox: inbox, Pace: p}},
-			Clock: func() weft.Time { return weft.FromDuration(time.Since(start)) },
+			Core: core, Wires: []switchd.Wire{{Out: send, Inbox: inbox, Pace: p}}, Clock: now,
 		})
-		both[i] = New(core, d)
+		both[i] = New(core, d, now)
 		running.Go(func() { d.Run(ctx) })
 	}
 	for _, n := range both {

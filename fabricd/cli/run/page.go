@@ -83,6 +83,9 @@ func (u runFlags) again(t *task) string {
 	if u.virtual {
 		text += " --virtual"
 	}
+	if len(t.scenario.Programs) > 0 {
+		text += " --programs"
+	}
 	return text + " --sim-seed " + strconv.FormatUint(t.scenario.Options.Seed, 10) + " --report " + command.ShellWord(filepath.ToSlash(t.report))
 }
 

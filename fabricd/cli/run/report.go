@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ func printResult(cmd *cobra.Command, r scenario.Result) {
 	for _, f := range r.Faults {
 		_, _ = f.WriteTo(w) // a closed pipe ends the process by signal
 	}
+	printPrograms(w, r.Programs)
 	command.PrintLedger(w, r.Ledger)
 	fmt.Fprintf(w, "rerouted %d, reordered %d, mean stretch %.4f, latency %v\n",
 		r.Rerouted, r.Reordered, r.Totals.Stretch, r.Totals.Latency)
@@ -41,6 +43,23 @@ func printResult(cmd *cobra.Command, r scenario.Result) {
 	}
 	fmt.Fprintf(w, "%s %s (%s)\n", verdict, r.Scenario, took)
 }
+
+// printPrograms prints how programs ended, and the last lines of those that did not end well.
+func printPrograms(w io.Writer, list []scenario.ProgramResult) {
+	for _, p := range list {
+		fmt.Fprintln(w, p)
+		if p.Error == "" && (p.Exit == nil || *p.Exit == 0) {
+			continue
+		}
+		lines := slices.Collect(strings.Lines(p.Output))
+		for _, line := range lines[max(0, len(lines)-shownLines):] {
+			fmt.Fprintf(w, "  %s\n", strings.TrimRight(line, "\r\n"))
+		}
+	}
+}
+
+// shownLines is how much of the output of a program people see who ask for nothing; chosen by us.
+const shownLines = 10
 
 // printTable prints a line for each scenario, then what failed in words.
 func printTable(w io.Writer, list []*task, took time.Duration) {
@@ -107,6 +126,7 @@ func writeJUnit(path string, list []*task, began time.Time) error {
 			for _, f := range t.result.Faults {
 				_, _ = f.WriteTo(&b)
 			}
+			printPrograms(&b, t.result.Programs)
 			command.PrintLedger(&b, t.result.Ledger)
 			c.SystemOut = &junit.Output{Data: b.String()}
 		}

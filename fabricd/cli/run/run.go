@@ -38,6 +38,7 @@ type runFlags struct {
 	report  string
 	virtual bool
 	live    bool
+	start   bool // programs of the scenarios
 	shrink  bool
 	small   shrinkFlags
 	drain   time.Duration
@@ -76,6 +77,9 @@ func Command() *cobra.Command {
 			if u.on.Given() && (u.shrink || u.report != "") {
 				return errors.New("--on with --shrink or --report, which are made where a scenario runs: leave one of them out")
 			}
+			if u.start && (u.virtual || u.on.Given()) {
+				return errors.New("--programs with --virtual or --on: programs run on this machine, by its clock: leave one of them out")
+			}
 			if u.shrink {
 				return u.small.run(cmd, args, u)
 			}
@@ -101,6 +105,7 @@ func Command() *cobra.Command {
 	cmd.Flags().StringVar(&u.report, "report", "", "write a report of the run into this `folder`, as one HTML file and as JSON; of several, a folder in it for each")
 	cmd.Flags().BoolVar(&u.virtual, "virtual", false, "run in virtual time instead of live")
 	cmd.Flags().BoolVar(&u.live, "live", false, "run live, which is the default")
+	cmd.Flags().BoolVar(&u.start, "programs", false, "allow the scenarios to start programs, with your rights")
 	cmd.Flags().BoolVar(&u.shrink, "shrink", false, "reduce a failing scenario to a smallest one that still fails")
 	cmd.Flags().DurationVar(&u.drain, "drain-timeout", scenario.DrainTime, "how long the fabric may take to drain "+
 		"when the traffic has stopped, by its clock; when packets are left the ledger is not checked, and the scenario fails")
@@ -108,7 +113,7 @@ func Command() *cobra.Command {
 	cmd.Flags().IntVar(&u.jobs, "jobs", 1, "how many scenarios run at once; live ones share the machine")
 	command.Bound(cmd.Flags(), "jobs", 1, command.MaxWorkers)
 	u.small.flags(cmd)
-	u.on.Flags(cmd, &u.server, []string{"jobs", "json"}, []string{"report", "junit"})
+	u.on.Flags(cmd, &u.server, []string{"jobs", "json", "programs"}, []string{"report", "junit"})
 	u.server.Flags(cmd.Flags())
 	return cmd
 }
@@ -360,7 +365,11 @@ func (u runFlags) one(ctx context.Context, s *scenario.Scenario, number int, lin
 		return scenario.Result{}, err
 	}
 	defer func() { _ = b.Close() }() // all is over
-	return scenario.Runner{Transport: b.Transport, Progress: line.progress, Watch: watch, Drain: u.drain}.Run(ctx, s)
+	r := scenario.Runner{Transport: b.Transport, Progress: line.progress, Watch: watch, Drain: u.drain}
+	if u.start {
+		r.NICs = nicsOf(name)
+	}
+	return r.Run(ctx, s)
 }
 
 // scenarioLine shows how far a scenario has come.

@@ -58,8 +58,8 @@ func (u *upFlags) configure(stderr io.Writer) error {
 		}
 	}
 	u.settings = s
-	if len(f.Timeline) > 0 || f.Expect != (format.Expect{}) {
-		fmt.Fprintf(stderr, "fabricd: %s: the timeline and what is expected are for fabricd run: "+
+	if len(f.Timeline) > 0 || len(f.Programs) > 0 || f.Expect != (format.Expect{}) {
+		fmt.Fprintf(stderr, "fabricd: %s: the timeline, programs and what is expected are for fabricd run: "+
 			"the fabric runs without them\n", u.file)
 	}
 	return u.mistakes(s.Check())

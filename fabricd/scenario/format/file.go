@@ -21,6 +21,7 @@ type File struct {
 	Choices  []Choice          `yaml:"choices,omitempty" json:"choices,omitempty" jsonschema_description:"Which way packets take where the firmware leaves several. The first that is about a packet, and names one of its ways, counts."`
 	Timeline []Step            `yaml:"timeline,omitempty" json:"timeline,omitempty" jsonschema_description:"What happens when, in order."`
 	Failures *Failures         `yaml:"failures,omitempty" json:"failures,omitempty" jsonschema_description:"Cuts of links between switches that the seed draws, beside the timeline."`
+	Programs []Program         `yaml:"programs,omitempty" json:"programs,omitempty" jsonschema_description:"Unmodified programs that talk through the fabric, each by a NIC. Live, on Linux, and where fabricd run --programs allows them."`
 	Expect   Expect            `yaml:"expect" json:"expect" jsonschema_description:"What must hold at the end. That the ledger balances is always expected."`
 }
 
@@ -36,6 +37,7 @@ type FabricFile struct {
 	Choices  []Choice          `yaml:"choices,omitempty"`
 	Timeline []Step            `yaml:"timeline,omitempty"`
 	Failures *Failures         `yaml:"failures,omitempty"`
+	Programs []Program         `yaml:"programs,omitempty"`
 	Expect   Expect            `yaml:"expect,omitempty"`
 }
 
@@ -82,6 +84,23 @@ type Step struct {
 	Delay     Duration `yaml:"delay,omitempty" json:"delay,omitempty" jsonschema_description:"Time added to the link's own delay, as 5ms."`
 	Rate      Rate     `yaml:"rate,omitempty" json:"rate,omitempty" jsonschema_description:"Most that the link carries, as 100kB/s, 8Mbit/s or unlimited."`
 	Clear     bool     `yaml:"clear,omitempty" json:"clear,omitempty" jsonschema_description:"What the link suffered before ends; otherwise the figures given are merged with it."`
+}
+
+// Program is one that a scenario starts. It runs in the folder of the scenario's file. Programs of one
+// NIC share its network. The scenario ends those that still run at its end.
+type Program struct {
+	Name    string   `yaml:"name,omitempty" json:"name,omitempty" jsonschema_description:"What reports call it; the first word of its command unless given."`
+	On      string   `yaml:"on" json:"on" jsonschema:"minLength=1" jsonschema_description:"The NIC whose packets it sends and takes, as n000."`
+	Command []string `yaml:"command" json:"command" jsonschema:"minItems=1" jsonschema_description:"The program and its arguments, as [iperf3, --client, n000]."`
+	At      Duration `yaml:"at,omitempty" json:"at,omitempty" jsonschema_description:"When it starts, since traffic started; at once unless given."`
+	Expect  Ending   `yaml:"expect,omitempty" json:"expect,omitempty" jsonschema_description:"What must hold of it. What is left out is not judged, but that it can be started."`
+}
+
+// Ending is what a scenario expects of a program.
+type Ending struct {
+	Exit   *int     `yaml:"exit,omitempty" json:"exit,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"It ends by itself before the scenario does, with this exit code; 128 and the number of the signal that ended it."`
+	Output string   `yaml:"output,omitempty" json:"output,omitempty" jsonschema_description:"A line of its output or its errors has this text, or matches it as a regular expression of RE2."`
+	Within Duration `yaml:"within,omitempty" json:"within,omitempty" jsonschema_description:"It ends by itself within this time after its start, by the clock of the fabric, as 10s."`
 }
 
 // Failures are so many cuts, one after the other.
