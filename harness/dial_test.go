@@ -21,6 +21,7 @@ import (
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
+	nicCore "github.com/weft-fabric/weft/nic"
 )
 
 // A connection survives links that are cut and mended: its bytes come in order, all packets are
@@ -125,6 +126,33 @@ func TestTheReportOfAFaultSaysWhatConnectionsSuffered(t *testing.T) {
 	_, err := r.WriteTo(&b)
 	require.NoError(t, err)
 	require.Regexp(t, `\n  connections +\d+ connections?, .* sent again, the longest standstill .*\n +n00, .*:80: .* stood still for`, b.String())
+}
+
+// A NIC whose link is cut holds back for ever: its stack ends all the same.
+func TestAStackEndsWhileItsNICHoldsBack(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, "kary-ntree:2,2", harness.NoLiveness())
+	l := h.Listen("n11", "tcp", ":80")
+	var g errgroup.Group
+	for range 64 {
+		c := h.Dial("n00", "tcp", "n11:80")
+		g.Go(func() error {
+			for {
+				if _, err := c.Write(make([]byte, 64<<10)); err != nil {
+					return nil // it was to end
+				}
+			}
+		})
+	}
+	h.Cut("s1.0", "n00")
+	nic := h.Fabric().LocalNIC(0)
+	rig.Until(t, func() bool {
+		err := nic.Carry(3, make([]byte, 1000))
+		return errors.Is(err, nicCore.ErrQueueFull)
+	}, "the NIC holds back")
+	h.Net("n00").Close()
+	require.NoError(t, g.Wait())
+	_ = l.Close()
 }
 
 func zeros(h *harness.Harness) string { return h.Topology().NICs[0].Name[1:] }

@@ -66,7 +66,6 @@ func (p *place) make(s *Server, c *conn, nic *nicd.NIC, mtu int) {
 		return
 	}
 	p.holder, p.tun, p.net, p.port = holder, tun, networkOf(tun), ip.Open(nic, p.id, p.nics)
-	p.has = s.reopened(p.name)
 	if p.over() { // meanwhile
 		p.close()
 		return

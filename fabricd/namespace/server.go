@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
-	"github.com/weft-fabric/weft/fabricd/namespace/report"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/nic/ip"
@@ -254,21 +252,6 @@ func (s *Server) keep(p *place) {
 	defer s.ending.Unlock()
 	s.ended = newest(append(s.ended, list...), maxEnded)
 	p.kept = true
-}
-
-// reopened forgets the connections of a NIC, which its new port tells of, and returns which processes
-// have had them.
-func (s *Server) reopened(nic string) map[ends]report.Process {
-	has := map[ends]report.Process{}
-	s.ending.Lock()
-	defer s.ending.Unlock()
-	s.ended = slices.DeleteFunc(s.ended, func(c Connection) bool {
-		if c.NIC == nic {
-			has[ends{c.From, c.To}] = c.Process
-		}
-		return c.NIC == nic
-	})
-	return has
 }
 
 // connections are those of all namespaces, first of those that have ended.
