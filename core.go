@@ -142,6 +142,15 @@ type Egress struct {
 	VC     VC
 	Queued Time // how long since the decision; at a NIC since the packet was generated
 	Header Header
+	// Carries is what a packet carries that left a NIC: its bytes, and in words what they are. The core
+	// leaves it empty, whoever has the payload fills it.
+	Carries Carried
+}
+
+// Carried is what a packet carries; no bytes: nothing.
+type Carried struct {
+	Bytes int
+	Text  string // a packet of IP, as "TCP a > b"; empty: something else
 }
 
 // HasEvents reports whether a holds anything to publish.

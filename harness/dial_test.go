@@ -15,12 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
+	nicCore "github.com/weft-fabric/weft/nic"
 )
 
 // A connection survives links that are cut and mended: its bytes come in order, all packets are
@@ -125,6 +127,67 @@ func TestTheReportOfAFaultSaysWhatConnectionsSuffered(t *testing.T) {
 	_, err := r.WriteTo(&b)
 	require.NoError(t, err)
 	require.Regexp(t, `\n  connections +\d+ connections?, .* sent again, the longest standstill .*\n +n00, .*:80: .* stood still for`, b.String())
+}
+
+// A trace shows what packets carry, and waits for those of programs.
+func TestATraceShowsWhatPacketsCarry(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, "kary-ntree:2,2", harness.NoLiveness())
+	l := h.Listen("n11", "tcp", ":80")
+	defer func() { _ = l.Close() }()
+	for _, of := range []struct{ network, want string }{
+		{"udp4", `^UDP 10\.64\.0\.1:\d+ > 10\.64\.0\.4:80$`},
+		{"udp6", `^UDP \[fd77:6566:74::1\]:\d+ > \[fd77:6566:74::4\]:80$`},
+		{"tcp4", `^TCP 10\.64\.0\.1:\d+ > 10\.64\.0\.4:80 seq`}, // last: its end is sent when it is closed
+	} {
+		c := h.Dial("n00", of.network, "n11:80")
+		made, err := h.Fabric().Trace(0, 3, 1)
+		require.NoError(t, err)
+		require.Zero(t, made.Sent, "it waits for a packet of a program")
+		_, err = c.Write(make([]byte, 500))
+		require.NoError(t, err)
+		var left fabric.HopView
+		rig.Until(t, func() bool {
+			views, _, _ := h.Fabric().Hops(made.After)
+			for _, v := range views {
+				if v.Egress && v.Node == "n00" {
+					left = v
+				}
+			}
+			return left.Bytes > 0
+		}, "a packet of the connection is traced")
+		require.GreaterOrEqual(t, left.Bytes, 20)
+		require.Regexp(t, of.want, left.Carries)
+		require.Regexp(t, `n00 sends it to .*\n    it carries \d+ bytes, (TCP|UDP) `, left.Summary())
+		require.NoError(t, c.Close())
+	}
+}
+
+// A NIC whose link is cut holds back for ever: its stack ends all the same.
+func TestAStackEndsWhileItsNICHoldsBack(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, "kary-ntree:2,2", harness.NoLiveness())
+	l := h.Listen("n11", "tcp", ":80")
+	var g errgroup.Group
+	for range 64 {
+		c := h.Dial("n00", "tcp", "n11:80")
+		g.Go(func() error {
+			for {
+				if _, err := c.Write(make([]byte, 64<<10)); err != nil {
+					return nil // it was to end
+				}
+			}
+		})
+	}
+	h.Cut("s1.0", "n00")
+	nic := h.Fabric().LocalNIC(0)
+	rig.Until(t, func() bool {
+		err := nic.Carry(3, make([]byte, 1000))
+		return errors.Is(err, nicCore.ErrQueueFull)
+	}, "the NIC holds back")
+	h.Net("n00").Close()
+	require.NoError(t, g.Wait())
+	_ = l.Close()
 }
 
 func zeros(h *harness.Harness) string { return h.Topology().NICs[0].Name[1:] }

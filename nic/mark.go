@@ -45,5 +45,8 @@ func (n *NIC) marked(dst weft.NICID) bool { return n.Unmark(dst, 1) == 1 }
 // Generates reports whether the source goes on generating packets.
 func (n *NIC) Generates() bool { return n.nextAt != weft.Never }
 
+// Attached reports whether somebody has packets with payloads to send.
+func (n *NIC) Attached() bool { return n.carrier != nil && !n.carrier.away }
+
 // Waits reports whether packets wait in the send queue.
 func (n *NIC) Waits() bool { return n.queue.packets > 0 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -121,44 +122,44 @@ func TestNothingIsLeftOfProgramsWhenARunIsKilled(t *testing.T) {
 	path, seconds := forever(t)
 	for _, how := range []os.Signal{os.Kill, os.Interrupt} {
 		p := rig.Run(t, exec.Command("fabricd", "run", path, "--programs"))
-		rig.Until(t, func() bool { return processes(seconds) == 3 || p.Ended() }, "the programs run")
+		rig.Until(t, func() bool { return len(called("sleep\x00"+seconds)) == 2 || p.Ended() }, "the programs run")
 		unable(t, p.Out.String())
 		require.NoError(t, p.Cmd.Process.Signal(how))
 		rig.Until(t, p.Ended, "the run ends")
-		rig.Until(t, func() bool { return processes(seconds) == 0 }, "its programs end")
+		rig.Until(t, func() bool { return len(called("sleep\x00"+seconds)) == 0 }, "its programs end")
 		requireNoHolders(t)
 	}
 }
 
-// processes counts those that run whose command line has a text, but for the test and fabricd.
-func processes(text string) (n int) {
+// called are the processes that run whose command line begins with a text.
+func called(text string) (pids []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, f := range files {
 		line, _ := os.ReadFile(f)
 		status, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "status"))
-		if bytes.Contains(line, []byte(text)) && !bytes.Contains(status, []byte("State:\tZ")) {
-			n++
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil && bytes.HasPrefix(line, []byte(text)) &&
+			!bytes.Contains(status, []byte("State:\tZ")) {
+			pids = append(pids, pid)
 		}
 	}
-	return n
+	return pids
 }
 
-// requireNoHolders waits until no process of this test holds the network of a NIC.
-func requireNoHolders(t *testing.T) {
+// holders are the processes of this test that hold the network of a NIC.
+func holders(t *testing.T) []int {
 	t.Helper()
 	self, err := os.Stat("/proc/self/exe")
 	require.NoError(t, err)
-	rig.Until(t, func() bool {
-		files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-		for _, f := range files {
-			line, _ := os.ReadFile(f)
-			exe, err := os.Stat(filepath.Join(filepath.Dir(f), "exe"))
-			if bytes.HasPrefix(line, []byte("weft-nic\x00")) && err == nil && os.SameFile(self, exe) {
-				return false
-			}
-		}
-		return true
-	}, "no network of a NIC is left")
+	return slices.DeleteFunc(called("weft-nic\x00"), func(pid int) bool {
+		exe, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+		return err != nil || !os.SameFile(self, exe)
+	})
+}
+
+// requireNoHolders waits until there are none.
+func requireNoHolders(t *testing.T) {
+	t.Helper()
+	rig.Until(t, func() bool { return len(holders(t)) == 0 }, "no network of a NIC is left")
 }
 
 // Where programs cannot have a network, the run says what to set, and starts nothing.

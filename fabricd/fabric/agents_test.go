@@ -10,12 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/host/hosttest"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/nic/nicd"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -42,6 +45,8 @@ type Agent struct {
 	mu     sync.Mutex
 	away   bool               // guarded by mu: it does not answer
 	hosts  map[string]*hosted // guarded by mu: the latest of each name
+
+	nic func(weft.NICID) *nicd.NIC // guarded by mu: of its latest host in this process; nil: none has run
 }
 
 // hosted is a host that an agent has started. Constant, but for killed.
@@ -110,6 +115,12 @@ func (g *Agent) run(p hosttest.Process) *hosted {
 	over := make(chan struct{})
 	c := p.Config()
 	c.Elapsed = g.Elapsed
+	c.Programs = func(_ *topology.Graph, nic func(weft.NICID) *nicd.NIC, _ func() weft.Time) (remote.Programs, error) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.nic = nic
+		return nil, nil
+	}
 	ready := false
 	c.Ready = func() { ready = true }
 	go func() {
@@ -133,6 +144,14 @@ func (g *Agent) run(p hosttest.Process) *hosted {
 			}
 		},
 	}
+}
+
+// NIC is one of its latest host.
+func (g *Agent) NIC(id weft.NICID) *nicd.NIC {
+	g.mu.Lock()
+	nic := g.nic
+	g.mu.Unlock()
+	return nic(id)
 }
 
 // launch has it be a process.

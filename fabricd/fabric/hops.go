@@ -39,11 +39,13 @@ type HopView struct {
 
 	// Left: it left a NIC, or the output queue of a switch that had decided before and where it
 	// waited for a credit.
-	Egress bool   `json:"left,omitempty"`
-	End    string `json:"end,omitempty" jsonschema:"enum=delivered,enum=lost,enum=discarded"`
-	Detail string `json:"detail,omitempty"` // of a packet that was lost: how
-	Fault  string `json:"fault,omitempty"`  // in force on Link, as "cut, fault 3"
-	Missed uint64 `json:"missed,omitempty"` // events before this one that the reader was too slow for
+	Egress  bool   `json:"left,omitempty"`
+	Bytes   int    `json:"payload_bytes,omitempty"` // that it carries, of one that left a NIC
+	Carries string `json:"payload,omitempty"`       // what that is, a packet of IP, as "TCP 10.64.0.1:49152 > 10.64.0.2:80 seq 1, ack 1"
+	End     string `json:"end,omitempty" jsonschema:"enum=delivered,enum=lost,enum=discarded"`
+	Detail  string `json:"detail,omitempty"` // of a packet that was lost: how
+	Fault   string `json:"fault,omitempty"`  // in force on Link, as "cut, fault 3"
+	Missed  uint64 `json:"missed,omitempty"` // events before this one that the reader was too slow for
 }
 
 // CandidateView is a candidate of a decision.
@@ -116,7 +118,7 @@ func (tr *tracing) viewHop(n uint64, e *hopEvent) HopView {
 	case hopDecided:
 		tr.viewDecision(&v, e)
 	case hopEgress:
-		v.Egress = true
+		v.Egress, v.Bytes, v.Carries = true, e.carries.Bytes, e.carries.Text
 		if e.node.IsSwitch() {
 			v.Why = []string{switching.StallNoCredit.String()}
 		}

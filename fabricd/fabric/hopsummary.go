@@ -22,6 +22,9 @@ func (v HopView) Summary() string {
 		if v.Waited >= 1 {
 			fmt.Fprintf(&b, ", after %s in its send queue", micros(v.Waited))
 		}
+		if v.Bytes > 0 {
+			more("it carries %s", v.payload())
+		}
 	case v.Egress:
 		fmt.Fprintf(&b, "%s sends it on by p%d vc%d, %s after it decided: %s", v.Node, v.Out, v.OutVC, micros(v.Waited), strings.Join(v.Why, ", "))
 	default:
@@ -38,6 +41,15 @@ func (v HopView) Summary() string {
 		v.because(more)
 	}
 	return b.String()
+}
+
+// payload is what the packet carries.
+func (v HopView) payload() string {
+	text := fmt.Sprintf("%d bytes", v.Bytes)
+	if v.Carries != "" {
+		text += ", " + v.Carries
+	}
+	return text
 }
 
 func (v HopView) loss() string {

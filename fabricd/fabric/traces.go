@@ -29,7 +29,8 @@ type hopEvent struct {
 	kind       hopEventKind
 	at         weft.Time
 	node       weft.Node
-	hop        weft.Hop // of the other kinds: the header, and where it left or came in
+	hop        weft.Hop     // of the other kinds: the header, and where it left or came in
+	carries    weft.Carried // of one that left a NIC
 	account    weft.Account
 	rule       string
 	candidates []weft.Candidate // storage of hop.Candidates
@@ -69,6 +70,7 @@ func (t *traces) append(now weft.Time, node weft.Node, a *weft.Actions) {
 		l := &a.Egress[i]
 		e := t.next(hopEgress, l.At, node)
 		e.hop = weft.Hop{Out: l.Port, OutVC: l.VC, In: weft.NoPort, Waited: l.Queued, Header: l.Header}
+		e.carries = l.Carries
 	}
 	for i := range a.Hops {
 		e := t.next(hopDecided, a.Hops[i].At, node)

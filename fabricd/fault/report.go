@@ -83,11 +83,11 @@ type ExtraHops struct {
 
 // FabricWide lists the JSON names of the figures that are counted over the whole fabric. When
 // several faults are in force, these figures may be due to any of them, and [Report].Shared names
-// them. The other figures belong to one link or switch.
+// them, and connections where there are some. The other figures belong to one link or switch.
 func FabricWide() []string {
 	return []string{
 		"first_reroute_seconds", "rerouted", "requeued", "discarded", "discarded_by", "reordered", "duplicated", "extra_hops", "throughput",
-		"connections", "last_effect_seconds",
+		"last_effect_seconds",
 	}
 }
 

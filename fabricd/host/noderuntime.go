@@ -90,6 +90,9 @@ func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
 		}
 		if cfg.Watch != nil {
 			c.Watch = cfg.Watch(n)
+			if !n.IsSwitch() && c.Watch != nil {
+				c.Watch = reader{c.Watch, &m.payloads}
+			}
 		}
 		drivers[i] = switchd.New(c)
 		return nil

@@ -210,6 +210,19 @@ func (s *State) closeIncident(n *Incident) {
 	s.do(Changed{})
 }
 
+// suffered notes what connections have suffered, while effects are counted.
+func (s *State) suffered(e Suffered) {
+	i, ok := s.indexOf(e.Incident)
+	if !ok || !s.Incidents[i].Report.Open {
+		return
+	}
+	r := &s.Incidents[i].Report
+	r.Connections = &e.Connections
+	if len(r.SharedWith) > 0 && !slices.Contains(r.Shared, "connections") {
+		r.Shared = append(slices.Clone(r.Shared), "connections") // a report without them names none
+	}
+}
+
 // Counting are the incidents whose effects are counted: their numbers, and when they began.
 func (s *State) Counting() (ids []int, began []weft.Time) {
 	for _, n := range s.open {

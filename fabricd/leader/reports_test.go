@@ -37,6 +37,33 @@ func TestOnlyFaultsThatAreCountedAtTheSameTimeShareFigures(t *testing.T) {
 	assert.Equal(t, [][]int{{2}, {1, 3}, {2, 4}, {3}}, with)
 }
 
+// What connections suffered is in the report while the fault is counted, and shared as other figures are.
+func TestAReportHasWhatConnectionsSufferedWhileItIsCounted(t *testing.T) {
+	t.Parallel()
+	l := lead(t)
+	tell := func(id, count int) {
+		l.takes(0, leader.Suffered{Incident: id, Connections: fault.Connections{Count: count}})
+	}
+	l.takes(0, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbCut, A: "s0.0-s1.0"}}})
+	tell(1, 1)
+	assert.Empty(t, l.Reports(l.now, 0)[0].Shared)
+	l.takes(0, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbCut, A: "s0.0-s1.1"}}})
+	tell(1, 2)
+	tell(7, 1) // there is none
+	list := l.Reports(l.now, 0)
+	assert.Equal(t, 2, list[0].Connections.Count)
+	assert.Contains(t, list[0].Shared, "connections")
+	assert.Nil(t, list[1].Connections)
+	assert.NotContains(t, list[1].Shared, "connections")
+	l.takes(0, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbHeal}}})
+	l.takes(0, leader.Finished{Action: 3})
+	l.takes(2*ledger.Settle, leader.Tick{Asked: l.now + 2*ledger.Settle})
+	tell(1, 9)
+	list = l.Reports(l.now, 0)
+	assert.False(t, list[0].Open)
+	assert.Equal(t, 2, list[0].Connections.Count)
+}
+
 // A report names the ends of a link in the link's order, whichever the order named first.
 func TestAReportNamesTheEndsOfALinkInItsOrder(t *testing.T) {
 	t.Parallel()

@@ -335,9 +335,7 @@ func (s *State) decide(ev Event) {
 	case Sampled:
 		s.samples.add(s.now, e.Delivered)
 	case Suffered:
-		if i, ok := s.indexOf(e.Incident); ok && s.Incidents[i].Report.Open {
-			s.Incidents[i].Report.Connections = &e.Connections
-		}
+		s.suffered(e)
 	case Tick:
 		s.tick(e.Asked)
 	case Close:

@@ -1,6 +1,6 @@
 //go:build linux
 
-package namespace
+package namespace_test
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/namespace"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -77,12 +78,12 @@ func BenchmarkPrograms(b *testing.B) {
 }
 
 // output runs a command by a holder and returns what it prints.
-func output(b *testing.B, start func(Command) (int, error), args []string) string {
+func output(b *testing.B, start func(namespace.Command) (int, error), args []string) string {
 	out, err := os.Create(filepath.Join(b.TempDir(), "out"))
 	require.NoError(b, err)
 	null, err := os.Open(os.DevNull)
 	require.NoError(b, err)
-	code, err := start(Command{Args: args, Env: os.Environ(), Dir: "/", Files: [3]*os.File{null, out, null}})
+	code, err := start(namespace.Command{Args: args, Env: os.Environ(), Dir: "/", Files: [3]*os.File{null, out, null}})
 	require.NoError(b, err)
 	text, err := os.ReadFile(out.Name())
 	require.NoError(b, errors.Join(err, out.Close(), null.Close()))
@@ -97,85 +98,29 @@ func fabricOf(topology, last string, options ...harness.Option) func(*testing.B,
 		b.Setenv("WEFT_RUN_DIR", filepath.Join(b.TempDir(), "run"))
 		h := harness.New(b, topology, options...)
 		names := h.Topology().NICNames()
-		s, err := Serve(Config{
-			Fabric: "bench", Host: Local, Names: names, NIC: h.Fabric().LocalNIC,
-			Where: func(weft.NICID) string { return Local },
+		s, err := namespace.Serve(namespace.Config{
+			Fabric: "bench", Host: namespace.Local, Names: names, NIC: h.Fabric().LocalNIC,
+			Where: func(weft.NICID) string { return namespace.Local },
 		})
 		require.NoError(b, err)
 		b.Cleanup(func() { require.NoError(b, s.Close()) })
-		open := map[string]*Namespace{}
+		open := map[string]*namespace.Namespace{}
 		for as, nic := range map[string]string{"n0": names[0], last: last} {
-			open[as], err = Open(b.Context(), Options{Fabric: "bench", NIC: nic, MTU: mtu})
+			open[as], err = namespace.Open(b.Context(), namespace.Options{Fabric: "bench", NIC: nic, MTU: mtu})
 			require.NoError(b, err)
 		}
 		return func(nic string, args ...string) string {
-			return output(b, func(c Command) (int, error) { return open[nic].Run(c, nil) }, args)
+			return output(b, func(c namespace.Command) (int, error) { return open[nic].Run(c, nil) }, args)
 		}, last
 	}
 }
 
 // plainPair is two namespaces whose packets this process copies from one to the other.
 func plainPair(b *testing.B, mtu int) (runner, string) {
-	names := []string{"n0", "n1"}
-	holders, tuns := map[string]*conn{}, make([]*os.File, len(names))
-	for i, name := range names {
-		var hosts bytes.Buffer
-		require.NoError(b, ip.WriteHosts(&hosts, names))
-		file, err := inMemory(hosts.Bytes())
-		require.NoError(b, err)
-		p := &place{id: weft.NICID(i), name: name, mtu: mtu}
-		ours, theirs := connections(b)
-		go func() {
-			var r reply
-			files, err := theirs.receive(&r)
-			if err == nil {
-				_ = makeHolder(*r.Make, files[0], files[1])
-				closeAll(files)
-			}
-		}()
-		holders[name], tuns[i], err = p.ask(&Server{cfg: Config{Names: names}}, ours)
-		require.NoError(b, errors.Join(err, file.Close()))
-		b.Cleanup(func() { _ = holders[name].Close(); _ = tuns[i].Close() })
-	}
-	for i := range tuns {
-		go func() {
-			buffer := make([]byte, 1<<16)
-			for {
-				n, err := tuns[i].Read(buffer)
-				if err != nil {
-					return
-				}
-				_, _ = tuns[1-i].Write(buffer[:n])
-			}
-		}()
-	}
+	start := namespace.PlainPair(b, mtu)
 	return func(nic string, args ...string) string {
-		return output(b, func(c Command) (int, error) {
-			end, theirs, err := pair()
-			require.NoError(b, err)
-			require.NoError(b, holders[nic].send(run{}, theirs))
-			require.NoError(b, theirs.Close())
-			to, err := connOf(end)
-			require.NoError(b, err)
-			text, err := json.Marshal(c)
-			require.NoError(b, err)
-			command, err := inMemory(text)
-			require.NoError(b, err)
-			defer func() { _ = command.Close() }()
-			return runBy(to, c, command, nil, func() error { return errors.New("the holder has ended") })
-		}, args)
+		return output(b, func(c namespace.Command) (int, error) { return start(nic, c) }, args)
 	}, "n1"
-}
-
-func connections(b *testing.B) (x, y *conn) {
-	f, g, err := pair()
-	require.NoError(b, err)
-	x, err = connOf(f)
-	require.NoError(b, err)
-	y, err = connOf(g)
-	require.NoError(b, err)
-	b.Cleanup(func() { _, _ = x.Close(), y.Close() })
-	return x, y
 }
 
 // wirePort is the end of a wire without a fabric, to measure a stack alone.

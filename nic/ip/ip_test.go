@@ -74,7 +74,7 @@ func TestWhatASegmentSays(t *testing.T) {
 		require.False(t, ok, "%d bytes", cut)
 	}
 	packet[9] = 17
-	require.Equal(t, "UDP to 10.64.0.4", ip.Text(packet))
+	require.Equal(t, "UDP 10.64.0.1:40000 > 10.64.0.4:80", ip.Text(packet))
 	packet[9] = 1
 	require.Equal(t, "ICMP to 10.64.0.4", ip.Text(packet))
 	packet[9] = 47

@@ -126,8 +126,7 @@ func (p *Port) Since(from weft.Time) []nicd.Suffered {
 	return p.record.Since(p.now(), from)
 }
 
-// Connections are what packets tell of connections of TCP, by the clock of the fabric: those of the
-// port, and the latest of the ports before on the same NIC, which have ended.
+// Connections are what the port's packets tell of connections of TCP, by the clock of the fabric.
 func (p *Port) Connections() []Connection {
 	p.recording.Lock()
 	defer p.recording.Unlock()

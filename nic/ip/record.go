@@ -39,8 +39,9 @@ type connection struct {
 	next, acked uint32    // the next byte to be sent for the first time, and to be acknowledged
 	since       weft.Time // when something was acknowledged last, or sent with nothing unacknowledged
 	heard       weft.Time // of its latest packet
+	fresh       meter     // of what is sent for the first time
 	history     history
-	fresh       meter // of what is sent for the first time
+	past        bool // of a port before
 }
 
 // Sent notes a packet that leaves the NIC.
@@ -100,6 +101,9 @@ func (r *Record) Came(now weft.Time, packet []byte) {
 // Connections are those that are remembered, by address.
 func (r *Record) Connections(now weft.Time) (list []Connection) {
 	for _, c := range r.list {
+		if c.past {
+			continue
+		}
 		one := c.Connection
 		one.Bytes, one.Rate = c.fresh.bytes, c.fresh.rate(now)
 		if c.next != c.acked && !c.Ended {
@@ -128,10 +132,10 @@ func (r *Record) Since(now, from weft.Time) (list []nicd.Suffered) {
 	return list
 }
 
-// End notes that nothing is sent any more: all connections have ended.
+// End notes that nothing is sent any more: all connections have ended, and only Since tells of them.
 func (r *Record) End() {
 	for _, c := range r.list {
-		c.Ended = true
+		c.Ended, c.past = true, true
 	}
 }
 

@@ -105,9 +105,31 @@ func Text(packet []byte) string {
 	}
 	switch protocol {
 	case protocolUDP:
+		if from, to, ok := portsOf(packet); ok {
+			return fmt.Sprintf("UDP %v > %v", from, to)
+		}
 		return fmt.Sprintf("UDP to %v", to)
 	case protocolICMP, protocolICMP6:
 		return fmt.Sprintf("ICMP to %v", to)
 	}
 	return fmt.Sprintf("protocol %d to %v", protocol, to)
+}
+
+// portsOf are the ends of a packet of UDP; ok is false of a fragment behind the first.
+func portsOf(packet []byte) (from, to netip.AddrPort, ok bool) {
+	head, later := 40, false
+	var a, b []byte
+	if packet[0]>>4 == 4 {
+		head, later = int(packet[0]&15)*4, binary.BigEndian.Uint16(packet[6:])&0x1fff != 0
+		a, b = packet[12:16], packet[16:20]
+	} else {
+		a, b = packet[8:24], packet[24:40]
+	}
+	if later || len(packet) < head+8 {
+		return from, to, false
+	}
+	x, _ := netip.AddrFromSlice(a)
+	y, _ := netip.AddrFromSlice(b)
+	ports := packet[head:]
+	return netip.AddrPortFrom(x, binary.BigEndian.Uint16(ports)), netip.AddrPortFrom(y, binary.BigEndian.Uint16(ports[2:])), true
 }

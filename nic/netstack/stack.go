@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
+	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
@@ -111,9 +112,18 @@ func (s *Stack) configure() tcpip.Error {
 // Close ends the stack and its port. Connections that are open break off.
 func (s *Stack) Close() { s.close() }
 
+// endTime is how long the NIC may take to take what the ends of connections tell their peers. Chosen by us.
+const endTime = time.Second
+
 func (s *Stack) end() {
-	s.stack.Close()
+	over := make(chan struct{})
+	go func() { s.stack.Close(); close(over) }()
+	select {
+	case <-over:
+	case <-time.After(endTime): // the NIC holds back, and who waits to send holds a connection
+	}
 	s.cfg.Port.Close() // who waits to send goes on
+	<-over
 	s.running.Wait()
 	s.stack.Wait()
 }

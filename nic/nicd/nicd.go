@@ -108,10 +108,10 @@ func (n *NIC) Taken(bytes int) {
 }
 
 // Mark has the next packets for dst traced. It reports whether the NIC has packets of its own to
-// send; see [nic.NIC.Mark].
+// send, or of programs; see [nic.NIC.Mark].
 func (n *NIC) Mark(dst weft.NICID, count int) (busy bool, err error) {
 	n.Do(func(weft.Time, *weft.Actions) {
-		busy, err = n.core.Generates() || n.core.Waits(), n.core.Mark(dst, count)
+		busy, err = n.core.Generates() || n.core.Waits() || n.core.Attached(), n.core.Mark(dst, count)
 	})
 	return busy, err
 }

@@ -22,7 +22,7 @@ type nics struct {
 func nicsOf(name string) func(context.Context, *fabric.Fabric, []string) (scenario.NICs, error) {
 	return func(ctx context.Context, f *fabric.Fabric, names []string) (scenario.NICs, error) {
 		server, err := namespace.Serve(namespace.Config{
-			Fabric: name, Host: namespace.Local, Names: f.Topology().NICNames(), NIC: f.LocalNIC,
+			Fabric: name, Host: namespace.Local, Names: f.Topology().NICNames(), NIC: f.LocalNIC, Now: f.Now,
 			Where: func(weft.NICID) string { return namespace.Local },
 		})
 		if err != nil {
