@@ -83,7 +83,8 @@ var (
 
 // gaveUp reports whether an error says that all sets cannot be explored at once.
 func gaveUp(err error) bool {
-	return errors.Is(err, errReads) || errors.Is(err, errOutcomes) || errors.Is(err, errNodes) || errors.Is(err, errClaim)
+	return errors.Is(err, errReads) || errors.Is(err, errOutcomes) || errors.Is(err, errNodes) ||
+		errors.Is(err, errClaim) || errors.Is(err, errMemory) || errors.Is(err, errTooLittle)
 }
 
 // maxOutcomes bounds what one decision can come to, chosen by us.

@@ -109,6 +109,9 @@ func (w *lazyWalk) pairClasses(
 		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
 		}
+		if len(w.flows[f].starts[i]) == 0 {
+			continue // it is not explored now
+		}
 		if p.fails < never {
 			roots = w.roots(f, i, like)
 			g.roots = fmt.Sprint(roots)

@@ -32,9 +32,14 @@ func (r *run) folds() *fold {
 
 // findFolded explores the packets to one destination, which stands for all.
 func (r *run) findFolded(ctx context.Context, forget forget, q *fold) (found lazyFind, err error) {
+	room, err := r.allow(1)
+	if err != nil {
+		return found, err
+	}
 	w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, false))
+	w.limit = room.all
 	w.forget, w.fold, w.graph = forget, q, nil
-	s := &finder{r: r, w: w, each: make([][]lazyPair, len(r.model.flows))}
+	s := &finder{r: r, w: w, each: make([][]lazyPair, len(r.model.flows)), pairwise: true}
 	if _, err := s.flow(ctx, 0); err != nil {
 		return found, err
 	}

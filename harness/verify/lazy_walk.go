@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
@@ -49,6 +50,10 @@ type lazyWalk struct {
 	most     int
 	forget   forget // [lazyWalk.relevant], but for tests
 	apart    bool   // each start is explored
+	only     int    // the source that is explored, plus 1; 0: all are
+	limit    int64  // bytes that it may keep; 0: what the constants below say
+	facts    int    // in known
+	listed   int    // outcomes of all classes
 }
 
 // forget takes from what is known what need not be remembered where a packet goes.
@@ -105,6 +110,9 @@ func newLazyWalk(m *model, most int, faults *mortals) *lazyWalk {
 func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	w.recycle(f)
 	fs := w.start(f)
+	if w.facts = 0; w.only > 0 {
+		w.restrict(fs, w.only-1)
+	}
 	if w.fold != nil {
 		w.foldStarts(fs)
 	}
@@ -143,8 +151,10 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	}
 	for cost := 0; cost <= w.most; cost++ {
 		for i := 0; i < len(w.todo[cost]); i++ {
-			if i%1024 == 0 && ctx.Err() != nil {
-				return ctx.Err()
+			if i%1024 == 0 {
+				if err := cmp.Or(ctx.Err(), w.crowded()); err != nil {
+					return err
+				}
 			}
 			if err := w.expand(w.todo[cost][i], int32(cost)); err != nil {
 				return err
@@ -175,13 +185,15 @@ func (w *lazyWalk) recycle(f int) {
 func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 	w.classes, w.class, w.ids = w.classes[:0], w.class[:0], map[string]int32{}
 	w.byLeaves, w.lookedAt = map[leavesAt]leavesTo{}, w.lookedAt[:0]
-	all := 0
+	w.listed = 0
 	for i := 0; i < len(fs.states); i++ {
 		switch {
-		case len(fs.states) > maxLazyStates || all > maxLazyOutcomes:
+		case w.limit == 0 && (len(fs.states) > maxLazyStates || w.listed > maxLazyOutcomes):
 			return errNodes
-		case i%1024 == 0 && ctx.Err() != nil:
-			return ctx.Err()
+		case i%256 == 0:
+			if err := cmp.Or(ctx.Err(), w.crowded()); err != nil {
+				return err
+			}
 		}
 		st := fs.states[i]
 		if err := w.look(f, &st); err != nil {
@@ -210,7 +222,7 @@ func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 				c.outcomes[j].facts, facts = facts[:n:n], facts[n:]
 			}
 			w.classes = append(w.classes, c)
-			all += len(c.outcomes)
+			w.listed += len(c.outcomes)
 		}
 		w.class = append(w.class, id)
 		w.noteClass(&st, id)
@@ -292,6 +304,7 @@ func (w *lazyWalk) come(class int32, known []fact, cost, edge int32) int32 {
 		if k, ok = w.knownID[string(w.text)]; !ok {
 			k = int32(len(w.known))
 			w.known = append(w.known, slices.Clone(known))
+			w.facts += len(known)
 			w.knownID[string(w.text)] = k
 		}
 		if id, ok = w.nodeIDs[[2]int32{class, k}]; !ok {
@@ -319,9 +332,6 @@ func (w *lazyWalk) expand(id, cost int32) error {
 	n := &w.nodes[id]
 	if n.cost != cost || n.last > 0 {
 		return nil
-	}
-	if len(w.nodes) > maxLazyNodes || len(w.edges) > maxLazyEdges {
-		return errNodes
 	}
 	class, known := n.class, w.known[n.known]
 	n.first = int32(len(w.edges))
