@@ -22,7 +22,7 @@ func (r *run) folds() *fold {
 	switch {
 	case !m.runs[0].fw.Symmetric || r.NoSymmetry || m.number != nil:
 		return nil
-	case r.Sets.Kind != Links || r.When == Flapping || r.OneByOne || !m.merged:
+	case r.Sets.grouped() || r.Sets.Kind != Links || r.When == Flapping || r.OneByOne || !m.merged:
 		return nil
 	case r.Sets.total() <= maxSets && !r.folded:
 		return nil

@@ -70,6 +70,7 @@ func (s *finder) walks(limit int64) {
 	if s.w == nil {
 		s.w = newLazyWalk(s.r.model, s.r.most(), newMortals(s.r.model, &s.r.Sets, s.r.OneByOne))
 		s.w.forget = s.forget
+		s.w.count(&s.r.Sets)
 	}
 	s.w.limit = limit
 }

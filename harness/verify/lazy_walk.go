@@ -48,12 +48,13 @@ type lazyWalk struct {
 	graph    *waitGraph          // of all destinations so far, where channels are not numbered
 	last     int                 // the destination before
 	most     int
-	forget   forget // [lazyWalk.relevant], but for tests
-	apart    bool   // each start is explored
-	only     int    // the source that is explored, plus 1; 0: all are
-	limit    int64  // bytes that it may keep; 0: what the constants below say
-	facts    int    // in known
-	listed   int    // outcomes of all classes
+	forget   forget  // [lazyWalk.relevant], but for tests
+	apart    bool    // each start is explored
+	groups   *groups // nil: faults are bounded in all alone
+	only     int     // the source that is explored, plus 1; 0: all are
+	limit    int64   // bytes that it may keep; 0: what the constants below say
+	facts    int     // in known
+	listed   int     // outcomes of all classes
 }
 
 // forget takes from what is known what need not be remembered where a packet goes.
@@ -378,6 +379,14 @@ func (w *lazyWalk) remembers(o *outcome, cost int32) (left []fact, by []uint8) {
 // learn sets w.merged to what is known and what an outcome adds, and counts the links that are dead
 // by that. ok is false where the two contradict each other.
 func (w *lazyWalk) learn(known []fact, o *outcome) (dies int32, ok bool) {
+	dies, ok = w.learnFacts(known, o)
+	if ok && dies > 0 && w.groups != nil {
+		w.merged, ok = w.groups.charge(w.merged, known, o.facts)
+	}
+	return dies, ok
+}
+
+func (w *lazyWalk) learnFacts(known []fact, o *outcome) (dies int32, ok bool) {
 	if w.faults.open() {
 		w.merged, dies, ok = w.faults.learn(w.merged, known, o)
 		return dies, ok

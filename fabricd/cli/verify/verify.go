@@ -111,7 +111,7 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&v.faults, "faults", "1", "sets of up to so many faults, as 2, or of so many, as 4-10")
 	f.StringVar(&v.kind, "kind", string(verify.Links), "what can be dead: link, switch (those without NICs, or all when each has some) or any")
 	f.IntVar(&v.samples, "samples", 0, "draw so many sets of each size instead of taking all; 0 is all")
-	f.BoolVar(&v.perGroup, "per-group", false, "samples with so many dead links in each switch group of a tree at once")
+	f.BoolVar(&v.perGroup, "per-group", false, "up to so many dead links in each switch group of a tree; with --samples, so many in each at once")
 	f.Uint64Var(&v.seed, "sim-seed", 1, "seed of --samples")
 	f.StringArrayVar(&v.sets, "set", nil, "verify this set, as s0.00-s1.00,s1.10; may be repeated; empty is no fault")
 	f.StringVar(&v.setsFile, "sets", "", "verify the sets in this file, one a line, # begins a comment; - is standard input")
