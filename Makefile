@@ -51,7 +51,7 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test computed page raced full check bench fuzz build web browser screenshots watching bench-hops bench-programs profile scenarios experiments figures soak hosts attacks proofs schema systems licences release-files release-snapshot release clean
+.PHONY: help test computed page raced full check bench fuzz build web browser screenshots watching bench-hops bench-proofs bench-programs profile scenarios experiments figures soak hosts attacks proofs schema systems licences release-files release-snapshot release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -136,6 +136,9 @@ bench-hops: ## what a packet-hop costs live, paced and not, and in virtual time,
 	go run ./scenarios/papers cost-live --rate 13000 $(RESULTS)
 	go run ./scenarios/papers cost-live --unpaced $(RESULTS)
 	go run ./scenarios/papers cost $(RESULTS)
+
+bench-proofs: ## what exploring all sets of faults at once takes, and one by one: processor time, and the ratio
+	go test ./harness/verify -run '^$$' -bench LazyToEnumeration -benchtime 1x
 
 bench-programs: ## what programs get through fabrics, beside a pair of TUNs and gVisor alone, into results/programs.txt
 	@mkdir -p $(RESULTS)

@@ -83,6 +83,11 @@ type Config struct {
 	// Engine explores the sets one by one, or, where there are too many for that, the destinations with all
 	// sets at once; nil: goroutines of this process.
 	Engine work.Engine
+	// Memory is about how many bytes the process may take; 0: what is kept is bounded by our choice, a gigabyte
+	// for each worker at most and far less as a rule. Where all sets are explored at once and a destination
+	// needs more than its worker's share, it is explored alone, and if that is too little, pair by pair. A
+	// pair that needs more is an error that says so.
+	Memory int64
 	// Progress, if given, is told how many of the sets are done. It is called from one goroutine at
 	// a time.
 	Progress func(done, total uint64)
@@ -136,6 +141,9 @@ func (c *Config) check() error {
 	if c.OneByOne && c.When != Flapping {
 		return fmt.Errorf("%w: switches whose ports come up one by one are switches that come back: ask for flapping faults",
 			ErrConfig)
+	}
+	if c.Memory < 0 {
+		return fmt.Errorf("%w: %d bytes of memory: give how many the process may take, or 0", ErrConfig, c.Memory)
 	}
 	if c.AtOnce < 0 || c.AtOnce > 0 && c.When != Flapping && c.When != Repaired {
 		return fmt.Errorf("%w: at most %d faults at once: that is for faults that also go, flapping or repaired",

@@ -92,10 +92,10 @@ func (x *explorer) run(set []Element) (*tally, error) {
 	if err := x.adopt(set); err != nil {
 		return nil, err
 	}
-	if x.entries > maxKept {
+	if x.entries > x.m.kept {
 		x.space.clear()
 		x.memory.clear()
-	} else if len(x.memory.all) > maxKept/16 {
+	} else if len(x.memory.all) > x.m.kept/16 {
 		x.memory.clear()
 	}
 	x.scene.setTo(x.space, set)

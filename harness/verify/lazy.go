@@ -95,7 +95,7 @@ func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 	case found.cyclic && !found.released && found.wrong == nil && r.Sets.total() <= maxSets:
 		return nil, "the channel dependencies of all sets together have a cycle", nil
 	}
-	if err = r.conclude(found, res); err == nil && found.wrong != nil && res.Unconnected > 0 {
+	if err = r.conclude(found, res); err == nil && found.wrong != nil && res.Unconnected > 0 && !r.Sets.grouped() {
 		err = r.shares(ctx, res)
 		res.Interrupted = ctx.Err() != nil
 	}
@@ -130,9 +130,9 @@ func (r *run) losesNICs() bool {
 // most is how many faults there can be for one packet.
 func (r *run) most() int {
 	if r.When == Repaired && r.AtOnce > 0 {
-		return min(r.Sets.Max, r.AtOnce)
+		return min(r.Sets.largest(), r.AtOnce)
 	}
-	return r.Sets.Max
+	return r.Sets.largest()
 }
 
 // find explores the packets to every destination, or to one of each orbit.
@@ -176,8 +176,7 @@ func (r *run) conclude(found lazyFind, res *Result) error {
 		*res.Numbering = false
 	}
 	all := new(big.Int)
-	for size := 0; size <= r.Sets.Max; size++ {
-		n := new(big.Int).Binomial(int64(len(r.Sets.elements)), int64(size))
+	for size, n := range r.Sets.counts() {
 		all.Add(all, n)
 		s := res.size(size)
 		if s.Sets = limited(n); size < int(fewest) {

@@ -81,6 +81,9 @@ func (w *lazyWalk) union(members []int32, part int32) {
 			if w.faults.open() {
 				w.faults.touch(w.own, o.facts)
 			}
+			if w.groups != nil {
+				w.groups.touch(w.own, o.facts)
+			}
 			if o.to < 0 || w.classes[o.to].part == part {
 				continue
 			}

@@ -109,6 +109,9 @@ func (w *lazyWalk) pairClasses(
 		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
 		}
+		if len(w.flows[f].starts[i]) == 0 {
+			continue // it is not explored now
+		}
 		if p.fails < never {
 			roots = w.roots(f, i, like)
 			g.roots = fmt.Sprint(roots)
@@ -152,7 +155,7 @@ func (w *lazyWalk) likes(f int) map[int32]int32 {
 			}
 		}
 	}
-	if slices.Sort(starts); w.m.number == nil && w.fold == nil { // else it is done
+	if slices.Sort(starts); w.m.number == nil && w.fold == nil && w.groups == nil { // else it is done
 		w.renamed(starts, one)
 	}
 	return one
@@ -191,7 +194,7 @@ func (w *lazyWalk) smallest(roots []int32) []Element {
 // many faults or more disconnect it.
 func (w *lazyWalk) pairShares(r *run, roots []int32, fewest int, choices bool) (list []PairShare) {
 	elements := len(r.Sets.elements)
-	if w.fold != nil {
+	if w.fold != nil || w.groups != nil {
 		return nil
 	}
 	var bad []*big.Int // by size

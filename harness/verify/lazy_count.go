@@ -77,8 +77,8 @@ func (r *run) failing(ctx context.Context) (list []pattern, ok bool, err error) 
 	for i := range all {
 		workers.Go(func() {
 			w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, r.OneByOne))
-			w.apart = true
-			p := &patterns{r: r, w: w, seen: map[string]bool{}, mostTrod: maxTrod, mostPatterns: maxPatterns}
+			w.apart, w.limit = true, r.Memory/int64(4*r.Workers)
+			p := &patterns{r: r, w: w, seen: map[string]bool{}, mostTrod: r.held(maxTrod), mostPatterns: r.held(maxPatterns)}
 			all[i] = p
 			for ctx.Err() == nil && !full.Load() {
 				f := int(next.Add(1) - 1)
@@ -230,7 +230,7 @@ func (r *run) completed(list []pattern, size int) (n uint64, ok bool) {
 	for i := range list {
 		work += float64(choose(elements-len(list[i].dead)-len(list[i].up), size-len(list[i].dead)))
 	}
-	if all >= maxRanks || work > maxCompleted || size > r.most() && r.When == Before {
+	if all >= maxRanks || r.Memory > 0 && all/8 > float64(r.Memory)/4 || work > maxCompleted || size > r.most() && r.When == Before {
 		return 0, false
 	}
 	ranks := make([][]uint64, size+1) // by how many come before, and the number of an element

@@ -26,7 +26,7 @@ type mortals struct {
 }
 
 func newMortals(m *model, s *Sets, oneByOne bool) *mortals {
-	o := &mortals{kind: s.Kind, when: m.when, oneByOne: oneByOne, here: s.Max, can: make([]bool, len(m.g.Switches))}
+	o := &mortals{kind: s.Kind, when: m.when, oneByOne: oneByOne, here: s.largest(), can: make([]bool, len(m.g.Switches))}
 	if m.most > 0 {
 		o.here = min(o.here, m.most)
 	}
@@ -368,6 +368,9 @@ func (w *lazyWalk) deadAlong(path []int32) []Element {
 	}
 	if w.vectors {
 		known = slices.DeleteFunc(known, func(is fact) bool { return is >= w.faults.bits() })
+	}
+	if w.groups != nil {
+		known = slices.DeleteFunc(known, func(is fact) bool { return int32(is>>1) >= w.groups.base })
 	}
 	return w.faults.fewest(known)
 }

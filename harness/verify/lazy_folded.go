@@ -24,7 +24,7 @@ func (r *run) folds() *fold {
 	switch {
 	case !m.runs[0].fw.Symmetric || r.NoSymmetry || m.number != nil:
 		return nil
-	case r.Sets.Kind == Switches || r.When == Flapping || r.OneByOne || !m.merged:
+	case r.Sets.grouped() || r.Sets.Kind == Switches || r.When == Flapping || r.OneByOne || !m.merged:
 		return nil
 	case r.Sets.total() <= manyToFold && !r.folded:
 		return nil
@@ -34,14 +34,19 @@ func (r *run) folds() *fold {
 
 // findFolded explores the packets to one destination, which stands for all.
 func (r *run) findFolded(ctx context.Context, forget forget, q *fold) (found lazyFind, err error) {
+	room, err := r.allow(1)
+	if err != nil {
+		return found, err
+	}
 	o := newMortals(r.model, &r.Sets, false)
 	if !q.keeps(o) {
 		return found, errUnfit
 	}
 	w := newLazyWalk(r.model, r.most(), o)
+	w.limit = room.all
 	w.forget, w.fold, w.graph = forget, q, nil
 	w.vectors = r.registers()
-	s := &finder{r: r, w: w, each: make([][]lazyPair, len(r.model.flows))}
+	s := &finder{r: r, w: w, each: make([][]lazyPair, len(r.model.flows)), pairwise: true}
 	if _, err := s.flow(ctx, 0); err != nil {
 		return found, err
 	}

@@ -124,13 +124,15 @@ func (r *run) findAlike(ctx context.Context, forget forget, alike *orbits) (foun
 		return work.Piece{Name: fmt.Sprintf("destination %d", heads[i]), Key: work.Key(same(), every, heads[i]), Cost: 1}
 	}
 	finders := make([]*finder, work.Local{Workers: r.Workers}.Count(len(heads)))
+	room, err := r.allow(len(finders))
+	if err != nil {
+		return found, err
+	}
+	for i := range finders {
+		finders[i] = &finder{r: r, forget: forget, alike: alike, each: found.pairs}
+	}
 	j.Run, j.Merge = work.JSON(func(ctx context.Context, worker, i int) (ended, error) {
-		if finders[worker] == nil {
-			w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, r.OneByOne))
-			w.forget = forget
-			finders[worker] = &finder{r: r, w: w, alike: alike, each: found.pairs}
-		}
-		return finders[worker].piece(ctx, heads[i])
+		return finders[worker].within(ctx, room, finders, heads[i])
 	}, func(i int, e ended) error {
 		if e.Untrue {
 			return errCyclic
@@ -158,11 +160,14 @@ func (r *run) findAlike(ctx context.Context, forget forget, alike *orbits) (foun
 
 // finder explores destinations, as one of several workers.
 type finder struct {
-	r     *run
-	w     *lazyWalk
-	alike *orbits
-	each  [][]lazyPair // of all workers
-	found lazyFind     // of the destination, and those that it stands for
+	r      *run
+	w      *lazyWalk // nil: it is made when it is needed
+	alike  *orbits
+	forget forget
+	each   [][]lazyPair // of all workers
+	found  lazyFind     // of the destination, and those that it stands for
+	// a destination that takes too much memory is explored pair by pair, and those that it stands for too
+	pairwise, split bool
 }
 
 // piece explores a destination, and those that it stands for.
@@ -181,7 +186,7 @@ func (s *finder) piece(ctx context.Context, f int) (ended, error) {
 // flow explores a destination, and those that it stands for, and says how many these are together.
 func (s *finder) flow(ctx context.Context, f int) (n int, err error) {
 	s.found = lazyFind{sum: noPairs}
-	pairs, err := s.explore(ctx, f)
+	pairs, err := s.destination(ctx, f)
 	if err != nil || s.alike == nil {
 		return 1, err
 	}
@@ -192,8 +197,8 @@ func (s *finder) flow(ctx context.Context, f int) (n int, err error) {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		if !s.w.mirrors(s.alike, f, to) {
-			if s.alike.every > 1 {
+		if s.split || !s.w.mirrors(s.alike, f, to) {
+			if s.alike.every > 1 && !s.split {
 				return 0, errCyclic
 			}
 			others = append(others, to)
@@ -209,11 +214,21 @@ func (s *finder) flow(ctx context.Context, f int) (n int, err error) {
 		}
 	}
 	for _, f := range others {
-		if _, err := s.explore(ctx, f); err != nil {
+		if _, err := s.destination(ctx, f); err != nil {
 			return 0, err
 		}
 	}
 	return s.alike.size(), nil
+}
+
+// destination explores one destination, if need be pair by pair.
+func (s *finder) destination(ctx context.Context, f int) (pairs []lazyPair, err error) {
+	s.split = false
+	if pairs, err = s.explore(ctx, f); errors.Is(err, errMemory) && s.pairwise {
+		s.split = true
+		pairs, err = s.pairByPair(ctx, f)
+	}
+	return pairs, err
 }
 
 // explore explores one destination.
@@ -226,13 +241,17 @@ func (s *finder) explore(ctx context.Context, f int) ([]lazyPair, error) {
 		return nil, err
 	}
 	pairs, found := s.w.pairs(f), &s.found
+	judged := pairs
+	if s.w.only > 0 {
+		judged = pairs[s.w.only-1 : s.w.only]
+	}
 	classes, more, err := s.w.pairClasses(ctx, s.r, f, pairs, chosen)
 	if err != nil {
 		return nil, err
 	}
 	found.join(classes)
 	found.more += more
-	if found.sum.add(pairs); s.r.eachPair {
+	if found.sum.add(judged); s.r.eachPair {
 		s.each[f] = pairs
 	}
 	if w := s.w.wrongs(f); w != nil && (found.wrong == nil || w.before(found.wrong)) {

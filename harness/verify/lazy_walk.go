@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
@@ -47,9 +48,14 @@ type lazyWalk struct {
 	graph    *waitGraph          // of all destinations so far, where channels are not numbered
 	last     int                 // the destination before
 	most     int
-	forget   forget // [lazyWalk.relevant], but for tests
-	apart    bool   // each start is explored
-	turned   turns  // where states are folded
+	forget   forget  // [lazyWalk.relevant], but for tests
+	apart    bool    // each start is explored
+	groups   *groups // nil: faults are bounded in all alone
+	only     int     // the source that is explored, plus 1; 0: all are
+	limit    int64   // bytes that it may keep; 0: what the constants below say
+	facts    int     // in known
+	listed   int     // outcomes of all classes
+	turned   turns   // where states are folded
 }
 
 // forget takes from what is known what need not be remembered where a packet goes.
@@ -107,6 +113,9 @@ func newLazyWalk(m *model, most int, faults *mortals) *lazyWalk {
 func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	w.recycle(f)
 	fs := w.start(f)
+	if w.facts = 0; w.only > 0 {
+		w.restrict(fs, w.only-1)
+	}
 	if w.fold != nil {
 		w.foldStarts(fs)
 	}
@@ -148,8 +157,10 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	}
 	for cost := 0; cost <= w.most; cost++ {
 		for i := 0; i < len(w.todo[cost]); i++ {
-			if i%1024 == 0 && ctx.Err() != nil {
-				return ctx.Err()
+			if i%1024 == 0 {
+				if err := cmp.Or(ctx.Err(), w.crowded()); err != nil {
+					return err
+				}
 			}
 			if err := w.expand(w.todo[cost][i], int32(cost)); err != nil {
 				return err
@@ -180,13 +191,15 @@ func (w *lazyWalk) recycle(f int) {
 func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 	w.classes, w.class, w.ids = w.classes[:0], w.class[:0], map[string]int32{}
 	w.byLeaves, w.lookedAt = map[leavesAt]leavesTo{}, w.lookedAt[:0]
-	all := 0
+	w.listed = 0
 	for i := 0; i < len(fs.states); i++ {
 		switch {
-		case len(fs.states) > maxLazyStates || all > maxLazyOutcomes:
+		case w.limit == 0 && (len(fs.states) > maxLazyStates || w.listed > maxLazyOutcomes):
 			return errNodes
-		case i%1024 == 0 && ctx.Err() != nil:
-			return ctx.Err()
+		case i%256 == 0:
+			if err := cmp.Or(ctx.Err(), w.crowded()); err != nil {
+				return err
+			}
 		}
 		st := fs.states[i]
 		if err := w.look(f, &st); err != nil {
@@ -215,7 +228,7 @@ func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 				c.outcomes[j].facts, facts = facts[:n:n], facts[n:]
 			}
 			w.classes = append(w.classes, c)
-			all += len(c.outcomes)
+			w.listed += len(c.outcomes)
 		}
 		w.class = append(w.class, id)
 		w.noteClass(&st, id)
@@ -297,6 +310,7 @@ func (w *lazyWalk) come(class int32, known []fact, cost, edge int32) int32 {
 		if k, ok = w.knownID[string(w.text)]; !ok {
 			k = int32(len(w.known))
 			w.known = append(w.known, slices.Clone(known))
+			w.facts += len(known)
 			w.knownID[string(w.text)] = k
 		}
 		if id, ok = w.nodeIDs[[2]int32{class, k}]; !ok {
@@ -324,9 +338,6 @@ func (w *lazyWalk) expand(id, cost int32) error {
 	n := &w.nodes[id]
 	if n.cost != cost || n.last > 0 {
 		return nil
-	}
-	if len(w.nodes) > maxLazyNodes || len(w.edges) > maxLazyEdges {
-		return errNodes
 	}
 	class, known := n.class, w.known[n.known]
 	n.first = int32(len(w.edges))
@@ -376,7 +387,11 @@ func (w *lazyWalk) learn(known []fact, o *outcome) (dies int32, ok bool) {
 	if w.vectors {
 		return w.learnOfVector(known, o)
 	}
-	return w.learnFacts(known, o)
+	dies, ok = w.learnFacts(known, o)
+	if ok && dies > 0 && w.groups != nil {
+		w.merged, ok = w.groups.charge(w.merged, known, o.facts)
+	}
+	return dies, ok
 }
 
 func (w *lazyWalk) learnFacts(known []fact, o *outcome) (dies int32, ok bool) {

@@ -30,6 +30,7 @@ type model struct {
 	pairs    int64   // all of these
 	number   []int32 // per channel: the firmware's numbering; nil when it has none
 	stateful bool
+	kept     int // answers and such that a worker may keep
 
 	apart  bool // the packets of each source are a flow, whatever the firmware says
 	merged bool // the firmware is destination-based: the packets of all sources of a destination are one flow
@@ -66,6 +67,7 @@ type flow struct {
 func newModel(c *Config) (*model, error) {
 	g := c.Graph
 	m := &model{g: g, vcs: c.VCs, when: c.When, most: c.AtOnce, oneByOne: c.OneByOne, regs: c.Regs, around: c.around()}
+	m.kept = c.held(maxKept)
 	for s := range g.Switches {
 		m.first = append(m.first, int32(len(m.peers)))
 		m.turns = append(m.turns, m.pairs)

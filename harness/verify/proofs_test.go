@@ -135,6 +135,23 @@ func claims() (c []claim) {
 			about: "k-1 dead links in every switch group at once: connected", connects: true, routing: linkFunctions,
 			topology: "kary-ntree:4,3", kind: verify.Links, most: 3, samples: 500, perGroup: true, long: true,
 		},
+		claim{
+			about: "up to k-1 dead links in each switch group", routing: deterministic[:3], topology: "kary-ntree:3,3",
+			kind: verify.Links, most: 2, perGroup: true, long: true,
+		},
+		claim{
+			about:   "up to k-1 dead links in each switch group are too many for the switch functions",
+			routing: deterministic[3:], topology: "kary-ntree:3,3", kind: verify.Links, most: 2, perGroup: true, fails: true,
+			long: true,
+		},
+		claim{
+			about: "up to k-1 dead links in each switch group", routing: deterministic[:3], topology: "kary-ntree:4,3",
+			kind: verify.Links, most: 3, perGroup: true, long: true,
+		},
+		claim{
+			about: "up to k-1 dead links in each switch group: connected", connects: true, routing: []string{"misroute-vector"},
+			topology: "kary-ntree:4,3", kind: verify.Links, most: 3, perGroup: true, long: true,
+		},
 		claim{about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:4,3", kind: verify.Links, most: 1},
 		claim{about: "m-port n-tree", routing: switchFunctions, topology: "mport-tree:4,3", kind: verify.Any, most: 1},
 		claim{about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:6,2", kind: verify.Links, most: 2},

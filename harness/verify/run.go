@@ -95,8 +95,9 @@ func (r *run) explored(ctx context.Context) (*Result, error) {
 type run struct {
 	Config
 	model      *model
-	folded     bool // fold states also where there are few sets, for tests
-	eachPair   bool // keep what all sets at once find of each pair, for tests
+	folded     bool  // fold states also where there are few sets, for tests
+	spare      int64 // bytes for walks, for tests
+	eachPair   bool  // keep what all sets at once find of each pair, for tests
 	total      uint64
 	symmetry   *symmetry
 	check      *symmetryCheck // of symmetry

@@ -39,8 +39,8 @@ type Sets struct {
 	// Samples draws so many sets of each size by Seed instead of taking all.
 	Samples int
 	Seed    uint64
-	// PerGroup makes every sample a set with so many dead links in each switch group of a tree
-	// (Definition 10) at once.
+	// PerGroup counts dead links by switch group of a tree (Definition 10): all sets with up to Max in each
+	// group are explored, or, with Samples, sets with so many in each at once.
 	PerGroup bool
 	// List is explored instead of all of the above when it is not nil.
 	List     [][]Element
@@ -49,7 +49,10 @@ type Sets struct {
 }
 
 func (s *Sets) largest() int {
-	if s.List == nil {
+	switch {
+	case s.PerGroup && s.List == nil:
+		return s.Max * len(s.groups)
+	case s.List == nil:
 		return s.Max
 	}
 	most := 0
@@ -130,9 +133,11 @@ func (s *Sets) resolveGroups(g *topology.Graph) error {
 	switch {
 	case len(g.Switches) == 0 || g.Place(0).Tree == nil:
 		return fmt.Errorf("%w: faults per switch group: %s has no switch groups, only trees have", ErrConfig, g.Spec)
-	case s.Samples == 0 || s.Kind != "" && s.Kind != Links:
-		return fmt.Errorf("%w: faults per switch group are samples of links: give a number of samples and kind %s",
-			ErrConfig, Links)
+	case s.Kind != "" && s.Kind != Links:
+		return fmt.Errorf("%w: faults per switch group are links: give kind %s", ErrConfig, Links)
+	case s.Samples == 0 && s.Min > 0:
+		return fmt.Errorf("%w: %d to %d dead links in each switch group: give how many there may be at most", ErrConfig,
+			s.Min, s.Max)
 	}
 	at := map[string]int{}
 	for _, l := range g.Links {
@@ -182,6 +187,16 @@ func (s *Sets) total() uint64 {
 		return uint64(len(s.List))
 	}
 	sum := 0.0
+	if s.grouped() {
+		sum = 1
+		for _, group := range s.groups {
+			sum *= float64((&Sets{Max: s.Max, elements: group}).total())
+		}
+		if sum > math.MaxInt64 {
+			return math.MaxInt64
+		}
+		return uint64(sum)
+	}
 	for size := s.Min; size <= s.Max; size++ {
 		sum += float64(s.ofSize(size))
 	}
@@ -218,6 +233,9 @@ func choose(n, k int) uint64 {
 func (s *Sets) at(i uint64) []Element {
 	if s.List != nil {
 		return s.List[i]
+	}
+	if s.grouped() {
+		return s.groupedAt(i)
 	}
 	size := s.Min
 	for ; i >= s.ofSize(size); size++ {

@@ -23,7 +23,7 @@ type space struct {
 	waits   []wait
 	waitIDs map[[2]int32]int32
 	entries int
-	limit   int // maxKept, but for tests
+	limit   int // model.kept, but for tests
 
 	still   []switching.Still // per switch
 	sent    int               // which of packets is asked with
@@ -131,7 +131,7 @@ const (
 )
 
 func newSpace(m *model) *space {
-	s := &space{m: m, limit: maxKept, still: make([]switching.Still, len(m.g.Switches))}
+	s := &space{m: m, limit: m.kept, still: make([]switching.Still, len(m.g.Switches))}
 	for i := range s.still {
 		s.still[i].At = m.g.Place(weft.SwitchID(i))
 		s.still[i].Free, s.still[i].Channels = 2, m.vcs

@@ -70,7 +70,7 @@ func (w *Walker) follow(src, dst weft.NICID, hops []weft.Hop, only bool) error {
 	}
 	fs := x.start(f)
 	x.future.forget()
-	if len(x.memory.all) > maxKept/16 {
+	if len(x.memory.all) > x.m.kept/16 {
 		x.memory.clear()
 	}
 	var at []nodeKey

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/cli/command"
+	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -38,7 +40,7 @@ type verifyFlags struct {
 	exhaustive               bool
 	subfunction              string
 	compare, perGroup        bool
-	checkpoint               string
+	checkpoint, memory       string
 	plot, scenario           string
 	overlay                  []string
 	json                     bool
@@ -70,7 +72,7 @@ subset of the switches, each of which keeps to its routing. The counterexample n
 
 --faults K takes all sets of up to K faults, --faults 4-10 those of 4 to 10; with --samples N, N random sets of exactly K, or
 of each size. --set and --sets FILE verify given sets instead. Ctrl-C prints what was found so far; with --checkpoint FILE the same
-command goes on from there.
+command goes on from there. --memory 4GiB bounds what the process takes.
 
 All sets of up to K links are explored at once where that is possible: what happens to a packet depends only on the
 links that the firmware asks about. --exhaustive explores the sets one by one.
@@ -109,7 +111,7 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&v.faults, "faults", "1", "sets of up to so many faults, as 2, or of so many, as 4-10")
 	f.StringVar(&v.kind, "kind", string(verify.Links), "what can be dead: link, switch (those without NICs, or all when each has some) or any")
 	f.IntVar(&v.samples, "samples", 0, "draw so many sets of each size instead of taking all; 0 is all")
-	f.BoolVar(&v.perGroup, "per-group", false, "samples with so many dead links in each switch group of a tree at once")
+	f.BoolVar(&v.perGroup, "per-group", false, "up to so many dead links in each switch group of a tree; with --samples, so many in each at once")
 	f.Uint64Var(&v.seed, "sim-seed", 1, "seed of --samples")
 	f.StringArrayVar(&v.sets, "set", nil, "verify this set, as s0.00-s1.00,s1.10; may be repeated; empty is no fault")
 	f.StringVar(&v.setsFile, "sets", "", "verify the sets in this file, one a line, # begins a comment; - is standard input")
@@ -127,6 +129,7 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	command.Bound(f, "max-concurrent", 0, command.MaxCount)
 	command.Bound(f, "vcs", 0, weft.MaxVCs)
 	command.Bound(f, "jobs", 0, command.MaxWorkers)
+	f.StringVar(&v.memory, "memory", "", "about what this process may take, as 4GiB; what needs more is explored in smaller parts, or named; unless given, what is kept is bounded")
 	f.BoolVar(&v.first, "first", false, "stop at the first set in which something is wrong")
 	f.StringVar(&v.checkpoint, "checkpoint", "", "keep what is done in this file, and go on from it")
 	f.StringVar(&v.subfunction, "subfunction", "", "check Duato's condition too, for adaptive firmwares in fat trees: subtrees is the paper's routing subfunction, groups one for re-routing by two tiers")
@@ -145,7 +148,7 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	command.Renamed(cmd, "seed", "sim-seed")
 	command.Renamed(cmd, "at-once", "max-concurrent")
 	command.Renamed(cmd, "workers", "jobs")
-	v.on.Flags(cmd, nil, []string{"jobs", "json"}, []string{"checkpoint", "plot", "overlay", "scenario"})
+	v.on.Flags(cmd, nil, []string{"jobs", "json", "memory"}, []string{"checkpoint", "plot", "overlay", "scenario"})
 	_ = cmd.MarkFlagFilename("plot", "svg", "png") // there are such flags
 	_ = cmd.MarkFlagFilename("overlay", "json")
 	_ = cmd.MarkFlagFilename("scenario", "yaml", "yml")
@@ -188,6 +191,11 @@ func (v *verifyFlags) config(ctx context.Context, stdin io.Reader, stderr io.Wri
 	c.When, c.AtOnce, c.OneByOne, c.Regs = verify.When(when), v.concurrent, v.oneByOne, verify.Registers(regs)
 	c.Engine = v.engine
 	c.VCs, c.Workers, c.Exhaustive = v.vcs, v.jobs, v.exhaustive
+	if v.memory != "" {
+		if c.Memory, err = cluster.ParseBytes(v.memory); err != nil {
+			return c, fmt.Errorf("--memory: %w", err)
+		}
+	}
 	c.FixedChoice, c.NoSymmetry, c.StopAtFirst, c.Checkpoint = v.fixed, v.noSymmetry, v.first, v.checkpoint
 	if v.subfunction != "" {
 		i, err := wordAt("--subfunction", v.subfunction, subfunctionWords)
@@ -263,6 +271,9 @@ func (v *verifyFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	c, err := v.config(ctx, stdin, stderr)
 	if err != nil {
 		return err
+	}
+	if c.Memory > 0 { // garbage is collected before it is in the way
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(c.Memory))
 	}
 	p := command.NewProgress(stderr, command.Terminal(stderr), "destinations", v.tellEvery)
 	c.Destinations = p.Told

@@ -1,0 +1,67 @@
+package verify
+
+import (
+	"math/big"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// With so many dead links in each switch group, what is found of every pair is what exploring each set finds.
+func TestFaultsPerGroupAtOnceAreAsOneByOne(t *testing.T) {
+	for _, c := range []struct {
+		on   string
+		most int
+		when When
+		long bool
+	}{
+		{on: "kary-ntree:2,2", most: 3},
+		{on: "kary-ntree:3,2", most: 3},
+		{on: "kary-ntree:2,3", most: 1},
+		{on: "kary-ntree:2,3", most: 1, when: Arriving},
+		{on: "mport-tree:4,2", most: 2, long: true},
+		{on: "kary-ntree:2,3", most: 2, long: true},
+	} {
+		for _, fw := range covered() {
+			config := Config{
+				Graph: topologytest.Parse(t, c.on), Firmware: fw, When: c.when, Sets: Sets{Max: c.most, PerGroup: true},
+			}
+			t.Run(c.on+"/"+fw.Name, func(t *testing.T) {
+				t.Parallel()
+				if c.long {
+					testenv.Long(t)
+				}
+				testenv.Unraced(t)
+				r := lazyRunOf(t, config)
+				sum := new(big.Int)
+				for _, n := range r.Sets.counts() {
+					sum.Add(sum, n)
+				}
+				require.True(t, sum.IsUint64())
+				require.Equal(t, sum.Uint64(), r.total)
+				r.sameBothWays(t)
+			})
+		}
+	}
+}
+
+// k-1 dead links in each switch group disconnect nothing, whatever the set, and k do.
+func TestKMinus1DeadLinksInEachSwitchGroupDisconnectNothing(t *testing.T) {
+	for _, most := range []int{2, 3} {
+		r, err := Run(t.Context(), Config{
+			Graph: topologytest.Parse(t, "kary-ntree:3,3"), Firmware: firmware.DeterministicLink(),
+			Sets: Sets{Max: most, PerGroup: true},
+		})
+		require.NoError(t, err)
+		assert.Equal(t, Lazy, r.Method)
+		assert.Equal(t, most == 2, r.Pass)
+		if most == 3 {
+			assert.Len(t, r.Counter.Faults, 3)
+		}
+	}
+}
