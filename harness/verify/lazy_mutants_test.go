@@ -12,7 +12,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
@@ -64,7 +63,7 @@ func TestAMutantOfEveryRuleIsFoundOrAsGood(t *testing.T) {
 		{on: "mport-tree:4,2", most: 2, long: true},
 		{on: "mport-tree:4,3", most: 1, long: true},
 		{on: "kary-ntree:2,4", most: 1, long: true},
-		{on: "kary-ntree:3,3", most: 2, long: true},
+		{on: "kary-ntree:3,3", most: 2, hours: true},
 	} {
 		g := topologytest.Parse(t, c.on)
 		for _, e := range subnet.Entries() {
@@ -73,15 +72,12 @@ func TestAMutantOfEveryRuleIsFoundOrAsGood(t *testing.T) {
 			if fw.Tolerance.Switches {
 				config.Sets.Kind = Any
 			}
-			if check := config; err != nil || check.check() != nil || fw.Registers != nil && c.long {
+			if check := config; err != nil || check.check() != nil || fw.Registers != nil && (c.long || c.hours) {
 				continue // it runs elsewhere, or takes minutes
 			}
 			t.Run(c.on+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()
-				if c.long {
-					testenv.Long(t)
-				}
-				testenv.Unraced(t)
+				c.skip(t)
 				rules := rulesOf(t, config)
 				require.NotEmpty(t, rules)
 				for _, rule := range rules {

@@ -42,6 +42,19 @@ type manySets struct {
 	atOnce int
 	single bool // ports come up one by one
 	long   bool
+	hours  bool // with the other tests that go on for hours
+}
+
+// skip skips what takes too long for this run.
+func (c manySets) skip(t *testing.T) {
+	t.Helper()
+	testenv.Unraced(t)
+	if c.long {
+		testenv.Long(t)
+	}
+	if c.hours {
+		testenv.Nightly(t)
+	}
 }
 
 func (c manySets) String() string {
@@ -54,10 +67,7 @@ func (c manySets) each(t *testing.T, firmwares []switching.Firmware, test func(t
 	for _, fw := range firmwares {
 		t.Run(c.String()+"/"+fw.Name, func(t *testing.T) {
 			t.Parallel()
-			if c.long {
-				testenv.Long(t)
-			}
-			testenv.Unraced(t)
+			c.skip(t)
 			test(t, lazyRunOf(t, Config{
 				Graph: topologytest.Parse(t, c.on), Firmware: fw, When: c.when, AtOnce: c.atOnce, OneByOne: c.single,
 				Sets: Sets{Kind: c.kind, Max: c.most},
