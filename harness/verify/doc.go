@@ -20,9 +20,10 @@
 // field and set of dead ports that comes up; answers are kept, so that a million fault sets cost
 // little more than the walks.
 //
-// Where sets of dead links are asked for and the firmware looks at the destination and at which links
-// are up alone, all sets are explored at once: a walk decides a link when the firmware asks for it,
-// see lazyWalk and docs/explanation/proofs.md. What is below is of sets that are explored one by one.
+// Where all sets of up to so many faults are asked for and the firmware looks at the destination and at
+// which links are up alone, or at registers that are vectors as well, all sets are explored at once: a walk
+// decides a link when the firmware asks for it, see lazyWalk and docs/explanation/all-sets.md. What is below
+// is of sets that are explored one by one.
 //
 // What goes wrong is shown by a [Counterexample], which [Counterexample.Scenario] turns into a
 // scenario that replays it in a fabric.

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"math/big"
 	"strings"
 	"time"
 
@@ -110,7 +111,7 @@ func Counted(n int, what string) string {
 }
 
 // Grouped prints n in groups of three digits.
-func Grouped(n uint64) string { return humanize.Comma(int64(n)) }
+func Grouped(n uint64) string { return humanize.BigComma(new(big.Int).SetUint64(n)) }
 
 // Share is n of all in percent. It is 100% only when it is all, and 0% only when it is none.
 func Share(n, all uint64) string {

@@ -70,5 +70,6 @@ func TestSharesAreAllOrNoneOnlyWhenTheyAre(t *testing.T) {
 	}
 	assert.Equal(t, "0", Grouped(0))
 	assert.Equal(t, "1,000,000", Grouped(1_000_000))
+	assert.Equal(t, "18,446,744,073,709,551,615", Grouped(1<<64-1))
 	assert.Equal(t, "999", Grouped(999))
 }
