@@ -140,7 +140,7 @@ func claims() (c []claim) {
 			kind: verify.Links, most: 2, perGroup: true, long: true,
 		},
 		claim{
-			about: "up to k-1 dead links in each switch group are too many for the switch functions",
+			about:   "up to k-1 dead links in each switch group are too many for the switch functions",
 			routing: deterministic[3:], topology: "kary-ntree:3,3", kind: verify.Links, most: 2, perGroup: true, fails: true,
 			long: true,
 		},
