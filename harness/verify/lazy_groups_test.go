@@ -2,6 +2,7 @@ package verify
 
 import (
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -64,4 +65,21 @@ func TestKMinus1DeadLinksInEachSwitchGroupDisconnectNothing(t *testing.T) {
 			assert.Len(t, r.Counter.Faults, 3)
 		}
 	}
+}
+
+// A walk that forgets how many links of a group are dead meets more than there are.
+func TestDeadLinksOfAGroupThatAreForgottenInventFailures(t *testing.T) {
+	r := lazyRunOf(t, Config{
+		Graph: topologytest.Parse(t, "kary-ntree:3,3"), Firmware: firmware.DeterministicLink(),
+		Sets: Sets{Max: 2, PerGroup: true},
+	})
+	forgets := func(w *lazyWalk, known []fact, to int32) []fact {
+		return slices.DeleteFunc(w.relevant(known, to), func(is fact) bool { return int32(is>>1) >= w.groups.base })
+	}
+	found, err := r.find(t.Context(), (*lazyWalk).relevant)
+	require.NoError(t, err)
+	assert.Zero(t, found.sum.failing)
+	found, err = r.find(t.Context(), forgets)
+	require.NoError(t, err)
+	assert.NotZero(t, found.sum.failing)
 }
