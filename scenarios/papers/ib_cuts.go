@@ -55,7 +55,7 @@ const (
 	ibCutsWindow   = 500 * time.Millisecond
 	ibCutsPatience = time.Minute
 	ibCutsPoll     = time.Millisecond
-	ibCutsCalm     = 300 * time.Millisecond // before the next cut: OpenSM may stop for ever when its trap ends a sweep
+	ibCutsCalm     = 300 * time.Millisecond // after a repair, before the next cut
 )
 
 var ibCutsLink = settings.Link{Paced: true}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/harness/rig"
 )
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asOwner) != "" {
 		own()
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func own() {
