@@ -230,7 +230,8 @@ func (r *run) completed(list []pattern, size int) (n uint64, ok bool) {
 	for i := range list {
 		work += float64(choose(elements-len(list[i].dead)-len(list[i].up), size-len(list[i].dead)))
 	}
-	if all >= maxRanks || r.Memory > 0 && all/8 > float64(r.Memory)/4 || work > maxCompleted || size > r.most() && r.When == Before {
+	crowded := r.Memory > 0 && all/8 > float64(r.Memory)/4
+	if all >= maxRanks || crowded || work > maxCompleted || size > r.most() && r.When == Before {
 		return 0, false
 	}
 	ranks := make([][]uint64, size+1) // by how many come before, and the number of an element

@@ -33,7 +33,8 @@ func walksOf(t *testing.T, most int) (lines []string) {
 	facts := func(list []fact) string {
 		var words []string
 		for _, is := range list {
-			words = append(words, fmt.Sprintf("`%s` %s", r.Graph.Links[is>>1].Name, map[bool]string{true: "dead", false: "up"}[is.dead()]))
+			word := map[bool]string{true: "dead", false: "up"}[is.dead()]
+			words = append(words, fmt.Sprintf("`%s` %s", r.Graph.Links[is>>1].Name, word))
 		}
 		return cmp.Or(strings.Join(words, ", "), "nothing")
 	}

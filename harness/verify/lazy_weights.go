@@ -187,7 +187,8 @@ func (w *lazyWalk) sampled(r *run, roots []int32, size int) *Sampled {
 		for _, e := range set {
 			in[w.faults.item(r.Sets.elements[e])] = true
 		}
-		if !slices.ContainsFunc(roots, func(root int32) bool { return w.failsWith(w.nodes[root].class, in, map[int32]bool{}) }) {
+		fails := func(root int32) bool { return w.failsWith(w.nodes[root].class, in, map[int32]bool{}) }
+		if !slices.ContainsFunc(roots, fails) {
 			s.Connected++
 		}
 		for _, e := range set {
