@@ -86,8 +86,10 @@ var (
 
 // gaveUp reports whether an error says that all sets cannot be explored at once.
 func gaveUp(err error) bool {
-	return slices.ContainsFunc([]error{errReads, errOutcomes, errNodes, errClaim, errMemory, errTooLittle, errPrice,
-		errOthers},
+	return slices.ContainsFunc([]error{
+		errReads, errOutcomes, errNodes, errClaim, errMemory, errTooLittle, errPrice,
+		errOthers,
+	},
 		func(why error) bool { return errors.Is(err, why) })
 }
 
