@@ -264,8 +264,8 @@ func TestAJobOutlivesWhoeverDoesIt(t *testing.T) {
 // Three agents have work until the last 2% of it, and take as long as --dry-run has said, on cores that
 // have nothing else to do: what they took is counted by the share of a core that they got.
 func TestThreeAgentsAreBusyToTheEndAndAsFastAsForetold(t *testing.T) {
-	testenv.Long(t)
-	testenv.Raced(t)
+	testenv.Nightly(t)
+	testenv.Unraced(t)
 	f := startFarm(t, "h1", "h2", "h3")
 	f.write("small.yaml", fmt.Sprintf(smallSweep, 30, 60000)) // long beside the second after which agents hear of it
 	var foretold struct {

@@ -99,6 +99,7 @@ func TestProgramsOfAUser(t *testing.T) {
 	unable(t, errs)
 	require.Equal(t, command.ExitOK, code, "%s%s", out, errs)
 	require.Contains(t, out, "program client on n")
+	requireNoHolders(t)
 }
 
 // forever is a scenario whose program runs for so many seconds, which tells it from all others.

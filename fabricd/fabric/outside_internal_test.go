@@ -67,6 +67,10 @@ func (willing) Read(context.Context, host.ReadRequest) (host.Readings, error) {
 	return host.Readings{}, errSuspect
 }
 
+func (willing) Nodes(context.Context, host.NodeRequest) (host.Nodes, error) {
+	return host.Nodes{}, nil
+}
+
 func (willing) End(_ context.Context, o host.EndOrder) (host.Counters, error) {
 	return host.Counters{Number: o.Number}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -44,6 +45,7 @@ func (r *run) eachPairs(t *testing.T) map[[2]string][]int64 {
 // Every class has as many pairs as exploring each set finds that connect as many sets, and what it names as
 // dead disconnects the pair that it names.
 func TestClassesOfPairsAreThoseOfExploringEachSet(t *testing.T) {
+	testenv.Unraced(t)
 	for _, c := range []manySets{
 		{on: "kary-ntree:2,2", kind: Links, most: 3},
 		{on: "kary-ntree:2,2", kind: Any, most: 3},
@@ -112,6 +114,7 @@ func (r *run) shownToFail(t *testing.T, c PairClass) {
 
 // Where the ways to fail are too many, random sets say what the count says.
 func TestRandomSetsSayOfAPairWhatTheCountSays(t *testing.T) {
+	testenv.Unraced(t)
 	for _, kind := range []Kind{Links, Any} {
 		r := lazyRunOf(t, Config{
 			Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink(),
@@ -135,6 +138,7 @@ func TestRandomSetsSayOfAPairWhatTheCountSays(t *testing.T) {
 
 // With 10^59 sets the share of those that connect a pair is exact.
 func TestTheShareOfAPairInWideTrees(t *testing.T) {
+	testenv.Unraced(t)
 	r, err := Run(t.Context(), Config{
 		Graph: topologytest.Parse(t, "mport-tree:36,2"), Firmware: firmware.DeterministicLink(), Sets: Sets{Max: 18},
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -43,6 +44,7 @@ func TestFoldedSetsAreAsOneByOne(t *testing.T) {
 // A firmware that says that port numbers do not matter, and sends by the first port of those it has, is
 // found out, and its states are not folded.
 func TestStatesOfFirmwareThatMindsPortNumbersAreNotFolded(t *testing.T) {
+	testenv.Unraced(t)
 	for _, fw := range covered() {
 		if fw.Symmetric {
 			r := lazyRun(t, "kary-ntree:3,3", fw, 2)
@@ -58,6 +60,7 @@ func TestStatesOfFirmwareThatMindsPortNumbersAreNotFolded(t *testing.T) {
 
 // R_m holds with 17 dead links in a tree of 36-port switches, and one more disconnects a pair.
 func TestMisrouteVectorHoldsInWideTrees(t *testing.T) {
+	testenv.Unraced(t)
 	for _, most := range []int{17, 18} {
 		r, err := Run(t.Context(), Config{
 			Graph: topologytest.Parse(t, "mport-tree:36,2"), Firmware: firmware.MisrouteVector{}.Firmware(),

@@ -53,6 +53,7 @@ func TestFaultsPerGroupAtOnceAreAsOneByOne(t *testing.T) {
 
 // k-1 dead links in each switch group disconnect nothing, whatever the set, and k do.
 func TestKMinus1DeadLinksInEachSwitchGroupDisconnectNothing(t *testing.T) {
+	testenv.Unraced(t)
 	for _, most := range []int{2, 3} {
 		r, err := Run(t.Context(), Config{
 			Graph: topologytest.Parse(t, "kary-ntree:3,3"), Firmware: firmware.DeterministicLink(),
@@ -69,6 +70,7 @@ func TestKMinus1DeadLinksInEachSwitchGroupDisconnectNothing(t *testing.T) {
 
 // A walk that forgets how many links of a group are dead meets more than there are.
 func TestDeadLinksOfAGroupThatAreForgottenInventFailures(t *testing.T) {
+	testenv.Unraced(t)
 	r := lazyRunOf(t, Config{
 		Graph: topologytest.Parse(t, "kary-ntree:3,3"), Firmware: firmware.DeterministicLink(),
 		Sets: Sets{Max: 2, PerGroup: true},

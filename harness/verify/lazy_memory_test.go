@@ -40,6 +40,7 @@ func TestAWalkKnowsWhatItKeeps(t *testing.T) {
 
 // What takes more memory than there is is explored alone, and pair by pair, and what is found is the same.
 func TestWithLittleMemoryAllIsFoundPairByPair(t *testing.T) {
+	testenv.Unraced(t)
 	for _, c := range []manySets{
 		{on: "kary-ntree:3,2", kind: Links, most: 3},
 		{on: "kary-ntree:2,3", kind: Any, most: 2},

@@ -274,6 +274,7 @@ func TestResultsSayHowSetsWereExplored(t *testing.T) {
 }
 
 func TestMoreSetsThanCanBeCountedHoldOrFailOrAreUndecided(t *testing.T) {
+	testenv.Unraced(t)
 	run := func(on string, fw switching.Firmware, most int) *Result {
 		r, err := Run(t.Context(), Config{Graph: topologytest.Parse(t, on), Firmware: fw, Sets: Sets{Max: most}})
 		require.NoError(t, err)

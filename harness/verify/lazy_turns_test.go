@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -67,6 +68,7 @@ func mutantsOfTurns(of switching.Firmware) (list []switching.Firmware) {
 // Where exploring all sets at once says that packets always go on, no set can deadlock. Of the firmwares for
 // trees it says so up to k-1 faults, and of mutants that deadlock it does not.
 func TestNoSetDeadlocksWherePacketsAlwaysGoOn(t *testing.T) {
+	testenv.Unraced(t)
 	var bear []string // the names of firmwares that are to bear k-1 faults
 	for _, fw := range firmware.All() {
 		if !fw.Tolerance.One && fw.Name != "adaptive-switch-header" {
@@ -113,6 +115,7 @@ func TestNoSetDeadlocksWherePacketsAlwaysGoOn(t *testing.T) {
 
 // The same firmwares are not said to be without deadlock where they are not.
 func TestMutantsThatDeadlockAreNotSaidToGoOn(t *testing.T) {
+	testenv.Unraced(t)
 	deadlocks := 0
 	for _, fw := range turning() {
 		c := Config{

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -55,6 +56,7 @@ func TestVectorsOfOthersAreAsOneByOne(t *testing.T) {
 
 // Bits of a vector are forgotten or come for nothing: both differ from exploring every set.
 func TestBitsThatAreForgottenOrFreeInventFailures(t *testing.T) {
+	testenv.Unraced(t)
 	link := firmware.AdaptiveLink{}.Firmware()
 	for name, c := range map[string]struct {
 		on     string
@@ -96,6 +98,7 @@ func TestBitsThatAreForgottenOrFreeInventFailures(t *testing.T) {
 
 // A firmware that does something else with its registers than it says is found out.
 func TestRegistersThatAreNoVectorsAreFoundOut(t *testing.T) {
+	testenv.Unraced(t)
 	real := firmware.AdaptiveLink{}.Firmware()
 	for name, c := range map[string]struct {
 		change func(d switching.Decision, at switching.Arrival, sw switching.View) switching.Decision

@@ -49,10 +49,11 @@ func (d *Driver) askAgain() {
 			}
 			m := r.d
 			if r.tries == mostTries {
-				delete(p.asked, id)
 				m.SetTransaction(id | uint64(r.upper)<<48)
 				m.Unanswered = true
-				d.give(client, &m)
+				if d.give(client, &m) {
+					delete(p.asked, id)
+				}
 				continue
 			}
 			r.sent = time.Now()
@@ -284,15 +285,19 @@ func (d *Driver) answered(m *ib.Datagram) {
 		d.lost["nobody waits for it"]++
 		return
 	}
-	delete(p.asked, id&lower48)
 	m.SetTransaction(id&lower48 | uint64(r.upper)<<48)
-	d.give(client, m)
+	if d.give(client, m) { // else it is asked again
+		delete(p.asked, id&lower48)
+	}
 }
 
-func (d *Driver) give(client int, m *ib.Datagram) {
-	if err := d.server.Deliver(client, m); err != nil {
+// give reports whether a program will read a datagram.
+func (d *Driver) give(client int, m *ib.Datagram) bool {
+	err := d.server.Deliver(client, m)
+	if err != nil {
 		d.lost["a program does not read, or is gone"]++
 	}
+	return err == nil
 }
 
 // count answers a datagram of performance management, once the node of the fabric has said what it
