@@ -307,22 +307,12 @@ func TestPerfqueryCountsPackets(t *testing.T) {
 	require.Equal(t, "1", count("n2"))
 }
 
-// The routes of dor in a torus deadlock under load, as they do on hardware, and the fabric says which
-// channels wait for each other. Those of lash, in the same torus under the same load, do not.
-func TestRoutesOfOpenSMDeadlockAsOnHardware(t *testing.T) {
-	for engine, deadlocks := range map[string]bool{"dor": true, "lash": false} {
-		t.Run(engine, func(t *testing.T) {
-			m := manage(t, "torus:4x4")
-			m.opensm("", m.with(engine)...)
-			m.SetTraffic("uniform:1")
-			if !deadlocks {
-				rig.Until(t, func() bool { return m.Fabric().Totals().Delivered > 50_000 }, "packets are not delivered")
-				require.Empty(t, m.Fabric().Deadlock())
-				m.requireSound()
-				return
-			}
-			rig.Until(t, func() bool { return len(m.Fabric().Deadlock()) > 0 }, "no deadlock")
-			require.Greater(t, len(m.QuiesceStuck().Cycle), 3, "a ring has four channels")
-		})
-	}
+// The routes of lash in a torus do not deadlock under a load that fills each ring of it.
+func TestRoutesOfLashDoNotDeadlock(t *testing.T) {
+	m := manage(t, "torus:5x5")
+	m.opensm("", m.with("lash")...)
+	m.SetTraffic("tornado:1,radix=5")
+	rig.Until(t, func() bool { return m.Fabric().Totals().Delivered > 20_000 }, "packets are not delivered")
+	require.Empty(t, m.Fabric().Deadlock())
+	m.requireSound()
 }
