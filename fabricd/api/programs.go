@@ -102,7 +102,9 @@ func programsOf(reports []report.Report, names []string) Programs {
 	for _, r := range reports {
 		for _, n := range r.NICs {
 			t := n.Traffic
-			p.NICs = append(p.NICs, ProgramNIC{NIC: n.NIC, Programs: []string{}, In: t.In, Out: t.Out, InRate: t.InRate, OutRate: t.OutRate})
+			p.NICs = append(p.NICs, ProgramNIC{
+				NIC: n.NIC, Programs: []string{}, In: t.In, Out: t.Out, InRate: t.InRate, OutRate: t.OutRate,
+			})
 		}
 		for _, of := range r.Rates {
 			one := ProgramRate{of.NIC, of.Program, of.Unit, []RatePoint{}, of.Ended, seconds(of.Silent)}
@@ -180,8 +182,8 @@ func pairs(sides []report.Connection, names []string) []ProgramConnection {
 
 func side(s report.Connection) ConnectionEnd {
 	return ConnectionEnd{
-		NIC: s.NIC, Address: s.From.String(), Program: s.Program, PID: s.PID, Bytes: s.Bytes, Rate: s.Rate, Resent: s.Resent,
-		Standstill: seconds(s.Longest), Standing: seconds(s.Standing),
+		NIC: s.NIC, Address: s.From.String(), Program: s.Program, PID: s.PID, Bytes: s.Bytes, Rate: s.Rate,
+		Resent: s.Resent, Standstill: seconds(s.Longest), Standing: seconds(s.Standing),
 	}
 }
 

@@ -42,8 +42,8 @@ func (c *Connections) Merge(o Connections) {
 	c.Count, c.Resent, c.Longest = c.Count+o.Count, c.Resent+o.Resent, max(c.Longest, o.Longest)
 	c.Worst = append(c.Worst, o.Worst...)
 	slices.SortStableFunc(c.Worst, func(a, b Connection) int {
-		return cmp.Or(cmp.Compare(b.Standstill, a.Standstill), cmp.Compare(b.Resent, a.Resent), cmp.Compare(a.From, b.From),
-			cmp.Compare(a.To, b.To))
+		return cmp.Or(cmp.Compare(b.Standstill, a.Standstill), cmp.Compare(b.Resent, a.Resent),
+			cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
 	c.Worst = c.Worst[:min(len(c.Worst), MaxConnections)]
 }

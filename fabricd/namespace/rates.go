@@ -45,7 +45,8 @@ func (r *rates) tell(of *rate, nic string, t told, at, now weft.Time) *rate {
 		of = &rate{Rate: report.Rate{NIC: nic, Program: clip(t.Program), Unit: clip(t.Unit)}}
 		r.list, after = newest(append(r.list, of), report.MaxRates), 0
 	}
-	of.Points, of.heard = newest(append(of.Points, report.Point{At: at, Value: t.Value, After: after}), report.MaxPoints), now
+	of.Points = newest(append(of.Points, report.Point{At: at, Value: t.Value, After: after}), report.MaxPoints)
+	of.heard = now
 	return of
 }
 

@@ -77,7 +77,9 @@ func (p *parser) programs(list []format.Program, g *topology.Graph, s *Scenario)
 	names := map[string]bool{}
 	for i, f := range list {
 		path := fmt.Sprintf("$.programs[%d]", i)
-		made := Program{NIC: f.On, Command: f.Command, Dir: filepath.Dir(s.Path), Exit: f.Expect.Exit, Output: f.Expect.Output}
+		made := Program{
+			NIC: f.On, Command: f.Command, Dir: filepath.Dir(s.Path), Exit: f.Expect.Exit, Output: f.Expect.Output,
+		}
 		_, err := g.NICByName(f.On)
 		p.fail(path+".on", err)
 		if len(f.Command) == 0 || f.Command[0] == "" {
@@ -102,8 +104,8 @@ func (p *parser) programs(list []format.Program, g *topology.Graph, s *Scenario)
 		}
 		switch {
 		case at > s.Duration:
-			p.fail(path+".at", fmt.Errorf("%v is after the end of the scenario at %v: lengthen duration or start it sooner",
-				at, s.Duration))
+			p.fail(path+".at", fmt.Errorf("%v is after the end of the scenario at %v: "+
+				"lengthen duration or start it sooner", at, s.Duration))
 		case at+made.Within > s.Duration:
 			p.fail(path+".expect.within", fmt.Errorf("%v after its start is after the end of the scenario at %v: "+
 				"lengthen duration or start it sooner", made.Within, s.Duration))

@@ -1,6 +1,6 @@
 // Package rig is what tests of every package share: waiting for a condition, processes and what
 // they print, ports, and connections that can be cut. It is no _test file because the tests of many
-// packages use it; nothing but tests imports it, and it imports nothing of ours.
+// packages use it; nothing but tests imports it, and of ours it imports testenv alone.
 package rig
 
 import (

@@ -61,7 +61,9 @@ type journal struct {
 
 // openJournal takes the folder for this run alone, and reads what earlier runs have done.
 func openJournal(dir string, h header) (_ *journal, err error) {
-	j := &journal{path: filepath.Join(dir, journalName), done: map[string]row{}, by: map[string]string{}, version: h.Version}
+	j := &journal{
+		path: filepath.Join(dir, journalName), done: map[string]row{}, by: map[string]string{}, version: h.Version,
+	}
 	j.lock = safefile.NewLock(j.path, 0o644)
 	got, err := j.lock.TryLock()
 	if err != nil {

@@ -244,7 +244,10 @@ func (w *start) all(ctx context.Context) error {
 	w.workers = w.Jobs / max(1, w.left) // of a run, where there are fewer runs than cores
 	done := w.total - w.left
 	w.told(done)
-	j := work.Job{Part: w.Part, What: "runs", Count: len(w.todo), Piece: w.piece, Known: func(i int) bool { return w.todo[i].known }}
+	j := work.Job{
+		Part: w.Part, What: "runs", Count: len(w.todo), Piece: w.piece,
+		Known: func(i int) bool { return w.todo[i].known },
+	}
 	j.Run, j.Merge = work.JSON(func(ctx context.Context, _, i int) (row, error) {
 		r, err := w.one(ctx, &w.plan.points[w.todo[i].point], w.todo[i].sample)
 		return rowOf(r), err

@@ -78,7 +78,9 @@ func (r *run) failing(ctx context.Context) (list []pattern, ok bool, err error) 
 		workers.Go(func() {
 			w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, r.OneByOne))
 			w.apart, w.limit = true, r.Memory/int64(4*r.Workers)
-			p := &patterns{r: r, w: w, seen: map[string]bool{}, mostTrod: r.held(maxTrod), mostPatterns: r.held(maxPatterns)}
+			p := &patterns{
+				r: r, w: w, seen: map[string]bool{}, mostTrod: r.held(maxTrod), mostPatterns: r.held(maxPatterns),
+			}
 			all[i] = p
 			for ctx.Err() == nil && !full.Load() {
 				f := int(next.Add(1) - 1)

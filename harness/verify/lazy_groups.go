@@ -62,7 +62,10 @@ func newGroups(s *Sets, o *mortals) *groups {
 	if !s.grouped() {
 		return nil
 	}
-	g := &groups{most: int32(s.Max), of: slices.Repeat([]int32{-1}, int(o.links)), base: o.links + 3*o.links + o.switches}
+	g := &groups{
+		most: int32(s.Max), of: slices.Repeat([]int32{-1}, int(o.links)),
+		base: int32(o.bits()>>1) + o.links, // behind the bits of registers, one a link
+	}
 	for i, group := range s.groups {
 		for _, e := range group {
 			g.of[e.ID] = int32(i)

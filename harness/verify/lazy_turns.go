@@ -131,7 +131,8 @@ func (w *lazyWalk) released(fs *flowSpace, s *turns) bool {
 				continue
 			}
 			up := w.tierOf(fs, o.to) < w.tierOf(fs, int32(c))
-			adds, same := s.at[c] && up && o.header == tried|1<<uint(t.UpIndex(st.in)), !above && !up && o.header == tried
+			adds := s.at[c] && up && o.header == tried|1<<uint(t.UpIndex(st.in))
+			same := !above && !up && o.header == tried
 			if !adds && !same {
 				return false
 			}

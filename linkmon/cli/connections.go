@@ -41,7 +41,8 @@ what it has sent is acknowledged.`,
 				case c.Standing > 0:
 					now = "stands still for " + short(c.Standing)
 				}
-				t.Row(c.NIC, cmp.Or(c.Program, "-"), c.From, c.To, humanize.IBytes(c.Bytes), humanize.IBytes(c.Resent), short(c.Longest), now)
+				t.Row(c.NIC, cmp.Or(c.Program, "-"), c.From, c.To, humanize.IBytes(c.Bytes), humanize.IBytes(c.Resent),
+					short(c.Longest), now)
 			}
 			return t.Text(cmd.OutOrStdout())
 		},

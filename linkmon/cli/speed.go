@@ -26,7 +26,7 @@ func speedFlag(f *pflag.FlagSet, unit *string, usual string) {
 const (
 	maxRateLine = 4096                   // bytes of a line in which a rate is looked for
 	tellEvery   = 100 * time.Millisecond // at most
-	restTime    = time.Second            // what a program has left in its output may take so long to come, once it has ended
+	restTime    = time.Second            // for what is left in the output of a program that has ended
 )
 
 // speedReader passes the output of a program on, and tells of the rates in it.
@@ -40,7 +40,8 @@ type speedReader struct {
 
 func newSpeedReader(out io.Writer, unit string, tell func(float64)) *speedReader {
 	number := `([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?)\s*`
-	return &speedReader{out: out, tell: tell, rate: regexp.MustCompile(`(?:^|[^\w.])` + number + regexp.QuoteMeta(unit) + `(?:\W|$)`)}
+	rate := regexp.MustCompile(`(?:^|[^\w.])` + number + regexp.QuoteMeta(unit) + `(?:\W|$)`)
+	return &speedReader{out: out, tell: tell, rate: rate}
 }
 
 // Write implements io.Writer.

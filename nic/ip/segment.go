@@ -131,5 +131,7 @@ func portsOf(packet []byte) (from, to netip.AddrPort, ok bool) {
 	x, _ := netip.AddrFromSlice(a)
 	y, _ := netip.AddrFromSlice(b)
 	ports := packet[head:]
-	return netip.AddrPortFrom(x, binary.BigEndian.Uint16(ports)), netip.AddrPortFrom(y, binary.BigEndian.Uint16(ports[2:])), true
+	from = netip.AddrPortFrom(x, binary.BigEndian.Uint16(ports))
+	to = netip.AddrPortFrom(y, binary.BigEndian.Uint16(ports[2:]))
+	return from, to, true
 }

@@ -78,7 +78,8 @@ func Command() *cobra.Command {
 				return errors.New("--on with --shrink or --report, which are made where a scenario runs: leave one of them out")
 			}
 			if u.start && (u.virtual || u.on.Given()) {
-				return errors.New("--programs with --virtual or --on: programs run on this machine, by its clock: leave one of them out")
+				return errors.New("--programs with --virtual or --on: programs run on this machine, by its clock: " +
+					"leave one of them out")
 			}
 			if u.shrink {
 				return u.small.run(cmd, args, u)

@@ -111,7 +111,8 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&v.faults, "faults", "1", "sets of up to so many faults, as 2, or of so many, as 4-10")
 	f.StringVar(&v.kind, "kind", string(verify.Links), "what can be dead: link, switch (those without NICs, or all when each has some) or any")
 	f.IntVar(&v.samples, "samples", 0, "draw so many sets of each size instead of taking all; 0 is all")
-	f.BoolVar(&v.perGroup, "per-group", false, "up to so many dead links in each switch group of a tree; with --samples, so many in each at once")
+	f.BoolVar(&v.perGroup, "per-group", false,
+		"up to so many dead links in each switch group of a tree; with --samples, so many in each at once")
 	f.Uint64Var(&v.seed, "sim-seed", 1, "seed of --samples")
 	f.StringArrayVar(&v.sets, "set", nil, "verify this set, as s0.00-s1.00,s1.10; may be repeated; empty is no fault")
 	f.StringVar(&v.setsFile, "sets", "", "verify the sets in this file, one a line, # begins a comment; - is standard input")
@@ -129,7 +130,9 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	command.Bound(f, "max-concurrent", 0, command.MaxCount)
 	command.Bound(f, "vcs", 0, weft.MaxVCs)
 	command.Bound(f, "jobs", 0, command.MaxWorkers)
-	f.StringVar(&v.memory, "memory", "", "about what this process may take, as 4GiB; what needs more is explored in smaller parts, or named; unless given, what is kept is bounded")
+	f.StringVar(&v.memory, "memory", "",
+		"about what this process may take, as 4GiB; what needs more is explored in smaller parts, or named; "+
+			"unless given, what is kept is bounded")
 	f.BoolVar(&v.first, "first", false, "stop at the first set in which something is wrong")
 	f.StringVar(&v.checkpoint, "checkpoint", "", "keep what is done in this file, and go on from it")
 	f.StringVar(&v.subfunction, "subfunction", "", "check Duato's condition too, for adaptive firmwares in fat trees: subtrees is the paper's routing subfunction, groups one for re-routing by two tiers")

@@ -54,12 +54,19 @@ func TestManyCutsAndRepairsUnderOpenSM(t *testing.T) {
 	m.requireForwardsAsRead()
 }
 
+// polling is a file of options by which a standby soon sees that the master is gone.
+func (m *managed) polling() string {
+	m.Helper()
+	conf := filepath.Join(m.dir, "opensm.conf")
+	require.NoError(m.T, os.WriteFile(conf, []byte("sminfo_polling_timeout 200\npolling_retry_number 2\n"), 0o600))
+	return conf
+}
+
 // Of two OpenSMs one is the master by its priority. When it dies, the other takes over and routes
 // around a cut that only it can hear of.
 func TestTheSecondOpenSMTakesOver(t *testing.T) {
 	m := manage(t, "ring:6")
-	conf := filepath.Join(m.dir, "opensm.conf")
-	require.NoError(t, os.WriteFile(conf, []byte("sminfo_polling_timeout 200\npolling_retry_number 2\n"), 0o600))
+	conf := m.polling()
 	engine := append(m.with("updn"), "-F", conf)
 	stop := m.opensm("n0", append(engine, "-p", "5")...)
 	m.start("n3", append(engine, "-p", "2")...)
@@ -88,8 +95,7 @@ func TestTheSecondOpenSMTakesOver(t *testing.T) {
 // the other one stands by.
 func TestAnOpenSMOfHigherPriorityHasTheFabricHandedOver(t *testing.T) {
 	m := manage(t, "ring:6")
-	conf := filepath.Join(m.dir, "opensm.conf")
-	require.NoError(t, os.WriteFile(conf, []byte("sminfo_polling_timeout 200\npolling_retry_number 2\n"), 0o600))
+	conf := m.polling()
 	engine := append(m.with("updn"), "-F", conf)
 	m.opensm("n3", append(engine, "-p", "2")...)
 	m.SetTraffic("uniform:0.05")
@@ -118,6 +124,25 @@ func TestARequestThatNobodyAnswersComesBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uint32(syscall.ETIMEDOUT), binary.BigEndian.Uint32(back[16:]))
 	require.Equal(t, b[32:], back[32:])
+}
+
+// A program that asks more than it can be told at once, and reads later, has all answers.
+func TestAProgramThatReadsLateHasAllAnswers(t *testing.T) {
+	m := manage(t, "ring:4")
+	r := m.connect("n2")
+	const questions = 1500 // above what is kept for a program
+	for i := range questions {
+		require.True(t, r.say(r.data, r.out, sensible(0x11, 0, 8*(i+1)))) // the node itself answers
+	}
+	rig.Until(t, func() bool { return m.driver.Status().Lost["a program does not read, or is gone"] > 0 }, "all is kept")
+	answered := map[uint64]bool{}
+	b := make([]byte, 288)
+	require.NoError(t, r.data.SetReadDeadline(time.Now().Add(rig.Patience)))
+	for len(answered) < questions {
+		_, err := r.data.Read(b)
+		require.NoError(t, err, "%d answers", len(answered))
+		answered[binary.BigEndian.Uint64(b[40:])] = true
+	}
 }
 
 // Programs that talk nonsense, or die in the middle, harm nobody: packets are delivered, and a

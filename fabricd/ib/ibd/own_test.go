@@ -28,8 +28,7 @@ func (m *managed) manages(name string, state string) {
 // under traffic: nothing is lost.
 func TestOurManagerAndOpenSMTakeOverFromEachOther(t *testing.T) {
 	m := manageWith(t, "ring:6", &Own{Priority: 2})
-	conf := filepath.Join(m.dir, "opensm.conf")
-	require.NoError(t, os.WriteFile(conf, []byte("sminfo_polling_timeout 200\npolling_retry_number 2\n"), 0o600))
+	conf := m.polling()
 	begin := func() (stop func()) { return m.opensm("n0", append(m.with("updn"), "-F", conf, "-p", "5")...) }
 	stop := begin()
 	m.manages("opensm", "priority 5")
@@ -83,8 +82,7 @@ func TestOpenSMGivesWayToOurManager(t *testing.T) {
 	m := manageWith(t, "ring:6", &Own{Priority: 5})
 	m.settle()
 	m.Cut("s5", "n5")
-	conf := filepath.Join(m.dir, "opensm.conf")
-	require.NoError(t, os.WriteFile(conf, []byte("sminfo_polling_timeout 200\npolling_retry_number 2\n"), 0o600))
+	conf := m.polling()
 	m.start("n0", append(m.with("updn"), "-F", conf, "-p", "2")...)
 	words := func(list ...string) {
 		t.Helper()

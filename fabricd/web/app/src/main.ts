@@ -3,7 +3,7 @@
 // For tests in a browser. Elements carry data-testid:
 //   connection (data-state connecting|live|away|locked), read-only, fabric-picker, search-button, scissors, undo, heal, theme,
 //   help-button; overload, deadlock, waiting, choice over the map; help-dialog, search-dialog with search, fabrics-dialog;
-//   tab-fabric, tab-selected, tab-flow, tab-faults, tab-programs; fabric-panel with switch-count, link-count, all-well, troubles, ledger,
+//   tab-fabric, tab-selected, tab-flow, tab-faults, tab-programs; fabric-panel with switch-count, link-count, all-well, faulty, ledger,
 //   ledger-balanced, cycle, layer-<name>; link-panel with link-state (data-state as in the API, data-story up|cut|silent|
 //   noticed|flapping|impaired|coming|down|held), cut, cut-silently, restore, direction, for, flap, impair, loss, delay, rate;
 //   pods (data-pod), pod-panel with pod-open, pod-close, bundle-panel; switch-panel with switch-state (data-state), crash, restart, vector,

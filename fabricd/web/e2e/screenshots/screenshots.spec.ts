@@ -38,7 +38,7 @@ const states: Record<string, State> = {
     look: async (page) => {
       await page.getByTestId('tab-fabric').click()
       if (!(await page.locator('#panel').isVisible())) await page.getByTestId('tab-fabric').click()
-      await page.getByTestId('troubles').getByRole('button').first().click()
+      await page.getByTestId('faulty').getByRole('button').first().click()
       if ((await page.getByTestId('legend').getAttribute('open')) === null) await page.keyboard.press('l')
     },
   },

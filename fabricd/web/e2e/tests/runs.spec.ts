@@ -13,7 +13,7 @@ test('killed and started again, the page goes on with the new run', async ({ pag
   try {
     await open(page, f)
     await f.linkmon('cut', 's0.0-s1.0')
-    await expect(page.getByTestId('troubles')).toContainText('s0.0-s1.0')
+    await expect(page.getByTestId('faulty')).toContainText('s0.0-s1.0')
     const run = await page.evaluate(() => window.weft.run)
     await f.kill()
     await expect(page.getByTestId('connection')).toHaveAttribute('data-state', 'away')

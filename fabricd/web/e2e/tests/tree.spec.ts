@@ -165,7 +165,7 @@ test('a cut by linkmon appears within a second', async ({ shared: page }, info) 
     // When the page has drawn it, by the clock that this process has as well.
     const drawn = page.evaluate((id) => new Promise<number>((resolve) => {
       const see = () => {
-        const listed = [...document.querySelectorAll('[data-testid=troubles] button')].some((e) => e.textContent === id)
+        const listed = [...document.querySelectorAll('[data-testid=faulty] button')].some((e) => e.textContent === id)
         if (listed && window.weft.link(id)?.state === 'cut') resolve(Date.now())
         else requestAnimationFrame(see)
       }
@@ -236,9 +236,9 @@ test('heal all ends every fault, and can be undone', async ({ shared: page }, in
   await f.linkmon('cut', b, '--silent')
   await f.linkmon('crash', s)
   await page.getByTestId('tab-fabric').click()
-  await expect(page.getByTestId('troubles')).toContainText(a)
-  await expect(page.getByTestId('troubles')).toContainText(s)
-  await look(page, info, 'troubles')
+  await expect(page.getByTestId('faulty')).toContainText(a)
+  await expect(page.getByTestId('faulty')).toContainText(s)
+  await look(page, info, 'faulty')
   await page.getByTestId('heal').click()
   await expect.poll(() => f.status()).toMatchObject({ links_cut: [], switches_down: [] })
   await expect(page.getByTestId('all-well')).toBeVisible()
@@ -258,7 +258,7 @@ test('a second tab agrees', async ({ shared: page }, info) => {
   await page.getByTestId('cut').click()
   await cut(id)
   for (const p of [page, other]) await expect.poll(() => linkState(p, id)).toBe('cut')
-  await expect(other.getByTestId('troubles')).toContainText(id)
+  await expect(other.getByTestId('faulty')).toContainText(id)
   const told = (p: Page) => p.evaluate((ids) => ids.map((id) => window.weft.link(id)?.state), t.links.map((l) => l.id))
   await expect.poll(() => told(other)).toEqual(await told(page))
   await look(other, info, 'second-tab')

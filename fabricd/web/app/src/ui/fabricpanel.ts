@@ -24,7 +24,7 @@ export function fabricPanel(x: Context): TemplateResult {
       <p class="facts">${x.status?.routing ? html`routing <b>${x.status.routing}</b>` : nothing}
         ${x.store.traffic ? html` · traffic <b>${x.store.traffic}</b>` : html` · no traffic`}</p>
       ${firmwares(x)} ${rollout(x)}
-      ${troubles(x)} ${podList(x)} ${ledger(x)} ${totals(x)} ${jobs(x)}
+      ${faulty(x)} ${podList(x)} ${ledger(x)} ${totals(x)} ${jobs(x)}
       <h3>On the map</h3>
       <div class="layers">
         ${layers.map((l) => html`
@@ -71,7 +71,7 @@ function deadlock(x: Context): TemplateResult | typeof nothing {
   `
 }
 
-function troubles(x: Context): TemplateResult {
+function faulty(x: Context): TemplateResult {
   const t = x.store.topology!
   const by = new Map<LinkStory | 'partly', string[]>()
   x.store.links.forEach((l, i) => {
@@ -88,7 +88,7 @@ function troubles(x: Context): TemplateResult {
     return html`<p class=${wrong ? 'dim' : 'good'} data-testid="all-well">all links and switches are up${wrong ? ', and yet: ' + wrong.text : ''}</p>`
   }
   return html`
-    <div class="troubles" data-testid="troubles">
+    <div class="faulty" data-testid="faulty">
       ${[...by].map(([s, ids]) => html`
         <details open><summary><i class="mark ${s}"></i>${s === 'partly' ? 'bundles with links that are not well' : storyText[s]}: ${ids.length}</summary>
           ${ids.slice(0, 24).map((id) => html`<button class="chip" @click=${() => x.ui.select({ kind: 'link', id })}>${id}</button>`)}

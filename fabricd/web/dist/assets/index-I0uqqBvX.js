@@ -615,7 +615,7 @@ void main() {
       </ol>
     </div>
   `}function Ap(e){let t=e.store.topology,n=new Map;e.store.links.forEach((e,r)=>{let i=z(e);if(i===`up`)return;let a=i===`impaired`&&e.total?`partly`:i,o=n.get(a)??[];o.push(t.links[r].id),n.set(a,o)});let r=t.switches.filter((t,n)=>e.store.switches[n].state!==`up`);if(n.size===0&&r.length===0){let t=Ep(e.store);return k`<p class=${t?`dim`:`good`} data-testid="all-well">all links and switches are up${t?`, and yet: `+t.text:``}</p>`}return k`
-    <div class="troubles" data-testid="troubles">
+    <div class="faulty" data-testid="faulty">
       ${[...n].map(([t,n])=>k`
         <details open><summary><i class="mark ${t}"></i>${t===`partly`?`bundles with links that are not well`:be[t]}: ${n.length}</summary>
           ${n.slice(0,24).map(t=>k`<button class="chip" @click=${()=>e.ui.select({kind:`link`,id:t})}>${t}</button>`)}
