@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -486,14 +485,6 @@ func (l *slot) ready(s *serving, ends []work.End) error {
 	}
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(folder))
-	}
-	return nil
-}
-
-// ValidName reports whether a worker may be called so.
-func ValidName(name string) error {
-	if err := bus.ValidateAgent(name); err != nil || strings.ContainsAny(name, ".*>") {
-		return errors.Join(err, fmt.Errorf("%q has a dot", name))
 	}
 	return nil
 }
