@@ -54,14 +54,6 @@ func TestManyCutsAndRepairsUnderOpenSM(t *testing.T) {
 	m.requireForwardsAsRead()
 }
 
-// polling is a file of options by which a standby soon sees that the master is gone.
-func (m *managed) polling() string {
-	m.Helper()
-	conf := filepath.Join(m.dir, "opensm.conf")
-	require.NoError(m.T, os.WriteFile(conf, []byte("sminfo_polling_timeout 200\npolling_retry_number 2\n"), 0o600))
-	return conf
-}
-
 // Of two OpenSMs one is the master by its priority. When it dies, the other takes over and routes
 // around a cut that only it can hear of.
 func TestTheSecondOpenSMTakesOver(t *testing.T) {

@@ -126,6 +126,14 @@ func (m *managed) start(at string, args ...string) (stop func()) {
 	return stop
 }
 
+// polling is a file of options by which a standby soon sees that the master is gone.
+func (m *managed) polling() string {
+	m.Helper()
+	conf := filepath.Join(m.dir, "opensm.conf")
+	require.NoError(m.T, os.WriteFile(conf, []byte("sminfo_polling_timeout 200\npolling_retry_number 2\n"), 0o600))
+	return conf
+}
+
 // settle waits until a manager has done all that there is to do: what it does next, if it only
 // seemed so, it does sooner than so many looks are over.
 func (m *managed) settle() {
