@@ -129,7 +129,7 @@ func New(cfg Config) (*Driver, error) {
 	}
 	d.notes = notes{note: cfg.Note, told: map[string]bool{}}
 	d.tables.init()
-	d.phases.init()
+	d.phases.now = newRound()
 	if cfg.Own != nil {
 		d.own = d.newOwn(*cfg.Own)
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/ib"
 	routes "github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
@@ -272,9 +271,8 @@ func (d *Driver) ownSweep(ctx context.Context) {
 		return
 	}
 	w.computing = true
-	if d.phases.first == 0 {
-		d.phases.sweep = d.cfg.Fabric.Now()
-		d.end(fault.UntilSweep)
+	if r := d.looks(); r.first == 0 {
+		d.sweepBegins(r)
 	}
 	g := d.cfg.Fabric.Topology()
 	lids, err := opensm.NewLIDs(g, d.subnet.LIDs)

@@ -1,6 +1,7 @@
 package ibd
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -12,89 +13,125 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ib"
 )
 
-// phases follow what a manager does after a fault, for the report of it: trap, sweep, tables. Times
-// are of the clock of the fabric; 0: not yet. The loop owns it.
+// phases follow what a manager does after faults, for the reports of them. The loop owns it.
 type phases struct {
-	died   map[weft.LinkID]bool // links that have died, and for which no manager has written tables
-	began  weft.Time            // a link has died or come back for which it has not swept; 0: none
-	trap   weft.Time
-	sweep  weft.Time
-	asked  weft.Time // it was heard last
-	first  weft.Time // table written
-	last   weft.Time
-	loaded weft.Time // a switch has got tables
+	now   *round    // what the manager is at
+	next  *round    // of links that have died or come back since now has tables; nil: none have
+	done  *round    // its tables are written and it was not reported yet; nil: there is none
+	asked weft.Time // a program that manages was heard last
 
+	settling context.CancelFunc // ends the wait for packets of older tables; nil: none
+}
+
+// round is a sweep and the tables that come of it. Times are of the clock of the fabric; 0: not yet.
+type round struct {
+	died  map[weft.LinkID]bool // links that have died, and for which no manager has written tables
+	death weft.Time            // the last of them died
+	began weft.Time            // a link has died or come back for which it has not swept; 0: none
+	trap  weft.Time
+	sweep weft.Time
+	first weft.Time // table written
+	last  weft.Time
+
+	loaded   weft.Time // a switch has got tables
+	version  uint64    // of the newest that one has got
 	method   string
 	switches map[weft.SwitchID]bool
 	entries  int
-	settling context.CancelFunc // ends the wait for packets of older tables; nil: none
 
 	ended   map[string]bool           // phases, by the names of package fault, whose losses are to be read
 	until   map[string]map[int]uint64 // what each fault had cost by the end of each phase
 	reading bool
 }
 
-// A manager that was not heard for sweepGap begins another sweep; one that has written no table for
-// writtenFor has written all; for the paths of NICs, which follow, it is waited as long as pathsFor.
-// Chosen by us: longer than OpenSM waits for an answer that was lost.
+// A manager that was not heard for sweepGap begins another sweep; one that was neither heard nor has
+// written a table for writtenFor has written all. It is waited for the paths of NICs, which follow, as
+// long as pathsFor, and as long as sweepFor for a manager that has still to take note of a link. Chosen
+// by us: longer than OpenSM waits for an answer that was lost.
 const (
 	sweepGap   = weft.Second
 	writtenFor = 300 * weft.Millisecond
 	pathsFor   = weft.Second
+	sweepFor   = 10 * weft.Second
 )
 
-func (p *phases) init() {
-	p.died, p.switches = map[weft.LinkID]bool{}, map[weft.SwitchID]bool{}
-	p.ended, p.until = map[string]bool{}, map[string]map[int]uint64{}
+func newRound() *round {
+	return &round{
+		died: map[weft.LinkID]bool{}, switches: map[weft.SwitchID]bool{},
+		ended: map[string]bool{}, until: map[string]map[int]uint64{},
+	}
 }
 
-// end notes that a phase ends now, once more if it had before, and has what was lost until then read.
-func (d *Driver) end(phase string) {
-	d.phases.ended[phase] = true
-	d.readCosts()
+// end notes that a phase of a round ends now, once more if it had before, and has what was lost until
+// then read.
+func (d *Driver) end(r *round, phase string) {
+	r.ended[phase] = true
+	d.readCosts(r)
 }
 
-func (d *Driver) readCosts() {
-	p := &d.phases
-	if p.reading || len(p.ended) == 0 {
+func (d *Driver) readCosts(r *round) {
+	if r.reading || len(r.ended) == 0 {
 		return
 	}
-	phases, until := p.ended, p.until
-	p.reading, p.ended = true, map[string]bool{}
+	phases := r.ended
+	r.reading, r.ended = true, map[string]bool{}
 	d.running.Go(func() {
 		costs := d.cfg.Fabric.Costs()
 		d.post(func() {
 			for phase := range phases {
-				until[phase] = costs
+				r.until[phase] = costs
 			}
-			p.reading = false
-			d.readCosts()
+			r.reading = false
+			d.readCosts(r)
 		})
 	})
 }
 
-// linkIs takes note of a link that has died or come back.
+// linkIs takes note of a link that has died or come back. Once tables are being written it is for the
+// next sweep.
 func (d *Driver) linkIs(id weft.LinkID, dead bool) {
-	p := &d.phases
-	switch {
-	case dead:
-		p.died[id] = true
-	case p.first == 0: // else the tables that are being written are for it
-		delete(p.died, id)
+	p, now := &d.phases, d.cfg.Fabric.Now()
+	r := p.now
+	if r.first > 0 {
+		if p.next == nil {
+			p.next = newRound()
+		}
+		r = p.next
 	}
-	now := d.cfg.Fabric.Now()
-	nothing := p.first == 0 && now-p.began > sweepGap && now-p.asked > sweepGap // came of what was before
-	if p.began == 0 || nothing {
-		p.began, p.trap, p.sweep = now, 0, 0
+	if dead {
+		r.died[id], r.death = true, now
+	} else {
+		delete(r.died, id)
+	}
+	nothing := now-r.began > sweepGap && now-p.asked > sweepGap // came of what was before
+	if r.began == 0 || nothing {
+		r.began, r.trap, r.sweep = now, 0, 0
 	}
 }
 
 // trapSent takes note of a trap.
 func (d *Driver) trapSent() {
-	if p := &d.phases; p.began > 0 && p.trap == 0 {
-		p.trap = d.cfg.Fabric.Now()
-		d.end(fault.UntilTrap)
+	r := cmp.Or(d.phases.next, d.phases.now)
+	if r.began > 0 && r.trap == 0 {
+		r.trap = d.cfg.Fabric.Now()
+		d.end(r, fault.UntilTrap)
 	}
+}
+
+// looks takes note that a manager looks at the fabric, which ends the round whose tables it has written
+// if links have died or come back since.
+func (d *Driver) looks() *round {
+	p := &d.phases
+	if p.next != nil && p.done == nil {
+		p.done, p.now, p.next = p.now, p.next, nil
+	}
+	return p.now
+}
+
+// sweepBegins takes note of a sweep.
+func (d *Driver) sweepBegins(r *round) {
+	r.sweep = d.cfg.Fabric.Now()
+	d.end(r, fault.UntilSweep)
 }
 
 // managerAsks takes note of what a manager asks an agent.
@@ -103,9 +140,12 @@ func (d *Driver) managerAsks(m *ib.MAD) {
 		return
 	}
 	p, now := &d.phases, d.cfg.Fabric.Now()
-	if p.sweep == 0 || p.first == 0 && now-p.asked > sweepGap {
-		p.sweep = now
-		d.end(fault.UntilSweep)
+	r := p.now
+	if m.Method() == ib.MethodGet {
+		r = d.looks()
+	}
+	if r.sweep == 0 || r.first == 0 && now-p.asked > sweepGap {
+		d.sweepBegins(r)
 	}
 	p.asked = now
 }
@@ -119,42 +159,57 @@ func (d *Driver) written(m *ib.Datagram, list []ib.Effect) {
 			entries, id = entries+e.Entries, e.Switch
 		}
 	}
-	p := &d.phases
-	if entries == 0 || p.sweep == 0 || !d.cfg.Forward {
+	r := d.phases.now
+	if entries == 0 || r.sweep == 0 || !d.cfg.Forward {
 		return
 	}
-	p.last = d.cfg.Fabric.Now()
-	if p.first == 0 {
-		p.first = p.last
-		d.end(fault.UntilFirst)
+	r.last = d.cfg.Fabric.Now()
+	if r.first == 0 {
+		r.first = r.last
+		d.end(r, fault.UntilFirst)
 	}
-	d.end(fault.UntilLast)
-	p.method = m.Program
-	p.entries += entries
-	p.switches[id] = true
+	d.end(r, fault.UntilLast)
+	r.method = m.Program
+	r.entries += entries
+	r.switches[id] = true
 }
 
 // report tells the fabric of tables that a manager has written, once it has written them all and
 // switches forward by them.
 func (d *Driver) report(ctx context.Context) {
-	p, f := &d.phases, d.cfg.Fabric
-	quiet := f.Now() - p.last
-	if p.first == 0 || p.reading || !d.tables.idle() || quiet < writtenFor || quiet < pathsFor && !d.settled() {
+	p := &d.phases
+	if !d.tables.idle() {
 		return
 	}
-	r := fabric.Round{
-		Died: slices.Sorted(maps.Keys(p.died)), Began: p.sweep, Computed: p.first, InForce: max(p.loaded, p.last),
-		Trap: p.trap, LastTable: p.last, Until: p.until,
+	if r := p.done; r != nil && !r.reading {
+		p.done = nil
+		d.reportRound(ctx, r)
 	}
-	r.Version, r.Method, r.Switches, r.Entries = d.tables.version, p.method, len(p.switches), p.entries
+	r := p.now
+	if p.done != nil || r.first == 0 || r.reading {
+		return
+	}
+	quiet := d.cfg.Fabric.Now() - max(r.last, p.asked)
+	if quiet < writtenFor || quiet < pathsFor && !d.settled() || quiet < sweepFor && !d.swept() {
+		return
+	}
+	p.now, p.next = cmp.Or(p.next, newRound()), nil
+	d.reportRound(ctx, r)
+}
+
+func (d *Driver) reportRound(ctx context.Context, of *round) {
+	p, f := &d.phases, d.cfg.Fabric
+	r := fabric.Round{
+		Died: slices.Sorted(maps.Keys(of.died)), Began: max(of.sweep, of.death), Computed: of.first,
+		InForce: max(of.loaded, of.last), Trap: of.trap, LastTable: of.last, Until: of.until,
+	}
+	r.Version, r.Method, r.Switches, r.Entries = cmp.Or(of.version, d.tables.version), of.method, len(of.switches), of.entries
 	if p.settling != nil {
 		p.settling()
 	}
 	var wait context.Context
 	wait, p.settling = context.WithTimeout(ctx, settleFor)
 	cancel := p.settling
-	p.began, p.trap, p.sweep, p.first, p.last, p.entries = 0, 0, 0, 0, 0, 0
-	p.init()
 	d.running.Go(func() { // ctx bounds it
 		defer cancel()
 		f.Reconfigured(r)

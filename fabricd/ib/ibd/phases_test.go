@@ -3,6 +3,7 @@
 package ibd
 
 import (
+	"fmt"
 	"syscall"
 	"testing"
 
@@ -36,4 +37,29 @@ func TestTheReportHasWhatWasLostInEachPhase(t *testing.T) {
 		fault.UntilTrap, fault.UntilSweep, fault.UntilFirst, fault.UntilLast, fault.UntilForce, fault.UntilSettled,
 	}, phases)
 	require.Equal(t, r.Lost()+r.Discarded, sum, "%+v", r.Reconfiguration.Lost)
+}
+
+// A link that dies while OpenSM writes tables for another is in the account of its next sweep.
+func TestALinkThatDiesWhileTablesAreWrittenIsOfTheNextSweep(t *testing.T) {
+	m := manage(t, "kary-ntree:2,3")
+	m.opensm("", "-R", "updn")
+	m.Cut("s1.00", "s2.00")
+	rig.Until(t, func() (writes bool) {
+		require.NoError(t, m.driver.ask(func() { writes = m.driver.phases.now.first > 0 }))
+		return writes
+	}, "OpenSM writes no tables")
+	m.Cut("s1.01", "s2.01")
+	m.Eventually(func() error {
+		for _, r := range m.Faults() {
+			if r.Reconfiguration == nil {
+				return fmt.Errorf("no account of tables for %s", r.Target)
+			}
+		}
+		return nil
+	})
+	first, second := m.Faults()[0].Reconfiguration, m.Faults()[1].Reconfiguration
+	require.Less(t, first.Version, second.Version)
+	require.Positive(t, second.ComputeSeconds)
+	m.settle()
+	m.requireForwardsAsRead()
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/ib"
 )
 
@@ -30,10 +31,13 @@ func (d *Driver) settled() bool {
 }
 
 // swept reports whether the manager has nothing to do: our own knows all dead links, and of programs
-// none waits for an answer or has still to take note of a link.
+// none was heard in the last quietFor, waits for an answer, or has still to take note of a link.
 func (d *Driver) swept() bool {
 	if w := d.own; w != nil && w.info.State == ib.ManagerMaster {
 		return !w.computing && !w.due && len(w.tasks)+len(w.open) == 0 && slices.Equal(w.dead, d.subnet.Dead())
+	}
+	if p := &d.phases; p.asked > 0 && d.cfg.Fabric.Now()-p.asked < weft.FromDuration(quietFor) {
+		return false
 	}
 	for _, p := range d.clients {
 		if p.manager && (len(p.asked) > 0 || d.subnet.Unswept(p.at)) {

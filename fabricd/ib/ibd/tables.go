@@ -103,9 +103,10 @@ func (d *Driver) loaded(p *tables.Patch, then []func(), err error) {
 		d.after(retryAfter, func() { l.dirty(id) })
 		return
 	}
-	l.inForce[id], d.phases.loaded = p, d.cfg.Fabric.Now()
-	if d.phases.first > 0 {
-		d.end(fault.UntilForce)
+	l.inForce[id] = p
+	if r := d.phases.now; r.first > 0 {
+		r.loaded, r.version = d.cfg.Fabric.Now(), max(r.version, p.To)
+		d.end(r, fault.UntilForce)
 	}
 	run(then)
 }
