@@ -236,8 +236,8 @@ which tables were written, counts of all cuts. Every ledger balanced.
 			count(func(c ibCut) uint64 { return c.late }))
 	}
 	fmt.Fprintf(&b, `
-A cut of a link that no table leads over costs nothing. OpenSM spreads destinations over ports by the same
-order at each tier, which leaves links between the upper tiers without any.
+A cut of a link that no packet is led over costs nothing. OpenSM spreads destinations over ports in the same
+order at each tier, so that in this fabric two thirds of the links to the top tier carry nothing.
 
 Local re-routing loses what the dead link held. A manager loses beside it what switches send to the dead
 link until they have other tables. OpenSM hears of a cut by trap 128 and looks at the whole fabric before
