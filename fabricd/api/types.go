@@ -97,6 +97,7 @@ type Management struct {
 	Managers []string       `json:"managers" jsonschema_description:"Who, with state and priority, the master first."`
 	Ports    map[string]int `json:"ports" jsonschema_description:"How many ports with a link are down, init, armed and active."`
 	Held     bool           `json:"held" jsonschema_description:"NICs inject nothing, for they know no paths."`
+	Cycle    string         `json:"cycle,omitempty" jsonschema_description:"That the tables can deadlock, and a cycle of channels whose packets can wait for each other; missing: there is none."`
 }
 
 // Unwell is a sentence that says what is wrong with the fabric as a whole, but for a deadlock.

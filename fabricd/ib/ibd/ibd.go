@@ -83,23 +83,26 @@ type Driver struct {
 	over   chan struct{} // closed when the loop has ended
 
 	// The following fields are owned by the loop.
-	subnet   *ib.Subnet
-	clients  map[int]*program
-	queue    timers
-	sequence uint64
-	inFlight int
-	counting int               // nodes that are asked for counters
-	lost     map[string]uint64 // datagrams, by why
-	crashed  map[weft.SwitchID]bool
-	tables   loader
-	paths    inquirer
-	phases   phases
-	own      *own // nil: there is none
-	watched  time.Time
-	dead     map[weft.LinkID]bool
-	trapping bool // traps will be sent again
-	held     bool // NICs are held until they know paths
-	heldAt   time.Time
+	subnet    *ib.Subnet
+	clients   map[int]*program
+	queue     timers
+	sequence  uint64
+	inFlight  int
+	counting  int               // nodes that are asked for counters
+	lost      map[string]uint64 // datagrams, by why
+	crashed   map[weft.SwitchID]bool
+	tables    loader
+	paths     inquirer
+	phases    phases
+	own       *own // nil: there is none
+	watched   time.Time
+	dead      map[weft.LinkID]bool
+	cycle     string // as in Status
+	looking   bool   // for a cycle
+	lookAgain bool   // once that was found, or not: tables are others by now
+	trapping  bool   // traps will be sent again
+	held      bool   // NICs are held until they know paths
+	heldAt    time.Time
 
 	orders  chan fault.Spec // bound: orderSize
 	running sync.WaitGroup

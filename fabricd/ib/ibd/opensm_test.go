@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,7 +48,7 @@ func TestOpenSMRoutesWhatSwitchesForward(t *testing.T) {
 				log, err := os.ReadFile(m.log(""))
 				require.NoError(t, err)
 				require.Contains(t, string(log), engine+" tables configured on all switches")
-				m.requireForwardsAsRead()
+				m.requireCycle(engine, m.requireForwardsAsRead())
 				if most := map[string]int{"lash": 1, "dfsssp": 40}[engine]; most > 0 {
 					m.requireLevels(most)
 				}
@@ -128,7 +129,7 @@ const (
 
 // requireForwardsAsRead sends between pairs of NICs, and requires the ways that dump_fts reads, and
 // ibtracert of some.
-func (m *managed) requireForwardsAsRead() {
+func (m *managed) requireForwardsAsRead() *layered.Routing {
 	m.Helper()
 	g := m.Topology()
 	before := m.Fabric().Ledger()
@@ -177,6 +178,21 @@ func (m *managed) requireForwardsAsRead() {
 	require.True(m.T, l.Balanced, "%+v", l)
 	require.Equal(m.T, before.Discarded, l.Discarded)
 	require.Equal(m.T, before.Lost, l.Lost)
+	return r
+}
+
+// requireCycle requires that the status names a cycle of channels where the tables have one. What was
+// read has no levels: engines that use several leave no cycle.
+func (m *managed) requireCycle(engine string, read *layered.Routing) {
+	m.Helper()
+	has := !slices.Contains([]string{"lash", "dfsssp", "torus-2QoS"}, engine) && !read.Dependencies(m.Context()).Acyclic()
+	rig.Until(m.T, func() bool { return (m.driver.Status().Cycle != "") == has }, "tables have a cycle: %v", has)
+	switch {
+	case engine == "dor":
+		require.True(m.T, has)
+	case engine != "minhop" && engine != "sssp":
+		require.False(m.T, has)
+	}
 }
 
 // requireInOrder requires that a text names switches in that order, and no others.

@@ -22,6 +22,7 @@ type Status struct {
 	Words    []string          // of each manager: who, its state and its priority, the master first
 	Ports    map[string]int    // how many ports with a link are in each state, by its name
 	Lost     map[string]uint64 // datagrams, by why
+	Cycle    string            // that tables can deadlock, and how; "": they cannot
 }
 
 // settled is that of a Status.
@@ -52,6 +53,7 @@ func (d *Driver) Status() (s Status) {
 	_ = d.ask(func() {
 		d.look()
 		s = Status{Settled: d.settled(), Held: d.held, Lost: maps.Clone(d.lost), Ports: d.subnet.PortStates()}
+		s.Cycle = d.cycle
 		type manager struct {
 			who string
 			ib.ManagerInfo

@@ -175,6 +175,9 @@ func (d *Driver) concluded() {
 	q.now = nil
 	answered := d.subnet.Adopt(done)
 	d.allDirty()
+	if answered {
+		d.lookForCycle()
+	}
 	if _, refused := done.Found(); refused > 0 || !answered {
 		d.after(q.again, func() { q.stale = true })
 		q.again = min(2*max(q.again, firstAgain), mostAgain)

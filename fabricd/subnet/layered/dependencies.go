@@ -54,6 +54,19 @@ type Dependencies struct {
 	Loads    []int     // per channel, how many source/address pairs' ways lead over it; of adaptive routings, any of their ways
 }
 
+// NewDependencies is a graph of so many layers without dependencies yet.
+func NewDependencies(g *topology.Graph, layers int) *Dependencies {
+	c := NewChannels(g)
+	return &Dependencies{Channels: c, next: make([][]int32, c.Len()*layers)}
+}
+
+// Add has a channel depend on another, by their numbers.
+func (d *Dependencies) Add(from, to int) {
+	if !slices.Contains(d.next[from], int32(to)) {
+		d.next[from] = append(d.next[from], int32(to))
+	}
+}
+
 // Dependencies follows R for every address of T. Packets that move between layers add no
 // dependencies of one layer on another (theorem 3), but where they come into a layer they go on by
 // its tables, and those dependencies count. Into the escape layer they may come at every switch on

@@ -198,8 +198,8 @@ func (m *mixer) ways(x state, d weft.NICID, path uint16, counts bool) {
 			}
 			layer := h.In(x.layer)
 			out := m.Channels.Number(x.at, h.Port, layer)
-			if counts && x.by >= 0 && !slices.Contains(m.next[x.by], int32(out)) {
-				m.next[x.by] = append(m.next[x.by], int32(out))
+			if counts && x.by >= 0 {
+				m.Add(x.by, out)
 			}
 			m.reach(state{weft.SwitchID(to.Node.Index), to.Port, layer, out})
 		}

@@ -131,6 +131,7 @@ function managers(m: Sample['management']): TemplateResult | typeof nothing {
     <p class="facts" data-testid="managers">
       ${m.managers.length ? m.managers.map((who) => html`${who}<br>`) : html`none${m.held ? ': NICs wait for one' : ''}<br>`}
       ports: ${ports.join(', ')}
+      ${m.cycle ? html`<br><span class="warn" data-testid="cycle">${m.cycle}</span>` : nothing}
     </p>`
 }
 

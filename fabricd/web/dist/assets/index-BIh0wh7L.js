@@ -641,6 +641,7 @@ void main() {
     <p class="facts" data-testid="managers">
       ${e.managers.length?e.managers.map(e=>k`${e}<br>`):k`none${e.held?`: NICs wait for one`:``}<br>`}
       ports: ${t.join(`, `)}
+      ${e.cycle?k`<br><span class="warn" data-testid="cycle">${e.cycle}</span>`:j}
     </p>`}function Np(e){let t=e.store.totals,n=e.store.sample;if(!t||!n)return j;let r=(e,t)=>k`<div><dt>${e}</dt><dd>${t}</dd></div>`;return k`
     ${Mp(n.management)}
     <h3>Now</h3>
