@@ -12,8 +12,10 @@ import (
 // ibnetdiscover of the emulated fabric gives the file back that it was made of: makers, GUIDs, LIDs,
 // names, and adapters of several ports; before a manager comes and after OpenSM has kept the LIDs.
 func TestIbnetdiscoverGivesTheFileBack(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{"testdata/ports.net", "../../topology/testdata/tiny.ibnetdiscover"} {
 		t.Run(path, func(t *testing.T) {
+			t.Parallel()
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
 			m := manage(t, path)

@@ -24,10 +24,11 @@ import (
 
 // Thirty cuts and repairs in a row, under traffic: OpenSM is killed and started again in the middle.
 func TestManyCutsAndRepairsUnderOpenSM(t *testing.T) {
+	t.Parallel()
 	seed := testenv.Seed(t, 7)
 	draw := rand.New(rand.NewPCG(seed, 0))
 	m := manage(t, "irregular:12,30,2")
-	engine := m.with("updn") // which has no deadlocks
+	engine := m.with("updn")
 	stop := m.opensm("", engine...)
 	m.SetTraffic("uniform:0.05")
 	var inside []topology.Link
@@ -57,6 +58,7 @@ func TestManyCutsAndRepairsUnderOpenSM(t *testing.T) {
 // Of two OpenSMs one is the master by its priority. When it dies, the other takes over and routes
 // around a cut that only it can hear of.
 func TestTheSecondOpenSMTakesOver(t *testing.T) {
+	t.Parallel()
 	m := manage(t, "ring:6")
 	conf := m.polling()
 	engine := append(m.with("updn"), "-F", conf)
@@ -86,6 +88,7 @@ func TestTheSecondOpenSMTakesOver(t *testing.T) {
 // An OpenSM that comes to the fabric of another one and goes before it has the fabric handed over, and
 // the other one stands by.
 func TestAnOpenSMOfHigherPriorityHasTheFabricHandedOver(t *testing.T) {
+	t.Parallel()
 	m := manage(t, "ring:6")
 	conf := m.polling()
 	engine := append(m.with("updn"), "-F", conf)
@@ -105,6 +108,7 @@ func TestAnOpenSMOfHigherPriorityHasTheFabricHandedOver(t *testing.T) {
 
 // A program that asks what is not there is told that nobody answers, with the transaction that it gave.
 func TestARequestThatNobodyAnswersComesBack(t *testing.T) {
+	t.Parallel()
 	m := manage(t, "ring:4")
 	r := m.connect("n2")
 	b := sensible(0x11, 0, 7)
@@ -120,6 +124,7 @@ func TestARequestThatNobodyAnswersComesBack(t *testing.T) {
 
 // A program that asks more than it can be told at once, and reads later, has all answers.
 func TestAProgramThatReadsLateHasAllAnswers(t *testing.T) {
+	t.Parallel()
 	m := manage(t, "ring:4")
 	r := m.connect("n2")
 	const questions = 1500 // above what is kept for a program
@@ -141,6 +146,7 @@ func TestAProgramThatReadsLateHasAllAnswers(t *testing.T) {
 // program that talks sense has its answers. The manager has a key, so that what happens to be an
 // order is not one.
 func TestNonsenseHarmsNobody(t *testing.T) {
+	t.Parallel()
 	m := manage(t, "ring:4")
 	conf := filepath.Join(m.dir, "opensm.conf")
 	require.NoError(t, os.WriteFile(conf, []byte("m_key 0x1122334455667788\n"), 0o600))

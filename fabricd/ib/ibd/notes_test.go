@@ -9,6 +9,7 @@ import (
 
 // Of each program the first note alone is told, and of a million programs no more than the bound.
 func TestNotesAreBounded(t *testing.T) {
+	t.Parallel()
 	var told []string
 	n := notes{note: func(text string) { told = append(told, text) }, told: map[string]bool{}}
 	for range 3 {

@@ -27,6 +27,7 @@ func (m *managed) manages(name string, state string) {
 // Our own manager takes over when OpenSM is gone and gives the fabric back to one that goes before it,
 // under traffic: nothing is lost.
 func TestOurManagerAndOpenSMTakeOverFromEachOther(t *testing.T) {
+	t.Parallel()
 	m := manageWith(t, "ring:6", &Own{Priority: 2})
 	conf := m.polling()
 	begin := func() (stop func()) { return m.opensm("n0", append(m.with("updn"), "-F", conf, "-p", "5")...) }
@@ -55,6 +56,7 @@ func TestOurManagerAndOpenSMTakeOverFromEachOther(t *testing.T) {
 // Where nobody else manages, our own manager does: from the beginning, and after cuts and repairs. An
 // OpenSM of a lower priority stands by.
 func TestOurManagerManagesAlone(t *testing.T) {
+	t.Parallel()
 	m := manageWith(t, "kary-ntree:2,3", &Own{Priority: 2})
 	m.settle()
 	m.requireForwardsAsRead()
@@ -79,6 +81,7 @@ func TestOurManagerManagesAlone(t *testing.T) {
 // An OpenSM manages because our own manager is cut off. When that is back, and goes before it, OpenSM
 // gives way under traffic: nothing is lost.
 func TestOpenSMGivesWayToOurManager(t *testing.T) {
+	t.Parallel()
 	m := manageWith(t, "ring:6", &Own{Priority: 5})
 	m.settle()
 	m.Cut("s5", "n5")
@@ -112,6 +115,7 @@ func TestOpenSMGivesWayToOurManager(t *testing.T) {
 // Where nodes have LIDs and no tables lead to them, as in a fabric whose manager has died before it had
 // written any, our own manager writes tables though no link is dead.
 func TestOurManagerWritesTablesWhereThereAreLIDs(t *testing.T) {
+	t.Parallel()
 	m := manageWith(t, "testdata/ports.net", &Own{Priority: 2})
 	m.settle()
 	m.requireForwardsAsRead()

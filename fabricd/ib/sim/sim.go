@@ -47,19 +47,15 @@ type client struct {
 	number  int
 	process int // of the program, as the system says
 	conn    *net.UnixConn
-	to      syscall.SockaddrUnix
 	gone    atomic.Bool // nobody reads any more
 
 	out  chan []byte   // what it is to read; bound: mostUnread
 	done chan struct{} // closed when it was dropped
 }
 
-// mostUnread bounds the datagrams that a program has not read; the system itself keeps 10 for it. After
-// roomEvery it is looked whether there is room for the next. Chosen by us.
-const (
-	mostUnread = 1024
-	roomEvery  = time.Millisecond
-)
+// mostUnread bounds the datagrams that a program has not read; the system itself keeps 10 for it. Chosen
+// by us.
+const mostUnread = 1024
 
 // Listen opens the sockets of a name. Note hears which program says what is not of the protocol, each
 // time.
@@ -94,6 +90,18 @@ func listen(name string) (*net.UnixConn, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// join connects a socket to that of a program, so that who writes waits until there is room.
+func join(c *net.UnixConn, name string) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	cerr := raw.Control(func(fd uintptr) {
+		err = syscall.Connect(int(fd), &syscall.SockaddrUnix{Name: "@" + name + "\x00"})
+	})
+	return errors.Join(cerr, err)
 }
 
 // Run serves until ctx ends.
@@ -223,6 +231,10 @@ func (s *Server) connect(o *order, process int) error {
 	if err != nil {
 		return err
 	}
+	if err := join(conn, fmt.Sprintf("%s:in%d", s.name, want.id)); err != nil {
+		_ = conn.Close()
+		return err
+	}
 	name, err := s.fabric.Attach(number, process, want.node)
 	if err == nil && want.manager {
 		err = s.fabric.SetManager(number, true)
@@ -232,8 +244,7 @@ func (s *Server) connect(o *order, process int) error {
 		_ = conn.Close()
 		return err
 	}
-	to := syscall.SockaddrUnix{Name: fmt.Sprintf("@%s:in%d\x00", s.name, want.id)}
-	c := &client{number: number, process: process, conn: conn, to: to}
+	c := &client{number: number, process: process, conn: conn}
 	c.out, c.done = make(chan []byte, mostUnread), make(chan struct{})
 	s.clients[number].Store(c)
 	s.running.Go(func() { s.serve(c) })
@@ -298,23 +309,12 @@ func (s *Server) Deliver(number int, d *ib.Datagram) error {
 
 // write gives a program what it is to read, as it reads, until it is dropped.
 func (c *client) write() {
-	tick := time.NewTicker(roomEvery)
-	defer tick.Stop()
 	for {
 		select {
 		case <-c.done:
 			return
 		case b := <-c.out:
-			err := sendTo(c.conn, b, &c.to)
-			for errors.Is(err, syscall.EAGAIN) {
-				select {
-				case <-c.done:
-					return
-				case <-tick.C:
-				}
-				err = sendTo(c.conn, b, &c.to)
-			}
-			if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) {
+			if _, err := c.conn.Write(b); errors.Is(err, syscall.ECONNREFUSED) {
 				c.gone.Store(true)
 			}
 		}
