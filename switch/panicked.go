@@ -24,13 +24,19 @@ type RoutePanic struct {
 // caught asks the firmware about a packet. When it panics, Panicked hears of that and the packet is
 // discarded.
 func (s *Switch) caught(h *weft.Header, at Arrival) (d Decision) {
+	decided := false // to look for a panic takes longer
 	defer func() {
+		if decided {
+			return
+		}
 		if v := recover(); v != nil {
 			s.failed(h, at, v)
 			d = Discard(RulePanicked)
 		}
 	}()
-	return s.route(h, at, (*view)(s))
+	d = s.route(h, at, (*view)(s))
+	decided = true
+	return d
 }
 
 // failed tells that the firmware has failed on a packet, as v says.

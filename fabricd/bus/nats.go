@@ -100,19 +100,24 @@ var _ wire.Transport = (*NATS)(nil)
 
 // natsLink is one direction, and its Sender.
 type natsLink struct {
-	t       *NATS
-	d       wire.Direction
-	sum     wire.LinkSum // of d
-	subject string
-	out, in *shard              // of the sender, of the receiver; nil: that is in a shard of another process
-	name    string              // of the sender in a message of hellos
-	cut     atomic.Bool         // for Send; the demultiplexer reads it under in.mu
-	here    atomic.Bool         // inbox is not nil
-	inbox   chan<- wire.Message // guarded by in.mu; nil while nobody listens here
+	// What every frame needs comes first, in one cache line.
+	cut       atomic.Bool // for Send; the demultiplexer reads it under in.mu
+	here      atomic.Bool // inbox is not nil
+	subject   string
+	out       *shard              // of the sender; nil: that is in a shard of another process
+	inbox     chan<- wire.Message // guarded by in.mu; nil while nobody listens here
+	sent      atomic.Uint64       // by senders, as sentBytes
+	sentBytes atomic.Uint64
+	delivered atomic.Uint64 // by the demultiplexer
 
-	sent, sentBytes, sendCut, errors atomic.Uint64 // by senders
-	delivered, recvCut, full         atomic.Uint64 // by the demultiplexer
-	elsewhere                        atomic.Uint64
+	t    *NATS
+	d    wire.Direction
+	sum  wire.LinkSum // of d
+	in   *shard       // of the receiver, as out
+	name string       // of the sender in a message of hellos
+
+	sendCut, errors          atomic.Uint64 // by senders
+	recvCut, full, elsewhere atomic.Uint64 // by the demultiplexer
 }
 
 // NewNATS connects a transport. The caller closes it, before the broker.

@@ -34,7 +34,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -158,7 +157,7 @@ func New(cfg Config) *Driver {
 		if cfg.Draws != nil {
 			d.senders[p].draws = cfg.Draws(weft.PortID(p))
 		}
-		d.senders[p].impairment.Store(&link.Impairment{})
+		d.senders[p].impairment.Store(unimpaired)
 	}
 	return d
 }
@@ -250,8 +249,7 @@ func (d *Driver) Signal(p weft.PortID, up bool) {
 }
 
 // receive steps the core by every frame that arrives at p, and before it sleeps transmits at the ports
-// that became ready: to wake their transmitters takes longer. Where links are not paced it lets others
-// that can run have their turn first, whose packets may go along, and takes what came meanwhile.
+// that became ready: to wake their transmitters takes longer.
 func (d *Driver) receive(p weft.PortID, w *Wire) {
 	taken := 0
 	var k *work // nil while it sleeps
@@ -267,13 +265,8 @@ func (d *Driver) receive(p weft.PortID, w *Wire) {
 		for _, to := range k.out.Ready {
 			k.note(to)
 		}
-		if taken++; taken < d.cfg.Batch {
-			if len(w.Inbox) == 0 && len(k.ready) > 0 && w.Pace.Rate == 0 {
-				runtime.Gosched()
-			}
-			if len(w.Inbox) > 0 {
-				continue
-			}
+		if taken++; taken < d.cfg.Batch && len(w.Inbox) > 0 {
+			continue
 		}
 		d.transmitReady(k)
 		works.Put(k)

@@ -92,11 +92,7 @@ func (d *Driver) step(p weft.PortID, k *work) (did, more bool, next weft.Time) {
 		d.act(now, at, &k.out)
 		d.mu.Unlock()
 		for _, to := range k.out.Ready {
-			if w.Pace.Rate > 0 {
-				k.note(to)
-			} else {
-				d.wake(to) // it fills a frame while packets come
-			}
+			k.note(to)
 		}
 		if any {
 			d.dispatch(p, k, now, at)

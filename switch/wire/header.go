@@ -93,13 +93,22 @@ func AppendHeader(dst []byte, h *weft.Header) []byte {
 	dst = appendUint(dst, h.Seq)
 	dst = appendInt(dst, int64(h.Injected))
 	dst = appendUint(dst, uint64(h.Size))
-	dst = appendUint(dst, uint64(h.VC))
-	dst = appendUint(dst, uint64(h.Generation))
-	dst = appendUint(dst, uint64(h.Hops))
-	dst = appendUint(dst, uint64(h.Reroutes))
-	dst = msgp.AppendBool(dst, h.Traced)
-	dst = appendInt(dst, int64(h.PortField))
-	dst = appendUint(dst, h.Misroute)
+	if isSmall(h) {
+		traced := byte(mfalse)
+		if h.Traced {
+			traced++
+		}
+		dst = append(dst, byte(h.VC), byte(h.Generation), byte(h.Hops), byte(h.Reroutes), traced,
+			byte(h.PortField), byte(h.Misroute))
+	} else {
+		dst = appendUint(dst, uint64(h.VC))
+		dst = appendUint(dst, uint64(h.Generation))
+		dst = appendUint(dst, uint64(h.Hops))
+		dst = appendUint(dst, uint64(h.Reroutes))
+		dst = msgp.AppendBool(dst, h.Traced)
+		dst = appendInt(dst, int64(h.PortField))
+		dst = appendUint(dst, h.Misroute)
+	}
 	if addressed {
 		dst = appendUint(dst, uint64(h.Path))
 		dst = appendUint(dst, uint64(h.Layers))
@@ -137,13 +146,15 @@ func (r *reader) header(h *weft.Header, vcs int) {
 	h.Seq = r.uint(fieldSeq, math.MaxUint64)
 	h.Injected = weft.Time(r.int(fieldInjected, math.MaxInt64))
 	h.Size = uint32(r.uint(fieldSize, weft.MaxPacket))
-	h.VC = weft.VC(r.uint(fieldVC, uint64(vcs-1)))
-	h.Generation = uint16(r.uint(fieldGeneration, math.MaxUint16))
-	h.Hops = uint16(r.uint(fieldHops, math.MaxUint16))
-	h.Reroutes = uint16(r.uint(fieldReroutes, math.MaxUint16))
-	h.Traced = r.bool(fieldTraced)
-	h.PortField = int16(r.int(fieldPortField, math.MaxInt16))
-	h.Misroute = r.uint(fieldMisroute, math.MaxUint64)
+	if !r.small(h, vcs) {
+		h.VC = weft.VC(r.uint(fieldVC, uint64(vcs-1)))
+		h.Generation = uint16(r.uint(fieldGeneration, math.MaxUint16))
+		h.Hops = uint16(r.uint(fieldHops, math.MaxUint16))
+		h.Reroutes = uint16(r.uint(fieldReroutes, math.MaxUint16))
+		h.Traced = r.bool(fieldTraced)
+		h.PortField = int16(r.int(fieldPortField, math.MaxInt16))
+		h.Misroute = r.uint(fieldMisroute, math.MaxUint64)
+	}
 	h.Payload, h.Path, h.Layers, h.Route, h.Sub = 0, 0, 0, weft.SourceRoute{}, weft.SubHeaders{}
 	rest := fields - headerFields
 	if rest&addressFields != 0 {
@@ -156,4 +167,30 @@ func (r *reader) header(h *weft.Header, vcs int) {
 	if rest&subFields != 0 {
 		r.subHeaders(fieldSub, &h.Sub)
 	}
+}
+
+// smallFields is how many elements of a header, from the virtual channel to the misroute vector, are one
+// byte each in nearly all headers. Those are written and read together.
+const smallFields = 7
+
+func isSmall(h *weft.Header) bool {
+	most := uint64(h.Generation|h.Hops|h.Reroutes|uint16(h.VC)) | h.Misroute
+	return most < oneByte && h.PortField >= leastOneByte && h.PortField < oneByte
+}
+
+// small reads these elements and reports whether they are one byte each; else it reads nothing.
+func (r *reader) small(h *weft.Header, vcs int) bool {
+	if r.bad || len(r.rest) < smallFields {
+		return false
+	}
+	b := (*[smallFields]byte)(r.rest)
+	if int(b[0]) >= vcs || b[1]|b[2]|b[3]|b[6] >= oneByte || b[4]&^1 != mfalse ||
+		int8(b[5]) < leastOneByte {
+		return false
+	}
+	h.VC = weft.VC(b[0])
+	h.Generation, h.Hops, h.Reroutes = uint16(b[1]), uint16(b[2]), uint16(b[3])
+	h.Traced, h.PortField, h.Misroute = b[4] != mfalse, int16(int8(b[5])), uint64(b[6])
+	r.rest = r.rest[smallFields:]
+	return true
 }
