@@ -27,7 +27,7 @@ func (e *Engine) askForHugePages() {
 		return
 	}
 	defer func() { _ = maps.Close() }()
-	eachHugePage(maps, uintptr(unsafe.Pointer(e)), func(page uintptr) { // one by one: of one that is not in use it is refused
+	eachHugePage(maps, uintptr(unsafe.Pointer(e)), func(page uintptr) { // one by one: it is refused for one not in use
 		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, page, hugePage, syscall.MADV_HUGEPAGE)
 		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, page, hugePage, collapse)
 	})

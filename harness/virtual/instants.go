@@ -147,5 +147,6 @@ func (w *worker) close() {
 // flush puts what the node has sent on the wires.
 func (w *worker) flush() {
 	w.deliver(w.sent)
+	clear(w.sent) // nobody keeps the frames
 	w.sent = w.sent[:0]
 }
