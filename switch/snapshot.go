@@ -103,7 +103,7 @@ func (s *Switch) Timer() (longest weft.Time) {
 func (s *Switch) Held() int { return s.slots.held() }
 
 // Blocked reports whether a packet inside waits for room in an output queue.
-func (s *Switch) Blocked() bool { return s.wait.blockedAfter(0) != noSlot }
+func (s *Switch) Blocked() bool { return s.wait.waiting > 0 }
 
 // Suppressed reports whether damping keeps the link at p down.
 func (s *Switch) Suppressed(p weft.PortID) bool { return s.ports[p].end.Suppressed() }
