@@ -51,7 +51,7 @@ func (s *Switch) SumVCs() []VCSum {
 
 // Read fills r. It allocates nothing but the lists of r, the first time.
 func (s *Switch) Read(r *Reading) {
-	r.Stats, r.Held, r.Blocked = s.stats, s.Held(), s.wait.blockedSlots()
+	r.Stats, r.Held, r.Blocked = s.stats, s.Held(), s.wait.waiting
 	r.Oldest = 0
 	if id := s.oldest(); id != noSlot {
 		r.Oldest = s.slots.slot[id].arrived

@@ -102,6 +102,9 @@ func (s *Switch) Timer() (longest weft.Time) {
 // Held is how many packets are inside.
 func (s *Switch) Held() int { return s.slots.held() }
 
+// Blocked reports whether a packet inside waits for room in an output queue.
+func (s *Switch) Blocked() bool { return s.wait.waiting > 0 }
+
 // Suppressed reports whether damping keeps the link at p down.
 func (s *Switch) Suppressed(p weft.PortID) bool { return s.ports[p].end.Suppressed() }
 
@@ -109,7 +112,7 @@ func (s *Switch) Suppressed(p weft.PortID) bool { return s.ports[p].end.Suppress
 func (s *Switch) Snapshot() Snapshot {
 	sn := Snapshot{
 		Switch: s.place.Switch, Version: s.version, Stats: s.stats, Held: s.Held(),
-		Discards: make(map[string]uint64, len(s.discards)),
+		Discards: make(map[string]uint64, len(s.discards)), Ports: make([]PortSnapshot, 0, len(s.ports)),
 	}
 	for rule, n := range s.discards {
 		sn.Discards[rule] = n
@@ -119,7 +122,7 @@ func (s *Switch) Snapshot() Snapshot {
 		mine, peer := p.end.Epochs()
 		ps := PortSnapshot{
 			State: p.end.State(), Suppressed: p.end.Suppressed(), Mine: mine, Peer: peer,
-			Counters: p.end.Counters(), Lost: p.lost,
+			Counters: p.end.Counters(), Lost: p.lost, VCs: make([]VCSnapshot, 0, s.cfg.VCs),
 		}
 		for vc := range weft.VC(s.cfg.VCs) {
 			c := s.channel(weft.PortID(i), vc)

@@ -8,6 +8,7 @@ import "math/bits"
 // woken twice.
 type waiters struct {
 	keeps                int // outputs whose places are kept
+	waiting              int // slots that wait for anything
 	channels             int
 	count                []int32  // per output, how many wait for it
 	kept                 []slotID // per output, for whom its places are kept; noSlot: for nobody
@@ -35,7 +36,7 @@ func (w *waiters) begin() {
 }
 
 // any reports whether anybody waits for c.
-func (w *waiters) any(c channel) bool { return w.count != nil && w.count[c] > 0 }
+func (w *waiters) any(c channel) bool { return w.waiting > 0 && w.count[c] > 0 }
 
 // isKept reports whether the places of c are kept for somebody.
 func (w *waiters) isKept(c channel) bool { return w.keeps > 0 && w.kept[c] != noSlot }
@@ -52,7 +53,10 @@ func (w *waiters) enter(id slotID, c channel) {
 	*word |= bit
 	w.count[c]++
 	w.byOutput[int(c)*w.slotWords+int(id)/64] |= 1 << (uint(id) % 64)
-	w.blocked[id/64] |= 1 << (uint(id) % 64)
+	if b, bit := &w.blocked[id/64], uint64(1)<<(uint(id)%64); *b&bit == 0 {
+		*b |= bit
+		w.waiting++
+	}
 }
 
 // row is what id waits for.
@@ -79,7 +83,10 @@ func (w *waiters) leave(id slotID) {
 		}
 		row[i] = 0
 	}
-	w.blocked[id/64] &= mask
+	if b := &w.blocked[id/64]; *b&^mask != 0 {
+		*b &= mask
+		w.waiting--
+	}
 }
 
 // waits reports whether id waits for c.
@@ -99,14 +106,6 @@ func (w *waiters) keep(id slotID, c channel) {
 // noSlot.
 func (w *waiters) after(c channel, from slotID) slotID {
 	return nextBit(w.byOutput[int(c)*w.slotWords:(int(c)+1)*w.slotWords], from)
-}
-
-// blockedSlots counts the blocked slots.
-func (w *waiters) blockedSlots() (n int) {
-	for _, word := range w.blocked {
-		n += bits.OnesCount64(word)
-	}
-	return n
 }
 
 // blockedAfter returns the first blocked slot at or after from, or noSlot.

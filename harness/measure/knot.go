@@ -19,10 +19,10 @@ type lookout struct {
 	longest, shortest weft.Time // timers of registers; 0 and Never: there are none
 	ends              weft.Time // when the run ends at the latest
 
-	since weft.Time           // when cycle was found first
-	cycle []switching.Channel // what was found last; nil: nothing
-	sent  []uint64            // by these outputs
-	snaps []switching.Snapshot
+	since weft.Time            // when cycle was found first
+	cycle []switching.Channel  // what was found last; nil: nothing
+	sent  []uint64             // by these outputs
+	snaps []switching.Snapshot // of all switches while it looks
 }
 
 func newLookout(n *network, ends weft.Time) *lookout {
@@ -51,6 +51,7 @@ func (l *lookout) look() bool {
 			runsOut = min(runsOut, r.Expires)
 		}
 	}
+	clear(l.snaps) // they are large
 	return l.certain(l.n.engine.Now(), cycle, sent, runsOut)
 }
 
@@ -63,18 +64,22 @@ func (l *lookout) certain(now weft.Time, cycle []switching.Channel, sent []uint6
 	return cycle != nil && (l.longest == 0 || runsOut > l.ends && l.ends-now < l.shortest || now-l.since > l.longest)
 }
 
+// find looks first at the switches alone in which packets wait, which are few mostly: each switch of a
+// cycle is one of them.
 func (l *lookout) find() []switching.Channel {
-	if c := l.n.meters.counts(); c.inside() == 0 {
+	if c := l.n.meters.counts(); c.inside() == 0 || l.among((*switching.Switch).Blocked) == nil {
 		return nil
 	}
-	l.snaps = l.snaps[:0]
-	blocked := 0
-	for _, s := range l.n.switches {
-		l.snaps = append(l.snaps, s.Snapshot())
-		blocked += len(l.snaps[len(l.snaps)-1].Blocked)
-	}
-	if blocked == 0 {
-		return nil
+	return l.among(func(*switching.Switch) bool { return true })
+}
+
+// among finds a cycle as if there were no other switches.
+func (l *lookout) among(those func(*switching.Switch) bool) []switching.Channel {
+	l.snaps = append(l.snaps[:0], make([]switching.Snapshot, len(l.n.switches))...)
+	for i, s := range l.n.switches {
+		if those(s) {
+			l.snaps[i] = s.Snapshot()
+		}
 	}
 	return switching.FindDeadlock(switching.DeadlockQuery{
 		Switches: l.snaps, InputBuffer: l.n.cfg.Switch.InputBuffer,

@@ -148,7 +148,7 @@ type Port struct {
 
 func (p Port) line() *link.Line[weft.Frame] {
 	k := &p.Node.ports[p.Port]
-	return &k.to.lines[k.toPort]
+	return &k.to.ports[k.toPort].line
 }
 
 // Connect joins two ports by a link whose directions are both paced so. Neither end has signal yet.

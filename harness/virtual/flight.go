@@ -27,4 +27,9 @@ func (w *worker) take() *flight {
 	return &f.flight
 }
 
-func (w *worker) recycle(f *flight) { w.spare = append(w.spare, f) }
+// recycle keeps a frame for take. When all links come up there are more than ever after, which go.
+func (w *worker) recycle(f *flight) {
+	if len(w.spare) <= len(w.nodes) {
+		w.spare = append(w.spare, f)
+	}
+}

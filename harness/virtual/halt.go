@@ -11,10 +11,14 @@ func (n *Node) Halt() { n.halted = true }
 func (n *Node) Continue() {
 	n.enter()
 	n.halted = false
-	n.times[n.clock()] = n.worker.now
-	for of, at := range n.times {
-		if at < weft.Never {
-			n.worker.schedule(n, of, max(at, n.worker.now))
+	now := n.worker.now
+	n.lookAt(now)
+	for p := range weft.PortID(len(n.ports)) {
+		if k := &n.ports[p]; k.arrives < weft.Never {
+			n.arriveAt(p, max(k.arrives, now))
+		}
+		if k := &n.ports[p]; k.sends < weft.Never {
+			n.sendAt(p, max(k.sends, now))
 		}
 	}
 }

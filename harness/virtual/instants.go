@@ -98,7 +98,7 @@ func (w *worker) find(until weft.Time) bool {
 
 // comeBack notes the next time at which a node has something to do, if it is in the bucket.
 func (w *worker) comeBack(n *Node) {
-	if at := n.due(); at < w.instants.end {
+	if at := n.due(); at < w.instants.end && !n.halted {
 		w.instants.add(n.index, at)
 	}
 }
@@ -129,10 +129,8 @@ func (w *worker) step(until weft.Time) bool {
 func (w *worker) run(end weft.Time) {
 	for s := &w.instants; w.find(end - 1); {
 		n := w.nodes[s.take()]
-		if !n.halted {
-			w.runNode(n, s.at+1)
-			w.comeBack(n)
-		}
+		w.runNode(n, s.at+1)
+		w.comeBack(n)
 		s.drop()
 		w.flush()
 	}
@@ -149,5 +147,6 @@ func (w *worker) close() {
 // flush puts what the node has sent on the wires.
 func (w *worker) flush() {
 	w.deliver(w.sent)
+	clear(w.sent) // nobody keeps the frames
 	w.sent = w.sent[:0]
 }

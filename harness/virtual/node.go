@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"math/bits"
 	"math/rand/v2"
 
 	"github.com/weft-fabric/weft"
@@ -25,33 +26,35 @@ type NodeConfig struct {
 
 // Node is a core with its place in an engine.
 type Node struct {
+	// What every event needs comes first: many nodes are more than a processor's cache holds.
 	worker   *worker
 	core     weft.Core
 	preloads Preloader // the core, or nil
 	index    uint32    // of those of the worker
-	id       int       // of those of the engine
 	halted   bool      // see Halt
-	// times are when the node has something to do, Never where it has not: per port when the first
-	// frame on the wire to it arrives, when the core is to look at the time, and per port when it is
-	// to send.
-	times []weft.Time
-	lines []link.Line[weft.Frame] // per port, what is on the wire to it
-	ports []port
-	hash  uint64
+	looks    weft.Time // when the core is to look at the time; Never: at none
+	ports    []port
+	waiting  [weft.MaxPorts / 64]uint64 // a bit for each port at which something is to happen
+	hash     uint64
+	stats    Stats
 
-	carrier switchd.Carrier // nil: nobody takes payloads
 	cfg     NodeConfig
-	stats   Stats
+	carrier switchd.Carrier // nil: nobody takes payloads
+	id      int             // of those of the engine
 }
 
-// port is the sending side of one port, of two cache lines; what is read most is in the first.
+// port is one port. Its first seven words are in one cache line, which every event at it needs, and the
+// next eight in another: Go puts a word before lists of so much that has pointers.
 type port struct {
-	to      *Node       // at the other end; nil: it is not connected
-	toPort  weft.PortID // of to
+	arrives weft.Time             // when the first frame on the wire to it does; Never: it waits for none
+	sends   weft.Time             // when it is to send; Never: it is not to
+	line    link.Line[weft.Frame] // what is on the wire to it
+	to      *Node                 // at the other end; nil: it is not connected
+	toPort  weft.PortID           // of to
 	cut     bool
-	cuts    bool      // to.cfg.CutThrough, and its RoutingDelay: to is elsewhere in the memory
-	routing weft.Time // so these are here
+	cuts    bool // to.cfg.CutThrough, and its RoutingDelay: to is elsewhere in the memory
 	pacer   link.Pacer
+	routing weft.Time // so these are here
 	draws   *rand.PCG // of its impairment; nil before the first
 	pace    link.Pace
 }
@@ -67,13 +70,12 @@ var sound link.Impairment
 
 // Add makes core a node.
 func (e *Engine) Add(core weft.Core, cfg NodeConfig) *Node {
-	p := core.Ports()
 	n := &Node{
-		core: core, id: len(e.nodes), cfg: cfg, hash: fingerprint,
-		times: make([]weft.Time, 2*p+1), lines: make([]link.Line[weft.Frame], p), ports: make([]port, p),
+		core: core, id: len(e.nodes), cfg: cfg, hash: fingerprint, looks: weft.Never,
+		ports: make([]port, core.Ports()),
 	}
-	for i := range n.times {
-		n.times[i] = weft.Never
+	for i := range n.ports {
+		n.ports[i].arrives, n.ports[i].sends = weft.Never, weft.Never
 	}
 	n.preloads, _ = core.(Preloader)
 	e.nodes = append(e.nodes, n)
@@ -88,28 +90,81 @@ func (n *Node) connect(p weft.PortID, to Port, pc link.Pace) {
 	k.pacer.Adopt(pc, &sound)
 }
 
-// clock is the index in times of when the core is to look at the time. Before it stand arrivals, the one
-// at port p at index p.
+// Of what a node has to do, an arrival has the number of its port, a look at the time the number after
+// that of the last port, and ports that are to send the numbers behind that.
 func (n *Node) clock() int { return len(n.ports) }
 
-// sending is the index in times of when port p is to send.
+// sending is the number of port p's being to send.
 func (n *Node) sending(p weft.PortID) int { return len(n.ports) + 1 + int(p) }
+
+// time is when the node is to do what has a number; Never: it is not to.
+func (n *Node) time(of int) weft.Time {
+	switch p := len(n.ports); {
+	case of < p:
+		return n.ports[of].arrives
+	case of > p:
+		return n.ports[of-p-1].sends
+	}
+	return n.looks
+}
+
+// The node is to take a frame at a port, to send by it, or to look at the time.
+func (n *Node) arriveAt(p weft.PortID, at weft.Time) {
+	n.ports[p].arrives = at
+	n.waiting[p>>6] |= 1 << (p & 63)
+	n.worker.schedule(n, int(p), at)
+}
+
+func (n *Node) sendAt(p weft.PortID, at weft.Time) {
+	n.ports[p].sends = at
+	n.waiting[p>>6] |= 1 << (p & 63)
+	n.worker.schedule(n, n.sending(p), at)
+}
+
+func (n *Node) lookAt(at weft.Time) {
+	n.looks = at
+	n.worker.schedule(n, n.clock(), at)
+}
+
+// rest notes that nothing is to happen at port p any more, if that is so.
+func (n *Node) rest(p int) {
+	if k := &n.ports[p]; k.arrives == weft.Never && k.sends == weft.Never {
+		n.waiting[p>>6] &^= 1 << (p & 63)
+	}
+}
+
+// all calls f for what the node has to do before a time.
+func (n *Node) all(end weft.Time, f func(of int, at weft.Time)) {
+	if n.looks < end {
+		f(n.clock(), n.looks)
+	}
+	for i := range (len(n.ports) + 63) / 64 {
+		for word := n.waiting[i]; word != 0; word &= word - 1 {
+			p := i<<6 + bits.TrailingZeros64(word)
+			k := &n.ports[p]
+			if k.arrives < end {
+				f(p, k.arrives)
+			}
+			if k.sends < end {
+				f(n.sending(weft.PortID(p)), k.sends)
+			}
+		}
+	}
+}
 
 // due is when the node has something to do first; Never when it has nothing to do.
 func (n *Node) due() weft.Time {
 	first := weft.Never
-	for _, at := range n.times {
-		first = min(first, at)
-	}
+	n.all(weft.Never, func(_ int, at weft.Time) { first = min(first, at) })
 	return first
 }
 
-// event is what a node has to do at one of its times.
-func (n *Node) event(of int) event {
+// event is something that a node has to do at a time.
+func (n *Node) event(of int, at weft.Time) event {
 	const kind = 1 << 16 // above all ports
-	e := event{at: n.times[of], of: int32(of)}
+	e := event{at: at, of: int32(of)}
 	// Port numbers are put in another order by an exclusive or: of any two ports, each is first as often.
-	turn := uint32(uint64(e.at) * fingerprint >> 56)
+	turn := uint32(uint64(at) * fingerprint >> 56)
 	switch p := len(n.ports); {
 	case of < p:
 		e.key = uint32(of) ^ turn
@@ -124,13 +179,11 @@ func (n *Node) event(of int) event {
 // next is what the node has to do first; due at Never when there is nothing.
 func (n *Node) next() event {
 	first := event{at: weft.Never}
-	for of, at := range n.times {
-		if at <= first.at && at < weft.Never {
-			if e := n.event(of); e.before(first) {
-				first = e
-			}
+	n.all(weft.Never, func(of int, at weft.Time) {
+		if e := n.event(of, at); e.before(first) {
+			first = e
 		}
-	}
+	})
 	return first
 }
 
@@ -138,14 +191,19 @@ func (n *Node) next() event {
 func (w *worker) do(n *Node, e event) {
 	w.now = e.at
 	w.events++
-	n.times[e.of] = weft.Never
-	switch p := weft.PortID(e.of); {
-	case int(e.of) < n.clock():
-		n.arrive(p)
-	case int(e.of) == n.clock():
+	switch p, ports := int(e.of), len(n.ports); {
+	case p < ports:
+		n.ports[p].arrives = weft.Never
+		n.rest(p)
+		n.arrive(weft.PortID(p))
+	case p == ports:
+		n.looks = weft.Never
 		n.tick()
 	default:
-		n.step(p-weft.PortID(n.clock())-1, false)
+		p -= ports + 1
+		n.ports[p].sends = weft.Never
+		n.rest(p)
+		n.step(weft.PortID(p), false)
 	}
 }
 
@@ -181,10 +239,10 @@ func (n *Node) Impair(p weft.PortID, i link.Impairment) {
 		w.engine.nearer(max(0, weft.FromDuration(k.pace.Delay+i.Delay-i.Jitter)))
 	}
 	if !line.Empty() {
-		w.schedule(k.to, int(k.toPort), max(line.Due(), w.now))
+		k.to.arriveAt(k.toPort, max(line.Due(), w.now))
 	}
-	if of := n.sending(p); n.times[of] < weft.Never { // at the old rate
-		n.times[of] = weft.Never
+	if k.sends < weft.Never { // at the old rate
+		k.sends = weft.Never
 		n.mayTransmit(p, w.now)
 	}
 }
@@ -218,8 +276,8 @@ func (n *Node) act(out *weft.Actions) {
 	if len(out.Carried) > 0 || out.Room {
 		n.carry(out)
 	}
-	if of := n.clock(); out.WakeAt < n.times[of] {
-		w.schedule(n, of, max(out.WakeAt, w.now))
+	if out.WakeAt < n.looks {
+		n.lookAt(max(out.WakeAt, w.now))
 	}
 	for _, p := range out.Ready {
 		n.mayTransmit(p, w.now+n.cfg.CrossbarDelay)
@@ -255,8 +313,8 @@ func (n *Node) mixPacket(p weft.PortID, h *weft.Header) {
 // mayTransmit lets port p send at a time, or as soon after as its link is free.
 func (n *Node) mayTransmit(p weft.PortID, at weft.Time) {
 	k := &n.ports[p]
-	if of := n.sending(p); n.times[of] == weft.Never && k.to != nil {
-		n.worker.schedule(n, of, max(at, k.pacer.Free()))
+	if k.sends == weft.Never && k.to != nil {
+		n.sendAt(p, max(at, k.pacer.Free()))
 	}
 }
 
@@ -319,10 +377,10 @@ func (n *Node) lose(f *flight) {
 
 // arrive gives the core the frames that have arrived at port p.
 func (n *Node) arrive(p weft.PortID) {
-	w, line := n.worker, &n.lines[p]
+	w, line := n.worker, &n.ports[p].line
 	for !line.Empty() {
 		if due := line.Due(); due > w.now {
-			w.schedule(n, int(p), due)
+			n.arriveAt(p, due)
 			return
 		}
 		f := line.Pop()

@@ -124,6 +124,7 @@ func (w *worker) exchange() (next weft.Time) {
 		next = min(next, all[i].first)
 		to := &all[i].to[w.number]
 		w.deliver(*to)
+		clear(*to) // as in flush
 		*to = (*to)[:0]
 	}
 	w.mail().first = weft.Never // that of two windows ago, which all have read

@@ -22,7 +22,7 @@ type worker struct {
 
 	running *Node     // nil: none, or one event at a time
 	end     weft.Time // of what it does now
-	agenda  []event   // what it has to do before end, in order, from head on
+	agenda  []event   // what it has to do before end, in order, from head on; empty while none runs
 	head    int
 	sent    []sending // by the nodes that ran to nodes of this worker, in order; empty outside of a window or instant
 	number  int       // of the worker
@@ -52,7 +52,7 @@ type sending struct {
 type event struct {
 	at  weft.Time
 	key uint32 // orders what is due at one time
-	of  int32  // which of the node's times
+	of  int32  // number of what it is, see Node.clock
 }
 
 func (e event) before(o event) bool { return e.at < o.at || e.at == o.at && e.key < o.key }
@@ -65,12 +65,11 @@ func (w *worker) add(n *Node) {
 	w.instants.grow(len(w.nodes))
 }
 
-// schedule has a node do something at a time.
+// schedule has a node come up at a time, at which it has something to do.
 func (w *worker) schedule(n *Node, of int, at weft.Time) {
-	n.times[of] = at
 	switch {
 	case n == w.running && at < w.end:
-		w.insert(n.event(of))
+		w.insert(n.event(of, at))
 	case at < w.instants.end:
 		w.instants.add(n.index, at)
 	default:
@@ -93,32 +92,35 @@ func (w *worker) insert(e event) {
 // wires are all over the memory.
 func (w *worker) deliver(sent []sending) {
 	for i := range sent {
-		if i%groupEvents == 0 && len(w.nodes) >= w.engine.large {
-			w.preloadWires(sent[i:min(len(sent), i+groupEvents)])
+		if i%groupFrames == 0 && len(w.nodes) >= w.engine.large {
+			w.preloadWires(sent[i:min(len(sent), i+groupFrames)])
 		}
 		s := &sent[i]
-		if s.to.lines[s.port].Push(s.on, s.at) {
-			w.schedule(s.to, int(s.port), s.at)
+		if s.to.ports[s.port].line.Push(s.on, s.at) {
+			s.to.arriveAt(s.port, s.at)
 		}
 	}
 }
 
 // runNode lets a node do all that it has to do before end.
 func (w *worker) runNode(n *Node, end weft.Time) {
-	w.running, w.end, w.agenda, w.head = n, end, w.agenda[:0], 0
-	for of, at := range n.times {
-		if at < end {
-			w.insert(n.event(of))
-		}
+	if !n.halted {
+		n.all(end, func(of int, at weft.Time) { w.insert(n.event(of, at)) })
+		w.carryOut(n, end)
 	}
+}
+
+// carryOut has a node do what is on the agenda, and what comes to be on it before end.
+func (w *worker) carryOut(n *Node, end weft.Time) {
+	w.running, w.end = n, end
 	for w.head < len(w.agenda) {
 		e := w.agenda[w.head]
 		w.head++
-		if n.times[e.of] == e.at { // otherwise it has been overtaken
+		if n.time(int(e.of)) == e.at { // otherwise it has been overtaken
 			w.do(n, e)
 		}
 	}
-	w.running = nil
+	w.running, w.agenda, w.head = nil, w.agenda[:0], 0
 }
 
 // next is when the first bucket begins in which a node may have something to do; Never when none
@@ -144,9 +146,7 @@ func (w *worker) row(f func(n *Node)) {
 	w.cal.some[row>>6] &^= 1 << (row & 63)
 	for i, word := range words {
 		for words[i] = 0; word != 0; word &= word - 1 {
-			if n := w.nodes[i<<6+bits.TrailingZeros64(word)]; !n.halted {
-				f(n)
-			}
+			f(w.nodes[i<<6+bits.TrailingZeros64(word)])
 		}
 	}
 }
@@ -159,7 +159,7 @@ func (w *worker) window(at, end weft.Time) (last weft.Time) {
 	case end < last:
 		w.row(func(n *Node) {
 			w.runNode(n, end)
-			if at := n.due(); at < last {
+			if at := n.due(); at < last && !n.halted {
 				w.cal.mark(n.index, at)
 			}
 		})
@@ -167,8 +167,7 @@ func (w *worker) window(at, end weft.Time) (last weft.Time) {
 		w.row(func(n *Node) { w.runNode(n, last) })
 	default:
 		w.row(func(n *Node) {
-			w.group = append(w.group, n)
-			if w.look(n, last); len(w.coming) >= groupEvents {
+			if w.group = append(w.group, n); len(w.group) == groupNodes {
 				w.runGroup(last)
 			}
 		})
@@ -179,11 +178,7 @@ func (w *worker) window(at, end weft.Time) (last weft.Time) {
 
 // markAll marks all that a node has to do in the calendar.
 func (w *worker) markAll(n *Node) {
-	for _, at := range n.times {
-		if at < weft.Never {
-			w.cal.mark(n.index, at)
-		}
-	}
+	n.all(weft.Never, func(_ int, at weft.Time) { w.cal.mark(n.index, at) })
 }
 
 // restart makes the calendar anew, with buckets of another width.

@@ -15,17 +15,17 @@ var (
 	ErrCounters = errors.New("frame's counters are beyond what the credits allow")
 )
 
-// channel is the credit state of one VC.
+// channel is the credit state of one VC: half of a cache line.
 type channel struct {
-	// Sending side.
-	sent  uint64 // packets sent in this epoch
-	limit uint64 // packets the neighbour lets us send in all; invariant: sent <= limit
-
-	// Receiving side.
+	sent     uint64 // packets sent in this epoch
 	received uint64 // packets received or known lost in this epoch
+	granted  uint64 // how many we last told the neighbour that it may have sent in all
+	credits  uint32 // how many more the neighbour lets us send
 	held     uint32 // packets in our buffer, of any epoch; invariant: held <= buffer
-	granted  uint64 // the limit we last told the neighbour
 }
+
+// limit is how many packets the neighbour lets us send in all.
+func (c *channel) limit() uint64 { return c.sent + uint64(c.credits) }
 
 // Counters of one link end since the start, over all epochs. They feed the ledger.
 type Counters struct {
@@ -109,16 +109,17 @@ func (e *End) Credits(vc weft.VC) int {
 		return 0
 	}
 	c := &e.ch[vc]
-	return int(c.limit - c.sent)
+	return int(c.credits)
 }
 
 // Spend uses one credit of vc. The caller has seen that there is one.
 func (e *End) Spend(vc weft.VC) {
 	c := &e.ch[vc]
-	if c.sent >= c.limit {
+	if c.credits == 0 {
 		panic("link: BUG: packet sent without a credit")
 	}
 	c.sent++
+	c.credits--
 	e.sent++
 	if e.last.from != e.mine {
 		e.last = sending{from: e.mine, to: e.peer}
@@ -149,7 +150,7 @@ func (e *End) takeCredits(f *weft.Frame) error {
 	}
 	for i := range e.ch {
 		c := &e.ch[i]
-		c.limit = max(c.limit, f.Limit[i])
+		c.credits = uint32(max(c.limit(), f.Limit[i]) - c.sent)
 		if f.Sent[i] > c.received {
 			e.seldom().counters.Gaps += f.Sent[i] - c.received
 			c.received = f.Sent[i]
@@ -170,5 +171,5 @@ type Epoch struct {
 // Epoch returns the counters of vc in the current epoch.
 func (e *End) Epoch(vc weft.VC) Epoch {
 	c := &e.ch[vc]
-	return Epoch{Sent: c.sent, Limit: c.limit, Received: c.received, Held: int(c.held)}
+	return Epoch{Sent: c.sent, Limit: c.limit(), Received: c.received, Held: int(c.held)}
 }

@@ -25,7 +25,7 @@ func (e *End) restart(peer weft.Epoch) {
 	e.endAwait()
 	for i := range e.ch {
 		c := &e.ch[i]
-		c.sent, c.limit, c.received, c.granted = 0, 0, 0, 0
+		c.sent, c.credits, c.received, c.granted = 0, 0, 0, 0
 	}
 }
 

@@ -46,8 +46,8 @@ func (e *End) hold(why hold, held bool) {
 // grant notes what the neighbour lets us send in an epoch that has not begun; nil: nothing.
 func (e *End) grant(f *weft.Frame) {
 	for i := range e.ch {
-		if e.ch[i].limit = 0; f != nil {
-			e.ch[i].limit = min(f.Limit[i], weft.MaxBuffer)
+		if e.ch[i].credits = 0; f != nil {
+			e.ch[i].credits = uint32(min(f.Limit[i], weft.MaxBuffer))
 		}
 	}
 }

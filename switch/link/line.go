@@ -56,7 +56,10 @@ func (l *Line[T]) Push(f *Flight[T], due weft.Time) (first bool) {
 // Pop takes the first frame. There must be one.
 func (l *Line[T]) Pop() *Flight[T] {
 	f := l.first
-	l.first = f.next
+	if l.first = f.next; l.first == nil {
+		l.last = nil
+	}
+	f.next = nil // nobody keeps a frame that is on no line
 	return f
 }
 

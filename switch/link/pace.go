@@ -33,13 +33,13 @@ type Rand interface{ Uint64() uint64 }
 
 // Pacer is the sending end of a link direction. The zero value is unpaced and unimpaired.
 type Pacer struct {
-	free    weft.Time // when the link has sent all it was given; 0 while unpaced
-	perByte float64   // picoseconds; 0 is unpaced
-	delay   weft.Time
-	last    weft.Time // when the frame sent last arrives: none overtakes it
-	busy    weft.Time // when the packet it was given last arrives
+	free weft.Time // when the link has sent all it was given; 0 while unpaced
+	last weft.Time // when the frame sent last arrives: none overtakes it
 
-	of *Impairment // nil before the first
+	perByte float64 // picoseconds; 0 is unpaced
+	delay   weft.Time
+	busy    weft.Time   // when the packet it was given last arrives
+	of      *Impairment // nil before the first
 }
 
 // Adopt makes k pace and impair as p and i say, for a link on which there is nothing. It keeps i,
