@@ -87,8 +87,7 @@ var (
 // gaveUp reports whether an error says that all sets cannot be explored at once.
 func gaveUp(err error) bool {
 	return slices.ContainsFunc([]error{
-		errReads, errOutcomes, errNodes, errClaim, errMemory, errTooLittle, errPrice,
-		errOthers,
+		errReads, errOutcomes, errNodes, errClaim, errMemory, errTooLittle, errOthers,
 	},
 		func(why error) bool { return errors.Is(err, why) })
 }

@@ -13,7 +13,7 @@ import (
 // switch from t on and the number of the port as digit t-1, is above no other one of them: links whose lower
 // end is in tier t at most, and switches of tiers below t. It is left by links down to tier t alone.
 //
-// paid says that no packet turns at a switch which has come down by a port with nothing dead above it. A
+// paid says, of all tiers t, that no packet turns at a switch which has come down by a port with nothing dead above it. A
 // packet there has come up from tier t, and then met what is in states of the tiers above that are reached by
 // answers which need nothing dead there. None of these states turns, and none that they lead to in tier t.
 type turns struct {
@@ -21,11 +21,12 @@ type turns struct {
 	none bool   // in no class
 	ups  int32  // the fewest up ports of a switch where packets turn
 	paid bool
+	free map[int]bool // tiers in which that is not so
 }
 
 // turns finds the U-turns in the classes that there are.
 func (w *lazyWalk) turns(fs *flowSpace) (s turns) {
-	s.at, s.none, s.ups, s.paid = make([]bool, len(w.classes)), true, never, true
+	s.at, s.none, s.ups, s.free = make([]bool, len(w.classes)), true, never, map[int]bool{}
 	tiers := map[int]bool{}
 	for c := range w.classes {
 		if s.at[c] = w.turnsAt(fs, int32(c)); s.at[c] {
@@ -35,8 +36,11 @@ func (w *lazyWalk) turns(fs *flowSpace) (s turns) {
 		}
 	}
 	for t := range tiers {
-		s.paid = s.paid && w.unturned(fs, t, s.at)
+		if !w.unturned(fs, t, s.at) {
+			s.free[t] = true
+		}
 	}
+	s.paid = len(s.free) == 0
 	return s
 }
 

@@ -80,6 +80,7 @@ type lazyNode struct {
 	hops         int32 // where its longest deliveries begin in lazyWalk.hops, by dead links more
 	fails, loops int32 // fewest dead links more with which it is not delivered; it has a livelock
 	others       int32 // with which it comes to where others may have it stuck, see vectorUse
+	free         int32 // the same, where what others write costs them nothing that is known, see turns
 	color        uint8
 }
 
@@ -143,9 +144,7 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	slices.Sort(starts)
 	starts = slices.Compact(starts)
 	if w.fold != nil {
-		if w.turned = w.turns(fs); w.vectors && !w.turned.paid {
-			return errPrice
-		}
+		w.turned = w.turns(fs)
 		w.askableFolded(fs)
 	} else if err := w.askable(starts); err != nil {
 		return err
