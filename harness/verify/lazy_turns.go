@@ -116,8 +116,8 @@ func (w *lazyWalk) needsDead(tier, t int, o *outcome) bool {
 // they want these, or channels up. Then all channels down are free, and all channels up from the highest.
 //
 // What a packet has tried may be in its header. It is then put there where it turns, and is gone, or as it was,
-// when it is back in that tier: from above a packet leaves with nothing tried, unless it turns, and from below
-// with something tried it goes down.
+// when it is back in that tier, at whichever switch: what is above a port is the same for all switches of the
+// tier that can be reached from above it.
 func (w *lazyWalk) released(fs *flowSpace, s *turns) bool {
 	if s.none || !s.paid || int32(w.most) >= s.ups {
 		return false
@@ -125,7 +125,11 @@ func (w *lazyWalk) released(fs *flowSpace, s *turns) bool {
 	for c := range w.classes {
 		st := &fs.states[c]
 		t := w.m.g.Place(weft.SwitchID(st.sw)).Tree
-		above, tried := w.fromAbove(fs, int32(c)), w.fields.of(st.fields).Misroute
+		tier, f := w.tierOf(fs, int32(c)), w.fields.of(st.fields)
+		tried, of := f.Misroute, owner(f, w.fold.lower(st.sw, st.in))
+		if s.at[c] && tried != 0 && of != tier {
+			return false
+		}
 		for i := range w.classes[c].outcomes {
 			o := &w.classes[c].outcomes[i]
 			if o.two {
@@ -134,9 +138,9 @@ func (w *lazyWalk) released(fs *flowSpace, s *turns) bool {
 			if o.to < 0 || o.header == 0 {
 				continue
 			}
-			up := w.tierOf(fs, o.to) < w.tierOf(fs, int32(c))
-			adds := s.at[c] && up && o.header == tried|1<<uint(t.UpIndex(st.in))
-			same := !above && !up && o.header == tried
+			up := w.tierOf(fs, o.to) < tier
+			adds := s.at[c] && up && int(o.owner) == tier && o.header == tried|1<<uint(t.UpIndex(st.in))
+			same := int(o.owner) == of && of > tier && o.header == tried
 			if !adds && !same {
 				return false
 			}
