@@ -98,7 +98,9 @@ type Firmware struct {
 	// Cyclic says, in trees with one radix, that the firmware does the same, moved on, where the
 	// subtrees below the highest switches are moved on by any number, the last to the front: it goes
 	// through down ports in a circle that begins at the one towards the destination, or they are all
-	// alike to it. Package harness/verify checks the claim, in large trees for a sample of states.
+	// alike to it. While the port that a packet came by is up, it does the same also where two of
+	// these subtrees without the destination change places: they are nothing to it. Package
+	// harness/verify checks the claim, in large trees for a sample of states.
 	Cyclic bool
 	// Notifies says that some discards set [Decision].Notify.
 	Notifies bool

@@ -148,14 +148,16 @@ func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err erro
 			return found, err
 		}
 	}
-	alike := newOrbits(r, newMortals(r.model, &r.Sets, r.OneByOne))
+	o := newMortals(r.model, &r.Sets, r.OneByOne)
+	turns := newTurns(r.model, o)
+	alike := newOrbits(r, turns)
 	says := alike != nil && alike.every > 1
 	if !says || !r.book.untrue() {
-		found, err = r.findAlike(ctx, forget, alike)
+		found, err = r.findAlike(ctx, forget, alike, newSiblings(r.model, o, turns, says))
 	}
 	if says && (r.book.untrue() || errors.Is(err, errCyclic)) {
 		alike.every = 1
-		found, err = r.findAlike(ctx, forget, alike)
+		found, err = r.findAlike(ctx, forget, alike, newSiblings(r.model, o, turns, false))
 		found.doubt = "it is not cyclic: another destination was decided about otherwise"
 	}
 	found.doubt = cmp.Or(found.doubt, doubt)

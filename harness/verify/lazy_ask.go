@@ -63,6 +63,7 @@ type outcome struct {
 
 	vector *vectorUse // nil: it uses none
 	header uint64     // where states are folded: the vector in the header, as numbered at this switch
+	owner  int32      // and the tier of the switches that it is of
 }
 
 // What an outcome leads to beside a state.
@@ -87,8 +88,7 @@ var (
 // gaveUp reports whether an error says that all sets cannot be explored at once.
 func gaveUp(err error) bool {
 	return slices.ContainsFunc([]error{
-		errReads, errOutcomes, errNodes, errClaim, errMemory, errTooLittle, errPrice,
-		errOthers,
+		errReads, errOutcomes, errNodes, errClaim, errMemory, errTooLittle, errOthers,
 	},
 		func(why error) bool { return errors.Is(err, why) })
 }
@@ -374,7 +374,8 @@ func (a *asker) leads(fs *flowSpace, st *state, l *leaf) outcome {
 	if to := a.m.peer(int(st.sw), l.port); to.kind == weft.KindSwitch {
 		o.out = a.m.channel(int(st.sw), l.port, l.vc)
 		if a.fold != nil {
-			o.header = a.fields.of(l.fields).Misroute
+			f := a.fields.of(l.fields)
+			o.header, o.owner = f.Misroute, int32(owner(f, a.fold.lower(st.sw, l.port)))
 			o.to, o.by = a.folded(fs, state{sw: int32(to.node), in: to.port, vc: l.vc, fields: l.fields})
 		} else {
 			o.to = a.stateWith(fs, int(to.node), to.port, l.vc, l.fields)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"sync/atomic"
 )
 
 // PairClass are pairs of which the same was found while all sets were explored at once.
@@ -228,7 +229,7 @@ const (
 func (w *lazyWalk) overlapping(r *run, roots []int32) []*big.Int {
 	p := &patterns{
 		r: r, w: w, seen: map[string]bool{}, trod: map[string]bool{}, path: map[int32]bool{},
-		mostTrod: maxPairTrod, mostPatterns: maxPairPatterns,
+		mostTrod: maxPairTrod, mostPatterns: maxPairPatterns, all: new(atomic.Int64),
 	}
 	for _, root := range roots {
 		p.follow(root, nil, 0)

@@ -38,6 +38,7 @@ type patterns struct {
 	full bool
 
 	mostTrod, mostPatterns int
+	all                    *atomic.Int64 // patterns of all workers
 }
 
 // shares counts, for each size, the sets in which all pairs are connected, where all sets were explored
@@ -73,13 +74,15 @@ func (r *run) failing(ctx context.Context) (list []pattern, ok bool, err error) 
 	all := make([]*patterns, r.Workers)
 	var next atomic.Int64
 	var full atomic.Bool
+	var patternsOfAll atomic.Int64
 	var workers sync.WaitGroup
 	for i := range all {
 		workers.Go(func() {
 			w := newLazyWalk(r.model, r.most(), newMortals(r.model, &r.Sets, r.OneByOne))
 			w.apart, w.limit = true, r.Memory/int64(4*r.Workers)
 			p := &patterns{
-				r: r, w: w, seen: map[string]bool{}, mostTrod: r.held(maxTrod), mostPatterns: r.held(maxPatterns),
+				r: r, w: w, seen: map[string]bool{}, mostTrod: r.held(maxTrod),
+				mostPatterns: min(maxPatterns, r.Workers*r.held(maxPatterns)), all: &patternsOfAll,
 			}
 			all[i] = p
 			for ctx.Err() == nil && !full.Load() {
@@ -209,7 +212,7 @@ func (p *patterns) add(known []fact) {
 			continue
 		}
 		p.seen[string(p.text)] = true
-		if p.list = append(p.list, one); len(p.list) > p.mostPatterns {
+		if p.list = append(p.list, one); p.all.Add(1) > int64(p.mostPatterns) {
 			p.full = true
 			return
 		}

@@ -229,8 +229,8 @@ func (q *fold) port(p []uint8, sw int32, port weft.PortID) weft.PortID {
 	return t.Up(int(p[from+value]))
 }
 
-// lower is the tier of the lower end of the link of a port, 0 if a NIC is there: the vector in a header
-// is of the up ports of that switch, and a port field is one of its down ports.
+// lower is the tier of the lower end of the link of a port, 0 if a NIC is there: a port field is one of the down
+// ports of that switch.
 func (q *fold) lower(sw int32, port weft.PortID) int {
 	tier := int(q.m.g.Switches[sw].Tier)
 	switch {
@@ -242,14 +242,33 @@ func (q *fold) lower(sw int32, port weft.PortID) int {
 	return tier
 }
 
+// owner is the tier of the switches of whose up ports the vector in a packet's header is, on a link whose lower end
+// is in a tier: that one or, where the port field says by which down port of the lower end the packet came, the
+// next one.
+func owner(f weft.Fields, lower int) int {
+	if f.PortField >= 0 {
+		return lower + 1
+	}
+	return lower
+}
+
+// vector is where the values begin that bits of the vector in a packet's header stand for, on a link whose lower end
+// is in a tier. -1: there is no such tier.
+func (q *fold) vector(f weft.Fields, lower int) int32 {
+	if owner(f, lower) >= q.tiers {
+		return -1
+	}
+	return q.copies[owner(f, lower)-1]
+}
+
 // fields is what becomes of the fields of a packet on a link whose lower end is in a tier. ok is false
 // where it is not known.
 func (q *fold) fields(p []uint8, f weft.Fields, lower int) (_ weft.Fields, ok bool) {
 	if lower == 0 {
 		return f, f.Misroute == 0 && f.PortField < 0
 	}
-	from := q.copies[lower-1]
-	if f.Misroute>>uint(q.sizes[from]) != 0 {
+	from := q.vector(f, lower)
+	if f.Misroute != 0 && (from < 0 || f.Misroute>>uint(q.sizes[from]) != 0) {
 		return f, false
 	}
 	to := uint64(0)
@@ -289,9 +308,10 @@ func (q *fold) labels(st *state, f weft.Fields) {
 	if lower == 0 {
 		return
 	}
-	for v := f.Misroute; v != 0; v &= v - 1 {
-		if b := int32(bits.TrailingZeros64(v)); b < q.sizes[q.copies[lower-1]] {
-			q.label[q.copies[lower-1]+b] |= ofVector
+	from = q.vector(f, lower)
+	for v := f.Misroute; v != 0 && from >= 0; v &= v - 1 {
+		if b := int32(bits.TrailingZeros64(v)); b < q.sizes[from] {
+			q.label[from+b] |= ofVector
 		}
 	}
 	if b := int32(f.PortField); b >= 0 && b < q.sizes[q.sub[lower]] {

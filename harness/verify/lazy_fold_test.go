@@ -23,6 +23,7 @@ func TestFoldedSetsAreAsOneByOne(t *testing.T) {
 		{on: "kary-ntree:2,3", most: 3},
 		{on: "mport-tree:4,2", most: 3},
 		{on: "leaf-spine:3,2,2", most: 3},
+		{on: "kary-ntree:2,3", kind: Any, most: 2},
 		{on: "kary-ntree:2,3", when: Arriving, most: 2},
 		{on: "kary-ntree:2,2", when: Repaired, most: 3},
 		{on: "kary-ntree:3,2", most: 5, long: true},
@@ -30,6 +31,7 @@ func TestFoldedSetsAreAsOneByOne(t *testing.T) {
 		{on: "kary-ntree:2,3", most: 4, long: true},
 		{on: "kary-ntree:2,4", most: 2, long: true},
 		{on: "kary-ntree:3,3", most: 2, long: true},
+		{on: "kary-ntree:3,3", kind: Any, most: 2, long: true},
 		{on: "kary-ntree:3,3", most: 3, hours: true},
 		{on: "mport-tree:4,3", most: 3, long: true},
 		{on: "mport-tree:6,2", most: 4, long: true},
@@ -56,6 +58,17 @@ func TestStatesOfFirmwareThatMindsPortNumbersAreNotFolded(t *testing.T) {
 			assert.Equal(t, minds, found.nodes > 1000, "%s: %d nodes", fw.Name, found.nodes)
 		}
 	}
+}
+
+// A vector in a header that is of the switch two tiers below the fault is renumbered with that one's ports.
+func TestAdaptiveSwitchHeaderHoldsInWideTrees(t *testing.T) {
+	testenv.Unraced(t)
+	r, err := Run(t.Context(), Config{
+		Graph: topologytest.Parse(t, "mport-tree:36,3"), Firmware: firmware.AdaptiveSwitchHeader(), Sets: Sets{Max: 17},
+	})
+	require.NoError(t, err)
+	assert.True(t, r.Pass && r.Released, r)
+	assert.Empty(t, r.Asymmetry)
 }
 
 // R_m holds with 17 dead links in a tree of 36-port switches, and one more disconnects a pair.

@@ -35,7 +35,7 @@ func (w *lazyWalk) judge(root int32) {
 		default:
 			next := &w.nodes[e.to]
 			n.fails, n.loops = min(n.fails, e.cost+next.fails), min(n.loops, e.cost+next.loops)
-			n.others = min(n.others, e.cost+next.others)
+			n.others, n.free = min(n.others, e.cost+next.others), min(n.free, e.cost+next.free)
 			for more := int32(0); more <= int32(w.most)-n.cost-e.cost; more++ {
 				if hops := w.hops[next.hops+more]; hops > 0 {
 					at := &w.hops[n.hops+e.cost+more]
@@ -56,9 +56,12 @@ func (w *lazyWalk) crosses(n *lazyNode, cost int32, hops int16) {
 
 func (w *lazyWalk) begin(id int32) frame {
 	n := &w.nodes[id]
-	n.color, n.fails, n.loops, n.others = 1, never, never, never
+	n.color, n.fails, n.loops, n.others, n.free = 1, never, never, never, never
 	if o := w.classes[n.class].outcomes; w.m.regs == Shared && len(o) > 0 && o[0].vector != nil {
 		n.others = 0
+		if w.turned.free[w.tierOf(&w.flows[w.last], n.class)] {
+			n.free = 0
+		}
 	}
 	n.hops = int32(len(w.hops))
 	w.hops = append(w.hops, make([]int16, int32(w.most)-n.cost+1)...)
@@ -94,7 +97,7 @@ func (w *lazyWalk) pairs(f int) (list []lazyPair) {
 func (w *lazyWalk) doubtful(f int) bool {
 	return slices.ContainsFunc(slices.Concat(w.flows[f].starts...), func(s start) bool {
 		n := &w.nodes[w.plain[w.same[w.class[s.state]]]]
-		least := max(n.others, w.turned.ups)
+		least := min(max(n.others, w.turned.ups), n.free)
 		return least <= int32(w.most) && least < n.fails
 	})
 }

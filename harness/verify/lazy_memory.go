@@ -69,7 +69,7 @@ func (s *finder) within(ctx context.Context, a *allowance, finders []*finder, f 
 func (s *finder) walks(limit int64) {
 	if s.w == nil {
 		s.w = newLazyWalk(s.r.model, s.r.most(), newMortals(s.r.model, &s.r.Sets, s.r.OneByOne))
-		s.w.forget = s.forget
+		s.w.forget, s.w.siblings = s.forget, s.siblings
 		s.w.count(&s.r.Sets)
 	}
 	s.w.limit = limit
@@ -105,13 +105,13 @@ var errTooLittle = errors.New("too little memory")
 // amount is so many bytes for people.
 func amount(bytes int64) string { return humanize.IBytes(uint64(max(0, bytes))) }
 
-// restrict leaves what packets of one source start in.
-func (w *lazyWalk) restrict(fs *flowSpace, source int) {
+// restrict leaves what packets of some sources start in.
+func (w *lazyWalk) restrict(fs *flowSpace, keeps func(source int) bool) {
 	own := slices.Clone(fs.states)
 	fs.states = fs.states[:0]
 	clear(fs.ids)
 	for i := range fs.starts {
-		if i != source {
+		if !keeps(i) {
 			fs.starts[i] = nil
 			continue
 		}

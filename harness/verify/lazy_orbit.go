@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
@@ -37,19 +38,57 @@ const (
 )
 
 // newOrbits finds the orbits, nil: there are none, or it is not wanted.
-func newOrbits(r *run, o *mortals) *orbits {
+func newOrbits(r *run, turns []*renumbering) *orbits {
+	if r.NoSymmetry || turns == nil {
+		return nil
+	}
 	m := r.model
-	if r.NoSymmetry || !m.merged || o.oneByOne || o.parallel || len(m.g.Switches) == 0 {
+	s := &orbits{turns: slices.Clone(turns), every: 1}
+	s.turns[0] = nil
+	t := m.g.Place(0).Tree
+	oneRadix := !slices.ContainsFunc(t.Radix[1:], func(radix int) bool { return radix != t.K })
+	if m.runs[0].fw.Cyclic && oneRadix && len(m.g.NICs) > mostCompared {
+		s.every = sampledStates
+	}
+	s.first, s.turn = slices.Repeat([]int32{-1}, len(m.g.NICs)), make([]int32, len(m.g.NICs))
+	for d := range s.first {
+		for by, to := 0, int32(d); s.first[to] < 0; by, to = by+1, turns[1].nics[to] {
+			s.first[to], s.turn[to] = int32(d), int32(by)
+		}
+	}
+	return s
+}
+
+// newTurns are the renumberings of a tree that move the subtrees below its highest switches on, by how far;
+// the first moves nothing and is nil. nil: there are none.
+func newTurns(m *model, o *mortals) []*renumbering {
+	if !m.merged || o.oneByOne || o.parallel || len(m.g.Switches) == 0 {
 		return nil
 	}
 	t := m.g.Place(0).Tree
 	if t == nil || t.Ports != nil || len(m.g.Switches[0].Digits) == 0 {
 		return nil
 	}
-	n, values := newNumbering(m.g), 0
-	for i := range m.g.Switches[0].Digits {
+	n, perms, values := subtreeDigit(m.g)
+	perms[len(perms)-1] = moved(values)
+	one, ok := n.renumber(perms)
+	if !ok || values < 2 || !o.keeps(m, &one) {
+		return nil
+	}
+	turns := []*renumbering{nil, &one}
+	for len(turns) < values {
+		turns = append(turns, one.after(turns[len(turns)-1]))
+	}
+	return turns
+}
+
+// subtreeDigit is how the switches of a tree are numbered, with permutations that change nothing. The last is
+// that of the first digit as subtree, which has so many values.
+func subtreeDigit(g *topology.Graph) (n *numbering, perms [][]int, values int) {
+	n = newNumbering(g)
+	for i := range g.Switches[0].Digits {
 		most := 0
-		for _, sw := range m.g.Switches {
+		for _, sw := range g.Switches {
 			most = max(most, sw.Digits[i])
 			if i == 0 && sw.Tier > 0 {
 				values = max(values, sw.Digits[0]+1)
@@ -63,30 +102,10 @@ func newOrbits(r *run, o *mortals) *orbits {
 		}
 		return digit
 	}
-	perms := make([][]int, 0, len(n.sizes)+1)
-	for _, size := range n.sizes {
+	for _, size := range append(slices.Clone(n.sizes), values) {
 		perms = append(perms, identity(size))
 	}
-	perms = append(perms, moved(values))
-	one, ok := n.renumber(perms)
-	if !ok || values < 2 || !o.keeps(m, &one) {
-		return nil
-	}
-	s := &orbits{turns: []*renumbering{nil, &one}, every: 1}
-	oneRadix := !slices.ContainsFunc(t.Radix[1:], func(radix int) bool { return radix != t.K })
-	if m.runs[0].fw.Cyclic && oneRadix && len(m.g.NICs) > mostCompared {
-		s.every = sampledStates
-	}
-	for len(s.turns) < values {
-		s.turns = append(s.turns, one.after(s.turns[len(s.turns)-1]))
-	}
-	s.first, s.turn = slices.Repeat([]int32{-1}, len(m.g.NICs)), make([]int32, len(m.g.NICs))
-	for d := range s.first {
-		for by, to := 0, int32(d); s.first[to] < 0; by, to = by+1, one.nics[to] {
-			s.first[to], s.turn[to] = int32(d), int32(by)
-		}
-	}
-	return s
+	return n, perms, values
 }
 
 // moved moves n values on by one, the last to the first.
@@ -118,7 +137,7 @@ func (r *renumbering) after(first *renumbering) *renumbering {
 // of the same number.
 func (o *mortals) keeps(m *model, r *renumbering) bool {
 	for sw, to := range r.switches {
-		if o.can[sw] != o.can[to] || r.portsOf(int32(sw), o.ports[sw]) != o.ports[to] {
+		if o.can[sw] != o.can[to] || portsOf(r.ports[sw], o.ports[sw]) != o.ports[to] {
 			return false
 		}
 		for p, q := range r.ports[sw] {
@@ -134,8 +153,8 @@ func (o *mortals) keeps(m *model, r *renumbering) bool {
 }
 
 // portsOf is what some ports of a switch become.
-func (r *renumbering) portsOf(sw int32, s switching.PortSet) (to switching.PortSet) {
-	for p, q := range r.ports[sw] {
+func portsOf(ports []weft.PortID, s switching.PortSet) (to switching.PortSet) {
+	for p, q := range ports {
 		if s.Has(weft.PortID(p)) {
 			to.Add(q)
 		}
@@ -160,30 +179,36 @@ func (s *orbits) String() string {
 // to, moved on.
 func (w *lazyWalk) mirrors(s *orbits, from, to int) bool {
 	r := s.turns[s.turn[to]]
+	by := chain{r}
 	old, now := &w.m.flows[from], &w.m.flows[to]
 	fs := &w.flows[from]
 	for i, of := range fs.starts {
-		if (i+to)%s.every == 0 && !w.startsAlike(r, fs, of, weft.NICID(r.nics[old.srcs[i]]), now.dst) {
+		src := old.srcs[i]
+		if w.stood && !w.siblings.explores(src, old.dst) {
+			continue
+		}
+		if (i+to)%s.every == 0 && !w.startsAlike(by, fs, of, by.nic(src), now.dst) {
 			return false
 		}
 	}
 	for i := (from + to) % s.every; i < len(fs.states); i += s.every {
-		if w.lookedAt[i] == nil || !w.mirrored(r, to, fs.states[i], w.lookedAt[i]) {
+		if w.lookedAt[i] == nil || !w.mirrored(by, to, fs.states[i], w.lookedAt[i]) {
 			return false
 		}
 	}
-	return true
+	return !w.stood || w.others(from, to, r)
 }
 
 // startsAlike reports whether packets of a pair start in the states that some others become.
-func (w *lazyWalk) startsAlike(r *renumbering, fs *flowSpace, of []start, src, dst weft.NICID) bool {
+func (w *lazyWalk) startsAlike(by chain, fs *flowSpace, of []start, src, dst weft.NICID) bool {
 	sw, p := w.m.g.SwitchOf(src)
 	met := make([]bool, len(of))
 	for _, h := range w.m.headers(&w.m.runs[0], src, dst) {
 		id := w.fields.id(h.Fields)
 		i := slices.IndexFunc(of, func(at start) bool {
 			st := &fs.states[at.state]
-			return r.switches[st.sw] == int32(sw) && r.ports[st.sw][st.in] == p && st.vc == h.VC && st.fields == id
+			to, ports := by.at(st.sw, w.ports)
+			return to == int32(sw) && ports[st.in] == p && st.vc == h.VC && st.fields == id
 		})
 		if i < 0 {
 			return false
@@ -195,10 +220,10 @@ func (w *lazyWalk) startsAlike(r *renumbering, fs *flowSpace, of []start, src, d
 
 // mirrored asks what a guess has asked in a state of the destination that was walked to, moved on and for
 // another destination, and reports whether all answers are the same, moved on.
-func (w *lazyWalk) mirrored(r *renumbering, to int, st state, s *guess) bool {
-	ports := r.ports[st.sw]
-	here, at := r.renumbers(st.sw), int32(0)
-	at, st.sw, st.in = st.sw, r.switches[st.sw], ports[st.in]
+func (w *lazyWalk) mirrored(by chain, to int, st state, s *guess) bool {
+	sw, ports := by.at(st.sw, w.ports)
+	here := renumbers(ports)
+	st.sw, st.in = sw, ports[st.in]
 	v := w.view(st.sw, st.in)
 	v.Asked = switching.Asked{}
 	for i := range s.questions {
@@ -206,7 +231,7 @@ func (w *lazyWalk) mirrored(r *renumbering, to int, st state, s *guess) bool {
 		w.turn++
 		dead, up, open := q.dead, q.up, q.open
 		if here {
-			dead, up, open = r.portsOf(at, dead), r.portsOf(at, up), r.portsOf(at, open)
+			dead, up, open = portsOf(ports, dead), portsOf(ports, up), portsOf(ports, open)
 		}
 		d := w.route(to, &st, dead, up, q.strict, w.turn)
 		same := d.Rule == q.rule && v.open == open && samePorts(ports, q.asked, v.asked) &&
@@ -221,8 +246,8 @@ func (w *lazyWalk) mirrored(r *renumbering, to int, st state, s *guess) bool {
 }
 
 // renumbers reports whether ports of a switch get other numbers.
-func (r *renumbering) renumbers(sw int32) bool {
-	for p, q := range r.ports[sw] {
+func renumbers(ports []weft.PortID) bool {
+	for p, q := range ports {
 		if int(q) != p {
 			return true
 		}

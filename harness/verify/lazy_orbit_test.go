@@ -24,7 +24,7 @@ func TestCyclicFirmwareDecidesAboutDestinationsAlike(t *testing.T) {
 					Graph: topologytest.Parse(t, on), Firmware: fw, Sets: Sets{Kind: kind, Max: 2},
 				})
 				o := newMortals(r.model, &r.Sets, false)
-				alike, w := newOrbits(r, o), newLazyWalk(r.model, 2, o)
+				alike, w := newOrbits(r, newTurns(r.model, o)), newLazyWalk(r.model, 2, o)
 				require.NotNil(t, alike)
 				require.Equal(t, 1, alike.every)
 				compared := 0

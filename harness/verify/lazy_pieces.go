@@ -93,8 +93,11 @@ func (g *waitGraph) between(from, to int32, two bool) {
 	g.add(g.m.turn(int(at.node), at.port, weft.VC(from%vcs), g.m.port(to), weft.VC(to%vcs)), from, to, two)
 }
 
-// findAlike is find with these orbits, nil: each destination is explored.
-func (r *run) findAlike(ctx context.Context, forget forget, alike *orbits) (found lazyFind, err error) {
+// findAlike is find with these orbits, nil: each destination is explored, and subtrees that stand for others, nil:
+// none does.
+func (r *run) findAlike(
+	ctx context.Context, forget forget, alike *orbits, siblings *siblings,
+) (found lazyFind, err error) {
 	var heads []int // destinations that are explored for others
 	every := 0
 	for f := range r.model.flows {
@@ -104,6 +107,11 @@ func (r *run) findAlike(ctx context.Context, forget forget, alike *orbits) (foun
 	}
 	if alike != nil {
 		found.alike, every = alike.String(), alike.every
+	}
+	if siblings != nil && found.alike != "" {
+		found.alike += "; " + siblings.String()
+	} else if siblings != nil {
+		found.alike = siblings.String()
 	}
 	found.pairs, found.sum, found.of = make([][]lazyPair, len(r.model.flows)), noPairs, len(r.model.flows)
 	var graph *waitGraph // of all destinations
@@ -129,7 +137,7 @@ func (r *run) findAlike(ctx context.Context, forget forget, alike *orbits) (foun
 		return found, err
 	}
 	for i := range finders {
-		finders[i] = &finder{r: r, forget: forget, alike: alike, each: found.pairs}
+		finders[i] = &finder{r: r, forget: forget, alike: alike, siblings: siblings, each: found.pairs}
 	}
 	j.Run, j.Merge = work.JSON(func(ctx context.Context, worker, i int) (ended, error) {
 		return finders[worker].within(ctx, room, finders, heads[i])
@@ -160,12 +168,13 @@ func (r *run) findAlike(ctx context.Context, forget forget, alike *orbits) (foun
 
 // finder explores destinations, as one of several workers.
 type finder struct {
-	r      *run
-	w      *lazyWalk // nil: it is made when it is needed
-	alike  *orbits
-	forget forget
-	each   [][]lazyPair // of all workers
-	found  lazyFind     // of the destination, and those that it stands for
+	r        *run
+	w        *lazyWalk // nil: it is made when it is needed
+	alike    *orbits
+	siblings *siblings
+	forget   forget
+	each     [][]lazyPair // of all workers
+	found    lazyFind     // of the destination, and those that it stands for
 	// a destination that takes too much memory is explored pair by pair, and those that it stands for too
 	pairwise, split bool
 }

@@ -13,7 +13,7 @@ import (
 // switch from t on and the number of the port as digit t-1, is above no other one of them: links whose lower
 // end is in tier t at most, and switches of tiers below t. It is left by links down to tier t alone.
 //
-// paid says that no packet turns at a switch which has come down by a port with nothing dead above it. A
+// paid says, of all tiers t, that no packet turns at a switch which has come down by a port with nothing dead above it. A
 // packet there has come up from tier t, and then met what is in states of the tiers above that are reached by
 // answers which need nothing dead there. None of these states turns, and none that they lead to in tier t.
 type turns struct {
@@ -21,11 +21,12 @@ type turns struct {
 	none bool   // in no class
 	ups  int32  // the fewest up ports of a switch where packets turn
 	paid bool
+	free map[int]bool // tiers in which that is not so
 }
 
 // turns finds the U-turns in the classes that there are.
 func (w *lazyWalk) turns(fs *flowSpace) (s turns) {
-	s.at, s.none, s.ups, s.paid = make([]bool, len(w.classes)), true, never, true
+	s.at, s.none, s.ups, s.free = make([]bool, len(w.classes)), true, never, map[int]bool{}
 	tiers := map[int]bool{}
 	for c := range w.classes {
 		if s.at[c] = w.turnsAt(fs, int32(c)); s.at[c] {
@@ -35,8 +36,11 @@ func (w *lazyWalk) turns(fs *flowSpace) (s turns) {
 		}
 	}
 	for t := range tiers {
-		s.paid = s.paid && w.unturned(fs, t, s.at)
+		if !w.unturned(fs, t, s.at) {
+			s.free[t] = true
+		}
 	}
+	s.paid = len(s.free) == 0
 	return s
 }
 
@@ -112,8 +116,8 @@ func (w *lazyWalk) needsDead(tier, t int, o *outcome) bool {
 // they want these, or channels up. Then all channels down are free, and all channels up from the highest.
 //
 // What a packet has tried may be in its header. It is then put there where it turns, and is gone, or as it was,
-// when it is back in that tier: from above a packet leaves with nothing tried, unless it turns, and from below
-// with something tried it goes down.
+// when it is back in that tier, at whichever switch: what is above a port is the same for all switches of the
+// tier that can be reached from above it.
 func (w *lazyWalk) released(fs *flowSpace, s *turns) bool {
 	if s.none || !s.paid || int32(w.most) >= s.ups {
 		return false
@@ -121,7 +125,11 @@ func (w *lazyWalk) released(fs *flowSpace, s *turns) bool {
 	for c := range w.classes {
 		st := &fs.states[c]
 		t := w.m.g.Place(weft.SwitchID(st.sw)).Tree
-		above, tried := w.fromAbove(fs, int32(c)), w.fields.of(st.fields).Misroute
+		tier, f := w.tierOf(fs, int32(c)), w.fields.of(st.fields)
+		tried, of := f.Misroute, owner(f, w.fold.lower(st.sw, st.in))
+		if s.at[c] && tried != 0 && of != tier {
+			return false
+		}
 		for i := range w.classes[c].outcomes {
 			o := &w.classes[c].outcomes[i]
 			if o.two {
@@ -130,9 +138,9 @@ func (w *lazyWalk) released(fs *flowSpace, s *turns) bool {
 			if o.to < 0 || o.header == 0 {
 				continue
 			}
-			up := w.tierOf(fs, o.to) < w.tierOf(fs, int32(c))
-			adds := s.at[c] && up && o.header == tried|1<<uint(t.UpIndex(st.in))
-			same := !above && !up && o.header == tried
+			up := w.tierOf(fs, o.to) < tier
+			adds := s.at[c] && up && int(o.owner) == tier && o.header == tried|1<<uint(t.UpIndex(st.in))
+			same := int(o.owner) == of && of > tier && o.header == tried
 			if !adds && !same {
 				return false
 			}

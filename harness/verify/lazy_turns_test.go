@@ -71,7 +71,7 @@ func TestNoSetDeadlocksWherePacketsAlwaysGoOn(t *testing.T) {
 	testenv.Unraced(t)
 	var bear []string // the names of firmwares that are to bear k-1 faults
 	for _, fw := range firmware.All() {
-		if !fw.Tolerance.One && fw.Name != "adaptive-switch-header" {
+		if !fw.Tolerance.One {
 			bear = append(bear, fw.Name)
 		}
 	}

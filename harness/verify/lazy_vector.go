@@ -21,17 +21,15 @@ import (
 // a fault above it, which is above no other port of the switch, see turns. So a packet is stuck with as many
 // faults as there are up ports, at least. Up to there nothing need be known of others. From there on it is found with
 // how many faults a packet is stuck by itself; where others may have it stuck with less, it is left to
-// exploring each set.
+// exploring each set. In a tier where one fault may be above several ports, others may have it stuck as soon as
+// it comes there.
 type vectorUse struct {
 	came int32 // the link that the packet came by, and whose bit it sets
 	over int32 // the link that it goes by, whose bit is not set; -1: it is stuck
 }
 
-// errPrice is that others' bits may cost less than a fault each, or decide about a pair.
-var (
-	errPrice  = errors.New("packets that have met no fault above a port write its bit")
-	errOthers = errors.New("what others have written into registers can decide whether a pair is connected")
-)
+// errOthers is that others' bits may cost less than what has a packet stuck by itself.
+var errOthers = errors.New("what others have written into registers can decide whether a pair is connected")
 
 // imagesPerVector is how many values of the registers a firmware is asked with in a state, drawn at random.
 const imagesPerVector = 64

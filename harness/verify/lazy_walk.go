@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"github.com/weft-fabric/weft"
 )
 
 // lazyWalk explores what can become of the packets to one destination with whatever links dead: a
@@ -52,10 +54,13 @@ type lazyWalk struct {
 	apart    bool    // each start is explored
 	groups   *groups // nil: faults are bounded in all alone
 	only     int     // the source that is explored, plus 1; 0: all are
-	limit    int64   // bytes that it may keep; 0: what the constants below say
-	facts    int     // in known
-	listed   int     // outcomes of all classes
-	turned   turns   // where states are folded
+	siblings *siblings
+	stood    bool // a subtree has stood for others
+	ports    []weft.PortID
+	limit    int64 // bytes that it may keep; 0: what the constants below say
+	facts    int   // in known
+	listed   int   // outcomes of all classes
+	turned   turns // where states are folded
 }
 
 // forget takes from what is known what need not be remembered where a packet goes.
@@ -75,6 +80,7 @@ type lazyNode struct {
 	hops         int32 // where its longest deliveries begin in lazyWalk.hops, by dead links more
 	fails, loops int32 // fewest dead links more with which it is not delivered; it has a livelock
 	others       int32 // with which it comes to where others may have it stuck, see vectorUse
+	free         int32 // the same, where what others write costs them nothing that is known, see turns
 	color        uint8
 }
 
@@ -98,7 +104,7 @@ const (
 func newLazyWalk(m *model, most int, faults *mortals) *lazyWalk {
 	w := &lazyWalk{
 		asker: newAsker(m, most, faults), most: most, forget: (*lazyWalk).relevant,
-		setIDs: map[uint64][]int32{},
+		setIDs: map[uint64][]int32{}, ports: make([]weft.PortID, 0, weft.MaxPorts),
 	}
 	w.words = int(faults.items())/64 + 1
 	if m.number == nil {
@@ -111,15 +117,8 @@ func newLazyWalk(m *model, most int, faults *mortals) *lazyWalk {
 
 // walk explores the packets to a destination.
 func (w *lazyWalk) walk(ctx context.Context, f int) error {
-	w.recycle(f)
-	fs := w.start(f)
-	if w.facts = 0; w.only > 0 {
-		w.restrict(fs, w.only-1)
-	}
-	if w.fold != nil {
-		w.foldStarts(fs)
-	}
-	if err := w.classify(ctx, f, fs); err != nil {
+	fs, err := w.states(ctx, f)
+	if err != nil {
 		return err
 	}
 	var starts []int32
@@ -129,7 +128,11 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 		}
 	}
 	slices.Sort(starts)
-	w.alike(slices.Compact(starts))
+	starts = slices.Compact(starts)
+	if w.fold == nil && w.faults.when == Before {
+		w.settle(w.certain(starts))
+	}
+	w.alike(starts)
 	if w.apart {
 		for s := range w.same {
 			w.same[s] = s
@@ -141,9 +144,7 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	slices.Sort(starts)
 	starts = slices.Compact(starts)
 	if w.fold != nil {
-		if w.turned = w.turns(fs); w.vectors && !w.turned.paid {
-			return errPrice
-		}
+		w.turned = w.turns(fs)
 		w.askableFolded(fs)
 	} else if err := w.askable(starts); err != nil {
 		return err
@@ -172,6 +173,33 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 		w.judge(w.plain[s])
 	}
 	return nil
+}
+
+// states finds the states that the packets to a destination can come to, and their classes.
+func (w *lazyWalk) states(ctx context.Context, f int) (*flowSpace, error) {
+	w.stood, w.facts = w.siblings != nil && w.only == 0 && !w.apart, 0
+	for {
+		w.recycle(f)
+		fs := w.start(f)
+		if w.only > 0 {
+			w.restrict(fs, func(i int) bool { return i == w.only-1 })
+		} else if w.stood {
+			w.few(f, fs)
+		}
+		if w.fold != nil {
+			w.foldStarts(fs)
+		}
+		if err := w.classify(ctx, f, fs); err != nil {
+			return nil, err
+		}
+		switch {
+		case !w.stood || w.all(f, fs):
+			return fs, nil
+		case w.siblings.every > 1:
+			return nil, errCyclic
+		}
+		w.stood = false
+	}
 }
 
 // recycle forgets the destination before, and keeps its memory for this one.

@@ -93,17 +93,16 @@ func deterministicLink(pkt *weft.Header, at Arrival, sw View) Decision {
 	if t.Leaf() {
 		return switching.Discard(ruleNodeDead)
 	}
-	other := otherDown(sw, t, dp)
 	switch {
 	case above:
-		return one(sw, other, normalLayer, pkt.Fields, rule2a, switching.Reroute, ruleNoOtherDown)
+		return one(sw, otherDown(sw, t, dp), normalLayer, pkt.Fields, rule2a, switching.Reroute, ruleNoOtherDown)
 	case at.VC == normalLayer && sw.PortUp(at.Port):
 		return one(sw, at.Port, normalLayer, pkt.Fields, rule2First, switching.Reroute, ruleNoOtherDown)
 	case at.VC == normalLayer:
-		return one(sw, other, normalLayer, pkt.Fields, rule2FirstOther, switching.Reroute, ruleNoOtherDown)
+		return one(sw, otherDown(sw, t, dp), normalLayer, pkt.Fields, rule2FirstOther, switching.Reroute, ruleNoOtherDown)
 	case sw.PortUp(at.Port):
 		return one(sw, at.Port, rerouteLayer, pkt.Fields, rule2b, switching.Reroute, ruleNoOtherDown)
 	default:
-		return one(sw, other, rerouteLayer, pkt.Fields, rule2bDied, switching.Reroute, ruleNoOtherDown)
+		return one(sw, otherDown(sw, t, dp), rerouteLayer, pkt.Fields, rule2bDied, switching.Reroute, ruleNoOtherDown)
 	}
 }
