@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // ibnetdiscover of the emulated fabric gives the file back that it was made of: makers, GUIDs, LIDs,
@@ -16,6 +18,7 @@ func TestIbnetdiscoverGivesTheFileBack(t *testing.T) {
 	for _, path := range []string{"testdata/ports.net", "../../topology/testdata/tiny.ibnetdiscover"} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
+			testenv.Raced(t)
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
 			m := manage(t, path)

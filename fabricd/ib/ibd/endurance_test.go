@@ -59,6 +59,7 @@ func TestManyCutsAndRepairsUnderOpenSM(t *testing.T) {
 // around a cut that only it can hear of.
 func TestTheSecondOpenSMTakesOver(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manage(t, "ring:6")
 	conf := m.polling()
 	engine := append(m.with("updn"), "-F", conf)
@@ -89,6 +90,7 @@ func TestTheSecondOpenSMTakesOver(t *testing.T) {
 // the other one stands by.
 func TestAnOpenSMOfHigherPriorityHasTheFabricHandedOver(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manage(t, "ring:6")
 	conf := m.polling()
 	engine := append(m.with("updn"), "-F", conf)
@@ -109,6 +111,7 @@ func TestAnOpenSMOfHigherPriorityHasTheFabricHandedOver(t *testing.T) {
 // A program that asks what is not there is told that nobody answers, with the transaction that it gave.
 func TestARequestThatNobodyAnswersComesBack(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manage(t, "ring:4")
 	r := m.connect("n2")
 	b := sensible(0x11, 0, 7)
@@ -125,6 +128,7 @@ func TestARequestThatNobodyAnswersComesBack(t *testing.T) {
 // A program that asks more than it can be told at once, and reads later, has all answers.
 func TestAProgramThatReadsLateHasAllAnswers(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manage(t, "ring:4")
 	r := m.connect("n2")
 	const questions = 1500 // above what is kept for a program

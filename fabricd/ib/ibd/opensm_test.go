@@ -44,6 +44,8 @@ func TestOpenSMRoutesWhatSwitchesForward(t *testing.T) {
 				if c.long {
 					testenv.Long(t)
 					testenv.Unraced(t)
+				} else {
+					testenv.Raced(t)
 				}
 				m := manage(t, c.topology)
 				m.opensm("", m.with(engine)...)
@@ -239,6 +241,7 @@ func (m *managed) requireFollows(r *layered.Routing, src, dst weft.NICID, path h
 // The report of the fault has what it did, and when.
 func TestOpenSMReroutesAfterACut(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manage(t, "kary-ntree:2,3")
 	m.opensm("", "-R", "updn")
 	m.Cut("s1.00", "s2.00")
@@ -281,6 +284,7 @@ func (m *managed) reconfigured() error {
 // ibportstate disables a port: the link is cut, by whom the report says, and enabling restores it.
 func TestDisablingAPortIsACut(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manage(t, "ring:4")
 	m.opensm("", "-R", "updn")
 	link, err := m.Topology().LinkByName("s1-s2") // the answer goes another way
@@ -314,6 +318,7 @@ func TestDisablingAPortIsACut(t *testing.T) {
 // perfquery counts the packets of the pipeline, and clears what it has counted.
 func TestPerfqueryCountsPackets(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manage(t, "ring:4")
 	m.opensm("")
 	for range 5 {
@@ -337,6 +342,7 @@ func TestPerfqueryCountsPackets(t *testing.T) {
 // The routes of lash in a torus do not deadlock under a load that fills each ring of it.
 func TestRoutesOfLashDoNotDeadlock(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manage(t, "torus:5x5")
 	m.opensm("", m.with("lash")...)
 	m.SetTraffic("tornado:1,radix=5")

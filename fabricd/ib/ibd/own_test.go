@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // manages waits until a manager whose name begins so is the master, and has settled.
@@ -28,6 +29,7 @@ func (m *managed) manages(name string, state string) {
 // under traffic: nothing is lost.
 func TestOurManagerAndOpenSMTakeOverFromEachOther(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manageWith(t, "ring:6", &Own{Priority: 2})
 	conf := m.polling()
 	begin := func() (stop func()) { return m.opensm("n0", append(m.with("updn"), "-F", conf, "-p", "5")...) }
@@ -57,6 +59,7 @@ func TestOurManagerAndOpenSMTakeOverFromEachOther(t *testing.T) {
 // OpenSM of a lower priority stands by.
 func TestOurManagerManagesAlone(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manageWith(t, "kary-ntree:2,3", &Own{Priority: 2})
 	m.settle()
 	m.requireForwardsAsRead()
@@ -82,6 +85,7 @@ func TestOurManagerManagesAlone(t *testing.T) {
 // gives way under traffic: nothing is lost.
 func TestOpenSMGivesWayToOurManager(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manageWith(t, "ring:6", &Own{Priority: 5})
 	m.settle()
 	m.Cut("s5", "n5")
@@ -116,6 +120,7 @@ func TestOpenSMGivesWayToOurManager(t *testing.T) {
 // written any, our own manager writes tables though no link is dead.
 func TestOurManagerWritesTablesWhereThereAreLIDs(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manageWith(t, "testdata/ports.net", &Own{Priority: 2})
 	m.settle()
 	m.requireForwardsAsRead()

@@ -11,12 +11,14 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // The report of a cut under traffic has what was lost in each phase of OpenSM, and all of it. OpenSM is
 // stopped until something was lost.
 func TestTheReportHasWhatWasLostInEachPhase(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manage(t, "kary-ntree:2,3")
 	m.opensm("", "-R", "updn")
 	m.SetTraffic("uniform:0.05")
@@ -43,6 +45,7 @@ func TestTheReportHasWhatWasLostInEachPhase(t *testing.T) {
 // A link that dies while OpenSM writes tables for another is in the account of its next sweep.
 func TestALinkThatDiesWhileTablesAreWrittenIsOfTheNextSweep(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	m := manage(t, "kary-ntree:2,3")
 	m.opensm("", "-R", "updn")
 	m.Cut("s1.00", "s2.00")

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -135,20 +136,20 @@ func (m *managed) polling() string {
 }
 
 // settle waits until a manager has done all that there is to do: what it does next, if it only
-// seemed so, it does sooner than so many looks are over.
+// seemed so, it does sooner than calmFor is over.
 func (m *managed) settle() {
 	m.Helper()
-	calm := 0
+	busy := time.Now()
 	rig.Until(m.T, func() bool {
 		s := m.driver.Status()
-		if s.Settled && len(s.Managers) > 0 && s.Ports["init"]+s.Ports["armed"] == 0 {
-			calm++
-		} else {
-			calm = 0
+		if !s.Settled || len(s.Managers) == 0 || s.Ports["init"]+s.Ports["armed"] > 0 {
+			busy = time.Now()
 		}
-		return calm > 12
+		return time.Since(busy) > calmFor
 	}, "no manager has done all that there is to do")
 }
+
+const calmFor = 400 * time.Millisecond
 
 // requireNoneLost requires that since then nothing was lost or discarded.
 func (m *managed) requireNoneLost(since fabric.Ledger) {
