@@ -43,7 +43,7 @@ func Firmware(make func() switching.Firmware) Option {
 // Main runs fabricd with the arguments of the process to its end, and exits with its exit code.
 func Main(options ...Option) {
 	namespace.Main()
-	command.BoundGarbage()
+	command.BoundGarbage(command.LiveGarbage)
 	for _, add := range append(options, modules.Add) {
 		if err := add(); err != nil {
 			fmt.Fprintln(os.Stderr, "fabricd:", err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-fabric/weft/fabricd/cli/command"
 	"github.com/weft-fabric/weft/fabricd/settings"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/chart"
@@ -39,6 +40,7 @@ memory can be told: uniform traffic at a load of 0.1 for so many cycles that the
 packet-hops, on one processor.`,
 		cobra.MinimumNArgs(1), func(ctx context.Context, args []string) error {
 			if child {
+				command.BoundGarbage(command.VirtualGarbage) // as fabricd does
 				return measureCost(ctx, args[0], os.Stdout)
 			}
 			return measureCosts(ctx, args[0], args[1:])

@@ -51,7 +51,7 @@ it comes up, idles, and then carries uniform traffic, of 10,000 packets a second
 state stream is made and read all the while, as for fabricd up and one page, which looks at large fabrics by pods. With
 --profile FOLDER every process leaves CPU profiles of coming up and of its traffic there.`,
 		cobra.MinimumNArgs(1), func(ctx context.Context, args []string) error {
-			command.BoundGarbage() // as fabricd does
+			command.BoundGarbage(command.LiveGarbage) // as fabricd does
 			if child {
 				return s.one(ctx, args[0], os.Stdout)
 			}

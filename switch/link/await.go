@@ -39,7 +39,7 @@ func (e *End) Come(above weft.Epoch) { e.mine = max(e.mine, above) }
 // whether there was one.
 func (e *End) Keep(vc weft.VC) bool {
 	c := &e.ch[vc]
-	if c.held == e.buffer {
+	if c.held == uint32(e.buffer) {
 		return false
 	}
 	c.held++

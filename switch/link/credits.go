@@ -57,7 +57,7 @@ func (e *End) Take(vc weft.VC, at uint64) (fresh bool, err error) {
 		e.seldom().counters.Duplicates++
 		return false, nil
 	}
-	if c.held == e.buffer {
+	if c.held == uint32(e.buffer) {
 		e.seldom().counters.Violations++
 		return false, fmt.Errorf("%w: %v, all %d places are taken", ErrOverflow, vc, e.buffer)
 	}
@@ -83,8 +83,11 @@ func (e *End) owesCredit(c *channel) bool {
 	if e.state != Up {
 		return false
 	}
-	return c.received+uint64(e.buffer-c.held) > c.granted && c.granted-min(c.granted, c.received) <= uint64(e.lowWater)
+	return e.allowed(c) > c.granted && c.granted-min(c.granted, c.received) <= uint64(e.lowWater)
 }
+
+// allowed is how many packets the neighbour may have sent in all.
+func (e *End) allowed(c *channel) uint64 { return c.received + uint64(uint32(e.buffer)-c.held) }
 
 // Owes reports whether a frame is owed even if there are no packets to send: for the handshake, as
 // a hello, or for credits.
@@ -133,7 +136,7 @@ func (e *End) stampCredits(f *weft.Frame) {
 	for i := range e.ch {
 		c := &e.ch[i]
 		f.Sent[i] = c.sent
-		c.granted = c.received + uint64(e.buffer-c.held)
+		c.granted = e.allowed(c)
 		f.Limit[i] = c.granted
 	}
 	e.hello = false

@@ -39,8 +39,8 @@ type Config struct {
 // End is one end of a link. The times it is told never go backwards. It has one owner; do not copy
 // it once it is used. The zero value is not usable, see [New].
 type End struct {
-	// Two cache lines, as they stand in a switch's port: what every frame reads and writes comes first,
-	// then what frames with packets do. What only hellos or faults need is elsewhere.
+	// Two cache lines, as they stand in a switch's port: what every frame and whoever asks for credits
+	// needs comes first, then what frames with packets do. What only hellos or faults need is elsewhere.
 	state    State
 	hello    bool // a frame is owed for the handshake, or because it is time
 	held     hold // for which reasons it does not come up
@@ -49,21 +49,21 @@ type End struct {
 	asked    bool // an answer is owed
 	renewing bool // it was up, and is in Init only because the neighbour gave us up while we were stopped
 	hellos   bool // they are configured: only then need frames be told to live
-	buffer   uint32
-	lowWater uint32     // see Config.Eager
+	buffer   uint16
+	lowWater uint16     // see Config.Eager
 	mine     weft.Epoch // of this end
 	peer     weft.Epoch
 	floor    weft.Epoch // it hears no epoch of the neighbour up to this one, see Refuse
-	upWith   weft.Epoch // the neighbour's, when the end came up last; 0: never
+	awaits   weft.Time  // how long it sends no packets, until the neighbour begins anew, see Await; 0: it sends
 	ch       []channel
 
-	awaits   weft.Time // how long it sends no packets, until the neighbour begins anew, see Await; 0: it sends
 	last     sending
 	sent     uint64 // see Counters
 	received uint64
 
-	live *detector // off, which many ends share, where nothing is configured
-	rare *rare     // nil: nothing of it has happened
+	live   *detector  // off, which many ends share, where nothing is configured
+	rare   *rare      // nil: nothing of it has happened
+	upWith weft.Epoch // the neighbour's, when the end came up last; 0: never
 }
 
 // rare is what few ends ever need.
@@ -101,7 +101,7 @@ func New(c Config) End {
 		lowWater = c.Buffer
 	}
 	return End{
-		buffer: uint32(c.Buffer), lowWater: uint32(lowWater), ch: make([]channel, c.VCs), mine: c.First,
+		buffer: uint16(c.Buffer), lowWater: uint16(lowWater), ch: make([]channel, c.VCs), mine: c.First,
 		hellos: c.Liveness.Interval > 0, live: detectorOf(c.Liveness),
 	}
 }

@@ -10,6 +10,6 @@ import (
 func TestGarbageIsBoundedInLargeFabrics(t *testing.T) {
 	t.Parallel()
 	for live, want := range map[uint64]int{0: 400, 10 << 20: 400, 128 << 20: 200, 512 << 20: 50, 8 << 30: 25} {
-		require.Equal(t, want, percentFor(live), live)
+		require.Equal(t, want, percentFor(live, LiveGarbage), live)
 	}
 }

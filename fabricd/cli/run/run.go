@@ -81,6 +81,9 @@ func Command() *cobra.Command {
 				return errors.New("--programs with --virtual or --on: programs run on this machine, by its clock: " +
 					"leave one of them out")
 			}
+			if u.virtual {
+				command.BoundGarbage(command.VirtualGarbage)
+			}
 			if u.shrink {
 				return u.small.run(cmd, args, u)
 			}

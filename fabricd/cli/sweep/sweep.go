@@ -76,6 +76,7 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			command.BoundGarbage(command.VirtualGarbage)
 			if s.report != "" {
 				return s.index(cmd.OutOrStdout())
 			}
